@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+func model(t *testing.T) *kong.Node {
+	t.Helper()
+	parser, _, err := newParser(&console{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser.Model.Node
+}
+
+// Every command says what it does, belongs to a heading of the help page, and
+// can be given by its environment variables without meeting another's.
+func TestEveryCommandIsPresentable(t *testing.T) {
+	root := model(t)
+	for _, cmd := range root.Children {
+		if !strings.HasSuffix(cmd.Help, ".") {
+			t.Errorf("%s: the help text is a sentence, not %q", cmd.Name, cmd.Help)
+		}
+		if cmd.Group == nil || !slices.ContainsFunc(groups, func(g kong.Group) bool { return g.Key == cmd.Group.Key }) {
+			t.Errorf("%s: no group, or one that help.go does not list", cmd.Name)
+		}
+	}
+	seen := map[string]string{}
+	_ = kong.Visit(root, func(v kong.Visitable, next kong.Next) error {
+		if f, ok := v.(*kong.Flag); ok {
+			for _, env := range f.Envs {
+				if other, taken := seen[env]; taken {
+					t.Errorf("$%s sets --%s and --%s", env, other, f.Name)
+				}
+				seen[env] = f.Name
+				if !strings.HasPrefix(env, "PADDOCK_") {
+					t.Errorf("$%s lacks the prefix PADDOCK_", env)
+				}
+			}
+			if f.Help == "" {
+				t.Errorf("--%s has no help text", f.Name)
+			}
+		}
+		return next(nil)
+	})
+}
+
+func TestReport(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, 0, ""},
+		{errors.New("disk full"), 1, "paddock: error: disk full\n"},
+		{usagef("no kind %q", "x"), 2, "paddock: error: no kind \"x\"\n"},
+		{fmt.Errorf("up: %w", usagef("bad key")), 2, "paddock: error: up: bad key\n"},
+	} {
+		var b bytes.Buffer
+		if code := report(&b, tc.err); code != tc.code || b.String() != tc.text {
+			t.Errorf("report(%v) = %d, %q; want %d, %q", tc.err, code, b.String(), tc.code, tc.text)
+		}
+	}
+}
+
+// A grammar of its own, so that the test does not change with the commands.
+type sampleCLI struct {
+	Verbose bool      `short:"v"`
+	Serve   serveCmd  `cmd:"" help:"Serve."`
+	Help    helpCmd   `cmd:"" help:"Help."`
+	Secret  struct{}  `cmd:"" hidden:"" help:"Hidden."`
+	Tunnel  tunnelCmd `cmd:"" help:"Tunnel."`
+}
+
+type serveCmd struct {
+	Dir    string `arg:"" help:"Directory."`
+	Mode   string `arg:"" optional:"" enum:"fast,slow" default:"fast" help:"Mode."`
+	Format string `short:"f" complete:"text,json" help:"Format."`
+}
+
+type tunnelCmd struct {
+	Open  struct{} `cmd:"" help:"Open."`
+	Close struct{} `cmd:"" help:"Close."`
+}
+
+func TestComplete(t *testing.T) {
+	root := kong.Must(new(sampleCLI)).Model.Node
+	for _, tc := range []struct{ line, want string }{
+		{"", "serve help tunnel"},
+		{"-- s", "serve"},
+		{"x", ""},
+		{"serve ", ""}, // a directory: the shell's own business
+		{"serve d ", "fast slow"},
+		{"serve d s", "slow"},
+		{"serve d fast ", ""},
+		{"serve -f ", "text json"},
+		{"serve --format j", "json"},
+		{"serve --format = j", "json"},
+		{"serve --format json d ", "fast slow"},
+		{"serve -v d ", "fast slow"},
+		{"serve --f", "--format"},
+		{"serve --unknown d ", "fast slow"},
+		{"-", "--help --verbose"},
+		{"tunnel ", "open close"},
+		{"help ", "serve help tunnel"},
+		{"help tunnel s", "serve"},
+	} {
+		var got []string
+		for _, c := range complete(root, strings.Split(tc.line, " ")) {
+			got = append(got, c.word)
+		}
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("%q: got %q, want %q", tc.line, got, tc.want)
+		}
+	}
+	if got := complete(root, nil); len(got) != 3 {
+		t.Errorf("no words: got %v", got)
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes. They are part of the interface: helpEpilogue documents them.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// usageError is a mistake in the command line, the environment or the
+// configuration file: nothing has been started, and trying again cannot help.
+type usageError struct{ error }
+
+// usagef returns an error for a command's Run that exits with 2.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+func (e usageError) Unwrap() error { return e.error }
+func (usageError) ExitCode() int   { return exitUsage }
+
+// report writes an error for the person at the terminal and returns its exit
+// code. An error can bring its own, as lifecycle.ErrForced does with 130.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(w, "paddock: error:", err)
+	var coder interface{ ExitCode() int }
+	if errors.As(err, &coder) {
+		return coder.ExitCode()
+	}
+	return exitFailure
+}
+
+// withHint turns kong's complaint into a usage error that names the help page
+// which says more.
+func withHint(err error) error {
+	page := "paddock"
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		page = parse.Context.Selected().FullPath()
+	}
+	return usagef("%w\nRun \"%s --help\" for usage.", err, page)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// helpWidth is where help text wraps at the latest: longer lines are hard to
+// read, whatever the terminal can hold.
+const helpWidth = 100
+
+const description = `Real-time geofencing in one binary: positions in, fence events out, on a live map.`
+
+// groups are the headings of `paddock help`. They appear in the order of the
+// commands in cli.
+var groups = []kong.Group{
+	{Key: "platform", Title: "The platform:"},
+	{Key: "service", Title: "One service alone:"},
+	{Key: "lab", Title: "Measure:"},
+	{Key: "about", Title: "About:"},
+}
+
+// examples are shown by `paddock help`, those whose command exists.
+var examples = []struct{ command, line, does string }{
+	{"demo", "paddock demo", "a simulated city on the live map"},
+	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
+	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},
+	{"bus", "paddock bus", "the message broker alone"},
+	{"version", "paddock version --json", "which build, for a script"},
+	{"completion", "source <(paddock completion bash)", "complete commands and flags with Tab"},
+}
+
+const helpEpilogue = `
+Environment:
+  A global flag can also be given as PADDOCK_<FLAG> and a command's own flag as
+  PADDOCK_<COMMAND>_<FLAG>, in capitals with _ for -: PADDOCK_LOG_LEVEL=debug.
+  A flag on the command line goes over the environment.
+
+Exit codes:
+  0    success, also after a clean drain on SIGTERM or SIGINT
+  1    failure: something did not start, or failed while it ran
+  2    usage: a bad command, flag, argument, environment or configuration file
+  130  forced: a second signal came before the drain was over`
+
+type helpCmd struct {
+	Command []string `arg:"" optional:"" complete:"command" help:"The command, such as \"completion\"; none for the overview."`
+}
+
+// Run prints the same page as COMMAND --help.
+func (h *helpCmd) Run(parser *kong.Kong) error {
+	ctx, err := kong.Trace(parser, h.Command)
+	if err != nil {
+		return err
+	}
+	if node := ctx.Selected(); len(h.Command) > 0 && (node == nil || node.Path() != strings.Join(h.Command, " ")) {
+		return usagef("no command is called %q; \"paddock help\" lists them", strings.Join(h.Command, " "))
+	}
+	return ctx.PrintUsage(false)
+}
+
+// printHelp is kong's page; the overview also gets examples, the environment
+// and the exit codes.
+func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil || o.Summary {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("\nExamples:\n")
+	for _, e := range examples {
+		if findCommand(ctx.Model.Node, e.command) != nil {
+			fmt.Fprintf(&b, "  %-36s %s\n", e.line, e.does)
+		}
+	}
+	b.WriteString(helpEpilogue)
+	_, err := fmt.Fprintln(ctx.Stdout, b.String())
+	return err
+}
+
+// environmentNames lets every flag be given as a variable: PREFIX_FLAG for a
+// global one, PREFIX_COMMAND_FLAG for a command's, so that --port of one
+// service does not set that of another. A flag with an env tag keeps it; the
+// commands about the program itself take none.
+func environmentNames(prefix string) kong.Option {
+	upper := strings.NewReplacer("-", "_", ".", "_")
+	var visit func(n *kong.Node, prefix string)
+	visit = func(n *kong.Node, prefix string) {
+		for _, f := range n.Flags {
+			if f.Name == "help" || len(f.Envs) > 0 {
+				continue
+			}
+			f.Envs = []string{prefix + "_" + strings.ToUpper(upper.Replace(f.Name))}
+			f.Tag.Envs = f.Envs
+		}
+		for _, child := range n.Children {
+			if child.Group != nil && child.Group.Key == "about" {
+				continue
+			}
+			visit(child, prefix+"_"+strings.ToUpper(upper.Replace(child.Name)))
+		}
+	}
+	return kong.PostBuild(func(k *kong.Kong) error {
+		visit(k.Model.Node, prefix)
+		return nil
+	})
+}
+
+// findCommand returns the child of n with this name or alias, or nil.
+func findCommand(n *kong.Node, name string) *kong.Node {
+	for _, child := range n.Children {
+		if child.Type != kong.CommandNode {
+			continue
+		}
+		if child.Name == name {
+			return child
+		}
+		for _, alias := range child.Aliases {
+			if alias == name {
+				return child
+			}
+		}
+	}
+	return nil
+}

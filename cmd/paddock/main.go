@@ -1,0 +1,112 @@
+// Command paddock is real-time geofencing in one binary: the platform, each of
+// its services alone, and the tools around them.
+//
+// The command line is one struct, cli, with one field for each command. A
+// command lives in a file of its own, named after it: fence.go holds fenceCmd,
+// whose fields are its flags and whose Run method does the work.
+//
+// Run methods take what they need of these, in any order:
+//
+//	context.Context  never cancelled by a signal: lifecycle.Group handles those
+//	*console         standard streams, environment and the logger
+//
+// What Run returns becomes the exit code, see exit.go.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the whole command line. To add a command, replace the comment line
+// that holds its place by its field: the order is that of `paddock help`, and
+// one line for each keeps two additions from meeting.
+//
+// The group is one of platform, service, lab or about, see help.go.
+type cli struct {
+	globals
+
+	// demo: demoCmd
+	// up: upCmd
+	// agent: agentCmd
+	// fence: fenceCmd
+	// bus: busCmd
+	// tunnel: tunnelCmd
+	// wire: wireCmd
+	// web: webCmd
+	// bench: benchCmd
+	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`
+	Version    versionCmd    `cmd:"" group:"about" help:"Show which build this is."`
+	Completion completionCmd `cmd:"" group:"about" help:"Print a completion script for a shell."`
+	Complete   completeCmd   `cmd:"" name:"__complete" group:"about" hidden:"" passthrough:"" help:"Answer a completion script."`
+}
+
+// globals are the flags that every command has.
+type globals struct {
+	LogLevel  string `placeholder:"LEVEL" complete:"debug,info,warn,error" help:"Log from this level on: debug, info, warn or error (default info)."`
+	LogFormat string `placeholder:"FORMAT" complete:"auto,text,json" help:"Log as text or json (default auto: text on a terminal, json otherwise)."`
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], &console{
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Environ: os.Environ(),
+	}))
+}
+
+// run executes one command line and returns the exit code.
+func run(args []string, c *console) int {
+	parser, root, err := newParser(c)
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "paddock: broken command line definition:", err)
+		return exitFailure
+	}
+	if len(args) == 0 {
+		return noCommand(parser, c.Stderr)
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return report(c.Stderr, withHint(err))
+	}
+	c.flags = root.globals
+	if _, err := c.Logger(); err != nil {
+		return report(c.Stderr, err)
+	}
+	parsed.BindTo(context.Background(), (*context.Context)(nil))
+	return report(c.Stderr, parsed.Run(c))
+}
+
+// newParser builds the model. Its output and its exit are the console's.
+func newParser(c *console) (*kong.Kong, *cli, error) {
+	root := new(cli)
+	parser, err := kong.New(
+		root,
+		kong.Name("paddock"),
+		kong.Description(description),
+		kong.Writers(c.Stdout, c.Stderr),
+		kong.ExplicitGroups(groups),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: helpWidth}),
+		kong.Help(printHelp),
+		environmentNames("PADDOCK"),
+	)
+	return parser, root, err
+}
+
+// noCommand answers a bare `paddock`: the help, where errors go.
+func noCommand(parser *kong.Kong, w io.Writer) int {
+	parser.Stdout = w
+	ctx, err := kong.Trace(parser, nil)
+	if err == nil {
+		err = ctx.PrintUsage(false)
+	}
+	if err != nil {
+		return report(w, err)
+	}
+	return exitUsage
+}

@@ -1,0 +1,109 @@
+// Package logging makes the one slog.Logger of a command: text for a person at
+// a terminal, JSON for whatever else collects the output.
+//
+// Times are in UTC with milliseconds in both formats, so that the lines of two
+// machines can be merged.
+package logging
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Format is how a record is written.
+type Format string
+
+// The formats. Auto is text when the output is a terminal and JSON otherwise.
+const (
+	Auto Format = "auto"
+	Text Format = "text"
+	JSON Format = "json"
+)
+
+// Formats lists what ParseFormat takes, the default first.
+func Formats() []string { return []string{string(Auto), string(Text), string(JSON)} }
+
+// Levels lists what ParseLevel takes, the most talkative first.
+func Levels() []string { return []string{"debug", "info", "warn", "error"} }
+
+// Options says how to log. The zero value logs from level info on, in Auto.
+type Options struct {
+	Level  slog.Level
+	Format Format
+}
+
+// Parse reads the two settings as flags and the configuration file give them.
+// An empty text stands for the default: info, auto.
+func Parse(level, format string) (Options, error) {
+	l, err := ParseLevel(level)
+	if err != nil {
+		return Options{}, err
+	}
+	f, err := ParseFormat(format)
+	if err != nil {
+		return Options{}, err
+	}
+	return Options{Level: l, Format: f}, nil
+}
+
+// ParseLevel reads one of Levels, in any case; "" is info.
+func ParseLevel(s string) (slog.Level, error) {
+	switch strings.ToLower(s) {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "", "info":
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	}
+	return 0, fmt.Errorf("no log level is called %q; levels are %s", s, strings.Join(Levels(), ", "))
+}
+
+// ParseFormat reads one of Formats, in any case; "" is auto.
+func ParseFormat(s string) (Format, error) {
+	switch f := Format(strings.ToLower(s)); f {
+	case "":
+		return Auto, nil
+	case Auto, Text, JSON:
+		return f, nil
+	}
+	return "", fmt.Errorf("no log format is called %q; formats are %s", s, strings.Join(Formats(), ", "))
+}
+
+// New returns a logger that writes to w. It is safe for concurrent use.
+func New(w io.Writer, o Options) *slog.Logger {
+	h := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: inUTC}
+	if o.Format == Text || o.Format != JSON && IsTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, h))
+	}
+	return slog.New(slog.NewJSONHandler(w, h))
+}
+
+// Discard returns a logger that drops everything, for tests and for a nil
+// Logger in a Config.
+func Discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// IsTerminal reports whether w is a terminal that a person reads.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// inUTC writes a record's own time as 2026-02-03T04:05:06.789Z.
+func inUTC(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
+		a.Value = slog.StringValue(a.Value.Time().UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+	}
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().Round(time.Microsecond).String())
+	}
+	return a
+}

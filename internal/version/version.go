@@ -1,0 +1,102 @@
+// Package version knows which build of Paddock is running.
+//
+// Two sources are merged. The linker's -X values win, because `make build`
+// takes them from `git describe` even where Go's own stamping is switched off;
+// what they leave empty comes from the build information that the go command
+// embeds. A build with neither, such as `go run` outside a work tree, says so.
+package version
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Set by the linker, see the Makefile: all are optional.
+var (
+	linkedVersion  string // of `git describe`, such as v0.3.0-12-gabc1234 or v0.3.0-dirty
+	linkedRevision string // the full commit hash
+	linkedTime     string // the commit's time, RFC 3339
+)
+
+const (
+	unknown     = "devel"  // what stands for a version that nobody recorded
+	dirtySuffix = "-dirty" // what `git describe --dirty` appends
+	shortHash   = 12       // digits of the revision that a person is shown
+)
+
+// Info describes one build. Fields that nobody recorded are empty.
+type Info struct {
+	Version  string    `json:"version"`            // "v0.3.0", or "devel"
+	Revision string    `json:"revision,omitempty"` // full commit hash
+	Time     time.Time `json:"time,omitzero"`      // of the commit
+	Dirty    bool      `json:"dirty"`              // the work tree had uncommitted changes
+	Go       string    `json:"go"`                 // "go1.26.0"
+	Platform string    `json:"platform"`           // "linux/amd64"
+}
+
+// Get returns the running program's build. It never changes while it runs.
+var Get = sync.OnceValue(func() Info {
+	built, _ := debug.ReadBuildInfo()
+	return merge(built, linkedVersion, linkedRevision, linkedTime)
+})
+
+// String is the one line that `paddock version` prints.
+func (i Info) String() string {
+	var b strings.Builder
+	b.WriteString("paddock " + i.Version)
+	if i.Revision != "" {
+		fmt.Fprintf(&b, " (%s", i.Revision[:min(shortHash, len(i.Revision))])
+		if !i.Time.IsZero() {
+			b.WriteString(", " + i.Time.UTC().Format(time.DateOnly))
+		}
+		if i.Dirty {
+			b.WriteString(", with local changes")
+		}
+		b.WriteString(")")
+	}
+	fmt.Fprintf(&b, " %s %s", i.Go, i.Platform)
+	return b.String()
+}
+
+// merge puts the linker's values over the build information. built may be nil.
+func merge(built *debug.BuildInfo, version, revision, commitTime string) Info {
+	i := Info{
+		Version:  version,
+		Revision: revision,
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	i.Time, _ = time.Parse(time.RFC3339, commitTime) // an unreadable time is an unknown one
+	i.Dirty = strings.HasSuffix(version, dirtySuffix)
+	if built != nil {
+		i.fill(built)
+	}
+	if i.Version == "" {
+		i.Version = unknown
+	}
+	return i
+}
+
+// fill takes from the build information what the linker left empty.
+func (i *Info) fill(built *debug.BuildInfo) {
+	if i.Version == "" && built.Main.Version != "(devel)" {
+		i.Version = built.Main.Version
+	}
+	stamped := i.Revision == "" // the linker's revision and its dirt belong together
+	for _, s := range built.Settings {
+		switch {
+		case !stamped:
+			return
+		case s.Key == "vcs.revision":
+			i.Revision = s.Value
+		case s.Key == "vcs.time":
+			i.Time, _ = time.Parse(time.RFC3339, s.Value)
+		case s.Key == "vcs.modified":
+			i.Dirty = i.Dirty || s.Value == "true"
+		}
+	}
+}
