@@ -1,0 +1,102 @@
+package fence
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// Fence is a named area. Once given to a Set it must not be changed any more.
+type Fence struct {
+	// Key is unique in its set: the Feature's id as text, else the value of the configured
+	// id property, else its ordinal. One that repeats has a suffix: ~2, ~3 and so on.
+	Key string
+	// ID is the Feature's id as given, a JSON string or number; nil if it has none.
+	ID json.RawMessage
+	// Properties is a JSON object as given; nil if null or absent.
+	Properties json.RawMessage
+	// Geometry has closed rings without their closing vertex.
+	Geometry MultiPolygon
+}
+
+var (
+	_ json.Marshaler   = Fence{}
+	_ json.Unmarshaler = (*Fence)(nil)
+)
+
+// MarshalJSON writes a GeoJSON Feature with closed rings, id and properties as given. The
+// geometry is a Polygon if the fence has one part, else a MultiPolygon. The key is not written.
+func (f Fence) MarshalJSON() ([]byte, error) { return f.AppendFeature(nil, f.ID), nil }
+
+// UnmarshalJSON reads a GeoJSON Feature as ParseFeature does by default, and drops its findings.
+func (f *Fence) UnmarshalJSON(data []byte) error {
+	g, _, err := ParseFeature(bytes.Clone(data), ReadOptions{})
+	if err == nil {
+		*f = g
+	}
+	return err
+}
+
+// AppendFeature appends the fence as a GeoJSON Feature with the given id, a JSON value, or
+// without an id if that is nil. Coordinates are written so that they read back equal.
+func (f Fence) AppendFeature(dst []byte, id json.RawMessage) []byte {
+	dst = append(dst, `{"type":"Feature",`...)
+	if id != nil {
+		dst = append(dst, `"id":`...)
+		dst = append(dst, id...)
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"properties":`...)
+	if f.Properties == nil {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, f.Properties...)
+	dst = append(dst, `,"geometry":`...)
+	dst = f.Geometry.appendJSON(dst)
+	return append(dst, '}')
+}
+
+func (mp MultiPolygon) appendJSON(dst []byte) []byte {
+	switch len(mp) {
+	case 0:
+		return append(dst, "null"...)
+	case 1:
+		dst = append(dst, `{"type":"Polygon","coordinates":`...)
+		dst = mp[0].appendJSON(dst)
+	default:
+		dst = append(dst, `{"type":"MultiPolygon","coordinates":[`...)
+		for i, part := range mp {
+			dst = part.appendJSON(comma(dst, i))
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+func (pg Polygon) appendJSON(dst []byte) []byte {
+	dst = append(dst, '[')
+	for i, r := range pg {
+		dst = append(comma(dst, i), '[')
+		for j, p := range r {
+			dst = p.appendJSON(comma(dst, j))
+		}
+		if len(r) > 0 {
+			dst = r[0].appendJSON(append(dst, ','))
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, ']')
+}
+
+func (p Point) appendJSON(dst []byte) []byte {
+	dst = strconv.AppendFloat(append(dst, '['), p.Lon, 'g', -1, 64)
+	dst = strconv.AppendFloat(append(dst, ','), p.Lat, 'g', -1, 64)
+	return append(dst, ']')
+}
+
+func comma(dst []byte, i int) []byte {
+	if i > 0 {
+		return append(dst, ',')
+	}
+	return dst
+}

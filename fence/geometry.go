@@ -1,0 +1,147 @@
+package fence
+
+import "math"
+
+// Point is a position in degrees WGS84.
+type Point struct{ Lon, Lat float64 }
+
+// Ring is a closed chain of vertices without the repeated closing vertex: an edge joins the
+// last vertex to the first. Its direction has no meaning.
+type Ring []Point
+
+// Polygon is one part of a fence: its rings in file order. The first is the shell by
+// convention only; a point is in the polygon by the parity of all rings' edges.
+type Polygon []Ring
+
+// MultiPolygon is the area of a fence: the union of its parts.
+type MultiPolygon []Polygon
+
+// Contains reports whether a part holds p, by the rule of the package comment, exactly. It
+// looks at every edge; use an index to ask many fences. Its cost is linear in the edges.
+func (mp MultiPolygon) Contains(p Point) bool {
+	p, ok := normalize(p.Lon, p.Lat)
+	return ok && mp.holds(p)
+}
+
+// holds is Contains for a normalized point.
+func (mp MultiPolygon) holds(p Point) bool {
+	for _, part := range mp {
+		if part.holds(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether an odd number of the part's edges count for p.
+func (pg Polygon) holds(p Point) bool {
+	odd := false
+	for _, r := range pg {
+		if r.odd(p) {
+			odd = !odd
+		}
+	}
+	return odd
+}
+
+// odd reports whether an odd number of the ring's edges count for p.
+func (r Ring) odd(p Point) bool {
+	odd := false
+	for i, b := range r {
+		a := r[len(r)-1]
+		if i > 0 {
+			a = r[i-1]
+		}
+		if counts(a, b, p) {
+			odd = !odd
+		}
+	}
+	return odd
+}
+
+// counts reports whether the edge a-b counts for p. Ordering the edge first makes two
+// neighbours that walk it in opposite directions evaluate the very same expression. With
+// lo.Lat < hi.Lat wherever it matters, the order by longitude never decides.
+//
+// hot: guarded by BenchmarkAppend and TestAppendAllocates.
+func counts(a, b, p Point) bool {
+	if a.Lat > b.Lat {
+		a, b = b, a
+	}
+	return a.Lat <= p.Lat && p.Lat < b.Lat && orient(a, b, p) > 0
+}
+
+// normalize gives the point that a query at lon, lat asks for, and false if it is in no
+// fence at all because it is not finite.
+func normalize(lon, lat float64) (Point, bool) {
+	if lon == 180 {
+		lon = -180
+	}
+	// x-x is NaN for an x that is not finite.
+	return Point{lon, lat}, lon-lon == 0 && lat-lat == 0
+}
+
+// Vertices is the number of vertices of all rings, which is also the number of edges.
+func (mp MultiPolygon) Vertices() int {
+	n := 0
+	for _, part := range mp {
+		for _, r := range part {
+			n += len(r)
+		}
+	}
+	return n
+}
+
+// Bounds is the smallest box around all vertices; it is Empty if there are none.
+func (mp MultiPolygon) Bounds() Box {
+	b := EmptyBox()
+	for _, part := range mp {
+		b = b.Union(part.Bounds())
+	}
+	return b
+}
+
+// Bounds is the smallest box around all vertices; it is Empty if there are none.
+func (pg Polygon) Bounds() Box {
+	b := EmptyBox()
+	for _, r := range pg {
+		for _, p := range r {
+			b = b.extend(p)
+		}
+	}
+	return b
+}
+
+// Box is a closed rectangle in degrees. It never crosses the antimeridian.
+type Box struct{ MinLon, MinLat, MaxLon, MaxLat float64 }
+
+// EmptyBox is the box that holds nothing: the neutral element of Union.
+func EmptyBox() Box {
+	return Box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+}
+
+// Empty reports whether the box holds no point. An empty box has infinite members, which
+// JSON cannot write.
+func (b Box) Empty() bool { return !(b.MinLon <= b.MaxLon && b.MinLat <= b.MaxLat) }
+
+// Contains reports whether p is in the box or on its border.
+func (b Box) Contains(p Point) bool {
+	return b.MinLon <= p.Lon && p.Lon <= b.MaxLon && b.MinLat <= p.Lat && p.Lat <= b.MaxLat
+}
+
+// Intersects reports whether the boxes have a point in common.
+func (b Box) Intersects(o Box) bool {
+	return b.MinLon <= o.MaxLon && o.MinLon <= b.MaxLon && b.MinLat <= o.MaxLat && o.MinLat <= b.MaxLat
+}
+
+// Union is the smallest box around both.
+func (b Box) Union(o Box) Box {
+	return Box{
+		min(b.MinLon, o.MinLon), min(b.MinLat, o.MinLat),
+		max(b.MaxLon, o.MaxLon), max(b.MaxLat, o.MaxLat),
+	}
+}
+
+func (b Box) extend(p Point) Box {
+	return Box{min(b.MinLon, p.Lon), min(b.MinLat, p.Lat), max(b.MaxLon, p.Lon), max(b.MaxLat, p.Lat)}
+}

@@ -1,0 +1,136 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Ref is the ordinal of a fence in its set, ascending in load order. It is stable for the
+// life of the process: replacing a fence keeps it, and a deleted one's is never used again.
+type Ref uint32
+
+// Index finds the fences that hold a point. It is immutable and safe for any number of
+// goroutines. Every kind gives the same answers.
+type Index interface {
+	// Append appends to dst the refs of the fences that hold the point, ascending and
+	// without duplicates. lon, lat in degrees WGS84. It does not allocate if dst has room.
+	Append(dst []Ref, lon, lat float64) []Ref
+
+	// AppendBatch appends one answer for each point to dst. It panics if lon and lat differ
+	// in length. It does not allocate if dst has room.
+	AppendBatch(dst *Batch, lon, lat []float64)
+
+	Stats() Stats
+}
+
+// Batch holds answers in compressed sparse rows: answer i is Refs[Offsets[i]:Offsets[i+1]].
+// The zero Batch is ready to use. One holds at most 2^32-1 refs.
+type Batch struct {
+	Offsets []uint32
+	Refs    []Ref
+}
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() { b.Offsets, b.Refs = b.Offsets[:0], b.Refs[:0] }
+
+// Len is the number of answers.
+func (b *Batch) Len() int { return max(len(b.Offsets)-1, 0) }
+
+// Answer is the i-th answer, borrowed until the batch changes.
+func (b *Batch) Answer(i int) []Ref { return b.Refs[b.Offsets[i]:b.Offsets[i+1]] }
+
+// appendEach fills the batch by one call of find for each point.
+func (b *Batch) appendEach(lon, lat []float64, find func(dst []Ref, lon, lat float64) []Ref) {
+	if len(lon) != len(lat) {
+		panic("fence: AppendBatch: lon and lat differ in length")
+	}
+	if len(b.Offsets) == 0 {
+		b.Offsets = append(b.Offsets, 0)
+	}
+	for i := range lon {
+		b.Refs = find(b.Refs, lon[i], lat[i])
+		b.Offsets = append(b.Offsets, uint32(len(b.Refs)))
+	}
+}
+
+// Stats describes an index. Bytes is an estimate of what it holds beside the fences' own
+// geometry and properties.
+type Stats struct {
+	Kind   Kind
+	Fences int
+	Parts  int
+	Edges  int
+	Bytes  int64
+}
+
+// Kind names a way to index a set.
+type Kind string
+
+const (
+	// KindBrute tests every edge of every fence: the reference for all others.
+	KindBrute Kind = "brute"
+	// KindRTree tests the parts whose boxes hold the point, found in an R-tree.
+	KindRTree Kind = "rtree"
+
+	// DefaultKind is what the zero Options choose.
+	DefaultKind = KindRTree
+)
+
+// ErrKind is wrapped by the error for a kind that does not exist.
+var ErrKind = errors.New("unknown kind of index")
+
+// writer builds the indexes of one set, one after the other. It belongs to the set's writer;
+// what it publishes is immutable, however the writer goes on.
+type writer interface {
+	// replace takes out old and puts in its successor. Either may be nil. Entries are
+	// put in by ascending ref at first, in any order later.
+	replace(old, successor *entry)
+	// publish gives the index of what is in now. t holds the same entries.
+	publish(t *table) Index
+}
+
+// registry lists the kinds in the order in which Kinds shows them. The conformance suite
+// runs over every one.
+var registry = []struct {
+	kind      Kind
+	newWriter func() writer
+}{
+	{KindBrute, newBruteWriter},
+	{KindRTree, newRTreeWriter},
+}
+
+// Kinds lists the kinds that exist.
+func Kinds() []Kind {
+	var ks []Kind
+	for _, r := range registry {
+		ks = append(ks, r.kind)
+	}
+	return ks
+}
+
+// ParseKind gives the kind named s, the default one if s is empty. For an unknown name the
+// error wraps ErrKind and lists the kinds.
+func ParseKind(s string) (Kind, error) {
+	if s == "" {
+		return DefaultKind, nil
+	}
+	if slices.Contains(Kinds(), Kind(s)) {
+		return Kind(s), nil
+	}
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	return "", fmt.Errorf("%w %q: it must be one of %s", ErrKind, s, strings.Join(names, ", "))
+}
+
+func newWriter(k Kind) writer {
+	for _, r := range registry {
+		if r.kind == k {
+			return r.newWriter()
+		}
+	}
+	panic("fence: kind not registered: " + string(k)) // NewSet has parsed it.
+}

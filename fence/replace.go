@@ -1,0 +1,85 @@
+package fence
+
+import "strconv"
+
+// Replace makes the collection the whole set, in one publication. A key that stays keeps its
+// ref. Fences without a key get one as by Add. The collection belongs to the set from now
+// on. If it fails the set is as before: the error is ErrFull or a *RefusedError.
+func (s *Set) Replace(c *Collection) (*Snapshot, error) {
+	for i := range c.Fences {
+		if fd, bad := refusal(c.Fences[i].Geometry); bad {
+			fd.Feature, fd.Key = i, c.Fences[i].Key
+			return nil, &RefusedError{fd}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next+int64(len(c.Fences)) > 1<<32 {
+		return nil, ErrFull
+	}
+	return s.publish(s.rebuild(c)), nil
+}
+
+// rebuild starts the writer anew with the collection's fences.
+func (s *Set) rebuild(c *Collection) *Snapshot {
+	now := s.current.Load()
+	next := &Snapshot{keys: newKeys(len(c.Fences))}
+	clear(s.repeats)
+	extra := s.assignKeys(c.Fences)
+	var byKey map[string][]Finding
+	byKey, next.findings = splitFindings(c.Findings, extra)
+
+	entries := &table{}
+	for i := range c.Fences {
+		f := &c.Fences[i]
+		ref, ok := now.keys.get(f.Key)
+		if !ok {
+			ref, _ = s.newRef() // Replace has made sure of room.
+		}
+		entries.put(ref, newEntry(ref, f, byKey[f.Key]))
+		next.keys.put(f.Key, ref)
+	}
+	next.table = entries
+	s.writer = newWriter(s.options.Kind)
+	for e := range entries.all() {
+		s.writer.replace(nil, e)
+	}
+	return next
+}
+
+// assignKeys gives every fence a key that no other has.
+func (s *Set) assignKeys(fences []Fence) []Finding {
+	var findings []Finding
+	used := make(map[string]struct{}, len(fences))
+	for i := range fences {
+		f := &fences[i]
+		base := f.Key
+		if base == "" {
+			base = f.givenKey(s.options.IDProperty)
+		}
+		if base == "" {
+			base = strconv.Itoa(i)
+		}
+		f.Key = uniqueKey(base, s.repeats, func(k string) bool { _, ok := used[k]; return ok })
+		used[f.Key] = struct{}{}
+		if f.Key != base {
+			findings = append(findings, duplicateFinding(i, base, f.Key))
+		}
+	}
+	return findings
+}
+
+// splitFindings tells the findings of the fences that are in the set, by key, from the others.
+func splitFindings(lists ...[]Finding) (byKey map[string][]Finding, others []Finding) {
+	byKey = map[string][]Finding{}
+	for _, fs := range lists {
+		for _, f := range fs {
+			if f.Key == "" || f.Fatal {
+				others = append(others, f)
+				continue
+			}
+			byKey[f.Key] = append(byKey[f.Key], f)
+		}
+	}
+	return byKey, others
+}

@@ -1,0 +1,83 @@
+package fence
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/tidwall/rtree"
+)
+
+// partItem is one part of a fence in the tree.
+type partItem struct {
+	entry *entry
+	part  int
+}
+
+// rtreeNodeBytes estimates the memory of one item: its box and payload in nodes of 64 that
+// are two thirds full, and its share of the branches above.
+const rtreeNodeBytes = 3 * (4*8 + int64(unsafe.Sizeof(partItem{}))) / 2
+
+// rtreeIndex keeps the parts' boxes in an R-tree. A box discards by closed comparisons only;
+// the exact predicate decides about what remains.
+type rtreeIndex struct {
+	tree *rtree.RTreeG[partItem]
+	t    *table
+}
+
+var _ Index = (*rtreeIndex)(nil)
+
+// rtreeWriter owns a tree that it alone changes. Readers get its copy-on-write copies.
+type rtreeWriter struct {
+	tree rtree.RTreeG[partItem]
+}
+
+func newRTreeWriter() writer { return &rtreeWriter{} }
+
+func (w *rtreeWriter) replace(old, successor *entry) {
+	if old != nil {
+		for i, b := range old.boxes {
+			w.tree.Delete([2]float64{b.MinLon, b.MinLat}, [2]float64{b.MaxLon, b.MaxLat}, partItem{old, i})
+		}
+	}
+	if successor != nil {
+		for i, b := range successor.boxes {
+			w.tree.Insert([2]float64{b.MinLon, b.MinLat}, [2]float64{b.MaxLon, b.MaxLat}, partItem{successor, i})
+		}
+	}
+}
+
+func (w *rtreeWriter) publish(t *table) Index { return &rtreeIndex{w.tree.Copy(), t} }
+
+// Append implements Index.
+//
+// hot: guarded by BenchmarkAppend and TestAppendAllocates.
+func (x *rtreeIndex) Append(dst []Ref, lon, lat float64) []Ref {
+	p, ok := normalize(lon, lat)
+	if !ok {
+		return dst
+	}
+	from := len(dst)
+	at := [2]float64{p.Lon, p.Lat}
+	x.tree.Search(at, at, func(_, _ [2]float64, it partItem) bool {
+		if it.entry.fence.Geometry[it.part].holds(p) {
+			dst = append(dst, it.entry.ref)
+		}
+		return true
+	})
+	return sortTail(dst, from)
+}
+
+// sortTail makes dst[from:] ascending and drops repetitions from it.
+func sortTail(dst []Ref, from int) []Ref {
+	if len(dst)-from < 2 {
+		return dst
+	}
+	slices.Sort(dst[from:])
+	return dst[:from+len(slices.Compact(dst[from:]))]
+}
+
+func (x *rtreeIndex) AppendBatch(dst *Batch, lon, lat []float64) { dst.appendEach(lon, lat, x.Append) }
+
+func (x *rtreeIndex) Stats() Stats {
+	return x.t.stats(KindRTree, int64(x.tree.Len())*rtreeNodeBytes)
+}

@@ -1,0 +1,201 @@
+package fence
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Options are a set's settings. The zero value is what most want.
+type Options struct {
+	Kind       Kind   // "" is DefaultKind
+	IDProperty string // property that gives the key of a Feature without id; "" is none
+	Strict     bool   // refuse what RFC 7946 calls invalid: see Code
+	Limits     Limits // of documents that LoadDir reads
+}
+
+func (o Options) read() ReadOptions {
+	return ReadOptions{IDProperty: o.IDProperty, Strict: o.Strict, Limits: o.Limits}
+}
+
+// Set is a named set of fences that changes while it is read. Any number of goroutines may
+// read snapshots, without a lock; those that change it take turns.
+type Set struct {
+	name    string
+	options Options
+	current atomic.Pointer[Snapshot]
+
+	mu      sync.Mutex // held by the one writer; guards what follows
+	writer  writer
+	next    int64          // the next ref that was never used
+	repeats map[string]int // by key: the last suffix given to a repetition
+}
+
+// NewSet makes an empty set of generation 0. The error wraps ErrName or ErrKind.
+func NewSet(name string, o Options) (*Set, error) {
+	if name == "" {
+		return nil, ErrName
+	}
+	kind, err := ParseKind(string(o.Kind))
+	if err != nil {
+		return nil, err
+	}
+	o.Kind = kind
+	s := &Set{name: name, options: o, writer: newWriter(kind), repeats: map[string]int{}}
+	t := &table{}
+	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.publish(t)})
+	return s, nil
+}
+
+// Name is the set's name; it never changes.
+func (s *Set) Name() string { return s.name }
+
+// Kind is the kind of index; it never changes.
+func (s *Set) Kind() Kind { return s.options.Kind }
+
+// Snapshot is the set as it is now: one atomic load. Hold it for a request or a batch, so
+// that all of it sees the same fences.
+func (s *Set) Snapshot() *Snapshot { return s.current.Load() }
+
+// Add adds a fence and never replaces one. Its key is f.Key, else the id, else the id
+// property, else the ordinal of its ref; where that is taken, with the suffix ~2, ~3 and so
+// on. The geometry and the raw JSON belong to the set from now on. The error is a
+// *RefusedError, or ErrFull.
+func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
+	findings, err := s.check(&f)
+	if err != nil {
+		return "", nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.current.Load()
+	ref, err := s.newRef()
+	if err != nil {
+		return "", nil, err
+	}
+	base := f.Key
+	if base == "" {
+		base = f.givenKey(s.options.IDProperty)
+	}
+	if base == "" {
+		base = strconv.Itoa(int(ref))
+	}
+	f.Key = uniqueKey(base, s.repeats, func(k string) bool { _, ok := now.keys.get(k); return ok })
+	if f.Key != base {
+		findings = append(findings, duplicateFinding(-1, base, f.Key))
+	}
+	return f.Key, s.put(now, nil, newEntry(ref, &f, keyed(findings, f.Key))), nil
+}
+
+// Put adds the fence or replaces the one of the same key, which keeps its ref and place.
+// The geometry and the raw JSON belong to the set from now on. The error is ErrNoKey,
+// ErrFull or a *RefusedError.
+func (s *Set) Put(f Fence) (created bool, snap *Snapshot, err error) {
+	if f.Key == "" {
+		return false, nil, ErrNoKey
+	}
+	findings, err := s.check(&f)
+	if err != nil {
+		return false, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.current.Load()
+	ref, ok := now.keys.get(f.Key)
+	if ok {
+		e := newEntry(ref, &f, keyed(findings, f.Key))
+		return false, s.put(now, now.table.get(ref), e), nil
+	}
+	ref, err = s.newRef()
+	if err != nil {
+		return false, nil, err
+	}
+	return true, s.put(now, nil, newEntry(ref, &f, keyed(findings, f.Key))), nil
+}
+
+// Delete takes the fence out, and reports whether there was one. Its ref is not used again.
+func (s *Set) Delete(key string) (snap *Snapshot, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.current.Load()
+	ref, ok := now.keys.get(key)
+	if !ok {
+		return now, false
+	}
+	old := now.table.get(ref)
+	s.writer.replace(old, nil)
+	t := now.table.with(ref, nil)
+	return s.publish(&Snapshot{table: t, keys: now.keys.without(key), findings: now.findings}), true
+}
+
+// put publishes the set with e in place of old, or beside all others if old is nil.
+func (s *Set) put(now *Snapshot, old, e *entry) *Snapshot {
+	s.writer.replace(old, e)
+	next := &Snapshot{table: now.table.with(e.ref, e), keys: now.keys, findings: now.findings}
+	if old == nil {
+		next.keys = now.keys.with(e.fence.Key, e.ref)
+	}
+	return s.publish(next)
+}
+
+// publish completes the next snapshot and makes it the current one.
+func (s *Set) publish(next *Snapshot) *Snapshot {
+	next.generation = s.current.Load().generation + 1
+	next.index = s.writer.publish(next.table)
+	next.bounds = EmptyBox()
+	for e := range next.table.all() {
+		for _, b := range e.boxes {
+			next.bounds = next.bounds.Union(b)
+		}
+	}
+	s.current.Store(next)
+	return next
+}
+
+func (s *Set) newRef() (Ref, error) {
+	if s.next > math.MaxUint32 {
+		return 0, ErrFull
+	}
+	s.next++
+	return Ref(s.next - 1), nil
+}
+
+// check refuses a fence that no set may hold, and otherwise tells its defects.
+func (s *Set) check(f *Fence) ([]Finding, error) {
+	findings := Validate(f.Geometry)
+	for _, fd := range findings {
+		if fd.Fatal || (s.options.Strict && fd.Code.strict()) {
+			fd.Key, fd.Fatal = f.Key, true
+			return nil, &RefusedError{fd}
+		}
+	}
+	return findings, nil
+}
+
+func keyed(findings []Finding, key string) []Finding {
+	for i := range findings {
+		findings[i].Key = key
+	}
+	return findings
+}
+
+func duplicateFinding(feature int, base, key string) Finding {
+	return Finding{
+		Feature: feature, Key: key, Code: CodeDuplicateID,
+		Reason: fmt.Sprintf("the key %q is taken: this fence is %q", base, key),
+	}
+}
+
+// uniqueKey gives base, or base with the first suffix above the last one given that makes it
+// free.
+func uniqueKey(base string, repeats map[string]int, taken func(string) bool) string {
+	key := base
+	for taken(key) {
+		n := max(repeats[base], 1) + 1
+		repeats[base] = n
+		key = base + "~" + strconv.Itoa(n)
+	}
+	return key
+}

@@ -1,0 +1,119 @@
+package fence
+
+import "iter"
+
+// entry is a fence in a set. It is immutable once published.
+type entry struct {
+	ref      Ref
+	fence    *Fence
+	boxes    []Box // of each part, in order
+	edges    int
+	findings []Finding
+}
+
+func newEntry(ref Ref, f *Fence, findings []Finding) *entry {
+	e := &entry{ref: ref, fence: f, edges: f.Geometry.Vertices(), findings: findings}
+	e.boxes = make([]Box, len(f.Geometry))
+	for i, part := range f.Geometry {
+		e.boxes[i] = part.Bounds()
+	}
+	return e
+}
+
+// pageSize trades what an edit copies (one page and the list of pages) against the length
+// of that list.
+const pageSize = 256
+
+type page struct {
+	live    int
+	entries [pageSize]*entry
+}
+
+// table maps refs to entries. It is immutable: with gives a changed copy that shares all
+// pages but one, so that an edit of a set of a million fences copies some 35 kB. A page
+// without entries is nil, so that refs that are never used again cost 8 bytes per 256.
+type table struct {
+	pages  []*page
+	fences int
+	parts  int
+	edges  int
+}
+
+func (t *table) get(r Ref) *entry {
+	i := int(r / pageSize)
+	if i >= len(t.pages) || t.pages[i] == nil {
+		return nil
+	}
+	return t.pages[i].entries[r%pageSize]
+}
+
+// with gives a table in which e is at r; nil takes out what is there.
+func (t *table) with(r Ref, e *entry) *table {
+	i := int(r / pageSize)
+	next := *t
+	next.pages = make([]*page, max(len(t.pages), i+1))
+	copy(next.pages, t.pages)
+	pg := new(page)
+	if next.pages[i] != nil {
+		*pg = *next.pages[i]
+	}
+	next.pages[i] = pg
+	next.put(r, e)
+	return &next
+}
+
+// put changes the table in place: only for one that is not published yet, and whose page of
+// r is not shared.
+func (t *table) put(r Ref, e *entry) {
+	i := int(r / pageSize)
+	for len(t.pages) <= i {
+		t.pages = append(t.pages, nil)
+	}
+	if t.pages[i] == nil {
+		t.pages[i] = new(page)
+	}
+	pg := t.pages[i]
+	t.account(pg, pg.entries[r%pageSize], -1)
+	t.account(pg, e, 1)
+	pg.entries[r%pageSize] = e
+	if pg.live == 0 {
+		t.pages[i] = nil
+	}
+}
+
+func (t *table) account(pg *page, e *entry, sign int) {
+	if e == nil {
+		return
+	}
+	pg.live += sign
+	t.fences += sign
+	t.parts += sign * len(e.boxes)
+	t.edges += sign * e.edges
+}
+
+// all yields the entries by ascending ref.
+func (t *table) all() iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for _, pg := range t.pages {
+			if pg == nil {
+				continue
+			}
+			for _, e := range pg.entries {
+				if e != nil && !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (t *table) stats(k Kind, extra int64) Stats {
+	const pageBytes = 8 * pageSize
+	bytes := extra
+	for _, pg := range t.pages {
+		if pg != nil {
+			bytes += pageBytes
+		}
+	}
+	return Stats{Kind: k, Fences: t.fences, Parts: t.parts, Edges: t.edges, Bytes: bytes}
+}
