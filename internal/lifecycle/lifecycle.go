@@ -1,0 +1,215 @@
+// Package lifecycle starts the services of a process in order, keeps them
+// running, and drains them in the opposite order.
+//
+// Services are added from the back to the front: what others depend on comes
+// first, the doors through which work enters come last. The Group starts them
+// in that order. A signal, a cancelled context or a failing service ends the
+// run; then each service in turn, front to back, is told to finish what it has
+// and is waited for, before the next one behind it is. So no service loses the
+// ones that it hands its work to while it still has any.
+//
+//	signal 1 ──▶ drain http ──▶ drain ingest ──▶ drain bus ──▶ exit 0
+//	signal 2 at any point of it ──────────────────────────────▶ exit 130
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// DefaultTimeout bounds a whole drain. It is below the 30 s that Kubernetes
+// leaves between SIGTERM and SIGKILL.
+const DefaultTimeout = 25 * time.Second
+
+// ErrStuck is wrapped by the error about a service that did not return in time.
+// Its goroutine is left behind; the process is expected to exit.
+var ErrStuck = errors.New("did not stop in time")
+
+// ErrForced is returned by Run after a second signal. The process is expected
+// to exit at once, with the code that ExitCode gives.
+var ErrForced error = forcedError{}
+
+type forcedError struct{}
+
+func (forcedError) Error() string { return "forced to stop by a second signal" }
+
+// ExitCode is 128 + SIGINT, which shells know as "interrupted".
+func (forcedError) ExitCode() int { return 130 }
+
+// A Service is one part of the process. Every function may be nil; each is
+// called at most once, and none concurrently with Start.
+type Service struct {
+	Name string
+
+	// Start makes the service ready and returns. Its context ends when the
+	// process is told to stop meanwhile. If it fails, it has cleaned up, and
+	// neither Run nor Drain is called.
+	Start func(ctx context.Context) error
+
+	// Run works until its context ends. An error ends the whole group; nil says
+	// that this service has nothing more to do and leaves the others running.
+	// The context ends after Drain has returned, never before.
+	Run func(ctx context.Context) error
+
+	// Drain stops taking work, finishes what it has taken and returns. When its
+	// context ends it gives up, drops the rest and says so in its error.
+	Drain func(ctx context.Context) error
+}
+
+// Group runs services together. Its fields and services are set before Run; it
+// is used once.
+type Group struct {
+	Logger  *slog.Logger     // nil drops the log
+	Timeout time.Duration    // of the whole drain, 0 is DefaultTimeout
+	Signals <-chan os.Signal // what tells the group to stop; nil is SIGINT and SIGTERM
+
+	services []Service
+}
+
+// Add appends a service: in front of the earlier ones, see the package comment.
+func (g *Group) Add(s Service) { g.services = append(g.services, s) }
+
+// Run starts the services, waits for a reason to stop, and drains them. It
+// returns nil after a clean drain that a signal or ctx asked for; ErrForced; or
+// what failed, the cause before its consequences. All goroutines have ended by
+// then, but for those that ErrForced and ErrStuck are about.
+func (g *Group) Run(ctx context.Context) error {
+	if g.Logger == nil {
+		g.Logger = slog.New(slog.DiscardHandler)
+	}
+	if g.Timeout == 0 {
+		g.Timeout = DefaultTimeout
+	}
+	stopping, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	forced, force := context.WithCancel(context.WithoutCancel(ctx))
+	defer force()
+	defer g.watch(stop, force)()
+
+	started, err := g.start(stopping, forced, stop)
+	if err == nil {
+		g.Logger.Info("ready")
+		<-stopping.Done()
+		err = cause(stopping)
+	}
+	return g.drain(forced, started, err)
+}
+
+// A stopSignal is the cause of a stopping context that is no failure.
+type stopSignal struct{ os.Signal }
+
+func (s stopSignal) Error() string { return s.String() }
+
+// cause returns why a running group stops, nil if it was asked to.
+func cause(stopping context.Context) error {
+	err := context.Cause(stopping)
+	if errors.As(err, new(stopSignal)) || errors.Is(err, stopping.Err()) {
+		return nil
+	}
+	return err
+}
+
+// watch turns the first signal into stop and the second one into force, until
+// the function that it returns is called.
+func (g *Group) watch(stop context.CancelCauseFunc, force context.CancelFunc) (release func()) {
+	signals := g.Signals
+	unsubscribe := func() {}
+	if signals == nil {
+		c := make(chan os.Signal, 2) // both signals, even if they come while nobody reads
+		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+		signals, unsubscribe = c, func() { signal.Stop(c) }
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for _, react := range []func(os.Signal){
+			func(s os.Signal) {
+				g.Logger.Info("stopping; a second signal forces", "signal", s.String())
+				stop(stopSignal{s})
+			},
+			func(s os.Signal) {
+				g.Logger.Warn("forced", "signal", s.String())
+				force()
+			},
+		} {
+			select {
+			case s := <-signals:
+				react(s)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		unsubscribe()
+		close(done)
+		<-ended
+	}
+}
+
+// start starts the services in order and returns those that it did.
+func (g *Group) start(stopping, forced context.Context, stop context.CancelCauseFunc) (started []*member, err error) {
+	for _, s := range g.services {
+		if stopping.Err() != nil {
+			return started, cause(stopping)
+		}
+		begun := time.Now()
+		if s.Start != nil {
+			// Bounded by the stop signal, not by time: loading may take long.
+			if err := await(forced, stopping, func() error { return s.Start(stopping) }); err != nil {
+				return started, g.startFailed(stopping, s.Name, err)
+			}
+		}
+		g.Logger.Info("started", "service", s.Name, "took", time.Since(begun))
+		started = append(started, launch(stopping, s, stop))
+	}
+	return started, nil
+}
+
+// startFailed tells a start that was cut short on request from one that failed.
+func (g *Group) startFailed(stopping context.Context, name string, err error) error {
+	if stopping.Err() != nil && errors.Is(err, stopping.Err()) {
+		return cause(stopping)
+	}
+	return fmt.Errorf("start %s: %w", name, err)
+}
+
+// drain drains the started services, the last one first, whatever goes wrong
+// with one of them. It returns the given reason joined with what went wrong.
+func (g *Group) drain(forced context.Context, started []*member, reason error) error {
+	if reason != nil {
+		g.Logger.Error("stopping because of a failure", "error", reason)
+	}
+	limit, cancel := context.WithTimeout(forced, g.Timeout)
+	defer cancel()
+	errs := []error{reason}
+	for _, m := range slices.Backward(started) {
+		begun := time.Now()
+		failed := m.stop(forced, limit)
+		if forced.Err() != nil {
+			for _, m := range started {
+				m.cancel()
+			}
+			return ErrForced
+		}
+		log := g.Logger.With("service", m.Name, "took", time.Since(begun))
+		if len(failed) == 0 {
+			log.Info("drained")
+		}
+		for _, err := range failed {
+			if err != reason { // which has been told
+				log.Error("drained with an error", "error", err)
+				errs = append(errs, err)
+			}
+		}
+	}
+	g.Logger.Info("stopped")
+	return errors.Join(errs...)
+}

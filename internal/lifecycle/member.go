@@ -1,0 +1,84 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// stopGrace is how long a service that ignores its cancelled context is waited
+// for before the drain goes on without it.
+const stopGrace = time.Second
+
+// member is a started service. err belongs to its Run until ended is closed.
+type member struct {
+	Service
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error
+}
+
+// launch gives the service its goroutine. stop is told when it fails.
+func launch(ctx context.Context, s Service, stop context.CancelCauseFunc) *member {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	m := &member{Service: s, cancel: cancel, ended: make(chan struct{})}
+	go m.run(ctx, stop)
+	return m
+}
+
+// run is the service's own goroutine. The drain waits for ended.
+func (m *member) run(ctx context.Context, stop context.CancelCauseFunc) {
+	defer close(m.ended)
+	if m.Run == nil {
+		return
+	}
+	err := m.Run(ctx)
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return
+	}
+	m.err = fmt.Errorf("%s: %w", m.Name, err)
+	stop(m.err)
+}
+
+// stop drains the service, then ends its Run and waits for it. It returns what
+// went wrong with either.
+func (m *member) stop(forced, limit context.Context) (failed []error) {
+	if m.Drain != nil {
+		if err := await(forced, limit, func() error { return m.Drain(limit) }); err != nil {
+			failed = append(failed, fmt.Errorf("drain %s: %w", m.Name, err))
+		}
+	}
+	m.cancel()
+	if err := await(forced, limit, func() error { <-m.ended; return nil }); err != nil {
+		return append(failed, fmt.Errorf("%s: %w", m.Name, err))
+	}
+	if m.err != nil {
+		failed = append(failed, m.err)
+	}
+	return failed
+}
+
+// await returns what fn returns. It gives up on an fn that does not return:
+// stopGrace after limit has ended, or at once when the stop is forced.
+func await(forced, limit context.Context, fn func() error) error {
+	done := make(chan error, 1) // lets fn's goroutine end when nobody waits any more
+	go func() { done <- fn() }()
+	select {
+	case err := <-done:
+		return err
+	case <-forced.Done():
+		return ErrForced
+	case <-limit.Done():
+	}
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-forced.Done():
+		return ErrForced
+	case <-grace.C:
+		return ErrStuck
+	}
+}
