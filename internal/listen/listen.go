@@ -1,0 +1,78 @@
+// Package listen holds the one rule about addresses: nothing listens beyond
+// this machine without authentication.
+//
+// An address is host:port, :port (all interfaces), or a unix socket as
+// unix:path or a path with a slash in it. A unix socket is as private as its
+// directory's permissions, and so counts as this machine.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// ErrExposed is wrapped by the error about an address that other machines could
+// reach without credentials.
+var ErrExposed = errors.New("refusing to listen beyond this machine without authentication")
+
+const unixPrefix = "unix:"
+
+// Check returns nil if a service may listen on addr. authenticated says that it
+// refuses clients without credentials.
+func Check(addr string, authenticated bool) error {
+	if _, isUnix := unixPath(addr); isUnix {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil && port == "" {
+		err = errors.New("no port")
+	}
+	if err != nil {
+		return fmt.Errorf("address %q is not host:port or unix:path: %w", addr, err)
+	}
+	if authenticated || isLoopback(host) {
+		return nil
+	}
+	where := host
+	if isUnspecified(host) {
+		where = "every interface"
+	}
+	return fmt.Errorf("%w: %q is %s; set a token or a user and password, or listen on 127.0.0.1:%s",
+		ErrExposed, addr, where, port)
+}
+
+// Listen checks addr and opens it. A port of 0 takes a free one.
+func Listen(ctx context.Context, addr string, authenticated bool) (net.Listener, error) {
+	if err := Check(addr, authenticated); err != nil {
+		return nil, err
+	}
+	network := "tcp"
+	if path, isUnix := unixPath(addr); isUnix {
+		network, addr = "unix", path
+	}
+	return new(net.ListenConfig).Listen(ctx, network, addr)
+}
+
+// unixPath returns the path of a unix socket address.
+func unixPath(addr string) (path string, ok bool) {
+	if path, ok = strings.CutPrefix(addr, unixPrefix); ok {
+		return path, path != ""
+	}
+	return addr, strings.Contains(addr, "/")
+}
+
+// isLoopback reports whether only this machine reaches host. A name that is not
+// localhost is not looked up: what it points to may change.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+func isUnspecified(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.IsUnspecified()
+}

@@ -1,0 +1,83 @@
+package listen
+
+import (
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	const local, exposed, malformed = "local", "exposed", "malformed"
+	for _, tc := range []struct{ addr, want string }{
+		{"127.0.0.1:8080", local},
+		{"127.8.9.10:0", local},
+		{"[::1]:8080", local},
+		{"[::ffff:127.0.0.1]:8080", local},
+		{"localhost:4222", local},
+		{"LocalHost:4222", local},
+		{"unix:/run/paddock.sock", local},
+		{"unix:paddock.sock", local},
+		{"/run/paddock.sock", local},
+		{"./paddock.sock", local},
+
+		{":8080", exposed},
+		{"0.0.0.0:8080", exposed},
+		{"[::]:8080", exposed},
+		{"192.0.2.7:8080", exposed},
+		{"[fe80::1%eth0]:8080", exposed},
+		{"localhost.example.org:8080", exposed},
+		{"127.0.0.1.example.org:8080", exposed},
+
+		{"", malformed},
+		{"8080", malformed},
+		{"127.0.0.1", malformed},
+		{"::1:8080", malformed},
+		{"unix:", malformed},
+	} {
+		err := Check(tc.addr, false)
+		got := local
+		if errors.Is(err, ErrExposed) {
+			got = exposed
+		} else if err != nil {
+			got = malformed
+		}
+		if got != tc.want {
+			t.Errorf("Check(%q) = %v, want %s", tc.addr, err, tc.want)
+		}
+		if err := Check(tc.addr, true); (err != nil) != (tc.want == malformed) {
+			t.Errorf("Check(%q) with authentication = %v", tc.addr, err)
+		}
+	}
+}
+
+func TestTheErrorSaysWhatToDo(t *testing.T) {
+	err := Check(":4222", false)
+	for _, part := range []string{`":4222"`, "every interface", "set a token or a user and password", "127.0.0.1:4222"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not mention %s", err, part)
+		}
+	}
+}
+
+func TestListen(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	for _, addr := range []string{"127.0.0.1:0", "unix:" + socket} {
+		ln, err := Listen(t.Context(), addr, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial(ln.Addr().Network(), ln.Addr().String())
+		if err != nil {
+			t.Errorf("%s: %v", addr, err)
+		} else {
+			conn.Close()
+		}
+		ln.Close()
+	}
+	if ln, err := Listen(t.Context(), "0.0.0.0:0", false); !errors.Is(err, ErrExposed) {
+		ln.Close()
+		t.Errorf("got %v", err)
+	}
+}
