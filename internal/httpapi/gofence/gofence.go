@@ -1,0 +1,134 @@
+// Package gofence serves the HTTP interface of the original gofence, byte for
+// byte, over the sets of a fence.Catalog:
+//
+//	GET  /engarde                              is it there
+//	GET  /fence                                names of the sets
+//	POST /fence/{name}/search                  a GeoJSON point Feature: which fences hold it
+//	GET  /fence/{name}/search?lat=&lon=&k=v    the same from parameters
+//	POST /fence/{name}/add                     one more fence, until the process ends
+//
+// Status lines, bodies and the headers that the original set are the same, and
+// so are its router and with it redirects, 404, 405 and OPTIONS. Where the
+// original gave a wrong answer, lost something silently or crashed, this one
+// differs; docs/gofence.md lists each case.
+//
+// A request takes one snapshot of one set and no lock. Bodies and answers are
+// bounded: maxSearchBody, maxAddBody, maxAnswer.
+package gofence
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/julienschmidt/httprouter"
+
+	"paddock/fence"
+)
+
+// Options configure New. The zero value serves the five routes and logs
+// nothing.
+type Options struct {
+	Profile bool         // also serve /debug/pprof/, for GET and POST
+	Logger  *slog.Logger // nil discards
+}
+
+// Handler answers the routes of the package comment. Safe for concurrent use.
+type Handler struct {
+	router  *httprouter.Router
+	serving atomic.Pointer[serving]
+	log     *slog.Logger
+}
+
+// serving is what a request works with from its start to its end. A new catalog
+// brings new renderings: the old ones go with the last request that uses them.
+type serving struct {
+	catalog    *fence.Catalog
+	renderings renderings
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// New returns a handler that answers from c.
+func New(c *fence.Catalog, o Options) *Handler {
+	h := &Handler{router: httprouter.New(), log: o.Logger}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	h.Use(c)
+	h.router.GET("/engarde", h.engarde)
+	h.router.GET("/fence", h.list)
+	h.router.POST("/fence/:name/add", h.add)
+	h.router.POST("/fence/:name/search", h.searchBody)
+	h.router.GET("/fence/:name/search", h.searchQuery)
+	if o.Profile {
+		mountProfiles(h.router)
+	}
+	return h
+}
+
+// Use answers requests from c from now on, all sets at once. Requests under way
+// finish with the catalog that they started with.
+func (h *Handler) Use(c *fence.Catalog) { h.serving.Store(&serving{catalog: c}) }
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.router.ServeHTTP(w, r) }
+
+func (h *Handler) engarde(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
+	respond(w, "text/plain", []byte("Touché!"))
+}
+
+// list answers without the headers of the others: the original left this one to
+// net/http, which took it for text.
+func (h *Handler) list(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
+	names := h.serving.Load().catalog.Names()
+	if names == nil {
+		names = []string{}
+	}
+	body, err := json.Marshal(names)
+	if err != nil { // strings always marshal
+		refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	write(w, body)
+}
+
+// respond writes a successful answer with the headers of the original.
+func respond(w http.ResponseWriter, contentType string, body []byte) {
+	header := w.Header()
+	header.Set("Server", "gofence")
+	header.Set("Connection", "keep-alive")
+	header.Set("Content-Type", contentType)
+	write(w, body)
+}
+
+// write leaves an error to net/http: the client is gone, and nobody else cares.
+func write(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}
+
+// refusal is an error with its status and its line.
+type refusal struct {
+	status int
+	line   string
+}
+
+func (e *refusal) Error() string { return e.line }
+
+func badRequest(line string) error { return &refusal{http.StatusBadRequest, line} }
+
+func tooLarge(line string) error { return &refusal{http.StatusRequestEntityTooLarge, line} }
+
+// refuse answers with one line of plain text. An error that brings no status is
+// a bad request.
+func refuse(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if r, ok := err.(*refusal); ok {
+		status = r.status
+	}
+	http.Error(w, err.Error(), status)
+}

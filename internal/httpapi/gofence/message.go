@@ -1,0 +1,175 @@
+package gofence
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+
+	"paddock/fence"
+)
+
+// Properties are those of a query, as encoding/json makes a map of them: keys
+// sorted, the last duplicate wins, numbers through float64.
+type Properties map[string]any
+
+// PointMessage is a query: a GeoJSON Feature with a Point. It is decoded from
+// the body of a POST, made from the parameters of a GET, and echoed in the
+// answer in this order of members. Other members of the body are dropped.
+//
+// The names of the types and of their fields belong to the interface: error
+// lines of encoding/json show them to the client.
+type PointMessage struct {
+	Type       string        `json:"type"`
+	Properties Properties    `json:"properties"`
+	Geometry   PointGeometry `json:"geometry"`
+}
+
+// PointGeometry holds a position: longitude, latitude, and whatever else came
+// with it, such as the altitude.
+type PointGeometry struct {
+	Type        string    `json:"type"`
+	Coordinates []float64 `json:"coordinates"`
+}
+
+// newPoint makes the query of a GET.
+func newPoint(lon, lat float64, p Properties) *PointMessage {
+	return &PointMessage{
+		Type:       "Feature",
+		Properties: p,
+		Geometry:   PointGeometry{Type: "Point", Coordinates: []float64{lon, lat}},
+	}
+}
+
+// decodePoint reads the body of a search. The text of its error is what the
+// client sees after "Invalid query ".
+func decodePoint(body []byte) (*PointMessage, error) {
+	var p *PointMessage
+	if err := json.Unmarshal(body, &p); err != nil {
+		return nil, originalText(err)
+	}
+	if p == nil || p.Type != "Feature" || p.Geometry.Type != "Point" || len(p.Geometry.Coordinates) < 2 {
+		return nil, badRequest("Invalid UnmarshalPoint")
+	}
+	return p, nil
+}
+
+// messagePackage is the import path of the types above, and originalPackage the
+// name of the package that held them in the original program.
+var messagePackage = reflect.TypeFor[PointMessage]().PkgPath()
+
+const originalPackage = "geofence"
+
+// originalText lets an error of encoding/json name our types as those of the
+// original program: "… of type geofence.PointGeometry".
+func originalText(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) || mismatch.Type.PkgPath() != messagePackage {
+		return err
+	}
+	text, found := strings.CutSuffix(err.Error(), mismatch.Type.String())
+	if !found {
+		return err
+	}
+	return badRequest(text + originalPackage + "." + mismatch.Type.Name())
+}
+
+// featureMessage is the body of an add, decoded as the original decodes it:
+// member names in any case, repeated properties merged, bbox and crs checked
+// for their shape and otherwise of no interest.
+type featureMessage struct {
+	Type       string                     `json:"type"`
+	ID         json.RawMessage            `json:"id"`
+	Geometry   json.RawMessage            `json:"geometry"`
+	Properties map[string]json.RawMessage `json:"properties"`
+	Bbox       []float64                  `json:"bbox"`
+	CRS        *crsMessage                `json:"crs"`
+}
+
+type crsMessage struct {
+	Type       string            `json:"type"`
+	Properties map[string]string `json:"properties"`
+}
+
+// canonicalFeature is what of a featureMessage the fence package is to read.
+type canonicalFeature struct {
+	Type       string                     `json:"type"`
+	ID         json.RawMessage            `json:"id,omitempty"`
+	Properties map[string]json.RawMessage `json:"properties"`
+	Geometry   json.RawMessage            `json:"geometry"`
+	CRS        *crsMessage                `json:"crs,omitempty"`
+}
+
+// decodeFeature reads the body of an add. Its error is for the log: a client
+// always gets the same line.
+func decodeFeature(body []byte) (fence.Fence, error) {
+	var m *featureMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		return fence.Fence{}, err
+	}
+	if m == nil {
+		return fence.Fence{}, errors.New("the feature is null")
+	}
+	if string(m.ID) == "null" {
+		m.ID = nil
+	}
+	text, err := json.Marshal(canonicalFeature{"Feature", m.ID, m.Properties, m.Geometry, m.CRS})
+	if err != nil {
+		return fence.Fence{}, err
+	}
+	f, _, err := fence.ParseFeature(text, fence.ReadOptions{})
+	if err != nil {
+		return fence.Fence{}, err
+	}
+	_, err = marshalProperties(f.Properties, f.ID)
+	return f, err
+}
+
+// renderProperties returns how answers show a fence: its properties with "id"
+// set from the Feature, over an own one; null if it has none. A loaded number
+// that float64 cannot hold is shown as given.
+func renderProperties(f *fence.Fence) []byte {
+	if text, err := marshalProperties(f.Properties, f.ID); err == nil {
+		return text
+	}
+	text, err := marshalAsGiven(f.Properties, f.ID)
+	if err != nil {
+		return []byte("null")
+	}
+	return text
+}
+
+// marshalProperties takes both through float64 and maps, as the original did.
+func marshalProperties(properties, id json.RawMessage) ([]byte, error) {
+	return merge(properties, id, json.Unmarshal)
+}
+
+func marshalAsGiven(properties, id json.RawMessage) ([]byte, error) {
+	return merge(properties, id, func(text []byte, v any) error {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		return d.Decode(v)
+	})
+}
+
+func merge(properties, id json.RawMessage, unmarshal func([]byte, any) error) ([]byte, error) {
+	if len(properties) == 0 {
+		return []byte("null"), nil
+	}
+	var p Properties
+	if err := unmarshal(properties, &p); err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return []byte("null"), nil
+	}
+	var v any
+	if len(id) > 0 {
+		if err := unmarshal(id, &v); err != nil {
+			return nil, err
+		}
+	}
+	p["id"] = v
+	return json.Marshal(p)
+}

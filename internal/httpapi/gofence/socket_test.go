@@ -1,0 +1,63 @@
+package gofence_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"paddock/fence"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve listens on a free port of loopback until the test ends and returns the
+// address.
+func serve(t testing.TB, h http.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: h}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// dial connects until the test ends.
+func dial(t testing.TB, addr string) net.Conn {
+	t.Helper()
+	var d net.Dialer
+	conn, err := d.DialContext(context.Background(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(ioTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func load(t testing.TB, fsys fs.FS) *fence.Catalog {
+	t.Helper()
+	c, _, err := fence.LoadDir(fsys, fence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
