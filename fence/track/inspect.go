@@ -1,0 +1,108 @@
+package track
+
+import (
+	"encoding/json"
+
+	"paddock/fence"
+)
+
+// Object is what is known of one object: a copy, free to keep.
+type Object struct {
+	Fleet, ID string
+	Props     json.RawMessage
+	Point     fence.Point
+	Time      Millis // of the last accepted fix
+	Arrived   Millis
+	State     State
+
+	Accuracy, Speed, Heading Measure
+
+	Fences []Visit // ascending by set, then load order
+}
+
+// Visit is one fence that an object is in.
+type Visit struct {
+	Set   string
+	Fence *fence.Fence
+	Since Millis
+	Visit uint64 // Seq of the enter event; 0 if the visit began without one
+}
+
+// Dot is what a map draws of an object.
+type Dot struct {
+	Handle         uint32 // names the object within its shard, for as long as that lives
+	Point          fence.Point
+	Speed, Heading Measure
+	State          State
+}
+
+// Get returns one object.
+func (s *Shard) Get(fleet, id string) (Object, bool) {
+	o, ok := s.objects[key{fleet, id}]
+	if !ok {
+		return Object{}, false
+	}
+	return s.describe(o), true
+}
+
+// Select appends the objects that keep says true to, in the order in which the
+// shard met them. A nil keep keeps all. in narrows to objects in the fence with
+// this key of this set; an empty set name does not, and an empty key means any
+// fence of the set.
+func (s *Shard) Select(dst []Object, in FenceName, keep func(fleet, id string) bool) []Object {
+	for _, o := range s.order {
+		if (keep == nil || keep(o.fleet, o.id)) && s.isIn(o, in) {
+			dst = append(dst, s.describe(o))
+		}
+	}
+	return dst
+}
+
+// FenceName names a fence of a set, or every fence of it.
+type FenceName struct{ Set, Key string }
+
+// AppendDots appends a dot for each object, by ascending handle.
+func (s *Shard) AppendDots(dst []Dot) []Dot {
+	for _, o := range s.order {
+		dst = append(dst, Dot{
+			Handle: o.handle, Point: o.point,
+			Speed: o.speed, Heading: o.heading, State: o.state(),
+		})
+	}
+	return dst
+}
+
+// Name returns fleet and id of the object behind a handle.
+func (s *Shard) Name(handle uint32) (fleet, id string) {
+	o := s.order[handle]
+	return o.fleet, o.id
+}
+
+func (s *Shard) isIn(o *object, in FenceName) bool {
+	if in.Set == "" {
+		return true
+	}
+	for i := range o.members {
+		set := s.view.find(o.members[i].set)
+		if set.Name == in.Set && (in.Key == "" || set.Snapshot.Fence(o.members[i].ref).Key == in.Key) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Shard) describe(o *object) Object {
+	d := Object{
+		Fleet: o.fleet, ID: o.id, Props: o.props, Point: o.point,
+		Time: o.time, Arrived: o.arrived, State: o.state(),
+		Accuracy: o.accuracy, Speed: o.speed, Heading: o.heading,
+	}
+	for i := range o.members {
+		m := &o.members[i]
+		set := s.view.find(m.set)
+		d.Fences = append(d.Fences, Visit{
+			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit,
+		})
+	}
+	return d
+}

@@ -1,0 +1,119 @@
+package track
+
+import (
+	"encoding/json"
+	"math"
+
+	"paddock/fence"
+)
+
+// What counts as standing still, for people who look at a map.
+const (
+	dwellSpeed  = 0.5    // metres per second, below which a reported speed is standing
+	dwellRadius = 15.0   // metres; within it of one place ...
+	dwellAfter  = 60_000 // ... for this many milliseconds is standing
+)
+
+// State is what an object does, in one word for a map or a list.
+type State uint8
+
+const (
+	// Moving: neither of the others.
+	Moving State = iota
+	// Dwelling: slower than 0.5 m/s by its own report, or within 15 m of one
+	// place for a minute.
+	Dwelling
+	// Silent: unheard for Options.TTL.
+	Silent
+)
+
+var stateNames = [...]string{Moving: "moving", Dwelling: "dwelling", Silent: "silent"}
+
+func (s State) String() string { return stateNames[s] }
+
+// object is the state of one object. Its shard owns it.
+type object struct {
+	fleet, id string
+	handle    uint32
+	props     json.RawMessage
+
+	point                    fence.Point
+	time                     Millis // of the last accepted fix
+	arrived                  Millis
+	accuracy, speed, heading Measure
+
+	anchor      fence.Point // where it has been standing, if it has
+	anchorSince Millis
+
+	seq     uint64 // events so far
+	silent  bool
+	members []membership // ascending by set, then ref
+
+	earlier, later *object // neighbours in the arrivalList
+}
+
+// take stores a fix.
+func (o *object) take(p *Position, arrived Millis) {
+	o.point = fence.Point{Lon: p.Lon, Lat: p.Lat}
+	if o.time == 0 || metres(o.anchor, o.point) > dwellRadius {
+		o.anchor, o.anchorSince = o.point, p.Time
+	}
+	o.time, o.arrived = p.Time, arrived
+	o.accuracy, o.speed, o.heading = p.Accuracy, p.Speed, p.Heading
+	if p.Props != nil {
+		o.props = p.Props
+	}
+}
+
+func (o *object) state() State {
+	switch {
+	case o.silent:
+		return Silent
+	case o.speed.Known && o.speed.Value < dwellSpeed, o.time-o.anchorSince >= dwellAfter:
+		return Dwelling
+	}
+	return Moving
+}
+
+// metres is the distance of two near points, good to a percent: enough to tell
+// standing from moving, never used for membership.
+func metres(a, b fence.Point) float64 {
+	const perDegree = 111_320.0
+	dx := (b.Lon - a.Lon) * math.Cos(a.Lat*math.Pi/180)
+	dy := b.Lat - a.Lat
+	return perDegree * math.Hypot(dx, dy)
+}
+
+// arrivalList orders objects by when they were last heard, so that expiry looks
+// at no object that is not due.
+type arrivalList struct{ first, last *object }
+
+// touch moves o to the end, or puts it there.
+func (l *arrivalList) touch(o *object) {
+	if l.last == o {
+		return
+	}
+	l.remove(o)
+	o.earlier = l.last
+	if l.last != nil {
+		l.last.later = o
+	} else {
+		l.first = o
+	}
+	l.last = o
+}
+
+// remove takes o out; it may be out already.
+func (l *arrivalList) remove(o *object) {
+	if o.earlier != nil {
+		o.earlier.later = o.later
+	} else if l.first == o {
+		l.first = o.later
+	}
+	if o.later != nil {
+		o.later.earlier = o.earlier
+	} else if l.last == o {
+		l.last = o.earlier
+	}
+	o.earlier, o.later = nil, nil
+}

@@ -1,0 +1,189 @@
+// Package track follows moving objects through sets of fences and says what
+// changed: an object entered a fence, or left one.
+//
+// The model is a fold. A [Shard] holds the state of some objects; a
+// [Position], a new [View] of the fences or the passing of time goes in, and
+// [Event] values come out. Nothing here reads a clock, opens a socket or starts
+// a goroutine: the caller says what time it is and owns the shard. For one order
+// of inputs per object the events are the same, however the objects are spread
+// over shards.
+//
+// An object is known by (fleet, id). It is in a fence when the fence holds its
+// last accepted position by the rule of package fence, so neighbours that share
+// an edge never both hold it. Its memberships change by a fix (reason move), by
+// a change of the fences (fence_added, fence_changed, fence_removed), or by
+// silence (ttl).
+package track
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"paddock/fence"
+)
+
+// Millis is an instant in milliseconds since the Unix epoch, or a length of
+// time in milliseconds where the name says so.
+type Millis int64
+
+// MillisOf returns the instant of t, cut to the millisecond.
+func MillisOf(t time.Time) Millis { return Millis(t.UnixMilli()) }
+
+// Time returns the instant in UTC.
+func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
+
+// Position is one fix of one object.
+//
+// The strings and Props are kept by the shard after Apply when the object is
+// new or Props is set, so they must not be overwritten by the caller.
+type Position struct {
+	Fleet, ID string
+	Lon, Lat  float64 // degrees WGS84, finite
+	Time      Millis  // when the fix was taken, by the device's clock
+	Arrived   Millis  // when it reached this process
+	Accuracy  Measure // metres
+	Speed     Measure // metres per second
+	Heading   Measure // degrees clockwise from north, 0 to 360
+
+	Props json.RawMessage // JSON object that describes the object, nil to keep what is known
+}
+
+// Measure is a quantity that a device may not report.
+type Measure struct {
+	Value float32
+	Known bool
+}
+
+// Measured returns a known quantity.
+func Measured(v float64) Measure { return Measure{Value: float32(v), Known: true} }
+
+// Outcome says what Apply did with a position.
+type Outcome uint8
+
+const (
+	// Accepted: the object moved; events may have come out.
+	Accepted Outcome = iota
+	// Late: not newer than the object's last accepted fix, so dropped. A
+	// retransmission ends here, which makes sending twice harmless.
+	Late
+	// Full: a new object beyond Options.MaxObjects, refused. Known objects go on.
+	Full
+)
+
+// Initial says what the first observation of an object tells about the fences
+// that it is found in. Its memberships are recorded in every case, so leaving
+// gives an exit. The first fix after a silence of Options.TTL counts as a first
+// observation too.
+type Initial uint8
+
+const (
+	// InitialNone: no event.
+	InitialNone Initial = iota
+	// InitialInside: an inside event for each fence, a statement of state.
+	InitialInside
+	// InitialEnter: an enter event for each fence, reason initial.
+	InitialEnter
+)
+
+var initialNames = [...]string{InitialNone: "none", InitialInside: "inside", InitialEnter: "enter"}
+
+func (i Initial) String() string { return initialNames[i] }
+
+// ParseInitial reads none, inside or enter.
+func ParseInitial(s string) (Initial, error) {
+	for i, name := range initialNames {
+		if s == name {
+			return Initial(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown initial %q: use none, inside or enter", s)
+}
+
+// Kind is what happened.
+type Kind uint8
+
+const (
+	// Exit: the object was in the fence and no longer is.
+	Exit Kind = iota
+	// Enter: the object was not in the fence and now is.
+	Enter
+	// Inside: the object is in the fence.
+	Inside
+)
+
+var kindNames = [...]string{Exit: "exit", Enter: "enter", Inside: "inside"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// ParseKind reads the name of a kind.
+func ParseKind(s string) (Kind, error) {
+	for k, name := range kindNames {
+		if s == name {
+			return Kind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown event %q: use enter, exit or inside", s)
+}
+
+// Reason is why it happened.
+type Reason uint8
+
+const (
+	// Move: the object moved across the boundary.
+	Move Reason = iota
+	// FirstSeen: the first observation of the object.
+	FirstSeen
+	// FenceAdded: a fence was added around the object.
+	FenceAdded
+	// FenceChanged: the fence's geometry was replaced.
+	FenceChanged
+	// FenceRemoved: the fence, or its set, was deleted.
+	FenceRemoved
+	// TTL: the object was silent for Options.TTL.
+	TTL
+)
+
+var reasonNames = [...]string{
+	Move: "move", FirstSeen: "initial", FenceAdded: "fence_added",
+	FenceChanged: "fence_changed", FenceRemoved: "fence_removed", TTL: "ttl",
+}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// Event is one change of one object's membership in one fence.
+type Event struct {
+	Kind   Kind
+	Reason Reason
+
+	Set   string
+	Fence *fence.Fence // immutable
+
+	Fleet, ID string
+	Props     json.RawMessage // the object's, nil if none are known
+
+	Point   fence.Point // where the object is now
+	Prev    fence.Point // where it was before, if HasPrev
+	HasPrev bool
+
+	At      Millis // when the boundary was crossed, between the two fixes
+	Time    Millis // of the fix that told; of the change for other reasons
+	Since   Millis // when the object entered; equals At for an enter
+	Arrived Millis // when the input that caused it reached the process
+	Seq     uint64 // counts the object's events from 1
+	Visit   uint64 // Seq of the enter event; 0 if the visit began without one
+}
+
+// Options of a shard. The zero value tracks without silence and without limit.
+type Options struct {
+	Initial Initial
+	// TTL is the silence, counted from arrival, after which an object leaves
+	// all its fences. 0: never.
+	TTL time.Duration
+	// MaxGap is the longest time between two fixes over which a crossing is
+	// interpolated; beyond it the crossing is dated at the fix. 0 means 10
+	// minutes.
+	MaxGap time.Duration
+	// MaxObjects bounds the objects of this shard. 0: no bound.
+	MaxObjects int
+}

@@ -1,0 +1,182 @@
+// Package events turns what the tracker says into what subscribers read: one
+// CloudEvents JSON text per event, its bus subject, and a log that any number of
+// subscribers follow.
+//
+// An event is encoded once. The [Log] keeps the last ones in memory; a
+// subscriber is no queue but a place in the log (see [Reader]), so a slow one
+// costs the others nothing and holds no memory. One that falls behind the
+// oldest record kept is told how many it missed.
+package events
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"paddock/fence/track"
+)
+
+// Record is one event, encoded. It is immutable; its bytes are shared by every
+// subscriber.
+type Record struct {
+	Cursor  uint64 // place in the log, counting from 1
+	Subject string // on the bus
+	JSON    []byte
+
+	Set, Fence, Fleet, Object string
+	Kind                      track.Kind
+	Arrived                   track.Millis // when its cause reached the process
+}
+
+// NewRecord encodes an event. The log assigns the cursor.
+func NewRecord(e *track.Event) Record {
+	return Record{
+		Subject: Subject(e),
+		JSON:    AppendJSON(make([]byte, 0, 640), e),
+		Set:     e.Set, Fence: e.Fence.Key, Fleet: e.Fleet, Object: e.ID,
+		Kind: e.Kind, Arrived: e.Arrived,
+	}
+}
+
+// Log holds the most recent records, bounded by count and by bytes. Safe for
+// concurrent use.
+type Log struct {
+	maxRecords int
+	maxBytes   int64
+	epoch      string
+
+	mu     sync.Mutex
+	ring   []Record // the record with cursor c is ring[(c-1) % len(ring)]
+	next   uint64   // cursor of the next record
+	oldest uint64   // smallest cursor kept; next if none is
+	bytes  int64
+	grown  chan struct{} // closed and replaced when the log grows or ends
+	ended  bool
+}
+
+// NewLog returns an empty log that keeps at most maxRecords records and, but
+// for the newest, maxBytes bytes of JSON. The epoch tells its cursors from those
+// of another process: it is part of each cursor's text.
+func NewLog(maxRecords int, maxBytes int64, epoch string) *Log {
+	return &Log{
+		maxRecords: maxRecords, maxBytes: maxBytes, epoch: epoch,
+		ring: make([]Record, min(maxRecords, 1024)), next: 1, oldest: 1, grown: make(chan struct{}),
+	}
+}
+
+// Append adds records, assigning their cursors in order, and wakes whoever
+// waits. Records appended after End are still kept for readers that have not
+// finished, but nothing should be.
+func (l *Log) Append(records []Record) {
+	if len(records) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range records {
+		records[i].Cursor = l.next
+		l.makeRoom(int64(len(records[i].JSON)))
+		*l.at(l.next) = records[i]
+		l.bytes += int64(len(records[i].JSON))
+		l.next++
+	}
+	l.wakeLocked()
+}
+
+// End tells readers that nothing more will come: they drain what is there and
+// then see ErrEnded.
+func (l *Log) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.ended = true
+		l.wakeLocked()
+	}
+}
+
+// Ended says whether End was called: what a reader finds after that is all there
+// will ever be.
+func (l *Log) Ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+// Stats are the log's bounds in use.
+type Stats struct {
+	Records int
+	Bytes   int64
+	Total   uint64 // records ever appended
+}
+
+// Stats returns what the log holds now.
+func (l *Log) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Stats{Records: int(l.next - l.oldest), Bytes: l.bytes, Total: l.next - 1}
+}
+
+func (l *Log) wakeLocked() {
+	close(l.grown)
+	l.grown = make(chan struct{})
+}
+
+func (l *Log) at(cursor uint64) *Record { return &l.ring[(cursor-1)%uint64(len(l.ring))] }
+
+// makeRoom drops the oldest records until one of this size fits, or grows the
+// ring while it is below its bound.
+func (l *Log) makeRoom(size int64) {
+	for l.oldest < l.next && l.bytes+size > l.maxBytes {
+		l.drop()
+	}
+	if int(l.next-l.oldest) < len(l.ring) {
+		return
+	}
+	if len(l.ring) == l.maxRecords {
+		l.drop()
+		return
+	}
+	old := l.ring
+	l.ring = make([]Record, min(l.maxRecords, 2*len(old)))
+	for c := l.oldest; c < l.next; c++ {
+		*l.at(c) = old[(c-1)%uint64(len(old))]
+	}
+}
+
+func (l *Log) drop() {
+	r := l.at(l.oldest)
+	l.bytes -= int64(len(r.JSON))
+	*r = Record{}
+	l.oldest++
+}
+
+// Errors of a cursor that a client gives back.
+var (
+	// ErrBadCursor: not a text that this program ever gave out.
+	ErrBadCursor = errors.New("not a cursor")
+	// ErrGone: the cursor belongs to an earlier run of the process, whose events
+	// are not kept.
+	ErrGone = errors.New("cursor is of an earlier run")
+)
+
+// Cursor writes a place in the log as text for clients: opaque to them, unique
+// to this log.
+func (l *Log) Cursor(c uint64) string { return l.epoch + "-" + strconv.FormatUint(c, 10) }
+
+// ParseCursor reads what Cursor wrote. It returns ErrBadCursor or ErrGone.
+func (l *Log) ParseCursor(s string) (uint64, error) {
+	epoch, count, ok := strings.Cut(s, "-")
+	if !ok {
+		return 0, fmt.Errorf("%q: %w", s, ErrBadCursor)
+	}
+	c, err := strconv.ParseUint(count, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w", s, ErrBadCursor)
+	}
+	if epoch != l.epoch {
+		return 0, fmt.Errorf("%q: %w", s, ErrGone)
+	}
+	return c, nil
+}

@@ -1,0 +1,119 @@
+package events
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrEnded is returned when the log has ended and the reader has seen all of it.
+var ErrEnded = errors.New("event log ended")
+
+// Gap tells a reader that records were dropped before it came to them.
+type Gap struct {
+	From, To uint64 // cursors of the first and the last record missed
+}
+
+// Count is the number of records missed, of all, not only of those that the
+// reader's filter would have selected.
+func (g Gap) Count() uint64 {
+	if g.To < g.From {
+		return 0
+	}
+	return g.To - g.From + 1
+}
+
+// Reader follows the log from a place in it. It belongs to one goroutine.
+type Reader struct {
+	log    *Log
+	filter Filter
+	next   uint64 // cursor of the next record to look at
+}
+
+// Latest returns the cursor of the newest record, 0 if there was none yet.
+func (l *Log) Latest() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next - 1
+}
+
+// Oldest returns the cursor of the oldest record kept; that of the next one if
+// none is.
+func (l *Log) Oldest() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.oldest
+}
+
+// Reader follows the log from behind this cursor on: after(Latest()) sees only
+// what comes, after(0) all that is kept, and more as a gap if some is not.
+func (l *Log) Reader(after uint64, f Filter) *Reader {
+	return &Reader{log: l, filter: f, next: after + 1}
+}
+
+// Position is the cursor of the last record that the reader has looked at,
+// selected or not.
+func (r *Reader) Position() uint64 { return r.next - 1 }
+
+// scanLimit bounds the records looked at under the log's lock at a time, so
+// that a reader with a narrow filter does not hold up the writers.
+const scanLimit = 512
+
+// Next appends the selected records that are there, at most as many as dst has
+// room for, and waits if there are none. A non-zero gap says what was missed
+// before them. It returns ErrEnded at the end, or the context's error.
+//
+// dst must have capacity left.
+func (r *Reader) Next(ctx context.Context, dst []Record) ([]Record, Gap, error) {
+	for {
+		out, gap, more, wait, ended := r.scan(dst)
+		switch {
+		case len(out) > len(dst) || gap.Count() > 0:
+			return out, gap, nil
+		case more:
+			if err := ctx.Err(); err != nil {
+				return dst, Gap{}, err
+			}
+			continue
+		case ended:
+			return dst, Gap{}, ErrEnded
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return dst, Gap{}, ctx.Err()
+		}
+	}
+}
+
+// TryNext is Next without waiting: no records and no error when none are there.
+func (r *Reader) TryNext(dst []Record) ([]Record, Gap) {
+	for {
+		out, gap, more, _, _ := r.scan(dst)
+		if len(out) > len(dst) || gap.Count() > 0 || !more {
+			return out, gap
+		}
+	}
+}
+
+// scan looks at up to scanLimit records. more says that it stopped before the
+// end of the log for that reason.
+func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-chan struct{}, ended bool) {
+	l := r.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.next = min(r.next, l.next)
+	if r.next < l.oldest {
+		gap = Gap{From: r.next, To: l.oldest - 1}
+		r.next = l.oldest
+	}
+	for range scanLimit {
+		if r.next == l.next || len(dst) == cap(dst) {
+			break
+		}
+		if rec := l.at(r.next); r.filter.Match(rec) {
+			dst = append(dst, *rec)
+		}
+		r.next++
+	}
+	return dst, gap, r.next < l.next, l.grown, l.ended
+}

@@ -1,0 +1,106 @@
+package events
+
+import (
+	"strings"
+
+	"paddock/fence/track"
+)
+
+// NoToken stands in a subject where there is nothing to name.
+const NoToken = "_"
+
+const upperHex = "0123456789ABCDEF"
+
+// Token writes an id as one token of a bus subject: every byte outside
+// A-Z a-z 0-9 _ - becomes %XX. The map is one to one, so an id that is "_" or
+// empty is written %5F or _.
+func Token(id string) string {
+	if id != NoToken && id != "" && plain(id) {
+		return id
+	}
+	return string(appendToken(nil, id))
+}
+
+func plain(id string) bool {
+	for i := range len(id) {
+		if !isTokenByte(id[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isTokenByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
+
+func appendToken(dst []byte, id string) []byte {
+	switch id {
+	case "":
+		return append(dst, NoToken...)
+	case NoToken:
+		return append(dst, "%5F"...)
+	}
+	for i := range len(id) {
+		if c := id[i]; isTokenByte(c) {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
+// ParseToken returns the id that a token names, and false if it names none: it
+// is empty or _, or holds a byte or an escape that Token never writes.
+func ParseToken(token string) (string, bool) {
+	if token == "" || token == NoToken {
+		return "", false
+	}
+	if plain(token) {
+		return token, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(token); i++ {
+		c := token[i]
+		if c == '%' {
+			if i+2 >= len(token) {
+				return "", false
+			}
+			hi, lo := unhex(token[i+1]), unhex(token[i+2])
+			if hi < 0 || lo < 0 {
+				return "", false
+			}
+			c = byte(hi<<4 | lo)
+			i += 2
+		} else if !isTokenByte(c) {
+			return "", false
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), true
+}
+
+func unhex(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	}
+	return -1
+}
+
+// Subject is where the event goes on the bus:
+// fence.<set>.<fence>.<event>.<fleet>.<object>.
+func Subject(e *track.Event) string {
+	b := make([]byte, 0, 96)
+	b = append(b, "fence."...)
+	b = append(appendToken(b, e.Set), '.')
+	b = append(appendToken(b, e.Fence.Key), '.')
+	b = append(append(b, e.Kind.String()...), '.')
+	b = append(appendToken(b, e.Fleet), '.')
+	return string(appendToken(b, e.ID))
+}

@@ -1,0 +1,160 @@
+// Package httpapi is Paddock's HTTP surface: the original gofence API, /v1, the
+// live feed of the dashboard, health and metrics.
+//
+// Handlers hold no state of their own: positions go to the ingest pipeline,
+// look-ups read a snapshot of the fences, events are read from the log. What
+// clients get wrong is answered as application/problem+json (RFC 9457), with the
+// field or the position.
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/http/pprof"
+	"sync"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/events"
+	"paddock/internal/ingest"
+)
+
+// DefaultMaxBody bounds the body of a request, in bytes.
+const DefaultMaxBody = 64 << 20
+
+// Config is what the API is made from. All of the first group is needed.
+type Config struct {
+	Catalog  *fence.Catalog
+	Pipeline *ingest.Pipeline
+	Log      *events.Log
+
+	Gofence http.Handler // the original API; nil: none
+	UI      http.Handler // the dashboard; nil: none
+	Metrics http.Handler // nil: none
+
+	Token    string        // what clients must show; "": nothing
+	Profile  bool          // serve /debug/pprof
+	MaxBody  int64         // bytes; 0 means DefaultMaxBody
+	MaxAhead track.Millis  // see ingest.Decoder
+	Fences   fence.Options // of sets that are made at run time
+	Version  string
+	Demo     bool // told to the dashboard, which then explains itself
+}
+
+// API is the HTTP surface. Close it after its server has stopped accepting.
+type API struct {
+	cfg     Config
+	handler http.Handler
+	live    *liveHub
+
+	mu       sync.Mutex
+	draining bool
+	streams  sync.WaitGroup // hijacked connections, which no http.Server waits for
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// New returns the API.
+func New(cfg Config) *API {
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = DefaultMaxBody
+	}
+	a := &API{cfg: cfg}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.live = newLiveHub(&a.cfg)
+	a.handler = a.protect(a.routes())
+	return a
+}
+
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// Drain makes /readyz say 503, so that balancers look elsewhere.
+func (a *API) Drain() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.draining = true
+}
+
+// Close waits until the live feeds have ended, which they do by themselves when
+// the event log has ended; when ctx ends first they are cut.
+func (a *API) Close(ctx context.Context) {
+	stop := context.AfterFunc(ctx, a.cancel)
+	defer stop()
+	a.mu.Lock()
+	a.draining = true
+	a.mu.Unlock()
+	a.streams.Wait()
+	a.cancel()
+}
+
+func (a *API) isDraining() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.draining
+}
+
+func (a *API) routes() http.Handler {
+	mux := http.NewServeMux()
+	v1 := map[string]handler{
+		"GET /v1/sets":                      a.getSets,
+		"GET /v1/sets/{set}":                a.getSet,
+		"PUT /v1/sets/{set}":                a.putSet,
+		"DELETE /v1/sets/{set}":             a.deleteSet,
+		"GET /v1/sets/{set}/fences/{id}":    a.getFence,
+		"PUT /v1/sets/{set}/fences/{id}":    a.putFence,
+		"DELETE /v1/sets/{set}/fences/{id}": a.deleteFence,
+		"GET /v1/search":                    a.getSearch,
+		"POST /v1/search":                   a.postSearch,
+		"POST /v1/positions":                a.postPositions,
+		"GET /v1/objects":                   a.getObjects,
+		"GET /v1/objects/{id}":              a.getObject,
+		"GET /v1/events":                    a.getEvents,
+		"GET /v1/live":                      a.getLive,
+		"GET /v1/openapi.json":              getOpenAPI,
+	}
+	for pattern, h := range v1 {
+		mux.Handle(pattern, h)
+	}
+	mux.Handle("/v1/", handler(a.notInV1))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health(w, true) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { health(w, !a.isDraining()) })
+	if a.cfg.Metrics != nil {
+		mux.Handle("GET /metrics", a.cfg.Metrics)
+	}
+	if a.cfg.Gofence != nil {
+		for _, pattern := range []string{"/engarde", "/fence", "/fence/"} {
+			mux.Handle(pattern, a.cfg.Gofence)
+		}
+	}
+	if a.cfg.Profile {
+		profile(mux)
+	}
+	if a.cfg.UI != nil {
+		mux.Handle("/", a.cfg.UI)
+	}
+	return &v1Methods{mux: mux}
+}
+
+func health(w http.ResponseWriter, ok bool) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"status":"draining"}` + "\n"))
+		return
+	}
+	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+}
+
+func profile(mux *http.ServeMux) {
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+}
+
+func contextWithTimeout(r *http.Request, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), d)
+}

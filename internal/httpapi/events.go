@@ -1,0 +1,223 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"paddock/internal/events"
+)
+
+const (
+	// streamBatch is how many events go out in one write at most.
+	streamBatch = 256
+	// heartbeat keeps proxies from closing a quiet stream, and finds dead clients.
+	heartbeat = 15 * time.Second
+	// writeTimeout is how long a subscriber may leave its socket full.
+	writeTimeout = 10 * time.Second
+	// maxEvents bounds an answer that does not wait.
+	maxEvents = 10_000
+)
+
+// getEvents streams events as server-sent events, or as newline-delimited JSON
+// where the client prefers that. A subscriber that falls behind the log gets a
+// gap record and goes on.
+func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "format", "limit", "wait")
+	if err != nil {
+		return err
+	}
+	f := events.Filter{Set: q.Get("set"), Fence: q.Get("fence"), Event: q.Get("event"), Fleet: q.Get("fleet"), Object: q.Get("object")}
+	if err := f.Validate(); err != nil {
+		return fail(http.StatusBadRequest, "query: %v", err)
+	}
+	enc, err := eventFormat(q.Get("format"), r.Header.Get("Accept"))
+	if err != nil {
+		return err
+	}
+	limit, err := eventLimit(q.Get("limit"))
+	if err != nil {
+		return err
+	}
+	wait := q.Get("wait") != "0"
+	cursor := q.Get("cursor")
+	if c := r.Header.Get("Last-Event-ID"); c != "" {
+		cursor = c // a browser that reconnects says here how far it came
+	}
+	after, err := a.startAt(cursor, wait)
+	if err != nil {
+		return err
+	}
+	s := &eventStream{log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w), limit: limit}
+	s.begin()
+	reader := a.cfg.Log.Reader(after, f)
+	if !wait {
+		s.past(reader)
+		return nil
+	}
+	s.follow(r.Context(), reader)
+	return nil
+}
+
+// startAt says behind which cursor to begin: the newest without a cursor, or the
+// oldest where only the past is asked for.
+func (a *API) startAt(cursor string, wait bool) (uint64, error) {
+	oldest := a.cfg.Log.Oldest()
+	switch {
+	case cursor == "" && wait:
+		return a.cfg.Log.Latest(), nil
+	case cursor == "":
+		return oldest - 1, nil
+	}
+	after, err := a.cfg.Log.ParseCursor(cursor)
+	if errors.Is(err, events.ErrBadCursor) {
+		return 0, fail(http.StatusBadRequest, "cursor: %v", err)
+	}
+	if err != nil || after+1 < oldest {
+		p := fail(http.StatusGone, "cursor: the events after it are no longer kept; begin at oldest, or without a cursor")
+		p.Oldest = a.cfg.Log.Cursor(oldest - 1)
+		return 0, p
+	}
+	return after, nil
+}
+
+func eventLimit(s string) (int, error) {
+	if s == "" {
+		return maxEvents, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxEvents {
+		return 0, fail(http.StatusBadRequest, "query: limit %q is not a number from 1 to %d", s, maxEvents)
+	}
+	return n, nil
+}
+
+// encoding is how events are written on a stream.
+type encoding struct {
+	mediaType string
+	heartbeat string
+	record    func(dst []byte, cursor, kind string, json []byte) []byte
+}
+
+var (
+	serverSent = encoding{
+		mediaType: "text/event-stream",
+		heartbeat: ":\n\n",
+		record: func(dst []byte, cursor, kind string, json []byte) []byte {
+			dst = append(append(dst, "id: "...), cursor...)
+			dst = append(append(dst, "\nevent: "...), kind...)
+			dst = append(append(dst, "\ndata: "...), json...)
+			return append(dst, "\n\n"...)
+		},
+	}
+	jsonLines = encoding{
+		mediaType: "application/x-ndjson",
+		heartbeat: "\n",
+		record: func(dst []byte, _, _ string, json []byte) []byte {
+			return append(append(dst, json...), '\n')
+		},
+	}
+)
+
+func eventFormat(format, accept string) (encoding, error) {
+	switch format {
+	case "sse":
+		return serverSent, nil
+	case "ndjson":
+		return jsonLines, nil
+	case "":
+	default:
+		return encoding{}, fail(http.StatusBadRequest, "query: format %q: use sse or ndjson", format)
+	}
+	if strings.Contains(accept, "ndjson") {
+		return jsonLines, nil
+	}
+	return serverSent, nil
+}
+
+// eventStream is one subscriber's answer. It belongs to the handler's goroutine.
+type eventStream struct {
+	log   *events.Log
+	enc   encoding
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	limit int
+	buf   bytes.Buffer
+}
+
+func (s *eventStream) begin() {
+	h := s.w.Header()
+	h.Set("Content-Type", s.enc.mediaType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	s.w.WriteHeader(http.StatusOK)
+	_ = s.rc.Flush()
+}
+
+// past writes what is kept, up to the limit, and ends.
+func (s *eventStream) past(reader *events.Reader) {
+	for left := s.limit; left > 0; {
+		records, gap := reader.TryNext(make([]events.Record, 0, min(left, streamBatch)))
+		if len(records) == 0 && gap.Count() == 0 {
+			return
+		}
+		left -= len(records)
+		if s.write(records, gap) != nil {
+			return
+		}
+	}
+}
+
+// follow writes events as they come, until the client goes or the log ends. The
+// log's end means that the process drains: everything was written before.
+func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
+	records := make([]events.Record, 0, streamBatch)
+	for {
+		quiet, cancel := context.WithTimeout(ctx, heartbeat)
+		batch, gap, err := reader.Next(quiet, records[:0])
+		cancel()
+		switch {
+		case err == nil:
+			err = s.write(batch, gap)
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			err = s.send([]byte(s.enc.heartbeat))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *eventStream) write(records []events.Record, gap events.Gap) error {
+	b := s.buf.AvailableBuffer()
+	if gap.Count() > 0 {
+		b = s.enc.record(b, s.log.Cursor(gap.To), "gap", gapJSON(s.log, gap))
+	}
+	for i := range records {
+		r := &records[i]
+		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), r.JSON)
+	}
+	return s.send(b)
+}
+
+func (s *eventStream) send(b []byte) error {
+	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if _, err := s.w.Write(b); err != nil {
+		return err
+	}
+	return s.rc.Flush()
+}
+
+// gapJSON tells a subscriber what it missed.
+func gapJSON(log *events.Log, g events.Gap) []byte {
+	b, _ := json.Marshal(map[string]any{
+		"type": "paddock.gap", "from": log.Cursor(g.From), "to": log.Cursor(g.To),
+		"count": g.Count(), "reason": "the subscriber fell behind what the log keeps",
+	})
+	return b
+}

@@ -1,0 +1,215 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"paddock/fence/track"
+)
+
+// Format is how a body holds positions.
+type Format uint8
+
+const (
+	// Detect looks at the body: an array, one object (a position, a Feature or a
+	// FeatureCollection), or else one object a line.
+	Detect Format = iota
+	// Lines is newline-delimited JSON: a bad line costs only itself.
+	Lines
+)
+
+// Decoder reads the positions of a body. Its fields hold for every position
+// that does not say otherwise itself.
+type Decoder struct {
+	Format Format
+
+	Fleet   string       // fleet of a position that names none; "" means default
+	ID      string       // id of a position that names none; "" means that it must
+	Arrived track.Millis // time of a position that has none, and the measure of "future"
+
+	// MaxAhead is how far a position's time may lie after Arrived, in
+	// milliseconds: one wrong clock would make every later fix late for ever.
+	MaxAhead track.Millis
+
+	// For GeoJSON Features that hold these under other names.
+	IDProperty   string // of the id; "" means "id"
+	TimeProperty string // of the time; "" means "t"
+}
+
+// A BodyError refuses a body as a whole. Offset counts bytes from 0, or is -1.
+type BodyError struct {
+	Offset int64
+	Reason string
+}
+
+func (e *BodyError) Error() string {
+	if e.Offset < 0 {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+}
+
+// Decode reads all positions of a body. An element that is JSON but no
+// acceptable position, or a line that is not even JSON, is rejected with its
+// index and costs only itself; a body that is no JSON at all returns a
+// *BodyError.
+func (d *Decoder) Decode(body []byte) (*Batch, error) {
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	b := &Batch{}
+	switch {
+	case len(trimmed) == 0:
+		return nil, &BodyError{Offset: -1, Reason: "empty body: send a position, an array, a GeoJSON Feature or FeatureCollection, or one JSON object a line"}
+	case d.Format == Lines:
+		d.lines(b, body)
+	case trimmed[0] == '[':
+		return b, d.array(b, body, func(i int, raw []byte) { d.one(b, i, raw) })
+	case json.Valid(trimmed):
+		return b, d.value(b, trimmed)
+	case bytes.IndexByte(bytes.TrimRight(trimmed, " \t\r\n"), '\n') < 0:
+		return nil, syntaxError(trimmed)
+	default:
+		d.lines(b, body)
+	}
+	return b, nil
+}
+
+// lines reads one position a line. Empty lines do not count.
+func (d *Decoder) lines(b *Batch, body []byte) {
+	index := 0
+	for line := range bytes.SplitSeq(body, []byte{'\n'}) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		d.one(b, index, line)
+		index++
+	}
+}
+
+// value reads a body that is one JSON value.
+func (d *Decoder) value(b *Batch, body []byte) error {
+	var head struct {
+		Type     string          `json:"type"`
+		Features json.RawMessage `json:"features"`
+	}
+	if json.Unmarshal(body, &head) == nil && head.Type == "FeatureCollection" {
+		if len(head.Features) == 0 || head.Features[0] != '[' {
+			return &BodyError{Offset: -1, Reason: "FeatureCollection without an array features"}
+		}
+		return d.array(b, head.Features, func(i int, raw []byte) { d.one(b, i, raw) })
+	}
+	d.one(b, 0, body)
+	return nil
+}
+
+// array calls f with each element of a JSON array.
+func (d *Decoder) array(b *Batch, body []byte, f func(int, []byte)) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if _, err := dec.Token(); err != nil {
+		return syntaxError(body)
+	}
+	for i := 0; dec.More(); i++ {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return syntaxError(body)
+		}
+		f(i, raw)
+	}
+	if _, err := dec.Token(); err != nil {
+		return syntaxError(body)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return &BodyError{Offset: dec.InputOffset(), Reason: "something follows the array"}
+	}
+	return nil
+}
+
+// syntaxError finds out what is wrong with a body that is not JSON.
+func syntaxError(body []byte) error {
+	var v any
+	err := json.Unmarshal(body, &v)
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return &BodyError{Offset: se.Offset, Reason: "malformed JSON: " + se.Error()}
+	}
+	return &BodyError{Offset: -1, Reason: "malformed JSON"}
+}
+
+// one reads one element into the batch, or rejects it.
+func (d *Decoder) one(b *Batch, index int, raw []byte) {
+	p, err := d.position(raw)
+	if err != nil {
+		b.reject(index, err.Error())
+		return
+	}
+	if d.ID != "" && p.ID != d.ID || d.Fleet != "" && p.Fleet != d.Fleet {
+		b.Renamed++
+	}
+	b.accept(index, p)
+}
+
+const maxElementBytes = 64 << 10
+
+func (d *Decoder) position(raw []byte) (track.Position, error) {
+	if len(raw) > maxElementBytes {
+		return track.Position{}, fmt.Errorf("longer than %d bytes", maxElementBytes)
+	}
+	if !utf8.Valid(raw) {
+		return track.Position{}, errors.New("not valid UTF-8")
+	}
+	var e element
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return track.Position{}, describe(err)
+	}
+	if e.Type == "Feature" {
+		return d.feature(&e)
+	}
+	if e.Type != "" && e.Geometry != nil {
+		return track.Position{}, fmt.Errorf("type %q is neither a position nor a Feature", e.Type)
+	}
+	return d.build(&e)
+}
+
+// describe says what encoding/json found, without the names of Go's types.
+func describe(err error) error {
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if te.Field == "" {
+			return fmt.Errorf("a position is a JSON object, not %s", article(te.Value))
+		}
+		if n, ok := strings.CutPrefix(te.Value, "number "); ok {
+			return fmt.Errorf("%s: %s is out of range", te.Field, n)
+		}
+		return fmt.Errorf("%s: %s, not %s", te.Field, wanted(te.Type.Kind().String()), article(te.Value))
+	}
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("malformed JSON: %s at byte %d", se.Error(), se.Offset)
+	}
+	return errors.New("malformed JSON: " + err.Error())
+}
+
+func wanted(kind string) string {
+	switch kind {
+	case "string":
+		return "must be a string"
+	case "float64":
+		return "must be a number"
+	case "struct", "map":
+		return "must be an object"
+	}
+	return "has the wrong type"
+}
+
+func article(value string) string {
+	switch value {
+	case "array", "object":
+		return "an " + value
+	case "bool":
+		return "a boolean"
+	}
+	return "a " + value
+}

@@ -1,0 +1,247 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"paddock/fence/track"
+	"paddock/internal/events"
+)
+
+// element is a position as JSON, or a GeoJSON Feature with a Point. Unknown
+// members are ignored.
+type element struct {
+	ID       json.RawMessage `json:"id"` // string or number
+	Fleet    *string         `json:"fleet"`
+	Lon      *float64        `json:"lon"`
+	Lat      *float64        `json:"lat"`
+	T        json.RawMessage `json:"t"` // RFC 3339, or Unix milliseconds
+	Accuracy *float64        `json:"accuracy"`
+	Speed    *float64        `json:"speed"`
+	Heading  *float64        `json:"heading"`
+	Props    json.RawMessage `json:"props"`
+
+	Type       string                     `json:"type"`
+	Geometry   json.RawMessage            `json:"geometry"`
+	Properties map[string]json.RawMessage `json:"properties"`
+}
+
+const (
+	maxIDBytes    = 256
+	maxPropsBytes = 16 << 10
+	// earliestMillis is 1973 in milliseconds and the year 5138 in seconds: a
+	// number below it was meant as seconds.
+	earliestMillis = 1e11
+	// coordScale is the grid that positions snap to: 1e-7 degree, 1.1 cm. Input
+	// of up to seven decimals is kept as it is.
+	coordScale = 1e7
+)
+
+// build checks an element and makes it a position.
+func (d *Decoder) build(e *element) (track.Position, error) {
+	p := track.Position{Arrived: d.Arrived, Time: d.Arrived}
+	var err error
+	if p.ID, err = d.id(e.ID); err != nil {
+		return p, err
+	}
+	if p.Fleet, err = d.fleet(e.Fleet); err != nil {
+		return p, err
+	}
+	if p.Lon, p.Lat, err = place(e.Lon, e.Lat); err != nil {
+		return p, err
+	}
+	if p.Time, err = d.time(e.T); err != nil {
+		return p, err
+	}
+	if p.Accuracy, err = measure("accuracy", e.Accuracy, 1e7); err != nil {
+		return p, err
+	}
+	if p.Speed, err = measure("speed", e.Speed, 1e5); err != nil {
+		return p, err
+	}
+	if p.Heading, err = measure("heading", e.Heading, 360); err != nil {
+		return p, err
+	}
+	p.Props, err = props(e.Props)
+	return p, err
+}
+
+// feature turns a Feature into the element that says the same. What its
+// properties hold beyond the known fields describes the object.
+func (d *Decoder) feature(e *element) (track.Position, error) {
+	var point struct {
+		Type        string     `json:"type"`
+		Coordinates []*float64 `json:"coordinates"`
+	}
+	if err := json.Unmarshal(e.Geometry, &point); err != nil || point.Type != "Point" {
+		return track.Position{}, errors.New("geometry: must be a Point")
+	}
+	if len(point.Coordinates) < 2 {
+		return track.Position{}, errors.New("geometry: a Point has two coordinates, lon and lat")
+	}
+	flat := element{ID: e.ID, Lon: point.Coordinates[0], Lat: point.Coordinates[1]}
+	take := func(name string) json.RawMessage {
+		raw := e.Properties[name]
+		delete(e.Properties, name)
+		return raw
+	}
+	if len(flat.ID) == 0 {
+		flat.ID = take(orDefault(d.IDProperty, "id"))
+	}
+	flat.T = take(orDefault(d.TimeProperty, "t"))
+	for name, to := range map[string]any{
+		"fleet": &flat.Fleet, "accuracy": &flat.Accuracy, "speed": &flat.Speed, "heading": &flat.Heading,
+	} {
+		if raw := take(name); raw != nil && json.Unmarshal(raw, to) != nil {
+			return track.Position{}, fmt.Errorf("properties.%s: wrong type", name)
+		}
+	}
+	if len(e.Properties) > 0 {
+		rest, err := json.Marshal(e.Properties)
+		if err != nil {
+			return track.Position{}, fmt.Errorf("properties: %w", err)
+		}
+		flat.Props = rest
+	}
+	return d.build(&flat)
+}
+
+func orDefault(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func (d *Decoder) id(raw json.RawMessage) (string, error) {
+	if isNull(raw) {
+		if d.ID == "" {
+			return "", errors.New("id: missing")
+		}
+		return d.ID, nil
+	}
+	var s string
+	switch {
+	case raw[0] == '"':
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return "", errors.New("id: not a string")
+		}
+	case raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9':
+		s = string(raw)
+	default:
+		return "", errors.New("id: must be a string or a number")
+	}
+	return s, checkName("id", s)
+}
+
+func (d *Decoder) fleet(s *string) (string, error) {
+	if s == nil {
+		return orDefault(d.Fleet, events.DefaultFleet), nil
+	}
+	return *s, checkName("fleet", *s)
+}
+
+func checkName(field, s string) error {
+	switch {
+	case s == "":
+		return fmt.Errorf("%s: empty", field)
+	case len(s) > maxIDBytes:
+		return fmt.Errorf("%s: %d bytes, the limit is %d", field, len(s), maxIDBytes)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%s: not valid UTF-8", field)
+	}
+	return nil
+}
+
+func place(lon, lat *float64) (x, y float64, err error) {
+	switch {
+	case lon == nil:
+		return 0, 0, errors.New("lon: missing")
+	case lat == nil:
+		return 0, 0, errors.New("lat: missing")
+	case math.Abs(*lat) > 90 && math.Abs(*lat) <= 180 && math.Abs(*lon) <= 90:
+		return 0, 0, fmt.Errorf("lat: %v is out of range -90 to 90: lon and lat swapped?", *lat)
+	case !(math.Abs(*lat) <= 90):
+		return 0, 0, fmt.Errorf("lat: %v is out of range -90 to 90", *lat)
+	case !(math.Abs(*lon) <= 180):
+		return 0, 0, fmt.Errorf("lon: %v is out of range -180 to 180", *lon)
+	}
+	return snap(*lon), snap(*lat), nil
+}
+
+// snap rounds to the grid of stored positions, so that an object is evaluated
+// where it will be remembered.
+func snap(deg float64) float64 { return math.Round(deg*coordScale) / coordScale }
+
+func (d *Decoder) time(raw json.RawMessage) (track.Millis, error) {
+	if isNull(raw) {
+		return d.Arrived, nil
+	}
+	t, err := parseTime(raw)
+	if err != nil {
+		return 0, err
+	}
+	if ahead := t - d.Arrived; ahead > d.MaxAhead {
+		return 0, fmt.Errorf("t: %v in the future, the limit is %v",
+			time.Duration(ahead)*time.Millisecond, time.Duration(d.MaxAhead)*time.Millisecond)
+	}
+	return t, nil
+}
+
+func parseTime(raw json.RawMessage) (track.Millis, error) {
+	if raw[0] == '"' {
+		var s string
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return 0, errors.New("t: not a string")
+		}
+		t, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			return 0, fmt.Errorf("t: %q is not RFC 3339, as 2026-03-12T11:16:45.250Z", s)
+		}
+		return track.MillisOf(t), nil
+	}
+	ms, err := strconv.ParseFloat(string(raw), 64)
+	switch {
+	case err != nil:
+		return 0, errors.New("t: must be RFC 3339 text or Unix milliseconds")
+	case ms < earliestMillis:
+		return 0, fmt.Errorf("t: %s looks like seconds: send Unix milliseconds", raw)
+	case ms > 253402300799999: // the end of the year 9999
+		return 0, fmt.Errorf("t: %s is out of range", raw)
+	}
+	return track.Millis(ms), nil
+}
+
+func measure(field string, v *float64, limit float64) (track.Measure, error) {
+	if v == nil {
+		return track.Measure{}, nil
+	}
+	if !(*v >= 0 && *v <= limit) {
+		return track.Measure{}, fmt.Errorf("%s: %v is out of range 0 to %v", field, *v, limit)
+	}
+	return track.Measured(*v), nil
+}
+
+func props(raw json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case isNull(raw):
+		return nil, nil
+	case raw[0] != '{':
+		return nil, errors.New("props: must be an object")
+	case len(raw) > maxPropsBytes:
+		return nil, fmt.Errorf("props: %d bytes, the limit is %d", len(raw), maxPropsBytes)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, errors.New("props: malformed JSON")
+	}
+	return compact.Bytes(), nil
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || raw[0] == 'n' }

@@ -1,0 +1,269 @@
+// Package ingest is the way of a position from a door to its events: decode,
+// hand to the shard of its object, fold it into the tracker, encode what comes
+// out, publish.
+//
+// Objects are spread over shards by a keyed hash of (fleet, id). A shard is one
+// goroutine with its own [track.Shard] and a bounded queue, so the order of each
+// object's positions is the order in which its door took them. A door gets its
+// answer when every position of its batch has been applied and the events that
+// they caused have been published. What happens when a queue is full is the
+// door's choice: [Pipeline.Submit] waits, [Pipeline.TrySubmit] refuses.
+package ingest
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/fence/track"
+	"paddock/internal/events"
+)
+
+const (
+	// queueJobs bounds a shard's queue. With jobs of at most jobPositions
+	// positions of some 200 bytes, a full queue holds about 6 MB.
+	queueJobs    = 32
+	jobPositions = 1024
+
+	// tick is how often a shard looks for silent objects and changed fences
+	// when no position comes.
+	tick = 100 * time.Millisecond
+)
+
+// ErrClosed is returned for positions that come after Close.
+var ErrClosed = errors.New("shutting down")
+
+// Publisher takes the encoded events of one batch and hands them to subscribers
+// before it returns. It is called by several shards at once.
+type Publisher interface {
+	Publish(records []events.Record)
+}
+
+// Config of a Pipeline. Zeros mean the defaults that are given.
+type Config struct {
+	Shards int           // 4 for each CPU
+	Track  track.Options // MaxObjects counts over all shards here
+
+	Views     func() *track.View // the fences to track now; called by every shard, must be cheap
+	Publisher Publisher
+	Metrics   *Metrics // nil: counted, but not exported
+}
+
+// Pipeline owns the shards.
+type Pipeline struct {
+	cfg    Config
+	seed   maphash.Seed
+	shards []*shard
+	// Metrics of this pipeline, never nil.
+	Metrics *Metrics
+
+	closing sync.RWMutex // held for reading while a batch is queued
+	closed  bool
+	running sync.WaitGroup
+}
+
+// New starts a pipeline. Close stops it.
+func New(cfg Config) *Pipeline {
+	if cfg.Shards == 0 {
+		cfg.Shards = 4 * runtime.GOMAXPROCS(0)
+	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = NewMetrics(nil)
+	}
+	p := &Pipeline{cfg: cfg, seed: maphash.MakeSeed(), Metrics: cfg.Metrics}
+	opts := cfg.Track
+	if opts.MaxObjects > 0 {
+		opts.MaxObjects = (opts.MaxObjects + cfg.Shards - 1) / cfg.Shards
+	}
+	for range cfg.Shards {
+		s := newShard(opts, &p.cfg)
+		p.shards = append(p.shards, s)
+		p.running.Go(s.run)
+	}
+	return p
+}
+
+// Close refuses what comes, applies what has been queued, and returns when all
+// its events have been published and all shards have ended.
+func (p *Pipeline) Close() {
+	p.closing.Lock()
+	already := p.closed
+	p.closed = true
+	p.closing.Unlock()
+	if !already {
+		for _, s := range p.shards {
+			close(s.jobs)
+		}
+	}
+	p.running.Wait()
+}
+
+// Result is what became of a batch. Its JSON form is the answer of every door.
+type Result struct {
+	Accepted int         `json:"accepted"`
+	Late     int         `json:"late"`
+	Rejected []Rejection `json:"rejected"`
+
+	// Overloaded counts the rejections for want of room in a queue; Full those
+	// of new objects beyond the bound.
+	Overloaded int `json:"-"`
+	Full       int `json:"-"`
+}
+
+// Rejection names one position that was not taken.
+type Rejection struct {
+	Index  int    `json:"index"` // in the batch as it was sent, from 0
+	Reason string `json:"reason"`
+}
+
+// Submit hands a batch to the shards and waits until all of it has been applied
+// and its events published. Where a shard's queue stays full until ctx ends, the
+// positions that it would have got are rejected as overloaded. The error is
+// ErrClosed, or nil.
+func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
+	done := make(chan struct{})
+	pending := p.newPending(b, func(*pending) { close(done) })
+	if err := p.queue(pending, func(s *shard, j job) bool {
+		select {
+		case s.jobs <- j:
+			return true
+		default:
+		}
+		select {
+		case s.jobs <- j:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}); err != nil {
+		return Result{}, err
+	}
+	<-done
+	return pending.result(), nil
+}
+
+// TrySubmit hands a batch to the shards without waiting and calls done, on some
+// shard's goroutine, when all of it has been applied and published. Positions
+// whose queue is full are rejected as overloaded.
+func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
+	pending := p.newPending(b, func(pd *pending) {
+		r := pd.result()
+		if done != nil {
+			done(r)
+		}
+	})
+	return p.queue(pending, func(s *shard, j job) bool {
+		select {
+		case s.jobs <- j:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// queue splits the batch by shard and gives each part to send.
+func (p *Pipeline) queue(pd *pending, send func(*shard, job) bool) error {
+	p.closing.RLock()
+	defer p.closing.RUnlock()
+	if p.closed {
+		return ErrClosed
+	}
+	for i, part := range p.split(pd.batch.Positions) {
+		for len(part) > 0 {
+			n := min(len(part), jobPositions)
+			j := job{pending: pd, members: part[:n]}
+			pd.left.Add(1)
+			if !send(p.shards[i], j) {
+				j.refuse(overloaded)
+				p.Metrics.results[resultOverloaded].Add(uint64(n))
+			}
+			part = part[n:]
+		}
+	}
+	pd.release()
+	return nil
+}
+
+// split returns for each shard the indexes of its positions, in order.
+func (p *Pipeline) split(positions []track.Position) [][]int32 {
+	parts := make([][]int32, len(p.shards))
+	for i := range positions {
+		s := p.shardOf(positions[i].Fleet, positions[i].ID)
+		parts[s] = append(parts[s], int32(i))
+	}
+	return parts
+}
+
+func (p *Pipeline) shardOf(fleet, id string) int {
+	var h maphash.Hash
+	h.SetSeed(p.seed)
+	_, _ = h.WriteString(fleet)
+	_ = h.WriteByte(0)
+	_, _ = h.WriteString(id)
+	return int(h.Sum64() % uint64(len(p.shards)))
+}
+
+// pending is a batch on its way. Each job writes its own elements of outcomes.
+type pending struct {
+	batch    *Batch
+	outcomes []outcome
+	left     atomic.Int32 // jobs not done, and one for the door while it queues
+	done     func(*pending)
+}
+
+func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
+	pd := &pending{batch: b, outcomes: make([]outcome, len(b.Positions)), done: done}
+	pd.left.Store(1)
+	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected)))
+	p.Metrics.renamed.Add(uint64(b.Renamed))
+	return pd
+}
+
+func (pd *pending) release() {
+	if pd.left.Add(-1) == 0 {
+		pd.done(pd)
+	}
+}
+
+// outcome is track.Outcome, and one that only a queue knows.
+type outcome uint8
+
+const overloaded = outcome(255)
+
+// job is the part of a batch that goes to one shard.
+type job struct {
+	pending *pending
+	members []int32 // indexes into the batch
+}
+
+func (j job) refuse(o outcome) {
+	for _, i := range j.members {
+		j.pending.outcomes[i] = o
+	}
+	j.pending.release()
+}
+
+func (pd *pending) result() Result {
+	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...)}
+	for i, o := range pd.outcomes {
+		switch o {
+		case outcome(track.Accepted):
+			r.Accepted++
+		case outcome(track.Late):
+			r.Late++
+		case outcome(track.Full):
+			r.Full++
+			r.reject(pd.batch.index(i), "too many objects: the limit is reached and this one is new")
+		case overloaded:
+			r.Overloaded++
+			r.reject(pd.batch.index(i), "overloaded: the queue is full, send it again later")
+		}
+	}
+	r.sort()
+	return r
+}

@@ -1,0 +1,112 @@
+package ingest
+
+import (
+	"cmp"
+	"slices"
+
+	"paddock/fence/track"
+)
+
+// ask runs f on the shard's goroutine and waits for it. It reports false if the
+// shard has ended.
+func (s *shard) ask(f func(*track.Shard)) bool {
+	done := make(chan struct{})
+	select {
+	case s.asks <- func(t *track.Shard) { f(t); close(done) }:
+		<-done
+		return true
+	case <-s.ended:
+		return false
+	}
+}
+
+// Object returns what is known of one object.
+func (p *Pipeline) Object(fleet, id string) (o track.Object, ok bool) {
+	p.shards[p.shardOf(fleet, id)].ask(func(t *track.Shard) { o, ok = t.Get(fleet, id) })
+	return o, ok
+}
+
+// Query selects objects for a list.
+type Query struct {
+	In     track.FenceName // only objects in this fence, or set
+	Fleet  string          // only this fleet; "" is all
+	Prefix string          // only ids that begin with it
+	After  string          // only what comes after this key, see ObjectKey
+	Limit  int             // at most so many; 0: all
+}
+
+// Objects returns the selected objects ordered by fleet, then id, and whether
+// there are more behind them.
+func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
+	keep := func(fleet, id string) bool {
+		return (q.Fleet == "" || q.Fleet == fleet) && hasPrefix(id, q.Prefix) &&
+			(q.After == "" || ObjectKey(fleet, id) > q.After)
+	}
+	for _, s := range p.shards {
+		s.ask(func(t *track.Shard) { objects = t.Select(objects, q.In, keep) })
+	}
+	slices.SortFunc(objects, func(a, b track.Object) int {
+		return cmp.Compare(ObjectKey(a.Fleet, a.ID), ObjectKey(b.Fleet, b.ID))
+	})
+	if q.Limit > 0 && len(objects) > q.Limit {
+		return objects[:q.Limit], true
+	}
+	return objects, false
+}
+
+// ObjectKey orders objects in lists by fleet, then id.
+func ObjectKey(fleet, id string) string { return fleet + "\x00" + id }
+
+func hasPrefix(s, prefix string) bool {
+	return len(s) >= len(prefix) && s[:len(prefix)] == prefix
+}
+
+// Dots appends a dot for each object. Their handles are unique over the
+// pipeline's life; Name tells whose they are.
+func (p *Pipeline) Dots(dst []track.Dot) []track.Dot {
+	for i, s := range p.shards {
+		from := len(dst)
+		s.ask(func(t *track.Shard) { dst = t.AppendDots(dst) })
+		for j := range dst[from:] {
+			d := &dst[from+j]
+			d.Handle = d.Handle*uint32(len(p.shards)) + uint32(i)
+		}
+	}
+	return dst
+}
+
+// Named says whose handle it is.
+type Named struct {
+	Handle    uint32
+	Fleet, ID string
+}
+
+// Names appends fleet and id for each handle that Dots gave.
+func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
+	n := uint32(len(p.shards))
+	byShard := make([][]uint32, n)
+	for _, h := range handles {
+		byShard[h%n] = append(byShard[h%n], h)
+	}
+	for i, part := range byShard {
+		if len(part) == 0 {
+			continue
+		}
+		p.shards[i].ask(func(t *track.Shard) {
+			for _, h := range part {
+				fleet, id := t.Name(h / n)
+				dst = append(dst, Named{Handle: h, Fleet: fleet, ID: id})
+			}
+		})
+	}
+	return dst
+}
+
+// Counts is the number of objects known, and of those silent.
+func (p *Pipeline) Counts() (objects, silent int) {
+	for _, s := range p.shards {
+		objects += int(s.objects.Load())
+		silent += int(s.silent.Load())
+	}
+	return objects, silent
+}
