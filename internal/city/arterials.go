@@ -1,0 +1,64 @@
+package city
+
+import "math/rand/v2"
+
+// layArterials draws the streets that everyone knows: two avenues that cross in
+// the middle, three ring roads, radial roads between and beyond them, and the
+// causeway to the southern island. They part the land before anything else
+// does, so quarters end at them.
+func layArterials(m *mesh, rng *rand.Rand) {
+	l := limits{snap: 70, clearance: 45, sine: 0.3, least: 6e4}
+	const river, sea = 1100, 3600 // metres that a bridge may span
+	centre := vec{500 + jitter(rng, 150), 900 + jitter(rng, 150)}
+	tilt := jitter(rng, 0.03) + 0.035
+	ray := func(turns, metres float64) vec { return centre.add(vec{metres, 0}.turn(turns + tilt)) }
+
+	for _, turns := range []float64{0, 0.25} {
+		var avenue []vec
+		for _, r := range []float64{-19000, -9000, -5000, -2000, 0, 2300, 5500, 9500, 19000} {
+			avenue = append(avenue, ray(turns+jitter(rng, 0.006), r))
+		}
+		m.lay(avenue, -1, arterial, l, river)
+	}
+	var rings [][]vec
+	for _, r := range []float64{1350, 3300, 6300} {
+		rings = append(rings, ringRoad(rng, centre, r, tilt))
+		m.lay(rings[len(rings)-1], -1, arterial, l, river)
+	}
+	for i := range 4 { // between the avenues: from the inner ring out to the sea
+		turns := 0.25*float64(i) + 0.125 + jitter(rng, 0.02)
+		m.lay(radial(rng, ray, turns, 1250), -1, arterial, l, river)
+	}
+	for i := range 8 { // and further ones that begin at the second ring
+		turns := 0.125*float64(i) + 0.0625 + jitter(rng, 0.012)
+		m.lay(radial(rng, ray, turns, 3200), -1, arterial, l, river)
+	}
+	outer := ringRoad(rng, centre, 9600, tilt)
+	m.lay(outer, -1, arterial, l, river)
+	causeway := []vec{{3100, -2500}, {4000, -5200}, {4700, -8000}, {5300, -11000}, {5600, -15000}}
+	m.lay(causeway, -1, arterial, l, sea)
+	island := []vec{{-2000, -10600}, {2000, -10900}, {5200, -11300}, {8000, -10700}, {13000, -10400}}
+	m.lay(island, -1, arterial, l, 0)
+}
+
+// ringRoad is a closed polygon round the centre, with corners between the
+// directions that avenues and radial roads take.
+func ringRoad(rng *rand.Rand, centre vec, radius, tilt float64) []vec {
+	const corners = 16
+	var ring []vec
+	for i := range corners {
+		turns := (float64(i)+0.5)/corners + tilt
+		ring = append(ring, centre.add(vec{radius + jitter(rng, 0.05*radius), 0}.turn(turns)))
+	}
+	return append(ring, ring[0])
+}
+
+// radial is a road outwards from a little inside of the ring at the given radius,
+// so that it begins with a crossing there; the stub within is left out.
+func radial(rng *rand.Rand, ray func(turns, metres float64) vec, turns, radius float64) []vec {
+	road := []vec{ray(turns, 0.85*radius)}
+	for r := radius + 1500; r < 17000; r += 2800 {
+		road = append(road, ray(turns+jitter(rng, 0.008), r))
+	}
+	return road
+}

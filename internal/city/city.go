@@ -1,0 +1,134 @@
+// Package city makes up a city: land in the sea, districts that fill it without
+// gaps, streets, zones, and a fleet of vehicles that drive about.
+//
+// The same Config gives the same bytes on every CPU. Random numbers come from
+// seeded generators, one for each purpose; there is no trigonometry from the
+// math package, no fused multiply-add, and no iteration over maps.
+//
+// The model, in the order in which it is built: a height map of noise gives the
+// coast (terrain, contours). The land becomes a planar mesh of faces. Arterial
+// streets part it, then streets divide what is left into districts, then lanes
+// divide these into blocks (mesh, carver, partition). Up to here everything is
+// ruler-straight; a one-to-one warp of the plane then bends it (survey).
+// Since each line of the mesh exists once, the districts on its two sides share
+// it bit for bit, and it is a street that vehicles can take.
+package city
+
+import (
+	"os"
+	"path/filepath"
+
+	"paddock/fence"
+)
+
+// Config says which city. The zero value is a city of 2,000 districts and 2,000
+// vehicles, seed 0.
+type Config struct {
+	Seed      uint64
+	Districts int // about how many; 0 means 2,000; at least 200 and at most 20,000
+	Vehicles  int // 0 means 2,000; at least 1
+}
+
+func (c Config) withDefaults() Config {
+	if c.Districts == 0 {
+		c.Districts = 2000
+	}
+	if c.Vehicles == 0 {
+		c.Vehicles = 2000
+	}
+	c.Districts = min(max(c.Districts, 200), 20000)
+	c.Vehicles = max(c.Vehicles, 1)
+	return c
+}
+
+// SetData is the content of one set of fences.
+type SetData struct {
+	Name   string // as fence.Slug would make it of a file's name
+	Fences []fence.Fence
+}
+
+// City is immutable, and safe for concurrent use. Its vehicles are not part of
+// it: each call of Fleet gives new ones.
+type City struct {
+	cfg  Config
+	sets []SetData
+}
+
+// New builds a city. It takes a good part of a second.
+func New(cfg Config) *City {
+	cfg = cfg.withDefaults()
+	c := &City{cfg: cfg}
+	shores := newCoast(cfg.Seed)
+	m := &mesh{}
+	for _, land := range shores.lands {
+		m.addLand(land)
+	}
+	layArterials(m, stream(cfg.Seed, "arterials"))
+	wanted := m.grains() / float64(cfg.Districts)
+	boroughOf := partition(m, stream(cfg.Seed, "partition"), cfg.Districts)
+	s := newSurvey(m, newWarp(cfg.Seed), wanted)
+	c.sets = []SetData{
+		{"districts", districts(s, shores, boroughOf, stream(cfg.Seed, "names"))},
+	}
+	return c
+}
+
+// grains is the area of all land as a multiple of the grain at each place.
+func (m *mesh) grains() float64 {
+	var sum float64
+	for f := range m.first {
+		ring := m.ring(int32(f))
+		sum += area(ring) / grain(centroid(ring))
+	}
+	return sum
+}
+
+// Sets are the city's sets of fences, in name order: "districts" adjoin, and
+// each place on land is in exactly one; "zones" overlap. The caller must not
+// change them.
+func (c *City) Sets() []SetData { return c.sets }
+
+// Bounds is the smallest box that holds every fence, degrees WGS84.
+func (c *City) Bounds() fence.Box {
+	box := fence.EmptyBox()
+	for _, set := range c.sets {
+		for _, f := range set.Fences {
+			box = box.Union(f.Geometry.Bounds())
+		}
+	}
+	return box
+}
+
+// WriteGeoJSON writes each set to a file of its name in dir, as a
+// FeatureCollection. The directory must exist; files in the way are replaced.
+func (c *City) WriteGeoJSON(dir string) error {
+	for _, set := range c.sets {
+		if err := writeSet(filepath.Join(dir, set.Name+".geojson"), set.Fences); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeSet(name string, fences []fence.Fence) (err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	return fence.WriteGeoJSON(f, pointers(fences))
+}
+
+func pointers(fences []fence.Fence) func(func(*fence.Fence) bool) {
+	return func(yield func(*fence.Fence) bool) {
+		for i := range fences {
+			if !yield(&fences[i]) {
+				return
+			}
+		}
+	}
+}
