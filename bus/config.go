@@ -1,0 +1,144 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Defaults of [Config].
+const (
+	DefaultHost           = "127.0.0.1"
+	DefaultPort           = 4222
+	DefaultMaxPayload     = 1 << 20  // bytes
+	DefaultMaxControlLine = 4096     // bytes
+	DefaultMaxPending     = 64 << 20 // bytes
+	DefaultMaxConns       = 65536
+	DefaultPingInterval   = 2 * time.Minute
+	DefaultPingMax        = 2
+	DefaultWriteDeadline  = 10 * time.Second
+	DefaultAuthTimeout    = 2 * time.Second
+)
+
+// largePayload is the size above which messages crowd each other out.
+const largePayload = 8 << 20
+
+var (
+	// ErrOpenListen refuses to listen where others than this machine can
+	// connect while no credentials are asked for.
+	ErrOpenListen = errors.New("bus: refusing to listen beyond loopback without authentication")
+	// ErrHashedSecret refuses a bcrypt hash: it would be compared as plain text.
+	ErrHashedSecret = errors.New("bus: hashed credentials are not supported")
+)
+
+// Config is what a server is made from. A zero field means its default.
+type Config struct {
+	Host string // address to listen on; "" = 127.0.0.1
+	Port int    // 0 = 4222, -1 = any free port
+	// ServerName is told to clients; "" = the server's id.
+	ServerName string
+
+	MaxPayload     int   // bytes of one message with its header; 0 = 1 MiB
+	MaxControlLine int   // bytes of arguments of one protocol line; 0 = 4096
+	MaxPending     int64 // bytes waiting for one connection before it is closed; 0 = 64 MiB
+	MaxConns       int   // network connections at once; 0 = 65,536
+	MaxSubs        int   // subscriptions of one connection; 0 = no limit
+
+	PingInterval  time.Duration // 0 = 2 min
+	PingMax       int           // unanswered PINGs before a connection is stale; 0 = 2
+	WriteDeadline time.Duration // for one write to a client; 0 = 10 s
+	AuthTimeout   time.Duration // from accept to a good CONNECT; 0 = 2 s
+
+	// Credentials that clients must give: a token, or a user with a password;
+	// nothing set = none are asked for.
+	Token, Username, Password string
+
+	// DenyPublish lists patterns on which network clients must not publish, nor
+	// ask for replies. Local connections are free of it.
+	DenyPublish []string
+
+	Logger *slog.Logger // nil = silent
+}
+
+// hashed is how a bcrypt hash begins.
+var hashed = regexp.MustCompile(`^\$2[abxy]\$\d{2}\$`)
+
+// withDefaults checks c and fills in its zeros.
+func (c Config) withDefaults() (Config, error) {
+	c.Host = orDefault(c.Host, DefaultHost)
+	c.Port = orDefault(c.Port, DefaultPort)
+	c.MaxPayload = orDefault(c.MaxPayload, DefaultMaxPayload)
+	c.MaxControlLine = orDefault(c.MaxControlLine, DefaultMaxControlLine)
+	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
+	c.MaxConns = orDefault(c.MaxConns, DefaultMaxConns)
+	c.PingInterval = orDefault(c.PingInterval, DefaultPingInterval)
+	c.PingMax = orDefault(c.PingMax, DefaultPingMax)
+	c.WriteDeadline = orDefault(c.WriteDeadline, DefaultWriteDeadline)
+	c.AuthTimeout = orDefault(c.AuthTimeout, DefaultAuthTimeout)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.DenyPublish = slices.Clone(c.DenyPublish)
+	return c, c.check()
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Port < -1 || c.Port > 65535:
+		return fmt.Errorf("bus: port %d is out of range", c.Port)
+	case min(int64(c.MaxPayload), int64(c.MaxControlLine), c.MaxPending, int64(c.MaxConns)) < 0:
+		return errors.New("bus: a limit is negative")
+	case c.MaxSubs < 0 || c.PingMax < 0:
+		return errors.New("bus: a limit is negative")
+	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout) < 0:
+		return errors.New("bus: a duration is negative")
+	case int64(c.MaxPayload) > c.MaxPending:
+		return fmt.Errorf("bus: max_payload (%d) cannot be higher than max_pending (%d)", c.MaxPayload, c.MaxPending)
+	}
+	for _, pattern := range c.DenyPublish {
+		if !ValidPattern(pattern) {
+			return fmt.Errorf("bus: %q is no pattern of subjects", pattern)
+		}
+	}
+	return c.checkCredentials()
+}
+
+func (c *Config) checkCredentials() error {
+	switch {
+	case c.Token != "" && (c.Username != "" || c.Password != ""):
+		return errors.New("bus: give a token or a user with a password, not both")
+	case (c.Username == "") != (c.Password == ""):
+		return errors.New("bus: a user needs a password, and a password a user")
+	case hashed.MatchString(c.Token) || hashed.MatchString(c.Password):
+		return ErrHashedSecret
+	}
+	return nil
+}
+
+// authRequired says whether clients must give credentials.
+func (c *Config) authRequired() bool { return c.Token != "" || c.Username != "" }
+
+// resolve finds the address to listen on, and refuses an open one that anybody
+// could use.
+func (c *Config) resolve() (*net.TCPAddr, error) {
+	addr, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(c.Host, fmt.Sprint(max(c.Port, 0))))
+	if err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	if !c.authRequired() && !addr.IP.IsLoopback() {
+		return nil, fmt.Errorf("%w: %s", ErrOpenListen, c.Host)
+	}
+	return addr, nil
+}

@@ -1,0 +1,74 @@
+package bus
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+)
+
+// connectOptions are what a client says in CONNECT. A later CONNECT changes
+// only the fields that it names.
+type connectOptions struct {
+	Verbose      bool   `json:"verbose"`
+	Pedantic     bool   `json:"pedantic"`
+	Echo         bool   `json:"echo"`
+	Headers      bool   `json:"headers"`
+	NoResponders bool   `json:"no_responders"`
+	Protocol     int    `json:"protocol"`
+	Token        string `json:"auth_token"`
+	User         string `json:"user"`
+	Pass         string `json:"pass"`
+	Account      string `json:"account"`
+	NewAccount   bool   `json:"new_account"`
+	Name         string `json:"name"`
+	Lang         string `json:"lang"`
+	Version      string `json:"version"`
+}
+
+// defaultOptions hold until CONNECT comes, if it comes at all.
+func defaultOptions() connectOptions {
+	return connectOptions{Verbose: true, Pedantic: true, Echo: true}
+}
+
+// authorized compares the credentials in constant time: hashes have one length,
+// whatever was sent.
+func (c *Config) authorized(o *connectOptions) bool {
+	if c.Token != "" {
+		return sameSecret(o.Token, c.Token)
+	}
+	user, pass := sameSecret(o.User, c.Username), sameSecret(o.Pass, c.Password)
+	return !c.authRequired() || user && pass
+}
+
+func sameSecret(given, want string) bool {
+	g, w := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
+	return subtle.ConstantTimeCompare(g[:], w[:]) == 1
+}
+
+// onConnect handles the first CONNECT and any later one, which starts the
+// connection afresh: its subscriptions are dropped and it must authenticate.
+func (c *client) onConnect(options []byte) error {
+	if c.greeted {
+		c.route.finish(nil) // what was routed so far went to the old connection
+		c.dropSubscriptions()
+	}
+	if json.Unmarshal(options, &c.opts) != nil {
+		return errArguments
+	}
+	switch o := &c.opts; {
+	case !c.srv.cfg.authorized(o), o.Account != "", o.NewAccount:
+		return errAuthorization
+	case o.Protocol < 0 || o.Protocol > 1:
+		return errProtoVersion
+	case o.NoResponders && !o.Headers:
+		return errNoResponders
+	}
+	c.greeted = true
+	c.parse.mustAuth, c.parse.headers = false, c.opts.Headers
+	c.authorized.Store(true)
+	c.mu.Lock()
+	c.headers, c.noEcho = c.opts.Headers, !c.opts.Echo
+	c.mu.Unlock()
+	c.acknowledge()
+	return nil
+}

@@ -1,0 +1,73 @@
+package bus
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Stats is a reading of a server's counters. Message bytes are payload with
+// header, as delivered, without protocol.
+type Stats struct {
+	Start            time.Time
+	Connections      int    // network connections now
+	TotalConnections uint64 // since the start
+	Subscriptions    int    // of network and in-process connections, now
+	InMsgs, InBytes  uint64 // published
+	OutMsgs          uint64 // delivered, once for each subscription
+	OutBytes         uint64
+	SlowConsumers    uint64 // connections closed for it
+	StaleConnections uint64
+	Dropped          uint64 // messages not queued for an in-process subscriber at its bound
+	Refused          uint64 // publications and subscriptions refused by permission
+	// Closed counts ended connections by reason; reasons that never came are absent.
+	Closed map[CloseReason]uint64
+}
+
+// counters are the server's running totals.
+type counters struct {
+	connections                        atomic.Uint64
+	inMsgs, inBytes, outMsgs, outBytes atomic.Uint64
+	dropped, refused                   atomic.Uint64
+	closed                             [reasonCount]atomic.Uint64
+}
+
+// add publishes a batch's counts.
+func (c *counters) add(r *router) {
+	if r.inMsgs != 0 {
+		c.inMsgs.Add(r.inMsgs)
+		c.inBytes.Add(r.inBytes)
+	}
+	if r.outMsgs != 0 {
+		c.outMsgs.Add(r.outMsgs)
+		c.outBytes.Add(r.outBytes)
+	}
+	r.inMsgs, r.inBytes, r.outMsgs, r.outBytes = 0, 0, 0, 0
+}
+
+// Stats reads the counters. The numbers are each exact, not taken at one
+// instant; what a client published before a PING is in them once its PONG has
+// been sent.
+func (s *Server) Stats() Stats {
+	c := &s.counters
+	st := Stats{
+		Start:            s.start,
+		Connections:      s.connected(),
+		TotalConnections: c.connections.Load(),
+		Subscriptions:    s.subs.len(),
+		InMsgs:           c.inMsgs.Load(),
+		InBytes:          c.inBytes.Load(),
+		OutMsgs:          c.outMsgs.Load(),
+		OutBytes:         c.outBytes.Load(),
+		Dropped:          c.dropped.Load(),
+		Refused:          c.refused.Load(),
+		Closed:           make(map[CloseReason]uint64),
+	}
+	for reason := ClientClosed; reason < reasonCount; reason++ {
+		if n := c.closed[reason].Load(); n > 0 {
+			st.Closed[reason] = n
+		}
+	}
+	st.SlowConsumers = st.Closed[SlowConsumerPendingBytes] + st.Closed[SlowConsumerWriteDeadline]
+	st.StaleConnections = st.Closed[StaleConnection]
+	return st
+}

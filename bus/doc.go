@@ -1,0 +1,33 @@
+// Package bus is a publish/subscribe broker that speaks the NATS client
+// protocol: subjects with wildcards, queue groups, request/reply, headers,
+// at-most-once delivery, all in memory.
+//
+// # Model
+//
+// A message is published to a subject, a text of tokens between dots. A
+// subscription holds a pattern: the token * stands for any one token, a last
+// token > for one or more. Every plain subscription whose pattern matches gets
+// the message; of the members of one queue group (same pattern, same queue
+// name) exactly one gets it.
+//
+// A connection is owned by its reader goroutine: it parses what one read
+// returned, routes every message of it, and only then wakes the destinations'
+// writers. Routing appends the message to each destination's pending bytes
+// under that destination's lock, and this append is what fixes the order:
+// between one publisher connection and one subscriber connection messages keep
+// the order in which they were published, and the PONG that answers a PING
+// comes after everything routed before that PING.
+//
+// Every queue is bounded. A network client that lets more than
+// [Config.MaxPending] bytes gather is closed as a slow consumer; nobody waits
+// for it.
+//
+// # In process
+//
+// [Server.Local] gives a connection without sockets or protocol. It publishes
+// on the caller's goroutine, and its subscriptions' callbacks run on the
+// goroutine of whoever routed the message. [Server.InProcessConn] gives a
+// net.Conn for clients that want the protocol.
+//
+// No lock is ever taken while another is held.
+package bus

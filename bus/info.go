@@ -1,0 +1,67 @@
+package bus
+
+import (
+	"encoding/json"
+	"net"
+	"runtime"
+)
+
+const (
+	// protocolVersion is the release of the reference server whose client
+	// protocol this is: clients switch features on by it. The product's own
+	// name stands in gitCommit.
+	protocolVersion = "2.12.0"
+	gitCommit       = "paddock"
+	// globalAccount is the one account that there is.
+	globalAccount = "$G"
+)
+
+// info is the INFO message, in the order and with the names of the protocol.
+type info struct {
+	ServerID      string `json:"server_id"`
+	ServerName    string `json:"server_name"`
+	Version       string `json:"version"`
+	Proto         int    `json:"proto"`
+	GitCommit     string `json:"git_commit,omitempty"`
+	Go            string `json:"go"`
+	Host          string `json:"host"`
+	Port          int    `json:"port"`
+	Headers       bool   `json:"headers"`
+	AuthRequired  bool   `json:"auth_required,omitempty"`
+	MaxPayload    int    `json:"max_payload"`
+	ClientID      uint64 `json:"client_id,omitempty"`
+	ClientIP      string `json:"client_ip,omitempty"`
+	ConnectInfo   bool   `json:"connect_info,omitempty"`
+	RemoteAccount string `json:"remote_account,omitempty"`
+}
+
+// infoLine is the INFO for c; connected makes it the second one, which tells
+// the client as what it is connected.
+func (s *Server) infoLine(c *client, connected bool) []byte {
+	i := info{
+		ServerID:     s.id,
+		ServerName:   s.cfg.ServerName,
+		Version:      protocolVersion,
+		Proto:        1,
+		GitCommit:    gitCommit,
+		Go:           runtime.Version(),
+		Host:         s.cfg.Host,
+		Port:         max(s.cfg.Port, 0),
+		Headers:      true,
+		AuthRequired: s.cfg.authRequired(),
+		MaxPayload:   s.cfg.MaxPayload,
+		ClientID:     c.id,
+		ClientIP:     c.host,
+	}
+	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
+		i.Port = tcp.Port
+	}
+	if connected {
+		i.ConnectInfo, i.RemoteAccount = true, globalAccount
+	}
+	text, err := json.Marshal(i)
+	if err != nil {
+		panic(err) // strings and numbers only
+	}
+	return append(append([]byte("INFO "), text...), " \r\n"...)
+}

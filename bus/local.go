@@ -1,0 +1,349 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+var (
+	// ErrClosed answers calls on a closed Local or a server that was shut down.
+	ErrClosed = errors.New("bus: closed")
+	// ErrBadSubject refuses a subject, reply or pattern that breaks the rules of
+	// [ValidSubject] or [ValidPattern].
+	ErrBadSubject = errors.New("bus: invalid subject")
+	// ErrMaxPayload refuses a message above [Config.MaxPayload].
+	ErrMaxPayload = errors.New("bus: message is larger than max_payload")
+)
+
+// localWait is how many bytes may wait for a Local's callbacks before network
+// publishers that feed it stop reading their sockets.
+const localWait = 4 << 20
+
+// Local is an in-process connection: same routing, order and queue groups as a
+// network client, no permissions. Safe for concurrent use.
+//
+// Publishing routes on the caller's goroutine: when Publish returns, the
+// message is among the pending bytes of every matching network client. Messages
+// published by one goroutine keep their order.
+//
+// Callbacks of one Local never run concurrently, and never inside another
+// callback. They run on the goroutine of whoever routed a message: they must
+// not block, and they publish through the Local they belong to. What a callback
+// publishes goes to network clients at once and to in-process subscribers after
+// the running batch.
+//
+// What waits for callbacks is bounded: a network publisher stops reading while
+// more than 4 MiB wait for one Local that is busy, and past
+// [Config.MaxPending] a message is dropped for that Local and counted.
+type Local struct {
+	srv  *Server
+	name string
+
+	mu       sync.Mutex
+	room     sync.Cond // the inbox has become shorter
+	closed   bool
+	subs     []*subscription
+	inbox    []localMsg
+	waiting  int64 // bytes of inbox and of the batch that is running
+	draining bool  // one goroutine is running the callbacks
+	later    []*Local
+	mark     uint64 // the batch that has this Local in its list
+
+	// Owned by the goroutine that drains.
+	spare []localMsg
+	msgs  []Msg
+}
+
+// localMsg waits for its callback.
+type localMsg struct {
+	sub *subscription
+	msg Msg
+}
+
+var _ endpoint = (*Local)(nil)
+
+// Local returns a new in-process connection; name is for logs. It needs no
+// listening server, and lives until its Close or the server's Shutdown.
+func (s *Server) Local(name string) *Local {
+	l := &Local{srv: s, name: name}
+	l.room.L = &l.mu
+	s.addLocal(l)
+	return l
+}
+
+// Name returns the name given to [Server.Local].
+func (l *Local) Name() string { return l.name }
+
+// Publish routes one message. header is a whole header block or empty. The
+// errors are ErrBadSubject, ErrMaxPayload and ErrClosed.
+func (l *Local) Publish(subject, reply string, header, data []byte) error {
+	msg := Msg{Subject: subject, Reply: reply, Header: header, Data: data}
+	if err := l.check(&msg); err != nil {
+		return err
+	}
+	r := l.srv.router()
+	l.send(r, &msg)
+	l.srv.release(r, l)
+	return nil
+}
+
+// PublishBatch routes msgs in order as one batch: each destination is woken
+// once. If one of them is refused, nothing is sent.
+func (l *Local) PublishBatch(msgs []Msg) error {
+	for i := range msgs {
+		if err := l.check(&msgs[i]); err != nil {
+			return err
+		}
+	}
+	if len(msgs) == 0 {
+		return nil
+	}
+	r := l.srv.router()
+	for i := range msgs {
+		l.send(r, &msgs[i])
+	}
+	l.srv.release(r, l)
+	return nil
+}
+
+func (l *Local) check(m *Msg) error {
+	cfg := &l.srv.cfg
+	switch {
+	case !ValidSubject(m.Subject):
+		return fmt.Errorf("%w: %q", ErrBadSubject, m.Subject)
+	case m.Reply != "" && !ValidSubject(m.Reply):
+		return fmt.Errorf("%w: reply %q", ErrBadSubject, m.Reply)
+	case len(m.Subject)+len(m.Reply) > cfg.MaxControlLine:
+		return fmt.Errorf("%w: longer than max_control_line", ErrBadSubject)
+	case len(m.Header)+len(m.Data) > cfg.MaxPayload:
+		return fmt.Errorf("%w: %d bytes", ErrMaxPayload, len(m.Header)+len(m.Data))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+func (l *Local) send(r *router, m *Msg) {
+	n := len(m.Subject)
+	r.text = append(append(r.text[:0], m.Subject...), m.Reply...)
+	r.msg.reset(r.text[:n:n], r.text[n:], m.Header, m.Data)
+	r.msg.shared, r.msg.copied, r.msg.local = true, true, *m
+	if !r.route(l) && m.Reply != "" {
+		r.noResponders(l)
+	}
+}
+
+// Subscription is an in-process interest.
+type Subscription struct {
+	l *Local
+	s *subscription
+}
+
+// Subscribe calls fn with the messages that match pattern, in batches of one or
+// more. Members of one queue share the messages; queue "" is a plain
+// subscription. It is in effect when Subscribe returns. See [Local] for what fn
+// may do.
+func (l *Local) Subscribe(pattern, queue string, fn func([]Msg)) (*Subscription, error) {
+	if !ValidPattern(pattern) || queue != "" && !cleanText(queue) {
+		return nil, fmt.Errorf("%w: %q queue %q", ErrBadSubject, pattern, queue)
+	}
+	s := &subscription{owner: l, subject: pattern, queue: queue, fn: fn}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil, ErrClosed
+	}
+	l.subs = append(l.subs, s)
+	l.mu.Unlock()
+	l.srv.subs.insert(s)
+	l.mu.Lock()
+	closed := s.closed // by a Close that came before the insert
+	l.mu.Unlock()
+	if closed {
+		l.srv.subs.remove(s)
+		return nil, ErrClosed
+	}
+	return &Subscription{l: l, s: s}, nil
+}
+
+// Unsubscribe ends the subscription; no callback starts after it returns.
+func (s *Subscription) Unsubscribe() error {
+	return s.UnsubscribeAfter(0)
+}
+
+// UnsubscribeAfter ends the subscription with its delivery number limit,
+// counted since Subscribe: at once if that many have come already.
+func (s *Subscription) UnsubscribeAfter(limit uint64) error {
+	l := s.l
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	ended := s.s.limit(limit)
+	if ended {
+		l.forget(s.s)
+	}
+	l.mu.Unlock()
+	if ended {
+		l.srv.subs.remove(s.s)
+	}
+	return nil
+}
+
+// Close ends all subscriptions. Messages that still wait for a callback are
+// discarded; what was published has been routed already.
+func (l *Local) Close() error {
+	l.mu.Lock()
+	subs := l.subs
+	for _, m := range l.inbox {
+		l.waiting -= m.msg.size()
+	}
+	l.subs, l.inbox, l.closed = nil, nil, true
+	for _, s := range subs {
+		s.closed = true
+	}
+	l.room.Broadcast()
+	l.mu.Unlock()
+	for _, s := range subs {
+		l.srv.subs.remove(s)
+	}
+	l.srv.dropLocal(l)
+	return nil
+}
+
+// forget takes s off the list; the caller holds l.mu.
+func (l *Local) forget(s *subscription) {
+	if i := slices.Index(l.subs, s); i >= 0 {
+		l.subs = slices.Delete(l.subs, i, i+1)
+	}
+}
+
+func (l *Local) deliver(s *subscription, m *message, r *router, _ endpoint) (d delivery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.ended() {
+		return d
+	}
+	msg := m.forLocal()
+	size := msg.size()
+	if l.waiting+size > l.srv.cfg.MaxPending {
+		l.srv.counters.dropped.Add(1)
+		return d
+	}
+	s.delivered++
+	if d.ended = s.ended(); d.ended {
+		l.forget(s)
+	}
+	l.inbox = append(l.inbox, localMsg{s, msg})
+	l.waiting += size
+	if l.mark != r.batch {
+		l.mark = r.batch
+		r.locals = append(r.locals, l)
+	}
+	d.taken, d.payload = true, len(msg.Header)+len(msg.Data)
+	return d
+}
+
+// handOff leaves the callbacks of locals to the goroutine that runs l's, if
+// there is one: the caller may be inside that callback.
+func (l *Local) handOff(locals []*Local) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.draining {
+		return false
+	}
+	for _, other := range locals {
+		if other != l && !slices.Contains(l.later, other) {
+			l.later = append(l.later, other)
+		}
+	}
+	return true
+}
+
+// drainAll runs the callbacks of locals, and of those that publishing from
+// these callbacks has reached. wait makes the caller wait until other
+// goroutines' work on them is below the bound.
+func drainAll(locals []*Local, wait bool) {
+	for _, l := range locals {
+		work := l.drain()
+		for len(work) > 0 {
+			next := work[0]
+			work = append(work[1:], next.drain()...)
+		}
+	}
+	if !wait {
+		return
+	}
+	for _, l := range locals {
+		l.awaitRoom()
+	}
+}
+
+// drain runs the callbacks until the inbox is empty, and returns the Locals
+// that were left to it by handOff. If another goroutine is at it already, that
+// one does it. A panic of a callback passes through and leaves l unusable.
+func (l *Local) drain() (later []*Local) {
+	l.mu.Lock()
+	if l.draining {
+		l.mu.Unlock()
+		return nil
+	}
+	l.draining = true
+	for len(l.inbox) > 0 {
+		batch := l.inbox
+		l.inbox = l.spare[:0]
+		l.run(batch)
+		clear(batch)
+		l.spare = batch[:0]
+	}
+	later, l.later, l.draining = l.later, nil, false
+	l.mu.Unlock()
+	return later
+}
+
+// run calls the callbacks for batch. It is entered and left with l.mu held, and
+// releases it around each call.
+func (l *Local) run(batch []localMsg) {
+	for len(batch) > 0 {
+		n := sameSubscription(batch)
+		sub, size := batch[0].sub, int64(0)
+		l.msgs = l.msgs[:0]
+		for _, m := range batch[:n] {
+			l.msgs = append(l.msgs, m.msg)
+			size += m.msg.size()
+		}
+		batch = batch[n:]
+		if !sub.closed {
+			msgs := l.msgs
+			l.mu.Unlock()
+			sub.fn(msgs)
+			l.mu.Lock()
+		}
+		l.waiting -= size
+		l.room.Broadcast()
+		clear(l.msgs)
+	}
+}
+
+// sameSubscription counts the messages at the front that go to one callback.
+func sameSubscription(batch []localMsg) int {
+	n := 1
+	for n < len(batch) && batch[n].sub == batch[0].sub {
+		n++
+	}
+	return n
+}
+
+func (l *Local) awaitRoom() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.waiting > localWait && l.draining {
+		l.room.Wait()
+	}
+}

@@ -1,0 +1,104 @@
+package bus
+
+import "strconv"
+
+// Msg is a message as in-process code sees it. Given to Publish, its bytes are
+// immutable from then on and may be shared by all subscribers; given to a
+// callback, they are valid until it returns, the texts for ever.
+type Msg struct {
+	Subject string
+	Reply   string // "" = none
+	// Header is a whole block in the protocol's form, from "NATS/1.0\r\n" to the
+	// empty line that ends it; empty = none.
+	Header []byte
+	Data   []byte
+}
+
+// size is what the message takes of a bound on pending bytes.
+func (m *Msg) size() int64 {
+	return int64(len(m.Subject) + len(m.Reply) + len(m.Header) + len(m.Data))
+}
+
+// message is a publication while it is routed. The forms in which it goes out
+// are made once, when the first destination asks for them. It belongs to one
+// router.
+type message struct {
+	subject, reply []byte
+	header, data   []byte
+	shared         bool // all bytes are immutable; else borrowed from a read buffer
+
+	head   []byte // "HMSG subject "; a MSG begins one byte later
+	tail   []byte // "[reply ]size\r\n"
+	tailH  []byte // "[reply ]header total\r\n"
+	local  Msg
+	copied bool // local is filled in
+}
+
+// reset prepares m for the next publication and keeps its buffers.
+func (m *message) reset(subject, reply, header, data []byte) {
+	m.subject, m.reply, m.header, m.data = subject, reply, header, data
+	m.shared, m.copied, m.local = false, false, Msg{}
+	m.head, m.tail, m.tailH = m.head[:0], m.tail[:0], m.tailH[:0]
+}
+
+// appendTo appends m in the receiver's form: a receiver without headers gets a
+// plain MSG, header cut and size reduced. payload is the bytes it counts for.
+func (m *message) appendTo(dst []byte, sid string, headers bool) (out []byte, payload int) {
+	if len(m.head) == 0 {
+		m.head = append(append(append(m.head, "HMSG "...), m.subject...), ' ')
+	}
+	if len(m.header) == 0 || !headers {
+		dst = append(append(append(dst, m.head[1:]...), sid...), ' ')
+		dst = append(append(dst, m.plainTail()...), m.data...)
+		return append(dst, crlf...), len(m.data)
+	}
+	dst = append(append(append(dst, m.head...), sid...), ' ')
+	dst = append(append(append(dst, m.headerTail()...), m.header...), m.data...)
+	return append(dst, crlf...), len(m.header) + len(m.data)
+}
+
+func (m *message) plainTail() []byte {
+	if len(m.tail) == 0 {
+		m.tail = appendReply(m.tail, m.reply)
+		m.tail = append(strconv.AppendInt(m.tail, int64(len(m.data)), 10), crlf...)
+	}
+	return m.tail
+}
+
+func (m *message) headerTail() []byte {
+	if len(m.tailH) == 0 {
+		m.tailH = appendReply(m.tailH, m.reply)
+		m.tailH = append(strconv.AppendInt(m.tailH, int64(len(m.header)), 10), ' ')
+		m.tailH = append(strconv.AppendInt(m.tailH, int64(len(m.header)+len(m.data)), 10), crlf...)
+	}
+	return m.tailH
+}
+
+func appendReply(dst, reply []byte) []byte {
+	if len(reply) == 0 {
+		return dst
+	}
+	return append(append(dst, reply...), ' ')
+}
+
+// forLocal is m for in-process subscribers, copied once if its bytes are only
+// borrowed.
+func (m *message) forLocal() Msg {
+	if m.copied {
+		return m.local
+	}
+	m.copied = true
+	texts := string(append(append(m.tail[len(m.tail):], m.subject...), m.reply...))
+	m.local = Msg{Subject: texts[:len(m.subject)], Reply: texts[len(m.subject):], Header: m.header, Data: m.data}
+	if !m.shared {
+		body := append(append(make([]byte, 0, len(m.header)+len(m.data)), m.header...), m.data...)
+		n := len(m.header)
+		m.local.Header, m.local.Data = body[:n:n], body[n:]
+	}
+	return m.local
+}
+
+// noRespondersHeader tells a requester that its request reached nobody.
+func noRespondersHeader(dst, subject []byte) []byte {
+	return append(append(append(dst, "NATS/1.0 503\r\nNats-Subject: "...), subject...), "\r\n\r\n"...)
+}

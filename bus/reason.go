@@ -1,0 +1,102 @@
+package bus
+
+// CloseReason says why a connection ended. The texts are those that monitoring
+// tools of the protocol know.
+type CloseReason uint8
+
+// The reasons for which this broker closes connections.
+const (
+	ClientClosed CloseReason = iota + 1
+	AuthenticationTimeout
+	AuthenticationFailure
+	SlowConsumerPendingBytes
+	SlowConsumerWriteDeadline
+	WriteError
+	ReadError
+	ParseError
+	StaleConnection
+	ProtocolViolation
+	BadClientProtocolVersion
+	MaxConnectionsExceeded
+	MaxPayloadExceeded
+	MaxControlLineExceeded
+	ServerShutdown
+	NoRespondersRequiresHeaders
+	reasonCount
+)
+
+var reasonTexts = [reasonCount]string{
+	ClientClosed:                "Client Closed",
+	AuthenticationTimeout:       "Authentication Timeout",
+	AuthenticationFailure:       "Authentication Failure",
+	SlowConsumerPendingBytes:    "Slow Consumer (Pending Bytes)",
+	SlowConsumerWriteDeadline:   "Slow Consumer (Write Deadline)",
+	WriteError:                  "Write Error",
+	ReadError:                   "Read Error",
+	ParseError:                  "Parse Error",
+	StaleConnection:             "Stale Connection",
+	ProtocolViolation:           "Protocol Violation",
+	BadClientProtocolVersion:    "Bad Client Protocol Version",
+	MaxConnectionsExceeded:      "Maximum Connections Exceeded",
+	MaxPayloadExceeded:          "Maximum Message Payload Exceeded",
+	MaxControlLineExceeded:      "Maximum Control Line Exceeded",
+	ServerShutdown:              "Server Shutdown",
+	NoRespondersRequiresHeaders: "No Responders Requires Headers",
+}
+
+func (r CloseReason) String() string {
+	if r < reasonCount && reasonTexts[r] != "" {
+		return reasonTexts[r]
+	}
+	return "Unknown"
+}
+
+// abrupt says that what is pending for the client is thrown away: it is not
+// reading, or cannot be written to.
+func (r CloseReason) abrupt() bool {
+	switch r {
+	case SlowConsumerPendingBytes, SlowConsumerWriteDeadline, WriteError, ReadError:
+		return true
+	default:
+		return false
+	}
+}
+
+// violation ends a connection: text goes out as -ERR unless it is empty.
+type violation struct {
+	text   string
+	reason CloseReason
+}
+
+func (v *violation) Error() string {
+	if v.text == "" {
+		return v.reason.String()
+	}
+	return v.text
+}
+
+// The ends that the protocol knows. Clients compare these texts.
+var (
+	errUnknownOp     = &violation{"Unknown Protocol Operation", ProtocolViolation}
+	errArguments     = &violation{"", ProtocolViolation} // malformed arguments or CONNECT: no -ERR
+	errControlLine   = &violation{"maximum control line exceeded", MaxControlLineExceeded}
+	errPayload       = &violation{"Maximum Payload Violation", MaxPayloadExceeded}
+	errAuthorization = &violation{"Authorization Violation", AuthenticationFailure}
+	errAuthTimeout   = &violation{"Authentication Timeout", AuthenticationTimeout}
+	errStale         = &violation{"Stale Connection", StaleConnection}
+	errMaxConns      = &violation{"maximum connections exceeded", MaxConnectionsExceeded}
+	errProtoVersion  = &violation{"invalid client protocol", BadClientProtocolVersion}
+	errNoResponders  = &violation{"no responders requires headers support", NoRespondersRequiresHeaders}
+	errClientErr     = &violation{"", ParseError} // the client sent -ERR
+)
+
+// Refusals that leave the connection open.
+const (
+	textInvalidSubject    = "Invalid Subject"
+	textInvalidPublish    = "Invalid Publish Subject"
+	textMaxSubscriptions  = "maximum subscriptions exceeded"
+	textDeniedPublish     = "Permissions Violation for Publish to %q"
+	textDeniedReply       = "Permissions Violation for Publish with Reply of %q"
+	textDeniedSubscribe   = "Permissions Violation for Subscription to %q"
+	textDeniedSubscribeTo = "Permissions Violation for Subscription to %q using queue %q"
+)
