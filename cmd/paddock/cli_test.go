@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"paddock/internal/config"
+	"paddock/internal/lifecycle"
 )
 
 func model(t *testing.T) *kong.Node {
@@ -61,6 +64,8 @@ func TestReport(t *testing.T) {
 		{nil, 0, ""},
 		{errors.New("disk full"), 1, "paddock: error: disk full\n"},
 		{usagef("no kind %q", "x"), 2, "paddock: error: no kind \"x\"\n"},
+		{config.Default().Fault("sets.kind", errors.New("none")), 2, "paddock: error: sets.kind: none\n"},
+		{lifecycle.ErrForced, 130, "paddock: error: forced to stop by a second signal\n"},
 		{fmt.Errorf("up: %w", usagef("bad key")), 2, "paddock: error: up: bad key\n"},
 	} {
 		var b bytes.Buffer

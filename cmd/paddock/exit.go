@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/alecthomas/kong"
+
+	"paddock/internal/config"
 )
 
 // The exit codes. They are part of the interface: helpEpilogue documents them.
@@ -35,8 +37,11 @@ func report(w io.Writer, err error) int {
 	}
 	fmt.Fprintln(w, "paddock: error:", err)
 	var coder interface{ ExitCode() int }
-	if errors.As(err, &coder) {
+	switch {
+	case errors.As(err, &coder):
 		return coder.ExitCode()
+	case errors.Is(err, config.ErrInvalid):
+		return exitUsage
 	}
 	return exitFailure
 }
