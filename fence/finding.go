@@ -11,13 +11,14 @@ type Code string
 // The codes of findings. Those of the first group only tell; the fence is as good as its
 // definition in the package comment makes it.
 const (
-	CodeUnclosedRing   Code = "unclosed-ring"   // the ring is closed by an edge from its last vertex to its first
-	CodeRepeatedVertex Code = "repeated-vertex" // a vertex equals the one before it
-	CodeSpike          Code = "spike"           // the ring goes out and back over the same line
-	CodeDroppedRing    Code = "dropped-ring"    // fewer than 3 distinct vertices or no area: the ring is dropped
-	CodeLongEdge       Code = "long-edge"       // an edge spans over 180 degrees of longitude and stays planar
-	CodeDuplicateID    Code = "duplicate-id"    // the key is taken: this fence has a suffix
-	CodeInvalidID      Code = "invalid-id"      // an id that is neither string nor number is ignored
+	CodeUnclosedRing      Code = "unclosed-ring"      // the ring is closed by an edge from its last vertex to its first
+	CodeRepeatedVertex    Code = "repeated-vertex"    // a vertex equals the one before it
+	CodeSpike             Code = "spike"              // the ring goes out and back over the same line
+	CodeDroppedRing       Code = "dropped-ring"       // fewer than 3 distinct vertices or no area: the ring is dropped
+	CodeLongEdge          Code = "long-edge"          // an edge spans over 180 degrees of longitude and stays planar
+	CodeDuplicateID       Code = "duplicate-id"       // the key is taken: this fence has a suffix
+	CodeInvalidID         Code = "invalid-id"         // an id that is neither string nor number is ignored
+	CodeInvalidProperties Code = "invalid-properties" // properties that are no object are ignored
 
 	// Strict refuses a feature with one of these.
 	CodeSelfCrossing Code = "self-crossing" // two edges of a ring cross or overlap
@@ -28,16 +29,17 @@ const (
 	CodePartsOverlap Code = "parts-overlap" // two parts overlap or share an edge
 
 	// No fence comes of a feature with one of these: skipped, as it has no area.
-	CodeNoGeometry         Code = "no-geometry"         // the geometry is null or absent
-	CodeNotPolygon         Code = "not-polygon"         // points and lines
-	CodeGeometryCollection Code = "geometry-collection" // use a MultiPolygon
+	CodeNoGeometry Code = "no-geometry" // the geometry is null or absent
+	CodeNotPolygon Code = "not-polygon" // points and lines
 
-	// Refused, as it is broken.
-	CodeOutOfRange      Code = "out-of-range"     // a coordinate is not finite, or beyond 180 or 90 degrees
-	CodeInvalidGeometry Code = "invalid-geometry" // the geometry has not the shape of its type
-	CodeNotFeature      Code = "not-feature"      // the element of features is something else
-	CodeNoArea          Code = "no-area"          // no ring is left
-	CodeTooLarge        Code = "too-large"        // a limit is exceeded
+	// Refused, as an area would be lost or wrong.
+	CodeGeometryCollection Code = "geometry-collection" // use a MultiPolygon
+	CodeCRS                Code = "crs"                 // the feature has a coordinate reference system of its own other than WGS84
+	CodeOutOfRange         Code = "out-of-range"        // a coordinate is not finite, or beyond 180 or 90 degrees
+	CodeInvalidGeometry    Code = "invalid-geometry"    // the geometry has not the shape of its type
+	CodeNotFeature         Code = "not-feature"         // the element of features is something else
+	CodeNoArea             Code = "no-area"             // no ring is left
+	CodeTooLarge           Code = "too-large"           // a limit is exceeded
 )
 
 // strict reports whether Strict refuses a feature for the code.

@@ -1,7 +1,7 @@
 package fence
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 type Collection struct {
 	Fences   []Fence
 	Findings []Finding
+	Omitted  int // findings beyond Limits.Findings
 	Skipped  int // features that gave no fence
 }
 
@@ -25,141 +26,207 @@ type ReadOptions struct {
 // Limits bound what a document may ask for. Zeros are the defaults.
 type Limits struct {
 	FeatureBytes int // of one feature; 0 is 64 MiB. A larger one is refused, the others are read.
-	Vertices     int // of the whole document; 0 is 50 million
-	Findings     int // kept; 0 is 10,000. The others are counted.
+	Vertices     int // of the whole document; 0 is 20 million. More are an error that wraps ErrLimit.
+	Findings     int // kept; 0 is 10,000. Those beyond are counted.
 }
 
-// ReadGeoJSON reads a FeatureCollection, a Feature, a Polygon or a MultiPolygon.
+func (l Limits) withDefaults() Limits {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&l.FeatureBytes, 64<<20)
+	def(&l.Vertices, 20_000_000)
+	def(&l.Findings, 10_000)
+	return l
+}
+
+// errVertices ends the reading of a document with more vertices than its limit.
+var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)
+
+// ReadGeoJSON reads a FeatureCollection, a Feature, a Polygon or a MultiPolygon (RFC 7946) as
+// a stream: beside what it returns, its memory is bounded by the largest feature. file names
+// the document in errors and findings.
+//
+// An error is what makes the document as a whole unfit: a *SyntaxError, ErrNotGeoJSON (also
+// for TopoJSON), ErrCRS, ErrLimit, or what r failed with. Everything else is a Finding and
+// costs at most its own feature; see Code for what is taken, skipped and refused.
+//
+// Altitudes, bounding boxes, unknown members and a byte order mark are ignored. Ring
+// directions mean nothing. A key that repeats in the document gets the suffix ~2, ~3 and so on.
 func ReadGeoJSON(r io.Reader, file string, o ReadOptions) (*Collection, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
+	o.Limits = o.Limits.withDefaults()
+	d := &document{
+		lexer:    newLexer(r, file, o.Limits.FeatureBytes),
+		features: featureReader{options: o, left: o.Limits.Vertices},
+		keys:     map[string]struct{}{},
+		repeats:  map[string]int{},
+		out:      &Collection{},
+	}
+	if err := d.read(); err != nil {
 		return nil, err
 	}
-	var doc struct {
-		Type     string
-		Features []json.RawMessage
-	}
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, &SyntaxError{File: file, Line: 1, Column: 1, Reason: err.Error()}
-	}
-	if doc.Type == "Feature" {
-		doc.Features = []json.RawMessage{data}
-	}
-	c := &Collection{}
-	for i, d := range doc.Features {
-		f, fs, err := ParseFeature(d, o)
-		if e, ok := errors.AsType[*RefusedError](err); ok {
-			fs = append(fs, e.Finding)
-			c.Skipped++
-		} else if err != nil {
-			return nil, err
-		}
-		if f.Key == "" {
-			f.Key = strconv.Itoa(i)
-		}
-		for _, fd := range fs {
-			fd.File, fd.Feature = file, i
-			c.Findings = append(c.Findings, fd)
-		}
-		if err == nil {
-			c.Fences = append(c.Fences, f)
-		}
-	}
-	return c, nil
+	return d.out, nil
 }
 
-// ParseFeature reads one Feature with a Polygon or MultiPolygon. Its key is the id, else the
-// id property, else empty. The error is a *SyntaxError or a *RefusedError.
-func ParseFeature(data []byte, o ReadOptions) (Fence, []Finding, error) {
-	var doc struct {
-		Type       string
-		ID         json.RawMessage
-		Properties json.RawMessage
-		Geometry   *struct {
-			Type        string
-			Coordinates json.RawMessage
-		}
-	}
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return Fence{}, nil, &SyntaxError{Line: 1, Column: 1, Reason: err.Error()}
-	}
-	refuse := func(c Code, format string, args ...any) (Fence, []Finding, error) {
-		return Fence{}, nil, &RefusedError{Finding{Feature: -1, Code: c, Reason: fmt.Sprintf(format, args...), Fatal: true}}
-	}
-	if doc.Geometry == nil {
-		return refuse(CodeNoGeometry, "no geometry")
-	}
-	var parts [][][][]float64
-	switch doc.Geometry.Type {
-	case "Polygon":
-		parts = make([][][][]float64, 1)
-		if err := json.Unmarshal(doc.Geometry.Coordinates, &parts[0]); err != nil {
-			return refuse(CodeInvalidGeometry, "%v", err)
-		}
-	case "MultiPolygon":
-		if err := json.Unmarshal(doc.Geometry.Coordinates, &parts); err != nil {
-			return refuse(CodeInvalidGeometry, "%v", err)
-		}
-	default:
-		return refuse(CodeNotPolygon, "%s", doc.Geometry.Type)
-	}
-	f := Fence{ID: doc.ID}
-	if string(doc.Properties) != "null" {
-		f.Properties = doc.Properties
-	}
-	for _, part := range parts {
-		var pg Polygon
-		for _, ring := range part {
-			var r Ring
-			for _, c := range ring {
-				if len(c) < 2 {
-					return refuse(CodeInvalidGeometry, "fewer than two coordinates")
-				}
-				r = append(r, Point{c[0], c[1]})
-			}
-			if n := len(r); n > 1 && r[0] == r[n-1] {
-				r = r[:n-1]
-			}
-			pg = append(pg, r)
-		}
-		f.Geometry = append(f.Geometry, pg)
-	}
-	f.Key = f.givenKey(o.IDProperty)
-	fs := Validate(f.Geometry)
-	for _, fd := range fs {
-		if fd.Fatal {
-			return Fence{}, nil, &RefusedError{fd}
-		}
-	}
-	return f, fs, nil
+// document is one read of a document.
+type document struct {
+	lexer    *lexer
+	features featureReader
+	top      rawFeature // of the top-level object, which may be a Feature or a geometry
+	listed   bool       // it has an array of features
+	tooLarge bool
+	index    int // of the feature in hand
+
+	keys    map[string]struct{}
+	repeats map[string]int
+	out     *Collection
 }
 
-// givenKey is the id as text, else the id property as text, else "".
-func (f *Fence) givenKey(property string) string {
-	if k := keyText(f.ID); k != "" || property == "" {
-		return k
+func (d *document) read() error {
+	if err := d.lexer.mark(); err != nil {
+		return err
 	}
-	var props map[string]json.RawMessage
-	if json.Unmarshal(f.Properties, &props) != nil {
-		return ""
+	if d.lexer.space() != '{' {
+		if err := d.lexer.value(); err != nil {
+			return err
+		}
+		return d.notGeoJSON("the document is no object")
 	}
-	return keyText(props[property])
+	if err := d.lexer.object(d.member); err != nil {
+		return err
+	}
+	if err := d.lexer.end(); err != nil {
+		return err
+	}
+	return d.finish()
 }
 
-// keyText is the text of a JSON string or number, "" for other values.
-func keyText(v json.RawMessage) string {
-	if len(v) == 0 {
-		return ""
+// member reads a member of the top-level object. They come in any order, so features are
+// read before the type may be known, and refused with the document later.
+func (d *document) member(name string) error {
+	if name == "features" && d.lexer.space() == '[' {
+		d.listed = true
+		return d.lexer.array(d.element)
 	}
-	if v[0] == '"' {
-		var s string
-		if json.Unmarshal(v, &s) != nil {
-			return ""
-		}
-		return s
+	field := d.top.field(name)
+	if field == nil {
+		return d.lexer.value()
 	}
-	if v[0] == '-' || (v[0] >= '0' && v[0] <= '9') {
-		return string(v)
+	v, err := d.lexer.keep()
+	if err != nil {
+		return err
 	}
-	return ""
+	d.tooLarge = d.tooLarge || v == nil
+	*field = bytes.Clone(v)
+	if name == "crs" {
+		return d.crs()
+	}
+	return nil
+}
+
+func (d *document) crs() error {
+	if name, ok := crsName(d.top.crs); !ok {
+		return fmt.Errorf("%s: %w %q: coordinates must be longitude and latitude in WGS84 (CRS84, EPSG:4326)",
+			d.lexer.file, ErrCRS, name)
+	}
+	return nil
+}
+
+// element reads an element of features.
+func (d *document) element() error {
+	v, err := d.lexer.keep()
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		d.refuse(d.oversize())
+		return nil
+	}
+	raw, refused := parseRawFeature(v)
+	if refused != nil {
+		d.refuse(*refused)
+		return nil
+	}
+	return d.feature(&raw)
+}
+
+func (d *document) oversize() Finding {
+	return Finding{
+		Code: CodeTooLarge, Fatal: true,
+		Reason: fmt.Sprintf("the feature has over %d bytes", d.lexer.limit),
+	}
+}
+
+// feature takes the feature in hand into the collection, or tells why not.
+func (d *document) feature(raw *rawFeature) error {
+	f, findings, err := d.features.read(raw)
+	if e, ok := errors.AsType[*RefusedError](err); ok {
+		d.refuse(e.Finding)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: feature %d: %w", d.lexer.file, d.index, err)
+	}
+	base := f.Key
+	if base == "" {
+		base = strconv.Itoa(d.index)
+	}
+	f.Key = uniqueKey(base, d.repeats, func(k string) bool { _, ok := d.keys[k]; return ok })
+	d.keys[f.Key] = struct{}{}
+	if f.Key != base {
+		findings = append(findings, duplicateFinding(base, f.Key))
+	}
+	for _, fd := range findings {
+		d.found(fd, f.Key)
+	}
+	d.out.Fences = append(d.out.Fences, f)
+	d.index++
+	return nil
+}
+
+// refuse counts the feature in hand as skipped, for the reason given.
+func (d *document) refuse(f Finding) {
+	d.found(f, f.Key)
+	d.out.Skipped++
+	d.index++
+}
+
+func (d *document) found(f Finding, key string) {
+	if len(d.out.Findings) >= d.features.options.Limits.Findings {
+		d.out.Omitted++
+		return
+	}
+	f.File, f.Feature, f.Key = d.lexer.file, d.index, key
+	d.out.Findings = append(d.out.Findings, f)
+}
+
+// finish looks at what the whole document turned out to be.
+func (d *document) finish() error {
+	kind := d.top.kind()
+	switch {
+	case d.listed && kind == "FeatureCollection":
+		return nil
+	case kind == "FeatureCollection":
+		return d.notGeoJSON("the FeatureCollection has no array of features")
+	case d.listed:
+		return d.notGeoJSON("there are features, but the type is %q, not FeatureCollection", kind)
+	case kind == "Topology":
+		return d.notGeoJSON("it is TopoJSON (type Topology): convert it to GeoJSON first")
+	case d.tooLarge:
+		d.refuse(d.oversize())
+		return nil
+	case kind == "Feature":
+		return d.feature(&d.top)
+	case isGeometry(kind):
+		return d.feature(d.top.asGeometry())
+	case d.top.typ == nil:
+		return d.notGeoJSON("the object has no type")
+	}
+	return d.notGeoJSON("the type is %s", d.top.typ)
+}
+
+func (d *document) notGeoJSON(format string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", d.lexer.file, ErrNotGeoJSON, fmt.Sprintf(format, args...))
 }

@@ -63,7 +63,9 @@ func (s *Set) assignKeys(fences []Fence) []Finding {
 		f.Key = uniqueKey(base, s.repeats, func(k string) bool { _, ok := used[k]; return ok })
 		used[f.Key] = struct{}{}
 		if f.Key != base {
-			findings = append(findings, duplicateFinding(i, base, f.Key))
+			fd := duplicateFinding(base, f.Key)
+			fd.Feature = i
+			findings = append(findings, fd)
 		}
 	}
 	return findings

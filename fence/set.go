@@ -84,7 +84,7 @@ func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
 	}
 	f.Key = uniqueKey(base, s.repeats, func(k string) bool { _, ok := now.keys.get(k); return ok })
 	if f.Key != base {
-		findings = append(findings, duplicateFinding(-1, base, f.Key))
+		findings = append(findings, duplicateFinding(base, f.Key))
 	}
 	return f.Key, s.put(now, nil, newEntry(ref, &f, keyed(findings, f.Key))), nil
 }
@@ -181,9 +181,9 @@ func keyed(findings []Finding, key string) []Finding {
 	return findings
 }
 
-func duplicateFinding(feature int, base, key string) Finding {
+func duplicateFinding(base, key string) Finding {
 	return Finding{
-		Feature: feature, Key: key, Code: CodeDuplicateID,
+		Feature: -1, Key: key, Code: CodeDuplicateID,
 		Reason: fmt.Sprintf("the key %q is taken: this fence is %q", base, key),
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"math"
 )
 
-// Validate tells the defects of a geometry. A Fatal one means that no set takes it.
+// Validate tells the defects of a geometry. A Fatal one means that no set takes it. It takes
+// O(n log n) steps for n vertices.
 func Validate(mp MultiPolygon) []Finding {
 	if f, bad := refusal(mp); bad {
 		return []Finding{f}
 	}
-	return nil
+	return inspect(mp, nil).findings
 }
 
 // refusal tells why no set takes the geometry, if so.

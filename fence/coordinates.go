@@ -1,0 +1,143 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ringDefect is what is wrong with the way in which a ring is written.
+type ringDefect struct {
+	part, ring int
+	code       Code
+	reason     string
+	at         *Point
+}
+
+// coordinateReader turns the coordinates of a Polygon or MultiPolygon into parts. It keeps
+// the place that it is at, for messages.
+type coordinateReader struct {
+	cursor
+	place   []int // indexes down to the value that is being read
+	left    int   // vertices that may yet be read
+	scratch Ring
+	defects []ringDefect
+}
+
+// shapeError is a refusal of coordinates.
+type shapeError struct {
+	code   Code
+	reason string
+	at     *Point
+}
+
+func (e *shapeError) Error() string { return e.reason }
+
+func (r *coordinateReader) fail(format string, args ...any) error {
+	return &shapeError{code: CodeInvalidGeometry, reason: r.path() + " " + fmt.Sprintf(format, args...)}
+}
+
+// path names the place as a program would: coordinates[0][1][2].
+func (r *coordinateReader) path() string {
+	var b strings.Builder
+	b.WriteString("coordinates")
+	for _, i := range r.place {
+		fmt.Fprintf(&b, "[%d]", i)
+	}
+	return b.String()
+}
+
+// each calls read for each element of the array that is due, and keeps the place.
+func (r *coordinateReader) each(due string, read func() error) error {
+	if r.kind() != '[' {
+		return r.fail("is %s, not %s", shape(r.data[min(r.pos, len(r.data)):]), due)
+	}
+	r.pos++
+	r.place = append(r.place, 0)
+	last := len(r.place) - 1
+	for ; r.more(); r.place[last]++ {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	r.place = r.place[:last]
+	return nil
+}
+
+func (r *coordinateReader) multiPolygon() (MultiPolygon, error) {
+	var mp MultiPolygon
+	err := r.each("an array of polygons", func() error {
+		pg, err := r.polygon(r.place[0])
+		mp = append(mp, pg)
+		return err
+	})
+	return mp, err
+}
+
+func (r *coordinateReader) polygon(part int) (Polygon, error) {
+	var pg Polygon
+	err := r.each("an array of rings", func() error {
+		ring, err := r.ring(part, r.place[len(r.place)-1])
+		pg = append(pg, ring)
+		return err
+	})
+	return pg, err
+}
+
+// ring reads a ring and takes its closing vertex off.
+func (r *coordinateReader) ring(part, index int) (Ring, error) {
+	r.scratch = r.scratch[:0]
+	err := r.each("an array of positions", func() error {
+		p, err := r.position()
+		r.scratch = append(r.scratch, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	n := len(r.scratch)
+	switch {
+	case n > 1 && r.scratch[0] == r.scratch[n-1]:
+		r.scratch = r.scratch[:n-1]
+	case n > 2:
+		at := r.scratch[n-1]
+		r.defects = append(r.defects, ringDefect{
+			part, index, CodeUnclosedRing, "the last position is not the first", &at,
+		})
+	}
+	return slices.Clone(r.scratch), nil
+}
+
+// position reads longitude and latitude and ignores what follows them.
+func (r *coordinateReader) position() (Point, error) {
+	if r.left--; r.left < 0 {
+		return Point{}, errVertices
+	}
+	var c [2]float64
+	n := 0
+	err := r.each("a position", func() error {
+		if b := r.kind(); b != '-' && !isDigit(b) {
+			return r.fail("is %s, not a number", shape(r.data[r.pos:]))
+		}
+		num := r.next()
+		if n < len(c) {
+			// The syntax has been checked; a number too large becomes infinite, and is refused below.
+			c[n], _ = strconv.ParseFloat(string(num), 64)
+		}
+		n++
+		return nil
+	})
+	if err != nil {
+		return Point{}, err
+	}
+	p := Point{c[0], c[1]}
+	if n < 2 {
+		return p, r.fail("has fewer than two numbers")
+	}
+	if reason := p.outOfRange(); reason != "" {
+		at := p // a copy, so that only the bad point goes to the heap
+		return p, &shapeError{CodeOutOfRange, r.path() + " " + reason, &at}
+	}
+	return p, nil
+}

@@ -1,0 +1,128 @@
+package fence
+
+import (
+	"bytes"
+	"iter"
+)
+
+// cursor walks JSON that a lexer has found valid, so it checks no syntax.
+type cursor struct {
+	data []byte
+	pos  int
+}
+
+// kind skips white space and gives the first byte of the next value: '{', '[', '"', a digit
+// or '-', 't', 'f', 'n', or ']' and '}' at the end of the container. It is 0 for no data.
+func (c *cursor) kind() byte {
+	for c.pos < len(c.data) {
+		b := c.data[c.pos]
+		if b > ' ' {
+			return b
+		}
+		c.pos++
+	}
+	return 0
+}
+
+// next gives the next value and moves past it.
+func (c *cursor) next() []byte {
+	c.kind()
+	from := c.pos
+	for depth := 0; c.pos < len(c.data); {
+		switch c.data[c.pos] {
+		case '"':
+			c.skipText()
+			if depth == 0 {
+				return c.data[from:c.pos]
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return c.data[from:c.pos]
+			}
+			if depth == 0 {
+				c.pos++
+				return c.data[from:c.pos]
+			}
+		case ',', ':', ' ', '\n', '\r', '\t':
+			if depth == 0 {
+				return c.data[from:c.pos]
+			}
+		}
+		c.pos++
+	}
+	return c.data[from:c.pos]
+}
+
+func (c *cursor) skipText() {
+	for c.pos++; c.data[c.pos] != '"'; c.pos++ {
+		if c.data[c.pos] == '\\' {
+			c.pos++
+		}
+	}
+	c.pos++
+}
+
+// more steps to the next element of the array or object that the cursor is in, over a comma;
+// it is false past its end. The cursor was moved past the opening bracket at first.
+func (c *cursor) more() bool {
+	switch c.kind() {
+	case ',':
+		c.pos++
+		c.kind()
+		return true
+	case ']', '}', 0:
+		c.pos++
+		return false
+	}
+	return true
+}
+
+// members yields the members of a JSON object, none if the value is something else.
+func members(value []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		c := cursor{data: value}
+		if c.kind() != '{' {
+			return
+		}
+		c.pos++
+		for c.more() {
+			name := unquote(c.next())
+			c.kind()
+			c.pos++ // the colon
+			if !yield(name, c.next()) {
+				return
+			}
+		}
+	}
+}
+
+// shape names the type of a JSON value, for messages.
+func shape(value []byte) string {
+	c := cursor{data: value}
+	switch b := c.kind(); b {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	case 0, ']':
+		return "nothing"
+	}
+	return "a number"
+}
+
+// present gives a copy of the value, nil if it is absent or null.
+func present(value []byte) []byte {
+	if value == nil || string(value) == "null" {
+		return nil
+	}
+	return bytes.Clone(value)
+}

@@ -1,0 +1,259 @@
+package fence
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// rawFeature holds the members of an object that matter, as they are written; nil if absent.
+type rawFeature struct {
+	typ, id, properties, geometry, crs, coordinates []byte
+}
+
+// field is where the member of that name is kept, nil if nowhere.
+func (r *rawFeature) field(name string) *[]byte {
+	switch name {
+	case "type":
+		return &r.typ
+	case "id":
+		return &r.id
+	case "properties":
+		return &r.properties
+	case "geometry":
+		return &r.geometry
+	case "crs":
+		return &r.crs
+	case "coordinates":
+		return &r.coordinates
+	}
+	return nil
+}
+
+// kind is the type's name, "" if it is no string.
+func (r *rawFeature) kind() string {
+	if len(r.typ) == 0 || r.typ[0] != '"' {
+		return ""
+	}
+	return unquote(r.typ)
+}
+
+// asGeometry makes a Feature of an object that is a geometry itself.
+func (r *rawFeature) asGeometry() *rawFeature {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"type":%s,"coordinates":%s}`, r.typ, cmpOr(r.coordinates, "null"))
+	return &rawFeature{typ: []byte(`"Feature"`), geometry: b.Bytes()}
+}
+
+func cmpOr(v []byte, absent string) string {
+	if v == nil {
+		return absent
+	}
+	return string(v)
+}
+
+// parseRawFeature splits a Feature into its members, which share data's memory.
+func parseRawFeature(data []byte) (rawFeature, *Finding) {
+	var raw rawFeature
+	for name, v := range members(data) {
+		if field := raw.field(name); field != nil {
+			*field = v
+		}
+	}
+	reason := ""
+	switch kind := raw.kind(); {
+	case kind == "Feature":
+		return raw, nil
+	case shape(data) != "an object":
+		reason = "it is " + shape(data)
+	case raw.typ == nil:
+		reason = "it has no type"
+	default:
+		reason = fmt.Sprintf("its type is %s", raw.typ)
+	}
+	return raw, &Finding{Feature: -1, Code: CodeNotFeature, Fatal: true, Reason: reason}
+}
+
+func isGeometry(kind string) bool {
+	switch kind {
+	case "Polygon", "MultiPolygon", "GeometryCollection", "Point", "MultiPoint", "LineString", "MultiLineString":
+		return true
+	}
+	return false
+}
+
+// featureReader makes fences of Features.
+type featureReader struct {
+	options ReadOptions
+	left    int // vertices that may yet be read
+	scratch Ring
+}
+
+// read makes a fence of a Feature. What it returns shares no memory with raw. The key is
+// empty if neither id nor property gives one.
+func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
+	f := Fence{ID: present(raw.id), Properties: present(raw.properties)}
+	var findings []Finding
+	note := func(c Code, format string, args ...any) {
+		findings = append(findings, Finding{Feature: -1, Code: c, Reason: fmt.Sprintf(format, args...)})
+	}
+	if f.ID != nil && keyText(f.ID) == "" && f.ID[0] != '"' {
+		note(CodeInvalidID, "the id is %s: ignored", shape(f.ID))
+		f.ID = nil
+	}
+	if f.Properties != nil && f.Properties[0] != '{' {
+		note(CodeInvalidProperties, "the properties are %s: ignored", shape(f.Properties))
+		f.Properties = nil
+	}
+	f.Key = f.givenKey(fr.options.IDProperty)
+	if name, ok := crsName(raw.crs); !ok {
+		return Fence{}, nil, refused(f.Key, CodeCRS, fmt.Sprintf("the feature's coordinate reference system is %q", name), nil)
+	}
+	area, err := fr.geometry(raw.geometry, f.Key)
+	if err != nil {
+		return Fence{}, nil, err
+	}
+	f.Geometry = area.parts
+	findings = append(findings, area.findings...)
+	for _, fd := range findings {
+		if fd.Fatal || fr.options.Strict && fd.Code.strict() {
+			fd.Key, fd.Fatal = f.Key, true
+			return Fence{}, nil, &RefusedError{fd}
+		}
+	}
+	return f, keyed(findings, f.Key), nil
+}
+
+func (fr *featureReader) geometry(data []byte, key string) (area, error) {
+	var raw rawFeature
+	for name, v := range members(data) {
+		if field := raw.field(name); field != nil {
+			*field = v
+		}
+	}
+	switch kind := raw.kind(); {
+	case data == nil || string(data) == "null":
+		return area{}, skipped(key, CodeNoGeometry, "it has no geometry")
+	case kind == "Polygon" || kind == "MultiPolygon":
+		return fr.coordinates(kind, raw.coordinates, key)
+	case kind == "GeometryCollection":
+		return area{}, refused(key, CodeGeometryCollection, "a GeometryCollection is not read: use a MultiPolygon", nil)
+	case isGeometry(kind):
+		return area{}, skipped(key, CodeNotPolygon, "a "+kind+" has no area")
+	case raw.typ != nil:
+		return area{}, refused(key, CodeInvalidGeometry, fmt.Sprintf("the geometry's type is %s", raw.typ), nil)
+	case data[0] != '{':
+		return area{}, refused(key, CodeInvalidGeometry, "the geometry is "+shape(data), nil)
+	}
+	return area{}, refused(key, CodeInvalidGeometry, "the geometry has no type", nil)
+}
+
+func (fr *featureReader) coordinates(kind string, data []byte, key string) (area, error) {
+	if data == nil {
+		return area{}, refused(key, CodeInvalidGeometry, "the geometry has no coordinates", nil)
+	}
+	cr := coordinateReader{cursor: cursor{data: data}, left: fr.left, scratch: fr.scratch}
+	var mp MultiPolygon
+	var err error
+	if kind == "MultiPolygon" {
+		mp, err = cr.multiPolygon()
+	} else {
+		var pg Polygon
+		pg, err = cr.polygon(0)
+		mp = MultiPolygon{pg}
+	}
+	fr.left, fr.scratch = cr.left, cr.scratch
+	if e, ok := err.(*shapeError); ok {
+		return area{}, refused(key, e.code, e.reason, e.at)
+	}
+	if err != nil {
+		return area{}, err
+	}
+	return inspect(mp, cr.defects), nil
+}
+
+func refused(key string, c Code, reason string, at *Point) error {
+	return &RefusedError{Finding{Feature: -1, Key: key, Code: c, Reason: reason, At: at, Fatal: true}}
+}
+
+func skipped(key string, c Code, reason string) error {
+	return &RefusedError{Finding{Feature: -1, Key: key, Code: c, Reason: reason}}
+}
+
+// ParseFeature reads a document that is one Feature with a Polygon or MultiPolygon. The
+// fence's key is its id, else its id property, else empty. It keeps nothing of data. The
+// error is a *SyntaxError, a *RefusedError, or wraps ErrLimit.
+func ParseFeature(data []byte, o ReadOptions) (Fence, []Finding, error) {
+	o.Limits = o.Limits.withDefaults()
+	if len(data) > o.Limits.FeatureBytes {
+		return Fence{}, nil, fmt.Errorf("%w: the feature has over %d bytes", ErrLimit, o.Limits.FeatureBytes)
+	}
+	l := &lexer{file: "feature", buf: data, start: -1, limit: len(data)}
+	if err := l.mark(); err != nil {
+		return Fence{}, nil, err
+	}
+	v, err := l.keep()
+	if err == nil {
+		err = l.end()
+	}
+	if err != nil {
+		return Fence{}, nil, err
+	}
+	raw, bad := parseRawFeature(v)
+	if bad != nil {
+		return Fence{}, nil, &RefusedError{*bad}
+	}
+	fr := featureReader{options: o, left: o.Limits.Vertices}
+	return fr.read(&raw)
+}
+
+// givenKey is the id as text, else the id property as text, else "".
+func (f *Fence) givenKey(property string) string {
+	if k := keyText(f.ID); k != "" || property == "" {
+		return k
+	}
+	key := ""
+	for name, v := range members(f.Properties) {
+		if name == property {
+			key = keyText(v)
+		}
+	}
+	return key
+}
+
+// keyText is the text of a JSON string or number, "" for other values.
+func keyText(v json.RawMessage) string {
+	switch c := (&cursor{data: v}).kind(); {
+	case c == '"':
+		return unquote(v)
+	case c == '-' || isDigit(c):
+		return string(v)
+	}
+	return ""
+}
+
+// crsName tells whether a crs member of GeoJSON 2008 means WGS84 with longitude first, as
+// its absence does, and its name.
+func crsName(crs []byte) (name string, ok bool) {
+	if crs == nil || string(crs) == "null" {
+		return "", true
+	}
+	name = string(crs[:min(len(crs), 80)])
+	for member, v := range members(crs) {
+		if member != "properties" {
+			continue
+		}
+		for k, v := range members(v) {
+			switch k {
+			case "name", "href":
+				name = keyText(v)
+			case "code":
+				name = "EPSG:" + keyText(v)
+			}
+		}
+	}
+	n := strings.ToLower(name)
+	end := n[strings.LastIndexAny(n, ":/")+1:]
+	return name, end == "crs84" || end == "4326" && strings.Contains(n, "epsg")
+}

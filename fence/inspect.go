@@ -1,0 +1,152 @@
+package fence
+
+import (
+	"fmt"
+	"math"
+)
+
+// pairBudget bounds the edges that are looked at for holes and parts within one another, per
+// fence. It is spent only by thousands of rings whose boxes are stacked; the sweep, which
+// finds all crossings, has no such bound.
+const pairBudget = 20_000_000
+
+// area is a geometry with what was found in it.
+type area struct {
+	parts    MultiPolygon
+	findings []Finding
+}
+
+// inspect drops the rings that have no area, and tells all defects of a geometry whose
+// coordinates are in range. written lists those that can no more be seen.
+func inspect(mp MultiPolygon, written []ringDefect) area {
+	in := inspector{many: len(mp) > 1, budget: pairBudget}
+	for _, d := range written {
+		in.found(d.code, d.part, d.ring, d.at, "%s", d.reason)
+	}
+	for i, part := range mp {
+		in.part(i, part)
+	}
+	if len(in.kept) == 0 {
+		in.findings = append(in.findings, Finding{
+			Feature: -1, Code: CodeNoArea, Fatal: true, Reason: "no ring with an area is left",
+		})
+	} else if in.simple && len(in.rings) > 1 {
+		in.between()
+	}
+	return area{in.kept, in.findings}
+}
+
+// inspector looks at the rings of one fence.
+type inspector struct {
+	many     bool // the fence has several parts
+	simple   bool // no ring crosses itself
+	budget   int
+	sweeper  sweeper
+	findings []Finding
+
+	kept  MultiPolygon // as given, without the rings that were dropped
+	rings []tidyRing   // of kept
+}
+
+// tidyRing is a ring as tidy leaves it, with its place in the geometry as given.
+type tidyRing struct {
+	part, ring int
+	vertices   Ring
+	box        Box
+}
+
+func (in *inspector) found(c Code, part, ring int, at *Point, format string, args ...any) {
+	where := fmt.Sprintf("ring %d: ", ring)
+	if in.many {
+		where = fmt.Sprintf("part %d ", part) + where
+	}
+	in.findings = append(in.findings, Finding{
+		Feature: -1, Code: c, Reason: where + fmt.Sprintf(format, args...), At: at,
+	})
+}
+
+func (in *inspector) part(i int, part Polygon) {
+	if i == 0 {
+		in.simple = true
+	}
+	var kept Polygon
+	for j, r := range part {
+		if in.ring(i, j, r) {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) == len(part) && len(part) > 0 {
+		kept = part
+	}
+	if len(kept) > 0 {
+		in.kept = append(in.kept, kept)
+	}
+}
+
+// ring looks at one ring by itself, and reports whether it has an area.
+func (in *inspector) ring(part, index int, r Ring) bool {
+	if at, ok := longEdge(r); ok {
+		in.found(CodeLongEdge, part, index, &at, "an edge spans over 180 degrees of longitude; it does not cross the antimeridian")
+	}
+	t := tidy(r, make(Ring, 0, len(r)))
+	if len(t.ring) < 3 {
+		in.found(CodeDroppedRing, part, index, first(r), "%d vertices without an area: the ring is dropped", len(r))
+		return false
+	}
+	if t.repeats > 0 {
+		in.found(CodeRepeatedVertex, part, index, &t.repeat, "%d repeated", t.repeats)
+	}
+	if t.spikes > 0 {
+		in.found(CodeSpike, part, index, &t.spike, "%d, where the ring turns back over itself", t.spikes)
+	}
+	in.rings = append(in.rings, tidyRing{part, index, t.ring, Polygon{t.ring}.Bounds()})
+	switch f := in.sweeper.run([]Ring{t.ring}); f.kind {
+	case faultCrossing:
+		in.simple = false
+		in.found(CodeSelfCrossing, part, index, &f.at, "two of its edges cross")
+	case faultOverlap:
+		in.simple = false
+		in.found(CodeSelfCrossing, part, index, &f.at, "two of its edges overlap")
+	case faultTouch:
+		in.found(CodeSelfTouch, part, index, &f.at, "it touches itself")
+	}
+	return true
+}
+
+func first(r Ring) *Point {
+	if len(r) == 0 {
+		return nil
+	}
+	return &Point{r[0].Lon, r[0].Lat}
+}
+
+// longEdge gives the beginning of the first edge that spans over half the world.
+func longEdge(r Ring) (Point, bool) {
+	for i, p := range r {
+		if q := r[(i+1)%len(r)]; math.Abs(q.Lon-p.Lon) > 180 {
+			return p, true
+		}
+	}
+	return Point{}, false
+}
+
+// between looks for rings that meet others, and if none crosses, for rings that are where
+// they should not be.
+func (in *inspector) between() {
+	all := make([]Ring, len(in.rings))
+	for i, r := range in.rings {
+		all[i] = r.vertices
+	}
+	f := in.sweeper.run(all)
+	if f.kind != faultCrossing && f.kind != faultOverlap {
+		in.nesting()
+		return
+	}
+	verb := map[faultKind]string{faultCrossing: "crosses", faultOverlap: "shares an edge with"}[f.kind]
+	a, b := in.rings[f.a], in.rings[f.b]
+	if a.part == b.part {
+		in.found(CodeRingsCross, a.part, a.ring, &f.at, "it %s ring %d", verb, b.ring)
+		return
+	}
+	in.found(CodePartsOverlap, a.part, a.ring, &f.at, "it %s part %d ring %d", verb, b.part, b.ring)
+}
