@@ -55,7 +55,7 @@ type object struct {
 // take stores a fix.
 func (o *object) take(p *Position, arrived Millis) {
 	o.point = fence.Point{Lon: p.Lon, Lat: p.Lat}
-	if o.time == 0 || metres(o.anchor, o.point) > dwellRadius {
+	if metres(o.anchor, o.point) > dwellRadius {
 		o.anchor, o.anchorSince = o.point, p.Time
 	}
 	o.time, o.arrived = p.Time, arrived

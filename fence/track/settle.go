@@ -81,6 +81,9 @@ func (s *Shard) leave(o *object, m *membership, c cause) {
 	if c.reason == Move && c.edited == nil {
 		at = s.crossing(o, f, c)
 	}
+	// A visit that began by this process's clock may end by a device's that is
+	// behind; it does not end before it began.
+	at = max(at, m.since)
 	s.changes = append(s.changes, change{
 		kind: Exit, reason: reason, set: set.Name, fence: f,
 		at: at, since: m.since, visit: m.visit, member: -1,

@@ -119,7 +119,10 @@ func (s *Shard) SetView(v *View, now Millis, events []Event) []Event {
 }
 
 func (s *Shard) add(p *Position) *object {
-	o := &object{fleet: p.Fleet, id: p.ID, handle: uint32(len(s.order))}
+	o := &object{
+		fleet: p.Fleet, id: p.ID, handle: uint32(len(s.order)),
+		anchor: fence.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
+	}
 	s.order = append(s.order, o)
 	s.objects[key{p.Fleet, p.ID}] = o
 	return o

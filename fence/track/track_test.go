@@ -1,0 +1,290 @@
+package track_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track"
+)
+
+// square is the fence [x, x+w) x [y, y+w).
+func square(key string, x, y, w float64) fence.Fence {
+	return fence.Fence{Key: key, Geometry: fence.MultiPolygon{{{
+		{Lon: x, Lat: y}, {Lon: x + w, Lat: y}, {Lon: x + w, Lat: y + w}, {Lon: x, Lat: y + w},
+	}}}}
+}
+
+// world is a shard over one set, "s", that a test edits.
+type world struct {
+	t     *testing.T
+	set   *fence.Set
+	shard *track.Shard
+}
+
+func newWorld(t *testing.T, o track.Options, fences ...fence.Fence) *world {
+	t.Helper()
+	set, err := fence.NewSet("s", fence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, set: set, shard: track.NewShard(o)}
+	for _, f := range fences {
+		if _, _, err := set.Put(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.shard.SetView(w.view(), 0, nil)
+	return w
+}
+
+func (w *world) view() *track.View {
+	return &track.View{Sets: []track.TrackedSet{{ID: 7, Name: "s", Snapshot: w.set.Snapshot()}}}
+}
+
+// fix applies a position of object "o" at t seconds and returns what came out.
+func (w *world) fix(t, lon, lat float64) string {
+	w.t.Helper()
+	outcome, events := w.shard.Apply(at("o", t, lon, lat), nil)
+	if outcome != track.Accepted {
+		w.t.Fatalf("outcome %v at %v s", outcome, t)
+	}
+	return tell(events)
+}
+
+func at(id string, t, lon, lat float64) *track.Position {
+	ms := track.Millis(t * 1000)
+	return &track.Position{Fleet: "f", ID: id, Lon: lon, Lat: lat, Time: ms, Arrived: ms}
+}
+
+// tell writes events as "exit a 1.5s move", joined by commas.
+func tell(events []track.Event) string {
+	var words []string
+	for _, e := range events {
+		words = append(words, fmt.Sprintf("%v %s %v %v", e.Kind, e.Fence.Key, time.Duration(e.At)*time.Millisecond, e.Reason))
+	}
+	return strings.Join(words, ", ")
+}
+
+func expect(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("events\n got %q\nwant %q", got, want)
+	}
+}
+
+func TestMovingCausesExitThenEnterAtTheCrossing(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("b", 1, 0, 1), square("wide", -5, -5, 20))
+	expect(t, w.fix(10, 0.5, 0.5), "")
+	// The border is at 1.0: a quarter of the way from 0.5 to 2.5 would be 1.0.
+	expect(t, w.fix(20, 1.75, 0.5), "exit a 14s move, enter b 14s move")
+	expect(t, w.fix(30, 1.5, 0.5), "")
+	expect(t, w.fix(40, 2.5, 0.5), "exit b 35s move")
+	expect(t, w.fix(50, 0.25, 0.75), "enter a 46.667s move")
+}
+
+func TestEventFields(t *testing.T) {
+	w := newWorld(t, track.Options{Initial: track.InitialEnter}, square("a", 0, 0, 1))
+	_, first := w.shard.Apply(at("o", 1, 0.5, 0.5), nil)
+	p := at("o", 3, 1.5, 0.5)
+	p.Props = []byte(`{"k":1}`)
+	p.Arrived = 9000
+	_, second := w.shard.Apply(p, nil)
+	if len(first) != 1 || len(second) != 1 {
+		t.Fatalf("got %d and %d events", len(first), len(second))
+	}
+	in, out := first[0], second[0]
+	if in.Seq != 1 || in.Visit != 1 || in.HasPrev || in.Since != 1000 || in.At != 1000 || in.Reason != track.FirstSeen {
+		t.Errorf("enter: %+v", in)
+	}
+	if out.Seq != 2 || out.Visit != 1 || !out.HasPrev || out.Since != 1000 || out.At != 2000 || out.Time != 3000 || out.Arrived != 9000 {
+		t.Errorf("exit: %+v", out)
+	}
+	if out.Prev != (fence.Point{Lon: 0.5, Lat: 0.5}) || out.Point != (fence.Point{Lon: 1.5, Lat: 0.5}) || string(out.Props) != `{"k":1}` {
+		t.Errorf("exit: %+v", out)
+	}
+	if out.Set != "s" || out.Fleet != "f" || out.ID != "o" {
+		t.Errorf("exit: %+v", out)
+	}
+}
+
+func TestFirstObservation(t *testing.T) {
+	for _, c := range []struct {
+		initial     track.Initial
+		first, then string
+	}{
+		{track.InitialNone, "", "exit a 2s move"},
+		{track.InitialInside, "inside a 1s initial", "exit a 2s move"},
+		{track.InitialEnter, "enter a 1s initial", "exit a 2s move"},
+	} {
+		t.Run(c.initial.String(), func(t *testing.T) {
+			w := newWorld(t, track.Options{Initial: c.initial}, square("a", 0, 0, 1))
+			expect(t, w.fix(1, 0.5, 0.5), c.first)
+			expect(t, w.fix(3, 1.5, 0.5), c.then)
+		})
+	}
+}
+
+func TestLatePositionsChangeNothing(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.fix(10, 5, 5)
+	for _, late := range []float64{10, 9.999, -1} {
+		outcome, events := w.shard.Apply(at("o", late, 0.5, 0.5), nil)
+		if outcome != track.Late || len(events) != 0 {
+			t.Errorf("at %v s: outcome %v, %d events", late, outcome, len(events))
+		}
+	}
+	if o, _ := w.shard.Get("f", "o"); o.Point.Lon != 5 || o.Time != 10_000 {
+		t.Errorf("object moved to %+v", o)
+	}
+}
+
+func TestSilenceEndsEveryVisit(t *testing.T) {
+	w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1), square("b", 0, 0, 2))
+	w.fix(0, 0.5, 0.5)
+	expect(t, tell(w.shard.Advance(59_999, nil)), "")
+	expect(t, tell(w.shard.Advance(90_000, nil)), "exit a 1m0s ttl, exit b 1m0s ttl")
+	expect(t, tell(w.shard.Advance(200_000, nil)), "")
+	if o, _ := w.shard.Get("f", "o"); o.State != track.Silent || len(o.Fences) != 0 || w.shard.Silent() != 1 {
+		t.Errorf("after the silence: %+v", o)
+	}
+	// Heard again: a first observation, and its count of events goes on.
+	expect(t, w.fix(300, 0.5, 0.5), "")
+	_, events := w.shard.Apply(at("o", 301, 3, 3), nil)
+	if len(events) != 2 || events[0].Seq != 3 || w.shard.Silent() != 0 {
+		t.Errorf("after it was heard again: %+v", events)
+	}
+}
+
+func TestSilenceIsCountedFromArrival(t *testing.T) {
+	w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1))
+	slow := at("o", 0, 0.5, 0.5) // a clock ten minutes behind
+	slow.Arrived = 600_000
+	w.shard.Apply(slow, nil)
+	expect(t, tell(w.shard.Advance(659_999, nil)), "")
+	expect(t, tell(w.shard.Advance(660_000, nil)), "exit a 11m0s ttl")
+}
+
+func TestTimeNeverStepsBack(t *testing.T) {
+	w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1))
+	w.fix(100, 0.5, 0.5)
+	w.shard.Advance(150_000, nil)
+	expect(t, tell(w.shard.Advance(1000, nil)), "")
+	p := at("o", 101, 0.6, 0.5)
+	p.Arrived = 500 // a clock that was set back
+	w.shard.Apply(p, nil)
+	expect(t, tell(w.shard.Advance(209_999, nil)), "")
+	expect(t, tell(w.shard.Advance(210_000, nil)), "exit a 3m30s ttl")
+}
+
+func TestChangedFences(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.fix(1, 0.5, 0.5)
+	edit := func(change func()) string {
+		change()
+		return tell(w.shard.SetView(w.view(), 5000, nil))
+	}
+	put := func(f fence.Fence) func() {
+		return func() {
+			if _, _, err := w.set.Put(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	expect(t, edit(put(square("b", 0, 0, 3))), "enter b 5s fence_added")
+	expect(t, edit(put(square("a", 0, 0, 1))), "") // the same geometry again
+	expect(t, edit(put(square("a", 7, 7, 1))), "exit a 5s fence_changed")
+	expect(t, edit(put(square("a", 0, 0, 2))), "enter a 5s fence_changed")
+	expect(t, edit(func() { w.set.Delete("b") }), "exit b 5s fence_removed")
+	expect(t, tell(w.shard.SetView(&track.View{}, 6000, nil)), "exit a 6s fence_removed")
+}
+
+// A set that is deleted and made again in the same name must not inherit visits:
+// its refs count from the beginning again.
+func TestASetMadeAgainIsAnotherSet(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.fix(1, 0.5, 0.5)
+	other, _ := fence.NewSet("s", fence.Options{})
+	if _, _, err := other.Put(square("z", 0, 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	v := &track.View{Sets: []track.TrackedSet{{ID: 8, Name: "s", Snapshot: other.Snapshot()}}}
+	expect(t, tell(w.shard.SetView(v, 2000, nil)), "exit a 2s fence_removed, enter z 2s fence_added")
+}
+
+func TestFullShardRefusesNewObjectsOnly(t *testing.T) {
+	w := newWorld(t, track.Options{MaxObjects: 1}, square("a", 0, 0, 1))
+	w.fix(1, 0.5, 0.5)
+	if outcome, _ := w.shard.Apply(at("another", 1, 0, 0), nil); outcome != track.Full {
+		t.Errorf("a new object: %v", outcome)
+	}
+	expect(t, w.fix(3, 1.5, 0.5), "exit a 2s move")
+}
+
+func TestCrossingIsDatedAtTheFixWhenThePathSaysNothing(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("east", 179, 0, 1))
+	w.fix(0, 0.5, 0.5)
+	expect(t, w.fix(601, 1.5, 0.5), "exit a 10m1s move")           // too long a silence
+	expect(t, w.fix(602, 179.5, 0.5), "enter east 10m1.997s move") // the long way round is planar
+	expect(t, w.fix(604, -179.5, 0.5), "exit east 10m4s move")     // over the antimeridian
+}
+
+func TestSelectAndGet(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("b", 1, 0, 1))
+	for id, lon := range map[string]float64{"in-a": 0.5, "in-b": 1.5, "out": 9} {
+		w.shard.Apply(at(id, 1, lon, 0.5), nil)
+	}
+	ids := func(in track.FenceName) (ids []string) {
+		for _, o := range w.shard.Select(nil, in, nil) {
+			ids = append(ids, o.ID)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	for _, c := range []struct {
+		in   track.FenceName
+		want []string
+	}{
+		{track.FenceName{}, []string{"in-a", "in-b", "out"}},
+		{track.FenceName{Set: "s"}, []string{"in-a", "in-b"}},
+		{track.FenceName{Set: "s", Key: "b"}, []string{"in-b"}},
+		{track.FenceName{Set: "other"}, nil},
+	} {
+		if got := ids(c.in); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, want %v", c.in, got, c.want)
+		}
+	}
+	if _, ok := w.shard.Get("f", "nobody"); ok {
+		t.Error("found an object that was never there")
+	}
+}
+
+func TestState(t *testing.T) {
+	w := newWorld(t, track.Options{})
+	state := func() track.State { o, _ := w.shard.Get("f", "o"); return o.State }
+	w.fix(0, 5, 5)
+	if state() != track.Moving {
+		t.Errorf("new: %v", state())
+	}
+	w.fix(59, 5.00001, 5)
+	if state() != track.Moving {
+		t.Errorf("a moment in one place: %v", state())
+	}
+	w.fix(60, 5.00001, 5)
+	if state() != track.Dwelling {
+		t.Errorf("a minute in one place: %v", state())
+	}
+	w.fix(61, 5.001, 5)
+	if state() != track.Moving {
+		t.Errorf("gone on: %v", state())
+	}
+	p := at("o", 62, 5.002, 5)
+	p.Speed = track.Measured(0.2)
+	w.shard.Apply(p, nil)
+	if state() != track.Dwelling {
+		t.Errorf("slow by its own word: %v", state())
+	}
+}
