@@ -17,6 +17,7 @@ package city
 import (
 	"os"
 	"path/filepath"
+	"sync"
 
 	"paddock/fence"
 )
@@ -52,6 +53,9 @@ type SetData struct {
 type City struct {
 	cfg  Config
 	sets []SetData
+
+	streets *network
+	routes  func() *routes // built on first use
 }
 
 // New builds a city. It takes a good part of a second.
@@ -70,6 +74,8 @@ func New(cfg Config) *City {
 	c.sets = []SetData{
 		{"districts", districts(s, shores, boroughOf, stream(cfg.Seed, "names"))},
 	}
+	c.streets = newNetwork(s)
+	c.routes = sync.OnceValue(func() *routes { return newRoutes(c.streets, stream(cfg.Seed, "routes")) })
 	return c
 }
 

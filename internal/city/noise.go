@@ -22,10 +22,9 @@ func (n noise) at(x, y float64) float64 {
 func (n noise) fractal(p vec, wavelength float64, octaves int) float64 {
 	var sum float64
 	x, y, amp := p.x/wavelength, p.y/wavelength, 0.6
-	for range octaves {
-		sum += float64(amp * n.at(x, y))
-		x, y, amp = x*2+17.3, y*2-9.1, amp/2 // powers of two: exact
-		n.seed += 0x9e3779b97f4a7c15
+	for octave := range uint64(octaves) {
+		sum += float64(amp * noise{n.seed + octave*0x9e3779b97f4a7c15}.at(x, y))
+		x, y, amp = x*2+17.3, y*2-9.1, amp/2 // doubling and halving are exact
 	}
 	return sum
 }
