@@ -2,9 +2,12 @@ package gofence
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 
 	"github.com/julienschmidt/httprouter"
+
+	"paddock/fence"
 )
 
 // add answers POST /fence/{name}/add. Order of checks: size, feature, name. It
@@ -18,8 +21,7 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 	name := ps.ByName("name")
 	f, err := decodeFeature(body.Bytes())
 	if err != nil {
-		h.log.Info("feature refused", "set", name, "reason", err)
-		refuse(w, badRequest("Unable to read geojson feature"))
+		h.refuseFeature(w, name, err)
 		return
 	}
 	set, ok := h.serving.Load().catalog.Get(name)
@@ -28,10 +30,20 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 		return
 	}
 	key, snap, err := set.Add(f)
+	if _, refused := errors.AsType[*fence.RefusedError](err); refused {
+		h.refuseFeature(w, name, err)
+		return
+	}
 	if err != nil {
 		refuse(w, badRequest("Error adding feature "+err.Error()))
 		return
 	}
-	h.log.Info("fence added", "set", name, "key", key, "generation", snap.Generation(), "fences", snap.Len())
+	h.log.Debug("fence added", "set", name, "key", key, "generation", snap.Generation(), "fences", snap.Len())
 	respond(w, "application/json", []byte(`"success"`))
+}
+
+// refuseFeature tells the client what the original told it, and the log why.
+func (h *Handler) refuseFeature(w http.ResponseWriter, set string, reason error) {
+	h.log.Debug("feature refused", "set", set, "reason", reason)
+	refuse(w, badRequest("Unable to read geojson feature"))
 }

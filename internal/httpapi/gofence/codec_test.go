@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -89,7 +91,12 @@ func reference(t *testing.T, body string, shown Properties) (status int, text st
 	if p == nil || p.Type != "Feature" || p.Geometry.Type != "Point" || len(p.Geometry.Coordinates) < 2 {
 		return http.StatusBadRequest, "Invalid query Invalid UnmarshalPoint\n"
 	}
-	a := answerMessage{Query: *p, Fences: []Properties{}}
+	return answered(t, *p, shown)
+}
+
+// answered marshals the answer to a query from the set of worldOf.
+func answered(t *testing.T, p PointMessage, shown Properties) (status int, text string) {
+	a := answerMessage{Query: p, Fences: []Properties{}}
 	lon, lat := p.Geometry.Coordinates[0], p.Geometry.Coordinates[1]
 	if math.Abs(lon) <= 180 && -90 <= lat && lat < 90 {
 		a.Fences = append(a.Fences, shown)
@@ -107,35 +114,37 @@ func FuzzQuery(f *testing.F) {
 	f.Add("lat=1&lon=2&a=%FF&a=2&b=%3C+%26&=x&c")
 	f.Add("lat=NaN&lon=-Inf")
 	f.Add("lon=1;lat=2&%zz")
+	f.Add("lat=0&lon=0&0%800")
 	h, _ := worldOf(f, `"f"`, "null")
 	f.Fuzz(func(t *testing.T, query string) {
 		r := httptest.NewRequest(http.MethodGet, "/fence/world/search", nil)
 		r.URL.RawQuery = query
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code == http.StatusBadRequest {
-			if s := w.Body.String(); !strings.HasSuffix(s, "required as float\n") {
-				t.Errorf("refused %q with %q", query, s)
-			}
-			return
-		}
-		var a answerMessage
-		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-			t.Fatalf("%q: %v", query, err)
-		}
-		for k := range r.URL.Query() {
-			if k != "lat" && k != "lon" {
-				a.Query.Properties[k] = r.URL.Query().Get(k)
-			}
-		}
-		want, err := json.Marshal(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if w.Code != http.StatusOK || w.Body.String() != string(want) {
-			t.Errorf("%q\ngot  %d %q\nwant %q", query, w.Code, w.Body, want)
+		status, want := queryReference(t, r.URL.Query())
+		if w.Code != status || w.Body.String() != want {
+			t.Errorf("%q\ngot  %d %q\nwant %d %q", query, w.Code, w.Body, status, want)
 		}
 	})
+}
+
+// queryReference answers parameters the long way.
+func queryReference(t *testing.T, values url.Values) (status int, text string) {
+	at := map[string]float64{}
+	for _, name := range []string{"lat", "lon"} {
+		v, err := strconv.ParseFloat(values.Get(name), 64)
+		if err != nil || v-v != 0 { // no number at all, or not a finite one
+			return http.StatusBadRequest, "Query param '" + name + "' required as float\n"
+		}
+		at[name] = v
+	}
+	p := map[string]any{}
+	for name, given := range values {
+		if name != "lat" && name != "lon" {
+			p[name] = given[0]
+		}
+	}
+	return answered(t, *newPoint(at["lon"], at["lat"], p), nil)
 }
 
 // FuzzAdd: whatever is added is refused with the one line, or can be found.
@@ -144,6 +153,7 @@ func FuzzAdd(f *testing.F) {
 	f.Add(`{"type":"Feature","id":{"not":"an id"},"properties":null,"geometry":` + everywhere + `}`)
 	f.Add(`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[1e999,0]]]}}`)
 	f.Add(`null`)
+	f.Add(`{"geometry":{"type":"MultiPolygon","coordinates":[[[]]]}}`)
 	f.Add(`{"crs":{"type":"name","properties":{"name":"EPSG:2263"}},"geometry":` + everywhere + `}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		h, _ := worldOf(t, "0", "null")
@@ -172,4 +182,26 @@ func TestNumbersTooLarge(t *testing.T) {
 	if want := `"fences":[{"a":1e999,"b":1.0,"id":"f"}]}`; !strings.HasSuffix(got, want) {
 		t.Errorf("got %s, want it to end in %s", got, want)
 	}
+}
+
+// FuzzRoute: no request line brings the router down, and only the statuses of
+// the interface come back.
+func FuzzRoute(f *testing.F) {
+	f.Add("GET", "/fence/zones/search/")
+	f.Add("POST", "//FENCE/../fence/\u0130/ADD")
+	f.Add("OPTIONS", "*")
+	f.Add("CONNECT", "")
+	f.Add("HEAD", "/fence/\xff/search")
+	h, _ := worldOf(f, "0", "null")
+	f.Fuzz(func(t *testing.T, method, path string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Method, r.URL.Path = method, path
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		switch w.Code {
+		case 200, 301, 307, 400, 404, 405:
+		default:
+			t.Errorf("%s %q: %d %q", method, path, w.Code, w.Body)
+		}
+	})
 }

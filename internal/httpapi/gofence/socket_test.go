@@ -20,11 +20,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // address.
 func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
+	return serveWith(t, &http.Server{Handler: h})
+}
+
+func serveWith(t testing.TB, server *http.Server) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: h}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	t.Cleanup(func() {

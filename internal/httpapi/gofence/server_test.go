@@ -1,0 +1,186 @@
+package gofence_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"paddock/fence"
+	"paddock/internal/httpapi/gofence"
+)
+
+func TestProfile(t *testing.T) {
+	paths := []string{"", "cmdline", "symbol", "heap", "block", "goroutine", "threadcreate"}
+	on := gofence.New(testCatalog(t), gofence.Options{Profile: true})
+	off := gofence.New(testCatalog(t), gofence.Options{})
+	status := func(h http.Handler, method, path string) int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, "/debug/pprof/"+path, nil))
+		return w.Code
+	}
+	for _, path := range paths {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if got := status(on, method, path); got != http.StatusOK {
+				t.Errorf("%s %q: %d", method, path, got)
+			}
+			if got := status(off, method, path); got != http.StatusNotFound {
+				t.Errorf("%s %q without the option: %d", method, path, got)
+			}
+		}
+	}
+	if got := status(on, http.MethodGet, "allocs"); got != http.StatusNotFound {
+		t.Errorf("a profile that the original did not serve: %d", got)
+	}
+}
+
+// TestCPUProfile takes a whole profile over the server with its timeouts.
+func TestCPUProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	addr := serveWith(t, gofence.NewServer(gofence.New(testCatalog(t), gofence.Options{Profile: true}), "", discard))
+	r, err := http.Post("http://"+addr+"/debug/pprof/profile?seconds=1", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if b, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusOK || !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
+		t.Errorf("%s, %d bytes, %v", r.Status, len(b), err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+var discard = slog.New(slog.DiscardHandler)
+
+func TestToken(t *testing.T) {
+	server := gofence.NewServer(gofence.New(testCatalog(t), gofence.Options{Profile: true}), "s3cret", discard)
+	for _, tc := range []struct {
+		authorization string
+		status        int
+	}{
+		{"", 401},
+		{"Bearer", 401},
+		{"Bearer ", 401},
+		{"Bearer s3cre", 401},
+		{"Bearer s3crets", 401},
+		{"Token s3cret", 401},
+		{"s3cret", 401},
+		{"Basic czNjcmV0", 401},         // no colon
+		{"Basic dXNlcjpub3RpdA==", 401}, // user:notit
+		{"Basic dXNlcjpzM2NyZXQ=", 200}, // user:s3cret
+		{"Bearer s3cret", 200},
+		{"bearer s3cret", 200},
+	} {
+		for _, path := range []string{"/engarde", "/debug/pprof/", "/nowhere", "/ENGARDE"} {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			if tc.authorization != "" {
+				r.Header.Set("Authorization", tc.authorization)
+			}
+			w := httptest.NewRecorder()
+			server.Handler.ServeHTTP(w, r)
+			if (w.Code == 401) != (tc.status == 401) {
+				t.Errorf("%q %s: %d", tc.authorization, path, w.Code)
+			}
+			if w.Code == 401 && (w.Body.String() != "Token required\n" || w.Header().Get("WWW-Authenticate") == "") {
+				t.Errorf("%q %s: %q %v", tc.authorization, path, w.Body, w.Header())
+			}
+		}
+	}
+}
+
+func TestPagesOfOtherSites(t *testing.T) {
+	server := gofence.NewServer(gofence.New(testCatalog(t), gofence.Options{}), "", discard)
+	for site, want := range map[string]int{"cross-site": http.StatusForbidden, "same-origin": http.StatusBadRequest, "": http.StatusBadRequest} {
+		r := httptest.NewRequest(http.MethodPost, "/fence/zones/add", strings.NewReader("{}"))
+		if site != "" {
+			r.Header.Set("Sec-Fetch-Site", site)
+		}
+		w := httptest.NewRecorder()
+		server.Handler.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%q: %d, want %d", site, w.Code, want)
+		}
+	}
+}
+
+// A client that stops in the middle loses its connection in bounded time.
+func TestServerHasTimeouts(t *testing.T) {
+	s := gofence.NewServer(http.NotFoundHandler(), "", discard)
+	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// An answer has a bound: many fences on one spot cost a refusal, not memory.
+func TestAnswerBound(t *testing.T) {
+	feature := fmt.Sprintf(`{"type":"Feature","properties":{"text":%q},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, strings.Repeat("x", 1<<20))
+	c := catalogOf(t, map[string]string{"few.json": feature, "many.json": feature})
+	many, _ := c.Get("many")
+	f, _, err := fence.ParseFeature([]byte(feature), fence.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 16 {
+		if _, _, err := many.Add(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := gofence.New(c, gofence.Options{})
+	for set, want := range map[string]int{"few": http.StatusOK, "many": http.StatusRequestEntityTooLarge} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/fence/"+set+"/search?lat=1&lon=1", nil))
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d", set, w.Code, want)
+		}
+		if line := "Answer 16 MB max, 17 fences\n"; want != http.StatusOK && w.Body.String() != line {
+			t.Errorf("%q, want %q", w.Body, line)
+		}
+	}
+}
+
+// Answers follow each change of a set, and keep what did not change.
+func TestAnswersFollowTheSet(t *testing.T) {
+	c := catalogOf(t, map[string]string{"a.json": version(1)["a.json"]})
+	set, _ := c.Get("a")
+	h := gofence.New(c, gofence.Options{})
+	check := func(fences string) {
+		t.Helper()
+		for range 2 { // rendered, then from what was kept
+			if got, want := get(h, "/fence/a/search?lat=1&lon=1"), fmt.Sprintf(atOneOne, fences); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	}
+	check(`{"id":1,"set":"a"}`)
+	f, _, err := fence.ParseFeature([]byte(version(2)["b.json"]), fence.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := set.Put(f); err != nil {
+		t.Fatal(err)
+	}
+	check(`{"id":1,"set":"a"},{"id":2,"set":"b"}`)
+	f.Properties = []byte(`{"set":"changed"}`)
+	if _, _, err := set.Put(f); err != nil {
+		t.Fatal(err)
+	}
+	check(`{"id":1,"set":"a"},{"id":2,"set":"changed"}`)
+	if _, ok := set.Delete("1"); !ok {
+		t.Fatal("no fence 1")
+	}
+	check(`{"id":2,"set":"changed"}`)
+	c.Remove("a")
+	if got := get(h, "/fence/a/search?lat=1&lon=1"); got != "Error search fence a\n" {
+		t.Errorf("after the set is gone: %q", got)
+	}
+	again, _ := catalogOf(t, map[string]string{"a.json": version(9)["a.json"]}).Get("a")
+	if err := c.Add(again); err != nil {
+		t.Fatal(err)
+	}
+	check(`{"id":9,"set":"a"}`)
+}
