@@ -1,0 +1,55 @@
+package arch
+
+// Policy is the shape of one module: its storeys, and the exceptions from the
+// rules with the reason for each.
+type Policy struct {
+	Module      string            // path of the module
+	Base        []string          // libraries that stand alone
+	Upper       []string          // libraries over those; a directory within one of Base may be one
+	Composition string            // where the services meet
+	Leaves      map[string]string // directory: the one idea that it holds
+
+	// Exceptions, each with its reason.
+	Edges     map[string]string // "from -> to" in directories or units, for every file
+	TestEdges map[string]string // "from -> to" in directories, for tests
+	LongFiles map[string]string // path
+	LongFuncs map[string]string // "path:Func" or "path:Type.Func"
+	Sleeps    map[string]string // path of a test that sleeps
+	Unchecked map[string]string // directory that starts goroutines and has no leak check
+}
+
+// exceptions returns the lists by the names of their fields.
+func (p *Policy) exceptions() map[string]map[string]string {
+	return map[string]map[string]string{
+		"Edges":     p.Edges,
+		"TestEdges": p.TestEdges,
+		"LongFiles": p.LongFiles,
+		"LongFuncs": p.LongFuncs,
+		"Sleeps":    p.Sleeps,
+		"Unchecked": p.Unchecked,
+	}
+}
+
+// Paddock is this module's policy.
+var Paddock = Policy{
+	Module:      "paddock",
+	Base:        []string{"wire", "bus", "fence", "load"},
+	Upper:       []string{"fence/track", "tunnel"},
+	Composition: "internal/platform",
+	Leaves: map[string]string{
+		"internal/lifecycle": "start in order, drain in the opposite order",
+		"internal/listen":    "nothing listens beyond this machine without authentication",
+		"internal/logging":   "one logger, text or JSON",
+		"internal/version":   "which build is running",
+	},
+	Edges: map[string]string{
+		"internal/httpapi -> internal/events": "GET /v1/events and the live feed read the event log",
+		"internal/httpapi -> internal/ingest": "POST /v1/positions hands positions in and waits for their outcome",
+		"internal/ingest -> internal/events":  "a shard encodes the events of a batch before it answers for the batch",
+	},
+	TestEdges: map[string]string{},
+	LongFiles: map[string]string{},
+	LongFuncs: map[string]string{},
+	Sleeps:    map[string]string{},
+	Unchecked: map[string]string{},
+}
