@@ -11,6 +11,7 @@ func layArterials(m *mesh, rng *rand.Rand) {
 	const river, sea = 1100, 3600 // metres that a bridge may span
 	centre := vec{500 + jitter(rng, 150), 900 + jitter(rng, 150)}
 	tilt := jitter(rng, 0.03) + 0.035
+	lay := func(path []vec, span float64) { m.lay(path, arterial, l, span) }
 	ray := func(turns, metres float64) vec { return centre.add(vec{metres, 0}.turn(turns + tilt)) }
 
 	for _, turns := range []float64{0, 0.25} {
@@ -18,27 +19,24 @@ func layArterials(m *mesh, rng *rand.Rand) {
 		for _, r := range []float64{-19000, -9000, -5000, -2000, 0, 2300, 5500, 9500, 19000} {
 			avenue = append(avenue, ray(turns+jitter(rng, 0.006), r))
 		}
-		m.lay(avenue, -1, arterial, l, river)
+		lay(smooth(avenue), river)
 	}
-	var rings [][]vec
 	for _, r := range []float64{1350, 3300, 6300} {
-		rings = append(rings, ringRoad(rng, centre, r, tilt))
-		m.lay(rings[len(rings)-1], -1, arterial, l, river)
+		lay(smooth(ringRoad(rng, centre, r, tilt)), river)
 	}
 	for i := range 4 { // between the avenues: from the inner ring out to the sea
 		turns := 0.25*float64(i) + 0.125 + jitter(rng, 0.02)
-		m.lay(radial(rng, ray, turns, 1250), -1, arterial, l, river)
+		lay(smooth(radial(rng, ray, turns, 1250)), river)
 	}
 	for i := range 8 { // and further ones that begin at the second ring
 		turns := 0.125*float64(i) + 0.0625 + jitter(rng, 0.012)
-		m.lay(radial(rng, ray, turns, 3200), -1, arterial, l, river)
+		lay(smooth(radial(rng, ray, turns, 3200)), river)
 	}
-	outer := ringRoad(rng, centre, 9600, tilt)
-	m.lay(outer, -1, arterial, l, river)
+	lay(smooth(ringRoad(rng, centre, 9600, tilt)), river)
 	causeway := []vec{{3100, -2500}, {4000, -5200}, {4700, -8000}, {5300, -11000}, {5600, -15000}}
-	m.lay(causeway, -1, arterial, l, sea)
+	lay(causeway, sea)
 	island := []vec{{-2000, -10600}, {2000, -10900}, {5200, -11300}, {8000, -10700}, {13000, -10400}}
-	m.lay(island, -1, arterial, l, 0)
+	lay(smooth(island), 0)
 }
 
 // ringRoad is a closed polygon round the centre, with corners between the

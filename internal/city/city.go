@@ -70,11 +70,13 @@ func New(cfg Config) *City {
 	layArterials(m, stream(cfg.Seed, "arterials"))
 	wanted := m.grains() / float64(cfg.Districts)
 	boroughOf := partition(m, stream(cfg.Seed, "partition"), cfg.Districts)
-	s := newSurvey(m, newWarp(cfg.Seed), wanted)
+	w := newWarp(cfg.Seed)
+	s := newSurvey(m, w, wanted)
+	c.streets = newNetwork(s)
 	c.sets = []SetData{
 		{"districts", districts(s, shores, boroughOf, stream(cfg.Seed, "names"))},
+		{"zones", zones(c.streets, w, stream(cfg.Seed, "zones"))},
 	}
-	c.streets = newNetwork(s)
 	c.routes = sync.OnceValue(func() *routes { return newRoutes(c.streets, stream(cfg.Seed, "routes")) })
 	return c
 }

@@ -65,6 +65,7 @@ func newTerrain(seed uint64) *terrain {
 		creek:   []vec{near(15500, -2600, 400), near(11000, -800, 300), near(8000, 900, 300), near(6300, 3000, 200)},
 		reserve: ellipse{near(-11000, -10800, 250), 3300, 1900},
 	}
+	t.river, t.creek = smooth(smooth(t.river)), smooth(smooth(t.creek))
 	for range 26 { // skerries: most are swallowed by the land, a dozen stay at sea
 		at := vec{jitter(rng, 15500), jitter(rng, 12500)}
 		r := 110 + float64(rng.Float64()*260)
@@ -75,7 +76,7 @@ func newTerrain(seed uint64) *terrain {
 
 // height is positive on land. It is a distance only near the shore.
 func (t *terrain) height(p vec) float64 {
-	const reach = 1500 // the noise never lifts or sinks a shore by more
+	const reach = 2600 // the noise never lifts or sinks a shore by more
 	h := math.Inf(-1)
 	for i, e := range t.lands {
 		d := e.depth(p)
@@ -83,9 +84,9 @@ func (t *terrain) height(p vec) float64 {
 			continue
 		}
 		if i < 2 {
-			d += float64(1250 * t.rough.fractal(p, 5200, 6))
+			d += float64(2500*t.rough.fractal(p, 7600, 3)) + float64(420*t.rough.fractal(p.add(vec{3e4, 0}), 1300, 5))
 		} else {
-			d += float64(70 * t.rough.fractal(p, 500, 4))
+			d += float64(150 * t.rough.fractal(p, 600, 4))
 		}
 		h = max(h, d)
 	}
@@ -98,13 +99,30 @@ func (t *terrain) height(p vec) float64 {
 // shoreOfWaters is the distance from the bay, the river and the creek.
 func (t *terrain) shoreOfWaters(p vec) float64 {
 	q := vec{
-		p.x + float64(240*t.meander.fractal(p, 2100, 3)),
-		p.y + float64(240*t.meander.fractal(p.add(vec{9e4, 5e4}), 2100, 3)),
+		p.x + float64(420*t.meander.fractal(p, 2300, 4)),
+		p.y + float64(420*t.meander.fractal(p.add(vec{9e4, 5e4}), 2300, 4)),
 	}
 	d, s := segmentDistance(q, t.bay[0], t.bay[1])
 	shore := d - lerp(430, 2500, s)
-	shore = min(shore, channel(q, t.river, 190, 120))
+	shore = min(shore, channel(q, t.river, 190, 105))
 	return min(shore, channel(q, t.creek, 330, 55))
+}
+
+// smooth cuts the corners of an open or closed path (Chaikin 1974). The ends of
+// an open one stay.
+func smooth(path []vec) []vec {
+	closed := path[0] == path[len(path)-1]
+	out := make([]vec, 0, 2*len(path))
+	if !closed {
+		out = append(out, path[0])
+	}
+	for i := range len(path) - 1 {
+		out = append(out, mix(path[i], path[i+1], 0.25), mix(path[i], path[i+1], 0.75))
+	}
+	if closed {
+		return append(out, out[0])
+	}
+	return append(out, path[len(path)-1])
 }
 
 // channel is the distance from the banks of a water that runs along line, with
@@ -148,7 +166,7 @@ func (t *terrain) reserveShore() []vec {
 		if math.Abs(d) > 1100 {
 			return d
 		}
-		return d + float64(900*rugged.fractal(p, 1500, 8))
+		return d + float64(700*rugged.fractal(p, 2600, 3)) + float64(560*rugged.fractal(p.add(vec{3e4, 0}), 800, 7))
 	}
 	span := vec{e.rx + 1900, e.ry + 1400}
 	var shore []vec

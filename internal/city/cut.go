@@ -124,9 +124,9 @@ type stop struct {
 // lay puts a long street across everything it meets, with a crossing wherever
 // it does. What would run over water becomes a bridge if no longer than span;
 // a piece that the limits forbid is left out, and so are loose ends. A closed
-// path repeats its first point at its end. A path may start at a vertex (or -1).
-func (m *mesh) lay(path []vec, start int32, c class, l limits, span float64) {
-	stops := m.stops(path, start, l.snap)
+// path repeats its first point at its end.
+func (m *mesh) lay(path []vec, c class, l limits, span float64) {
+	stops := m.stops(path, l.snap)
 	closed := path[0] == path[len(path)-1]
 	for i := range stops {
 		a, b := stops[i], stops[(i+1)%len(stops)]
@@ -186,7 +186,7 @@ func (m *mesh) adjacent(a, b int32) bool {
 
 // stops finds where the path meets existing edges, in order along the path,
 // and makes a vertex of each such place.
-func (m *mesh) stops(path []vec, start int32, snap float64) []stop {
+func (m *mesh) stops(path []vec, snap float64) []stop {
 	type hit struct {
 		at   float64
 		edge int32
@@ -209,9 +209,6 @@ func (m *mesh) stops(path []vec, start int32, snap float64) []stop {
 	}
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.edge, b.edge)) })
 	var stops []stop
-	if start >= 0 {
-		stops = append(stops, stop{0, start})
-	}
 	split := map[int32]bool{}
 	for _, h := range hits {
 		if split[h.edge] {

@@ -84,7 +84,7 @@ type warpOctave struct {
 func newWarp(seed uint64) warp {
 	var w warp
 	for i, o := range []struct{ wavelength, metres float64 }{
-		{9000, 420}, {2600, 85}, {700, 16}, {190, 3}, {61, 0.8},
+		{9000, 450}, {2600, 120}, {800, 32}, {210, 5}, {61, 0.8},
 	} {
 		w.octaves = append(w.octaves, warpOctave{
 			noise{mixBits(seed + uint64(2*i+1))},

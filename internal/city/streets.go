@@ -41,8 +41,8 @@ type arc int32
 func (a arc) link() int32 { return int32(a >> 1) }
 func (a arc) back() bool  { return a&1 == 1 }
 
-// limits of speed by class of street, m/s: 70, 50 and 30 km/h.
-var speedLimit = [...]float64{arterial: 19.4, street: 13.9, lane: 8.3}
+// speedLimit by class of street, m/s: 60, 50 and 30 km/h.
+var speedLimit = [...]float64{arterial: 16.7, street: 13.9, lane: 8.3}
 
 // newNetwork collects every edge that carries a street, drops dead ends and
 // what cannot be reached from the largest part, and numbers the rest.
@@ -222,9 +222,6 @@ func (n *network) head(a arc) int32 {
 	}
 	return n.links[a.link()].to
 }
-
-// tail is the node where an arc starts.
-func (n *network) tail(a arc) int32 { return n.head(a ^ 1) }
 
 func (n *network) length(a arc) float64 { return n.along[n.links[a.link()].end-1] }
 
