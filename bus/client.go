@@ -276,7 +276,9 @@ func (c *client) deliver(s *subscription, m *message, r *router, from endpoint) 
 		c.slow()
 		return delivery{}
 	}
-	s.delivered++
+	if !m.status {
+		s.delivered++
+	}
 	if d.taken, d.ended = true, s.ended(); d.ended {
 		delete(c.subs, s.sid)
 	}

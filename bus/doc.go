@@ -7,8 +7,8 @@
 // A message is published to a subject, a text of tokens between dots. A
 // subscription holds a pattern: the token * stands for any one token, a last
 // token > for one or more. Every plain subscription whose pattern matches gets
-// the message; of the members of one queue group (same pattern, same queue
-// name) exactly one gets it.
+// the message; of the members of one queue (all matching subscriptions with the
+// same queue name) exactly one gets it.
 //
 // A connection is owned by its reader goroutine: it parses what one read
 // returned, routes every message of it, and only then wakes the destinations'

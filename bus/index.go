@@ -33,7 +33,7 @@ func (s *subscription) limit(limit uint64) bool {
 	return s.ended()
 }
 
-// group is a queue group: the members share one pattern and one queue name.
+// group is the members of one queue that share a pattern.
 type group struct {
 	name    string
 	members []*subscription
@@ -120,7 +120,7 @@ type index struct {
 // matches is the answer to one look-up; reset and reused by its owner.
 type matches struct {
 	plain  [][]*subscription
-	groups [][]group
+	groups []group // one for each queue name, whatever the patterns
 }
 
 func (m *matches) reset() {
@@ -133,8 +133,14 @@ func (m *matches) take(n *interest) {
 	if len(n.plain) > 0 {
 		m.plain = append(m.plain, n.plain)
 	}
-	if len(n.groups) > 0 {
-		m.groups = append(m.groups, n.groups)
+	known := m.groups
+	for _, g := range n.groups {
+		i := slices.IndexFunc(known, func(k group) bool { return k.name == g.name })
+		if i < 0 {
+			m.groups = append(m.groups, g)
+			continue
+		}
+		m.groups[i].members = slices.Concat(m.groups[i].members, g.members)
 	}
 }
 

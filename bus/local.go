@@ -236,7 +236,9 @@ func (l *Local) deliver(s *subscription, m *message, r *router, _ endpoint) (d d
 		l.srv.counters.dropped.Add(1)
 		return d
 	}
-	s.delivered++
+	if !m.status {
+		s.delivered++
+	}
 	if d.ended = s.ended(); d.ended {
 		l.forget(s)
 	}

@@ -25,7 +25,8 @@ func (m *Msg) size() int64 {
 type message struct {
 	subject, reply []byte
 	header, data   []byte
-	shared         bool // all bytes are immutable; else borrowed from a read buffer
+	shared         bool // header and data are immutable; else borrowed from a read buffer
+	status         bool // the broker's own answer: not counted, neither as delivery nor for a maximum
 
 	head   []byte // "HMSG subject "; a MSG begins one byte later
 	tail   []byte // "[reply ]size\r\n"
@@ -37,7 +38,7 @@ type message struct {
 // reset prepares m for the next publication and keeps its buffers.
 func (m *message) reset(subject, reply, header, data []byte) {
 	m.subject, m.reply, m.header, m.data = subject, reply, header, data
-	m.shared, m.copied, m.local = false, false, Msg{}
+	m.shared, m.status, m.copied, m.local = false, false, false, Msg{}
 	m.head, m.tail, m.tailH = m.head[:0], m.tail[:0], m.tailH[:0]
 }
 

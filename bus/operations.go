@@ -40,6 +40,9 @@ func (c *client) deny(format string, args ...any) {
 }
 
 func (c *client) onPublish(p *publication) error {
+	if c.opts.Pedantic && !wellFormedSubject(p.subject) {
+		c.refuse(textInvalidPublish) // and routed all the same
+	}
 	switch {
 	case hasPrefix(p.subject, reservedSubjects) || c.srv.denied(p.subject):
 		c.deny(textDeniedPublish, p.subject)
@@ -49,9 +52,6 @@ func (c *client) onPublish(p *publication) error {
 		return nil
 	}
 	c.acknowledge()
-	if c.opts.Pedantic && !wellFormedSubject(p.subject) {
-		c.refuse(textInvalidPublish) // and routed all the same
-	}
 	c.route.msg.reset(p.subject, p.reply, p.payload[:p.header], p.payload[p.header:])
 	if !c.route.route(c) && len(p.reply) > 0 && c.opts.NoResponders {
 		c.route.noResponders(c)

@@ -35,7 +35,7 @@ type router struct {
 func newRouter(s *Server) *router { return &router{srv: s, batch: s.batches.Add(1)} }
 
 // route delivers r.msg to every matching subscription, and to one member of
-// each matching queue group. It reports whether anybody took it.
+// each queue. It reports whether anybody took it.
 func (r *router) route(from endpoint) bool {
 	m := &r.msg
 	r.inMsgs++
@@ -47,10 +47,8 @@ func (r *router) route(from endpoint) bool {
 			taken = r.offer(s, from) || taken
 		}
 	}
-	for _, groups := range r.found.groups {
-		for i := range groups {
-			taken = r.offerOne(groups[i].members, from) || taken
-		}
+	for i := range r.found.groups {
+		taken = r.offerOne(r.found.groups[i].members, from) || taken
 	}
 	return taken
 }
@@ -89,8 +87,8 @@ func (r *router) noResponders(from endpoint) {
 				continue
 			}
 			r.msg.reset(reply, nil, noRespondersHeader(nil, request), nil)
-			r.msg.shared = true
-			r.offer(s, nil)
+			r.msg.shared, r.msg.status = true, true
+			s.owner.deliver(s, &r.msg, r, nil)
 			return
 		}
 	}
