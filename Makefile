@@ -1,0 +1,159 @@
+# Paddock: everything that one does with it. `make help` lists it.
+#
+# Only Go is needed. What Node, Python or Chromium would add is prepared when
+# they are there, and left out with a line that says so when they are not.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+GO       ?= go
+ARGS     ?=
+BENCH    ?= .
+FUZZTIME ?= 10s
+# More flags for `go test`, such as TESTFLAGS="-race -run TestDrain".
+TESTFLAGS ?=
+
+# The browser test's screenshots end up here.
+ARTIFACTS := artifacts
+
+# Which build this is: see internal/version. Go's own stamping is off, because it
+# fails where git refuses to read a directory of another owner; without git the
+# binary says "devel".
+STAMP   = paddock/internal/version
+LDFLAGS = -X $(STAMP).linkedVersion=$(shell git describe --tags --always --dirty 2>/dev/null) \
+          -X $(STAMP).linkedRevision=$(shell git rev-parse HEAD 2>/dev/null) \
+          -X $(STAMP).linkedTime=$(shell git log -1 --format=%cI 2>/dev/null)
+
+# The second client of the broker's tests. CPython's own venv, so that nothing
+# is installed outside this directory.
+VENV    := .venv
+NATS_PY := nats-py==2.16.0
+
+# Node 20.19 or later, which the dashboard's build tool needs.
+NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split(".").map(Number); \
+	process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null && command -v npm)
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' 2>/dev/null)
+WEB_MODULES := web/node_modules/.package-lock.json
+WEB_BUILT   := web/node_modules/.paddock-built
+
+CHROMIUM := $(or $(PADDOCK_CHROMIUM),$(shell command -v chromium || command -v chromium-browser || command -v google-chrome))
+
+##@ Use
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN {FS = ":.*## "; print "make TARGET, where TARGET is one of"} \
+	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## Build, and serve a simulated city on the live map. ARGS="--vehicles 500"
+	exec bin/paddock demo $(ARGS)
+
+.PHONY: build
+build: web ## Build the dashboard and bin/paddock.
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+
+.PHONY: web
+ifneq ($(NODE_OK),)
+web: $(WEB_BUILT) ## Build the dashboard, which the binary embeds.
+else
+web:
+	@echo 'make: no npm with Node 20.19 or later: the dashboard is left out, and its page says so'
+endif
+
+.PHONY: clean
+clean: ## Remove what was built.
+	rm -rf bin $(ARTIFACTS) $(WEB_BUILT)
+
+##@ Check
+
+.PHONY: test
+test: web python test-go test-web ## Run the tests: Go, dashboard. TESTFLAGS="-race"
+
+.PHONY: check
+check: format vet arch lint ## Run everything that must hold before a change is done.
+	$(MAKE) test TESTFLAGS='-race $(TESTFLAGS)'
+	$(MAKE) browser
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (10s).
+	@for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+	  done; \
+	done
+
+.PHONY: bench
+bench: ## Run the Go benchmarks. BENCH=Contains
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+##@ Parts of the above
+
+.PHONY: format
+format: ## Report Go files that gofumpt would change.
+	@files=$$($(GO) tool gofumpt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+	if [ -n "$$files" ]; then echo "not formatted, run go tool gofumpt -w on:"; echo "$$files"; exit 1; fi
+
+.PHONY: vet
+vet: ## Run go vet and staticcheck.
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+.PHONY: arch
+arch: ## Run the architecture test.
+	$(GO) test ./internal/arch
+
+.PHONY: test-go
+test-go:
+	@if [ -z "$${PADDOCK_PYTHON:-}" ] && [ -x $(VENV)/bin/python ]; then export PADDOCK_PYTHON='$(abspath $(VENV))/bin/python'; fi; \
+	set -x; $(GO) test $(TESTFLAGS) ./...
+
+.PHONY: lint test-web browser
+ifneq ($(NODE_OK),)
+lint: $(WEB_MODULES) ## Run the dashboard's lint and type check.
+	cd web && npm run --silent lint && npm run --silent check
+
+test-web: $(WEB_MODULES)
+	cd web && npm run --silent test
+
+browser: build ## Drive the dashboard of the real binary in Chromium.
+ifneq ($(CHROMIUM),)
+	cd web && PADDOCK_CHROMIUM='$(CHROMIUM)' PADDOCK_BIN='$(abspath bin/paddock)' \
+	  PADDOCK_ARTIFACTS='$(abspath $(ARTIFACTS))' npm run --silent e2e
+else
+	@$(call skip,BROWSER,no Chromium: the browser test is left out)
+endif
+else
+lint test-web browser:
+	@$(call skip,BROWSER,no npm with Node 20.19 or later: the dashboard's $@ is left out)
+endif
+
+.PHONY: python
+ifneq ($(PADDOCK_PYTHON),)
+python:
+else
+python: ## Prepare the Python client that the broker's tests use.
+	@if [ "$$($(VENV)/bin/python -c 'import importlib.metadata as m; print("nats-py==" + m.version("nats-py"))' 2>/dev/null)" = '$(NATS_PY)' ]; then exit 0; fi; \
+	if command -v python3 >/dev/null && python3 -m venv $(VENV) >/dev/null 2>&1 && \
+	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '$(NATS_PY)'; then exit 0; fi; \
+	rm -rf $(VENV); \
+	$(call skip,PY,no Python with venv and $(NATS_PY): the tests with the Python client are left out)
+endif
+
+# skip says what is left out, or fails where PADDOCK_REQUIRE_<name> asks for it.
+define skip
+if [ -n "$${PADDOCK_REQUIRE_$(1):-}" ]; then echo "make: PADDOCK_REQUIRE_$(1) is set, but $(2)" >&2; exit 1; fi; echo "make: $(2)"
+endef
+
+$(WEB_MODULES): web/package-lock.json
+	cd web && npm ci --no-fund --no-audit
+	@touch $@
+
+$(WEB_BUILT): $(WEB_MODULES) $(WEB_SOURCES)
+	cd web && npm run --silent build
+	@touch $@
