@@ -1,0 +1,138 @@
+// Package ui serves the dashboard: the files that Vite builds from web/ into
+// dist/, embedded in the binary.
+//
+// The folder is not under version control but for an empty file that keeps it,
+// so the package compiles without Node. A binary built that way has no
+// dashboard; it serves a page that says how to build one, and everything else
+// of Paddock works.
+package ui
+
+import (
+	"bytes"
+	"embed"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed all:dist
+var embedded embed.FS
+
+//go:embed unbuilt.html
+var unbuilt []byte
+
+// indexFile is the page; every other file is named by it.
+const indexFile = "index.html"
+
+// assetPrefix holds the files whose names carry a hash of their content: under
+// one name they never change.
+const assetPrefix = "assets/"
+
+// policy allows what the page needs, from its own origin only: scripts, styles,
+// the map's worker, the API and its WebSocket. The map library's own icons are
+// data: URLs. Nothing may embed the page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; " +
+	"img-src 'self' data: blob:; connect-src 'self'; worker-src 'self' blob:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// contentTypes names the types of all files that a build can hold. They are
+// not looked up in the system's tables: those differ between machines.
+var contentTypes = map[string]string{
+	".html":        "text/html; charset=utf-8",
+	".css":         "text/css; charset=utf-8",
+	".js":          "text/javascript; charset=utf-8",
+	".mjs":         "text/javascript; charset=utf-8",
+	".json":        "application/json",
+	".webmanifest": "application/manifest+json",
+	".svg":         "image/svg+xml",
+	".png":         "image/png",
+	".ico":         "image/x-icon",
+	".woff2":       "font/woff2",
+	".txt":         "text/plain; charset=utf-8",
+}
+
+// Built reports whether the dashboard was built before the binary was.
+func Built() bool { return built(dist()) }
+
+// Handler serves the dashboard, or the page that says how to build it. Paths
+// are taken as they come: mount it at the root, below more specific routes.
+//
+// GET and HEAD only. Hashed assets may be cached for ever, the page is asked
+// for again each time. A path without a file and without a file's extension
+// gets the page, since its views are addresses of their own.
+func Handler() http.Handler { return newHandler(dist()) }
+
+func dist() fs.FS {
+	sub, err := fs.Sub(embedded, "dist")
+	if err != nil {
+		panic(err) // "dist" is a valid path
+	}
+	return sub
+}
+
+func built(files fs.FS) bool {
+	info, err := fs.Stat(files, indexFile)
+	return err == nil && info.Mode().IsRegular()
+}
+
+type handler struct {
+	files fs.FS
+	built bool
+}
+
+func newHandler(files fs.FS) http.Handler { return &handler{files: files, built: built(files)} }
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
+	switch content, ok := h.read(name); {
+	case ok:
+		serve(w, r, name, content)
+	case path.Ext(name) != "":
+		http.NotFound(w, r)
+	case !h.built:
+		w.Header().Set("Cache-Control", "no-store")
+		write(w, r, ".html", unbuilt)
+	default:
+		content, _ := h.read(indexFile)
+		serve(w, r, indexFile, content)
+	}
+}
+
+// read returns a file of the build. Hidden files are not part of it.
+func (h *handler) read(name string) ([]byte, bool) {
+	if name == "" || strings.HasPrefix(path.Base(name), ".") {
+		return nil, false
+	}
+	content, err := fs.ReadFile(h.files, name)
+	return content, err == nil
+}
+
+func serve(w http.ResponseWriter, r *http.Request, name string, content []byte) {
+	cache := "no-cache"
+	if strings.HasPrefix(name, assetPrefix) {
+		cache = "public, max-age=31536000, immutable"
+	}
+	w.Header().Set("Cache-Control", cache)
+	write(w, r, path.Ext(name), content)
+}
+
+func write(w http.ResponseWriter, r *http.Request, ext string, content []byte) {
+	contentType, ok := contentTypes[ext]
+	if !ok {
+		contentType = "application/octet-stream"
+	}
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Content-Security-Policy", policy)
+	// A build has no time of its own: names and no-cache say what is current.
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}

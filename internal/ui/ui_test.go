@@ -1,0 +1,142 @@
+package ui
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var build = fstest.MapFS{
+	".gitkeep":              {},
+	"index.html":            {Data: []byte("<!doctype html><title>Paddock</title>")},
+	"favicon.svg":           {Data: []byte("<svg/>")},
+	"assets/index-1a2b.js":  {Data: []byte("export {}")},
+	"assets/index-1a2b.css": {Data: []byte("a{}")},
+	"assets/blob-1a2b.bin":  {Data: []byte{0, 1, 2}},
+}
+
+func get(t *testing.T, h http.Handler, method, target string) *http.Response {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, target, nil))
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestServesTheBuild(t *testing.T) {
+	const forever = "public, max-age=31536000, immutable"
+	tests := []struct {
+		target, contentType, cache, body string
+	}{
+		{"/", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
+		{"/index.html", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
+		{"/some/view?fence=a/b", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
+		{"/favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
+		{"/assets/index-1a2b.js", "text/javascript; charset=utf-8", forever, "export {}"},
+		{"/assets/index-1a2b.css", "text/css; charset=utf-8", forever, "a{}"},
+		{"/assets/blob-1a2b.bin", "application/octet-stream", forever, "\x00\x01\x02"},
+		{"/x/../favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
+	}
+	h := newHandler(build)
+	for _, tt := range tests {
+		t.Run(tt.target, func(t *testing.T) {
+			r := get(t, h, http.MethodGet, tt.target)
+			if r.StatusCode != http.StatusOK {
+				t.Fatalf("status %d", r.StatusCode)
+			}
+			if got := r.Header.Get("Content-Type"); got != tt.contentType {
+				t.Errorf("content type %q, want %q", got, tt.contentType)
+			}
+			if got := r.Header.Get("Cache-Control"); got != tt.cache {
+				t.Errorf("cache control %q, want %q", got, tt.cache)
+			}
+			if got := r.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+				t.Errorf("X-Content-Type-Options %q", got)
+			}
+			if got := body(t, r); got != tt.body {
+				t.Errorf("body %q, want %q", got, tt.body)
+			}
+		})
+	}
+}
+
+func TestMissingFilesAreNotThePage(t *testing.T) {
+	h := newHandler(build)
+	for _, target := range []string{"/assets/index-old.js", "/robots.txt", "/.gitkeep", "/assets/.hidden"} {
+		if r := get(t, h, http.MethodGet, target); r.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: status %d, want 404", target, r.StatusCode)
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	h := newHandler(build)
+	r := get(t, h, http.MethodHead, "/")
+	if r.StatusCode != http.StatusOK || body(t, r) != "" {
+		t.Errorf("HEAD: status %d", r.StatusCode)
+	}
+	r = get(t, h, http.MethodPost, "/")
+	if r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: status %d, Allow %q", r.StatusCode, r.Header.Get("Allow"))
+	}
+}
+
+// The page loads nothing from elsewhere and runs nothing inline: the policy
+// must hold for the page as it is served, built or not.
+func TestPolicyAllowsOwnOriginOnly(t *testing.T) {
+	for name, h := range map[string]http.Handler{"built": newHandler(build), "unbuilt": newHandler(fstest.MapFS{})} {
+		csp := get(t, h, http.MethodGet, "/").Header.Get("Content-Security-Policy")
+		for directive := range strings.SplitSeq(csp, "; ") {
+			for _, source := range strings.Fields(directive)[1:] {
+				switch source {
+				case "'self'", "'none'", "data:", "blob:":
+				default:
+					t.Errorf("%s: %q allows %s", name, directive, source)
+				}
+			}
+		}
+		if !strings.HasPrefix(csp, "default-src 'none';") {
+			t.Errorf("%s: policy %q", name, csp)
+		}
+	}
+}
+
+func TestUnbuiltSaysHowToBuild(t *testing.T) {
+	files := fstest.MapFS{".gitkeep": {}}
+	if built(files) {
+		t.Fatal("a placeholder counts as a build")
+	}
+	r := get(t, newHandler(files), http.MethodGet, "/")
+	text := body(t, r)
+	if r.StatusCode != http.StatusOK || !strings.Contains(text, "make web") {
+		t.Errorf("status %d, body %q", r.StatusCode, text)
+	}
+	if got := r.Header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("cache control %q", got)
+	}
+	if !built(build) {
+		t.Error("a build counts as none")
+	}
+}
+
+// What is embedded is one of the two, whichever way this binary was built.
+func TestEmbedded(t *testing.T) {
+	r := get(t, Handler(), http.MethodGet, "/")
+	if r.StatusCode != http.StatusOK {
+		t.Fatalf("status %d", r.StatusCode)
+	}
+	if got := strings.Contains(body(t, r), "make web"); got == Built() {
+		t.Errorf("Built() is %v, yet the page says how to build: %v", Built(), got)
+	}
+}

@@ -1,0 +1,238 @@
+// The server's HTTP and live protocol: the shapes of its JSON, and one function for each request the page makes.
+//
+// Each interface carries the name of its schema in the OpenAPI document at /v1/openapi.json, so that the two can be
+// compared. Times in JSON are RFC 3339 text; `t` in live frames is Unix milliseconds. Coordinates are degrees WGS84.
+
+import type { FeatureCollection, MultiPolygon, Polygon } from "geojson";
+
+export type Properties = Record<string, unknown> | null;
+
+/** One item of GET /v1/sets, and of a live frame of type "sets". */
+export interface SetInfo {
+  name: string;
+  generation: number;
+  fences: number;
+  parts: number;
+  edges: number;
+  kind: string;
+  bbox?: [west: number, south: number, east: number, north: number];
+  findings?: number;
+}
+
+export interface SetList {
+  sets: SetInfo[];
+}
+
+/** GET /v1/sets/{set}: each feature's id is the fence's key as text. */
+export type SetDocument = FeatureCollection<Polygon | MultiPolygon, Properties>;
+
+/** A fence that an object is in, and since when. */
+export interface Membership {
+  set: string;
+  fence: string;
+  since: string;
+  visit?: string;
+}
+
+export interface ObjectState {
+  id: string;
+  fleet: string;
+  lon: number;
+  lat: number;
+  /** The device's time of the last position, and the time at which it arrived. */
+  t: string;
+  seen: string;
+  speed?: number;
+  heading?: number;
+  state?: string;
+  fences?: Membership[];
+}
+
+export interface ObjectPage {
+  objects: ObjectState[];
+  next?: string;
+}
+
+export interface PointGeometry {
+  type: "Point";
+  coordinates: [lon: number, lat: number];
+}
+
+export interface FenceEventData {
+  set: string;
+  fence: { id: string; properties?: Properties };
+  object: { id: string; fleet: string; properties?: Properties };
+  point?: PointGeometry;
+  prev?: PointGeometry;
+  /** When it happened, the device's time, and when the state that it ends began. */
+  at: string;
+  t?: string;
+  since?: string;
+  duration_ms?: number;
+  seq?: number;
+  visit?: string;
+  reason?: string;
+}
+
+/** A CloudEvents 1.0 envelope of type paddock.fence.<event>. Its source and id together are unique. */
+export interface FenceEvent {
+  specversion: "1.0";
+  id: string;
+  source: string;
+  type: string;
+  subject?: string;
+  time: string;
+  datacontenttype?: string;
+  data: FenceEventData;
+}
+
+export interface Hello {
+  type: "hello";
+  version: string;
+  t: number;
+  cursor: string;
+  demo: boolean;
+}
+
+/** Names of the handles that binary frames use: [handle, fleet, id]. */
+export interface Names {
+  type: "names";
+  names: [handle: number, fleet: string, id: string][];
+}
+
+export interface Stats {
+  type: "stats";
+  t: number;
+  positions_per_s: number;
+  events_per_s: number;
+  objects: number;
+  silent: number;
+  fences: number;
+  event_p99_ms: number;
+  memory_bytes: number;
+  rejected_per_s: number;
+  late_per_s: number;
+  dropped_per_s: number;
+}
+
+export interface Events {
+  type: "events";
+  cursor: string;
+  events: FenceEvent[];
+}
+
+/** Events that this client will never get. */
+export interface Gap {
+  type: "gap";
+  count: number;
+  cursor: string;
+  reason: string;
+}
+
+export interface SetsChanged extends SetList {
+  type: "sets";
+}
+
+export type LiveMessage = Hello | Names | Stats | Events | Gap | SetsChanged;
+
+export type Bounds = [west: number, south: number, east: number, north: number];
+
+export type LiveRequest = { view: Bounds } | { cursor: string };
+
+/** Anything but a 2xx answer, with the detail of its problem+json body when there is one. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+/** Where the page was served from; everything is asked of the same origin. */
+const base = new URL(".", document.baseURI);
+
+export function liveURL(): string {
+  const url = new URL("v1/live", base);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  return url.href;
+}
+
+/** The absolute address of an API path with a query; absent and empty parameters are left out. */
+export function apiURL(path: string, query: Record<string, string | number | undefined> = {}): string {
+  const url = new URL(path, base);
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") url.searchParams.set(key, String(value));
+  }
+  return url.href;
+}
+
+async function problem(response: Response): Promise<ApiError> {
+  let detail = response.statusText;
+  try {
+    const body = (await response.json()) as { detail?: unknown; title?: unknown };
+    if (typeof body.detail === "string") detail = body.detail;
+    else if (typeof body.title === "string") detail = body.title;
+  } catch {
+    // Not a problem document: the status says enough.
+  }
+  return new ApiError(response.status, detail || `HTTP ${response.status}`);
+}
+
+async function request(url: string, signal?: AbortSignal): Promise<Response> {
+  const response = await fetch(url, signal ? { signal } : {});
+  if (!response.ok) throw await problem(response);
+  return response;
+}
+
+export async function fetchSets(signal?: AbortSignal): Promise<SetInfo[]> {
+  const list = (await (await request(apiURL("v1/sets"), signal)).json()) as SetList;
+  return list.sets;
+}
+
+export async function fetchSet(name: string, signal?: AbortSignal): Promise<SetDocument> {
+  return (await (await request(apiURL(`v1/sets/${encodeURIComponent(name)}`), signal)).json()) as SetDocument;
+}
+
+export interface ObjectQuery {
+  fleet?: string;
+  prefix?: string;
+  set?: string;
+  fence?: string;
+  limit?: number;
+}
+
+export async function fetchObjects(query: ObjectQuery, signal?: AbortSignal): Promise<ObjectPage> {
+  return (await (await request(apiURL("v1/objects", { ...query }), signal)).json()) as ObjectPage;
+}
+
+export async function fetchObject(fleet: string, id: string, signal?: AbortSignal): Promise<ObjectState> {
+  const url = apiURL(`v1/objects/${encodeURIComponent(id)}`, { fleet });
+  return (await (await request(url, signal)).json()) as ObjectState;
+}
+
+export interface EventQuery {
+  set?: string;
+  fence?: string;
+  event?: string;
+  object?: string;
+  limit: number;
+}
+
+/** Past events, oldest first; the request ends instead of waiting for more. */
+export async function fetchEvents(query: EventQuery, signal?: AbortSignal): Promise<FenceEvent[]> {
+  const url = apiURL("v1/events", { ...query, wait: 0, format: "ndjson" });
+  const text = await (await request(url, signal)).text();
+  return parseNDJSON(text);
+}
+
+function parseNDJSON(text: string): FenceEvent[] {
+  const events: FenceEvent[] = [];
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue; // a heartbeat
+    const record = JSON.parse(line) as FenceEvent;
+    if (record.type.startsWith("paddock.fence.")) events.push(record);
+  }
+  return events;
+}

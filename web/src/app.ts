@@ -1,0 +1,80 @@
+// App: the state that the parts of the page share. Parts watch it and change it; they do not know each other.
+
+import type { FenceEvent, Hello, Stats } from "./api";
+import type { Connection } from "./live/connection";
+import type { Frame } from "./live/frame";
+import { Catalog } from "./model/catalog";
+import { Feed } from "./model/feed";
+import { Objects } from "./model/objects";
+import { Trails } from "./model/trails";
+import { Signal } from "./signal";
+import { parseView, type Selection, type View } from "./view";
+
+/** What the map can be asked to do; there is none until its code has loaded. */
+export interface MapActions {
+  /** Shows all sets that are switched on, or one of them. */
+  fit(set?: string): void;
+  zoom(by: number): void;
+  /** A fence near the middle of the map, and a moving object there: for the greeting's suggestions. */
+  someFence(): Selection | null;
+  someObject(): Selection | null;
+  /** Drawn positions in CSS pixels of the map, for tests. */
+  drawn(): DrawnObject[];
+  statistics(): Record<string, number>;
+}
+
+export interface DrawnObject {
+  fleet: string;
+  id: string;
+  x: number;
+  y: number;
+  lon: number;
+  lat: number;
+}
+
+export class App {
+  readonly view = new Signal<View>(parseView(location.search));
+  readonly catalog = new Catalog();
+  readonly objects = new Objects();
+  readonly trails = new Trails();
+  readonly feed = new Feed();
+
+  readonly hello = new Signal<Hello | null>(null);
+  readonly stats = new Signal<Stats | null>(null);
+  readonly frame = new Signal<Frame | null>(null);
+  /** The events of the last message that had any; also those that no filter shows. */
+  readonly events = new Signal<readonly FenceEvent[]>([]);
+  /** Changes whenever the feed's rows may have. */
+  readonly feedTick = new Signal(0);
+  readonly paused = new Signal(false);
+  /** Whether the map keeps the selected object in its middle. */
+  readonly following = new Signal(false);
+  /** Events that were missed while the page has been open. */
+  readonly missed = new Signal(0);
+  readonly map = new Signal<MapActions | null>(null);
+  connection!: Connection;
+
+  /** Shows the details of something; null closes them. Selecting an object also follows it. */
+  select(selection: Selection | null): void {
+    this.following.set(selection?.kind === "object");
+    this.view.update((view) => ({ ...view, selection }));
+  }
+
+  setPaused(paused: boolean): void {
+    this.feed.paused = paused;
+    this.paused.set(paused);
+    this.feed.tick(Date.now());
+    this.feedTick.update((n) => n + 1);
+  }
+
+  setFilter(change: Partial<View["filter"]>): void {
+    this.view.update((view) => ({ ...view, filter: { ...view.filter, ...change } }));
+  }
+
+  toggleSet(name: string): void {
+    this.view.update((view) => {
+      const hidden = view.hidden.includes(name) ? view.hidden.filter((other) => other !== name) : [...view.hidden, name];
+      return { ...view, hidden };
+    });
+  }
+}

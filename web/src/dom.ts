@@ -1,0 +1,86 @@
+// h: builds elements. Children that are strings become text nodes, so data can never turn into markup.
+
+export type Child = Node | string | number | null | undefined | false;
+
+type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
+
+/**
+ * Makes an element. An attribute that is a function becomes a listener (`onclick`), `true` an empty attribute; false
+ * and undefined are left out.
+ */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  setAttributes(element, attributes);
+  element.append(...present(children));
+  return element;
+}
+
+function setAttributes(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+function present(children: Child[]): (Node | string)[] {
+  const kept: (Node | string)[] = [];
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    kept.push(typeof child === "number" ? String(child) : child);
+  }
+  return kept;
+}
+
+/** Puts the children in the place of what the element holds. */
+export function fill(element: Element, ...children: Child[]): void {
+  element.replaceChildren(...present(children));
+}
+
+/** Writes text only when it differs, so that an unchanged value costs no layout. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+const svgNamespace = "http://www.w3.org/2000/svg";
+
+const paths = {
+  enter: "M3 3.5h3.5M3 12.5h3.5M3 3.5v9M14 8H7.5M10 5 7 8l3 3",
+  exit: "M3 3.5h4M3 12.5h4M3 3.5v9M6.5 8H14M11 5l3 3-3 3",
+  dwell: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11M8 5v3.2l2.2 1.3",
+  other: "M8 2.5 13.5 8 8 13.5 2.5 8z",
+  gap: "M8 2.8 14 13H2zM8 6.5v3M8 11.2v.3",
+  search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.4 10.4 13.5 13.5",
+  close: "M4 4l8 8M12 4l-8 8",
+  pause: "M6 3.5v9M10 3.5v9",
+  play: "M5 3.5v9L12.5 8z",
+  fit: "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3",
+  layers: "M8 2.5 14 6 8 9.5 2 6zM2.5 9.5 8 12.8l5.5-3.3",
+  list: "M3 4h10M3 8h10M3 12h6",
+  follow: "M8 4.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7M8 1.5v3M8 11.5v3M1.5 8h3M11.5 8h3",
+  copy: "M5.5 5.5h7v7h-7zM3.5 10.5v-7h7",
+  check: "M3 8.5 6.5 12 13 4.5",
+  keyboard: "M2 4.5h12v7H2zM4.5 7h.1M7 7h.1M9.5 7h.1M11.8 7h.1M5.5 9.3h5",
+  plus: "M8 3.5v9M3.5 8h9",
+  minus: "M3.5 8h9",
+  chevron: "M6 4l4 4-4 4",
+  eye: "M1.8 8S4 3.8 8 3.8 14.2 8 14.2 8 12 12.2 8 12.2 1.8 8 1.8 8M8 6.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 0 0 0-3.6",
+} as const;
+
+export type IconName = keyof typeof paths;
+
+/** A 16 px line icon in the text's colour, hidden from screen readers: the word beside it says the same. */
+export function icon(name: IconName): SVGSVGElement {
+  const svg = document.createElementNS(svgNamespace, "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("class", `icon icon-${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(svgNamespace, "path");
+  path.setAttribute("d", paths[name]);
+  svg.append(path);
+  return svg;
+}

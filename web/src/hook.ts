@@ -1,0 +1,49 @@
+// A read-only look at the page for tests and for curious people: `paddock.state()` in the browser's console.
+
+import type { App, DrawnObject } from "./app";
+import type { SetInfo, Stats } from "./api";
+import type { View } from "./view";
+
+export interface PageState {
+  connection: string;
+  view: View;
+  stats: Stats | null;
+  sets: readonly SetInfo[];
+  /** Sets whose fences are loaded. */
+  loadedSets: string[];
+  objects: DrawnObject[];
+  feedRows: number;
+  recentEvents: number;
+  grouping: boolean;
+  paused: boolean;
+  following: boolean;
+  missed: number;
+  mapReady: boolean;
+  map: Record<string, number>;
+}
+
+declare global {
+  interface Window {
+    paddock: { state: () => PageState };
+  }
+}
+
+export function exposeState(app: App): void {
+  const state = (): PageState => ({
+    connection: app.connection.link.value.state,
+    view: app.view.value,
+    stats: app.stats.value,
+    sets: app.catalog.infos.value,
+    loadedSets: [...app.catalog.sets.value.keys()],
+    objects: app.map.value?.drawn() ?? [],
+    feedRows: app.feed.rows.length,
+    recentEvents: app.feed.recent.length,
+    grouping: app.feed.grouping,
+    paused: app.paused.value,
+    following: app.following.value,
+    missed: app.missed.value,
+    mapReady: app.map.value !== null,
+    map: app.map.value?.statistics() ?? {},
+  });
+  Object.defineProperty(window, "paddock", { value: Object.freeze({ state }), writable: false });
+}

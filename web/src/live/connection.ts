@@ -1,0 +1,114 @@
+// Connection: the one WebSocket of the page. It reconnects for ever, resumes the events by cursor and tells the server
+// which part of the map is in view. It holds no picture: it hands what arrives to its listener.
+
+import { liveURL, type Bounds, type LiveMessage, type LiveRequest } from "../api";
+import { Signal } from "../signal";
+import { backoffMs } from "./backoff";
+import { decodeFrame, type Frame } from "./frame";
+
+export type Link =
+  | { state: "connecting" }
+  | { state: "live"; since: number }
+  /** Lost since a time; the next attempt is at another. Both Unix ms. */
+  | { state: "lost"; since: number; retryAt: number; attempt: number };
+
+export interface Listener {
+  message(message: LiveMessage): void;
+  frame(frame: Frame): void;
+}
+
+/** Stats come every second: a connection that says nothing for this long is taken for dead. */
+const quietMs = 6_000;
+
+export class Connection {
+  readonly link = new Signal<Link>({ state: "connecting" });
+  readonly #listener: Listener;
+  #socket: WebSocket | undefined;
+  #retry: number | undefined;
+  #watchdog: number | undefined;
+  #cursor = "";
+  #view: Bounds | undefined;
+  #attempt = 0;
+
+  constructor(listener: Listener) {
+    this.#listener = listener;
+  }
+
+  open(): void {
+    clearTimeout(this.#retry);
+    this.#socket?.close();
+    const socket = new WebSocket(liveURL());
+    socket.binaryType = "arraybuffer";
+    this.#socket = socket;
+    socket.onopen = () => this.#onOpen();
+    socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
+      if (socket === this.#socket) this.#onMessage(event.data);
+    };
+    socket.onclose = () => {
+      if (socket === this.#socket) this.#onClose();
+    };
+    this.#expectSomething();
+  }
+
+  /** Positions are wanted for this part of the map from now on. */
+  setView(view: Bounds): void {
+    this.#view = view;
+    this.#send({ view });
+  }
+
+  #onOpen(): void {
+    // The cursor goes first: the server then starts with what this page has missed.
+    if (this.#cursor !== "") this.#send({ cursor: this.#cursor });
+    if (this.#view) this.#send({ view: this.#view });
+  }
+
+  #send(request: LiveRequest): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(request));
+  }
+
+  #onMessage(data: string | ArrayBuffer): void {
+    this.#expectSomething();
+    try {
+      if (typeof data === "string") this.#onText(JSON.parse(data) as LiveMessage);
+      else this.#listener.frame(decodeFrame(data));
+    } catch (error) {
+      // One bad message costs itself only; the picture goes on with the next.
+      console.error("live message dropped:", error);
+    }
+  }
+
+  #onText(message: LiveMessage): void {
+    if (message.type === "hello") {
+      this.#attempt = 0;
+      this.#listener.message(message);
+      // A page that resumes keeps its own cursor until the first events after it arrive.
+      if (this.#cursor === "") this.#cursor = message.cursor;
+      this.link.set({ state: "live", since: Date.now() });
+      return;
+    }
+    this.#listener.message(message);
+    if (message.type === "events" || message.type === "gap") this.#cursor = message.cursor;
+  }
+
+  #onClose(): void {
+    clearTimeout(this.#watchdog);
+    this.#socket = undefined;
+    const before = this.link.value;
+    const wait = backoffMs(this.#attempt++);
+    const since = before.state === "lost" ? before.since : Date.now();
+    this.link.set({ state: "lost", since, retryAt: Date.now() + wait, attempt: this.#attempt });
+    this.#retry = window.setTimeout(() => this.open(), wait);
+  }
+
+  #expectSomething(): void {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = window.setTimeout(() => {
+      const socket = this.#socket;
+      if (!socket) return;
+      // A dead network answers no close handshake: let go of the socket at once.
+      socket.onclose = null;
+      socket.close();
+      this.#onClose();
+    }, quietMs);
+  }
+}

@@ -1,0 +1,148 @@
+// The dashboard's entry: builds the page, connects, and loads the map when everything else is up.
+
+import "./style/tokens.css";
+import "./style/page.css";
+import "./style/panels.css";
+import "./style/feed.css";
+import "./style/details.css";
+import "./style/map.css";
+import type { LiveMessage } from "./api";
+import { fetchEvents } from "./api";
+import { App } from "./app";
+import { exposeState } from "./hook";
+import { Connection } from "./live/connection";
+import type { Frame } from "./live/frame";
+import { bindLocation } from "./location";
+import { createAnnouncer } from "./ui/announcer";
+import { createBanner } from "./ui/banner";
+import { createBar } from "./ui/bar";
+import { createDetails } from "./ui/details";
+import { createFeed } from "./ui/feed";
+import { createGreeting } from "./ui/greeting";
+import { bindKeys } from "./ui/keys";
+import { Layout } from "./ui/layout";
+import { Search } from "./ui/search";
+import { createSets } from "./ui/sets";
+import { tickTimes } from "./ui/time";
+
+/** The feed makes rows of what has arrived this often. */
+const feedEveryMs = 250;
+/** Events from before the page was opened, so that the feed is not empty. */
+const pastEvents = 60;
+
+function element(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no element #${id}`);
+  return found;
+}
+
+function onMessage(app: App, message: LiveMessage): void {
+  switch (message.type) {
+    case "hello":
+      app.objects.reset();
+      app.hello.set(message);
+      break;
+    case "names":
+      app.objects.learn(message);
+      break;
+    case "stats":
+      app.stats.set(message);
+      break;
+    case "events":
+      app.events.set(app.feed.add(message.events, Date.now()));
+      break;
+    case "gap":
+      app.missed.update((n) => n + message.count);
+      app.feed.addGap(message.count, message.reason, Date.now());
+      app.feedTick.update((n) => n + 1);
+      break;
+    case "sets":
+      void app.catalog.apply(message.sets);
+      break;
+  }
+}
+
+function onFrame(app: App, frame: Frame): void {
+  const { objects, trails } = app;
+  objects.show(frame);
+  for (let i = 0; i < frame.count; i++) {
+    const name = objects.name(frame.handles[i]!);
+    if (name) trails.add(name.key, frame.lon[i]!, frame.lat[i]!, frame.t);
+  }
+  trails.sweep(frame.t);
+  app.frame.set(frame);
+}
+
+async function loadPast(app: App): Promise<void> {
+  try {
+    app.feed.addPast(await fetchEvents({ limit: pastEvents }));
+    app.feedTick.update((n) => n + 1);
+  } catch {
+    // The feed then begins with what happens next.
+  }
+}
+
+function buildPage(app: App): Layout {
+  const page = element("page");
+  const layout = new Layout(app, page, element("tabs"));
+  const search = new Search(app);
+  createBar(app, element("bar"));
+  element("left").append(search.element, createSets(app), createDetails(app));
+  element("right").append(createFeed(app));
+  element("middle").append(createBanner(app, page), createGreeting(app));
+  createAnnouncer(app, element("announcer"));
+  bindKeys(app, {
+    search: () => {
+      layout.open("left");
+      search.focus();
+    },
+    feed: () => {
+      layout.open("right");
+      document.querySelector<HTMLElement>(".rows button")?.focus();
+    },
+  });
+  return layout;
+}
+
+function start(): void {
+  const app = new App();
+  app.connection = new Connection({
+    message: (message) => onMessage(app, message),
+    frame: (frame) => onFrame(app, frame),
+  });
+  app.feed.setFilter(app.view.value.filter);
+  app.view.watch((now, before) => {
+    if (now.filter === before.filter) return;
+    app.feed.setFilter(now.filter);
+    app.feedTick.update((n) => n + 1);
+  });
+  bindLocation(app.view);
+  const layout = buildPage(app);
+  exposeState(app);
+  app.connection.open();
+  app.connection.link.watch((link, before) => {
+    // A restarted server may have other sets.
+    if (link.state === "live" && before.state === "lost") void app.catalog.load();
+  });
+  void app.catalog.load();
+  void loadPast(app);
+  window.setInterval(() => {
+    if (app.feed.tick(Date.now()) || app.feed.paused) app.feedTick.update((n) => n + 1);
+  }, feedEveryMs);
+  window.setInterval(tickTimes, 1000);
+  void loadMap(app, layout);
+}
+
+async function loadMap(app: App, layout: Layout): Promise<void> {
+  const note = element("map-note");
+  try {
+    const { createMap } = await import("./map/map");
+    await createMap(app, element("stage"), () => layout.margins());
+    note.hidden = true;
+  } catch (error) {
+    console.error(error);
+    note.textContent = "The map needs WebGL 2, which this browser does not offer here. Figures and events work without it.";
+  }
+}
+
+start();

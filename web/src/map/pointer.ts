@@ -1,0 +1,101 @@
+// Pointer: what hovering and clicking on the map mean. An object before a fence, a small fence before a large one;
+// another click on the same spot takes the next fence below.
+
+import type { Map as GLMap, MapMouseEvent } from "maplibre-gl";
+import type { App } from "../app";
+import { fill, h } from "../dom";
+import { compass, formatSpeed } from "../format";
+import { stateName, type Located } from "../model/objects";
+import type { FenceInfo } from "../model/sets";
+import type { FenceLayers } from "./fences";
+import type { Overlay } from "./overlay";
+
+/** A tooltip names this many fences that lie on one another, and counts the rest. */
+const namedFences = 4;
+
+export class Pointer {
+  readonly #app: App;
+  readonly #map: GLMap;
+  readonly #fences: FenceLayers;
+  readonly #overlay: Overlay;
+  readonly #tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #pending: MapMouseEvent | null = null;
+
+  constructor(app: App, map: GLMap, fences: FenceLayers, overlay: Overlay) {
+    this.#app = app;
+    this.#map = map;
+    this.#fences = fences;
+    this.#overlay = overlay;
+    map.getContainer().parentElement!.append(this.#tip);
+    map.on("click", (event) => this.#click(event));
+    map.on("mousemove", (event) => this.#move(event));
+    map.on("mouseout", () => this.#leave());
+    map.on("dragstart", () => this.#leave());
+  }
+
+  #click({ point }: MapMouseEvent): void {
+    const object = this.#app.objects.at(this.#overlay.pick(point.x, point.y));
+    if (object) {
+      this.#app.select({ kind: "object", fleet: object.fleet, id: object.id });
+      return;
+    }
+    const fences = this.#fences.at(point.x, point.y);
+    if (fences.length === 0) {
+      this.#app.select(null);
+      return;
+    }
+    const { selection } = this.#app.view.value;
+    const present = fences.findIndex((f) => selection?.kind === "fence" && selection.set === f.set && selection.fence === f.key);
+    const next = fences[(present + 1) % fences.length]!;
+    this.#app.select({ kind: "fence", set: next.set, fence: next.key });
+  }
+
+  #move(event: MapMouseEvent): void {
+    // Pointers report up to 1,000 times a second; once a drawing is enough.
+    if (!this.#pending) requestAnimationFrame(() => this.#hover());
+    this.#pending = event;
+  }
+
+  #hover(): void {
+    const event = this.#pending;
+    this.#pending = null;
+    if (!event || this.#map.isMoving()) return;
+    const { x, y } = event.point;
+    const object = this.#app.objects.at(this.#overlay.pick(x, y));
+    const fences = this.#fences.at(x, y);
+    this.#fences.mark("hover", object ? null : (fences[0] ?? null));
+    this.#map.getCanvas().style.cursor = object || fences.length > 0 ? "pointer" : "";
+    if (object) this.#show(x, y, ...describeObject(object));
+    else if (fences.length > 0) this.#show(x, y, ...describeFences(fences));
+    else this.#tip.hidden = true;
+  }
+
+  #show(x: number, y: number, ...lines: HTMLElement[]): void {
+    fill(this.#tip, ...lines);
+    this.#tip.hidden = false;
+    const { clientWidth, clientHeight } = this.#map.getContainer();
+    const { offsetWidth, offsetHeight } = this.#tip;
+    const left = Math.min(x + 14, clientWidth - offsetWidth - 8);
+    const top = y + 18 + offsetHeight > clientHeight ? y - offsetHeight - 10 : y + 18;
+    this.#tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+  }
+
+  #leave(): void {
+    this.#pending = null;
+    this.#tip.hidden = true;
+    this.#fences.mark("hover", null);
+  }
+}
+
+function describeObject(object: Located): HTMLElement[] {
+  const facts = [stateName(object.state)];
+  if (object.state === 0 && !Number.isNaN(object.speed)) facts.push(formatSpeed(object.speed));
+  if (object.state === 0 && !Number.isNaN(object.heading)) facts.push(compass(object.heading));
+  return [h("strong", {}, object.id), h("span", {}, facts.join(" · "))];
+}
+
+function describeFences(fences: FenceInfo[]): HTMLElement[] {
+  const lines = fences.slice(0, namedFences).map((fence) => h("div", {}, h("strong", {}, fence.label), h("span", {}, fence.set)));
+  if (fences.length > namedFences) lines.push(h("div", {}, h("span", {}, `and ${fences.length - namedFences} more`)));
+  return lines;
+}

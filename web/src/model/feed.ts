@@ -1,0 +1,149 @@
+// Feed: the rows of the event feed, newest first. Pure but for the times that it is given; ui/feed.ts draws it.
+//
+// Events wait in a buffer until tick() makes rows of them: each its own row while at most 20 events a second pass the
+// filter, groups of one second above that. The last events are kept apart from the rows, so that another filter can
+// look back. While it is paused the buffer fills and nothing moves.
+
+import type { FenceEvent } from "../api";
+import { type Filter, noFilter } from "../view";
+import { matches } from "./filter";
+import { group, type Row } from "./group";
+
+export const maxRows = 500;
+/** Events kept for another filter, and for the panels' "last events". */
+export const maxRecent = 5_000;
+
+const groupAbovePerSecond = 20;
+/** Lower than the limit above, so that a rate near it does not switch the feed back and forth. */
+const ungroupBelowPerSecond = 14;
+const rateWindowMs = 2_000;
+const groupEveryMs = 1_000;
+
+export interface GapRow {
+  type: "gap";
+  /** 0: the server could not say how many. */
+  count: number;
+  reason: string;
+}
+
+export interface FeedRow {
+  /** Unique for the life of the page. */
+  id: number;
+  /** Unix ms of the row's last event. */
+  time: number;
+  body: Row | GapRow;
+}
+
+export class Feed {
+  /** Newest first, at most maxRows. */
+  rows: FeedRow[] = [];
+  paused = false;
+  grouping = false;
+  #filter: Filter = noFilter;
+  #nextID = 1;
+  #buffer: FenceEvent[] = [];
+  #recent: FenceEvent[] = [];
+  #seen = new Set<string>();
+  #arrivals: { at: number; count: number }[] = [];
+  #lastFlush = 0;
+
+  get filter(): Filter {
+    return this.#filter;
+  }
+
+  /** Events that wait for the pause to end; no more than maxRecent. */
+  get waiting(): number {
+    return this.#buffer.length;
+  }
+
+  /** The last events, oldest first. */
+  get recent(): readonly FenceEvent[] {
+    return this.#recent;
+  }
+
+  /** Takes events that just happened, oldest first. Repeats of what was already taken are dropped. */
+  add(events: readonly FenceEvent[], now: number): FenceEvent[] {
+    const fresh = events.filter((event) => this.#remember(event));
+    const shown = fresh.filter((event) => matches(event, this.#filter));
+    this.#buffer.push(...shown);
+    if (this.#buffer.length > maxRecent) this.#buffer.splice(0, this.#buffer.length - maxRecent);
+    this.#arrivals.push({ at: now, count: shown.length });
+    return fresh;
+  }
+
+  /** Takes past events, oldest first: they become rows of their own at once, below what is there. */
+  addPast(events: readonly FenceEvent[]): void {
+    const fresh = events.filter((event) => this.#remember(event));
+    if (fresh.length === 0) return;
+    this.#recent.sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+    const rows = fresh.filter((event) => matches(event, this.#filter)).map((event) => this.#row({ type: "event", event }));
+    this.rows = [...this.rows, ...rows.reverse()].slice(0, maxRows);
+  }
+
+  addGap(count: number, reason: string, now: number): void {
+    this.#flush(now);
+    this.#prepend([{ id: this.#nextID++, time: now, body: { type: "gap", count, reason } }]);
+  }
+
+  /** Makes rows of what is due; reports whether the rows changed. Call it a few times a second. */
+  tick(now: number): boolean {
+    this.#measure(now);
+    if (this.paused || this.#buffer.length === 0) return false;
+    if (this.grouping && now - this.#lastFlush < groupEveryMs) return false;
+    this.#flush(now);
+    return true;
+  }
+
+  /** Shows what passes another filter, of the events still kept. */
+  setFilter(filter: Filter): void {
+    this.#filter = filter;
+    this.#buffer = [];
+    this.#arrivals = [];
+    this.grouping = false;
+    const shown = this.#recent.filter((event) => matches(event, filter)).slice(-maxRows);
+    this.rows = shown.map((event) => this.#row({ type: "event", event })).reverse();
+  }
+
+  #flush(now: number): void {
+    if (this.#buffer.length === 0) return;
+    this.#lastFlush = now;
+    const bodies = this.grouping
+      ? group(this.#buffer)
+      : this.#buffer.slice(-maxRows).map((event): Row => ({ type: "event", event }));
+    this.#buffer = [];
+    this.#prepend(bodies.map((body) => this.#row(body)).reverse());
+  }
+
+  #prepend(rows: FeedRow[]): void {
+    this.rows = [...rows, ...this.rows].slice(0, maxRows);
+  }
+
+  #row(body: Row): FeedRow {
+    const last = body.type === "event" ? body.event : body.events.at(-1)!;
+    return { id: this.#nextID++, time: Date.parse(last.time), body };
+  }
+
+  #measure(now: number): void {
+    this.#arrivals = this.#arrivals.filter(({ at }) => now - at < rateWindowMs);
+    const total = this.#arrivals.reduce((sum, { count }) => sum + count, 0);
+    const perSecond = (total * 1000) / rateWindowMs;
+    if (perSecond > groupAbovePerSecond) this.grouping = true;
+    else if (perSecond < ungroupBelowPerSecond) this.grouping = false;
+  }
+
+  #remember(event: FenceEvent): boolean {
+    const key = eventKey(event);
+    if (this.#seen.has(key)) return false;
+    this.#seen.add(key);
+    this.#recent.push(event);
+    if (this.#recent.length > maxRecent + 500) {
+      for (const old of this.#recent.splice(0, this.#recent.length - maxRecent)) this.#seen.delete(eventKey(old));
+    }
+    return true;
+  }
+}
+
+/** Unique among all events: CloudEvents' source and id together. */
+export function eventKey(event: FenceEvent): string {
+  return `${event.source}\n${event.id}`;
+}

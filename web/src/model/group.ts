@@ -1,0 +1,64 @@
+// Grouping: when events come faster than the eye follows, a second of them becomes a few rows.
+//
+// A stream is one kind of event in one set. A stream of at most `few` events keeps them as rows of their own: what is
+// rare stays visible beside what is common. In the others a fence with at least `many` events gets a row ("142 enters
+// in Harlem South"), the busiest first and at most `busiest` of them; the rest of the stream is one row.
+
+import type { FenceEvent } from "../api";
+import { eventKind } from "../view";
+
+export type Row =
+  | { type: "event"; event: FenceEvent }
+  | { type: "group"; kind: string; set: string; fence: FenceEvent["data"]["fence"] | null; fences: number; events: FenceEvent[] };
+
+const few = 2;
+const many = 3;
+const busiest = 2;
+
+/** The rows for events in order of arrival; rows are in order of their last event. */
+export function group(events: readonly FenceEvent[]): Row[] {
+  const rows: { row: Row; last: number }[] = [];
+  const order = new Map(events.map((event, i) => [event, i]));
+  const add = (row: Row, last: FenceEvent): void => {
+    rows.push({ row, last: order.get(last) ?? 0 });
+  };
+
+  for (const stream of partition(events, (event) => `${eventKind(event)} ${event.data.set}`)) {
+    if (stream.length <= few) {
+      for (const event of stream) add({ type: "event", event }, event);
+      continue;
+    }
+    for (const members of splitStream(stream)) add(groupRow(members), members.at(-1)!);
+  }
+  return rows.sort((a, b) => a.last - b.last).map(({ row }) => row);
+}
+
+function splitStream(stream: readonly FenceEvent[]): FenceEvent[][] {
+  const byFence = partition(stream, (event) => event.data.fence.id);
+  const busy = byFence
+    .filter((members) => members.length >= many)
+    .sort((a, b) => b.length - a.length)
+    .slice(0, busiest);
+  const own = new Set(busy.map((members) => members[0]!.data.fence.id));
+  const rest = stream.filter((event) => !own.has(event.data.fence.id));
+  return rest.length > 0 ? [...busy, rest] : busy;
+}
+
+function groupRow(members: FenceEvent[]): Row {
+  if (members.length === 1) return { type: "event", event: members[0]! };
+  const first = members[0]!;
+  const fences = new Set(members.map((event) => event.data.fence.id)).size;
+  const { set, fence } = first.data;
+  return { type: "group", kind: eventKind(first), set, fence: fences === 1 ? fence : null, fences, events: members };
+}
+
+function partition(events: readonly FenceEvent[], key: (event: FenceEvent) => string): FenceEvent[][] {
+  const parts = new Map<string, FenceEvent[]>();
+  for (const event of events) {
+    const k = key(event);
+    const part = parts.get(k);
+    if (part) part.push(event);
+    else parts.set(k, [event]);
+  }
+  return [...parts.values()];
+}

@@ -1,0 +1,130 @@
+// Sets: the fences that the page knows, with a name for each that a person would use.
+
+import type { FeatureCollection, MultiPolygon, Polygon } from "geojson";
+import type { Bounds, Properties, SetDocument, SetInfo } from "../api";
+
+export interface FenceInfo {
+  set: string;
+  key: string;
+  /** The fence's place in its set's document: the map knows it by this number. */
+  ordinal: number;
+  label: string;
+  properties: Properties;
+  bounds: Bounds;
+}
+
+export interface FenceSet {
+  info: SetInfo;
+  /** Which of the palette's colours is this set's. */
+  colour: number;
+  fences: FenceInfo[];
+  byKey: Map<string, FenceInfo>;
+  /** What the map draws: geometry and ordinal only. */
+  shapes: FeatureCollection<Polygon | MultiPolygon>;
+}
+
+/** How many colours for sets the style sheet has; further sets start again. */
+export const setColours = 6;
+
+export function buildSet(info: SetInfo, colour: number, doc: SetDocument): FenceSet {
+  const name = labeller(doc);
+  const fences = doc.features.map((feature, ordinal): FenceInfo => {
+    const key = String(feature.id ?? ordinal);
+    const properties = feature.properties ?? null;
+    return { set: info.name, key, ordinal, label: name(key, properties), properties, bounds: boundsOf(feature.geometry) };
+  });
+  return {
+    info,
+    colour: colour % setColours,
+    fences,
+    byKey: new Map(fences.map((fence) => [fence.key, fence])),
+    shapes: {
+      type: "FeatureCollection",
+      features: doc.features.map(({ geometry }, id) => ({ type: "Feature", id, geometry, properties: {} })),
+    },
+  };
+}
+
+/**
+ * Chooses how to name the fences of a set: by the property whose own name says that it is one ("name", "title", or an
+ * ending such as "DistrictName"), taking the one that tells most fences apart. A name that several fences share gets
+ * the key behind it; without any such property the key is the name.
+ */
+export function labeller(doc: SetDocument): (key: string, properties: Properties) => string {
+  const values = new Map<string, string[]>();
+  for (const { properties } of doc.features) {
+    for (const [property, value] of Object.entries(properties ?? {})) {
+      if (typeof value !== "string" || value.trim() === "" || !/(name|title|label)$/i.test(property)) continue;
+      const list = values.get(property);
+      if (list) list.push(value);
+      else values.set(property, [value]);
+    }
+  }
+  let best = "";
+  let distinct = 1; // a property that has one value for all names nothing
+  for (const [property, list] of values) {
+    const count = new Set(list).size;
+    if (count > distinct || (count === distinct && /^(name|title)$/i.test(property))) [best, distinct] = [property, count];
+  }
+  if (best === "" && doc.features.length === 1) best = [...values.keys()][0] ?? "";
+  if (best === "") return (key) => key;
+  const unique = distinct === values.get(best)!.length;
+  return (key, properties) => {
+    const value = properties?.[best];
+    if (typeof value !== "string" || value.trim() === "") return key;
+    return unique ? value : `${value} · ${key}`;
+  };
+}
+
+function boundsOf(geometry: Polygon | MultiPolygon): Bounds {
+  const bounds: Bounds = [Infinity, Infinity, -Infinity, -Infinity];
+  const parts = geometry.type === "Polygon" ? [geometry.coordinates] : geometry.coordinates;
+  for (const ring of parts.flat()) {
+    for (const [lon = 0, lat = 0] of ring) {
+      bounds[0] = Math.min(bounds[0], lon);
+      bounds[1] = Math.min(bounds[1], lat);
+      bounds[2] = Math.max(bounds[2], lon);
+      bounds[3] = Math.max(bounds[3], lat);
+    }
+  }
+  return bounds;
+}
+
+/** The box around all; null if there is none. */
+export function union(all: Iterable<Bounds>): Bounds | null {
+  let box: Bounds | null = null;
+  for (const [w, s, e, n] of all) {
+    if (!(w <= e && s <= n)) continue;
+    box = box ? [Math.min(box[0], w), Math.min(box[1], s), Math.max(box[2], e), Math.max(box[3], n)] : [w, s, e, n];
+  }
+  return box;
+}
+
+/** Larger fences below, so that a small one can always be hit. */
+export function drawingOrder(sets: Iterable<FenceSet>): FenceSet[] {
+  const meanArea = ({ fences }: FenceSet): number => {
+    const total = fences.reduce((sum, { bounds: [w, s, e, n] }) => sum + Math.max(0, e - w) * Math.max(0, n - s), 0);
+    return total / Math.max(1, fences.length);
+  };
+  return [...sets]
+    .map((set) => ({ set, area: meanArea(set) }))
+    .sort((a, b) => b.area - a.area || (a.set.info.name < b.set.info.name ? -1 : 1))
+    .map(({ set }) => set);
+}
+
+/** Fences whose name, key or set holds the text; those that begin with it first. At most limit. */
+export function searchFences(sets: Iterable<FenceSet>, text: string, limit: number): FenceInfo[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return [];
+  const begins: FenceInfo[] = [];
+  const holds: FenceInfo[] = [];
+  for (const { fences } of sets) {
+    for (const fence of fences) {
+      const label = fence.label.toLowerCase();
+      if (label.startsWith(wanted) || fence.key.toLowerCase().startsWith(wanted)) begins.push(fence);
+      else if (holds.length < limit && label.includes(wanted)) holds.push(fence);
+      if (begins.length >= limit) return begins;
+    }
+  }
+  return [...begins, ...holds].slice(0, limit);
+}

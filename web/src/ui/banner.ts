@@ -1,0 +1,57 @@
+// The banner: says at once that the connection is lost, since when, and what happens next; and, after it is back, what
+// was missed.
+
+import type { App } from "../app";
+import { fill, h } from "../dom";
+import { formatClock, formatDuration, plural } from "../format";
+import type { Link } from "../live/connection";
+
+/** How long the good news stays. */
+const goodNewsMs = 6_000;
+
+export function createBanner(app: App, page: HTMLElement): HTMLElement {
+  const text = h("span", {});
+  const retry = h("button", { type: "button", onclick: () => app.connection.open() }, "Try now");
+  const element = h("div", { class: "banner card", role: "alert", hidden: true }, text, retry);
+  let lostAt = 0;
+  let missedBefore = 0;
+  let hide: number | undefined;
+
+  const wait = h("span", { "aria-hidden": "true" });
+  const count = (): void => {
+    const link = app.connection.link.value;
+    if (link.state !== "lost") return;
+    const left = Math.max(0, link.retryAt - Date.now());
+    wait.textContent = left < 500 ? "Trying now…" : `Next try in ${Math.ceil(left / 1000)} s.`;
+  };
+  window.setInterval(count, 500);
+
+  const show = (link: Link): void => {
+    page.classList.toggle("offline", link.state === "lost");
+    if (link.state === "lost") {
+      clearTimeout(hide);
+      if (lostAt === link.since) return count();
+      lostAt = link.since;
+      missedBefore = app.missed.value;
+      fill(text, h("strong", {}, "Connection lost."), ` This is the picture of ${formatClock(link.since)}. `, wait);
+      count();
+      element.className = "banner card bad";
+      retry.hidden = false;
+      element.hidden = false;
+    } else if (link.state === "live" && lostAt > 0) {
+      const away = formatDuration(Date.now() - lostAt);
+      lostAt = 0;
+      // The gap record, if there is one, comes right after the greeting.
+      hide = window.setTimeout(() => {
+        const missed = app.missed.value - missedBefore;
+        const report = missed > 0 ? `${plural(missed, "event")} missed.` : "No event was missed.";
+        fill(text, h("strong", {}, "Back"), ` after ${away}. ${report}`);
+        element.className = missed > 0 ? "banner card" : "banner card good";
+        retry.hidden = true;
+        hide = window.setTimeout(() => (element.hidden = true), goodNewsMs);
+      }, 600);
+    }
+  };
+  app.connection.link.bind(show);
+  return element;
+}

@@ -1,0 +1,91 @@
+// Details of an event: what happened in a sentence, the event as JSON, and the commands that subscribe to its like.
+
+import { fetchEvents, type FenceEvent } from "../api";
+import type { App } from "../app";
+import { fill, h } from "../dom";
+import { formatDuration, formatInstant } from "../format";
+import { curlCommand, natsCommand } from "../model/commands";
+import { eventKind, type Selection } from "../view";
+import type { Panel } from "./details";
+import { highlight } from "./json";
+import { copyButton, pairs, section } from "./parts";
+import { linkTo, verb } from "./words";
+
+/** How far back the server is asked for an event that this page has not seen. */
+const searchedEvents = 1000;
+const busPort = 4222;
+
+export function showEvent(app: App, selection: Extract<Selection, { kind: "event" }>, panel: Panel): void {
+  const { set, id } = selection;
+  panel.title(`Event · ${set}`, id);
+  const seen = app.feed.recent.find((event) => event.id === id && event.data.set === set);
+  if (seen) {
+    draw(app, seen, panel);
+    return;
+  }
+  fill(panel.body, h("p", { class: "note" }, "Looking for it…"));
+  void find(set, id, panel.closed).then((event) => {
+    if (panel.closed.aborted) return;
+    if (event) draw(app, event, panel);
+    else fill(panel.body, h("p", { class: "note" }, "The server no longer has this event."));
+  });
+}
+
+/** An event's id is its object's, written as a bus token, before the last slash; see fence.<event> subjects. */
+async function find(set: string, id: string, signal: AbortSignal): Promise<FenceEvent | undefined> {
+  try {
+    const object = decodeURIComponent(id.split("/").at(-2) ?? "");
+    const events = await fetchEvents({ set, object, limit: searchedEvents }, signal);
+    return events.find((event) => event.id === id);
+  } catch {
+    return undefined;
+  }
+}
+
+function draw(app: App, event: FenceEvent, panel: Panel): void {
+  const { set, fence, object, at, t, since, duration_ms: duration, reason } = event.data;
+  const kind = eventKind(event);
+  const what = section("What happened");
+  const rows: Parameters<typeof pairs>[0] = [
+    ["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)],
+    [verb(kind), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id))],
+    ["At", h("time", { datetime: at }, formatInstant(Date.parse(at)))],
+  ];
+  if (since !== undefined && duration !== undefined && duration > 0) {
+    rows.push([kind === "exit" ? "Was inside for" : "Was outside for", formatDuration(duration)]);
+  }
+  if (t !== undefined && t !== at) rows.push(["Position of", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
+  if (reason) rows.push(["Because of", reasonText(reason)]);
+  what.content.append(pairs(rows));
+
+  const text = JSON.stringify(event, null, 2);
+  const json = section("As JSON");
+  json.heading.append(copyButton("Copy the event as JSON", () => text));
+  json.content.append(h("pre", { class: "code", tabindex: 0, "aria-label": "The event as JSON" }, highlight(text)));
+
+  fill(panel.body, what.element, json.element, command("Subscribe with curl", curlCommand(event)), command("Subscribe with nats", natsCommand(event, busURL())));
+}
+
+/** The reasons of fence.exit and fence.enter events in words. */
+function reasonText(reason: string): string {
+  return (
+    {
+      move: "a move",
+      ttl: "silence for too long",
+      fence_removed: "the fence was removed",
+      fence_changed: "the fence was changed",
+      initial: "its first position",
+    }[reason] ?? reason.replaceAll("_", " ")
+  );
+}
+
+function busURL(): string {
+  return `nats://${location.hostname}:${busPort}`;
+}
+
+function command(title: string, text: string): HTMLElement {
+  const part = section(title);
+  part.heading.append(copyButton(`Copy: ${title}`, () => text));
+  part.content.append(h("pre", { class: "code wrap", tabindex: 0, "aria-label": title }, text));
+  return part.element;
+}

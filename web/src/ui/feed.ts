@@ -1,0 +1,160 @@
+// The feed of events: rows newest on top, filters, pause.
+
+import type { FenceEvent } from "../api";
+import type { App } from "../app";
+import { fill, h, icon, setText } from "../dom";
+import { formatDuration, plural } from "../format";
+import type { FeedRow, GapRow } from "../model/feed";
+import type { Row } from "../model/group";
+import { isFiltering } from "../model/filter";
+import { createFilters } from "./filters";
+import { clockTime } from "./time";
+import { countOf, describe, eventSelection, kindIcon } from "./words";
+
+/** A group opens to at most this many of its events. */
+const groupMembers = 50;
+
+export function createFeed(app: App): HTMLElement {
+  const list = h("ol", { class: "rows", "aria-label": "Events, newest first", tabindex: -1, id: "feed-rows" });
+  const empty = h("p", { class: "note" });
+  const drawn = new Map<number, HTMLElement>();
+
+  const draw = (): void => {
+    const { rows, filter } = app.feed;
+    const kept = new Set(rows.map((row) => row.id));
+    for (const [id, element] of drawn) {
+      if (kept.has(id)) continue;
+      element.remove();
+      drawn.delete(id);
+    }
+    // Rows come in at the top and go out at the bottom: from the bottom up, each goes before the one below it.
+    let below: HTMLElement | null = null;
+    for (const row of rows.toReversed()) {
+      let element = drawn.get(row.id);
+      if (!element) {
+        element = rowElement(app, row);
+        drawn.set(row.id, element);
+      }
+      if (element.nextElementSibling !== below || element.parentElement !== list) list.insertBefore(element, below);
+      below = element;
+    }
+    setText(empty, rows.length > 0 ? "" : isFiltering(filter) ? "No event passes the filter yet." : "No events yet.");
+    empty.hidden = rows.length > 0;
+  };
+  app.feedTick.bind(draw);
+  // A fence's name may be known only after its set has been loaded.
+  app.catalog.sets.watch(() => {
+    for (const element of drawn.values()) element.remove();
+    drawn.clear();
+    draw();
+  });
+
+  return h(
+    "section",
+    { class: "card feed-card", "aria-labelledby": "feed-title" },
+    head(app),
+    createFilters(app),
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Events" }, empty, list),
+  );
+}
+
+function head(app: App): HTMLElement {
+  const pause = h("button", { type: "button", class: "pause", onclick: () => app.setPaused(!app.paused.value) });
+  const missed = h("button", {
+    type: "button",
+    class: "missed",
+    hidden: true,
+    title: "Events that this page did not get. Click to forget the count.",
+    onclick: () => app.missed.set(0),
+  });
+  const draw = (): void => {
+    const paused = app.paused.value;
+    pause.setAttribute("aria-pressed", String(paused));
+    const waiting = app.feed.waiting;
+    const label = paused ? (waiting > 0 ? plural(waiting, "new event") : "Paused") : "Pause";
+    if (pause.textContent !== label || pause.childElementCount === 0) fill(pause, icon(paused ? "play" : "pause"), label);
+    pause.title = paused ? "Let the feed go on (p)" : "Pause the feed (p)";
+  };
+  app.feedTick.bind(draw);
+  app.paused.watch(draw);
+  app.missed.bind((n) => {
+    missed.hidden = n === 0;
+    setText(missed, `${plural(n, "event")} missed`);
+  });
+  return h("div", { class: "card-head" }, h("h2", { id: "feed-title" }, "Events"), missed, pause);
+}
+
+function rowElement(app: App, row: FeedRow): HTMLElement {
+  const { body } = row;
+  if (body.type === "event") return eventRow(app, body.event);
+  if (body.type === "gap") return gapRow(body, row.time);
+  return groupRow(app, body, row.time);
+}
+
+/** A row for one event; also used by the details panels. */
+export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fence"): HTMLElement {
+  const { kind, object, fence, sentence } = describe(app, event);
+  const { set, duration_ms: duration, reason } = event.data;
+  const facts = [leaveOut === "fence" ? "" : set];
+  if (kind === "exit" && duration !== undefined) facts.push(`after ${formatDuration(duration)}`);
+  if (reason && reason !== "move") facts.push(reason.replaceAll("_", " "));
+  const title = h("span", { class: "row-title" });
+  if (leaveOut !== "object") title.append(h("b", {}, object), " ");
+  title.append(h("span", { class: "verb", "data-kind": kind }, sentence.slice(object.length + 1, sentence.length - fence.length).trim()));
+  if (leaveOut !== "fence") title.append(" ", h("b", {}, fence));
+  return h(
+    "li",
+    { class: "row", "data-colour": app.catalog.colour(set) },
+    h(
+      "button",
+      { type: "button", onclick: () => app.select(eventSelection(event)) },
+      kindIcon(kind),
+      title,
+      clockTime(event.time),
+      h("span", { class: "row-facts" }, facts.filter(Boolean).join(" · ")),
+    ),
+  );
+}
+
+function groupRow(app: App, group: Extract<Row, { type: "group" }>, time: number): HTMLElement {
+  const { kind, set, fence, fences, events } = group;
+  const place = fence ? app.catalog.label(set, fence.id) : set;
+  const members = h("ol", { class: "members", hidden: true });
+  const button = h(
+    "button",
+    {
+      type: "button",
+      "aria-expanded": "false",
+      onclick: () => {
+        const open = members.hidden;
+        if (open && members.childElementCount === 0) {
+          members.append(...events.slice(-groupMembers).reverse().map((event) => eventRow(app, event)));
+          if (events.length > groupMembers) members.append(h("li", { class: "note" }, `and ${events.length - groupMembers} more`));
+        }
+        members.hidden = !open;
+        button.setAttribute("aria-expanded", String(open));
+      },
+    },
+    kindIcon(kind),
+    h("span", { class: "row-title" }, h("span", { class: "verb", "data-kind": kind }, countOf(events.length, kind)), " in ", h("b", {}, place)),
+    clockTime(time),
+    h("span", { class: "row-facts" }, fence ? set : `in ${plural(fences, "fence")}`, icon("chevron")),
+  );
+  return h("li", { class: "row group", "data-colour": app.catalog.colour(set) }, button, members);
+}
+
+function gapRow({ count, reason }: GapRow, time: number): HTMLElement {
+  const what = count > 0 ? `${plural(count, "event")} missed` : "Events may have been missed";
+  return h(
+    "li",
+    { class: "row gap" },
+    h(
+      "div",
+      {},
+      h("span", { class: "kind", "data-kind": "gap", "aria-hidden": "true" }, icon("gap")),
+      h("span", { class: "row-title" }, h("b", {}, what)),
+      clockTime(time),
+      h("span", { class: "row-facts" }, reason.replaceAll("_", " ")),
+    ),
+  );
+}

@@ -1,0 +1,70 @@
+// Details of a fence: what it is, who is inside now and since when, its last events.
+
+import { fetchEvents, fetchObjects, type ObjectState } from "../api";
+import type { App } from "../app";
+import { fill, h, setText } from "../dom";
+import { formatCount } from "../format";
+import type { Selection } from "../view";
+import type { Panel } from "./details";
+import { eventList, failure, lastEvents, properties, section } from "./parts";
+import { ago } from "./time";
+import { linkTo } from "./words";
+
+const shownObjects = 100;
+const shownEvents = 12;
+const refreshMs = 5_000;
+
+export function showFence(app: App, selection: Extract<Selection, { kind: "fence" }>, panel: Panel): void {
+  const { set, fence } = selection;
+  const inside = section("Inside now");
+  const events = section("Last events");
+  const about = section("Properties");
+  panel.body.append(inside.element, events.element, about.element);
+
+  const describe = (): void => {
+    const known = app.catalog.fence(set, fence);
+    panel.title(`Fence · ${set}`, known?.label ?? fence);
+    const missing = app.catalog.sets.value.has(set) ? "There is no such fence (any more)." : "Loading…";
+    fill(about.content, known ? properties({ id: known.key, ...known.properties }) : h("p", { class: "note" }, missing));
+  };
+  describe();
+  panel.closed.addEventListener("abort", app.catalog.sets.watch(describe));
+
+  const concerns = (data: { set: string; fence: { id: string } }): boolean => data.set === set && data.fence.id === fence;
+  panel.refresh(
+    async () => {
+      try {
+        const page = await fetchObjects({ set, fence, limit: shownObjects }, panel.closed);
+        setText(inside.heading, `Inside now · ${formatCount(page.objects.length)}${page.next ? "+" : ""}`);
+        fill(inside.content, occupants(app, page.objects, set, fence));
+      } catch (error) {
+        if (!panel.closed.aborted) fill(inside.content, failure(error));
+      }
+      const past = await fetchEvents({ set, fence, limit: shownEvents }, panel.closed).catch(() => []);
+      const recent = app.feed.recent.filter(({ data }) => concerns(data));
+      if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past, recent, shownEvents), "fence");
+    },
+    refreshMs,
+    ({ data }) => concerns(data),
+  );
+}
+
+function occupants(app: App, objects: ObjectState[], set: string, fence: string): HTMLElement {
+  if (objects.length === 0) return h("p", { class: "note" }, "Nobody.");
+  const since = (object: ObjectState): string | undefined =>
+    object.fences?.find((member) => member.set === set && member.fence === fence)?.since;
+  const sorted = objects.toSorted((a, b) => Date.parse(since(b) ?? "") - Date.parse(since(a) ?? ""));
+  return h(
+    "ul",
+    { class: "members" },
+    ...sorted.map((object) => {
+      const entered = since(object);
+      return h(
+        "li",
+        {},
+        linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id),
+        h("span", { class: "hit-detail" }, entered ? "for " : "", entered ? ago(entered) : ""),
+      );
+    }),
+  );
+}

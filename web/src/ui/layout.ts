@@ -1,0 +1,65 @@
+// The layout: two columns beside the map on a wide screen; on a narrow one the columns are sheets that slide over the
+// map from below, one at a time, and the details are a sheet too.
+
+import type { App } from "../app";
+import { h, icon } from "../dom";
+import { sameSelection } from "../view";
+
+type Sheet = "left" | "right" | "";
+
+export const narrow = matchMedia("(max-width: 799px)");
+
+export class Layout {
+  readonly #page: HTMLElement;
+  readonly #buttons = new Map<Sheet, HTMLButtonElement>();
+
+  constructor(app: App, page: HTMLElement, tabs: HTMLElement) {
+    this.#page = page;
+    tabs.append(this.#tab("left", "layers", "Sets"), this.#tab("right", "list", "Events"));
+    const onSelect = (): void => {
+      const { selection } = app.view.value;
+      page.classList.toggle("has-details", selection !== null);
+      if (selection) this.open("left");
+      else if (this.#page.dataset.sheet === "left") this.open("");
+    };
+    app.view.watch((now, before) => {
+      if (!sameSelection(now.selection, before.selection)) onSelect();
+    });
+    if (app.view.value.selection) onSelect();
+  }
+
+  /** Slides a sheet over the map, or the open one away; without effect on a wide screen. */
+  open(sheet: Sheet): void {
+    this.#page.dataset.sheet = sheet;
+    for (const [name, button] of this.#buttons) button.setAttribute("aria-expanded", String(name === sheet));
+  }
+
+  /** How much of the map the bar, the columns or the sheet cover, in CSS pixels. */
+  margins(): { left: number; right: number; top: number; bottom: number } {
+    const rect = (selector: string): DOMRect => this.#page.querySelector(selector)!.getBoundingClientRect();
+    const height = window.innerHeight;
+    const top = rect(".bar").bottom;
+    if (narrow.matches) {
+      const sheet = this.#page.dataset.sheet ? 0.55 * height : 0;
+      return { left: 0, right: 0, top, bottom: Math.max(sheet, height - rect(".tabs").top) };
+    }
+    const gap = rect(".left").left;
+    return { left: rect(".left").right, right: window.innerWidth - rect(".right").left, top, bottom: gap };
+  }
+
+  #tab(sheet: Sheet, iconName: "layers" | "list", label: string): HTMLButtonElement {
+    const button = h(
+      "button",
+      {
+        type: "button",
+        "aria-expanded": "false",
+        "aria-controls": sheet,
+        onclick: () => this.open(this.#page.dataset.sheet === sheet ? "" : sheet),
+      },
+      icon(iconName),
+      label,
+    );
+    this.#buttons.set(sheet, button);
+    return button;
+  }
+}

@@ -1,0 +1,84 @@
+// Details of an object: where it is, which fences it is in, its last events; and the switch for following it.
+
+import { ApiError, fetchEvents, fetchObject, type ObjectState } from "../api";
+import type { App } from "../app";
+import { fill, h, icon } from "../dom";
+import { compass, formatSpeed } from "../format";
+import { stateName } from "../model/objects";
+import type { Selection } from "../view";
+import type { Panel } from "./details";
+import { eventList, failure, lastEvents, pairs, section } from "./parts";
+import { ago } from "./time";
+import { linkTo } from "./words";
+
+const shownEvents = 12;
+const refreshMs = 2_000;
+
+export function showObject(app: App, selection: Extract<Selection, { kind: "object" }>, panel: Panel): void {
+  const { fleet, id } = selection;
+  const now = section("Now");
+  const fences = section("In fences");
+  const events = section("Last events");
+  panel.body.append(now.element, fences.element, events.element);
+  panel.title(`Object · ${fleet}`, id, followButton(app, panel.closed));
+
+  panel.refresh(
+    async () => {
+      try {
+        const object = await fetchObject(fleet, id, panel.closed);
+        fill(now.content, facts(app, object));
+        fill(fences.content, memberships(app, object));
+      } catch (error) {
+        if (panel.closed.aborted) return;
+        const gone = error instanceof ApiError && error.status === 404;
+        fill(now.content, gone ? h("p", { class: "note" }, "There is no such object (any more).") : failure(error));
+      }
+      const past = await fetchEvents({ object: id, limit: shownEvents }, panel.closed).catch(() => []);
+      const own = [...past, ...app.feed.recent].filter(({ data }) => data.object.id === id && data.object.fleet === fleet);
+      if (!panel.closed.aborted) eventList(app, events.content, lastEvents(own, [], shownEvents), "object");
+    },
+    refreshMs,
+    ({ data }) => data.object.id === id && data.object.fleet === fleet,
+  );
+}
+
+function followButton(app: App, closed: AbortSignal): HTMLElement {
+  const button = h(
+    "button",
+    { type: "button", class: "toggle", title: "Keep it in the middle of the map", onclick: () => app.following.update((on) => !on) },
+    icon("follow"),
+    "Follow",
+  );
+  closed.addEventListener("abort", app.following.bind((on) => button.setAttribute("aria-pressed", String(on))));
+  return button;
+}
+
+function facts(app: App, object: ObjectState): HTMLElement {
+  const live = app.objects.find(object.fleet, object.id);
+  const rows: Parameters<typeof pairs>[0] = [
+    ["State", live ? stateName(live.state) : (object.state ?? "unknown")],
+    ["Position", `${object.lon.toFixed(6)}, ${object.lat.toFixed(6)}`],
+  ];
+  if (object.speed !== undefined) rows.push(["Speed", formatSpeed(object.speed)]);
+  if (object.heading !== undefined) rows.push(["Heading", `${compass(object.heading)} · ${Math.round(object.heading)}°`]);
+  rows.push(["Last heard", ago(object.seen)]);
+  return pairs(rows);
+}
+
+function memberships(app: App, object: ObjectState): HTMLElement {
+  const all = object.fences ?? [];
+  if (all.length === 0) return h("p", { class: "note" }, "None.");
+  return h(
+    "ul",
+    { class: "members" },
+    ...all.map(({ set, fence, since }) =>
+      h(
+        "li",
+        { "data-colour": app.catalog.colour(set) },
+        h("i", { class: "swatch", "aria-hidden": "true" }),
+        linkTo(app, { kind: "fence", set, fence }, app.catalog.label(set, fence)),
+        h("span", { class: "hit-detail" }, "for ", ago(since)),
+      ),
+    ),
+  );
+}
