@@ -33,7 +33,7 @@ type cli struct {
 	// demo: demoCmd
 	// up: upCmd
 	// agent: agentCmd
-	// fence: fenceCmd
+	Fence fenceCmd `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	// bus: busCmd
 	// tunnel: tunnelCmd
 	// wire: wireCmd

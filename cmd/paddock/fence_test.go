@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"paddock/fence"
+)
+
+// fenceTestTimeout ends a test whose process does not do what it waits for.
+const fenceTestTimeout = 30 * time.Second
+
+// The flags tell which kinds there are.
+func TestFenceFlagListsTheKinds(t *testing.T) {
+	flags := findCommand(model(t), "fence").Flags
+	flag := flags[slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Name == "fence" })]
+	for _, kind := range fence.Kinds() {
+		if !slices.Contains(strings.Split(flag.Tag.Get("complete"), ","), string(kind)) || !strings.Contains(flag.Help, string(kind)) {
+			t.Errorf("--fence does not tell of %s", kind)
+		}
+	}
+	if flag.Default != string(fence.DefaultKind) {
+		t.Errorf("--fence is %s unless given, but the default kind is %s", flag.Default, fence.DefaultKind)
+	}
+}
+
+// TestFenceProcess runs `paddock fence` as its users do: with a token, a
+// reload on SIGHUP, one on a broken file, and a SIGTERM during a request.
+func TestFenceProcess(t *testing.T) {
+	dir := t.TempDir()
+	writeSet(t, dir, "first.json", square)
+	p := startFence(t, dir)
+
+	if status, _ := p.get(t, "/engarde", ""); status != http.StatusUnauthorized {
+		t.Errorf("without the token: %d", status)
+	}
+	p.expect(t, "/fence", `["first"]`)
+
+	writeSet(t, dir, "second.json", square)
+	p.signal(t, syscall.SIGHUP)
+	p.waitFor(t, "fences loaded")
+	p.expect(t, "/fence", `["first","second"]`)
+
+	writeSet(t, dir, "second.json", "{")
+	p.signal(t, syscall.SIGHUP)
+	p.waitFor(t, "reload failed; the sets stay as they were")
+	p.expect(t, "/fence", `["first","second"]`)
+	p.expect(t, "/fence/second/search?lat=1&lon=1",
+		`{"query":{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,1]}},"fences":[{"id":null}]}`)
+
+	body := `{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,1]}}`
+	conn := p.dial(t)
+	fmt.Fprintf(conn, "POST /fence/first/search HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	in := bufio.NewReader(conn)
+	if line, err := in.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" { // it is being handled now
+		t.Fatalf("%q, %v", line, err)
+	}
+	p.signal(t, syscall.SIGTERM)
+	p.waitFor(t, "stopping; a second signal forces")
+	if _, err := io.WriteString(conn, body); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.ReadString('\n'); err != nil { // the empty line after 100
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatalf("the request in flight: %v", err)
+	}
+	defer r.Body.Close()
+	if answer, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusOK || !strings.HasSuffix(string(answer), `"fences":[{"id":null}]}`) {
+		t.Errorf("the request in flight: %s %s, %v", r.Status, answer, err)
+	}
+	p.drainLog()
+	if err := p.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+}
+
+const square = `{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`
+
+func writeSet(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fenceProcess is a running `paddock fence`. One goroutine reads its log and
+// ends with it.
+type fenceProcess struct {
+	*exec.Cmd
+	addr string
+	log  chan map[string]any // closed at the end of the log; holds every line that a test can make
+}
+
+func startFence(t *testing.T, dir string) *fenceProcess {
+	t.Helper()
+	ctx, kill := context.WithTimeout(t.Context(), fenceTestTimeout)
+	cmd := exec.CommandContext(ctx, "paddock", "fence", dir, "--port", "0", "--log-format", "json")
+	cmd.Env = append(os.Environ(), "PADDOCK_TOKEN=secret")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &fenceProcess{Cmd: cmd, log: make(chan map[string]any, 1000)}
+	go p.readLog(stderr)
+	t.Cleanup(func() {
+		kill()
+		p.drainLog()
+		_ = cmd.Wait() // an error if the test has waited
+	})
+	p.addr = strings.TrimPrefix(fmt.Sprint(p.waitFor(t, "listening")["url"]), "http://")
+	p.waitFor(t, "ready")
+	return p
+}
+
+func (p *fenceProcess) readLog(stderr io.Reader) {
+	defer close(p.log)
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		var record map[string]any
+		if json.Unmarshal(lines.Bytes(), &record) != nil {
+			record = map[string]any{"msg": lines.Text()}
+		}
+		p.log <- record
+	}
+}
+
+// drainLog returns at the end of the log, after which the process can be waited
+// for.
+func (p *fenceProcess) drainLog() {
+	for range p.log {
+	}
+}
+
+// waitFor returns the next record of the log with this message.
+func (p *fenceProcess) waitFor(t *testing.T, msg string) map[string]any {
+	t.Helper()
+	limit := time.NewTimer(fenceTestTimeout)
+	defer limit.Stop()
+	for {
+		select {
+		case record, ok := <-p.log:
+			if !ok {
+				t.Fatalf("the log ended before %q", msg)
+			}
+			if record["msg"] == msg {
+				return record
+			}
+		case <-limit.C:
+			t.Fatalf("no %q in the log", msg)
+		}
+	}
+}
+
+func (p *fenceProcess) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *fenceProcess) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", p.addr, fenceTestTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(fenceTestTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func (p *fenceProcess) get(t *testing.T, path, token string) (status int, body string) {
+	t.Helper()
+	conn := p.dial(t)
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", path, token)
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(text)
+}
+
+func (p *fenceProcess) expect(t *testing.T, path, body string) {
+	t.Helper()
+	if status, got := p.get(t, path, "secret"); status != http.StatusOK || got != body {
+		t.Errorf("%s: %d %s, want %s", path, status, got, body)
+	}
+}
