@@ -1,116 +1,15 @@
 package bus_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"paddock/bus"
 )
-
-// patience bounds every wait of the tests; it is never the expected outcome.
-const patience = 20 * time.Second
-
-// peer is a raw protocol connection whose input is read all the time.
-type peer struct {
-	t     *testing.T
-	conn  net.Conn
-	in    chan []byte // closed at the end of input
-	buf   []byte
-	ended bool
-}
-
-func newPeer(t *testing.T, conn net.Conn) *peer {
-	p := &peer{t: t, conn: conn, in: make(chan []byte, 64)}
-	go p.pump()
-	t.Cleanup(func() { p.close() })
-	return p
-}
-
-func (p *peer) pump() {
-	defer close(p.in)
-	for {
-		buf := make([]byte, 4096)
-		n, err := p.conn.Read(buf)
-		if n > 0 {
-			p.in <- buf[:n]
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (p *peer) close() {
-	p.conn.Close()
-	for range p.in { //nolint:revive // until the pump has ended
-	}
-}
-
-// more waits for input; false = the other side has closed.
-func (p *peer) more() bool {
-	select {
-	case b, ok := <-p.in:
-		p.buf = append(p.buf, b...)
-		return ok
-	case <-time.After(patience):
-		p.t.Fatalf("nothing came in %v; unread: %q", patience, p.buf)
-		return false
-	}
-}
-
-// line returns the next line with its end, or what there is at the end of input.
-func (p *peer) line() string {
-	for {
-		if i := bytes.IndexByte(p.buf, '\n'); i >= 0 {
-			line := string(p.buf[:i+1])
-			p.buf = p.buf[i+1:]
-			return line
-		}
-		if !p.more() {
-			rest := string(p.buf)
-			p.buf = nil
-			return rest
-		}
-	}
-}
-
-func (p *peer) take(n int) string {
-	for len(p.buf) < n && p.more() { //nolint:revive // more fills p.buf
-	}
-	n = min(n, len(p.buf))
-	text := string(p.buf[:n])
-	p.buf = p.buf[n:]
-	return text
-}
-
-func (p *peer) expect(at, want string) {
-	p.t.Helper()
-	if got := p.take(len(want)); got != want {
-		p.t.Fatalf("%s:\n got %q\nwant %q\nthen %q", at, got, want, p.buf)
-	}
-}
-
-// greeting reads and checks the INFO that a server sends on accept.
-func (p *peer) greeting() map[string]any {
-	p.t.Helper()
-	line := p.line()
-	body, ok := strings.CutPrefix(line, "INFO ")
-	if body, ok2 := strings.CutSuffix(body, " \r\n"); ok && ok2 {
-		var fields map[string]any
-		if err := json.Unmarshal([]byte(body), &fields); err == nil {
-			return fields
-		}
-	}
-	p.t.Fatalf("no INFO: %q", line)
-	return nil
-}
 
 // runner plays a history against one server.
 type runner struct {

@@ -54,6 +54,9 @@ func (c *client) firstPing() time.Duration {
 // has sent something within the interval needs none, unless it has never
 // answered a PING.
 func (c *client) checkPing(now time.Time) {
+	if !c.authorized.Load() {
+		return // the authentication timeout deals with it
+	}
 	idle := now.UnixNano() - c.lastInput.Load()
 	if idle < int64(c.srv.cfg.PingInterval) && c.answered.Load() {
 		return

@@ -1,0 +1,157 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recorder is a handler that writes down what it was told.
+type recorder struct {
+	events []string
+	p      *parser
+}
+
+func (r *recorder) add(format string, args ...any) error {
+	r.events = append(r.events, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func (r *recorder) onConnect(options []byte) error {
+	r.p.mustAuth = false
+	r.p.headers = !r.p.headers
+	return r.add("connect %q", options)
+}
+
+func (r *recorder) onPublish(p *publication) error {
+	return r.add("publish %q %q %d %q", p.subject, p.reply, p.header, p.payload)
+}
+
+func (r *recorder) onSubscribe(subject, queue, sid []byte) error {
+	return r.add("subscribe %q %q %q", subject, queue, sid)
+}
+
+func (r *recorder) onUnsubscribe(sid []byte, limit uint64) error {
+	return r.add("unsubscribe %q %d", sid, limit)
+}
+func (r *recorder) onPing() error               { return r.add("ping") }
+func (r *recorder) onPong() error               { return r.add("pong") }
+func (r *recorder) onInfo(options []byte) error { return r.add("info %q", options) }
+
+// Small limits, so that short inputs reach them.
+const (
+	testMaxLine    = 24
+	testMaxPayload = 40
+)
+
+// parse feeds the pieces, each in a buffer that is overwritten afterwards.
+func parse(t testing.TB, mustAuth bool, pieces ...[]byte) []string {
+	p := &parser{maxLine: testMaxLine, maxPayload: testMaxPayload, headers: true, mustAuth: mustAuth}
+	r := &recorder{p: p}
+	for _, piece := range pieces {
+		buf := slices.Clone(piece)
+		err := p.feed(buf, r)
+		for i := range buf {
+			buf[i] = '#'
+		}
+		if err != nil {
+			v, ok := errors.AsType[*violation](err)
+			if !ok {
+				t.Fatalf("the parser failed with %v", err)
+			}
+			return append(r.events, fmt.Sprintf("end %q %v", v.text, v.reason))
+		}
+		if limit := testMaxLine + len("CONNECT") + 2; len(p.line) > limit {
+			t.Fatalf("carries %d bytes of a line, more than %d", len(p.line), limit)
+		}
+		if limit := testMaxPayload + len(crlf); len(p.payload) > limit {
+			t.Fatalf("carries %d bytes of a payload, more than %d", len(p.payload), limit)
+		}
+	}
+	return r.events
+}
+
+// The histories under testdata test what an operation does; here it is only
+// that every way of splitting gives what one read gives.
+func TestParserOperations(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"two operations in one read", "SUB a 1\r\nSUB b q 2\r\n", `subscribe "a" "" "1"|subscribe "b" "q" "2"`},
+		{"part of an operation", "SUB a 1\r\nSUB", `subscribe "a" "" "1"`},
+		{"payload with line ends", "PUB a 4\r\n\r\n\r\n\r\n", `publish "a" "" 0 "\r\n\r\n"`},
+		{"payload not complete", "PUB a 4\r\nabc", ``},
+		{"reply and header", "HPUB a r 2 4\r\nxxyy\r\n", `publish "a" "r" 2 "xxyy"`},
+		{"wrong end after its first byte", "PUB a 1\r\nxy", `end "Unknown Protocol Operation" Protocol Violation`},
+		{"wrong end after its second byte", "PUB a 1\r\nx\rz", `end "Unknown Protocol Operation" Protocol Violation`},
+		{"payload at its bound", "PUB a 40\r\n" + strings.Repeat("x", 40) + "\r\n", `publish "a" "" 0 "` + strings.Repeat("x", 40) + `"`},
+		{"payload above its bound", "PUB a 41\r\n", `end "Maximum Payload Violation" Maximum Message Payload Exceeded`},
+		{"endless line", "SUB " + strings.Repeat("x", 25), `end "maximum control line exceeded" Maximum Control Line Exceeded`},
+		{"a CR at the bound is free", "SUB " + strings.Repeat("x", 22) + " 1\r\n", `subscribe "` + strings.Repeat("x", 22) + `" "" "1"`},
+		{"endless ping", "PING" + strings.Repeat("x", 100) + "\n", "ping"},
+		{"empty line", "\r\n", `end "Unknown Protocol Operation" Protocol Violation`},
+		{"size with a sign", "PUB a +1\r\n", `end "" Protocol Violation`},
+		{"CONNECT without space", "CONNECT{}\r\n", `connect "{}"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := strings.Join(parse(t, false, []byte(tc.in)), "|"); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestParserDemandsConnectFirst(t *testing.T) {
+	for in, want := range map[string]string{
+		"PING\r\n":               `end "Authorization Violation" Authentication Failure`,
+		"\r\n":                   `end "Authorization Violation" Authentication Failure`,
+		"connect {}\r\nPING\r\n": `connect "{}"|ping`,
+		"CX\r\n":                 `end "Unknown Protocol Operation" Protocol Violation`,
+	} {
+		if got := strings.Join(parse(t, true, []byte(in)), "|"); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// FuzzParser: any split gives the same operations and the same end as one read,
+// and the carry-over stays bounded.
+func FuzzParser(f *testing.F) {
+	files, err := filepath.Glob("testdata/protocol/*.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no histories: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range strings.SplitSeq(string(text), "\n") {
+			if _, op, ok := strings.Cut(line, "> "); ok {
+				f.Add([]byte(op+"\r\nPING\r\n"), uint16(7), false)
+			}
+		}
+	}
+	f.Add([]byte("CONNECT {}\r\nSUB a.* 1\r\nPUB a.b 3\r\nabc\r\nHPUB a 12 14\r\nNATS/1.0\r\n\r\nhi\r\n"), uint16(3), true)
+	f.Fuzz(func(t *testing.T, in []byte, seed uint16, mustAuth bool) {
+		want := parse(t, mustAuth, in)
+		for name, pieces := range map[string][][]byte{
+			"byte by byte": splitEvery(in, 1),
+			"in two":       splitAt(in, int(seed)),
+			"in pieces":    splitEvery(in, 1+int(seed)%13),
+		} {
+			if got := parse(t, mustAuth, pieces...); !slices.Equal(got, want) {
+				t.Fatalf("%s:\n got %q\nwant %q", name, got, want)
+			}
+		}
+	})
+}
+
+func splitEvery(in []byte, n int) [][]byte { return slices.Collect(slices.Chunk(in, n)) }
+
+func splitAt(in []byte, n int) [][]byte {
+	n %= len(in) + 1
+	return [][]byte{in[:n], in[n:]}
+}

@@ -1,0 +1,174 @@
+package bus_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/bus"
+)
+
+// stall opens a subscriber that never reads after its PONG.
+func stall(t *testing.T, s *bus.Server, pattern string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "CONNECT {\"verbose\":false}\r\nSUB "+pattern+" 1\r\nPING\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	for !bytes.HasSuffix(got, []byte("PONG\r\n")) {
+		b := make([]byte, 1)
+		if _, err := conn.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, b...)
+	}
+	return conn
+}
+
+// Two subscribers never read: they are closed at max_pending, and the others
+// get every message, in order.
+func TestSlowConsumersAreClosedAndOthersGoOn(t *testing.T) {
+	const maxPending, size, count = 1 << 20, 16 << 10, 2000
+	s := startServer(t, bus.Config{MaxPending: maxPending, MaxPayload: 64 << 10})
+	for range 2 {
+		stall(t, s, "a.>")
+	}
+	var healthy []*peer
+	for range 3 {
+		p := dialPeer(t, s)
+		p.write("CONNECT {\"verbose\":false}\r\nSUB a.* 1\r\n")
+		p.sync()
+		healthy = append(healthy, p)
+	}
+	body := strings.Repeat("x", size)
+	before := heap()
+	l := s.Local("publisher")
+	peak := uint64(0)
+	for i := range count {
+		if err := l.Publish("a.b", "", nil, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+		if i%16 == 15 { // pace the publisher by who keeps up
+			for n, p := range healthy {
+				if got := len(p.sync()); got != 16 {
+					t.Fatalf("healthy subscriber %d got %d of 16 messages", n, got)
+				}
+			}
+			peak = max(peak, heap())
+		}
+	}
+	st := s.Stats()
+	if st.SlowConsumers != 2 || st.Closed[bus.SlowConsumerPendingBytes] != 2 {
+		t.Errorf("slow consumers: %+v", st)
+	}
+	if st.InMsgs != count {
+		t.Errorf("in: %d", st.InMsgs)
+	}
+	// 31 MiB went by; two stalled connections may hold max_pending and what
+	// growing a buffer costs.
+	if limit := before + 8*maxPending; peak > limit {
+		t.Errorf("the heap grew from %d to %d bytes", before, peak)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// What a client that never reads asks for is bounded as well.
+func TestEndlessPingsOfOneThatDoesNotRead(t *testing.T) {
+	s := startServer(t, bus.Config{MaxPending: 64 << 10, MaxPayload: 1 << 10})
+	conn := stall(t, s, "a")
+	pings := []byte(strings.Repeat("PING\r\n", 4096))
+	conn.SetWriteDeadline(time.Now().Add(patience))
+	for {
+		if _, err := conn.Write(pings); err != nil {
+			break // closed by the server
+		}
+	}
+	if st := s.Stats(); st.Closed[bus.SlowConsumerPendingBytes] != 1 {
+		t.Errorf("closed: %v", st.Closed)
+	}
+}
+
+// Input without end on the port: the server answers, closes, and keeps nothing.
+func TestEndlessGarbage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		begin, more string
+		want        string
+		reason      bus.CloseReason
+	}{
+		"a line without end":      {"PUB ", "xxxxxxxx", "-ERR 'maximum control line exceeded'\r\n", bus.MaxControlLineExceeded},
+		"zeros":                   {"\x00", "\x00\x00\x00\x00", "-ERR 'Unknown Protocol Operation'\r\n", bus.ProtocolViolation},
+		"more than the payload":   {"PUB a 999999999\r\n", "xxxxxxxx", "-ERR 'Maximum Payload Violation'\r\n", bus.MaxPayloadExceeded},
+		"another protocol":        {"\x16\x03\x01\x02\x00\x01", "\x00\xfc\x03\x03", "-ERR 'Unknown Protocol Operation'\r\n", bus.ProtocolViolation},
+		"a separator without end": {"SUB ", "        ", "-ERR 'maximum control line exceeded'\r\n", bus.MaxControlLineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, configForTest)
+			p := dialPeer(t, s)
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				chunk := []byte(strings.Repeat(tc.more, 4<<10))
+				_, err := io.WriteString(p.conn, tc.begin)
+				for err == nil { // until the server hangs up
+					_, err = p.conn.Write(chunk)
+				}
+			}()
+			p.expect(name, tc.want)
+			for p.more() { //nolint:revive // to the end
+			}
+			<-sent
+			if st := s.Stats(); len(p.buf) > 0 || st.Closed[tc.reason] != 1 {
+				t.Errorf("then %q, closed %v", p.buf, st.Closed)
+			}
+		})
+	}
+}
+
+// PING without end of line is ignored without keeping it, so the connection
+// lives on after it.
+func TestEndlessPingLine(t *testing.T) {
+	s := startServer(t, configForTest)
+	p := dialPeer(t, s)
+	before := heap()
+	p.write("CONNECT {\"verbose\":false}\r\nPING")
+	for range 256 {
+		p.write("%s", strings.Repeat("x", 32<<10))
+	}
+	p.write("\r\n")
+	p.expect("ping", "PONG\r\n")
+	if after := heap(); after > before+2<<20 {
+		t.Errorf("8 MiB of a PING line grew the heap from %d to %d", before, after)
+	}
+}
+
+// A partial payload takes no memory by its announced size.
+func TestAnnouncedSizeTakesNoMemory(t *testing.T) {
+	s := startServer(t, bus.Config{MaxPayload: 48 << 20})
+	before := heap()
+	for range 20 {
+		p := dialPeer(t, s)
+		p.write("CONNECT {\"verbose\":false}\r\nPING\r\nPUB a %d\r\nx", 48<<20)
+		p.expect("ping", "PONG\r\n")
+	}
+	if after := heap(); after > before+8<<20 {
+		t.Errorf("20 announced payloads grew the heap from %d to %d", before, after)
+	}
+}
