@@ -111,9 +111,6 @@ func decodeFeature(body []byte) (fence.Fence, error) {
 	if m == nil {
 		return fence.Fence{}, errors.New("the feature is null")
 	}
-	if string(m.ID) == "null" {
-		m.ID = nil
-	}
 	text, err := json.Marshal(canonicalFeature{"Feature", m.ID, m.Properties, m.Geometry, m.CRS})
 	if err != nil {
 		return fence.Fence{}, err

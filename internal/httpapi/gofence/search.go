@@ -139,10 +139,7 @@ func (h *Handler) search(w http.ResponseWriter, s *scratch, name string, query *
 // off, or whose chunks are malformed, like one that is too large.
 func readBody(w http.ResponseWriter, r *http.Request, dst *bytes.Buffer, limit int64, line string) error {
 	if r.ContentLength > limit {
-		// Without reading it: closing is cheaper for both than 100 MB that
-		// nobody wants.
-		w.Header().Set("Connection", "close")
-		return tooLarge(line)
+		return tooLarge(line) // unread: net/http then closes the connection
 	}
 	if r.ContentLength > 0 {
 		dst.Grow(int(min(r.ContentLength, maxKept)) + bytes.MinRead)
