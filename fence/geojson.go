@@ -14,6 +14,8 @@ type Collection struct {
 	Findings []Finding
 	Omitted  int // findings beyond Limits.Findings
 	Skipped  int // features that gave no fence
+
+	inspected bool // the fences are validated
 }
 
 // ReadOptions are the settings of a read. The zero value is what most want.
@@ -62,7 +64,7 @@ func ReadGeoJSON(r io.Reader, file string, o ReadOptions) (*Collection, error) {
 		features: featureReader{options: o, left: o.Limits.Vertices},
 		keys:     map[string]struct{}{},
 		repeats:  map[string]int{},
-		out:      &Collection{},
+		out:      &Collection{inspected: true},
 	}
 	if err := d.read(); err != nil {
 		return nil, err

@@ -143,7 +143,7 @@ func (in *inspector) between() {
 		return
 	}
 	verb := map[faultKind]string{faultCrossing: "crosses", faultOverlap: "shares an edge with"}[f.kind]
-	a, b := in.rings[f.a], in.rings[f.b]
+	a, b := in.rings[max(f.a, f.b)], in.rings[min(f.a, f.b)]
 	if a.part == b.part {
 		in.found(CodeRingsCross, a.part, a.ring, &f.at, "it %s ring %d", verb, b.ring)
 		return

@@ -60,7 +60,7 @@ func loadFile(fsys fs.FS, file string, o Options, catalog *Catalog, report *Repo
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	report.Sets = append(report.Sets, SetReport{
-		Name: name, File: file, Stats: snap.Stats(), Skipped: c.Skipped, Findings: snap.Findings(),
+		Name: name, File: file, Stats: snap.Stats(), Skipped: c.Skipped, Findings: snap.Findings(), Omitted: c.Omitted,
 	})
 	return catalog.Add(set)
 }

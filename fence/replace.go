@@ -4,12 +4,21 @@ import "strconv"
 
 // Replace makes the collection the whole set, in one publication. A key that stays keeps its
 // ref. Fences without a key get one as by Add. The collection belongs to the set from now
-// on. If it fails the set is as before: the error is ErrFull or a *RefusedError.
+// on. One that does not come from ReadGeoJSON is validated first. If it fails the set is as
+// before: the error is ErrFull or a *RefusedError, whose Feature is the fence's index.
 func (s *Set) Replace(c *Collection) (*Snapshot, error) {
+	var found map[int][]Finding
+	if !c.inspected {
+		found = map[int][]Finding{}
+	}
 	for i := range c.Fences {
-		if fd, bad := refusal(c.Fences[i].Geometry); bad {
-			fd.Feature, fd.Key = i, c.Fences[i].Key
-			return nil, &RefusedError{fd}
+		fs, err := s.recheck(&c.Fences[i], c.inspected)
+		if e, ok := err.(*RefusedError); ok {
+			e.Finding.Feature = i
+			return nil, e
+		}
+		if len(fs) > 0 {
+			found[i] = fs
 		}
 	}
 	s.mu.Lock()
@@ -17,15 +26,34 @@ func (s *Set) Replace(c *Collection) (*Snapshot, error) {
 	if s.next+int64(len(c.Fences)) > 1<<32 {
 		return nil, ErrFull
 	}
-	return s.publish(s.rebuild(c)), nil
+	return s.publish(s.rebuild(c, found)), nil
+}
+
+// recheck does in full what ReadGeoJSON has not done, and otherwise makes sure only of what
+// an index relies on.
+func (s *Set) recheck(f *Fence, inspected bool) ([]Finding, error) {
+	if !inspected {
+		return s.check(f)
+	}
+	if fd, bad := refusal(f.Geometry); bad {
+		fd.Key = f.Key
+		return nil, &RefusedError{fd}
+	}
+	return nil, nil
 }
 
 // rebuild starts the writer anew with the collection's fences.
-func (s *Set) rebuild(c *Collection) *Snapshot {
+func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
 	now := s.current.Load()
 	next := &Snapshot{keys: newKeys(len(c.Fences))}
 	clear(s.repeats)
 	extra := s.assignKeys(c.Fences)
+	for i, fs := range found {
+		for _, fd := range fs {
+			fd.Feature, fd.Key = i, c.Fences[i].Key
+			extra = append(extra, fd)
+		}
+	}
 	var byKey map[string][]Finding
 	byKey, next.findings = splitFindings(c.Findings, extra)
 

@@ -20,13 +20,14 @@ type SetReport struct {
 	Stats    Stats
 	Skipped  int // features that gave no fence
 	Findings []Finding
+	Omitted  int // findings beyond Limits.Findings
 }
 
 // Findings counts the findings of all sets.
 func (r *Report) Findings() int {
 	n := 0
 	for _, s := range r.Sets {
-		n += len(s.Findings)
+		n += len(s.Findings) + s.Omitted
 	}
 	return n
 }
@@ -54,7 +55,7 @@ func (s *SetReport) write(b *strings.Builder) {
 	if s.Skipped > 0 {
 		fmt.Fprintf(b, ", %d features skipped", s.Skipped)
 	}
-	if n := len(s.Findings); n > 0 {
+	if n := len(s.Findings) + s.Omitted; n > 0 {
 		fmt.Fprintf(b, ", %d findings", n)
 	}
 	b.WriteByte('\n')
@@ -69,5 +70,8 @@ func (s *SetReport) write(b *strings.Builder) {
 			fmt.Fprintf(b, "  and %d more %s\n", n-linesPerCode, f.Code)
 			delete(seen, f.Code)
 		}
+	}
+	if s.Omitted > 0 {
+		fmt.Fprintf(b, "  and %d more findings, not kept\n", s.Omitted)
 	}
 }

@@ -22,10 +22,13 @@ func tidy(r Ring, buf Ring) (t tidied) {
 }
 
 func (t *tidied) push(p Point) {
-	for n := len(t.ring); ; n-- {
+	all := len(t.ring)
+	for n := all; ; n-- {
 		if n >= 1 && t.ring[n-1] == p {
 			t.ring = t.ring[:n]
-			t.noteRepeat(p)
+			if n == all { // else it is the foot of a spike
+				t.noteRepeat(p)
+			}
 			return
 		}
 		if n < 2 || !turnsBack(t.ring[n-2], t.ring[n-1], p) {

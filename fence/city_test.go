@@ -1,0 +1,82 @@
+package fence_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"paddock/fence"
+)
+
+// TestRealData asks every kind about vertices, midpoints and points beside them, and compares
+// with the oracle behind an exact box test.
+func TestRealData(t *testing.T) {
+	catalogs := map[fence.Kind]*fence.Catalog{}
+	for _, kind := range fence.Kinds() {
+		catalogs[kind] = loadCity(t, kind)
+	}
+	rng := rand.New(rand.NewPCG(27, 28))
+	for set := range catalogs[fence.DefaultKind].All() {
+		reference := set.Snapshot()
+		var boxes []fence.Box
+		for _, f := range reference.All() {
+			boxes = append(boxes, f.Geometry.Bounds())
+		}
+		edges := countEdges(reference)
+		for _, p := range cityPoints(rng, reference, 200) {
+			var want []fence.Ref
+			parity := 0
+			for r, f := range reference.All() {
+				if boxes[r].Contains(p) && oracleHolds(f.Geometry, p) {
+					want = append(want, r)
+				}
+			}
+			for e, n := range edges {
+				if n%2 == 1 && eastOf(e[0], e[1], p) {
+					parity++
+				}
+			}
+			if proper := len(want)%2 == parity%2; !proper {
+				t.Errorf("%s: %v has owners %v, but the edges that occur once say otherwise", set.Name(), p, want)
+			}
+			for kind, c := range catalogs {
+				s, _ := c.Get(set.Name())
+				if got := s.Snapshot().Append(nil, p.Lon, p.Lat); !slices.Equal(got, want) {
+					t.Fatalf("%s, %s: %v has owners %v, want %v", set.Name(), kind, p, got, want)
+				}
+			}
+		}
+	}
+}
+
+// countEdges counts how often each undirected edge occurs in the set.
+func countEdges(s *fence.Snapshot) map[[2]fence.Point]int {
+	edges := map[[2]fence.Point]int{}
+	for _, f := range s.All() {
+		for _, part := range f.Geometry {
+			for _, ring := range part {
+				for i, a := range ring {
+					b := ring[(i+1)%len(ring)]
+					if b.Lat < a.Lat || (b.Lat == a.Lat && b.Lon < a.Lon) {
+						a, b = b, a
+					}
+					edges[[2]fence.Point{a, b}]++
+				}
+			}
+		}
+	}
+	return edges
+}
+
+// cityPoints gives n hard points of fences of the set, spread over it.
+func cityPoints(rng *rand.Rand, s *fence.Snapshot, n int) []fence.Point {
+	var at []fence.Point
+	for s.Len() > 0 && len(at) < n {
+		f := s.Fence(fence.Ref(rng.IntN(s.Len())))
+		pts := hardPoints(rng, f.Geometry)
+		for range 4 {
+			at = append(at, pts[rng.IntN(len(pts))])
+		}
+	}
+	return at
+}

@@ -1,0 +1,116 @@
+package fence_test
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"testing/fstest"
+
+	"paddock/fence"
+)
+
+const zones = `{"type":"FeatureCollection","features":[
+ {"type":"Feature","id":"depot","properties":{"name":"Depot"},
+  "geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,2],[0,0]]]}},
+ {"type":"Feature","id":"yard","properties":{"name":"Yard"},
+  "geometry":{"type":"Polygon","coordinates":[[[2,0],[4,0],[4,2],[2,2],[2,0]]]}}
+]}`
+
+func Example() {
+	c, err := fence.ReadGeoJSON(strings.NewReader(zones), "zones.geojson", fence.ReadOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	set, err := fence.NewSet("zones", fence.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := set.Replace(c); err != nil {
+		log.Fatal(err)
+	}
+
+	snap := set.Snapshot() // one state of the set, for as many questions as needed
+	for _, ref := range snap.Append(nil, 2, 1) {
+		fmt.Println(snap.Fence(ref).Key, string(snap.Fence(ref).Properties))
+	}
+	// Output: yard {"name":"Yard"}
+}
+
+func ExampleSet_Put() {
+	set, err := fence.NewSet("zones", fence.Options{Kind: fence.KindBrute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	depot := fence.Fence{Key: "depot", Geometry: fence.MultiPolygon{{{{0, 0}, {2, 0}, {1, 2}}}}}
+	created, snap, err := set.Put(depot)
+	fmt.Println(created, snap.Len(), err)
+
+	depot.Geometry = fence.MultiPolygon{{{{0, 0}, {5, 0}, {5, 5}}}}
+	created, snap, err = set.Put(depot)
+	fmt.Println(created, snap.Len(), err, snap.Append(nil, 4, 1))
+	// Output:
+	// true 1 <nil>
+	// false 1 <nil> [0]
+}
+
+func ExampleSnapshot_AppendBatch() {
+	set, err := fence.NewSet("zones", fence.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, snap, err := set.Put(fence.Fence{Key: "depot", Geometry: fence.MultiPolygon{{{{0, 0}, {2, 0}, {1, 2}}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var b fence.Batch // keep it for the next batch
+	snap.AppendBatch(&b, []float64{1, 7, 1}, []float64{1, 7, 0})
+	for i := range b.Len() {
+		fmt.Println(b.Answer(i))
+	}
+	// Output:
+	// [0]
+	// []
+	// [0]
+}
+
+func ExampleLoadDir() {
+	dir := fstest.MapFS{
+		"Service Zones.geojson": {Data: []byte(zones)},
+		"hand-made.json":        {Data: []byte(`{"type":"Polygon","coordinates":[[[0,0],[4,4],[4,0],[0,4],[0,0]]]}`)},
+	}
+	catalog, report, err := fence.LoadDir(dir, fence.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(catalog.Names())
+	fmt.Print(report)
+	// Output:
+	// [hand-made service-zones]
+	// service-zones: 2 fences, 2 parts, 8 edges
+	// hand-made: 1 fences, 1 parts, 4 edges, 1 findings
+	//   hand-made.json: feature 0 "0": self-crossing: ring 0: two of its edges cross, at 2,2
+}
+
+func ExampleReadGeoJSON_syntaxError() {
+	_, err := fence.ReadGeoJSON(strings.NewReader("{\"type\":\n  oops}"), "zones.geojson", fence.ReadOptions{})
+	fmt.Println(err)
+	// Output: zones.geojson:2:3: unexpected 'o', a JSON value is due (byte 11)
+}
+
+func ExampleSnapshot_WriteGeoJSON() {
+	set, err := fence.NewSet("zones", fence.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, _, err := set.Add(fence.Fence{Key: "depot", Geometry: fence.MultiPolygon{{{{0, 0}, {2, 0}, {1, 2}}}}}); err != nil {
+		log.Fatal(err)
+	}
+	if err := set.Snapshot().WriteGeoJSON(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// {"type":"FeatureCollection","features":[
+	// {"type":"Feature","id":"depot","properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[1,2],[0,0]]]}}
+	// ]}
+}
