@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,49 +100,6 @@ func TestMuseums(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Every kind of index answers real positions with the same bytes as brute force.
-func TestKindsAnswerAlike(t *testing.T) {
-	if testing.Short() {
-		t.Skip("brute force over the real data")
-	}
-	fsys := nyc(t)
-	handlers := map[fence.Kind]http.Handler{fence.DefaultKind: gofence.New(nycCatalog(t), gofence.Options{})}
-	for _, kind := range fence.Kinds() {
-		if handlers[kind] == nil {
-			c, _, err := fence.LoadDir(fsys, fence.Options{Kind: kind})
-			if err != nil {
-				t.Fatal(err)
-			}
-			handlers[kind] = gofence.New(c, gofence.Options{})
-		}
-	}
-	const stride = 25 // some of the points: brute force is slow under the race detector
-	for i, line := range bodies(t, fsys) {
-		if i%stride != 0 {
-			continue
-		}
-		for _, set := range nycCatalog(t).Names() {
-			want := post(t, handlers[fence.KindBrute], set, line)
-			for kind, h := range handlers {
-				if got := post(t, h, set, line); got != want {
-					t.Errorf("%s: %s says\n%s, but brute\n%s", set, kind, got, want)
-				}
-			}
-		}
-	}
-}
-
-// post searches a set and returns the answer.
-func post(t *testing.T, h http.Handler, set, body string) string {
-	t.Helper()
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/fence/"+set+"/search", strings.NewReader(body)))
-	if w.Code != http.StatusOK {
-		t.Fatalf("%d %s for %s", w.Code, w.Body, body)
-	}
-	return w.Body.String()
 }
 
 // writeBodies makes the file that testdata/bodies.lua reads.

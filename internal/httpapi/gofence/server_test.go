@@ -16,8 +16,8 @@ import (
 
 func TestProfile(t *testing.T) {
 	paths := []string{"", "cmdline", "symbol", "heap", "block", "goroutine", "threadcreate"}
-	on := gofence.New(testCatalog(t), gofence.Options{Profile: true})
-	off := gofence.New(testCatalog(t), gofence.Options{})
+	on := gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true})
+	off := gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{})
 	status := func(h http.Handler, method, path string) int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, "/debug/pprof/"+path, nil))
@@ -43,7 +43,7 @@ func TestCPUProfile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")
 	}
-	addr := serveWith(t, gofence.NewServer(gofence.New(testCatalog(t), gofence.Options{Profile: true}), "", discard))
+	addr := serveWith(t, gofence.NewServer(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true}), "", discard))
 	r, err := http.Post("http://"+addr+"/debug/pprof/profile?seconds=1", "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestCPUProfile(t *testing.T) {
 var discard = slog.New(slog.DiscardHandler)
 
 func TestToken(t *testing.T) {
-	server := gofence.NewServer(gofence.New(testCatalog(t), gofence.Options{Profile: true}), "s3cret", discard)
+	server := gofence.NewServer(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true}), "s3cret", discard)
 	for _, tc := range []struct {
 		authorization string
 		status        int
@@ -94,7 +94,7 @@ func TestToken(t *testing.T) {
 }
 
 func TestPagesOfOtherSites(t *testing.T) {
-	server := gofence.NewServer(gofence.New(testCatalog(t), gofence.Options{}), "", discard)
+	server := gofence.NewServer(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{}), "", discard)
 	for site, want := range map[string]int{"cross-site": http.StatusForbidden, "same-origin": http.StatusBadRequest, "": http.StatusBadRequest} {
 		r := httptest.NewRequest(http.MethodPost, "/fence/zones/add", strings.NewReader("{}"))
 		if site != "" {

@@ -57,9 +57,9 @@ func dial(t testing.TB, addr string) net.Conn {
 	return conn
 }
 
-func load(t testing.TB, fsys fs.FS) *fence.Catalog {
+func load(t testing.TB, fsys fs.FS, kind fence.Kind) *fence.Catalog {
 	t.Helper()
-	c, _, err := fence.LoadDir(fsys, fence.Options{})
+	c, _, err := fence.LoadDir(fsys, fence.Options{Kind: kind})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // ioTimeout ends a test whose server does not answer. It measures nothing.
 const ioTimeout = 20 * time.Second
 
-// TestTranscripts plays testdata/*.http: what a client sends, and each byte of
+// TestTranscripts plays testdata/*.http with every kind of index: what a client sends, and each byte of
 // what it gets, over a real socket. Format of a file:
 //
 //	# comment; a line of its own
@@ -50,9 +50,13 @@ func TestTranscripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range parseTranscript(t, file, string(text)) {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".http")+"/"+c.name, func(t *testing.T) {
-				c.play(t, dial(t, serve(t, gofence.New(testCatalog(t), gofence.Options{Profile: true}))))
-			})
+			for _, kind := range fence.Kinds() {
+				name := strings.TrimSuffix(filepath.Base(file), ".http")
+				t.Run(fmt.Sprintf("%s/%s/%s", name, c.name, kind), func(t *testing.T) {
+					h := gofence.New(testCatalog(t, kind), gofence.Options{Profile: true})
+					c.play(t, dial(t, serve(t, h)))
+				})
+			}
 		}
 	}
 }
@@ -220,9 +224,9 @@ func parseTranscript(t *testing.T, file, text string) []conversation {
 }
 
 // testCatalog loads testdata/sets, the sets of all transcripts.
-func testCatalog(t testing.TB) *fence.Catalog {
+func testCatalog(t testing.TB, kind fence.Kind) *fence.Catalog {
 	t.Helper()
-	return load(t, os.DirFS("testdata/sets"))
+	return load(t, os.DirFS("testdata/sets"), kind)
 }
 
 // catalogOf loads files: name to content.
@@ -232,5 +236,5 @@ func catalogOf(t testing.TB, files map[string]string) *fence.Catalog {
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return load(t, fsys)
+	return load(t, fsys, fence.DefaultKind)
 }

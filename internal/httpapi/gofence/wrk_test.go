@@ -35,7 +35,7 @@ func TestWrk(t *testing.T) {
 	addr := serveWith(t, gofence.NewServer(gofence.New(c, gofence.Options{}), "", discard))
 	ctx, cancel := context.WithTimeout(t.Context(), ioTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, wrk, "-t1", "-c10", "-d2s", "-s", "testdata/bodies.lua",
+	out, err := exec.CommandContext(ctx, wrk, "-t1", "-c10", "-d2s", "--timeout", "15s", "-s", "testdata/bodies.lua",
 		"http://"+addr+"/fence/"+name+"/search", "--", writeBodies(t, lines)).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
