@@ -20,7 +20,9 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"path"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/julienschmidt/httprouter"
@@ -75,6 +77,14 @@ func (h *Handler) Use(c *fence.Catalog) { h.serving.Store(&serving{catalog: c}) 
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.router.ServeHTTP(w, r) }
+
+// Owns reports whether a path belongs to this interface, in any case and with
+// any slashes or dots that its router would redirect. A server with other
+// routes asks before its own router cleans the path in its own way.
+func Owns(urlPath string) bool {
+	first, _, _ := strings.Cut(path.Clean("/" + urlPath)[1:], "/")
+	return strings.EqualFold(first, "engarde") || strings.EqualFold(first, "fence")
+}
 
 func (h *Handler) engarde(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 	respond(w, "text/plain", []byte("Touché!"))

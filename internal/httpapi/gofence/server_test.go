@@ -184,3 +184,16 @@ func TestAnswersFollowTheSet(t *testing.T) {
 	}
 	check(`{"id":9,"set":"a"}`)
 }
+
+func TestOwns(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/engarde": true, "/fence": true, "/fence/": true, "/fence/a/search": true, "/fence/a/b/c/d": true,
+		"/ENGARDE/": true, "//Fence//a": true, "/./fence": true, "/v1/../fence": true, "fence": true,
+		"": false, "/": false, "*": false, "/v1/sets": false, "/fences": false, "/fence.js": false,
+		"/assets/fence": false, "/fence/../v1/sets": false, "/fence/../..": false,
+	} {
+		if got := gofence.Owns(path); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
+}
