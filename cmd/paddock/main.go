@@ -30,8 +30,8 @@ import (
 type cli struct {
 	globals
 
-	// demo: demoCmd
-	// up: upCmd
+	Demo demoCmd `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
+	Up   upCmd   `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
 	// agent: agentCmd
 	Fence fenceCmd `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	// bus: busCmd

@@ -10,13 +10,13 @@ var ErrEnded = errors.New("event log ended")
 
 // Gap tells a reader that records were dropped before it came to them.
 type Gap struct {
-	From, To uint64 // cursors of the first and the last record missed
+	From, To uint64 // cursors of the first and the last record missed; zeros are no gap
 }
 
 // Count is the number of records missed, of all, not only of those that the
 // reader's filter would have selected.
 func (g Gap) Count() uint64 {
-	if g.To < g.From {
+	if g.From == 0 {
 		return 0
 	}
 	return g.To - g.From + 1

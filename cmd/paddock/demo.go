@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"paddock/fence"
+	"paddock/internal/city"
+	"paddock/internal/lifecycle"
+	"paddock/internal/platform"
+)
+
+// demoCmd runs the platform on a city of its own making.
+type demoCmd struct {
+	Vehicles int           `default:"2000" help:"How many vehicles drive about."`
+	Seed     uint64        `default:"1" help:"Which city: the same seed gives the same one."`
+	Every    time.Duration `default:"1s" help:"Time between two positions of a vehicle."`
+	Open     bool          `help:"Open the dashboard in the browser."`
+	Write    string        `type:"path" placeholder:"DIR" help:"Write the city's sets as GeoJSON into this directory and exit."`
+	serving
+}
+
+// Run builds the city, then serves until a signal has drained everything.
+func (d *demoCmd) Run(ctx context.Context, c *console) error {
+	if d.Vehicles < 1 || d.Vehicles > 1_000_000 {
+		return usagef("--vehicles %d: 1 to 1,000,000", d.Vehicles)
+	}
+	cfg, err := loadConfig(c, "", d.flags())
+	if err != nil {
+		return err
+	}
+	town := city.New(city.Config{Seed: d.Seed, Vehicles: d.Vehicles})
+	if d.Write != "" {
+		return town.WriteGeoJSON(d.Write)
+	}
+	catalog, err := cityCatalog(town, fence.Options{Kind: fence.Kind(cfg.Sets.Kind)})
+	if err != nil {
+		return err
+	}
+	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true},
+		func(p *platform.Platform, g *lifecycle.Group) {
+			traffic := platform.Traffic{
+				Fleet: town.Fleet(), Every: d.Every, URL: p.URL, Token: string(cfg.HTTP.Token), Logger: g.Logger,
+			}
+			g.Add(traffic.Service())
+			if d.Open {
+				g.Add(lifecycle.Service{Name: "browser", Start: func(context.Context) error {
+					openBrowser(p.URL(), g.Logger)
+					return nil
+				}})
+			}
+		})
+}
+
+// cityCatalog makes the city's sets.
+func cityCatalog(town *city.City, o fence.Options) (*fence.Catalog, error) {
+	catalog := &fence.Catalog{}
+	for _, data := range town.Sets() {
+		set, err := fence.NewSet(data.Name, o)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := set.Replace(&fence.Collection{Fences: data.Fences}); err != nil {
+			return nil, err
+		}
+		if err := catalog.Add(set); err != nil {
+			return nil, err
+		}
+	}
+	return catalog, nil
+}
+
+// openBrowser asks the desktop to show a page. Where there is none, the printed
+// URL is as good.
+func openBrowser(url string, log *slog.Logger) {
+	name, args := "xdg-open", []string{url}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
+	}
+	if err := exec.Command(name, args...).Start(); err != nil {
+		log.Warn("cannot open a browser", "error", err)
+	}
+}

@@ -1,0 +1,272 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"paddock/fence"
+	"paddock/fence/track"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func event() *track.Event {
+	return &track.Event{
+		Kind: track.Exit, Reason: track.Move, Set: "tracts",
+		Fence: &fence.Fence{Key: "101", Properties: json.RawMessage(`{"name":"Old \"Dock\" <1>"}`)},
+		Fleet: "default", ID: "v42",
+		Point: fence.Point{Lon: -73.9586, Lat: 40.7811}, Prev: fence.Point{Lon: -73.9588, Lat: 40.7809}, HasPrev: true,
+		At: 1773314205250, Time: 1773314206000, Since: 1773313800000, Seq: 17, Visit: 9,
+	}
+}
+
+func TestCloudEvent(t *testing.T) {
+	const want = `{"specversion":"1.0","id":"v42/17","source":"/sets/tracts","type":"paddock.fence.exit","subject":"v42",` +
+		`"time":"2026-03-12T11:16:45.250Z","datacontenttype":"application/json","data":{"set":"tracts",` +
+		`"fence":{"id":"101","properties":{"name":"Old \"Dock\" <1>"}},"object":{"id":"v42","fleet":"default","properties":{}},` +
+		`"point":{"type":"Point","coordinates":[-73.9586,40.7811]},"prev":{"type":"Point","coordinates":[-73.9588,40.7809]},` +
+		`"at":"2026-03-12T11:16:45.250Z","t":"2026-03-12T11:16:46.000Z","since":"2026-03-12T11:10:00.000Z",` +
+		`"duration_ms":405250,"seq":17,"visit":"v42/9","reason":"move"}}`
+	if got := string(AppendJSON(nil, event())); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Whatever an id holds, the event must be JSON that gives it back.
+func TestCloudEventKeepsEveryID(t *testing.T) {
+	for _, id := range strangeIDs {
+		e := event()
+		e.ID, e.Fleet, e.Fence = id, id, &fence.Fence{Key: id}
+		e.HasPrev = false
+		var got struct {
+			ID, Subject string
+			Data        struct {
+				Fence  struct{ ID string }
+				Object struct{ ID, Fleet string }
+				Prev   *json.RawMessage
+			}
+		}
+		if err := json.Unmarshal(AppendJSON(nil, e), &got); err != nil {
+			t.Fatalf("%q: %v", id, err)
+		}
+		if got.Subject != id || got.Data.Object.ID != id || got.Data.Object.Fleet != id || got.Data.Fence.ID != id || got.Data.Prev != nil {
+			t.Errorf("%q came back as %+v", id, got)
+		}
+		if strings.Count(got.ID, "/") != 2 {
+			t.Errorf("%q: event id %q", id, got.ID)
+		}
+	}
+}
+
+var strangeIDs = []string{"MTA NYCT_3846", "a.b", "*", ">", "_", "%5F", "é", "日本", "\"\\", "\x01\n", "a/b", "<&>"}
+
+func TestTokens(t *testing.T) {
+	for id, want := range map[string]string{
+		"v42": "v42", "MTA NYCT_3846": "MTA%20NYCT_3846", "a.b": "a%2Eb", "*": "%2A", ">": "%3E",
+		"_": "%5F", "__": "__", "": "_", "%": "%25", "é": "%C3%A9",
+	} {
+		if got := Token(id); got != want {
+			t.Errorf("Token(%q) = %q, want %q", id, got, want)
+		}
+	}
+	for _, bad := range []string{"", "_", "a.b", "a b", "%", "%2", "%zz", "a%", "é", "*"} {
+		if id, ok := ParseToken(bad); ok {
+			t.Errorf("ParseToken(%q) = %q", bad, id)
+		}
+	}
+}
+
+func FuzzToken(f *testing.F) {
+	for _, id := range strangeIDs {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		token := Token(id)
+		back, ok := ParseToken(token)
+		if id == "" {
+			if ok {
+				t.Errorf("the empty id has token %q", token)
+			}
+			return
+		}
+		if !ok || back != id {
+			t.Errorf("%q -> %q -> %q, %v", id, token, back, ok)
+		}
+	})
+}
+
+func TestSubject(t *testing.T) {
+	e := event()
+	e.ID, e.Fleet = "MTA NYCT_1", "_"
+	if got := Subject(e); got != "fence.tracts.101.exit.%5F.MTA%20NYCT_1" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func record(object string, size int) Record {
+	return Record{Set: "s", Fence: "a", Fleet: "f", Object: object, Kind: track.Enter, JSON: make([]byte, size)}
+}
+
+func objects(records []Record) (ids []string) {
+	for _, r := range records {
+		ids = append(ids, r.Object)
+	}
+	return ids
+}
+
+func TestReaderSeesWhatItsFilterSelects(t *testing.T) {
+	log := NewLog(100, 1<<20, "e")
+	r := log.Reader(0, Filter{Object: "b"})
+	all := log.Reader(0, Filter{})
+	log.Append([]Record{record("a", 1), record("b", 1), record("c", 1), record("b", 1)})
+	got, gap := r.TryNext(make([]Record, 0, 10))
+	if want := []string{"b", "b"}; !reflect.DeepEqual(objects(got), want) || gap.Count() != 0 {
+		t.Errorf("got %v, gap %v", objects(got), gap)
+	}
+	if got[1].Cursor != 4 || r.Position() != 4 {
+		t.Errorf("cursor %d, position %d", got[1].Cursor, r.Position())
+	}
+	got, _ = all.TryNext(make([]Record, 0, 3)) // no more than there is room for
+	if want := []string{"a", "b", "c"}; !reflect.DeepEqual(objects(got), want) {
+		t.Errorf("got %v", objects(got))
+	}
+}
+
+func TestReaderThatFallsBehindIsToldWhatItMissed(t *testing.T) {
+	for name, log := range map[string]*Log{"by count": NewLog(3, 1<<20, "e"), "by bytes": NewLog(100, 30, "e")} {
+		t.Run(name, func(t *testing.T) {
+			r := log.Reader(0, Filter{})
+			for _, id := range []string{"a", "b", "c", "d", "e"} {
+				log.Append([]Record{record(id, 10)})
+			}
+			got, gap, err := r.Next(t.Context(), make([]Record, 0, 10))
+			if err != nil || gap != (Gap{From: 1, To: 2}) || gap.Count() != 2 {
+				t.Errorf("gap %+v, error %v", gap, err)
+			}
+			if want := []string{"c", "d", "e"}; !reflect.DeepEqual(objects(got), want) {
+				t.Errorf("got %v", objects(got))
+			}
+			if s := log.Stats(); s.Records != 3 || s.Bytes != 30 || s.Total != 5 {
+				t.Errorf("stats %+v", s)
+			}
+		})
+	}
+}
+
+// A record larger than the whole bound is still delivered to whoever follows.
+func TestOversizedRecordIsKeptAlone(t *testing.T) {
+	log := NewLog(10, 50, "e")
+	log.Append([]Record{record("a", 10), record("huge", 100)})
+	got, gap := log.Reader(0, Filter{}).TryNext(make([]Record, 0, 9))
+	if want := []string{"huge"}; !reflect.DeepEqual(objects(got), want) || gap.Count() != 1 {
+		t.Errorf("got %v, gap %+v", objects(got), gap)
+	}
+}
+
+func TestRingGrowsInOrder(t *testing.T) {
+	log := NewLog(5000, 1<<30, "e")
+	r := log.Reader(0, Filter{})
+	for range 4500 {
+		log.Append([]Record{record("a", 1)})
+	}
+	var last uint64
+	for {
+		got, gap := r.TryNext(make([]Record, 0, 100))
+		if len(got) == 0 {
+			break
+		}
+		for _, rec := range got {
+			if rec.Cursor != last+1 || gap.Count() != 0 {
+				t.Fatalf("cursor %d after %d", rec.Cursor, last)
+			}
+			last = rec.Cursor
+		}
+	}
+	if last != 4500 {
+		t.Errorf("read up to %d", last)
+	}
+}
+
+func TestReaderWaitsAndEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := NewLog(10, 1<<20, "e")
+		r := log.Reader(0, Filter{})
+		go func() {
+			time.Sleep(time.Second)
+			log.Append([]Record{record("a", 1)})
+			log.Append([]Record{record("b", 1)})
+			log.End()
+		}()
+		var seen []string
+		for {
+			got, _, err := r.Next(t.Context(), make([]Record, 0, 1))
+			if errors.Is(err, ErrEnded) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, objects(got)...)
+		}
+		if !reflect.DeepEqual(seen, []string{"a", "b"}) {
+			t.Errorf("saw %v before the end", seen)
+		}
+	})
+}
+
+func TestReaderStopsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, _, err := NewLog(10, 1<<20, "e").Reader(0, Filter{}).Next(ctx, make([]Record, 0, 1))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestCursors(t *testing.T) {
+	log := NewLog(10, 1<<20, "k1")
+	if c, err := log.ParseCursor(log.Cursor(42)); c != 42 || err != nil {
+		t.Errorf("got %d, %v", c, err)
+	}
+	if _, err := log.ParseCursor(NewLog(10, 1, "k0").Cursor(42)); !errors.Is(err, ErrGone) {
+		t.Errorf("of an earlier run: %v", err)
+	}
+	for _, bad := range []string{"", "42", "k1-", "k1--1", "k1-x"} {
+		if _, err := log.ParseCursor(bad); !errors.Is(err, ErrBadCursor) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestFilter(t *testing.T) {
+	r := record("o", 1)
+	for _, c := range []struct {
+		f    Filter
+		want bool
+	}{
+		{Filter{}, true},
+		{Filter{Set: "s", Fence: "a", Event: "enter", Fleet: "f", Object: "o"}, true},
+		{Filter{Set: "x"}, false},
+		{Filter{Fence: "x"}, false},
+		{Filter{Event: "exit"}, false},
+		{Filter{Fleet: "x"}, false},
+		{Filter{Object: "x"}, false},
+	} {
+		if got := c.f.Match(&r); got != c.want {
+			t.Errorf("%+v: %v", c.f, got)
+		}
+	}
+	if err := (&Filter{Event: "entr"}).Validate(); err == nil {
+		t.Error("an event that does not exist is accepted")
+	}
+}

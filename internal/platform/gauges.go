@@ -1,0 +1,50 @@
+package platform
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/bus"
+	"paddock/internal/events"
+	"paddock/internal/ingest"
+)
+
+// reading is a figure that is read when somebody scrapes it.
+type reading struct {
+	name, help string
+	counter    bool
+	value      func() float64
+}
+
+func register(reg prometheus.Registerer, readings []reading) {
+	for _, r := range readings {
+		if r.counter {
+			reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: r.name, Help: r.help}, r.value))
+		} else {
+			reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: r.name, Help: r.help}, r.value))
+		}
+	}
+}
+
+func registerBus(reg prometheus.Registerer, s *bus.Server) {
+	stat := func(f func(bus.Stats) float64) func() float64 { return func() float64 { return f(s.Stats()) } }
+	register(reg, []reading{
+		{"paddock_bus_connections", "Network connections of the bus.", false, stat(func(s bus.Stats) float64 { return float64(s.Connections) })},
+		{"paddock_bus_subscriptions", "Subscriptions on the bus.", false, stat(func(s bus.Stats) float64 { return float64(s.Subscriptions) })},
+		{"paddock_bus_in_messages_total", "Messages published on the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.InMsgs) })},
+		{"paddock_bus_out_messages_total", "Messages delivered by the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.OutMsgs) })},
+		{"paddock_bus_in_bytes_total", "Payload bytes published on the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.InBytes) })},
+		{"paddock_bus_out_bytes_total", "Payload bytes delivered by the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.OutBytes) })},
+		{"paddock_bus_slow_consumers_total", "Connections closed as slow consumers.", true, stat(func(s bus.Stats) float64 { return float64(s.SlowConsumers) })},
+		{"paddock_bus_dropped_total", "Messages dropped for an in-process subscriber at its bound.", true, stat(func(s bus.Stats) float64 { return float64(s.Dropped) })},
+		{"paddock_bus_refused_total", "Publications and subscriptions refused by permission.", true, stat(func(s bus.Stats) float64 { return float64(s.Refused) })},
+	})
+}
+
+func registerPipeline(reg prometheus.Registerer, p *ingest.Pipeline, log *events.Log) {
+	register(reg, []reading{
+		{"paddock_track_objects", "Objects known.", false, func() float64 { n, _ := p.Counts(); return float64(n) }},
+		{"paddock_track_silent_objects", "Objects that have been silent for longer than the TTL.", false, func() float64 { _, n := p.Counts(); return float64(n) }},
+		{"paddock_event_log_records", "Events kept for replay.", false, func() float64 { return float64(log.Stats().Records) }},
+		{"paddock_event_log_bytes", "Bytes of events kept for replay.", false, func() float64 { return float64(log.Stats().Bytes) }},
+	})
+}

@@ -1,0 +1,274 @@
+// Package platform composes the services into one process: which ones run, in
+// which order they start, and in which they drain. It is the only place where
+// services meet.
+//
+//	doors (HTTP positions, bus pos.>) ─▶ ingest ─▶ event log ─▶ HTTP streams
+//	                                             └▶ bus fence.>
+//
+// A drain goes the same way. The doors close first, then ingest applies what
+// they let in and publishes its events, then the log ends and the streams with
+// it, then the bus writes what is pending for its clients. So whatever was
+// acknowledged has been delivered to whoever was connected.
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/bus"
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/config"
+	"paddock/internal/events"
+	"paddock/internal/httpapi"
+	"paddock/internal/httpapi/gofence"
+	"paddock/internal/ingest"
+	"paddock/internal/lifecycle"
+	"paddock/internal/listen"
+	"paddock/internal/metrics"
+	"paddock/internal/ui"
+)
+
+// Subjects that only the platform itself publishes on: an event that anybody
+// could forge would be worth nothing.
+var reservedSubjects = []string{"fence.>", "$SYS.>"}
+
+// ErrNoAddress is returned for a listener that has none yet.
+var ErrNoAddress = errors.New("not listening")
+
+// Options of a Platform.
+type Options struct {
+	Config  *config.Config
+	Logger  *slog.Logger
+	Version string
+
+	// Catalog holds the fences. Nil: Config.Sets.Dir is loaded at start, or the
+	// platform begins without any.
+	Catalog *fence.Catalog
+	// Demo tells the dashboard to explain itself.
+	Demo bool
+}
+
+// Platform is all services of one process. Its fields are assigned while it
+// starts, before anything that reads them runs.
+type Platform struct {
+	opts Options
+	cfg  *config.Config
+	log  *slog.Logger
+
+	registry *prometheus.Registry
+	catalog  *fence.Catalog
+	bus      *bus.Server
+	events   *events.Log
+	pipeline *ingest.Pipeline
+	api      *httpapi.API
+	busDoor  *ingest.BusDoor
+	server   *http.Server
+	listener net.Listener
+	stopped  chan error // the result of the HTTP server's shutdown
+}
+
+// New returns a platform that has not started.
+func New(o Options) *Platform {
+	p := &Platform{
+		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
+		registry: metrics.New(), stopped: make(chan error, 1),
+	}
+	p.events = events.NewLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
+	return p
+}
+
+// AddTo adds the platform's services to a group. What feeds it is added after.
+func (p *Platform) AddTo(g *lifecycle.Group) {
+	for _, s := range []lifecycle.Service{
+		{Name: "sets", Start: p.loadSets},
+		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
+		{Name: "http", Drain: p.awaitHTTP},
+		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
+		{Name: "ingest", Start: p.startIngest, Drain: func(context.Context) error { p.pipeline.Close(); return nil }},
+		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
+	} {
+		g.Add(s)
+	}
+}
+
+// URL is where the HTTP surface is, once it has started.
+func (p *Platform) URL() string {
+	if p.listener == nil {
+		return ""
+	}
+	return "http://" + p.listener.Addr().String() + "/"
+}
+
+// BusAddr is where the bus listens, nil before it has started.
+func (p *Platform) BusAddr() net.Addr { return p.bus.Addr() }
+
+// Totals are what the pipeline has counted since the start.
+func (p *Platform) Totals() ingest.Totals { return p.pipeline.Metrics.Totals() }
+
+// Objects is the number of objects known.
+func (p *Platform) Objects() int {
+	n, _ := p.pipeline.Counts()
+	return n
+}
+
+func (p *Platform) fenceOptions() fence.Options {
+	return fence.Options{
+		Kind: fence.Kind(p.cfg.Sets.Kind), IDProperty: p.cfg.Sets.IDProperty, Strict: p.cfg.Sets.Strict,
+	}
+}
+
+// loadSets reads the directory of sets and tells what was wrong in it.
+func (p *Platform) loadSets(context.Context) error {
+	if _, err := fence.ParseKind(p.cfg.Sets.Kind); err != nil {
+		return p.cfg.Fault("sets.kind", err)
+	}
+	if p.catalog != nil {
+		return nil
+	}
+	p.catalog = &fence.Catalog{}
+	dir := p.cfg.Sets.Dir
+	if dir == "" {
+		return nil
+	}
+	catalog, report, err := fence.LoadDir(os.DirFS(dir), p.fenceOptions())
+	if err != nil {
+		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
+	}
+	p.catalog = catalog
+	for _, s := range report.Sets {
+		p.log.Info("loaded set", "set", s.Name, "fences", s.Stats.Fences, "edges", s.Stats.Edges,
+			"skipped", s.Skipped, "findings", len(s.Findings))
+		for _, f := range s.Findings[:min(len(s.Findings), 20)] {
+			p.log.Warn("finding", "what", f.String())
+		}
+	}
+	return nil
+}
+
+func (p *Platform) startBus(context.Context) error {
+	c := p.cfg.Bus
+	host, port, err := splitAddr(c.Listen)
+	if err != nil {
+		return p.cfg.Fault("bus.listen", err)
+	}
+	p.bus, err = bus.New(bus.Config{
+		Host: host, Port: port, ServerName: "paddock",
+		MaxPayload: int(c.MaxPayload), MaxPending: int64(c.MaxPending), MaxConns: c.MaxConnections,
+		PingInterval: c.PingInterval, WriteDeadline: c.WriteDeadline,
+		Token: string(c.Token), Username: c.User, Password: string(c.Password),
+		DenyPublish: reservedSubjects, Logger: p.log,
+	})
+	if err != nil {
+		return p.cfg.Fault("bus.listen", err)
+	}
+	if err := p.bus.Start(); err != nil {
+		return p.cfg.Fault("bus.listen", err)
+	}
+	p.log.Info("bus listening", "addr", p.bus.Addr().String())
+	registerBus(p.registry, p.bus)
+	return nil
+}
+
+// splitAddr reads host:port in the terms of bus.Config, where port 0 means the
+// default and -1 any.
+func splitAddr(addr string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	if port, err = strconv.Atoi(text); err != nil {
+		return "", 0, fmt.Errorf("%q is no port", text)
+	}
+	if port == 0 {
+		port = -1
+	}
+	return host, port, nil
+}
+
+func (p *Platform) startIngest(context.Context) error {
+	c := p.cfg.Track
+	initial, err := track.ParseInitial(c.Initial)
+	if err != nil {
+		return p.cfg.Fault("track.initial", err)
+	}
+	p.pipeline = ingest.New(ingest.Config{
+		Track: track.Options{
+			Initial: initial, TTL: c.TTL, MaxGap: c.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
+		},
+		Views:     ingest.NewViews(p.catalog).View,
+		Publisher: newPublisher(p.events, p.bus.Local("events"), p.registry, p.log),
+		Metrics:   ingest.NewMetrics(p.registry),
+	})
+	registerPipeline(p.registry, p.pipeline, p.events)
+	return nil
+}
+
+func (p *Platform) openDoors(ctx context.Context) (err error) {
+	maxAhead := track.Millis(p.cfg.Track.MaxAhead.Milliseconds())
+	p.api = httpapi.New(httpapi.Config{
+		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events,
+		Gofence: gofence.New(p.catalog, gofence.Options{}), UI: ui.Handler(),
+		Metrics: metrics.Handler(p.registry, p.log),
+		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
+		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
+		Fences: p.fenceOptions(), Version: p.opts.Version, Demo: p.opts.Demo,
+	})
+	p.listener, err = listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
+	if err != nil {
+		return p.cfg.Fault("http.listen", err)
+	}
+	p.busDoor, err = p.pipeline.OpenBusDoor(p.bus.Local("positions"), maxAhead)
+	if err != nil {
+		return errors.Join(err, p.listener.Close())
+	}
+	p.server = &http.Server{
+		Handler:           p.api,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+	}
+	p.log.Info("http listening", "url", p.URL())
+	return nil
+}
+
+func (p *Platform) serveHTTP(context.Context) error {
+	if err := p.server.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// closeDoors takes no more positions. The HTTP server stops accepting at once,
+// but goes on serving the streams, which end later.
+func (p *Platform) closeDoors(ctx context.Context) error {
+	p.api.Drain()
+	err := p.busDoor.Close()
+	stopping := make(chan struct{})
+	p.server.RegisterOnShutdown(func() { close(stopping) })
+	go func() { p.stopped <- p.server.Shutdown(ctx) }() // ends with ctx at the latest; awaitHTTP waits for it
+	<-stopping
+	return err
+}
+
+// awaitHTTP waits for the requests that were being answered and for the streams.
+func (p *Platform) awaitHTTP(ctx context.Context) error {
+	if p.server == nil {
+		return nil // the doors never opened
+	}
+	p.api.Close(ctx)
+	if err := <-p.stopped; err != nil {
+		return errors.Join(err, p.server.Close())
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package platform
+
+import (
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/bus"
+	"paddock/internal/events"
+	"paddock/internal/ingest"
+)
+
+// publisher hands events to the log, which the HTTP streams follow, and to the
+// bus. When Publish returns, the log has them and every NATS client that wants
+// them has them among its pending bytes.
+type publisher struct {
+	log    *events.Log
+	bus    *bus.Local
+	failed prometheus.Counter
+	logger *slog.Logger
+}
+
+var _ ingest.Publisher = (*publisher)(nil)
+
+func newPublisher(log *events.Log, local *bus.Local, reg prometheus.Registerer, logger *slog.Logger) *publisher {
+	p := &publisher{
+		log: log, bus: local, logger: logger,
+		failed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "paddock_events_unpublished_total",
+			Help: "Events that the bus refused, as larger than its max_payload; the HTTP streams have them.",
+		}),
+	}
+	reg.MustRegister(p.failed)
+	return p
+}
+
+func (p *publisher) Publish(records []events.Record) {
+	p.log.Append(records)
+	msgs := make([]bus.Msg, len(records))
+	for i := range records {
+		msgs[i] = bus.Msg{Subject: records[i].Subject, Data: records[i].JSON}
+	}
+	if p.bus.PublishBatch(msgs) == nil {
+		return
+	}
+	for _, m := range msgs { // one is refused: the others are not to suffer
+		if err := p.bus.Publish(m.Subject, m.Reply, m.Header, m.Data); err != nil {
+			p.failed.Inc()
+			p.logger.Warn("event not published on the bus", "subject", m.Subject, "bytes", len(m.Data), "error", err)
+		}
+	}
+}
