@@ -66,6 +66,7 @@ type client struct {
 	headers bool // the client takes HMSG
 	noEcho  bool
 	reason  CloseReason // 0 = open; else nothing is delivered any more
+	written bool        // the writer has written its last byte
 }
 
 var (
@@ -109,8 +110,8 @@ func (c *client) serve() {
 		c.shut(ServerShutdown, "")
 	}
 	c.dropSubscriptions()
+	c.discardInput()
 	writer.Wait()
-	c.linger()
 	c.conn.Close()
 }
 
@@ -189,12 +190,11 @@ func (c *client) shut(reason CloseReason, text string) bool {
 	if reason.abrupt() {
 		c.out = nil
 	}
+	c.srv.counters.closed[reason].Add(1) // before the client can see the end
+	c.conn.SetReadDeadline(past)         // ends the reader
 	c.mu.Unlock()
-	c.srv.counters.closed[reason].Add(1)
 	if reason.abrupt() {
 		c.conn.Close()
-	} else {
-		c.conn.SetReadDeadline(past)
 	}
 	c.signal()
 	return true
@@ -214,15 +214,29 @@ func (c *client) logger() *slog.Logger {
 	return c.srv.cfg.Logger.With("client", from, "cid", c.id)
 }
 
-// linger tells the client that nothing more comes and reads what it still
-// sends, so that it can read what it was sent.
-func (c *client) linger() {
+// discardInput reads on while the writer writes the last bytes and, for a short
+// time, after it has told the client that nothing more comes: a client that
+// sends before it reads could otherwise not get at its reason.
+func (c *client) discardInput() {
+	c.mu.Lock()
+	if !c.written {
+		c.conn.SetReadDeadline(time.Now().Add(c.srv.cfg.WriteDeadline))
+	}
+	c.mu.Unlock()
+	io.CopyN(io.Discard, c.conn, drainBytes) // whatever ends it, the connection is closed next
+}
+
+// closeWrite follows the last byte.
+func (c *client) closeWrite() {
 	half, ok := c.conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
+		c.conn.Close()
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.written = true
 	c.conn.SetReadDeadline(time.Now().Add(drainTime))
-	io.CopyN(io.Discard, c.conn, drainBytes) //nolint:errcheck // the connection is closed next
 }
 
 // kick ends the reader's present or next read.

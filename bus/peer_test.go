@@ -117,13 +117,19 @@ func (p *peer) greeting() map[string]any {
 
 func dialPeer(t *testing.T, s *bus.Server) *peer {
 	t.Helper()
+	p := dialRaw(t, s)
+	p.greeting()
+	return p
+}
+
+// dialRaw leaves INFO to be read.
+func dialRaw(t *testing.T, s *bus.Server) *peer {
+	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPeer(t, conn)
-	p.greeting()
-	return p
+	return newPeer(t, conn)
 }
 
 func (p *peer) write(format string, args ...any) {

@@ -19,6 +19,7 @@ const (
 // writeLoop writes what is pending and runs the connection's timers, until the
 // connection has ended and everything is written or the write failed.
 func (c *client) writeLoop() {
+	defer c.closeWrite()
 	auth := time.NewTimer(c.srv.cfg.AuthTimeout)
 	defer auth.Stop()
 	ping := time.NewTimer(c.firstPing())
