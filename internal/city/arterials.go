@@ -1,6 +1,9 @@
 package city
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // layArterials draws the streets that everyone knows: two avenues that cross in
 // the middle, three ring roads, radial roads between and beyond them, and the
@@ -25,16 +28,25 @@ func layArterials(m *mesh, rng *rand.Rand) {
 		lay(smooth(ringRoad(rng, centre, r, tilt)), river)
 	}
 	for i := range 4 { // between the avenues: from the inner ring out to the sea
-		turns := 0.25*float64(i) + 0.125 + jitter(rng, 0.02)
+		turns := float64(float64(i)/4) + 0.125 + jitter(rng, 0.02)
 		lay(smooth(radial(rng, ray, turns, 1250)), river)
 	}
 	for i := range 8 { // and further ones that begin at the second ring
-		turns := 0.125*float64(i) + 0.0625 + jitter(rng, 0.012)
+		turns := float64(float64(i)/8) + 0.0625 + jitter(rng, 0.012)
 		lay(smooth(radial(rng, ray, turns, 3200)), river)
 	}
 	lay(smooth(ringRoad(rng, centre, 9600, tilt)), river)
-	causeway := []vec{{3100, -2500}, {4000, -5200}, {4700, -8000}, {5300, -11000}, {5600, -15000}}
-	lay(causeway, sea)
+	for _, shift := range []float64{0, 800, -800, 1600, -1600, 2400, -2400} {
+		before := len(m.bridges)
+		causeway := []vec{{3100, -2500}, {4000, -5200}, {4700, -8000}, {5300, -11000}, {5600, -15000}}
+		for i := range causeway {
+			causeway[i].x += shift
+		}
+		lay(causeway, sea)
+		if slices.ContainsFunc(m.bridges[before:], m.joinsLands) {
+			break // elsewhere the shore may be too rugged to land on
+		}
+	}
 	island := []vec{{-2000, -10600}, {2000, -10900}, {5200, -11300}, {8000, -10700}, {13000, -10400}}
 	lay(smooth(island), 0)
 }
@@ -45,7 +57,7 @@ func ringRoad(rng *rand.Rand, centre vec, radius, tilt float64) []vec {
 	const corners = 16
 	var ring []vec
 	for i := range corners {
-		turns := (float64(i)+0.5)/corners + tilt
+		turns := float64((float64(i)+0.5)/corners) + tilt
 		ring = append(ring, centre.add(vec{radius + jitter(rng, 0.05*radius), 0}.turn(turns)))
 	}
 	return append(ring, ring[0])
@@ -59,4 +71,18 @@ func radial(rng *rand.Rand, ray func(turns, metres float64) vec, turns, radius f
 		road = append(road, ray(turns+jitter(rng, 0.008), r))
 	}
 	return road
+}
+
+// joinsLands tells whether a bridge leads from a road on one landmass to a road
+// on another. It is asked while regions are still landmasses.
+func (m *mesh) joinsLands(b crossed) bool {
+	return m.coastal(b.from) != m.coastal(b.to) && m.degree(b.from) > 2 && m.degree(b.to) > 2
+}
+
+func (m *mesh) degree(v int32) int {
+	n := 0
+	for range m.around(v) {
+		n++
+	}
+	return n
 }

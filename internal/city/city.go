@@ -15,8 +15,6 @@
 package city
 
 import (
-	"os"
-	"path/filepath"
 	"sync"
 
 	"paddock/fence"
@@ -105,38 +103,4 @@ func (c *City) Bounds() fence.Box {
 		}
 	}
 	return box
-}
-
-// WriteGeoJSON writes each set to a file of its name in dir, as a
-// FeatureCollection. The directory must exist; files in the way are replaced.
-func (c *City) WriteGeoJSON(dir string) error {
-	for _, set := range c.sets {
-		if err := writeSet(filepath.Join(dir, set.Name+".geojson"), set.Fences); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeSet(name string, fences []fence.Fence) (err error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	return fence.WriteGeoJSON(f, pointers(fences))
-}
-
-func pointers(fences []fence.Fence) func(func(*fence.Fence) bool) {
-	return func(yield func(*fence.Fence) bool) {
-		for i := range fences {
-			if !yield(&fences[i]) {
-				return
-			}
-		}
-	}
 }

@@ -6,10 +6,16 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"maps"
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"paddock/fence"
 )
@@ -37,220 +43,131 @@ func (c *City) set(t *testing.T, name string) []fence.Fence {
 	return c.sets[i].Fences
 }
 
-// digest hashes every key, property and coordinate.
-func digest(c *City) string {
+// seedOne is the SHA-256 of the city of seed 1: every id, property, coordinate
+// and street, and what its vehicles report in ten minutes. It changes with
+// the look of the city only, never with the CPU or the compiler's options.
+const seedOne = "38558e34dd7e3913dfc8b41b13e3a287e918c0c96b5fed6699d70ef29375e428"
+
+func TestDigest(t *testing.T) {
+	c := cityOf(1)
 	h := sha256.New()
+	put := func(v any) {
+		if err := binary.Write(h, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, set := range c.Sets() {
 		for _, f := range set.Fences {
 			h.Write(f.ID)
 			h.Write(f.Properties)
 			for _, part := range f.Geometry {
 				for _, ring := range part {
-					binary.Write(h, binary.LittleEndian, ring)
+					put(ring)
 				}
 			}
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	for class, line := range c.Streets() {
+		io.WriteString(h, class)
+		put(line)
+	}
+	fleet := c.Fleet()
+	var fixes []Fix
+	for range 600 {
+		fixes = fleet.Step(time.Second, fixes[:0])
+	}
+	for _, x := range fixes {
+		io.WriteString(h, x.ID)
+		put([]float64{x.Lon, x.Lat, x.Speed, x.Heading, x.Accuracy})
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != seedOne {
+		t.Errorf("the city of seed 1 is %s", got)
+	}
 }
 
-func TestDistrictCounts(t *testing.T) {
-	for seed := range uint64(3) {
-		c := cityOf(seed)
-		ds := c.set(t, "districts")
-		var holes, multi, largest, edges int
-		for _, f := range ds {
-			for _, part := range f.Geometry {
-				holes += len(part) - 1
-				for _, r := range part {
-					largest = max(largest, len(r))
-					edges += len(r)
-				}
-			}
-			if len(f.Geometry) > 1 {
-				multi++
-			}
+// TestOtherSizes builds cities much smaller and larger than the default.
+func TestOtherSizes(t *testing.T) {
+	for _, want := range []int{200, 600, 5000} {
+		c := New(Config{Seed: 5, Districts: want, Vehicles: 10})
+		if got := len(c.set(t, "districts")); math.Abs(float64(got-want)) > 0.05*float64(want) {
+			t.Errorf("%d districts, want about %d", got, want)
 		}
-		t.Logf("seed %d: %d districts, %d holes, %d multipolygons, %d edges", seed, len(ds), holes, multi, edges)
-		if math.Abs(float64(len(ds)-2000)) > 100 {
-			t.Errorf("seed %d: %d districts, want about 2,000", seed, len(ds))
-		}
-		if holes < 10 || multi < 10 || largest <= 10000 {
-			t.Errorf("seed %d: %d holes, %d multipolygons, largest ring of %d vertices", seed, holes, multi, largest)
-		}
-		if per := edges / len(ds); per < 60 || per > 110 {
-			t.Errorf("seed %d: %d edges per district", seed, per)
+		directed(t, c.set(t, "districts"))
+		if got := c.Fleet().Step(time.Second, nil); len(got) != 10 {
+			t.Errorf("%d fixes of 10 vehicles", len(got))
 		}
 	}
 }
 
-type edge struct{ a, b fence.Point }
-
-func edgesOf(mp fence.MultiPolygon) (es []edge) {
-	for _, part := range mp {
-		for _, r := range part {
-			for i, p := range r {
-				es = append(es, edge{p, r[(i+1)%len(r)]})
-			}
+func TestZones(t *testing.T) {
+	kinds := map[string]int{}
+	holes := 0
+	for _, f := range cityOf(1).set(t, "zones") {
+		var p zoneProperties
+		if err := json.Unmarshal(f.Properties, &p); err != nil {
+			t.Fatal(err)
 		}
+		kinds[p.Kind]++
+		holes += len(f.Geometry[0]) - 1
 	}
-	return es
-}
-
-func TestSharedEdgesAreEqual(t *testing.T) {
-	for seed := range uint64(3) {
-		owners := map[edge]int{}
-		for i, f := range cityOf(seed).set(t, "districts") {
-			for _, e := range edgesOf(f.Geometry) {
-				if e.a == e.b {
-					t.Fatalf("seed %d: %s has an edge of no length at %v", seed, f.Key, e.a)
-				}
-				if _, twice := owners[e]; twice {
-					t.Fatalf("seed %d: edge %v twice in the same direction", seed, e)
-				}
-				owners[e] = i
-			}
-		}
-		single := 0
-		for e, i := range owners {
-			j, shared := owners[edge{e.b, e.a}]
-			if shared && i == j {
-				t.Fatalf("seed %d: district %d on both sides of %v", seed, i, e)
-			}
-			if !shared {
-				single++
-			}
-		}
-		t.Logf("seed %d: %d edges, %d of them on the shore", seed, len(owners), single)
-		if single > len(owners)/3 {
-			t.Errorf("seed %d: %d of %d edges have one side", seed, single, len(owners))
-		}
+	want := map[string]int{"low-emission": 1, "harbour": 1, "station": 18, "depot": 8, "school": 20, "corridor": 10}
+	if !maps.Equal(kinds, want) || holes != 1 {
+		t.Errorf("zones %v, %d holes", kinds, holes)
 	}
 }
 
-// TestNoEdgesCross compares all pairs of edges that are near each other. Where
-// nothing crosses, every ring is simple and no two districts overlap.
-func TestNoEdgesCross(t *testing.T) {
-	for seed := range uint64(3) {
-		type cell struct{ x, y int }
-		const size = 0.002
-		cells := map[cell][]edge{}
-		for _, f := range cityOf(seed).set(t, "districts") {
-			for _, e := range edgesOf(f.Geometry) {
-				for x := int(math.Floor(min(e.a.Lon, e.b.Lon) / size)); x <= int(math.Floor(max(e.a.Lon, e.b.Lon)/size)); x++ {
-					for y := int(math.Floor(min(e.a.Lat, e.b.Lat) / size)); y <= int(math.Floor(max(e.a.Lat, e.b.Lat)/size)); y++ {
-						cells[cell{x, y}] = append(cells[cell{x, y}], e)
-					}
-				}
-			}
+func TestWriteStreets(t *testing.T) {
+	var buf bytes.Buffer
+	c := cityOf(1)
+	if err := c.WriteStreets(&buf); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Features []struct {
+			Properties struct{ Class string }
+			Geometry   struct{ Coordinates [][][2]float64 }
 		}
-		for _, es := range cells {
-			for i, e := range es {
-				for _, g := range es[:i] {
-					if e.a == g.a || e.a == g.b || e.b == g.a || e.b == g.b {
-						continue
-					}
-					if _, _, hit := intersect(plane(e.a), plane(e.b), plane(g.a), plane(g.b)); hit {
-						t.Errorf("seed %d: %v crosses %v", seed, e, g)
-					}
-				}
-			}
-		}
+	}
+	if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, f := range got.Features {
+		lines += len(f.Geometry.Coordinates)
+	}
+	if len(got.Features) != 3 || lines != len(c.streets.links) {
+		t.Errorf("%d features with %d lines, want 3 with %d", len(got.Features), lines, len(c.streets.links))
 	}
 }
 
-func TestReadsBackWithoutFindings(t *testing.T) {
+// TestWriteGeoJSON writes the sets as files and loads them as a user would.
+func TestWriteGeoJSON(t *testing.T) {
 	dir := t.TempDir()
 	c := cityOf(1)
 	if err := c.WriteGeoJSON(dir); err != nil {
 		t.Fatal(err)
 	}
+	catalog, _, err := fence.LoadDir(os.DirFS(dir), fence.Options{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, set := range c.Sets() {
-		var buf bytes.Buffer
-		if err := fence.WriteGeoJSON(&buf, pointers(set.Fences)); err != nil {
-			t.Fatal(err)
+		loaded, ok := catalog.Get(set.Name)
+		if !ok {
+			t.Fatalf("no set %q", set.Name)
 		}
-		got, err := fence.ReadGeoJSON(&buf, set.Name, fence.ReadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range got.Findings {
+		snap := loaded.Snapshot()
+		for _, f := range snap.Findings() {
 			t.Errorf("%s: %v", set.Name, f)
 		}
-		if len(got.Fences) != len(set.Fences) {
-			t.Errorf("%s: %d of %d fences read back", set.Name, len(got.Fences), len(set.Fences))
-		}
-	}
-}
-
-func TestNamesAreUnique(t *testing.T) {
-	seen := map[string]bool{}
-	for _, f := range cityOf(1).set(t, "districts") {
-		var p districtProperties
-		if err := json.Unmarshal(f.Properties, &p); err != nil {
-			t.Fatal(err)
-		}
-		if seen[p.Name] || p.Name == "" || p.AreaKm2 <= 0 {
-			t.Errorf("%s: %+v", f.Key, p)
-		}
-		seen[p.Name] = true
-	}
-}
-
-// owners indexes the districts by box, for the test of owners below.
-type owners struct {
-	fences []fence.Fence
-	boxes  []fence.Box
-}
-
-func newOwners(fences []fence.Fence) *owners {
-	o := &owners{fences: fences}
-	for _, f := range fences {
-		o.boxes = append(o.boxes, f.Geometry.Bounds())
-	}
-	return o
-}
-
-func (o *owners) of(p fence.Point) (keys []int) {
-	for i, b := range o.boxes {
-		if b.Contains(p) && o.fences[i].Geometry.Contains(p) {
-			keys = append(keys, i)
-		}
-	}
-	return keys
-}
-
-// TestOneOwner asks for the owners of vertices, of midpoints and of places
-// inside. No place has two; a shared vertex or midpoint has one.
-func TestOneOwner(t *testing.T) {
-	ds := cityOf(1).set(t, "districts")
-	o := newOwners(ds)
-	rng := stream(1, "test")
-	count := map[fence.Point]int{}
-	for _, f := range ds {
-		for _, e := range edgesOf(f.Geometry) {
-			count[e.a]++
-		}
-	}
-	shared, none := 0, 0
-	for range 6000 {
-		es := edgesOf(pick(rng, ds).Geometry)
-		e := pick(rng, es)
-		for _, p := range []fence.Point{e.a, {Lon: (e.a.Lon + e.b.Lon) / 2, Lat: (e.a.Lat + e.b.Lat) / 2}} {
-			n := len(o.of(p))
-			if n > 1 {
-				t.Errorf("%v has %d owners", p, n)
-			}
-			if n == 0 {
-				none++
+		for i := range set.Fences {
+			f := &set.Fences[i]
+			if ref, ok := snap.Lookup(f.Key); !ok || !reflect.DeepEqual(snap.Fence(ref).Geometry, f.Geometry) {
+				t.Fatalf("%s: %s is not as written", set.Name, f.Key)
 			}
 		}
-		if count[e.a] > 1 {
-			shared++
-		}
 	}
-	t.Logf("%d vertices shared, %d points without an owner", shared, none)
-	if shared < 1000 || none > 2000 {
-		t.Errorf("%d vertices shared, %d points without an owner", shared, none)
+	if err := c.WriteGeoJSON(filepath.Join(dir, "missing")); err == nil {
+		t.Error("wrote into a directory that does not exist")
 	}
 }

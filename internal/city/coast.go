@@ -20,7 +20,7 @@ const (
 	minIslet        = 4e3   // m²: below, it is a rock that no map shows
 	reserveVertices = 10500 // more than 10,000 with a margin: splitting a ring never removes vertices
 	coastStep       = 27    // metres between samples along the shore
-	reserveStep     = 7.5
+	reserveStep     = 6
 )
 
 // terrain is the lie of the land: which places are above water. Its parts are
@@ -202,5 +202,5 @@ func stream(seed uint64, purpose string) *rand.Rand {
 
 // jitter draws evenly from (-spread, spread).
 func jitter(rng *rand.Rand, spread float64) float64 {
-	return float64((float64(2*rng.Float64()) - 1) * spread)
+	return float64(lerp(-1, 1, rng.Float64()) * spread)
 }

@@ -31,15 +31,26 @@ func (f *Fleet) place(kind Kind, d dice) vehicle {
 	v.at = float64(f.n.length(v.arc) * v.dice.float())
 	f.chooseHub(&v)
 	if kind == Bus {
-		v.other = v.hub
-		for v.other == v.hub || f.far(v.hub, v.other) > longestLine {
-			v.other = v.dice.intn(hubCount)
-		}
+		f.chooseLine(&v)
 	} else {
 		v.since = float64(f.newTrip(&v) * v.dice.float())
 	}
 	f.chooseNext(&v)
 	return v
+}
+
+// chooseLine picks the other end of a bus line, not too far away.
+func (f *Fleet) chooseLine(v *vehicle) {
+	best := int32(math.MaxInt32)
+	for range 20 {
+		hub := v.dice.intn(hubCount)
+		if far := f.far(v.hub, hub); hub != v.hub && far < best {
+			v.other, best = hub, far
+			if far < longestLine {
+				return
+			}
+		}
+	}
 }
 
 // longestLine is the longest bus line, in tenths of a second of free driving.

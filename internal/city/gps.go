@@ -64,5 +64,5 @@ func (d *dice) between(lo, hi float64) float64 { return lerp(lo, hi, d.float()) 
 func (d *dice) normal() float64 {
 	b := d.bits()
 	sum := b&0xffff + b>>16&0xffff + b>>32&0xffff + b>>48
-	return float64((float64(sum)/65536 - 2) * 1.7320508)
+	return float64((float64(sum) - 2*65536) * (1.7320508 / 65536))
 }

@@ -39,8 +39,10 @@ const (
 const water = -1
 
 // addLand adds a landmass with its shore, counter-clockwise, as one new face.
+// Its region is its number.
 func (m *mesh) addLand(ring []vec) int32 {
 	f := m.addFace(0, vec{1, 0})
+	m.region[f] = f
 	n := int32(len(ring))
 	v0, e0 := int32(len(m.pos)), int32(len(m.org))
 	for i := range n {

@@ -83,7 +83,8 @@ func (c *carver) windmill(f int32) bool {
 	at := func(a, b float64) vec {
 		return u.scale(lerp(u0, u1, a)).add(w.scale(lerp(w0, w1, b)))
 	}
-	l := limits{clearance: 0.03 * math.Sqrt(area(ring)), sine: 0.5, share: 0.1}
+	scale := math.Sqrt(area(ring))
+	l := limits{snap: 0.05 * scale, clearance: 0.03 * scale, sine: 0.5, share: 0.1}
 	centre := at(0.5, 0.5)
 	rest := f // the part that still holds the centre
 	for _, sail := range []struct{ p, d vec }{
@@ -173,7 +174,8 @@ func mergeBanks(m *mesh, boroughs []int, count int) []int {
 	return kept
 }
 
-// coastal is a district at a vertex on the shore.
+// coastal is the region of the land at a vertex on the shore, or of one of the
+// lands there.
 func (m *mesh) coastal(v int32) int32 {
 	for h := range m.around(v) {
 		if m.face[h] != water {

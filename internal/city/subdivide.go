@@ -14,7 +14,7 @@ func grain(p vec) float64 {
 	const centre, outskirts, radius = 0.032e6, 0.62e6, 13000
 	r := p.sub(vec{500, 900}).len() / radius
 	sub := p.sub(vec{5200, -11000}).len() / 5000 // the southern island has a small centre of its own
-	t := min(1, float64(r*r)*0.7+float64(r*0.45), 0.25+float64(sub*sub))
+	t := min(1, float64(r*r*0.7)+float64(r*0.45), 0.25+float64(sub*sub))
 	return lerp(centre, outskirts, t)
 }
 

@@ -9,8 +9,8 @@ import "math"
 // sincos is the sine and cosine of an angle given as a part of a full turn.
 func sincos(turns float64) (sin, cos float64) {
 	turns -= math.Floor(turns)
-	quarter := math.Floor(turns*4 + 0.5) // multiplication by a power of two is exact, so fusing changes nothing
-	x := float64((turns - quarter/4) * (2 * math.Pi))
+	quarter := math.Floor(float64(turns*4) + 0.5)
+	x := float64((turns - float64(quarter/4)) * (2 * math.Pi))
 	x2 := float64(x * x)
 	s := float64(x * horner(x2, 1, -1.0/6, 1.0/120, -1.0/5040, 1.0/362880))
 	c := horner(x2, 1, -1.0/2, 1.0/24, -1.0/720, 1.0/40320, -1.0/3628800)

@@ -74,7 +74,7 @@ func area(ring []vec) float64 {
 	for i, p := range ring {
 		sum += p.sub(ring[0]).cross(ring[(i+1)%len(ring)].sub(ring[0]))
 	}
-	return sum / 2
+	return float64(sum / 2)
 }
 
 // centroid is the centre of mass of a ring of non-zero area.
