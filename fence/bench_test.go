@@ -2,6 +2,7 @@ package fence_test
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,5 +46,66 @@ func BenchmarkLoad(b *testing.B) {
 		if _, err := s.Replace(c); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkAppend asks for points of a made-up tessellation, and beside the borders of real
+// fences where there is data: streets are the borders, so that is where vehicles are.
+func BenchmarkAppend(b *testing.B) {
+	for _, kind := range fence.Kinds() {
+		b.Run(string(kind), func(b *testing.B) {
+			b.Run("made-up", func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(29, 30))
+				benchmarkAppend(b, newSet(b, kind, tessellation(rng, 32)...).Snapshot())
+			})
+			b.Run("real", func(b *testing.B) {
+				c, err := fence.ReadGeoJSON(bytes.NewReader(largest(b)), "largest", fence.ReadOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				s, err := fence.NewSet("largest", fence.Options{Kind: kind})
+				if err != nil {
+					b.Fatal(err)
+				}
+				snap, err := s.Replace(c)
+				if err != nil {
+					b.Fatal(err)
+				}
+				benchmarkAppend(b, snap)
+			})
+		})
+	}
+}
+
+func benchmarkAppend(b *testing.B, s *fence.Snapshot) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	at := cityPoints(rng, s, 1<<12)
+	for i := range at {
+		at[i].Lon += (rng.Float64() - 0.5) / 1e4
+		at[i].Lat += (rng.Float64() - 0.5) / 1e4
+	}
+	dst := make([]fence.Ref, 0, 64)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		p := at[i%len(at)]
+		dst = s.Append(dst[:0], p.Lon, p.Lat)
+		i++
+	}
+}
+
+// BenchmarkPut replaces one fence of a thousand and publishes.
+func BenchmarkPut(b *testing.B) {
+	for _, kind := range fence.Kinds() {
+		b.Run(string(kind), func(b *testing.B) {
+			s := newSet(b, kind, tessellation(rand.New(rand.NewPCG(33, 34)), 22)...)
+			moved := fence.MultiPolygon{{square(-73.5, 40.5, 0.01)}}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := s.Put(fence.Fence{Key: "77", Geometry: moved}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -9,7 +9,8 @@
 // take no lock and allocate nothing, one writer at a time builds and publishes the next
 // snapshot. A [Ref] names a fence in its set for as long as the process runs. An index
 // [Kind] is a filter over the fences of a set: kinds differ in speed only, never in their
-// answers, because one exact predicate decides in all of them.
+// answers, because one exact predicate decides in all of them. A [Catalog] holds sets by
+// name, and [LoadDir] makes one of a directory of GeoJSON files.
 //
 // # Who owns a point
 //
@@ -21,4 +22,31 @@
 // two neighbours that share an edge bit for bit exactly one owns each point of it. The
 // direction of rings never matters. A longitude of 180 asks for -180. A point that is not
 // finite is in no fence.
+//
+// # Errors and findings
+//
+// A document that is unfit as a whole is an error, and nothing of it is used:
+//
+//   - [SyntaxError]: it is not JSON (RFC 8259), or nests deeper than 64;
+//   - [ErrNotGeoJSON]: it is JSON but no FeatureCollection, Feature or geometry, or TopoJSON;
+//   - [ErrCRS]: it names a coordinate reference system other than CRS84 or EPSG:4326;
+//   - [ErrLimit]: it has more vertices than [Limits] allow; and the errors of its reader.
+//
+// For a directory there are also [ErrNoSets], [ErrExists] (two files of one slug) and
+// [ErrName] (a file without one).
+//
+// Everything else is a [Finding], which says file, feature, code, reason and place, and
+// costs at most its own feature:
+//
+//   - taken, and answered for by the definition above: rings that are not closed, repeat a
+//     vertex, have spikes, cross or touch themselves or one another; holes outside their
+//     shell or within another; parts that overlap; edges over half the world; rings without
+//     an area, which are dropped; ids that are taken or no ids; properties that are no object;
+//   - skipped: features without geometry, points and lines;
+//   - refused ([Finding].Fatal): coordinates out of range or not finite, coordinates of the
+//     wrong shape, geometry collections, elements that are no Feature, features with a
+//     coordinate reference system of their own, of more bytes than the limit, or without any
+//     area. With [Options].Strict also what crosses, touches itself, overlaps or is nested wrongly.
+//
+// A single fence that a Set or [ParseFeature] refuses is a [RefusedError] with its finding.
 package fence

@@ -88,6 +88,7 @@ type featureReader struct {
 	options ReadOptions
 	left    int // vertices that may yet be read
 	scratch Ring
+	sweeper sweeper
 }
 
 // read makes a fence of a Feature. What it returns shares no memory with raw. The key is
@@ -170,7 +171,7 @@ func (fr *featureReader) coordinates(kind string, data []byte, key string) (area
 	if err != nil {
 		return area{}, err
 	}
-	return inspect(mp, cr.defects), nil
+	return inspect(mp, cr.defects, &fr.sweeper), nil
 }
 
 func refused(key string, c Code, reason string, at *Point) error {

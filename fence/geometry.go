@@ -46,29 +46,33 @@ func (pg Polygon) holds(p Point) bool {
 
 // odd reports whether an odd number of the ring's edges count for p.
 func (r Ring) odd(p Point) bool {
+	if len(r) == 0 {
+		return false
+	}
 	odd := false
-	for i, b := range r {
-		a := r[len(r)-1]
-		if i > 0 {
-			a = r[i-1]
-		}
-		if counts(a, b, p) {
+	a := r[len(r)-1]
+	for _, b := range r {
+		if spans(a, b, p.Lat) && eastward(a, b, p) {
 			odd = !odd
 		}
+		a = b
 	}
 	return odd
 }
 
-// counts reports whether the edge a-b counts for p. Ordering the edge first makes two
-// neighbours that walk it in opposite directions evaluate the very same expression. With
-// lo.Lat < hi.Lat wherever it matters, the order by longitude never decides.
-//
-// hot: guarded by BenchmarkAppend and TestAppendAllocates.
-func counts(a, b, p Point) bool {
+// spans reports whether lo.Lat <= lat < hi.Lat, where lo is the end of the edge a-b with the
+// lesser latitude: so if one end is at or below lat and the other is not.
+func spans(a, b Point, lat float64) bool { return (a.Lat <= lat) != (b.Lat <= lat) }
+
+// eastward reports whether an edge that spans the latitude of p has p strictly to its west.
+// Ordering its ends first makes two neighbours that walk it in opposite directions evaluate
+// the very same expression. An edge that spans anything is not level, so the order by
+// longitude never decides.
+func eastward(a, b, p Point) bool {
 	if a.Lat > b.Lat {
 		a, b = b, a
 	}
-	return a.Lat <= p.Lat && p.Lat < b.Lat && orient(a, b, p) > 0
+	return orient(a, b, p) > 0
 }
 
 // normalize gives the point that a query at lon, lat asks for, and false if it is in no

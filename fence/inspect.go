@@ -17,9 +17,9 @@ type area struct {
 }
 
 // inspect drops the rings that have no area, and tells all defects of a geometry whose
-// coordinates are in range. written lists those that can no more be seen.
-func inspect(mp MultiPolygon, written []ringDefect) area {
-	in := inspector{many: len(mp) > 1, budget: pairBudget}
+// coordinates are in range. written lists those that can no more be seen. s is lent.
+func inspect(mp MultiPolygon, written []ringDefect, s *sweeper) area {
+	in := inspector{many: len(mp) > 1, simple: true, budget: pairBudget, sweeper: s}
 	for _, d := range written {
 		in.found(d.code, d.part, d.ring, d.at, "%s", d.reason)
 	}
@@ -41,7 +41,7 @@ type inspector struct {
 	many     bool // the fence has several parts
 	simple   bool // no ring crosses itself
 	budget   int
-	sweeper  sweeper
+	sweeper  *sweeper
 	findings []Finding
 
 	kept  MultiPolygon // as given, without the rings that were dropped
@@ -66,9 +66,6 @@ func (in *inspector) found(c Code, part, ring int, at *Point, format string, arg
 }
 
 func (in *inspector) part(i int, part Polygon) {
-	if i == 0 {
-		in.simple = true
-	}
 	var kept Polygon
 	for j, r := range part {
 		if in.ring(i, j, r) {

@@ -184,6 +184,9 @@ func (l *lexer) digits() error {
 	}
 	for isDigit(c) {
 		l.pos++
+		for l.pos < len(l.buf) && isDigit(l.buf[l.pos]) { // most of a document is digits
+			l.pos++
+		}
 		c, _ = l.peek()
 	}
 	return nil

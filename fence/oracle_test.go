@@ -108,7 +108,11 @@ func randomArea(rng *rand.Rand) fence.MultiPolygon {
 	mp := make(fence.MultiPolygon, 1+rng.IntN(3))
 	for i := range mp {
 		for range 1 + rng.IntN(3) {
-			mp[i] = append(mp[i], randomRing(rng, 3+rng.IntN(8), grid))
+			n := 3 + rng.IntN(8)
+			if rng.IntN(6) == 0 {
+				n *= 10
+			}
+			mp[i] = append(mp[i], randomRing(rng, n, grid))
 		}
 	}
 	return mp

@@ -67,7 +67,7 @@ func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
 		entries.put(ref, newEntry(ref, f, byKey[f.Key]))
 		next.keys.put(f.Key, ref)
 	}
-	next.table = entries
+	next.table, next.bounds = entries, entries.bounds()
 	s.writer = newWriter(s.options.Kind)
 	for e := range entries.all() {
 		s.writer.replace(nil, e)

@@ -45,7 +45,7 @@ func NewSet(name string, o Options) (*Set, error) {
 	o.Kind = kind
 	s := &Set{name: name, options: o, writer: newWriter(kind), repeats: map[string]int{}}
 	t := &table{}
-	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.publish(t)})
+	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.publish(t), bounds: EmptyBox()})
 	return s, nil
 }
 
@@ -126,30 +126,26 @@ func (s *Set) Delete(key string) (snap *Snapshot, ok bool) {
 	}
 	old := now.table.get(ref)
 	s.writer.replace(old, nil)
-	t := now.table.with(ref, nil)
-	return s.publish(&Snapshot{table: t, keys: now.keys.without(key), findings: now.findings}), true
+	next := &Snapshot{table: now.table.with(ref, nil), keys: now.keys.without(key), findings: now.findings}
+	next.bounds = next.table.boundsAfter(now.bounds, old, nil)
+	return s.publish(next), true
 }
 
 // put publishes the set with e in place of old, or beside all others if old is nil.
 func (s *Set) put(now *Snapshot, old, e *entry) *Snapshot {
 	s.writer.replace(old, e)
 	next := &Snapshot{table: now.table.with(e.ref, e), keys: now.keys, findings: now.findings}
+	next.bounds = next.table.boundsAfter(now.bounds, old, e)
 	if old == nil {
 		next.keys = now.keys.with(e.fence.Key, e.ref)
 	}
 	return s.publish(next)
 }
 
-// publish completes the next snapshot and makes it the current one.
+// publish numbers and indexes the next snapshot and makes it the current one.
 func (s *Set) publish(next *Snapshot) *Snapshot {
 	next.generation = s.current.Load().generation + 1
 	next.index = s.writer.publish(next.table)
-	next.bounds = EmptyBox()
-	for e := range next.table.all() {
-		for _, b := range e.boxes {
-			next.bounds = next.bounds.Union(b)
-		}
-	}
 	s.current.Store(next)
 	return next
 }

@@ -60,7 +60,7 @@ func TestSweepFindsWhatPairsShow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	seen := map[faultKind]int{}
 	var s sweeper
-	for i := range 20_000 {
+	for i := range 12_000 {
 		var rings []Ring
 		for range 1 + rng.IntN(3) {
 			if r := gridRing(rng, 3+rng.IntN(6), 3+i%9); len(r) >= 3 {

@@ -7,15 +7,19 @@ type entry struct {
 	ref      Ref
 	fence    *Fence
 	boxes    []Box // of each part, in order
+	bounds   Box
+	parts    []preparedPart
 	edges    int
 	findings []Finding
 }
 
 func newEntry(ref Ref, f *Fence, findings []Finding) *entry {
 	e := &entry{ref: ref, fence: f, edges: f.Geometry.Vertices(), findings: findings}
-	e.boxes = make([]Box, len(f.Geometry))
+	e.boxes, e.bounds = make([]Box, len(f.Geometry)), EmptyBox()
+	e.parts = make([]preparedPart, len(f.Geometry))
 	for i, part := range f.Geometry {
-		e.boxes[i] = part.Bounds()
+		e.boxes[i], e.parts[i] = part.Bounds(), prepare(part)
+		e.bounds = e.bounds.Union(e.boxes[i])
 	}
 	return e
 }
@@ -105,6 +109,27 @@ func (t *table) all() iter.Seq[*entry] {
 			}
 		}
 	}
+}
+
+func (t *table) bounds() Box {
+	b := EmptyBox()
+	for e := range t.all() {
+		b = b.Union(e.bounds)
+	}
+	return b
+}
+
+// boundsAfter is the table's bounds, given those of the table before old was replaced by e.
+// Only where old reached their border must all entries be asked.
+func (t *table) boundsAfter(before Box, old, e *entry) Box {
+	if old != nil && (old.bounds.MinLon == before.MinLon || old.bounds.MinLat == before.MinLat ||
+		old.bounds.MaxLon == before.MaxLon || old.bounds.MaxLat == before.MaxLat) {
+		return t.bounds()
+	}
+	if e == nil {
+		return before
+	}
+	return before.Union(e.bounds)
 }
 
 func (t *table) stats(k Kind, extra int64) Stats {
