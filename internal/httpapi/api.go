@@ -11,12 +11,14 @@ import (
 	"context"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"sync"
 	"time"
 
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/events"
+	"paddock/internal/httpapi/gofence"
 	"paddock/internal/ingest"
 )
 
@@ -122,18 +124,28 @@ func (a *API) routes() http.Handler {
 	if a.cfg.Metrics != nil {
 		mux.Handle("GET /metrics", a.cfg.Metrics)
 	}
-	if a.cfg.Gofence != nil {
-		for _, pattern := range []string{"/engarde", "/fence", "/fence/"} {
-			mux.Handle(pattern, a.cfg.Gofence)
-		}
-	}
 	if a.cfg.Profile {
 		profile(mux)
 	}
 	if a.cfg.UI != nil {
 		mux.Handle("/", a.cfg.UI)
 	}
-	return &v1Methods{mux: mux}
+	return a.dispatch(mux)
+}
+
+// dispatch sends each request to its router before another one could clean its
+// path in its own way.
+func (a *API) dispatch(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case a.cfg.Gofence != nil && gofence.Owns(r.URL.Path):
+			a.cfg.Gofence.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, "/v1/"):
+			mux.ServeHTTP(&methodWriter{ResponseWriter: w}, r)
+		default:
+			mux.ServeHTTP(w, r)
+		}
+	})
 }
 
 func health(w http.ResponseWriter, ok bool) {

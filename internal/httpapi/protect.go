@@ -63,19 +63,7 @@ func authorized(r *http.Request, want [sha256.Size]byte) bool {
 	return ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// v1Methods answers a known path of /v1 under a wrong method as a problem; the
-// mux itself would answer in plain text.
-type v1Methods struct{ mux *http.ServeMux }
-
-func (m *v1Methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !strings.HasPrefix(r.URL.Path, "/v1/") {
-		m.mux.ServeHTTP(w, r)
-		return
-	}
-	m.mux.ServeHTTP(&methodWriter{ResponseWriter: w}, r)
-}
-
-// methodWriter turns the mux's own 405 into a problem.
+// methodWriter turns the mux's own 405, which is plain text, into a problem.
 type methodWriter struct {
 	http.ResponseWriter
 	replaced bool

@@ -217,7 +217,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	maxAhead := track.Millis(p.cfg.Track.MaxAhead.Milliseconds())
 	p.api = httpapi.New(httpapi.Config{
 		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events,
-		Gofence: gofence.New(p.catalog, gofence.Options{}), UI: ui.Handler(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
