@@ -36,7 +36,9 @@ const helpEpilogue = `
 Environment:
   A global flag can also be given as PADDOCK_<FLAG> and a command's own flag as
   PADDOCK_<COMMAND>_<FLAG>, in capitals with _ for -: PADDOCK_LOG_LEVEL=debug.
-  A flag on the command line goes over the environment.
+  A key of the platform's configuration file is PADDOCK_<SECTION>_<KEY>, such as
+  PADDOCK_HTTP_LISTEN. The command line goes over the environment, and that over
+  the file.
 
 Exit codes:
   0    success, also after a clean drain on SIGTERM or SIGINT
