@@ -162,6 +162,7 @@ func (c *Config) Validate() error {
 	}
 	check("http.listen", listen.Check(c.HTTP.Listen, c.HTTP.Authenticated()))
 	check("bus.listen", listen.Check(c.Bus.Listen, c.Bus.Authenticated()))
+	check("bus.listen", when(listen.IsUnix(c.Bus.Listen), "%q is a unix socket; the bus listens on host:port", c.Bus.Listen))
 	check("bus.user", c.Bus.credentials())
 	check("bus.max_payload", when(c.Bus.MaxPayload > c.Bus.MaxPending,
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))

@@ -137,6 +137,10 @@ func TestFaults(t *testing.T) {
 			"paddock.yaml:1:7: bus.user: a token is set as well; clients can be asked for only one of the two",
 		},
 		{
+			"bus on a socket", "bus:\n  listen: unix:/run/bus\n",
+			`paddock.yaml:2:3: bus.listen: "unix:/run/bus" is a unix socket; the bus listens on host:port`,
+		},
+		{
 			"payload over pending", "bus:\n  max_payload: 2MiB\n  max_pending: 1MiB\n",
 			"paddock.yaml:2:3: bus.max_payload: 2MiB does not fit into bus.max_pending, which is 1MiB",
 		},

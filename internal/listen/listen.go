@@ -24,7 +24,7 @@ const unixPrefix = "unix:"
 // Check returns nil if a service may listen on addr. authenticated says that it
 // refuses clients without credentials.
 func Check(addr string, authenticated bool) error {
-	if _, isUnix := unixPath(addr); isUnix {
+	if IsUnix(addr) {
 		return nil
 	}
 	host, port, err := net.SplitHostPort(addr)
@@ -55,6 +55,12 @@ func Listen(ctx context.Context, addr string, authenticated bool) (net.Listener,
 		network, addr = "unix", path
 	}
 	return new(net.ListenConfig).Listen(ctx, network, addr)
+}
+
+// IsUnix reports whether addr is that of a unix socket.
+func IsUnix(addr string) bool {
+	_, ok := unixPath(addr)
+	return ok
 }
 
 // unixPath returns the path of a unix socket address.
