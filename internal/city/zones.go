@@ -41,7 +41,7 @@ func zones(n *network, w warp, rng *rand.Rand) []fence.Fence {
 	}
 	for range 20 {
 		p := n.nodePos(z.node(lane, 12000))
-		z.add("school", "School, "+z.names.name(suburban), warp{}, circle(p, 120+float64(z.rng.Float64()*60), 32))
+		z.add("school", z.names.name(suburban)+" School", warp{}, circle(p, 120+float64(z.rng.Float64()*60), 32))
 	}
 	for _, l := range z.longest(10) {
 		z.corridor(l)
