@@ -88,6 +88,12 @@ func hardPoints(rng *rand.Rand, mp fence.MultiPolygon) []fence.Point {
 	return at
 }
 
+// some gives at most n of the points.
+func some(rng *rand.Rand, points []fence.Point, n int) []fence.Point {
+	rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+	return points[:min(n, len(points))]
+}
+
 // randomRing gives a ring of n vertices, invalid more often than not. The coarser the grid,
 // the more edges are level, collinear or equal.
 func randomRing(rng *rand.Rand, n int, grid float64) fence.Ring {
