@@ -12,6 +12,7 @@ type vehicle struct {
 	at      float64 // metres along the arc
 	segment int32   // hint for network.place
 	speed   float64 // m/s
+	side    vec     // from the middle of the street, metres
 
 	next  arc     // the arc after this one
 	turn  float64 // the speed at which the junction between them can be taken, m/s
@@ -37,6 +38,21 @@ func (f *Fleet) place(kind Kind, d dice) vehicle {
 	}
 	f.chooseNext(&v)
 	return v
+}
+
+// laneOffset is how far right of the middle one drives, by class of street, in
+// metres. Many streets are borders of districts, so this is what keeps a vehicle
+// from crossing one with every error of its receiver.
+var laneOffset = [...]float64{arterial: 8, street: 6, lane: 3.5}
+
+// laneChange is the time in which a vehicle gets over to its side after a turn,
+// in seconds.
+const laneChange = 1.5
+
+// steer keeps to the right.
+func (v *vehicle) steer(direction vec, c class, dt float64) {
+	want := direction.unit().left().scale(-laneOffset[c])
+	v.side = mix(v.side, want, min(1, dt/laneChange))
 }
 
 // chooseLine picks the other end of a bus line, not too far away.

@@ -103,8 +103,9 @@ func (f *Fleet) fix(i int, dt float64) Fix {
 	v := &f.vehicles[i]
 	p, direction, segment := f.n.place(v.arc, v.at, v.segment)
 	v.segment = segment
+	v.steer(direction, f.n.links[v.arc.link()].class, dt)
 	v.gps.step(dt, &v.dice)
-	at := locate(p.add(v.gps.drift))
+	at := locate(p.add(v.side).add(v.gps.drift))
 	return Fix{
 		Vehicle:  i,
 		ID:       f.ids[i],
