@@ -3,6 +3,8 @@ package fence
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"strings"
 	"testing"
 	"testing/iotest"
 )
@@ -62,4 +64,28 @@ func checkMembers(t *testing.T, doc []byte) {
 			t.Fatalf("%q: member %q is %q, want %q", doc, name, got[name], v)
 		}
 	}
+}
+
+// TestLexerMemory: what exceeds the limit is read through, not kept.
+func TestLexerMemory(t *testing.T) {
+	long := io.MultiReader(strings.NewReader(`"`), io.LimitReader(endless('x'), 20<<20), strings.NewReader(`" 7`))
+	l := newLexer(long, "f", 1000)
+	if v, err := l.keep(); v != nil || err != nil {
+		t.Fatalf("%d bytes, %v", len(v), err)
+	}
+	if cap(l.buf) > 8*readSize {
+		t.Errorf("the buffer has grown to %d bytes", cap(l.buf))
+	}
+	if v, err := l.keep(); string(v) != "7" || err != nil {
+		t.Errorf("then %q, %v", v, err)
+	}
+}
+
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
+	}
+	return len(p), nil
 }

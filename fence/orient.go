@@ -11,9 +11,10 @@ const (
 	// Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997, ccwerrboundA.
 	orientBound = 3.3306690738754716e-16
 
-	// The bound holds while products neither underflow nor overflow. At 1e-250 the slack in it,
-	// 13u^2 of the sum, is above 1e-281, far more than the 5e-324 that an underflow can lose.
-	orientMin, orientMax = 1e-250, 1e300
+	// The bound holds while products do not underflow. At 1e-250 the slack in it, 13u^2 of the
+	// sum, is above 1e-281, far more than the 5e-324 that an underflow can lose. Overflow needs
+	// no limit: it makes the bound infinite or the determinant NaN, so that neither comparison holds.
+	orientMin = 1e-250
 
 	// The expansion is exact while each nonzero coordinate has its magnitude in this range: a
 	// product is then at most 1e300, and its rounding error a multiple of 2^-1036, a normal number.
@@ -36,7 +37,7 @@ func orient(a, b, c Point) int {
 	r := float64(acy * bcx)
 	det := l - r
 	sum := math.Abs(l) + math.Abs(r)
-	if sum > orientMin && sum < orientMax {
+	if sum > orientMin {
 		bound := float64(orientBound * sum)
 		if det > bound {
 			return 1

@@ -104,3 +104,28 @@ func TestOrientOfWhatIsNotFinite(t *testing.T) {
 		}
 	}
 }
+
+// TestOrientWhereTheFilterMustNotDecide holds values whose products are a few denormals, so
+// that the rounded determinant has the wrong sign although it exceeds the bound of the filter.
+func TestOrientWhereTheFilterMustNotDecide(t *testing.T) {
+	for _, tc := range []struct {
+		a, b, c Point
+		want    int
+	}{
+		{
+			Point{-1.111379374742538e-162, -1.1113793747425387e-162},
+			Point{-2.2227587494850775e-162, -2.222758749485078e-162},
+			Point{7.40327382559606e-178, -2.4677579418653533e-178}, 1,
+		},
+		{
+			Point{2.222758749485077e-162, 1.1113793747425387e-162},
+			Point{2.2227587494850775e-162, 1.111379374742539e-162},
+			Point{0, -1.2338789709326767e-178}, -1,
+		},
+	} {
+		checkOrient(t, tc.a, tc.b, tc.c)
+		if got := orient(tc.a, tc.b, tc.c); got != tc.want {
+			t.Errorf("%v, %v, %v: %d, want %d", tc.a, tc.b, tc.c, got, tc.want)
+		}
+	}
+}

@@ -152,6 +152,9 @@ func TestReplaceKeepsRefsOfKeys(t *testing.T) {
 	if _, ok := snap.Lookup("b"); ok || snap.Generation() != 2 || snap.Len() != 4 {
 		t.Errorf("generation %d, %d fences", snap.Generation(), snap.Len())
 	}
+	if again := load("d", "c", "a", "a"); again.Fence(4) == nil || again.Fence(4).Key != "a~2" || again.Len() != 4 {
+		t.Errorf("the same again gives other keys: %v", again.Findings())
+	}
 	if fs := snap.Findings(); len(fs) != 1 || fs[0].Key != "a~2" || fs[0].Feature != 3 {
 		t.Errorf("findings %v", fs)
 	}
