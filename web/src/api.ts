@@ -121,10 +121,10 @@ export interface Events {
   events: FenceEvent[];
 }
 
-/** Events that this client will never get. */
+/** Events that this client will never get; the server may not know how many. */
 export interface Gap {
   type: "gap";
-  count: number;
+  count: number | null;
   cursor: string;
   reason: string;
 }
@@ -137,7 +137,11 @@ export type LiveMessage = Hello | Names | Stats | Events | Gap | SetsChanged;
 
 export type Bounds = [west: number, south: number, east: number, north: number];
 
-export type LiveRequest = { view: Bounds } | { cursor: string };
+/** What a client may ask of the live feed; what is absent stays as it was. */
+export interface LiveRequest {
+  view?: Bounds;
+  cursor?: string;
+}
 
 /** Anything but a 2xx answer, with the detail of its problem+json body when there is one. */
 export class ApiError extends Error {
@@ -191,8 +195,15 @@ export async function fetchSets(signal?: AbortSignal): Promise<SetInfo[]> {
   return list.sets;
 }
 
-export async function fetchSet(name: string, signal?: AbortSignal): Promise<SetDocument> {
-  return (await (await request(apiURL(`v1/sets/${encodeURIComponent(name)}`), signal)).json()) as SetDocument;
+/** A set's fences and the tag of that state; null if the tag is still the known one. */
+export async function fetchSet(name: string, known = ""): Promise<{ doc: SetDocument; tag: string } | null> {
+  const response = await request(apiURL(`v1/sets/${encodeURIComponent(name)}`));
+  const tag = response.headers.get("ETag") ?? "";
+  if (tag !== "" && tag === known) {
+    await response.body?.cancel();
+    return null;
+  }
+  return { doc: (await response.json()) as SetDocument, tag };
 }
 
 export interface ObjectQuery {

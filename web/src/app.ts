@@ -1,6 +1,6 @@
 // App: the state that the parts of the page share. Parts watch it and change it; they do not know each other.
 
-import type { FenceEvent, Hello, Stats } from "./api";
+import type { FenceEvent, Gap, Hello, Stats } from "./api";
 import type { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
 import { Catalog } from "./model/catalog";
@@ -20,6 +20,8 @@ export interface MapActions {
   someObject(): Selection | null;
   /** Drawn positions in CSS pixels of the map, for tests. */
   drawn(): DrawnObject[];
+  /** Where a place is on the map, in CSS pixels, for tests. */
+  project(lon: number, lat: number): { x: number; y: number };
   statistics(): Record<string, number>;
 }
 
@@ -49,8 +51,12 @@ export class App {
   readonly paused = new Signal(false);
   /** Whether the map keeps the selected object in its middle. */
   readonly following = new Signal(false);
-  /** Events that were missed while the page has been open. */
+  /** Events that were missed while the page has been open, as far as the server could count them. */
   readonly missed = new Signal(0);
+  /** The last gap in the events. */
+  readonly gap = new Signal<Gap | null>(null);
+  /** Changes when panels cover another part of the map. */
+  readonly covered = new Signal(0);
   readonly map = new Signal<MapActions | null>(null);
   connection!: Connection;
 

@@ -24,7 +24,11 @@ export interface PageState {
 
 declare global {
   interface Window {
-    paddock: { state: () => PageState };
+    paddock: {
+      state: () => PageState;
+      /** Where a place is on the map, in CSS pixels. */
+      project: (lon: number, lat: number) => { x: number; y: number } | null;
+    };
   }
 }
 
@@ -45,5 +49,6 @@ export function exposeState(app: App): void {
     mapReady: app.map.value !== null,
     map: app.map.value?.statistics() ?? {},
   });
-  Object.defineProperty(window, "paddock", { value: Object.freeze({ state }), writable: false });
+  const project = (lon: number, lat: number): { x: number; y: number } | null => app.map.value?.project(lon, lat) ?? null;
+  Object.defineProperty(window, "paddock", { value: Object.freeze({ state, project }), writable: false });
 }

@@ -52,8 +52,9 @@ function onMessage(app: App, message: LiveMessage): void {
       app.events.set(app.feed.add(message.events, Date.now()));
       break;
     case "gap":
-      app.missed.update((n) => n + message.count);
-      app.feed.addGap(message.count, message.reason, Date.now());
+      app.gap.set(message);
+      app.missed.update((n) => n + (message.count ?? 0));
+      app.feed.addGap(message.count ?? 0, message.reason, Date.now());
       app.feedTick.update((n) => n + 1);
       break;
     case "sets":

@@ -57,8 +57,9 @@ export class Connection {
   }
 
   #onOpen(): void {
-    // The cursor goes first: the server then starts with what this page has missed.
-    if (this.#cursor !== "") this.#send({ cursor: this.#cursor });
+    // The server waits a little for the first request. It is the cursor, so that it starts with what this page has
+    // missed; a page without one says that it wants nothing in particular.
+    this.#send(this.#cursor === "" ? {} : { cursor: this.#cursor });
     if (this.#view) this.#send({ view: this.#view });
   }
 

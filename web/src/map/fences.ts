@@ -10,6 +10,9 @@ const source = (set: string): string => `set:${set}`;
 const fillLayer = (set: string): string => `fill:${set}`;
 const lineLayer = (set: string): string => `line:${set}`;
 
+/** CSS pixels up to which a fence's fill flashes. */
+const largestFill = 200;
+
 type Mark = "hover" | "selected";
 
 export class FenceLayers {
@@ -23,8 +26,9 @@ export class FenceLayers {
   constructor(map: GLMap, colours: MapColours) {
     this.#map = map;
     this.#colours = colours;
-    this.#flashes = new Flashes(({ set, ordinal }, kind, level) => {
-      if (this.#sets.has(set)) map.setFeatureState({ source: source(set), id: ordinal }, { flash: level, kind });
+    this.#flashes = new Flashes(({ set, ordinal, fills }, kind, level) => {
+      if (!this.#sets.has(set)) return;
+      map.setFeatureState({ source: source(set), id: ordinal }, { flash: level, glow: fills ? level : 0, kind });
     });
   }
 
@@ -96,7 +100,12 @@ export class FenceLayers {
   flash(set: string, key: string, kind: string): void {
     if (this.#hidden.includes(set)) return;
     const fence = this.#sets.get(set)?.byKey.get(key);
-    if (fence) this.#flashes.add(fence, kind);
+    if (!fence) return;
+    const [w, s, e, n] = fence.bounds;
+    const a = this.#map.project([w, n]);
+    const b = this.#map.project([e, s]);
+    const fills = Math.max(b.x - a.x, b.y - a.y) <= largestFill;
+    this.#flashes.add({ set, ordinal: fence.ordinal, fills }, kind);
   }
 
   #add(name: string, set: FenceSet): void {
@@ -118,27 +127,29 @@ export class FenceLayers {
     const map = this.#map;
     const colours = this.#colours;
     const flash: ExpressionSpecification = ["coalesce", ["feature-state", "flash"], 0];
+    const glow: ExpressionSpecification = ["coalesce", ["feature-state", "glow"], 0];
     const is = (mark: Mark): ExpressionSpecification => ["boolean", ["feature-state", mark], false];
-    const lit = (rest: string): ExpressionSpecification => [
+    const kind: ExpressionSpecification = ["coalesce", ["feature-state", "kind"], ""];
+    const lit: ExpressionSpecification = ["match", kind, "enter", colours.enter, "exit", colours.exit, colours.dwell];
+    map.setPaintProperty(fillLayer(name), "fill-color", [
       "case",
-      [">", flash, 0],
-      ["match", ["coalesce", ["feature-state", "kind"], ""], "enter", colours.enter, "exit", colours.exit, colours.dwell],
+      [">", glow, 0],
+      lit,
       is("selected"),
       colours.selection,
-      rest,
-    ];
-    map.setPaintProperty(fillLayer(name), "fill-color", lit(colours.sets[colour]!));
+      colours.sets[colour]!,
+    ]);
     map.setPaintProperty(fillLayer(name), "fill-opacity", [
       "+",
       ["case", is("selected"), 0.2, is("hover"), colours.fill + 0.1, colours.fill],
-      ["*", 0.34, flash],
+      ["*", 0.34, glow],
     ]);
     map.setPaintProperty(lineLayer(name), "line-color", [
       "case",
       is("selected"),
       colours.selection,
-      [">", flash, 0.3],
-      lit(colours.borders[colour]!),
+      [">", flash, 0.2],
+      lit,
       is("hover"),
       colours.sets[colour]!,
       colours.borders[colour]!,
@@ -147,7 +158,7 @@ export class FenceLayers {
       "case",
       is("selected"),
       2.25,
-      [">", flash, 0.3],
+      [">", flash, 0.2],
       1.5,
       is("hover"),
       1.5,

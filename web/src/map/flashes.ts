@@ -5,7 +5,11 @@
 export interface FlashTarget {
   set: string;
   ordinal: number;
+  /** Whether its fill lights up too. A fence that covers much of the screen must not make it blink: its border will do. */
+  fills: boolean;
 }
+
+type Paint = (target: FlashTarget, kind: string, level: number) => void;
 
 interface Flash extends FlashTarget {
   kind: string;
@@ -15,15 +19,15 @@ interface Flash extends FlashTarget {
 const levels = [1, 0.7, 0.45, 0.25, 0.1];
 const stepMs = 220;
 /** Past this many at once no more are lit: they would say nothing. */
-const maxFlashes = 150;
+const maxFlashes = 60;
 
 export class Flashes {
   readonly #flashes = new Map<string, Flash>();
-  readonly #paint: (target: FlashTarget, kind: string, level: number) => void;
+  readonly #paint: Paint;
   #timer: number | undefined;
 
   /** paint is told each change: level goes from 1 down to 0, and 0 means as if nothing had been. */
-  constructor(paint: (target: FlashTarget, kind: string, level: number) => void) {
+  constructor(paint: Paint) {
     this.#paint = paint;
   }
 

@@ -47,7 +47,8 @@ export async function createMap(app: App, root: HTMLElement, margins: Margins): 
     touchPitch: false,
     renderWorldCopies: false,
     fadeDuration: 0,
-    canvasContextAttributes: { antialias: true },
+    // Borders are smooth by their shader; smoothing everything would quadruple the work.
+    canvasContextAttributes: { antialias: false },
   });
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
@@ -119,8 +120,10 @@ class MapView implements MapActions {
   }
 
   #watchApp(): void {
-    const { view, catalog, frame, events, hello } = this.#app;
+    const { view, catalog, covered, frame, events, hello } = this.#app;
     catalog.infos.bind(() => this.#placeOnce());
+    // Let the panel be there before it is measured.
+    covered.watch(() => requestAnimationFrame(() => this.#map.easeTo({ padding: this.#margins(), duration: 200 })));
     catalog.sets.bind((sets) => {
       this.#fences.show(sets);
       this.#placeOnce();
@@ -132,7 +135,7 @@ class MapView implements MapActions {
       if (now.selection !== before.selection) this.#onSelect(now.selection);
     });
     this.#onSelect(view.value.selection, this.#placed);
-    frame.watch((f) => {
+    frame.bind((f) => {
       if (!f) return;
       this.#overlay.show(f);
       this.#updateTrail();
@@ -221,7 +224,6 @@ class MapView implements MapActions {
   #onSelect(selection: Selection | null, stay = false): void {
     this.#mark(selection);
     this.#updateTrail();
-    this.#map.setPadding(this.#margins());
     this.#awaited = null;
     if (!stay && this.#placed && selection) this.#show(selection);
   }
@@ -261,7 +263,7 @@ class MapView implements MapActions {
   /** Moves the middle of the map to a point; its move ends before following begins. */
   #glideTo(lon: number, lat: number): void {
     const zoom = Math.max(this.#map.getZoom(), Math.min(objectZoom, this.#map.getMaxZoom()));
-    this.#map.easeTo({ center: [lon, lat], zoom, duration: 600 });
+    this.#map.easeTo({ center: [lon, lat], zoom, padding: this.#margins(), duration: 600 });
   }
 
   #updateTrail(): void {
@@ -330,6 +332,11 @@ class MapView implements MapActions {
       drawn.push({ fleet, id, x: x * scale + offsetX, y: y * scale + offsetY, lon: longitude(x), lat: latitude(y) });
     }
     return drawn;
+  }
+
+  project(lon: number, lat: number): { x: number; y: number } {
+    const { x, y } = this.#map.project([lon, lat]);
+    return { x, y };
   }
 
   statistics(): Record<string, number> {

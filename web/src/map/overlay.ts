@@ -30,8 +30,8 @@ interface Pulse {
 }
 
 const pulseSeconds = 0.9;
-/** Past this many at once, the oldest goes: a flood of events is not made of more rings. */
-const maxPulses = 80;
+/** Past this many at once there are no more: a flood of events is not made of more rings. */
+const maxPulses = 16;
 /** Pixels between the pointer and an object that it still hits. */
 const reach = 11;
 
@@ -96,8 +96,8 @@ export class Overlay {
 
   pulse(lon: number, lat: number, colour: RGB): void {
     if (this.#calm.matches) return;
+    if (this.#pulses.length >= maxPulses) return;
     this.#pulses.push({ x: mercatorX(lon), y: mercatorY(lat), colour, start: seconds() });
-    if (this.#pulses.length > maxPulses) this.#pulses.shift();
     this.schedule();
   }
 
@@ -256,10 +256,12 @@ const glideFromZoom = 12.5;
 /** An object's size in CSS pixels. */
 export function sizeAt(zoom: number): number {
   const stops: [zoom: number, size: number][] = [
-    [8, 5],
-    [10, 8],
-    [12, 12],
-    [14, 17],
+    [8, 3.5],
+    [9, 4.5],
+    [10, 7],
+    [11, 8.5],
+    [12, 11],
+    [14, 16],
     [17, 24],
   ];
   const next = stops.findIndex(([z]) => z >= zoom);

@@ -12,17 +12,19 @@ export class Catalog {
   readonly error = new Signal("");
   readonly #colours = new Map<string, number>();
   readonly #loading = new Map<string, number>();
+  readonly #tags = new Map<string, string>();
 
+  /** Asks for everything anew: after a restart of the server its generations say nothing about what is here. */
   async load(): Promise<void> {
     try {
-      await this.apply(await fetchSets());
+      await this.apply(await fetchSets(), true);
     } catch (error) {
       this.error.set(`The sets could not be loaded: ${message(error)}`);
     }
   }
 
   /** Takes the server's list of sets; resolves when those that differ have been fetched. */
-  async apply(infos: readonly SetInfo[]): Promise<void> {
+  async apply(infos: readonly SetInfo[], anew = false): Promise<void> {
     this.infos.set([...infos].sort((a, b) => (a.name < b.name ? -1 : 1)));
     for (const { name } of this.infos.value) {
       if (!this.#colours.has(name)) this.#colours.set(name, this.#colours.size);
@@ -31,7 +33,7 @@ export class Catalog {
     if ([...this.sets.value.keys()].some((name) => !names.has(name))) {
       this.sets.update((sets) => new Map([...sets].filter(([name]) => names.has(name))));
     }
-    await Promise.all(this.infos.value.map((info) => this.#fetch(info)));
+    await Promise.all(this.infos.value.map((info) => this.#fetch(info, anew)));
   }
 
   fence(set: string, key: string): FenceInfo | undefined {
@@ -47,13 +49,16 @@ export class Catalog {
     return this.fence(set, key)?.label ?? key;
   }
 
-  async #fetch(info: SetInfo): Promise<void> {
+  async #fetch(info: SetInfo, anew: boolean): Promise<void> {
     const { name, generation } = info;
-    if (this.sets.value.get(name)?.info.generation === generation || this.#loading.get(name) === generation) return;
+    const present = this.sets.value.get(name);
+    if ((!anew && present?.info.generation === generation) || this.#loading.get(name) === generation) return;
     this.#loading.set(name, generation);
     try {
-      const built = buildSet(info, this.colour(name), await fetchSet(name));
-      if (this.#loading.get(name) !== generation) return; // a newer one is on its way
+      const fetched = await fetchSet(name, present ? this.#tags.get(name) : "");
+      if (this.#loading.get(name) !== generation || !fetched) return; // a newer one is on its way, or nothing is new
+      const built = buildSet(info, this.colour(name), fetched.doc);
+      this.#tags.set(name, fetched.tag);
       this.sets.update((sets) => new Map(sets).set(name, built));
       this.error.set("");
     } catch (error) {

@@ -1,7 +1,7 @@
 // Feed: the rows of the event feed, newest first. Pure but for the times that it is given; ui/feed.ts draws it.
 //
 // Events wait in a buffer until tick() makes rows of them: each its own row while at most 20 events a second pass the
-// filter, groups of one second above that. The last events are kept apart from the rows, so that another filter can
+// filter, groups of two seconds above that. The last events are kept apart from the rows, so that another filter can
 // look back. While it is paused the buffer fills and nothing moves.
 
 import type { FenceEvent } from "../api";
@@ -17,7 +17,7 @@ const groupAbovePerSecond = 20;
 /** Lower than the limit above, so that a rate near it does not switch the feed back and forth. */
 const ungroupBelowPerSecond = 14;
 const rateWindowMs = 2_000;
-const groupEveryMs = 1_000;
+const groupEveryMs = 2_000;
 
 export interface GapRow {
   type: "gap";
@@ -82,6 +82,12 @@ export class Feed {
 
   addGap(count: number, reason: string, now: number): void {
     this.#flush(now);
+    const top = this.rows[0];
+    // A reader that stays too slow misses events again and again: one row says how many.
+    if (top?.body.type === "gap" && top.body.reason === reason) {
+      this.rows.shift();
+      count += top.body.count;
+    }
     this.#prepend([{ id: this.#nextID++, time: now, body: { type: "gap", count, reason } }]);
   }
 

@@ -1,8 +1,9 @@
-// Grouping: when events come faster than the eye follows, a second of them becomes a few rows.
+// Grouping: when events come faster than the eye follows, a moment of them becomes a few rows.
 //
 // A stream is one kind of event in one set. A stream of at most `few` events keeps them as rows of their own: what is
-// rare stays visible beside what is common. In the others a fence with at least `many` events gets a row ("142 enters
-// in Harlem South"), the busiest first and at most `busiest` of them; the rest of the stream is one row.
+// rare stays visible beside what is common. In the others a fence gets a row ("142 enters in Harlem South") that has at
+// least `many` events and a share of `much` of the stream, the busiest first and at most `busiest` of them; the rest of
+// the stream is one row.
 
 import type { FenceEvent } from "../api";
 import { eventKind } from "../view";
@@ -12,7 +13,8 @@ export type Row =
   | { type: "group"; kind: string; set: string; fence: FenceEvent["data"]["fence"] | null; fences: number; events: FenceEvent[] };
 
 const few = 2;
-const many = 3;
+const many = 4;
+const much = 0.08;
 const busiest = 2;
 
 /** The rows for events in order of arrival; rows are in order of their last event. */
@@ -36,7 +38,7 @@ export function group(events: readonly FenceEvent[]): Row[] {
 function splitStream(stream: readonly FenceEvent[]): FenceEvent[][] {
   const byFence = partition(stream, (event) => event.data.fence.id);
   const busy = byFence
-    .filter((members) => members.length >= many)
+    .filter((members) => members.length >= Math.max(many, stream.length * much))
     .sort((a, b) => b.length - a.length)
     .slice(0, busiest);
   const own = new Set(busy.map((members) => members[0]!.data.fence.id));

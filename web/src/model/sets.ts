@@ -64,7 +64,7 @@ export function labeller(doc: SetDocument): (key: string, properties: Properties
   let distinct = 1; // a property that has one value for all names nothing
   for (const [property, list] of values) {
     const count = new Set(list).size;
-    if (count > distinct || (count === distinct && /^(name|title)$/i.test(property))) [best, distinct] = [property, count];
+    if (count > distinct || (count > 1 && count === distinct && /^(name|title)$/i.test(property))) [best, distinct] = [property, count];
   }
   if (best === "" && doc.features.length === 1) best = [...values.keys()][0] ?? "";
   if (best === "") return (key) => key;

@@ -14,7 +14,8 @@ export function createBanner(app: App, page: HTMLElement): HTMLElement {
   const retry = h("button", { type: "button", onclick: () => app.connection.open() }, "Try now");
   const element = h("div", { class: "banner card", role: "alert", hidden: true }, text, retry);
   let lostAt = 0;
-  let missedBefore = 0;
+  let missed = 0;
+  let uncounted = "";
   let hide: number | undefined;
 
   const wait = h("span", { "aria-hidden": "true" });
@@ -32,7 +33,8 @@ export function createBanner(app: App, page: HTMLElement): HTMLElement {
       clearTimeout(hide);
       if (lostAt === link.since) return count();
       lostAt = link.since;
-      missedBefore = app.missed.value;
+      missed = 0;
+      uncounted = "";
       fill(text, h("strong", {}, "Connection lost."), ` This is the picture of ${formatClock(link.since)}. `, wait);
       count();
       element.className = "banner card bad";
@@ -43,15 +45,19 @@ export function createBanner(app: App, page: HTMLElement): HTMLElement {
       lostAt = 0;
       // The gap record, if there is one, comes right after the greeting.
       hide = window.setTimeout(() => {
-        const missed = app.missed.value - missedBefore;
-        const report = missed > 0 ? `${plural(missed, "event")} missed.` : "No event was missed.";
+        const known = missed > 0 ? `${plural(missed, "event")} missed.` : "No event was missed.";
+        const report = uncounted === "" ? known : `Events may have been missed: ${uncounted}.`;
         fill(text, h("strong", {}, "Back"), ` after ${away}. ${report}`);
-        element.className = missed > 0 ? "banner card" : "banner card good";
+        element.className = missed > 0 || uncounted !== "" ? "banner card" : "banner card good";
         retry.hidden = true;
         hide = window.setTimeout(() => (element.hidden = true), goodNewsMs);
       }, 600);
     }
   };
+  app.gap.watch((gap) => {
+    if (gap?.count === null) uncounted = gap.reason;
+    else missed += gap?.count ?? 0;
+  });
   app.connection.link.bind(show);
   return element;
 }

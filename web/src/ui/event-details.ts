@@ -48,13 +48,13 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   const what = section("What happened");
   const rows: Parameters<typeof pairs>[0] = [
     ["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)],
-    [verb(kind), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id))],
+    [capital(verb(kind)), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id))],
     ["At", h("time", { datetime: at }, formatInstant(Date.parse(at)))],
   ];
   if (since !== undefined && duration !== undefined && duration > 0) {
     rows.push([kind === "exit" ? "Was inside for" : "Was outside for", formatDuration(duration)]);
   }
-  if (t !== undefined && t !== at) rows.push(["Position of", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
+  if (t !== undefined && t !== at) rows.push(["Device's time", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
   if (reason) rows.push(["Because of", reasonText(reason)]);
   what.content.append(pairs(rows));
 
@@ -64,6 +64,10 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   json.content.append(h("pre", { class: "code", tabindex: 0, "aria-label": "The event as JSON" }, highlight(text)));
 
   fill(panel.body, what.element, json.element, command("Subscribe with curl", curlCommand(event)), command("Subscribe with nats", natsCommand(event, busURL())));
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 /** The reasons of fence.exit and fence.enter events in words. */

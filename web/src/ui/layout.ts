@@ -10,10 +10,12 @@ type Sheet = "left" | "right" | "";
 export const narrow = matchMedia("(max-width: 799px)");
 
 export class Layout {
+  readonly #app: App;
   readonly #page: HTMLElement;
   readonly #buttons = new Map<Sheet, HTMLButtonElement>();
 
   constructor(app: App, page: HTMLElement, tabs: HTMLElement) {
+    this.#app = app;
     this.#page = page;
     tabs.append(this.#tab("left", "layers", "Sets"), this.#tab("right", "list", "Events"));
     const onSelect = (): void => {
@@ -30,11 +32,15 @@ export class Layout {
 
   /** Slides a sheet over the map, or the open one away; without effect on a wide screen. */
   open(sheet: Sheet): void {
+    if (narrow.matches && this.#page.dataset.sheet !== sheet) this.#app.covered.update((n) => n + 1);
     this.#page.dataset.sheet = sheet;
     for (const [name, button] of this.#buttons) button.setAttribute("aria-expanded", String(name === sheet));
   }
 
-  /** How much of the map the bar, the columns or the sheet cover, in CSS pixels. */
+  /**
+   * How much of the map the bar, the columns or the sheet cover, in CSS pixels. On a wide screen details make the left
+   * column wider; that does not count, or the map would jump with each click.
+   */
   margins(): { left: number; right: number; top: number; bottom: number } {
     const rect = (selector: string): DOMRect => this.#page.querySelector(selector)!.getBoundingClientRect();
     const height = window.innerHeight;
@@ -44,7 +50,17 @@ export class Layout {
       return { left: 0, right: 0, top, bottom: Math.max(sheet, height - rect(".tabs").top) };
     }
     const gap = rect(".left").left;
-    return { left: rect(".left").right, right: window.innerWidth - rect(".right").left, top, bottom: gap };
+    const left = gap + parseFloat(getComputedStyle(this.#page).getPropertyValue("--left"));
+    const greeting = rect(".greeting");
+    const bottom = greeting.height > 0 ? height - greeting.top : gap;
+    return { left, right: window.innerWidth - rect(".right").left, top, bottom };
+  }
+
+  #toggle(sheet: Sheet): void {
+    const details = sheet === "left" && this.#app.view.value.selection !== null;
+    // The details lie where the sets are: the button first gives way to those.
+    if (details) this.#app.select(null);
+    this.open(this.#page.dataset.sheet === sheet && !details ? "" : sheet);
   }
 
   #tab(sheet: Sheet, iconName: "layers" | "list", label: string): HTMLButtonElement {
@@ -54,7 +70,7 @@ export class Layout {
         type: "button",
         "aria-expanded": "false",
         "aria-controls": sheet,
-        onclick: () => this.open(this.#page.dataset.sheet === sheet ? "" : sheet),
+        onclick: () => this.#toggle(sheet),
       },
       icon(iconName),
       label,

@@ -1,0 +1,76 @@
+// Chromium, its pages, and what the tests look at in them.
+
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { chromium } from "playwright-core";
+import { artifacts } from "./server.mjs";
+
+const executablePath = process.env.PADDOCK_CHROMIUM ?? process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** The first drawing of the map on a busy machine without a graphics card. */
+export const patience = 60_000;
+
+/** The map is drawn without a graphics card, and the browser itself asks nothing of the network. */
+const flags = [
+  "--use-gl=angle",
+  "--use-angle=swiftshader",
+  "--enable-unsafe-swiftshader",
+  "--no-sandbox",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export const desk = { viewport: { width: 1440, height: 900 } };
+export const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+
+export function launch() {
+  return chromium.launch({ executablePath, args: flags });
+}
+
+/** A page that remembers what it asked for and what went wrong in it. */
+export async function openPage(browser, url, options = desk) {
+  const context = await browser.newContext({ colorScheme: "light", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  const seen = { requests: [], errors: [] };
+  page.on("request", (request) => seen.requests.push(request.url()));
+  page.on("websocket", (socket) => seen.requests.push(socket.url()));
+  page.on("pageerror", (error) => seen.errors.push(String(error.stack)));
+  page.on("console", (message) => {
+    if (message.type() === "error") seen.errors.push(message.text());
+  });
+  await page.goto(url);
+  return { page, seen, close: () => context.close() };
+}
+
+/** Until the map shows every set, and objects with their names. */
+export async function ready(page) {
+  await page.waitForFunction(() => {
+    const state = window.paddock?.state();
+    return state?.mapReady && state.sets.length > 0 && state.loadedSets.length === state.sets.length && state.objects.length > 0;
+  });
+}
+
+export function state(page) {
+  return page.evaluate(() => window.paddock.state());
+}
+
+export async function screenshot(page, name) {
+  await mkdir(artifacts, { recursive: true });
+  await page.screenshot({ path: path.join(artifacts, `dashboard-${name}.png`) });
+}
+
+/** The serious and critical findings of axe-core, one line each. */
+export async function accessibilityFindings(page) {
+  const source = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  // By the debugger's door: the page's policy rightly refuses a script tag.
+  await page.evaluate(source);
+  const violations = await page.evaluate(async () => (await window.axe.run(document, { resultTypes: ["violations"] })).violations);
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { Feed, maxRecent, maxRows } from "../src/model/feed";
+import { noFilter } from "../src/view";
+import { event, many } from "./events";
+
+/** Adds events at a rate for a time, ticking four times a second as the page does. Returns the time after. */
+function run(feed: Feed, perSecond: number, seconds: number, from = 0): number {
+  for (let step = 0; step < seconds * 4; step++) {
+    const now = from + step * 250;
+    feed.add(many(perSecond / 4, (i) => ({ fence: `d-${i}`, at: now })), now);
+    feed.tick(now);
+  }
+  return from + seconds * 1000;
+}
+
+describe("Feed", () => {
+  it("shows each event on its own, newest on top, up to 20 a second", () => {
+    const feed = new Feed();
+    run(feed, 20, 10);
+    expect(feed.grouping).toBe(false);
+    expect(feed.rows).toHaveLength(200);
+    expect(feed.rows.every((row) => row.body.type === "event")).toBe(true);
+    const times = feed.rows.map((row) => row.time);
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+  });
+
+  it("groups above that, and stops when it is calm again", () => {
+    const feed = new Feed();
+    const then = run(feed, 200, 6);
+    expect(feed.grouping).toBe(true);
+    expect(feed.rows.some((row) => row.body.type === "group")).toBe(true);
+    run(feed, 4, 4, then);
+    expect(feed.grouping).toBe(false);
+    expect(feed.rows[0]?.body.type).toBe("event");
+  });
+
+  it("moves no faster than the eye while it groups", () => {
+    const feed = new Feed();
+    const then = run(feed, 400, 4);
+    const before = feed.rows.length;
+    run(feed, 400, 10, then);
+    expect(feed.rows.length - before).toBeLessThanOrEqual(10);
+  });
+
+  it("keeps at most its bound of rows and of events", () => {
+    const feed = new Feed();
+    for (let i = 0; i < 40; i++) {
+      feed.add(many(400, () => ({})), i * 60_000);
+      feed.tick(i * 60_000);
+      feed.tick(i * 60_000 + 30_000);
+    }
+    expect(feed.rows.length).toBeLessThanOrEqual(maxRows);
+    expect(feed.recent.length).toBeLessThanOrEqual(maxRecent + 500);
+  });
+
+  it("stands still while paused and loses nothing", () => {
+    const feed = new Feed();
+    feed.paused = true;
+    feed.add(many(3, () => ({})), 0);
+    expect(feed.tick(250)).toBe(false);
+    expect(feed.rows).toHaveLength(0);
+    expect(feed.waiting).toBe(3);
+    feed.paused = false;
+    expect(feed.tick(500)).toBe(true);
+    expect(feed.rows).toHaveLength(3);
+  });
+
+  it("takes an event once, however often it comes", () => {
+    const feed = new Feed();
+    const e = event();
+    expect(feed.add([e, e], 0)).toEqual([e]);
+    expect(feed.add([e], 100)).toEqual([]);
+    feed.tick(250);
+    feed.addPast([e]);
+    expect(feed.rows).toHaveLength(1);
+  });
+
+  it("shows past events below what is new", () => {
+    const feed = new Feed();
+    const [old, older] = [event({ at: 2000 }), event({ at: 1000 })];
+    feed.add([event({ at: 3000 })], 3000);
+    feed.tick(3000);
+    feed.addPast([older, old]);
+    expect(feed.rows.map((row) => row.time)).toEqual([3000, 2000, 1000]);
+    expect(feed.recent.map((e) => Date.parse(e.time))).toEqual([1000, 2000, 3000]);
+  });
+
+  it("looks back when the filter changes", () => {
+    const feed = new Feed();
+    feed.add([event({ kind: "enter" }), event({ kind: "exit" }), event({ kind: "exit", set: "zones" })], 0);
+    feed.tick(0);
+    feed.setFilter({ ...noFilter, events: ["exit"] });
+    expect(feed.rows).toHaveLength(2);
+    feed.setFilter({ ...noFilter, events: ["exit"], set: "zones" });
+    expect(feed.rows).toHaveLength(1);
+    feed.setFilter(noFilter);
+    expect(feed.rows).toHaveLength(3);
+  });
+
+  it("adds up gaps that follow one another", () => {
+    const feed = new Feed();
+    feed.addGap(40, "slow", 0);
+    feed.addGap(2, "slow", 100);
+    expect(feed.rows.map((row) => row.body)).toEqual([{ type: "gap", count: 42, reason: "slow" }]);
+    feed.add([event()], 200);
+    feed.addGap(1, "slow", 300);
+    expect(feed.rows.map((row) => row.body.type)).toEqual(["gap", "event", "gap"]);
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { isFiltering, matches } from "../src/model/filter";
+import { noFilter } from "../src/view";
+import { event } from "./events";
+
+const e = event({ kind: "exit", set: "zones", fence: "depot-1", object: "Bus-42", properties: { name: "Greyhurst Depot", floors: 3, x: null } });
+
+describe("matches", () => {
+  it.each([
+    [{}, true],
+    [{ set: "zones" }, true],
+    [{ set: "zone" }, false],
+    [{ events: ["exit"] }, true],
+    [{ events: ["enter", "exit"] }, true],
+    [{ events: ["enter"] }, false],
+    [{ text: "bus-42" }, true],
+    [{ text: "GREYHURST" }, true],
+    [{ text: "depot bus" }, true],
+    [{ text: "depot tram" }, false],
+    [{ text: "  " }, true],
+    [{ text: "3" }, true],
+    [{ set: "zones", events: ["exit"], text: "grey" }, true],
+    [{ set: "zones", events: ["enter"], text: "grey" }, false],
+  ])("%j: %s", (filter, want) => {
+    expect(matches(e, { ...noFilter, ...filter })).toBe(want);
+  });
+
+  it("does not mind absent properties", () => {
+    const bare = event();
+    bare.data.fence.properties = null;
+    delete bare.data.object.properties;
+    expect(matches(bare, { ...noFilter, text: "d-1" })).toBe(true);
+  });
+});
+
+it("knows whether anything is filtered", () => {
+  expect(isFiltering(noFilter)).toBe(false);
+  expect(isFiltering({ ...noFilter, text: " " })).toBe(false);
+  expect(isFiltering({ ...noFilter, set: "zones" })).toBe(true);
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it, vi } from "vitest";
+import { backoffMs } from "../src/live/backoff";
+import { formatBytes, formatCount, formatDuration, formatLatency, compass, plural } from "../src/format";
+
+vi.stubGlobal("document", { baseURI: "http://127.0.0.1:8080/" });
+const { curlCommand, natsCommand, quoteForShell, subjectToken } = await import("../src/model/commands");
+const { event } = await import("./events");
+
+describe("numbers", () => {
+  it.each([
+    [0, "0"], [7, "7"], [0.42, "0.4"], [1234, "1,234"], [19999, "19,999"], [56789, "56.8 k"], [123456, "123 k"], [1234567, "1.23 M"], [NaN, "–"],
+  ])("formatCount(%d) = %s", (n, want) => expect(formatCount(n)).toBe(want));
+
+  it.each([
+    [400, "0.4 s"], [42_000, "42 s"], [59_700, "1 min"], [405_250, "6 min 45 s"], [3_600_000, "1 h"], [7_800_000, "2 h 10 min"], [200_000_000, "2 d 7 h"],
+  ])("formatDuration(%d) = %s", (ms, want) => expect(formatDuration(ms)).toBe(want));
+
+  it.each([[0.42, "0.42 ms"], [4.2, "4.2 ms"], [42, "42 ms"], [4200, "4.2 s"]])("formatLatency(%d) = %s", (ms, want) =>
+    expect(formatLatency(ms)).toBe(want));
+
+  it.each([[512, "512 B"], [1536, "1.5 KiB"], [73_400_320, "70 MiB"], [5 * 2 ** 30, "5.0 GiB"]])("formatBytes(%d) = %s", (n, want) =>
+    expect(formatBytes(n)).toBe(want));
+
+  it.each([[0, "N"], [47, "NE"], [350, "N"], [270, "W"], [-90, "W"], [360, "N"]])("compass(%d) = %s", (degrees, want) =>
+    expect(compass(degrees)).toBe(want));
+
+  it("plural", () => expect([plural(1, "event"), plural(2, "event")]).toEqual(["1 event", "2 events"]));
+});
+
+describe("commands", () => {
+  it.each([
+    ["v42", "v42"], ["", "_"], ["_", "%5F"], ["a_b-C", "a_b-C"], ["a.b", "a%2Eb"], ["a b>*", "a%20b%3E%2A"], ["é", "%C3%A9"], ["100%", "100%25"],
+  ])("token of %j is %s", (id, want) => expect(subjectToken(id)).toBe(want));
+
+  it("quotes for the shell", () => expect(quoteForShell("it's")).toBe(`'it'\\''s'`));
+
+  it("subscribes to the event's like", () => {
+    const e = event({ set: "low emission", fence: "d.1&x", kind: "exit" });
+    expect(curlCommand(e)).toBe("curl -N 'http://127.0.0.1:8080/v1/events?set=low+emission&fence=d.1%26x&event=exit'");
+    expect(natsCommand(e, "nats://h:4222")).toBe("nats --server nats://h:4222 sub 'fence.low%20emission.d%2E1%26x.exit.>'");
+  });
+});
+
+describe("backoff", () => {
+  it("grows, stays under its bound, and is random in its upper half", () => {
+    const bounds = (attempt: number): [number, number] => [backoffMs(attempt, () => 0), backoffMs(attempt, () => 1)];
+    expect(bounds(0)).toEqual([250, 500]);
+    expect(bounds(1)).toEqual([500, 1000]);
+    expect(bounds(5)).toEqual([7500, 15000]);
+    expect(bounds(1000)).toEqual([7500, 15000]);
+  });
+});
