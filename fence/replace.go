@@ -59,7 +59,7 @@ func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
 
 	entries := &table{}
 	for i := range c.Fences {
-		f := &c.Fences[i]
+		f := new(c.Fences[i]) // so that a fence replaced later does not live as long as its neighbours
 		ref, ok := now.keys.get(f.Key)
 		if !ok {
 			ref, _ = s.newRef() // Replace has made sure of room.
