@@ -1,72 +1,81 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Catalog holds named sets. The zero Catalog is empty and ready to use. It is safe for any
-// number of goroutines.
+// number of goroutines; readers take no lock and allocate nothing.
 type Catalog struct {
-	mu   sync.RWMutex // guards what follows
-	sets map[string]*Set
+	writing sync.Mutex             // held by whoever replaces sets
+	sets    atomic.Pointer[[]*Set] // by name; the slice is never changed. Nil: none
+}
+
+func (c *Catalog) load() []*Set {
+	if p := c.sets.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// find is the place of the set of that name in sets, or where it would be.
+func find(sets []*Set, name string) (int, bool) {
+	return slices.BinarySearchFunc(sets, name, func(s *Set, name string) int { return cmp.Compare(s.name, name) })
 }
 
 // Get is the set of that name.
 func (c *Catalog) Get(name string) (*Set, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	s, ok := c.sets[name]
-	return s, ok
+	sets := c.load()
+	i, ok := find(sets, name)
+	if !ok {
+		return nil, false
+	}
+	return sets[i], true
 }
 
 // Names lists the names of the sets, sorted.
 func (c *Catalog) Names() []string {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return slices.Sorted(maps.Keys(c.sets))
+	var names []string
+	for _, s := range c.load() {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 // Len is the number of sets.
-func (c *Catalog) Len() int {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return len(c.sets)
-}
+func (c *Catalog) Len() int { return len(c.load()) }
 
-// All yields the sets by name. Sets that are added or removed meanwhile may be missing or seen.
-func (c *Catalog) All() iter.Seq[*Set] {
-	return func(yield func(*Set) bool) {
-		for _, name := range c.Names() {
-			if s, ok := c.Get(name); ok && !yield(s) {
-				return
-			}
-		}
-	}
-}
+// All yields the sets by name, as they are when the iteration begins.
+func (c *Catalog) All() iter.Seq[*Set] { return slices.Values(c.load()) }
 
 // Add adds a set. The error wraps ErrExists if its name is taken.
 func (c *Catalog) Add(s *Set) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.sets[s.name]; ok {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	old := c.load()
+	i, ok := find(old, s.name)
+	if ok {
 		return fmt.Errorf("%w: %q", ErrExists, s.name)
 	}
-	if c.sets == nil {
-		c.sets = map[string]*Set{}
-	}
-	c.sets[s.name] = s
+	sets := slices.Insert(slices.Clone(old), i, s)
+	c.sets.Store(&sets)
 	return nil
 }
 
 // Remove takes a set out, and reports whether there was one.
 func (c *Catalog) Remove(name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.sets[name]
-	delete(c.sets, name)
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	old := c.load()
+	i, ok := find(old, name)
+	if ok {
+		sets := slices.Delete(slices.Clone(old), i, i+1)
+		c.sets.Store(&sets)
+	}
 	return ok
 }
