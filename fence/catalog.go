@@ -51,7 +51,9 @@ func (c *Catalog) Names() []string {
 func (c *Catalog) Len() int { return len(c.load()) }
 
 // All yields the sets by name, as they are when the iteration begins.
-func (c *Catalog) All() iter.Seq[*Set] { return slices.Values(c.load()) }
+func (c *Catalog) All() iter.Seq[*Set] {
+	return func(yield func(*Set) bool) { slices.Values(c.load())(yield) }
+}
 
 // Add adds a set. The error wraps ErrExists if its name is taken.
 func (c *Catalog) Add(s *Set) error {
