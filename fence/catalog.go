@@ -52,7 +52,13 @@ func (c *Catalog) Len() int { return len(c.load()) }
 
 // All yields the sets by name, as they are when the iteration begins.
 func (c *Catalog) All() iter.Seq[*Set] {
-	return func(yield func(*Set) bool) { slices.Values(c.load())(yield) }
+	return func(yield func(*Set) bool) {
+		for _, s := range c.load() {
+			if !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // Add adds a set. The error wraps ErrExists if its name is taken.
