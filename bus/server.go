@@ -108,6 +108,7 @@ func (s *Server) Start() error {
 		return fmt.Errorf("bus: %w", err)
 	}
 	s.listener = ln
+	s.cfg.Logger.Info("Listening for client connections on " + ln.Addr().String())
 	if s.cfg.MaxPayload > largePayload {
 		s.cfg.Logger.Warn("max_payload above 8 MiB: messages of that size hold up all others", "max_payload", s.cfg.MaxPayload)
 	}

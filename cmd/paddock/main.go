@@ -34,7 +34,7 @@ type cli struct {
 	Up   upCmd   `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
 	// agent: agentCmd
 	Fence fenceCmd `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
-	// bus: busCmd
+	Bus   busCmd   `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
 	// tunnel: tunnelCmd
 	// wire: wireCmd
 	// web: webCmd
