@@ -89,7 +89,7 @@ func parsePositionSubject(subject string) (fleet, id string, err error) {
 		if !ok {
 			return "", "", fmt.Errorf("subject %q: %q is no token: write bytes outside A-Z a-z 0-9 _ - as %%XX", subject, token)
 		}
-		if err := checkName("subject", name); err != nil {
+		if err := CheckName("subject", name); err != nil {
 			return "", "", err
 		}
 		*to = name

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ type Decoder struct {
 	// For GeoJSON Features that hold these under other names.
 	IDProperty   string // of the id; "" means "id"
 	TimeProperty string // of the time; "" means "t"
+
+	most int // elements of a body; 0 means maxPositions
 }
 
 // A BodyError refuses a body as a whole. Offset counts bytes from 0, or is -1.
@@ -54,10 +57,17 @@ func (e *BodyError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
 
+// ErrTooMany refuses a body of more positions than maxPositions.
+var ErrTooMany = fmt.Errorf("more than %d positions: send them in parts", maxPositions)
+
+// maxPositions bounds the elements of one body: decoded they take several times
+// the memory of their text.
+const maxPositions = 1_000_000
+
 // Decode reads all positions of a body. An element that is JSON but no
 // acceptable position, or a line that is not even JSON, is rejected with its
 // index and costs only itself; a body that is no JSON at all returns a
-// *BodyError.
+// *BodyError, and one of too many elements ErrTooMany.
 func (d *Decoder) Decode(body []byte) (*Batch, error) {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
@@ -66,30 +76,33 @@ func (d *Decoder) Decode(body []byte) (*Batch, error) {
 	case len(trimmed) == 0:
 		return nil, &BodyError{Offset: -1, Reason: "empty body: send a position, an array, a GeoJSON Feature or FeatureCollection, or one JSON object a line"}
 	case d.Format == Lines:
-		d.lines(b, body)
+		return b, d.lines(b, body)
 	case trimmed[0] == '[':
-		return b, d.array(b, body, func(i int, raw []byte) { d.one(b, i, raw) })
+		return b, d.array(b, body)
 	case json.Valid(trimmed):
 		return b, d.value(b, trimmed)
 	case bytes.IndexByte(bytes.TrimRight(trimmed, " \t\r\n"), '\n') < 0:
 		return nil, syntaxError(trimmed)
 	default:
-		d.lines(b, body)
+		return b, d.lines(b, body)
 	}
-	return b, nil
 }
 
 // lines reads one position a line. Empty lines do not count.
-func (d *Decoder) lines(b *Batch, body []byte) {
+func (d *Decoder) lines(b *Batch, body []byte) error {
 	index := 0
 	for line := range bytes.SplitSeq(body, []byte{'\n'}) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
 		}
+		if index == cmp.Or(d.most, maxPositions) {
+			return ErrTooMany
+		}
 		d.one(b, index, line)
 		index++
 	}
+	return nil
 }
 
 // value reads a body that is one JSON value.
@@ -102,24 +115,27 @@ func (d *Decoder) value(b *Batch, body []byte) error {
 		if len(head.Features) == 0 || head.Features[0] != '[' {
 			return &BodyError{Offset: -1, Reason: "FeatureCollection without an array features"}
 		}
-		return d.array(b, head.Features, func(i int, raw []byte) { d.one(b, i, raw) })
+		return d.array(b, head.Features)
 	}
 	d.one(b, 0, body)
 	return nil
 }
 
-// array calls f with each element of a JSON array.
-func (d *Decoder) array(b *Batch, body []byte, f func(int, []byte)) error {
+// array reads one position an element.
+func (d *Decoder) array(b *Batch, body []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if _, err := dec.Token(); err != nil {
 		return syntaxError(body)
 	}
+	var raw json.RawMessage // one buffer: nothing of an element is kept
 	for i := 0; dec.More(); i++ {
-		var raw json.RawMessage
+		if i == cmp.Or(d.most, maxPositions) {
+			return ErrTooMany
+		}
 		if err := dec.Decode(&raw); err != nil {
 			return syntaxError(body)
 		}
-		f(i, raw)
+		d.one(b, i, raw)
 	}
 	if _, err := dec.Token(); err != nil {
 		return syntaxError(body)
@@ -182,7 +198,7 @@ func describe(err error) error {
 			return fmt.Errorf("a position is a JSON object, not %s", article(te.Value))
 		}
 		if n, ok := strings.CutPrefix(te.Value, "number "); ok {
-			return fmt.Errorf("%s: %s is out of range", te.Field, n)
+			return fmt.Errorf("%s: %.32s is out of range", te.Field, n)
 		}
 		return fmt.Errorf("%s: %s, not %s", te.Field, wanted(te.Type.Kind().String()), article(te.Value))
 	}

@@ -95,11 +95,17 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 		flat.ID = take(orDefault(d.IDProperty, "id"))
 	}
 	flat.T = take(orDefault(d.TimeProperty, "t"))
-	for name, to := range map[string]any{
-		"fleet": &flat.Fleet, "accuracy": &flat.Accuracy, "speed": &flat.Speed, "heading": &flat.Heading,
+	for _, known := range []struct { // in this order, so that the first error is always the same
+		name, kind string
+		to         any
+	}{
+		{"fleet", "string", &flat.Fleet},
+		{"accuracy", "float64", &flat.Accuracy},
+		{"speed", "float64", &flat.Speed},
+		{"heading", "float64", &flat.Heading},
 	} {
-		if raw := take(name); raw != nil && json.Unmarshal(raw, to) != nil {
-			return track.Position{}, fmt.Errorf("properties.%s: wrong type", name)
+		if raw := take(known.name); raw != nil && json.Unmarshal(raw, known.to) != nil {
+			return track.Position{}, fmt.Errorf("properties.%s: %s", known.name, wanted(known.kind))
 		}
 	}
 	if len(e.Properties) > 0 {
@@ -137,17 +143,19 @@ func (d *Decoder) id(raw json.RawMessage) (string, error) {
 	default:
 		return "", errors.New("id: must be a string or a number")
 	}
-	return s, checkName("id", s)
+	return s, CheckName("id", s)
 }
 
 func (d *Decoder) fleet(s *string) (string, error) {
 	if s == nil {
 		return orDefault(d.Fleet, events.DefaultFleet), nil
 	}
-	return *s, checkName("fleet", *s)
+	return *s, CheckName("fleet", *s)
 }
 
-func checkName(field, s string) error {
+// CheckName says what is wrong with the id of an object or the name of a fleet:
+// both are 1 to 256 bytes of UTF-8.
+func CheckName(field, s string) error {
 	switch {
 	case s == "":
 		return fmt.Errorf("%s: empty", field)
@@ -202,7 +210,10 @@ func parseTime(raw json.RawMessage) (track.Millis, error) {
 		}
 		t, err := time.Parse(time.RFC3339Nano, s)
 		if err != nil {
-			return 0, fmt.Errorf("t: %q is not RFC 3339, as 2026-03-12T11:16:45.250Z", s)
+			return 0, fmt.Errorf("t: %.64q is not RFC 3339, as 2026-03-12T11:16:45.250Z", s)
+		}
+		if track.MillisOf(t) < earliestMillis {
+			return 0, fmt.Errorf("t: %.64q is before 1973: the clock is not set", s)
 		}
 		return track.MillisOf(t), nil
 	}
@@ -211,9 +222,9 @@ func parseTime(raw json.RawMessage) (track.Millis, error) {
 	case err != nil:
 		return 0, errors.New("t: must be RFC 3339 text or Unix milliseconds")
 	case ms < earliestMillis:
-		return 0, fmt.Errorf("t: %s looks like seconds: send Unix milliseconds", raw)
+		return 0, fmt.Errorf("t: %.32s looks like seconds: send Unix milliseconds", raw)
 	case ms > 253402300799999: // the end of the year 9999
-		return 0, fmt.Errorf("t: %s is out of range", raw)
+		return 0, fmt.Errorf("t: %.32s is out of range", raw)
 	}
 	return track.Millis(ms), nil
 }

@@ -107,6 +107,7 @@ type Result struct {
 	Accepted int         `json:"accepted"`
 	Late     int         `json:"late"`
 	Rejected []Rejection `json:"rejected"`
+	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
 
 	// Overloaded counts the rejections for want of room in a queue; Full those
 	// of new objects beyond the bound.
@@ -219,7 +220,7 @@ type pending struct {
 func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
 	pd := &pending{batch: b, outcomes: make([]outcome, len(b.Positions)), done: done}
 	pd.left.Store(1)
-	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected)))
+	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
 	p.Metrics.renamed.Add(uint64(b.Renamed))
 	return pd
 }
@@ -249,7 +250,7 @@ func (j job) refuse(o outcome) {
 }
 
 func (pd *pending) result() Result {
-	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...)}
+	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted}
 	for i, o := range pd.outcomes {
 		switch o {
 		case outcome(track.Accepted):
@@ -264,6 +265,6 @@ func (pd *pending) result() Result {
 			r.reject(pd.batch.index(i), "overloaded: the queue is full, send it again later")
 		}
 	}
-	r.sort()
+	r.list()
 	return r
 }
