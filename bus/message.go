@@ -32,7 +32,8 @@ type message struct {
 	tail   []byte // "[reply ]size\r\n"
 	tailH  []byte // "[reply ]header total\r\n"
 	local  Msg
-	copied bool // local is filled in
+	copied bool   // local is filled in
+	texts  []byte // scratch
 }
 
 // reset prepares m for the next publication and keeps its buffers.
@@ -89,7 +90,8 @@ func (m *message) forLocal() Msg {
 		return m.local
 	}
 	m.copied = true
-	texts := string(append(append(m.tail[len(m.tail):], m.subject...), m.reply...))
+	m.texts = append(append(m.texts[:0], m.subject...), m.reply...)
+	texts := string(m.texts)
 	m.local = Msg{Subject: texts[:len(m.subject)], Reply: texts[len(m.subject):], Header: m.header, Data: m.data}
 	if !m.shared {
 		body := append(append(make([]byte, 0, len(m.header)+len(m.data)), m.header...), m.data...)
