@@ -1,26 +1,17 @@
 package bus_test
 
 import (
-	"cmp"
-	"os"
 	"os/exec"
 	"testing"
 
 	"paddock/bus"
+	"paddock/bus/bustest"
 )
 
 // TestPythonClient runs testdata/client.py, the same promises seen by a second,
-// independent implementation of the protocol. PADDOCK_PYTHON names the
-// interpreter; PADDOCK_REQUIRE_PY=1 makes its absence a failure.
+// independent implementation of the protocol.
 func TestPythonClient(t *testing.T) {
-	python := cmp.Or(os.Getenv("PADDOCK_PYTHON"), "python3")
-	if out, err := exec.Command(python, "-c", "import nats").CombinedOutput(); err != nil {
-		absent := t.Skipf
-		if os.Getenv("PADDOCK_REQUIRE_PY") == "1" {
-			absent = t.Fatalf
-		}
-		absent("no Python with nats-py (%s): %v %s", python, err, out)
-	}
+	python := bustest.Python(t)
 	open := startServer(t, bus.Config{DenyPublish: []string{"fence.>"}, MaxPayload: 1 << 16})
 	closed := startServer(t, bus.Config{Username: "ann", Password: "secret"})
 	cmd := exec.CommandContext(t.Context(), python, "testdata/client.py", open.Addr().String(), closed.Addr().String())

@@ -231,13 +231,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, p.listener.Close())
 	}
-	p.server = &http.Server{
-		Handler:           p.api,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
-	}
+	p.server = httpapi.NewServer(p.api, p.log)
 	p.log.Info("http listening", "url", p.URL())
 	return nil
 }

@@ -1,0 +1,36 @@
+// Package bustest is for tests that talk to a broker with a second, independent
+// implementation of the NATS protocol: the Python client nats-py.
+package bustest
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// FindPython returns an interpreter that has nats-py: the one that
+// PADDOCK_PYTHON names, else python3.
+func FindPython() (string, error) {
+	python := cmp.Or(os.Getenv("PADDOCK_PYTHON"), "python3")
+	if out, err := exec.Command(python, "-c", "import nats").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("no Python with nats-py (%s): %w %s", python, err, out)
+	}
+	return python, nil
+}
+
+// Python returns what FindPython does. Where it finds none, the test is skipped,
+// or fails if PADDOCK_REQUIRE_PY is 1.
+func Python(t testing.TB) string {
+	t.Helper()
+	python, err := FindPython()
+	if err != nil {
+		absent := t.Skip
+		if os.Getenv("PADDOCK_REQUIRE_PY") == "1" {
+			absent = t.Fatal
+		}
+		absent(err)
+	}
+	return python
+}
