@@ -51,7 +51,7 @@ export async function openPage(browser, url, options = desk) {
 export async function ready(page) {
   await page.waitForFunction(() => {
     const state = window.paddock?.state();
-    return state?.mapReady && state.sets.length > 0 && state.loadedSets.length === state.sets.length && state.objects.length > 0;
+    return state?.map?.complete && state.sets.length > 0 && state.loadedSets.length === state.sets.length && state.objects.length > 0;
   });
 }
 

@@ -67,8 +67,8 @@ describe("the map", () => {
         const moved = window.paddock.state().objects.filter(({ id, lon, lat }) => before[id] && before[id] !== `${lon} ${lat}`);
         return moved.length > 100;
       }, Object.fromEntries(first));
-      const { features, overlayDrawings } = (await state(page)).map;
-      assert.ok(features > 2000, `${features} fences drawn`);
+      const { fences, overlayDrawings } = (await state(page)).map;
+      assert.ok(fences > 2000, `${fences} fences on the map`);
       assert.ok(overlayDrawings > 0);
 
       const { host } = new URL(server.url);

@@ -22,7 +22,16 @@ export interface MapActions {
   drawn(): DrawnObject[];
   /** Where a place is on the map, in CSS pixels, for tests. */
   project(lon: number, lat: number): { x: number; y: number };
-  statistics(): Record<string, number>;
+  statistics(): MapStatistics;
+}
+
+export interface MapStatistics {
+  /** Whether everything that is in view has been drawn. */
+  complete: boolean;
+  fences: number;
+  /** Drawings since the page was opened. */
+  mapDrawings: number;
+  overlayDrawings: number;
 }
 
 export interface DrawnObject {

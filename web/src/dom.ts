@@ -41,6 +41,34 @@ export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren(...present(children));
 }
 
+const keys = new WeakMap<Element, string>();
+
+/**
+ * Makes the list's children those of the items, in their order. The element of an item whose key was there before
+ * stays as it is, so that a click, the focus or a selection on it survives.
+ */
+export function fillKeyed<T>(list: Element, items: readonly T[], key: (item: T) => string, create: (item: T) => HTMLElement): void {
+  const present = new Map<string, Element>();
+  for (const child of [...list.children]) {
+    const k = keys.get(child);
+    if (k === undefined) child.remove();
+    else present.set(k, child);
+  }
+  let place: Element | null = list.firstElementChild;
+  for (const item of items) {
+    const k = key(item);
+    let element = present.get(k);
+    present.delete(k);
+    if (!element) {
+      element = create(item);
+      keys.set(element, k);
+    }
+    if (element === place) place = place.nextElementSibling;
+    else list.insertBefore(element, place);
+  }
+  for (const gone of present.values()) gone.remove();
+}
+
 /** Writes text only when it differs, so that an unchanged value costs no layout. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;

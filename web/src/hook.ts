@@ -1,6 +1,6 @@
 // A read-only look at the page for tests and for curious people: `paddock.state()` in the browser's console.
 
-import type { App, DrawnObject } from "./app";
+import type { App, DrawnObject, MapStatistics } from "./app";
 import type { SetInfo, Stats } from "./api";
 import type { View } from "./view";
 
@@ -18,8 +18,8 @@ export interface PageState {
   paused: boolean;
   following: boolean;
   missed: number;
-  mapReady: boolean;
-  map: Record<string, number>;
+  /** Null until the map's code has loaded. */
+  map: MapStatistics | null;
 }
 
 declare global {
@@ -46,8 +46,7 @@ export function exposeState(app: App): void {
     paused: app.paused.value,
     following: app.following.value,
     missed: app.missed.value,
-    mapReady: app.map.value !== null,
-    map: app.map.value?.statistics() ?? {},
+    map: app.map.value?.statistics() ?? null,
   });
   const project = (lon: number, lat: number): { x: number; y: number } | null => app.map.value?.project(lon, lat) ?? null;
   Object.defineProperty(window, "paddock", { value: Object.freeze({ state, project }), writable: false });

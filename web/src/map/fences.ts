@@ -11,7 +11,7 @@ const fillLayer = (set: string): string => `fill:${set}`;
 const lineLayer = (set: string): string => `line:${set}`;
 
 /** CSS pixels up to which a fence's fill flashes. */
-const largestFill = 200;
+const largestFill = 110;
 
 type Mark = "hover" | "selected";
 
@@ -142,7 +142,7 @@ export class FenceLayers {
     map.setPaintProperty(fillLayer(name), "fill-opacity", [
       "+",
       ["case", is("selected"), 0.2, is("hover"), colours.fill + 0.1, colours.fill],
-      ["*", 0.34, glow],
+      ["*", 0.3, glow],
     ]);
     map.setPaintProperty(lineLayer(name), "line-color", [
       "case",

@@ -4,7 +4,7 @@ import "maplibre-gl/dist/maplibre-gl.css";
 import { Map as GLMap, setWorkerCount, setWorkerUrl, type PaddingOptions } from "maplibre-gl";
 import workerURL from "maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url";
 import { fetchObject, type Bounds } from "../api";
-import type { App, DrawnObject, MapActions } from "../app";
+import type { App, DrawnObject, MapActions, MapStatistics } from "../app";
 import { State } from "../live/frame";
 import { objectKey } from "../model/objects";
 import { union } from "../model/sets";
@@ -339,8 +339,12 @@ class MapView implements MapActions {
     return { x, y };
   }
 
-  statistics(): Record<string, number> {
-    const features = [...this.#fences.sets.values()].reduce((sum, set) => sum + set.fences.length, 0);
-    return { mapDrawings: this.#drawings, overlayDrawings: this.#overlay.drawings, features, zoom: this.#map.getZoom() };
+  statistics(): MapStatistics {
+    return {
+      complete: this.#map.areTilesLoaded(),
+      fences: [...this.#fences.sets.values()].reduce((sum, set) => sum + set.fences.length, 0),
+      mapDrawings: this.#drawings,
+      overlayDrawings: this.#overlay.drawings,
+    };
   }
 }

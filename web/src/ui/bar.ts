@@ -15,8 +15,10 @@ export function createBar(app: App, bar: HTMLElement): void {
     h("div", { class: "bar-end" }, pill, help),
   );
   app.hello.watch((hello) => {
-    if (hello) version.textContent = hello.demo ? "demo" : hello.version;
-    if (hello) version.title = `Paddock ${hello.version}`;
+    if (!hello) return;
+    const build = hello.version.replace(/^paddock /, "");
+    version.textContent = hello.demo ? "demo" : build;
+    version.title = `Paddock ${build}`;
   });
   app.connection.link.bind((link) => {
     pill.dataset.state = link.state;

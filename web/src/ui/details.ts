@@ -16,8 +16,8 @@ export interface Panel {
   refresh(load: () => Promise<void>, everyMs: number, concerns: (event: import("../api").FenceEvent) => boolean): void;
 }
 
-/** Events that follow one another closely cause one request. */
-const settleMs = 400;
+/** Events that follow one another closely cause one request; on a busy fence that is the pace. */
+const settleMs = 1_000;
 
 export function createDetails(app: App): HTMLElement {
   const kind = h("span", { class: "details-kind" });

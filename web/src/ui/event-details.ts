@@ -8,7 +8,7 @@ import { curlCommand, natsCommand } from "../model/commands";
 import { eventKind, type Selection } from "../view";
 import type { Panel } from "./details";
 import { highlight } from "./json";
-import { copyButton, pairs, section } from "./parts";
+import { copyButton, pairs, section, type Pair } from "./parts";
 import { linkTo, verb } from "./words";
 
 /** How far back the server is asked for an event that this page has not seen. */
@@ -46,7 +46,7 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   const { set, fence, object, at, t, since, duration_ms: duration, reason } = event.data;
   const kind = eventKind(event);
   const what = section("What happened");
-  const rows: Parameters<typeof pairs>[0] = [
+  const rows: Pair[] = [
     ["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)],
     [capital(verb(kind)), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id))],
     ["At", h("time", { datetime: at }, formatInstant(Date.parse(at)))],

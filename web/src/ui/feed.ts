@@ -2,7 +2,7 @@
 
 import type { FenceEvent } from "../api";
 import type { App } from "../app";
-import { fill, h, icon, setText } from "../dom";
+import { fill, fillKeyed, h, icon, setText } from "../dom";
 import { formatDuration, plural } from "../format";
 import type { FeedRow, GapRow } from "../model/feed";
 import type { Row } from "../model/group";
@@ -17,35 +17,16 @@ const groupMembers = 50;
 export function createFeed(app: App): HTMLElement {
   const list = h("ol", { class: "rows", "aria-label": "Events, newest first", tabindex: -1, id: "feed-rows" });
   const empty = h("p", { class: "note" });
-  const drawn = new Map<number, HTMLElement>();
-
   const draw = (): void => {
     const { rows, filter } = app.feed;
-    const kept = new Set(rows.map((row) => row.id));
-    for (const [id, element] of drawn) {
-      if (kept.has(id)) continue;
-      element.remove();
-      drawn.delete(id);
-    }
-    // Rows come in at the top and go out at the bottom: from the bottom up, each goes before the one below it.
-    let below: HTMLElement | null = null;
-    for (const row of rows.toReversed()) {
-      let element = drawn.get(row.id);
-      if (!element) {
-        element = rowElement(app, row);
-        drawn.set(row.id, element);
-      }
-      if (element.nextElementSibling !== below || element.parentElement !== list) list.insertBefore(element, below);
-      below = element;
-    }
+    fillKeyed(list, rows, (row) => String(row.id), (row) => rowElement(app, row));
     setText(empty, rows.length > 0 ? "" : isFiltering(filter) ? "No event passes the filter yet." : "No events yet.");
     empty.hidden = rows.length > 0;
   };
   app.feedTick.bind(draw);
   // A fence's name may be known only after its set has been loaded.
   app.catalog.sets.watch(() => {
-    for (const element of drawn.values()) element.remove();
-    drawn.clear();
+    list.replaceChildren();
     draw();
   });
 
@@ -107,7 +88,7 @@ export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fen
     { class: "row", "data-colour": app.catalog.colour(set) },
     h(
       "button",
-      { type: "button", onclick: () => app.select(eventSelection(event)) },
+      { type: "button", title: sentence, onclick: () => app.select(eventSelection(event)) },
       kindIcon(kind),
       title,
       clockTime(event.time),

@@ -4,9 +4,10 @@ import { fetchEvents, fetchObjects, type ObjectState } from "../api";
 import type { App } from "../app";
 import { fill, h, setText } from "../dom";
 import { formatCount } from "../format";
+import { objectKey } from "../model/objects";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
-import { eventList, failure, lastEvents, properties, section } from "./parts";
+import { eventList, failure, lastEvents, listOf, properties, section } from "./parts";
 import { ago } from "./time";
 import { linkTo } from "./words";
 
@@ -36,7 +37,7 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
       try {
         const page = await fetchObjects({ set, fence, limit: shownObjects }, panel.closed);
         setText(inside.heading, `Inside now · ${formatCount(page.objects.length)}${page.next ? "+" : ""}`);
-        fill(inside.content, occupants(app, page.objects, set, fence));
+        showOccupants(app, inside.content, page.objects, set, fence);
       } catch (error) {
         if (!panel.closed.aborted) fill(inside.content, failure(error));
       }
@@ -49,22 +50,16 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
   );
 }
 
-function occupants(app: App, objects: ObjectState[], set: string, fence: string): HTMLElement {
-  if (objects.length === 0) return h("p", { class: "note" }, "Nobody.");
-  const since = (object: ObjectState): string | undefined =>
-    object.fences?.find((member) => member.set === set && member.fence === fence)?.since;
-  const sorted = objects.toSorted((a, b) => Date.parse(since(b) ?? "") - Date.parse(since(a) ?? ""));
-  return h(
-    "ul",
-    { class: "members" },
-    ...sorted.map((object) => {
-      const entered = since(object);
-      return h(
-        "li",
-        {},
-        linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id),
-        h("span", { class: "hit-detail" }, entered ? "for " : "", entered ? ago(entered) : ""),
-      );
-    }),
-  );
+function showOccupants(app: App, target: HTMLElement, objects: ObjectState[], set: string, fence: string): void {
+  const since = ({ fences }: ObjectState): string => fences?.find((f) => f.set === set && f.fence === fence)?.since ?? "";
+  // Who came last is on top.
+  const sorted = objects.toSorted((a, b) => Date.parse(since(b)) - Date.parse(since(a)));
+  const row = (object: ObjectState): HTMLElement =>
+    h(
+      "li",
+      {},
+      linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id),
+      h("span", { class: "hit-detail" }, "for ", ago(since(object))),
+    );
+  listOf(target, "members", sorted, (object) => `${objectKey(object.fleet, object.id)} ${since(object)}`, row, "Nobody.");
 }

@@ -7,7 +7,7 @@ const keys: [keys: string[], what: string][] = [
   [["p"], "Pause the feed, or let it go on"],
   [["e"], "Go to the feed"],
   [["m"], "Go to the map"],
-  [["f"], "Show all sets on the map"],
+  [["f"], "Show all sets"],
   [["+", "−"], "Zoom, on the map"],
   [["←", "↑", "→", "↓"], "Move, on the map"],
   [["Esc"], "Close the details, or clear the search"],

@@ -7,7 +7,7 @@ import { sameSelection } from "../view";
 
 type Sheet = "left" | "right" | "";
 
-export const narrow = matchMedia("(max-width: 799px)");
+const narrow = matchMedia("(max-width: 799px)");
 
 export class Layout {
   readonly #app: App;

@@ -1,13 +1,13 @@
 // Details of an object: where it is, which fences it is in, its last events; and the switch for following it.
 
-import { ApiError, fetchEvents, fetchObject, type ObjectState } from "../api";
+import { ApiError, fetchEvents, fetchObject, type Membership, type ObjectState } from "../api";
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { compass, formatSpeed } from "../format";
 import { stateName } from "../model/objects";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
-import { eventList, failure, lastEvents, pairs, section } from "./parts";
+import { eventList, failure, lastEvents, listOf, pairs, section, updatePairs, type Pair } from "./parts";
 import { ago } from "./time";
 import { linkTo } from "./words";
 
@@ -20,14 +20,16 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
   const fences = section("In fences");
   const events = section("Last events");
   panel.body.append(now.element, fences.element, events.element);
+  const list = pairs([]);
   panel.title(`Object · ${fleet}`, id, followButton(app, panel.closed));
 
   panel.refresh(
     async () => {
       try {
         const object = await fetchObject(fleet, id, panel.closed);
-        fill(now.content, facts(app, object));
-        fill(fences.content, memberships(app, object));
+        if (!list.isConnected) fill(now.content, list);
+        updatePairs(list, facts(app, object));
+        showMemberships(app, fences.content, object.fences ?? []);
       } catch (error) {
         if (panel.closed.aborted) return;
         const gone = error instanceof ApiError && error.status === 404;
@@ -53,32 +55,26 @@ function followButton(app: App, closed: AbortSignal): HTMLElement {
   return button;
 }
 
-function facts(app: App, object: ObjectState): HTMLElement {
+function facts(app: App, object: ObjectState): Pair[] {
   const live = app.objects.find(object.fleet, object.id);
-  const rows: Parameters<typeof pairs>[0] = [
+  const rows: Pair[] = [
     ["State", live ? stateName(live.state) : (object.state ?? "unknown")],
     ["Position", `${object.lon.toFixed(6)}, ${object.lat.toFixed(6)}`],
   ];
   if (object.speed !== undefined) rows.push(["Speed", formatSpeed(object.speed)]);
   if (object.heading !== undefined) rows.push(["Heading", `${compass(object.heading)} · ${Math.round(object.heading)}°`]);
   rows.push(["Last heard", ago(object.seen)]);
-  return pairs(rows);
+  return rows;
 }
 
-function memberships(app: App, object: ObjectState): HTMLElement {
-  const all = object.fences ?? [];
-  if (all.length === 0) return h("p", { class: "note" }, "None.");
-  return h(
-    "ul",
-    { class: "members" },
-    ...all.map(({ set, fence, since }) =>
-      h(
-        "li",
-        { "data-colour": app.catalog.colour(set) },
-        h("i", { class: "swatch", "aria-hidden": "true" }),
-        linkTo(app, { kind: "fence", set, fence }, app.catalog.label(set, fence)),
-        h("span", { class: "hit-detail" }, "for ", ago(since)),
-      ),
-    ),
-  );
+function showMemberships(app: App, target: HTMLElement, all: readonly Membership[]): void {
+  const row = ({ set, fence, since }: Membership): HTMLElement =>
+    h(
+      "li",
+      { "data-colour": app.catalog.colour(set) },
+      h("i", { class: "swatch", "aria-hidden": "true" }),
+      linkTo(app, { kind: "fence", set, fence }, app.catalog.label(set, fence)),
+      h("span", { class: "hit-detail" }, "for ", ago(since)),
+    );
+  listOf(target, "members", all, ({ set, fence, since }) => JSON.stringify([set, fence, since]), row, "None.");
 }

@@ -2,7 +2,7 @@
 
 import type { FenceEvent, Properties } from "../api";
 import type { App } from "../app";
-import { fill, h, icon, type Child } from "../dom";
+import { fill, fillKeyed, h, icon, type Child } from "../dom";
 import { eventKey } from "../model/feed";
 import { eventRow } from "./feed";
 
@@ -13,8 +13,24 @@ export function section(title: string, className = ""): { element: HTMLElement; 
   return { element: h("section", { class: "part" }, heading, content), heading, content };
 }
 
-export function pairs(rows: [name: string, value: Child][]): HTMLElement {
-  return h("dl", { class: "pairs" }, ...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+export type Pair = [name: string, value: Child];
+
+export function pairs(rows: Pair[]): HTMLElement {
+  return h("dl", { class: "pairs" }, ...rows.map(pair));
+}
+
+/** Brings a list made by pairs up to now; rows that say the same stay. */
+export function updatePairs(list: HTMLElement, rows: Pair[]): void {
+  const text = (value: Child): string => {
+    // A time is what it stands for, not what it said when it was written.
+    if (value instanceof HTMLTimeElement) return value.dateTime;
+    return value instanceof Node ? (value.textContent ?? "") : String(value);
+  };
+  fillKeyed(list, rows, ([name, value]) => `${name}\n${text(value)}`, pair);
+}
+
+function pair([name, value]: Pair): HTMLElement {
+  return h("div", {}, h("dt", {}, name), h("dd", {}, value));
 }
 
 export function properties(all: Properties | undefined): HTMLElement {
@@ -30,8 +46,28 @@ export function lastEvents(past: readonly FenceEvent[], recent: readonly FenceEv
 }
 
 export function eventList(app: App, target: HTMLElement, events: readonly FenceEvent[], leaveOut: "object" | "fence"): void {
-  if (events.length === 0) fill(target, h("p", { class: "note" }, "None yet."));
-  else fill(target, h("ol", { class: "rows" }, ...events.map((event) => eventRow(app, event, leaveOut))));
+  listOf(target, "rows", events, eventKey, (event) => eventRow(app, event, leaveOut), "None yet.");
+}
+
+/** Fills the target with a list of the items, or with a note if there are none; entries that stay are kept. */
+export function listOf<T>(
+  target: HTMLElement,
+  className: string,
+  items: readonly T[],
+  key: (item: T) => string,
+  create: (item: T) => HTMLElement,
+  none: string,
+): void {
+  if (items.length === 0) {
+    fill(target, h("p", { class: "note" }, none));
+    return;
+  }
+  let list = target.querySelector("ul");
+  if (!list) {
+    list = h("ul", { class: className });
+    fill(target, list);
+  }
+  fillKeyed(list, items, key, create);
 }
 
 /** Copies text; the button says whether that worked. */

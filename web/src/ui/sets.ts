@@ -1,7 +1,7 @@
 // The sets: colour, name, count, visible or not; and what the objects' shapes mean.
 
 import type { App } from "../app";
-import { fill, h, icon, setText } from "../dom";
+import { fill, h, setText } from "../dom";
 import { formatCount, plural } from "../format";
 
 export function createSets(app: App): HTMLElement {
@@ -19,15 +19,10 @@ export function createSets(app: App): HTMLElement {
   app.view.watch((now, before) => {
     if (now.hidden !== before.hidden) draw();
   });
-  const fit = h(
-    "button",
-    { class: "icon-button", type: "button", title: "Show all sets (f)", "aria-label": "Show all sets", onclick: () => app.map.value?.fit() },
-    icon("fit"),
-  );
   return h(
     "section",
     { class: "card sets-card", "aria-labelledby": "sets-title" },
-    h("div", { class: "card-head" }, h("h2", { id: "sets-title" }, "Sets"), fit),
+    h("div", { class: "card-head" }, h("h2", { id: "sets-title" }, "Sets")),
     list,
     note,
     legend(app),
