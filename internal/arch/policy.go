@@ -37,6 +37,7 @@ var Paddock = Policy{
 	Upper:       []string{"fence/track", "tunnel"},
 	Composition: "internal/platform",
 	Leaves: map[string]string{
+		"internal/access":    "does this request bring the token",
 		"internal/lifecycle": "start in order, drain in the opposite order",
 		"internal/listen":    "nothing listens beyond this machine without authentication",
 		"internal/logging":   "one logger, text or JSON",

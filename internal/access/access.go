@@ -1,0 +1,45 @@
+// Package access decides whether an HTTP request brings the token that a
+// service asks for: as "Authorization: Bearer TOKEN", or as the password of
+// Basic, for clients and people that know no other way.
+package access
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+)
+
+// Token is what clients must bring. It keeps only a digest. The zero Token asks
+// for nothing.
+type Token struct {
+	digest [sha256.Size]byte
+	set    bool
+}
+
+// NewToken returns the token that is this text; an empty text asks for nothing.
+func NewToken(text string) Token {
+	return Token{digest: sha256.Sum256([]byte(text)), set: text != ""}
+}
+
+// Required reports whether clients must bring anything.
+func (t Token) Required() bool { return t.set }
+
+// Allows reports whether the request brings the token. It compares digests: they
+// are of equal length whatever was given, so the time that it takes tells
+// neither content nor length.
+func (t Token) Allows(r *http.Request) bool {
+	if !t.set {
+		return true
+	}
+	scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		_, given, ok = r.BasicAuth()
+	}
+	digest := sha256.Sum256([]byte(given))
+	return ok && subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1
+}
+
+// Challenge tells the client how to authenticate: the values of the header
+// WWW-Authenticate of a 401.
+var Challenge = []string{`Bearer realm="paddock"`, `Basic realm="paddock", charset="UTF-8"`}
