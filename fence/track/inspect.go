@@ -51,7 +51,7 @@ func (s *Shard) Get(fleet, id string) (Object, bool) {
 // fence of the set.
 func (s *Shard) Select(dst []Object, in FenceName, keep func(fleet, id string) bool) []Object {
 	for _, o := range s.order {
-		if (keep == nil || keep(o.fleet, o.id)) && s.isIn(o, in) {
+		if s.isIn(o, in) && (keep == nil || keep(o.fleet, o.id)) {
 			dst = append(dst, s.describe(o))
 		}
 	}

@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"paddock/fence/track"
 )
@@ -36,14 +37,11 @@ type Query struct {
 }
 
 // Objects returns the selected objects ordered by fleet, then id, and whether
-// there are more behind them.
+// there are more behind them. Its memory is bounded by the limit, not by the
+// number of objects.
 func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
-	keep := func(fleet, id string) bool {
-		return (q.Fleet == "" || q.Fleet == fleet) && hasPrefix(id, q.Prefix) &&
-			(q.After == "" || ObjectKey(fleet, id) > q.After)
-	}
 	for _, s := range p.shards {
-		s.ask(func(t *track.Shard) { objects = t.Select(objects, q.In, keep) })
+		s.ask(func(t *track.Shard) { objects = q.first(objects, t) })
 	}
 	slices.SortFunc(objects, func(a, b track.Object) int {
 		return cmp.Compare(ObjectKey(a.Fleet, a.ID), ObjectKey(b.Fleet, b.ID))
@@ -54,12 +52,42 @@ func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
 	return objects, false
 }
 
+// first appends the selected objects of one shard, at most one more than the
+// limit: it looks for the largest key among those first, and copies then.
+func (q *Query) first(dst []track.Object, t *track.Shard) []track.Object {
+	if q.Limit == 0 {
+		return t.Select(dst, q.In, q.selects)
+	}
+	most := q.Limit + 1
+	var keys []string
+	t.Select(nil, q.In, func(fleet, id string) bool {
+		if q.selects(fleet, id) {
+			keys = append(keys, ObjectKey(fleet, id))
+		}
+		if len(keys) == 2*most {
+			slices.Sort(keys)
+			clear(keys[most:])
+			keys = keys[:most]
+		}
+		return false
+	})
+	if len(keys) == 0 {
+		return dst
+	}
+	slices.Sort(keys)
+	last := keys[min(most, len(keys))-1]
+	return t.Select(dst, q.In, func(fleet, id string) bool {
+		return q.selects(fleet, id) && ObjectKey(fleet, id) <= last
+	})
+}
+
+func (q *Query) selects(fleet, id string) bool {
+	return (q.Fleet == "" || q.Fleet == fleet) && strings.HasPrefix(id, q.Prefix) &&
+		(q.After == "" || ObjectKey(fleet, id) > q.After)
+}
+
 // ObjectKey orders objects in lists by fleet, then id.
 func ObjectKey(fleet, id string) string { return fleet + "\x00" + id }
-
-func hasPrefix(s, prefix string) bool {
-	return len(s) >= len(prefix) && s[:len(prefix)] == prefix
-}
 
 // Dots appends a dot for each object. Their handles are unique over the
 // pipeline's life; Name tells whose they are.
