@@ -8,6 +8,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/pprof"
@@ -37,11 +38,25 @@ type Config struct {
 
 	Token    string        // what clients must show; "": nothing
 	Profile  bool          // serve /debug/pprof
-	MaxBody  int64         // bytes; 0 means DefaultMaxBody
+	MaxBody  int64         // bytes; 0 means DefaultMaxBody. All large bodies and answers together: four times that
 	MaxAhead track.Millis  // see ingest.Decoder
 	Fences   fence.Options // of sets that are made at run time
 	Version  string
 	Demo     bool // told to the dashboard, which then explains itself
+
+	// Zeros mean the defaults that are given.
+	BodyTimeout  time.Duration // in which a body must have come; 1 minute
+	WriteTimeout time.Duration // for which a subscriber may leave its socket full; 10 s
+	Heartbeat    time.Duration // of a quiet stream of events; 15 s
+}
+
+// withDefaults fills in what was left zero.
+func (c Config) withDefaults() Config {
+	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
+	c.BodyTimeout = cmp.Or(c.BodyTimeout, time.Minute)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 10*time.Second)
+	c.Heartbeat = cmp.Or(c.Heartbeat, 15*time.Second)
+	return c
 }
 
 // API is the HTTP surface. Close it after its server has stopped accepting.
@@ -49,6 +64,10 @@ type API struct {
 	cfg     Config
 	handler http.Handler
 	live    *liveHub
+	memory  *memory
+	etags   etags
+
+	changing sync.Mutex // held while a set is made, replaced or removed as a whole
 
 	mu       sync.Mutex
 	draining bool
@@ -59,17 +78,18 @@ type API struct {
 
 // New returns the API.
 func New(cfg Config) *API {
-	if cfg.MaxBody == 0 {
-		cfg.MaxBody = DefaultMaxBody
-	}
-	a := &API{cfg: cfg}
+	cfg = cfg.withDefaults()
+	a := &API{cfg: cfg, memory: &memory{limit: bodiesAtOnce * cfg.MaxBody}, etags: newETags()}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
 	a.handler = a.protect(a.routes())
 	return a
 }
 
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.limitBody(w, r)
+	a.handler.ServeHTTP(w, r)
+}
 
 // Drain makes /readyz say 503, so that balancers look elsewhere.
 func (a *API) Drain() {
@@ -96,9 +116,9 @@ func (a *API) isDraining() bool {
 	return a.draining
 }
 
-func (a *API) routes() http.Handler {
-	mux := http.NewServeMux()
-	v1 := map[string]handler{
+// v1 is the API under /v1: what openapi.json describes.
+func (a *API) v1() map[string]handler {
+	return map[string]handler{
 		"GET /v1/sets":                      a.getSets,
 		"GET /v1/sets/{set}":                a.getSet,
 		"PUT /v1/sets/{set}":                a.putSet,
@@ -115,7 +135,11 @@ func (a *API) routes() http.Handler {
 		"GET /v1/live":                      a.getLive,
 		"GET /v1/openapi.json":              getOpenAPI,
 	}
-	for pattern, h := range v1 {
+}
+
+func (a *API) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range a.v1() {
 		mux.Handle(pattern, h)
 	}
 	mux.Handle("/v1/", handler(a.notInV1))
@@ -141,7 +165,7 @@ func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 		case a.cfg.Gofence != nil && gofence.Owns(r.URL.Path):
 			a.cfg.Gofence.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, "/v1/"):
-			mux.ServeHTTP(&methodWriter{ResponseWriter: w}, r)
+			mux.ServeHTTP(&problemWriter{ResponseWriter: w}, r)
 		default:
 			mux.ServeHTTP(w, r)
 		}
@@ -159,14 +183,14 @@ func health(w http.ResponseWriter, ok bool) {
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
 }
 
+func (a *API) notInV1(_ http.ResponseWriter, r *http.Request) error {
+	return fail(http.StatusNotFound, "no endpoint %.256s; GET /v1/openapi.json lists them", r.URL.Path)
+}
+
 func profile(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-}
-
-func contextWithTimeout(r *http.Request, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(r.Context(), d)
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,12 +15,12 @@ import (
 const (
 	// streamBatch is how many events go out in one write at most.
 	streamBatch = 256
-	// heartbeat keeps proxies from closing a quiet stream, and finds dead clients.
-	heartbeat = 15 * time.Second
-	// writeTimeout is how long a subscriber may leave its socket full.
-	writeTimeout = 10 * time.Second
-	// maxEvents bounds an answer that does not wait.
+	// maxEvents and maxPast bound an answer that does not wait: the second, in
+	// bytes, is passed by at most one batch.
 	maxEvents = 10_000
+	maxPast   = 16 << 20
+	// cursorHeader tells where an answer that does not wait ends.
+	cursorHeader = "Paddock-Cursor"
 )
 
 // getEvents streams events as server-sent events, or as newline-delimited JSON
@@ -36,15 +35,14 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err := f.Validate(); err != nil {
 		return fail(http.StatusBadRequest, "query: %v", err)
 	}
-	enc, err := eventFormat(q.Get("format"), r.Header.Get("Accept"))
+	wait, limit, err := eventRange(q.Get("wait"), q.Get("limit"))
 	if err != nil {
 		return err
 	}
-	limit, err := eventLimit(q.Get("limit"))
+	enc, err := eventFormat(q.Get("format"), r.Header.Get("Accept"), wait)
 	if err != nil {
 		return err
 	}
-	wait := q.Get("wait") != "0"
 	cursor := q.Get("cursor")
 	if c := r.Header.Get("Last-Event-ID"); c != "" {
 		cursor = c // a browser that reconnects says here how far it came
@@ -53,11 +51,14 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := &eventStream{log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w), limit: limit}
-	s.begin()
+	s := &eventStream{api: a, log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w)}
 	reader := a.cfg.Log.Reader(after, f)
 	if !wait {
-		s.past(reader)
+		s.past(reader, limit)
+		return nil
+	}
+	s.begin()
+	if r.Method == http.MethodHead {
 		return nil
 	}
 	s.follow(r.Context(), reader)
@@ -86,15 +87,21 @@ func (a *API) startAt(cursor string, wait bool) (uint64, error) {
 	return after, nil
 }
 
-func eventLimit(s string) (int, error) {
-	if s == "" {
-		return maxEvents, nil
+// eventRange reads whether to wait for events, and if not, how many to give.
+func eventRange(wait, limit string) (bool, int, error) {
+	switch {
+	case wait != "" && wait != "0" && wait != "1":
+		return false, 0, fail(http.StatusBadRequest, "query: wait %.64q: use 0 or 1", wait)
+	case limit == "":
+		return wait != "0", maxEvents, nil
+	case wait != "0":
+		return false, 0, fail(http.StatusBadRequest, "query: limit needs wait=0: a stream has no end")
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.Atoi(limit)
 	if err != nil || n < 1 || n > maxEvents {
-		return 0, fail(http.StatusBadRequest, "query: limit %q is not a number from 1 to %d", s, maxEvents)
+		return false, 0, fail(http.StatusBadRequest, "query: limit %.64q is not a number from 1 to %d", limit, maxEvents)
 	}
-	return n, nil
+	return false, n, nil
 }
 
 // encoding is how events are written on a stream.
@@ -124,7 +131,7 @@ var (
 	}
 )
 
-func eventFormat(format, accept string) (encoding, error) {
+func eventFormat(format, accept string, wait bool) (encoding, error) {
 	switch format {
 	case "sse":
 		return serverSent, nil
@@ -132,9 +139,9 @@ func eventFormat(format, accept string) (encoding, error) {
 		return jsonLines, nil
 	case "":
 	default:
-		return encoding{}, fail(http.StatusBadRequest, "query: format %q: use sse or ndjson", format)
+		return encoding{}, fail(http.StatusBadRequest, "query: format %.64q: use sse or ndjson", format)
 	}
-	if strings.Contains(accept, "ndjson") {
+	if strings.Contains(accept, "ndjson") || !wait && !strings.Contains(accept, "event-stream") {
 		return jsonLines, nil
 	}
 	return serverSent, nil
@@ -142,12 +149,12 @@ func eventFormat(format, accept string) (encoding, error) {
 
 // eventStream is one subscriber's answer. It belongs to the handler's goroutine.
 type eventStream struct {
-	log   *events.Log
-	enc   encoding
-	w     http.ResponseWriter
-	rc    *http.ResponseController
-	limit int
-	buf   bytes.Buffer
+	api *API
+	log *events.Log
+	enc encoding
+	w   http.ResponseWriter
+	rc  *http.ResponseController
+	buf []byte
 }
 
 func (s *eventStream) begin() {
@@ -157,20 +164,21 @@ func (s *eventStream) begin() {
 	h.Set("X-Accel-Buffering", "no")
 	s.w.WriteHeader(http.StatusOK)
 	_ = s.rc.Flush()
+	_ = s.rc.SetReadDeadline(time.Time{}) // of a body that should not have been there
 }
 
-// past writes what is kept, up to the limit, and ends.
-func (s *eventStream) past(reader *events.Reader) {
-	for left := s.limit; left > 0; {
-		records, gap := reader.TryNext(make([]events.Record, 0, min(left, streamBatch)))
+// past answers with what is kept, up to the limit, and tells where that ends.
+func (s *eventStream) past(reader *events.Reader, limit int) {
+	for limit > 0 && len(s.buf) < maxPast {
+		records, gap := reader.TryNext(make([]events.Record, 0, min(limit, streamBatch)))
 		if len(records) == 0 && gap.Count() == 0 {
-			return
+			break
 		}
-		left -= len(records)
-		if s.write(records, gap) != nil {
-			return
-		}
+		limit -= len(records)
+		s.encode(records, gap)
 	}
+	s.w.Header().Set(cursorHeader, s.log.Cursor(reader.Position()))
+	_ = answer(s.w, s.enc.mediaType, s.buf)
 }
 
 // follow writes events as they come, until the client goes or the log ends. The
@@ -178,12 +186,14 @@ func (s *eventStream) past(reader *events.Reader) {
 func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 	records := make([]events.Record, 0, streamBatch)
 	for {
-		quiet, cancel := context.WithTimeout(ctx, heartbeat)
+		quiet, cancel := context.WithTimeout(ctx, s.api.cfg.Heartbeat)
 		batch, gap, err := reader.Next(quiet, records[:0])
 		cancel()
 		switch {
 		case err == nil:
-			err = s.write(batch, gap)
+			s.encode(batch, gap)
+			err = s.send(s.buf)
+			s.buf = s.buf[:0]
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			err = s.send([]byte(s.enc.heartbeat))
 		}
@@ -193,8 +203,9 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 	}
 }
 
-func (s *eventStream) write(records []events.Record, gap events.Gap) error {
-	b := s.buf.AvailableBuffer()
+// encode appends a batch to the buffer, behind the gap before it.
+func (s *eventStream) encode(records []events.Record, gap events.Gap) {
+	b := s.buf
 	if gap.Count() > 0 {
 		b = s.enc.record(b, s.log.Cursor(gap.To), "gap", gapJSON(s.log, gap))
 	}
@@ -202,11 +213,11 @@ func (s *eventStream) write(records []events.Record, gap events.Gap) error {
 		r := &records[i]
 		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), r.JSON)
 	}
-	return s.send(b)
+	s.buf = b
 }
 
 func (s *eventStream) send(b []byte) error {
-	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.api.cfg.WriteTimeout))
 	if _, err := s.w.Write(b); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -43,7 +42,10 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 		return nil // Accept has answered
 	}
 	conn.SetReadLimit(liveMessage)
-	c := &liveClient{api: a, conn: conn, requests: make(chan liveRequest), known: map[uint32]bool{}}
+	c := &liveClient{
+		api: a, conn: conn, known: map[uint32]bool{},
+		requests: make(chan liveRequest), ended: make(chan struct{}),
+	}
 	c.serve()
 	return nil
 }
@@ -69,7 +71,9 @@ type liveRequest struct {
 type liveClient struct {
 	api      *API
 	conn     *websocket.Conn
-	requests chan liveRequest // unbuffered, from read to serve
+	requests chan liveRequest // unbuffered, from read to run
+	ended    chan struct{}    // closed when nobody takes requests any more
+	fault    string           // what was wrong with a request; read's, until serve has waited for it
 
 	view    *[4]float64 // nil: the whole world
 	filter  events.Filter
@@ -82,42 +86,61 @@ type liveClient struct {
 }
 
 // serve talks to the client until it goes, or until the log ends and all of it
-// has been sent.
+// has been sent. The close handshake needs the connection whole: a context that
+// ends while read waits would cut it.
 func (c *liveClient) serve() {
 	ctx, cancel := context.WithCancel(c.api.ctx)
-	var reading sync.WaitGroup
-	reading.Go(func() {
+	defer cancel()
+	read := make(chan struct{})
+	go func() { // ends with the connection
+		defer close(read)
 		defer cancel()
-		c.read(ctx)
-	})
+		c.fault = c.read(c.api.ctx)
+	}()
 	err := c.run(ctx)
+	close(c.ended)
 	status, reason := websocket.StatusNormalClosure, ""
-	if errors.Is(err, events.ErrEnded) {
+	switch {
+	case errors.Is(err, events.ErrEnded):
 		status, reason = websocket.StatusGoingAway, "shutting down"
+	case errors.Is(err, context.Canceled):
+		<-read // has ended first, or is about to
+		if c.fault != "" {
+			status, reason = websocket.StatusInvalidFramePayloadData, c.fault
+		}
 	}
-	cancel()
 	_ = c.conn.Close(status, reason)
-	reading.Wait()
+	<-read
 }
 
-// read passes on what the client asks for, until the connection ends.
-func (c *liveClient) read(ctx context.Context) {
+// read passes on what the client asks for, until the connection ends or what it
+// sends is no request; then it says what is wrong.
+func (c *liveClient) read(ctx context.Context) (fault string) {
 	for {
 		_, data, err := c.conn.Read(ctx)
 		if err != nil {
-			return
+			return ""
 		}
-		var req liveRequest
-		if err := json.Unmarshal(data, &req); err != nil {
-			_ = c.conn.Close(websocket.StatusInvalidFramePayloadData, "not a request of the live feed")
-			return
+		req, err := parseLiveRequest(data)
+		if err != nil {
+			return err.Error()
 		}
 		select {
 		case c.requests <- req:
-		case <-ctx.Done():
-			return
+		case <-c.ended:
 		}
 	}
+}
+
+// parseLiveRequest reads a message. Its error is short enough for a close frame.
+func parseLiveRequest(data []byte) (req liveRequest, err error) {
+	if json.Unmarshal(data, &req) != nil {
+		return req, errors.New("not a request of the live feed")
+	}
+	if req.Events != nil && req.Events.Validate() != nil {
+		return req, errors.New("events.event: use enter, exit or inside")
+	}
+	return req, nil
 }
 
 func (c *liveClient) run(ctx context.Context) error {
@@ -130,15 +153,26 @@ func (c *liveClient) run(ctx context.Context) error {
 	ticker := time.NewTicker(liveTick)
 	defer ticker.Stop()
 	for n := 0; ; n++ {
-		if err := c.step(ctx, n); err != nil {
+		if err := c.step(n); err != nil {
 			return err
 		}
+		if err := c.wait(ctx, ticker); err != nil {
+			return err
+		}
+	}
+}
+
+// wait takes requests until the next tick: however many come, the client gets no
+// more frames for it.
+func (c *liveClient) wait(ctx context.Context, ticker *time.Ticker) error {
+	for {
 		select {
 		case req := <-c.requests:
-			if err := c.obey(ctx, req); err != nil {
+			if err := c.obey(req); err != nil {
 				return err
 			}
 		case <-ticker.C:
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -152,14 +186,14 @@ func (c *liveClient) greet(ctx context.Context) error {
 		"type": "hello", "version": c.api.cfg.Version, "t": time.Now().UnixMilli(),
 		"cursor": c.api.cfg.Log.Cursor(c.reader.Position()), "demo": c.api.cfg.Demo,
 	}
-	if err := c.send(ctx, hello); err != nil {
+	if err := c.send(hello); err != nil {
 		return err
 	}
 	patience := time.NewTimer(livePatience)
 	defer patience.Stop()
 	select {
 	case req := <-c.requests:
-		return c.obey(ctx, req)
+		return c.obey(req)
 	case <-patience.C:
 		return nil
 	case <-ctx.Done():
@@ -167,7 +201,7 @@ func (c *liveClient) greet(ctx context.Context) error {
 	}
 }
 
-func (c *liveClient) obey(ctx context.Context, req liveRequest) error {
+func (c *liveClient) obey(req liveRequest) error {
 	if req.View != nil {
 		c.view = req.View
 	}
@@ -181,7 +215,7 @@ func (c *liveClient) obey(ctx context.Context, req liveRequest) error {
 	after, err := c.api.cfg.Log.ParseCursor(*req.Cursor)
 	if err != nil {
 		// Of an earlier run of the process: how much was missed, nobody knows.
-		return c.send(ctx, map[string]any{
+		return c.send(map[string]any{
 			"type": "gap", "count": nil, "reason": "the server was restarted",
 			"cursor": c.api.cfg.Log.Cursor(c.reader.Position()),
 		})
@@ -191,33 +225,33 @@ func (c *liveClient) obey(ctx context.Context, req liveRequest) error {
 }
 
 // step sends what is due at the n-th tick.
-func (c *liveClient) step(ctx context.Context, n int) error {
+func (c *liveClient) step(n int) error {
 	ended := c.api.cfg.Log.Ended()
-	if err := c.sendEvents(ctx); err != nil {
+	if err := c.sendEvents(); err != nil {
 		return err
 	}
 	if ended {
 		return events.ErrEnded
 	}
 	if n%liveDots == 0 {
-		if err := c.sendDots(ctx); err != nil {
+		if err := c.sendDots(); err != nil {
 			return err
 		}
 	}
 	if n%liveStats == 0 {
-		if err := c.sendSets(ctx); err != nil {
+		if err := c.sendSets(); err != nil {
 			return err
 		}
-		return c.send(ctx, c.api.live.stats())
+		return c.send(c.api.live.stats())
 	}
 	return nil
 }
 
-func (c *liveClient) sendEvents(ctx context.Context) error {
+func (c *liveClient) sendEvents() error {
 	for {
 		records, gap := c.reader.TryNext(c.records[:0])
 		if gap.Count() > 0 {
-			if err := c.send(ctx, map[string]any{
+			if err := c.send(map[string]any{
 				"type": "gap", "count": gap.Count(), "cursor": c.api.cfg.Log.Cursor(gap.To),
 				"reason": "fell behind what the log keeps",
 			}); err != nil {
@@ -237,7 +271,7 @@ func (c *liveClient) sendEvents(ctx context.Context) error {
 			b = append(b, records[i].JSON...)
 		}
 		c.frame = append(b, "]}"...)
-		if err := c.write(ctx, websocket.MessageText, c.frame); err != nil {
+		if err := c.write(websocket.MessageText, c.frame); err != nil {
 			return err
 		}
 		if len(records) < cap(c.records) {
@@ -247,16 +281,16 @@ func (c *liveClient) sendEvents(ctx context.Context) error {
 }
 
 // sendSets tells which sets there are, when that has changed.
-func (c *liveClient) sendSets(ctx context.Context) error {
+func (c *liveClient) sendSets() error {
 	b, err := json.Marshal(map[string]any{"type": "sets", "sets": describeSets(c.api.cfg.Catalog)})
 	if err != nil || string(b) == c.sets {
 		return err
 	}
 	c.sets = string(b)
-	return c.write(ctx, websocket.MessageText, b)
+	return c.write(websocket.MessageText, b)
 }
 
-func (c *liveClient) sendDots(ctx context.Context) error {
+func (c *liveClient) sendDots() error {
 	at, all := c.api.live.dots()
 	c.dots = c.dots[:0]
 	for i := range all {
@@ -268,15 +302,15 @@ func (c *liveClient) sendDots(ctx context.Context) error {
 	if thinned {
 		c.dots = thin(c.dots, liveThinned)
 	}
-	if err := c.sendNames(ctx); err != nil {
+	if err := c.sendNames(); err != nil {
 		return err
 	}
 	c.frame = appendDots(c.frame[:0], at, c.dots, thinned)
-	return c.write(ctx, websocket.MessageBinary, c.frame)
+	return c.write(websocket.MessageBinary, c.frame)
 }
 
 // sendNames tells whose the handles are that the client has not seen yet.
-func (c *liveClient) sendNames(ctx context.Context) error {
+func (c *liveClient) sendNames() error {
 	var unknown []uint32
 	for i := range c.dots {
 		if h := c.dots[i].Handle; !c.known[h] {
@@ -291,19 +325,21 @@ func (c *liveClient) sendNames(ctx context.Context) error {
 	for _, n := range c.api.cfg.Pipeline.Names(make([]ingest.Named, 0, len(unknown)), unknown) {
 		names = append(names, [3]any{n.Handle, n.Fleet, n.ID})
 	}
-	return c.send(ctx, map[string]any{"type": "names", "names": names})
+	return c.send(map[string]any{"type": "names", "names": names})
 }
 
-func (c *liveClient) send(ctx context.Context, v any) error {
+func (c *liveClient) send(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, websocket.MessageText, b)
+	return c.write(websocket.MessageText, b)
 }
 
-func (c *liveClient) write(ctx context.Context, kind websocket.MessageType, b []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+// write gives the client a time to take a frame; one that does not loses its
+// connection.
+func (c *liveClient) write(kind websocket.MessageType, b []byte) error {
+	ctx, cancel := context.WithTimeout(c.api.ctx, c.api.cfg.WriteTimeout)
 	defer cancel()
 	return c.conn.Write(ctx, kind, b)
 }

@@ -14,6 +14,8 @@ import (
 const (
 	defaultObjects = 100
 	maxObjects     = 10_000
+	// maxPageProps ends a page early, in bytes: each object may have 16 KiB.
+	maxPageProps = 4 << 20
 )
 
 // objectJSON is one object as GET /v1/objects tells it.
@@ -64,18 +66,23 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 	}
 	query.After = string(after)
 	found, more := a.cfg.Pipeline.Objects(query)
-	answer := struct {
-		Objects []objectJSON `json:"objects"`
-		Next    string       `json:"next,omitempty"`
-	}{Objects: make([]objectJSON, len(found))}
+	page := objectPage{Objects: []objectJSON{}}
+	size := 0
 	for i := range found {
-		answer.Objects[i] = describeObject(&found[i])
+		o := &found[i]
+		page.Objects = append(page.Objects, describeObject(o))
+		if size += len(o.Props); (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
+			page.Next = base64.RawURLEncoding.EncodeToString([]byte(ingest.ObjectKey(o.Fleet, o.ID)))
+			break
+		}
 	}
-	if more {
-		last := &found[len(found)-1]
-		answer.Next = base64.RawURLEncoding.EncodeToString([]byte(ingest.ObjectKey(last.Fleet, last.ID)))
-	}
-	return writeJSON(w, http.StatusOK, &answer)
+	return writeJSON(w, http.StatusOK, &page)
+}
+
+// objectPage is one answer of a list; Next goes on behind it.
+type objectPage struct {
+	Objects []objectJSON `json:"objects"`
+	Next    string       `json:"next,omitempty"`
 }
 
 func (a *API) getObject(w http.ResponseWriter, r *http.Request) error {

@@ -10,7 +10,10 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-func getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
+func getOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/openapi+json")
 	_, _ = w.Write(openAPI)
 	return nil

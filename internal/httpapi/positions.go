@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"mime"
 	"net/http"
@@ -24,7 +25,14 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := readBody(w, r, a.cfg.MaxBody)
+	if fleet := q.Get("fleet"); fleet != "" {
+		if err := ingest.CheckName("fleet", fleet); err != nil {
+			return fail(http.StatusBadRequest, "query: %v", err)
+		}
+	}
+	l := a.memory.lease()
+	defer l.release()
+	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err
 	}
@@ -36,7 +44,10 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	if be, ok := errors.AsType[*ingest.BodyError](err); ok {
 		return fail(http.StatusBadRequest, "body: %v", be)
 	}
-	ctx, cancel := contextWithTimeout(r, submitTimeout)
+	if errors.Is(err, ingest.ErrTooMany) {
+		return fail(http.StatusRequestEntityTooLarge, "body: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), submitTimeout)
 	defer cancel()
 	res, err := a.cfg.Pipeline.Submit(ctx, batch)
 	if err != nil {

@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Problem is an error as clients see it: RFC 9457, application/problem+json.
@@ -51,11 +50,16 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
-	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
-		h.Set("Retry-After", "1")
-	}
+	retryLater(h, p.Status)
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // the client may be gone; nobody else cares
+}
+
+// retryLater tells clients when to come again after a refusal that will pass.
+func retryLater(h http.Header, status int) {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		h.Set("Retry-After", "1")
+	}
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
@@ -65,6 +69,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	retryLater(w.Header(), status)
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n'))
 	return nil
@@ -77,36 +82,16 @@ func params(r *http.Request, known ...string) (url.Values, error) {
 	if err != nil {
 		return nil, fail(http.StatusBadRequest, "query: %v", err)
 	}
-	for name, values := range q {
-		if !slices.Contains(known, name) {
-			return nil, fail(http.StatusBadRequest, "query: unknown parameter %q: use %s", name, strings.Join(known, ", "))
+	for _, name := range slices.Sorted(maps.Keys(q)) { // the first error is always the same
+		if len(known) == 0 {
+			return nil, fail(http.StatusBadRequest, "query: unknown parameter %.64q: there are none", name)
 		}
-		if len(values) > 1 {
-			return nil, fail(http.StatusBadRequest, "query: parameter %q given %d times", name, len(values))
+		if !slices.Contains(known, name) {
+			return nil, fail(http.StatusBadRequest, "query: unknown parameter %.64q: use %s", name, strings.Join(known, ", "))
+		}
+		if n := len(q[name]); n > 1 {
+			return nil, fail(http.StatusBadRequest, "query: parameter %q given %d times", name, n)
 		}
 	}
 	return q, nil
-}
-
-// bodyTimeout is how long a client may take to send a body.
-const bodyTimeout = time.Minute
-
-// readBody reads the whole body, at most limit bytes.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	tooLarge := fail(http.StatusRequestEntityTooLarge, "body: larger than %d bytes; send it in parts", limit)
-	if r.ContentLength > limit {
-		w.Header().Set("Connection", "close")
-		return nil, tooLarge
-	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one, as in tests
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, tooLarge
-	}
-	if err != nil {
-		return nil, fail(http.StatusBadRequest, "body: %v", err)
-	}
-	return body, nil
 }

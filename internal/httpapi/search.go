@@ -3,8 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"math"
+	"errors"
 	"mime"
 	"net/http"
 	"slices"
@@ -13,14 +12,22 @@ import (
 	"paddock/fence"
 )
 
-// maxSearchPoints bounds the points of one request.
-const maxSearchPoints = 1_000_000
+const (
+	// maxSearchPoints bounds the points of one request.
+	maxSearchPoints = 1_000_000
+	// maxAnswer bounds the answer of one request, in bytes: a few points may lie
+	// in thousands of fences with long properties.
+	maxAnswer = 64 << 20
+)
 
-// searcher answers look-ups from one snapshot of each set, so that all answers
-// of a request agree.
+// searcher answers the look-ups of one request from one snapshot of each set,
+// so that all of them agree.
 type searcher struct {
-	sets []searchSet
-	refs []fence.Ref
+	sets   []searchSet
+	refs   []fence.Ref
+	lease  *lease
+	body   int64 // bytes of the request's body
+	answer []byte
 }
 
 type searchSet struct {
@@ -28,8 +35,8 @@ type searchSet struct {
 	snap *fence.Snapshot
 }
 
-func (a *API) searcher(name string) (*searcher, error) {
-	s := &searcher{}
+func (a *API) searcher(name string, l *lease) (*searcher, error) {
+	s := &searcher{lease: l}
 	for set := range a.cfg.Catalog.All() {
 		if name == "" || name == set.Name() {
 			s.sets = append(s.sets, searchSet{quote(set.Name()), set.Snapshot()})
@@ -41,31 +48,50 @@ func (a *API) searcher(name string) (*searcher, error) {
 	return s, nil
 }
 
-// append appends {"fences":[...]} for one point.
-func (s *searcher) append(b []byte, p fence.Point) []byte {
-	b = append(b, `{"fences":[`...)
+func (s *searcher) text(t string) { s.answer = append(s.answer, t...) }
+
+// look appends {"fences":[...]} for one point to the answer.
+func (s *searcher) look(p fence.Point) error {
+	s.text(`{"fences":[`)
 	first := true
 	for i := range s.sets {
 		set := &s.sets[i]
 		s.refs = set.snap.Append(s.refs[:0], p.Lon, p.Lat)
 		for _, ref := range s.refs {
-			f := set.snap.Fence(ref)
 			if !first {
-				b = append(b, ',')
+				s.text(",")
 			}
 			first = false
-			b = append(append(b, `{"set":`...), set.name...)
-			b = append(append(b, `,"id":`...), quote(f.Key)...)
-			b = append(b, `,"properties":`...)
-			if f.Properties == nil {
-				b = append(b, "null"...)
-			} else {
-				b = append(b, f.Properties...)
+			s.found(set, set.snap.Fence(ref))
+			if err := s.fits(); err != nil {
+				return err
 			}
-			b = append(b, '}')
 		}
 	}
-	return append(b, `]}`...)
+	s.text("]}")
+	return s.fits()
+}
+
+func (s *searcher) found(set *searchSet, f *fence.Fence) {
+	s.text(`{"set":`)
+	s.answer = append(s.answer, set.name...)
+	s.text(`,"id":`)
+	s.answer = append(s.answer, quote(f.Key)...)
+	s.text(`,"properties":`)
+	if f.Properties == nil {
+		s.text("null")
+	} else {
+		s.answer = append(s.answer, f.Properties...)
+	}
+	s.text("}")
+}
+
+// fits refuses an answer that has become too large.
+func (s *searcher) fits() error {
+	if len(s.answer) > maxAnswer {
+		return fail(http.StatusRequestEntityTooLarge, "the answer is larger than %d bytes: ask for fewer points, or one set", maxAnswer)
+	}
+	return s.lease.hold(s.body + int64(cap(s.answer)))
 }
 
 func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
@@ -74,21 +100,41 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var p fence.Point
-	for name, to := range map[string]*float64{"lon": &p.Lon, "lat": &p.Lat} {
-		v, err := strconv.ParseFloat(q.Get(name), 64)
-		if err != nil {
-			return fail(http.StatusBadRequest, "query: %s %q is not a number", name, q.Get(name))
-		}
-		*to = v
+	if p.Lon, err = degrees("lon", q.Get("lon")); err != nil {
+		return err
+	}
+	if p.Lat, err = degrees("lat", q.Get("lat")); err != nil {
+		return err
 	}
 	if err := checkPoint(p); err != nil {
 		return fail(http.StatusBadRequest, "query: %v", err)
 	}
-	s, err := a.searcher(q.Get("set"))
+	l := a.memory.lease()
+	defer l.release()
+	s, err := a.searcher(q.Get("set"), l)
 	if err != nil {
 		return err
 	}
-	return answer(w, "application/json", append(s.append(nil, p), '\n'))
+	return s.point(w, p)
+}
+
+// point answers a request for one point.
+func (s *searcher) point(w http.ResponseWriter, p fence.Point) error {
+	if err := s.look(p); err != nil {
+		return err
+	}
+	return answer(w, "application/json", append(s.answer, '\n'))
+}
+
+func degrees(name, text string) (float64, error) {
+	if text == "" {
+		return 0, fail(http.StatusBadRequest, "query: %s missing", name)
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fail(http.StatusBadRequest, "query: %s %.64q is not a number", name, text)
+	}
+	return v, nil
 }
 
 // postSearch takes a point, {"points":[...]}, or one point a line.
@@ -97,123 +143,108 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.searcher(q.Get("set"))
+	l := a.memory.lease()
+	defer l.release()
+	s, err := a.searcher(q.Get("set"), l)
 	if err != nil {
 		return err
 	}
-	body, err := readBody(w, r, a.cfg.MaxBody)
+	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err
 	}
+	s.body = int64(cap(body))
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if slices.Contains([]string{"application/x-ndjson", "application/ndjson", "application/jsonl"}, media) {
 		return s.lines(w, body)
 	}
-	return s.document(w, body)
+	return s.document(w, bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff"))))
 }
 
 // document answers a body that is one JSON value.
 func (s *searcher) document(w http.ResponseWriter, body []byte) error {
-	var many struct {
-		Points []json.RawMessage `json:"points"`
+	if len(body) == 0 {
+		return fail(http.StatusBadRequest, `body: empty: send a point, {"points":[...]}, or one point a line as application/x-ndjson`)
 	}
-	if err := json.Unmarshal(body, &many); err != nil && !json.Valid(body) {
+	var many struct {
+		Points json.RawMessage `json:"points"`
+	}
+	err := json.Unmarshal(body, &many)
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fail(http.StatusBadRequest, "body: malformed JSON: %v", err)
 	}
-	if many.Points == nil {
-		p, err := readPoint(body)
-		if err != nil {
-			return fail(http.StatusBadRequest, "body: %v", err)
+	if many.Points != nil {
+		return s.points(w, many.Points)
+	}
+	p, err := readPoint(body)
+	if err != nil {
+		return fail(http.StatusBadRequest, "body: %v", err)
+	}
+	return s.point(w, p)
+}
+
+// points answers a JSON array of points. It keeps one at a time.
+func (s *searcher) points(w http.ResponseWriter, array json.RawMessage) error {
+	if array[0] != '[' {
+		return fail(http.StatusBadRequest, "points: must be an array")
+	}
+	dec := json.NewDecoder(bytes.NewReader(array))
+	if _, err := dec.Token(); err != nil {
+		return err // it has been found valid
+	}
+	s.text(`{"results":[`)
+	var raw json.RawMessage
+	for i := 0; dec.More(); i++ {
+		if i == maxSearchPoints {
+			return tooManyPoints()
 		}
-		return answer(w, "application/json", append(s.append(nil, p), '\n'))
-	}
-	if len(many.Points) > maxSearchPoints {
-		return fail(http.StatusRequestEntityTooLarge, "body: %d points, the limit is %d", len(many.Points), maxSearchPoints)
-	}
-	b := []byte(`{"results":[`)
-	for i, raw := range many.Points {
+		if err := dec.Decode(&raw); err != nil {
+			return err
+		}
 		p, err := readPoint(raw)
 		if err != nil {
 			return fail(http.StatusBadRequest, "points[%d]: %v", i, err)
 		}
 		if i > 0 {
-			b = append(b, ',')
+			s.text(",")
 		}
-		b = s.append(b, p)
+		if err := s.look(p); err != nil {
+			return err
+		}
 	}
-	return answer(w, "application/json", append(b, "]}\n"...))
+	return answer(w, "application/json", append(s.answer, "]}\n"...))
+}
+
+func tooManyPoints() error {
+	return fail(http.StatusRequestEntityTooLarge, "body: more than %d points; send them in parts", maxSearchPoints)
 }
 
 // lines answers one line for each line; a bad one is answered with its error.
 func (s *searcher) lines(w http.ResponseWriter, body []byte) error {
-	var b []byte
 	n := 0
-	for line := range bytes.SplitSeq(body, []byte{'\n'}) {
+	for line := range bytes.SplitSeq(bytes.TrimPrefix(body, []byte("\ufeff")), []byte{'\n'}) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
 		}
 		if n++; n > maxSearchPoints {
-			return fail(http.StatusRequestEntityTooLarge, "body: more than %d points", maxSearchPoints)
+			return tooManyPoints()
 		}
 		p, err := readPoint(line)
 		if err != nil {
-			b = append(append(b, `{"error":`...), quote(err.Error())...)
-			b = append(b, "}\n"...)
-			continue
+			s.text(`{"error":`)
+			s.answer = append(s.answer, quote(err.Error())...)
+			s.text("}")
+			err = s.fits()
+		} else {
+			err = s.look(p)
 		}
-		b = append(s.append(b, p), '\n')
-	}
-	return answer(w, "application/x-ndjson", b)
-}
-
-// readPoint reads {"lon","lat"}, [lon,lat], a GeoJSON Point or a Feature with one.
-func readPoint(raw []byte) (fence.Point, error) {
-	var pair []*float64
-	if len(raw) > 0 && raw[0] == '[' {
-		if err := json.Unmarshal(raw, &pair); err != nil {
-			return fence.Point{}, fmt.Errorf("not a pair of numbers")
+		if err != nil {
+			return err
 		}
-		return pointOf(pair)
+		s.text("\n")
 	}
-	var v struct {
-		Lon, Lat    *float64
-		Coordinates []*float64
-		Geometry    *struct{ Coordinates []*float64 }
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return fence.Point{}, fmt.Errorf(`not a point: send {"lon","lat"}, [lon, lat], a GeoJSON Point or a Feature with one`)
-	}
-	switch {
-	case v.Lon != nil && v.Lat != nil:
-		p := fence.Point{Lon: *v.Lon, Lat: *v.Lat}
-		return p, checkPoint(p)
-	case v.Geometry != nil:
-		return pointOf(v.Geometry.Coordinates)
-	case v.Coordinates != nil:
-		return pointOf(v.Coordinates)
-	}
-	return fence.Point{}, fmt.Errorf("lon or lat missing")
-}
-
-func pointOf(pair []*float64) (fence.Point, error) {
-	if len(pair) < 2 || pair[0] == nil || pair[1] == nil {
-		return fence.Point{}, fmt.Errorf("a point has two coordinates, lon and lat")
-	}
-	p := fence.Point{Lon: *pair[0], Lat: *pair[1]}
-	return p, checkPoint(p)
-}
-
-func checkPoint(p fence.Point) error {
-	switch {
-	case !(math.Abs(p.Lat) <= 90) && math.Abs(p.Lon) <= 90:
-		return fmt.Errorf("lat %v is out of range -90 to 90: lon and lat swapped?", p.Lat)
-	case !(math.Abs(p.Lat) <= 90):
-		return fmt.Errorf("lat %v is out of range -90 to 90", p.Lat)
-	case !(math.Abs(p.Lon) <= 180):
-		return fmt.Errorf("lon %v is out of range -180 to 180", p.Lon)
-	}
-	return nil
+	return answer(w, "application/x-ndjson", s.answer)
 }
 
 func answer(w http.ResponseWriter, mediaType string, body []byte) error {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -82,14 +81,12 @@ func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if f := q.Get("findings"); f == "1" || f == "true" {
-		return writeFindings(w, s)
+		return writeFindings(w, http.StatusOK, s)
+	} else if f != "" && f != "0" && f != "false" {
+		return fail(http.StatusBadRequest, "query: findings %.64q: use 0 or 1", f)
 	}
 	snap := s.Snapshot()
-	etag := etag(s, snap)
-	w.Header().Set("ETag", etag)
-	w.Header().Set("Cache-Control", "no-cache")
-	if r.Header.Get("If-None-Match") == etag {
-		w.WriteHeader(http.StatusNotModified)
+	if a.etags.answered(w, r, s, snap) {
 		return nil
 	}
 	w.Header().Set("Content-Type", "application/geo+json")
@@ -97,13 +94,7 @@ func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// etag names a state of a set. The address tells apart sets that had the same
-// name one after the other.
-func etag(s *fence.Set, snap *fence.Snapshot) string {
-	return fmt.Sprintf("\"%p-%d\"", s, snap.Generation())
-}
-
-func writeFindings(w http.ResponseWriter, s *fence.Set) error {
+func writeFindings(w http.ResponseWriter, status int, s *fence.Set) error {
 	j := describeSet(s)
 	j.Reasons = []findingJSON{}
 	for _, f := range s.Snapshot().Findings() {
@@ -113,19 +104,25 @@ func writeFindings(w http.ResponseWriter, s *fence.Set) error {
 		}
 		j.Reasons = append(j.Reasons, reason)
 	}
-	return writeJSON(w, http.StatusOK, &j)
+	return writeJSON(w, status, &j)
 }
 
-// putSet makes a GeoJSON document the whole set, in one publication.
+// maxSetName bounds the name of a set, in bytes: it is part of bus subjects.
+const maxSetName = 128
+
+// putSet makes a GeoJSON document the whole set, in one publication, and answers
+// with what was found wrong in it.
 func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
 	name := r.PathValue("set")
-	if name == "" || name != fence.Slug(name) {
-		return fail(http.StatusBadRequest, "set %q: a name is lower-case letters, digits and single dashes", name)
+	if name == "" || len(name) > maxSetName || name != fence.Slug(name) {
+		return fail(http.StatusBadRequest, "set %.64q: a name is at most %d lower-case letters, digits and single dashes", name, maxSetName)
 	}
-	body, err := readBody(w, r, a.cfg.MaxBody)
+	l := a.memory.lease()
+	defer l.release()
+	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err
 	}
@@ -135,29 +132,38 @@ func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
+	s, status, err := a.replaceSet(name, c)
+	if err != nil {
+		return err
+	}
+	return writeFindings(w, status, s)
+}
+
+// replaceSet gives a set of this name the fences of c, making it if need be.
+func (a *API) replaceSet(name string, c *fence.Collection) (*fence.Set, int, error) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
 	s, found := a.cfg.Catalog.Get(name)
-	if !found {
-		if s, err = fence.NewSet(name, a.cfg.Fences); err != nil {
-			return err
-		}
+	if found {
+		_, err := s.Replace(c)
+		return s, http.StatusOK, refused(err)
+	}
+	s, err := fence.NewSet(name, a.cfg.Fences)
+	if err != nil {
+		return nil, 0, err
 	}
 	if _, err := s.Replace(c); err != nil {
-		return refused(err)
+		return nil, 0, refused(err)
 	}
-	status := http.StatusOK
-	if !found {
-		status = http.StatusCreated
-		if err := a.cfg.Catalog.Add(s); errors.Is(err, fence.ErrExists) {
-			return fail(http.StatusConflict, "set %q was made by another request meanwhile", name)
-		}
-	}
-	return writeJSON(w, status, describeSet(s))
+	return s, http.StatusCreated, a.cfg.Catalog.Add(s)
 }
 
 func (a *API) deleteSet(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
+	a.changing.Lock()
+	defer a.changing.Unlock()
 	if !a.cfg.Catalog.Remove(r.PathValue("set")) {
 		return fail(http.StatusNotFound, "no set %q", r.PathValue("set"))
 	}
@@ -178,7 +184,9 @@ func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", etag(s, snap))
+	if a.etags.answered(w, r, s, snap) {
+		return nil
+	}
 	w.Header().Set("Content-Type", "application/geo+json")
 	_, _ = w.Write(append(f.AppendFeature(nil, quote(f.Key)), '\n'))
 	return nil
@@ -208,7 +216,9 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := readBody(w, r, a.cfg.MaxBody)
+	l := a.memory.lease()
+	defer l.release()
+	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err
 	}
@@ -252,6 +262,9 @@ func (a *API) deleteFence(w http.ResponseWriter, r *http.Request) error {
 
 // refused turns what package fence says of bad data into a 400.
 func refused(err error) error {
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, fence.ErrFull) {
 		return fail(http.StatusInsufficientStorage, "%v", err)
 	}

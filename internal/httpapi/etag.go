@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"weak"
+
+	"paddock/fence"
+)
+
+// etags names states of sets, so that no two that a client may have seen share a
+// name: generations start again in each process, and with each set that takes
+// the name of a deleted one.
+type etags struct {
+	epoch string // of the process
+
+	mu   sync.Mutex
+	next uint64
+	ids  map[weak.Pointer[fence.Set]]uint64 // by identity, without keeping the set
+}
+
+func newETags() etags {
+	return etags{epoch: strconv.FormatInt(time.Now().UnixNano(), 36), ids: map[weak.Pointer[fence.Set]]uint64{}}
+}
+
+func (e *etags) of(s *fence.Set, snap *fence.Snapshot) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	id, ok := e.ids[weak.Make(s)]
+	if !ok {
+		for p := range e.ids { // of sets that are gone
+			if p.Value() == nil {
+				delete(e.ids, p)
+			}
+		}
+		e.next++
+		id = e.next
+		e.ids[weak.Make(s)] = id
+	}
+	return `"` + e.epoch + "-" + strconv.FormatUint(id, 36) + "-" + strconv.FormatUint(snap.Generation(), 10) + `"`
+}
+
+// answered sets the ETag, and answers 304 if the client has this state already.
+func (e *etags) answered(w http.ResponseWriter, r *http.Request, s *fence.Set, snap *fence.Snapshot) bool {
+	etag := e.of(s, snap)
+	w.Header().Set("ETag", etag)
+	w.Header().Set("Cache-Control", "no-cache")
+	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+		known = strings.TrimPrefix(strings.TrimSpace(known), "W/") // a proxy that compresses weakens it
+		if known == etag || known == "*" {
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,29 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// The times after which a client that does not go on loses its connection, and
+// the room for the head of a request. The time for a body is Config.BodyTimeout.
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute // between requests
+	answerTimeout  = 2 * time.Minute // for an answer that is no stream, from the head of the request on
+	maxHeaderBytes = 64 << 10
+)
+
+// NewServer returns the server of the API. The streams of events set deadlines
+// of their own for each write.
+func NewServer(a *API, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           a,
+		ReadHeaderTimeout: headerTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // panics of handlers, descriptors used up
+	}
+}
