@@ -1,0 +1,244 @@
+package platform_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/nats-io/nats.go"
+
+	"paddock/fence"
+	"paddock/internal/config"
+)
+
+// square is a catalog with one fence: longitude and latitude 0 to 1.
+func square(t *testing.T) *fence.Catalog {
+	t.Helper()
+	set, err := fence.NewSet("zone", fence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fence.Fence{Key: "square", Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}}}
+	if _, _, err := set.Put(f); err != nil {
+		t.Fatal(err)
+	}
+	catalog := &fence.Catalog{}
+	if err := catalog.Add(set); err != nil {
+		t.Fatal(err)
+	}
+	return catalog
+}
+
+// startSquare runs a platform with the square. Every position of an object that
+// goes in and out causes an event, the first one too.
+func startSquare(t *testing.T) *running {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Track.Initial = "enter"
+	return start(t, cfg, square(t))
+}
+
+// shuttleTime is when every object's first position was; each next one is a
+// second later.
+const shuttleTime = 1_700_000_000_000
+
+// hop is position number n of an object that is in the square at even n, and the
+// event that it causes.
+func hop(id string, n int) (body, event string) {
+	x, kind := 0.5, "enter"
+	if n%2 == 1 {
+		x, kind = 1.5, "exit"
+	}
+	t := shuttleTime + 1000*int64(n)
+	return fmt.Sprintf(`{"id":%q,"lon":%v,"lat":0.5,"t":%d}`, id, x, t), fmt.Sprintf("%s %s %d", kind, id, t)
+}
+
+// shuttles keeps count of what was acknowledged.
+type shuttles struct {
+	r     *running
+	after int // acknowledgements, after which the platform is told to stop
+
+	mu    sync.Mutex
+	acked map[string]bool // the events that are due
+	acks  int
+}
+
+func (s *shuttles) acknowledged(events []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		s.acked[e] = true
+	}
+	if s.acks++; s.acks == s.after {
+		s.r.signal()
+	}
+}
+
+// drive sends positions of some objects, again and again, until one request is
+// not answered as accepted.
+func (s *shuttles) drive(name string, objects int, send func(body string) (accounts, error)) {
+	for n := 0; ; n++ {
+		var bodies, due []string
+		for i := range objects {
+			body, event := hop(fmt.Sprintf("%s-%d", name, i), n)
+			bodies = append(bodies, body)
+			due = append(due, event)
+		}
+		a, err := send(strings.Join(bodies, "\n"))
+		if err != nil {
+			return // what became of it, nobody promises
+		}
+		if a.Accepted != objects {
+			s.r.t.Errorf("%s: %d of %d accepted: %+v", name, a.Accepted, objects, a)
+			return
+		}
+		s.acknowledged(due)
+	}
+}
+
+var errRefused = errors.New("refused")
+
+// byHTTP is a way to send, each call by its own request.
+func (r *running) byHTTP(body string) (a accounts, err error) {
+	status, answer, err := r.call(http.MethodPost, "v1/positions", "application/x-ndjson", []byte(body))
+	if err != nil {
+		return a, err
+	}
+	if status == http.StatusServiceUnavailable {
+		return a, errRefused
+	}
+	return a, json.Unmarshal(answer, &a)
+}
+
+// byBus is a way to send by request over a connection.
+func (r *running) byBus(nc *nats.Conn, name string) func(string) (accounts, error) {
+	return func(body string) (a accounts, err error) {
+		msg, err := nc.Request("pos.default."+name, []byte(body), patience)
+		if err != nil {
+			return a, err
+		}
+		if err := json.Unmarshal(msg.Data, &a); err != nil {
+			return a, err
+		}
+		if a.Error != "" {
+			return a, errRefused
+		}
+		return a, nil
+	}
+}
+
+// TestDrainDeliversWhatWasAcknowledged stops a platform in the middle of traffic
+// through both doors. Whoever followed its events has those of every position
+// that was acknowledged, whenever that was.
+func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
+	for _, after := range []int{1, 10, 100, 500} {
+		t.Run(fmt.Sprint(after), func(t *testing.T) {
+			r := startSquare(t)
+			sse, lines := r.sse(), r.lines()
+			own, natsgo := r.onBus()
+			other := r.dial(func() {})
+			s := &shuttles{r: r, after: after, acked: map[string]bool{}}
+
+			var drivers sync.WaitGroup
+			for _, objects := range []int{1, 3, 100} {
+				drivers.Go(func() { s.drive(fmt.Sprintf("http%d", objects), objects, r.byHTTP) })
+			}
+			drivers.Go(func() { s.drive("bus", 1, r.byBus(other, "bus")) })
+			drivers.Go(func() { s.drive("batch", 20, r.byBus(other, "batch")) })
+			drivers.Go(func() { s.drive("own", 1, r.byBus(own, "own")) }) // on the subscriber's connection
+			drivers.Wait()
+			r.awaitEnd()
+
+			for name, sub := range map[string]*subscriber{"sse": sse, "ndjson": lines, "nats.go": natsgo} {
+				checkDelivered(t, name, sub.all(t), s.acked)
+			}
+		})
+	}
+}
+
+// checkDelivered: all that is due came, and nothing twice.
+func checkDelivered(t *testing.T, name string, got []delivery, due map[string]bool) {
+	t.Helper()
+	came := map[string]bool{}
+	for _, d := range got {
+		e := decode(t, d.payload)
+		text := fmt.Sprintf("%s %s %d", strings.TrimPrefix(e.Type, "paddock.fence."), e.Data.Object.ID, e.Data.T.UnixMilli())
+		if came[text] {
+			t.Errorf("%s: %s came twice", name, text)
+		}
+		came[text] = true
+	}
+	missing := 0
+	for event := range due {
+		if !came[event] {
+			missing++
+		}
+	}
+	if missing > 0 || len(due) == 0 {
+		t.Errorf("%s: %d of %d acknowledged events are missing", name, missing, len(due))
+	}
+}
+
+// TestDrainEndsIdleStreams: nobody who only listens holds up the end, and each
+// is told in the way of its protocol.
+func TestDrainEndsIdleStreams(t *testing.T) {
+	r := startSquare(t)
+	sse, lines := r.sse(), r.lines()
+	_, natsgo := r.onBus()
+	var sets any
+	r.ask(&sets, http.MethodGet, "v1/sets", "", nil) // leaves a connection that waits for a request
+	idle, asking := r.live(), r.live()
+	if err := asking.Write(t.Context(), websocket.MessageText, []byte(`{"view":[0,0,1,1]}`)); err != nil {
+		t.Fatal(err)
+	}
+	var status [2]websocket.StatusCode
+	var reading sync.WaitGroup
+	for i, conn := range []*websocket.Conn{idle, asking} {
+		reading.Go(func() { status[i] = readToEnd(t.Context(), conn) })
+	}
+	r.signal()
+	r.awaitEnd()
+	reading.Wait()
+	if want := [2]websocket.StatusCode{websocket.StatusGoingAway, websocket.StatusGoingAway}; status != want {
+		t.Errorf("live feeds closed with %v, want %v", status, want)
+	}
+	for name, sub := range map[string]*subscriber{"sse": sse, "ndjson": lines, "nats.go": natsgo} {
+		if got := sub.all(t); len(got) != 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// live opens the dashboard's feed and reads its greeting.
+func (r *running) live() *websocket.Conn {
+	r.t.Helper()
+	conn, _, err := websocket.Dial(r.t.Context(), "ws"+strings.TrimPrefix(r.URL(), "http")+"v1/live", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = conn.CloseNow() })
+	if _, hello, err := conn.Read(r.t.Context()); err != nil || !strings.Contains(string(hello), `"type":"hello"`) {
+		r.t.Fatalf("%v: %s", err, hello)
+	}
+	return conn
+}
+
+// readToEnd returns the status that the server closed with, -1 without one.
+func readToEnd(ctx context.Context, conn *websocket.Conn) websocket.StatusCode {
+	for {
+		_, r, err := conn.Reader(ctx)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		if err != nil {
+			return websocket.CloseStatus(err)
+		}
+	}
+}
