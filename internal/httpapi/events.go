@@ -184,6 +184,7 @@ func (s *eventStream) past(reader *events.Reader, limit int) {
 // follow writes events as they come, until the client goes or the log ends. The
 // log's end means that the process drains: everything was written before.
 func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
+	defer s.allowWrite() // of the last chunk, which tells the end from a broken connection
 	records := make([]events.Record, 0, streamBatch)
 	for {
 		quiet, cancel := context.WithTimeout(ctx, s.api.cfg.Heartbeat)
@@ -216,8 +217,14 @@ func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 	s.buf = b
 }
 
-func (s *eventStream) send(b []byte) error {
+// allowWrite gives the next write its time; that of the one before may have
+// passed.
+func (s *eventStream) allowWrite() {
 	_ = s.rc.SetWriteDeadline(time.Now().Add(s.api.cfg.WriteTimeout))
+}
+
+func (s *eventStream) send(b []byte) error {
+	s.allowWrite()
 	if _, err := s.w.Write(b); err != nil {
 		return err
 	}
