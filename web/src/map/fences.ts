@@ -36,6 +36,11 @@ export class FenceLayers {
     return this.#sets;
   }
 
+  /** Whether every set's fences in view have come back from the worker. */
+  get complete(): boolean {
+    return [...this.#sets.keys()].every((name) => this.#map.isSourceLoaded(source(name)));
+  }
+
   setColours(colours: MapColours): void {
     this.#colours = colours;
     for (const set of this.#sets.values()) this.#paint(set);

@@ -341,7 +341,7 @@ class MapView implements MapActions {
 
   statistics(): MapStatistics {
     return {
-      complete: this.#map.areTilesLoaded(),
+      complete: this.#fences.complete && this.#map.areTilesLoaded(),
       fences: [...this.#fences.sets.values()].reduce((sum, set) => sum + set.fences.length, 0),
       mapDrawings: this.#drawings,
       overlayDrawings: this.#overlay.drawings,
