@@ -2,7 +2,9 @@ package fence
 
 import (
 	"bytes"
+	"encoding/json"
 	"iter"
+	"unicode/utf8"
 )
 
 // cursor walks JSON that a lexer has found valid, so it checks no syntax.
@@ -119,10 +121,23 @@ func shape(value []byte) string {
 	return "a number"
 }
 
-// present gives a copy of the value, nil if it is absent or null.
+// present gives a copy of the value, nil if it is absent or null. The copy is one line of
+// valid UTF-8, as answers are framed by lines and text frames: white space between tokens is
+// left out, and bytes that are no UTF-8 become U+FFFD, as encoding/json reads them.
 func present(value []byte) []byte {
 	if value == nil || string(value) == "null" {
 		return nil
 	}
-	return bytes.Clone(value)
+	if !utf8.Valid(value) {
+		value = []byte(string([]rune(string(value))))
+	}
+	var line bytes.Buffer
+	line.Grow(len(value))
+	if json.Compact(&line, value) != nil { // no value that the lexer has passed
+		return bytes.Clone(value)
+	}
+	if line.Len() < len(value) {
+		return bytes.Clone(line.Bytes()) // without the room of the white space
+	}
+	return line.Bytes()
 }

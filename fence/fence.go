@@ -13,7 +13,8 @@ type Fence struct {
 	Key string
 	// ID is the Feature's id as given, a JSON string or number; nil if it has none.
 	ID json.RawMessage
-	// Properties is a JSON object as given; nil if null or absent.
+	// Properties is a JSON object with its values as given, on one line; nil if null or
+	// absent. Events and lines of answers hold it as it is, so it must have no line break.
 	Properties json.RawMessage
 	// Geometry has closed rings without their closing vertex.
 	Geometry MultiPolygon

@@ -210,7 +210,7 @@ func TestKeys(t *testing.T) {
 
 func TestPropertiesAreKept(t *testing.T) {
 	for given, want := range map[string]string{
-		`"properties":{"b": 1.0, "a":"\u003c"},`: `{"b": 1.0, "a":"\u003c"}`,
+		`"properties":{"b": 1.0, "a":"\u003c"},`: `{"b":1.0,"a":"\u003c"}`,
 		`"properties":null,`:                     "",
 		``:                                       "",
 		`"properties":{},`:                       "{}",
