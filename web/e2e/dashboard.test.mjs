@@ -263,7 +263,10 @@ describe("everyone can use it", () => {
           await page.waitForFunction((from) => window.paddock.state().stats.t > from + 15_000, (await state(page)).stats.t);
           const look = async (what) => {
             for (const colorScheme of ["light", "dark"]) {
+              const { mapDrawings } = (await state(page)).map;
               await page.emulateMedia({ colorScheme });
+              // The map takes the colours with its next drawings.
+              await page.waitForFunction((before) => window.paddock.state().map.mapDrawings > before + 2, mapDrawings);
               await screenshot(page, [name, what, colorScheme].filter(Boolean).join("-"));
               assert.deepEqual(await accessibilityFindings(page), [], `${what} ${colorScheme}`);
             }

@@ -35,6 +35,7 @@ export async function createMap(app: App, root: HTMLElement, margins: Margins): 
     container,
     style: {
       version: 8,
+      transition: { duration: 0, delay: 0 },
       sources: {},
       layers: [{ id: "paper", type: "background", paint: { "background-color": colours.paper } }],
     },
