@@ -65,7 +65,7 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 		return Late, events
 	}
 	if !known {
-		if s.opts.MaxObjects > 0 && len(s.order) >= s.opts.MaxObjects {
+		if !s.hasRoom() {
 			return Full, events
 		}
 		o = s.add(p)
@@ -116,6 +116,10 @@ func (s *Shard) SetView(v *View, now Millis, events []Event) []Event {
 		}
 	}
 	return events
+}
+
+func (s *Shard) hasRoom() bool {
+	return (s.opts.MaxObjects <= 0 || len(s.order) < s.opts.MaxObjects) && (s.opts.Admit == nil || s.opts.Admit())
 }
 
 func (s *Shard) add(p *Position) *object {

@@ -77,7 +77,7 @@ func New(cfg Config) *Pipeline {
 	p := &Pipeline{cfg: cfg, seed: maphash.MakeSeed(), Metrics: cfg.Metrics}
 	opts := cfg.Track
 	if opts.MaxObjects > 0 {
-		opts.MaxObjects = (opts.MaxObjects + cfg.Shards - 1) / cfg.Shards
+		opts.MaxObjects, opts.Admit = 0, atMost(opts.MaxObjects)
 	}
 	for range cfg.Shards {
 		s := newShard(opts, &p.cfg)
@@ -85,6 +85,18 @@ func New(cfg Config) *Pipeline {
 		p.running.Go(s.run)
 	}
 	return p
+}
+
+// atMost says yes that many times, over all shards: objects never leave.
+func atMost(limit int) func() bool {
+	var taken atomic.Int64
+	return func() bool {
+		if taken.Add(1) <= int64(limit) {
+			return true
+		}
+		taken.Add(-1)
+		return false
+	}
 }
 
 // Close refuses what comes, applies what has been queued, and returns when all
