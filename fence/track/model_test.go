@@ -53,7 +53,7 @@ func differ(id string, before, after map[string]bool, reason func(kind, key stri
 	return lines
 }
 
-func (m *model) apply(p *track.Position) []string {
+func (m *model) apply(p *track.Position) (lines []string) {
 	m.now = max(m.now, p.Arrived)
 	o, known := m.objects[p.ID]
 	if known && p.Time <= o.last.Time {
@@ -63,17 +63,21 @@ func (m *model) apply(p *track.Position) []string {
 		o = &modelObject{}
 		m.objects[p.ID] = o
 	}
+	if known && !o.silent && o.arrived+m.ttl <= p.Arrived {
+		lines = differ(p.ID, o.in, nil, func(_, _ string) string { return "ttl" })
+		o.silent, o.in = true, nil
+	}
 	first := !known || o.silent
 	before := o.in
 	o.last, o.arrived, o.silent, o.in = *p, m.now, false, m.holding(*p)
 	if first && m.initial == track.InitialNone {
-		return nil
+		return lines
 	}
 	why := "move"
 	if first {
 		why = "initial"
 	}
-	return differ(p.ID, before, o.in, func(_, _ string) string { return why })
+	return append(lines, differ(p.ID, before, o.in, func(_, _ string) string { return why })...)
 }
 
 func (m *model) advance(now track.Millis) (lines []string) {

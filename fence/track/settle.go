@@ -11,6 +11,7 @@ import (
 type cause struct {
 	reason   Reason
 	at, time Millis // of the event, unless the crossing says more exactly
+	arrived  Millis // at this process
 	from     fence.Point
 	fromTime Millis
 	edited   *View // the view before, when the fences changed and not the object
@@ -136,7 +137,7 @@ func (s *Shard) emit(o *object, c cause, events []Event) []Event {
 			Kind: ch.kind, Reason: ch.reason, Set: ch.set, Fence: ch.fence,
 			Fleet: o.fleet, ID: o.id, Props: o.props,
 			Point: o.point, At: ch.at, Time: c.time, Since: ch.since,
-			Arrived: s.now, Seq: o.seq, Visit: visit,
+			Arrived: c.arrived, Seq: o.seq, Visit: visit,
 		}
 		if ch.reason == Move {
 			e.Prev, e.HasPrev = c.from, true

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"strings"
 	"time"
 
 	"paddock/fence"
@@ -71,7 +72,10 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 		o = s.add(p)
 	}
 	s.now = max(s.now, p.Arrived)
-	c := cause{reason: Move, at: p.Time, time: p.Time, from: o.point, fromTime: o.time}
+	if s.overdue(o, p.Arrived) {
+		events = s.expire(o, events)
+	}
+	c := cause{reason: Move, at: p.Time, time: p.Time, arrived: p.Arrived, from: o.point, fromTime: o.time}
 	if !known || o.silent {
 		c.reason = FirstSeen
 	}
@@ -89,17 +93,25 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 // is ignored.
 func (s *Shard) Advance(now Millis, events []Event) []Event {
 	s.now = max(s.now, now)
-	if s.ttl == 0 {
-		return events
-	}
-	for o := s.heard.first; o != nil && o.arrived+s.ttl <= s.now; o = s.heard.first {
-		s.heard.remove(o)
-		o.silent = true
-		s.silent++
-		at := o.arrived + s.ttl
-		events = s.leaveAll(o, cause{reason: TTL, at: at, time: at}, events)
+	for o := s.heard.first; o != nil && s.overdue(o, s.now); o = s.heard.first {
+		events = s.expire(o, events)
 	}
 	return events
+}
+
+// overdue says whether the object's silence has lasted for the TTL. Whoever
+// applies a fix asks as well: that Advance has not been called yet must not
+// change what the fix means.
+func (s *Shard) overdue(o *object, now Millis) bool {
+	return s.ttl > 0 && !o.silent && o.arrived+s.ttl <= now
+}
+
+func (s *Shard) expire(o *object, events []Event) []Event {
+	s.heard.remove(o)
+	o.silent = true
+	s.silent++
+	at := o.arrived + s.ttl
+	return s.leaveAll(o, cause{reason: TTL, at: at, time: at, arrived: s.now}, events)
 }
 
 // SetView puts new fences in place of the old ones and appends what that
@@ -112,7 +124,7 @@ func (s *Shard) SetView(v *View, now Millis, events []Event) []Event {
 	s.view = v
 	for _, o := range s.order {
 		if !o.silent {
-			events = s.settle(o, cause{edited: old, at: s.now, time: s.now}, events)
+			events = s.settle(o, cause{edited: old, at: s.now, time: s.now, arrived: s.now}, events)
 		}
 	}
 	return events
@@ -122,12 +134,15 @@ func (s *Shard) hasRoom() bool {
 	return (s.opts.MaxObjects <= 0 || len(s.order) < s.opts.MaxObjects) && (s.opts.Admit == nil || s.opts.Admit())
 }
 
+// add makes the object of a first fix. Its names are copied: they may be part of
+// a text that is longer than they are, and they stay for good.
 func (s *Shard) add(p *Position) *object {
 	o := &object{
-		fleet: p.Fleet, id: p.ID, handle: uint32(len(s.order)),
-		anchor: fence.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
+		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID), handle: uint32(len(s.order)),
+		arrived: p.Arrived,
+		anchor:  fence.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
 	s.order = append(s.order, o)
-	s.objects[key{p.Fleet, p.ID}] = o
+	s.objects[key{o.fleet, o.id}] = o
 	return o
 }

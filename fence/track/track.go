@@ -35,8 +35,8 @@ func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
 
 // Position is one fix of one object.
 //
-// The strings and Props are kept by the shard after Apply when the object is
-// new or Props is set, so they must not be overwritten by the caller.
+// Props is kept by the shard after Apply, so it must not be overwritten by the
+// caller.
 type Position struct {
 	Fleet, ID string
 	Lon, Lat  float64 // degrees WGS84, finite

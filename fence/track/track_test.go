@@ -159,6 +159,30 @@ func TestSilenceEndsEveryVisit(t *testing.T) {
 	}
 }
 
+// Whether the clock was told before the fix that breaks a silence, or only after
+// it, as when the process was suspended, the silence has been one.
+func TestASilenceEndsVisitsBeforeTheFixThatBreaksIt(t *testing.T) {
+	w := newWorld(t, track.Options{TTL: time.Minute, Initial: track.InitialEnter}, square("a", 0, 0, 1))
+	expect(t, w.fix(0, 0.5, 0.5), "enter a 0s initial")
+	expect(t, w.fix(59.999, 0.5, 0.5), "")
+	expect(t, w.fix(119.999, 0.6, 0.5), "exit a 1m59.999s ttl, enter a 1m59.999s initial")
+	if w.shard.Silent() != 0 {
+		t.Errorf("%d silent objects", w.shard.Silent())
+	}
+	expect(t, tell(w.shard.Advance(179_998, nil)), "")
+	expect(t, tell(w.shard.Advance(179_999, nil)), "exit a 2m59.999s ttl")
+}
+
+// The lag of an event is measured from here, so time in a queue must count.
+func TestAnEventArrivedWhenItsPositionDid(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.fix(1, 0.5, 0.5)
+	w.shard.Advance(60_000, nil) // the position waits meanwhile
+	if _, events := w.shard.Apply(at("o", 3, 1.5, 0.5), nil); len(events) != 1 || events[0].Arrived != 3000 {
+		t.Errorf("got %+v", events)
+	}
+}
+
 func TestSilenceIsCountedFromArrival(t *testing.T) {
 	w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1))
 	slow := at("o", 0, 0.5, 0.5) // a clock ten minutes behind
