@@ -97,8 +97,11 @@ func parsePositionSubject(subject string) (fleet, id string, err error) {
 	return fleet, id, nil
 }
 
+// answer tells the sender, unless the reply would come back in by this door: its
+// callback would then run on the goroutine of the shard that answers, and keep
+// it from its positions for as long as others send theirs.
 func (d *BusDoor) answer(reply string, v any) {
-	if reply == "" {
+	if reply == "" || bus.Match(PositionSubjects, reply) {
 		return
 	}
 	body, err := json.Marshal(v)

@@ -184,8 +184,8 @@ func place(lon, lat *float64) (x, y float64, err error) {
 }
 
 // snap rounds to the grid of stored positions, so that an object is evaluated
-// where it will be remembered.
-func snap(deg float64) float64 { return math.Round(deg*coordScale) / coordScale }
+// where it will be remembered. There is one zero, without a sign.
+func snap(deg float64) float64 { return math.Round(deg*coordScale)/coordScale + 0 }
 
 func (d *Decoder) time(raw json.RawMessage) (track.Millis, error) {
 	if isNull(raw) {
@@ -196,6 +196,8 @@ func (d *Decoder) time(raw json.RawMessage) (track.Millis, error) {
 		return 0, err
 	}
 	if ahead := t - d.Arrived; ahead > d.MaxAhead {
+		const century = 36525 * 24 * time.Hour // a Duration ends at three of them
+		ahead = min(ahead, track.Millis(century.Milliseconds()))
 		return 0, fmt.Errorf("t: %v in the future, the limit is %v",
 			time.Duration(ahead)*time.Millisecond, time.Duration(d.MaxAhead)*time.Millisecond)
 	}

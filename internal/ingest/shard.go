@@ -44,16 +44,17 @@ func (s *shard) run() {
 			}
 			s.refresh()
 			s.apply(j)
+			s.publish()
+			j.pending.release() // whoever waits for it finds all that it caused
 		case ask := <-s.asks:
 			s.refresh()
+			s.publish()
 			ask(s.tracker)
 		case <-ticker.C:
 			s.refresh()
 			s.events = s.tracker.Advance(now(), s.events)
+			s.publish()
 		}
-		s.publish()
-		s.objects.Store(int64(s.tracker.Len()))
-		s.silent.Store(int64(s.tracker.Silent()))
 	}
 }
 
@@ -66,7 +67,7 @@ func (s *shard) refresh() {
 	}
 }
 
-// apply folds the positions of a job and answers it once its events are out.
+// apply folds the positions of a job.
 func (s *shard) apply(j job) {
 	var counts [3]int
 	batch := j.pending.batch
@@ -77,12 +78,13 @@ func (s *shard) apply(j job) {
 		counts[o]++
 	}
 	s.cfg.Metrics.applied(counts)
-	s.publish()
-	j.pending.release()
 }
 
-// publish encodes and hands out the events gathered so far.
+// publish encodes and hands out the events gathered so far, and the counts of
+// objects.
 func (s *shard) publish() {
+	s.objects.Store(int64(s.tracker.Len()))
+	s.silent.Store(int64(s.tracker.Silent()))
 	if len(s.events) == 0 {
 		return
 	}
