@@ -65,6 +65,7 @@ func TestReport(t *testing.T) {
 		{errors.New("disk full"), 1, "paddock: error: disk full\n"},
 		{usagef("no kind %q", "x"), 2, "paddock: error: no kind \"x\"\n"},
 		{config.Default().Fault("sets.kind", errors.New("none")), 2, "paddock: error: sets.kind: none\n"},
+		{config.Default().Failure("bus.listen", errors.New("in use")), 1, "paddock: error: bus.listen: in use\n"},
 		{lifecycle.ErrForced, 130, "paddock: error: forced to stop by a second signal\n"},
 		{fmt.Errorf("up: %w", usagef("bad key")), 2, "paddock: error: up: bad key\n"},
 	} {

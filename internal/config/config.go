@@ -131,11 +131,20 @@ func (c *Config) Fault(key string, err error) error {
 	return &Error{Place: c.origins[key], Key: key, Err: err}
 }
 
+// Failure returns err as an error about a key whose value is well formed but
+// could not be had, such as an address that is in use: it has its place, but
+// does not wrap ErrInvalid.
+func (c *Config) Failure(key string, err error) error {
+	return &Error{Place: c.origins[key], Key: key, Err: err, valid: true}
+}
+
 // Error is one wrong setting.
 type Error struct {
 	Place string // "paddock.yaml:12:5", "$PADDOCK_LOG_LEVEL", "--level"; "" is the default
 	Key   string // "log.level"; "" if the place holds none
 	Err   error
+
+	valid bool // see Failure
 }
 
 func (e *Error) Error() string {
@@ -149,7 +158,12 @@ func (e *Error) Error() string {
 	return text
 }
 
-func (e *Error) Unwrap() []error { return []error{ErrInvalid, e.Err} }
+func (e *Error) Unwrap() []error {
+	if e.valid {
+		return []error{e.Err}
+	}
+	return []error{ErrInvalid, e.Err}
+}
 
 // Validate checks each value by itself and those that must fit together. The
 // error joins all that is wrong.

@@ -172,11 +172,20 @@ func (p *Platform) startBus(context.Context) error {
 		return p.cfg.Fault("bus.listen", err)
 	}
 	if err := p.bus.Start(); err != nil {
-		return p.cfg.Fault("bus.listen", err)
+		return p.listenError("bus.listen", err)
 	}
 	p.log.Info("bus listening", "addr", p.bus.Addr().String())
 	registerBus(p.registry, p.bus)
 	return nil
+}
+
+// listenError tells an address that cannot be had now, as one in use, from one
+// that never can.
+func (p *Platform) listenError(key string, err error) error {
+	if _, ok := errors.AsType[*os.SyscallError](err); ok {
+		return p.cfg.Failure(key, err)
+	}
+	return p.cfg.Fault(key, err)
 }
 
 // splitAddr reads host:port in the terms of bus.Config, where port 0 means the
@@ -225,7 +234,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	})
 	p.listener, err = listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
 	if err != nil {
-		return p.cfg.Fault("http.listen", err)
+		return p.listenError("http.listen", err)
 	}
 	p.busDoor, err = p.pipeline.OpenBusDoor(p.bus.Local("positions"), maxAhead)
 	if err != nil {
