@@ -55,7 +55,11 @@ func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
 		}
 	}
 	var byKey map[string][]Finding
-	byKey, next.findings = splitFindings(c.Findings, extra)
+	given := make(map[string]bool, len(c.Fences))
+	for i := range c.Fences {
+		given[c.Fences[i].Key] = true
+	}
+	byKey, next.findings = splitFindings(given, c.Findings, extra)
 
 	entries := &table{}
 	for i := range c.Fences {
@@ -99,12 +103,13 @@ func (s *Set) assignKeys(fences []Fence) []Finding {
 	return findings
 }
 
-// splitFindings tells the findings of the fences that are in the set, by key, from the others.
-func splitFindings(lists ...[]Finding) (byKey map[string][]Finding, others []Finding) {
+// splitFindings tells the findings of the fences that are in the set, by key, from the others:
+// those of files, and of features that were refused or skipped, whether or not these have an id.
+func splitFindings(given map[string]bool, lists ...[]Finding) (byKey map[string][]Finding, others []Finding) {
 	byKey = map[string][]Finding{}
 	for _, fs := range lists {
 		for _, f := range fs {
-			if f.Key == "" || f.Fatal {
+			if f.Fatal || !given[f.Key] {
 				others = append(others, f)
 				continue
 			}

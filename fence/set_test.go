@@ -343,3 +343,28 @@ func TestCatalog(t *testing.T) {
 		t.Errorf("got %q, then %q", names, c.Names())
 	}
 }
+
+// A feature that gave no fence is told of, also if it has an id.
+func TestFindingsOfSkippedFeaturesStay(t *testing.T) {
+	c, err := fence.ReadGeoJSON(strings.NewReader(`{"type":"FeatureCollection","features":[
+		{"type":"Feature","id":"p","properties":null,"geometry":{"type":"Point","coordinates":[1,2]}},
+		{"type":"Feature","id":"q","properties":null,"geometry":null}]}`), "points", fence.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := fence.NewSet("points", fence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := s.Replace(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range snap.Findings() {
+		got = append(got, f.Key+" "+string(f.Code))
+	}
+	if want := []string{"p not-polygon", "q no-geometry"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
