@@ -12,6 +12,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -139,8 +140,16 @@ func (a *API) v1() map[string]handler {
 
 func (a *API) routes() http.Handler {
 	mux := http.NewServeMux()
+	allowed := map[string][]string{} // methods by path
 	for pattern, h := range a.v1() {
 		mux.Handle(pattern, h)
+		method, path, _ := strings.Cut(pattern, " ")
+		if allowed[path] = append(allowed[path], method); method == http.MethodGet {
+			allowed[path] = append(allowed[path], http.MethodHead)
+		}
+	}
+	for path, methods := range allowed {
+		mux.Handle(path, otherMethods(methods))
 	}
 	mux.Handle("/v1/", handler(a.notInV1))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health(w, true) })
@@ -181,6 +190,17 @@ func health(w http.ResponseWriter, ok bool) {
 		return
 	}
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+}
+
+// otherMethods answers the methods that a path does not take. The mux would do
+// it, but for the pattern of all of /v1.
+func otherMethods(allowed []string) handler {
+	slices.Sort(allowed)
+	allow := strings.Join(allowed, ", ")
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Allow", allow)
+		return fail(http.StatusMethodNotAllowed, "this path takes %s", allow)
+	}
 }
 
 func (a *API) notInV1(_ http.ResponseWriter, r *http.Request) error {

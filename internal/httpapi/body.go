@@ -87,6 +87,7 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *lease) ([]byte
 			w.Header().Set("Connection", "close")
 			return nil, fail(http.StatusRequestTimeout, "body: not complete after %v", a.cfg.BodyTimeout)
 		case err != nil:
+			w.Header().Set("Connection", "close") // MaxBytesReader cannot say it through another writer
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				return nil, tooLarge
 			}

@@ -109,7 +109,7 @@ func appendDots(b []byte, at time.Time, dots []track.Dot, thinned bool) []byte {
 		d := &dots[i]
 		heading, speed := uint16(noHeading), byte(noSpeed)
 		if d.Heading.Known {
-			heading = uint16(math.Mod(float64(d.Heading.Value), 360) * centidegrees)
+			heading = uint16(math.Round(float64(d.Heading.Value)*centidegrees)) % (360 * centidegrees)
 		}
 		if d.Speed.Known {
 			speed = byte(min(d.Speed.Value, noSpeed-1))

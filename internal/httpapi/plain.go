@@ -7,38 +7,28 @@ import (
 )
 
 // problemWriter turns errors that others answer in plain text into problems:
-// the mux's 405, and what the WebSocket library says of a bad handshake.
+// what the WebSocket library says of a bad handshake.
 type problemWriter struct {
 	http.ResponseWriter
-	status int // of an error whose text has yet to come; 0 if there is none
+	status int // of an error whose text has yet to come; 0 if there is none, -1 if it has
 }
 
 func (w *problemWriter) WriteHeader(status int) {
-	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
-	switch {
-	case status < 400 || !plain:
+	if status < 400 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		w.ResponseWriter.WriteHeader(status)
-	case status == http.StatusMethodNotAllowed && w.Header().Get("Allow") != "":
-		w.problem(fail(status, "this path takes %s", w.Header().Get("Allow")))
-	default:
-		w.status = status
+		return
 	}
-}
-
-func (w *problemWriter) problem(p *Problem) {
-	h := w.Header()
-	h.Del("X-Content-Type-Options")
-	h.Del("Content-Length")
-	w.status = -1
-	writeProblem(w.ResponseWriter, p)
+	w.status = status
 }
 
 func (w *problemWriter) Write(b []byte) (int, error) {
-	switch {
-	case w.status == 0:
+	if w.status == 0 {
 		return w.ResponseWriter.Write(b)
-	case w.status > 0:
-		w.problem(fail(w.status, "%s", bytes.TrimSpace(b)))
+	}
+	if w.status > 0 {
+		w.Header().Del("X-Content-Type-Options")
+		writeProblem(w.ResponseWriter, fail(w.status, "%s", bytes.TrimSpace(b)))
+		w.status = -1
 	}
 	return len(b), nil
 }

@@ -19,7 +19,7 @@ type setJSON struct {
 	Kind       fence.Kind    `json:"kind"`
 	BBox       *[4]float64   `json:"bbox"` // west, south, east, north; null if the set is empty
 	Findings   int           `json:"findings"`
-	Reasons    []findingJSON `json:"reasons,omitempty"`
+	Reasons    []findingJSON `json:"reasons,omitzero"`
 }
 
 type findingJSON struct {
