@@ -45,21 +45,27 @@ func (l *Log) Oldest() uint64 {
 }
 
 // Reader follows the log from behind this cursor on: after(Latest()) sees only
-// what comes, after(0) all that is kept, and more as a gap if some is not.
+// what comes, after(0) all that is kept, and more as a gap if some is not. A
+// place that the log has not reached yet counts as the latest.
 func (l *Log) Reader(after uint64, f Filter) *Reader {
-	return &Reader{log: l, filter: f, next: after + 1}
+	return &Reader{log: l, filter: f, next: min(after, l.Latest()) + 1}
 }
 
 // Position is the cursor of the last record that the reader has looked at,
 // selected or not.
 func (r *Reader) Position() uint64 { return r.next - 1 }
 
-// scanLimit bounds the records looked at under the log's lock at a time, so
-// that a reader with a narrow filter does not hold up the writers.
-const scanLimit = 512
+const (
+	// scanLimit bounds the records looked at under the log's lock at a time, so
+	// that a reader with a narrow filter does not hold up the writers.
+	scanLimit = 512
+	// batchBytes ends a batch, in bytes of JSON: fences may have properties of
+	// any length, and each subscriber writes a batch as one.
+	batchBytes = 1 << 20
+)
 
 // Next appends the selected records that are there, at most as many as dst has
-// room for, and waits if there are none. A non-zero gap says what was missed
+// room for and no more after 1 MiB, and waits if there are none. A non-zero gap says what was missed
 // before them. It returns ErrEnded at the end, or the context's error.
 //
 // dst must have capacity left.
@@ -96,7 +102,7 @@ func (r *Reader) TryNext(dst []Record) ([]Record, Gap) {
 }
 
 // scan looks at up to scanLimit records. more says that it stopped before the
-// end of the log for that reason.
+// end of the log.
 func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-chan struct{}, ended bool) {
 	l := r.log
 	l.mu.Lock()
@@ -106,12 +112,14 @@ func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-ch
 		gap = Gap{From: r.next, To: l.oldest - 1}
 		r.next = l.oldest
 	}
+	size := 0
 	for range scanLimit {
-		if r.next == l.next || len(dst) == cap(dst) {
+		if r.next == l.next || len(dst) == cap(dst) || size >= batchBytes {
 			break
 		}
 		if rec := l.at(r.next); r.filter.Match(rec) {
 			dst = append(dst, *rec)
+			size += len(rec.JSON)
 		}
 		r.next++
 	}

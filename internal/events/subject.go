@@ -52,7 +52,8 @@ func appendToken(dst []byte, id string) []byte {
 }
 
 // ParseToken returns the id that a token names, and false if it names none: it
-// is empty or _, or holds a byte or an escape that Token never writes.
+// is empty or _, or holds a byte that has to be escaped or half an escape. It
+// reads escapes of bytes that need none, for clients that escape more than Token.
 func ParseToken(token string) (string, bool) {
 	if token == "" || token == NoToken {
 		return "", false

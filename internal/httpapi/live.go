@@ -258,8 +258,11 @@ func (c *liveClient) sendEvents() error {
 				return err
 			}
 		}
-		if len(records) == 0 {
+		switch {
+		case len(records) == 0 && gap.Count() == 0:
 			return nil
+		case len(records) == 0:
+			continue
 		}
 		b := append(c.frame[:0], `{"type":"events","cursor":"`...)
 		b = append(b, c.api.cfg.Log.Cursor(c.reader.Position())...)
@@ -273,9 +276,6 @@ func (c *liveClient) sendEvents() error {
 		c.frame = append(b, "]}"...)
 		if err := c.write(websocket.MessageText, c.frame); err != nil {
 			return err
-		}
-		if len(records) < cap(c.records) {
-			return nil
 		}
 	}
 }
