@@ -233,6 +233,21 @@ func TestReaderStopsWithItsContext(t *testing.T) {
 	})
 }
 
+func TestDoneTellsOfTheEnd(t *testing.T) {
+	log := NewLog(10, 1<<20, "e")
+	select {
+	case <-log.Done():
+		t.Error("done before the end")
+	default:
+	}
+	log.End()
+	log.End()
+	<-log.Done()
+	if !log.Ended() {
+		t.Error("done and not ended")
+	}
+}
+
 func TestCursors(t *testing.T) {
 	log := NewLog(10, 1<<20, "k1")
 	if c, err := log.ParseCursor(log.Cursor(42)); c != 42 || err != nil {

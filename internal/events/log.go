@@ -54,6 +54,7 @@ type Log struct {
 	bytes  int64
 	grown  chan struct{} // closed and replaced when the log grows or ends
 	ended  bool
+	end    chan struct{} // closed by End
 }
 
 // NewLog returns an empty log that keeps at most maxRecords records and, but
@@ -62,7 +63,8 @@ type Log struct {
 func NewLog(maxRecords int, maxBytes int64, epoch string) *Log {
 	return &Log{
 		maxRecords: maxRecords, maxBytes: maxBytes, epoch: epoch,
-		ring: make([]Record, min(maxRecords, 1024)), next: 1, oldest: 1, grown: make(chan struct{}),
+		ring: make([]Record, min(maxRecords, 1024)), next: 1, oldest: 1,
+		grown: make(chan struct{}), end: make(chan struct{}),
 	}
 }
 
@@ -92,6 +94,7 @@ func (l *Log) End() {
 	defer l.mu.Unlock()
 	if !l.ended {
 		l.ended = true
+		close(l.end)
 		l.wakeLocked()
 	}
 }
@@ -103,6 +106,9 @@ func (l *Log) Ended() bool {
 	defer l.mu.Unlock()
 	return l.ended
 }
+
+// Done is closed by End, for those who do other things while they wait.
+func (l *Log) Done() <-chan struct{} { return l.end }
 
 // Stats are the log's bounds in use.
 type Stats struct {

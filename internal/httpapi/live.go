@@ -173,6 +173,8 @@ func (c *liveClient) wait(ctx context.Context, ticker *time.Ticker) error {
 			}
 		case <-ticker.C:
 			return nil
+		case <-c.api.cfg.Log.Done():
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -195,6 +197,8 @@ func (c *liveClient) greet(ctx context.Context) error {
 	case req := <-c.requests:
 		return c.obey(req)
 	case <-patience.C:
+		return nil
+	case <-c.api.cfg.Log.Done():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
