@@ -1,7 +1,7 @@
 // The server's HTTP and live protocol: the shapes of its JSON, and one function for each request the page makes.
 //
-// Each interface carries the name of its schema in the OpenAPI document at /v1/openapi.json, so that the two can be
-// compared. Times in JSON are RFC 3339 text; `t` in live frames is Unix milliseconds. Coordinates are degrees WGS84.
+// Each interface carries the name of its schema in the OpenAPI document at /v1/openapi.json; test/openapi.test.ts
+// compares the two. Times in JSON are RFC 3339 text; `t` in live frames is Unix milliseconds. Coordinates are degrees WGS84.
 
 import type { FeatureCollection, MultiPolygon, Polygon } from "geojson";
 
@@ -15,8 +15,10 @@ export interface SetInfo {
   parts: number;
   edges: number;
   kind: string;
-  bbox?: [west: number, south: number, east: number, north: number];
-  findings?: number;
+  /** Null if the set is empty. */
+  bbox: [west: number, south: number, east: number, north: number] | null;
+  /** Defects found in its data. */
+  findings: number;
 }
 
 export interface SetList {
@@ -31,7 +33,7 @@ export interface Membership {
   set: string;
   fence: string;
   since: string;
-  visit?: string;
+  visit: string;
 }
 
 export interface ObjectState {
@@ -44,8 +46,8 @@ export interface ObjectState {
   seen: string;
   speed?: number;
   heading?: number;
-  state?: string;
-  fences?: Membership[];
+  state: string;
+  fences: Membership[];
 }
 
 export interface ObjectPage {
@@ -60,18 +62,18 @@ export interface PointGeometry {
 
 export interface FenceEventData {
   set: string;
-  fence: { id: string; properties?: Properties };
-  object: { id: string; fleet: string; properties?: Properties };
-  point?: PointGeometry;
+  fence: { id: string; properties: Properties };
+  object: { id: string; fleet: string; properties: Properties };
+  point: PointGeometry;
   prev?: PointGeometry;
-  /** When it happened, the device's time, and when the state that it ends began. */
+  /** When it happened, the device's time, and when the object entered. */
   at: string;
-  t?: string;
-  since?: string;
-  duration_ms?: number;
-  seq?: number;
-  visit?: string;
-  reason?: string;
+  t: string;
+  since: string;
+  duration_ms: number;
+  seq: number;
+  visit: string;
+  reason: string;
 }
 
 /** A CloudEvents 1.0 envelope of type paddock.fence.<event>. Its source and id together are unique. */
@@ -80,9 +82,9 @@ export interface FenceEvent {
   id: string;
   source: string;
   type: string;
-  subject?: string;
+  subject: string;
   time: string;
-  datacontenttype?: string;
+  datacontenttype: "application/json";
   data: FenceEventData;
 }
 
@@ -227,6 +229,7 @@ export interface EventQuery {
   set?: string;
   fence?: string;
   event?: string;
+  fleet?: string;
   object?: string;
   limit: number;
 }

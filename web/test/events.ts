@@ -13,7 +13,20 @@ export function event(change: { kind?: string; set?: string; fence?: string; obj
     type: `paddock.fence.${kind}`,
     subject: object,
     time,
-    data: { set, fence: { id: fence, properties }, object: { id: object, fleet: "default", properties: {} }, at: time, seq },
+    datacontenttype: "application/json",
+    data: {
+      set,
+      fence: { id: fence, properties },
+      object: { id: object, fleet: "default", properties: {} },
+      point: { type: "Point", coordinates: [0, 0] },
+      at: time,
+      t: time,
+      since: time,
+      duration_ms: 0,
+      seq,
+      visit: `${object}/1`,
+      reason: "move",
+    },
   };
 }
 

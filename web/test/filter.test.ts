@@ -28,7 +28,7 @@ describe("matches", () => {
   it("does not mind absent properties", () => {
     const bare = event();
     bare.data.fence.properties = null;
-    delete bare.data.object.properties;
+    bare.data.object.properties = null;
     expect(matches(bare, { ...noFilter, text: "d-1" })).toBe(true);
   });
 });

@@ -1,16 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { FenceEvent } from "../src/api";
-import { group, type Row } from "../src/model/group";
+import { group, keptPerGroup, type Row } from "../src/model/group";
 import { event, many } from "./events";
 
 const summary = (rows: Row[]): string[] =>
   rows.map((row) =>
     row.type === "event"
       ? `${row.event.data.object.id} ${row.event.type.split(".").at(-1)} ${row.event.data.fence.id}`
-      : `${row.events.length} ${row.kind} ${row.set}/${row.fence?.id ?? "*"} in ${row.fences}`,
+      : `${row.count} ${row.kind} ${row.set}/${row.fence?.id ?? "*"} in ${row.fences}`,
   );
 
 const members = (rows: Row[]): FenceEvent[] => rows.flatMap((row) => (row.type === "event" ? [row.event] : row.events));
+const total = (rows: Row[]): number => rows.reduce((sum, row) => sum + (row.type === "event" ? 1 : row.count), 0);
 
 describe("group", () => {
   it("keeps a rare stream's events beside a common one", () => {
@@ -42,9 +43,16 @@ describe("group", () => {
       set: ["districts", "zones", "rare"][i % 97 === 0 ? 2 : i % 2]!,
       fence: `d-${(i * i) % 23}`,
     }));
-    const out = members(group(events));
-    expect(out).toHaveLength(events.length);
-    expect(new Set(out)).toEqual(new Set(events));
+    const rows = group(events);
+    expect(total(rows)).toBe(events.length);
+    const kept = members(rows);
+    expect(new Set(kept).size).toBe(kept.length);
+    expect(kept.filter((e) => !events.includes(e))).toEqual([]);
+  });
+
+  it("keeps the last events of a large group only", () => {
+    const events = many(1000, () => ({ fence: "harlem" }));
+    expect(members(group(events))).toEqual(events.slice(-keptPerGroup));
   });
 
   it("makes nothing of nothing", () => {

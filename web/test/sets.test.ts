@@ -8,7 +8,7 @@ function square(id: string, x: number, y: number, size: number, properties: Prop
 }
 
 const doc = (...features: SetDocument["features"]): SetDocument => ({ type: "FeatureCollection", features });
-const info = (name: string) => ({ name, generation: 1, fences: 0, parts: 0, edges: 0, kind: "rtree" });
+const info = (name: string) => ({ name, generation: 1, fences: 0, parts: 0, edges: 0, kind: "rtree", bbox: null, findings: 0 });
 
 describe("labeller", () => {
   it("takes the key where nothing names a fence", () => {

@@ -146,13 +146,13 @@ class MapView implements MapActions {
       for (const event of list) {
         const kind = eventKind(event);
         this.#fences.flash(event.data.set, event.data.fence.id, kind);
-        this.#pulse(event.data.point?.coordinates, kind);
+        this.#pulse(event.data.point.coordinates, kind);
       }
     });
   }
 
-  #pulse(point: [number, number] | undefined, kind: string): void {
-    if (!point || !this.#map.getBounds().contains(point)) return;
+  #pulse(point: [lon: number, lat: number], kind: string): void {
+    if (!this.#map.getBounds().contains(point)) return;
     const { overlay } = this.#colours;
     this.#overlay.pulse(...point, kind === "enter" ? overlay.enter : kind === "exit" ? overlay.exit : overlay.dwell);
   }

@@ -10,7 +10,7 @@ function haystack(event: FenceEvent): string {
   let text = haystacks.get(event);
   if (text === undefined) {
     const { set, fence, object } = event.data;
-    const values = [set, fence.id, object.id, object.fleet, eventKind(event), event.data.reason ?? ""];
+    const values = [set, fence.id, object.id, object.fleet, eventKind(event), event.data.reason];
     for (const properties of [fence.properties, object.properties]) {
       for (const value of Object.values(properties ?? {})) {
         if (typeof value === "string" || typeof value === "number") values.push(String(value));

@@ -10,7 +10,20 @@ import { eventKind } from "../view";
 
 export type Row =
   | { type: "event"; event: FenceEvent }
-  | { type: "group"; kind: string; set: string; fence: FenceEvent["data"]["fence"] | null; fences: number; events: FenceEvent[] };
+  | {
+      type: "group";
+      kind: string;
+      set: string;
+      /** The fence, if all of it happened in one. */
+      fence: FenceEvent["data"]["fence"] | null;
+      fences: number;
+      count: number;
+      /** The last ones, oldest first, at most keptPerGroup. */
+      events: FenceEvent[];
+    };
+
+/** Hundreds of rows of hundreds of events each would be all that the page's memory holds after a day. */
+export const keptPerGroup = 30;
 
 const few = 2;
 const many = 4;
@@ -51,7 +64,15 @@ function groupRow(members: FenceEvent[]): Row {
   const first = members[0]!;
   const fences = new Set(members.map((event) => event.data.fence.id)).size;
   const { set, fence } = first.data;
-  return { type: "group", kind: eventKind(first), set, fence: fences === 1 ? fence : null, fences, events: members };
+  return {
+    type: "group",
+    kind: eventKind(first),
+    set,
+    fence: fences === 1 ? fence : null,
+    fences,
+    count: members.length,
+    events: members.slice(-keptPerGroup),
+  };
 }
 
 function partition(events: readonly FenceEvent[], key: (event: FenceEvent) => string): FenceEvent[][] {

@@ -31,11 +31,11 @@ export function showEvent(app: App, selection: Extract<Selection, { kind: "event
   });
 }
 
-/** An event's id is its object's, written as a bus token, before the last slash; see fence.<event> subjects. */
+/** An event's id is its object's id as a bus token and a count, before them the fleet unless that is "default". */
 async function find(set: string, id: string, signal: AbortSignal): Promise<FenceEvent | undefined> {
   try {
-    const object = decodeURIComponent(id.split("/").at(-2) ?? "");
-    const events = await fetchEvents({ set, object, limit: searchedEvents }, signal);
+    const [object = "", fleet = "default"] = id.split("/").slice(0, -1).reverse().map(decodeURIComponent);
+    const events = await fetchEvents({ set, fleet, object, limit: searchedEvents }, signal);
     return events.find((event) => event.id === id);
   } catch {
     return undefined;
@@ -43,7 +43,7 @@ async function find(set: string, id: string, signal: AbortSignal): Promise<Fence
 }
 
 function draw(app: App, event: FenceEvent, panel: Panel): void {
-  const { set, fence, object, at, t, since, duration_ms: duration, reason } = event.data;
+  const { set, fence, object, at, t, duration_ms: duration, reason } = event.data;
   const kind = eventKind(event);
   const what = section("What happened");
   const rows: Pair[] = [
@@ -51,11 +51,9 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
     [capital(verb(kind)), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id))],
     ["At", h("time", { datetime: at }, formatInstant(Date.parse(at)))],
   ];
-  if (since !== undefined && duration !== undefined && duration > 0) {
-    rows.push([kind === "exit" ? "Was inside for" : "Was outside for", formatDuration(duration)]);
-  }
-  if (t !== undefined && t !== at) rows.push(["Device's time", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
-  if (reason) rows.push(["Because of", reasonText(reason)]);
+  if (duration > 0) rows.push(["Inside for", formatDuration(duration)]);
+  if (t !== at) rows.push(["Device's time", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
+  rows.push(["Because of", reasonText(reason)]);
   what.content.append(pairs(rows));
 
   const text = JSON.stringify(event, null, 2);
@@ -76,6 +74,7 @@ function reasonText(reason: string): string {
     {
       move: "a move",
       ttl: "silence for too long",
+      fence_added: "the fence was added",
       fence_removed: "the fence was removed",
       fence_changed: "the fence was changed",
       initial: "its first position",

@@ -3,16 +3,13 @@
 import type { FenceEvent } from "../api";
 import type { App } from "../app";
 import { fill, fillKeyed, h, icon, setText } from "../dom";
-import { formatDuration, plural } from "../format";
+import { formatCount, formatDuration, plural } from "../format";
 import type { FeedRow, GapRow } from "../model/feed";
 import type { Row } from "../model/group";
 import { isFiltering } from "../model/filter";
 import { createFilters } from "./filters";
 import { clockTime } from "./time";
 import { countOf, describe, eventSelection, kindIcon } from "./words";
-
-/** A group opens to at most this many of its events. */
-const groupMembers = 50;
 
 export function createFeed(app: App): HTMLElement {
   const list = h("ol", { class: "rows", "aria-label": "Events, newest first", tabindex: -1, id: "feed-rows" });
@@ -77,8 +74,8 @@ export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fen
   const { kind, object, fence, sentence } = describe(app, event);
   const { set, duration_ms: duration, reason } = event.data;
   const facts = [leaveOut === "fence" ? "" : set];
-  if (kind === "exit" && duration !== undefined) facts.push(`after ${formatDuration(duration)}`);
-  if (reason && reason !== "move") facts.push(reason.replaceAll("_", " "));
+  if (kind === "exit") facts.push(`after ${formatDuration(duration)}`);
+  if (reason !== "move") facts.push(reason.replaceAll("_", " "));
   const title = h("span", { class: "row-title" });
   if (leaveOut !== "object") title.append(h("b", {}, object), " ");
   title.append(h("span", { class: "verb", "data-kind": kind }, sentence.slice(object.length + 1, sentence.length - fence.length).trim()));
@@ -98,7 +95,7 @@ export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fen
 }
 
 function groupRow(app: App, group: Extract<Row, { type: "group" }>, time: number): HTMLElement {
-  const { kind, set, fence, fences, events } = group;
+  const { kind, set, fence, fences, count, events } = group;
   const place = fence ? app.catalog.label(set, fence.id) : set;
   const members = h("ol", { class: "members", hidden: true });
   const button = h(
@@ -109,15 +106,15 @@ function groupRow(app: App, group: Extract<Row, { type: "group" }>, time: number
       onclick: () => {
         const open = members.hidden;
         if (open && members.childElementCount === 0) {
-          members.append(...events.slice(-groupMembers).reverse().map((event) => eventRow(app, event)));
-          if (events.length > groupMembers) members.append(h("li", { class: "note" }, `and ${events.length - groupMembers} more`));
+          members.append(...events.toReversed().map((event) => eventRow(app, event)));
+          if (count > events.length) members.append(h("li", { class: "note" }, `and ${formatCount(count - events.length)} more`));
         }
         members.hidden = !open;
         button.setAttribute("aria-expanded", String(open));
       },
     },
     kindIcon(kind),
-    h("span", { class: "row-title" }, h("span", { class: "verb", "data-kind": kind }, countOf(events.length, kind)), " in ", h("b", {}, place)),
+    h("span", { class: "row-title" }, h("span", { class: "verb", "data-kind": kind }, countOf(count, kind)), " in ", h("b", {}, place)),
     clockTime(time),
     h("span", { class: "row-facts" }, fence ? set : `in ${plural(fences, "fence")}`, icon("chevron")),
   );

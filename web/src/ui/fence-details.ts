@@ -1,6 +1,6 @@
 // Details of a fence: what it is, who is inside now and since when, its last events.
 
-import { fetchEvents, fetchObjects, type ObjectState } from "../api";
+import { fetchEvents, fetchObjects, type FenceEvent, type ObjectState } from "../api";
 import type { App } from "../app";
 import { fill, h, setText } from "../dom";
 import { formatCount } from "../format";
@@ -13,6 +13,8 @@ import { linkTo } from "./words";
 
 const shownObjects = 100;
 const shownEvents = 12;
+/** The past is asked for once; after that the live feed tells. */
+const pastEvents = 2_000;
 const refreshMs = 5_000;
 
 export function showFence(app: App, selection: Extract<Selection, { kind: "fence" }>, panel: Panel): void {
@@ -31,6 +33,7 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
   describe();
   panel.closed.addEventListener("abort", app.catalog.sets.watch(describe));
 
+  let past: FenceEvent[] | undefined;
   const concerns = (data: { set: string; fence: { id: string } }): boolean => data.set === set && data.fence.id === fence;
   panel.refresh(
     async () => {
@@ -41,9 +44,9 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
       } catch (error) {
         if (!panel.closed.aborted) fill(inside.content, failure(error));
       }
-      const past = await fetchEvents({ set, fence, limit: shownEvents }, panel.closed).catch(() => []);
+      past ??= await fetchEvents({ set, fence, limit: pastEvents }, panel.closed).catch(() => undefined);
       const recent = app.feed.recent.filter(({ data }) => concerns(data));
-      if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past, recent, shownEvents), "fence");
+      if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past ?? [], recent, shownEvents), "fence");
     },
     refreshMs,
     ({ data }) => concerns(data),
@@ -51,7 +54,7 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
 }
 
 function showOccupants(app: App, target: HTMLElement, objects: ObjectState[], set: string, fence: string): void {
-  const since = ({ fences }: ObjectState): string => fences?.find((f) => f.set === set && f.fence === fence)?.since ?? "";
+  const since = ({ fences }: ObjectState): string => fences.find((f) => f.set === set && f.fence === fence)?.since ?? "";
   // Who came last is on top.
   const sorted = objects.toSorted((a, b) => Date.parse(since(b)) - Date.parse(since(a)));
   const row = (object: ObjectState): HTMLElement =>

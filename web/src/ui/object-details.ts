@@ -1,6 +1,6 @@
 // Details of an object: where it is, which fences it is in, its last events; and the switch for following it.
 
-import { ApiError, fetchEvents, fetchObject, type Membership, type ObjectState } from "../api";
+import { ApiError, fetchEvents, fetchObject, type FenceEvent, type Membership, type ObjectState } from "../api";
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { compass, formatSpeed } from "../format";
@@ -12,6 +12,8 @@ import { ago } from "./time";
 import { linkTo } from "./words";
 
 const shownEvents = 12;
+/** The past is asked for once; after that the live feed tells. */
+const pastEvents = 2_000;
 const refreshMs = 2_000;
 
 export function showObject(app: App, selection: Extract<Selection, { kind: "object" }>, panel: Panel): void {
@@ -21,6 +23,7 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
   const events = section("Last events");
   panel.body.append(now.element, fences.element, events.element);
   const list = pairs([]);
+  let past: FenceEvent[] | undefined;
   panel.title(`Object · ${fleet}`, id, followButton(app, panel.closed));
 
   panel.refresh(
@@ -29,15 +32,15 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
         const object = await fetchObject(fleet, id, panel.closed);
         if (!list.isConnected) fill(now.content, list);
         updatePairs(list, facts(app, object));
-        showMemberships(app, fences.content, object.fences ?? []);
+        showMemberships(app, fences.content, object.fences);
       } catch (error) {
         if (panel.closed.aborted) return;
         const gone = error instanceof ApiError && error.status === 404;
         fill(now.content, gone ? h("p", { class: "note" }, "There is no such object (any more).") : failure(error));
       }
-      const past = await fetchEvents({ object: id, limit: shownEvents }, panel.closed).catch(() => []);
-      const own = [...past, ...app.feed.recent].filter(({ data }) => data.object.id === id && data.object.fleet === fleet);
-      if (!panel.closed.aborted) eventList(app, events.content, lastEvents(own, [], shownEvents), "object");
+      past ??= await fetchEvents({ fleet, object: id, limit: pastEvents }, panel.closed).catch(() => undefined);
+      const recent = app.feed.recent.filter(({ data }) => data.object.id === id && data.object.fleet === fleet);
+      if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past ?? [], recent, shownEvents), "object");
     },
     refreshMs,
     ({ data }) => data.object.id === id && data.object.fleet === fleet,
@@ -58,7 +61,7 @@ function followButton(app: App, closed: AbortSignal): HTMLElement {
 function facts(app: App, object: ObjectState): Pair[] {
   const live = app.objects.find(object.fleet, object.id);
   const rows: Pair[] = [
-    ["State", live ? stateName(live.state) : (object.state ?? "unknown")],
+    ["State", live ? stateName(live.state) : object.state],
     ["Position", `${object.lon.toFixed(6)}, ${object.lat.toFixed(6)}`],
   ];
   if (object.speed !== undefined) rows.push(["Speed", formatSpeed(object.speed)]);

@@ -1,0 +1,75 @@
+// The interfaces of src/api.ts against the schemas of the server's OpenAPI document: a property that the page reads must
+// be one that the server describes, of the same type, and always there unless the page takes it as optional.
+
+import { existsSync, readFileSync } from "node:fs";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  const?: unknown;
+  enum?: unknown[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+
+const compared = ["SetInfo", "SetList", "Membership", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "FenceEvent"];
+
+const document = new URL("../../internal/httpapi/openapi.json", import.meta.url);
+const schemas = existsSync(document)
+  ? (JSON.parse(readFileSync(document, "utf8")) as { components?: { schemas?: Record<string, Schema> } }).components?.schemas
+  : undefined;
+
+const source = ts.createSourceFile("api.ts", readFileSync(new URL("../src/api.ts", import.meta.url), "utf8"), ts.ScriptTarget.ES2022);
+const interfaces = new Map(source.statements.filter(ts.isInterfaceDeclaration).map((node) => [node.name.text, node]));
+
+/** JSON's types that a schema allows. */
+function jsonTypes(schema: Schema): string[] {
+  if (schema.$ref !== undefined) return jsonTypes(schemas![schema.$ref.split("/").at(-1)!]!);
+  const values = schema.const !== undefined ? [schema.const] : schema.enum;
+  const types = values ? values.map((value) => typeof value) : [schema.type ?? "object"].flat();
+  return [...new Set(types.map((type) => (type === "integer" ? "number" : type)))].sort();
+}
+
+/** JSON's types that a TypeScript type allows; a name stands for an object. */
+function tsTypes(node: ts.TypeNode): string[] {
+  if (ts.isUnionTypeNode(node)) return [...new Set(node.types.flatMap(tsTypes))].sort();
+  if (ts.isArrayTypeNode(node) || ts.isTupleTypeNode(node)) return ["array"];
+  if (ts.isLiteralTypeNode(node)) return node.literal.kind === ts.SyntaxKind.NullKeyword ? ["null"] : ["string"];
+  if (node.kind === ts.SyntaxKind.StringKeyword) return ["string"];
+  if (node.kind === ts.SyntaxKind.NumberKeyword) return ["number"];
+  // Properties may be null where a document in another form has them so.
+  return ["object"];
+}
+
+/** What does not fit, one line each. */
+function compare(path: string, members: ts.NodeArray<ts.TypeElement>, schema: Schema): string[] {
+  const faults: string[] = [];
+  for (const member of members.filter(ts.isPropertySignature)) {
+    const name = member.name.getText(source);
+    const here = `${path}.${name}`;
+    const described = schema.properties?.[name];
+    if (!described) {
+      faults.push(`${here} is not described`);
+      continue;
+    }
+    if (!member.questionToken && !schema.required?.includes(name)) faults.push(`${here} may be absent`);
+    const [want, have] = [tsTypes(member.type!), jsonTypes(described)];
+    const foreign = have.filter((type) => !want.includes(type));
+    if (foreign.length > 0) faults.push(`${here} may be ${foreign.join(" or ")}, not only ${want.join(" or ")}`);
+    if (ts.isTypeLiteralNode(member.type!)) faults.push(...compare(here, member.type.members, described));
+  }
+  return faults;
+}
+
+describe.skipIf(schemas === undefined)("src/api.ts and the OpenAPI document", () => {
+  it.each(compared)("agree on %s", (name) => {
+    const node = interfaces.get(name);
+    const schema = schemas![name];
+    expect(node, `no interface ${name}`).toBeDefined();
+    expect(schema, `no schema ${name}`).toBeDefined();
+    expect(compare(name, node!.members, schema!)).toEqual([]);
+  });
+});
