@@ -167,7 +167,7 @@ func (g *Group) start(stopping, forced context.Context, stop context.CancelCause
 				return started, g.startFailed(stopping, s.Name, err)
 			}
 		}
-		g.Logger.Info("started", "service", s.Name, "took", time.Since(begun))
+		g.Logger.Debug("started", "service", s.Name, "took", time.Since(begun))
 		started = append(started, launch(stopping, s, stop))
 	}
 	return started, nil

@@ -248,7 +248,7 @@ func TestEveryStepIsLogged(t *testing.T) {
 		<-r.result
 		rest := text.String()
 		for _, step := range []string{
-			"msg=started service=bus", "signal=terminated", "msg=drained service=bus", "msg=stopped",
+			"signal=terminated", "msg=drained service=bus", "msg=stopped",
 		} {
 			_, after, found := strings.Cut(rest, step)
 			if !found {

@@ -174,7 +174,6 @@ func (p *Platform) startBus(context.Context) error {
 	if err := p.bus.Start(); err != nil {
 		return p.listenError("bus.listen", err)
 	}
-	p.log.Info("bus listening", "addr", p.bus.Addr().String())
 	registerBus(p.registry, p.bus)
 	return nil
 }
