@@ -21,6 +21,9 @@ var (
 // publishers that feed it stop reading their sockets.
 const localWait = 4 << 20
 
+// keptInbox is the largest inbox, in messages, that an idle Local keeps.
+const keptInbox = 4096
+
 // Local is an in-process connection: same routing, order and queue groups as a
 // network client, no permissions. Safe for concurrent use.
 //
@@ -48,6 +51,7 @@ type Local struct {
 	inbox    []localMsg
 	waiting  int64 // bytes of inbox and of the batch that is running
 	draining bool  // one goroutine is running the callbacks
+	waiters  int   // goroutines in awaitRoom: one of them can take over
 	later    []*Local
 	mark     uint64 // the batch that has this Local in its list
 
@@ -270,26 +274,36 @@ func (l *Local) handOff(locals []*Local) bool {
 
 // drainAll runs the callbacks of locals, and of those that publishing from
 // these callbacks has reached. wait makes the caller wait until other
-// goroutines' work on them is below the bound.
+// goroutines' work on them is below the bound, or take it over.
 func drainAll(locals []*Local, wait bool) {
 	for _, l := range locals {
-		work := l.drain()
-		for len(work) > 0 {
-			next := work[0]
-			work = append(work[1:], next.drain()...)
-		}
+		l.drainOn()
 	}
 	if !wait {
 		return
 	}
 	for _, l := range locals {
-		l.awaitRoom()
+		for l.awaitRoom() {
+			l.drainOn()
+		}
+	}
+}
+
+// drainOn drains l and those whose callbacks were left to whoever did.
+func (l *Local) drainOn() {
+	work := l.drain()
+	for len(work) > 0 {
+		next := work[0]
+		work = append(work[1:], next.drain()...)
 	}
 }
 
 // drain runs the callbacks until the inbox is empty, and returns the Locals
 // that were left to it by handOff. If another goroutine is at it already, that
-// one does it. A panic of a callback passes through and leaves l unusable.
+// one does it; after a batch it goes back to its own work where somebody else
+// waits for room: a client would otherwise not be read for as long as others
+// send more than the callbacks can take. A panic of a callback passes through
+// and leaves l unusable.
 func (l *Local) drain() (later []*Local) {
 	l.mu.Lock()
 	if l.draining {
@@ -302,9 +316,15 @@ func (l *Local) drain() (later []*Local) {
 		l.inbox = l.spare[:0]
 		l.run(batch)
 		clear(batch)
-		l.spare = batch[:0]
+		if l.spare = batch[:0]; cap(batch) > keptInbox {
+			l.spare = nil
+		}
+		if l.waiters > 0 {
+			break
+		}
 	}
 	later, l.later, l.draining = l.later, nil, false
+	l.room.Broadcast()
 	l.mu.Unlock()
 	return later
 }
@@ -342,10 +362,15 @@ func sameSubscription(batch []localMsg) int {
 	return n
 }
 
-func (l *Local) awaitRoom() {
+// awaitRoom waits while too much waits for callbacks that another goroutine
+// runs. It reports true if nobody runs them any more and some are left.
+func (l *Local) awaitRoom() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waiters++
 	for l.waiting > localWait && l.draining {
 		l.room.Wait()
 	}
+	l.waiters--
+	return !l.draining && len(l.inbox) > 0
 }
