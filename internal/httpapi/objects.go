@@ -96,7 +96,7 @@ func (a *API) getObject(w http.ResponseWriter, r *http.Request) error {
 	}
 	o, ok := a.cfg.Pipeline.Object(fleet, id)
 	if !ok {
-		return fail(http.StatusNotFound, "no object %q in fleet %q", id, fleet)
+		return fail(http.StatusNotFound, "no object %.64q in fleet %.64q", id, fleet)
 	}
 	return writeJSON(w, http.StatusOK, describeObject(&o))
 }

@@ -43,7 +43,7 @@ func (a *API) searcher(name string, l *lease) (*searcher, error) {
 		}
 	}
 	if name != "" && len(s.sets) == 0 {
-		return nil, fail(http.StatusNotFound, "no set %q; GET /v1/sets lists them", name)
+		return nil, fail(http.StatusNotFound, "no set %.64q; GET /v1/sets lists them", name)
 	}
 	return s, nil
 }

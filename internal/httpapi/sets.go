@@ -64,7 +64,7 @@ func (a *API) set(r *http.Request) (*fence.Set, error) {
 	name := r.PathValue("set")
 	s, ok := a.cfg.Catalog.Get(name)
 	if !ok {
-		return nil, fail(http.StatusNotFound, "no set %q; GET /v1/sets lists them", name)
+		return nil, fail(http.StatusNotFound, "no set %.64q; GET /v1/sets lists them", name)
 	}
 	return s, nil
 }
@@ -165,7 +165,7 @@ func (a *API) deleteSet(w http.ResponseWriter, r *http.Request) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	if !a.cfg.Catalog.Remove(r.PathValue("set")) {
-		return fail(http.StatusNotFound, "no set %q", r.PathValue("set"))
+		return fail(http.StatusNotFound, "no set %.64q", r.PathValue("set"))
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -195,7 +195,7 @@ func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
 func find(s *fence.Set, snap *fence.Snapshot, key string) (*fence.Fence, error) {
 	ref, ok := snap.Lookup(key)
 	if !ok {
-		return nil, fail(http.StatusNotFound, "no fence %q in set %q", key, s.Name())
+		return nil, fail(http.StatusNotFound, "no fence %.64q in set %q", key, s.Name())
 	}
 	return snap.Fence(ref), nil
 }
@@ -254,7 +254,7 @@ func (a *API) deleteFence(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if _, ok := s.Delete(r.PathValue("id")); !ok {
-		return fail(http.StatusNotFound, "no fence %q in set %q", r.PathValue("id"), s.Name())
+		return fail(http.StatusNotFound, "no fence %.64q in set %q", r.PathValue("id"), s.Name())
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
