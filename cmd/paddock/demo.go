@@ -10,6 +10,7 @@ import (
 	"paddock/fence"
 	"paddock/internal/city"
 	"paddock/internal/lifecycle"
+	"paddock/internal/listen"
 	"paddock/internal/platform"
 )
 
@@ -31,6 +32,9 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	cfg, err := loadConfig(c, "", d.flags())
 	if err != nil {
 		return err
+	}
+	if listen.IsUnix(cfg.HTTP.Listen) {
+		return usagef("--listen %s: the demo is for a browser and needs host:port", cfg.HTTP.Listen)
 	}
 	town := city.New(city.Config{Seed: d.Seed, Vehicles: d.Vehicles})
 	if d.Write != "" {

@@ -17,6 +17,7 @@ import (
 // above it. Where the standard error is no terminal it only passes the log on.
 type statusLine struct {
 	terminal bool
+	width    func() int // columns of the terminal now, 0 if unknown
 
 	mu   sync.Mutex
 	out  io.Writer
@@ -24,8 +25,15 @@ type statusLine struct {
 }
 
 func newStatusLine(c *console) *statusLine {
-	f, ok := c.Stderr.(*os.File)
-	return &statusLine{out: c.Stderr, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	s := &statusLine{out: c.Stderr, width: func() int { return 0 }}
+	if f, ok := c.Stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		s.terminal = true
+		s.width = func() int {
+			columns, _, _ := term.GetSize(int(f.Fd())) // 0 if it does not say
+			return columns
+		}
+	}
+	return s
 }
 
 // clearLine takes the cursor to the beginning of an emptied line.
@@ -44,9 +52,14 @@ func (s *statusLine) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// show replaces the status. What the terminal has no room for is cut: a line that
+// goes on in the next row could not be cleared.
 func (s *statusLine) show(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n := s.width(); n > 0 && len(line) >= n {
+		line = line[:n-1]
+	}
 	s.line = line
 	fmt.Fprint(s.out, clearLine, line)
 }
@@ -66,8 +79,8 @@ func (s *statusLine) run(ctx context.Context, p *platform.Platform) error {
 			return nil
 		case now := <-ticker.C:
 			t, per := p.Totals(), now.Sub(since).Seconds()
-			line := fmt.Sprintf("%7.0f positions/s  %6.0f events/s  %7d objects  p99 %v",
-				float64(t.Accepted-before.Accepted)/per, float64(t.Events-before.Events)/per, p.Objects(), t.EventP99)
+			line := fmt.Sprintf("%7.0f positions/s  %6.0f events/s  %7d objects  p99 %.1f ms",
+				float64(t.Accepted-before.Accepted)/per, float64(t.Events-before.Events)/per, p.Objects(), float64(t.EventP99.Microseconds())/1000)
 			if bad := t.Rejected + t.Overloaded + t.Full - before.Rejected - before.Overloaded - before.Full; bad > 0 {
 				line += fmt.Sprintf("  %.0f refused/s", float64(bad)/per)
 			}

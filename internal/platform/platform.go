@@ -101,10 +101,14 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 	}
 }
 
-// URL is where the HTTP surface is, once it has started.
+// URL is where the HTTP surface is, once it has started: unix:path for a socket,
+// which no browser opens.
 func (p *Platform) URL() string {
 	if p.listener == nil {
 		return ""
+	}
+	if p.listener.Addr().Network() == "unix" {
+		return "unix:" + p.listener.Addr().String()
 	}
 	return "http://" + p.listener.Addr().String() + "/"
 }
