@@ -67,7 +67,7 @@ func (m *model) apply(p *track.Position) (lines []string) {
 		lines = differ(p.ID, o.in, nil, func(_, _ string) string { return "ttl" })
 		o.silent, o.in = true, nil
 	}
-	first := !known || o.silent
+	first := !known
 	before := o.in
 	o.last, o.arrived, o.silent, o.in = *p, m.now, false, m.holding(*p)
 	if first && m.initial == track.InitialNone {

@@ -14,6 +14,7 @@ type cause struct {
 	arrived  Millis // at this process
 	from     fence.Point
 	fromTime Millis
+	unseen   bool  // the object was silent: nothing is known of its path
 	edited   *View // the view before, when the fences changed and not the object
 }
 
@@ -116,6 +117,9 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, c cause) {
 }
 
 func (s *Shard) crossing(o *object, f *fence.Fence, c cause) Millis {
+	if c.unseen {
+		return c.at
+	}
 	return crossingTime(f.Geometry, c.from, o.point, c.fromTime, o.time, s.maxGap)
 }
 

@@ -76,11 +76,11 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 		events = s.expire(o, events)
 	}
 	c := cause{reason: Move, at: p.Time, time: p.Time, arrived: p.Arrived, from: o.point, fromTime: o.time}
-	if !known || o.silent {
+	if !known {
 		c.reason = FirstSeen
 	}
-	if o.silent {
-		o.silent = false
+	if o.silent { // it was told to be outside of everything; how it came here nobody saw
+		o.silent, c.unseen = false, true
 		s.silent--
 	}
 	o.take(p, s.now)

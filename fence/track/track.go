@@ -74,8 +74,9 @@ const (
 
 // Initial says what the first observation of an object tells about the fences
 // that it is found in. Its memberships are recorded in every case, so leaving
-// gives an exit. The first fix after a silence of Options.TTL counts as a first
-// observation too.
+// gives an exit. An object that is heard again after a silence of Options.TTL is
+// no first observation: it was told to be outside, so what it is found in, it
+// enters, at the time of that fix.
 type Initial uint8
 
 const (

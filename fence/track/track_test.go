@@ -151,10 +151,10 @@ func TestSilenceEndsEveryVisit(t *testing.T) {
 	if o, _ := w.shard.Get("f", "o"); o.State != track.Silent || len(o.Fences) != 0 || w.shard.Silent() != 1 {
 		t.Errorf("after the silence: %+v", o)
 	}
-	// Heard again: a first observation, and its count of events goes on.
-	expect(t, w.fix(300, 0.5, 0.5), "")
+	// Heard again: it enters where it is found, and its count of events goes on.
+	expect(t, w.fix(300, 0.25, 0.5), "enter a 5m0s move, enter b 5m0s move")
 	_, events := w.shard.Apply(at("o", 301, 3, 3), nil)
-	if len(events) != 2 || events[0].Seq != 3 || w.shard.Silent() != 0 {
+	if len(events) != 2 || events[0].Seq != 5 || events[0].Visit != 3 || w.shard.Silent() != 0 {
 		t.Errorf("after it was heard again: %+v", events)
 	}
 }
@@ -165,7 +165,7 @@ func TestASilenceEndsVisitsBeforeTheFixThatBreaksIt(t *testing.T) {
 	w := newWorld(t, track.Options{TTL: time.Minute, Initial: track.InitialEnter}, square("a", 0, 0, 1))
 	expect(t, w.fix(0, 0.5, 0.5), "enter a 0s initial")
 	expect(t, w.fix(59.999, 0.5, 0.5), "")
-	expect(t, w.fix(119.999, 0.6, 0.5), "exit a 1m59.999s ttl, enter a 1m59.999s initial")
+	expect(t, w.fix(119.999, 0.6, 0.5), "exit a 1m59.999s ttl, enter a 1m59.999s move")
 	if w.shard.Silent() != 0 {
 		t.Errorf("%d silent objects", w.shard.Silent())
 	}
