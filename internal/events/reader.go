@@ -51,6 +51,34 @@ func (l *Log) Reader(after uint64, f Filter) *Reader {
 	return &Reader{log: l, filter: f, next: min(after, l.Latest()) + 1}
 }
 
+// Tail returns the cursor behind which the newest n records that f selects are
+// kept, or all of them if there are fewer.
+func (l *Log) Tail(n int, f Filter) uint64 {
+	for at := l.Latest(); ; {
+		var done bool
+		if at, n, done = l.tail(at, n, &f); done {
+			return at
+		}
+	}
+}
+
+// tail looks back over up to scanLimit records from the one at this cursor on,
+// until n are found.
+func (l *Log) tail(at uint64, n int, f *Filter) (before uint64, left int, done bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for range scanLimit {
+		if n == 0 || at < l.oldest {
+			return at, n, true
+		}
+		if f.Match(l.at(at)) {
+			n--
+		}
+		at--
+	}
+	return at, n, false
+}
+
 // Position is the cursor of the last record that the reader has looked at,
 // selected or not.
 func (r *Reader) Position() uint64 { return r.next - 1 }

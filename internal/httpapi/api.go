@@ -43,6 +43,7 @@ type Config struct {
 	MaxAhead track.Millis  // see ingest.Decoder
 	Fences   fence.Options // of sets that are made at run time
 	Version  string
+	BusURL   string // told to the dashboard; "": none
 	Demo     bool // told to the dashboard, which then explains itself
 
 	// Zeros mean the defaults that are given.

@@ -27,7 +27,7 @@ const (
 // where the client prefers that. A subscriber that falls behind the log gets a
 // gap record and goes on.
 func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "format", "limit", "wait")
+	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "last", "format", "limit", "wait")
 	if err != nil {
 		return err
 	}
@@ -48,6 +48,9 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 		cursor = c // a browser that reconnects says here how far it came
 	}
 	after, err := a.startAt(cursor, wait)
+	if last := q.Get("last"); err == nil && last != "" {
+		after, err = a.startBefore(last, cursor, f)
+	}
 	if err != nil {
 		return err
 	}
@@ -85,6 +88,18 @@ func (a *API) startAt(cursor string, wait bool) (uint64, error) {
 		return 0, p
 	}
 	return after, nil
+}
+
+// startBefore says behind which cursor the last so many events are.
+func (a *API) startBefore(last, cursor string, f events.Filter) (uint64, error) {
+	n, err := strconv.Atoi(last)
+	if err != nil || n < 1 || n > maxEvents {
+		return 0, fail(http.StatusBadRequest, "query: last %.64q is not a number from 1 to %d", last, maxEvents)
+	}
+	if cursor != "" {
+		return 0, fail(http.StatusBadRequest, "query: last and cursor both say where to begin")
+	}
+	return a.cfg.Log.Tail(n, f), nil
 }
 
 // eventRange reads whether to wait for events, and if not, how many to give.

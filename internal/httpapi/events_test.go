@@ -242,13 +242,25 @@ func TestPastEvents(t *testing.T) {
 	if got := tw.past("&event=enter"); len(got) != 3 {
 		t.Errorf("got %v", got)
 	}
+	for query, want := range map[string]string{
+		"&last=1": "[v/8 exit squares/a]", "&last=2&event=enter": "[v/5 enter squares/a v/7 enter squares/a]",
+	} {
+		if got := fmt.Sprint(tw.past(query)); got != want {
+			t.Errorf("%s: got %s", query, got)
+		}
+	}
+	if got := tw.past("&last=100"); len(got) != 6 {
+		t.Errorf("got %v", got)
+	}
 	for query, detail := range map[string]string{
 		"limit=5":               "query: limit needs wait=0: a stream has no end",
 		"wait=0&limit=0":        `query: limit "0" is not a number from 1 to 10000`,
 		"wait=0&limit=many":     `query: limit "many" is not a number from 1 to 10000`,
 		"wait=no":               `query: wait "no": use 0 or 1`,
+		"last=0":                `query: last "0" is not a number from 1 to 10000`,
+		"last=3&cursor=run1-8":  "query: last and cursor both say where to begin",
 		"format=xml":            `query: format "xml": use sse or ndjson`,
-		"objects=v":             `query: unknown parameter "objects": use set, fence, event, fleet, object, cursor, format, limit, wait`,
+		"objects=v":             `query: unknown parameter "objects": use set, fence, event, fleet, object, cursor, last, format, limit, wait`,
 		"object=v&object=w":     `query: parameter "object" given 2 times`,
 		"event=leave&cursor=xx": "",
 	} {

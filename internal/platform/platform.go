@@ -233,7 +233,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
-		Fences: p.fenceOptions(), Version: p.opts.Version, Demo: p.opts.Demo,
+		Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
 	})
 	p.listener, err = listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
 	if err != nil {

@@ -94,6 +94,8 @@ export interface Hello {
   t: number;
   cursor: string;
   demo: boolean;
+  /** URL of the bus for NATS clients. */
+  bus?: string;
 }
 
 /** Names of the handles that binary frames use: [handle, fleet, id]. */
@@ -231,7 +233,8 @@ export interface EventQuery {
   event?: string;
   fleet?: string;
   object?: string;
-  limit: number;
+  /** The newest so many. */
+  last: number;
 }
 
 /** Past events, oldest first; the request ends instead of waiting for more. */

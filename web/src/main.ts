@@ -30,8 +30,6 @@ import { createZoom } from "./ui/zoom";
 const feedEveryMs = 250;
 /** Events from before the page was opened, so that the feed is not empty. */
 const pastEvents = 60;
-/** Older ones would look as if they were the moment before. */
-const pastMs = 60_000;
 
 function element(id: string): HTMLElement {
   const found = document.getElementById(id);
@@ -79,8 +77,7 @@ function onFrame(app: App, frame: Frame): void {
 
 async function loadPast(app: App): Promise<void> {
   try {
-    const past = await fetchEvents({ limit: pastEvents });
-    app.feed.addPast(past.filter(({ time }) => Date.now() - Date.parse(time) < pastMs));
+    app.feed.addPast(await fetchEvents({ last: pastEvents }));
     app.feedTick.update((n) => n + 1);
   } catch {
     // The feed then begins with what happens next.

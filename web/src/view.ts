@@ -2,7 +2,7 @@
 
 import type { FenceEvent } from "./api";
 
-export const eventKinds = ["enter", "exit", "dwell"] as const;
+export const eventKinds = ["enter", "exit", "inside"] as const;
 
 export interface MapPosition {
   lon: number;

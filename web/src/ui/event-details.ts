@@ -13,7 +13,6 @@ import { linkTo, verb } from "./words";
 
 /** How far back the server is asked for an event that this page has not seen. */
 const searchedEvents = 1000;
-const busPort = 4222;
 
 export function showEvent(app: App, selection: Extract<Selection, { kind: "event" }>, panel: Panel): void {
   const { set, id } = selection;
@@ -35,7 +34,7 @@ export function showEvent(app: App, selection: Extract<Selection, { kind: "event
 async function find(set: string, id: string, signal: AbortSignal): Promise<FenceEvent | undefined> {
   try {
     const [object = "", fleet = "default"] = id.split("/").slice(0, -1).reverse().map(decodeURIComponent);
-    const events = await fetchEvents({ set, fleet, object, limit: searchedEvents }, signal);
+    const events = await fetchEvents({ set, fleet, object, last: searchedEvents }, signal);
     return events.find((event) => event.id === id);
   } catch {
     return undefined;
@@ -61,7 +60,7 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   json.heading.append(copyButton("Copy the event as JSON", () => text));
   json.content.append(h("pre", { class: "code", tabindex: 0, "aria-label": "The event as JSON" }, highlight(text)));
 
-  fill(panel.body, what.element, json.element, command("Subscribe with curl", curlCommand(event)), command("Subscribe with nats", natsCommand(event, busURL())));
+  fill(panel.body, what.element, json.element, command("Subscribe with curl", curlCommand(event)), command("Subscribe with nats", natsCommand(event, busURL(app))));
 }
 
 function capital(word: string): string {
@@ -82,8 +81,10 @@ function reasonText(reason: string): string {
   );
 }
 
-function busURL(): string {
-  return `nats://${location.hostname}:${busPort}`;
+/** The bus is on this machine as the page's server sees it; the page's host is where that is for the reader. */
+function busURL(app: App): string {
+  const { port } = new URL(app.hello.value?.bus ?? "nats://localhost:4222");
+  return `nats://${location.hostname}:${port}`;
 }
 
 function command(title: string, text: string): HTMLElement {

@@ -14,7 +14,7 @@ import { linkTo } from "./words";
 const shownObjects = 100;
 const shownEvents = 12;
 /** The past is asked for once; after that the live feed tells. */
-const pastEvents = 2_000;
+const pastEvents = 50;
 const refreshMs = 5_000;
 
 export function showFence(app: App, selection: Extract<Selection, { kind: "fence" }>, panel: Panel): void {
@@ -44,7 +44,7 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
       } catch (error) {
         if (!panel.closed.aborted) fill(inside.content, failure(error));
       }
-      past ??= await fetchEvents({ set, fence, limit: pastEvents }, panel.closed).catch(() => undefined);
+      past ??= await fetchEvents({ set, fence, last: pastEvents }, panel.closed).catch(() => undefined);
       const recent = app.feed.recent.filter(({ data }) => concerns(data));
       if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past ?? [], recent, shownEvents), "fence");
     },

@@ -13,7 +13,7 @@ import { linkTo } from "./words";
 
 const shownEvents = 12;
 /** The past is asked for once; after that the live feed tells. */
-const pastEvents = 2_000;
+const pastEvents = 50;
 const refreshMs = 2_000;
 
 export function showObject(app: App, selection: Extract<Selection, { kind: "object" }>, panel: Panel): void {
@@ -38,7 +38,7 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
         const gone = error instanceof ApiError && error.status === 404;
         fill(now.content, gone ? h("p", { class: "note" }, "There is no such object (any more).") : failure(error));
       }
-      past ??= await fetchEvents({ fleet, object: id, limit: pastEvents }, panel.closed).catch(() => undefined);
+      past ??= await fetchEvents({ fleet, object: id, last: pastEvents }, panel.closed).catch(() => undefined);
       const recent = app.feed.recent.filter(({ data }) => data.object.id === id && data.object.fleet === fleet);
       if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past ?? [], recent, shownEvents), "object");
     },
