@@ -44,7 +44,7 @@ type Config struct {
 	Fences   fence.Options // of sets that are made at run time
 	Version  string
 	BusURL   string // told to the dashboard; "": none
-	Demo     bool // told to the dashboard, which then explains itself
+	Demo     bool   // told to the dashboard, which then explains itself
 
 	// Zeros mean the defaults that are given.
 	BodyTimeout  time.Duration // in which a body must have come; 1 minute
