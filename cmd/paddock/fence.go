@@ -47,6 +47,10 @@ func (f *fenceCmd) Run(ctx context.Context, c *console) error {
 	return group.Run(ctx)
 }
 
+// maxFenceConnections is how many are open at once; further ones wait to be
+// accepted.
+const maxFenceConnections = 65_536
+
 // start loads and listens, so that what is wrong is told before anything runs.
 func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os.Signal) (*lifecycle.Group, error) {
 	kind, err := f.check()
@@ -64,7 +68,7 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 	log.Info("listening", "url", "http://"+listener.Addr().String(), "kind", kind, "profile", f.Profile, "token", f.Token != "")
 	group := &lifecycle.Group{Logger: log}
 	group.Add(lifecycle.Service{Name: "fences", Run: func(ctx context.Context) error { return d.ReloadOn(ctx, reload) }})
-	group.Add(lifecycle.HTTP("http", gofence.NewServer(d, f.Token, log), listener))
+	group.Add(lifecycle.HTTP("http", gofence.NewServer(d, f.Token, log), listen.Limit(listener, maxFenceConnections)))
 	return group, nil
 }
 

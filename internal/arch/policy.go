@@ -39,7 +39,7 @@ var Paddock = Policy{
 	Leaves: map[string]string{
 		"internal/access":    "does this request bring the token",
 		"internal/lifecycle": "start in order, drain in the opposite order",
-		"internal/listen":    "nothing listens beyond this machine without authentication",
+		"internal/listen":    "how a service may listen: who can reach it, how many at once",
 		"internal/logging":   "one logger, text or JSON",
 		"internal/version":   "which build is running",
 	},

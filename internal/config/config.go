@@ -77,11 +77,12 @@ type Track struct {
 
 // Limits bound the memory and the time that anybody can cost.
 type Limits struct {
-	MaxObjects int           `yaml:"max_objects"` // further new ones are refused, known ones go on
-	Body       Size          `yaml:"body"`        // of one HTTP request
-	Events     int           `yaml:"events"`      // kept for replay
-	EventBytes Size          `yaml:"event_bytes"` // kept for replay, whichever comes first
-	Drain      time.Duration `yaml:"drain"`       // that a stop may take
+	MaxObjects  int           `yaml:"max_objects"` // further new ones are refused, known ones go on
+	Connections int           `yaml:"connections"` // of HTTP at once; further ones wait to be accepted
+	Body        Size          `yaml:"body"`        // of one HTTP request
+	Events      int           `yaml:"events"`      // kept for replay
+	EventBytes  Size          `yaml:"event_bytes"` // kept for replay, whichever comes first
+	Drain       time.Duration `yaml:"drain"`       // that a stop may take
 }
 
 // Log is what the process says about itself.
@@ -109,11 +110,12 @@ func Default() *Config {
 			MaxGap:   10 * time.Minute,
 		},
 		Limits: Limits{
-			MaxObjects: 10_000_000,
-			Body:       64 * MiB,
-			Events:     100_000,
-			EventBytes: 256 * MiB,
-			Drain:      25 * time.Second,
+			MaxObjects:  10_000_000,
+			Connections: 65_536,
+			Body:        64 * MiB,
+			Events:      100_000,
+			EventBytes:  256 * MiB,
+			Drain:       25 * time.Second,
 		},
 		Log: Log{Level: "info", Format: "auto"},
 	}

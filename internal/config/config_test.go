@@ -137,6 +137,14 @@ func TestFaults(t *testing.T) {
 			"paddock.yaml:1:7: bus.user: a token is set as well; clients can be asked for only one of the two",
 		},
 		{
+			"no such port", "http:\n  listen: 127.0.0.1:99999\n",
+			`paddock.yaml:2:3: http.listen: address "127.0.0.1:99999" is not host:port or unix:path: address 99999: invalid port`,
+		},
+		{
+			"no connections", "limits:\n  connections: 0\n",
+			"paddock.yaml:2:3: limits.connections: 0 is too small",
+		},
+		{
 			"bus on a socket", "bus:\n  listen: unix:/run/bus\n",
 			`paddock.yaml:2:3: bus.listen: "unix:/run/bus" is a unix socket; the bus listens on host:port`,
 		},
@@ -227,7 +235,9 @@ func TestAMisspeltVariableIsAWarning(t *testing.T) {
 }
 
 func TestFileThatIsNone(t *testing.T) {
-	if _, err := Load(Sources{File: filepath.Join(t.TempDir(), "absent.yaml")}); !errors.Is(err, os.ErrNotExist) {
+	absent := filepath.Join(t.TempDir(), "absent.yaml")
+	_, err := Load(Sources{File: absent})
+	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrInvalid) || err.Error() != absent+": no such file or directory" {
 		t.Errorf("absent: %v", err)
 	}
 	if _, err := load(t, strings.Repeat("#", maxFileBytes+1), Sources{}); !errors.Is(err, ErrInvalid) {

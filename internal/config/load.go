@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"reflect"
@@ -24,7 +25,8 @@ type Sources struct {
 }
 
 // Load reads the settings over the defaults and validates them. The error joins
-// everything that is wrong and wraps ErrInvalid, unless the file cannot be read.
+// everything that is wrong and wraps ErrInvalid; a file that cannot be read is
+// wrong, too.
 func Load(s Sources) (*Config, error) {
 	c := Default()
 	c.origins = map[string]string{}
@@ -50,13 +52,20 @@ func Load(s Sources) (*Config, error) {
 // readFile reads the file, if it is not larger than any sensible one.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
+	if err == nil && info.Size() > maxFileBytes {
+		err = fmt.Errorf("%d bytes are more than a configuration has", info.Size())
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err // the place has the path already
+	}
 	if err != nil {
-		return nil, err
+		return nil, &Error{Place: path, Err: err}
 	}
-	if info.Size() > maxFileBytes {
-		return nil, &Error{Place: path, Err: fmt.Errorf("%d bytes are more than a configuration has", info.Size())}
-	}
-	return os.ReadFile(path)
+	return text, nil
 }
 
 // set gives a key its value and remembers where that came from.

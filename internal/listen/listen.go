@@ -1,5 +1,5 @@
-// Package listen holds the one rule about addresses: nothing listens beyond
-// this machine without authentication.
+// Package listen holds the rules about listening: nothing listens beyond this
+// machine without authentication, and the open connections have a bound.
 //
 // An address is host:port, :port (all interfaces), or a unix socket as
 // unix:path or a path with a slash in it. A unix socket is as private as its
@@ -28,8 +28,8 @@ func Check(addr string, authenticated bool) error {
 		return nil
 	}
 	host, port, err := net.SplitHostPort(addr)
-	if err == nil && port == "" {
-		err = errors.New("no port")
+	if err == nil {
+		err = checkPort(port)
 	}
 	if err != nil {
 		return fmt.Errorf("address %q is not host:port or unix:path: %w", addr, err)
@@ -43,6 +43,15 @@ func Check(addr string, authenticated bool) error {
 	}
 	return fmt.Errorf("%w: %q is %s; set a token or a user and password, or listen on 127.0.0.1:%s",
 		ErrExposed, addr, where, port)
+}
+
+// checkPort refuses what is neither a number up to 65535 nor the name of a service.
+func checkPort(port string) error {
+	if port == "" {
+		return errors.New("no port")
+	}
+	_, err := net.LookupPort("tcp", port)
+	return err
 }
 
 // Listen checks addr and opens it. A port of 0 takes a free one.

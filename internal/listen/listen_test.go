@@ -35,6 +35,9 @@ func TestCheck(t *testing.T) {
 		{"127.0.0.1", malformed},
 		{"::1:8080", malformed},
 		{"unix:", malformed},
+		{"127.0.0.1:99999", malformed},
+		{"127.0.0.1:-1", malformed},
+		{"127.0.0.1:no-such-service", malformed},
 	} {
 		err := Check(tc.addr, false)
 		got := local
