@@ -156,6 +156,15 @@ func TestDemoProcess(t *testing.T) {
 	p.terminate(t)
 }
 
+// Who starts without any fences is told how to get some.
+func TestUpWithoutSets(t *testing.T) {
+	p := startUp(t, "up", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0")
+	p.terminate(t)
+	if want := "curl -T FILE " + p.url + "v1/sets/NAME"; !strings.Contains(p.log.String(), want) {
+		t.Errorf("%q is not in the log:\n%s", want, &p.log)
+	}
+}
+
 // An address that is in use is a failure, not a mistake: it may be free the next
 // time. The error names the key and the address.
 func TestUpWithPortInUse(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"paddock/fence"
@@ -47,6 +48,8 @@ type Config struct {
 	Demo     bool   // told to the dashboard, which then explains itself
 
 	// Zeros mean the defaults that are given.
+	MaxSets      int           // that may be there for another to be made; 1,000
+	MaxLive      int           // dashboards at once; 1,000
 	BodyTimeout  time.Duration // in which a body must have come; 1 minute
 	WriteTimeout time.Duration // for which a subscriber may leave its socket full; 10 s
 	Heartbeat    time.Duration // of a quiet stream of events; 15 s
@@ -55,6 +58,8 @@ type Config struct {
 // withDefaults fills in what was left zero.
 func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
+	c.MaxSets = cmp.Or(c.MaxSets, 1000)
+	c.MaxLive = cmp.Or(c.MaxLive, 1000)
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, time.Minute)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 10*time.Second)
 	c.Heartbeat = cmp.Or(c.Heartbeat, 15*time.Second)
@@ -68,11 +73,13 @@ type API struct {
 	live    *liveHub
 	memory  *memory
 	etags   etags
+	refused refusals
 
 	changing sync.Mutex // held while a set is made, replaced or removed as a whole
 
 	mu       sync.Mutex
 	draining bool
+	viewers  int            // open live feeds
 	streams  sync.WaitGroup // hijacked connections, which no http.Server waits for
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -116,6 +123,29 @@ func (a *API) isDraining() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.draining
+}
+
+// refusals count what was refused at a bound.
+type refusals struct{ sets, live atomic.Uint64 }
+
+// Stats is a reading of the API's figures.
+type Stats struct {
+	Live int // dashboards that are connected
+
+	// Requests refused since the start: to make a set, to open a live feed, to
+	// take more memory for large bodies and answers.
+	RefusedSets, RefusedLive, RefusedLarge uint64
+}
+
+// Stats reads the figures.
+func (a *API) Stats() Stats {
+	a.mu.Lock()
+	live := a.viewers
+	a.mu.Unlock()
+	return Stats{
+		Live: live, RefusedSets: a.refused.sets.Load(),
+		RefusedLive: a.refused.live.Load(), RefusedLarge: a.memory.refused.Load(),
+	}
 }
 
 // v1 is the API under /v1: what openapi.json describes.

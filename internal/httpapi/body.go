@@ -21,8 +21,9 @@ const (
 // memory is what large bodies and answers may take together. Requests beyond it
 // are refused and may come again, rather than all of them ending the process.
 type memory struct {
-	limit int64
-	used  atomic.Int64
+	limit   int64
+	used    atomic.Int64
+	refused atomic.Uint64
 }
 
 // lease is the part of the memory that one request holds. It belongs to the
@@ -42,6 +43,7 @@ func (l *lease) hold(n int64) error {
 	}
 	if l.memory.used.Add(more) > l.memory.limit {
 		l.memory.used.Add(-more)
+		l.memory.refused.Add(1)
 		return fail(http.StatusServiceUnavailable, "too many large requests at once: send it again later, or in smaller parts")
 	}
 	l.held = n

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -189,4 +190,46 @@ func TestProblemWriterLeavesOthersAlone(t *testing.T) {
 	if r.status != http.StatusTeapot || string(r.body) != "no\n" {
 		t.Errorf("%d %q", r.status, r.body)
 	}
+}
+
+// Sets are made up to the bound. Those that are there can still be replaced, and
+// one that is removed makes room.
+func TestSetsAreBounded(t *testing.T) {
+	tw := newTown(t, options{config: func(c *Config) { c.MaxSets = 3 }})
+	put := func(name string) reply {
+		return tw.send(request{method: http.MethodPut, path: "/v1/sets/" + name, body: triangle})
+	}
+	tw.expect(put("third"), 201, "")
+	tw.problem(put("fourth"), 507, "there are 3 sets, and at most 3 may be made; remove one first")
+	tw.expect(put("third"), 200, "")
+	tw.expect(tw.send(request{method: http.MethodDelete, path: "/v1/sets/far"}), 204, "")
+	tw.expect(put("fourth"), 201, "")
+	if n := tw.api.Stats().RefusedSets; n != 1 {
+		t.Errorf("%d refusals counted", n)
+	}
+}
+
+// A live feed beyond the bound is refused, and one that ends makes room.
+func TestLiveFeedsAreBounded(t *testing.T) {
+	tw := newTown(t, options{config: func(c *Config) { c.MaxLive = 2 }})
+	first, second := tw.live(), tw.live()
+	if n := tw.api.Stats().Live; n != 2 {
+		t.Errorf("%d feeds counted", n)
+	}
+	upgrade := []string{
+		"Connection", "Upgrade", "Upgrade", "websocket",
+		"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==",
+	}
+	tw.problem(tw.get("/v1/live", upgrade...), 503, "2 live feeds are open, which is the most")
+	if n := tw.api.Stats().RefusedLive; n != 1 {
+		t.Errorf("%d refusals counted", n)
+	}
+	must(t, first.conn.CloseNow())
+	for deadline := time.Now().Add(patience); tw.api.Stats().Live == 2; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("a feed whose client is gone still counts")
+		}
+	}
+	tw.live()
+	second.ask(`{}`)
 }

@@ -33,10 +33,10 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
-	if !a.addStream() {
-		return fail(http.StatusServiceUnavailable, "shutting down")
+	if err := a.addViewer(); err != nil {
+		return err
 	}
-	defer a.streams.Done()
+	defer a.dropViewer()
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return nil // Accept has answered
@@ -50,14 +50,27 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) addStream() bool {
+// addViewer makes room for a live feed, or says why there is none.
+func (a *API) addViewer() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.draining {
-		return false
+		return fail(http.StatusServiceUnavailable, "shutting down")
 	}
+	if a.viewers >= a.cfg.MaxLive {
+		a.refused.live.Add(1)
+		return fail(http.StatusServiceUnavailable, "%d live feeds are open, which is the most", a.cfg.MaxLive)
+	}
+	a.viewers++
 	a.streams.Add(1)
-	return true
+	return nil
+}
+
+func (a *API) dropViewer() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.viewers--
+	a.streams.Done()
 }
 
 // liveRequest is what a client may send. Fields that are absent change nothing.

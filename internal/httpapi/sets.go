@@ -148,6 +148,10 @@ func (a *API) replaceSet(name string, c *fence.Collection) (*fence.Set, int, err
 		_, err := s.Replace(c)
 		return s, http.StatusOK, refused(err)
 	}
+	if n := a.cfg.Catalog.Len(); n >= a.cfg.MaxSets {
+		a.refused.sets.Add(1)
+		return nil, 0, fail(http.StatusInsufficientStorage, "there are %d sets, and at most %d may be made; remove one first", n, a.cfg.MaxSets)
+	}
 	s, err := fence.NewSet(name, a.cfg.Fences)
 	if err != nil {
 		return nil, 0, err

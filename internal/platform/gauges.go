@@ -4,8 +4,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/bus"
+	"paddock/fence"
 	"paddock/internal/events"
+	"paddock/internal/httpapi"
 	"paddock/internal/ingest"
+	"paddock/internal/listen"
 )
 
 // reading is a figure that is read when somebody scrapes it.
@@ -36,7 +39,23 @@ func registerBus(reg prometheus.Registerer, s *bus.Server) {
 		{"paddock_bus_out_bytes_total", "Payload bytes delivered by the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.OutBytes) })},
 		{"paddock_bus_slow_consumers_total", "Connections closed as slow consumers.", true, stat(func(s bus.Stats) float64 { return float64(s.SlowConsumers) })},
 		{"paddock_bus_dropped_total", "Messages dropped for an in-process subscriber at its bound.", true, stat(func(s bus.Stats) float64 { return float64(s.Dropped) })},
+		{"paddock_bus_turned_away_total", "Connections refused because there were bus.max_connections.", true, stat(func(s bus.Stats) float64 { return float64(s.Closed[bus.MaxConnectionsExceeded]) })},
 		{"paddock_bus_refused_total", "Publications and subscriptions refused by permission.", true, stat(func(s bus.Stats) float64 { return float64(s.Refused) })},
+	})
+}
+
+func registerHTTP(reg prometheus.Registerer, l *listen.Limited, a *httpapi.API, c *fence.Catalog) {
+	stat := func(f func(httpapi.Stats) uint64) func() float64 {
+		return func() float64 { return float64(f(a.Stats())) }
+	}
+	register(reg, []reading{
+		{"paddock_http_connections", "Open HTTP connections.", false, func() float64 { return float64(l.Open()) }},
+		{"paddock_http_connection_waits_total", "Times that nothing was accepted because there were limits.connections.", true, func() float64 { return float64(l.Waits()) }},
+		{"paddock_http_large_refused_total", "Requests refused because large bodies and answers had used up their memory.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedLarge })},
+		{"paddock_live_clients", "Dashboards that are connected.", false, func() float64 { return float64(a.Stats().Live) }},
+		{"paddock_live_refused_total", "Dashboards refused because there were too many.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedLive })},
+		{"paddock_sets", "Sets of fences.", false, func() float64 { return float64(c.Len()) }},
+		{"paddock_sets_refused_total", "Sets not made because there were too many.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedSets })},
 	})
 }
 

@@ -73,7 +73,7 @@ type Platform struct {
 	api      *httpapi.API
 	busDoor  *ingest.BusDoor
 	server   *http.Server
-	listener net.Listener
+	listener *listen.Limited
 	stopped  chan error // the result of the HTTP server's shutdown
 }
 
@@ -235,16 +235,21 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
 	})
-	p.listener, err = listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
+	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
 	if err != nil {
 		return p.listenError("http.listen", err)
 	}
+	p.listener = listen.Limit(listener, p.cfg.Limits.Connections)
 	p.busDoor, err = p.pipeline.OpenBusDoor(p.bus.Local("positions"), maxAhead)
 	if err != nil {
 		return errors.Join(err, p.listener.Close())
 	}
 	p.server = httpapi.NewServer(p.api, p.log)
+	registerHTTP(p.registry, p.listener, p.api, p.catalog)
 	p.log.Info("http listening", "url", p.URL())
+	if p.catalog.Len() == 0 {
+		p.log.Info("no fences yet: start with --sets DIR, or PUT a GeoJSON file", "example", "curl -T FILE "+p.URL()+"v1/sets/NAME")
+	}
 	return nil
 }
 
