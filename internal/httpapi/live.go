@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"time"
 
@@ -43,7 +44,7 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	conn.SetReadLimit(liveMessage)
 	c := &liveClient{
-		api: a, conn: conn, known: map[uint32]bool{},
+		api: a, conn: conn, known: map[uint32]uint64{},
 		requests: make(chan liveRequest), ended: make(chan struct{}),
 	}
 	c.serve()
@@ -91,8 +92,9 @@ type liveClient struct {
 	view    *[4]float64 // nil: the whole world
 	filter  events.Filter
 	reader  *events.Reader
-	known   map[uint32]bool // handles that the client has names for
-	sets    string          // what it was told of the sets
+	known   map[uint32]uint64 // handles that the client has names for: the last frame with each
+	frames  uint64            // of positions, that were sent
+	sets    string            // what it was told of the sets
 	records []events.Record
 	dots    []track.Dot
 	frame   []byte
@@ -326,14 +328,25 @@ func (c *liveClient) sendDots() error {
 	return c.write(websocket.MessageBinary, c.frame)
 }
 
-// sendNames tells whose the handles are that the client has not seen yet.
+// sparedNames are kept beyond twice those of the last frame, so that few frames
+// look for names to forget.
+const sparedNames = 1024
+
+// sendNames tells whose the handles are that the frame before had not. What has
+// left the view is named again when it comes back: neither side has to remember
+// every object that was ever in view.
 func (c *liveClient) sendNames() error {
 	var unknown []uint32
+	c.frames++
 	for i := range c.dots {
-		if h := c.dots[i].Handle; !c.known[h] {
-			c.known[h] = true
+		h := c.dots[i].Handle
+		if last, ok := c.known[h]; !ok || last != c.frames-1 {
 			unknown = append(unknown, h)
 		}
+		c.known[h] = c.frames
+	}
+	if len(c.known) > 2*len(c.dots)+sparedNames {
+		maps.DeleteFunc(c.known, func(_ uint32, last uint64) bool { return last != c.frames })
 	}
 	if len(unknown) == 0 {
 		return nil

@@ -167,6 +167,10 @@ func TestLiveFeed(t *testing.T) {
 	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == 0 })
 	v.ask(`{"view":[140,-10,-170,20]}`)
 	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == 1 })
+	v.ask(`{"view":[-10,-10,20,20]}`) // what comes back into view is named again
+	if again := v.until("names", nil).Names; len(again) != 1 || again[0] != names[0] {
+		t.Errorf("named %v, want %v", again, names)
+	}
 	tw.expect(tw.send(request{method: http.MethodPut, path: "/v1/sets/squares/fences/new", body: triangle}), 201, "")
 	v.until("sets", func(f liveFrame) bool { return len(f.Sets) == 2 && f.Sets[1].Generation == 2 && f.Sets[1].Fences == 3 })
 }

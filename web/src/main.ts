@@ -53,6 +53,7 @@ function onMessage(app: App, message: LiveMessage): void {
       app.events.set(app.feed.add(message.events, Date.now()));
       break;
     case "gap":
+      if (message.count === null) app.feed.restart();
       app.gap.set(message);
       app.missed.update((n) => n + (message.count ?? 0));
       app.feed.addGap(message.count ?? 0, message.reason, Date.now());

@@ -107,3 +107,15 @@ describe("Feed", () => {
     expect(feed.rows.map((row) => row.body.type)).toEqual(["gap", "event", "gap"]);
   });
 });
+
+describe("Feed over a restart of the server", () => {
+  it("takes ids that come again after a restart of the server for other events", () => {
+    const feed = new Feed();
+    const first = event({});
+    expect(feed.add([first], 0)).toHaveLength(1);
+    const again = { ...first, time: new Date(Date.parse(first.time) + 60_000).toISOString() };
+    expect(feed.add([again], 1000)).toHaveLength(0);
+    feed.restart();
+    expect(feed.add([again], 2000)).toEqual([again]);
+  });
+});

@@ -42,6 +42,19 @@ describe("Objects", () => {
     expect(objects.find("city", "b")).toMatchObject({ lon: 50 });
   });
 
+  it("forgets names that have left the view, when there are many", () => {
+    const objects = new Objects();
+    const many = Array.from({ length: 5_000 }, (_, i): [number, string, string] => [i, "city", `v${i}`]);
+    objects.learn({ type: "names", names: many });
+    objects.show(frame([[1, 10, 20], [4_999, 11, 21]]));
+    expect(objects.name(2)).toBeUndefined();
+    expect(objects.handle("city", "v2")).toBeUndefined();
+    expect(objects.find("city", "v4999")).toMatchObject({ lon: 11 });
+    objects.learn({ type: "names", names: [[2, "city", "v2"]] });
+    objects.show(frame([[2, 12, 22]]));
+    expect(objects.find("city", "v2")).toMatchObject({ lon: 12 });
+  });
+
   it("counts states", () => {
     const objects = new Objects();
     objects.show(frame([[1, 0, 0, 0], [2, 0, 0, 1], [3, 0, 0, 2], [4, 0, 0, 0]]));

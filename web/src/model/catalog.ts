@@ -57,6 +57,7 @@ export class Catalog {
     try {
       const fetched = await fetchSet(name, present ? this.#tags.get(name) : "");
       if (this.#loading.get(name) !== generation || !fetched) return; // a newer one is on its way, or nothing is new
+      if (!this.infos.value.some((present) => present.name === name)) return; // removed meanwhile
       const built = buildSet(info, this.colour(name), fetched.doc);
       this.#tags.set(name, fetched.tag);
       this.sets.update((sets) => new Map(sets).set(name, built));

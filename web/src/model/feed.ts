@@ -91,6 +91,11 @@ export class Feed {
     this.#prepend([{ id: this.#nextID++, time: now, body: { type: "gap", count, reason } }]);
   }
 
+  /** The server was restarted: it counts events anew, so ids that were seen come again for others. */
+  restart(): void {
+    this.#seen.clear();
+  }
+
   /** Makes rows of what is due; reports whether the rows changed. Call it a few times a second. */
   tick(now: number): boolean {
     this.#measure(now);
@@ -149,7 +154,7 @@ export class Feed {
   }
 }
 
-/** Unique among all events: CloudEvents' source and id together. */
+/** Unique among all events of one run of the server: CloudEvents' source and id together. */
 export function eventKey(event: FenceEvent): string {
   return `${event.source}\n${event.id}`;
 }

@@ -30,6 +30,9 @@ export interface StateCounts {
   silent: number;
 }
 
+/** Names that are kept beyond those in view, as the map is moved back and forth. */
+const sparedNames = 2_000;
+
 export class Objects {
   frame: Frame = emptyFrame();
   #names = new Map<number, KnownName>();
@@ -38,12 +41,17 @@ export class Objects {
 
   /** A new connection: its handles mean something else. The last picture stays until the next frame. */
   reset(): void {
+    this.#forget();
+  }
+
+  #forget(): void {
     const kept = new Map<number, KnownName>();
     for (const handle of this.frame.handles) {
       const name = this.#names.get(handle);
       if (name) kept.set(handle, name);
     }
     this.#names = kept;
+    this.#handles = new Map([...kept].map(([handle, name]) => [name.key, handle]));
   }
 
   learn(message: Names): void {
@@ -54,8 +62,10 @@ export class Objects {
     }
   }
 
+  /** Names of objects that are not in the frame may go: the server tells them again when they come back. */
   show(frame: Frame): void {
     this.frame = frame;
+    if (this.#names.size > frame.count * 2 + sparedNames) this.#forget();
     this.#slots = new Map();
     for (let i = 0; i < frame.count; i++) this.#slots.set(frame.handles[i]!, i);
   }

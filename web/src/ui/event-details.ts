@@ -17,7 +17,7 @@ const searchedEvents = 1000;
 export function showEvent(app: App, selection: Extract<Selection, { kind: "event" }>, panel: Panel): void {
   const { set, id } = selection;
   panel.title(`Event · ${set}`, id);
-  const seen = app.feed.recent.find((event) => event.id === id && event.data.set === set);
+  const seen = app.feed.recent.findLast((event) => event.id === id && event.data.set === set);
   if (seen) {
     draw(app, seen, panel);
     return;
