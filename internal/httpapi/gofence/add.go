@@ -14,7 +14,9 @@ import (
 // never replaces: what is added twice is answered twice.
 func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	var body bytes.Buffer
-	if err := readBody(w, r, &body, maxAddBody, "Body 64 MB max"); err != nil {
+	l := h.bodies.lease()
+	defer l.release()
+	if err := readBody(w, r, &body, l, maxAddBody, "Body 64 MB max"); err != nil {
 		refuse(w, err)
 		return
 	}

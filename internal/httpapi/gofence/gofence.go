@@ -13,10 +13,12 @@
 // differs; docs/gofence.md lists each case.
 //
 // A request takes one snapshot of one set and no lock. Bodies and answers are
-// bounded: maxSearchBody, maxAddBody, maxAnswer.
+// bounded: maxSearchBody, maxAddBody, maxAnswer, and maxBodies for all bodies
+// together.
 package gofence
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -35,12 +37,17 @@ import (
 type Options struct {
 	Profile bool         // also serve /debug/pprof/, for GET and POST
 	Logger  *slog.Logger // nil discards
+
+	// MaxBodies bounds the bodies over 64 KiB of all requests together, in bytes.
+	// 0 is 256 MiB.
+	MaxBodies int64
 }
 
 // Handler answers the routes of the package comment. Safe for concurrent use.
 type Handler struct {
 	router  *httprouter.Router
 	serving atomic.Pointer[serving]
+	bodies  bodies
 	log     *slog.Logger
 }
 
@@ -55,7 +62,7 @@ var _ http.Handler = (*Handler)(nil)
 
 // New returns a handler that answers from c.
 func New(c *fence.Catalog, o Options) *Handler {
-	h := &Handler{router: httprouter.New(), log: o.Logger}
+	h := &Handler{router: httprouter.New(), log: o.Logger, bodies: bodies{limit: cmp.Or(o.MaxBodies, maxBodies)}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}

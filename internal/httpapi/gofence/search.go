@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -50,7 +49,9 @@ func (s *scratch) release() {
 func (h *Handler) searchBody(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	if err := readBody(w, r, &s.body, maxSearchBody, "Body 1 MB max"); err != nil {
+	l := h.bodies.lease()
+	defer l.release()
+	if err := readBody(w, r, &s.body, l, maxSearchBody, "Body 1 MB max"); err != nil {
 		refuse(w, err)
 		return
 	}
@@ -133,21 +134,6 @@ func (h *Handler) search(w http.ResponseWriter, s *scratch, name string, query *
 	s.answer = append(s.answer, "]}"...)
 	respond(w, "application/json", s.answer)
 	return true
-}
-
-// readBody reads a whole body into dst. The original answers a body that breaks
-// off, or whose chunks are malformed, like one that is too large.
-func readBody(w http.ResponseWriter, r *http.Request, dst *bytes.Buffer, limit int64, line string) error {
-	if r.ContentLength > limit {
-		return tooLarge(line) // unread: net/http then closes the connection
-	}
-	if r.ContentLength > 0 {
-		dst.Grow(int(min(r.ContentLength, maxKept)) + bytes.MinRead)
-	}
-	if _, err := io.Copy(dst, http.MaxBytesReader(w, r.Body, limit)); err != nil {
-		return tooLarge(line)
-	}
-	return nil
 }
 
 // unknownFence is the reason that both POST routes give.
