@@ -1,13 +1,11 @@
 package gofence_test
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"paddock/fence"
 	"paddock/internal/httpapi/gofence"
@@ -17,65 +15,46 @@ import (
 // not, and when they are over there is room again.
 func TestLargeBodiesShareABound(t *testing.T) {
 	const large = 96 << 10
-	addr := serve(t, gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{MaxBodies: large * 3 / 2}))
-	post := func(head, body string) (int, string) {
-		conn := dial(t, addr)
-		defer conn.Close()
-		// The server may refuse it before all of it is sent.
-		go func() { _, _ = io.WriteString(conn, "POST /fence/parks/"+head+" HTTP/1.1\r\nHost: x\r\n"+body) }() // ends with the connection
-		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
+	h := gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{MaxBodies: large * 3 / 2})
+	post := func(route string, body io.Reader) (int, string) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/fence/parks/"+route, body))
+		return w.Code, w.Body.String()
 	}
-	whole := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", large, strings.Repeat(" ", large))
-	chunked := fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", large, strings.Repeat(" ", large))
+	blank := func() io.Reader { return strings.NewReader(strings.Repeat(" ", large)) }
+	unknown := func() io.Reader { return io.MultiReader(blank()) } // of unknown length
 
-	slow := dial(t, addr)
-	if _, err := io.WriteString(slow, "POST /fence/parks/search HTTP/1.1\r\nHost: x\r\n"+whole[:len(whole)-1]); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(ioTimeout); ; { // until the server has read it
-		status, text := post("search", whole)
-		if status == http.StatusServiceUnavailable && text == "Too many large bodies at once\n" {
-			break
-		}
-		if status != http.StatusBadRequest || time.Now().After(deadline) {
-			t.Fatalf("%d %s", status, text)
+	body, sender := io.Pipe()
+	slow := make(chan int, 1)
+	go func() { // ends with the body
+		status, _ := post("search", body)
+		slow <- status
+	}()
+	// A second write is taken only after the first has been kept.
+	for _, part := range []string{strings.Repeat(" ", large), " "} {
+		if _, err := io.WriteString(sender, part); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for _, route := range []string{"search", "add"} {
-		if status, text := post(route, chunked); status != http.StatusServiceUnavailable {
-			t.Errorf("%s in chunks: %d %s", route, status, text)
+		for name, body := range map[string]io.Reader{"announced": blank(), "chunked": unknown()} {
+			if status, text := post(route, body); status != http.StatusServiceUnavailable || text != "Too many large bodies at once\n" {
+				t.Errorf("%s, %s: %d %s", route, name, status, text)
+			}
 		}
-		if status, text := post(route, "Content-Length: 2\r\n\r\n{}"); status != http.StatusBadRequest {
+		if status, text := post(route, strings.NewReader("{}")); status != http.StatusBadRequest {
 			t.Errorf("a small %s: %d %s", route, status, text)
 		}
 	}
-	if _, err := io.WriteString(slow, " "); err != nil {
+	if err := sender.Close(); err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(slow), nil)
-	if err != nil {
-		t.Fatal(err)
+	if status := <-slow; status != http.StatusBadRequest {
+		t.Errorf("the first: %d", status)
 	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusBadRequest {
-		t.Errorf("the first: %d", resp.StatusCode)
-	}
-	for deadline := time.Now().Add(ioTimeout); ; { // its answer is there before it has returned
-		status, text := post("add", whole)
-		if status == http.StatusBadRequest {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no room again: %d %s", status, text)
+	for _, route := range []string{"search", "add"} {
+		if status, text := post(route, unknown()); status != http.StatusBadRequest {
+			t.Errorf("%s, when there is room again: %d %s", route, status, text)
 		}
 	}
 }
