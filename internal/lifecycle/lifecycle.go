@@ -28,6 +28,10 @@ import (
 // leaves between SIGTERM and SIGKILL.
 const DefaultTimeout = 25 * time.Second
 
+// echo is the time in which a repeated signal is still the first one: timeout(1)
+// and terminals signal a process and then its group.
+const echo = 200 * time.Millisecond
+
 // ErrStuck is wrapped by the error about a service that did not return in time.
 // Its goroutine is left behind; the process is expected to exit.
 var ErrStuck = errors.New("did not stop in time")
@@ -129,28 +133,35 @@ func (g *Group) watch(stop context.CancelCauseFunc, force context.CancelFunc) (r
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for _, react := range []func(os.Signal){
-			func(s os.Signal) {
-				g.Logger.Info("stopping; a second signal forces", "signal", s.String())
-				stop(stopSignal{s})
-			},
-			func(s os.Signal) {
-				g.Logger.Warn("forced", "signal", s.String())
-				force()
-			},
-		} {
-			select {
-			case s := <-signals:
-				react(s)
-			case <-done:
-				return
-			}
-		}
+		g.react(signals, done, stop, force)
 	}()
 	return func() {
 		unsubscribe()
 		close(done)
 		<-ended
+	}
+}
+
+// react stops at the first signal and forces at the next one that is no echo of
+// it, or ends with done.
+func (g *Group) react(signals <-chan os.Signal, done <-chan struct{}, stop context.CancelCauseFunc, force context.CancelFunc) {
+	var first time.Time
+	for {
+		select {
+		case s := <-signals:
+			switch {
+			case first.IsZero():
+				first = time.Now()
+				g.Logger.Info("stopping; a second signal forces", "signal", s.String())
+				stop(stopSignal{s})
+			case time.Since(first) >= echo:
+				g.Logger.Warn("forced", "signal", s.String())
+				force()
+				return
+			}
+		case <-done:
+			return
+		}
 	}
 }
 

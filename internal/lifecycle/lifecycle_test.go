@@ -213,6 +213,7 @@ func TestASecondSignalForces(t *testing.T) {
 		slow := Service{Name: "slow", Drain: func(context.Context) error { <-release; return nil }}
 		r := launchGroup(new(Group), h.service("a"), slow)
 		r.signal(syscall.SIGTERM)
+		<-time.After(echo)
 		r.signal(syscall.SIGTERM)
 		err := <-r.result
 		var coder interface{ ExitCode() int }
@@ -220,6 +221,24 @@ func TestASecondSignalForces(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		close(release)
+	})
+}
+
+// timeout(1) and terminals signal a process and then its whole group.
+func TestASignalThatComesTwiceAtOnceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h history
+		release := make(chan struct{})
+		slow := Service{Name: "slow", Drain: func(context.Context) error { <-release; h.add("drained slow"); return nil }}
+		r := launchGroup(new(Group), h.service("a"), slow)
+		r.signal(syscall.SIGTERM)
+		r.signal(syscall.SIGTERM)
+		synctest.Wait()
+		close(release)
+		if err := <-r.result; err != nil {
+			t.Errorf("got %v", err)
+		}
+		h.expect(t, "start a", "drained slow", "drain a", "end a")
 	})
 }
 
