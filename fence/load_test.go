@@ -3,6 +3,7 @@ package fence_test
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -63,6 +64,11 @@ func TestReportIsBounded(t *testing.T) {
 	_, report, err := fence.LoadDir(dir(map[string]string{"a.json": collection(points...)}), fence.Options{Limits: fence.Limits{Findings: 90}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	var log strings.Builder
+	report.Log(slog.New(slog.NewTextHandler(&log, nil)))
+	if got := log.String(); strings.Count(got, "msg=finding") != 7 || !strings.Contains(got, "findings=100") || !strings.Contains(got, "and 85 more no-geometry") {
+		t.Errorf("logged\n%s", got)
 	}
 	got := report.String()
 	if strings.Count(got, "\n") != 8 || !strings.Contains(got, "and 85 more no-geometry\n") || !strings.Contains(got, "and 10 more findings, not kept\n") {

@@ -2,10 +2,12 @@ package fence
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
-// linesPerCode bounds what String shows of the findings of one code in one set.
+// linesPerCode bounds what is shown of the findings of one code in one set: a file of a million
+// broken features must not bury the rest.
 const linesPerCode = 5
 
 // Report tells what a load found.
@@ -59,19 +61,38 @@ func (s *SetReport) write(b *strings.Builder) {
 		fmt.Fprintf(b, ", %d findings", n)
 	}
 	b.WriteByte('\n')
+	for _, line := range s.lines() {
+		fmt.Fprintf(b, "  %s\n", line)
+	}
+}
+
+// lines tells the first findings of each code, and how many more there are.
+func (s *SetReport) lines() (lines []string) {
 	seen := map[Code]int{}
 	for _, f := range s.Findings {
 		if seen[f.Code]++; seen[f.Code] <= linesPerCode {
-			fmt.Fprintf(b, "  %s\n", f)
+			lines = append(lines, f.String())
 		}
 	}
 	for _, f := range s.Findings {
 		if n := seen[f.Code]; n > linesPerCode {
-			fmt.Fprintf(b, "  and %d more %s\n", n-linesPerCode, f.Code)
+			lines = append(lines, fmt.Sprintf("and %d more %s", n-linesPerCode, f.Code))
 			delete(seen, f.Code)
 		}
 	}
 	if s.Omitted > 0 {
-		fmt.Fprintf(b, "  and %d more findings, not kept\n", s.Omitted)
+		lines = append(lines, fmt.Sprintf("and %d more findings, not kept", s.Omitted))
+	}
+	return lines
+}
+
+// Log tells a log what String tells people.
+func (r *Report) Log(log *slog.Logger) {
+	for _, s := range r.Sets {
+		log.Info("set loaded", "set", s.Name, "file", s.File, "kind", s.Stats.Kind, "fences", s.Stats.Fences,
+			"parts", s.Stats.Parts, "edges", s.Stats.Edges, "skipped", s.Skipped, "findings", len(s.Findings)+s.Omitted)
+		for _, line := range s.lines() {
+			log.Warn("finding", "set", s.Name, "what", line)
+		}
 	}
 }

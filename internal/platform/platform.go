@@ -149,13 +149,7 @@ func (p *Platform) loadSets(context.Context) error {
 		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
 	}
 	p.catalog = catalog
-	for _, s := range report.Sets {
-		p.log.Info("loaded set", "set", s.Name, "fences", s.Stats.Fences, "edges", s.Stats.Edges,
-			"skipped", s.Skipped, "findings", len(s.Findings))
-		for _, f := range s.Findings[:min(len(s.Findings), 20)] {
-			p.log.Warn("finding", "what", f.String())
-		}
-	}
+	report.Log(p.log)
 	return nil
 }
 

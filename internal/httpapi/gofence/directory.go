@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"paddock/fence"
 )
-
-// findingsLogged is how many findings of one code in one file get a line of
-// their own. A file of a million broken features must not bury the log.
-const findingsLogged = 5
 
 // Directory is a Handler over the GeoJSON files of a directory, one set each,
 // and can read them again.
@@ -43,9 +36,7 @@ func (d *Directory) Reload() error {
 	if err != nil {
 		return err
 	}
-	for _, s := range report.Sets {
-		logSet(d.log, s)
-	}
+	report.Log(d.log)
 	d.Use(catalog)
 	d.log.Info("fences loaded", "sets", len(report.Sets), "findings", report.Findings(), "took", time.Since(begun))
 	return nil
@@ -74,21 +65,4 @@ func Reason(err error, dir string) string {
 		return "No valid geojson fences at " + dir
 	}
 	return err.Error()
-}
-
-// logSet writes one line for the set and the first findings of each code.
-func logSet(log *slog.Logger, s fence.SetReport) {
-	log.Info("set loaded", "set", s.Name, "file", s.File, "kind", s.Stats.Kind, "fences", s.Stats.Fences,
-		"parts", s.Stats.Parts, "edges", s.Stats.Edges, "skipped", s.Skipped, "findings", len(s.Findings))
-	count := map[fence.Code]int{}
-	for _, f := range s.Findings {
-		if count[f.Code]++; count[f.Code] <= findingsLogged {
-			log.Warn("finding", "set", s.Name, "what", f.String())
-		}
-	}
-	for _, code := range slices.Sorted(maps.Keys(count)) {
-		if n := count[code] - findingsLogged; n > 0 {
-			log.Warn("more findings of one code", "set", s.Name, "code", code, "more", n)
-		}
-	}
 }
