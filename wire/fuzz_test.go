@@ -1,0 +1,111 @@
+package wire_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"paddock/wire"
+)
+
+// FuzzFrame holds that what Next lets pass is encoded to the same bytes again,
+// and that a frame never depends on what follows it.
+func FuzzFrame(f *testing.F) {
+	for _, v := range readVectors(f, "frames.txt") {
+		f.Add(v.bytes)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var frame, alone wire.Frame
+		n, err := wire.Next(b, receiverMaxFrame, &frame)
+		if err != nil {
+			failure(t, err)
+			return
+		}
+		if n == 0 {
+			return
+		}
+		if again := wire.AppendFrame(nil, &frame); !bytes.Equal(again, b[:n]) {
+			t.Errorf("%v\n%x\nencoded again\n%x", &frame, b[:n], again)
+		}
+		if m, err := wire.Next(b[:n], receiverMaxFrame, &alone); m != n || err != nil || alone.String() != frame.String() {
+			t.Errorf("alone: %d, %v, %v; before others: %d, %v", m, err, &alone, n, &frame)
+		}
+		checkMeta(t, &frame.Meta)
+	})
+}
+
+// checkMeta holds that the known keys survive an encoding of their own.
+func checkMeta(t *testing.T, m *wire.Meta) {
+	if m.Raw == nil {
+		return
+	}
+	raw := wire.AppendMeta(nil, m)
+	f := wire.Frame{Type: wire.RES, Flags: wire.FlagMeta, ID: 0x1001, Meta: wire.Meta{Raw: raw}}
+	var again wire.Frame
+	if _, err := wire.Next(wire.AppendFrame(nil, &f), receiverMaxFrame, &again); err != nil {
+		t.Fatalf("%x: %v", raw, err)
+	}
+	if again.Meta.Deadline != m.Deadline || !bytes.Equal(again.Meta.Key, m.Key) ||
+		!bytes.Equal(again.Meta.Codec, m.Codec) || again.Meta.Priority != m.Priority {
+		t.Errorf("%+v\nagain\n%+v", m, &again.Meta)
+	}
+}
+
+// strict is another implementation of the same subset of CBOR, but for the order
+// of keys and the shortest form, which it does not check when it reads. So it
+// must read all that ParseHello reads, and encode it to the same bytes.
+var strict = func() (modes struct {
+	cbor.DecMode
+	cbor.EncMode
+},
+) {
+	var err error
+	modes.DecMode, err = cbor.DecOptions{
+		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden,
+		TagsMd: cbor.TagsForbidden, MaxNestedLevels: 4,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	if modes.EncMode, err = cbor.CoreDetEncOptions().EncMode(); err != nil {
+		panic(err)
+	}
+	return modes
+}()
+
+// FuzzHello holds that a HELLO which is accepted is deterministic CBOR in the
+// eyes of another implementation, and that encoding what was read is stable.
+func FuzzHello(f *testing.F) {
+	for _, v := range readVectors(f, "hello.txt") {
+		f.Add(v.bytes)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := wire.ParseHello(b)
+		if err != nil {
+			failure(t, err)
+			return
+		}
+		var values map[uint64]any
+		if err := strict.Unmarshal(b, &values); err != nil {
+			t.Fatalf("%x: %v", b, err)
+		}
+		if again, err := strict.Marshal(values); err != nil || !bytes.Equal(again, b) {
+			t.Errorf("%x\nis not deterministic: %v\n%x", b, err, again)
+		}
+		once, err := h.Append(nil)
+		if len(once) > wire.MaxHello {
+			t.Fatal("longer than a HELLO may be")
+		}
+		if err != nil {
+			if len(b) > wire.MaxHello {
+				return
+			}
+			t.Fatalf("%v: %v", h, err)
+		}
+		h2, err := wire.ParseHello(once)
+		if err != nil || h2.String() != h.String() {
+			t.Errorf("%v\nagain %v, %v", h, h2, err)
+		}
+	})
+}

@@ -1,0 +1,350 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// Hello is what a side says of itself when the connection opens. The zero value
+// of each field stands for the default that SPEC section 4 gives. What the limits
+// say binds the peer.
+type Hello struct {
+	MinVersion, MaxVersion uint8 // 0: 1
+
+	Agent         string        // for logs, at most 128 bytes
+	MaxFrame      uint32        // bytes of payload that I accept; 0: 64 KiB
+	MaxInflight   uint32        // slots that you may hold; 0: 4,096
+	ConnBudget    uint32        // bytes, initial credit of the connection; 0: 16 MiB
+	StreamInitial uint32        // bytes, initial credit of a stream; 0: 256 KiB
+	PostInitial   uint32        // bytes, initial credit of the post lane; 0: 1 MiB
+	Idle          time.Duration // whole milliseconds; 0: 30 s
+	Compression   []string      // that I read, best first
+	Codecs        []string      // of bodies that I read, best first; nil: raw, cbor
+	Features      uint64
+	Auth          *Auth             // nil: none
+	Kinds         map[string]uint32 // my kinds by name
+	Session       *Session          // nil: none
+	Dictionaries  []uint64
+}
+
+// Auth is a credential: a scheme's name and its data.
+type Auth struct {
+	Scheme string
+	Data   []byte
+}
+
+// Session names what outlives a connection. See SPEC section 8.
+type Session struct {
+	ID    [16]byte
+	Epoch uint64
+	Index uint32 // of this connection among those of the session
+	Base  uint64 // acknowledged posts before this connection
+}
+
+// limit is a row of SPEC's table: default, allowance before the peer's HELLO
+// (which is the least legal value too), and the most legal value.
+type limit struct{ def, before, most uint32 }
+
+var (
+	limitFrame    = limit{64 << 10, 16 << 10, MaxPayload}
+	limitInflight = limit{4096, 64, MaxIndex}
+	limitConn     = limit{16 << 20, 256 << 10, math.MaxInt32}
+	limitStream   = limit{256 << 10, 64 << 10, 16 << 20}
+	limitPost     = limit{1 << 20, 64 << 10, math.MaxInt32}
+	limitIdle     = limit{30_000, 1_000, 3_600_000} // ms; nothing is allowed before
+)
+
+const (
+	maxAgent        = 128
+	maxCompressions = 8
+	maxCodecs       = 16
+	maxDictionaries = 16
+)
+
+var defaultCodecs = []string{"raw", "cbor"}
+
+// ErrHello is wrapped by the errors of a Hello that SPEC does not allow.
+var ErrHello = errors.New("wire: illegal HELLO")
+
+// WithDefaults returns h with every zero field at its default.
+func (h Hello) WithDefaults() Hello {
+	h.MinVersion, h.MaxVersion = cmp.Or(h.MinVersion, 1), cmp.Or(h.MaxVersion, 1)
+	h.MaxFrame = cmp.Or(h.MaxFrame, limitFrame.def)
+	h.MaxInflight = cmp.Or(h.MaxInflight, limitInflight.def)
+	h.ConnBudget = cmp.Or(h.ConnBudget, limitConn.def)
+	h.StreamInitial = cmp.Or(h.StreamInitial, limitStream.def)
+	h.PostInitial = cmp.Or(h.PostInitial, limitPost.def)
+	h.Idle = cmp.Or(h.Idle, time.Duration(limitIdle.def)*time.Millisecond)
+	if h.Codecs == nil {
+		h.Codecs = defaultCodecs
+	}
+	return h
+}
+
+// Append appends h, defaults filled in, as the payload of a HELLO frame. It fails
+// with ErrHello exactly where the peer would refuse it.
+func (h Hello) Append(dst []byte) ([]byte, error) {
+	at := len(dst)
+	h = h.WithDefaults()
+	dst = h.append(dst)
+	if n := len(dst) - at; n > MaxHello {
+		return dst[:at], fmt.Errorf("%w: %d bytes; bind some kinds later", ErrHello, n)
+	}
+	if _, err := ParseHello(dst[at:]); err != nil {
+		return dst[:at], fmt.Errorf("%w: a value is out of its range", ErrHello)
+	}
+	return dst, nil
+}
+
+// Keys of the map.
+const (
+	helloVersions = 1 + iota
+	helloAgent
+	helloMaxFrame
+	helloMaxInflight
+	helloConnBudget
+	helloStreamInitial
+	helloPostInitial
+	helloIdle
+	helloCompression
+	helloCodecs
+	helloFeatures
+	helloAuth
+	helloKinds
+	helloSession
+	helloDictionaries
+)
+
+// append writes all that differs from what an absent key means, in the order of
+// the keys, which is that of deterministic CBOR.
+func (h *Hello) append(dst []byte) []byte {
+	at, pairs := len(dst), byte(0)
+	key := func(k byte) {
+		dst = append(dst, k)
+		pairs++
+	}
+	number := func(k byte, n, absent uint64) {
+		if n != absent {
+			key(k)
+			dst = appendCBORHead(dst, cborUint, n)
+		}
+	}
+	texts := func(k byte, list, absent []string) {
+		if !slices.Equal(list, absent) {
+			key(k)
+			dst = appendCBORHead(dst, cborArray, uint64(len(list)))
+			for _, text := range list {
+				dst = appendCBORText(dst, text)
+			}
+		}
+	}
+	key(cborMap << 5)
+	pairs = 0
+	key(helloVersions)
+	dst = append(dst, cborArray<<5|2)
+	dst = appendCBORHead(dst, cborUint, uint64(h.MinVersion))
+	dst = appendCBORHead(dst, cborUint, uint64(h.MaxVersion))
+	if h.Agent != "" {
+		key(helloAgent)
+		dst = appendCBORText(dst, h.Agent)
+	}
+	number(helloMaxFrame, uint64(h.MaxFrame), uint64(limitFrame.def))
+	number(helloMaxInflight, uint64(h.MaxInflight), uint64(limitInflight.def))
+	number(helloConnBudget, uint64(h.ConnBudget), uint64(limitConn.def))
+	number(helloStreamInitial, uint64(h.StreamInitial), uint64(limitStream.def))
+	number(helloPostInitial, uint64(h.PostInitial), uint64(limitPost.def))
+	number(helloIdle, uint64(h.Idle/time.Millisecond), uint64(limitIdle.def))
+	texts(helloCompression, h.Compression, nil)
+	texts(helloCodecs, h.Codecs, defaultCodecs)
+	number(helloFeatures, h.Features, 0)
+	if h.Auth != nil {
+		key(helloAuth)
+		dst = h.Auth.append(dst)
+	}
+	if len(h.Kinds) > 0 {
+		key(helloKinds)
+		dst = appendKinds(dst, h.Kinds)
+	}
+	if h.Session != nil {
+		key(helloSession)
+		dst = h.Session.append(dst)
+	}
+	if len(h.Dictionaries) > 0 {
+		key(helloDictionaries)
+		dst = appendCBORHead(dst, cborArray, uint64(len(h.Dictionaries)))
+		for _, id := range h.Dictionaries {
+			dst = appendCBORHead(dst, cborUint, id)
+		}
+	}
+	dst[at] |= pairs
+	return dst
+}
+
+func (a *Auth) append(dst []byte) []byte {
+	dst = appendCBORText(append(dst, cborMap<<5|2, 1), a.Scheme)
+	return appendCBORBytes(append(dst, 2), a.Data)
+}
+
+func (s *Session) append(dst []byte) []byte {
+	dst = appendCBORBytes(append(dst, cborMap<<5|4, 1), s.ID[:])
+	dst = appendCBORHead(append(dst, 2), cborUint, s.Epoch)
+	dst = appendCBORHead(append(dst, 3), cborUint, uint64(s.Index))
+	return appendCBORHead(append(dst, 4), cborUint, s.Base)
+}
+
+// appendKinds writes the names in the order of their encodings: shorter ones
+// first, as the length comes first.
+func appendKinds(dst []byte, kinds map[string]uint32) []byte {
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	dst = appendCBORHead(dst, cborMap, uint64(len(names)))
+	for _, name := range names {
+		dst = appendCBORHead(appendCBORText(dst, name), cborUint, uint64(kinds[name]))
+	}
+	return dst
+}
+
+// ParseHello reads the payload of a HELLO frame. What is absent gets its default.
+// Nothing in the result is borrowed. The error is a *ProtocolError.
+func ParseHello(b []byte) (*Hello, error) {
+	if !validCBOR(b) {
+		return nil, helloError(BadCBOR)
+	}
+	var h Hello
+	r := cborReader{b: b}
+	for range r.pairs() {
+		h.read(&r, r.uint())
+	}
+	if r.bad || h.MinVersion == 0 {
+		return nil, helloError(BadHello)
+	}
+	h = h.WithDefaults()
+	return &h, nil
+}
+
+func helloError(reason Reason) error {
+	return &ProtocolError{Frame: HELLO, Code: Protocol, Reason: reason}
+}
+
+// read takes the value of a key.
+func (h *Hello) read(r *cborReader, key uint64) {
+	switch key {
+	case helloVersions:
+		r.bad = r.bad || r.array() != 2
+		h.MinVersion = uint8(r.uintIn(1, math.MaxUint8))
+		h.MaxVersion = uint8(r.uintIn(uint64(h.MinVersion), math.MaxUint8))
+	case helloAgent:
+		h.Agent = string(r.text())
+		r.bad = r.bad || len(h.Agent) > maxAgent
+	case helloMaxFrame:
+		h.MaxFrame = limitFrame.read(r)
+	case helloMaxInflight:
+		h.MaxInflight = limitInflight.read(r)
+	case helloConnBudget:
+		h.ConnBudget = limitConn.read(r)
+	case helloStreamInitial:
+		h.StreamInitial = limitStream.read(r)
+	case helloPostInitial:
+		h.PostInitial = limitPost.read(r)
+	case helloIdle:
+		h.Idle = time.Duration(limitIdle.read(r)) * time.Millisecond
+	case helloCompression:
+		h.Compression = readTexts(r, maxCompressions)
+	case helloCodecs:
+		h.Codecs = readTexts(r, maxCodecs)
+	case helloFeatures:
+		h.Features = r.uint()
+	case helloAuth:
+		h.Auth = readAuth(r)
+	case helloKinds:
+		h.Kinds = readKinds(r)
+	case helloSession:
+		h.Session = readSession(r)
+	case helloDictionaries:
+		h.Dictionaries = readNumbers(r, maxDictionaries)
+	default:
+		r.skip()
+	}
+}
+
+func (l limit) read(r *cborReader) uint32 {
+	return uint32(r.uintIn(uint64(l.before), uint64(l.most)))
+}
+
+// fixedKey takes a key that must be k.
+func fixedKey(r *cborReader, k uint64) { r.uintIn(k, k) }
+
+func readAuth(r *cborReader) *Auth {
+	r.bad = r.bad || r.pairs() != 2
+	var a Auth
+	fixedKey(r, 1)
+	a.Scheme = string(r.text())
+	fixedKey(r, 2)
+	a.Data = bytes.Clone(r.bytes())
+	return &a
+}
+
+func readSession(r *cborReader) *Session {
+	r.bad = r.bad || r.pairs() != 4
+	var s Session
+	fixedKey(r, 1)
+	id := r.bytes()
+	r.bad = r.bad || len(id) != len(s.ID)
+	copy(s.ID[:], id)
+	fixedKey(r, 2)
+	s.Epoch = r.uint()
+	fixedKey(r, 3)
+	s.Index = uint32(r.uintIn(0, math.MaxUint32))
+	fixedKey(r, 4)
+	s.Base = r.uint()
+	return &s
+}
+
+func readTexts(r *cborReader, most int) []string {
+	n := r.array()
+	r.bad = r.bad || n > most
+	list := []string{} // not nil: it was there
+	for range n {
+		if r.bad {
+			return nil
+		}
+		list = append(list, string(r.text()))
+	}
+	return list
+}
+
+func readNumbers(r *cborReader, most int) (list []uint64) {
+	n := r.array()
+	r.bad = r.bad || n > most
+	for range n {
+		if r.bad {
+			return nil
+		}
+		list = append(list, r.uint())
+	}
+	return list
+}
+
+// readKinds also holds that a number is bound once.
+func readKinds(r *cborReader) map[string]uint32 {
+	n := r.pairs()
+	kinds, taken := map[string]uint32{}, map[uint64]bool{}
+	for range n {
+		name := r.text()
+		number := r.uintIn(1, MaxKind)
+		r.bad = r.bad || !ValidKindName(name) || taken[number]
+		if r.bad {
+			return nil
+		}
+		kinds[string(name)] = uint32(number)
+		taken[number] = true
+	}
+	return kinds
+}

@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"math"
+	"time"
+)
+
+// maxIdempotencyKey bounds what a receiver may have to remember for a request.
+const maxIdempotencyKey = 64
+
+// Meta is what REQ, RES and OPEN may say besides kind and body. Its slices are
+// borrowed from the frame. The zero value says nothing.
+type Meta struct {
+	HasDeadline bool
+	HasPriority bool
+	Priority    uint8
+	Deadline    time.Duration // from now, in whole milliseconds
+	Traceparent []byte        // W3C trace context, text
+	Codec       []byte        // of the body, text
+	Key         []byte        // idempotency key
+	Raw         []byte        // the CBOR map as it came, unknown keys included
+}
+
+// Keys of the map.
+const (
+	metaDeadline    = 1
+	metaTraceparent = 2
+	metaCodec       = 3
+	metaPriority    = 4
+	metaKey         = 5
+)
+
+// parseMeta reads a map; reason is "" if it is legal.
+func parseMeta(b []byte, m *Meta) (reason Reason) {
+	if !validCBOR(b) {
+		return BadCBOR
+	}
+	m.Raw = b
+	r := cborReader{b: b}
+	for range r.pairs() {
+		m.read(&r, r.uint())
+	}
+	if r.bad {
+		return BadMeta
+	}
+	return ""
+}
+
+// read takes the value of a key.
+func (m *Meta) read(r *cborReader, key uint64) {
+	switch key {
+	case metaDeadline:
+		const most = uint64(math.MaxInt64 / time.Millisecond)
+		m.HasDeadline = true
+		m.Deadline = time.Duration(min(r.uint(), most)) * time.Millisecond
+	case metaTraceparent:
+		m.Traceparent = r.text()
+	case metaCodec:
+		m.Codec = r.text()
+	case metaPriority:
+		m.HasPriority = true
+		m.Priority = uint8(r.uintIn(0, math.MaxUint8))
+	case metaKey:
+		m.Key = r.bytes()
+		r.bad = r.bad || len(m.Key) > maxIdempotencyKey
+	default:
+		r.skip()
+	}
+}
+
+// AppendMeta appends the map of m, without a length before it. m.Raw is not
+// looked at.
+func AppendMeta(dst []byte, m *Meta) []byte {
+	at, pairs := len(dst), byte(0)
+	dst = append(dst, cborMap<<5)
+	head := func(key, major byte, arg uint64) {
+		dst = appendCBORHead(append(dst, key), major, arg)
+		pairs++
+	}
+	if m.HasDeadline {
+		head(metaDeadline, cborUint, uint64(max(0, m.Deadline)/time.Millisecond))
+	}
+	if len(m.Traceparent) > 0 {
+		head(metaTraceparent, cborText, uint64(len(m.Traceparent)))
+		dst = append(dst, m.Traceparent...)
+	}
+	if len(m.Codec) > 0 {
+		head(metaCodec, cborText, uint64(len(m.Codec)))
+		dst = append(dst, m.Codec...)
+	}
+	if m.HasPriority {
+		head(metaPriority, cborUint, uint64(m.Priority))
+	}
+	if len(m.Key) > 0 {
+		head(metaKey, cborBytes, uint64(len(m.Key)))
+		dst = append(dst, m.Key...)
+	}
+	dst[at] |= pairs
+	return dst
+}
