@@ -84,7 +84,7 @@ func scanCBOR(b []byte, depth int) int {
 }
 
 // scanItems returns where count items that begin at b[at] end, or 0. Those of a
-// map are pairs, and their keys ascend.
+// map are pairs; their keys are numbers or text, and ascend.
 func scanItems(b []byte, at, count int, pairs bool, depth int) int {
 	var last []byte
 	for range count {
@@ -94,6 +94,9 @@ func scanItems(b []byte, at, count int, pairs bool, depth int) int {
 		}
 		if pairs {
 			key := b[at : at+n]
+			if kind := key[0] >> 5; kind != cborUint && kind != cborNegInt && kind != cborText {
+				return 0
+			}
 			if last != nil && bytes.Compare(last, key) >= 0 {
 				return 0
 			}

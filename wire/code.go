@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Code says why something failed, on the wire as in Go. 1 to 16 are those of
@@ -90,6 +92,34 @@ const (
 	ConfirmData   Reason = "confirm-with-data"
 )
 
+// What the machine finds.
+const (
+	NotHello       Reason = "not-hello"
+	SecondHello    Reason = "second-hello"
+	NoVersion      Reason = "no-common-version"
+	NoCompression  Reason = "no-compression"
+	UnboundKind    Reason = "unbound-kind"
+	BoundTwice     Reason = "bound-twice"
+	OverPosts      Reason = "over-post-credit"
+	OverConnection Reason = "over-connection-credit"
+	CreditOverflow Reason = "credit-overflow"
+	AckBack        Reason = "ack-back"
+	AckAhead       Reason = "ack-ahead"
+	NoWork         Reason = "no-work"
+	WrongSide      Reason = "wrong-side"
+	IndexHigh      Reason = "index-high"
+	IndexGap       Reason = "index-gap"
+	NotNext        Reason = "not-next-generation"
+	SlotLive       Reason = "slot-live"
+	NotSentYet     Reason = "last-frame-not-sent"
+	NeverOpened    Reason = "never-opened"
+	AnsweredTwice  Reason = "answered-twice"
+	LateAnswer     Reason = "late-answer"
+	PlainAnswer    Reason = "plain-answer-to-open"
+	NotAStream     Reason = "not-a-stream"
+	Undecided      Reason = "undecided"
+)
+
 // ProtocolError says that the peer broke a rule for which the connection is
 // closed with Code.
 type ProtocolError struct {
@@ -105,3 +135,43 @@ func (e *ProtocolError) Error() string {
 	}
 	return fmt.Sprintf("wire: %v in %v: %s", e.Code, e.Frame, e.Reason)
 }
+
+// Error is how a call, a stream or a connection failed, as the peer said it.
+type Error struct {
+	Code       Code
+	Msg        string
+	NotStarted bool // nothing has run: it is safe to try again
+	RetryAfter time.Duration
+	Details    []byte // a CBOR item, or nil
+}
+
+func (e *Error) Error() string {
+	if e.Msg == "" {
+		return "wire: " + e.Code.String()
+	}
+	return "wire: " + e.Code.String() + ": " + e.Msg
+}
+
+// Errors for states that callers branch on.
+var (
+	// ErrClosed is returned once the connection has been closed.
+	ErrClosed = errors.New("wire: connection closed")
+	// ErrDraining is returned for new work after a GOAWAY of either side.
+	ErrDraining = errors.New("wire: connection draining")
+	// ErrNoCredit means that nothing can be sent until the peer has taken more.
+	ErrNoCredit = errors.New("wire: no credit")
+	// ErrNoSlot means that as many requests and streams are open as the peer allows.
+	ErrNoSlot = errors.New("wire: no free slot")
+	// ErrTooLarge is returned before anything is sent.
+	ErrTooLarge = errors.New("wire: message exceeds limit")
+	// ErrSlot is returned for a slot that is gone, or not in a state for the call.
+	ErrSlot = errors.New("wire: slot is not open for this")
+	// ErrStopped is returned for writes after the peer's STOP or RESET.
+	ErrStopped = errors.New("wire: peer stopped reading")
+	// ErrKind is returned for a kind that is not bound, or cannot be.
+	ErrKind = errors.New("wire: kind is not bound")
+	// ErrPeerDead means that the peer was silent, or took nothing, for too long.
+	ErrPeerDead = errors.New("wire: no bytes from peer")
+	// ErrHelloLate means that the peer's HELLO has not come in time.
+	ErrHelloLate = errors.New("wire: no HELLO from peer")
+)

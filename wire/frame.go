@@ -19,7 +19,7 @@ type Frame struct {
 	NotStarted bool   // RES ERR: it is safe to try again
 	RetryAfter uint32 // RES ERR, GOAWAY; milliseconds
 	Jitter     uint32 // GOAWAY; milliseconds
-	Count      uint64 // ACK
+	Count      uint64 // ACK; POSTS: how many bodies
 	Text       []byte // RESET, GOAWAY, RES ERR: the message; BIND: the name
 	Codec      []byte // BIND
 	Meta       Meta   // if FlagMeta is set
@@ -65,7 +65,7 @@ func Decode(h Header, payload []byte, f *Frame) error {
 func (f *Frame) decode(p []byte) Reason {
 	switch f.Type {
 	case POSTS:
-		return checkBatch(p)
+		return f.decodeBatch(p)
 	case REQ:
 		return f.decodeRequest(p)
 	case RES:
@@ -214,9 +214,9 @@ func checkText(b []byte, limit int) Reason {
 	return ""
 }
 
-// checkBatch walks the lengths of a POSTS payload, so that nothing of a bad one
+// decodeBatch walks the lengths of a POSTS payload, so that nothing of a bad one
 // is delivered.
-func checkBatch(p []byte) Reason {
+func (f *Frame) decodeBatch(p []byte) Reason {
 	if len(p) == 0 {
 		return EmptyBatch
 	}
@@ -229,6 +229,7 @@ func checkBatch(p []byte) Reason {
 			return Short
 		}
 		p = rest[n:]
+		f.Count++
 	}
 	return ""
 }

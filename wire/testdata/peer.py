@@ -106,6 +106,8 @@ def container(data, at, count, is_map, depth):
             key = bytes(data[start:at])
             if last is not None and key <= last:
                 raise Broken("bad-cbor")
+            if type(value) not in (int, str):
+                raise Broken("bad-cbor")
             last, name = key, value
             value, at = item(data, at, depth)
             value = (name, value)

@@ -1,0 +1,45 @@
+package wire
+
+import "time"
+
+// Op says what an Event is.
+type Op uint8
+
+// What a frame means to the application.
+const (
+	OpNone     Op = iota // nothing: the machine has dealt with the frame
+	OpHello              // the connection is open; Machine.Peer is known
+	OpPost               // Frame is POST or POSTS; give its credit back with PostsDone
+	OpRequest            // answer it with Respond or Fail, and end with Done
+	OpOpen               // a stream; it ends with Done
+	OpResponse           // RES to what we have sent
+	OpData               // Frame.Body for Slot; give its credit back with Consume
+	OpReset              // both halves of Slot have failed with Code
+	OpStop               // the peer reads no more of Slot; writes fail
+	OpCancel             // the answer to the request in Slot is not wanted any more
+	OpCredit             // more may be sent: on Slot, or on the connection or the post lane
+	OpGoaway             // the peer drains (see Frame)
+	OpPong               // RTT was measured
+	OpAck                // the posts up to Frame.Count are done
+	OpBind               // the peer has bound a kind
+)
+
+var opNames = [...]string{
+	"none", "hello", "post", "request", "open", "response", "data", "reset",
+	"stop", "cancel", "credit", "goaway", "pong", "ack", "bind",
+}
+
+// String is the name that histories use.
+func (o Op) String() string { return opNames[o] }
+
+// Event is what Feed found. It is valid, with all that it borrows, until the next
+// Feed or until the bytes given to Feed change.
+type Event struct {
+	Op    Op
+	Slot  Slot
+	Code  Code          // OpReset, OpStop
+	Skip  int           // OpPost: so many bodies at the front are known already
+	Last  uint64        // OpPost with FlagAck: the number of the last body
+	RTT   time.Duration // OpPong
+	Frame *Frame        // the frame itself
+}

@@ -1,0 +1,85 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// life knows what the clock has to say: how long the peer has been silent, how
+// long it has taken nothing, and when to ask.
+type life struct {
+	idle    time.Duration // T of SPEC section 9
+	start   time.Duration
+	heard   time.Duration // last byte from the peer
+	asked   time.Duration // last PING
+	wrote   time.Duration // last progress of a write
+	waiting bool          // a write is going on
+	counted time.Duration // since when useless frames are counted
+	pings   uint64        // what our last PING carried
+	rtt     time.Duration // of the last PING that was answered
+}
+
+func (l *life) startLife(idle, now time.Duration) {
+	*l = life{idle: idle, start: now, heard: now, asked: now, wrote: now, counted: now}
+}
+
+// Heard tells that bytes have come. It is called before they are fed.
+func (m *Machine) Heard(now time.Duration) { m.heard = now }
+
+// Wrote tells that a write has begun or has made progress; waiting, that some of
+// it is still to be written.
+func (m *Machine) Wrote(now time.Duration, waiting bool) { m.wrote, m.waiting = now, waiting }
+
+// Tick judges the time, and returns when it must be called again at the latest.
+// It may put a PING into the output. The error has closed the connection.
+func (m *Machine) Tick(now time.Duration) (next time.Duration, err error) {
+	if m.err != nil {
+		return now, m.err
+	}
+	if m.peer == nil && now-m.start >= helloTimeout {
+		return now, m.closeWith(fmt.Errorf("%w for %v", ErrHelloLate, helloTimeout), Timeout)
+	}
+	if now-m.heard >= m.idle || m.waiting && now-m.wrote >= m.idle {
+		return now, m.closeWith(fmt.Errorf("%w for %v", ErrPeerDead, m.idle), PeerDead)
+	}
+	if now-m.counted >= m.idle {
+		m.useless, m.counted = 0, now
+	}
+	if m.peer == nil {
+		return min(m.start+helloTimeout, m.heard+m.idle), nil
+	}
+	third := m.idle / 3
+	if now-max(m.heard, m.asked) >= third {
+		m.Ping(now)
+	}
+	next = min(max(m.heard, m.asked)+third, m.heard+m.idle)
+	if m.waiting {
+		next = min(next, m.wrote+m.idle)
+	}
+	return next, nil
+}
+
+// Ping asks the peer for a sign of life, which measures the round trip. It takes
+// the place of a PING that is not answered yet.
+func (m *Machine) Ping(now time.Duration) {
+	m.pings++
+	m.asked = now
+	m.pingDue = true
+}
+
+// RTT is the last round trip that was measured, 0 if none was.
+func (m *Machine) RTT() time.Duration { return m.rtt }
+
+func (m *Machine) onPing(f *Frame, ev *Event) error {
+	if !f.Has(FlagPong) {
+		m.pong, m.pongDue = [8]byte(f.Body), true
+		return nil
+	}
+	if m.pings == 0 || binary.LittleEndian.Uint64(f.Body) != m.pings {
+		return nil
+	}
+	m.rtt = m.heard - m.asked
+	ev.Op, ev.RTT = OpPong, m.rtt
+	return nil
+}

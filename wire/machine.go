@@ -1,0 +1,183 @@
+package wire
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// helloTimeout is how long the peer's preface and HELLO may take.
+	helloTimeout = 5 * time.Second
+	// maxCredit bounds every credit.
+	maxCredit = math.MaxInt32
+	// smallGrant is the least CREDIT that counts as work.
+	smallGrant = 1024
+	// maxUseless is how many frames that do no work a peer may send within T.
+	maxUseless = 10_000
+)
+
+// Machine is one side of a connection: what SPEC says, and nothing else. Bytes
+// that have come go into Feed, which says in an Event what they mean; the
+// application's wishes are methods; what must be sent gathers in one buffer,
+// which Take hands out. Time comes in as an offset on the caller's monotonic
+// clock.
+//
+// It is not safe for concurrent use: its owner guards it with one lock, held for
+// one call, never during I/O or a handler. No call blocks, and none allocates
+// but to grow the tables and the buffer.
+//
+// Invariant: for each credit, what the peer may still send plus what was consumed
+// and not granted yet plus what was delivered and not consumed is the initial
+// value.
+type Machine struct {
+	role Role
+	self Hello // what we announced
+	peer *Hello
+	err  error // once closed
+
+	goawaySent, goawayReceived bool
+
+	ours, theirs slotTable
+	frame        Frame // of the present Feed
+
+	// Of receiving.
+	kinds    []string // the peer's, by number; "" is not bound
+	accepted uint32   // REQ and OPEN, for GOAWAY
+	conn     window
+	posts    window
+	have     uint64 // posts with ACK that came, by number
+	known    uint64 // those up to here were handled before this connection
+	done     uint64 // those up to here have been handled
+	useless  int
+
+	// Of sending.
+	output
+	bound     map[string]uint32 // our kinds
+	connSend  int64             // bytes that we may still send
+	postsSend int64
+	sent      uint64 // posts with ACK, by number
+	everSent  uint64 // in the session, on any connection
+	acked     uint64
+
+	life
+}
+
+// window is a credit that we give: receive bytes may still come, owed were
+// consumed and not granted again.
+type window struct{ receive, owed, initial int64 }
+
+func newWindow(initial uint32) window {
+	return window{receive: int64(initial), initial: int64(initial)}
+}
+
+// give takes consumed bytes back, and says whether it is time for a grant: half a
+// window, so that a sender never waits in vain.
+func (w *window) give(n int) (due bool) {
+	w.owed += int64(n)
+	return w.owed >= w.initial/2
+}
+
+// NewMachine returns a machine whose preface and HELLO are in its output. The
+// error is ErrHello, if the peer would refuse hello.
+func NewMachine(role Role, hello Hello, now time.Duration) (*Machine, error) {
+	hello = hello.WithDefaults()
+	m := &Machine{
+		role: role, self: hello,
+		conn: newWindow(hello.ConnBudget), posts: newWindow(hello.PostInitial),
+		bound:    map[string]uint32{},
+		connSend: int64(limitConn.before), postsSend: int64(limitPost.before),
+	}
+	payload, err := hello.Append(nil)
+	if err != nil {
+		return nil, err
+	}
+	for name, number := range hello.Kinds {
+		m.bound[name] = number
+	}
+	if s := hello.Session; s != nil {
+		m.sent, m.everSent, m.acked = s.Base, s.Base, s.Base
+	}
+	m.startLife(hello.Idle, now)
+	m.startOutput()
+	m.out = append(m.out, Preface...)
+	m.put(&Frame{Type: HELLO, Body: payload})
+	return m, nil
+}
+
+// Peer is what the peer's HELLO said, nil until it has come.
+func (m *Machine) Peer() *Hello { return m.peer }
+
+// Err is why the connection is closed, nil while it is not.
+func (m *Machine) Err() error { return m.err }
+
+// Live is how many requests and streams there are, of both sides.
+func (m *Machine) Live() int { return m.ours.live + m.theirs.live }
+
+// Draining says whether a GOAWAY has been sent or has come.
+func (m *Machine) Draining() bool { return m.goawaySent || m.goawayReceived }
+
+// PeerKind is the name that the peer has bound to a number.
+func (m *Machine) PeerKind(number uint32) string {
+	if int(number) >= len(m.kinds) {
+		return ""
+	}
+	return m.kinds[number]
+}
+
+// table is the one in which id lies; own says whether it is ours.
+func (m *Machine) table(id Slot) (t *slotTable, own bool) {
+	if id.Side() == m.role {
+		return &m.ours, true
+	}
+	return &m.theirs, false
+}
+
+// find looks up the slot of a frame that has come.
+func (m *Machine) find(id Slot) (s *slot, own bool, is found) {
+	t, own := m.table(id)
+	s, is = t.find(id)
+	return s, own, is
+}
+
+// settle frees the slot if both last frames have passed.
+func (m *Machine) settle(id Slot, s *slot) {
+	if s.bits&(oursOpen|theirsOpen) != 0 || s.form == free {
+		return
+	}
+	s.form, s.bits = free, s.bits&listed
+	t, own := m.table(id)
+	t.live--
+	if own {
+		t.spare = append(t.spare, id.Index())
+	}
+}
+
+// closeWith closes the connection, with a GOAWAY as the last frame.
+func (m *Machine) closeWith(err error, code Code) error {
+	if m.err == nil {
+		m.err = err
+		m.put(&Frame{Type: GOAWAY, ID: m.accepted, Code: code})
+	}
+	return m.err
+}
+
+// broken closes the connection because of the present frame.
+func (m *Machine) broken(code Code, reason Reason) error {
+	f := &m.frame
+	return m.closeWith(&ProtocolError{Frame: f.Type, ID: f.ID, Code: code, Reason: reason}, code)
+}
+
+// wasted counts a frame that did no work.
+func (m *Machine) wasted() error {
+	if m.useless++; m.useless >= maxUseless {
+		return m.broken(Flood, NoWork)
+	}
+	return nil
+}
+
+// worked notes delivered bytes.
+func (m *Machine) worked(n int) {
+	if n > 0 {
+		m.useless = 0
+	}
+}

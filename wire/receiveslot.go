@@ -1,0 +1,287 @@
+package wire
+
+import "time"
+
+func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// onFirst deals with REQ and OPEN, which begin a slot of the peer's.
+func (m *Machine) onFirst(f *Frame, ev *Event) error {
+	id := f.Slot()
+	if id.Side() == m.role {
+		return m.broken(Protocol, WrongSide)
+	}
+	s, reason := m.theirs.next(id, m.self.MaxInflight, m.takes)
+	if reason != "" {
+		return m.broken(Protocol, reason)
+	}
+	if m.kinds[f.Kind] == "" {
+		return m.broken(Protocol, UnboundKind)
+	}
+	n := 0 // bytes that count against credit
+	if f.Type == OPEN {
+		if n = len(f.Body); int64(n) > m.conn.receive {
+			return m.broken(FlowControl, OverConnection)
+		}
+		m.conn.receive -= int64(n)
+	}
+	m.beginTheirs(s, f)
+	switch {
+	case m.goawaySent:
+		return m.refuse(id, s, n, Unavailable, "draining")
+	case f.Meta.HasDeadline && f.Meta.Deadline == 0:
+		return m.refuse(id, s, n, DeadlineExceeded, "")
+	case int64(n) > s.receive:
+		return m.refuse(id, s, n, FlowControl, "")
+	}
+	m.accepted++
+	s.receive -= int64(n)
+	m.worked(len(f.Body))
+	if ev.Op = OpRequest; f.Type == OPEN {
+		ev.Op = OpOpen
+	}
+	return nil
+}
+
+// beginTheirs sets up the slot that f begins.
+func (m *Machine) beginTheirs(s *slot, f *Frame) {
+	window := int64(m.self.StreamInitial)
+	if f.Type == OPEN {
+		m.theirs.begin(s, stream)
+		s.set(oursOpen | oursBytes | theirsBytes)
+		if !f.Has(FlagEnd) {
+			s.set(theirsOpen)
+		}
+		if f.Has(FlagConfirm) {
+			s.set(undecided)
+		}
+	} else {
+		m.theirs.begin(s, request)
+		s.set(oursOpen)
+		if f.Has(FlagMore) {
+			s.set(theirsOpen | theirsBytes)
+		}
+	}
+	s.receive, s.window = window, window
+	if s.send = int64(f.Credit); s.send == 0 {
+		s.send = int64(m.peer.StreamInitial)
+	}
+}
+
+// refuse answers for the application; what still comes for the slot is dropped.
+func (m *Machine) refuse(id Slot, s *slot, n int, code Code, why string) error {
+	m.giveConn(n)
+	m.putFailure(id, s, &Error{Code: code, Msg: why, NotStarted: true})
+	return m.wasted()
+}
+
+func (m *Machine) onResponse(f *Frame, ev *Event) error {
+	id := f.Slot()
+	s, own, is := m.find(id)
+	switch {
+	case is != isLive:
+		return m.notLive(is)
+	case !own:
+		return m.broken(Protocol, WrongSide)
+	case s.form == stream:
+		return m.onDecision(id, s, ev)
+	case s.is(begun):
+		return m.broken(Protocol, AnsweredTwice)
+	}
+	m.worked(len(f.Body))
+	wanted := !s.is(cancelled)
+	s.set(begun)
+	if f.Has(FlagMore) {
+		s.set(theirsBytes)
+		s.receive, s.window = int64(m.self.StreamInitial), int64(m.self.StreamInitial)
+	} else {
+		s.clear(theirsOpen)
+		if s.is(oursOpen) { // the rest of our body is not wanted
+			m.put(&Frame{Type: CANCEL, ID: f.ID})
+			m.endOurs(s)
+		}
+		m.settle(id, s)
+	}
+	if wanted {
+		ev.Op = OpResponse
+	}
+	return nil
+}
+
+// onDecision deals with RES on a stream that we have opened.
+func (m *Machine) onDecision(id Slot, s *slot, ev *Event) error {
+	f := &m.frame
+	switch {
+	case !f.Has(FlagErr) && !f.Has(FlagMore):
+		return m.broken(Protocol, PlainAnswer)
+	case s.is(begun):
+		return m.broken(Protocol, LateAnswer)
+	}
+	s.set(begun)
+	s.clear(undecided)
+	if !s.is(resetSent) {
+		ev.Op = OpResponse
+		m.worked(len(f.Body))
+	}
+	if f.Has(FlagErr) {
+		s.clear(theirsOpen)
+		if s.is(oursOpen) {
+			m.putReset(s, id, 0, Cancelled)
+			m.endOurs(s)
+		}
+		m.settle(id, s)
+	}
+	return nil
+}
+
+func (m *Machine) onData(f *Frame, ev *Event) error {
+	id, n := f.Slot(), len(f.Body)
+	s, own, is := m.find(id)
+	if is == isUnknown {
+		return m.broken(Protocol, NeverOpened)
+	}
+	if int64(n) > m.conn.receive {
+		return m.broken(FlowControl, OverConnection)
+	}
+	m.conn.receive -= int64(n)
+	if is == isStale {
+		m.giveConn(n)
+		return m.wasted()
+	}
+	switch {
+	case !s.is(theirsBytes):
+		return m.broken(Protocol, NotAStream)
+	case s.is(undecided) && (own && !s.is(resetSent) || n > 0):
+		return m.broken(Protocol, Undecided)
+	case !s.is(theirsOpen):
+		m.giveConn(n)
+		return m.abort(id, s, own, StreamClosed, ev)
+	}
+	if own {
+		s.set(begun)
+	}
+	if f.Has(FlagEnd) {
+		s.clear(theirsOpen)
+	}
+	if s.is(discard) {
+		m.giveConn(n)
+		m.settle(id, s)
+		return m.idleData(f)
+	}
+	if int64(n) > s.receive {
+		m.giveConn(n)
+		return m.abort(id, s, own, FlowControl, ev)
+	}
+	s.receive -= int64(n)
+	m.worked(n)
+	ev.Op = OpData
+	m.settle(id, s)
+	return m.idleData(f)
+}
+
+// idleData counts DATA that neither carries nor ends anything.
+func (m *Machine) idleData(f *Frame) error {
+	if len(f.Body) == 0 && !f.Has(FlagEnd) {
+		return m.wasted()
+	}
+	return nil
+}
+
+// abort ends a stream whose peer broke its rules. A slot of ours is reset at
+// once; one of theirs when the handler has returned, so that breaking rules does
+// not make room for the next handler.
+func (m *Machine) abort(id Slot, s *slot, own bool, code Code, ev *Event) error {
+	if s.is(discard) {
+		return m.wasted()
+	}
+	ev.Op, ev.Code = OpReset, code
+	s.set(discard | stopped)
+	if own || !s.is(oursOpen) {
+		m.putReset(s, id, 0, code)
+		m.endOurs(s)
+		m.settle(id, s)
+	} else {
+		s.code = code
+	}
+	return m.wasted()
+}
+
+func (m *Machine) onReset(f *Frame, ev *Event) error {
+	id := f.Slot()
+	s, own, is := m.find(id)
+	if is != isLive {
+		return m.notLive(is)
+	}
+	if !s.carries(own) {
+		return m.broken(Protocol, NotAStream)
+	}
+	m.failBoth(id, s, own, f.Code, ev)
+	if !own {
+		return m.wasted()
+	}
+	return nil
+}
+
+// failBoth ends both halves because the peer has said so.
+func (m *Machine) failBoth(id Slot, s *slot, own bool, code Code, ev *Event) {
+	known := s.is(resetSent) || s.code != 0 || own && s.is(cancelled) ||
+		s.is(discard) && !s.is(oursOpen)
+	s.clear(theirsOpen)
+	s.set(discard | stopped)
+	if !known {
+		ev.Op, ev.Code = OpReset, code
+	}
+	switch {
+	case !s.is(oursOpen):
+	case own:
+		m.putReset(s, id, 0, code)
+		m.endOurs(s)
+	case s.code == 0:
+		s.code = code
+	}
+	m.settle(id, s)
+}
+
+func (m *Machine) onStop(f *Frame, ev *Event) error {
+	s, _, is := m.find(f.Slot())
+	switch {
+	case is != isLive:
+		return m.notLive(is)
+	case !s.is(oursOpen):
+		return m.wasted()
+	case !s.is(oursBytes):
+		return m.broken(Protocol, NotAStream)
+	case s.is(stopped):
+		return m.wasted()
+	}
+	s.set(stopped)
+	ev.Op, ev.Code = OpStop, f.Code
+	return nil
+}
+
+func (m *Machine) onCancel(f *Frame, ev *Event) error {
+	id := f.Slot()
+	s, own, is := m.find(id)
+	switch {
+	case is != isLive:
+		return m.notLive(is)
+	case own:
+		return m.broken(Protocol, WrongSide)
+	case s.form == stream:
+		return m.broken(Protocol, NotAStream)
+	case s.is(cancelled):
+		return m.wasted()
+	}
+	s.set(cancelled)
+	switch {
+	case s.carries(false):
+		m.failBoth(id, s, false, Cancelled, ev)
+	case s.is(begun): // answered; only their body was open
+		s.clear(theirsOpen)
+		m.settle(id, s)
+	default:
+		s.clear(theirsOpen)
+		s.set(discard)
+		ev.Op = OpCancel
+	}
+	return m.wasted()
+}

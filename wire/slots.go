@@ -1,0 +1,142 @@
+package wire
+
+// form is what a slot is used for.
+type form uint8
+
+const (
+	free form = iota
+	request
+	stream
+)
+
+// slotBits is the state of a live slot. "Ours" is the half that we send, "theirs"
+// the one that the peer sends.
+type slotBits uint16
+
+const (
+	oursOpen    slotBits = 1 << iota // our last frame is not out
+	theirsOpen                       // the peer's last frame has not come
+	oursBytes                        // our half carries DATA
+	theirsBytes                      // theirs does
+	begun                            // the first frame of the one who serves has passed
+	undecided                        // CONFIRM, and RES has not passed
+	cancelled                        // CANCEL has passed
+	discard                          // what still comes is dropped
+	stopped                          // our writes fail
+	resetSent                        // RESET is out, ours
+	listed                           // in Machine.grants
+)
+
+// slot is one entry of a table. Invariant: form is free unless a half is open.
+type slot struct {
+	generation uint16 // last used; 0 before the first use
+	form       form
+	bits       slotBits
+	code       Code   // of the RESET that is owed; 0: none
+	put        uint32 // Machine.takes when our last frame went to the output
+	send       int64  // bytes that we may still send
+	receive    int64  // bytes that the peer may still send
+	window     int64  // what receive began with
+	owed       int64  // bytes consumed and not granted again
+}
+
+func (s *slot) is(bits slotBits) bool { return s.bits&bits == bits }
+
+func (s *slot) set(bits slotBits) { s.bits |= bits }
+
+func (s *slot) clear(bits slotBits) { s.bits &^= bits }
+
+// carries says whether the slot is a stream, or a request that is promoted; own:
+// whether we are the one who requested.
+func (s *slot) carries(own bool) bool {
+	if s.form == stream {
+		return true
+	}
+	if own {
+		return s.is(theirsBytes)
+	}
+	return s.is(begun | oursBytes)
+}
+
+// slotTable holds the slots that one side has allocated: slots[i] has index i+1.
+type slotTable struct {
+	slots []slot
+	live  int
+	spare []uint32 // free indices; used for our own table alone
+}
+
+// found says how an id lies to the table.
+type found uint8
+
+const (
+	isLive found = iota
+	isStale
+	isUnknown
+)
+
+// find implements the table at the end of SPEC section 3.
+func (t *slotTable) find(id Slot) (*slot, found) {
+	i := id.Index()
+	if i == 0 || int(i) > len(t.slots) {
+		return nil, isUnknown
+	}
+	s := &t.slots[i-1]
+	behind := (s.generation - id.Generation()) & generationMax
+	switch {
+	case behind > maxStale:
+		return nil, isUnknown
+	case behind > 0 || s.form == free:
+		return nil, isStale
+	}
+	return s, isLive
+}
+
+// allocate takes the index that was freed last, or the next one up to limit, and
+// begins its next generation.
+func (t *slotTable) allocate(limit uint32, f form) (index uint32, s *slot, ok bool) {
+	if n := len(t.spare); n > 0 {
+		index = t.spare[n-1]
+		t.spare = t.spare[:n-1]
+	} else if uint32(len(t.slots)) < limit {
+		t.slots = append(t.slots, slot{})
+		index = uint32(len(t.slots))
+	} else {
+		return 0, nil, false
+	}
+	s = &t.slots[index-1]
+	t.begin(s, f)
+	return index, s, true
+}
+
+// begin makes a free slot live, in its next generation.
+func (t *slotTable) begin(s *slot, f form) {
+	*s = slot{generation: (s.generation + 1) & generationMax, form: f, put: s.put}
+	t.live++
+}
+
+// next judges the first frame of a slot that the peer allocates.
+func (t *slotTable) next(id Slot, limit, takes uint32) (*slot, Reason) {
+	i, n := id.Index(), uint32(len(t.slots))
+	switch {
+	case i > limit:
+		return nil, IndexHigh
+	case i > n+1:
+		return nil, IndexGap
+	case i == n+1:
+		if id.Generation() != 1 {
+			return nil, NotNext
+		}
+		t.slots = append(t.slots, slot{})
+		return &t.slots[n], ""
+	}
+	s := &t.slots[i-1]
+	switch {
+	case s.form != free:
+		return nil, SlotLive
+	case id.Generation() != (s.generation+1)&generationMax:
+		return nil, NotNext
+	case s.put == takes:
+		return nil, NotSentYet
+	}
+	return s, ""
+}
