@@ -150,7 +150,7 @@ func newPlayer(t *testing.T, options string) *player {
 		t.Fatal(err)
 	}
 	p := &player{t: t, m: m}
-	m.Take(nil)
+	m.TakeBytes()
 	if !strings.Contains(options, "new") {
 		hello := testHello
 		if strings.Contains(options, "session") {
@@ -225,7 +225,7 @@ func (p *player) feed(text string) {
 func (p *player) results() {
 	if !p.hold {
 		var f wire.Frame
-		for rest := p.m.Take(nil); len(rest) > 0; {
+		for rest := p.m.TakeBytes(); len(rest) > 0; {
 			n, err := wire.Next(rest, testHello.MaxFrame, &f)
 			if err != nil || n == 0 {
 				p.t.Fatalf("the output is not legal: %x: %d, %v", rest, n, err)

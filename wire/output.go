@@ -51,24 +51,24 @@ func (m *Machine) Pending() bool {
 // Queued is how many bytes wait, but for control frames.
 func (m *Machine) Queued() int { return len(m.out) - controlRoom }
 
-// Take hands out all that waits, in one piece, and gathers what follows in spare,
-// whose content is lost. The caller writes the piece before it takes the next.
-// It is nil if nothing waits; spare stays the caller's then.
-func (m *Machine) Take(spare []byte) []byte {
+// Take hands out all that waits: buffer[from:] is to be written before the next
+// is taken. What follows gathers in spare, whose content is lost: a buffer that
+// was handed out earlier, whole, so that two of them serve a connection; or nil.
+// buffer is nil if nothing waits; spare stays the caller's then.
+func (m *Machine) Take(spare []byte) (buffer []byte, from int) {
 	if !m.Pending() {
-		return nil
+		return nil, 0
 	}
 	m.putGrants()
-	full := m.out
-	at := controlRoom
+	buffer, from = m.out, controlRoom
 	if m.begun { // HELLO is the first frame
-		at = m.prependControl(full)
+		from = m.prependControl(buffer)
 	}
 	m.out = slices.Grow(spare[:0], controlRoom)[:controlRoom]
 	m.batch = 0
 	m.takes++
 	m.begun = true
-	return full[at:]
+	return buffer, from
 }
 
 // putGrants appends CREDIT for the slots that are due. It goes behind the frame

@@ -278,10 +278,18 @@ func (m *Machine) putFailure(id Slot, s *slot, e *Error) {
 }
 
 // Done tells that the handler of a request or stream has returned. If its last
-// frame is not out, it goes now: with the code of what went wrong, or INTERNAL.
+// frame is not out, it goes now, with the code of what went wrong, or INTERNAL.
+// If the peer still sends, it is told to stop.
 func (m *Machine) Done(id Slot) {
 	s, err := m.own(id)
-	if err != nil || !s.is(oursOpen) || id.Side() == m.role {
+	if err != nil || id.Side() == m.role {
+		return
+	}
+	if !s.is(oursOpen) {
+		if !s.is(discard) {
+			m.putReset(s, id, FlagStop, Cancelled)
+			s.set(discard)
+		}
 		return
 	}
 	code := Internal
@@ -417,10 +425,12 @@ func (m *Machine) putReset(s *slot, id Slot, flags Flags, code Code) {
 	}
 }
 
-// endOurs notes that our last frame is in the output.
+// endOurs notes that our last frame is in the output. A RESET behind it is not.
 func (m *Machine) endOurs(s *slot) {
-	s.clear(oursOpen)
-	s.put = m.takes
+	if s.is(oursOpen) {
+		s.clear(oursOpen)
+		s.put = m.takes
+	}
 }
 
 // own finds a live slot for a call of the application.

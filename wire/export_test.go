@@ -1,0 +1,24 @@
+package wire
+
+// Credits is what a Machine knows of the bytes that may flow.
+type Credits struct {
+	ConnSend, PostsSend       int64 // that we may send
+	ConnReceive, PostsReceive int64 // that the peer may send
+	ConnOwed, PostsOwed       int64 // consumed, not granted yet
+}
+
+// Credits is for tests.
+func (m *Machine) Credits() Credits {
+	return Credits{
+		m.connSend, m.postsSend, m.conn.receive, m.posts.receive, m.conn.owed, m.posts.owed,
+	}
+}
+
+// Acked is the number of the last post that the peer has acknowledged.
+func (m *Machine) Acked() uint64 { return m.acked }
+
+// TakeBytes is Take for who needs no buffers back.
+func (m *Machine) TakeBytes() []byte {
+	buffer, from := m.Take(nil)
+	return buffer[from:]
+}
