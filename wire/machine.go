@@ -116,12 +116,22 @@ func (m *Machine) Live() int { return m.ours.live + m.theirs.live }
 // Draining says whether a GOAWAY has been sent or has come.
 func (m *Machine) Draining() bool { return m.goawaySent || m.goawayReceived }
 
-// PeerKind is the name that the peer has bound to a number.
+// PeerKind is the name that the peer has bound to a number, "" if it has not.
 func (m *Machine) PeerKind(number uint32) string {
 	if int(number) >= len(m.kinds) {
 		return ""
 	}
 	return m.kinds[number]
+}
+
+// setPeerKind binds a number of the peer's. The list is as long as the highest
+// number, which is that of kinds if the peer counts from 1: an idle connection is
+// to be small.
+func (m *Machine) setPeerKind(number uint32, name string) {
+	if missing := int(number) + 1 - len(m.kinds); missing > 0 {
+		m.kinds = append(m.kinds, make([]string, missing)...)
+	}
+	m.kinds[number] = name
 }
 
 // table is the one in which id lies; own says whether it is ours.

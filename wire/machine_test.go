@@ -154,6 +154,28 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
+// TestFirstFrameIsJudgedByItsHeader holds that a peer which is not known yet
+// cannot make us keep more than a HELLO.
+func TestFirstFrameIsJudgedByItsHeader(t *testing.T) {
+	for h, want := range map[wire.Header]string{
+		wire.MakeHeader(wire.HELLO, 0, 0, 4096):       "",
+		wire.MakeHeader(wire.GOAWAY, 0, 0, 100):       "",
+		wire.MakeHeader(wire.POST, 0, 1, 60_000):      "error PROTOCOL not-hello",
+		wire.MakeHeader(wire.EXTENSION, 0, 1, 60_000): "error PROTOCOL not-hello",
+		wire.MakeHeader(wire.HELLO, 0, 0, 4097):       "error FRAME_SIZE too-long",
+	} {
+		m, err := wire.NewMachine(wire.Acceptor, wire.Hello{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ev wire.Event
+		n, err := m.Feed(h.Append(nil), &ev)
+		if n != 0 || err != nil && failure(t, err) != want || err == nil && want != "" {
+			t.Errorf("%v: %d, %v", h, n, err)
+		}
+	}
+}
+
 // TestFeedOfClosed holds that a closed machine does nothing more.
 func TestFeedOfClosed(t *testing.T) {
 	dialer, _ := pair(t, wire.Hello{Kinds: map[string]uint32{"k": 1}})

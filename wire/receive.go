@@ -17,7 +17,7 @@ func (m *Machine) Feed(b []byte, ev *Event) (n int, err error) {
 		return 0, m.closeWith(err, broken.Code)
 	}
 	if n == 0 {
-		return 0, nil
+		return 0, m.awaited(b)
 	}
 	f := &m.frame
 	if hasSlot(f.Type) && f.ID > postLaneID {
@@ -27,6 +27,20 @@ func (m *Machine) Feed(b []byte, ev *Event) (n int, err error) {
 		return n, m.first(f, ev)
 	}
 	return n, m.step(f, ev)
+}
+
+// awaited judges a frame of which only a part has come: nothing is awaited from a
+// peer that is not known yet but HELLO or a refusal, which are short.
+func (m *Machine) awaited(b []byte) error {
+	if m.peer != nil || len(b) < HeaderSize {
+		return nil
+	}
+	h := ParseHeader(b)
+	if h.Type() == HELLO || h.Type() == GOAWAY {
+		return nil
+	}
+	m.frame = Frame{Type: h.Type(), ID: h.ID()}
+	return m.broken(Protocol, NotHello)
 }
 
 // first deals with the frame that must be HELLO or a refusal.
@@ -94,9 +108,8 @@ func (m *Machine) onHello(f *Frame, ev *Event) error {
 	}
 	m.peer = h
 	m.idle = min(m.idle, h.Idle)
-	m.kinds = make([]string, MaxKind+1)
 	for name, number := range h.Kinds {
-		m.kinds[number] = name
+		m.setPeerKind(number, name)
 	}
 	if s := h.Session; s != nil {
 		m.have, m.known, m.done = s.Base, s.Base, s.Base
@@ -126,17 +139,17 @@ func (m *Machine) onGoaway(f *Frame, ev *Event) error {
 }
 
 func (m *Machine) onBind(f *Frame, ev *Event) error {
-	if m.kinds[f.ID] != "" {
+	if m.PeerKind(f.ID) != "" {
 		return m.broken(Protocol, BoundTwice)
 	}
-	m.kinds[f.ID] = string(f.Text)
+	m.setPeerKind(f.ID, string(f.Text))
 	ev.Op = OpBind
 	return m.wasted()
 }
 
 func (m *Machine) onPost(f *Frame, ev *Event) error {
 	n := len(f.Body)
-	if m.kinds[f.ID] == "" {
+	if m.PeerKind(f.ID) == "" {
 		return m.broken(Protocol, UnboundKind)
 	}
 	if int64(n) > m.posts.receive {

@@ -14,7 +14,7 @@ func (m *Machine) onFirst(f *Frame, ev *Event) error {
 	if reason != "" {
 		return m.broken(Protocol, reason)
 	}
-	if m.kinds[f.Kind] == "" {
+	if m.PeerKind(f.Kind) == "" {
 		return m.broken(Protocol, UnboundKind)
 	}
 	n := 0 // bytes that count against credit
