@@ -59,7 +59,12 @@ func scanCBOR(b []byte, depth int) int {
 		return 0
 	}
 	switch major {
-	case cborUint, cborNegInt:
+	case cborUint:
+		return n
+	case cborNegInt: // -1 - arg fits an int64
+		if arg > math.MaxInt64 {
+			return 0
+		}
 		return n
 	case cborBytes, cborText:
 		if arg > uint64(len(b)-n) {

@@ -78,6 +78,8 @@ def item(data, at, depth):
     if major == 0:
         return arg, at
     if major == 1:
+        if arg >= 2**63:
+            raise Broken("bad-cbor")
         return -1 - arg, at
     if major in (2, 3):
         if arg > len(data) - at:
