@@ -38,6 +38,7 @@ var Paddock = Policy{
 	Composition: "internal/platform",
 	Leaves: map[string]string{
 		"internal/access":    "does this request bring the token",
+		"internal/budget":    "how much memory large requests take together",
 		"internal/lifecycle": "start in order, drain in the opposite order",
 		"internal/listen":    "how a service may listen: who can reach it, how many at once",
 		"internal/logging":   "one logger, text or JSON",

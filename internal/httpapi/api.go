@@ -20,6 +20,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/budget"
 	"paddock/internal/events"
 	"paddock/internal/httpapi/gofence"
 	"paddock/internal/ingest"
@@ -71,7 +72,7 @@ type API struct {
 	cfg     Config
 	handler http.Handler
 	live    *liveHub
-	memory  *memory
+	memory  *budget.Budget
 	etags   etags
 	refused refusals
 
@@ -88,7 +89,7 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	cfg = cfg.withDefaults()
-	a := &API{cfg: cfg, memory: &memory{limit: bodiesAtOnce * cfg.MaxBody}, etags: newETags()}
+	a := &API{cfg: cfg, memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags()}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
 	a.handler = a.protect(a.routes())
@@ -144,7 +145,7 @@ func (a *API) Stats() Stats {
 	a.mu.Unlock()
 	return Stats{
 		Live: live, RefusedSets: a.refused.sets.Load(),
-		RefusedLive: a.refused.live.Load(), RefusedLarge: a.memory.refused.Load(),
+		RefusedLive: a.refused.live.Load(), RefusedLarge: a.memory.Refused(),
 	}
 }
 

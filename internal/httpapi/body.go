@@ -5,59 +5,26 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync/atomic"
 	"time"
+
+	"paddock/internal/budget"
 )
 
-const (
-	// freeBytes is what a request may take without asking: small requests get
-	// through while large ones have used up the memory.
-	freeBytes = 64 << 10
-	// bodiesAtOnce bounds the memory of all large bodies and answers together,
-	// as a multiple of the largest body.
-	bodiesAtOnce = 4
-)
-
-// memory is what large bodies and answers may take together. Requests beyond it
-// are refused and may come again, rather than all of them ending the process.
-type memory struct {
-	limit   int64
-	used    atomic.Int64
-	refused atomic.Uint64
-}
-
-// lease is the part of the memory that one request holds. It belongs to the
-// handler's goroutine.
-type lease struct {
-	memory *memory
-	held   int64
-}
-
-func (m *memory) lease() *lease { return &lease{memory: m} }
+// bodiesAtOnce bounds the memory of all large bodies and answers together, as a
+// multiple of the largest body.
+const bodiesAtOnce = 4
 
 // hold makes the lease n bytes in all. A failure is a problem for the client.
-func (l *lease) hold(n int64) error {
-	more := n - l.held
-	if n <= freeBytes || more <= 0 {
-		return nil
-	}
-	if l.memory.used.Add(more) > l.memory.limit {
-		l.memory.used.Add(-more)
-		l.memory.refused.Add(1)
+func hold(l *budget.Lease, n int64) error {
+	if !l.Hold(n) {
 		return fail(http.StatusServiceUnavailable, "too many large requests at once: send it again later, or in smaller parts")
 	}
-	l.held = n
 	return nil
-}
-
-func (l *lease) release() {
-	l.memory.used.Add(-l.held)
-	l.held = 0
 }
 
 // readBody reads the whole body, at most Config.MaxBody bytes, into memory of
 // the lease. It takes memory as bytes come, not as they are announced.
-func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *lease) ([]byte, error) {
+func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *budget.Lease) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, fail(http.StatusUnsupportedMediaType, "Content-Encoding: %.64q: send the body as it is", e)
 	}
@@ -68,11 +35,11 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *lease) ([]byte
 		return nil, tooLarge
 	}
 	src := http.MaxBytesReader(w, r.Body, limit)
-	body := make([]byte, 0, max(512, min(r.ContentLength+1, freeBytes)))
+	body := make([]byte, 0, max(512, min(r.ContentLength+1, budget.Free)))
 	for {
 		if len(body) == cap(body) {
 			grown := min(2*int64(cap(body)), limit+1)
-			if err := l.hold(grown); err != nil {
+			if err := hold(l, grown); err != nil {
 				w.Header().Set("Connection", "close")
 				return nil, err
 			}

@@ -30,8 +30,8 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 			return fail(http.StatusBadRequest, "query: %v", err)
 		}
 	}
-	l := a.memory.lease()
-	defer l.release()
+	l := a.memory.Lease()
+	defer l.Release()
 	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"paddock/fence"
+	"paddock/internal/budget"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 type searcher struct {
 	sets   []searchSet
 	refs   []fence.Ref
-	lease  *lease
+	lease  *budget.Lease
 	body   int64 // bytes of the request's body
 	answer []byte
 }
@@ -35,7 +36,7 @@ type searchSet struct {
 	snap *fence.Snapshot
 }
 
-func (a *API) searcher(name string, l *lease) (*searcher, error) {
+func (a *API) searcher(name string, l *budget.Lease) (*searcher, error) {
 	s := &searcher{lease: l}
 	for set := range a.cfg.Catalog.All() {
 		if name == "" || name == set.Name() {
@@ -91,7 +92,7 @@ func (s *searcher) fits() error {
 	if len(s.answer) > maxAnswer {
 		return fail(http.StatusRequestEntityTooLarge, "the answer is larger than %d bytes: ask for fewer points, or one set", maxAnswer)
 	}
-	return s.lease.hold(s.body + int64(cap(s.answer)))
+	return hold(s.lease, s.body+int64(cap(s.answer)))
 }
 
 func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
@@ -109,8 +110,8 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := checkPoint(p); err != nil {
 		return fail(http.StatusBadRequest, "query: %v", err)
 	}
-	l := a.memory.lease()
-	defer l.release()
+	l := a.memory.Lease()
+	defer l.Release()
 	s, err := a.searcher(q.Get("set"), l)
 	if err != nil {
 		return err
@@ -143,8 +144,8 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l := a.memory.lease()
-	defer l.release()
+	l := a.memory.Lease()
+	defer l.Release()
 	s, err := a.searcher(q.Get("set"), l)
 	if err != nil {
 		return err

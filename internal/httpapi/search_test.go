@@ -127,7 +127,7 @@ func TestAnswersOfASearchAreBounded(t *testing.T) {
 	body := `{"points":[` + strings.Repeat("[1,1],", 99) + `[1,1]]}`
 	tw.problem(tw.post("/v1/search?set=heavy", body), 413, fmt.Sprintf("the answer is larger than %d bytes: ask for fewer points, or one set", maxAnswer))
 	tw.expect(tw.get("/v1/search?set=heavy&lon=1&lat=1"), 200, "")
-	if used := tw.api.memory.used.Load(); used != 0 {
+	if used := tw.api.memory.Used(); used != 0 {
 		t.Errorf("%d bytes are still held", used)
 	}
 }

@@ -120,8 +120,8 @@ func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
 	if name == "" || len(name) > maxSetName || name != fence.Slug(name) {
 		return fail(http.StatusBadRequest, "set %.64q: a name is at most %d lower-case letters, digits and single dashes", name, maxSetName)
 	}
-	l := a.memory.lease()
-	defer l.release()
+	l := a.memory.Lease()
+	defer l.Release()
 	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err
@@ -220,8 +220,8 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l := a.memory.lease()
-	defer l.release()
+	l := a.memory.Lease()
+	defer l.Release()
 	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // never replaces: what is added twice is answered twice.
 func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	var body bytes.Buffer
-	l := h.bodies.lease()
-	defer l.release()
+	l := h.bodies.Lease()
+	defer l.Release()
 	if err := readBody(w, r, &body, l, maxAddBody, "Body 64 MB max"); err != nil {
 		refuse(w, err)
 		return

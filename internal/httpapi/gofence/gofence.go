@@ -30,6 +30,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"paddock/fence"
+	"paddock/internal/budget"
 )
 
 // Options configure New. The zero value serves the five routes and logs
@@ -47,7 +48,7 @@ type Options struct {
 type Handler struct {
 	router  *httprouter.Router
 	serving atomic.Pointer[serving]
-	bodies  bodies
+	bodies  *budget.Budget
 	log     *slog.Logger
 }
 
@@ -62,7 +63,7 @@ var _ http.Handler = (*Handler)(nil)
 
 // New returns a handler that answers from c.
 func New(c *fence.Catalog, o Options) *Handler {
-	h := &Handler{router: httprouter.New(), log: o.Logger, bodies: bodies{limit: cmp.Or(o.MaxBodies, maxBodies)}}
+	h := &Handler{router: httprouter.New(), log: o.Logger, bodies: budget.New(cmp.Or(o.MaxBodies, maxBodies))}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}

@@ -49,8 +49,8 @@ func (s *scratch) release() {
 func (h *Handler) searchBody(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	l := h.bodies.lease()
-	defer l.release()
+	l := h.bodies.Lease()
+	defer l.Release()
 	if err := readBody(w, r, &s.body, l, maxSearchBody, "Body 1 MB max"); err != nil {
 		refuse(w, err)
 		return
