@@ -11,9 +11,6 @@ import (
 	"paddock/fence/track"
 )
 
-// Type is the CloudEvents type of an event of this kind.
-func Type(k track.Kind) string { return "paddock.fence." + k.String() }
-
 // AppendJSON appends the event as one CloudEvents 1.0 JSON object, without a
 // newline.
 //

@@ -42,9 +42,6 @@ import (
 // could forge would be worth nothing.
 var reservedSubjects = []string{"fence.>", "$SYS.>"}
 
-// ErrNoAddress is returned for a listener that has none yet.
-var ErrNoAddress = errors.New("not listening")
-
 // Options of a Platform.
 type Options struct {
 	Config  *config.Config
