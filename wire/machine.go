@@ -49,6 +49,8 @@ type Machine struct {
 	known    uint64 // those up to here were handled before this connection
 	done     uint64 // those up to here have been handled
 	useless  int
+	ignored  uint64
+	rx       tally
 
 	// Of sending.
 	output
@@ -179,6 +181,7 @@ func (m *Machine) broken(code Code, reason Reason) error {
 
 // wasted counts a frame that did no work.
 func (m *Machine) wasted() error {
+	m.ignored++
 	if m.useless++; m.useless >= maxUseless {
 		return m.broken(Flood, NoWork)
 	}

@@ -29,6 +29,8 @@ type output struct {
 	connDue bool
 	postDue bool
 	grants  []Slot // slots whose credit is to be granted
+
+	tx tally
 }
 
 func (o *output) startOutput() {
@@ -40,6 +42,14 @@ func (o *output) startOutput() {
 func (o *output) put(f *Frame) {
 	o.batch = 0
 	o.out = AppendFrame(o.out, f)
+	o.tx.frame(f.Type, f.Flags)
+}
+
+// putHeader appends the header of a frame whose payload is the caller's to put.
+func (o *output) putHeader(h Header) {
+	o.batch = 0
+	o.out = h.Append(o.out)
+	o.tx.frame(h.Type(), h.Flags())
 }
 
 // Pending says whether Take has something to hand out.
@@ -96,6 +106,7 @@ func (m *Machine) prependControl(b []byte) (at int) {
 		n := HeaderSize + h.Len()
 		at -= n
 		h.put(b[at:])
+		m.tx.frame(h.Type(), h.Flags())
 		if n == HeaderSize+4 {
 			binary.LittleEndian.PutUint32(b[at+HeaderSize:], uint32(payload))
 		} else {
@@ -139,6 +150,8 @@ func (o *output) appendPost(kind uint32, flags Flags, body []byte, most int, cre
 		o.batch = len(o.out)
 		o.out = MakeHeader(POST, flags, kind, len(body)).Append(o.out)
 		o.out = append(o.out, body...)
+		o.tx.frame(POST, flags)
+		o.tx.posts++
 		return len(body), true
 	}
 	if int64(grown) > credit {
@@ -153,6 +166,7 @@ func (o *output) appendPost(kind uint32, flags Flags, body []byte, most int, cre
 	o.out = binary.AppendUvarint(o.out, uint64(len(body)))
 	o.out = append(o.out, body...)
 	MakeHeader(POSTS, flags, kind, h.Len()+grown).put(o.out[o.batch:])
+	o.tx.posts++
 	return grown, true
 }
 

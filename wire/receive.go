@@ -20,6 +20,7 @@ func (m *Machine) Feed(b []byte, ev *Event) (n int, err error) {
 		return 0, m.awaited(b)
 	}
 	f := &m.frame
+	m.rx.frame(f.Type, f.Flags)
 	if hasSlot(f.Type) && f.ID > postLaneID {
 		ev.Slot = f.Slot()
 	}
@@ -157,11 +158,12 @@ func (m *Machine) onPost(f *Frame, ev *Event) error {
 	}
 	m.posts.receive -= int64(n)
 	m.worked(n)
+	bodies := uint64(1)
+	if f.Type == POSTS {
+		bodies = f.Count
+	}
+	m.rx.posts += bodies
 	if f.Has(FlagAck) {
-		bodies := uint64(1)
-		if f.Type == POSTS {
-			bodies = f.Count
-		}
 		if m.known > m.have {
 			ev.Skip = int(min(bodies, m.known-m.have))
 		}

@@ -1,0 +1,134 @@
+package wire
+
+// Data sends as much of p as frame and credits allow, and returns how much; 0
+// with ErrNoCredit. flags are FlagEnd, to end our half behind p, and FlagMore.
+//
+// hot: TestMachineDoesNotAllocate.
+func (m *Machine) Data(id Slot, p []byte, flags Flags) (n int, err error) {
+	n, err = m.DataHeader(id, len(p), flags)
+	m.out = append(m.out, p[:n]...)
+	return n, err
+}
+
+// DataHeader is Data but for the bytes themselves, which stay with the caller:
+// he puts them where Mark then is, in the bytes that the next Take hands out.
+func (m *Machine) DataHeader(id Slot, size int, flags Flags) (n int, err error) {
+	s, err := m.own(id)
+	switch {
+	case err != nil:
+		return 0, err
+	case !s.is(oursOpen | oursBytes):
+		return 0, ErrSlot
+	case s.is(stopped) && (size > 0 || s.code != 0):
+		return 0, ErrStopped
+	case s.is(undecided) && id.Side() != m.role:
+		return 0, ErrSlot
+	}
+	room := min(s.send, m.connSend, int64(m.maxFrame()))
+	if s.is(undecided) {
+		room = 0
+	}
+	n = int(min(int64(size), room))
+	if n == 0 && size > 0 {
+		return 0, ErrNoCredit
+	}
+	if flags &= FlagEnd | FlagMore; n < size {
+		flags = FlagMore
+	}
+	s.send -= int64(n)
+	m.connSend -= int64(n)
+	m.putHeader(MakeHeader(DATA, flags, uint32(id), n))
+	if id.Side() != m.role {
+		s.set(begun)
+	}
+	if flags&FlagEnd != 0 {
+		m.endOurs(s)
+		m.settle(id, s)
+	}
+	return n, nil
+}
+
+// Mark is the place in the output behind the last frame.
+func (m *Machine) Mark() int { return len(m.out) }
+
+// Consume gives back the credit of n bytes of DATA, or of first data, that were
+// delivered. It is called once for each of them, also when the slot has failed or
+// is gone.
+func (m *Machine) Consume(id Slot, n int) {
+	m.giveConn(n)
+	s, err := m.own(id)
+	if err != nil || n == 0 || !s.is(theirsOpen) || s.is(discard) {
+		return
+	}
+	s.owed += int64(n)
+	if s.owed >= (s.window+1)/2 && !s.is(listed) {
+		s.set(listed)
+		m.grants = append(m.grants, id)
+	}
+}
+
+// Widen lets n more bytes of a stream be under way than until now. They are
+// granted along with the next that are consumed.
+func (m *Machine) Widen(id Slot, n int) {
+	s, err := m.own(id)
+	if err != nil || !s.is(theirsOpen) || s.is(discard) || s.window+int64(n) > maxCredit {
+		return
+	}
+	s.window += int64(n)
+	s.owed += int64(n)
+}
+
+func (m *Machine) giveConn(n int) {
+	if m.conn.give(n) {
+		m.connDue = true
+	}
+}
+
+// Cancel gives up a request of ours: RES is dropped when it comes.
+func (m *Machine) Cancel(id Slot) error {
+	s, err := m.own(id)
+	if err != nil {
+		return err
+	}
+	if id.Side() != m.role || s.form != request {
+		return ErrSlot
+	}
+	if s.is(cancelled) {
+		return nil
+	}
+	m.put(&Frame{Type: CANCEL, ID: uint32(id)})
+	s.set(cancelled | discard | stopped)
+	m.endOurs(s)
+	m.settle(id, s)
+	return nil
+}
+
+// Stop tells the peer that we read no more; what comes is dropped.
+func (m *Machine) Stop(id Slot, code Code) error {
+	s, err := m.own(id)
+	if err != nil {
+		return err
+	}
+	if !s.is(theirsOpen|theirsBytes) || s.is(discard) || code == 0 {
+		return ErrSlot
+	}
+	m.putReset(s, id, FlagStop, code)
+	s.set(discard)
+	return nil
+}
+
+// Reset ends both halves of a stream, or of a promoted request, at once.
+func (m *Machine) Reset(id Slot, code Code) error {
+	s, err := m.own(id)
+	if err != nil {
+		return err
+	}
+	if !s.carries(id.Side() == m.role) || s.is(resetSent) || code == 0 {
+		return ErrSlot
+	}
+	m.putReset(s, id, 0, code)
+	s.set(discard | stopped)
+	m.endOurs(s)
+	m.settle(id, s)
+	return nil
+}

@@ -1,0 +1,68 @@
+package wire
+
+// mostPost bounds a frame of posts: half of the lane, since the peer may hold
+// back grants for the other half.
+func (m *Machine) mostPost() int {
+	lane := limitPost.before
+	if m.peer != nil {
+		lane = m.peer.PostInitial
+	}
+	return min(m.maxFrame(), int(lane/2))
+}
+
+// Post sends a body of a kind that Bind has returned. It joins the body to the
+// last frame, if that is of posts of the same kind. With wantAck it has a number,
+// which is returned; see SPEC section 8. ErrNoCredit, ErrTooLarge, ErrClosed.
+//
+// hot: TestMachineDoesNotAllocate.
+func (m *Machine) Post(kind uint32, body []byte, wantAck bool) (number uint64, err error) {
+	if m.err != nil {
+		return 0, ErrClosed
+	}
+	most := m.mostPost()
+	if len(body) > most {
+		return 0, m.tooLarge()
+	}
+	var flags Flags
+	if wantAck {
+		flags = FlagAck
+	}
+	cost, ok := m.appendPost(kind, flags, body, most, m.postsSend)
+	if !ok {
+		return 0, ErrNoCredit
+	}
+	m.postsSend -= int64(cost)
+	if !wantAck {
+		return 0, nil
+	}
+	m.sent++
+	m.everSent = max(m.everSent, m.sent)
+	return m.sent, nil
+}
+
+// SentBefore tells how many acknowledged posts of the session were sent on
+// earlier connections: the peer may know more than this one has carried.
+func (m *Machine) SentBefore(n uint64) { m.everSent = max(m.everSent, n) }
+
+// PostsDone gives back the credit of a POST or POSTS whose payload has n bytes.
+func (m *Machine) PostsDone(n int) {
+	if m.posts.give(n) {
+		m.postDue = true
+	}
+}
+
+// Known tells, at OpHello, how many posts of the peer's session were handled on
+// earlier connections. They are dropped when they come again.
+func (m *Machine) Known(n uint64) {
+	if n > m.known {
+		m.known = n
+		m.Acknowledge(n)
+	}
+}
+
+// Acknowledge tells that the handlers of all posts up to number have completed.
+func (m *Machine) Acknowledge(number uint64) {
+	if number > m.done {
+		m.done, m.ackDue = number, number
+	}
+}
