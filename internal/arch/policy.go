@@ -42,6 +42,7 @@ var Paddock = Policy{
 		"internal/lifecycle": "start in order, drain in the opposite order",
 		"internal/listen":    "how a service may listen: who can reach it, how many at once",
 		"internal/logging":   "one logger, text or JSON",
+		"internal/position":  "the bytes of one position, for whoever sends it as for whoever takes it",
 		"internal/version":   "which build is running",
 	},
 	Edges: map[string]string{

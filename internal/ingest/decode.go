@@ -163,6 +163,11 @@ func (d *Decoder) one(b *Batch, index int, raw []byte) {
 		b.reject(index, err.Error())
 		return
 	}
+	d.take(b, index, p)
+}
+
+// take puts a position into the batch.
+func (d *Decoder) take(b *Batch, index int, p track.Position) {
 	if d.ID != "" && p.ID != d.ID || d.Fleet != "" && p.Fleet != d.Fleet {
 		b.Renamed++
 	}

@@ -43,32 +43,58 @@ const (
 	coordScale = 1e7
 )
 
+// fields are what a position says, whatever form it came in. A nil is absent.
+type fields struct {
+	id, fleet                *string
+	lon, lat                 *float64
+	t                        *track.Millis
+	accuracy, speed, heading *float64
+	props                    json.RawMessage // anything
+}
+
 // build checks an element and makes it a position.
 func (d *Decoder) build(e *element) (track.Position, error) {
-	p := track.Position{Arrived: d.Arrived, Time: d.Arrived}
+	f := fields{
+		fleet: e.Fleet, lon: e.Lon, lat: e.Lat,
+		accuracy: e.Accuracy, speed: e.Speed, heading: e.Heading, props: e.Props,
+	}
 	var err error
-	if p.ID, err = d.id(e.ID); err != nil {
+	if f.id, err = readID(e.ID); err != nil {
+		return track.Position{}, err
+	}
+	if f.t, err = readTime(e.T); err != nil {
+		return track.Position{}, err
+	}
+	return d.judge(&f)
+}
+
+// judge checks the fields and makes them a position: here all doors and all
+// forms meet.
+func (d *Decoder) judge(f *fields) (track.Position, error) {
+	p := track.Position{Arrived: d.Arrived}
+	var err error
+	if p.ID, err = d.id(f.id); err != nil {
 		return p, err
 	}
-	if p.Fleet, err = d.fleet(e.Fleet); err != nil {
+	if p.Fleet, err = d.fleet(f.fleet); err != nil {
 		return p, err
 	}
-	if p.Lon, p.Lat, err = place(e.Lon, e.Lat); err != nil {
+	if p.Lon, p.Lat, err = place(f.lon, f.lat); err != nil {
 		return p, err
 	}
-	if p.Time, err = d.time(e.T); err != nil {
+	if p.Time, err = d.time(f.t); err != nil {
 		return p, err
 	}
-	if p.Accuracy, err = measure("accuracy", e.Accuracy, 1e7); err != nil {
+	if p.Accuracy, err = measure("accuracy", f.accuracy, 1e7); err != nil {
 		return p, err
 	}
-	if p.Speed, err = measure("speed", e.Speed, 1e5); err != nil {
+	if p.Speed, err = measure("speed", f.speed, 1e5); err != nil {
 		return p, err
 	}
-	if p.Heading, err = measure("heading", e.Heading, 360); err != nil {
+	if p.Heading, err = measure("heading", f.heading, 360); err != nil {
 		return p, err
 	}
-	p.Props, err = props(e.Props)
+	p.Props, err = props(f.props)
 	return p, err
 }
 
@@ -125,25 +151,32 @@ func orDefault(s, otherwise string) string {
 	return s
 }
 
-func (d *Decoder) id(raw json.RawMessage) (string, error) {
+func readID(raw json.RawMessage) (*string, error) {
 	if isNull(raw) {
-		if d.ID == "" {
-			return "", errors.New("id: missing")
-		}
-		return d.ID, nil
+		return nil, nil
 	}
 	var s string
 	switch {
 	case raw[0] == '"':
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return "", errors.New("id: not a string")
+			return nil, errors.New("id: not a string")
 		}
 	case raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9':
 		s = string(raw)
 	default:
-		return "", errors.New("id: must be a string or a number")
+		return nil, errors.New("id: must be a string or a number")
 	}
-	return s, CheckName("id", s)
+	return &s, nil
+}
+
+func (d *Decoder) id(s *string) (string, error) {
+	if s != nil {
+		return *s, CheckName("id", *s)
+	}
+	if d.ID == "" {
+		return "", errors.New("id: missing")
+	}
+	return d.ID, nil
 }
 
 func (d *Decoder) fleet(s *string) (string, error) {
@@ -187,48 +220,63 @@ func place(lon, lat *float64) (x, y float64, err error) {
 // where it will be remembered. There is one zero, without a sign.
 func snap(deg float64) float64 { return math.Round(deg*coordScale)/coordScale + 0 }
 
-func (d *Decoder) time(raw json.RawMessage) (track.Millis, error) {
-	if isNull(raw) {
+func (d *Decoder) time(t *track.Millis) (track.Millis, error) {
+	if t == nil {
 		return d.Arrived, nil
 	}
-	t, err := parseTime(raw)
-	if err != nil {
-		return 0, err
-	}
-	if ahead := t - d.Arrived; ahead > d.MaxAhead {
+	if ahead := *t - d.Arrived; ahead > d.MaxAhead {
 		const century = 36525 * 24 * time.Hour // a Duration ends at three of them
 		ahead = min(ahead, track.Millis(century.Milliseconds()))
 		return 0, fmt.Errorf("t: %v in the future, the limit is %v",
 			time.Duration(ahead)*time.Millisecond, time.Duration(d.MaxAhead)*time.Millisecond)
 	}
-	return t, nil
+	return *t, nil
 }
 
-func parseTime(raw json.RawMessage) (track.Millis, error) {
+var errTime = errors.New("t: must be RFC 3339 text or Unix milliseconds")
+
+func readTime(raw json.RawMessage) (*track.Millis, error) {
+	if isNull(raw) {
+		return nil, nil
+	}
 	if raw[0] == '"' {
 		var s string
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return 0, errors.New("t: not a string")
+			return nil, errors.New("t: not a string")
 		}
-		t, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
-			return 0, fmt.Errorf("t: %.64q is not RFC 3339, as 2026-03-12T11:16:45.250Z", s)
-		}
-		if track.MillisOf(t) < earliestMillis {
-			return 0, fmt.Errorf("t: %.64q is before 1973: the clock is not set", s)
-		}
-		return track.MillisOf(t), nil
+		return timeOf(s)
 	}
 	ms, err := strconv.ParseFloat(string(raw), 64)
-	switch {
-	case err != nil:
-		return 0, errors.New("t: must be RFC 3339 text or Unix milliseconds")
-	case ms < earliestMillis:
-		return 0, fmt.Errorf("t: %.32s looks like seconds: send Unix milliseconds", raw)
-	case ms > 253402300799999: // the end of the year 9999
-		return 0, fmt.Errorf("t: %.32s is out of range", raw)
+	if err != nil {
+		return nil, errTime
 	}
-	return track.Millis(ms), nil
+	return millis(ms, string(raw))
+}
+
+func timeOf(text string) (*track.Millis, error) {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return nil, fmt.Errorf("t: %.64q is not RFC 3339, as 2026-03-12T11:16:45.250Z", text)
+	}
+	t := track.MillisOf(at)
+	if t < earliestMillis {
+		return nil, fmt.Errorf("t: %.64q is before 1973: the clock is not set", text)
+	}
+	return &t, nil
+}
+
+// millis checks a time that was written as a number.
+func millis(ms float64, text string) (*track.Millis, error) {
+	switch {
+	case math.IsNaN(ms):
+		return nil, errTime
+	case ms < earliestMillis:
+		return nil, fmt.Errorf("t: %.32s looks like seconds: send Unix milliseconds", text)
+	case ms > 253402300799999: // the end of the year 9999
+		return nil, fmt.Errorf("t: %.32s is out of range", text)
+	}
+	t := track.Millis(ms)
+	return &t, nil
 }
 
 func measure(field string, v *float64, limit float64) (track.Measure, error) {
