@@ -1,0 +1,100 @@
+// Package drive runs one operation over one connection for a given time, and
+// measures it: how many, how fast, how much processor time at both ends.
+//
+// What is sent one way counts only once the other process has it: each window
+// ends when the receiver's count has reached what was sent.
+package drive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"paddock/bench/internal/peers"
+)
+
+// Operation is what a measurement does.
+type Operation string
+
+const (
+	// Requests: Callers goroutines, each sending its next request of 64 bytes
+	// when it has the answer to the last.
+	Requests Operation = "requests"
+	// RoundTrip: one goroutine, likewise; every sample is recorded.
+	RoundTrip Operation = "roundtrip"
+	// Posts: Callers goroutines sending one-way messages of 64 bytes.
+	Posts Operation = "posts"
+	// Bulk: one goroutine sending writes of 64 KiB on one stream.
+	Bulk Operation = "bulk"
+	// Paced: requests of 64 bytes at a fixed rate, alone on the connection.
+	Paced Operation = "paced"
+	// Beside: the same, beside BulkStreams streams of bulk.
+	Beside Operation = "beside"
+)
+
+const (
+	// Callers is how many goroutines share the connection.
+	Callers = 100
+	// BulkStreams is how many bulk streams run beside the small requests.
+	BulkStreams = 8
+	// Pace is the time from one intended start of a small request to the next.
+	Pace = 500 * time.Microsecond
+)
+
+// settle is how long the last messages may take to arrive after a window.
+const settle = 20 * time.Second
+
+// Remote is the server's process, as far as a measurement asks it.
+type Remote interface {
+	// Usage returns the processor time that the process has used.
+	Usage() (Usage, error)
+	// Received returns how much has come in.
+	Received() (messages, bytes int64, err error)
+	// Await returns when messages and bytes have come in, or an error that says
+	// how far it came within the limit.
+	Await(messages, bytes int64, limit time.Duration) error
+}
+
+// Options is how long a measurement takes. A warm-up precedes the window.
+type Options struct {
+	Warmup, Duration time.Duration
+}
+
+// Measurement is one window of one operation.
+type Measurement struct {
+	Ops     int64         // requests answered, messages or writes received
+	Bytes   int64         // payload, in one direction
+	Elapsed time.Duration // from the first one sent to the last one received
+	Client  Usage         // within the window
+	Server  Usage
+	Latency Latency // of requests; zero where none were timed
+}
+
+// PerSecond returns operations and payload bytes per second.
+func (m *Measurement) PerSecond() (ops, bytes float64) {
+	s := m.Elapsed.Seconds()
+	return float64(m.Ops) / s, float64(m.Bytes) / s
+}
+
+// Run measures op over the session.
+func Run(ctx context.Context, op Operation, s peers.Session, r Remote, o Options) (*Measurement, error) {
+	// Not WithTimeout: a deadline would travel with every call of some peers.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(o.Warmup+o.Duration+settle, cancel).Stop()
+	switch op {
+	case Requests:
+		return requests(ctx, s, r, o, Callers)
+	case RoundTrip:
+		return roundTrip(ctx, s, r, o)
+	case Posts:
+		return oneWay(ctx, s.Poster, r, o, Callers, peers.SmallSize)
+	case Bulk:
+		return oneWay(ctx, s.Bulk, r, o, 1, peers.BulkSize)
+	case Paced:
+		return paced(ctx, s, r, o, 0)
+	case Beside:
+		return paced(ctx, s, r, o, BulkStreams)
+	}
+	return nil, fmt.Errorf("no operation %q", op)
+}

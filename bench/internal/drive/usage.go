@@ -1,0 +1,62 @@
+package drive
+
+import (
+	"syscall"
+	"time"
+)
+
+// Usage is processor time: of a process so far, or within a window.
+type Usage struct {
+	User   time.Duration
+	System time.Duration
+}
+
+// OwnUsage returns what this process has used, over all its threads.
+func OwnUsage() (Usage, error) {
+	var ru syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
+		return Usage{}, err
+	}
+	return Usage{time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())}, nil
+}
+
+// Sub returns what was used between two readings.
+func (u Usage) Sub(from Usage) Usage { return Usage{u.User - from.User, u.System - from.System} }
+
+// Total returns user and system time together.
+func (u Usage) Total() time.Duration { return u.User + u.System }
+
+// meter reads time and usage of both ends at the borders of a window.
+type meter struct {
+	remote         Remote
+	client, server Usage
+	began          time.Time
+}
+
+func startMeter(r Remote) (*meter, error) {
+	m := &meter{remote: r}
+	var err error
+	if m.server, err = r.Usage(); err != nil {
+		return nil, err
+	}
+	if m.client, err = OwnUsage(); err != nil {
+		return nil, err
+	}
+	m.began = time.Now()
+	return m, nil
+}
+
+// stop ends the window and fills in what it measured.
+func (m *meter) stop(into *Measurement) error {
+	into.Elapsed = time.Since(m.began)
+	client, err := OwnUsage()
+	if err != nil {
+		return err
+	}
+	server, err := m.remote.Usage()
+	if err != nil {
+		return err
+	}
+	into.Client, into.Server = client.Sub(m.client), server.Sub(m.server)
+	return nil
+}

@@ -1,0 +1,214 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"paddock/bench/internal/drive"
+)
+
+// Result is one run, as --json writes it.
+type Result struct {
+	Date     time.Time `json:"date"`
+	Machine  Machine   `json:"machine"`
+	Command  []string  `json:"command"`
+	Rounds   int       `json:"rounds"`
+	Duration string    `json:"duration"`
+	Warmup   string    `json:"warmup"`
+	Verdicts []Verdict `json:"verdicts"`
+	Samples  []Sample  `json:"samples"`
+}
+
+// WriteJSON writes the result with every sample.
+func (r *Result) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// WriteHeader says where and how a run takes place.
+func (r *Result) WriteHeader(w io.Writer) error {
+	m := r.Machine
+	_, err := fmt.Fprintf(w, "%s, %d cores, Linux %s, %s, %s\n%d rounds in turns, windows of %s after %s; median (min..max) over the rounds\n",
+		m.CPU, m.Cores, m.Kernel, m.Go, r.Date.Format(time.RFC3339), r.Rounds, r.Duration, r.Warmup)
+	return err
+}
+
+// WriteTable writes one goal: a line for each contender, then the bars.
+func WriteTable(w io.Writer, g *Goal, samples []Sample) error {
+	fmt.Fprintf(w, "\n%s: %s\n", g.Name, g.Title)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "  \t%s\tmin..max\tratio\tmin..max\tCPU/op client+server\t%s\n", unit(g.Metric), beside(g.Metric))
+	for _, c := range g.Contenders {
+		fmt.Fprintf(table, "  %s\t%s\n", c.Name, row(g, c, samples))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, v := range Judge(g, samples) {
+		if _, err := fmt.Fprintf(w, "  %s\n", v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row returns the cells of one contender, or why it has none.
+func row(g *Goal, c Contender, samples []Sample) string {
+	own := spreadOf(values(samples, g.Name, c.Name, g.Metric))
+	if why := reason(samples, g.Name, c.Name); why != "" {
+		return why
+	}
+	ratioCell, ratioSpread := "", ""
+	if base := g.base(c); base != "" && base != c.Name {
+		if spread, rounds := ratio(samples, g.Name, c.Name, base, g.Metric); len(rounds) > 0 {
+			ratioCell = fmt.Sprintf("%.2fx %s", spread.Median, base)
+			ratioSpread = fmt.Sprintf("%.2f..%.2f", spread.Min, spread.Max)
+		}
+	}
+	client, server := cpuPerOp(samples, g.Name, c.Name)
+	cells := []string{
+		figure(own.Median, g.Metric), figure(own.Min, g.Metric) + ".." + figure(own.Max, g.Metric),
+		ratioCell, ratioSpread,
+		fmt.Sprintf("%.2f + %.2f us", client.Median, server.Median),
+		also(g, c, samples),
+	}
+	return strings.Join(cells, "\t")
+}
+
+// also returns the second figure of a contender: the latencies where the first
+// is a rate, the rate of the streams where it is a latency beside them.
+func also(g *Goal, c Contender, samples []Sample) string {
+	median := func(m Metric) string {
+		all := values(samples, g.Name, c.Name, m)
+		if len(all) == 0 {
+			return ""
+		}
+		return figure(spreadOf(all).Median, m)
+	}
+	switch {
+	case c.Operation == drive.Posts || c.Operation == drive.Bulk:
+		return median(BytesPerSecond)
+	case c.Operation == drive.Requests:
+		return median(P50) + " / " + median(P99)
+	case c.Operation == drive.Beside:
+		return median(P50) + ", streams " + median(BytesPerSecond)
+	case g.Metric == P50:
+		return median(P99)
+	}
+	return median(P50)
+}
+
+func beside(m Metric) string {
+	switch m {
+	case P50:
+		return "p99"
+	case P99:
+		return "p50"
+	case BytesPerSecond:
+		return "payload"
+	}
+	return "p50 / p99, or payload"
+}
+
+func values(samples []Sample, goal, contender string, m Metric) []float64 {
+	var all []float64
+	for _, value := range figures(samples, goal, contender, m) {
+		all = append(all, value)
+	}
+	return all
+}
+
+// reason returns why a contender has no figures; "" if it has some.
+func reason(samples []Sample, goal, contender string) string {
+	why := "not run"
+	for _, s := range samples {
+		switch {
+		case s.Goal != goal || s.Contender != contender:
+		case s.Failed != "":
+			return "failed: " + s.Failed
+		case s.Unsupported != "":
+			why = "cannot: " + s.Unsupported
+		default:
+			return ""
+		}
+	}
+	return why
+}
+
+// cpuPerOp returns microseconds of each end for each operation. Where streams run
+// beside the requests, they are in it.
+func cpuPerOp(samples []Sample, goal, contender string) (client, server Spread) {
+	var clients, servers []float64
+	for _, s := range samples {
+		if s.Goal == goal && s.Contender == contender && s.Ops > 0 {
+			clients = append(clients, s.ClientCPU.total()/float64(s.Ops))
+			servers = append(servers, s.ServerCPU.total()/float64(s.Ops))
+		}
+	}
+	return spreadOf(clients), spreadOf(servers)
+}
+
+func unit(m Metric) string {
+	switch m {
+	case OpsPerSecond:
+		return "per second"
+	case BytesPerSecond:
+		return "bytes/s"
+	}
+	return string(m[:3])
+}
+
+// figure prints a value with three digits and its unit's prefix.
+func figure(v float64, m Metric) string {
+	switch m {
+	case P50, P99:
+		return fmt.Sprintf("%.3g us", v)
+	case BytesPerSecond:
+		return prefixed(v) + "B/s"
+	}
+	return prefixed(v)
+}
+
+func prefixed(v float64) string {
+	for _, step := range []struct {
+		size   float64
+		prefix string
+	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if v >= step.size {
+			return fmt.Sprintf("%.3g%s", v/step.size, step.prefix)
+		}
+	}
+	return fmt.Sprintf("%.3g ", v)
+}
+
+// Rule returns the bar in one line.
+func (b Bar) Rule() string {
+	sign := ">="
+	if b.AtMost {
+		sign = "<="
+	}
+	text := fmt.Sprintf("bar: %s %s %gx %s in %s", b.Contender, sign, b.Pass, b.Base, b.Metric)
+	if b.Stretch != 0 {
+		text += fmt.Sprintf(" (goal %gx)", b.Stretch)
+	}
+	return text
+}
+
+// String returns the bar and what became of it, in one line.
+func (v Verdict) String() string {
+	outcome := "MISSED"
+	switch {
+	case v.Ratio == nil:
+		return v.Rule() + ": not measured"
+	case v.Reached:
+		outcome = "met, with the goal"
+	case v.Met:
+		outcome = "met"
+	}
+	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Min, v.Ratio.Max)
+}

@@ -1,0 +1,182 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+)
+
+// GRPC is grpc-go with one ClientConn. Bodies are raw bytes, so that protobuf
+// costs it nothing. Its buffers and windows are the defaults (32 KiB of write
+// buffer, windows that grow by its own estimate); no statistics handlers, no
+// interceptors, no retries; stream workers on the server, as its own benchmarks
+// use them.
+var GRPC = Peer{
+	Name:  "grpc",
+	About: "google.golang.org/grpc; raw-bytes codec, default buffers, stream workers, a stream per goroutine",
+	Serve: serveGRPC,
+	Dial:  dialGRPC,
+}
+
+const (
+	grpcEcho  = "/bench.Bench/Echo"
+	grpcPosts = "/bench.Bench/Posts"
+	grpcBulk  = "/bench.Bench/Bulk"
+)
+
+// message is a body of raw bytes.
+type message struct{ body []byte }
+
+// rawCodec carries a message's bytes as they are. Like the codec of protobuf it
+// gives gRPC a copy, which the transport keeps until it has been written.
+type rawCodec struct{}
+
+var _ encoding.CodecV2 = rawCodec{}
+
+func (rawCodec) Name() string { return "raw" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	m, ok := v.(*message)
+	if !ok {
+		return nil, fmt.Errorf("not a message: %T", v)
+	}
+	return mem.BufferSlice{mem.Copy(m.body, mem.DefaultBufferPool())}, nil
+}
+
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(*message)
+	if !ok {
+		return fmt.Errorf("not a message: %T", v)
+	}
+	size := data.Len()
+	if cap(m.body) < size {
+		m.body = make([]byte, size)
+	}
+	m.body = m.body[:size]
+	data.CopyTo(m.body)
+	return nil
+}
+
+func serveGRPC(svc *Service) (func() error, error) {
+	options := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(rawCodec{}),
+		grpc.NumStreamWorkers(uint32(runtime.NumCPU())),
+	}
+	if svc.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(svc.TLS)))
+	}
+	server := grpc.NewServer(options...)
+	server.RegisterService(grpcDescription(), svc.Sink)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(svc.Listener) }()
+	return func() error {
+		server.Stop()
+		return <-served
+	}, nil
+}
+
+func grpcDescription() *grpc.ServiceDesc {
+	receive := func(srv any, stream grpc.ServerStream) error {
+		return receiveGRPC(srv.(*Sink).Counter(), stream)
+	}
+	return &grpc.ServiceDesc{
+		ServiceName: "bench.Bench",
+		HandlerType: (*any)(nil),
+		Methods:     []grpc.MethodDesc{{MethodName: "Echo", Handler: echoGRPC}},
+		Streams: []grpc.StreamDesc{
+			{StreamName: "Posts", Handler: receive, ClientStreams: true},
+			{StreamName: "Bulk", Handler: receive, ClientStreams: true},
+		},
+	}
+}
+
+func echoGRPC(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	m := &message{}
+	if err := decode(m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func receiveGRPC(counter *Counter, stream grpc.ServerStream) error {
+	m := &message{}
+	for {
+		if err := stream.RecvMsg(m); errors.Is(err, io.EOF) {
+			return stream.SendMsg(&message{})
+		} else if err != nil {
+			return err
+		}
+		counter.Add(1, len(m.body))
+	}
+}
+
+func dialGRPC(_ context.Context, t Target) (Session, error) {
+	creds := insecure.NewCredentials()
+	if t.TLS != nil {
+		creds = credentials.NewTLS(t.TLS)
+	}
+	t.TLS = nil // gRPC does it itself
+	conn, err := grpc.NewClient("passthrough:///"+t.Addr,
+		grpc.WithTransportCredentials(creds),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.StaticMethod()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx, t) }),
+		grpc.WithDisableRetry(),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &grpcSession{conn}, nil
+}
+
+type grpcSession struct{ conn *grpc.ClientConn }
+
+func (s *grpcSession) Requester(context.Context) (Requester, error) {
+	return &grpcRequester{conn: s.conn}, nil
+}
+
+// Poster has a stream of its own: SendMsg may not be called twice at once, and
+// streams side by side are faster than one behind a lock.
+func (s *grpcSession) Poster(ctx context.Context) (Sender, error) { return s.sender(ctx, grpcPosts) }
+
+func (s *grpcSession) Bulk(ctx context.Context) (Sender, error) { return s.sender(ctx, grpcBulk) }
+
+// sender opens a stream, which ends with the connection.
+func (s *grpcSession) sender(ctx context.Context, method string) (Sender, error) {
+	stream, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method)
+	if err != nil {
+		return nil, err
+	}
+	return &grpcSender{stream: stream}, nil
+}
+
+func (s *grpcSession) Close() error { return s.conn.Close() }
+
+type grpcRequester struct {
+	conn        *grpc.ClientConn
+	out, answer message
+}
+
+func (r *grpcRequester) Request(ctx context.Context, body []byte) ([]byte, error) {
+	r.out.body = body
+	err := r.conn.Invoke(ctx, grpcEcho, &r.out, &r.answer)
+	return r.answer.body, err
+}
+
+type grpcSender struct {
+	stream grpc.ClientStream
+	out    message
+}
+
+func (s *grpcSender) Send(_ context.Context, body []byte) error {
+	s.out.body = body
+	return s.stream.SendMsg(&s.out)
+}
