@@ -48,6 +48,7 @@ var Paddock = Policy{
 	Edges: map[string]string{
 		"internal/httpapi -> internal/events": "GET /v1/events and the live feed read the event log",
 		"internal/httpapi -> internal/ingest": "POST /v1/positions hands positions in and waits for their outcome",
+		"internal/httpapi -> internal/lookup": "GET and POST /v1/search answer what the other doors answer",
 		"internal/ingest -> internal/events":  "a shard encodes the events of a batch before it answers for the batch",
 	},
 	TestEdges: map[string]string{},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/internal/lookup"
 )
 
 const (
@@ -125,7 +126,7 @@ func TestAnswersOfASearchAreBounded(t *testing.T) {
 	must(t, err)
 	must(t, tw.catalog.Add(set))
 	body := `{"points":[` + strings.Repeat("[1,1],", 99) + `[1,1]]}`
-	tw.problem(tw.post("/v1/search?set=heavy", body), 413, fmt.Sprintf("the answer is larger than %d bytes: ask for fewer points, or one set", maxAnswer))
+	tw.problem(tw.post("/v1/search?set=heavy", body), 413, fmt.Sprintf("the answer is larger than %d bytes: ask for fewer points, or one set", lookup.MaxAnswer))
 	tw.expect(tw.get("/v1/search?set=heavy&lon=1&lat=1"), 200, "")
 	if used := tw.api.memory.Used(); used != 0 {
 		t.Errorf("%d bytes are still held", used)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -194,6 +195,12 @@ func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/geo+json")
 	_, _ = w.Write(append(f.AppendFeature(nil, quote(f.Key)), '\n'))
 	return nil
+}
+
+// quote writes s as JSON text.
+func quote(s string) []byte {
+	b, _ := json.Marshal(s) // a string always encodes
+	return b
 }
 
 func find(s *fence.Set, snap *fence.Snapshot, key string) (*fence.Fence, error) {

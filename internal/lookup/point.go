@@ -1,4 +1,4 @@
-package httpapi
+package lookup
 
 import (
 	"encoding/json"
@@ -50,10 +50,11 @@ func pointOf(pair []*float64) (fence.Point, error) {
 		return fence.Point{}, errors.New("a point has two coordinates, lon and lat")
 	}
 	p := fence.Point{Lon: *pair[0], Lat: *pair[1]}
-	return p, checkPoint(p)
+	return p, Check(p)
 }
 
-func checkPoint(p fence.Point) error {
+// Check says what is wrong with a point.
+func Check(p fence.Point) error {
 	switch lon, lat := math.Abs(p.Lon), math.Abs(p.Lat); {
 	case lat > 90 && lat <= 180 && lon <= 90:
 		return fmt.Errorf("lat %v is out of range -90 to 90: lon and lat swapped?", p.Lat)
