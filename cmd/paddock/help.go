@@ -28,6 +28,7 @@ var examples = []struct{ command, line, does string }{
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
 	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},
 	{"bus", "paddock bus", "the message broker alone"},
+	{"wire", "paddock wire dump --hex FILE", "the frames of a captured connection"},
 	{"version", "paddock version --json", "which build, for a script"},
 	{"completion", "source <(paddock completion bash)", "complete commands and flags with Tab"},
 }

@@ -36,7 +36,7 @@ type cli struct {
 	Fence fenceCmd `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus   busCmd   `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
 	// tunnel: tunnelCmd
-	// wire: wireCmd
+	Wire wireCmd `cmd:"" group:"service" help:"Speak the wire protocol: show the frames of a connection."`
 	// web: webCmd
 	// bench: benchCmd
 	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`

@@ -1,0 +1,158 @@
+package wiredump
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"paddock/wire"
+)
+
+const (
+	// wholeFrame is up to which payload a frame is taken apart. Of a longer one
+	// only the header is shown, so that a direction keeps no more than this.
+	wholeFrame = 1 << 20
+
+	// keptBuffer is what a reader keeps between two frames.
+	keptBuffer = 64 << 10
+)
+
+// reader takes the bytes of one direction, in pieces as they come, and emits a
+// line for each frame. After a broken one it emits nothing more.
+type reader struct {
+	options Options
+	names   *names
+	from    wire.Role // who sends
+	live    bool      // the preface must be there, as a peer will look at it
+	emit    func(*Line)
+
+	buf    []byte // what has come and was not shown yet
+	offset int64  // of buf[0] in the direction
+	skip   int    // bytes of a long frame that are still to come
+	opened bool   // past the preface
+	err    error  // why nothing more is read
+}
+
+// feed takes the next bytes. They are copied.
+func (d *reader) feed(p []byte) {
+	if d.err != nil {
+		return
+	}
+	d.buf = append(d.buf, p...)
+	at := 0
+	for d.err == nil {
+		n := d.next(d.buf[at:])
+		if n == 0 {
+			break
+		}
+		at += n
+		d.offset += int64(n)
+	}
+	if at > 0 {
+		d.buf = append(d.buf[:0], d.buf[at:]...)
+	}
+	if d.err != nil || len(d.buf) == 0 && cap(d.buf) > keptBuffer {
+		d.buf = nil
+	}
+}
+
+// end says that no more bytes will come.
+func (d *reader) end() {
+	if d.err != nil || len(d.buf) == 0 && d.skip == 0 {
+		return
+	}
+	d.err = fmt.Errorf("%d of the 8 bytes of a header: %w", len(d.buf), io.ErrUnexpectedEOF)
+	switch {
+	case d.skip > 0:
+		d.err = fmt.Errorf("%d bytes of a payload are missing: %w", d.skip, io.ErrUnexpectedEOF)
+	case len(d.buf) >= wire.HeaderSize:
+		h := wire.ParseHeader(d.buf)
+		d.err = fmt.Errorf("%v, but only %d bytes of it: %w", h, len(d.buf)-wire.HeaderSize, io.ErrUnexpectedEOF)
+	}
+	d.emit(&Line{Offset: d.offset, Event: "incomplete", Reason: d.err.Error()})
+}
+
+// next shows what begins at b[0] and returns its length, or 0 if more is needed.
+func (d *reader) next(b []byte) int {
+	switch {
+	case d.skip > 0:
+		n := min(d.skip, len(b))
+		d.skip -= n
+		return n
+	case !d.opened:
+		return d.preface(b)
+	case len(b) < wire.HeaderSize:
+		return 0
+	}
+	h := wire.ParseHeader(b)
+	if err := h.Check(d.maxFrame()); err != nil {
+		return d.broken(h, err)
+	}
+	if h.Len() > wholeFrame {
+		d.long(h)
+		return wire.HeaderSize
+	}
+	var f wire.Frame
+	n, err := wire.Next(b, wire.MaxPayload, &f)
+	if err == nil && n > 0 && f.Type == wire.HELLO {
+		err = d.names.hello(d.from, f.Body)
+	}
+	switch {
+	case err != nil:
+		return d.broken(h, err)
+	case n > 0:
+		d.emit(d.line(h, &f))
+	}
+	return n
+}
+
+// long shows a header, and lets the payload pass.
+func (d *reader) long(h wire.Header) {
+	l := d.head(h)
+	l.Event = "long"
+	if h.Type() != wire.REQ && h.Type() != wire.OPEN { // whose payload has the kind
+		l.KindNumber, l.Kind, _ = d.names.learn(d.from, &wire.Frame{Type: h.Type(), ID: h.ID()})
+	}
+	d.emit(l)
+	d.skip = h.Len()
+}
+
+func (d *reader) maxFrame() uint32 {
+	if d.options.MaxFrame > 0 {
+		return d.options.MaxFrame
+	}
+	return d.names.maxFrame(1 - d.from)
+}
+
+// preface takes the preface. A capture need not have one, but one that begins as
+// a preface must be whole.
+func (d *reader) preface(b []byte) int {
+	const telling = 5 // 0x89 and the name: as a frame it would be DATA of 4 MiB
+	n, err := wire.CheckPreface(b)
+	if !d.live && !strings.HasPrefix(string(b[:min(len(b), telling)]), wire.Preface[:min(len(b), telling)]) {
+		d.opened = true
+		return d.next(b)
+	}
+	if err != nil {
+		d.err = err
+		d.emit(&Line{Offset: d.offset, Event: "broken", Reason: err.Error()})
+		return 0
+	}
+	if n > 0 {
+		d.opened = true
+		d.emit(&Line{Offset: d.offset, Event: "preface"})
+	}
+	return n
+}
+
+func (d *reader) broken(h wire.Header, err error) int {
+	d.err = err
+	l := d.head(h)
+	l.Event, l.Reason = "broken", err.Error()
+	if e, ok := errors.AsType[*wire.ProtocolError](err); ok {
+		l.Code, l.CodeNumber, l.Reason = e.Code.String(), uint16(e.Code), string(e.Reason)
+	}
+	d.emit(l)
+	return 0
+}

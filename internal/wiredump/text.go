@@ -1,0 +1,159 @@
+package wiredump
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"paddock/wire"
+)
+
+// Append appends the line with its end.
+func (l *Line) Append(dst []byte, asJSON bool) []byte {
+	if asJSON {
+		return append(l.appendJSON(dst), '\n')
+	}
+	dst = l.appendPlace(dst)
+	switch l.Event {
+	case "":
+		dst = l.appendFrame(dst)
+	case "long":
+		dst = fmt.Appendf(l.appendHead(dst), " (not taken apart: over %d bytes)", wholeFrame)
+	case "preface":
+		dst = append(dst, "preface of version 1"...)
+	case "broken":
+		if l.Type != "" {
+			dst = l.appendHead(append(dst, "! "...))
+			dst = fmt.Appendf(dst, ", offset %d: %s(%d) %s", l.Offset, l.Code, l.CodeNumber, l.Reason)
+			break
+		}
+		fallthrough
+	case "incomplete":
+		dst = fmt.Appendf(dst, "! offset %d: %s", l.Offset, l.Reason)
+	case "dropped":
+		dst = fmt.Appendf(dst, "! %d lines dropped: the output is too slow", l.Count)
+	case "end":
+		dst = fmt.Appendf(dst, "end after %d bytes", l.Count)
+	default:
+		dst = append(dst, l.Event...)
+		if l.Reason != "" {
+			dst = append(append(dst, ": "...), l.Reason...)
+		}
+	}
+	return append(dst, '\n')
+}
+
+// appendJSON escapes what a terminal would act on and JSON would let pass.
+func (l *Line) appendJSON(dst []byte) []byte {
+	b, err := json.Marshal(l)
+	if err != nil { // a Line has nothing that JSON lacks
+		panic(err)
+	}
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if unicode.IsPrint(r) {
+			dst = append(dst, b[:size]...)
+		} else {
+			for _, unit := range utf16.AppendRune(nil, r) {
+				dst = fmt.Appendf(dst, `\u%04x`, unit)
+			}
+		}
+		b = b[size:]
+	}
+	return dst
+}
+
+// appendPlace says where a line belongs: an offset, or a connection, the way and
+// the time.
+func (l *Line) appendPlace(dst []byte) []byte {
+	if l.Event == "dropped" {
+		return dst
+	}
+	if l.Seconds == nil {
+		return fmt.Appendf(dst, "%8d  ", l.Offset)
+	}
+	arrow := "--"
+	switch l.From {
+	case wire.Dialer.String():
+		arrow = "->"
+	case wire.Acceptor.String():
+		arrow = "<-"
+	}
+	return fmt.Appendf(dst, "#%d %11.6f %s ", l.Conn, *l.Seconds, arrow)
+}
+
+func (l *Line) appendHead(dst []byte) []byte {
+	dst = append(dst, l.Type...)
+	switch {
+	case l.Slot != "":
+		dst = append(append(dst, ' '), l.Slot...)
+	case l.typ == wire.CREDIT && l.ID == 0:
+		dst = append(dst, " connection"...)
+	case l.typ == wire.CREDIT && l.ID == 1:
+		dst = append(dst, " posts"...)
+	case l.typ == wire.GOAWAY:
+		dst = fmt.Appendf(dst, " accepted=%d", l.ID)
+	case l.typ == wire.EXTENSION, l.Event == "broken":
+		dst = fmt.Appendf(dst, " id=%#x", l.ID)
+	}
+	switch {
+	case l.Kind != "" && l.typ != wire.BIND:
+		dst = append(append(dst, ' '), l.Kind...)
+	case l.KindNumber != 0:
+		dst = fmt.Appendf(dst, " kind=%d", l.KindNumber)
+	}
+	for _, flag := range l.Flags {
+		dst = append(append(dst, ' '), flag...)
+	}
+	return fmt.Appendf(dst, " len=%d", l.Length)
+}
+
+func (l *Line) appendFrame(dst []byte) []byte {
+	dst = l.appendHead(dst)
+	switch l.typ {
+	case wire.OPEN, wire.CREDIT:
+		dst = fmt.Appendf(dst, " credit=%d", l.Credit)
+	case wire.ACK:
+		dst = fmt.Appendf(dst, " count=%d", l.Count)
+	case wire.POSTS:
+		dst = fmt.Appendf(dst, " posts=%d", l.Count)
+	case wire.GOAWAY:
+		if l.Code == "" {
+			dst = append(dst, " drain"...)
+		}
+	}
+	if l.Meta != "" {
+		dst = append(append(dst, " meta="...), l.Meta...)
+	}
+	if l.Code != "" {
+		dst = fmt.Appendf(dst, " %s", l.Code)
+		if l.Code != strconv.Itoa(int(l.CodeNumber)) {
+			dst = fmt.Appendf(dst, "(%d)", l.CodeNumber)
+		}
+	}
+	if l.NotStarted {
+		dst = append(dst, " not-started"...)
+	}
+	if l.RetryAfter > 0 {
+		dst = fmt.Appendf(dst, " retry=%dms", l.RetryAfter)
+	}
+	if l.Jitter > 0 {
+		dst = fmt.Appendf(dst, " jitter=%dms", l.Jitter)
+	}
+	if l.Text != "" {
+		dst = strconv.AppendQuote(append(dst, ' '), l.Text)
+	}
+	if l.Content != "" {
+		dst = append(append(dst, ' '), l.Content...)
+	}
+	for i := range l.Bodies {
+		dst = l.Bodies[i].append(append(dst, ' '))
+	}
+	if more := l.Count - uint64(len(l.Bodies)); l.typ == wire.POSTS && more > 0 && len(l.Bodies) > 0 {
+		dst = fmt.Appendf(dst, " and %d more", more)
+	}
+	return dst
+}
