@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"paddock/wire"
 )
@@ -60,6 +59,12 @@ func (d *reader) feed(p []byte) {
 // end says that no more bytes will come.
 func (d *reader) end() {
 	if d.err != nil || len(d.buf) == 0 && d.skip == 0 {
+		return
+	}
+	if d.live && !d.opened {
+		d.judgePreface(d.buf)
+	}
+	if d.err != nil {
 		return
 	}
 	d.err = fmt.Errorf("%d of the 8 bytes of a header: %w", len(d.buf), io.ErrUnexpectedEOF)
@@ -129,11 +134,18 @@ func (d *reader) maxFrame() uint32 {
 // a preface must be whole.
 func (d *reader) preface(b []byte) int {
 	const telling = 5 // 0x89 and the name: as a frame it would be DATA of 4 MiB
-	n, err := wire.CheckPreface(b)
-	if !d.live && !strings.HasPrefix(string(b[:min(len(b), telling)]), wire.Preface[:min(len(b), telling)]) {
+	if len(b) < len(wire.Preface) {
+		return 0
+	}
+	if !d.live && string(b[:telling]) != wire.Preface[:telling] {
 		d.opened = true
 		return d.next(b)
 	}
+	return d.judgePreface(b)
+}
+
+func (d *reader) judgePreface(b []byte) int {
+	n, err := wire.CheckPreface(b)
 	if err != nil {
 		d.err = err
 		d.emit(&Line{Offset: d.offset, Event: "broken", Reason: err.Error()})

@@ -266,6 +266,11 @@ func TestNotWire(t *testing.T) {
 	if d.feed([]byte("GET / HTTP/1.1\r\n")); !errors.Is(d.err, wire.ErrNotWire) {
 		t.Errorf("a live HTTP client: %v", d.err)
 	}
+	d = reader{names: new(names), live: true, emit: func(*Line) {}}
+	d.feed([]byte("QUIT\n"))
+	if d.end(); !errors.Is(d.err, wire.ErrNotWire) {
+		t.Errorf("one that says little: %v", d.err)
+	}
 }
 
 func TestHex(t *testing.T) {
