@@ -1,0 +1,140 @@
+package wiretest
+
+import (
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Pipe returns the two ends of a connection in memory, each of which holds up to
+// bufBytes written bytes that the other has not read; 64 KiB if bufBytes is not
+// positive. A Write that finds no room waits. The ends also have the methods
+// CloseWrite and SetLinger of [net.TCPConn].
+func Pipe(bufBytes int) (a, b net.Conn) {
+	return connect("pipe", LinkConfig{Buffer: bufBytes}.withDefaults())
+}
+
+// connect returns the two ends of a connection over two directions of one kind.
+func connect(network string, l LinkConfig) (a, b *conn) {
+	c := newClock()
+	there, back := newHalf(c, l), newHalf(c, l)
+	a = &conn{in: back, out: there, local: addr{network, "a"}, remote: addr{network, "b"}}
+	b = &conn{in: there, out: back, local: a.remote, remote: a.local}
+	return a, b
+}
+
+// addr is the address of one end: network "pipe" or "link", name "a" or "b".
+type addr struct{ network, name string }
+
+func (a addr) Network() string { return a.network }
+func (a addr) String() string  { return a.network + ":" + a.name }
+
+// conn is one end of a connection in memory. Its methods may be called at the
+// same time.
+type conn struct {
+	in, out       *half
+	local, remote addr
+
+	mu     sync.Mutex // never held while in or out waits
+	abrupt bool       // Close resets
+	closed bool
+}
+
+var _ net.Conn = (*conn)(nil)
+
+func (c *conn) LocalAddr() net.Addr  { return c.local }
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+// Read implements [net.Conn].
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.in.read(p)
+	return n, c.opError("read", err)
+}
+
+// Write implements [net.Conn]. It copies p.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.out.write(p)
+	return n, c.opError("write", err)
+}
+
+// CloseWrite ends what this side writes: the peer reads io.EOF after it. A Write
+// that still waits fails with EPIPE.
+func (c *conn) CloseWrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.opError("close", net.ErrClosed)
+	}
+	c.out.shut(syscall.EPIPE)
+	return nil
+}
+
+// SetLinger makes Close a reset if sec is 0, as the method of [net.TCPConn] does.
+// Any other value restores the usual: Close returns at once, and the peer still
+// reads what was written.
+func (c *conn) SetLinger(sec int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.opError("set", net.ErrClosed)
+	}
+	c.abrupt = sec == 0
+	return nil
+}
+
+// Close implements [net.Conn]: pending calls fail with net.ErrClosed, and the
+// peer reads what was written, then io.EOF.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.opError("close", net.ErrClosed)
+	}
+	c.closed = true
+	if c.abrupt {
+		c.out.reset()
+		c.in.leave(syscall.ECONNRESET)
+	} else {
+		c.out.shut(net.ErrClosed)
+		c.in.leave(syscall.EPIPE)
+	}
+	return nil
+}
+
+// SetDeadline implements [net.Conn].
+func (c *conn) SetDeadline(t time.Time) error {
+	return c.setDeadline(func() {
+		c.in.setReadDeadline(t)
+		c.out.setWriteDeadline(t)
+	})
+}
+
+// SetReadDeadline implements [net.Conn].
+func (c *conn) SetReadDeadline(t time.Time) error {
+	return c.setDeadline(func() { c.in.setReadDeadline(t) })
+}
+
+// SetWriteDeadline implements [net.Conn].
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	return c.setDeadline(func() { c.out.setWriteDeadline(t) })
+}
+
+func (c *conn) setDeadline(set func()) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.opError("set", net.ErrClosed)
+	}
+	set()
+	return nil
+}
+
+// opError wraps an error as package net does; nil and io.EOF stay bare.
+func (c *conn) opError(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return &net.OpError{Op: op, Net: c.local.network, Source: c.local, Addr: c.remote, Err: err}
+}
