@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 )
 
@@ -20,6 +21,15 @@ func (g Gap) Count() uint64 {
 		return 0
 	}
 	return g.To - g.From + 1
+}
+
+// GapJSON is the record that tells a subscriber what it missed.
+func (l *Log) GapJSON(g Gap) []byte {
+	b, _ := json.Marshal(map[string]any{ // these values always encode
+		"type": "paddock.gap", "from": l.Cursor(g.From), "to": l.Cursor(g.To),
+		"count": g.Count(), "reason": "the subscriber fell behind what the log keeps",
+	})
+	return b
 }
 
 // Reader follows the log from a place in it. It belongs to one goroutine.

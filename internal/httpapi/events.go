@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -223,7 +222,7 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 	b := s.buf
 	if gap.Count() > 0 {
-		b = s.enc.record(b, s.log.Cursor(gap.To), "gap", gapJSON(s.log, gap))
+		b = s.enc.record(b, s.log.Cursor(gap.To), "gap", s.log.GapJSON(gap))
 	}
 	for i := range records {
 		r := &records[i]
@@ -244,13 +243,4 @@ func (s *eventStream) send(b []byte) error {
 		return err
 	}
 	return s.rc.Flush()
-}
-
-// gapJSON tells a subscriber what it missed.
-func gapJSON(log *events.Log, g events.Gap) []byte {
-	b, _ := json.Marshal(map[string]any{
-		"type": "paddock.gap", "from": log.Cursor(g.From), "to": log.Cursor(g.To),
-		"count": g.Count(), "reason": "the subscriber fell behind what the log keeps",
-	})
-	return b
 }
