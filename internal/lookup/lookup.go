@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 
 	"paddock/fence"
 )
@@ -208,9 +209,10 @@ func (l *Lookup) points(array json.RawMessage) error {
 }
 
 // Points answers points that are numbers already, in the form of Document.
-func (l *Lookup) Points(points []fence.Point) error {
+func (l *Lookup) Points(points iter.Seq[fence.Point]) error {
 	l.text(`{"results":[`)
-	for i, p := range points {
+	i := 0
+	for p := range points {
 		if err := Check(p); err != nil {
 			return fail(Invalid, "points[%d]: %v", i, err)
 		}
@@ -220,6 +222,7 @@ func (l *Lookup) Points(points []fence.Point) error {
 		if err := l.Point(p); err != nil {
 			return err
 		}
+		i++
 	}
 	l.text("]}\n")
 	return nil

@@ -3,6 +3,7 @@ package lookup
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"paddock/fence"
@@ -48,8 +49,8 @@ func TestForms(t *testing.T) {
 		{"one", one, func() error { return l.Point(in) }},
 		{"", both + "\n", func() error { return l.Document([]byte(" [0.5,0.5]\n")) }},
 		{"", `{"results":[` + both + `,` + none + "]}\n", func() error { return l.Document([]byte(`{"points":[[0.5,0.5],[2,2]]}`)) }},
-		{"", `{"results":[` + both + `,` + none + "]}\n", func() error { return l.Points([]fence.Point{in, out}) }},
-		{"", `{"results":[]}` + "\n", func() error { return l.Points(nil) }},
+		{"", `{"results":[` + both + `,` + none + "]}\n", func() error { return l.Points(slices.Values([]fence.Point{in, out})) }},
+		{"", `{"results":[]}` + "\n", func() error { return l.Points(slices.Values([]fence.Point(nil))) }},
 		{"one", one + "\n" + none + "\n", func() error { return l.Lines([]byte("[0.5,0.5]\n\n[2,2]")) }},
 	} {
 		if err := l.Begin(c, tc.set); err != nil {
@@ -74,7 +75,7 @@ func TestRefusals(t *testing.T) {
 		ask    func(*Lookup) error
 	}{
 		{NoSet, `no set "three"; GET /v1/sets lists them`, func(l *Lookup) error { return l.Begin(c, "three") }},
-		{Invalid, "points[1]: lat 91 is out of range -90 to 90: lon and lat swapped?", func(l *Lookup) error { return l.Points([]fence.Point{{}, {Lat: 91}}) }},
+		{Invalid, "points[1]: lat 91 is out of range -90 to 90: lon and lat swapped?", func(l *Lookup) error { return l.Points(slices.Values([]fence.Point{{}, {Lat: 91}})) }},
 		{Invalid, "points: must be an array", func(l *Lookup) error { return l.Document([]byte(`{"points":1}`)) }},
 		{NoRoom, "too many large requests at once: send it again later, or in smaller parts", func(l *Lookup) error {
 			l.Hold = full
