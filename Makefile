@@ -47,7 +47,7 @@ CHROMIUM := $(or $(PADDOCK_CHROMIUM),$(shell command -v chromium || command -v c
 help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET, where TARGET is one of"} \
 	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build ## Build, and serve a simulated city on the live map. ARGS="--vehicles 500"
@@ -75,7 +75,7 @@ clean: ## Remove what was built.
 test: web python test-go test-web ## Run the tests: Go, dashboard. TESTFLAGS="-race"
 
 .PHONY: check
-check: format vet arch lint ## Run everything that must hold before a change is done.
+check: format vet arch lint bench-build ## Run everything that must hold before a change is done.
 	$(MAKE) test TESTFLAGS='-race $(TESTFLAGS)'
 	$(MAKE) browser
 
@@ -92,11 +92,17 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s).
 bench: ## Run the Go benchmarks. BENCH=Contains
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+.PHONY: bench-wire
+bench-wire: ## Compare wire with raw TCP, gRPC and others. ARGS="--only request"
+	cd bench && $(GO) build -buildvcs=false -o ../bin/bench-wire ./cmd/bench-wire
+	@mkdir -p $(ARTIFACTS)
+	bin/bench-wire --json $(ARTIFACTS)/bench-wire.json $(ARGS)
+
 ##@ Parts of the above
 
 .PHONY: format
 format: ## Report Go files that gofumpt would change.
-	@files=$$($(GO) tool gofumpt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+	@files=$$($(GO) tool gofumpt -l $$($(GO) list -f '{{.Dir}}' ./...) bench); \
 	if [ -n "$$files" ]; then echo "not formatted, run go tool gofumpt -w on:"; echo "$$files"; exit 1; fi
 
 .PHONY: vet
@@ -107,6 +113,14 @@ vet: ## Run go vet and staticcheck.
 .PHONY: arch
 arch: ## Run the architecture test.
 	$(GO) test ./internal/arch
+
+# The comparisons are a module of their own, which `./...` does not reach. Their
+# tests check the statistics, and that each contender works: seconds, not figures.
+.PHONY: bench-build
+bench-build: ## Build, vet and test the comparisons.
+	cd bench && $(GO) vet ./...
+	cd bench && $(GO) tool -modfile=../go.mod staticcheck ./...
+	cd bench && $(GO) test ./...
 
 .PHONY: test-go
 test-go:

@@ -27,6 +27,14 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(int64(d), 1), longestLatency)) // within its bounds by now
 }
 
+// merged returns the sum of histograms, of which there is at least one.
+func merged(histograms []*hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	for _, h := range histograms[1:] {
+		histograms[0].Merge(h)
+	}
+	return histograms[0]
+}
+
 func latencyOf(h *hdrhistogram.Histogram) Latency {
 	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) }
 	return Latency{

@@ -37,6 +37,8 @@ const (
 	Callers = 100
 	// BulkStreams is how many bulk streams run beside the small requests.
 	BulkStreams = 8
+	// PacedCallers share the requests at a fixed rate.
+	PacedCallers = 50
 	// Pace is the time from one intended start of a small request to the next.
 	Pace = 500 * time.Microsecond
 )

@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -13,7 +14,7 @@ import (
 // paced sends small requests at a fixed rate, beside so many bulk streams. The
 // window starts once the bulk streams have run through the warm-up.
 func paced(ctx context.Context, s peers.Session, r Remote, o Options, streams int) (*Measurement, error) {
-	callers, err := newCallers(ctx, s, 1)
+	callers, err := newCallers(ctx, s, PacedCallers)
 	if err != nil {
 		return nil, err
 	}
@@ -22,49 +23,68 @@ func paced(ctx context.Context, s peers.Session, r Remote, o Options, streams in
 		return nil, err
 	}
 	bulk := startSenders(ctx, senders, peers.BulkSize)
-	if err := callers[0].pacedFor(ctx, o.Warmup, newHistogram()); err != nil {
+	if _, err := keepPace(ctx, callers, o.Warmup); err != nil {
 		_, stopped := bulk.stop()
 		return nil, errors.Join(err, stopped)
 	}
-	m, h := &Measurement{}, newHistogram()
-	err = measurePaced(ctx, callers[0], r, o.Duration, m, h)
+	m, err := measurePaced(ctx, callers, r, o.Duration)
 	sent, stopped := bulk.stop()
 	if err := errors.Join(err, stopped); err != nil {
 		return nil, err
 	}
-	m.Ops = h.TotalCount()
-	m.Latency = latencyOf(h)
 	return m, r.Await(0, (sent+int64(streams))*peers.BulkSize, settle)
 }
 
 // measurePaced runs the window. Its bytes are those that came by the streams.
-func measurePaced(ctx context.Context, c *caller, r Remote, d time.Duration, m *Measurement, h *hdrhistogram.Histogram) error {
+func measurePaced(ctx context.Context, callers []*caller, r Remote, d time.Duration) (*Measurement, error) {
 	_, before, err := r.Received()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	meter, err := startMeter(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := c.pacedFor(ctx, d, h); err != nil {
-		return err
+	h, err := keepPace(ctx, callers, d)
+	if err != nil {
+		return nil, err
 	}
+	m := &Measurement{Ops: h.TotalCount(), Latency: latencyOf(h)}
 	if err := meter.stop(m); err != nil {
-		return err
+		return nil, err
 	}
 	_, after, err := r.Received()
 	m.Bytes = after - before
-	return err
+	return m, err
 }
 
-// pacedFor starts a request every Pace. One that must wait for the one before is
-// timed from when it should have started, so that a stall shows in all requests
-// that it delays. How late the runtime wakes this goroutine for a start is not
-// the connection's doing: the schedule goes on from there.
-func (c *caller) pacedFor(ctx context.Context, d time.Duration, h *hdrhistogram.Histogram) error {
-	end := time.Now().Add(d)
-	for due := time.Now(); due.Before(end); due = due.Add(Pace) {
+// keepPace starts a request every Pace for d: the callers take turns, each on a
+// schedule of its own, so that a slow answer delays no other caller's request.
+func keepPace(ctx context.Context, callers []*caller, d time.Duration) (*hdrhistogram.Histogram, error) {
+	var (
+		running    sync.WaitGroup
+		failures   = make([]error, len(callers))
+		histograms = make([]*hdrhistogram.Histogram, len(callers))
+		began      = time.Now()
+		period     = time.Duration(len(callers)) * Pace
+	)
+	for i, c := range callers {
+		histograms[i] = newHistogram()
+		running.Go(func() {
+			first := began.Add(time.Duration(i) * Pace)
+			failures[i] = c.every(ctx, period, first, began.Add(d), histograms[i])
+		})
+	}
+	running.Wait()
+	return merged(histograms), errors.Join(failures...)
+}
+
+// every starts a request each period. One that must wait for the answer to the
+// one before is timed from when it should have started, so that a stall shows in
+// all requests that it delays. How late the runtime wakes this goroutine for a
+// start is not the connection's doing: the schedule goes on from there.
+func (c *caller) every(ctx context.Context, period time.Duration, first, end time.Time, h *hdrhistogram.Histogram) error {
+	for due := first; due.Before(end); due = due.Add(period) {
 		if wait := time.Until(due); wait > 0 {
 			time.Sleep(wait)
 			due = time.Now()

@@ -69,17 +69,17 @@ func requests(ctx context.Context, s peers.Session, r Remote, o Options, n int) 
 		return nil, err
 	}
 	var (
-		running   sync.WaitGroup
-		stop      atomic.Bool
-		timing    atomic.Bool
-		tallies   = make([]tally, n)
-		failures  = make([]error, n)
-		histogram = make([]*hdrhistogram.Histogram, n)
+		running    sync.WaitGroup
+		stop       atomic.Bool
+		timing     atomic.Bool
+		tallies    = make([]tally, n)
+		failures   = make([]error, n)
+		histograms = make([]*hdrhistogram.Histogram, n)
 	)
 	for i, c := range callers {
-		histogram[i] = newHistogram()
+		histograms[i] = newHistogram()
 		running.Go(func() {
-			failures[i] = c.loop(ctx, &stop, &timing, &tallies[i].done, histogram[i])
+			failures[i] = c.loop(ctx, &stop, &timing, &tallies[i].done, histograms[i])
 		})
 	}
 	total := func() (sum int64) {
@@ -101,10 +101,7 @@ func requests(ctx context.Context, s peers.Session, r Remote, o Options, n int) 
 	stop.Store(true)
 	running.Wait()
 	m.Bytes = m.Ops * peers.SmallSize
-	for _, h := range histogram[1:] {
-		histogram[0].Merge(h)
-	}
-	m.Latency = latencyOf(histogram[0])
+	m.Latency = latencyOf(merged(histograms))
 	return m, errors.Join(append(failures, err)...)
 }
 

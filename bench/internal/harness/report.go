@@ -167,6 +167,12 @@ func unit(m Metric) string {
 func figure(v float64, m Metric) string {
 	switch m {
 	case P50, P99:
+		if v >= 1e6 {
+			return fmt.Sprintf("%.3g s", v/1e6)
+		}
+		if v >= 1e3 {
+			return fmt.Sprintf("%.3g ms", v/1e3)
+		}
 		return fmt.Sprintf("%.3g us", v)
 	case BytesPerSecond:
 		return prefixed(v) + "B/s"

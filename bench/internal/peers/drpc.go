@@ -109,7 +109,15 @@ func (s *drpcSession) Poster(ctx context.Context) (Sender, error) {
 	return &drpcSender{stream: s.posts}, nil
 }
 
-func (s *drpcSession) Bulk(ctx context.Context) (Sender, error) { return s.Poster(ctx) }
+func (s *drpcSession) Bulk(ctx context.Context) (Sender, error) {
+	s.mu.Lock()
+	taken := s.posts != nil
+	s.mu.Unlock()
+	if taken {
+		return nil, unsupported("one stream at a time")
+	}
+	return s.Poster(ctx)
+}
 
 func (s *drpcSession) Close() error { return s.conn.Close() }
 

@@ -12,7 +12,7 @@ import (
 // stream waits for them. The keep-alive is off: it measures nothing here.
 var Smux = Peer{
 	Name:  "smux",
-	About: "github.com/xtaci/smux; version 2, frames of 65,535 bytes, 4 MiB for a stream, a stream per goroutine",
+	About: "github.com/xtaci/smux; version 2, frames of 65,535 bytes, 4 MiB for a stream, a stream per requester, one for posts",
 	Serve: func(svc *Service) (func() error, error) {
 		return acceptLoop(svc.listener(), func(nc net.Conn) {
 			session, err := smux.Server(nc, smuxConfig())

@@ -14,7 +14,7 @@ import (
 // measures nothing here.
 var Yamux = Peer{
 	Name:  "yamux",
-	About: "github.com/hashicorp/yamux; windows of 4 MiB, a stream per goroutine",
+	About: "github.com/hashicorp/yamux; windows of 4 MiB, a stream per requester, one for posts",
 	Serve: func(svc *Service) (func() error, error) {
 		return acceptLoop(svc.listener(), func(nc net.Conn) {
 			session, err := yamux.Server(nc, yamuxConfig())
