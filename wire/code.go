@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -152,6 +153,12 @@ func (e *Error) Error() string {
 	return "wire: " + e.Code.String() + ": " + e.Msg
 }
 
+// Is makes a deadline that the peer has noticed equal to one of our own.
+func (e *Error) Is(target error) bool {
+	return e.Code == DeadlineExceeded && target == context.DeadlineExceeded ||
+		e.Code == Cancelled && target == context.Canceled
+}
+
 // Errors for states that callers branch on.
 var (
 	// ErrClosed is returned once the connection has been closed.
@@ -172,6 +179,11 @@ var (
 	ErrKind = errors.New("wire: kind is not bound")
 	// ErrPeerDead means that the peer was silent, or took nothing, for too long.
 	ErrPeerDead = errors.New("wire: no bytes from peer")
+	// ErrMaybeSent means that the connection ended after a call was sent and before
+	// it was answered: it may have run.
+	ErrMaybeSent = errors.New("wire: sent but not answered")
+	// ErrNotSent means that the connection ended before a call was sent.
+	ErrNotSent = errors.New("wire: not sent")
 	// ErrHelloLate means that the peer's HELLO has not come in time.
 	ErrHelloLate = errors.New("wire: no HELLO from peer")
 )

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"math"
 	"time"
 )
@@ -19,6 +20,13 @@ type Meta struct {
 	Codec       []byte        // of the body, text
 	Key         []byte        // idempotency key
 	Raw         []byte        // the CBOR map as it came, unknown keys included
+}
+
+// clone is m with slices of its own.
+func (m *Meta) clone() Meta {
+	var own Meta
+	_ = parseMeta(bytes.Clone(m.Raw), &own)
+	return own
 }
 
 // Keys of the map.

@@ -182,3 +182,10 @@ func (o *output) growth(kind uint32, flags Flags, n, most int) (grown int, fits 
 	}
 	return grown, h.ID() == kind && h.Flags() == flags && h.Len()+grown <= most
 }
+
+// trim lets go of an output buffer larger than most, if it is empty.
+func (o *output) trim(most int) {
+	if len(o.out) == controlRoom && cap(o.out) > most {
+		o.out = make([]byte, controlRoom, 512)
+	}
+}

@@ -89,3 +89,10 @@ func (m *Machine) Close(code Code) {
 		_ = m.closeWith(ErrClosed, code)
 	}
 }
+
+// Drained ends the connection after a drain, where both sides know why.
+func (m *Machine) Drained() {
+	if m.err == nil {
+		m.err = ErrClosed
+	}
+}

@@ -50,13 +50,13 @@ func (c *conn) RemoteAddr() net.Addr { return c.remote }
 // Read implements [net.Conn].
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.in.read(p)
-	return n, c.opError("read", err)
+	return n, opError("read", c, err)
 }
 
 // Write implements [net.Conn]. It copies p.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.out.write(p)
-	return n, c.opError("write", err)
+	return n, opError("write", c, err)
 }
 
 // CloseWrite ends what this side writes: the peer reads io.EOF after it. A Write
@@ -65,7 +65,7 @@ func (c *conn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return c.opError("close", net.ErrClosed)
+		return opError("close", c, net.ErrClosed)
 	}
 	c.out.shut(syscall.EPIPE)
 	return nil
@@ -78,7 +78,7 @@ func (c *conn) SetLinger(sec int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return c.opError("set", net.ErrClosed)
+		return opError("set", c, net.ErrClosed)
 	}
 	c.abrupt = sec == 0
 	return nil
@@ -90,7 +90,7 @@ func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return c.opError("close", net.ErrClosed)
+		return opError("close", c, net.ErrClosed)
 	}
 	c.closed = true
 	if c.abrupt {
@@ -125,16 +125,16 @@ func (c *conn) setDeadline(set func()) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return c.opError("set", net.ErrClosed)
+		return opError("set", c, net.ErrClosed)
 	}
 	set()
 	return nil
 }
 
 // opError wraps an error as package net does; nil and io.EOF stay bare.
-func (c *conn) opError(op string, err error) error {
+func opError(op string, c net.Conn, err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	return &net.OpError{Op: op, Net: c.local.network, Source: c.local, Addr: c.remote, Err: err}
+	return &net.OpError{Op: op, Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }

@@ -1,0 +1,261 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// call is a request that waits for its answer. It is in Conn.ours from when it is
+// sent until it is answered or given up, and touched by others only while it is
+// there, under Conn.mu.
+type call struct {
+	answered chan struct{} // gets one value
+	kind     string
+	slot     Slot
+	takes    uint32 // Machine.takes when it was sent
+	done     bool
+	dst      []byte
+	stream   *Stream // the answer goes on
+	err      error
+}
+
+var calls = sync.Pool{New: func() any { return &call{answered: make(chan struct{}, 1)} }}
+
+// finish ends the call from elsewhere than the reader. Conn.mu is held.
+func (c *call) finish(err error) {
+	c.err, c.done = err, true
+	c.answered <- struct{}{}
+}
+
+// recycle gives the call back. Nobody else may know it any more.
+func (c *call) recycle() {
+	*c = call{answered: c.answered}
+	calls.Put(c)
+}
+
+// CallOptions are what CallStream may say besides kind and body.
+type CallOptions struct {
+	// More: the body goes on in the Stream of the Answer, until its CloseWrite. The
+	// answer's head is what Stream.Accepted returns then.
+	More bool
+	// Meta is sent along; its deadline is that of the context if it has none.
+	Meta Meta
+}
+
+// Answer is what a request got. Stream is nil, or where the answer goes on; it
+// must be closed.
+type Answer struct {
+	Head   []byte
+	Stream *Stream
+}
+
+// Call sends a request and waits for its answer, which is the caller's own. An
+// answer that was promoted to a stream is gathered. Errors: *Error from the peer,
+// or for a deadline; ErrTooLarge for body or answer; ErrDraining; ErrNotSent and
+// ErrMaybeSent when the connection ends. When ctx ends, Call returns at once and
+// the peer is told; the slot stays taken until the handler has returned.
+func (c *Conn) Call(ctx context.Context, kind string, body []byte) ([]byte, error) {
+	return c.CallAppend(ctx, nil, kind, body)
+}
+
+// CallAppend is Call that appends the answer to dst. It allocates nothing if dst
+// has room.
+//
+// hot: TestCallDoesNotAllocate.
+func (c *Conn) CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error) {
+	call := calls.Get().(*call)
+	call.dst = dst
+	if err := c.send(ctx, call, kind, nil, body, false); err != nil {
+		call.recycle()
+		return dst, err
+	}
+	if err := c.wait(ctx, call); err != nil {
+		return dst, err
+	}
+	at := len(dst)
+	dst, stream, err := call.dst, call.stream, call.err
+	call.recycle()
+	if err != nil {
+		return dst[:at], err
+	}
+	if stream != nil {
+		return stream.gather(ctx, dst, at)
+	}
+	return dst, nil
+}
+
+// CallStream is Call for an answer, or with More a body, that is a stream.
+func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallOptions) (*Answer, error) {
+	meta := o.Meta
+	setDeadline(ctx, &meta)
+	call := calls.Get().(*call)
+	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o.More); err != nil {
+		call.recycle()
+		return nil, err
+	}
+	if o.More {
+		answer := &Answer{Stream: call.stream}
+		call.recycle()
+		return answer, nil
+	}
+	if err := c.wait(ctx, call); err != nil {
+		return nil, err
+	}
+	head, stream, err := call.dst, call.stream, call.err
+	call.recycle()
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Head: head, Stream: stream}, nil
+}
+
+// setDeadline puts the context's deadline into meta, rounded up to a millisecond.
+func setDeadline(ctx context.Context, meta *Meta) {
+	if deadline, ok := ctx.Deadline(); ok && !meta.HasDeadline {
+		meta.HasDeadline, meta.Deadline = true, max(time.Until(deadline), 0)+time.Millisecond-1
+	}
+}
+
+// encodeMeta is nil for a meta that says nothing.
+func encodeMeta(meta *Meta) []byte {
+	if b := AppendMeta(nil, meta); len(b) > 1 {
+		return b
+	}
+	return nil
+}
+
+// send puts the request into the output, once there is room and a slot for it.
+func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []byte, more bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var room [16]byte
+	if _, ok := ctx.Deadline(); ok && meta == nil {
+		m := Meta{}
+		setDeadline(ctx, &m)
+		meta = AppendMeta(room[:0], &m)
+	}
+	c.mu.Lock()
+	for {
+		number, err := c.kindNumber(kind)
+		wait := &c.slotGate
+		switch {
+		case err != nil:
+		case c.m.Queued() > maxQueued:
+			wait, err = &c.postGate, ErrNoCredit
+		default:
+			call.slot, err = c.m.Request(number, meta, body, more)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrNoSlot) && !errors.Is(err, ErrNoCredit) {
+			err = c.notSent(err)
+			c.mu.Unlock()
+			return err
+		}
+		if err := c.await(ctx, wait); err != nil {
+			c.mu.Unlock()
+			return err
+		}
+	}
+	call.kind, call.takes = kind, c.m.takes
+	if entry := c.local(call.slot); more {
+		call.stream = c.newStream(call.slot, kind, nil)
+		call.stream.decision = make(chan struct{})
+		entry.stream = call.stream
+	} else {
+		entry.call = call
+	}
+	c.flushAndUnlock(c.m.ours.live > 1)
+	return nil
+}
+
+// notSent says why something could not be sent. c.mu is held.
+func (c *Conn) notSent(err error) error {
+	if errors.Is(err, ErrClosed) && c.err != nil {
+		return &lostError{cause: c.err}
+	}
+	return err
+}
+
+// local is the entry of a slot of ours, emptied. c.mu is held.
+func (c *Conn) local(id Slot) *local {
+	i := int(id.Index())
+	for len(c.ours) < i {
+		c.ours = append(c.ours, local{})
+	}
+	c.ours[i-1] = local{}
+	return &c.ours[i-1]
+}
+
+// kindNumber is what the peer knows a kind by. c.mu is held.
+func (c *Conn) kindNumber(kind string) (uint32, error) {
+	if c.lastKind.name == kind && c.m.err == nil {
+		return c.lastKind.number, nil
+	}
+	number, err := c.m.Bind(kind)
+	if err != nil {
+		if errors.Is(err, ErrKind) {
+			err = fmt.Errorf("%w: %q", ErrKind, kind)
+		}
+		return 0, err
+	}
+	c.lastKind = binding{kind, number}
+	return number, nil
+}
+
+// wait waits for the answer. If ctx ends before, the call is given up and gone.
+func (c *Conn) wait(ctx context.Context, call *call) error {
+	if ctx.Done() == nil {
+		<-call.answered
+		return nil
+	}
+	select {
+	case <-call.answered:
+		return nil
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	if call.done { // answered at the same time
+		c.mu.Unlock()
+		<-call.answered
+		return nil
+	}
+	c.local(call.slot)
+	_ = c.m.Cancel(call.slot)
+	c.flushAndUnlock(false)
+	call.recycle()
+	return ctx.Err()
+}
+
+// gather reads the rest of an answer behind what dst has from at on.
+func (s *Stream) gather(ctx context.Context, dst []byte, at int) ([]byte, error) {
+	stop := context.AfterFunc(ctx, func() { _ = s.Reset(Cancelled) })
+	defer stop()
+	defer s.Close()
+	most := s.c.config.MaxMessage
+	for {
+		if len(dst)-at > most {
+			_ = s.Reset(Cancelled)
+			return dst[:at], fmt.Errorf("%w: answer to %s is over %d bytes", ErrTooLarge, s.kind, most)
+		}
+		if len(dst) == cap(dst) {
+			dst = append(dst, 0)[:len(dst)]
+		}
+		n, err := s.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return dst, nil
+		case err != nil && ctx.Err() != nil:
+			return dst[:at], ctx.Err()
+		case err != nil:
+			return dst[:at], err
+		}
+	}
+}

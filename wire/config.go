@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"time"
+)
+
+const (
+	// defaultMaxMessage bounds what Call gathers of an answer.
+	defaultMaxMessage = 1 << 20
+	// defaultDrain is how long a drain waits for what is under way.
+	defaultDrain = 10 * time.Second
+)
+
+// Config is what one side of a connection says and allows. The zero value, and
+// nil, are valid: they serve nothing and take the defaults of HELLO.
+type Config struct {
+	// Agent names the program in HELLO, for the peer's logs.
+	Agent string
+	// Mux holds what this side serves. A dialer may serve as well.
+	Mux *Mux
+
+	// What HELLO announces; 0 stands for the default of SPEC section 4.
+	MaxFrame      uint32 // payload bytes of a frame, 65,536
+	MaxInflight   uint32 // requests and streams that the peer may have open, 4,096
+	ConnBudget    uint32 // stream bytes that may wait here, of all streams, 16 MiB
+	StreamInitial uint32 // of one stream at first, 256 KiB; it grows with need
+	PostInitial   uint32 // post bytes that may wait here, 1 MiB
+
+	// MaxWindow bounds how far the window of a stream grows; 0 is 16 MiB.
+	MaxWindow int
+	// MaxMessage bounds what Call and ReadMsg gather; 0 is 1 MiB.
+	MaxMessage int
+	// Idle is T of SPEC section 9: a peer that is silent for so long is dead. The
+	// smaller one of both sides counts. 0 is 30 s.
+	Idle time.Duration
+	// DrainTimeout bounds Drain; 0 is 10 s.
+	DrainTimeout time.Duration
+
+	// Auth makes what HELLO carries to prove who we are, for one connection.
+	Auth func(net.Conn) (*Auth, error)
+	// Verify judges the peer's HELLO before anything else of it is looked at. An
+	// *Error that it returns closes the connection with its code, another error
+	// with UNAUTHENTICATED. It may not call methods of the connection that wait.
+	Verify func(*Conn, *Hello) error
+	// Authorize judges each request, stream and post by its kind; nil lets all pass.
+	// The peer gets the error, as *Error or PERMISSION_DENIED; a post is dropped and
+	// counted.
+	Authorize func(c *Conn, kind string) error
+	// Session lets acknowledged posts survive the connection.
+	Session *Session
+	// TLS is used by Dial and Server: TLS 1.3, ALPN wire/1. NewConn does not look
+	// at it.
+	TLS *tls.Config
+	// Logger gets the stack of a handler that panics, and why connections end. nil
+	// is slog.Default.
+	Logger *slog.Logger
+}
+
+// hello is the HELLO of a connection with this configuration.
+func (c *Config) hello() Hello {
+	return Hello{
+		Agent: c.Agent, MaxFrame: c.MaxFrame, MaxInflight: c.MaxInflight,
+		ConnBudget: c.ConnBudget, StreamInitial: c.StreamInitial, PostInitial: c.PostInitial,
+		Idle: c.Idle, Session: c.Session,
+	}
+}
+
+// withDefaults is a copy without zeros, but for those that HELLO fills.
+func (c *Config) withDefaults() Config {
+	var d Config
+	if c != nil {
+		d = *c
+	}
+	if d.MaxMessage == 0 {
+		d.MaxMessage = defaultMaxMessage
+	}
+	if d.MaxWindow == 0 {
+		d.MaxWindow = maxStreamWindow
+	}
+	if d.DrainTimeout == 0 {
+		d.DrainTimeout = defaultDrain
+	}
+	if d.Mux == nil {
+		d.Mux = NewMux()
+	}
+	if d.Logger == nil {
+		d.Logger = slog.Default()
+	}
+	return d
+}

@@ -1,0 +1,208 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Conn is one connection to a peer. All its methods may be called by any number
+// of goroutines at once.
+//
+// A Conn is a Machine and three things around it: a reader that feeds it, whoever
+// has something to say, and a writer that exists only while there is output. The
+// reader never waits for the writer, nor for a handler that is not Inline.
+type Conn struct {
+	nc     net.Conn
+	sock   socket
+	role   Role
+	config Config
+	start  time.Time
+
+	ctx    context.Context // of handlers; ends with the connection
+	cancel context.CancelCauseFunc
+	tasks  sync.WaitGroup // reader, writer, handlers
+	ready  chan struct{}  // closed when the peer's HELLO was accepted
+	done   chan struct{}  // closed once nothing is read or written any more
+
+	in reader // the reader's own
+
+	mu         sync.Mutex // guards all below; never held during I/O or a handler
+	m          *Machine
+	closed     bool
+	err        error // why closed
+	identity   any
+	timer      *time.Timer
+	ours       []local        // by index of slot, from 1
+	theirs     []remote       // likewise
+	running    map[string]int // handlers by kind
+	lastKind   binding
+	keyed      map[postKey][]byte // the conflating lane
+	starved    []*Stream          // those that wait for credit of the connection
+	postGate   gate               // post credit, or room in the output
+	slotGate   gate               // a slot may be free, or a limit has grown
+	creditGate gate               // credit of the connection
+	ackGate    gate               // more posts were acknowledged
+	flushGate  gate               // something was written
+	idleGate   gate               // nothing is under way
+	drained    gate               // the peer has sent GOAWAY
+	out        outbox
+	posts      postLane
+	rtt        rttFilter
+	stats      shellStats
+}
+
+// local is what we have begun in a slot; remote what the peer has.
+type (
+	local struct {
+		call   *call
+		stream *Stream
+		until  time.Duration // when a stream that was closed is reset; 0: it was not
+	}
+	remote struct {
+		request *Request
+		stream  *Stream
+	}
+)
+
+// binding remembers the kind that was used last: comparing a name with itself is
+// cheaper than looking it up.
+type binding struct {
+	name   string
+	number uint32
+}
+
+// Dial connects, with TLS if cfg has it, and starts the connection. It does not
+// wait for the peer's HELLO: what is sent now rides behind ours. network and
+// address are as for net.Dial.
+func Dial(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
+	var dialer net.Dialer
+	nc, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("wire: %w", err)
+	}
+	if cfg != nil && cfg.TLS != nil {
+		if nc, err = secureDialer(ctx, nc, address, cfg.TLS); err != nil {
+			return nil, err
+		}
+	}
+	return NewConn(nc, Dialer, cfg)
+}
+
+// NewConn starts a connection over nc, which it owns from now on, also when it
+// fails. The error is ErrHello, for a configuration that the peer would refuse.
+func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
+	c := &Conn{
+		nc: nc, role: role, config: cfg.withDefaults(), start: time.Now(),
+		ready: make(chan struct{}), done: make(chan struct{}),
+		running: map[string]int{},
+	}
+	hello := c.config.hello()
+	var err error
+	if c.config.Auth != nil {
+		hello.Auth, err = c.config.Auth(nc)
+	}
+	if err == nil {
+		c.m, err = NewMachine(role, hello, 0)
+	}
+	if err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	c.sock.init(nc, c.m.self.Idle)
+	c.out.spare = make([]byte, 0, 512)
+	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = time.AfterFunc(helloTimeout, c.tick)
+	c.tasks.Add(1)
+	go c.readLoop()
+	c.wakeWriter()
+	return c, nil
+}
+
+type connKey struct{}
+
+// ConnFrom is the connection on which a handler was called, nil elsewhere. Over it
+// the handler may call back, unless it is Inline.
+func ConnFrom(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connKey{}).(*Conn)
+	return c
+}
+
+// now is the time on the machine's clock.
+func (c *Conn) now() time.Duration { return time.Since(c.start) }
+
+// Ready waits for the peer's HELLO.
+func (c *Conn) Ready(ctx context.Context) error {
+	select {
+	case <-c.ready:
+		return nil
+	case <-c.done:
+		return c.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Peer is what the peer's HELLO said, nil until Ready.
+func (c *Conn) Peer() *Hello {
+	select {
+	case <-c.ready:
+		return c.m.Peer()
+	default:
+		return nil
+	}
+}
+
+// Identity is what Verify found the peer to be, nil if it said nothing.
+func (c *Conn) Identity() any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.identity
+}
+
+// SetIdentity is called by Verify.
+func (c *Conn) SetIdentity(who any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.identity = who
+}
+
+// Role says whether we dialed or accepted.
+func (c *Conn) Role() Role { return c.role }
+
+// LocalAddr is that of the connection beneath.
+func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
+
+// RemoteAddr is that of the connection beneath.
+func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
+
+// NetConn is the connection beneath, to look at; it belongs to c.
+func (c *Conn) NetConn() net.Conn { return c.nc }
+
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err is why the connection has ended, nil before: ErrClosed, ErrPeerDead,
+// ErrNotWire, *ProtocolError, *Error, or what the socket said.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// GoingAway returns a channel that is closed when the peer drains; the connection
+// takes no new work then.
+func (c *Conn) GoingAway() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m.goawayReceived || c.closed {
+		return closedChannel
+	}
+	return c.drained.wait()
+}
+
+var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

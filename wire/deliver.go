@@ -1,0 +1,394 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+)
+
+// delivery is what one frame asks of the application. Its slices are those of the
+// reader's block.
+type delivery struct {
+	op      Op
+	flags   Flags
+	batch   bool // POSTS
+	slot    Slot
+	skip    int
+	bodies  int
+	last    uint64 // number of the last post, 0: without ACK
+	handler *handler
+	request *Request
+	stream  *Stream
+	body    []byte
+	err     error // of a refusal
+}
+
+// answer is that of an inline handler: bytes of reader.replies, or an error.
+type answer struct {
+	slot     Slot
+	from, to int
+	err      error
+}
+
+// note takes what an event means into the tables, and a delivery for what must be
+// done without the lock. c.mu is held.
+func (c *Conn) note(ev *Event) {
+	f := ev.Frame
+	d := delivery{op: ev.Op, slot: ev.Slot, flags: f.Flags, body: f.Body}
+	switch ev.Op {
+	case OpHello:
+		c.refill()
+	case OpPost:
+		d.batch, d.skip, d.bodies, d.last = f.Type == POSTS, ev.Skip, 1, ev.Last
+		if d.batch {
+			d.bodies = int(f.Count)
+		}
+		d.handler = c.handler(f.ID)
+	case OpRequest:
+		c.noteRequest(f, &d)
+	case OpOpen:
+		d.handler = c.handler(f.Kind)
+		d.stream = c.newStream(ev.Slot, d.handler.kind, &f.Meta)
+		d.stream.confirm = f.Has(FlagConfirm)
+		c.remote(ev.Slot).stream = d.stream
+	case OpResponse:
+		if c.noteResponse(f, &d); d.stream == nil {
+			return
+		}
+	case OpData, OpReset:
+		if d.stream = c.streamOf(ev.Slot); d.stream == nil {
+			c.m.giveConn(len(f.Body))
+			return
+		}
+		if ev.Op == OpReset {
+			d.err = &Error{Code: ev.Code, Msg: string(f.Text)}
+			d.stream.stopLocked(d.err)
+		}
+	case OpStop:
+		if s := c.streamOf(ev.Slot); s != nil {
+			s.stopLocked(&Error{Code: ev.Code, Msg: string(f.Text)})
+		}
+		return
+	case OpCancel:
+		if r := c.remote(ev.Slot).request; r != nil {
+			r.cancel(context.Canceled)
+		}
+		return
+	default:
+		c.noteControl(ev)
+		return
+	}
+	c.in.deliveries = append(c.in.deliveries, d)
+}
+
+// noteControl deals with what concerns no slot but for its credit. c.mu is held.
+func (c *Conn) noteControl(ev *Event) {
+	switch ev.Op {
+	case OpCredit:
+		c.noteCredit(ev.Frame.ID)
+	case OpGoaway:
+		c.drained.open()
+		c.slotGate.open()
+	case OpPong:
+		c.rtt.add(ev.RTT, c.m.heard)
+	case OpAck:
+		c.ackGate.open()
+	}
+}
+
+// noteCredit wakes what has waited for it. c.mu is held.
+func (c *Conn) noteCredit(id uint32) {
+	switch id {
+	case connectionID:
+		c.unstarve()
+	case postLaneID:
+		c.postGate.open()
+		c.sendKeyed()
+	default:
+		if s := c.streamOf(Slot(id)); s != nil {
+			s.enterRing()
+		}
+	}
+}
+
+// refill wakes everything that the peer's HELLO may have given credit. c.mu is
+// held.
+func (c *Conn) refill() {
+	c.slotGate.open()
+	c.postGate.open()
+	c.sendKeyed()
+	c.unstarve()
+	for _, l := range c.ours {
+		if l.stream != nil {
+			l.stream.enterRing()
+		}
+	}
+}
+
+// remote is the entry of a slot of the peer's. c.mu is held.
+func (c *Conn) remote(id Slot) *remote {
+	i := int(id.Index())
+	for len(c.theirs) < i {
+		c.theirs = append(c.theirs, remote{})
+	}
+	return &c.theirs[i-1]
+}
+
+// streamOf is the stream in a live slot, nil if it is none. c.mu is held.
+func (c *Conn) streamOf(id Slot) *Stream {
+	i := int(id.Index())
+	if id.Side() == c.role {
+		if i > len(c.ours) {
+			return nil
+		}
+		return c.ours[i-1].stream
+	}
+	if i > len(c.theirs) {
+		return nil
+	}
+	return c.theirs[i-1].stream
+}
+
+// noteRequest prepares a request whose handler does not run on the reader, so that
+// a CANCEL right behind it finds it. c.mu is held.
+func (c *Conn) noteRequest(f *Frame, d *delivery) {
+	h := c.handler(f.Kind)
+	d.handler = h
+	if h.answer != nil && h.inline && !f.Has(FlagMore) {
+		return
+	}
+	r := newRequest(c, d.slot, h, &f.Meta)
+	entry := c.remote(d.slot)
+	entry.request = r
+	if f.Has(FlagMore) {
+		r.body = c.newStream(d.slot, h.kind, &f.Meta)
+		entry.stream = r.body
+	}
+	d.request = r
+}
+
+// noteResponse completes a call, or decides about a stream that we have opened.
+// c.mu is held.
+func (c *Conn) noteResponse(f *Frame, d *delivery) {
+	i := int(d.slot.Index())
+	if i > len(c.ours) {
+		return
+	}
+	l := &c.ours[i-1]
+	switch call := l.call; {
+	case call != nil:
+		l.call = nil
+		switch {
+		case f.Has(FlagErr):
+			call.err = remoteError(f)
+		case f.Has(FlagMore):
+			l.stream = c.newStream(d.slot, call.kind, &f.Meta)
+			call.stream = l.stream
+			call.dst = append(call.dst, f.Body...)
+		default:
+			call.dst = append(call.dst, f.Body...)
+		}
+		call.done = true
+		c.in.woken = append(c.in.woken, call)
+		c.slotGate.open()
+	case l.stream != nil:
+		d.stream = l.stream
+		if f.Has(FlagErr) {
+			d.err = remoteError(f)
+			d.stream.stopLocked(d.err)
+			return
+		}
+		if !f.Has(FlagMore) { // the answer to a request whose body went on
+			d.stream.stopLocked(ErrStopped)
+		}
+		d.stream.enterRing()
+	}
+}
+
+// remoteError is RES ERR as a Go value.
+func remoteError(f *Frame) *Error {
+	e := &Error{
+		Code: f.Code, Msg: string(f.Text), NotStarted: f.NotStarted,
+		RetryAfter: milliseconds(f.RetryAfter),
+	}
+	if len(f.Body) > 0 {
+		e.Details = append([]byte(nil), f.Body...)
+	}
+	return e
+}
+
+// deliver does what a frame asks for. The error ends the connection.
+func (c *Conn) deliver(d *delivery) error {
+	switch d.op {
+	case OpHello:
+		return c.opened()
+	case OpPost:
+		return c.deliverPosts(d)
+	case OpRequest:
+		c.deliverRequest(d)
+	case OpOpen:
+		c.deliverStream(d)
+	case OpData:
+		d.stream.push(&c.in, d.body, d.flags)
+	case OpReset:
+		d.stream.end(d.err)
+	case OpResponse:
+		d.stream.decide(d.body, d.flags, d.err)
+	}
+	return nil
+}
+
+// opened judges the peer's HELLO.
+func (c *Conn) opened() error {
+	if c.config.Verify != nil {
+		if err := c.config.Verify(c, c.m.Peer()); err != nil {
+			code := Unauthenticated
+			var e *Error
+			if errors.As(err, &e) {
+				code = e.Code
+			}
+			c.mu.Lock()
+			c.m.Close(code)
+			c.mu.Unlock()
+			return err
+		}
+	}
+	close(c.ready)
+	return nil
+}
+
+// handler finds the one for a kind of the peer's; it always finds one, which may
+// serve nothing. c.mu is held; the list is the reader's.
+func (c *Conn) handler(number uint32) *handler {
+	in := &c.in
+	for len(in.handlers) <= int(number) {
+		in.handlers = append(in.handlers, nil)
+	}
+	h := in.handlers[number]
+	if h == nil {
+		h = c.config.Mux.lookup(c.m.PeerKind(number))
+		in.handlers[number] = h
+	}
+	return h
+}
+
+// deliverRequest runs an inline handler, or starts a goroutine for another. There
+// are never more of these than slots that the peer may hold.
+func (c *Conn) deliverRequest(d *delivery) {
+	h, in := d.handler, &c.in
+	if d.request == nil {
+		at := len(in.replies)
+		replies, err := c.runInline(h, d.body)
+		if err == nil {
+			in.replies = replies
+		}
+		in.answers = append(in.answers, answer{slot: d.slot, from: at, to: len(in.replies), err: err})
+		if len(in.replies) > batchReplies || len(in.answers) >= batchFrames {
+			c.answerAll()
+		}
+		return
+	}
+	r := d.request
+	if h.answer == nil && h.request == nil {
+		c.finishRequest(r, &Error{Code: Unimplemented, Msg: "no handler for requests of " + h.kind, NotStarted: true})
+		return
+	}
+	r.take(d.body)
+	c.mu.Lock()
+	c.running[h.kind]++
+	c.mu.Unlock()
+	c.tasks.Add(1)
+	go r.run()
+}
+
+// runInline calls an inline handler, which appends its answer to the replies. A
+// panic becomes an error.
+func (c *Conn) runInline(h *handler, body []byte) (replies []byte, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = c.panicked(h, cause)
+		}
+	}()
+	return h.answer(c.ctx, body, c.in.replies)
+}
+
+// panicked turns a handler's panic into the answer that the peer gets; the stack
+// is for our own log only.
+func (c *Conn) panicked(h *handler, cause any) error {
+	c.config.Logger.Error("wire: handler panicked", "kind", h.kind, "cause", cause, "stack", string(debug.Stack()))
+	return &Error{Code: Internal, Msg: "handler panicked"}
+}
+
+// answerAll puts the answers of inline handlers into the output. They leave when
+// the reader has dealt with all that has come.
+func (c *Conn) answerAll() {
+	in := &c.in
+	if len(in.answers) == 0 && in.postsDone == 0 {
+		return
+	}
+	c.mu.Lock()
+	for i := range in.answers {
+		a := &in.answers[i]
+		c.answerInline(a.slot, in.replies[a.from:a.to], a.err)
+		a.err = nil
+	}
+	if in.postsDone > 0 {
+		c.m.PostsDone(in.postsDone)
+		in.postsDone = 0
+	}
+	c.mu.Unlock()
+	in.answers = in.answers[:0]
+	if in.replies = in.replies[:0]; cap(in.replies) > 2*batchReplies {
+		in.replies = nil
+	}
+}
+
+// answerInline answers one request. c.mu is held.
+func (c *Conn) answerInline(id Slot, body []byte, err error) {
+	switch {
+	case err != nil:
+		_ = c.m.Fail(id, asError(err))
+		return
+	case c.m.Queued() > int(c.m.self.ConnBudget):
+		_ = c.m.Fail(id, &Error{Code: ResourceExhausted, Msg: "too many answers wait to be sent"})
+		return
+	}
+	switch err := c.m.Respond(id, nil, body, false); {
+	case errors.Is(err, ErrTooLarge):
+		c.answerLong(id, body)
+	case err != nil:
+		c.m.Done(id)
+	}
+}
+
+// answerLong promotes: the answer is longer than a frame. c.mu is held.
+func (c *Conn) answerLong(id Slot, body []byte) {
+	head := c.m.maxFrame() / 2
+	if err := c.m.Respond(id, nil, body[:head], true); err != nil {
+		c.m.Done(id)
+		return
+	}
+	s := c.newStream(id, "", nil)
+	c.remote(id).stream = s
+	rest := append([]byte(nil), body[head:]...)
+	c.tasks.Add(1)
+	go func() {
+		defer c.tasks.Done()
+		_, _ = s.Write(rest)
+		c.finishStream(s, nil)
+	}()
+}
+
+// asError is what the peer is told of a handler's error.
+func asError(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Code != 0:
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: DeadlineExceeded}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: Cancelled}
+	}
+	return &Error{Code: Unknown, Msg: err.Error()}
+}

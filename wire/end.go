@@ -1,0 +1,242 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+)
+
+const (
+	// closeFlush is how long the last bytes of a connection may take to leave.
+	closeFlush = time.Second
+	// closeWait is how long Close waits for handlers; they have been told to end.
+	closeWait = 5 * time.Second
+	// drainGrace is how long we wait for the peer to hang up once nothing is under
+	// way: work of its own may have crossed our GOAWAY.
+	drainGrace = 500 * time.Millisecond
+)
+
+// errDrained ends a connection that was drained.
+var errDrained = fmt.Errorf("%w: drained", ErrClosed)
+
+// Close sends what is queued, tells the peer, and closes. What is under way fails.
+// It waits for handlers, whose contexts have ended, 5 s at most; a handler itself
+// must use Abort.
+func (c *Conn) Close() error {
+	c.Abort(Unavailable)
+	ended := make(chan struct{})
+	go func() {
+		c.tasks.Wait()
+		close(ended)
+	}()
+	timeout := time.NewTimer(closeWait)
+	defer timeout.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-timeout.C:
+		running := c.runningKinds()
+		c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr())
+		return fmt.Errorf("wire: handlers still run %v after the end of their connection: %s", closeWait, running)
+	}
+}
+
+// Abort is Close that does not wait. The peer is told code, which is not 0.
+func (c *Conn) Abort(code Code) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.m.Close(code)
+	c.failLocked(ErrClosed)
+}
+
+// fail ends the connection with err.
+func (c *Conn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failLocked(err)
+}
+
+// failLocked ends the connection: everything that waits is woken. Whoever has the
+// writer's role sends the last bytes and hangs up; if nobody has, a writer is
+// started for that.
+func (c *Conn) failLocked(err error) {
+	if c.closed {
+		return
+	}
+	c.closed, c.err = true, err
+	if err == errDrained {
+		c.m.Drained()
+	} else {
+		c.m.Close(Unavailable)
+	}
+	c.timer.Stop()
+	c.cancel(err)
+	c.openGates()
+	for _, l := range c.ours {
+		if l.call != nil {
+			l.call.finish(c.lost(l.call))
+		}
+		if l.stream != nil {
+			l.stream.failLocked(err)
+		}
+	}
+	for _, r := range c.theirs {
+		if r.request != nil {
+			r.request.cancel(err)
+		}
+		if r.stream != nil {
+			r.stream.failLocked(err)
+		}
+	}
+	c.ours = nil
+	c.posts.close()
+	_ = c.nc.SetWriteDeadline(time.Now().Add(closeFlush))
+	if !c.out.writing {
+		c.out.writing = true
+		c.tasks.Add(1)
+		go c.writeLoop()
+	}
+}
+
+func (c *Conn) openGates() {
+	for _, g := range []*gate{&c.postGate, &c.slotGate, &c.creditGate, &c.ackGate, &c.flushGate, &c.idleGate, &c.drained} {
+		g.open()
+	}
+}
+
+// lost is the error of a call that the end of the connection has cut off.
+func (c *Conn) lost(call *call) error {
+	return &lostError{cause: c.err, sent: call.takes != c.m.takes}
+}
+
+// hangUp closes the socket, which ends the reader too.
+func (c *Conn) hangUp() {
+	_ = c.nc.Close()
+	close(c.done)
+}
+
+// tick lets the machine judge the time.
+func (c *Conn) tick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	now := c.now()
+	next, err := c.m.Tick(now)
+	if err != nil {
+		c.failLocked(err)
+		return
+	}
+	c.timer.Reset(max(next-now, time.Millisecond))
+	c.trim()
+	c.expire(now)
+	c.wakeWriter()
+}
+
+// expire resets streams that were closed here long ago and still live at the
+// peer. c.mu is held.
+func (c *Conn) expire(now time.Duration) {
+	for i := range c.ours {
+		if l := &c.ours[i]; l.until != 0 && now >= l.until {
+			_ = c.m.Reset(l.stream.id, Cancelled)
+			l.until = 0
+		}
+	}
+}
+
+// Drain takes no new work, neither ours nor the peer's, lets what is under way
+// come to its end, and closes. The error tells that something was cut off, after
+// Config.DrainTimeout or when ctx ended.
+func (c *Conn) Drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.config.DrainTimeout)
+	defer cancel()
+	c.mu.Lock()
+	c.m.Drain(0, 0, "draining")
+	c.slotGate.open()
+	c.wakeWriter()
+	c.settled()
+	for !c.closed && !c.quiet() {
+		changed := c.idleGate.wait()
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			_ = c.Close()
+			return fmt.Errorf("wire: drain: %w", ctx.Err())
+		}
+		c.mu.Lock()
+	}
+	c.mu.Unlock()
+	grace := time.NewTimer(drainGrace)
+	defer grace.Stop()
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+	case <-grace.C:
+	}
+	_ = c.Close()
+	if err := c.Err(); !errors.Is(err, ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// quiet says whether nothing is under way: no slot, no output, no post that waits
+// for its handler or its acknowledgement. c.mu is held.
+func (c *Conn) quiet() bool {
+	return c.m.Live() == 0 && !c.m.Pending() && !c.out.writing && c.posts.idle() &&
+		c.m.acked >= c.m.sent && len(c.keyed) == 0
+}
+
+// settled is called whenever something has ended: it wakes whoever waits for
+// quiet, and ends a connection that the peer drains. c.mu is held.
+func (c *Conn) settled() {
+	if !c.m.Draining() || c.closed || !c.quiet() {
+		return
+	}
+	c.idleGate.open()
+	if c.m.goawayReceived {
+		c.failLocked(errDrained)
+	}
+}
+
+// runningKinds lists the kinds whose handlers run, with how many.
+func (c *Conn) runningKinds() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprint(c.running)
+}
+
+// socketError says how a read or write failed.
+func (c *Conn) socketError(err error) error {
+	switch {
+	case errors.Is(err, net.ErrClosed):
+		return ErrClosed
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return ErrPeerDead
+	}
+	return fmt.Errorf("wire: %w", err)
+}
+
+// lostError is how a call ends whose connection has ended before the answer.
+type lostError struct {
+	cause error
+	sent  bool
+}
+
+func (e *lostError) Error() string {
+	if e.sent {
+		return fmt.Sprintf("%v: %v", ErrMaybeSent, e.cause)
+	}
+	return fmt.Sprintf("%v: %v", ErrNotSent, e.cause)
+}
+
+func (e *lostError) Unwrap() error { return e.cause }
+
+func (e *lostError) Is(target error) bool {
+	return e.sent && target == ErrMaybeSent || !e.sent && target == ErrNotSent
+}

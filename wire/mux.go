@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Mux holds the handlers of a side, by kind. A kind may be served as a post, as a
+// request and as a stream, by one handler each. All are registered before the Mux
+// is used.
+type Mux struct{ kinds map[string]*handler }
+
+// handler is what serves a kind; what is nil is not served.
+type handler struct {
+	kind    string
+	inline  bool
+	answer  func(ctx context.Context, body, dst []byte) ([]byte, error) // appends the answer
+	request func(context.Context, *Request) error
+	post    func(context.Context, []byte) error
+	posts   func(context.Context, *Posts) error
+	stream  func(context.Context, *Stream) error
+}
+
+// HandlerOption changes how a handler is called.
+type HandlerOption func(*handler)
+
+// Inline lets the handler run on the reader of the connection, which saves a
+// goroutine. It must return soon, must not wait for anything, and must not call
+// the peer and wait for the answer: nothing else of the connection is read
+// meanwhile.
+func Inline() HandlerOption { return func(h *handler) { h.inline = true } }
+
+// NewMux returns a Mux that serves nothing.
+func NewMux() *Mux { return &Mux{kinds: map[string]*handler{}} }
+
+// Kinds are those that are served, in alphabetical order.
+func (m *Mux) Kinds() []string { return slices.Sorted(maps.Keys(m.kinds)) }
+
+// lookup never returns nil.
+func (m *Mux) lookup(kind string) *handler {
+	if h := m.kinds[kind]; h != nil {
+		return h
+	}
+	return &handler{kind: kind}
+}
+
+// add registers under a name. It panics where the program is wrong: the name is
+// not legal, or taken.
+func (m *Mux) add(kind string, options []HandlerOption, set func(*handler) (taken bool)) {
+	if !ValidKindName(kind) {
+		panic(fmt.Sprintf("wire: kind %q: want 1 to 255 of a-z, 0-9, dot, dash, underscore", kind))
+	}
+	h := m.kinds[kind]
+	if h == nil {
+		h = &handler{kind: kind}
+		m.kinds[kind] = h
+	}
+	if set(h) {
+		panic(fmt.Sprintf("wire: kind %q has a handler for that already", kind))
+	}
+	for _, o := range options {
+		o(h)
+	}
+}
+
+// HandlePosts registers a handler that gets all bodies of a frame at once. See
+// HandlePost for how it is called.
+func (m *Mux) HandlePosts(kind string, fn func(context.Context, *Posts) error, options ...HandlerOption) {
+	m.add(kind, options, func(h *handler) (taken bool) {
+		taken = h.post != nil || h.posts != nil
+		h.posts = fn
+		return taken
+	})
+}
+
+// HandleRequest registers a handler that may do with a request what the protocol
+// allows: answer, promote the answer to a stream, read a body that goes on. If it
+// returns without an answer, or with an error, that is the answer. It always runs
+// on a goroutine of its own.
+func (m *Mux) HandleRequest(kind string, fn func(context.Context, *Request) error) {
+	m.add(kind, nil, func(h *handler) (taken bool) {
+		taken = h.answer != nil || h.request != nil
+		h.request = fn
+		return taken
+	})
+}
+
+// HandleStream registers a handler of streams. It runs on a goroutine of its own;
+// the stream ends when it returns: with END, or with the error as the peer's
+// *Error. Its context ends when the peer resets the stream, or the connection ends.
+func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error) {
+	m.add(kind, nil, func(h *handler) (taken bool) {
+		taken = h.stream != nil
+		h.stream = fn
+		return taken
+	})
+}
+
+// HandlePost registers a handler of posts, called for one after the other in the
+// order in which they were sent: on the reader if Inline and no acknowledgement is
+// wanted, else on one goroutine of the connection. Credit goes back to the sender
+// when it returns, so a slow handler makes the sender wait, and nobody else. An
+// error is counted. A body that does not decode is an error too.
+func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, options ...HandlerOption) {
+	raw, ok := any(fn).(func(context.Context, []byte) error)
+	if !ok {
+		codec := codecFor[T]()
+		raw = func(ctx context.Context, body []byte) error {
+			var v T
+			if err := codec.decode(body, &v); err != nil {
+				return err
+			}
+			return fn(ctx, v)
+		}
+	}
+	m.add(kind, options, func(h *handler) (taken bool) {
+		taken = h.post != nil || h.posts != nil
+		h.post = raw
+		return taken
+	})
+}
+
+// Handle registers a handler of requests. Req and Res are []byte (as it is;
+// borrowed until the handler returns), a type that encodes itself
+// (encoding.BinaryAppender, encoding.BinaryUnmarshaler), or whatever CBOR can
+// carry. With Inline it runs on the reader, else on a goroutine of its own. An
+// *Error that it returns is what the caller gets; another error becomes UNKNOWN
+// with its text, a panic INTERNAL without.
+func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Res, error), options ...HandlerOption) {
+	var answer func(context.Context, []byte, []byte) ([]byte, error)
+	if raw, ok := any(fn).(func(context.Context, []byte) ([]byte, error)); ok {
+		answer = func(ctx context.Context, body, dst []byte) ([]byte, error) {
+			reply, err := raw(ctx, body)
+			return append(dst, reply...), err
+		}
+	} else {
+		in, out := codecFor[Req](), codecFor[Res]()
+		answer = func(ctx context.Context, body, dst []byte) ([]byte, error) {
+			var req Req
+			if err := in.decode(body, &req); err != nil {
+				return dst, &Error{Code: InvalidArgument, Msg: err.Error(), NotStarted: true}
+			}
+			res, err := fn(ctx, req)
+			if err != nil {
+				return dst, err
+			}
+			return out.append(dst, res)
+		}
+	}
+	m.add(kind, options, func(h *handler) (taken bool) {
+		taken = h.answer != nil || h.request != nil
+		h.answer = answer
+		return taken
+	})
+}
+
+// Caller is what can be called: a Conn, or a Client.
+type Caller interface {
+	Call(ctx context.Context, kind string, body []byte) ([]byte, error)
+}
+
+// Call sends req and waits for the answer. Req and Res are encoded as Handle says.
+func Call[Req, Res any](ctx context.Context, c Caller, kind string, req Req) (res Res, err error) {
+	body, err := codecFor[Req]().append(nil, req)
+	if err != nil {
+		return res, err
+	}
+	reply, err := c.Call(ctx, kind, body)
+	if err != nil {
+		return res, err
+	}
+	err = codecFor[Res]().decode(reply, &res)
+	return res, err
+}

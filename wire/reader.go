@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	// minRead is the least room for which a read is worth its call.
+	minRead = 4 << 10
+	// batchFrames is how many frames are judged in one go, that is under one lock.
+	batchFrames = 64
+	// batchReplies is how many bytes of inline answers gather before they are put
+	// into the output.
+	batchReplies = 64 << 10
+)
+
+// reader holds the bytes that have come and are not dealt with: of block, those
+// from from up to to. An idle reader has no block. It belongs to readLoop.
+type reader struct {
+	block    *block
+	from, to int
+
+	deliveries []delivery
+	replies    []byte
+	answers    []answer
+	woken      []*call
+	handlers   []*handler // by the peer's kinds
+	postsDone  int        // bytes whose handlers have returned
+	inline     Posts
+}
+
+// bytes are those that have come.
+func (r *reader) bytes() []byte {
+	if r.block == nil {
+		return nil
+	}
+	return r.block.buf[r.from:r.to:r.to]
+}
+
+// room is where the next bytes go. Earlier ones keep their place, as slices of
+// them have been lent; what is left of a frame moves to a new block if the rest
+// would not fit.
+func (r *reader) room() []byte {
+	if r.block == nil {
+		r.block, r.from, r.to = newBlock(blockSize), 0, 0
+		return r.block.buf
+	}
+	size := len(r.block.buf)
+	have := r.to - r.from
+	need := minRead
+	if have >= HeaderSize {
+		need = max(need, HeaderSize+ParseHeader(r.block.buf[r.from:]).Len()-have)
+	}
+	if size-r.to >= need {
+		return r.block.buf[r.to:]
+	}
+	// Memory grows with what has come, not with what was announced.
+	next := newBlock(max(blockSize, min(have+need, 2*have)))
+	copy(next.buf, r.block.buf[r.from:r.to])
+	r.block.release()
+	r.block, r.from, r.to = next, 0, have
+	return next.buf[have:]
+}
+
+// giveBack lets go of the block if it holds nothing.
+func (r *reader) giveBack() {
+	if r.block != nil && r.from == r.to {
+		r.block.release()
+		r.block = nil
+	}
+}
+
+// readLoop feeds the machine until the connection ends; its end is the end of the
+// connection.
+func (c *Conn) readLoop() {
+	defer c.tasks.Done()
+	err := c.readAll()
+	c.answerAll()
+	c.fail(err)
+	c.in.from = c.in.to
+	c.in.giveBack()
+}
+
+// readAll reads and dispatches. It returns why nothing more can be read.
+func (c *Conn) readAll() error {
+	for opened := false; ; {
+		if err := c.sock.read(&c.in); err != nil {
+			return c.readError(err)
+		}
+		if !opened {
+			n, err := CheckPreface(c.in.bytes())
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				continue
+			}
+			c.in.from += n
+			opened = true
+		}
+		for more := true; more; {
+			var err error
+			if more, err = c.batch(); err != nil {
+				return err
+			}
+		}
+		c.answerAll()
+		c.mu.Lock()
+		c.settled()
+		c.flushAndUnlock(false)
+		c.in.giveBack()
+	}
+}
+
+// readError says what the end of the bytes means.
+func (c *Conn) readError(err error) error {
+	if !errors.Is(err, io.EOF) {
+		return c.socketError(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.m.Draining():
+		return errDrained
+	case c.m.peer == nil:
+		return fmt.Errorf("%w: by the peer, before its HELLO", ErrClosed)
+	}
+	return fmt.Errorf("%w: by the peer", ErrClosed)
+}
+
+// batch judges the complete frames that have come, up to batchFrames of them, and
+// then does what they ask for. It says whether there may be more.
+func (c *Conn) batch() (more bool, err error) {
+	in := &c.in
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return false, ErrClosed
+	}
+	c.m.Heard(c.now())
+	in.deliveries = in.deliveries[:0]
+	var ev Event
+	hello := false
+	for len(in.deliveries) < batchFrames && !hello {
+		n, e := c.m.Feed(in.bytes(), &ev)
+		if err = e; n == 0 {
+			break
+		}
+		c.stats.rxBytes += uint64(n)
+		in.from += n
+		more = true
+		if ev.Op != OpNone {
+			c.note(&ev)
+			hello = ev.Op == OpHello
+		}
+		if err != nil {
+			break
+		}
+	}
+	more = more && (hello || len(in.deliveries) == batchFrames)
+	c.mu.Unlock()
+	for i, call := range in.woken {
+		call.answered <- struct{}{}
+		in.woken[i] = nil
+	}
+	in.woken = in.woken[:0]
+	for i := range in.deliveries {
+		if e := c.deliver(&in.deliveries[i]); e != nil {
+			return false, e
+		}
+	}
+	clear(in.deliveries)
+	return more, err
+}

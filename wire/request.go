@@ -1,0 +1,278 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// Request is what a handler of HandleRequest gets. It is valid until the handler
+// returns, and used by that one goroutine.
+type Request struct {
+	// Body is borrowed: it is valid until the handler returns.
+	Body []byte
+	// Meta is what came with the request.
+	Meta Meta
+
+	c       *Conn
+	slot    Slot
+	handler *handler
+	ctx     *requestContext
+	block   *block  // Body's
+	body    *Stream // where the body goes on, nil if it does not
+	replied bool
+	reply   []byte
+	run     func()
+}
+
+var requests sync.Pool
+
+// newRequest prepares the request of a slot. Conn.mu is held.
+func newRequest(c *Conn, id Slot, h *handler, meta *Meta) *Request {
+	r, _ := requests.Get().(*Request)
+	if r == nil {
+		r = new(Request)
+		r.run = r.serve
+	}
+	r.c, r.slot, r.handler = c, id, h
+	if meta.Raw != nil {
+		r.Meta = meta.clone()
+	}
+	r.ctx = newRequestContext(c.ctx, meta)
+	return r
+}
+
+func (r *Request) recycle() {
+	*r = Request{run: r.run, reply: r.reply[:0]}
+	if cap(r.reply) > keptOutput {
+		r.reply = nil
+	}
+	requests.Put(r)
+}
+
+func (r *Request) cancel(err error) { r.ctx.end(err) }
+
+// take copies the body to where it stays until the handler returns.
+func (r *Request) take(body []byte) {
+	if len(body) > 0 {
+		r.block = newBlock(len(body))
+		r.Body = r.block.buf[:copy(r.block.buf, body)]
+	}
+}
+
+// Kind is the kind that was asked for.
+func (r *Request) Kind() string { return r.handler.kind }
+
+// Conn is the connection that the request came on.
+func (r *Request) Conn() *Conn { return r.c }
+
+// Stream is where the body goes on, nil if Body is all of it.
+func (r *Request) Stream() *Stream { return r.body }
+
+// Respond answers. It is called once; body is copied before it returns. An answer
+// longer than a frame goes on as a stream, without the caller noticing.
+func (r *Request) Respond(body []byte) error {
+	if r.replied {
+		return ErrSlot
+	}
+	r.replied = true
+	c := r.c
+	c.mu.Lock()
+	for c.m.Queued() > maxQueued && !c.closed {
+		if err := c.await(r.ctx, &c.postGate); err != nil {
+			c.mu.Unlock()
+			return err
+		}
+	}
+	err := c.m.Respond(r.slot, nil, body, false)
+	if errors.Is(err, ErrTooLarge) {
+		c.mu.Unlock()
+		return r.respondLong(body)
+	}
+	c.flushAndUnlock(true)
+	return err
+}
+
+func (r *Request) respondLong(body []byte) error {
+	r.replied = false
+	head := int(limitFrame.before) / 2
+	s, err := r.Promote(body[:head])
+	if err == nil {
+		_, err = s.Write(body[head:])
+	}
+	if err == nil {
+		err = s.CloseWrite()
+	}
+	return err
+}
+
+// Promote answers with a head and lets the answer go on as a stream, which is ours
+// to write until the handler returns. If the body goes on, it is the same stream.
+func (r *Request) Promote(head []byte) (*Stream, error) {
+	if r.replied {
+		return nil, ErrSlot
+	}
+	r.replied = true
+	c := r.c
+	c.mu.Lock()
+	if err := c.m.Respond(r.slot, nil, head, true); err != nil {
+		c.mu.Unlock()
+		return nil, err
+	}
+	s := r.body
+	if s == nil {
+		s = c.newStream(r.slot, r.handler.kind, nil)
+		s.queue.ended = true
+		c.remote(r.slot).stream = s
+		r.body = s
+	}
+	c.flushAndUnlock(false)
+	return s, nil
+}
+
+// serve runs the handler; it is the goroutine of the request.
+func (r *Request) serve() {
+	c := r.c
+	defer c.tasks.Done()
+	err := r.call()
+	c.mu.Lock()
+	c.left(r.handler.kind)
+	c.mu.Unlock()
+	c.finishRequest(r, err)
+}
+
+// call calls the handler. A panic becomes an error.
+func (r *Request) call() (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = r.c.panicked(r.handler, cause)
+		}
+	}()
+	if err := r.c.allowed(r.handler); err != nil {
+		return err
+	}
+	if r.handler.answer == nil {
+		return r.handler.request(r.ctx, r)
+	}
+	reply, err := r.handler.answer(r.ctx, r.Body, r.reply[:0])
+	if err == nil {
+		err = r.Respond(reply)
+		r.reply = reply
+	}
+	return err
+}
+
+// finishRequest ends a request whose handler has returned err.
+func (c *Conn) finishRequest(r *Request, err error) {
+	if r.ctx.Err() == nil && err == nil && r.replied && r.body != nil {
+		err = r.body.CloseWrite()
+	}
+	c.mu.Lock()
+	if err != nil {
+		_ = c.m.Fail(r.slot, asError(err))
+	}
+	was := c.finishSlot(r.slot)
+	c.flushAndUnlock(true)
+	if was.stream != nil {
+		was.stream.end(net.ErrClosed)
+	}
+	r.ctx.end(context.Canceled)
+	if r.block != nil {
+		r.block.release()
+	}
+	r.recycle()
+}
+
+// requestContext is the context of one request: it ends when the caller cancels,
+// at the deadline, with the connection, or when the handler has returned. One
+// allocation, where context.WithDeadline makes several.
+type requestContext struct {
+	parent   context.Context
+	deadline time.Time
+
+	mu    sync.Mutex
+	timer *time.Timer
+	done  chan struct{}
+	err   error
+	after map[*func()]struct{}
+}
+
+func newRequestContext(parent context.Context, meta *Meta) *requestContext {
+	c := &requestContext{parent: parent}
+	if meta.HasDeadline {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.deadline = time.Now().Add(meta.Deadline)
+		c.timer = time.AfterFunc(meta.Deadline, func() { c.end(context.DeadlineExceeded) })
+	}
+	return c
+}
+
+// end ends it with err, unless it has ended.
+func (c *requestContext) end(err error) {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		err = context.Canceled
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if c.done != nil {
+		close(c.done)
+	}
+	for f := range c.after {
+		go (*f)()
+	}
+	c.after = nil
+}
+
+func (c *requestContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+
+func (c *requestContext) Value(key any) any { return c.parent.Value(key) }
+
+func (c *requestContext) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *requestContext) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.err != nil {
+			close(c.done)
+		}
+	}
+	return c.done
+}
+
+// AfterFunc is what package context asks of a foreign context, so that it need
+// not start a goroutine for each child.
+func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		go f()
+		return func() bool { return false }
+	}
+	if c.after == nil {
+		c.after = map[*func()]struct{}{}
+	}
+	c.after[&f] = struct{}{}
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, waiting := c.after[&f]
+		delete(c.after, &f)
+		return waiting
+	}
+}

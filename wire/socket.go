@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// notSentLowWater bounds what waits in the kernel in front of a small frame.
+// Without it that is up to 4 MiB.
+const notSentLowWater = 128 << 10
+
+// socket is the connection beneath, with the two things that net.Conn has not: a
+// write that never waits, and a read that holds no memory while it waits. Where
+// the system gives no access (in-memory, TLS), the plain methods do.
+//
+// It is used by one reader and one writer at a time; each has fields of its own.
+type socket struct {
+	nc  net.Conn
+	raw syscall.RawConn // nil: plain
+	tcp *net.TCPConn    // nil: no gathering write
+
+	// The writer's.
+	out      []byte
+	written  int
+	writeErr error
+	tryOnce  func(fd uintptr) bool
+	gather   net.Buffers // what remains of vector
+	vector   net.Buffers
+
+	// The reader's.
+	in       *reader
+	readErr  error
+	readOnce func(fd uintptr) bool
+}
+
+func (s *socket) init(nc net.Conn, idle time.Duration) {
+	s.nc = nc
+	direct, ok := nc.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := direct.SyscallConn()
+	if err != nil {
+		return
+	}
+	s.raw = raw
+	s.tryOnce, s.readOnce = s.trySyscall, s.readSyscall
+	if s.tcp, _ = nc.(*net.TCPConn); s.tcp != nil {
+		tune(raw, idle)
+	}
+}
+
+// canTry says whether tryWrite works.
+func (s *socket) canTry() bool { return s.raw != nil }
+
+// tryWrite writes what the kernel takes at once.
+func (s *socket) tryWrite(b []byte) (n int, err error) {
+	s.out, s.written, s.writeErr = b, 0, nil
+	if err := s.raw.Write(s.tryOnce); err != nil {
+		return 0, err
+	}
+	s.out = nil
+	return s.written, s.writeErr
+}
+
+// trySyscall always says that it is done, so that RawConn.Write does not wait.
+func (s *socket) trySyscall(fd uintptr) bool {
+	n, err := syscall.Write(int(fd), s.out)
+	for err == syscall.EINTR {
+		n, err = syscall.Write(int(fd), s.out)
+	}
+	switch {
+	case err == nil:
+		s.written = n
+	case err != syscall.EAGAIN:
+		s.writeErr = err
+	}
+	return true
+}
+
+// read reads into r, which takes memory only once there is something to read.
+func (s *socket) read(r *reader) error {
+	if s.raw == nil {
+		b := r.room()
+		n, err := s.nc.Read(b)
+		r.to += n
+		if n > 0 {
+			return nil
+		}
+		return err
+	}
+	s.in, s.readErr = r, nil
+	if err := s.raw.Read(s.readOnce); err != nil {
+		return err
+	}
+	return s.readErr
+}
+
+func (s *socket) readSyscall(fd uintptr) bool {
+	n, err := syscall.Read(int(fd), s.in.room())
+	for err == syscall.EINTR {
+		n, err = syscall.Read(int(fd), s.in.room())
+	}
+	switch {
+	case err == syscall.EAGAIN:
+		s.in.giveBack()
+		return false
+	case err != nil:
+		s.readErr = err
+	case n == 0:
+		s.readErr = io.EOF
+	default:
+		s.in.to += n
+	}
+	return true
+}
+
+// writeGather writes buffer[from:] with the bodies of refs at their places.
+func (c *Conn) writeGather(buffer []byte, from int, refs []ref) error {
+	s := &c.sock
+	if len(refs) == 0 {
+		return c.writeAll(buffer[from:])
+	}
+	s.vector = s.vector[:0]
+	total := 0
+	for _, r := range refs {
+		s.vector = append(s.vector, buffer[from:r.at], r.body)
+		total += r.at - from + len(r.body)
+		from = r.at
+	}
+	if from < len(buffer) {
+		s.vector = append(s.vector, buffer[from:])
+		total += len(buffer) - from
+	}
+	if s.tcp == nil {
+		for _, b := range s.vector {
+			if err := c.writeAll(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	s.gather = s.vector
+	n, err := s.gather.WriteTo(s.tcp)
+	clear(s.vector[:cap(s.vector)])
+	c.mu.Lock()
+	c.stats.wrote(int(n))
+	c.mu.Unlock()
+	return err
+}

@@ -1,0 +1,20 @@
+package wire
+
+import (
+	"syscall"
+	"time"
+)
+
+const (
+	tcpUserTimeout  = 18 // TCP_USER_TIMEOUT, tcp(7)
+	tcpNotSentLowat = 25 // TCP_NOTSENT_LOWAT, tcp(7)
+)
+
+// tune sets what makes a dead peer known (RFC 5482) and keeps the kernel's queue
+// short. A system that refuses is no worse than one that has neither.
+func tune(raw syscall.RawConn, idle time.Duration) {
+	_ = raw.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(idle.Milliseconds()))
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, notSentLowWater)
+	})
+}

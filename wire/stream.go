@@ -1,0 +1,294 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// linger is how long a stream that was closed here may stay open at the peer.
+const linger = 60 * time.Second
+
+// Stream carries bytes, or messages, both ways. It is a net.Conn with two halves:
+// CloseWrite ends ours, and the peer's lives on. All methods may be called by any
+// number of goroutines at once.
+//
+// Bytes that arrive wait here until they are read, at most as many as the window
+// of the stream, which the peer knows. No memory is held while none wait.
+type Stream struct {
+	c        *Conn
+	id       Slot
+	kind     string
+	meta     Meta
+	first    []byte        // OPEN's, until it is read
+	confirm  bool          // the peer waits for Accept
+	decision chan struct{} // closed by RES; nil: none is awaited
+	head     []byte        // of RES
+	verdict  error         // of RES; with head readable after decision
+
+	ctx    context.Context // of the handler, nil for streams of ours
+	cancel context.CancelCauseFunc
+
+	writing sync.Mutex // one Write at a time
+	sender             // guarded by Conn.mu
+	writeBy deadline
+
+	mu     sync.Mutex
+	queue  receiveQueue  // guarded by mu
+	failed error         // guarded by mu; what reads get once the queue is empty
+	arrive chan struct{} // holds a value if reads may go on
+	readBy deadline
+}
+
+var (
+	_ net.Conn    = (*Stream)(nil)
+	_ io.WriterTo = (*Stream)(nil)
+)
+
+// newStream makes the stream of a live slot. Conn.mu is held.
+func (c *Conn) newStream(id Slot, kind string, meta *Meta) *Stream {
+	s := &Stream{c: c, id: id, kind: kind, arrive: make(chan struct{}, 1)}
+	s.sent = make(chan struct{}, 1)
+	if meta != nil && meta.Raw != nil {
+		s.meta = meta.clone()
+	}
+	s.tuning.window = int(c.m.self.StreamInitial)
+	c.askRTT()
+	return s
+}
+
+// askRTT makes the first measurement of the round trip, which windows need. c.mu
+// is held.
+func (c *Conn) askRTT() {
+	if !c.rtt.asked && c.m.peer != nil {
+		c.rtt.asked = true
+		c.m.Ping(c.now())
+	}
+}
+
+// OpenOptions are what Open may say besides the kind.
+type OpenOptions struct {
+	// First is data that goes along with OPEN; it must fit the first credit and a
+	// frame.
+	First []byte
+	// Confirm waits for the peer to accept before any byte is sent: then Open
+	// returns after one round trip, with the refusal if there is one.
+	Confirm bool
+	// Meta is sent along.
+	Meta Meta
+}
+
+// Open opens a stream of a kind that the peer serves. It does not wait for the
+// peer, but with Confirm. A refusal shows as *Error in Read and Write.
+func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var flags Flags
+	if o.Confirm {
+		flags = FlagConfirm
+	}
+	meta := encodeMeta(&o.Meta)
+	c.mu.Lock()
+	for {
+		number, err := c.kindNumber(kind)
+		var id Slot
+		if err == nil {
+			id, err = c.m.Open(number, flags, 0, meta, o.First)
+		}
+		if err == nil {
+			s := c.newStream(id, kind, nil)
+			if o.Confirm {
+				s.decision = make(chan struct{})
+			}
+			c.local(id).stream = s
+			c.flushAndUnlock(false)
+			if o.Confirm {
+				_, err = s.Accepted(ctx)
+			}
+			if err != nil {
+				_ = s.Reset(Cancelled)
+				return nil, err
+			}
+			return s, nil
+		}
+		wait := &c.slotGate
+		if errors.Is(err, ErrNoCredit) {
+			wait = &c.creditGate
+		} else if !errors.Is(err, ErrNoSlot) {
+			err = c.notSent(err)
+			c.mu.Unlock()
+			return nil, err
+		}
+		if err := c.await(ctx, wait); err != nil {
+			c.mu.Unlock()
+			return nil, err
+		}
+	}
+}
+
+// Kind is what the stream was opened as.
+func (s *Stream) Kind() string { return s.kind }
+
+// Meta is what came with OPEN.
+func (s *Stream) Meta() *Meta { return &s.meta }
+
+// Conn is the connection of the stream.
+func (s *Stream) Conn() *Conn { return s.c }
+
+// Accepted waits for the peer's decision about a stream opened with Confirm, or
+// for the head of the answer to a request whose body is the stream. It returns
+// what the peer said with it, or its refusal, an *Error.
+func (s *Stream) Accepted(ctx context.Context) (head []byte, err error) {
+	if s.decision == nil {
+		return nil, nil
+	}
+	select {
+	case <-s.decision:
+		return s.head, s.verdict
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept tells the peer that opened the stream with Confirm that it is taken, with
+// a head of the handler's choice. The first Write and the handler's return accept
+// as well.
+func (s *Stream) Accept(head []byte) error {
+	s.c.mu.Lock()
+	if !s.confirm {
+		s.c.mu.Unlock()
+		return ErrSlot
+	}
+	s.confirm = false
+	err := s.c.m.Respond(s.id, nil, head, true)
+	s.c.flushAndUnlock(false)
+	return err
+}
+
+// decide tells of RES to a stream that we have opened, or to a request whose body
+// it is.
+func (s *Stream) decide(head []byte, flags Flags, err error) {
+	s.head, s.verdict = append([]byte(nil), head...), err
+	if s.decision != nil && !isClosed(s.decision) {
+		close(s.decision)
+	}
+	if err != nil {
+		s.end(err)
+		return
+	}
+	if flags&FlagMore == 0 {
+		s.mu.Lock()
+		s.queue.ended = true
+		s.mu.Unlock()
+		s.wakeReader()
+	}
+}
+
+// Close ends both halves: what was written is still sent, what comes is dropped.
+// It does not wait for the peer.
+func (s *Stream) Close() error {
+	s.c.mu.Lock()
+	s.stopLocked(net.ErrClosed)
+	_ = s.endWriteLocked()
+	_ = s.c.m.Stop(s.id, Cancelled)
+	s.lingerLocked()
+	s.c.flushAndUnlock(false)
+	s.end(net.ErrClosed)
+	return nil
+}
+
+// lingerLocked notes that the slot must be free in time. For a slot of the peer's
+// that is the peer's affair. Conn.mu is held.
+func (s *Stream) lingerLocked() {
+	if s.id.Side() != s.c.role {
+		return
+	}
+	if entry := &s.c.ours[s.id.Index()-1]; entry.stream == s {
+		entry.until = s.c.now() + linger
+	}
+}
+
+// Reset ends both halves at once; the peer's reads and writes fail with code.
+func (s *Stream) Reset(code Code) error {
+	s.c.mu.Lock()
+	err := s.c.m.Reset(s.id, code)
+	if errors.Is(err, ErrSlot) && s.id.Side() == s.c.role {
+		err = s.c.m.Cancel(s.id)
+	}
+	s.stopLocked(net.ErrClosed)
+	s.c.flushAndUnlock(false)
+	s.end(net.ErrClosed)
+	return err
+}
+
+// end fails reads with err, and drops what waits to be read.
+func (s *Stream) end(err error) {
+	s.mu.Lock()
+	if s.failed == nil {
+		s.failed = err
+	}
+	dropped := s.queue.drop()
+	s.mu.Unlock()
+	s.wakeReader()
+	if s.cancel != nil {
+		s.cancel(err)
+	}
+	s.consume(dropped)
+}
+
+// failLocked ends the stream because its connection has ended; what has come can
+// still be read. Conn.mu is held, and Stream.mu is taken under it.
+func (s *Stream) failLocked(err error) {
+	s.stopLocked(err)
+	s.mu.Lock()
+	if s.failed == nil {
+		s.failed = err
+	}
+	s.mu.Unlock()
+	s.wakeReader()
+	if s.decision != nil && !isClosed(s.decision) {
+		s.verdict = err
+		close(s.decision)
+	}
+	if s.cancel != nil {
+		s.cancel(err)
+	}
+}
+
+// wakeReader lets one reader look again; it wakes the next.
+func (s *Stream) wakeReader() {
+	select {
+	case s.arrive <- struct{}{}:
+	default:
+	}
+}
+
+// LocalAddr is that of the connection.
+func (s *Stream) LocalAddr() net.Addr { return s.c.LocalAddr() }
+
+// RemoteAddr is that of the connection.
+func (s *Stream) RemoteAddr() net.Addr { return s.c.RemoteAddr() }
+
+// SetDeadline sets both deadlines.
+func (s *Stream) SetDeadline(t time.Time) error {
+	s.readBy.set(t)
+	s.writeBy.set(t)
+	return nil
+}
+
+// SetReadDeadline bounds how long reads wait for bytes.
+func (s *Stream) SetReadDeadline(t time.Time) error {
+	s.readBy.set(t)
+	return nil
+}
+
+// SetWriteDeadline bounds how long writes wait for credit. Bytes that are in the
+// socket's hands are waited for all the same.
+func (s *Stream) SetWriteDeadline(t time.Time) error {
+	s.writeBy.set(t)
+	return nil
+}

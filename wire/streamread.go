@@ -1,0 +1,279 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// reportAt is how many bytes a reader takes before he gives their credit back;
+// what he has taken when nothing more waits he gives back at once.
+const reportAt = 4 << 10
+
+// receiveQueue holds what has come for a stream. Long pieces stay where they were
+// read; short ones are copied, so that they do not hold back a block that is much
+// larger. It is guarded by Stream.mu.
+type receiveQueue struct {
+	chunks []chunk
+	first  int    // index in chunks
+	piece  []byte // what is left of the piece that is being read
+	last   bool   // the message ends with it
+	ended  bool   // no more will come
+	taken  int    // bytes that were read and not reported
+}
+
+// chunk is one long piece, or a small block with short ones, each behind its
+// length and, in bit 0, whether a message ends there.
+type chunk struct {
+	block *block
+	bytes []byte
+	small bool
+	last  bool
+}
+
+const pieceHeader = 4
+
+// push adds a piece. long is the block that it lies in.
+func (q *receiveQueue) push(long *block, b []byte, last bool) {
+	if len(b) > smallBlockSize-pieceHeader {
+		long.retain()
+		q.add(chunk{block: long, bytes: b, last: last})
+		return
+	}
+	tail := len(q.chunks) - 1
+	if tail < q.first || !q.chunks[tail].small || cap(q.chunks[tail].bytes)-len(q.chunks[tail].bytes) < pieceHeader+len(b) {
+		small := newBlock(smallBlockSize)
+		q.add(chunk{block: small, bytes: small.buf[:0], small: true})
+		tail = len(q.chunks) - 1
+	}
+	header := uint32(len(b)) << 1
+	if last {
+		header |= 1
+	}
+	t := &q.chunks[tail]
+	t.bytes = append(binary.LittleEndian.AppendUint32(t.bytes, header), b...)
+}
+
+func (q *receiveQueue) add(c chunk) {
+	if q.first > 0 && q.first == len(q.chunks) {
+		q.chunks, q.first = q.chunks[:0], 0
+	}
+	q.chunks = append(q.chunks, c)
+}
+
+// next makes piece the next one, if there is one. A message without bytes is an
+// empty piece.
+func (q *receiveQueue) next() bool {
+	for q.first < len(q.chunks) {
+		c := &q.chunks[q.first]
+		switch {
+		case !c.small && c.bytes != nil:
+			q.piece, q.last, c.bytes = c.bytes, c.last, nil
+			return true
+		case c.small && len(c.bytes) > 0:
+			header := binary.LittleEndian.Uint32(c.bytes)
+			end := pieceHeader + int(header>>1)
+			q.piece, q.last = c.bytes[pieceHeader:end:end], header&1 == 1
+			c.bytes = c.bytes[end:]
+			return true
+		}
+		c.block.release()
+		*c = chunk{}
+		q.first++
+	}
+	q.chunks, q.first = q.chunks[:0], 0
+	return false
+}
+
+// settle gives blocks back that hold nothing any more.
+func (q *receiveQueue) settle() {
+	if len(q.piece) > 0 || q.first == len(q.chunks) {
+		return
+	}
+	if c := &q.chunks[q.first]; len(c.bytes) == 0 {
+		q.piece = nil
+		c.block.release()
+		*c = chunk{}
+		if q.first++; q.first == len(q.chunks) {
+			q.chunks, q.first = q.chunks[:0], 0
+		}
+	}
+}
+
+// empty says whether nothing waits.
+func (q *receiveQueue) empty() bool { return len(q.piece) == 0 && q.first == len(q.chunks) }
+
+// drop throws all away, and returns how many bytes are to be reported.
+func (q *receiveQueue) drop() (n int) {
+	n = q.taken + len(q.piece)
+	q.piece, q.taken = nil, 0
+	for q.next() {
+		n += len(q.piece)
+		q.piece = nil
+	}
+	return n
+}
+
+// push takes what a frame has brought. It runs on the connection's reader, which
+// lends its block.
+func (s *Stream) push(in *reader, b []byte, flags Flags) {
+	s.mu.Lock()
+	dropped := 0
+	switch {
+	case s.failed != nil:
+		dropped = len(b)
+	case len(b) > 0 || flags&(FlagEnd|FlagMore) == 0:
+		s.queue.push(in.block, b, flags&FlagMore == 0)
+	}
+	if flags&FlagEnd != 0 {
+		s.queue.ended = true
+	}
+	s.mu.Unlock()
+	s.wakeReader()
+	if dropped > 0 {
+		s.consume(dropped)
+	}
+}
+
+// Read reads what has come, across the borders of messages. io.EOF is the end of
+// the peer's half; *Error its reset or refusal.
+func (s *Stream) Read(p []byte) (int, error) {
+	for {
+		s.mu.Lock()
+		for len(s.queue.piece) > 0 || s.queue.next() {
+			if len(s.queue.piece) == 0 && len(p) > 0 {
+				continue // a message without bytes
+			}
+			n := copy(p, s.queue.piece)
+			s.queue.piece = s.queue.piece[n:]
+			s.read(n)
+			return n, nil
+		}
+		if err := s.wait(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// read ends a read of n bytes. Stream.mu is held, and released.
+func (s *Stream) read(n int) {
+	q := &s.queue
+	q.settle()
+	q.taken += n
+	report := 0
+	more := !q.empty()
+	if !more || q.taken >= reportAt {
+		report, q.taken = q.taken, 0
+	}
+	s.mu.Unlock()
+	if more {
+		s.wakeReader()
+	}
+	s.consume(report)
+}
+
+// wait waits for something to read, or returns why nothing will come. Stream.mu is
+// held, and released.
+func (s *Stream) wait() error {
+	err := s.failed
+	if err == nil && s.queue.ended {
+		err = io.EOF
+	}
+	s.mu.Unlock()
+	if err != nil {
+		s.wakeReader() // the next one is to see it too
+		return err
+	}
+	select {
+	case <-s.arrive:
+		return nil
+	default:
+	}
+	if s.readBy.over() {
+		return os.ErrDeadlineExceeded
+	}
+	select {
+	case <-s.arrive:
+	case <-s.readBy.wait():
+		if s.readBy.over() {
+			return os.ErrDeadlineExceeded
+		}
+	}
+	return nil
+}
+
+// ReadMsg appends the next message to dst: what the peer gave to one WriteMsg. It
+// reads up to Config.MaxMessage bytes; ErrTooLarge is for a longer one, of which the
+// rest is still there.
+func (s *Stream) ReadMsg(dst []byte) ([]byte, error) {
+	at := len(dst)
+	for {
+		s.mu.Lock()
+		for len(s.queue.piece) > 0 || s.queue.next() {
+			n := len(s.queue.piece)
+			if len(dst)-at+n > s.c.config.MaxMessage {
+				s.mu.Unlock()
+				return dst, fmt.Errorf("%w: message on %s", ErrTooLarge, s.kind)
+			}
+			dst = append(dst, s.queue.piece...)
+			s.queue.piece = nil
+			last := s.queue.last
+			s.read(n)
+			if last {
+				return dst, nil
+			}
+			s.mu.Lock()
+		}
+		if err := s.wait(); err != nil {
+			if errors.Is(err, io.EOF) && len(dst) > at {
+				err = io.ErrUnexpectedEOF
+			}
+			return dst, err
+		}
+	}
+}
+
+// WriteTo writes all that comes to w, without a copy of long pieces, until the
+// peer's half ends.
+func (s *Stream) WriteTo(w io.Writer) (total int64, err error) {
+	for {
+		s.mu.Lock()
+		for len(s.queue.piece) > 0 || s.queue.next() {
+			b, block := s.queue.piece, s.queue.chunks[s.queue.first].block
+			block.retain()
+			s.queue.piece = nil
+			s.read(len(b))
+			n, err := w.Write(b)
+			block.release()
+			total += int64(n)
+			if err != nil {
+				return total, err
+			}
+			s.mu.Lock()
+		}
+		if err := s.wait(); errors.Is(err, io.EOF) {
+			return total, nil
+		} else if err != nil {
+			return total, err
+		}
+	}
+}
+
+// consume gives the credit of n bytes back, which makes the window grow if it is
+// what limits the peer.
+func (s *Stream) consume(n int) {
+	if n == 0 {
+		return
+	}
+	c := s.c
+	c.mu.Lock()
+	s.tune(n)
+	c.m.Consume(s.id, n)
+	if len(c.m.grants) > 0 || c.m.connDue {
+		c.flushAndUnlock(false)
+		return
+	}
+	c.mu.Unlock()
+}

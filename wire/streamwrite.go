@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"cmp"
+	"errors"
+	"os"
+)
+
+// copyLimit is the size up to which bytes are copied into the output, so that the
+// caller need not wait for them to leave.
+const copyLimit = 4 << 10
+
+// sender is the half of a stream that we send. It is guarded by Conn.mu.
+type sender struct {
+	pend    []byte // of the present Write, what is not in the output yet
+	flags   Flags  // of its last frame
+	waiting bool   // pend is to be sent, though it may be empty
+	flying  int    // bytes that the writer has by reference
+	inRing  bool
+	starved bool          // in Conn.starved
+	broken  error         // why nothing can be written any more
+	sent    chan struct{} // holds a value once pend and flying are gone
+	tuning  tuning
+}
+
+// Write sends p; it returns once p is in the output or, if it is long, in the
+// socket. It waits for the peer's credit. After the peer has stopped or reset the
+// stream, the error is *Error with its code. A Write is a message to ReadMsg.
+func (s *Stream) Write(p []byte) (int, error) { return s.writeMessage(p, 0) }
+
+// WriteMsg sends p as one message, which ReadMsg returns as a whole.
+func (s *Stream) WriteMsg(p []byte) error {
+	_, err := s.writeMessage(p, 0)
+	return err
+}
+
+// CloseWrite ends our half, behind all that was written.
+func (s *Stream) CloseWrite() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.c.mu.Lock()
+	err := s.broken
+	if err == nil || err == errEnded {
+		err = s.endWriteLocked()
+	}
+	s.c.flushAndUnlock(false)
+	return err
+}
+
+// errEnded is what writes get after CloseWrite.
+var errEnded = errors.New("wire: write after CloseWrite")
+
+// endWriteLocked puts END into the output; once is enough. Conn.mu is held.
+func (s *Stream) endWriteLocked() error {
+	if s.broken == errEnded {
+		return nil
+	}
+	s.acceptLocked()
+	_, err := s.c.m.Data(s.id, nil, FlagEnd)
+	if err == nil && s.broken == nil {
+		s.broken = errEnded
+	}
+	return err
+}
+
+// acceptLocked accepts a stream that the peer waits for. Conn.mu is held.
+func (s *Stream) acceptLocked() {
+	if s.confirm {
+		s.confirm = false
+		_ = s.c.m.Respond(s.id, nil, nil, true)
+	}
+}
+
+func (s *Stream) writeMessage(p []byte, flags Flags) (int, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.writeBy.over() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	c := s.c
+	c.mu.Lock()
+	if s.broken != nil {
+		defer c.mu.Unlock()
+		return 0, s.broken
+	}
+	s.acceptLocked()
+	done, err := s.writeShort(p, flags)
+	if done == len(p) || err != nil {
+		c.wakeWriter()
+		c.mu.Unlock()
+		return done, err
+	}
+	select {
+	case <-s.sent:
+	default:
+	}
+	s.pend, s.flags, s.waiting = p[done:], flags, true
+	s.lineUp()
+	c.writeFor(s)
+	c.mu.Unlock()
+	return s.finishWrite(len(p))
+}
+
+// writeShort copies p into the output if it is short and nobody waits for his
+// turn. It returns how much of it the credit allowed. Conn.mu is held.
+func (s *Stream) writeShort(p []byte, flags Flags) (n int, err error) {
+	if len(p) > copyLimit || len(s.c.out.ring) > 0 || s.c.m.Queued() > maxQueued {
+		return 0, nil
+	}
+	n, err = s.c.m.Data(s.id, p, flags)
+	switch {
+	case errors.Is(err, ErrNoCredit):
+		return 0, nil
+	case err != nil:
+		s.stopLocked(err)
+		return 0, s.broken
+	}
+	return n, nil
+}
+
+// finishWrite waits until the present Write of size bytes has ended. A slice that
+// the writer has is waited for whatever happens: the socket's own limit ends that.
+func (s *Stream) finishWrite(size int) (int, error) {
+	for expired := false; ; {
+		var passed <-chan struct{}
+		if !expired {
+			passed = s.writeBy.wait()
+		}
+		select {
+		case <-s.sent:
+		case <-passed:
+			expired = s.writeBy.over()
+		}
+		s.c.mu.Lock()
+		if expired {
+			s.waiting = false
+		}
+		if s.flying == 0 && !s.waiting {
+			left, err := len(s.pend), error(nil)
+			if s.pend = nil; left > 0 {
+				err = cmp.Or(s.broken, os.ErrDeadlineExceeded)
+			}
+			s.c.mu.Unlock()
+			return size - left, err
+		}
+		s.c.mu.Unlock()
+	}
+}
+
+// lineUp puts the stream into the ring, if it has something to send. Conn.mu is
+// held.
+func (s *Stream) lineUp() {
+	if s.waiting && !s.inRing {
+		s.inRing = true
+		s.c.out.ring = append(s.c.out.ring, s)
+	}
+}
+
+// enterRing is lineUp for when nobody is about to write. Conn.mu is held.
+func (s *Stream) enterRing() {
+	s.lineUp()
+	s.c.wakeWriter()
+}
+
+// send puts up to most bytes into the output. It says whether there is more that
+// could be sent in the next turn. Conn.mu is held, and the stream is out of the
+// ring.
+func (s *Stream) send(most int) (n int, more bool) {
+	if !s.waiting {
+		return 0, false
+	}
+	m := s.c.m
+	size, flags := min(len(s.pend), most), s.flags
+	if size < len(s.pend) {
+		flags = FlagMore
+	}
+	n, err := m.DataHeader(s.id, size, flags)
+	switch {
+	case errors.Is(err, ErrNoCredit):
+		if m.connSend == 0 && !s.starved {
+			s.starved = true
+			s.c.starved = append(s.c.starved, s)
+		}
+		return 0, false
+	case err != nil:
+		s.stopLocked(err)
+		return 0, false
+	}
+	if n > copyLimit {
+		s.c.out.refs = append(s.c.out.refs, ref{at: m.Mark(), body: s.pend[:n:n], stream: s})
+		s.flying += n
+	} else {
+		m.out = append(m.out, s.pend[:n]...)
+	}
+	if s.pend = s.pend[n:]; len(s.pend) > 0 {
+		return n, true
+	}
+	s.waiting = false
+	s.landed(0)
+	return n, false
+}
+
+// landed tells that n bytes have left the caller's slice. Conn.mu is held.
+func (s *Stream) landed(n int) {
+	s.flying -= n
+	if s.flying == 0 && (!s.waiting || s.broken != nil) {
+		s.wakeWriter()
+	}
+}
+
+func (s *Stream) wakeWriter() {
+	select {
+	case s.sent <- struct{}{}:
+	default:
+	}
+}
+
+// stopLocked fails writes from now on. Conn.mu is held.
+func (s *Stream) stopLocked(err error) {
+	if s.broken == nil {
+		s.broken = err
+	}
+	s.waiting = false
+	if s.flying == 0 {
+		s.wakeWriter()
+	}
+}
+
+// unstarve lines up the streams that waited for credit of the connection. c.mu is
+// held.
+func (c *Conn) unstarve() {
+	c.creditGate.open()
+	for i, s := range c.starved {
+		s.starved = false
+		s.enterRing()
+		c.starved[i] = nil
+	}
+	c.starved = c.starved[:0]
+}

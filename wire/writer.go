@@ -1,0 +1,324 @@
+package wire
+
+import (
+	"context"
+	"runtime"
+)
+
+const (
+	// maxQueued is how many bytes may wait to be written before calls and posts
+	// wait as well. Answers are bounded by slots and ConnBudget instead.
+	maxQueued = 256 << 10
+	// bulkBatch is how many bytes of streams one write takes: a small frame waits
+	// for no more than that.
+	bulkBatch = 64 << 10
+	// quantum is what a stream may send in its turn when others wait: 16 KiB.
+	quantum = 16 << 10
+	// inlineRounds is how often one who had something to say writes for others too,
+	// before a writer of its own is started.
+	inlineRounds = 2
+	// keptOutput is the size up to which an idle connection keeps its buffers.
+	keptOutput = 4 << 10
+)
+
+// outbox is what the writer works from. There is at most one writer, whoever has
+// set writing: a goroutine of its own, or a caller that found nobody writing. All
+// fields are guarded by Conn.mu.
+//
+// Invariant: while ring is not empty, writing is set.
+type outbox struct {
+	writing bool
+	corked  int
+	ring    []*Stream // those with bytes to send, and credit, in their turn
+	refs    []ref     // of the next Take
+	spare   []byte    // for the next Take
+
+	flights []ref  // of the present write; the writer's own
+	landed  uint32 // Machine.takes of the last buffer that was written
+}
+
+// ref says that body goes into the output at a mark. The body is the stream's
+// until it has been written.
+type ref struct {
+	at     int
+	body   []byte
+	stream *Stream
+}
+
+// wakeWriter starts a writer if there is something to write and nobody does. c.mu
+// is held.
+func (c *Conn) wakeWriter() {
+	o := &c.out
+	if o.writing || o.corked > 0 || c.closed || !c.m.Pending() && len(o.ring) == 0 {
+		return
+	}
+	o.writing = true
+	c.tasks.Add(1)
+	go c.writeLoop()
+}
+
+// flushAndUnlock writes at once what waits, if nobody else is writing and it can
+// be done without waiting; together lets others add to it before. c.mu is held,
+// and released.
+func (c *Conn) flushAndUnlock(together bool) {
+	o := &c.out
+	switch {
+	case o.writing || o.corked > 0 || c.closed || !c.m.Pending():
+	case !c.sock.canTry():
+		c.wakeWriter()
+	default:
+		o.writing = true
+		if together {
+			c.mu.Unlock()
+			runtime.Gosched()
+			c.mu.Lock()
+		}
+		c.writeInline()
+	}
+	c.mu.Unlock()
+}
+
+// writeInline does the writer's work for as long as it takes no waiting. c.mu is
+// held but for the writes.
+func (c *Conn) writeInline() {
+	for range inlineRounds {
+		if c.closed || len(c.out.ring) > 0 {
+			break
+		}
+		buffer, from := c.m.Take(c.out.spare)
+		if buffer == nil {
+			c.rest()
+			return
+		}
+		c.out.spare = nil
+		c.mu.Unlock()
+		n, err := c.sock.tryWrite(buffer[from:])
+		c.mu.Lock()
+		c.stats.wrote(n)
+		if err != nil || from+n < len(buffer) {
+			c.tasks.Add(1)
+			go c.writeRest(buffer, from+n, err)
+			return
+		}
+		c.wrote(buffer)
+	}
+	c.handOver()
+}
+
+// writeFor lets the caller be the writer until the stream's bytes have left: he
+// would have to wait for another one anyway. c.mu is held but for the writes.
+func (c *Conn) writeFor(s *Stream) {
+	if c.out.writing || c.out.corked > 0 || c.closed {
+		return
+	}
+	c.out.writing = true
+	held := true
+	for held && s.inRing {
+		held = c.writeRound()
+	}
+	if held || c.closed {
+		c.handOver()
+	}
+}
+
+// handOver passes the writer's role on to a goroutine of its own, or gives it back
+// if nothing is left to write. c.mu is held.
+func (c *Conn) handOver() {
+	switch {
+	case c.closed: // and nobody may be there any more who waits for a goroutine
+		c.writeRound()
+		c.mu.Unlock()
+		c.hangUp()
+		c.mu.Lock()
+	case c.m.Pending() || len(c.out.ring) > 0:
+		c.tasks.Add(1)
+		go c.writeLoop()
+	default:
+		c.rest()
+	}
+}
+
+// rest gives the writer's role back. c.mu is held.
+func (c *Conn) rest() {
+	c.out.writing = false
+	c.settled()
+}
+
+// wrote ends a write that has sent all of buffer. c.mu is held.
+func (c *Conn) wrote(buffer []byte) {
+	c.out.spare = buffer
+	c.out.landed = c.m.takes - 1
+	c.flushGate.open()
+	if c.m.Queued() < maxQueued {
+		c.postGate.open()
+	}
+}
+
+// writeRest sends what a write without waiting has left, and goes on as a writer.
+func (c *Conn) writeRest(buffer []byte, from int, err error) {
+	if err == nil {
+		err = c.writeAll(buffer[from:])
+	}
+	c.mu.Lock()
+	if err != nil {
+		c.failLocked(c.socketError(err))
+	} else {
+		c.wrote(buffer)
+	}
+	c.mu.Unlock()
+	c.writeLoop()
+}
+
+// writeLoop is the writer: it has the writer's role, and gives it back when
+// nothing is left to write, or hangs up when the connection has ended.
+func (c *Conn) writeLoop() {
+	defer c.tasks.Done()
+	c.mu.Lock()
+	for c.writeRound() {
+	}
+	ended := c.closed && c.out.writing
+	c.mu.Unlock()
+	if ended {
+		c.hangUp()
+	}
+}
+
+// writeRound writes once, waiting if it must. It returns false when there is
+// nothing more to write, or once the connection has ended. c.mu is held but for
+// the write.
+func (c *Conn) writeRound() bool {
+	last := c.closed
+	if !last {
+		c.pull(bulkBatch)
+	}
+	buffer, from := c.m.Take(c.out.spare)
+	if buffer == nil {
+		if !last {
+			c.rest()
+		}
+		return false
+	}
+	c.out.spare = nil
+	c.out.refs, c.out.flights = c.out.flights[:0], c.out.refs
+	c.m.Wrote(c.now(), true)
+	c.mu.Unlock()
+	err := c.writeGather(buffer, from, c.out.flights)
+	c.mu.Lock()
+	c.land()
+	if err != nil {
+		c.failLocked(c.socketError(err))
+		return false
+	}
+	c.m.Wrote(c.now(), false)
+	c.wrote(buffer)
+	return !last
+}
+
+// pull puts data of streams behind what waits already, each in its turn, up to
+// room bytes. c.mu is held.
+func (c *Conn) pull(room int) {
+	o := &c.out
+	for len(o.ring) > 0 && room > 0 && c.m.Queued() < maxQueued {
+		s := o.ring[0]
+		most := room
+		if len(o.ring) > 1 {
+			most = min(quantum, room)
+		}
+		o.ring = append(o.ring[:0], o.ring[1:]...)
+		n, more := s.send(most)
+		room -= n
+		if more {
+			o.ring = append(o.ring, s)
+		} else {
+			s.inRing = false
+		}
+	}
+}
+
+// land tells the streams whose bytes have left. c.mu is held.
+func (c *Conn) land() {
+	for i := range c.out.flights {
+		f := &c.out.flights[i]
+		f.stream.landed(len(f.body))
+		*f = ref{}
+	}
+}
+
+// writeAll writes b in pieces, so that each of them shows progress to the clock.
+func (c *Conn) writeAll(b []byte) error {
+	for len(b) > 0 {
+		n, err := c.nc.Write(b[:min(len(b), bulkBatch)])
+		c.mu.Lock()
+		c.stats.wrote(n)
+		b = b[n:]
+		c.m.Wrote(c.now(), len(b) > 0)
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trim lets go of large buffers that a busy time has left. c.mu is held.
+func (c *Conn) trim() {
+	if c.out.writing || c.m.Pending() {
+		return
+	}
+	if cap(c.out.spare) > keptOutput {
+		c.out.spare = nil
+	}
+	c.m.trim(keptOutput)
+}
+
+// Flush waits until all that was sent before has been given to the socket. It
+// says nothing about the peer: for that, make a call.
+func (c *Conn) Flush(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	target := c.m.takes
+	if c.m.Pending() {
+		c.wakeWriter()
+	} else {
+		target--
+	}
+	for int32(target-c.out.landed) > 0 {
+		if c.closed {
+			return c.err
+		}
+		if err := c.await(ctx, &c.flushGate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cork holds back what is sent from now on, until uncork is called: what belongs
+// together then goes in one write.
+func (c *Conn) Cork() (uncork func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out.corked++
+	once := true
+	return func() {
+		c.mu.Lock()
+		if once {
+			once = false
+			c.out.corked--
+		}
+		c.flushAndUnlock(false)
+	}
+}
+
+// await waits for the gate to open. c.mu is held but for the wait.
+func (c *Conn) await(ctx context.Context, g *gate) error {
+	changed := g.wait()
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
