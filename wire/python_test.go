@@ -23,6 +23,18 @@ func TestPythonPeerReadsTheVectors(t *testing.T) {
 	}
 }
 
+// TestPythonPeersAgree runs the strict peer of testdata/live.py against itself, so
+// that a failure against Go is not one of its own.
+func TestPythonPeersAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	out, err := exec.CommandContext(t.Context(), python(t), "-I", "testdata/exchange.py", "self").CombinedOutput()
+	if err != nil || strings.Count(string(out), "done\n") != 4 { // two runs of two peers
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // python is an interpreter: the one that PADDOCK_PYTHON names, else python3.
 // Without one the test is skipped, or fails if PADDOCK_REQUIRE_PY is 1.
 func python(t *testing.T) string {
