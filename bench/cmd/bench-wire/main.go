@@ -41,6 +41,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) > 1 && args[1] == "serve" {
 		return serve(args[2:], stdin, stdout)
 	}
+	if len(args) > 2 && args[1] == "relay" {
+		signal.Ignore(os.Interrupt) // as serve
+		return harness.ServeRelay(args[2], stdin, stdout)
+	}
 	o, err := parse(args[1:], stderr)
 	if err != nil {
 		return err
@@ -134,25 +138,9 @@ func compare(ctx context.Context, o *options, args []string, stdout, stderr io.W
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	runner, err := newRunner(o, stderr)
 	if err != nil {
 		return err
-	}
-	runner := &harness.Runner{
-		Rounds:  o.rounds,
-		Options: drive.Options{Warmup: o.warmup, Duration: o.duration},
-		Serve: func(peer string, tls bool) []string {
-			argv := []string{self, "serve", peer}
-			if tls {
-				argv = append(argv, "tls")
-			}
-			return argv
-		},
-	}
-	if o.progress {
-		runner.Progress = func(g *harness.Goal, round int, c harness.Contender) {
-			fmt.Fprintf(stderr, "%s, round %d of %d: %s\n", g.Name, round+1, o.rounds, c.Name)
-		}
 	}
 	result := &harness.Result{
 		Date: time.Now().UTC(), Machine: harness.ThisMachine(), Command: append([]string{"bench-wire"}, args[1:]...),
@@ -173,6 +161,31 @@ func compare(ctx context.Context, o *options, args []string, stdout, stderr io.W
 		}
 	}
 	return conclude(o, result)
+}
+
+// newRunner makes a runner whose servers are this program again.
+func newRunner(o *options, stderr io.Writer) (*harness.Runner, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	runner := &harness.Runner{
+		Rounds:  o.rounds,
+		Options: drive.Options{Warmup: o.warmup, Duration: o.duration},
+		Serve: func(peer string, tls bool) []string {
+			if tls {
+				return []string{self, "serve", peer, "tls"}
+			}
+			return []string{self, "serve", peer}
+		},
+		Relay: func(addr string) []string { return []string{self, "relay", addr} },
+	}
+	if o.progress {
+		runner.Progress = func(g *harness.Goal, round int, c harness.Contender) {
+			fmt.Fprintf(stderr, "%s, round %d of %d: %s\n", g.Name, round+1, o.rounds, c.Name)
+		}
+	}
+	return runner, nil
 }
 
 // conclude writes the file, and makes a missed bar an error if asked to.

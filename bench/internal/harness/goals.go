@@ -18,6 +18,17 @@ const (
 	P99            Metric = "p99_us"
 )
 
+// Pin binds both processes of a measurement to one processor each, with one P.
+// Left to itself, the kernel puts two processes that wake each other on one
+// processor in one run and on two in the next, which makes a round trip of 8 us or
+// of 80 us of the same code.
+type Pin string
+
+const (
+	Apart    Pin = "apart"    // on two processors: each message wakes an idle one
+	Together Pin = "together" // on the same: what the code itself takes
+)
+
 // Contender is one peer doing one operation.
 type Contender struct {
 	Name      string // unique within its goal
@@ -25,6 +36,7 @@ type Contender struct {
 	Operation drive.Operation
 	TLS       bool
 	Link      bool   // across the emulated link
+	Pin       Pin    // where its processes run; "" as the kernel chooses
 	Base      string // the contender that it is divided by; "" for the goal's, its own name for none
 }
 
@@ -68,6 +80,8 @@ func Goals() []Goal {
 			Contenders: contenders(drive.RoundTrip, append([]string{"raw"}, everybody...)...),
 			Bars:       []Bar{{Contender: "wire", Base: "raw", Metric: P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
 		},
+		pinnedGoal("apart", Apart, "two processors"),
+		pinnedGoal("together", Together, "one processor"),
 		postGoal(),
 		{
 			Name: "bulk", Title: "one stream, writes of 64 KiB",
@@ -89,6 +103,20 @@ func Goals() []Goal {
 			Bars:       []Bar{{Contender: "wire", Base: "raw", Metric: BytesPerSecond, Pass: 0.90, Stretch: 0.95}},
 			Longer:     3,
 		},
+	}
+}
+
+// pinnedGoal is the round trip with both processes bound. Its bar is that of
+// roundtrip, in figures that stay.
+func pinnedGoal(name string, pin Pin, where string) Goal {
+	all := contenders(drive.RoundTrip, "raw", "wire", "drpc", "yamux", "smux")
+	for i := range all {
+		all[i].Pin = pin
+	}
+	return Goal{
+		Name: name, Title: "requests of 64 B, one at a time, the processes bound to " + where,
+		Metric: P50, Base: "raw", Contenders: all,
+		Bars: []Bar{{Contender: "wire", Base: "raw", Metric: P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
 	}
 }
 

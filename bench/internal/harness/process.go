@@ -133,9 +133,10 @@ type Server struct {
 
 var _ drive.Remote = (*Server)(nil)
 
-// Start starts a server's process and waits until it listens. argv is the
-// program and the arguments that make it call Serve.
-func Start(ctx context.Context, argv []string) (*Server, error) {
+// start starts a server's process and waits until it listens. argv is the
+// program and the arguments that make it call Serve; where is nil to let the
+// kernel choose.
+func start(ctx context.Context, argv []string, where *placement) (*Server, error) {
 	s := &Server{command: exec.CommandContext(ctx, argv[0], argv[1:]...)}
 	var stderr strings.Builder
 	s.command.Stderr = &stderr
@@ -146,7 +147,12 @@ func Start(ctx context.Context, argv []string) (*Server, error) {
 	if s.input, err = s.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := s.command.Start(); err != nil {
+	if where == nil {
+		err = s.command.Start()
+	} else {
+		err = where.start(s.command.Start)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.output = bufio.NewReader(output)

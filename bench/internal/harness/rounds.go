@@ -107,13 +107,30 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	return s
 }
 
-// measure runs one contender: its server, its connection, its operation.
+// measure runs one contender, with both processes where it wants them.
 func (r *Runner) measure(ctx context.Context, c Contender, o drive.Options) (m *drive.Measurement, err error) {
+	if c.Pin == "" {
+		return r.measureAt(ctx, c, o, nil)
+	}
+	where, err := place(c.Pin)
+	if err != nil {
+		return nil, err
+	}
+	undo, err := where.bind()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, undo()) }()
+	return r.measureAt(ctx, c, o, where)
+}
+
+// measureAt runs one contender: its server, its connection, its operation.
+func (r *Runner) measureAt(ctx context.Context, c Contender, o drive.Options, where *placement) (m *drive.Measurement, err error) {
 	peer, err := peers.Find(c.Peer)
 	if err != nil {
 		return nil, err
 	}
-	server, err := Start(ctx, r.Serve(c.Peer, c.TLS))
+	server, err := start(ctx, r.Serve(c.Peer, c.TLS), where)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +142,11 @@ func (r *Runner) measure(ctx context.Context, c Contender, o drive.Options) (m *
 		}
 	}
 	if c.Link {
-		relay, err := Start(ctx, r.Relay(server.Addr))
-		if err != nil {
-			return nil, err
+		relay, failed := start(ctx, r.Relay(server.Addr), nil)
+		if failed != nil {
+			return nil, failed
 		}
-		defer relay.Stop()
+		defer func() { err = errors.Join(err, relay.Stop()) }()
 		target.Addr = relay.Addr
 	}
 	session, err := peer.Dial(ctx, target)

@@ -84,7 +84,7 @@ type Sender interface {
 
 // All returns the contenders, ours first.
 func All() []Peer {
-	return []Peer{Raw, GRPC, Yamux, Smux, DRPC, NATS}
+	return []Peer{Wire, Raw, GRPC, Yamux, Smux, DRPC, NATS}
 }
 
 // Find returns the contender of that name.

@@ -1,0 +1,101 @@
+package peers
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"paddock/wire"
+)
+
+// Wire is ours, with no setting changed. Its handlers of requests and posts run
+// on the connection's reader, as a look-up would: they neither block nor call.
+var Wire = Peer{
+	Name:  "wire",
+	About: "paddock/wire; zero Config, handlers inline, requests by CallAppend",
+	Serve: func(svc *Service) (func() error, error) {
+		mux, config := wire.NewMux(), &wire.Config{}
+		config.Mux = mux
+		counter := svc.Sink.Counter() // of the one connection that a measurement opens
+		wire.Handle(mux, wireEcho, func(_ context.Context, body []byte) ([]byte, error) {
+			return body, nil
+		}, wire.Inline())
+		mux.HandlePosts(wirePosts, func(_ context.Context, posts *wire.Posts) error {
+			count, bytes := 0, 0
+			for _, body := range posts.All() {
+				count++
+				bytes += len(body)
+			}
+			counter.Add(count, bytes)
+			return nil
+		}, wire.Inline())
+		mux.HandleStream(wireBulk, func(_ context.Context, s *wire.Stream) error {
+			_, err := s.WriteTo(svc.Sink.Counter())
+			return err
+		})
+		return serveWire(svc, config), nil
+	},
+	Dial: func(ctx context.Context, t Target) (Session, error) {
+		config := &wire.Config{TLS: t.TLS}
+		conn, err := wire.Dial(ctx, "tcp", t.Addr, config)
+		if err != nil {
+			return nil, err
+		}
+		return &wireSession{conn}, conn.Ready(ctx)
+	},
+}
+
+const (
+	wireEcho  = "bench.echo"
+	wirePosts = "bench.posts"
+	wireBulk  = "bench.bulk"
+)
+
+type wireSession struct{ conn *wire.Conn }
+
+func (s *wireSession) Requester(context.Context) (Requester, error) {
+	return &wireRequester{conn: s.conn}, nil
+}
+
+func (s *wireSession) Poster(context.Context) (Sender, error) { return wirePoster{s.conn}, nil }
+
+func (s *wireSession) Bulk(ctx context.Context) (Sender, error) {
+	stream, err := s.conn.Open(ctx, wireBulk, wire.OpenOptions{})
+	return &streamBulk{stream: stream}, err
+}
+
+func (s *wireSession) Close() error { return s.conn.Close() }
+
+type wireRequester struct {
+	conn   *wire.Conn
+	answer []byte
+}
+
+func (r *wireRequester) Request(ctx context.Context, body []byte) (answer []byte, err error) {
+	r.answer, err = r.conn.CallAppend(ctx, r.answer[:0], wireEcho, body)
+	return r.answer, err
+}
+
+type wirePoster struct{ conn *wire.Conn }
+
+func (p wirePoster) Send(ctx context.Context, body []byte) error {
+	return p.conn.Post(ctx, wirePosts, body)
+}
+
+// serveWire accepts connections until stop.
+func serveWire(svc *Service, config *wire.Config) (stop func() error) {
+	ln := svc.Listener
+	if svc.TLS != nil {
+		secured := svc.TLS.Clone()
+		secured.NextProtos = []string{wire.ALPN}
+		ln = tls.NewListener(ln, secured)
+	}
+	return acceptLoop(ln, func(nc net.Conn) {
+		conn, err := wire.NewConn(nc, wire.Acceptor, config)
+		if err != nil {
+			return
+		}
+		<-conn.Done()
+		_ = conn.Close() // why it ended shows in the count
+	})
+}
