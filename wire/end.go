@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -211,15 +212,20 @@ func (c *Conn) runningKinds() string {
 	return fmt.Sprint(c.running)
 }
 
-// socketError says how a read or write failed.
+// socketError says how a read or write failed. What is no matter of the socket
+// passes unchanged.
 func (c *Conn) socketError(err error) error {
+	var failed net.Error
+	var errno syscall.Errno
 	switch {
 	case errors.Is(err, net.ErrClosed):
 		return ErrClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrPeerDead
+	case errors.As(err, &errno), errors.As(err, &failed):
+		return fmt.Errorf("wire: %w", err)
 	}
-	return fmt.Errorf("wire: %w", err)
+	return err
 }
 
 // lostError is how a call ends whose connection has ended before the answer.

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"io"
 )
@@ -21,6 +20,7 @@ const (
 type reader struct {
 	block    *block
 	from, to int
+	opened   bool // the preface has come
 
 	deliveries []delivery
 	replies    []byte
@@ -76,47 +76,41 @@ func (r *reader) giveBack() {
 // connection.
 func (c *Conn) readLoop() {
 	defer c.tasks.Done()
-	err := c.readAll()
+	err := c.sock.readAll(&c.in, c.arrived)
 	c.answerAll()
-	c.fail(err)
+	c.fail(c.readError(err))
 	c.in.from = c.in.to
 	c.in.giveBack()
 }
 
-// readAll reads and dispatches. It returns why nothing more can be read.
-func (c *Conn) readAll() error {
-	for opened := false; ; {
-		if err := c.sock.read(&c.in); err != nil {
-			return c.readError(err)
+// arrived deals with all complete frames that have come. Answers of inline handlers
+// leave together at its end.
+func (c *Conn) arrived() error {
+	if !c.in.opened {
+		n, err := CheckPreface(c.in.bytes())
+		if n == 0 || err != nil {
+			return err
 		}
-		if !opened {
-			n, err := CheckPreface(c.in.bytes())
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				continue
-			}
-			c.in.from += n
-			opened = true
-		}
-		for more := true; more; {
-			var err error
-			if more, err = c.batch(); err != nil {
-				return err
-			}
-		}
-		c.answerAll()
-		c.mu.Lock()
-		c.settled()
-		c.flushAndUnlock(false)
-		c.in.giveBack()
+		c.in.from += n
+		c.in.opened = true
 	}
+	for more := true; more; {
+		var err error
+		if more, err = c.batch(); err != nil {
+			return err
+		}
+	}
+	c.answerAll()
+	c.mu.Lock()
+	c.settled()
+	c.flushAndUnlock(false)
+	c.in.giveBack()
+	return nil
 }
 
 // readError says what the end of the bytes means.
 func (c *Conn) readError(err error) error {
-	if !errors.Is(err, io.EOF) {
+	if err != io.EOF {
 		return c.socketError(err)
 	}
 	c.mu.Lock()

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"io"
 	"net"
 	"syscall"
 	"time"
@@ -31,8 +30,10 @@ type socket struct {
 
 	// The reader's.
 	in       *reader
+	handle   func() error
 	readErr  error
-	readOnce func(fd uintptr) bool
+	tells    bool // the kernel says whether more has come
+	receiver receiver
 }
 
 func (s *socket) init(nc net.Conn, idle time.Duration) {
@@ -46,9 +47,9 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 		return
 	}
 	s.raw = raw
-	s.tryOnce, s.readOnce = s.trySyscall, s.readSyscall
+	s.tryOnce = s.trySyscall
 	if s.tcp, _ = nc.(*net.TCPConn); s.tcp != nil {
-		tune(raw, idle)
+		s.tells = tune(raw, idle)
 	}
 }
 
@@ -67,54 +68,57 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 
 // trySyscall always says that it is done, so that RawConn.Write does not wait.
 func (s *socket) trySyscall(fd uintptr) bool {
-	n, err := syscall.Write(int(fd), s.out)
-	for err == syscall.EINTR {
-		n, err = syscall.Write(int(fd), s.out)
-	}
-	switch {
-	case err == nil:
-		s.written = n
-	case err != syscall.EAGAIN:
-		s.writeErr = err
-	}
+	s.written, s.writeErr = sendNow(fd, s.out)
 	return true
 }
 
-// read reads into r, which takes memory only once there is something to read.
-func (s *socket) read(r *reader) error {
+// readAll reads into r, and calls handle whenever something has come, until one of
+// them fails.
+func (s *socket) readAll(r *reader, handle func() error) error {
 	if s.raw == nil {
-		b := r.room()
-		n, err := s.nc.Read(b)
-		r.to += n
-		if n > 0 {
-			return nil
-		}
-		return err
+		return s.readPlain(r, handle)
 	}
-	s.in, s.readErr = r, nil
-	if err := s.raw.Read(s.readOnce); err != nil {
+	s.in, s.handle = r, handle
+	if err := s.raw.Read(s.readReady); err != nil {
 		return err
 	}
 	return s.readErr
 }
 
-func (s *socket) readSyscall(fd uintptr) bool {
-	n, err := syscall.Read(int(fd), s.in.room())
-	for err == syscall.EINTR {
-		n, err = syscall.Read(int(fd), s.in.room())
+func (s *socket) readPlain(r *reader, handle func() error) error {
+	for {
+		n, err := s.nc.Read(r.room())
+		if r.to += n; n > 0 {
+			err = handle()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	switch {
-	case err == syscall.EAGAIN:
-		s.in.giveBack()
-		return false
-	case err != nil:
-		s.readErr = err
-	case n == 0:
-		s.readErr = io.EOF
-	default:
-		s.in.to += n
+}
+
+// readReady reads until nothing is left, and returns false to wait for more. All
+// that is handled in here: leaving RawConn.Read and entering it again forgets what
+// the kernel has announced meanwhile, so that it takes a read in vain to know that
+// one must wait. Memory is taken only while there is something to read.
+func (s *socket) readReady(fd uintptr) (done bool) {
+	for {
+		n, more, wait, err := s.receiver.receive(fd, s.in.room(), s.tells)
+		if wait {
+			s.in.giveBack()
+			return false
+		}
+		if s.in.to += n; n > 0 {
+			err = s.handle()
+		}
+		if err != nil {
+			s.readErr = err
+			return true
+		}
+		if !more {
+			return false
+		}
 	}
-	return true
 }
 
 // writeGather writes buffer[from:] with the bodies of refs at their places.

@@ -245,7 +245,7 @@ func (s *Stream) end(err error) {
 func (s *Stream) failLocked(err error) {
 	s.stopLocked(err)
 	s.mu.Lock()
-	if s.failed == nil {
+	if s.failed == nil && !s.queue.ended {
 		s.failed = err
 	}
 	s.mu.Unlock()
