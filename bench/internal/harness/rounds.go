@@ -95,6 +95,9 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	o := r.Options
 	o.Duration *= time.Duration(max(g.Longer, 1))
 	o.Warmup *= time.Duration(max(g.Longer, 1))
+	if c.Cold {
+		o.Warmup = time.Nanosecond
+	}
 	m, err := r.measure(ctx, c, o)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):

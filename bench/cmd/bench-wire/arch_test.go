@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"paddock/internal/arch"
+)
+
+// The house rules hold here too: lengths, names, package comments, no sleeping
+// tests, no leaked goroutines, imports that point down.
+func TestArchitecture(t *testing.T) {
+	findings, err := arch.Check(os.DirFS("../.."), arch.Policy{
+		Module: "paddock/bench",
+		Edges: map[string]string{
+			"internal/drive -> internal/peers":   "an operation runs over a peer's session",
+			"internal/harness -> internal/peers": "a server's process serves a peer",
+			"internal/harness -> internal/drive": "a round measures an operation",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		t.Error(f)
+	}
+}
