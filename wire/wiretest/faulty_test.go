@@ -19,7 +19,7 @@ import (
 func TestFaultyConn(t *testing.T) {
 	for name, faults := range map[string]wiretest.Faults{
 		"no faults":     {},
-		"bytes":         {In: wiretest.Flow{Chunk: 1}, Out: wiretest.Flow{Chunk: 100}},
+		"small pieces":  {In: wiretest.Flow{Chunk: 50}, Out: wiretest.Flow{Chunk: 100}},
 		"random pieces": {In: wiretest.Flow{Chunk: 1000}, Out: wiretest.Flow{Chunk: 1000}, Seed: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func faulty(t *testing.T, faults wiretest.Faults) (*wiretest.FaultConn, net.Conn
 	return wiretest.Faulty(a, faults), b
 }
 
-// sizes reads until the end and returns the size of each Read.
+// readSizes reads until the end and returns the size of each Read.
 func readSizes(t *testing.T, c net.Conn) (n []int) {
 	t.Helper()
 	p := make([]byte, 100)

@@ -14,9 +14,8 @@ import (
 // its own alarm.
 type half struct {
 	clock
-	buffer   int           // most bytes in the queue
-	window   int           // most bytes that nobody has read: in the queue, on their way, arrived
-	coalesce time.Duration // see LinkConfig
+	buffer int // most bytes in the queue
+	window int // most bytes that nobody has read: in the queue, on their way, arrived
 
 	mu    sync.Mutex
 	bytes ring // all that was written and not read
@@ -41,8 +40,8 @@ type half struct {
 
 func newHalf(c clock, l LinkConfig) *half {
 	h := &half{
-		clock: c, buffer: l.Buffer, window: l.window(), coalesce: l.Coalesce,
-		sched:        schedule{rate: l.Rate, delay: l.Delay},
+		clock: c, buffer: l.Buffer, window: l.window(),
+		sched:        schedule{rate: l.Rate, delay: l.Delay, coalesce: l.Coalesce},
 		readDeadline: never, writeDeadline: never, end: never, broken: never,
 	}
 	h.readable, h.writable = newAlarm(c, &h.mu), newAlarm(c, &h.mu)
@@ -70,7 +69,7 @@ func (h *half) read(p []byte) (int, error) {
 		if h.bytes.size == 0 && now >= h.end {
 			return 0, h.endErr
 		}
-		until := min(h.readDeadline, h.sched.next(h.coalesce))
+		until := min(h.readDeadline, h.sched.next())
 		if h.bytes.size == 0 {
 			until = min(until, h.end)
 		}

@@ -25,11 +25,11 @@ type LinkConfig struct {
 	// rate it must hold a few milliseconds.
 	Buffer int
 
-	// Coalesce is how long a waiting reader may sleep on while bytes arrive back
-	// to back, as interrupts of a network card are coalesced. It decides when a
-	// blocked Read returns, not which bytes it gets, and nothing is late that a
-	// pause follows. Zero: 200 microseconds. Negative: not at all, which is exact
-	// to the byte, and in real time costs CPU.
+	// Coalesce is the interval at which bytes that arrive back to back become
+	// readable, as a network card coalesces interrupts: without it a reader would
+	// spin for a few bytes at a time. The last bytes before a pause are not held
+	// up, so a message on an idle link is on time. Zero: 200 microseconds.
+	// Negative: none, which is exact to the byte, and in real time costs CPU.
 	Coalesce time.Duration
 }
 

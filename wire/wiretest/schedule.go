@@ -31,11 +31,16 @@ func (t instant) after(d time.Duration) instant {
 //
 //	leaves(k-th byte of a burst)  = start + ceil(k / rate)
 //	arrives(k-th byte of a burst) = leaves + delay
+//
+// The reader is told of what arrives every coalesce while a burst arrives, and
+// when it has arrived completely. Were each byte told at its time, a reader would
+// never sleep, but call again and again for the few bytes of a call's length.
 type schedule struct {
-	rate  int64         // bytes per second; 0: infinite
-	delay time.Duration // one way
+	rate     int64         // bytes per second; 0: infinite
+	delay    time.Duration // one way
+	coalesce time.Duration // 0: every byte is told at its time
 
-	// arrived counts bytes that have arrived and have not been taken.
+	// arrived counts bytes that the reader has been told of and has not taken.
 	arrived int
 	// bursts are on their way, the oldest first. Invariant: a pause lies between
 	// two of them, so only the last can have bytes in the queue.
@@ -46,7 +51,7 @@ type schedule struct {
 type burst struct {
 	start instant // when its first byte begins to leave
 	size  int64   // bytes
-	done  int64   // bytes that have arrived, counted in schedule.arrived
+	done  int64   // bytes that the reader has been told of
 }
 
 // transmission returns how long n bytes take to leave, rounded up.
@@ -125,7 +130,11 @@ func (s *schedule) empty(now instant) instant { return max(now, s.queuedAtMost(0
 func (s *schedule) advance(now instant) {
 	for len(s.bursts) > 0 {
 		b := &s.bursts[0]
-		done := s.transmitted(b, time.Duration(now-b.start)-s.delay)
+		d := time.Duration(now-b.start) - s.delay
+		if s.coalesce > 0 && d > 0 && d < s.transmission(b.size) {
+			d -= d % s.coalesce
+		}
+		done := s.transmitted(b, d)
 		s.arrived += int(done - b.done)
 		b.done = done
 		if b.done < b.size {
@@ -135,16 +144,17 @@ func (s *schedule) advance(now instant) {
 	}
 }
 
-// next returns when a reader who has taken all that arrived looks again: when
-// the burst has arrived completely, and while it is long, coalesce after its
-// next byte. Call advance first.
-func (s *schedule) next(coalesce time.Duration) instant {
+// next returns when the reader is told of more. Call advance first.
+func (s *schedule) next() instant {
 	if len(s.bursts) == 0 {
 		return never
 	}
 	b := &s.bursts[0]
-	some := b.start.after(s.transmission(b.done + 1)).after(coalesce)
-	return min(some, s.end(b)).after(s.delay)
+	d := s.transmission(b.done + 1)
+	if s.coalesce > 0 {
+		d = min((d+s.coalesce-1)/s.coalesce*s.coalesce, s.transmission(b.size))
+	}
+	return b.start.after(d).after(s.delay)
 }
 
 // take takes n of the arrived bytes.

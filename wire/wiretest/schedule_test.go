@@ -21,23 +21,31 @@ func TestSchedule(t *testing.T) {
 		now     instant
 		queued  int
 		arrived int
-		next    instant // without coalescing
+		next    instant
+
+		coalesce time.Duration
 	}{
-		"nothing":               {nil, 5 * ms, 0, 0, never},
-		"just written":          {[]write{{0, 10}}, 0, 10, 0, 101 * ms},
-		"half has left":         {[]write{{0, 10}}, 5 * ms, 5, 0, 101 * ms},
-		"a byte leaves whole":   {[]write{{0, 10}}, 5*ms - 1, 6, 0, 101 * ms},
-		"all has left":          {[]write{{0, 10}}, 10 * ms, 0, 0, 101 * ms},
-		"first byte is there":   {[]write{{0, 10}}, 101 * ms, 0, 1, 102 * ms},
-		"all is there":          {[]write{{0, 10}}, 110 * ms, 0, 10, never},
-		"back to back":          {[]write{{0, 10}, {4 * ms, 10}}, 12 * ms, 8, 0, 101 * ms},
-		"at the very end":       {[]write{{0, 10}, {10 * ms, 10}}, 115 * ms, 0, 15, 116 * ms},
-		"after a pause":         {[]write{{0, 10}, {50 * ms, 10}}, 115 * ms, 0, 10, 151 * ms},
-		"the second after it":   {[]write{{0, 10}, {50 * ms, 10}}, 153 * ms, 0, 13, 154 * ms},
-		"a queue after a pause": {[]write{{0, 10}, {50 * ms, 200}}, 60 * ms, 190, 0, 101 * ms},
+		"nothing":               {nil, 5 * ms, 0, 0, never, 0},
+		"just written":          {[]write{{0, 10}}, 0, 10, 0, 101 * ms, 0},
+		"half has left":         {[]write{{0, 10}}, 5 * ms, 5, 0, 101 * ms, 0},
+		"a byte leaves whole":   {[]write{{0, 10}}, 5*ms - 1, 6, 0, 101 * ms, 0},
+		"all has left":          {[]write{{0, 10}}, 10 * ms, 0, 0, 101 * ms, 0},
+		"first byte is there":   {[]write{{0, 10}}, 101 * ms, 0, 1, 102 * ms, 0},
+		"all is there":          {[]write{{0, 10}}, 110 * ms, 0, 10, never, 0},
+		"back to back":          {[]write{{0, 10}, {4 * ms, 10}}, 12 * ms, 8, 0, 101 * ms, 0},
+		"at the very end":       {[]write{{0, 10}, {10 * ms, 10}}, 115 * ms, 0, 15, 116 * ms, 0},
+		"after a pause":         {[]write{{0, 10}, {50 * ms, 10}}, 115 * ms, 0, 10, 151 * ms, 0},
+		"the second after it":   {[]write{{0, 10}, {50 * ms, 10}}, 153 * ms, 0, 13, 154 * ms, 0},
+		"a queue after a pause": {[]write{{0, 10}, {50 * ms, 200}}, 60 * ms, 190, 0, 101 * ms, 0},
+
+		"told at 104 ms":      {[]write{{0, 10}}, 103 * ms, 0, 0, 104 * ms, 4 * time.Millisecond},
+		"told of four":        {[]write{{0, 10}}, 107 * ms, 0, 4, 108 * ms, 4 * time.Millisecond},
+		"told of the end":     {[]write{{0, 10}}, 109 * ms, 0, 8, 110 * ms, 4 * time.Millisecond},
+		"told of all":         {[]write{{0, 10}}, 110 * ms, 0, 10, never, 4 * time.Millisecond},
+		"told of a slow byte": {[]write{{0, 10}}, 105 * ms, 0, 4, 105*ms + 100_000, 300 * time.Microsecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := schedule{rate: 1000, delay: 100 * time.Millisecond}
+			s := schedule{rate: 1000, delay: 100 * time.Millisecond, coalesce: c.coalesce}
 			for _, w := range c.writes {
 				s.send(w.at, w.n)
 			}
@@ -48,7 +56,7 @@ func TestSchedule(t *testing.T) {
 			if s.arrived != c.arrived {
 				t.Errorf("arrived %d, want %d", s.arrived, c.arrived)
 			}
-			if n := s.next(0); n != c.next {
+			if n := s.next(); n != c.next {
 				t.Errorf("next %v, want %v", time.Duration(n), time.Duration(c.next))
 			}
 		})
@@ -64,7 +72,7 @@ func TestScheduleTimesAreExact(t *testing.T) {
 		s := schedule{rate: 1 + random.Int64N(1e9), delay: time.Duration(random.Int64N(1e9))}
 		n := 1 + random.IntN(1e6)
 		s.send(instant(random.Int64N(1e15)), n)
-		next := s.next(0)
+		next := s.next()
 		if s.advance(next - 1); s.arrived != 0 {
 			t.Fatalf("rate %d: %d bytes have arrived before the first", s.rate, s.arrived)
 		}
