@@ -254,6 +254,8 @@ func (s *Stream) gather(ctx context.Context, dst []byte, at int) ([]byte, error)
 			return dst, nil
 		case err != nil && ctx.Err() != nil:
 			return dst[:at], ctx.Err()
+		case err != nil && err == s.c.Err():
+			return dst[:at], &lostError{cause: err, sent: true}
 		case err != nil:
 			return dst[:at], err
 		}

@@ -39,6 +39,10 @@ type Config struct {
 	// DrainTimeout bounds Drain; 0 is 10 s.
 	DrainTimeout time.Duration
 
+	// RetryAfter and RetryJitter tell a peer when to come back that we drain: a
+	// random part of the jitter later, so that not all come at once.
+	RetryAfter, RetryJitter time.Duration
+
 	// Auth makes what HELLO carries to prove who we are, for one connection.
 	Auth func(net.Conn) (*Auth, error)
 	// Verify judges the peer's HELLO before anything else of it is looked at. An
@@ -51,13 +55,21 @@ type Config struct {
 	Authorize func(c *Conn, kind string) error
 	// Session lets acknowledged posts survive the connection.
 	Session *Session
+	// Sessions remembers which acknowledged posts of which session were handled,
+	// over all connections that share it. nil remembers nothing.
+	Sessions *Sessions
 	// TLS is used by Dial and Server: TLS 1.3, ALPN wire/1. NewConn does not look
 	// at it.
 	TLS *tls.Config
 	// Logger gets the stack of a handler that panics, and why connections end. nil
 	// is slog.Default.
 	Logger *slog.Logger
+
+	sentBefore uint64 // of the session's posts, those that other connections carried
 }
+
+// goaway is what a GOAWAY of ours says.
+func (c *Config) goaway() Goaway { return Goaway{c.RetryAfter, c.RetryJitter} }
 
 // hello is the HELLO of a connection with this configuration.
 func (c *Config) hello() Hello {

@@ -32,7 +32,9 @@ type Conn struct {
 	mu         sync.Mutex // guards all below; never held during I/O or a handler
 	m          *Machine
 	closed     bool
-	err        error // why closed
+	err        error        // why closed
+	flushed    bool         // what waited then is sent all the same
+	lane       *sessionLane // set before ready is closed, by the reader
 	identity   any
 	timer      *time.Timer
 	ours       []local        // by index of slot, from 1
@@ -111,6 +113,7 @@ func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
 		_ = nc.Close()
 		return nil, err
 	}
+	c.m.SentBefore(c.config.sentBefore)
 	c.sock.init(nc, c.m.self.Idle)
 	c.out.spare = make([]byte, 0, 512)
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))
@@ -192,6 +195,13 @@ func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
+}
+
+// Goaway is what the peer has said about coming back, when it drained or closed.
+func (c *Conn) Goaway() Goaway {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.m.away
 }
 
 // GoingAway returns a channel that is closed when the peer drains; the connection

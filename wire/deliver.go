@@ -253,6 +253,9 @@ func (c *Conn) opened() error {
 			return err
 		}
 	}
+	if err := c.joinSession(); err != nil {
+		return err
+	}
 	close(c.ready)
 	return nil
 }

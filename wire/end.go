@@ -49,8 +49,11 @@ func (c *Conn) Close() error {
 func (c *Conn) Abort(code Code) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.m.Close(code)
-	c.failLocked(ErrClosed)
+	if !c.closed {
+		c.m.Close(code)
+		c.flushed = true
+		c.failLocked(ErrClosed)
+	}
 }
 
 // fail ends the connection with err.
@@ -72,6 +75,9 @@ func (c *Conn) failLocked(err error) {
 		c.m.Drained()
 	} else {
 		c.m.Close(Unavailable)
+	}
+	if !c.flushed { // nobody waits for what those calls would do
+		c.flushed = !c.m.DropQueued()
 	}
 	c.timer.Stop()
 	c.cancel(err)
@@ -110,7 +116,7 @@ func (c *Conn) openGates() {
 
 // lost is the error of a call that the end of the connection has cut off.
 func (c *Conn) lost(call *call) error {
-	return &lostError{cause: c.err, sent: call.takes != c.m.takes}
+	return &lostError{cause: c.err, sent: c.flushed || call.takes != c.m.takes}
 }
 
 // hangUp closes the socket, which ends the reader too.
@@ -156,7 +162,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.DrainTimeout)
 	defer cancel()
 	c.mu.Lock()
-	c.m.Drain(0, 0, "draining")
+	c.m.Drain(c.config.goaway(), "draining")
 	c.slotGate.open()
 	c.wakeWriter()
 	c.settled()

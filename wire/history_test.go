@@ -309,7 +309,7 @@ func (p *player) wish(text string) {
 	case "bind":
 		_, err = p.m.Bind(arg(1))
 	case "drain":
-		p.m.Drain(1000, 5000, "bye")
+		p.m.Drain(wire.Goaway{RetryAfter: time.Second, Jitter: 5 * time.Second}, "bye")
 	case "tick":
 		p.now, _ = time.ParseDuration(arg(1))
 		_, err = p.m.Tick(p.now)

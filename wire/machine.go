@@ -48,6 +48,7 @@ type Machine struct {
 	have     uint64 // posts with ACK that came, by number
 	known    uint64 // those up to here were handled before this connection
 	done     uint64 // those up to here have been handled
+	away     Goaway
 	useless  int
 	ignored  uint64
 	rx       tally
@@ -67,6 +68,10 @@ type Machine struct {
 // window is a credit that we give: receive bytes may still come, owed were
 // consumed and not granted again.
 type window struct{ receive, owed, initial int64 }
+
+// Goaway is what the peer has said about coming back, with its last GOAWAY: not
+// before RetryAfter plus a random part of Jitter, so that not all come at once.
+type Goaway struct{ RetryAfter, Jitter time.Duration }
 
 func newWindow(initial uint32) window {
 	return window{receive: int64(initial), initial: int64(initial)}
@@ -168,6 +173,7 @@ func (m *Machine) settle(id Slot, s *slot) {
 func (m *Machine) closeWith(err error, code Code) error {
 	if m.err == nil {
 		m.err = err
+		m.last = len(m.out)
 		m.put(&Frame{Type: GOAWAY, ID: m.accepted, Code: code})
 	}
 	return m.err

@@ -145,7 +145,7 @@ func (m *model) pass(p *party, op int) {
 	m.now += time.Duration(m.next()) * time.Millisecond
 	switch op >> 4 {
 	case 0:
-		p.m.Drain(0, 0, "")
+		p.m.Drain(wire.Goaway{}, "")
 	case 1, 2:
 		p.m.Ping(m.now)
 	case 3, 4:

@@ -21,6 +21,7 @@ type output struct {
 	batch int
 	takes uint32 // how often out was taken, from 1
 	begun bool   // HELLO has been taken
+	last  int    // once closed: where in out the GOAWAY is; 0: there is none
 
 	pong    [8]byte
 	pongDue bool
@@ -75,10 +76,25 @@ func (m *Machine) Take(spare []byte) (buffer []byte, from int) {
 		from = m.prependControl(buffer)
 	}
 	m.out = slices.Grow(spare[:0], controlRoom)[:controlRoom]
-	m.batch = 0
+	m.batch, m.last = 0, 0
 	m.takes++
 	m.begun = true
 	return buffer, from
+}
+
+// DropQueued drops what waits on a closed connection, but for the GOAWAY. It says
+// whether it did: what goes along with HELLO stays.
+func (m *Machine) DropQueued() bool {
+	if !m.begun || m.err == nil {
+		return false
+	}
+	keep := m.out[:0]
+	if m.last > 0 {
+		keep = m.out[m.last:]
+	}
+	m.out = append(m.out[:controlRoom], keep...)
+	m.batch, m.last, m.grants = 0, controlRoom, m.grants[:0]
+	return true
 }
 
 // putGrants appends CREDIT for the slots that are due. It goes behind the frame

@@ -24,15 +24,21 @@ func (c *Conn) Post(ctx context.Context, kind string, body []byte) error {
 
 // PostBatch is Post for each of bodies, under one lock.
 func (c *Conn) PostBatch(ctx context.Context, kind string, bodies [][]byte) error {
+	_, err := c.postAll(ctx, kind, bodies, false)
+	return err
+}
+
+// postAll posts bodies, and says how many of them before the error.
+func (c *Conn) postAll(ctx context.Context, kind string, bodies [][]byte, ack bool) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.wakeWriter()
-	for _, b := range bodies {
-		if _, err := c.postLocked(ctx, kind, b, false); err != nil {
-			return err
+	for i, b := range bodies {
+		if _, err := c.postLocked(ctx, kind, b, ack); err != nil {
+			return i, err
 		}
 	}
-	return nil
+	return len(bodies), nil
 }
 
 // PostAck is Post with a number, which WaitAcked and Acked tell about once the
@@ -132,6 +138,9 @@ func (c *Conn) PostKeyed(kind, key string, body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.wakeWriter()
+	if c.closed {
+		return c.notSent(ErrClosed)
+	}
 	at := postKey{kind, key}
 	if old, waits := c.keyed[at]; waits {
 		c.keyed[at] = append(old[:0], body...)
@@ -151,6 +160,16 @@ func (c *Conn) PostKeyed(kind, key string, body []byte) error {
 	}
 	c.keyed[at] = append([]byte(nil), body...)
 	return nil
+}
+
+// takeKeyed hands over what the conflating lane holds, for another connection.
+func (c *Conn) takeKeyed() map[postKey][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keyed := c.keyed
+	c.keyed = nil
+	c.settled()
+	return keyed
 }
 
 // sendKeyed sends what the conflating lane holds, while there is room. c.mu is

@@ -93,8 +93,10 @@ func (c *Conn) deliverPosts(d *delivery) error {
 		skip: d.skip, count: d.bodies - d.skip, last: d.last,
 	}
 	if h.posts == nil && h.post == nil || c.allowed(h) != nil {
-		c.dropPosts(&p)
-		return nil
+		if h = nobody; d.last == 0 {
+			c.dropPosts(&p)
+			return nil
+		}
 	}
 	if h.inline && d.last == 0 {
 		in.inline = p
@@ -124,15 +126,16 @@ func (c *Conn) deliverPosts(d *delivery) error {
 	return nil
 }
 
+// nobody takes the place of a handler that is not there: acknowledged posts go
+// through the lane all the same, so that their numbers keep their order.
+var nobody = &handler{}
+
 // dropPosts counts posts that nobody serves. For the sender they are done.
 func (c *Conn) dropPosts(p *Posts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stats.rxDropped += uint64(p.count)
 	c.m.PostsDone(len(p.body))
-	if p.last != 0 && !c.posts.running {
-		c.m.Acknowledge(p.last)
-	}
 }
 
 // postLoop calls the handlers of waiting posts, one after the other, until none
@@ -149,10 +152,10 @@ func (c *Conn) postLoop() {
 			p := &waiting[i]
 			p.body = arena[p.from : p.from+p.size]
 			c.mu.Unlock()
-			c.runPosts(p.handler, &p.Posts)
+			handled := c.handlePosts(p)
 			c.mu.Lock()
 			c.m.PostsDone(p.size)
-			if p.last != 0 {
+			if p.last != 0 && handled {
 				c.m.Acknowledge(p.last)
 			}
 			if c.closed {
@@ -175,28 +178,88 @@ func (c *Conn) postLoop() {
 	c.settled()
 }
 
+// handlePosts runs the handler of posts that have waited, and says whether all of
+// them have been handled: they are counted in the session then, and not before.
+func (c *Conn) handlePosts(p *lanePosts) (handled bool) {
+	if p.last == 0 || c.lane == nil {
+		return c.runPosts(p.handler, &p.Posts)
+	}
+	if !c.lane.begin(c, &p.Posts) {
+		return false
+	}
+	handled = c.runPosts(p.handler, &p.Posts)
+	number := p.last
+	if !handled {
+		number -= uint64(p.count)
+	}
+	c.lane.end(c.m.Peer().Session.Epoch, number)
+	return handled
+}
+
 // runPosts calls a handler. What it returns is counted, and logged if it is a
 // panic; for the sender the posts are done, since trying again would not help.
-func (c *Conn) runPosts(h *handler, p *Posts) {
+// Only when the connection has ended meanwhile, an error may be because of that:
+// then the posts from that one on are not handled, and all that is left of p.
+func (c *Conn) runPosts(h *handler, p *Posts) (handled bool) {
+	for p.count > 0 {
+		done, failed := c.runSome(h, p)
+		c.failedPosts(failed)
+		if failed > 0 && c.ctx.Err() != nil {
+			p.cut(done)
+			return false
+		}
+		if done == p.count {
+			return true
+		}
+		p.cut(done + 1) // the one that has panicked
+	}
+	return true
+}
+
+// runSome calls a handler until it panics, or fails when the connection has ended,
+// and says how many bodies it has dealt with before that.
+func (c *Conn) runSome(h *handler, p *Posts) (done, failed int) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			_ = c.panicked(h, cause)
-			c.failedPosts(1)
-		}
-	}()
-	if h.posts != nil {
-		if h.posts(c.ctx, p) != nil {
-			c.failedPosts(1)
-		}
-		return
-	}
-	failed := 0
-	for _, body := range p.All() {
-		if h.post(c.ctx, body) != nil {
 			failed++
 		}
+	}()
+	switch {
+	case h.posts != nil:
+		done = p.count // also if it panics
+		if h.posts(c.ctx, p) != nil {
+			if failed++; c.ctx.Err() != nil {
+				done = 0
+			}
+		}
+		return done, failed
+	case h.post == nil:
+		c.mu.Lock()
+		c.stats.rxDropped += uint64(p.count)
+		c.mu.Unlock()
+		return p.count, 0
 	}
-	c.failedPosts(failed)
+	for _, body := range p.All() {
+		if h.post(c.ctx, body) != nil {
+			if failed++; c.ctx.Err() != nil {
+				return done, failed
+			}
+		}
+		done++
+	}
+	return done, failed
+}
+
+// cut takes n bodies off the front.
+func (p *Posts) cut(n int) {
+	if p.batch {
+		for range p.skip + n {
+			_, p.body = CutPost(p.body)
+		}
+		p.skip = 0
+	}
+	p.count -= n
 }
 
 func (c *Conn) failedPosts(n int) {

@@ -79,6 +79,7 @@ func (c *Conn) readLoop() {
 	err := c.sock.readAll(&c.in, c.arrived)
 	c.answerAll()
 	c.fail(c.readError(err))
+	c.leaveSession()
 	c.in.from = c.in.to
 	c.in.giveBack()
 }

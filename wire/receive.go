@@ -126,6 +126,7 @@ func (m *Machine) onHello(f *Frame, ev *Event) error {
 
 // peerClosed ends the connection as the peer has said, without a GOAWAY of ours.
 func (m *Machine) peerClosed(f *Frame, code Code) error {
+	m.away = Goaway{milliseconds(f.RetryAfter), milliseconds(f.Jitter)}
 	m.err = &Error{Code: code, Msg: string(f.Text), RetryAfter: milliseconds(f.RetryAfter)}
 	return m.err
 }
@@ -135,6 +136,7 @@ func (m *Machine) onGoaway(f *Frame, ev *Event) error {
 		return m.peerClosed(f, f.Code)
 	}
 	m.goawayReceived = true
+	m.away = Goaway{milliseconds(f.RetryAfter), milliseconds(f.Jitter)}
 	ev.Op = OpGoaway
 	return nil
 }

@@ -1,8 +1,15 @@
 package wire
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func wholeMilliseconds(d time.Duration) uint32 {
+	return uint32(min(max(d.Milliseconds(), 0), math.MaxUint32))
+}
 
 // onFirst deals with REQ and OPEN, which begin a slot of the peer's.
 func (m *Machine) onFirst(f *Frame, ev *Event) error {

@@ -75,11 +75,14 @@ func cutText(text string, most int) []byte {
 	return []byte(strings.ToValidUTF8(text[:min(len(text), most)], ""))
 }
 
-// Drain tells the peer that we take no new work.
-func (m *Machine) Drain(retryAfter, jitter uint32, why string) {
+// Drain tells the peer that we take no new work, and when it may come back.
+func (m *Machine) Drain(back Goaway, why string) {
 	if m.err == nil && !m.goawaySent {
 		m.goawaySent = true
-		m.put(&Frame{Type: GOAWAY, ID: m.accepted, RetryAfter: retryAfter, Jitter: jitter, Text: cutText(why, MaxText)})
+		m.put(&Frame{
+			Type: GOAWAY, ID: m.accepted, Text: cutText(why, MaxText),
+			RetryAfter: wholeMilliseconds(back.RetryAfter), Jitter: wholeMilliseconds(back.Jitter),
+		})
 	}
 }
 

@@ -251,7 +251,7 @@ func (s *Stream) failLocked(err error) {
 	s.mu.Unlock()
 	s.wakeReader()
 	if s.decision != nil && !isClosed(s.decision) {
-		s.verdict = err
+		s.verdict = &lostError{cause: err, sent: true}
 		close(s.decision)
 	}
 	if s.cancel != nil {
