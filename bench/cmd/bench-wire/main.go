@@ -75,7 +75,7 @@ type options struct {
 	only, peers            []string
 	rounds                 int
 	duration, warmup       time.Duration
-	jsonFile               string
+	jsonFile, profile      string
 	strict, list, progress bool
 }
 
@@ -90,6 +90,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.DurationVar(&o.duration, "duration", time.Second, "length of a window")
 	flags.DurationVar(&o.warmup, "warmup", 250*time.Millisecond, "what precedes each window")
 	flags.StringVar(&o.jsonFile, "json", "", "write the result with every sample to this file")
+	flags.StringVar(&o.profile, "profile", "", "write CPU profiles of both ends of each measurement into this directory")
 	flags.BoolVar(&o.strict, "strict", false, "fail if a bar is missed, or was not measured")
 	flags.BoolVar(&o.list, "list", false, "list goals, bars and peers")
 	flags.BoolVar(&o.progress, "progress", true, "say on stderr what is running")
@@ -169,8 +170,14 @@ func newRunner(o *options, stderr io.Writer) (*harness.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.profile != "" {
+		if err := os.MkdirAll(o.profile, 0o777); err != nil {
+			return nil, err
+		}
+	}
 	runner := &harness.Runner{
 		Rounds:  o.rounds,
+		Profile: o.profile,
 		Options: drive.Options{Warmup: o.warmup, Duration: o.duration},
 		Serve: func(peer string, tls bool) []string {
 			if tls {

@@ -85,6 +85,23 @@ func TestStrictFailsWithoutAMeasurement(t *testing.T) {
 	}
 }
 
+func TestProfiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "profiles")
+	args := []string{
+		"bench-wire", "--only", "post", "--peers", "raw", "--progress=false", "--profile", dir,
+		"--rounds", "1", "--duration", "1ms", "--warmup", "1ms",
+	}
+	if err := run(t.Context(), args, nil, new(bytes.Buffer), new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{"client", "server"} {
+		file := filepath.Join(dir, "post-raw-bulk-0-"+end+".pprof")
+		if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v, or empty", file, err)
+		}
+	}
+}
+
 func TestBadArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"--only fast":  "no goal",

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 //	                  ready ADDRESS [CERTIFICATE]
 //	usage             usage USER SYSTEM               nanoseconds so far
 //	received          received MESSAGES BYTES
+//	profile FILE      profiling                       from now until it ends
 //	await M B LIMIT   received MESSAGES BYTES         once both are reached, or after LIMIT nanoseconds
 //
 // A line that begins with "unsupported " or "error " says why instead.
@@ -31,6 +34,8 @@ const (
 	lineUsage       = "usage %d %d"
 	lineReceived    = "received %d %d"
 	lineAwait       = "await %d %d %d"
+	lineProfile     = "profile %q"
+	lineProfiling   = "profiling"
 	lineUnsupported = "unsupported "
 	lineError       = "error "
 )
@@ -78,18 +83,30 @@ func newService(withTLS bool) (*peers.Service, []byte, error) {
 	return svc, certificate, nil
 }
 
+// desk answers the lines of one server.
+type desk struct {
+	sink *peers.Sink
+	stop func() error // ends the profile; nil without one
+}
+
 // answer answers lines until there are no more.
-func answer(sink *peers.Sink, in io.Reader, out io.Writer) error {
+func answer(sink *peers.Sink, in io.Reader, out io.Writer) (err error) {
+	d := &desk{sink: sink}
+	defer func() {
+		if d.stop != nil {
+			err = errors.Join(err, d.stop())
+		}
+	}()
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		if _, err := fmt.Fprintln(out, answerLine(sink, lines.Text())); err != nil {
+		if _, err := fmt.Fprintln(out, d.answer(lines.Text())); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
 }
 
-func answerLine(sink *peers.Sink, line string) string {
+func (d *desk) answer(line string) string {
 	command, _, _ := strings.Cut(line, " ")
 	switch command {
 	case "usage":
@@ -104,13 +121,39 @@ func answerLine(sink *peers.Sink, line string) string {
 		if _, err := fmt.Sscanf(line, lineAwait, &messages, &bytes, &limit); err != nil {
 			return lineError + err.Error()
 		}
-		await(sink, messages, bytes, limit)
+		await(d.sink, messages, bytes, limit)
+	case "profile":
+		var file string
+		if _, err := fmt.Sscanf(line, lineProfile, &file); err != nil {
+			return lineError + err.Error()
+		}
+		stop, err := profile(file)
+		if err != nil {
+			return lineError + err.Error()
+		}
+		d.stop = stop
+		return lineProfiling
 	case "received":
 	default:
 		return lineError + "no such command"
 	}
-	messages, bytes := sink.Totals()
+	messages, bytes := d.sink.Totals()
 	return fmt.Sprintf(lineReceived, messages, bytes)
+}
+
+// profile writes a profile of this process's CPU into a file, until stop.
+func profile(name string) (stop func() error, err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 func await(sink *peers.Sink, messages, bytes int64, limit time.Duration) {
@@ -233,6 +276,11 @@ func (s *Server) Await(messages, bytes int64, limit time.Duration) error {
 			limit, gotMessages, gotBytes, messages, bytes)
 	}
 	return nil
+}
+
+// Profile writes a profile of the server's CPU into a file, from now until Stop.
+func (s *Server) Profile(file string) error {
+	return s.ask(fmt.Sprintf(lineProfile, file), lineProfiling)
 }
 
 // Stop ends the process and waits for it.

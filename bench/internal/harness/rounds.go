@@ -12,7 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"paddock/bench/internal/drive"
@@ -67,6 +69,10 @@ type Runner struct {
 	Serve func(peer string, tls bool) []string
 	Relay func(addr string) []string
 
+	// Profile, if not empty, is the directory for the CPU profiles of both ends of
+	// each measurement, its warm-up included.
+	Profile string
+
 	// Progress, if set, is called before each measurement.
 	Progress func(g *Goal, round int, c Contender)
 }
@@ -98,7 +104,7 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	if c.Cold {
 		o.Warmup = time.Nanosecond
 	}
-	m, err := r.measure(ctx, c, o)
+	m, err := r.measure(ctx, c, o, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		s.Unsupported = err.Error()
@@ -111,9 +117,9 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 }
 
 // measure runs one contender, with both processes where it wants them.
-func (r *Runner) measure(ctx context.Context, c Contender, o drive.Options) (m *drive.Measurement, err error) {
+func (r *Runner) measure(ctx context.Context, c Contender, o drive.Options, name string) (m *drive.Measurement, err error) {
 	if c.Pin == "" {
-		return r.measureAt(ctx, c, o, nil)
+		return r.measureAt(ctx, c, o, name, nil)
 	}
 	where, err := place(c.Pin)
 	if err != nil {
@@ -124,11 +130,11 @@ func (r *Runner) measure(ctx context.Context, c Contender, o drive.Options) (m *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, undo()) }()
-	return r.measureAt(ctx, c, o, where)
+	return r.measureAt(ctx, c, o, name, where)
 }
 
 // measureAt runs one contender: its server, its connection, its operation.
-func (r *Runner) measureAt(ctx context.Context, c Contender, o drive.Options, where *placement) (m *drive.Measurement, err error) {
+func (r *Runner) measureAt(ctx context.Context, c Contender, o drive.Options, name string, where *placement) (m *drive.Measurement, err error) {
 	peer, err := peers.Find(c.Peer)
 	if err != nil {
 		return nil, err
@@ -157,6 +163,17 @@ func (r *Runner) measureAt(ctx context.Context, c Contender, o drive.Options, wh
 		return nil, fmt.Errorf("dial: %w", err)
 	}
 	defer session.Close()
+	if r.Profile != "" {
+		file := filepath.Join(r.Profile, name)
+		if err := server.Profile(file + "-server.pprof"); err != nil {
+			return nil, err
+		}
+		stop, failed := profile(file + "-client.pprof")
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	runtime.GC() // what the contender before has left is not this one's work
 	return drive.Run(ctx, c.Operation, session, server, o)
 }
