@@ -16,9 +16,9 @@ type tuning struct {
 }
 
 // tune counts n consumed bytes. Once per half window it compares what one round
-// trip carries with the window, and doubles it if that is more than a third: the
-// window then ends between 1.5 and 3 times what the path holds, and is not in its
-// way. Conn.mu is held.
+// trip carries with the window, and if that is more than a third, the window may
+// be what limits the peer: it becomes four times as large. So it ends between 3 and
+// 12 times what the path holds, after few round trips. Conn.mu is held.
 func (s *Stream) tune(n int) {
 	t := &s.tuning
 	t.bytes += n
@@ -34,7 +34,7 @@ func (s *Stream) tune(n int) {
 		return
 	}
 	perTrip := float64(bytes) * float64(rtt) / float64(elapsed)
-	if grown := min(2*t.window, s.c.config.MaxWindow); perTrip > float64(t.window)/3 && grown > t.window {
+	if grown := min(4*t.window, s.c.config.MaxWindow); perTrip > float64(t.window)/3 && grown > t.window {
 		s.c.m.Widen(s.id, grown-t.window)
 		t.window = grown
 	}
