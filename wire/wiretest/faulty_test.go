@@ -79,6 +79,22 @@ func TestPieces(t *testing.T) {
 	})
 }
 
+func TestPiecesOfTwoWritesDoNotInterleave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, peer := faulty(t, wiretest.Faults{Out: wiretest.Flow{Chunk: 1, Delay: time.Millisecond}})
+		for _, s := range []string{"aaaa", "bbbb"} {
+			go io.WriteString(f, s)
+		}
+		p := make([]byte, 8)
+		if _, err := io.ReadFull(peer, p); err != nil {
+			t.Fatal(err)
+		}
+		if s := string(p); s != "aaaabbbb" && s != "bbbbaaaa" {
+			t.Errorf("the writes come as %q", s)
+		}
+	})
+}
+
 func TestDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, peer := faulty(t, wiretest.Faults{
@@ -184,16 +200,17 @@ func TestStallAtAnOffset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, peer := faulty(t, wiretest.Faults{
 			In:  wiretest.Flow{Stall: wiretest.At(2)},
-			Out: wiretest.Flow{Stall: wiretest.At(0)},
+			Out: wiretest.Flow{Stall: wiretest.At(1)},
 		})
 		wantWrite(t, peer, "01234")
-		wantRead(t, f, "01")
+		n, err := f.Read(make([]byte, 5))
+		wantErr(t, "the read before it", n, 2, err, nil)
 		go f.Write([]byte("out"))
 		f.SetReadDeadline(time.Now().Add(time.Second))
-		n, err := f.Read(make([]byte, 5))
+		n, err = f.Read(make([]byte, 5))
 		wantErr(t, "the stalled read", n, 0, err, os.ErrDeadlineExceeded)
-		if n := f.Passed(wiretest.Out); n != 0 {
-			t.Errorf("%d bytes passed", n)
+		if n := f.Passed(wiretest.Out); n != 1 {
+			t.Errorf("%d bytes of the write passed, want 1", n)
 		}
 		f.SetReadDeadline(time.Time{})
 		f.Resume(wiretest.Both)

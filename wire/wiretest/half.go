@@ -156,7 +156,7 @@ func (h *half) shut(err error) {
 	h.closeErr = err
 	if h.endErr == nil {
 		h.endErr = io.EOF
-		h.end = h.sched.empty(h.now()).after(h.sched.delay)
+		h.end = h.now().after(h.sched.delay) // or later: all bytes come first
 	}
 	h.leftLocked()
 }

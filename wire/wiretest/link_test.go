@@ -169,14 +169,12 @@ func TestCloseOverALink(t *testing.T) {
 // TestAWriterLearnsOfCloseAfterTheDelay blocks it, so that nothing else wakes it.
 func TestAWriterLearnsOfCloseAfterTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := link(t, slow)
+		a, b := link(t, wiretest.LinkConfig{Delay: time.Second, Buffer: 10})
 		begun := time.Now()
 		b.Close()
-		_, err := a.Write(make([]byte, 5000))
-		if !errors.Is(err, syscall.EPIPE) {
-			t.Errorf("%v, want EPIPE", err)
-		}
-		since(t, "it comes", begun, slow.Delay)
+		n, err := a.Write(make([]byte, 5000))
+		wantErr(t, "the write", n, 10, err, syscall.EPIPE)
+		since(t, "it fails", begun, time.Second)
 	})
 }
 

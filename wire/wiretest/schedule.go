@@ -123,9 +123,6 @@ func (s *schedule) queuedAtMost(n int) instant {
 	return b.start.after(s.transmission(b.size - int64(n)))
 }
 
-// empty returns when the queue is empty, if nothing is added: now or later.
-func (s *schedule) empty(now instant) instant { return max(now, s.queuedAtMost(0)) }
-
 // advance brings arrived up to now.
 func (s *schedule) advance(now instant) {
 	for len(s.bursts) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -72,6 +73,26 @@ func TestShaperPassesAResetOn(t *testing.T) {
 	client.Close()
 	if _, err := server.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the other end reads %v, want ECONNRESET", err)
+	}
+}
+
+// TestShaperPassesALateResetOn has one direction ended before, so that only the
+// writes of the other can find out.
+func TestShaperPassesALateResetOn(t *testing.T) {
+	client, server, _ := shaped(t, wiretest.LinkConfig{Delay: time.Millisecond})
+	server.CloseWrite()
+	if p, err := io.ReadAll(client); len(p) > 0 || err != nil {
+		t.Fatalf("reads %q, %v", p, err)
+	}
+	server.SetLinger(0)
+	server.Close()
+	client.SetWriteDeadline(time.Now().Add(20 * time.Second))
+	var err error
+	for p := make([]byte, 1000); err == nil; {
+		_, err = client.Write(p)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("writes go on after a reset, until %v", err)
 	}
 }
 
