@@ -112,33 +112,31 @@ func (c *Conn) writeFor(s *Stream) {
 		return
 	}
 	c.out.writing = true
-	held := true
-	for held && s.inRing {
-		held = c.writeRound()
+	held, more := true, true
+	for held && more && s.inRing {
+		held, more = c.writeRound()
 	}
-	if held || c.closed {
+	if held {
 		c.handOver()
 	}
 }
 
 // handOver passes the writer's role on to a goroutine of its own, or gives it back
 // if nothing is left to write. c.mu is held.
+//
+// Whoever hands over never hangs up himself: closing a socket waits for its reader,
+// and he may be that.
 func (c *Conn) handOver() {
-	switch {
-	case c.closed: // and nobody may be there any more who waits for a goroutine
-		c.writeRound()
-		c.mu.Unlock()
-		c.hangUp()
-		c.mu.Lock()
-	case c.m.Pending() || len(c.out.ring) > 0:
+	if c.closed || c.m.Pending() || len(c.out.ring) > 0 {
 		c.tasks.Add(1)
 		go c.writeLoop()
-	default:
-		c.rest()
+		return
 	}
+	c.rest()
 }
 
-// rest gives the writer's role back. c.mu is held.
+// rest gives the writer's role back. That may end the connection, which then has a
+// writer of its own. c.mu is held.
 func (c *Conn) rest() {
 	c.out.writing = false
 	c.settled()
@@ -174,19 +172,21 @@ func (c *Conn) writeRest(buffer []byte, from int, err error) {
 func (c *Conn) writeLoop() {
 	defer c.tasks.Done()
 	c.mu.Lock()
-	for c.writeRound() {
+	held, more := true, true
+	for held && more {
+		held, more = c.writeRound()
 	}
-	ended := c.closed && c.out.writing
 	c.mu.Unlock()
-	if ended {
+	if held {
 		c.hangUp()
 	}
 }
 
-// writeRound writes once, waiting if it must. It returns false when there is
-// nothing more to write, or once the connection has ended. c.mu is held but for
-// the write.
-func (c *Conn) writeRound() bool {
+// writeRound writes once, waiting if it must. held says whether the caller still has
+// the writer's role, which he gives back when nothing is left to write; more is
+// false once the connection has ended and its last bytes are out, or never will be.
+// c.mu is held but for the write.
+func (c *Conn) writeRound() (held, more bool) {
 	last := c.closed
 	if !last {
 		c.pull(bulkBatch)
@@ -196,7 +196,7 @@ func (c *Conn) writeRound() bool {
 		if !last {
 			c.rest()
 		}
-		return false
+		return last, false
 	}
 	c.out.spare = nil
 	c.out.refs, c.out.flights = c.out.flights[:0], c.out.refs
@@ -207,11 +207,11 @@ func (c *Conn) writeRound() bool {
 	c.land()
 	if err != nil {
 		c.failLocked(c.socketError(err))
-		return false
+		return true, false
 	}
 	c.m.Wrote(c.now(), false)
 	c.wrote(buffer)
-	return !last
+	return true, !last
 }
 
 // pull puts data of streams behind what waits already, each in its turn, up to
