@@ -177,8 +177,9 @@ var (
 	ErrStopped = errors.New("wire: peer stopped reading")
 	// ErrKind is returned for a kind that is not bound, or cannot be.
 	ErrKind = errors.New("wire: kind is not bound")
-	// ErrPeerDead means that the peer was silent, or took nothing, for too long.
-	ErrPeerDead = errors.New("wire: no bytes from peer")
+	// ErrPeerDead means that the peer was silent, or took nothing, for too long. It is
+	// a net.Error that says Timeout.
+	ErrPeerDead error = peerDead{}
 	// ErrMaybeSent means that the connection ended after a call was sent and before
 	// it was answered: it may have run.
 	ErrMaybeSent = errors.New("wire: sent but not answered")
@@ -187,3 +188,9 @@ var (
 	// ErrHelloLate means that the peer's HELLO has not come in time.
 	ErrHelloLate = errors.New("wire: no HELLO from peer")
 )
+
+type peerDead struct{}
+
+func (peerDead) Error() string   { return "wire: no bytes from peer" }
+func (peerDead) Timeout() bool   { return true }
+func (peerDead) Temporary() bool { return false }

@@ -37,6 +37,7 @@ type Conn struct {
 	lane       *sessionLane // set before ready is closed, by the reader
 	identity   any
 	timer      *time.Timer
+	ticks      time.Duration  // when timer is due
 	ours       []local        // by index of slot, from 1
 	theirs     []remote       // likewise
 	running    map[string]int // handlers by kind
@@ -119,7 +120,8 @@ func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.timer = time.AfterFunc(helloTimeout, c.tick)
+	c.ticks = helloTimeout
+	c.timer = time.AfterFunc(c.ticks, c.tick)
 	c.tasks.Add(1)
 	go c.readLoop()
 	c.wakeWriter()

@@ -37,6 +37,7 @@ func (c *Conn) note(ev *Event) {
 	d := delivery{op: ev.Op, slot: ev.Slot, flags: f.Flags, body: f.Body}
 	switch ev.Op {
 	case OpHello:
+		c.tickAt(c.m.heard+c.m.idle/3, c.m.heard) // T is known now
 		c.refill()
 	case OpPost:
 		d.batch, d.skip, d.bodies, d.last = f.Type == POSTS, ev.Skip, 1, ev.Last

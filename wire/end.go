@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"syscall"
@@ -30,6 +31,7 @@ func (c *Conn) Close() error {
 	c.Abort(Unavailable)
 	ended := make(chan struct{})
 	go func() {
+		<-c.done // until then a writer may be started
 		c.tasks.Wait()
 		close(ended)
 	}()
@@ -138,21 +140,32 @@ func (c *Conn) tick() {
 		c.failLocked(err)
 		return
 	}
-	c.timer.Reset(max(next-now, time.Millisecond))
 	c.trim()
-	c.expire(now)
+	c.tickAt(min(next, c.expire(now)), now)
 	c.wakeWriter()
 }
 
+// tickAt sets the time of the next tick. c.mu is held.
+func (c *Conn) tickAt(at, now time.Duration) {
+	c.ticks = at
+	c.timer.Reset(max(at-now, time.Millisecond))
+}
+
 // expire resets streams that were closed here long ago and still live at the
-// peer. c.mu is held.
-func (c *Conn) expire(now time.Duration) {
+// peer, and says when the next one is due. c.mu is held.
+func (c *Conn) expire(now time.Duration) (next time.Duration) {
+	next = math.MaxInt64
 	for i := range c.ours {
-		if l := &c.ours[i]; l.until != 0 && now >= l.until {
+		switch l := &c.ours[i]; {
+		case l.until == 0:
+		case now >= l.until:
 			_ = c.m.Reset(l.stream.id, Cancelled)
 			l.until = 0
+		default:
+			next = min(next, l.until)
 		}
 	}
+	return next
 }
 
 // Drain takes no new work, neither ours nor the peer's, lets what is under way

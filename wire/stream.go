@@ -207,8 +207,14 @@ func (s *Stream) lingerLocked() {
 	if s.id.Side() != s.c.role {
 		return
 	}
-	if entry := &s.c.ours[s.id.Index()-1]; entry.stream == s {
-		entry.until = s.c.now() + linger
+	c, i := s.c, int(s.id.Index())
+	if i > len(c.ours) || c.ours[i-1].stream != s { // the connection has ended, or the slot
+		return
+	}
+	now := c.now()
+	c.ours[i-1].until = now + linger
+	if c.ticks > now+linger {
+		c.tickAt(now+linger, now)
 	}
 }
 
