@@ -22,3 +22,6 @@ func (m *Machine) TakeBytes() []byte {
 	buffer, from := m.Take(nil)
 	return buffer[from:]
 }
+
+// SecureDialer is for tests that have their own connection under TLS.
+var SecureDialer = secureDialer

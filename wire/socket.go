@@ -8,15 +8,17 @@ import (
 
 // notSentLowWater bounds what waits in the kernel in front of a small frame.
 // Without it that is up to 4 MiB.
-const notSentLowWater = 128 << 10
+const notSentLowWater = 64 << 10
 
 // socket is the connection beneath, with the two things that net.Conn has not: a
 // write that never waits, and a read that holds no memory while it waits. Where
-// the system gives no access (in-memory, TLS), the plain methods do.
+// the system gives no access (in-memory), the plain methods do. Over TLS it works
+// on the connection beneath, with a cork in between.
 //
 // It is used by one reader and one writer at a time; each has fields of its own.
 type socket struct {
 	nc  net.Conn
+	tls *secured        // nil: none that we know how to cork
 	raw syscall.RawConn // nil: plain
 	tcp *net.TCPConn    // nil: no gathering write
 
@@ -38,7 +40,19 @@ type socket struct {
 
 func (s *socket) init(nc net.Conn, idle time.Duration) {
 	s.nc = nc
-	direct, ok := nc.(syscall.Conn)
+	if s.tls, _ = nc.(*secured); s.tls != nil {
+		s.nc = s.tls.cork.Conn
+	}
+	s.open(idle)
+	if s.tls != nil {
+		s.tls.cork.attach(s.raw)
+		s.tcp = nil
+	}
+}
+
+// open finds out what the connection beneath can do.
+func (s *socket) open(idle time.Duration) {
+	direct, ok := s.nc.(syscall.Conn)
 	if !ok {
 		return
 	}
@@ -48,7 +62,7 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 	}
 	s.raw = raw
 	s.tryOnce = s.trySyscall
-	if s.tcp, _ = nc.(*net.TCPConn); s.tcp != nil {
+	if s.tcp, _ = s.nc.(*net.TCPConn); s.tcp != nil {
 		s.tells = tune(raw, idle)
 	}
 }
@@ -56,8 +70,12 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 // canTry says whether tryWrite works.
 func (s *socket) canTry() bool { return s.raw != nil }
 
-// tryWrite writes what the kernel takes at once.
+// tryWrite writes what the kernel takes at once. What was taken of b and still
+// waits is held: a writer must end it with writeAll.
 func (s *socket) tryWrite(b []byte) (n int, err error) {
+	if s.tls != nil {
+		return s.tls.tryWrite(b)
+	}
 	s.out, s.written, s.writeErr = b, 0, nil
 	if err := s.raw.Write(s.tryOnce); err != nil {
 		return 0, err
@@ -65,6 +83,9 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 	s.out = nil
 	return s.written, s.writeErr
 }
+
+// held says whether tryWrite has taken what it could not write.
+func (s *socket) held() bool { return s.tls != nil && s.tls.cork.held() }
 
 // trySyscall always says that it is done, so that RawConn.Write does not wait.
 func (s *socket) trySyscall(fd uintptr) bool {
@@ -75,21 +96,26 @@ func (s *socket) trySyscall(fd uintptr) bool {
 // readAll reads into r, and calls handle whenever something has come, until one of
 // them fails.
 func (s *socket) readAll(r *reader, handle func() error) error {
-	if s.raw == nil {
-		return s.readPlain(r, handle)
-	}
 	s.in, s.handle = r, handle
+	if s.tls != nil { // what has come behind the handshake
+		if err := s.tls.drain(r, handle); err != nil {
+			return err
+		}
+	}
+	if s.raw == nil {
+		return s.readPlain()
+	}
 	if err := s.raw.Read(s.readReady); err != nil {
 		return err
 	}
 	return s.readErr
 }
 
-func (s *socket) readPlain(r *reader, handle func() error) error {
+func (s *socket) readPlain() error {
 	for {
-		n, err := s.nc.Read(r.room())
-		if r.to += n; n > 0 {
-			err = handle()
+		n, err := s.nc.Read(s.room())
+		if n > 0 {
+			err = s.arrived(n)
 		}
 		if err != nil {
 			return err
@@ -103,13 +129,13 @@ func (s *socket) readPlain(r *reader, handle func() error) error {
 // one must wait. Memory is taken only while there is something to read.
 func (s *socket) readReady(fd uintptr) (done bool) {
 	for {
-		n, more, wait, err := s.receiver.receive(fd, s.in.room(), s.tells)
+		n, more, wait, err := s.receiver.receive(fd, s.room(), s.tells)
 		if wait {
-			s.in.giveBack()
+			s.giveBack()
 			return false
 		}
-		if s.in.to += n; n > 0 {
-			err = s.handle()
+		if n > 0 {
+			err = s.arrived(n)
 		}
 		if err != nil {
 			s.readErr = err
@@ -119,6 +145,32 @@ func (s *socket) readReady(fd uintptr) (done bool) {
 			return false
 		}
 	}
+}
+
+// room is where the next bytes go, arrived deals with n of them, and giveBack
+// lets go of the room if they did not come.
+func (s *socket) room() []byte {
+	if s.tls != nil {
+		return s.tls.cork.room()
+	}
+	return s.in.room()
+}
+
+func (s *socket) arrived(n int) error {
+	if s.tls != nil {
+		s.tls.cork.to += n
+		return s.tls.drain(s.in, s.handle)
+	}
+	s.in.to += n
+	return s.handle()
+}
+
+func (s *socket) giveBack() {
+	if s.tls != nil {
+		s.tls.cork.giveBack()
+		return
+	}
+	s.in.giveBack()
 }
 
 // writeGather writes buffer[from:] with the bodies of refs at their places.
@@ -138,7 +190,11 @@ func (c *Conn) writeGather(buffer []byte, from int, refs []ref) error {
 		s.vector = append(s.vector, buffer[from:])
 		total += len(buffer) - from
 	}
-	if s.tcp == nil {
+	switch {
+	case s.tls != nil:
+		n, err := s.tls.writeGather(s.vector)
+		return c.gathered(n, err)
+	case s.tcp == nil:
 		for _, b := range s.vector {
 			if err := c.writeAll(b); err != nil {
 				return err
@@ -148,9 +204,15 @@ func (c *Conn) writeGather(buffer []byte, from int, refs []ref) error {
 	}
 	s.gather = s.vector
 	n, err := s.gather.WriteTo(s.tcp)
+	return c.gathered(int(n), err)
+}
+
+// gathered ends a gathering write of n bytes.
+func (c *Conn) gathered(n int, err error) error {
+	s := &c.sock
 	clear(s.vector[:cap(s.vector)])
 	c.mu.Lock()
-	c.stats.wrote(int(n))
+	c.stats.wrote(n)
 	c.mu.Unlock()
 	return err
 }

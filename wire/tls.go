@@ -2,9 +2,12 @@ package wire
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
+	"time"
 )
 
 // ALPN is the protocol's name in TLS.
@@ -16,19 +19,186 @@ func secureConfig(base *tls.Config) *tls.Config {
 	config.MinVersion = tls.VersionTLS13
 	config.NextProtos = []string{ALPN}
 	config.DynamicRecordSizingDisabled = true
+	if choose := config.GetConfigForClient; choose != nil {
+		config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			chosen, err := choose(hello)
+			if chosen != nil {
+				chosen = secureConfig(chosen)
+			}
+			return chosen, err
+		}
+	}
 	return config
 }
 
-// secureDialer does the client's handshake over nc.
+// secureDialer does the client's handshake over nc, which it closes if that fails.
 func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Config) (net.Conn, error) {
 	config := secureConfig(base)
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(address)
 	}
-	secured := tls.Client(nc, config)
-	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = nc.Close()
-		return nil, fmt.Errorf("wire: %w", err)
+	under := &cork{Conn: nc}
+	s := &secured{tls.Client(under, config), under}
+	err := s.handshake(ctx)
+	if isPlain(err) {
+		err = errors.New("wire: the server speaks wire without TLS")
 	}
-	return secured, nil
+	if err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// secureServer does the server's handshake over nc, which it closes if that fails.
+// config is one of secureConfig.
+func secureServer(ctx context.Context, nc net.Conn, config *tls.Config) (net.Conn, error) {
+	under := &cork{Conn: nc}
+	s := &secured{tls.Server(under, config), under}
+	err := s.handshake(ctx)
+	if isPlain(err) {
+		_ = nc.SetDeadline(time.Now().Add(refuseTime))
+		sendRefusal(nc, &Frame{Type: GOAWAY, Code: FailedPrecondition, Text: []byte("TLS is wanted here")})
+		return nil, errors.New("wire: peer speaks wire without TLS")
+	}
+	if err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// isPlain says whether a handshake has failed because the peer's first bytes were
+// those of wire.
+func isPlain(err error) bool {
+	var header tls.RecordHeaderError
+	return errors.As(err, &header) && string(header.RecordHeader[:]) == Preface[:len(header.RecordHeader)]
+}
+
+// handshake also holds that the peer means wire.
+func (s *secured) handshake(ctx context.Context) error {
+	if err := s.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("wire: TLS: %w", err)
+	}
+	switch state := s.ConnectionState(); {
+	case state.NegotiatedProtocol != ALPN:
+		return fmt.Errorf("wire: TLS: peer did not agree on ALPN %s", ALPN)
+	case state.Version < tls.VersionTLS13:
+		return errors.New("wire: TLS: older than 1.3")
+	}
+	return nil
+}
+
+// secured is a TLS connection over a cork: it writes records, and reads those that
+// have come, without waiting.
+type secured struct {
+	*tls.Conn
+	cork *cork
+}
+
+// Write encrypts b and gives it to the socket.
+func (s *secured) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	if err != nil {
+		return n, err
+	}
+	return n, s.cork.flush()
+}
+
+// tryWrite encrypts what the socket takes without waiting, and up to corkPiece
+// more: held says then that flush has something left to do.
+func (s *secured) tryWrite(b []byte) (n int, err error) {
+	for n < len(b) && err == nil && !s.cork.held() {
+		var piece int
+		if piece, err = s.Conn.Write(b[n:min(len(b), n+corkPiece)]); err == nil {
+			err = s.cork.tryFlush()
+		}
+		n += piece
+	}
+	return n, err
+}
+
+// writeGather encrypts what the vector holds, in records as long as they may be.
+func (s *secured) writeGather(vector net.Buffers) (n int, err error) {
+	w := &s.cork.records
+	w.to = s.Conn
+	for _, b := range vector {
+		n += len(b)
+		if err := w.add(b); err != nil {
+			return n, err
+		}
+		if s.cork.waiting() >= corkPiece {
+			if err := s.cork.flush(); err != nil {
+				return n, err
+			}
+		}
+	}
+	if err := w.end(); err != nil {
+		return n, err
+	}
+	return n, s.cork.flush()
+}
+
+// drain decrypts all records that the cork holds into r, and calls handle for what
+// they bring: for as many as the reader's block takes, together.
+func (s *secured) drain(r *reader, handle func() error) error {
+	defer s.cork.giveBack()
+	return s.decrypt(r, handle)
+}
+
+func (s *secured) decrypt(r *reader, handle func() error) error {
+	for {
+		n, err := s.Conn.Read(r.room())
+		r.to += n
+		switch {
+		case err == nil && len(r.block.buf)-r.to >= maxRecord:
+			continue
+		case err == errEmptyCork:
+			if r.from == r.to {
+				r.giveBack()
+				return nil
+			}
+			return handle()
+		}
+		if r.from < r.to {
+			if e := handle(); e != nil {
+				return e
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Close tells the peer, if that can be done without waiting, and closes. The
+// writer calls it.
+func (s *secured) Close() error {
+	if s.cork.attached {
+		_ = s.CloseWrite() // which ends with a deadline that has passed
+		_ = s.cork.SetWriteDeadline(time.Now().Add(closeFlush))
+		_ = s.cork.tryFlush()
+	}
+	return s.Conn.Close()
+}
+
+// PeerKey is the SHA-256 of the public key (SubjectPublicKeyInfo) in the peer's
+// certificate, which the TLS handshake has proved to be his. It outlives the
+// certificate when that is renewed. ok is false without TLS, or without a
+// certificate.
+func PeerKey(c *Conn) (sum [sha256.Size]byte, ok bool) {
+	state, ok := tlsState(c.nc)
+	if !ok || len(state.PeerCertificates) == 0 {
+		return sum, false
+	}
+	return sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo), true
+}
+
+// tlsState is that of a connection over TLS; it may be in the handshake still.
+func tlsState(nc net.Conn) (state tls.ConnectionState, ok bool) {
+	c, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
+	if ok {
+		state = c.ConnectionState()
+	}
+	return state, ok
 }

@@ -95,7 +95,7 @@ func (c *Conn) writeInline() {
 		n, err := c.sock.tryWrite(buffer[from:])
 		c.mu.Lock()
 		c.stats.wrote(n)
-		if err != nil || from+n < len(buffer) {
+		if err != nil || from+n < len(buffer) || c.sock.held() {
 			c.tasks.Add(1)
 			go c.writeRest(buffer, from+n, err)
 			return
@@ -246,7 +246,7 @@ func (c *Conn) land() {
 
 // writeAll writes b in pieces, so that each of them shows progress to the clock.
 func (c *Conn) writeAll(b []byte) error {
-	for len(b) > 0 {
+	for len(b) > 0 || c.sock.held() {
 		n, err := c.nc.Write(b[:min(len(b), bulkBatch)])
 		c.mu.Lock()
 		c.stats.wrote(n)

@@ -1,0 +1,153 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// maxRefusing bounds the refusals that are being told; beyond it a connection
+	// is closed without a word.
+	maxRefusing = 64
+	// refuseTime is how long a refusal may take to reach the peer.
+	refuseTime = time.Second
+	// refuseRetry is when a refused peer may come back, plus a random part of as
+	// much again, so that not all of them come at once.
+	refuseRetry = 5 * time.Second
+	// maxNamed is how many connections the error of a shutdown names.
+	maxNamed = 8
+)
+
+// refuse tells nc that there is no room for it. s.mu is held.
+func (s *Server) refuse(nc net.Conn, text string) {
+	s.stats.Refused++
+	if s.refusing >= maxRefusing {
+		_ = nc.Close()
+		return
+	}
+	s.refusing++
+	s.tasks.Add(1)
+	go func() {
+		defer s.tasks.Done()
+		defer func() {
+			s.mu.Lock()
+			s.refusing--
+			s.mu.Unlock()
+		}()
+		_ = nc.SetDeadline(time.Now().Add(refuseTime))
+		stop := context.AfterFunc(s.ctx, func() { _ = nc.Close() })
+		defer stop()
+		under := nc
+		if s.config.TLS != nil {
+			secured, err := secureServer(context.Background(), nc, s.config.TLS)
+			if err != nil {
+				return
+			}
+			under = secured
+		}
+		sendRefusal(under, &Frame{
+			Type: GOAWAY, Code: ResourceExhausted, Text: []byte(text),
+			RetryAfter: uint32(refuseRetry.Milliseconds()), Jitter: uint32(refuseRetry.Milliseconds()),
+		})
+	}()
+}
+
+// sendRefusal writes the preface and goaway, and closes nc. It reads what the peer
+// has sent meanwhile: to close with bytes unread would reset the connection, and
+// the peer might never see the reason. nc has a deadline.
+func sendRefusal(nc net.Conn, goaway *Frame) {
+	defer nc.Close()
+	if _, err := nc.Write(AppendFrame([]byte(Preface), goaway)); err != nil {
+		return
+	}
+	if half, ok := nc.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(nc, blockSize))
+}
+
+// stop takes no new connections, drops those that are opening, and returns those
+// that are open.
+func (s *Server) stop() []*Conn {
+	s.init()
+	s.mu.Lock()
+	if !s.stopped {
+		s.stopped = true
+		s.cancel()
+	}
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	clear(s.listeners)
+	for nc, c := range s.opening {
+		if c != nil {
+			c.Abort(Unavailable)
+		} else {
+			_ = nc.Close()
+		}
+	}
+	s.mu.Unlock()
+	return s.snapshot()
+}
+
+// Shutdown stops accepting, drains every connection (see Conn.Drain), and closes
+// them. What was not finished when ctx ended, or Config.DrainTimeout was over, is
+// cut off; the error names those connections and the handlers that ran.
+func (s *Server) Shutdown(ctx context.Context) error {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		ended []string
+	)
+	for _, c := range s.stop() {
+		wg.Go(func() {
+			err := c.Drain(ctx)
+			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+				mu.Lock()
+				ended = append(ended, fmt.Sprintf("%v: %v", c.RemoteAddr(), err))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	err := s.wait()
+	if n := len(ended); n > 0 {
+		if n > maxNamed {
+			ended = append(ended[:maxNamed], "...")
+		}
+		err = errors.Join(fmt.Errorf("wire: %d connections were cut off: %s", n, strings.Join(ended, "; ")), err)
+	}
+	return err
+}
+
+// Close stops accepting and closes every connection. It waits for handlers, whose
+// contexts have ended, 5 s at most; the error says that some still run.
+func (s *Server) Close() error {
+	for _, c := range s.stop() {
+		c.Abort(Unavailable)
+	}
+	return s.wait()
+}
+
+// wait waits for all that belongs to the connections.
+func (s *Server) wait() error {
+	ended := make(chan struct{})
+	go func() {
+		s.tasks.Wait()
+		close(ended)
+	}()
+	timeout := time.NewTimer(closeWait)
+	defer timeout.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-timeout.C:
+		return fmt.Errorf("wire: handlers still run %v after the end of the server", closeWait)
+	}
+}
