@@ -2,8 +2,7 @@ package peers
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
+	"errors"
 
 	"paddock/wire"
 )
@@ -36,12 +35,14 @@ var Wire = Peer{
 		return serveWire(svc, config), nil
 	},
 	Dial: func(ctx context.Context, t Target) (Session, error) {
-		config := &wire.Config{TLS: t.TLS}
-		conn, err := wire.Dial(ctx, "tcp", t.Addr, config)
+		conn, err := wire.Dial(ctx, "tcp", t.Addr, &wire.Config{TLS: t.TLS})
 		if err != nil {
 			return nil, err
 		}
-		return &wireSession{conn}, conn.Ready(ctx)
+		if err := conn.Ready(ctx); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return &wireSession{conn}, nil
 	},
 }
 
@@ -84,18 +85,9 @@ func (p wirePoster) Send(ctx context.Context, body []byte) error {
 
 // serveWire accepts connections until stop.
 func serveWire(svc *Service, config *wire.Config) (stop func() error) {
-	ln := svc.Listener
-	if svc.TLS != nil {
-		secured := svc.TLS.Clone()
-		secured.NextProtos = []string{wire.ALPN}
-		ln = tls.NewListener(ln, secured)
-	}
-	return acceptLoop(ln, func(nc net.Conn) {
-		conn, err := wire.NewConn(nc, wire.Acceptor, config)
-		if err != nil {
-			return
-		}
-		<-conn.Done()
-		_ = conn.Close() // why it ended shows in the count
-	})
+	config.TLS = svc.TLS
+	server := &wire.Server{Config: config}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(svc.Listener) }()
+	return func() error { return errors.Join(server.Close(), <-served) }
 }
