@@ -43,6 +43,7 @@ type Conn struct {
 	running    map[string]int // handlers by kind
 	lastKind   binding
 	keyed      map[postKey][]byte // the conflating lane
+	grown      int                // how much windows have grown, of all streams
 	starved    []*Stream          // those that wait for credit of the connection
 	postGate   gate               // post credit, or room in the output
 	slotGate   gate               // a slot may be free, or a limit has grown

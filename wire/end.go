@@ -127,22 +127,31 @@ func (c *Conn) hangUp() {
 	close(c.done)
 }
 
-// tick lets the machine judge the time.
+// tick lets the machine judge the time, and resets streams that stand in the way
+// of others.
 func (c *Conn) tick() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	victims := c.tickLocked()
+	c.mu.Unlock()
+	for _, s := range victims {
+		_ = s.abort(ResourceExhausted, &Error{Code: ResourceExhausted, Msg: "nobody has read what waits here"})
+	}
+}
+
+func (c *Conn) tickLocked() (victims []*Stream) {
 	if c.closed {
-		return
+		return nil
 	}
 	now := c.now()
 	next, err := c.m.Tick(now)
 	if err != nil {
 		c.failLocked(err)
-		return
+		return nil
 	}
 	c.trim()
 	c.tickAt(min(next, c.expire(now)), now)
 	c.wakeWriter()
+	return c.stalled(now)
 }
 
 // tickAt sets the time of the next tick. c.mu is held.

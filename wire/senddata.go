@@ -78,6 +78,15 @@ func (m *Machine) Widen(id Slot, n int) {
 	s.owed += int64(n)
 }
 
+// unread is how many bytes of a slot were delivered and not consumed.
+func (m *Machine) unread(id Slot) int64 {
+	s, err := m.own(id)
+	if err != nil {
+		return 0
+	}
+	return s.window - s.receive - s.owed
+}
+
 func (m *Machine) giveConn(n int) {
 	if m.conn.give(n) {
 		m.connDue = true

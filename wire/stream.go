@@ -219,15 +219,18 @@ func (s *Stream) lingerLocked() {
 }
 
 // Reset ends both halves at once; the peer's reads and writes fail with code.
-func (s *Stream) Reset(code Code) error {
+func (s *Stream) Reset(code Code) error { return s.abort(code, net.ErrClosed) }
+
+// abort is Reset after which reads and writes here fail with why.
+func (s *Stream) abort(code Code, why error) error {
 	s.c.mu.Lock()
 	err := s.c.m.Reset(s.id, code)
 	if errors.Is(err, ErrSlot) && s.id.Side() == s.c.role {
 		err = s.c.m.Cancel(s.id)
 	}
-	s.stopLocked(net.ErrClosed)
+	s.stopLocked(why)
 	s.c.flushAndUnlock(false)
-	s.end(net.ErrClosed)
+	s.end(why)
 	return err
 }
 
@@ -243,6 +246,9 @@ func (s *Stream) end(err error) {
 	if s.cancel != nil {
 		s.cancel(err)
 	}
+	s.c.mu.Lock()
+	s.leave()
+	s.c.mu.Unlock()
 	s.consume(dropped)
 }
 

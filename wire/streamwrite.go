@@ -21,6 +21,7 @@ type sender struct {
 	broken  error         // why nothing can be written any more
 	sent    chan struct{} // holds a value once pend and flying are gone
 	tuning  tuning
+	over    bool // nothing is read any more
 }
 
 // Write sends p; it returns once p is in the output or, if it is long, in the
