@@ -25,3 +25,7 @@ func (m *Machine) TakeBytes() []byte {
 
 // SecureDialer is for tests that have their own connection under TLS.
 var SecureDialer = secureDialer
+
+// Mangle says that memory which is given back is spoiled, which is so under the
+// race detector: allocations and bytes mean nothing then.
+const Mangle = mangle
