@@ -191,7 +191,6 @@ func (c *Conn) noteResponse(f *Frame, d *delivery) {
 		}
 		call.done = true
 		c.in.woken = append(c.in.woken, call)
-		c.slotGate.open()
 	case l.stream != nil:
 		d.stream = l.stream
 		if f.Has(FlagErr) {

@@ -150,6 +150,7 @@ func (c *Conn) tickLocked() (victims []*Stream) {
 	}
 	c.trim()
 	c.tickAt(min(next, c.expire(now)), now)
+	c.wakeForSlot()
 	c.wakeWriter()
 	return c.stalled(now)
 }

@@ -38,6 +38,7 @@ type Machine struct {
 	goawaySent, goawayReceived bool
 
 	ours, theirs slotTable
+	freed        bool  // a slot of ours has become free; its reader resets this
 	frame        Frame // of the present Feed
 
 	// Of receiving.
@@ -166,6 +167,7 @@ func (m *Machine) settle(id Slot, s *slot) {
 	t.live--
 	if own {
 		t.spare = append(t.spare, id.Index())
+		m.freed = true
 	}
 }
 

@@ -47,21 +47,23 @@ func (m *Machine) Request(kind uint32, meta, body []byte, more bool) (Slot, erro
 }
 
 // Open opens a stream. flags are FlagEnd, FlagConfirm or both; first is data that
-// goes along, as a whole or not at all (ErrNoCredit). credit is what the peer may
+// goes along, as a whole or not at all (ErrNoCredit, ErrTooLarge). credit is what the peer may
 // send at first, 0 for our HELLO's.
 func (m *Machine) Open(kind uint32, flags Flags, credit uint32, meta, first []byte) (Slot, error) {
 	f := Frame{Type: OPEN, Flags: flags & (FlagEnd | FlagConfirm), Kind: kind, Credit: credit, Body: first}
 	f.setMeta(meta)
-	window := limitStream.before
+	window, conn := limitStream.before, limitConn.before
 	if m.peer != nil {
-		window = m.peer.StreamInitial
+		window, conn = m.peer.StreamInitial, m.peer.ConnBudget
 	}
 	switch {
 	case f.size() > m.maxFrame():
 		return 0, m.tooLarge()
 	case f.Has(FlagConfirm) && len(first) > 0, credit > maxCredit:
 		return 0, ErrSlot
-	case int64(len(first)) > min(m.connSend, int64(window)):
+	case len(first) > int(min(window, conn)):
+		return 0, m.tooLarge()
+	case int64(len(first)) > m.connSend:
 		return 0, ErrNoCredit
 	}
 	id, s, err := m.begin(stream)

@@ -24,7 +24,7 @@ func (c *Conn) allowed(h *handler) error {
 func (c *Conn) deliverStream(d *delivery) {
 	s := d.stream
 	if len(d.body) > 0 {
-		s.push(&c.in, d.body, d.flags&FlagEnd|FlagMore)
+		s.push(&c.in, d.body, d.flags&FlagEnd)
 	} else if d.flags&FlagEnd != 0 {
 		s.push(&c.in, nil, FlagEnd)
 	}

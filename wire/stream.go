@@ -172,19 +172,26 @@ func (s *Stream) Accept(head []byte) error {
 // decide tells of RES to a stream that we have opened, or to a request whose body
 // it is.
 func (s *Stream) decide(head []byte, flags Flags, err error) {
-	s.head, s.verdict = append([]byte(nil), head...), err
-	if s.decision != nil && !isClosed(s.decision) {
-		close(s.decision)
-	}
 	if err != nil {
 		s.end(err)
 		return
 	}
+	s.mu.Lock()
+	s.ruleLocked(append([]byte(nil), head...), nil)
 	if flags&FlagMore == 0 {
-		s.mu.Lock()
 		s.queue.ended = true
-		s.mu.Unlock()
-		s.wakeReader()
+	}
+	s.mu.Unlock()
+	s.wakeReader()
+}
+
+// ruleLocked tells whoever waits for the decision; the first one counts. A peer may
+// reset the stream instead of deciding, and the connection may end. Stream.mu is
+// held.
+func (s *Stream) ruleLocked(head []byte, verdict error) {
+	if s.decision != nil && !isClosed(s.decision) {
+		s.head, s.verdict = head, verdict
+		close(s.decision)
 	}
 }
 
@@ -240,6 +247,7 @@ func (s *Stream) end(err error) {
 	if s.failed == nil {
 		s.failed = err
 	}
+	s.ruleLocked(nil, err)
 	dropped := s.queue.drop()
 	s.mu.Unlock()
 	s.wakeReader()
@@ -260,12 +268,9 @@ func (s *Stream) failLocked(err error) {
 	if s.failed == nil && !s.queue.ended {
 		s.failed = err
 	}
+	s.ruleLocked(nil, &lostError{cause: err, sent: true})
 	s.mu.Unlock()
 	s.wakeReader()
-	if s.decision != nil && !isClosed(s.decision) {
-		s.verdict = &lostError{cause: err, sent: true}
-		close(s.decision)
-	}
 	if s.cancel != nil {
 		s.cancel(err)
 	}

@@ -35,14 +35,15 @@ func (s *Stream) WriteMsg(p []byte) error {
 	return err
 }
 
-// CloseWrite ends our half, behind all that was written.
+// CloseWrite ends our half, behind all that was written. If the peer has stopped it,
+// the error says so, and our half has ended all the same.
 func (s *Stream) CloseWrite() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.c.mu.Lock()
 	err := s.broken
-	if err == nil || err == errEnded {
-		err = s.endWriteLocked()
+	if ended := s.endWriteLocked(); err == nil || err == errEnded {
+		err = ended
 	}
 	s.c.flushAndUnlock(false)
 	return err
@@ -85,8 +86,8 @@ func (s *Stream) writeMessage(p []byte, flags Flags) (int, error) {
 		return 0, s.broken
 	}
 	s.acceptLocked()
-	done, err := s.writeShort(p, flags)
-	if done == len(p) || err != nil {
+	done, all, err := s.writeShort(p, flags)
+	if all || err != nil {
 		c.wakeWriter()
 		c.mu.Unlock()
 		return done, err
@@ -103,20 +104,21 @@ func (s *Stream) writeMessage(p []byte, flags Flags) (int, error) {
 }
 
 // writeShort copies p into the output if it is short and nobody waits for his
-// turn. It returns how much of it the credit allowed. Conn.mu is held.
-func (s *Stream) writeShort(p []byte, flags Flags) (n int, err error) {
+// turn. It returns how much of it the credit allowed, and whether that was all: p
+// may be empty. Conn.mu is held.
+func (s *Stream) writeShort(p []byte, flags Flags) (n int, all bool, err error) {
 	if len(p) > copyLimit || len(s.c.out.ring) > 0 || s.c.m.Queued() > maxQueued {
-		return 0, nil
+		return 0, false, nil
 	}
 	n, err = s.c.m.Data(s.id, p, flags)
 	switch {
 	case errors.Is(err, ErrNoCredit):
-		return 0, nil
+		return 0, false, nil
 	case err != nil:
 		s.stopLocked(err)
-		return 0, s.broken
+		return 0, false, s.broken
 	}
-	return n, nil
+	return n, n == len(p), nil
 }
 
 // finishWrite waits until the present Write of size bytes has ended. A slice that

@@ -61,6 +61,7 @@ func (c *Conn) wakeWriter() {
 // be done without waiting; together lets others add to it before. c.mu is held,
 // and released.
 func (c *Conn) flushAndUnlock(together bool) {
+	c.wakeForSlot()
 	o := &c.out
 	switch {
 	case o.writing || o.corked > 0 || c.closed || !c.m.Pending():
@@ -76,6 +77,15 @@ func (c *Conn) flushAndUnlock(together bool) {
 		c.writeInline()
 	}
 	c.mu.Unlock()
+}
+
+// wakeForSlot wakes those that wait for a slot, if one has become free, however that
+// came about. c.mu is held.
+func (c *Conn) wakeForSlot() {
+	if c.m.freed {
+		c.m.freed = false
+		c.slotGate.open()
+	}
 }
 
 // writeInline does the writer's work for as long as it takes no waiting. c.mu is
