@@ -19,6 +19,7 @@ type demoCmd struct {
 	Vehicles int           `default:"2000" help:"How many vehicles drive about."`
 	Seed     uint64        `default:"1" help:"Which city: the same seed gives the same one."`
 	Every    time.Duration `default:"1s" help:"Time between two positions of a vehicle."`
+	Via      string        `enum:"http,wire" default:"http" help:"How the vehicles' positions come in: http or wire."`
 	Open     bool          `help:"Open the dashboard in the browser."`
 	Write    string        `type:"path" placeholder:"DIR" help:"Write the city's sets as GeoJSON into this directory and exit."`
 	serving
@@ -46,8 +47,11 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	}
 	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true},
 		func(p *platform.Platform, g *lifecycle.Group) {
-			traffic := platform.Traffic{
-				Fleet: town.Fleet(), Every: d.Every, URL: p.URL, Token: string(cfg.HTTP.Token), Logger: g.Logger,
+			traffic := platform.Traffic{Fleet: town.Fleet(), Every: d.Every, Logger: g.Logger}
+			if d.Via == "wire" {
+				traffic.Send = p.SendByWire()
+			} else {
+				traffic.Send = p.SendByHTTP()
 			}
 			g.Add(traffic.Service())
 			if d.Open {

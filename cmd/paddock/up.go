@@ -23,18 +23,19 @@ type upCmd struct {
 // serving are the settings that every form of the platform has on its command
 // line. Their names in the configuration are in flags.
 type serving struct {
-	Listen    string `placeholder:"ADDR" help:"Address of HTTP and dashboard (default 127.0.0.1:8080; port 0 takes a free one)."`
-	BusListen string `placeholder:"ADDR" help:"Address of the bus for NATS clients (default 127.0.0.1:4222)."`
-	Token     string `placeholder:"TOKEN" help:"What HTTP clients must present; needed to listen beyond loopback."`
-	Profile   bool   `help:"Serve /debug/pprof."`
-	Initial   string `placeholder:"WHAT" help:"What an object's first position causes: none, inside or enter."`
-	TTL       string `placeholder:"TIME" help:"Silence after which an object leaves its fences, as 15m; 0 is never."`
+	Listen     string `placeholder:"ADDR" help:"Address of HTTP and dashboard (default 127.0.0.1:8080; port 0 takes a free one)."`
+	BusListen  string `placeholder:"ADDR" help:"Address of the bus for NATS clients (default 127.0.0.1:4222)."`
+	WireListen string `placeholder:"ADDR" help:"Address of the wire protocol (default 127.0.0.1:7400)."`
+	Token      string `placeholder:"TOKEN" help:"What HTTP clients must present; needed to listen beyond loopback."`
+	Profile    bool   `help:"Serve /debug/pprof."`
+	Initial    string `placeholder:"WHAT" help:"What an object's first position causes: none, inside or enter."`
+	TTL        string `placeholder:"TIME" help:"Silence after which an object leaves its fences, as 15m; 0 is never."`
 }
 
 // flags are the settings that were given, by their keys.
 func (s *serving) flags() map[string]string {
 	given := map[string]string{
-		"http.listen": s.Listen, "http.token": s.Token, "bus.listen": s.BusListen,
+		"http.listen": s.Listen, "http.token": s.Token, "bus.listen": s.BusListen, "wire.listen": s.WireListen,
 		"track.initial": s.Initial, "track.ttl": s.TTL,
 	}
 	if s.Profile {
@@ -90,7 +91,7 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 	group.Add(lifecycle.Service{
 		Name: "status",
 		Start: func(context.Context) error {
-			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       nats://%s\n", p.URL(), p.BusAddr())
+			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       nats://%s\nWire:      %s\n", p.URL(), p.BusAddr(), p.WireAddr())
 			return nil
 		},
 		Run: func(ctx context.Context) error { return status.run(ctx, p) },

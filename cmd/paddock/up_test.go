@@ -26,6 +26,7 @@ type upProcess struct {
 	log    strings.Builder // complete when the process has ended
 	url    string          // of the dashboard, with a slash at its end
 	bus    string          // nats://host:port
+	wire   string          // host:port
 }
 
 // startUp starts a platform on free ports and reads where it is. If that fails,
@@ -51,7 +52,7 @@ func startUp(t *testing.T, args ...string) *upProcess {
 	for _, line := range []struct {
 		prefix string
 		to     *string
-	}{{"Dashboard: ", &p.url}, {"Bus:       ", &p.bus}} {
+	}{{"Dashboard: ", &p.url}, {"Bus:       ", &p.bus}, {"Wire:      ", &p.wire}} {
 		text, err := p.stdout.ReadString('\n')
 		var ok bool
 		if *line.to, ok = strings.CutPrefix(strings.TrimSpace(text), line.prefix); !ok {
@@ -107,7 +108,7 @@ func TestUpProcess(t *testing.T) {
 	}
 	writeSet(t, filepath.Join(dir, "sets"), "docks.json", upSquare)
 	file := filepath.Join(dir, "paddock.yaml")
-	settings := "http: { listen: '127.0.0.1:0' }\nbus: { listen: '127.0.0.1:0' }\ntrack: { initial: inside }\n"
+	settings := "http: { listen: '127.0.0.1:0' }\nbus: { listen: '127.0.0.1:0' }\nwire: { listen: '127.0.0.1:0' }\ntrack: { initial: inside }\n"
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +138,17 @@ func TestUpProcess(t *testing.T) {
 	}
 }
 
-// TestDemoProcess waits for events of the simulated city's traffic.
+// TestDemoProcess waits for events of the simulated city's traffic, by each way
+// that its positions can take.
 func TestDemoProcess(t *testing.T) {
-	p := startUp(t, "demo", "--vehicles", "100", "--every", "200ms", "--initial", "enter", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0")
+	for _, via := range []string{"http", "wire"} {
+		t.Run(via, func(t *testing.T) { runDemo(t, via) })
+	}
+}
+
+func runDemo(t *testing.T, via string) {
+	p := startUp(t, "demo", "--vehicles", "100", "--every", "200ms", "--initial", "enter", "--via", via,
+		"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
 	stream := p.events(t)
 	kinds := map[string]bool{}
 	for len(kinds) < 2 { // an enter and an exit
@@ -158,7 +167,7 @@ func TestDemoProcess(t *testing.T) {
 
 // Who starts without any fences is told how to get some.
 func TestUpWithoutSets(t *testing.T) {
-	p := startUp(t, "up", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0")
+	p := startUp(t, "up", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
 	p.terminate(t)
 	if want := "curl -T FILE " + p.url + "v1/sets/NAME"; !strings.Contains(p.log.String(), want) {
 		t.Errorf("%q is not in the log:\n%s", want, &p.log)
@@ -174,8 +183,9 @@ func TestUpWithPortInUse(t *testing.T) {
 	}
 	defer l.Close()
 	for key, flags := range map[string][]string{
-		"http.listen": {"--listen", l.Addr().String(), "--bus-listen", "127.0.0.1:0"},
-		"bus.listen":  {"--listen", "127.0.0.1:0", "--bus-listen", l.Addr().String()},
+		"http.listen": {"--listen", l.Addr().String(), "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"},
+		"bus.listen":  {"--listen", "127.0.0.1:0", "--bus-listen", l.Addr().String(), "--wire-listen", "127.0.0.1:0"},
+		"wire.listen": {"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", l.Addr().String()},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), upTestTimeout)
 		defer cancel()

@@ -27,6 +27,7 @@ var ErrInvalid = errors.New("invalid configuration")
 type Config struct {
 	HTTP   HTTP   `yaml:"http"`
 	Bus    Bus    `yaml:"bus"`
+	Wire   Wire   `yaml:"wire"`
 	Sets   Sets   `yaml:"sets"`
 	Track  Track  `yaml:"track"`
 	Limits Limits `yaml:"limits"`
@@ -57,6 +58,15 @@ type Bus struct {
 	MaxPending     Size          `yaml:"max_pending"`     // that wait for one connection before it is closed
 	PingInterval   time.Duration `yaml:"ping_interval"`   // of silence before a client is asked whether it is there
 	WriteDeadline  time.Duration `yaml:"write_deadline"`  // for one write to a client before it is closed
+}
+
+// Wire is the door for devices and programs that speak the wire protocol.
+type Wire struct {
+	Listen         string `yaml:"listen"`          // host:port or unix:path; beyond loopback only with token and TLS
+	Token          Secret `yaml:"token"`           // whose secret clients must prove to know; "" asks for nothing
+	Cert           string `yaml:"cert"`            // PEM file with the certificate, for TLS; "" is none
+	Key            string `yaml:"key"`             // PEM file with its key
+	MaxConnections int    `yaml:"max_connections"` // at once; further ones are refused
 }
 
 // Sets is where the fences come from.
@@ -103,6 +113,7 @@ func Default() *Config {
 			PingInterval:   2 * time.Minute,
 			WriteDeadline:  10 * time.Second,
 		},
+		Wire: Wire{Listen: "127.0.0.1:7400", MaxConnections: 16_384},
 		Track: Track{
 			Initial:  "none",
 			TTL:      15 * time.Minute,
@@ -126,6 +137,9 @@ func (h HTTP) Authenticated() bool { return h.Token != "" }
 
 // Authenticated reports whether bus clients must present credentials.
 func (b Bus) Authenticated() bool { return b.Token != "" || b.User != "" }
+
+// Authenticated reports whether wire clients must present a token.
+func (w Wire) Authenticated() bool { return w.Token != "" }
 
 // Fault returns err as an error about a key, with the place where its value was
 // given. It is for checks that only the user of a setting can make.
@@ -179,6 +193,9 @@ func (c *Config) Validate() error {
 	check("http.listen", listen.Check(c.HTTP.Listen, c.HTTP.Authenticated()))
 	check("bus.listen", listen.Check(c.Bus.Listen, c.Bus.Authenticated()))
 	check("bus.listen", when(listen.IsUnix(c.Bus.Listen), "%q is a unix socket; the bus listens on host:port", c.Bus.Listen))
+	check("wire.listen", listen.Check(c.Wire.Listen, c.Wire.Authenticated()))
+	check("wire.listen", c.Wire.exposed())
+	check("wire.cert", when((c.Wire.Cert == "") != (c.Wire.Key == ""), "cert and key are set together or not at all"))
 	check("bus.user", c.Bus.credentials())
 	check("bus.max_payload", when(c.Bus.MaxPayload > c.Bus.MaxPending,
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))
@@ -199,6 +216,15 @@ func (b Bus) credentials() error {
 		return errors.New("a token is set as well; clients can be asked for only one of the two")
 	}
 	return when((b.User == "") != (b.Password == ""), "user and password are set together or not at all")
+}
+
+// exposed checks that a token is not sent over a network in the clear: the proof
+// that a client knows it holds for one connection only with TLS.
+func (w Wire) exposed() error {
+	if w.Token == "" || w.Cert != "" || listen.Check(w.Listen, false) == nil || listen.Check(w.Listen, true) != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: a token needs TLS: set wire.cert and wire.key", listen.ErrExposed)
 }
 
 // when returns an error if the condition holds.

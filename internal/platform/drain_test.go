@@ -16,6 +16,8 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/config"
+	"paddock/internal/wireapi"
+	"paddock/wire"
 )
 
 // square is a catalog with one fence: longitude and latitude 0 to 1.
@@ -134,8 +136,42 @@ func (r *running) byBus(nc *nats.Conn, name string) func(string) (accounts, erro
 	}
 }
 
+// driveByWire sends acknowledged posts of some objects, without waiting for each,
+// until the connection ends. What it counts as acknowledged is what the platform
+// said so of.
+func (s *shuttles) driveByWire(c *wire.Conn, name string, objects int) {
+	ctx := context.Background() // the connection ends
+	var due [][]string          // of the posts from the last acknowledged one on
+	base := uint64(0)
+	settle := func() {
+		for ; base < c.Acked() && len(due) > 0; base++ {
+			s.acknowledged(due[0])
+			due = due[1:]
+		}
+	}
+	defer settle()
+	for n := 0; ; n++ {
+		for i := range objects {
+			id := fmt.Sprintf("%s-%d", name, i)
+			x := 0.5 + float64(n%2)
+			_, event := hop(id, n)
+			due = append(due, []string{event})
+			number, err := c.PostAck(ctx, wireapi.KindUpdate, wireBody(s.r.t, "", id, place{lon: x, lat: 0.5}, shuttleTime+1000*int64(n), i%2 == 1))
+			if err != nil {
+				<-c.Done()
+				return
+			}
+			if number > 2000 && c.WaitAcked(ctx, number-2000) != nil {
+				<-c.Done()
+				return
+			}
+		}
+		settle()
+	}
+}
+
 // TestDrainDeliversWhatWasAcknowledged stops a platform in the middle of traffic
-// through both doors. Whoever followed its events has those of every position
+// through all doors. Whoever followed its events has those of every position
 // that was acknowledged, whenever that was.
 func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
 	for _, after := range []int{1, 10, 50, 200} {
@@ -144,6 +180,8 @@ func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
 			sse, lines := r.sse(), r.lines()
 			own, natsgo := r.onBus()
 			other := r.dial(func() {})
+			ownWire := r.wireConn()
+			byWire := r.onWire(ownWire)
 			s := &shuttles{r: r, after: after, acked: map[string]bool{}}
 
 			var drivers sync.WaitGroup
@@ -153,10 +191,12 @@ func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
 			drivers.Go(func() { s.drive("bus", 1, r.byBus(other, "bus")) })
 			drivers.Go(func() { s.drive("batch", 20, r.byBus(other, "batch")) })
 			drivers.Go(func() { s.drive("own", 1, r.byBus(own, "own")) }) // on the subscriber's connection
+			drivers.Go(func() { s.driveByWire(ownWire, "wire", 1) })      // on the subscriber's connection
+			drivers.Go(func() { s.driveByWire(r.wireConn(), "wires", 100) })
 			drivers.Wait()
 			r.awaitEnd()
 
-			for name, sub := range map[string]*subscriber{"sse": sse, "ndjson": lines, "nats.go": natsgo} {
+			for name, sub := range map[string]*subscriber{"sse": sse, "ndjson": lines, "nats.go": natsgo, "wire": byWire} {
 				checkDelivered(t, name, sub.all(t), s.acked)
 			}
 		})
@@ -192,6 +232,10 @@ func TestDrainEndsIdleStreams(t *testing.T) {
 	r := startSquare(t)
 	sse, lines := r.sse(), r.lines()
 	_, natsgo := r.onBus()
+	byWire := r.onWire(r.wireConn())
+	if err := r.wireConn().Ready(t.Context()); err != nil { // and one that does nothing
+		t.Fatal(err)
+	}
 	var sets any
 	r.ask(&sets, http.MethodGet, "v1/sets", "", nil) // leaves a connection that waits for a request
 	idle, asking := r.live(), r.live()
@@ -209,7 +253,7 @@ func TestDrainEndsIdleStreams(t *testing.T) {
 	if want := [2]websocket.StatusCode{websocket.StatusGoingAway, websocket.StatusGoingAway}; status != want {
 		t.Errorf("live feeds closed with %v, want %v", status, want)
 	}
-	for name, sub := range map[string]*subscriber{"sse": sse, "ndjson": lines, "nats.go": natsgo} {
+	for name, sub := range map[string]*subscriber{"sse": sse, "ndjson": lines, "nats.go": natsgo, "wire": byWire} {
 		if got := sub.all(t); len(got) != 0 {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -9,6 +9,7 @@ import (
 	"paddock/internal/httpapi"
 	"paddock/internal/ingest"
 	"paddock/internal/listen"
+	"paddock/internal/wireapi"
 )
 
 // reading is a figure that is read when somebody scrapes it.
@@ -56,6 +57,24 @@ func registerHTTP(reg prometheus.Registerer, l *listen.Limited, a *httpapi.API, 
 		{"paddock_live_refused_total", "Dashboards refused because there were too many.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedLive })},
 		{"paddock_sets", "Sets of fences.", false, func() float64 { return float64(c.Len()) }},
 		{"paddock_sets_refused_total", "Sets not made because there were too many.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedSets })},
+	})
+}
+
+func registerWire(reg prometheus.Registerer, a *wireapi.API) {
+	stat := func(f func(wireapi.Stats) uint64) func() float64 {
+		return func() float64 { return float64(f(a.Stats())) }
+	}
+	register(reg, []reading{
+		{"paddock_wire_connections", "Open wire connections.", false, func() float64 { return float64(a.Stats().Conns) }},
+		{"paddock_wire_opening", "Wire connections that have not said who they are yet.", false, func() float64 { return float64(a.Stats().Opening) }},
+		{"paddock_wire_subscribers", "Streams of events by wire that are open.", false, func() float64 { return float64(a.Stats().Subscribers) }},
+		{"paddock_wire_accepted_total", "Wire connections that were opened.", true, stat(func(s wireapi.Stats) uint64 { return s.Accepted })},
+		{"paddock_wire_refused_total", "Wire connections refused because there were wire.max_connections, or too many opening.", true, stat(func(s wireapi.Stats) uint64 { return s.Refused })},
+		{"paddock_wire_failed_total", "Wire connections that were not wire, too late, or without the token.", true, stat(func(s wireapi.Stats) uint64 { return s.Failed })},
+		{"paddock_wire_denied_total", "Wire connections closed because they did not bring the token.", true, stat(func(s wireapi.Stats) uint64 { return s.Denied })},
+		{"paddock_wire_positions_total", "Posts of positions by wire, good and bad.", true, stat(func(s wireapi.Stats) uint64 { return s.Positions })},
+		{"paddock_wire_searches_total", "Look-ups by wire.", true, stat(func(s wireapi.Stats) uint64 { return s.Searches })},
+		{"paddock_wire_large_refused_total", "Look-ups by wire refused because large answers had used up their memory.", true, stat(func(s wireapi.Stats) uint64 { return s.RefusedLarge })},
 	})
 }
 

@@ -34,6 +34,7 @@ const (
 	busMinutes = 10             // and as long after its position in the file
 	fleetHTTP  = "default"      // whose positions come by HTTP
 	fleetBus   = "Fleet 2 (§.>" // whose moves come by the bus; its name needs escapes
+	fleetWire  = "by wire"      // whose positions come by wire
 )
 
 // nycSets are the sets of polygons by name, which is their order, with the
@@ -211,14 +212,15 @@ func report(t *testing.T, r *running, buses []vehicle) {
 	r.take(nycBuses, "v1/positions", "application/x-ndjson", lines.Bytes())
 	r.take(nycBuses, "v1/positions?fleet=Fleet%202%20(%C2%A7.%3E&"+names, "application/x-ndjson", features.Bytes())
 	r.take(nycBuses, "v1/positions?fleet=whole&"+names, "application/geo+json", whole)
-	if n := r.Objects(); n != 3*nycBuses {
-		t.Errorf("%d objects, want %d", n, 3*nycBuses)
+	reportByWire(t, r.wireConn(), buses, false)
+	if n := r.Objects(); n != 4*nycBuses {
+		t.Errorf("%d objects, want %d", n, 4*nycBuses)
 	}
 	if n := r.Totals().Events; n != 0 {
 		t.Errorf("first positions caused %d events", n)
 	}
 	for _, v := range []*vehicle{&buses[0], &buses[nycBuses/2], &buses[nycBuses-1]} {
-		for _, fleet := range []string{"default", "Fleet%202%20(%C2%A7.%3E", "whole"} {
+		for _, fleet := range []string{"default", "Fleet%202%20(%C2%A7.%3E", "whole", "by%20wire"} {
 			checkObject(t, r, v, fleet)
 		}
 	}
@@ -274,6 +276,7 @@ func checkSearch(t *testing.T, r *running, o *oracle, buses []vehicle) {
 		check("GET", i, f)
 	})
 
+	checkSearchByWire(t, r, points)
 	pairs := make([]string, len(points))
 	for i, p := range points {
 		pairs[i] = "[" + p.lonText + "," + p.latText + "]"
@@ -332,9 +335,16 @@ func corners(t *testing.T, o *oracle, n int) (points []place) {
 // them gets exactly the events that follow from the oracle, as the same bytes.
 func checkMoves(t *testing.T, r *running, buses []vehicle) {
 	sse, lines, python := r.sse(), r.lines(), r.onPython()
+	wireConn := r.wireConn()
+	byWire := r.onWire(wireConn)
 	nc, natsgo := r.onBus()
 	moveByHTTP(t, r, buses)
 	moveByBus(t, nc, buses)
+	before := r.Totals()
+	reportByWire(t, wireConn, buses, true)
+	if n := r.Totals(); n.Accepted != before.Accepted+nycBuses || n.Late != before.Late+(nycBuses+2)/3 || n.Rejected != before.Rejected {
+		t.Errorf("moves by wire: %+v, before %+v", n, before)
+	}
 	if err := nc.Publish("test.end", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -365,6 +375,11 @@ func checkMoves(t *testing.T, r *running, buses []vehicle) {
 			if e := known[d.payload]; e.Type != "paddock.fence."+d.label {
 				t.Errorf("event %s of type %s", d.label, e.Type)
 			}
+		}
+	})
+	t.Run("wire", func(t *testing.T) {
+		if got := byWire.all(t); !slices.Equal(payloads(got), payloads(reference)) {
+			t.Errorf("%d events, and not the %d of NDJSON in their order", len(got), len(reference))
 		}
 	})
 	t.Run("nats.go", func(t *testing.T) { checkBus(t, natsgo.all(t), known) })
@@ -490,15 +505,15 @@ type change struct {
 }
 
 // checkEvents compares the events with what follows from the oracle's answers
-// before and after the move, for the fleet that moved by HTTP and the one that
-// moved by the bus.
+// before and after the move, for the fleets that moved by HTTP, by the bus and by
+// wire.
 func checkEvents(t *testing.T, known map[string]event, buses []vehicle) {
 	want := map[change]bool{}
 	byID := map[string]*vehicle{}
 	for i := range buses {
 		v := &buses[i]
 		byID[v.id] = v
-		for _, fleet := range []string{fleetHTTP, fleetBus} {
+		for _, fleet := range []string{fleetHTTP, fleetBus, fleetWire} {
 			for _, h := range v.before {
 				if !slices.Contains(v.after, h) {
 					want[change{fleet, v.id, h.Set, h.ID, "exit"}] = true

@@ -2,8 +2,8 @@
 // which order they start, and in which they drain. It is the only place where
 // services meet.
 //
-//	doors (HTTP positions, bus pos.>) ─▶ ingest ─▶ event log ─▶ HTTP streams
-//	                                             └▶ bus fence.>
+//	doors (HTTP positions, bus pos.>, wire pos.update) ─▶ ingest ─▶ event log ─▶ HTTP and wire streams
+//	                                                              └▶ bus fence.>
 //
 // A drain goes the same way. The doors close first, then ingest applies what
 // they let in and publishes its events, then the log ends and the streams with
@@ -13,6 +13,7 @@ package platform
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,7 @@ import (
 	"paddock/internal/listen"
 	"paddock/internal/metrics"
 	"paddock/internal/ui"
+	"paddock/internal/wireapi"
 )
 
 // Subjects that only the platform itself publishes on: an event that anybody
@@ -72,6 +74,9 @@ type Platform struct {
 	server   *http.Server
 	listener *listen.Limited
 	stopped  chan error // the result of the HTTP server's shutdown
+	wire     *wireapi.API
+	wireAt   net.Listener
+	wireTLS  *tls.Config // nil: none
 }
 
 // New returns a platform that has not started.
@@ -89,9 +94,11 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 	for _, s := range []lifecycle.Service{
 		{Name: "sets", Start: p.loadSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
+		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Drain: func(context.Context) error { p.pipeline.Close(); return nil }},
+		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
 	} {
 		g.Add(s)

@@ -36,7 +36,7 @@ type running struct {
 // start runs a platform on free ports until the test ends or stops it.
 func start(t *testing.T, cfg *config.Config, catalog *fence.Catalog) *running {
 	t.Helper()
-	cfg.HTTP.Listen, cfg.Bus.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	log := slog.New(slog.DiscardHandler)
 	r := &running{
 		Platform: platform.New(platform.Options{Config: cfg, Logger: log, Version: "test", Catalog: catalog}),

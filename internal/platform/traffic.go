@@ -1,18 +1,11 @@
 package platform
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"strconv"
 	"time"
 
 	"paddock/internal/city"
-	"paddock/internal/events"
 	"paddock/internal/lifecycle"
 )
 
@@ -20,22 +13,30 @@ const (
 	// trafficTick is how often the vehicles move. Each tick, a part of them
 	// reports, so that the load is even.
 	trafficTick = 200 * time.Millisecond
-	// trafficTimeout is for one request; a demo that hangs should say so.
+	// trafficTimeout is for one report; a demo that hangs should say so.
 	trafficTimeout = 10 * time.Second
+	// trafficFleet is that of all vehicles.
+	trafficFleet = "city"
 )
 
-// Traffic drives a simulated fleet through the front door: its vehicles report
-// by POST /v1/positions like anybody else's.
+// Traffic drives a simulated fleet through a front door: its vehicles report like
+// anybody else's.
 type Traffic struct {
 	Fleet  *city.Fleet
 	Every  time.Duration // between two reports of a vehicle
-	URL    func() string // of the platform, once it has started
-	Token  string
+	Send   Sender
 	Logger *slog.Logger
 
 	stop, done chan struct{}
-	fixes      []city.Fix
-	body       bytes.Buffer
+	fixes, due []city.Fix
+}
+
+// Sender is a way for the traffic's positions into a platform. It is used by one
+// goroutine.
+type Sender interface {
+	// Send returns when the positions have been taken.
+	Send(ctx context.Context, fixes []city.Fix, at time.Time) error
+	Close()
 }
 
 // Service returns the traffic as the front-most service of a group.
@@ -59,10 +60,9 @@ func (t *Traffic) Service() lifecycle.Service {
 // run moves the fleet until the traffic is drained.
 func (t *Traffic) run(ctx context.Context) error {
 	defer close(t.done)
+	defer t.Send.Close()
 	ticker := time.NewTicker(trafficTick)
 	defer ticker.Stop()
-	client := &http.Client{Timeout: trafficTimeout}
-	defer client.CloseIdleConnections()
 	groups := max(1, int(t.Every/trafficTick))
 	for n := 0; ; n++ {
 		select {
@@ -73,73 +73,24 @@ func (t *Traffic) run(ctx context.Context) error {
 			return nil
 		}
 		t.fixes = t.Fleet.Step(trafficTick, t.fixes[:0])
-		t.encode(n%groups, groups)
-		if err := t.post(ctx, client); err != nil {
+		if err := t.report(ctx, n%groups, groups); err != nil {
 			t.Logger.Warn("the traffic's positions were not taken", "error", err)
 		}
 	}
 }
 
-// encode writes the reports of one group of the vehicles as a line each.
-func (t *Traffic) encode(group, groups int) {
-	t.body.Reset()
-	now := time.Now()
-	for i := range t.fixes {
-		f := &t.fixes[i]
-		if f.Vehicle%groups != group {
-			continue
+// report sends where one group of the vehicles is.
+func (t *Traffic) report(ctx context.Context, group, groups int) error {
+	t.due = t.due[:0]
+	for _, f := range t.fixes {
+		if f.Vehicle%groups == group {
+			t.due = append(t.due, f)
 		}
-		b := t.body.AvailableBuffer()
-		b = append(b, `{"id":"`...)
-		b = append(b, f.ID...)
-		b = append(b, `","fleet":"city","lon":`...)
-		b = events.AppendFloat(b, f.Lon)
-		b = append(b, `,"lat":`...)
-		b = events.AppendFloat(b, f.Lat)
-		b = append(b, `,"t":`...)
-		b = strconv.AppendInt(b, now.UnixMilli(), 10)
-		b = append(b, `,"speed":`...)
-		b = strconv.AppendFloat(b, f.Speed, 'f', 1, 64)
-		b = append(b, `,"heading":`...)
-		b = strconv.AppendFloat(b, f.Heading, 'f', 0, 64)
-		b = append(b, `,"accuracy":`...)
-		b = strconv.AppendFloat(b, f.Accuracy, 'f', 1, 64)
-		_, _ = t.body.Write(append(b, "}\n"...)) // a Buffer takes everything
 	}
-}
-
-func (t *Traffic) post(ctx context.Context, client *http.Client) error {
-	if t.body.Len() == 0 {
+	if len(t.due) == 0 {
 		return nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL()+"v1/positions", bytes.NewReader(t.body.Bytes()))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/x-ndjson")
-	if t.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+t.Token)
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return err
-	}
-	var result struct {
-		Rejected []struct{ Reason string }
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(answer))
-	}
-	if err := json.Unmarshal(answer, &result); err != nil {
-		return err
-	}
-	if n := len(result.Rejected); n > 0 {
-		return fmt.Errorf("%d rejected, the first because: %s", n, result.Rejected[0].Reason)
-	}
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, trafficTimeout)
+	defer cancel()
+	return t.Send.Send(ctx, t.due, time.Now())
 }

@@ -19,7 +19,7 @@ export const artifacts = process.env.PADDOCK_ARTIFACTS ?? path.join(root, "artif
 export async function startServer(port = 0, vehicles = 2000) {
   const child = spawn(
     binary,
-    ["demo", "--vehicles", String(vehicles), "--listen", `127.0.0.1:${port}`, "--bus-listen", "127.0.0.1:0"],
+    ["demo", "--vehicles", String(vehicles), "--listen", `127.0.0.1:${port}`, "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   const exited = once(child, "exit");

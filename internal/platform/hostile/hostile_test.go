@@ -58,7 +58,7 @@ func start(t *testing.T) *target {
 	catalog := &fence.Catalog{}
 	must(t, catalog.Add(set))
 	cfg := config.Default()
-	cfg.HTTP.Listen, cfg.Bus.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	log := slog.New(slog.DiscardHandler)
 	p := platform.New(platform.Options{Config: cfg, Logger: log, Version: "test", Catalog: catalog})
 	signals := make(chan os.Signal, 1)

@@ -1,0 +1,60 @@
+package platform
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"paddock/fence/track"
+	"paddock/internal/listen"
+	"paddock/internal/wireapi"
+)
+
+// WireAddr is where the wire door listens, nil before it has started.
+func (p *Platform) WireAddr() net.Addr {
+	if p.wireAt == nil {
+		return nil
+	}
+	return p.wireAt.Addr()
+}
+
+func (p *Platform) openWire(ctx context.Context) (err error) {
+	c := p.cfg.Wire
+	if c.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+		if err != nil {
+			return p.cfg.Fault("wire.cert", err)
+		}
+		p.wireTLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	}
+	p.wireAt, err = listen.Listen(ctx, c.Listen, c.Authenticated())
+	if err != nil {
+		return p.listenError("wire.listen", err)
+	}
+	p.wire = wireapi.New(wireapi.Config{
+		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events, Logger: p.log,
+		Token: string(c.Token), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
+		MaxLarge: wireapi.LargeAtOnce * int64(p.cfg.Limits.Body), MaxConns: c.MaxConnections,
+		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,
+	})
+	registerWire(p.registry, p.wire)
+	p.log.Info("wire listening", "addr", p.wireAt.Addr().String(), "tls", p.wireTLS != nil)
+	return nil
+}
+
+func (p *Platform) serveWire(context.Context) error { return p.wire.Serve(p.wireAt) }
+
+// closeWire takes no more positions, but goes on serving the streams of events,
+// which end later.
+func (p *Platform) closeWire(ctx context.Context) error {
+	p.wire.Drain(ctx)
+	return nil
+}
+
+// awaitWire waits for the streams, and for the connections.
+func (p *Platform) awaitWire(ctx context.Context) error {
+	if p.wire == nil {
+		return nil // the door never opened
+	}
+	return p.wire.Close(ctx)
+}

@@ -1,0 +1,157 @@
+// Package wireapi is what the platform serves over the wire protocol: positions
+// as posts, look-ups as requests, events as a stream. docs/wire/KINDS.md
+// specifies the three kinds.
+//
+// It is a door like the others: positions go to the ingest pipeline, look-ups
+// read a snapshot of the fences, events are read from the log.
+package wireapi
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/budget"
+	"paddock/internal/events"
+	"paddock/internal/ingest"
+	"paddock/wire"
+)
+
+// The kinds that are served.
+const (
+	KindUpdate = "pos.update"
+	KindSearch = "fence.search"
+	KindEvents = "fence.events"
+)
+
+const (
+	// LargeAtOnce bounds the memory of all large answers together, as a multiple of
+	// the largest body: the same as over HTTP.
+	LargeAtOnce = 4
+	// hangUpTime is how long peers have to end their halves and to hang up, once all
+	// handlers have returned in a drain.
+	hangUpTime = time.Second
+)
+
+// Config is what the API is made from. All of the first group is needed.
+type Config struct {
+	Catalog  *fence.Catalog
+	Pipeline *ingest.Pipeline
+	Log      *events.Log
+	Logger   *slog.Logger
+
+	Token    string        // whose secret clients must prove to know; "": none
+	TLS      *tls.Config   // nil: none
+	MaxAhead track.Millis  // see ingest.Decoder
+	MaxLarge int64         // bytes, of all large answers together; 0: 256 MiB
+	MaxConns int           // connections at once; 0: that of package wire
+	Version  string        // told to clients
+	Drain    time.Duration // in which a drain must be over; 0: that of package wire
+
+	// CursorEvery is how often a quiet stream of events is told its cursor, since
+	// behind a narrow filter the log moves on without it; 0: 15 s.
+	CursorEvery time.Duration
+}
+
+// API serves connections. Serve takes them until Drain; Close waits for their
+// end.
+type API struct {
+	cfg    Config
+	large  *budget.Budget
+	server wire.Server
+	counts counts
+
+	handlers  crowd         // of requests and streams, which a drain waits for
+	followers crowd         // of them, streams of events
+	finished  chan struct{} // closed once all of them have returned, in a drain
+
+	cut     context.CancelFunc // ends the drain of the connections; set by Drain
+	stopped chan error         // what the server's shutdown returned
+}
+
+// counts are read by Stats.
+type counts struct{ denied, positions, searches atomic.Uint64 }
+
+// New returns the API.
+func New(cfg Config) *API {
+	cfg.MaxLarge = cmp.Or(cfg.MaxLarge, 256<<20)
+	cfg.CursorEvery = cmp.Or(cfg.CursorEvery, 15*time.Second)
+	a := &API{cfg: cfg, large: budget.New(cfg.MaxLarge), finished: make(chan struct{}), stopped: make(chan error, 1)}
+	mux := wire.NewMux()
+	mux.HandlePosts(KindUpdate, a.update)
+	mux.HandleRequest(KindSearch, a.search)
+	mux.HandleStream(KindEvents, a.follow)
+	a.server.MaxConns = cfg.MaxConns
+	a.server.Config = &wire.Config{
+		Agent: "paddock/" + cfg.Version, Mux: mux, TLS: cfg.TLS, Logger: cfg.Logger, DrainTimeout: cfg.Drain,
+	}
+	if cfg.Token != "" {
+		a.server.Config.Verify = a.verify(wire.TokenHash([]byte(cfg.Token)))
+	}
+	return a
+}
+
+// verify judges a peer's HELLO, before anything else of the peer is looked at.
+// There is one token; its id is what a client calls itself.
+func (a *API) verify(hash [32]byte) func(*wire.Conn, *wire.Hello) error {
+	verify := wire.VerifyTokens(func(string) ([]byte, bool) { return hash[:], true })
+	return func(c *wire.Conn, h *wire.Hello) error {
+		err := verify(c, h)
+		if err != nil {
+			a.counts.denied.Add(1)
+		}
+		return err
+	}
+}
+
+// Serve takes connections from l until Drain.
+func (a *API) Serve(l net.Listener) error { return a.server.Serve(l) }
+
+// Drain takes no more connections, and tells the peers to begin nothing new.
+// Streams of events go on until the log ends. It is called once; Close waits for
+// all of it, and ctx ends what has not ended by then.
+func (a *API) Drain(ctx context.Context) {
+	ctx, a.cut = context.WithCancel(ctx)
+	go func() { a.stopped <- a.server.Shutdown(ctx) }() // ends with ctx at the latest; Close waits for it
+}
+
+// Close waits until all handlers have returned, which those of events do by
+// themselves when the log has ended, and then for the connections. It follows
+// Drain.
+func (a *API) Close(ctx context.Context) error {
+	err := a.handlers.wait(ctx)
+	close(a.finished)
+	hangUp := time.AfterFunc(hangUpTime, a.cut)
+	defer hangUp.Stop()
+	// Who was cut off now had everything, and did not hang up.
+	if cut := <-a.stopped; cut != nil {
+		a.cfg.Logger.Info("wire: peers did not hang up", "error", cut)
+	}
+	a.cut()
+	return err
+}
+
+// Stats is a reading of the API's figures.
+type Stats struct {
+	wire.ServerStats
+	Subscribers int // streams of events that are open
+
+	// Since the start: connections without the token, posts of positions, look-ups,
+	// and answers that found no memory.
+	Denied, Positions, Searches, RefusedLarge uint64
+}
+
+// Stats reads the figures.
+func (a *API) Stats() Stats {
+	c := &a.counts
+	return Stats{
+		ServerStats: a.server.Stats(), Subscribers: a.followers.count(), Denied: c.denied.Load(),
+		Positions: c.positions.Load(), Searches: c.searches.Load(), RefusedLarge: a.large.Refused(),
+	}
+}
