@@ -123,14 +123,14 @@ func (s *secured) writeGather(vector net.Buffers) (n int, err error) {
 	w := &s.cork.records
 	w.to = s.Conn
 	for _, b := range vector {
-		n += len(b)
-		if err := w.add(b); err != nil {
-			return n, err
-		}
-		if s.cork.waiting() >= corkPiece {
+		if s.cork.waiting() >= 2*corkPiece {
 			if err := s.cork.flush(); err != nil {
 				return n, err
 			}
+		}
+		n += len(b)
+		if err := w.add(b); err != nil {
+			return n, err
 		}
 	}
 	if err := w.end(); err != nil {
