@@ -71,7 +71,7 @@ func sum(body []byte) uint32 {
 
 func seal(body []byte) { binary.LittleEndian.PutUint32(body[bodySum:], sum(body)) }
 
-// parseBody checks a body and says which one it is.
+// parseBody checks a body and says which one it is; with an error that is zero.
 func parseBody(body []byte) (id bodyID, err error) {
 	if len(body) < bodyHead {
 		return id, fmt.Errorf("%w: %d bytes are too few", errBody, len(body))
@@ -82,13 +82,13 @@ func parseBody(body []byte) (id bodyID, err error) {
 		seq:  binary.LittleEndian.Uint64(body[12:]),
 	}
 	if want, got := sum(body), binary.LittleEndian.Uint32(body[bodySum:]); want != got {
-		return id, fmt.Errorf("%w: checksum %08x, not %08x", errBody, got, want)
+		return bodyID{}, fmt.Errorf("%w: checksum %08x, not %08x", errBody, got, want)
 	}
 	period := fill(id)
 	for rest := body[bodyHead:]; len(rest) > 0; {
 		n := min(len(rest), fillPeriod)
 		if string(rest[:n]) != string(period[:n]) {
-			return id, fmt.Errorf("%w: filled with something else", errBody)
+			return bodyID{}, fmt.Errorf("%w: filled with something else", errBody)
 		}
 		rest = rest[n:]
 	}

@@ -30,7 +30,7 @@ type latency struct {
 
 func newLatency() *latency { return &latency{hist: hdr.New(1, longest, digits)} }
 
-// sample is the time of a call that carried so many operations.
+// sample is the time of a call, which counts for so many.
 type sample struct {
 	ns     int64
 	weight int32
@@ -65,14 +65,15 @@ func (r *recorder) begin() (start time.Time) {
 	return time.Now()
 }
 
-// end records that the call that began at start has carried ops operations.
-func (r *recorder) end(start time.Time, ops int) {
+// end records that the call that began at start has done ops operations, and that
+// its time is that of weight of them.
+func (r *recorder) end(start time.Time, ops, weight int) {
 	r.ops += int64(ops)
 	if start.IsZero() {
 		return
 	}
 	now := time.Now()
-	r.samples[r.n] = sample{int64(now.Sub(start)), int32(ops)}
+	r.samples[r.n] = sample{int64(now.Sub(start)), int32(weight)}
 	r.n++
 	if r.n == len(r.samples) || now.Sub(r.flushed) > flushEvery {
 		r.flush()

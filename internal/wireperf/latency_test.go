@@ -81,7 +81,7 @@ func TestRecorderSamples(t *testing.T) {
 	l := newLatency()
 	r := l.recorder(10)
 	for range 95 {
-		r.end(r.begin(), 3)
+		r.end(r.begin(), 3, 3)
 	}
 	r.flush()
 	if s := l.summary(""); l.done.Load() != 285 || s.N != 30 {

@@ -94,3 +94,23 @@ func missing(want, have []span, limit int) (n int64, first []uint64) {
 	}
 	return n, first
 }
+
+// Numbers finds posts that are in a journal more than once.
+type Numbers struct {
+	sets map[Lane]*seqSet
+}
+
+// Add takes a record and says whether one of its number was there before.
+func (n *Numbers) Add(a Acked) (again bool) {
+	if n.sets == nil {
+		n.sets = map[Lane]*seqSet{}
+	}
+	set := n.sets[a.Lane]
+	if set == nil {
+		set = &seqSet{}
+		n.sets[a.Lane] = set
+	}
+	before := set.duplicates
+	set.add(a.Number)
+	return set.duplicates > before
+}
