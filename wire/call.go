@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,8 +178,8 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 
 // notSent says why something could not be sent. c.mu is held.
 func (c *Conn) notSent(err error) error {
-	if errors.Is(err, ErrClosed) && c.err != nil {
-		return &lostError{cause: c.err}
+	if errors.Is(err, ErrClosed) {
+		return &lostError{cause: cmp.Or(c.err, c.m.err, err)}
 	}
 	return err
 }

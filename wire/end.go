@@ -72,6 +72,9 @@ func (c *Conn) failLocked(err error) {
 	if c.closed {
 		return
 	}
+	if c.m.err == nil && c.m.Draining() && c.served() && c.m.Queued() == 0 {
+		err = errDrained // the peer has hung up, as it should
+	}
 	c.closed, c.err = true, err
 	if err == errDrained {
 		c.m.Drained()
@@ -218,8 +221,12 @@ func (c *Conn) Drain(ctx context.Context) error {
 // quiet says whether nothing is under way: no slot, no output, no post that waits
 // for its handler or its acknowledgement. c.mu is held.
 func (c *Conn) quiet() bool {
-	return c.m.Live() == 0 && !c.m.Pending() && !c.out.writing && c.posts.idle() &&
-		c.m.acked >= c.m.sent && len(c.keyed) == 0
+	return c.served() && !c.m.Pending() && !c.out.writing
+}
+
+// served is quiet but for the output. c.mu is held.
+func (c *Conn) served() bool {
+	return c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
 }
 
 // settled is called whenever something has ended: it wakes whoever waits for

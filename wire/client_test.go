@@ -1,0 +1,580 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paddock/wire"
+	"paddock/wire/wiretest"
+)
+
+// backend is the peer of a client: it accepts over pipes, while it is up.
+type backend struct {
+	t      *testing.T
+	config *wire.Config
+	faults func(n int) wiretest.Faults // of the n-th connection, from 0
+
+	mu    sync.Mutex
+	down  error
+	times []time.Time // of the attempts
+	conns []*wire.Conn
+	links []*wiretest.FaultConn
+}
+
+func (b *backend) dial(context.Context) (net.Conn, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.times = append(b.times, time.Now())
+	if b.down != nil {
+		return nil, b.down
+	}
+	ours, theirs := wiretest.Pipe(0)
+	var faults wiretest.Faults
+	if b.faults != nil {
+		faults = b.faults(len(b.conns))
+	}
+	link := wiretest.Faulty(ours, faults)
+	conn, err := wire.NewConn(theirs, wire.Acceptor, b.config)
+	if err != nil {
+		b.t.Error(err)
+		return nil, err
+	}
+	b.conns, b.links = append(b.conns, conn), append(b.links, link)
+	return link, nil
+}
+
+// cut resets the newest connection.
+func (b *backend) cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.links[len(b.links)-1].Cut()
+}
+
+func (b *backend) setDown(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = err
+}
+
+// newest is the connection accepted last.
+func (b *backend) newest() *wire.Conn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.conns[len(b.conns)-1]
+}
+
+func (b *backend) attempts() []time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.times)
+}
+
+func (b *backend) close() {
+	b.setDown(errors.New("gone"))
+	for _, conn := range b.conns {
+		if err := conn.Close(); err != nil {
+			b.t.Error(err)
+		}
+	}
+}
+
+var errRefused = errors.New("connection refused")
+
+// client returns a client of the backend, in the bubble of t. Both end with it.
+func (b *backend) client(t *testing.T, config wire.ClientConfig) *wire.Client {
+	b.t = t
+	if b.config == nil {
+		b.config = &wire.Config{Mux: echoMux()}
+	}
+	config.Dial = b.dial
+	c, err := wire.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		b.close()
+	})
+	return c
+}
+
+func mustCall(t *testing.T, c wire.Caller, body string) {
+	t.Helper()
+	got, err := c.Call(t.Context(), "echo", []byte(body))
+	if err != nil || string(got) != body {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestClientReconnects(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := &backend{}
+		c := b.client(t, wire.ClientConfig{})
+		for i := range 5 {
+			mustCall(t, c, fmt.Sprint(i))
+			b.cut()
+			synctest.Wait()
+		}
+		mustCall(t, c, "after")
+		if s := c.Stats(); s.Connects != 6 || s.Failures != 5 || s.Connections != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestClientNeverGivesUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := &backend{down: errRefused}
+		c := b.client(t, wire.ClientConfig{})
+		time.Sleep(24 * time.Hour)
+		times := b.attempts()
+		if n := len(times); n < 2*24*60 || n > 24*60*60 {
+			t.Errorf("%d attempts in a day", n)
+		}
+		ceiling := 200 * time.Millisecond
+		var longest time.Duration
+		for i := 1; i < len(times); i++ {
+			gap := times[i].Sub(times[i-1])
+			if gap > ceiling {
+				t.Fatalf("attempt %d after %v, want %v at most", i, gap, ceiling)
+			}
+			longest = max(longest, gap)
+			ceiling = min(2*ceiling, 30*time.Second)
+		}
+		if longest < 25*time.Second {
+			t.Errorf("the longest of %d waits is %v: no full jitter", len(times), longest)
+		}
+		if !errors.Is(c.Err(), errRefused) {
+			t.Errorf("last error %v", c.Err())
+		}
+		b.setDown(nil)
+		mustCall(t, c, "at last")
+	})
+}
+
+func TestClientGivesUpIfToldTo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		config := wire.ClientConfig{GiveUp: func(err error) bool { return errors.Is(err, errRefused) }}
+		b := &backend{down: errRefused}
+		c := b.client(t, config)
+		err := c.Ready(t.Context())
+		if !errors.Is(err, errRefused) || !errors.Is(err, wire.ErrNotSent) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := c.PostAck(t.Context(), "k", nil); !errors.Is(err, errRefused) {
+			t.Errorf("post: %v", err)
+		}
+	})
+}
+
+// What a peer says about coming back is honoured: retry_after, and a random part
+// of the jitter.
+func TestClientHonoursGoaway(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := &backend{config: &wire.Config{Mux: echoMux(), RetryAfter: 7 * time.Second, RetryJitter: 3 * time.Second}}
+		c := b.client(t, wire.ClientConfig{})
+		for range 20 {
+			mustCall(t, c, "before")
+			time.Sleep(time.Minute)
+			began := time.Now()
+			if err := b.newest().Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			if err := c.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			times := b.attempts()
+			if wait := times[len(times)-1].Sub(began); wait < 7*time.Second || wait > 10*time.Second {
+				t.Errorf("came back after %v", wait)
+			}
+		}
+	})
+}
+
+// blocker serves "block", which waits until it is released or its context ends.
+func blocker(mux *wire.Mux) (entered chan struct{}, release chan struct{}) {
+	entered, release = make(chan struct{}, 100), make(chan struct{})
+	wire.Handle(mux, "block", func(ctx context.Context, body []byte) ([]byte, error) {
+		entered <- struct{}{}
+		select {
+		case <-release:
+			return body, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	return entered, release
+}
+
+// While a connection drains, what is under way on it comes to its end, and new
+// work goes to the next one.
+func TestClientMovesWhenDrained(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := echoMux()
+		entered, release := blocker(mux)
+		b := &backend{config: &wire.Config{Mux: mux}}
+		c := b.client(t, wire.ClientConfig{})
+		slow := make(chan error, 1)
+		go func() {
+			_, err := c.Call(context.Background(), "block", nil)
+			slow <- err
+		}()
+		<-entered
+		old := b.newest()
+		time.Sleep(time.Minute)
+		drained := make(chan error, 1)
+		go func() { drained <- old.Drain(context.Background()) }()
+		for i := range 100 {
+			mustCall(t, c, fmt.Sprint(i))
+		}
+		if b.newest() == old || old.Err() != nil {
+			t.Errorf("the old connection: %v", old.Err())
+		}
+		close(release)
+		if err := <-slow; err != nil {
+			t.Errorf("the call under way: %v", err)
+		}
+		if err := <-drained; err != nil {
+			t.Errorf("drain: %v", err)
+		}
+		mustCall(t, c, "still there")
+	})
+}
+
+func TestClientMaybeSent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := echoMux()
+		entered, release := blocker(mux)
+		b := &backend{config: &wire.Config{Mux: mux}}
+		c := b.client(t, wire.ClientConfig{})
+		call := func(ctx context.Context) chan error {
+			done := make(chan error, 1)
+			go func() {
+				_, err := c.Call(ctx, "block", []byte("x"))
+				done <- err
+			}()
+			return done
+		}
+		plain := call(context.Background())
+		<-entered
+		b.cut()
+		if err := <-plain; !errors.Is(err, wire.ErrMaybeSent) || errors.Is(err, wire.ErrNotSent) {
+			t.Errorf("got %v", err)
+		}
+		again := call(wire.Idempotent(context.Background()))
+		<-entered
+		b.cut()
+		<-entered
+		close(release)
+		if err := <-again; err != nil {
+			t.Errorf("an idempotent call: %v", err)
+		}
+		if s := c.Stats(); s.MaybeSent != 1 || s.Retries != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A request that the peer has not started because it cannot now is tried again,
+// when the peer says.
+func TestClientRetriesUnavailable(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := wire.NewMux()
+		var calls []time.Time
+		wire.Handle(mux, "busy", func(context.Context, []byte) ([]byte, error) {
+			if calls = append(calls, time.Now()); len(calls) < 4 {
+				return nil, &wire.Error{Code: wire.Unavailable, NotStarted: true, RetryAfter: 3 * time.Second}
+			}
+			return []byte("now"), nil
+		})
+		wire.Handle(mux, "no", func(context.Context, []byte) ([]byte, error) {
+			return nil, &wire.Error{Code: wire.ResourceExhausted, NotStarted: true}
+		})
+		b := &backend{config: &wire.Config{Mux: mux}}
+		c := b.client(t, wire.ClientConfig{})
+		if got, err := c.Call(t.Context(), "busy", nil); err != nil || string(got) != "now" {
+			t.Fatalf("got %q, %v", got, err)
+		}
+		for i := 1; i < len(calls); i++ {
+			if gap := calls[i].Sub(calls[i-1]); gap != 3*time.Second {
+				t.Errorf("again after %v", gap)
+			}
+		}
+		var e *wire.Error
+		if _, err := c.Call(t.Context(), "no", nil); !errors.As(err, &e) || e.Code != wire.ResourceExhausted {
+			t.Errorf("got %v", err)
+		}
+		if n := len(b.attempts()); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+func TestClientWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := &backend{down: errRefused}
+		config := wire.ClientConfig{MaxWaiting: 3}
+		c := b.client(t, config)
+		ended := make(chan error, 4)
+		for range 3 {
+			go func() {
+				_, err := c.Call(context.Background(), "echo", nil)
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		_, err := c.Call(t.Context(), "echo", nil)
+		if !errors.Is(err, wire.ErrNotSent) || !errors.Is(err, wire.ErrNoConn) {
+			t.Errorf("one too many: %v", err)
+		}
+		if err := c.TryPost("p", nil); !errors.Is(err, wire.ErrNoConn) || c.Stats().Dropped != 1 {
+			t.Errorf("try: %v, %+v", err, c.Stats())
+		}
+		b.setDown(nil)
+		for range 3 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		b.setDown(errRefused)
+		b.cut()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = c.Call(ctx, "echo", nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, wire.ErrNotSent) || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("without a connection: %v", err)
+		}
+		go func() {
+			_, err := c.Call(context.Background(), "echo", nil)
+			ended <- err
+		}()
+		synctest.Wait()
+		c.Close()
+		if err := <-ended; !errors.Is(err, wire.ErrNotSent) || !errors.Is(err, wire.ErrClosed) {
+			t.Errorf("on Close: %v", err)
+		}
+		if s := c.Stats(); s.Waiting != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// seen counts the requests of "where" by their connection.
+func seen(mux *wire.Mux) func() map[*wire.Conn]int {
+	var mu sync.Mutex
+	counts := map[*wire.Conn]int{}
+	wire.Handle(mux, "where", func(ctx context.Context, _ []byte) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		counts[wire.ConnFrom(ctx)]++
+		return nil, nil
+	})
+	return func() map[*wire.Conn]int {
+		mu.Lock()
+		defer mu.Unlock()
+		was := counts
+		counts = map[*wire.Conn]int{}
+		return was
+	}
+}
+
+func TestClientSpreadsAndKeepsKeys(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := wire.NewMux()
+		counts := seen(mux)
+		b := &backend{config: &wire.Config{Mux: mux}}
+		c := b.client(t, wire.ClientConfig{Conns: 4})
+		synctest.Wait()
+		call := func(ctx context.Context, n int) {
+			for range n {
+				if _, err := c.Call(ctx, "where", nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		call(t.Context(), 100)
+		if got := counts(); len(got) != 4 {
+			t.Errorf("%d connections were used", len(got))
+		}
+		used := map[*wire.Conn]bool{}
+		for key := range 50 {
+			call(wire.WithKey(t.Context(), fmt.Sprint(key)), 5)
+			got := counts()
+			if len(got) != 1 {
+				t.Errorf("key %d went over %d connections", key, len(got))
+			}
+			for conn := range got {
+				used[conn] = true
+			}
+		}
+		if len(used) != 4 {
+			t.Errorf("50 keys used %d connections", len(used))
+		}
+		b.cut() // the others go on
+		synctest.Wait()
+		call(t.Context(), 100)
+	})
+}
+
+// The peer can call the client, over a connection of the client's making.
+func TestClientServes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		config := wire.ClientConfig{Config: &wire.Config{Mux: echoMux()}}
+		b := &backend{}
+		c := b.client(t, config)
+		for range 3 {
+			if err := c.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			mustCall(t, b.newest(), "hello")
+			b.cut()
+			synctest.Wait()
+		}
+	})
+}
+
+func TestClientOnConnect(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var begun, ended atomic.Int32
+		config := wire.ClientConfig{OnConnect: func(ctx context.Context, conn *wire.Conn) {
+			begun.Add(1)
+			if _, err := conn.Call(ctx, "echo", nil); err != nil || wire.ConnFrom(ctx) != conn {
+				panic(err)
+			}
+			<-ctx.Done()
+			ended.Add(1)
+		}}
+		b := &backend{}
+		c := b.client(t, config)
+		for i := range int32(3) {
+			mustCall(t, c, "x")
+			synctest.Wait()
+			if begun.Load() != i+1 || ended.Load() != i {
+				t.Errorf("called %d times, ended %d times", begun.Load(), ended.Load())
+			}
+			b.cut()
+			synctest.Wait()
+		}
+		c.Close()
+		if ended.Load() != begun.Load() {
+			t.Errorf("%d of %d have ended", ended.Load(), begun.Load())
+		}
+	})
+}
+
+// While there is no connection, the latest body of each key waits, and no older
+// one overtakes it.
+func TestClientPostKeyed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := wire.NewMux()
+		var mu sync.Mutex
+		last := map[string]string{}
+		wire.HandlePost(mux, "pos", func(_ context.Context, b []byte) error {
+			mu.Lock()
+			defer mu.Unlock()
+			key, value, _ := strings.Cut(string(b), "=")
+			last[key] = value
+			return nil
+		})
+		b := &backend{config: &wire.Config{Mux: mux}}
+		c := b.client(t, wire.ClientConfig{Conns: 2})
+		synctest.Wait()
+		for round := range 3 {
+			b.setDown(errRefused)
+			for _, conn := range c.Conns() {
+				conn.Abort(wire.Unavailable)
+			}
+			synctest.Wait()
+			for i := range 100 {
+				for key := range 10 {
+					if err := c.PostKeyed("pos", fmt.Sprint(key), fmt.Appendf(nil, "%d=%d.%d", key, round, i)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			b.setDown(nil)
+			time.Sleep(time.Minute)
+			mu.Lock()
+			for key := range 10 {
+				if want := fmt.Sprintf("%d.99", round); last[fmt.Sprint(key)] != want {
+					t.Errorf("key %d is %q, want %q", key, last[fmt.Sprint(key)], want)
+				}
+			}
+			mu.Unlock()
+		}
+		if s := c.Stats(); s.Conflated != 3*99*10 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestClientDrain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := echoMux()
+		entered, release := blocker(mux)
+		var handled atomic.Int32
+		wire.HandlePost(mux, "p", func(context.Context, []byte) error {
+			time.Sleep(time.Second)
+			handled.Add(1)
+			return nil
+		})
+		b := &backend{config: &wire.Config{Mux: mux, Sessions: new(wire.Sessions)}}
+		c := b.client(t, wire.ClientConfig{})
+		answered := make(chan error, 1)
+		go func() {
+			_, err := c.Call(context.Background(), "block", nil)
+			answered <- err
+		}()
+		<-entered
+		for range 5 {
+			if _, err := c.PostAck(t.Context(), "p", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		drained := make(chan error, 1)
+		go func() { drained <- c.Drain(context.Background()) }()
+		synctest.Wait()
+		if _, err := c.Call(t.Context(), "echo", nil); !errors.Is(err, wire.ErrDraining) || !errors.Is(err, wire.ErrNotSent) {
+			t.Errorf("new work: %v", err)
+		}
+		close(release)
+		if err := <-answered; err != nil {
+			t.Errorf("the call under way: %v", err)
+		}
+		if err := <-drained; err != nil {
+			t.Errorf("drain: %v", err)
+		}
+		if handled.Load() != 5 || c.Acked() != 5 {
+			t.Errorf("%d posts handled, %d acknowledged", handled.Load(), c.Acked())
+		}
+		if n := len(b.attempts()); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+func TestClientConfig(t *testing.T) {
+	for name, config := range map[string]wire.ClientConfig{
+		"nowhere":          {},
+		"too many":         {Address: "127.0.0.1:1", Conns: 65},
+		"an illegal HELLO": {Address: "127.0.0.1:1", Config: &wire.Config{MaxFrame: 1}},
+	} {
+		if c, err := wire.NewClient(config); err == nil {
+			c.Close()
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

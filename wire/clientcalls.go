@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+)
+
+type (
+	idempotentKey struct{}
+	affinityKey   struct{}
+)
+
+// Idempotent marks the calls that a Client makes with ctx: it does no harm if their
+// handler runs twice. They are sent again where others fail with ErrMaybeSent.
+func Idempotent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, idempotentKey{}, true)
+}
+
+// WithKey lets all that a Client does with ctx go over one of its connections,
+// which the key decides, and so keep its order. While that connection is down it
+// waits for the next one in its place.
+func WithKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, affinityKey{}, key)
+}
+
+var affinitySeed = maphash.MakeSeed()
+
+// linkOf is where what belongs to key goes.
+func (c *Client) linkOf(key string) *link {
+	return c.links[maphash.String(affinitySeed, key)%uint64(len(c.links))]
+}
+
+// choose finds a connection without waiting; nil if there is none.
+func (c *Client) choose(ctx context.Context) (best *link, conn *Conn) {
+	if len(c.links) == 1 {
+		return c.links[0], c.links[0].conn.Load()
+	}
+	if key, ok := ctx.Value(affinityKey{}).(string); ok {
+		l := c.linkOf(key)
+		return l, l.conn.Load()
+	}
+	from := c.turn.Add(1)
+	for i := range c.links {
+		l := c.links[(from+uint32(i))%uint32(len(c.links))]
+		if at := l.conn.Load(); at != nil && (best == nil || l.inflight.Load() < best.inflight.Load()) {
+			best, conn = l, at
+		}
+	}
+	return best, conn
+}
+
+// pick finds a connection, and waits for one if it must, as one of at most
+// MaxWaiting.
+func (c *Client) pick(ctx context.Context) (*link, *Conn, error) {
+	if l, conn := c.choose(ctx); conn != nil && c.ending.Load() == nil {
+		return l, conn, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting >= c.config.MaxWaiting {
+		return nil, nil, &lostError{cause: fmt.Errorf("%w, and %d callers wait for one", ErrNoConn, c.waiting)}
+	}
+	c.waiting++
+	defer func() { c.waiting-- }()
+	for {
+		if why := c.ending.Load(); why != nil {
+			return nil, nil, &lostError{cause: *why}
+		}
+		if l, conn := c.choose(ctx); conn != nil {
+			return l, conn, nil
+		}
+		changed := c.changed.wait()
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			if c.last != nil {
+				err = fmt.Errorf("%w; no connection: %v", err, c.last)
+			}
+			return nil, nil, &lostError{cause: err}
+		}
+	}
+}
+
+// attempt is one piece of work on its way to a connection that takes it.
+type attempt struct {
+	c     *Client
+	link  *link
+	conn  *Conn
+	again backoff
+}
+
+// next finds a connection for the work; done must follow.
+func (a *attempt) next(ctx context.Context) (err error) {
+	a.link, a.conn, err = a.c.pick(ctx)
+	if err == nil {
+		a.link.inflight.Add(1)
+	}
+	return err
+}
+
+// done says whether the work that ended with err is to be tried again.
+func (a *attempt) done(ctx context.Context, err error) (retry bool) {
+	a.link.inflight.Add(-1)
+	return err != nil && a.failed(ctx, err)
+}
+
+// failed is done for work that has failed. It waits if the peer has asked for that.
+func (a *attempt) failed(ctx context.Context, err error) (retry bool) {
+	c := a.c
+	wait, e := Goaway{}, (*Error)(nil)
+	switch {
+	case errors.Is(err, ErrMaybeSent):
+		if ctx.Value(idempotentKey{}) == nil {
+			c.unsure.Add(1)
+			return false
+		}
+		a.link.drop(a.conn)
+	case errors.Is(err, ErrNotSent), errors.Is(err, ErrDraining):
+		a.link.drop(a.conn)
+	case errors.As(err, &e) && e.NotStarted && e.Code == Unavailable:
+		if a.conn.leaves() {
+			a.link.drop(a.conn)
+			break
+		}
+		wait.RetryAfter = e.RetryAfter
+		if a.again.random == nil {
+			a.again = newBackoff(c.config.MinBackoff, c.config.MaxBackoff, c.config.Healthy)
+		}
+		if !sleep(ctx, a.again.after(0, false, wait)) {
+			return false
+		}
+	default:
+		return false
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	c.retries.Add(1)
+	return true
+}
+
+// Call is Conn.Call over one of the connections. Besides the errors of that: when
+// ctx ends before there is a connection, the error is ErrNotSent as well.
+func (c *Client) Call(ctx context.Context, kind string, body []byte) ([]byte, error) {
+	return c.CallAppend(ctx, nil, kind, body)
+}
+
+// CallAppend is Call that appends the answer to dst.
+func (c *Client) CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error) {
+	a := attempt{c: c}
+	for {
+		if err := a.next(ctx); err != nil {
+			return dst, err
+		}
+		got, err := a.conn.CallAppend(ctx, dst, kind, body)
+		if !a.done(ctx, err) {
+			return got, err
+		}
+	}
+}
+
+// CallStream is Conn.CallStream over one of the connections. With More it is sent
+// when it returns, and not tried again after that; nor is an answer that goes on.
+// Meta.Key makes the call Idempotent.
+func (c *Client) CallStream(ctx context.Context, kind string, body []byte, o CallOptions) (*Answer, error) {
+	if len(o.Meta.Key) > 0 {
+		ctx = Idempotent(ctx)
+	}
+	a := attempt{c: c}
+	for {
+		if err := a.next(ctx); err != nil {
+			return nil, err
+		}
+		answer, err := a.conn.CallStream(ctx, kind, body, o)
+		if !a.done(ctx, err) {
+			return answer, err
+		}
+	}
+}
+
+// Open is Conn.Open over one of the connections. The stream ends with it.
+func (c *Client) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
+	a := attempt{c: c}
+	for {
+		if err := a.next(ctx); err != nil {
+			return nil, err
+		}
+		s, err := a.conn.Open(ctx, kind, o)
+		if !a.done(ctx, err) {
+			return s, err
+		}
+	}
+}

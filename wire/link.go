@@ -1,0 +1,207 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// link is one of a client's connections: the present one, and those after it.
+type link struct {
+	c        *Client
+	index    uint32
+	backoff  backoff // of run
+	inflight atomic.Int64
+
+	// conn takes work. It is set by run under keyedMu, and taken away by whoever
+	// finds that it takes none.
+	conn atomic.Pointer[Conn]
+
+	keyedMu   sync.Mutex // guards all below; a connection's lock may be taken under it
+	keyed     map[postKey][]byte
+	conflated uint64
+	dropped   uint64
+}
+
+// run makes one connection after the other, until the client ends.
+func (l *link) run() {
+	c := l.c
+	for wait := time.Duration(0); sleep(c.ctx, wait); {
+		if c.leaving.Load() {
+			<-c.ctx.Done()
+			return
+		}
+		lived, drained, away, err := l.live()
+		if c.ctx.Err() != nil {
+			return
+		}
+		c.mu.Lock()
+		c.last = err
+		if !drained {
+			c.failures++
+		}
+		c.mu.Unlock()
+		if c.config.GiveUp != nil && c.config.GiveUp(err) {
+			c.end(err)
+			return
+		}
+		wait = l.backoff.after(lived, drained, away)
+	}
+}
+
+// sleep returns false if ctx has ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// live makes a connection and keeps it until it takes no more work.
+func (l *link) live() (lived time.Duration, drained bool, away Goaway, err error) {
+	c := l.c
+	conn, turn, err := l.connect()
+	if err != nil {
+		return 0, false, Goaway{}, err
+	}
+	if err := conn.Ready(c.ctx); err != nil {
+		_ = conn.Close()
+		return 0, false, conn.Goaway(), cmp.Or(conn.Err(), err)
+	}
+	since := time.Now()
+	l.publish(conn)
+	if l.index == 0 {
+		c.tasks.Go(func() { c.lane.pump(conn, turn) })
+		c.tasks.Go(func() { c.lane.listen(conn, turn) })
+	}
+	if c.config.OnConnect != nil {
+		c.tasks.Go(func() { c.config.OnConnect(conn.ctx, conn) })
+	}
+	select {
+	case <-conn.Done():
+	case <-conn.GoingAway():
+	case <-c.ctx.Done():
+	}
+	l.drop(conn)
+	if c.ctx.Err() == nil && conn.Err() == nil { // it drains, while the next one is made
+		c.tasks.Go(func() { l.retire(conn) })
+		return time.Since(since), true, conn.Goaway(), ErrDraining
+	}
+	_ = conn.Close()
+	return time.Since(since), conn.Err() == errDrained, conn.Goaway(), conn.Err()
+}
+
+// connect dials, and says who we are. turn is that of the connection in the lane
+// of acknowledged posts.
+func (l *link) connect() (conn *Conn, turn uint64, err error) {
+	c := l.c
+	ctx, cancel := context.WithTimeout(c.ctx, c.config.DialTimeout)
+	defer cancel()
+	nc, err := c.dial(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("wire: %w", err)
+	}
+	if c.conn.TLS != nil {
+		if nc, err = secureDialer(ctx, nc, c.config.Address, c.conn.TLS); err != nil {
+			return nil, 0, err
+		}
+	}
+	config, session := c.conn, *c.conn.Session
+	config.Session = &session
+	session.Index, session.Base = l.index, 0
+	if l.index == 0 {
+		turn, session.Base, config.sentBefore = c.lane.attach()
+	}
+	conn, err = NewConn(nc, Dialer, &config)
+	return conn, turn, err
+}
+
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	if c.config.Dial != nil {
+		return c.config.Dial(ctx)
+	}
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, c.config.Network, c.config.Address)
+}
+
+// publish lets work go to conn, that of the conflating lane first.
+func (l *link) publish(conn *Conn) {
+	l.keyedMu.Lock()
+	l.conn.Store(conn)
+	keyed := l.keyed
+	l.keyed = nil
+	for at, body := range keyed {
+		if conn.PostKeyed(at.kind, at.key, body) != nil {
+			l.keep(at, body, false)
+		}
+	}
+	l.keyedMu.Unlock()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.c.connects++
+	l.c.changed.open()
+}
+
+// drop lets no more work go to conn. What its conflating lane holds is kept for
+// the next one.
+func (l *link) drop(conn *Conn) {
+	l.keyedMu.Lock()
+	defer l.keyedMu.Unlock()
+	if !l.conn.CompareAndSwap(conn, nil) {
+		return
+	}
+	for at, body := range conn.takeKeyed() {
+		l.keep(at, body, false)
+	}
+}
+
+// keep keeps a keyed post for the next connection. newer says whether it is newer
+// than one that waits already. keyedMu is held.
+func (l *link) keep(at postKey, body []byte, newer bool) error {
+	old, waits := l.keyed[at]
+	switch {
+	case waits:
+		l.conflated++
+		if newer {
+			l.keyed[at] = append(old[:0], body...)
+		}
+		return nil
+	case len(l.keyed) >= maxKeyed:
+		l.dropped++
+		return ErrNoCredit
+	case l.keyed == nil:
+		l.keyed = map[postKey][]byte{}
+	}
+	l.keyed[at] = append([]byte(nil), body...)
+	return nil
+}
+
+// retire waits for a draining connection to end, for as long as a drain may take.
+func (l *link) retire(conn *Conn) {
+	timeout := time.NewTimer(l.c.conn.DrainTimeout)
+	defer timeout.Stop()
+	select {
+	case <-conn.Done():
+	case <-timeout.C:
+	case <-l.c.ctx.Done():
+	}
+	_ = conn.Close()
+}
+
+func (l *link) count(s *ClientStats) {
+	l.keyedMu.Lock()
+	defer l.keyedMu.Unlock()
+	s.Conflated += l.conflated
+	s.Dropped += l.dropped
+}
