@@ -26,19 +26,10 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	// What has come is applied, also when its connection ends meanwhile.
 	_, err := a.cfg.Pipeline.Submit(context.WithoutCancel(ctx), batch)
 	if errors.Is(err, ingest.ErrClosed) && posts.Acknowledged() {
-		a.leaveUnacknowledged(ctx, posts.Conn())
+		// It came too late in a drain. To return would acknowledge it, so this waits
+		// until nothing is written any more: the drain ends the connection once its
+		// subscriber has the last events.
+		<-posts.Conn().Done()
 	}
 	return err
-}
-
-// leaveUnacknowledged deals with posts that came too late in a drain. Returning
-// would acknowledge them, so their connection must have ended before; but it must
-// not end before its subscriber has the last events.
-func (a *API) leaveUnacknowledged(ctx context.Context, c *wire.Conn) {
-	select {
-	case <-a.finished:
-	case <-ctx.Done():
-	}
-	c.Abort(wire.Unavailable)
-	<-c.Done() // nothing is written any more
 }

@@ -126,7 +126,7 @@ func TestConnectionsHaveABound(t *testing.T) {
 // A drain in the middle of traffic: what was acknowledged has its events in the
 // log, and whoever follows them has them all.
 func TestDrain(t *testing.T) {
-	for range 20 {
+	for range 3 {
 		s := newSite(t, nil)
 		c := s.dial(nil)
 		stream, _ := s.subscribe(c, `{}`) // on the connection of the posts

@@ -34,8 +34,9 @@ const (
 	// LargeAtOnce bounds the memory of all large answers together, as a multiple of
 	// the largest body: the same as over HTTP.
 	LargeAtOnce = 4
-	// hangUpTime is how long peers have to end their halves and to hang up, once all
-	// handlers have returned in a drain.
+	// hangUpTime is how long peers have to read the last bytes, to end their halves
+	// and to hang up, once all handlers have returned in a drain. A socket that is
+	// closed while its peer still sends may take what that has not read yet with it.
 	hangUpTime = time.Second
 )
 
@@ -67,9 +68,8 @@ type API struct {
 	server wire.Server
 	counts counts
 
-	handlers  crowd         // of requests and streams, which a drain waits for
-	followers crowd         // of them, streams of events
-	finished  chan struct{} // closed once all of them have returned, in a drain
+	handlers  crowd // of requests and streams, which a drain waits for
+	followers crowd // of them, streams of events
 
 	cut     context.CancelFunc // ends the drain of the connections; set by Drain
 	stopped chan error         // what the server's shutdown returned
@@ -82,7 +82,7 @@ type counts struct{ denied, positions, searches atomic.Uint64 }
 func New(cfg Config) *API {
 	cfg.MaxLarge = cmp.Or(cfg.MaxLarge, 256<<20)
 	cfg.CursorEvery = cmp.Or(cfg.CursorEvery, 15*time.Second)
-	a := &API{cfg: cfg, large: budget.New(cfg.MaxLarge), finished: make(chan struct{}), stopped: make(chan error, 1)}
+	a := &API{cfg: cfg, large: budget.New(cfg.MaxLarge), stopped: make(chan error, 1)}
 	mux := wire.NewMux()
 	mux.HandlePosts(KindUpdate, a.update)
 	mux.HandleRequest(KindSearch, a.search)
@@ -126,7 +126,6 @@ func (a *API) Drain(ctx context.Context) {
 // Drain.
 func (a *API) Close(ctx context.Context) error {
 	err := a.handlers.wait(ctx)
-	close(a.finished)
 	hangUp := time.AfterFunc(hangUpTime, a.cut)
 	defer hangUp.Stop()
 	// Who was cut off now had everything, and did not hang up.
