@@ -47,6 +47,7 @@ func TestExchangeWithPython(t *testing.T) {
 			tc.Config.Mux, tc.Config.Agent = served.mux(), "go"
 			c, peer := exchangeConn(ctx, t, tc.role, !tc.ends, &tc.Config)
 			defer c.Close()
+			defer context.AfterFunc(ctx, func() { c.Abort(wire.Timeout) })() // wakes reads and writes
 			x := exchange{c: c, served: served}
 			for _, check := range x.checks() {
 				if err := check.run(ctx); err != nil {
@@ -106,7 +107,10 @@ func exchangeConn(ctx context.Context, t *testing.T, role wire.Role, ends bool, 
 	t.Cleanup(func() { p.kill() })
 	p.stdout = bufio.NewReader(pipe)
 	if role == wire.Acceptor {
-		nc, err := l.Accept() // ends with the listener, if not by the peer
+		if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(exchangeTime)); err != nil {
+			t.Fatal(err)
+		}
+		nc, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)
 		}

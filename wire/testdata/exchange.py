@@ -350,11 +350,14 @@ def main(words):
     host, _, port = words[1].rpartition(":")
     faulthandler.dump_traceback_later(WATCHDOG, exit=True)
     if words[0] == "dial":
-        return exchange(socket.create_connection((host, int(port)), 10), DIALER, begins)
+        sock = socket.create_connection((host, int(port)), 10)
+        sock.settimeout(None)
+        return exchange(sock, DIALER, begins)
     with socket.create_server((host, int(port))) as listener:
         print("listening %s:%d" % listener.getsockname()[:2], flush=True)
         listener.settimeout(WATCHDOG)
         sock, _ = listener.accept()
+    sock.settimeout(None)
     return exchange(sock, ACCEPTOR, begins)
 
 
