@@ -240,24 +240,26 @@ func (c *Conn) deliver(d *delivery) error {
 
 // opened judges the peer's HELLO.
 func (c *Conn) opened() error {
+	var err error
 	if c.config.Verify != nil {
-		if err := c.config.Verify(c, c.m.Peer()); err != nil {
-			code := Unauthenticated
-			var e *Error
-			if errors.As(err, &e) {
-				code = e.Code
-			}
-			c.mu.Lock()
-			c.m.Close(code)
-			c.mu.Unlock()
-			return err
-		}
+		err = c.config.Verify(c, c.m.Peer())
 	}
-	if err := c.joinSession(); err != nil {
-		return err
+	if err == nil {
+		err = c.joinSession()
 	}
-	close(c.ready)
-	return nil
+	if err == nil {
+		close(c.ready)
+		return nil
+	}
+	code := Unauthenticated
+	var e *Error
+	if errors.As(err, &e) {
+		code = e.Code
+	}
+	c.mu.Lock()
+	c.m.Close(code)
+	c.mu.Unlock()
+	return err
 }
 
 // handler finds the one for a kind of the peer's; it always finds one, which may
