@@ -35,6 +35,14 @@ func TestPythonPeersAgree(t *testing.T) {
 	}
 }
 
+// TestPythonPeerIsStrict holds that the peer would notice what we must not do.
+func TestPythonPeerIsStrict(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), python(t), "-I", "testdata/violations.py").CombinedOutput()
+	if err != nil || strings.Count(string(out), "ok ") < 40 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // python is an interpreter: the one that PADDOCK_PYTHON names, else python3.
 // Without one the test is skipped, or fails if PADDOCK_REQUIRE_PY is 1.
 func python(t *testing.T) string {
