@@ -13,6 +13,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"paddock/internal/position"
+	"paddock/internal/wireapi"
+	"paddock/wire"
 )
 
 // healthy is somebody who uses the platform while it is under fire: an object
@@ -32,8 +36,9 @@ type healthy struct {
 	failures []string
 	moves    int // acknowledged
 
-	bySSE, byBus chan string // ids of events, as they come
-	nats         *nats.Conn
+	bySSE, byBus, byWire chan string // ids of events, as they come
+	nats                 *nats.Conn
+	wire                 *wire.Conn
 }
 
 func (tg *target) healthy(t *testing.T) *healthy {
@@ -42,7 +47,7 @@ func (tg *target) healthy(t *testing.T) *healthy {
 	h := &healthy{
 		target: tg, client: &http.Client{Transport: &http.Transport{}, Timeout: 0}, ctx: ctx, cancel: cancel,
 		stop: make(chan struct{}), begun: make(chan struct{}),
-		bySSE: make(chan string, 1<<16), byBus: make(chan string, 1<<16),
+		bySSE: make(chan string, 1<<16), byBus: make(chan string, 1<<16), byWire: make(chan string, 1<<16),
 	}
 	nc, err := nats.Connect("nats://"+tg.BusAddr().String(), nats.NoReconnect())
 	must(t, err)
@@ -57,6 +62,14 @@ func (tg *target) healthy(t *testing.T) *healthy {
 	stream, err := h.call(http.MethodGet, "v1/events?object=healthy", "")
 	must(t, err)
 	h.reading.Go(func() { h.read(stream) })
+	h.wire, err = wire.Dial(ctx, "tcp", tg.WireAddr().String(), nil)
+	must(t, err)
+	t.Cleanup(func() { _ = h.wire.Close() })
+	follow, err := h.wire.Open(ctx, wireapi.KindEvents, wire.OpenOptions{First: []byte(`{"object":"healthy"}`)})
+	must(t, err)
+	_, err = follow.ReadMsg(nil) // a cursor: from here on it follows
+	must(t, err)
+	h.reading.Go(func() { h.readWire(follow) })
 	h.using.Go(h.use)
 	return h
 }
@@ -86,6 +99,39 @@ func (h *healthy) read(stream *http.Response) {
 	}
 }
 
+// readWire takes the events of the stream until its connection ends.
+func (h *healthy) readWire(stream *wire.Stream) {
+	for {
+		m, err := stream.ReadMsg(nil)
+		if err != nil {
+			return
+		}
+		if id := eventID(m); id != "" { // else it is a cursor
+			h.byWire <- id
+		}
+	}
+}
+
+// look asks by wire which fences hold 5, 5, and reports a position of another
+// object.
+func (h *healthy) look(n int) {
+	answer, err := h.wire.Call(h.ctx, wireapi.KindSearch, []byte(`[5,5]`))
+	if want := `{"fences":[{"set":"squares","id":"a","properties":{}}]}` + "\n"; err != nil || string(answer) != want {
+		h.fail("fence.search: %v: %s", err, answer)
+	}
+	body, err := position.Append(nil, &position.Position{ID: "by wire", Time: 1_700_000_000_000 + int64(n), Lon: 1, Lat: 1})
+	var number uint64
+	if err == nil {
+		number, err = h.wire.PostAck(h.ctx, wireapi.KindUpdate, body)
+	}
+	if err == nil {
+		err = h.wire.WaitAcked(h.ctx, number)
+	}
+	if err != nil {
+		h.fail("pos.update: %v", err)
+	}
+}
+
 // use moves the object and asks where it is, as long as the fire lasts.
 func (h *healthy) use() {
 	first := time.Now().UnixMilli() - 3_600_000
@@ -106,6 +152,7 @@ func (h *healthy) use() {
 		if n == 1 {
 			close(h.begun)
 		}
+		h.look(n)
 		h.ask(http.MethodPost, "v1/search", `[5,5]`, `{"fences":[{"set":"squares","id":"a","properties":{}}]}`)
 		h.ask(http.MethodGet, "v1/search?lon=-5&lat=5", "", `{"fences":[]}`)
 		h.ask(http.MethodGet, "fence/squares/search?lon=-5&lat=5", "",
@@ -147,10 +194,13 @@ func (h *healthy) finish(t *testing.T) {
 	t.Helper()
 	close(h.stop)
 	h.using.Wait()
-	for name, events := range map[string]chan string{"SSE": h.bySSE, "NATS": h.byBus} {
+	for name, events := range map[string]chan string{"SSE": h.bySSE, "NATS": h.byBus, "wire": h.byWire} {
 		h.expect(t, name, events)
 	}
 	h.cancel()
+	if err := h.wire.Close(); err != nil {
+		t.Error(err)
+	}
 	h.reading.Wait()
 	h.nats.Close()
 	h.client.CloseIdleConnections()

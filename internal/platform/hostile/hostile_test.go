@@ -1,4 +1,4 @@
-// Package hostile holds one platform against some three hundred malformed inputs
+// Package hostile holds one platform against some four hundred malformed inputs
 // at all of its doors, while others use it and must not notice.
 package hostile
 
@@ -108,6 +108,7 @@ func TestHostileInput(t *testing.T) {
 			{"raw.txt", (*target).bytes},
 			{"bus.txt", (*target).bus},
 			{"live.txt", (*target).live},
+			{"wire.txt", (*target).wire},
 		} {
 			for _, c := range readCases(t, d.file) {
 				n++
