@@ -146,7 +146,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		wait := &c.slotGate
 		switch {
 		case err != nil:
-		case c.m.Queued() > maxQueued:
+		case c.full():
 			wait, err = &c.postGate, ErrNoCredit
 		default:
 			call.slot, err = c.m.Request(number, meta, body, more)
@@ -156,9 +156,11 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		}
 		if !errors.Is(err, ErrNoSlot) && !errors.Is(err, ErrNoCredit) {
 			err = c.notSent(err)
+			c.wakeWriter() // a new kind may have been told
 			c.mu.Unlock()
 			return err
 		}
+		c.mustWrite()
 		if err := c.await(ctx, wait); err != nil {
 			c.mu.Unlock()
 			return err
@@ -171,6 +173,9 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		entry.stream = call.stream
 	} else {
 		entry.call = call
+	}
+	if c.out.corked > 0 {
+		c.mustWrite()
 	}
 	c.flushAndUnlock(c.m.ours.live > 1)
 	return nil

@@ -64,6 +64,9 @@ func (c *Conn) note(ev *Event) {
 		if ev.Op == OpReset {
 			d.err = &Error{Code: ev.Code, Msg: string(f.Text)}
 			d.stream.stopLocked(d.err)
+			if r := c.requestOf(ev.Slot); r != nil { // it was promoted, or its body goes on
+				r.cancel(context.Canceled)
+			}
 		}
 	case OpStop:
 		if s := c.streamOf(ev.Slot); s != nil {
@@ -71,7 +74,7 @@ func (c *Conn) note(ev *Event) {
 		}
 		return
 	case OpCancel:
-		if r := c.remote(ev.Slot).request; r != nil {
+		if r := c.requestOf(ev.Slot); r != nil {
 			r.cancel(context.Canceled)
 		}
 		return
@@ -148,6 +151,15 @@ func (c *Conn) streamOf(id Slot) *Stream {
 		return nil
 	}
 	return c.theirs[i-1].stream
+}
+
+// requestOf is the request in a slot of the peer's whose handler runs, nil if there
+// is none. c.mu is held.
+func (c *Conn) requestOf(id Slot) *Request {
+	if i := int(id.Index()); id.Side() != c.role && i <= len(c.theirs) {
+		return c.theirs[i-1].request
+	}
+	return nil
 }
 
 // noteRequest prepares a request whose handler does not run on the reader, so that
@@ -314,6 +326,9 @@ func (c *Conn) runInline(h *handler, body []byte) (replies []byte, err error) {
 			err = c.panicked(h, cause)
 		}
 	}()
+	if err := c.allowed(h); err != nil {
+		return nil, err
+	}
 	return h.answer(c.ctx, body, c.in.replies)
 }
 

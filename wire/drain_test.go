@@ -3,10 +3,14 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"paddock/wire"
+	"paddock/wire/wiretest"
 )
 
 // Both sides drain at once, with calls under way both ways: none of them fails, and
@@ -40,5 +44,39 @@ func TestDrainCrossing(t *testing.T) {
 			})
 		}
 		wg.Wait()
+	}
+}
+
+// A drain during which the connection is lost, with a call under way, says so; one
+// during which it ends with nothing under way has succeeded.
+func TestDrainCutOff(t *testing.T) {
+	for _, busy := range []bool{true, false} {
+		for name, cut := range map[string]func(net.Conn){
+			"end":   func(nc net.Conn) { nc.Close() },
+			"reset": func(nc net.Conn) { wiretest.Faulty(nc, wiretest.Faults{}).Cut() },
+		} {
+			t.Run(fmt.Sprintf("%s/busy=%v", name, busy), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					mux := wire.NewMux()
+					wire.Handle(mux, "wait", func(ctx context.Context, _ []byte) ([]byte, error) {
+						<-ctx.Done()
+						return nil, ctx.Err()
+					})
+					p, c := attack(t, &wire.Config{Mux: mux, Logger: quiet})
+					p.hello(wire.Hello{}, "wait")
+					if busy {
+						_ = p.send(wire.Frame{Type: wire.REQ, ID: uint32(wire.MakeSlot(wire.Dialer, 1, 1)), Kind: 1})
+					}
+					synctest.Wait()
+					drained := make(chan error, 1)
+					go func() { drained <- c.Drain(context.Background()) }()
+					synctest.Wait()
+					cut(p.nc)
+					if err := <-drained; (err != nil) != busy {
+						t.Errorf("drain: %v", err)
+					}
+				})
+			})
+		}
 	}
 }

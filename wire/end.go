@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"os"
@@ -154,7 +155,7 @@ func (c *Conn) tickLocked() (victims []*Stream) {
 	c.trim()
 	c.tickAt(min(next, c.expire(now)), now)
 	c.wakeForSlot()
-	c.wakeWriter()
+	c.mustWrite() // a heartbeat passes the cork
 	return c.stalled(now)
 }
 
@@ -188,9 +189,10 @@ func (c *Conn) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.DrainTimeout)
 	defer cancel()
 	c.mu.Lock()
+	ended := c.closed
 	c.m.Drain(c.config.goaway(), "draining")
 	c.slotGate.open()
-	c.wakeWriter()
+	c.mustWrite()
 	c.settled()
 	for !c.closed && !c.quiet() {
 		changed := c.idleGate.wait()
@@ -203,7 +205,12 @@ func (c *Conn) Drain(ctx context.Context) error {
 		}
 		c.mu.Lock()
 	}
+	cut := !ended && c.closed && c.err != errDrained
 	c.mu.Unlock()
+	if cut {
+		_ = c.Close()
+		return fmt.Errorf("wire: drain: %w", c.Err())
+	}
 	grace := time.NewTimer(drainGrace)
 	defer grace.Stop()
 	select {
@@ -245,24 +252,34 @@ func (c *Conn) settled() {
 func (c *Conn) runningKinds() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprint(c.running)
+	kinds := maps.Clone(c.running)
+	if c.posts.running {
+		kinds[c.posts.kind]++
+	}
+	return fmt.Sprint(kinds)
 }
 
 // socketError says how a read or write failed. What is no matter of the socket
-// passes unchanged.
+// passes unchanged. c.mu is held.
 func (c *Conn) socketError(err error) error {
 	var failed net.Error
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, net.ErrClosed):
 		return ErrClosed
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return ErrPeerDead
-	case errors.As(err, &errno), errors.As(err, &failed):
-		return fmt.Errorf("wire: %w", err)
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+		return ErrPeerDead // the second is TCP_USER_TIMEOUT
+	case !errors.As(err, &errno) && !errors.As(err, &failed):
+		return err
+	case c.drainedOut(): // a peer that hangs up before it has read all resets
+		return errDrained
 	}
-	return err
+	return fmt.Errorf("wire: %w", err)
 }
+
+// drainedOut says whether a socket that ends now ends a drain, and cuts nothing off.
+// c.mu is held.
+func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
 
 // lostError is how a call ends whose connection has ended before the answer.
 type lostError struct {

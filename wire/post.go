@@ -66,7 +66,7 @@ func (c *Conn) TryPost(kind string, body []byte) error {
 
 func (c *Conn) tryPost(kind string, body []byte) error {
 	number, err := c.kindNumber(kind)
-	if err == nil && c.m.Queued() > maxQueued {
+	if err == nil && c.full() {
 		err = ErrNoCredit
 	}
 	if err == nil {
@@ -80,7 +80,7 @@ func (c *Conn) tryPost(kind string, body []byte) error {
 func (c *Conn) postLocked(ctx context.Context, kind string, body []byte, ack bool) (number uint64, err error) {
 	for {
 		kindNumber, err := c.kindNumber(kind)
-		if err == nil && c.m.Queued() > maxQueued {
+		if err == nil && c.full() {
 			err = ErrNoCredit
 		}
 		if err == nil {
@@ -95,7 +95,7 @@ func (c *Conn) postLocked(ctx context.Context, kind string, body []byte, ack boo
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		c.wakeWriter()
+		c.mustWrite()
 		began := c.now()
 		err = c.await(ctx, &c.postGate)
 		c.stats.stalled += c.now() - began
@@ -121,6 +121,7 @@ func (c *Conn) WaitAcked(ctx context.Context, number uint64) error {
 		if c.closed {
 			return c.err
 		}
+		c.mustWrite()
 		if err := c.await(ctx, &c.ackGate); err != nil {
 			return err
 		}

@@ -1,10 +1,16 @@
 package wire
 
-import "iter"
+import (
+	"iter"
+	"time"
+)
 
 // maxWaitingPosts bounds the frames of posts that wait for a handler. The bytes
 // are bounded by the post lane's credit, but a post without bytes costs none.
 const maxWaitingPosts = 1 << 16
+
+// ackDelay is how long an acknowledgement waits for others to ride with it.
+const ackDelay = 50 * time.Millisecond
 
 // Posts is what a handler of HandlePosts gets: the bodies of one frame. It and the
 // bodies are borrowed until the handler returns.
@@ -69,6 +75,7 @@ type postLane struct {
 	spare   []lanePosts
 	spareB  []byte
 	running bool
+	kind    string // of the handler that runs
 }
 
 type lanePosts struct {
@@ -145,18 +152,23 @@ func (c *Conn) postLoop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := &c.posts
+	flushed := c.now()
 	for len(l.waiting) > 0 && !c.closed {
 		waiting, arena := l.waiting, l.arena
 		l.waiting, l.arena, l.spare, l.spareB = l.spare[:0], l.spareB[:0], nil, nil
 		for i := range waiting {
 			p := &waiting[i]
-			p.body = arena[p.from : p.from+p.size]
+			p.body, l.kind = arena[p.from:p.from+p.size], p.kind
 			c.mu.Unlock()
 			handled := c.handlePosts(p)
 			c.mu.Lock()
 			c.m.PostsDone(p.size)
 			if p.last != 0 && handled {
 				c.m.Acknowledge(p.last)
+			}
+			if c.m.postDue || c.m.ackDue > 0 && c.now()-flushed >= ackDelay {
+				flushed = c.now()
+				c.wakeWriter() // what is done is told while others still run
 			}
 			if c.closed {
 				break

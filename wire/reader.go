@@ -111,13 +111,12 @@ func (c *Conn) arrived() error {
 
 // readError says what the end of the bytes means.
 func (c *Conn) readError(err error) error {
-	if err != io.EOF {
-		return c.socketError(err)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.m.Draining():
+	case err != io.EOF:
+		return c.socketError(err)
+	case c.drainedOut():
 		return errDrained
 	case c.m.peer == nil:
 		return fmt.Errorf("%w: by the peer, before its HELLO", ErrClosed)

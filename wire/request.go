@@ -80,7 +80,8 @@ func (r *Request) Respond(body []byte) error {
 	r.replied = true
 	c := r.c
 	c.mu.Lock()
-	for c.m.Queued() > maxQueued && !c.closed {
+	for c.full() {
+		c.mustWrite()
 		if err := c.await(r.ctx, &c.postGate); err != nil {
 			c.mu.Unlock()
 			return err

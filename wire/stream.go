@@ -123,6 +123,7 @@ func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, e
 			c.mu.Unlock()
 			return nil, err
 		}
+		c.mustWrite()
 		if err := c.await(ctx, wait); err != nil {
 			c.mu.Unlock()
 			return nil, err
@@ -146,6 +147,9 @@ func (s *Stream) Accepted(ctx context.Context) (head []byte, err error) {
 	if s.decision == nil {
 		return nil, nil
 	}
+	s.c.mu.Lock()
+	s.c.mustWrite()
+	s.c.mu.Unlock()
 	select {
 	case <-s.decision:
 		return s.head, s.verdict

@@ -162,7 +162,7 @@ func (s *Stream) lineUp() {
 // enterRing is lineUp for when nobody is about to write. Conn.mu is held.
 func (s *Stream) enterRing() {
 	s.lineUp()
-	s.c.wakeWriter()
+	s.c.mustWrite()
 }
 
 // send puts up to most bytes into the output. It says whether there is more that

@@ -45,11 +45,23 @@ type ref struct {
 	stream *Stream
 }
 
-// wakeWriter starts a writer if there is something to write and nobody does. c.mu
-// is held.
+// full says whether so much waits to be written that calls and posts must wait. A
+// connection that has ended is not full: nothing would end the wait. c.mu is held.
+func (c *Conn) full() bool { return c.m.Queued() > maxQueued && !c.closed }
+
+// wakeWriter starts a writer if there is something to write and nobody does, unless
+// it is corked. c.mu is held.
 func (c *Conn) wakeWriter() {
+	if c.out.corked == 0 {
+		c.mustWrite()
+	}
+}
+
+// mustWrite is wakeWriter in spite of a cork, for what somebody waits for. c.mu is
+// held.
+func (c *Conn) mustWrite() {
 	o := &c.out
-	if o.writing || o.corked > 0 || c.closed || !c.m.Pending() && len(o.ring) == 0 {
+	if o.writing || c.closed || !c.m.Pending() && len(o.ring) == 0 {
 		return
 	}
 	o.writing = true
@@ -118,7 +130,7 @@ func (c *Conn) writeInline() {
 // writeFor lets the caller be the writer until the stream's bytes have left: he
 // would have to wait for another one anyway. c.mu is held but for the writes.
 func (c *Conn) writeFor(s *Stream) {
-	if c.out.writing || c.out.corked > 0 || c.closed {
+	if c.out.writing || c.closed {
 		return
 	}
 	c.out.writing = true
@@ -159,6 +171,7 @@ func (c *Conn) wrote(buffer []byte) {
 	c.flushGate.open()
 	if c.m.Queued() < maxQueued {
 		c.postGate.open()
+		c.sendKeyed()
 	}
 }
 
@@ -288,7 +301,7 @@ func (c *Conn) Flush(ctx context.Context) error {
 	defer c.mu.Unlock()
 	target := c.m.takes
 	if c.m.Pending() {
-		c.wakeWriter()
+		c.mustWrite()
 	} else {
 		target--
 	}
@@ -304,7 +317,8 @@ func (c *Conn) Flush(ctx context.Context) error {
 }
 
 // Cork holds back what is sent from now on, until uncork is called: what belongs
-// together then goes in one write.
+// together then goes in one write. What somebody must wait for leaves all the same,
+// and takes the rest along: a call, a long Write, a post that finds no room, Flush.
 func (c *Conn) Cork() (uncork func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
