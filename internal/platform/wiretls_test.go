@@ -1,0 +1,96 @@
+package platform_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"paddock/internal/city"
+	"paddock/internal/config"
+	"paddock/wire"
+)
+
+// certify writes a certificate for loopback and its key, and returns who trusts it.
+func certify(t *testing.T, cfg *config.Config) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cfg.Wire.Cert, cfg.Wire.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{
+		cfg.Wire.Cert: {Type: "CERTIFICATE", Bytes: der}, cfg.Wire.Key: {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return pool
+}
+
+// Over TLS the door takes whoever knows the token, and a drain is as good as
+// without; the demo's own vehicles find their way as well.
+func TestWireTLS(t *testing.T) {
+	cfg := config.Default()
+	cfg.Wire.Token = "s3cret"
+	trust := certify(t, cfg)
+	r := start(t, cfg, square(t))
+	plain := r.wireConn()
+	<-plain.Done()
+	if err := plain.Ready(t.Context()); err == nil {
+		t.Error("a connection without TLS is ready")
+	}
+	c, err := wire.Dial(t.Context(), "tcp", r.WireAddr().String(), &wire.Config{
+		TLS: &tls.Config{RootCAs: trust}, Auth: wire.TokenAuth("bus 7", []byte("s3cret")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	followed := r.onWire(c)
+	in, out := place{lon: 0.5, lat: 0.5}, place{lon: 1.5, lat: 0.5}
+	sendByWire(t, c, [][]byte{wireBody(t, "", "v1", in, shuttleTime, false), wireBody(t, "", "v1", out, shuttleTime+1, true)})
+	traffic := r.SendByWire()
+	for range 2 { // on one connection
+		if err := traffic.Send(t.Context(), []city.Fix{{ID: "car", Lon: 0.5, Lat: 0.5}}, time.Now()); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := r.Objects(); n != 2 {
+		t.Errorf("%d objects", n)
+	}
+	r.signal()
+	r.awaitEnd()
+	traffic.Close()
+	if got := followed.all(t); len(got) != 1 {
+		t.Errorf("%d events, want that v1 has left", len(got))
+	}
+}
