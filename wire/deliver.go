@@ -51,14 +51,14 @@ func (c *Conn) note(ev *Event) {
 		d.handler = c.handler(f.Kind)
 		d.stream = c.newStream(ev.Slot, d.handler.kind, &f.Meta)
 		d.stream.confirm = f.Has(FlagConfirm)
-		c.remote(ev.Slot).stream = d.stream
+		*c.remote(ev.Slot) = remote{stream: d.stream}
 	case OpResponse:
 		if c.noteResponse(f, &d); d.stream == nil {
 			return
 		}
 	case OpData, OpReset:
 		if d.stream = c.streamOf(ev.Slot); d.stream == nil {
-			c.m.giveConn(len(f.Body))
+			c.m.discard(len(f.Body))
 			return
 		}
 		if ev.Op == OpReset {
@@ -138,6 +138,11 @@ func (c *Conn) remote(id Slot) *remote {
 	return &c.theirs[i-1]
 }
 
+// is says whether the entry is that of id, and not of an earlier use of the slot.
+func (r *remote) is(id Slot) bool {
+	return r.stream != nil && r.stream.id == id || r.request != nil && r.request.slot == id
+}
+
 // streamOf is the stream in a live slot, nil if it is none. c.mu is held.
 func (c *Conn) streamOf(id Slot) *Stream {
 	i := int(id.Index())
@@ -172,7 +177,7 @@ func (c *Conn) noteRequest(f *Frame, d *delivery) {
 	}
 	r := newRequest(c, d.slot, h, &f.Meta)
 	entry := c.remote(d.slot)
-	entry.request = r
+	*entry = remote{request: r}
 	if f.Has(FlagMore) {
 		r.body = c.newStream(d.slot, h.kind, &f.Meta)
 		entry.stream = r.body

@@ -29,3 +29,6 @@ var SecureDialer = secureDialer
 // Mangle says that memory which is given back is spoiled, which is so under the
 // race detector: allocations and bytes mean nothing then.
 const Mangle = mangle
+
+// Backlog bounds the streams that wait for Accept.
+const Backlog = defaultBacklog

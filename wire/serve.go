@@ -86,13 +86,14 @@ func (c *Conn) finishStream(s *Stream, err error) {
 	s.end(net.ErrClosed)
 }
 
-// finishSlot ends a slot of the peer's whose handler has returned. c.mu is held.
+// finishSlot ends a slot of the peer's whose handler has returned. A handler that
+// has closed its stream may return late, when the slot has another one. c.mu is held.
 func (c *Conn) finishSlot(id Slot) (was remote) {
 	if c.closed {
 		return remote{}
 	}
 	c.m.Done(id)
-	if i := int(id.Index()); i <= len(c.theirs) {
+	if i := int(id.Index()); i <= len(c.theirs) && c.theirs[i-1].is(id) {
 		was, c.theirs[i-1] = c.theirs[i-1], remote{}
 	}
 	c.settled()
