@@ -105,7 +105,7 @@ func (c *Conn) failLocked(err error) {
 		}
 	}
 	c.ours = nil
-	c.posts.close()
+	c.closePosts()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(closeFlush))
 	if !c.out.writing {
 		c.out.writing = true

@@ -162,9 +162,12 @@ func (m *Machine) settle(id Slot, s *slot) {
 	if s.bits&(oursOpen|theirsOpen) != 0 || s.form == free {
 		return
 	}
-	s.form, s.bits = free, s.bits&listed
 	t, own := m.table(id)
 	t.live--
+	if s.form == stream {
+		t.streams--
+	}
+	s.form, s.bits = free, s.bits&listed
 	if own {
 		t.spare = append(t.spare, id.Index())
 		m.freed = true

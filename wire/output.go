@@ -42,15 +42,16 @@ func (o *output) startOutput() {
 // put appends a frame.
 func (o *output) put(f *Frame) {
 	o.batch = 0
+	at := len(o.out)
 	o.out = AppendFrame(o.out, f)
-	o.tx.frame(f.Type, f.Flags)
+	o.tx.frame(f.Type, f.Flags, len(o.out)-at)
 }
 
 // putHeader appends the header of a frame whose payload is the caller's to put.
 func (o *output) putHeader(h Header) {
 	o.batch = 0
 	o.out = h.Append(o.out)
-	o.tx.frame(h.Type(), h.Flags())
+	o.tx.frame(h.Type(), h.Flags(), HeaderSize+h.Len())
 }
 
 // Pending says whether Take has something to hand out.
@@ -122,7 +123,7 @@ func (m *Machine) prependControl(b []byte) (at int) {
 		n := HeaderSize + h.Len()
 		at -= n
 		h.put(b[at:])
-		m.tx.frame(h.Type(), h.Flags())
+		m.tx.frame(h.Type(), h.Flags(), n)
 		if n == HeaderSize+4 {
 			binary.LittleEndian.PutUint32(b[at+HeaderSize:], uint32(payload))
 		} else {
@@ -166,7 +167,7 @@ func (o *output) appendPost(kind uint32, flags Flags, body []byte, most int, cre
 		o.batch = len(o.out)
 		o.out = MakeHeader(POST, flags, kind, len(body)).Append(o.out)
 		o.out = append(o.out, body...)
-		o.tx.frame(POST, flags)
+		o.tx.frame(POST, flags, HeaderSize+len(body))
 		o.tx.posts++
 		return len(body), true
 	}
@@ -183,6 +184,7 @@ func (o *output) appendPost(kind uint32, flags Flags, body []byte, most int, cre
 	o.out = append(o.out, body...)
 	MakeHeader(POSTS, flags, kind, h.Len()+grown).put(o.out[o.batch:])
 	o.tx.posts++
+	o.tx.bytes += uint64(grown)
 	return grown, true
 }
 

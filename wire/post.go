@@ -58,7 +58,7 @@ func (c *Conn) TryPost(kind string, body []byte) error {
 	defer c.mu.Unlock()
 	err := c.tryPost(kind, body)
 	if errors.Is(err, ErrNoCredit) {
-		c.stats.txDropped++
+		c.stats.dropPost(body)
 	}
 	c.wakeWriter()
 	return err
@@ -153,7 +153,7 @@ func (c *Conn) PostKeyed(kind, key string, body []byte) error {
 		return err
 	}
 	if len(c.keyed) >= maxKeyed {
-		c.stats.txDropped++
+		c.stats.dropPost(body)
 		return err
 	}
 	if c.keyed == nil {
@@ -182,7 +182,7 @@ func (c *Conn) sendKeyed() {
 			break
 		}
 		if err != nil {
-			c.stats.txDropped++
+			c.stats.dropPost(body)
 		}
 		delete(c.keyed, at)
 	}

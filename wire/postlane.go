@@ -88,8 +88,19 @@ type lanePosts struct {
 // idle says whether no handler runs or waits.
 func (l *postLane) idle() bool { return !l.running }
 
-// close drops what waits.
-func (l *postLane) close() { l.waiting, l.arena = nil, nil }
+// closePosts drops what waits. c.mu is held.
+func (c *Conn) closePosts() {
+	c.dropWaiting(c.posts.waiting)
+	c.posts.waiting, c.posts.arena = nil, nil
+}
+
+// dropWaiting counts posts that wait for a handler in vain: the connection has
+// ended. Acknowledged ones will come again. c.mu is held.
+func (c *Conn) dropWaiting(waiting []lanePosts) {
+	for i := range waiting {
+		c.stats.dropPosts(&waiting[i].Posts)
+	}
+}
 
 // deliverPosts calls an inline handler, or hands the posts to the connection's
 // post goroutine, which keeps their order. The error ends the connection.
@@ -115,7 +126,7 @@ func (c *Conn) deliverPosts(d *delivery) error {
 	defer c.mu.Unlock()
 	l := &c.posts
 	if len(l.waiting) >= maxWaitingPosts {
-		c.stats.rxDropped += uint64(p.count)
+		c.stats.dropPosts(&p)
 		c.m.PostsDone(len(d.body))
 		if d.last == 0 {
 			return nil
@@ -141,7 +152,7 @@ var nobody = &handler{}
 func (c *Conn) dropPosts(p *Posts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stats.rxDropped += uint64(p.count)
+	c.stats.dropPosts(p)
 	c.m.PostsDone(len(p.body))
 }
 
@@ -171,6 +182,7 @@ func (c *Conn) postLoop() {
 				c.wakeWriter() // what is done is told while others still run
 			}
 			if c.closed {
+				c.dropWaiting(waiting[i+1:])
 				break
 			}
 		}
@@ -248,7 +260,7 @@ func (c *Conn) runSome(h *handler, p *Posts) (done, failed int) {
 		return done, failed
 	case h.post == nil:
 		c.mu.Lock()
-		c.stats.rxDropped += uint64(p.count)
+		c.stats.dropPosts(p)
 		c.mu.Unlock()
 		return p.count, 0
 	}

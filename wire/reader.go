@@ -142,7 +142,6 @@ func (c *Conn) batch() (more bool, err error) {
 		if err = e; n == 0 {
 			break
 		}
-		c.stats.rxBytes += uint64(n)
 		in.from += n
 		more = true
 		if ev.Op != OpNone {

@@ -20,7 +20,7 @@ func (m *Machine) Feed(b []byte, ev *Event) (n int, err error) {
 		return 0, m.awaited(b)
 	}
 	f := &m.frame
-	m.rx.frame(f.Type, f.Flags)
+	m.rx.frame(f.Type, f.Flags, n)
 	if hasSlot(f.Type) && f.ID > postLaneID {
 		ev.Slot = f.Slot()
 	}
@@ -168,6 +168,7 @@ func (m *Machine) onPost(f *Frame, ev *Event) error {
 	if f.Has(FlagAck) {
 		if m.known > m.have {
 			ev.Skip = int(min(bodies, m.known-m.have))
+			m.rx.dropPosts(f, ev.Skip)
 		}
 		m.have += bodies
 		if uint64(ev.Skip) == bodies {
@@ -237,5 +238,6 @@ func (m *Machine) notLive(is found) error {
 	if is == isUnknown {
 		return m.broken(Protocol, NeverOpened)
 	}
+	m.rx.stale++
 	return m.wasted()
 }

@@ -76,7 +76,7 @@ func (m *Machine) beginTheirs(s *slot, f *Frame) {
 
 // refuse answers for the application; what still comes for the slot is dropped.
 func (m *Machine) refuse(id Slot, s *slot, n int, code Code, why string) error {
-	m.giveConn(n)
+	m.discard(n)
 	m.putFailure(id, s, &Error{Code: code, Msg: why, NotStarted: true})
 	return m.wasted()
 }
@@ -151,7 +151,8 @@ func (m *Machine) onData(f *Frame, ev *Event) error {
 	}
 	m.conn.receive -= int64(n)
 	if is == isStale {
-		m.giveConn(n)
+		m.rx.stale++
+		m.discard(n)
 		return m.wasted()
 	}
 	switch {
@@ -160,7 +161,7 @@ func (m *Machine) onData(f *Frame, ev *Event) error {
 	case s.is(undecided) && (own && !s.is(resetSent) || n > 0):
 		return m.broken(Protocol, Undecided)
 	case !s.is(theirsOpen):
-		m.giveConn(n)
+		m.discard(n)
 		return m.abort(id, s, own, StreamClosed, ev)
 	}
 	if own {
@@ -170,12 +171,12 @@ func (m *Machine) onData(f *Frame, ev *Event) error {
 		s.clear(theirsOpen)
 	}
 	if s.is(discard) {
-		m.giveConn(n)
+		m.discard(n)
 		m.settle(id, s)
 		return m.idleData(f)
 	}
 	if int64(n) > s.receive {
-		m.giveConn(n)
+		m.discard(n)
 		return m.abort(id, s, own, FlowControl, ev)
 	}
 	s.receive -= int64(n)

@@ -87,6 +87,12 @@ func (m *Machine) unread(id Slot) int64 {
 	return s.window - s.receive - s.owed
 }
 
+// discard gives back the credit of n bytes of the present frame that nobody gets.
+func (m *Machine) discard(n int) {
+	m.giveConn(n)
+	m.rx.discard(&m.frame, n)
+}
+
 func (m *Machine) giveConn(n int) {
 	if m.conn.give(n) {
 		m.connDue = true

@@ -60,9 +60,10 @@ func (s *slot) carries(own bool) bool {
 
 // slotTable holds the slots that one side has allocated: slots[i] has index i+1.
 type slotTable struct {
-	slots []slot
-	live  int
-	spare []uint32 // free indices; used for our own table alone
+	slots   []slot
+	live    int      // requests and streams
+	streams int      // of those, streams
+	spare   []uint32 // free indices; used for our own table alone
 }
 
 // found says how an id lies to the table.
@@ -112,6 +113,9 @@ func (t *slotTable) allocate(limit uint32, f form) (index uint32, s *slot, ok bo
 func (t *slotTable) begin(s *slot, f form) {
 	*s = slot{generation: (s.generation + 1) & generationMax, form: f, put: s.put}
 	t.live++
+	if f == stream {
+		t.streams++
+	}
 }
 
 // next judges the first frame of a slot that the peer allocates.

@@ -1,29 +1,259 @@
 package wire
 
-import "time"
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
 
-// shellStats counts what the machine does not see. It is guarded by Conn.mu.
-type shellStats struct {
-	txBytes    uint64
-	rxBytes    uint64
-	flushes    uint64
-	txDropped  uint64 // posts that were not sent for want of room
-	rxDropped  uint64 // posts that nobody served, or that found no room
-	rxFailed   uint64 // posts whose handler returned an error
-	conflated  uint64
-	stalled    time.Duration // of posts, waiting for room
-	perFlush   [histogramBuckets]uint64
-	lastFrames uint64
+// Stats is what a connection has counted since its start, and its state at the
+// moment. All yields it as a flat list, under the names that the original perf
+// program had and some more; each field says its name.
+//
+// What one side sends the other receives: once nothing is under way, Tx of one is
+// Rx of the other.
+type Stats struct {
+	Tx Traffic // n_tx...
+	Rx Traffic // n_rx...
+
+	Flushes    int64 // n_flushes: writes to the socket; over TLS, to its records
+	Heartbeats int64 // n_rxbeats: PINGs that have come, not their answers
+
+	// What came, or was to be sent, and nobody gets: posts that nobody serves, that
+	// were handled before, that found no room here or (TryPost, PostKeyed) at the
+	// peer, that the end of the connection cut off from their handler; data of streams
+	// that were closed or reset.
+	DroppedBytes    int64 // n_dropped
+	DroppedMessages int64 // n_mdrops; data that was never read is in bytes only
+
+	Cancels    int64         // n_cancel: CANCEL, both ways
+	Resets     int64         // n_reset: RESET, STOP among them, both ways
+	Credits    int64         // n_credit: CREDIT, both ways
+	Stale      int64         // n_stale: frames that named a slot which was free again
+	PostErrors int64         // n_posterr: posts whose handler has failed
+	Conflated  int64         // n_conflated: bodies of PostKeyed that a later one replaced
+	Stall      time.Duration // n_stall_ns: that posts have waited for room, all callers together
+
+	// RTT is rtt_ns, the shortest round trip of the last 10 to 20 s in which one was
+	// measured; 0: none was.
+	RTT time.Duration
+	// Inflight and Streams are the requests and the streams of both sides that are
+	// not over; promoted requests are requests. 0 once the connection has ended, like
+	// all that follows.
+	Inflight int64 // inflight
+	Streams  int64 // streams
+	Keyed    int64 // keyed: bodies that PostKeyed holds until the peer has room
+	// QueuedBytes is queued_bytes: what was given to be sent and has not left for the
+	// socket, the present write included. Of streams it counts what waits for its turn
+	// or for credit of the connection, not what waits for credit of its own stream.
+	QueuedBytes int64
+	// OldestUnsent is oldest_unsent_ms: for how long, at most, the oldest of these
+	// bytes has waited. What a Cork holds back, and small bytes that nobody has begun
+	// to write, have no age.
+	OldestUnsent time.Duration
+
+	// PerFlush is n_flush_0001 to n_flush_2048: element i counts the batches of 2^i to
+	// 2^(i+1)-1 frames that were handed to the socket, the last one all larger ones.
+	// A batch of posts is one frame.
+	PerFlush [histogramBuckets]int64
 }
 
-// histogramBuckets is how many powers of two the histogram of frames per write
-// has.
-const histogramBuckets = 12
+// Traffic is one direction of Stats, named n_tx and n_rx with a suffix. Posts to
+// Fins are messages in the sense of the original program; Messages is their sum.
+type Traffic struct {
+	Posts     int64 // post: bodies, packed ones each
+	Requests  int64 // req
+	Responses int64 // resp: answers, errors, and decisions about streams
+	Starts    int64 // start: streams opened
+	Stream    int64 // stream: messages of streams
+	Fins      int64 // fin: halves of streams that were ended
 
-// wrote counts a write to the socket.
-func (s *shellStats) wrote(n int) {
-	if n > 0 {
-		s.flushes++
-		s.txBytes += uint64(n)
+	Bytes  int64 // byte: with headers and preface, before TLS
+	Frames int64 // frame: of all types
+	Errors int64 // err: answers that are errors
+}
+
+// Messages is n_tx, n_rx: the sum of the six kinds of messages.
+func (t Traffic) Messages() int64 {
+	return t.Posts + t.Requests + t.Responses + t.Starts + t.Stream + t.Fins
+}
+
+// Stats is a look at the counters; it takes the connection's lock for a moment. It
+// works on a connection that has ended too.
+func (c *Conn) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, s := c.m, &c.stats
+	both := func(t Type) int64 { return int64(m.tx.frames[t] + m.rx.frames[t]) }
+	st := Stats{
+		Tx: m.tx.traffic(), Rx: m.rx.traffic(),
+		Flushes: int64(s.flushes), Heartbeats: int64(m.rx.frames[PING] - m.rx.pongs),
+		DroppedBytes:    int64(s.droppedBytes + s.unread + m.rx.dropped),
+		DroppedMessages: int64(s.dropped + m.rx.mdrops),
+		Cancels:         both(CANCEL), Resets: both(RESET), Credits: both(CREDIT),
+		Stale: int64(m.rx.stale), PostErrors: int64(s.rxFailed), Conflated: int64(s.conflated), Stall: s.stalled,
+		RTT: c.rtt.min(),
+	}
+	st.Tx.Bytes = int64(s.txBytes)
+	for i, n := range s.perFlush {
+		st.PerFlush[i] = int64(n)
+	}
+	if !c.closed {
+		c.gauges(&st)
+	}
+	return st
+}
+
+// gauges fills in the state of the moment. c.mu is held.
+func (c *Conn) gauges(st *Stats) {
+	m := c.m
+	streams := m.ours.streams + m.theirs.streams
+	st.Inflight, st.Streams, st.Keyed = int64(m.Live()-streams), int64(streams), int64(len(c.keyed))
+	st.QueuedBytes = int64(len(Preface)) + int64(m.tx.bytes) - int64(c.stats.txBytes)
+	for _, waiting := range [][]*Stream{c.out.ring, c.starved} {
+		for _, s := range waiting {
+			st.QueuedBytes += int64(len(s.pend))
+		}
+	}
+	now := c.now()
+	st.OldestUnsent = c.out.age.at(now)
+	if len(c.starved) > 0 {
+		st.OldestUnsent = max(st.OldestUnsent, now-c.starvedAt)
+	}
+}
+
+func (t *tally) traffic() Traffic {
+	r := Traffic{
+		Posts: int64(t.posts), Requests: int64(t.frames[REQ]), Responses: int64(t.frames[RES]),
+		Starts: int64(t.frames[OPEN]), Stream: int64(t.messages), Fins: int64(t.ends),
+		Bytes: int64(t.bytes), Frames: int64(t.total()), Errors: int64(t.errors),
+	}
+	if r.Frames > 0 {
+		r.Bytes += int64(len(Preface))
+	}
+	return r
+}
+
+// All yields the counters by name, in alphabetical order.
+func (s Stats) All() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for _, f := range statFields {
+			if !yield(f.name, f.value(&s)) {
+				return
+			}
+		}
+	}
+}
+
+// StatNames are the names that All yields, in its order.
+func StatNames() []string {
+	names := make([]string, len(statFields))
+	for i, f := range statFields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Map is All as a map of its own.
+func (s Stats) Map() map[string]int64 {
+	m := make(map[string]int64, len(statFields))
+	for name, n := range s.All() {
+		m[name] = n
+	}
+	return m
+}
+
+// MarshalJSON is All as an object.
+func (s Stats) MarshalJSON() ([]byte, error) { return json.Marshal(s.Map()) }
+
+// Add makes s the stats of two connections together: sums, but the longer one of
+// RTT and of OldestUnsent.
+func (s *Stats) Add(o Stats) {
+	s.Tx.add(o.Tx)
+	s.Rx.add(o.Rx)
+	s.Flushes += o.Flushes
+	s.Heartbeats += o.Heartbeats
+	s.DroppedBytes += o.DroppedBytes
+	s.DroppedMessages += o.DroppedMessages
+	s.Cancels += o.Cancels
+	s.Resets += o.Resets
+	s.Credits += o.Credits
+	s.Stale += o.Stale
+	s.PostErrors += o.PostErrors
+	s.Conflated += o.Conflated
+	s.Stall += o.Stall
+	s.RTT = max(s.RTT, o.RTT)
+	s.Inflight += o.Inflight
+	s.Streams += o.Streams
+	s.Keyed += o.Keyed
+	s.QueuedBytes += o.QueuedBytes
+	s.OldestUnsent = max(s.OldestUnsent, o.OldestUnsent)
+	for i, n := range o.PerFlush {
+		s.PerFlush[i] += n
+	}
+}
+
+func (t *Traffic) add(o Traffic) {
+	t.Posts += o.Posts
+	t.Requests += o.Requests
+	t.Responses += o.Responses
+	t.Starts += o.Starts
+	t.Stream += o.Stream
+	t.Fins += o.Fins
+	t.Bytes += o.Bytes
+	t.Frames += o.Frames
+	t.Errors += o.Errors
+}
+
+// statField is one entry of the flat list.
+type statField struct {
+	name  string
+	value func(*Stats) int64
+}
+
+var statFields = func() []statField {
+	fields := []statField{
+		{"n_flushes", func(s *Stats) int64 { return s.Flushes }},
+		{"n_rxbeats", func(s *Stats) int64 { return s.Heartbeats }},
+		{"n_dropped", func(s *Stats) int64 { return s.DroppedBytes }},
+		{"n_mdrops", func(s *Stats) int64 { return s.DroppedMessages }},
+		{"n_cancel", func(s *Stats) int64 { return s.Cancels }},
+		{"n_reset", func(s *Stats) int64 { return s.Resets }},
+		{"n_credit", func(s *Stats) int64 { return s.Credits }},
+		{"n_stale", func(s *Stats) int64 { return s.Stale }},
+		{"n_posterr", func(s *Stats) int64 { return s.PostErrors }},
+		{"n_conflated", func(s *Stats) int64 { return s.Conflated }},
+		{"n_stall_ns", func(s *Stats) int64 { return s.Stall.Nanoseconds() }},
+		{"rtt_ns", func(s *Stats) int64 { return s.RTT.Nanoseconds() }},
+		{"inflight", func(s *Stats) int64 { return s.Inflight }},
+		{"streams", func(s *Stats) int64 { return s.Streams }},
+		{"keyed", func(s *Stats) int64 { return s.Keyed }},
+		{"queued_bytes", func(s *Stats) int64 { return s.QueuedBytes }},
+		{"oldest_unsent_ms", func(s *Stats) int64 { return s.OldestUnsent.Milliseconds() }},
+	}
+	fields = append(fields, trafficFields("n_tx", func(s *Stats) *Traffic { return &s.Tx })...)
+	fields = append(fields, trafficFields("n_rx", func(s *Stats) *Traffic { return &s.Rx })...)
+	for i := range histogramBuckets {
+		fields = append(fields, statField{fmt.Sprintf("n_flush_%04d", 1<<i), func(s *Stats) int64 { return s.PerFlush[i] }})
+	}
+	slices.SortFunc(fields, func(a, b statField) int { return cmp.Compare(a.name, b.name) })
+	return fields
+}()
+
+func trafficFields(prefix string, of func(*Stats) *Traffic) []statField {
+	return []statField{
+		{prefix, func(s *Stats) int64 { return of(s).Messages() }},
+		{prefix + "post", func(s *Stats) int64 { return of(s).Posts }},
+		{prefix + "req", func(s *Stats) int64 { return of(s).Requests }},
+		{prefix + "resp", func(s *Stats) int64 { return of(s).Responses }},
+		{prefix + "start", func(s *Stats) int64 { return of(s).Starts }},
+		{prefix + "stream", func(s *Stats) int64 { return of(s).Stream }},
+		{prefix + "fin", func(s *Stats) int64 { return of(s).Fins }},
+		{prefix + "byte", func(s *Stats) int64 { return of(s).Bytes }},
+		{prefix + "frame", func(s *Stats) int64 { return of(s).Frames }},
+		{prefix + "err", func(s *Stats) int64 { return of(s).Errors }},
 	}
 }

@@ -252,7 +252,9 @@ func (s *Stream) end(err error) {
 		s.failed = err
 	}
 	s.ruleLocked(nil, err)
+	unread := -s.queue.taken
 	dropped := s.queue.drop()
+	unread += dropped
 	s.mu.Unlock()
 	s.wakeReader()
 	if s.cancel != nil {
@@ -261,6 +263,7 @@ func (s *Stream) end(err error) {
 	s.c.mu.Lock()
 	s.leave()
 	s.c.mu.Unlock()
+	s.lose(unread)
 	s.consume(dropped)
 }
 

@@ -133,6 +133,7 @@ func (s *Stream) push(in *reader, b []byte, flags Flags) {
 	s.mu.Unlock()
 	s.wakeReader()
 	if dropped > 0 {
+		s.lose(dropped)
 		s.consume(dropped)
 	}
 }
@@ -258,6 +259,15 @@ func (s *Stream) WriteTo(w io.Writer) (total int64, err error) {
 		} else if err != nil {
 			return total, err
 		}
+	}
+}
+
+// lose counts n bytes that came and that nobody will read.
+func (s *Stream) lose(n int) {
+	if n > 0 {
+		s.c.mu.Lock()
+		s.c.stats.unread += uint64(n)
+		s.c.mu.Unlock()
 	}
 }
 

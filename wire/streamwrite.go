@@ -182,6 +182,9 @@ func (s *Stream) send(most int) (n int, more bool) {
 	case errors.Is(err, ErrNoCredit):
 		if m.connSend == 0 && !s.starved {
 			s.starved = true
+			if len(s.c.starved) == 0 {
+				s.c.starvedAt = s.c.now()
+			}
 			s.c.starved = append(s.c.starved, s)
 		}
 		return 0, false

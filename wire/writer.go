@@ -35,6 +35,7 @@ type outbox struct {
 
 	flights []ref  // of the present write; the writer's own
 	landed  uint32 // Machine.takes of the last buffer that was written
+	age     unsentAge
 }
 
 // ref says that body goes into the output at a mark. The body is the stream's
@@ -113,11 +114,13 @@ func (c *Conn) writeInline() {
 			return
 		}
 		c.out.spare = nil
+		c.stats.took(&c.m.tx)
 		c.mu.Unlock()
 		n, err := c.sock.tryWrite(buffer[from:])
 		c.mu.Lock()
 		c.stats.wrote(n)
 		if err != nil || from+n < len(buffer) || c.sock.held() {
+			c.out.age.begin(c.now())
 			c.tasks.Add(1)
 			go c.writeRest(buffer, from+n, err)
 			return
@@ -161,6 +164,7 @@ func (c *Conn) handOver() {
 // writer of its own. c.mu is held.
 func (c *Conn) rest() {
 	c.out.writing = false
+	c.out.age.rest()
 	c.settled()
 }
 
@@ -223,7 +227,10 @@ func (c *Conn) writeRound() (held, more bool) {
 	}
 	c.out.spare = nil
 	c.out.refs, c.out.flights = c.out.flights[:0], c.out.refs
-	c.m.Wrote(c.now(), true)
+	c.stats.took(&c.m.tx)
+	now := c.now()
+	c.out.age.begin(now)
+	c.m.Wrote(now, true)
 	c.mu.Unlock()
 	err := c.writeGather(buffer, from, c.out.flights)
 	c.mu.Lock()
