@@ -88,3 +88,33 @@ func TestRecorderSamples(t *testing.T) {
 		t.Errorf("%d done, %d timed; want 285, 30", l.done.Load(), s.N)
 	}
 }
+
+// In a chain a call begins where the one before has ended, but behind a flush.
+func TestRecorderChain(t *testing.T) {
+	l := newLatency()
+	r := l.recorder(1)
+	r.chain = true
+	flushes := 0
+	for range 1000 {
+		r.end(r.begin(), 1, 1)
+		if r.n == 0 {
+			flushes++
+			if !r.last.IsZero() {
+				t.Fatal("the time of a flush counts as that of a call")
+			}
+			continue
+		}
+		if r.last.IsZero() {
+			t.Fatal("the chain is broken")
+		}
+		if next := r.begin(); next.IsZero() || !r.last.IsZero() {
+			t.Fatal("an end was used twice")
+		} else {
+			r.last = next
+		}
+	}
+	r.flush()
+	if n := l.summary("").N; n != 1000 || flushes < 3 {
+		t.Errorf("%d timed, %d flushes", n, flushes)
+	}
+}

@@ -1,0 +1,88 @@
+package wireperf
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+
+	"paddock/wire"
+)
+
+// ServerOptions say how a perf server listens and what it keeps.
+type ServerOptions struct {
+	Token   string       // that clients must bring; "": none
+	TLS     *tls.Config  // nil: plain
+	Journal string       // file of acknowledged posts; "": none
+	Logger  *slog.Logger // nil: slog.Default
+}
+
+// Server is the perf server.
+type Server struct {
+	perf *perfServer
+	wire *wire.Server
+}
+
+// NewServer reads the journal and makes a server ready.
+func NewServer(o ServerOptions) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s := &perfServer{instance: rand.Text(), log: o.Logger, known: map[Lane]uint64{}}
+	if o.Journal != "" {
+		journal, err := OpenJournal(o.Journal, s.remember)
+		if err != nil {
+			return nil, err
+		}
+		s.journal = journal
+	}
+	return &Server{s, &wire.Server{Config: s.config(o), MaxConns: maxConns}}, nil
+}
+
+func (s *perfServer) config(o ServerOptions) *wire.Config {
+	return &wire.Config{
+		Agent: "paddock wire serve", Mux: s.mux(), TLS: o.TLS, Verify: wantToken(o.Token),
+		Sessions: &wire.Sessions{Known: s.handled}, MaxMessage: maxMessage, Logger: o.Logger,
+	}
+}
+
+// remember enters what a journal holds at the start.
+func (s *perfServer) remember(a Acked) {
+	s.note([]Acked{a})
+	if a.body != (bodyID{}) {
+		_ = s.ledger.enterOne(classAcked, a.body) // too many lanes: the report will miss them
+	}
+}
+
+// note takes the numbers of what the journal has.
+func (s *perfServer) note(records []Acked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range records {
+		if a.Session != ([16]byte{}) {
+			s.known[a.Lane] = max(s.known[a.Lane], a.Number)
+		}
+	}
+}
+
+// handled is wire.Sessions.Known.
+func (s *perfServer) handled(of wire.Session) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[Lane{of.ID, of.Epoch, of.Index}]
+}
+
+// Serve answers on the listener until Shutdown, and returns nil then.
+func (s *Server) Serve(l net.Listener) error { return s.wire.Serve(l) }
+
+// Shutdown drains: what is under way is finished, as far as ctx allows.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.wire.Shutdown(ctx)
+	s.perf.floors.close()
+	if s.perf.journal != nil {
+		err = errors.Join(err, s.perf.journal.Close())
+	}
+	return err
+}
