@@ -29,6 +29,7 @@ var examples = []struct{ command, line, does string }{
 	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},
 	{"bus", "paddock bus", "the message broker alone"},
 	{"wire", "paddock wire dump --hex FILE", "the frames of a captured connection"},
+	{"bench", "paddock bench wire --do verify", "what the wire carries, checked at both ends"},
 	{"version", "paddock version --json", "which build, for a script"},
 	{"completion", "source <(paddock completion bash)", "complete commands and flags with Tab"},
 }

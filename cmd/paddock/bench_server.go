@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"paddock/internal/listen"
+	"paddock/internal/wireperf"
+)
+
+const (
+	// serverStart is how long a server of our own may take until it listens.
+	serverStart = 10 * time.Second
+	// serverStop is how long it may take to end.
+	serverStop = 15 * time.Second
+)
+
+// target is the server to measure: the one that was named, or a second process
+// of this program, which stop ends.
+func (b *benchWireCmd) target(ctx context.Context, c *console) (t wireperf.Target, stop func() error, err error) {
+	t = wireperf.Target{Addr: b.Addr, Token: b.Token, Reconnect: b.Reconnect}
+	stop = func() error { return nil }
+	pin := b.Pin
+	if b.Addr == "" {
+		if pin != "" {
+			return t, nil, usagef("--pin is about the server of --addr")
+		}
+		if t.Addr, pin, stop, err = b.ownServer(ctx, c); err != nil {
+			return t, nil, err
+		}
+	}
+	t.Network = "tcp"
+	if listen.IsUnix(t.Addr) {
+		t.Network, t.Addr = "unix", strings.TrimPrefix(t.Addr, "unix:")
+	}
+	if b.TLS || pin != "" {
+		if t.TLS, err = wireperf.ClientTLS(pin); err != nil {
+			return t, nil, errors.Join(usageError{err}, stop())
+		}
+	}
+	return t, stop, nil
+}
+
+// ownServer starts this program again as a server, on a port of its own, and
+// reads from its first line where it listens. It lives as long as its standard
+// input: also if we are killed it ends.
+func (b *benchWireCmd) ownServer(ctx context.Context, c *console) (addr, fingerprint string, stop func() error, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", "", nil, err
+	}
+	args := []string{"wire", "serve", "--addr", "127.0.0.1:0", "--with-parent"}
+	if c.flags.LogLevel == "" {
+		args = append(args, "--log-level", "warn")
+	}
+	if b.TLS {
+		args = append(args, "--tls")
+	}
+	if b.Profile != "" {
+		args = append(args, "--profile", b.Profile+".server")
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), "PADDOCK_WIRE_SERVE_TOKEN="+b.Token)
+	cmd.Stderr = c.Stderr
+	cmd.WaitDelay = serverStop
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return "", "", nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", "", nil, err
+	}
+	stop = func() error { return endServer(cmd, stdin) }
+	line, err := firstLine(ctx, stdout)
+	if err != nil {
+		return "", "", nil, errors.Join(fmt.Errorf("the server of our own did not start: %w", err), stop())
+	}
+	addr, fingerprint, _ = strings.Cut(line, " ")
+	fmt.Fprintf(c.Stderr, "no --addr: started a server as process %d on %s\n", cmd.Process.Pid, addr)
+	return addr, fingerprint, stop, nil
+}
+
+// firstLine waits for one, for serverStart at most.
+func firstLine(ctx context.Context, r io.ReadCloser) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, serverStart)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = r.Close() })()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return strings.TrimSpace(line), err
+}
+
+// endServer lets the server drain, and kills it if that takes too long.
+func endServer(cmd *exec.Cmd, stdin io.Closer) error {
+	_ = stdin.Close()
+	timer := time.AfterFunc(serverStop, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("the server of our own: %w", err)
+	}
+	return nil
+}

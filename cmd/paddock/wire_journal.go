@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"paddock/internal/wireperf"
+)
+
+// wireJournalCmd prints a journal that the perf server or a verifying run has
+// written.
+type wireJournalCmd struct {
+	File string `arg:"" type:"path" help:"File that \"paddock wire serve --journal\" or \"paddock bench wire --journal\" has written."`
+}
+
+// Help says what the columns are.
+func (*wireJournalCmd) Help() string {
+	return `One line for each acknowledged post: session, its epoch, index of the connection in it, number, CRC-32C of the body. It is a failure if a post is there twice. The file is only read, also while a server writes it.`
+}
+
+// Run prints the records, in the order in which they were written.
+func (j *wireJournalCmd) Run(c *console) (err error) {
+	out := bufio.NewWriter(c.Stdout)
+	defer func() { err = errors.Join(err, out.Flush()) }()
+	var numbers wireperf.Numbers
+	var twice []wireperf.Acked
+	for record, err := range wireperf.ReadJournal(j.File) {
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(out, record); err != nil {
+			return err
+		}
+		if numbers.Add(record) {
+			twice = append(twice, record)
+		}
+	}
+	if len(twice) > 0 {
+		return fmt.Errorf("%s: %d posts are there twice, first %v", j.File, len(twice), twice[0])
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+
+	"paddock/internal/lifecycle"
+	"paddock/internal/listen"
+	"paddock/internal/wireperf"
+)
+
+// wireServeCmd is the perf server. docs/guides/bench-wire.md is its guide.
+type wireServeCmd struct {
+	Addr    string `short:"a" placeholder:"ADDR" default:"127.0.0.1:7400" help:"Address to listen on, host:port or unix:path; port 0 takes a free one (default ${default}). Any but loopback needs --token and --tls."`
+	Token   string `placeholder:"TOKEN" help:"Token that clients must give; better given in the environment."`
+	TLS     bool   `name:"tls" help:"Speak TLS, with --cert or else a certificate made for this run, whose fingerprint is printed behind the address."`
+	Cert    string `type:"path" placeholder:"FILE" help:"Certificate chain, PEM; with --tls and --key."`
+	Key     string `type:"path" placeholder:"FILE" help:"Private key of --cert, PEM."`
+	Journal string `type:"path" placeholder:"FILE" help:"Write each acknowledged post to this file before it is acknowledged, and go on from what it holds."`
+	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file."`
+
+	WithParent bool `hidden:"" help:"End with the standard input, and not on SIGINT."`
+}
+
+// Help says what is printed.
+func (*wireServeCmd) Help() string {
+	return `It answers the kinds perf.post, perf.request, perf.streamtx and perf.streamrx, which "paddock bench wire --addr ADDR" measures. The first line of its standard output is the address that it listens on.`
+}
+
+// Run serves until a signal has drained everything.
+func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
+	log, err := c.Logger()
+	if err != nil {
+		return err
+	}
+	if err := w.check(); err != nil {
+		return usageError{err}
+	}
+	secure, fingerprint, err := w.certificate()
+	if err != nil {
+		return err
+	}
+	server, err := wireperf.NewServer(wireperf.ServerOptions{Token: w.Token, TLS: secure, Journal: w.Journal, Logger: log})
+	if err != nil {
+		return err
+	}
+	group := &lifecycle.Group{Logger: log}
+	if w.WithParent {
+		group.Signals = untilEOF(c.Stdin)
+	}
+	var listener net.Listener
+	group.Add(profiling(w.Profile))
+	group.Add(lifecycle.Service{
+		Name: "wire",
+		Start: func(ctx context.Context) (err error) {
+			if listener, err = listen.Listen(ctx, w.Addr, w.Token != ""); err != nil {
+				return errors.Join(err, server.Shutdown(ctx))
+			}
+			log.Info("listening", "addr", listener.Addr().String(), "tls", w.TLS, "token", w.Token != "", "journal", w.Journal)
+			_, err = fmt.Fprintln(c.Stdout, addressLine(listener.Addr(), fingerprint))
+			return err
+		},
+		Run:   func(context.Context) error { return server.Serve(listener) },
+		Drain: server.Shutdown,
+	})
+	return group.Run(ctx)
+}
+
+// check refuses to listen where anybody could reach it, or overhear the token.
+func (w *wireServeCmd) check() error {
+	err := listen.Check(w.Addr, w.Token != "")
+	if err == nil && !w.TLS && listen.Check(w.Addr, false) != nil {
+		return errors.New("beyond this machine a token needs --tls")
+	}
+	return err
+}
+
+// certificate is what to serve TLS with, and the fingerprint of one made here.
+func (w *wireServeCmd) certificate() (config *tls.Config, fingerprint string, err error) {
+	if (w.Cert == "") != (w.Key == "") || w.Cert != "" && !w.TLS {
+		return nil, "", usagef("--cert, --key and --tls go together")
+	}
+	if !w.TLS {
+		return nil, "", nil
+	}
+	var cert tls.Certificate
+	if w.Cert != "" {
+		if cert, err = tls.LoadX509KeyPair(w.Cert, w.Key); err != nil {
+			return nil, "", usageError{err}
+		}
+	} else {
+		if cert, err = wireperf.SelfSigned(); err != nil {
+			return nil, "", err
+		}
+		fingerprint = wireperf.Fingerprint(cert)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}}, fingerprint, nil
+}
+
+// addressLine is what a script reads: the address to dial, and behind it the
+// fingerprint of a certificate that nobody else knows.
+func addressLine(addr net.Addr, fingerprint string) string {
+	line := addr.String()
+	if addr.Network() == "unix" {
+		line = "unix:" + line
+	}
+	if fingerprint != "" {
+		line += " " + fingerprint
+	}
+	return line
+}
+
+// untilEOF tells a server to stop when its standard input ends: with the process
+// that started it, however that ends. SIGINT is for that process alone.
+func untilEOF(r io.Reader) <-chan os.Signal {
+	signal.Ignore(os.Interrupt)
+	ended := make(chan os.Signal, 1) // the reader need not wait
+	go func() {
+		_, _ = io.Copy(io.Discard, r)
+		ended <- os.Interrupt
+	}()
+	return ended
+}
