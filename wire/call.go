@@ -201,7 +201,10 @@ func (c *Conn) local(id Slot) *local {
 
 // kindNumber is what the peer knows a kind by. c.mu is held.
 func (c *Conn) kindNumber(kind string) (uint32, error) {
-	if c.lastKind.name == kind && c.m.err == nil {
+	if c.m.err != nil {
+		return 0, ErrClosed // also where the output is full: nobody would wake us
+	}
+	if c.lastKind.name == kind {
 		return c.lastKind.number, nil
 	}
 	number, err := c.m.Bind(kind)

@@ -236,6 +236,7 @@ func TestClientMovesWhenDrained(t *testing.T) {
 		time.Sleep(time.Minute)
 		drained := make(chan error, 1)
 		go func() { drained <- old.Drain(context.Background()) }()
+		synctest.Wait()
 		for i := range 100 {
 			mustCall(t, c, fmt.Sprint(i))
 		}

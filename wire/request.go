@@ -167,8 +167,10 @@ func (r *Request) call() (err error) {
 
 // finishRequest ends a request whose handler has returned err.
 func (c *Conn) finishRequest(r *Request, err error) {
-	if r.ctx.Err() == nil && err == nil && r.replied && r.body != nil {
-		err = r.body.CloseWrite()
+	if err == nil && r.replied && r.body != nil {
+		if e := r.body.CloseWrite(); r.ctx.Err() == nil {
+			err = e
+		}
 	}
 	c.mu.Lock()
 	if err != nil {
