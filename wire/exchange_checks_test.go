@@ -381,8 +381,7 @@ func (x *exchange) end(ctx context.Context, begins bool) error {
 	if err := s.CloseWrite(); err != nil {
 		return err
 	}
-	// Its end is that of the connection as well, which may be seen first.
-	if got, err := io.ReadAll(s); err != nil && !errors.Is(err, wire.ErrClosed) || string(got) != "still here" {
+	if got, err := io.ReadAll(s); err != nil || string(got) != "still here" {
 		return fmt.Errorf("a stream while the peer drains: %q, %v", got, err)
 	}
 	select {
