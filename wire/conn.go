@@ -55,6 +55,7 @@ type Conn struct {
 	drained    gate               // the peer has sent GOAWAY
 	out        outbox
 	posts      postLane
+	long       int // bytes of long inline answers that wait for credit
 	rtt        rttFilter
 	stats      shellStats
 }

@@ -374,7 +374,7 @@ func (c *Conn) answerInline(id Slot, body []byte, err error) {
 	case err != nil:
 		_ = c.m.Fail(id, asError(err))
 		return
-	case c.m.Queued() > int(c.m.self.ConnBudget):
+	case c.m.Queued()+c.long > int(c.m.self.ConnBudget):
 		_ = c.m.Fail(id, &Error{Code: ResourceExhausted, Msg: "too many answers wait to be sent"})
 		return
 	}
@@ -396,10 +396,14 @@ func (c *Conn) answerLong(id Slot, body []byte) {
 	s := c.newStream(id, "", nil)
 	c.remote(id).stream = s
 	rest := append([]byte(nil), body[head:]...)
+	c.long += len(rest)
 	c.tasks.Add(1)
 	go func() {
 		defer c.tasks.Done()
 		_, _ = s.Write(rest)
+		c.mu.Lock()
+		c.long -= len(rest)
+		c.mu.Unlock()
 		c.finishStream(s, nil)
 	}()
 }

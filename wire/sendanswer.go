@@ -1,5 +1,7 @@
 package wire
 
+import "cmp"
+
 // Respond answers a request, or accepts a stream. With more, which a stream
 // needs, Data goes on.
 func (m *Machine) Respond(id Slot, meta, body []byte, more bool) error {
@@ -49,7 +51,7 @@ func (m *Machine) Fail(id Slot, e *Error) error {
 func (m *Machine) putFailure(id Slot, s *slot, e *Error) {
 	reset := s.code != 0 && s.form == stream
 	if s.is(begun) || reset {
-		m.putReset(s, id, 0, e.Code)
+		m.putReset(s, id, 0, cmp.Or(s.code, e.Code)) // what the peer has done wrong goes first
 	} else {
 		f := Frame{
 			Type: RES, Flags: FlagErr, ID: uint32(id), Code: e.Code, NotStarted: e.NotStarted,
