@@ -266,6 +266,9 @@ func (c *Conn) opened() error {
 	}
 	if err == nil {
 		close(c.ready)
+		c.mu.Lock()
+		c.m.Ping(c.now()) // windows need the round trip
+		c.mu.Unlock()
 		return nil
 	}
 	code := Unauthenticated

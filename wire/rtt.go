@@ -10,7 +10,6 @@ const rttWindow = 10 * time.Second
 type rttFilter struct {
 	best, previous time.Duration // of this window and of the one before; 0: none
 	since          time.Duration
-	asked          bool // the first PING is out
 }
 
 func (f *rttFilter) add(rtt, now time.Duration) {

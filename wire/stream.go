@@ -55,18 +55,8 @@ func (c *Conn) newStream(id Slot, kind string, meta *Meta) *Stream {
 	if meta != nil && meta.Raw != nil {
 		s.meta = meta.clone()
 	}
-	s.tuning.window = int(c.m.self.StreamInitial)
-	c.askRTT()
+	s.tuning.window, s.tuning.since = int(c.m.self.StreamInitial), c.now()
 	return s
-}
-
-// askRTT makes the first measurement of the round trip, which windows need. c.mu
-// is held.
-func (c *Conn) askRTT() {
-	if !c.rtt.asked && c.m.peer != nil {
-		c.rtt.asked = true
-		c.m.Ping(c.now())
-	}
 }
 
 // OpenOptions are what Open may say besides the kind.

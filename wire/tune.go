@@ -14,6 +14,10 @@ const maxStreamWindow = 16 << 20
 // connection is short of room for the others.
 const stallLimit = 30 * time.Second
 
+// longRate is the rate, in bytes per second, that a long path is thought to carry
+// until it has shown what it does: 1 Gbit/s.
+const longRate = 125e6
+
 // tuning finds the window that a stream needs: what is consumed in one round trip
 // is what must be under way, and if that is near the window, the window is the
 // limit and not the path. It is guarded by Conn.mu.
@@ -21,7 +25,7 @@ type tuning struct {
 	window int           // bytes that may be under way
 	grown  int           // of these, what came on top of the first window
 	bytes  int           // consumed since
-	since  time.Duration // 0: not begun
+	since  time.Duration
 	read   uint64        // consumed in all
 	seen   uint64        // read when the clock last looked
 	stuck  time.Duration // since when it has been the same
@@ -29,8 +33,8 @@ type tuning struct {
 
 // tune counts n consumed bytes. Once per half window it compares what one round
 // trip carries with the window, and if that is more than a third, the window may
-// be what limits the peer: it becomes four times as large. So it ends between 3 and
-// 12 times what the path holds, after few round trips. All growth together is at
+// be what limits the peer: it becomes four times as large, or what longRate fills.
+// So it ends at no more than 12 times what the path holds, after few round trips. All growth together is at
 // most half of the connection's budget, so that streams which grew and then stall
 // leave room for others. Conn.mu is held.
 func (s *Stream) tune(n int) {
@@ -42,15 +46,15 @@ func (s *Stream) tune(n int) {
 	}
 	now := s.c.now()
 	elapsed, bytes := now-t.since, t.bytes
-	first := t.since == 0
 	t.since, t.bytes = now, 0
 	rtt := s.c.rtt.min()
-	if first || rtt == 0 || elapsed <= 0 || s.over {
+	if rtt == 0 || elapsed <= 0 || s.over {
 		return
 	}
 	perTrip := float64(bytes) * float64(rtt) / float64(elapsed)
 	room := int(s.c.m.conn.initial)/2 - s.c.grown
-	more := min(4*t.window, s.c.config.MaxWindow) - t.window
+	filled := int(rtt.Seconds() * longRate)
+	more := min(max(4*t.window, filled), s.c.config.MaxWindow) - t.window
 	if more = min(more, room); perTrip > float64(t.window)/3 && more > 0 {
 		s.c.m.Widen(s.id, more)
 		t.window += more
