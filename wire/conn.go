@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type Conn struct {
 	role   Role
 	config Config
 	start  time.Time
+	serial uint64 // among the connections of the process, from 1
 
 	ctx    context.Context // of handlers; ends with the connection
 	cancel context.CancelCauseFunc
@@ -101,7 +103,7 @@ func Dial(ctx context.Context, network, address string, cfg *Config) (*Conn, err
 // fails. The error is ErrHello, for a configuration that the peer would refuse.
 func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
 	c := &Conn{
-		nc: nc, role: role, config: cfg.withDefaults(), start: time.Now(),
+		nc: nc, role: role, config: cfg.withDefaults(), start: time.Now(), serial: serials.Add(1),
 		ready: make(chan struct{}), done: make(chan struct{}),
 		running: map[string]int{},
 	}
@@ -132,6 +134,9 @@ func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
 }
 
 type connKey struct{}
+
+// serials numbers connections, for Name alone.
+var serials atomic.Uint64
 
 // ConnFrom is the connection on which a handler was called, nil elsewhere. Over it
 // the handler may call back, unless it is Inline.
@@ -178,6 +183,13 @@ func (c *Conn) SetIdentity(who any) {
 	defer c.mu.Unlock()
 	c.identity = who
 }
+
+// Name tells the connections of a process apart, in logs and statistics: "dialer-1",
+// "acceptor-2".
+func (c *Conn) Name() string { return fmt.Sprintf("%v-%d", c.role, c.serial) }
+
+// Since is when the connection was started.
+func (c *Conn) Since() time.Time { return c.start }
 
 // Role says whether we dialed or accepted.
 func (c *Conn) Role() Role { return c.role }

@@ -51,6 +51,7 @@ type Server struct {
 	conns     map[*Conn]struct{}
 	refusing  int
 	stats     ServerStats
+	past      Stats // of connections that have ended
 }
 
 // ServerStats counts what a Server has seen.
@@ -211,8 +212,8 @@ func (s *Server) enter(nc net.Conn, c *Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.opening, nc)
-	if !isClosed(c.ready) || s.stopped {
-		if c.Abort(Unavailable); !s.stopped {
+	if !isClosed(c.ready) {
+		if !s.stopped {
 			s.stats.Failed++
 		}
 		return false
@@ -229,8 +230,11 @@ func (s *Server) enter(nc net.Conn, c *Conn) bool {
 func (s *Server) leave(c *Conn) {
 	defer s.tasks.Done()
 	<-c.done
+	final := c.Stats()
+	final.RTT = 0
 	s.mu.Lock()
 	delete(s.conns, c)
+	s.past.Add(final)
 	s.mu.Unlock()
 	c.tasks.Wait()
 	level := slog.LevelDebug
@@ -260,9 +264,26 @@ func (s *Server) All() iter.Seq[*Conn] {
 	}
 }
 
+// Total are the Stats of all connections that were opened, together. Those that have
+// ended are among them, so no counter ever falls.
+func (s *Server) Total() Stats {
+	s.mu.Lock()
+	sum, conns := s.past, s.openConns()
+	s.mu.Unlock()
+	for _, c := range conns {
+		sum.Add(c.Stats())
+	}
+	return sum
+}
+
 func (s *Server) snapshot() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.openConns()
+}
+
+// openConns lists the connections that are open. s.mu is held.
+func (s *Server) openConns() []*Conn {
 	list := make([]*Conn, 0, len(s.conns))
 	for c := range s.conns {
 		list = append(list, c)
