@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"sync"
 	"testing"
+	"time"
 
 	"paddock/internal/events"
 	"paddock/wire"
@@ -63,14 +66,14 @@ func TestBadPositions(t *testing.T) {
 	}
 }
 
-// Objects beyond the limit are refused, and acknowledged: sending them again
-// would change nothing.
+// Nothing overtakes, and nothing is dropped for want of room.
 func TestPositionsOfAnObjectAreInOrder(t *testing.T) {
 	s := newSite(t, nil)
 	c := s.dial(nil)
+	ctx := s.ctx()
 	var last uint64
 	for n := range 5000 {
-		number, err := c.PostAck(s.ctx(), KindUpdate, body(t, fmt.Sprint("v", n%7), 50, 1, firstTime+int64(n)))
+		number, err := c.PostAck(ctx, KindUpdate, body(t, fmt.Sprint("v", n%7), 50, 1, firstTime+int64(n)))
 		must(t, err)
 		last = number
 	}
@@ -168,5 +171,49 @@ func TestDrain(t *testing.T) {
 		if logged := int(s.log.Latest()); uint64(logged) < acked || acked == 0 || logged != events && s.log.Oldest() == 1 {
 			t.Fatalf("%d sent, %d acknowledged, %d in the log, %d received", total, acked, logged, events)
 		}
+	}
+}
+
+// A client whose connection is cut again and again sends what was not acknowledged
+// once more, and each position is applied once.
+func TestSessionsApplyOnce(t *testing.T) {
+	s := newSite(t, nil)
+	var mu sync.Mutex
+	var latest net.Conn
+	cut := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if latest != nil {
+			_ = latest.Close()
+		}
+	}
+	client, err := wire.NewClient(wire.ClientConfig{
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			nc, err := new(net.Dialer).DialContext(ctx, "tcp", s.addr)
+			mu.Lock()
+			defer mu.Unlock()
+			latest = nc
+			return nc, err
+		},
+		MinBackoff: time.Millisecond, MaxBackoff: 5 * time.Millisecond, Config: &wire.Config{Logger: slog.New(slog.DiscardHandler)},
+	})
+	must(t, err)
+	defer client.Close()
+	ctx := s.ctx()
+	const posts = 5000
+	var last uint64
+	for n := range posts {
+		number, err := client.PostAck(ctx, KindUpdate, body(t, "v", 50, 1, firstTime+int64(n)))
+		must(t, err)
+		if last = number; n%500 == 250 {
+			cut()
+		}
+	}
+	must(t, client.WaitAcked(ctx, last))
+	if totals := s.pipeline.Metrics.Totals(); totals.Accepted != posts || totals.Late != 0 {
+		t.Errorf("%+v", totals)
+	}
+	if st := s.api.Stats(); st.Positions != posts || st.Accepted < 2 {
+		t.Errorf("%+v", st)
 	}
 }

@@ -90,6 +90,7 @@ func New(cfg Config) *API {
 	a.server.MaxConns = cfg.MaxConns
 	a.server.Config = &wire.Config{
 		Agent: "paddock/" + cfg.Version, Mux: mux, TLS: cfg.TLS, Logger: cfg.Logger, DrainTimeout: cfg.Drain,
+		Sessions: new(wire.Sessions),
 	}
 	if cfg.Token != "" {
 		a.server.Config.Verify = a.verify(wire.TokenHash([]byte(cfg.Token)))
