@@ -22,6 +22,7 @@ type backend struct {
 	t      *testing.T
 	config *wire.Config
 	faults func(n int) wiretest.Faults // of the n-th connection, from 0
+	tcp    net.Listener                // real sockets, if there is one
 
 	mu    sync.Mutex
 	down  error
@@ -37,7 +38,7 @@ func (b *backend) dial(context.Context) (net.Conn, error) {
 	if b.down != nil {
 		return nil, b.down
 	}
-	ours, theirs := wiretest.Pipe(0)
+	ours, theirs := b.pair()
 	var faults wiretest.Faults
 	if b.faults != nil {
 		faults = b.faults(len(b.conns))
@@ -50,6 +51,21 @@ func (b *backend) dial(context.Context) (net.Conn, error) {
 	}
 	b.conns, b.links = append(b.conns, conn), append(b.links, link)
 	return link, nil
+}
+
+// pair returns two ends of a connection.
+func (b *backend) pair() (ours, theirs net.Conn) {
+	if b.tcp == nil {
+		return wiretest.Pipe(0)
+	}
+	ours, err := net.Dial("tcp", b.tcp.Addr().String())
+	if err == nil {
+		theirs, err = b.tcp.Accept()
+	}
+	if err != nil {
+		b.t.Error(err)
+	}
+	return ours, theirs
 }
 
 // cut resets the newest connection.
@@ -577,5 +593,103 @@ func TestClientConfig(t *testing.T) {
 			c.Close()
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// A server that dies and comes back at its address is found again.
+func TestClientFindsServerAgain(t *testing.T) {
+	serve := func(address string) (*wire.Server, string) {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &wire.Server{Config: &wire.Config{Mux: echoMux()}}
+		go func() { _ = s.Serve(l) }()
+		return s, l.Addr().String()
+	}
+	s, address := serve("127.0.0.1:0")
+	c, err := wire.NewClient(wire.ClientConfig{Address: address, Conns: 2, MinBackoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 3 {
+		mustCall(t, c, "hello")
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		answered := make(chan error, 1)
+		go func() {
+			_, err := c.Call(wire.Idempotent(context.Background()), "echo", nil)
+			answered <- err
+		}()
+		s, _ = serve(address)
+		if err := <-answered; err != nil {
+			t.Errorf("a call while the server was away: %v", err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A peer that closes and has accepted nothing has started nothing.
+func TestCallsThatARefusalMet(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d, a := piped(t, nil, &wire.Config{Mux: echoMux(), Logger: quiet, Verify: func(*wire.Conn, *wire.Hello) error {
+			return &wire.Error{Code: wire.Unauthenticated}
+		}})
+		_, err := d.Call(t.Context(), "echo", nil)
+		isCode(t, err, wire.Unauthenticated)
+		if !errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) {
+			t.Errorf("got %v", err)
+		}
+		<-a.Done()
+	})
+}
+
+func TestClientOutlivesRefusals(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		refusals := 5
+		b := &backend{config: &wire.Config{Mux: echoMux(), Logger: quiet, Verify: func(*wire.Conn, *wire.Hello) error {
+			if refusals--; refusals >= 0 {
+				return &wire.Error{Code: wire.Unauthenticated}
+			}
+			return nil
+		}}}
+		c := b.client(t, wire.ClientConfig{})
+		got, err := c.Call(wire.Idempotent(t.Context()), "echo", []byte("let me in"))
+		if err != nil || string(got) != "let me in" || c.Stats().Failures != 5 {
+			t.Errorf("got %q, %v, %+v", got, err, c.Stats())
+		}
+	})
+}
+
+// A Client's call costs no allocation over that of its connection.
+func TestClientCallDoesNotAllocate(t *testing.T) {
+	if wire.Mangle {
+		t.Skip("the race detector allocates")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b := &backend{tcp: l, t: t, config: &wire.Config{Mux: echoMux()}}
+	c := b.client(t, wire.ClientConfig{Conns: 2})
+	mustCall(t, c, "warm")
+	body, dst := make([]byte, 64), make([]byte, 0, 64)
+	type caller interface {
+		CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error)
+	}
+	count := func(c caller) float64 {
+		return testing.AllocsPerRun(1000, func() {
+			if _, err := c.CallAppend(context.Background(), dst, "echo", body); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if direct, n := count(c.Conns()[0]), count(c); n > direct {
+		t.Errorf("%v allocations per call, %v on the connection itself", n, direct)
 	}
 }

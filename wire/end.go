@@ -122,7 +122,8 @@ func (c *Conn) openGates() {
 
 // lost is the error of a call that the end of the connection has cut off.
 func (c *Conn) lost(call *call) error {
-	return &lostError{cause: c.err, sent: c.flushed || call.takes != c.m.takes}
+	sent := c.flushed || call.takes != c.m.takes
+	return &lostError{cause: c.err, sent: sent && !c.m.untouched}
 }
 
 // hangUp closes the socket, which ends the reader too.

@@ -42,17 +42,18 @@ type Machine struct {
 	frame        Frame // of the present Feed
 
 	// Of receiving.
-	kinds    []string // the peer's, by number; "" is not bound
-	accepted uint32   // REQ and OPEN, for GOAWAY
-	conn     window
-	posts    window
-	have     uint64 // posts with ACK that came, by number
-	known    uint64 // those up to here were handled before this connection
-	done     uint64 // those up to here have been handled
-	away     Goaway
-	useless  int
-	ignored  uint64
-	rx       tally
+	kinds     []string // the peer's, by number; "" is not bound
+	accepted  uint32   // REQ and OPEN, for GOAWAY
+	conn      window
+	posts     window
+	have      uint64 // posts with ACK that came, by number
+	known     uint64 // those up to here were handled before this connection
+	done      uint64 // those up to here have been handled
+	away      Goaway
+	untouched bool // the peer has closed and accepted nothing
+	useless   int
+	ignored   uint64
+	rx        tally
 
 	// Of sending.
 	output

@@ -127,6 +127,7 @@ func (m *Machine) onHello(f *Frame, ev *Event) error {
 // peerClosed ends the connection as the peer has said, without a GOAWAY of ours.
 func (m *Machine) peerClosed(f *Frame, code Code) error {
 	m.away = Goaway{milliseconds(f.RetryAfter), milliseconds(f.Jitter)}
+	m.untouched = f.ID == 0 && m.rx.frames[RES] == 0
 	m.err = &Error{Code: code, Msg: string(f.Text), RetryAfter: milliseconds(f.RetryAfter)}
 	return m.err
 }
