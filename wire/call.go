@@ -22,6 +22,7 @@ type call struct {
 	dst      []byte
 	stream   *Stream // the answer goes on
 	err      error
+	room     [16]byte // for a deadline, which is sent along
 }
 
 var calls = sync.Pool{New: func() any { return &call{answered: make(chan struct{}, 1)} }}
@@ -134,11 +135,10 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var room [16]byte
 	if _, ok := ctx.Deadline(); ok && meta == nil {
 		m := Meta{}
 		setDeadline(ctx, &m)
-		meta = AppendMeta(room[:0], &m)
+		meta = AppendMeta(call.room[:0], &m)
 	}
 	c.mu.Lock()
 	for {

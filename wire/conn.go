@@ -34,6 +34,7 @@ type Conn struct {
 	mu         sync.Mutex // guards all below; never held during I/O or a handler
 	m          *Machine
 	closed     bool
+	delivering bool // the reader has something that came and was not dealt with
 	err        error        // why closed
 	flushed    bool         // what waited then is sent all the same
 	lane       *sessionLane // set before ready is closed, by the reader
@@ -122,6 +123,7 @@ func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
 	c.m.SentBefore(c.config.sentBefore)
 	c.sock.init(nc, c.m.self.Idle)
 	c.out.spare = make([]byte, 0, 512)
+	c.out.write = c.writeLoop
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))
 	c.mu.Lock()
 	defer c.mu.Unlock()

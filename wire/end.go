@@ -110,7 +110,7 @@ func (c *Conn) failLocked(err error) {
 	if !c.out.writing {
 		c.out.writing = true
 		c.tasks.Add(1)
-		go c.writeLoop()
+		go c.out.write()
 	}
 }
 

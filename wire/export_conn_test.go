@@ -44,3 +44,6 @@ func (c *Conn) Running() (n int) {
 func (c *Conn) Limits() (conn, posts int64) {
 	return int64(c.m.self.ConnBudget), int64(c.m.self.PostInitial)
 }
+
+// RaceEnabled says whether the race detector watches, or buffers are mangled.
+const RaceEnabled = mangle

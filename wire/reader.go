@@ -103,6 +103,7 @@ func (c *Conn) arrived() error {
 	}
 	c.answerAll()
 	c.mu.Lock()
+	c.delivering = false
 	c.settled()
 	c.flushAndUnlock(false)
 	c.in.giveBack()
@@ -152,6 +153,7 @@ func (c *Conn) batch() (more bool, err error) {
 			break
 		}
 	}
+	c.delivering = true
 	more = more && (hello || len(in.deliveries) == batchFrames)
 	c.mu.Unlock()
 	for i, call := range in.woken {

@@ -27,6 +27,7 @@ const (
 //
 // Invariant: while ring is not empty, writing is set.
 type outbox struct {
+	write   func() // Conn.writeLoop, made once: a method that is started allocates
 	writing bool
 	corked  int
 	ring    []*Stream // those with bytes to send, and credit, in their turn
@@ -67,7 +68,7 @@ func (c *Conn) mustWrite() {
 	}
 	o.writing = true
 	c.tasks.Add(1)
-	go c.writeLoop()
+	go c.out.write()
 }
 
 // flushAndUnlock writes at once what waits, if nobody else is writing and it can
@@ -154,7 +155,7 @@ func (c *Conn) writeFor(s *Stream) {
 func (c *Conn) handOver() {
 	if c.closed || c.m.Pending() || len(c.out.ring) > 0 {
 		c.tasks.Add(1)
-		go c.writeLoop()
+		go c.out.write()
 		return
 	}
 	c.rest()
