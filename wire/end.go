@@ -234,7 +234,7 @@ func (c *Conn) quiet() bool {
 
 // served is quiet but for the output. c.mu is held.
 func (c *Conn) served() bool {
-	return c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
+	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
 }
 
 // settled is called whenever something has ended: it wakes whoever waits for
