@@ -110,7 +110,7 @@ func (c *Conn) failLocked(err error) {
 	if !c.out.writing {
 		c.out.writing = true
 		c.tasks.Add(1)
-		go c.out.write()
+		go c.writeLoop()
 	}
 }
 
@@ -122,8 +122,7 @@ func (c *Conn) openGates() {
 
 // lost is the error of a call that the end of the connection has cut off.
 func (c *Conn) lost(call *call) error {
-	sent := c.flushed || call.takes != c.m.takes
-	return &lostError{cause: c.err, sent: sent && !c.m.untouched}
+	return &lostError{cause: c.err, sent: c.flushed || call.takes != c.m.takes}
 }
 
 // hangUp closes the socket, which ends the reader too.
@@ -201,8 +200,9 @@ func (c *Conn) Drain(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
+			running := c.runningKinds()
 			_ = c.Close()
-			return fmt.Errorf("wire: drain: %w", ctx.Err())
+			return fmt.Errorf("wire: drain: %w, handlers ran: %s", ctx.Err(), running)
 		}
 		c.mu.Lock()
 	}
@@ -234,7 +234,7 @@ func (c *Conn) quiet() bool {
 
 // served is quiet but for the output. c.mu is held.
 func (c *Conn) served() bool {
-	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
+	return c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
 }
 
 // settled is called whenever something has ended: it wakes whoever waits for

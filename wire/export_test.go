@@ -1,5 +1,7 @@
 package wire
 
+import "net"
+
 // Credits is what a Machine knows of the bytes that may flow.
 type Credits struct {
 	ConnSend, PostsSend       int64 // that we may send
@@ -32,3 +34,15 @@ const Mangle = mangle
 
 // Backlog bounds the streams that wait for Accept.
 const Backlog = defaultBacklog
+
+// TokenData is that of a token with a binding that is given.
+func TokenData(id string, secret, binding []byte) []byte {
+	key := TokenHash(secret)
+	return append(tokenMAC(key[:], binding, id), id...)
+}
+
+// EmptyToken proves to know nothing, as TokenAuth refuses to.
+func EmptyToken(nc net.Conn, id string) (*Auth, error) {
+	binding, err := tokenBinding(nc)
+	return &Auth{Scheme: tokenScheme, Data: TokenData(id, nil, binding)}, err
+}

@@ -74,9 +74,10 @@ func sendRefusal(nc net.Conn, goaway *Frame) {
 
 // stop takes no new connections, drops those that are opening, and returns those
 // that are open.
-func (s *Server) stop() []*Conn {
+func (s *Server) stop() (open []*Conn) {
 	s.init()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.stopped {
 		s.stopped = true
 		s.cancel()
@@ -85,15 +86,20 @@ func (s *Server) stop() []*Conn {
 		_ = l.Close()
 	}
 	clear(s.listeners)
+	for c := range s.conns {
+		open = append(open, c)
+	}
 	for nc, c := range s.opening {
-		if c != nil {
-			c.Abort(Unavailable)
-		} else {
+		switch {
+		case c == nil:
 			_ = nc.Close()
+		case isClosed(c.ready): // its handlers may run, though it was not entered yet
+			open = append(open, c)
+		default:
+			c.Abort(Unavailable)
 		}
 	}
-	s.mu.Unlock()
-	return s.snapshot()
+	return open
 }
 
 // Shutdown stops accepting, drains every connection (see Conn.Drain), and closes

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// SPEC section 12.1.
+// SPEC section 12.
 const (
 	tokenScheme = "token"
 	// tokenLabel is that of the TLS exporter, RFC 8446 section 7.5.
