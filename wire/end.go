@@ -110,7 +110,7 @@ func (c *Conn) failLocked(err error) {
 	if !c.out.writing {
 		c.out.writing = true
 		c.tasks.Add(1)
-		go c.writeLoop()
+		go c.out.write()
 	}
 }
 
@@ -122,7 +122,8 @@ func (c *Conn) openGates() {
 
 // lost is the error of a call that the end of the connection has cut off.
 func (c *Conn) lost(call *call) error {
-	return &lostError{cause: c.err, sent: c.flushed || call.takes != c.m.takes}
+	sent := c.flushed || call.takes != c.m.takes
+	return &lostError{cause: c.err, sent: sent && !c.m.untouched}
 }
 
 // hangUp closes the socket, which ends the reader too.
@@ -234,7 +235,7 @@ func (c *Conn) quiet() bool {
 
 // served is quiet but for the output. c.mu is held.
 func (c *Conn) served() bool {
-	return c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
+	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
 }
 
 // settled is called whenever something has ended: it wakes whoever waits for
