@@ -34,7 +34,7 @@ type Conn struct {
 	mu         sync.Mutex // guards all below; never held during I/O or a handler
 	m          *Machine
 	closed     bool
-	delivering bool // the reader has something that came and was not dealt with
+	delivering bool         // the reader has something that came and was not dealt with
 	err        error        // why closed
 	flushed    bool         // what waited then is sent all the same
 	lane       *sessionLane // set before ready is closed, by the reader

@@ -22,9 +22,9 @@ const longRate = 125e6
 // is what must be under way, and if that is near the window, the window is the
 // limit and not the path. It is guarded by Conn.mu.
 type tuning struct {
-	window int           // bytes that may be under way
-	grown  int           // of these, what came on top of the first window
-	bytes  int           // consumed since
+	window int // bytes that may be under way
+	grown  int // of these, what came on top of the first window
+	bytes  int // consumed since
 	since  time.Duration
 	read   uint64        // consumed in all
 	seen   uint64        // read when the clock last looked
