@@ -79,6 +79,7 @@ type model struct {
 	t      *testing.T
 	script []byte
 	now    time.Duration
+	heard  time.Duration // when both sides were last sure to hear of each other
 	sides  [2]*party
 	talks  []*talk
 }
@@ -140,9 +141,25 @@ func (m *model) act() {
 	}
 }
 
+// later lets time pass. Neither side may be silent for so long that the other has
+// to give it up: what both have to say is brought across in time, and a PING if it
+// is nothing.
+func (m *model) later(d time.Duration) {
+	const patience = 4 * time.Second // HELLO has 5 s
+	if m.now+d-m.heard > patience {
+		for side, p := range m.sides {
+			p.m.Ping(m.now)
+			m.take(side)
+			m.carry(side, len(p.link))
+		}
+		m.heard = m.now
+	}
+	m.now += d
+}
+
 // pass is what happens rarely, or changes little.
 func (m *model) pass(p *party, op int) {
-	m.now += time.Duration(m.next()) * time.Millisecond
+	m.later(time.Duration(m.next()) * time.Millisecond)
 	switch op >> 4 {
 	case 0:
 		p.m.Drain(wire.Goaway{}, "")
