@@ -246,13 +246,24 @@ func (c *Conn) deliver(d *delivery) error {
 	case OpOpen:
 		c.deliverStream(d)
 	case OpData:
-		d.stream.push(&c.in, d.body, d.flags)
+		if !d.stream.push(&c.in, d.body, d.flags) {
+			return c.flooded(d.stream)
+		}
 	case OpReset:
 		d.stream.end(d.err)
 	case OpResponse:
 		d.stream.decide(d.body, d.flags, d.err)
 	}
 	return nil
+}
+
+// flooded ends a connection whose peer sends messages without bytes that nobody
+// reads.
+func (c *Conn) flooded(s *Stream) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.m.Close(Flood)
+	return &Error{Code: Flood, Msg: "messages without bytes wait on " + s.kind}
 }
 
 // opened judges the peer's HELLO.

@@ -26,6 +26,7 @@ func (m *Machine) onFirst(f *Frame, ev *Event) error {
 	}
 	n := 0 // bytes that count against credit
 	if f.Type == OPEN {
+		m.rx.first(f.Body)
 		if n = len(f.Body); int64(n) > m.conn.receive {
 			return m.broken(FlowControl, OverConnection)
 		}

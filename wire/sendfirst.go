@@ -86,6 +86,7 @@ func (m *Machine) Open(kind uint32, flags Flags, credit uint32, meta, first []by
 	m.connSend -= int64(len(first))
 	f.ID = uint32(id)
 	m.put(&f)
+	m.tx.first(first)
 	return id, nil
 }
 

@@ -34,7 +34,7 @@ func TestStatsAgree(t *testing.T) {
 			other := int64(4 - i)
 			want := wire.Traffic{
 				Posts: 6 * n, Requests: n + 1, Responses: other + 1, Starts: 1,
-				Stream: n + other + 1, Fins: 2, Errors: 1, // the echo's answer to first data is a message
+				Stream: n + other + 2, Fins: 2, Errors: 1, // first data is a message, and so is its echo
 				Bytes: sent.Bytes, Frames: sent.Frames,
 			}
 			if sent != want {

@@ -12,16 +12,21 @@ import (
 // what he has taken when nothing more waits he gives back at once.
 const reportAt = 4 << 10
 
+// maxEmpties bounds the messages without bytes that wait on a stream: neither credit
+// nor, between others with bytes, the count of useless frames does.
+const maxEmpties = maxUseless
+
 // receiveQueue holds what has come for a stream. Long pieces stay where they were
 // read; short ones are copied, so that they do not hold back a block that is much
 // larger. It is guarded by Stream.mu.
 type receiveQueue struct {
-	chunks []chunk
-	first  int    // index in chunks
-	piece  []byte // what is left of the piece that is being read
-	last   bool   // the message ends with it
-	ended  bool   // no more will come
-	taken  int    // bytes that were read and not reported
+	chunks  []chunk
+	first   int    // index in chunks
+	piece   []byte // what is left of the piece that is being read
+	last    bool   // the message ends with it
+	empties int    // messages without bytes that wait; they cost no credit
+	ended   bool   // no more will come
+	taken   int    // bytes that were read and not reported
 }
 
 // chunk is one long piece, or a small block with short ones, each behind its
@@ -37,6 +42,9 @@ const pieceHeader = 4
 
 // push adds a piece. long is the block that it lies in.
 func (q *receiveQueue) push(long *block, b []byte, last bool) {
+	if len(b) == 0 {
+		q.empties++
+	}
 	if len(b) > smallBlockSize-pieceHeader {
 		long.retain()
 		q.add(chunk{block: long, bytes: b, last: last})
@@ -76,7 +84,9 @@ func (q *receiveQueue) next() bool {
 			header := binary.LittleEndian.Uint32(c.bytes)
 			end := pieceHeader + int(header>>1)
 			q.piece, q.last = c.bytes[pieceHeader:end:end], header&1 == 1
-			c.bytes = c.bytes[end:]
+			if c.bytes = c.bytes[end:]; end == pieceHeader {
+				q.empties--
+			}
 			return true
 		}
 		c.block.release()
@@ -117,8 +127,8 @@ func (q *receiveQueue) drop() (n int) {
 }
 
 // push takes what a frame has brought. It runs on the connection's reader, which
-// lends its block.
-func (s *Stream) push(in *reader, b []byte, flags Flags) {
+// lends its block. ok is false if too many messages without bytes wait.
+func (s *Stream) push(in *reader, b []byte, flags Flags) (ok bool) {
 	s.mu.Lock()
 	dropped := 0
 	switch {
@@ -130,12 +140,14 @@ func (s *Stream) push(in *reader, b []byte, flags Flags) {
 	if flags&FlagEnd != 0 {
 		s.queue.ended = true
 	}
+	ok = s.queue.empties <= maxEmpties
 	s.mu.Unlock()
 	s.wakeReader()
 	if dropped > 0 {
 		s.lose(dropped)
 		s.consume(dropped)
 	}
+	return ok
 }
 
 // Read reads what has come, across the borders of messages. io.EOF is the end of

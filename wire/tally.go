@@ -5,7 +5,7 @@ type tally struct {
 	frames   [16]uint64 // by type; a batch of posts as it began
 	bytes    uint64     // of frames with their headers
 	posts    uint64     // bodies of POST and POSTS
-	messages uint64     // DATA that completes a message
+	messages uint64     // DATA that completes a message, and first data
 	ends     uint64     // END
 	errors   uint64     // RES ERR
 	pongs    uint64
@@ -42,6 +42,13 @@ func (t *tally) frame(typ Type, flags Flags, size int) {
 	}
 }
 
+// first counts the first data of OPEN, which is a message.
+func (t *tally) first(data []byte) {
+	if len(data) > 0 {
+		t.messages++
+	}
+}
+
 // endsMessage says whether DATA with n bytes completes a message. END without
 // bytes ends the half and nothing else.
 func endsMessage(flags Flags, n int) bool {
@@ -59,7 +66,7 @@ func (t *tally) total() (n uint64) {
 // discard counts n bytes of f that nobody gets.
 func (t *tally) discard(f *Frame, n int) {
 	t.dropped += uint64(n)
-	if f.Type == DATA && endsMessage(f.Flags, n) {
+	if f.Type == OPEN && n > 0 || f.Type == DATA && endsMessage(f.Flags, n) {
 		t.mdrops++
 	}
 }
