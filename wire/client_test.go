@@ -290,6 +290,7 @@ func TestClientMaybeSent(t *testing.T) {
 		if err := <-plain; !errors.Is(err, wire.ErrMaybeSent) || errors.Is(err, wire.ErrNotSent) {
 			t.Errorf("got %v", err)
 		}
+		synctest.Wait()
 		again := call(wire.Idempotent(context.Background()))
 		<-entered
 		b.cut()

@@ -15,6 +15,9 @@ import (
 const (
 	// closeFlush is how long the last bytes of a connection may take to leave.
 	closeFlush = time.Second
+	// lastWords is how long a peer's reason is looked for once nothing can be written
+	// to it any more.
+	lastWords = 100 * time.Millisecond
 	// closeWait is how long Close waits for handlers; they have been told to end.
 	closeWait = 5 * time.Second
 	// drainGrace is how long we wait for the peer to hang up once nothing is under
@@ -282,6 +285,23 @@ func (c *Conn) socketError(err error) error {
 // drainedOut says whether a socket that ends now ends a drain, and cuts nothing off.
 // c.mu is held.
 func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
+
+// writeFailed ends the connection because of a write. A peer that has hung up has
+// often said why before: the reader gets a moment to find that. c.mu is held but
+// for that, and the writer's role is the caller's, who is not the reader.
+func (c *Conn) writeFailed(err error) {
+	if !c.closed && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+		c.mu.Unlock()
+		moment := time.NewTimer(lastWords)
+		select {
+		case <-c.ctx.Done():
+		case <-moment.C:
+		}
+		moment.Stop()
+		c.mu.Lock()
+	}
+	c.failLocked(c.socketError(err))
+}
 
 // lostError is how a call ends whose connection has ended before the answer.
 type lostError struct {

@@ -187,7 +187,7 @@ func (c *Conn) writeRest(buffer []byte, from int, err error) {
 	}
 	c.mu.Lock()
 	if err != nil {
-		c.failLocked(c.socketError(err))
+		c.writeFailed(err)
 	} else {
 		c.wrote(buffer)
 	}
@@ -237,7 +237,7 @@ func (c *Conn) writeRound() (held, more bool) {
 	c.mu.Lock()
 	c.land()
 	if err != nil {
-		c.failLocked(c.socketError(err))
+		c.writeFailed(err)
 		return true, false
 	}
 	c.m.Wrote(c.now(), false)
