@@ -463,3 +463,40 @@ func TestKnownPostsAreNotSentAgain(t *testing.T) {
 		}
 	})
 }
+
+// A process that starts again under its old id takes over from the one before,
+// which is told so.
+func TestClientEpochIsTheTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var l tape
+		mux := wire.NewMux()
+		l.serve(mux, "p")
+		config := &wire.Config{Mux: mux, Sessions: new(wire.Sessions)}
+		start := func() *wire.Client {
+			b := &backend{config: config}
+			c := b.client(t, wire.ClientConfig{Config: &wire.Config{Session: &wire.Session{ID: [16]byte{1}}}})
+			if number, err := c.PostAck(t.Context(), "p", nil); err != nil || number != 1 {
+				t.Fatal(number, err)
+			}
+			return c
+		}
+		older := start()
+		if err := older.WaitAcked(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		newer := start()
+		if err := newer.WaitAcked(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		isCode(t, older.Err(), wire.StaleEpoch)
+		if got := l.take(); !slices.Equal(got, []string{"1:", "1:"}) {
+			t.Errorf("handled %q: numbers begin again in a new epoch", got)
+		}
+		time.Sleep(time.Hour)
+		if newer.Err() != nil || len(newer.Conns()) != 1 || len(older.Conns()) != 0 {
+			t.Errorf("the newer one: %v", newer.Err())
+		}
+	})
+}
