@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -268,4 +269,53 @@ func TestSlowReaderIsNotDead(t *testing.T) {
 		_ = s.Reset(wire.Cancelled)
 		settled(t, d, a)
 	})
+}
+
+// The same over a real socket, where a write that takes no waiting leaves the rest to
+// a writer: that must be looked at too. The system's own limit would be the second
+// net; a unix socket has none.
+func TestStuckWriteIsSeen(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	raw, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	nc, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := wire.NewConn(nc, wire.Acceptor, &wire.Config{Mux: echoMux(), Idle: time.Second, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p := &rawPeer{t: t, nc: raw}
+	p.hello(wire.Hello{Idle: time.Second}, "echo")
+	beat := time.NewTicker(50 * time.Millisecond)
+	defer beat.Stop()
+	var life sync.WaitGroup
+	defer life.Wait()
+	life.Go(func() { // it asks and is alive, and reads nothing
+		for i := uint32(1); c.Err() == nil; i++ {
+			if i < 100 {
+				_ = p.send(wire.Frame{Type: wire.REQ, ID: slotID(i, 1), Kind: 1, Body: make([]byte, 50_000)})
+				continue
+			}
+			_ = p.send(wire.Frame{Type: wire.PING, Body: make([]byte, 8)})
+			<-beat.C
+		}
+	})
+	select {
+	case <-c.Done():
+	case <-time.After(20 * time.Second):
+	}
+	if err := c.Err(); !errors.Is(err, wire.ErrPeerDead) {
+		t.Errorf("got %v", err)
+	}
+	c.Abort(wire.Unavailable)
 }

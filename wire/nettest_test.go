@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ func TestStreamIsANetConn(t *testing.T) {
 	transports := map[string]func(t *testing.T) (d, a net.Conn){
 		"pipe":       func(*testing.T) (d, a net.Conn) { return wiretest.Pipe(0) },
 		"tcp":        tcpPair,
+		"tls":        tlsPair,
 		"small pipe": func(*testing.T) (d, a net.Conn) { return wiretest.Pipe(100) },
 		"short writes": func(*testing.T) (d, a net.Conn) {
 			d, a = wiretest.Pipe(0)
@@ -81,4 +83,24 @@ func tcpPair(t *testing.T) (d, a net.Conn) {
 		t.Fatal(err)
 	}
 	return <-dialed, a
+}
+
+// tlsPair is that in TLS: the dialer's is ours, under a cork, the acceptor's a plain
+// tls.Conn.
+func tlsPair(t *testing.T) (d, a net.Conn) {
+	t.Helper()
+	d, a = tcpPair(t)
+	config := serverTLS()
+	config.NextProtos = []string{wire.ALPN}
+	a = tls.Server(a, config)
+	shaken := make(chan error, 1)
+	go func() { shaken <- a.(*tls.Conn).HandshakeContext(context.Background()) }()
+	d, err := wire.SecureDialer(context.Background(), d, "wire.test", clientTLS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-shaken; err != nil {
+		t.Fatal(err)
+	}
+	return d, a
 }

@@ -121,7 +121,9 @@ func (c *Conn) writeInline() {
 		c.mu.Lock()
 		c.stats.wrote(n)
 		if err != nil || from+n < len(buffer) || c.sock.held() {
-			c.out.age.begin(c.now())
+			now := c.now()
+			c.out.age.begin(now)
+			c.m.Wrote(now, true)
 			c.tasks.Add(1)
 			go c.writeRest(buffer, from+n, err)
 			return
