@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,9 @@ const (
 func (b *benchWireCmd) target(ctx context.Context, c *console) (t wireperf.Target, stop func() error, err error) {
 	t = wireperf.Target{Addr: b.Addr, Token: b.Token, Reconnect: b.Reconnect}
 	stop = func() error { return nil }
+	if t.Session, err = b.session(); err != nil {
+		return t, nil, err
+	}
 	pin := b.Pin
 	if b.Addr == "" {
 		if pin != "" {
@@ -46,6 +50,22 @@ func (b *benchWireCmd) target(ctx context.Context, c *console) (t wireperf.Targe
 		}
 	}
 	return t, stop, nil
+}
+
+// session is the name that was given, zero if none was.
+func (b *benchWireCmd) session() (id [16]byte, err error) {
+	if b.Session == "" {
+		return id, nil
+	}
+	given, err := hex.DecodeString(b.Session)
+	if err != nil || len(given) != len(id) {
+		return id, usagef("--session: want %d hexadecimal digits", 2*len(id))
+	}
+	if !b.Reconnect {
+		return id, usagef("--session goes with --reconnect")
+	}
+	copy(id[:], given)
+	return id, nil
 }
 
 // ownServer starts this program again as a server, on a port of its own, and

@@ -24,15 +24,17 @@ type benchWireCmd struct {
 	Stream    int    `placeholder:"N" default:"1000000" help:"Messages of each stream (default ${default})."`
 	Sample    int    `placeholder:"N" default:"1" help:"Time one call in N (default ${default})."`
 
-	Addr      string `short:"a" placeholder:"ADDR" help:"Server to measure, host:port or unix:path (default one of its own, as a second process)."`
-	TLS       bool   `name:"tls" help:"Speak TLS. With --addr the server's certificate is checked, unless --pin says which it is."`
-	Pin       string `placeholder:"SHA256" help:"Fingerprint of the server's certificate."`
-	Token     string `placeholder:"TOKEN" help:"Token to give; better given in the environment."`
-	Floor     bool   `help:"Measure raw TCP between the same processes as well, before and after: echo, and writes of 64 KiB."`
-	Reconnect bool   `help:"When verifying, make connections anew when they end: the calls that this costs are listed, and are no failure of the run."`
-	Journal   string `type:"path" placeholder:"FILE" help:"When verifying, write each post that was acknowledged to this file."`
-	Profile   string `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file, and that of a server of its own to FILE.server."`
-	JSON      bool   `name:"json" help:"Print the report as an object."`
+	Addr      string        `short:"a" placeholder:"ADDR" help:"Server to measure, host:port or unix:path (default one of its own, as a second process)."`
+	TLS       bool          `name:"tls" help:"Speak TLS. With --addr the server's certificate is checked, unless --pin says which it is."`
+	Pin       string        `placeholder:"SHA256" help:"Fingerprint of the server's certificate."`
+	Token     string        `placeholder:"TOKEN" help:"Token to give; better given in the environment."`
+	Floor     bool          `help:"Measure raw TCP between the same processes as well, before and after: echo, and writes of 64 KiB."`
+	Reconnect bool          `help:"When verifying, make connections anew when they end: the calls that this costs are listed, and are no failure of the run."`
+	Timeout   time.Duration `placeholder:"DURATION" help:"When verifying, give up a call after this time; acknowledged posts are never given up."`
+	Session   string        `placeholder:"ID" help:"When verifying with --reconnect, name of the client, 32 hexadecimal digits: a process that begins under it takes over from the one before (default a random one)."`
+	Journal   string        `type:"path" placeholder:"FILE" help:"When verifying, write each post that was acknowledged to this file."`
+	Profile   string        `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file, and that of a server of its own to FILE.server."`
+	JSON      bool          `name:"json" help:"Print the report as an object."`
 }
 
 // Help says what the outcome means.
@@ -51,6 +53,7 @@ func (b *benchWireCmd) Run(ctx context.Context, c *console) (err error) {
 	options := wireperf.Options{
 		Do: wireperf.Do(b.Do), Count: b.Count, Routines: b.Routines, Conns: b.Conns,
 		Batch: b.Batchsize, Payload: b.Payload, Stream: b.Stream, Sample: b.Sample,
+		Timeout: b.Timeout,
 	}
 	if err := options.Check(); err != nil {
 		return usageError{err}

@@ -25,7 +25,8 @@ type wireServeCmd struct {
 	Journal string `type:"path" placeholder:"FILE" help:"Write each acknowledged post to this file before it is acknowledged, and go on from what it holds."`
 	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file."`
 
-	WithParent bool `hidden:"" help:"End with the standard input, and not on SIGINT."`
+	Seen       string `hidden:"" type:"path" help:"Write which verified bodies have reached a handler to this file, before it runs."`
+	WithParent bool   `hidden:"" help:"End with the standard input, and not on SIGINT."`
 }
 
 // Help says what is printed.
@@ -46,7 +47,7 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	server, err := wireperf.NewServer(wireperf.ServerOptions{Token: w.Token, TLS: secure, Journal: w.Journal, Logger: log})
+	server, err := wireperf.NewServer(wireperf.ServerOptions{Token: w.Token, TLS: secure, Journal: w.Journal, Seen: w.Seen, Logger: log})
 	if err != nil {
 		return err
 	}

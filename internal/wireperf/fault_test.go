@@ -89,7 +89,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 		{"a doubled post", kindVerifyPost, double, "verify: 1 posts arrived more than once", func(r *Report) bool { return r.Verified.Posts.Duplicates == 1 }},
 		{"a spoilt post", kindVerifyPost, spoil, "verify: 1 posts were not what was sent", func(r *Report) bool { return r.Verified.Posts.Corrupt == 1 }},
 		{"a lost acknowledged post", kindVerifyAcked, lose, "verify: 1 acknowledged posts did not arrive", func(r *Report) bool {
-			return r.Verified.Acked.Missing == 1 && r.Lost[0] == FailedCall{"acked post", 0, 0, 4, "succeeded, but the server never had it"}
+			return r.Verified.Acked.Missing == 1 && r.Lost[0] == FailedCall{Verb: "acked post", Seq: 4, Error: "succeeded, but the server never had it"}
 		}},
 		{"a wrong answer", kindVerifyRequest, lose, "1 calls failed, first request 4 of connection 0, routine 0: not the body that was sent", func(r *Report) bool {
 			return r.Verified.Requests.Corrupt == 1 && r.Verified.Requests.Failed == 1 && r.Verified.Requests.Done == 9

@@ -50,6 +50,15 @@ func (a Acked) String() string {
 	return fmt.Sprintf("%x %d %d %d %08x", a.Session, a.Epoch, a.Index, a.Number, a.Checksum)
 }
 
+// Call is the call of a verifying run that it was, zero if it was none.
+func (a Acked) Call() Call { return Call{a.body.run, a.body.lane, a.body.seq} }
+
+// Intact says whether the checksum is that of the body that this call of a verifying
+// run sends, of payload bytes.
+func (a Acked) Intact(payload int) bool {
+	return a.body != bodyID{} && a.Checksum == checksum(appendBody(nil, a.body, payload))
+}
+
 func (a Acked) append(dst []byte) []byte {
 	at := len(dst)
 	dst = append(dst, a.Session[:]...)

@@ -20,6 +20,10 @@ type Target struct {
 	TLS     *tls.Config // nil: plain
 
 	Reconnect bool // connections that end are made again; for verifying runs
+
+	// Session is who the client is, with Reconnect; zero is a random one. A process
+	// that begins under the name of another takes over from it.
+	Session [16]byte
 }
 
 // openTime bounds how long connections may take until the server's HELLO.
@@ -53,7 +57,11 @@ func Open(ctx context.Context, t Target, o Options) (run *Run, closeAll func(), 
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	run = &Run{Options: o, target: t}
-	_, _ = rand.Read(run.session[:]) // never fails
+	run.session = wire.Session{ID: t.Session, Epoch: uint64(time.Now().UnixMilli())}
+	if t.Session == [16]byte{} {
+		run.session.Epoch = 1
+		_, _ = rand.Read(run.session.ID[:]) // never fails
+	}
 	for i := range o.Conns {
 		c, err := run.open(ctx, i)
 		if err == nil {
@@ -117,9 +125,9 @@ func (r *Run) config(i int) *wire.Config {
 // sessionOf is the session of connection number i: each has one of its own, since
 // a server may know many sessions, but few connections of one.
 func (r *Run) sessionOf(i int) *wire.Session {
-	s := &wire.Session{ID: r.session, Epoch: 1}
+	s := r.session
 	binary.LittleEndian.PutUint32(s.ID[len(s.ID)-4:], uint32(i))
-	return s
+	return &s
 }
 
 // KeepAcknowledged lets the run write the posts that were acknowledged to a

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Do is what a run does.
@@ -43,6 +44,8 @@ type Options struct {
 	Payload  int `json:"payload"`   // bytes of a body
 	Stream   int `json:"stream"`    // messages of each stream
 	Sample   int `json:"sample"`    // one in so many calls is timed
+
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // of each call of a verifying run; 0: none
 }
 
 // DefaultOptions are gofast's.
@@ -74,6 +77,9 @@ func (o Options) Check() error {
 		if v.value < v.low || v.value > v.high {
 			return fmt.Errorf("%w: %s is %d; it must be from %d to %d", ErrOptions, v.name, v.value, v.low, v.high)
 		}
+	}
+	if o.Timeout < 0 || o.Timeout > 0 && o.Do != Verify {
+		return fmt.Errorf("%w: timeout is %v; only calls of a verifying run have one", ErrOptions, o.Timeout)
 	}
 	if o.Payload == 0 && (o.Do == StreamTx || o.Do == StreamRx) {
 		return fmt.Errorf("%w: a message of a stream has at least one byte of payload", ErrOptions)

@@ -3,6 +3,7 @@ package wireperf
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 func TestShare(t *testing.T) {
@@ -49,6 +50,7 @@ func TestCheck(t *testing.T) {
 		{func(o *Options) { o.Count = 0 }, "count is 0; it must be from 1 to 1125899906842624"},
 		{func(o *Options) { o.Routines = -1 }, "routines is -1; it must be from 1 to 65536"},
 		{func(o *Options) { o.Payload = maxPayload + 1 }, "payload is 16777217; it must be from 0 to 16777216"},
+		{func(o *Options) { o.Timeout = time.Second }, "timeout is 1s; only calls of a verifying run have one"},
 		{func(o *Options) { o.Batch = 0 }, "batchsize is 0; it must be from 1 to 65536"},
 	} {
 		o := DefaultOptions()

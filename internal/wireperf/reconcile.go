@@ -21,6 +21,7 @@ func (r *Run) reconcile(ctx context.Context, report *Report, workers []*worker, 
 		}
 		for _, w := range workers {
 			w.count(c, at[c])
+			report.Accounts = append(report.Accounts, Account{classNames[c], w.connIndex, w.routine, w.verify.seq[c], w.verify.ok[c].spans})
 		}
 	}
 	if after.Instance == "" {
@@ -41,6 +42,7 @@ func (r *Run) reconcile(ctx context.Context, report *Report, workers []*worker, 
 func (w *worker) count(c class, into *Class) {
 	ok := &w.verify.ok[c]
 	into.Failed += w.verify.failed[c]
+	into.NotSent += w.verify.notSent[c]
 	for _, s := range ok.spans {
 		into.Done += int64(s.Last - s.First + 1)
 	}

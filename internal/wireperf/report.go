@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"paddock/wire"
 )
 
 // Report is what a run has measured. WriteText prints it for people in the
@@ -37,6 +39,9 @@ type Report struct {
 	Failed   int64        `json:"failed"`             // calls
 	Failures []FailedCall `json:"failures,omitempty"` // the first of them
 	Lost     []FailedCall `json:"lost,omitempty"`     // that succeeded here and did not arrive; the first of them
+
+	// Accounts are those of a verifying run: one for each routine and verb.
+	Accounts []Account `json:"-"`
 }
 
 // End is what a run cost one of the two processes, all of it together and by
@@ -64,7 +69,40 @@ type FailedCall struct {
 	Routine int    `json:"routine"`
 	Seq     uint64 `json:"seq"` // among the calls of its routine and verb, from 1
 	Error   string `json:"error"`
+	Sent    Sent   `json:"sent,omitempty"` // "": of no call that failed
 }
+
+// Sent says of a call that failed whether it may have had an effect.
+type Sent string
+
+// A call was not sent, or was refused before anything ran; or the peer may have
+// had it; or the peer had it, and its answer was an error.
+const (
+	SentNot   Sent = "no"
+	SentMaybe Sent = "maybe"
+	SentYes   Sent = "yes"
+)
+
+var sentWords = map[Sent]string{SentNot: ", not sent", SentMaybe: ", maybe sent", SentYes: ", answered"}
+
+// sentBy reads it from the error. What says nothing about it may have been sent.
+func sentBy(err error) Sent {
+	var answer *wire.Error
+	switch {
+	case errors.Is(err, errBody):
+		return SentYes
+	case errors.Is(err, wire.ErrNotSent), errors.Is(err, wire.ErrDraining):
+		return SentNot
+	case errors.Is(err, wire.ErrMaybeSent), !errors.As(err, &answer):
+		return SentMaybe
+	case answer.NotStarted:
+		return SentNot
+	}
+	return SentYes
+}
+
+// Lane is what the bodies of a routine's calls say that they belong to.
+func (r *Report) Lane(conn, routine int) uint32 { return uint32(conn*r.Routines + routine) }
 
 // maxFailures bounds the failed calls that a report lists; all are counted.
 const maxFailures = 10_000
@@ -129,7 +167,7 @@ func (p *printer) calls(heading string, total int64, list []FailedCall) {
 	p.f("%s: %d calls\n", heading, total)
 	shown := list[:min(len(list), shownFailures)]
 	for _, f := range shown {
-		p.f("  %s %d of connection %d, routine %d: %s\n", f.Verb, f.Seq, f.Conn, f.Routine, f.Error)
+		p.f("  %s %d of connection %d, routine %d%s: %s\n", f.Verb, f.Seq, f.Conn, f.Routine, sentWords[f.Sent], f.Error)
 	}
 	if more := total - int64(len(shown)); more > 0 {
 		p.f("  and %d more\n", more)

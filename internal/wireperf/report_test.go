@@ -39,12 +39,12 @@ func sampleReports() map[string]*Report {
 		Options: Options{Do: Verify, Count: 100, Routines: 1, Conns: 1, Batch: 1, Payload: 64, Stream: 1, Sample: 1},
 		Elapsed: time.Second, Ops: 98, Unit: "call", Throughput: 98,
 		Verified: &Verified{
-			Posts: Class{Done: 33, Missing: 1}, Acked: Class{Done: 33}, Requests: Class{Done: 31, Failed: 2}, Streams: Class{Done: 1},
+			Posts: Class{Done: 33, Missing: 1}, Acked: Class{Done: 33}, Requests: Class{Done: 31, Failed: 2, NotSent: 1}, Streams: Class{Done: 1},
 			Reconnects: 1,
 		},
-		Lost:     []FailedCall{{"post", 0, 3, 17, "succeeded, but the server never had it"}},
+		Lost:     []FailedCall{{"post", 0, 3, 17, "succeeded, but the server never had it", ""}},
 		Failed:   2,
-		Failures: []FailedCall{{"request", 0, 3, 7, "wire: sent but not answered"}, {"request", 0, 3, 8, "wire: connection closed"}},
+		Failures: []FailedCall{{"request", 0, 3, 7, "wire: sent but not answered", SentMaybe}, {"request", 0, 3, 8, "wire: not sent", SentNot}},
 	}
 	return map[string]*Report{"post": post, "request": request, "verify": verify}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"paddock/wire"
@@ -48,8 +49,9 @@ type Run struct {
 	target  Target
 	latency *latency
 	run     uint64 // names the bodies of a verifying run
-	session [16]byte
+	session wire.Session
 	journal *Journal      // of acknowledged posts; nil: not kept
+	enough  atomic.Bool   // no more calls begin
 	stalled bool          // no more of what is missing comes
 	stall   time.Duration // stallTime but in tests
 
@@ -73,6 +75,13 @@ func (r *Run) Prepare() error {
 
 // Done is how many operations have been done so far. Any goroutine may ask.
 func (r *Run) Done() int64 { return r.latency.done.Load() }
+
+// Finish lets no more calls begin: Measure returns once those under way have come
+// to their end. Any goroutine may say it.
+func (r *Run) Finish() { r.enough.Store(true) }
+
+// over says that no more calls begin.
+func (r *Run) over(ctx context.Context) bool { return ctx.Err() != nil || r.enough.Load() }
 
 // snapshot is what both ends have counted at one moment.
 type snapshot struct {

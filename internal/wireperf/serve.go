@@ -20,6 +20,7 @@ type perfServer struct {
 	ledger   ledger
 	floors   floors
 	journal  *Journal // nil: there is none
+	witness  *witness // may be nil
 	log      *slog.Logger
 
 	mu    sync.Mutex
@@ -51,12 +52,15 @@ func (s *perfServer) posts(_ context.Context, p *wire.Posts) error { return s.ke
 // verifyPosts enters the bodies, and keeps those whose sender wants to know. A
 // corrupt one is kept as well: it was acknowledged.
 func (s *perfServer) verifyPosts(_ context.Context, p *wire.Posts) (err error) {
-	if err := s.keep(p); err != nil {
-		return err
-	}
 	c := classPost
 	if p.Acknowledged() {
 		c = classAcked
+	}
+	if err := s.witness.see(c, p.All()); err != nil {
+		return err
+	}
+	if err := s.keep(p); err != nil {
+		return err
 	}
 	for _, body := range p.All() {
 		if _, e := s.ledger.take(c, body); e != nil {
@@ -154,6 +158,9 @@ func (s *perfServer) verifyReport(_ context.Context, body []byte) ([]byte, error
 // verifyRequest enters the body and answers it. What is not a body is answered
 // as an error, and counted.
 func (s *perfServer) verifyRequest(_ context.Context, body []byte) ([]byte, error) {
+	if err := s.witness.seeOne(classRequest, body); err != nil {
+		return nil, err
+	}
 	if _, err := s.ledger.take(classRequest, body); err != nil {
 		return nil, dataLoss(err)
 	}
@@ -179,6 +186,9 @@ func (s *perfServer) verifyStream(_ context.Context, stream *wire.Stream) error 
 		got, err := parseBody(message)
 		if i == 0 {
 			id = got
+			if err := s.witness.seeOne(classStream, message); err != nil {
+				return err
+			}
 		}
 		if err == nil && (got.run != id.run || got.lane != id.lane || got.seq != id.seq+i) {
 			err = fmt.Errorf("%w: message %d of the stream is %x", errBody, i, got.seq)

@@ -16,13 +16,15 @@ type ServerOptions struct {
 	Token   string       // that clients must bring; "": none
 	TLS     *tls.Config  // nil: plain
 	Journal string       // file of acknowledged posts; "": none
+	Seen    string       // file of the verified bodies that have reached a handler, before it ran; "": none
 	Logger  *slog.Logger // nil: slog.Default
 }
 
 // Server is the perf server.
 type Server struct {
-	perf *perfServer
-	wire *wire.Server
+	perf     *perfServer
+	sessions *wire.Sessions
+	wire     *wire.Server
 }
 
 // NewServer reads the journal and makes a server ready.
@@ -38,7 +40,22 @@ func NewServer(o ServerOptions) (*Server, error) {
 		}
 		s.journal = journal
 	}
-	return &Server{s, &wire.Server{Config: s.config(o), MaxConns: maxConns}}, nil
+	witness, err := newWitness(o.Seen)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	s.witness = witness
+	config := s.config(o)
+	return &Server{s, config.Sessions, &wire.Server{Config: config, MaxConns: maxConns}}, nil
+}
+
+// close closes the files.
+func (s *perfServer) close() error {
+	err := s.witness.close()
+	if s.journal != nil {
+		err = errors.Join(err, s.journal.Close())
+	}
+	return err
 }
 
 func (s *perfServer) config(o ServerOptions) *wire.Config {
@@ -81,8 +98,10 @@ func (s *Server) Serve(l net.Listener) error { return s.wire.Serve(l) }
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.wire.Shutdown(ctx)
 	s.perf.floors.close()
-	if s.perf.journal != nil {
-		err = errors.Join(err, s.perf.journal.Close())
-	}
-	return err
+	return errors.Join(err, s.perf.close())
+}
+
+// Stats are the counts of connections and of sessions.
+func (s *Server) Stats() (wire.ServerStats, wire.SessionStats) {
+	return s.wire.Stats(), s.sessions.Stats()
 }

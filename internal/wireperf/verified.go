@@ -1,6 +1,9 @@
 package wireperf
 
-import "fmt"
+import (
+	"fmt"
+	"sort"
+)
 
 // Verified is what a verifying run has found about its calls, by verb.
 type Verified struct {
@@ -17,15 +20,37 @@ type Verified struct {
 type Class struct {
 	Done       int64 `json:"done"`       // calls that succeeded
 	Failed     int64 `json:"failed"`     // calls that returned an error
+	NotSent    int64 `json:"not_sent"`   // of those, calls that had no effect for certain
 	Corrupt    int64 `json:"corrupt"`    // bodies that were not what was sent, at either end
 	Missing    int64 `json:"missing"`    // succeeded, and the server never had it
 	Duplicates int64 `json:"duplicates"` // the server had it more than once
 	Disorder   int64 `json:"disorder"`   // the server had it behind a later one of its routine
 }
 
+// Account says what became of each call that a routine of a verifying run has made
+// with one verb. They have the numbers from 1 to Begun; those that failed are in
+// Report.Failures.
+type Account struct {
+	Verb          string
+	Conn, Routine int
+	Begun         uint64
+
+	done []span
+}
+
+// Done says whether the call with the number succeeded.
+func (a *Account) Done(seq uint64) bool {
+	i := sort.Search(len(a.done), func(i int) bool { return a.done[i].Last >= seq })
+	return i < len(a.done) && a.done[i].First <= seq
+}
+
 func (c Class) text(p *printer, name string) {
-	p.f("verified: %-12s %d done, %d failed, %d corrupt, %d missing, %d duplicates, %d out of order\n",
-		name, c.Done, c.Failed, c.Corrupt, c.Missing, c.Duplicates, c.Disorder)
+	failed := fmt.Sprintf("%d failed", c.Failed)
+	if c.NotSent > 0 {
+		failed += fmt.Sprintf(" (%d not sent)", c.NotSent)
+	}
+	p.f("verified: %-12s %d done, %s, %d corrupt, %d missing, %d duplicates, %d out of order\n",
+		name, c.Done, failed, c.Corrupt, c.Missing, c.Duplicates, c.Disorder)
 }
 
 func (v *Verified) text(p *printer) {

@@ -28,6 +28,7 @@ type verifier struct {
 	seq     [classes]uint64
 	ok      [classes]seqSet
 	failed  [classes]int64
+	notSent [classes]int64 // of those
 	waiting []ackWait
 	sent    []byte // body of the present call
 }
@@ -43,13 +44,13 @@ func (w *worker) verifyAll(ctx context.Context) {
 	v := &w.verify
 	v.lane = uint32(w.connIndex*w.run.Routines + w.routine)
 	for i := range w.calls {
-		if ctx.Err() != nil || w.gone() {
+		if w.run.over(ctx) || w.gone() {
 			break
 		}
 		c := classOf(i)
 		v.seq[c]++
 		start := w.rec.begin()
-		err := w.verifyCall(ctx, c, bodyID{w.run.run, v.lane, v.seq[c]})
+		err := w.verifyInTime(ctx, c, bodyID{w.run.run, v.lane, v.seq[c]})
 		w.rec.end(start, 1, 1)
 		if c == classAcked && err == nil {
 			if len(v.waiting) == ackWindow {
@@ -96,8 +97,21 @@ func (w *worker) outcome(ctx context.Context, c class, seq uint64, err error) {
 			w.run.spoiled(c)
 		}
 		v.failed[c]++
+		if sentBy(err) == SentNot {
+			v.notSent[c]++
+		}
 		w.fail(classNames[c], seq, err)
 	}
+}
+
+// verifyInTime makes one call, which may take as long as the options say.
+func (w *worker) verifyInTime(ctx context.Context, c class, id bodyID) error {
+	if w.run.Timeout > 0 {
+		within, cancel := context.WithTimeout(ctx, w.run.Timeout)
+		defer cancel()
+		ctx = within
+	}
+	return w.verifyCall(ctx, c, id)
 }
 
 // verifyCall makes one call and checks what it can of its outcome.

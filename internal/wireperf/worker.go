@@ -71,7 +71,7 @@ func (w *worker) work(ctx context.Context) {
 		w.verifyAll(ctx)
 		return
 	}
-	for done := 0; done < w.calls && ctx.Err() == nil; {
+	for done := 0; done < w.calls && !w.run.over(ctx); {
 		n, err := call(ctx, w.calls-done)
 		done += n
 		if err != nil {
@@ -84,7 +84,7 @@ func (w *worker) work(ctx context.Context) {
 }
 
 func (w *worker) fail(verb string, seq uint64, err error) {
-	w.run.fail(FailedCall{Verb: verb, Conn: w.connIndex, Routine: w.routine, Seq: seq, Error: err.Error()})
+	w.run.fail(FailedCall{Verb: verb, Conn: w.connIndex, Routine: w.routine, Seq: seq, Error: err.Error(), Sent: sentBy(err)})
 }
 
 // post hands over one batch. A batch is what there is up to its size: nothing is
