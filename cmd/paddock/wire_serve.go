@@ -52,8 +52,9 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	group := &lifecycle.Group{Logger: log}
+	watch := func() {}
 	if w.WithParent {
-		group.Signals = untilEOF(c.Stdin)
+		group.Signals, watch = untilEOF(c.Stdin)
 	}
 	var listener net.Listener
 	group.Add(profiling(w.Profile))
@@ -65,6 +66,7 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 			}
 			log.Info("listening", "addr", listener.Addr().String(), "tls", w.TLS, "token", w.Token != "", "journal", w.Journal)
 			_, err = fmt.Fprintln(c.Stdout, addressLine(listener.Addr(), fingerprint))
+			watch() // not before: who reads the address gets it in any case
 			return err
 		},
 		Run:   func(context.Context) error { return server.Serve(listener) },
@@ -119,12 +121,14 @@ func addressLine(addr net.Addr, fingerprint string) string {
 
 // untilEOF tells a server to stop when its standard input ends: with the process
 // that started it, however that ends. SIGINT is for that process alone.
-func untilEOF(r io.Reader) <-chan os.Signal {
+// watch begins to read.
+func untilEOF(r io.Reader) (stop <-chan os.Signal, watch func()) {
 	signal.Ignore(os.Interrupt)
 	ended := make(chan os.Signal, 1) // the reader need not wait
-	go func() {
-		_, _ = io.Copy(io.Discard, r)
-		ended <- os.Interrupt
-	}()
-	return ended
+	return ended, func() {
+		go func() {
+			_, _ = io.Copy(io.Discard, r)
+			ended <- os.Interrupt
+		}()
+	}
 }
