@@ -48,14 +48,15 @@ type CallOptions struct {
 	Meta Meta
 }
 
-// Answer is what a request got. Stream is nil, or where the answer goes on; it
-// must be closed.
+// Answer is what a request got. Head is the caller's own. Stream is nil, or where
+// the answer goes on; it must be closed.
 type Answer struct {
 	Head   []byte
 	Stream *Stream
 }
 
-// Call sends a request and waits for its answer, which is the caller's own. An
+// Call sends a request and waits for its answer, which is the caller's own. body is
+// copied, and at most a frame of the peer, 64 KiB unless its HELLO says otherwise; an
 // answer that was promoted to a stream is gathered. Errors: *Error from the peer,
 // or for a deadline; ErrTooLarge for body or answer; ErrDraining; ErrNotSent and
 // ErrMaybeSent when the connection ends. When ctx ends, Call returns at once and
@@ -90,7 +91,9 @@ func (c *Conn) CallAppend(ctx context.Context, dst []byte, kind string, body []b
 	return dst, nil
 }
 
-// CallStream is Call for an answer, or with More a body, that is a stream.
+// CallStream is Call for an answer, or with More a body, that is a stream. With More
+// it returns as soon as the request is sent; else with the head of the answer. ctx
+// bounds the wait until then, not the stream. The errors are those of Call.
 func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallOptions) (*Answer, error) {
 	meta := o.Meta
 	setDeadline(ctx, &meta)

@@ -130,6 +130,7 @@ type ProtocolError struct {
 	Reason Reason
 }
 
+// Error names the code, the frame and the reason.
 func (e *ProtocolError) Error() string {
 	if hasSlot(e.Frame) && Slot(e.ID).Valid() {
 		return fmt.Sprintf("wire: %v in %v %v: %s", e.Code, e.Frame, Slot(e.ID), e.Reason)
@@ -137,15 +138,18 @@ func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("wire: %v in %v: %s", e.Code, e.Frame, e.Reason)
 }
 
-// Error is how a call, a stream or a connection failed, as the peer said it.
+// Error is how a call, a stream or a connection failed, as the peer said it; and
+// what a handler returns to say it. Of Msg 1,024 bytes are sent, and Details if a
+// frame holds them.
 type Error struct {
 	Code       Code
 	Msg        string
-	NotStarted bool // nothing has run: it is safe to try again
-	RetryAfter time.Duration
-	Details    []byte // a CBOR item, or nil
+	NotStarted bool          // nothing has run: it is safe to try again
+	RetryAfter time.Duration // do not try again before; 0: nothing is said
+	Details    []byte        // a CBOR item, or nil
 }
 
+// Error is the code's name with Msg.
 func (e *Error) Error() string {
 	if e.Msg == "" {
 		return "wire: " + e.Code.String()
@@ -153,7 +157,8 @@ func (e *Error) Error() string {
 	return "wire: " + e.Code.String() + ": " + e.Msg
 }
 
-// Is makes a deadline that the peer has noticed equal to one of our own.
+// Is makes a deadline that the peer has noticed equal to one of our own:
+// context.DeadlineExceeded, and likewise context.Canceled.
 func (e *Error) Is(target error) bool {
 	return e.Code == DeadlineExceeded && target == context.DeadlineExceeded ||
 		e.Code == Cancelled && target == context.Canceled
@@ -161,17 +166,22 @@ func (e *Error) Is(target error) bool {
 
 // Errors for states that callers branch on.
 var (
-	// ErrClosed is returned once the connection has been closed.
+	// ErrClosed means that the connection has been closed, by either side, or has
+	// drained.
 	ErrClosed = errors.New("wire: connection closed")
 	// ErrDraining is returned for new work after a GOAWAY of either side.
 	ErrDraining = errors.New("wire: connection draining")
-	// ErrNoCredit means that nothing can be sent until the peer has taken more.
+	// ErrNoCredit means that nothing can be sent until the peer has taken more. Of a
+	// Conn only TryPost and PostKeyed return it; the others wait.
 	ErrNoCredit = errors.New("wire: no credit")
-	// ErrNoSlot means that as many requests and streams are open as the peer allows.
+	// ErrNoSlot means that as many requests and streams are open as the peer allows. A
+	// Machine returns it; a Conn waits.
 	ErrNoSlot = errors.New("wire: no free slot")
-	// ErrTooLarge is returned before anything is sent.
+	// ErrTooLarge means that a body is longer than the peer takes, and was not sent;
+	// or that an answer or a message is longer than Config.MaxMessage.
 	ErrTooLarge = errors.New("wire: message exceeds limit")
-	// ErrSlot is returned for a slot that is gone, or not in a state for the call.
+	// ErrSlot is returned for a slot that is gone, or not in a state for the call: a
+	// second answer to a request, Accept for a stream that nobody asked to confirm.
 	ErrSlot = errors.New("wire: slot is not open for this")
 	// ErrStopped is returned for writes after the peer's STOP or RESET.
 	ErrStopped = errors.New("wire: peer stopped reading")

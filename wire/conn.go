@@ -150,7 +150,8 @@ func ConnFrom(ctx context.Context) *Conn {
 // now is the time on the machine's clock.
 func (c *Conn) now() time.Duration { return time.Since(c.start) }
 
-// Ready waits for the peer's HELLO.
+// Ready waits until the peer's HELLO has come and Verify has agreed. The error is
+// that of ctx, or why the connection has ended.
 func (c *Conn) Ready(ctx context.Context) error {
 	select {
 	case <-c.ready:

@@ -41,10 +41,10 @@ type Auth struct {
 
 // Session names what outlives a connection. See SPEC section 8.
 type Session struct {
-	ID    [16]byte
-	Epoch uint64
-	Index uint32 // of this connection among those of the session
-	Base  uint64 // acknowledged posts before this connection
+	ID    [16]byte // random, or else unique
+	Epoch uint64   // of the process that holds it; a higher one takes over
+	Index uint32   // of this connection among those of the session
+	Base  uint64   // posts that were acknowledged before this connection
 }
 
 // limit is a row of SPEC's table: default, allowance before the peer's HELLO

@@ -98,7 +98,8 @@ func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error)
 	})
 }
 
-// HandlePost registers a handler of posts, called for one after the other in the
+// HandlePost registers a handler of posts, whose bodies are decoded as Handle says. It
+// is called for one after the other in the
 // order in which they were sent: on the reader if Inline and no acknowledgement is
 // wanted, else on one goroutine of the connection. Credit goes back to the sender
 // when it returns, so a slow handler makes the sender wait, and nobody else. An
@@ -125,7 +126,8 @@ func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, o
 // Handle registers a handler of requests. Req and Res are []byte (as it is;
 // borrowed until the handler returns), a type that encodes itself
 // (encoding.BinaryAppender, encoding.BinaryUnmarshaler), or whatever CBOR can
-// carry. With Inline it runs on the reader, else on a goroutine of its own. An
+// carry. With Inline it runs on the reader, and its context is that of the
+// connection, without the caller's deadline; else on a goroutine of its own. An
 // *Error that it returns is what the caller gets; another error becomes UNKNOWN
 // with its text, a panic INTERNAL without.
 func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Res, error), options ...HandlerOption) {
@@ -158,10 +160,13 @@ func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Re
 
 // Caller is what can be called: a Conn, or a Client.
 type Caller interface {
+	// Call sends a request and waits for its answer; see Conn.Call.
 	Call(ctx context.Context, kind string, body []byte) ([]byte, error)
 }
 
-// Call sends req and waits for the answer. Req and Res are encoded as Handle says.
+// Call sends req and waits for the answer. Req and Res are encoded as Handle says; a
+// []byte that it returns is the caller's own. The errors are those of Conn.Call, or
+// that a value cannot be encoded or decoded.
 func Call[Req, Res any](ctx context.Context, c Caller, kind string, req Req) (res Res, err error) {
 	body, err := codecFor[Req]().append(nil, req)
 	if err != nil {

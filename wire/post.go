@@ -11,7 +11,8 @@ const maxKeyed = 1 << 16
 // Post sends a body without an answer. It is copied before Post returns; nil says
 // that it is on its way, not that it has arrived: for that there is PostAck. Posts
 // of a connection are handled in their order. Post waits until the peer has room,
-// or ctx ends. Errors: ErrTooLarge, ErrKind, and why the connection has ended.
+// or ctx ends. Errors: ErrTooLarge, for more than a frame of the peer, or half of its
+// PostInitial; ErrKind; that of ctx; ErrNotSent, with why the connection has ended.
 //
 // hot: BenchmarkPost, TestPostDoesNotAllocate.
 func (c *Conn) Post(ctx context.Context, kind string, body []byte) error {
@@ -22,7 +23,8 @@ func (c *Conn) Post(ctx context.Context, kind string, body []byte) error {
 	return err
 }
 
-// PostBatch is Post for each of bodies, under one lock.
+// PostBatch is Post for each of bodies, under one lock. With an error those in front
+// were sent, and it is not told how many.
 func (c *Conn) PostBatch(ctx context.Context, kind string, bodies [][]byte) error {
 	_, err := c.postAll(ctx, kind, bodies, false)
 	return err
@@ -113,7 +115,8 @@ func (c *Conn) Acked() uint64 {
 	return c.m.acked
 }
 
-// WaitAcked waits until the peer has acknowledged all posts up to number.
+// WaitAcked waits until the peer has acknowledged all posts up to number. The error
+// is that of ctx, or why the connection has ended.
 func (c *Conn) WaitAcked(ctx context.Context, number uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -61,8 +61,8 @@ func (c *Conn) newStream(id Slot, kind string, meta *Meta) *Stream {
 
 // OpenOptions are what Open may say besides the kind.
 type OpenOptions struct {
-	// First is data that goes along with OPEN; it must fit the first credit and a
-	// frame.
+	// First is data that goes along with OPEN, as a message. It is copied, and must
+	// fit the first credit and a frame; not together with Confirm.
 	First []byte
 	// Confirm waits for the peer to accept before any byte is sent: then Open
 	// returns after one round trip, with the refusal if there is one.
@@ -72,7 +72,8 @@ type OpenOptions struct {
 }
 
 // Open opens a stream of a kind that the peer serves. It does not wait for the
-// peer, but with Confirm. A refusal shows as *Error in Read and Write.
+// peer, but with Confirm, or when no slot or no credit for First is left: until ctx
+// ends, which does not bound the stream. A refusal shows as *Error in Read and Write.
 func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -189,7 +190,8 @@ func (s *Stream) ruleLocked(head []byte, verdict error) {
 	}
 }
 
-// Close ends both halves: what was written is still sent, what comes is dropped.
+// Close ends both halves: what was written is still sent, what comes is dropped, and
+// further reads and writes get net.ErrClosed.
 // It does not wait for the peer.
 func (s *Stream) Close() error {
 	s.c.mu.Lock()
@@ -219,7 +221,8 @@ func (s *Stream) lingerLocked() {
 	}
 }
 
-// Reset ends both halves at once; the peer's reads and writes fail with code.
+// Reset ends both halves at once; the peer's reads and writes fail with code, which
+// is not 0, and ours with net.ErrClosed. ErrSlot says that both had ended.
 func (s *Stream) Reset(code Code) error { return s.abort(code, net.ErrClosed) }
 
 // abort is Reset after which reads and writes here fail with why.

@@ -150,8 +150,9 @@ func (s *Stream) push(in *reader, b []byte, flags Flags) (ok bool) {
 	return ok
 }
 
-// Read reads what has come, across the borders of messages. io.EOF is the end of
-// the peer's half; *Error its reset or refusal.
+// Read reads what has come, across the borders of messages, and waits for at least
+// a byte. io.EOF is the end of the peer's half; *Error its reset or refusal;
+// os.ErrDeadlineExceeded the read deadline; else it is why the connection has ended.
 func (s *Stream) Read(p []byte) (int, error) {
 	for {
 		s.mu.Lock()

@@ -26,7 +26,9 @@ type sender struct {
 
 // Write sends p; it returns once p is in the output or, if it is long, in the
 // socket. It waits for the peer's credit. After the peer has stopped or reset the
-// stream, the error is *Error with its code. A Write is a message to ReadMsg.
+// stream, the error is *Error with its code; os.ErrDeadlineExceeded is the write
+// deadline. With an error n bytes were sent all the same. A Write is a message to
+// ReadMsg.
 func (s *Stream) Write(p []byte) (int, error) { return s.writeMessage(p, 0) }
 
 // WriteMsg sends p as one message, which ReadMsg returns as a whole.

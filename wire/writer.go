@@ -305,7 +305,8 @@ func (c *Conn) trim() {
 }
 
 // Flush waits until all that was sent before has been given to the socket. It
-// says nothing about the peer: for that, make a call.
+// says nothing about the peer: for that, make a call. The error is that of ctx, or why
+// the connection has ended.
 func (c *Conn) Flush(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
