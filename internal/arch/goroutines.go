@@ -12,8 +12,10 @@ const (
 )
 
 // sleeps reports time.Sleep in tests. Within synctest.Test time is not real, so
-// there it is as good as any other way to wait.
+// there it is as good as any other way to wait; and so it is within a function of
+// the same tests that runs what it is given there.
 func (c *checker) sleeps() {
+	bubbles := c.bubbles()
 	for _, f := range c.files {
 		timePkg := f.localName(pathTime)
 		if !f.test || timePkg == "" {
@@ -21,8 +23,11 @@ func (c *checker) sleeps() {
 		}
 		synctest := f.localName(pathSynctest)
 		ast.Inspect(f.File, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok && synctest != "" && isSelector(call.Fun, synctest, "Test") {
-				return false
+			if call, ok := n.(*ast.CallExpr); ok {
+				fn, isName := call.Fun.(*ast.Ident)
+				if isName && bubbles[f.dir+"."+fn.Name] || synctest != "" && isSelector(call.Fun, synctest, "Test") {
+					return false
+				}
 			}
 			sel, ok := n.(*ast.SelectorExpr)
 			if ok && isSelector(sel, timePkg, "Sleep") && !c.excepted(c.policy.Sleeps, f.path) {
@@ -32,6 +37,46 @@ func (c *checker) sleeps() {
 			return true
 		})
 	}
+}
+
+// bubbles returns the functions of tests, as "dir.Name", that use one of their
+// parameters within synctest.Test.
+func (c *checker) bubbles() map[string]bool {
+	found := map[string]bool{}
+	for _, f := range c.files {
+		synctest := f.localName(pathSynctest)
+		if !f.test || synctest == "" {
+			continue
+		}
+		for _, decl := range f.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil || fn.Body == nil {
+				continue
+			}
+			ast.Inspect(fn.Body, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if ok && isSelector(call.Fun, synctest, "Test") && len(call.Args) == 2 && usesFunc(call.Args[1], fn.Type.Params) {
+					found[f.dir+"."+fn.Name.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// usesFunc says whether n names one of params whose type is a function.
+func usesFunc(n ast.Node, params *ast.FieldList) (uses bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		name, ok := n.(*ast.Ident)
+		for _, field := range params.List {
+			if _, isFunc := field.Type.(*ast.FuncType); ok && isFunc {
+				uses = uses || slices.ContainsFunc(field.Names, func(p *ast.Ident) bool { return p.Name == name.Name })
+			}
+		}
+		return true
+	})
+	return uses
 }
 
 // leaks reports packages that start goroutines and whose tests do not check that
