@@ -38,7 +38,7 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 		config.ServerName, _, _ = net.SplitHostPort(address)
 	}
 	under := &cork{Conn: nc}
-	s := &secured{tls.Client(under, config), under}
+	s := &secured{Conn: tls.Client(under, config), cork: under}
 	err := s.handshake(ctx)
 	if isPlain(err) {
 		err = errors.New("wire: the server speaks wire without TLS")
@@ -54,7 +54,7 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 // config is one of secureConfig.
 func secureServer(ctx context.Context, nc net.Conn, config *tls.Config) (net.Conn, error) {
 	under := &cork{Conn: nc}
-	s := &secured{tls.Server(under, config), under}
+	s := &secured{Conn: tls.Server(under, config), cork: under}
 	err := s.handshake(ctx)
 	if isPlain(err) {
 		_ = nc.SetDeadline(time.Now().Add(refuseTime))
@@ -93,13 +93,39 @@ func (s *secured) handshake(ctx context.Context) error {
 // have come, without waiting.
 type secured struct {
 	*tls.Conn
-	cork *cork
+	cork   *cork
+	vector [1][]byte // the writer's
 }
 
 // Write encrypts b and gives it to the socket.
 func (s *secured) Write(b []byte) (int, error) {
-	n, err := s.Conn.Write(b)
-	if err != nil {
+	if !s.cork.attached {
+		return s.Conn.Write(b)
+	}
+	if len(b) == 0 {
+		return 0, s.cork.flush()
+	}
+	s.vector[0] = b
+	defer func() { s.vector[0] = nil }()
+	return s.writeGather(s.vector[:])
+}
+
+// writeGather encrypts what the vector holds, in records as long as they may be,
+// and gives it to the socket.
+func (s *secured) writeGather(vector net.Buffers) (n int, err error) {
+	w := &s.cork.records
+	for _, b := range vector {
+		if s.cork.waiting() >= 2*corkPiece {
+			if err := s.cork.flush(); err != nil {
+				return n, err
+			}
+		}
+		n += len(b)
+		if err := w.add(s, b); err != nil {
+			return n, err
+		}
+	}
+	if err := w.end(s); err != nil {
 		return n, err
 	}
 	return n, s.cork.flush()
@@ -108,35 +134,18 @@ func (s *secured) Write(b []byte) (int, error) {
 // tryWrite encrypts what the socket takes without waiting, and up to corkPiece
 // more: held says then that flush has something left to do.
 func (s *secured) tryWrite(b []byte) (n int, err error) {
+	w := &s.cork.records
 	for n < len(b) && err == nil && !s.cork.held() {
-		var piece int
-		if piece, err = s.Conn.Write(b[n:min(len(b), n+corkPiece)]); err == nil {
+		piece := b[n:min(len(b), n+corkPiece)]
+		if err = w.add(s, piece); err == nil {
+			err = w.end(s)
+		}
+		if err == nil {
 			err = s.cork.tryFlush()
 		}
-		n += piece
+		n += len(piece)
 	}
 	return n, err
-}
-
-// writeGather encrypts what the vector holds, in records as long as they may be.
-func (s *secured) writeGather(vector net.Buffers) (n int, err error) {
-	w := &s.cork.records
-	w.to = s.Conn
-	for _, b := range vector {
-		if s.cork.waiting() >= 2*corkPiece {
-			if err := s.cork.flush(); err != nil {
-				return n, err
-			}
-		}
-		n += len(b)
-		if err := w.add(b); err != nil {
-			return n, err
-		}
-	}
-	if err := w.end(); err != nil {
-		return n, err
-	}
-	return n, s.cork.flush()
 }
 
 // drain decrypts all records that the cork holds into r, and calls handle for what
