@@ -158,7 +158,7 @@ func TestMutualFlood(t *testing.T) {
 		for _, c := range []*wire.Conn{d, a} {
 			for range 4 {
 				wg.Go(func() {
-					for range 200 {
+					for range 100 {
 						if err := c.Post(ctx, "post", make([]byte, 5000)); err != nil {
 							t.Errorf("post: %v", err)
 							return
@@ -167,7 +167,7 @@ func TestMutualFlood(t *testing.T) {
 				})
 				for _, kind := range []string{"echo", "echo.slow", "back"} {
 					wg.Go(func() {
-						for range 20 {
+						for range 8 {
 							if _, err := c.Call(ctx, kind, make([]byte, 50_000)); err != nil {
 								t.Errorf("%s: %v", kind, err)
 								return

@@ -183,8 +183,8 @@ func madeUp(script []byte) (b []byte) {
 // once and in their order, answers to their questions, bytes of streams in their
 // order. In the end no slot is left and each credit is what it was.
 func FuzzPair(f *testing.F) {
-	for i := range uint64(30) {
-		script := make([]byte, 20+10*i)
+	for i := range uint64(12) {
+		script := make([]byte, 20+15*i)
 		random := rand.New(rand.NewPCG(i, 2))
 		for j := range script {
 			script[j] = byte(random.Uint32())

@@ -211,9 +211,9 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 		t.Run(hostileKinds[kind-1], func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				var running atomic.Int32
-				const inflight = 1024
+				const inflight = 256
 				p, c := attack(t, &wire.Config{
-					Mux: hostileMux(&running), MaxInflight: inflight, ConnBudget: 1 << 20, Idle: time.Hour, Logger: quiet,
+					Mux: hostileMux(&running), MaxInflight: inflight, ConnBudget: 256 << 10, Idle: time.Hour, Logger: quiet,
 				})
 				p.hello(wire.Hello{Idle: time.Hour}, hostileKinds...)
 				synctest.Wait()
@@ -229,7 +229,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 					t.Fatal(err)
 				}
 				// A goroutine handler holds its request while it waits, inline ones only answers.
-				limit := int64(16 << 20)
+				limit := int64(6 << 20)
 				if kind == kindSlow {
 					limit = inflight * 160 << 10
 				}

@@ -29,6 +29,9 @@ func TestStreamIsANetConn(t *testing.T) {
 	}
 	for name, dial := range transports {
 		for _, opener := range []wire.Role{wire.Dialer, wire.Acceptor} {
+			if opener == wire.Acceptor && name != "tcp" {
+				continue // one is enough to see that the sides are equal
+			}
 			t.Run(name+"/"+opener.String(), func(t *testing.T) {
 				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 					tk := newTaker()

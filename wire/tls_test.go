@@ -296,7 +296,13 @@ func TestPeerKey(t *testing.T) {
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, pool
 	want := sha256.Sum256(pair.Leaf.RawSubjectPublicKeyInfo)
 	keys := map[[32]byte]string{want: "gate"}
-	pinned := wire.VerifyKeys(func(sum [32]byte) (string, bool) { name, ok := keys[sum]; return name, ok })
+	var mu sync.Mutex
+	pinned := wire.VerifyKeys(func(sum [32]byte) (string, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		name, ok := keys[sum]
+		return name, ok
+	})
 	s := &wire.Server{Config: &wire.Config{Mux: echoMux(), TLS: config, Verify: pinned}}
 	address := serve(t, s)
 	own := clientTLS()
@@ -313,7 +319,9 @@ func TestPeerKey(t *testing.T) {
 	if got, ok := wire.PeerKey(c); !ok || got != want {
 		t.Errorf("key %x, %v", got, ok)
 	}
+	mu.Lock()
 	delete(keys, want)
+	mu.Unlock()
 	c = dial(t, address, &wire.Config{TLS: own})
 	var e *wire.Error
 	if _, err := c.Call(t.Context(), "echo", nil); !errors.As(err, &e) || e.Code != wire.Unauthenticated {
