@@ -13,6 +13,7 @@ GO       ?= go
 ARGS     ?=
 BENCH    ?= .
 FUZZTIME ?= 10s
+KILLS    ?= 50
 # More flags for `go test`, such as TESTFLAGS="-race -run TestDrain".
 TESTFLAGS ?=
 
@@ -87,6 +88,10 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s).
 	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 	  done; \
 	done
+
+.PHONY: kill
+kill: ## Kill wire's servers and clients KILLS times (50), and judge who survives.
+	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
 
 .PHONY: bench
 bench: ## Run the Go benchmarks. BENCH=Contains
