@@ -23,7 +23,6 @@ type Stream struct {
 	id       Slot
 	kind     string
 	meta     Meta
-	first    []byte        // OPEN's, until it is read
 	confirm  bool          // the peer waits for Accept
 	decision chan struct{} // closed by RES; nil: none is awaited
 	head     []byte        // of RES
