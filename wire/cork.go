@@ -32,10 +32,10 @@ func (emptyCork) Timeout() bool   { return true }
 func (emptyCork) Temporary() bool { return true }
 
 // cork is what a tls.Conn takes for the network. tls.Conn makes one write for each
-// record of 16 KiB, and one read; a cork gathers records until they are flushed,
-// so that many of them leave in one write, and what has come in one read is given
-// out as tls.Conn asks for it. It never waits in Read or Write, but for the
-// handshake: until attach it is the connection itself.
+// record of 16 KiB; a cork gathers records until they are flushed. And tls.Conn
+// waits in both: a cork takes all that is written, and reads what has come. It never
+// waits in Read or Write, but for the handshake: until attach it is the connection
+// itself.
 //
 // What tls.Conn writes by itself, on the goroutine that reads (the answer to a
 // KeyUpdate, an alert), waits here too, in its order, for the next flush. That is
@@ -62,15 +62,21 @@ type cork struct {
 	tryErr error
 
 	// The reader's.
-	block    *block // nil: nothing has come; gone when the reader waits
+	receiver receiver // with raw, as are the next three
+	fd       uintptr
+	tells    bool
+	spent    bool   // nothing is left
+	block    *block // without raw
 	from, to int
 }
 
 // corkBuffers are those of corks that hold nothing, as idle connections do.
 var corkBuffers = sync.Pool{New: func() any { b := make([]byte, 0, blockSize); return &b }}
 
-func (c *cork) attach(raw syscall.RawConn) {
-	c.raw, c.attached = raw, true
+// attach makes c a cork. raw is nil if there is no such access; tells is what tune
+// has said of it.
+func (c *cork) attach(raw syscall.RawConn, tells bool) {
+	c.raw, c.tells, c.attached, c.spent = raw, tells, true, true
 	c.tryOnce = c.trySyscall
 	_, tcp := c.Conn.(*net.TCPConn)
 	c.direct = tcp && raw != nil && kernelCorks
@@ -192,28 +198,42 @@ func (c *cork) Read(b []byte) (int, error) {
 	switch {
 	case !c.attached:
 		return c.Conn.Read(b)
-	case c.from == c.to:
+	case c.raw == nil && c.from < c.to:
+		n := copy(b, c.block.buf[c.from:c.to])
+		c.from += n
+		return n, nil
+	case c.raw == nil || c.spent:
 		return 0, errEmptyCork
 	}
-	n := copy(b, c.block.buf[c.from:c.to])
-	c.from += n
-	return n, nil
+	n, more, wait, err := c.receiver.receive(c.fd, b, c.tells)
+	if c.spent = wait || !more; wait {
+		return 0, errEmptyCork
+	}
+	return n, err
 }
 
-// room is where what comes next goes; it is called when nothing is left.
-func (c *cork) room() []byte {
+// ready says that something has come, which Read may take from fd without waiting.
+func (c *cork) ready(fd uintptr) { c.fd, c.spent = fd, false }
+
+// fill waits for something to come, where there is no way to take it without
+// waiting.
+func (c *cork) fill() (err error) {
 	if c.block == nil {
 		c.block = newBlock(blockSize)
 	}
-	c.from, c.to = 0, 0
-	return c.block.buf
+	c.from = 0
+	c.to, err = c.Conn.Read(c.block.buf)
+	if c.to > 0 {
+		return nil
+	}
+	return err
 }
 
-// giveBack lets go of the block if it holds nothing.
+// giveBack lets go of the block.
 func (c *cork) giveBack() {
-	if c.block != nil && c.from == c.to {
+	if c.block != nil {
 		c.block.release()
-		c.block = nil
+		c.block, c.from, c.to = nil, 0, 0
 	}
 }
 

@@ -45,7 +45,7 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 	}
 	s.open(idle)
 	if s.tls != nil {
-		s.tls.cork.attach(s.raw)
+		s.tls.cork.attach(s.raw, s.tells)
 		s.tcp = nil
 	}
 }
@@ -102,20 +102,23 @@ func (s *socket) readAll(r *reader, handle func() error) error {
 			return err
 		}
 	}
-	if s.raw == nil {
-		return s.readPlain()
+	switch {
+	case s.raw != nil:
+		if err := s.raw.Read(s.readReady); err != nil {
+			return err
+		}
+		return s.readErr
+	case s.tls != nil:
+		return s.tls.fillAll(r, handle)
 	}
-	if err := s.raw.Read(s.readReady); err != nil {
-		return err
-	}
-	return s.readErr
+	return s.readPlain(r, handle)
 }
 
-func (s *socket) readPlain() error {
+func (s *socket) readPlain(r *reader, handle func() error) error {
 	for {
-		n, err := s.nc.Read(s.room())
-		if n > 0 {
-			err = s.arrived(n)
+		n, err := s.nc.Read(r.room())
+		if r.to += n; n > 0 {
+			err = handle()
 		}
 		if err != nil {
 			return err
@@ -128,14 +131,19 @@ func (s *socket) readPlain() error {
 // the kernel has announced meanwhile, so that it takes a read in vain to know that
 // one must wait. Memory is taken only while there is something to read.
 func (s *socket) readReady(fd uintptr) (done bool) {
+	if s.tls != nil {
+		s.tls.cork.ready(fd)
+		s.readErr = s.tls.drain(s.in, s.handle)
+		return s.readErr != nil
+	}
 	for {
-		n, more, wait, err := s.receiver.receive(fd, s.room(), s.tells)
+		n, more, wait, err := s.receiver.receive(fd, s.in.room(), s.tells)
 		if wait {
-			s.giveBack()
+			s.in.giveBack()
 			return false
 		}
-		if n > 0 {
-			err = s.arrived(n)
+		if s.in.to += n; n > 0 {
+			err = s.handle()
 		}
 		if err != nil {
 			s.readErr = err
@@ -145,32 +153,6 @@ func (s *socket) readReady(fd uintptr) (done bool) {
 			return false
 		}
 	}
-}
-
-// room is where the next bytes go, arrived deals with n of them, and giveBack
-// lets go of the room if they did not come.
-func (s *socket) room() []byte {
-	if s.tls != nil {
-		return s.tls.cork.room()
-	}
-	return s.in.room()
-}
-
-func (s *socket) arrived(n int) error {
-	if s.tls != nil {
-		s.tls.cork.to += n
-		return s.tls.drain(s.in, s.handle)
-	}
-	s.in.to += n
-	return s.handle()
-}
-
-func (s *socket) giveBack() {
-	if s.tls != nil {
-		s.tls.cork.giveBack()
-		return
-	}
-	s.in.giveBack()
 }
 
 // writeGather writes buffer[from:] with the bodies of refs at their places.

@@ -148,19 +148,27 @@ func (s *secured) tryWrite(b []byte) (n int, err error) {
 	return n, err
 }
 
-// drain decrypts all records that the cork holds into r, and calls handle for what
-// they bring: for as many as the reader's block takes, together.
-func (s *secured) drain(r *reader, handle func() error) error {
+// fillAll is drain again and again, waiting in between.
+func (s *secured) fillAll(r *reader, handle func() error) error {
 	defer s.cork.giveBack()
-	return s.decrypt(r, handle)
+	for {
+		if err := s.cork.fill(); err != nil {
+			return err
+		}
+		if err := s.drain(r, handle); err != nil {
+			return err
+		}
+	}
 }
 
-func (s *secured) decrypt(r *reader, handle func() error) error {
+// drain decrypts all records that have come into r, and calls handle for what they
+// bring: for as many as a block takes, together.
+func (s *secured) drain(r *reader, handle func() error) error {
 	for {
 		n, err := s.Conn.Read(r.room())
 		r.to += n
 		switch {
-		case err == nil && len(r.block.buf)-r.to >= maxRecord:
+		case err == nil && r.to-r.from <= blockSize-maxRecord && len(r.block.buf)-r.to >= maxRecord:
 			continue
 		case err == errEmptyCork:
 			if r.from == r.to {
