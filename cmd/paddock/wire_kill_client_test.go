@@ -73,7 +73,7 @@ func TestClientIsKilled(t *testing.T) {
 	before := holds(t)
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "server.journal")
-	server, err := wireperf.NewServer(wireperf.ServerOptions{Journal: journal, Logger: slog.New(slog.DiscardHandler)})
+	server, err := wireperf.NewServer(wireperf.ServerOptions{Journal: journal, Delay: killDelay, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,10 @@ func TestClientIsKilled(t *testing.T) {
 	if err != nil || report.Failed != 0 || report.Verified.Reconnects != 0 {
 		t.Errorf("the client behind all of them: %v: %+v\n%s", err, report.Verified, stderr)
 	}
-	conns, sessions := server.Stats()
+	stats := server.Stats()
+	if stats.Abandoned == 0 {
+		t.Error("no handler was told that its client had gone")
+	}
 	if err := errors.Join(server.Shutdown(ctx), <-served); err != nil {
 		t.Error(err)
 	}
@@ -144,15 +147,15 @@ func TestClientIsKilled(t *testing.T) {
 	}
 	t.Logf("%d clients killed, of which %d after another had taken over; a new one had its first acknowledgement within %v of its start",
 		clients.started-1, overlaps, slowest.Round(time.Millisecond))
-	t.Logf("%d posts were acknowledged, %d are in the server's journal; connections %+v, sessions %+v", kept, len(records), conns, sessions)
+	t.Logf("%d posts were acknowledged, %d are in the server's journal; it counts %+v", kept, len(records), stats)
 }
 
 // withoutClients is nil if the server has no connection, and of the one name that all
 // clients had remembers no more than one session for each connection.
 func withoutClients(server *wireperf.Server) error {
-	conns, sessions := server.Stats()
-	if conns.Conns != 0 || conns.Opening != 0 || sessions.Live != 0 || sessions.Idle > killConns {
-		return fmt.Errorf("connections %+v, sessions %+v", conns, sessions)
+	s := server.Stats()
+	if s.Server.Conns != 0 || s.Server.Opening != 0 || s.Sessions.Live != 0 || s.Sessions.Idle > killConns {
+		return fmt.Errorf("%+v", s)
 	}
 	return nil
 }

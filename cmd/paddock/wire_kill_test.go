@@ -34,6 +34,9 @@ const (
 	killTime = 20 * time.Second
 	// killPayload is the size of the bodies.
 	killPayload = 64
+	// killDelay is how long the server takes for a request: most of the time, so that
+	// each kill finds some that were seen and not answered.
+	killDelay = 10 * time.Millisecond
 )
 
 // killPlan is how often to kill, and when.
@@ -141,6 +144,8 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 // until waits for nil.
 func until(ctx context.Context, t *testing.T, what string, check func() error) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, killTime)
+	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"time"
 
 	"paddock/internal/lifecycle"
 	"paddock/internal/listen"
@@ -25,8 +26,9 @@ type wireServeCmd struct {
 	Journal string `type:"path" placeholder:"FILE" help:"Write each acknowledged post to this file before it is acknowledged, and go on from what it holds."`
 	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file."`
 
-	Seen       string `hidden:"" type:"path" help:"Write which verified bodies have reached a handler to this file, before it runs."`
-	WithParent bool   `hidden:"" help:"End with the standard input, and not on SIGINT."`
+	Seen       string        `hidden:"" type:"path" help:"Write which verified bodies have reached a handler to this file, before it runs."`
+	Delay      time.Duration `hidden:"" help:"Let verified requests and streams wait so long before their first answer."`
+	WithParent bool          `hidden:"" help:"End with the standard input, and not on SIGINT."`
 }
 
 // Help says what is printed.
@@ -47,7 +49,7 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	server, err := wireperf.NewServer(wireperf.ServerOptions{Token: w.Token, TLS: secure, Journal: w.Journal, Seen: w.Seen, Logger: log})
+	server, err := wireperf.NewServer(wireperf.ServerOptions{Token: w.Token, TLS: secure, Journal: w.Journal, Seen: w.Seen, Delay: w.Delay, Logger: log})
 	if err != nil {
 		return err
 	}

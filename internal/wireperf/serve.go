@@ -10,6 +10,8 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"paddock/wire"
 )
@@ -21,7 +23,10 @@ type perfServer struct {
 	floors   floors
 	journal  *Journal // nil: there is none
 	witness  *witness // may be nil
+	delay    time.Duration
 	log      *slog.Logger
+
+	abandoned atomic.Int64 // handlers whose caller has gone
 
 	mu    sync.Mutex
 	known map[Lane]uint64 // the last number that the journal has
@@ -157,8 +162,8 @@ func (s *perfServer) verifyReport(_ context.Context, body []byte) ([]byte, error
 
 // verifyRequest enters the body and answers it. What is not a body is answered
 // as an error, and counted.
-func (s *perfServer) verifyRequest(_ context.Context, body []byte) ([]byte, error) {
-	if err := s.witness.seeOne(classRequest, body); err != nil {
+func (s *perfServer) verifyRequest(ctx context.Context, body []byte) ([]byte, error) {
+	if err := s.begin(ctx, classRequest, body); err != nil {
 		return nil, err
 	}
 	if _, err := s.ledger.take(classRequest, body); err != nil {
@@ -169,9 +174,25 @@ func (s *perfServer) verifyRequest(_ context.Context, body []byte) ([]byte, erro
 	return answer, nil
 }
 
+// begin notes that the call is here, and lets time pass if it is to.
+func (s *perfServer) begin(ctx context.Context, c class, body []byte) error {
+	if err := s.witness.seeOne(c, body); err != nil || s.delay == 0 {
+		return err
+	}
+	timer := time.NewTimer(s.delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		s.abandoned.Add(1)
+		return ctx.Err()
+	}
+}
+
 // verifyStream answers each message and enters the stream at its end, if its
 // messages came in order.
-func (s *perfServer) verifyStream(_ context.Context, stream *wire.Stream) error {
+func (s *perfServer) verifyStream(ctx context.Context, stream *wire.Stream) error {
 	var message []byte
 	var id bodyID
 	for i := uint64(0); ; i++ {
@@ -186,7 +207,7 @@ func (s *perfServer) verifyStream(_ context.Context, stream *wire.Stream) error 
 		got, err := parseBody(message)
 		if i == 0 {
 			id = got
-			if err := s.witness.seeOne(classStream, message); err != nil {
+			if err := s.begin(ctx, classStream, message); err != nil {
 				return err
 			}
 		}

@@ -7,17 +7,21 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"time"
 
 	"paddock/wire"
 )
 
 // ServerOptions say how a perf server listens and what it keeps.
 type ServerOptions struct {
-	Token   string       // that clients must bring; "": none
-	TLS     *tls.Config  // nil: plain
-	Journal string       // file of acknowledged posts; "": none
-	Seen    string       // file of the verified bodies that have reached a handler, before it ran; "": none
-	Logger  *slog.Logger // nil: slog.Default
+	Token   string      // that clients must bring; "": none
+	TLS     *tls.Config // nil: plain
+	Journal string      // file of acknowledged posts; "": none
+	Seen    string      // file of the verified bodies that have reached a handler, before it ran; "": none
+	// Delay is how long verified requests and streams wait between Seen and their first
+	// answer, so that a crash finds some that have had an effect and were not answered.
+	Delay  time.Duration
+	Logger *slog.Logger // nil: slog.Default
 }
 
 // Server is the perf server.
@@ -32,7 +36,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &perfServer{instance: rand.Text(), log: o.Logger, known: map[Lane]uint64{}}
+	s := &perfServer{instance: rand.Text(), log: o.Logger, delay: o.Delay, known: map[Lane]uint64{}}
 	if o.Journal != "" {
 		journal, err := OpenJournal(o.Journal, s.remember)
 		if err != nil {
@@ -101,7 +105,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.perf.close())
 }
 
-// Stats are the counts of connections and of sessions.
-func (s *Server) Stats() (wire.ServerStats, wire.SessionStats) {
-	return s.wire.Stats(), s.sessions.Stats()
+// ServerStats are the counts of connections and of sessions, and of handlers whose
+// caller went away while they waited for ServerOptions.Delay.
+type ServerStats struct {
+	Server    wire.ServerStats
+	Sessions  wire.SessionStats
+	Abandoned int64
+}
+
+// Stats are the counts so far.
+func (s *Server) Stats() ServerStats {
+	return ServerStats{s.wire.Stats(), s.sessions.Stats(), s.perf.abandoned.Load()}
 }
