@@ -195,6 +195,42 @@ func TestClientMaybeSent(t *testing.T) {
 	})
 }
 
+// An idempotent call that one connection may have carried is never called not sent,
+// however its later attempts end.
+func TestClientMaybeSentBefore(t *testing.T) {
+	for name, end := range map[string]func(cancel func(), c *wire.Client){
+		"its time ends":     func(cancel func(), _ *wire.Client) { cancel() },
+		"the client closes": func(_ func(), c *wire.Client) { c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				mux := echoMux()
+				entered, _ := blocker(mux)
+				b := &backend{config: &wire.Config{Mux: mux}}
+				c := b.client(t, wire.ClientConfig{})
+				ctx, cancel := context.WithCancel(wire.Idempotent(t.Context()))
+				defer cancel()
+				done := make(chan error, 1)
+				go func() {
+					_, err := c.Call(ctx, "block", []byte("x"))
+					done <- err
+				}()
+				<-entered
+				b.setDown(errRefused)
+				b.cut()
+				synctest.Wait()
+				end(cancel, c)
+				if err := <-done; !errors.Is(err, wire.ErrMaybeSent) || errors.Is(err, wire.ErrNotSent) {
+					t.Errorf("got %v", err)
+				}
+				if s := c.Stats(); s.MaybeSent != 1 || s.Waiting != 0 {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
 // A request that the peer has not started because it cannot now is tried again,
 // when the peer says.
 func TestClientRetriesUnavailable(t *testing.T) {

@@ -13,7 +13,8 @@ type (
 )
 
 // Idempotent marks the calls that a Client makes with ctx: it does no harm if their
-// handler runs twice. They are sent again where others fail with ErrMaybeSent.
+// handler runs twice. They are sent again where others fail with ErrMaybeSent, and
+// fail with it themselves if ctx ends or the client closes meanwhile.
 func Idempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
@@ -93,15 +94,30 @@ type attempt struct {
 	link  *link
 	conn  *Conn
 	again backoff
+	sent  bool // a connection before may have carried it
 }
 
 // next finds a connection for the work; done must follow.
 func (a *attempt) next(ctx context.Context) (err error) {
 	a.link, a.conn, err = a.c.pick(ctx)
-	if err == nil {
-		a.link.inflight.Add(1)
+	if err != nil {
+		return a.outcome(err)
 	}
-	return err
+	a.link.inflight.Add(1)
+	return nil
+}
+
+// outcome is the error that the caller gets: what one connection has not sent, another
+// one may have.
+func (a *attempt) outcome(err error) error {
+	if !a.sent || !errors.Is(err, ErrNotSent) && !errors.Is(err, ErrDraining) {
+		return err
+	}
+	a.c.unsure.Add(1)
+	if lost := (*lostError)(nil); errors.As(err, &lost) {
+		err = lost.cause
+	}
+	return &lostError{cause: err, sent: true}
 }
 
 // done says whether the work that ended with err is to be tried again.
@@ -120,6 +136,7 @@ func (a *attempt) failed(ctx context.Context, err error) (retry bool) {
 			c.unsure.Add(1)
 			return false
 		}
+		a.sent = true
 		a.link.drop(a.conn)
 	case errors.Is(err, ErrNotSent), errors.Is(err, ErrDraining):
 		a.link.drop(a.conn)
@@ -160,7 +177,7 @@ func (c *Client) CallAppend(ctx context.Context, dst []byte, kind string, body [
 		}
 		got, err := a.conn.CallAppend(ctx, dst, kind, body)
 		if !a.done(ctx, err) {
-			return got, err
+			return got, a.outcome(err)
 		}
 	}
 }
@@ -179,7 +196,7 @@ func (c *Client) CallStream(ctx context.Context, kind string, body []byte, o Cal
 		}
 		answer, err := a.conn.CallStream(ctx, kind, body, o)
 		if !a.done(ctx, err) {
-			return answer, err
+			return answer, a.outcome(err)
 		}
 	}
 }
