@@ -95,6 +95,7 @@ func (c *Conn) noteControl(ev *Event) {
 		c.slotGate.open()
 	case OpPong:
 		c.rtt.add(ev.RTT, c.m.heard)
+		c.sock.fit(c.rtt.min())
 	case OpAck:
 		c.ackGate.open()
 	}
