@@ -61,10 +61,17 @@ func (m *Machine) Consume(id Slot, n int) {
 		return
 	}
 	s.owed += int64(n)
-	if s.owed >= (s.window+1)/2 && !s.is(listed) {
+	if s.owed >= m.grantStep(s) && !s.is(listed) {
 		s.set(listed)
 		m.grants = append(m.grants, id)
 	}
+}
+
+// grantStep is how much credit of a stream is granted at once: half the window that it
+// began with, but an eighth of one that has become much larger. Steps of half a
+// large window would keep a long path half empty.
+func (m *Machine) grantStep(s *slot) int64 {
+	return max((min(s.window, int64(m.self.StreamInitial))+1)/2, s.window/8)
 }
 
 // Widen lets n more bytes of a stream be under way than until now. They are
