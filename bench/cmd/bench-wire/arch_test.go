@@ -12,10 +12,12 @@ import (
 func TestArchitecture(t *testing.T) {
 	findings, err := arch.Check(os.DirFS("../.."), arch.Policy{
 		Module: "paddock/bench",
+		Leaves: map[string]string{"internal/measure": "what a measurement is made of"},
 		Edges: map[string]string{
-			"internal/drive -> internal/peers":   "an operation runs over a peer's session",
-			"internal/harness -> internal/peers": "a server's process serves a peer",
-			"internal/harness -> internal/drive": "a round measures an operation",
+			"internal/drive -> internal/peers":       "an operation runs over a peer's session",
+			"internal/wirebench -> internal/peers":   "a server's process serves a peer",
+			"internal/wirebench -> internal/drive":   "a turn measures an operation",
+			"internal/wirebench -> internal/harness": "a comparison is goals for the harness",
 		},
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/bench/internal/harness"
+	"paddock/bench/internal/wirebench"
 )
 
 // The test's binary is also the server that bench-wire runs.
@@ -49,7 +50,7 @@ func TestEveryGoal(t *testing.T) {
 		}
 		measured[s.Goal+" "+s.Contender] = s.Seconds > 0
 	}
-	for _, g := range harness.Goals() {
+	for _, g := range wirebench.Goals() {
 		if !strings.Contains(out.String(), "\n"+g.Name+": "+g.Title+"\n") {
 			t.Errorf("no table of %s in\n%s", g.Name, &out)
 		}
@@ -74,7 +75,7 @@ func TestList(t *testing.T) {
 }
 
 func TestStrictFailsWithoutAMeasurement(t *testing.T) {
-	for strict, want := range map[string]error{"--strict=true": errMissed, "--strict=false": nil} {
+	for strict, want := range map[string]error{"--strict=true": harness.ErrMissed, "--strict=false": nil} {
 		args := []string{
 			"bench-wire", "--only", "request", "--peers", "grpc", strict, "--progress=false",
 			"--rounds", "1", "--duration", "1ms", "--warmup", "1ms",

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"paddock/bench/internal/measure"
 	"paddock/bench/internal/peers"
 )
 
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // local is a server in this process.
 type local struct{ sink *peers.Sink }
 
-func (l local) Usage() (Usage, error) { return OwnUsage() }
+func (l local) Usage() (measure.Usage, error) { return measure.OwnUsage() }
 
 func (l local) Received() (messages, bytes int64, err error) {
 	messages, bytes = l.sink.Totals()
@@ -79,12 +80,12 @@ var cannot = map[string]bool{
 // Every peer does every operation that it has, and what it sent has arrived:
 // Run itself compares the counts.
 func TestEveryPeer(t *testing.T) {
-	short := Options{Warmup: 2 * time.Millisecond, Duration: 10 * time.Millisecond}
+	short := measure.Options{Warmup: 2 * time.Millisecond, Duration: 10 * time.Millisecond}
 	for _, peer := range peers.All() {
-		for _, op := range []Operation{Requests, RoundTrip, Posts, Bulk, Paced, Beside} {
+		for _, op := range []measure.Operation{Requests, RoundTrip, Posts, Bulk, Paced, Beside} {
 			for _, withTLS := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/tls=%v", peer.Name, op, withTLS), func(t *testing.T) {
-					var m *Measurement
+					var m *measure.Measurement
 					session, remote, err := connect(t, peer, withTLS)
 					if err == nil {
 						m, err = Run(t.Context(), op, session, remote, short)
@@ -102,7 +103,7 @@ func TestEveryPeer(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, op Operation, m *Measurement) {
+func check(t *testing.T, op measure.Operation, m *measure.Measurement) {
 	t.Helper()
 	if m.Elapsed < 10*time.Millisecond {
 		t.Errorf("a window of %v", m.Elapsed)
@@ -120,7 +121,7 @@ func check(t *testing.T, op Operation, m *Measurement) {
 }
 
 func TestUnknownOperation(t *testing.T) {
-	if _, err := Run(t.Context(), "sing", nil, nil, Options{}); err == nil {
+	if _, err := Run(t.Context(), "sing", nil, nil, measure.Options{}); err == nil {
 		t.Error("no error")
 	}
 }

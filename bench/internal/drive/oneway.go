@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/bench/internal/measure"
 	"paddock/bench/internal/peers"
 )
 
@@ -28,7 +29,7 @@ func openSenders(ctx context.Context, open func(context.Context) (peers.Sender, 
 
 // oneWay sends from n goroutines. The window ends when the other process has
 // received everything, so what waits in buffers is not counted before it arrives.
-func oneWay(ctx context.Context, open func(context.Context) (peers.Sender, error), r Remote, o Options, n, size int) (*Measurement, error) {
+func oneWay(ctx context.Context, open func(context.Context) (peers.Sender, error), r Remote, o measure.Options, n, size int) (*measure.Measurement, error) {
 	senders, err := openSenders(ctx, open, n, size)
 	if err != nil {
 		return nil, err
@@ -42,15 +43,15 @@ func oneWay(ctx context.Context, open func(context.Context) (peers.Sender, error
 	if err := errors.Join(err, arrived()); err != nil {
 		return nil, err
 	}
-	meter, err := startMeter(r)
+	meter, err := measure.StartMeter(r)
 	if err != nil {
 		return nil, err
 	}
-	m := &Measurement{}
+	m := &measure.Measurement{}
 	m.Ops, err = sendAll(ctx, senders, size, o.Duration)
 	sent += m.Ops
 	m.Bytes = m.Ops * int64(size)
-	if err := errors.Join(err, arrived(), meter.stop(m)); err != nil {
+	if err := errors.Join(err, arrived(), meter.Stop(m)); err != nil {
 		return nil, err
 	}
 	return m, verify(r, sent, sent*int64(size))

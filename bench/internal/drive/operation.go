@@ -10,26 +10,24 @@ import (
 	"fmt"
 	"time"
 
+	"paddock/bench/internal/measure"
 	"paddock/bench/internal/peers"
 )
-
-// Operation is what a measurement does.
-type Operation string
 
 const (
 	// Requests: Callers goroutines, each sending its next request of 64 bytes
 	// when it has the answer to the last.
-	Requests Operation = "requests"
+	Requests measure.Operation = "requests"
 	// RoundTrip: one goroutine, likewise; every sample is recorded.
-	RoundTrip Operation = "roundtrip"
+	RoundTrip measure.Operation = "roundtrip"
 	// Posts: Callers goroutines sending one-way messages of 64 bytes.
-	Posts Operation = "posts"
+	Posts measure.Operation = "posts"
 	// Bulk: one goroutine sending writes of 64 KiB on one stream.
-	Bulk Operation = "bulk"
+	Bulk measure.Operation = "bulk"
 	// Paced: requests of 64 bytes at a fixed rate, alone on the connection.
-	Paced Operation = "paced"
+	Paced measure.Operation = "paced"
 	// Beside: the same, beside BulkStreams streams of bulk.
-	Beside Operation = "beside"
+	Beside measure.Operation = "beside"
 )
 
 const (
@@ -48,8 +46,7 @@ const settle = 20 * time.Second
 
 // Remote is the server's process, as far as a measurement asks it.
 type Remote interface {
-	// Usage returns the processor time that the process has used.
-	Usage() (Usage, error)
+	measure.User
 	// Received returns how much has come in.
 	Received() (messages, bytes int64, err error)
 	// Await returns when messages and bytes have come in, or an error that says
@@ -57,29 +54,8 @@ type Remote interface {
 	Await(messages, bytes int64, limit time.Duration) error
 }
 
-// Options is how long a measurement takes. A warm-up precedes the window.
-type Options struct {
-	Warmup, Duration time.Duration
-}
-
-// Measurement is one window of one operation.
-type Measurement struct {
-	Ops     int64         // requests answered, messages or writes received
-	Bytes   int64         // payload, in one direction
-	Elapsed time.Duration // from the first one sent to the last one received
-	Client  Usage         // within the window
-	Server  Usage
-	Latency Latency // of requests; zero where none were timed
-}
-
-// PerSecond returns operations and payload bytes per second.
-func (m *Measurement) PerSecond() (ops, bytes float64) {
-	s := m.Elapsed.Seconds()
-	return float64(m.Ops) / s, float64(m.Bytes) / s
-}
-
 // Run measures op over the session.
-func Run(ctx context.Context, op Operation, s peers.Session, r Remote, o Options) (*Measurement, error) {
+func Run(ctx context.Context, op measure.Operation, s peers.Session, r Remote, o measure.Options) (*measure.Measurement, error) {
 	// Not WithTimeout: a deadline would travel with every call of some peers.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -8,12 +8,13 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"paddock/bench/internal/measure"
 	"paddock/bench/internal/peers"
 )
 
 // paced sends small requests at a fixed rate, beside so many bulk streams. The
 // window starts once the bulk streams have run through the warm-up.
-func paced(ctx context.Context, s peers.Session, r Remote, o Options, streams int) (*Measurement, error) {
+func paced(ctx context.Context, s peers.Session, r Remote, o measure.Options, streams int) (*measure.Measurement, error) {
 	callers, err := newCallers(ctx, s, PacedCallers)
 	if err != nil {
 		return nil, err
@@ -36,12 +37,12 @@ func paced(ctx context.Context, s peers.Session, r Remote, o Options, streams in
 }
 
 // measurePaced runs the window. Its bytes are those that came by the streams.
-func measurePaced(ctx context.Context, callers []*caller, r Remote, d time.Duration) (*Measurement, error) {
+func measurePaced(ctx context.Context, callers []*caller, r Remote, d time.Duration) (*measure.Measurement, error) {
 	_, before, err := r.Received()
 	if err != nil {
 		return nil, err
 	}
-	meter, err := startMeter(r)
+	meter, err := measure.StartMeter(r)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +50,8 @@ func measurePaced(ctx context.Context, callers []*caller, r Remote, d time.Durat
 	if err != nil {
 		return nil, err
 	}
-	m := &Measurement{Ops: h.TotalCount(), Latency: latencyOf(h)}
-	if err := meter.stop(m); err != nil {
+	m := &measure.Measurement{Ops: h.TotalCount(), Latency: measure.LatencyOf(h)}
+	if err := meter.Stop(m); err != nil {
 		return nil, err
 	}
 	_, after, err := r.Received()
@@ -69,14 +70,14 @@ func keepPace(ctx context.Context, callers []*caller, d time.Duration) (*hdrhist
 		period     = time.Duration(len(callers)) * Pace
 	)
 	for i, c := range callers {
-		histograms[i] = newHistogram()
+		histograms[i] = measure.NewHistogram()
 		running.Go(func() {
 			first := began.Add(time.Duration(i) * Pace)
 			failures[i] = c.every(ctx, period, first, began.Add(d), histograms[i])
 		})
 	}
 	running.Wait()
-	return merged(histograms), errors.Join(failures...)
+	return measure.Merged(histograms), errors.Join(failures...)
 }
 
 // every starts a request each period. One that must wait for the answer to the
@@ -92,7 +93,7 @@ func (c *caller) every(ctx context.Context, period time.Duration, first, end tim
 		if err := c.call(ctx); err != nil {
 			return err
 		}
-		record(h, time.Since(due))
+		measure.Record(h, time.Since(due))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"paddock/bench/internal/measure"
 	"paddock/bench/internal/peers"
 )
 
@@ -63,7 +64,7 @@ type tally struct {
 
 // requests keeps n requests in flight. The window is cut out of a steady state:
 // callers neither start nor stop at its borders.
-func requests(ctx context.Context, s peers.Session, r Remote, o Options, n int) (*Measurement, error) {
+func requests(ctx context.Context, s peers.Session, r Remote, o measure.Options, n int) (*measure.Measurement, error) {
 	callers, err := newCallers(ctx, s, n)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func requests(ctx context.Context, s peers.Session, r Remote, o Options, n int) 
 		histograms = make([]*hdrhistogram.Histogram, n)
 	)
 	for i, c := range callers {
-		histograms[i] = newHistogram()
+		histograms[i] = measure.NewHistogram()
 		running.Go(func() {
 			failures[i] = c.loop(ctx, &stop, &timing, &tallies[i].done, histograms[i])
 		})
@@ -89,19 +90,19 @@ func requests(ctx context.Context, s peers.Session, r Remote, o Options, n int) 
 		return sum
 	}
 	pause(ctx, o.Warmup)
-	m, meter := &Measurement{}, (*meter)(nil)
-	meter, err = startMeter(r)
+	m, meter := &measure.Measurement{}, (*measure.Meter)(nil)
+	meter, err = measure.StartMeter(r)
 	if err == nil {
 		timing.Store(true)
 		before := total()
 		pause(ctx, o.Duration)
 		m.Ops = total() - before
-		err = meter.stop(m)
+		err = meter.Stop(m)
 	}
 	stop.Store(true)
 	running.Wait()
 	m.Bytes = m.Ops * peers.SmallSize
-	m.Latency = latencyOf(merged(histograms))
+	m.Latency = measure.LatencyOf(measure.Merged(histograms))
 	return m, errors.Join(append(failures, err)...)
 }
 
@@ -117,7 +118,7 @@ func (c *caller) loop(ctx context.Context, stop, timing *atomic.Bool, done *atom
 			return err
 		}
 		if timed {
-			record(h, time.Since(began))
+			measure.Record(h, time.Since(began))
 		}
 		done.Store(n)
 	}
@@ -125,7 +126,7 @@ func (c *caller) loop(ctx context.Context, stop, timing *atomic.Bool, done *atom
 }
 
 // roundTrip times every request of a single caller.
-func roundTrip(ctx context.Context, s peers.Session, r Remote, o Options) (*Measurement, error) {
+func roundTrip(ctx context.Context, s peers.Session, r Remote, o measure.Options) (*measure.Measurement, error) {
 	callers, err := newCallers(ctx, s, 1)
 	if err != nil {
 		return nil, err
@@ -136,23 +137,23 @@ func roundTrip(ctx context.Context, s peers.Session, r Remote, o Options) (*Meas
 			return nil, err
 		}
 	}
-	meter, err := startMeter(r)
+	meter, err := measure.StartMeter(r)
 	if err != nil {
 		return nil, err
 	}
-	m, h := &Measurement{}, newHistogram()
+	m, h := &measure.Measurement{}, measure.NewHistogram()
 	began := time.Now()
 	for end := began.Add(o.Duration); began.Before(end); m.Ops++ {
 		if err := c.call(ctx); err != nil {
 			return nil, err
 		}
 		now := time.Now()
-		record(h, now.Sub(began))
+		measure.Record(h, now.Sub(began))
 		began = now
 	}
-	err = meter.stop(m)
+	err = meter.Stop(m)
 	m.Bytes = m.Ops * peers.SmallSize
-	m.Latency = latencyOf(h)
+	m.Latency = measure.LatencyOf(h)
 	return m, err
 }
 

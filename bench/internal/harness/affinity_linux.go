@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placement is where the two processes of a measurement run: the processors that
+// Placement is where the two processes of a measurement run: the processors that
 // each may use.
-type placement struct {
+type Placement struct {
 	client, server, before unix.CPUSet
 }
 
 // place chooses the first processors on which this process may run.
-func place(pin Pin) (*placement, error) {
-	p := &placement{}
+func place(pin Pin) (*Placement, error) {
+	p := &Placement{}
 	if err := unix.SchedGetaffinity(0, &p.before); err != nil {
 		return nil, err
 	}
@@ -28,22 +28,26 @@ func place(pin Pin) (*placement, error) {
 			found = append(found, cpu)
 		}
 	}
-	p.client.Set(found[0])
-	switch {
-	case pin == Together:
-		p.server.Set(found[0])
-	case pin != Apart:
-		return nil, fmt.Errorf("no placement %q: there are %s and %s", pin, Apart, Together)
-	case len(found) < 2:
-		return nil, fmt.Errorf("there is one processor: %w", errors.ErrUnsupported)
+	client, server := 0, 1
+	switch pin {
+	case Together:
+		server = 0
+	case Crossed:
+		client, server = 1, 0
+	case Apart:
 	default:
-		p.server.Set(found[1])
+		return nil, fmt.Errorf("no placement %q: there are %s, %s and %s", pin, Apart, Together, Crossed)
 	}
+	if max(client, server) >= len(found) {
+		return nil, fmt.Errorf("there is one processor: %w", errors.ErrUnsupported)
+	}
+	p.client.Set(found[client])
+	p.server.Set(found[server])
 	return p, nil
 }
 
 // bind binds every thread of this process, and those to come, until undo.
-func (p *placement) bind() (undo func() error, err error) {
+func (p *Placement) bind() (undo func() error, err error) {
 	procs := runtime.GOMAXPROCS(1)
 	undo = func() error {
 		runtime.GOMAXPROCS(procs)
@@ -72,9 +76,12 @@ func bindThreads(to *unix.CPUSet) error {
 	return nil
 }
 
-// start calls start with this thread on the server's processor, which the process
-// that it starts inherits.
-func (p *placement) start(start func() error) error {
+// Start calls start with this thread on the server's processor, which the process
+// that it starts inherits. A nil placement leaves it to the kernel.
+func (p *Placement) Start(start func() error) error {
+	if p == nil {
+		return start()
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.SchedSetaffinity(0, &p.server); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"paddock/bench/internal/drive"
+	"paddock/bench/internal/measure"
 )
 
 // Metric is one figure of a sample.
@@ -16,6 +16,10 @@ const (
 	BytesPerSecond Metric = "bytes_per_s"
 	P50            Metric = "p50_us"
 	P99            Metric = "p99_us"
+	P999           Metric = "p999_us"
+	ServerCPU      Metric = "server_us_per_op"  // user and system time of the server's process
+	MachineCPU     Metric = "machine_us_per_op" // of all processes, the kernel's included
+	ConnBytes      Metric = "bytes_per_conn"    // of resident memory of the server
 )
 
 // Pin binds both processes of a measurement to one processor each, with one P.
@@ -27,18 +31,24 @@ type Pin string
 const (
 	Apart    Pin = "apart"    // on two processors: each message wakes an idle one
 	Together Pin = "together" // on the same: what the code itself takes
+	Crossed  Pin = "crossed"  // as Apart, with the server on the first
 )
 
 // Contender is one peer doing one operation.
 type Contender struct {
 	Name      string // unique within its goal
 	Peer      string
-	Operation drive.Operation
+	Operation measure.Operation
+	Driver    string // what loads it, where there are several
 	TLS       bool
 	Link      bool   // across the emulated link
 	Cold      bool   // without a warm-up: what a connection takes to come to speed counts
 	Pin       Pin    // where its processes run; "" as the kernel chooses
 	Base      string // the contender that it is divided by; "" for the goal's, its own name for none
+
+	// Also returns the last cell of its row, given the medians of its metrics as
+	// text; nil leaves it empty.
+	Also func(median func(Metric) string) string
 }
 
 // Bar is what one contender must reach against another, as the median over the
@@ -60,127 +70,9 @@ type Goal struct {
 	Base       string
 	Contenders []Contender
 	Bars       []Bar
-	Longer     int // how many times the usual duration its windows take; 0 is 1
-}
-
-// everybody are the peers that multiplex, ours first.
-var everybody = []string{"wire", "grpc", "drpc", "yamux", "smux", "nats"}
-
-// Goals returns the comparisons in the order in which they run.
-func Goals() []Goal {
-	return []Goal{
-		{
-			Name: "request", Title: "requests of 64 B, one connection, 100 in flight",
-			Metric: OpsPerSecond, Base: "grpc",
-			Contenders: contenders(drive.Requests, everybody...),
-			Bars:       []Bar{{Contender: "wire", Base: "grpc", Metric: OpsPerSecond, Pass: 12, Stretch: 20}},
-		},
-		{
-			Name: "roundtrip", Title: "requests of 64 B, one connection, one at a time",
-			Metric: P50, Base: "raw",
-			Contenders: contenders(drive.RoundTrip, append([]string{"raw"}, everybody...)...),
-			Bars:       []Bar{{Contender: "wire", Base: "raw", Metric: P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
-		},
-		pinnedGoal("apart", Apart, "two processors"),
-		pinnedGoal("together", Together, "one processor"),
-		postGoal(),
-		{
-			Name: "bulk", Title: "one stream, writes of 64 KiB",
-			Metric: BytesPerSecond, Base: "raw",
-			Contenders: contenders(drive.Bulk, append([]string{"raw"}, everybody...)...),
-			Bars:       []Bar{{Contender: "wire", Base: "raw", Metric: BytesPerSecond, Pass: 0.90, Stretch: 0.97}},
-		},
-		{
-			Name: "tls", Title: "one stream, writes of 64 KiB, TLS 1.3",
-			Metric: BytesPerSecond, Base: "raw",
-			Contenders: overTLS(contenders(drive.Bulk, "raw", "wire", "grpc", "drpc", "yamux", "smux")),
-			Bars:       []Bar{{Contender: "wire", Base: "raw", Metric: BytesPerSecond, Pass: 0.95, Stretch: 1.1}},
-		},
-		besideGoal(),
-		wanGoal(),
-	}
-}
-
-// pinnedGoal is the round trip with both processes bound. Its bar is that of
-// roundtrip, in figures that stay.
-func pinnedGoal(name string, pin Pin, where string) Goal {
-	all := contenders(drive.RoundTrip, "raw", "wire", "drpc", "yamux", "smux")
-	for i := range all {
-		all[i].Pin = pin
-	}
-	return Goal{
-		Name: name, Title: "requests of 64 B, one at a time, the processes bound to " + where,
-		Metric: P50, Base: "raw", Contenders: all,
-		Bars: []Bar{{Contender: "wire", Base: "raw", Metric: P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
-	}
-}
-
-// postGoal has the bulk rate of raw TCP among its rounds, which is the limit of
-// what any message could use of the socket.
-func postGoal() Goal {
-	posts := contenders(drive.Posts, everybody...)
-	bulk := contenders(drive.Bulk, "raw")
-	bulk[0].Name, bulk[0].Base = "raw bulk", "raw bulk" // writes do not compare with messages
-	return Goal{
-		Name: "post", Title: "one-way messages of 64 B from 100 goroutines, one connection",
-		Metric: OpsPerSecond, Base: "grpc",
-		Contenders: append(bulk, posts...),
-		Bars: []Bar{
-			{Contender: "wire", Base: "grpc", Metric: OpsPerSecond, Pass: 12},
-			{Contender: "wire", Base: "raw bulk", Metric: BytesPerSecond, Pass: 0.25, Stretch: 0.45},
-		},
-	}
-}
-
-// besideGoal divides each peer by itself, without the bulk streams.
-func besideGoal() Goal {
-	var all []Contender
-	for _, peer := range []string{"wire", "grpc", "yamux", "smux"} {
-		alone := Contender{Name: peer + " alone", Peer: peer, Operation: drive.Paced}
-		loaded := Contender{Name: peer, Peer: peer, Operation: drive.Beside, Base: alone.Name}
-		all = append(all, alone, loaded)
-	}
-	return Goal{
-		Name: "beside", Title: fmt.Sprintf("requests of 64 B at %.0f/s beside %d bulk streams on the same connection",
-			1/drive.Pace.Seconds(), drive.BulkStreams),
-		Metric: P99, Contenders: all,
-		Bars: []Bar{{Contender: "wire", Base: "wire alone", Metric: P99, Pass: 3, AtMost: true}},
-	}
-}
-
-// wanGoal has the bar on what a stream carries once its window has grown, and
-// shows what it carries from its first byte on.
-func wanGoal() Goal {
-	all := contenders(drive.Bulk, "raw", "wire", "grpc", "drpc", "yamux", "smux")
-	for _, peer := range []string{"raw", "wire", "grpc"} {
-		all = append(all, Contender{
-			Name: peer + " from cold", Peer: peer, Operation: drive.Bulk, Cold: true, Base: "raw from cold",
-		})
-	}
-	for i := range all {
-		all[i].Link = true
-	}
-	return Goal{
-		Name: "wan", Title: "one stream, writes of 64 KiB, across 1 Gbit/s with a round trip of 50 ms",
-		Metric: BytesPerSecond, Base: "raw", Contenders: all,
-		Bars:   []Bar{{Contender: "wire", Base: "raw", Metric: BytesPerSecond, Pass: 0.90, Stretch: 0.95}},
-		Longer: 3,
-	}
-}
-
-func contenders(op drive.Operation, names ...string) []Contender {
-	all := make([]Contender, len(names))
-	for i, name := range names {
-		all[i] = Contender{Name: name, Peer: name, Operation: op}
-	}
-	return all
-}
-
-func overTLS(all []Contender) []Contender {
-	for i := range all {
-		all[i].TLS = true
-	}
-	return all
+	Longer     int    // how many times the usual duration its windows take; 0 is 1
+	Fine       bool   // its processor times are of the order of nanoseconds
+	AlsoTitle  string // heads the column of what the contenders' Also returns
 }
 
 // Select returns the goals named in only, and of them the contenders whose peers
@@ -208,8 +100,8 @@ func Select(goals []Goal, only, names []string) ([]Goal, error) {
 	return selected, nil
 }
 
-// base returns the name of the contender that c is divided by; its own if none.
-func (g *Goal) base(c Contender) string {
+// BaseOf returns the name of the contender that c is divided by; its own if none.
+func (g *Goal) BaseOf(c Contender) string {
 	if c.Base != "" {
 		return c.Base
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"paddock/bench/internal/drive"
 )
 
 // Result is one run, as --json writes it.
@@ -42,7 +40,7 @@ func (r *Result) WriteHeader(w io.Writer) error {
 func WriteTable(w io.Writer, g *Goal, samples []Sample) error {
 	fmt.Fprintf(w, "\n%s: %s\n", g.Name, g.Title)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "  \t%s\tmin..max\tratio\tmin..max\tCPU/op client+server\t%s\n", unit(g.Metric), beside(g.Metric))
+	fmt.Fprintf(table, "  \t%s\tmin..max\tratio\tmin..max\t%s\t%s\n", unit(g.Metric), cpuTitle(g), g.AlsoTitle)
 	for _, c := range g.Contenders {
 		fmt.Fprintf(table, "  %s\t%s\n", c.Name, row(g, c, samples))
 	}
@@ -64,55 +62,33 @@ func row(g *Goal, c Contender, samples []Sample) string {
 		return why
 	}
 	ratioCell, ratioSpread := "", ""
-	if base := g.base(c); base != "" && base != c.Name {
+	if base := g.BaseOf(c); base != "" && base != c.Name {
 		if spread, rounds := ratio(samples, g.Name, c.Name, base, g.Metric); len(rounds) > 0 {
 			ratioCell = fmt.Sprintf("%.2fx %s", spread.Median, base)
 			ratioSpread = fmt.Sprintf("%.2f..%.2f", spread.Min, spread.Max)
 		}
 	}
-	client, server := cpuPerOp(samples, g.Name, c.Name)
 	cells := []string{
 		figure(own.Median, g.Metric), figure(own.Min, g.Metric) + ".." + figure(own.Max, g.Metric),
 		ratioCell, ratioSpread,
-		fmt.Sprintf("%.2f + %.2f us", client.Median, server.Median),
+		cpuCell(g, c, samples),
 		also(g, c, samples),
 	}
 	return strings.Join(cells, "\t")
 }
 
-// also returns the second figure of a contender: the latencies where the first
-// is a rate, the rate of the streams where it is a latency beside them.
+// also returns the last cell of a contender.
 func also(g *Goal, c Contender, samples []Sample) string {
-	median := func(m Metric) string {
+	if c.Also == nil {
+		return ""
+	}
+	return c.Also(func(m Metric) string {
 		all := values(samples, g.Name, c.Name, m)
 		if len(all) == 0 {
 			return ""
 		}
 		return figure(spreadOf(all).Median, m)
-	}
-	switch {
-	case c.Operation == drive.Posts || c.Operation == drive.Bulk:
-		return median(BytesPerSecond)
-	case c.Operation == drive.Requests:
-		return median(P50) + " / " + median(P99)
-	case c.Operation == drive.Beside:
-		return median(P50) + ", streams " + median(BytesPerSecond)
-	case g.Metric == P50:
-		return median(P99)
-	}
-	return median(P50)
-}
-
-func beside(m Metric) string {
-	switch m {
-	case P50:
-		return "p99"
-	case P99:
-		return "p50"
-	case BytesPerSecond:
-		return "payload"
-	}
-	return "p50 / p99, or payload"
+	})
 }
 
 func values(samples []Sample, goal, contender string, m Metric) []float64 {
@@ -140,6 +116,22 @@ func reason(samples []Sample, goal, contender string) string {
 	return why
 }
 
+func cpuTitle(g *Goal) string {
+	if g.Fine {
+		return "CPU/op client+server, machine"
+	}
+	return "CPU/op client+server"
+}
+
+func cpuCell(g *Goal, c Contender, samples []Sample) string {
+	client, server := cpuPerOp(samples, g.Name, c.Name)
+	if !g.Fine {
+		return fmt.Sprintf("%.2f + %.2f us", client.Median, server.Median)
+	}
+	machine := spreadOf(values(samples, g.Name, c.Name, MachineCPU))
+	return fmt.Sprintf("%.0f + %.0f, %.0f ns", 1e3*client.Median, 1e3*server.Median, 1e3*machine.Median)
+}
+
 // cpuPerOp returns microseconds of each end for each operation. Where streams run
 // beside the requests, they are in it.
 func cpuPerOp(samples []Sample, goal, contender string) (client, server Spread) {
@@ -159,6 +151,12 @@ func unit(m Metric) string {
 		return "per second"
 	case BytesPerSecond:
 		return "bytes/s"
+	case ServerCPU, MachineCPU:
+		return "server CPU/op"
+	case ConnBytes:
+		return "memory/conn"
+	case P999:
+		return "p99.9"
 	}
 	return string(m[:3])
 }
@@ -166,7 +164,7 @@ func unit(m Metric) string {
 // figure prints a value with three digits and its unit's prefix.
 func figure(v float64, m Metric) string {
 	switch m {
-	case P50, P99:
+	case P50, P99, P999:
 		if v >= 1e6 {
 			return fmt.Sprintf("%.3g s", v/1e6)
 		}
@@ -174,8 +172,12 @@ func figure(v float64, m Metric) string {
 			return fmt.Sprintf("%.3g ms", v/1e3)
 		}
 		return fmt.Sprintf("%.3g us", v)
+	case ServerCPU, MachineCPU:
+		return fmt.Sprintf("%.3g ns", v*1e3)
 	case BytesPerSecond:
 		return prefixed(v) + "B/s"
+	case ConnBytes:
+		return prefixed(v) + "B"
 	}
 	return prefixed(v)
 }

@@ -1,6 +1,6 @@
-// Package harness compares contenders: it starts each one's server as a process
-// of its own, runs the contenders of a goal in turns for some rounds, and reports
-// what each did as a ratio to what its base did in the same round.
+// Package harness compares contenders: it runs those of a goal in turns for some
+// rounds, and reports what each did as a ratio to what its base did in the same
+// round. How one is measured is the comparison's own.
 //
 // A ratio within a round is what can be compared: machines, and hours on one
 // machine, differ more than contenders do. So every round runs every contender
@@ -13,12 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
-	"paddock/bench/internal/drive"
-	"paddock/bench/internal/peers"
+	"paddock/bench/internal/measure"
 )
 
 // Sample is one contender's measurement in one round.
@@ -27,13 +25,14 @@ type Sample struct {
 	Round     int                `json:"round"`
 	Contender string             `json:"contender"`
 	Peer      string             `json:"peer"`
-	Operation drive.Operation    `json:"operation"`
+	Operation measure.Operation  `json:"operation"`
 	Seconds   float64            `json:"seconds"`
 	Ops       int64              `json:"ops"`
 	Bytes     int64              `json:"bytes"`
 	ClientCPU CPU                `json:"client_cpu"`
 	ServerCPU CPU                `json:"server_cpu"`
-	Timed     int64              `json:"timed,omitempty"` // how many operations the latencies are of
+	Machine   float64            `json:"machine_cpu_us,omitempty"` // all processes and the kernel
+	Timed     int64              `json:"timed,omitempty"`          // how many operations the latencies are of
 	Metrics   map[Metric]float64 `json:"metrics"`
 	Latency   *Latency           `json:"latency_us,omitempty"`
 
@@ -59,15 +58,22 @@ type Latency struct {
 	Max  float64 `json:"max"`
 }
 
+// Turn is one contender's turn in a round.
+type Turn struct {
+	Contender Contender
+	Options   measure.Options
+	Where     *Placement // where its processes run; nil: as the kernel chooses
+	Profile   string     // what the names of its CPU profiles begin with; "" for none
+}
+
 // Runner runs goals.
 type Runner struct {
 	Rounds  int
-	Options drive.Options
+	Options measure.Options
 
-	// Serve returns the program and arguments that serve a peer, see [Serve];
-	// Relay those that relay to addr across the emulated link, see [ServeLink].
-	Serve func(peer string, tls bool) []string
-	Relay func(addr string) []string
+	// Measure takes one turn. An error that wraps [errors.ErrUnsupported] says
+	// that the peer has no such operation.
+	Measure func(ctx context.Context, t Turn) (*measure.Measurement, error)
 
 	// Profile, if not empty, is the directory for the CPU profiles of both ends of
 	// each measurement, its warm-up included.
@@ -98,13 +104,16 @@ func (r *Runner) Run(ctx context.Context, g *Goal) ([]Sample, error) {
 
 func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sample {
 	s := Sample{Goal: g.Name, Round: round, Contender: c.Name, Peer: c.Peer, Operation: c.Operation}
-	o := r.Options
-	o.Duration *= time.Duration(max(g.Longer, 1))
-	o.Warmup *= time.Duration(max(g.Longer, 1))
+	t := Turn{Contender: c, Options: r.Options}
+	t.Options.Duration *= time.Duration(max(g.Longer, 1))
+	t.Options.Warmup *= time.Duration(max(g.Longer, 1))
 	if c.Cold {
-		o.Warmup = time.Nanosecond
+		t.Options.Warmup = time.Nanosecond
 	}
-	m, err := r.measure(ctx, c, o, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
+	if r.Profile != "" {
+		t.Profile = filepath.Join(r.Profile, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
+	}
+	m, err := r.measure(ctx, t)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		s.Unsupported = err.Error()
@@ -116,74 +125,29 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	return s
 }
 
-// measure runs one contender, with both processes where it wants them.
-func (r *Runner) measure(ctx context.Context, c Contender, o drive.Options, name string) (m *drive.Measurement, err error) {
-	if c.Pin == "" {
-		return r.measureAt(ctx, c, o, name, nil)
+// measure takes a turn, with both processes where the contender wants them.
+func (r *Runner) measure(ctx context.Context, t Turn) (m *measure.Measurement, err error) {
+	if t.Contender.Pin == "" {
+		return r.Measure(ctx, t)
 	}
-	where, err := place(c.Pin)
-	if err != nil {
+	if t.Where, err = place(t.Contender.Pin); err != nil {
 		return nil, err
 	}
-	undo, err := where.bind()
+	undo, err := t.Where.bind()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, undo()) }()
-	return r.measureAt(ctx, c, o, name, where)
+	return r.Measure(ctx, t)
 }
 
-// measureAt runs one contender: its server, its connection, its operation.
-func (r *Runner) measureAt(ctx context.Context, c Contender, o drive.Options, name string, where *placement) (m *drive.Measurement, err error) {
-	peer, err := peers.Find(c.Peer)
-	if err != nil {
-		return nil, err
-	}
-	server, err := start(ctx, r.Serve(c.Peer, c.TLS), where)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
-	target := peers.Target{Addr: server.Addr}
-	if c.TLS {
-		if target.TLS, err = peers.ClientTLS(server.Certificate); err != nil {
-			return nil, err
-		}
-	}
-	if c.Link {
-		relay, failed := start(ctx, r.Relay(server.Addr), nil)
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, relay.Stop()) }()
-		target.Addr = relay.Addr
-	}
-	session, err := peer.Dial(ctx, target)
-	if err != nil {
-		return nil, fmt.Errorf("dial: %w", err)
-	}
-	defer session.Close()
-	if r.Profile != "" {
-		file := filepath.Join(r.Profile, name)
-		if err := server.Profile(file + "-server.pprof"); err != nil {
-			return nil, err
-		}
-		stop, failed := profile(file + "-client.pprof")
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, stop()) }()
-	}
-	runtime.GC() // what the contender before has left is not this one's work
-	return drive.Run(ctx, c.Operation, session, server, o)
-}
-
-func (s *Sample) fill(m *drive.Measurement) {
+func (s *Sample) fill(m *measure.Measurement) {
 	ops, bytes := m.PerSecond()
 	s.Seconds, s.Ops, s.Bytes = m.Elapsed.Seconds(), m.Ops, m.Bytes
 	s.ClientCPU = CPU{microseconds(m.Client.User), microseconds(m.Client.System)}
 	s.ServerCPU = CPU{microseconds(m.Server.User), microseconds(m.Server.System)}
 	s.Metrics = map[Metric]float64{OpsPerSecond: ops, BytesPerSecond: bytes}
+	s.fillMachine(m)
 	if m.Latency.Count > 0 {
 		l := m.Latency
 		s.Timed = l.Count
@@ -192,6 +156,22 @@ func (s *Sample) fill(m *drive.Measurement) {
 			P99: microseconds(l.P99), P999: microseconds(l.P999), Max: microseconds(l.Max),
 		}
 		s.Metrics[P50], s.Metrics[P99] = s.Latency.P50, s.Latency.P99
+	}
+}
+
+// fillMachine adds what only some comparisons measure.
+func (s *Sample) fillMachine(m *measure.Measurement) {
+	if m.ConnBytes != 0 {
+		s.Metrics[ConnBytes] = m.ConnBytes
+	}
+	if m.Machine == 0 || m.Ops == 0 {
+		return
+	}
+	s.Machine = microseconds(m.Machine)
+	s.Metrics[MachineCPU] = s.Machine / float64(m.Ops)
+	s.Metrics[ServerCPU] = s.ServerCPU.total() / float64(m.Ops)
+	if s.Latency != nil {
+		s.Metrics[P999] = s.Latency.P999
 	}
 }
 

@@ -1,4 +1,4 @@
-package drive
+package measure
 
 import (
 	"time"
@@ -19,23 +19,26 @@ type Latency struct {
 	P50, P90, P99, P999, Max time.Duration
 }
 
-func newHistogram() *hdrhistogram.Histogram {
+// NewHistogram returns a histogram of latencies in nanoseconds, up to a minute.
+func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, longestLatency, latencyDigits)
 }
 
-func record(h *hdrhistogram.Histogram, d time.Duration) {
+// Record adds one latency.
+func Record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(int64(d), 1), longestLatency)) // within its bounds by now
 }
 
-// merged returns the sum of histograms, of which there is at least one.
-func merged(histograms []*hdrhistogram.Histogram) *hdrhistogram.Histogram {
+// Merged returns the sum of histograms, of which there is at least one.
+func Merged(histograms []*hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	for _, h := range histograms[1:] {
 		histograms[0].Merge(h)
 	}
 	return histograms[0]
 }
 
-func latencyOf(h *hdrhistogram.Histogram) Latency {
+// LatencyOf summarises a histogram.
+func LatencyOf(h *hdrhistogram.Histogram) Latency {
 	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) }
 	return Latency{
 		Count: h.TotalCount(),

@@ -1,4 +1,4 @@
-package drive
+package measure
 
 import (
 	"syscall"
@@ -26,15 +26,22 @@ func (u Usage) Sub(from Usage) Usage { return Usage{u.User - from.User, u.System
 // Total returns user and system time together.
 func (u Usage) Total() time.Duration { return u.User + u.System }
 
-// meter reads time and usage of both ends at the borders of a window.
-type meter struct {
-	remote         Remote
+// User is a process whose processor time can be read.
+type User interface {
+	// Usage returns the processor time that the process has used.
+	Usage() (Usage, error)
+}
+
+// Meter reads time and usage of both ends at the borders of a window.
+type Meter struct {
+	remote         User
 	client, server Usage
 	began          time.Time
 }
 
-func startMeter(r Remote) (*meter, error) {
-	m := &meter{remote: r}
+// StartMeter begins a window; r is the other end.
+func StartMeter(r User) (*Meter, error) {
+	m := &Meter{remote: r}
 	var err error
 	if m.server, err = r.Usage(); err != nil {
 		return nil, err
@@ -46,8 +53,8 @@ func startMeter(r Remote) (*meter, error) {
 	return m, nil
 }
 
-// stop ends the window and fills in what it measured.
-func (m *meter) stop(into *Measurement) error {
+// Stop ends the window and fills in what it measured.
+func (m *Meter) Stop(into *Measurement) error {
 	into.Elapsed = time.Since(m.began)
 	client, err := OwnUsage()
 	if err != nil {

@@ -1,9 +1,10 @@
-package harness
+package wirebench
 
 import (
 	"strings"
 	"testing"
 
+	"paddock/bench/internal/harness"
 	"paddock/bench/internal/peers"
 )
 
@@ -21,7 +22,7 @@ func TestGoalsAreConsistent(t *testing.T) {
 			}
 		}
 		for _, c := range g.Contenders {
-			if base := g.base(c); base != "" && !names[base] {
+			if base := g.BaseOf(c); base != "" && !names[base] {
 				t.Errorf("%s: %s is divided by %s, which does not run", g.Name, c.Name, base)
 			}
 		}
@@ -34,7 +35,7 @@ func TestGoalsAreConsistent(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	got, err := Select(Goals(), []string{"bulk", "request"}, []string{"raw", "grpc"})
+	got, err := harness.Select(Goals(), []string{"bulk", "request"}, []string{"raw", "grpc"})
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %d goals", err, len(got))
 	}
@@ -47,7 +48,7 @@ func TestSelect(t *testing.T) {
 	if got := strings.Join(names, ", "); got != "request grpc, bulk raw, bulk grpc" {
 		t.Errorf("got %s", got)
 	}
-	if _, err := Select(Goals(), []string{"fast"}, nil); err == nil || !strings.Contains(err.Error(), "roundtrip") {
+	if _, err := harness.Select(Goals(), []string{"fast"}, nil); err == nil || !strings.Contains(err.Error(), "roundtrip") {
 		t.Errorf("an unknown goal: %v", err)
 	}
 }

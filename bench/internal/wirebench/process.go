@@ -1,4 +1,4 @@
-package harness
+package wirebench
 
 import (
 	"bufio"
@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"os/exec"
-	"runtime/pprof"
 	"strings"
 	"time"
 
 	"paddock/bench/internal/drive"
+	"paddock/bench/internal/harness"
+	"paddock/bench/internal/measure"
 	"paddock/bench/internal/peers"
 )
 
@@ -110,7 +110,7 @@ func (d *desk) answer(line string) string {
 	command, _, _ := strings.Cut(line, " ")
 	switch command {
 	case "usage":
-		u, err := drive.OwnUsage()
+		u, err := measure.OwnUsage()
 		if err != nil {
 			return lineError + err.Error()
 		}
@@ -127,7 +127,7 @@ func (d *desk) answer(line string) string {
 		if _, err := fmt.Sscanf(line, lineProfile, &file); err != nil {
 			return lineError + err.Error()
 		}
-		stop, err := profile(file)
+		stop, err := harness.Profile(file)
 		if err != nil {
 			return lineError + err.Error()
 		}
@@ -139,21 +139,6 @@ func (d *desk) answer(line string) string {
 	}
 	messages, bytes := d.sink.Totals()
 	return fmt.Sprintf(lineReceived, messages, bytes)
-}
-
-// profile writes a profile of this process's CPU into a file, until stop.
-func profile(name string) (stop func() error, err error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return f.Close()
-	}, nil
 }
 
 func await(sink *peers.Sink, messages, bytes int64, limit time.Duration) {
@@ -179,7 +164,7 @@ var _ drive.Remote = (*Server)(nil)
 // start starts a server's process and waits until it listens. argv is the
 // program and the arguments that make it call Serve; where is nil to let the
 // kernel choose.
-func start(ctx context.Context, argv []string, where *placement) (*Server, error) {
+func start(ctx context.Context, argv []string, where *harness.Placement) (*Server, error) {
 	s := &Server{command: exec.CommandContext(ctx, argv[0], argv[1:]...)}
 	var stderr strings.Builder
 	s.command.Stderr = &stderr
@@ -190,12 +175,7 @@ func start(ctx context.Context, argv []string, where *placement) (*Server, error
 	if s.input, err = s.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if where == nil {
-		err = s.command.Start()
-	} else {
-		err = where.start(s.command.Start)
-	}
-	if err != nil {
+	if err := where.Start(s.command.Start); err != nil {
 		return nil, err
 	}
 	s.output = bufio.NewReader(output)
@@ -254,7 +234,7 @@ func (s *Server) ask(line, format string, values ...any) error {
 }
 
 // Usage implements drive.Remote.
-func (s *Server) Usage() (u drive.Usage, err error) {
+func (s *Server) Usage() (u measure.Usage, err error) {
 	err = s.ask("usage", lineUsage, &u.User, &u.System)
 	return u, err
 }
