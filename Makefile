@@ -103,6 +103,14 @@ bench-wire: ## Compare wire with raw TCP, gRPC and others. ARGS="--only request"
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-wire --json $(ARTIFACTS)/bench-wire.json $(ARGS)
 
+.PHONY: bench-bus
+bench-bus: ## Compare paddock bus with nats-server. ARGS="--only one-to-one-16 --pinned"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	cd bench && $(GO) build -buildvcs=false -o ../bin/nats-server github.com/nats-io/nats-server/v2
+	cd bench && $(GO) build -buildvcs=false -o ../bin/bench-bus ./cmd/bench-bus
+	@mkdir -p $(ARTIFACTS)
+	bin/bench-bus --json $(ARTIFACTS)/bench-bus.json $(ARGS)
+
 ##@ Parts of the above
 
 .PHONY: format

@@ -38,3 +38,5 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	paddock v0.0.0
 )
+
+tool github.com/nats-io/nats-server/v2

@@ -18,6 +18,8 @@ func TestArchitecture(t *testing.T) {
 			"internal/wirebench -> internal/peers":   "a server's process serves a peer",
 			"internal/wirebench -> internal/drive":   "a turn measures an operation",
 			"internal/wirebench -> internal/harness": "a comparison is goals for the harness",
+			"internal/busbench -> internal/harness":  "a comparison is goals for the harness",
+			"internal/busbench -> internal/natsload": "a turn measures a load",
 		},
 	})
 	if err != nil {

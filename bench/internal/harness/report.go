@@ -129,7 +129,7 @@ func cpuCell(g *Goal, c Contender, samples []Sample) string {
 		return fmt.Sprintf("%.2f + %.2f us", client.Median, server.Median)
 	}
 	machine := spreadOf(values(samples, g.Name, c.Name, MachineCPU))
-	return fmt.Sprintf("%.0f + %.0f, %.0f ns", 1e3*client.Median, 1e3*server.Median, 1e3*machine.Median)
+	return fmt.Sprintf("%s + %s, %s", figure(client.Median, ServerCPU), figure(server.Median, ServerCPU), figure(machine.Median, MachineCPU))
 }
 
 // cpuPerOp returns microseconds of each end for each operation. Where streams run
@@ -173,6 +173,9 @@ func figure(v float64, m Metric) string {
 		}
 		return fmt.Sprintf("%.3g us", v)
 	case ServerCPU, MachineCPU:
+		if v >= 1 {
+			return fmt.Sprintf("%.3g us", v)
+		}
 		return fmt.Sprintf("%.3g ns", v*1e3)
 	case BytesPerSecond:
 		return prefixed(v) + "B/s"

@@ -147,7 +147,6 @@ func (s *Sample) fill(m *measure.Measurement) {
 	s.ClientCPU = CPU{microseconds(m.Client.User), microseconds(m.Client.System)}
 	s.ServerCPU = CPU{microseconds(m.Server.User), microseconds(m.Server.System)}
 	s.Metrics = map[Metric]float64{OpsPerSecond: ops, BytesPerSecond: bytes}
-	s.fillMachine(m)
 	if m.Latency.Count > 0 {
 		l := m.Latency
 		s.Timed = l.Count
@@ -157,6 +156,7 @@ func (s *Sample) fill(m *measure.Measurement) {
 		}
 		s.Metrics[P50], s.Metrics[P99] = s.Latency.P50, s.Latency.P99
 	}
+	s.fillMachine(m)
 }
 
 // fillMachine adds what only some comparisons measure.

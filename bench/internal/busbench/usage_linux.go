@@ -1,0 +1,56 @@
+package busbench
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock/bench/internal/measure"
+)
+
+// processUsage returns what another process has used. The sum of its utime and
+// stime is that of its clock, in nanoseconds; /proc/PID/stat, which has steps of
+// 10 ms, says how it divides.
+func processUsage(pid int) (measure.Usage, error) {
+	var now unix.Timespec
+	if err := unix.ClockGettime(processClock(pid), &now); err != nil {
+		return measure.Usage{}, fmt.Errorf("the clock of process %d: %w", pid, err)
+	}
+	total := time.Duration(now.Nano())
+	user, system, err := processTicks(pid)
+	if err != nil {
+		return measure.Usage{}, err
+	}
+	share := 0.0
+	if user+system > 0 {
+		share = float64(system) / float64(user+system)
+	}
+	stime := time.Duration(float64(total) * share)
+	return measure.Usage{User: total - stime, System: stime}, nil
+}
+
+// processClock returns the id of a process's clock of processor time, as
+// clock_getcpuclockid(3) does: the scheduler's clock of all its threads.
+func processClock(pid int) int32 { return int32(^pid<<3 | 2) }
+
+// processTicks returns utime and stime, the fields 14 and 15 of /proc/PID/stat.
+func processTicks(pid int) (user, system int64, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	_, after, _ := strings.Cut(string(text), ") ") // the name may have spaces
+	fields := strings.Fields(after)
+	if len(fields) < 13 {
+		return 0, 0, fmt.Errorf("stat: %q", text)
+	}
+	if user, err = strconv.ParseInt(fields[11], 10, 64); err != nil {
+		return 0, 0, err
+	}
+	system, err = strconv.ParseInt(fields[12], 10, 64)
+	return user, system, err
+}

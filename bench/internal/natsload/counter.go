@@ -1,0 +1,187 @@
+package natsload
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// maxLine is the longest line that a server may send: its INFO.
+const maxLine = 32 << 10
+
+// Errors of what a server sends.
+var (
+	ErrProtocol = errors.New("not what the protocol has")
+	ErrServer   = errors.New("the server says")
+)
+
+// Counter counts what a server sends, however the reads split it. It belongs to
+// one goroutine.
+type Counter struct {
+	Messages int64
+	Bytes    int64 // of payload, with headers
+	Pongs    int64
+	Pings    int64 // from the server, each of which wants its PONG
+
+	// block is one delivered message many times over, for subscribers that get
+	// nothing else; nil without.
+	block []byte
+	one   int // its length
+	size  int // its payload's
+
+	line []byte // the beginning of a line whose end has not come
+	left int    // bytes of the present message that have not come, its CRLF included
+
+	header     []byte // the last message's line, so that the next need not be parsed
+	headerSize int
+}
+
+// Expect makes the counter compare with this message, as the server delivers it,
+// before it parses. What differs is parsed.
+func (c *Counter) Expect(message []byte, size int) {
+	c.one, c.size = len(message), size
+	c.block = bytes.Repeat(message, max(1, blockSize/len(message)))
+}
+
+// Feed counts what is in p. hot: BenchmarkCounter.
+func (c *Counter) Feed(p []byte) error {
+	for len(p) > 0 {
+		if c.left > 0 {
+			n, err := c.rest(p)
+			if err != nil {
+				return err
+			}
+			p = p[n:]
+			continue
+		}
+		if len(c.line) == 0 {
+			p = p[c.same(p):]
+			n, err := c.whole(p)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				p = p[n:]
+				continue
+			}
+		}
+		n, err := c.control(p)
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// same counts messages at the beginning of p that are the expected one.
+func (c *Counter) same(p []byte) (n int) {
+	for c.block != nil {
+		size := min(len(c.block), len(p)/c.one*c.one)
+		if size == 0 || !bytes.Equal(p[:size], c.block[:size]) {
+			break
+		}
+		c.add(int64(size/c.one), int64(c.size))
+		p = p[size:]
+		n += size
+	}
+	return n
+}
+
+// whole counts one message that is whole and has the line of the one before.
+func (c *Counter) whole(p []byte) (int, error) {
+	if len(c.header) == 0 || !bytes.HasPrefix(p, c.header) {
+		return 0, nil
+	}
+	end := len(c.header) + c.headerSize + 2
+	if len(p) < end {
+		return 0, nil
+	}
+	if p[end-2] != '\r' || p[end-1] != '\n' {
+		return 0, errUnterminated
+	}
+	c.add(1, int64(c.headerSize))
+	return end, nil
+}
+
+var errUnterminated = fmt.Errorf("%w: a payload without CRLF", ErrProtocol)
+
+// rest takes what belongs to the message that has begun.
+func (c *Counter) rest(p []byte) (int, error) {
+	n := min(len(p), c.left)
+	if at := c.left - 2; at >= 0 && at < n && p[at] != '\r' {
+		return 0, errUnterminated
+	}
+	if n == c.left && p[n-1] != '\n' {
+		return 0, errUnterminated
+	}
+	c.left -= n
+	if c.left == 0 {
+		c.add(1, int64(c.headerSize))
+	}
+	return n, nil
+}
+
+func (c *Counter) add(messages, size int64) {
+	c.Messages += messages
+	c.Bytes += messages * size
+}
+
+// control takes one line, or the part of one that has come.
+func (c *Counter) control(p []byte) (int, error) {
+	i := bytes.IndexByte(p, '\n')
+	if i < 0 {
+		if len(c.line)+len(p) > maxLine {
+			return 0, fmt.Errorf("%w: a line of more than %d bytes", ErrProtocol, maxLine)
+		}
+		c.line = append(c.line, p...)
+		return len(p), nil
+	}
+	line := p[:i+1]
+	if len(c.line) > 0 {
+		c.line = append(c.line, line...)
+		line = c.line
+	}
+	err := c.act(line)
+	c.line = c.line[:0]
+	return i + 1, err
+}
+
+// act does what a whole line says.
+func (c *Counter) act(line []byte) error {
+	switch {
+	case bytes.HasPrefix(line, []byte("MSG ")), bytes.HasPrefix(line, []byte("HMSG ")):
+		size, err := lastNumber(line)
+		if err != nil {
+			return err
+		}
+		c.header, c.headerSize = append(c.header[:0], line...), size
+		c.left = size + 2
+	case bytes.HasPrefix(line, []byte("PONG")):
+		c.Pongs++
+	case bytes.HasPrefix(line, []byte("PING")):
+		c.Pings++
+	case bytes.HasPrefix(line, []byte("INFO ")), bytes.HasPrefix(line, []byte("+OK")):
+	case bytes.HasPrefix(line, []byte("-ERR")):
+		return fmt.Errorf("%w %s", ErrServer, bytes.TrimSpace(line[4:]))
+	default:
+		return fmt.Errorf("%w: %.40q", ErrProtocol, line)
+	}
+	return nil
+}
+
+// lastNumber returns the size at the end of a message's line.
+func lastNumber(line []byte) (n int, err error) {
+	end := len(bytes.TrimRight(line, "\r\n"))
+	start := bytes.LastIndexByte(line[:end], ' ') + 1
+	if start == end || end-start > 9 {
+		return 0, fmt.Errorf("%w: %.40q", ErrProtocol, line)
+	}
+	for _, digit := range line[start:end] {
+		if digit < '0' || digit > '9' {
+			return 0, fmt.Errorf("%w: %.40q", ErrProtocol, line)
+		}
+		n = n*10 + int(digit-'0')
+	}
+	return n, nil
+}
