@@ -88,19 +88,30 @@ func (c *Counter) same(p []byte) (n int) {
 	return n
 }
 
-// whole counts one message that is whole and has the line of the one before.
+// whole counts one message that is whole. Most have the line of the one before.
 func (c *Counter) whole(p []byte) (int, error) {
-	if len(c.header) == 0 || !bytes.HasPrefix(p, c.header) {
-		return 0, nil
+	line, size := len(c.header), c.headerSize
+	if line == 0 || !bytes.HasPrefix(p, c.header) {
+		if len(p) < 4 || string(p[:4]) != "MSG " {
+			return 0, nil
+		}
+		if line = bytes.IndexByte(p, '\n') + 1; line == 0 {
+			return 0, nil
+		}
+		var err error
+		if size, err = lastNumber(p[:line]); err != nil {
+			return 0, err
+		}
+		c.header, c.headerSize = append(c.header[:0], p[:line]...), size
 	}
-	end := len(c.header) + c.headerSize + 2
+	end := line + size + 2
 	if len(p) < end {
 		return 0, nil
 	}
 	if p[end-2] != '\r' || p[end-1] != '\n' {
 		return 0, errUnterminated
 	}
-	c.add(1, int64(c.headerSize))
+	c.add(1, int64(size))
 	return end, nil
 }
 
@@ -170,18 +181,20 @@ func (c *Counter) act(line []byte) error {
 	return nil
 }
 
-// lastNumber returns the size at the end of a message's line.
+// lastNumber returns the size at the end of a message's line, which ends in LF,
+// with a CR before it or not.
 func lastNumber(line []byte) (n int, err error) {
-	end := len(bytes.TrimRight(line, "\r\n"))
-	start := bytes.LastIndexByte(line[:end], ' ') + 1
-	if start == end || end-start > 9 {
-		return 0, fmt.Errorf("%w: %.40q", ErrProtocol, line)
+	end := len(line) - 1
+	if end > 0 && line[end-1] == '\r' {
+		end--
 	}
-	for _, digit := range line[start:end] {
-		if digit < '0' || digit > '9' {
-			return 0, fmt.Errorf("%w: %.40q", ErrProtocol, line)
-		}
-		n = n*10 + int(digit-'0')
+	at, unit := end-1, 1
+	for ; at >= 0 && line[at] >= '0' && line[at] <= '9' && end-at <= 9; at-- {
+		n += int(line[at]-'0') * unit
+		unit *= 10
+	}
+	if at < 0 || at == end-1 || line[at] != ' ' {
+		return 0, fmt.Errorf("%w: %.40q", ErrProtocol, line)
 	}
 	return n, nil
 }

@@ -23,7 +23,7 @@ func (s Stream) MeasureNATS(ctx context.Context, server Server, o measure.Option
 	if s.Publishers > 1 || s.Subscribers > 1 || s.Members > 0 || s.Rate > 0 || s.Churn > 0 || s.Stalled > 0 || s.Subjects > 1 {
 		return nil, fmt.Errorf("not with nats.go here: %w", errors.ErrUnsupported)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Warmup+o.Duration+settle, errors.New("not everything has arrived"))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Warmup+o.Duration+settle, errNotArrived)
 	defer cancel()
 	r := &clientStream{Stream: s}
 	defer r.close()

@@ -1,6 +1,7 @@
 package natsload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ const (
 	// settle is how long the last messages may take to arrive after a window.
 	settle = 30 * time.Second
 )
+
+var errNotArrived = errors.New("not everything has arrived")
 
 // Server is the server's process.
 type Server interface {
@@ -48,6 +51,8 @@ type Stream struct {
 	Rate        float64
 	// Rate is the messages published in a second, each with its intended time; 0:
 	// as many as can be. The latencies are from the intended times.
+
+	underWay int // bytes that may be under way to one subscriber; 0 is windowBytes
 }
 
 // fanOut is how many deliveries a message has.
@@ -74,7 +79,7 @@ func (s Stream) Measure(ctx context.Context, server Server, o measure.Options) (
 	if s.Subject == "" {
 		s.Subject = "foo"
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Warmup+o.Duration+settle, errors.New("not everything has arrived"))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Warmup+o.Duration+settle, errNotArrived)
 	defer cancel()
 	r := &streaming{Stream: s, crew: newCrew(ctx, server.Addr())}
 	defer r.crew.close()
@@ -174,7 +179,7 @@ func (r *streaming) subscribe(c *conn) error {
 
 // limit returns how many messages may be under way.
 func (r *streaming) limit() int64 {
-	bytes := min(windowBytes, windowTotal/max(1, r.Subscribers))
+	bytes := min(cmp.Or(r.underWay, windowBytes), windowTotal/max(1, r.Subscribers))
 	block := blockSize / (r.Size + perMessage)
 	return int64(max(bytes/(r.Size+perMessage), 2*r.Publishers*block, 1))
 }
