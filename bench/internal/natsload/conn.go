@@ -111,7 +111,7 @@ func (w *crew) join(name string, p parser, wake func()) (*conn, error) {
 	c := &conn{nc: nc, name: name, pongs: make(chan struct{}, 16), parse: p, wake: wake}
 	w.conns = append(w.conns, c)
 	w.readers.Go(func() {
-		if err := c.read(); err != nil && !w.closing.Load() {
+		if err := c.read(); !w.closing.Load() {
 			w.fail(fmt.Errorf("%s: %w", name, err))
 		}
 	})
@@ -131,7 +131,7 @@ func (w *crew) close() {
 // readSize is what one read takes at most.
 const readSize = 128 << 10
 
-// read feeds the parser until the connection ends.
+// read feeds the parser until the connection ends, and returns why.
 func (c *conn) read() error {
 	buf := make([]byte, readSize)
 	var ponged, pinged int64

@@ -66,22 +66,26 @@ func TestCountsAreVerified(t *testing.T) {
 		{
 			"one too many",
 			func(n int64) (int, bool) { return 1 + one(n == 3), false },
-			Stream{Size: 16, Subscribers: 2}, time.Minute, "got",
+			Stream{Size: 16, Subscribers: 2},
+			time.Minute, "got",
 		},
 		{
 			"one too few",
 			func(n int64) (int, bool) { return 1 - one(n == 3), false },
-			Stream{Size: 16, Subscribers: 2}, time.Second / 2, "not everything has arrived",
+			Stream{Size: 16, Subscribers: 2},
+			time.Second / 2, "not everything has arrived",
 		},
 		{
 			"one too few, with a rate",
 			func(n int64) (int, bool) { return 1 - one(n == 3), false },
-			Stream{Size: 16, Subscribers: 1, Rate: 10_000}, time.Second / 2, "not everything has arrived",
+			Stream{Size: 16, Subscribers: 1, Rate: 10_000},
+			time.Second / 2, "not everything has arrived",
 		},
 		{
 			"a subscriber is closed",
 			func(n int64) (int, bool) { return 1, n == 3 },
-			Stream{Size: 16, Subscribers: 2}, time.Minute, "subscriber",
+			Stream{Size: 16, Subscribers: 2},
+			time.Minute, "subscriber",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
