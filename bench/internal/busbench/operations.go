@@ -92,14 +92,16 @@ func delivering() []operation {
 
 func besides() []operation {
 	alone := natsload.Stream{Size: 128, Subscribers: 8}
-	stalled := alone
+	stalled, ten := alone, alone
 	stalled.Stalled = 2
+	ten.Subscribers, ten.Uncounted = 10, 2
 	return []operation{
 		{
 			name: "churn", title: "1:1, 128 B on 1,000 subjects, beside 10,000 SUB and UNSUB a second",
 			load: natsload.Stream{Size: 128, Subject: "few.", Subjects: fewSubjects, Subscribers: 1, Churn: churnRate},
 		},
 		{name: unstalledName, title: "1:8, 128 B, per delivery", load: alone},
+		{name: tenName, title: "1:10, 128 B, per delivery to eight of them", load: ten},
 		{name: stalledName, title: "1:8, 128 B, per delivery, beside 2 subscribers that do not read", load: stalled},
 	}
 }
@@ -114,6 +116,7 @@ func asking(idle int) []operation {
 
 const (
 	unstalledName = "unstalled"
+	tenName       = "ten reading"
 	stalledName   = "stalled"
 	latencySuffix = "-latency"
 )
@@ -131,5 +134,5 @@ func find(op measure.Operation, idle int) (operation, bool, error) {
 // latent reports whether the operation has a latency goal.
 func (o operation) latent() bool {
 	s, ok := o.load.(natsload.Stream)
-	return ok && s.Latent() && !o.seed && s.Stalled == 0 && o.name != unstalledName
+	return ok && s.Latent() && !o.seed && s.Stalled == 0 && o.name != unstalledName && o.name != tenName
 }

@@ -29,6 +29,7 @@ func TestStreams(t *testing.T) {
 		"subjects":     {Size: 16, Subject: "many.", Subjects: 5000, Subscribers: 2},
 		"churn":        {Size: 16, Subscribers: 1, Churn: 1000},
 		"stalled":      {Size: 16, Subscribers: 1, Stalled: 2},
+		"uncounted":    {Size: 16, Subscribers: 3, Uncounted: 1},
 		"paced":        {Size: 16, Subscribers: 2, Rate: 20_000},
 		"paced by two": {Size: 16, Publishers: 2, Subscribers: 1, Rate: 20_000},
 	} {
