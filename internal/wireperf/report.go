@@ -1,6 +1,7 @@
 package wireperf
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func sentBy(err error) Sent {
 		return SentYes
 	case errors.Is(err, wire.ErrNotSent), errors.Is(err, wire.ErrDraining):
 		return SentNot
-	case errors.Is(err, wire.ErrMaybeSent), !errors.As(err, &answer):
+	case errors.Is(err, wire.ErrMaybeSent), errors.Is(err, context.DeadlineExceeded), !errors.As(err, &answer):
 		return SentMaybe
 	case answer.NotStarted:
 		return SentNot

@@ -22,6 +22,7 @@ func TestSentBy(t *testing.T) {
 		{wire.ErrMaybeSent, SentMaybe},
 		{wire.ErrClosed, SentMaybe},
 		{context.DeadlineExceeded, SentMaybe},
+		{&wire.Error{Code: wire.DeadlineExceeded}, SentMaybe}, // at the peer, before or after its handler began
 		{errors.New("read: connection reset by peer"), SentMaybe},
 		{&wire.Error{Code: wire.Internal}, SentYes},
 		{fmt.Errorf("answer 1 of 4: %w", errBody), SentYes},
