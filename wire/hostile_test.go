@@ -36,6 +36,7 @@ func hostileMux(running *atomic.Int32) *wire.Mux {
 	}
 	wire.Handle(mux, "stuck", func(ctx context.Context, _ []byte) ([]byte, error) { return nil, stuck(ctx) })
 	mux.HandleStream("stuck", func(ctx context.Context, _ *wire.Stream) error { return stuck(ctx) })
+	wire.HandlePost(mux, "stuck", func(ctx context.Context, _ []byte) error { return stuck(ctx) })
 	wire.HandlePost(mux, "post", func(context.Context, []byte) error { return nil })
 	big := payload(1 << 20)
 	wire.Handle(mux, "big", func(context.Context, []byte) ([]byte, error) { return big, nil }, wire.Inline())
@@ -145,8 +146,8 @@ func TestRuleBreakers(t *testing.T) {
 		{"post of an unbound kind", wire.Protocol, []wire.Frame{{Type: wire.POST, ID: 900}}},
 		{"credit over the limit", wire.FlowControl, []wire.Frame{{Type: wire.CREDIT, Credit: 1<<31 - 1}}},
 		{"post over the lane", wire.FlowControl, []wire.Frame{
-			{Type: wire.POST, ID: kindPost, Body: make([]byte, 60_000)},
-			{Type: wire.POST, ID: kindPost, Body: make([]byte, 60_000)},
+			{Type: wire.POST, ID: kindStuck, Body: make([]byte, 60_000)},
+			{Type: wire.POST, ID: kindStuck, Body: make([]byte, 60_000)},
 		}},
 		{"an answer nobody asked for", wire.Protocol, []wire.Frame{{Type: wire.RES, ID: uint32(wire.MakeSlot(wire.Acceptor, 1, 1))}}},
 		{"a slot used twice", wire.Protocol, []wire.Frame{
