@@ -237,9 +237,9 @@ func (s *Server) leave(c *Conn) {
 	s.past.Add(final)
 	s.mu.Unlock()
 	c.tasks.Wait()
-	level := slog.LevelDebug
-	if err := c.Err(); !errors.Is(err, ErrClosed) {
-		level = slog.LevelWarn
+	level, goodbye := slog.LevelWarn, (*Error)(nil)
+	if err := c.Err(); errors.Is(err, ErrClosed) || errors.As(err, &goodbye) && goodbye.Code == Unavailable {
+		level = slog.LevelDebug // either side has closed it
 	}
 	s.config.Logger.Log(context.Background(), level, "wire: connection ended", "peer", c.RemoteAddr(), "error", c.Err())
 }
