@@ -10,6 +10,7 @@ import (
 	"paddock/internal/ingest"
 	"paddock/internal/listen"
 	"paddock/internal/wireapi"
+	"paddock/wire/wirestats"
 )
 
 // reading is a figure that is read when somebody scrapes it.
@@ -61,6 +62,7 @@ func registerHTTP(reg prometheus.Registerer, l *listen.Limited, a *httpapi.API, 
 }
 
 func registerWire(reg prometheus.Registerer, a *wireapi.API) {
+	reg.MustRegister(wirestats.Collector(a.Transport()))
 	stat := func(f func(wireapi.Stats) uint64) func() float64 {
 		return func() float64 { return float64(f(a.Stats())) }
 	}

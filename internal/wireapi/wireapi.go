@@ -137,6 +137,9 @@ func (a *API) Close(ctx context.Context) error {
 	return err
 }
 
+// Transport is the server beneath, for what its connections count.
+func (a *API) Transport() *wire.Server { return &a.server }
+
 // Stats is a reading of the API's figures.
 type Stats struct {
 	wire.ServerStats
