@@ -26,7 +26,7 @@ type Config struct {
 	MaxFrame      uint32 // payload bytes of a frame, 65,536
 	MaxInflight   uint32 // requests and streams that the peer may have open, 4,096
 	ConnBudget    uint32 // stream bytes that may wait here, of all streams, 16 MiB
-	StreamInitial uint32 // of one stream at first, 256 KiB; it grows with need
+	StreamInitial uint32 // of one stream at first; it grows with need. Here 0 is 64 KiB
 	PostInitial   uint32 // post bytes that may wait here, 1 MiB
 
 	// MaxWindow bounds how far the window of a stream grows; 0 is 16 MiB.
@@ -88,6 +88,9 @@ func (c *Config) withDefaults() Config {
 	}
 	if d.MaxMessage == 0 {
 		d.MaxMessage = defaultMaxMessage
+	}
+	if d.StreamInitial == 0 {
+		d.StreamInitial = limitStream.before
 	}
 	if d.MaxWindow == 0 {
 		d.MaxWindow = maxStreamWindow

@@ -60,6 +60,7 @@ type Conn struct {
 	posts      postLane
 	long       int // bytes of long inline answers that wait for credit
 	rtt        rttFilter
+	epoch      epoch
 	stats      shellStats
 }
 

@@ -77,12 +77,12 @@ func (s *socket) open(idle time.Duration) {
 	}
 }
 
-// fit sets the kernel's receive buffer once the round trip is known.
+// fit sets the kernel's receive buffer once the path is known to be short.
 func (s *socket) fit(rtt time.Duration) {
 	if direct, ok := s.nc.(*net.TCPConn); ok && !s.fitted && rtt < shortPath {
+		s.fitted = true
 		_ = direct.SetReadBuffer(shortBuffer) // a system that refuses has its own way
 	}
-	s.fitted = true
 }
 
 // canTry says whether tryWrite works.

@@ -30,7 +30,7 @@ func TestStalledStreamsMakeRoom(t *testing.T) {
 			return err
 		})
 		near, far := wiretest.Pipe(1 << 20)
-		a, err := wire.NewConn(far, wire.Acceptor, &wire.Config{Mux: mux, ConnBudget: 1 << 20})
+		a, err := wire.NewConn(far, wire.Acceptor, &wire.Config{Mux: mux, ConnBudget: 1 << 20, StreamInitial: 256 << 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -222,7 +222,7 @@ func TestStatsOfAStarvedStream(t *testing.T) {
 			_, err := io.Copy(io.Discard, s)
 			return err
 		})
-		d, a := piped(t, nil, &wire.Config{Mux: mux, ConnBudget: 256 << 10})
+		d, a := piped(t, nil, &wire.Config{Mux: mux, ConnBudget: 256 << 10, StreamInitial: 256 << 10})
 		s, err := d.Open(t.Context(), "late", wire.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)

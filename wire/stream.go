@@ -54,7 +54,7 @@ func (c *Conn) newStream(id Slot, kind string, meta *Meta) *Stream {
 	if meta != nil && meta.Raw != nil {
 		s.meta = meta.clone()
 	}
-	s.tuning.window, s.tuning.since = int(c.m.self.StreamInitial), c.now()
+	s.tuning.window = int(c.m.self.StreamInitial)
 	return s
 }
 

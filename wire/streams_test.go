@@ -27,7 +27,7 @@ func TestStalledStream(t *testing.T) {
 			}
 			deaf = append(deaf, s)
 			go func() {
-				if n, err := s.Write(make([]byte, 10<<20)); n != 256<<10 || err == nil {
+				if n, err := s.Write(make([]byte, 10<<20)); n != 64<<10 || err == nil {
 					t.Errorf("wrote %d, %v", n, err)
 				}
 			}()

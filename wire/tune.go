@@ -18,49 +18,99 @@ const stallLimit = 30 * time.Second
 // until it has shown what it does: 1 Gbit/s.
 const longRate = 125e6
 
-// tuning finds the window that a stream needs: what is consumed in one round trip
-// is what must be under way, and if that is near the window, the window is the
-// limit and not the path. It is guarded by Conn.mu.
+const (
+	// epochLeast is the least time over which a rate is measured: shorter ones see
+	// bursts.
+	epochLeast = 10 * time.Millisecond
+	// earlyPings is how many epochs ask for the round trip again: the first answer was
+	// given by a peer that had just begun.
+	earlyPings = 8
+	// shortSum is what windows together may grow to on a short path: with more in
+	// flight, bulk leaves the processor's cache, and small frames wait.
+	shortSum = 512 << 10
+	// hungry is the part of the windows that one round trip must carry to show that
+	// they are the limit. A peer that is given half a window at a time can be held to
+	// half of it.
+	hungry = 0.45
+)
+
+// tuning is what a stream has of the search for its window. It is guarded by
+// Conn.mu.
 type tuning struct {
 	window int // bytes that may be under way
 	grown  int // of these, what came on top of the first window
-	bytes  int // consumed since
-	since  time.Duration
+	epoch  uint64
+	bytes  int           // consumed in this epoch
 	read   uint64        // consumed in all
 	seen   uint64        // read when the clock last looked
 	stuck  time.Duration // since when it has been the same
 }
 
-// tune counts n consumed bytes. Once per half window it compares what one round
-// trip carries with the window, and if that is more than a third, the window may
-// be what limits the peer: it becomes four times as large, or what longRate fills.
-// So it ends at no more than 12 times what the path holds, after few round trips. All growth together is at
-// most half of the connection's budget, so that streams which grew and then stall
-// leave room for others. Conn.mu is held.
+// epoch finds the windows that the streams of a connection need together: what
+// arrives in one round trip is what must be under way, and if that is near the sum
+// of the windows of those that carry it, the windows are the limit and not the path.
+// Together, since whatever is under way on a path beyond what it holds is a queue in
+// front of small frames. It is guarded by Conn.mu.
+type epoch struct {
+	number uint64
+	since  time.Duration
+	bytes  int // consumed
+	busy   int // streams that have consumed an eighth of their window at least
+	sum    int // of their windows
+
+	more bool // the epoch before has shown that windows are too small
+	fill int  // what longRate fills, for each stream that was busy then
+}
+
+// tune counts n consumed bytes. In an epoch behind one that has shown hunger, each
+// busy stream's window doubles, or becomes its part of what longRate fills. All
+// growth together is at most half of the connection's budget, so that streams which
+// grew and then stall leave room for others. Conn.mu is held.
 func (s *Stream) tune(n int) {
-	t := &s.tuning
+	c, t := s.c, &s.tuning
+	e := &c.epoch
+	c.endEpoch()
+	if t.epoch != e.number {
+		t.epoch, t.bytes = e.number, 0
+	}
 	t.read += uint64(n)
+	e.bytes += n
+	was := t.bytes
 	t.bytes += n
-	if t.bytes < t.window/2 {
+	if least := t.window / 8; was >= least || t.bytes < least {
 		return
 	}
-	now := s.c.now()
-	elapsed, bytes := now-t.since, t.bytes
-	t.since, t.bytes = now, 0
-	rtt := s.c.rtt.min()
-	if rtt == 0 || elapsed <= 0 || s.over {
+	if e.more && !s.over {
+		room := int(c.m.conn.initial)/2 - c.grown
+		more := min(max(2*t.window, e.fill), c.config.MaxWindow) - t.window
+		if more = min(more, room); more > 0 {
+			c.m.Widen(s.id, more)
+			t.window += more
+			t.grown += more
+			c.grown += more
+		}
+	}
+	e.busy++
+	e.sum += t.window
+}
+
+// endEpoch begins a new epoch when a round trip has passed. c.mu is held.
+func (c *Conn) endEpoch() {
+	e := &c.epoch
+	now, rtt := c.m.heard, c.rtt.min()
+	elapsed := now - e.since
+	if rtt == 0 || elapsed < max(rtt, epochLeast) {
 		return
 	}
-	perTrip := float64(bytes) * float64(rtt) / float64(elapsed)
-	room := int(s.c.m.conn.initial)/2 - s.c.grown
-	filled := int(rtt.Seconds() * longRate)
-	more := min(max(4*t.window, filled), s.c.config.MaxWindow) - t.window
-	if more = min(more, room); perTrip > float64(t.window)/3 && more > 0 {
-		s.c.m.Widen(s.id, more)
-		t.window += more
-		t.grown += more
-		s.c.grown += more
+	next := epoch{number: e.number + 1, since: now}
+	perTrip := float64(e.bytes) * float64(rtt) / float64(elapsed)
+	if e.number < earlyPings {
+		c.m.Ping(now)
 	}
+	if e.busy > 0 && perTrip > hungry*float64(e.sum) && (rtt >= shortPath || e.sum < shortSum) {
+		next.more, next.fill = true, int(rtt.Seconds()*longRate)/e.busy
+	}
+	*e = next
 }
 
 // leave gives the stream's growth back to the others, once nothing is read from it
