@@ -33,17 +33,17 @@ type flow struct {
 // CPU time by delivery, or by publication where nobody receives.
 func BenchmarkFlow(b *testing.B) {
 	for name, f := range map[string]flow{
-		"pub-16":       {size: 16, publishers: 1},
-		"pub-128":      {size: 128, publishers: 1},
-		"1to1-16":      {size: 16, publishers: 1, groups: 1, members: 1},
-		"1to1-128":     {size: 128, publishers: 1, groups: 1, members: 1},
-		"1to1-16K":     {size: 16 << 10, publishers: 1, groups: 1, members: 1},
-		"1to8-128":     {size: 128, publishers: 1, groups: 8, members: 1},
-		"1to8-16K":     {size: 16 << 10, publishers: 1, groups: 8, members: 1},
-		"4to1-128":     {size: 128, publishers: 4, groups: 1, members: 1},
-		"queue4-16":    {size: 16, publishers: 1, groups: 1, members: 4},
-		"million-16":   {size: 16, publishers: 1, groups: 1, members: 1, subjects: 1 << 20},
-		"churn-16": {size: 16, publishers: 1, groups: 1, members: 1, churn: true},
+		"pub-16":     {size: 16, publishers: 1},
+		"pub-128":    {size: 128, publishers: 1},
+		"1to1-16":    {size: 16, publishers: 1, groups: 1, members: 1},
+		"1to1-128":   {size: 128, publishers: 1, groups: 1, members: 1},
+		"1to1-16K":   {size: 16 << 10, publishers: 1, groups: 1, members: 1},
+		"1to8-128":   {size: 128, publishers: 1, groups: 8, members: 1},
+		"1to8-16K":   {size: 16 << 10, publishers: 1, groups: 8, members: 1},
+		"4to1-128":   {size: 128, publishers: 4, groups: 1, members: 1},
+		"queue4-16":  {size: 16, publishers: 1, groups: 1, members: 4},
+		"million-16": {size: 16, publishers: 1, groups: 1, members: 1, subjects: 1 << 20},
+		"churn-16":   {size: 16, publishers: 1, groups: 1, members: 1, churn: true},
 	} {
 		for target, start := range brokers() {
 			b.Run(name+"/"+target, func(b *testing.B) { f.run(b, start(b)) })

@@ -12,15 +12,6 @@ import (
 )
 
 const (
-	// readMin and readMax bound a connection's read buffer: it doubles when a
-	// read fills it and halves when reads stay small.
-	readMin = 2 << 10
-	readMax = 64 << 10
-	// flushEarly is how much may gather before the writer is woken within a
-	// batch, so that it works while the batch goes on.
-	flushEarly = 64 << 10
-	// keptPending is the largest output buffer kept by an idle connection.
-	keptPending = 64 << 10
 	// drainTime and drainBytes bound how long a closed client's input is read
 	// on: closing with unread input would reset the connection, and the client
 	// might never read the reason.
@@ -32,41 +23,44 @@ const (
 var past = time.Unix(1, 0)
 
 // client is one network connection. Its reader goroutine runs serve, owns the
-// connection's life and everything that it parses and routes; its writer
-// goroutine runs writeLoop and the timers. Any goroutine may deliver to it and
-// end it.
+// connection's life and everything that it parses and routes. Any goroutine may
+// deliver to it, write what is pending for it, and end it; nobody but serve closes
+// the connection, which would wait for the reader.
 type client struct {
 	srv      *Server
 	conn     net.Conn
+	sock     socket
 	id       uint64
 	host     string     // the peer's address without port; empty in process
 	rejected *violation // set before serve: turned away after INFO
 
 	// Owned by the reader.
 	parse   parser
-	route   *router
+	route   *router // while a batch is routed
 	opts    connectOptions
 	greeted bool // CONNECT has come
 	told    bool // the second INFO has gone out
 
-	// Shared by reader and writer.
+	// Shared by the reader and the timers.
+	stop       atomic.Bool // nothing more is to be read
 	authorized atomic.Bool
 	lastInput  atomic.Int64 // Unix ns of the latest read
 	pingsOut   atomic.Int32 // PINGs without an answer
 	answered   atomic.Bool  // one PONG has come
 
-	wake  chan struct{} // capacity 1: more wakes while one waits say nothing new
-	spare []byte        // owned by the writer: the buffer that is not out
+	finished chan struct{} // closed by settle: nobody writes any more
 
 	mu      sync.Mutex // guards what follows, and the subscriptions' counts
-	out     []byte     // pending, in order
-	writing int        // bytes that the writer holds
-	mark    uint64     // the batch that has this client in its list
+	out     output
+	timers  timers
+	mark    uint64 // the batch that has this client in its list
 	subs    map[string]*subscription
 	headers bool // the client takes HMSG
 	noEcho  bool
-	reason  CloseReason // 0 = open; else nothing is delivered any more
-	written bool        // the writer has written its last byte
+	reason  CloseReason   // 0 = open; else nothing is delivered any more
+	aborted bool          // nothing is written any more
+	settled bool          // finished is closed
+	room    chan struct{} // closed when out is no longer nearly full; nil = nobody waits for it
 }
 
 var (
@@ -76,29 +70,27 @@ var (
 
 func newClient(s *Server, conn net.Conn) *client {
 	c := &client{
-		srv:  s,
-		conn: conn,
-		id:   s.clientIDs.Add(1),
-		opts: defaultOptions(),
-		wake: make(chan struct{}, 1),
-		subs: make(map[string]*subscription),
+		srv:      s,
+		conn:     conn,
+		id:       s.clientIDs.Add(1),
+		opts:     defaultOptions(),
+		finished: make(chan struct{}),
 	}
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		c.host = tcp.IP.String()
 	}
-	c.route = newRouter(s)
+	c.sock.init(conn)
 	c.parse = parser{maxLine: s.cfg.MaxControlLine, maxPayload: s.cfg.MaxPayload, mustAuth: s.cfg.authRequired()}
 	c.authorized.Store(!c.parse.mustAuth)
 	return c
 }
 
-// serve runs the connection from its INFO to its end. When it returns, the
-// writer has ended too.
+// serve runs the connection from its INFO to its end. When it returns, nobody
+// writes to it any more.
 func (c *client) serve() {
+	c.startTimers()
 	c.append(c.srv.infoLine(c, false))
-	var writer sync.WaitGroup
-	writer.Go(c.writeLoop)
-	c.signal()
+	c.flush()
 	if c.rejected != nil {
 		c.end(c.rejected)
 	} else {
@@ -111,60 +103,37 @@ func (c *client) serve() {
 	}
 	c.dropSubscriptions()
 	c.discardInput()
-	writer.Wait()
+	<-c.finished
+	c.stopTimers()
 	c.conn.Close()
 }
 
 // readLoop parses and routes until the connection or the server ends.
 func (c *client) readLoop() {
-	buf := make([]byte, readMin)
-	small := 0
-	for {
-		n, err := c.conn.Read(buf)
-		if n > 0 && !c.handle(buf[:n]) {
-			return
-		}
-		switch {
-		case err == nil:
-			buf, small = resize(buf, n, small)
-		case errors.Is(err, io.EOF):
-			c.shut(ClientClosed, "")
-			return
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return // kicked
-		default:
-			c.shut(ReadError, "")
-			return
-		}
+	err := c.sock.readAll(c.handle)
+	switch {
+	case err == nil, errors.Is(err, os.ErrDeadlineExceeded): // ended or kicked
+	case errors.Is(err, io.EOF):
+		c.shut(ClientClosed, "")
+	default:
+		c.shut(ReadError, "")
 	}
 }
 
-// handle routes what one read returned as one batch.
+// handle routes what one read returned as one batch. It reports whether to go on.
 func (c *client) handle(batch []byte) bool {
 	c.lastInput.Store(time.Now().UnixNano())
+	c.route = c.srv.router()
 	err := c.parse.feed(batch, c)
 	c.route.finish(nil)
-	c.signal()
+	c.srv.release(c.route)
+	c.route = nil
+	c.flush()
 	if v, ok := errors.AsType[*violation](err); ok {
 		c.end(v)
 		return false
 	}
-	return true
-}
-
-// resize returns the buffer for the next read after one of n bytes; small
-// counts the reads in a row that would have fitted into half of it.
-func resize(buf []byte, n, small int) ([]byte, int) {
-	switch {
-	case n == len(buf) && n < readMax:
-		return make([]byte, 2*n), 0
-	case n > len(buf)/2 || len(buf) == readMin:
-		return buf, 0
-	case small < 8:
-		return buf, small + 1
-	default:
-		return make([]byte, len(buf)/2), 0
-	}
+	return !c.stop.Load()
 }
 
 // end closes for a violation of the protocol or its limits.
@@ -179,25 +148,42 @@ func (c *client) end(v *violation) {
 // The first reason wins; shut reports whether this was it.
 func (c *client) shut(reason CloseReason, text string) bool {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.reason != 0 {
-		c.mu.Unlock()
 		return false
 	}
-	c.reason = reason
 	if text != "" {
-		c.out = appendErr(c.out, text)
+		c.out.append(appendErr(nil, text))
 	}
-	if reason.abrupt() {
-		c.out = nil
-	}
-	c.srv.counters.closed[reason].Add(1) // before the client can see the end
-	c.conn.SetReadDeadline(past)         // ends the reader
-	c.mu.Unlock()
-	if reason.abrupt() {
-		c.conn.Close()
-	}
-	c.signal()
+	c.closeFor(reason)
+	c.flushLocked()
 	return true
+}
+
+// closeFor ends an open connection for a reason. Whoever is gentle flushes it
+// then. c.mu is held.
+func (c *client) closeFor(reason CloseReason) {
+	c.reason = reason
+	c.srv.counters.closed[reason].Add(1) // before the client can see the end
+	if reason.abrupt() {
+		c.abort()
+		return
+	}
+	c.stop.Store(true)
+	c.conn.SetReadDeadline(past) // ends the reader
+}
+
+// abort lets go of what is pending and ends reads and writes. c.mu is held.
+func (c *client) abort() {
+	c.aborted = true
+	c.stop.Store(true)
+	c.out.discard()
+	c.conn.SetDeadline(past)
+	if c.room != nil {
+		close(c.room)
+		c.room = nil
+	}
+	c.settle()
 }
 
 func (c *client) open() bool {
@@ -214,105 +200,64 @@ func (c *client) logger() *slog.Logger {
 	return c.srv.cfg.Logger.With("client", from, "cid", c.id)
 }
 
-// discardInput reads on while the writer writes the last bytes and, for a short
-// time, after it has told the client that nothing more comes: a client that
-// sends before it reads could otherwise not get at its reason.
+// discardInput reads on while the last bytes are written and, for a short time,
+// after the client has been told that nothing more comes: a client that sends
+// before it reads could otherwise not get at its reason.
 func (c *client) discardInput() {
 	c.mu.Lock()
-	if !c.written {
+	if !c.settled && !c.aborted {
 		c.conn.SetReadDeadline(time.Now().Add(c.srv.cfg.WriteDeadline))
 	}
 	c.mu.Unlock()
 	io.CopyN(io.Discard, c.conn, drainBytes) // whatever ends it, the connection is closed next
 }
 
-// closeWrite follows the last byte.
-func (c *client) closeWrite() {
-	half, ok := c.conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		c.conn.Close()
-		return
-	}
+// cut ends the connection without regard to what is pending.
+func (c *client) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.written = true
-	c.conn.SetReadDeadline(time.Now().Add(drainTime))
+	c.abort()
 }
 
 // kick ends the reader's present or next read.
-func (c *client) kick() { c.conn.SetReadDeadline(past) }
-
-// signal wakes the writer.
-func (c *client) signal() {
-	select {
-	case c.wake <- struct{}{}:
-	default: // it has a wake to come already
-	}
+func (c *client) kick() {
+	c.stop.Store(true)
+	c.conn.SetReadDeadline(past)
 }
 
 // append adds protocol bytes, which are never dropped: their amount is bounded
 // by what the client itself sends, and with the messages by max_pending.
+// Somebody has to flush them.
 func (c *client) append(b ...[]byte) {
 	c.mu.Lock()
-	if c.reason == 0 {
-		for _, part := range b {
-			c.out = append(c.out, part...)
-		}
-	}
-	slow := c.reason == 0 && c.pendingLocked() > c.srv.cfg.MaxPending
+	slow := c.appendLocked(b...)
 	c.mu.Unlock()
 	if slow {
-		c.slow()
+		c.logSlow()
 	}
 }
 
-func (c *client) pendingLocked() int64 { return int64(len(c.out) + c.writing) }
-
-func (c *client) slow() {
-	if c.shut(SlowConsumerPendingBytes, "") {
-		c.logger().Warn("Slow Consumer Detected: MaxPending exceeded", "max_pending", c.srv.cfg.MaxPending)
+// appendLocked is append; it reports whether that has closed the connection.
+func (c *client) appendLocked(b ...[]byte) (slow bool) {
+	if c.reason != 0 {
+		return false
 	}
+	c.out.append(b...)
+	if slow = c.out.pending > c.srv.cfg.MaxPending; slow {
+		c.closeFor(SlowConsumerPendingBytes)
+	}
+	return slow
 }
 
-// deliver appends m for s. It never blocks; a client that has no room for it is
-// closed.
-func (c *client) deliver(s *subscription, m *message, r *router, from endpoint) (d delivery) {
-	c.mu.Lock()
-	if c.reason != 0 || s.ended() || c.noEcho && from == endpoint(c) {
-		c.mu.Unlock()
-		return d
-	}
-	before := len(c.out)
-	c.out, d.payload = m.appendTo(c.out, s.sid, c.headers)
-	if c.pendingLocked() > c.srv.cfg.MaxPending {
-		c.out = c.out[:before]
-		c.mu.Unlock()
-		c.slow()
-		return delivery{}
-	}
-	if !m.status {
-		s.delivered++
-	}
-	if d.taken, d.ended = true, s.ended(); d.ended {
-		delete(c.subs, s.sid)
-	}
-	if c.mark != r.batch {
-		c.mark = r.batch
-		r.clients = append(r.clients, c)
-	}
-	early := before < flushEarly && len(c.out) >= flushEarly
-	c.mu.Unlock()
-	if early {
-		c.signal()
-	}
-	return d
+func (c *client) logSlow() {
+	c.logger().Warn("Slow Consumer Detected: MaxPending exceeded", "max_pending", c.srv.cfg.MaxPending)
 }
 
 // dropSubscriptions takes all of the client's subscriptions out of the index.
 func (c *client) dropSubscriptions() {
 	c.mu.Lock()
 	subs := c.subs
-	c.subs = make(map[string]*subscription)
+	c.subs = nil
 	for _, s := range subs {
 		s.closed = true
 	}

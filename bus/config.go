@@ -44,13 +44,15 @@ type Config struct {
 
 	MaxPayload     int   // bytes of one message with its header; 0 = 1 MiB
 	MaxControlLine int   // bytes of arguments of one protocol line; 0 = 4096
-	MaxPending     int64 // bytes waiting for one connection before it is closed; 0 = 64 MiB
+	MaxPending     int64 // bytes waiting for one connection; 0 = 64 MiB
 	MaxConns       int   // network connections at once; 0 = 65,536
 	MaxSubs        int   // subscriptions of one connection; 0 = no limit
 
+	SlowConsumers SlowPolicy // what happens at MaxPending; 0 = the connection is closed
+
 	PingInterval  time.Duration // 0 = 2 min
 	PingMax       int           // unanswered PINGs before a connection is stale; 0 = 2
-	WriteDeadline time.Duration // for one write to a client; 0 = 10 s
+	WriteDeadline time.Duration // how long a byte may wait for a client that does not read; 0 = 10 s
 	AuthTimeout   time.Duration // from accept to a good CONNECT; 0 = 2 s
 
 	// Credentials that clients must give: a token, or a user with a password;
@@ -104,6 +106,8 @@ func (c *Config) check() error {
 		return errors.New("bus: a limit is negative")
 	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout) < 0:
 		return errors.New("bus: a duration is negative")
+	case c.SlowConsumers > SlowStall:
+		return fmt.Errorf("bus: %v for slow consumers is unknown", c.SlowConsumers)
 	case int64(c.MaxPayload) > c.MaxPending:
 		return fmt.Errorf("bus: max_payload (%d) cannot be higher than max_pending (%d)", c.MaxPayload, c.MaxPending)
 	}

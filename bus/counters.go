@@ -17,7 +17,7 @@ type Stats struct {
 	OutBytes         uint64
 	SlowConsumers    uint64 // connections closed for it
 	StaleConnections uint64
-	Dropped          uint64 // messages not queued for an in-process subscriber at its bound
+	Dropped          uint64 // messages for subscribers at their bound: in process, or by SlowPolicy
 	Refused          uint64 // publications and subscriptions refused by permission
 	// Closed counts ended connections by reason; reasons that never came are absent.
 	Closed map[CloseReason]uint64
@@ -28,6 +28,8 @@ type counters struct {
 	connections                        atomic.Uint64
 	inMsgs, inBytes, outMsgs, outBytes atomic.Uint64
 	dropped, refused                   atomic.Uint64
+	withdrawn                          atomic.Uint64 // of those dropped: counted in outMsgs before
+	withdrawnBytes                     atomic.Uint64
 	closed                             [reasonCount]atomic.Uint64
 }
 
@@ -56,8 +58,8 @@ func (s *Server) Stats() Stats {
 		Subscriptions:    s.subs.len(),
 		InMsgs:           c.inMsgs.Load(),
 		InBytes:          c.inBytes.Load(),
-		OutMsgs:          c.outMsgs.Load(),
-		OutBytes:         c.outBytes.Load(),
+		OutMsgs:          minus(&c.outMsgs, &c.withdrawn),
+		OutBytes:         minus(&c.outBytes, &c.withdrawnBytes),
 		Dropped:          c.dropped.Load(),
 		Refused:          c.refused.Load(),
 		Closed:           make(map[CloseReason]uint64),
@@ -70,4 +72,11 @@ func (s *Server) Stats() Stats {
 	st.SlowConsumers = st.Closed[SlowConsumerPendingBytes] + st.Closed[SlowConsumerWriteDeadline]
 	st.StaleConnections = st.Closed[StaleConnection]
 	return st
+}
+
+// minus is a count without those that were taken back; a count is published by
+// batch, so that it may lag behind.
+func minus(count, back *atomic.Uint64) uint64 {
+	b := back.Load()
+	return max(count.Load(), b) - b
 }

@@ -12,6 +12,7 @@ type subscription struct {
 	subject string
 	queue   string // "" = plain
 	sid     string // as the client wrote it; empty for an in-process one
+	sidText string // sid and the space after it
 	fn      func([]Msg)
 
 	max       uint64 // 0 = without end; else it ends with delivery number max

@@ -89,7 +89,8 @@ func (l *Local) Publish(subject, reply string, header, data []byte) error {
 	}
 	r := l.srv.router()
 	l.send(r, &msg)
-	l.srv.release(r, l)
+	r.finish(l)
+	l.srv.release(r)
 	return nil
 }
 
@@ -108,7 +109,8 @@ func (l *Local) PublishBatch(msgs []Msg) error {
 	for i := range msgs {
 		l.send(r, &msgs[i])
 	}
-	l.srv.release(r, l)
+	r.finish(l)
+	l.srv.release(r)
 	return nil
 }
 
@@ -228,7 +230,9 @@ func (l *Local) forget(s *subscription) {
 	}
 }
 
-func (l *Local) deliver(s *subscription, m *message, r *router, _ endpoint) (d delivery) {
+func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
+	m := &r.msg
+	r.letGo()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.ended() {

@@ -2,6 +2,8 @@ package bus
 
 import "strconv"
 
+var lineEnd = []byte(crlf)
+
 // Msg is a message as in-process code sees it. Given to Publish, its bytes are
 // immutable from then on and may be shared by all subscribers; given to a
 // callback, they are valid until it returns, the texts for ever.
@@ -28,6 +30,10 @@ type message struct {
 	shared         bool // header and data are immutable; else borrowed from a read buffer
 	status         bool // the broker's own answer: not counted, neither as delivery nor for a maximum
 
+	// exact is "[reply ]sizes\r\n", header, data and "\r\n" in one piece as they
+	// came, if that is how they go out; else empty.
+	exact []byte
+
 	head   []byte // "HMSG subject "; a MSG begins one byte later
 	tail   []byte // "[reply ]size\r\n"
 	tailH  []byte // "[reply ]header total\r\n"
@@ -38,25 +44,40 @@ type message struct {
 
 // reset prepares m for the next publication and keeps its buffers.
 func (m *message) reset(subject, reply, header, data []byte) {
-	m.subject, m.reply, m.header, m.data = subject, reply, header, data
-	m.shared, m.status, m.copied, m.local = false, false, false, Msg{}
+	m.subject, m.reply, m.header, m.data, m.exact = subject, reply, header, data, nil
+	m.shared, m.status = false, false
+	if m.copied {
+		m.copied, m.local = false, Msg{}
+	}
 	m.head, m.tail, m.tailH = m.head[:0], m.tail[:0], m.tailH[:0]
 }
 
-// appendTo appends m in the receiver's form: a receiver without headers gets a
-// plain MSG, header cut and size reduced. payload is the bytes it counts for.
-func (m *message) appendTo(dst []byte, sid string, headers bool) (out []byte, payload int) {
+// form is a message as receivers of one kind get it: head, the subscription's
+// id, and the rest.
+type form struct {
+	head, tail, header, data, end []byte
+}
+
+func (f *form) size() int {
+	return len(f.head) + len(f.tail) + len(f.header) + len(f.data) + len(f.end)
+}
+
+// as returns m in the receiver's form: a receiver without headers gets a plain
+// MSG, header cut and size reduced. payload is the bytes it counts for.
+func (m *message) as(headers bool) (f form, payload int) {
 	if len(m.head) == 0 {
 		m.head = append(append(append(m.head, "HMSG "...), m.subject...), ' ')
 	}
-	if len(m.header) == 0 || !headers {
-		dst = append(append(append(dst, m.head[1:]...), sid...), ' ')
-		dst = append(append(dst, m.plainTail()...), m.data...)
-		return append(dst, crlf...), len(m.data)
+	switch plain := len(m.header) == 0; {
+	case plain && len(m.exact) > 0:
+		return form{head: m.head[1:], tail: m.exact}, len(m.data)
+	case plain || !headers:
+		return form{head: m.head[1:], tail: m.plainTail(), data: m.data, end: lineEnd}, len(m.data)
+	case len(m.exact) > 0:
+		return form{head: m.head, tail: m.exact}, len(m.header) + len(m.data)
+	default:
+		return form{m.head, m.headerTail(), m.header, m.data, lineEnd}, len(m.header) + len(m.data)
 	}
-	dst = append(append(append(dst, m.head...), sid...), ' ')
-	dst = append(append(append(dst, m.headerTail()...), m.header...), m.data...)
-	return append(dst, crlf...), len(m.header) + len(m.data)
 }
 
 func (m *message) plainTail() []byte {

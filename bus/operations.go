@@ -21,16 +21,22 @@ var (
 // reservedQueue is a queue name that clients cannot use.
 const reservedQueue = "_sys_"
 
+// reply appends protocol bytes for the client whose batch is routed.
+func (c *client) reply(b ...[]byte) {
+	c.route.letGo()
+	c.append(b...)
+}
+
 // acknowledge answers a successful operation of a verbose client.
 func (c *client) acknowledge() {
 	if c.opts.Verbose {
-		c.append(okLine)
+		c.reply(okLine)
 	}
 }
 
 // refuse answers with an -ERR that leaves the connection open.
 func (c *client) refuse(text string) {
-	c.append(appendErr(nil, text))
+	c.reply(appendErr(nil, text))
 	c.logger().Debug(text)
 }
 
@@ -73,12 +79,17 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 		c.deny(textDeniedSubscribeTo, subject, queue)
 		return nil
 	}
-	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sid: string(sid)}
+	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
+	s.sid = s.sidText[:len(sid)]
+	c.route.letGo()
 	c.mu.Lock()
 	_, known := c.subs[s.sid]
 	full := c.srv.cfg.MaxSubs > 0 && len(c.subs) >= c.srv.cfg.MaxSubs
 	valid := wellFormedPattern(subject)
 	if add := !full && valid && !known && c.reason == 0; add {
+		if c.subs == nil {
+			c.subs = make(map[string]*subscription)
+		}
 		c.subs[s.sid] = s
 	} else {
 		s = nil
@@ -99,6 +110,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 }
 
 func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
+	c.route.letGo()
 	c.mu.Lock()
 	s := c.subs[string(sid)]
 	ended := s != nil && s.limit(limit)
@@ -118,11 +130,11 @@ func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
 func (c *client) onPing() error {
 	c.route.finish(nil)
 	if !c.greeted || c.told || c.opts.Protocol < 1 {
-		c.append(pongLine)
+		c.reply(pongLine)
 		return nil
 	}
 	c.told = true
-	c.append(pongLine, c.srv.infoLine(c, true))
+	c.reply(pongLine, c.srv.infoLine(c, true))
 	return nil
 }
 

@@ -265,7 +265,7 @@ func (s *Server) await(ctx context.Context) error {
 	clients := s.clientList()
 	s.mu.Unlock()
 	for _, c := range clients {
-		c.conn.Close()
+		c.cut()
 	}
 	patience := time.NewTimer(forcedWait)
 	defer patience.Stop()
@@ -312,7 +312,7 @@ func (s *Server) closeLocals() {
 	}
 }
 
-// router lends one for a batch of a Local.
+// router lends one for a batch.
 func (s *Server) router() *router {
 	if r, ok := s.routers.Get().(*router); ok {
 		return r
@@ -320,9 +320,8 @@ func (s *Server) router() *router {
 	return newRouter(s)
 }
 
-// release ends the batch of r, which l has published.
-func (s *Server) release(r *router, l *Local) {
-	r.finish(l)
+// release takes back a router whose batch has been finished.
+func (s *Server) release(r *router) {
 	r.msg.reset(nil, nil, nil, nil)
 	s.routers.Put(r)
 }

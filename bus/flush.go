@@ -1,0 +1,122 @@
+package bus
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+const (
+	// inlineFlush is how much whoever has routed a batch writes for one
+	// destination; what is left then is for a writer of its own, so that nobody
+	// waits for long behind one busy destination.
+	inlineFlush = 256 << 10
+	// writePiece is what the writer writes at once, so that each piece shows
+	// progress.
+	writePiece = 64 << 10
+)
+
+// flush writes what is pending without waiting, unless somebody is writing: that
+// one writes what has been added meanwhile.
+func (c *client) flush() {
+	c.mu.Lock()
+	c.flushLocked()
+	c.mu.Unlock()
+}
+
+// flushLocked is flush; c.mu is held but for the writes.
+func (c *client) flushLocked() {
+	o := &c.out
+	switch {
+	case o.flushing:
+		if o.stuck {
+			o.note(time.Now(), c.srv.cfg.WriteDeadline)
+		}
+		return
+	case o.pending == 0:
+		c.settle()
+		return
+	}
+	o.flushing = true
+	if !c.sock.canTry() {
+		c.startWriter()
+		return
+	}
+	for budget := inlineFlush; budget > 0 && o.next(); {
+		c.mu.Unlock()
+		n, err := c.sock.tryWrite(o.flying.rest())
+		c.mu.Lock()
+		budget -= n
+		if !o.wrote(n) || err != nil {
+			c.startWriter() // it meets the error too
+			return
+		}
+	}
+	if o.pending > 0 {
+		c.startWriter()
+		return
+	}
+	o.rest()
+	c.settle()
+}
+
+// startWriter leaves the writing to a goroutine, which may wait. c.mu is held,
+// and the caller has the writer's role.
+func (c *client) startWriter() {
+	c.out.stuck = true
+	c.out.note(time.Now(), c.srv.cfg.WriteDeadline)
+	c.hasten()
+	c.srv.running.Go(c.writeLoop)
+}
+
+// writeLoop has the writer's role until nothing is pending or a write fails.
+// serve does not return before that.
+func (c *client) writeLoop() {
+	o := &c.out
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for o.next() {
+		b := o.flying.rest()
+		b = b[:min(len(b), writePiece)]
+		c.mu.Unlock()
+		n, err := c.conn.Write(b)
+		c.mu.Lock()
+		o.wrote(n)
+		if c.room != nil && o.pending < c.srv.stallAt() {
+			close(c.room)
+			c.room = nil
+		}
+		if err != nil {
+			c.writeFailed(err)
+			break
+		}
+	}
+	o.rest()
+	c.settle()
+}
+
+// writeFailed gives a failed write its reason. The peer cannot be told. c.mu is
+// held.
+func (c *client) writeFailed(err error) {
+	if c.reason == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.closeFor(WriteError)
+	}
+	c.abort()
+	c.out.land()
+}
+
+// settle ends the output once the connection has ended and its last byte has
+// been written, or never will be. c.mu is held.
+func (c *client) settle() {
+	if c.reason == 0 || c.settled || c.out.flushing {
+		return
+	}
+	c.settled = true
+	close(c.finished)
+	half, ok := c.conn.(interface{ CloseWrite() error })
+	if c.aborted || !ok || half.CloseWrite() != nil {
+		c.conn.SetReadDeadline(past)
+		return
+	}
+	c.conn.SetReadDeadline(time.Now().Add(drainTime))
+}

@@ -1,0 +1,248 @@
+package bus
+
+import (
+	"bytes"
+	"sync"
+	"time"
+)
+
+const (
+	// smallSlab is what a connection's first pending bytes go into, so that a
+	// fan-out to very many takes little for each.
+	smallSlab = 4 << 10
+	// largeSlab is what one write takes: a batch of blockSize and what its
+	// messages grow by.
+	largeSlab = 128 << 10
+	// ageSteps is how finely the age of pending bytes is known: to this part of
+	// the write deadline.
+	ageSteps = 16
+)
+
+var (
+	smallSlabs = sync.Pool{New: func() any { return &slab{buf: make([]byte, 0, smallSlab)} }}
+	largeSlabs = sync.Pool{New: func() any { return &slab{buf: make([]byte, 0, largeSlab)} }}
+)
+
+// slab holds whole frames.
+type slab struct {
+	buf  []byte
+	from int // what is before has been written or dropped
+}
+
+// newSlab returns an empty slab with room for n bytes.
+func newSlab(n int) *slab {
+	switch {
+	case n <= smallSlab:
+		return smallSlabs.Get().(*slab)
+	case n <= largeSlab:
+		return largeSlabs.Get().(*slab)
+	default:
+		return &slab{buf: make([]byte, 0, n)}
+	}
+}
+
+func (s *slab) room() int { return cap(s.buf) - len(s.buf) }
+
+func (s *slab) rest() []byte { return s.buf[s.from:] }
+
+// release gives an empty slab back. Those of other sizes are garbage.
+func (s *slab) release() {
+	s.buf, s.from = s.buf[:0], 0
+	switch cap(s.buf) {
+	case smallSlab:
+		smallSlabs.Put(s)
+	case largeSlab:
+		largeSlabs.Put(s)
+	}
+}
+
+// output is what is pending for a connection: whole frames, in order. There is
+// at most one writer, whoever has set flushing: a goroutine of its own, or one
+// that has routed a batch and found nobody writing. An output that is empty holds
+// no memory. The fields are guarded by the client's lock, but for the bytes of
+// flying, which are the writer's.
+type output struct {
+	slabs    []*slab // in order, without flying
+	tail     *slab   // the last of slabs, which takes what comes; nil = none
+	flying   *slab   // in a write
+	pending  int64   // bytes not written yet
+	flushing bool
+	stuck    bool   // the writer is a goroutine that may have to wait
+	written  uint64 // bytes since the connection began
+	ages     []age  // while stuck: how long bytes have been pending
+	noted    uint64 // up to where ages know
+}
+
+// age says that the bytes from position at on, up to that of the next age, have
+// been pending since the given time, or came less than a step after it.
+type age struct {
+	at    uint64
+	since time.Time
+}
+
+// grow makes room for a frame of n bytes, and returns where it goes.
+func (o *output) grow(n int) *slab {
+	t := o.tail
+	if t != nil && t.room() >= n {
+		return t
+	}
+	if t == nil || cap(t.buf) != smallSlab {
+		o.tail = newSlab(n)
+		o.slabs = append(o.slabs, o.tail)
+		return o.tail
+	}
+	// The small one is outgrown: what it holds goes on in a large one.
+	o.tail = newSlab(max(len(t.rest())+n, largeSlab))
+	o.tail.buf = append(o.tail.buf, t.rest()...)
+	o.slabs[len(o.slabs)-1] = o.tail
+	t.release()
+	return o.tail
+}
+
+// append adds one frame.
+func (o *output) append(parts ...[]byte) {
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	s := o.grow(n)
+	for _, part := range parts {
+		s.buf = append(s.buf, part...)
+	}
+	o.pending += int64(n)
+}
+
+// full says whether a frame of n bytes would begin another slab, so that it is
+// time to write.
+func (o *output) full(n int) bool {
+	return !o.flushing && o.tail != nil && o.tail.room() < n && cap(o.tail.buf) != smallSlab
+}
+
+// next takes what is to be written next; false = nothing is pending.
+func (o *output) next() bool {
+	if o.flying != nil {
+		return true
+	}
+	if len(o.slabs) == 0 {
+		return false
+	}
+	o.flying = o.slabs[0]
+	if len(o.slabs) == 1 {
+		o.slabs[0], o.slabs, o.tail = nil, o.slabs[:0], nil
+	} else {
+		o.slabs = o.slabs[1:]
+	}
+	return true
+}
+
+// wrote accounts for n bytes of flying and reports whether that was all of it.
+func (o *output) wrote(n int) bool {
+	o.pending -= int64(n)
+	o.written += uint64(n)
+	o.flying.from += n
+	for len(o.ages) > 1 && o.ages[1].at <= o.written {
+		o.ages = o.ages[1:]
+	}
+	if o.flying.from < len(o.flying.buf) {
+		return false
+	}
+	o.flying.release()
+	o.flying = nil
+	return true
+}
+
+// rest ends the writer's work.
+func (o *output) rest() {
+	o.flushing, o.stuck, o.ages = false, false, nil
+}
+
+// discard lets go of everything but what is in a write.
+func (o *output) discard() {
+	o.pending = 0
+	if o.flying != nil {
+		o.pending = int64(len(o.flying.rest()))
+	}
+	for _, s := range o.slabs {
+		s.release()
+	}
+	o.slabs, o.tail = nil, nil
+}
+
+// land lets go of what was in a write that has failed.
+func (o *output) land() {
+	if o.flying != nil {
+		o.pending -= int64(len(o.flying.rest()))
+		o.flying.release()
+		o.flying = nil
+	}
+}
+
+// note remembers when the bytes that are pending came, while they have to wait.
+func (o *output) note(now time.Time, deadline time.Duration) {
+	n := len(o.ages)
+	end := o.written + uint64(o.pending)
+	switch {
+	case n == 0:
+		o.ages = append(o.ages, age{at: o.written, since: now})
+	case end > o.noted && now.Sub(o.ages[n-1].since) >= deadline/ageSteps:
+		o.ages = append(o.ages, age{at: o.noted, since: now})
+	}
+	o.noted = end
+}
+
+// oldest is since when the oldest pending byte has waited.
+func (o *output) oldest() (since time.Time, waiting bool) {
+	if !o.stuck || len(o.ages) == 0 {
+		return time.Time{}, false
+	}
+	return o.ages[0].since, true
+}
+
+// dropOldest removes whole messages from the front of what is not in a write,
+// until n bytes have gone; other frames stay, in their order. may is asked for
+// each message, by its first line and size.
+func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payload, gone int) {
+	kept := o.slabs[:0]
+	for _, s := range o.slabs {
+		for at := s.from; at < len(s.buf) && gone < n; {
+			size, bytes, line := frameSize(s.buf[at:])
+			if line != nil && may(line) {
+				copy(s.buf[s.from+size:], s.buf[s.from:at]) // what stays moves up
+				s.from += size
+				gone += size
+				messages++
+				payload += bytes
+			}
+			at += size
+		}
+		if s.from < len(s.buf) {
+			kept = append(kept, s)
+			continue
+		}
+		if s == o.tail {
+			o.tail = nil
+		}
+		s.release()
+	}
+	clear(o.slabs[len(kept):])
+	o.slabs = kept
+	o.pending -= int64(gone)
+	for i := 1; i < len(o.ages); i++ {
+		o.ages[i].at -= min(uint64(gone), o.ages[i].at-o.ages[0].at)
+	}
+	o.noted -= min(uint64(gone), o.noted)
+	return messages, payload, gone
+}
+
+// frameSize is the size of the frame that b begins with; line is a message's
+// first line and payload the bytes that it counts for. line is nil for other
+// frames.
+func frameSize(b []byte) (size, payload int, line []byte) {
+	end := bytes.IndexByte(b, '\n') + 1
+	if b[0] != 'M' && b[0] != 'H' {
+		return end, 0, nil
+	}
+	line = b[:end-len(crlf)]
+	payload, _ = parseSize(line[bytes.LastIndexByte(line, ' ')+1:])
+	return end + payload + len(crlf), payload, line
+}

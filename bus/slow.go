@@ -1,0 +1,105 @@
+package bus
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// SlowPolicy says what happens when messages for a network client come faster
+// than it reads, and [Config.MaxPending] bytes wait for it. In every policy a
+// client that takes no byte for [Config.WriteDeadline] is closed, and whatever is
+// not a message is never dropped.
+type SlowPolicy uint8
+
+const (
+	// SlowClose closes the client.
+	SlowClose SlowPolicy = iota
+	// SlowDropNew drops the message that finds no room, and counts it.
+	SlowDropNew
+	// SlowDropOld drops the oldest messages that are not in a write, and counts
+	// them. A subscription with a maximum keeps what it has counted.
+	SlowDropOld
+	// SlowStall lets the publisher wait once three quarters are full, at most
+	// 10 ms for each of its batches, and closes the client when all is.
+	SlowStall
+)
+
+// stallMost is how long a publisher waits under [SlowStall] for one batch.
+const stallMost = 10 * time.Millisecond
+
+func (p SlowPolicy) String() string {
+	switch p {
+	case SlowClose:
+		return "close"
+	case SlowDropNew:
+		return "drop-new"
+	case SlowDropOld:
+		return "drop-old"
+	case SlowStall:
+		return "stall"
+	default:
+		return fmt.Sprintf("policy %d", uint8(p))
+	}
+}
+
+// stallAt is the pending bytes from which publishers wait under SlowStall.
+func (s *Server) stallAt() int64 { return s.cfg.MaxPending / 4 * 3 }
+
+// makeRoom finds room for n bytes in a client at its bound, by its policy.
+// false = the message is not taken. c.mu is held.
+func (c *client) makeRoom(n int) bool {
+	switch c.srv.cfg.SlowConsumers {
+	case SlowDropNew:
+		c.srv.counters.dropped.Add(1)
+		return false
+	case SlowDropOld:
+		over := int(c.out.pending) + n - int(c.srv.cfg.MaxPending)
+		messages, payload, gone := c.out.dropOldest(over, c.mayDrop)
+		c.srv.counters.dropped.Add(uint64(messages))
+		c.srv.counters.withdrawn.Add(uint64(messages))
+		c.srv.counters.withdrawnBytes.Add(uint64(payload))
+		if gone < over {
+			c.srv.counters.dropped.Add(1) // nothing older to drop
+			return false
+		}
+		return true
+	default:
+		c.closeFor(SlowConsumerPendingBytes)
+		return false
+	}
+}
+
+// mayDrop says whether a message that is pending may be dropped. What counts
+// toward a subscription's maximum may not: the client would wait for it. c.mu is
+// held.
+func (c *client) mayDrop(line []byte) bool {
+	_, after, _ := bytes.Cut(line[len("MSG x"):], []byte{' '})
+	if line[0] == 'H' {
+		_, after, _ = bytes.Cut(line[len("HMSG x"):], []byte{' '})
+	}
+	sid, _, _ := bytes.Cut(after, []byte{' '})
+	s := c.subs[string(sid)]
+	return s != nil && s.max == 0
+}
+
+// awaitRoom lets a publisher wait, until the time given at the latest, for a
+// client that is nearly full.
+func (c *client) awaitRoom(until time.Time) {
+	c.mu.Lock()
+	if c.reason != 0 || c.out.pending < c.srv.stallAt() {
+		c.mu.Unlock()
+		return
+	}
+	if c.room == nil {
+		c.room = make(chan struct{})
+	}
+	room := c.room
+	c.mu.Unlock()
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-room:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,129 @@
+package bus
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"syscall"
+)
+
+const (
+	// blockSize is how much one read takes at most: one batch.
+	blockSize = 64 << 10
+	// plainSize is the buffer of a connection that cannot read without one.
+	plainSize = 16 << 10
+	// turn is how many batches of one connection are routed before others that
+	// wait for a processor get theirs.
+	turn = 4
+)
+
+// blocks are what batches are read into.
+var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
+
+// socket is the connection beneath, with the two things that net.Conn has not: a
+// write that never waits, and a read that holds no memory while it waits. Where
+// the system gives no access (in-memory), the plain methods do.
+//
+// It is used by one reader and one writer at a time; each has fields of its own.
+type socket struct {
+	nc  net.Conn
+	raw syscall.RawConn // nil: plain
+
+	// The writer's.
+	tryOnce  func(fd uintptr) bool
+	out      []byte
+	written  int
+	writeErr error
+
+	// The reader's.
+	handle   func(batch []byte) bool
+	readErr  error
+	tells    bool // the kernel says whether more has come
+	receiver receiver
+}
+
+func (s *socket) init(nc net.Conn) {
+	s.nc = nc
+	tcp, ok := nc.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return
+	}
+	s.raw, s.tryOnce, s.tells = raw, s.trySyscall, tune(raw)
+}
+
+// canTry says whether tryWrite works.
+func (s *socket) canTry() bool { return s.raw != nil }
+
+// tryWrite writes what the kernel takes at once.
+func (s *socket) tryWrite(b []byte) (n int, err error) {
+	s.out, s.written, s.writeErr = b, 0, nil
+	if err := s.raw.Write(s.tryOnce); err != nil {
+		return 0, err
+	}
+	s.out = nil
+	return s.written, s.writeErr
+}
+
+// trySyscall always says that it is done, so that RawConn.Write does not wait.
+func (s *socket) trySyscall(fd uintptr) bool {
+	s.written, s.writeErr = sendNow(fd, s.out)
+	return true
+}
+
+// readAll calls handle with each batch that comes, until it returns false or a
+// read fails. The batch is handle's until it returns.
+func (s *socket) readAll(handle func(batch []byte) bool) error {
+	s.handle = handle
+	if s.raw == nil {
+		return s.readPlain()
+	}
+	if err := s.raw.Read(s.readReady); err != nil {
+		return err
+	}
+	return s.readErr
+}
+
+func (s *socket) readPlain() error {
+	buf := make([]byte, plainSize)
+	for {
+		n, err := s.nc.Read(buf)
+		if n > 0 && !s.handle(buf[:n]) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readReady reads until nothing is left, and returns false to wait for more. All
+// that is handled in here: leaving RawConn.Read and entering it again forgets what
+// the kernel has announced meanwhile, so that it takes a read in vain to know that
+// one must wait. Memory is taken only while there is something to read.
+//
+// Closing the connection waits for this to return, so nobody may do it from
+// within handle.
+func (s *socket) readReady(fd uintptr) (done bool) {
+	block := blocks.Get().(*[blockSize]byte)
+	defer blocks.Put(block)
+	for round := 1; ; round++ {
+		n, more, wait, err := s.receiver.receive(fd, block[:], s.tells)
+		switch {
+		case wait:
+			return false
+		case err != nil:
+			s.readErr = err
+			return true
+		case !s.handle(block[:n]):
+			return true
+		case !more:
+			return false
+		case round%turn == 0:
+			runtime.Gosched()
+		}
+	}
+}
