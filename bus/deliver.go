@@ -1,5 +1,7 @@
 package bus
 
+import "maps"
+
 // deliver appends r's message for s, without copying it more than once. The lock
 // of c is held when it returns: the next message may well be for c too.
 //
@@ -58,4 +60,13 @@ func (c *client) prepare(n int, s *subscription, r *router) *slab {
 		return nil
 	}
 	return c.out.grow(n)
+}
+
+func (c *client) listener(subject []byte) (s *subscription, few bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.subs) > fewListeners {
+		return nil, false
+	}
+	return listening(maps.Values(c.subs), subject), true
 }

@@ -1,207 +1,76 @@
 package bus
 
 import (
-	"slices"
+	"hash/maphash"
 	"sync"
+	"sync/atomic"
 )
 
-// subscription is one interest of one endpoint. The fields below owner are
-// fixed when it is created; the rest is guarded by the owner's lock.
-type subscription struct {
-	owner   endpoint
-	subject string
-	queue   string // "" = plain
-	sid     string // as the client wrote it; empty for an in-process one
-	sidText string // sid and the space after it
-	fn      func([]Msg)
-
-	max       uint64 // 0 = without end; else it ends with delivery number max
-	delivered uint64
-	closed    bool // no delivery starts once this is set
-}
-
-// ended reports whether s takes no more messages. Those it has taken are still
-// delivered unless it is closed.
-func (s *subscription) ended() bool {
-	return s.closed || s.max > 0 && s.delivered >= s.max
-}
-
-// limit lets s end with delivery number limit; 0 ends it now. It reports
-// whether s has ended.
-func (s *subscription) limit(limit uint64) bool {
-	s.max = limit
-	s.closed = s.closed || limit == 0
-	return s.ended()
-}
-
-// group is the members of one queue that share a pattern.
-type group struct {
-	name    string
-	members []*subscription
-}
-
-// interest is what one pattern has collected. Its slices are never changed in
-// place, so that a match may use them after the index's lock is released.
-type interest struct {
-	plain  []*subscription
-	groups []group
-}
-
-func (n *interest) empty() bool { return len(n.plain) == 0 && len(n.groups) == 0 }
-
-func (n *interest) add(s *subscription) {
-	if s.queue == "" {
-		n.plain = with(n.plain, s)
-		return
-	}
-	groups := slices.Clone(n.groups)
-	i := slices.IndexFunc(groups, func(g group) bool { return g.name == s.queue })
-	if i < 0 {
-		groups = append(groups, group{name: s.queue})
-		i = len(groups) - 1
-	}
-	groups[i].members = with(groups[i].members, s)
-	n.groups = groups
-}
-
-// remove takes s out and reports whether it was there.
-func (n *interest) remove(s *subscription) bool {
-	if s.queue == "" {
-		rest, ok := without(n.plain, s)
-		n.plain = rest
-		return ok
-	}
-	i := slices.IndexFunc(n.groups, func(g group) bool { return g.name == s.queue })
-	if i < 0 {
-		return false
-	}
-	rest, ok := without(n.groups[i].members, s)
-	groups := slices.Clone(n.groups)
-	if groups[i].members = rest; len(rest) == 0 {
-		groups = slices.Delete(groups, i, i+1)
-	}
-	n.groups = groups
-	return ok
-}
-
-func with(list []*subscription, s *subscription) []*subscription {
-	return append(list[:len(list):len(list)], s)
-}
-
-func without(list []*subscription, s *subscription) ([]*subscription, bool) {
-	i := slices.Index(list, s)
-	if i < 0 {
-		return list, false
-	}
-	rest := make([]*subscription, 0, len(list)-1)
-	return append(append(rest, list[:i]...), list[i+1:]...), true
-}
-
-// level is one token position in the tree of wildcard patterns.
-type level struct {
-	interest          // patterns that end here
-	tail     interest // patterns that end in > below here
-	next     map[string]*level
-	any      *level // the token *
-}
-
-func (l *level) unused() bool {
-	return l.interest.empty() && l.tail.empty() && len(l.next) == 0 && l.any == nil
-}
+// seed makes the hashes of subjects different in each process, so that nobody
+// can choose subjects that collide.
+var seed = maphash.MakeSeed()
 
 // index finds the subscriptions that a subject reaches. It grows by
-// subscription, never by published subject. Safe for concurrent use.
+// subscription, never by published subject. Readers work on a snapshot, without
+// a lock.
 type index struct {
-	mu      sync.RWMutex
-	literal map[string]*interest // patterns without a wildcard
-	wild    level
-	count   int
+	mu  sync.Mutex // taken by writers
+	now atomic.Pointer[snapshot]
 }
 
-// matches is the answer to one look-up; reset and reused by its owner.
-type matches struct {
-	plain  [][]*subscription
-	groups []group // one for each queue name, whatever the patterns
+// snapshot is the index at one time; it never changes. Patterns are apart by
+// their first token, so that a change of one leaves what is known of the others
+// valid.
+type snapshot struct {
+	seq   uint64 // grows with each change
+	count int    // subscriptions
+	lead  domain // patterns that begin with a wildcard
+	by    [16]*[16]domain
 }
 
-func (m *matches) reset() {
-	clear(m.plain)
-	clear(m.groups)
-	m.plain, m.groups = m.plain[:0], m.groups[:0]
+// domain is the patterns whose first tokens have one hash of eight bits, or those
+// that begin with a wildcard.
+type domain struct {
+	gen     uint64 // the snapshot that changed it last
+	literal pmap[interest]
+	wild    *level // nil = none
 }
 
-func (m *matches) take(n *interest) {
-	if len(n.plain) > 0 {
-		m.plain = append(m.plain, n.plain)
+// domainOf returns where patterns that begin with the literal tok are.
+func (s *snapshot) domainOf(tok []byte) *domain {
+	h := uint8(maphash.Bytes(seed, tok))
+	if half := s.by[h>>4]; half != nil {
+		return &half[h&15]
 	}
-	known := m.groups
-	for _, g := range n.groups {
-		i := slices.IndexFunc(known, func(k group) bool { return k.name == g.name })
-		if i < 0 {
-			m.groups = append(m.groups, g)
-			continue
-		}
-		m.groups[i].members = slices.Concat(m.groups[i].members, g.members)
-	}
+	return &noDomain
 }
 
-func newIndex() *index { return &index{literal: make(map[string]*interest)} }
+var noDomain domain
 
-func (x *index) len() int {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.count
+func newIndex() *index {
+	x := new(index)
+	x.now.Store(new(snapshot))
+	return x
 }
 
-// insert adds s, whose subject is a well-formed pattern.
+func (x *index) len() int { return x.now.Load().count }
+
+// insert adds s, whose subject is a well-formed pattern. It is in effect for
+// every snapshot that is taken after it returns.
 func (x *index) insert(s *subscription) {
 	wild := hasWildcard(s.subject)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.count++
+	next, d := x.change(s.subject)
+	next.count++
 	if wild {
-		x.wild.insert([]byte(s.subject), s)
-		return
+		d.wild = d.wild.with([]byte(s.subject), s)
+	} else {
+		h := maphash.String(seed, s.subject)
+		n, _ := d.literal.get(h, []byte(s.subject))
+		d.literal = d.literal.with(h, s.subject, n.with(s))
 	}
-	n := x.literal[s.subject]
-	if n == nil {
-		n = new(interest)
-		x.literal[s.subject] = n
-	}
-	n.add(s)
-}
-
-func (l *level) insert(pattern []byte, s *subscription) {
-	tok, rest, more := cutToken(pattern)
-	switch {
-	case string(tok) == anyTokens && !more:
-		l.tail.add(s)
-		return
-	case string(tok) == anyToken:
-		if l.any == nil {
-			l.any = new(level)
-		}
-		l = l.any
-	default:
-		l = l.child(tok)
-	}
-	if more {
-		l.insert(rest, s)
-		return
-	}
-	l.interest.add(s)
-}
-
-func (l *level) child(tok []byte) *level {
-	c := l.next[string(tok)]
-	if c == nil {
-		if l.next == nil {
-			l.next = make(map[string]*level)
-		}
-		c = new(level)
-		l.next[string(tok)] = c
-	}
-	return c
+	x.now.Store(next)
 }
 
 // remove takes s out; an s that is not there, or no longer, is no error.
@@ -209,67 +78,173 @@ func (x *index) remove(s *subscription) {
 	wild := hasWildcard(s.subject)
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	next, d := x.change(s.subject)
 	found := false
 	if wild {
-		found = x.wild.remove([]byte(s.subject), s)
-	} else if n := x.literal[s.subject]; n != nil {
-		if found = n.remove(s); n.empty() {
-			delete(x.literal, s.subject)
+		d.wild, found = d.wild.without([]byte(s.subject), s)
+	} else {
+		h := maphash.String(seed, s.subject)
+		var n interest
+		n, _ = d.literal.get(h, []byte(s.subject))
+		if n, found = n.without(s); n.empty() {
+			d.literal = d.literal.without(h, s.subject)
+		} else {
+			d.literal = d.literal.with(h, s.subject, n)
 		}
 	}
 	if found {
-		x.count--
+		next.count--
+		x.now.Store(next)
 	}
 }
 
-// remove also prunes the branch when nothing is left on it.
-func (l *level) remove(pattern []byte, s *subscription) (found bool) {
-	tok, rest, more := cutToken(pattern)
-	if string(tok) == anyTokens && !more {
-		return l.tail.remove(s)
+// change returns the snapshot to come and its domain for pattern, which may be
+// changed until it is published.
+func (x *index) change(pattern string) (*snapshot, *domain) {
+	next := *x.now.Load()
+	next.seq++
+	d := &next.lead
+	if tok, _, _ := cutToken([]byte(pattern)); string(tok) != anyToken && string(tok) != anyTokens {
+		h := uint8(maphash.Bytes(seed, tok))
+		half := new([16]domain)
+		if old := next.by[h>>4]; old != nil {
+			*half = *old
+		}
+		next.by[h>>4] = half
+		d = &half[h&15]
 	}
-	c := l.next[string(tok)]
-	if string(tok) == anyToken {
-		c = l.any
-	}
-	if c == nil {
-		return false
-	}
-	if more {
-		found = c.remove(rest, s)
-	} else {
-		found = c.interest.remove(s)
-	}
-	if !c.unused() {
-		return found
-	}
-	if string(tok) == anyToken {
-		l.any = nil
-	} else {
-		delete(l.next, string(tok))
-	}
-	return found
+	d.gen = next.seq
+	return &next, d
 }
 
 // match fills m with what subject reaches. Tokens of subject are literals, also
 // * and >. A subject with an empty token reaches nothing.
-func (x *index) match(subject []byte, m *matches) {
+func (s *snapshot) match(hash uint64, subject []byte, m *matches) {
 	m.reset()
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if n := x.literal[string(subject)]; n != nil {
-		m.take(n)
+	tok, _, _ := cutToken(subject)
+	d := s.domainOf(tok)
+	if d.literal.n > 0 {
+		if n, found := d.literal.get(hash, subject); found {
+			m.take(&n)
+		}
 	}
-	if !x.wild.unused() && noEmptyToken(subject) {
-		x.wild.match(subject, m)
+	if s.lead.wild == nil && d.wild == nil || !noEmptyToken(subject) {
+		return
+	}
+	d.wild.match(subject, m)
+	s.lead.wild.match(subject, m)
+}
+
+// match is that of the present snapshot.
+func (x *index) match(subject []byte, m *matches) {
+	x.now.Load().match(maphash.Bytes(seed, subject), subject, m)
+}
+
+// level is one token position in the tree of wildcard patterns. It is never
+// changed in place; nil is an empty one.
+type level struct {
+	interest          // patterns that end here
+	tail     interest // patterns that end in > below here
+	next     pmap[*level]
+	any      *level // the token *
+}
+
+func (l *level) unused() bool {
+	return l == nil || l.interest.empty() && l.tail.empty() && l.next.n == 0 && l.any == nil
+}
+
+// copied returns a level to change.
+func (l *level) copied() *level {
+	if l == nil {
+		return new(level)
+	}
+	c := *l
+	return &c
+}
+
+// with returns l and s, whose pattern from this level on is given.
+func (l *level) with(pattern []byte, s *subscription) *level {
+	tok, rest, more := cutToken(pattern)
+	c := l.copied()
+	if string(tok) == anyTokens && !more {
+		c.tail = c.tail.with(s)
+		return c
+	}
+	below := c.branch(tok).copied()
+	if more {
+		below = below.with(rest, s)
+	} else {
+		below.interest = below.interest.with(s)
+	}
+	c.setBranch(tok, below)
+	return c
+}
+
+// without returns l without s, nil if nothing is left; found = it was there.
+func (l *level) without(pattern []byte, s *subscription) (rest *level, found bool) {
+	if l == nil {
+		return nil, false
+	}
+	tok, after, more := cutToken(pattern)
+	c := l.copied()
+	if string(tok) == anyTokens && !more {
+		c.tail, found = c.tail.without(s)
+	} else {
+		below := c.branch(tok)
+		switch {
+		case below == nil:
+			return l, false
+		case more:
+			below, found = below.without(after, s)
+		default:
+			below = below.copied()
+			below.interest, found = below.interest.without(s)
+		}
+		c.setBranch(tok, below)
+	}
+	switch {
+	case !found:
+		return l, false
+	case c.unused():
+		return nil, true
+	}
+	return c, true
+}
+
+// branch is where the patterns go on that have tok here.
+func (l *level) branch(tok []byte) *level {
+	if string(tok) == anyToken {
+		return l.any
+	}
+	next, _ := l.next.get(maphash.Bytes(seed, tok), tok)
+	return next
+}
+
+func (l *level) setBranch(tok []byte, below *level) {
+	if below.unused() {
+		below = nil
+	}
+	h := maphash.Bytes(seed, tok)
+	switch {
+	case string(tok) == anyToken:
+		l.any = below
+	case below == nil:
+		l.next = l.next.without(h, string(tok))
+	default:
+		l.next = l.next.with(h, string(tok), below)
 	}
 }
 
 func (l *level) match(subject []byte, m *matches) {
+	if l == nil {
+		return
+	}
 	m.take(&l.tail)
 	tok, rest, more := cutToken(subject)
-	if c := l.next[string(tok)]; c != nil {
-		c.step(rest, more, m)
+	if l.next.n > 0 {
+		if c, found := l.next.get(maphash.Bytes(seed, tok), tok); found {
+			c.step(rest, more, m)
+		}
 	}
 	if l.any != nil {
 		l.any.step(rest, more, m)

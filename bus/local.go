@@ -139,7 +139,7 @@ func (l *Local) send(r *router, m *Msg) {
 	r.text = append(append(r.text[:0], m.Subject...), m.Reply...)
 	r.msg.reset(r.text[:n:n], r.text[n:], m.Header, m.Data)
 	r.msg.shared, r.msg.copied, r.msg.local = true, true, *m
-	if !r.route(l) && m.Reply != "" {
+	if !r.route(r.lookup(r.msg.subject), l) && m.Reply != "" {
 		r.noResponders(l)
 	}
 }
@@ -258,6 +258,15 @@ func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
 	}
 	d.taken, d.payload = true, len(msg.Header)+len(msg.Data)
 	return d
+}
+
+func (l *Local) listener(subject []byte) (s *subscription, few bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.subs) > fewListeners {
+		return nil, false
+	}
+	return listening(slices.Values(l.subs), subject), true
 }
 
 // handOff leaves the callbacks of locals to the goroutine that runs l's, if

@@ -49,18 +49,21 @@ func (c *client) onPublish(p *publication) error {
 	if c.opts.Pedantic && !wellFormedSubject(p.subject) {
 		c.refuse(textInvalidPublish) // and routed all the same
 	}
+	r := c.route
+	to := r.lookup(p.subject)
 	switch {
-	case hasPrefix(p.subject, reservedSubjects) || c.srv.denied(p.subject):
+	case to.denied:
 		c.deny(textDeniedPublish, p.subject)
 		return nil
-	case hasPrefix(p.reply, reservedReplies) || len(p.reply) > 0 && c.srv.denied(p.reply):
+	case len(p.reply) > 0 && (hasPrefix(p.reply, reservedReplies) || c.srv.denied(p.reply)):
 		c.deny(textDeniedReply, p.reply)
 		return nil
 	}
 	c.acknowledge()
-	c.route.msg.reset(p.subject, p.reply, p.payload[:p.header], p.payload[p.header:])
-	if !c.route.route(c) && len(p.reply) > 0 && c.opts.NoResponders {
-		c.route.noResponders(c)
+	r.msg.reset(p.subject, p.reply, p.payload[:p.header], p.payload[p.header:])
+	r.msg.exact = p.exact
+	if !r.route(to, c) && len(p.reply) > 0 && c.opts.NoResponders {
+		r.noResponders(c)
 	}
 	return nil
 }

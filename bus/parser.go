@@ -19,6 +19,9 @@ type publication struct {
 	subject, reply []byte
 	payload        []byte
 	header         int // bytes; 0 for PUB
+	// exact is "[reply ]sizes\r\n", the payload and "\r\n" in one piece, if they
+	// came so: with one space between, and no leading zeros.
+	exact []byte
 }
 
 // parserState says what the next byte belongs to.
@@ -64,6 +67,13 @@ func (p *parser) feed(buf []byte, h handler) (err error) {
 	for len(buf) > 0 && err == nil {
 		switch p.state {
 		case inLine:
+			if len(p.line) == 0 && !p.mustAuth {
+				var n int
+				if n, err = p.quick(buf, h); n > 0 {
+					buf = buf[n:]
+					continue
+				}
+			}
 			buf, err = p.feedLine(buf, h)
 		case inPayload:
 			buf, err = p.feedPayload(buf, h)

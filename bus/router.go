@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"hash/maphash"
+	"iter"
 	"math/rand/v2"
 	"time"
 )
@@ -17,6 +19,9 @@ type endpoint interface {
 	// deliver appends r's message for s to what is pending, or reports that it
 	// did not take it. It never waits.
 	deliver(s *subscription, r *router, from endpoint) delivery
+	// listener returns a plain subscription of its own that gets subject, or nil,
+	// if it has so few that it is no work to look; few says so.
+	listener(subject []byte) (s *subscription, few bool)
 }
 
 // delivery is what became of one message at one subscription.
@@ -34,11 +39,14 @@ type delivery struct {
 // one destination need not take it each time. Whoever takes another lock calls
 // letGo first.
 type router struct {
-	srv   *Server
-	batch uint64 // marks the destinations already in clients or locals
-	found matches
-	msg   message
-	text  []byte // scratch for a message's subject and reply
+	srv    *Server
+	batch  uint64 // marks the destinations already in clients or locals
+	cache  *reachCache
+	found  matches
+	walked reach  // by walk; valid until the next one
+	dice   uint64 // for queues
+	msg    message
+	text   []byte // scratch for a message's subject and reply
 
 	held *client // its lock is held
 	left int     // messages for which it may be held on
@@ -50,7 +58,9 @@ type router struct {
 	inMsgs, inBytes, outMsgs, outBytes uint64
 }
 
-func newRouter(s *Server) *router { return &router{srv: s, batch: s.batches.Add(1)} }
+func newRouter(s *Server) *router {
+	return &router{srv: s, batch: s.batches.Add(1), cache: new(reachCache), dice: rand.Uint64() | 1}
+}
 
 // hold takes the lock of c, unless it is held.
 func (r *router) hold(c *client) {
@@ -71,31 +81,34 @@ func (r *router) letGo() {
 	}
 }
 
-// route delivers r.msg to every matching subscription, and to one member of
+// route delivers r.msg to the plain subscriptions of to, and to one member of
 // each queue. It reports whether anybody took it.
-func (r *router) route(from endpoint) bool {
+func (r *router) route(to *reach, from endpoint) bool {
 	m := &r.msg
 	r.inMsgs++
 	r.inBytes += uint64(len(m.header) + len(m.data))
-	r.srv.subs.match(m.subject, &r.found)
 	taken := false
-	for _, list := range r.found.plain {
-		for _, s := range list {
-			taken = r.offer(s, from) || taken
-		}
+	for _, s := range to.plain {
+		taken = r.offer(s, from) || taken
 	}
-	for i := range r.found.groups {
-		taken = r.offerOne(r.found.groups[i].members, from) || taken
+	for i := range to.groups {
+		taken = r.offerOne(to.groups[i].members, from) || taken
 	}
 	return taken
 }
 
 // offerOne tries the members from a random one on until one takes the message.
 func (r *router) offerOne(members []*subscription, from endpoint) bool {
-	start := rand.IntN(len(members))
-	for i := range members {
-		if r.offer(members[(start+i)%len(members)], from) {
+	r.dice ^= r.dice << 13 // xorshift64, Marsaglia 2003
+	r.dice ^= r.dice >> 7
+	r.dice ^= r.dice << 17
+	at := int(r.dice >> 33 % uint64(len(members)))
+	for range members {
+		if r.offer(members[at], from) {
 			return true
+		}
+		if at++; at == len(members) {
+			at = 0
 		}
 	}
 	return false
@@ -115,21 +128,38 @@ func (r *router) offer(s *subscription, from endpoint) bool {
 }
 
 // noResponders answers a request that reached nobody, if the requester listens
-// for the reply with a subscription of its own.
+// for the reply with a plain subscription of its own.
 func (r *router) noResponders(from endpoint) {
 	request, reply := r.msg.subject, r.msg.reply
-	r.srv.subs.match(reply, &r.found)
-	for _, list := range r.found.plain {
-		for _, s := range list {
-			if s.owner != from {
-				continue
+	r.letGo()
+	s, few := from.listener(reply)
+	if !few {
+		for _, other := range r.walk(r.srv.subs.now.Load(), maphash.Bytes(seed, reply), reply).plain {
+			if other.owner == from {
+				s = other
+				break
 			}
-			r.msg.reset(reply, nil, noRespondersHeader(nil, request), nil)
-			r.msg.shared, r.msg.status = true, true
-			s.owner.deliver(s, r, nil)
-			return
 		}
 	}
+	if s == nil {
+		return
+	}
+	r.msg.reset(reply, nil, noRespondersHeader(nil, request), nil)
+	r.msg.shared, r.msg.status = true, true
+	s.owner.deliver(s, r, nil)
+}
+
+// fewListeners is how many subscriptions are looked through one by one.
+const fewListeners = 16
+
+// listening returns a plain subscription of the list that gets subject.
+func listening(subs iter.Seq[*subscription], subject []byte) *subscription {
+	for s := range subs {
+		if s.queue == "" && matchTokens(s.subject, subject) {
+			return s
+		}
+	}
+	return nil
 }
 
 // finish ends the batch: counters are published, what is pending for the network

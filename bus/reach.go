@@ -1,0 +1,102 @@
+package bus
+
+import "hash/maphash"
+
+const (
+	// reachEntries is how many subjects a router remembers; a power of two.
+	reachEntries = 1024
+	// doorEntries is how many subjects that came once are remembered as such.
+	doorEntries = 1024
+)
+
+// reach is who gets what is published to a subject.
+type reach struct {
+	plain  []*subscription
+	groups []group // one for each queue name
+	denied bool    // network clients must not publish here
+}
+
+// reachCache remembers what recent subjects reach. A subject is stored when it
+// comes for the second time: reply subjects, of which each comes once, and a
+// million of objects leave it as it is. What it knows of a subject stays valid
+// while nothing changes among the patterns that begin with its first token or a
+// wildcard.
+type reachCache struct {
+	entries [reachEntries]reachEntry
+	door    [doorEntries]uint32
+	last    *reachEntry // what came before, nil = not stored
+}
+
+type reachEntry struct {
+	hash    uint64
+	subject string
+	seq     uint64 // the snapshot for which it was found valid
+	own     uint64 // generations of the subject's domain and of leading wildcards
+	lead    uint64
+	to      reach
+}
+
+// lookup returns who gets what is published to subject. The answer is valid
+// until the next call.
+//
+// hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
+func (r *router) lookup(subject []byte) *reach {
+	snap := r.srv.subs.now.Load()
+	c := r.cache
+	if e := c.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
+		return &e.to
+	}
+	hash := maphash.Bytes(seed, subject)
+	at := hash % reachEntries
+	for _, e := range [2]*reachEntry{&c.entries[at], &c.entries[at^1]} {
+		if e.hash == hash && e.subject == string(subject) {
+			if e.seq != snap.seq {
+				r.renew(e, snap, subject)
+			}
+			c.last = e
+			return &e.to
+		}
+	}
+	c.last = nil
+	if door := &c.door[hash>>32%doorEntries]; *door != uint32(hash) {
+		*door = uint32(hash)
+		return r.walk(snap, hash, subject)
+	}
+	e := &c.entries[at]
+	if e.seq > c.entries[at^1].seq {
+		e = &c.entries[at^1] // the one that has not come for longer
+	}
+	*e = reachEntry{hash: hash, subject: string(subject)}
+	r.renew(e, snap, subject)
+	c.last = e
+	return &e.to
+}
+
+// renew makes e valid for snap.
+func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
+	tok, _, _ := cutToken(subject)
+	own := snap.domainOf(tok).gen
+	if e.seq == 0 || own != e.own || snap.lead.gen != e.lead {
+		to := r.walk(snap, e.hash, subject)
+		e.to = reach{groups: append([]group(nil), to.groups...), denied: to.denied}
+		e.to.plain = append(e.to.plain, to.plain...)
+	}
+	e.seq, e.own, e.lead = snap.seq, own, snap.lead.gen
+}
+
+// walk finds who gets subject without the cache.
+func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *reach {
+	to := &r.walked
+	to.denied = hasPrefix(subject, reservedSubjects) || r.srv.denied(subject)
+	clear(to.plain)
+	to.plain, to.groups = to.plain[:0], nil
+	if snap.count == 0 {
+		return to
+	}
+	snap.match(hash, subject, &r.found)
+	for _, list := range r.found.plain {
+		to.plain = append(to.plain, list...)
+	}
+	to.groups = r.found.groups
+	return to
+}

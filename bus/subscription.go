@@ -1,0 +1,123 @@
+package bus
+
+import "slices"
+
+// subscription is one interest of one endpoint. The fields below owner are
+// fixed when it is created; the rest is guarded by the owner's lock.
+type subscription struct {
+	owner   endpoint
+	subject string
+	queue   string // "" = plain
+	sid     string // as the client wrote it; empty for an in-process one
+	sidText string // sid and the space after it
+	fn      func([]Msg)
+
+	max       uint64 // 0 = without end; else it ends with delivery number max
+	delivered uint64
+	closed    bool // no delivery starts once this is set
+}
+
+// ended reports whether s takes no more messages. Those it has taken are still
+// delivered unless it is closed.
+func (s *subscription) ended() bool {
+	return s.closed || s.max > 0 && s.delivered >= s.max
+}
+
+// limit lets s end with delivery number limit; 0 ends it now. It reports
+// whether s has ended.
+func (s *subscription) limit(limit uint64) bool {
+	s.max = limit
+	s.closed = s.closed || limit == 0
+	return s.ended()
+}
+
+// group is the members of one queue that share a pattern.
+type group struct {
+	name    string
+	members []*subscription
+}
+
+// interest is what one pattern has collected. It is never changed in place.
+type interest struct {
+	plain  []*subscription
+	groups []group
+}
+
+func (n *interest) empty() bool { return len(n.plain) == 0 && len(n.groups) == 0 }
+
+// with returns n and s.
+func (n interest) with(s *subscription) interest {
+	if s.queue == "" {
+		n.plain = with(n.plain, s)
+		return n
+	}
+	groups := slices.Clone(n.groups)
+	i := slices.IndexFunc(groups, func(g group) bool { return g.name == s.queue })
+	if i < 0 {
+		groups = append(groups, group{name: s.queue})
+		i = len(groups) - 1
+	}
+	groups[i].members = with(groups[i].members, s)
+	n.groups = groups
+	return n
+}
+
+// without returns n without s; found = it was there.
+func (n interest) without(s *subscription) (rest interest, found bool) {
+	if s.queue == "" {
+		n.plain, found = without(n.plain, s)
+		return n, found
+	}
+	i := slices.IndexFunc(n.groups, func(g group) bool { return g.name == s.queue })
+	if i < 0 {
+		return n, false
+	}
+	members, found := without(n.groups[i].members, s)
+	groups := slices.Clone(n.groups)
+	if groups[i].members = members; len(members) == 0 {
+		groups = slices.Delete(groups, i, i+1)
+	}
+	n.groups = groups
+	return n, found
+}
+
+func with(list []*subscription, s *subscription) []*subscription {
+	longer := make([]*subscription, 0, len(list)+1)
+	return append(append(longer, list...), s)
+}
+
+func without(list []*subscription, s *subscription) ([]*subscription, bool) {
+	i := slices.Index(list, s)
+	if i < 0 {
+		return list, false
+	}
+	rest := make([]*subscription, 0, len(list)-1)
+	return append(append(rest, list[:i]...), list[i+1:]...), true
+}
+
+// matches is the answer to one look-up; reset and reused by its owner.
+type matches struct {
+	plain  [][]*subscription
+	groups []group // one for each queue name, whatever the patterns
+}
+
+func (m *matches) reset() {
+	clear(m.plain)
+	clear(m.groups)
+	m.plain, m.groups = m.plain[:0], m.groups[:0]
+}
+
+func (m *matches) take(n *interest) {
+	if len(n.plain) > 0 {
+		m.plain = append(m.plain, n.plain)
+	}
+	known := m.groups
+	for _, g := range n.groups {
+		i := slices.IndexFunc(known, func(k group) bool { return k.name == g.name })
+		if i < 0 {
+			m.groups = append(m.groups, g)
+			continue
+		}
+		m.groups[i].members = slices.Concat(m.groups[i].members, g.members)
+	}
+}
