@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,6 +26,9 @@ import (
 // ends with its input.
 const serveVariable = "PADDOCK_BUS_SERVE"
 
+// profileVariable names a file for the broker's CPU profile.
+const profileVariable = "PADDOCK_BUS_PROFILE"
+
 // clockTick is the unit of the times in /proc: USER_HZ.
 const clockTick = 10 * time.Millisecond
 
@@ -39,6 +43,17 @@ func servesBenchmark() bool {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+	if file := os.Getenv(profileVariable); file != "" {
+		f, err := os.Create(file)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
 	}
 	fmt.Println(s.Addr())
 	io.Copy(io.Discard, os.Stdin) // until the benchmark has ended

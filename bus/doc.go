@@ -11,16 +11,22 @@
 // same queue name) exactly one gets it.
 //
 // A connection is owned by its reader goroutine: it parses what one read
-// returned, routes every message of it, and only then wakes the destinations'
-// writers. Routing appends the message to each destination's pending bytes
+// returned, routes every message of it, and then writes what is pending for each
+// destination, as far as the kernel takes it without waiting. Only the rest is
+// left to a goroutine, which ends with it: an idle connection has its reader and
+// no buffer. Routing appends the message to each destination's pending bytes
 // under that destination's lock, and this append is what fixes the order:
 // between one publisher connection and one subscriber connection messages keep
 // the order in which they were published, and the PONG that answers a PING
 // comes after everything routed before that PING.
 //
-// Every queue is bounded. A network client that lets more than
-// [Config.MaxPending] bytes gather is closed as a slow consumer; nobody waits
-// for it.
+// The subscriptions are in an immutable snapshot, which a reader takes without a
+// lock. What subjects reach is remembered while nothing changes among the
+// patterns that begin with the same token or a wildcard.
+//
+// Every queue is bounded. What happens to a network client that lets more than
+// [Config.MaxPending] bytes gather is a [SlowPolicy]: by default it is closed as
+// a slow consumer, and nobody waits for it.
 //
 // # In process
 //

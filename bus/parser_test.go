@@ -28,7 +28,18 @@ func (r *recorder) onConnect(options []byte) error {
 }
 
 func (r *recorder) onPublish(p *publication) error {
+	if form := exactForm(p); p.exact != nil && string(p.exact) != form {
+		return r.add("%q is not %q", p.exact, form)
+	}
 	return r.add("publish %q %q %d %q", p.subject, p.reply, p.header, p.payload)
+}
+
+// exactForm is what goes out behind a subscription's id.
+func exactForm(p *publication) string {
+	m := new(message)
+	m.reset(p.subject, p.reply, p.payload[:p.header], p.payload[p.header:])
+	f, _ := m.as(true)
+	return fmt.Sprintf("%s%s%s%s", f.tail, f.header, f.data, f.end)
 }
 
 func (r *recorder) onSubscribe(subject, queue, sid []byte) error {
@@ -134,6 +145,7 @@ func FuzzParser(f *testing.F) {
 			}
 		}
 	}
+	f.Add([]byte("PUB a.b 3\r\nabc\r\nPUB subject reply 010\r\n0123456789\r\nPUB a\tb 2\r\nxy\r\nPUB longer.subject r.2 10\r\n0123456789\r\n"), uint16(9), false)
 	f.Add([]byte("CONNECT {}\r\nSUB a.* 1\r\nPUB a.b 3\r\nabc\r\nHPUB a 12 14\r\nNATS/1.0\r\n\r\nhi\r\n"), uint16(3), true)
 	f.Fuzz(func(t *testing.T, in []byte, seed uint16, mustAuth bool) {
 		want := parse(t, mustAuth, in)

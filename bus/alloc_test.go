@@ -1,0 +1,71 @@
+//go:build !race
+
+package bus
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+)
+
+// idleClient is a connection of s that nobody serves, and the other end of it.
+func idleClient(t *testing.T, s *Server) (c *client, far net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	far, err = net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		near.Close()
+		far.Close()
+	})
+	return newClient(s, near), far
+}
+
+// A batch costs no memory: neither for messages that go somewhere, nor for those
+// that go nowhere, subjects that come once, requests with their answers.
+func TestRoutingDoesNotAllocate(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, far := idleClient(t, s)
+	var setup, batch bytes.Buffer
+	setup.WriteString("CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true}\r\n")
+	setup.WriteString("SUB a.b 1\r\nSUB a.* 2\r\nSUB q.> q 3\r\nSUB q.> q 4\r\nSUB in.> 5\r\n")
+	if !c.handle(setup.Bytes()) {
+		t.Fatal("closed")
+	}
+	for i := range 20 {
+		fmt.Fprintf(&batch, "PUB a.b 5\r\nhello\r\nPUB q.%d in.%d 3\r\nabc\r\nPUB nowhere 0\r\n\r\nPUB in.1.%d 1\r\nx\r\n", i, i, i)
+		fmt.Fprintf(&batch, "HPUB a.x 12 14\r\nNATS/1.0\r\n\r\nhi\r\n")
+	}
+	batch.WriteString("PING\r\n")
+	c.handle(batch.Bytes())
+	buf := make([]byte, c.out.written) // what one batch brings
+	read := func() {                   // so that nothing has to wait
+		if _, err := io.ReadFull(far, buf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	if n := testing.AllocsPerRun(200, func() {
+		if !c.handle(batch.Bytes()) {
+			t.Fatal("closed")
+		}
+		read()
+	}); n != 0 {
+		t.Errorf("%v allocations for a batch", n)
+	}
+}

@@ -1,0 +1,153 @@
+package bus
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// frames splits a stream, and fails where it is broken.
+func frames(t *testing.T, stream []byte) (list []string) {
+	t.Helper()
+	for len(stream) > 0 {
+		if end := bytes.Index(stream, lineEnd); end < 0 {
+			t.Fatalf("a broken frame at the end: %q", stream)
+		}
+		size, _, line := frameSize(stream)
+		if size > len(stream) || string(stream[size-2:size]) != crlf ||
+			line == nil && !bytes.HasPrefix(stream, []byte("PONG")) {
+			t.Fatalf("a broken frame: %q", stream[:min(len(stream), 100)])
+		}
+		list = append(list, string(stream[:size]))
+		stream = stream[size:]
+	}
+	return list
+}
+
+// Random appends, partial writes and drops: what goes out is whole frames in
+// order, every frame that is no message, and of the messages all but those that
+// were counted as dropped.
+func TestOutputAgainstModel(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		var o output
+		var sent []byte
+		var want []string // that are to come, in order
+		dropped, total := 0, 0
+		write := func(n int) {
+			if !o.next() {
+				return
+			}
+			n = min(n, len(o.flying.rest()))
+			sent = append(sent, o.flying.rest()[:n]...)
+			o.wrote(n)
+		}
+		for i := range 400 {
+			switch rng.IntN(8) {
+			case 0:
+				o.append(pongLine)
+				want = append(want, string(pongLine))
+			case 1:
+				write(rng.IntN(20 << 10))
+			case 2:
+				old := o.pending
+				n, _, gone := o.dropOldest(rng.IntN(30<<10), func(line []byte) bool { return !bytes.Contains(line, []byte(" keep ")) })
+				if o.pending != old-int64(gone) {
+					t.Fatalf("%d pending, were %d, %d dropped", o.pending, old, gone)
+				}
+				dropped += n
+			default:
+				body := strings.Repeat("x\n", rng.IntN(3<<10))
+				if rng.IntN(20) == 0 {
+					body = strings.Repeat("y", largeSlab)
+				}
+				sid := []string{"1", "keep"}[rng.IntN(4)/3]
+				f := fmt.Sprintf("MSG m%d %s %d\r\n%s\r\n", i, sid, len(body), body)
+				o.append([]byte(f[:5]), []byte(f[5:]))
+				want = append(want, f)
+				total++
+			}
+		}
+		for o.next() {
+			write(len(o.flying.rest()))
+		}
+		if o.pending != 0 || o.tail != nil || len(o.slabs) != 0 {
+			t.Fatalf("%d pending at the end, %d slabs", o.pending, len(o.slabs))
+		}
+		got := frames(t, sent)
+		at, messages := 0, 0
+		for _, f := range got {
+			for at < len(want) && want[at] != f { // these must have been dropped
+				if !strings.HasPrefix(want[at], "MSG ") || strings.Contains(want[at], " keep ") {
+					t.Fatalf("seed %d: lost %q", seed, want[at][:20])
+				}
+				at++
+			}
+			if at == len(want) {
+				t.Fatalf("seed %d: %q is out of order", seed, f[:20])
+			}
+			at++
+			if f[0] == 'M' {
+				messages++
+			}
+		}
+		if messages+dropped != total {
+			t.Errorf("seed %d: %d sent and %d dropped of %d", seed, messages, dropped, total)
+		}
+	}
+}
+
+// The age of the oldest pending byte is known to a part of the deadline, and
+// progress makes it younger.
+func TestAgeOfPendingBytes(t *testing.T) {
+	const deadline = 16 * time.Second
+	start := time.Unix(1000, 0)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	var o output
+	o.append(make([]byte, 100))
+	o.flushing, o.stuck = true, true
+	o.note(at(0), deadline)
+	for s := 1; s <= 10; s++ {
+		o.append(make([]byte, 10))
+		o.note(at(s), deadline)
+	}
+	o.next()
+	expect := func(when string, want int) {
+		t.Helper()
+		if since, waiting := o.oldest(); !waiting || !since.Equal(at(want)) {
+			t.Errorf("%s: %v, want %v", when, since.Sub(start), at(want).Sub(start))
+		}
+	}
+	expect("nothing written", 0)
+	o.wrote(99)
+	expect("one byte is left of the first", 0)
+	o.wrote(1)
+	expect("the first are out", 1)
+	o.wrote(55)
+	expect("in the sixth", 6)
+	o.wrote(45)
+	o.rest()
+	if _, waiting := o.oldest(); waiting {
+		t.Error("waiting with nothing pending")
+	}
+}
+
+func TestFrameSize(t *testing.T) {
+	for in, want := range map[string]int{
+		"PONG\r\nMSG":                     6,
+		"MSG a 1 3\r\nabc\r\nPONG":        16,
+		"HMSG a 1 r 2 4\r\nabcd\r\nx":     22,
+		"-ERR 'MSG'\r\nMSG a 1 0\r\n\r\n": 12,
+	} {
+		if got, _, _ := frameSize([]byte(in)); got != want {
+			t.Errorf("%q: %d, want %d", in, got, want)
+		}
+	}
+	if !slices.Equal(frames(t, []byte("MSG a 1 0\r\n\r\nPONG\r\n")), []string{"MSG a 1 0\r\n\r\n", "PONG\r\n"}) {
+		t.Error("frames")
+	}
+}

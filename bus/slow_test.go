@@ -1,0 +1,158 @@
+package bus_test
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"paddock/bus"
+)
+
+// received parses the stream of a raw connection to the PONG number pongs, and
+// returns the first words of the messages' payloads. It fails at a broken frame.
+func received(t *testing.T, p *peer, pongs int) (ids []int) {
+	t.Helper()
+	for {
+		line := p.line()
+		if line == "PONG\r\n" {
+			if pongs--; pongs == 0 {
+				return ids
+			}
+			continue
+		}
+		if line == "PING\r\n" {
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) != 4 || f[0] != "MSG" || !strings.HasSuffix(line, crlf) {
+			t.Fatalf("a broken frame: %q", line)
+		}
+		size, _ := strconv.Atoi(f[3])
+		body := p.take(size + len(crlf))
+		id, err := strconv.Atoi(strings.TrimLeft(body[:8], "0 "))
+		if err != nil || !strings.HasSuffix(body, crlf) {
+			t.Fatalf("a broken payload: %q", body)
+		}
+		ids = append(ids, id)
+	}
+}
+
+const crlf = "\r\n"
+
+// Two subscribers stall, others do not: under both policies that drop, those get
+// everything, memory is bounded, frames stay whole, and the counts add up.
+func TestDropPolicies(t *testing.T) {
+	const count, size, maxPending, stalled, healthy = 3000, 4 << 10, 256 << 10, 2, 3
+	for _, policy := range []bus.SlowPolicy{bus.SlowDropNew, bus.SlowDropOld} {
+		t.Run(policy.String(), func(t *testing.T) {
+			s := startServer(t, bus.Config{MaxPending: maxPending, MaxPayload: 64 << 10, SlowConsumers: policy})
+			var slow, well []*peer
+			for range stalled {
+				conn := stall(t, s, "a", 256<<10) // with less, reading it later would creep
+				for range 10 { // their answers are never dropped
+					io.WriteString(conn, "PING\r\n")
+				}
+				slow = append(slow, &peer{t: t, conn: conn, in: make(chan []byte, 64), wait: patience})
+			}
+			for range healthy {
+				p := dialPeer(t, s)
+				p.write("CONNECT {\"verbose\":false}\r\nSUB a 1\r\n")
+				p.sync()
+				well = append(well, p)
+			}
+			l := s.Local("publisher")
+			before, peak := heap(), uint64(0)
+			pad := strings.Repeat("x", size-8)
+			for i := range count {
+				publish(t, l, "a", fmt.Sprintf("%08d%s", i+1, pad))
+				if i%30 == 29 {
+					for n, p := range well {
+						if got := len(p.sync()); got != 30 {
+							t.Fatalf("healthy subscriber %d got %d of 30 messages", n, got)
+						}
+					}
+				}
+				if i%500 == 499 {
+					peak = max(peak, heap())
+				}
+			}
+			if limit := before + (stalled+healthy)*2*maxPending + 2<<20; peak > limit {
+				t.Errorf("the heap grew from %d to %d bytes", before, peak)
+			}
+			got := 0
+			for _, p := range slow {
+				go p.pump()
+				p.write("PING\r\n")
+				ids := received(t, p, 11)
+				for i := 1; i < len(ids); i++ {
+					if ids[i] <= ids[i-1] {
+						t.Fatalf("message %d after %d", ids[i], ids[i-1])
+					}
+				}
+				if policy == bus.SlowDropOld && ids[len(ids)-1] != count {
+					t.Errorf("the newest message was dropped: the last is %d", ids[len(ids)-1])
+				}
+				if len(ids) == count {
+					t.Error("nothing was dropped: the test says nothing")
+				}
+				got += len(ids)
+				p.close()
+			}
+			st := s.Stats()
+			if st.InMsgs != count || st.OutMsgs != uint64(healthy*count+got) || st.OutBytes != st.OutMsgs*size ||
+				st.OutMsgs+st.Dropped != count*(healthy+stalled) || st.SlowConsumers != 0 {
+				t.Errorf("%d came; %+v", got, st)
+			}
+		})
+	}
+}
+
+// A publisher waits for a stalled subscriber for a bounded time, and only until
+// that one is closed.
+func TestStallPolicyIsBounded(t *testing.T) {
+	s := startServer(t, bus.Config{MaxPending: 1 << 20, MaxPayload: 64 << 10, SlowConsumers: bus.SlowStall})
+	stall(t, s, "a", 4<<10)
+	l := s.Local("publisher")
+	body := strings.Repeat("x", 32<<10)
+	for range 1000 {
+		publish(t, l, "a", body)
+	}
+	if st := s.Stats(); st.InMsgs != 1000 || st.Closed[bus.SlowConsumerPendingBytes] != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A maximum is exact, however many publish at the same time.
+func TestUnsubscribeMaxIsExactUnderParallelPublishers(t *testing.T) {
+	const publishers, each, limit = 4, 2000, 777
+	for _, cfg := range []bus.Config{{}, {MaxPending: 64 << 10, MaxPayload: 1 << 10, SlowConsumers: bus.SlowDropNew}} {
+		s := startServer(t, cfg)
+		sub := dialPeer(t, s)
+		sub.write("CONNECT {\"verbose\":false}\r\nSUB a 1\r\nUNSUB 1 %d\r\nSUB a q 2\r\nUNSUB 2 %d\r\n", limit, limit)
+		sub.sync()
+		var sending sync.WaitGroup
+		batch := []byte(strings.Repeat("PUB a 16\r\n0123456789abcdef\r\n", each))
+		for range publishers {
+			p := dialPeer(t, s)
+			p.write("CONNECT {\"verbose\":false}\r\n")
+			sending.Go(func() {
+				p.conn.Write(batch)
+				p.sync()
+			})
+		}
+		sending.Wait()
+		count := make(map[int]int)
+		for _, sid := range sub.sync() {
+			count[sid]++
+		}
+		if count[1] != limit || count[2] != limit {
+			t.Errorf("%v messages, want %d each", count, limit)
+		}
+		if st := s.Stats(); st.Subscriptions != 0 || st.OutMsgs != 2*limit {
+			t.Errorf("%+v", st)
+		}
+	}
+}
