@@ -52,7 +52,7 @@ func TestDropPolicies(t *testing.T) {
 			var slow, well []*peer
 			for range stalled {
 				conn := stall(t, s, "a", 256<<10) // with less, reading it later would creep
-				for range 10 { // their answers are never dropped
+				for range 10 {                    // their answers are never dropped
 					io.WriteString(conn, "PING\r\n")
 				}
 				slow = append(slow, &peer{t: t, conn: conn, in: make(chan []byte, 64), wait: patience})
