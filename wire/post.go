@@ -3,7 +3,11 @@ package wire
 import (
 	"context"
 	"errors"
+	"runtime"
 )
+
+// lockTries is how often a post tries to get the lock before it queues up.
+const lockTries = 32
 
 // maxKeyed bounds how many keys may wait in the conflating lane.
 const maxKeyed = 1 << 16
@@ -16,11 +20,24 @@ const maxKeyed = 1 << 16
 //
 // hot: BenchmarkPost, TestPostDoesNotAllocate.
 func (c *Conn) Post(ctx context.Context, kind string, body []byte) error {
-	c.mu.Lock()
+	c.lockSoon()
 	_, err := c.postLocked(ctx, kind, body, false)
 	c.wakeWriter()
 	c.mu.Unlock()
 	return err
+}
+
+// lockSoon takes c.mu, which nobody holds for long, without queueing up for it: a
+// hundred goroutines that post all the time would make the mutex hand itself from one
+// sleeper to the next.
+func (c *Conn) lockSoon() {
+	for range lockTries {
+		if c.mu.TryLock() {
+			return
+		}
+		runtime.Gosched()
+	}
+	c.mu.Lock()
 }
 
 // PostBatch is Post for each of bodies, under one lock. With an error those in front
