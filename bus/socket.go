@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+
+	"paddock/internal/nowait"
 )
 
 const (
@@ -39,7 +41,7 @@ type socket struct {
 	handle   func(batch []byte) bool
 	readErr  error
 	tells    bool // the kernel says whether more has come
-	receiver receiver
+	receiver nowait.Receiver
 }
 
 func (s *socket) init(nc net.Conn) {
@@ -52,7 +54,7 @@ func (s *socket) init(nc net.Conn) {
 	if err != nil {
 		return
 	}
-	s.raw, s.tryOnce, s.tells = raw, s.trySyscall, tune(raw)
+	s.raw, s.tryOnce, s.tells = raw, s.trySyscall, nowait.Tells(raw)
 }
 
 // canTry says whether tryWrite works.
@@ -70,7 +72,7 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 
 // trySyscall always says that it is done, so that RawConn.Write does not wait.
 func (s *socket) trySyscall(fd uintptr) bool {
-	s.written, s.writeErr = sendNow(fd, s.out)
+	s.written, s.writeErr = nowait.Send(fd, s.out)
 	return true
 }
 
@@ -111,7 +113,7 @@ func (s *socket) readReady(fd uintptr) (done bool) {
 	block := blocks.Get().(*[blockSize]byte)
 	defer blocks.Put(block)
 	for round := 1; ; round++ {
-		n, more, wait, err := s.receiver.receive(fd, block[:], s.tells)
+		n, more, wait, err := s.receiver.Receive(fd, block[:], s.tells)
 		switch {
 		case wait:
 			return false

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"syscall"
+
+	"paddock/internal/nowait"
 )
 
 const (
@@ -62,7 +64,7 @@ type cork struct {
 	tryErr error
 
 	// The reader's.
-	receiver receiver // with raw, as are the next three
+	receiver nowait.Receiver // with raw, as are the next three
 	fd       uintptr
 	tells    bool
 	spent    bool   // nothing is left
@@ -188,7 +190,7 @@ func (c *cork) trySyscall(fd uintptr) bool {
 	if c.more {
 		c.tried, c.tryErr = sendMore(fd, c.try)
 	} else {
-		c.tried, c.tryErr = sendNow(fd, c.try)
+		c.tried, c.tryErr = nowait.Send(fd, c.try)
 	}
 	return true
 }
@@ -205,7 +207,7 @@ func (c *cork) Read(b []byte) (int, error) {
 	case c.raw == nil || c.spent:
 		return 0, errEmptyCork
 	}
-	n, more, wait, err := c.receiver.receive(c.fd, b, c.tells)
+	n, more, wait, err := c.receiver.Receive(c.fd, b, c.tells)
 	if c.spent = wait || !more; wait {
 		return 0, errEmptyCork
 	}

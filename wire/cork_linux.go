@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// kernelCorks says that sendMore differs from sendNow.
+// kernelCorks says that sendMore differs from nowait.Send.
 const kernelCorks = true
 
 // msgMore is MSG_MORE, send(2): what is sent may wait for what follows.
 const msgMore = 0x8000
 
-// sendMore is sendNow for bytes that others follow at once.
+// sendMore is nowait.Send for bytes that others follow at once.
 func sendMore(fd uintptr, b []byte) (n int, err error) {
 	for {
 		sent, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),

@@ -2,7 +2,9 @@
 
 package wire
 
-// kernelCorks says that sendMore differs from sendNow.
+import "paddock/internal/nowait"
+
+// kernelCorks says that sendMore differs from nowait.Send.
 const kernelCorks = false
 
-func sendMore(fd uintptr, b []byte) (n int, err error) { return sendNow(fd, b) }
+func sendMore(fd uintptr, b []byte) (n int, err error) { return nowait.Send(fd, b) }

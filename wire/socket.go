@@ -4,6 +4,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"paddock/internal/nowait"
 )
 
 const (
@@ -45,7 +47,7 @@ type socket struct {
 	readErr  error
 	tells    bool // the kernel says whether more has come
 	fitted   bool // the receive buffer has been set for the path
-	receiver receiver
+	receiver nowait.Receiver
 }
 
 func (s *socket) init(nc net.Conn, idle time.Duration) {
@@ -107,7 +109,7 @@ func (s *socket) held() bool { return s.tls != nil && s.tls.cork.held() }
 
 // trySyscall always says that it is done, so that RawConn.Write does not wait.
 func (s *socket) trySyscall(fd uintptr) bool {
-	s.written, s.writeErr = sendNow(fd, s.out)
+	s.written, s.writeErr = nowait.Send(fd, s.out)
 	return true
 }
 
@@ -155,7 +157,7 @@ func (s *socket) readReady(fd uintptr) (done bool) {
 		return s.readErr != nil
 	}
 	for {
-		n, more, wait, err := s.receiver.receive(fd, s.in.room(), s.tells)
+		n, more, wait, err := s.receiver.Receive(fd, s.in.room(), s.tells)
 		if wait {
 			s.in.giveBack()
 			return false
@@ -180,15 +182,12 @@ func (c *Conn) writeGather(buffer []byte, from int, refs []ref) error {
 		return c.writeAll(buffer[from:])
 	}
 	s.vector = s.vector[:0]
-	total := 0
 	for _, r := range refs {
 		s.vector = append(s.vector, buffer[from:r.at], r.body)
-		total += r.at - from + len(r.body)
 		from = r.at
 	}
 	if from < len(buffer) {
 		s.vector = append(s.vector, buffer[from:])
-		total += len(buffer) - from
 	}
 	switch {
 	case s.tls != nil:

@@ -1,16 +1,15 @@
 package wire
 
 import (
-	"io"
 	"syscall"
 	"time"
-	"unsafe"
+
+	"paddock/internal/nowait"
 )
 
 const (
 	tcpUserTimeout  = 18 // TCP_USER_TIMEOUT, tcp(7)
 	tcpNotSentLowat = 25 // TCP_NOTSENT_LOWAT, tcp(7)
-	tcpInq          = 36 // TCP_INQ, and TCP_CM_INQ: linux/tcp.h
 )
 
 // tune sets what makes a dead peer known (RFC 5482), keeps the kernel's queue
@@ -20,73 +19,6 @@ func tune(raw syscall.RawConn, idle time.Duration) (tells bool) {
 	_ = raw.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(idle.Milliseconds()))
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, notSentLowWater)
-		tells = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpInq, 1) == nil
 	})
-	return tells
-}
-
-// receiver reads with recvmsg, which can say along with the bytes whether more
-// has come. It is the reader's.
-type receiver struct {
-	header  syscall.Msghdr
-	vector  syscall.Iovec
-	control [32]byte
-}
-
-// receive reads what has come into b, without waiting. more says that another read
-// would not be in vain, as far as is known: not if tells is set and the kernel says
-// that nothing is left, the end of the stream included. wait says that nothing has
-// come at all.
-func (r *receiver) receive(fd uintptr, b []byte, tells bool) (n int, more, wait bool, err error) {
-	r.vector.Base = &b[0]
-	r.vector.SetLen(len(b))
-	r.header = syscall.Msghdr{Iov: &r.vector, Iovlen: 1}
-	if tells {
-		r.header.Control = &r.control[0]
-		r.header.SetControllen(len(r.control))
-	}
-	for {
-		// Raw: it does not wait, so that the scheduler need not know.
-		got, _, errno := syscall.RawSyscall(syscall.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.header)), syscall.MSG_DONTWAIT)
-		switch {
-		case errno == syscall.EINTR:
-			continue
-		case errno == syscall.EAGAIN:
-			return 0, false, true, nil
-		case errno != 0:
-			return 0, false, false, errno
-		case got == 0:
-			return 0, false, false, io.EOF
-		}
-		return int(got), !tells || r.left() != 0, false, nil
-	}
-}
-
-// left is how many bytes wait still, or 1 for the end of the stream: what
-// TCP_CM_INQ says, or -1 if it says nothing.
-func (r *receiver) left() int32 {
-	if int(r.header.Controllen) < syscall.CmsgLen(4) {
-		return -1
-	}
-	c := (*syscall.Cmsghdr)(unsafe.Pointer(&r.control[0]))
-	if c.Level != syscall.IPPROTO_TCP || c.Type != tcpInq {
-		return -1
-	}
-	return *(*int32)(unsafe.Pointer(&r.control[syscall.CmsgLen(0)]))
-}
-
-// sendNow writes what the kernel takes at once; 0 if it takes nothing.
-func sendNow(fd uintptr, b []byte) (n int, err error) {
-	for {
-		sent, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
-		switch errno {
-		case 0:
-			return int(sent), nil
-		case syscall.EINTR:
-		case syscall.EAGAIN:
-			return 0, nil
-		default:
-			return 0, errno
-		}
-	}
+	return nowait.Tells(raw)
 }

@@ -3,43 +3,11 @@
 package wire
 
 import (
-	"io"
 	"syscall"
 	"time"
+
+	"paddock/internal/nowait"
 )
 
-// tune does what it can elsewhere: nothing.
-func tune(syscall.RawConn, time.Duration) (tells bool) { return false }
-
-// receiver reads without waiting.
-type receiver struct{}
-
-// receive reads what has come into b. more says that another read may bring more,
-// wait that nothing has come.
-func (*receiver) receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, err error) {
-	n, err = syscall.Read(int(fd), b)
-	for err == syscall.EINTR {
-		n, err = syscall.Read(int(fd), b)
-	}
-	switch {
-	case err == syscall.EAGAIN:
-		return 0, false, true, nil
-	case err != nil:
-		return 0, false, false, err
-	case n == 0:
-		return 0, false, false, io.EOF
-	}
-	return n, true, false, nil
-}
-
-// sendNow writes what the kernel takes at once; 0 if it takes nothing.
-func sendNow(fd uintptr, b []byte) (n int, err error) {
-	n, err = syscall.Write(int(fd), b)
-	for err == syscall.EINTR {
-		n, err = syscall.Write(int(fd), b)
-	}
-	if err == syscall.EAGAIN {
-		return 0, nil
-	}
-	return max(n, 0), err
-}
+// tune does what it can elsewhere.
+func tune(raw syscall.RawConn, _ time.Duration) (tells bool) { return nowait.Tells(raw) }

@@ -1,4 +1,4 @@
-package bus
+package nowait
 
 import (
 	"io"
@@ -9,27 +9,28 @@ import (
 // tcpInq is TCP_INQ, and TCP_CM_INQ: linux/tcp.h.
 const tcpInq = 36
 
-// tune lets each read tell whether more has come, and says whether it does.
-func tune(raw syscall.RawConn) (tells bool) {
+// Tells asks the kernel that each Receive from a TCP socket tells whether more has
+// come. It says whether the kernel will.
+func Tells(raw syscall.RawConn) (tells bool) {
 	_ = raw.Control(func(fd uintptr) {
 		tells = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpInq, 1) == nil
 	})
 	return tells
 }
 
-// receiver reads with recvmsg, which can say along with the bytes whether more
-// has come. It is the reader's.
-type receiver struct {
+// Receiver reads with recvmsg, which can say along with the bytes whether more
+// has come. It serves one reader. The zero value is ready.
+type Receiver struct {
 	header  syscall.Msghdr
 	vector  syscall.Iovec
 	control [32]byte
 }
 
-// receive reads what has come into b, without waiting. more says that another read
+// Receive reads what has come into b, without waiting. more says that another read
 // would not be in vain, as far as is known: not if tells is set and the kernel says
 // that nothing is left, the end of the stream included. wait says that nothing has
-// come at all.
-func (r *receiver) receive(fd uintptr, b []byte, tells bool) (n int, more, wait bool, err error) {
+// come at all. b is not empty; the error is io.EOF or a syscall.Errno.
+func (r *Receiver) Receive(fd uintptr, b []byte, tells bool) (n int, more, wait bool, err error) {
 	r.vector.Base = &b[0]
 	r.vector.SetLen(len(b))
 	r.header = syscall.Msghdr{Iov: &r.vector, Iovlen: 1}
@@ -56,7 +57,7 @@ func (r *receiver) receive(fd uintptr, b []byte, tells bool) (n int, more, wait 
 
 // left is how many bytes wait still, or 1 for the end of the stream: what
 // TCP_CM_INQ says, or -1 if it says nothing.
-func (r *receiver) left() int32 {
+func (r *Receiver) left() int32 {
 	if int(r.header.Controllen) < syscall.CmsgLen(4) {
 		return -1
 	}
@@ -67,8 +68,8 @@ func (r *receiver) left() int32 {
 	return *(*int32)(unsafe.Pointer(&r.control[syscall.CmsgLen(0)]))
 }
 
-// sendNow writes what the kernel takes at once; 0 if it takes nothing.
-func sendNow(fd uintptr, b []byte) (n int, err error) {
+// Send writes what the kernel takes at once; 0 if it takes nothing.
+func Send(fd uintptr, b []byte) (n int, err error) {
 	for {
 		sent, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
 		switch errno {

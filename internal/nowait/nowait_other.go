@@ -1,21 +1,22 @@
 //go:build !linux
 
-package bus
+package nowait
 
 import (
 	"io"
 	"syscall"
 )
 
-// tune does what it can elsewhere: nothing.
-func tune(syscall.RawConn) (tells bool) { return false }
+// Tells asks the kernel that each Receive tells whether more has come: elsewhere
+// there is no such kernel.
+func Tells(syscall.RawConn) (tells bool) { return false }
 
-// receiver reads without waiting.
-type receiver struct{}
+// Receiver reads without waiting.
+type Receiver struct{}
 
-// receive reads what has come into b. more says that another read may bring more,
+// Receive reads what has come into b. more says that another read may bring more,
 // wait that nothing has come.
-func (*receiver) receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, err error) {
+func (*Receiver) Receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, err error) {
 	n, err = syscall.Read(int(fd), b)
 	for err == syscall.EINTR {
 		n, err = syscall.Read(int(fd), b)
@@ -31,8 +32,8 @@ func (*receiver) receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, 
 	return n, true, false, nil
 }
 
-// sendNow writes what the kernel takes at once; 0 if it takes nothing.
-func sendNow(fd uintptr, b []byte) (n int, err error) {
+// Send writes what the kernel takes at once; 0 if it takes nothing.
+func Send(fd uintptr, b []byte) (n int, err error) {
 	n, err = syscall.Write(int(fd), b)
 	for err == syscall.EINTR {
 		n, err = syscall.Write(int(fd), b)

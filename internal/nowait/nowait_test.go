@@ -1,0 +1,109 @@
+package nowait_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"paddock/internal/nowait"
+)
+
+// A read brings what has come and never waits for more; the end of the stream is
+// found, whatever the reads before have told.
+func TestReceive(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := far.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	tells := nowait.Tells(raw)
+	if _, err := near.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	var r nowait.Receiver
+	var got []byte
+	var end error
+	closed := false
+	err = raw.Read(func(fd uintptr) bool {
+		for {
+			b := make([]byte, 3)
+			n, more, wait, readErr := r.Receive(fd, b, tells)
+			got = append(got, b[:n]...)
+			if readErr != nil {
+				end = readErr
+				return true
+			}
+			if len(got) == 3 && !more {
+				t.Error("two bytes wait, and the read says that nothing does")
+			}
+			if string(got) == "hello" && !closed {
+				closed = true
+				_ = near.Close()
+			}
+			if wait || !more {
+				return false
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != "hello" || !errors.Is(end, io.EOF) {
+		t.Errorf("got %q, %v", got, end)
+	}
+}
+
+func TestSend(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	raw, err := near.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, full := 0, false
+	if err := raw.Write(func(fd uintptr) bool {
+		for b := make([]byte, 1<<20); !full; {
+			n, err := nowait.Send(fd, b)
+			if err != nil {
+				t.Error(err)
+			}
+			total += n
+			full = n == 0 // nobody reads: it says so, and does not wait
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_ = near.Close()
+	if n, err := io.Copy(io.Discard, far); err != nil && !errors.Is(err, io.EOF) || int(n) != total {
+		t.Errorf("%d of %d bytes, %v", n, total, err)
+	}
+}
