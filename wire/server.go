@@ -282,11 +282,18 @@ func (s *Server) snapshot() []*Conn {
 	return s.openConns()
 }
 
-// openConns lists the connections that are open. s.mu is held.
+// openConns lists the connections that are open: those too whose HELLO has just been
+// accepted and that were not entered yet, since their peers may already have had
+// answers. s.mu is held.
 func (s *Server) openConns() []*Conn {
-	list := make([]*Conn, 0, len(s.conns))
+	list := make([]*Conn, 0, len(s.conns)+len(s.opening))
 	for c := range s.conns {
 		list = append(list, c)
+	}
+	for _, c := range s.opening {
+		if c != nil && isClosed(c.ready) {
+			list = append(list, c)
+		}
 	}
 	return list
 }
@@ -296,6 +303,9 @@ func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats
-	stats.Conns, stats.Opening = len(s.conns), len(s.opening)
+	stats.Conns = len(s.openConns())
+	entering := stats.Conns - len(s.conns)
+	stats.Opening = len(s.opening) - entering
+	stats.Accepted += uint64(entering)
 	return stats
 }
