@@ -80,7 +80,7 @@ func newClient(s *Server, conn net.Conn) *client {
 		c.host = tcp.IP.String()
 	}
 	c.sock.init(conn)
-	c.parse = parser{maxLine: s.cfg.MaxControlLine, maxPayload: s.cfg.MaxPayload, mustAuth: s.cfg.authRequired()}
+	c.parse = parser{maxLine: s.cfg().MaxControlLine, maxPayload: s.cfg().MaxPayload, mustAuth: s.cfg().authRequired()}
 	c.authorized.Store(!c.parse.mustAuth)
 	return c
 }
@@ -197,7 +197,7 @@ func (c *client) logger() *slog.Logger {
 	if c.host != "" {
 		from = c.conn.RemoteAddr().String()
 	}
-	return c.srv.cfg.Logger.With("client", from, "cid", c.id)
+	return c.srv.cfg().Logger.With("client", from, "cid", c.id)
 }
 
 // discardInput reads on while the last bytes are written and, for a short time,
@@ -206,7 +206,7 @@ func (c *client) logger() *slog.Logger {
 func (c *client) discardInput() {
 	c.mu.Lock()
 	if !c.settled && !c.aborted {
-		c.conn.SetReadDeadline(time.Now().Add(c.srv.cfg.WriteDeadline))
+		c.conn.SetReadDeadline(time.Now().Add(c.srv.cfg().WriteDeadline))
 	}
 	c.mu.Unlock()
 	io.CopyN(io.Discard, c.conn, drainBytes) // whatever ends it, the connection is closed next
@@ -243,14 +243,14 @@ func (c *client) appendLocked(b ...[]byte) (slow bool) {
 		return false
 	}
 	c.out.append(b...)
-	if slow = c.out.pending > c.srv.cfg.MaxPending; slow {
+	if slow = c.out.pending > c.srv.cfg().MaxPending; slow {
 		c.closeFor(SlowConsumerPendingBytes)
 	}
 	return slow
 }
 
 func (c *client) logSlow() {
-	c.logger().Warn("Slow Consumer Detected: MaxPending exceeded", "max_pending", c.srv.cfg.MaxPending)
+	c.logger().Warn("Slow Consumer Detected: MaxPending exceeded", "max_pending", c.srv.cfg().MaxPending)
 }
 
 // dropSubscriptions takes all of the client's subscriptions out of the index.

@@ -57,7 +57,7 @@ func (c *client) onConnect(options []byte) error {
 		return errArguments
 	}
 	switch o := &c.opts; {
-	case !c.srv.cfg.authorized(o), o.Account != "", o.NewAccount:
+	case !c.srv.cfg().authorized(o), o.Account != "", o.NewAccount:
 		return errAuthorization
 	case o.Protocol < 0 || o.Protocol > 1:
 		return errProtoVersion

@@ -16,7 +16,7 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	r.most -= n
 	o := &c.out
 	t := o.tail
-	if t == nil || t.room() < n || o.pending+int64(n) > c.srv.cfg.MaxPending {
+	if t == nil || t.room() < n || o.pending+int64(n) > c.srv.cfg().MaxPending {
 		if t = c.prepare(n, s, r); t == nil {
 			return d
 		}
@@ -52,7 +52,7 @@ func (c *client) prepare(n int, s *subscription, r *router) *slab {
 			return nil
 		}
 	}
-	if c.out.pending+int64(n) > c.srv.cfg.MaxPending && !c.makeRoom(n) {
+	if c.out.pending+int64(n) > c.srv.cfg().MaxPending && !c.makeRoom(n) {
 		if c.reason != 0 {
 			r.letGo()
 			c.logSlow()

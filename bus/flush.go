@@ -30,7 +30,7 @@ func (c *client) flushLocked() {
 	switch {
 	case o.flushing:
 		if o.stuck {
-			o.note(time.Now(), c.srv.cfg.WriteDeadline)
+			o.note(time.Now(), c.srv.cfg().WriteDeadline)
 		}
 		return
 	case o.pending == 0:
@@ -64,7 +64,7 @@ func (c *client) flushLocked() {
 // and the caller has the writer's role.
 func (c *client) startWriter() {
 	c.out.stuck = true
-	c.out.note(time.Now(), c.srv.cfg.WriteDeadline)
+	c.out.note(time.Now(), c.srv.cfg().WriteDeadline)
 	c.hasten()
 	c.srv.running.Go(c.writeLoop)
 }

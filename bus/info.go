@@ -40,16 +40,16 @@ type info struct {
 func (s *Server) infoLine(c *client, connected bool) []byte {
 	i := info{
 		ServerID:     s.id,
-		ServerName:   s.cfg.ServerName,
+		ServerName:   s.cfg().ServerName,
 		Version:      protocolVersion,
 		Proto:        1,
 		GitCommit:    gitCommit,
 		Go:           runtime.Version(),
-		Host:         s.cfg.Host,
-		Port:         max(s.cfg.Port, 0),
+		Host:         s.cfg().Host,
+		Port:         max(s.cfg().Port, 0),
 		Headers:      true,
-		AuthRequired: s.cfg.authRequired(),
-		MaxPayload:   s.cfg.MaxPayload,
+		AuthRequired: s.cfg().authRequired(),
+		MaxPayload:   s.cfg().MaxPayload,
 		ClientID:     c.id,
 		ClientIP:     c.host,
 	}

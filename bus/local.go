@@ -115,7 +115,7 @@ func (l *Local) PublishBatch(msgs []Msg) error {
 }
 
 func (l *Local) check(m *Msg) error {
-	cfg := &l.srv.cfg
+	cfg := l.srv.cfg()
 	switch {
 	case !ValidSubject(m.Subject):
 		return fmt.Errorf("%w: %q", ErrBadSubject, m.Subject)
@@ -240,7 +240,7 @@ func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
 	}
 	msg := m.forLocal()
 	size := msg.size()
-	if l.waiting+size > l.srv.cfg.MaxPending {
+	if l.waiting+size > l.srv.cfg().MaxPending {
 		l.srv.counters.dropped.Add(1)
 		return d
 	}

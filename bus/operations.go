@@ -87,7 +87,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	c.route.letGo()
 	c.mu.Lock()
 	_, known := c.subs[s.sid]
-	full := c.srv.cfg.MaxSubs > 0 && len(c.subs) >= c.srv.cfg.MaxSubs
+	full := c.srv.cfg().MaxSubs > 0 && len(c.subs) >= c.srv.cfg().MaxSubs
 	valid := wellFormedPattern(subject)
 	if add := !full && valid && !known && c.reason == 0; add {
 		if c.subs == nil {

@@ -187,7 +187,7 @@ func (r *router) flushClients() {
 	for _, c := range r.clients {
 		c.flush()
 	}
-	if r.srv.cfg.SlowConsumers == SlowStall {
+	if r.srv.cfg().SlowConsumers == SlowStall {
 		until := time.Now().Add(stallMost)
 		for _, c := range r.clients {
 			c.awaitRoom(until)

@@ -32,7 +32,7 @@ var ErrStarted = errors.New("bus: already started")
 
 // Server is a broker. Its methods are safe for concurrent use.
 type Server struct {
-	cfg       Config
+	live      atomic.Pointer[Config] // read by cfg
 	id        string
 	start     time.Time
 	subs      *index
@@ -68,8 +68,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.ServerName == "" {
 		cfg.ServerName = id
 	}
-	return &Server{
-		cfg:     cfg,
+	s := &Server{
 		id:      id,
 		start:   time.Now(),
 		subs:    newIndex(),
@@ -77,8 +76,14 @@ func New(cfg Config) (*Server, error) {
 		done:    make(chan struct{}),
 		clients: make(map[*client]struct{}),
 		locals:  make(map[*Local]struct{}),
-	}, nil
+	}
+	s.live.Store(&cfg)
+	return s, nil
 }
+
+// cfg is the configuration that holds now, which nobody changes. Whoever needs two
+// fields that belong together reads it once.
+func (s *Server) cfg() *Config { return s.live.Load() }
 
 // newID makes a server id in the form that tools tell apart from a name.
 func newID() (string, error) {
@@ -91,7 +96,7 @@ func newID() (string, error) {
 
 // Start listens and serves in the background until Shutdown.
 func (s *Server) Start() error {
-	addr, err := s.cfg.resolve()
+	addr, err := s.cfg().resolve()
 	if err != nil {
 		return err
 	}
@@ -108,9 +113,9 @@ func (s *Server) Start() error {
 		return fmt.Errorf("bus: %w", err)
 	}
 	s.listener = ln
-	s.cfg.Logger.Info("Listening for client connections on " + ln.Addr().String())
-	if s.cfg.MaxPayload > largePayload {
-		s.cfg.Logger.Warn("max_payload above 8 MiB: messages of that size hold up all others", "max_payload", s.cfg.MaxPayload)
+	s.cfg().Logger.Info("Listening for client connections on " + ln.Addr().String())
+	if s.cfg().MaxPayload > largePayload {
+		s.cfg().Logger.Warn("max_payload above 8 MiB: messages of that size hold up all others", "max_payload", s.cfg().MaxPayload)
 	}
 	s.running.Go(func() { s.acceptLoop(ln) })
 	return nil
@@ -147,7 +152,7 @@ func (s *Server) acceptLoop(ln net.Listener) {
 		}
 		if time.Since(logged) >= acceptLogEvery {
 			logged = time.Now()
-			s.cfg.Logger.Error("accept failed", "error", err)
+			s.cfg().Logger.Error("accept failed", "error", err)
 		}
 		s.pause(pause)
 		pause = min(2*pause, acceptPauseMax)
@@ -172,7 +177,7 @@ func (s *Server) admit(conn net.Conn) error {
 	if s.stopping {
 		return ErrClosed
 	}
-	if len(s.clients)-s.turnedAway >= s.cfg.MaxConns {
+	if len(s.clients)-s.turnedAway >= s.cfg().MaxConns {
 		if s.turnedAway >= maxTurnedAway {
 			s.counters.closed[MaxConnectionsExceeded].Add(1)
 			return errMaxConns
@@ -328,7 +333,7 @@ func (s *Server) release(r *router) {
 
 // denied says whether network clients must not publish to subject.
 func (s *Server) denied(subject []byte) bool {
-	for _, pattern := range s.cfg.DenyPublish {
+	for _, pattern := range s.cfg().DenyPublish {
 		if matchTokens(pattern, subject) {
 			return true
 		}

@@ -44,17 +44,17 @@ func (p SlowPolicy) String() string {
 }
 
 // stallAt is the pending bytes from which publishers wait under SlowStall.
-func (s *Server) stallAt() int64 { return s.cfg.MaxPending / 4 * 3 }
+func (s *Server) stallAt() int64 { return s.cfg().MaxPending / 4 * 3 }
 
 // makeRoom finds room for n bytes in a client at its bound, by its policy.
 // false = the message is not taken. c.mu is held.
 func (c *client) makeRoom(n int) bool {
-	switch c.srv.cfg.SlowConsumers {
+	switch c.srv.cfg().SlowConsumers {
 	case SlowDropNew:
 		c.srv.counters.dropped.Add(1)
 		return false
 	case SlowDropOld:
-		over := int(c.out.pending) + n - int(c.srv.cfg.MaxPending)
+		over := int(c.out.pending) + n - int(c.srv.cfg().MaxPending)
 		messages, payload, gone := c.out.dropOldest(over, c.mayDrop)
 		c.srv.counters.dropped.Add(uint64(messages))
 		c.srv.counters.withdrawn.Add(uint64(messages))

@@ -32,8 +32,8 @@ func (c *client) startTimers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.timers
-	t.auth = now.Add(c.srv.cfg.AuthTimeout)
-	t.ping = now.Add(min(firstPing+rand.N(firstPing/5), c.srv.cfg.PingInterval))
+	t.auth = now.Add(c.srv.cfg().AuthTimeout)
+	t.ping = now.Add(min(firstPing+rand.N(firstPing/5), c.srv.cfg().PingInterval))
 	t.proven = now
 	t.next = c.nextDue()
 	c.srv.running.Add(1)
@@ -57,7 +57,7 @@ func (c *client) nextDue() time.Time {
 		due = t.auth
 	}
 	if since, waiting := c.out.oldest(); waiting && !c.aborted {
-		if at := since.Add(c.srv.cfg.WriteDeadline); at.Before(due) {
+		if at := since.Add(c.srv.cfg().WriteDeadline); at.Before(due) {
 			due = at
 		}
 	}
@@ -90,7 +90,7 @@ func (c *client) tick() {
 	}
 	ping := !now.Before(t.ping)
 	if ping {
-		t.ping = now.Add(c.srv.cfg.PingInterval)
+		t.ping = now.Add(c.srv.cfg().PingInterval)
 		if now.Sub(t.proven) > pongMemory {
 			t.proven = now
 			c.answered.Store(false)
@@ -101,7 +101,7 @@ func (c *client) tick() {
 	if authenticate && !c.authorized.Load() {
 		c.end(errAuthTimeout)
 	}
-	if waiting && now.Sub(since) >= c.srv.cfg.WriteDeadline {
+	if waiting && now.Sub(since) >= c.srv.cfg().WriteDeadline {
 		c.tooSlow()
 	}
 	if ping {
@@ -124,10 +124,10 @@ func (c *client) checkPing(now time.Time) {
 		return // the authentication timeout deals with it
 	}
 	idle := now.UnixNano() - c.lastInput.Load()
-	if idle < int64(c.srv.cfg.PingInterval) && c.answered.Load() {
+	if idle < int64(c.srv.cfg().PingInterval) && c.answered.Load() {
 		return
 	}
-	if int(c.pingsOut.Load()) >= c.srv.cfg.PingMax {
+	if int(c.pingsOut.Load()) >= c.srv.cfg().PingMax {
 		c.end(errStale)
 		return
 	}
@@ -150,6 +150,6 @@ func (c *client) tooSlow() {
 	c.mu.Unlock()
 	if first {
 		c.logger().Warn("Slow Consumer Detected: WriteDeadline exceeded",
-			"deadline", c.srv.cfg.WriteDeadline, "bytes", bytes)
+			"deadline", c.srv.cfg().WriteDeadline, "bytes", bytes)
 	}
 }

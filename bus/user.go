@@ -1,0 +1,44 @@
+package bus
+
+import "time"
+
+// User is one who may connect: by name and password, or by nkey.
+type User struct {
+	Name     string
+	Password string // plain, or a bcrypt hash
+	NKey     string // public key, "U..."; in place of Name and Password
+
+	Permissions *Permissions // nil = Config.Permissions
+	// Connections lists how the user may connect; empty = in every way.
+	Connections []ConnectionType
+}
+
+// Permissions say what a user may publish and subscribe to. The zero value
+// permits everything.
+type Permissions struct {
+	Publish   SubjectPermission
+	Subscribe SubjectPermission // an entry may name a queue behind the subject: "orders.* workers"
+	// AllowResponses lets who has received a request publish to its reply subject,
+	// whatever Publish says. nil = no.
+	AllowResponses *ResponsePermission
+}
+
+// SubjectPermission lists patterns of subjects. What Deny matches is refused; of
+// the rest, what Allow matches is permitted, or everything if Allow is empty.
+type SubjectPermission struct{ Allow, Deny []string }
+
+// ResponsePermission bounds the answers to one request.
+type ResponsePermission struct {
+	Max     int           // answers; 0 = 1, -1 = no limit
+	Expires time.Duration // from the request's delivery; 0 = 2 min, -1 = never
+}
+
+// ConnectionType is a way to connect, under the name that configurations use.
+type ConnectionType string
+
+// The ways to connect to this broker.
+const (
+	ConnectionStandard  ConnectionType = "STANDARD"
+	ConnectionWebSocket ConnectionType = "WEBSOCKET"
+	ConnectionInProcess ConnectionType = "IN_PROCESS"
+)
