@@ -45,6 +45,7 @@ type client struct {
 	stop       atomic.Bool // nothing more is to be read
 	authorized atomic.Bool
 	lastInput  atomic.Int64 // Unix ns of the latest read
+	usage      usage
 	pingsOut   atomic.Int32 // PINGs without an answer
 	answered   atomic.Bool  // one PONG has come
 
@@ -59,8 +60,14 @@ type client struct {
 	noEcho  bool
 	reason  CloseReason   // 0 = open; else nothing is delivered any more
 	aborted bool          // nothing is written any more
+	listed  bool          // among those that have ended, so that the peer may learn it
 	settled bool          // finished is closed
 	room    chan struct{} // closed when out is no longer nearly full; nil = nobody waits for it
+	toll    toll
+	who     identity
+
+	retiring sync.Once
+	retired  bool // among those that have ended; the server's lock guards it
 }
 
 var (
@@ -76,6 +83,8 @@ func newClient(s *Server, conn net.Conn) *client {
 		opts:     defaultOptions(),
 		finished: make(chan struct{}),
 	}
+	c.usage.start = time.Now()
+	c.usage.active.Store(c.usage.start.UnixNano())
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		c.host = tcp.IP.String()
 	}
@@ -101,6 +110,7 @@ func (c *client) serve() {
 		<-c.srv.quiet
 		c.shut(ServerShutdown, "")
 	}
+	c.retire()
 	c.dropSubscriptions()
 	c.discardInput()
 	<-c.finished
@@ -122,10 +132,12 @@ func (c *client) readLoop() {
 
 // handle routes what one read returned as one batch. It reports whether to go on.
 func (c *client) handle(batch []byte) bool {
-	c.lastInput.Store(time.Now().UnixNano())
+	now := time.Now().UnixNano()
+	c.lastInput.Store(now)
 	c.route = c.srv.router()
+	c.route.now = now
 	err := c.parse.feed(batch, c)
-	c.route.finish(nil)
+	c.finishBatch()
 	c.srv.release(c.route)
 	c.route = nil
 	c.flush()
@@ -134,6 +146,13 @@ func (c *client) handle(batch []byte) bool {
 		return false
 	}
 	return !c.stop.Load()
+}
+
+// finishBatch takes what has been routed so far to its destinations, and shows
+// what it counts.
+func (c *client) finishBatch() {
+	c.usage.count(c.route)
+	c.route.finish(nil)
 }
 
 // end closes for a violation of the protocol or its limits.
@@ -148,15 +167,17 @@ func (c *client) end(v *violation) {
 // The first reason wins; shut reports whether this was it.
 func (c *client) shut(reason CloseReason, text string) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.reason != 0 {
+		c.mu.Unlock()
 		return false
 	}
 	if text != "" {
 		c.out.append(appendErr(nil, text))
 	}
 	c.closeFor(reason)
-	c.flushLocked()
+	c.mu.Unlock()
+	c.retire()
+	c.flush()
 	return true
 }
 

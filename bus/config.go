@@ -47,6 +47,7 @@ type Config struct {
 	MaxPending     int64 // bytes waiting for one connection; 0 = 64 MiB
 	MaxConns       int   // network connections at once; 0 = 65,536
 	MaxSubs        int   // subscriptions of one connection; 0 = no limit
+	MaxClosed      int   // ended connections that are remembered; 0 = 10,000
 
 	SlowConsumers SlowPolicy // what happens at MaxPending; 0 = the connection is closed
 
@@ -77,6 +78,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxControlLine = orDefault(c.MaxControlLine, DefaultMaxControlLine)
 	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
 	c.MaxConns = orDefault(c.MaxConns, DefaultMaxConns)
+	c.MaxClosed = orDefault(c.MaxClosed, DefaultMaxClosed)
 	c.PingInterval = orDefault(c.PingInterval, DefaultPingInterval)
 	c.PingMax = orDefault(c.PingMax, DefaultPingMax)
 	c.WriteDeadline = orDefault(c.WriteDeadline, DefaultWriteDeadline)
@@ -102,7 +104,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("bus: port %d is out of range", c.Port)
 	case min(int64(c.MaxPayload), int64(c.MaxControlLine), c.MaxPending, int64(c.MaxConns)) < 0:
 		return errors.New("bus: a limit is negative")
-	case c.MaxSubs < 0 || c.PingMax < 0:
+	case c.MaxSubs < 0 || c.MaxClosed < 0 || c.PingMax < 0:
 		return errors.New("bus: a limit is negative")
 	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout) < 0:
 		return errors.New("bus: a duration is negative")

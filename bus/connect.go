@@ -50,7 +50,7 @@ func sameSecret(given, want string) bool {
 func (c *client) onConnect(options []byte) error {
 	c.route.letGo()
 	if c.greeted {
-		c.route.finish(nil) // what was routed so far went to the old connection
+		c.finishBatch() // what was routed so far went to the old connection
 		c.dropSubscriptions()
 	}
 	if json.Unmarshal(options, &c.opts) != nil {
@@ -69,7 +69,9 @@ func (c *client) onConnect(options []byte) error {
 	c.authorized.Store(true)
 	c.mu.Lock()
 	c.headers, c.noEcho = c.opts.Headers, !c.opts.Echo
+	c.who = c.opts.identity()
 	c.mu.Unlock()
+	c.usage.rtt.CompareAndSwap(0, max(c.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better
 	c.acknowledge()
 	return nil
 }

@@ -18,6 +18,7 @@ type Stats struct {
 	SlowConsumers    uint64 // connections closed for it
 	StaleConnections uint64
 	Dropped          uint64 // messages for subscribers at their bound: in process, or by SlowPolicy
+	Stalls           uint64 // times that a publisher waited for a subscriber, under SlowStall
 	Refused          uint64 // publications and subscriptions refused by permission
 	// Closed counts ended connections by reason; reasons that never came are absent.
 	Closed map[CloseReason]uint64
@@ -27,7 +28,8 @@ type Stats struct {
 type counters struct {
 	connections                        atomic.Uint64
 	inMsgs, inBytes, outMsgs, outBytes atomic.Uint64
-	dropped, refused                   atomic.Uint64
+	dropped, refused, stalls           atomic.Uint64
+	searches, maxFanout                atomic.Uint64
 	withdrawn                          atomic.Uint64 // of those dropped: counted in outMsgs before
 	withdrawnBytes                     atomic.Uint64
 	closed                             [reasonCount]atomic.Uint64
@@ -42,6 +44,13 @@ func (c *counters) add(r *router) {
 	if r.outMsgs != 0 {
 		c.outMsgs.Add(r.outMsgs)
 		c.outBytes.Add(r.outBytes)
+	}
+	if r.searches != 0 {
+		c.searches.Add(r.searches)
+		r.searches = 0
+		if r.maxFanout > c.maxFanout.Load() { // by about one batch too little is no harm
+			c.maxFanout.Store(r.maxFanout)
+		}
 	}
 	r.inMsgs, r.inBytes, r.outMsgs, r.outBytes = 0, 0, 0, 0
 }
@@ -61,6 +70,7 @@ func (s *Server) Stats() Stats {
 		OutMsgs:          minus(&c.outMsgs, &c.withdrawn),
 		OutBytes:         minus(&c.outBytes, &c.withdrawnBytes),
 		Dropped:          c.dropped.Load(),
+		Stalls:           c.stalls.Load(),
 		Refused:          c.refused.Load(),
 		Closed:           make(map[CloseReason]uint64),
 	}

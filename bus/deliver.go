@@ -37,6 +37,8 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 		c.mark = r.batch
 		r.clients = append(r.clients, c)
 	}
+	c.toll.msgs++
+	c.toll.bytes += uint64(payload)
 	d.taken, d.payload = true, payload
 	return d
 }

@@ -108,7 +108,7 @@ func (c *client) writeFailed(err error) {
 // settle ends the output once the connection has ended and its last byte has
 // been written, or never will be. c.mu is held.
 func (c *client) settle() {
-	if c.reason == 0 || c.settled || c.out.flushing {
+	if c.reason == 0 || c.settled || c.out.flushing || !c.listed && !c.aborted {
 		return
 	}
 	c.settled = true

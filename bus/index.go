@@ -16,6 +16,8 @@ var seed = maphash.MakeSeed()
 type index struct {
 	mu  sync.Mutex // taken by writers
 	now atomic.Pointer[snapshot]
+
+	inserts, removes atomic.Uint64
 }
 
 // snapshot is the index at one time; it never changes. Patterns are apart by
@@ -71,6 +73,7 @@ func (x *index) insert(s *subscription) {
 		d.literal = d.literal.with(h, s.subject, n.with(s))
 	}
 	x.now.Store(next)
+	x.inserts.Add(1)
 }
 
 // remove takes s out; an s that is not there, or no longer, is no error.
@@ -95,6 +98,7 @@ func (x *index) remove(s *subscription) {
 	if found {
 		next.count--
 		x.now.Store(next)
+		x.removes.Add(1)
 	}
 }
 

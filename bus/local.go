@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 var (
@@ -41,8 +42,10 @@ const keptInbox = 4096
 // more than 4 MiB wait for one Local that is busy, and past
 // [Config.MaxPending] a message is dropped for that Local and counted.
 type Local struct {
-	srv  *Server
-	name string
+	srv   *Server
+	id    uint64
+	name  string
+	usage usage
 
 	mu       sync.Mutex
 	room     sync.Cond // the inbox has become shorter
@@ -54,6 +57,7 @@ type Local struct {
 	waiters  int   // goroutines in awaitRoom: one of them can take over
 	later    []*Local
 	mark     uint64 // the batch that has this Local in its list
+	toll     toll
 
 	// Owned by the goroutine that drains.
 	spare []localMsg
@@ -71,7 +75,9 @@ var _ endpoint = (*Local)(nil)
 // Local returns a new in-process connection; name is for logs. It needs no
 // listening server, and lives until its Close or the server's Shutdown.
 func (s *Server) Local(name string) *Local {
-	l := &Local{srv: s, name: name}
+	l := &Local{srv: s, id: s.clientIDs.Add(1), name: name}
+	l.usage.start = time.Now()
+	l.usage.active.Store(l.usage.start.UnixNano())
 	l.room.L = &l.mu
 	s.addLocal(l)
 	return l
@@ -89,6 +95,7 @@ func (l *Local) Publish(subject, reply string, header, data []byte) error {
 	}
 	r := l.srv.router()
 	l.send(r, &msg)
+	l.usage.add(r)
 	r.finish(l)
 	l.srv.release(r)
 	return nil
@@ -109,6 +116,7 @@ func (l *Local) PublishBatch(msgs []Msg) error {
 	for i := range msgs {
 		l.send(r, &msgs[i])
 	}
+	l.usage.add(r)
 	r.finish(l)
 	l.srv.release(r)
 	return nil
@@ -242,6 +250,7 @@ func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
 	size := msg.size()
 	if l.waiting+size > l.srv.cfg().MaxPending {
 		l.srv.counters.dropped.Add(1)
+		l.toll.dropped++
 		return d
 	}
 	if !m.status {
@@ -257,6 +266,8 @@ func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
 		r.locals = append(r.locals, l)
 	}
 	d.taken, d.payload = true, len(msg.Header)+len(msg.Data)
+	l.toll.msgs++
+	l.toll.bytes += uint64(d.payload)
 	return d
 }
 

@@ -84,6 +84,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	}
 	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
 	s.sid = s.sidText[:len(sid)]
+	c.usage.active.Store(c.route.now)
 	c.route.letGo()
 	c.mu.Lock()
 	_, known := c.subs[s.sid]
@@ -113,6 +114,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 }
 
 func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
+	c.usage.active.Store(c.route.now)
 	c.route.letGo()
 	c.mu.Lock()
 	s := c.subs[string(sid)]
@@ -131,7 +133,7 @@ func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
 // onPing ends the batch so far, so that its counters and callbacks come before
 // the PONG, as the messages in the destinations' pending bytes do.
 func (c *client) onPing() error {
-	c.route.finish(nil)
+	c.finishBatch()
 	if !c.greeted || c.told || c.opts.Protocol < 1 {
 		c.reply(pongLine)
 		return nil
@@ -142,6 +144,7 @@ func (c *client) onPing() error {
 }
 
 func (c *client) onPong() error {
+	c.usage.pong(c.route.now)
 	c.pingsOut.Store(0)
 	c.answered.Store(true)
 	return nil

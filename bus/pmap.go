@@ -159,3 +159,23 @@ func (n *pnode[V]) without(hash uint64, key string, shift uint) (changed *pnode[
 	slots = append(append(slots, n.slots[:at]...), n.slots[at+1:]...)
 	return &pnode[V]{present: n.present &^ bit, slots: slots}, true
 }
+
+// values goes through the values, in the order of the hashes.
+func (m pmap[V]) values(yield func(V) bool) { m.root.values(yield) }
+
+func (n *pnode[V]) values(yield func(V) bool) bool {
+	if n == nil {
+		return true
+	}
+	for _, slot := range n.slots {
+		for leaf := slot.leaf; leaf != nil; leaf = leaf.next {
+			if !yield(leaf.value) {
+				return false
+			}
+		}
+		if !slot.node.values(yield) {
+			return false
+		}
+	}
+	return true
+}

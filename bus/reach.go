@@ -87,6 +87,7 @@ func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
 // walk finds who gets subject without the cache.
 func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *reach {
 	to := &r.walked
+	r.searches++
 	to.denied = hasPrefix(subject, reservedSubjects) || r.srv.denied(subject)
 	clear(to.plain)
 	to.plain, to.groups = to.plain[:0], nil
@@ -98,5 +99,6 @@ func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *reach {
 		to.plain = append(to.plain, list...)
 	}
 	to.groups = r.found.groups
+	r.maxFanout = max(r.maxFanout, uint64(len(to.plain)+len(to.groups)))
 	return to
 }

@@ -22,6 +22,8 @@ type endpoint interface {
 	// listener returns a plain subscription of its own that gets subject, or nil,
 	// if it has so few that it is no work to look; few says so.
 	listener(subject []byte) (s *subscription, few bool)
+	// read reads the counts of a subscription of its own.
+	read(s *subscription) SubInfo
 }
 
 // delivery is what became of one message at one subscription.
@@ -56,6 +58,8 @@ type router struct {
 	locals  []*Local
 
 	inMsgs, inBytes, outMsgs, outBytes uint64
+	searches, maxFanout                uint64
+	now                                int64 // Unix ns of the batch; 0 = nobody has looked
 }
 
 func newRouter(s *Server) *router {
@@ -184,7 +188,11 @@ func (r *router) finish(publisher *Local) {
 }
 
 func (r *router) flushClients() {
+	if r.now == 0 {
+		r.now = time.Now().UnixNano()
+	}
 	for _, c := range r.clients {
+		c.usage.active.Store(r.now)
 		c.flush()
 	}
 	if r.srv.cfg().SlowConsumers == SlowStall {

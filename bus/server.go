@@ -38,6 +38,7 @@ type Server struct {
 	subs      *index
 	counters  counters
 	batches   atomic.Uint64
+	closed    closedRing
 	clientIDs atomic.Uint64
 	routers   sync.Pool
 
@@ -50,6 +51,7 @@ type Server struct {
 	listener   net.Listener
 	clients    map[*client]struct{}
 	turnedAway int
+	present    int // clients that have been taken and have not ended
 	locals     map[*Local]struct{}
 	stopping   bool
 }
@@ -77,6 +79,7 @@ func New(cfg Config) (*Server, error) {
 		clients: make(map[*client]struct{}),
 		locals:  make(map[*Local]struct{}),
 	}
+	s.closed.max = cfg.MaxClosed
 	s.live.Store(&cfg)
 	return s, nil
 }
@@ -185,6 +188,9 @@ func (s *Server) admit(conn net.Conn) error {
 		s.turnedAway++
 		c.rejected = errMaxConns
 	}
+	if c.rejected == nil {
+		s.present++
+	}
 	s.clients[c] = struct{}{}
 	s.counters.connections.Add(1)
 	s.readers.Add(1)
@@ -207,7 +213,7 @@ func (s *Server) dismiss(c *client) {
 func (s *Server) connected() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.clients) - s.turnedAway
+	return s.present
 }
 
 // InProcessConn returns the client's end of a connection without a socket, for
@@ -328,6 +334,7 @@ func (s *Server) router() *router {
 // release takes back a router whose batch has been finished.
 func (s *Server) release(r *router) {
 	r.msg.reset(nil, nil, nil, nil)
+	r.now = 0
 	s.routers.Put(r)
 }
 

@@ -52,6 +52,7 @@ func (c *client) makeRoom(n int) bool {
 	switch c.srv.cfg().SlowConsumers {
 	case SlowDropNew:
 		c.srv.counters.dropped.Add(1)
+		c.toll.dropped++
 		return false
 	case SlowDropOld:
 		over := int(c.out.pending) + n - int(c.srv.cfg().MaxPending)
@@ -59,8 +60,12 @@ func (c *client) makeRoom(n int) bool {
 		c.srv.counters.dropped.Add(uint64(messages))
 		c.srv.counters.withdrawn.Add(uint64(messages))
 		c.srv.counters.withdrawnBytes.Add(uint64(payload))
+		c.toll.dropped += uint64(messages)
+		c.toll.msgs -= uint64(messages)
+		c.toll.bytes -= uint64(payload)
 		if gone < over {
 			c.srv.counters.dropped.Add(1) // nothing older to drop
+			c.toll.dropped++
 			return false
 		}
 		return true
@@ -95,7 +100,9 @@ func (c *client) awaitRoom(until time.Time) {
 		c.room = make(chan struct{})
 	}
 	room := c.room
+	c.toll.stalls++
 	c.mu.Unlock()
+	c.srv.counters.stalls.Add(1)
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {

@@ -132,6 +132,7 @@ func (c *client) checkPing(now time.Time) {
 		return
 	}
 	c.pingsOut.Add(1)
+	c.usage.pinged.CompareAndSwap(0, now.UnixNano())
 	c.append([]byte("PING\r\n"))
 	c.flush()
 }

@@ -1,0 +1,221 @@
+package bus
+
+import (
+	"cmp"
+	"maps"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// ConnInfo is a reading of one connection. Message bytes are payload with header,
+// as in [Stats].
+type ConnInfo struct {
+	ID    uint64 // grows with each connection of the server
+	Type  ConnectionType
+	IP    string // the peer's; empty without a network
+	Port  int
+	Start time.Time
+	// LastActivity is when the connection last published, got a message, or changed
+	// its subscriptions. For a Local it is Start: nobody looks at the clock for it.
+	LastActivity time.Time
+
+	Stop   time.Time   // zero = open
+	Reason CloseReason // why it was closed; 0 = open
+
+	RTT     time.Duration // of the latest PING, or of CONNECT; 0 = not known yet
+	Pending int64         // bytes waiting to be written
+
+	InMsgs, InBytes   uint64 // published
+	OutMsgs, OutBytes uint64 // delivered
+	Dropped           uint64 // messages not delivered by [SlowPolicy]
+	Stalls            uint64 // times that a publisher waited for it, under [SlowStall]
+	Subscriptions     int    // when closed: at its end
+
+	Name, Lang, Version string // what CONNECT says of the client
+	User                string // name or public key; "[REDACTED]" for a token
+	Account             string
+
+	conn conn // what Subs reads; nil = subs
+	subs []SubInfo
+}
+
+// SubInfo is a reading of one subscription.
+type SubInfo struct {
+	Conn           uint64 // ConnInfo.ID
+	Subject, Queue string
+	SID            string // as the client chose it; empty in process
+	Delivered      uint64
+	Max            uint64 // it ends with this delivery; 0 = without end
+}
+
+// Subs returns the connection's subscriptions, in the order of their subjects and
+// ids: those of now, or those it had when it was closed, of which not all are kept.
+func (i *ConnInfo) Subs() []SubInfo {
+	if i.conn == nil {
+		return slices.Clone(i.subs)
+	}
+	return i.conn.subInfos()
+}
+
+// conn is a connection that can be read: a network client or a [Local].
+type conn interface {
+	info() ConnInfo
+	subInfos() []SubInfo
+}
+
+// identity is what a client says of itself in CONNECT.
+type identity struct {
+	name, lang, version, user string
+}
+
+func (o *connectOptions) identity() identity {
+	who := identity{name: o.Name, lang: o.Lang, version: o.Version, user: o.User}
+	if who.user == "" && o.Token != "" {
+		who.user = "[REDACTED]"
+	}
+	return who
+}
+
+// usage is what a connection counts of its own doing. Of a network client, the
+// reader alone writes the numbers of messages, by batch.
+type usage struct {
+	start           time.Time
+	inMsgs, inBytes atomic.Uint64
+	active          atomic.Int64 // Unix ns
+	pinged          atomic.Int64 // Unix ns of the PING without an answer; 0 = none
+	rtt             atomic.Int64 // ns
+}
+
+// count shows what the batch so far has brought.
+func (u *usage) count(r *router) {
+	if r.inMsgs > 0 {
+		u.inMsgs.Store(u.inMsgs.Load() + r.inMsgs)
+		u.inBytes.Store(u.inBytes.Load() + r.inBytes)
+		u.active.Store(r.now)
+	}
+}
+
+// add is count for many publishers at once.
+func (u *usage) add(r *router) {
+	u.inMsgs.Add(r.inMsgs)
+	u.inBytes.Add(r.inBytes)
+}
+
+// pong measures how long the answer to the PING took.
+func (u *usage) pong(now int64) {
+	if at := u.pinged.Swap(0); at != 0 {
+		u.rtt.Store(max(now-at, 1))
+	}
+}
+
+// toll is what was delivered to a connection. Its lock guards it.
+type toll struct {
+	msgs, bytes     uint64
+	dropped, stalls uint64
+}
+
+// Connections reads every open connection, in the order of their ids. Each is
+// exact for itself: they are read one after the other, and nobody waits for more
+// than one of them.
+func (s *Server) Connections() []ConnInfo {
+	s.mu.Lock()
+	list := make([]conn, 0, len(s.clients)+len(s.locals))
+	for c := range s.clients {
+		if !c.retired {
+			list = append(list, c)
+		}
+	}
+	for l := range s.locals {
+		list = append(list, l)
+	}
+	s.mu.Unlock()
+	infos := make([]ConnInfo, 0, len(list))
+	for _, c := range list {
+		if i := c.info(); i.Reason == 0 {
+			infos = append(infos, i)
+		}
+	}
+	slices.SortFunc(infos, func(a, b ConnInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return infos
+}
+
+// ClosedConnections reads the network connections that have ended, the latest
+// [Config.MaxClosed] of them, in the order in which they did.
+func (s *Server) ClosedConnections() []ConnInfo { return s.closed.all() }
+
+// info reads the counters of c.
+func (c *client) info() ConnInfo {
+	i := ConnInfo{
+		ID: c.id, Type: c.doorType(), Account: globalAccount, conn: c,
+		Start:        c.usage.start,
+		LastActivity: time.Unix(0, c.usage.active.Load()),
+		RTT:          time.Duration(c.usage.rtt.Load()),
+		InMsgs:       c.usage.inMsgs.Load(), InBytes: c.usage.inBytes.Load(),
+	}
+	if addr, ok := c.conn.RemoteAddr().(*net.TCPAddr); ok {
+		i.IP, i.Port = c.host, addr.Port
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i.Reason, i.Pending = c.reason, c.out.pending
+	i.OutMsgs, i.OutBytes = c.toll.msgs, c.toll.bytes
+	i.Dropped, i.Stalls = c.toll.dropped, c.toll.stalls
+	i.Subscriptions = len(c.subs)
+	i.Name, i.Lang, i.Version, i.User = c.who.name, c.who.lang, c.who.version, c.who.user
+	return i
+}
+
+// doorType is how c has come in.
+func (c *client) doorType() ConnectionType {
+	if c.host == "" {
+		return ConnectionInProcess
+	}
+	return ConnectionStandard
+}
+
+func (c *client) subInfos() []SubInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return readSubs(c.id, slices.Collect(maps.Values(c.subs)))
+}
+
+// readSubs reads the subscriptions of one connection, whose lock is held.
+func readSubs(id uint64, subs []*subscription) []SubInfo {
+	list := make([]SubInfo, len(subs))
+	for i, s := range subs {
+		list[i] = s.reading(id)
+	}
+	slices.SortFunc(list, func(a, b SubInfo) int {
+		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.SID, b.SID))
+	})
+	return list
+}
+
+func (s *subscription) reading(id uint64) SubInfo {
+	return SubInfo{Conn: id, Subject: s.subject, Queue: s.queue, SID: s.sid, Delivered: s.delivered, Max: s.max}
+}
+
+func (l *Local) info() ConnInfo {
+	i := ConnInfo{
+		ID: l.id, Type: ConnectionInProcess, Account: globalAccount, conn: l,
+		Name: l.name, Start: l.usage.start,
+		LastActivity: time.Unix(0, l.usage.active.Load()),
+		InMsgs:       l.usage.inMsgs.Load(), InBytes: l.usage.inBytes.Load(),
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		i.Reason = ClientClosed
+	}
+	i.Pending, i.Subscriptions = l.waiting, len(l.subs)
+	i.OutMsgs, i.OutBytes, i.Dropped = l.toll.msgs, l.toll.bytes, l.toll.dropped
+	return i
+}
+
+func (l *Local) subInfos() []SubInfo {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return readSubs(l.id, slices.Clone(l.subs))
+}

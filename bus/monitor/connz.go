@@ -1,0 +1,196 @@
+package monitor
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"paddock/bus"
+)
+
+// connz is the answer of /connz: names, types and order are the reference's. Total
+// is of the state that was asked for, whatever the other filters.
+type connz struct {
+	ID     string    `json:"server_id"`
+	Now    time.Time `json:"now"`
+	Count  int       `json:"num_connections"`
+	Total  int       `json:"total"`
+	Offset int       `json:"offset"`
+	Limit  int       `json:"limit"`
+	Conns  []connRow `json:"connections"`
+}
+
+type connRow struct {
+	ID           uint64     `json:"cid"`
+	Kind         string     `json:"kind"`
+	Type         string     `json:"type"`
+	IP           string     `json:"ip"`
+	Port         int        `json:"port"`
+	Start        time.Time  `json:"start"`
+	LastActivity time.Time  `json:"last_activity"`
+	Stop         *time.Time `json:"stop,omitempty"`
+	Reason       string     `json:"reason,omitempty"`
+	RTT          string     `json:"rtt"`
+	Uptime       string     `json:"uptime"`
+	Idle         string     `json:"idle"`
+	Pending      int64      `json:"pending_bytes"`
+	InMsgs       uint64     `json:"in_msgs"`
+	OutMsgs      uint64     `json:"out_msgs"`
+	InBytes      uint64     `json:"in_bytes"`
+	OutBytes     uint64     `json:"out_bytes"`
+	Stalls       uint64     `json:"stalls,omitempty"`
+	Dropped      uint64     `json:"dropped_msgs,omitempty"` // ours
+	NumSubs      int        `json:"subscriptions"`
+	Name         string     `json:"name,omitempty"`
+	Lang         string     `json:"lang,omitempty"`
+	Version      string     `json:"version,omitempty"`
+	User         string     `json:"authorized_user,omitempty"`
+	Subs         []string   `json:"subscriptions_list,omitempty"`
+	SubsDetail   []subRow   `json:"subscriptions_list_detail,omitempty"`
+}
+
+// connQuery is what /connz is asked for.
+type connQuery struct {
+	page
+	order              string
+	auth               bool
+	subs               listing
+	cid                uint64
+	state              connState
+	user, account, mqt string
+}
+
+type connState int
+
+const (
+	stateOpen connState = iota
+	stateClosed
+	stateAll
+)
+
+func (q query) state() (connState, error) {
+	switch s := q.Get("state"); strings.ToLower(s) {
+	case "", "open":
+		return stateOpen, nil
+	case "closed":
+		return stateClosed, nil
+	case "any", "all":
+		return stateAll, nil
+	default:
+		return 0, refuse("Error decoding state for %s", s)
+	}
+}
+
+// connQuery reads the arguments in the reference's order, which decides what is
+// said of two bad ones.
+func (q query) connQuery() (c connQuery, err error) {
+	c.order, c.user, c.account, c.mqt = q.Get("sort"), q.Get("user"), q.Get("acc"), q.Get("mqtt_client")
+	if c.auth, err = q.bool("auth"); err != nil {
+		return c, err
+	}
+	if c.subs, err = q.subs(); err != nil {
+		return c, err
+	}
+	if c.page, err = q.page(); err != nil {
+		return c, err
+	}
+	if c.cid, err = q.uint64("cid"); err != nil {
+		return c, err
+	}
+	if c.state, err = q.state(); err != nil {
+		return c, err
+	}
+	switch {
+	case c.order != "" && connOrders[c.order] == nil:
+		return c, refuse("invalid sorting option: %s", c.order)
+	case c.order == "stop" && c.state != stateClosed:
+		return c, refuse("sort by stop only valid on closed connections")
+	case c.order == "reason" && c.state != stateClosed:
+		return c, refuse("sort by reason only valid on closed connections")
+	}
+	if c.cid > 0 {
+		c.limit = 1
+	}
+	return c, nil
+}
+
+func (m *monitor) connz(q query) (any, error) {
+	c, err := q.connQuery()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	set := m.srv.Settings()
+	list := m.connections(&c, set.Account)
+	z := connz{ID: set.ServerID, Now: now.UTC(), Total: len(list), Offset: c.offset, Limit: c.limit, Conns: []connRow{}}
+	list = slices.DeleteFunc(list, func(i bus.ConnInfo) bool { return !c.takes(&i) })
+	if c.order == "" {
+		c.order = "cid"
+	}
+	by := connOrders[c.order]
+	slices.SortStableFunc(list, func(a, b bus.ConnInfo) int { return by(&a, &b, now) })
+	for _, i := range cut(list, c.page) {
+		z.Conns = append(z.Conns, c.row(&i, now))
+	}
+	z.Count = len(z.Conns)
+	return z, nil
+}
+
+// connections reads those of the state and account that are asked for. The open one
+// with an id comes before a closed one.
+func (m *monitor) connections(c *connQuery, account string) (list []bus.ConnInfo) {
+	if c.account != "" && c.account != account {
+		return nil
+	}
+	if c.state != stateClosed {
+		list = m.srv.Connections()
+	}
+	if c.state != stateOpen {
+		list = append(list, m.srv.ClosedConnections()...)
+	}
+	return list
+}
+
+func (c *connQuery) takes(i *bus.ConnInfo) bool {
+	return (c.cid == 0 || i.ID == c.cid) && (c.user == "" || i.User == c.user) && c.mqt == ""
+}
+
+func (c *connQuery) row(i *bus.ConnInfo, now time.Time) connRow {
+	r := connRow{
+		ID: i.ID, Kind: "Client", Type: "nats", IP: i.IP, Port: i.Port,
+		Start: i.Start.UTC(), LastActivity: i.LastActivity.UTC(), RTT: roundTrip(i.RTT),
+		Pending: i.Pending, InMsgs: i.InMsgs, OutMsgs: i.OutMsgs, InBytes: i.InBytes, OutBytes: i.OutBytes,
+		Stalls: i.Stalls, Dropped: i.Dropped, NumSubs: i.Subscriptions,
+		Name: i.Name, Lang: i.Lang, Version: i.Version,
+	}
+	if i.Type == bus.ConnectionWebSocket {
+		r.Type = "websocket"
+	}
+	if !i.Stop.IsZero() {
+		now = i.Stop.UTC()
+		r.Stop, r.Reason = &now, i.Reason.String()
+	}
+	r.Uptime, r.Idle = uptime(now.Sub(i.Start)), uptime(now.Sub(i.LastActivity))
+	if c.auth {
+		r.User = i.User
+	}
+	if c.subs == without {
+		return r
+	}
+	for _, s := range i.Subs() {
+		if c.subs == short {
+			r.Subs = append(r.Subs, s.Subject)
+		} else {
+			r.SubsDetail = append(r.SubsDetail, detail(s))
+		}
+	}
+	return r
+}
+
+// roundTrip leaves out what is below a microsecond of a time that is longer.
+func roundTrip(d time.Duration) string {
+	if d > time.Microsecond && d < time.Millisecond {
+		d = d.Truncate(time.Microsecond)
+	}
+	return d.String()
+}

@@ -1,0 +1,11 @@
+package monitor
+
+import "runtime"
+
+// heldByGo is the memory that the Go runtime has from the system, where the system
+// does not say what is resident.
+func heldByGo() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys - m.HeapReleased)
+}

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package monitor
+
+import (
+	"runtime/metrics"
+	"time"
+)
+
+// cpuTime is what the Go runtime has used of it.
+func cpuTime() time.Duration {
+	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
+	metrics.Read(s)
+	return time.Duration((s[0].Value.Float64() - s[1].Value.Float64()) * float64(time.Second))
+}
+
+func resident() int64 { return heldByGo() }

@@ -1,0 +1,149 @@
+package monitor
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"paddock/bus"
+)
+
+// varz is the answer of /varz: names, types and order are the reference's.
+type varz struct {
+	ID             string  `json:"server_id"`
+	Name           string  `json:"server_name"`
+	Version        string  `json:"version"`
+	Proto          int     `json:"proto"`
+	Commit         string  `json:"git_commit,omitempty"`
+	Go             string  `json:"go"`
+	Host           string  `json:"host"`
+	Port           int     `json:"port"`
+	AuthRequired   bool    `json:"auth_required,omitempty"`
+	MaxConnections int     `json:"max_connections"`
+	MaxSubs        int     `json:"max_subscriptions,omitempty"`
+	PingInterval   int64   `json:"ping_interval"` // ns
+	PingMax        int     `json:"ping_max"`
+	HTTPHost       string  `json:"http_host"`
+	HTTPPort       int     `json:"http_port"`
+	HTTPBasePath   string  `json:"http_base_path"`
+	HTTPSPort      int     `json:"https_port"`
+	AuthTimeout    float64 `json:"auth_timeout"` // s
+	MaxControlLine int     `json:"max_control_line"`
+	MaxPayload     int     `json:"max_payload"`
+	MaxPending     int64   `json:"max_pending"`
+	Cluster        none    `json:"cluster"`
+	Gateway        none    `json:"gateway"`
+	Leaf           none    `json:"leaf"`
+	MQTT           none    `json:"mqtt"`
+	WebSocket      none    `json:"websocket"`
+	JetStream      none    `json:"jetstream"`
+	TLSTimeout     float64 `json:"tls_timeout"`    // s
+	WriteDeadline  int64   `json:"write_deadline"` // ns
+
+	varzNow
+
+	HTTPReqStats  map[string]uint64 `json:"http_req_stats"`
+	ConfigLoaded  time.Time         `json:"config_load_time"`
+	ConfigDigest  string            `json:"config_digest"`
+	Tags          []string          `json:"tags,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty"`
+	SystemAccount string            `json:"system_account,omitempty"`
+	Slow          byKind            `json:"slow_consumer_stats"`
+	Stale         byKind            `json:"stale_connection_stats"`
+	Disk          diskWaits         `json:"disk_io_wait_stats"`
+}
+
+// varzNow is the part that changes by itself.
+type varzNow struct {
+	Start            time.Time `json:"start"`
+	Now              time.Time `json:"now"`
+	Uptime           string    `json:"uptime"`
+	Mem              int64     `json:"mem"` // bytes, resident
+	Cores            int       `json:"cores"`
+	MaxProcs         int       `json:"gomaxprocs"`
+	MemLimit         int64     `json:"gomemlimit,omitempty"`
+	CPU              float64   `json:"cpu"` // percent of one core
+	Connections      int       `json:"connections"`
+	TotalConnections uint64    `json:"total_connections"`
+	Routes           int       `json:"routes"`
+	Remotes          int       `json:"remotes"`
+	Leafs            int       `json:"leafnodes"`
+	InMsgs           uint64    `json:"in_msgs"`
+	InBytes          uint64    `json:"in_bytes"`
+	InClientMsgs     uint64    `json:"in_client_msgs"`
+	InClientBytes    uint64    `json:"in_client_bytes"`
+	OutMsgs          uint64    `json:"out_msgs"`
+	OutBytes         uint64    `json:"out_bytes"`
+	OutClientMsgs    uint64    `json:"out_client_msgs"`
+	OutClientBytes   uint64    `json:"out_client_bytes"`
+	SlowConsumers    uint64    `json:"slow_consumers"`
+	StaleConnections uint64    `json:"stale_connections"`
+	Stalls           uint64    `json:"stalled_clients"`
+	Subscriptions    int       `json:"subscriptions"`
+}
+
+// none stands for what a server has not: {}.
+type none struct{}
+
+// byKind is a count by the kind of connection, of which this broker has one.
+type byKind struct {
+	Clients  uint64 `json:"clients"`
+	Routes   uint64 `json:"routes"`
+	Gateways uint64 `json:"gateways"`
+	Leafs    uint64 `json:"leafs"`
+}
+
+// diskWaits is all zeros: the broker has no disk.
+type diskWaits struct {
+	Waiters     int64  `json:"waiters"`
+	Waits       uint64 `json:"waits"`
+	WaitTime    uint64 `json:"wait_time"`
+	MaxWaitTime uint64 `json:"max_wait_time"`
+}
+
+// systemAccount is the account that servers keep for themselves.
+const systemAccount = "$SYS"
+
+func (m *monitor) varz(query) (any, error) {
+	set, st := m.srv.Settings(), m.srv.Stats()
+	v := varz{
+		ID: set.ServerID, Name: set.ServerName, Version: set.Version, Proto: set.Proto, Commit: set.Commit, Go: set.Go,
+		Host: set.Host, Port: set.Port, AuthRequired: set.AuthRequired,
+		MaxConnections: set.MaxConns, MaxSubs: set.MaxSubs,
+		PingInterval: int64(set.PingInterval), PingMax: set.PingMax,
+		HTTPHost: m.opts.Host, HTTPPort: m.opts.Port, HTTPBasePath: m.opts.BasePath, HTTPSPort: m.opts.TLSPort,
+		AuthTimeout: set.AuthTimeout.Seconds(), MaxControlLine: set.MaxControlLine,
+		MaxPayload: set.MaxPayload, MaxPending: set.MaxPending,
+		TLSTimeout: defaultTLSTimeout.Seconds(), WriteDeadline: int64(set.WriteDeadline),
+		varzNow:      m.varzNow(st),
+		HTTPReqStats: m.counts(), SystemAccount: systemAccount, ConfigLoaded: st.Start.UTC(),
+		Slow: byKind{Clients: st.SlowConsumers}, Stale: byKind{Clients: st.StaleConnections},
+	}
+	if m.opts.Config != nil {
+		c := m.opts.Config()
+		v.ConfigLoaded, v.ConfigDigest, v.Tags, v.Metadata = c.Time.UTC(), c.Digest, c.Tags, c.Metadata
+	}
+	return v, nil
+}
+
+func (m *monitor) varzNow(st bus.Stats) varzNow {
+	now := time.Now()
+	cpu, mem := m.usage.read(now)
+	v := varzNow{
+		Start: st.Start.UTC(), Now: now.UTC(), Uptime: uptime(now.Sub(st.Start)),
+		Mem: mem, CPU: cpu, Cores: runtime.NumCPU(), MaxProcs: runtime.GOMAXPROCS(0),
+		Connections: st.Connections, TotalConnections: st.TotalConnections,
+		InMsgs: st.InMsgs, InBytes: st.InBytes, InClientMsgs: st.InMsgs, InClientBytes: st.InBytes,
+		OutMsgs: st.OutMsgs, OutBytes: st.OutBytes, OutClientMsgs: st.OutMsgs, OutClientBytes: st.OutBytes,
+		SlowConsumers: st.SlowConsumers, StaleConnections: st.StaleConnections, Stalls: st.Stalls,
+		Subscriptions: st.Subscriptions,
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		v.MemLimit = limit
+	}
+	return v
+}
+
+// defaultTLSTimeout is what a TLS handshake may take.
+const defaultTLSTimeout = 2 * time.Second

@@ -1,0 +1,53 @@
+package bus
+
+import (
+	"net"
+	"runtime"
+	"time"
+)
+
+// Settings are what a server tells of its configuration, without its secrets.
+type Settings struct {
+	ServerID, ServerName string
+	Version              string // of the protocol's reference that clients are told
+	Commit, Go           string
+	Proto                int
+	Host                 string
+	Port                 int // where it listens; 0 = not yet
+
+	AuthRequired                      bool
+	MaxConns, MaxSubs, MaxControlLine int
+	MaxPayload                        int
+	MaxPending                        int64
+	PingInterval                      time.Duration
+	PingMax                           int
+	WriteDeadline, AuthTimeout        time.Duration
+	SlowConsumers                     SlowPolicy
+	Account                           string // the account of every connection
+}
+
+// Settings returns those that hold now.
+func (s *Server) Settings() Settings {
+	cfg := s.cfg()
+	set := Settings{
+		ServerID: s.id, ServerName: cfg.ServerName,
+		Version: protocolVersion, Commit: gitCommit, Go: runtime.Version(), Proto: 1,
+		Host: cfg.Host, AuthRequired: cfg.authRequired(),
+		MaxConns: cfg.MaxConns, MaxSubs: cfg.MaxSubs,
+		MaxControlLine: cfg.MaxControlLine, MaxPayload: cfg.MaxPayload, MaxPending: cfg.MaxPending,
+		PingInterval: cfg.PingInterval, PingMax: cfg.PingMax,
+		WriteDeadline: cfg.WriteDeadline, AuthTimeout: cfg.AuthTimeout,
+		SlowConsumers: cfg.SlowConsumers, Account: globalAccount,
+	}
+	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
+		set.Port = tcp.Port
+	}
+	return set
+}
+
+// Accepting says whether the server listens and takes connections.
+func (s *Server) Accepting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listener != nil && !s.stopping
+}
