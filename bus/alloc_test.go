@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 )
 
@@ -64,6 +65,41 @@ func TestRoutingDoesNotAllocate(t *testing.T) {
 		if !c.handle(batch.Bytes()) {
 			t.Fatal("closed")
 		}
+		read()
+	}); n != 0 {
+		t.Errorf("%v allocations for a batch", n)
+	}
+}
+
+// Nor does a fan-out, which goes as runs.
+func TestRunsDoNotAllocate(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, far := idleClient(t, s)
+	other, farther := idleClient(t, s)
+	for i, client := range []*client{c, other} {
+		if !client.handle(fmt.Appendf(nil, "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB fan sid%d\r\n", i)) {
+			t.Fatal("closed")
+		}
+	}
+	batch := []byte(strings.Repeat("PUB fan 5\r\nhello\r\n", 300))
+	c.handle(batch)
+	buf, buf2 := make([]byte, c.out.written), make([]byte, other.out.written)
+	read := func() {
+		_, err := io.ReadFull(far, buf)
+		_, err2 := io.ReadFull(farther, buf2)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+	}
+	read()
+	if s.Stats().OutMsgs != 600 {
+		t.Fatal("not everything was delivered")
+	}
+	if n := testing.AllocsPerRun(200, func() {
+		c.handle(batch)
 		read()
 	}); n != 0 {
 		t.Errorf("%v allocations for a batch", n)

@@ -48,6 +48,7 @@ func sameSecret(given, want string) bool {
 // onConnect handles the first CONNECT and any later one, which starts the
 // connection afresh: its subscriptions are dropped and it must authenticate.
 func (c *client) onConnect(options []byte) error {
+	c.route.settle()
 	c.route.letGo()
 	if c.greeted {
 		c.finishBatch() // what was routed so far went to the old connection

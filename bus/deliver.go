@@ -8,7 +8,7 @@ import "maps"
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery) {
 	r.hold(c)
-	if c.reason != 0 || s.ended() || c.noEcho && from == endpoint(c) {
+	if !c.takes(s, from) {
 		return d
 	}
 	f, payload := r.msg.as(c.headers)
@@ -33,14 +33,24 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	if d.ended = s.ended(); d.ended {
 		delete(c.subs, s.sid)
 	}
-	if c.mark != r.batch {
-		c.mark = r.batch
-		r.clients = append(r.clients, c)
-	}
+	r.mark(c)
 	c.toll.msgs++
 	c.toll.bytes += uint64(payload)
 	d.taken, d.payload = true, payload
 	return d
+}
+
+// takes says whether c takes messages for s from a publisher. c.mu is held.
+func (c *client) takes(s *subscription, from endpoint) bool {
+	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c))
+}
+
+// mark puts c among those that the batch has something for. c.mu is held.
+func (r *router) mark(c *client) {
+	if c.mark != r.batch {
+		c.mark = r.batch
+		r.clients = append(r.clients, c)
+	}
 }
 
 // prepare finds room for a frame of n bytes, writing what is pending if that is

@@ -23,6 +23,7 @@ const reservedQueue = "_sys_"
 
 // reply appends protocol bytes for the client whose batch is routed.
 func (c *client) reply(b ...[]byte) {
+	c.route.settle()
 	c.route.letGo()
 	c.append(b...)
 }
@@ -46,10 +47,15 @@ func (c *client) deny(format string, args ...any) {
 }
 
 func (c *client) onPublish(p *publication) error {
+	r := c.route
+	if r.run.continues(p) {
+		r.run.add(p)
+		return nil
+	}
+	r.settle()
 	if c.opts.Pedantic && !wellFormedSubject(p.subject) {
 		c.refuse(textInvalidPublish) // and routed all the same
 	}
-	r := c.route
 	to := r.lookup(p.subject)
 	switch {
 	case to.denied:
@@ -57,6 +63,9 @@ func (c *client) onPublish(p *publication) error {
 		return nil
 	case len(p.reply) > 0 && (hasPrefix(p.reply, reservedReplies) || c.srv.denied(p.reply)):
 		c.deny(textDeniedReply, p.reply)
+		return nil
+	case to.begins(p) && !c.opts.Verbose && !c.opts.Pedantic:
+		r.run.begin(to, c, p)
 		return nil
 	}
 	c.acknowledge()
@@ -85,6 +94,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
 	s.sid = s.sidText[:len(sid)]
 	c.usage.active.Store(c.route.now)
+	c.route.settle()
 	c.route.letGo()
 	c.mu.Lock()
 	_, known := c.subs[s.sid]
@@ -115,6 +125,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 
 func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
 	c.usage.active.Store(c.route.now)
+	c.route.settle()
 	c.route.letGo()
 	c.mu.Lock()
 	s := c.subs[string(sid)]

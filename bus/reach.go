@@ -14,6 +14,7 @@ type reach struct {
 	plain  []*subscription
 	groups []group // one for each queue name
 	denied bool    // network clients must not publish here
+	fan    bool    // publications may form runs
 }
 
 // reachCache remembers what recent subjects reach. A subject is stored when it
@@ -80,6 +81,7 @@ func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
 		to := r.walk(snap, e.hash, subject)
 		e.to = reach{groups: append([]group(nil), to.groups...), denied: to.denied}
 		e.to.plain = append(e.to.plain, to.plain...)
+		e.to.fan = fans(e.to.plain, e.to.groups)
 	}
 	e.seq, e.own, e.lead = snap.seq, own, snap.lead.gen
 }

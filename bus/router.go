@@ -48,6 +48,7 @@ type router struct {
 	walked reach  // by walk; valid until the next one
 	dice   uint64 // for queues
 	msg    message
+	run    run
 	text   []byte // scratch for a message's subject and reply
 
 	held *client // its lock is held
@@ -170,6 +171,7 @@ func listening(subs iter.Seq[*subscription], subject []byte) *subscription {
 // clients is written, in-process callbacks run. publisher is the Local whose
 // publish this is, nil for a network client.
 func (r *router) finish(publisher *Local) {
+	r.settle()
 	r.letGo()
 	r.srv.counters.add(r)
 	if len(r.clients) > 0 {

@@ -1,0 +1,146 @@
+package bus
+
+// runMessages and runBytes bound a run: what one client gets at once.
+const (
+	runMessages = 64
+	runBytes    = 16 << 10
+)
+
+// run is publications to one subject that follow each other in a batch and reach
+// several network clients. Each client gets them together: under its lock, which is
+// taken once, and as one text, which those with the same subscription id share. It
+// holds back what it has gathered only until something else is to be done: see
+// [router.settle].
+type run struct {
+	to      *reach // nil = nothing has been gathered
+	from    endpoint
+	subject []byte // borrowed from the batch, as are the pieces
+	pieces  []piece
+	size    int // bytes of the pieces
+	payload int // of these, bytes that count as sent
+
+	text []byte // the messages for a subscription
+	sid  string // whose id this is; "" = not made yet
+}
+
+// piece is what one publication adds.
+type piece struct {
+	exact []byte // "size\r\n", data and "\r\n"
+	data  []byte
+}
+
+// fans says whether publications to r may form runs: if each goes to several
+// network clients, once to each. A client with two subscriptions gets message by
+// message, in their order.
+func fans(plain []*subscription, groups []group) bool {
+	if len(plain) < 2 || len(groups) > 0 {
+		return false
+	}
+	seen := make(map[endpoint]struct{}, len(plain))
+	for _, s := range plain {
+		if _, remote := s.owner.(*client); !remote {
+			return false
+		}
+		seen[s.owner] = struct{}{}
+	}
+	return len(seen) == len(plain)
+}
+
+// begins says whether p, of a client that wants no answers, may begin a run.
+func (to *reach) begins(p *publication) bool {
+	return to.fan && len(p.exact) > 0 && len(p.reply) == 0
+}
+
+// continues says whether p belongs to the run: what holds for its subject has been
+// found when it began.
+func (g *run) continues(p *publication) bool {
+	return g.to != nil && len(p.exact) > 0 && len(p.reply) == 0 && string(p.subject) == string(g.subject) &&
+		len(g.pieces) < runMessages && g.size+len(p.exact) <= runBytes
+}
+
+func (g *run) begin(to *reach, from endpoint, p *publication) {
+	g.to, g.from, g.subject = to, from, p.subject
+	g.add(p)
+}
+
+func (g *run) add(p *publication) {
+	g.pieces = append(g.pieces, piece{p.exact, p.payload})
+	g.size += len(p.exact)
+	g.payload += len(p.payload)
+}
+
+// as returns the messages as s gets them.
+func (g *run) as(s *subscription) []byte {
+	if g.sid == s.sidText {
+		return g.text
+	}
+	b := g.text[:0]
+	for i := range g.pieces {
+		b = append(append(append(append(append(b, "MSG "...), g.subject...), ' '), s.sidText...), g.pieces[i].exact...)
+	}
+	g.text, g.sid = b, s.sidText
+	return b
+}
+
+// settle routes what has been gathered. It comes before whatever else the batch
+// does.
+//
+// hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
+func (r *router) settle() {
+	g := &r.run
+	if g.to == nil {
+		return
+	}
+	to := g.to
+	g.to = nil // a panic must not come here again
+	r.inMsgs += uint64(len(g.pieces))
+	r.inBytes += uint64(g.payload)
+	for _, s := range to.plain {
+		if len(g.pieces) == 1 || !r.offerRun(s) {
+			r.offerPieces(s)
+		}
+	}
+	clear(g.pieces)
+	g.pieces, g.size, g.payload = g.pieces[:0], 0, 0
+	g.from, g.subject, g.sid = nil, nil, ""
+}
+
+// offerPieces offers one message after the other.
+func (r *router) offerPieces(s *subscription) {
+	g := &r.run
+	for i := range g.pieces {
+		r.msg.reset(g.subject, nil, nil, g.pieces[i].data)
+		r.msg.exact = g.pieces[i].exact
+		r.offer(s, g.from)
+	}
+}
+
+// offerRun appends the whole run to what is pending for the owner of s. false = it
+// cannot go as a whole, and nothing has been done.
+func (r *router) offerRun(s *subscription) bool {
+	c, g := s.owner.(*client), &r.run
+	n := len(g.as(s))
+	r.hold(c)
+	for c.out.full(n) && c.takes(s, g.from) {
+		r.letGo()
+		c.flush()
+		r.hold(c)
+	}
+	switch {
+	case !c.takes(s, g.from):
+		return true // by nobody
+	case s.max > 0 || c.out.pending+int64(n) > c.srv.cfg().MaxPending:
+		return false
+	}
+	t := c.out.grow(n)
+	t.buf = append(t.buf, g.text...)
+	c.out.pending += int64(n)
+	r.most -= n
+	s.delivered += uint64(len(g.pieces))
+	r.mark(c)
+	c.toll.msgs += uint64(len(g.pieces))
+	c.toll.bytes += uint64(g.payload)
+	r.outMsgs += uint64(len(g.pieces))
+	r.outBytes += uint64(g.payload)
+	return true
+}
