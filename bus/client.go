@@ -32,18 +32,23 @@ type client struct {
 	sock     socket
 	id       uint64
 	host     string     // the peer's address without port; empty in process
+	door     doorKind   // by which it has come
 	rejected *violation // set before serve: turned away after INFO
+	wire     *wire      // between protocol and socket; nil = nothing. Set by release
 
 	// Owned by the reader.
 	parse   parser
 	route   *router // while a batch is routed
 	opts    connectOptions
-	greeted bool // CONNECT has come
-	told    bool // the second INFO has gone out
+	early   []byte     // read while the door was looked for
+	mapped  *certNames // of a certificate that says who the user is; nil = it does not
+	greeted bool       // CONNECT has come
+	told    bool       // the second INFO has gone out
 
 	// Shared by the reader and the timers.
 	stop       atomic.Bool // nothing more is to be read
 	authorized atomic.Bool
+	tlsFirst   atomic.Bool  // the handshake of TLS came before INFO
 	lastInput  atomic.Int64 // Unix ns of the latest read
 	usage      usage
 	pingsOut   atomic.Int32 // PINGs without an answer
@@ -97,12 +102,13 @@ func newClient(s *Server, conn net.Conn) *client {
 // serve runs the connection from its INFO to its end. When it returns, nobody
 // writes to it any more.
 func (c *client) serve() {
+	entered := c.enter()
 	c.startTimers()
-	c.append(c.srv.infoLine(c, false))
-	c.flush()
-	if c.rejected != nil {
+	switch {
+	case !entered:
+	case c.rejected != nil:
 		c.end(c.rejected)
-	} else {
+	default:
 		c.readLoop()
 	}
 	c.srv.readers.Done()
@@ -120,7 +126,7 @@ func (c *client) serve() {
 
 // readLoop parses and routes until the connection or the server ends.
 func (c *client) readLoop() {
-	err := c.sock.readAll(c.handle)
+	err := c.readAll()
 	switch {
 	case err == nil, errors.Is(err, os.ErrDeadlineExceeded): // ended or kicked
 	case errors.Is(err, io.EOF):
@@ -128,6 +134,25 @@ func (c *client) readLoop() {
 	default:
 		c.shut(ReadError, "")
 	}
+}
+
+// readAll reads to the end, through the wire if there is one: what its handshake
+// has left unread comes first.
+func (c *client) readAll() error {
+	w := c.wire
+	if w == nil {
+		if len(c.early) > 0 && !c.handle(c.early) {
+			return nil
+		}
+		return c.sock.readAll(c.handle)
+	}
+	if !w.open(nil) {
+		return w.err
+	}
+	if err := c.sock.readAll(w.open); err != nil {
+		return err
+	}
+	return w.err
 }
 
 // handle routes what one read returned as one batch. It reports whether to go on.
@@ -207,6 +232,16 @@ func (c *client) abort() {
 	c.settle()
 }
 
+// tlsInfo tells of the connection's TLS; nil = it has none.
+func (c *client) tlsInfo() *TLSInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wire == nil || c.wire.tls == nil {
+		return nil
+	}
+	return c.wire.tls.info
+}
+
 func (c *client) open() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,9 +249,12 @@ func (c *client) open() bool {
 }
 
 func (c *client) logger() *slog.Logger {
-	from := "in-process"
-	if c.host != "" {
-		from = c.conn.RemoteAddr().String()
+	from := c.conn.RemoteAddr().String()
+	switch c.door {
+	case doorInProcess:
+		from = "in-process"
+	case doorUnix:
+		from = "unix"
 	}
 	return c.srv.cfg().Logger.With("client", from, "cid", c.id)
 }

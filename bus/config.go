@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"regexp"
 	"slices"
 	"time"
@@ -54,11 +53,22 @@ type Config struct {
 	PingInterval  time.Duration // 0 = 2 min
 	PingMax       int           // unanswered PINGs before a connection is stale; 0 = 2
 	WriteDeadline time.Duration // how long a byte may wait for a client that does not read; 0 = 10 s
-	AuthTimeout   time.Duration // from accept to a good CONNECT; 0 = 2 s
+	// AuthTimeout is from accept, or the end of the handshake, to a good CONNECT;
+	// 0 = 2 s, with TLS a second more than its handshake may take.
+	AuthTimeout time.Duration
 
 	// Credentials that clients must give: a token, or a user with a password;
 	// nothing set = none are asked for.
 	Token, Username, Password string
+
+	// TLS makes the port of Host secure; nil = plain.
+	TLS *TLS
+	// WebSocket opens a second door; nil = none.
+	WebSocket *WebSocket
+	// Unix is the path of a socket to listen on as well; "" = none. Who may open
+	// the file, which is the server's user alone, is as good as on loopback: the
+	// credentials asked for are those of the port, and TLS is not used.
+	Unix string
 
 	// DenyPublish lists patterns on which network clients must not publish, nor
 	// ask for replies. Local connections are free of it.
@@ -82,7 +92,8 @@ func (c Config) withDefaults() (Config, error) {
 	c.PingInterval = orDefault(c.PingInterval, DefaultPingInterval)
 	c.PingMax = orDefault(c.PingMax, DefaultPingMax)
 	c.WriteDeadline = orDefault(c.WriteDeadline, DefaultWriteDeadline)
-	c.AuthTimeout = orDefault(c.AuthTimeout, DefaultAuthTimeout)
+	c.TLS, c.WebSocket = c.TLS.withDefaults(), c.WebSocket.withDefaults(&c)
+	c.AuthTimeout = orDefault(c.AuthTimeout, c.defaultAuthTimeout())
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -118,6 +129,9 @@ func (c *Config) check() error {
 			return fmt.Errorf("bus: %q is no pattern of subjects", pattern)
 		}
 	}
+	if err := errors.Join(c.TLS.check(), c.WebSocket.check()); err != nil {
+		return err
+	}
 	return c.checkCredentials()
 }
 
@@ -135,16 +149,3 @@ func (c *Config) checkCredentials() error {
 
 // authRequired says whether clients must give credentials.
 func (c *Config) authRequired() bool { return c.Token != "" || c.Username != "" }
-
-// resolve finds the address to listen on, and refuses an open one that anybody
-// could use.
-func (c *Config) resolve() (*net.TCPAddr, error) {
-	addr, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(c.Host, fmt.Sprint(max(c.Port, 0))))
-	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
-	}
-	if !c.authRequired() && !addr.IP.IsLoopback() {
-		return nil, fmt.Errorf("%w: %s", ErrOpenListen, c.Host)
-	}
-	return addr, nil
-}

@@ -37,6 +37,8 @@ type ConnInfo struct {
 	User                string // name or public key; "[REDACTED]" for a token
 	Account             string
 
+	TLS *TLSInfo // nil = none
+
 	conn conn // what Subs reads; nil = subs
 	subs []SubInfo
 }
@@ -148,7 +150,7 @@ func (s *Server) ClosedConnections() []ConnInfo { return s.closed.all() }
 // info reads the counters of c.
 func (c *client) info() ConnInfo {
 	i := ConnInfo{
-		ID: c.id, Type: c.doorType(), Account: globalAccount, conn: c,
+		ID: c.id, Type: c.door.connectionType(), TLS: c.tlsInfo(), Account: globalAccount, conn: c,
 		Start:        c.usage.start,
 		LastActivity: time.Unix(0, c.usage.active.Load()),
 		RTT:          time.Duration(c.usage.rtt.Load()),
@@ -165,14 +167,6 @@ func (c *client) info() ConnInfo {
 	i.Subscriptions = len(c.subs)
 	i.Name, i.Lang, i.Version, i.User = c.who.name, c.who.lang, c.who.version, c.who.user
 	return i
-}
-
-// doorType is how c has come in.
-func (c *client) doorType() ConnectionType {
-	if c.host == "" {
-		return ConnectionInProcess
-	}
-	return ConnectionStandard
 }
 
 func (c *client) subInfos() []SubInfo {

@@ -44,7 +44,7 @@ func (c *client) flushLocked() {
 	}
 	for budget := inlineFlush; budget > 0 && o.next(); {
 		c.mu.Unlock()
-		n, err := c.sock.tryWrite(o.flying.rest())
+		n, err := c.tryWrite(o.flying)
 		c.mu.Lock()
 		budget -= n
 		if !o.wrote(n) || err != nil {
@@ -58,6 +58,23 @@ func (c *client) flushLocked() {
 	}
 	o.rest()
 	c.settle()
+}
+
+// tryWrite writes of s what the kernel takes at once.
+func (c *client) tryWrite(s *slab) (n int, err error) {
+	if c.wire != nil {
+		return c.wire.write(s, false)
+	}
+	return c.sock.tryWrite(s.rest())
+}
+
+// write writes a piece of s, and waits for it.
+func (c *client) write(s *slab) (n int, err error) {
+	if c.wire != nil {
+		return c.wire.write(s, true)
+	}
+	b := s.rest()
+	return c.conn.Write(b[:min(len(b), writePiece)])
 }
 
 // startWriter leaves the writing to a goroutine, which may wait. c.mu is held,
@@ -76,10 +93,8 @@ func (c *client) writeLoop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for o.next() {
-		b := o.flying.rest()
-		b = b[:min(len(b), writePiece)]
 		c.mu.Unlock()
-		n, err := c.conn.Write(b)
+		n, err := c.write(o.flying)
 		c.mu.Lock()
 		o.wrote(n)
 		if c.room != nil && o.pending < c.srv.stallAt() {
@@ -113,6 +128,9 @@ func (c *client) settle() {
 	}
 	c.settled = true
 	close(c.finished)
+	if c.wire != nil && !c.aborted {
+		c.wire.bye()
+	}
 	half, ok := c.conn.(interface{ CloseWrite() error })
 	if c.aborted || !ok || half.CloseWrite() != nil {
 		c.conn.SetReadDeadline(past)

@@ -28,6 +28,9 @@ type info struct {
 	Port          int    `json:"port"`
 	Headers       bool   `json:"headers"`
 	AuthRequired  bool   `json:"auth_required,omitempty"`
+	TLSRequired   bool   `json:"tls_required,omitempty"`
+	TLSVerify     bool   `json:"tls_verify,omitempty"`
+	TLSAvailable  bool   `json:"tls_available,omitempty"`
 	MaxPayload    int    `json:"max_payload"`
 	ClientID      uint64 `json:"client_id,omitempty"`
 	ClientIP      string `json:"client_ip,omitempty"`
@@ -56,6 +59,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
 		i.Port = tcp.Port
 	}
+	s.infoDoor(&i, c)
 	if connected {
 		i.ConnectInfo, i.RemoteAccount = true, globalAccount
 	}
@@ -64,4 +68,29 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		panic(err) // strings and numbers only
 	}
 	return append(append([]byte("INFO "), text...), " \r\n"...)
+}
+
+// infoDoor fills in what depends on the door by which c has come.
+func (s *Server) infoDoor(i *info, c *client) {
+	cfg := s.cfg()
+	switch c.door {
+	case doorWebSocket:
+		w := cfg.WebSocket
+		i.Host, i.Port = w.Host, max(w.Port, 0)
+		if tcp, ok := s.WebSocketAddr().(*net.TCPAddr); ok {
+			i.Port = tcp.Port
+		}
+		i.TLSRequired = w.TLS != nil
+		i.TLSAvailable = w.TLS != nil
+	case doorTCP, doorInProcess:
+		if cfg.TLS == nil {
+			return
+		}
+		required := !cfg.TLS.AllowNonTLS || c.tlsFirst.Load()
+		if c.door == doorInProcess {
+			required = false
+		}
+		i.TLSRequired, i.TLSAvailable = required, !required
+		i.TLSVerify = cfg.TLS.verifies()
+	}
 }

@@ -22,6 +22,7 @@ const (
 	MaxControlLineExceeded
 	ServerShutdown
 	NoRespondersRequiresHeaders
+	TLSHandshakeFailure
 	reasonCount
 )
 
@@ -42,6 +43,7 @@ var reasonTexts = [reasonCount]string{
 	MaxControlLineExceeded:      "Maximum Control Line Exceeded",
 	ServerShutdown:              "Server Shutdown",
 	NoRespondersRequiresHeaders: "No Responders Requires Headers",
+	TLSHandshakeFailure:         "TLS Handshake Failure",
 }
 
 func (r CloseReason) String() string {
@@ -87,6 +89,9 @@ var (
 	errMaxConns      = &violation{"maximum connections exceeded", MaxConnectionsExceeded}
 	errProtoVersion  = &violation{"invalid client protocol", BadClientProtocolVersion}
 	errNoResponders  = &violation{"no responders requires headers support", NoRespondersRequiresHeaders}
+	errNoHandshake   = &violation{"Secure Connection - TLS Required", TLSHandshakeFailure}
+	errHandshake     = &violation{"", TLSHandshakeFailure} // what TLS had to say has been said
+	errThrottled     = &violation{"Connection throttling is active. Please try again later.", MaxConnectionsExceeded}
 	errClientErr     = &violation{"", ParseError} // the client sent -ERR
 )
 

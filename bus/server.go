@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,20 +11,9 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-const (
-	// acceptPauseMin and acceptPauseMax bound the pause after a failed accept,
-	// which doubles while they keep failing.
-	acceptPauseMin = 10 * time.Millisecond
-	acceptPauseMax = time.Second
-	// acceptLogEvery keeps a long lack of file descriptors from filling the log.
-	acceptLogEvery = time.Second
-	// maxTurnedAway is how many refused connections are told why at once;
-	// those beyond it are just closed.
-	maxTurnedAway = 64
-	// forcedWait is how long Shutdown waits for goroutines after its context
-	// has ended and all connections were closed.
-	forcedWait = time.Second
-)
+// forcedWait is how long Shutdown waits for goroutines after its context has
+// ended and all connections were closed.
+const forcedWait = time.Second
 
 // ErrStarted refuses to start a server twice.
 var ErrStarted = errors.New("bus: already started")
@@ -41,14 +29,15 @@ type Server struct {
 	closed    closedRing
 	clientIDs atomic.Uint64
 	routers   sync.Pool
+	handshake handshakes
 
 	readers sync.WaitGroup // readers that may still route
 	running sync.WaitGroup // every goroutine
 	quiet   chan struct{}  // closed by Shutdown when no reader routes any more
-	done    chan struct{}  // closed when Shutdown begins: ends the accept loop's pause
+	done    chan struct{}  // closed when Shutdown begins: ends pauses
 
 	mu         sync.Mutex // guards what follows
-	listener   net.Listener
+	doors      []*door    // in the order in which they were opened; nil before Start
 	clients    map[*client]struct{}
 	turnedAway int
 	present    int // clients that have been taken and have not ended
@@ -80,6 +69,7 @@ func New(cfg Config) (*Server, error) {
 		locals:  make(map[*Local]struct{}),
 	}
 	s.closed.max = cfg.MaxClosed
+	s.handshake.init()
 	s.live.Store(&cfg)
 	return s, nil
 }
@@ -97,109 +87,8 @@ func newID() (string, error) {
 	return pair.PublicKey()
 }
 
-// Start listens and serves in the background until Shutdown.
-func (s *Server) Start() error {
-	addr, err := s.cfg().resolve()
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.stopping:
-		return ErrClosed
-	case s.listener != nil:
-		return ErrStarted
-	}
-	ln, err := net.ListenTCP("tcp", addr)
-	if err != nil {
-		return fmt.Errorf("bus: %w", err)
-	}
-	s.listener = ln
-	s.cfg().Logger.Info("Listening for client connections on " + ln.Addr().String())
-	if s.cfg().MaxPayload > largePayload {
-		s.cfg().Logger.Warn("max_payload above 8 MiB: messages of that size hold up all others", "max_payload", s.cfg().MaxPayload)
-	}
-	s.running.Go(func() { s.acceptLoop(ln) })
-	return nil
-}
-
-// Addr is where the server listens; nil before Start.
-func (s *Server) Addr() net.Addr {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
-		return nil
-	}
-	return s.listener.Addr()
-}
-
 // ID is the server's id: 56 characters, new for each Server.
 func (s *Server) ID() string { return s.id }
-
-// acceptLoop ends when the listener is closed.
-func (s *Server) acceptLoop(ln net.Listener) {
-	pause := acceptPauseMin
-	var logged time.Time
-	for {
-		conn, err := ln.Accept()
-		switch {
-		case err == nil:
-			pause = acceptPauseMin
-			if s.admit(conn) != nil {
-				conn.Close()
-			}
-			continue
-		case errors.Is(err, net.ErrClosed):
-			return
-		}
-		if time.Since(logged) >= acceptLogEvery {
-			logged = time.Now()
-			s.cfg().Logger.Error("accept failed", "error", err)
-		}
-		s.pause(pause)
-		pause = min(2*pause, acceptPauseMax)
-	}
-}
-
-// pause waits for d or the beginning of Shutdown.
-func (s *Server) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.done:
-	}
-}
-
-// admit gives conn its goroutines, or an error if nobody took it.
-func (s *Server) admit(conn net.Conn) error {
-	c := newClient(s, conn)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopping {
-		return ErrClosed
-	}
-	if len(s.clients)-s.turnedAway >= s.cfg().MaxConns {
-		if s.turnedAway >= maxTurnedAway {
-			s.counters.closed[MaxConnectionsExceeded].Add(1)
-			return errMaxConns
-		}
-		s.turnedAway++
-		c.rejected = errMaxConns
-	}
-	if c.rejected == nil {
-		s.present++
-	}
-	s.clients[c] = struct{}{}
-	s.counters.connections.Add(1)
-	s.readers.Add(1)
-	s.running.Go(func() {
-		c.serve()
-		s.dismiss(c)
-	})
-	return nil
-}
 
 func (s *Server) dismiss(c *client) {
 	s.mu.Lock()
@@ -216,18 +105,6 @@ func (s *Server) connected() int {
 	return s.present
 }
 
-// InProcessConn returns the client's end of a connection without a socket, for
-// clients that speak the protocol; nats.go takes s as its InProcessServer. The
-// server treats it like any network connection.
-func (s *Server) InProcessConn() (net.Conn, error) {
-	theirs, ours := net.Pipe()
-	if err := s.admit(ours); err != nil {
-		theirs.Close()
-		return nil, err
-	}
-	return theirs, nil
-}
-
 // Shutdown stops accepting and reading, delivers what has been published so
 // far, by Local connections too, writes what is pending for each client, and
 // closes. It waits for every goroutine of the server. If ctx ends first,
@@ -237,7 +114,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	first := !s.stopping
 	s.stopping = true
-	ln := s.listener
+	doors := s.doors
 	clients := s.clientList()
 	if first {
 		s.running.Go(func() {
@@ -248,9 +125,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Unlock()
 	if first {
 		close(s.done)
-		if ln != nil {
-			ln.Close()
-		}
+		closeDoors(doors)
 		for _, c := range clients {
 			c.kick()
 		}

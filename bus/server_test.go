@@ -74,7 +74,7 @@ func TestInfo(t *testing.T) {
 }
 
 func TestCloseReasonsHaveTexts(t *testing.T) {
-	for r := bus.ClientClosed; r <= bus.NoRespondersRequiresHeaders; r++ {
+	for r := bus.ClientClosed; r <= bus.TLSHandshakeFailure; r++ {
 		if r.String() == "Unknown" {
 			t.Errorf("reason %d has no text", r)
 		}

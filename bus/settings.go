@@ -49,5 +49,5 @@ func (s *Server) Settings() Settings {
 func (s *Server) Accepting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.listener != nil && !s.stopping
+	return s.doors != nil && !s.stopping
 }

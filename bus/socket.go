@@ -46,11 +46,16 @@ type socket struct {
 
 func (s *socket) init(nc net.Conn) {
 	s.nc = nc
-	tcp, ok := nc.(*net.TCPConn)
-	if !ok {
+	var system syscall.Conn
+	switch nc := nc.(type) {
+	case *net.TCPConn:
+		system = nc
+	case *net.UnixConn:
+		system = nc
+	default:
 		return
 	}
-	raw, err := tcp.SyscallConn()
+	raw, err := system.SyscallConn()
 	if err != nil {
 		return
 	}

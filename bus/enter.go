@@ -1,0 +1,155 @@
+package bus
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// tlsRecord is the first byte of a TLS handshake, which begins no operation of the
+// protocol.
+const tlsRecord = 0x16
+
+// enter takes the connection through its door: INFO, and the handshakes that come
+// before or after it. While they last, the connection's goroutine has the writer's
+// role: what others have for the client waits. It reports whether the client is
+// in; if not, the connection has ended.
+func (c *client) enter() bool {
+	cfg := c.srv.cfg()
+	if cfg.TLS != nil && (c.door == doorTCP || c.door == doorInProcess) {
+		return c.enterTLS(cfg.TLS)
+	}
+	if c.door == doorWebSocket {
+		c.shut(ClientClosed, "")
+		return false
+	}
+	c.greet()
+	return true
+}
+
+// greet sends INFO.
+func (c *client) greet() {
+	c.append(c.srv.infoLine(c, false))
+	c.flush()
+}
+
+func (c *client) enterTLS(t *TLS) bool {
+	c.seize()
+	var begun []byte // what has been read to see whether it is TLS
+	first := t.HandshakeFirst && c.rejected == nil
+	c.tlsFirst.Store(first)
+	if wait := c.fallback(t); first && wait > 0 {
+		begun = c.peek(wait)
+		c.tlsFirst.Store(len(begun) > 0)
+	}
+	if !c.tlsFirst.Load() && c.tell() != nil {
+		c.release(nil)
+		c.shut(WriteError, "")
+		return false
+	}
+	if c.rejected != nil {
+		c.release(nil)
+		return true
+	}
+	if !c.tlsFirst.Load() && (t.AllowNonTLS || c.door == doorInProcess) {
+		if begun = c.peek(t.Timeout); len(begun) == 0 || begun[0] != tlsRecord {
+			c.early = begun
+			c.release(nil)
+			return true
+		}
+	}
+	w, err := c.negotiate(t, begun)
+	c.release(w)
+	if err != nil {
+		if v, ok := errors.AsType[*violation](err); ok {
+			c.end(v)
+		}
+		return false // or the server stops, which serve deals with
+	}
+	if c.tlsFirst.Load() {
+		c.greet()
+	}
+	return true
+}
+
+// fallback is how long a client that may begin with TLS is waited for; 0 = it has
+// to. In process it never has to.
+func (c *client) fallback(t *TLS) time.Duration {
+	if t.Fallback == 0 && c.door == doorInProcess {
+		return DefaultTLSFallback
+	}
+	return t.Fallback
+}
+
+// negotiate does the handshake of TLS, and what is asked of certificates.
+func (c *client) negotiate(t *TLS, begun []byte) (*wire, error) {
+	if !c.srv.handshake.allow(t.Rate) {
+		return nil, errThrottled
+	}
+	layer, err := c.secure(t.Config, begun, time.Now().Add(t.Timeout))
+	if err != nil {
+		return nil, err
+	}
+	if !layer.pinned(t.PinnedCerts) {
+		c.logger().Debug("TLS: the client's key is not pinned")
+		return nil, errHandshake
+	}
+	if certs := layer.conn.ConnectionState().PeerCertificates; t.MapUsers && len(certs) > 0 {
+		c.mapped = certificateNames(certs[0])
+	}
+	return &wire{c: c, tls: layer}, nil
+}
+
+// seize takes the writer's role before anything has been written.
+func (c *client) seize() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out.flushing = true
+}
+
+// release gives the writer's role back, with what is to lie between from now on,
+// and writes what has come up meanwhile.
+func (c *client) release(w *wire) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w != nil {
+		w.tls.hold()
+	}
+	c.wire = w
+	c.out.flushing = false
+	c.flushLocked()
+}
+
+// tell writes INFO at once, as whoever has the writer's role.
+func (c *client) tell() error {
+	c.waitUntil(time.Now().Add(c.srv.cfg().WriteDeadline))
+	_, err := c.conn.Write(c.srv.infoLine(c, false))
+	c.waitUntil(time.Time{})
+	return err
+}
+
+// peek waits for the first byte; nil = none came.
+func (c *client) peek(wait time.Duration) []byte {
+	c.waitUntil(time.Now().Add(wait))
+	b := make([]byte, 1)
+	n, err := c.conn.Read(b)
+	c.waitUntil(time.Time{})
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil // the next read says the same
+	}
+	return b[:n]
+}
+
+// waitUntil sets the deadline of reads and writes, unless the connection has been
+// stopped, which has set its own.
+func (c *client) waitUntil(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.aborted {
+		return
+	}
+	c.conn.SetDeadline(at)
+	if c.stop.Load() {
+		c.conn.SetReadDeadline(past)
+	}
+}

@@ -1,0 +1,175 @@
+package bus
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// sealedMost bounds what a secure connection holds between TLS and the socket: one
+// piece of wirePiece with its records' overhead, and answers that TLS itself has
+// for its peer. It comes on top of [Config.MaxPending].
+const sealedMost = wirePiece + wirePiece/8 + 4<<10
+
+// errSealedMost ends a connection whose peer makes TLS answer and does not read.
+var errSealedMost = errors.New("bus: too many TLS records for a peer that does not read")
+
+// tlsSocket is what a [tls.Conn] takes for its connection. During the handshake it
+// is the socket, and waits for it. From then on it only holds bytes: what the
+// reader has read and TLS is to open, and what TLS has sealed and the client's
+// writer is to write. So neither reading nor writing through TLS ever waits, and
+// sockets are used in one way, with TLS or without.
+//
+// The alternative, a goroutine that writes to the tls.Conn, would need a buffer
+// and a hand-over for each flush; and a write that is given up halfway would leave
+// TLS broken.
+type tlsSocket struct {
+	net.Conn
+	deadline time.Time // of the handshake
+	srv      *Server
+	silent   bool // nothing has come yet
+	turn     bool // the handshake may compute
+
+	// The reader's. Before the handshake: what was read to see whether it is TLS.
+	in   []byte
+	held bool // the handshake is over
+
+	mu  sync.Mutex // guards what follows
+	out []byte
+}
+
+// Read gives the handshake's turn back while it waits.
+func (t *tlsSocket) Read(b []byte) (n int, err error) {
+	if len(t.in) > 0 {
+		n = copy(b, t.in)
+		t.in = t.in[n:]
+		return n, nil
+	}
+	if t.held {
+		return 0, os.ErrDeadlineExceeded // which TLS survives
+	}
+	t.endTurn()
+	n, err = t.Conn.Read(b)
+	t.silent = t.silent && n == 0
+	if err := t.beginTurn(); err != nil {
+		return 0, err
+	}
+	return n, err
+}
+
+func (t *tlsSocket) beginTurn() error {
+	err := t.srv.handshake.begin(t.deadline, t.srv.done)
+	t.turn = err == nil
+	return err
+}
+
+func (t *tlsSocket) endTurn() {
+	if t.turn {
+		t.turn = false
+		t.srv.handshake.end()
+	}
+}
+
+func (t *tlsSocket) Write(b []byte) (int, error) {
+	if !t.held {
+		return t.Conn.Write(b)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.out)+len(b) > sealedMost {
+		return 0, errSealedMost
+	}
+	t.out = append(t.out, b...)
+	return len(b), nil
+}
+
+// Deadlines are for the socket, which TLS does not know any more.
+func (t *tlsSocket) SetDeadline(time.Time) error      { return nil }
+func (t *tlsSocket) SetReadDeadline(time.Time) error  { return nil }
+func (t *tlsSocket) SetWriteDeadline(time.Time) error { return nil }
+
+// take moves what is sealed to dst.
+func (t *tlsSocket) take(dst []byte) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dst = append(dst, t.out...)
+	if t.out = t.out[:0]; len(dst) > smallSlab {
+		t.out = nil // an idle connection holds no memory
+	}
+	return dst
+}
+
+// tlsLayer is TLS between a client's socket and its protocol.
+type tlsLayer struct {
+	conn  *tls.Conn
+	under *tlsSocket
+	info  *TLSInfo
+}
+
+// secure does the handshake as the server, until the deadline. first is what has
+// been read already. It runs on the connection's own goroutine.
+func (c *client) secure(cfg *tls.Config, first []byte, deadline time.Time) (*tlsLayer, error) {
+	under := &tlsSocket{Conn: c.conn, deadline: deadline, srv: c.srv, in: first, silent: len(first) == 0}
+	conn := tls.Server(under, cfg)
+	err := under.beginTurn()
+	if err == nil {
+		c.waitUntil(deadline)
+		err = conn.Handshake()
+		under.endTurn()
+		c.waitUntil(time.Time{})
+	}
+	switch {
+	case err == nil:
+		state := conn.ConnectionState()
+		return &tlsLayer{conn, under, describe(&state, c.tlsFirst.Load())}, nil
+	case c.stop.Load():
+		return nil, errStopping
+	case err == errNoTurn:
+		return nil, errHandshake
+	case errors.Is(err, os.ErrDeadlineExceeded) && under.silent:
+		return nil, errNoHandshake
+	default:
+		c.logger().Debug("TLS handshake error", "error", err)
+		return nil, errHandshake
+	}
+}
+
+// pinned says whether the peer's key is among pins.
+func (t *tlsLayer) pinned(pins []string) bool {
+	return len(pins) == 0 || len(t.info.Peers) > 0 && slices.Contains(pins, t.info.Peers[0].KeySHA256)
+}
+
+// fill opens what has come into b, as far as there is room: a batch is what a read
+// of the socket brought, not one record. done says that all has been opened.
+func (t *tlsLayer) fill(b []byte) (n int, done bool, err error) {
+	for n < len(b) {
+		m, err := t.conn.Read(b[n:])
+		n += m
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, true, nil
+		}
+		if err != nil {
+			return n, true, err
+		}
+	}
+	return n, false, nil
+}
+
+// seal adds the records for b to dst.
+func (t *tlsLayer) seal(dst, b []byte) ([]byte, error) {
+	_, err := t.conn.Write(b)
+	return t.under.take(dst), err
+}
+
+// bye is the alert that says that nothing more comes.
+func (t *tlsLayer) bye() []byte {
+	t.conn.CloseWrite()
+	return t.under.take(nil)
+}
+
+// hold ends the handshake: from now on nothing waits for the socket.
+func (t *tlsLayer) hold() { t.under.held = true }
