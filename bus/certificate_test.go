@@ -88,8 +88,8 @@ func TestCanonicalNames(t *testing.T) {
 			t.Errorf("%q and %q", a, b)
 		}
 	}
-	for _, none := range []string{"", "ann", "CN=a,,O=b", "=a", `a\`, `ann\=x`} {
-		if got := canonicalDN(none); got != "" && none != `ann\=x` {
+	for _, none := range []string{"", "ann", "CN=a,,O=b", "=a", `a\`} {
+		if got := canonicalDN(none); got != "" {
 			t.Errorf("%q is read as %q", none, got)
 		}
 	}
