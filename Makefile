@@ -48,7 +48,7 @@ CHROMIUM := $(or $(PADDOCK_CHROMIUM),$(shell command -v chromium || command -v c
 help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET, where TARGET is one of"} \
 	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build ## Build, and serve a simulated city on the live map. ARGS="--vehicles 500"
@@ -111,6 +111,14 @@ bench-bus: ## Compare paddock bus with nats-server. ARGS="--only one-to-one-16 -
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-bus --json $(ARTIFACTS)/bench-bus.json $(ARGS)
 
+.PHONY: conformance
+conformance: ## Run NATS clients' own tests against paddock and nats-server. ARGS="--suites nats.go"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	cd bench && $(GO) build -buildvcs=false -o ../bin/nats-server github.com/nats-io/nats-server/v2
+	cd bench && $(GO) build -buildvcs=false -o ../bin/conformance ./cmd/conformance
+	bin/conformance --paddock bin/paddock --reference bin/nats-server --dir bench/conformance \
+	  $(if $(PADDOCK_REQUIRE_CONFORMANCE),--require) $(ARGS)
+
 ##@ Parts of the above
 
 .PHONY: format
@@ -134,6 +142,7 @@ bench-build: ## Build, vet and test the comparisons.
 	cd bench && $(GO) vet ./...
 	cd bench && $(GO) tool -modfile=../go.mod staticcheck ./...
 	cd bench && $(GO) test ./...
+	cd bench/conformance/natsgo/orbit && $(GO) vet ./... && $(GO) tool -modfile=../../../../go.mod staticcheck ./...
 
 .PHONY: test-go
 test-go:
