@@ -94,7 +94,7 @@ func newClient(s *Server, conn net.Conn) *client {
 		c.host = tcp.IP.String()
 	}
 	c.sock.init(conn)
-	c.parse = parser{maxLine: s.cfg().MaxControlLine, maxPayload: s.cfg().MaxPayload, mustAuth: s.cfg().authRequired()}
+	c.parse = parser{maxLine: s.cfg().MaxControlLine, maxPayload: s.cfg().MaxPayload, mustAuth: s.cfg().authRequired(), pedantic: c.opts.Pedantic}
 	c.authorized.Store(!c.parse.mustAuth)
 	return c
 }

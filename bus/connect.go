@@ -66,7 +66,7 @@ func (c *client) onConnect(options []byte) error {
 		return errNoResponders
 	}
 	c.greeted = true
-	c.parse.mustAuth, c.parse.headers = false, c.opts.Headers
+	c.parse.mustAuth, c.parse.headers, c.parse.pedantic = false, c.opts.Headers, c.opts.Pedantic
 	c.authorized.Store(true)
 	c.mu.Lock()
 	c.headers, c.noEcho = c.opts.Headers, !c.opts.Echo

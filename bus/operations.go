@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -15,7 +14,7 @@ var (
 // publishes there, nor asks for replies there.
 var (
 	reservedSubjects = []string{"_GR_.", "$GR.", "$NRG."}
-	reservedReplies  = []string{"_R_.", "$JS.ACK.", "_GR_."}
+	reservedReplies  = []string{"_R_.", "$JS.ACK.", "_GR_.", "$GR."}
 )
 
 // reservedQueue is a queue name that clients cannot use.
@@ -46,6 +45,9 @@ func (c *client) deny(format string, args ...any) {
 	c.refuse(fmt.Sprintf(format, args...))
 }
 
+// onInvalidSubject tells a pedantic client; its message is routed all the same.
+func (c *client) onInvalidSubject() { c.refuse(textInvalidPublish) }
+
 func (c *client) onPublish(p *publication) error {
 	r := c.route
 	if r.run.continues(p) {
@@ -53,9 +55,6 @@ func (c *client) onPublish(p *publication) error {
 		return nil
 	}
 	r.settle()
-	if c.opts.Pedantic && !wellFormedSubject(p.subject) {
-		c.refuse(textInvalidPublish) // and routed all the same
-	}
 	to := r.lookup(p.subject)
 	switch {
 	case to.denied:
@@ -161,9 +160,9 @@ func (c *client) onPong() error {
 	return nil
 }
 
-// onInfo ignores what a client says of itself, if it is JSON.
+// onInfo ignores what a client says of itself, if it is an INFO.
 func (c *client) onInfo(options []byte) error {
-	if !json.Valid(bytes.TrimSpace(options)) {
+	if json.Unmarshal(options, new(info)) != nil {
 		return errArguments
 	}
 	return nil

@@ -6,6 +6,7 @@ import "bytes"
 // borrowed until the call returns. An error ends the connection.
 type handler interface {
 	onConnect(options []byte) error
+	onInvalidSubject() // of a PUB whose payload may not have come yet
 	onPublish(p *publication) error
 	onSubscribe(subject, queue, sid []byte) error
 	onUnsubscribe(sid []byte, limit uint64) error
@@ -19,8 +20,8 @@ type publication struct {
 	subject, reply []byte
 	payload        []byte
 	header         int // bytes; 0 for PUB
-	// exact is "[reply ]sizes\r\n", the payload and "\r\n" in one piece, if they
-	// came so: with one space between, and no leading zeros.
+	// exact is "[reply ]sizes\r\n", the payload and "\r\n" in one piece, where
+	// that is at hand; sizes go out as they were written.
 	exact []byte
 }
 
@@ -51,6 +52,7 @@ type parser struct {
 	maxPayload int  // bytes, header included
 	headers    bool // HPUB is allowed; set by the handler at CONNECT
 	mustAuth   bool // only CONNECT is allowed; cleared by the handler
+	pedantic   bool // published subjects are checked; set by the handler at CONNECT
 
 	state   parserState
 	skipped opcode
@@ -58,7 +60,9 @@ type parser struct {
 	payload []byte // carry-over of a split payload
 	args    []byte // carry-over of a split publication's subject and reply
 	pub     publication
-	size    int // bytes of pub's payload
+	size    int    // bytes of pub's payload
+	sizes   []byte // as written, if with leading zeros; else empty
+	exact   []byte // scratch for pub.exact
 }
 
 // feed handles buf to its end, or to the first error, after which the parser
@@ -67,7 +71,7 @@ func (p *parser) feed(buf []byte, h handler) (err error) {
 	for len(buf) > 0 && err == nil {
 		switch p.state {
 		case inLine:
-			if len(p.line) == 0 && !p.mustAuth {
+			if len(p.line) == 0 && !p.mustAuth && !p.pedantic {
 				var n int
 				if n, err = p.quick(buf, h); n > 0 {
 					buf = buf[n:]
@@ -117,7 +121,11 @@ func (p *parser) carryLine(buf []byte) error {
 		p.state, p.skipped, p.line = inSkip, op, p.line[:0]
 		return nil
 	}
-	return p.checkLine(rest)
+	args := arguments(rest)
+	if len(args) == 0 && len(rest) > 0 {
+		p.line = p.line[:len(p.line)-len(rest)+1] // one blank stands for all
+	}
+	return p.checkLine(args)
 }
 
 func (p *parser) feedSkip(buf []byte, h handler) ([]byte, error) {
@@ -138,23 +146,42 @@ func (p *parser) operation(line []byte, h handler) error {
 	if op.ignoresRest() {
 		return p.plain(op, h)
 	}
-	if err := p.checkLine(rest); err != nil {
+	args := arguments(rest)
+	if len(args) == 0 {
+		// A line does not end before its arguments: the line feed is their first byte.
+		p.line = append(append(p.line[:0], line...), '\n')
+		return nil
+	}
+	if err := p.checkLine(args); err != nil {
 		return err
 	}
 	switch op {
 	case opPub, opHPub:
-		return p.publish(op, rest)
+		return p.publish(op, args, h)
 	case opSub:
-		return p.subscribe(rest, h)
+		return p.subscribe(args, h)
 	case opUnsub:
-		return p.unsubscribe(rest, h)
+		return p.unsubscribe(args, h)
 	case opConnect:
-		return h.onConnect(bytes.TrimSpace(rest))
+		return h.onConnect(args)
 	case opInfo:
-		return h.onInfo(bytes.TrimSpace(rest))
+		return h.onInfo(args)
 	default: // opErr
 		return errClientErr
 	}
+}
+
+// arguments are what follows an opcode, from the first byte that is not blank on.
+// A CR anywhere behind that byte costs the last byte, which is the CR itself
+// where a line ends in CRLF.
+func arguments(rest []byte) []byte {
+	for len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t') {
+		rest = rest[1:]
+	}
+	if len(rest) > 1 && bytes.IndexByte(rest[1:], '\r') >= 0 {
+		return rest[:len(rest)-1]
+	}
+	return rest
 }
 
 func (p *parser) plain(op opcode, h handler) error {
@@ -168,14 +195,10 @@ func (p *parser) plain(op opcode, h handler) error {
 	}
 }
 
-// checkLine bounds the arguments. The one separator after the opcode and a
-// trailing CR are free, so that the answer is the same however the line comes.
-func (p *parser) checkLine(rest []byte) error {
-	n := len(rest) - 1
-	if n >= 0 && rest[n] == '\r' {
-		n--
-	}
-	if n > p.maxLine {
+// checkLine bounds the arguments, those of a line that is not complete too: they
+// get no shorter.
+func (p *parser) checkLine(args []byte) error {
+	if len(args) > p.maxLine {
 		return errControlLine
 	}
 	return nil
@@ -183,7 +206,7 @@ func (p *parser) checkLine(rest []byte) error {
 
 // publish reads `subject [reply] size` or `subject [reply] header total`, and
 // refuses on the line what would be too large.
-func (p *parser) publish(op opcode, rest []byte) error {
+func (p *parser) publish(op opcode, line []byte, h handler) error {
 	sizes := 1
 	if op == opHPub {
 		if !p.headers {
@@ -192,19 +215,22 @@ func (p *parser) publish(op opcode, rest []byte) error {
 		sizes = 2
 	}
 	var store [5][]byte
-	args := fields(rest, store[:0])
+	args := fields(line, store[:0], false)
 	if len(args) != sizes+1 && len(args) != sizes+2 {
 		return errArguments
 	}
-	total, ok := parseSize(args[len(args)-1])
+	last := args[len(args)-1]
+	total, ok := parseSize(last)
 	if !ok {
 		return errArguments
 	}
-	header := 0
+	header, zeros := 0, last[0] == '0' && len(last) > 1
 	if op == opHPub {
-		if header, ok = parseSize(args[len(args)-2]); !ok || header > total {
+		first := args[len(args)-2]
+		if header, ok = parseSize(first); !ok || header > total {
 			return errArguments
 		}
+		zeros = zeros || first[0] == '0' && len(first) > 1
 	}
 	if total > p.maxPayload {
 		return errPayload
@@ -213,7 +239,16 @@ func (p *parser) publish(op opcode, rest []byte) error {
 	if len(args) == sizes+2 {
 		p.pub.reply = args[1]
 	}
-	p.size, p.state = total, inPayload
+	p.size, p.state, p.sizes = total, inPayload, p.sizes[:0]
+	if zeros {
+		if header > 0 {
+			p.sizes = append(append(p.sizes, args[len(args)-2]...), ' ')
+		}
+		p.sizes = append(p.sizes, last...)
+	}
+	if p.pedantic && !wellFormedSubject(p.pub.subject) {
+		h.onInvalidSubject()
+	}
 	return nil
 }
 
@@ -247,7 +282,17 @@ func (p *parser) deliver(data []byte, h handler) error {
 	}
 	p.state = inLine
 	p.pub.payload = data[:p.size]
-	return h.onPublish(&p.pub)
+	if len(p.sizes) == 0 {
+		return h.onPublish(&p.pub)
+	}
+	p.exact = append(append(appendReply(p.exact[:0], p.pub.reply), p.sizes...), crlf...)
+	p.exact = append(p.exact, data...)
+	p.pub.exact = p.exact
+	err := h.onPublish(&p.pub)
+	if cap(p.exact) > keptPayload {
+		p.exact = nil
+	}
+	return err
 }
 
 // keepArguments copies what still points into the caller's buffer.
@@ -257,9 +302,9 @@ func (p *parser) keepArguments() {
 	p.pub.subject, p.pub.reply = p.args[:n:n], p.args[n:]
 }
 
-func (p *parser) subscribe(rest []byte, h handler) error {
+func (p *parser) subscribe(line []byte, h handler) error {
 	var store [4][]byte
-	switch args := fields(rest, store[:0]); len(args) {
+	switch args := fields(line, store[:0], true); len(args) {
 	case 2:
 		return h.onSubscribe(args[0], nil, args[1])
 	case 3:
@@ -270,9 +315,9 @@ func (p *parser) subscribe(rest []byte, h handler) error {
 }
 
 // unsubscribe reads `sid [max]`; a max that is no number counts as none.
-func (p *parser) unsubscribe(rest []byte, h handler) error {
+func (p *parser) unsubscribe(line []byte, h handler) error {
 	var store [3][]byte
-	switch args := fields(rest, store[:0]); len(args) {
+	switch args := fields(line, store[:0], true); len(args) {
 	case 1:
 		return h.onUnsubscribe(args[0], 0)
 	case 2:
@@ -283,12 +328,13 @@ func (p *parser) unsubscribe(rest []byte, h handler) error {
 	}
 }
 
-// fields splits at runs of space, tab and CR into dst, whose capacity is one
-// more than the longest legal list: what is too long stays too long.
-func fields(s []byte, dst [][]byte) [][]byte {
+// fields splits at runs of space and tab, and of CR and LF if lineEnds says so,
+// into dst, whose capacity is one more than the longest legal list: what is too
+// long stays too long.
+func fields(s []byte, dst [][]byte, lineEnds bool) [][]byte {
 	start := -1
 	for i, b := range s {
-		blank := b == ' ' || b == '\t' || b == '\r'
+		blank := b == ' ' || b == '\t' || lineEnds && (b == '\r' || b == '\n')
 		switch {
 		case blank && start >= 0:
 			if dst = append(dst, s[start:i:i]); len(dst) == cap(dst) {

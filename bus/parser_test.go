@@ -27,6 +27,8 @@ func (r *recorder) onConnect(options []byte) error {
 	return r.add("connect %q", options)
 }
 
+func (r *recorder) onInvalidSubject() { r.add("invalid subject") } //nolint:errcheck // nil
+
 func (r *recorder) onPublish(p *publication) error {
 	if form := exactForm(p); p.exact != nil && string(p.exact) != form {
 		return r.add("%q is not %q", p.exact, form)

@@ -1,0 +1,149 @@
+package busdiff
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// pace is how long the writes of a script that is played again are apart, so
+	// that each is likely to be read on its own.
+	pace = 200 * time.Microsecond
+	// bytewise is how much is sent again byte by byte.
+	bytewise = 400
+)
+
+// verdict is what a script has shown.
+type verdict struct {
+	kind   verdictKind
+	name   string // of the explanation
+	diff   *difference
+	waited bool
+}
+
+type verdictKind int
+
+const (
+	same     verdictKind = iota
+	cutBound             // the reference answers so if its reads are cut otherwise
+	known                // explained
+	differs
+)
+
+// rig holds a pair of servers for each setting. It plays one script at a time.
+type rig struct {
+	pairs     map[string]*pair
+	explained []explanation
+}
+
+type pair struct{ reference, ours broker }
+
+func newRig(settings []Setting) (*rig, error) {
+	r := &rig{pairs: make(map[string]*pair)}
+	var err error
+	if r.explained, err = readExplained(explainedText); err != nil {
+		return nil, err
+	}
+	for i := range settings {
+		p := new(pair)
+		r.pairs[settings[i].Name] = p
+		if p.reference, err = startReference(&settings[i]); err == nil {
+			p.ours, err = startOurs(&settings[i])
+		}
+		if err != nil {
+			r.stop()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *rig) stop() {
+	for _, p := range r.pairs {
+		for _, b := range []broker{p.reference, p.ours} {
+			if b != nil {
+				b.stop()
+			}
+		}
+	}
+}
+
+// check plays s to both, and again in other ways if they differ.
+func (r *rig) check(s *Script) (verdict, error) {
+	p := r.pairs[s.Setting]
+	if p == nil {
+		return verdict{}, errors.New("busdiff: no setting " + s.Setting)
+	}
+	reference, err := play(p.reference, s, 0)
+	if err != nil {
+		return verdict{}, err
+	}
+	ours, err := play(p.ours, s, 0)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := verdict{diff: compare(reference, ours), waited: reference.waited}
+	if v.diff == nil {
+		return v, nil
+	}
+	equal, err := p.again(s, reference, ours)
+	switch {
+	case err != nil:
+		return v, err
+	case equal:
+		v.kind = cutBound
+		return v, nil
+	}
+	v.kind = differs
+	for i := range r.explained {
+		if e := &r.explained[i]; e.holds(s, v.diff) {
+			v.kind, v.name = known, e.name
+			break
+		}
+	}
+	return v, nil
+}
+
+// again plays s cut in other ways. It reports whether our answer, which must be
+// the same for all of them, is among those of the reference.
+func (p *pair) again(s *Script, reference, ours *answer) (equal bool, err error) {
+	for _, cut := range s.otherCuts() {
+		again, err := play(p.ours, &cut, pace)
+		if err != nil {
+			return false, err
+		}
+		if compare(ours, again) != nil {
+			if ours.waited == again.waited {
+				return false, nil
+			}
+			if ours = again; compare(reference, ours) == nil { // a sync had not waited for long enough
+				return true, nil
+			}
+		}
+		if again, err = play(p.reference, &cut, pace); err != nil {
+			return false, err
+		}
+		if compare(again, ours) == nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (s *Script) otherCuts() []Script {
+	random := rand.New(rand.NewPCG(1, 2))
+	cuts := []Script{
+		*s, s.joined(), s.recut(byLine),
+		s.recut(func([]byte) int { return 1 + random.IntN(12) }),
+		s.recut(func([]byte) int { return 1 + random.IntN(40) }),
+	}
+	total := 0
+	for i := range s.Steps {
+		total += len(s.Steps[i].Data)
+	}
+	if total <= bytewise {
+		cuts = append(cuts, s.recut(func([]byte) int { return 1 }))
+	}
+	return cuts
+}

@@ -1,0 +1,45 @@
+package busdiff
+
+import (
+	"fmt"
+	"io"
+)
+
+// Replay plays the scripts that r holds as text, and writes to w what each has
+// shown.
+func Replay(r io.Reader, w io.Writer) error {
+	scripts, err := ParseScripts(r)
+	if err != nil {
+		return err
+	}
+	rig, err := newRig(Settings())
+	if err != nil {
+		return err
+	}
+	defer rig.stop()
+	for i := range scripts {
+		v, err := rig.check(&scripts[i])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%d: %v\n", i, v)
+		if v.kind == differs {
+			fmt.Fprintf(w, "%s\n", &scripts[i])
+			err = ErrDiffers
+		}
+	}
+	return nil
+}
+
+func (v verdict) String() string {
+	switch v.kind {
+	case same:
+		return "the same"
+	case cutBound:
+		return "nats-server's answer depends on how its reads cut the bytes: " + v.diff.String()
+	case known:
+		return "explained: " + v.name
+	default:
+		return "differs: " + v.diff.String()
+	}
+}

@@ -1,0 +1,190 @@
+package busdiff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options says what [Run] plays.
+type Options struct {
+	Seed     uint64
+	First    uint64 // the number of the first script
+	Scripts  uint64
+	Workers  int           // 0 = 4
+	MaxFound int           // it stops after so many differences; 0 = 10
+	Progress time.Duration // how often a line says how far it is; 0 = never
+}
+
+const (
+	defaultWorkers  = 4
+	defaultMaxFound = 10
+)
+
+// Result counts what the scripts have shown.
+type Result struct {
+	Played, Same, CutBound uint64
+	Waited                 uint64 // scripts in which a sync waited in vain
+	Explained              map[string]uint64
+	Differ                 uint64
+	Took                   time.Duration
+}
+
+func (r *Result) String() string {
+	text := fmt.Sprintf("%d scripts in %v (%.0f/s): %d the same, %d where nats-server's answer depends on how its reads cut the bytes, %d unexplained (%d waited for a PONG in vain)",
+		r.Played, r.Took.Round(time.Millisecond), float64(r.Played)/r.Took.Seconds(), r.Same, r.CutBound, r.Differ, r.Waited)
+	for _, name := range slices.Sorted(maps.Keys(r.Explained)) {
+		text += fmt.Sprintf("\n  %d explained: %s", r.Explained[name], name)
+	}
+	return text
+}
+
+// ErrDiffers says that there were differences without explanation.
+var ErrDiffers = errors.New("busdiff: the answers differ")
+
+// Run plays generated scripts, and writes to w each that shows a difference, made
+// as small as it gets.
+func Run(ctx context.Context, o Options, w io.Writer) (*Result, error) {
+	run := &run{Options: o, w: w, settings: Settings(), result: Result{Explained: make(map[string]uint64)}}
+	run.Workers, run.MaxFound = cmpOr(o.Workers, defaultWorkers), cmpOr(o.MaxFound, defaultMaxFound)
+	start := time.Now()
+	run.next.Store(o.First)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var workers sync.WaitGroup
+	for range run.Workers {
+		workers.Go(func() {
+			if err := run.work(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	stop := run.report(ctx, start)
+	workers.Wait()
+	stop()
+	run.result.Took = time.Since(start)
+	err := context.Cause(ctx)
+	if err == nil && run.result.Differ > 0 {
+		err = ErrDiffers
+	}
+	return &run.result, err
+}
+
+func cmpOr(v, def int) int {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+type run struct {
+	Options
+	settings []Setting
+	next     atomic.Uint64
+
+	mu     sync.Mutex // guards what follows
+	w      io.Writer
+	result Result
+}
+
+// work plays scripts until none is left or enough differ.
+func (r *run) work(ctx context.Context) error {
+	rig, err := newRig(r.settings)
+	if err != nil {
+		return err
+	}
+	defer rig.stop()
+	for ctx.Err() == nil && !r.enough() {
+		number := r.next.Add(1) - 1
+		if number >= r.First+r.Scripts {
+			return nil
+		}
+		s := Generate(r.Seed, number, r.settings)
+		v, err := rig.check(&s)
+		if err != nil {
+			return fmt.Errorf("script %d: %w\n%s", number, err, &s)
+		}
+		if r.count(&v); v.kind == differs {
+			r.show(number, rig, s)
+		}
+	}
+	return nil
+}
+
+func (r *run) enough() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.result.Differ >= uint64(r.MaxFound)
+}
+
+func (r *run) count(v *verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Played++
+	if v.waited {
+		r.result.Waited++
+	}
+	switch v.kind {
+	case same:
+		r.result.Same++
+	case cutBound:
+		r.result.CutBound++
+	case known:
+		r.result.Explained[v.name]++
+	case differs:
+		r.result.Differ++
+	}
+}
+
+func (r *run) show(number uint64, rig *rig, s Script) {
+	var last verdict
+	small := minimise(s, func(candidate *Script) bool {
+		v, err := rig.check(candidate)
+		if err != nil || v.kind != differs {
+			return false
+		}
+		last = v
+		return true
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last.diff == nil {
+		fmt.Fprintf(r.w, "# seed %d, script %d: seen once, and not again\n%s\n", r.Seed, number, &s)
+		return
+	}
+	fmt.Fprintf(r.w, "# seed %d, script %d: %v\n%s\n", r.Seed, number, last.diff, &small)
+}
+
+// report writes a line now and then until the returned function is called.
+func (r *run) report(ctx context.Context, start time.Time) (stop func()) {
+	if r.Progress == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var reporter sync.WaitGroup
+	reporter.Go(func() {
+		ticker := time.NewTicker(r.Progress)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				r.mu.Lock()
+				r.result.Took = time.Since(start)
+				fmt.Fprintf(r.w, "# %v\n", &r.result)
+				r.mu.Unlock()
+			}
+		}
+	})
+	return func() {
+		cancel()
+		reporter.Wait()
+	}
+}
