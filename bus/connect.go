@@ -23,6 +23,24 @@ type connectOptions struct {
 	Name         string `json:"name"`
 	Lang         string `json:"lang"`
 	Version      string `json:"version"`
+	otherOptions
+}
+
+// otherOptions change nothing here, but must be of their type to be legal.
+type otherOptions struct {
+	TLSRequired   bool         `json:"tls_required"`
+	JWT           string       `json:"jwt"`
+	ProxySig      string       `json:"proxy_sig"`
+	RemoteAccount string       `json:"remote_account"`
+	Import        *otherFilter `json:"import"`
+	Export        *otherFilter `json:"export"`
+	NKey          string       `json:"nkey"`
+	Sig           string       `json:"sig"`
+}
+
+type otherFilter struct {
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny"`
 }
 
 // defaultOptions hold until CONNECT comes, if it comes at all.

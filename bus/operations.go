@@ -13,9 +13,15 @@ var (
 // Subjects that carry the protocol's own traffic between servers: no client
 // publishes there, nor asks for replies there.
 var (
-	reservedSubjects = []string{"_GR_.", "$GR.", "$NRG."}
-	reservedReplies  = []string{"_R_.", "$JS.ACK.", "_GR_.", "$GR."}
+	reservedSubjects = []reserved{{"_GR_.", 1}, {"$GR.", 1}, {"$NRG.", 0}}
+	reservedReplies  = []reserved{{"_R_.", 0}, {"$JS.ACK.", 1}, {"_GR_.", 1}, {"$GR.", 1}}
 )
+
+// reserved is what begins with prefix and has at least so many bytes more.
+type reserved struct {
+	prefix string
+	more   int
+}
 
 // reservedQueue is a queue name that clients cannot use.
 const reservedQueue = "_sys_"
@@ -60,7 +66,7 @@ func (c *client) onPublish(p *publication) error {
 	case to.denied:
 		c.deny(textDeniedPublish, p.subject)
 		return nil
-	case len(p.reply) > 0 && (hasPrefix(p.reply, reservedReplies) || c.srv.denied(p.reply)):
+	case len(p.reply) > 0 && (isReserved(p.reply, reservedReplies) || c.srv.denied(p.reply)):
 		c.deny(textDeniedReply, p.reply)
 		return nil
 	case to.begins(p) && !c.opts.Verbose && !c.opts.Pedantic:
@@ -69,16 +75,18 @@ func (c *client) onPublish(p *publication) error {
 	}
 	c.acknowledge()
 	r.msg.reset(p.subject, p.reply, p.payload[:p.header], p.payload[p.header:])
-	r.msg.exact = p.exact
+	if r.msg.exact = p.exact; len(p.exact) == 0 {
+		r.msg.exact = c.parse.written
+	}
 	if !r.route(to, c) && len(p.reply) > 0 && c.opts.NoResponders {
 		r.noResponders(c)
 	}
 	return nil
 }
 
-func hasPrefix(subject []byte, prefixes []string) bool {
-	for _, prefix := range prefixes {
-		if len(subject) >= len(prefix) && string(subject[:len(prefix)]) == prefix {
+func isReserved(subject []byte, list []reserved) bool {
+	for i := range list {
+		if n := len(list[i].prefix); len(subject) >= n+list[i].more && string(subject[:n]) == list[i].prefix {
 			return true
 		}
 	}
@@ -98,7 +106,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	c.mu.Lock()
 	_, known := c.subs[s.sid]
 	full := c.srv.cfg().MaxSubs > 0 && len(c.subs) >= c.srv.cfg().MaxSubs
-	valid := wellFormedPattern(subject)
+	valid := known || wellFormedPattern(subject)
 	if add := !full && valid && !known && c.reason == 0; add {
 		if c.subs == nil {
 			c.subs = make(map[string]*subscription)
@@ -144,11 +152,12 @@ func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
 // the PONG, as the messages in the destinations' pending bytes do.
 func (c *client) onPing() error {
 	c.finishBatch()
-	if !c.greeted || c.told || c.opts.Protocol < 1 {
+	first := c.greeted && !c.told
+	c.told = c.told || first
+	if !first || c.opts.Protocol < 1 {
 		c.reply(pongLine)
 		return nil
 	}
-	c.told = true
 	c.reply(pongLine, c.srv.infoLine(c, true))
 	return nil
 }

@@ -20,8 +20,8 @@ type publication struct {
 	subject, reply []byte
 	payload        []byte
 	header         int // bytes; 0 for PUB
-	// exact is "[reply ]sizes\r\n", the payload and "\r\n" in one piece, where
-	// that is at hand; sizes go out as they were written.
+	// exact is "[reply ]sizes\r\n", the payload and "\r\n" in one piece, if they
+	// came so: with one space between, and no leading zeros.
 	exact []byte
 }
 
@@ -61,8 +61,10 @@ type parser struct {
 	args    []byte // carry-over of a split publication's subject and reply
 	pub     publication
 	size    int    // bytes of pub's payload
-	sizes   []byte // as written, if with leading zeros; else empty
-	exact   []byte // scratch for pub.exact
+	sizes   []byte // as they came, if with leading zeros; else empty
+	// written is what pub.exact cannot be, with sizes as they came: with leading
+	// zeros they go out. It is empty otherwise, and valid during onPublish.
+	written []byte
 }
 
 // feed handles buf to its end, or to the first error, after which the parser
@@ -285,12 +287,11 @@ func (p *parser) deliver(data []byte, h handler) error {
 	if len(p.sizes) == 0 {
 		return h.onPublish(&p.pub)
 	}
-	p.exact = append(append(appendReply(p.exact[:0], p.pub.reply), p.sizes...), crlf...)
-	p.exact = append(p.exact, data...)
-	p.pub.exact = p.exact
+	p.written = append(append(appendReply(p.written, p.pub.reply), p.sizes...), crlf...)
+	p.written = append(p.written, data...)
 	err := h.onPublish(&p.pub)
-	if cap(p.exact) > keptPayload {
-		p.exact = nil
+	if p.written = p.written[:0]; cap(p.written) > keptPayload {
+		p.written = nil
 	}
 	return err
 }

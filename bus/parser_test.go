@@ -33,6 +33,12 @@ func (r *recorder) onPublish(p *publication) error {
 	if form := exactForm(p); p.exact != nil && string(p.exact) != form {
 		return r.add("%q is not %q", p.exact, form)
 	}
+	if line, rest, _ := strings.Cut(string(r.p.written), crlf); line != "" {
+		if rest != string(p.payload)+crlf {
+			return r.add("%q is not %q", rest, p.payload)
+		}
+		return r.add("publish %q %q %d %q as %q", p.subject, p.reply, p.header, p.payload, line)
+	}
 	return r.add("publish %q %q %d %q", p.subject, p.reply, p.header, p.payload)
 }
 

@@ -115,11 +115,10 @@ func TestEndlessGarbage(t *testing.T) {
 		want        string
 		reason      bus.CloseReason
 	}{
-		"a line without end":      {"PUB ", "xxxxxxxx", "-ERR 'maximum control line exceeded'\r\n", bus.MaxControlLineExceeded},
-		"zeros":                   {"\x00", "\x00\x00\x00\x00", "-ERR 'Unknown Protocol Operation'\r\n", bus.ProtocolViolation},
-		"more than the payload":   {"PUB a 999999999\r\n", "xxxxxxxx", "-ERR 'Maximum Payload Violation'\r\n", bus.MaxPayloadExceeded},
-		"another protocol":        {"\x16\x03\x01\x02\x00\x01", "\x00\xfc\x03\x03", "-ERR 'Unknown Protocol Operation'\r\n", bus.ProtocolViolation},
-		"a separator without end": {"SUB ", "        ", "-ERR 'maximum control line exceeded'\r\n", bus.MaxControlLineExceeded},
+		"a line without end":    {"PUB ", "xxxxxxxx", "-ERR 'maximum control line exceeded'\r\n", bus.MaxControlLineExceeded},
+		"zeros":                 {"\x00", "\x00\x00\x00\x00", "-ERR 'Unknown Protocol Operation'\r\n", bus.ProtocolViolation},
+		"more than the payload": {"PUB a 999999999\r\n", "xxxxxxxx", "-ERR 'Maximum Payload Violation'\r\n", bus.MaxPayloadExceeded},
+		"another protocol":      {"\x16\x03\x01\x02\x00\x01", "\x00\xfc\x03\x03", "-ERR 'Unknown Protocol Operation'\r\n", bus.ProtocolViolation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := startServer(t, configForTest)
@@ -144,20 +143,27 @@ func TestEndlessGarbage(t *testing.T) {
 	}
 }
 
-// PING without end of line is ignored without keeping it, so the connection
-// lives on after it.
+// PING without end of line is ignored without keeping it, and so are blanks before
+// arguments: the connection lives on after them.
 func TestEndlessPingLine(t *testing.T) {
-	s := startServer(t, configForTest)
-	p := dialPeer(t, s)
-	before := heap()
-	p.write("CONNECT {\"verbose\":false}\r\nPING")
-	for range 256 {
-		p.write("%s", strings.Repeat("x", 32<<10))
-	}
-	p.write("\r\n")
-	p.expect("ping", "PONG\r\n")
-	if after := heap(); after > before+2<<20 {
-		t.Errorf("8 MiB of a PING line grew the heap from %d to %d", before, after)
+	for name, tc := range map[string]struct{ begin, more, end string }{
+		"rest of a PING":          {"PING", "x", "\r\n"},
+		"blanks before arguments": {"SUB ", " ", "foo 1\r\nPING\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, configForTest)
+			p := dialPeer(t, s)
+			before := heap()
+			p.write("CONNECT {\"verbose\":false}\r\n%s", tc.begin)
+			for range 256 {
+				p.write("%s", strings.Repeat(tc.more, 32<<10))
+			}
+			p.write("%s", tc.end)
+			p.expect("ping", "PONG\r\n")
+			if after := heap(); after > before+2<<20 {
+				t.Errorf("8 MiB of %s grew the heap from %d to %d", name, before, after)
+			}
+		})
 	}
 }
 

@@ -90,7 +90,7 @@ func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
 func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *reach {
 	to := &r.walked
 	r.searches++
-	to.denied = hasPrefix(subject, reservedSubjects) || r.srv.denied(subject)
+	to.denied = isReserved(subject, reservedSubjects) || r.srv.denied(subject)
 	clear(to.plain)
 	to.plain, to.groups = to.plain[:0], nil
 	if snap.count == 0 {

@@ -35,6 +35,7 @@ const (
 type rig struct {
 	pairs     map[string]*pair
 	explained []explanation
+	hasty     bool // scripts that differ are not sent byte by byte
 }
 
 type pair struct{ reference, ours broker }
@@ -87,51 +88,52 @@ func (r *rig) check(s *Script) (verdict, error) {
 	if v.diff == nil {
 		return v, nil
 	}
-	equal, err := p.again(s, reference, ours)
-	switch {
-	case err != nil:
-		return v, err
-	case equal:
-		v.kind = cutBound
+	v.kind = known
+	var ok bool
+	if v.name, ok = r.equal(reference, ours); ok {
 		return v, nil
 	}
-	v.kind = differs
+	if v.name, ok, err = r.again(p, s, ours); ok || err != nil {
+		if v.name == "" {
+			v.kind = cutBound
+		}
+		return v, err
+	}
 	for i := range r.explained {
-		if e := &r.explained[i]; e.holds(s, v.diff) {
-			v.kind, v.name = known, e.name
-			break
+		if e := &r.explained[i]; e.matches(s, v.diff) {
+			v.name = e.name
+			return v, nil
 		}
 	}
+	v.kind = differs
 	return v, nil
 }
 
 // again plays s cut in other ways. It reports whether our answer, which must be
 // the same for all of them, is among those of the reference.
-func (p *pair) again(s *Script, reference, ours *answer) (equal bool, err error) {
-	for _, cut := range s.otherCuts() {
+func (r *rig) again(p *pair, s *Script, ours *answer) (name string, equal bool, err error) {
+	for _, cut := range s.otherCuts(r.hasty) {
 		again, err := play(p.ours, &cut, pace)
 		if err != nil {
-			return false, err
+			return "", false, err
 		}
 		if compare(ours, again) != nil {
 			if ours.waited == again.waited {
-				return false, nil
+				return "", false, nil
 			}
-			if ours = again; compare(reference, ours) == nil { // a sync had not waited for long enough
-				return true, nil
-			}
+			ours = again // a sync had not waited for long enough
 		}
 		if again, err = play(p.reference, &cut, pace); err != nil {
-			return false, err
+			return "", false, err
 		}
-		if compare(again, ours) == nil {
-			return true, nil
+		if name, equal = r.equal(again, ours); equal {
+			return name, true, nil
 		}
 	}
-	return false, nil
+	return "", false, nil
 }
 
-func (s *Script) otherCuts() []Script {
+func (s *Script) otherCuts(hasty bool) []Script {
 	random := rand.New(rand.NewPCG(1, 2))
 	cuts := []Script{
 		*s, s.joined(), s.recut(byLine),
@@ -142,7 +144,7 @@ func (s *Script) otherCuts() []Script {
 	for i := range s.Steps {
 		total += len(s.Steps[i].Data)
 	}
-	if total <= bytewise {
+	if total <= bytewise && !hasty {
 		cuts = append(cuts, s.recut(func([]byte) int { return 1 }))
 	}
 	return cuts

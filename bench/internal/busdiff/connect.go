@@ -10,7 +10,7 @@ func (g *generator) connect() string {
 	var fields []string
 	add := func(name string, values ...string) {
 		if g.one(40) {
-			name = g.from(strings.ToUpper(name), strings.Title(name)) //nolint:staticcheck // ASCII
+			name = g.from(strings.ToUpper(name), strings.ToUpper(name[:min(1, len(name))])+name[min(1, len(name)):])
 		}
 		fields = append(fields, strconv.Quote(name)+g.from(":", ":", ":", " : ", ":\t")+g.from(values...))
 	}

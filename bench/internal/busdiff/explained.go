@@ -12,10 +12,16 @@ import (
 var explainedText string
 
 // explanation is an entry of explained.txt: a difference that is known, and why it
-// stays. It holds where all its patterns match.
+// stays. It is of one of three kinds: what it rewrites in both answers, or counts
+// once however often it comes in a row, makes them equal; or all its patterns match.
 type explanation struct {
 	name, why string
-	script    *regexp.Regexp // everything that the connections send, one after the other
+
+	rewrite *regexp.Regexp // in each frame
+	to      string
+	repeats frame
+
+	script    *regexp.Regexp // what one of the connections sends
 	reference *regexp.Regexp // the first frame of nats-server's answer that differs
 	ours      *regexp.Regexp // likewise
 }
@@ -42,7 +48,9 @@ func readExplained(text string) ([]explanation, error) {
 		}
 	}
 	for i := range all {
-		if e := &all[i]; e.why == "" || e.script == nil || e.reference == nil || e.ours == nil {
+		e := &all[i]
+		patterns := e.script != nil && e.reference != nil && e.ours != nil
+		if e.why == "" || !patterns && e.rewrite == nil && e.repeats == "" {
 			return nil, fmt.Errorf("explained.txt: %s is not complete", e.name)
 		}
 	}
@@ -53,6 +61,12 @@ func (e *explanation) set(key, value string) (err error) {
 	switch key {
 	case "why":
 		e.why += value + " "
+	case "rewrite":
+		e.rewrite, err = regexp.Compile(value)
+	case "to":
+		e.to = value
+	case "repeats":
+		e.repeats = frame(value + crlf)
 	case "script":
 		e.script, err = regexp.Compile(value)
 	case "reference":
@@ -65,8 +79,9 @@ func (e *explanation) set(key, value string) (err error) {
 	return err
 }
 
-func (e *explanation) holds(s *Script, d *difference) bool {
-	if !e.reference.MatchString(d.reference) || !e.ours.MatchString(d.ours) {
+// matches reports whether the patterns of e hold for what differs.
+func (e *explanation) matches(s *Script, d *difference) bool {
+	if e.script == nil || !e.reference.MatchString(d.reference) || !e.ours.MatchString(d.ours) {
 		return false
 	}
 	for i := range s.conns() {
@@ -75,4 +90,44 @@ func (e *explanation) holds(s *Script, d *difference) bool {
 		}
 	}
 	return false
+}
+
+// applied is a with what e rewrites and counts once.
+func (a *answer) applied(e *explanation) *answer {
+	out := *a
+	out.conns = make([][]frame, len(a.conns))
+	for i, frames := range a.conns {
+		for _, f := range frames {
+			if e.rewrite != nil {
+				f = frame(e.rewrite.ReplaceAllString(string(f), e.to))
+			}
+			n := len(out.conns[i])
+			if f != e.repeats || n == 0 || out.conns[i][n-1] != f {
+				out.conns[i] = append(out.conns[i], f)
+			}
+		}
+	}
+	return &out
+}
+
+// several is the name under which scripts are counted that take more than one
+// entry.
+const several = "several of these together"
+
+// equal reports whether the answers are, but for what an entry makes equal; name is
+// the entry's, "" if none was needed.
+func (r *rig) equal(reference, ours *answer) (name string, ok bool) {
+	if compare(reference, ours) == nil {
+		return "", true
+	}
+	for i := range r.explained {
+		e := &r.explained[i]
+		if compare(reference.applied(e), ours.applied(e)) == nil {
+			return e.name, true
+		}
+	}
+	for i := range r.explained {
+		reference, ours = reference.applied(&r.explained[i]), ours.applied(&r.explained[i])
+	}
+	return several, compare(reference, ours) == nil
 }

@@ -88,7 +88,10 @@ var volatile = []string{
 }
 
 func normalInfo(b []byte) frame {
-	body := bytes.TrimSuffix(bytes.TrimPrefix(b, []byte("INFO ")), []byte(" "+crlf))
+	body, ok := bytes.CutSuffix(bytes.TrimPrefix(b, []byte("INFO ")), []byte(" "+crlf))
+	if !ok {
+		return frame(b)
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return frame(b)

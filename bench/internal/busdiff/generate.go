@@ -93,9 +93,9 @@ func (g *generator) spoil(b []byte) []byte {
 		case 0:
 			b = append(b[:at:at], b[at+1:]...)
 		case 1:
-			b[at] = " \t\r\n\x00:+-*>.0aPpU\xff"[g.IntN(18)]
+			b[at] = g.byteOf(" \t\r\n\x00:+-*>.0aPpU\xff")
 		case 2:
-			b = append(b[:at:at], append([]byte{" \t\r\n.09"[g.IntN(7)]}, b[at:]...)...)
+			b = append(b[:at:at], append([]byte{g.byteOf(" \t\r\n.09")}, b[at:]...)...)
 		case 3:
 			b = b[:at]
 		case 4:
@@ -124,6 +124,8 @@ func (g *generator) pick(weights ...int) int {
 }
 
 func (g *generator) from(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g *generator) byteOf(list string) byte { return list[g.IntN(len(list))] }
 
 // blank stands between arguments.
 func (g *generator) blank() string {

@@ -17,6 +17,7 @@ func Replay(r io.Reader, w io.Writer) error {
 		return err
 	}
 	defer rig.stop()
+	found := error(nil)
 	for i := range scripts {
 		v, err := rig.check(&scripts[i])
 		if err != nil {
@@ -25,10 +26,10 @@ func Replay(r io.Reader, w io.Writer) error {
 		fmt.Fprintf(w, "%d: %v\n", i, v)
 		if v.kind == differs {
 			fmt.Fprintf(w, "%s\n", &scripts[i])
-			err = ErrDiffers
+			found = ErrDiffers
 		}
 	}
-	return nil
+	return found
 }
 
 func (v verdict) String() string {

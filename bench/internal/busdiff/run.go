@@ -144,6 +144,8 @@ func (r *run) count(v *verdict) {
 
 func (r *run) show(number uint64, rig *rig, s Script) {
 	var last verdict
+	rig.hasty = true
+	defer func() { rig.hasty = false }()
 	small := minimise(s, func(candidate *Script) bool {
 		v, err := rig.check(candidate)
 		if err != nil || v.kind != differs {

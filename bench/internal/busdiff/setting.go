@@ -100,10 +100,12 @@ func (o *ours) stop() {
 // reference is nats-server.
 type reference struct{ server *server.Server }
 
+// startReference leaves out the system account: with it, subscribers to > hear of
+// connections that could not authenticate, some time later.
 func startReference(s *Setting) (broker, error) {
 	srv, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
-		PingInterval: pingInterval, DisableShortFirstPing: true, MaxClosedClients: closedRing,
+		PingInterval: pingInterval, DisableShortFirstPing: true, MaxClosedClients: closedRing, NoSystemAccount: true,
 		Authorization: s.Token, Username: s.User, Password: s.Password,
 		MaxPayload: int32(s.MaxPayload), MaxControlLine: int32(s.MaxControlLine), MaxSubs: s.MaxSubs,
 	})
