@@ -35,6 +35,7 @@ type client struct {
 	door     doorKind   // by which it has come
 	rejected *violation // set before serve: turned away after INFO
 	wire     *wire      // between protocol and socket; nil = nothing. Set by release
+	nonce    string     // for nkeys; empty if there are none
 
 	// Owned by the reader.
 	parse   parser
@@ -44,6 +45,8 @@ type client struct {
 	mapped  *certNames // of a certificate that says who the user is; nil = it does not
 	greeted bool       // CONNECT has come
 	told    bool       // the second INFO has gone out
+	seen    *Config    // what parse and grant are made for
+	grant   *grant     // access.grant when seen was
 
 	// Shared by the reader and the timers.
 	stop       atomic.Bool // nothing more is to be read
@@ -57,12 +60,14 @@ type client struct {
 	finished chan struct{} // closed by settle: nobody writes any more
 
 	mu      sync.Mutex // guards what follows, and the subscriptions' counts
+	access  access
 	out     output
 	timers  timers
 	mark    uint64 // the batch that has this client in its list
 	subs    map[string]*subscription
 	headers bool // the client takes HMSG
 	noEcho  bool
+	answers *answers      // nil = not permitted
 	reason  CloseReason   // 0 = open; else nothing is delivered any more
 	aborted bool          // nothing is written any more
 	listed  bool          // among those that have ended, so that the peer may learn it
@@ -94,8 +99,8 @@ func newClient(s *Server, conn net.Conn) *client {
 		c.host = tcp.IP.String()
 	}
 	c.sock.init(conn)
-	c.parse = parser{maxLine: s.cfg().MaxControlLine, maxPayload: s.cfg().MaxPayload, mustAuth: s.cfg().authRequired(), pedantic: c.opts.Pedantic}
-	c.authorized.Store(!c.parse.mustAuth)
+	c.parse.pedantic = c.opts.Pedantic
+	c.begin(s.cfg())
 	return c
 }
 
@@ -159,6 +164,9 @@ func (c *client) readAll() error {
 func (c *client) handle(batch []byte) bool {
 	now := time.Now().UnixNano()
 	c.lastInput.Store(now)
+	if (c.seen != c.srv.cfg() || c.parse.mustAuth) && !c.prepareBatch(batch) {
+		return false
+	}
 	c.route = c.srv.router()
 	c.route.now = now
 	err := c.parse.feed(batch, c)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"time"
 )
@@ -26,27 +25,24 @@ const (
 // largePayload is the size above which messages crowd each other out.
 const largePayload = 8 << 20
 
-var (
-	// ErrOpenListen refuses to listen where others than this machine can
-	// connect while no credentials are asked for.
-	ErrOpenListen = errors.New("bus: refusing to listen beyond loopback without authentication")
-	// ErrHashedSecret refuses a bcrypt hash: it would be compared as plain text.
-	ErrHashedSecret = errors.New("bus: hashed credentials are not supported")
-)
+// ErrOpenListen refuses to listen where others than this machine can connect
+// while no credentials are asked for.
+var ErrOpenListen = errors.New("bus: refusing to listen beyond loopback without authentication")
 
 // Config is what a server is made from. A zero field means its default.
 type Config struct {
-	Host string // address to listen on; "" = 127.0.0.1
-	Port int    // 0 = 4222, -1 = any free port
+	Host string `reload:"no"` // address to listen on; "" = 127.0.0.1
+	Port int    `reload:"no"` // 0 = 4222, -1 = any free port
 	// ServerName is told to clients; "" = the server's id.
-	ServerName string
+	ServerName string `reload:"no"`
 
 	MaxPayload     int   // bytes of one message with its header; 0 = 1 MiB
 	MaxControlLine int   // bytes of arguments of one protocol line; 0 = 4096
 	MaxPending     int64 // bytes waiting for one connection; 0 = 64 MiB
 	MaxConns       int   // network connections at once; 0 = 65,536
 	MaxSubs        int   // subscriptions of one connection; 0 = no limit
-	MaxClosed      int   // ended connections that are remembered; 0 = 10,000
+	MaxClosed      int   `reload:"no"` // ended connections that are remembered; 0 = 10,000
+	MaxSubTokens   int   // tokens of a subject in SUB; 0 = no limit
 
 	SlowConsumers SlowPolicy // what happens at MaxPending; 0 = the connection is closed
 
@@ -57,9 +53,15 @@ type Config struct {
 	// 0 = 2 s, with TLS a second more than its handshake may take.
 	AuthTimeout time.Duration
 
-	// Credentials that clients must give: a token, or a user with a password;
-	// nothing set = none are asked for.
+	// Credentials that clients must give: a token, or a user with a password, or
+	// those of one of Users; nothing set = none are asked for, and any that come
+	// are ignored. Token and Password may be bcrypt hashes.
 	Token, Username, Password string
+	Users                     []User
+	// NoAuthUser names the one of Users that clients without credentials are.
+	NoAuthUser string
+	// Permissions are those of clients whose user has none of its own.
+	Permissions *Permissions
 
 	// TLS makes the port of Host secure; nil = plain.
 	TLS *TLS
@@ -68,17 +70,16 @@ type Config struct {
 	// Unix is the path of a socket to listen on as well; "" = none. Who may open
 	// the file, which is the server's user alone, is as good as on loopback: the
 	// credentials asked for are those of the port, and TLS is not used.
-	Unix string
+	Unix string `reload:"no"`
 
 	// DenyPublish lists patterns on which network clients must not publish, nor
 	// ask for replies. Local connections are free of it.
 	DenyPublish []string
 
 	Logger *slog.Logger // nil = silent
-}
 
-// hashed is how a bcrypt hash begins.
-var hashed = regexp.MustCompile(`^\$2[abxy]\$\d{2}\$`)
+	logins *logins // made of the credentials
+}
 
 // withDefaults checks c and fills in its zeros.
 func (c Config) withDefaults() (Config, error) {
@@ -98,7 +99,12 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.DenyPublish = slices.Clone(c.DenyPublish)
-	return c, c.check()
+	c.Users = slices.Clone(c.Users)
+	if err := c.check(); err != nil {
+		return c, err
+	}
+	c.logins = newLogins(&c)
+	return c, nil
 }
 
 func orDefault[T comparable](v, def T) T {
@@ -115,7 +121,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("bus: port %d is out of range", c.Port)
 	case min(int64(c.MaxPayload), int64(c.MaxControlLine), c.MaxPending, int64(c.MaxConns)) < 0:
 		return errors.New("bus: a limit is negative")
-	case c.MaxSubs < 0 || c.MaxClosed < 0 || c.PingMax < 0:
+	case min(c.MaxSubs, c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
 		return errors.New("bus: a limit is negative")
 	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout) < 0:
 		return errors.New("bus: a duration is negative")
@@ -134,18 +140,3 @@ func (c *Config) check() error {
 	}
 	return c.checkCredentials()
 }
-
-func (c *Config) checkCredentials() error {
-	switch {
-	case c.Token != "" && (c.Username != "" || c.Password != ""):
-		return errors.New("bus: give a token or a user with a password, not both")
-	case (c.Username == "") != (c.Password == ""):
-		return errors.New("bus: a user needs a password, and a password a user")
-	case hashed.MatchString(c.Token) || hashed.MatchString(c.Password):
-		return ErrHashedSecret
-	}
-	return nil
-}
-
-// authRequired says whether clients must give credentials.
-func (c *Config) authRequired() bool { return c.Token != "" || c.Username != "" }

@@ -1,10 +1,6 @@
 package bus
 
-import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/json"
-)
+import "encoding/json"
 
 // connectOptions are what a client says in CONNECT. A later CONNECT changes
 // only the fields that it names.
@@ -18,6 +14,8 @@ type connectOptions struct {
 	Token        string `json:"auth_token"`
 	User         string `json:"user"`
 	Pass         string `json:"pass"`
+	NKey         string `json:"nkey"`
+	Sig          string `json:"sig"`
 	Account      string `json:"account"`
 	NewAccount   bool   `json:"new_account"`
 	Name         string `json:"name"`
@@ -34,8 +32,6 @@ type otherOptions struct {
 	RemoteAccount string       `json:"remote_account"`
 	Import        *otherFilter `json:"import"`
 	Export        *otherFilter `json:"export"`
-	NKey          string       `json:"nkey"`
-	Sig           string       `json:"sig"`
 }
 
 type otherFilter struct {
@@ -48,35 +44,25 @@ func defaultOptions() connectOptions {
 	return connectOptions{Verbose: true, Pedantic: true, Echo: true}
 }
 
-// authorized compares the credentials in constant time: hashes have one length,
-// whatever was sent.
-func (c *Config) authorized(o *connectOptions) bool {
-	if c.Token != "" {
-		return sameSecret(o.Token, c.Token)
-	}
-	user, pass := sameSecret(o.User, c.Username), sameSecret(o.Pass, c.Password)
-	return !c.authRequired() || user && pass
-}
-
-func sameSecret(given, want string) bool {
-	g, w := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
-	return subtle.ConstantTimeCompare(g[:], w[:]) == 1
+func (o *connectOptions) credentials() credentials {
+	return credentials{user: o.User, pass: o.Pass, token: o.Token, nkey: o.NKey, sig: o.Sig}
 }
 
 // onConnect handles the first CONNECT and any later one, which starts the
 // connection afresh: its subscriptions are dropped and it must authenticate.
 func (c *client) onConnect(options []byte) error {
-	c.route.settle()
-	c.route.letGo()
+	c.finishBatch() // what was routed so far went to the connection as it was
 	if c.greeted {
-		c.finishBatch() // what was routed so far went to the old connection
 		c.dropSubscriptions()
 	}
 	if json.Unmarshal(options, &c.opts) != nil {
 		return errArguments
 	}
+	if err := c.authenticate(c.opts.credentials()); err != nil {
+		return err
+	}
 	switch o := &c.opts; {
-	case !c.srv.cfg().authorized(o), o.Account != "", o.NewAccount:
+	case o.Account != "", o.NewAccount:
 		return errAuthorization
 	case o.Protocol < 0 || o.Protocol > 1:
 		return errProtoVersion
@@ -84,11 +70,11 @@ func (c *client) onConnect(options []byte) error {
 		return errNoResponders
 	}
 	c.greeted = true
-	c.parse.mustAuth, c.parse.headers, c.parse.pedantic = false, c.opts.Headers, c.opts.Pedantic
-	c.authorized.Store(true)
+	c.parse.headers, c.parse.pedantic = c.opts.Headers, c.opts.Pedantic
 	c.mu.Lock()
 	c.headers, c.noEcho = c.opts.Headers, !c.opts.Echo
 	c.who = c.opts.identity()
+	c.named()
 	c.mu.Unlock()
 	c.usage.rtt.CompareAndSwap(0, max(c.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better
 	c.acknowledge()

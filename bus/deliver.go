@@ -8,7 +8,7 @@ import "maps"
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery) {
 	r.hold(c)
-	if !c.takes(s, from) {
+	if !c.takes(s, r.msg.subject, from) {
 		return d
 	}
 	f, payload := r.msg.as(c.headers)
@@ -33,6 +33,9 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	if d.ended = s.ended(); d.ended {
 		delete(c.subs, s.sid)
 	}
+	if c.answers != nil && len(r.msg.reply) > 0 {
+		c.answers.request(r.msg.reply, r.clock())
+	}
 	r.mark(c)
 	c.toll.msgs++
 	c.toll.bytes += uint64(payload)
@@ -40,9 +43,9 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	return d
 }
 
-// takes says whether c takes messages for s from a publisher. c.mu is held.
-func (c *client) takes(s *subscription, from endpoint) bool {
-	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c))
+// takes says whether c takes messages for s on a subject from a publisher. c.mu is held.
+func (c *client) takes(s *subscription, subject []byte, from endpoint) bool {
+	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && s.filter.denies(subject))
 }
 
 // mark puts c among those that the batch has something for. c.mu is held.

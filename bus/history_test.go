@@ -14,6 +14,7 @@ import (
 type history struct {
 	name    string
 	config  map[string]string
+	users   string // JSON, as the reference server's configuration has it
 	differs string // why the reference server answers otherwise
 	steps   []step
 }
@@ -72,6 +73,10 @@ func addLine(all []history, at, line string) ([]history, error) {
 	h := &all[len(all)-1]
 	if why, ok := strings.CutPrefix(line, "differs "); ok {
 		h.differs = why
+		return all, nil
+	}
+	if users, ok := strings.CutPrefix(line, "users "); ok {
+		h.users = users
 		return all, nil
 	}
 	if pairs, ok := strings.CutPrefix(line, "config "); ok {

@@ -102,6 +102,16 @@ func (x *index) remove(s *subscription) {
 	}
 }
 
+// renew makes everything that is remembered of the snapshots so far invalid.
+func (x *index) renew() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	next := *x.now.Load()
+	next.seq++
+	next.lead.gen = next.seq
+	x.now.Store(&next)
+}
+
 // change returns the snapshot to come and its domain for pattern, which may be
 // changed until it is published.
 func (x *index) change(pattern string) (*snapshot, *domain) {

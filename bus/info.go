@@ -34,6 +34,7 @@ type info struct {
 	MaxPayload    int    `json:"max_payload"`
 	ClientID      uint64 `json:"client_id,omitempty"`
 	ClientIP      string `json:"client_ip,omitempty"`
+	Nonce         string `json:"nonce,omitempty"`
 	ConnectInfo   bool   `json:"connect_info,omitempty"`
 	RemoteAccount string `json:"remote_account,omitempty"`
 }
@@ -51,7 +52,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		Host:         s.cfg().Host,
 		Port:         max(s.cfg().Port, 0),
 		Headers:      true,
-		AuthRequired: s.cfg().authRequired(),
+		AuthRequired: s.cfg().asksForCredentials(),
 		MaxPayload:   s.cfg().MaxPayload,
 		ClientID:     c.id,
 		ClientIP:     c.host,
@@ -60,7 +61,9 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		i.Port = tcp.Port
 	}
 	s.infoDoor(&i, c)
-	if connected {
+	if !connected {
+		i.Nonce = c.nonce
+	} else {
 		i.ConnectInfo, i.RemoteAccount = true, globalAccount
 	}
 	text, err := json.Marshal(i)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -63,13 +64,13 @@ func (c *client) onPublish(p *publication) error {
 	r.settle()
 	to := r.lookup(p.subject)
 	switch {
-	case to.denied:
+	case to.denied, c.grant != nil && !to.permits(c.grant, p.subject) && !c.answer(p.subject):
 		c.deny(textDeniedPublish, p.subject)
 		return nil
 	case len(p.reply) > 0 && (isReserved(p.reply, reservedReplies) || c.srv.denied(p.reply)):
 		c.deny(textDeniedReply, p.reply)
 		return nil
-	case to.begins(p) && !c.opts.Verbose && !c.opts.Pedantic:
+	case to.begins(p) && (c.grant == nil || to.may) && !c.opts.Verbose && !c.opts.Pedantic:
 		r.run.begin(to, c, p)
 		return nil
 	}
@@ -93,41 +94,81 @@ func isReserved(subject []byte, list []reserved) bool {
 	return false
 }
 
-func (c *client) onSubscribe(subject, queue, sid []byte) error {
-	if string(queue) == reservedQueue {
-		c.deny(textDeniedSubscribeTo, subject, queue)
-		return nil
+// answer uses up a permission to answer a request.
+func (c *client) answer(subject []byte) bool {
+	if c.grant.answers == nil {
+		return false
 	}
+	c.route.letGo()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answers != nil && c.answers.take(subject)
+}
+
+// refusal is a SUB that is not accepted; its text leaves the connection open.
+type refusal struct {
+	text       string
+	permission bool
+}
+
+func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
 	s.sid = s.sidText[:len(sid)]
 	c.usage.active.Store(c.route.now)
 	c.route.settle()
 	c.route.letGo()
-	c.mu.Lock()
-	_, known := c.subs[s.sid]
-	full := c.srv.cfg().MaxSubs > 0 && len(c.subs) >= c.srv.cfg().MaxSubs
-	valid := known || wellFormedPattern(subject)
-	if add := !full && valid && !known && c.reason == 0; add {
-		if c.subs == nil {
-			c.subs = make(map[string]*subscription)
+	added, refused := c.addSubscription(s, subject)
+	if refused != nil {
+		if refused.permission {
+			c.srv.counters.refused.Add(1)
 		}
-		c.subs[s.sid] = s
-	} else {
-		s = nil
+		c.refuse(refused.text)
+		return nil
 	}
-	c.mu.Unlock()
-	switch {
-	case full:
-		c.refuse(textMaxSubscriptions)
-		return nil
-	case !valid:
-		c.refuse(textInvalidSubject)
-		return nil
-	case s != nil:
+	if added {
 		c.srv.subs.insert(s)
+		c.mu.Lock()
+		taken := s.closed // by a reload, before it was in the index
+		c.mu.Unlock()
+		if taken {
+			c.srv.subs.remove(s)
+		}
 	}
 	c.acknowledge()
 	return nil
+}
+
+// addSubscription puts s among the client's own, unless it is refused, or known
+// already.
+func (c *client) addSubscription(s *subscription, subject []byte) (added bool, refused *refusal) {
+	cfg := c.srv.cfg()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case s.queue == reservedQueue, !c.access.maySubscribe(s):
+		return false, &refusal{deniedSubscription(s), true}
+	case cfg.MaxSubTokens > 0 && 1+bytes.Count(subject, []byte{tokenSep}) > cfg.MaxSubTokens:
+		return false, &refusal{fmt.Sprintf(textTooManyTokens, s.subject), true}
+	case cfg.MaxSubs > 0 && len(c.subs) >= cfg.MaxSubs:
+		return false, &refusal{textMaxSubscriptions, false}
+	case c.subs[s.sid] != nil || c.reason != 0:
+		return false, nil
+	case !wellFormedPattern(subject):
+		return false, &refusal{textInvalidSubject, false}
+	}
+	s.filter = c.access.grant.filterFor(s.subject, s.queue)
+	if c.subs == nil {
+		c.subs = make(map[string]*subscription)
+	}
+	c.subs[s.sid] = s
+	return true, nil
+}
+
+func deniedSubscription(s *subscription) string {
+	if s.queue != "" {
+		return fmt.Sprintf(textDeniedSubscribeTo, s.subject, s.queue)
+	}
+	return fmt.Sprintf(textDeniedSubscribe, s.subject)
 }
 
 func (c *client) onUnsubscribe(sid []byte, limit uint64) error {

@@ -151,6 +151,8 @@ func (h *history) busConfig(t *testing.T) bus.Config {
 		MaxSubs: number("max_subscriptions"), MaxConns: number("max_connections"),
 		Token: h.config["token"], Username: h.config["user"], Password: h.config["password"],
 	}
+	cfg.MaxSubTokens, cfg.NoAuthUser = number("max_sub_tokens"), h.config["no_auth_user"]
+	cfg.Users = h.usersForTest(t)
 	if deny := h.config["deny"]; deny != "" {
 		cfg.DenyPublish = strings.Split(deny, ",")
 	}

@@ -15,6 +15,18 @@ type reach struct {
 	groups []group // one for each queue name
 	denied bool    // network clients must not publish here
 	fan    bool    // publications may form runs
+
+	asked *grant // whose permission is known
+	may   bool   // what it says
+}
+
+// permits says whether g lets its user publish to subject, which is what to is
+// the reach of. It is looked up once for the same user's next messages.
+func (to *reach) permits(g *grant, subject []byte) bool {
+	if to.asked != g {
+		to.asked, to.may = g, g.mayPublish(subject)
+	}
+	return to.may
 }
 
 // reachCache remembers what recent subjects reach. A subject is stored when it
@@ -90,6 +102,7 @@ func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
 func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *reach {
 	to := &r.walked
 	r.searches++
+	to.asked = nil
 	to.denied = isReserved(subject, reservedSubjects) || r.srv.denied(subject)
 	clear(to.plain)
 	to.plain, to.groups = to.plain[:0], nil

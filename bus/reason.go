@@ -102,6 +102,7 @@ const (
 	textMaxSubscriptions  = "maximum subscriptions exceeded"
 	textDeniedPublish     = "Permissions Violation for Publish to %q"
 	textDeniedReply       = "Permissions Violation for Publish with Reply of %q"
+	textTooManyTokens     = "Permissions Violation for Subscription to %q, too many tokens"
 	textDeniedSubscribe   = "Permissions Violation for Subscription to %q"
 	textDeniedSubscribeTo = "Permissions Violation for Subscription to %q using queue %q"
 )

@@ -24,15 +24,16 @@ func TestReference(t *testing.T) {
 			if h.differs != "" {
 				t.Skip(h.differs)
 			}
-			addr := startReference(t, program, h.config)
+			addr := startReference(t, program, &h)
 			r := runner{t: t, send: sendWhole, dial: func() (net.Conn, error) { return net.Dial("tcp", addr) }}
 			r.play(h)
 		})
 	}
 }
 
-func startReference(t *testing.T, program string, config map[string]string) (addr string) {
+func startReference(t *testing.T, program string, h *history) (addr string) {
 	t.Helper()
+	config := h.config
 	var text strings.Builder
 	fmt.Fprintln(&text, "listen: \"127.0.0.1:-1\"")
 	if config["token"] != "" {
@@ -41,8 +42,11 @@ func startReference(t *testing.T, program string, config map[string]string) (add
 	if config["user"] != "" {
 		fmt.Fprintf(&text, "authorization { user: %q, password: %q }\n", config["user"], config["password"])
 	}
+	if h.users != "" {
+		fmt.Fprintf(&text, "authorization { users: %s }\n", h.users)
+	}
 	for key, value := range config {
-		if strings.HasPrefix(key, "max_") {
+		if strings.HasPrefix(key, "max_") || key == "no_auth_user" {
 			fmt.Fprintf(&text, "%s: %s\n", key, value)
 		}
 	}

@@ -154,6 +154,14 @@ func (r *router) noResponders(from endpoint) {
 	s.owner.deliver(s, r, nil)
 }
 
+// clock is about when the batch is routed.
+func (r *router) clock() int64 {
+	if r.now == 0 {
+		r.now = time.Now().UnixNano()
+	}
+	return r.now
+}
+
 // fewListeners is how many subscriptions are looked through one by one.
 const fewListeners = 16
 
@@ -190,11 +198,9 @@ func (r *router) finish(publisher *Local) {
 }
 
 func (r *router) flushClients() {
-	if r.now == 0 {
-		r.now = time.Now().UnixNano()
-	}
+	now := r.clock()
 	for _, c := range r.clients {
-		c.usage.active.Store(r.now)
+		c.usage.active.Store(now)
 		c.flush()
 	}
 	if r.srv.cfg().SlowConsumers == SlowStall {

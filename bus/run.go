@@ -121,13 +121,13 @@ func (r *router) offerRun(s *subscription) bool {
 	c, g := s.owner.(*client), &r.run
 	n := len(g.as(s))
 	r.hold(c)
-	for c.out.full(n) && c.takes(s, g.from) {
+	for c.out.full(n) && c.takes(s, g.subject, g.from) {
 		r.letGo()
 		c.flush()
 		r.hold(c)
 	}
 	switch {
-	case !c.takes(s, g.from):
+	case !c.takes(s, g.subject, g.from):
 		return true // by nobody
 	case s.max > 0 || c.out.pending+int64(n) > c.srv.cfg().MaxPending:
 		return false

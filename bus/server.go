@@ -30,6 +30,9 @@ type Server struct {
 	clientIDs atomic.Uint64
 	routers   sync.Pool
 	handshake handshakes
+	hasher    *hasher
+
+	reloading sync.Mutex // held by Reload alone, so that configurations come one by one
 
 	readers sync.WaitGroup // readers that may still route
 	running sync.WaitGroup // every goroutine
@@ -63,6 +66,7 @@ func New(cfg Config) (*Server, error) {
 		id:      id,
 		start:   time.Now(),
 		subs:    newIndex(),
+		hasher:  newHasher(),
 		quiet:   make(chan struct{}),
 		done:    make(chan struct{}),
 		clients: make(map[*client]struct{}),

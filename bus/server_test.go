@@ -19,7 +19,20 @@ func TestConfigIsChecked(t *testing.T) {
 		"two kinds":           {Token: "t", Username: "u", Password: "p"},
 		"user alone":          {Username: "u"},
 		"password alone":      {Password: "p"},
-		"hash":                {Token: "$2a$11$abcdefghijklmnopqrstuv"},
+		"token and users":     {Token: "t", Users: []bus.User{{Name: "u", Password: "p"}}},
+		"user and users":      {Username: "v", Password: "p", Users: []bus.User{{Name: "u", Password: "p"}}},
+		"two of one name":     {Users: []bus.User{{Name: "u", Password: "p"}, {Name: "u", Password: "q"}}},
+		"user without name":   {Users: []bus.User{{Password: "p"}}},
+		"nkey with password":  {Users: []bus.User{{Name: "u", NKey: "UABC"}}},
+		"no nkey":             {Users: []bus.User{{NKey: "UABC"}}},
+		"connection type":     {Users: []bus.User{{Name: "u", Connections: []bus.ConnectionType{"PIGEON"}}}},
+		"no_auth_user":        {NoAuthUser: "u", Users: []bus.User{{Name: "v"}}},
+		"no_auth_user alone":  {NoAuthUser: "u"},
+		"publish with queue":  {Permissions: &bus.Permissions{Publish: bus.SubjectPermission{Allow: []string{"a q"}}}},
+		"subject":             {Permissions: &bus.Permissions{Subscribe: bus.SubjectPermission{Deny: []string{"a..b"}}}},
+		"queue":               {Permissions: &bus.Permissions{Subscribe: bus.SubjectPermission{Deny: []string{"a b..c"}}}},
+		"three words":         {Permissions: &bus.Permissions{Subscribe: bus.SubjectPermission{Allow: []string{"a b c"}}}},
+		"answers":             {Permissions: &bus.Permissions{AllowResponses: &bus.ResponsePermission{Max: -2}}},
 	} {
 		if _, err := bus.New(cfg); err == nil {
 			t.Errorf("%s: no error", name)

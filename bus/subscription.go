@@ -12,7 +12,8 @@ type subscription struct {
 	sidText string // sid and the space after it
 	fn      func([]Msg)
 
-	max       uint64 // 0 = without end; else it ends with delivery number max
+	filter    *filter // what is not to be delivered; nil = everything is
+	max       uint64  // 0 = without end; else it ends with delivery number max
 	delivered uint64
 	closed    bool // no delivery starts once this is set
 }

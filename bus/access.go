@@ -1,0 +1,192 @@
+package bus
+
+import (
+	"fmt"
+	"time"
+)
+
+// access is what a connection may do, and why.
+type access struct {
+	cfg     *Config // by which it has been judged
+	pending bool    // nothing, before CONNECT
+	login   *login  // nil = nobody in particular
+	grant   *grant
+	given   credentials // what CONNECT said, to be judged again by
+	proven  bool        // given has been found to be
+	secret  string      // this
+}
+
+func (a *access) maySubscribe(s *subscription) bool {
+	return a.grant == nil || a.grant.maySubscribe([]byte(s.subject), s.queue)
+}
+
+// begin gives a new connection what it may do before CONNECT.
+func (c *client) begin(cfg *Config) {
+	c.access = access{cfg: cfg, pending: cfg.authRequired()}
+	if !c.access.pending {
+		c.access.grant = cfg.logins.anybody
+	}
+	c.answers = newAnswers(c.access.answersRule())
+	if len(cfg.logins.nkeys) > 0 {
+		c.nonce = newNonce()
+	}
+	c.adopt(cfg, &c.access)
+}
+
+func (a *access) answersRule() *ResponsePermission {
+	if a.grant == nil {
+		return nil
+	}
+	return a.grant.answers
+}
+
+// adopt takes over, for the reader, what a batch needs to know. a is c.access.
+func (c *client) adopt(cfg *Config, a *access) {
+	c.seen, c.grant = cfg, a.grant
+	c.parse.maxLine, c.parse.maxPayload = cfg.MaxControlLine, cfg.MaxPayload
+	c.parse.mustAuth = a.pending
+	c.authorized.Store(!a.pending)
+}
+
+// prepareBatch brings the reader up to date with the configuration, and lets a
+// client in that begins without CONNECT, where that is possible.
+// false = the connection has ended.
+func (c *client) prepareBatch(batch []byte) bool {
+	c.revise(false)
+	c.mu.Lock()
+	c.adopt(c.access.cfg, &c.access)
+	ended := c.reason != 0
+	c.mu.Unlock()
+	if ended {
+		return false
+	}
+	if c.parse.mustAuth && c.seen.logins.noAuth != nil && len(c.parse.line) == 0 && upper(batch[0]) != 'C' {
+		c.authenticate(credentials{}) //nolint:errcheck // if not, the parser says so
+	}
+	return true
+}
+
+// authenticate finds out whether a client with these credentials may connect, and
+// as whom. It must not hold a lock. It may take long, and then lends the router
+// back for that time.
+func (c *client) authenticate(given credentials) error {
+	for {
+		a, err := c.judge(c.srv.cfg(), given, nil)
+		if err != nil {
+			return err
+		}
+		if c.admitted(a) {
+			return nil
+		}
+	}
+}
+
+// admitted gives an open connection its access, unless the configuration has been
+// replaced since it was judged.
+func (c *client) admitted(a *access) bool {
+	c.mu.Lock()
+	if a.cfg != c.srv.cfg() {
+		c.mu.Unlock()
+		return false
+	}
+	lost := c.put(a)
+	c.adopt(a.cfg, &c.access)
+	c.mu.Unlock()
+	c.lose(lost)
+	return true
+}
+
+// put replaces what the connection may do, and returns the subscriptions that are
+// not permitted any more. They get nothing from now on; lose has to follow. c.mu
+// is held.
+func (c *client) put(a *access) (lost []*subscription) {
+	if rule := a.answersRule(); rule == nil || c.answers == nil || *rule != c.answers.rule {
+		c.answers = newAnswers(rule)
+	}
+	c.access = *a
+	c.named()
+	if c.reason != 0 {
+		return nil
+	}
+	for sid, s := range c.subs {
+		if a.maySubscribe(s) {
+			s.filter = a.grant.filterFor(s.subject, s.queue)
+			continue
+		}
+		s.closed = true
+		delete(c.subs, sid)
+		lost = append(lost, s)
+	}
+	return lost
+}
+
+// named lets monitoring show as whom the client is connected. c.mu is held.
+func (c *client) named() {
+	if l := c.access.login; l != nil && l.name != "" {
+		c.who.user = l.name
+	}
+}
+
+// lose tells the client of subscriptions that have been taken away.
+func (c *client) lose(lost []*subscription) {
+	for _, s := range lost {
+		c.srv.subs.remove(s)
+		c.srv.counters.refused.Add(1)
+		text := fmt.Sprintf("%s (sid %q)", deniedSubscription(s), s.sid)
+		c.append(appendErr(nil, text))
+		c.logger().Debug(text)
+	}
+	if len(lost) > 0 {
+		c.flush()
+	}
+}
+
+// judge decides by cfg about a client with credentials. What before has shown
+// need not be shown again; nil = nothing. No lock is held.
+func (c *client) judge(cfg *Config, given credentials, before *access) (*access, error) {
+	a := &access{cfg: cfg, given: given}
+	t := cfg.logins
+	if !t.required {
+		a.grant = t.anybody
+		return a, nil
+	}
+	l, p := t.claim(&given, c, before != nil && before.login != nil && before.login.nkey)
+	shown := before != nil && before.proven && before.secret == p.want && l != nil
+	if p.needed && !shown {
+		same, ok := c.compare(p)
+		if !ok {
+			return nil, errStopping
+		}
+		if !same {
+			return nil, errAuthorization
+		}
+	}
+	if l == nil {
+		return nil, errAuthorization
+	}
+	a.login, a.grant, a.proven, a.secret = l, l.grant, p.needed, p.want
+	return a, nil
+}
+
+// compare compares a secret; ok = false: the server or the connection has ended
+// before it came to that.
+func (c *client) compare(p proof) (same, ok bool) {
+	if !isHash(p.want) {
+		return sameSecret(p.given, p.want), true
+	}
+	if c.srv.hasher.known(p.given, p.want) {
+		return true, true
+	}
+	lent := c.route != nil
+	if lent {
+		c.finishBatch()
+		c.srv.release(c.route)
+		c.flush()
+	}
+	same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.done, c.finished)
+	if lent {
+		c.route = c.srv.router()
+		c.route.now = time.Now().UnixNano()
+	}
+	return same, ok
+}

@@ -1,0 +1,194 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nkeys"
+)
+
+// login is one who may connect.
+type login struct {
+	name   string // a user's name, an nkey, or "" for the token's
+	secret string // plain or a hash; unused with an nkey
+	nkey   bool
+	grant  *grant
+	doors  []ConnectionType // empty = all
+}
+
+func (l *login) comesBy(door ConnectionType) bool {
+	return len(l.doors) == 0 || slices.Contains(l.doors, door)
+}
+
+// logins is a configuration's credentials, to look them up in. It never changes.
+type logins struct {
+	required bool
+	token    *login
+	single   *login
+	list     []User
+	users    map[string]*login
+	nkeys    map[string]*login
+	noAuth   *login // whom a client without credentials is taken for; nil = nobody
+	anybody  *grant // of clients that need no credentials
+	decoy    string // compared for users that do not exist, so that they take as long
+}
+
+// credentials are what a client says of itself.
+type credentials struct {
+	user, pass, token string
+	nkey, sig         string
+}
+
+// proof is what is left to be shown for a claim: that given is the secret wanted.
+type proof struct {
+	needed      bool
+	given, want string
+}
+
+// claim finds who a client says that it is, and what has to be compared before
+// that is believed. A nil login is refused, after the comparison.
+func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p proof) {
+	c.mu.Lock()
+	names := c.mapped
+	c.mu.Unlock()
+	switch {
+	case names != nil && len(t.users) > 0:
+		l = t.mapped(names, c.door.connectionType())
+	case len(t.nkeys) > 0 && g.nkey != "":
+		if l = t.nkeys[g.nkey]; l != nil && !vouched && !signed(g.nkey, c.nonce, g.sig) {
+			l = nil
+		}
+	case t.noAuth != nil && g.user == "" && g.pass == "" && g.token == "":
+		l = t.noAuth
+	case len(t.users) > 0:
+		l = t.users[g.user]
+		p = proof{needed: true, given: g.pass, want: t.decoy}
+	case t.token != nil:
+		l = t.token
+		p = proof{needed: true, given: g.token}
+	case t.single != nil:
+		if sameSecret(g.user, t.single.name) {
+			l = t.single
+		}
+		p = proof{needed: true, given: g.pass, want: t.decoy}
+	}
+	if l != nil && !l.comesBy(c.door.connectionType()) {
+		return nil, proof{}
+	}
+	if l != nil && p.needed {
+		p.want = l.secret
+	}
+	return l, p
+}
+
+// mapped is the user whom a certificate names.
+func (t *logins) mapped(names *certNames, door ConnectionType) *login {
+	u := names.find(t.list, func(u *User) bool { return u.NKey == "" && t.users[u.Name].comesBy(door) })
+	if u == nil {
+		return nil
+	}
+	return t.users[u.Name]
+}
+
+// newLogins makes the table of c, which has been checked.
+func newLogins(c *Config) *logins {
+	t := &logins{list: c.Users, anybody: newGrant(c.Permissions), decoy: c.Password}
+	own := func(p *Permissions) *grant {
+		if p == nil {
+			return t.anybody
+		}
+		return newGrant(p)
+	}
+	switch {
+	case c.Token != "":
+		t.token = &login{secret: c.Token, grant: t.anybody}
+	case c.Username != "":
+		t.single = &login{name: c.Username, secret: c.Password, grant: t.anybody}
+	}
+	for _, u := range c.Users {
+		l := &login{name: u.Name, secret: u.Password, grant: own(u.Permissions)}
+		for _, door := range u.Connections {
+			l.doors = append(l.doors, ConnectionType(strings.ToUpper(string(door))))
+		}
+		table := &t.users
+		if u.NKey != "" {
+			l.name, l.nkey, table = u.NKey, true, &t.nkeys
+		} else if t.decoy == "" || isHash(u.Password) {
+			t.decoy = u.Password
+		}
+		if *table == nil {
+			*table = make(map[string]*login)
+		}
+		(*table)[l.name] = l
+	}
+	t.required = t.token != nil || t.single != nil || len(t.users) > 0 || len(t.nkeys) > 0
+	if t.noAuth = t.users[c.NoAuthUser]; t.noAuth == nil {
+		t.noAuth = t.nkeys[c.NoAuthUser]
+	}
+	return t
+}
+
+// checkCredentials says what is wrong with who may connect.
+func (c *Config) checkCredentials() error {
+	switch {
+	case c.Token != "" && (c.Username != "" || c.Password != ""):
+		return errors.New("bus: give a token or a user with a password, not both")
+	case (c.Username == "") != (c.Password == ""):
+		return errors.New("bus: a user needs a password, and a password a user")
+	case len(c.Users) > 0 && c.Token != "":
+		return errors.New("bus: can not have a token and a list of users")
+	case len(c.Users) > 0 && c.Username != "":
+		return errors.New("bus: can not have a single user and a list of users")
+	}
+	if err := c.Permissions.check(); err != nil {
+		return fmt.Errorf("bus: default permissions: %w", err)
+	}
+	names := make(map[string]bool)
+	for i := range c.Users {
+		u := &c.Users[i]
+		name := orDefault(u.NKey, u.Name)
+		if names[name] {
+			return fmt.Errorf("bus: duplicate user %q", name)
+		}
+		names[name] = true
+		if err := u.check(); err != nil {
+			return fmt.Errorf("bus: user %q: %w", name, err)
+		}
+	}
+	if c.NoAuthUser != "" && !names[c.NoAuthUser] {
+		return fmt.Errorf("bus: no_auth_user %q is not among the users", c.NoAuthUser)
+	}
+	return nil
+}
+
+func (u *User) check() error {
+	switch {
+	case u.NKey != "" && (u.Name != "" || u.Password != ""):
+		return errors.New("has an nkey besides a name and password")
+	case u.NKey != "" && !nkeys.IsValidPublicUserKey(u.NKey):
+		return errors.New("is not a valid public nkey of a user")
+	case u.NKey == "" && u.Name == "":
+		return errors.New("has neither a name nor an nkey")
+	}
+	for _, t := range u.Connections {
+		if !slices.Contains(connectionTypes, ConnectionType(strings.ToUpper(string(t)))) {
+			return fmt.Errorf("unknown connection type %q", t)
+		}
+	}
+	return u.Permissions.check()
+}
+
+// connectionTypes are all that configurations may name. Who may come only by ways
+// that this broker has not cannot come.
+var connectionTypes = []ConnectionType{
+	ConnectionStandard, ConnectionWebSocket, ConnectionInProcess,
+	"LEAFNODE", "LEAFNODE_WS", "MQTT", "MQTT_WS",
+}
+
+// authRequired says whether clients must be somebody before they do anything.
+func (c *Config) authRequired() bool { return c.logins.required }
+
+// asksForCredentials is what INFO tells clients.
+func (c *Config) asksForCredentials() bool { return c.logins.required && c.logins.noAuth == nil }

@@ -1,0 +1,158 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"time"
+)
+
+// errLater puts off a decision that takes the comparison with a hash.
+var errLater = errors.New("bus: a secret has to be compared with a hash")
+
+// Reload replaces the configuration of a running server. Limits, times, policies,
+// credentials, permissions and the logger take effect at once; a field that is
+// tagged `reload:"no"` must be as it was. If Reload returns an error, which names
+// the field, nothing has changed.
+//
+// Clients that may no longer connect get `Authorization Violation` and are
+// closed. Subscriptions that are no longer permitted are ended, and their clients
+// told. Both get nothing more once Reload has returned. A client that is
+// publishing meets its new permissions with its next batch at the latest.
+// Clients beyond a lower [Config.MaxConns], and subscriptions beyond a lower
+// [Config.MaxSubs], stay.
+func (s *Server) Reload(cfg Config) error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return err
+	}
+	now := s.cfg()
+	if cfg.ServerName == "" {
+		cfg.ServerName = s.id
+	}
+	if err := sameFixed(now, &cfg); err != nil {
+		return err
+	}
+	if err := s.stayGuarded(&cfg); err != nil {
+		return err
+	}
+	s.live.Store(&cfg)
+	s.subs.renew() // what is remembered of subjects holds permissions too
+	s.mu.Lock()
+	clients := s.clientList()
+	s.mu.Unlock()
+	var slow []*client
+	for _, c := range clients {
+		if !c.revise(true) {
+			slow = append(slow, c)
+		}
+		c.retime()
+	}
+	for _, c := range slow {
+		c.revise(false)
+	}
+	return nil
+}
+
+// sameFixed compares what cannot change while the server runs.
+func sameFixed(now, next *Config) error {
+	a, b := reflect.ValueOf(*now), reflect.ValueOf(*next)
+	for i := range a.NumField() {
+		f := a.Type().Field(i)
+		if f.Tag.Get("reload") == "no" && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			return fixedField(f.Name)
+		}
+	}
+	switch w, v := now.WebSocket, next.WebSocket; {
+	case (now.TLS == nil) != (next.TLS == nil): // its certificates and conditions may
+		return fixedField("TLS")
+	case (w == nil) != (v == nil), w != nil && (w.Host != v.Host || w.Port != v.Port || (w.TLS == nil) != (v.TLS == nil)):
+		return fixedField("WebSocket")
+	}
+	return nil
+}
+
+func fixedField(name string) error {
+	return fmt.Errorf("bus: reload: %s cannot change while the server is running", name)
+}
+
+// stayGuarded refuses to take the credentials away from a server that others than
+// this machine can reach.
+func (s *Server) stayGuarded(next *Config) error {
+	if !s.cfg().authRequired() || next.authRequired() {
+		return nil
+	}
+	for _, addr := range []net.Addr{s.Addr(), s.WebSocketAddr()} {
+		if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+			return fmt.Errorf("%w: %s", ErrOpenListen, tcp.IP)
+		}
+	}
+	return nil
+}
+
+// revise judges the connection again if the configuration is another one than that
+// it has been judged by, and acts on it. With quick it does not if a secret has to
+// be compared with a hash; done says whether it has.
+func (c *client) revise(quick bool) (done bool) {
+	for {
+		c.mu.Lock()
+		before, reason := c.access, c.reason
+		c.mu.Unlock()
+		cfg := c.srv.cfg()
+		if before.cfg == cfg || reason != 0 {
+			return true
+		}
+		a, err := c.rejudge(cfg, &before, quick)
+		switch err {
+		case errLater:
+			return false
+		case errStopping:
+			return true
+		}
+		c.mu.Lock()
+		if c.access.cfg != before.cfg || c.srv.cfg() != cfg {
+			c.mu.Unlock()
+			continue // CONNECT, or another configuration, has come meanwhile
+		}
+		var lost []*subscription
+		if err == nil {
+			lost = c.put(a)
+		} else {
+			c.access.cfg = cfg // judged, and ended below
+		}
+		c.mu.Unlock()
+		if err != nil {
+			c.end(errAuthorization)
+			return true
+		}
+		c.lose(lost)
+		return true
+	}
+}
+
+// rejudge is judge for a connection that has been judged before.
+func (c *client) rejudge(cfg *Config, before *access, quick bool) (*access, error) {
+	if before.pending && cfg.authRequired() {
+		return &access{cfg: cfg, pending: true}, nil
+	}
+	if quick {
+		if _, p := cfg.logins.claim(&before.given, c, true); p.needed && isHash(p.want) && p.want != before.secret && !c.srv.hasher.known(p.given, p.want) {
+			return nil, errLater
+		}
+	}
+	return c.judge(cfg, before.given, before)
+}
+
+// retime lets shorter intervals take effect.
+func (c *client) retime() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	latest := time.Now().Add(c.srv.cfg().PingInterval)
+	if c.timers.ping.After(latest) {
+		c.timers.ping = latest
+	}
+	c.hasten()
+}
