@@ -76,6 +76,10 @@ type Config struct {
 	// ask for replies. Local connections are free of it.
 	DenyPublish []string
 
+	// Prefixes lists what subjects begin with, in whole tokens ("pos", "pos.berlin"),
+	// whose messages are counted apart: see [Server.PrefixTraffic].
+	Prefixes []string
+
 	Logger *slog.Logger // nil = silent
 
 	logins *logins // made of the credentials
@@ -99,6 +103,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.DenyPublish = slices.Clone(c.DenyPublish)
+	c.Prefixes = slices.Compact(slices.Sorted(slices.Values(c.Prefixes)))
 	c.Users = slices.Clone(c.Users)
 	if err := c.check(); err != nil {
 		return c, err
@@ -133,6 +138,11 @@ func (c *Config) check() error {
 	for _, pattern := range c.DenyPublish {
 		if !ValidPattern(pattern) {
 			return fmt.Errorf("bus: %q is no pattern of subjects", pattern)
+		}
+	}
+	for _, prefix := range c.Prefixes {
+		if !ValidSubject(prefix) {
+			return fmt.Errorf("bus: %q is no prefix of subjects", prefix)
 		}
 	}
 	if err := errors.Join(c.TLS.check(), c.WebSocket.check()); err != nil {

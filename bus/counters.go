@@ -17,9 +17,13 @@ type Stats struct {
 	OutBytes         uint64
 	SlowConsumers    uint64 // connections closed for it
 	StaleConnections uint64
-	Dropped          uint64 // messages for subscribers at their bound: in process, or by SlowPolicy
-	Stalls           uint64 // times that a publisher waited for a subscriber, under SlowStall
-	Refused          uint64 // publications and subscriptions refused by permission
+	Dropped          uint64    // messages for subscribers at their bound, of which:
+	DroppedNew       uint64    // by SlowDropNew
+	DroppedOld       uint64    // by SlowDropOld
+	DroppedLocal     uint64    // for a Local
+	Flushes          Histogram // bytes that one flush wrote for one connection
+	Stalls           uint64    // times that a publisher waited for a subscriber, under SlowStall
+	Refused          uint64    // publications and subscriptions refused by permission
 	// Closed counts ended connections by reason; reasons that never came are absent.
 	Closed map[CloseReason]uint64
 }
@@ -28,7 +32,9 @@ type Stats struct {
 type counters struct {
 	connections                        atomic.Uint64
 	inMsgs, inBytes, outMsgs, outBytes atomic.Uint64
-	dropped, refused, stalls           atomic.Uint64
+	droppedNew, droppedOld             atomic.Uint64
+	droppedLocal, refused, stalls      atomic.Uint64
+	flushes                            histogram
 	searches, maxFanout                atomic.Uint64
 	withdrawn                          atomic.Uint64 // of those dropped: counted in outMsgs before
 	withdrawnBytes                     atomic.Uint64
@@ -69,11 +75,15 @@ func (s *Server) Stats() Stats {
 		InBytes:          c.inBytes.Load(),
 		OutMsgs:          minus(&c.outMsgs, &c.withdrawn),
 		OutBytes:         minus(&c.outBytes, &c.withdrawnBytes),
-		Dropped:          c.dropped.Load(),
+		DroppedNew:       c.droppedNew.Load(),
+		DroppedOld:       c.droppedOld.Load(),
+		DroppedLocal:     c.droppedLocal.Load(),
+		Flushes:          c.flushes.reading(),
 		Stalls:           c.stalls.Load(),
 		Refused:          c.refused.Load(),
 		Closed:           make(map[CloseReason]uint64),
 	}
+	st.Dropped = st.DroppedNew + st.DroppedOld + st.DroppedLocal
 	for reason := ClientClosed; reason < reasonCount; reason++ {
 		if n := c.closed[reason].Load(); n > 0 {
 			st.Closed[reason] = n

@@ -42,17 +42,16 @@ func (c *client) flushLocked() {
 		c.startWriter()
 		return
 	}
-	for budget := inlineFlush; budget > 0 && o.next(); {
+	budget, whole := inlineFlush, true
+	for whole && budget > 0 && o.next() {
 		c.mu.Unlock()
 		n, err := c.tryWrite(o.flying)
 		c.mu.Lock()
 		budget -= n
-		if !o.wrote(n) || err != nil {
-			c.startWriter() // it meets the error too
-			return
-		}
+		whole = o.wrote(n) && err == nil // else the writer meets the error too
 	}
-	if o.pending > 0 {
+	c.srv.counters.flushes.observe(inlineFlush - budget)
+	if !whole || o.pending > 0 {
 		c.startWriter()
 		return
 	}
@@ -95,6 +94,7 @@ func (c *client) writeLoop() {
 	for o.next() {
 		c.mu.Unlock()
 		n, err := c.write(o.flying)
+		c.srv.counters.flushes.observe(n)
 		c.mu.Lock()
 		o.wrote(n)
 		if c.room != nil && o.pending < c.srv.stallAt() {

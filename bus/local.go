@@ -249,7 +249,7 @@ func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
 	msg := m.forLocal()
 	size := msg.size()
 	if l.waiting+size > l.srv.cfg().MaxPending {
-		l.srv.counters.dropped.Add(1)
+		l.srv.counters.droppedLocal.Add(1)
 		l.toll.dropped++
 		return d
 	}

@@ -47,6 +47,11 @@ type reachEntry struct {
 	own     uint64 // generations of the subject's domain and of leading wildcards
 	lead    uint64
 	to      reach
+
+	in, out uint64  // messages of this batch
+	owed    uint64  // published, and not offered to the sketches yet
+	labels  *labels // by which tally was found
+	tally   *tally
 }
 
 // lookup returns who gets what is published to subject. The answer is valid
@@ -59,6 +64,7 @@ func (r *router) lookup(subject []byte) *reach {
 	if e := c.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
 		return &e.to
 	}
+	r.shareOut()
 	hash := maphash.Bytes(seed, subject)
 	at := hash % reachEntries
 	for _, e := range [2]*reachEntry{&c.entries[at], &c.entries[at^1]} {
@@ -79,6 +85,7 @@ func (r *router) lookup(subject []byte) *reach {
 	if e.seq > c.entries[at^1].seq {
 		e = &c.entries[at^1] // the one that has not come for longer
 	}
+	r.take(e)
 	*e = reachEntry{hash: hash, subject: string(subject)}
 	r.renew(e, snap, subject)
 	c.last = e

@@ -46,7 +46,8 @@ type router struct {
 	cache  *reachCache
 	found  matches
 	walked reach  // by walk; valid until the next one
-	dice   uint64 // for queues
+	dice   uint64 // for queues and samples
+	share  share
 	msg    message
 	run    run
 	text   []byte // scratch for a message's subject and reply
@@ -102,12 +103,17 @@ func (r *router) route(to *reach, from endpoint) bool {
 	return taken
 }
 
-// offerOne tries the members from a random one on until one takes the message.
-func (r *router) offerOne(members []*subscription, from endpoint) bool {
+// roll is a random number of 31 bits.
+func (r *router) roll() uint64 {
 	r.dice ^= r.dice << 13 // xorshift64, Marsaglia 2003
 	r.dice ^= r.dice >> 7
 	r.dice ^= r.dice << 17
-	at := int(r.dice >> 33 % uint64(len(members)))
+	return r.dice >> 33
+}
+
+// offerOne tries the members from a random one on until one takes the message.
+func (r *router) offerOne(members []*subscription, from endpoint) bool {
+	at := int(r.roll() % uint64(len(members)))
 	for range members {
 		if r.offer(members[at], from) {
 			return true
@@ -137,6 +143,7 @@ func (r *router) offer(s *subscription, from endpoint) bool {
 func (r *router) noResponders(from endpoint) {
 	request, reply := r.msg.subject, r.msg.reply
 	r.letGo()
+	r.shareOut() // while the message is that of the request
 	s, few := from.listener(reply)
 	if !few {
 		for _, other := range r.walk(r.srv.subs.now.Load(), maphash.Bytes(seed, reply), reply).plain {
@@ -181,6 +188,7 @@ func listening(subs iter.Seq[*subscription], subject []byte) *subscription {
 func (r *router) finish(publisher *Local) {
 	r.settle()
 	r.letGo()
+	r.tellTraffic()
 	r.srv.counters.add(r)
 	if len(r.clients) > 0 {
 		r.flushClients()

@@ -27,6 +27,7 @@ type Server struct {
 	counters  counters
 	batches   atomic.Uint64
 	closed    closedRing
+	traffic   *traffic
 	clientIDs atomic.Uint64
 	routers   sync.Pool
 	handshake handshakes
@@ -72,7 +73,7 @@ func New(cfg Config) (*Server, error) {
 		clients: make(map[*client]struct{}),
 		locals:  make(map[*Local]struct{}),
 	}
-	s.closed.max = cfg.MaxClosed
+	s.closed.max, s.traffic = cfg.MaxClosed, newTraffic(cfg.Prefixes)
 	s.handshake.init()
 	s.live.Store(&cfg)
 	return s, nil

@@ -51,20 +51,20 @@ func (s *Server) stallAt() int64 { return s.cfg().MaxPending / 4 * 3 }
 func (c *client) makeRoom(n int) bool {
 	switch c.srv.cfg().SlowConsumers {
 	case SlowDropNew:
-		c.srv.counters.dropped.Add(1)
+		c.srv.counters.droppedNew.Add(1)
 		c.toll.dropped++
 		return false
 	case SlowDropOld:
 		over := int(c.out.pending) + n - int(c.srv.cfg().MaxPending)
 		messages, payload, gone := c.out.dropOldest(over, c.mayDrop)
-		c.srv.counters.dropped.Add(uint64(messages))
+		c.srv.counters.droppedOld.Add(uint64(messages))
 		c.srv.counters.withdrawn.Add(uint64(messages))
 		c.srv.counters.withdrawnBytes.Add(uint64(payload))
 		c.toll.dropped += uint64(messages)
 		c.toll.msgs -= uint64(messages)
 		c.toll.bytes -= uint64(payload)
 		if gone < over {
-			c.srv.counters.dropped.Add(1) // nothing older to drop
+			c.srv.counters.droppedOld.Add(1) // nothing older to drop
 			c.toll.dropped++
 			return false
 		}

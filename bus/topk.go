@@ -1,0 +1,100 @@
+package bus
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+)
+
+const (
+	// sketchSlots is how many texts a sketch counts at once. Whatever is more than
+	// one in so many of all that was offered is among them.
+	sketchSlots = 128
+	// sketchText is the longest text that is counted, in bytes.
+	sketchText = 256
+	// sketchMemory is what is offered until all counts are halved: what was busy
+	// long ago makes room.
+	sketchMemory = 1 << 26
+)
+
+// sketch finds the texts that come most often of any number of them, in bounded
+// memory: Space-Saving, of Metwally, Agrawal, El Abbadi: Efficient Computation of
+// Frequent and Top-k Elements in Data Streams, ICDT 2005. The sketch is small, so
+// that going through all slots is as quick as their linked lists. It belongs to
+// one goroutine at a time.
+type sketch struct {
+	hashes [sketchSlots]uint64
+	slots  [sketchSlots]sketchSlot
+	used   int
+	total  uint64
+}
+
+// sketchSlot counts one text. It came at most count times, and at least count -
+// over times: over is what the slot had when the text took it.
+type sketchSlot struct {
+	text        []byte
+	count, over uint64
+	labelled    bool // it is a prefix with a label
+}
+
+// offer counts text n times and returns its slot, or nil if the text is too long.
+func (k *sketch) offer(text []byte, n uint64) *sketchSlot {
+	if len(text) > sketchText {
+		return nil
+	}
+	if k.total += n; k.total >= sketchMemory {
+		k.halve()
+	}
+	hash := maphash.Bytes(seed, text)
+	for i, h := range k.hashes[:k.used] {
+		if s := &k.slots[i]; h == hash && string(s.text) == string(text) {
+			s.count += n
+			return s
+		}
+	}
+	at := k.used
+	if at < sketchSlots {
+		k.used++
+	} else {
+		at = k.least()
+	}
+	s := &k.slots[at]
+	k.hashes[at] = hash
+	*s = sketchSlot{text: append(s.text[:0], text...), count: s.count + n, over: s.count}
+	return s
+}
+
+// least is the slot with the smallest count.
+func (k *sketch) least() int {
+	least := 0
+	for i := range k.slots {
+		if k.slots[i].count < k.slots[least].count {
+			least = i
+		}
+	}
+	return least
+}
+
+func (k *sketch) halve() {
+	k.total /= 2
+	for i := range k.slots[:k.used] {
+		k.slots[i].count /= 2
+		k.slots[i].over /= 2
+	}
+}
+
+// sure is how often the text came at least.
+func (s *sketchSlot) sure() uint64 { return s.count - s.over }
+
+// top copies the n slots whose texts surely came most often, the first first.
+func (k *sketch) top(n int) []sketchSlot {
+	list := slices.Clone(k.slots[:k.used])
+	slices.SortFunc(list, func(a, b sketchSlot) int {
+		return cmp.Or(cmp.Compare(b.sure(), a.sure()), slices.Compare(a.text, b.text))
+	})
+	list = list[:min(n, len(list))]
+	for i := range list {
+		list[i].text = slices.Clone(list[i].text)
+	}
+	return list
+}

@@ -1,0 +1,211 @@
+package bus
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// topPrefixes is how many prefixes get a label of their own, beside those that
+	// are configured.
+	topPrefixes = 32
+	// labelShare is which part of all messages a prefix must have for a label: one
+	// in so many. As it is a part of all there were, labels come ever more rarely.
+	labelShare = 1000
+	// samplePart and sampleMost say how exactly busy subjects are found: after one
+	// message in samplePart of those seen, and after sampleMost at the latest.
+	samplePart = 1024
+	sampleMost = 256
+)
+
+// PrefixTraffic is what went through subjects that begin alike.
+type PrefixTraffic struct {
+	Prefix  string // whole tokens; "" = all subjects that belong to no other
+	In, Out uint64 // messages published and delivered
+}
+
+// SubjectTraffic is an estimate of one subject's share.
+type SubjectTraffic struct {
+	Subject string
+	// Messages is how many were published, at least; Over is by how many it may be
+	// too little. Both are halved now and then, so that they tell of late.
+	Messages, Over uint64
+}
+
+// traffic counts messages by what their subjects begin with. Which prefixes have a
+// label is known without a lock. Its counters only ever grow, also that of all
+// other subjects: what a prefix had before it got its label stays with those, and
+// one that loses its label takes its count along.
+type traffic struct {
+	labels   atomic.Pointer[labels]
+	other    tally
+	patience atomic.Uint64 // messages after which a subject is offered to the sketches
+
+	mu       sync.Mutex // guards what follows
+	prefixes sketch
+	subjects sketch
+}
+
+// tally counts what belongs to one label.
+type tally struct{ in, out atomic.Uint64 }
+
+// labels are the prefixes that are counted apart. They never change: others take
+// their place.
+type labels struct {
+	configured []label // the longest first
+	busy       map[string]*tally
+}
+
+type label struct {
+	prefix string
+	tally  *tally
+}
+
+func newTraffic(prefixes []string) *traffic {
+	t := new(traffic)
+	list := make([]label, len(prefixes))
+	for i, p := range prefixes {
+		list[i] = label{p, new(tally)}
+	}
+	slices.SortStableFunc(list, func(a, b label) int { return cmp.Compare(len(b.prefix), len(a.prefix)) })
+	t.labels.Store(&labels{configured: list, busy: map[string]*tally{}})
+	t.patience.Store(1)
+	return t
+}
+
+// find returns where the messages of subject count, or nil.
+func (l *labels) find(subject []byte) *tally {
+	for i := range l.configured {
+		c := &l.configured[i]
+		n := len(c.prefix)
+		if len(subject) >= n && string(subject[:n]) == c.prefix && (len(subject) == n || subject[n] == '.') {
+			return c.tally
+		}
+	}
+	return l.busy[string(prefixOf(subject))]
+}
+
+// prefixOf is what of a subject a label may be made of: its first two tokens, but
+// never the last of several, which tells one object from the other. All inboxes
+// are one.
+func prefixOf(subject []byte) []byte {
+	first := bytes.IndexByte(subject, '.')
+	if first < 0 {
+		return subject
+	}
+	second := bytes.IndexByte(subject[first+1:], '.')
+	if second < 0 || string(subject[:first]) == inboxes {
+		return subject[:first]
+	}
+	return subject[:first+1+second]
+}
+
+// inboxes is what the subjects begin with to which clients let others reply.
+const inboxes = "_INBOX"
+
+// note counts messages under a label; nil = that of all other subjects.
+func (t *traffic) note(to *tally, in, out uint64) {
+	if to == nil {
+		to = &t.other
+	}
+	to.in.Add(in)
+	if out > 0 {
+		to.out.Add(out)
+	}
+}
+
+// offer lets the sketches know of n messages to subject. It reports whether they
+// had time to listen: nobody waits for that.
+func (t *traffic) offer(subject []byte, n uint64) bool {
+	if !t.mu.TryLock() {
+		return false
+	}
+	defer t.mu.Unlock()
+	t.subjects.offer(subject, n)
+	if s := t.prefixes.offer(prefixOf(subject), n); s != nil && !s.labelled {
+		t.consider(s)
+	}
+	t.patience.Store(min(sampleMost, 1+t.prefixes.total/samplePart))
+	return true
+}
+
+// consider gives a prefix a label if it is busy enough; if there is no room, in
+// place of one that surely had less than half as much. t.mu is held.
+func (t *traffic) consider(s *sketchSlot) {
+	now := t.labels.Load()
+	if _, s.labelled = now.busy[string(s.text)]; s.labelled || s.sure()*labelShare < t.prefixes.total {
+		return
+	}
+	busy := maps.Clone(now.busy)
+	if len(busy) >= topPrefixes {
+		least := t.leastLabelled(busy)
+		if least.sure()*2 >= s.sure() {
+			return
+		}
+		least.labelled = false
+		delete(busy, string(least.text))
+	}
+	s.labelled = true
+	busy[string(s.text)] = new(tally)
+	t.labels.Store(&labels{configured: now.configured, busy: busy})
+}
+
+// leastLabelled is the label to give up first: of those that the sketch has lost
+// any, else the one that surely came least often.
+func (t *traffic) leastLabelled(busy map[string]*tally) *sketchSlot {
+	var least *sketchSlot
+	lost := maps.Clone(busy)
+	for i := range t.prefixes.slots[:t.prefixes.used] {
+		s := &t.prefixes.slots[i]
+		if s.labelled {
+			delete(lost, string(s.text))
+			if least == nil || s.sure() < least.sure() {
+				least = s
+			}
+		}
+	}
+	for prefix := range lost {
+		return &sketchSlot{text: []byte(prefix)}
+	}
+	return least
+}
+
+// PrefixTraffic reads the traffic of the configured prefixes, of the busiest
+// others, and last of all other subjects. A subject counts under the longest
+// configured prefix, or one of the others. What comes once is counted by samples:
+// of such subjects the numbers are estimates.
+func (s *Server) PrefixTraffic() []PrefixTraffic {
+	now := s.traffic.labels.Load()
+	var list []PrefixTraffic
+	for _, c := range now.configured {
+		list = append(list, c.tally.reading(c.prefix))
+	}
+	n := len(list)
+	for prefix, tally := range now.busy {
+		list = append(list, tally.reading(prefix))
+	}
+	for _, part := range [][]PrefixTraffic{list[:n], list[n:]} {
+		slices.SortFunc(part, func(a, b PrefixTraffic) int { return cmp.Compare(a.Prefix, b.Prefix) })
+	}
+	return append(list, s.traffic.other.reading(""))
+}
+
+func (t *tally) reading(prefix string) PrefixTraffic {
+	return PrefixTraffic{Prefix: prefix, In: t.in.Load(), Out: t.out.Load()}
+}
+
+// BusySubjects reads what are probably the busiest subjects, at most n.
+func (s *Server) BusySubjects(n int) []SubjectTraffic {
+	t := s.traffic
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []SubjectTraffic
+	for _, slot := range t.subjects.top(n) {
+		list = append(list, SubjectTraffic{Subject: string(slot.text), Messages: slot.sure(), Over: slot.over})
+	}
+	return list
+}
