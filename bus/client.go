@@ -184,6 +184,7 @@ func (c *client) handle(batch []byte) bool {
 // finishBatch takes what has been routed so far to its destinations, and shows
 // what it counts.
 func (c *client) finishBatch() {
+	c.route.settle()
 	c.usage.count(c.route)
 	c.route.finish(nil)
 }

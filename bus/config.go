@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // Defaults of [Config].
@@ -141,7 +142,7 @@ func (c *Config) check() error {
 		}
 	}
 	for _, prefix := range c.Prefixes {
-		if !ValidSubject(prefix) {
+		if !ValidSubject(prefix) || !utf8.ValidString(prefix) || prefix == OtherPrefixes {
 			return fmt.Errorf("bus: %q is no prefix of subjects", prefix)
 		}
 	}

@@ -143,6 +143,14 @@ func (s *Server) Connections() []ConnInfo {
 	return infos
 }
 
+// PendingBytes is what waits for all connections together.
+func (s *Server) PendingBytes() (n int64) {
+	for _, i := range s.Connections() {
+		n += i.Pending
+	}
+	return n
+}
+
 // ClosedConnections reads the network connections that have ended, the latest
 // [Config.MaxClosed] of them, in the order in which they did.
 func (s *Server) ClosedConnections() []ConnInfo { return s.closed.all() }

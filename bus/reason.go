@@ -46,6 +46,15 @@ var reasonTexts = [reasonCount]string{
 	TLSHandshakeFailure:         "TLS Handshake Failure",
 }
 
+// CloseReasons are all that there are.
+func CloseReasons() []CloseReason {
+	var all []CloseReason
+	for r := ClientClosed; r < reasonCount; r++ {
+		all = append(all, r)
+	}
+	return all
+}
+
 func (r CloseReason) String() string {
 	if r < reasonCount && reasonTexts[r] != "" {
 		return reasonTexts[r]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 const (
@@ -22,9 +23,12 @@ const (
 	sampleMost = 256
 )
 
+// OtherPrefixes is the label of all subjects that belong to no other.
+const OtherPrefixes = "other"
+
 // PrefixTraffic is what went through subjects that begin alike.
 type PrefixTraffic struct {
-	Prefix  string // whole tokens; "" = all subjects that belong to no other
+	Prefix  string // whole tokens, or OtherPrefixes
 	In, Out uint64 // messages published and delivered
 }
 
@@ -140,6 +144,9 @@ func (t *traffic) consider(s *sketchSlot) {
 	if _, s.labelled = now.busy[string(s.text)]; s.labelled || s.sure()*labelShare < t.prefixes.total {
 		return
 	}
+	if !utf8.Valid(s.text) || string(s.text) == OtherPrefixes {
+		return // no text for a label, or one that has another meaning
+	}
 	busy := maps.Clone(now.busy)
 	if len(busy) >= topPrefixes {
 		least := t.leastLabelled(busy)
@@ -191,7 +198,7 @@ func (s *Server) PrefixTraffic() []PrefixTraffic {
 	for _, part := range [][]PrefixTraffic{list[:n], list[n:]} {
 		slices.SortFunc(part, func(a, b PrefixTraffic) int { return cmp.Compare(a.Prefix, b.Prefix) })
 	}
-	return append(list, s.traffic.other.reading(""))
+	return append(list, s.traffic.other.reading(OtherPrefixes))
 }
 
 func (t *tally) reading(prefix string) PrefixTraffic {

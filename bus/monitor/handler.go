@@ -68,6 +68,10 @@ func Handler(s *bus.Server, o Options) http.Handler {
 	mux.HandleFunc(o.BasePath+"/{$}", m.root)
 	mux.HandleFunc(o.BasePath+"/healthz", m.healthz)
 	mux.HandleFunc(o.BasePath+"/raftz", raftz)
+	if o.Metrics == nil {
+		o.Metrics = metrics(s)
+	}
+	mux.Handle(o.BasePath+"/metrics", o.Metrics)
 	mux.HandleFunc(o.BasePath+"/debug/vars", vars)
 	if o.Profile {
 		mux.HandleFunc(o.BasePath+"/stacksz", stacks)
@@ -88,6 +92,7 @@ func (m *monitor) endpoints() []endpoint {
 		{"/accstatz", "/accstatz", m.accstatz},
 		{"/jsz", "/jsz", m.jsz},
 		{"/ipqueuesz", "", ipqueuesz},
+		{"/topz", "", m.topz},
 	}
 }
 

@@ -28,7 +28,7 @@ func (m *monitor) root(w http.ResponseWriter, _ *http.Request) {
 		"Name": m.srv.Settings().ServerName,
 		"Base": m.opts.BasePath,
 		"Paths": []string{
-			"/varz", "/connz", "/subsz", "/healthz", "/accountz", "/accstatz",
+			"/varz", "/connz", "/subsz", "/healthz", "/topz", "/metrics", "/accountz", "/accstatz",
 			"/routez", "/gatewayz", "/leafz", "/jsz", "/debug/vars",
 		},
 	})

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/bus"
+	"paddock/bus/monitor"
 	"paddock/fence"
 	"paddock/internal/events"
 	"paddock/internal/httpapi"
@@ -31,19 +32,7 @@ func register(reg prometheus.Registerer, readings []reading) {
 }
 
 func registerBus(reg prometheus.Registerer, s *bus.Server) {
-	stat := func(f func(bus.Stats) float64) func() float64 { return func() float64 { return f(s.Stats()) } }
-	register(reg, []reading{
-		{"paddock_bus_connections", "Network connections of the bus.", false, stat(func(s bus.Stats) float64 { return float64(s.Connections) })},
-		{"paddock_bus_subscriptions", "Subscriptions on the bus.", false, stat(func(s bus.Stats) float64 { return float64(s.Subscriptions) })},
-		{"paddock_bus_in_messages_total", "Messages published on the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.InMsgs) })},
-		{"paddock_bus_out_messages_total", "Messages delivered by the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.OutMsgs) })},
-		{"paddock_bus_in_bytes_total", "Payload bytes published on the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.InBytes) })},
-		{"paddock_bus_out_bytes_total", "Payload bytes delivered by the bus.", true, stat(func(s bus.Stats) float64 { return float64(s.OutBytes) })},
-		{"paddock_bus_slow_consumers_total", "Connections closed as slow consumers.", true, stat(func(s bus.Stats) float64 { return float64(s.SlowConsumers) })},
-		{"paddock_bus_dropped_total", "Messages dropped for an in-process subscriber at its bound.", true, stat(func(s bus.Stats) float64 { return float64(s.Dropped) })},
-		{"paddock_bus_turned_away_total", "Connections refused because there were bus.max_connections.", true, stat(func(s bus.Stats) float64 { return float64(s.Closed[bus.MaxConnectionsExceeded]) })},
-		{"paddock_bus_refused_total", "Publications and subscriptions refused by permission.", true, stat(func(s bus.Stats) float64 { return float64(s.Refused) })},
-	})
+	reg.MustRegister(monitor.Collector(s))
 }
 
 func registerHTTP(reg prometheus.Registerer, l *listen.Limited, a *httpapi.API, c *fence.Catalog) {
