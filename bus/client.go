@@ -122,7 +122,6 @@ func (c *client) serve() {
 		c.shut(ServerShutdown, "")
 	}
 	c.retire()
-	c.dropSubscriptions()
 	c.discardInput()
 	<-c.finished
 	c.stopTimers()
@@ -221,6 +220,7 @@ func (c *client) closeFor(reason CloseReason) {
 	c.reason = reason
 	c.srv.counters.closed[reason].Add(1) // before the client can see the end
 	if reason.abrupt() {
+		c.toll.lost = c.out.pending
 		c.abort()
 		return
 	}

@@ -25,7 +25,7 @@ type ConnInfo struct {
 	Reason CloseReason // why it was closed; 0 = open
 
 	RTT     time.Duration // of the latest PING, or of CONNECT; 0 = not known yet
-	Pending int64         // bytes waiting to be written
+	Pending int64         // bytes waiting to be written; when closed: those thrown away
 
 	InMsgs, InBytes   uint64 // published
 	OutMsgs, OutBytes uint64 // delivered
@@ -39,7 +39,8 @@ type ConnInfo struct {
 
 	TLS *TLSInfo // nil = none
 
-	conn conn // what Subs reads; nil = subs
+	lost int64 // bytes thrown away at the end
+	conn conn  // what Subs reads; nil = subs
 	subs []SubInfo
 }
 
@@ -116,6 +117,7 @@ func (u *usage) pong(now int64) {
 type toll struct {
 	msgs, bytes     uint64
 	dropped, stalls uint64
+	lost            int64 // bytes that were pending when the client was given up
 }
 
 // Connections reads every open connection, in the order of their ids. Each is
@@ -171,7 +173,7 @@ func (c *client) info() ConnInfo {
 	defer c.mu.Unlock()
 	i.Reason, i.Pending = c.reason, c.out.pending
 	i.OutMsgs, i.OutBytes = c.toll.msgs, c.toll.bytes
-	i.Dropped, i.Stalls = c.toll.dropped, c.toll.stalls
+	i.Dropped, i.Stalls, i.lost = c.toll.dropped, c.toll.stalls, c.toll.lost
 	i.Subscriptions = len(c.subs)
 	i.Name, i.Lang, i.Version, i.User = c.who.name, c.who.lang, c.who.version, c.who.user
 	return i

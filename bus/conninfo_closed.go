@@ -58,12 +58,14 @@ func (r *closedRing) all() []ConnInfo {
 	return slices.Concat(r.list[r.at:], r.list[:r.at])
 }
 
-// retire counts c among those that have ended. c has its reason by then, and still
-// its subscriptions. The peer does not see the end before: who asks then, finds it.
+// retire counts c, which has its reason by then, among those that have ended, and
+// takes its subscriptions away. The peer does not see the end before: who asks
+// then, finds it.
 func (c *client) retire() {
 	c.retiring.Do(func() {
 		i := c.info()
 		i.subs, i.conn, i.Stop = c.subInfos(), nil, time.Now()
+		i.Pending = i.lost
 		s := c.srv
 		s.mu.Lock()
 		c.retired = true
@@ -72,6 +74,7 @@ func (c *client) retire() {
 		}
 		s.mu.Unlock()
 		s.closed.add(i)
+		c.dropSubscriptions()
 		c.mu.Lock()
 		c.listed = true
 		c.mu.Unlock()

@@ -34,6 +34,7 @@ type sketch struct {
 type sketchSlot struct {
 	text        []byte
 	count, over uint64
+	offers      int  // calls, not messages
 	labelled    bool // it is a prefix with a label
 }
 
@@ -49,6 +50,7 @@ func (k *sketch) offer(text []byte, n uint64) *sketchSlot {
 	for i, h := range k.hashes[:k.used] {
 		if s := &k.slots[i]; h == hash && string(s.text) == string(text) {
 			s.count += n
+			s.offers++
 			return s
 		}
 	}
@@ -60,7 +62,7 @@ func (k *sketch) offer(text []byte, n uint64) *sketchSlot {
 	}
 	s := &k.slots[at]
 	k.hashes[at] = hash
-	*s = sketchSlot{text: append(s.text[:0], text...), count: s.count + n, over: s.count}
+	*s = sketchSlot{text: append(s.text[:0], text...), count: s.count + n, over: s.count, offers: 1}
 	return s
 }
 

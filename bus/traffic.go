@@ -17,6 +17,8 @@ const (
 	// labelShare is which part of all messages a prefix must have for a label: one
 	// in so many. As it is a part of all there were, labels come ever more rarely.
 	labelShare = 1000
+	// labelOffers is how often it must have been met: one sample may stand for many.
+	labelOffers = 4
 	// samplePart and sampleMost say how exactly busy subjects are found: after one
 	// message in samplePart of those seen, and after sampleMost at the latest.
 	samplePart = 1024
@@ -141,11 +143,11 @@ func (t *traffic) offer(subject []byte, n uint64) bool {
 // place of one that surely had less than half as much. t.mu is held.
 func (t *traffic) consider(s *sketchSlot) {
 	now := t.labels.Load()
-	if _, s.labelled = now.busy[string(s.text)]; s.labelled || s.sure()*labelShare < t.prefixes.total {
+	if s.labelled = now.busy[string(s.text)] != nil; s.labelled || s.sure()*labelShare < t.prefixes.total || s.offers < labelOffers {
 		return
 	}
-	if !utf8.Valid(s.text) || string(s.text) == OtherPrefixes {
-		return // no text for a label, or one that has another meaning
+	if now.find(s.text) != nil || !utf8.Valid(s.text) || string(s.text) == OtherPrefixes {
+		return // it has a label that was configured, or cannot be one
 	}
 	busy := maps.Clone(now.busy)
 	if len(busy) >= topPrefixes {

@@ -1,0 +1,118 @@
+package monitor_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"paddock/bus"
+	"paddock/bus/monitor"
+)
+
+// volatile is what differs from run to run, and what stands for it.
+var volatile = []struct {
+	re *regexp.Regexp
+	by string
+}{
+	{regexp.MustCompile(`"N[A-Z2-7]{55}"`), `"<id>"`},
+	{regexp.MustCompile(`"20\d\d-[^"]*Z"`), `"<time>"`},
+	{regexp.MustCompile(`"(go)": "[^"]*"`), `"$1": "<go>"`},
+	{regexp.MustCompile(`"(rtt)": "[^"]*"`), `"$1": "<duration>"`},
+	{regexp.MustCompile(`"(port|mem|cores|gomaxprocs|cpu)": [\d.]+`), `"$1": <number>`},
+}
+
+// The answers are these to the letter: fields, their order, their types, what is
+// left out.
+func TestShapes(t *testing.T) {
+	loaded := monitor.Loaded{Time: time.Unix(1, 0), Digest: "sha256:0", Tags: []string{"a"}, Metadata: map[string]string{"k": "v"}}
+	s := newSite(t, bus.Config{ServerName: "shape", Prefixes: []string{"a"}}, monitor.Options{
+		Host: "127.0.0.1", Port: 8222, Config: func() monitor.Loaded { return loaded },
+	})
+	p := s.dial(connect("one") + "SUB a.* 1\r\n")
+	gone := s.dial(connect("two") + "SUB b.> q 7\r\nPUB a.b 2\r\nhi\r\n")
+	gone.send("nonsense\r\n")
+	gone.end()
+	p.sync("")
+	for _, c := range []struct{ name, path string }{
+		{"varz", "/varz"},
+		{"connz", "/connz?subs=1"},
+		{"connz_closed", "/connz?state=closed&subs=detail"},
+		{"subsz", "/subsz?subs=1"},
+		{"routez", "/routez"},
+		{"gatewayz", "/gatewayz"},
+		{"leafz", "/leafz"},
+		{"jsz", "/jsz"},
+		{"accountz", "/accountz"},
+		{"account", "/accountz?acc=$G"},
+		{"accstatz", "/accstatz?unused=1"},
+		{"healthz", "/healthz"},
+		{"topz", "/topz"},
+		{"ipqueuesz", "/ipqueuesz"},
+	} {
+		got := s.text(c.path)
+		for _, v := range volatile {
+			got = v.re.ReplaceAllString(got, v.by)
+		}
+		file := filepath.Join("testdata", c.name+".json")
+		if os.Getenv("PADDOCK_UPDATE") != "" {
+			if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got+"\n" != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.path, got, want)
+		}
+	}
+}
+
+// The page for Prometheus is well formed, named by the rules, and says what has
+// happened.
+func TestMetricsPage(t *testing.T) {
+	s := newSite(t, bus.Config{MaxPayload: 10, Prefixes: []string{"pos"}}, monitor.Options{})
+	p := s.dial(connect("one") + "SUB pos.> 1\r\n")
+	p.sync("PUB pos.a 3\r\nabc\r\nPUB elsewhere.a 3\r\nabc\r\n")
+	gone := s.dial(connect("two"))
+	gone.send("PUB pos.a 11\r\n")
+	gone.end()
+	page := s.text("/metrics")
+	for _, want := range []string{
+		`paddock_bus_messages_total{direction="in"} 2`, `paddock_bus_messages_total{direction="out"} 1`,
+		`paddock_bus_bytes_total{direction="in"} 6`, `paddock_bus_bytes_total{direction="out"} 3`,
+		`paddock_bus_connections 1`, `paddock_bus_connections_opened_total 2`, `paddock_bus_subscriptions 1`, `paddock_bus_pending_bytes 0`,
+		`paddock_bus_closed_total{reason="Maximum Message Payload Exceeded"} 1`, `paddock_bus_closed_total{reason="Stale Connection"} 0`,
+		`paddock_bus_dropped_total{policy="drop-new"} 0`, `paddock_bus_dropped_total{policy="local"} 0`,
+		`paddock_bus_prefix_messages_total{direction="in",prefix="pos"} 1`, `paddock_bus_prefix_messages_total{direction="out",prefix="pos"} 1`,
+		`paddock_bus_prefix_messages_total{direction="in",prefix="other"} 1`, `paddock_bus_flush_bytes_bucket{le="64"} `,
+	} {
+		if !strings.Contains(page, "\n"+want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(page)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v %v", problems, err)
+	}
+}
+
+// Health says whether connections are taken.
+func TestHealth(t *testing.T) {
+	s := newSite(t, bus.Config{}, monitor.Options{})
+	if got := s.text("/healthz"); got != `{"status":"ok"}` {
+		t.Error(got)
+	}
+	if err := s.srv.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if res := s.ask("GET", "/healthz"); res.StatusCode != 503 || !strings.Contains(s.text("/healthz"), `"error":`) {
+		t.Errorf("%d %s", res.StatusCode, s.text("/healthz"))
+	}
+}
