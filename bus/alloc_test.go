@@ -6,33 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"testing"
 )
-
-// idleClient is a connection of s that nobody serves, and the other end of it.
-func idleClient(t *testing.T, s *Server) (c *client, far net.Conn) {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	far, err = net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		near.Close()
-		far.Close()
-	})
-	return newClient(s, near), far
-}
 
 // A batch costs no memory: neither for messages that go somewhere, nor for those
 // that go nowhere, subjects that come once, requests with their answers.

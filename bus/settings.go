@@ -3,6 +3,7 @@ package bus
 import (
 	"net"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,9 @@ type Settings struct {
 	Port                 int // where it listens; 0 = not yet
 
 	AuthRequired                      bool
+	TLSRequired, TLSVerify            bool
+	TLSTimeout                        time.Duration
+	WebSocket                         *WebSocketSettings // nil = none
 	MaxConns, MaxSubs, MaxControlLine int
 	MaxPayload                        int
 	MaxPending                        int64
@@ -24,6 +28,15 @@ type Settings struct {
 	WriteDeadline, AuthTimeout        time.Duration
 	SlowConsumers                     SlowPolicy
 	Account                           string // the account of every connection
+}
+
+// WebSocketSettings are those of the door for web pages.
+type WebSocketSettings struct {
+	Host                         string
+	Port                         int // where it listens; 0 = not yet
+	TLS, SameOrigin, Compression bool
+	AllowedOrigins               []string
+	HandshakeTimeout             time.Duration
 }
 
 // Settings returns those that hold now.
@@ -41,6 +54,18 @@ func (s *Server) Settings() Settings {
 	}
 	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
 		set.Port = tcp.Port
+	}
+	if t := cfg.TLS; t != nil {
+		set.TLSRequired, set.TLSVerify, set.TLSTimeout = !t.AllowNonTLS, t.verifies(), t.Timeout
+	}
+	if w := cfg.WebSocket; w != nil {
+		set.WebSocket = &WebSocketSettings{
+			Host: w.Host, TLS: w.TLS != nil, SameOrigin: w.SameOrigin, AllowedOrigins: slices.Clone(w.AllowedOrigins),
+			Compression: w.Compression, HandshakeTimeout: w.HandshakeTimeout,
+		}
+		if tcp, ok := s.WebSocketAddr().(*net.TCPAddr); ok {
+			set.WebSocket.Port = tcp.Port
+		}
 	}
 	return set
 }

@@ -1,13 +1,17 @@
 package bus
 
+import "math"
+
 // share is what a router knows of its messages by subject, until it tells traffic.
-// Subjects that the cache holds are counted exactly, the others by samples: one in
-// about as many as traffic's patience, each for those since the last.
+// Subjects that the cache holds are counted exactly, the others by samples: each
+// message is one with a probability that stays until the next sample, and stands
+// for as many as that is one in. The estimate has no bias, however soon a router
+// is let go.
 type share struct {
 	in, out uint64        // of the router's counts, what has been shared out
 	entries []*reachEntry // that have counts; some twice
-	loose   uint64        // messages since the last sample
-	next    uint64        // of them until the next sample
+	loose   uint64        // messages until the next sample, that included
+	weight  uint64        // for how many it stands; 0 = none has been chosen yet
 	text    []byte        // scratch
 }
 
@@ -23,9 +27,7 @@ func (r *router) shareOut() {
 	r.share.in, r.share.out = r.inMsgs, r.outMsgs
 	e := r.cache.last
 	if e == nil {
-		if r.share.loose += in; r.share.loose >= r.share.next {
-			r.sample(out)
-		}
+		r.sample(out)
 		return
 	}
 	if e.in == 0 {
@@ -35,13 +37,28 @@ func (r *router) shareOut() {
 	e.out += out
 }
 
-// sample lets the message that was just routed stand for all since the last sample.
+// sample counts the message that was just routed if it is a sample.
 func (r *router) sample(out uint64) {
-	t, n := r.srv.traffic, r.share.loose
-	r.share.loose = 0
-	r.share.next = 1 + r.roll()%(2*t.patience.Load()-1)
+	if r.share.weight == 0 {
+		r.chooseSample()
+	}
+	if r.share.loose--; r.share.loose > 0 {
+		return
+	}
+	t, n := r.srv.traffic, r.share.weight
 	t.note(t.labels.Load().find(r.msg.subject), n, n*out)
 	t.offer(r.msg.subject, n)
+	r.chooseSample()
+}
+
+// chooseSample throws the dice for all messages up to the next sample at once: how
+// many come until then has a geometric distribution.
+func (r *router) chooseSample() {
+	s := &r.share
+	if s.loose, s.weight = 1, r.srv.traffic.patience.Load(); s.weight > 1 {
+		u := (float64(r.roll()) + 1) / (1 << 31) // in (0, 1]
+		s.loose += uint64(math.Log(u) / math.Log1p(-1/float64(s.weight)))
+	}
 }
 
 // tellTraffic ends the batch for traffic.

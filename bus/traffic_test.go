@@ -103,7 +103,7 @@ func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 		t.Errorf("%d labels", n)
 	}
 	for _, prefix := range []string{"set", "busy.fleet"} {
-		if share := float64(got[prefix].In) / (50 * rounds); math.Abs(share-1) > 0.1 {
+		if share := float64(got[prefix].In) / (50 * rounds); math.Abs(share-1) > 0.25 { // five standard deviations
 			t.Errorf("%s: %.3f of its messages", prefix, share)
 		}
 	}

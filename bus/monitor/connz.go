@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"crypto/tls"
 	"slices"
 	"strings"
 	"time"
@@ -44,9 +45,39 @@ type connRow struct {
 	Name         string     `json:"name,omitempty"`
 	Lang         string     `json:"lang,omitempty"`
 	Version      string     `json:"version,omitempty"`
-	User         string     `json:"authorized_user,omitempty"`
-	Subs         []string   `json:"subscriptions_list,omitempty"`
-	SubsDetail   []subRow   `json:"subscriptions_list_detail,omitempty"`
+	rowTLS
+	User       string   `json:"authorized_user,omitempty"`
+	Subs       []string `json:"subscriptions_list,omitempty"`
+	SubsDetail []subRow `json:"subscriptions_list_detail,omitempty"`
+}
+
+// rowTLS is what the handshake has come to. The certificates are for who asks with
+// auth.
+type rowTLS struct {
+	Version string    `json:"tls_version,omitempty"`
+	Cipher  string    `json:"tls_cipher_suite,omitempty"`
+	Peers   []peerRow `json:"tls_peer_certs,omitempty"`
+	First   bool      `json:"tls_first,omitempty"`
+}
+
+type peerRow struct {
+	Subject   string `json:"subject,omitempty"`
+	KeySHA256 string `json:"spki_sha256,omitempty"`
+	SHA256    string `json:"cert_sha256,omitempty"`
+}
+
+func (c *connQuery) tls(i *bus.TLSInfo) (r rowTLS) {
+	if i == nil {
+		return r
+	}
+	r.Version = strings.TrimPrefix(tls.VersionName(i.Version), "TLS ")
+	r.Cipher, r.First = tls.CipherSuiteName(i.Cipher), i.First
+	if c.auth {
+		for _, p := range i.Peers {
+			r.Peers = append(r.Peers, peerRow{p.Subject, p.KeySHA256, p.SHA256})
+		}
+	}
+	return r
 }
 
 // connQuery is what /connz is asked for.
@@ -161,7 +192,7 @@ func (c *connQuery) row(i *bus.ConnInfo, now time.Time) connRow {
 		Start: i.Start.UTC(), LastActivity: i.LastActivity.UTC(), RTT: roundTrip(i.RTT),
 		Pending: i.Pending, InMsgs: i.InMsgs, OutMsgs: i.OutMsgs, InBytes: i.InBytes, OutBytes: i.OutBytes,
 		Stalls: i.Stalls, Dropped: i.Dropped, NumSubs: i.Subscriptions,
-		Name: i.Name, Lang: i.Lang, Version: i.Version,
+		Name: i.Name, Lang: i.Lang, Version: i.Version, rowTLS: c.tls(i.TLS),
 	}
 	if i.Type == bus.ConnectionWebSocket {
 		r.Type = "websocket"

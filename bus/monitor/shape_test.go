@@ -22,7 +22,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`"N[A-Z2-7]{55}"`), `"<id>"`},
 	{regexp.MustCompile(`"20\d\d-[^"]*Z"`), `"<time>"`},
 	{regexp.MustCompile(`"(go)": "[^"]*"`), `"$1": "<go>"`},
-	{regexp.MustCompile(`"(rtt)": "[^"]*"`), `"$1": "<duration>"`},
+	{regexp.MustCompile(`"(rtt|uptime|idle)": "[^"]*"`), `"$1": "<duration>"`},
 	{regexp.MustCompile(`"(port|mem|cores|gomaxprocs|cpu)": [\d.]+`), `"$1": <number>`},
 }
 

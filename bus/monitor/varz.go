@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -11,35 +12,37 @@ import (
 
 // varz is the answer of /varz: names, types and order are the reference's.
 type varz struct {
-	ID             string  `json:"server_id"`
-	Name           string  `json:"server_name"`
-	Version        string  `json:"version"`
-	Proto          int     `json:"proto"`
-	Commit         string  `json:"git_commit,omitempty"`
-	Go             string  `json:"go"`
-	Host           string  `json:"host"`
-	Port           int     `json:"port"`
-	AuthRequired   bool    `json:"auth_required,omitempty"`
-	MaxConnections int     `json:"max_connections"`
-	MaxSubs        int     `json:"max_subscriptions,omitempty"`
-	PingInterval   int64   `json:"ping_interval"` // ns
-	PingMax        int     `json:"ping_max"`
-	HTTPHost       string  `json:"http_host"`
-	HTTPPort       int     `json:"http_port"`
-	HTTPBasePath   string  `json:"http_base_path"`
-	HTTPSPort      int     `json:"https_port"`
-	AuthTimeout    float64 `json:"auth_timeout"` // s
-	MaxControlLine int     `json:"max_control_line"`
-	MaxPayload     int     `json:"max_payload"`
-	MaxPending     int64   `json:"max_pending"`
-	Cluster        none    `json:"cluster"`
-	Gateway        none    `json:"gateway"`
-	Leaf           none    `json:"leaf"`
-	MQTT           none    `json:"mqtt"`
-	WebSocket      none    `json:"websocket"`
-	JetStream      none    `json:"jetstream"`
-	TLSTimeout     float64 `json:"tls_timeout"`    // s
-	WriteDeadline  int64   `json:"write_deadline"` // ns
+	ID             string    `json:"server_id"`
+	Name           string    `json:"server_name"`
+	Version        string    `json:"version"`
+	Proto          int       `json:"proto"`
+	Commit         string    `json:"git_commit,omitempty"`
+	Go             string    `json:"go"`
+	Host           string    `json:"host"`
+	Port           int       `json:"port"`
+	AuthRequired   bool      `json:"auth_required,omitempty"`
+	TLSRequired    bool      `json:"tls_required,omitempty"`
+	TLSVerify      bool      `json:"tls_verify,omitempty"`
+	MaxConnections int       `json:"max_connections"`
+	MaxSubs        int       `json:"max_subscriptions,omitempty"`
+	PingInterval   int64     `json:"ping_interval"` // ns
+	PingMax        int       `json:"ping_max"`
+	HTTPHost       string    `json:"http_host"`
+	HTTPPort       int       `json:"http_port"`
+	HTTPBasePath   string    `json:"http_base_path"`
+	HTTPSPort      int       `json:"https_port"`
+	AuthTimeout    float64   `json:"auth_timeout"` // s
+	MaxControlLine int       `json:"max_control_line"`
+	MaxPayload     int       `json:"max_payload"`
+	MaxPending     int64     `json:"max_pending"`
+	Cluster        none      `json:"cluster"`
+	Gateway        none      `json:"gateway"`
+	Leaf           none      `json:"leaf"`
+	MQTT           none      `json:"mqtt"`
+	WebSocket      webSocket `json:"websocket"`
+	JetStream      none      `json:"jetstream"`
+	TLSTimeout     float64   `json:"tls_timeout"`    // s
+	WriteDeadline  int64     `json:"write_deadline"` // ns
 
 	varzNow
 
@@ -83,6 +86,27 @@ type varzNow struct {
 	Subscriptions    int       `json:"subscriptions"`
 }
 
+// webSocket tells of the door for web pages; {} if there is none.
+type webSocket struct {
+	Host             string   `json:"host,omitempty"`
+	Port             int      `json:"port,omitempty"`
+	HandshakeTimeout int64    `json:"handshake_timeout,omitempty"` // ns
+	NoTLS            bool     `json:"no_tls,omitempty"`
+	SameOrigin       bool     `json:"same_origin,omitempty"`
+	AllowedOrigins   []string `json:"allowed_origins,omitempty"`
+	Compression      bool     `json:"compression,omitempty"`
+}
+
+func webSocketOf(w *bus.WebSocketSettings) webSocket {
+	if w == nil {
+		return webSocket{}
+	}
+	return webSocket{
+		Host: w.Host, Port: w.Port, HandshakeTimeout: int64(w.HandshakeTimeout), NoTLS: !w.TLS,
+		SameOrigin: w.SameOrigin, AllowedOrigins: w.AllowedOrigins, Compression: w.Compression,
+	}
+}
+
 // none stands for what a server has not: {}.
 type none struct{}
 
@@ -110,12 +134,13 @@ func (m *monitor) varz(query) (any, error) {
 	v := varz{
 		ID: set.ServerID, Name: set.ServerName, Version: set.Version, Proto: set.Proto, Commit: set.Commit, Go: set.Go,
 		Host: set.Host, Port: set.Port, AuthRequired: set.AuthRequired,
+		TLSRequired: set.TLSRequired, TLSVerify: set.TLSVerify, WebSocket: webSocketOf(set.WebSocket),
 		MaxConnections: set.MaxConns, MaxSubs: set.MaxSubs,
 		PingInterval: int64(set.PingInterval), PingMax: set.PingMax,
 		HTTPHost: m.opts.Host, HTTPPort: m.opts.Port, HTTPBasePath: m.opts.BasePath, HTTPSPort: m.opts.TLSPort,
 		AuthTimeout: set.AuthTimeout.Seconds(), MaxControlLine: set.MaxControlLine,
 		MaxPayload: set.MaxPayload, MaxPending: set.MaxPending,
-		TLSTimeout: defaultTLSTimeout.Seconds(), WriteDeadline: int64(set.WriteDeadline),
+		TLSTimeout: cmp.Or(set.TLSTimeout, bus.DefaultTLSTimeout).Seconds(), WriteDeadline: int64(set.WriteDeadline),
 		varzNow:      m.varzNow(st),
 		HTTPReqStats: m.counts(), SystemAccount: systemAccount, ConfigLoaded: st.Start.UTC(),
 		Slow: byKind{Clients: st.SlowConsumers}, Stale: byKind{Clients: st.StaleConnections},
@@ -144,6 +169,3 @@ func (m *monitor) varzNow(st bus.Stats) varzNow {
 	}
 	return v
 }
-
-// defaultTLSTimeout is what a TLS handshake may take.
-const defaultTLSTimeout = 2 * time.Second
