@@ -79,7 +79,7 @@ type Config struct {
 
 	// Prefixes lists what subjects begin with, in whole tokens ("pos", "pos.berlin"),
 	// whose messages are counted apart: see [Server.PrefixTraffic].
-	Prefixes []string
+	Prefixes []string `reload:"no"`
 
 	Logger *slog.Logger // nil = silent
 
