@@ -59,22 +59,23 @@ type client struct {
 
 	finished chan struct{} // closed by settle: nobody writes any more
 
-	mu      sync.Mutex // guards what follows, and the subscriptions' counts
-	access  access
-	out     output
-	timers  timers
-	mark    uint64 // the batch that has this client in its list
-	subs    map[string]*subscription
-	headers bool // the client takes HMSG
-	noEcho  bool
-	answers *answers      // nil = not permitted
-	reason  CloseReason   // 0 = open; else nothing is delivered any more
-	aborted bool          // nothing is written any more
-	listed  bool          // among those that have ended, so that the peer may learn it
-	settled bool          // finished is closed
-	room    chan struct{} // closed when out is no longer nearly full; nil = nobody waits for it
-	toll    toll
-	who     identity
+	mu        sync.Mutex // guards what follows, and the subscriptions' counts
+	access    access
+	out       output
+	timers    timers
+	mark      uint64 // the batch that has this client in its list
+	subs      map[string]*subscription
+	headers   bool // the client takes HMSG
+	noEcho    bool
+	answers   *answers      // nil = not permitted
+	reason    CloseReason   // 0 = open; else nothing is delivered any more
+	aborted   bool          // nothing is written any more
+	listed    bool          // among those that have ended, so that the peer may learn it
+	settled   bool          // finished is closed
+	lastFrame []byte        // the close frame of WebSocket; nil = what the reason says
+	room      chan struct{} // closed when out is no longer nearly full; nil = nobody waits for it
+	toll      toll
+	who       identity
 
 	retiring sync.Once
 	retired  bool // among those that have ended; the server's lock guards it
@@ -224,6 +225,7 @@ func (c *client) closeFor(reason CloseReason) {
 		c.abort()
 		return
 	}
+	c.sayWhy(reason)
 	c.stop.Store(true)
 	c.conn.SetReadDeadline(past) // ends the reader
 }

@@ -20,8 +20,7 @@ func (c *client) enter() bool {
 		return c.enterTLS(cfg.TLS)
 	}
 	if c.door == doorWebSocket {
-		c.shut(ClientClosed, "")
-		return false
+		return c.enterWebSocket(cfg.WebSocket)
 	}
 	c.greet()
 	return true
@@ -114,7 +113,7 @@ func (c *client) seize() {
 func (c *client) release(w *wire) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w != nil {
+	if w != nil && w.tls != nil {
 		w.tls.hold()
 	}
 	c.wire = w

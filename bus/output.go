@@ -27,6 +27,8 @@ var (
 type slab struct {
 	buf  []byte
 	from int // what is before has been written or dropped
+	// control says that it is a control frame of WebSocket, as it goes out.
+	control bool
 }
 
 // newSlab returns an empty slab with room for n bytes.
@@ -47,6 +49,9 @@ func (s *slab) rest() []byte { return s.buf[s.from:] }
 
 // release gives an empty slab back. Those of other sizes are garbage.
 func (s *slab) release() {
+	if s.control {
+		return
+	}
 	s.buf, s.from = s.buf[:0], 0
 	switch cap(s.buf) {
 	case smallSlab:
@@ -65,6 +70,8 @@ type output struct {
 	slabs    []*slab // in order, without flying
 	tail     *slab   // the last of slabs, which takes what comes; nil = none
 	flying   *slab   // in a write
+	urgent   []byte  // a control frame, to be written next
+	last     []byte  // a control frame, to be written when all else has been
 	pending  int64   // bytes not written yet
 	flushing bool
 	stuck    bool   // the writer is a goroutine that may have to wait
@@ -123,7 +130,15 @@ func (o *output) next() bool {
 	if o.flying != nil {
 		return true
 	}
-	if len(o.slabs) == 0 {
+	switch {
+	case o.urgent != nil:
+		o.flying, o.urgent = &slab{buf: o.urgent, control: true}, nil
+		return true
+	case len(o.slabs) > 0:
+	case o.last != nil:
+		o.flying, o.last = &slab{buf: o.last, control: true}, nil
+		return true
+	default:
 		return false
 	}
 	o.flying = o.slabs[0]
@@ -133,6 +148,19 @@ func (o *output) next() bool {
 		o.slabs = o.slabs[1:]
 	}
 	return true
+}
+
+// setUrgent has a control frame written before anything that no write has begun
+// on, in place of one that waits for it.
+func (o *output) setUrgent(frame []byte) {
+	o.pending += int64(len(frame) - len(o.urgent))
+	o.urgent = frame
+}
+
+// setLast has a control frame written after everything else.
+func (o *output) setLast(frame []byte) {
+	o.pending += int64(len(frame))
+	o.last = frame
 }
 
 // wrote accounts for n bytes of flying and reports whether that was all of it.
@@ -165,7 +193,7 @@ func (o *output) discard() {
 	for _, s := range o.slabs {
 		s.release()
 	}
-	o.slabs, o.tail = nil, nil
+	o.slabs, o.tail, o.urgent, o.last = nil, nil, nil, nil
 }
 
 // land lets go of what was in a write that has failed.

@@ -33,10 +33,11 @@ type tlsSocket struct {
 	srv      *Server
 	silent   bool // nothing has come yet
 	turn     bool // the handshake may compute
+	shaken   bool // it is done
 
 	// The reader's. Before the handshake: what was read to see whether it is TLS.
 	in   []byte
-	held bool // the handshake is over
+	held bool // nothing waits for the socket any more
 
 	mu  sync.Mutex // guards what follows
 	out []byte
@@ -51,6 +52,9 @@ func (t *tlsSocket) Read(b []byte) (n int, err error) {
 	}
 	if t.held {
 		return 0, os.ErrDeadlineExceeded // which TLS survives
+	}
+	if t.shaken {
+		return t.Conn.Read(b)
 	}
 	t.endTurn()
 	n, err = t.Conn.Read(b)
@@ -92,15 +96,20 @@ func (t *tlsSocket) SetDeadline(time.Time) error      { return nil }
 func (t *tlsSocket) SetReadDeadline(time.Time) error  { return nil }
 func (t *tlsSocket) SetWriteDeadline(time.Time) error { return nil }
 
-// take moves what is sealed to dst.
-func (t *tlsSocket) take(dst []byte) []byte {
+// lend gives what is sealed a place, behind what is there.
+func (t *tlsSocket) lend(dst []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	dst = append(dst, t.out...)
-	if t.out = t.out[:0]; len(dst) > smallSlab {
-		t.out = nil // an idle connection holds no memory
-	}
-	return dst
+	t.out = append(dst, t.out...)
+}
+
+// take returns what is sealed. An idle connection holds no memory for it.
+func (t *tlsSocket) take() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.out
+	t.out = nil
+	return b
 }
 
 // tlsLayer is TLS between a client's socket and its protocol.
@@ -124,12 +133,11 @@ func (c *client) secure(cfg *tls.Config, first []byte, deadline time.Time) (*tls
 	}
 	switch {
 	case err == nil:
+		under.shaken = true
 		state := conn.ConnectionState()
 		return &tlsLayer{conn, under, describe(&state, c.tlsFirst.Load())}, nil
-	case c.stop.Load():
+	case errors.Is(err, errStopping), c.stop.Load() && errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errStopping
-	case err == errNoTurn:
-		return nil, errHandshake
 	case errors.Is(err, os.ErrDeadlineExceeded) && under.silent:
 		return nil, errNoHandshake
 	default:
@@ -161,14 +169,15 @@ func (t *tlsLayer) fill(b []byte) (n int, done bool, err error) {
 
 // seal adds the records for b to dst.
 func (t *tlsLayer) seal(dst, b []byte) ([]byte, error) {
+	t.under.lend(dst)
 	_, err := t.conn.Write(b)
-	return t.under.take(dst), err
+	return t.under.take(), err
 }
 
 // bye is the alert that says that nothing more comes.
 func (t *tlsLayer) bye() []byte {
 	t.conn.CloseWrite()
-	return t.under.take(nil)
+	return t.under.take()
 }
 
 // hold ends the handshake: from now on nothing waits for the socket.

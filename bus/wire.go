@@ -19,6 +19,7 @@ var sealedBufs = sync.Pool{New: func() any {
 type wire struct {
 	c   *client
 	tls *tlsLayer // nil = none
+	ws  *wsLayer  // nil = none
 
 	// The writer's.
 	sealed *[]byte // nil = nothing is sealed
@@ -54,7 +55,12 @@ func (w *wire) open(raw []byte) bool {
 }
 
 // unframe handles what has been opened.
-func (w *wire) unframe(b []byte) bool { return w.c.handle(b) }
+func (w *wire) unframe(b []byte) bool {
+	if w.ws == nil {
+		return w.c.handle(b)
+	}
+	return w.ws.open(b)
+}
 
 // write seals from s what is left of it, piece by piece, and writes it: what the
 // kernel takes at once, or one piece, waiting for it. n counts bytes of s, when
@@ -65,7 +71,7 @@ func (w *wire) write(s *slab, wait bool) (n int, err error) {
 			if len(rest) == 0 || wait && n > 0 {
 				return n, nil
 			}
-			if err := w.seal(rest[:min(len(rest), wirePiece)]); err != nil {
+			if err := w.seal(rest[:min(len(rest), wirePiece)], s.control); err != nil {
 				return n, err
 			}
 		}
@@ -88,11 +94,24 @@ func (w *wire) write(s *slab, wait bool) (n int, err error) {
 	}
 }
 
-func (w *wire) seal(piece []byte) (err error) {
+// seal makes of a piece what goes on the socket. A control frame is one already.
+func (w *wire) seal(piece []byte, control bool) (err error) {
 	w.sealed = sealedBufs.Get().(*[]byte)
 	w.from, w.covers = 0, len(piece)
 	b := (*w.sealed)[:0]
-	if w.tls != nil {
+	switch {
+	case w.ws == nil || control:
+	case w.tls == nil:
+		*w.sealed = w.ws.seal(b, piece)
+		return nil
+	default:
+		frame := sealedBufs.Get().(*[]byte)
+		defer sealedBufs.Put(frame)
+		piece = w.ws.seal((*frame)[:0], piece)
+	}
+	if w.tls == nil {
+		b = append(b, piece...)
+	} else {
 		b, err = w.tls.seal(b, piece)
 	}
 	*w.sealed = b

@@ -1,0 +1,90 @@
+package bus
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"io"
+	"sync"
+)
+
+const (
+	// deflateLeast is the size up to which deflating is not worth it.
+	deflateLeast = 64
+	// inflateBlock is how much of a message is inflated before it is handed over.
+	inflateBlock = 32 << 10
+	// operationMost is what an operation has beyond its arguments and payload:
+	// opcode, separators, line ends.
+	operationMost = 16
+)
+
+// deflateTail ends a message as its sender has left it out (RFC 7692 section
+// 7.2.2), and the stream with it.
+var deflateTail = []byte{0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff}
+
+var errTooBig = &wsError{wsTooBig, "a deflated message is too big"}
+
+// Deflating holds large tables. No message depends on the one before, so that
+// they belong to whoever deflates or inflates at the moment, not to connections.
+var (
+	deflaters = sync.Pool{New: func() any {
+		w, _ := flate.NewWriter(nil, flate.BestSpeed)
+		return w
+	}}
+	inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+)
+
+// unpack inflates a whole message and hands it over block by block. What it grows
+// to is bounded like what came: who sends a small message that is a very large one
+// is cut off after limit bytes of it.
+func (r *wsReader) unpack(sink wsSink) error {
+	in := inflaters.Get().(io.ReadCloser)
+	defer inflaters.Put(in)
+	in.(flate.Resetter).Reset(io.MultiReader(bytes.NewReader(r.message), bytes.NewReader(deflateTail)), nil)
+	if r.message = r.message[:0]; cap(r.message) > keptPayload {
+		defer func() { r.message = nil }()
+	}
+	block := make([]byte, inflateBlock)
+	for left := sink.limit(); ; {
+		n, err := in.Read(block)
+		if left -= n; left < 0 {
+			return errTooBig
+		}
+		if n > 0 && !sink.data(block[:n]) {
+			return errWSStop
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return &wsError{wsInvalid, "a deflated message is broken"}
+		}
+	}
+}
+
+// appendMessage adds a binary message to dst, deflated if that is agreed on and
+// makes it smaller.
+func appendMessage(dst, payload []byte, deflate bool) []byte {
+	if deflate && len(payload) > deflateLeast {
+		packed := sealedBufs.Get().(*[]byte)
+		defer sealedBufs.Put(packed)
+		b := appender{(*packed)[:0]}
+		w := deflaters.Get().(*flate.Writer)
+		w.Reset(&b)
+		w.Write(payload) // b takes everything
+		w.Flush()
+		deflaters.Put(w)
+		if n := len(b.b) - 4; n < len(payload) { // without 00 00 ff ff
+			return appendFrame(dst, wsDeflated|wsBinary, b.b[:n])
+		}
+	}
+	return appendFrame(dst, wsBinary, payload)
+}
+
+// appender is an io.Writer that appends.
+type appender struct{ b []byte }
+
+func (a *appender) Write(b []byte) (int, error) {
+	a.b = append(a.b, b...)
+	return len(b), nil
+}
