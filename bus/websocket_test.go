@@ -282,7 +282,7 @@ func TestWebSocketBombs(t *testing.T) {
 	}{
 		"before the client is known": {bus.Config{Token: "x"}, []byte{0xc2}, bomb.Bytes()},
 		"after it":                   {bus.Config{}, []byte{0xc2}, bomb.Bytes()},
-		"64-bit length":              {bus.Config{Token: "x"}, nil, binary.BigEndian.AppendUint64([]byte{0x82, 0xff}, 1<<63)},
+		"64-bit length":              {bus.Config{Token: "x"}, nil, append(binary.BigEndian.AppendUint64([]byte{0x82, 0xff}, 1<<63), "key!"...)},
 		"63-bit length":              {bus.Config{Token: "x"}, nil, append(binary.BigEndian.AppendUint64([]byte{0x82, 0xff}, 1<<63-1), strings.Repeat("C", 10000)...)},
 		"63-bit length, deflated":    {bus.Config{Token: "x"}, nil, append(binary.BigEndian.AppendUint64([]byte{0xc2, 0xff}, 1<<63-1), strings.Repeat("C", 10000)...)},
 	} {
