@@ -41,12 +41,11 @@ type client struct {
 	parse   parser
 	route   *router // while a batch is routed
 	opts    connectOptions
-	early   []byte     // read while the door was looked for
-	mapped  *certNames // of a certificate that says who the user is; nil = it does not
-	greeted bool       // CONNECT has come
-	told    bool       // the second INFO has gone out
-	seen    *Config    // what parse and grant are made for
-	grant   *grant     // access.grant when seen was
+	early   []byte  // read while the door was looked for
+	greeted bool    // CONNECT has come
+	told    bool    // the second INFO has gone out
+	seen    *Config // what parse and grant are made for
+	grant   *grant  // access.grant when seen was
 
 	// Shared by the reader and the timers.
 	stop       atomic.Bool // nothing more is to be read
@@ -60,6 +59,7 @@ type client struct {
 	finished chan struct{} // closed by settle: nobody writes any more
 
 	mu        sync.Mutex // guards what follows, and the subscriptions' counts
+	mapped    *certNames // of a certificate that says who the user is; nil = it does not
 	access    access
 	out       output
 	timers    timers
