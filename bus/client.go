@@ -131,6 +131,7 @@ func (c *client) serve() {
 
 // readLoop parses and routes until the connection or the server ends.
 func (c *client) readLoop() {
+	defer c.rescue()
 	err := c.readAll()
 	switch {
 	case err == nil, errors.Is(err, os.ErrDeadlineExceeded): // ended or kicked

@@ -24,6 +24,7 @@ type Stats struct {
 	Flushes          Histogram // bytes that one flush wrote for one connection
 	Stalls           uint64    // times that a publisher waited for a subscriber, under SlowStall
 	Refused          uint64    // publications and subscriptions refused by permission
+	Panics           uint64    // of this program, or of callbacks, that it recovered from; each is logged
 	// Closed counts ended connections by reason; reasons that never came are absent.
 	Closed map[CloseReason]uint64
 }
@@ -35,6 +36,7 @@ type counters struct {
 	droppedNew, droppedOld             atomic.Uint64
 	droppedLocal, refused, stalls      atomic.Uint64
 	flushes                            histogram
+	panics                             atomic.Uint64
 	searches, maxFanout                atomic.Uint64
 	withdrawn                          atomic.Uint64 // of those dropped: counted in outMsgs before
 	withdrawnBytes                     atomic.Uint64
@@ -81,6 +83,7 @@ func (s *Server) Stats() Stats {
 		Flushes:          c.flushes.reading(),
 		Stalls:           c.stalls.Load(),
 		Refused:          c.refused.Load(),
+		Panics:           c.panics.Load(),
 		Closed:           make(map[CloseReason]uint64),
 	}
 	st.Dropped = st.DroppedNew + st.DroppedOld + st.DroppedLocal

@@ -89,15 +89,11 @@ func (l *Local) Name() string { return l.name }
 // Publish routes one message. header is a whole header block or empty. The
 // errors are ErrBadSubject, ErrMaxPayload and ErrClosed.
 func (l *Local) Publish(subject, reply string, header, data []byte) error {
-	msg := Msg{Subject: subject, Reply: reply, Header: header, Data: data}
-	if err := l.check(&msg); err != nil {
+	msgs := [1]Msg{{Subject: subject, Reply: reply, Header: header, Data: data}}
+	if err := l.check(&msgs[0]); err != nil {
 		return err
 	}
-	r := l.srv.router()
-	l.send(r, &msg)
-	l.usage.add(r)
-	r.finish(l)
-	l.srv.release(r)
+	l.route(msgs[:])
 	return nil
 }
 
@@ -112,14 +108,21 @@ func (l *Local) PublishBatch(msgs []Msg) error {
 	if len(msgs) == 0 {
 		return nil
 	}
-	r := l.srv.router()
+	l.route(msgs)
+	return nil
+}
+
+// route takes msgs, which have been checked, to their destinations.
+func (l *Local) route(msgs []Msg) {
+	r, done := l.srv.router(), false
+	defer r.unlessDone(&done, l)
 	for i := range msgs {
 		l.send(r, &msgs[i])
 	}
 	l.usage.add(r)
 	r.finish(l)
 	l.srv.release(r)
-	return nil
+	done = true
 }
 
 func (l *Local) check(m *Msg) error {
@@ -326,8 +329,7 @@ func (l *Local) drainOn() {
 // that were left to it by handOff. If another goroutine is at it already, that
 // one does it; after a batch it goes back to its own work where somebody else
 // waits for room: a client would otherwise not be read for as long as others
-// send more than the callbacks can take. A panic of a callback passes through
-// and leaves l unusable.
+// send more than the callbacks can take. A panic of a callback is logged.
 func (l *Local) drain() (later []*Local) {
 	l.mu.Lock()
 	if l.draining {
@@ -368,7 +370,7 @@ func (l *Local) run(batch []localMsg) {
 		if !sub.closed {
 			msgs := l.msgs
 			l.mu.Unlock()
-			sub.fn(msgs)
+			l.call(sub.fn, msgs)
 			l.mu.Lock()
 		}
 		l.waiting -= size

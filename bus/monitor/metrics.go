@@ -42,6 +42,7 @@ var figures = []figure{
 	{describe("connections_opened_total", "Network connections that were ever taken or refused."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.TotalConnections) }},
 	{describe("subscriptions", "Subscriptions."), prometheus.GaugeValue, func(s *bus.Stats) float64 { return float64(s.Subscriptions) }},
 	{describe("refused_total", "Publications and subscriptions refused by permission."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Refused) }},
+	{describe("panics_total", "Panics of the broker or of callbacks that it recovered from."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Panics) }},
 	{describe("stalls_total", "Times that a publisher waited for a subscriber."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Stalls) }},
 }
 
