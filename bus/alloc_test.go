@@ -12,14 +12,29 @@ import (
 
 // A batch costs no memory: neither for messages that go somewhere, nor for those
 // that go nowhere, subjects that come once, requests with their answers.
-func TestRoutingDoesNotAllocate(t *testing.T) {
-	s, err := New(Config{})
+func TestRoutingDoesNotAllocate(t *testing.T) { routesWithoutMemory(t, Config{}, "") }
+
+// Neither does it where permissions are looked at, for subjects that come again
+// and subjects that come once, and where wildcards are filtered.
+func TestPermissionsDoNotAllocate(t *testing.T) {
+	p := &Permissions{
+		Publish:   SubjectPermission{Allow: []string{"a.*", "q.>", "in.>", "nowhere", "*.or.here"}, Deny: []string{"a.secret", "*.*.secret"}},
+		Subscribe: SubjectPermission{Deny: []string{"a.secret", "q.7", "q.*.q r"}},
+		// The replies may be published to anyway: they are not remembered.
+		AllowResponses: &ResponsePermission{},
+	}
+	routesWithoutMemory(t, Config{Users: []User{{Name: "u", Password: "p", Permissions: p}}}, `,"user":"u","pass":"p"`)
+}
+
+func routesWithoutMemory(t *testing.T, cfg Config, credentials string) {
+	t.Helper()
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, far := idleClient(t, s)
 	var setup, batch bytes.Buffer
-	setup.WriteString("CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true}\r\n")
+	setup.WriteString("CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true" + credentials + "}\r\n")
 	setup.WriteString("SUB a.b 1\r\nSUB a.* 2\r\nSUB q.> q 3\r\nSUB q.> q 4\r\nSUB in.> 5\r\n")
 	if !c.handle(setup.Bytes()) {
 		t.Fatal("closed")

@@ -1,9 +1,12 @@
 package bus_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nkeys"
 
 	"paddock/bus"
 )
@@ -44,4 +47,14 @@ func (h *history) usersForTest(t *testing.T) (users []bus.User) {
 		users = append(users, u)
 	}
 	return users
+}
+
+// encode signs a nonce and writes the signature in one of the two base64.
+func encode(t *testing.T, pair nkeys.KeyPair, nonce string, std bool) string {
+	t.Helper()
+	sig := must[[]byte](t)(pair.Sign([]byte(nonce)))
+	if std {
+		return base64.StdEncoding.EncodeToString(sig)
+	}
+	return base64.RawURLEncoding.EncodeToString(sig)
 }

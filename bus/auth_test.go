@@ -1,0 +1,219 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"golang.org/x/crypto/bcrypt"
+
+	"paddock/bus"
+)
+
+func hashOf(t *testing.T, secret string, cost int) string {
+	t.Helper()
+	return string(must[[]byte](t)(bcrypt.GenerateFromPassword([]byte(secret), cost)))
+}
+
+// keyUser is a pair of keys, and the option of nats.go to connect with it.
+func keyUser(t *testing.T) (public string, option nats.Option, pair nkeys.KeyPair) {
+	t.Helper()
+	pair = must[nkeys.KeyPair](t)(nkeys.CreateUser())
+	public = must[string](t)(pair.PublicKey())
+	return public, nats.Nkey(public, pair.Sign), pair
+}
+
+func TestGoClientAuthenticates(t *testing.T) {
+	public, withKey, _ := keyUser(t)
+	_, withOther, _ := keyUser(t)
+	hash := hashOf(t, "secret", bcrypt.MinCost)
+	users := []bus.User{
+		{Name: "ann", Password: "secret"},
+		{Name: "bob", Password: hash},
+		{Name: "any", Password: "x"},
+		{NKey: public},
+		{Name: "web", Password: "w", Connections: []bus.ConnectionType{bus.ConnectionWebSocket}},
+	}
+	for name, c := range map[string]struct {
+		cfg    bus.Config
+		option nats.Option
+		works  bool
+	}{
+		"nothing asked, credentials given": {bus.Config{}, nats.UserInfo("a", "b"), true},
+		"token":                            {bus.Config{Token: "secret"}, nats.Token("secret"), true},
+		"wrong token":                      {bus.Config{Token: "secret"}, nats.Token("Secret"), false},
+		"hashed token":                     {bus.Config{Token: hash}, nats.Token("secret"), true},
+		"user":                             {bus.Config{Username: "u", Password: "p"}, nats.UserInfo("u", "p"), true},
+		"hashed password":                  {bus.Config{Username: "u", Password: hash}, nats.UserInfo("u", "secret"), true},
+		"another user":                     {bus.Config{Username: "u", Password: hash}, nats.UserInfo("v", "secret"), false},
+		"one of several":                   {bus.Config{Users: users}, nats.UserInfo("ann", "secret"), true},
+		"one of several, hashed":           {bus.Config{Users: users}, nats.UserInfo("bob", "secret"), true},
+		"one of several, wrong":            {bus.Config{Users: users}, nats.UserInfo("bob", hash), false},
+		"nobody":                           {bus.Config{Users: users}, nats.UserInfo("eve", "secret"), false},
+		"by another door":                  {bus.Config{Users: users}, nats.UserInfo("web", "w"), false},
+		"without":                          {bus.Config{Users: users}, nats.Name(""), false},
+		"without, as no_auth_user":         {bus.Config{Users: users, NoAuthUser: "any"}, nats.Name(""), true},
+		"without, as a key":                {bus.Config{Users: users, NoAuthUser: public}, nats.Name(""), true},
+		"wrong, with no_auth_user":         {bus.Config{Users: users, NoAuthUser: "any"}, nats.UserInfo("ann", "x"), false},
+		"nkey":                             {bus.Config{Users: users}, withKey, true},
+		"unknown nkey":                     {bus.Config{Users: users}, withOther, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, c.cfg)
+			nc, err := nats.Connect("nats://"+s.Addr().String(), c.option)
+			if err == nil {
+				defer nc.Close()
+				err = nc.Flush()
+			}
+			switch {
+			case c.works && err != nil:
+				t.Error(err)
+			case !c.works && !errors.Is(err, nats.ErrAuthorization):
+				t.Errorf("got %v, want %v", err, nats.ErrAuthorization)
+			case !c.works && s.Stats().Closed[bus.AuthenticationFailure] != 1:
+				t.Errorf("closed: %v", s.Stats().Closed)
+			}
+		})
+	}
+}
+
+// A signature is of this connection's nonce, in either base64.
+func TestNKeySignatures(t *testing.T) {
+	public, _, pair := keyUser(t)
+	s := startServer(t, bus.Config{Users: []bus.User{{NKey: public}}})
+	for name, c := range map[string]struct {
+		sig   func(nonce string) string
+		works bool
+	}{
+		"base64url": {func(nonce string) string { return encode(t, pair, nonce, false) }, true},
+		"base64":    {func(nonce string) string { return encode(t, pair, nonce, true) }, true},
+		"another":   {func(nonce string) string { return encode(t, pair, nonce+"x", false) }, false},
+		"none":      {func(string) string { return "" }, false},
+		"no base64": {func(string) string { return "!" }, false},
+		"too short": {func(string) string { return "AAAA" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := dialRaw(t, s)
+			nonce, _ := p.greeting()["nonce"].(string)
+			if len(nonce) != 15 || strings.ContainsAny(nonce, "+/=") {
+				t.Errorf("nonce %q", nonce)
+			}
+			p.write("CONNECT {\"verbose\":true,\"nkey\":%q,\"sig\":%q,\"protocol\":1}\r\nPING\r\n", public, c.sig(nonce))
+			if !c.works {
+				p.expect("refused", "-ERR 'Authorization Violation'\r\n")
+				return
+			}
+			p.expect("in", "+OK\r\nPONG\r\n")
+			if line := p.line(); strings.Contains(line, "nonce") {
+				t.Errorf("the second INFO has a nonce: %s", line)
+			}
+		})
+	}
+}
+
+func TestInfoSaysWhatIsAskedFor(t *testing.T) {
+	public, _, _ := keyUser(t)
+	users := []bus.User{{Name: "a", Password: "b"}}
+	for name, c := range map[string]struct {
+		cfg          bus.Config
+		asked, nonce bool
+	}{
+		"nothing":      {bus.Config{}, false, false},
+		"users":        {bus.Config{Users: users}, true, false},
+		"no_auth_user": {bus.Config{Users: users, NoAuthUser: "a"}, false, false},
+		"nkeys":        {bus.Config{Users: []bus.User{{NKey: public}}}, true, true},
+	} {
+		info := dialRaw(t, startServer(t, c.cfg)).greeting()
+		if _, nonce := info["nonce"]; nonce != c.nonce || (info["auth_required"] == true) != c.asked {
+			t.Errorf("%s: %v", name, info)
+		}
+	}
+}
+
+// Comparing with a hash takes long. Meanwhile others are served, also what the
+// same read brought before it.
+func TestHashesHoldNobodyUp(t *testing.T) {
+	const cost, clients = 12, 6 // of a quarter of a second each
+	s := startServer(t, bus.Config{Users: []bus.User{{Name: "slow", Password: hashOf(t, "secret", cost)}, {Name: "a", Password: "b"}}, AuthTimeout: patience})
+	fast := dialPeer(t, s)
+	fast.write("CONNECT {\"verbose\":false,\"user\":\"a\",\"pass\":\"b\"}\r\nSUB x 1\r\n")
+	fast.sync()
+	var slow []*peer
+	for range clients {
+		p := dialPeer(t, s)
+		p.write("CONNECT {\"verbose\":false,\"user\":\"a\",\"pass\":\"b\"}\r\nPUB x 1\r\nx\r\nCONNECT {\"verbose\":true,\"user\":\"slow\",\"pass\":\"wrong\"}\r\n")
+		slow = append(slow, p)
+	}
+	for range clients {
+		fast.expect("what came before", "MSG x 1 1\r\nx\r\n")
+	}
+	fast.sync()
+	if n := s.Stats().Closed[bus.AuthenticationFailure]; n == clients {
+		t.Error("the others have waited for all comparisons")
+	}
+	for _, p := range slow {
+		p.expect("refused", "-ERR 'Authorization Violation'\r\n")
+	}
+}
+
+// Shutdown does not wait for those who wait for a comparison.
+func TestShutdownDuringComparisons(t *testing.T) {
+	s := newServer(t, bus.Config{Username: "u", Password: hashOf(t, "p", 11), AuthTimeout: patience})
+	for range 40 {
+		conn := must[net.Conn](t)(s.InProcessConn())
+		p := newPeer(t, conn)
+		p.greeting()
+		p.write("CONNECT {\"user\":\"u\",\"pass\":\"x\"}\r\n")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	check(t, s.Shutdown(ctx))
+	if n := s.Stats().Closed[bus.AuthenticationFailure]; n == 40 {
+		t.Error("all have been compared first")
+	}
+}
+
+// A vehicle of the platform: it publishes its positions and nothing else.
+func TestGoClientMeetsPermissions(t *testing.T) {
+	vehicle := &bus.Permissions{
+		Publish:        bus.SubjectPermission{Allow: []string{"pos.red.>"}},
+		Subscribe:      bus.SubjectPermission{Allow: []string{"cmd.red.>", "_INBOX.>"}, Deny: []string{"cmd.red.secret"}},
+		AllowResponses: &bus.ResponsePermission{Max: 1},
+	}
+	s := startServer(t, bus.Config{Users: []bus.User{{Name: "v", Password: "v", Permissions: vehicle}, {Name: "boss", Password: "b"}}})
+	errs := make(chan error, 10)
+	v := connect(t, s, nats.UserInfo("v", "v"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { errs <- err }))
+	boss := connect(t, s, nats.UserInfo("boss", "b"))
+	seen := must[*nats.Subscription](t)(boss.SubscribeSync("pos.>"))
+	check(t, boss.Flush())
+	check(t, v.Publish("pos.red.1", []byte("here")))
+	check(t, v.Publish("pos.blue.1", []byte("there")))
+	check(t, v.Flush())
+	if m := must[*nats.Msg](t)(seen.NextMsg(patience)); m.Subject != "pos.red.1" {
+		t.Errorf("got %s", m.Subject)
+	}
+	if err := <-errs; !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `Publish to "pos.blue.1"`) {
+		t.Error(err)
+	}
+	must[*nats.Subscription](t)(v.Subscribe("cmd.red.*", func(m *nats.Msg) { m.Respond([]byte("done")) })) //nolint:errcheck // asked below
+	check(t, v.Flush())
+	if m := must[*nats.Msg](t)(boss.Request("cmd.red.stop", nil, patience)); string(m.Data) != "done" {
+		t.Errorf("got %q", m.Data)
+	}
+	if _, err := boss.Request("cmd.red.secret", nil, patience); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("a filtered request: %v", err)
+	}
+	must[*nats.Subscription](t)(v.SubscribeSync("pos.>"))
+	check(t, v.Flush())
+	if err := <-errs; !strings.Contains(err.Error(), fmt.Sprintf("Subscription to %q", "pos.>")) {
+		t.Error(err)
+	}
+	if st := s.Stats(); st.Refused != 2 {
+		t.Errorf("refused: %d", st.Refused)
+	}
+}
