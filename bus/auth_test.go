@@ -1,10 +1,8 @@
 package bus_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
@@ -132,49 +130,6 @@ func TestInfoSaysWhatIsAskedFor(t *testing.T) {
 		if _, nonce := info["nonce"]; nonce != c.nonce || (info["auth_required"] == true) != c.asked {
 			t.Errorf("%s: %v", name, info)
 		}
-	}
-}
-
-// Comparing with a hash takes long. Meanwhile others are served, also what the
-// same read brought before it.
-func TestHashesHoldNobodyUp(t *testing.T) {
-	const cost, clients = 12, 6 // of a quarter of a second each
-	s := startServer(t, bus.Config{Users: []bus.User{{Name: "slow", Password: hashOf(t, "secret", cost)}, {Name: "a", Password: "b"}}, AuthTimeout: patience})
-	fast := dialPeer(t, s)
-	fast.write("CONNECT {\"verbose\":false,\"user\":\"a\",\"pass\":\"b\"}\r\nSUB x 1\r\n")
-	fast.sync()
-	var slow []*peer
-	for range clients {
-		p := dialPeer(t, s)
-		p.write("CONNECT {\"verbose\":false,\"user\":\"a\",\"pass\":\"b\"}\r\nPUB x 1\r\nx\r\nCONNECT {\"verbose\":true,\"user\":\"slow\",\"pass\":\"wrong\"}\r\n")
-		slow = append(slow, p)
-	}
-	for range clients {
-		fast.expect("what came before", "MSG x 1 1\r\nx\r\n")
-	}
-	fast.sync()
-	if n := s.Stats().Closed[bus.AuthenticationFailure]; n == clients {
-		t.Error("the others have waited for all comparisons")
-	}
-	for _, p := range slow {
-		p.expect("refused", "-ERR 'Authorization Violation'\r\n")
-	}
-}
-
-// Shutdown does not wait for those who wait for a comparison.
-func TestShutdownDuringComparisons(t *testing.T) {
-	s := newServer(t, bus.Config{Username: "u", Password: hashOf(t, "p", 11), AuthTimeout: patience})
-	for range 40 {
-		conn := must[net.Conn](t)(s.InProcessConn())
-		p := newPeer(t, conn)
-		p.greeting()
-		p.write("CONNECT {\"user\":\"u\",\"pass\":\"x\"}\r\n")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	check(t, s.Shutdown(ctx))
-	if n := s.Stats().Closed[bus.AuthenticationFailure]; n == 40 {
-		t.Error("all have been compared first")
 	}
 }
 

@@ -35,5 +35,6 @@
 // goroutine of whoever routed the message. [Server.InProcessConn] gives a
 // net.Conn for clients that want the protocol.
 //
-// No lock is ever taken while another is held.
+// No lock is ever taken while another is held, but for the one by which calls of
+// [Server.Reload] follow each other.
 package bus

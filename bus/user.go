@@ -5,7 +5,7 @@ import "time"
 // User is one who may connect: by name and password, or by nkey.
 type User struct {
 	Name     string
-	Password string // plain, or a bcrypt hash
+	Password string // plain, or a bcrypt hash; "" = the empty one
 	NKey     string // public key, "U..."; in place of Name and Password
 
 	Permissions *Permissions // nil = Config.Permissions
@@ -15,11 +15,21 @@ type User struct {
 
 // Permissions say what a user may publish and subscribe to. The zero value
 // permits everything.
+//
+// A SUB is refused if an entry of Subscribe.Deny matches its subject as it is
+// written, or no entry of Subscribe.Allow matches everything that it does. A
+// wildcard that goes beyond an entry of Deny is accepted, and what is denied is
+// not delivered.
+//
+// Entries that name a queue are for SUBs with that queue, which may have
+// wildcards as subjects have. Where entries of Allow name queues for a subject, a
+// queue has to be among them; a SUB without a queue needs an entry without one.
 type Permissions struct {
 	Publish   SubjectPermission
 	Subscribe SubjectPermission // an entry may name a queue behind the subject: "orders.* workers"
 	// AllowResponses lets who has received a request publish to its reply subject,
-	// whatever Publish says. nil = no.
+	// whatever Publish says. An empty Publish.Allow then permits nothing else. nil
+	// = no.
 	AllowResponses *ResponsePermission
 }
 

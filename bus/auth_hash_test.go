@@ -1,0 +1,151 @@
+package bus
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// occupied is a server at which all turns to compare with a hash are taken, and
+// what gives them back.
+func occupied(t *testing.T) (s *Server, free func()) {
+	t.Helper()
+	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err = New(Config{
+		Users:       []User{{Name: "slow", Password: string(hash)}, {Name: "a", Password: "b"}},
+		AuthTimeout: time.Hour, PingInterval: time.Hour,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range cap(s.hasher.turns) {
+		s.hasher.turns <- struct{}{}
+	}
+	return s, func() {
+		for range cap(s.hasher.turns) {
+			<-s.hasher.turns
+		}
+	}
+}
+
+// pipe connects in process and sends text.
+func pipe(t *testing.T, s *Server, text string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := s.InProcessConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	r := bufio.NewReader(conn)
+	if _, err := r.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	return conn, r
+}
+
+// expectText skips the server's own PINGs.
+func expectText(t *testing.T, r *bufio.Reader, want string) {
+	t.Helper()
+	var got strings.Builder
+	for got.Len() < len(want) {
+		line, err := r.ReadString('\n')
+		if line != "PING\r\n" {
+			got.WriteString(line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if got.String() != want {
+		t.Fatalf("got %q, want %q", &got, want)
+	}
+}
+
+// Who waits for a comparison with a hash holds nobody up: others are served, and
+// so is what the same read brought before it.
+func TestHashesHoldNobodyUp(t *testing.T) {
+	s, free := occupied(t)
+	conn, fast := pipe(t, s, "CONNECT {\"verbose\":false,\"user\":\"a\",\"pass\":\"b\"}\r\nSUB x 1\r\nPING\r\n")
+	expectText(t, fast, "PONG\r\n")
+	const login = "CONNECT {\"verbose\":false,\"user\":\"a\",\"pass\":\"b\"}\r\nPUB x 1\r\nx\r\n"
+	_, good := pipe(t, s, login+"CONNECT {\"user\":\"slow\",\"pass\":\"secret\"}\r\nPING\r\n")
+	expectText(t, fast, "MSG x 1 1\r\nx\r\n")
+	_, bad := pipe(t, s, login+"CONNECT {\"user\":\"slow\",\"pass\":\"wrong\"}\r\nPING\r\n")
+	_, unknown := pipe(t, s, login+"CONNECT {\"user\":\"nobody\",\"pass\":\"secret\"}\r\nPING\r\n")
+	expectText(t, fast, "MSG x 1 1\r\nx\r\nMSG x 1 1\r\nx\r\n")
+	io.WriteString(conn, "PUB x 1\r\ny\r\nPING\r\n")
+	expectText(t, fast, "MSG x 1 1\r\ny\r\nPONG\r\n")
+	free()
+	expectText(t, good, "PONG\r\n")
+	expectText(t, bad, "-ERR 'Authorization Violation'\r\n")
+	expectText(t, unknown, "-ERR 'Authorization Violation'\r\n")
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What has been found to be a hash's secret is known from then on; nothing else is.
+func TestSecretsAreComparedOnce(t *testing.T) {
+	s, free := occupied(t)
+	hash := s.cfg().Users[0].Password
+	free()
+	never := make(chan struct{})
+	if same, ok := s.hasher.matches("secret", hash, never, never); !same || !ok {
+		t.Fatal(same, ok)
+	}
+	if same, ok := s.hasher.matches("wrong", hash, never, never); same || !ok {
+		t.Fatal(same, ok)
+	}
+	for secret, known := range map[string]bool{"secret": true, "wrong": false, "": false} {
+		if s.hasher.known(secret, hash) != known {
+			t.Errorf("%q: known is not %v", secret, known)
+		}
+	}
+	if s.hasher.known("secret", hash[:len(hash)-1]+"x") {
+		t.Error("known for another hash")
+	}
+	for i := range maxVerified {
+		s.hasher.verified[s.hasher.sum(fmt.Sprint(i), hash)] = struct{}{}
+	}
+	other, err := bcrypt.GenerateFromPassword([]byte("other"), bcrypt.MinCost)
+	if same, _ := s.hasher.matches("other", string(other), never, never); err != nil || !same {
+		t.Error(same, err)
+	}
+	if n := len(s.hasher.verified); n > maxVerified {
+		t.Errorf("%d secrets are remembered", n)
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Neither the end of the server nor that of the connection waits for a comparison.
+func TestComparisonsAreGivenUp(t *testing.T) {
+	s, free := occupied(t)
+	for range 20 {
+		pipe(t, s, "CONNECT {\"user\":\"slow\",\"pass\":\"x\"}\r\n")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	if n := s.Stats().Closed[AuthenticationFailure]; n != 0 {
+		t.Errorf("%d were refused though nobody compared", n)
+	}
+	free()
+}
