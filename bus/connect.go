@@ -58,6 +58,9 @@ func (c *client) onConnect(options []byte) error {
 	if json.Unmarshal(options, &c.opts) != nil {
 		return errArguments
 	}
+	c.mu.Lock()
+	c.who = c.opts.identity() // also if it is turned away
+	c.mu.Unlock()
 	if err := c.authenticate(c.opts.credentials()); err != nil {
 		return err
 	}
@@ -73,7 +76,6 @@ func (c *client) onConnect(options []byte) error {
 	c.parse.headers, c.parse.pedantic = c.opts.Headers, c.opts.Pedantic
 	c.mu.Lock()
 	c.headers, c.noEcho = c.opts.Headers, !c.opts.Echo
-	c.who = c.opts.identity()
 	c.named()
 	c.mu.Unlock()
 	c.usage.rtt.CompareAndSwap(0, max(c.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better

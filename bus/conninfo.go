@@ -75,7 +75,10 @@ type identity struct {
 
 func (o *connectOptions) identity() identity {
 	who := identity{name: o.Name, lang: o.Lang, version: o.Version, user: o.User}
-	if who.user == "" && o.Token != "" {
+	switch {
+	case o.NKey != "":
+		who.user = o.NKey
+	case o.User == "" && o.Token != "":
 		who.user = "[REDACTED]"
 	}
 	return who

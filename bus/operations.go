@@ -65,9 +65,11 @@ func (c *client) onPublish(p *publication) error {
 	to := r.lookup(p.subject)
 	switch {
 	case to.denied, c.grant != nil && !to.permits(c.grant, p.subject) && !c.answer(p.subject):
+		r.receive(p)
 		c.deny(textDeniedPublish, p.subject)
 		return nil
 	case len(p.reply) > 0 && (isReserved(p.reply, reservedReplies) || c.srv.denied(p.reply)):
+		r.receive(p)
 		c.deny(textDeniedReply, p.reply)
 		return nil
 	case to.begins(p) && (c.grant == nil || to.may) && !c.opts.Verbose && !c.opts.Pedantic:

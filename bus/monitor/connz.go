@@ -212,7 +212,11 @@ func (c *connQuery) row(i *bus.ConnInfo, now time.Time) connRow {
 		if c.subs == short {
 			r.Subs = append(r.Subs, s.Subject)
 		} else {
-			r.SubsDetail = append(r.SubsDetail, detail(s))
+			d := detail(s)
+			if r.Stop != nil {
+				d.Account, d.AccountTag = i.Account, i.Account
+			}
+			r.SubsDetail = append(r.SubsDetail, d)
 		}
 	}
 	return r

@@ -5,10 +5,16 @@ import (
 	"net/http"
 )
 
-// health is the answer of /healthz.
+// health is the answer of /healthz. Who asks for details gets errors as a list.
 type health struct {
-	Status string `json:"status"`
-	Error  string `json:"error,omitempty"`
+	Status string        `json:"status"`
+	Error  string        `json:"error,omitempty"`
+	Errors []healthError `json:"errors,omitempty"`
+}
+
+type healthError struct {
+	Type  string `json:"type"`
+	Error string `json:"error"`
 }
 
 // healthFlags are the arguments that are checked and make no difference here: they
@@ -25,7 +31,16 @@ func (m *monitor) healthz(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	code, h := m.health(q)
+	code, kind, text := m.health(q)
+	h := health{Status: "ok"}
+	if text != "" {
+		h.Status = "error"
+		if details, _ := q.bool("details"); details {
+			h.Errors = []healthError{{kind, text}}
+		} else {
+			h.Error = text
+		}
+	}
 	b, err := json.Marshal(h)
 	if err != nil {
 		panic(err) // texts only
@@ -33,15 +48,16 @@ func (m *monitor) healthz(w http.ResponseWriter, r *http.Request) {
 	respond(w, code, b)
 }
 
-func (m *monitor) health(q query) (code int, h health) {
+// health says what is wrong; text is empty if nothing is.
+func (m *monitor) health(q query) (code int, kind, text string) {
 	switch {
 	case q.Get("account") == "" && q.Get("stream") != "":
-		return http.StatusBadRequest, health{"error", `"account" must not be empty when checking stream health`}
+		return http.StatusBadRequest, "BAD_REQUEST", `"account" must not be empty when checking stream health`
 	case q.Get("stream") == "" && q.Get("consumer") != "":
-		return http.StatusBadRequest, health{"error", `"stream" must not be empty when checking consumer health`}
+		return http.StatusBadRequest, "BAD_REQUEST", `"stream" must not be empty when checking consumer health`
 	case !m.srv.Accepting():
-		return http.StatusServiceUnavailable, health{"unavailable", "not accepting connections"}
+		return http.StatusServiceUnavailable, "CONNECTION", "not accepting connections"
 	default:
-		return http.StatusOK, health{Status: "ok"}
+		return http.StatusOK, "", ""
 	}
 }

@@ -32,7 +32,7 @@ type broker struct {
 const maxPayload = 1000
 
 func ours(t *testing.T) broker {
-	s, err := bus.New(bus.Config{Port: -1, ServerName: "same", MaxPayload: maxPayload, Username: "u", Password: "p"})
+	s, err := bus.New(bus.Config{Port: -1, ServerName: "same", MaxPayload: maxPayload, Users: []bus.User{{Name: "u", Password: "p", Permissions: &bus.Permissions{Publish: bus.SubjectPermission{Deny: []string{"secret.*"}}}}}})
 	if err == nil {
 		err = s.Start()
 	}
@@ -46,7 +46,10 @@ func ours(t *testing.T) broker {
 func reference(t *testing.T) broker {
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, HTTPHost: "127.0.0.1", HTTPPort: server.RANDOM_PORT,
-		ServerName: "same", MaxPayload: maxPayload, Username: "u", Password: "p",
+		ServerName: "same", MaxPayload: maxPayload,
+		Users: []*server.User{{Username: "u", Password: "p", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"secret.*"}},
+		}}},
 		NoSystemAccount: true, NoLog: true, NoSigs: true,
 	})
 	if err != nil {
@@ -124,7 +127,7 @@ func play(t *testing.T, b broker) {
 	second.sync("PUB orders.a 5\r\nhello\r\nPUB orders.a.b 2\r\nhi\r\nPUB limited 1\r\nx\r\nPUB nobody 4\r\nnone\r\n")
 	second.sync("HPUB orders.h 12 15\r\nNATS/1.0\r\n\r\nabc\r\n")
 	first.sync("PUB _INBOX.x.1 3\r\nyes\r\n")
-	second.sync("")
+	second.sync("PUB secret.x 3\r\nabc\r\n") // is refused, and has been received
 	for range 2 {
 		first.sync("")
 	}
