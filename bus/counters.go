@@ -12,7 +12,7 @@ type Stats struct {
 	Connections      int    // network connections now
 	TotalConnections uint64 // since the start
 	Subscriptions    int    // of network and in-process connections, now
-	InMsgs, InBytes  uint64 // published
+	InMsgs, InBytes  uint64 // published, also if refused
 	OutMsgs          uint64 // delivered, once for each subscription
 	OutBytes         uint64
 	SlowConsumers    uint64 // connections closed for it

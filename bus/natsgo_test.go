@@ -201,7 +201,7 @@ func TestGoClientSeesPermissionsViolation(t *testing.T) {
 	if !nc.IsConnected() {
 		t.Error("disconnected")
 	}
-	if st := s.Stats(); st.Refused != 1 || st.InMsgs != 0 {
+	if st := s.Stats(); st.Refused != 1 || st.InMsgs != 1 || st.OutMsgs != 0 {
 		t.Errorf("%+v", st)
 	}
 }
