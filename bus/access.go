@@ -181,6 +181,7 @@ func (c *client) compare(p proof) (same, ok bool) {
 	if lent {
 		c.finishBatch()
 		c.srv.release(c.route)
+		c.route = nil
 		c.flush()
 	}
 	same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.done, c.finished)

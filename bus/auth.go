@@ -28,6 +28,7 @@ type logins struct {
 	token    *login
 	single   *login
 	list     []User
+	byCerts  bool // certificates say who the users are
 	users    map[string]*login
 	nkeys    map[string]*login
 	noAuth   *login // whom a client without credentials is taken for; nil = nobody
@@ -63,7 +64,9 @@ func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p pro
 	case t.noAuth != nil && g.user == "" && g.pass == "" && g.token == "":
 		l = t.noAuth
 	case len(t.users) > 0:
-		l = t.users[g.user]
+		if l = t.users[g.user]; l != nil && l.secret == "" && t.byCerts {
+			l = nil // the certificate is the user's only proof
+		}
 		p = proof{needed: true, given: g.pass, want: t.decoy}
 	case t.token != nil:
 		l = t.token
@@ -123,6 +126,7 @@ func newLogins(c *Config) *logins {
 		}
 		(*table)[l.name] = l
 	}
+	t.byCerts = c.TLS != nil && c.TLS.MapUsers
 	t.required = t.token != nil || t.single != nil || len(t.users) > 0 || len(t.nkeys) > 0
 	if t.noAuth = t.users[c.NoAuthUser]; t.noAuth == nil {
 		t.noAuth = t.nkeys[c.NoAuthUser]

@@ -1,8 +1,12 @@
 package bus_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 
@@ -171,4 +175,39 @@ func TestGoClientMeetsPermissions(t *testing.T) {
 	if st := s.Stats(); st.Refused != 2 {
 		t.Errorf("refused: %d", st.Refused)
 	}
+}
+
+// A certificate is enough to be a user, and nothing else is if it has no password.
+func TestUsersFromCertificates(t *testing.T) {
+	ann := theAuthority().issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "ann"}})
+	eve := theAuthority().issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "eve"}})
+	verify := serverConfig(t)
+	verify.ClientAuth = tls.RequireAndVerifyClientCert
+	users := []bus.User{
+		{Name: "CN=ann", Permissions: &bus.Permissions{Publish: bus.SubjectPermission{Allow: []string{"foo"}}}},
+		{Name: "bob", Password: "b"},
+	}
+	cfg := bus.Config{Port: -1, Users: users, TLS: &bus.TLS{Config: verify, MapUsers: true}}
+	s := startServer(t, cfg)
+	p := upgrade(t, s, clientConfig(ann))
+	p.write("CONNECT {\"verbose\":false,\"user\":\"bob\",\"pass\":\"b\"}\r\nPUB bar 0\r\n\r\nPING\r\n")
+	p.expect("permissions of the certificate's user", "-ERR 'Permissions Violation for Publish to \"bar\"'\r\nPONG\r\n")
+	stranger := upgrade(t, s, clientConfig(eve))
+	stranger.write("CONNECT {\"user\":\"bob\",\"pass\":\"b\"}\r\n")
+	stranger.expect("a certificate of nobody", "-ERR 'Authorization Violation'\r\n")
+	for name, c := range map[string]struct {
+		connect, answer string
+	}{
+		"no password":           {`{"user":"CN=ann"}`, "-ERR 'Authorization Violation'\r\n"},
+		"the empty password":    {`{"user":"CN=ann","pass":""}`, "-ERR 'Authorization Violation'\r\n"},
+		"another's credentials": {`{"user":"bob","pass":"b"}`, "+OK\r\n"},
+	} {
+		plain := newPeer(t, must[net.Conn](t)(s.InProcessConn()))
+		plain.greeting()
+		plain.write("CONNECT %s\r\n", c.connect)
+		plain.expect(name, c.answer)
+	}
+	cfg.Users = users[1:]
+	check(t, s.Reload(cfg))
+	p.expect("the user is gone", "-ERR 'Authorization Violation'\r\n")
 }

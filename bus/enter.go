@@ -94,11 +94,9 @@ func (c *client) negotiate(t *TLS, begun []byte) (*wire, error) {
 		return nil, errHandshake
 	}
 	if certs := layer.conn.ConnectionState().PeerCertificates; t.MapUsers && len(certs) > 0 {
-		c.mu.Lock() // a reload looks at it from elsewhere
 		names := certificateNames(certs[0])
 		c.mu.Lock()
 		c.mapped = names
-		c.mu.Unlock()
 		c.mu.Unlock()
 	}
 	return &wire{c: c, tls: layer}, nil

@@ -5,7 +5,7 @@ import "time"
 // User is one who may connect: by name and password, or by nkey.
 type User struct {
 	Name     string
-	Password string // plain, or a bcrypt hash; "" = the empty one
+	Password string // plain, or a bcrypt hash; "" = the empty one, or with TLS.MapUsers none
 	NKey     string // public key, "U..."; in place of Name and Password
 
 	Permissions *Permissions // nil = Config.Permissions
