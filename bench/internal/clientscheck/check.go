@@ -1,0 +1,162 @@
+package clientscheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options say what to run, and where things are.
+type Options struct {
+	Reference string // nats-server
+	Ours      string // our program; it runs under the name nats-server
+	Folder    string // with configs and golden
+	Clients   []Client
+	Only      []string // parts of names of scenarios; empty = all
+	Update    bool     // write the golden files from the reference
+	Report    io.Writer
+}
+
+// ErrDiffers is the error when not every cell of the table is the same.
+var ErrDiffers = errors.New("the programs' output differs")
+
+// Check runs every program against both servers and writes differences and the
+// table.
+func Check(ctx context.Context, o Options) error {
+	c, err := newCheck(o)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(c.dir)
+	table := newTable(o.Clients)
+	for _, s := range Scenarios() {
+		if !selected(s.Name, o.Only) {
+			continue
+		}
+		for _, client := range o.Clients {
+			table.add(s, client, c.compare(ctx, client, s))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	table.write(o.Report)
+	if table.bad > 0 {
+		return fmt.Errorf("%w in %d of %d cells", ErrDiffers, table.bad, table.cells)
+	}
+	return nil
+}
+
+func selected(name string, only []string) bool {
+	for _, part := range only {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return len(only) == 0
+}
+
+// check holds what all comparisons share.
+type check struct {
+	Options
+	dir     string
+	ours    string // the link to our program
+	configs string
+}
+
+func newCheck(o Options) (*check, error) {
+	dir, err := os.MkdirTemp("", "clients-")
+	if err != nil {
+		return nil, err
+	}
+	c := &check{Options: o, dir: dir, ours: filepath.Join(dir, "nats-server")}
+	folder, err := filepath.Abs(o.Folder)
+	c.Folder, c.configs = folder, filepath.Join(folder, "configs")
+	target, targetErr := filepath.Abs(o.Ours)
+	reference, referenceErr := filepath.Abs(o.Reference)
+	c.Reference = reference
+	return c, errors.Join(err, targetErr, referenceErr, os.Symlink(target, c.ours))
+}
+
+// compare returns what the cell of the table says.
+func (c *check) compare(ctx context.Context, client Client, s Scenario) cell {
+	if _, none := s.Without[client.Name]; none {
+		return absent
+	}
+	want, err := c.run(ctx, client, s, c.Reference)
+	if err != nil {
+		return c.failed("nats-server", client, s, err)
+	}
+	if cell, err := c.golden(client, s, want); err != nil || cell != same {
+		if err != nil {
+			return c.failed("nats-server", client, s, err)
+		}
+		return cell
+	}
+	got, err := c.run(ctx, client, s, c.ours)
+	if got != want {
+		c.differs("ours", client, s, want, got)
+		if err != nil {
+			fmt.Fprintf(c.Report, "%v\n", err)
+		}
+		return different
+	}
+	if err != nil {
+		return c.failed("ours", client, s, err)
+	}
+	return same
+}
+
+// run has a directory of its own, with new keys.
+func (c *check) run(ctx context.Context, client Client, s Scenario, program string) (string, error) {
+	dir, err := os.MkdirTemp(c.dir, "run-")
+	if err != nil {
+		return "", err
+	}
+	m, err := newMaterial(dir)
+	if err != nil {
+		return "", err
+	}
+	v, err := newServer(program, m, c.configs, s)
+	if err != nil {
+		return "", err
+	}
+	return run(ctx, client, s, v, c.configs)
+}
+
+// golden compares the reference's output with the kept one, or keeps it.
+func (c *check) golden(client Client, s Scenario, output string) (cell, error) {
+	file := filepath.Join(c.Folder, "golden", client.Name, s.Name+".txt")
+	if c.Update {
+		return same, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(output), 0o644))
+	}
+	kept, err := os.ReadFile(file)
+	if err != nil {
+		return stale, err
+	}
+	if string(kept) != output {
+		c.differs("nats-server", client, s, string(kept), output)
+		return stale, nil
+	}
+	return same, nil
+}
+
+func (c *check) failed(server string, client Client, s Scenario, err error) cell {
+	fmt.Fprintf(c.Report, "%s, %s, %s: %v\n", s.Name, client.Name, server, err)
+	if server == "ours" {
+		return different
+	}
+	return stale
+}
+
+// differs writes the lines of which one side has none, as they come.
+func (c *check) differs(server string, client Client, s Scenario, want, got string) {
+	fmt.Fprintf(c.Report, "%s, %s, %s differs:\n", s.Name, client.Name, server)
+	for _, line := range difference(want, got) {
+		fmt.Fprintln(c.Report, "   ", line)
+	}
+}
