@@ -31,6 +31,10 @@ func main() {
 		o.Only = strings.Split(text, ",")
 		return nil
 	})
+	flag.Func("skip", "leave out this `scenario`; may be repeated", func(text string) error {
+		o.Skip = append(o.Skip, text)
+		return nil
+	})
 	flag.Parse()
 	if len(o.Clients) == 0 || flag.NArg() > 0 {
 		flag.Usage()

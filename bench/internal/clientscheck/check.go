@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,7 @@ type Options struct {
 	Folder    string // with configs and golden
 	Clients   []Client
 	Only      []string // parts of names of scenarios; empty = all
+	Skip      []string // names of scenarios to leave out
 	Update    bool     // write the golden files from the reference
 	Report    io.Writer
 }
@@ -34,7 +36,7 @@ func Check(ctx context.Context, o Options) error {
 	defer os.RemoveAll(c.dir)
 	table := newTable(o.Clients)
 	for _, s := range Scenarios() {
-		if !selected(s.Name, o.Only) {
+		if !selected(s.Name, o.Only) || slices.Contains(o.Skip, s.Name) {
 			continue
 		}
 		for _, client := range o.Clients {

@@ -47,6 +47,9 @@ func run(ctx context.Context, client Client, s Scenario, v *server, configs stri
 	p.command.Dir = v.dir
 	p.command.Env = append(v.env, "NATS_URL="+v.url(s.Door), "PLAIN_URL="+v.url(""))
 	p.command.WaitDelay = time.Second
+	// A browser is in the program's group.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.command.Cancel = func() error { return syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL) }
 	said := newLog("")
 	p.command.Stderr = said
 	in, err := p.command.StdinPipe()
