@@ -100,6 +100,9 @@ func (c *check) compare(ctx context.Context, client Client, s Scenario) cell {
 		return cell
 	}
 	got, err := c.run(ctx, client, s, c.ours)
+	if err != nil && got == "" {
+		return c.failed("ours", client, s, err)
+	}
 	if got != want {
 		c.differs("ours", client, s, want, got)
 		if err != nil {
