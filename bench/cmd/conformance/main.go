@@ -22,7 +22,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
@@ -38,6 +38,7 @@ type settings struct {
 	dir, cache         string
 	match              string
 	require            bool
+	say                func(string) // of what is going on
 }
 
 func parse(args []string) (*settings, error) {
@@ -75,11 +76,12 @@ func (s *settings) servers() []conformance.Server {
 const reference = "nats-server"
 
 // run is the program.
-func run(ctx context.Context, args []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, err := parse(args)
 	if err != nil {
 		return err
 	}
+	s.say = func(text string) { fmt.Fprintln(stderr, text) }
 	var match func(string) bool
 	if s.match != "" {
 		re, err := regexp.Compile(s.match)
@@ -128,7 +130,7 @@ func (s *settings) run(ctx context.Context, suite conformance.Suite, match func(
 	var outcomes []*conformance.Outcome
 	var errs []error
 	for _, server := range s.servers() {
-		o, err := conformance.Run(ctx, suite, units, list, server, match)
+		o, err := conformance.Run(ctx, suite, units, list, server, match, s.say)
 		if err != nil {
 			return outcomes, errors.Join(append(errs, err)...)
 		}

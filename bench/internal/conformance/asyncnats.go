@@ -177,7 +177,7 @@ func (u *rustUnit) Run(ctx context.Context, env []string, tests []string, report
 		return "", fmt.Errorf("%s was not built", u.name)
 	}
 	args := append([]string{"--exact", "--test-threads", strconv.Itoa(min(4, 2*runtime.NumCPU()))}, tests...)
-	log, err := testProgram(ctx, u.dir, env, u.program, args...)
+	log, err := testProgram(ctx, patience(len(tests)), u.dir, env, u.program, args...)
 	parseRust(log, report)
 	return log, err
 }

@@ -73,8 +73,9 @@ var goResult = regexp.MustCompile(`(?m)(?:^|\x16)--- (PASS|FAIL|SKIP): ([^/\s]+)
 var goStart = regexp.MustCompile(`(?m)(?:^|\x16)=== RUN   ([^/\s]+)$`)
 
 func (u goUnit) Run(ctx context.Context, env []string, tests []string, report func(string, Result)) (string, error) {
-	log, err := testProgram(ctx, u.dir, env, u.program,
-		"-test.v=test2json", "-test.timeout", (patience - patience/10).String(), "-test.run", "^("+strings.Join(tests, "|")+")$")
+	bound := patience(len(tests))
+	log, err := testProgram(ctx, bound, u.dir, env, u.program,
+		"-test.v=test2json", "-test.timeout", (bound - bound/10).String(), "-test.run", "^("+strings.Join(tests, "|")+")$")
 	parseGo(log, report)
 	return log, err
 }

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// patience bounds one run of a test program; each of the suites takes a minute
-// or two.
-const patience = 15 * time.Minute
+// patience bounds a run of a test program by how many tests it is to run.
+func patience(tests int) time.Duration {
+	return min(time.Minute+time.Duration(tests)*5*time.Second, 10*time.Minute)
+}
 
 // command makes one that is ended with everything that it has started: servers,
 // most of all.
@@ -38,9 +39,9 @@ func output(ctx context.Context, dir string, env []string, name string, args ...
 }
 
 // testProgram runs one that fails if a test fails: that is no error here. What it
-// leaves running is ended.
-func testProgram(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
-	bounded, cancel := context.WithTimeout(ctx, patience)
+// leaves running is ended, and so is the program itself in the end.
+func testProgram(ctx context.Context, bound time.Duration, dir string, env []string, name string, args ...string) (string, error) {
+	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	cmd := command(bounded, dir, env, name, args...)
 	var out bytes.Buffer

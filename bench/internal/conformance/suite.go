@@ -57,9 +57,9 @@ func (s Server) environment(dir string) ([]string, error) {
 		"CONFORMANCE_SERVER="+link), nil
 }
 
-// Run runs a suite's tests against a server. match narrows them down; nil = all,
-// and then the list's numbers must be right.
-func Run(ctx context.Context, suite Suite, units []Unit, list *List, server Server, match func(string) bool) (*Outcome, error) {
+// Run runs a suite's tests against a server. match narrows them down; nil = all.
+// say is told what is going on.
+func Run(ctx context.Context, suite Suite, units []Unit, list *List, server Server, match func(string) bool, say func(string)) (*Outcome, error) {
 	dir, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
 		return nil, err
@@ -94,6 +94,7 @@ func Run(ctx context.Context, suite Suite, units []Unit, list *List, server Serv
 		if err := o.run(ctx, u, env); err != nil {
 			return nil, fmt.Errorf("%s: %w", u.Name(), err)
 		}
+		say(fmt.Sprintf("%s against %s: %s is done, %d passed so far", o.Suite, o.Server, u.Name(), o.Count(Passed)))
 	}
 	return o, nil
 }

@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			u := &fakeUnit{script: c.script}
 			list := &List{Run: len(c.script), Fails: c.fails}
-			o, err := Run(t.Context(), fakeSuite{}, []Unit{u}, list, Server{"ours", os.Args[0]}, nil)
+			o, err := Run(t.Context(), fakeSuite{}, []Unit{u}, list, Server{"ours", os.Args[0]}, nil, func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
