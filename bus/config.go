@@ -45,6 +45,10 @@ type Config struct {
 	MaxClosed      int   `reload:"no"` // ended connections that are remembered; 0 = 10,000
 	MaxSubTokens   int   // tokens of a subject in SUB; 0 = no limit
 
+	// NoHeaders has clients told that there are none: HPUB is refused, and messages
+	// reach clients without what headers they have.
+	NoHeaders bool `reload:"no"`
+
 	SlowConsumers SlowPolicy // what happens at MaxPending; 0 = the connection is closed
 
 	PingInterval  time.Duration // 0 = 2 min

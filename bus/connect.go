@@ -64,18 +64,19 @@ func (c *client) onConnect(options []byte) error {
 	if err := c.authenticate(c.opts.credentials()); err != nil {
 		return err
 	}
+	headers := c.opts.Headers && !c.srv.cfg().NoHeaders
 	switch o := &c.opts; {
 	case o.Account != "", o.NewAccount:
 		return errAuthorization
 	case o.Protocol < 0 || o.Protocol > 1:
 		return errProtoVersion
-	case o.NoResponders && !o.Headers:
+	case o.NoResponders && !headers:
 		return errNoResponders
 	}
 	c.greeted = true
-	c.parse.headers, c.parse.pedantic = c.opts.Headers, c.opts.Pedantic
+	c.parse.headers, c.parse.pedantic = headers, c.opts.Pedantic
 	c.mu.Lock()
-	c.headers, c.noEcho = c.opts.Headers, !c.opts.Echo
+	c.headers, c.noEcho = headers, !c.opts.Echo
 	c.named()
 	c.mu.Unlock()
 	c.usage.rtt.CompareAndSwap(0, max(c.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better

@@ -51,7 +51,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		Go:           runtime.Version(),
 		Host:         s.cfg().Host,
 		Port:         max(s.cfg().Port, 0),
-		Headers:      true,
+		Headers:      !s.cfg().NoHeaders,
 		AuthRequired: s.cfg().asksForCredentials(),
 		MaxPayload:   s.cfg().MaxPayload,
 		ClientID:     c.id,
