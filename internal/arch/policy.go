@@ -43,6 +43,7 @@ var Paddock = Policy{
 		"internal/listen":    "how a service may listen: who can reach it, how many at once",
 		"internal/logging":   "one logger, text or JSON",
 		"internal/position":  "the bytes of one position, for whoever sends it as for whoever takes it",
+		"internal/natsconf":  "the configuration grammar of NATS servers, its keys without meaning",
 		"internal/nowait":    "reads and writes of a socket that never wait",
 		"internal/version":   "which build is running",
 	},

@@ -1,0 +1,3 @@
+// Package confdiff holds what the reference makes of configuration files: its tests
+// record it, and check that the record is still true.
+package confdiff
