@@ -21,6 +21,9 @@ const (
 	DefaultPingMax        = 2
 	DefaultWriteDeadline  = 10 * time.Second
 	DefaultAuthTimeout    = 2 * time.Second
+
+	DefaultLameDuckDuration = 2 * time.Minute
+	DefaultLameDuckGrace    = 10 * time.Second
 )
 
 // largePayload is the size above which messages crowd each other out.
@@ -57,6 +60,20 @@ type Config struct {
 	// AuthTimeout is from accept, or the end of the handshake, to a good CONNECT;
 	// 0 = 2 s, with TLS a second more than its handshake may take.
 	AuthTimeout time.Duration
+
+	// AllowOpen permits to listen where others than this machine can connect even
+	// though no credentials are asked for.
+	AllowOpen bool
+	// Advertise is the "host:port" under which clients reach this server if that is
+	// not where it listens; "" = it is.
+	Advertise string
+
+	// LameDuckDuration is how long LameDuck takes to let go of all clients; 0 = 2 min.
+	// It begins with LameDuckGrace, in which they may leave by themselves; 0 = 10 s.
+	LameDuckDuration, LameDuckGrace time.Duration
+	// MigrateTo lists URLs of other servers, which clients are told in lame duck mode
+	// so that they go there.
+	MigrateTo []string
 
 	// Credentials that clients must give: a token, or a user with a password, or
 	// those of one of Users; nothing set = none are asked for, and any that come
@@ -104,10 +121,13 @@ func (c Config) withDefaults() (Config, error) {
 	c.WriteDeadline = orDefault(c.WriteDeadline, DefaultWriteDeadline)
 	c.TLS, c.WebSocket = c.TLS.withDefaults(), c.WebSocket.withDefaults(&c)
 	c.AuthTimeout = orDefault(c.AuthTimeout, c.defaultAuthTimeout())
+	c.LameDuckDuration = orDefault(c.LameDuckDuration, DefaultLameDuckDuration)
+	c.LameDuckGrace = orDefault(c.LameDuckGrace, DefaultLameDuckGrace)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.DenyPublish = slices.Clone(c.DenyPublish)
+	c.MigrateTo = slices.Clone(c.MigrateTo)
 	c.Prefixes = slices.Compact(slices.Sorted(slices.Values(c.Prefixes)))
 	c.Users = slices.Clone(c.Users)
 	if err := c.check(); err != nil {
@@ -133,8 +153,10 @@ func (c *Config) check() error {
 		return errors.New("bus: a limit is negative")
 	case min(c.MaxSubs, c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
 		return errors.New("bus: a limit is negative")
-	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout) < 0:
+	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout, c.LameDuckDuration, c.LameDuckGrace) < 0:
 		return errors.New("bus: a duration is negative")
+	case c.LameDuckGrace >= c.LameDuckDuration:
+		return fmt.Errorf("bus: lame duck grace period (%v) should be strictly lower than lame duck duration (%v)", c.LameDuckGrace, c.LameDuckDuration)
 	case c.SlowConsumers > SlowStall:
 		return fmt.Errorf("bus: %v for slow consumers is unknown", c.SlowConsumers)
 	case int64(c.MaxPayload) > c.MaxPending:

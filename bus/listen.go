@@ -111,7 +111,7 @@ func (c *Config) listenTCP(host string, port int) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.authRequired() && !addr.IP.IsLoopback() {
+	if !c.AllowOpen && !c.authRequired() && !addr.IP.IsLoopback() {
 		return nil, fmt.Errorf("%w: %s", ErrOpenListen, host)
 	}
 	return net.ListenTCP("tcp", addr)

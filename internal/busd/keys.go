@@ -1,0 +1,76 @@
+package busd
+
+import (
+	"errors"
+	"strings"
+
+	"paddock/internal/natsconf"
+)
+
+// apply takes over a whole file.
+func (s *Settings) apply(root *natsconf.Node) error {
+	d := &decoder{}
+	a := new(authorization)
+	table := alias(map[string]setter{
+		"listen":                 d.listen(&s.Bus.Host, &s.Bus.Port),
+		"host":                   d.text(&s.Bus.Host),
+		"port":                   d.port(&s.Bus.Port),
+		"server_name":            d.name(&s.Bus.ServerName),
+		"client_advertise":       d.text(&s.Bus.Advertise),
+		"max_connections":        d.limit(&s.Bus.MaxConns),
+		"max_payload":            number(d, 0, &s.Bus.MaxPayload),
+		"max_pending":            number(d, 0, &s.Bus.MaxPending),
+		"max_control_line":       number(d, 0, &s.Bus.MaxControlLine),
+		"max_subscriptions":      d.limit(&s.Bus.MaxSubs),
+		"ping_interval":          d.duration(&s.Bus.PingInterval),
+		"ping_max":               number(d, 0, &s.Bus.PingMax),
+		"write_deadline":         d.duration(&s.Bus.WriteDeadline),
+		"lame_duck_duration":     d.duration(&s.Bus.LameDuckDuration),
+		"lame_duck_grace_period": d.duration(&s.Bus.LameDuckGrace),
+		"http":                   d.listen(&s.HTTP.Host, &s.HTTP.Port),
+		"https":                  d.listen(&s.HTTP.Host, &s.HTTP.TLSPort),
+		"http_port":              d.port(&s.HTTP.Port),
+		"https_port":             d.port(&s.HTTP.TLSPort),
+		"http_base_path":         d.text(&s.HTTP.BasePath),
+		"prof_port":              d.port(&s.Profile),
+		"pid_file":               d.text(&s.PidFile),
+		"ports_file_dir":         d.text(&s.PortsDir),
+		"server_tags":            d.texts(&s.Tags),
+		"authorization":          func(f *natsconf.Field) { d.authorization(a, f) },
+		"accounts":               func(f *natsconf.Field) { d.accounts(a, f) },
+		"no_auth_user":           func(f *natsconf.Field) { a.noAuthAt = f.Pos; d.text(&a.noAuthUser)(f) },
+		"paddock":                func(f *natsconf.Field) { d.paddock(s, f) },
+	}, "net", "host", "max_conn", "max_connections", "max_subs", "max_subscriptions",
+		"monitor_port", "http_port", "pidfile", "pid_file")
+	d.logKeys(table, &s.Log)
+	d.doorKeys(table, s)
+	d.unbuilt(table)
+	d.fields(root, table)
+	d.admit(s, a)
+	s.Warnings = append(s.Warnings, d.warnings...)
+	return errors.Join(d.problems...)
+}
+
+func (d *decoder) name(dst *string) setter {
+	return func(f *natsconf.Field) {
+		if d.text(dst)(f); strings.Contains(*dst, " ") {
+			d.fail(f.Pos, "%s cannot contain spaces", f.Key)
+		}
+	}
+}
+
+func (d *decoder) logKeys(table map[string]setter, log *Log) {
+	stamped := true
+	table["logfile"] = d.text(&log.File)
+	table["logfile_size_limit"] = number(d, 0, &log.MaxBytes)
+	table["logfile_max_num"] = number(d, 0, &log.MaxFiles)
+	table["debug"] = d.boolean(&log.Debug)
+	table["trace"] = d.boolean(&log.Trace)
+	table["trace_verbose"] = d.boolean(&log.Trace)
+	table["trace_headers"] = d.boolean(&log.Trace)
+	table["logtime"] = func(f *natsconf.Field) { d.boolean(&stamped)(f); log.NoTime = !stamped }
+	table["logtime_utc"] = d.boolean(&log.UTC)
+	table["syslog"] = d.boolean(&log.Syslog)
+	table["remote_syslog"] = d.text(&log.Remote)
+	alias(table, "log_file", "logfile", "log_size_limit", "logfile_size_limit", "log_max_num", "logfile_max_num")
+}

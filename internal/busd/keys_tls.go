@@ -1,0 +1,213 @@
+package busd
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"paddock/bus"
+	"paddock/internal/natsconf"
+)
+
+// handshakeFallback is how long a server waits for a handshake before it sends INFO
+// if handshake_first is "auto".
+const handshakeFallback = 50 * time.Millisecond
+
+// errNoCertificate and errNoKey are the words that tools know.
+var (
+	errNoCertificate = errors.New("TLS Server certificate must be present and valid")
+	errNoKey         = errors.New("TLS Server private key must be present and valid")
+)
+
+// tlsFiles are the parts of a TLS configuration that are named in a file or flags.
+type tlsFiles struct {
+	pairs  []keyPair
+	ca     string // for the certificates of clients
+	verify bool
+}
+
+type keyPair struct{ cert, key string }
+
+// config reads the files.
+func (t tlsFiles) config() (*tls.Config, error) {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	for _, pair := range t.pairs {
+		switch {
+		case pair.cert == "":
+			return nil, errNoCertificate
+		case pair.key == "":
+			return nil, errNoKey
+		}
+		c, err := tls.LoadX509KeyPair(pair.cert, pair.key)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Certificates = append(cfg.Certificates, c)
+	}
+	if t.verify {
+		cfg.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	if t.ca == "" {
+		return cfg, nil
+	}
+	pem, err := os.ReadFile(t.ca)
+	if err != nil {
+		return nil, err
+	}
+	cfg.ClientCAs = x509.NewCertPool()
+	if !cfg.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", t.ca)
+	}
+	return cfg, nil
+}
+
+// tlsBlock reads a tls map; it returns nil if there is something wrong with it.
+func (d *decoder) tlsBlock(f *natsconf.Field) *bus.TLS {
+	var files tlsFiles
+	var single keyPair
+	var suites []uint16
+	var curves []tls.CurveID
+	version, clean := uint16(tls.VersionTLS12), len(d.problems)
+	t := new(bus.TLS)
+	d.mapping(f, alias(map[string]setter{
+		"cert_file":                    d.text(&single.cert),
+		"key_file":                     d.text(&single.key),
+		"ca_file":                      d.text(&files.ca),
+		"certs":                        func(f *natsconf.Field) { files.pairs = d.keyPairs(f) },
+		"verify":                       d.boolean(&files.verify),
+		"verify_and_map":               d.boolean(&t.MapUsers),
+		"timeout":                      d.seconds(&t.Timeout),
+		"connection_rate_limit":        number(d, 0, &t.Rate),
+		"pinned_certs":                 func(f *natsconf.Field) { t.PinnedCerts = d.pins(f) },
+		"handshake_first":              func(f *natsconf.Field) { d.handshakeFirst(t, f) },
+		"min_version":                  func(f *natsconf.Field) { version = d.tlsVersion(f) },
+		"cipher_suites":                func(f *natsconf.Field) { suites = d.suites(f) },
+		"curve_preferences":            func(f *natsconf.Field) { curves = d.curves(f) },
+		"insecure":                     d.silent, // about connections that the server makes
+		"allow_insecure_cipher_suites": d.refused,
+		"ocsp_peer":                    d.refused,
+		"cert_store":                   d.refused,
+		"cert_match":                   d.refused,
+		"cert_match_by":                d.refused,
+		"cert_match_skip_invalid":      d.refused,
+		"ca_certs_match":               d.refused,
+	}, "first", "handshake_first", "immediate", "handshake_first", "certificates", "certs"))
+	if len(d.problems) > clean {
+		return nil
+	}
+	files.verify = files.verify || t.MapUsers
+	switch {
+	case len(files.pairs) == 0:
+		files.pairs = []keyPair{single}
+	case single != keyPair{}:
+		d.fail(f.Pos, "cert_file and certs exclude each other")
+		return nil
+	}
+	cfg, err := files.config()
+	if err != nil {
+		d.fail(f.Pos, "%v", err)
+		return nil
+	}
+	cfg.MinVersion, cfg.CipherSuites, cfg.CurvePreferences = version, suites, curves
+	t.Config = cfg
+	return t
+}
+
+func (d *decoder) keyPairs(f *natsconf.Field) (pairs []keyPair) {
+	if !d.is(f, natsconf.Array) {
+		return nil
+	}
+	for _, v := range f.Value.List {
+		if v.Kind != natsconf.Map {
+			d.fail(v.Pos, "a certificate is a map with cert_file and key_file, not %v", v.Kind)
+			continue
+		}
+		var pair keyPair
+		d.fields(v, map[string]setter{"cert_file": d.text(&pair.cert), "key_file": d.text(&pair.key)})
+		pairs = append(pairs, pair)
+	}
+	return pairs
+}
+
+func (d *decoder) handshakeFirst(t *bus.TLS, f *natsconf.Field) {
+	if f.Value.Kind != natsconf.String {
+		d.boolean(&t.HandshakeFirst)(f)
+		return
+	}
+	switch strings.ToLower(f.Value.Text) {
+	case "true", "on":
+		t.HandshakeFirst = true
+	case "false", "off":
+		t.HandshakeFirst = false
+	case "auto", "auto_fallback":
+		t.HandshakeFirst, t.Fallback = true, handshakeFallback
+	default:
+		t.HandshakeFirst = true
+		d.seconds(&t.Fallback)(f)
+	}
+}
+
+// pins reads SHA-256 sums in hex.
+func (d *decoder) pins(f *natsconf.Field) (pins []string) {
+	d.texts(&pins)(f)
+	for i, pin := range pins {
+		if sum, err := hex.DecodeString(pin); err != nil || len(sum) != 32 {
+			d.fail(f.Pos, "pinned_certs: %q is no SHA-256 in hex", pin)
+		}
+		pins[i] = strings.ToLower(pin)
+	}
+	return pins
+}
+
+func (d *decoder) tlsVersion(f *natsconf.Field) uint16 {
+	var name string
+	d.text(&name)(f)
+	switch name {
+	case "1.2":
+		return tls.VersionTLS12
+	case "1.3":
+		return tls.VersionTLS13
+	}
+	d.fail(f.Pos, "min_version is \"1.2\" or \"1.3\", not %q", name)
+	return tls.VersionTLS12
+}
+
+func (d *decoder) suites(f *natsconf.Field) (ids []uint16) {
+	known := make(map[string]uint16)
+	for _, s := range tls.CipherSuites() {
+		known[s.Name] = s.ID
+	}
+	var names []string
+	d.texts(&names)(f)
+	for _, name := range names {
+		id, ok := known[name]
+		if !ok {
+			d.fail(f.Pos, "cipher_suites: %q is unknown or insecure", name)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func (d *decoder) curves(f *natsconf.Field) (ids []tls.CurveID) {
+	var names []string
+	d.texts(&names)(f)
+	for _, name := range names {
+		id, ok := curveIDs[name]
+		if !ok {
+			d.fail(f.Pos, "curve_preferences: unknown curve %q", name)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+var curveIDs = map[string]tls.CurveID{
+	"X25519MLKEM768": tls.X25519MLKEM768, "X25519": tls.X25519,
+	"CurveP256": tls.CurveP256, "CurveP384": tls.CurveP384, "CurveP521": tls.CurveP521,
+}

@@ -1,0 +1,57 @@
+package busd
+
+import (
+	"strings"
+
+	"paddock/internal/natsconf"
+)
+
+// Keys of a NATS server that this one does not have, by what becomes of a file that
+// holds them. A key that is in none of these lists nor in a table is a mistake.
+var (
+	// harmlessKeys tune what is not tuned here, or add what nobody misses.
+	harmlessKeys = []string{
+		"disable_sublist_cache", "no_sublist_cache", "no_fast_producer_stall", "max_traced_msg_len", "write_timeout",
+		"connect_error_reports", "reconnect_error_reports", "prof_block_rate", "server_metadata", "feature_flags",
+		"no_system_account", "no_system", "no_sys_acc", "system_account", "system", "default_js_domain",
+	}
+	// missingKeys are features that clients may miss: the file is taken, with a warning.
+	missingKeys = []string{
+		"cluster", "gateway", "leafnodes", "leaf", "mqtt", "jetstream", "store_dir", "storedir", "mappings", "maps",
+		"no_header_support", "resolver_tls",
+	}
+	// refusedKeys decide who may do what: to ignore one would let somebody in.
+	refusedKeys = []string{
+		"operator", "operators", "root", "roots", "root_operator", "root_operators", "trusted", "trusted_keys",
+		"resolver", "account_resolver", "accounts_resolver", "resolver_preload", "resolver_pinned_accounts",
+		"default_sentinel", "ocsp", "ocsp_cache", "proxies", "proxy_protocol",
+	}
+)
+
+// unbuilt adds the keys above to the table of the top level.
+func (d *decoder) unbuilt(table map[string]setter) {
+	for _, key := range harmlessKeys {
+		table[key] = d.silent
+	}
+	for _, key := range missingKeys {
+		table[key] = d.missing
+	}
+	for _, key := range refusedKeys {
+		table[key] = d.refused
+	}
+}
+
+// off tells an entry that switches a feature off.
+func off(n *natsconf.Node) bool { return n.Kind == natsconf.Bool && !n.Bool }
+
+func (d *decoder) missing(f *natsconf.Field) {
+	if !off(f.Value) {
+		d.warn(f.Pos, "%s is ignored: there is no such feature here", strings.ToLower(f.Key))
+	}
+}
+
+func (d *decoder) refused(f *natsconf.Field) {
+	if !off(f.Value) {
+		d.fail(f.Pos, "%s is not supported, and to ignore it would weaken security", strings.ToLower(f.Key))
+	}
+}
