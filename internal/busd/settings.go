@@ -30,7 +30,8 @@ type Settings struct {
 	Digest     string   // of the configuration file
 	Warnings   []string // to be logged once there is a log
 
-	faults []error // of flags
+	flagTLS tlsFlags
+	faults  []error // of flags
 }
 
 // Monitoring is the door of package monitor.
@@ -58,3 +59,47 @@ type Log struct {
 const drainTime = 25 * time.Second
 
 func (s *Settings) warn(text string) { s.Warnings = append(s.Warnings, text) }
+
+// tlsFlags are the parts of a TLS configuration as flags give them, over the file.
+type tlsFlags struct {
+	on, verify    bool
+	cert, key, ca string
+}
+
+// SetUser puts a user in the place of whatever credentials the file asks for.
+func (s *Settings) SetUser(name string) {
+	s.Bus.Token, s.Users, s.Bus.Username = "", nil, name
+}
+
+// SetPassword gives SetUser's user a password.
+func (s *Settings) SetPassword(password string) {
+	s.Bus.Token, s.Users, s.Bus.Password = "", nil, password
+}
+
+// SetToken puts a token in the place of whatever credentials the file asks for.
+func (s *Settings) SetToken(token string) {
+	s.Bus.Username, s.Bus.Password, s.Users, s.Bus.Token = "", "", nil, token
+}
+
+// SetTLS asks for TLS with these files; verify asks clients for certificates.
+func (s *Settings) SetTLS(cert, key, ca string, verify bool) {
+	s.flagTLS = tlsFlags{true, verify, cert, key, ca}
+}
+
+// secure turns the flags about TLS into a configuration.
+func (s *Settings) secure() {
+	t := s.flagTLS
+	if t == (tlsFlags{}) {
+		return
+	}
+	cfg, err := tlsFiles{pairs: []keyPair{{t.cert, t.key}}, ca: t.ca, verify: t.verify}.config()
+	if err != nil {
+		s.fault(err)
+		return
+	}
+	plain := s.TLS != nil && s.TLS.AllowNonTLS
+	s.TLS = &bus.TLS{Config: cfg, AllowNonTLS: plain}
+}
+
+// fault keeps what is wrong with a flag that names a file.
+func (s *Settings) fault(err error) { s.faults = append(s.faults, err) }

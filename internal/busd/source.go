@@ -3,6 +3,7 @@ package busd
 import (
 	"errors"
 	"fmt"
+	"net"
 
 	"paddock/bus"
 	"paddock/internal/natsconf"
@@ -32,6 +33,8 @@ func (src Source) Load() (*Settings, error) {
 	for _, set := range src.Overrides {
 		set(s)
 	}
+	s.place()
+	s.secure()
 	return s, s.check()
 }
 
@@ -47,9 +50,33 @@ func (s *Settings) read(file string) error {
 	return s.apply(root)
 }
 
-// Override reads more than one value, or a file, and can fail: it then leaves a
-// fault behind.
-func (s *Settings) fault(err error) { s.faults = append(s.faults, err) }
+// place settles where to listen. Who runs the broker as a command of paddock gets
+// loopback unless something else is said, for monitoring as for clients.
+func (s *Settings) place() {
+	if s.Bus.Host == "" && s.Bus.AllowOpen {
+		s.Bus.Host = "0.0.0.0"
+	}
+	switch {
+	case s.HTTP.Host != "":
+	case s.Bus.AllowOpen:
+		s.HTTP.Host = s.Bus.Host
+	default:
+		s.HTTP.Host = bus.DefaultHost
+	}
+}
+
+// credentials says whether clients are asked for any.
+func (s *Settings) credentials() bool {
+	return s.NoAuthUser == "" && (s.Bus.Token != "" || s.Bus.Username != "" || len(s.Users) > 0)
+}
+
+// unguarded says whether other machines can use the server without credentials.
+func (s *Settings) unguarded() bool { return !s.credentials() && !loopback(orHost(s.Bus.Host)) }
+
+func loopback(host string) bool {
+	addr, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(host, "0"))
+	return err == nil && addr.IP.IsLoopback()
+}
 
 // check finds what no single key shows.
 func (s *Settings) check() error {
@@ -58,6 +85,9 @@ func (s *Settings) check() error {
 	}
 	if s.HTTP.TLSPort != 0 && s.TLS == nil {
 		s.fault(errors.New("TLS cert and key required for HTTPS"))
+	}
+	if on := s.HTTP.Port != 0 || s.HTTP.TLSPort != 0; on && !s.Bus.AllowOpen && !s.credentials() && !loopback(s.HTTP.Host) {
+		s.fault(fmt.Errorf("%w: monitoring on %s", bus.ErrOpenListen, s.HTTP.Host))
 	}
 	if len(s.faults) == 0 {
 		_, err := bus.New(s.config())

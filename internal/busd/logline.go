@@ -1,0 +1,176 @@
+package busd
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Levels beyond slog's own.
+const (
+	levelTrace = slog.LevelDebug - 4
+	levelFatal = slog.LevelError + 4
+)
+
+// lineTime is how a line begins behind the process id.
+const lineTime = "2006/01/02 15:04:05.000000"
+
+// lineHandler writes the log lines that tools wait for:
+//
+//	[pid] 2006/01/02 15:04:05.000000 [INF] 10.0.0.1:5222 - cid:7 - text key=value
+//
+// The attributes client and cid, which the broker gives each line about a
+// connection, become the prefix of the text.
+type lineHandler struct {
+	out    *lineOutput
+	client string // prefix, when known
+	cid    string
+	attrs  string // further ones, rendered
+	group  string
+}
+
+// lineOutput is what handlers of one logger share.
+type lineOutput struct {
+	pid string
+
+	mu     sync.Mutex // guards what follows, and keeps lines whole
+	w      io.Writer
+	colors bool
+	log    Log
+}
+
+var _ slog.Handler = (*lineHandler)(nil)
+
+func newLineHandler(w io.Writer, log Log, colors bool) *lineHandler {
+	pid := "[" + strconv.Itoa(os.Getpid()) + "] "
+	return &lineHandler{out: &lineOutput{pid: pid, w: w, colors: colors, log: log}}
+}
+
+// configure takes over what a reload changed.
+func (o *lineOutput) configure(log Log) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = log
+}
+
+func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool {
+	h.out.mu.Lock()
+	defer h.out.mu.Unlock()
+	switch {
+	case l <= levelTrace:
+		return h.out.log.Trace
+	case l < slog.LevelInfo:
+		return h.out.log.Debug
+	}
+	return true
+}
+
+func (h *lineHandler) WithGroup(name string) slog.Handler {
+	c := *h
+	c.group += name + "."
+	return &c
+}
+
+func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *h
+	for _, a := range attrs {
+		c.add(a)
+	}
+	return &c
+}
+
+// add puts an attribute where it appears in the line.
+func (h *lineHandler) add(a slog.Attr) {
+	value := a.Value.Resolve()
+	switch key := h.group + a.Key; {
+	case key == "":
+	case key == "client":
+		h.client = value.String()
+	case key == "cid":
+		h.cid = value.String()
+	case value.Kind() == slog.KindGroup:
+		inner := lineHandler{group: key + "."}
+		for _, a := range value.Group() {
+			inner.add(a)
+		}
+		h.attrs += inner.attrs
+	default:
+		h.attrs += " " + key + "=" + quoted(value.String())
+	}
+}
+
+// quoted keeps a value to one word on one line.
+func quoted(s string) string {
+	if plain := strconv.Quote(s); len(plain) != len(s)+2 || s == "" {
+		return plain
+	}
+	for _, r := range s {
+		if r == ' ' || r == '=' {
+			return strconv.Quote(s)
+		}
+	}
+	return s
+}
+
+func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
+	c := *h
+	r.Attrs(func(a slog.Attr) bool { c.add(a); return true })
+	o := h.out
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	line := append(make([]byte, 0, 160), o.pid...)
+	if !o.log.NoTime {
+		t := r.Time
+		if o.log.UTC {
+			t = t.UTC()
+		}
+		if t.IsZero() {
+			t = time.Now()
+		}
+		line = append(t.AppendFormat(line, lineTime), ' ')
+	}
+	line = append(o.appendLevel(line, r.Level), ' ')
+	if c.client != "" {
+		line = append(line, c.client+" - cid:"+c.cid+" - "...)
+	}
+	for _, ch := range []byte(r.Message) { // one record is one line
+		if ch == '\n' || ch == '\r' {
+			ch = ' '
+		}
+		line = append(line, ch)
+	}
+	line = append(append(line, c.attrs...), '\n')
+	_, err := o.w.Write(line)
+	return err
+}
+
+// levels are the names of levels, with the colours of a terminal.
+var levels = []struct {
+	from  slog.Level
+	name  string
+	color string
+}{
+	{levelFatal, "FTL", "31"},
+	{slog.LevelError, "ERR", "31"},
+	{slog.LevelWarn, "WRN", "33"},
+	{slog.LevelInfo, "INF", "32"},
+	{slog.LevelDebug, "DBG", "36"},
+}
+
+func (o *lineOutput) appendLevel(line []byte, l slog.Level) []byte {
+	name, color := "TRC", "35"
+	for _, known := range levels {
+		if l >= known.from {
+			name, color = known.name, known.color
+			break
+		}
+	}
+	if o.colors {
+		return append(line, "[\x1b["+color+"m"+name+"\x1b[0m]"...)
+	}
+	return append(line, "["+name+"]"...)
+}

@@ -1,0 +1,205 @@
+package busd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"paddock/bus"
+	"paddock/internal/lifecycle"
+)
+
+// echo is the time in which a repeated signal is still the first one: terminals and
+// timeout(1) signal a process and then its group.
+const echo = 200 * time.Millisecond
+
+// Program is one run of the broker.
+type Program struct {
+	Source Source
+	Name   string    // of the program, in the ports file's name
+	Stderr io.Writer // where the log goes if no setting says otherwise
+
+	// Logger takes the place of lines on Stderr; nil = none.
+	Logger  *slog.Logger
+	Signals <-chan os.Signal // nil = those of the process
+
+	settings *Settings
+	log      *logSink
+	server   *bus.Server
+	http     []*httpDoor
+	ports    string // path of the ports file, once it is there
+	pid      string // path of the pid file, once it is there
+	running  sync.WaitGroup
+}
+
+// fatal is an error that ended the start and stands in the log already.
+type fatal struct{ error }
+
+func (f fatal) Unwrap() error { return f.error }
+
+// Run serves until a signal or ctx ends it. Its error is the settings' if nothing
+// has been started.
+func (p *Program) Run(ctx context.Context) (err error) {
+	if p.settings, err = p.Source.Load(); err != nil {
+		return err
+	}
+	if p.log, err = openLog(p.settings.Log, p.Stderr, p.Logger); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.log.Close()) }()
+	signals := p.Signals
+	if signals == nil {
+		c := make(chan os.Signal, 4) // more at once would be lost, which signals may be anyway
+		signal.Notify(c, trapped...)
+		defer signal.Stop(c)
+		signals = c
+	}
+	if err := p.start(); err != nil {
+		return errors.Join(err, p.stop(ctx, signals))
+	}
+	return p.serve(ctx, signals)
+}
+
+// start opens every door, and tells that it has.
+func (p *Program) start() (err error) {
+	cfg := p.settings.config()
+	cfg.Logger = p.log.Logger
+	if p.server, err = bus.New(cfg); err != nil {
+		return err
+	}
+	p.announce()
+	if err := p.openHTTP(); err != nil {
+		return p.fatal("Can't start monitoring: %w", err)
+	}
+	if err := p.server.Start(); err != nil {
+		at := fmt.Sprintf("%s:%d", orHost(cfg.Host), cfg.Port)
+		return p.fatal("Error listening on port: "+at+", %q", err)
+	}
+	if err := p.writePid(); err != nil {
+		return p.fatal("Could not write pidfile: %w", err)
+	}
+	if err := p.writePorts(); err != nil {
+		return p.fatal("Could not write ports file: %w", err)
+	}
+	p.log.Info("Server is ready")
+	return nil
+}
+
+func orHost(host string) string {
+	if host == "" {
+		return bus.DefaultHost
+	}
+	return host
+}
+
+// announce says what is being started, and what is odd about it.
+func (p *Program) announce() {
+	p.log.Info("Starting Paddock, NATS-protocol compatible")
+	p.log.Info("  Version:  " + bus.ProtocolVersion)
+	if p.settings.Bus.ServerName != "" {
+		p.log.Info("  Name:     " + p.settings.Bus.ServerName)
+	}
+	p.log.Info("  ID:       " + p.server.ID())
+	for _, w := range p.settings.Warnings {
+		p.log.Warn(w)
+	}
+	if f := p.settings.ConfigFile; f != "" {
+		p.log.Info("Using configuration file: " + f + " (" + p.settings.Digest + ")")
+	}
+	if p.settings.unguarded() {
+		p.log.Warn("No credentials are asked for: whoever can reach this server may publish and subscribe")
+	}
+}
+
+// fatal logs why the program ends. As a command of paddock it has somebody who does.
+func (p *Program) fatal(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if p.Logger == nil {
+		p.log.Log(context.Background(), levelFatal, err.Error())
+		return fatal{err}
+	}
+	return err
+}
+
+// serve answers signals until one of them, or the end of lame duck mode, stops the
+// program.
+func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var duck chan error // not nil in lame duck mode; receives its end
+	for {
+		select {
+		case <-ctx.Done():
+			return p.stop(context.WithoutCancel(ctx), signals)
+		case err := <-duck:
+			return errors.Join(err, p.stop(ctx, signals))
+		case sig := <-signals:
+			p.log.Info(fmt.Sprintf("Trapped %q signal", sig))
+			switch meaning(sig) {
+			case doStop:
+				cancel()
+			case doStopGently:
+				if duck == nil {
+					cancel()
+				}
+			case doReload:
+				p.reload()
+			case doReopen:
+				p.log.reopen()
+			case doLameDuck:
+				if duck == nil {
+					duck = make(chan error, 1)
+					p.running.Go(func() { duck <- p.lameDuck(ctx) })
+				}
+			}
+		}
+	}
+}
+
+// lameDuck ends when the last client has gone, or with ctx.
+func (p *Program) lameDuck(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, context.Canceled) {
+		return nil // by a signal, which serve acts on
+	}
+	return err
+}
+
+// stop lets everything go in the opposite order. A second signal ends the wait for
+// clients.
+func (p *Program) stop(ctx context.Context, signals <-chan os.Signal) error {
+	begun := time.Now()
+	p.log.Info("Initiating Shutdown...")
+	limit, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	stopped := make(chan error, 1)
+	p.running.Go(func() { stopped <- p.closeAll(limit) })
+	var forced error
+	for {
+		select {
+		case err := <-stopped:
+			p.running.Wait()
+			p.log.Info("Server Exiting..")
+			return errors.Join(forced, err)
+		case sig := <-signals:
+			if m := meaning(sig); (m == doStop || m == doStopGently) && time.Since(begun) > echo {
+				forced = lifecycle.ErrForced
+				cancel()
+			}
+		}
+	}
+}
+
+func (p *Program) closeAll(ctx context.Context) error {
+	var err error
+	if p.server != nil {
+		err = p.server.Shutdown(ctx)
+	}
+	return errors.Join(err, p.closeHTTP(), p.removeFiles())
+}
