@@ -67,6 +67,7 @@ type client struct {
 	subs      map[string]*subscription
 	headers   bool // the client takes HMSG
 	noEcho    bool
+	informed  bool          // the second INFO is made, or has gone out
 	answers   *answers      // nil = not permitted
 	reason    CloseReason   // 0 = open; else nothing is delivered any more
 	aborted   bool          // nothing is written any more

@@ -162,6 +162,9 @@ func (c *Config) check() error {
 	case int64(c.MaxPayload) > c.MaxPending:
 		return fmt.Errorf("bus: max_payload (%d) cannot be higher than max_pending (%d)", c.MaxPayload, c.MaxPending)
 	}
+	if err := c.checkMigration(); err != nil {
+		return err
+	}
 	for _, pattern := range c.DenyPublish {
 		if !ValidPattern(pattern) {
 			return fmt.Errorf("bus: %q is no pattern of subjects", pattern)

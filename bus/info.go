@@ -18,25 +18,28 @@ const (
 
 // info is the INFO message, in the order and with the names of the protocol.
 type info struct {
-	ServerID      string `json:"server_id"`
-	ServerName    string `json:"server_name"`
-	Version       string `json:"version"`
-	Proto         int    `json:"proto"`
-	GitCommit     string `json:"git_commit,omitempty"`
-	Go            string `json:"go"`
-	Host          string `json:"host"`
-	Port          int    `json:"port"`
-	Headers       bool   `json:"headers"`
-	AuthRequired  bool   `json:"auth_required,omitempty"`
-	TLSRequired   bool   `json:"tls_required,omitempty"`
-	TLSVerify     bool   `json:"tls_verify,omitempty"`
-	TLSAvailable  bool   `json:"tls_available,omitempty"`
-	MaxPayload    int    `json:"max_payload"`
-	ClientID      uint64 `json:"client_id,omitempty"`
-	ClientIP      string `json:"client_ip,omitempty"`
-	Nonce         string `json:"nonce,omitempty"`
-	ConnectInfo   bool   `json:"connect_info,omitempty"`
-	RemoteAccount string `json:"remote_account,omitempty"`
+	ServerID      string   `json:"server_id"`
+	ServerName    string   `json:"server_name"`
+	Version       string   `json:"version"`
+	Proto         int      `json:"proto"`
+	GitCommit     string   `json:"git_commit,omitempty"`
+	Go            string   `json:"go"`
+	Host          string   `json:"host"`
+	Port          int      `json:"port"`
+	Headers       bool     `json:"headers"`
+	AuthRequired  bool     `json:"auth_required,omitempty"`
+	TLSRequired   bool     `json:"tls_required,omitempty"`
+	TLSVerify     bool     `json:"tls_verify,omitempty"`
+	TLSAvailable  bool     `json:"tls_available,omitempty"`
+	MaxPayload    int      `json:"max_payload"`
+	ClientID      uint64   `json:"client_id,omitempty"`
+	ClientIP      string   `json:"client_ip,omitempty"`
+	Nonce         string   `json:"nonce,omitempty"`
+	ConnectURLs   []string `json:"connect_urls,omitempty"`
+	WSConnectURLs []string `json:"ws_connect_urls,omitempty"`
+	LameDuck      bool     `json:"ldm,omitempty"`
+	ConnectInfo   bool     `json:"connect_info,omitempty"`
+	RemoteAccount string   `json:"remote_account,omitempty"`
 }
 
 // infoLine is the INFO for c; connected makes it the second one, which tells

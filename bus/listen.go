@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"time"
 )
 
@@ -125,15 +126,26 @@ func closeDoors(doors []*door) {
 
 // line is what the log says of an open door; tools wait for it.
 func (d *door) line(cfg *Config) string {
-	at := d.ln.Addr().String()
 	switch {
+	case d.kind == doorTCP:
+		return "Listening for client connections on " + d.under(cfg.Host)
 	case d.kind != doorWebSocket:
-		return "Listening for client connections on " + at
+		return "Listening for client connections on " + d.ln.Addr().String()
 	case cfg.WebSocket.TLS != nil:
-		return "Listening for websocket clients on wss://" + at
+		return "Listening for websocket clients on wss://" + d.under(cfg.WebSocket.Host)
 	default:
-		return "Listening for websocket clients on ws://" + at
+		return "Listening for websocket clients on ws://" + d.under(cfg.WebSocket.Host)
 	}
+}
+
+// under is where the door is, its host as the configuration has it: the system's
+// name of 0.0.0.0 would be [::], which tools do not expect.
+func (d *door) under(host string) string {
+	tcp, ok := d.ln.Addr().(*net.TCPAddr)
+	if !ok {
+		return d.ln.Addr().String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
 // Addr is where the server listens for clients; nil before Start.
@@ -198,7 +210,7 @@ func (s *Server) admit(conn net.Conn, from doorKind) error {
 	c.door = from
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping {
+	if s.stopping || s.deserted != nil {
 		return ErrClosed
 	}
 	if len(s.clients)-s.turnedAway >= s.cfg().MaxConns {

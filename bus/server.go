@@ -30,6 +30,7 @@ type Server struct {
 	traffic   *traffic
 	clientIDs atomic.Uint64
 	routers   sync.Pool
+	lame      atomic.Bool // INFO tells of lame duck mode
 	handshake handshakes
 	hasher    *hasher
 
@@ -47,6 +48,7 @@ type Server struct {
 	present    int // clients that have been taken and have not ended
 	locals     map[*Local]struct{}
 	stopping   bool
+	deserted   chan struct{} // not nil in lame duck mode; closed when no client is left
 }
 
 // New checks cfg and returns a server that is not listening yet. In-process
@@ -102,6 +104,7 @@ func (s *Server) dismiss(c *client) {
 	if c.rejected != nil {
 		s.turnedAway--
 	}
+	s.noticeDeserted()
 }
 
 func (s *Server) connected() int {

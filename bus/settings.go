@@ -74,5 +74,5 @@ func (s *Server) Settings() Settings {
 func (s *Server) Accepting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doors != nil && !s.stopping
+	return s.doors != nil && !s.stopping && s.deserted == nil
 }

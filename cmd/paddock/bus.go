@@ -2,117 +2,93 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"net"
-	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
-	"paddock/bus"
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
+	"paddock/internal/busd"
 )
 
-// busCmd is the broker alone. docs/bus.md is its guide.
+// busCmd is the broker alone. docs/bus.md is its guide. What a flag does not say is
+// what the configuration file says, or the default that the flag's help tells.
 type busCmd struct {
-	Addr string `short:"a" placeholder:"HOST" default:"127.0.0.1" help:"Address to listen on (default ${default}). Any but loopback needs --auth, or --user and --pass."`
-	Port int    `short:"p" placeholder:"PORT" default:"4222" help:"Port to listen on; 0 takes a free one (default ${default})."`
-	Name string `short:"n" placeholder:"NAME" help:"Name that clients are told (default the server's id)."`
+	Config string `short:"c" placeholder:"FILE" help:"Configuration file, in the grammar of nats-server; flags go over it."`
+	Check  bool   `short:"t" help:"Check the configuration, and exit."`
 
-	User string   `placeholder:"USER" help:"User that clients must give, with --pass."`
-	Pass string   `placeholder:"PASSWORD" help:"Password of the user; better given in the environment."`
-	Auth string   `placeholder:"TOKEN" help:"Token that clients must give; better given in the environment."`
+	Addr      *string `short:"a" placeholder:"HOST" help:"Address to listen on (default 127.0.0.1). Any but loopback needs --auth, or --user and --pass."`
+	Port      *int    `short:"p" placeholder:"PORT" help:"Port to listen on; 0 takes a free one (default 4222)."`
+	Name      *string `short:"n" placeholder:"NAME" help:"Name that clients are told (default the server's id)."`
+	Unix      *string `placeholder:"PATH" help:"Listen on this unix socket, too."`
+	WSPort    *int    `name:"ws-port" placeholder:"PORT" help:"Take WebSocket clients on this port, with TLS if --tlscert is given; 0 takes a free one."`
+	Advertise *string `name:"client-advertise" placeholder:"HOST:PORT" help:"Where clients reach this server."`
+
+	User *string  `placeholder:"USER" help:"User that clients must give, with --pass."`
+	Pass *string  `placeholder:"PASSWORD" help:"Password of the user, plain or as a bcrypt hash; better given in the environment."`
+	Auth *string  `placeholder:"TOKEN" help:"Token that clients must give; better given in the environment."`
 	Deny []string `placeholder:"SUBJECT" help:"Refuse what clients publish on these subjects; * and > are wildcards."`
 
-	MaxPayload       int           `placeholder:"BYTES" default:"1048576" help:"Largest message with its header (default ${default})."`
-	MaxControlLine   int           `placeholder:"BYTES" default:"4096" help:"Longest protocol line (default ${default})."`
-	MaxPending       int64         `placeholder:"BYTES" default:"67108864" help:"What may wait for a client before it is closed as too slow (default ${default})."`
-	MaxConnections   int           `placeholder:"N" default:"65536" help:"Connections at once (default ${default})."`
-	MaxSubscriptions int           `placeholder:"N" help:"Subscriptions of one connection (default no limit)."`
-	PingInterval     time.Duration `placeholder:"TIME" default:"2m" help:"Silence after which a client is asked whether it is there (default ${default})."`
-	PingMax          int           `placeholder:"N" default:"2" help:"Unanswered questions after which it is not (default ${default})."`
-	WriteDeadline    time.Duration `placeholder:"TIME" default:"10s" help:"How long one write to a client may take (default ${default})."`
+	TLSCert   string `name:"tlscert" type:"path" placeholder:"FILE" help:"Require TLS, with this certificate."`
+	TLSKey    string `name:"tlskey" type:"path" placeholder:"FILE" help:"Key of the certificate."`
+	TLSCACert string `name:"tlscacert" type:"path" placeholder:"FILE" help:"Who signs the certificates of clients."`
+	TLSVerify bool   `name:"tlsverify" help:"Require a certificate of clients."`
 
-	Pid string `short:"P" type:"path" placeholder:"FILE" help:"Write the process id to this file while running."`
+	MaxPayload       *int           `placeholder:"BYTES" help:"Largest message with its header (default 1048576)."`
+	MaxControlLine   *int           `placeholder:"BYTES" help:"Longest protocol line (default 4096)."`
+	MaxPending       *int64         `placeholder:"BYTES" help:"What may wait for a client (default 67108864)."`
+	SlowConsumers    string         `placeholder:"POLICY" complete:"close,drop-new,drop-old,stall" help:"What happens when more waits: close, drop-new, drop-old or stall (default close)."`
+	MaxConnections   *int           `placeholder:"N" help:"Connections at once (default 65536)."`
+	MaxSubscriptions *int           `placeholder:"N" help:"Subscriptions of one connection (default no limit)."`
+	PingInterval     *time.Duration `placeholder:"TIME" help:"Silence after which a client is asked whether it is there (default 2m)."`
+	PingMax          *int           `placeholder:"N" help:"Unanswered questions after which it is not (default 2)."`
+	WriteDeadline    *time.Duration `placeholder:"TIME" help:"How long one write to a client may take (default 10s)."`
+
+	LameDuckDuration *time.Duration `placeholder:"TIME" help:"How long lame duck mode takes to let go of all clients (default 2m)."`
+	LameDuckGrace    *time.Duration `placeholder:"TIME" help:"How long clients may leave by themselves in it (default 10s)."`
+	MigrateTo        []string       `placeholder:"URL" help:"Servers that clients are told to go to in it."`
+
+	HTTPPort     *int    `name:"http-port" short:"m" placeholder:"PORT" help:"Monitoring over HTTP on loopback; 0 takes a free port (default none)."`
+	Profile      *int    `placeholder:"PORT" help:"Serve /debug/pprof on loopback; 0 takes a free port (default none)."`
+	Pid          *string `short:"P" type:"path" placeholder:"FILE" help:"Write the process id to this file while running."`
+	PortsFileDir *string `type:"path" placeholder:"DIR" help:"Write the addresses to the file paddock_<pid>.ports here while running."`
+
+	Log   *string `short:"l" type:"path" placeholder:"FILE" help:"Append the log to this file, in lines as nats-server writes them."`
+	Debug bool    `short:"D" help:"Log more."`
+	Trace bool    `short:"V" help:"Log the most."`
+
+	Signal string `placeholder:"SIGNAL" help:"Send stop, quit, term, reopen, reload or ldm to a running server, and exit. SIGNAL=PID or SIGNAL=PIDFILE says which."`
 }
 
 // Run serves until a signal has drained everything: SIGTERM and SIGINT stop
 // accepting, deliver what was published, and close.
 func (b *busCmd) Run(ctx context.Context, c *console) error {
-	log, err := c.Logger()
-	if err != nil {
-		return err
+	if b.Signal != "" {
+		return busd.Send(b.Signal, "paddock bus", isBus)
 	}
-	server, err := b.server(log)
+	overrides, err := b.overrides()
 	if err != nil {
 		return usageError{err}
 	}
-	group := &lifecycle.Group{Logger: log}
-	group.Add(lifecycle.Service{
-		Name: "bus",
-		Start: func(ctx context.Context) error {
-			if err := server.Start(); err != nil {
-				return err
-			}
-			if err := b.writePid(); err != nil {
-				return errors.Join(err, server.Shutdown(ctx))
-			}
-			log.Info("Server is ready")
-			return nil
-		},
-		Drain: func(ctx context.Context) error {
-			return errors.Join(server.Shutdown(ctx), b.removePid())
-		},
-	})
-	return group.Run(ctx)
-}
-
-// server checks the flags before anything runs.
-func (b *busCmd) server(log *slog.Logger) (*bus.Server, error) {
-	port := b.Port
-	if port == 0 {
-		port = -1
+	program := &busd.Program{
+		Source: busd.Source{File: b.Config, Overrides: overrides},
+		Name:   "paddock",
+		Stderr: c.Stderr,
 	}
-	at := net.JoinHostPort(b.Addr, strconv.Itoa(max(b.Port, 0)))
-	if err := listen.Check(at, b.Auth != "" || b.User != ""); err != nil {
-		return nil, err
-	}
-	return bus.New(bus.Config{
-		Host: b.Addr, Port: port, ServerName: b.Name,
-		Username: b.User, Password: b.Pass, Token: b.Auth, DenyPublish: b.Deny,
-		MaxPayload: b.MaxPayload, MaxControlLine: b.MaxControlLine, MaxPending: b.MaxPending,
-		MaxConns: b.MaxConnections, MaxSubs: b.MaxSubscriptions,
-		PingInterval: b.PingInterval, PingMax: b.PingMax, WriteDeadline: b.WriteDeadline,
-		Logger: log,
-	})
-}
-
-// writePid renames the file into place: who sees it finds the whole number, and
-// a server that listens.
-func (b *busCmd) writePid() error {
-	if b.Pid == "" {
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(b.Pid), ".pid-*")
+	settings, err := program.Source.Load()
 	if err != nil {
+		return usageError{err}
+	}
+	if b.Check {
+		return checked(c, b.Config, settings)
+	}
+	if program.Logger, err = b.logger(c, settings); err != nil {
 		return err
 	}
-	_, err = f.WriteString(strconv.Itoa(os.Getpid()))
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), b.Pid)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return program.Run(ctx)
 }
 
-func (b *busCmd) removePid() error {
-	if b.Pid == "" {
-		return nil
+// logger is the one that the flags of every command are about.
+func (b *busCmd) logger(c *console, s *busd.Settings) (*slog.Logger, error) {
+	if s.Log.Debug || s.Log.Trace {
+		return c.LoggerOver("debug", "")
 	}
-	return os.Remove(b.Pid)
+	return c.Logger()
 }

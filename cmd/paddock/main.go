@@ -11,6 +11,9 @@
 //	*console         standard streams, environment and the logger
 //
 // What Run returns becomes the exit code, see exit.go.
+//
+// Started by the name that tools give their test broker, the program is that broker
+// and takes its flags, see package busd.
 package main
 
 import (
@@ -20,6 +23,8 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	"paddock/internal/busd"
 )
 
 // cli is the whole command line. To add a command, replace the comment line
@@ -52,6 +57,10 @@ type globals struct {
 }
 
 func main() {
+	os.Args = busd.HideSecrets(os.Args)
+	if busd.Called(os.Args[0]) {
+		os.Exit(busd.Main(context.Background(), os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
+	}
 	os.Exit(run(os.Args[1:], &console{
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,

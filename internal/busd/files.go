@@ -90,6 +90,9 @@ func reachable(tcp *net.TCPAddr) []string {
 // place writes a file by another name and renames it.
 func place(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".paddock-*")
+	if wrong, ok := errors.AsType[*os.PathError](err); ok {
+		wrong.Path = path // which the caller knows
+	}
 	if err != nil {
 		return err
 	}

@@ -28,23 +28,15 @@ type httpDoor struct {
 
 // openHTTP opens monitoring and profiles, if they are asked for.
 func (p *Program) openHTTP() error {
-	h := p.settings.HTTP
-	if port := h.Port; port != 0 {
-		if err := p.open(&httpDoor{scheme: "http"}, h.Host, port, p.monitor()); err != nil {
-			return err
-		}
-	}
-	if port := h.TLSPort; port != 0 {
-		if err := p.open(&httpDoor{scheme: "https"}, h.Host, port, p.monitor()); err != nil {
-			return err
-		}
+	if err := p.openMonitor(p.settings.HTTP); err != nil {
+		return err
 	}
 	for _, door := range p.http {
 		p.log.Info("Starting " + door.scheme + " monitor on " + door.listener.Addr().String())
 	}
 	if port := p.settings.Profile; port != 0 {
 		door := &httpDoor{scheme: "http", profile: true}
-		if err := p.open(door, "127.0.0.1", port, profiles()); err != nil {
+		if err := p.open(door, "127.0.0.1", port, profiles); err != nil {
 			return err
 		}
 		p.log.Info("profiles on http://" + door.listener.Addr().String() + "/debug/pprof/")
@@ -52,7 +44,27 @@ func (p *Program) openHTTP() error {
 	return nil
 }
 
-func (p *Program) open(door *httpDoor, host string, port int, handler http.Handler) error {
+// openMonitor opens the one door of monitoring. Its port is known before what it
+// answers is made, which tells the port.
+func (p *Program) openMonitor(h Monitoring) error {
+	door, port := &httpDoor{scheme: "http"}, h.Port
+	if h.TLSPort != 0 {
+		door.scheme, port = "https", h.TLSPort
+	}
+	if port == 0 {
+		return nil
+	}
+	return p.open(door, h.Host, port, func(port int) http.Handler {
+		if h.TLSPort != 0 {
+			h.TLSPort = port
+		} else {
+			h.Port = port
+		}
+		return p.monitor(h)
+	})
+}
+
+func (p *Program) open(door *httpDoor, host string, port int, handler func(port int) http.Handler) error {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(max(port, 0))))
 	if err != nil {
 		return err
@@ -62,7 +74,7 @@ func (p *Program) open(door *httpDoor, host string, port int, handler http.Handl
 		cfg.ClientAuth = tls.NoClientCert // who monitors is no client of the broker
 		ln = tls.NewListener(ln, cfg)
 	}
-	door.server = &http.Server{Handler: handler, ReadHeaderTimeout: httpHeader}
+	door.server = &http.Server{Handler: handler(ln.Addr().(*net.TCPAddr).Port), ReadHeaderTimeout: httpHeader}
 	p.http = append(p.http, door)
 	p.running.Go(func() { door.serve(ln, p.log) })
 	return nil
@@ -87,7 +99,7 @@ func (p *Program) closeHTTP() error {
 	return errors.Join(errs...)
 }
 
-func profiles() http.Handler {
+func profiles(int) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", http.NotFound) // it would show passwords

@@ -8,10 +8,14 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"paddock/bus"
+	"paddock/bus/monitor"
 	"paddock/internal/lifecycle"
 )
 
@@ -32,6 +36,7 @@ type Program struct {
 	settings *Settings
 	log      *logSink
 	server   *bus.Server
+	loaded   atomic.Pointer[monitor.Loaded]
 	http     []*httpDoor
 	ports    string // path of the ports file, once it is there
 	pid      string // path of the pid file, once it is there
@@ -61,7 +66,11 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		signals = c
 	}
 	if err := p.start(); err != nil {
-		return errors.Join(err, p.stop(ctx, signals))
+		limit, cancel := context.WithTimeout(ctx, drainTime)
+		defer cancel()
+		err = errors.Join(err, p.closeAll(limit))
+		p.running.Wait()
+		return err
 	}
 	return p.serve(ctx, signals)
 }
@@ -74,12 +83,12 @@ func (p *Program) start() (err error) {
 		return err
 	}
 	p.announce()
+	p.noteLoaded(p.settings)
 	if err := p.openHTTP(); err != nil {
 		return p.fatal("Can't start monitoring: %w", err)
 	}
 	if err := p.server.Start(); err != nil {
-		at := fmt.Sprintf("%s:%d", orHost(cfg.Host), cfg.Port)
-		return p.fatal("Error listening on port: "+at+", %q", err)
+		return p.fatal("Error listening on port: %s:%d, %w", orHost(cfg.Host), cfg.Port, unprefixed{err})
 	}
 	if err := p.writePid(); err != nil {
 		return p.fatal("Could not write pidfile: %w", err)
@@ -97,6 +106,14 @@ func orHost(host string) string {
 	}
 	return host
 }
+
+// unprefixed is an error of the broker as part of a sentence about it.
+type unprefixed struct{ error }
+
+func (u unprefixed) Error() string {
+	return strconv.Quote(strings.TrimPrefix(u.error.Error(), "bus: "))
+}
+func (u unprefixed) Unwrap() error { return u.error }
 
 // announce says what is being started, and what is odd about it.
 func (p *Program) announce() {
@@ -164,7 +181,7 @@ func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
 
 // lameDuck ends when the last client has gone, or with ctx.
 func (p *Program) lameDuck(ctx context.Context) error {
-	err := context.Cause(ctx)
+	err := p.server.LameDuck(ctx)
 	if errors.Is(err, context.Canceled) {
 		return nil // by a signal, which serve acts on
 	}

@@ -30,8 +30,10 @@ type Settings struct {
 	Digest     string   // of the configuration file
 	Warnings   []string // to be logged once there is a log
 
-	flagTLS tlsFlags
-	faults  []error // of flags
+	flagTLS         tlsFlags
+	webSocketFlag   bool
+	credentialFlags bool
+	faults          []error // of flags
 }
 
 // Monitoring is the door of package monitor.
@@ -66,24 +68,38 @@ type tlsFlags struct {
 	cert, key, ca string
 }
 
-// SetUser puts a user in the place of whatever credentials the file asks for.
-func (s *Settings) SetUser(name string) {
-	s.Bus.Token, s.Users, s.Bus.Username = "", nil, name
-}
+// SetUser, SetPassword and SetToken put credentials in the place of whatever the
+// file asks for.
+func (s *Settings) SetUser(name string) { s.ownCredentials().Username = name }
 
 // SetPassword gives SetUser's user a password.
-func (s *Settings) SetPassword(password string) {
-	s.Bus.Token, s.Users, s.Bus.Password = "", nil, password
-}
+func (s *Settings) SetPassword(password string) { s.ownCredentials().Password = password }
 
-// SetToken puts a token in the place of whatever credentials the file asks for.
-func (s *Settings) SetToken(token string) {
-	s.Bus.Username, s.Bus.Password, s.Users, s.Bus.Token = "", "", nil, token
+// SetToken asks for a token.
+func (s *Settings) SetToken(token string) { s.ownCredentials().Token = token }
+
+// ownCredentials drops those of the file when the first flag about them comes.
+func (s *Settings) ownCredentials() *bus.Config {
+	if !s.credentialFlags {
+		s.credentialFlags = true
+		s.Bus.Username, s.Bus.Password, s.Bus.Token = "", "", ""
+		s.Users, s.NoAuthUser = nil, ""
+	}
+	return &s.Bus
 }
 
 // SetTLS asks for TLS with these files; verify asks clients for certificates.
 func (s *Settings) SetTLS(cert, key, ca string, verify bool) {
 	s.flagTLS = tlsFlags{true, verify, cert, key, ca}
+}
+
+// SetWebSocket opens the door for web pages, with the certificate of the other door
+// if that has one.
+func (s *Settings) SetWebSocket(port int) {
+	if s.WebSocket == nil {
+		s.WebSocket = new(bus.WebSocket)
+	}
+	s.WebSocket.Port, s.webSocketFlag = port, true
 }
 
 // secure turns the flags about TLS into a configuration.
@@ -99,6 +115,9 @@ func (s *Settings) secure() {
 	}
 	plain := s.TLS != nil && s.TLS.AllowNonTLS
 	s.TLS = &bus.TLS{Config: cfg, AllowNonTLS: plain}
+	if s.webSocketFlag && s.WebSocket.TLS == nil {
+		s.WebSocket.TLS = cfg
+	}
 }
 
 // fault keeps what is wrong with a flag that names a file.

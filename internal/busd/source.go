@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 
 	"paddock/bus"
+	"paddock/internal/listen"
 	"paddock/internal/natsconf"
 )
 
@@ -85,6 +87,9 @@ func (s *Settings) check() error {
 	}
 	if s.HTTP.TLSPort != 0 && s.TLS == nil {
 		s.fault(errors.New("TLS cert and key required for HTTPS"))
+	}
+	if !s.Bus.AllowOpen && s.unguarded() {
+		s.fault(listen.Check(net.JoinHostPort(s.Bus.Host, strconv.Itoa(max(s.Bus.Port, 0))), false))
 	}
 	if on := s.HTTP.Port != 0 || s.HTTP.TLSPort != 0; on && !s.Bus.AllowOpen && !s.credentials() && !loopback(s.HTTP.Host) {
 		s.fault(fmt.Errorf("%w: monitoring on %s", bus.ErrOpenListen, s.HTTP.Host))
