@@ -63,17 +63,18 @@ type Config struct {
 
 	// AllowOpen permits to listen where others than this machine can connect even
 	// though no credentials are asked for.
-	AllowOpen bool
+	AllowOpen bool `reload:"no"`
 	// Advertise is the "host:port" under which clients reach this server if that is
 	// not where it listens; "" = it is.
-	Advertise string
+	Advertise string `reload:"yes"`
 
 	// LameDuckDuration is how long LameDuck takes to let go of all clients; 0 = 2 min.
 	// It begins with LameDuckGrace, in which they may leave by themselves; 0 = 10 s.
-	LameDuckDuration, LameDuckGrace time.Duration
+	LameDuckDuration time.Duration `reload:"yes"`
+	LameDuckGrace    time.Duration `reload:"yes"`
 	// MigrateTo lists URLs of other servers, which clients are told in lame duck mode
 	// so that they go there.
-	MigrateTo []string
+	MigrateTo []string `reload:"yes"`
 
 	// Credentials that clients must give: a token, or a user with a password, or
 	// those of one of Users; nothing set = none are asked for, and any that come

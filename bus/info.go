@@ -64,6 +64,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		i.Port = tcp.Port
 	}
 	s.infoDoor(&i, c)
+	s.infoLameDuck(&i)
 	if !connected {
 		i.Nonce = c.nonce
 	} else {

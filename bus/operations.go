@@ -201,6 +201,9 @@ func (c *client) onPing() error {
 		c.reply(pongLine)
 		return nil
 	}
+	c.mu.Lock()
+	c.informed = true // before INFO is made: what it misses of lame duck mode comes after it
+	c.mu.Unlock()
 	c.reply(pongLine, c.srv.infoLine(c, true))
 	return nil
 }

@@ -82,7 +82,7 @@ func fixedField(name string) error {
 // stayGuarded refuses to take the credentials away from a server that others than
 // this machine can reach.
 func (s *Server) stayGuarded(next *Config) error {
-	if !s.cfg().authRequired() || next.authRequired() {
+	if next.AllowOpen || !s.cfg().authRequired() || next.authRequired() {
 		return nil
 	}
 	for _, addr := range []net.Addr{s.Addr(), s.WebSocketAddr()} {

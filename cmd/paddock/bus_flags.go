@@ -49,7 +49,7 @@ func (b *busCmd) overrideDoors(list *[]busd.Override) {
 	given(list, b.Addr, func(s *busd.Settings, v string) { s.Bus.Host = v })
 	given(list, b.Port, func(s *busd.Settings, v int) { s.Bus.Port = anyPort(v) })
 	given(list, b.Name, func(s *busd.Settings, v string) { s.Bus.ServerName = v })
-	given(list, b.Unix, func(s *busd.Settings, v string) { s.Unix = v })
+	given(list, b.Unix, func(s *busd.Settings, v string) { s.Bus.Unix = v })
 	given(list, b.Advertise, func(s *busd.Settings, v string) { s.Bus.Advertise = v })
 	given(list, b.User, (*busd.Settings).SetUser)
 	given(list, b.Pass, (*busd.Settings).SetPassword)

@@ -70,7 +70,7 @@ func (p *Program) open(door *httpDoor, host string, port int, handler func(port 
 		return err
 	}
 	if door.listener = ln; door.scheme == "https" {
-		cfg := p.settings.TLS.Config.Clone()
+		cfg := p.settings.Bus.TLS.Config.Clone()
 		cfg.ClientAuth = tls.NoClientCert // who monitors is no client of the broker
 		ln = tls.NewListener(ln, cfg)
 	}

@@ -112,7 +112,7 @@ func (d *decoder) admit(s *Settings, a *authorization) {
 		d.fail(a.noAuthAt, "no_auth_user: there is no user %q", a.noAuthUser)
 	}
 	s.Bus.Username, s.Bus.Password, s.Bus.Token, s.Bus.AuthTimeout = a.user, a.password, a.token, a.timeout
-	s.Users, s.NoAuthUser = users, a.noAuthUser
+	s.Bus.Users, s.Bus.NoAuthUser = users, a.noAuthUser
 }
 
 func (d *decoder) unique(a *authorization, users []bus.User) {

@@ -9,16 +9,16 @@ import (
 func (d *decoder) doorKeys(table map[string]setter, s *Settings) {
 	plain := false
 	table["tls"] = func(f *natsconf.Field) {
-		if s.TLS = d.tlsBlock(f); s.TLS != nil {
-			s.TLS.AllowNonTLS = plain
+		if s.Bus.TLS = d.tlsBlock(f); s.Bus.TLS != nil {
+			s.Bus.TLS.AllowNonTLS = plain
 		}
 	}
 	table["allow_non_tls"] = func(f *natsconf.Field) {
-		if d.boolean(&plain)(f); s.TLS != nil {
-			s.TLS.AllowNonTLS = plain
+		if d.boolean(&plain)(f); s.Bus.TLS != nil {
+			s.Bus.TLS.AllowNonTLS = plain
 		}
 	}
-	table["websocket"] = func(f *natsconf.Field) { s.WebSocket = d.webSocket(f) }
+	table["websocket"] = func(f *natsconf.Field) { s.Bus.WebSocket = d.webSocket(f) }
 	alias(table, "ws", "websocket")
 }
 

@@ -45,7 +45,7 @@ func (d *decoder) paddock(s *Settings, f *natsconf.Field) {
 			}
 		},
 		"deny":     d.texts(&s.Bus.DenyPublish),
-		"prefixes": d.texts(&s.Prefixes),
-		"unix":     d.text(&s.Unix),
+		"prefixes": d.texts(&s.Bus.Prefixes),
+		"unix":     d.text(&s.Bus.Unix),
 	})
 }

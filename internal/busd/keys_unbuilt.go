@@ -18,7 +18,7 @@ var (
 	// missingKeys are features that clients may miss: the file is taken, with a warning.
 	missingKeys = []string{
 		"cluster", "gateway", "leafnodes", "leaf", "mqtt", "jetstream", "store_dir", "storedir", "mappings", "maps",
-		"no_header_support", "resolver_tls",
+		"resolver_tls",
 	}
 	// refusedKeys decide who may do what: to ignore one would let somebody in.
 	refusedKeys = []string{

@@ -77,7 +77,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 
 // start opens every door, and tells that it has.
 func (p *Program) start() (err error) {
-	cfg := p.settings.config()
+	cfg := p.settings.Bus
 	cfg.Logger = p.log.Logger
 	if p.server, err = bus.New(cfg); err != nil {
 		return err

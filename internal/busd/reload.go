@@ -3,14 +3,9 @@ package busd
 import (
 	"errors"
 	"fmt"
-
-	"paddock/bus"
 )
 
-var (
-	errNoFile   = errors.New("no configuration file was given")
-	errNoReload = errors.New("this server cannot reload")
-)
+var errNoFile = errors.New("no configuration file was given")
 
 // reload loads everything again and gives the server what it may take over. If
 // anything is wrong, nothing changes.
@@ -40,13 +35,9 @@ func (p *Program) tryReload() (*Settings, error) {
 	if err := p.settings.fixed(next); err != nil {
 		return nil, err
 	}
-	cfg := next.config()
+	cfg := next.Bus
 	cfg.Logger = p.log.Logger
-	server, ok := any(p.server).(interface{ Reload(bus.Config) error })
-	if !ok {
-		return nil, errNoReload
-	}
-	return next, server.Reload(cfg)
+	return next, p.server.Reload(cfg)
 }
 
 // fixed names what cannot change while the program runs, if it would.

@@ -10,14 +10,6 @@ import (
 type Settings struct {
 	Bus bus.Config
 
-	// What bus.Config gets once the server is made.
-	Users      []bus.User
-	NoAuthUser string
-	TLS        *bus.TLS
-	WebSocket  *bus.WebSocket
-	Unix       string
-	Prefixes   []string
-
 	HTTP    Monitoring
 	Profile int // port of /debug/pprof on loopback; 0 = none, -1 = any free port
 	Log     Log
@@ -83,7 +75,7 @@ func (s *Settings) ownCredentials() *bus.Config {
 	if !s.credentialFlags {
 		s.credentialFlags = true
 		s.Bus.Username, s.Bus.Password, s.Bus.Token = "", "", ""
-		s.Users, s.NoAuthUser = nil, ""
+		s.Bus.Users, s.Bus.NoAuthUser = nil, ""
 	}
 	return &s.Bus
 }
@@ -96,10 +88,10 @@ func (s *Settings) SetTLS(cert, key, ca string, verify bool) {
 // SetWebSocket opens the door for web pages, with the certificate of the other door
 // if that has one.
 func (s *Settings) SetWebSocket(port int) {
-	if s.WebSocket == nil {
-		s.WebSocket = new(bus.WebSocket)
+	if s.Bus.WebSocket == nil {
+		s.Bus.WebSocket = new(bus.WebSocket)
 	}
-	s.WebSocket.Port, s.webSocketFlag = port, true
+	s.Bus.WebSocket.Port, s.webSocketFlag = port, true
 }
 
 // secure turns the flags about TLS into a configuration.
@@ -113,10 +105,10 @@ func (s *Settings) secure() {
 		s.fault(err)
 		return
 	}
-	plain := s.TLS != nil && s.TLS.AllowNonTLS
-	s.TLS = &bus.TLS{Config: cfg, AllowNonTLS: plain}
-	if s.webSocketFlag && s.WebSocket.TLS == nil {
-		s.WebSocket.TLS = cfg
+	plain := s.Bus.TLS != nil && s.Bus.TLS.AllowNonTLS
+	s.Bus.TLS = &bus.TLS{Config: cfg, AllowNonTLS: plain}
+	if s.webSocketFlag && s.Bus.WebSocket.TLS == nil {
+		s.Bus.WebSocket.TLS = cfg
 	}
 }
 

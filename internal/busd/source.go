@@ -69,7 +69,7 @@ func (s *Settings) place() {
 
 // credentials says whether clients are asked for any.
 func (s *Settings) credentials() bool {
-	return s.NoAuthUser == "" && (s.Bus.Token != "" || s.Bus.Username != "" || len(s.Users) > 0)
+	return s.Bus.NoAuthUser == "" && (s.Bus.Token != "" || s.Bus.Username != "" || len(s.Bus.Users) > 0)
 }
 
 // unguarded says whether other machines can use the server without credentials.
@@ -85,7 +85,7 @@ func (s *Settings) check() error {
 	if s.HTTP.Port != 0 && s.HTTP.TLSPort != 0 {
 		s.fault(fmt.Errorf("can't specify both HTTP (%d) and HTTPs (%d) ports", s.HTTP.Port, s.HTTP.TLSPort))
 	}
-	if s.HTTP.TLSPort != 0 && s.TLS == nil {
+	if s.HTTP.TLSPort != 0 && s.Bus.TLS == nil {
 		s.fault(errors.New("TLS cert and key required for HTTPS"))
 	}
 	if !s.Bus.AllowOpen && s.unguarded() {
@@ -95,15 +95,8 @@ func (s *Settings) check() error {
 		s.fault(fmt.Errorf("%w: monitoring on %s", bus.ErrOpenListen, s.HTTP.Host))
 	}
 	if len(s.faults) == 0 {
-		_, err := bus.New(s.config())
+		_, err := bus.New(s.Bus)
 		return err
 	}
 	return errors.Join(s.faults...)
-}
-
-// config is what the server gets.
-func (s *Settings) config() bus.Config {
-	cfg := s.Bus
-	cfg.TLS, cfg.WebSocket, cfg.Unix = s.TLS, s.WebSocket, s.Unix
-	return cfg
 }
