@@ -23,7 +23,7 @@ func (s *Settings) apply(root *natsconf.Node) error {
 		"max_control_line":        number(d, 0, &s.Bus.MaxControlLine),
 		"max_subscriptions":       d.limit(&s.Bus.MaxSubs),
 		"max_subscription_tokens": d.limit(&s.Bus.MaxSubTokens),
-		"no_header_support":      d.boolean(&s.Bus.NoHeaders),
+		"no_header_support":       d.boolean(&s.Bus.NoHeaders),
 		"max_closed_clients":      d.limit(&s.Bus.MaxClosed),
 		"ping_interval":           d.duration(&s.Bus.PingInterval),
 		"ping_max":                number(d, 0, &s.Bus.PingMax),
