@@ -94,6 +94,53 @@ func benchmarkAppend(b *testing.B, s *fence.Snapshot) {
 	}
 }
 
+// BenchmarkAppendBatch asks for many points at once, as jobs and positions that came
+// together do.
+func BenchmarkAppendBatch(b *testing.B) {
+	for _, kind := range fence.Kinds() {
+		b.Run(string(kind), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(35, 36))
+			s := newSet(b, kind, tessellation(rng, 32)...).Snapshot()
+			var lon, lat []float64
+			for _, p := range cityPoints(rng, s, 1<<12) {
+				lon, lat = append(lon, p.Lon), append(lat, p.Lat)
+			}
+			var batch fence.Batch
+			b.ReportAllocs()
+			for b.Loop() {
+				batch.Reset()
+				s.AppendBatch(&batch, lon, lat)
+			}
+			b.ReportMetric(float64(b.N*len(lon))/b.Elapsed().Seconds(), "points/s")
+		})
+	}
+}
+
+// BenchmarkIndex indexes a collection that has been read.
+func BenchmarkIndex(b *testing.B) {
+	data := largest(b)
+	for _, kind := range fence.Kinds() {
+		b.Run(string(kind), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				c, err := fence.ReadGeoJSON(bytes.NewReader(data), "largest", fence.ReadOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				s, err := fence.NewSet("largest", fence.Options{Kind: kind})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if _, err := s.Replace(c); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkPut replaces one fence of a thousand and publishes.
 func BenchmarkPut(b *testing.B) {
 	for _, kind := range fence.Kinds() {

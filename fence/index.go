@@ -43,15 +43,20 @@ func (b *Batch) Answer(i int) []Ref { return b.Refs[b.Offsets[i]:b.Offsets[i+1]]
 
 // appendEach fills the batch by one call of find for each point.
 func (b *Batch) appendEach(lon, lat []float64, find func(dst []Ref, lon, lat float64) []Ref) {
+	b.begin(lon, lat)
+	for i := range lon {
+		b.Refs = find(b.Refs, lon[i], lat[i])
+		b.Offsets = append(b.Offsets, uint32(len(b.Refs)))
+	}
+}
+
+// begin makes the batch ready for the answers for columns of one length.
+func (b *Batch) begin(lon, lat []float64) {
 	if len(lon) != len(lat) {
 		panic("fence: AppendBatch: lon and lat differ in length")
 	}
 	if len(b.Offsets) == 0 {
 		b.Offsets = append(b.Offsets, 0)
-	}
-	for i := range lon {
-		b.Refs = find(b.Refs, lon[i], lat[i])
-		b.Offsets = append(b.Offsets, uint32(len(b.Refs)))
 	}
 }
 
@@ -74,8 +79,12 @@ const (
 	// KindRTree tests the parts whose boxes hold the point, found in an R-tree.
 	KindRTree Kind = "rtree"
 
+	// KindCellmap is an adaptive grid whose cells know what holds them, and which edges
+	// go through them.
+	KindCellmap Kind = "cellmap"
+
 	// DefaultKind is what the zero Options choose.
-	DefaultKind = KindRTree
+	DefaultKind = KindCellmap
 )
 
 // ErrKind is wrapped by the error for a kind that does not exist.
@@ -99,6 +108,7 @@ var registry = []struct {
 }{
 	{KindBrute, newBruteWriter},
 	{KindRTree, newRTreeWriter},
+	{KindCellmap, newCellWriter},
 }
 
 // Kinds lists the kinds that exist.

@@ -3,6 +3,7 @@ package fence
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,9 @@ type Set struct {
 	writer  writer
 	next    int64          // the next ref that was never used
 	repeats map[string]int // by key: the last suffix given to a repetition
+	tending bool           // an index is being built anew
+
+	tasks sync.WaitGroup // that builder
 }
 
 // NewSet makes an empty set of generation 0. The error wraps ErrName or ErrKind.
@@ -147,8 +151,38 @@ func (s *Set) publish(next *Snapshot) *Snapshot {
 	next.generation = s.current.Load().generation + 1
 	next.index = s.writer.publish(next.table)
 	s.current.Store(next)
+	s.tend()
 	return next
 }
+
+// tend begins to build a cellmap anew where so much has changed that look-ups suffer.
+// Neither readers nor writers wait for it.
+func (s *Set) tend() {
+	w, ok := s.writer.(*cellWriter)
+	if !ok || s.tending || !w.stale() {
+		return
+	}
+	s.tending = true
+	then := s.current.Load().table
+	s.tasks.Go(func() {
+		base := buildCellmap(slices.Collect(then.all()))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tending = false
+		if s.writer != w {
+			return // the whole set has been replaced meanwhile
+		}
+		now := *s.current.Load()
+		w.adopt(base, then, now.table)
+		now.index = w.publish(now.table)
+		s.current.Store(&now)
+		s.tend()
+	})
+}
+
+// Settle waits for the index that is being built anew in the background, if there is one.
+// Answers do not depend on it.
+func (s *Set) Settle() { s.tasks.Wait() }
 
 func (s *Set) newRef() (Ref, error) {
 	if s.next > math.MaxUint32 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"paddock/fence"
@@ -278,8 +279,8 @@ func TestParseKind(t *testing.T) {
 		}
 	}
 	_, err := fence.ParseKind("quadtree")
-	want := fmt.Sprintf("unknown kind of index %q: it must be one of brute, rtree", "quadtree")
-	if !errors.Is(err, fence.ErrKind) || err.Error() != want {
+	want := fmt.Sprintf("unknown kind of index %q: it must be one of brute, ", "quadtree")
+	if !errors.Is(err, fence.ErrKind) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }

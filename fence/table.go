@@ -66,6 +66,21 @@ func (t *table) with(r Ref, e *entry) *table {
 	return &next
 }
 
+// page is the i-th one, nil if it has no entries.
+func (t *table) page(i int) *page {
+	if i >= len(t.pages) {
+		return nil
+	}
+	return t.pages[i]
+}
+
+func (pg *page) entry(k int) *entry {
+	if pg == nil {
+		return nil
+	}
+	return pg.entries[k]
+}
+
 // put changes the table in place: only for one that is not published yet, and whose page of
 // r is not shared.
 func (t *table) put(r Ref, e *entry) {

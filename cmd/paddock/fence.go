@@ -22,7 +22,7 @@ import (
 type fenceCmd struct {
 	Dir string `arg:"" optional:"" help:"Directory of GeoJSON files (*json), one set each."`
 
-	Kind    string `name:"fence" placeholder:"KIND" default:"rtree" complete:"brute,rtree" help:"Kind of index: ${default} or brute. All give the same answers."`
+	Kind    string `name:"fence" placeholder:"KIND" default:"cellmap" complete:"brute,rtree,cellmap" help:"Kind of index: ${default}, rtree or brute. All give the same answers."`
 	Zoom    int    `short:"z" placeholder:"Z" default:"14" help:"Zoom level of the kinds that have one, 0 to 23; those above have none (default ${default})."`
 	Port    uint16 `short:"p" placeholder:"PORT" default:"8080" help:"Port to listen on; 0 takes a free one (default ${default})."`
 	Host    string `placeholder:"HOST" default:"127.0.0.1" help:"Address to listen on (default ${default}). Any but loopback needs --token."`

@@ -14,8 +14,8 @@ const triangle = `{"type":"Feature","id":"ignored","properties":{"k":[1]},"geome
 func TestSets(t *testing.T) {
 	tw := newTown(t, options{})
 	tw.expect(tw.get("/v1/sets"), 200, `{"sets":[`+
-		`{"name":"far","generation":1,"fences":1,"parts":1,"edges":4,"kind":"rtree","bbox":[100,40,110,50],"findings":0},`+
-		`{"name":"squares","generation":1,"fences":2,"parts":2,"edges":8,"kind":"rtree","bbox":[0,0,15,10],"findings":0}]}`)
+		`{"name":"far","generation":1,"fences":1,"parts":1,"edges":4,"kind":"cellmap","bbox":[100,40,110,50],"findings":0},`+
+		`{"name":"squares","generation":1,"fences":2,"parts":2,"edges":8,"kind":"cellmap","bbox":[0,0,15,10],"findings":0}]}`)
 	r := tw.get("/v1/sets/far")
 	if r.header.Get("Content-Type") != "application/geo+json" {
 		t.Errorf("Content-Type %q", r.header.Get("Content-Type"))
@@ -29,7 +29,7 @@ func TestSets(t *testing.T) {
 	if len(doc.Features) != 1 || doc.Features[0].ID != "c" || doc.Features[0].Properties.Name != "c" {
 		t.Errorf("got %s", r.body)
 	}
-	tw.expect(tw.get("/v1/sets/far?findings=1"), 200, `{"name":"far","generation":1,"fences":1,"parts":1,"edges":4,"kind":"rtree","bbox":[100,40,110,50],"findings":0,"reasons":[]}`)
+	tw.expect(tw.get("/v1/sets/far?findings=1"), 200, `{"name":"far","generation":1,"fences":1,"parts":1,"edges":4,"kind":"cellmap","bbox":[100,40,110,50],"findings":0,"reasons":[]}`)
 	tw.problem(tw.get("/v1/sets/near"), 404, `no set "near"; GET /v1/sets lists them`)
 	tw.problem(tw.get("/v1/sets/far?findings=maybe"), 400, `query: findings "maybe": use 0 or 1`)
 	empty := newTown(t, options{emptyCatalog: true})
@@ -50,7 +50,7 @@ func TestPutAndDeleteSet(t *testing.T) {
 		t.Errorf("got %s", r.body)
 	}
 	tw.expect(put("/v1/sets/new-1", `{"type":"FeatureCollection","features":[]}`), 200,
-		`{"name":"new-1","generation":2,"fences":0,"parts":0,"edges":0,"kind":"rtree","bbox":null,"findings":0,"reasons":[]}`)
+		`{"name":"new-1","generation":2,"fences":0,"parts":0,"edges":0,"kind":"cellmap","bbox":null,"findings":0,"reasons":[]}`)
 	for _, c := range []struct{ path, body, detail string }{
 		{"/v1/sets/New", collection, `set "New": a name is at most 128 lower-case letters, digits and single dashes`},
 		{"/v1/sets/a--b", collection, `set "a--b": a name is at most 128 lower-case letters, digits and single dashes`},
