@@ -72,13 +72,13 @@ func (r *router) lookup(subject []byte) *reach {
 			if e.seq != snap.seq {
 				r.renew(e, snap, subject)
 			}
-			c.last = e
+			r.turnTo(e)
 			return &e.to
 		}
 	}
-	c.last = nil
 	if door := &c.door[hash>>32%doorEntries]; *door != uint32(hash) {
 		*door = uint32(hash)
+		r.turnAway(subject)
 		return r.walk(snap, hash, subject)
 	}
 	e := &c.entries[at]
@@ -88,7 +88,7 @@ func (r *router) lookup(subject []byte) *reach {
 	r.take(e)
 	*e = reachEntry{hash: hash, subject: string(subject)}
 	r.renew(e, snap, subject)
-	c.last = e
+	r.turnTo(e)
 	return &e.to
 }
 

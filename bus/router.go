@@ -65,7 +65,9 @@ type router struct {
 }
 
 func newRouter(s *Server) *router {
-	return &router{srv: s, batch: s.batches.Add(1), cache: new(reachCache), dice: rand.Uint64() | 1}
+	r := &router{srv: s, batch: s.batches.Add(1), cache: new(reachCache), dice: rand.Uint64() | 1}
+	r.chooseSample()
+	return r
 }
 
 // hold takes the lock of c, unless it is held.
@@ -151,7 +153,6 @@ func (r *router) offer(s *subscription, from endpoint) bool {
 func (r *router) noResponders(from endpoint) {
 	request, reply := r.msg.subject, r.msg.reply
 	r.letGo()
-	r.shareOut() // while the message is that of the request
 	s, few := from.listener(reply)
 	if !few {
 		for _, other := range r.walk(r.srv.subs.now.Load(), maphash.Bytes(seed, reply), reply).plain {

@@ -8,47 +8,65 @@ import "math"
 // for as many as that is one in. The estimate has no bias, however soon a router
 // is let go.
 type share struct {
-	in, out uint64        // of the router's counts, what has been shared out
+	in, out uint64        // of the router's counts, when the present subject came up
 	entries []*reachEntry // that have counts; some twice
-	loose   uint64        // messages until the next sample, that included
-	weight  uint64        // for how many it stands; 0 = none has been chosen yet
-	text    []byte        // scratch
+	loose   int           // messages until the next sample, that included
+	weight  uint64        // for how many it stands
+	sampled bool          // the message that is under way is one, and counts for tally
+	tally   *tally
+	text    []byte // scratch
 }
 
-// shareOut gives what has been routed since the last call to the subject that it
-// went to: that of the last look-up.
+// turnTo is called when another subject comes up, which the cache holds.
+func (r *router) turnTo(e *reachEntry) {
+	r.cache.last = e
+	r.share.in, r.share.out = r.inMsgs, r.outMsgs
+}
+
+// turnAway is called when a subject comes up that the cache does not hold.
+func (r *router) turnAway(subject []byte) {
+	r.cache.last = nil
+	if r.share.loose--; r.share.loose <= 0 {
+		r.sample(subject)
+	}
+}
+
+// shareOut gives what has been routed to the subject that came up last. Most
+// subjects that the cache does not hold have nothing to be given.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (r *router) shareOut() {
-	in, out := r.inMsgs-r.share.in, r.outMsgs-r.share.out
-	if in == 0 {
-		return
+	if r.cache.last != nil || r.share.sampled {
+		r.giveShare()
 	}
-	r.share.in, r.share.out = r.inMsgs, r.outMsgs
-	e := r.cache.last
-	if e == nil {
-		r.sample(out)
-		return
-	}
-	if e.in == 0 {
-		r.share.entries = append(r.share.entries, e)
-	}
-	e.in += in
-	e.out += out
 }
 
-// sample counts the message that was just routed if it is a sample.
-func (r *router) sample(out uint64) {
-	if r.share.weight == 0 {
+func (r *router) giveShare() {
+	s := &r.share
+	in, out := r.inMsgs-s.in, r.outMsgs-s.out
+	s.in, s.out = r.inMsgs, r.outMsgs
+	e := r.cache.last
+	switch {
+	case in == 0:
+	case e == nil:
+		r.srv.traffic.note(s.tally, s.weight, s.weight*out)
 		r.chooseSample()
+	default:
+		if e.in == 0 {
+			s.entries = append(s.entries, e)
+		}
+		e.in += in
+		e.out += out
 	}
-	if r.share.loose--; r.share.loose > 0 {
-		return
-	}
-	t, n := r.srv.traffic, r.share.weight
-	t.note(t.labels.Load().find(r.msg.subject), n, n*out)
-	t.offer(r.msg.subject, n)
-	r.chooseSample()
+	s.sampled = false
+}
+
+// sample marks the message that comes as one.
+func (r *router) sample(subject []byte) {
+	t, s := r.srv.traffic, &r.share
+	s.in, s.out = r.inMsgs, r.outMsgs
+	s.sampled, s.tally = true, t.labels.Load().find(subject)
+	t.offer(subject, s.weight)
 }
 
 // chooseSample throws the dice for all messages up to the next sample at once: how
@@ -57,7 +75,7 @@ func (r *router) chooseSample() {
 	s := &r.share
 	if s.loose, s.weight = 1, r.srv.traffic.patience.Load(); s.weight > 1 {
 		u := (float64(r.roll()) + 1) / (1 << 31) // in (0, 1]
-		s.loose += uint64(math.Log(u) / math.Log1p(-1/float64(s.weight)))
+		s.loose += int(math.Log(u) / math.Log1p(-1/float64(s.weight)))
 	}
 }
 
