@@ -61,7 +61,8 @@ func (c *client) prepareBatch(batch []byte) bool {
 		return false
 	}
 	if c.parse.mustAuth && c.seen.logins.noAuth != nil && len(c.parse.line) == 0 && upper(batch[0]) != 'C' {
-		c.authenticate(credentials{}) //nolint:errcheck // if not, the parser says so
+		// If not, the parser says so. A CONNECT that still comes is a later one.
+		c.greeted = c.authenticate(credentials{}) == nil
 	}
 	return true
 }

@@ -43,9 +43,10 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	return d
 }
 
-// takes says whether c takes messages for s on a subject from a publisher. c.mu is held.
+// takes says whether c takes messages for s on a subject from a publisher; the
+// broker's own, from nil, pass the filter. c.mu is held.
 func (c *client) takes(s *subscription, subject []byte, from endpoint) bool {
-	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && s.filter.denies(subject))
+	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && from != nil && s.filter.denies(subject))
 }
 
 // mark puts c among those that the batch has something for. c.mu is held.

@@ -69,6 +69,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		i.Nonce = c.nonce
 	} else {
 		i.ConnectInfo, i.RemoteAccount = true, globalAccount
+		i.AuthRequired = s.cfg().authRequired() // also with a no_auth_user, as the reference has it
 	}
 	text, err := json.Marshal(i)
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 type rig struct {
 	pairs     map[string]*pair
 	explained []explanation
-	hasty     bool // scripts that differ are not sent byte by byte
+	hasty     bool // scripts that differ are sent in one other way only
 }
 
 type pair struct{ reference, ours broker }
@@ -99,8 +99,9 @@ func (r *rig) check(s *Script) (verdict, error) {
 		}
 		return v, err
 	}
+	left := compare(r.rewritten(reference), r.rewritten(ours))
 	for i := range r.explained {
-		if e := &r.explained[i]; e.matches(s, v.diff) {
+		if e := &r.explained[i]; e.matches(s, left) {
 			v.name = e.name
 			return v, nil
 		}
@@ -134,6 +135,9 @@ func (r *rig) again(p *pair, s *Script, ours *answer) (name string, equal bool, 
 }
 
 func (s *Script) otherCuts(hasty bool) []Script {
+	if hasty {
+		return []Script{s.recut(byLine)}
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	cuts := []Script{
 		*s, s.joined(), s.recut(byLine),
@@ -144,7 +148,7 @@ func (s *Script) otherCuts(hasty bool) []Script {
 	for i := range s.Steps {
 		total += len(s.Steps[i].Data)
 	}
-	if total <= bytewise && !hasty {
+	if total <= bytewise {
 		cuts = append(cuts, s.recut(func([]byte) int { return 1 }))
 	}
 	return cuts

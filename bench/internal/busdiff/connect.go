@@ -68,6 +68,13 @@ func (g *generator) credentials(add func(name string, values ...string)) {
 	case wrong || !s.auth() && g.one(10):
 		add(g.from("auth_token", "pass", "user"), `"x"`, `""`, `"S3cret"`, `"s3cret "`)
 	}
+	if len(s.Users) > 0 && !(wrong && g.one(2)) {
+		if s.auth() || !g.one(3) {
+			user := &s.Users[g.IntN(len(s.Users))]
+			add("user", quoted(user.Name))
+			add("pass", quoted(user.Password))
+		}
+	}
 	if s.Token != "" && !wrong {
 		add("auth_token", quoted(s.Token))
 	}

@@ -21,6 +21,7 @@ type explanation struct {
 	to      string
 	repeats frame
 
+	setting   *regexp.Regexp // its name
 	script    *regexp.Regexp // what one of the connections sends
 	reference *regexp.Regexp // the first frame of nats-server's answer that differs
 	ours      *regexp.Regexp // likewise
@@ -49,7 +50,7 @@ func readExplained(text string) ([]explanation, error) {
 	}
 	for i := range all {
 		e := &all[i]
-		patterns := e.script != nil && e.reference != nil && e.ours != nil
+		patterns := e.setting != nil && e.script != nil && e.reference != nil && e.ours != nil
 		if e.why == "" || !patterns && e.rewrite == nil && e.repeats == "" {
 			return nil, fmt.Errorf("explained.txt: %s is not complete", e.name)
 		}
@@ -67,6 +68,8 @@ func (e *explanation) set(key, value string) (err error) {
 		e.to = value
 	case "repeats":
 		e.repeats = frame(value + crlf)
+	case "setting":
+		e.setting, err = regexp.Compile("^(" + value + ")$")
 	case "script":
 		e.script, err = regexp.Compile(value)
 	case "reference":
@@ -81,7 +84,7 @@ func (e *explanation) set(key, value string) (err error) {
 
 // matches reports whether the patterns of e hold for what differs.
 func (e *explanation) matches(s *Script, d *difference) bool {
-	if e.script == nil || !e.reference.MatchString(d.reference) || !e.ours.MatchString(d.ours) {
+	if e.script == nil || !e.setting.MatchString(s.Setting) || !e.reference.MatchString(d.reference) || !e.ours.MatchString(d.ours) {
 		return false
 	}
 	for i := range s.conns() {
@@ -126,8 +129,13 @@ func (r *rig) equal(reference, ours *answer) (name string, ok bool) {
 			return e.name, true
 		}
 	}
+	return several, compare(r.rewritten(reference), r.rewritten(ours)) == nil
+}
+
+// rewritten is a with what all entries rewrite and count once.
+func (r *rig) rewritten(a *answer) *answer {
 	for i := range r.explained {
-		reference, ours = reference.applied(&r.explained[i]), ours.applied(&r.explained[i])
+		a = a.applied(&r.explained[i])
 	}
-	return several, compare(reference, ours) == nil
+	return a
 }

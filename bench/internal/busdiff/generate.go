@@ -326,7 +326,11 @@ func (g *generator) publish(c *conn, headers bool) string {
 func (g *generator) subscribe(c *conn) string {
 	args := []string{g.pattern()}
 	sid := g.newSid(c)
-	switch g.pick(12, 3, 3) {
+	several := 0
+	if g.setting.queues() {
+		several = 3
+	}
+	switch g.pick(12, several, 3) {
 	case 1: // a queue of several: its sid says so
 		name := g.from("qa", "qb")
 		sid = fmt.Sprintf("%s%s.%d%s", queueMark, name, c.id, sid)

@@ -3,7 +3,7 @@ package busdiff
 import "slices"
 
 // minimiseTries bounds how often a script is played to make it smaller.
-const minimiseTries = 600
+const minimiseTries = 400
 
 // minimise makes s smaller while still says so: whole steps go, then pieces of
 // what is sent, the longest first.

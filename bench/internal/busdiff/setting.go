@@ -18,6 +18,9 @@ type Setting struct {
 	Name                                string
 	Token, User, Password               string
 	MaxPayload, MaxControlLine, MaxSubs int
+	MaxSubTokens                        int
+	Users                               []bus.User
+	NoAuthUser                          string
 }
 
 // Settings are those that scripts are played against.
@@ -28,10 +31,83 @@ func Settings() []Setting {
 		{Name: "user", User: "ann", Password: "s3cret"},
 		{Name: "small", MaxPayload: 24, MaxControlLine: 96, MaxSubs: 3},
 		{Name: "line", MaxControlLine: 48},
+		{Name: "users", Users: users()},
+		{Name: "guest", Users: users(), NoAuthUser: "ann", MaxSubTokens: 3},
+		{Name: "responder", Users: []bus.User{responder("bob", 1), responder("eve", 2), responder("max", -1), {Name: "zoe", Password: password("zoe")}}},
 	}
 }
 
-func (s *Setting) auth() bool { return s.Token != "" || s.User != "" }
+// users have permissions of each kind on the subjects that scripts use.
+func users() []bus.User {
+	filter := func(allow, deny []string) bus.SubjectPermission {
+		return bus.SubjectPermission{Allow: allow, Deny: deny}
+	}
+	list := []bus.User{
+		{Name: "ann", Permissions: &bus.Permissions{
+			Publish:   filter([]string{"a.>", "foo", "_INBOX.*", "$JS.>"}, []string{"a.c", "a.*.c"}),
+			Subscribe: filter([]string{"a.*", "foo", "_INBOX.>", "> qa", "*.b solo*"}, []string{"a.b", "foo qb"}),
+		}},
+		{Name: "bob", Permissions: &bus.Permissions{
+			Publish:   filter(nil, []string{"foo.>", "b", "_INBOX.r.>"}),
+			Subscribe: filter(nil, []string{"a.b", "x.> qb", "*.bar", "_GR_.>"}),
+		}},
+		{Name: "eve", Permissions: &bus.Permissions{
+			Publish:   filter([]string{"*"}, nil),
+			Subscribe: filter([]string{"foo.* qa", "a.> *", "b"}, []string{"> qb"}),
+		}},
+		{Name: "zoe"},
+	}
+	for i := range list {
+		list[i].Password = password(list[i].Name)
+	}
+	return list
+}
+
+// password is another for each user: nats-server fills the guest's in for a client
+// that begins without CONNECT, so that one with the same would need none.
+func password(name string) string { return name + "'s s3cret" }
+
+// responder publishes answers alone.
+func responder(name string, most int) bus.User {
+	return bus.User{Name: name, Password: password(name), Permissions: &bus.Permissions{
+		Publish:        bus.SubjectPermission{Allow: []string{"a.b", "x.>"}, Deny: []string{"_INBOX.r.2"}},
+		AllowResponses: &bus.ResponsePermission{Max: most},
+	}}
+}
+
+// auth says whether CONNECT needs credentials.
+func (s *Setting) auth() bool {
+	return s.Token != "" || s.User != "" || len(s.Users) > 0 && s.NoAuthUser == ""
+}
+
+// queues says whether queues may have several members: not where what a connection
+// may publish depends on what chance has brought it.
+func (s *Setting) queues() bool {
+	for i := range s.Users {
+		if p := s.Users[i].Permissions; p != nil && p.AllowResponses != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// referenceUsers are the users in the reference's terms.
+func (s *Setting) referenceUsers() (list []*server.User) {
+	filter := func(f bus.SubjectPermission) *server.SubjectPermission {
+		return &server.SubjectPermission{Allow: f.Allow, Deny: f.Deny}
+	}
+	for _, u := range s.Users {
+		user := &server.User{Username: u.Name, Password: u.Password}
+		if p := u.Permissions; p != nil {
+			user.Permissions = &server.Permissions{Publish: filter(p.Publish), Subscribe: filter(p.Subscribe)}
+			if r := p.AllowResponses; r != nil {
+				user.Permissions.Response = &server.ResponsePermission{MaxMsgs: r.Max, Expires: r.Expires}
+			}
+		}
+		list = append(list, user)
+	}
+	return list
+}
 
 const (
 	startTime = 10 * time.Second
@@ -62,6 +138,7 @@ func startOurs(s *Setting) (broker, error) {
 		Port: -1, PingInterval: pingInterval,
 		Token: s.Token, Username: s.User, Password: s.Password,
 		MaxPayload: s.MaxPayload, MaxControlLine: s.MaxControlLine, MaxSubs: s.MaxSubs,
+		MaxSubTokens: s.MaxSubTokens, Users: s.Users, NoAuthUser: s.NoAuthUser,
 	})
 	if err != nil {
 		return nil, err
@@ -108,6 +185,7 @@ func startReference(s *Setting) (broker, error) {
 		PingInterval: pingInterval, DisableShortFirstPing: true, MaxClosedClients: closedRing, NoSystemAccount: true,
 		Authorization: s.Token, Username: s.User, Password: s.Password,
 		MaxPayload: int32(s.MaxPayload), MaxControlLine: int32(s.MaxControlLine), MaxSubs: s.MaxSubs,
+		MaxSubTokens: uint8(s.MaxSubTokens), Users: s.referenceUsers(), NoAuthUser: s.NoAuthUser,
 	})
 	if err != nil {
 		return nil, err
