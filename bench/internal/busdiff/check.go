@@ -10,6 +10,8 @@ const (
 	// pace is how long the writes of a script that is played again are apart, so
 	// that each is likely to be read on its own.
 	pace = 200 * time.Microsecond
+	// confirmations is how often a difference may not come again.
+	confirmations = 3
 	// bytewise is how much is sent again byte by byte.
 	bytewise = 400
 )
@@ -28,6 +30,7 @@ const (
 	same     verdictKind = iota
 	cutBound             // the reference answers so if its reads are cut otherwise
 	known                // explained
+	once                 // differs, but not when it is played again: the machine was busy, or chance has a part
 	differs
 )
 
@@ -68,6 +71,20 @@ func (r *rig) stop() {
 			}
 		}
 	}
+}
+
+// confirmed is check, but for differences that do not come again.
+func (r *rig) confirmed(s *Script) (v verdict, err error) {
+	if v, err = r.check(s); err != nil || v.kind != differs {
+		return v, err
+	}
+	for range confirmations {
+		if again, err := r.check(s); err != nil || again.kind == differs {
+			return again, err
+		}
+	}
+	v.kind = once
+	return v, nil
 }
 
 // check plays s to both, and again in other ways if they differ.

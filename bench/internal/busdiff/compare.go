@@ -15,6 +15,9 @@ type difference struct {
 const nothing = "(nothing)"
 
 func (d *difference) String() string {
+	if d == nil {
+		return ""
+	}
 	return fmt.Sprintf("%s\n  nats-server: %q\n  paddock:     %q", d.where, d.reference, d.ours)
 }
 

@@ -14,7 +14,7 @@ import (
 const (
 	// syncWait is how long a sync waits for a PONG that may not come, because its
 	// PING has gone into an operation that is not complete.
-	syncWait = 300 * time.Millisecond
+	syncWait = time.Second
 	// endWait is how long a server may take to end a connection.
 	endWait = 10 * time.Second
 )

@@ -19,7 +19,7 @@ func Replay(r io.Reader, w io.Writer) error {
 	defer rig.stop()
 	found := error(nil)
 	for i := range scripts {
-		v, err := rig.check(&scripts[i])
+		v, err := rig.confirmed(&scripts[i])
 		if err != nil {
 			return err
 		}
@@ -40,6 +40,8 @@ func (v verdict) String() string {
 		return "nats-server's answer depends on how its reads cut the bytes: " + v.diff.String()
 	case known:
 		return "explained: " + v.name
+	case once:
+		return "differed once: " + v.diff.String()
 	default:
 		return "differs: " + v.diff.String()
 	}

@@ -32,13 +32,14 @@ type Result struct {
 	Played, Same, CutBound uint64
 	Waited                 uint64 // scripts in which a sync waited in vain
 	Explained              map[string]uint64
+	Once                   uint64 // scripts that differed, but not when they were played again
 	Differ                 uint64
 	Took                   time.Duration
 }
 
 func (r *Result) String() string {
-	text := fmt.Sprintf("%d scripts in %v (%.0f/s): %d the same, %d where nats-server's answer depends on how its reads cut the bytes, %d unexplained (%d waited for a PONG in vain)",
-		r.Played, r.Took.Round(time.Millisecond), float64(r.Played)/r.Took.Seconds(), r.Same, r.CutBound, r.Differ, r.Waited)
+	text := fmt.Sprintf("%d scripts in %v (%.0f/s): %d the same, %d where nats-server's answer depends on how its reads cut the bytes, %d unexplained (and %d once only; %d waited for a PONG in vain)",
+		r.Played, r.Took.Round(time.Millisecond), float64(r.Played)/r.Took.Seconds(), r.Same, r.CutBound, r.Differ, r.Once, r.Waited)
 	for _, name := range slices.Sorted(maps.Keys(r.Explained)) {
 		text += fmt.Sprintf("\n  %d explained: %s", r.Explained[name], name)
 	}
@@ -106,12 +107,15 @@ func (r *run) work(ctx context.Context) error {
 			return nil
 		}
 		s := Generate(r.Seed, number, r.settings)
-		v, err := rig.check(&s)
+		v, err := rig.confirmed(&s)
 		if err != nil {
 			return fmt.Errorf("script %d: %w\n%s", number, err, &s)
 		}
-		if r.count(&v); v.kind == differs {
+		switch r.count(&v); v.kind {
+		case differs:
 			r.show(number, rig, s)
+		case once:
+			r.tell(number, &s, v.diff, "seen once")
 		}
 	}
 	return nil
@@ -137,6 +141,8 @@ func (r *run) count(v *verdict) {
 		r.result.CutBound++
 	case known:
 		r.result.Explained[v.name]++
+	case once:
+		r.result.Once++
 	case differs:
 		r.result.Differ++
 	}
@@ -154,13 +160,17 @@ func (r *run) show(number uint64, rig *rig, s Script) {
 		last = v
 		return true
 	})
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if last.diff == nil {
-		fmt.Fprintf(r.w, "# seed %d, script %d: seen once, and not again\n%s\n", r.Seed, number, &s)
+		r.tell(number, &s, nil, "not seen again")
 		return
 	}
-	fmt.Fprintf(r.w, "# seed %d, script %d: %v\n%s\n", r.Seed, number, last.diff, &small)
+	r.tell(number, &small, last.diff, "differs")
+}
+
+func (r *run) tell(number uint64, s *Script, d *difference, what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.w, "# seed %d, script %d, %s: %v\n%s\n", r.Seed, number, what, d, s)
 }
 
 // report writes a line now and then until the returned function is called.
