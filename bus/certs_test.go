@@ -9,8 +9,11 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
+	"encoding/pem"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -60,6 +63,16 @@ func (a *authority) issue(t testing.TB, template x509.Certificate) tls.Certifica
 		t.Fatal(err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+// file holds the authority's certificate.
+func (a *authority) file(t testing.TB) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // serverConfig is what a server of the tests uses for TLS.

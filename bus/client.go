@@ -41,6 +41,7 @@ type client struct {
 	parse   parser
 	route   *router // while a batch is routed
 	opts    connectOptions
+	seized  bool    // enter has the writer's role
 	early   []byte  // read while the door was looked for
 	greeted bool    // CONNECT has come
 	told    bool    // the second INFO has gone out

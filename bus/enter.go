@@ -14,7 +14,17 @@ const tlsRecord = 0x16
 // before or after it. While they last, the connection's goroutine has the writer's
 // role: what others have for the client waits. It reports whether the client is
 // in; if not, the connection has ended.
-func (c *client) enter() bool {
+func (c *client) enter() (in bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.srv.faulted(c.logger(), "a connection's handshake has panicked", fault)
+			c.shut(ReadError, "")
+			if c.seized {
+				c.release(nil)
+			}
+			in = false
+		}
+	}()
 	cfg := c.srv.cfg()
 	if cfg.TLS != nil && (c.door == doorTCP || c.door == doorInProcess) {
 		return c.enterTLS(cfg.TLS)
@@ -106,7 +116,7 @@ func (c *client) negotiate(t *TLS, begun []byte) (*wire, error) {
 func (c *client) seize() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out.flushing = true
+	c.out.flushing, c.seized = true, true
 }
 
 // release gives the writer's role back, with what is to lie between from now on,
@@ -118,7 +128,7 @@ func (c *client) release(w *wire) {
 		w.tls.hold()
 	}
 	c.wire = w
-	c.out.flushing = false
+	c.out.flushing, c.seized = false, false
 	c.flushLocked()
 }
 

@@ -129,8 +129,8 @@ func (d *door) line(cfg *Config) string {
 	switch {
 	case d.kind == doorTCP:
 		return "Listening for client connections on " + d.under(cfg.Host)
-	case d.kind != doorWebSocket:
-		return "Listening for client connections on " + d.ln.Addr().String()
+	case d.kind == doorUnix:
+		return "Listening for unix socket clients on " + d.ln.Addr().String()
 	case cfg.WebSocket.TLS != nil:
 		return "Listening for websocket clients on wss://" + d.under(cfg.WebSocket.Host)
 	default:

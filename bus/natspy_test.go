@@ -14,7 +14,9 @@ func TestPythonClient(t *testing.T) {
 	python := bustest.Python(t)
 	open := startServer(t, bus.Config{DenyPublish: []string{"fence.>"}, MaxPayload: 1 << 16})
 	closed := startServer(t, bus.Config{Username: "ann", Password: "secret"})
-	cmd := exec.CommandContext(t.Context(), python, "testdata/client.py", open.Addr().String(), closed.Addr().String())
+	secure := startServer(t, bus.Config{TLS: &bus.TLS{Config: serverConfig(t)}})
+	cmd := exec.CommandContext(t.Context(), python, "testdata/client.py",
+		open.Addr().String(), closed.Addr().String(), secure.Addr().String(), theAuthority().file(t))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

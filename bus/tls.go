@@ -125,6 +125,7 @@ func (c *client) secure(cfg *tls.Config, first []byte, deadline time.Time) (*tls
 	under := &tlsSocket{Conn: c.conn, deadline: deadline, srv: c.srv, in: first, silent: len(first) == 0}
 	conn := tls.Server(under, cfg)
 	err := under.beginTurn()
+	defer under.endTurn() // whatever happens
 	if err == nil {
 		c.waitUntil(deadline)
 		err = conn.Handshake()

@@ -1,7 +1,6 @@
 package bus_test
 
 import (
-	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -216,32 +215,52 @@ func TestTLSHandshakeFailures(t *testing.T) {
 }
 
 func TestTLSRate(t *testing.T) {
-	s := startServer(t, bus.Config{TLS: &bus.TLS{Config: serverConfig(t), Rate: 2}})
-	var refused int
-	for range 20 { // more than two seconds' worth
-		p := upgrade(t, s, clientConfig())
-		if _, err := fmt.Fprint(p.conn, "PING\r\n"); err != nil || !p.more() {
-			refused++
+	s := startServer(t, bus.Config{TLS: &bus.TLS{Config: serverConfig(t), Rate: 1}})
+	dialPeer(t, s).write("\x16\x03\x01\x02\x00\x01") // begun
+	for {                                            // until two come within a second
+		p := dialPeer(t, s)
+		if len(p.buf) == 0 {
+			select {
+			case b := <-p.in:
+				p.buf = b
+			case <-time.After(100 * time.Millisecond): // the second was over: once more
+				continue
+			}
 		}
-	}
-	if refused == 0 || s.Stats().Closed[bus.MaxConnectionsExceeded] != uint64(refused) {
-		t.Errorf("%d refused: %v", refused, s.Stats().Closed)
-	}
-	s = startServer(t, bus.Config{TLS: &bus.TLS{Config: serverConfig(t), Rate: 1}})
-	for {
-		conn := must[net.Conn](t)(net.Dial("tcp", s.Addr().String()))
-		r := bufio.NewReader(conn)
-		must[string](t)(r.ReadString('\n'))
-		if s.Stats().TotalConnections == 1 {
-			t.Cleanup(func() { conn.Close() })
-			continue
+		p.expect("refused", "-ERR 'Connection throttling is active. Please try again later.'\r\n")
+		for p.more() { //nolint:revive // to the end
 		}
-		line, err := r.ReadString('\n')
-		if err != nil || line != "-ERR 'Connection throttling is active. Please try again later.'\r\n" {
-			t.Errorf("%q %v", line, err)
+		if st := s.Stats(); st.Closed[bus.MaxConnectionsExceeded] != 1 {
+			t.Errorf("closed: %v", st.Closed)
 		}
-		conn.Close()
 		return
+	}
+}
+
+// The user is whom the certificate names, with what that one is permitted.
+func TestTLSMapsUsers(t *testing.T) {
+	verify := serverConfig(t)
+	verify.ClientAuth = tls.RequireAndVerifyClientCert
+	s := startServer(t, bus.Config{
+		TLS: &bus.TLS{Config: verify, MapUsers: true},
+		Users: []bus.User{
+			{Name: "O=Fleet, CN=ann", Permissions: &bus.Permissions{Publish: bus.SubjectPermission{Allow: []string{"pos.>"}}}},
+		},
+	})
+	ann := theAuthority().issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "ann", Organization: []string{"Fleet"}}})
+	failed := make(chan error, 1)
+	nc := connect(t, s, nats.Secure(clientConfig(ann)), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { failed <- err }))
+	check(t, nc.Publish("pos.a", nil))
+	check(t, nc.Publish("other", nil))
+	if err := <-failed; !errors.Is(err, nats.ErrPermissionViolation) {
+		t.Errorf("got %v", err)
+	}
+	if list := s.Connections(); len(list) != 1 || list[0].User != "O=Fleet, CN=ann" || list[0].TLS == nil || list[0].TLS.Peers[0].Subject != "CN=ann,O=Fleet" {
+		t.Errorf("%+v", list)
+	}
+	eve := theAuthority().issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "eve", Organization: []string{"Fleet"}}})
+	if _, err := nats.Connect("nats://"+s.Addr().String(), nats.Secure(clientConfig(eve))); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("somebody else: %v", err)
 	}
 }
 
@@ -291,4 +310,27 @@ func TestTLSConfigIsChecked(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// A handshake that panics ends its connection, and gives back what it had taken.
+func TestPanicInAHandshake(t *testing.T) {
+	cfg := serverConfig(t)
+	cert := cfg.Certificates[0]
+	panics := true
+	cfg.Certificates = nil
+	cfg.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if panics {
+			panic("no certificate")
+		}
+		return &cert, nil
+	}
+	s := startServer(t, bus.Config{TLS: &bus.TLS{Config: cfg}})
+	for range 20 { // more than handshakes at once
+		p := upgrade(t, s, clientConfig())
+		if p.more() {
+			t.Fatalf("got %q", p.buf)
+		}
+	}
+	panics = false
+	echoes(t, connect(t, s, nats.Secure(clientConfig())))
 }

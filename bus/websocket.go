@@ -94,21 +94,12 @@ type wsReader struct {
 // once, if no frame in between has to be unpacked: what a read of the socket has
 // brought is one batch.
 func (r *wsReader) feed(b []byte, sink wsSink) error {
-	out := 0 // b[:out] is data
-	flush := func() error {
-		if n := out; n > 0 {
-			out = 0
-			if !sink.data(b[:n]) {
-				return errWSStop
-			}
-		}
-		return nil
-	}
+	out := wsData{b: b, sink: sink}
 	for i := 0; i < len(b) || r.inside && r.rest == 0; {
 		if !r.inside {
 			n, err := r.header(b[i:])
 			if i += n; err != nil {
-				return errors.Join(flush(), err)
+				return errors.Join(out.flush(), err)
 			}
 			continue
 		}
@@ -118,41 +109,64 @@ func (r *wsReader) feed(b []byte, sink wsSink) error {
 		}
 		i += len(part)
 		r.rest -= uint64(len(part))
-		r.unmask(part)
 		r.inside = r.rest > 0
-		switch {
-		case r.opcode >= wsClose:
-			r.control = append(r.control, part...)
-			if r.inside {
-				continue
-			}
-			if r.opcode == wsClose {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-			if err := r.handleControl(sink); err != nil {
-				return err
-			}
-		case r.packed:
-			if len(r.message)+len(part) > sink.limit() {
-				return errors.Join(flush(), errTooBig)
-			}
-			r.message = append(r.message, part...)
-			if r.inside || !r.final {
-				continue
-			}
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := r.unpack(sink); err != nil {
-				return err
-			}
-		default:
-			out += copy(b[out:], part)
+		r.unmask(part)
+		if err := r.payload(part, &out); err != nil {
+			return err
 		}
 	}
-	return flush()
+	return out.flush()
+}
+
+// wsData is the data among the bytes that feed has been given: it moves up to the
+// front, where headers were.
+type wsData struct {
+	b    []byte
+	n    int // b[:n] is data
+	sink wsSink
+}
+
+func (d *wsData) add(part []byte) { d.n += copy(d.b[d.n:], part) }
+
+func (d *wsData) flush() error {
+	n := d.n
+	if d.n = 0; n > 0 && !d.sink.data(d.b[:n]) {
+		return errWSStop
+	}
+	return nil
+}
+
+// payload handles the next part of a frame, which is its last unless r.inside.
+func (r *wsReader) payload(part []byte, out *wsData) error {
+	whole := !r.inside
+	switch {
+	case r.opcode >= wsClose:
+		r.control = append(r.control, part...)
+		if !whole {
+			return nil
+		}
+		if r.opcode == wsClose {
+			if err := out.flush(); err != nil {
+				return err
+			}
+		}
+		return r.handleControl(out.sink)
+	case r.packed:
+		if len(r.message)+len(part) > out.sink.limit() {
+			return errors.Join(out.flush(), errTooBig)
+		}
+		r.message = append(r.message, part...)
+		if !whole || !r.final {
+			return nil
+		}
+		if err := out.flush(); err != nil {
+			return err
+		}
+		return r.unpack(out.sink)
+	default:
+		out.add(part)
+		return nil
+	}
 }
 
 // header collects a frame's header from b, and checks it as soon as it can.

@@ -1,11 +1,13 @@
 """What nats-py, an implementation of its own, must find true of the broker.
 
-Usage: client.py OPEN_ADDRESS ADDRESS_WITH_AUTHENTICATION
-The second server has the user ann with the password secret. Every check is an
-assertion; the program ends with 0 if all of them hold.
+Usage: client.py OPEN_ADDRESS ADDRESS_WITH_AUTHENTICATION ADDRESS_WITH_TLS CA_FILE
+The second server has the user ann with the password secret. The third has a
+certificate that the authority in CA_FILE has signed. Every check is an assertion;
+the program ends with 0 if all of them hold.
 """
 
 import asyncio
+import ssl
 import sys
 
 import nats
@@ -147,7 +149,18 @@ async def authentication(address):
             raise AssertionError(f"let in with {wrong}")
 
 
-async def main(address, secured):
+async def over_tls(address, authority):
+    context = ssl.create_default_context(cafile=authority)
+    nc = await nats.connect(address.replace("nats:", "tls:"), tls=context)
+    await publish_and_subscribe(nc)
+    sub = await nc.subscribe("large")
+    for size in (0, 1, 16384, 65536, 1 << 20):
+        await nc.publish("large", b"x" * size)
+        assert len((await sub.next_msg(TIMEOUT)).data) == size
+    await nc.close()
+
+
+async def main(address, secured, tls, authority):
     nc = await nats.connect(address, name="checks")
     other = await nats.connect(address)
     await publish_and_subscribe(nc)
@@ -159,8 +172,9 @@ async def main(address, secured):
     await limits(nc)
     await drain(address, other)
     await authentication(secured)
+    await over_tls(tls, authority)
     await nc.close()
     await other.close()
 
 
-asyncio.run(main(*("nats://" + address for address in sys.argv[1:3])))
+asyncio.run(main(*("nats://" + address for address in sys.argv[1:4]), sys.argv[4]))
