@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -316,10 +317,10 @@ func TestTLSConfigIsChecked(t *testing.T) {
 func TestPanicInAHandshake(t *testing.T) {
 	cfg := serverConfig(t)
 	cert := cfg.Certificates[0]
-	panics := true
+	var sound atomic.Bool
 	cfg.Certificates = nil
 	cfg.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if panics {
+		if !sound.Load() {
 			panic("no certificate")
 		}
 		return &cert, nil
@@ -331,6 +332,6 @@ func TestPanicInAHandshake(t *testing.T) {
 			t.Fatalf("got %q", p.buf)
 		}
 	}
-	panics = false
+	sound.Store(true)
 	echoes(t, connect(t, s, nats.Secure(clientConfig())))
 }
