@@ -60,6 +60,10 @@ func TestReloadRefusesWhatCannotChange(t *testing.T) {
 	if err := open.Reload(bus.Config{Host: "0.0.0.0", Port: -1}); !errors.Is(err, bus.ErrOpenListen) {
 		t.Errorf("credentials taken away: %v", err)
 	}
+	meant := startServer(t, bus.Config{Host: "0.0.0.0", Token: "t", AllowOpen: true})
+	if err := meant.Reload(bus.Config{Host: "0.0.0.0", Port: -1, AllowOpen: true}); err != nil {
+		t.Errorf("an open one is meant: %v", err)
+	}
 }
 
 // Each field of a configuration either takes effect or is refused: who adds one
