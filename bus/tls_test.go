@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,9 +84,13 @@ func TestTLSClients(t *testing.T) {
 					nc.Close()
 					t.Fatal("connected")
 				}
-				shutdown(t, s)
-				if st := s.Stats(); st.Closed[bus.TLSHandshakeFailure] != 1 {
-					t.Errorf("%v; closed %v", err, st.Closed)
+				closed := s.Stats().Closed
+				for end := time.Now().Add(patience); len(closed) == 0 && time.Now().Before(end); {
+					runtime.Gosched()
+					closed = s.Stats().Closed
+				}
+				if closed[bus.TLSHandshakeFailure] != 1 {
+					t.Errorf("%v; closed %v", err, closed)
 				}
 				return
 			}
@@ -216,7 +221,7 @@ func TestTLSHandshakeFailures(t *testing.T) {
 }
 
 func TestTLSRate(t *testing.T) {
-	s := startServer(t, bus.Config{TLS: &bus.TLS{Config: serverConfig(t), Rate: 1}})
+	s := startServer(t, bus.Config{TLS: &bus.TLS{Config: serverConfig(t), Rate: 1, Timeout: patience}})
 	dialPeer(t, s).write("\x16\x03\x01\x02\x00\x01") // begun
 	for {                                            // until two come within a second
 		p := dialPeer(t, s)
