@@ -17,7 +17,7 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	o := &c.out
 	t := o.tail
 	if t == nil || t.room() < n || o.pending+int64(n) > c.srv.cfg().MaxPending {
-		if t = c.prepare(n, s, r); t == nil {
+		if t = c.prepare(n, s, r, from); t == nil {
 			return d
 		}
 	}
@@ -59,12 +59,12 @@ func (r *router) mark(c *client) {
 
 // prepare finds room for a frame of n bytes, writing what is pending if that is
 // a slab full, or returns nil if the message is not taken. c is held.
-func (c *client) prepare(n int, s *subscription, r *router) *slab {
+func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab {
 	for c.out.full(n) {
 		r.letGo()
 		c.flush()
 		r.hold(c)
-		if c.reason != 0 || s.ended() {
+		if !c.takes(s, r.msg.subject, from) {
 			return nil
 		}
 	}
