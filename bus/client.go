@@ -2,6 +2,7 @@ package bus
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -323,7 +324,7 @@ func (c *client) appendLocked(b ...[]byte) (slow bool) {
 }
 
 func (c *client) logSlow() {
-	c.logger().Warn("Slow Consumer Detected: MaxPending exceeded", "max_pending", c.srv.cfg().MaxPending)
+	c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: MaxPending of %d Exceeded", c.srv.cfg().MaxPending))
 }
 
 // dropSubscriptions takes all of the client's subscriptions out of the index.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net"
 	"runtime"
+	"strconv"
 )
 
 const (
@@ -64,6 +65,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		i.Port = tcp.Port
 	}
 	s.infoDoor(&i, c)
+	s.cfg().advertise(&i)
 	s.infoLameDuck(&i)
 	if !connected {
 		i.Nonce = c.nonce
@@ -76,6 +78,19 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		panic(err) // strings and numbers only
 	}
 	return append(append([]byte("INFO "), text...), " \r\n"...)
+}
+
+// advertise puts the address under which clients reach the server in the place of
+// the one where it listens.
+func (c *Config) advertise(i *info) {
+	if host, port, err := net.SplitHostPort(c.Advertise); err == nil {
+		i.Host = host
+		if n, err := strconv.Atoi(port); err == nil {
+			i.Port = n
+		}
+	} else if c.Advertise != "" {
+		i.Host = c.Advertise
+	}
 }
 
 // infoDoor fills in what depends on the door by which c has come.

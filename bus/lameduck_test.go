@@ -153,6 +153,32 @@ func TestLameDuckSparesOldClients(t *testing.T) {
 	})
 }
 
+// An advertised address stands in INFO in place of the one where the server listens.
+func TestAdvertise(t *testing.T) {
+	for advertised, want := range map[string]string{
+		"":              `"host":"127.0.0.1","port":4222`,
+		"bus.city:7000": `"host":"bus.city","port":7000`,
+		"bus.city":      `"host":"bus.city","port":4222`,
+	} {
+		s, err := bus.New(bus.Config{Advertise: advertised})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := s.InProcessConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPeer(t, conn)
+		if info := p.line(); !strings.Contains(info, want) {
+			t.Errorf("%q: %s", advertised, info)
+		}
+		p.close()
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestLameDuckSettings(t *testing.T) {
 	for _, tc := range []struct {
 		cfg  bus.Config

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -150,7 +151,8 @@ func (c *client) tooSlow() {
 	}
 	c.mu.Unlock()
 	if first {
-		c.logger().Warn("Slow Consumer Detected: WriteDeadline exceeded",
-			"deadline", c.srv.cfg().WriteDeadline, "bytes", bytes)
+		// What waits is one chunk here; the sentence is the one that tools know.
+		c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: WriteDeadline of %v exceeded with 1 chunks of %d total bytes.",
+			c.srv.cfg().WriteDeadline, bytes))
 	}
 }

@@ -9,9 +9,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The scenarios under testdata run this test binary as the program "paddock".
+// otherName is how tools call the broker that they start.
+const otherName = "nats-server"
+
+// The scenarios under testdata run this test binary as the program "paddock", or by
+// the other name.
 func TestMain(m *testing.M) {
-	testscript.Main(leakChecked{m}, map[string]func(){"paddock": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"paddock": main, otherName: main})
 }
 
 func TestScripts(t *testing.T) {

@@ -44,6 +44,13 @@ func (p *Program) writePorts() error {
 			all.Monitoring = append(all.Monitoring, urls...)
 		}
 	}
+	if w := p.settings.Bus.WebSocket; w != nil {
+		scheme := "ws"
+		if w.TLS != nil {
+			scheme = "wss"
+		}
+		all.WebSocket = p.urls(scheme, p.server.WebSocketAddr())
+	}
 	text, err := json.Marshal(all)
 	if err != nil {
 		return err

@@ -105,6 +105,8 @@ func (d *decoder) admit(s *Settings, a *authorization) {
 		d.fail(a.at, "a token or a user with a password, not both")
 	case a.user != "" && len(a.users) > 0, a.token != "" && len(a.users) > 0:
 		d.fail(a.at, "one user or token, or several users, not both")
+	case a.permissions != nil && len(a.users) == 0:
+		d.warn(a.at, "default_permissions are those of users: one user or token has every permission")
 	case a.given && a.user == "" && a.token == "" && len(users) == 0:
 		d.warn(a.at, "authorization names nobody: no credentials are asked for")
 	}

@@ -107,9 +107,6 @@ func (s *Settings) secure() {
 	}
 	plain := s.Bus.TLS != nil && s.Bus.TLS.AllowNonTLS
 	s.Bus.TLS = &bus.TLS{Config: cfg, AllowNonTLS: plain}
-	if s.webSocketFlag && s.Bus.WebSocket.TLS == nil {
-		s.Bus.WebSocket.TLS = cfg
-	}
 }
 
 // fault keeps what is wrong with a flag that names a file.

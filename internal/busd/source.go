@@ -37,6 +37,9 @@ func (src Source) Load() (*Settings, error) {
 	}
 	s.place()
 	s.secure()
+	if w := s.Bus.WebSocket; s.webSocketFlag && w.TLS == nil && s.Bus.TLS != nil {
+		w.TLS = s.Bus.TLS.Config
+	}
 	return s, s.check()
 }
 
