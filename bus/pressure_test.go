@@ -180,3 +180,30 @@ func TestAnnouncedSizeTakesNoMemory(t *testing.T) {
 		t.Errorf("20 announced payloads grew the heap from %d to %d", before, after)
 	}
 }
+
+// Patterns that match in every way cost what they are many, not what their
+// combinations would be.
+func TestWildcardBombs(t *testing.T) {
+	const tokens, deep = 12, 1000
+	s := startServer(t, configForTest)
+	p := dialPeer(t, s)
+	p.write("CONNECT {\"verbose\":false,\"pedantic\":false}\r\n")
+	for i := range 1 << tokens {
+		pattern := make([]string, tokens)
+		for k := range pattern {
+			if pattern[k] = "a"; i>>k&1 == 1 {
+				pattern[k] = "*"
+			}
+		}
+		p.write("SUB %s %d\r\n", strings.Join(pattern, "."), i)
+	}
+	p.write("SUB %s> %d\r\n", strings.Repeat("*.", deep), 1<<tokens)
+	p.write("PUB %sa 0\r\n\r\n", strings.Repeat("a.", tokens-1))
+	if got := len(p.sync()); got != 1<<tokens {
+		t.Errorf("%d of %d patterns got the message", got, 1<<tokens)
+	}
+	p.write("PUB %sa 0\r\n\r\n", strings.Repeat("a.", deep))
+	if got := p.sync(); len(got) != 1 || got[0] != 1<<tokens {
+		t.Errorf("%v got the long subject", got)
+	}
+}

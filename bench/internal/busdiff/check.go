@@ -116,11 +116,12 @@ func (r *rig) check(s *Script) (verdict, error) {
 		}
 		return v, err
 	}
-	left := compare(r.rewritten(reference), r.rewritten(ours))
-	for i := range r.explained {
-		if e := &r.explained[i]; e.matches(s, left) {
-			v.name = e.name
-			return v, nil
+	for _, left := range differences(r.rewritten(reference), r.rewritten(ours)) {
+		for i := range r.explained {
+			if e := &r.explained[i]; e.matches(s, left) {
+				v.name = e.name
+				return v, nil
+			}
 		}
 	}
 	v.kind = differs

@@ -23,18 +23,28 @@ func (d *difference) String() string {
 
 // compare returns nil if the answers are equal.
 func compare(reference, ours *answer) *difference {
-	for i := range reference.conns {
-		if d := firstDifference("connection "+string(rune('a'+i)), reference.conns[i], ours.conns[i]); d != nil {
-			return d
-		}
-	}
-	if d := firstDifference("queues", reference.queued, ours.queued); d != nil {
-		return d
-	}
-	if !slices.Equal(reference.reasons, ours.reasons) {
-		return &difference{"reasons", strings.Join(reference.reasons, ", "), strings.Join(ours.reasons, ", ")}
+	if all := differences(reference, ours); len(all) > 0 {
+		return all[0]
 	}
 	return nil
+}
+
+// differences are the first ones of each connection, of the queues, and of the
+// reasons.
+func differences(reference, ours *answer) (all []*difference) {
+	add := func(d *difference) {
+		if d != nil {
+			all = append(all, d)
+		}
+	}
+	for i := range reference.conns {
+		add(firstDifference("connection "+string(rune('a'+i)), reference.conns[i], ours.conns[i]))
+	}
+	add(firstDifference("queues", reference.queued, ours.queued))
+	if !slices.Equal(reference.reasons, ours.reasons) {
+		add(&difference{"reasons", strings.Join(reference.reasons, ", "), strings.Join(ours.reasons, ", ")})
+	}
+	return all
 }
 
 func firstDifference[T ~string](where string, reference, ours []T) *difference {

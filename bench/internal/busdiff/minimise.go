@@ -10,6 +10,9 @@ const minimiseTries = 400
 func minimise(s Script, still func(*Script) bool) Script {
 	tries := 0
 	try := func(candidate Script) bool {
+		if !candidate.ordered() { // what has no defined answer shows nothing
+			return false
+		}
 		if tries++; tries > minimiseTries || !still(&candidate) {
 			return false
 		}
@@ -56,6 +59,16 @@ func shorten(i int, s *Script, try func(Script) bool) (smaller bool) {
 		}
 	}
 	return smaller
+}
+
+// ordered reports whether each connection syncs before another one has its turn.
+func (s *Script) ordered() bool {
+	for i := 1; i < len(s.Steps); i++ {
+		if before := &s.Steps[i-1]; !before.sync() && before.Conn != s.Steps[i].Conn {
+			return false
+		}
+	}
+	return true
 }
 
 // renumbered gives the connections that are left the first letters.

@@ -14,7 +14,7 @@ import (
 const (
 	// syncWait is how long a sync waits for a PONG that may not come, because its
 	// PING has gone into an operation that is not complete.
-	syncWait = time.Second
+	syncWait = 2 * time.Second
 	// endWait is how long a server may take to end a connection.
 	endWait = 10 * time.Second
 )
@@ -144,9 +144,7 @@ func (l *link) sync() bool {
 			break
 		}
 	}
-	waited := l.due > 0 && !l.ended
-	l.due = 0
-	return waited
+	return l.due > 0 && !l.ended
 }
 
 // pongs takes the PONGs that have come off those that are due.
