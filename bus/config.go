@@ -64,6 +64,9 @@ type Config struct {
 	// AllowOpen permits to listen where others than this machine can connect even
 	// though no credentials are asked for.
 	AllowOpen bool `reload:"no"`
+	// Account is what clients are told their account is called; "" = "$G". There is
+	// one, whatever its name.
+	Account string `reload:"yes"`
 	// Advertise is the "host:port" under which clients reach this server if that is
 	// not where it listens; "" = it is.
 	Advertise string `reload:"yes"`
@@ -122,6 +125,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.WriteDeadline = orDefault(c.WriteDeadline, DefaultWriteDeadline)
 	c.TLS, c.WebSocket = c.TLS.withDefaults(), c.WebSocket.withDefaults(&c)
 	c.AuthTimeout = orDefault(c.AuthTimeout, c.defaultAuthTimeout())
+	c.Account = orDefault(c.Account, globalAccount)
 	c.LameDuckDuration = orDefault(c.LameDuckDuration, DefaultLameDuckDuration)
 	c.LameDuckGrace = orDefault(c.LameDuckGrace, DefaultLameDuckGrace)
 	if c.Logger == nil {

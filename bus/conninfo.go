@@ -163,7 +163,7 @@ func (s *Server) ClosedConnections() []ConnInfo { return s.closed.all() }
 // info reads the counters of c.
 func (c *client) info() ConnInfo {
 	i := ConnInfo{
-		ID: c.id, Type: c.door.connectionType(), TLS: c.tlsInfo(), Account: globalAccount, conn: c,
+		ID: c.id, Type: c.door.connectionType(), TLS: c.tlsInfo(), Account: c.srv.cfg().Account, conn: c,
 		Start:        c.usage.start,
 		LastActivity: time.Unix(0, c.usage.active.Load()),
 		RTT:          time.Duration(c.usage.rtt.Load()),
@@ -206,7 +206,7 @@ func (s *subscription) reading(id uint64) SubInfo {
 
 func (l *Local) info() ConnInfo {
 	i := ConnInfo{
-		ID: l.id, Type: ConnectionInProcess, Account: globalAccount, conn: l,
+		ID: l.id, Type: ConnectionInProcess, Account: l.srv.cfg().Account, conn: l,
 		Name: l.name, Start: l.usage.start,
 		LastActivity: time.Unix(0, l.usage.active.Load()),
 		InMsgs:       l.usage.inMsgs.Load(), InBytes: l.usage.inBytes.Load(),

@@ -13,7 +13,7 @@ const (
 	// name stands in gitCommit.
 	protocolVersion = "2.12.0"
 	gitCommit       = "paddock"
-	// globalAccount is the one account that there is.
+	// globalAccount is the name of the one account that there is, unless it has another.
 	globalAccount = "$G"
 )
 
@@ -70,7 +70,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 	if !connected {
 		i.Nonce = c.nonce
 	} else {
-		i.ConnectInfo, i.RemoteAccount = true, globalAccount
+		i.ConnectInfo, i.RemoteAccount = true, s.cfg().Account
 		i.AuthRequired = s.cfg().authRequired() // also with a no_auth_user, as the reference has it
 	}
 	text, err := json.Marshal(i)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -20,8 +21,8 @@ var errLater = errors.New("bus: a secret has to be compared with a hash")
 // closed. Subscriptions that are no longer permitted are ended, and their clients
 // told. Both get nothing more once Reload has returned. A client that is
 // publishing meets its new permissions with its next batch at the latest.
-// Clients beyond a lower [Config.MaxConns], and subscriptions beyond a lower
-// [Config.MaxSubs], stay.
+// Clients beyond a lower [Config.MaxConns] are closed, whichever they are;
+// subscriptions beyond a lower [Config.MaxSubs] stay.
 func (s *Server) Reload(cfg Config) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -54,7 +55,22 @@ func (s *Server) Reload(cfg Config) error {
 	for _, c := range slow {
 		c.revise(false)
 	}
+	s.turnAway(cfg.MaxConns)
 	return nil
+}
+
+// turnAway closes connections beyond a bound that was lowered, whichever they are.
+func (s *Server) turnAway(bound int) {
+	s.mu.Lock()
+	clients := slices.DeleteFunc(s.clientList(), func(c *client) bool { return c.rejected != nil || !c.open() })
+	s.mu.Unlock()
+	excess := max(len(clients)-bound, 0)
+	for _, c := range clients[:excess] {
+		c.end(errMaxConns)
+	}
+	if excess > 0 {
+		s.cfg().Logger.Info(fmt.Sprintf("Closed %d connections to fall within max_connections", excess))
+	}
 }
 
 // sameFixed compares what cannot change while the server runs.

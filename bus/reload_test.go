@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"golang.org/x/crypto/bcrypt"
 
 	"paddock/bus"
@@ -332,4 +333,29 @@ func must2[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// Connections beyond a bound that was lowered are closed as those that come too
+// late; the account is told by its name.
+func TestReloadLowersMaxConnections(t *testing.T) {
+	s := startServer(t, bus.Config{})
+	told := make(chan error, 3)
+	for range 3 {
+		connect(t, s, nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+			nats.ClosedHandler(func(nc *nats.Conn) { told <- nc.LastError() }))
+	}
+	if err := s.Reload(bus.Config{Port: -1, MaxConns: 1, Account: "CITY"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := <-told; !errors.Is(err, nats.ErrMaxConnectionsExceeded) {
+			t.Errorf("closed with %v", err)
+		}
+	}
+	if n := s.Stats().Closed[bus.MaxConnectionsExceeded]; n != 2 {
+		t.Errorf("%d closed", n)
+	}
+	if account := s.Settings().Account; account != "CITY" {
+		t.Errorf("the account is %q", account)
+	}
 }

@@ -50,7 +50,7 @@ func (s *Server) Settings() Settings {
 		MaxControlLine: cfg.MaxControlLine, MaxPayload: cfg.MaxPayload, MaxPending: cfg.MaxPending,
 		PingInterval: cfg.PingInterval, PingMax: cfg.PingMax,
 		WriteDeadline: cfg.WriteDeadline, AuthTimeout: cfg.AuthTimeout,
-		SlowConsumers: cfg.SlowConsumers, Account: globalAccount,
+		SlowConsumers: cfg.SlowConsumers, Account: cfg.Account,
 	}
 	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
 		set.Port = tcp.Port

@@ -41,9 +41,10 @@ func (s *Settings) apply(root *natsconf.Node) error {
 		"server_tags":             d.texts(&s.Tags),
 		"authorization":           func(f *natsconf.Field) { d.authorization(a, f) },
 		"accounts":                func(f *natsconf.Field) { d.accounts(a, f) },
+		"system_account":          d.text(&a.system),
 		"no_auth_user":            func(f *natsconf.Field) { a.noAuthAt = f.Pos; d.text(&a.noAuthUser)(f) },
 		"paddock":                 func(f *natsconf.Field) { d.paddock(s, f) },
-	}, "net", "host", "max_conn", "max_connections", "max_subs", "max_subscriptions",
+	}, "system", "system_account", "net", "host", "max_conn", "max_connections", "max_subs", "max_subscriptions",
 		"max_sub_tokens", "max_subscription_tokens", "monitor_port", "http_port", "pidfile", "pid_file")
 	d.logKeys(table, &s.Log)
 	d.doorKeys(table, s)

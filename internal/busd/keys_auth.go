@@ -21,6 +21,7 @@ type authorization struct {
 	users                 []bus.User
 	permissions           *bus.Permissions
 	accounts              []account
+	system                string // account whose users are not taken, besides $SYS
 	noAuthUser            string
 	noAuthAt              natsconf.Pos
 }
@@ -87,17 +88,18 @@ func (d *decoder) accounts(a *authorization, f *natsconf.Field) {
 func (d *decoder) admit(s *Settings, a *authorization) {
 	users := withDefault(a.users, a.permissions)
 	accounts := slices.DeleteFunc(a.accounts, func(acc account) bool {
-		if acc.name == systemAccount {
-			d.warn(acc.at, "the users of %s cannot connect: there is no system account here", systemAccount)
+		system := acc.name == systemAccount || acc.name == a.system
+		if system {
+			d.warn(acc.at, "the users of %s cannot connect: there is no system account here", acc.name)
 		}
-		return acc.name == systemAccount
+		return system
 	})
 	if own := a.user != "" || a.token != "" || len(a.users) > 0; len(accounts) > 1 || len(accounts) == 1 && own {
 		d.fail(accounts[0].at, "several accounts are not supported: their users would see each other's messages")
 		return
 	}
 	for _, acc := range accounts {
-		users = append(users, withDefault(acc.users, acc.permissions)...)
+		s.Bus.Account, users = acc.name, append(users, withDefault(acc.users, acc.permissions)...)
 	}
 	d.unique(a, users)
 	switch {

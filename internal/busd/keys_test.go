@@ -96,7 +96,11 @@ func TestAuthorization(t *testing.T) {
 		},
 		`authorization {user: a, pass: b, permissions: {sub: "pub.>"}}`: func(c *bus.Config) { c.Username, c.Password, c.Permissions = "a", "b", nil },
 		`accounts { APP { users: [{user: a, pass: b}], default_permissions {sub: "pub.>"}, exports: [] }, $SYS { users: [{user: s, pass: s}] }, EMPTY {} }`: func(c *bus.Config) {
+			c.Account = "APP"
 			c.Users = []bus.User{{Name: "a", Password: "b", Permissions: public}}
+		},
+		`system_account: S, accounts { S { users: [{user: s, pass: s}] }, A { users: [{user: a, pass: b}]} }`: func(c *bus.Config) {
+			c.Account, c.Users = "A", []bus.User{{Name: "a", Password: "b"}}
 		},
 		`accounts { $SYS { users: [{user: s, pass: s}] } }`: func(*bus.Config) {},
 		`authorization {users: [{user: a, pass: b, permissions: {allow_responses: true}}]}`: func(c *bus.Config) {

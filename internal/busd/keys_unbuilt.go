@@ -13,7 +13,7 @@ var (
 	harmlessKeys = []string{
 		"disable_sublist_cache", "no_sublist_cache", "no_fast_producer_stall", "max_traced_msg_len", "write_timeout",
 		"connect_error_reports", "reconnect_error_reports", "prof_block_rate", "server_metadata", "feature_flags",
-		"no_system_account", "no_system", "no_sys_acc", "system_account", "system", "default_js_domain",
+		"no_system_account", "no_system", "no_sys_acc", "default_js_domain",
 	}
 	// missingKeys are features that clients may miss: the file is taken, with a warning.
 	missingKeys = []string{
