@@ -3,36 +3,29 @@ package fence
 // brute applies the rule of the package comment to every edge of every fence. It is the
 // reference that the other kinds are compared with, and is kept plain for that.
 type brute struct {
-	t *table
+	t    *table
+	rule rule
 }
 
-var _ Index = brute{}
+type bruteWriter struct{ rule rule }
 
-type bruteWriter struct{}
+func newBruteWriter(o Options) writer { return bruteWriter{o.Boundary.rule()} }
 
-func newBruteWriter() writer { return bruteWriter{} }
+func (bruteWriter) replace(_, _ *entry)      {}
+func (w bruteWriter) publish(t *table) Index { return filtered{brute{t, w.rule}, w.rule} }
 
-func (bruteWriter) replace(_, _ *entry)    {}
-func (bruteWriter) publish(t *table) Index { return brute{t} }
-
-func (b brute) Append(dst []Ref, lon, lat float64) []Ref {
-	p, ok := normalize(lon, lat)
-	if !ok {
-		return dst
-	}
+func (b brute) find(dst []Ref, p Point) []Ref {
 	for _, pg := range b.t.pages {
 		if pg == nil {
 			continue
 		}
 		for _, e := range pg.entries {
-			if e != nil && e.fence.Geometry.holds(p) {
+			if e != nil && e.fence.Geometry.decide(b.rule, p) {
 				dst = append(dst, e.ref)
 			}
 		}
 	}
 	return dst
 }
-
-func (b brute) AppendBatch(dst *Batch, lon, lat []float64) { dst.appendEach(lon, lat, b.Append) }
 
 func (b brute) Stats() Stats { return b.t.stats(KindBrute, 0) }

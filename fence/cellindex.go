@@ -30,7 +30,14 @@ type cellWriter struct {
 	new  map[Ref]struct{} // in over
 }
 
-func newCellWriter() writer { return &cellWriter{new: map[Ref]struct{}{}} }
+// newCellWriter gives the writer of an R-tree where points on edges are not decided half-open:
+// a cellmap does not know which fences have an edge through a point.
+func newCellWriter(o Options) writer {
+	if o.Boundary.rule() != halfOpen {
+		return newRTreeWriter(o)
+	}
+	return &cellWriter{new: map[Ref]struct{}{}}
+}
 
 func (w *cellWriter) replace(old, successor *entry) {
 	if w.base == nil {

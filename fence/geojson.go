@@ -23,6 +23,8 @@ type ReadOptions struct {
 	IDProperty string // property that gives the key of a Feature without id; "" is none
 	Strict     bool   // refuse what RFC 7946 calls invalid: see Code
 	Limits     Limits
+
+	Antimeridian Antimeridian // what an edge over half the world means; "" is AntimeridianPlanar
 }
 
 // Limits bound what a document may ask for. Zeros are the defaults.

@@ -1,12 +1,5 @@
 package fence
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-)
-
 // Ref is the ordinal of a fence in its set, ascending in load order. It is stable for the
 // life of the process: replacing a fence keeps it, and a deleted one's is never used again.
 type Ref uint32
@@ -70,26 +63,6 @@ type Stats struct {
 	Bytes  int64
 }
 
-// Kind names a way to index a set.
-type Kind string
-
-const (
-	// KindBrute tests every edge of every fence: the reference for all others.
-	KindBrute Kind = "brute"
-	// KindRTree tests the parts whose boxes hold the point, found in an R-tree.
-	KindRTree Kind = "rtree"
-
-	// KindCellmap is an adaptive grid whose cells know what holds them, and which edges
-	// go through them.
-	KindCellmap Kind = "cellmap"
-
-	// DefaultKind is what the zero Options choose.
-	DefaultKind = KindCellmap
-)
-
-// ErrKind is wrapped by the error for a kind that does not exist.
-var ErrKind = errors.New("unknown kind of index")
-
 // writer builds the indexes of one set, one after the other. It belongs to the set's writer;
 // what it publishes is immutable, however the writer goes on.
 type writer interface {
@@ -98,49 +71,4 @@ type writer interface {
 	replace(old, successor *entry)
 	// publish gives the index of what is in now. t holds the same entries.
 	publish(t *table) Index
-}
-
-// registry lists the kinds in the order in which Kinds shows them. The conformance suite
-// runs over every one.
-var registry = []struct {
-	kind      Kind
-	newWriter func() writer
-}{
-	{KindBrute, newBruteWriter},
-	{KindRTree, newRTreeWriter},
-	{KindCellmap, newCellWriter},
-}
-
-// Kinds lists the kinds that exist.
-func Kinds() []Kind {
-	var ks []Kind
-	for _, r := range registry {
-		ks = append(ks, r.kind)
-	}
-	return ks
-}
-
-// ParseKind gives the kind named s, the default one if s is empty. For an unknown name the
-// error wraps ErrKind and lists the kinds.
-func ParseKind(s string) (Kind, error) {
-	if s == "" {
-		return DefaultKind, nil
-	}
-	if slices.Contains(Kinds(), Kind(s)) {
-		return Kind(s), nil
-	}
-	var names []string
-	for _, k := range Kinds() {
-		names = append(names, string(k))
-	}
-	return "", fmt.Errorf("%w %q: it must be one of %s", ErrKind, s, strings.Join(names, ", "))
-}
-
-func newWriter(k Kind) writer {
-	for _, r := range registry {
-		if r.kind == k {
-			return r.newWriter()
-		}
-	}
-	panic("fence: kind not registered: " + string(k)) // NewSet has parsed it.
 }

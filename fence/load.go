@@ -51,7 +51,7 @@ func loadFile(fsys fs.FS, file string, o Options, catalog *Catalog, report *Repo
 		return err
 	}
 	defer r.Close()
-	c, err := ReadGeoJSON(r, file, o.read())
+	c, err := ReadGeoJSON(r, file, o.Reading())
 	if err != nil {
 		return err
 	}

@@ -87,18 +87,3 @@ func (in *inspector) relation(r tidyRing, pg Polygon) (p Point, inside, known bo
 	}
 	return p, false, false
 }
-
-// touches reports whether p is on an edge.
-func (pg Polygon) touches(p Point) bool {
-	for _, r := range pg {
-		for i, a := range r {
-			b := r[(i+1)%len(r)]
-			onBox := min(a.Lon, b.Lon) <= p.Lon && p.Lon <= max(a.Lon, b.Lon) &&
-				min(a.Lat, b.Lat) <= p.Lat && p.Lat <= max(a.Lat, b.Lat)
-			if onBox && orient(a, b, p) == 0 {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -88,8 +88,8 @@ func hardPoints(rng *rand.Rand, mp fence.MultiPolygon) []fence.Point {
 	return at
 }
 
-// some gives at most n of the points.
-func some(rng *rand.Rand, points []fence.Point, n int) []fence.Point {
+// some gives at most n of the points, or of whatever it is given.
+func some[T any](rng *rand.Rand, points []T, n int) []T {
 	rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
 	return points[:min(n, len(points))]
 }
@@ -122,4 +122,44 @@ func randomArea(rng *rand.Rand) fence.MultiPolygon {
 		}
 	}
 	return mp
+}
+
+// oracleHoldsBy decides by exact rationals under a boundary rule.
+func oracleHoldsBy(b fence.Boundary, mp fence.MultiPolygon, p fence.Point) bool {
+	if b == fence.BoundaryHalfOpen {
+		return oracleHolds(mp, p)
+	}
+	at := []fence.Point{p}
+	if math.Abs(p.Lon) == 180 {
+		at = []fence.Point{{Lon: -180, Lat: p.Lat}, {Lon: 180, Lat: p.Lat}}
+	}
+	for _, part := range mp {
+		on := false
+		for _, p := range at {
+			on = on || oracleOnEdge(part, p)
+		}
+		if b == fence.BoundaryClosed && on || !on && oracleHolds(fence.MultiPolygon{part}, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// oracleOnEdge reports whether p is on an edge of the part.
+func oracleOnEdge(part fence.Polygon, p fence.Point) bool {
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	for _, r := range part {
+		for i, a := range r {
+			b := r[(i+1)%len(r)]
+			if p.Lon < min(a.Lon, b.Lon) || p.Lon > max(a.Lon, b.Lon) || p.Lat < min(a.Lat, b.Lat) || p.Lat > max(a.Lat, b.Lat) {
+				continue
+			}
+			x := new(big.Rat).Mul(new(big.Rat).Sub(rat(b.Lon), rat(a.Lon)), new(big.Rat).Sub(rat(p.Lat), rat(a.Lat)))
+			y := new(big.Rat).Mul(new(big.Rat).Sub(rat(b.Lat), rat(a.Lat)), new(big.Rat).Sub(rat(p.Lon), rat(a.Lon)))
+			if x.Cmp(y) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

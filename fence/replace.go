@@ -72,7 +72,7 @@ func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
 		next.keys.put(f.Key, ref)
 	}
 	next.table, next.bounds = entries, entries.bounds()
-	s.writer = newWriter(s.options.Kind)
+	s.writer = newWriter(s.options)
 	for e := range entries.all() {
 		s.writer.replace(nil, e)
 	}

@@ -22,16 +22,16 @@ const rtreeNodeBytes = 3 * (4*8 + int64(unsafe.Sizeof(partItem{}))) / 2
 type rtreeIndex struct {
 	tree *rtree.RTreeG[partItem]
 	t    *table
+	rule rule
 }
-
-var _ Index = (*rtreeIndex)(nil)
 
 // rtreeWriter owns a tree that it alone changes. Readers get its copy-on-write copies.
 type rtreeWriter struct {
 	tree rtree.RTreeG[partItem]
+	rule rule
 }
 
-func newRTreeWriter() writer { return &rtreeWriter{} }
+func newRTreeWriter(o Options) writer { return &rtreeWriter{rule: o.Boundary.rule()} }
 
 func (w *rtreeWriter) replace(old, successor *entry) {
 	if old != nil {
@@ -46,25 +46,19 @@ func (w *rtreeWriter) replace(old, successor *entry) {
 	}
 }
 
-func (w *rtreeWriter) publish(t *table) Index { return &rtreeIndex{w.tree.Copy(), t} }
+func (w *rtreeWriter) publish(t *table) Index {
+	return filtered{&rtreeIndex{w.tree.Copy(), t, w.rule}, w.rule}
+}
 
-// Append implements Index.
-//
-// hot: guarded by BenchmarkAppend and the conformance suite's "does not allocate".
-func (x *rtreeIndex) Append(dst []Ref, lon, lat float64) []Ref {
-	p, ok := normalize(lon, lat)
-	if !ok {
-		return dst
-	}
-	from := len(dst)
+func (x *rtreeIndex) find(dst []Ref, p Point) []Ref {
 	at := [2]float64{p.Lon, p.Lat}
 	x.tree.Search(at, at, func(_, _ [2]float64, it partItem) bool {
-		if it.entry.parts[it.part].holds(p) {
+		if it.entry.parts[it.part].decide(x.rule, p) {
 			dst = append(dst, it.entry.ref)
 		}
 		return true
 	})
-	return sortTail(dst, from)
+	return dst
 }
 
 // sortTail makes dst[from:] ascending and drops repetitions from it.
@@ -76,9 +70,6 @@ func sortTail(dst []Ref, from int) []Ref {
 	return dst[:from+len(slices.Compact(dst[from:]))]
 }
 
-func (x *rtreeIndex) AppendBatch(dst *Batch, lon, lat []float64) { dst.appendEach(lon, lat, x.Append) }
-
 func (x *rtreeIndex) Stats() Stats {
-	chains := int64(x.t.edges/chainEdges + x.t.parts)
-	return x.t.stats(KindRTree, int64(x.tree.Len())*rtreeNodeBytes+chains*int64(unsafe.Sizeof(chain{})))
+	return x.t.stats(KindRTree, int64(x.tree.Len())*rtreeNodeBytes+x.t.preparedBytes())
 }

@@ -9,18 +9,6 @@ import (
 	"sync/atomic"
 )
 
-// Options are a set's settings. The zero value is what most want.
-type Options struct {
-	Kind       Kind   // "" is DefaultKind
-	IDProperty string // property that gives the key of a Feature without id; "" is none
-	Strict     bool   // refuse what RFC 7946 calls invalid: see Code
-	Limits     Limits // of documents that LoadDir reads
-}
-
-func (o Options) read() ReadOptions {
-	return ReadOptions{IDProperty: o.IDProperty, Strict: o.Strict, Limits: o.Limits}
-}
-
 // Set is a named set of fences that changes while it is read. Any number of goroutines may
 // read snapshots, without a lock; those that change it take turns.
 type Set struct {
@@ -37,17 +25,17 @@ type Set struct {
 	tasks sync.WaitGroup // that builder
 }
 
-// NewSet makes an empty set of generation 0. The error wraps ErrName or ErrKind.
+// NewSet makes an empty set of generation 0. The error wraps ErrName, ErrKind, ErrZoom,
+// ErrBoundary or ErrAntimeridian.
 func NewSet(name string, o Options) (*Set, error) {
 	if name == "" {
 		return nil, ErrName
 	}
-	kind, err := ParseKind(string(o.Kind))
+	o, err := o.checked()
 	if err != nil {
 		return nil, err
 	}
-	o.Kind = kind
-	s := &Set{name: name, options: o, writer: newWriter(kind), repeats: map[string]int{}}
+	s := &Set{name: name, options: o, writer: newWriter(o), repeats: map[string]int{}}
 	t := &table{}
 	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.publish(t), bounds: EmptyBox()})
 	return s, nil
@@ -158,8 +146,8 @@ func (s *Set) publish(next *Snapshot) *Snapshot {
 // tend begins to build a cellmap anew where so much has changed that look-ups suffer.
 // Neither readers nor writers wait for it.
 func (s *Set) tend() {
-	w, ok := s.writer.(*cellWriter)
-	if !ok || s.tending || !w.stale() {
+	w := cellWriterOf(s.writer)
+	if w == nil || s.tending || !w.stale() {
 		return
 	}
 	s.tending = true
@@ -169,7 +157,7 @@ func (s *Set) tend() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.tending = false
-		if s.writer != w {
+		if cellWriterOf(s.writer) != w {
 			return // the whole set has been replaced meanwhile
 		}
 		now := *s.current.Load()

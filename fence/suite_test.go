@@ -260,6 +260,9 @@ func testStats(t *testing.T, kind fence.Kind) {
 		t.Fatal(err)
 	}
 	got := s.Snapshot().Stats()
+	if kind == fence.KindAuto {
+		kind = fence.KindBBox
+	}
 	if got.Kind != kind || got.Fences != 2 || got.Parts != 3 || got.Edges != 16 || got.Bytes <= 0 {
 		t.Errorf("got %+v", got)
 	}

@@ -1,0 +1,57 @@
+package fence
+
+import "fmt"
+
+// Options are a set's settings. The zero value is what most want.
+type Options struct {
+	Kind Kind // "" is DefaultKind
+
+	// Zoom is the finest level of the tiles of KindQTree and KindQRTree and of the cells of
+	// KindS2: 1 to MaxZoom, ZoomWorld for level 0; 0 is DefaultZoom. Finer ones discard more,
+	// and cost time and memory for each fence: about four times as much per level for tiles of
+	// a box, twice for the cells along a boundary, until a fence has 4,096 of them.
+	Zoom int
+
+	// Parents are what KindCity and KindCityBBox group fences by, such as the districts of a
+	// city. They never change an answer. Without any, those kinds look at every fence.
+	Parents []MultiPolygon
+
+	Boundary Boundary // which points of its own boundary a fence holds; "" is BoundaryHalfOpen
+
+	// Antimeridian says what an edge over half the world means when fences are read.
+	Antimeridian Antimeridian
+
+	IDProperty string // property that gives the key of a Feature without id; "" is none
+	Strict     bool   // refuse what RFC 7946 calls invalid: see Code
+	Limits     Limits // of documents that LoadDir reads
+}
+
+// Reading is what the options say about reading documents.
+func (o Options) Reading() ReadOptions {
+	return ReadOptions{IDProperty: o.IDProperty, Strict: o.Strict, Antimeridian: o.Antimeridian, Limits: o.Limits}
+}
+
+// checked gives the options with the defaults put in.
+func (o Options) checked() (Options, error) {
+	var err error
+	if o.Kind, err = ParseKind(string(o.Kind)); err != nil {
+		return o, err
+	}
+	if o.Boundary, err = ParseBoundary(string(o.Boundary)); err != nil {
+		return o, err
+	}
+	if o.Antimeridian, err = ParseAntimeridian(string(o.Antimeridian)); err != nil {
+		return o, err
+	}
+	switch {
+	case o.Zoom == 0:
+		o.Zoom = DefaultZoom
+	case o.Zoom == ZoomWorld: // stays, see level
+	case o.Zoom < 0 || o.Zoom > MaxZoom:
+		return o, fmt.Errorf("%w: %d is not within 0 and %d", ErrZoom, o.Zoom, MaxZoom)
+	}
+	return o, nil
+}
+
+// level is the zoom level that checked options mean.
+func (o Options) level() int { return max(o.Zoom, 0) }
