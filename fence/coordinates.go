@@ -2,6 +2,7 @@ package fence
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type coordinateReader struct {
 	cursor
 	place   []int // indexes down to the value that is being read
 	left    int   // vertices that may yet be read
+	unwrap  bool  // longitudes up to 540 are taken
 	scratch Ring
 	defects []ringDefect
 }
@@ -135,7 +137,11 @@ func (r *coordinateReader) position() (Point, error) {
 	if n < 2 {
 		return p, r.fail("has fewer than two numbers")
 	}
-	if reason := p.outOfRange(); reason != "" {
+	q := p
+	if r.unwrap && math.Abs(q.Lon) <= 540 {
+		q.Lon = wrapLon(q.Lon)
+	}
+	if reason := q.outOfRange(); reason != "" {
 		at := p // a copy, so that only the bad point goes to the heap
 		return p, &shapeError{CodeOutOfRange, r.path() + " " + reason, &at}
 	}

@@ -9,7 +9,7 @@ import (
 
 // rawFeature holds the members of an object that matter, as they are written; nil if absent.
 type rawFeature struct {
-	typ, id, properties, geometry, crs, coordinates []byte
+	typ, id, properties, geometry, crs, coordinates, circle, bbox []byte
 }
 
 // field is where the member of that name is kept, nil if nowhere.
@@ -27,6 +27,10 @@ func (r *rawFeature) field(name string) *[]byte {
 		return &r.crs
 	case "coordinates":
 		return &r.coordinates
+	case "circle":
+		return &r.circle
+	case "bbox":
+		return &r.bbox
 	}
 	return nil
 }
@@ -63,7 +67,7 @@ func parseRawFeature(data []byte) (rawFeature, *Finding) {
 	}
 	reason := ""
 	switch kind := raw.kind(); {
-	case kind == "Feature":
+	case kind == "Feature" || raw.typ == nil && raw.circle != nil:
 		return raw, nil
 	case shape(data) != "an object":
 		reason = "it is " + shape(data)
@@ -111,7 +115,7 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 	if name, ok := crsName(raw.crs); !ok {
 		return Fence{}, nil, refused(f.Key, CodeCRS, fmt.Sprintf("the feature's coordinate reference system is %q", name), nil)
 	}
-	area, err := fr.geometry(raw.geometry, f.Key)
+	area, err := fr.geometry(raw, f.Key)
 	if err != nil {
 		return Fence{}, nil, err
 	}
@@ -126,12 +130,22 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 	return f, keyed(findings, f.Key), nil
 }
 
-func (fr *featureReader) geometry(data []byte, key string) (area, error) {
+// geometry reads the area of a Feature, whether it is written as a polygon or as a shape.
+func (fr *featureReader) geometry(feature *rawFeature, key string) (area, error) {
+	data := feature.geometry
 	var raw rawFeature
 	for name, v := range members(data) {
 		if field := raw.field(name); field != nil {
 			*field = v
 		}
+	}
+	if mp, ok, err := feature.shape(raw.kind(), &raw); err != nil {
+		return area{}, refused(key, CodeInvalidGeometry, err.Error(), nil)
+	} else if ok {
+		if fr.left -= mp.Vertices(); fr.left < 0 {
+			return area{}, errVertices
+		}
+		return inspect(mp, nil, &fr.sweeper), nil
 	}
 	switch kind := raw.kind(); {
 	case data == nil || string(data) == "null":
@@ -154,7 +168,8 @@ func (fr *featureReader) coordinates(kind string, data []byte, key string) (area
 	if data == nil {
 		return area{}, refused(key, CodeInvalidGeometry, "the geometry has no coordinates", nil)
 	}
-	cr := coordinateReader{cursor: cursor{data: data}, left: fr.left, scratch: fr.scratch}
+	unwraps := fr.options.Antimeridian == AntimeridianUnwrap
+	cr := coordinateReader{cursor: cursor{data: data}, left: fr.left, unwrap: unwraps, scratch: fr.scratch}
 	var mp MultiPolygon
 	var err error
 	if kind == "MultiPolygon" {
@@ -171,6 +186,9 @@ func (fr *featureReader) coordinates(kind string, data []byte, key string) (area
 	if err != nil {
 		return area{}, err
 	}
+	if unwraps {
+		mp = Unwrap(mp)
+	}
 	return inspect(mp, cr.defects, &fr.sweeper), nil
 }
 
@@ -182,7 +200,7 @@ func skipped(key string, c Code, reason string) error {
 	return &RefusedError{Finding{Feature: -1, Key: key, Code: c, Reason: reason}}
 }
 
-// ParseFeature reads a document that is one Feature with a Polygon or MultiPolygon. The
+// ParseFeature reads a document that is one Feature with an area: see ReadGeoJSON. The
 // fence's key is its id, else its id property, else empty. It keeps nothing of data. The
 // error is a *SyntaxError, a *RefusedError, or wraps ErrLimit.
 func ParseFeature(data []byte, o ReadOptions) (Fence, []Finding, error) {

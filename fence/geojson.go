@@ -57,7 +57,14 @@ var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)
 // for TopoJSON), ErrCRS, ErrLimit, or what r failed with. Everything else is a Finding and
 // costs at most its own feature; see Code for what is taken, skipped and refused.
 //
-// Altitudes, bounding boxes, unknown members and a byte order mark are ignored. Ring
+// A fence is a Feature with a Polygon or MultiPolygon, or one of these, which become polygons
+// when they are read (Circle, Rectangle):
+//
+//   - a Feature, or an object without a type, with "circle":{"lon":,"lat":,"radius_m":};
+//   - a Feature with a Point and a number of metres as its property "radius";
+//   - a Feature without geometry, with a "bbox".
+//
+// Altitudes, bounding boxes beside a geometry, unknown members and a byte order mark are ignored. Ring
 // directions mean nothing. A key that repeats in the document gets the suffix ~2, ~3 and so on.
 func ReadGeoJSON(r io.Reader, file string, o ReadOptions) (*Collection, error) {
 	o.Limits = o.Limits.withDefaults()
@@ -225,6 +232,8 @@ func (d *document) finish() error {
 		return d.feature(&d.top)
 	case isGeometry(kind):
 		return d.feature(d.top.asGeometry())
+	case d.top.typ == nil && d.top.circle != nil:
+		return d.feature(&d.top)
 	case d.top.typ == nil:
 		return d.notGeoJSON("the object has no type")
 	}

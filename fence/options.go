@@ -53,5 +53,13 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
+// ZoomLevel is what Options.Zoom must be for a level as people count, from 0.
+func ZoomLevel(z int) int {
+	if z == 0 {
+		return ZoomWorld
+	}
+	return z
+}
+
 // level is the zoom level that checked options mean.
 func (o Options) level() int { return max(o.Zoom, 0) }

@@ -1,5 +1,21 @@
 package fence
 
+import "io"
+
+// ReadParents reads the areas of a GeoJSON document for Options.Parents. The errors are those
+// of ReadGeoJSON; features that give no area are left out.
+func ReadParents(r io.Reader, file string, o ReadOptions) ([]MultiPolygon, error) {
+	c, err := ReadGeoJSON(r, file, o)
+	if err != nil {
+		return nil, err
+	}
+	var areas []MultiPolygon
+	for i := range c.Fences {
+		areas = append(areas, c.Fences[i].Geometry)
+	}
+	return areas, nil
+}
+
 // parent is one part of a parent polygon, by which the city kinds group fences.
 type parent struct {
 	rings Polygon

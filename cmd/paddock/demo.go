@@ -41,7 +41,9 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if d.Write != "" {
 		return town.WriteGeoJSON(d.Write)
 	}
-	catalog, err := cityCatalog(town, fence.Options{Kind: fence.Kind(cfg.Sets.Kind)})
+	catalog, err := cityCatalog(town, fence.Options{
+		Kind: fence.Kind(cfg.Sets.Kind), Zoom: fence.ZoomLevel(cfg.Sets.Zoom), Boundary: fence.Boundary(cfg.Sets.Boundary),
+	})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,12 +23,15 @@ import (
 type fenceCmd struct {
 	Dir string `arg:"" optional:"" help:"Directory of GeoJSON files (*json), one set each."`
 
-	Kind    string `name:"fence" placeholder:"KIND" default:"cellmap" complete:"brute,rtree,cellmap" help:"Kind of index: ${default}, rtree or brute. All give the same answers."`
-	Zoom    int    `short:"z" placeholder:"Z" default:"14" help:"Zoom level of the kinds that have one, 0 to 23; those above have none (default ${default})."`
-	Port    uint16 `short:"p" placeholder:"PORT" default:"8080" help:"Port to listen on; 0 takes a free one (default ${default})."`
-	Host    string `placeholder:"HOST" default:"127.0.0.1" help:"Address to listen on (default ${default}). Any but loopback needs --token."`
-	Profile bool   `help:"Serve profiles under /debug/pprof/."`
-	Token   string `env:"PADDOCK_TOKEN" placeholder:"TOKEN" help:"Serve only requests with Authorization: Bearer TOKEN."`
+	Kind         string `name:"fence" placeholder:"KIND" default:"cellmap" complete:"brute,bbox,city,city-bbox,qtree,qrtree,rtree,s2,cellmap,auto" help:"Kind of index: brute, bbox, city, city-bbox, qtree, qrtree, rtree, s2, cellmap or auto (default ${default}). All give the same answers."`
+	Zoom         int    `short:"z" placeholder:"Z" default:"14" help:"Finest level of the tiles of qtree and qrtree and of the cells of s2, 0 to 23 (default ${default})."`
+	Parents      string `placeholder:"FILE" type:"path" help:"GeoJSON file of areas by which city and city-bbox group fences; without it they look at all."`
+	Boundary     string `placeholder:"RULE" default:"half-open" complete:"half-open,closed,open" help:"Which points of its own boundary a fence holds: half-open (of two neighbours, one), closed (all) or open (none) (default ${default})."`
+	Antimeridian string `placeholder:"WAY" default:"planar" complete:"planar,unwrap" help:"What an edge over more than 180 degrees of longitude means: planar (the long way round) or unwrap (over the antimeridian) (default ${default})."`
+	Port         uint16 `short:"p" placeholder:"PORT" default:"8080" help:"Port to listen on; 0 takes a free one (default ${default})."`
+	Host         string `placeholder:"HOST" default:"127.0.0.1" help:"Address to listen on (default ${default}). Any but loopback needs --token."`
+	Profile      bool   `help:"Serve profiles under /debug/pprof/."`
+	Token        string `env:"PADDOCK_TOKEN" placeholder:"TOKEN" help:"Serve only requests with Authorization: Bearer TOKEN."`
 }
 
 // Run serves until a signal stops it. SIGHUP reads the directory again.
@@ -53,11 +57,11 @@ const maxFenceConnections = 65_536
 
 // start loads and listens, so that what is wrong is told before anything runs.
 func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os.Signal) (*lifecycle.Group, error) {
-	kind, err := f.check()
+	options, err := f.check()
 	if err != nil {
 		return nil, err
 	}
-	d, err := gofence.Open(os.DirFS(f.Dir), fence.Options{Kind: kind}, gofence.Options{Profile: f.Profile, Logger: log})
+	d, err := gofence.Open(os.DirFS(f.Dir), options, gofence.Options{Profile: f.Profile, Logger: log})
 	if err != nil {
 		return nil, errors.New(gofence.Reason(err, f.Dir))
 	}
@@ -65,7 +69,7 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 	if err != nil {
 		return nil, err
 	}
-	log.Info("listening", "url", "http://"+listener.Addr().String(), "kind", kind, "profile", f.Profile, "token", f.Token != "")
+	log.Info("listening", "url", "http://"+listener.Addr().String(), "kind", options.Kind, "profile", f.Profile, "token", f.Token != "")
 	group := &lifecycle.Group{Logger: log}
 	group.Add(lifecycle.Service{Name: "fences", Run: func(ctx context.Context) error { return d.ReloadOn(ctx, reload) }})
 	group.Add(lifecycle.HTTP("http", gofence.NewServer(d, f.Token, log), listen.Limit(listener, maxFenceConnections)))
@@ -74,18 +78,43 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 
 // check refuses what cannot work, before a large directory is loaded. Its words
 // are the original's where that had some.
-func (f *fenceCmd) check() (fence.Kind, error) {
+func (f *fenceCmd) check() (o fence.Options, err error) {
 	if f.Dir == "" {
-		return "", errors.New("fences_path required")
+		return o, errors.New("fences_path required")
 	}
-	if f.Zoom < 0 || f.Zoom > 23 {
-		return "", errors.New("required 0 <= -z <= 23")
+	if f.Zoom < 0 || f.Zoom > fence.MaxZoom {
+		return o, fmt.Errorf("required 0 <= -z <= %d", fence.MaxZoom)
 	}
-	kind, err := fence.ParseKind(f.Kind)
+	o.Zoom = fence.ZoomLevel(f.Zoom)
+	if o.Kind, err = fence.ParseKind(f.Kind); err != nil {
+		return o, err
+	}
+	if o.Boundary, err = fence.ParseBoundary(f.Boundary); err != nil {
+		return o, err
+	}
+	if o.Antimeridian, err = fence.ParseAntimeridian(f.Antimeridian); err != nil {
+		return o, err
+	}
+	if err := listen.Check(f.address(), f.Token != ""); err != nil {
+		return o, err
+	}
+	o.Parents, err = f.parents(o)
+	return o, err
+}
+
+// parents reads the file of parents if the kind is one that has them. The variable is the
+// original's.
+func (f *fenceCmd) parents(o fence.Options) ([]fence.MultiPolygon, error) {
+	path := cmp.Or(f.Parents, os.Getenv("NYC_BOROS_PATH"))
+	if path == "" || o.Kind != fence.KindCity && o.Kind != fence.KindCityBBox {
+		return nil, nil
+	}
+	file, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return kind, listen.Check(f.address(), f.Token != "")
+	defer file.Close()
+	return fence.ReadParents(file, path, o.Reading())
 }
 
 func (f *fenceCmd) address() string {

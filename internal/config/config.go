@@ -71,10 +71,14 @@ type Wire struct {
 
 // Sets is where the fences come from.
 type Sets struct {
-	Dir        string `yaml:"dir"`         // every *json file in it is a set of fences; "" starts without
-	Kind       string `yaml:"kind"`        // of index; "" is the default kind
-	IDProperty string `yaml:"id_property"` // property that names a fence whose feature has no id
-	Strict     bool   `yaml:"strict"`      // refuse shapes that RFC 7946 calls invalid
+	Dir          string `yaml:"dir"`          // every *json file in it is a set of fences; "" starts without
+	Kind         string `yaml:"kind"`         // of index; "" is the default kind
+	Zoom         int    `yaml:"zoom"`         // finest level of the kinds that have one, 0 to 23
+	Parents      string `yaml:"parents"`      // GeoJSON file of areas by which the city kinds group fences; "" is none
+	Boundary     string `yaml:"boundary"`     // half-open, closed or open: which points of its own boundary a fence holds
+	Antimeridian string `yaml:"antimeridian"` // planar or unwrap: what an edge over half the world means
+	IDProperty   string `yaml:"id_property"`  // property that names a fence whose feature has no id
+	Strict       bool   `yaml:"strict"`       // refuse shapes that RFC 7946 calls invalid
 }
 
 // Track is how moving objects are followed.
@@ -114,6 +118,7 @@ func Default() *Config {
 			WriteDeadline:  10 * time.Second,
 		},
 		Wire: Wire{Listen: "127.0.0.1:7400", MaxConnections: 16_384},
+		Sets: Sets{Zoom: 14, Boundary: "half-open", Antimeridian: "planar"},
 		Track: Track{
 			Initial:  "none",
 			TTL:      15 * time.Minute,

@@ -127,9 +127,7 @@ func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := fence.ReadGeoJSON(bytes.NewReader(body), name, fence.ReadOptions{
-		IDProperty: a.cfg.Fences.IDProperty, Strict: a.cfg.Fences.Strict, Limits: a.cfg.Fences.Limits,
-	})
+	c, err := fence.ReadGeoJSON(bytes.NewReader(body), name, a.cfg.Fences.Reading())
 	if err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
@@ -233,7 +231,7 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, findings, err := fence.ParseFeature(body, fence.ReadOptions{Strict: a.cfg.Fences.Strict, Limits: a.cfg.Fences.Limits})
+	f, findings, err := fence.ParseFeature(body, a.cfg.Fences.Reading())
 	if err != nil {
 		return refused(err)
 	}

@@ -66,6 +66,7 @@ type Platform struct {
 
 	registry *prometheus.Registry
 	catalog  *fence.Catalog
+	parents  []fence.MultiPolygon // of sets.parents
 	bus      *bus.Server
 	events   *events.Log
 	pipeline *ingest.Pipeline
@@ -127,34 +128,6 @@ func (p *Platform) Totals() ingest.Totals { return p.pipeline.Metrics.Totals() }
 func (p *Platform) Objects() int {
 	n, _ := p.pipeline.Counts()
 	return n
-}
-
-func (p *Platform) fenceOptions() fence.Options {
-	return fence.Options{
-		Kind: fence.Kind(p.cfg.Sets.Kind), IDProperty: p.cfg.Sets.IDProperty, Strict: p.cfg.Sets.Strict,
-	}
-}
-
-// loadSets reads the directory of sets and tells what was wrong in it.
-func (p *Platform) loadSets(context.Context) error {
-	if _, err := fence.ParseKind(p.cfg.Sets.Kind); err != nil {
-		return p.cfg.Fault("sets.kind", err)
-	}
-	if p.catalog != nil {
-		return nil
-	}
-	p.catalog = &fence.Catalog{}
-	dir := p.cfg.Sets.Dir
-	if dir == "" {
-		return nil
-	}
-	catalog, report, err := fence.LoadDir(os.DirFS(dir), p.fenceOptions())
-	if err != nil {
-		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
-	}
-	p.catalog = catalog
-	report.Log(p.log)
-	return nil
 }
 
 func (p *Platform) startBus(context.Context) error {

@@ -1,0 +1,76 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"paddock/fence"
+)
+
+// fenceOptions are those of every set, except for the parents, which are read at start.
+func (p *Platform) fenceOptions() fence.Options {
+	c := &p.cfg.Sets
+	return fence.Options{
+		Kind: fence.Kind(c.Kind), Zoom: fence.ZoomLevel(c.Zoom), Parents: p.parents,
+		Boundary: fence.Boundary(c.Boundary), Antimeridian: fence.Antimeridian(c.Antimeridian),
+		IDProperty: c.IDProperty, Strict: c.Strict,
+	}
+}
+
+// checkSets refuses settings of sets that no set could have.
+func (p *Platform) checkSets() error {
+	c := &p.cfg.Sets
+	if _, err := fence.ParseKind(c.Kind); err != nil {
+		return p.cfg.Fault("sets.kind", err)
+	}
+	if _, err := fence.ParseBoundary(c.Boundary); err != nil {
+		return p.cfg.Fault("sets.boundary", err)
+	}
+	if _, err := fence.ParseAntimeridian(c.Antimeridian); err != nil {
+		return p.cfg.Fault("sets.antimeridian", err)
+	}
+	if c.Zoom < 0 || c.Zoom > fence.MaxZoom {
+		return p.cfg.Fault("sets.zoom", fmt.Errorf("%d is not within 0 and %d", c.Zoom, fence.MaxZoom))
+	}
+	return nil
+}
+
+// loadSets reads the directory of sets and tells what was wrong in it.
+func (p *Platform) loadSets(context.Context) error {
+	if err := p.checkSets(); err != nil {
+		return err
+	}
+	if err := p.loadParents(); err != nil {
+		return p.cfg.Fault("sets.parents", err)
+	}
+	if p.catalog != nil {
+		return nil
+	}
+	p.catalog = &fence.Catalog{}
+	dir := p.cfg.Sets.Dir
+	if dir == "" {
+		return nil
+	}
+	catalog, report, err := fence.LoadDir(os.DirFS(dir), p.fenceOptions())
+	if err != nil {
+		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
+	}
+	p.catalog = catalog
+	report.Log(p.log)
+	return nil
+}
+
+func (p *Platform) loadParents() error {
+	file := p.cfg.Sets.Parents
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p.parents, err = fence.ReadParents(f, file, p.fenceOptions().Reading())
+	return err
+}
