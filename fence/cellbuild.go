@@ -211,14 +211,14 @@ func (m *cellmap) narrow(e *ringEdge, cy, west, east uint32) (uint32, uint32) {
 	}
 	south := float64(m.y0) + float64(cy)*float64(int64(1)<<m.shift)
 	north := south + float64(int64(1)<<m.shift)
-	slope := float64(e.x1-e.x) / float64(e.y1-e.y)
+	slope := (float64(e.x1) - float64(e.x)) / float64(e.y1-e.y) // in longitude it may be over 1<<31 units
 	at := func(y float64) float64 {
 		return float64(e.x) + slope*(min(max(y, float64(e.y)), float64(e.y1))-float64(e.y))
 	}
 	a, b := at(south-2), at(north+2)
 	margin := 4 + 4*math.Abs(slope)
 	column := func(x float64) uint32 {
-		return uint32(min(max(x-float64(m.x0), 0), math.MaxInt32)) >> m.shift
+		return uint32(min(max(x-float64(m.x0), 0), math.MaxUint32)) >> m.shift
 	}
 	return max(west, column(min(a, b)-margin)), min(east, column(max(a, b)+margin))
 }

@@ -317,9 +317,10 @@ func TestScenesEdited(t *testing.T) {
 						putArea(t, s, key, sc.areas[i])
 					}
 					s.Delete("other")
+					s.Settle()
 					checkAnswers(t, o, s.Snapshot(), points, want)
 					checkAnswers(t, o, before, points, want)
-					if got := s.Snapshot().Stats().Bytes; got > bytes+bytes/8 && kind != fence.KindQRTree {
+					if got := s.Snapshot().Stats().Bytes; got > bytes+bytes/8+int64(len(sc.areas))*200 && kind != fence.KindQRTree { // an overlay may remain
 						t.Errorf("%s, zoom %d: %d bytes became %d", kind, o.Zoom, bytes, got)
 					}
 				}
