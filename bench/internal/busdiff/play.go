@@ -135,8 +135,10 @@ func (l *link) send(data []byte) {
 	}
 }
 
-// sync reports whether it has waited in vain.
+// sync reports whether it has waited in vain: its PING may have become part of what
+// was not complete, which the server then may find fault with.
 func (l *link) sync() bool {
+	l.line = l.line[:0]
 	l.send([]byte("PING\r\n"))
 	l.conn.SetReadDeadline(time.Now().Add(syncWait))
 	for l.pongs(); l.due > 0 && !l.ended; l.pongs() {
