@@ -54,7 +54,8 @@ func nkey() {
 func anonymous() {
 	events := newEvents()
 	guest := connect(events.options()...)
-	say("auth required: %v", guest.AuthRequired())
+	flush(guest)
+	say("auth required: %v", guest.AuthRequired()) // as the second INFO has it
 	alice := connect(nats.UserInfo("alice", "alice"))
 	all, public := subscribe(alice, ">"), subscribe(guest, "public.>")
 	flush(alice)

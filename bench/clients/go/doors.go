@@ -128,7 +128,7 @@ func websocket() {
 func websocketTLS() {
 	alice, bob := nats.UserInfo("alice", "alice"), nats.UserInfo("bob", "bob")
 	try("alice by the web", url, authority, alice)
-	try("bob by the web", url, authority, bob)
+	sayRefused("bob by the web", authority, bob)
 	try("alice plain", plainURL, alice)
 	try("bob plain", plainURL, bob)
 	try("without the authority", url, alice)

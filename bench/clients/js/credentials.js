@@ -42,6 +42,7 @@ export async function nkey() {
 export async function anonymous() {
   const guest = await connect(reconnecting);
   const events = new Events(guest);
+  await guest.flush();
   say(`auth required: ${guest.info.auth_required}`);
   const alice = await connect({ user: "alice", pass: "alice" });
   const all = subscribe(alice, ">");

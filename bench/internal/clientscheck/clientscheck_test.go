@@ -41,6 +41,11 @@ func TestFilesBelongToScenarios(t *testing.T) {
 			t.Errorf("%s is of no scenario", file)
 		}
 	}
+	for file := range glob(t, "explained", "*", "*") {
+		if !golden[strings.Replace(file, "explained", "golden", 1)] {
+			t.Errorf("%s is of no scenario", file)
+		}
+	}
 	for file := range glob(t, "configs", "*") {
 		if !configs[filepath.Base(file)] {
 			t.Errorf("%s is of no scenario", file)
@@ -119,7 +124,7 @@ func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	server := func(name, says string) string {
 		file := filepath.Join(dir, name)
-		script := "#!/bin/sh\necho " + says + " >&2; echo Server is ready >&2; exec sleep 60\n"
+		script := "#!/bin/sh\necho " + says + " >who; echo Server is ready >&2; exec sleep 60\n"
 		if err := os.WriteFile(file, []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -132,12 +137,20 @@ func TestCheck(t *testing.T) {
 		}
 		return Client{Name: name, Command: []string{file}}
 	}
+	known := filepath.Join(dir, "explained", "known")
+	if err := os.MkdirAll(known, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(known, "pubsub.txt"), []byte("# because\nours\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name    string
 		script  string
 		differs bool
 		report  string
 	}{
+		{"known", "cat who\n", false, "| explained |"},
 		{"same", `echo "at $NATS_URL in $(pwd)"; echo "$1"` + "\n", false, "| same |"},
 		{"other", `head -c 4 ca.pem >/dev/null; echo @stop; read done; echo $$` + "\n", true, "DIFFERS"},
 		{"asks", "echo @dance; read done\n", true, "@dance: not known"},

@@ -11,9 +11,10 @@ type cell string
 
 const (
 	same      cell = "same"
-	different cell = "DIFFERS" // ours is not like nats-server
-	stale     cell = "STALE"   // nats-server is not like its golden file
-	absent    cell = "-"       // the client has no such program
+	different cell = "DIFFERS"   // ours is not like nats-server
+	stale     cell = "STALE"     // nats-server is not like its golden file
+	explained cell = "explained" // ours is not, for a reason that is kept with what it prints
+	absent    cell = "-"         // the client has no such program
 )
 
 // table is clients by scenarios, in Markdown.

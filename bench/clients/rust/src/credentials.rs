@@ -50,6 +50,7 @@ pub async fn anonymous() {
     let (mut events, with) = Events::new(options());
     let guest = connect(with).await;
     events.until("connected").await;
+    settle(&guest).await;
     say!("auth required: {}", guest.server_info().auth_required);
     let alice = connect(user("alice", "alice")).await;
     let mut all = subscribe(&alice, ">").await;
