@@ -1,7 +1,6 @@
 package bus_test
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"runtime"
@@ -19,22 +18,33 @@ func stall(t *testing.T, s *bus.Server, pattern string, readBuffer int) net.Conn
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
 	if err := conn.(*net.TCPConn).SetReadBuffer(readBuffer); err != nil {
 		t.Fatal(err)
 	}
+	stallOn(t, conn, pattern)
+	return conn
+}
+
+// stallOn subscribes on a connection, and never reads after the PONG.
+func stallOn(t *testing.T, conn net.Conn, pattern string) {
+	t.Helper()
+	t.Cleanup(func() { conn.Close() })
+	line := func() (text string) {
+		for !strings.HasSuffix(text, "\n") {
+			b := make([]byte, 1)
+			if _, err := conn.Read(b); err != nil {
+				t.Fatal(err)
+			}
+			text += string(b)
+		}
+		return text
+	}
+	line() // INFO: a pipe takes nothing before it has been read
 	if _, err := io.WriteString(conn, "CONNECT {\"verbose\":false}\r\nSUB "+pattern+" 1\r\nPING\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	var got []byte
-	for !bytes.HasSuffix(got, []byte("PONG\r\n")) {
-		b := make([]byte, 1)
-		if _, err := conn.Read(b); err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, b...)
+	for line() != "PONG\r\n" { //nolint:revive // until it comes
 	}
-	return conn
 }
 
 // Two subscribers never read: they are closed at max_pending, and the others
@@ -205,5 +215,50 @@ func TestWildcardBombs(t *testing.T) {
 	p.write("PUB %sa 0\r\n\r\n", strings.Repeat("a.", deep))
 	if got := p.sync(); len(got) != 1 || got[0] != 1<<tokens {
 		t.Errorf("%v got the long subject", got)
+	}
+}
+
+// A thousand subscribers that never read cost no more than a thousand times the bound,
+// whatever is done about them, and one that reads gets everything.
+func TestThousandSlowConsumers(t *testing.T) {
+	const conns, maxPending, size, count = 1000, 128 << 10, 4 << 10, 400
+	for _, policy := range []bus.SlowPolicy{bus.SlowClose, bus.SlowDropNew, bus.SlowDropOld} {
+		t.Run(policy.String(), func(t *testing.T) {
+			s := startServer(t, bus.Config{MaxPending: maxPending, MaxPayload: 64 << 10, SlowConsumers: policy, WriteDeadline: time.Hour})
+			for range conns { // in process, where no kernel holds megabytes for each
+				conn, err := s.InProcessConn()
+				if err != nil {
+					t.Fatal(err)
+				}
+				stallOn(t, conn, "a.>")
+			}
+			healthy := dialPeer(t, s)
+			healthy.write("CONNECT {\"verbose\":false}\r\nSUB a.* 1\r\n")
+			healthy.sync()
+			publisher := dialPeer(t, s)
+			publisher.write("CONNECT {\"verbose\":false}\r\n")
+			before, peak := heap(), uint64(0)
+			body := strings.Repeat("x", size)
+			for i := range count {
+				publisher.write("PUB a.b %d\r\n%s\r\n", size, body)
+				if i%16 == 15 {
+					publisher.sync()
+					if got := len(healthy.sync()); got != 16 {
+						t.Fatalf("the healthy one got %d of 16 messages", got)
+					}
+				}
+				if i%80 == 79 {
+					peak = max(peak, heap())
+				}
+			}
+			st := s.Stats()
+			if closed := st.Closed[bus.SlowConsumerPendingBytes]; policy == bus.SlowClose && closed != conns || policy != bus.SlowClose && (closed > 0 || st.Dropped < conns) {
+				t.Errorf("%d closed, %d messages dropped", closed, st.Dropped)
+			}
+			// What is pending, and the rest of the two buffers that it begins and ends in.
+			if most := before + conns*(maxPending+(256<<10)); peak > most {
+				t.Errorf("the heap grew from %d to %d MiB", before>>20, peak>>20)
+			}
+		})
 	}
 }
