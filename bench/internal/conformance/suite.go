@@ -99,8 +99,7 @@ func Run(ctx context.Context, suite Suite, units []Unit, list *List, server Serv
 	return o, nil
 }
 
-// run runs a unit's tests until each has a result, and those that fail once more,
-// alone: machines are busy, and some tests have little patience.
+// run runs a unit's tests until each has a result, and then those that failed.
 func (o *Outcome) run(ctx context.Context, u Unit, env []string) error {
 	var tests []string
 	for _, name := range o.Selection.Run {
@@ -126,16 +125,31 @@ func (o *Outcome) run(ctx context.Context, u Unit, env []string) error {
 		if !ok || o.Results[name] == Passed || o.Results[name] == Skipped {
 			continue
 		}
-		first := o.Results[name]
-		log, err := u.Run(ctx, env, []string{test}, func(_ string, r Result) {
-			if o.Results[name] = r; first == Failed && r == Passed {
-				o.Again = append(o.Again, name)
-			}
-		})
+		log, err := o.retry(ctx, u, env, test)
 		if err != nil {
 			return err
 		}
 		o.Logs[name] = log
 	}
 	return nil
+}
+
+// tries is how often a test that has failed is run again, alone: machines are
+// busy, and some tests wait for milliseconds.
+const tries = 2
+
+// retry runs a test until it passes, and returns what it printed last.
+func (o *Outcome) retry(ctx context.Context, u Unit, env []string, test string) (log string, err error) {
+	name := u.Name() + "/" + test
+	first := o.Results[name]
+	for range tries {
+		log, err = u.Run(ctx, env, []string{test}, func(_ string, r Result) { o.Results[name] = r })
+		if err != nil || o.Results[name] == Passed {
+			break
+		}
+	}
+	if first == Failed && o.Results[name] == Passed {
+		o.Again = append(o.Again, name)
+	}
+	return log, err
 }

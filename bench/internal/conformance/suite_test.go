@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 			fails:  map[string]string{"u/a": "late"},
 			errs:   []string{"u/a passes and is listed"},
 		},
-		"the second try": {
+		"another try": {
 			script: map[string][]Result{"a": {Failed, Passed}, "b": {Passed}},
 			again:  []string{"u/a"},
 		},
@@ -161,7 +161,7 @@ func TestWriteTable(t *testing.T) {
 	for _, want := range []string{
 		"| fake  | ours   | 6     | 2              | 4          | 2      | 1      | 1       | 50.0     |",
 		"fake against ours: u/b: failed\n    why\n",
-		"fake against ours: u/c passed at the second try",
+		"fake against ours: u/c passed only when it was run again, alone",
 		"fake against ours: u/d: not run\n",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -27,7 +27,7 @@ func WriteTable(w io.Writer, outcomes []*Outcome) error {
 		for _, test := range o.Selection.Run {
 			switch r := o.Results[test]; {
 			case slices.Contains(o.Again, test):
-				fmt.Fprintf(w, "\n%s against %s: %s passed at the second try\n", o.Suite, o.Server, test)
+				fmt.Fprintf(w, "\n%s against %s: %s passed only when it was run again, alone\n", o.Suite, o.Server, test)
 			case r != Passed:
 				fmt.Fprintf(w, "\n%s against %s: %s: %v\n%s", o.Suite, o.Server, test, r, indent(o.Logs[test]))
 			}

@@ -28,7 +28,7 @@ type Outcome struct {
 	Suite, Server string
 	Selection     *Selection
 	Results       map[string]Result
-	// Again are the tests that passed when they were run a second time, alone.
+	// Again are the tests that failed, and passed when they were run alone.
 	Again []string
 	// Logs hold what tests that failed printed.
 	Logs map[string]string
