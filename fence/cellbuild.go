@@ -79,6 +79,9 @@ func (b *cellBuilder) gather(entries []*entry) {
 		for _, part := range e.fence.Geometry {
 			b.refs = append(b.refs, e.ref)
 			for _, ring := range part {
+				if len(ring) == 0 {
+					continue // it has no place of its own
+				}
 				b.m.rings, b.m.starts = append(b.m.rings, ring), append(b.m.starts, next)
 				b.ring(ring, next)
 				next += uint32(len(ring))
@@ -89,9 +92,6 @@ func (b *cellBuilder) gather(entries []*entry) {
 
 // ring adds the edges of a ring whose first vertex has the place given.
 func (b *cellBuilder) ring(ring Ring, place uint32) {
-	if len(ring) == 0 {
-		return
-	}
 	e := ringEdge{ring: uint32(len(b.m.rings) - 1), part: uint32(len(b.refs) - 1)}
 	from := ring[len(ring)-1]
 	x, y := toUnits(from.Lon), toUnits(from.Lat)

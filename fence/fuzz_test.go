@@ -61,8 +61,8 @@ func FuzzReadGeoJSON(f *testing.F) {
 	})
 }
 
-// FuzzKinds builds a set of random areas, valid or not, edits it, and asks every kind.
-func FuzzKinds(f *testing.F) {
+// FuzzEdits builds a set of random areas, valid or not, edits it, and asks every kind.
+func FuzzEdits(f *testing.F) {
 	f.Add(uint64(1), uint64(1), 0.5, 0.5)
 	f.Add(uint64(2), uint64(9), -180.0, 90.0)
 	f.Fuzz(func(t *testing.T, a, b uint64, lon, lat float64) {
