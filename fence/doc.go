@@ -21,7 +21,10 @@
 // does. So a fence owns its west and south borders but not its east and north ones, and of
 // two neighbours that share an edge bit for bit exactly one owns each point of it. The
 // direction of rings never matters. A longitude of 180 asks for -180. A point that is not
-// finite is in no fence.
+// finite is in no fence. [Boundary] chooses another rule for points exactly on an edge.
+//
+// An edge over more than 180 degrees of longitude goes the long way round, unless
+// [Antimeridian] says otherwise. [Circle] and [Rectangle] make areas of other shapes.
 //
 // # Errors and findings
 //
@@ -42,7 +45,7 @@
 //     vertex, have spikes, cross or touch themselves or one another; holes outside their
 //     shell or within another; parts that overlap; edges over half the world; rings without
 //     an area, which are dropped; ids that are taken or no ids; properties that are no object;
-//   - skipped: features without geometry, points and lines;
+//   - skipped: features without geometry or bbox, points without a radius, lines;
 //   - refused ([Finding].Fatal): coordinates out of range or not finite, coordinates of the
 //     wrong shape, geometry collections, elements that are no Feature, features with a
 //     coordinate reference system of their own, of more bytes than the limit, or without any

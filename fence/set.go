@@ -47,6 +47,9 @@ func (s *Set) Name() string { return s.name }
 // Kind is the kind of index; it never changes.
 func (s *Set) Kind() Kind { return s.options.Kind }
 
+// Reading is how documents for the set are read.
+func (s *Set) Reading() ReadOptions { return s.options.Reading() }
+
 // Snapshot is the set as it is now: one atomic load. Hold it for a request or a batch, so
 // that all of it sees the same fences.
 func (s *Set) Snapshot() *Snapshot { return s.current.Load() }

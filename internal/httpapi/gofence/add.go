@@ -21,12 +21,16 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 		return
 	}
 	name := ps.ByName("name")
-	f, err := decodeFeature(body.Bytes())
+	set, ok := h.serving.Load().catalog.Get(name)
+	var reading fence.ReadOptions
+	if ok {
+		reading = set.Reading()
+	}
+	f, err := decodeFeature(body.Bytes(), reading)
 	if err != nil {
 		h.refuseFeature(w, name, err)
 		return
 	}
-	set, ok := h.serving.Load().catalog.Get(name)
 	if !ok {
 		refuse(w, badRequest("Error adding feature "+unknownFence(name)))
 		return

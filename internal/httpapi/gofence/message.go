@@ -102,8 +102,8 @@ type canonicalFeature struct {
 }
 
 // decodeFeature reads the body of an add. Its error is for the log: a client
-// always gets the same line.
-func decodeFeature(body []byte) (fence.Fence, error) {
+// always gets the same line. Of the options only what edges mean counts.
+func decodeFeature(body []byte, o fence.ReadOptions) (fence.Fence, error) {
 	var m *featureMessage
 	if err := json.Unmarshal(body, &m); err != nil {
 		return fence.Fence{}, err
@@ -115,7 +115,7 @@ func decodeFeature(body []byte) (fence.Fence, error) {
 	if err != nil {
 		return fence.Fence{}, err
 	}
-	f, _, err := fence.ParseFeature(text, fence.ReadOptions{})
+	f, _, err := fence.ParseFeature(text, fence.ReadOptions{Antimeridian: o.Antimeridian})
 	if err != nil {
 		return fence.Fence{}, err
 	}
