@@ -127,10 +127,10 @@ func sidOf(b []byte) string {
 }
 
 // queuedForm is a message for the member of a queue, without what depends on
-// which member that is: its number, and whether it takes headers.
+// which member that is: its id, which may have been spoiled, and whether it takes
+// headers. How many queues got it shows in how often it is there.
 func queuedForm(b []byte) string {
 	args, payload := splitMessage(b)
-	queue, _, _ := strings.Cut(args[2], ".")
 	reply := ""
 	if b[0] == 'H' {
 		if n, err := strconv.Atoi(args[len(args)-2]); err == nil && n <= len(payload) {
@@ -141,7 +141,7 @@ func queuedForm(b []byte) string {
 	if len(args) > 4 {
 		reply = args[3]
 	}
-	return fmt.Sprintf("%s %s %s %q", queue, args[1], reply, payload)
+	return fmt.Sprintf("%s %s %q", args[1], reply, payload)
 }
 
 // sortCopies sorts each run of messages that may be copies of one.
