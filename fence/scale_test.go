@@ -49,7 +49,7 @@ func TestScales(t *testing.T) {
 			areas = append(areas, areas[3])
 			var points []fence.Point
 			for _, a := range areas {
-				points = append(points, some(rng, hardPoints(rng, a), 12)...)
+				points = append(points, some(rng, hardPoints(rng, a), 15/slowdown)...)
 			}
 			for _, p := range some(rng, points, 100) {
 				points = append(points, onGrid(rng, p, factor))

@@ -42,7 +42,7 @@ func TestScenes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(41, 42))
 			sc := make(rng)
-			points := sc.probe(rng, 150)
+			points := sc.probe(rng, 150/slowdown)
 			for _, b := range []fence.Boundary{fence.BoundaryHalfOpen, fence.BoundaryClosed, fence.BoundaryOpen} {
 				want := sc.answers(b, points)
 				for _, kind := range fence.Kinds() {
@@ -302,14 +302,14 @@ func TestScenesEdited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(43, 44))
 			sc := make(rng)
-			points := sc.probe(rng, 40)
+			points := sc.probe(rng, 40/slowdown)
 			want := sc.answers(fence.BoundaryHalfOpen, points)
 			for _, kind := range fence.Kinds() {
 				for _, o := range variants(kind, sc.parents) {
 					s := newSetOf(t, o, sc.areas...)
 					before := s.Snapshot()
 					bytes := before.Stats().Bytes
-					for _, i := range some(rng, rng.Perm(len(sc.areas)), 12) {
+					for _, i := range some(rng, rng.Perm(len(sc.areas)), 12/slowdown) {
 						key := fmt.Sprint(i)
 						putArea(t, s, key, sc.areas[rng.IntN(len(sc.areas))])
 						s.Delete("other")

@@ -26,7 +26,7 @@ func TestStackedFences(t *testing.T) {
 	}
 	reference := newSet(t, fence.KindBrute, areas...).Snapshot()
 	var points []fence.Point
-	for range 60 {
+	for range 60 / slowdown {
 		points = append(points, fence.Point{Lon: -73.9 + rng.NormFloat64()/400, Lat: 40.7 + rng.NormFloat64()/400})
 		points = append(points, some(rng, hardPoints(rng, areas[rng.IntN(n)]), 2)...)
 	}
