@@ -19,13 +19,47 @@ const (
 type block struct {
 	buf  []byte
 	pool *sync.Pool // nil: not pooled
+	lent bool       // bytes of it went to another goroutine
 	refs atomic.Int32
 }
 
 var (
 	blocks      = sync.Pool{}
 	smallBlocks = sync.Pool{}
+	warmBlocks  warmStack
 )
+
+// maxWarm bounds the blocks of a warmStack, and so the memory that it never gives back.
+const maxWarm = 16
+
+// warmStack has the blocks that readers lent and that came back: the latest goes out
+// first, as it is still in a processor's cache. A sync.Pool keeps them by processor, and a
+// block that another one has released is found last.
+type warmStack struct {
+	mu   sync.Mutex
+	list []*block
+}
+
+func (w *warmStack) push(b *block) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.list) == maxWarm {
+		return false
+	}
+	w.list = append(w.list, b)
+	return true
+}
+
+// pop returns nil if there is none.
+func (w *warmStack) pop() (b *block) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.list); n > 0 {
+		b = w.list[n-1]
+		w.list = w.list[:n-1]
+	}
+	return b
+}
 
 // newBlock returns a block with one reference and at least size bytes.
 func newBlock(size int) *block {
@@ -42,6 +76,18 @@ func newBlock(size int) *block {
 	if b == nil {
 		b = &block{buf: make([]byte, pooled), pool: pool}
 	}
+	b.lent = false
+	b.refs.Store(1)
+	return b
+}
+
+// warmBlock is newBlock(blockSize) for a reader that has lent its last one.
+func warmBlock() *block {
+	b := warmBlocks.pop()
+	if b == nil {
+		return newBlock(blockSize)
+	}
+	b.lent = false
 	b.refs.Store(1)
 	return b
 }
@@ -63,7 +109,9 @@ func (b *block) release() {
 			b.buf[i] = 0xCC
 		}
 	}
-	if b.pool != nil {
+	switch {
+	case b.pool == nil:
+	case !b.lent || !warmBlocks.push(b):
 		b.pool.Put(b)
 	}
 }

@@ -237,6 +237,9 @@ func remoteError(f *Frame) *Error {
 
 // deliver does what a frame asks for. The error ends the connection.
 func (c *Conn) deliver(d *delivery) error {
+	if d.op != OpData {
+		c.in.wakeLate()
+	}
 	switch d.op {
 	case OpHello:
 		return c.opened()

@@ -10,6 +10,8 @@ const (
 	minRead = 4 << 10
 	// batchFrames is how many frames are judged in one go, that is under one lock.
 	batchFrames = 64
+	// lateMost is how many bytes of a stream its reader may be told of late.
+	lateMost = 128 << 10
 	// batchReplies is how many bytes of inline answers gather before they are put
 	// into the output.
 	batchReplies = 64 << 10
@@ -21,6 +23,13 @@ type reader struct {
 	block    *block
 	from, to int
 	opened   bool // the preface has come
+	lent     bool // the block before was
+
+	// A stream whose reader is still to be woken. To wake another goroutine costs
+	// as much as to decrypt a record: where more has come already, bulk gathers.
+	gathers   bool // whoever reads will call wakeLate before it waits
+	late      *Stream
+	lateBytes int
 
 	deliveries []delivery
 	replies    []byte
@@ -44,7 +53,7 @@ func (r *reader) bytes() []byte {
 // would not fit.
 func (r *reader) room() []byte {
 	if r.block == nil {
-		r.block, r.from, r.to = newBlock(blockSize), 0, 0
+		r.block, r.from, r.to = r.fresh(), 0, 0
 		return r.block.buf
 	}
 	size := len(r.block.buf)
@@ -57,18 +66,58 @@ func (r *reader) room() []byte {
 		return r.block.buf[r.to:]
 	}
 	// Memory grows with what has come, not with what was announced.
-	next := newBlock(max(blockSize, min(have+need, 2*have)))
+	var next *block
+	if want := min(have+need, 2*have); want > blockSize {
+		next = newBlock(want)
+	} else {
+		next = r.fresh()
+	}
 	copy(next.buf, r.block.buf[r.from:r.to])
-	r.block.release()
+	r.drop()
 	r.block, r.from, r.to = next, 0, have
 	return next.buf[have:]
+}
+
+// fresh is a block to read into.
+func (r *reader) fresh() *block {
+	if r.lent {
+		return warmBlock()
+	}
+	return newBlock(blockSize)
+}
+
+// drop lets go of the block.
+func (r *reader) drop() {
+	r.lent = r.block.lent
+	r.block.release()
 }
 
 // giveBack lets go of the block if it holds nothing.
 func (r *reader) giveBack() {
 	if r.block != nil && r.from == r.to {
-		r.block.release()
+		r.drop()
 		r.block = nil
+	}
+}
+
+// putOff says whether the reader of s is woken later for n bytes that have come.
+func (r *reader) putOff(s *Stream, n int) bool {
+	if r.late != s {
+		r.wakeLate()
+	}
+	if !r.gathers || r.lateBytes+n > lateMost {
+		r.late, r.lateBytes = nil, 0
+		return false
+	}
+	r.late, r.lateBytes = s, r.lateBytes+n
+	return true
+}
+
+// wakeLate wakes whoever was put off. It is called before anything that may wait.
+func (r *reader) wakeLate() {
+	if s := r.late; s != nil {
+		r.late, r.lateBytes = nil, 0
+		s.wakeReader()
 	}
 }
 

@@ -71,7 +71,7 @@ func (m *Machine) Consume(id Slot, n int) {
 // began with, but an eighth of one that has become much larger. Steps of half a
 // large window would keep a long path half empty.
 func (m *Machine) grantStep(s *slot) int64 {
-	return max((min(s.window, int64(m.self.StreamInitial))+1)/2, s.window/8)
+	return max((min(s.window, int64(m.self.StreamInitial))+1)/2, s.window/4)
 }
 
 // Widen lets n more bytes of a stream be under way than until now. They are

@@ -17,8 +17,9 @@ const (
 	shortPath = 250 * time.Microsecond
 	// shortBuffer is the kernel's receive buffer on a short path. Left alone it grows
 	// to several MiB, all of which is a queue in front of small frames, and slower
-	// for bulk too.
-	shortBuffer = 208 << 10
+	// for bulk too. With TLS it is secureBuffer: what fills while records are decrypted.
+	shortBuffer  = 208 << 10
+	secureBuffer = 640 << 10
 )
 
 // socket is the connection beneath, with the two things that net.Conn has not: a
@@ -83,7 +84,11 @@ func (s *socket) open(idle time.Duration) {
 func (s *socket) fit(rtt time.Duration) {
 	if direct, ok := s.nc.(*net.TCPConn); ok && !s.fitted && rtt < shortPath {
 		s.fitted = true
-		_ = direct.SetReadBuffer(shortBuffer) // a system that refuses has its own way
+		size := shortBuffer
+		if s.tls != nil {
+			size = secureBuffer
+		}
+		_ = direct.SetReadBuffer(size) // a system that refuses has its own way
 	}
 }
 
@@ -151,6 +156,14 @@ func (s *socket) readPlain(r *reader, handle func() error) error {
 // the kernel has announced meanwhile, so that it takes a read in vain to know that
 // one must wait. Memory is taken only while there is something to read.
 func (s *socket) readReady(fd uintptr) (done bool) {
+	s.in.gathers = true
+	done = s.readWhatCame(fd)
+	s.in.gathers = false
+	s.in.wakeLate()
+	return done
+}
+
+func (s *socket) readWhatCame(fd uintptr) (done bool) {
 	if s.tls != nil {
 		s.tls.cork.ready(fd)
 		s.readErr = s.tls.drain(s.in, s.handle)

@@ -46,6 +46,7 @@ func (q *receiveQueue) push(long *block, b []byte, last bool) {
 		q.empties++
 	}
 	if len(b) > smallBlockSize-pieceHeader {
+		long.lent = long.pool == &blocks
 		long.retain()
 		q.add(chunk{block: long, bytes: b, last: last})
 		return
@@ -142,7 +143,9 @@ func (s *Stream) push(in *reader, b []byte, flags Flags) (ok bool) {
 	}
 	ok = s.queue.empties <= maxEmpties
 	s.mu.Unlock()
-	s.wakeReader()
+	if len(b) < smallBlockSize || flags&FlagEnd != 0 || !in.putOff(s, len(b)) {
+		s.wakeReader()
+	}
 	if dropped > 0 {
 		s.lose(dropped)
 		s.consume(dropped)

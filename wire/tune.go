@@ -26,8 +26,11 @@ const (
 	// given by a peer that had just begun.
 	earlyPings = 8
 	// shortSum is what windows together may grow to on a short path: with more in
-	// flight, bulk leaves the processor's cache, and small frames wait.
-	shortSum = 512 << 10
+	// flight, bulk leaves the processor's cache, and small frames wait. With TLS it is
+	// secureSum: both ends have more to do, and each has to find some of it while the
+	// other one is at work.
+	shortSum  = 512 << 10
+	secureSum = 1 << 20
 	// hungry is the part of the windows that one round trip must carry to show that
 	// they are the limit. A peer that is given half a window at a time can be held to
 	// half of it.
@@ -103,14 +106,23 @@ func (c *Conn) endEpoch() {
 		return
 	}
 	next := epoch{number: e.number + 1, since: now}
-	perTrip := float64(e.bytes) * float64(rtt) / float64(elapsed)
+	// A short path's round trip says little: bytes take longer through the two ends than
+	// an empty frame does.
+	perTrip := float64(e.bytes) * float64(max(rtt, shortPath)) / float64(elapsed)
 	if e.number < earlyPings {
 		c.m.Ping(now)
 	}
-	if e.busy > 0 && perTrip > hungry*float64(e.sum) && (rtt >= shortPath || e.sum < shortSum) {
+	if e.busy > 0 && perTrip > hungry*float64(e.sum) && (rtt >= shortPath || e.sum < c.shortSum()) {
 		next.more, next.fill = true, int(rtt.Seconds()*longRate)/e.busy
 	}
 	*e = next
+}
+
+func (c *Conn) shortSum() int {
+	if c.sock.tls != nil {
+		return secureSum
+	}
+	return shortSum
 }
 
 // leave gives the stream's growth back to the others, once nothing is read from it
