@@ -72,6 +72,11 @@ func (c *client) onPublish(p *publication) error {
 		r.receive(p)
 		c.deny(textDeniedReply, p.reply)
 		return nil
+	case to.nobody() && (len(p.reply) == 0 || !c.opts.NoResponders):
+		c.acknowledge()
+		r.inMsgs++
+		r.inBytes += uint64(len(p.payload))
+		return nil
 	case to.begins(p) && (c.grant == nil || to.may) && !c.opts.Verbose && !c.opts.Pedantic:
 		r.run.begin(to, c, p)
 		return nil

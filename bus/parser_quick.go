@@ -1,8 +1,8 @@
 package bus
 
 import (
-	"bytes"
 	"encoding/binary"
+	"math/bits"
 )
 
 // quickLen is the shortest PUB that quick handles: eight bytes can be read at any
@@ -27,60 +27,70 @@ func (p *parser) quick(buf []byte, h handler) (n int, err error) {
 }
 
 // quickPub reads `PUB subject [reply] size`, with single spaces, no leading zeros
-// and CRLF, and the payload, from the right. It returns 0 if b does not begin so.
+// and CRLF, and the payload. It returns 0 if b does not begin so.
 func (p *parser) quickPub(b []byte) (whole int) {
 	if string(b[:4]) != "PUB " {
 		return 0
 	}
 	args := b[4:]
-	end := bytes.IndexByte(args, '\n') - 1 // where the CR has to be
-	if end < 3 || end > p.maxLine || args[end] != '\r' {
+	space := token(args, 0)
+	if space <= 0 || args[space] != ' ' {
 		return 0
 	}
-	at, size := end, 0 // where the size begins, and what it is
-	for scale := 1; at > 0 && at > end-maxSizeDigits; scale *= 10 {
-		digit := args[at-1] - '0'
-		if digit > 9 {
-			break
+	reply := 0 // where it ends
+	size, end := number(args, space+1)
+	if end == 0 {
+		reply = token(args, space+1)
+		if reply <= space+1 || args[reply] != ' ' {
+			return 0
 		}
-		size += int(digit) * scale
-		at--
+		if size, end = number(args, reply+1); end == 0 {
+			return 0
+		}
 	}
 	data := end + len(crlf)
 	stop := data + size
-	switch {
-	case at == end || at < 2 || args[at-1] != ' ' || args[at] == '0' && at < end-1:
-		return 0
-	case size > p.maxPayload || stop+len(crlf) > len(args) || args[stop] != '\r' || args[stop+1] != '\n':
+	if end > p.maxLine || size > p.maxPayload || stop+len(crlf) > len(args) || args[stop] != '\r' || args[stop+1] != '\n' {
 		return 0
 	}
-	p.pub = publication{subject: args[: at-1 : at-1], payload: args[data:stop:stop], exact: args[at : stop+len(crlf)]}
-	if !clean(args, at-1) {
-		space := bytes.IndexByte(p.pub.subject, ' ')
-		if space < 1 || space+2 >= at || !clean(args, space) || !clean(args[space+1:], at-2-space) {
-			return 0
-		}
-		p.pub.subject, p.pub.reply = args[:space:space], args[space+1:at-1:at-1]
-		p.pub.exact = args[space+1 : stop+len(crlf)]
+	// Field by field: a whole struct is made elsewhere first and copied in larger steps
+	// than it was written in, for which the processor has to wait.
+	pub := &p.pub
+	pub.subject, pub.reply = args[:space:space], nil
+	pub.payload, pub.header = args[data:stop:stop], 0
+	pub.exact = args[space+1 : stop+len(crlf)]
+	if reply > 0 {
+		pub.reply = args[space+1 : reply : reply]
 	}
 	return 4 + stop + len(crlf)
 }
 
-// clean says that none of the first n bytes of b is a space or below. It may say
-// so of fewer than are: if b has not eight more.
-func clean(b []byte, n int) bool {
+// token returns where the bytes above the space end that begin at a place of b, or
+// -1 if there are not eight bytes more to tell.
+func token(b []byte, at int) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
-	if len(b) < n+8 {
-		return false
-	}
-	for i := 0; i < n; i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		if n-i < 8 {
-			x |= ^uint64(0) << (8 * (n - i))
-		}
-		if (x-ones*'!')&^x&high != 0 { // some byte is less than '!'
-			return false
+	for ; at+8 <= len(b); at += 8 {
+		x := binary.LittleEndian.Uint64(b[at:])
+		if below := (x - ones*'!') & ^x & high; below != 0 { // the lowest one is right
+			return at + bits.TrailingZeros64(below)/8
 		}
 	}
-	return true
+	return -1
+}
+
+// number reads a size without leading zeros that ends with CRLF, and returns where
+// that is; 0 if there is none.
+func number(b []byte, at int) (n, end int) {
+	end = at
+	for ; end < len(b) && end-at < maxSizeDigits; end++ {
+		digit := b[end] - '0'
+		if digit > 9 {
+			break
+		}
+		n = n*10 + int(digit)
+	}
+	if end == at || end+1 >= len(b) || b[end] != '\r' || b[end+1] != '\n' || b[at] == '0' && end > at+1 {
+		return 0, 0
+	}
+	return n, end
 }

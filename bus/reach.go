@@ -29,6 +29,9 @@ func (to *reach) permits(g *grant, subject []byte) bool {
 	return to.may
 }
 
+// nobody says that no subscription matches.
+func (to *reach) nobody() bool { return len(to.plain) == 0 && len(to.groups) == 0 }
+
 // reachCache remembers what recent subjects reach. A subject is stored when it
 // comes for the second time: reply subjects, of which each comes once, and a
 // million of objects leave it as it is. What it knows of a subject stays valid
