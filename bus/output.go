@@ -29,6 +29,8 @@ type slab struct {
 	from int // what is before has been written or dropped
 	// control says that it is a control frame of WebSocket, as it goes out.
 	control bool
+	// shared is whose bytes these are if others have them too: they are not changed.
+	shared *text
 }
 
 // newSlab returns an empty slab with room for n bytes.
@@ -49,6 +51,10 @@ func (s *slab) rest() []byte { return s.buf[s.from:] }
 
 // release gives an empty slab back. Those of other sizes are garbage.
 func (s *slab) release() {
+	if s.shared != nil {
+		s.shared.release()
+		return
+	}
 	if s.control {
 		return
 	}
@@ -93,7 +99,7 @@ func (o *output) grow(n int) *slab {
 	if t != nil && t.room() >= n {
 		return t
 	}
-	if t == nil || cap(t.buf) != smallSlab {
+	if t == nil || cap(t.buf) != smallSlab || t.shared != nil {
 		o.tail = newSlab(n)
 		o.slabs = append(o.slabs, o.tail)
 		return o.tail
@@ -117,6 +123,29 @@ func (o *output) append(parts ...[]byte) {
 		s.buf = append(s.buf, part...)
 	}
 	o.pending += int64(n)
+}
+
+// share adds frames that others get too, without copying them, if they are much of
+// what t takes. It is for a client that does not keep up: it may have megabytes
+// pending, which are not worth their place in the processor's cache.
+func (o *output) share(t *text) bool {
+	if !o.stuck || len(t.buf) < cap(t.buf)/4*3 {
+		return false
+	}
+	t.refs.Add(1)
+	n := len(t.buf)
+	o.tail = &slab{buf: t.buf[:n:n], shared: t}
+	o.slabs = append(o.slabs, o.tail)
+	o.pending += int64(n)
+	return true
+}
+
+// own makes the slab's bytes its own.
+func (s *slab) own() {
+	if t := s.shared; t != nil {
+		s.buf, s.shared = bytes.Clone(s.buf), nil
+		t.release()
+	}
 }
 
 // full says whether a frame of n bytes would begin another slab, so that it is
@@ -235,6 +264,7 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 		for at := s.from; at < len(s.buf) && gone < n; {
 			size, bytes, line := frameSize(s.buf[at:])
 			if line != nil && may(line) {
+				s.own()
 				copy(s.buf[s.from+size:], s.buf[s.from:at]) // what stays moves up
 				s.from += size
 				gone += size

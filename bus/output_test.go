@@ -151,3 +151,38 @@ func TestFrameSize(t *testing.T) {
 		t.Error("frames")
 	}
 }
+
+// Those who do not keep up share what they get alike, and what one of them drops or
+// has written changes nothing for the others.
+func TestSharedText(t *testing.T) {
+	whole := newText()
+	whole.buf = make([]byte, 0, 48)
+	for i := range 3 {
+		whole.buf = fmt.Appendf(whole.buf, "MSG a %d 1\r\n%d\r\n", i, i)
+	}
+	want := string(whole.buf)
+	var one, other, free output
+	one.stuck, other.stuck = true, true
+	if !one.share(whole) || !other.share(whole) || free.share(whole) {
+		t.Fatal("who is stuck shares, and nobody else")
+	}
+	if whole.refs.Load() != 3 {
+		t.Fatalf("%d references", whole.refs.Load())
+	}
+	messages, _, _ := one.dropOldest(1, func(line []byte) bool { return string(line) == "MSG a 1 1" })
+	if messages != 1 || string(one.slabs[0].rest()) != want[:14]+want[28:] {
+		t.Errorf("%d dropped, left %q", messages, one.slabs[0].rest())
+	}
+	if got := string(other.slabs[0].rest()); got != want {
+		t.Errorf("the other one has %q", got)
+	}
+	other.next()
+	other.wrote(len(want))
+	if whole.refs.Load() != 1 || other.pending != 0 {
+		t.Errorf("%d references, %d bytes pending", whole.refs.Load(), other.pending)
+	}
+	whole.buf = whole.buf[:10] // much room is left: not worth keeping for so little
+	if other.share(whole) {
+		t.Error("shared 10 of 48 bytes")
+	}
+}

@@ -1,8 +1,13 @@
 package bus
 
+import (
+	"sync"
+	"sync/atomic"
+)
+
 // runMessages and runBytes bound a run: what one client gets at once.
 const (
-	runMessages = 64
+	runMessages = 128
 	runBytes    = 16 << 10
 )
 
@@ -19,8 +24,30 @@ type run struct {
 	size    int // bytes of the pieces
 	payload int // of these, bytes that count as sent
 
-	text []byte // the messages for a subscription
+	text *text  // the messages for a subscription
 	sid  string // whose id this is; "" = not made yet
+}
+
+// text is bytes for several clients. Nobody changes them while more than one has them.
+type text struct {
+	buf  []byte
+	refs atomic.Int32
+}
+
+var texts = sync.Pool{New: func() any { return &text{buf: make([]byte, 0, runBytes+runBytes/4)} }}
+
+// newText returns an empty one with one reference.
+func newText() *text {
+	t := texts.Get().(*text)
+	t.buf = t.buf[:0]
+	t.refs.Store(1)
+	return t
+}
+
+func (t *text) release() {
+	if t.refs.Add(-1) == 0 {
+		texts.Put(t)
+	}
 }
 
 // piece is what one publication adds.
@@ -72,13 +99,19 @@ func (g *run) add(p *publication) {
 // as returns the messages as s gets them.
 func (g *run) as(s *subscription) []byte {
 	if g.sid == s.sidText {
-		return g.text
+		return g.text.buf
 	}
-	b := g.text[:0]
+	if g.text == nil || g.text.refs.Load() > 1 {
+		if g.text != nil {
+			g.text.release()
+		}
+		g.text = newText()
+	}
+	b := g.text.buf[:0]
 	for i := range g.pieces {
 		b = append(append(append(append(append(b, "MSG "...), g.subject...), ' '), s.sidText...), g.pieces[i].exact...)
 	}
-	g.text, g.sid = b, s.sidText
+	g.text.buf, g.sid = b, s.sidText
 	return b
 }
 
@@ -132,9 +165,11 @@ func (r *router) offerRun(s *subscription) bool {
 	case s.max > 0 || c.out.pending+int64(n) > c.srv.cfg().MaxPending:
 		return false
 	}
-	t := c.out.grow(n)
-	t.buf = append(t.buf, g.text...)
-	c.out.pending += int64(n)
+	if !c.out.share(g.text) {
+		t := c.out.grow(n)
+		t.buf = append(t.buf, g.text.buf...)
+		c.out.pending += int64(n)
+	}
 	r.most -= n
 	s.delivered += uint64(len(g.pieces))
 	r.mark(c)
