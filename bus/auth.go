@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nats-io/nkeys"
 )
@@ -113,7 +112,8 @@ func newLogins(c *Config) *logins {
 	for _, u := range c.Users {
 		l := &login{name: u.Name, secret: u.Password, grant: own(u.Permissions)}
 		for _, door := range u.Connections {
-			l.doors = append(l.doors, ConnectionType(strings.ToUpper(string(door))))
+			t, _ := ParseConnectionType(string(door)) // u has been checked
+			l.doors = append(l.doors, t)
 		}
 		table := &t.users
 		if u.NKey != "" {
@@ -177,18 +177,11 @@ func (u *User) check() error {
 		return errors.New("has neither a name nor an nkey")
 	}
 	for _, t := range u.Connections {
-		if !slices.Contains(connectionTypes, ConnectionType(strings.ToUpper(string(t)))) {
-			return fmt.Errorf("unknown connection type %q", t)
+		if _, err := ParseConnectionType(string(t)); err != nil {
+			return err
 		}
 	}
 	return u.Permissions.check()
-}
-
-// connectionTypes are all that configurations may name. Who may come only by ways
-// that this broker has not cannot come.
-var connectionTypes = []ConnectionType{
-	ConnectionStandard, ConnectionWebSocket, ConnectionInProcess,
-	"LEAFNODE", "LEAFNODE_WS", "MQTT", "MQTT_WS",
 }
 
 // authRequired says whether clients must be somebody before they do anything.

@@ -29,8 +29,7 @@ const reservedQueue = "_sys_"
 
 // reply appends protocol bytes for the client whose batch is routed.
 func (c *client) reply(b ...[]byte) {
-	c.route.settle()
-	c.route.letGo()
+	c.route.breakOff()
 	c.append(b...)
 }
 
@@ -74,8 +73,7 @@ func (c *client) onPublish(p *publication) error {
 		return nil
 	case to.nobody() && (len(p.reply) == 0 || !c.opts.NoResponders):
 		c.acknowledge()
-		r.inMsgs++
-		r.inBytes += uint64(len(p.payload))
+		r.receive(p)
 		return nil
 	case to.begins(p) && (c.grant == nil || to.may) && !c.opts.Verbose && !c.opts.Pedantic:
 		r.run.begin(to, c, p)
@@ -122,8 +120,7 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
 	s.sid = s.sidText[:len(sid)]
 	c.usage.active.Store(c.route.now)
-	c.route.settle()
-	c.route.letGo()
+	c.route.breakOff()
 	added, refused := c.addSubscription(s, subject)
 	if refused != nil {
 		if refused.permission {
@@ -180,8 +177,7 @@ func deniedSubscription(s *subscription) string {
 
 func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
 	c.usage.active.Store(c.route.now)
-	c.route.settle()
-	c.route.letGo()
+	c.route.breakOff()
 	c.mu.Lock()
 	s := c.subs[string(sid)]
 	ended := s != nil && s.limit(limit)

@@ -105,10 +105,16 @@ func (r *router) route(to *reach, from endpoint) bool {
 	return taken
 }
 
+// breakOff routes what has been gathered, and holds no lock any more: for whoever
+// takes another one, or changes what is routed next.
+func (r *router) breakOff() {
+	r.settle()
+	r.letGo()
+}
+
 // receive counts a publication that goes nowhere: it has been received all the
 // same.
 func (r *router) receive(p *publication) {
-	r.msg.reset(p.subject, nil, nil, nil)
 	r.inMsgs++
 	r.inBytes += uint64(len(p.payload))
 }
@@ -195,8 +201,7 @@ func listening(subs iter.Seq[*subscription], subject []byte) *subscription {
 // clients is written, in-process callbacks run. publisher is the Local whose
 // publish this is, nil for a network client.
 func (r *router) finish(publisher *Local) {
-	r.settle()
-	r.letGo()
+	r.breakOff()
 	r.tellTraffic()
 	r.srv.counters.add(r)
 	if len(r.clients) > 0 {

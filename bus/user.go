@@ -1,6 +1,11 @@
 package bus
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // User is one who may connect: by name and password, or by nkey.
 type User struct {
@@ -52,3 +57,18 @@ const (
 	ConnectionWebSocket ConnectionType = "WEBSOCKET"
 	ConnectionInProcess ConnectionType = "IN_PROCESS"
 )
+
+// connectionTypes are all that configurations may name. Who may come only by ways
+// that this broker has not cannot come.
+var connectionTypes = []ConnectionType{
+	ConnectionStandard, ConnectionWebSocket, ConnectionInProcess,
+	"LEAFNODE", "LEAFNODE_WS", "MQTT", "MQTT_WS",
+}
+
+// ParseConnectionType gives the way to connect of that name, in any case of letters.
+func ParseConnectionType(name string) (ConnectionType, error) {
+	if t := ConnectionType(strings.ToUpper(name)); slices.Contains(connectionTypes, t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown connection type %q", name)
+}

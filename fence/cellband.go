@@ -15,7 +15,6 @@ type cellBand struct {
 	dir   []uint32 // the root cells' entries
 	nodes []uint32
 	words []uint32
-	refs  int
 	lists map[string]uint32 // offsets of lists by what they hold
 
 	edges  []cellEdge // of the present root cell, ascending by the latitude of lo
@@ -49,7 +48,7 @@ func (w *cellBand) run(b *cellBuilder, lists cellLists, from, to uint32) {
 			i := cy*m.w + cx
 			cell := m.cell(cx, cy)
 			edges := w.load(lists.edges[lists.from[i]:lists.from[i+1]])
-			w.dir = append(w.dir, w.entry(cell, edges, w.corner, 0))
+			w.dir = append(w.dir, w.entry(cell, edges, w.within(cell, edges), w.corner, 0))
 			w.corner = w.walk(w.corner, edges, cell.corner(0, 0), cell.corner(1, 0))
 		}
 	}
@@ -124,10 +123,7 @@ func (s square) corner(dx, dy int64) Point {
 func (w *cellBand) walk(parts, edges []uint32, r, p Point) []uint32 {
 	for _, i := range edges {
 		e := &w.edges[i]
-		if max(e.lo.Lon, e.hi.Lon) <= r.Lon {
-			continue
-		}
-		if flags := e.flags(r); !e.crosses(flags, p) {
+		if max(e.lo.Lon, e.hi.Lon) <= r.Lon || !crosses(e.lo, e.hi, e.flags(r), p) {
 			continue
 		}
 		for _, part := range e.parts {
@@ -152,7 +148,7 @@ func toggle(list []uint32, v uint32) []uint32 {
 // whose corner is r.
 func (e *cellEdge) flags(r Point) (flags uint32) {
 	if min(e.lo.Lon, e.hi.Lon) > r.Lon {
-		return flags | flagLeft
+		return flagLeft
 	}
 	level := e.lo.Lat == e.hi.Lat
 	side := orient(e.lo, e.hi, r)
@@ -167,21 +163,9 @@ func (e *cellEdge) flags(r Point) (flags uint32) {
 	return flags
 }
 
-// crosses says whether the path to p crosses the edge: see record.
-func (e *cellEdge) crosses(flags uint32, p Point) bool {
-	switch {
-	case p.Lat < e.lo.Lat:
-		return false
-	case p.Lat >= e.hi.Lat:
-		return flags&flagNorth != 0
-	}
-	return (orient(e.lo, e.hi, p) > 0) != (flags&flagLeft != 0)
-}
-
-// entry makes that of a cell, given the edges that may touch it and the parts that hold its
-// corner. It divides the cell if that leaves fewer edges to each part of it.
-func (w *cellBand) entry(cell square, edges, corner []uint32, depth int) uint32 {
-	inside := w.within(cell, edges)
+// entry makes that of a cell, given the edges that may touch it, how many of these are
+// within, and the parts that hold its corner. It divides the cell if that leaves fewer edges to each part of it.
+func (w *cellBand) entry(cell square, edges []uint32, inside int, corner []uint32, depth int) uint32 {
 	if inside == 0 {
 		return w.list(corner)
 	}
@@ -213,7 +197,7 @@ func (e *cellEdge) within(r, end Point) bool {
 
 // divide makes a node, or nothing if one of its cells has as many edges as the whole.
 func (w *cellBand) divide(cell square, edges, corner []uint32, inside, depth int) (entry uint32, ok bool) {
-	words, nodes, refs := len(w.words), len(w.nodes), w.refs
+	words, nodes := len(w.words), len(w.nodes)
 	w.nodes = append(w.nodes, make([]uint32, nodeSize)...)
 	shift := cell.shift - nodeBits
 	for len(w.levels) <= depth {
@@ -232,12 +216,13 @@ func (w *cellBand) divide(cell square, edges, corner []uint32, inside, depth int
 					l.mine = append(l.mine, i)
 				}
 			}
-			if w.within(part, l.mine) >= inside {
-				w.words, w.nodes, w.refs = w.words[:words], w.nodes[:nodes], refs
+			within := w.within(part, l.mine)
+			if within >= inside {
+				w.words, w.nodes = w.words[:words], w.nodes[:nodes]
 				w.forget(uint32(words))
 				return 0, false
 			}
-			e := w.entry(part, l.mine, l.at, depth+1)
+			e := w.entry(part, l.mine, within, l.at, depth+1)
 			w.nodes[nodes+int(cy<<nodeBits+cx)] = e
 			if cx == 0 && cy+1 < nodeSide {
 				l.row = w.walk(l.row, l.mine, part.corner(0, 0), part.corner(0, 1))
@@ -303,7 +288,6 @@ func (w *cellBand) record(cell square, edges, corner []uint32) uint32 {
 	}
 	slices.Sort(w.locals)
 	w.locals = slices.Compact(w.locals)
-	w.refs += n
 	if len(w.locals) > maxLocals || n > maxEdges {
 		w.bigRecord(r, end, edges, corner, n)
 		return at
@@ -354,7 +338,7 @@ func (w *cellBand) local(part, none uint32) uint32 {
 	if part == noLocal {
 		return none
 	}
-	i, _ := slices.BinarySearchFunc(w.locals, part, cmp.Compare[uint32])
+	i, _ := slices.BinarySearch(w.locals, part)
 	return uint32(i)
 }
 
@@ -366,7 +350,7 @@ func (m *cellmap) join(bands []cellBand) {
 		words += len(bands[i].words)
 	}
 	m.dir = slices.Grow(m.dir[:0], nodes)
-	m.words, m.refs = make([]uint32, 0, words), 0
+	m.words = make([]uint32, 0, words)
 	next := m.w * m.h
 	var at []uint32
 	for i := range bands {
@@ -374,31 +358,28 @@ func (m *cellmap) join(bands []cellBand) {
 		next += uint32(len(bands[i].nodes))
 	}
 	moved := func(e, node, word uint32) uint32 {
-		switch e &^ entryMask {
-		case entryNode:
+		switch {
+		case e >= entryNode:
 			return e + node
-		case entryOne:
-			return e
+		case e >= entryCell, e > entryList && e < entryOne:
+			return e + word
 		}
-		if e == entryList {
-			return e
-		}
-		return e + word
+		return e // a ref, or the empty list
 	}
 	from := make([]uint32, len(bands))
 	for i := range bands {
 		from[i] = uint32(len(m.words))
 		m.words = append(m.words, bands[i].words...)
-		m.refs += bands[i].refs
 	}
-	for i := range bands {
-		for _, e := range bands[i].dir {
+	move := func(i int, entries []uint32) {
+		for _, e := range entries {
 			m.dir = append(m.dir, moved(e, at[i], from[i]))
 		}
 	}
 	for i := range bands {
-		for _, e := range bands[i].nodes {
-			m.dir = append(m.dir, moved(e, at[i], from[i]))
-		}
+		move(i, bands[i].dir)
+	}
+	for i := range bands {
+		move(i, bands[i].nodes)
 	}
 }

@@ -1,10 +1,6 @@
 package fence
 
-import (
-	"slices"
-
-	"github.com/tidwall/rtree"
-)
+import "slices"
 
 // overlayFences is how many fences may have changed since a cellmap was built before it is
 // worth while to build another.
@@ -14,8 +10,8 @@ const overlayFences = 256
 // and that are no more, and an R-tree of those that came. It is immutable.
 type cellIndex struct {
 	base *cellmap
-	gone []Ref                   // ascending
-	over *rtree.RTreeG[partItem] // nil = nothing has changed
+	gone []Ref       // ascending
+	over *rtreeIndex // nil = nothing has changed
 	t    *table
 }
 
@@ -26,7 +22,7 @@ var _ Index = (*cellIndex)(nil)
 type cellWriter struct {
 	base *cellmap // nil = nothing was published yet
 	gone []Ref    // ascending; published ones are not changed
-	over rtree.RTreeG[partItem]
+	over rtreeWriter
 	new  map[Ref]struct{} // in over
 }
 
@@ -48,9 +44,7 @@ func (w *cellWriter) replace(old, successor *entry) {
 	}
 	if successor != nil {
 		w.new[successor.ref] = struct{}{}
-		for i, b := range successor.boxes {
-			w.over.Insert([2]float64{b.MinLon, b.MinLat}, [2]float64{b.MaxLon, b.MaxLat}, partItem{successor, i})
-		}
+		w.over.replace(nil, successor)
 	}
 }
 
@@ -61,9 +55,7 @@ func (w *cellWriter) takeOut(old *entry) {
 		return
 	}
 	delete(w.new, old.ref)
-	for i, b := range old.boxes {
-		w.over.Delete([2]float64{b.MinLon, b.MinLat}, [2]float64{b.MaxLon, b.MaxLat}, partItem{old, i})
-	}
+	w.over.replace(old, nil)
 }
 
 func (w *cellWriter) publish(t *table) Index {
@@ -72,7 +64,7 @@ func (w *cellWriter) publish(t *table) Index {
 	}
 	x := &cellIndex{base: w.base, gone: w.gone, t: t}
 	if len(w.gone) > 0 || len(w.new) > 0 {
-		x.over = w.over.Copy()
+		x.over = w.over.index(t)
 	}
 	return x
 }
@@ -119,15 +111,7 @@ func (x *cellIndex) appendOver(dst []Ref, p Point) []Ref {
 			kept = append(kept, r)
 		}
 	}
-	dst = kept
-	at := [2]float64{p.Lon, p.Lat}
-	x.over.Search(at, at, func(_, _ [2]float64, it partItem) bool {
-		if it.entry.parts[it.part].holds(p) {
-			dst = append(dst, it.entry.ref)
-		}
-		return true
-	})
-	return sortTail(dst, from)
+	return sortTail(x.over.find(kept, p), from)
 }
 
 func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
@@ -142,7 +126,7 @@ func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
 func (x *cellIndex) Stats() Stats {
 	bytes := x.base.bytes()
 	if x.over != nil {
-		bytes += int64(x.over.Len())*rtreeNodeBytes + int64(4*len(x.gone))
+		bytes += x.over.bytes() + int64(4*len(x.gone))
 	}
 	return x.t.stats(KindCellmap, bytes)
 }

@@ -108,6 +108,11 @@ func (m *cellmap) crossExactly(e []uint32, p Point) uint64 {
 // crosses says whether the path to p crosses the edge at a place in a ring.
 func (m *cellmap) crosses(ring, place, flags uint32, p Point) bool {
 	lo, hi := m.ends(ring, place)
+	return crosses(lo, hi, flags, p)
+}
+
+// crosses says whether the path to p crosses an edge that has these flags.
+func crosses(lo, hi Point, flags uint32, p Point) bool {
 	switch {
 	case p.Lat < lo.Lat:
 		return false

@@ -46,9 +46,10 @@ func (w *rtreeWriter) replace(old, successor *entry) {
 	}
 }
 
-func (w *rtreeWriter) publish(t *table) Index {
-	return filtered{&rtreeIndex{w.tree.Copy(), t, w.rule}, w.rule}
-}
+func (w *rtreeWriter) publish(t *table) Index { return filtered{w.index(t), w.rule} }
+
+// index is the tree as it is now.
+func (w *rtreeWriter) index(t *table) *rtreeIndex { return &rtreeIndex{w.tree.Copy(), t, w.rule} }
 
 func (x *rtreeIndex) find(dst []Ref, p Point) []Ref {
 	at := [2]float64{p.Lon, p.Lat}
@@ -71,5 +72,8 @@ func sortTail(dst []Ref, from int) []Ref {
 }
 
 func (x *rtreeIndex) Stats() Stats {
-	return x.t.stats(KindRTree, int64(x.tree.Len())*rtreeNodeBytes+x.t.preparedBytes())
+	return x.t.stats(KindRTree, x.bytes()+x.t.preparedBytes())
 }
+
+// bytes estimates what the tree takes beside the parts.
+func (x *rtreeIndex) bytes() int64 { return int64(x.tree.Len()) * rtreeNodeBytes }

@@ -81,7 +81,7 @@ func (c *cork) attach(raw syscall.RawConn, tells bool) {
 	c.raw, c.tells, c.attached, c.spent = raw, tells, true, true
 	c.tryOnce = c.trySyscall
 	_, tcp := c.Conn.(*net.TCPConn)
-	c.direct = tcp && raw != nil && kernelCorks
+	c.direct = tcp && raw != nil && nowait.Gathers
 }
 
 // Write holds b, or gives it to the socket, of which it holds what is left then.
@@ -188,7 +188,7 @@ func (c *cork) tryLocked(b []byte) (int, error) {
 // trySyscall always says that it is done, so that RawConn.Write does not wait.
 func (c *cork) trySyscall(fd uintptr) bool {
 	if c.more {
-		c.tried, c.tryErr = sendMore(fd, c.try)
+		c.tried, c.tryErr = nowait.SendMore(fd, c.try)
 	} else {
 		c.tried, c.tryErr = nowait.Send(fd, c.try)
 	}

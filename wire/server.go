@@ -291,21 +291,29 @@ func (s *Server) openConns() []*Conn {
 		list = append(list, c)
 	}
 	for _, c := range s.opening {
-		if c != nil && isClosed(c.ready) {
+		if c.entering() {
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
+// entering says whether a connection that opens has its peer's HELLO, so that its
+// handlers may run; nil has not.
+func (c *Conn) entering() bool { return c != nil && isClosed(c.ready) }
+
 // Stats are the counts so far.
 func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats
-	stats.Conns = len(s.openConns())
-	entering := stats.Conns - len(s.conns)
-	stats.Opening = len(s.opening) - entering
-	stats.Accepted += uint64(entering)
+	stats.Conns, stats.Opening = len(s.conns), len(s.opening)
+	for _, c := range s.opening {
+		if c.entering() {
+			stats.Conns++
+			stats.Opening--
+			stats.Accepted++
+		}
+	}
 	return stats
 }

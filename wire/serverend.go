@@ -93,7 +93,7 @@ func (s *Server) stop() (open []*Conn) {
 		switch {
 		case c == nil:
 			_ = nc.Close()
-		case isClosed(c.ready): // its handlers may run, though it was not entered yet
+		case c.entering():
 			open = append(open, c)
 		default:
 			c.Abort(Unavailable)

@@ -175,18 +175,18 @@ func (d *decoder) users(f *natsconf.Field) (users []bus.User) {
 	return users
 }
 
-// connections reads ways to connect. Ways that do not exist here are dropped, but
-// the list must not become empty by that, which would mean all.
+// connections reads ways to connect, those included that this broker has not: who may
+// come only by these cannot come.
 func (d *decoder) connections(f *natsconf.Field) (types []bus.ConnectionType) {
 	var names []string
 	d.texts(&names)(f)
 	for _, name := range names {
-		switch name = strings.ToUpper(name); name {
-		case "STANDARD", "WEBSOCKET", "IN_PROCESS", "LEAFNODE", "LEAFNODE_WS", "MQTT", "MQTT_WS":
-			types = append(types, bus.ConnectionType(name))
-		default:
-			d.fail(f.Pos, "unknown connection type %q", name)
+		t, err := bus.ParseConnectionType(strings.ToUpper(name))
+		if err != nil {
+			d.fail(f.Pos, "%v", err)
+			continue
 		}
+		types = append(types, t)
 	}
 	return types
 }

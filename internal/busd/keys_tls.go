@@ -177,34 +177,30 @@ func (d *decoder) tlsVersion(f *natsconf.Field) uint16 {
 	return tls.VersionTLS12
 }
 
-func (d *decoder) suites(f *natsconf.Field) (ids []uint16) {
+func (d *decoder) suites(f *natsconf.Field) []uint16 {
 	known := make(map[string]uint16)
 	for _, s := range tls.CipherSuites() {
 		known[s.Name] = s.ID
 	}
-	var names []string
-	d.texts(&names)(f)
-	for _, name := range names {
-		id, ok := known[name]
-		if !ok {
-			d.fail(f.Pos, "cipher_suites: %q is unknown or insecure", name)
-		}
-		ids = append(ids, id)
-	}
-	return ids
+	return chosen(d, f, known, "cipher_suites: %q is unknown or insecure")
 }
 
-func (d *decoder) curves(f *natsconf.Field) (ids []tls.CurveID) {
+func (d *decoder) curves(f *natsconf.Field) []tls.CurveID {
+	return chosen(d, f, curveIDs, "curve_preferences: unknown curve %q")
+}
+
+// chosen reads names of what is known; unknown is what is said of another.
+func chosen[T any](d *decoder, f *natsconf.Field, known map[string]T, unknown string) (list []T) {
 	var names []string
 	d.texts(&names)(f)
 	for _, name := range names {
-		id, ok := curveIDs[name]
+		v, ok := known[name]
 		if !ok {
-			d.fail(f.Pos, "curve_preferences: unknown curve %q", name)
+			d.fail(f.Pos, unknown, name)
 		}
-		ids = append(ids, id)
+		list = append(list, v)
 	}
-	return ids
+	return list
 }
 
 var curveIDs = map[string]tls.CurveID{

@@ -69,9 +69,23 @@ func (r *Receiver) left() int32 {
 }
 
 // Send writes what the kernel takes at once; 0 if it takes nothing.
-func Send(fd uintptr, b []byte) (n int, err error) {
+func Send(fd uintptr, b []byte) (n int, err error) { return send(syscall.SYS_WRITE, fd, b, 0) }
+
+// Gathers says that SendMore differs from Send.
+const Gathers = true
+
+// msgMore is MSG_MORE, send(2): what is sent may wait for what follows.
+const msgMore = 0x8000
+
+// SendMore is Send for bytes that others follow at once.
+func SendMore(fd uintptr, b []byte) (n int, err error) {
+	return send(syscall.SYS_SENDTO, fd, b, msgMore|syscall.MSG_NOSIGNAL|syscall.MSG_DONTWAIT)
+}
+
+// send makes the call until it is not interrupted. write(2) knows nothing of flags.
+func send(call, fd uintptr, b []byte, flags uintptr) (n int, err error) {
 	for {
-		sent, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+		sent, _, errno := syscall.RawSyscall6(call, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
 		switch errno {
 		case 0:
 			return int(sent), nil

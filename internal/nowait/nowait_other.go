@@ -43,3 +43,9 @@ func Send(fd uintptr, b []byte) (n int, err error) {
 	}
 	return max(n, 0), err
 }
+
+// Gathers says that SendMore differs from Send.
+const Gathers = false
+
+// SendMore is Send for bytes that others follow at once.
+func SendMore(fd uintptr, b []byte) (n int, err error) { return Send(fd, b) }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"paddock/bench/internal/freeport"
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/measure"
 	"paddock/bench/internal/natsload"
@@ -61,14 +62,14 @@ func start(ctx context.Context, argv []string, where *harness.Placement, profile
 }
 
 func startOnce(ctx context.Context, argv []string, where *harness.Placement, profiled bool) (*server, error) {
-	port, err := freePort()
+	port, err := freeport.Find()
 	if err != nil {
 		return nil, err
 	}
 	s := &server{addr: net.JoinHostPort("127.0.0.1", port), said: &tail{}, ended: make(chan struct{})}
 	args := append(argv[1:len(argv):len(argv)], "-a", "127.0.0.1", "-p", port)
 	if profiled {
-		if port, err = freePort(); err != nil {
+		if port, err = freeport.Find(); err != nil {
 			return nil, err
 		}
 		s.profile = net.JoinHostPort("127.0.0.1", port)
@@ -88,17 +89,6 @@ func startOnce(ctx context.Context, argv []string, where *harness.Placement, pro
 		return nil, fmt.Errorf("%w: %s", err, s.said)
 	}
 	return s, nil
-}
-
-// freePort returns a port on which nobody listens now.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 // ready returns when the server greets.

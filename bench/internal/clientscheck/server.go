@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"paddock/bench/internal/freeport"
 )
 
 const (
@@ -38,11 +39,11 @@ type server struct {
 // newServer prepares a server for a scenario. The configuration is copied into
 // the directory, where a reload may replace it.
 func newServer(program string, m *material, configs string, s Scenario) (*server, error) {
-	port, err := freePort()
+	port, err := freeport.Find()
 	if err != nil {
 		return nil, err
 	}
-	webPort, err := freePort()
+	webPort, err := freeport.Find()
 	if err != nil {
 		return nil, err
 	}
@@ -57,17 +58,6 @@ func newServer(program string, m *material, configs string, s Scenario) (*server
 	}
 	v.config = "server.conf"
 	return v, errors.Join(err, m.file(v.config, text))
-}
-
-// freePort returns a port on which nobody listens now.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 // start returns when the server has said that it is ready.
