@@ -107,19 +107,26 @@ func churn(ctx context.Context, w *crew, c *conn, rate int) error {
 	return nil
 }
 
-// stalledPing is how often a stalled subscriber finds out whether it still has
-// its connection.
-const stalledPing = 50 * time.Millisecond
+const (
+	// stalledPing is how often a stalled subscriber finds out whether it still has
+	// its connection.
+	stalledPing = 50 * time.Millisecond
+	// reconnectWait is for how long a stalled subscriber stays away when it has
+	// lost its connection: what nats.go's DefaultReconnectWait is, and its kin's.
+	reconnectWait = 2 * time.Second
+)
 
 // stalled is a subscriber that does not read. When the server hangs up, it
-// connects again and subscribes again, as clients do, and stalls again.
+// connects again and subscribes again, as clients do and after the same wait, and
+// stalls again.
 type stalled struct {
 	addr, subject string
+	away          time.Duration // see reconnectWait
 	nc            net.Conn
 }
 
 func newStalled(ctx context.Context, addr, subject string) (*stalled, error) {
-	s := &stalled{addr: addr, subject: subject}
+	s := &stalled{addr: addr, subject: subject, away: reconnectWait}
 	return s, s.connect(ctx)
 }
 
@@ -147,6 +154,7 @@ func (s *stalled) stay(ctx context.Context) error {
 			continue
 		}
 		s.nc.Close()
+		pause(ctx, s.away)
 		if err := s.connect(ctx); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("a stalled subscriber comes again: %w", err)
 		}

@@ -119,6 +119,7 @@ func TestStalledComeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.away = time.Millisecond
 	done := make(chan error, 1)
 	go func() { done <- s.stay(ctx) }()
 	for came := int64(1); came <= 3; came++ {
