@@ -30,6 +30,23 @@ func largest(tb testing.TB) []byte {
 	return most
 }
 
+// largestSet is the largest of the real sets.
+func largestSet(b *testing.B, kind fence.Kind) *fence.Set {
+	b.Helper()
+	c, err := fence.ReadGeoJSON(bytes.NewReader(largest(b)), "largest", fence.ReadOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := fence.NewSet("largest", fence.Options{Kind: kind})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := s.Replace(c); err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
 func BenchmarkLoad(b *testing.B) {
 	data := largest(b)
 	b.SetBytes(int64(len(data)))
@@ -59,19 +76,7 @@ func BenchmarkAppend(b *testing.B) {
 				benchmarkAppend(b, newSet(b, kind, tessellation(rng, 32)...).Snapshot())
 			})
 			b.Run("real", func(b *testing.B) {
-				c, err := fence.ReadGeoJSON(bytes.NewReader(largest(b)), "largest", fence.ReadOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				s, err := fence.NewSet("largest", fence.Options{Kind: kind})
-				if err != nil {
-					b.Fatal(err)
-				}
-				snap, err := s.Replace(c)
-				if err != nil {
-					b.Fatal(err)
-				}
-				benchmarkAppend(b, snap)
+				benchmarkAppend(b, largestSet(b, kind).Snapshot())
 			})
 		})
 	}

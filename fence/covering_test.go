@@ -8,7 +8,11 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-func entryOf(mp MultiPolygon) *entry { return newEntry(0, &Fence{Geometry: mp}, nil) }
+func entryOf(mp MultiPolygon) *entry {
+	e := newEntry(0, &Fence{Geometry: mp}, nil)
+	e.prepare()
+	return e
+}
 
 func boxRing(b Box) Ring {
 	return Ring{{b.MinLon, b.MinLat}, {b.MaxLon, b.MinLat}, {b.MaxLon, b.MaxLat}, {b.MinLon, b.MaxLat}}

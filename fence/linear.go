@@ -69,6 +69,9 @@ func (w *linearWriter) replace(old, successor *entry) {
 			w.dirty[int(e.ref/pageSize)] = struct{}{}
 		}
 	}
+	if successor != nil {
+		successor.prepare()
+	}
 	if w.groups == nil {
 		return
 	}

@@ -142,6 +142,7 @@ func (w *qtreeWriter[L]) replace(old, successor *entry) {
 		eachTile(old, w.zoom, func(c cell, _ uint32) { w.tree.remove(c, old) })
 	}
 	if successor != nil {
+		successor.prepare()
 		eachTile(successor, w.zoom, func(c cell, part uint32) {
 			w.tree.add(c, cellItem{entry: successor, part: part})
 		})

@@ -40,6 +40,7 @@ func (w *rtreeWriter) replace(old, successor *entry) {
 		}
 	}
 	if successor != nil {
+		successor.prepare()
 		for i, b := range successor.boxes {
 			w.tree.Insert([2]float64{b.MinLon, b.MinLat}, [2]float64{b.MaxLon, b.MaxLat}, partItem{successor, i})
 		}

@@ -37,6 +37,7 @@ func (w *s2Writer) replace(old, successor *entry) {
 		}
 	}
 	if successor != nil {
+		successor.prepare()
 		w.covering = w.coverer.cover(w.covering[:0], successor)
 		for _, c := range w.covering {
 			w.tree.add(c.cell(), cellItem{successor, c.part, c.inside})

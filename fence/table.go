@@ -2,13 +2,14 @@ package fence
 
 import "iter"
 
-// entry is a fence in a set. It is immutable once published.
+// entry is a fence in a set. It is immutable once published, but for its parts: the set's
+// writer prepares these before it publishes an index that asks them.
 type entry struct {
 	ref      Ref
 	fence    *Fence
 	boxes    []Box // of each part, in order
 	bounds   Box
-	parts    []preparedPart
+	parts    []preparedPart // of each part; nil until prepare
 	edges    int
 	findings []Finding
 }
@@ -16,12 +17,23 @@ type entry struct {
 func newEntry(ref Ref, f *Fence, findings []Finding) *entry {
 	e := &entry{ref: ref, fence: f, edges: f.Geometry.Vertices(), findings: findings}
 	e.boxes, e.bounds = make([]Box, len(f.Geometry)), EmptyBox()
-	e.parts = make([]preparedPart, len(f.Geometry))
 	for i, part := range f.Geometry {
-		e.boxes[i], e.parts[i] = part.Bounds(), prepare(part)
+		e.boxes[i] = part.Bounds()
 		e.bounds = e.bounds.Union(e.boxes[i])
 	}
 	return e
+}
+
+// prepare makes the parts, for indexes that ask them about points. It belongs to the set's
+// writer, and does nothing the second time.
+func (e *entry) prepare() {
+	if e.parts != nil {
+		return
+	}
+	e.parts = make([]preparedPart, len(e.fence.Geometry))
+	for i, part := range e.fence.Geometry {
+		e.parts[i] = prepare(part)
+	}
 }
 
 // pageSize trades what an edit copies (one page and the list of pages) against the length
