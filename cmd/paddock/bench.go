@@ -2,5 +2,6 @@ package main
 
 // benchCmd holds the commands that measure.
 type benchCmd struct {
-	Wire benchWireCmd `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
+	Wire    benchWireCmd    `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
+	Profile benchProfileCmd `cmd:"" help:"Show where the time of \"paddock fence\" goes, as gofence's table does."`
 }

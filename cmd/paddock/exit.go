@@ -12,9 +12,11 @@ import (
 
 // The exit codes. They are part of the interface: helpEpilogue documents them.
 const (
-	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2
+	exitOK         = 0
+	exitFailure    = 1
+	exitUsage      = 2
+	exitUnmeasured = 4
+	exitForced     = 130
 )
 
 // usageError is a mistake in the command line, the environment or the
@@ -28,6 +30,18 @@ func usagef(format string, args ...any) error {
 
 func (e usageError) Unwrap() error { return e.error }
 func (usageError) ExitCode() int   { return exitUsage }
+
+// unmeasuredError is a measurement that ran and has nothing to show.
+type unmeasuredError struct{ error }
+
+func (e unmeasuredError) Unwrap() error { return e.error }
+func (unmeasuredError) ExitCode() int   { return exitUnmeasured }
+
+// interruptedError is a measurement that a signal ended: what was printed is not all.
+type interruptedError struct{ error }
+
+func (e interruptedError) Unwrap() error { return e.error }
+func (interruptedError) ExitCode() int   { return exitForced }
 
 // report writes an error for the person at the terminal and returns its exit
 // code. An error can bring its own, as lifecycle.ErrForced does with 130.

@@ -30,6 +30,7 @@ var examples = []struct{ command, line, does string }{
 	{"bus", "paddock bus", "the message broker alone"},
 	{"wire", "paddock wire dump --hex FILE", "the frames of a captured connection"},
 	{"bench", "paddock bench wire --do verify", "what the wire carries, checked at both ends"},
+	{"bench", "paddock bench profile DIR", "where the time of the fence service goes"},
 	{"version", "paddock version --json", "which build, for a script"},
 	{"completion", "source <(paddock completion bash)", "complete commands and flags with Tab"},
 }
@@ -46,7 +47,9 @@ Exit codes:
   0    success, also after a clean drain on SIGTERM or SIGINT
   1    failure: something did not start, or failed while it ran
   2    usage: a bad command, flag, argument, environment or configuration file
-  130  forced: a second signal came before the drain was over`
+  4    a benchmark ran and measured nothing
+  130  forced: a second signal came before the drain was over, or the first one
+       before a benchmark had all its figures`
 
 type helpCmd struct {
 	Command []string `arg:"" optional:"" complete:"command" help:"The command, such as \"completion\"; none for the overview."`

@@ -54,6 +54,7 @@ var Paddock = Policy{
 		"internal/wireapi -> internal/events": "fence.events follows the event log",
 		"internal/wireapi -> internal/ingest": "pos.update hands positions in and is acknowledged once they have been applied",
 		"internal/wireapi -> internal/lookup": "fence.search answers what the other doors answer",
+		"internal/lab -> internal/city":       "where there is no real data, the simulated city's vehicles are what is posted",
 		"internal/ingest -> internal/events":  "a shard encodes the events of a batch before it answers for the batch",
 	},
 	TestEdges: map[string]string{},

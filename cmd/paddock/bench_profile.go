@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"paddock/fence"
+	"paddock/internal/lab"
+)
+
+// benchProfileCmd is the profile table of the gofence benchmark.
+// docs/guides/bench-fence.md is its guide.
+type benchProfileCmd struct {
+	Dir string `arg:"" optional:"" help:"Directory of GeoJSON files: the set with the most fences is searched, and the point Features are posted (default the simulated city)."`
+
+	Kinds    []string      `name:"fence" placeholder:"KIND" help:"Rows of the table, separated by commas: brute, city, bbox, city_bbox, qtree_z14, rtree, s2_z16, qrtree_z14, cellmap (default all of them, one after the other)."`
+	Parents  string        `placeholder:"FILE" type:"path" help:"GeoJSON file of areas by which city and city_bbox group fences."`
+	Bodies   string        `placeholder:"FILE" type:"path" help:"Post the lines of this file."`
+	Conns    int           `short:"c" placeholder:"N" default:"50" help:"Connections that post (default ${default})."`
+	Duration time.Duration `short:"d" placeholder:"DURATION" default:"10s" help:"Length of each profile, in whole seconds (default ${default})."`
+	Warmup   time.Duration `placeholder:"DURATION" default:"1s" help:"How long the load runs before the profile (default ${default})."`
+	URL      string        `name:"url" placeholder:"URL" help:"Profile the server at this address, which runs with --profile, under the load that it has. With --bodies they are posted to URL, such as http://HOST:PORT/fence/NAME/search."`
+	Token    string        `placeholder:"TOKEN" help:"Token of the server at --url; better given in the environment."`
+	Buckets  string        `placeholder:"NAME=REGEXP;..." help:"Other columns: a sample counts for the first column that matches the root-most function that any does."`
+	JSON     bool          `name:"json" help:"Print the report as an object."`
+}
+
+// Help says how to read the table.
+func (*benchProfileCmd) Help() string {
+	return `Each kind is a process of "paddock fence" of its own, under a closed loop of POST searches over loopback. Beneath its row stands that of the original, where it had that kind. Rows add up: each sample of the profile is in one column.
+
+    paddock bench profile DIR --fence rtree,cellmap -d 30s
+    paddock bench profile --url http://127.0.0.1:8080 --json`
+}
+
+// maxProfileConns keeps a typing error from taking every port of the machine.
+const maxProfileConns = 10_000
+
+// Run takes the profiles and prints the table.
+func (b *benchProfileCmd) Run(ctx context.Context, c *console) error {
+	buckets, variants, err := b.check()
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer release()
+	defer context.AfterFunc(ctx, release)() // a second signal ends the process
+
+	report := &lab.ProfileReport{Date: time.Now().UTC()}
+	for _, bucket := range buckets {
+		report.Columns = append(report.Columns, bucket.Name)
+	}
+	if b.URL != "" {
+		err = b.profileURL(ctx, buckets, report)
+	} else {
+		err = b.profileEach(ctx, c, buckets, variants, report)
+	}
+	if len(report.Rows) > 0 {
+		write := report.WriteText
+		if b.JSON {
+			write = report.WriteJSON
+		}
+		err = errors.Join(err, write(c.Stdout))
+	}
+	if ctx.Err() != nil {
+		return interruptedError{errors.New("interrupted")}
+	}
+	return err
+}
+
+// check refuses what cannot be before anything starts.
+func (b *benchProfileCmd) check() ([]lab.Bucket, []lab.Variant, error) {
+	switch {
+	case b.Duration < time.Second || b.Duration%time.Second != 0 || b.Duration > time.Minute:
+		return nil, nil, fmt.Errorf("--duration %v: want whole seconds, 1s to 1m", b.Duration)
+	case b.Conns < 1 || b.Conns > maxProfileConns:
+		return nil, nil, fmt.Errorf("--conns %d: 1 to %d", b.Conns, maxProfileConns)
+	case b.Warmup < 0:
+		return nil, nil, fmt.Errorf("--warmup %v is below zero", b.Warmup)
+	case b.URL != "" && (b.Dir != "" || len(b.Kinds) > 0 || b.Parents != ""):
+		return nil, nil, errors.New("--url is about a server that runs: DIR, --fence and --parents are its own")
+	case b.URL == "" && b.Token != "":
+		return nil, nil, errors.New("--token is about the server of --url")
+	case b.URL != "" && b.Bodies != "" && b.Token != "":
+		return nil, nil, errors.New("--bodies are posted without a token")
+	}
+	if u, err := url.Parse(b.URL); b.URL != "" && (err != nil || u.Scheme != "http" || u.Host == "") {
+		return nil, nil, fmt.Errorf("--url %q: want http://HOST:PORT", b.URL)
+	}
+	buckets := lab.FenceBuckets()
+	if b.Buckets != "" {
+		var err error
+		if buckets, err = lab.ParseBuckets(b.Buckets); err != nil {
+			return nil, nil, fmt.Errorf("--buckets: %w", err)
+		}
+	}
+	variants, err := b.variants()
+	return buckets, variants, err
+}
+
+// variants are the rows that --fence names, all without it.
+func (b *benchProfileCmd) variants() ([]lab.Variant, error) {
+	all := lab.Variants()
+	if len(b.Kinds) == 0 {
+		return all, nil
+	}
+	var chosen []lab.Variant
+	for _, name := range b.Kinds {
+		i := slices.IndexFunc(all, func(v lab.Variant) bool { return v.Name == name || v.Kind == name })
+		if i < 0 {
+			var names []string
+			for _, v := range all {
+				names = append(names, v.Name)
+			}
+			return nil, fmt.Errorf("--fence: no row %q; there are %s", name, strings.Join(names, ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// profileURL is the one row of a server that runs.
+func (b *benchProfileCmd) profileURL(ctx context.Context, buckets []lab.Bucket, report *lab.ProfileReport) error {
+	run := lab.ProfileRun{URL: b.URL, Token: b.Token, Duration: b.Duration, Warmup: b.Warmup, Conns: b.Conns, Buckets: buckets}
+	if b.Bodies != "" {
+		corpus, err := b.corpus("")
+		if err != nil {
+			return err
+		}
+		run.Bodies, report.Corpus = corpus.Bodies, corpus.Named()
+	}
+	return b.add(ctx, report, "server", &run)
+}
+
+// profileEach is a row for each kind, from a process of its own.
+func (b *benchProfileCmd) profileEach(ctx context.Context, c *console, buckets []lab.Bucket, variants []lab.Variant, report *lab.ProfileReport) (err error) {
+	dir, remove, err := b.directory()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	corpus, err := b.corpus(dir)
+	if err != nil {
+		return err
+	}
+	report.Corpus = corpus.Named()
+	set, err := largestSet(dir)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for _, v := range variants {
+		fmt.Fprintf(c.Stderr, "%s: %v under %d connections\n", v.Name, b.Duration, b.Conns)
+		run := lab.ProfileRun{Duration: b.Duration, Warmup: b.Warmup, Conns: b.Conns, Buckets: buckets, Bodies: corpus.Bodies}
+		if err := b.profileOne(ctx, self, dir, set, v, &run, report); err != nil {
+			return fmt.Errorf("%s: %w", v.Name, err)
+		}
+	}
+	return nil
+}
+
+// profileOne starts the service with one kind, profiles and ends it.
+func (b *benchProfileCmd) profileOne(ctx context.Context, self, dir, set string, v lab.Variant, run *lab.ProfileRun, report *lab.ProfileReport) (err error) {
+	args := []string{dir, "--profile", "--fence", v.Kind}
+	if v.Zoom > 0 {
+		args = append(args, "--zoom", strconv.Itoa(v.Zoom))
+	}
+	if b.Parents != "" {
+		args = append(args, "--parents", b.Parents)
+	}
+	server, err := lab.StartFence(ctx, self, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	run.URL = server.URL + "/fence/" + url.PathEscape(set) + "/search"
+	return b.add(ctx, report, v.Name, run)
+}
+
+// add takes a profile and appends its row.
+func (b *benchProfileCmd) add(ctx context.Context, report *lab.ProfileReport, name string, run *lab.ProfileRun) error {
+	shares, requests, err := run.Take(ctx)
+	if err != nil {
+		return err
+	}
+	if shares.Samples == 0 {
+		return unmeasuredError{fmt.Errorf("%s: no sample in %v: the server was idle", name, b.Duration)}
+	}
+	report.Rows = append(report.Rows, lab.NewProfileRow(name, shares, requests, b.Duration, b.Buckets == ""))
+	return nil
+}
+
+// directory is DIR, or a temporary one with the simulated city, which remove removes.
+func (b *benchProfileCmd) directory() (dir string, remove func() error, err error) {
+	if b.Dir != "" {
+		return b.Dir, func() error { return nil }, nil
+	}
+	if dir, err = os.MkdirTemp("", "paddock-town-"); err != nil {
+		return "", nil, err
+	}
+	remove = func() error { return os.RemoveAll(dir) }
+	if err := lab.WriteTown(dir); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return dir, remove, nil
+}
+
+// corpus is what --bodies names, or what the directory gives.
+func (b *benchProfileCmd) corpus(dir string) (*lab.Corpus, error) {
+	if b.Bodies != "" {
+		text, err := os.ReadFile(b.Bodies)
+		if err != nil {
+			return nil, err
+		}
+		corpus, err := lab.ParseCorpus(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Bodies, err)
+		}
+		return corpus, nil
+	}
+	corpus, err := lab.ReadCorpus(os.DirFS(dir))
+	if errors.Is(err, lab.ErrNoPositions) {
+		return nil, usagef("%s: %w; give --bodies", dir, err)
+	}
+	return corpus, err
+}
+
+// largestSet is the name of the set with the most fences.
+func largestSet(dir string) (name string, err error) {
+	catalog, _, err := fence.LoadDir(os.DirFS(dir), fence.Options{Kind: fence.KindBrute})
+	if err != nil {
+		return "", err
+	}
+	most := 0
+	for set := range catalog.All() {
+		if n := set.Snapshot().Len(); n > most {
+			name, most = set.Name(), n
+		}
+	}
+	if most == 0 {
+		return "", fmt.Errorf("%s has no fences", dir)
+	}
+	return name, nil
+}

@@ -1,0 +1,128 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// serverStart is how long a server may take until it listens: the kinds that
+	// build slowest, from a file of many fences, on a slow machine.
+	serverStart = 2 * time.Minute
+	// serverStop is how long it may take to end after SIGTERM.
+	serverStop = 20 * time.Second
+	// lastWords is how much of a server's log is kept for an error, in bytes.
+	lastWords = 2 << 10
+)
+
+// FenceServer is a process of `paddock fence` on a port of its own.
+type FenceServer struct {
+	URL     string        // http://host:port
+	Started time.Duration // from the start of the process until it listened
+
+	command *exec.Cmd
+	said    []byte        // the end of its log; complete once ended is closed
+	ended   chan struct{} // closed when the process has ended and its log has been read
+	failed  error         // of the process; read it once ended is closed
+}
+
+// StartFence starts program as `paddock fence` with the arguments, and returns when it
+// listens. Its log is read for its address and kept for errors.
+func StartFence(ctx context.Context, program string, args ...string) (*FenceServer, error) {
+	s := &FenceServer{ended: make(chan struct{})}
+	args = append([]string{"fence", "--log-level", "info", "--log-format", "json", "--port", "0"}, args...)
+	s.command = exec.Command(program, args...)
+	s.command.Env = ownEnvironment()
+	stderr, err := s.command.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	listens := make(chan string, 1) // the reader leaves its one word, whether anybody waits or not
+	go s.serve(stderr, listens)
+	timer := time.NewTimer(serverStart)
+	defer timer.Stop()
+	select {
+	case s.URL = <-listens:
+		s.Started = time.Since(began)
+		return s, nil
+	case <-s.ended:
+		return nil, fmt.Errorf("paddock fence: %w: %s", cmp.Or(s.failed, errors.New("it ended")), s.said)
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-timer.C:
+		err = fmt.Errorf("paddock fence does not listen after %v", serverStart)
+	}
+	return nil, errors.Join(err, s.Stop())
+}
+
+// serve reads the log until the process ends. It ends with the process.
+func (s *FenceServer) serve(log io.Reader, listens chan<- string) {
+	defer close(s.ended)
+	in := bufio.NewReader(log)
+	for {
+		line, err := in.ReadBytes('\n')
+		s.said = append(s.said, line...)
+		if over := len(s.said) - lastWords; over > 0 {
+			s.said = bytes.Clone(s.said[over:])
+		}
+		var record struct{ Msg, URL string }
+		if listens != nil && json.Unmarshal(line, &record) == nil && record.Msg == "listening" {
+			listens <- record.URL
+			listens = nil
+		}
+		if err != nil {
+			break
+		}
+	}
+	s.failed = s.command.Wait()
+}
+
+// ownEnvironment is ours without the settings of the program to start: it gets those
+// of its arguments.
+func ownEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "PADDOCK_") })
+}
+
+// Addr is its host:port.
+func (s *FenceServer) Addr() string {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// Pid is the process's id.
+func (s *FenceServer) Pid() int { return s.command.Process.Pid }
+
+// Stop drains the process and waits for its end. One that does not end is killed, and
+// one that has ended before is an error.
+func (s *FenceServer) Stop() error {
+	select {
+	case <-s.ended:
+		return fmt.Errorf("paddock fence has ended by itself: %s", s.said)
+	default:
+	}
+	err := s.command.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(serverStop, func() { _ = s.command.Process.Kill() })
+	defer timer.Stop()
+	<-s.ended
+	return errors.Join(err, s.failed)
+}
