@@ -156,6 +156,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/sets/{set}":                a.getSet,
 		"PUT /v1/sets/{set}":                a.putSet,
 		"DELETE /v1/sets/{set}":             a.deleteSet,
+		"GET /v1/sets/{set}/fences":         a.getFences,
 		"GET /v1/sets/{set}/fences/{id}":    a.getFence,
 		"PUT /v1/sets/{set}/fences/{id}":    a.putFence,
 		"DELETE /v1/sets/{set}/fences/{id}": a.deleteFence,

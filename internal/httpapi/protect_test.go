@@ -93,7 +93,7 @@ func TestPathsAndMethods(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/", "/v1/set", "/v1/sets/squares/fences", "/v1/sets/squares/fences/a/b", "/v1/objects/a/b", "/v1/Sets"} {
+	for _, path := range []string{"/v1/", "/v1/set", "/v1/sets/squares/fences/", "/v1/sets/squares/fences/a/b", "/v1/objects/a/b", "/v1/Sets"} {
 		for _, method := range []string{"GET", "POST"} {
 			tw.problem(tw.send(request{method: method, path: path}), 404, "no endpoint "+path+"; GET /v1/openapi.json lists them")
 		}

@@ -4,35 +4,46 @@ import (
 	"errors"
 	"mime"
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
 
 	"paddock/fence"
-	"paddock/internal/budget"
 	"paddock/internal/lookup"
 )
 
-// lookup begins a look-up whose answer takes memory of the lease.
-func (a *API) lookup(set string, l *budget.Lease) (*lookup.Lookup, error) {
-	s := &lookup.Lookup{Hold: l.Hold}
-	return s, lookupProblem(s.Begin(a.cfg.Catalog, set))
+// pointColumns is the media type of points in columns, which are answered by
+// fenceColumns: docs/http.md.
+const (
+	pointColumns = "application/vnd.paddock.points"
+	fenceColumns = "application/vnd.paddock.fences"
+)
+
+var searchParams = []string{"set", "generation", "properties"}
+
+// terms reads the parameters of a search.
+func terms(q url.Values) (lookup.Terms, error) {
+	t := lookup.Terms{Set: q.Get("set"), Properties: q.Get("properties")}
+	if !q.Has("generation") {
+		return t, nil
+	}
+	generation, err := strconv.ParseUint(q.Get("generation"), 10, 64)
+	if err != nil {
+		return t, fail(http.StatusBadRequest, "query: generation %.64q is not a whole number", q.Get("generation"))
+	}
+	t.Generation = &generation
+	return t, nil
 }
 
 // lookupProblem is the answer to a look-up that is refused.
 func lookupProblem(err error) error {
-	e, ok := errors.AsType[*lookup.Error](err)
-	if !ok {
-		return err
+	if e, ok := errors.AsType[*lookup.Error](err); ok {
+		return fail(e.Kind.Status(), "%s", e.Reason)
 	}
-	status := map[lookup.Kind]int{
-		lookup.Invalid: http.StatusBadRequest, lookup.NoSet: http.StatusNotFound,
-		lookup.TooLarge: http.StatusRequestEntityTooLarge, lookup.NoRoom: http.StatusServiceUnavailable,
-	}[e.Kind]
-	return fail(status, "%s", e.Reason)
+	return err
 }
 
 func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "lon", "lat", "set")
+	q, err := params(r, append([]string{"lon", "lat"}, searchParams...)...)
 	if err != nil {
 		return err
 	}
@@ -46,11 +57,15 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := lookup.Check(p); err != nil {
 		return fail(http.StatusBadRequest, "query: %v", err)
 	}
-	l := a.memory.Lease()
-	defer l.Release()
-	s, err := a.lookup(q.Get("set"), l)
+	t, err := terms(q)
 	if err != nil {
 		return err
+	}
+	l := a.memory.Lease()
+	defer l.Release()
+	s := &lookup.Lookup{Hold: l.Hold}
+	if err := s.Open(a.cfg.Catalog, t); err != nil {
+		return lookupProblem(err)
 	}
 	if err := s.Point(p); err != nil {
 		return lookupProblem(err)
@@ -69,32 +84,52 @@ func degrees(name, text string) (float64, error) {
 	return v, nil
 }
 
-// postSearch takes a point, {"points":[...]}, or one point a line.
+// postSearch takes a point, {"points":[...]}, one point a line, or points in
+// columns.
 func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "set")
+	q, err := params(r, searchParams...)
 	if err != nil {
 		return err
 	}
+	t, err := terms(q)
+	if err != nil {
+		return err
+	}
+	s := &lookup.Lookup{}
+	if err := s.Open(a.cfg.Catalog, t); err != nil { // before the body is sent in vain
+		return lookupProblem(err)
+	}
+	s.End() // a client that sends slowly keeps no state of the sets
 	l := a.memory.Lease()
 	defer l.Release()
-	s, err := a.lookup(q.Get("set"), l)
-	if err != nil {
-		return err
-	}
 	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err
 	}
 	s.Hold = func(n int64) bool { return l.Hold(int64(cap(body)) + n) }
-	look, mediaType := s.Document, "application/json"
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if slices.Contains([]string{"application/x-ndjson", "application/ndjson", "application/jsonl"}, media) {
-		look, mediaType = s.Lines, "application/x-ndjson"
-	}
-	if err := look(body); err != nil {
+	mediaType, err := a.look(s, t, r.Header.Get("Content-Type"), body)
+	if err != nil {
 		return lookupProblem(err)
 	}
 	return answer(w, mediaType, s.Answer)
+}
+
+// look answers a body by its media type, and gives that of the answer.
+func (a *API) look(s *lookup.Lookup, t lookup.Terms, contentType string, body []byte) (string, error) {
+	answerWith := func(form func(body []byte) error) error {
+		if err := s.Open(a.cfg.Catalog, t); err != nil {
+			return err
+		}
+		return form(body)
+	}
+	media, _, _ := mime.ParseMediaType(contentType)
+	switch media {
+	case "application/x-ndjson", "application/ndjson", "application/jsonl":
+		return "application/x-ndjson", answerWith(s.Lines)
+	case pointColumns:
+		return fenceColumns, answerWith(s.Columns)
+	}
+	return "application/json", s.JSON(a.cfg.Catalog, t, body)
 }
 
 func answer(w http.ResponseWriter, mediaType string, body []byte) error {

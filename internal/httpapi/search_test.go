@@ -1,12 +1,16 @@
 package httpapi
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"paddock/fence"
+	"paddock/internal/budget"
 	"paddock/internal/lookup"
 )
 
@@ -45,7 +49,7 @@ func TestGetSearch(t *testing.T) {
 		{"lon=40&lat=-100", 400, "query: lat -100 is out of range -90 to 90: lon and lat swapped?"},
 		{"lon=1&lat=1&set=none", 404, `no set "none"; GET /v1/sets lists them`},
 		{"lon=1&lat=1&lon=2", 400, `query: parameter "lon" given 2 times`},
-		{"lon=1&lat=1&sets=far", 400, `query: unknown parameter "sets": use lon, lat, set`},
+		{"lon=1&lat=1&sets=far", 400, `query: unknown parameter "sets": use lon, lat, set, generation, properties`},
 		{"z=1&y=2&lon=1&lon=1", 400, `query: parameter "lon" given 2 times`},
 		{"lon=1;lat=2", 400, "query: invalid semicolon separator in query"},
 		{"lon=%zz", 400, `query: invalid URL escape "%zz"`},
@@ -112,6 +116,51 @@ func TestSearchLines(t *testing.T) {
 		t.Errorf("Content-Type %q", ct)
 	}
 	tw.expect(tw.post("/v1/search", "", "Content-Type", "application/x-ndjson"), 200, "")
+}
+
+// Points in columns are answered in columns, and the ordinals in them by the ids
+// of the set's fences.
+func TestSearchColumns(t *testing.T) {
+	tw := newTown(t, options{})
+	points := columns(7, 5, 50, 1, 1, 1)
+	r := tw.post("/v1/search?set=squares&generation=1", points, "Content-Type", pointColumns)
+	want := "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x03\x00\x00\x00" + // generation 1, 3 points
+		"\x00\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00" + // end of none, of the first, ...
+		"\x00\x00\x00\x00\x01\x00\x00\x00" + "\x00\x00\x00\x00" // a and b, a
+	if r.status != 200 || string(r.body) != want || r.header.Get("Content-Type") != fenceColumns {
+		t.Errorf("%d, %q, %q", r.status, r.header.Get("Content-Type"), r.body)
+	}
+	tw.problem(tw.post("/v1/search?set=squares", points[:47], "Content-Type", pointColumns), 400, "points: cut off: each has 16 bytes")
+	tw.problem(tw.post("/v1/search", points, "Content-Type", pointColumns), 400, "set missing: an answer in columns is that of one set")
+	tw.problem(tw.post("/v1/search?set=squares&generation=x", points, "Content-Type", pointColumns), 400, `query: generation "x" is not a whole number`)
+	tw.expect(tw.post("/v1/search?set=squares&properties=none", `[1,1]`), 200, `{"fences":[{"set":"squares","id":"a"}]}`)
+	tw.expect(tw.get("/v1/search?set=squares&properties=none&lon=1&lat=1"), 200, `{"fences":[{"set":"squares","id":"a"}]}`)
+	tw.problem(tw.get("/v1/search?set=squares&generation=2&lon=1&lat=1"), 410, `set "squares" is at generation 1: 2 is not kept; ask again for this one, or for none`)
+}
+
+func columns(lonLat ...float64) string {
+	var b []byte
+	for _, f := range lonLat {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
+	}
+	return string(b)
+}
+
+// A body of as many points as one may have is held within the budget, like the
+// answer.
+func TestLargeColumnsAreHeld(t *testing.T) {
+	tw := newTown(t, options{config: func(c *Config) { c.MaxBody = 2 << 20 }})
+	body := columns(slices.Repeat([]float64{1, 1}, 100_000)...)
+	r := tw.post("/v1/search?set=squares", body, "Content-Type", pointColumns)
+	if r.status != 200 || len(r.body) != 12+4*100_001+4*100_000 {
+		t.Errorf("%d, %d bytes", r.status, len(r.body))
+	}
+	tw.api.memory = budget.New(5 << 19) // enough for the body, and not for the answer
+	tw.problem(tw.post("/v1/search?set=squares", body+columns(slices.Repeat([]float64{1, 1}, 30_000)...), "Content-Type", pointColumns),
+		503, "too many large requests at once: send it again later, or in smaller parts")
+	if used := tw.api.memory.Used(); used != 0 {
+		t.Errorf("%d bytes are still held", used)
+	}
 }
 
 // A short request can have a long answer: one point in many fences with long

@@ -6,11 +6,11 @@
 package lookup
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"iter"
+	"net/http"
+	"slices"
 
 	"paddock/fence"
 )
@@ -35,7 +35,25 @@ const (
 	TooLarge
 	// NoRoom: the door has no memory for its answer now.
 	NoRoom
+	// Gone: the set is not at the generation that it asks for.
+	Gone
 )
+
+// Status is the code of HTTP for it, which the bus uses as well.
+func (k Kind) Status() int {
+	switch k {
+	case NoSet:
+		return http.StatusNotFound
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case NoRoom:
+		return http.StatusServiceUnavailable
+	case Gone:
+		return http.StatusGone
+	default:
+		return http.StatusBadRequest
+	}
+}
 
 // Error refuses a request.
 type Error struct {
@@ -56,35 +74,93 @@ type Lookup struct {
 	// Hold, if any, is asked whether the answer may take so many bytes in all.
 	Hold func(bytes int64) bool
 
-	sets []source
-	refs []fence.Ref
+	// Limit bounds the answer in bytes; 0 means MaxAnswer.
+	Limit   int
+	bare    bool // without the properties of fences
+	sets    []source
+	named   bool // one set has been asked for by its name
+	refs    []fence.Ref
+	pending pending
 }
 
+// source is a set that is asked.
 type source struct {
-	name string
-	snap *fence.Snapshot
+	name  string
+	snap  *fence.Snapshot
+	found fence.Batch // for the points of a chunk
 }
 
 // Begin makes l a request to one set, or to all if set is "". What it has
 // allocated before is used again.
 func (l *Lookup) Begin(c *fence.Catalog, set string) error {
 	l.End()
-	for s := range c.All() {
-		if set == "" || set == s.Name() {
-			l.sets = append(l.sets, source{s.Name(), s.Snapshot()})
+	l.bare = false
+	if l.named = set != ""; !l.named {
+		for s := range c.All() {
+			l.ask(s)
 		}
+		return nil
 	}
-	if set != "" && len(l.sets) == 0 {
+	s, ok := c.Get(set)
+	if !ok {
 		return fail(NoSet, "no set %.64q; GET /v1/sets lists them", set)
+	}
+	l.ask(s)
+	return nil
+}
+
+// ask adds a set, in the room of one that was asked before.
+func (l *Lookup) ask(s *fence.Set) {
+	l.sets = slices.Grow(l.sets, 1)[:len(l.sets)+1]
+	now := &l.sets[len(l.sets)-1]
+	now.name, now.snap = s.Name(), s.Snapshot()
+}
+
+// at refuses the request unless its one set is at that generation.
+func (l *Lookup) at(generation uint64) error {
+	if err := l.needSet("a generation"); err != nil {
+		return err
+	}
+	if now := l.sets[0].snap.Generation(); now != generation {
+		return fail(Gone, "set %q is at generation %d: %d is not kept; ask again for this one, or for none", l.sets[0].name, now, generation)
 	}
 	return nil
 }
 
-// End lets go of the snapshots.
+// needSet refuses what only one set can answer, if none was named.
+func (l *Lookup) needSet(what string) error {
+	if !l.named {
+		return fail(Invalid, "set missing: %s is that of one set", what)
+	}
+	return nil
+}
+
+// End lets go of the snapshots, and of what is too large to keep for the next
+// request.
 func (l *Lookup) End() {
-	clear(l.sets)
+	for i := range l.sets {
+		s := &l.sets[i]
+		s.name, s.snap = "", nil
+		if cap(s.found.Refs) > keptRefs {
+			s.found = fence.Batch{}
+		}
+	}
+	if cap(l.sets) > keptSets {
+		l.sets = nil
+	}
+	if cap(l.refs) > keptRefs {
+		l.refs = nil
+	}
+	l.pending.reset()
 	l.sets, l.Answer = l.sets[:0], l.Answer[:0]
 }
+
+// What a Lookup keeps from one request for the next: refs for each set, and
+// sets.
+const (
+	keptRefs = 8 * chunk
+	keptSets = 64
+)
 
 func (l *Lookup) text(t string) { l.Answer = append(l.Answer, t...) }
 
@@ -95,19 +171,28 @@ func (l *Lookup) Point(p fence.Point) error {
 	for i := range l.sets {
 		s := &l.sets[i]
 		l.refs = s.snap.Append(l.refs[:0], p.Lon, p.Lat)
-		for _, ref := range l.refs {
-			if !first {
-				l.text(",")
-			}
-			first = false
-			l.found(s.name, s.snap.Fence(ref))
-			if err := l.fits(); err != nil {
-				return err
-			}
+		if err := l.fences(s, l.refs, &first); err != nil {
+			return err
 		}
 	}
 	l.text("]}")
 	return l.fits()
+}
+
+// fences appends the fences of a set that hold a point. first is whether there
+// is none before them.
+func (l *Lookup) fences(s *source, refs []fence.Ref, first *bool) error {
+	for _, ref := range refs {
+		if !*first {
+			l.text(",")
+		}
+		*first = false
+		l.found(s.name, s.snap.Fence(ref))
+		if err := l.fits(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *Lookup) found(set string, f *fence.Fence) {
@@ -115,10 +200,12 @@ func (l *Lookup) found(set string, f *fence.Fence) {
 	l.Answer = appendString(l.Answer, set)
 	l.text(`,"id":`)
 	l.Answer = appendString(l.Answer, f.Key)
-	l.text(`,"properties":`)
-	if f.Properties == nil {
-		l.text("null")
-	} else {
+	switch {
+	case l.bare:
+	case f.Properties == nil:
+		l.text(`,"properties":null`)
+	default:
+		l.text(`,"properties":`)
 		l.Answer = append(l.Answer, f.Properties...)
 	}
 	l.text("}")
@@ -139,123 +226,22 @@ func appendString(b []byte, s string) []byte {
 
 // fits refuses an answer that has become too large.
 func (l *Lookup) fits() error {
-	if len(l.Answer) > MaxAnswer {
-		return fail(TooLarge, "the answer is larger than %d bytes: ask for fewer points, or one set", MaxAnswer)
+	if len(l.Answer) > l.limit() {
+		return l.tooLarge()
 	}
-	if l.Hold != nil && !l.Hold(int64(cap(l.Answer))) {
+	return l.hold(int64(cap(l.Answer)))
+}
+
+func (l *Lookup) limit() int { return cmp.Or(l.Limit, MaxAnswer) }
+
+func (l *Lookup) tooLarge() error {
+	return fail(TooLarge, "the answer is larger than %d bytes: ask for fewer points, or one set", l.limit())
+}
+
+// hold asks for memory of the answer, in bytes in all.
+func (l *Lookup) hold(n int64) error {
+	if l.Hold != nil && !l.Hold(n) {
 		return fail(NoRoom, "too many large requests at once: send it again later, or in smaller parts")
-	}
-	return nil
-}
-
-// Document answers a body that is one JSON value: a point, or {"points":[...]}.
-func (l *Lookup) Document(body []byte) error {
-	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
-	if len(body) == 0 {
-		return fail(Invalid, `body: empty: send a point, {"points":[...]}, or one point a line as application/x-ndjson`)
-	}
-	var many struct {
-		Points json.RawMessage `json:"points"`
-	}
-	err := json.Unmarshal(body, &many)
-	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fail(Invalid, "body: malformed JSON: %v", err)
-	}
-	if many.Points != nil {
-		return l.points(many.Points)
-	}
-	p, err := readPoint(body)
-	if err != nil {
-		return fail(Invalid, "body: %v", err)
-	}
-	if err := l.Point(p); err != nil {
-		return err
-	}
-	l.text("\n")
-	return nil
-}
-
-// points answers a JSON array of points. It keeps one at a time.
-func (l *Lookup) points(array json.RawMessage) error {
-	if array[0] != '[' {
-		return fail(Invalid, "points: must be an array")
-	}
-	dec := json.NewDecoder(bytes.NewReader(array))
-	if _, err := dec.Token(); err != nil {
-		return err // it has been found valid
-	}
-	var raw json.RawMessage
-	l.text(`{"results":[`)
-	for i := 0; dec.More(); i++ {
-		if i == MaxPoints {
-			return tooManyPoints()
-		}
-		if err := dec.Decode(&raw); err != nil {
-			return err
-		}
-		p, err := readPoint(raw)
-		if err != nil {
-			return fail(Invalid, "points[%d]: %v", i, err)
-		}
-		if i > 0 {
-			l.text(",")
-		}
-		if err := l.Point(p); err != nil {
-			return err
-		}
-	}
-	l.text("]}\n")
-	return nil
-}
-
-// Points answers points that are numbers already, in the form of Document.
-func (l *Lookup) Points(points iter.Seq[fence.Point]) error {
-	l.text(`{"results":[`)
-	i := 0
-	for p := range points {
-		if err := Check(p); err != nil {
-			return fail(Invalid, "points[%d]: %v", i, err)
-		}
-		if i > 0 {
-			l.text(",")
-		}
-		if err := l.Point(p); err != nil {
-			return err
-		}
-		i++
-	}
-	l.text("]}\n")
-	return nil
-}
-
-func tooManyPoints() error {
-	return fail(TooLarge, "body: more than %d points; send them in parts", MaxPoints)
-}
-
-// Lines answers one line for each line; a bad one is answered with its error.
-func (l *Lookup) Lines(body []byte) error {
-	n := 0
-	for line := range bytes.SplitSeq(bytes.TrimPrefix(body, []byte("\ufeff")), []byte{'\n'}) {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		if n++; n > MaxPoints {
-			return tooManyPoints()
-		}
-		p, err := readPoint(line)
-		if err != nil {
-			l.text(`{"error":`)
-			l.Answer = appendString(l.Answer, err.Error())
-			l.text("}")
-			err = l.fits()
-		} else {
-			err = l.Point(p)
-		}
-		if err != nil {
-			return err
-		}
-		l.text("\n")
 	}
 	return nil
 }

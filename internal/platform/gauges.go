@@ -10,6 +10,7 @@ import (
 	"paddock/internal/httpapi"
 	"paddock/internal/ingest"
 	"paddock/internal/listen"
+	"paddock/internal/lookup"
 	"paddock/internal/wireapi"
 	"paddock/wire/wirestats"
 )
@@ -66,6 +67,13 @@ func registerWire(reg prometheus.Registerer, a *wireapi.API) {
 		{"paddock_wire_positions_total", "Posts of positions by wire, good and bad.", true, stat(func(s wireapi.Stats) uint64 { return s.Positions })},
 		{"paddock_wire_searches_total", "Look-ups by wire.", true, stat(func(s wireapi.Stats) uint64 { return s.Searches })},
 		{"paddock_wire_large_refused_total", "Look-ups by wire refused because large answers had used up their memory.", true, stat(func(s wireapi.Stats) uint64 { return s.RefusedLarge })},
+	})
+}
+
+func registerSearch(reg prometheus.Registerer, d *lookup.BusDoor) {
+	register(reg, []reading{
+		{"paddock_bus_searches_total", "Look-ups by request on the bus.", true, func() float64 { n, _ := d.Requests(); return float64(n) }},
+		{"paddock_bus_searches_refused_total", "Look-ups by request on the bus that were refused.", true, func() float64 { _, n := d.Requests(); return float64(n) }},
 	})
 }
 

@@ -35,6 +35,7 @@ import (
 	"paddock/internal/ingest"
 	"paddock/internal/lifecycle"
 	"paddock/internal/listen"
+	"paddock/internal/lookup"
 	"paddock/internal/metrics"
 	"paddock/internal/ui"
 	"paddock/internal/wireapi"
@@ -72,6 +73,7 @@ type Platform struct {
 	pipeline *ingest.Pipeline
 	api      *httpapi.API
 	busDoor  *ingest.BusDoor
+	askDoor  *lookup.BusDoor
 	server   *http.Server
 	listener *listen.Limited
 	stopped  chan error // the result of the HTTP server's shutdown
@@ -215,6 +217,11 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, p.listener.Close())
 	}
+	p.askDoor, err = lookup.OpenBusDoor(p.bus.Local("search"), p.catalog, int(p.cfg.Bus.MaxPayload))
+	if err != nil {
+		return errors.Join(err, p.busDoor.Close(), p.listener.Close())
+	}
+	registerSearch(p.registry, p.askDoor)
 	p.server = httpapi.NewServer(p.api, p.log)
 	registerHTTP(p.registry, p.listener, p.api, p.catalog)
 	p.log.Info("http listening", "url", p.URL())
@@ -235,7 +242,7 @@ func (p *Platform) serveHTTP(context.Context) error {
 // but goes on serving the streams, which end later.
 func (p *Platform) closeDoors(ctx context.Context) error {
 	p.api.Drain()
-	err := p.busDoor.Close()
+	err := errors.Join(p.busDoor.Close(), p.askDoor.Close())
 	stopping := make(chan struct{})
 	p.server.RegisterOnShutdown(func() { close(stopping) })
 	go func() { p.stopped <- p.server.Shutdown(ctx) }() // ends with ctx at the latest; awaitHTTP waits for it

@@ -161,3 +161,5 @@ func (a *API) sendBatch(s *wire.Stream, batch []events.Record, gap events.Gap) e
 func (a *API) cursor(r *events.Reader) []byte {
 	return fmt.Appendf(nil, `{"type":"paddock.cursor","cursor":%q}`, a.cfg.Log.Cursor(r.Position()))
 }
+
+func invalid(text string) error { return &wire.Error{Code: wire.InvalidArgument, Msg: text} }
