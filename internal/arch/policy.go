@@ -51,6 +51,7 @@ var Paddock = Policy{
 		"internal/httpapi -> internal/events": "GET /v1/events and the live feed read the event log",
 		"internal/httpapi -> internal/ingest": "POST /v1/positions hands positions in and waits for their outcome",
 		"internal/httpapi -> internal/lookup": "GET and POST /v1/search answer what the other doors answer",
+		"internal/httpapi -> internal/tiles":  "GET /v1/sets/{set}/tiles draws what the map shows",
 		"internal/wireapi -> internal/events": "fence.events follows the event log",
 		"internal/wireapi -> internal/ingest": "pos.update hands positions in and is acknowledged once they have been applied",
 		"internal/wireapi -> internal/lookup": "fence.search answers what the other doors answer",

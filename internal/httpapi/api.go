@@ -24,6 +24,7 @@ import (
 	"paddock/internal/events"
 	"paddock/internal/httpapi/gofence"
 	"paddock/internal/ingest"
+	"paddock/internal/tiles"
 )
 
 // DefaultMaxBody bounds the body of a request, in bytes.
@@ -74,6 +75,7 @@ type API struct {
 	live    *liveHub
 	memory  *budget.Budget
 	etags   etags
+	tiles   *tiles.Cache
 	refused refusals
 
 	changing sync.Mutex // held while a set is made, replaced or removed as a whole
@@ -89,7 +91,7 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	cfg = cfg.withDefaults()
-	a := &API{cfg: cfg, memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags()}
+	a := &API{cfg: cfg, memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
 	a.handler = a.protect(a.routes())
@@ -136,6 +138,8 @@ type Stats struct {
 	// Requests refused since the start: to make a set, to open a live feed, to
 	// take more memory for large bodies and answers.
 	RefusedSets, RefusedLive, RefusedLarge uint64
+
+	Tiles tiles.Stats
 }
 
 // Stats reads the figures.
@@ -146,28 +150,30 @@ func (a *API) Stats() Stats {
 	return Stats{
 		Live: live, RefusedSets: a.refused.sets.Load(),
 		RefusedLive: a.refused.live.Load(), RefusedLarge: a.memory.Refused(),
+		Tiles: a.tiles.Stats(),
 	}
 }
 
 // v1 is the API under /v1: what openapi.json describes.
 func (a *API) v1() map[string]handler {
 	return map[string]handler{
-		"GET /v1/sets":                      a.getSets,
-		"GET /v1/sets/{set}":                a.getSet,
-		"PUT /v1/sets/{set}":                a.putSet,
-		"DELETE /v1/sets/{set}":             a.deleteSet,
-		"GET /v1/sets/{set}/fences":         a.getFences,
-		"GET /v1/sets/{set}/fences/{id}":    a.getFence,
-		"PUT /v1/sets/{set}/fences/{id}":    a.putFence,
-		"DELETE /v1/sets/{set}/fences/{id}": a.deleteFence,
-		"GET /v1/search":                    a.getSearch,
-		"POST /v1/search":                   a.postSearch,
-		"POST /v1/positions":                a.postPositions,
-		"GET /v1/objects":                   a.getObjects,
-		"GET /v1/objects/{id}":              a.getObject,
-		"GET /v1/events":                    a.getEvents,
-		"GET /v1/live":                      a.getLive,
-		"GET /v1/openapi.json":              getOpenAPI,
+		"GET /v1/sets":                         a.getSets,
+		"GET /v1/sets/{set}":                   a.getSet,
+		"PUT /v1/sets/{set}":                   a.putSet,
+		"DELETE /v1/sets/{set}":                a.deleteSet,
+		"GET /v1/sets/{set}/fences":            a.getFences,
+		"GET /v1/sets/{set}/fences/{id}":       a.getFence,
+		"PUT /v1/sets/{set}/fences/{id}":       a.putFence,
+		"DELETE /v1/sets/{set}/fences/{id}":    a.deleteFence,
+		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": a.getTile,
+		"GET /v1/search":                       a.getSearch,
+		"POST /v1/search":                      a.postSearch,
+		"POST /v1/positions":                   a.postPositions,
+		"GET /v1/objects":                      a.getObjects,
+		"GET /v1/objects/{id}":                 a.getObject,
+		"GET /v1/events":                       a.getEvents,
+		"GET /v1/live":                         a.getLive,
+		"GET /v1/openapi.json":                 getOpenAPI,
 	}
 }
 

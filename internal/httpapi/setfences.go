@@ -35,7 +35,7 @@ func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if a.etags.answered(w, r, s, snap) {
+	if answered(w, r, a.etags.of(s, snap)) {
 		return nil
 	}
 	w.Header().Set("Content-Type", "application/json")

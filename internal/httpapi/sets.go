@@ -87,7 +87,7 @@ func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusBadRequest, "query: findings %.64q: use 0 or 1", f)
 	}
 	snap := s.Snapshot()
-	if a.etags.answered(w, r, s, snap) {
+	if answered(w, r, a.etags.of(s, snap)) {
 		return nil
 	}
 	w.Header().Set("Content-Type", "application/geo+json")
@@ -187,7 +187,7 @@ func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if a.etags.answered(w, r, s, snap) {
+	if answered(w, r, a.etags.of(s, snap)) {
 		return nil
 	}
 	w.Header().Set("Content-Type", "application/geo+json")

@@ -47,6 +47,10 @@ func registerHTTP(reg prometheus.Registerer, l *listen.Limited, a *httpapi.API, 
 		{"paddock_live_clients", "Dashboards that are connected.", false, func() float64 { return float64(a.Stats().Live) }},
 		{"paddock_live_refused_total", "Dashboards refused because there were too many.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedLive })},
 		{"paddock_sets", "Sets of fences.", false, func() float64 { return float64(c.Len()) }},
+		{"paddock_tile_cache_bytes", "Vector tiles that are kept, compressed.", false, func() float64 { return float64(a.Stats().Tiles.Bytes) }},
+		{"paddock_tiles_late_total", "Vector tiles given up for time.", true, stat(func(s httpapi.Stats) uint64 { return s.Tiles.Late })},
+		{"paddock_tiles_made_total", "Vector tiles drawn.", true, stat(func(s httpapi.Stats) uint64 { return s.Tiles.Made })},
+		{"paddock_tiles_reused_total", "Vector tiles answered from those that are kept.", true, stat(func(s httpapi.Stats) uint64 { return s.Tiles.Reused })},
 		{"paddock_sets_refused_total", "Sets not made because there were too many.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedSets })},
 	})
 }

@@ -1,0 +1,116 @@
+package tiles
+
+import (
+	"math"
+
+	"paddock/fence"
+)
+
+// beyond tells on which sides of a box a point is, a bit for each.
+func beyond(b fence.Box, p fence.Point) (sides uint8) {
+	if p.Lon < b.MinLon {
+		sides |= 1
+	}
+	if p.Lon > b.MaxLon {
+		sides |= 2
+	}
+	if p.Lat < b.MinLat {
+		sides |= 4
+	}
+	if p.Lat > b.MaxLat {
+		sides |= 8
+	}
+	return sides
+}
+
+// near projects a ring without most of what is far from the tile: a vertex between two others
+// with all three on one side of the box has no effect within the box. So a long ring costs little
+// where only a bit of it is in the tile.
+func (t Tile) near(dst []vertex, r fence.Ring, box fence.Box) []vertex {
+	before, at := beyond(box, r[len(r)-1]), beyond(box, r[0])
+	last, lastPlace := r[len(r)-1], t.project(r[len(r)-1])
+	for i, p := range r {
+		next := beyond(box, r[(i+1)%len(r)])
+		// The first and the last one stay, so that what stands before them is known.
+		if before&at&next == 0 || i == 0 || i == len(r)-1 {
+			place := t.project(p)
+			if before&at == 0 {
+				dst = t.bend(dst, last, p, lastPlace, place)
+			}
+			dst = append(dst, place)
+			before, last, lastPlace = at, p, place
+		}
+		at = next
+	}
+	return dst
+}
+
+// maxBends bounds the vertices that are put into one edge.
+const maxBends = 256
+
+// bend puts vertices between those of an edge a-b, at u and v, that is straight in degrees and
+// not on the map. So it is drawn within a unit of where it is: without, an edge of half a degree
+// would be off by 40 m in Berlin.
+func (t Tile) bend(dst []vertex, a, b fence.Point, u, v vertex) []vertex {
+	// The sagitta is at most pi/4 dy^2 / units.
+	if dy := v.y - u.y; dy*dy < t.units() {
+		return dst
+	}
+	off2 := toSegment2(t.project(fence.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2}), u, v)
+	if !(off2 > 1) {
+		return dst
+	}
+	// The distance falls with the square of the number of pieces.
+	n := min(maxBends, int(math.Ceil(math.Sqrt(math.Sqrt(off2)))))
+	for k := 1; k < n; k++ {
+		f := float64(k) / float64(n)
+		dst = append(dst, t.project(fence.Point{Lon: a.Lon + (b.Lon-a.Lon)*f, Lat: a.Lat + (b.Lat-a.Lat)*f}))
+	}
+	return dst
+}
+
+// clip cuts a ring to the tile and its buffer, one side after the other (Sutherland and Hodgman).
+// Where the ring leaves and comes back it runs along the edge of the buffer, which is out of
+// sight. It gives the result, and spare memory for the next one.
+func clip(ring, spare []vertex) (cut, other []vertex) {
+	const low, high = -buffer, Extent + buffer
+	for side := range 4 {
+		spare = spare[:0]
+		for i, b := range ring {
+			a := ring[(i+len(ring)-1)%len(ring)]
+			if inside(side, a, low, high) != inside(side, b, low, high) {
+				spare = append(spare, crossing(side, a, b, low, high))
+			}
+			if inside(side, b, low, high) {
+				spare = append(spare, b)
+			}
+		}
+		ring, spare = spare, ring
+	}
+	return ring, spare
+}
+
+func inside(side int, v vertex, low, high float64) bool {
+	switch side {
+	case 0:
+		return v.x >= low
+	case 1:
+		return v.x <= high
+	case 2:
+		return v.y >= low
+	default:
+		return v.y <= high
+	}
+}
+
+// crossing is where the edge from a to b meets the line of a side.
+func crossing(side int, a, b vertex, low, high float64) vertex {
+	line := low
+	if side%2 == 1 {
+		line = high
+	}
+	if side < 2 {
+		return vertex{line, a.y + (b.y-a.y)*(line-a.x)/(b.x-a.x)}
+	}
+	return vertex{a.x + (b.x-a.x)*(line-a.y)/(b.y-a.y), line}
+}
