@@ -1,7 +1,6 @@
 package fence_test
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -33,37 +32,14 @@ func largest(tb testing.TB) []byte {
 // largestSet is the largest of the real sets.
 func largestSet(b *testing.B, kind fence.Kind) *fence.Set {
 	b.Helper()
-	c, err := fence.ReadGeoJSON(bytes.NewReader(largest(b)), "largest", fence.ReadOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
 	s, err := fence.NewSet("largest", fence.Options{Kind: kind})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.Replace(c); err != nil {
+	if _, err := s.Replace(readLargest(b, largest(b))); err != nil {
 		b.Fatal(err)
 	}
 	return s
-}
-
-func BenchmarkLoad(b *testing.B) {
-	data := largest(b)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := fence.ReadGeoJSON(bytes.NewReader(data), "largest", fence.ReadOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		s, err := fence.NewSet("largest", fence.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := s.Replace(c); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // BenchmarkAppend asks for points of a made-up tessellation, and beside the borders of real
@@ -129,10 +105,7 @@ func BenchmarkIndex(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				c, err := fence.ReadGeoJSON(bytes.NewReader(data), "largest", fence.ReadOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				c := readLargest(b, data)
 				s, err := fence.NewSet("largest", fence.Options{Kind: kind})
 				if err != nil {
 					b.Fatal(err)

@@ -2,8 +2,10 @@ package fence
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"iter"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -82,19 +84,59 @@ func (c *cursor) more() bool {
 	return true
 }
 
-// members yields the members of a JSON object, none if the value is something else.
-func members(value []byte) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
+// name moves past the name of the member that the cursor is at, to its value.
+func (c *cursor) name() []byte {
+	name := unquote(c.next())
+	c.kind()
+	c.pos++ // the colon
+	c.kind()
+	return name
+}
+
+// member gives the value of the member that the cursor is at, and moves past it. If it is an
+// array and the next quote or brace is the one that ends the object, then the array ends with the
+// last bracket before that. So coordinates need not be looked through bracket by bracket.
+func (c *cursor) member() []byte {
+	if c.pos < len(c.data) && c.data[c.pos] == '[' {
+		rest := c.data[c.pos:]
+		if end := quoteOrBrace(rest); end < len(rest) && rest[end] == '}' {
+			n := bytes.LastIndexByte(rest[:end], ']') + 1
+			c.pos += n
+			return rest[:n]
+		}
+	}
+	return c.next()
+}
+
+// quoteOrBrace gives the place of the first '"', '{' or '}', the length if there is none.
+func quoteOrBrace(data []byte) int {
+	i := 0
+	for ; len(data)-i >= 8; i += 8 {
+		word := binary.LittleEndian.Uint64(data[i:])
+		if m := zeros(word^'"'*eachByte) | zeros(word^'{'*eachByte) | zeros(word^'}'*eachByte); m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(data) && data[i] != '"' && data[i] != '{' && data[i] != '}' {
+		i++
+	}
+	return i
+}
+
+// zeros sets the high bit of the first byte of the word that is zero, and maybe of later ones.
+func zeros(word uint64) uint64 { return (word - eachByte) &^ word & highBits }
+
+// members yields the names and values of the members of a JSON object, none if the value is
+// something else. They are borrowed.
+func members(value []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
 		c := cursor{data: value}
 		if c.kind() != '{' {
 			return
 		}
 		c.pos++
 		for c.more() {
-			name := unquote(c.next())
-			c.kind()
-			c.pos++ // the colon
-			if !yield(name, c.next()) {
+			if !yield(c.name(), c.member()) {
 				return
 			}
 		}

@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,11 +9,16 @@ import (
 // rawFeature holds the members of an object that matter, as they are written; nil if absent.
 type rawFeature struct {
 	typ, id, properties, geometry, crs, coordinates, circle, bbox []byte
+
+	area rawGeometry // the members of geometry
 }
 
+// rawGeometry holds the members of a geometry that matter, as they are written; nil if absent.
+type rawGeometry struct{ typ, coordinates []byte }
+
 // field is where the member of that name is kept, nil if nowhere.
-func (r *rawFeature) field(name string) *[]byte {
-	switch name {
+func (r *rawFeature) field(name []byte) *[]byte {
+	switch string(name) {
 	case "type":
 		return &r.typ
 	case "id":
@@ -35,36 +39,78 @@ func (r *rawFeature) field(name string) *[]byte {
 	return nil
 }
 
-// kind is the type's name, "" if it is no string.
-func (r *rawFeature) kind() string {
-	if len(r.typ) == 0 || r.typ[0] != '"' {
+// typeName is the text of a member type, "" if it is no string.
+func typeName(typ []byte) string {
+	if len(typ) == 0 || typ[0] != '"' {
 		return ""
 	}
-	return unquote(r.typ)
+	switch string(typ) { // without a copy
+	case `"Feature"`:
+		return "Feature"
+	case `"Polygon"`:
+		return "Polygon"
+	case `"MultiPolygon"`:
+		return "MultiPolygon"
+	}
+	return string(unquote(typ))
+}
+
+func (r *rawFeature) kind() string { return typeName(r.typ) }
+
+func (g *rawGeometry) kind() string { return typeName(g.typ) }
+
+// split notes the members of the object in data; none if it is something else. They share its
+// memory.
+func (r *rawFeature) split(data []byte) {
+	c := cursor{data: data}
+	if c.kind() != '{' {
+		return
+	}
+	c.pos++
+	for c.more() {
+		switch field := r.field(c.name()); field {
+		case nil:
+			c.member()
+		case &r.geometry:
+			r.geometry = r.area.split(&c)
+		default:
+			*field = c.member()
+		}
+	}
+}
+
+// split gives the value that the cursor is at, moves past it, and notes its members.
+func (g *rawGeometry) split(c *cursor) []byte {
+	*g = rawGeometry{}
+	if c.kind() != '{' {
+		return c.member()
+	}
+	from := c.pos
+	c.pos++
+	for c.more() {
+		switch name, v := c.name(), c.member(); string(name) {
+		case "type":
+			g.typ = v
+		case "coordinates":
+			g.coordinates = v
+		}
+	}
+	return c.data[from:c.pos]
 }
 
 // asGeometry makes a Feature of an object that is a geometry itself.
 func (r *rawFeature) asGeometry() *rawFeature {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"type":%s,"coordinates":%s}`, r.typ, cmpOr(r.coordinates, "null"))
-	return &rawFeature{typ: []byte(`"Feature"`), geometry: b.Bytes()}
-}
-
-func cmpOr(v []byte, absent string) string {
-	if v == nil {
-		return absent
+	area := rawGeometry{r.typ, r.coordinates}
+	if area.coordinates == nil {
+		area.coordinates = []byte("null")
 	}
-	return string(v)
+	return &rawFeature{typ: []byte(`"Feature"`), geometry: []byte("{}"), area: area}
 }
 
 // parseRawFeature splits a Feature into its members, which share data's memory.
 func parseRawFeature(data []byte) (rawFeature, *Finding) {
 	var raw rawFeature
-	for name, v := range members(data) {
-		if field := raw.field(name); field != nil {
-			*field = v
-		}
-	}
+	raw.split(data)
 	reason := ""
 	switch kind := raw.kind(); {
 	case kind == "Feature" || raw.typ == nil && raw.circle != nil:
@@ -89,10 +135,36 @@ func isGeometry(kind string) bool {
 
 // featureReader makes fences of Features.
 type featureReader struct {
-	options ReadOptions
-	left    int // vertices that may yet be read
-	scratch Ring
-	sweeper sweeper
+	options   ReadOptions
+	left      int // vertices that may yet be read of the one in hand
+	scratch   Ring
+	workspace workspace
+}
+
+// parse makes a fence of an element of features. Without text it was too large.
+func (fr *featureReader) parse(text []byte) (p parsedFeature) {
+	if len(text) == 0 {
+		p.err = fr.oversize()
+		return p
+	}
+	raw, bad := parseRawFeature(text)
+	if bad != nil {
+		p.err = &RefusedError{*bad}
+		return p
+	}
+	return fr.take(&raw)
+}
+
+// take makes a fence of a Feature, and counts its vertices.
+func (fr *featureReader) take(raw *rawFeature) (p parsedFeature) {
+	fr.left = fr.options.Limits.Vertices
+	p.fence, p.findings, p.err = fr.read(raw)
+	p.vertices = fr.options.Limits.Vertices - fr.left
+	return p
+}
+
+func (fr *featureReader) oversize() error {
+	return refused("", CodeTooLarge, fmt.Sprintf("the feature has over %d bytes", fr.options.Limits.FeatureBytes), nil)
 }
 
 // read makes a fence of a Feature. What it returns shares no memory with raw. The key is
@@ -132,20 +204,14 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 
 // geometry reads the area of a Feature, whether it is written as a polygon or as a shape.
 func (fr *featureReader) geometry(feature *rawFeature, key string) (area, error) {
-	data := feature.geometry
-	var raw rawFeature
-	for name, v := range members(data) {
-		if field := raw.field(name); field != nil {
-			*field = v
-		}
-	}
-	if mp, ok, err := feature.shape(raw.kind(), &raw); err != nil {
+	data, raw := feature.geometry, &feature.area
+	if mp, ok, err := feature.shape(raw.kind(), raw); err != nil {
 		return area{}, refused(key, CodeInvalidGeometry, err.Error(), nil)
 	} else if ok {
 		if fr.left -= mp.Vertices(); fr.left < 0 {
 			return area{}, errVertices
 		}
-		return inspect(mp, nil, &fr.sweeper), nil
+		return inspect(mp, nil, &fr.workspace), nil
 	}
 	switch kind := raw.kind(); {
 	case data == nil || string(data) == "null":
@@ -189,7 +255,7 @@ func (fr *featureReader) coordinates(kind string, data []byte, key string) (area
 	if unwraps {
 		mp = Unwrap(mp)
 	}
-	return inspect(mp, cr.defects, &fr.sweeper), nil
+	return inspect(mp, cr.defects, &fr.workspace), nil
 }
 
 func refused(key string, c Code, reason string, at *Point) error {
@@ -234,7 +300,7 @@ func (f *Fence) givenKey(property string) string {
 	}
 	key := ""
 	for name, v := range members(f.Properties) {
-		if name == property {
+		if string(name) == property {
 			key = keyText(v)
 		}
 	}
@@ -245,7 +311,7 @@ func (f *Fence) givenKey(property string) string {
 func keyText(v json.RawMessage) string {
 	switch c := (&cursor{data: v}).kind(); {
 	case c == '"':
-		return unquote(v)
+		return string(unquote(v))
 	case c == '-' || isDigit(c):
 		return string(v)
 	}
@@ -260,11 +326,11 @@ func crsName(crs []byte) (name string, ok bool) {
 	}
 	name = string(crs[:min(len(crs), 80)])
 	for member, v := range members(crs) {
-		if member != "properties" {
+		if string(member) != "properties" {
 			continue
 		}
 		for k, v := range members(v) {
-			switch k {
+			switch string(k) {
 			case "name", "href":
 				name = keyText(v)
 			case "code":

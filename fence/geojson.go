@@ -2,10 +2,8 @@ package fence
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // Collection is what a document holds.
@@ -50,8 +48,11 @@ func (l Limits) withDefaults() Limits {
 var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)
 
 // ReadGeoJSON reads a FeatureCollection, a Feature, a Polygon or a MultiPolygon (RFC 7946) as
-// a stream: beside what it returns, its memory is bounded by the largest feature. file names
-// the document in errors and findings.
+// a stream, whose features are parsed on all CPUs: beside what it returns, its memory is bounded
+// by the largest feature, and by two batches of features for each CPU (see batchBytes, maxCopy).
+// It returns when no goroutine of its own is left. Each fence has memory of its own, so that one
+// that is replaced later does not live as long as its neighbours. file names the document in
+// errors and findings.
 //
 // An error is what makes the document as a whole unfit: a *SyntaxError, ErrNotGeoJSON (also
 // for TopoJSON), ErrCRS, ErrLimit, or what r failed with. Everything else is a Finding and
@@ -68,31 +69,25 @@ var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)
 // directions mean nothing. A key that repeats in the document gets the suffix ~2, ~3 and so on.
 func ReadGeoJSON(r io.Reader, file string, o ReadOptions) (*Collection, error) {
 	o.Limits = o.Limits.withDefaults()
-	d := &document{
-		lexer:    newLexer(r, file, o.Limits.FeatureBytes),
-		features: featureReader{options: o, left: o.Limits.Vertices},
-		keys:     map[string]struct{}{},
-		repeats:  map[string]int{},
-		out:      &Collection{inspected: true},
+	d := &document{lexer: newLexer(r, file, o.Limits.FeatureBytes), features: newPipeline(file, o)}
+	defer d.features.wait()
+	err := d.read()
+	if first := d.features.settle(); first != nil {
+		err = first // a feature's error comes before that of what follows it
 	}
-	if err := d.read(); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return d.out, nil
+	return d.features.merger.out, nil
 }
 
 // document is one read of a document.
 type document struct {
-	lexer    *lexer
-	features featureReader
+	lexer    *lexer     // checks all of it, and finds the features
+	features pipeline   // parses them meanwhile
 	top      rawFeature // of the top-level object, which may be a Feature or a geometry
 	listed   bool       // it has an array of features
-	tooLarge bool
-	index    int // of the feature in hand
-
-	keys    map[string]struct{}
-	repeats map[string]int
-	out     *Collection
+	tooLarge bool       // a member of the top-level object exceeds the limit
 }
 
 func (d *document) read() error {
@@ -121,7 +116,7 @@ func (d *document) member(name string) error {
 		d.listed = true
 		return d.lexer.array(d.element)
 	}
-	field := d.top.field(name)
+	field := d.top.field([]byte(name))
 	if field == nil {
 		return d.lexer.value()
 	}
@@ -131,7 +126,10 @@ func (d *document) member(name string) error {
 	}
 	d.tooLarge = d.tooLarge || v == nil
 	*field = bytes.Clone(v)
-	if name == "crs" {
+	switch field {
+	case &d.top.geometry:
+		d.top.area.split(&cursor{data: *field})
+	case &d.top.crs:
 		return d.crs()
 	}
 	return nil
@@ -151,66 +149,7 @@ func (d *document) element() error {
 	if err != nil {
 		return err
 	}
-	if v == nil {
-		d.refuse(d.oversize())
-		return nil
-	}
-	raw, refused := parseRawFeature(v)
-	if refused != nil {
-		d.refuse(*refused)
-		return nil
-	}
-	return d.feature(&raw)
-}
-
-func (d *document) oversize() Finding {
-	return Finding{
-		Code: CodeTooLarge, Fatal: true,
-		Reason: fmt.Sprintf("the feature has over %d bytes", d.lexer.limit),
-	}
-}
-
-// feature takes the feature in hand into the collection, or tells why not.
-func (d *document) feature(raw *rawFeature) error {
-	f, findings, err := d.features.read(raw)
-	if e, ok := errors.AsType[*RefusedError](err); ok {
-		d.refuse(e.Finding)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: feature %d: %w", d.lexer.file, d.index, err)
-	}
-	base := f.Key
-	if base == "" {
-		base = strconv.Itoa(d.index)
-	}
-	f.Key = uniqueKey(base, d.repeats, func(k string) bool { _, ok := d.keys[k]; return ok })
-	d.keys[f.Key] = struct{}{}
-	if f.Key != base {
-		findings = append(findings, duplicateFinding(base, f.Key))
-	}
-	for _, fd := range findings {
-		d.found(fd, f.Key)
-	}
-	d.out.Fences = append(d.out.Fences, f)
-	d.index++
-	return nil
-}
-
-// refuse counts the feature in hand as skipped, for the reason given.
-func (d *document) refuse(f Finding) {
-	d.found(f, f.Key)
-	d.out.Skipped++
-	d.index++
-}
-
-func (d *document) found(f Finding, key string) {
-	if len(d.out.Findings) >= d.features.options.Limits.Findings {
-		d.out.Omitted++
-		return
-	}
-	f.File, f.Feature, f.Key = d.lexer.file, d.index, key
-	d.out.Findings = append(d.out.Findings, f)
+	return d.features.add(v)
 }
 
 // finish looks at what the whole document turned out to be.
@@ -226,14 +165,11 @@ func (d *document) finish() error {
 	case kind == "Topology":
 		return d.notGeoJSON("it is TopoJSON (type Topology): convert it to GeoJSON first")
 	case d.tooLarge:
-		d.refuse(d.oversize())
-		return nil
-	case kind == "Feature":
-		return d.feature(&d.top)
+		return d.features.add(nil)
+	case kind == "Feature" || d.top.typ == nil && d.top.circle != nil:
+		return d.features.addRaw(&d.top)
 	case isGeometry(kind):
-		return d.feature(d.top.asGeometry())
-	case d.top.typ == nil && d.top.circle != nil:
-		return d.feature(&d.top)
+		return d.features.addRaw(d.top.asGeometry())
 	case d.top.typ == nil:
 		return d.notGeoJSON("the object has no type")
 	}

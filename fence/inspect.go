@@ -3,6 +3,7 @@ package fence
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // pairBudget bounds the edges that are looked at for holes and parts within one another, per
@@ -17,14 +18,18 @@ type area struct {
 }
 
 // inspect drops the rings that have no area, and tells all defects of a geometry whose
-// coordinates are in range. written lists those that can no more be seen. s is lent.
-func inspect(mp MultiPolygon, written []ringDefect, s *sweeper) area {
-	in := inspector{many: len(mp) > 1, simple: true, budget: pairBudget, sweeper: s}
+// coordinates are in range. written lists those that can no more be seen. w is lent.
+func inspect(mp MultiPolygon, written []ringDefect, w *workspace) area {
+	in := inspector{many: len(mp) > 1, simple: true, budget: pairBudget, workspace: w}
 	for _, d := range written {
 		in.found(d.code, d.part, d.ring, d.at, "%s", d.reason)
 	}
+	in.tidy(mp)
+	in.clear = in.join.clear(in.areas)
+	rings := in.tidied
 	for i, part := range mp {
-		in.part(i, part)
+		in.part(i, part, rings[:len(part)])
+		rings = rings[len(part):]
 	}
 	if len(in.kept) == 0 {
 		in.findings = append(in.findings, Finding{
@@ -36,12 +41,21 @@ func inspect(mp MultiPolygon, written []ringDefect, s *sweeper) area {
 	return area{in.kept, in.findings}
 }
 
+// workspace is memory that inspections use one after the other.
+type workspace struct {
+	join    boxJoin
+	sweeper sweeper
+	tidied  []tidied // each ring of the fence in hand
+	areas   []Ring   // of tidied, the rings that have an area
+}
+
 // inspector looks at the rings of one fence.
 type inspector struct {
+	*workspace
 	many     bool // the fence has several parts
+	clear    bool // no ring meets itself or another: there is nothing to sweep for
 	simple   bool // no ring crosses itself
 	budget   int
-	sweeper  *sweeper
 	findings []Finding
 
 	kept  MultiPolygon // as given, without the rings that were dropped
@@ -52,7 +66,6 @@ type inspector struct {
 type tidyRing struct {
 	part, ring int
 	vertices   Ring
-	box        Box
 }
 
 func (in *inspector) found(c Code, part, ring int, at *Point, format string, args ...any) {
@@ -65,15 +78,29 @@ func (in *inspector) found(c Code, part, ring int, at *Point, format string, arg
 	})
 }
 
-func (in *inspector) part(i int, part Polygon) {
-	var kept Polygon
-	for j, r := range part {
-		if in.ring(i, j, r) {
-			kept = append(kept, r)
+func (in *inspector) tidy(mp MultiPolygon) {
+	in.tidied, in.areas = in.tidied[:0], in.areas[:0]
+	for _, part := range mp {
+		for _, r := range part {
+			t := tidiedShared(r)
+			in.tidied = append(in.tidied, t)
+			if t.hasArea() {
+				in.areas = append(in.areas, t.ring)
+			}
 		}
 	}
-	if len(kept) == len(part) && len(part) > 0 {
-		kept = part
+}
+
+func (in *inspector) part(i int, part Polygon, rings []tidied) {
+	kept := part
+	for j, r := range part {
+		has := in.ring(i, j, r, &rings[j])
+		switch {
+		case !has && len(kept) == len(part): // the first to be dropped
+			kept = slices.Clone(part[:j])
+		case has && len(kept) < len(part):
+			kept = append(kept, r)
+		}
 	}
 	if len(kept) > 0 {
 		in.kept = append(in.kept, kept)
@@ -81,12 +108,11 @@ func (in *inspector) part(i int, part Polygon) {
 }
 
 // ring looks at one ring by itself, and reports whether it has an area.
-func (in *inspector) ring(part, index int, r Ring) bool {
+func (in *inspector) ring(part, index int, r Ring, t *tidied) bool {
 	if at, ok := longEdge(r); ok {
 		in.found(CodeLongEdge, part, index, &at, "an edge spans over 180 degrees of longitude; it does not cross the antimeridian")
 	}
-	t := tidy(r, make(Ring, 0, len(r)))
-	if len(t.ring) < 3 {
+	if !t.hasArea() {
 		in.found(CodeDroppedRing, part, index, first(r), "%d vertices without an area: the ring is dropped", len(r))
 		return false
 	}
@@ -96,7 +122,10 @@ func (in *inspector) ring(part, index int, r Ring) bool {
 	if t.spikes > 0 {
 		in.found(CodeSpike, part, index, &t.spike, "%d, where the ring turns back over itself", t.spikes)
 	}
-	in.rings = append(in.rings, tidyRing{part, index, t.ring, Polygon{t.ring}.Bounds()})
+	in.rings = append(in.rings, tidyRing{part, index, t.ring})
+	if in.clear {
+		return true
+	}
 	switch f := in.sweeper.run([]Ring{t.ring}); f.kind {
 	case faultCrossing:
 		in.simple = false
@@ -119,10 +148,13 @@ func first(r Ring) *Point {
 
 // longEdge gives the beginning of the first edge that spans over half the world.
 func longEdge(r Ring) (Point, bool) {
-	for i, p := range r {
-		if q := r[(i+1)%len(r)]; math.Abs(q.Lon-p.Lon) > 180 {
-			return p, true
+	for i := 1; i < len(r); i++ {
+		if math.Abs(r[i].Lon-r[i-1].Lon) > 180 {
+			return r[i-1], true
 		}
+	}
+	if n := len(r); n > 0 && math.Abs(r[0].Lon-r[n-1].Lon) > 180 {
+		return r[n-1], true
 	}
 	return Point{}, false
 }
@@ -130,11 +162,11 @@ func longEdge(r Ring) (Point, bool) {
 // between looks for rings that meet others, and if none crosses, for rings that are where
 // they should not be.
 func (in *inspector) between() {
-	all := make([]Ring, len(in.rings))
-	for i, r := range in.rings {
-		all[i] = r.vertices
+	if in.clear {
+		in.nesting()
+		return
 	}
-	f := in.sweeper.run(all)
+	f := in.sweeper.run(in.areas)
 	if f.kind != faultCrossing && f.kind != faultOverlap {
 		in.nesting()
 		return

@@ -66,7 +66,9 @@ func (l *lexer) fill() bool {
 		keep = l.start
 		l.start = 0
 	}
-	l.drop(keep)
+	if keep > 0 {
+		l.drop(keep)
+	}
 	n := len(l.buf)
 	if cap(l.buf)-n < readSize {
 		grown := make([]byte, n, 2*cap(l.buf)+readSize)
@@ -82,9 +84,9 @@ func (l *lexer) fill() bool {
 // drop forgets the first n bytes, but for the lines in them.
 func (l *lexer) drop(n int) {
 	gone := l.buf[:n]
-	if i := bytes.LastIndexByte(gone, '\n'); i >= 0 {
-		l.lines += bytes.Count(gone, []byte{'\n'})
-		l.line = l.base + int64(i) + 1
+	if n := bytes.Count(gone, []byte{'\n'}); n > 0 { // counting is fast where there are none
+		l.lines += n
+		l.line = l.base + int64(bytes.LastIndexByte(gone, '\n')) + 1
 	}
 	l.base += int64(n)
 	l.pos -= n
@@ -122,6 +124,9 @@ func (l *lexer) unexpected(due string) error {
 
 // space skips white space and gives the next byte, 0 at the end. No JSON token begins with 0.
 func (l *lexer) space() byte {
+	if l.pos < len(l.buf) && l.buf[l.pos] > ' ' {
+		return l.buf[l.pos]
+	}
 	for {
 		c, ok := l.peek()
 		if !ok {
@@ -183,7 +188,7 @@ func (l *lexer) value() error {
 	case c == '{':
 		return l.object(nil)
 	case c == '[':
-		return l.array(l.value)
+		return l.array(nil)
 	case c == '"':
 		return l.text()
 	case c == '-' || isDigit(c):

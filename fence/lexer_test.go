@@ -54,7 +54,7 @@ func checkMembers(t *testing.T, doc []byte) {
 	}
 	got := map[string]json.RawMessage{}
 	for name, v := range members(doc) {
-		got[name] = v
+		got[string(name)] = v
 	}
 	if len(got) != len(want) {
 		t.Fatalf("%q: members %q, want %q", doc, got, want)

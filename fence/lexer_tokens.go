@@ -2,6 +2,7 @@ package fence
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -41,7 +42,7 @@ func (l *lexer) member(member func(name string) error) error {
 	} else {
 		var raw []byte
 		raw, err = l.keep()
-		name = unquote(raw)
+		name = string(unquote(raw))
 	}
 	if err != nil {
 		return err
@@ -56,20 +57,20 @@ func (l *lexer) member(member func(name string) error) error {
 	return member(name)
 }
 
-// unquote is the text of a JSON string that is known to be valid.
-func unquote(raw []byte) string {
-	var s string
+// unquote is the text of a JSON string that is known to be valid. It is borrowed.
+func unquote(raw []byte) []byte {
 	if n := len(raw); n >= 2 && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw[1 : n-1])
+		return raw[1 : n-1]
 	}
+	var s string
 	if json.Unmarshal(raw, &s) != nil {
-		return ""
+		return nil
 	}
-	return s
+	return []byte(s)
 }
 
 // array calls element for each element with the next byte at it or at white space before it;
-// element consumes it.
+// element consumes it. With nil it only checks them.
 func (l *lexer) array(element func() error) error {
 	if err := l.enter(); err != nil {
 		return err
@@ -78,7 +79,10 @@ func (l *lexer) array(element func() error) error {
 		return l.leave()
 	}
 	for {
-		if err := element(); err != nil {
+		if element == nil {
+			l.positions()
+		}
+		if err := l.element(element); err != nil {
 			return err
 		}
 		switch l.space() {
@@ -90,6 +94,70 @@ func (l *lexer) array(element func() error) error {
 			return l.unexpected("a comma or the end of the array")
 		}
 	}
+}
+
+func (l *lexer) element(element func() error) error {
+	if element == nil {
+		return l.value()
+	}
+	return element()
+}
+
+// positions steps over the elements of an array that are [lon,lat], as most of a document is,
+// as far as they are read already: each with the comma after it, so that an element is due next.
+//
+// hot: BenchmarkRead.
+func (l *lexer) positions() {
+	if l.depth == maxDepth {
+		return
+	}
+	buf := l.buf
+	for pos := l.pos; ; l.pos = pos {
+		if pos >= len(buf) || buf[pos] != '[' {
+			return
+		}
+		if pos = plainNumber(buf, pos+1); pos >= len(buf) || buf[pos] != ',' {
+			return
+		}
+		pos = plainNumber(buf, pos+1)
+		if pos+1 >= len(buf) || buf[pos] != ']' || buf[pos+1] != ',' {
+			return
+		}
+		pos += 2
+	}
+}
+
+// plainNumber gives the end of the number at pos; if there is none, or one with an exponent, a
+// place where neither a comma nor a bracket is.
+func plainNumber(buf []byte, pos int) int {
+	if pos < len(buf) && buf[pos] == '-' {
+		pos++
+	}
+	end := skipDigits(buf, pos)
+	if end == pos || end-pos > 1 && buf[pos] == '0' {
+		return len(buf)
+	}
+	if end < len(buf) && buf[end] == '.' {
+		pos = end + 1
+		if end = skipDigits(buf, pos); end == pos {
+			return len(buf)
+		}
+	}
+	return end
+}
+
+// skipDigits gives the place of the first byte from pos on that is no digit.
+func skipDigits(buf []byte, pos int) int {
+	for len(buf)-pos >= 8 {
+		k := digitsOf(binary.LittleEndian.Uint64(buf[pos:]))
+		if pos += k; k < 8 {
+			return pos
+		}
+	}
+	for pos < len(buf) && isDigit(buf[pos]) {
+		pos++
+	}
+	return pos
 }
 
 func (l *lexer) enter() error {
@@ -110,6 +178,9 @@ func (l *lexer) leave() error {
 func (l *lexer) text() error {
 	l.pos++
 	for {
+		for l.pos < len(l.buf) && isPlain(l.buf[l.pos]) {
+			l.pos++
+		}
 		c, ok := l.peek()
 		switch {
 		case !ok || c < 0x20:
@@ -127,6 +198,9 @@ func (l *lexer) text() error {
 		}
 	}
 }
+
+// isPlain reports whether the byte stands for itself in a string.
+func isPlain(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' }
 
 func (l *lexer) escape() error {
 	c, ok := l.peek()
@@ -183,10 +257,7 @@ func (l *lexer) digits() error {
 		return l.unexpected("a digit")
 	}
 	for isDigit(c) {
-		l.pos++
-		for l.pos < len(l.buf) && isDigit(l.buf[l.pos]) { // most of a document is digits
-			l.pos++
-		}
+		l.pos = skipDigits(l.buf, l.pos)
 		c, _ = l.peek()
 	}
 	return nil

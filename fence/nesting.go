@@ -26,7 +26,8 @@ func (in *inspector) nesting() {
 func (in *inspector) stacked(shells map[int]int) {
 	var tree rtree.RTreeG[int]
 	for i, r := range in.rings {
-		tree.Insert([2]float64{r.box.MinLon, r.box.MinLat}, [2]float64{r.box.MaxLon, r.box.MaxLat}, i)
+		box := Polygon{r.vertices}.Bounds()
+		tree.Insert([2]float64{box.MinLon, box.MinLat}, [2]float64{box.MaxLon, box.MaxLat}, i)
 	}
 	for i, r := range in.rings {
 		at := [2]float64{r.vertices[0].Lon, r.vertices[0].Lat}

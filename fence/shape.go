@@ -16,7 +16,7 @@ type circleMember struct {
 // in a member "circle" with lon, lat and radius_m; as a Point with a number as its property
 // "radius", in metres; or, without any geometry, in the "bbox" of RFC 7946. ok is false if
 // there is none of these. kind is that of the geometry, "" if it has none.
-func (raw *rawFeature) shape(kind string, geometry *rawFeature) (area MultiPolygon, ok bool, err error) {
+func (raw *rawFeature) shape(kind string, geometry *rawGeometry) (area MultiPolygon, ok bool, err error) {
 	switch {
 	case kind == "Polygon" || kind == "MultiPolygon":
 		return nil, false, nil
@@ -80,7 +80,7 @@ func numberMember(object []byte, name string) (n float64, ok bool) {
 		return 0, false
 	}
 	for k, v := range members(object) {
-		if k == name {
+		if string(k) == name {
 			ok = json.Unmarshal(v, &n) == nil && string(v) != "null"
 		}
 	}

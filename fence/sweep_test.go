@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -151,6 +152,74 @@ func TestTidyChangesNoAnswer(t *testing.T) {
 					t.Fatalf("%v,%v in %v: %v, and in %v: %v", x, y, r, want, left, got)
 				}
 			}
+		}
+	}
+}
+
+// TestBoxJoinIsRight compares with the definition: what it calls clear has no fault, and of
+// rings as short as these it is never in doubt.
+func TestBoxJoinIsRight(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	seen := map[bool]int{}
+	var j boxJoin
+	for i := range 20_000 {
+		var rings []Ring
+		for range 1 + rng.IntN(3) {
+			r := starRing(rng, 3+rng.IntN(30))
+			if i%2 == 0 {
+				r = gridRing(rng, 3+rng.IntN(12), 3+i%9)
+			}
+			if len(r) >= 3 {
+				rings = append(rings, r)
+			}
+		}
+		want := slowFault(rings) == faultNone
+		seen[want]++
+		if got := j.clear(rings); got != want {
+			t.Fatalf("%v: clear is %v", rings, got)
+		}
+	}
+	for _, clear := range []bool{true, false} {
+		if seen[clear] < 1000 {
+			t.Errorf("%v occurred %d times only", clear, seen[clear])
+		}
+	}
+}
+
+// starRing is a ring round a point that mostly, as its distances vary, does not meet itself.
+func starRing(rng *rand.Rand, n int) Ring {
+	r := make(Ring, n)
+	at := Point{float64(rng.IntN(6)), float64(rng.IntN(6))}
+	for i := range r {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		d := 0.5 + rng.Float64()
+		r[i] = Point{at.Lon + d*cos, at.Lat + d*sin}
+	}
+	return tidy(r, nil).ring
+}
+
+// TestBoxJoinGivesUp: what would take too many steps is left to the sweeper, in few steps.
+func TestBoxJoinGivesUp(t *testing.T) {
+	var j boxJoin
+	ring := comb(3000)
+	if j.clear([]Ring{ring}) {
+		t.Error("a comb was clear within the budget")
+	}
+	if spent := joinBudget*len(ring) - j.budget; spent > joinBudget*len(ring)+leafEdges+1 {
+		t.Errorf("%d steps", spent)
+	}
+}
+
+func TestIsTidy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 20_000 {
+		r := make(Ring, rng.IntN(7))
+		for i := range r {
+			r[i] = Point{float64(rng.IntN(4)), float64(rng.IntN(4))}
+		}
+		left := tidy(r, nil)
+		if want := len(r) >= 3 && slices.Equal(left.ring, r); r.isTidy() != want {
+			t.Fatalf("%v: isTidy is %v, but tidy leaves %v", r, r.isTidy(), left.ring)
 		}
 	}
 }

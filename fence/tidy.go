@@ -21,6 +21,16 @@ func tidy(r Ring, buf Ring) (t tidied) {
 	return t
 }
 
+func (t *tidied) hasArea() bool { return len(t.ring) >= 3 }
+
+// tidiedShared is tidy of a ring that must not change: if it is tidy it is its own result.
+func tidiedShared(r Ring) tidied {
+	if r.isTidy() {
+		return tidied{ring: r}
+	}
+	return tidy(r, make(Ring, 0, len(r)))
+}
+
 func (t *tidied) push(p Point) {
 	all := len(t.ring)
 	for n := all; ; n-- {
@@ -75,11 +85,27 @@ func (t *tidied) noteSpike(p Point) {
 
 // turnsBack reports whether b -> c goes back over the line a -> b, for a != b and b != c.
 func turnsBack(a, b, c Point) bool {
-	if orient(a, b, c) != 0 {
+	if a.Lon != b.Lon {
+		if (a.Lon < b.Lon) == (b.Lon < c.Lon) {
+			return false
+		}
+	} else if (a.Lat < b.Lat) == (b.Lat < c.Lat) {
 		return false
 	}
-	if a.Lon != b.Lon {
-		return (a.Lon < b.Lon) != (b.Lon < c.Lon)
+	return orient(a, b, c) == 0
+}
+
+// isTidy reports whether tidy would leave the ring as it is.
+func (r Ring) isTidy() bool {
+	if len(r) < 3 {
+		return false
 	}
-	return (a.Lat < b.Lat) != (b.Lat < c.Lat)
+	a, b := r[len(r)-2], r[len(r)-1]
+	for _, c := range r {
+		if a == b || b == c || turnsBack(a, b, c) {
+			return false
+		}
+		a, b = b, c
+	}
+	return true
 }

@@ -11,7 +11,7 @@ func Validate(mp MultiPolygon) []Finding {
 	if f, bad := refusal(mp); bad {
 		return []Finding{f}
 	}
-	return inspect(mp, nil, new(sweeper)).findings
+	return inspect(mp, nil, new(workspace)).findings
 }
 
 // refusal tells why no set takes the geometry, if so.
