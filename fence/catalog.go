@@ -6,14 +6,13 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // Catalog holds named sets. The zero Catalog is empty and ready to use. It is safe for any
 // number of goroutines; readers take no lock and allocate nothing.
 type Catalog struct {
-	writing sync.Mutex             // held by whoever replaces sets
-	sets    atomic.Pointer[[]*Set] // by name; the slice is never changed. Nil: none
+	writing sync.Mutex        // held by whoever changes the list
+	sets    published[[]*Set] // by name; the slice is never changed. Nil: none
 }
 
 func (c *Catalog) load() []*Set {

@@ -7,10 +7,21 @@ import "strconv"
 // on. One that does not come from ReadGeoJSON is validated first. If it fails the set is as
 // before: the error is ErrFull or a *RefusedError, whose Feature is the fence's index.
 func (s *Set) Replace(c *Collection) (*Snapshot, error) {
-	var found map[int][]Finding
-	if !c.inspected {
-		found = map[int][]Finding{}
+	found, err := s.inspect(c)
+	if err != nil {
+		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.room(c) {
+		return nil, ErrFull
+	}
+	return s.publish(s.rebuild(c, found)), nil
+}
+
+// inspect gives the findings, by the fence's index, that the collection does not have itself.
+func (s *Set) inspect(c *Collection) (found map[int][]Finding, err error) {
+	found = map[int][]Finding{}
 	for i := range c.Fences {
 		fs, err := s.recheck(&c.Fences[i], c.inspected)
 		if e, ok := err.(*RefusedError); ok {
@@ -21,13 +32,11 @@ func (s *Set) Replace(c *Collection) (*Snapshot, error) {
 			found[i] = fs
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.next+int64(len(c.Fences)) > 1<<32 {
-		return nil, ErrFull
-	}
-	return s.publish(s.rebuild(c, found)), nil
+	return found, nil
 }
+
+// room reports whether there are refs for all of the collection, even if none stays.
+func (s *Set) room(c *Collection) bool { return s.next+int64(len(c.Fences)) <= 1<<32 }
 
 // recheck does in full what ReadGeoJSON has not done, and otherwise makes sure only of what
 // an index relies on.

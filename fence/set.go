@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 )
 
 // Set is a named set of fences that changes while it is read. Any number of goroutines may
@@ -14,7 +13,7 @@ import (
 type Set struct {
 	name    string
 	options Options
-	current atomic.Pointer[Snapshot]
+	current published[Snapshot]
 
 	mu      sync.Mutex // held by the one writer; guards what follows
 	writer  writer
@@ -137,12 +136,17 @@ func (s *Set) put(now *Snapshot, old, e *entry) *Snapshot {
 	return s.publish(next)
 }
 
-// publish numbers and indexes the next snapshot and makes it the current one.
+// publish makes the next snapshot the current one.
 func (s *Set) publish(next *Snapshot) *Snapshot {
+	s.current.Store(s.prepare(next))
+	s.tend()
+	return next
+}
+
+// prepare numbers and indexes the next snapshot, which nobody sees yet.
+func (s *Set) prepare(next *Snapshot) *Snapshot {
 	next.generation = s.current.Load().generation + 1
 	next.index = s.writer.publish(next.table)
-	s.current.Store(next)
-	s.tend()
 	return next
 }
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"paddock/fence"
+	"paddock/internal/directory"
 	"paddock/internal/httpapi/gofence"
 	"paddock/internal/lifecycle"
 	"paddock/internal/listen"
@@ -28,6 +29,7 @@ type fenceCmd struct {
 	Parents      string `placeholder:"FILE" type:"path" help:"GeoJSON file of areas by which city and city-bbox group fences; without it they look at all."`
 	Boundary     string `placeholder:"RULE" default:"half-open" complete:"half-open,closed,open" help:"Which points of its own boundary a fence holds: half-open (of two neighbours, one), closed (all) or open (none) (default ${default})."`
 	Antimeridian string `placeholder:"WAY" default:"planar" complete:"planar,unwrap" help:"What an edge over more than 180 degrees of longitude means: planar (the long way round) or unwrap (over the antimeridian) (default ${default})."`
+	Watch        bool   `negatable:"" default:"true" help:"Look for changed files every second, and serve them (default on). SIGHUP has them read in any case."`
 	Port         uint16 `short:"p" placeholder:"PORT" default:"8080" help:"Port to listen on; 0 takes a free one (default ${default})."`
 	Host         string `placeholder:"HOST" default:"127.0.0.1" help:"Address to listen on (default ${default}). Any but loopback needs --token."`
 	Profile      bool   `help:"Serve profiles under /debug/pprof/."`
@@ -40,15 +42,21 @@ func (f *fenceCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	reload := make(chan os.Signal, 1) // one waits while another is done: it will see the later files
-	signal.Notify(reload, syscall.SIGHUP)
-	defer signal.Stop(reload)
+	reload, stop := hangups()
+	defer stop()
 	group, err := f.start(ctx, log, reload)
 	if err != nil {
 		fmt.Fprintf(c.Stdout, "Touché!\n%v\n", err)
 		return err
 	}
 	return group.Run(ctx)
+}
+
+// hangups gives the signals that have the fences read again, until stop.
+func hangups() (signals <-chan os.Signal, stop func()) {
+	reload := make(chan os.Signal, 1) // one waits while another is done: it will see the later files
+	signal.Notify(reload, syscall.SIGHUP)
+	return reload, func() { signal.Stop(reload) }
 }
 
 // maxFenceConnections is how many are open at once; further ones wait to be
@@ -61,7 +69,8 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 	if err != nil {
 		return nil, err
 	}
-	d, err := gofence.Open(os.DirFS(f.Dir), options, gofence.Options{Profile: f.Profile, Logger: log})
+	catalog := new(fence.Catalog)
+	d, err := directory.Open(directory.Options{Dir: f.Dir, Fences: options, Catalog: catalog, Logger: log, Unwatched: !f.Watch})
 	if err != nil {
 		return nil, errors.New(gofence.Reason(err, f.Dir))
 	}
@@ -69,10 +78,11 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 	if err != nil {
 		return nil, err
 	}
-	log.Info("listening", "url", "http://"+listener.Addr().String(), "kind", options.Kind, "profile", f.Profile, "token", f.Token != "")
+	log.Info("listening", "url", "http://"+listener.Addr().String(), "kind", options.Kind, "watch", f.Watch, "profile", f.Profile, "token", f.Token != "")
 	group := &lifecycle.Group{Logger: log}
-	group.Add(lifecycle.Service{Name: "fences", Run: func(ctx context.Context) error { return d.ReloadOn(ctx, reload) }})
-	group.Add(lifecycle.HTTP("http", gofence.NewServer(d, f.Token, log), listen.Limit(listener, maxFenceConnections)))
+	group.Add(lifecycle.Service{Name: "fences", Run: func(ctx context.Context) error { return d.Run(ctx, reload) }})
+	handler := gofence.New(catalog, gofence.Options{Profile: f.Profile, Logger: log})
+	group.Add(lifecycle.HTTP("http", gofence.NewServer(handler, f.Token, log), listen.Limit(listener, maxFenceConnections)))
 	return group, nil
 }
 

@@ -40,7 +40,8 @@ func TestFenceFlagListsTheKinds(t *testing.T) {
 }
 
 // TestFenceProcess runs `paddock fence` as its users do: with a token, a
-// reload on SIGHUP, one on a broken file, and a SIGTERM during a request.
+// reload on SIGHUP, one on a broken file, a file that is mended and noticed, and a
+// SIGTERM during a request.
 func TestFenceProcess(t *testing.T) {
 	dir := t.TempDir()
 	writeSet(t, dir, "first.json", square)
@@ -58,10 +59,15 @@ func TestFenceProcess(t *testing.T) {
 
 	writeSet(t, dir, "second.json", "{")
 	p.signal(t, syscall.SIGHUP)
-	p.waitFor(t, "reload failed; the sets stay as they were")
+	p.waitFor(t, "reload incomplete; what failed stays as it was")
 	p.expect(t, "/fence", `["first","second"]`)
 	p.expect(t, "/fence/second/search?lat=1&lon=1",
 		`{"query":{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,1]}},"fences":[{"id":null}]}`)
+
+	writeSet(t, dir, "second.json", strings.Replace(square, `"Feature"`, `"Feature","id":2`, 1))
+	p.waitFor(t, "file mended")
+	p.expect(t, "/fence/second/search?lat=1&lon=1",
+		`{"query":{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,1]}},"fences":[{"id":2}]}`)
 
 	body := `{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,1]}}`
 	conn := p.dial(t)

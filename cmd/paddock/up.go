@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"paddock/internal/config"
 	"paddock/internal/lifecycle"
@@ -17,6 +18,7 @@ type upCmd struct {
 	Config string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; docs/paddock.example.yaml shows every key."`
 	Sets   string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each."`
 	Fence  string `placeholder:"KIND" help:"Kind of index."`
+	Watch  *bool  `negatable:"" help:"Look for changed files of sets every second, and serve them (default on). SIGHUP has them read in any case."`
 	serving
 }
 
@@ -48,11 +50,16 @@ func (s *serving) flags() map[string]string {
 func (u *upCmd) Run(ctx context.Context, c *console) error {
 	flags := u.flags()
 	flags["sets.dir"], flags["sets.kind"] = u.Sets, u.Fence
+	if u.Watch != nil {
+		flags["sets.watch"] = strconv.FormatBool(*u.Watch)
+	}
 	cfg, err := loadConfig(c, u.Config, flags)
 	if err != nil {
 		return err
 	}
-	return serve(ctx, c, platform.Options{Config: cfg}, nil)
+	reload, stop := hangups()
+	defer stop()
+	return serve(ctx, c, platform.Options{Config: cfg, Reload: reload}, nil)
 }
 
 // loadConfig reads the settings; flags that are empty were not given.

@@ -57,6 +57,8 @@ var Paddock = Policy{
 		"internal/wireapi -> internal/lookup": "fence.search answers what the other doors answer",
 		"internal/lab -> internal/city":       "where there is no real data, the simulated city's vehicles are what is posted",
 		"internal/ingest -> internal/events":  "a shard encodes the events of a batch before it answers for the batch",
+
+		"internal/httpapi -> internal/directory": "GET /v1/sets tells which file a set was read from, and whether it can be read now",
 	},
 	TestEdges: map[string]string{},
 	LongFiles: map[string]string{},

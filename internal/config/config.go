@@ -72,6 +72,7 @@ type Wire struct {
 // Sets is where the fences come from.
 type Sets struct {
 	Dir          string `yaml:"dir"`          // every *json file in it is a set of fences; "" starts without
+	Watch        bool   `yaml:"watch"`        // look for changed files every second, and serve them
 	Kind         string `yaml:"kind"`         // of index; "" is the default kind
 	Zoom         int    `yaml:"zoom"`         // finest level of the kinds that have one, 0 to 23
 	Parents      string `yaml:"parents"`      // GeoJSON file of areas by which the city kinds group fences; "" is none
@@ -118,7 +119,7 @@ func Default() *Config {
 			WriteDeadline:  10 * time.Second,
 		},
 		Wire: Wire{Listen: "127.0.0.1:7400", MaxConnections: 16_384},
-		Sets: Sets{Zoom: 14, Boundary: "half-open", Antimeridian: "planar"},
+		Sets: Sets{Watch: true, Zoom: 14, Boundary: "half-open", Antimeridian: "planar"},
 		Track: Track{
 			Initial:  "none",
 			TTL:      15 * time.Minute,

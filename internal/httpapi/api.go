@@ -21,6 +21,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/budget"
+	"paddock/internal/directory"
 	"paddock/internal/events"
 	"paddock/internal/httpapi/gofence"
 	"paddock/internal/ingest"
@@ -36,9 +37,10 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 
-	Gofence http.Handler // the original API; nil: none
-	UI      http.Handler // the dashboard; nil: none
-	Metrics http.Handler // nil: none
+	Files   func() directory.Status // of the sets that were read from files; nil: none
+	Gofence http.Handler            // the original API; nil: none
+	UI      http.Handler            // the dashboard; nil: none
+	Metrics http.Handler            // nil: none
 
 	Token    string        // what clients must show; "": nothing
 	Profile  bool          // serve /debug/pprof

@@ -20,6 +20,7 @@ type setJSON struct {
 	Kind       fence.Kind    `json:"kind"`
 	BBox       *[4]float64   `json:"bbox"` // west, south, east, north; null if the set is empty
 	Findings   int           `json:"findings"`
+	Source     *sourceJSON   `json:"source,omitempty"` // nil if it was not read from a file
 	Reasons    []findingJSON `json:"reasons,omitzero"`
 }
 
@@ -57,7 +58,18 @@ func (a *API) getSets(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"sets": describeSets(a.cfg.Catalog)})
+	files := a.files()
+	list := setList{Sets: describeSets(a.cfg.Catalog), Failing: a.failing(files)}
+	for i := range list.Sets {
+		list.Sets[i].Source = describeSource(files, list.Sets[i].Name)
+	}
+	return writeJSON(w, http.StatusOK, &list)
+}
+
+// setList is the answer of GET /v1/sets.
+type setList struct {
+	Sets    []setJSON     `json:"sets"`
+	Failing []*sourceJSON `json:"failing,omitempty"` // files without a set
 }
 
 // set finds the set that the path names.

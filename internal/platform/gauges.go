@@ -6,6 +6,7 @@ import (
 	"paddock/bus"
 	"paddock/bus/monitor"
 	"paddock/fence"
+	"paddock/internal/directory"
 	"paddock/internal/events"
 	"paddock/internal/httpapi"
 	"paddock/internal/ingest"
@@ -52,6 +53,19 @@ func registerHTTP(reg prometheus.Registerer, l *listen.Limited, a *httpapi.API, 
 		{"paddock_tiles_made_total", "Vector tiles drawn.", true, stat(func(s httpapi.Stats) uint64 { return s.Tiles.Made })},
 		{"paddock_tiles_reused_total", "Vector tiles answered from those that are kept.", true, stat(func(s httpapi.Stats) uint64 { return s.Tiles.Reused })},
 		{"paddock_sets_refused_total", "Sets not made because there were too many.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedSets })},
+	})
+}
+
+// registerSets registers the figures of the directory of sets, if there is one.
+func registerSets(reg prometheus.Registerer, d *directory.Directory) {
+	if d == nil {
+		return
+	}
+	register(reg, []reading{
+		{"paddock_sets_files", "Files of the directory of sets.", false, func() float64 { return float64(len(d.Status().Sources)) }},
+		{"paddock_sets_files_failing", "Files that cannot be served as they are, and the directory itself if it cannot be read.", false, func() float64 { return float64(d.Status().Failing()) }},
+		{"paddock_sets_files_loaded_total", "Times that a file was read and served.", true, func() float64 { return float64(d.Status().Loads) }},
+		{"paddock_sets_files_failed_total", "Times that a file, or the directory, was found to fail.", true, func() float64 { return float64(d.Status().Failures) }},
 	})
 }
 

@@ -29,6 +29,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/config"
+	"paddock/internal/directory"
 	"paddock/internal/events"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/gofence"
@@ -54,6 +55,8 @@ type Options struct {
 	// Catalog holds the fences. Nil: Config.Sets.Dir is loaded at start, or the
 	// platform begins without any.
 	Catalog *fence.Catalog
+	// Reload has the files of Config.Sets.Dir read again for each signal. Nil: never.
+	Reload <-chan os.Signal
 	// Demo tells the dashboard to explain itself.
 	Demo bool
 }
@@ -67,6 +70,7 @@ type Platform struct {
 
 	registry *prometheus.Registry
 	catalog  *fence.Catalog
+	sets     *directory.Directory // nil: none
 	parents  []fence.MultiPolygon // of sets.parents
 	bus      *bus.Server
 	events   *events.Log
@@ -95,7 +99,7 @@ func New(o Options) *Platform {
 // AddTo adds the platform's services to a group. What feeds it is added after.
 func (p *Platform) AddTo(g *lifecycle.Group) {
 	for _, s := range []lifecycle.Service{
-		{Name: "sets", Start: p.loadSets},
+		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
@@ -201,7 +205,7 @@ func (p *Platform) startIngest(context.Context) error {
 func (p *Platform) openDoors(ctx context.Context) (err error) {
 	maxAhead := track.Millis(p.cfg.Track.MaxAhead.Milliseconds())
 	p.api = httpapi.New(httpapi.Config{
-		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events,
+		Catalog: p.catalog, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events,
 		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
@@ -224,6 +228,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	registerSearch(p.registry, p.askDoor)
 	p.server = httpapi.NewServer(p.api, p.log)
 	registerHTTP(p.registry, p.listener, p.api, p.catalog)
+	registerSets(p.registry, p.sets)
 	p.log.Info("http listening", "url", p.URL())
 	if p.catalog.Len() == 0 {
 		p.log.Info("no fences yet: start with --sets DIR, or PUT a GeoJSON file", "example", "curl -T FILE "+p.URL()+"v1/sets/NAME")

@@ -29,6 +29,7 @@ type running struct {
 	t       *testing.T
 	client  *http.Client
 	signals chan os.Signal
+	reload  chan os.Signal
 	done    chan error // what the run returned
 	stopped bool
 }
@@ -38,9 +39,10 @@ func start(t *testing.T, cfg *config.Config, catalog *fence.Catalog) *running {
 	t.Helper()
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	log := slog.New(slog.DiscardHandler)
+	reload := make(chan os.Signal)
 	r := &running{
-		Platform: platform.New(platform.Options{Config: cfg, Logger: log, Version: "test", Catalog: catalog}),
-		t:        t, signals: make(chan os.Signal, 1), done: make(chan error, 1),
+		Platform: platform.New(platform.Options{Config: cfg, Logger: log, Version: "test", Catalog: catalog, Reload: reload}),
+		t:        t, reload: reload, signals: make(chan os.Signal, 1), done: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: patience},
 	}
 	group := &lifecycle.Group{Logger: log, Signals: r.signals, Timeout: patience}

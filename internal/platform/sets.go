@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"paddock/fence"
+	"paddock/internal/directory"
 )
 
 // fenceOptions are those of every set, except for the parents, which are read at start.
@@ -52,13 +53,37 @@ func (p *Platform) loadSets(context.Context) error {
 	if dir == "" {
 		return nil
 	}
-	catalog, report, err := fence.LoadDir(os.DirFS(dir), p.fenceOptions())
+	var err error
+	p.sets, err = directory.Open(directory.Options{
+		Dir: dir, Fences: p.fenceOptions(), Catalog: p.catalog, Logger: p.log, Unwatched: !p.cfg.Sets.Watch,
+	})
 	if err != nil {
 		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
 	}
-	p.catalog = catalog
-	report.Log(p.log)
 	return nil
+}
+
+// followSets keeps the sets what the files of the directory say.
+func (p *Platform) followSets(ctx context.Context) error {
+	if p.sets != nil {
+		return p.sets.Run(ctx, p.opts.Reload)
+	}
+	for {
+		select {
+		case s := <-p.opts.Reload:
+			p.log.Info("nothing to reload: there is no directory of sets", "signal", s.String())
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// setFiles tells how the directory stands; nil if there is none.
+func (p *Platform) setFiles() func() directory.Status {
+	if p.sets == nil {
+		return nil
+	}
+	return p.sets.Status
 }
 
 func (p *Platform) loadParents() error {

@@ -197,3 +197,19 @@ func TestOwns(t *testing.T) {
 		}
 	}
 }
+
+// version is a directory of two sets that tell which version they are of.
+func version(v int) map[string]string {
+	square := func(set string) string {
+		return fmt.Sprintf(`{"type":"Feature","id":%d,"properties":{"set":%q},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, v, set)
+	}
+	return map[string]string{"a.json": square("a"), "b.json": square("b"), fmt.Sprintf("only %d.json", v): square("c")}
+}
+
+func get(h http.Handler, path string) string {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w.Body.String()
+}
+
+const atOneOne = `{"query":{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,1]}},"fences":[%s]}`

@@ -1,0 +1,461 @@
+package directory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/fence"
+)
+
+// square is a document of one fence with this id, around (1, 1).
+func square(id int) string {
+	return fmt.Sprintf(`{"type":"Feature","id":%d,"properties":{},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, id)
+}
+
+// place is a directory of files whose times the tests make, so that no clock is too coarse
+// for them.
+type place struct {
+	*testing.T
+	dir     string
+	catalog fence.Catalog
+	log     bytes.Buffer
+	d       *Directory
+	written time.Time
+}
+
+func newPlace(t *testing.T) *place {
+	return &place{T: t, dir: t.TempDir(), written: time.Now().Add(-time.Hour).Truncate(time.Second)}
+}
+
+func (p *place) open() error {
+	p.Helper()
+	d, err := Open(Options{Dir: p.dir, Catalog: &p.catalog, Logger: slog.New(slog.NewTextHandler(&p.log, nil))})
+	p.d = d
+	return err
+}
+
+func (p *place) mustOpen() {
+	p.Helper()
+	if err := p.open(); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *place) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *place) at(name string) string { return filepath.Join(p.dir, name) }
+
+// write writes in place.
+func (p *place) write(name, text string) {
+	p.Helper()
+	p.must(os.WriteFile(p.at(name), []byte(text), 0o600))
+	p.written = p.written.Add(time.Second)
+	p.must(os.Chtimes(p.at(name), p.written, p.written))
+}
+
+func (p *place) remove(name string) {
+	p.Helper()
+	p.must(os.Remove(p.at(name)))
+}
+
+// serves checks the sets, each as name=ids of what holds (1, 1).
+func (p *place) serves(want ...string) {
+	p.Helper()
+	var got []string
+	for s := range p.catalog.All() {
+		snap := s.Snapshot()
+		var ids []string
+		for _, r := range snap.Append(nil, 1, 1) {
+			ids = append(ids, string(snap.Fence(r).ID))
+		}
+		got = append(got, s.Name()+"="+strings.Join(ids, "+"))
+	}
+	if !slices.Equal(got, want) {
+		p.Errorf("serves %v, want %v", got, want)
+	}
+}
+
+// look looks once: at something that has just changed.
+func (p *place) look() { p.d.look() }
+
+// settle looks often enough for what has changed to be read.
+func (p *place) settle() {
+	p.d.look()
+	p.d.look()
+}
+
+// refuses checks what is told of a file, "" for nothing.
+func (p *place) refuses(file, why string) {
+	p.Helper()
+	for _, s := range p.d.Status().Sources {
+		if s.File != file {
+			continue
+		}
+		got := ""
+		if s.Err != nil {
+			got = s.Err.Error()
+		}
+		if (why == "") != (got == "") || !strings.Contains(got, why) || (why == "") != s.Since.IsZero() {
+			p.Errorf("%s is refused with %q since %v, want %q", file, got, s.Since, why)
+		}
+		return
+	}
+	p.Errorf("%s is not among the sources", file)
+}
+
+func TestChangesAreNoticed(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.write("B c.geojson", square(2))
+	p.write("readme.txt", "no")
+	p.must(os.Mkdir(p.at("d.json"), 0o700))
+	p.mustOpen()
+	p.serves("a=1", "b-c=2")
+
+	p.write("a.json", square(3))
+	p.look()
+	p.serves("a=1", "b-c=2") // it may not be still
+	p.look()
+	p.serves("a=3", "b-c=2")
+
+	p.write("new.json", square(4))
+	p.settle()
+	p.serves("a=3", "b-c=2", "new=4")
+
+	p.remove("B c.geojson")
+	p.look()
+	p.serves("a=3", "b-c=2", "new=4")
+	p.look()
+	p.serves("a=3", "new=4")
+	if _, ok := p.d.Status().Source("b-c"); ok {
+		t.Error("a file that has gone is still a source")
+	}
+}
+
+// The refs and the set stay, so that whoever follows objects sees fences that change, not
+// fences that go and others that come.
+func TestASetKeepsItsIdentity(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	before, _ := p.catalog.Get("a")
+	p.write("a.json", strings.Replace(square(1), "[9,0]", "[8,0]", 1))
+	p.settle()
+	after, _ := p.catalog.Get("a")
+	if before != after || after.Snapshot().Generation() != 2 {
+		t.Errorf("another set, or generation %d", after.Snapshot().Generation())
+	}
+}
+
+func TestRenameOver(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	p.write("a.json.tmp", square(2))
+	p.must(os.Chtimes(p.at("a.json.tmp"), p.written.Add(-time.Second), p.written.Add(-time.Second)))
+	info, err := os.Stat(p.at("a.json"))
+	p.must(err)
+	p.must(os.Chtimes(p.at("a.json.tmp"), info.ModTime(), info.ModTime())) // only its identity tells
+	p.must(os.Rename(p.at("a.json.tmp"), p.at("a.json")))
+	p.settle()
+	p.serves("a=2")
+}
+
+// Some editors move the old file away and write another one.
+func TestAFileThatIsAwayForAMoment(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.write("b.json", square(1))
+	p.mustOpen()
+	p.must(os.Rename(p.at("a.json"), p.at("a.json~")))
+	p.look()
+	p.serves("a=1", "b=1")
+	p.write("a.json", square(2))
+	p.look()
+	p.serves("a=1", "b=1")
+	p.look()
+	p.serves("a=2", "b=1")
+}
+
+// A file that grows is not read, and neither is what changed with it: both may belong
+// together. But a file that never rests does not hold up the others for ever.
+func TestWhatMovesIsAwaited(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.write("b.json", square(1))
+	p.mustOpen()
+	p.write("b.json", square(2))
+	text := square(2)
+	for _, part := range []int{1, 20, 60} {
+		p.write("a.json", text[:part])
+		p.look()
+		p.serves("a=1", "b=1")
+	}
+	p.write("a.json", text)
+	p.settle()
+	p.serves("a=2", "b=2")
+	p.refuses("a.json", "")
+
+	p.write("b.json", square(3))
+	for i := range patience {
+		p.write("a.json", square(100+i))
+		p.serves("a=2", "b=2")
+		p.look()
+	}
+	p.serves("a=2", "b=3")
+}
+
+func TestAMalformedFileLeavesItsSet(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.write("b.json", square(1))
+	p.mustOpen()
+	p.write("a.json", square(2)[:50])
+	p.write("b.json", square(2))
+	p.settle()
+	p.serves("a=1", "b=2")
+	p.refuses("a.json", "a.json:1:51")
+	p.refuses("b.json", "")
+	if s := p.d.Status(); s.Failing() != 1 || s.Failures != 1 || s.Loads != 3 {
+		t.Errorf("got %d failing, %d failures, %d loads", s.Failing(), s.Failures, s.Loads)
+	}
+	p.settle()
+	if n := strings.Count(p.log.String(), "file refused"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, &p.log)
+	}
+	p.write("a.json", square(3))
+	p.settle()
+	p.serves("a=3", "b=2")
+	p.refuses("a.json", "")
+	if s := p.d.Status(); s.Failing() != 0 || !strings.Contains(p.log.String(), "file mended") {
+		t.Errorf("%d failing:\n%s", s.Failing(), &p.log)
+	}
+
+	p.write("bad.json", `{"type":"Topology"}`)
+	p.settle()
+	p.serves("a=3", "b=2")
+	p.refuses("bad.json", "TopoJSON")
+	if s, ok := p.d.Status().Source("bad"); !ok || !s.Loaded.IsZero() {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// What a file held before is served again when it says so again, and mended at once.
+func TestBackToWhatIsServed(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	p.write("a.json", "{")
+	p.settle()
+	p.refuses("a.json", "a.json:1:2")
+	p.write("a.json", square(1))
+	p.settle()
+	p.refuses("a.json", "")
+	set, _ := p.catalog.Get("a")
+	if g := set.Snapshot().Generation(); g != 1 {
+		t.Errorf("the same content made generation %d", g)
+	}
+}
+
+func TestUnreadableFiles(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	p.must(os.Symlink("nowhere", p.at("dangling.json")))
+	p.must(os.Symlink(p.dir, p.at("loop.json")))
+	p.write("...json", square(1))
+	p.write("hidden", square(4))
+	p.must(os.Symlink("hidden", p.at("linked.json")))
+	p.settle()
+	p.refuses("dangling.json", "dangling.json: no such file")
+	p.refuses("loop.json", "loop.json: it is not a regular file")
+	p.refuses("...json", "neither letter a-z nor digit")
+	p.serves("a=1", "linked=4")
+
+	if os.Getuid() == 0 {
+		t.Log("a superuser reads every file: permissions are not tested")
+		return
+	}
+	p.must(os.Chmod(p.at("a.json"), 0))
+	p.must(os.Chtimes(p.at("a.json"), p.written.Add(time.Second), p.written.Add(time.Second)))
+	p.settle()
+	p.refuses("a.json", "a.json: permission denied")
+	p.serves("a=1", "linked=4")
+	p.must(os.Chmod(p.at("a.json"), 0o600)) // which shows in no stamp
+	p.settle()
+	p.refuses("a.json", "")
+}
+
+func TestTwoFilesOfOneName(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	p.write("A.geojson", square(2))
+	p.settle()
+	p.serves("a=1")
+	for _, file := range []string{"a.json", "A.geojson"} {
+		p.refuses(file, `set exists: A.geojson and a.json are both named "a"`)
+	}
+	p.remove("a.json")
+	p.settle()
+	p.serves("a=2")
+	p.refuses("A.geojson", "")
+
+	p.write("z.json", square(9))
+	p.write("a.json", square(3))
+	p.settle()
+	p.remove("a.json")
+	p.settle()
+	p.serves("a=2", "z=9")
+	p.remove("A.geojson")
+	p.settle()
+	p.serves("z=9")
+}
+
+// A set whose file gave way to one that cannot be read goes when that goes.
+func TestAnHeirThatCannotBeRead(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.write("z.json", square(1))
+	p.mustOpen()
+	p.remove("a.json")
+	p.write("a.geojson", "{")
+	p.settle()
+	p.serves("a=1", "z=1")
+	p.remove("a.geojson")
+	p.settle()
+	p.serves("z=1")
+}
+
+// An empty directory is a volume that is not mounted, not a wish for no fences.
+func TestAnEmptyDirectoryKeepsTheSets(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	p.must(os.Rename(p.dir, p.dir+"-away"))
+	p.settle()
+	p.serves("a=1")
+	if s := p.d.Status(); !errors.Is(s.Err, os.ErrNotExist) || s.Failing() != 1 {
+		t.Errorf("without the directory: %v, %d failing", s.Err, s.Failing())
+	}
+	p.must(os.Mkdir(p.dir, 0o700))
+	p.settle()
+	p.serves("a=1")
+	if s := p.d.Status(); !errors.Is(s.Err, fence.ErrNoSets) {
+		t.Errorf("an empty directory: %v", s.Err)
+	}
+	p.write("a.json", square(2))
+	p.settle()
+	p.serves("a=2")
+	if s := p.d.Status(); s.Failing() != 0 {
+		t.Errorf("%d failing", s.Failing())
+	}
+}
+
+// Clocks of file systems are coarse: what was read right after it was written is compared
+// again.
+func TestAHastyReadingIsRepeated(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	f := p.d.files["a.json"]
+	f.read = f.stamp.ModTime()
+	info, err := os.Stat(p.at("a.json"))
+	p.must(err)
+	p.must(os.WriteFile(p.at("a.json"), []byte(square(2)), 0o600))
+	p.must(os.Chtimes(p.at("a.json"), info.ModTime(), info.ModTime())) // no stamp tells
+	p.settle()
+	p.serves("a=2")
+}
+
+func TestATouchChangesNothing(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	set, _ := p.catalog.Get("a")
+	if _, _, err := set.Add(*parse(t, square(7))); err != nil {
+		t.Fatal(err)
+	}
+	p.write("a.json", square(1))
+	p.settle()
+	p.serves("a=1+7")
+}
+
+// A reload does what the files say, of sets that were changed at run time too; it waits for
+// nothing; and it tries again what failed.
+func TestReload(t *testing.T) {
+	p := newPlace(t)
+	for _, name := range []string{"a.json", "b.json", "c.json", "d.json"} {
+		p.write(name, square(1))
+	}
+	p.mustOpen()
+	a, _ := p.catalog.Get("a")
+	if _, _, err := a.Add(*parse(t, square(7))); err != nil {
+		t.Fatal(err)
+	}
+	p.catalog.Remove("b")
+	p.write("c.json", square(2))
+	p.remove("d.json")
+	p.write("e.json", square(5))
+	b, _ := fence.NewSet("other", fence.Options{})
+	p.must(p.catalog.Add(b)) // no file's
+	p.must(p.d.Reload())
+	p.serves("a=1", "b=1", "c=2", "e=5", "other=")
+
+	p.write("c.json", "[")
+	if err := p.d.Reload(); err == nil || !strings.Contains(err.Error(), "c.json:1:2") {
+		t.Errorf("got %v", err)
+	}
+	p.refuses("c.json", "c.json:1:2")
+	p.serves("a=1", "b=1", "c=2", "e=5", "other=")
+}
+
+func parse(t *testing.T, feature string) *fence.Fence {
+	t.Helper()
+	f, _, err := fence.ParseFeature([]byte(feature), fence.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &f
+}
+
+// At the start a file that cannot be read is an error.
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct {
+		files map[string]string
+		want  string
+	}{
+		{nil, "no sets: no file matches *json"},
+		{map[string]string{"x.txt": ""}, "no sets: no file matches *json"},
+		{map[string]string{"a.json": square(1), "b.json": "{"}, "b.json:1:2"},
+		{map[string]string{"a.json": square(1), "A.json": square(1)}, "A.json and a.json are both named"},
+		{map[string]string{"....json": square(1)}, "....json: no name for a set"},
+	} {
+		p := newPlace(t)
+		for name, text := range c.files {
+			p.write(name, text)
+		}
+		if err := p.open(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.files, err, c.want)
+		}
+		p.serves()
+	}
+	p := newPlace(t)
+	p.dir = p.at("nowhere")
+	if err := p.open(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+}
