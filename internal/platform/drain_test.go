@@ -180,7 +180,7 @@ func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
 			sse, lines := r.sse(), r.lines()
 			own, natsgo := r.onBus()
 			other := r.dial(func() {})
-			ownWire := r.wireConn()
+			ownWire, otherWire := r.wireConn(), r.wireConn()
 			byWire := r.onWire(ownWire)
 			s := &shuttles{r: r, after: after, acked: map[string]bool{}}
 
@@ -192,7 +192,7 @@ func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
 			drivers.Go(func() { s.drive("batch", 20, r.byBus(other, "batch")) })
 			drivers.Go(func() { s.drive("own", 1, r.byBus(own, "own")) }) // on the subscriber's connection
 			drivers.Go(func() { s.driveByWire(ownWire, "wire", 1) })      // on the subscriber's connection
-			drivers.Go(func() { s.driveByWire(r.wireConn(), "wires", 100) })
+			drivers.Go(func() { s.driveByWire(otherWire, "wires", 100) })
 			drivers.Wait()
 			r.awaitEnd()
 
