@@ -39,6 +39,7 @@ var Paddock = Policy{
 	Leaves: map[string]string{
 		"internal/access":    "does this request bring the token",
 		"internal/budget":    "how much memory large requests take together",
+		"internal/histogram": "durations, counted in a fixed room",
 		"internal/lifecycle": "start in order, drain in the opposite order",
 		"internal/listen":    "how a service may listen: who can reach it, how many at once",
 		"internal/logging":   "one logger, text or JSON",

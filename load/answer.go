@@ -1,0 +1,157 @@
+package load
+
+import (
+	"errors"
+	"io"
+)
+
+// greeted lets requests go as soon as the session takes some.
+func (l *loop) greeted(c *conn, now int64) {
+	if c.state == stateGreeting && c.session.Ready() {
+		c.state, c.since = stateReady, 0
+		l.refill(c, now)
+	}
+}
+
+// received takes what has come on c, and gives how many bytes it is done with: those
+// behind come again with the next ones.
+func (l *loop) received(c *conn, now int64, in []byte, fresh int) (used int) {
+	if c.state < stateGreeting {
+		return len(in)
+	}
+	l.integrate(now)
+	l.rec.BytesIn += int64(fresh)
+	l.firstByte(c, now)
+	l.answers.Reset()
+	used, err := c.session.Receive(in, &l.answers)
+	if len(l.answers.Reply) > 0 {
+		c.out = append(c.out, l.answers.Reply...)
+		l.soil(c)
+	}
+	last := l.take(c, now, in)
+	switch {
+	case c.state < stateGreeting: // an answer was wrong
+		used = len(in)
+	case err != nil:
+		l.fail(c, classOf(err, ClassParse), err.Error(), in[used:], now)
+		used = len(in)
+	case last:
+		l.drop(c, ClassClosed, now)
+		used = len(in)
+	default:
+		l.greeted(c, now)
+		l.settle(c, now)
+	}
+	l.dispatch(now)
+	l.flush(now)
+	return used
+}
+
+// firstByte measures the time to the first byte of an answer, where one request waits.
+func (l *loop) firstByte(c *conn, now int64) {
+	if c.flight.waiting == 0 || c.since != 0 || c.state != stateReady {
+		return
+	}
+	c.since = now
+	if i, ok := c.flight.oldest(); ok {
+		l.rec.FirstByte.Record(now - c.flight.at(i).sent)
+	}
+}
+
+// take ends the requests that were answered. last says that the service ends the
+// connection.
+func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
+	for i := range l.answers.List {
+		a := &l.answers.List[i]
+		s, ok := l.requestOf(c, a)
+		if !ok {
+			l.fail(c, ClassProtocol, "an answer that nobody has asked for", in, now)
+			return false
+		}
+		c.since = 0
+		l.complete(c, s, *a, now)
+		last = last || a.Last
+	}
+	return last
+}
+
+// requestOf finds the request of an answer.
+func (l *loop) requestOf(c *conn, a *Answer) (slot, bool) {
+	switch a.Match {
+	case ByTimes:
+		l.inFlight++ // complete takes it away: it was done where it was sent
+		return slot{due: a.Due, sent: a.Sent}, true
+	case BySlot:
+		if !c.flight.valid(a.Slot) {
+			return slot{}, false
+		}
+		return c.flight.take(a.Slot), true
+	}
+	i, ok := c.flight.oldest()
+	if !ok {
+		return slot{}, false
+	}
+	return c.flight.take(i), true
+}
+
+// complete counts a request that has its answer.
+func (l *loop) complete(c *conn, s slot, a Answer, now int64) {
+	l.inFlight--
+	c.done++
+	r := l.rec
+	r.Done++
+	r.Failed[a.Class]++
+	r.BodyIn += a.Body
+	if a.Status != 0 {
+		r.Status[a.Status]++
+	}
+	r.Response.Record(now - s.due)
+	r.Service.Record(now - s.sent)
+}
+
+// settle goes on with a connection whose answers have been taken.
+func (l *loop) settle(c *conn, now int64) {
+	if c.state != stateReady {
+		return
+	}
+	if l.ending(c) {
+		if c.flight.waiting == 0 {
+			l.drop(c, ClassClosed, now)
+		}
+		return
+	}
+	if l.stripe == nil && l.plan.Think > 0 {
+		if c.flight.waiting == 0 && !l.stopped {
+			l.thinking = append(l.thinking, thought{now + int64(l.plan.Think), c})
+		}
+		return
+	}
+	l.refill(c, now)
+}
+
+// ended says that the stream of c has ended: err is io.EOF, or what broke it.
+func (l *loop) ended(c *conn, now int64, err error) {
+	if c.state < stateGreeting {
+		return
+	}
+	l.integrate(now)
+	class := ClassReset
+	if errors.Is(err, io.EOF) {
+		l.answers.Reset()
+		partial := c.session.End(&l.answers)
+		l.take(c, now, nil)
+		class = ClassClosed
+		if partial != nil {
+			class, err = classOf(partial, ClassEarlyEnd), partial
+		}
+	}
+	if c.state >= stateGreeting {
+		if c.flight.waiting > 0 || class != ClassClosed {
+			l.fail(c, class, err.Error(), nil, now)
+		} else {
+			l.drop(c, ClassClosed, now)
+		}
+	}
+	l.dispatch(now)
+	l.flush(now)
+}

@@ -1,0 +1,105 @@
+package load
+
+import (
+	"errors"
+	"syscall"
+)
+
+// Class says how a request ended.
+type Class uint8
+
+// The classes. Everything but ClassOK is an error.
+const (
+	ClassOK          Class = iota
+	ClassDNS               // the name has no address
+	ClassRefused           // connect: nobody listens
+	ClassConnectTime       // connect: no answer in time
+	ClassConnect           // connect: anything else
+	ClassPorts             // connect: no free port (EADDRNOTAVAIL)
+	ClassFiles             // connect: no free descriptor (EMFILE, ENFILE)
+	ClassTLS               // the handshake of TLS failed
+	ClassWrite             // the request could not be written
+	ClassReset             // the connection was reset before the answer was complete
+	ClassEarlyEnd          // the connection ended within an answer
+	ClassClosed            // the connection ended before the answer began
+	ClassParse             // what came is no answer of the protocol
+	ClassProtocol          // it is one, but nobody has asked for it
+	ClassTimeout           // no answer in time
+	ClassStatus            // an answer that says that it failed: HTTP 400 and above, -ERR
+	ClassBody              // an answer whose body is not the expected one
+	ClassShed              // never sent: it was too late when its turn came
+	ClassDropped           // never sent: no connection was idle
+	Classes                // how many there are
+)
+
+var classNames = [Classes]string{
+	"ok", "dns", "connect-refused", "connect-timeout", "connect", "out-of-ports", "out-of-files",
+	"tls", "write", "reset", "eof-mid", "closed", "parse", "protocol", "timeout", "status",
+	"body-mismatch", "shed", "dropped",
+}
+
+// String is the class's name in reports.
+func (c Class) String() string {
+	if c < Classes {
+		return classNames[c]
+	}
+	return "unknown"
+}
+
+// Failed is an error with the class under which it is counted.
+type Failed struct {
+	Class Class
+	Err   error
+}
+
+func (e *Failed) Error() string { return e.Class.String() + ": " + e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *Failed) Unwrap() error { return e.Err }
+
+// Cause says why a request was sent later than it was due.
+type Cause uint8
+
+// The causes. All but ConnWait are the generator's own.
+const (
+	OnTime    Cause = iota // within the bound of Plan.Tolerance
+	ConnWait               // no connection was idle: the service was not done
+	LoopLate               // the thread was busy, or did not run
+	TimerLate              // the thread was woken too late
+	Script                 // the request itself was not ready
+	Causes                 // how many there are
+)
+
+var causeNames = [Causes]string{"on-time", "conn-wait", "loop-late", "timer-late", "script"}
+
+// String is the cause's name in reports.
+func (c Cause) String() string {
+	if c < Causes {
+		return causeNames[c]
+	}
+	return "unknown"
+}
+
+// classOf is the class of an error that says so, or of what the system says.
+func classOf(err error, otherwise Class) Class {
+	if f, ok := errors.AsType[*Failed](err); ok {
+		return f.Class
+	}
+	for _, of := range []struct {
+		err   error
+		class Class
+	}{
+		{syscall.ECONNREFUSED, ClassRefused},
+		{syscall.EADDRNOTAVAIL, ClassPorts},
+		{syscall.EMFILE, ClassFiles},
+		{syscall.ENFILE, ClassFiles},
+		{syscall.ECONNRESET, ClassReset},
+		{syscall.EPIPE, ClassReset},
+		{syscall.ETIMEDOUT, ClassConnectTime},
+	} {
+		if errors.Is(err, of.err) {
+			return of.class
+		}
+	}
+	return otherwise
+}

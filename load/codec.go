@@ -1,0 +1,91 @@
+package load
+
+// Codec speaks a protocol as its client, without I/O: it makes the bytes of requests, and
+// finds where answers end. It is safe for any number of goroutines.
+type Codec interface {
+	// Name is the protocol's, as reports show it.
+	Name() string
+
+	// Thread returns the codec's state for one of so many threads. Its sessions are
+	// used by one goroutine at a time.
+	Thread(thread, threads int) Thread
+}
+
+// Thread makes the sessions of one thread, which may share what they like.
+type Thread interface {
+	// Session returns the state of one more connection.
+	Session() Session
+}
+
+// Session is the protocol on one connection.
+type Session interface {
+	// Greet appends what is said before the first request. Requests wait until the
+	// session is Ready.
+	Greet(dst []byte) []byte
+
+	// Ready reports whether requests may be sent.
+	Ready() bool
+
+	// Request says in r what to send next. r holds what the engine knows of it.
+	Request(r *Request) error
+
+	// Receive takes what has come: used bytes at the start of in are done with, and
+	// the others come again with more behind them. It appends the answers that are
+	// complete, and may say in reply what is to be sent at once, such as a PONG, which
+	// is valid until the next call. An error ends the connection, and its class is that
+	// of the oldest request that waits on it. Any split of the stream gives the same
+	// answers.
+	Receive(in []byte, answers *Answers) (used int, err error)
+
+	// End takes the end of the stream, which may complete an answer. The error is nil
+	// if the connection may end here.
+	End(answers *Answers) error
+}
+
+// Request is one request on its way out.
+type Request struct {
+	// What the engine says.
+	Number   int64  // counts the requests of the run from 0
+	Slot     uint32 // its place among those that wait on the connection
+	Due      int64  // ns since the run's start
+	Sent     int64  // ns since the run's start: now
+	LastHere bool   // the connection ends behind it, if the plan says how often that is
+
+	// What the session answers.
+	Bytes    []byte // valid until the next call of a session of the thread
+	NoAnswer bool   // it is complete when it is written
+}
+
+// Match says how an answer finds its request.
+type Match uint8
+
+// The ways in which it does.
+const (
+	Oldest  Match = iota // of those that wait on the connection
+	BySlot               // by Request.Slot
+	ByTimes              // it brings its times itself, and the connection may be another
+)
+
+// Answer is an answer that is complete.
+type Answer struct {
+	Match     Match
+	Slot      uint32 // for BySlot
+	Due, Sent int64  // for ByTimes
+
+	Class  Class  // ClassOK, or what was wrong with it
+	Status uint16 // the protocol's, 0 if it has none
+	Body   int64  // bytes
+	Last   bool   // the service ends the connection behind it, and says so
+}
+
+// Answers collects the answers of one call. The engine takes them from it.
+type Answers struct {
+	List  []Answer
+	Reply []byte // what the session has to say by itself
+}
+
+// Add appends one answer.
+func (a *Answers) Add(x Answer) { a.List = append(a.List, x) }
+
+// Reset makes a empty, and keeps its memory.
+func (a *Answers) Reset() { a.List, a.Reply = a.List[:0], nil }

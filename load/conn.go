@@ -1,0 +1,133 @@
+package load
+
+// conn is one connection of a loop, over its lifetimes: a connection that ends is made
+// anew in its place.
+type conn struct {
+	index   int
+	state   connState
+	session Session
+	fd      int // of the epoll engine
+
+	flight flight
+	out    []byte // what is to be written
+	rest   []byte // of what came, what the session has not taken
+	queued bool   // among the idle ones
+	dirty  bool   // among those that have something to write
+	full   bool   // the transport takes nothing for now
+
+	since   int64 // ns of the state, or of the first byte of an answer
+	retryAt int64 // ns; for stateWaiting
+	refused int   // attempts in a row that have failed
+	began   int64 // requests of this lifetime
+	done    int64 // answers over all lifetimes
+}
+
+// connState is how far a connection is.
+type connState uint8
+
+const (
+	stateClosed  connState = iota // not wanted
+	stateWaiting                  // for retryAt
+	stateDialing
+	stateGreeting // connected, but the session is not ready
+	stateReady
+)
+
+// room reports whether one more request may be sent.
+func (c *conn) room() bool {
+	return c.state == stateReady && !c.full && !c.flight.full()
+}
+
+// slot is a request under way.
+type slot struct {
+	due, sent int64 // ns
+	waits     bool  // for an answer, or to be written
+	silent    bool  // it has no answer: it is done when it is written
+}
+
+// flight is the requests under way on a connection, in the order in which they were sent.
+type flight struct {
+	slots      []slot // a ring; its length is a power of two
+	head, tail uint32 // of the oldest, and of the next
+	limit      uint32
+	waiting    int // slots that wait
+}
+
+func newFlight(depth int) flight {
+	size := 1
+	for size < depth {
+		size *= 2
+	}
+	return flight{slots: make([]slot, size), limit: uint32(depth)}
+}
+
+func (f *flight) at(i uint32) *slot { return &f.slots[i&uint32(len(f.slots)-1)] }
+
+func (f *flight) full() bool { return f.tail-f.head >= f.limit }
+
+// put adds a request and gives its place.
+func (f *flight) put(s slot) uint32 {
+	i := f.tail
+	*f.at(i) = s
+	f.tail++
+	f.waiting++
+	return i
+}
+
+// oldest is the place of the oldest request that waits for an answer.
+func (f *flight) oldest() (uint32, bool) {
+	for i := f.head; i != f.tail; i++ {
+		if s := f.at(i); s.waits && !s.silent {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// valid reports whether a request waits at i.
+func (f *flight) valid(i uint32) bool { return i-f.head < f.tail-f.head && f.at(i).waits }
+
+// take ends the request at i, which must wait.
+func (f *flight) take(i uint32) slot {
+	s := f.at(i)
+	s.waits = false
+	f.waiting--
+	for f.head != f.tail && !f.at(f.head).waits {
+		f.head++
+	}
+	return *s
+}
+
+// idleQueue holds the connections with room, in the order in which they got it.
+type idleQueue struct {
+	list []*conn
+	head int
+}
+
+func (q *idleQueue) push(c *conn) {
+	if c.queued {
+		return
+	}
+	c.queued = true
+	if q.head > 0 && len(q.list) == cap(q.list) {
+		q.list = q.list[:copy(q.list, q.list[q.head:])]
+		q.head = 0
+	}
+	q.list = append(q.list, c)
+}
+
+// pop gives the connection that has been idle for longest; nil if there is none.
+func (q *idleQueue) pop() *conn {
+	for q.head < len(q.list) {
+		c := q.list[q.head]
+		q.head++
+		if q.head == len(q.list) {
+			q.list, q.head = q.list[:0], 0
+		}
+		c.queued = false
+		if c.room() {
+			return c
+		}
+	}
+	return nil
+}

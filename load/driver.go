@@ -1,0 +1,109 @@
+package load
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// intervalLength is how long the intervals are that observers are told of.
+const intervalLength = int64(time.Second)
+
+// driver takes one loop through the parts of a run: warm-up, measured time, grace.
+type driver struct {
+	*loop
+	halt *atomic.Bool // the run is interrupted
+
+	began   int64 // ns; of the interval that is recorded now
+	swap    int64 // ns; when it ends
+	last    int64 // ns; when the grace ends; never = it has not begun
+	use     func() ThreadUse
+	used    ThreadUse      // at the interval's start
+	results chan *Interval // recorded ones, in order; closed at the end
+	spare   chan *Interval // to record in
+}
+
+func newDriver(l *loop, halt *atomic.Bool) *driver {
+	d := &driver{
+		loop: l, halt: halt, last: never, use: func() ThreadUse { return ThreadUse{} },
+		results: make(chan *Interval, 1), spare: make(chan *Interval, 1),
+	}
+	d.spare <- newInterval()
+	d.swap = d.boundary(0)
+	return d
+}
+
+// boundary is where the interval ends that begins at an instant: each second of the
+// measured time, which begins and ends an interval.
+func (d *driver) boundary(from int64) int64 {
+	warm, end := int64(d.plan.Warmup), d.plan.end()
+	next := warm
+	if from >= warm {
+		next = warm + ((from-warm)/intervalLength+1)*intervalLength
+	} else if next-from > intervalLength {
+		next = from + intervalLength
+	}
+	if from < end {
+		next = min(next, end)
+	}
+	return next
+}
+
+// turn does what the time demands, and reports whether the loop is at its end.
+func (d *driver) turn(now int64) (over bool) {
+	if now >= d.swap {
+		d.change(d.swap)
+	}
+	atEnd := now >= d.plan.end()
+	if !d.stopped && (d.halt.Load() || atEnd && d.stripe == nil) {
+		d.stop(now)
+	}
+	if d.last == never && (atEnd || d.exhausted()) {
+		d.last = now + int64(d.plan.Grace)
+	}
+	d.tick(now)
+	return d.finished() || now >= d.last
+}
+
+// deadline is when turn has to be called again.
+func (d *driver) deadline() int64 {
+	at := min(d.loop.deadline(), d.swap, d.last)
+	if d.last == never {
+		at = min(at, d.plan.end())
+	}
+	return at
+}
+
+// change ends the interval that is recorded, at an instant, and begins the next.
+func (d *driver) change(at int64) {
+	d.integrate(at)
+	v := d.rec
+	v.Start, v.Length = time.Duration(d.began), time.Duration(at-d.began)
+	v.InFlight = d.area
+	if d.plan.Arrivals != nil {
+		v.Target = d.plan.Arrivals.Rate(time.Duration(d.began+at)/2) / float64(d.step)
+	}
+	use := d.use()
+	v.Threads = append(v.Threads[:0], ThreadUse{
+		CPU: use.CPU - d.used.CPU, Wall: v.Length, Ready: use.Ready - d.used.Ready,
+		Involuntary: use.Involuntary - d.used.Involuntary,
+		Wakes:       use.Wakes - d.used.Wakes, Events: use.Events - d.used.Events,
+	})
+	d.used, d.area, d.began, d.swap = use, 0, at, d.boundary(at)
+	d.results <- v // the collector takes at most a second for each
+	d.rec = <-d.spare
+	d.rec.reset()
+	d.rec.MaxInFlight = d.inFlight
+}
+
+// close ends the last interval.
+func (d *driver) close(now int64) {
+	if now > d.began {
+		d.change(now)
+	}
+	close(d.results)
+	for _, c := range d.conns {
+		if c.state >= stateDialing {
+			d.tr.hangUp(c)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package load
+
+import (
+	"errors"
+)
+
+// fail ends a connection for an error: the oldest request has failed by it, and those
+// behind it have lost their connection.
+func (l *loop) fail(c *conn, class Class, text string, in []byte, now int64) {
+	l.samples.add(class, text, in, now)
+	if i, ok := c.flight.oldest(); ok {
+		c.flight.take(i)
+		l.inFlight--
+	} // else the connection itself has failed
+	l.rec.Failed[class]++
+	l.drop(c, ClassClosed, now)
+}
+
+// drop ends a connection and makes it anew. What waits on it has failed.
+func (l *loop) drop(c *conn, class Class, now int64) {
+	f := &c.flight
+	for i := f.head; i != f.tail; i++ {
+		if f.at(i).waits {
+			f.take(i)
+			l.inFlight--
+			l.rec.Failed[class]++
+		}
+	}
+	l.tr.hangUp(c)
+	c.out, c.rest, c.full, c.session = c.out[:0], c.rest[:0], false, nil
+	if l.exhausted() {
+		c.state = stateClosed
+		return
+	}
+	l.rec.Reconnects++
+	l.dial(c, now)
+}
+
+// away lets a connection wait before the next attempt.
+func (l *loop) away(c *conn, until int64) {
+	c.state, c.retryAt = stateWaiting, until
+	if l.exhausted() {
+		c.state = stateClosed
+	}
+}
+
+// keepHouse looks for connections that have waited for long enough.
+func (l *loop) keepHouse(now int64) {
+	for _, c := range l.conns {
+		switch c.state {
+		case stateWaiting:
+			if now >= c.retryAt {
+				l.dial(c, now)
+			}
+		case stateDialing, stateGreeting:
+			if now-c.since > int64(l.plan.Timeout) {
+				l.tr.hangUp(c)
+				l.connected(c, now, &Failed{ClassConnectTime, errTooLong})
+			}
+		case stateReady:
+			l.expire(c, now)
+		}
+	}
+}
+
+var errTooLong = errors.New("no answer in time")
+
+// expire ends a connection whose oldest request has waited too long. Those behind it
+// cannot be answered before it, and are given up with it.
+func (l *loop) expire(c *conn, now int64) {
+	i := c.flight.head
+	if i == c.flight.tail || now-c.flight.at(i).sent <= int64(l.plan.Timeout) {
+		return
+	}
+	l.samples.add(ClassTimeout, errTooLong.Error(), nil, now)
+	for ; i != c.flight.tail; i++ {
+		s := c.flight.at(i)
+		if !s.waits {
+			continue
+		}
+		c.flight.take(i)
+		l.inFlight--
+		l.rec.Failed[ClassTimeout]++
+		l.rec.Response.Record(s.sent - s.due + int64(l.plan.Timeout))
+		l.rec.Service.Record(int64(l.plan.Timeout))
+	}
+	l.drop(c, ClassTimeout, now)
+}

@@ -1,0 +1,384 @@
+package load
+
+import (
+	"math"
+	"time"
+)
+
+// transport moves the bytes of a loop's connections. What comes of a call that does not
+// end at once is told to the loop later, from the same goroutine.
+type transport interface {
+	// dial begins to connect c. loop.connected follows.
+	dial(c *conn)
+	// write takes what it can of b. If that is not all, loop.writable follows.
+	write(c *conn, b []byte) (n int, err error)
+	// hangUp closes the connection. Nothing follows for it.
+	hangUp(c *conn)
+}
+
+// The times of a loop's housekeeping.
+const (
+	houseEvery = int64(10 * time.Millisecond)
+	firstRetry = int64(10 * time.Millisecond)
+	maxRetry   = int64(time.Second)
+	never      = math.MaxInt64
+)
+
+// loop is one thread of a run: it says what is sent when and on which connection, and
+// counts what comes back. It does no I/O and has no clock: a transport does the one and
+// tells the time, in ns since the run's start. It belongs to one goroutine.
+type loop struct {
+	plan   *Plan
+	tr     transport
+	thread Thread
+	stripe Stripe // nil = closed
+
+	number, step int64 // of the next request, and the distance to the one behind it
+	left         int64 // requests that may still be sent
+	next         int64 // ns; when the next arrival is due; never = there is none
+	starved      int64 // ns; when a request was last due and no connection idle
+	woken, slept int64 // ns; when the wait for events ended, and when it should have
+
+	conns    []*conn
+	idle     idleQueue
+	thinking []thought // by time
+	dirty    []*conn   // have something to write
+	extra    int       // connections that BusyOpen may still make
+	answers  Answers
+	request  Request
+
+	house    int64 // ns; when connections are looked after next
+	inFlight int64
+	counted  int64 // ns; up to when inFlight is in the interval's sum
+	area     float64
+	stopped  bool  // nothing more is sent
+	cut      int64 // ns; since when
+	rec      *Interval
+	samples  samples
+}
+
+// thought is a connection of a closed run that pauses.
+type thought struct {
+	until int64
+	c     *conn
+}
+
+// newLoop makes thread part of so many, with its share of the connections.
+func newLoop(plan *Plan, tr transport, part, of int) *loop {
+	l := &loop{
+		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
+		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1,
+		rec: newInterval(),
+	}
+	if plan.Count > 0 {
+		l.left = share(plan.Count, part, of)
+	}
+	if plan.Arrivals != nil {
+		l.stripe = plan.Arrivals.Stripe(part, of)
+		l.advance()
+	}
+	n := int(share(int64(plan.Conns), part, of))
+	if plan.Busy == BusyOpen {
+		l.extra = max(int(share(int64(plan.MaxConns), part, of))-n, 0)
+	}
+	for range n {
+		l.addConn()
+	}
+	return l
+}
+
+// share is the part of n that falls to one of several, the first ones getting what is over.
+func share(n int64, part, of int) int64 {
+	s := n / int64(of)
+	if int64(part) < n%int64(of) {
+		s++
+	}
+	return s
+}
+
+func (l *loop) addConn() *conn {
+	c := &conn{index: len(l.conns), fd: -1, flight: newFlight(l.plan.Depth)}
+	l.conns = append(l.conns, c)
+	return c
+}
+
+// start makes the connections.
+func (l *loop) start(now int64) {
+	for _, c := range l.conns {
+		l.dial(c, now)
+	}
+}
+
+func (l *loop) dial(c *conn, now int64) {
+	c.state, c.since = stateDialing, now
+	l.tr.dial(c)
+}
+
+// advance finds the next arrival.
+func (l *loop) advance() {
+	l.next = never
+	if l.left <= 0 {
+		return
+	}
+	if at, ok := l.stripe.Next(); ok && int64(at) < l.plan.end() {
+		l.next = int64(at)
+	}
+}
+
+// tick does what the time demands.
+func (l *loop) tick(now int64) {
+	l.integrate(now)
+	if now >= l.house {
+		l.house = now + houseEvery
+		l.keepHouse(now)
+	}
+	for len(l.thinking) > 0 && l.thinking[0].until <= now {
+		c := l.thinking[0].c
+		l.thinking = l.thinking[:copy(l.thinking, l.thinking[1:])]
+		l.refill(c, now)
+	}
+	l.dispatch(now)
+	l.flush(now)
+}
+
+// deadline is when tick has to be called again at the latest.
+func (l *loop) deadline() int64 {
+	at := l.house
+	if len(l.thinking) > 0 {
+		at = min(at, l.thinking[0].until)
+	}
+	if l.starved < l.next && !l.stopped { // else it waits for a connection, not for the time
+		at = min(at, l.next)
+	}
+	return at
+}
+
+// integrate counts the requests under way up to now.
+func (l *loop) integrate(now int64) {
+	l.area += float64(l.inFlight) * float64(now-l.counted)
+	l.counted = now
+}
+
+// stop ends the sending. What is under way may still be answered.
+func (l *loop) stop(now int64) {
+	l.stopped, l.cut = true, now
+	l.thinking = nil
+}
+
+// exhausted reports whether nothing more is to be sent.
+func (l *loop) exhausted() bool {
+	return l.stopped || l.left <= 0 || l.stripe != nil && l.next == never
+}
+
+// finished reports whether everything that was to be sent has ended.
+func (l *loop) finished() bool { return l.inFlight == 0 && l.exhausted() }
+
+// dispatch sends what is due, in an open run.
+func (l *loop) dispatch(now int64) {
+	for l.next <= now && !l.stopped {
+		late := now - l.next
+		if l.plan.Busy == BusyShed && late > int64(l.plan.Deadline) {
+			l.giveUp(ClassShed)
+			continue
+		}
+		c := l.idle.pop()
+		if c == nil {
+			l.starved = now
+			if l.plan.Busy == BusyDrop {
+				l.giveUp(ClassDropped)
+				continue
+			}
+			if l.plan.Busy == BusyOpen && l.extra > 0 {
+				l.extra--
+				l.dial(l.addConn(), now)
+			}
+			return
+		}
+		due := l.next
+		l.late(due, now)
+		if l.send(c, due, now) {
+			l.advance()
+		}
+		if c.room() {
+			l.idle.push(c)
+		}
+	}
+}
+
+// giveUp counts the request that is due as one that is never sent.
+func (l *loop) giveUp(class Class) {
+	l.rec.Failed[class]++
+	l.number += l.step
+	l.left--
+	l.advance()
+}
+
+// late counts how late a request is sent, and why.
+func (l *loop) late(due, now int64) {
+	lag := now - due
+	cause := OnTime
+	switch {
+	case lag <= int64(l.plan.Tolerance):
+	case l.starved >= due:
+		cause = ConnWait
+	case l.woken-l.slept > lag/2:
+		cause = TimerLate
+	default:
+		cause = LoopLate
+	}
+	l.rec.Late[cause]++
+	l.rec.LateTime[cause] += time.Duration(lag)
+}
+
+// send makes the next request and puts it among what c has to write.
+func (l *loop) send(c *conn, due, now int64) bool {
+	r := &l.request
+	*r = Request{Number: l.number, Slot: c.flight.tail, Due: due, Sent: now}
+	c.began++
+	r.LastHere = c.began == l.plan.PerConn
+	if err := c.session.Request(r); err != nil {
+		l.fail(c, classOf(err, ClassProtocol), err.Error(), nil, now)
+		return false
+	}
+	l.number += l.step
+	l.left--
+	c.flight.put(slot{due: due, sent: now, waits: true, silent: r.NoAnswer})
+	l.inFlight++
+	l.rec.MaxInFlight = max(l.rec.MaxInFlight, l.inFlight)
+	l.rec.Sent++
+	l.rec.Lag.Record(now - due)
+	c.out = append(c.out, r.Bytes...)
+	l.soil(c)
+	return true
+}
+
+// soil notes that c has something to write.
+func (l *loop) soil(c *conn) {
+	if !c.dirty {
+		c.dirty = true
+		l.dirty = append(l.dirty, c)
+	}
+}
+
+// refill gives a connection with room its next requests: in a closed run at once, in an
+// open one when they are due.
+func (l *loop) refill(c *conn, now int64) {
+	if !c.room() || l.stopped || l.ending(c) {
+		return
+	}
+	if l.stripe != nil {
+		l.idle.push(c)
+		return
+	}
+	for c.room() && l.left > 0 && !l.ending(c) {
+		if !l.send(c, now, now) {
+			return
+		}
+	}
+}
+
+// ending reports whether the connection has had all the requests that it is to have.
+func (l *loop) ending(c *conn) bool { return l.plan.PerConn > 0 && c.began >= l.plan.PerConn }
+
+// flush writes what was made.
+func (l *loop) flush(now int64) {
+	for i := 0; i < len(l.dirty); i++ { // a write that fails may add to it
+		c := l.dirty[i]
+		c.dirty = false
+		if !c.full {
+			l.write(c, now)
+		}
+	}
+	l.dirty = l.dirty[:0]
+}
+
+func (l *loop) write(c *conn, now int64) {
+	if len(c.out) == 0 {
+		return
+	}
+	n, err := l.tr.write(c, c.out)
+	l.rec.BytesOut += int64(n)
+	if err != nil {
+		l.fail(c, classOf(err, ClassWrite), err.Error(), nil, now)
+		return
+	}
+	if n < len(c.out) {
+		c.full = true
+		c.out = c.out[:copy(c.out, c.out[n:])]
+		return
+	}
+	c.out = c.out[:0]
+	l.written(c, now)
+}
+
+// written ends the requests that have no answer.
+func (l *loop) written(c *conn, now int64) {
+	f := &c.flight
+	for i := f.head; i != f.tail; i++ {
+		if s := f.at(i); s.waits && s.silent {
+			l.complete(c, f.take(i), Answer{}, now)
+		}
+	}
+	if f.waiting == 0 {
+		l.settle(c, now)
+	}
+}
+
+// writable says that the transport takes bytes of c again.
+func (l *loop) writable(c *conn, now int64) {
+	if c.state < stateGreeting || !c.full {
+		return
+	}
+	c.full = false
+	l.write(c, now)
+	if c.room() {
+		l.refill(c, now)
+	}
+	l.dispatch(now)
+	l.flush(now)
+}
+
+// connected says how an attempt to connect has ended.
+func (l *loop) connected(c *conn, now int64, err error) {
+	if err != nil {
+		l.rec.Failed[classOf(err, ClassConnect)]++
+		l.samples.add(classOf(err, ClassConnect), err.Error(), nil, now)
+		c.refused++
+		l.away(c, now+min(firstRetry<<min(c.refused-1, 20), maxRetry))
+		return
+	}
+	l.rec.Connects++
+	l.rec.Connect.Record(now - c.since)
+	c.refused, c.began = 0, 0
+	c.state, c.since = stateGreeting, now
+	c.session = l.thread.Session()
+	if c.out = c.session.Greet(c.out[:0]); len(c.out) > 0 {
+		l.soil(c)
+	}
+	l.greeted(c, now)
+	l.dispatch(now)
+	l.flush(now)
+}
+
+// unanswered is what waits still at the end, and what was due and not even sent.
+func (l *loop) unanswered(now int64) (u Unanswered) {
+	until := now
+	if l.stopped {
+		until = l.cut
+	}
+	for ; l.next < until; l.advance() {
+		u.Unsent++
+		u.Oldest = max(u.Oldest, time.Duration(now-l.next))
+		l.left--
+	}
+	for _, c := range l.conns {
+		f := &c.flight
+		for i := f.head; i != f.tail; i++ {
+			if s := f.at(i); s.waits {
+				u.Count++
+				u.Oldest = max(u.Oldest, time.Duration(now-s.due))
+			}
+		}
+	}
+	return u
+}

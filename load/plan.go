@@ -1,0 +1,135 @@
+package load
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Plan says what load is made. Its zero values are defaults where they make sense.
+type Plan struct {
+	// Network and Address are where the service listens: "tcp" and host:port, or
+	// "unix" and a path. The name is resolved once, before the run.
+	Network, Address string
+	// TLS is the configuration of TLS; nil = none. Engine Portable alone speaks it.
+	TLS *tls.Config
+
+	Codec Codec
+
+	// Arrivals make the load open; nil = closed.
+	Arrivals Arrivals
+	// Conns is how many connections there are: 1 if 0. In an open run there are as
+	// many at the start, and MaxConns at most.
+	Conns, MaxConns int
+	// Depth is how many requests may wait on one connection: 1 if 0.
+	Depth int
+	// Think is how long a connection of a closed run pauses behind an answer.
+	Think time.Duration
+	// PerConn is after how many requests a connection is closed and made anew; 0 =
+	// never.
+	PerConn int64
+
+	// Duration is for how long is measured, Warmup what goes before it and is not.
+	// Count ends the run after so many requests. If both bounds are 0 the arrivals'
+	// length ends it.
+	Duration, Warmup time.Duration
+	Count            int64
+	// Timeout is after what time a request counts as failed, and its connection is
+	// given up: 30 s if 0. It is recorded at that value.
+	Timeout time.Duration
+	// Grace is how long the end of the run waits for answers: 5 s if 0. Requests that
+	// wait still are reported as unanswered.
+	Grace time.Duration
+
+	// Busy says what becomes of a request that is due when no connection is idle.
+	Busy Busy
+	// Deadline is how late a request may be sent, for BusyShed.
+	Deadline time.Duration
+	// Tolerance is up to what lag a send is on time: 1 ms if 0.
+	Tolerance time.Duration
+
+	Engine  Engine
+	Threads int // 1 if 0
+	Pace    Pace
+	// Seed is of everything that is drawn.
+	Seed uint64
+	// Pin is the processors to which threads are bound, in turns; nil = none.
+	Pin []int
+}
+
+// Busy says what becomes of a request that is due when no connection is idle.
+type Busy uint8
+
+// The ways to deal with it.
+const (
+	BusyQueue Busy = iota // it waits for one; its response time counts from when it was due
+	BusyOpen              // one more connection is made, up to MaxConns; then it waits
+	BusyShed              // it waits, but is given up once it is later than Deadline
+	BusyDrop              // it is given up at once
+)
+
+// Engine is what moves the bytes.
+type Engine uint8
+
+// The engines. They give the same counts for the same plan.
+const (
+	Auto     Engine = iota // Epoll where it can, else Portable
+	Epoll                  // one loop over epoll per thread: Linux, no TLS
+	Portable               // goroutines over package net
+)
+
+// Pace says how a loop waits for the next arrival.
+type Pace uint8
+
+// The ways to wait, from the cheapest to the most exact.
+const (
+	Hybrid Pace = iota // sleep, and turn for the last of it while serving what comes
+	Sleep              // sleep only
+	Spin               // never sleep
+)
+
+// end is when nothing more is sent, in ns since the run's start; never = it is not the
+// time that ends the run.
+func (p *Plan) end() int64 {
+	if p.Duration <= 0 {
+		return never
+	}
+	return int64(p.Warmup + p.Duration)
+}
+
+// Check gives the first setting that makes no sense, and fills in defaults.
+func (p *Plan) Check() error {
+	p.Network = cmp.Or(p.Network, "tcp")
+	p.Conns = cmp.Or(p.Conns, 1)
+	p.MaxConns = max(p.MaxConns, p.Conns)
+	p.Depth = cmp.Or(p.Depth, 1)
+	p.Threads = cmp.Or(p.Threads, 1)
+	p.Timeout = cmp.Or(p.Timeout, 30*time.Second)
+	p.Grace = cmp.Or(p.Grace, 5*time.Second)
+	p.Tolerance = cmp.Or(p.Tolerance, time.Millisecond)
+	switch {
+	case p.Codec == nil:
+		return errors.New("load: the plan has no codec")
+	case p.Address == "":
+		return errors.New("load: the plan has no address")
+	case p.Conns < 0 || p.Depth < 0 || p.Threads < 0 || p.Count < 0 || p.PerConn < 0:
+		return errors.New("load: a number of connections, threads or requests is below 0")
+	case p.Duration < 0 || p.Warmup < 0 || p.Think < 0 || p.Timeout < 0 || p.Grace < 0 || p.Deadline < 0 || p.Tolerance < 0:
+		return errors.New("load: a time is below 0")
+	case p.Conns < p.Threads:
+		return fmt.Errorf("load: %d connections for %d threads: each thread needs one", p.Conns, p.Threads)
+	case p.Duration == 0 && p.Count == 0 && (p.Arrivals == nil || p.Arrivals.Length() == 0):
+		return errors.New("load: neither a duration nor a count ends the run")
+	case p.Arrivals != nil && p.Think > 0:
+		return errors.New("load: connections pause in a closed run alone")
+	case p.Arrivals == nil && p.Busy != BusyQueue:
+		return errors.New("load: in a closed run no request is due while its connection is busy")
+	case p.Busy == BusyShed && p.Deadline == 0:
+		return errors.New("load: to give up late requests takes a deadline")
+	case p.Engine == Epoll && p.TLS != nil:
+		return errors.New("load: the epoll engine does not speak TLS; the portable one does")
+	}
+	return nil
+}

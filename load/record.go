@@ -1,0 +1,124 @@
+package load
+
+import (
+	"time"
+
+	"paddock/internal/histogram"
+)
+
+// newInterval makes an interval to record in.
+func newInterval() *Interval {
+	return &Interval{
+		Status:   map[uint16]int64{},
+		Response: histogram.New(), Service: histogram.New(), Lag: histogram.New(),
+		Connect: histogram.New(), FirstByte: histogram.New(),
+	}
+}
+
+// reset makes v empty, and keeps its memory.
+func (v *Interval) reset() {
+	for _, h := range v.histograms() {
+		h.Reset()
+	}
+	clear(v.Status)
+	*v = Interval{
+		Status: v.Status, Threads: v.Threads[:0],
+		Response: v.Response, Service: v.Service, Lag: v.Lag, Connect: v.Connect, FirstByte: v.FirstByte,
+	}
+}
+
+func (v *Interval) histograms() [5]*histogram.Histogram {
+	return [...]*histogram.Histogram{v.Response, v.Service, v.Lag, v.Connect, v.FirstByte}
+}
+
+// Add counts all of o, which is another part of the same time (other threads), or a later
+// part (then the lengths differ and the caller sets Length and InFlight).
+func (v *Interval) Add(o *Interval) {
+	v.Target += o.Target
+	v.Sent += o.Sent
+	v.Done += o.Done
+	v.BytesOut += o.BytesOut
+	v.BytesIn += o.BytesIn
+	v.BodyIn += o.BodyIn
+	v.Connects += o.Connects
+	v.Reconnects += o.Reconnects
+	for i, n := range o.Failed {
+		v.Failed[i] += n
+	}
+	for status, n := range o.Status {
+		v.Status[status] += n
+	}
+	for i := range o.Late {
+		v.Late[i] += o.Late[i]
+		v.LateTime[i] += o.LateTime[i]
+	}
+	from := o.histograms()
+	for i, h := range v.histograms() {
+		h.Add(from[i])
+	}
+}
+
+// Errors is the number of requests and connections that failed, of all classes.
+func (v *Interval) Errors() int64 {
+	var n int64
+	for class, count := range v.Failed {
+		if Class(class) != ClassOK {
+			n += count
+		}
+	}
+	return n
+}
+
+// PerSecond is the rate of complete answers that did not fail.
+func (v *Interval) PerSecond() float64 {
+	if v.Length <= 0 {
+		return 0
+	}
+	return float64(v.Failed[ClassOK]) / v.Length.Seconds()
+}
+
+// errorTexts bounds how many different errors are kept, and errorBytes how much of each.
+const (
+	errorTexts = 64
+	errorBytes = 256
+)
+
+// samples keeps the first errors of each class and text.
+type samples struct {
+	list []Sample
+}
+
+// add counts an error at a time of the run.
+func (s *samples) add(class Class, text string, bytes []byte, at int64) {
+	for i := range s.list {
+		if e := &s.list[i]; e.Class == class && e.Text == text {
+			e.Count++
+			e.Last = time.Duration(at)
+			return
+		}
+	}
+	if len(s.list) == errorTexts {
+		return
+	}
+	s.list = append(s.list, Sample{
+		Class: class, Text: text, Bytes: append([]byte(nil), bytes[:min(len(bytes), errorBytes)]...),
+		Count: 1, First: time.Duration(at), Last: time.Duration(at),
+	})
+}
+
+// merge counts what o has.
+func (s *samples) merge(o *samples) {
+	for _, e := range o.list {
+		known := false
+		for i := range s.list {
+			if have := &s.list[i]; have.Class == e.Class && have.Text == e.Text {
+				have.Count += e.Count
+				have.First, have.Last = min(have.First, e.First), max(have.Last, e.Last)
+				known = true
+			}
+		}
+		if !known && len(s.list) < errorTexts {
+			s.list = append(s.list, e)
+		}
+	}
+}

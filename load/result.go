@@ -1,0 +1,91 @@
+package load
+
+import (
+	"time"
+
+	"paddock/internal/histogram"
+)
+
+// Interval is what happened in a part of a run: a second of it, or all.
+type Interval struct {
+	Start, Length time.Duration // since the run's start
+
+	Target                    float64 // requests meant in it; 0 in a closed run
+	Sent, Done                int64   // requests written; answers complete, ClassOK or not
+	BytesOut, BytesIn, BodyIn int64
+	Connects, Reconnects      int64
+	Failed                    [Classes]int64 // by class; ClassOK counts what did not fail
+	Status                    map[uint16]int64
+	Late                      [Causes]int64         // sends, by cause
+	LateTime                  [Causes]time.Duration // the sum of their lags
+	InFlight                  float64               // requests under way, mean over time
+	MaxInFlight               int64
+	Response, Service, Lag    *histogram.Histogram // of the answers, whatever their class, and of timeouts
+	Connect, FirstByte        *histogram.Histogram // making a connection; from the send to the answer's first byte. nil = not measured
+	Threads                   []ThreadUse
+}
+
+// ThreadUse is what one thread of the generator did in an interval.
+type ThreadUse struct {
+	CPU, Wall   time.Duration // its processor time, of so much time
+	Ready       time.Duration // it could have run, but another did: the kernel's run delay
+	Involuntary int64         // times that it was taken off its processor
+	Wakes       int64         // returns of the wait for events
+	Events      int64         // events that these brought
+}
+
+// Observer is told of each interval when it is over, one after another. What it gets is
+// its own only until it returns.
+type Observer interface {
+	Interval(*Interval)
+}
+
+// Result is what came of a run.
+type Result struct {
+	Began   time.Time
+	Elapsed time.Duration // measured time, without the grace
+	Warmup  time.Duration // what went before it
+	Engine  Engine
+
+	Total      Interval // of the measured time and the grace
+	InTime     int64    // answers of ClassOK that came in the measured time
+	Unanswered Unanswered
+	Samples    []Sample // of errors: the first of each class and text
+	PerConn    []int64  // answers by connection, for fairness
+	Machine    MachineUse
+	Stopped    bool // it was interrupted
+}
+
+// Unanswered is what still waited when the run was over: requests whose response times
+// are known only to be longer than their ages.
+type Unanswered struct {
+	Count  int64         // sent
+	Unsent int64         // due, but never sent
+	Oldest time.Duration // since it was due
+}
+
+// Sample is one error as it was seen.
+type Sample struct {
+	Class       Class
+	Text        string // of the error
+	Bytes       []byte // what came, up to 256 bytes; nil = nothing
+	Count       int64
+	First, Last time.Duration // since the run's start
+}
+
+// MachineUse is what the process and the machine did during a run.
+type MachineUse struct {
+	User, System time.Duration // the process's
+	MaxResident  int64         // bytes
+	Busy, Steal  time.Duration // the machine's, over all processors
+	Processors   int
+	GCPause      time.Duration
+}
+
+// PerSecond is the rate of good answers in the measured time.
+func (r *Result) PerSecond() float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return float64(r.InTime) / r.Elapsed.Seconds()
+}

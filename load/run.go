@@ -1,0 +1,224 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// probeTime is how long the first connection may take: a service that is not there is
+// told at once, not after a run.
+const probeTime = 5 * time.Second
+
+// engine runs the loops' connections until each driver is at its end.
+type engine interface {
+	// drive runs one thread's driver. It returns when it is at its end.
+	drive(d *driver, thread int, clock clock) error
+}
+
+// clock tells the time of a run.
+type clock struct{ zero time.Time }
+
+func (c clock) now() int64 { return int64(time.Since(c.zero)) }
+
+// Run makes the load that the plan says, and returns what came of it. When ctx ends the
+// run stops sending, waits for answers for the plan's grace and returns what was measured,
+// with Stopped set. The error says why nothing was measured. observer may be nil.
+func Run(ctx context.Context, plan Plan, observer Observer) (*Result, error) {
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
+	address, err := resolve(ctx, &plan)
+	if err != nil {
+		return nil, err
+	}
+	plan.Address = address
+	if err := probe(ctx, &plan); err != nil {
+		return nil, err
+	}
+	e, kind, err := newEngine(&plan)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{plan: &plan, observer: observer, result: Result{Engine: kind, Began: time.Now()}}
+	return r.do(ctx, e)
+}
+
+// resolve gives the address with the name resolved.
+func resolve(ctx context.Context, plan *Plan) (string, error) {
+	if plan.Network != "tcp" {
+		return plan.Address, nil
+	}
+	host, port, err := net.SplitHostPort(plan.Address)
+	if err != nil {
+		return "", fmt.Errorf("load: %w", err)
+	}
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return "", &Failed{ClassDNS, err}
+	}
+	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	if err != nil {
+		return "", fmt.Errorf("load: %w", err)
+	}
+	at := slices.IndexFunc(found, func(a net.IPAddr) bool { return a.IP.To4() != nil })
+	return (&net.TCPAddr{IP: found[max(at, 0)].IP, Zone: found[max(at, 0)].Zone, Port: number}).String(), nil
+}
+
+// probe connects once.
+func probe(ctx context.Context, plan *Plan) error {
+	d := net.Dialer{Timeout: min(probeTime, plan.Timeout)}
+	c, err := d.DialContext(ctx, plan.Network, plan.Address)
+	if err != nil {
+		return &Failed{classOf(err, ClassConnect), err}
+	}
+	return c.Close()
+}
+
+func newEngine(plan *Plan) (engine, Engine, error) {
+	switch plan.Engine {
+	case Portable:
+		return &portable{plan: plan}, Portable, nil
+	case Auto:
+		if plan.TLS != nil || !haveEpoll {
+			return &portable{plan: plan}, Portable, nil
+		}
+	}
+	e, err := newEpoll(plan)
+	return e, Epoll, err
+}
+
+// run is a run under way.
+type run struct {
+	plan     *Plan
+	observer Observer
+	result   Result
+	halt     atomic.Bool
+	drivers  []*driver
+}
+
+func (r *run) do(ctx context.Context, e engine) (*Result, error) {
+	defer context.AfterFunc(ctx, func() { r.halt.Store(true) })()
+	for i := range r.plan.Threads {
+		r.drivers = append(r.drivers, newDriver(newLoop(r.plan, nil, i, r.plan.Threads), &r.halt))
+	}
+	before := readMachine()
+	runtime.GC() // what was prepared is not collected while it is measured
+	var (
+		threads sync.WaitGroup
+		errs    = make([]error, len(r.drivers))
+		clock   = clock{time.Now()}
+	)
+	r.result.Began = clock.zero
+	for i, d := range r.drivers {
+		threads.Go(func() {
+			errs[i] = e.drive(d, i, clock)
+			if errs[i] != nil {
+				r.halt.Store(true)
+			}
+			d.close(clock.now())
+		})
+	}
+	r.collect()
+	threads.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.conclude(clock.now())
+	r.result.Machine = readMachine().since(before)
+	r.result.Stopped = ctx.Err() != nil
+	return &r.result, nil
+}
+
+// collect takes the intervals of all threads as they end, until there are no more.
+func (r *run) collect() {
+	merged, total := newInterval(), newInterval()
+	for {
+		merged.reset()
+		open := 0
+		for _, d := range r.drivers {
+			v, ok := <-d.results
+			if !ok {
+				continue
+			}
+			if open++; open == 1 {
+				merged.Start, merged.Length = v.Start, v.Length
+			}
+			merged.Length = max(merged.Length, v.Start+v.Length-merged.Start)
+			merged.Add(v)
+			merged.InFlight += v.InFlight
+			merged.MaxInFlight += v.MaxInFlight
+			merged.Threads = append(merged.Threads, v.Threads...)
+			d.spare <- v
+		}
+		if open == 0 {
+			break
+		}
+		r.add(total, merged)
+		if r.observer != nil {
+			merged.InFlight /= float64(max(merged.Length, 1))
+			r.observer.Interval(merged)
+		}
+	}
+	if total.Length > 0 {
+		total.InFlight /= float64(total.Length)
+	}
+	r.result.Total = *total
+}
+
+// add counts an interval of the measured time.
+func (r *run) add(total, v *Interval) {
+	if v.Start < r.plan.Warmup {
+		r.result.Warmup += v.Length
+		return
+	}
+	if total.Length == 0 {
+		total.Start = v.Start
+	}
+	total.Add(v)
+	total.InFlight += v.InFlight
+	total.MaxInFlight = max(total.MaxInFlight, v.MaxInFlight)
+	total.Length += v.Length
+	if int64(v.Start) < r.plan.end() {
+		r.result.Elapsed += v.Length
+		r.result.InTime += v.Failed[ClassOK]
+		for i, u := range v.Threads {
+			if i == len(total.Threads) {
+				total.Threads = append(total.Threads, ThreadUse{})
+			}
+			total.Threads[i].add(u)
+		}
+	}
+}
+
+func (u *ThreadUse) add(o ThreadUse) {
+	u.CPU += o.CPU
+	u.Wall += o.Wall
+	u.Ready += o.Ready
+	u.Involuntary += o.Involuntary
+	u.Wakes += o.Wakes
+	u.Events += o.Events
+}
+
+// conclude counts what waits still.
+func (r *run) conclude(now int64) {
+	var all samples
+	for _, d := range r.drivers {
+		u := d.unanswered(now)
+		r.result.Unanswered.Count += u.Count
+		r.result.Unanswered.Unsent += u.Unsent
+		r.result.Unanswered.Oldest = max(r.result.Unanswered.Oldest, u.Oldest)
+		all.merge(&d.samples)
+		for _, c := range d.conns {
+			r.result.PerConn = append(r.result.PerConn, c.done)
+		}
+	}
+	r.result.Samples = all.list
+}
