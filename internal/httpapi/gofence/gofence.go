@@ -94,8 +94,10 @@ func Owns(urlPath string) bool {
 	return strings.EqualFold(first, "engarde") || strings.EqualFold(first, "fence")
 }
 
+const touche = "Touché!"
+
 func (h *Handler) engarde(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
-	respond(w, "text/plain", []byte("Touché!"))
+	respond(w, "text/plain", []byte(touche))
 }
 
 // list answers without the headers of the others: the original left this one to
@@ -144,9 +146,12 @@ func tooLarge(line string) error { return &refusal{http.StatusRequestEntityTooLa
 // refuse answers with one line of plain text. An error that brings no status is
 // a bad request.
 func refuse(w http.ResponseWriter, err error) {
-	status := http.StatusBadRequest
+	http.Error(w, err.Error(), statusOf(err))
+}
+
+func statusOf(err error) int {
 	if r, ok := err.(*refusal); ok {
-		status = r.status
+		return r.status
 	}
-	http.Error(w, err.Error(), status)
+	return http.StatusBadRequest
 }

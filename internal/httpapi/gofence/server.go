@@ -4,6 +4,9 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"paddock/internal/access"
+	"paddock/internal/httpapi/front"
 )
 
 // The times after which a client that does not go on loses its connection. The
@@ -15,7 +18,17 @@ const (
 	idleTimeout       = 2 * time.Minute // between requests
 )
 
-// NewServer returns the server of `paddock fence`: h behind the token, which
+// NewFront returns the server of `paddock fence`: that of NewServer, and before
+// it a hot side for what is asked most.
+func NewFront(h *Handler, token string, log *slog.Logger) *front.Server {
+	want := access.NewToken(token)
+	return front.New(front.Routes{
+		Takes: func(r *front.Head) bool { return h.Takes(r) && want.Admits(string(r.Authorization)) },
+		Serve: h.ServeHot,
+	}, NewServer(h, token, log), log)
+}
+
+// NewServer returns a server with net/http alone: h behind the token, which
 // may be empty, and closed to pages of other sites, which could otherwise make
 // the browser of a developer add fences to a service on loopback.
 func NewServer(h http.Handler, token string, log *slog.Logger) *http.Server {

@@ -57,53 +57,89 @@ func TestCPUProfile(t *testing.T) {
 
 var discard = slog.New(slog.DiscardHandler)
 
+// do sends one request on a connection of its own.
+func do(t *testing.T, r *http.Request) (*http.Response, string) {
+	t.Helper()
+	tr := new(http.Transport)
+	defer tr.CloseIdleConnections()
+	resp, err := tr.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+func request(t *testing.T, method, url, body string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestToken(t *testing.T) {
-	server := gofence.NewServer(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true}), "s3cret", discard)
-	for _, tc := range []struct {
-		authorization string
-		status        int
-	}{
-		{"", 401},
-		{"Bearer", 401},
-		{"Bearer ", 401},
-		{"Bearer s3cre", 401},
-		{"Bearer s3crets", 401},
-		{"Token s3cret", 401},
-		{"s3cret", 401},
-		{"Basic czNjcmV0", 401},         // no colon
-		{"Basic dXNlcjpub3RpdA==", 401}, // user:notit
-		{"Basic dXNlcjpzM2NyZXQ=", 200}, // user:s3cret
-		{"Bearer s3cret", 200},
-		{"bearer s3cret", 200},
-	} {
-		for _, path := range []string{"/engarde", "/debug/pprof/", "/nowhere", "/ENGARDE"} {
-			r := httptest.NewRequest(http.MethodGet, path, nil)
-			if tc.authorization != "" {
-				r.Header.Set("Authorization", tc.authorization)
-			}
-			w := httptest.NewRecorder()
-			server.Handler.ServeHTTP(w, r)
-			if (w.Code == 401) != (tc.status == 401) {
-				t.Errorf("%q %s: %d", tc.authorization, path, w.Code)
-			}
-			if w.Code == 401 && (w.Body.String() != "Token required\n" || w.Header().Get("WWW-Authenticate") == "") {
-				t.Errorf("%q %s: %q %v", tc.authorization, path, w.Body, w.Header())
+	for door, server := range doors(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true}), "s3cret") {
+		addr := serveWith(t, server)
+		for _, tc := range []struct {
+			authorization string
+			allowed       bool
+		}{
+			{"", false},
+			{"Bearer", false},
+			{"Bearer ", false},
+			{"Bearer s3cre", false},
+			{"Bearer s3crets", false},
+			{"Token s3cret", false},
+			{"s3cret", false},
+			{"Basic czNjcmV0", false},         // no colon
+			{"Basic dXNlcjpub3RpdA==", false}, // user:notit
+			{"Basic dXNlcjpzM2NyZXQ=", true},  // user:s3cret
+			{"Bearer s3cret", true},
+			{"bearer s3cret", true},
+		} {
+			for _, path := range []string{"/engarde", "/fence/zones/search?lat=1&lon=1", "/debug/pprof/", "/nowhere", "/ENGARDE"} {
+				r := request(t, http.MethodGet, "http://"+addr+path, "")
+				if tc.authorization != "" {
+					r.Header.Set("Authorization", tc.authorization)
+				}
+				resp, body := do(t, r)
+				if (resp.StatusCode == http.StatusUnauthorized) == tc.allowed {
+					t.Errorf("%s: %q %s: %s", door, tc.authorization, path, resp.Status)
+				}
+				if !tc.allowed && (body != "Token required\n" || resp.Header.Get("WWW-Authenticate") == "") {
+					t.Errorf("%s: %q %s: %q %v", door, tc.authorization, path, body, resp.Header)
+				}
 			}
 		}
 	}
 }
 
 func TestPagesOfOtherSites(t *testing.T) {
-	server := gofence.NewServer(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{}), "", discard)
-	for site, want := range map[string]int{"cross-site": http.StatusForbidden, "same-origin": http.StatusBadRequest, "": http.StatusBadRequest} {
-		r := httptest.NewRequest(http.MethodPost, "/fence/zones/add", strings.NewReader("{}"))
-		if site != "" {
-			r.Header.Set("Sec-Fetch-Site", site)
-		}
-		w := httptest.NewRecorder()
-		server.Handler.ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("%q: %d, want %d", site, w.Code, want)
+	for door, server := range doors(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{}), "") {
+		addr := serveWith(t, server)
+		for _, path := range []string{"/fence/zones/add", "/fence/zones/search"} {
+			for _, tc := range []struct {
+				field, value string
+				want         int
+			}{
+				{"Sec-Fetch-Site", "cross-site", http.StatusForbidden},
+				{"Sec-Fetch-Site", "same-origin", http.StatusBadRequest},
+				{"Origin", "https://elsewhere.example", http.StatusForbidden},
+				{"Origin", "http://" + addr, http.StatusBadRequest},
+				{"X-Other", "", http.StatusBadRequest},
+			} {
+				r := request(t, http.MethodPost, "http://"+addr+path, "{}")
+				r.Header.Set(tc.field, tc.value)
+				if resp, _ := do(t, r); resp.StatusCode != tc.want {
+					t.Errorf("%s: %s %s %q: %s, want %d", door, path, tc.field, tc.value, resp.Status, tc.want)
+				}
+			}
 		}
 	}
 }

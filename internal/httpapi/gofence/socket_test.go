@@ -12,9 +12,12 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/fence"
+	"paddock/internal/httpapi/gofence"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")) // its clock, which never ends
+}
 
 // serve listens on a free port of loopback until the test ends and returns the
 // address.
@@ -23,7 +26,22 @@ func serve(t testing.TB, h http.Handler) string {
 	return serveWith(t, &http.Server{Handler: h})
 }
 
-func serveWith(t testing.TB, server *http.Server) string {
+// server is an http.Server, or a front.Server.
+type server interface {
+	Serve(net.Listener) error
+	Close() error
+}
+
+// doors are the two servers of the interface: net/http alone, and with a hot side
+// before it. Everything holds for both.
+func doors(h *gofence.Handler, token string) map[string]server {
+	return map[string]server{
+		"cold": gofence.NewServer(h, token, discard),
+		"hot":  gofence.NewFront(h, token, discard),
+	}
+}
+
+func serveWith(t testing.TB, server server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // ioTimeout ends a test whose server does not answer. It measures nothing.
 const ioTimeout = 20 * time.Second
 
-// TestTranscripts plays testdata/*.http with every kind of index: what a client sends, and each byte of
+// TestTranscripts plays testdata/*.http with every kind of index, and before the hot side: what a client sends, and each byte of
 // what it gets, over a real socket. Format of a file:
 //
 //	# comment; a line of its own
@@ -50,13 +50,17 @@ func TestTranscripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range parseTranscript(t, file, string(text)) {
+			name := strings.TrimSuffix(filepath.Base(file), ".http")
 			for _, kind := range fence.Kinds() {
-				name := strings.TrimSuffix(filepath.Base(file), ".http")
 				t.Run(fmt.Sprintf("%s/%s/%s", name, c.name, kind), func(t *testing.T) {
 					h := gofence.New(testCatalog(t, kind), gofence.Options{Profile: true})
 					c.play(t, dial(t, serve(t, h)))
 				})
 			}
+			t.Run(fmt.Sprintf("%s/%s/hot", name, c.name), func(t *testing.T) {
+				h := gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true})
+				c.play(t, dial(t, serveWith(t, gofence.NewFront(h, "", discard))))
+			})
 		}
 	}
 }

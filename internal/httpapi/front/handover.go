@@ -1,0 +1,89 @@
+package front
+
+import (
+	"errors"
+	"net"
+	"sync"
+)
+
+// handovers is the listener of the cold server: it accepts what it is given.
+type handovers struct {
+	addr   net.Addr // set before anything is accepted
+	conns  chan net.Conn
+	closed chan struct{}
+	close  func()
+}
+
+func newHandovers() *handovers {
+	h := &handovers{conns: make(chan net.Conn), closed: make(chan struct{})} // no capacity: whoever gives waits until it is taken
+	h.close = sync.OnceFunc(func() { close(h.closed) })
+	return h
+}
+
+// give hands a connection over. When nobody accepts any more it is closed.
+func (h *handovers) give(c net.Conn) {
+	select {
+	case h.conns <- c:
+	case <-h.closed:
+		_ = c.Close()
+	}
+}
+
+func (h *handovers) Accept() (net.Conn, error) {
+	select {
+	case c := <-h.conns:
+		return c, nil
+	case <-h.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *handovers) Close() error   { h.close(); return nil }
+func (h *handovers) Addr() net.Addr { return h.addr }
+
+// replay is a connection of which a part has been read already.
+type replay struct {
+	net.Conn
+	held []byte
+	// lineEnds is how many ends of lines may still be left out before a request:
+	// net/http does that after a POST of its own.
+	lineEnds int
+}
+
+// Read implements net.Conn. One goroutine at a time calls it.
+func (r *replay) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil && len(p) > 0 {
+		if len(r.held) > 0 {
+			n = copy(p, r.held)
+			r.held = r.held[n:]
+		} else {
+			r.held = nil
+			n, err = r.Conn.Read(p)
+		}
+		if r.lineEnds > 0 {
+			n = copy(p, r.begin(p[:n]))
+		}
+	}
+	return n, err
+}
+
+// begin leaves out ends of lines at the beginning of b.
+func (r *replay) begin(b []byte) []byte {
+	for ; len(b) > 0 && r.lineEnds > 0; r.lineEnds-- {
+		if b[0] != '\r' && b[0] != '\n' {
+			r.lineEnds = 0
+			break
+		}
+		b = b[1:]
+	}
+	return b
+}
+
+// CloseWrite lets net/http end a connection whose client is still sending
+// without a reset, which would cost that client the answer.
+func (r *replay) CloseWrite() error {
+	if half, ok := r.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
