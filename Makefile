@@ -14,6 +14,7 @@ ARGS     ?=
 BENCH    ?= .
 FUZZTIME ?= 10s
 KILLS    ?= 50
+POINTS   ?= 10000000
 # More flags for `go test`, such as TESTFLAGS="-race -run TestDrain".
 TESTFLAGS ?=
 
@@ -88,6 +89,10 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s).
 	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 	  done; \
 	done
+
+.PHONY: adversarial
+adversarial: ## Compare every kind of index with exact arithmetic at POINTS (10000000) hard points.
+	PADDOCK_POINTS=$(POINTS) $(GO) test -v -count 1 -timeout 6h -run TestAdversarial $(TESTFLAGS) ./fence
 
 .PHONY: kill
 kill: ## Kill wire's servers and clients KILLS times (50), and judge who survives.
