@@ -82,12 +82,15 @@ func TestLoadDirRefuses(t *testing.T) {
 		want  error
 		text  string
 	}{
-		"nothing":    {map[string]string{"a.txt": ""}, fence.ErrNoSets, "*json"},
-		"same slug":  {map[string]string{"a b.json": poly1, "A_b.geojson": poly1}, fence.ErrExists, `A_b.geojson and a b.json are both named "a-b"`},
-		"no slug":    {map[string]string{"-.json": poly1}, fence.ErrName, "-.json"},
-		"no GeoJSON": {map[string]string{"a.json": "{}"}, fence.ErrNotGeoJSON, "a.json"},
-		"broken":     {map[string]string{"a.json": poly1, "b.json": `{"type":}`}, nil, "b.json:1:9: unexpected '}'"},
-		"empty":      {map[string]string{"a.json": ""}, nil, "a.json:1:1: unexpected end"},
+		"nothing":              {map[string]string{"a.txt": ""}, fence.ErrNoSets, "*json"},
+		"same slug":            {map[string]string{"a b.json": poly1, "A_b.geojson": poly1}, fence.ErrExists, `A_b.geojson and a b.json are both named "a-b"`},
+		"no slug":              {map[string]string{"-.json": poly1}, fence.ErrName, "-.json"},
+		"no GeoJSON":           {map[string]string{"a.json": "{}"}, fence.ErrNotGeoJSON, "a.json"},
+		"broken":               {map[string]string{"a.json": poly1, "b.json": `{"type":}`}, nil, "b.json:1:9: unexpected '}'"},
+		"two broken":           {map[string]string{"a.json": poly1, "b.json": "?", "c.json": poly1, "d.json": "!", "d .json": poly1}, nil, "b.json:1:1: unexpected '?'"},
+		"broken and same slug": {map[string]string{"a.json": "?", "b.json": poly1, "b_.json": poly1}, nil, "a.json:1:1: unexpected '?'"},
+		"no slug and broken":   {map[string]string{"-.json": poly1, "b.json": "?"}, fence.ErrName, "-.json"},
+		"empty":                {map[string]string{"a.json": ""}, nil, "a.json:1:1: unexpected end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, _, err := fence.LoadDir(dir(tc.files), fence.Options{})

@@ -34,15 +34,6 @@ func (r *Report) Findings() int {
 	return n
 }
 
-func (r *Report) file(set string) (string, bool) {
-	for _, s := range r.Sets {
-		if s.Name == set {
-			return s.File, true
-		}
-	}
-	return "", false
-}
-
 // String is a text for people: a line for each set, and below it the first findings of each code.
 func (r *Report) String() string {
 	var b strings.Builder
