@@ -76,13 +76,34 @@ func (c *Catalog) Add(s *Set) error {
 
 // Remove takes a set out, and reports whether there was one.
 func (c *Catalog) Remove(name string) bool {
+	for { // until it stays the same set
+		s, ok := c.Get(name)
+		if !ok {
+			return false
+		}
+		if last, _ := c.RemoveIf(s, nil); last != nil {
+			return true
+		}
+	}
+}
+
+// RemoveIf takes this set out if the guard allows it, while nobody changes the set, and gives its
+// last state: nil if it is not there. The error is the guard's.
+func (c *Catalog) RemoveIf(s *Set, allowed Guard) (last *Snapshot, err error) {
+	s.mu.Lock() // a set first, the catalog last: see Apply
+	defer s.mu.Unlock()
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	old := c.load()
-	i, ok := find(old, name)
-	if ok {
-		sets := slices.Delete(slices.Clone(old), i, i+1)
-		c.sets.Store(&sets)
+	i, ok := find(old, s.name)
+	if !ok || old[i] != s {
+		return nil, nil
 	}
-	return ok
+	last = s.Snapshot()
+	if err := allowed.check(last); err != nil {
+		return last, err
+	}
+	sets := slices.Delete(slices.Clone(old), i, i+1)
+	c.sets.Store(&sets)
+	return last, nil
 }

@@ -6,13 +6,18 @@ import "strconv"
 // ref. Fences without a key get one as by Add. The collection belongs to the set from now
 // on. One that does not come from ReadGeoJSON is validated first. If it fails the set is as
 // before: the error is ErrFull or a *RefusedError, whose Feature is the fence's index.
-func (s *Set) Replace(c *Collection) (*Snapshot, error) {
+func (s *Set) Replace(c *Collection) (*Snapshot, error) { return s.If(nil).Replace(c) }
+
+func (s *Set) replaceIf(allowed Guard, c *Collection) (*Snapshot, error) {
 	found, err := s.inspect(c)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := allowed.check(s.current.Load()); err != nil {
+		return nil, err
+	}
 	if !s.room(c) {
 		return nil, ErrFull
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // Set is a named set of fences that changes while it is read. Any number of goroutines may
@@ -19,9 +20,9 @@ type Set struct {
 	writer  writer
 	next    int64          // the next ref that was never used
 	repeats map[string]int // by key: the last suffix given to a repetition
-	tending bool           // an index is being built anew
 
-	tasks sync.WaitGroup // that builder
+	tending atomic.Bool    // an index is being built anew; changed by the writer
+	tasks   sync.WaitGroup // that builder
 }
 
 // NewSet makes an empty set of generation 0. The error wraps ErrName, ErrKind, ErrZoom,
@@ -86,7 +87,9 @@ func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
 // Put adds the fence or replaces the one of the same key, which keeps its ref and place.
 // The geometry and the raw JSON belong to the set from now on. The error is ErrNoKey,
 // ErrFull or a *RefusedError.
-func (s *Set) Put(f Fence) (created bool, snap *Snapshot, err error) {
+func (s *Set) Put(f Fence) (created bool, snap *Snapshot, err error) { return s.If(nil).Put(f) }
+
+func (s *Set) putIf(allowed Guard, f Fence) (created bool, snap *Snapshot, err error) {
 	if f.Key == "" {
 		return false, nil, ErrNoKey
 	}
@@ -97,6 +100,9 @@ func (s *Set) Put(f Fence) (created bool, snap *Snapshot, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.current.Load()
+	if err := allowed.check(now); err != nil {
+		return false, now, err
+	}
 	ref, ok := now.keys.get(f.Key)
 	if ok {
 		e := newEntry(ref, &f, keyed(findings, f.Key))
@@ -111,18 +117,26 @@ func (s *Set) Put(f Fence) (created bool, snap *Snapshot, err error) {
 
 // Delete takes the fence out, and reports whether there was one. Its ref is not used again.
 func (s *Set) Delete(key string) (snap *Snapshot, ok bool) {
+	snap, ok, _ = s.If(nil).Delete(key)
+	return snap, ok
+}
+
+func (s *Set) deleteIf(allowed Guard, key string) (snap *Snapshot, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.current.Load()
+	if err := allowed.check(now); err != nil {
+		return now, false, err
+	}
 	ref, ok := now.keys.get(key)
 	if !ok {
-		return now, false
+		return now, false, nil
 	}
 	old := now.table.get(ref)
 	s.writer.replace(old, nil)
 	next := &Snapshot{table: now.table.with(ref, nil), keys: now.keys.without(key), findings: now.findings}
 	next.bounds = next.table.boundsAfter(now.bounds, old, nil)
-	return s.publish(next), true
+	return s.publish(next), true, nil
 }
 
 // put publishes the set with e in place of old, or beside all others if old is nil.
@@ -154,16 +168,16 @@ func (s *Set) prepare(next *Snapshot) *Snapshot {
 // Neither readers nor writers wait for it.
 func (s *Set) tend() {
 	w := cellWriterOf(s.writer)
-	if w == nil || s.tending || !w.stale() {
+	if w == nil || s.tending.Load() || !w.stale() {
 		return
 	}
-	s.tending = true
+	s.tending.Store(true)
 	then := s.current.Load().table
 	s.tasks.Go(func() {
 		base := buildCellmap(slices.Collect(then.all()))
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.tending = false
+		s.tending.Store(false)
 		if cellWriterOf(s.writer) != w {
 			return // the whole set has been replaced meanwhile
 		}
@@ -174,6 +188,9 @@ func (s *Set) tend() {
 		s.tend()
 	})
 }
+
+// Building reports whether an index is being built anew in the background.
+func (s *Set) Building() bool { return s.tending.Load() }
 
 // Settle waits for the index that is being built anew in the background, if there is one.
 // Answers do not depend on it.

@@ -80,7 +80,7 @@ type API struct {
 	tiles   *tiles.Cache
 	refused refusals
 
-	changing sync.Mutex // held while a set is made, replaced or removed as a whole
+	making sync.Mutex // held while a set is made
 
 	mu       sync.Mutex
 	draining bool
@@ -162,6 +162,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/sets":                         a.getSets,
 		"GET /v1/sets/{set}":                   a.getSet,
 		"PUT /v1/sets/{set}":                   a.putSet,
+		"POST /v1/sets/{set}":                  a.postSet,
 		"DELETE /v1/sets/{set}":                a.deleteSet,
 		"GET /v1/sets/{set}/fences":            a.getFences,
 		"GET /v1/sets/{set}/fences/{id}":       a.getFence,

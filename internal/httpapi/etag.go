@@ -43,16 +43,30 @@ func (e *etags) of(s *fence.Set, snap *fence.Snapshot) string {
 	return `"` + e.epoch + "-" + strconv.FormatUint(id, 36) + "-" + strconv.FormatUint(snap.Generation(), 10) + `"`
 }
 
+// tell puts the state that an answer is about into its head.
+func (e *etags) tell(w http.ResponseWriter, s *fence.Set, snap *fence.Snapshot) (etag string) {
+	etag = e.of(s, snap)
+	w.Header().Set("ETag", etag)
+	tellGeneration(w, snap)
+	return etag
+}
+
+func tellGeneration(w http.ResponseWriter, snap *fence.Snapshot) {
+	w.Header().Set("Paddock-Generation", strconv.FormatUint(snap.Generation(), 10))
+}
+
+// answered tells the state, and answers 304 if the client has it already.
+func (e *etags) answered(w http.ResponseWriter, r *http.Request, s *fence.Set, snap *fence.Snapshot) bool {
+	return answered(w, r, e.tell(w, s, snap))
+}
+
 // answered sets the ETag, and answers 304 if the client has this state already.
 func answered(w http.ResponseWriter, r *http.Request, etag string) bool {
 	w.Header().Set("ETag", etag)
 	w.Header().Set("Cache-Control", "no-cache")
-	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
-		known = strings.TrimPrefix(strings.TrimSpace(known), "W/") // a proxy that compresses weakens it
-		if known == strings.TrimPrefix(etag, "W/") || known == "*" {
-			w.WriteHeader(http.StatusNotModified)
-			return true
-		}
+	if !names(conditionOf(r).noneMatch, strings.TrimPrefix(etag, "W/"), true) {
+		return false
 	}
-	return false
+	w.WriteHeader(http.StatusNotModified)
+	return true
 }

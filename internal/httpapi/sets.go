@@ -2,8 +2,8 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strings"
 
@@ -12,16 +12,28 @@ import (
 
 // setJSON describes a set.
 type setJSON struct {
-	Name       string        `json:"name"`
-	Generation uint64        `json:"generation"`
-	Fences     int           `json:"fences"`
-	Parts      int           `json:"parts"`
-	Edges      int           `json:"edges"`
-	Kind       fence.Kind    `json:"kind"`
-	BBox       *[4]float64   `json:"bbox"` // west, south, east, north; null if the set is empty
-	Findings   int           `json:"findings"`
-	Source     *sourceJSON   `json:"source,omitempty"` // nil if it was not read from a file
-	Reasons    []findingJSON `json:"reasons,omitzero"`
+	Name       string      `json:"name"`
+	Generation uint64      `json:"generation"`
+	Fences     int         `json:"fences"`
+	Parts      int         `json:"parts"`
+	Edges      int         `json:"edges"`
+	Kind       fence.Kind  `json:"kind"`
+	Index      indexJSON   `json:"index"`
+	BBox       *[4]float64 `json:"bbox"` // west, south, east, north; null if the set is empty
+	Findings   int         `json:"findings"`
+	Source     *sourceJSON `json:"source,omitempty"` // nil if it was not read from a file
+
+	// In answers about one set.
+	ETag    string        `json:"etag,omitzero"`
+	Reasons []findingJSON `json:"reasons,omitzero"`
+}
+
+// indexJSON describes what finds the fences of a set.
+type indexJSON struct {
+	Kind         fence.Kind `json:"kind"` // the one that works now, where the set's is auto
+	Bytes        int64      `json:"bytes"`
+	BytesPerEdge float64    `json:"bytes_per_edge"` // 0 if there is none
+	Building     bool       `json:"building"`       // anew, while this one works
 }
 
 type findingJSON struct {
@@ -33,12 +45,15 @@ type findingJSON struct {
 	Refused bool        `json:"refused"`
 }
 
-func describeSet(s *fence.Set) setJSON {
-	snap := s.Snapshot()
+func describeSet(s *fence.Set, snap *fence.Snapshot) setJSON {
 	stats := snap.Stats()
 	j := setJSON{
 		Name: s.Name(), Generation: snap.Generation(), Kind: s.Kind(),
 		Fences: snap.Len(), Parts: stats.Parts, Edges: stats.Edges, Findings: len(snap.Findings()),
+		Index: indexJSON{Kind: stats.Kind, Bytes: stats.Bytes, Building: s.Building()},
+	}
+	if stats.Edges > 0 {
+		j.Index.BytesPerEdge = math.Round(10*float64(stats.Bytes)/float64(stats.Edges)) / 10
 	}
 	if b := snap.Bounds(); !b.Empty() {
 		j.BBox = &[4]float64{b.MinLon, b.MinLat, b.MaxLon, b.MaxLat}
@@ -49,7 +64,7 @@ func describeSet(s *fence.Set) setJSON {
 func describeSets(c *fence.Catalog) []setJSON {
 	sets := []setJSON{}
 	for s := range c.All() {
-		sets = append(sets, describeSet(s))
+		sets = append(sets, describeSet(s, s.Snapshot()))
 	}
 	return sets
 }
@@ -74,12 +89,15 @@ type setList struct {
 
 // set finds the set that the path names.
 func (a *API) set(r *http.Request) (*fence.Set, error) {
-	name := r.PathValue("set")
-	s, ok := a.cfg.Catalog.Get(name)
+	s, ok := a.cfg.Catalog.Get(r.PathValue("set"))
 	if !ok {
-		return nil, fail(http.StatusNotFound, "no set %.64q; GET /v1/sets lists them", name)
+		return nil, noSet(r.PathValue("set"))
 	}
 	return s, nil
+}
+
+func noSet(name string) error {
+	return fail(http.StatusNotFound, "no set %.64q; GET /v1/sets lists them", name)
 }
 
 // getSet answers the fences as GeoJSON, or with findings=1 what was found wrong
@@ -94,12 +112,12 @@ func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if f := q.Get("findings"); f == "1" || f == "true" {
-		return writeFindings(w, http.StatusOK, s)
+		return a.writeReport(w, http.StatusOK, s, s.Snapshot())
 	} else if f != "" && f != "0" && f != "false" {
 		return fail(http.StatusBadRequest, "query: findings %.64q: use 0 or 1", f)
 	}
 	snap := s.Snapshot()
-	if answered(w, r, a.etags.of(s, snap)) {
+	if a.etags.answered(w, r, s, snap) {
 		return nil
 	}
 	w.Header().Set("Content-Type", "application/geo+json")
@@ -107,10 +125,13 @@ func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func writeFindings(w http.ResponseWriter, status int, s *fence.Set) error {
-	j := describeSet(s)
-	j.Reasons = []findingJSON{}
-	for _, f := range s.Snapshot().Findings() {
+// writeReport describes a set, with what was found wrong in it. The ETag is in the
+// body: in the head it would be that of the body (RFC 9110, section 9.3.4).
+func (a *API) writeReport(w http.ResponseWriter, status int, s *fence.Set, snap *fence.Snapshot) error {
+	j := describeSet(s, snap)
+	j.ETag, j.Reasons = a.etags.of(s, snap), []findingJSON{}
+	tellGeneration(w, snap)
+	for _, f := range snap.Findings() {
 		reason := findingJSON{Feature: f.Feature, Fence: f.Key, Code: f.Code, Reason: f.Reason, Refused: f.Fatal}
 		if f.At != nil {
 			reason.At = &[2]float64{f.At.Lon, f.At.Lat}
@@ -126,6 +147,31 @@ const maxSetName = 128
 // putSet makes a GeoJSON document the whole set, in one publication, and answers
 // with what was found wrong in it.
 func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
+	return a.receiveSet(w, r, a.replaceSet)
+}
+
+// postSet makes a set that is not there yet.
+func (a *API) postSet(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
+	if s, err := a.set(r); err == nil { // before the body is read in vain
+		return taken(s.Name())
+	}
+	return a.receiveSet(w, r, func(name string, c *fence.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
+		s, snap, err = a.makeSet(name, c, given)
+		return s, snap, http.StatusCreated, err
+	})
+}
+
+func taken(name string) error {
+	return fail(http.StatusConflict, "set %q exists: PUT replaces it", name)
+}
+
+// receiveSet reads a GeoJSON document, and answers what became of it.
+func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
+	give func(name string, c *fence.Collection, given condition) (*fence.Set, *fence.Snapshot, int, error),
+) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
@@ -143,140 +189,86 @@ func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
-	s, status, err := a.replaceSet(name, c)
+	s, snap, status, err := give(name, c, conditionOf(r))
 	if err != nil {
 		return err
 	}
-	return writeFindings(w, status, s)
+	return a.writeReport(w, status, s, snap)
 }
 
 // replaceSet gives a set of this name the fences of c, making it if need be.
-func (a *API) replaceSet(name string, c *fence.Collection) (*fence.Set, int, error) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	s, found := a.cfg.Catalog.Get(name)
-	if found {
-		_, err := s.Replace(c)
-		return s, http.StatusOK, refused(err)
+func (a *API) replaceSet(name string, c *fence.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
+	for { // until no other request makes or removes it meanwhile
+		var found bool
+		if s, found = a.cfg.Catalog.Get(name); found {
+			snap, err = s.If(a.setGuard(s, given)).Replace(c)
+			status, err = http.StatusOK, refused(err)
+		} else {
+			s, snap, err = a.makeSet(name, c, given)
+			status = http.StatusCreated
+		}
+		if p, ok := errors.AsType[*Problem](err); !ok || p.Status != http.StatusNotFound && p.Status != http.StatusConflict {
+			return s, snap, status, err
+		}
 	}
-	if n := a.cfg.Catalog.Len(); n >= a.cfg.MaxSets {
-		a.refused.sets.Add(1)
-		return nil, 0, fail(http.StatusInsufficientStorage, "there are %d sets, and at most %d may be made; remove one first", n, a.cfg.MaxSets)
+}
+
+// makeSet makes a set of the fences of c.
+func (a *API) makeSet(name string, c *fence.Collection, given condition) (*fence.Set, *fence.Snapshot, error) {
+	if err := given.check(false, ""); err != nil {
+		return nil, nil, err
 	}
 	s, err := fence.NewSet(name, a.cfg.Fences)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	if _, err := s.Replace(c); err != nil {
-		return nil, 0, refused(err)
+	a.making.Lock()
+	defer a.making.Unlock()
+	if _, ok := a.cfg.Catalog.Get(name); ok {
+		return nil, nil, taken(name)
 	}
-	return s, http.StatusCreated, a.cfg.Catalog.Add(s)
+	if n := a.cfg.Catalog.Len(); n >= a.cfg.MaxSets {
+		a.refused.sets.Add(1)
+		return nil, nil, fail(http.StatusInsufficientStorage, "there are %d sets, and at most %d may be made; remove one first", n, a.cfg.MaxSets)
+	}
+	snap, err := s.Replace(c)
+	if err != nil {
+		return nil, nil, refused(err)
+	}
+	return s, snap, a.cfg.Catalog.Add(s)
+}
+
+// guard holds a condition against the state of a set, which names that of its
+// fences too. The set must not have been removed meanwhile.
+func (a *API) guard(s *fence.Set, given condition, exists func(now *fence.Snapshot) bool) fence.Guard {
+	return func(now *fence.Snapshot) error {
+		if there, _ := a.cfg.Catalog.Get(s.Name()); there != s {
+			return noSet(s.Name())
+		}
+		return given.check(exists(now), a.etags.of(s, now))
+	}
+}
+
+func (a *API) setGuard(s *fence.Set, given condition) fence.Guard {
+	return a.guard(s, given, func(*fence.Snapshot) bool { return true })
 }
 
 func (a *API) deleteSet(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	if !a.cfg.Catalog.Remove(r.PathValue("set")) {
-		return fail(http.StatusNotFound, "no set %.64q", r.PathValue("set"))
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
 	s, err := a.set(r)
 	if err != nil {
 		return err
 	}
-	snap := s.Snapshot()
-	f, err := find(s, snap, r.PathValue("id"))
+	last, err := a.cfg.Catalog.RemoveIf(s, a.setGuard(s, conditionOf(r)))
 	if err != nil {
 		return err
 	}
-	if answered(w, r, a.etags.of(s, snap)) {
-		return nil
+	if last == nil { // another request was faster
+		return noSet(s.Name())
 	}
-	w.Header().Set("Content-Type", "application/geo+json")
-	_, _ = w.Write(append(f.AppendFeature(nil, quote(f.Key)), '\n'))
-	return nil
-}
-
-// quote writes s as JSON text.
-func quote(s string) []byte {
-	b, _ := json.Marshal(s) // a string always encodes
-	return b
-}
-
-func find(s *fence.Set, snap *fence.Snapshot, key string) (*fence.Fence, error) {
-	ref, ok := snap.Lookup(key)
-	if !ok {
-		return nil, fail(http.StatusNotFound, "no fence %.64q in set %q", key, s.Name())
-	}
-	return snap.Fence(ref), nil
-}
-
-// edit is the answer to a change of one fence.
-type edit struct {
-	Set        string        `json:"set"`
-	ID         string        `json:"id"`
-	Generation uint64        `json:"generation"`
-	Findings   []findingJSON `json:"findings,omitempty"`
-}
-
-func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
-	l := a.memory.Lease()
-	defer l.Release()
-	body, err := a.readBody(w, r, l)
-	if err != nil {
-		return err
-	}
-	f, findings, err := fence.ParseFeature(body, a.cfg.Fences.Reading())
-	if err != nil {
-		return refused(err)
-	}
-	f.Key = r.PathValue("id")
-	if f.Key == "" || len(f.Key) > 256 {
-		return fail(http.StatusBadRequest, "id: 1 to 256 bytes")
-	}
-	created, snap, err := s.Put(f)
-	if err != nil {
-		return refused(err)
-	}
-	answer := edit{Set: s.Name(), ID: f.Key, Generation: snap.Generation()}
-	for _, fd := range findings {
-		answer.Findings = append(answer.Findings, findingJSON{Feature: fd.Feature, Fence: f.Key, Code: fd.Code, Reason: fd.Reason})
-	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return writeJSON(w, status, &answer)
-}
-
-func (a *API) deleteFence(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
-	if _, ok := s.Delete(r.PathValue("id")); !ok {
-		return fail(http.StatusNotFound, "no fence %.64q in set %q", r.PathValue("id"), s.Name())
-	}
+	tellGeneration(w, last)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -285,6 +277,9 @@ func (a *API) deleteFence(w http.ResponseWriter, r *http.Request) error {
 func refused(err error) error {
 	if err == nil {
 		return nil
+	}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p // a condition
 	}
 	if errors.Is(err, fence.ErrFull) {
 		return fail(http.StatusInsufficientStorage, "%v", err)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,9 +12,18 @@ import (
 
 const triangle = `{"type":"Feature","id":"ignored","properties":{"k":[1]},"geometry":{"type":"Polygon","coordinates":[[[20,20],[22,20],[20,22],[20,20]]]}}`
 
+var unsteady = regexp.MustCompile(`,"index":\{"kind":"cellmap","bytes":[0-9]+,"bytes_per_edge":[0-9.]+,"building":false\}|,"etag":"\\\"[0-9a-z]+-[0-9a-z]+-[0-9]+\\\""`)
+
+// steady is an answer without what differs between builds and runs: the memory of
+// an index, and ETags.
+func steady(r reply) reply {
+	r.body = unsteady.ReplaceAll(r.body, nil)
+	return r
+}
+
 func TestSets(t *testing.T) {
 	tw := newTown(t, options{})
-	tw.expect(tw.get("/v1/sets"), 200, `{"sets":[`+
+	tw.expect(steady(tw.get("/v1/sets")), 200, `{"sets":[`+
 		`{"name":"far","generation":1,"fences":1,"parts":1,"edges":4,"kind":"cellmap","bbox":[100,40,110,50],"findings":0},`+
 		`{"name":"squares","generation":1,"fences":2,"parts":2,"edges":8,"kind":"cellmap","bbox":[0,0,15,10],"findings":0}]}`)
 	r := tw.get("/v1/sets/far")
@@ -29,7 +39,7 @@ func TestSets(t *testing.T) {
 	if len(doc.Features) != 1 || doc.Features[0].ID != "c" || doc.Features[0].Properties.Name != "c" {
 		t.Errorf("got %s", r.body)
 	}
-	tw.expect(tw.get("/v1/sets/far?findings=1"), 200, `{"name":"far","generation":1,"fences":1,"parts":1,"edges":4,"kind":"cellmap","bbox":[100,40,110,50],"findings":0,"reasons":[]}`)
+	tw.expect(steady(tw.get("/v1/sets/far?findings=1")), 200, `{"name":"far","generation":1,"fences":1,"parts":1,"edges":4,"kind":"cellmap","bbox":[100,40,110,50],"findings":0,"reasons":[]}`)
 	tw.problem(tw.get("/v1/sets/near"), 404, `no set "near"; GET /v1/sets lists them`)
 	tw.problem(tw.get("/v1/sets/far?findings=maybe"), 400, `query: findings "maybe": use 0 or 1`)
 	empty := newTown(t, options{emptyCatalog: true})
@@ -49,7 +59,7 @@ func TestPutAndDeleteSet(t *testing.T) {
 	if got.Fences != 1 || got.Findings != 1 || len(got.Reasons) != 1 || got.Reasons[0].Feature != 1 || got.Reasons[0].Code != "not-polygon" {
 		t.Errorf("got %s", r.body)
 	}
-	tw.expect(put("/v1/sets/new-1", `{"type":"FeatureCollection","features":[]}`), 200,
+	tw.expect(steady(put("/v1/sets/new-1", `{"type":"FeatureCollection","features":[]}`)), 200,
 		`{"name":"new-1","generation":2,"fences":0,"parts":0,"edges":0,"kind":"cellmap","bbox":null,"findings":0,"reasons":[]}`)
 	for _, c := range []struct{ path, body, detail string }{
 		{"/v1/sets/New", collection, `set "New": a name is at most 128 lower-case letters, digits and single dashes`},
@@ -75,7 +85,7 @@ func TestPutAndDeleteSet(t *testing.T) {
 		t.Error("a bad document made a set")
 	}
 	tw.expect(tw.send(request{method: http.MethodDelete, path: "/v1/sets/new-1"}), 204, "")
-	tw.problem(tw.send(request{method: http.MethodDelete, path: "/v1/sets/new-1"}), 404, `no set "new-1"`)
+	tw.problem(tw.send(request{method: http.MethodDelete, path: "/v1/sets/new-1"}), 404, `no set "new-1"; GET /v1/sets lists them`)
 }
 
 func TestFences(t *testing.T) {
@@ -85,8 +95,8 @@ func TestFences(t *testing.T) {
 		tw.Helper()
 		return tw.send(request{method: http.MethodPut, path: path + id, body: body})
 	}
-	tw.expect(put("t%20%2F%C3%A9", triangle), 201, `{"set":"squares","id":"t /é","generation":2}`)
-	tw.expect(put("t%20%2F%C3%A9", triangle), 200, `{"set":"squares","id":"t /é","generation":3}`)
+	tw.expect(steady(put("t%20%2F%C3%A9", triangle)), 201, `{"set":"squares","id":"t /é","generation":2}`)
+	tw.expect(steady(put("t%20%2F%C3%A9", triangle)), 200, `{"set":"squares","id":"t /é","generation":3}`)
 	tw.expect(tw.get(path+"t%20%2F%C3%A9"), 200,
 		`{"type":"Feature","id":"t /é","properties":{"k":[1]},"geometry":{"type":"Polygon","coordinates":[[[20,20],[22,20],[20,22],[20,20]]]}}`)
 	tw.expect(tw.send(request{method: http.MethodDelete, path: path + "t%20%2F%C3%A9"}), 204, "")
