@@ -116,6 +116,16 @@ bench-bus: ## Compare paddock bus with nats-server. ARGS="--only one-to-one-16 -
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-bus --json $(ARTIFACTS)/bench-bus.json $(ARGS)
 
+# Where the real data is, if it is there; else the simulated city is measured.
+FENCE_DATA ?= $(wildcard ../shared/data/nyc)
+
+.PHONY: bench-fence
+bench-fence: ## Compare fence with other indexes, and its HTTP with nginx. ARGS="--only look-up-buses,build" FENCE_DATA=DIR
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	cd bench && $(GO) build -buildvcs=false -o ../bin/bench-fence ./cmd/bench-fence
+	@mkdir -p $(ARTIFACTS)
+	bin/bench-fence --data '$(FENCE_DATA)' --json $(ARTIFACTS)/bench-fence.json $(ARGS)
+
 .PHONY: conformance
 conformance: ## Run NATS clients' own tests against paddock and nats-server. ARGS="--suites nats.go"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock

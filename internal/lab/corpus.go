@@ -11,7 +11,10 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+
+	"paddock/fence"
 )
 
 // The size of the original's corpus: so many bodies, each three times. Positions
@@ -40,7 +43,7 @@ var ErrNoPositions = errors.New("no point Feature")
 // the same corpus on every machine.
 type Corpus struct {
 	Bodies    [][]byte
-	Positions int // how many of the distinct bodies are positions; the others are ride requests
+	Positions []fence.Point // of the vehicles among them, once each; the others are ride requests
 }
 
 // place is a point in millionths of a degree.
@@ -72,8 +75,11 @@ func ReadCorpus(fsys fs.FS) (*Corpus, error) {
 // newCorpus adds the ride requests and mixes everything.
 func newCorpus(positions [][]byte, around []place) *Corpus {
 	d := dice{rand.NewPCG(0x676f66656e6365, 37_290)}
-	c := &Corpus{Positions: min(len(positions), corpusDistinct)}
-	bodies := positions[:c.Positions:c.Positions]
+	c := &Corpus{}
+	bodies := slices.Clip(positions[:min(len(positions), corpusDistinct)])
+	for i := range bodies {
+		c.Positions = append(c.Positions, fence.Point{Lon: float64(around[i].lon) / 1e6, Lat: float64(around[i].lat) / 1e6})
+	}
 	for n := 1; len(bodies) < corpusDistinct; n++ {
 		bodies = append(bodies, rideRequest(n, around[d.below(len(around))].off(d)))
 	}

@@ -16,14 +16,16 @@ func TestArchitecture(t *testing.T) {
 		Leaves: map[string]string{
 			"internal/measure":  "what a measurement is made of",
 			"internal/freeport": "a port on which nobody listens",
+			"internal/ticker":   "ticks of microseconds",
 		},
 		Edges: map[string]string{
-			"internal/drive -> internal/peers":       "an operation runs over a peer's session",
-			"internal/wirebench -> internal/peers":   "a server's process serves a peer",
-			"internal/wirebench -> internal/drive":   "a turn measures an operation",
-			"internal/wirebench -> internal/harness": "a comparison is goals for the harness",
-			"internal/busbench -> internal/harness":  "a comparison is goals for the harness",
-			"internal/busbench -> internal/natsload": "a turn measures a load",
+			"internal/drive -> internal/peers":        "an operation runs over a peer's session",
+			"internal/wirebench -> internal/peers":    "a server's process serves a peer",
+			"internal/wirebench -> internal/drive":    "a turn measures an operation",
+			"internal/wirebench -> internal/harness":  "a comparison is goals for the harness",
+			"internal/busbench -> internal/harness":   "a comparison is goals for the harness",
+			"internal/busbench -> internal/natsload":  "a turn measures a load",
+			"internal/fencebench -> internal/harness": "a comparison is goals for the harness",
 		},
 		Unchecked: map[string]string{
 			"internal/busdiff": "nats-server, which runs in the process, leaves goroutines behind",

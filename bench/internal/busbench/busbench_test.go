@@ -85,7 +85,7 @@ func TestProcessUsage(t *testing.T) {
 	if _, err := out.Read(make([]byte, 16)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := processUsage(cmd.Process.Pid)
+	got, err := measure.ProcessUsage(cmd.Process.Pid)
 	in.Close()
 	_ = cmd.Wait() // read has reached its end
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -98,7 +98,7 @@ func TestProcessUsage(t *testing.T) {
 	if got.Total() < want/2 || got.Total() > want {
 		t.Errorf("got %v while it ran, %v when it had ended", got.Total(), want)
 	}
-	if _, err := processUsage(cmd.Process.Pid); err == nil {
+	if _, err := measure.ProcessUsage(cmd.Process.Pid); err == nil {
 		t.Error("a process that has ended still has a clock")
 	}
 }

@@ -129,7 +129,7 @@ func greets(addr string) error {
 func (s *server) Addr() string { return s.addr }
 
 // Usage implements natsload.Server.
-func (s *server) Usage() (measure.Usage, error) { return processUsage(s.command.Process.Pid) }
+func (s *server) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.command.Process.Pid) }
 
 // Memory implements natsload.Server.
 func (s *server) Memory() (int64, error) {

@@ -37,6 +37,9 @@ type Program struct {
 	// Flags, if set, adds the comparison's own flags.
 	Flags func(*flag.FlagSet)
 
+	// Describe, if set, says in one line what is measured, once the flags are known.
+	Describe func() (string, error)
+
 	// Measure takes a turn, see [Runner].
 	Measure func(ctx context.Context, t Turn) (*measure.Measurement, error)
 }
@@ -149,6 +152,9 @@ func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []
 	if err := result.WriteHeader(stdout); err != nil {
 		return err
 	}
+	if err := p.describe(result, stdout); err != nil {
+		return err
+	}
 	for _, g := range goals {
 		samples, err := runner.Run(ctx, &g)
 		if err != nil {
@@ -161,6 +167,18 @@ func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []
 		}
 	}
 	return conclude(o, result)
+}
+
+// describe adds what is measured to the header and to the result.
+func (p *Program) describe(result *Result, stdout io.Writer) (err error) {
+	if p.Describe == nil {
+		return nil
+	}
+	if result.Subject, err = p.Describe(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, result.Subject)
+	return err
 }
 
 func (p *Program) runner(o *options, stderr io.Writer) (*Runner, error) {

@@ -20,6 +20,12 @@ const (
 	ServerCPU      Metric = "server_us_per_op"  // user and system time of the server's process
 	MachineCPU     Metric = "machine_us_per_op" // of all processes, the kernel's included
 	ConnBytes      Metric = "bytes_per_conn"    // of resident memory of the server
+	NanosPerOp     Metric = "ns_per_op"         // of one thread
+	AllocsPerOp    Metric = "allocs_per_op"
+	Millis         Metric = "ms"
+	EdgeBytes      Metric = "bytes_per_edge" // of all memory that the fences take
+	Slowest        Metric = "p100_us"
+	Stall          Metric = "stall_us" // the longest time that a reader did not go on
 )
 
 // Pin binds both processes of a measurement to one processor each, with one P.
@@ -52,10 +58,10 @@ type Contender struct {
 }
 
 // Bar is what one contender must reach against another, as the median over the
-// rounds of its figure divided by the other's.
+// rounds of its figure divided by the other's; or by itself, in the metric's unit.
 type Bar struct {
 	Contender string  `json:"contender"`
-	Base      string  `json:"base"`
+	Base      string  `json:"base"` // "": the figure itself is judged
 	Metric    Metric  `json:"metric"`
 	Pass      float64 `json:"pass"`
 	Stretch   float64 `json:"stretch,omitempty"` // what is hoped for; 0: no more than Pass
@@ -72,6 +78,7 @@ type Goal struct {
 	Bars       []Bar
 	Longer     int    // how many times the usual duration its windows take; 0 is 1
 	Fine       bool   // its processor times are of the order of nanoseconds
+	Within     bool   // it runs within this process: there are no processor times of two ends
 	AlsoTitle  string // heads the column of what the contenders' Also returns
 }
 

@@ -14,6 +14,7 @@ type Result struct {
 	Date     time.Time `json:"date"`
 	Machine  Machine   `json:"machine"`
 	Command  []string  `json:"command"`
+	Subject  string    `json:"subject,omitempty"` // what is measured, where that depends on data
 	Rounds   int       `json:"rounds"`
 	Duration string    `json:"duration"`
 	Warmup   string    `json:"warmup"`
@@ -40,7 +41,11 @@ func (r *Result) WriteHeader(w io.Writer) error {
 func WriteTable(w io.Writer, g *Goal, samples []Sample) error {
 	fmt.Fprintf(w, "\n%s: %s\n", g.Name, g.Title)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "  \t%s\tmin..max\tratio\tmin..max\t%s\t%s\n", unit(g.Metric), cpuTitle(g), g.AlsoTitle)
+	titles := []string{"  ", unit(g.Metric), "min..max", "ratio", "min..max"}
+	if !g.Within {
+		titles = append(titles, cpuTitle(g))
+	}
+	fmt.Fprintln(table, strings.Join(append(titles, g.AlsoTitle), "\t"))
 	for _, c := range g.Contenders {
 		fmt.Fprintf(table, "  %s\t%s\n", c.Name, row(g, c, samples))
 	}
@@ -71,9 +76,11 @@ func row(g *Goal, c Contender, samples []Sample) string {
 	cells := []string{
 		figure(own.Median, g.Metric), figure(own.Min, g.Metric) + ".." + figure(own.Max, g.Metric),
 		ratioCell, ratioSpread,
-		cpuCell(g, c, samples),
-		also(g, c, samples),
 	}
+	if !g.Within {
+		cells = append(cells, cpuCell(g, c, samples))
+	}
+	cells = append(cells, also(g, c, samples))
 	return strings.Join(cells, "\t")
 }
 
@@ -155,16 +162,33 @@ func unit(m Metric) string {
 		return "server CPU/op"
 	case ConnBytes:
 		return "memory/conn"
+	case NanosPerOp, AllocsPerOp, EdgeBytes, Millis, Stall:
+		return ownUnit(m)
 	case P999:
 		return "p99.9"
 	}
 	return string(m[:3])
 }
 
+// ownUnit heads the column of a figure that is measured within one process.
+func ownUnit(m Metric) string {
+	switch m {
+	case NanosPerOp:
+		return "ns/op"
+	case AllocsPerOp:
+		return "allocs/op"
+	case EdgeBytes:
+		return "bytes/edge"
+	case Stall:
+		return "stall"
+	}
+	return "time"
+}
+
 // figure prints a value with three digits and its unit's prefix.
 func figure(v float64, m Metric) string {
 	switch m {
-	case P50, P99, P999:
+	case P50, P99, P999, Slowest, Stall:
 		if v >= 1e6 {
 			return fmt.Sprintf("%.3g s", v/1e6)
 		}
@@ -181,6 +205,12 @@ func figure(v float64, m Metric) string {
 		return prefixed(v) + "B/s"
 	case ConnBytes:
 		return prefixed(v) + "B"
+	case NanosPerOp:
+		return figure(v/1e3, ServerCPU)
+	case Millis:
+		return figure(v*1e3, P50)
+	case AllocsPerOp, EdgeBytes:
+		return fmt.Sprintf("%.3g", v)
 	}
 	return prefixed(v)
 }
@@ -203,6 +233,13 @@ func (b Bar) Rule() string {
 	if b.AtMost {
 		sign = "<="
 	}
+	if b.Base == "" {
+		text := fmt.Sprintf("bar: %s %s %g %s", b.Contender, sign, b.Pass, b.Metric)
+		if b.Stretch != 0 {
+			text += fmt.Sprintf(" (goal %g)", b.Stretch)
+		}
+		return text
+	}
 	text := fmt.Sprintf("bar: %s %s %gx %s in %s", b.Contender, sign, b.Pass, b.Base, b.Metric)
 	if b.Stretch != 0 {
 		text += fmt.Sprintf(" (goal %gx)", b.Stretch)
@@ -220,6 +257,10 @@ func (v Verdict) String() string {
 		outcome = "met, with the goal"
 	case v.Met:
 		outcome = "met"
+	}
+	if v.Base == "" {
+		f := func(x float64) string { return strings.TrimSpace(figure(x, v.Metric)) }
+		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Min), f(v.Ratio.Max))
 	}
 	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Min, v.Ratio.Max)
 }

@@ -60,6 +60,7 @@ type Latency struct {
 
 // Turn is one contender's turn in a round.
 type Turn struct {
+	Goal      string // its name
 	Contender Contender
 	Options   measure.Options
 	Where     *Placement // where its processes run; nil: as the kernel chooses
@@ -104,7 +105,7 @@ func (r *Runner) Run(ctx context.Context, g *Goal) ([]Sample, error) {
 
 func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sample {
 	s := Sample{Goal: g.Name, Round: round, Contender: c.Name, Peer: c.Peer, Operation: c.Operation}
-	t := Turn{Contender: c, Options: r.Options}
+	t := Turn{Goal: g.Name, Contender: c, Options: r.Options}
 	t.Options.Duration *= time.Duration(max(g.Longer, 1))
 	t.Options.Warmup *= time.Duration(max(g.Longer, 1))
 	if c.Cold {
@@ -157,6 +158,9 @@ func (s *Sample) fill(m *measure.Measurement) {
 		s.Metrics[P50], s.Metrics[P99] = s.Latency.P50, s.Latency.P99
 	}
 	s.fillMachine(m)
+	for name, value := range m.Figures {
+		s.Metrics[Metric(name)] = value
+	}
 }
 
 // fillMachine adds what only some comparisons measure.

@@ -3,6 +3,7 @@ package harness
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -100,6 +101,13 @@ func TestJudge(t *testing.T) {
 			"bar: wire <= 1.25x grpc in p50_us: MISSED, 1.30x (1.30..1.30)",
 		},
 		{
+			"the figure itself, met",
+			Bar{Metric: NanosPerOp, Pass: 40, Stretch: 20, AtMost: true},
+			[]float64{38, 36, 41},
+			nil, true, false,
+			"bar: wire <= 40 ns_per_op (goal 20): met, 38 ns (36 ns..41 ns)",
+		},
+		{
 			"no base",
 			Bar{Metric: P50, Pass: 1.25, AtMost: true},
 			[]float64{13},
@@ -108,7 +116,10 @@ func TestJudge(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tc.bar.Contender, tc.bar.Base = "wire", "grpc"
+			tc.bar.Contender = "wire"
+			if !strings.HasPrefix(tc.name, "the figure itself") {
+				tc.bar.Base = "grpc"
+			}
 			samples := append(rounds("wire", tc.bar.Metric, tc.ours...), rounds("grpc", tc.bar.Metric, tc.theirs...)...)
 			got := Judge(&Goal{Name: "g", Bars: []Bar{tc.bar}}, samples)[0]
 			if got.Met != tc.met || got.Reached != tc.reached || got.String() != tc.text {

@@ -1,10 +1,15 @@
 package harness
 
+import (
+	"maps"
+	"slices"
+)
+
 // Verdict is what became of one bar.
 type Verdict struct {
 	Bar
 	Of      string    `json:"goal"`
-	Ratio   *Spread   `json:"ratio"` // nil: not measured
+	Ratio   *Spread   `json:"ratio"` // the figure itself where there is no base; nil: not measured
 	Rounds  []float64 `json:"rounds"`
 	Met     bool      `json:"met"`
 	Reached bool      `json:"stretch_met"`
@@ -27,11 +32,24 @@ func ratio(samples []Sample, goal, contender, base string, m Metric) (Spread, []
 	return spreadOf(quotients), quotients
 }
 
+// judged returns what a bar is about: ratios, or figures where it has no base.
+func (b Bar) judged(samples []Sample, goal string) (Spread, []float64) {
+	if b.Base != "" {
+		return ratio(samples, goal, b.Contender, b.Base, b.Metric)
+	}
+	byRound := figures(samples, goal, b.Contender, b.Metric)
+	own := make([]float64, 0, len(byRound))
+	for _, round := range slices.Sorted(maps.Keys(byRound)) {
+		own = append(own, byRound[round])
+	}
+	return spreadOf(own), own
+}
+
 // Judge holds the samples against the goal's bars.
 func Judge(g *Goal, samples []Sample) []Verdict {
 	verdicts := make([]Verdict, len(g.Bars))
 	for i, bar := range g.Bars {
-		spread, rounds := ratio(samples, g.Name, bar.Contender, bar.Base, bar.Metric)
+		spread, rounds := bar.judged(samples, g.Name)
 		v := Verdict{Bar: bar, Of: g.Name, Rounds: rounds}
 		if len(rounds) > 0 {
 			v.Ratio = &spread

@@ -27,6 +27,9 @@ type Measurement struct {
 	// ConnBytes is what one idle connection adds to the server's resident memory;
 	// zero where that is not what was measured.
 	ConnBytes float64
+	// Figures are what only one comparison measures, by the harness's name of the
+	// metric; they take the place of what is derived from the rest.
+	Figures map[string]float64
 }
 
 // PerSecond returns operations and payload bytes per second.

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"paddock/bench/internal/ticker"
 )
 
 // besides is what goes on beside a stream: changes of subscriptions, and
@@ -70,11 +72,11 @@ const (
 // churn makes rate pairs of SUB and UNSUB a second until ctx ends, and then waits
 // until the server has done the last. One that falls behind its rate is an error.
 func churn(ctx context.Context, w *crew, c *conn, rate int) error {
-	ticks, err := newTicker(churnTick)
+	ticks, err := ticker.New(churnTick)
 	if err != nil {
 		return err
 	}
-	defer ticks.stop()
+	defer ticks.Stop()
 	began := time.Now()
 	var text []byte
 	sid := 0
@@ -94,7 +96,7 @@ func churn(ctx context.Context, w *crew, c *conn, rate int) error {
 		if err := c.send(w.ctx, text); err != nil {
 			return err
 		}
-		if err := ticks.wait(); err != nil {
+		if err := ticks.Wait(); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"paddock/bench/internal/measure"
+	"paddock/bench/internal/ticker"
 )
 
 // tick is how often a paced publisher sends what is due. Half of it is in every
@@ -17,17 +18,17 @@ const tick = 50 * time.Microsecond
 // it is due, and is sent when it is or as soon after as can be; what waits for a
 // slow write is late, and its latency says so.
 func (r *streaming) paced(c *conn, publisher int, began time.Time, d time.Duration) error {
-	ticks, err := newTicker(tick)
+	ticks, err := ticker.New(tick)
 	if err != nil {
 		return err
 	}
-	defer ticks.stop()
+	defer ticks.Stop()
 	b, rate := r.batches[publisher], r.Rate/float64(len(r.publishers))
 	total := max(1, int64(rate*d.Seconds()))
 	for sent := int64(0); sent < total && r.crew.ctx.Err() == nil; {
 		due := min(total, int64(rate*time.Since(began).Seconds())+1)
 		if sent == due {
-			if err := ticks.wait(); err != nil {
+			if err := ticks.Wait(); err != nil {
 				return err
 			}
 			continue

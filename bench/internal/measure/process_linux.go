@@ -1,4 +1,4 @@
-package busbench
+package measure
 
 import (
 	"fmt"
@@ -8,29 +8,27 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"paddock/bench/internal/measure"
 )
 
-// processUsage returns what another process has used. The sum of its utime and
+// ProcessUsage returns what another process has used. The sum of its utime and
 // stime is that of its clock, in nanoseconds; /proc/PID/stat, which has steps of
 // 10 ms, says how it divides.
-func processUsage(pid int) (measure.Usage, error) {
+func ProcessUsage(pid int) (Usage, error) {
 	var now unix.Timespec
 	if err := unix.ClockGettime(processClock(pid), &now); err != nil {
-		return measure.Usage{}, fmt.Errorf("the clock of process %d: %w", pid, err)
+		return Usage{}, fmt.Errorf("the clock of process %d: %w", pid, err)
 	}
 	total := time.Duration(now.Nano())
 	user, system, err := processTicks(pid)
 	if err != nil {
-		return measure.Usage{}, err
+		return Usage{}, err
 	}
 	share := 0.0
 	if user+system > 0 {
 		share = float64(system) / float64(user+system)
 	}
 	stime := time.Duration(float64(total) * share)
-	return measure.Usage{User: total - stime, System: stime}, nil
+	return Usage{User: total - stime, System: stime}, nil
 }
 
 // processClock returns the id of a process's clock of processor time, as

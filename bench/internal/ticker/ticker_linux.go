@@ -1,4 +1,4 @@
-package natsload
+package ticker
 
 import (
 	"os"
@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ticker ticks by a timer of the kernel that the runtime's poller waits for: the
+// Ticker ticks by a timer of the kernel that the runtime's poller waits for: the
 // runtime's own timers are late by up to a millisecond when nothing else runs.
-type ticker struct{ file *os.File }
+type Ticker struct{ file *os.File }
 
-func newTicker(every time.Duration) (*ticker, error) {
+// New returns a ticker that Stop ends.
+func New(every time.Duration) (*Ticker, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("timerfd_create", err)
@@ -21,14 +22,15 @@ func newTicker(every time.Duration) (*ticker, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("timerfd_settime", err)
 	}
-	return &ticker{os.NewFile(uintptr(fd), "timerfd")}, nil
+	return &Ticker{os.NewFile(uintptr(fd), "timerfd")}, nil
 }
 
-// wait returns at the next tick, or at once if one was missed.
-func (t *ticker) wait() error {
+// Wait returns at the next tick, or at once if one was missed.
+func (t *Ticker) Wait() error {
 	var expirations [8]byte
 	_, err := t.file.Read(expirations[:])
 	return err
 }
 
-func (t *ticker) stop() { t.file.Close() }
+// Stop ends it.
+func (t *Ticker) Stop() { t.file.Close() }
