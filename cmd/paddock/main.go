@@ -41,8 +41,8 @@ type cli struct {
 	Fence fenceCmd `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus   busCmd   `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
 	// tunnel: tunnelCmd
-	Wire wireCmd `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
-	// web: webCmd
+	Wire       wireCmd       `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
+	Web        webCmd        `cmd:"" group:"service" help:"Serve the files of a directory over HTTP."`
 	Bench      benchCmd      `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
 	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`
 	Version    versionCmd    `cmd:"" group:"about" help:"Show which build this is."`

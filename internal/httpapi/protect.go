@@ -1,10 +1,7 @@
 package httpapi
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 
 	"paddock/internal/access"
 )
@@ -34,20 +31,13 @@ func (a *API) protect(next http.Handler) http.Handler {
 }
 
 // onlyLocalNames refuses requests for a host that is neither an address nor
-// localhost. Without a token, a web page whose name was made to resolve to this
-// machine (DNS rebinding) would otherwise be of the same origin.
+// localhost, see access.LocalName.
 func onlyLocalNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-		host = strings.ToLower(strings.Trim(host, "[]"))
-		_, err := netip.ParseAddr(host)
-		if err == nil || host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		if access.LocalName(r.Host) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		writeProblem(w, fail(http.StatusMisdirectedRequest, "host %.64q: without a token only addresses and localhost are answered", host))
+		writeProblem(w, fail(http.StatusMisdirectedRequest, "host %.64q: without a token only addresses and localhost are answered", r.Host))
 	})
 }

@@ -2,9 +2,11 @@ package listen
 
 import (
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // Limited is a listener that has at most so many connections open at once. At
@@ -66,6 +68,17 @@ type limitedConn struct {
 func (c *limitedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()
+}
+
+// ReadFrom lets the kernel send a file, if the connection can.
+func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+
+// SyscallConn gives the connection's descriptor, if it has one.
+func (c *limitedConn) SyscallConn() (syscall.RawConn, error) {
+	if conn, ok := c.Conn.(syscall.Conn); ok {
+		return conn.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // CloseWrite lets net/http end a connection whose client is still sending
