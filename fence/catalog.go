@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -22,9 +21,18 @@ func (c *Catalog) load() []*Set {
 	return nil
 }
 
-// find is the place of the set of that name in sets, or where it would be.
+// find is the place of the set of that name in sets, or where it would be. By hand: a
+// comparison that is a function would let a name that was made from bytes escape.
 func find(sets []*Set, name string) (int, bool) {
-	return slices.BinarySearchFunc(sets, name, func(s *Set, name string) int { return cmp.Compare(s.name, name) })
+	low, high := 0, len(sets)
+	for low < high {
+		if middle := (low + high) / 2; sets[middle].name < name {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < len(sets) && sets[low].name == name
 }
 
 // Get is the set of that name.

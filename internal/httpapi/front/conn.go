@@ -31,6 +31,7 @@ type conn struct {
 	answered bool   // a request was read: what is waited for now is another one
 	posted   bool   // and it was a POST
 
+	now             time.Time // when something was read last
 	readBy, writeBy time.Time // the deadlines that are set
 	head            Head
 }
@@ -97,7 +98,7 @@ func (c *conn) idle(p []byte) (int, error) {
 	if !c.answered {
 		timeout = c.server.first
 	}
-	if by := time.Now().Add(timeout); by.Sub(c.readBy) > timeout/coarseness {
+	if by := c.now.Add(timeout); by.Sub(c.readBy) > timeout/coarseness {
 		c.readUntil(by)
 	}
 	if c.server.stopping.Load() { // asked after the deadline is set: a wake comes later
@@ -107,6 +108,7 @@ func (c *conn) idle(p []byte) (int, error) {
 	if err != nil && n == 0 {
 		return 0, io.EOF
 	}
+	c.now = time.Now()
 	return n, nil
 }
 
@@ -114,7 +116,8 @@ func (c *conn) idle(p []byte) (int, error) {
 // cold side is to know what it means.
 func (c *conn) more() {
 	const step = 1 << 10
-	c.readUntil(time.Now().Add(patience))
+	c.now = time.Now()
+	c.readUntil(c.now.Add(patience))
 	if c.server.stopping.Load() {
 		c.cold = true
 		return
@@ -136,7 +139,7 @@ func (c *conn) readUntil(by time.Time) {
 // Write implements net.Conn.
 func (c *conn) Write(b []byte) (int, error) {
 	timeout := c.server.write
-	if by := time.Now().Add(timeout); by.Sub(c.writeBy) > timeout/coarseness {
+	if by := c.now.Add(timeout); by.Sub(c.writeBy) > timeout/coarseness {
 		c.writeBy = by
 		if err := c.SetWriteDeadline(by); err != nil {
 			return 0, err

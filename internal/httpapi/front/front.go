@@ -81,14 +81,15 @@ func New(hot Routes, cold *http.Server, log *slog.Logger) *Server {
 		write: cmp.Or(cold.WriteTimeout, defaultTimeout),
 	}
 	s.hot = fasthttp.Server{
-		Handler:                      s.answer,
-		NoDefaultServerHeader:        true,
-		NoDefaultContentType:         true,
-		DisablePreParseMultipartForm: true,
-		MaxRequestBodySize:           maxRequest,
-		ReadBufferSize:               maxHead,
-		Concurrency:                  math.MaxInt, // the listener bounds it
-		Logger:                       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler:                       s.answer,
+		NoDefaultServerHeader:         true,
+		NoDefaultContentType:          true,
+		DisablePreParseMultipartForm:  true,
+		DisableHeaderNamesNormalizing: true, // names of answers are written as they should be
+		MaxRequestBodySize:            maxRequest,
+		ReadBufferSize:                maxHead,
+		Concurrency:                   math.MaxInt, // the listener bounds it
+		Logger:                        slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return s
 }
@@ -157,7 +158,7 @@ func accept(l net.Listener, log *slog.Logger) (net.Conn, error) {
 // serve begins to serve a connection: a goroutine that ends with the connection,
 // or with its being hot.
 func (s *Server) serve(raw net.Conn) {
-	c := &conn{Conn: raw, server: s}
+	c := &conn{Conn: raw, server: s, now: time.Now()}
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()

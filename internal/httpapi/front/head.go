@@ -34,21 +34,39 @@ func (h *Head) parse(b []byte) verdict {
 	if v := h.begins(b); v != plain {
 		return v
 	}
-	end := bytes.Index(b, []byte("\r\n\r\n"))
-	if end < 0 {
-		return waits(b)
-	}
-	*h = Head{Post: b[0] == 'P', size: end + 4, body: -1}
-	line, rest, _ := bytes.Cut(b[:end+2], []byte("\r\n"))
-	if !h.requestLine(line) {
-		return odd
-	}
-	for len(rest) > 0 {
-		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
-		if !h.field(line) {
+	*h = Head{Post: b[0] == 'P', body: -1}
+	for first := true; ; first = false {
+		line, v := h.line(b)
+		switch {
+		case v != plain:
+			return v
+		case first && !h.requestLine(line):
+			return odd
+		case len(line) == 0:
+			return h.complete()
+		case !first && !h.field(line):
 			return odd
 		}
 	}
+}
+
+// line takes the next line of the head. Others take a line feed alone for the end
+// of a line, so it is not waited behind.
+func (h *Head) line(b []byte) ([]byte, verdict) {
+	n := bytes.IndexByte(b[h.size:], '\n')
+	if n < 0 {
+		return nil, partial
+	}
+	line := b[h.size : h.size+n]
+	h.size += n + 1
+	if n == 0 || line[n-1] != '\r' {
+		return nil, odd
+	}
+	return line[:n-1], plain
+}
+
+// complete judges what has been read as a whole.
+func (h *Head) complete() verdict {
 	if h.Host == nil || h.Post != (h.body >= 0) {
 		return odd
 	}
@@ -69,22 +87,6 @@ func (h *Head) begins(b []byte) verdict {
 		}
 	}
 	return odd
-}
-
-// waits judges a head that has not ended. Others take a line feed alone for the
-// end of a line, so it is not waited behind.
-func waits(b []byte) verdict {
-	for i := bytes.IndexByte(b, '\n'); i >= 0; {
-		if i == 0 || b[i-1] != '\r' {
-			return odd
-		}
-		n := bytes.IndexByte(b[i+1:], '\n')
-		if n < 0 {
-			break
-		}
-		i += 1 + n
-	}
-	return partial
 }
 
 // requestLine reads a line that begins as begins has found.
