@@ -26,13 +26,10 @@ type cellWriter struct {
 	new  map[Ref]struct{} // in over
 }
 
-// newCellWriter gives the writer of an R-tree where points on edges are not decided half-open:
-// a cellmap does not know which fences have an edge through a point.
-func newCellWriter(o Options) writer {
-	if o.Boundary.rule() != halfOpen {
-		return newRTreeWriter(o)
-	}
-	return &cellWriter{new: map[Ref]struct{}{}}
+func newCellWriter(o Options) writer { return newCellWriterOn(nil, o.Boundary.rule()) }
+
+func newCellWriterOn(base *cellmap, r rule) *cellWriter {
+	return &cellWriter{base: base, over: rtreeWriter{rule: r}, new: map[Ref]struct{}{}}
 }
 
 func (w *cellWriter) replace(old, successor *entry) {
@@ -60,7 +57,7 @@ func (w *cellWriter) takeOut(old *entry) {
 
 func (w *cellWriter) publish(t *table) Index {
 	if w.base == nil {
-		w.base = buildCellmap(slices.Collect(t.all()))
+		w.base = buildCellmap(slices.Collect(t.all()), w.over.rule)
 	}
 	x := &cellIndex{base: w.base, gone: w.gone, t: t}
 	if len(w.gone) > 0 || len(w.new) > 0 {
@@ -75,7 +72,7 @@ func (w *cellWriter) stale() bool { return len(w.gone)+len(w.new) > overlayFence
 
 // adopt lets the writer go on from a cellmap of the table then. now is the present one.
 func (w *cellWriter) adopt(base *cellmap, then, now *table) {
-	*w = cellWriter{base: base, new: map[Ref]struct{}{}}
+	*w = *newCellWriterOn(base, w.over.rule)
 	for i := range max(len(then.pages), len(now.pages)) {
 		before, after := then.page(i), now.page(i)
 		if before == after {
@@ -91,31 +88,49 @@ func (w *cellWriter) adopt(base *cellmap, then, now *table) {
 }
 
 func (x *cellIndex) Append(dst []Ref, lon, lat float64) []Ref {
-	p, ok := normalize(lon, lat)
-	if !ok {
-		return dst
+	if lon == 180 {
+		lon = -180
 	}
-	if x.over == nil {
+	p := Point{lon, lat} // what is not finite is in no cell
+	if x.over == nil && !x.twice(p) {
 		return x.base.append(dst, p)
 	}
 	return x.appendOver(dst, p)
 }
 
-// appendOver is Append where fences have changed.
+// twice says whether p is asked for at the longitude 180 too, where it may be on an edge.
+func (x *cellIndex) twice(p Point) bool { return p.Lon == -180 && x.base.rule == closed }
+
+// appendOver is Append where fences have changed, or p is to be asked for twice.
 func (x *cellIndex) appendOver(dst []Ref, p Point) []Ref {
 	from := len(dst)
+	dst = x.appendBoth(dst, p)
+	if x.twice(p) {
+		dst = x.appendBoth(dst, Point{180, p.Lat})
+	}
+	return sortTail(dst, from)
+}
+
+// appendBoth appends what the cellmap and the overlay have, in any order.
+func (x *cellIndex) appendBoth(dst []Ref, p Point) []Ref {
+	from := len(dst)
 	dst = x.base.append(dst, p)
+	if x.over == nil {
+		return dst
+	}
 	kept := dst[:from]
 	for _, r := range dst[from:] {
 		if _, gone := slices.BinarySearch(x.gone, r); !gone {
 			kept = append(kept, r)
 		}
 	}
-	return sortTail(x.over.find(kept, p), from)
+	return x.over.find(kept, p)
 }
 
+func antimeridian(lon float64) bool { return lon == 180 || lon == -180 }
+
 func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
-	if x.over != nil {
+	if x.over != nil || x.base.rule == closed && slices.ContainsFunc(lon, antimeridian) {
 		dst.appendEach(lon, lat, x.Append)
 		return
 	}

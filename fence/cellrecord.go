@@ -1,25 +1,24 @@
 package fence
 
-import (
-	"slices"
-	"sync"
-)
+import "slices"
 
 // A record is a row of words:
 //
-//	head       locals | edges << recordShift, or bigRecord
-//	mask       two words: bit i says that local i holds the cell's south-west corner
+//	head       locals | edges << edgesShift | corner << cornerShift: bit i of corner says
+//	           that local i holds the cell's south-west corner; or wideRecord
 //	refs       one word for each local: a part of a fence, ascending by fence and part
-//	edges      edgeWords for each edge, ascending by the latitude of lo
+//	edges      edgeWords for each edge
+//	places     one word for each edge: the place of the vertex that it ends with in its ring
 //
 // An edge goes from its end lo with the lesser latitude to hi; of two on one latitude lo is
-// the western one. Its words:
+// the western one. Its words are two halves each, low and high:
 //
-//	0, 1       lo in units, rounded down
-//	2          hi minus lo, of the rounded ones: latitude, and longitude << 16;
-//	           the number of the ring for an edge that is too long for that
-//	3          the place of the vertex with which the edge ends in its ring
-//	4          the locals whose side changes with it, and its flags
+//	lo         longitude and latitude, from the cell's corner, rounded down
+//	size       hi minus lo, of the rounded ones: longitude and latitude
+//	sides      bit i: local i is on one side of it; flags
+//
+// They count in units, or in such multiples that a cell is not wider than 1<<scaleBits. Of an
+// edge that leaves the window around the cell only what is in the window is there.
 //
 // Let r be the corner, p the point and q = (r.Lon, p.Lat), each moved by (+e, +e^2) as the
 // package comment says, so that none lies on an edge. The path is r -> q -> p. Its first
@@ -31,84 +30,119 @@ import (
 //   - p is level with the edge, lo.Lat <= p.Lat < hi.Lat. If the edge spans r's longitude,
 //     it is crossed if r and p are on different sides, whatever the side of q. If it does
 //     not it is to the east of r and q, which are to its left, and it is crossed if p
-//     is to its right. Both say: if p is not on the side of r, where flagLeft is.
+//     is to its right. Both say: if p is not on the side of r, where flagRight is not.
 //   - p is north of hi: the second leg does not cross. The first does if the edge spans
 //     r's longitude and r is on the edge's southern side: flagNorth.
+//
+// An edge that is cut off where it leaves the window to the west or east has the same answer
+// for p south of what is left of it, or north, as in the second case: it is then level with a
+// piece all to the west of r and p, or all to the east.
 const (
-	recordHead   = 3 // words
-	recordShift  = 8
-	recordLocals = 1<<recordShift - 1
-	maxLocals    = 63 // the last number of a local stands for none
-	maxEdges     = 1<<(32-recordShift) - 1
-	bigRecord    = recordLocals
+	edgesShift   = 5
+	cornerShift  = 16
+	recordLocals = 1<<edgesShift - 1
+	recordEdges  = 1<<(cornerShift-edgesShift) - 1
+	maxLocals    = 16
+	maxEdges     = recordEdges
+	wideRecord   = recordLocals // in place of a number of locals
 
-	edgeWords = 5
-	shortEdge = 1<<15 - 1 // units: a longer one has no word 2
+	edgeWords = 3
 
-	flipBits  = 6
-	flipMask  = 1<<flipBits - 1
-	noFlip    = flipMask
-	leftBit   = 12
-	northBit  = 13
-	flagLeft  = 1 << leftBit  // r is to the left of the edge, or the edge is to the east of it
-	flagNorth = 1 << northBit // the path to a point north of the edge crosses it
-	flagLong  = 1 << 14
+	flagRight = 1 << 31 // r is to the right of the edge, or it is all to the west
+	flagNorth = 1 << 30 // the path to a point north of the edge crosses it
+
+	scaleBits = 13
+	windowMin = -(1 << scaleBits)
+	windowMax = 2 << scaleBits
 )
 
-// cross says which locals the path from the corner to p, which is in unit (x, y), leaves or
-// enters. It decides by whole units, each of which stands for all coordinates in it; where
-// other points of the unit might have another answer it asks crosses.
+// recordScale is the number of bits by which a record's units are coarser than the map's, in
+// a cell that is 1<<shift units wide.
+func recordScale(shift uint) uint { return max(shift, scaleBits) - scaleBits }
+
+// inside says which locals of a record hold p, which is at a spot of its cell. It knows
+// nothing of wide records.
+func (m *cellmap) inside(record uint32, p Point, at spot) uint32 {
+	head := m.words[record]
+	locals, edges := head&recordLocals, head>>edgesShift&recordEdges
+	from := record + 1 + locals
+	flips, unsure := crossUnits(m.words[from:from+edges*edgeWords], at)
+	if unsure {
+		return m.insideExactly(record, p, at)
+	}
+	return head>>cornerShift ^ flips
+}
+
+// crossUnits says which locals the path from the corner to a spot leaves or enters. It decides
+// by whole units, each of which stands for all coordinates in it; where other points of the
+// unit might have another answer it is unsure.
 //
-// The determinant of the rounded vectors D = hi - lo and P = p - lo errs by less than
-// |Dx| + |Dy| + |Px| + |Py| + 2, since each coordinate of theirs errs by less than one.
+// The determinant of the rounded vectors D = hi - lo and P = p - lo errs by at most
+// |Dx| + |Dy| + |Px| + |Py| + 2, since each coordinate of theirs errs by less than one. Where
+// it matters p is level with the edge, so |Py| <= |Dy|. And it is enough to look at
+// |Px| <= |Dx| + 1: if |Px| is more, p is beyond both ends, and the determinant has the right
+// sign whatever it is. That makes 2|Dx| + 2|Dy| + 3. Ends that are cut off err by cutSlack more,
+// which times 2^16 is not more than the rest of [unsureSlack].
 //
 // The cases are told apart without branches, which no processor could foresee: a streets'
 // corner looks like dice.
-func (m *cellmap) cross(edges []uint32, p Point, x, y int32) (flips uint64) {
+func crossUnits(edges []uint32, at spot) (flips uint32, unsure bool) {
+	x, y := int64(at.x), int64(at.y)
+	sure := int64(-1)
 	for ; len(edges) >= edgeWords; edges = edges[edgeWords:] {
-		e := edges[:edgeWords:edgeWords]
-		py := int64(y) - int64(int32(e[1]))
-		if py < 0 {
-			break // as are all that follow
-		}
-		flags := uint64(e[4])
-		dy, dx := int64(e[2]&0xffff), int64(int32(e[2])>>16)
-		px := int64(x) - int64(int32(e[0]))
+		lo, size, sides := edges[0], edges[1], edges[2]
+		px, py := x-int64(int16(lo)), y-int64(int32(lo)>>16)
+		dx, dy := int64(int16(size)), int64(size>>16)
 		det := dx*py - dy*px
-		level := ^((py - 1) | (dy - 1 - py)) >> 63 // all ones, or zero
-		north := (dy - py) >> 63
-		close := (abs(det)-(abs(dx)+dy+abs(px)+py+3))>>63 | ^(level | north)
-		left := ^det >> 63
-		crossed := (uint64(level)&(uint64(left)^flags>>leftBit) | uint64(north)&(flags>>northBit)) & 1
-		if close&^north != 0 || flags&flagLong != 0 {
-			crossed = m.crossExactly(e, p)
-		}
-		flips ^= crossed<<(flags&flipMask) ^ crossed<<(flags>>flipBits&flipMask)
+		bound := 2*(abs(dx)+dy) + unsureSlack
+		far := (det + bound) | (bound - det) // these are all negative or not
+		south, level, north := py, -py&(py-dy), dy-py
+		sure &= south | north | level&far
+		crossed := (level&(det^int64(int32(sides))))>>63 | (north&int64(int32(sides<<1)))>>63
+		flips ^= uint32(crossed) & sides
 	}
-	return flips
+	return flips & (1<<maxLocals - 1), sure >= 0
 }
+
+// unsureSlack is what a determinant may err by beside its vectors' lengths.
+const unsureSlack = 40
 
 func abs(x int64) int64 { return max(x, -x) }
 
-// crossExactly is 1 if the path to p crosses the edge of a record, else 0.
-func (m *cellmap) crossExactly(e []uint32, p Point) uint64 {
-	ring := e[2]
-	if e[4]&flagLong == 0 {
-		i, found := slices.BinarySearch(m.starts, e[3])
-		if ring = uint32(i); !found {
-			ring--
+// insideExactly is inside, with the coordinates themselves asked where units cannot decide.
+func (m *cellmap) insideExactly(record uint32, p Point, at spot) uint32 {
+	head := m.words[record]
+	locals, edges := head&recordLocals, head>>edgesShift&recordEdges
+	first := record + 1 + locals
+	inside, touched := head>>cornerShift, uint32(0)
+	for i := range edges {
+		edge := m.words[first+i*edgeWords:][:edgeWords]
+		flips, unsure := crossUnits(edge, at)
+		if unsure {
+			lo, hi := m.ends(m.words[first+edges*edgeWords+i])
+			flips = 0
+			if crosses(lo, hi, edge[2], p) {
+				flips = edge[2]
+			}
+			if m.rule != halfOpen && onEdge(lo, hi, p) {
+				touched |= edge[2]
+			}
 		}
+		inside ^= flips
 	}
-	if m.crosses(ring, e[3], e[4], p) {
-		return 1
-	}
-	return 0
+	return m.rule.combine(inside, touched) & (1<<maxLocals - 1)
 }
 
-// crosses says whether the path to p crosses the edge at a place in a ring.
-func (m *cellmap) crosses(ring, place, flags uint32, p Point) bool {
-	lo, hi := m.ends(ring, place)
-	return crosses(lo, hi, flags, p)
+// combine gives what holds a point under the rule, of what holds it by the half-open one and
+// of what has it on an edge.
+func (r rule) combine(inside, touched uint32) uint32 {
+	switch r {
+	case closed:
+		return inside | touched
+	case open:
+		return inside &^ touched
+	}
+	return inside
 }
 
 // crosses says whether the path to p crosses an edge that has these flags.
@@ -119,11 +153,20 @@ func crosses(lo, hi Point, flags uint32, p Point) bool {
 	case p.Lat >= hi.Lat:
 		return flags&flagNorth != 0
 	}
-	return (orient(lo, hi, p) > 0) != (flags&flagLeft != 0)
+	return (orient(lo, hi, p) > 0) == (flags&flagRight != 0)
 }
 
-// ends are those of the edge that ends at a place in a ring, in their order.
-func (m *cellmap) ends(ring, place uint32) (lo, hi Point) {
+// ends are those of the edge with which the vertex at a place ends, in their order.
+func (m *cellmap) ends(place uint32) (lo, hi Point) {
+	ring, found := slices.BinarySearch(m.starts, place)
+	if !found {
+		ring--
+	}
+	return m.endsIn(uint32(ring), place)
+}
+
+// endsIn is ends for a place in a ring that is known.
+func (m *cellmap) endsIn(ring, place uint32) (lo, hi Point) {
 	r, i := m.rings[ring], int(place-m.starts[ring])
 	before := i - 1
 	if before < 0 {
@@ -138,49 +181,4 @@ func ascending(a, b Point) (lo, hi Point) {
 		return b, a
 	}
 	return a, b
-}
-
-// A big record is for a cell with more locals or edges than the other form has room for:
-//
-//	bigRecord, locals, edges
-//	mask       one bit for each local, in whole words
-//	refs       as above
-//	edges      bigEdgeWords for each: place, ring, two locals or noLocal, flags
-const (
-	bigHead      = 3
-	bigEdgeWords = 5
-	noLocal      = 1<<32 - 1
-)
-
-// scratch holds the masks of big records while they are worked with.
-var scratch = sync.Pool{New: func() any { return new([]uint32) }}
-
-func (m *cellmap) appendBig(dst []Ref, at uint32, p Point) []Ref {
-	locals, edges := m.words[at+1], m.words[at+2]
-	words := (locals + 31) / 32
-	at += bigHead
-	mask := scratch.Get().(*[]uint32)
-	defer scratch.Put(mask)
-	inside := append((*mask)[:0], m.words[at:at+words]...)
-	*mask = inside
-	refs := m.words[at+words : at+words+locals]
-	for at += words + locals; edges > 0; edges-- {
-		e := m.words[at : at+bigEdgeWords]
-		at += bigEdgeWords
-		if !m.crosses(e[1], e[0], e[4], p) {
-			continue
-		}
-		for _, local := range e[2:4] {
-			if local != noLocal {
-				inside[local/32] ^= 1 << (local % 32)
-			}
-		}
-	}
-	from := len(dst)
-	for i, r := range refs {
-		if inside[i/32]>>(i%32)&1 == 1 && (len(dst) == from || dst[len(dst)-1] != Ref(r)) {
-			dst = append(dst, Ref(r))
-		}
-	}
-	return dst
 }

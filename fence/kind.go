@@ -30,7 +30,7 @@ const (
 	// nothing to test, in those on its boundary the part is.
 	KindS2 Kind = "s2"
 	// KindCellmap is an adaptive grid whose cells know what holds them, and which edges go
-	// through them. It knows BoundaryHalfOpen only: with another Boundary an R-tree answers.
+	// through them.
 	KindCellmap Kind = "cellmap"
 	// KindAuto is KindBBox for small sets and DefaultKind for others, as they grow and shrink.
 	KindAuto Kind = "auto"

@@ -174,7 +174,7 @@ func (s *Set) tend() {
 	s.tending.Store(true)
 	then := s.current.Load().table
 	s.tasks.Go(func() {
-		base := buildCellmap(slices.Collect(then.all()))
+		base := buildCellmap(slices.Collect(then.all()), s.options.Boundary.rule())
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.tending.Store(false)

@@ -1,0 +1,167 @@
+package fence
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+)
+
+// ringEdge is an edge of a ring while a cellmap is built. One that parts share, bit for bit,
+// is there once if they are two; of more it is there several times.
+type ringEdge struct {
+	x, y   int32 // of lo, in units, rounded down
+	x1, y1 int32 // of hi
+	place  uint32
+	ring   uint32
+	parts  [2]uint32 // noLocal: none
+}
+
+// dead says whether the edge changes nothing: it has become one with another.
+func (e *ringEdge) dead() bool { return e.parts == [2]uint32{noLocal, noLocal} }
+
+// ringOf is a ring while its edges are listed.
+type ringOf struct {
+	part     uint32
+	place    uint32 // of the first vertex
+	number   uint32
+	vertices Ring
+}
+
+// gather lists the rings, the parts, and the edges by the place with which they end.
+func (b *cellBuilder) gather(entries []*entry) {
+	edges, rings, parts := 0, 0, 0
+	for _, e := range entries {
+		edges += e.edges
+		parts += len(e.fence.Geometry)
+		for _, part := range e.fence.Geometry {
+			rings += len(part)
+		}
+	}
+	b.m.rings, b.m.starts = make([]Ring, 0, rings), make([]uint32, 0, rings)
+	b.refs = make([]Ref, 0, parts)
+	b.edges = make([]ringEdge, edges)
+	list := make([]ringOf, 0, rings)
+	next := uint32(0)
+	for _, e := range entries {
+		for _, part := range e.fence.Geometry {
+			b.refs = append(b.refs, e.ref)
+			for _, ring := range part {
+				if len(ring) == 0 {
+					continue // it has no place of its own
+				}
+				b.m.rings, b.m.starts = append(b.m.rings, ring), append(b.m.starts, next)
+				list = append(list, ringOf{uint32(len(b.refs) - 1), next, uint32(len(list)), ring})
+				next += uint32(len(ring))
+			}
+		}
+	}
+	inParallel(func(worker, workers int) {
+		from, to := uint32(uint64(next)*uint64(worker)/uint64(workers)), uint32(uint64(next)*uint64(worker+1)/uint64(workers))
+		for _, r := range list {
+			if r.place >= from && r.place < to {
+				b.list(r)
+			}
+		}
+	})
+}
+
+// list lists the edges of a ring. Those of no length matter only where boundaries count.
+func (b *cellBuilder) list(r ringOf) {
+	from := r.vertices[len(r.vertices)-1]
+	x, y := toUnits(from.Lon), toUnits(from.Lat)
+	for i, to := range r.vertices {
+		x1, y1 := toUnits(to.Lon), toUnits(to.Lat)
+		e := &b.edges[int(r.place)+i]
+		*e = ringEdge{x, y, x1, y1, r.place + uint32(i), r.number, [2]uint32{r.part, noLocal}}
+		if lo, _ := ascending(from, to); lo != from {
+			e.x, e.y, e.x1, e.y1 = x1, y1, x, y
+		}
+		if from == to && b.m.rule == halfOpen {
+			e.parts[0] = noLocal
+		}
+		from, x, y = to, x1, y1
+	}
+}
+
+// mergeProbes bounds how many edges one is compared with. Those that do not meet their like
+// stay apart, and are crossed one after the other.
+const mergeProbes = 16
+
+// merge makes edges on one place one. Each worker has those of its own hashes.
+func (b *cellBuilder) merge() {
+	inParallel(func(worker, workers int) {
+		size := uint32(1) << bits.Len(uint(2*len(b.edges)/workers))
+		table := make([]uint32, size) // the number of an edge, and one
+		for i := range b.edges {
+			e := &b.edges[i]
+			h := e.hash()
+			if int(h>>32)%workers != worker || e.dead() {
+				continue
+			}
+			at := uint32(h) & (size - 1)
+			for range mergeProbes {
+				if table[at] == 0 {
+					table[at] = uint32(i) + 1
+					break
+				}
+				if b.absorb(&b.edges[table[at]-1], e) {
+					break
+				}
+				at = (at + 1) & (size - 1)
+			}
+		}
+	})
+}
+
+func (e *ringEdge) hash() uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h := (uint64(uint32(e.x)) | uint64(uint32(e.y))<<32) * odd
+	h ^= h >> 29
+	h = (h ^ (uint64(uint32(e.x1)) | uint64(uint32(e.y1))<<32)) * odd
+	return h ^ h>>31
+}
+
+// absorb makes e part of other if they are on one place and that has room. An edge that a part
+// goes there and back again is none, but for boundaries, which it is on.
+func (b *cellBuilder) absorb(other, e *ringEdge) bool {
+	if other.x != e.x || other.y != e.y || other.x1 != e.x1 || other.y1 != e.y1 {
+		return false
+	}
+	lo, hi := b.m.endsIn(e.ring, e.place)
+	if l, h := b.m.endsIn(other.ring, other.place); l != lo || h != hi {
+		return false
+	}
+	part, of := e.parts[0], &other.parts
+	switch {
+	case of[0] == part || of[1] == part:
+		if b.m.rule != halfOpen {
+			return false
+		}
+		if of[0] == part {
+			of[0] = of[1]
+		}
+		of[1] = noLocal
+	case of[0] == noLocal:
+		of[0] = part
+	case of[1] == noLocal:
+		of[1] = part
+	default:
+		return false
+	}
+	e.parts[0] = noLocal
+	return true
+}
+
+// inParallel calls f once for each processor that may be used, and waits.
+func inParallel(f func(worker, workers int)) {
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { f(w, workers) })
+	}
+	wg.Wait()
+}
+
+// maxWorkers bounds the goroutines that build a cellmap: each goes over all edges to find its
+// own.
+const maxWorkers = 16
