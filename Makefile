@@ -126,6 +126,13 @@ bench-fence: ## Compare fence with other indexes, and its HTTP with nginx. ARGS=
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-fence --data '$(FENCE_DATA)' --json $(ARTIFACTS)/bench-fence.json $(ARGS)
 
+.PHONY: bench-web
+bench-web: ## Compare paddock web with nginx. ARGS="--only static-3.5kB --rounds 5"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	cd bench && $(GO) build -buildvcs=false -o ../bin/bench-web ./cmd/bench-web
+	@mkdir -p $(ARTIFACTS)
+	bin/bench-web --json $(ARTIFACTS)/bench-web.json $(ARGS)
+
 .PHONY: conformance
 conformance: ## Run NATS clients' own tests against paddock and nats-server. ARGS="--suites nats.go"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock

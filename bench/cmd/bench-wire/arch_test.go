@@ -26,6 +26,9 @@ func TestArchitecture(t *testing.T) {
 			"internal/busbench -> internal/harness":   "a comparison is goals for the harness",
 			"internal/busbench -> internal/natsload":  "a turn measures a load",
 			"internal/fencebench -> internal/harness": "a comparison is goals for the harness",
+			"internal/fencebench -> internal/webload": "a turn measures a load",
+			"internal/webbench -> internal/harness":   "a comparison is goals for the harness",
+			"internal/webbench -> internal/webload":   "a turn measures a load",
 		},
 		Unchecked: map[string]string{
 			"internal/busdiff": "nats-server, which runs in the process, leaves goroutines behind",

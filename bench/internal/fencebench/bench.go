@@ -12,11 +12,15 @@ import (
 
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/measure"
+	"paddock/bench/internal/webload"
 	"paddock/internal/lab"
 )
 
 // latencyShare is the part of nginx's maximum at which latencies are taken.
 const latencyShare = 0.5
+
+// staticName is the file that nginx serves.
+const staticName = "static"
 
 // Bench measures contenders. It belongs to one goroutine.
 type Bench struct {
@@ -147,7 +151,7 @@ func (b *Bench) overHTTP(ctx context.Context, s *scene, t harness.Turn) (m *meas
 			return nil, err
 		}
 	}
-	m, err = wrk(ctx, b.Wrk, b.Dir, server, path, bodies, t.Options)
+	m, err = webload.Wrk(ctx, b.Wrk, b.Dir, server, path, bodies, t.Options)
 	if err == nil && t.Contender.Peer == nginxPeer {
 		perSecond, _ := m.PerSecond()
 		b.maxima = append(b.maxima, perSecond)
@@ -156,9 +160,13 @@ func (b *Bench) overHTTP(ctx context.Context, s *scene, t harness.Turn) (m *meas
 }
 
 // serve starts the contender's server and says what to ask it for.
-func (b *Bench) serve(ctx context.Context, s *scene, t harness.Turn) (service, string, error) {
+func (b *Bench) serve(ctx context.Context, s *scene, t harness.Turn) (webload.Service, string, error) {
 	if t.Contender.Peer == nginxPeer {
-		n, err := startNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"))
+		root := filepath.Join(b.Dir, "www")
+		if err := webload.WriteStatic(root, staticName, webload.StaticBytes); err != nil {
+			return nil, "", err
+		}
+		n, err := webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
 		if err != nil {
 			return nil, "", err
 		}

@@ -3,11 +3,9 @@ package fencebench
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
-	"paddock/bench/internal/measure"
 	"paddock/fence"
 )
 
@@ -53,26 +51,5 @@ func TestAnswersAreCompared(t *testing.T) {
 	onEdge := s.fences[at[0]].Geometry[0][0][0]
 	if !s.excused(nil, at, onEdge) {
 		t.Errorf("%v, a vertex of %d, is not excused", onEdge, at[0])
-	}
-}
-
-func TestWrksSummary(t *testing.T) {
-	var m measure.Measurement
-	out := "Requests/sec: 1\nsummary requests=2000 duration=1000000 bytes=99 errors=0 mean=1500 p50=1000 p90=2000 p99=3000 p999=4000 max=5000\n"
-	if err := parseSummary(out, &m); err != nil {
-		t.Fatal(err)
-	}
-	if m.Ops != 2000 || m.Elapsed != time.Second || m.Bytes != 99 || m.Latency.P50 != time.Millisecond || m.Latency.Max != 5*time.Millisecond {
-		t.Errorf("got %+v", m)
-	}
-	for bad, want := range map[string]string{
-		"wrk: unable to connect":                          "no summary",
-		strings.Replace(out, "errors=0", "errors=3", 1):   "3 of 2000 requests failed",
-		strings.Replace(out, "requests=2000", "two=2", 1): "wrk's summary",
-		strings.Replace(out, "2000 d", "0 d", 1):          "no answer",
-	} {
-		if err := parseSummary(bad, &m); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", bad, err, want)
-		}
 	}
 }

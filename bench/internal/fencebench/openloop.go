@@ -8,6 +8,7 @@ import (
 
 	"paddock/bench/internal/measure"
 	"paddock/bench/internal/ticker"
+	"paddock/bench/internal/webload"
 	"paddock/internal/lab"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -20,7 +21,7 @@ const paceTick = 50 * time.Microsecond
 // openLoop sends requests on a constant schedule, each by whichever connection is
 // free. A latency runs from the time at which the request was due, so that one which
 // had to wait for a connection, or for us, shows it. The requests go out in turn.
-func openLoop(ctx context.Context, s service, requests [][]byte, rate float64, o measure.Options) (*measure.Measurement, error) {
+func openLoop(ctx context.Context, s webload.Service, requests [][]byte, rate float64, o measure.Options) (*measure.Measurement, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now().Add(paceTick)
@@ -29,9 +30,9 @@ func openLoop(ctx context.Context, s service, requests [][]byte, rate float64, o
 	due := make(chan int64, total) // room for all, so that the schedule never waits; closed by the pacer
 	crew := &openCrew{requests: requests, due: due, began: began, rate: rate, warm: warm}
 	var running sync.WaitGroup
-	failures := make([]error, conns+1)
-	times := make([]*hdrhistogram.Histogram, conns)
-	for i := range conns {
+	failures := make([]error, webload.Conns+1)
+	times := make([]*hdrhistogram.Histogram, webload.Conns)
+	for i := range webload.Conns {
 		times[i] = measure.NewHistogram()
 		running.Go(func() {
 			if failures[i] = crew.serve(ctx, s.Addr(), times[i]); failures[i] != nil {
@@ -39,9 +40,9 @@ func openLoop(ctx context.Context, s service, requests [][]byte, rate float64, o
 			}
 		})
 	}
-	w, err := openWindow(s)
+	w, err := webload.OpenWindow(s)
 	if err == nil {
-		failures[conns] = crew.pace(ctx, due, total)
+		failures[webload.Conns] = crew.pace(ctx, due, total)
 	} else {
 		cancel()
 		close(due)
@@ -50,7 +51,7 @@ func openLoop(ctx context.Context, s service, requests [][]byte, rate float64, o
 	if err := errors.Join(append(failures, err, ctx.Err())...); err != nil {
 		return nil, err
 	}
-	m, err := w.close()
+	m, err := w.Close()
 	if err != nil {
 		return nil, err
 	}

@@ -28,11 +28,12 @@ const (
 	lastWords = 2 << 10
 )
 
-// FenceServer is a process of `paddock fence` on a port of its own.
-type FenceServer struct {
+// Server is a process of `paddock fence` or `paddock web` on a port of its own.
+type Server struct {
 	URL     string        // http://host:port
 	Started time.Duration // from the start of the process until it listened
 
+	name    string // of the command
 	command *exec.Cmd
 	said    []byte        // the end of its log; complete once ended is closed
 	ended   chan struct{} // closed when the process has ended and its log has been read
@@ -41,9 +42,18 @@ type FenceServer struct {
 
 // StartFence starts program as `paddock fence` with the arguments, and returns when it
 // listens. Its log is read for its address and kept for errors.
-func StartFence(ctx context.Context, program string, args ...string) (*FenceServer, error) {
-	s := &FenceServer{ended: make(chan struct{})}
-	args = append([]string{"fence", "--log-level", "info", "--log-format", "json", "--port", "0"}, args...)
+func StartFence(ctx context.Context, program string, args ...string) (*Server, error) {
+	return start(ctx, program, "fence", args)
+}
+
+// StartWeb does the same for `paddock web`.
+func StartWeb(ctx context.Context, program string, args ...string) (*Server, error) {
+	return start(ctx, program, "web", args)
+}
+
+func start(ctx context.Context, program, name string, args []string) (*Server, error) {
+	s := &Server{name: "paddock " + name, ended: make(chan struct{})}
+	args = append([]string{name, "--log-level", "info", "--log-format", "json", "--port", "0"}, args...)
 	s.command = exec.Command(program, args...)
 	s.command.Env = ownEnvironment()
 	stderr, err := s.command.StderrPipe()
@@ -63,17 +73,17 @@ func StartFence(ctx context.Context, program string, args ...string) (*FenceServ
 		s.Started = time.Since(began)
 		return s, nil
 	case <-s.ended:
-		return nil, fmt.Errorf("paddock fence: %w: %s", cmp.Or(s.failed, errors.New("it ended")), s.said)
+		return nil, fmt.Errorf("%s: %w: %s", s.name, cmp.Or(s.failed, errors.New("it ended")), s.said)
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-timer.C:
-		err = fmt.Errorf("paddock fence does not listen after %v", serverStart)
+		err = fmt.Errorf("%s does not listen after %v", s.name, serverStart)
 	}
 	return nil, errors.Join(err, s.Stop())
 }
 
 // serve reads the log until the process ends. It ends with the process.
-func (s *FenceServer) serve(log io.Reader, listens chan<- string) {
+func (s *Server) serve(log io.Reader, listens chan<- string) {
 	defer close(s.ended)
 	in := bufio.NewReader(log)
 	for {
@@ -101,7 +111,7 @@ func ownEnvironment() []string {
 }
 
 // Addr is its host:port.
-func (s *FenceServer) Addr() string {
+func (s *Server) Addr() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return ""
@@ -110,14 +120,14 @@ func (s *FenceServer) Addr() string {
 }
 
 // Pid is the process's id.
-func (s *FenceServer) Pid() int { return s.command.Process.Pid }
+func (s *Server) Pid() int { return s.command.Process.Pid }
 
 // Stop drains the process and waits for its end. One that does not end is killed, and
 // one that has ended before is an error.
-func (s *FenceServer) Stop() error {
+func (s *Server) Stop() error {
 	select {
 	case <-s.ended:
-		return fmt.Errorf("paddock fence has ended by itself: %s", s.said)
+		return fmt.Errorf("%s has ended by itself: %s", s.name, s.said)
 	default:
 	}
 	err := s.command.Process.Signal(syscall.SIGTERM)

@@ -1,4 +1,4 @@
-package fencebench
+package webload
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 //go:embed wrk.lua
 var wrkScript []byte
 
-// The connections of the original benchmark, which one thread of wrk served.
-const conns = 50
+// Conns are the connections of the original benchmark, which one thread of wrk served.
+const Conns = 50
 
-// wrk runs wrk against a service, after a warm-up by the same program, and counts the
+// Wrk runs wrk against a service, after a warm-up by the same program, and counts the
 // processor time of the service. bodies is a file to post; "" gets the path.
-func wrk(ctx context.Context, program, dir string, s service, path, bodies string, o measure.Options) (*measure.Measurement, error) {
+func Wrk(ctx context.Context, program, dir string, s Service, path, bodies string, o measure.Options) (*measure.Measurement, error) {
 	found, err := exec.LookPath(program)
 	if err != nil {
 		return nil, fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
@@ -33,7 +33,7 @@ func wrk(ctx context.Context, program, dir string, s service, path, bodies strin
 	}
 	run := func(d time.Duration) (*exec.Cmd, []byte, error) {
 		seconds := max(1, int(d.Round(time.Second).Seconds()))
-		args := []string{"-t1", fmt.Sprintf("-c%d", conns), fmt.Sprintf("-d%ds", seconds), "-s", script, "http://" + s.Addr() + path}
+		args := []string{"-t1", fmt.Sprintf("-c%d", Conns), fmt.Sprintf("-d%ds", seconds), "-s", script, "http://" + s.Addr() + path}
 		if bodies != "" {
 			args = append(args, "--", bodies)
 		}
@@ -47,7 +47,7 @@ func wrk(ctx context.Context, program, dir string, s service, path, bodies strin
 	if _, _, err := run(o.Warmup); err != nil {
 		return nil, err
 	}
-	w, err := openWindow(s)
+	w, err := OpenWindow(s)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func wrk(ctx context.Context, program, dir string, s service, path, bodies strin
 	if err != nil {
 		return nil, err
 	}
-	m, err := w.close()
+	m, err := w.Close()
 	if err != nil {
 		return nil, err
 	}
