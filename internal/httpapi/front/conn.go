@@ -1,8 +1,10 @@
 package front
 
 import (
+	"errors"
 	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -10,6 +12,9 @@ const (
 	// maxHead bounds the head of a hot request, in bytes: fasthttp's buffer must
 	// hold all of it.
 	maxHead = 4 << 10
+	// minNext is how many bytes a request after the first begins with: net/http
+	// takes fewer, and then the end, for noise that needs no answer.
+	minNext = 4
 	// patience is how long a request may stand half-read on the hot side. Then the
 	// cold side waits for the rest, by its own timeouts.
 	patience = time.Second
@@ -55,8 +60,8 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 	}
 	for c.ready == 0 && !c.cold {
-		if c.ready = c.screen(c.held); c.ready == 0 && !c.cold {
-			c.more()
+		if c.ready = c.screen(c.held); c.ready == 0 && !c.cold && !c.more() {
+			return 0, io.EOF
 		}
 	}
 	n := copy(p, c.held[:c.ready])
@@ -74,6 +79,9 @@ func (c *conn) screen(b []byte) (whole int) {
 	for whole < len(b) {
 		rest := b[whole:]
 		verdict := c.head.parse(rest)
+		if len(rest) < minNext && (c.answered || whole > 0) {
+			verdict = partial
+		}
 		switch {
 		case verdict == plain && c.head.size <= maxHead && c.head.size+c.head.body <= maxRequest && c.server.routes.Takes(&c.head):
 			if size := c.head.size + c.head.body; size <= len(rest) {
@@ -113,20 +121,24 @@ func (c *conn) idle(p []byte) (int, error) {
 }
 
 // more reads on in a request that has begun. If that ends, or takes too long, the
-// cold side is to know what it means.
-func (c *conn) more() {
+// cold side is to know what it means. False: nobody needs to know.
+func (c *conn) more() bool {
 	const step = 1 << 10
 	c.now = time.Now()
 	c.readUntil(c.now.Add(patience))
 	if c.server.stopping.Load() {
 		c.cold = true
-		return
+		return true
 	}
 	begin := len(c.held)
 	c.held = append(c.held, make([]byte, step)...)
 	n, err := c.Conn.Read(c.held[begin:])
 	c.held = c.held[:begin+n]
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && c.answered && len(c.held) < minNext {
+		return false
+	}
 	c.cold = err != nil
+	return true
 }
 
 // readUntil sets the deadline of reads. An error is one of a closed connection,
