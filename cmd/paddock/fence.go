@@ -30,6 +30,7 @@ type fenceCmd struct {
 	Boundary     string `placeholder:"RULE" default:"half-open" complete:"half-open,closed,open" help:"Which points of its own boundary a fence holds: half-open (of two neighbours, one), closed (all) or open (none) (default ${default})."`
 	Antimeridian string `placeholder:"WAY" default:"planar" complete:"planar,unwrap" help:"What an edge over more than 180 degrees of longitude means: planar (the long way round) or unwrap (over the antimeridian) (default ${default})."`
 	Watch        bool   `negatable:"" default:"true" help:"Look for changed files every second, and serve them (default on). SIGHUP has them read in any case."`
+	Snapshots    string `placeholder:"DIR" help:"Where sets are kept ready for the next start (default in the user's cache directory); off keeps none."`
 	Port         uint16 `short:"p" placeholder:"PORT" default:"8080" help:"Port to listen on; 0 takes a free one (default ${default})."`
 	Host         string `placeholder:"HOST" default:"127.0.0.1" help:"Address to listen on (default ${default}). Any but loopback needs --token."`
 	Profile      bool   `help:"Serve profiles under /debug/pprof/."`
@@ -70,7 +71,7 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 		return nil, err
 	}
 	catalog := new(fence.Catalog)
-	d, err := directory.Open(directory.Options{Dir: f.Dir, Fences: options, Catalog: catalog, Logger: log, Unwatched: !f.Watch})
+	d, err := directory.Open(directory.Options{Dir: f.Dir, Fences: options, Catalog: catalog, Logger: log, Unwatched: !f.Watch, Snapshots: directory.SnapshotDir(f.Snapshots)})
 	if err != nil {
 		return nil, errors.New(gofence.Reason(err, f.Dir))
 	}

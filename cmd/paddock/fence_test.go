@@ -118,7 +118,7 @@ type fenceProcess struct {
 func startFence(t *testing.T, dir string) *fenceProcess {
 	t.Helper()
 	ctx, kill := context.WithTimeout(t.Context(), fenceTestTimeout)
-	cmd := exec.CommandContext(ctx, "paddock", "fence", dir, "--port", "0", "--log-format", "json")
+	cmd := exec.CommandContext(ctx, "paddock", "fence", dir, "--port", "0", "--snapshots", "off", "--log-format", "json")
 	cmd.Env = append(os.Environ(), "PADDOCK_TOKEN=secret")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

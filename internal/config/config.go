@@ -73,6 +73,7 @@ type Wire struct {
 type Sets struct {
 	Dir          string `yaml:"dir"`          // every *json file in it is a set of fences; "" starts without
 	Watch        bool   `yaml:"watch"`        // look for changed files every second, and serve them
+	Snapshots    string `yaml:"snapshots"`    // directory where sets are kept ready for the next start; "" is one in the user's cache, off keeps none
 	Kind         string `yaml:"kind"`         // of index; "" is the default kind
 	Zoom         int    `yaml:"zoom"`         // finest level of the kinds that have one, 0 to 23
 	Parents      string `yaml:"parents"`      // GeoJSON file of areas by which the city kinds group fences; "" is none

@@ -10,10 +10,15 @@ type content struct {
 
 	set  *fence.Set
 	snap *fence.Snapshot // of the set, with this content
+
+	mapped bool // it came of a snapshot
 }
 
 // makeSet makes a set of the content, which nobody sees yet.
 func (c *content) makeSet(o fence.Options) (*fence.Set, error) {
+	if c.set != nil {
+		return c.set, nil // it came of a snapshot
+	}
 	set, err := fence.NewSet(c.file.set, o)
 	if err != nil {
 		return nil, c.file.named(err)

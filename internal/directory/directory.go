@@ -44,6 +44,7 @@ type Options struct {
 	Logger    *slog.Logger   // nil discards
 	Interval  time.Duration  // between two looks; 0 is DefaultInterval
 	Unwatched bool           // only Reload looks
+	Snapshots string         // directory where snapshots of sets are kept for the next start; "" keeps none
 }
 
 // Directory is a directory and what was read from it. Safe for concurrent use.
@@ -54,6 +55,7 @@ type Directory struct {
 	mu     sync.Mutex       // held by whoever reads the directory; guards what follows
 	files  map[string]*file // by name: those that are there, and those that are served
 	moving int              // looks in a row that found something moving
+	kept   *snapshots       // nil = none
 	fault  fault            // of the directory as a whole
 
 	status          atomic.Pointer[Status]
@@ -73,6 +75,7 @@ func Open(o Options) (*Directory, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.kept = openSnapshots(o.Snapshots, d.log)
 	if err := d.list(); err != nil {
 		return nil, err
 	}
@@ -81,7 +84,9 @@ func Open(o Options) (*Directory, error) {
 			return nil, f.obstacle
 		}
 	}
-	contents, err := d.read(d.due(always), always)
+	contents, due := d.remember(d.due(always))
+	read, err := d.read(due, always)
+	contents = append(contents, read...)
 	if err == nil {
 		err = d.publish(contents, nil)
 	}
@@ -92,8 +97,50 @@ func Open(o Options) (*Directory, error) {
 	return d, nil
 }
 
-// Run looks at the directory until ctx ends, and reloads for each signal.
+// remember makes contents of snapshots, and gives the files that must be read.
+func (d *Directory) remember(due []*file) (contents []*content, left []*file) {
+	for _, f := range due {
+		var c *content
+		if d.kept != nil {
+			f.read = time.Now()
+			c = d.kept.open(f, f.source(d.o.Dir), d.o.Fences)
+		}
+		if c == nil {
+			left = append(left, f)
+			continue
+		}
+		contents = append(contents, c)
+	}
+	return contents, left
+}
+
+// keep writes snapshots of what was read.
+func (d *Directory) keep() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.kept == nil {
+		return
+	}
+	wrote := false
+	for _, f := range d.sorted() {
+		if f.written || f.served == nil || f.gone() {
+			continue
+		}
+		f.written, wrote = true, true // or never
+		err := d.kept.write(f, f.source(d.o.Dir), d.o.Fences)
+		if err != nil && !errors.Is(err, fence.ErrEdited) {
+			d.log.Warn("no snapshot of a set", "file", f.name, "set", f.set, "error", err)
+		}
+	}
+	if wrote {
+		d.kept.prune()
+	}
+}
+
+// Run looks at the directory until ctx ends, and reloads for each signal. What Open has read
+// from files it keeps as snapshots.
 func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
+	d.keep()
 	pause := time.NewTimer(d.o.Interval)
 	defer pause.Stop()
 	looks := pause.C
@@ -180,7 +227,7 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 	var replaced []*content
 	for _, c := range contents {
 		set, ok := d.o.Catalog.Get(c.file.set)
-		if !ok {
+		if !ok || c.set != nil {
 			made, err := c.makeSet(d.o.Fences)
 			if err != nil {
 				return c.file.fail(err)

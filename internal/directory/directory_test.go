@@ -25,19 +25,25 @@ func square(id int) string {
 type place struct {
 	*testing.T
 	dir     string
-	catalog fence.Catalog
+	catalog *fence.Catalog
 	log     bytes.Buffer
 	d       *Directory
 	written time.Time
+
+	snapshots string
+	fences    fence.Options
 }
 
 func newPlace(t *testing.T) *place {
-	return &place{T: t, dir: t.TempDir(), written: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	return &place{T: t, catalog: new(fence.Catalog), dir: t.TempDir(), written: time.Now().Add(-time.Hour).Truncate(time.Second)}
 }
 
 func (p *place) open() error {
 	p.Helper()
-	d, err := Open(Options{Dir: p.dir, Catalog: &p.catalog, Logger: slog.New(slog.NewTextHandler(&p.log, nil))})
+	d, err := Open(Options{
+		Dir: p.dir, Catalog: p.catalog, Logger: slog.New(slog.NewTextHandler(&p.log, nil)),
+		Snapshots: p.snapshots, Fences: p.fences,
+	})
 	p.d = d
 	return err
 }

@@ -42,6 +42,10 @@ type file struct {
 	read    time.Time
 	content uint64 // hash of what is served
 
+	skipped, omitted int  // of the content: features, findings
+	mapped           bool // it came of a snapshot
+	written          bool // there is a snapshot, or there will be none
+
 	served     *fence.Set // nil = nothing
 	generation uint64     // of that set as it was read
 	loaded     time.Time
@@ -153,9 +157,24 @@ func (f *file) unchanged(at string) bool {
 		return false // parse will find the same
 	}
 	defer r.Close()
+	sum, err := hash(r)
+	return err == nil && sum == f.content
+}
+
+// hash is that of all that r gives.
+func hash(r io.Reader) (uint64, error) {
 	h := xxhash.New()
-	_, err = io.Copy(h, r)
-	return err == nil && h.Sum64() == f.content
+	_, err := io.Copy(h, r)
+	return h.Sum64(), err
+}
+
+// source is the file's whole path.
+func (f *file) source(dir string) string {
+	path, err := filepath.Abs(filepath.Join(dir, f.name))
+	if err != nil { // the working directory is gone
+		return filepath.Join(dir, f.name)
+	}
+	return path
 }
 
 // parse reads what the file holds now.
@@ -191,6 +210,8 @@ func (f *file) fail(err error) error {
 // serve notes that the content is what readers see.
 func (f *file) serve(c *content) {
 	f.failed, f.content, f.loaded = nil, c.sum, time.Now()
+	f.skipped, f.omitted = c.collection.Skipped, c.collection.Omitted
+	f.mapped, f.written = c.mapped, c.mapped
 	f.served, f.generation = c.set, c.snap.Generation()
 }
 

@@ -38,6 +38,7 @@ type running struct {
 func start(t *testing.T, cfg *config.Config, catalog *fence.Catalog) *running {
 	t.Helper()
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Sets.Snapshots = "off" // nothing of the tests is left in the user's cache
 	log := slog.New(slog.DiscardHandler)
 	reload := make(chan os.Signal)
 	r := &running{
