@@ -6,6 +6,10 @@ import "fmt"
 // whatever the arrays hold; whether its answers are true only who built it knows. fences is the
 // number of fences, whose refs count from 0.
 func (m *cellmap) check(fences int) error {
+	places := uint64(0)
+	if n := len(m.rings); n > 0 {
+		places = uint64(m.starts[n-1]) + uint64(len(m.rings[n-1]))
+	}
 	roots := uint64(m.w) * uint64(m.h)
 	if roots > uint64(len(m.dir)) || len(m.dir) > 1<<entryBits || len(m.words) > 1<<entryBits || len(m.words) == 0 || m.words[0] != 0 {
 		return fmt.Errorf("a cellmap of %d x %d cells does not fit into %d entries and %d words", m.w, m.h, len(m.dir), len(m.words))
@@ -13,7 +17,7 @@ func (m *cellmap) check(fences int) error {
 	if m.shift > maxShift || m.dir == nil {
 		return fmt.Errorf("a cellmap's cells are 2^%d units wide", m.shift)
 	}
-	c := cellCheck{m: m, fences: uint64(fences), lists: newBitset(len(m.words)), records: newBitset(len(m.words)), nodes: newBitset(len(m.dir))}
+	c := cellCheck{m: m, fences: uint64(fences), places: places, lists: newBitset(len(m.words)), records: newBitset(len(m.words)), nodes: newBitset(len(m.dir))}
 	for i, entry := range m.dir[:roots] {
 		if err := c.entry(entry, m.shift); err != nil {
 			return fmt.Errorf("cell %d: %w", i, err)
@@ -28,7 +32,7 @@ const maxShift = 30
 // cellCheck goes once over everything that an entry leads to, however many lead there.
 type cellCheck struct {
 	m                     *cellmap
-	fences                uint64
+	fences, places        uint64
 	lists, records, nodes bitset
 }
 
@@ -97,60 +101,58 @@ func (c *cellCheck) node(at uint64, shift uint) error {
 }
 
 func (c *cellCheck) record(at uint64) error {
-	head := c.words(at, recordHead)
+	head := c.words(at, 1)
 	if head == nil {
 		return fmt.Errorf("its record begins beyond the end")
 	}
-	if head[0] == bigRecord {
-		return c.big(at)
+	locals, edges := uint64(head[0]&recordLocals), uint64(head[0]>>edgesShift&recordEdges)
+	if locals == wideRecord {
+		return c.wide(at)
 	}
-	locals, edges := uint64(head[0]&recordLocals), uint64(head[0]>>recordShift)
-	refs := c.words(at+recordHead, locals)
-	sides := c.words(at+recordHead+locals, edges*edgeWords)
-	if refs == nil || sides == nil || locals > maxLocals {
+	refs := c.words(at+1, locals)
+	sides := c.words(at+1+locals, edges*edgeWords)
+	places := c.words(at+1+locals+edges*edgeWords, edges)
+	if refs == nil || sides == nil || places == nil || locals > maxLocals || head[0]>>cornerShift>>locals != 0 {
 		return fmt.Errorf("its record does not fit")
 	}
-	for ; len(sides) > 0; sides = sides[edgeWords:] {
-		ring, known := sides[2], sides[4]&flagLong != 0
-		if err := c.place(sides[3], ring, known); err != nil {
-			return err
+	for i := uint64(edgeWords - 1); i < uint64(len(sides)); i += edgeWords {
+		if sides[i]&(1<<maxLocals-1)>>locals != 0 {
+			return fmt.Errorf("an edge of it bounds a part that is not there")
 		}
 	}
-	return c.refs(refs)
+	return c.edges(refs, places)
 }
 
-func (c *cellCheck) big(at uint64) error {
-	locals, edges := uint64(c.m.words[at+1]), uint64(c.m.words[at+2])
+func (c *cellCheck) wide(at uint64) error {
+	head := c.words(at, wideHead)
+	if head == nil {
+		return fmt.Errorf("its record begins beyond the end")
+	}
+	locals, edges := uint64(head[1]), uint64(head[2])
 	masks := (locals + 31) / 32
-	at += bigHead + masks
+	at += wideHead + masks
 	refs := c.words(at, locals)
-	sides := c.words(at+locals, edges*bigEdgeWords)
-	if refs == nil || sides == nil {
+	sides := c.words(at+locals, edges*wideEdgeWords)
+	places := c.words(at+locals+edges*wideEdgeWords, edges)
+	if refs == nil || sides == nil || places == nil {
 		return fmt.Errorf("its record ends beyond the end")
 	}
-	for ; len(sides) > 0; sides = sides[bigEdgeWords:] {
-		if err := c.place(sides[0], sides[1], true); err != nil {
-			return err
+	for i, local := range sides {
+		if i%wideEdgeWords >= wideEdgeWords-2 && uint64(local) >= locals && local != noLocal {
+			return fmt.Errorf("an edge of it bounds part %d of %d", local, locals)
 		}
-		for _, local := range sides[2:4] {
-			if uint64(local) >= locals && local != noLocal {
-				return fmt.Errorf("an edge of it bounds part %d of %d", local, locals)
-			}
+	}
+	return c.edges(refs, places)
+}
+
+// edges checks what records of both forms have in common.
+func (c *cellCheck) edges(refs, places []uint32) error {
+	for _, p := range places {
+		if uint64(p) >= c.places {
+			return fmt.Errorf("an edge of it ends at vertex %d of %d", p, c.places)
 		}
 	}
 	return c.refs(refs)
-}
-
-// place checks the vertex at which an edge ends, and its ring if that is said.
-func (c *cellCheck) place(place, ring uint32, known bool) error {
-	m := c.m
-	if n := len(m.rings); n == 0 || uint64(place) >= uint64(m.starts[n-1])+uint64(len(m.rings[n-1])) {
-		return fmt.Errorf("an edge of it ends at vertex %d, which is not there", place)
-	}
-	if known && (uint64(ring) >= uint64(len(m.rings)) || place-m.starts[ring] >= uint32(len(m.rings[ring]))) {
-		return fmt.Errorf("an edge of it ends at vertex %d, which is not in ring %d", place, ring)
-	}
-	return nil
 }
 
 // bitset is a set of small numbers.

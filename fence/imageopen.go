@@ -231,7 +231,8 @@ func (r *imageReader) cellmap() (*cellmap, error) {
 	}
 	g := grid[0]
 	m := &cellmap{
-		x0: g.X0, y0: g.Y0, shift: uint(g.Shift), w: g.W, h: g.H,
+		rule: r.set.options.Boundary.rule(),
+		x0:   g.X0, y0: g.Y0, shift: uint(g.Shift), w: g.W, h: g.H,
 		dir: dir, words: words, rings: r.rings, starts: r.starts,
 	}
 	return m, m.check(len(r.section[sectionFences]) / int(unsafe.Sizeof(imageFence{})))
