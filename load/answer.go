@@ -63,7 +63,7 @@ func (l *loop) firstByte(c *conn, now int64) {
 func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
 	for i := range l.answers.List {
 		a := &l.answers.List[i]
-		s, ok := l.requestOf(c, a)
+		s, ok := l.requestOf(c, a, now)
 		if !ok {
 			l.fail(c, ClassProtocol, "an answer that nobody has asked for", in, now)
 			return false
@@ -76,10 +76,11 @@ func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
 }
 
 // requestOf finds the request of an answer.
-func (l *loop) requestOf(c *conn, a *Answer) (slot, bool) {
+func (l *loop) requestOf(c *conn, a *Answer, now int64) (slot, bool) {
 	switch a.Match {
 	case ByTimes:
 		l.inFlight++ // complete takes it away: it was done where it was sent
+		l.area += float64(now - a.Sent)
 		return slot{due: a.Due, sent: a.Sent}, true
 	case BySlot:
 		if !c.flight.valid(a.Slot) {

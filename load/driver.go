@@ -83,11 +83,7 @@ func (d *driver) change(at int64) {
 		v.Target = d.plan.Arrivals.Rate(time.Duration(d.began+at)/2) / float64(d.step)
 	}
 	use := d.use()
-	v.Threads = append(v.Threads[:0], ThreadUse{
-		CPU: use.CPU - d.used.CPU, Wall: v.Length, Ready: use.Ready - d.used.Ready,
-		Involuntary: use.Involuntary - d.used.Involuntary,
-		Wakes:       use.Wakes - d.used.Wakes, Events: use.Events - d.used.Events,
-	})
+	v.Threads = append(v.Threads[:0], use.since(d.used, v.Length))
 	d.used, d.area, d.began, d.swap = use, 0, at, d.boundary(at)
 	d.results <- v // the collector takes at most a second for each
 	d.rec = <-d.spare

@@ -26,6 +26,9 @@ const (
 	// maxWait bounds a wait for events: the end of a run and the collector's
 	// stop-the-world are never further away.
 	maxWait = int64(10 * time.Millisecond)
+	// oversleep is how much longer than asked a wait may take before the thread counts
+	// as held up: to be woken takes time on any machine.
+	oversleep = int64(time.Millisecond)
 	// spinTime is for how long before a request is due a hybrid pace does not sleep:
 	// about what it takes to be woken.
 	spinTime = int64(60 * time.Microsecond)
@@ -78,6 +81,10 @@ type epollLoop struct {
 	more   []*conn // may have more to read
 	wakes  int64
 	brings int64
+	waited int64 // ns; see ThreadUse
+	spun   int64 // ns
+	vain   bool  // the last wake brought nothing
+	sent   int64 // the number of the next request at the last wake
 }
 
 func (e *epolls) drive(d *driver, thread int, clock clock) error {
@@ -105,6 +112,7 @@ func (e *epolls) drive(d *driver, thread int, clock clock) error {
 	d.use = func() ThreadUse {
 		u := use.read()
 		u.Wakes, u.Events = l.wakes, l.brings
+		u.Waited, u.Spun = time.Duration(l.waited), time.Duration(l.spun)
 		return u
 	}
 	d.used = d.use()
@@ -120,8 +128,10 @@ func (l *epollLoop) run() {
 		now := l.clock.now()
 		until := d.deadline()
 		d.slept = until
-		n := l.wait(min(until-now, maxWait))
+		n, asked := l.wait(min(until-now, maxWait))
+		last := d.woken
 		d.woken = l.clock.now()
+		l.note(n, asked, last, now)
 		if d.woken < until {
 			d.slept = d.woken // by an event
 		}
@@ -129,6 +139,20 @@ func (l *epollLoop) run() {
 			l.handle(&l.events[i])
 		}
 		l.readMore()
+	}
+}
+
+// note counts what a wait was, of asked ns at most, from now to d.woken.
+func (l *epollLoop) note(n int, asked, last, now int64) {
+	idle := l.vain && l.sent == l.d.number // the turn before it did nothing either
+	l.vain, l.sent = n == 0, l.d.number
+	switch {
+	case asked > 0:
+		l.waited += min(l.d.woken-now, asked+oversleep)
+	case n == 0 && idle:
+		l.spun += l.d.woken - last
+	case n == 0:
+		l.spun += l.d.woken - now
 	}
 }
 
@@ -141,8 +165,9 @@ func (l *epollLoop) tellFailed() {
 	}
 }
 
-// wait waits for events for so many ns, and serves nothing.
-func (l *epollLoop) wait(ns int64) int {
+// wait waits for events for so many ns, and serves nothing. It gives how many there are,
+// and for how long it was to sleep.
+func (l *epollLoop) wait(ns int64) (n int, asked int64) {
 	if len(l.more) > 0 {
 		ns = 0
 	}
@@ -153,9 +178,9 @@ func (l *epollLoop) wait(ns int64) int {
 		ns = max(ns-spinTime, 0)
 	}
 	l.wakes++
-	n := l.epollWait(ns)
+	n = l.epollWait(ns)
 	l.brings += int64(n)
-	return n
+	return n, ns
 }
 
 // epollWait is epoll_pwait2(2), whose timeout is in ns. A wait that cannot block need not

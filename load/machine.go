@@ -12,6 +12,7 @@ func (m MachineUse) since(before MachineUse) MachineUse {
 	m.Busy -= before.Busy
 	m.Steal -= before.Steal
 	m.GCPause -= before.GCPause
+	m.Throttled -= before.Throttled
 	return m
 }
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"os"
+	"path"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ func readMachine() (m MachineUse) {
 		m.MaxResident = u.Maxrss << 10
 	}
 	m.Processors = runtime.NumCPU()
-	m.GCPause = gcPause()
+	m.GCPause, m.Throttled = gcPause(), throttled()
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
 	for i, field := range strings.Fields(strings.TrimPrefix(line, "cpu")) {
@@ -36,6 +37,34 @@ func readMachine() (m MachineUse) {
 		}
 	}
 	return m
+}
+
+// throttled is for how long the process's control group, or one that this is in, was held
+// by its quota so far.
+func throttled() (sum time.Duration) {
+	text, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(text)) {
+		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::") // version 2
+		if !ok {
+			continue
+		}
+		for ; group != "/" && group != "."; group = path.Dir(group) {
+			sum += throttledIn(path.Join("/sys/fs/cgroup", group))
+		}
+		sum += throttledIn("/sys/fs/cgroup") // has none, unless it is the container's own
+	}
+	return sum
+}
+
+func throttledIn(group string) time.Duration {
+	text, _ := os.ReadFile(path.Join(group, "cpu.stat"))
+	for line := range strings.Lines(string(text)) {
+		if us, ok := strings.CutPrefix(strings.TrimSpace(line), "throttled_usec "); ok {
+			n, _ := strconv.ParseInt(us, 10, 64)
+			return time.Duration(n) * time.Microsecond
+		}
+	}
+	return 0
 }
 
 // threadUse reads what the calling thread has done so far, which must stay on it.

@@ -68,6 +68,8 @@ func (p *portable) drive(d *driver, _ int, clock clock) error {
 		conns: map[*conn]*netConn{}, ending: make(chan struct{}),
 	}
 	d.tr = l
+	var waited int64 // ns
+	d.use = func() ThreadUse { return ThreadUse{Waited: time.Duration(waited)} }
 	defer l.tasks.Wait()
 	defer close(l.ending)
 	d.start(clock.now())
@@ -80,10 +82,12 @@ func (p *portable) drive(d *driver, _ int, clock clock) error {
 		select {
 		case e := <-l.events:
 			d.woken = clock.now()
+			waited += max(min(d.slept, d.woken)-now, 0)
 			d.slept = min(d.slept, d.woken)
 			l.handle(e)
 		case <-timer.C:
 			d.woken = clock.now()
+			waited += max(min(d.slept, d.woken)-now, 0)
 		}
 	}
 	for c := range l.conns {

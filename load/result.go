@@ -25,15 +25,6 @@ type Interval struct {
 	Threads                   []ThreadUse
 }
 
-// ThreadUse is what one thread of the generator did in an interval.
-type ThreadUse struct {
-	CPU, Wall   time.Duration // its processor time, of so much time
-	Ready       time.Duration // it could have run, but another did: the kernel's run delay
-	Involuntary int64         // times that it was taken off its processor
-	Wakes       int64         // returns of the wait for events
-	Events      int64         // events that these brought
-}
-
 // Observer is told of each interval when it is over, one after another. What it gets is
 // its own only until it returns.
 type Observer interface {
@@ -80,6 +71,7 @@ type MachineUse struct {
 	Busy, Steal  time.Duration // the machine's, over all processors
 	Processors   int
 	GCPause      time.Duration
+	Throttled    time.Duration // the process's control group had used up its CPU quota
 }
 
 // PerSecond is the rate of good answers in the measured time.

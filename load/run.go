@@ -198,15 +198,6 @@ func (r *run) add(total, v *Interval) {
 	}
 }
 
-func (u *ThreadUse) add(o ThreadUse) {
-	u.CPU += o.CPU
-	u.Wall += o.Wall
-	u.Ready += o.Ready
-	u.Involuntary += o.Involuntary
-	u.Wakes += o.Wakes
-	u.Events += o.Events
-}
-
 // conclude counts what waits still.
 func (r *run) conclude(now int64) {
 	var all samples

@@ -1,0 +1,206 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Verdict says how far a run's numbers may be believed.
+type Verdict uint8
+
+// The verdicts, from the best to the worst.
+const (
+	Green Verdict = iota // the numbers are the service's
+	Amber                // the generator may have had a part in them
+	Red                  // the generator set them: rates are lower bounds, times upper ones
+)
+
+var verdictNames = [...]string{"green", "amber", "red"}
+
+// String is the verdict's name in reports.
+func (v Verdict) String() string {
+	if int(v) < len(verdictNames) {
+		return verdictNames[v]
+	}
+	return "unknown"
+}
+
+// Lamp says whether the numbers of a run are the service's or were set by the generator,
+// and what says so.
+//
+// A late send of an open run has a cause (see [Cause]); those of the generator's own doing
+// are weighed against the response times. In a closed run nothing is ever late: there, as
+// everywhere, the lamp goes by what the threads did. A thread that computes all the time
+// holds the service's answers up; one that was not let run does so too. A pool of
+// connections that is too small, or a service that is slow, is not the generator's doing.
+type Lamp struct {
+	Verdict  Verdict
+	Measures []Measure // everything that could be judged, the worst first
+}
+
+// Measure is one thing by which a run is judged: a share, from 0 to 1 but for lags, which
+// may be longer than what they are compared with.
+type Measure struct {
+	Name       string
+	Value      float64
+	Amber, Red float64 // from where on the verdict is so
+	Verdict    Verdict
+	Text       string // with the numbers
+}
+
+// bounds are from where on a measure is amber and red.
+type bounds struct{ amber, red float64 }
+
+// The measures' bounds.
+var (
+	// A hundredth of the p99 is less than what tells two runs apart; a twentieth is
+	// what people look for when they compare.
+	lagBounds = bounds{0.01, 0.05}
+	// Of a processor that is used for more than four fifths, a queue builds up before
+	// the thread now and then; at 95 % there always is one.
+	cpuBounds   = bounds{0.80, 0.95}
+	readyBounds = bounds{0.01, 0.10}
+	heldBounds  = bounds{0.02, 0.10}
+	stealBounds = bounds{0.02, 0.10}
+	quotaBounds = bounds{0.001, 0.05}
+	gcBounds    = bounds{0.002, 0.02}
+	// What is used up on this side is never the service's error.
+	scarceBounds = bounds{0.0001, 0.01}
+)
+
+// Judge gives the lamp of a run.
+func Judge(p *Plan, r *Result) Lamp {
+	var l Lamp
+	if r.Total.Done == 0 {
+		l.judge("nothing-measured", 1, bounds{1, 1}, "no request was answered")
+	}
+	if p.Arrivals != nil {
+		l.judgeLag(p, r)
+	}
+	for i, u := range r.Total.Threads {
+		l.judgeThread(i, u)
+	}
+	l.judgeMachine(r)
+	l.judgeScarce(r)
+	slices.SortStableFunc(l.Measures, func(a, b Measure) int {
+		return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), cmp.Compare(b.Value/b.Red, a.Value/a.Red))
+	})
+	return l
+}
+
+// judge adds a measure. Of those with one name the worst is kept: a run is as good as the
+// worst of its threads.
+func (l *Lamp) judge(name string, value float64, b bounds, text string, args ...any) {
+	m := Measure{Name: name, Value: value, Amber: b.amber, Red: b.red, Text: fmt.Sprintf(text, args...)}
+	switch {
+	case value >= b.red:
+		m.Verdict = Red
+	case value >= b.amber:
+		m.Verdict = Amber
+	}
+	l.Verdict = max(l.Verdict, m.Verdict)
+	at := slices.IndexFunc(l.Measures, func(m Measure) bool { return m.Name == name })
+	switch {
+	case at < 0:
+		l.Measures = append(l.Measures, m)
+	case l.Measures[at].Value < value:
+		l.Measures[at] = m
+	}
+}
+
+// judgeLag weighs what the generator's own doing added to a request in the mean against
+// the p99 of the response times. It goes by the name of the cause that added most.
+func (l *Lamp) judgeLag(p *Plan, r *Result) {
+	v := &r.Total
+	p99 := v.Response.Quantile(0.99)
+	if v.Sent == 0 || p99 == 0 {
+		return
+	}
+	var own time.Duration
+	var late int64
+	most := LoopLate
+	for _, c := range []Cause{LoopLate, TimerLate, Script} {
+		own += v.LateTime[c]
+		late += v.Late[c]
+		if v.LateTime[c] > v.LateTime[most] {
+			most = c
+		}
+	}
+	mean := float64(own) / float64(v.Sent)
+	l.judge(most.String(), mean/float64(p99), lagBounds,
+		"%d of %d requests were sent more than %v late by the generator's own doing, which is %v each in the mean of all, where the p99 is %v",
+		late, v.Sent, p.Tolerance, time.Duration(mean), p99)
+}
+
+func (l *Lamp) judgeThread(i int, u ThreadUse) {
+	if u.Wall <= 0 {
+		return
+	}
+	share := func(d time.Duration) float64 { return float64(d) / float64(u.Wall) }
+	l.judge("thread-busy", share(u.Busy()), cpuBounds, "thread %d was at work for %s of the time", i, percent(share(u.Busy())))
+	if u.CPU == 0 {
+		return // nothing more is known of it
+	}
+	l.judge("run-delay", share(u.Ready), readyBounds, "thread %d waited for a processor for %s of the time", i, percent(share(u.Ready)))
+	l.judge("held-up", share(u.Held()), heldBounds,
+		"thread %d was neither at work nor waiting as it meant to for %s of the time: it was not let run", i, percent(share(u.Held())))
+}
+
+// judgeMachine judges what the machine took from the run, warm-up and grace included.
+func (l *Lamp) judgeMachine(r *Result) {
+	wall := float64(r.Warmup + r.Total.Length)
+	if wall <= 0 {
+		return
+	}
+	m := &r.Machine
+	if m.Busy > 0 { // else it is not known
+		steal := float64(m.Steal) / wall / float64(m.Processors)
+		l.judge("steal", steal, stealBounds, "other virtual machines took %s of the processors' time", percent(steal))
+	}
+	quota := float64(m.Throttled) / wall
+	l.judge("quota", quota, quotaBounds, "the control group's CPU quota held the process for %v", m.Throttled)
+	pause := float64(m.GCPause) / wall
+	l.judge("gc-pause", pause, gcBounds, "the collector stopped the generator for %v", m.GCPause)
+}
+
+// judgeScarce judges what the generator's side ran out of.
+func (l *Lamp) judgeScarce(r *Result) {
+	failed, all := &r.Total.Failed, r.Total.Done+r.Total.Errors()
+	for _, c := range []Class{ClassPorts, ClassFiles} {
+		if failed[c] > 0 {
+			l.judge(c.String(), max(float64(failed[c])/float64(all), scarceBounds.amber), scarceBounds,
+				"%d connections could not be made for want of ports or descriptors on this side", failed[c])
+		}
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// Causes are the measures that are not green, the worst first.
+func (l *Lamp) Causes() []Measure {
+	n := slices.IndexFunc(l.Measures, func(m Measure) bool { return m.Verdict == Green })
+	if n < 0 {
+		n = len(l.Measures)
+	}
+	return l.Measures[:n]
+}
+
+// String says the verdict and its causes in one line.
+func (l *Lamp) String() string {
+	s := [...]string{
+		Green: "GREEN: the numbers are the service's",
+		Amber: "AMBER: the generator may have had a part in the numbers",
+		Red:   "RED: generator-bound, rates are lower bounds and times upper ones",
+	}[min(l.Verdict, Red)]
+	var why []string
+	for _, m := range l.Causes() {
+		why = append(why, m.Text)
+	}
+	if len(why) > 0 {
+		s += ": " + strings.Join(why, "; ")
+	}
+	return s
+}

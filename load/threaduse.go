@@ -1,0 +1,57 @@
+package load
+
+import "time"
+
+// ThreadUse is what one thread of the generator did in an interval.
+type ThreadUse struct {
+	CPU, Wall   time.Duration // its processor time, 0 = not known, of so much time
+	Waited      time.Duration // of Wall: it waited for events, for no longer than it meant to
+	Spun        time.Duration // of CPU: it asked for events in vain, instead of waiting
+	Ready       time.Duration // it could have run, but another did: the kernel's run delay
+	Involuntary int64         // times that it was taken off its processor
+	Wakes       int64         // returns of the wait for events
+	Events      int64         // events that these brought
+}
+
+// Busy is for how long the thread was at work. Where its processor time is not known, that
+// is for how long it did not wait.
+func (u ThreadUse) Busy() time.Duration {
+	if u.CPU == 0 {
+		return max(u.Wall-u.Waited, 0)
+	}
+	return max(u.CPU-u.Spun, 0)
+}
+
+// Held is for how long the thread neither computed nor waited as it meant to: another had
+// its processor, the process was stopped or throttled, or it was woken late. 0 if its
+// processor time is not known.
+func (u ThreadUse) Held() time.Duration {
+	if u.CPU == 0 {
+		return 0
+	}
+	return max(u.Wall-u.CPU-u.Waited, 0)
+}
+
+func (u *ThreadUse) add(o ThreadUse) {
+	u.CPU += o.CPU
+	u.Wall += o.Wall
+	u.Waited += o.Waited
+	u.Spun += o.Spun
+	u.Ready += o.Ready
+	u.Involuntary += o.Involuntary
+	u.Wakes += o.Wakes
+	u.Events += o.Events
+}
+
+// since is what was done after an earlier reading, in so much time.
+func (u ThreadUse) since(before ThreadUse, wall time.Duration) ThreadUse {
+	u.CPU -= before.CPU
+	u.Wall = wall
+	u.Waited -= before.Waited
+	u.Spun -= before.Spun
+	u.Ready -= before.Ready
+	u.Involuntary -= before.Involuntary
+	u.Wakes -= before.Wakes
+	u.Events -= before.Events
+	return u
+}
