@@ -34,12 +34,14 @@ func FenceBuckets() []Bucket {
 		{JSONEncode, regexp.MustCompile(`^encoding/json(/v2)?\.(Marshal|\(\*Encoder\)\.)` +
 			`|^paddock/internal/.*\.((\(\*?\w+\)\.)?(encode|render|append)\w*|\(\*setRenderings\)\.\w+)$`)},
 		{JSONDecode, regexp.MustCompile(`^encoding/json(/v2)?\.(Unmarshal|\(\*Decoder\)\.)` +
-			`|^paddock/internal/.*\.(\(\*?\w+\)\.)?([dD]ecode|[pP]arse|[sS]can)\w*$`)},
+			`|^paddock/internal/.*\.(\(\*?\w+\)\.)?([dD]ecode|[pP]arse|[sS]can)\w*$` +
+			`|^paddock/internal/httpapi/pointquery\.`)}, // which echoes as it reads
 		{HTTPRead, regexp.MustCompile(`^net/http\.\(\*(conn\)\.readRequest|connReader\)\.\w+)$` +
-			`|^paddock/internal/httpapi/.*\.readBody$` +
+			`|^paddock/internal/httpapi/(.*\.readBody|front\.\(\*conn\)\.(Read|idle))$` +
+			`|^bufio\.\(\*Reader\)\.(Peek|fill)$` +
 			`|/fasthttp\.\(\*Request(Header)?\)\.([rR]ead|ContinueRead|tryRead|parse)\w*$`)},
 		{HTTPFinish, regexp.MustCompile(`^net/http\.\(\*response\)\.(finishRequest|[wW]rite)$` +
-			`|^bufio\.\(\*Writer\)\.Flush$` +
+			`|^bufio\.\(\*Writer\)\.Flush$|^paddock/internal/httpapi/gofence\.respond\w*$` +
 			`|/fasthttp\.(writeResponse|\(\*Response(Header)?\)\.(Write|Append)\w*)$`)},
 		{GC, regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcDrain|bgsweep|bgscavenge)\b`)},
 	}
