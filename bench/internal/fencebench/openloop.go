@@ -3,20 +3,25 @@ package fencebench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"paddock/bench/internal/measure"
 	"paddock/bench/internal/ticker"
 	"paddock/bench/internal/webload"
 	"paddock/internal/lab"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // paceTick is how often the schedule is looked at; half of it is in every latency,
 // whichever the server.
 const paceTick = 50 * time.Microsecond
+
+// latestPace is how late the schedule itself may be at p99. Where it is later, the
+// machine has no room for the load beside the server, and latencies say nothing.
+const latestPace = time.Millisecond
 
 // openLoop sends requests on a constant schedule, each by whichever connection is
 // free. A latency runs from the time at which the request was due, so that one which
@@ -40,9 +45,10 @@ func openLoop(ctx context.Context, s webload.Service, requests [][]byte, rate fl
 			}
 		})
 	}
+	late := measure.NewHistogram()
 	w, err := webload.OpenWindow(s)
 	if err == nil {
-		failures[webload.Conns] = crew.pace(ctx, due, total)
+		failures[webload.Conns] = crew.pace(ctx, due, total, late)
 	} else {
 		cancel()
 		close(due)
@@ -50,6 +56,9 @@ func openLoop(ctx context.Context, s webload.Service, requests [][]byte, rate fl
 	running.Wait()
 	if err := errors.Join(append(failures, err, ctx.Err())...); err != nil {
 		return nil, err
+	}
+	if p99 := measure.LatencyOf(late).P99; p99 > latestPace {
+		return nil, fmt.Errorf("the load itself was late, by %v at p99: %w", p99, errors.ErrUnsupported)
 	}
 	m, err := w.Close()
 	if err != nil {
@@ -74,8 +83,8 @@ func (c *openCrew) at(n int64) time.Time {
 	return c.began.Add(time.Duration(float64(n) / c.rate * float64(time.Second)))
 }
 
-// pace hands out each request when it is due.
-func (c *openCrew) pace(ctx context.Context, due chan<- int64, total int64) error {
+// pace hands out each request when it is due, and records how late it was itself.
+func (c *openCrew) pace(ctx context.Context, due chan<- int64, total int64, late *hdrhistogram.Histogram) error {
 	defer close(due)
 	ticks, err := ticker.New(paceTick)
 	if err != nil {
@@ -83,13 +92,17 @@ func (c *openCrew) pace(ctx context.Context, due chan<- int64, total int64) erro
 	}
 	defer ticks.Stop()
 	for n := int64(0); n < total && ctx.Err() == nil; {
-		if time.Now().Before(c.at(n)) {
+		lag := time.Since(c.at(n))
+		if lag < 0 {
 			if err := ticks.Wait(); err != nil {
 				return err
 			}
 			continue
 		}
 		due <- n
+		if n >= c.warm {
+			measure.Record(late, lag)
+		}
 		n++
 	}
 	return nil
