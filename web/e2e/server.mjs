@@ -12,16 +12,20 @@ const startTimeout = 60_000;
 /** Where screenshots go. */
 export const artifacts = process.env.PADDOCK_ARTIFACTS ?? path.join(root, "artifacts");
 
-/**
- * Starts `paddock demo` on a port, 0 for a free one, and resolves when it has said where its
- * dashboard is.
- */
-export async function startServer(port = 0, vehicles = 2000) {
-  const child = spawn(
-    binary,
-    ["demo", "--vehicles", String(vehicles), "--listen", `127.0.0.1:${port}`, "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"],
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
+/** Starts `paddock demo` on a port, 0 for a free one. */
+export function startServer(port = 0, vehicles = 2000) {
+  return start(port, "demo", "--vehicles", String(vehicles));
+}
+
+/** Starts `paddock up` with the sets of a directory, on a free port. */
+export function startPlatform(directory) {
+  return start(0, "up", "--sets", directory);
+}
+
+/** Resolves when the server has said where its dashboard is. */
+async function start(port, ...command) {
+  const listen = ["--listen", `127.0.0.1:${port}`, "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"];
+  const child = spawn(binary, [...command, ...listen], { stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   const output = [];
   const url = await new Promise((resolve, reject) => {
@@ -41,6 +45,7 @@ export async function startServer(port = 0, vehicles = 2000) {
   return {
     url,
     port: Number(new URL(url).port),
+    pid: child.pid,
     /** As when the machine loses power. */
     async kill() {
       child.kill("SIGKILL");

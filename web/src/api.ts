@@ -210,6 +210,30 @@ export async function fetchSet(name: string, known = ""): Promise<{ doc: SetDocu
   return { doc: (await response.json()) as SetDocument, tag };
 }
 
+export type FenceFeature = SetDocument["features"][number];
+
+/** One fence; null if the set has none of that key. */
+export async function fetchFence(set: string, key: string): Promise<FenceFeature | null> {
+  try {
+    const url = apiURL(`v1/sets/${encodeURIComponent(set)}/fences/${encodeURIComponent(key)}`);
+    return (await (await request(url)).json()) as FenceFeature;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** The address of a set's vector tiles, with the places of the numbers in braces. Each version has one of its own. */
+export function tilesURL(set: string, version: string): string {
+  return `${apiURL(`v1/sets/${encodeURIComponent(set)}/tiles/`)}{z}/{x}/{y}?v=${encodeURIComponent(version)}`;
+}
+
+/** The keys of the fences of a set that hold a point. */
+export async function fetchHolders(set: string, lon: number, lat: number): Promise<string[]> {
+  const answer = (await (await request(apiURL("v1/search", { set, lon, lat }))).json()) as { fences: { id: string }[] };
+  return answer.fences.map(({ id }) => id);
+}
+
 export interface ObjectQuery {
   fleet?: string;
   prefix?: string;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { FeatureCollection } from "geojson";
 import type { Properties, SetDocument } from "../src/api";
-import { buildSet, drawingOrder, labeller, searchFences, union } from "../src/model/sets";
+import { buildSet, drawingOrder, isLarge, labeller, nameAlone, searchFences, union } from "../src/model/sets";
 
 function square(id: string, x: number, y: number, size: number, properties: Properties = null): SetDocument["features"][number] {
   const ring = [[x, y], [x + size, y], [x + size, y + size], [x, y + size], [x, y]];
@@ -36,7 +37,27 @@ describe("labeller", () => {
   });
 });
 
+describe("nameAlone", () => {
+  it("takes the property that is surest to be a name, with the key behind it", () => {
+    expect(nameAlone("7", { DistrictName: "North", name: "N 1" })).toBe("N 1 · 7");
+    expect(nameAlone("7", { title: "T", Label: "L" })).toBe("T · 7");
+    expect(nameAlone("7", { BoroName: " Queens ", NTAName: "Soho" })).toBe("Queens · 7");
+  });
+
+  it("takes the key where nothing names the fence, or only the key does", () => {
+    expect(nameAlone("7", { name: "7" })).toBe("7");
+    expect(nameAlone("7", { name: 3, code: "x", title: " " })).toBe("7");
+    expect(nameAlone("7", null)).toBe("7");
+  });
+});
+
 describe("sets", () => {
+  it("are large by their fences or their edges", () => {
+    expect(isLarge({ ...info("s"), fences: 2_500, edges: 250_000 })).toBe(false);
+    expect(isLarge({ ...info("s"), fences: 2_501 })).toBe(true);
+    expect(isLarge({ ...info("s"), fences: 1, edges: 250_001 })).toBe(true);
+  });
+
   it("finds fences by name and key, those that begin with it first", () => {
     const set = buildSet(info("s"), 0, doc(square("a1", 0, 0, 1, { name: "East Harlem" }), square("a2", 1, 0, 1, { name: "Harlem" }), square("b", 2, 0, 1, { name: "Soho" })));
     expect(searchFences([set], "harl", 5).map((fence) => fence.key)).toEqual(["a2", "a1"]);
@@ -57,7 +78,8 @@ describe("sets", () => {
 
   it("gives the map geometry and ordinals only", () => {
     const set = buildSet(info("s"), 0, doc(square("a", 0, 0, 1, { secret: "x".repeat(100) })));
-    expect(set.shapes.features[0]).toEqual({ type: "Feature", id: 0, properties: {}, geometry: square("a", 0, 0, 1).geometry });
+    const shapes = set.drawn as FeatureCollection;
+    expect(shapes.features[0]).toEqual({ type: "Feature", id: 0, properties: {}, geometry: square("a", 0, 0, 1).geometry });
   });
 
   it("draws large fences below small ones", () => {

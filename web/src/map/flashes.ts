@@ -2,9 +2,11 @@
 //
 // A fade is a few steps of feature-state, all fences of a step together, because each step draws the map again.
 
+import type { FenceName } from "../model/sets";
+
 export interface FlashTarget {
   set: string;
-  ordinal: number;
+  feature: FenceName["feature"];
   /** Whether its fill lights up too. A fence that covers much of the screen must not make it blink: its border will do. */
   fills: boolean;
 }
@@ -32,7 +34,7 @@ export class Flashes {
   }
 
   add(target: FlashTarget, kind: string): void {
-    const key = `${target.ordinal} ${target.set}`;
+    const key = `${target.feature} ${target.set}`;
     if (!this.#flashes.has(key) && this.#flashes.size >= maxFlashes) return;
     this.#flashes.set(key, { ...target, kind, step: 0 });
     this.#timer ??= window.setTimeout(() => this.#step(), 0);

@@ -122,6 +122,7 @@ class MapView implements MapActions {
 
   #watchApp(): void {
     const { view, catalog, covered, frame, events, hello } = this.#app;
+    const stay = this.#placed; // where the address says, whatever it selects
     catalog.infos.bind(() => this.#placeOnce());
     // Let the panel be there before it is measured.
     covered.watch(() => requestAnimationFrame(() => this.#map.easeTo({ padding: this.#margins(), duration: 200 })));
@@ -135,7 +136,7 @@ class MapView implements MapActions {
       this.#fences.setHidden(now.hidden);
       if (now.selection !== before.selection) this.#onSelect(now.selection);
     });
-    this.#onSelect(view.value.selection, this.#placed);
+    this.#onSelect(view.value.selection, stay);
     frame.bind((f) => {
       if (!f) return;
       this.#overlay.show(f);
@@ -218,7 +219,7 @@ class MapView implements MapActions {
 
   #mark(selection: Selection | null): void {
     const fence =
-      selection?.kind === "fence" ? this.#app.catalog.fence(selection.set, selection.fence) : undefined;
+      selection?.kind === "fence" ? this.#app.catalog.fenceName(selection.set, selection.fence) : undefined;
     this.#fences.mark("selected", fence ?? null);
   }
 
@@ -237,6 +238,7 @@ class MapView implements MapActions {
   #showFence(selection: Extract<Selection, { kind: "fence" }>): void {
     const box = this.#app.catalog.fence(selection.set, selection.fence)?.bounds;
     this.#awaited = box ? null : selection;
+    if (!box) this.#app.catalog.meet(selection.set, selection.fence);
     if (!box || this.#showsWell(box)) return;
     this.#map.fitBounds(box, { padding: 60, maxZoom: 15, duration: 600 });
   }
@@ -343,7 +345,7 @@ class MapView implements MapActions {
   statistics(): MapStatistics {
     return {
       complete: this.#fences.complete && this.#map.areTilesLoaded(),
-      fences: [...this.#fences.sets.values()].reduce((sum, set) => sum + set.fences.length, 0),
+      fences: [...this.#fences.sets.values()].reduce((sum, { info }) => sum + info.fences, 0),
       mapDrawings: this.#drawings,
       overlayDrawings: this.#overlay.drawings,
     };

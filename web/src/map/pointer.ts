@@ -1,12 +1,13 @@
 // Pointer: what hovering and clicking on the map mean. An object before a fence, a small fence before a large one;
 // another click on the same spot takes the next fence below.
 
-import type { Map as GLMap, MapMouseEvent } from "maplibre-gl";
+import type { LngLat, Map as GLMap, MapMouseEvent } from "maplibre-gl";
+import { fetchHolders } from "../api";
 import type { App } from "../app";
 import { fill, h } from "../dom";
 import { compass, formatSpeed } from "../format";
 import { stateName, type Located } from "../model/objects";
-import type { FenceInfo } from "../model/sets";
+import type { FenceName } from "../model/sets";
 import type { FenceLayers } from "./fences";
 import type { Overlay } from "./overlay";
 
@@ -33,21 +34,38 @@ export class Pointer {
     map.on("dragstart", () => this.#leave());
   }
 
-  #click({ point }: MapMouseEvent): void {
+  #click({ point, lngLat }: MapMouseEvent): void {
     const object = this.#app.objects.at(this.#overlay.pick(point.x, point.y));
     if (object) {
       this.#app.select({ kind: "object", fleet: object.fleet, id: object.id });
       return;
     }
     const fences = this.#fences.at(point.x, point.y);
-    if (fences.length === 0) {
-      this.#app.select(null);
-      return;
-    }
+    if (fences.length === 0) this.#app.select(null);
+    this.#selectNext(fences);
+    const undrawn = fences.length === 0 ? this.#fences.undrawnAt(point.x, point.y) : [];
+    if (undrawn.length > 0) void this.#selectUndrawn(undrawn, lngLat.wrap());
+  }
+
+  #selectNext(fences: readonly Pick<FenceName, "set" | "key">[]): void {
+    if (fences.length === 0) return;
     const { selection } = this.#app.view.value;
     const present = fences.findIndex((f) => selection?.kind === "fence" && selection.set === f.set && selection.fence === f.key);
     const next = fences[(present + 1) % fences.length]!;
     this.#app.select({ kind: "fence", set: next.set, fence: next.key });
+  }
+
+  /** Fences that are too small to draw are known to the server only. */
+  async #selectUndrawn(sets: readonly string[], { lng, lat }: LngLat): Promise<void> {
+    const before = this.#app.view.value.selection;
+    try {
+      const keys = await Promise.all(sets.map((set) => fetchHolders(set, lng, lat)));
+      // Unless something else has been selected meanwhile.
+      if (this.#app.view.value.selection !== before) return;
+      this.#selectNext(sets.flatMap((set, i) => keys[i]!.map((key) => ({ set, key }))));
+    } catch {
+      // Offline: the banner says so.
+    }
   }
 
   #move(event: MapMouseEvent): void {
@@ -94,7 +112,7 @@ function describeObject(object: Located): HTMLElement[] {
   return [h("strong", {}, object.id), h("span", {}, facts.join(" · "))];
 }
 
-function describeFences(fences: FenceInfo[]): HTMLElement[] {
+function describeFences(fences: FenceName[]): HTMLElement[] {
   const lines = fences.slice(0, namedFences).map((fence) => h("div", {}, h("strong", {}, fence.label), h("span", {}, fence.set)));
   if (fences.length > namedFences) lines.push(h("div", {}, h("span", {}, `and ${fences.length - namedFences} more`)));
   return lines;

@@ -1,8 +1,13 @@
-// Catalog: loads the sets and keeps them current; a set is fetched again when its generation has changed.
+// Catalog: loads the sets and keeps them current; a set is loaded again when its generation has changed. Of a large set only
+// the fences that somebody asks for are fetched.
 
-import { fetchSet, fetchSets, type SetInfo } from "../api";
+import { fetchFence, fetchSet, fetchSets, type Properties, type SetInfo } from "../api";
 import { Signal } from "../signal";
-import { buildSet, type FenceInfo, type FenceSet } from "./sets";
+import { LargeSet } from "./largeset";
+import { boundsOf, buildSet, isLarge, nameAlone, type FenceInfo, type FenceName, type FenceSet } from "./sets";
+
+/** A large set that changes all the time is drawn anew at most this often: it is not only this page that has to work for it. */
+const redrawEveryMs = 3_000;
 
 export class Catalog {
   /** What the server has, whether its fences have been loaded yet or not. */
@@ -13,10 +18,15 @@ export class Catalog {
   readonly #colours = new Map<string, number>();
   readonly #loading = new Map<string, number>();
   readonly #tags = new Map<string, string>();
+  /** Of large sets: when they were drawn, and who waits to be drawn again. */
+  readonly #redrawn = new Map<string, number>();
+  readonly #waiting = new Map<string, number>();
+  #loads = 0;
 
   /** Asks for everything anew: after a restart of the server its generations say nothing about what is here. */
   async load(): Promise<void> {
     try {
+      this.#loads++;
       await this.apply(await fetchSets(), true);
     } catch (error) {
       this.error.set(`The sets could not be loaded: ${message(error)}`);
@@ -33,20 +43,79 @@ export class Catalog {
     if ([...this.sets.value.keys()].some((name) => !names.has(name))) {
       this.sets.update((sets) => new Map([...sets].filter(([name]) => names.has(name))));
     }
-    await Promise.all(this.infos.value.map((info) => this.#fetch(info, anew)));
+    const [large, small] = [infos.filter(isLarge), infos.filter((info) => !isLarge(info))];
+    for (const info of large) this.#redraw(info);
+    await Promise.all(small.map((info) => this.#fetch(info, anew)));
   }
 
   fence(set: string, key: string): FenceInfo | undefined {
     return this.sets.value.get(set)?.byKey.get(key);
   }
 
+  /** As fence, and of a large set whose fence is not known yet at least what the key tells. */
+  fenceName(set: string, key: string): FenceName | undefined {
+    const known = this.fence(set, key);
+    if (known || !(this.sets.value.get(set) instanceof LargeSet)) return known;
+    return { set, key, label: key, feature: key };
+  }
+
+  /** Fetches a fence of a large set, unless it is known; `sets` tells when it is. */
+  meet(set: string, key: string): void {
+    const large = this.sets.value.get(set);
+    if (!(large instanceof LargeSet) || large.byKey.has(key) || large.missing.has(key) || large.asked.has(key)) return;
+    large.asked.add(key);
+    void this.#meet(large, key).finally(() => large.asked.delete(key));
+  }
+
+  async #meet(set: LargeSet, key: string): Promise<void> {
+    try {
+      const feature = await fetchFence(set.info.name, key);
+      if (feature) {
+        const properties = feature.properties ?? null;
+        const label = nameAlone(key, properties);
+        set.meet({ set: set.info.name, key, feature: key, label, properties, bounds: boundsOf(feature.geometry) });
+      } else {
+        set.missing.add(key);
+      }
+      this.sets.update((sets) => new Map(sets));
+    } catch (error) {
+      this.error.set(`The fence ${key} of ${set.info.name} could not be loaded: ${message(error)}`);
+    }
+  }
+
+  /** Whether it is known that the set has no such fence. */
+  lacks(set: string, key: string): boolean {
+    const loaded = this.sets.value.get(set);
+    return loaded instanceof LargeSet ? loaded.missing.has(key) : loaded !== undefined && !loaded.byKey.has(key);
+  }
+
   colour(set: string): number {
     return this.sets.value.get(set)?.colour ?? this.#colours.get(set) ?? 0;
   }
 
-  /** A name for the fence that also works before its set has been loaded. */
-  label(set: string, key: string): string {
-    return this.fence(set, key)?.label ?? key;
+  /** A name for the fence that also works before it has been loaded; better with its properties, if they are at hand. */
+  label(set: string, key: string, properties: Properties = null): string {
+    return this.fence(set, key)?.label ?? nameAlone(key, this.sets.value.get(set) instanceof LargeSet ? properties : null);
+  }
+
+  #redraw(info: SetInfo): void {
+    const { name, generation } = info;
+    const version = `${generation}.${this.#loads}`;
+    const present = this.sets.value.get(name);
+    const next = new LargeSet(info, this.colour(name), version);
+    if (present?.drawn === next.drawn || this.#waiting.has(name)) return;
+    const wait = (this.#redrawn.get(name) ?? -Infinity) + redrawEveryMs - performance.now();
+    if (wait > 0) {
+      this.#waiting.set(name, window.setTimeout(() => {
+        this.#waiting.delete(name);
+        const last = this.infos.value.find((now) => now.name === name);
+        if (last && isLarge(last)) this.#redraw(last);
+      }, wait));
+      return;
+    }
+    this.#loading.delete(name); // what may be on its way is of another time
+    this.#redrawn.set(name, performance.now());
+    this.sets.update((sets) => new Map(sets).set(name, next));
   }
 
   async #fetch(info: SetInfo, anew: boolean): Promise<void> {
@@ -55,7 +124,7 @@ export class Catalog {
     if ((!anew && present?.info.generation === generation) || this.#loading.get(name) === generation) return;
     this.#loading.set(name, generation);
     try {
-      const fetched = await fetchSet(name, present ? this.#tags.get(name) : "");
+      const fetched = await fetchSet(name, present && typeof present.drawn !== "string" ? this.#tags.get(name) : "");
       if (this.#loading.get(name) !== generation || !fetched) return; // a newer one is on its way, or nothing is new
       if (!this.infos.value.some((present) => present.name === name)) return; // removed meanwhile
       const built = buildSet(info, this.colour(name), fetched.doc);

@@ -3,12 +3,15 @@
 import type { FeatureCollection, MultiPolygon, Polygon } from "geojson";
 import type { Bounds, Properties, SetDocument, SetInfo } from "../api";
 
-export interface FenceInfo {
+export interface FenceName {
   set: string;
   key: string;
-  /** The fence's place in its set's document: the map knows it by this number. */
-  ordinal: number;
   label: string;
+  /** What the map knows the fence by: its place in its set's document, or in a large set its key. */
+  feature: number | string;
+}
+
+export interface FenceInfo extends FenceName {
   properties: Properties;
   bounds: Bounds;
 }
@@ -17,10 +20,20 @@ export interface FenceSet {
   info: SetInfo;
   /** Which of the palette's colours is this set's. */
   colour: number;
-  fences: FenceInfo[];
-  byKey: Map<string, FenceInfo>;
-  /** What the map draws: geometry and ordinal only. */
-  shapes: FeatureCollection<Polygon | MultiPolygon>;
+  /** In the order of the set's document; none of a large set. */
+  fences: readonly FenceInfo[];
+  /** All fences, or of a large set those that the page has met. */
+  byKey: ReadonlyMap<string, FenceInfo>;
+  /** What the map draws: geometry and place only, or the address of a large set's tiles. */
+  drawn: FeatureCollection<Polygon | MultiPolygon> | string;
+}
+
+/** A set beyond this is not loaded: the map draws it from tiles, and a fence is fetched when somebody asks for it. */
+const mostFences = 2_500;
+const mostEdges = 250_000;
+
+export function isLarge({ fences, edges }: SetInfo): boolean {
+  return fences > mostFences || edges > mostEdges;
 }
 
 /** How many colours for sets the style sheet has; further sets start again. */
@@ -31,14 +44,14 @@ export function buildSet(info: SetInfo, colour: number, doc: SetDocument): Fence
   const fences = doc.features.map((feature, ordinal): FenceInfo => {
     const key = String(feature.id ?? ordinal);
     const properties = feature.properties ?? null;
-    return { set: info.name, key, ordinal, label: name(key, properties), properties, bounds: boundsOf(feature.geometry) };
+    return { set: info.name, key, feature: ordinal, label: name(key, properties), properties, bounds: boundsOf(feature.geometry) };
   });
   return {
     info,
     colour: colour % setColours,
     fences,
     byKey: new Map(fences.map((fence) => [fence.key, fence])),
-    shapes: {
+    drawn: {
       type: "FeatureCollection",
       features: doc.features.map(({ geometry }, id) => ({ type: "Feature", id, geometry, properties: {} })),
     },
@@ -76,7 +89,29 @@ export function labeller(doc: SetDocument): (key: string, properties: Properties
   };
 }
 
-function boundsOf(geometry: Polygon | MultiPolygon): Bounds {
+/** A name for a fence of which no others are known: by its properties, with its key behind it. */
+export function nameAlone(key: string, properties: Properties): string {
+  let best = "";
+  let rank = 0;
+  for (const [property, value] of Object.entries(properties ?? {})) {
+    const r = namingRank(property.toLowerCase());
+    if (r > rank && typeof value === "string" && value.trim() !== "") [best, rank] = [value.trim(), r];
+  }
+  return withKey(best, key);
+}
+
+export function withKey(name: string, key: string): string {
+  return name === "" || name === key ? key : `${name} · ${key}`;
+}
+
+/** The server's rule for names in tiles. */
+function namingRank(property: string): number {
+  const words = ["label", "title", "name"];
+  const exact = words.indexOf(property);
+  return exact >= 0 ? 2 + exact : words.some((word) => property.endsWith(word)) ? 1 : 0;
+}
+
+export function boundsOf(geometry: Polygon | MultiPolygon): Bounds {
   const bounds: Bounds = [Infinity, Infinity, -Infinity, -Infinity];
   const parts = geometry.type === "Polygon" ? [geometry.coordinates] : geometry.coordinates;
   for (const ring of parts.flat()) {
@@ -102,7 +137,11 @@ export function union(all: Iterable<Bounds>): Bounds | null {
 
 /** Larger fences below, so that a small one can always be hit. */
 export function drawingOrder(sets: Iterable<FenceSet>): FenceSet[] {
-  const meanArea = ({ fences }: FenceSet): number => {
+  const meanArea = ({ info, fences }: FenceSet): number => {
+    if (fences.length === 0 && info.bbox) {
+      const [w, s, e, n] = info.bbox;
+      return ((e - w) * (n - s)) / Math.max(1, info.fences);
+    }
     const total = fences.reduce((sum, { bounds: [w, s, e, n] }) => sum + Math.max(0, e - w) * Math.max(0, n - s), 0);
     return total / Math.max(1, fences.length);
   };
@@ -118,8 +157,8 @@ export function searchFences(sets: Iterable<FenceSet>, text: string, limit: numb
   if (wanted === "") return [];
   const begins: FenceInfo[] = [];
   const holds: FenceInfo[] = [];
-  for (const { fences } of sets) {
-    for (const fence of fences) {
+  for (const { byKey } of sets) {
+    for (const fence of byKey.values()) {
       const label = fence.label.toLowerCase();
       if (label.startsWith(wanted) || fence.key.toLowerCase().startsWith(wanted)) begins.push(fence);
       else if (holds.length < limit && label.includes(wanted)) holds.push(fence);

@@ -47,7 +47,7 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   const what = section("What happened");
   const rows: Pair[] = [
     ["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)],
-    [capital(verb(kind)), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id))],
+    [capital(verb(kind)), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id, fence.properties))],
     ["At", h("time", { datetime: at }, formatInstant(Date.parse(at)))],
   ];
   if (duration > 0) rows.push(["Inside for", formatDuration(duration)]);

@@ -96,7 +96,7 @@ export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fen
 
 function groupRow(app: App, group: Extract<Row, { type: "group" }>, time: number): HTMLElement {
   const { kind, set, fence, fences, count, events } = group;
-  const place = fence ? app.catalog.label(set, fence.id) : set;
+  const place = fence ? app.catalog.label(set, fence.id, fence.properties) : set;
   const members = h("ol", { class: "members", hidden: true });
   const button = h(
     "button",

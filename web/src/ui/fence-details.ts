@@ -27,7 +27,8 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
   const describe = (): void => {
     const known = app.catalog.fence(set, fence);
     panel.title(`Fence · ${set}`, known?.label ?? fence);
-    const missing = app.catalog.sets.value.has(set) ? "There is no such fence (any more)." : "Loading…";
+    if (!known) app.catalog.meet(set, fence);
+    const missing = app.catalog.lacks(set, fence) ? "There is no such fence (any more)." : "Loading…";
     fill(about.content, known ? properties({ id: known.key, ...known.properties }) : h("p", { class: "note" }, missing));
   };
   describe();

@@ -23,10 +23,10 @@ export function kindIcon(kind: string): HTMLElement {
   return h("span", { class: "kind", "data-kind": kind, "aria-hidden": "true" }, icon(name));
 }
 
-/** A fence's name: as its set's document has it, or its id while that is not loaded. */
+/** A fence's name: as its set's document has it, or what its properties or its id say while that is not loaded. */
 export function fenceName(app: App, event: FenceEvent): string {
   const { set, fence } = event.data;
-  return app.catalog.label(set, fence.id);
+  return app.catalog.label(set, fence.id, fence.properties);
 }
 
 /** Opens the details of something. */
