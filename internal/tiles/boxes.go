@@ -16,7 +16,7 @@ type Boxes struct {
 	levels [][]fence.Box // levels[0][i] is the box of refs[i]; each box above is around fanout of those below
 }
 
-// NewBoxes makes the tree, in about 200 ns a fence. Fences without a vertex are not in it.
+// NewBoxes makes the tree, in about a microsecond a fence. Fences without a vertex are not in it.
 func NewBoxes(s *fence.Snapshot) *Boxes {
 	type place struct {
 		order uint32

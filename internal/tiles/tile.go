@@ -29,7 +29,8 @@ const (
 	MaxZoom = 18
 	// Extent is the side of a tile in its own units.
 	Extent = 4096
-	// MaxBytes bounds a tile before compression: a tessellation fills a third of it.
+	// MaxBytes bounds a tile before compression: about 12,000 small fences, where 16,000 of a
+	// tessellation could be seen.
 	MaxBytes = 512 << 10
 
 	pixel   = Extent / 512 // a map shows a tile on 512 to 1024 pixels
