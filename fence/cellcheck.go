@@ -112,7 +112,8 @@ func (c *cellCheck) record(at uint64) error {
 	refs := c.words(at+1, locals)
 	sides := c.words(at+1+locals, edges*edgeWords)
 	places := c.words(at+1+locals+edges*edgeWords, edges)
-	if refs == nil || sides == nil || places == nil || locals > maxLocals || head[0]>>cornerShift>>locals != 0 {
+	first := c.words(at+1, 1) // appendBatch loads it whether or not there is one
+	if first == nil || refs == nil || sides == nil || places == nil || locals > maxLocals || head[0]>>cornerShift>>locals != 0 {
 		return fmt.Errorf("its record does not fit")
 	}
 	for i := uint64(edgeWords - 1); i < uint64(len(sides)); i += edgeWords {

@@ -227,6 +227,18 @@ func askAll(t *testing.T, s *Set) {
 	s.Snapshot().Append(nil, 1, 1)
 }
 
+// A record of nothing at the very end of the words is loaded by batches all the same.
+func TestImageOfARecordOfNothing(t *testing.T) {
+	m := &cellmap{w: 1, h: 1, shift: minShift, dir: []uint32{entryCell | 1}, words: []uint32{0, 0}}
+	if err := m.check(0); err == nil {
+		t.Error("taken")
+	}
+	m.words = append(m.words, 0)
+	if err := m.check(0); err != nil {
+		t.Error(err)
+	}
+}
+
 // Single words are changed, so that whatever they are is bounded by something.
 func TestImageOfOneWrongWord(t *testing.T) {
 	for _, text := range []string{imageDocument, crowdDocument()} {
