@@ -346,19 +346,22 @@ func TestSides(t *testing.T) {
 
 // A panic costs its connection, and no other.
 func TestPanic(t *testing.T) {
-	boom := true
+	var calm atomic.Bool
 	log := &bytes.Buffer{}
-	addr := listening(t, New(echo{onHot: func() {
-		if boom {
-			boom = false
+	s := New(echo{onHot: func() {
+		if !calm.Swap(true) {
 			panic("boom")
 		}
-	}}.routes(), coldServer(), slog.New(slog.NewTextHandler(log, nil))))
+	}}.routes(), coldServer(), slog.New(slog.NewTextHandler(log, nil)))
+	addr := listening(t, s)
 	if got := converse(t, addr, hotGet+hotGet); len(got) != 0 {
 		t.Errorf("answered %q", got)
 	}
 	if got := converse(t, addr, hotGet); len(got) != 1 {
 		t.Errorf("afterwards %q", got)
+	}
+	if err := s.Close(); err != nil { // whoever writes to the log has ended then
+		t.Error(err)
 	}
 	if !strings.Contains(log.String(), "boom") || !strings.Contains(log.String(), "front_test.go") {
 		t.Errorf("log: %s", log)
