@@ -1,0 +1,67 @@
+package http1
+
+import (
+	"sync/atomic"
+
+	"paddock/load"
+)
+
+// Codec makes load with requests over HTTP/1. It is used by its address, and for one run.
+type Codec struct {
+	// Requests are what is sent.
+	Requests Requests
+	// Good are the statuses of answers that did not fail; nil = those below 400.
+	Good *Statuses
+	// Expect is what the bodies of answers must be.
+	Expect Expect
+
+	length atomic.Int64 // of the first answer's body, and 1; 0 = not known
+}
+
+// Name is "http/1.1".
+func (*Codec) Name() string { return "http/1.1" }
+
+// Thread returns the state of a thread.
+func (c *Codec) Thread(part, of int) load.Thread {
+	return &thread{codec: c, requests: c.Requests.Thread(part, of)}
+}
+
+// thread is what the sessions of a thread share.
+type thread struct {
+	codec    *Codec
+	requests Source
+	shape    shape
+	spliced  []byte // a request to which Connection: close was added
+}
+
+// Session returns the state of a connection.
+func (t *thread) Session() load.Session { return &session{thread: t} }
+
+// Requests are what a run sends. They are safe for any number of goroutines.
+type Requests interface {
+	// Thread returns the source of thread part of so many.
+	Thread(part, of int) Source
+}
+
+// Source makes the requests of one thread. It belongs to one goroutine.
+type Source interface {
+	// Make gives request number k of the run. It is valid until the next call.
+	Make(k int64) (Message, error)
+}
+
+// Message is a request as it is sent.
+type Message struct {
+	Bytes []byte
+	Head  int // how many of them are the head
+	Form  Form
+}
+
+// Form is what of a request tells how its answer is read.
+type Form uint8
+
+// The forms, which may come together.
+const (
+	NoBody    Form = 1 << iota // HEAD: the answer has no body
+	Version10                  // HTTP/1.0: the connection ends unless the answer says otherwise
+	Close                      // the connection ends behind the answer
+)

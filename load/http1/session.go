@@ -1,0 +1,262 @@
+package http1
+
+import (
+	"errors"
+	"fmt"
+
+	"paddock/load"
+)
+
+// stage is what of an answer comes next.
+type stage uint8
+
+const (
+	inHead stage = iota
+	inBody       // of a known length
+	inChunks
+	toEnd // the body ends with the connection
+	over  // nothing that comes is of interest
+)
+
+// session is one connection: it finds where the answers end.
+type session struct {
+	*thread
+	asked forms // of the requests that wait
+
+	stage   stage
+	head    head // of the answer that has come in part
+	scanned int  // bytes of it that hold no end of a head
+	left    int64
+	body    int64 // bytes of it
+	chunks  chunks
+	check   check
+	partial bool // something has come that was not taken
+}
+
+func (*session) Greet(dst []byte) []byte { return dst }
+
+func (*session) Ready() bool { return true }
+
+// Request gives the next one, with Connection: close if it is the last.
+func (s *session) Request(r *load.Request) error {
+	m, err := s.requests.Make(r.Number)
+	if err != nil {
+		return err
+	}
+	if r.LastHere && m.Form&Close == 0 {
+		m = s.splice(m)
+	}
+	s.asked.put(m.Form)
+	r.Bytes = m.Bytes
+	return nil
+}
+
+// splice adds Connection: close to a request, at the end of its head.
+func (t *thread) splice(m Message) Message {
+	head := m.Head - len("\r\n")
+	t.spliced = append(t.spliced[:0], m.Bytes[:head]...)
+	t.spliced = append(t.spliced, "Connection: close\r\n"...)
+	t.spliced = append(t.spliced, m.Bytes[head:]...)
+	return Message{t.spliced, m.Head + len("Connection: close\r\n"), m.Form | Close}
+}
+
+// Receive takes what has come.
+//
+// hot: guarded by BenchmarkReceive and TestDoesNotAllocate.
+func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error) {
+	for used < len(in) && s.stage != over {
+		var n int
+		switch b := in[used:]; s.stage {
+		case inHead:
+			n, err = s.takeHead(b, answers)
+		case inBody:
+			n = s.takeBody(b, answers)
+		case inChunks:
+			n, err = s.takeChunks(b, answers)
+		case toEnd:
+			n = len(b)
+			s.count(b)
+		}
+		used += n
+		if err != nil {
+			return used, err
+		}
+		if n == 0 {
+			s.partial = true
+			return used, nil
+		}
+	}
+	s.partial = false
+	return len(in), nil
+}
+
+var errUnasked = &load.Failed{Class: load.ClassProtocol, Err: errors.New("http1: bytes that nobody has asked for")}
+
+// takeHead takes the head of an answer, if it is complete.
+func (s *session) takeHead(b []byte, answers *load.Answers) (int, error) {
+	if s.asked.none() {
+		return 0, errUnasked
+	}
+	n := s.shape.match(b, &s.head)
+	if n == 0 {
+		var err error
+		if n, err = s.readHead(b); n == 0 {
+			return 0, err
+		}
+	}
+	s.scanned = 0
+	if n > maxHead {
+		return 0, errBigHead
+	}
+	if s.head.status < 200 && s.head.status != switching {
+		return n, nil // the answer is still to come
+	}
+	s.begin(answers)
+	return n, nil
+}
+
+// switching is the status behind which the connection does not speak HTTP any more.
+const switching = 101
+
+// readHead reads a head that is not like the one before; n = 0: it is not complete.
+func (s *session) readHead(b []byte) (n int, err error) {
+	if !plausible(b) {
+		return 0, errNotHTTP
+	}
+	n, s.scanned = headEnd(b, s.scanned)
+	if n > maxHead || n == 0 && len(b) > maxHead {
+		return 0, errBigHead
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	if err := s.head.parse(b[:n]); err != nil {
+		return 0, err
+	}
+	s.shape.learn(b[:n], &s.head)
+	return n, nil
+}
+
+// begin finds out how the body behind a head ends: RFC 9112 section 6.3.
+func (s *session) begin(answers *load.Answers) {
+	h := &s.head
+	s.body, s.check = 0, check{}
+	switch {
+	case s.asked.oldest()&NoBody != 0 || h.status == 204 || h.status == 304 || h.status == switching:
+		s.check.bare = true
+		s.complete(answers)
+	case h.chunked:
+		s.stage, s.chunks = inChunks, chunks{}
+	case h.coded || h.length < 0:
+		s.stage = toEnd
+	case h.length == 0:
+		s.complete(answers)
+	default:
+		s.stage, s.left = inBody, h.length
+	}
+}
+
+func (s *session) takeBody(b []byte, answers *load.Answers) int {
+	n := int(min(s.left, int64(len(b))))
+	s.count(b[:n])
+	if s.left -= int64(n); s.left == 0 {
+		s.complete(answers)
+	}
+	return n
+}
+
+func (s *session) takeChunks(b []byte, answers *load.Answers) (int, error) {
+	n, data, err := s.chunks.next(b)
+	s.count(data)
+	if s.chunks.stage == chunkDone {
+		s.complete(answers)
+	}
+	return n, err
+}
+
+// count takes a part of the body.
+func (s *session) count(data []byte) {
+	if want := s.codec.Expect.Body; want != nil {
+		s.check.compare(want, s.body, data)
+	}
+	s.body += int64(len(data))
+}
+
+// complete ends an answer.
+func (s *session) complete(answers *load.Answers) {
+	h, form := &s.head, s.asked.take()
+	a := load.Answer{Status: h.status, Body: s.body, Last: s.last(form)}
+	switch {
+	case !s.codec.Good.good(h.status):
+		a.Class = load.ClassStatus
+	case !s.codec.expected(s.body, s.check):
+		a.Class = load.ClassBody
+	}
+	s.stage = inHead
+	if a.Last {
+		s.stage = over
+	}
+	answers.Add(a)
+}
+
+// last reports whether the connection ends behind the answer: RFC 9112 section 9.3. Who
+// asks with HTTP/1.0 is told if it does not.
+func (s *session) last(form Form) bool {
+	h := &s.head
+	switch {
+	case h.close || form&Close != 0 || s.stage == toEnd || h.status == switching:
+		return true
+	case h.minor == 0 || form&Version10 != 0:
+		return !h.keepAlive
+	}
+	return false
+}
+
+// End takes the end of the connection, which is that of a body without a length.
+func (s *session) End(answers *load.Answers) error {
+	switch {
+	case s.stage == toEnd:
+		s.complete(answers)
+		return nil
+	case s.stage == inBody:
+		return &load.Failed{Class: load.ClassEarlyEnd, Err: fmt.Errorf("http1: the connection ended before the last %d bytes of a body", s.left)}
+	case s.stage == inChunks || s.partial:
+		return &load.Failed{Class: load.ClassEarlyEnd, Err: errors.New("http1: the connection ended within an answer")}
+	}
+	return nil
+}
+
+// forms are the forms of the requests that wait, in their order.
+type forms struct {
+	ring       []Form // its length is a power of two
+	head, tail uint32
+}
+
+func (f *forms) none() bool { return f.head == f.tail }
+
+func (f *forms) at(i uint32) *Form { return &f.ring[i&uint32(len(f.ring)-1)] }
+
+func (f *forms) put(x Form) {
+	if int(f.tail-f.head) == len(f.ring) {
+		f.grow()
+	}
+	*f.at(f.tail) = x
+	f.tail++
+}
+
+func (f *forms) grow() {
+	bigger := forms{ring: make([]Form, max(1, 2*len(f.ring)))}
+	for ; !f.none(); f.head++ {
+		*bigger.at(bigger.tail) = *f.at(f.head)
+		bigger.tail++
+	}
+	*f = bigger
+}
+
+func (f *forms) oldest() Form { return *f.at(f.head) }
+
+func (f *forms) take() Form {
+	x := f.oldest()
+	f.head++
+	return x
+}
