@@ -23,13 +23,27 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
+			return nil
+		},
 	})
 }
 
-// leakChecked fails a run of tests that leaves a goroutine behind.
+// leakChecked fails a run of tests that leaves a goroutine behind. What its processes keep in
+// the user's cache goes with the run.
 type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
+	cache, err := os.MkdirTemp("", "paddock-cache-")
+	if err == nil {
+		err = os.Setenv("XDG_CACHE_HOME", cache)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(cache)
 	code := l.m.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

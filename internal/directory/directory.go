@@ -75,7 +75,6 @@ func Open(o Options) (*Directory, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.kept = openSnapshots(o.Snapshots, d.log)
 	if err := d.list(); err != nil {
 		return nil, err
 	}
@@ -84,6 +83,7 @@ func Open(o Options) (*Directory, error) {
 			return nil, f.obstacle
 		}
 	}
+	d.kept = openSnapshots(o.Snapshots, d.log)
 	contents, due := d.remember(d.due(always))
 	read, err := d.read(due, always)
 	contents = append(contents, read...)
