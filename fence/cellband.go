@@ -161,12 +161,13 @@ func toggle(list []uint32, v uint32) []uint32 {
 
 // entry makes that of a cell, given the edges that may touch it, how many of these are
 // within, and the parts that hold its corner. It divides the cell if that leaves fewer edges
-// to each part of it.
+// to each part of it; not where so many fences lie upon each other that to name them takes
+// longer than to cross the edges.
 func (w *cellBand) entry(cell square, edges []uint32, inside int, corner []uint32, depth int) uint32 {
 	if inside == 0 {
 		return w.list(corner)
 	}
-	if inside > w.b.split && cell.shift >= minShift+nodeBits && !w.full() {
+	if inside > max(w.b.split, len(corner)) && cell.shift >= minShift+nodeBits && !w.full() {
 		if entry, ok := w.divide(cell, edges, corner, inside, depth); ok {
 			return entry
 		}

@@ -3,6 +3,7 @@ package fence
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -39,7 +40,11 @@ func buildCellmap(entries []*entry, r rule) *cellmap {
 		b.m.dir, b.m.words = []uint32{entryList}, []uint32{0}
 		return &b.m
 	}
-	for roots := min(maxRoots, max(64, 2*len(b.edges))); ; roots /= 4 {
+	roots := 2 * len(b.edges)
+	if d := depth(entries); d > shallow {
+		roots /= d
+	}
+	for roots = min(maxRoots, max(64, roots)); ; roots /= 4 {
 		b.layOut(roots)
 		if b.limit = wordsPerEdge*len(b.edges) + wordsPerRoot*roots; roots < 4 {
 			b.limit = math.MaxInt
@@ -47,8 +52,39 @@ func buildCellmap(entries []*entry, r rule) *cellmap {
 		if b.build() {
 			return &b.m
 		}
-		b.split *= 2 // too many cells share what is in them
+		b.split *= 4 // too many cells share what is in them
 	}
+}
+
+// shallow is up to what depth fences do not count as lying upon each other: where some meet,
+// so do as many boxes.
+const shallow = 8
+
+// depthSamples is how many fences depth looks at.
+const depthSamples = 64
+
+// depth is how many fences lie upon each other where fences are, about: the median number
+// of boxes around a vertex, of some.
+func depth(entries []*entry) int {
+	var found []int
+	for i := 0; i < len(entries); i += 1 + len(entries)/depthSamples {
+		g := entries[i].fence.Geometry
+		if len(g) == 0 || len(g[0]) == 0 || len(g[0][0]) == 0 {
+			continue
+		}
+		n := 0
+		for _, e := range entries {
+			if e.bounds.Contains(g[0][0][0]) {
+				n++
+			}
+		}
+		found = append(found, n)
+	}
+	if len(found) == 0 {
+		return 0
+	}
+	slices.Sort(found)
+	return found[len(found)/2]
 }
 
 // build makes the directory and the records, in bands of rows that have nothing to do with

@@ -43,3 +43,30 @@ func TestStackedFences(t *testing.T) {
 		}
 	}
 }
+
+// Fences that lie upon each other, with edges that cross each other everywhere, take an
+// index memory by their edges, not by their crossings.
+func TestStars(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	var stars []fence.MultiPolygon
+	for range 400 / slowdown {
+		var r fence.Ring
+		lon, lat := rng.Float64()/2, rng.Float64()/2
+		for k := range 300 {
+			sin, cos := math.Sincos(float64(k) / 300 * 2 * math.Pi)
+			d := 0.05 + 0.05*rng.Float64()
+			r = append(r, fence.Point{Lon: lon + d*cos, Lat: lat + d*sin})
+		}
+		stars = append(stars, fence.MultiPolygon{{r}})
+	}
+	s, reference := newSet(t, fence.KindCellmap, stars...).Snapshot(), newSet(t, fence.KindBBox, stars...).Snapshot()
+	if stats := s.Stats(); stats.Bytes > 200*int64(stats.Edges) {
+		t.Errorf("%d bytes for %d edges", stats.Bytes, stats.Edges)
+	}
+	for range 500 {
+		lon, lat := rng.Float64()*0.7-0.1, rng.Float64()*0.7-0.1
+		if got, want := s.Append(nil, lon, lat), reference.Append(nil, lon, lat); !slices.Equal(got, want) {
+			t.Fatalf("%v, %v has owners %v, want %v", lon, lat, got, want)
+		}
+	}
+}
