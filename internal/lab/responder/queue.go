@@ -1,0 +1,104 @@
+package responder
+
+import (
+	"fmt"
+	"time"
+)
+
+// Queue works on one request after another, in the order in which they arrive, and takes
+// the same time for each: D in M/D/1. At the start of every period it may stand still for a
+// while, and then goes on where it was.
+//
+// With arrivals at equal distances, at a rate that uses the share rho of its speed, what
+// arrives s after it froze is answered after
+//
+//	R(s) = max(0, Frozen - s (1 - rho)) + 1 / PerSecond
+//
+// if that reaches 0 within a period: it waits for the rest of the pause, and for those that
+// came before it in the pause.
+type Queue struct {
+	PerSecond     float64
+	Frozen, Every time.Duration // so long at the start of each period, which begin with the first request; 0 = never
+
+	begun bool
+	first time.Duration // arrival
+	free  time.Duration // when all that has arrived is answered
+}
+
+// Due is when the request has been worked on.
+func (q *Queue) Due(arrived time.Duration) time.Duration {
+	if !q.begun {
+		q.begun, q.first = true, arrived
+	}
+	q.free = q.work(max(q.free, arrived))
+	return q.free
+}
+
+// Service is for how long a request is worked on.
+func (q *Queue) Service() time.Duration { return time.Duration(float64(time.Second) / q.PerSecond) }
+
+// work is when the work on one request ends that begins at an instant.
+func (q *Queue) work(from time.Duration) time.Duration {
+	left := q.Service()
+	if q.Frozen <= 0 {
+		return from + left
+	}
+	in := (from - q.first) % q.Every
+	if in < q.Frozen {
+		from += q.Frozen - in
+		in = q.Frozen
+	}
+	if left <= q.Every-in {
+		return from + left
+	}
+	left -= q.Every - in
+	from += q.Every - in
+	whole := (left - 1) / (q.Every - q.Frozen) // periods that it takes before the last
+	return from + whole*q.Every + q.Frozen + left - whole*(q.Every-q.Frozen)
+}
+
+// Response is the p-quantile of the response times, 0 <= p <= 1, to requests that come at
+// equal distances at so many a second.
+func (q *Queue) Response(p, perSecond float64) time.Duration {
+	if q.Frozen <= 0 {
+		return q.Service()
+	}
+	// P(R > x) = (Frozen - x) / (Every (1 - rho)) above the service time.
+	behind := float64(q.Frozen) - (1-p)*float64(q.Every)*(1-perSecond/q.PerSecond)
+	return time.Duration(max(behind, 0)) + q.Service()
+}
+
+// MeanResponse is the mean of the response times to requests that come at random at so many
+// a second, where it never freezes: the formula of Pollaczek and Khinchine.
+func (q *Queue) MeanResponse(perSecond float64) time.Duration {
+	rho := perSecond / q.PerSecond
+	return time.Duration(float64(q.Service()) * (1 + rho/(2*(1-rho))))
+}
+
+// String is like "queue 1000/s", or "queue 1000/s frozen 1s every 10s".
+func (q *Queue) String() string {
+	if q.Frozen <= 0 {
+		return fmt.Sprintf("queue %g/s", q.PerSecond)
+	}
+	return fmt.Sprintf("queue %g/s frozen %v every %v", q.PerSecond, q.Frozen, q.Every)
+}
+
+// check gives what makes no sense.
+func (q *Queue) check() error {
+	switch {
+	case !(q.PerSecond >= minPerSecond && q.PerSecond <= maxPerSecond):
+		return fmt.Errorf("%g requests per second: want %g to %g", q.PerSecond, minPerSecond, maxPerSecond)
+	case q.Frozen < 0 || q.Frozen > 0 && q.Every-q.Frozen < max(q.Every/leastAwake, 1):
+		return fmt.Errorf("frozen for %v of every %v: it hardly gets to work", q.Frozen, q.Every)
+	}
+	return nil
+}
+
+// What a queue's speed may be: the time for one request is in whole ns, and no longer than
+// anybody measures.
+const (
+	minPerSecond = 0.001
+	maxPerSecond = 1e8
+	// leastAwake is the part of a period, 1 of so many, in which a queue works at least.
+	leastAwake = 1000
+)
