@@ -151,6 +151,12 @@ func (h *Histogram) All() iter.Seq2[Range, uint64] {
 // Range is the values of a bucket in ns, ends included.
 type Range struct{ Low, High int64 }
 
+// RangeOf is the values of the bucket that counts a duration of ns from 0 to Max.
+func RangeOf(ns int64) Range {
+	i := bucket(min(max(ns, 0), int64(Max)))
+	return Range{lowest(i), lowest(i+1) - 1}
+}
+
 // middle stands for the values of a bucket in sums.
 func (r Range) middle() float64 { return (float64(r.Low) + float64(r.High)) / 2 }
 
