@@ -153,9 +153,11 @@ type Range struct{ Low, High int64 }
 
 // RangeOf is the values of the bucket that counts a duration of ns from 0 to Max.
 func RangeOf(ns int64) Range {
-	i := bucket(min(max(ns, 0), int64(Max)))
-	return Range{lowest(i), lowest(i+1) - 1}
+	return RangeAt(bucket(min(max(ns, 0), int64(Max))))
 }
+
+// RangeAt is the values of bucket i, 0 to Buckets-1.
+func RangeAt(i int) Range { return Range{lowest(i), lowest(i+1) - 1} }
 
 // middle stands for the values of a bucket in sums.
 func (r Range) middle() float64 { return (float64(r.Low) + float64(r.High)) / 2 }
