@@ -90,6 +90,28 @@ const (
 	Spin               // never sleep
 )
 
+var (
+	busyNames   = [...]string{"queue", "open", "shed", "drop"}
+	engineNames = [...]string{"auto", "epoll", "go"}
+	paceNames   = [...]string{"hybrid", "sleep", "spin"}
+)
+
+// String is the name in flags and reports.
+func (b Busy) String() string { return nameOf(busyNames[:], int(b)) }
+
+// String is the name in flags and reports.
+func (e Engine) String() string { return nameOf(engineNames[:], int(e)) }
+
+// String is the name in flags and reports.
+func (p Pace) String() string { return nameOf(paceNames[:], int(p)) }
+
+func nameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "unknown"
+}
+
 // end is when nothing more is sent, in ns since the run's start; never = it is not the
 // time that ends the run.
 func (p *Plan) end() int64 {

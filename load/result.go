@@ -31,6 +31,16 @@ type Observer interface {
 	Interval(*Interval)
 }
 
+// Observers tells each of several, in order.
+type Observers []Observer
+
+// Interval tells each.
+func (all Observers) Interval(v *Interval) {
+	for _, o := range all {
+		o.Interval(v)
+	}
+}
+
 // Result is what came of a run.
 type Result struct {
 	Began   time.Time
