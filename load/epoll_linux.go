@@ -103,7 +103,6 @@ func (e *epolls) drive(d *driver, thread int, clock clock) error {
 	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // the default of 50 us is a lag
 	use := newThreadUse()
-	defer use.close()
 	l := &epollLoop{
 		epolls: e, d: d, clock: clock, to: e.addr(), fd: fd,
 		buf: make([]byte, readSize), events: make([]unix.EpollEvent, maxEvents),
@@ -117,6 +116,9 @@ func (e *epolls) drive(d *driver, thread int, clock clock) error {
 	}
 	d.used = d.use()
 	l.run()
+	last := d.use()
+	d.use = func() ThreadUse { return last }
+	use.close()
 	return nil
 }
 

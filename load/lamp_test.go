@@ -136,7 +136,7 @@ func TestLittleOfRuns(t *testing.T) {
 			t.Errorf("%+v, %v", l, ok)
 		}
 		for _, u := range r.Total.Threads {
-			if u.Wall <= 0 || u.Waited < 0 || u.Waited > u.Wall || u.Busy() <= 0 || u.Spun > u.CPU {
+			if u.Wall <= 0 || u.Waited < 0 || u.Ready < 0 || u.Held() < 0 || u.Waited > u.Wall || u.Busy() <= 0 || u.Spun > u.CPU {
 				t.Errorf("a thread did %+v", u)
 			}
 		}
