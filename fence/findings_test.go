@@ -3,6 +3,7 @@ package fence_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,28 @@ func TestFindings(t *testing.T) {
 }
 
 // TestNothingToFind is valid data that looks odd.
+// TestFindingsKeepTheirPlace: the fences are looked at one after the other, in the same memory.
+func TestFindingsKeepTheirPlace(t *testing.T) {
+	s := mustSet(t, fence.Options{})
+	for i := range 3 {
+		x := float64(10 * i)
+		ring := fence.Ring{{Lon: x}, {Lon: x + 4}, {Lon: x + 4}, {Lon: x + 9}, {Lon: x + 4}, {Lon: x + 4, Lat: 4}}
+		if _, _, err := s.Put(fence.Fence{Key: fmt.Sprint(i), Geometry: fence.MultiPolygon{{ring}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, f := range s.Snapshot().Findings() {
+		got = append(got, fmt.Sprint(f.Key, " ", f.Code, " ", f.At.Lon))
+	}
+	want := []string{
+		"0 repeated-vertex 4", "0 spike 9", "1 repeated-vertex 14", "1 spike 19", "2 repeated-vertex 24", "2 spike 29",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestNothingToFind(t *testing.T) {
 	for name, f := range map[string]string{
 		"collinear vertices":     polygon(`[[0,0],[1,0],[2,0],[4,0],[4,4],[0,0]]`),

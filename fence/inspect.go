@@ -41,7 +41,8 @@ func inspect(mp MultiPolygon, written []ringDefect, w *workspace) area {
 	return area{in.kept, in.findings}
 }
 
-// workspace is memory that inspections use one after the other.
+// workspace is memory that inspections use one after the other. Nothing that they return
+// points into it.
 type workspace struct {
 	join    boxJoin
 	sweeper sweeper
@@ -69,6 +70,9 @@ type tidyRing struct {
 }
 
 func (in *inspector) found(c Code, part, ring int, at *Point, format string, args ...any) {
+	if at != nil {
+		at = &Point{at.Lon, at.Lat} // theirs may be in the workspace
+	}
 	where := fmt.Sprintf("ring %d: ", ring)
 	if in.many {
 		where = fmt.Sprintf("part %d ", part) + where

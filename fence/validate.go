@@ -3,6 +3,7 @@ package fence
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Validate tells the defects of a geometry. A Fatal one means that no set takes it. It takes
@@ -11,8 +12,13 @@ func Validate(mp MultiPolygon) []Finding {
 	if f, bad := refusal(mp); bad {
 		return []Finding{f}
 	}
-	return inspect(mp, nil, new(workspace)).findings
+	w := workspaces.Get().(*workspace)
+	defer workspaces.Put(w)
+	return inspect(mp, nil, w).findings
 }
+
+// workspaces are those of callers of Validate; the collector takes those that nobody uses.
+var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
 // refusal tells why no set takes the geometry, if so.
 func refusal(mp MultiPolygon) (Finding, bool) {
