@@ -21,6 +21,7 @@ type cellBand struct {
 	locals []uint32   // of the present record or list
 	mine   []edgeWord // of the present record
 	key    []byte
+	done   courtesy
 	levels []*level // by depth
 }
 
@@ -51,6 +52,7 @@ func (w *cellBand) run(b *cellBuilder, from, to uint32) {
 		for cx := range m.w {
 			i := (cy-from)*m.w + cx
 			edges := roots.edges[roots.from[i]:roots.from[i+1]]
+			w.done.edges(len(edges))
 			if len(edges) == 0 {
 				w.dir[i] = outside
 				continue
@@ -77,6 +79,7 @@ func (w *cellBand) spread() rootEdges {
 	l := rootEdges{from: make([]uint32, (w.to-w.from)*m.w+2)}
 	for i := range w.b.edges {
 		e := &w.b.edges[i]
+		w.done.edges(1)
 		if e.dead() {
 			continue
 		}
@@ -183,6 +186,7 @@ func (w *cellBand) divide(cell square, edges []uint32, corner []uint32, inside, 
 	l := w.levels[depth]
 	l.touch, l.within = l.touch[:0], l.within[:0]
 	var count [nodeSize]int
+	w.done.edges(len(edges))
 	for _, i := range edges {
 		e := &w.b.edges[i]
 		touch, within := cell.children(e), children(0)

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"iter"
 	"math"
 	"runtime"
 	"slices"
@@ -20,6 +21,20 @@ const (
 	wordsPerEdge = 30
 	wordsPerRoot = 16
 )
+
+// courtesyEdges is how many edges a builder goes over before it lets whoever waits have its
+// processor: some 200 us. Go's scheduler by itself would take it away after 10 ms.
+const courtesyEdges = 1 << 10
+
+// courtesy counts the edges that a builder goes over.
+type courtesy int
+
+func (c *courtesy) edges(n int) {
+	if *c += courtesy(n); *c >= courtesyEdges {
+		*c = 0
+		runtime.Gosched()
+	}
+}
 
 // cellBuilder makes a cellmap.
 type cellBuilder struct {
@@ -144,13 +159,34 @@ func (m *cellmap) join(bands []cellBand) {
 		b := &bands[i]
 		r, n, w := roots, node, word
 		wg.Go(func() {
-			copy(m.words[w:], b.words)
-			move(m.dir[r:], b.dir, n, w)
-			move(m.dir[n:], b.nodes, n, w)
+			for at, piece := range pieces(b.words) {
+				copy(m.words[w+at:], piece)
+			}
+			for at, piece := range pieces(b.dir) {
+				move(m.dir[r+at:], piece, n, w)
+			}
+			for at, piece := range pieces(b.nodes) {
+				move(m.dir[n+at:], piece, n, w)
+			}
 		})
 		roots, node, word = roots+uint32(len(b.dir)), node+uint32(len(b.nodes)), word+uint32(len(b.words))
 	}
 	wg.Wait()
+}
+
+// pieces yields words in pieces, with where they begin, and is courteous in between.
+func pieces(words []uint32) iter.Seq2[uint32, []uint32] {
+	const size = 1 << 14
+	return func(yield func(uint32, []uint32) bool) {
+		at := uint32(0)
+		for piece := range slices.Chunk(words, size) {
+			if !yield(at, piece) {
+				return
+			}
+			at += size
+			runtime.Gosched()
+		}
+	}
 }
 
 // move copies entries whose nodes and words go to the offsets given.

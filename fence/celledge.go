@@ -69,7 +69,9 @@ func (b *cellBuilder) gather(entries []*entry) {
 func (b *cellBuilder) list(r ringOf) {
 	from := r.vertices[len(r.vertices)-1]
 	x, y := toUnits(from.Lon), toUnits(from.Lat)
+	var done courtesy
 	for i, to := range r.vertices {
+		done.edges(1)
 		x1, y1 := toUnits(to.Lon), toUnits(to.Lat)
 		e := &b.edges[int(r.place)+i]
 		*e = ringEdge{x, y, x1, y1, r.place + uint32(i), r.number, [2]uint32{r.part, noLocal}}
@@ -92,7 +94,9 @@ func (b *cellBuilder) merge() {
 	inParallel(func(worker, workers int) {
 		size := uint32(1) << bits.Len(uint(2*len(b.edges)/workers))
 		table := make([]uint32, size) // the number of an edge, and one
+		var done courtesy
 		for i := range b.edges {
+			done.edges(1)
 			e := &b.edges[i]
 			h := e.hash()
 			if int(h>>32)%workers != worker || e.dead() {

@@ -18,10 +18,11 @@ type cellIndex struct {
 var _ Index = (*cellIndex)(nil)
 
 // cellWriter builds a cellmap of all that came before the first publication. Later changes
-// go into the overlay, until whoever owns the writer lets it adopt another cellmap.
+// go into the overlay, until the set goes on with a writer on another cellmap.
 type cellWriter struct {
 	base *cellmap // nil = nothing was published yet
-	gone []Ref    // ascending; published ones are not changed
+	gone []Ref    // ascending
+	seen bool     // gone is published, and not to be changed
 	over rtreeWriter
 	new  map[Ref]struct{} // in over
 }
@@ -47,8 +48,11 @@ func (w *cellWriter) replace(old, successor *entry) {
 
 func (w *cellWriter) takeOut(old *entry) {
 	if _, ok := w.new[old.ref]; !ok {
+		if w.seen {
+			w.gone, w.seen = slices.Clone(w.gone), false
+		}
 		i, _ := slices.BinarySearch(w.gone, old.ref)
-		w.gone = slices.Insert(slices.Clone(w.gone), i, old.ref)
+		w.gone = slices.Insert(w.gone, i, old.ref)
 		return
 	}
 	delete(w.new, old.ref)
@@ -60,19 +64,20 @@ func (w *cellWriter) publish(t *table) Index {
 		w.base = buildCellmap(slices.Collect(t.all()), w.over.rule)
 	}
 	x := &cellIndex{base: w.base, gone: w.gone, t: t}
+	w.seen = true
 	if len(w.gone) > 0 || len(w.new) > 0 {
 		x.over = w.over.index(t)
 	}
 	return x
 }
 
-// stale says whether the overlay is so large that the writer should adopt a cellmap made of
-// the present table.
+// stale says whether the overlay is so large that the set should go on with a writer on a
+// cellmap of the present table.
 func (w *cellWriter) stale() bool { return len(w.gone)+len(w.new) > overlayFences }
 
-// adopt lets the writer go on from a cellmap of the table then. now is the present one.
-func (w *cellWriter) adopt(base *cellmap, then, now *table) {
-	*w = *newCellWriterOn(base, w.over.rule)
+// follow puts in what is in the table now and was not in the one of then, and takes out what
+// is no more. The set's own writer has prepared all that is new.
+func (w *cellWriter) follow(then, now *table) {
 	for i := range max(len(then.pages), len(now.pages)) {
 		before, after := then.page(i), now.page(i)
 		if before == after {

@@ -72,6 +72,7 @@ func newSetOf(t testing.TB, o fence.Options, areas ...fence.MultiPolygon) *fence
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.Settle)
 	c := &fence.Collection{}
 	for _, a := range areas {
 		c.Fences = append(c.Fences, fence.Fence{Geometry: a})

@@ -3,7 +3,6 @@ package fence
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -163,38 +162,6 @@ func (s *Set) prepare(next *Snapshot) *Snapshot {
 	next.index = s.writer.publish(next.table)
 	return next
 }
-
-// tend begins to build a cellmap anew where so much has changed that look-ups suffer.
-// Neither readers nor writers wait for it.
-func (s *Set) tend() {
-	w := cellWriterOf(s.writer)
-	if w == nil || s.tending.Load() || !w.stale() {
-		return
-	}
-	s.tending.Store(true)
-	then := s.current.Load().table
-	s.tasks.Go(func() {
-		base := buildCellmap(slices.Collect(then.all()), s.options.Boundary.rule())
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.tending.Store(false)
-		if cellWriterOf(s.writer) != w {
-			return // the whole set has been replaced meanwhile
-		}
-		now := *s.current.Load()
-		w.adopt(base, then, now.table)
-		now.index = w.publish(now.table)
-		s.current.Store(&now)
-		s.tend()
-	})
-}
-
-// Building reports whether an index is being built anew in the background.
-func (s *Set) Building() bool { return s.tending.Load() }
-
-// Settle waits for the index that is being built anew in the background, if there is one.
-// Answers do not depend on it.
-func (s *Set) Settle() { s.tasks.Wait() }
 
 func (s *Set) newRef() (Ref, error) {
 	if s.next > math.MaxUint32 {

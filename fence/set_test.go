@@ -24,6 +24,7 @@ func mustSet(t *testing.T, o fence.Options) *fence.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.Settle)
 	return s
 }
 

@@ -41,6 +41,7 @@ func newSet(t testing.TB, kind fence.Kind, areas ...fence.MultiPolygon) *fence.S
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.Settle)
 	c := &fence.Collection{}
 	for _, a := range areas {
 		c.Fences = append(c.Fences, fence.Fence{Geometry: a})

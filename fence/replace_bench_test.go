@@ -1,0 +1,153 @@
+package fence_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"paddock/fence"
+)
+
+const (
+	// stallEvery is how many look-ups a reader does between two looks at the clock.
+	stallEvery = 16
+	// longStall is what no reader should have to wait.
+	longStall = time.Millisecond
+)
+
+// BenchmarkReplace replaces one fence of the largest real set after the other, while readers
+// look up positions of vehicles on all other processors. A replacement is timed from the new
+// geometry to its publication; a stall is the time that a reader took for stallEvery look-ups.
+//
+// Beside it, "readers alone" has a reader in the writer's place: what it stalls is due to the
+// machine and to Go's runtime.
+func BenchmarkReplace(b *testing.B) {
+	lon, lat := buses(b)
+	b.Run("readers alone", func(b *testing.B) {
+		s := largestSet(b, fence.KindCellmap)
+		readers := startReaders(s, lon, lat)
+		r := reader{set: s, lon: lon, lat: lat}
+		for b.Loop() {
+			for range 1000 {
+				r.read()
+			}
+		}
+		readers.stop(b)
+	})
+	b.Run("replacing", func(b *testing.B) {
+		s := largestSet(b, fence.KindCellmap)
+		rng := rand.New(rand.NewPCG(8, 13))
+		var fences []*fence.Fence
+		for _, f := range s.Snapshot().All() {
+			fences = append(fences, f)
+		}
+		var took []time.Duration
+		b.ReportAllocs()
+		readers := startReaders(s, lon, lat)
+		for b.Loop() {
+			f := fences[rng.IntN(len(fences))]
+			f = &fence.Fence{Key: f.Key, Geometry: movedEast(f.Geometry, float64(rng.IntN(3)-1)*1e-6)}
+			began := time.Now()
+			if _, _, err := s.Put(*f); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(began))
+		}
+		readers.stop(b)
+		s.Settle()
+		slices.Sort(took)
+		for name, i := range map[string]int{"p50-µs": len(took) / 2, "p99-µs": len(took) * 99 / 100, "max-µs": len(took) - 1} {
+			b.ReportMetric(micros(took[i]), name)
+		}
+	})
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+
+// movedEast moves a geometry.
+func movedEast(mp fence.MultiPolygon, degrees float64) fence.MultiPolygon {
+	moved := make(fence.MultiPolygon, len(mp))
+	for i, part := range mp {
+		for _, ring := range part {
+			ring = slices.Clone(ring)
+			for k := range ring {
+				ring[k].Lon += degrees
+			}
+			moved[i] = append(moved[i], ring)
+		}
+	}
+	return moved
+}
+
+// reader looks up one position after the other, and knows its stalls.
+type reader struct {
+	set      *fence.Set
+	lon, lat []float64
+	next     int
+	refs     []fence.Ref
+	last     time.Time
+	longest  time.Duration
+	long     int // stalls of more than longStall
+	lookups  int
+}
+
+// read does stallEvery look-ups, each in the snapshot of its moment.
+func (r *reader) read() {
+	for range stallEvery {
+		r.refs = r.set.Snapshot().Append(r.refs[:0], r.lon[r.next], r.lat[r.next])
+		r.next = (r.next + 1) % len(r.lon)
+	}
+	r.lookups += stallEvery
+	now := time.Now()
+	if stall := now.Sub(r.last); !r.last.IsZero() {
+		r.longest = max(r.longest, stall)
+		if stall > longStall {
+			r.long++
+		}
+	}
+	r.last = now
+}
+
+// readers read until they are stopped.
+type readers struct {
+	all   []reader
+	began time.Time
+	done  atomic.Bool
+	group sync.WaitGroup
+}
+
+// startReaders starts one for each processor but that of the caller, and one at least.
+func startReaders(s *fence.Set, lon, lat []float64) *readers {
+	rs := &readers{all: make([]reader, max(1, runtime.GOMAXPROCS(0)-1)), began: time.Now()}
+	for i := range rs.all {
+		rs.group.Go(func() {
+			r := reader{set: s, lon: lon, lat: lat, next: i * 1000 % len(lon)}
+			for !rs.done.Load() {
+				r.read()
+			}
+			rs.all[i] = r
+		})
+	}
+	return rs
+}
+
+// stop reports the longest stall, how many were long in a second, and how fast the readers
+// were.
+func (rs *readers) stop(b *testing.B) {
+	took := time.Since(rs.began)
+	rs.done.Store(true)
+	rs.group.Wait()
+	var sum reader
+	for _, r := range rs.all {
+		sum.longest = max(sum.longest, r.longest)
+		sum.long += r.long
+		sum.lookups += r.lookups
+	}
+	b.ReportMetric(micros(sum.longest), "stall-µs")
+	b.ReportMetric(float64(sum.long)/took.Seconds(), "long-stalls/s")
+	b.ReportMetric(float64(took.Nanoseconds()*int64(len(rs.all)))/float64(sum.lookups), "ns/lookup")
+}
