@@ -20,6 +20,7 @@ type driver struct {
 	used    ThreadUse      // at the interval's start
 	results chan *Interval // recorded ones, in order; closed at the end
 	spare   chan *Interval // to record in
+	told    told
 }
 
 func newDriver(l *loop, halt *atomic.Bool) *driver {
@@ -53,6 +54,9 @@ func (d *driver) turn(now int64) (over bool) {
 	if now >= d.swap {
 		d.change(d.swap)
 	}
+	if now >= d.told.next {
+		d.told.tell(d.rec, d.inFlight, now)
+	}
 	atEnd := now >= d.plan.end()
 	if !d.stopped && (d.halt.Load() || atEnd && d.stripe == nil) {
 		d.stop(now)
@@ -79,20 +83,33 @@ func (d *driver) change(at int64) {
 	v := d.rec
 	v.Start, v.Length = time.Duration(d.began), time.Duration(at-d.began)
 	v.InFlight = d.area
-	if d.plan.Arrivals != nil {
-		v.Target = d.plan.Arrivals.Rate(time.Duration(d.began+at)/2) / float64(d.step)
-	}
+	v.Target = d.target(d.began, at)
 	use := d.use()
 	v.Threads = append(v.Threads[:0], use.since(d.used, v.Length))
 	d.used, d.area, d.began, d.swap = use, 0, at, d.boundary(at)
+	d.told.keep(v)
 	d.results <- v // the collector takes at most a second for each
 	d.rec = <-d.spare
 	d.rec.reset()
 	d.rec.MaxInFlight = d.inFlight
 }
 
+// target is how many requests are meant in a time, of this thread.
+func (d *driver) target(from, to int64) float64 {
+	to = min(to, d.plan.end())
+	if d.stopped {
+		to = min(to, d.cut)
+	}
+	if d.plan.Arrivals == nil || to <= from {
+		return 0
+	}
+	rate := d.plan.Arrivals.Rate(time.Duration(from + (to-from)/2))
+	return rate * time.Duration(to-from).Seconds() / float64(d.step)
+}
+
 // close ends the last interval.
 func (d *driver) close(now int64) {
+	d.told.tell(d.rec, d.inFlight, now)
 	if now > d.began {
 		d.change(now)
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -146,7 +147,7 @@ func (l *netLoop) dial(c *conn) {
 	n := &netConn{of: c, wake: make(chan struct{}, 1), taken: make(chan []byte, 1)}
 	l.conns[c] = n
 	l.tasks.Go(func() {
-		nc, err := l.connect()
+		nc, err := connect(context.Background(), l.plan, l.plan.Timeout)
 		n.mu.Lock()
 		n.nc = nc
 		gone := n.gone
@@ -166,19 +167,19 @@ func (l *netLoop) dial(c *conn) {
 }
 
 // connect makes a connection, and speaks TLS if the plan says so.
-func (l *netLoop) connect() (net.Conn, error) {
-	d := net.Dialer{Timeout: l.plan.Timeout}
-	nc, err := d.Dial(l.plan.Network, l.plan.Address)
-	if err != nil || l.plan.TLS == nil {
+func connect(ctx context.Context, plan *Plan, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, plan.Network, plan.Address)
+	if err != nil || plan.TLS == nil {
 		return nc, err
 	}
-	t := tls.Client(nc, l.plan.TLS)
-	_ = t.SetDeadline(time.Now().Add(l.plan.Timeout))
-	if err := t.Handshake(); err != nil {
+	t := tls.Client(nc, plan.TLS)
+	if err := t.HandshakeContext(ctx); err != nil {
 		nc.Close()
 		return nil, &Failed{ClassTLS, err}
 	}
-	_ = t.SetDeadline(time.Time{})
 	return t, nil
 }
 

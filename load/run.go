@@ -70,10 +70,9 @@ func resolve(ctx context.Context, plan *Plan) (string, error) {
 	return (&net.TCPAddr{IP: found[max(at, 0)].IP, Zone: found[max(at, 0)].Zone, Port: number}).String(), nil
 }
 
-// probe connects once.
+// probe connects once, and speaks TLS if the plan says so.
 func probe(ctx context.Context, plan *Plan) error {
-	d := net.Dialer{Timeout: min(probeTime, plan.Timeout)}
-	c, err := d.DialContext(ctx, plan.Network, plan.Address)
+	c, err := connect(ctx, plan, min(probeTime, plan.Timeout))
 	if err != nil {
 		return &Failed{classOf(err, ClassConnect), err}
 	}
@@ -115,6 +114,9 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 		clock   = clock{time.Now()}
 	)
 	r.result.Began = clock.zero
+	if w, ok := r.observer.(Watcher); ok {
+		w.Watch(r.progress)
+	}
 	for i, d := range r.drivers {
 		threads.Go(func() {
 			errs[i] = e.drive(d, i, clock)

@@ -228,6 +228,37 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
+// What is told of a run while it goes on adds up to what came of it, and so does what was
+// meant.
+func TestProgress(t *testing.T) {
+	engines(t, func(t *testing.T, e load.Engine) {
+		w := &watcher{}
+		r, err := load.Run(t.Context(), load.Plan{
+			Address: serve(t, echo), Codec: ping(8), Engine: e, Threads: 2, Conns: 2,
+			Arrivals: load.Constant{PerSecond: 1000}, Warmup: 50 * time.Millisecond, Duration: 200 * time.Millisecond,
+		}, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := w.progress()
+		if p.Sent != w.sent || p.OK != w.sent || p.Failed != 0 || p.InFlight != 0 || p.At <= 0 {
+			t.Errorf("%+v, %d sent", p, w.sent)
+		}
+		// A thread may be done once its last request is, at most 2 ms before the end.
+		if got := r.Total.Target; got < 198 || got > 200.001 {
+			t.Errorf("%v requests were meant", got)
+		}
+	})
+}
+
+type watcher struct {
+	progress func() load.Progress
+	sent     int64
+}
+
+func (w *watcher) Watch(progress func() load.Progress) { w.progress = progress }
+func (w *watcher) Interval(v *load.Interval)           { w.sent += v.Sent }
+
 type observer func(*load.Interval)
 
 func (f observer) Interval(v *load.Interval) { f(v) }

@@ -70,8 +70,8 @@ func TestReport(t *testing.T) {
 		{fmt.Errorf("up: %w", usagef("bad key")), 2, "paddock: error: up: bad key\n"},
 	} {
 		var b bytes.Buffer
-		if code := report(&b, tc.err); code != tc.code || b.String() != tc.text {
-			t.Errorf("report(%v) = %d, %q; want %d, %q", tc.err, code, b.String(), tc.code, tc.text)
+		if code := reportError(&b, tc.err); code != tc.code || b.String() != tc.text {
+			t.Errorf("reportError(%v) = %d, %q; want %d, %q", tc.err, code, b.String(), tc.code, tc.text)
 		}
 	}
 }

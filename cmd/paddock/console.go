@@ -16,7 +16,8 @@ type console struct {
 	Stderr  io.Writer // logs, progress and errors
 	Environ []string  // as of os.Environ
 
-	flags globals // assigned once, after parsing
+	args  []string // of the command line; assigned once
+	flags globals  // assigned once, after parsing
 }
 
 // Logger returns a logger to Stderr as --log-level and --log-format say.

@@ -15,6 +15,7 @@ const (
 	exitOK         = 0
 	exitFailure    = 1
 	exitUsage      = 2
+	exitMissed     = 3
 	exitUnmeasured = 4
 	exitForced     = 130
 )
@@ -31,7 +32,14 @@ func usagef(format string, args ...any) error {
 func (e usageError) Unwrap() error { return e.error }
 func (usageError) ExitCode() int   { return exitUsage }
 
-// unmeasuredError is a measurement that ran and has nothing to show.
+// missedError is a measurement that did not come to what was asked of it.
+type missedError struct{ error }
+
+func (e missedError) Unwrap() error { return e.error }
+func (missedError) ExitCode() int   { return exitMissed }
+
+// unmeasuredError is a measurement that has nothing to show, or nothing that may be
+// believed.
 type unmeasuredError struct{ error }
 
 func (e unmeasuredError) Unwrap() error { return e.error }
@@ -43,9 +51,9 @@ type interruptedError struct{ error }
 func (e interruptedError) Unwrap() error { return e.error }
 func (interruptedError) ExitCode() int   { return exitForced }
 
-// report writes an error for the person at the terminal and returns its exit
+// reportError writes an error for the person at the terminal and returns its exit
 // code. An error can bring its own, as lifecycle.ErrForced does with 130.
-func report(w io.Writer, err error) int {
+func reportError(w io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}

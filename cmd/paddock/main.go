@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/alecthomas/kong"
 
@@ -81,14 +82,14 @@ func run(args []string, c *console) int {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return report(c.Stderr, withHint(err))
+		return reportError(c.Stderr, withHint(err))
 	}
-	c.flags = root.globals
+	c.args, c.flags = args, root.globals
 	if _, err := c.Logger(); err != nil {
-		return report(c.Stderr, err)
+		return reportError(c.Stderr, err)
 	}
 	parsed.BindTo(context.Background(), (*context.Context)(nil))
-	return report(c.Stderr, parsed.Run(c))
+	return reportError(c.Stderr, parsed.Run(c))
 }
 
 // newParser builds the model. Its output and its exit are the console's.
@@ -103,6 +104,7 @@ func newParser(c *console) (*kong.Kong, *cli, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: helpWidth}),
 		kong.Help(printHelp),
 		environmentNames("PADDOCK"),
+		kong.Vars{"maxConns": strconv.Itoa(defaultMaxConns)},
 	)
 	return parser, root, err
 }
@@ -115,7 +117,7 @@ func noCommand(parser *kong.Kong, w io.Writer) int {
 		err = ctx.PrintUsage(false)
 	}
 	if err != nil {
-		return report(w, err)
+		return reportError(w, err)
 	}
 	return exitUsage
 }

@@ -1,0 +1,269 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"paddock/internal/lab/report"
+)
+
+const benchTestTimeout = time.Minute
+
+// service answers / with hello, /fail with 503, /echo with the request's body, and /never
+// not at all.
+type service struct {
+	*httptest.Server
+	asked chan struct{} // one for each of the first requests
+	seen  atomic.Pointer[http.Request]
+	body  atomic.Pointer[string]
+}
+
+func newService(t *testing.T) *service {
+	s := &service{asked: make(chan struct{}, 100)}
+	over := make(chan struct{})
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.asked <- struct{}{}:
+		default:
+		}
+		body, _ := io.ReadAll(r.Body)
+		text := string(body)
+		s.seen.Store(r)
+		s.body.Store(&text)
+		switch r.URL.Path {
+		case "/fail":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/echo":
+			_, _ = w.Write(body)
+		case "/never":
+			<-over
+		default:
+			_, _ = w.Write([]byte("hello"))
+		}
+	}))
+	t.Cleanup(s.Server.Close)
+	t.Cleanup(func() { close(over) })
+	return s
+}
+
+// benchHTTP is the command as a process, which ends with the test.
+func benchHTTP(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, "paddock", append([]string{"bench", "http"}, args...)...)
+}
+
+// outcome runs the command to its end.
+func outcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := benchHTTP(t, args...)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), log.String()
+}
+
+// Every exit code, and what is said with it.
+func TestBenchHTTPExitCodes(t *testing.T) {
+	s := newService(t)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + free.Addr().String()
+	free.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, args string
+		code       int
+		want       string // on either output
+	}{
+		{"nothing asked", s.URL + " -n 20 -c 2 --allow-red", 0, "20 sent, 20 answered"},
+		{"met", s.URL + " -n 400 -c 2 --allow-red --slo p99<1m,err<=0%", 0, "met      p99<1m0s"},
+		{"open and met", s.URL + " --rate 2000/s -n 400 --allow-red --slo max<1m,rate>=0.01*target", 0, "2000/s over 50 connections"},
+		{"no directory", s.URL + " -n 20 --allow-red --out " + file, 1, "not a directory"},
+		{"no URL", "", 2, `expected "<url>"`},
+		{"unknown flag", s.URL + " --speed 1", 2, "unknown flag --speed"},
+		{"objective", s.URL + " --slo p99=1ms", 2, `--slo: column 4: "=" is no comparison`},
+		{"missed", s.URL + " -n 400 -c 2 --allow-red --slo p99<1ns", 3, "objectives that were not met: 1, the first p99<1ns: missed"},
+		{"status", s.URL + "/fail -n 20 -c 2 --allow-red --slo err<1%", 3, "20, 100.0 %: status 20"},
+		{"too few", s.URL + " -n 20 -c 2 --allow-red --slo p99<1m", 4, "it takes 299 answers, and there were 20"},
+		{"nobody there", nobody, 4, "does not answer: connect-refused"},
+		{"no answer", s.URL + "/never -n 1 -c 1 --allow-red --grace 10ms -d 10ms", 4, "no request was answered"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, stdout, stderr := outcome(t, strings.Fields(tc.args)...)
+			if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
+				t.Errorf("code %d, want %d and %q:\n%s%s", code, tc.code, tc.want, stdout, stderr)
+			}
+		})
+	}
+}
+
+// What is sent is what the flags say.
+func TestBenchHTTPRequests(t *testing.T) {
+	s := newService(t)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tc := range []struct {
+		name         string
+		args         []string
+		method, path string
+		body         string
+	}{
+		{"plain", []string{s.URL + "/x"}, "GET", "/x", ""},
+		{"method", []string{s.URL + "/x", "-m", "PUT"}, "PUT", "/x", ""},
+		{"body", []string{s.URL + "/x", "--body", "b {{rand 7 7}}"}, "POST", "/x", "b 7"},
+		{"empty body", []string{s.URL + "/x", "--body", ""}, "POST", "/x", ""},
+		{"body of a file", []string{s.URL + "/x", "--body-file", write("body", "{{seq}}\n")}, "POST", "/x", "{{seq}}\n"},
+		{"bodies", []string{s.URL + "/x", "--bodies", write("bodies", "\n\none\n")}, "POST", "/x", "one"},
+		{"targets", []string{s.URL, "--targets", write("targets", "DELETE /y\n")}, "DELETE", "/y", ""},
+		{"a path with a placeholder", []string{s.URL + "/{{rand 5 5}}"}, "GET", "/5", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, _, stderr := outcome(t, append(tc.args, "-n", "1", "-c", "1", "-q", "--allow-red", "-H", "X-One: a", "-H", "X-Two: b, c")...)
+			r := s.seen.Load()
+			if code != 0 || r.Method != tc.method || r.URL.Path != tc.path || *s.body.Load() != tc.body ||
+				r.Header.Get("X-One") != "a" || r.Header.Get("X-Two") != "b, c" || !strings.HasPrefix(r.UserAgent(), "paddock/") {
+				t.Errorf("code %d: %s %s %q %v %s", code, r.Method, r.URL.Path, *s.body.Load(), r.Header, stderr)
+			}
+		})
+	}
+}
+
+// The objects say what the text says, secrets are in neither, and --quiet changes nothing
+// of either.
+func TestBenchHTTPReports(t *testing.T) {
+	s := newService(t)
+	dir := filepath.Join(t.TempDir(), "out", "here")
+	code, stdout, stderr := outcome(t, strings.Replace(s.URL, "http://", "http://me:s3cret@", 1), "-n", "20", "-c", "2", "--json", "-q", "--allow-red",
+		"--out", dir, "-H", "Authorization: Bearer s3cret", "-HCookie: a=s3cret")
+	var summary report.Summary
+	if err := json.Unmarshal([]byte(stdout), &summary); err != nil || code != 0 || stderr != "" {
+		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	if summary.Sent != 20 || summary.Good != 20 || summary.Status[200] != 20 || summary.Times["response"].Count != 20 || summary.Times["lag"] == nil {
+		t.Errorf("%s", stdout)
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, "summary.json"))
+	if err != nil || string(kept) != stdout {
+		t.Errorf("%v: %s", err, kept)
+	}
+	if strings.Contains(stdout, "s3cret") || !strings.Contains(stdout, "Authorization: xxxxx") {
+		t.Errorf("a secret is in %s", stdout)
+	}
+	code, stdout, stderr = outcome(t, s.URL, "-n", "20", "-c", "2", "-q", "--repeat", "2", "--allow-red", "--out", dir)
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "Run 2 of 2") || !strings.Contains(stdout, "median") {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "2", "summary.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBenchHTTPOverUnixAndTLS(t *testing.T) {
+	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Host)) })
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix := &httptest.Server{Listener: listener, Config: &http.Server{Handler: hello}}
+	unix.Start()
+	defer unix.Close()
+	if code, stdout, stderr := outcome(t, "http://name/", "--unix", path, "-n", "20", "-c", "2", "-q", "--allow-red"); code != 0 || !strings.Contains(stdout, "bodies 80 B") {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+	secure := httptest.NewTLSServer(hello)
+	defer secure.Close()
+	if code, stdout, stderr := outcome(t, secure.URL, "--insecure", "-n", "20", "-c", "2", "-q", "--allow-red"); code != 0 || !strings.Contains(stdout, "200: 20") {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := outcome(t, secure.URL, "-c", "2", "-q"); code != 4 || !strings.Contains(stderr, "certificate") {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// The first Ctrl-C ends the sending, waits for answers and reports.
+func TestBenchHTTPInterrupted(t *testing.T) {
+	s := newService(t)
+	cmd := benchHTTP(t, s.URL, "-c", "1", "-d", "1h", "--json", "-q")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		<-s.asked
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	var summary report.Summary
+	if err := json.Unmarshal(out.Bytes(), &summary); err != nil || cmd.ProcessState.ExitCode() != 130 {
+		t.Fatalf("%v: %v, %s", cmd.ProcessState, err, out.String())
+	}
+	if !summary.Interrupted || summary.Answered < 9 || summary.Answered != summary.Sent {
+		t.Errorf("%s", out.String())
+	}
+}
+
+// The second Ctrl-C ends it at once, although an answer is waited for.
+func TestBenchHTTPInterruptedTwice(t *testing.T) {
+	s := newService(t)
+	cmd := benchHTTP(t, s.URL+"/never", "-c", "1", "-d", "1h", "--grace", "1h", "--timeout", "1h")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.asked
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() && !strings.Contains(lines.Text(), "once more ends it at once") {
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+	}
+	_ = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+		t.Errorf("%v", cmd.ProcessState)
+	}
+}

@@ -1,0 +1,154 @@
+package slo
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"paddock/internal/histogram"
+	"paddock/internal/lab/figure"
+	"paddock/load"
+)
+
+// State is what came of an objective.
+type State uint8
+
+// The states, from the best to the worst.
+const (
+	Met     State = iota
+	Missed        // the measure is on the wrong side of the limit
+	Unknown       // too little was measured to say
+)
+
+var stateNames = [...]string{"met", "missed", "unknown"}
+
+// String is the state's name in reports.
+func (s State) String() string { return stateNames[min(s, Unknown)] }
+
+// Outcome is an objective and what came of it.
+type Outcome struct {
+	Objective
+	State    State
+	Measured string // "12.3ms", "0.1 %", or why it is unknown
+}
+
+// String is the outcome in one line.
+func (o Outcome) String() string {
+	return fmt.Sprintf("%v: %v (%s)", o.Objective, o.State, o.Measured)
+}
+
+// confidence is with what probability a printed percentile is one: at least one of the
+// measured lies beyond it.
+const confidence = 0.95
+
+// Check says for each objective what came of it in a run.
+func Check(list []Objective, r *load.Result) []Outcome {
+	var outcomes []Outcome
+	for _, o := range list {
+		outcomes = append(outcomes, o.check(r))
+	}
+	return outcomes
+}
+
+func (o Objective) check(r *load.Result) Outcome {
+	switch o.Measure {
+	case Err:
+		failed, all := Failures(r)
+		if all == 0 {
+			return Outcome{o, Unknown, "no request was sent"}
+		}
+		share := float64(failed) / float64(all)
+		return o.outcome(share, o.Number, figure.Percent(share))
+	case Rate:
+		limit := o.Number
+		if o.OfTarget {
+			limit *= Target(r)
+		}
+		if r.Elapsed == 0 || o.OfTarget && limit == 0 {
+			return Outcome{o, Unknown, "no rate was meant or measured"}
+		}
+		return o.outcome(r.PerSecond(), limit, figure.Number(r.PerSecond())+"/s")
+	}
+	return o.checkTimes(r)
+}
+
+func (o Objective) outcome(measured, limit float64, text string) Outcome {
+	if o.Op.holds(measured, limit) {
+		return Outcome{o, Met, text}
+	}
+	return Outcome{o, Missed, text}
+}
+
+// checkTimes judges a measure of times. What never came counts as longer than all.
+func (o Objective) checkTimes(r *load.Result) Outcome {
+	h, missing := o.times(r)
+	if h == nil {
+		return Outcome{o, Unknown, "not measured"}
+	}
+	n := h.Count()
+	all := n + missing
+	switch {
+	case all == 0:
+		return Outcome{o, Unknown, "nothing was measured"}
+	case o.Measure == Quantile && o.Share < 1 && float64(all) < enough(o.Share):
+		return Outcome{o, Unknown, fmt.Sprintf("it takes %.0f answers, and there were %d", enough(o.Share), all)}
+	}
+	d, known := o.value(h, n, all)
+	if !known {
+		text := fmt.Sprintf("%d requests had no answer", missing)
+		return o.outcome(math.Inf(1), float64(o.Time), text)
+	}
+	return o.outcome(float64(d), float64(o.Time), figure.Time(d))
+}
+
+// value is the measure over n that were measured and others that are longer; false if it
+// is one of these.
+func (o Objective) value(h *histogram.Histogram, n, all uint64) (time.Duration, bool) {
+	switch o.Measure {
+	case Min:
+		return h.Min(), n > 0
+	case Mean:
+		return h.Mean(), n == all
+	case Max:
+		return h.Max(), n == all
+	}
+	rank := max(uint64(math.Ceil(o.Share*float64(all))), 1)
+	if rank > n {
+		return 0, false
+	}
+	return h.Quantile((float64(rank) - 0.5) / float64(n)), true
+}
+
+// times are the durations that are meant, and how many of them were still running.
+func (o Objective) times(r *load.Result) (*histogram.Histogram, uint64) {
+	t, u := &r.Total, r.Unanswered
+	switch o.Times {
+	case Service:
+		return t.Service, uint64(u.Count)
+	case Lag:
+		return t.Lag, uint64(u.Unsent)
+	case Connect:
+		return t.Connect, 0
+	case FirstByte:
+		return t.FirstByte, 0
+	}
+	return t.Response, uint64(u.Count + u.Unsent)
+}
+
+// enough is how many measurements a quantile takes.
+func enough(q float64) float64 { return math.Ceil(math.Log(1-confidence) / math.Log(q)) }
+
+// Failures are the requests of a run that failed, were given up or had no answer, and all
+// of them.
+func Failures(r *load.Result) (failed, all int64) {
+	failed = r.Total.Errors() + r.Unanswered.Count + r.Unanswered.Unsent
+	return failed, failed + r.Total.Failed[load.ClassOK]
+}
+
+// Target is the rate that was meant, the mean over the measured time; 0 in a closed run.
+func Target(r *load.Result) float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return r.Total.Target / r.Elapsed.Seconds()
+}

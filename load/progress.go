@@ -1,0 +1,63 @@
+package load
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Watcher is an Observer that looks at a run while it goes on, more often than intervals
+// end.
+type Watcher interface {
+	Observer
+	// Watch is called once, before the load begins. progress may be called from any
+	// goroutine, during the run and behind it: it reads what the threads last told,
+	// and costs them nothing.
+	Watch(progress func() Progress)
+}
+
+// Progress is how far a run is, its warm-up included. It is at most a tenth of a second
+// old.
+type Progress struct {
+	At               time.Duration // since the run's start
+	Sent, OK, Failed int64
+	InFlight         int64
+}
+
+// progressEvery is how often a thread tells its progress, in ns.
+const progressEvery = int64(100 * time.Millisecond)
+
+// told is what a thread last told of its progress. One goroutine writes, any may read.
+type told struct {
+	sent, ok, failed, inFlight atomic.Int64
+
+	next int64    // ns; when the thread tells again
+	past Progress // in the intervals before the one that is recorded
+}
+
+// tell publishes what the interval has brought so far.
+func (t *told) tell(v *Interval, inFlight, now int64) {
+	t.next = now + progressEvery
+	t.sent.Store(t.past.Sent + v.Sent)
+	t.ok.Store(t.past.OK + v.Failed[ClassOK])
+	t.failed.Store(t.past.Failed + v.Errors())
+	t.inFlight.Store(inFlight)
+}
+
+// keep counts an interval that is over.
+func (t *told) keep(v *Interval) {
+	t.past.Sent += v.Sent
+	t.past.OK += v.Failed[ClassOK]
+	t.past.Failed += v.Errors()
+}
+
+// progress is what all threads last told.
+func (r *run) progress() Progress {
+	p := Progress{At: time.Since(r.result.Began)}
+	for _, d := range r.drivers {
+		p.Sent += d.told.sent.Load()
+		p.OK += d.told.ok.Load()
+		p.Failed += d.told.failed.Load()
+		p.InFlight += d.told.inFlight.Load()
+	}
+	return p
+}
