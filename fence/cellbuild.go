@@ -53,7 +53,7 @@ func buildCellmap(entries []*entry, r rule) *cellmap {
 	b.merge()
 	if len(b.edges) == 0 {
 		b.m.dir, b.m.words = []uint32{entryList}, []uint32{0}
-		return &b.m
+		return b.done()
 	}
 	roots := 2 * len(b.edges)
 	if d := depth(entries); d > shallow {
@@ -65,10 +65,16 @@ func buildCellmap(entries []*entry, r rule) *cellmap {
 			b.limit = math.MaxInt
 		}
 		if b.build() {
-			return &b.m
+			return b.done()
 		}
 		b.split *= 4 // too many cells share what is in them
 	}
+}
+
+// done gives the cellmap by itself: a pointer into the builder would keep all of it.
+func (b *cellBuilder) done() *cellmap {
+	m := b.m
+	return &m
 }
 
 // shallow is up to what depth fences do not count as lying upon each other: where some meet,

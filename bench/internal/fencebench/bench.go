@@ -14,6 +14,7 @@ import (
 	"paddock/bench/internal/measure"
 	"paddock/bench/internal/webload"
 	"paddock/internal/lab"
+	"paddock/load/http1"
 )
 
 // latencyShare is the part of nginx's maximum at which latencies are taken.
@@ -90,7 +91,7 @@ func (b *Bench) withinProcess(ctx context.Context, s *scene, t harness.Turn) (*m
 	case opFile:
 		return s.fromFile(name, t.Options)
 	case opSnapshot:
-		return nil, fmt.Errorf("package fence opens no snapshot files: %w", errors.ErrUnsupported)
+		return s.fromSnapshot(b.Dir, t.Options)
 	case opEdit, opAlone:
 		m, err := s.edit(ctx, leading, t.Contender.Operation == opAlone, t.Options)
 		if err == nil && m.Latency.Count > 0 {
@@ -136,12 +137,15 @@ func (b *Bench) overHTTP(ctx context.Context, s *scene, t harness.Turn) (m *meas
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	post := t.Contender.Peer == ourPeer && (t.Contender.Operation == opPost || t.Contender.Operation == opOpenPost)
 	if t.Contender.Operation == opOpenPost {
-		requests := [][]byte{lab.Get(server.Addr(), path)}
+		requests, to := new(http1.Arena), http1.Request{URL: "http://" + server.Addr() + path}
 		if post {
-			requests = requests[:0]
-			for _, body := range s.corpus.Bodies {
-				requests = append(requests, lab.Post(server.Addr(), path, body))
-			}
+			to.Method, to.Header = "POST", []http1.Field{{Name: "Content-Type", Value: "application/json"}}
+			err = requests.AddBodies(to, s.corpus.Bodies)
+		} else {
+			err = requests.Add(&to)
+		}
+		if err != nil {
+			return nil, err
 		}
 		return openLoop(ctx, server, requests, rate, t.Options)
 	}

@@ -1,13 +1,18 @@
 package fencebench
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/measure"
 	"paddock/fence"
+	"paddock/internal/directory"
 )
 
 // mostBuilds is how many builds a window has at most: what precedes each is not
@@ -67,6 +72,48 @@ func (s *scene) fromFile(contender string, o measure.Options) (*measure.Measurem
 			_, err = newSet(contender, c)
 			return err
 		}, nil
+	})
+}
+
+// fromSnapshot starts from the snapshot of the set's file, as a service does that is
+// started again.
+func (s *scene) fromSnapshot(temp string, o measure.Options) (*measure.Measurement, error) {
+	dir, snapshots := filepath.Join(temp, "snapshot-of"), filepath.Join(temp, "snapshots")
+	if err := errors.Join(os.MkdirAll(dir, 0o777), os.MkdirAll(snapshots, 0o700)); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, filepath.Base(s.file))
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		return nil, err
+	}
+	past := time.Now().Add(-time.Hour) // a file that may still change has no snapshot
+	if err := os.Chtimes(file, past, past); err != nil {
+		return nil, err
+	}
+	open := func() (*directory.Directory, error) {
+		return directory.Open(directory.Options{
+			Dir: dir, Fences: fence.Options{Kind: fence.DefaultKind}, Catalog: new(fence.Catalog),
+			Unwatched: true, Snapshots: snapshots,
+		})
+	}
+	d, err := open()
+	if err != nil {
+		return nil, err
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := d.Run(over, nil); err != nil { // writes the snapshot first
+		return nil, err
+	}
+	if left, err := filepath.Glob(filepath.Join(snapshots, "*")); err != nil || len(left) != 1 {
+		return nil, fmt.Errorf("%d snapshots were written, instead of one", len(left))
+	}
+	return repeat(o, func() (func() error, error) {
+		return func() error { _, err := open(); return err }, nil
 	})
 }
 

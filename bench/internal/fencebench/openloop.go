@@ -4,125 +4,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"paddock/bench/internal/measure"
-	"paddock/bench/internal/ticker"
 	"paddock/bench/internal/webload"
-	"paddock/internal/lab"
+	"paddock/internal/histogram"
+	"paddock/load"
+	"paddock/load/http1"
 )
 
-// paceTick is how often the schedule is looked at; half of it is in every latency,
-// whichever the server.
-const paceTick = 50 * time.Microsecond
-
-// latestPace is how late the schedule itself may be at p99. Where it is later, the
-// machine has no room for the load beside the server, and latencies say nothing.
-const latestPace = time.Millisecond
+const (
+	// latestPace is from when on a send counts as late by the load's own fault, and
+	// lateShare the part of all sends that may be. Where more are, the machine has no
+	// room for the load beside the server, and latencies say nothing.
+	latestPace = time.Millisecond
+	lateShare  = 0.01
+)
 
 // openLoop sends requests on a constant schedule, each by whichever connection is
 // free. A latency runs from the time at which the request was due, so that one which
 // had to wait for a connection, or for us, shows it. The requests go out in turn.
-func openLoop(ctx context.Context, s webload.Service, requests [][]byte, rate float64, o measure.Options) (*measure.Measurement, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	began := time.Now().Add(paceTick)
-	warm := int64(rate * o.Warmup.Seconds())
-	total := warm + max(1, int64(rate*o.Duration.Seconds()))
-	due := make(chan int64, total) // room for all, so that the schedule never waits; closed by the pacer
-	crew := &openCrew{requests: requests, due: due, began: began, rate: rate, warm: warm}
-	var running sync.WaitGroup
-	failures := make([]error, webload.Conns+1)
-	times := make([]*hdrhistogram.Histogram, webload.Conns)
-	for i := range webload.Conns {
-		times[i] = measure.NewHistogram()
-		running.Go(func() {
-			if failures[i] = crew.serve(ctx, s.Addr(), times[i]); failures[i] != nil {
-				cancel()
-			}
-		})
-	}
-	late := measure.NewHistogram()
+func openLoop(ctx context.Context, s webload.Service, requests *http1.Arena, rate float64, o measure.Options) (*measure.Measurement, error) {
 	w, err := webload.OpenWindow(s)
-	if err == nil {
-		failures[webload.Conns] = crew.pace(ctx, due, total, late)
-	} else {
-		cancel()
-		close(due)
-	}
-	running.Wait()
-	if err := errors.Join(append(failures, err, ctx.Err())...); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if p99 := measure.LatencyOf(late).P99; p99 > latestPace {
-		return nil, fmt.Errorf("the load itself was late, by %v at p99: %w", p99, errors.ErrUnsupported)
+	r, err := load.Run(ctx, load.Plan{
+		Address: s.Addr(), Codec: &http1.Codec{Requests: requests}, Conns: webload.Conns,
+		Arrivals: load.Constant{PerSecond: rate}, Warmup: o.Warmup, Duration: o.Duration, Tolerance: latestPace,
+		Pace: load.Sleep, // to turn would take a processor from the server
+	}, nil)
+	if err := errors.Join(err, ctx.Err()); err != nil {
+		return nil, err
 	}
 	m, err := w.Close()
 	if err != nil {
 		return nil, err
 	}
-	m.Latency = measure.LatencyOf(measure.Merged(times))
-	m.Ops = total
+	t := &r.Total
+	if n := t.Errors() + r.Unanswered.Count + r.Unanswered.Unsent; n > 0 {
+		return nil, fmt.Errorf("%d of %d requests were not answered well: %v", n, t.Sent, r.Samples)
+	}
+	if own := t.Late[load.LoopLate] + t.Late[load.TimerLate]; float64(own) > lateShare*float64(t.Sent) {
+		return nil, fmt.Errorf("the load itself was late, %d times of %d by more than %v: %w", own, t.Sent, latestPace, errors.ErrUnsupported)
+	}
+	m.Latency, m.Ops = latencyOf(t.Response), t.Done
 	return m, nil
 }
 
-// openCrew is what the connections of an open loop share.
-type openCrew struct {
-	requests [][]byte
-	due      <-chan int64 // numbers of requests, in the order in which they are due
-	began    time.Time
-	rate     float64
-	warm     int64 // requests before this one are not timed
-}
-
-// at is when a request is due.
-func (c *openCrew) at(n int64) time.Time {
-	return c.began.Add(time.Duration(float64(n) / c.rate * float64(time.Second)))
-}
-
-// pace hands out each request when it is due, and records how late it was itself.
-func (c *openCrew) pace(ctx context.Context, due chan<- int64, total int64, late *hdrhistogram.Histogram) error {
-	defer close(due)
-	ticks, err := ticker.New(paceTick)
-	if err != nil {
-		return err
+// latencyOf summarises a histogram.
+func latencyOf(h *histogram.Histogram) measure.Latency {
+	return measure.Latency{
+		Count: int64(h.Count()), Mean: h.Mean(),
+		P50: h.Quantile(0.5), P90: h.Quantile(0.9), P99: h.Quantile(0.99), P999: h.Quantile(0.999), Max: h.Max(),
 	}
-	defer ticks.Stop()
-	for n := int64(0); n < total && ctx.Err() == nil; {
-		lag := time.Since(c.at(n))
-		if lag < 0 {
-			if err := ticks.Wait(); err != nil {
-				return err
-			}
-			continue
-		}
-		due <- n
-		if n >= c.warm {
-			measure.Record(late, lag)
-		}
-		n++
-	}
-	return nil
-}
-
-// serve is one connection, until nothing is due any more.
-func (c *openCrew) serve(ctx context.Context, addr string, times *hdrhistogram.Histogram) error {
-	conn, err := lab.Dial(ctx, addr)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	for n := range c.due {
-		if err := conn.Exchange(c.requests[n%int64(len(c.requests))]); err != nil {
-			return err
-		}
-		if n >= c.warm {
-			measure.Record(times, time.Since(c.at(n)))
-		}
-	}
-	return nil
 }
