@@ -107,9 +107,15 @@ func TestAgreesWithFileServer(t *testing.T) {
 			field, value string
 			want         int
 		}{
-			{"If-None-Match", tag, 304}, {"If-None-Match", "W/" + tag, 304}, {"If-None-Match", `"x", ` + tag, 304},
-			{"If-None-Match", "*", 304}, {"If-None-Match", `"x"`, 200},
-			{"If-Match", tag, 200}, {"If-Match", "*", 200}, {"If-Match", `"x"`, 412}, {"If-Match", "W/" + tag, 412},
+			{"If-None-Match", tag, 304},
+			{"If-None-Match", "W/" + tag, 304},
+			{"If-None-Match", `"x", ` + tag, 304},
+			{"If-None-Match", "*", 304},
+			{"If-None-Match", `"x"`, 200},
+			{"If-Match", tag, 200},
+			{"If-Match", "*", 200},
+			{"If-Match", `"x"`, 412},
+			{"If-Match", "W/" + tag, 412},
 		} {
 			got := s.get(t, "GET", "/alphabet.txt", tc.field, tc.value)
 			if got.status != tc.want || got.close || tc.want == 304 && (got.body != "" || got.header.Get("Etag") != tag) {

@@ -22,19 +22,28 @@ func TestRequest(t *testing.T) {
 		want    string
 		form    http1.Form
 	}{
-		{"GET", http1.Request{URL: "http://a:81/b%20c?d=e#f", UserAgent: "paddock/1"},
-			"GET /b%20c?d=e HTTP/1.1\r\nHost: a:81\r\nUser-Agent: paddock/1\r\nAccept: */*\r\n\r\n", 0},
+		{
+			"GET",
+			http1.Request{URL: "http://a:81/b%20c?d=e#f", UserAgent: "paddock/1"},
+			"GET /b%20c?d=e HTTP/1.1\r\nHost: a:81\r\nUser-Agent: paddock/1\r\nAccept: */*\r\n\r\n", 0,
+		},
 		{"no path", http1.Request{URL: "https://a"}, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n", 0},
-		{"order kept, usual ones replaced", http1.Request{URL: "http://a", UserAgent: "p", Header: []http1.Field{{"Z", "1"}, {"host", "b"}, {"A", ""}, {"Accept", ""}}},
-			"GET / HTTP/1.1\r\nUser-Agent: p\r\nZ: 1\r\nhost: b\r\nA: \r\n\r\n", 0},
+		{
+			"order kept, usual ones replaced",
+			http1.Request{URL: "http://a", UserAgent: "p", Header: []http1.Field{{"Z", "1"}, {"host", "b"}, {"A", ""}, {"Accept", ""}}},
+			"GET / HTTP/1.1\r\nUser-Agent: p\r\nZ: 1\r\nhost: b\r\nA: \r\n\r\n", 0,
+		},
 		{"a body", http1.Request{URL: "http://a", Body: []byte("hi")}, "POST / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nContent-Length: 2\r\n\r\nhi", 0},
 		{"an empty body", http1.Request{Method: "PUT", URL: "http://a", Body: []byte{}}, "PUT / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nContent-Length: 0\r\n\r\n", 0},
 		{"HEAD", http1.Request{Method: "HEAD", URL: "http://a"}, "HEAD / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n", http1.NoBody},
 		{"a user", http1.Request{URL: "http://me:pw@a"}, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nAuthorization: Basic bWU6cHc=\r\n\r\n", 0},
 		{"close", http1.Request{URL: "http://a", Header: []http1.Field{{"Connection", "x, Close"}}}, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nConnection: x, Close\r\n\r\n", http1.Close},
 		{"1.0", http1.Request{URL: "http://a", Version10: true}, "GET / HTTP/1.0\r\nHost: a\r\nAccept: */*\r\n\r\n", http1.Version10 | http1.Close},
-		{"as ab does", http1.Request{URL: "http://a", Version10: true, Bare: true, Header: []http1.Field{{"Connection", "Keep-Alive"}, {"Host", "a"}, {"User-Agent", "ApacheBench/2.3"}, {"Accept", "*/*"}}},
-			"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n", http1.Version10},
+		{
+			"as ab does",
+			http1.Request{URL: "http://a", Version10: true, Bare: true, Header: []http1.Field{{"Connection", "Keep-Alive"}, {"Host", "a"}, {"User-Agent", "ApacheBench/2.3"}, {"Accept", "*/*"}}},
+			"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n", http1.Version10,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, head, form, err := tc.request.Append(nil)

@@ -76,7 +76,8 @@ func coldServer() *http.Server {
 func listening(t testing.TB, s interface {
 	Serve(net.Listener) error
 	Close() error
-}) string {
+},
+) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
