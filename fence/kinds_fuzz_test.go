@@ -61,6 +61,11 @@ func FuzzKinds(f *testing.F) {
 	f.Add(append(slices.Clone(square), 128, 10, 0, 20, 0, 20, 10, 10, 10, 128, 5, 5, 15, 5, 15, 15), int16(-1440), int16(720), uint8(0), uint8(6))
 	f.Add(append(slices.Clone(square), 129, 5, 5, 15, 5, 15, 15, 5, 15, 128, 0, 0, 10, 10, 10, 0, 0, 10), int16(-592), int16(326), uint8(20), uint8(11))
 	f.Add([]byte{136, 196, 120, 196, 120, 60, 136, 60, 128, 136, 60, 120, 60, 119, 61}, int16(0), int16(0), uint8(0), uint8(5))
+	fan := square // one vertex in more parts than a cellmap's usual record has room for
+	for i := range byte(20) {
+		fan = append(slices.Clone(fan), 129, 0, 0, 100, 5*i, 100, 5*i+3)
+	}
+	f.Add(fan, int16(-592), int16(326), uint8(9), uint8(1))
 	f.Fuzz(func(t *testing.T, data []byte, lon, lat int16, scale, choice uint8) {
 		if len(data) > 300 {
 			return
