@@ -62,9 +62,8 @@ var (
 	// Of a processor that is used for more than four fifths, a queue builds up before
 	// the thread now and then; at 95 % there always is one.
 	cpuBounds   = bounds{0.80, 0.95}
-	readyBounds = bounds{0.01, 0.10}
 	heldBounds  = bounds{0.02, 0.10}
-	stealBounds = bounds{0.02, 0.10}
+	stealBounds = bounds{0.05, 0.25}
 	quotaBounds = bounds{0.001, 0.05}
 	gcBounds    = bounds{0.002, 0.02}
 	// What is used up on this side is never the service's error.
@@ -81,7 +80,7 @@ func Judge(p *Plan, r *Result) Lamp {
 		l.judgeLag(p, r)
 	}
 	for i, u := range r.Total.Threads {
-		l.judgeThread(i, u)
+		l.judgeThread(i, u, r.Total.Response.Quantile(0.99))
 	}
 	l.judgeMachine(r)
 	l.judgeScarce(r)
@@ -135,29 +134,41 @@ func (l *Lamp) judgeLag(p *Plan, r *Result) {
 		late, v.Sent, p.Tolerance, time.Duration(mean), p99)
 }
 
-func (l *Lamp) judgeThread(i int, u ThreadUse) {
+// judgeThread judges what thread i did. To be woken takes some time on any machine, so its
+// waiting for a processor is weighed like a lag, by how long each time.
+func (l *Lamp) judgeThread(i int, u ThreadUse, p99 time.Duration) {
 	if u.Wall <= 0 {
 		return
 	}
 	share := func(d time.Duration) float64 { return float64(d) / float64(u.Wall) }
-	l.judge("thread-busy", share(u.Busy()), cpuBounds, "thread %d was at work for %s of the time", i, percent(share(u.Busy())))
+	l.judge("thread-busy", share(u.Busy()+u.Ready), cpuBounds, "thread %d was at work, or could have been, for %s of the time",
+		i, percent(share(u.Busy()+u.Ready)))
 	if u.CPU == 0 {
 		return // nothing more is known of it
 	}
-	l.judge("run-delay", share(u.Ready), readyBounds, "thread %d waited for a processor for %s of the time", i, percent(share(u.Ready)))
+	if p99 > 0 {
+		each := u.Ready / time.Duration(max(min(u.Wakes, u.Events), 1))
+		l.judge("run-delay", float64(each)/float64(p99), lagBounds,
+			"thread %d waited for a processor for %v each time that there was something to do, where the p99 is %v", i, each, p99)
+	}
 	l.judge("held-up", share(u.Held()), heldBounds,
 		"thread %d was neither at work nor waiting as it meant to for %s of the time: it was not let run", i, percent(share(u.Held())))
 }
 
-// judgeMachine judges what the machine took from the run, warm-up and grace included.
+// judgeMachine judges what the process used of the machine and what that took from it, in
+// the warm-up and the grace too.
 func (l *Lamp) judgeMachine(r *Result) {
 	wall := float64(r.Warmup + r.Total.Length)
 	if wall <= 0 {
 		return
 	}
 	m := &r.Machine
+	if r.Engine == Portable && m.Processors > 0 { // whose connections have goroutines of their own
+		busy := float64(m.User+m.System) / wall / float64(m.Processors)
+		l.judge("process-busy", busy, cpuBounds, "the generator took %s of the %d processors that it could use", percent(busy), m.Processors)
+	}
 	if m.Busy > 0 { // else it is not known
-		steal := float64(m.Steal) / wall / float64(m.Processors)
+		steal := float64(m.Steal) / float64(m.Busy+m.Idle+m.Steal)
 		l.judge("steal", steal, stealBounds, "other virtual machines took %s of the processors' time", percent(steal))
 	}
 	quota := float64(m.Throttled) / wall

@@ -15,15 +15,15 @@ func healthy() *load.Result {
 		Length: 10 * time.Second, Sent: 10_000, Done: 10_000, InFlight: 2,
 		Response: histogram.New(), Service: histogram.New(), Lag: histogram.New(),
 		Threads: []load.ThreadUse{
-			{Wall: 10 * time.Second, CPU: 2 * time.Second, Waited: 8 * time.Second},
-			{Wall: 10 * time.Second, CPU: time.Second, Waited: 9 * time.Second},
+			{Wall: 10 * time.Second, CPU: 2 * time.Second, Waited: 8 * time.Second, Wakes: 9_000, Events: 5_000},
+			{Wall: 10 * time.Second, CPU: time.Second, Waited: 9 * time.Second, Wakes: 9_000, Events: 5_000},
 		},
 	}}
 	r.Total.Failed[load.ClassOK] = 10_000
 	r.Total.Late[load.OnTime] = 10_000
 	r.Total.Response.RecordN(int64(2*time.Millisecond), 10_000)
 	r.Total.Service.RecordN(int64(2*time.Millisecond), 10_000)
-	r.Machine = load.MachineUse{Processors: 2, Busy: 10 * time.Second}
+	r.Machine = load.MachineUse{Processors: 2, Busy: 10 * time.Second, Idle: 10 * time.Second}
 	return r
 }
 
@@ -72,11 +72,18 @@ func TestLamp(t *testing.T) {
 		{"another on the same core", closed, func(r *load.Result) {
 			r.Total.Threads[0].Ready, r.Total.Threads[0].Waited = 4*time.Second, 4*time.Second
 		}, load.Red, "run-delay"},
+		{"another that is hardly felt", closed, func(r *load.Result) { r.Total.Threads[0].Ready = 60 * time.Millisecond }, load.Green, ""},
+		{"work for a processor, of which another has half", closed, func(r *load.Result) {
+			r.Total.Threads[0] = load.ThreadUse{Wall: 10 * time.Second, CPU: 5 * time.Second, Ready: 5 * time.Second, Wakes: 1e6, Events: 1e6}
+		}, load.Red, "held-up"},
+		{"goroutines that take all processors", closed, func(r *load.Result) {
+			r.Engine, r.Machine.User, r.Machine.System = load.Portable, 12*time.Second, 8*time.Second
+		}, load.Red, "process-busy"},
 		{"stopped now and then", closed, func(r *load.Result) { r.Total.Threads[0].Waited = 6 * time.Second }, load.Red, "held-up"},
 		{"a quota", closed, func(r *load.Result) { r.Machine.Throttled = 2 * time.Second }, load.Red, "quota"},
 		{"a quota that is hardly felt", closed, func(r *load.Result) { r.Machine.Throttled = 20 * time.Millisecond }, load.Amber, "quota"},
-		{"steal", closed, func(r *load.Result) { r.Machine.Steal = 3 * time.Second }, load.Red, "steal"},
-		{"some steal", closed, func(r *load.Result) { r.Machine.Steal = time.Second }, load.Amber, "steal"},
+		{"steal", closed, func(r *load.Result) { r.Machine.Steal = 9 * time.Second }, load.Red, "steal"},
+		{"some steal", closed, func(r *load.Result) { r.Machine.Steal = 2 * time.Second }, load.Amber, "steal"},
 		{"collections", closed, func(r *load.Result) { r.Machine.GCPause = time.Second }, load.Red, "gc-pause"},
 		{"one port too few", closed, func(r *load.Result) { r.Total.Failed[load.ClassPorts] = 1 }, load.Amber, "out-of-ports"},
 		{"no descriptors", closed, func(r *load.Result) { r.Total.Failed[load.ClassFiles] = 5_000 }, load.Red, "out-of-files"},

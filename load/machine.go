@@ -10,6 +10,7 @@ func (m MachineUse) since(before MachineUse) MachineUse {
 	m.User -= before.User
 	m.System -= before.System
 	m.Busy -= before.Busy
+	m.Idle -= before.Idle
 	m.Steal -= before.Steal
 	m.GCPause -= before.GCPause
 	m.Throttled -= before.Throttled

@@ -21,7 +21,7 @@ func readMachine() (m MachineUse) {
 		m.User, m.System = time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
 		m.MaxResident = u.Maxrss << 10
 	}
-	m.Processors = runtime.NumCPU()
+	m.Processors = runtime.GOMAXPROCS(0)
 	m.GCPause, m.Throttled = gcPause(), throttled()
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -30,6 +30,7 @@ func readMachine() (m MachineUse) {
 		d := time.Duration(n) * time.Second / userHZ
 		switch i {
 		case 3, 4: // idle, waiting for a disk
+			m.Idle += d
 		case 7:
 			m.Steal += d
 		case 0, 1, 2, 5, 6: // guests are in user

@@ -78,8 +78,9 @@ type Sample struct {
 type MachineUse struct {
 	User, System time.Duration // the process's
 	MaxResident  int64         // bytes
-	Busy, Steal  time.Duration // the machine's, over all processors
-	Processors   int
+	Busy, Idle   time.Duration // the machine's, over all processors; 0 = not known
+	Steal        time.Duration // of the same, what other virtual machines took
+	Processors   int           // that the process could use at once
 	GCPause      time.Duration
 	Throttled    time.Duration // the process's control group had used up its CPU quota
 }

@@ -171,6 +171,7 @@ type Host struct {
 	MaxResident int64    `json:"max_resident_bytes"`
 	Processors  int      `json:"processors"`
 	Busy        *int64   `json:"busy_ns"` // the machine's, over all processors
+	Idle        *int64   `json:"idle_ns"`
 	Steal       *int64   `json:"steal_ns"`
 	Throttled   int64    `json:"throttled_ns"`
 	GCPause     int64    `json:"gc_pause_ns"`

@@ -172,7 +172,7 @@ func host(r *load.Result) Host {
 	m := &r.Machine
 	h := Host{
 		User: int64(m.User), System: int64(m.System), MaxResident: m.MaxResident, Processors: m.Processors,
-		Busy: ns(m.Busy, m.Busy > 0), Steal: ns(m.Steal, m.Busy > 0), Throttled: int64(m.Throttled), GCPause: int64(m.GCPause),
+		Busy: ns(m.Busy, m.Busy > 0), Idle: ns(m.Idle, m.Busy > 0), Steal: ns(m.Steal, m.Busy > 0), Throttled: int64(m.Throttled), GCPause: int64(m.GCPause),
 		Threads: threads(r.Total.Threads),
 	}
 	return h
