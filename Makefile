@@ -29,10 +29,11 @@ LDFLAGS = -X $(STAMP).linkedVersion=$(shell git describe --tags --always --dirty
           -X $(STAMP).linkedRevision=$(shell git rev-parse HEAD 2>/dev/null) \
           -X $(STAMP).linkedTime=$(shell git log -1 --format=%cI 2>/dev/null)
 
-# The second client of the broker's tests. CPython's own venv, so that nothing
-# is installed outside this directory.
+# The second client of the broker's tests, and the second reader of histogram logs.
+# CPython's own venv, so that nothing is installed outside this directory.
 VENV    := .venv
 NATS_PY := nats-py==2.16.0
+HDRH_PY := hdrhistogram==0.10.8
 
 # Node 20.19 or later, which the dashboard's build tool needs.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split(".").map(Number); \
@@ -228,12 +229,12 @@ endif
 ifneq ($(PADDOCK_PYTHON),)
 python:
 else
-python: ## Prepare the Python client that the broker's tests use.
-	@if [ "$$($(VENV)/bin/python -c 'import importlib.metadata as m; print("nats-py==" + m.version("nats-py"))' 2>/dev/null)" = '$(NATS_PY)' ]; then exit 0; fi; \
+python: ## Prepare the Python packages that the tests use.
+	@if [ "$$($(VENV)/bin/python -c 'import importlib.metadata as m; print(*(p + "==" + m.version(p) for p in ("nats-py", "hdrhistogram")))' 2>/dev/null)" = '$(NATS_PY) $(HDRH_PY)' ]; then exit 0; fi; \
 	if command -v python3 >/dev/null && python3 -m venv $(VENV) >/dev/null 2>&1 && \
-	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '$(NATS_PY)'; then exit 0; fi; \
+	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '$(NATS_PY)' '$(HDRH_PY)'; then exit 0; fi; \
 	rm -rf $(VENV); \
-	$(call skip,PY,no Python with venv and $(NATS_PY): the tests with the Python client are left out)
+	$(call skip,PY,no Python with venv and $(NATS_PY) and $(HDRH_PY): the tests with them are left out)
 endif
 
 # skip says what is left out, or fails where PADDOCK_REQUIRE_<name> asks for it.
