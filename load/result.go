@@ -41,6 +41,17 @@ func (all Observers) Interval(v *Interval) {
 	}
 }
 
+// Watch lets those watch that do.
+func (all Observers) Watch(progress func() Progress) {
+	for _, o := range all {
+		if w, ok := o.(Watcher); ok {
+			w.Watch(progress)
+		}
+	}
+}
+
+var _ Watcher = Observers(nil)
+
 // Result is what came of a run.
 type Result struct {
 	Began   time.Time

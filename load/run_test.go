@@ -302,3 +302,25 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// counter counts intervals, and whether it was let watch.
+type counter struct{ intervals, watched int }
+
+func (c *counter) Interval(*load.Interval) { c.intervals++ }
+
+// Several observers are told the same, and those that watch may.
+func TestObservers(t *testing.T) {
+	var one, other counter
+	w := &watching{counter: &other}
+	_, err := load.Run(t.Context(), load.Plan{Address: serve(t, echo), Codec: ping(8), Count: 10}, load.Observers{&one, w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.intervals == 0 || one.intervals != other.intervals || other.watched != 1 || one.watched != 0 {
+		t.Errorf("%+v and %+v", one, other)
+	}
+}
+
+type watching struct{ *counter }
+
+func (w *watching) Watch(func() load.Progress) { w.watched++ }

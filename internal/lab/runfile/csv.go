@@ -18,7 +18,7 @@ func csvHead(w io.Writer, _ time.Time) error {
 }
 
 func csvSecond(w io.Writer, p Phase, v *load.Interval) error {
-	line := fmt.Appendf(nil, "%s,%.3f,%.3f,%g,%d,%d,%d,%d,%d,%d,%.3f,%d", p, v.Start.Seconds(), v.Length.Seconds(), v.Target,
+	line := fmt.Appendf(nil, "%s,%.3f,%.3f,%g,%d,%d,%d,%d,%d,%d,%.3f,%d", p, v.Start.Seconds(), v.Length.Seconds(), targetRate(v),
 		v.Sent, v.Done, v.Failed[load.ClassOK], v.Errors(), v.BytesOut, v.BytesIn, v.InFlight, v.MaxInFlight)
 	for _, h := range []*histogram.Histogram{v.Response, v.Service, v.Lag} {
 		if h.Count() == 0 {

@@ -59,8 +59,8 @@ func SecondOf(p Phase, v *load.Interval) *Second {
 		Response: brief(v.Response), Service: brief(v.Service), Lag: brief(v.Lag),
 		Late: map[string]Late{}, Threads: threads(v.Threads),
 	}
-	if v.Target > 0 {
-		s.Target = &v.Target
+	if rate := targetRate(v); rate > 0 {
+		s.Target = &rate
 	}
 	for c := range load.Classes {
 		if n := v.Failed[c]; n > 0 && c != load.ClassOK {
@@ -73,6 +73,14 @@ func SecondOf(p Phase, v *load.Interval) *Second {
 		}
 	}
 	return s
+}
+
+// targetRate is how many requests per second were meant; 0 in a closed run.
+func targetRate(v *load.Interval) float64 {
+	if v.Length <= 0 {
+		return 0
+	}
+	return v.Target / v.Length.Seconds()
 }
 
 func ndjsonSecond(w io.Writer, p Phase, v *load.Interval) error {
