@@ -83,7 +83,7 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 	group := &lifecycle.Group{Logger: log}
 	group.Add(lifecycle.Service{Name: "fences", Run: func(ctx context.Context) error { return d.Run(ctx, reload) }})
 	handler := gofence.New(catalog, gofence.Options{Profile: f.Profile, Logger: log})
-	group.Add(lifecycle.HTTP("http", gofence.NewFront(handler, f.Token, log), listen.Limit(listener, maxFenceConnections)))
+	group.Add(lifecycle.HTTP("http", gofence.NewServer(handler, f.Token, log), listen.Limit(listener, maxFenceConnections)))
 	return group, nil
 }
 

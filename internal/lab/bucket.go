@@ -27,7 +27,7 @@ const (
 // FenceBuckets are the columns of gofence's table, in its order. It counted
 // fence.Get, json.Marshal, json.Unmarshal, http.readRequest, http.finishRequest and
 // runtime.gcBgMarkWorker; here each also takes what does the same work in our own
-// codec, in fasthttp and in the collector.
+// codec, in plainhttp and in the collector.
 func FenceBuckets() []Bucket {
 	return []Bucket{
 		{LookUp, regexp.MustCompile(`^paddock/fence\.\(\*\w+\)\.Append(Batch)?$`)},
@@ -37,12 +37,11 @@ func FenceBuckets() []Bucket {
 			`|^paddock/internal/.*\.(\(\*?\w+\)\.)?([dD]ecode|[pP]arse|[sS]can)\w*$` +
 			`|^paddock/internal/httpapi/pointquery\.`)}, // which echoes as it reads
 		{HTTPRead, regexp.MustCompile(`^net/http\.\(\*(conn\)\.readRequest|connReader\)\.\w+)$` +
-			`|^paddock/internal/httpapi/(.*\.readBody|front\.\(\*conn\)\.(Read|idle))$` +
-			`|^bufio\.\(\*Reader\)\.(Peek|fill)$` +
-			`|/fasthttp\.\(\*Request(Header)?\)\.([rR]ead|ContinueRead|tryRead|parse)\w*$`)},
+			`|^paddock/internal/httpapi/.*\.readBody$|^bufio\.\(\*Reader\)\.(Peek|fill)$` +
+			`|^paddock/internal/plainhttp\.\(\*Request\)\.read$|^paddock/internal/nowait\.\(\*Receiver\)\.Receive$`)},
 		{HTTPFinish, regexp.MustCompile(`^net/http\.\(\*response\)\.(finishRequest|[wW]rite)$` +
-			`|^bufio\.\(\*Writer\)\.Flush$|^paddock/internal/httpapi/gofence\.respond\w*$` +
-			`|/fasthttp\.(writeResponse|\(\*Response(Header)?\)\.(Write|Append)\w*)$`)},
+			`|^bufio\.\(\*Writer\)\.Flush$|^paddock/internal/httpapi/gofence\.(respond|headPlain|endHead|refusePlain)$` +
+			`|^paddock/internal/plainhttp\.\(\*conn\)\.send$`)},
 		{GC, regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcDrain|bgsweep|bgscavenge)\b`)},
 	}
 }

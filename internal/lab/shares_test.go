@@ -89,7 +89,7 @@ func TestOtherProfilesAreRefused(t *testing.T) {
 	}
 }
 
-// What serves a search, by net/http and by fasthttp, is in the column of its work.
+// What serves a search, by net/http and without it, is in the column of its work.
 func TestFenceBuckets(t *testing.T) {
 	for function, want := range map[string]string{
 		"paddock/fence.(*Snapshot).Append":                         lab.LookUp,
@@ -103,21 +103,20 @@ func TestFenceBuckets(t *testing.T) {
 		"paddock/internal/httpapi/gofence.readBody":                lab.HTTPRead,
 		"net/http.(*conn).readRequest":                             lab.HTTPRead,
 		"net/http.(*connReader).backgroundRead":                    lab.HTTPRead,
-		"github.com/valyala/fasthttp.(*RequestHeader).tryRead":     lab.HTTPRead,
-		"github.com/valyala/fasthttp.(*Request).ContinueReadBody":  lab.HTTPRead,
 		"net/http.(*response).finishRequest":                       lab.HTTPFinish,
 		"net/http.(*response).Write":                               lab.HTTPFinish,
-		"github.com/valyala/fasthttp.writeResponse":                lab.HTTPFinish,
 		"bufio.(*Writer).Flush":                                    lab.HTTPFinish,
 		"paddock/internal/httpapi/pointquery.Append":               lab.JSONDecode,
-		"paddock/internal/httpapi/front.(*conn).Read":              lab.HTTPRead,
+		"paddock/internal/plainhttp.(*Request).read":               lab.HTTPRead,
+		"paddock/internal/nowait.(*Receiver).Receive":              lab.HTTPRead,
+		"paddock/internal/plainhttp.(*conn).send":                  lab.HTTPFinish,
 		"bufio.(*Reader).Peek":                                     lab.HTTPRead,
-		"paddock/internal/httpapi/gofence.respondHot":              lab.HTTPFinish,
-		"paddock/internal/httpapi/gofence.(*Handler).ServeHot":     "",
+		"paddock/internal/httpapi/gofence.headPlain":               lab.HTTPFinish,
+		"paddock/internal/httpapi/gofence.(*Handler).AppendAnswer": "",
 		"runtime.gcBgMarkWorker":                                   lab.GC,
 		"runtime.gcBgMarkWorker.func2":                             lab.GC,
 		"net/http.(*conn).serve":                                   "",
-		"github.com/valyala/fasthttp.(*Server).serveConn":          "",
+		"paddock/internal/plainhttp.(*conn).serve":                 "",
 		"paddock/internal/httpapi/gofence.(*Handler).searchBody":   "",
 		"github.com/julienschmidt/httprouter.(*Router).ServeHTTP":  "",
 		"runtime.mcall":                                            "",

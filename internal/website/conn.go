@@ -1,8 +1,10 @@
 package website
 
 import (
+	"errors"
 	"io"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -14,23 +16,27 @@ const (
 	stall   = time.Minute
 )
 
-// pacedConn is a connection as net/http gets it: beginning with bytes that have been
-// read already, and with a deadline for each write.
-type pacedConn struct {
-	net.Conn
-	unread []byte
+// pacedListener is one whose connections have a deadline for each write.
+type pacedListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l pacedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &pacedConn{conn}, nil
 }
 
-// Read implements net.Conn.
-func (c *pacedConn) Read(b []byte) (int, error) {
-	if len(c.unread) == 0 {
-		return c.Conn.Read(b)
+// pacedConn is a connection with a deadline for each write.
+type pacedConn struct{ net.Conn }
+
+// SyscallConn gives the connection's descriptor, if it has one.
+func (c *pacedConn) SyscallConn() (syscall.RawConn, error) {
+	if conn, ok := c.Conn.(syscall.Conn); ok {
+		return conn.SyscallConn()
 	}
-	n := copy(b, c.unread)
-	if c.unread = c.unread[n:]; len(c.unread) == 0 {
-		c.unread = nil // which lets go of the buffer
-	}
-	return n, nil
+	return nil, errors.ErrUnsupported
 }
 
 // Write implements net.Conn.

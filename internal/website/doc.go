@@ -8,11 +8,11 @@
 //	connection ─┤
 //	            └── everything else, bytes unread ──▶ net/http ─▶ Site.ServeHTTP
 //
-// The short way answers nothing but what it recognises byte by byte: a GET or HEAD
-// without a body, conditions, ranges or anything else that could change the answer.
-// From the first request on that is not so, net/http has the connection, beginning
-// with the very bytes of that request. So there are never two readings of one
-// stream, and both ways give the same bytes.
+// The short way is that of package plainhttp. It answers a GET or HEAD without a body,
+// conditions, ranges or anything else that could change the answer. From the first
+// request on that is not so, net/http has the connection, beginning with the very
+// bytes of that request. So there are never two readings of one stream, and both
+// ways give the same bytes.
 //
 // No way leads out of the directory: files are opened through [os.Root], symbolic
 // links included.

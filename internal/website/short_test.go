@@ -2,15 +2,15 @@ package website
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"paddock/internal/plainhttp"
 )
 
 var shortSite = map[string]string{
@@ -144,113 +144,35 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	}
 }
 
-// Whatever the short way takes for a plain request, net/http reads alike: the same
-// end, the same path, no body, the connection kept.
-func FuzzReadPlain(f *testing.F) {
-	for _, seed := range []string{
-		"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		"HEAD /a/b?c=d HTTP/1.1\r\nHost: [::1]:8080\r\nAccept-Encoding: gzip;q=0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n",
-		"GET / HTTP/1.1\r\nHost: a\r\nContent-Length : 3\r\n\r\nabc",
-		"GET / HTTP/1.1\r\nHost: a\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"GET / HTTP/1.1\nHost: a\n\n",
-		"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\nConnection: Upgrade\r\n\r\n",
-		"GET /a#b HTTP/1.1\r\nHost: a,b\r\nExpect: 100-continue\r\nTE: trailers\r\nTrailer: x\r\n\r\n",
-		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var r plain
-		n := readPlain(b, &r)
-		if n == 0 {
-			return
-		}
-		if n > len(b) {
-			t.Fatalf("%d of %d bytes", n, len(b))
-		}
-		in := bufio.NewReader(bytes.NewReader(b))
-		theirs, err := http.ReadRequest(in)
-		if err != nil {
-			t.Fatalf("net/http refuses %q: %v", b[:n], err)
-		}
-		if left := len(b) - n; in.Buffered() != min(left, in.Buffered()) || len(b) <= 4096 && in.Buffered() != left {
-			t.Errorf("%q: net/http has %d bytes left, not %d", b, in.Buffered(), left)
-		}
-		method := "GET"
-		if r.head {
-			method = "HEAD"
-		}
-		if theirs.Method != method || theirs.URL.Path != string(r.path) || theirs.RequestURI != string(r.target) || theirs.Host != string(r.host) {
-			t.Errorf("%q: %s %s %s for %s", b[:n], theirs.Method, theirs.RequestURI, theirs.URL.Path, theirs.Host)
-		}
-		if theirs.Body != http.NoBody || theirs.Close || theirs.ContentLength != 0 || theirs.TransferEncoding != nil || !theirs.ProtoAtLeast(1, 1) {
-			t.Errorf("%q: %+v", b[:n], theirs)
-		}
-		for name := range theirs.Header {
-			if strings.HasPrefix(name, "If-") || name == "Range" || name == "Expect" || name == "Upgrade" || name == "Trailer" {
-				t.Errorf("%q has %s", b[:n], name)
-			}
-		}
-		if got := strings.Join(theirs.Header["Accept-Encoding"], ","); got != string(r.acceptEncoding) {
-			t.Errorf("%q: Accept-Encoding %q", b[:n], got)
-		}
-	})
-}
-
-// What a plain request costs beside the kernel: it is read, its page is found, and
-// the answer put together.
+// What a plain request costs once it has been read: its page is found, and the answer
+// put together.
 func BenchmarkShort(b *testing.B) {
-	s, c, buffers := shortOfSocket(b)
-	request := []byte("GET /index.html HTTP/1.1\r\nHost: localhost:8080\r\n\r\n")
+	answer := shortOfSocket(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if rest := c.gather(buffers, request, s.clock.now.Load()); len(rest) != 0 {
-			b.Fatalf("%q is left", rest)
+		if answer() == 0 {
+			b.Fatal("the short way leaves it")
 		}
-		buffers.out = buffers.out[:0]
 	}
 }
 
-func BenchmarkReadPlain(b *testing.B) {
-	for name, request := range map[string]string{
-		"bare": "GET /index.html HTTP/1.1\r\nHost: localhost:8080\r\n\r\n",
-		"browser": "GET /static/app.js?v=17 HTTP/1.1\r\nHost: localhost:8080\r\nConnection: keep-alive\r\nsec-ch-ua: \"Chromium\";v=\"140\"\r\n" +
-			"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36\r\nAccept: */*\r\n" +
-			"Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: script\r\nReferer: http://localhost:8080/\r\n" +
-			"Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-US,en;q=0.9\r\n\r\n",
-	} {
-		b.Run(name, func(b *testing.B) {
-			var r plain
-			b.SetBytes(int64(len(request)))
-			for b.Loop() {
-				if readPlain([]byte(request), &r) == 0 {
-					b.Fatal("it is not plain")
-				}
-			}
-		})
-	}
-}
-
-// shortOfSocket returns a connection of the short way that writes nowhere.
-func shortOfSocket(tb testing.TB) (*Server, *shortConn, *buffers) {
+// shortOfSocket returns a function that answers on the short way and says how many
+// bytes that was.
+func shortOfSocket(tb testing.TB) (answer func() int) {
 	dir := tb.TempDir()
 	plant(tb, dir, map[string]string{"index.html": large[:3516]})
-	s := &Server{site: open(tb, dir, inMemory)}
-	s.clock.set(time.Now())
-	return s, &shortConn{site: s.site, clock: &s.clock}, new(buffers)
+	s := open(tb, dir, inMemory)
+	r := plainhttp.Read("GET /index.html?v=1 HTTP/1.1\r\nHost: localhost:8080\r\nAccept-Encoding: gzip, br\r\n\r\n", time.Now())
+	var out []byte
+	return func() int {
+		out = s.appendAnswer(out[:0], r)
+		return len(out)
+	}
 }
 
 func TestShortWayDoesNotAllocate(t *testing.T) {
-	s, c, buffers := shortOfSocket(t)
-	request := []byte("GET /index.html?v=1 HTTP/1.1\r\nHost: localhost:8080\r\nAccept-Encoding: gzip, br\r\n\r\n")
-	requests := bytes.Repeat(request, 10)
-	if allocs := testing.AllocsPerRun(100, func() {
-		if rest := c.gather(buffers, requests, s.clock.now.Load()); len(rest) != 0 {
-			t.Fatalf("%q is left", rest)
-		}
-		buffers.out = buffers.out[:0]
-	}); allocs != 0 {
-		t.Errorf("%v allocations", allocs)
+	answer := shortOfSocket(t)
+	if allocs := testing.AllocsPerRun(100, func() { answer() }); allocs != 0 || answer() < 3516 {
+		t.Errorf("%v allocations, %d bytes", allocs, answer())
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"paddock/internal/access"
-	"paddock/internal/httpapi/front"
+	"paddock/internal/plainhttp"
 )
 
 // The times after which a client that does not go on loses its connection. The
@@ -18,20 +18,22 @@ const (
 	idleTimeout       = 2 * time.Minute // between requests
 )
 
-// NewFront returns the server of `paddock fence`: that of NewServer, and before
-// it a hot side for what is asked most.
-func NewFront(h *Handler, token string, log *slog.Logger) *front.Server {
+// NewServer returns the server of `paddock fence`: h behind the token, which may be
+// empty, and closed to pages of other sites, which could otherwise make the browser
+// of a developer add fences to a service on loopback. What is asked most is answered
+// without net/http.
+func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	want := access.NewToken(token)
-	return front.New(front.Routes{
-		Takes: func(r *front.Head) bool { return h.Takes(r) && want.Admits(string(r.Authorization)) },
-		Serve: h.ServeHot,
-	}, NewServer(h, token, log), log)
+	return plainhttp.New(plainhttp.Options{
+		Answer: h.AppendAnswer,
+		Admits: func(_, authorization string) bool { return want.Admits(authorization) },
+		Cold:   NewCold(h, token, log),
+		Logger: log,
+	})
 }
 
-// NewServer returns a server with net/http alone: h behind the token, which
-// may be empty, and closed to pages of other sites, which could otherwise make
-// the browser of a developer add fences to a service on loopback.
-func NewServer(h http.Handler, token string, log *slog.Logger) *http.Server {
+// NewCold returns a server of the same with net/http alone.
+func NewCold(h http.Handler, token string, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           RequireToken(token, http.NewCrossOriginProtection().Handler(h)),
 		ReadHeaderTimeout: readHeaderTimeout,

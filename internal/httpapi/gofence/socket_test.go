@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")) // its clock, which never ends
+	goleak.VerifyTestMain(m)
 }
 
 // serve listens on a free port of loopback until the test ends and returns the
@@ -26,18 +26,18 @@ func serve(t testing.TB, h http.Handler) string {
 	return serveWith(t, &http.Server{Handler: h})
 }
 
-// server is an http.Server, or a front.Server.
+// server is an http.Server, or a plainhttp.Server.
 type server interface {
 	Serve(net.Listener) error
 	Close() error
 }
 
-// doors are the two servers of the interface: net/http alone, and with a hot side
-// before it. Everything holds for both.
+// doors are the two servers of the interface: net/http alone, and behind
+// what answers plain requests. Everything holds for both.
 func doors(h *gofence.Handler, token string) map[string]server {
 	return map[string]server{
-		"cold": gofence.NewServer(h, token, discard),
-		"hot":  gofence.NewFront(h, token, discard),
+		"cold":  gofence.NewCold(h, token, discard),
+		"plain": gofence.NewServer(h, token, discard),
 	}
 }
 

@@ -57,9 +57,9 @@ func TestTranscripts(t *testing.T) {
 					c.play(t, dial(t, serve(t, h)))
 				})
 			}
-			t.Run(fmt.Sprintf("%s/%s/hot", name, c.name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s/plain", name, c.name), func(t *testing.T) {
 				h := gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true})
-				c.play(t, dial(t, serveWith(t, gofence.NewFront(h, "", discard))))
+				c.play(t, dial(t, serveWith(t, gofence.NewServer(h, "", discard))))
 			})
 		}
 	}

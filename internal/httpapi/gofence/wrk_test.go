@@ -32,7 +32,7 @@ func TestWrk(t *testing.T) {
 			name, most = set.Name(), n
 		}
 	}
-	addr := serveWith(t, gofence.NewFront(gofence.New(c, gofence.Options{}), "", discard))
+	addr := serveWith(t, gofence.NewServer(gofence.New(c, gofence.Options{}), "", discard))
 	ctx, cancel := context.WithTimeout(t.Context(), ioTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, wrk, "-t1", "-c10", "-d2s", "--timeout", "15s", "-s", "testdata/bodies.lua",

@@ -1,12 +1,14 @@
-package front
+package plainhttp
 
 import (
 	"errors"
+	"io"
 	"net"
 	"sync"
+	"time"
 )
 
-// handovers is the listener of the cold server: it accepts what it is given.
+// handovers is the listener of net/http: it accepts what it is given.
 type handovers struct {
 	addr   net.Addr // set before anything is accepted
 	conns  chan net.Conn
@@ -21,9 +23,14 @@ func newHandovers() *handovers {
 }
 
 // give hands a connection over. When nobody accepts any more it is closed.
-func (h *handovers) give(c net.Conn) {
+func (h *handovers) give(c *conn) {
+	_ = c.SetDeadline(time.Time{}) // it fails if the connection has ended, as the next read will
+	r := &replay{Conn: c.Conn, held: c.held}
+	if c.posted {
+		r.lineEnds = 4
+	}
 	select {
-	case h.conns <- c:
+	case h.conns <- r:
 	case <-h.closed:
 		_ = c.Close()
 	}
@@ -57,7 +64,7 @@ func (r *replay) Read(p []byte) (n int, err error) {
 			n = copy(p, r.held)
 			r.held = r.held[n:]
 		} else {
-			r.held = nil
+			r.held = nil // which lets go of the buffer
 			n, err = r.Conn.Read(p)
 		}
 		if r.lineEnds > 0 {
@@ -78,6 +85,9 @@ func (r *replay) begin(b []byte) []byte {
 	}
 	return b
 }
+
+// ReadFrom lets the kernel send a file, if the connection can.
+func (r *replay) ReadFrom(from io.Reader) (int64, error) { return io.Copy(r.Conn, from) }
 
 // CloseWrite lets net/http end a connection whose client is still sending
 // without a reset, which would cost that client the answer.

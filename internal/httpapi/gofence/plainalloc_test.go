@@ -1,0 +1,19 @@
+//go:build !race
+
+package gofence
+
+import (
+	"strings"
+	"testing"
+)
+
+// Not under the race detector: there a sync.Pool forgets at random.
+func TestPlainSearchesAllocateNothing(t *testing.T) {
+	search := searching(t, plainSearches["POST"])
+	if got := string(search()); !strings.HasSuffix(got, `"fences":[{"id":"f","name":"everywhere"}]}`) {
+		t.Fatal(got)
+	}
+	if n := testing.AllocsPerRun(1000, func() { search() }); n >= 1 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,128 @@
+package plainhttp
+
+import "bytes"
+
+// field reads a line of the head. False: it is malformed, or means something that is
+// not for plain requests.
+func (r *Request) field(line []byte) bool {
+	colon := span(line, inToken)
+	if colon == 0 || colon == len(line) || line[colon] != ':' {
+		return false
+	}
+	name, value := line[:colon], line[colon+1:]
+	if span(value, inValue) != len(value) {
+		return false
+	}
+	return r.take(name, bytes.Trim(value, " \t"))
+}
+
+// take notes a field; false if the request is not plain with it.
+func (r *Request) take(name, value []byte) bool {
+	switch name[0] | 0x20 {
+	case 'a':
+		switch {
+		case is(name, "Accept-Encoding"):
+			return set(&r.AcceptEncoding, value)
+		case is(name, "Authorization"):
+			return set(&r.Authorization, value)
+		}
+	case 'c':
+		switch {
+		case is(name, "Connection"):
+			return is(value, "keep-alive")
+		case is(name, "Content-Length"):
+			return r.contentLength(value)
+		case is(name, "Content-Type"):
+			return set(&r.ContentType, value)
+		}
+		return !is(name, "Content-Encoding")
+	case 'h':
+		if is(name, "Host") {
+			return set(&r.Host, value) && len(value) > 0 && span(value, inHost) == len(value)
+		}
+		return !is(name, "HTTP2-Settings")
+	case 'i':
+		return len(name) < 3 || !is(name[:3], "If-")
+	case 'r':
+		return !is(name, "Range")
+	case 't':
+		return !is(name, "Transfer-Encoding") && !is(name, "Trailer") && !is(name, "TE")
+	case 'e':
+		return !is(name, "Expect")
+	case 'u':
+		return !is(name, "Upgrade")
+	case 'o', 's':
+		r.FromPage = r.FromPage || is(name, "Origin") || is(name, "Sec-Fetch-Site")
+	}
+	return true
+}
+
+// is compares regardless of case. Both are ASCII.
+func is(text []byte, name string) bool {
+	return len(text) == len(name) && (string(text) == name || bytes.EqualFold(text, []byte(name)))
+}
+
+// set takes a field that must not be repeated.
+func set(field *[]byte, value []byte) bool {
+	fresh := *field == nil
+	*field = value
+	return fresh && value != nil
+}
+
+// contentLength takes one of up to five digits, which is more than is taken here,
+// without a zero before others.
+func (r *Request) contentLength(value []byte) bool {
+	if r.body >= 0 || len(value) == 0 || len(value) > 5 || value[0] == '0' && len(value) > 1 {
+		return false
+	}
+	r.body = 0
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return false
+		}
+		r.body = r.body*10 + int(c-'0')
+	}
+	return true
+}
+
+// place is where a byte may stand.
+type place uint8
+
+const (
+	inToken place = 1 << iota // RFC 9110 section 5.6.2
+	inPath                    // what RFC 3986 lets stand there as it is
+	inQuery                   // visible ASCII but for the fragment's sign
+	inValue                   // visible ASCII, space and tab
+	inHost                    // names and addresses, with a port
+)
+
+// places has those of each byte. Each is a part of what net/http takes, without what
+// would need a decision: escapes in the path, bytes beyond ASCII.
+var places = func() (t [256]place) {
+	add := func(p place, bytes string) {
+		for _, c := range []byte(bytes) {
+			t[c] |= p
+		}
+	}
+	for c := '!'; c <= '~'; c++ {
+		add(inValue|inQuery, string(c))
+	}
+	t['#'] &^= inQuery
+	add(inValue, " \t")
+	const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	add(inToken|inPath|inHost, alphanumeric)
+	add(inToken, "!#$%&'*+-.^_`|~")
+	add(inPath, "/-._~!$&'()*+,;=:@")
+	add(inHost, "-._:[]")
+	return t
+}()
+
+// span returns how many bytes at the beginning of b may stand in a place.
+func span(b []byte, in place) int {
+	for i, c := range b {
+		if places[c]&in == 0 {
+			return i
+		}
+	}
+	return len(b)
+}
