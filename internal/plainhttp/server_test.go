@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -121,6 +122,14 @@ func dial(t testing.TB, addr string) *net.TCPConn {
 // the end, one line for each answer.
 func converse(t testing.TB, addr string, pieces ...string) []string {
 	t.Helper()
+	answers, _ := talk(t, addr, pieces...)
+	return answers
+}
+
+// talk is converse, and says whether the server cut the connection short by a reset: who
+// closes with something unread does that, and it may cost the client the last answer.
+func talk(t testing.TB, addr string, pieces ...string) (answers []string, reset bool) {
+	t.Helper()
 	c := dial(t, addr)
 	defer c.Close()
 	var sender sync.WaitGroup
@@ -133,17 +142,17 @@ func converse(t testing.TB, addr string, pieces ...string) []string {
 		_ = c.CloseWrite()
 	})
 	in := bufio.NewReader(c)
-	var answers []string
 	for {
 		a, err := readAnswer(in)
 		if err != nil {
+			reset = errors.Is(err, syscall.ECONNRESET)
 			break
 		}
 		answers = append(answers, a)
 	}
 	_ = c.Close()
 	sender.Wait()
-	return answers
+	return answers, reset
 }
 
 // readAnswer reads an answer as a text that does not depend on who wrote it.
@@ -322,7 +331,12 @@ func FuzzOneReading(f *testing.F) {
 	alone := listening(f, coldServer())
 	both := listening(f, before(coldServer()))
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		want, got := converse(t, alone, string(stream)), converse(t, both, string(stream))
+		want, wantReset := talk(t, alone, string(stream))
+		got, gotReset := talk(t, both, string(stream))
+		n := min(len(want), len(got))
+		if wantReset && n == len(want) || gotReset && n == len(got) { // what is missing was lost on the way
+			want, got = want[:n], got[:n]
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q:\ngot  %q\nwant %q", stream, got, want)
 		}
