@@ -56,15 +56,22 @@ func (h *Handler) toBody(a *answer, name, body []byte) error {
 }
 
 // toQuery answers the parameters of a GET from the named set.
-func (h *Handler) toQuery(a *answer, name []byte, rawQuery string) error {
-	query, err := parsePoint(rawQuery)
-	if err != nil {
-		return err
+//
+// hot: BenchmarkPlain, TestPlainSearchesAllocateNothing
+func (h *Handler) toQuery(a *answer, name, rawQuery []byte) error {
+	text, at, ok := pointquery.AppendParameters(append(a.text[:0], `{"query":`...), rawQuery)
+	if !ok {
+		query, err := parsePoint(string(rawQuery))
+		if err != nil {
+			return err
+		}
+		if text, err = echo(text, query); err != nil {
+			return err
+		}
+		at.Lon, at.Lat = query.Geometry.Coordinates[0], query.Geometry.Coordinates[1]
 	}
-	if a.text, err = echo(append(a.text[:0], `{"query":`...), query); err != nil {
-		return err
-	}
-	found, err := h.search(a, name, pointquery.Point{Lon: query.Geometry.Coordinates[0], Lat: query.Geometry.Coordinates[1]})
+	a.text = text
+	found, err := h.search(a, name, at)
 	if !found {
 		return badRequest("Error search fence " + string(name))
 	}

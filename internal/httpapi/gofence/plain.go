@@ -27,7 +27,7 @@ func (h *Handler) AppendAnswer(dst []byte, r *plainhttp.Request) []byte {
 	if r.Method == plainhttp.POST {
 		err = h.toBody(a, name, r.Body)
 	} else {
-		err = h.toQuery(a, name, string(r.Query))
+		err = h.toQuery(a, name, r.Query)
 	}
 	if err != nil {
 		return refusePlain(dst, r, err)

@@ -40,7 +40,7 @@ func (h *Handler) searchBody(w http.ResponseWriter, r *http.Request, ps httprout
 
 // searchQuery answers GET /fence/{name}/search. Order of checks: lat, lon, name.
 func (h *Handler) searchQuery(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	h.respondSearch(w, func(a *answer) error { return h.toQuery(a, []byte(ps.ByName("name")), r.URL.RawQuery) })
+	h.respondSearch(w, func(a *answer) error { return h.toQuery(a, []byte(ps.ByName("name")), []byte(r.URL.RawQuery)) })
 }
 
 // respondSearch sends what ask answers.
