@@ -106,8 +106,8 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 	for i := range r.plan.Threads {
 		r.drivers = append(r.drivers, newDriver(newLoop(r.plan, nil, i, r.plan.Threads), &r.halt))
 	}
-	before := readMachine()
 	runtime.GC() // what was prepared is not collected while it is measured
+	before := readMachine()
 	var (
 		threads sync.WaitGroup
 		errs    = make([]error, len(r.drivers))

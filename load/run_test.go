@@ -9,12 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"paddock/load"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // serve answers each connection with f, and gives the address.
 func serve(t *testing.T, f func(net.Conn)) string {

@@ -64,7 +64,8 @@ var Paddock = Policy{
 		"internal/httpapi -> internal/directory": "GET /v1/sets tells which file a set was read from, and whether it can be read now",
 	},
 	TestEdges: map[string]string{
-		"fence -> internal/city": "every kind of index is compared with the oracle over the simulated city too",
+		"load -> internal/lab/responder": "the engine is measured and judged against services whose behaviour is known",
+		"fence -> internal/city":         "every kind of index is compared with the oracle over the simulated city too",
 	},
 	LongFiles: map[string]string{},
 	LongFuncs: map[string]string{},

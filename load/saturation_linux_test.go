@@ -1,0 +1,174 @@
+package load_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock/load"
+)
+
+// The lamp of a generator that is a process of its own tells whether it was held up, and
+// by what. What the service does, or a pool that is too small, is not its doing.
+//
+// Nothing makes a machine quieter than it is: where the lamp is to be green, a run that is
+// not, for what others do on the machine, is made again, and the case skipped in the end.
+func TestSaturation(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		law    string // of the service
+		order  order
+		hinder func(t *testing.T, pid int) (stop func())
+		causes []string // one of which is the worst; none = green
+		late   load.Cause
+	}{
+		{name: "healthy", law: "delay 2ms", order: order{PerSecond: 500, Conns: 16}},
+		{name: "healthy, closed", law: "delay 2ms", order: order{Conns: 2}},
+		{name: "a pool of two", law: "delay 20ms", order: order{PerSecond: 300, Conns: 2}, late: load.ConnWait},
+		{name: "a slow service", law: "queue 200/s", order: order{PerSecond: 400, Conns: 16}, late: load.ConnWait},
+		{name: "a slow service, closed", law: "queue 200/s", order: order{Conns: 16}},
+		{name: "a service that freezes", law: "queue 2000/s frozen 300ms every 500ms", order: order{PerSecond: 200, Conns: 100}},
+		{name: "another on its processor", law: "at once", order: order{PerSecond: 5000, Conns: 16, Pin: []int{0}}, hinder: hog, causes: []string{"run-delay", "held-up", "loop-late", "timer-late", "gc-pause", "steal"}},
+		{name: "stopped half of the time", law: "at once", order: order{PerSecond: 1000, Conns: 16}, hinder: stopping, causes: []string{"held-up", "loop-late", "timer-late", "run-delay", "gc-pause", "steal"}},
+		{name: "stopped half of the time, closed", law: "delay 2ms", order: order{Conns: 2}, hinder: stopping, causes: []string{"held-up", "run-delay", "gc-pause", "steal"}},
+		{name: "a quota", law: "delay 2ms", order: order{PerSecond: 5000, Conns: 64}, hinder: quota, causes: []string{"quota", "held-up", "run-delay", "loop-late", "timer-late", "gc-pause", "steal"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var o outcome
+			for range 2 {
+				o = saturate(t, c.law, c.order, c.hinder)
+				if c.late != load.OnTime && o.Late[c.late] <= o.Sent/2 {
+					t.Errorf("only %d of %d sends were %v", o.Late[c.late], o.Sent, c.late)
+				}
+				if len(c.causes) > 0 {
+					if o.Lamp.Verdict != load.Red || !slices.Contains(c.causes, o.Lamp.Measures[0].Name) {
+						t.Errorf("%v, want one of %v", &o.Lamp, c.causes)
+					}
+					return
+				}
+				if o.Lamp.Verdict == load.Green {
+					return
+				}
+				for _, m := range o.Lamp.Causes() {
+					if !slices.Contains(theMachines, m.Name) {
+						t.Errorf("%v", &o.Lamp)
+					}
+				}
+			}
+			t.Skip("the machine is too busy to be told from what is tested: ", &o.Lamp)
+		})
+	}
+}
+
+// theMachines are the causes that anything else on the machine may be.
+var theMachines = []string{"steal", "run-delay", "held-up", "loop-late", "timer-late", "gc-pause"} // the world stops only when each thread has run
+
+// saturate makes a run in a process of its own, which is hindered.
+func saturate(t *testing.T, law string, o order, hinder func(*testing.T, int) func()) (got outcome) {
+	t.Helper()
+	o.Address, o.Duration = service(t, law), 700*time.Millisecond
+	p := play(t, "generator")
+	if hinder != nil {
+		defer hinder(t, p.Process.Pid)()
+		defer p.end()
+	}
+	if err := json.NewEncoder(p.in).Encode(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(p.out).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// hog computes on the generator's processor.
+func hog(t *testing.T, _ int) (stop func()) {
+	p := play(t, "hog")
+	var set unix.CPUSet
+	set.Set(0)
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks { // threads that come later inherit it
+		tid, _ := strconv.Atoi(task.Name())
+		if err := unix.SchedSetaffinity(tid, &set); err != nil && !errors.Is(err, unix.ESRCH) {
+			t.Skip("a process cannot be bound to a processor: ", err)
+		}
+	}
+	return p.end
+}
+
+// stopping stops and continues the generator in turns of 50 ms.
+func stopping(_ *testing.T, pid int) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		turns := time.NewTicker(50 * time.Millisecond)
+		defer turns.Stop()
+		for signal := syscall.SIGSTOP; ; {
+			select {
+			case <-end:
+				_ = syscall.Kill(pid, syscall.SIGCONT)
+				return
+			case <-turns.C:
+			}
+			_ = syscall.Kill(pid, signal)
+			signal = syscall.SIGSTOP + syscall.SIGCONT - signal
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+// quota lets the generator have a fifth of a processor, by a control group of either
+// version.
+func quota(t *testing.T, pid int) (stop func()) {
+	root, limit, text := "/sys/fs/cgroup", "cpu.max", "10000 50000" // us, of each so many
+	if controllers, _ := os.ReadFile(filepath.Join(root, "cgroup.controllers")); !slices.Contains(strings.Fields(string(controllers)), "cpu") {
+		root, limit, text = "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "20000" // of each 100,000 us
+	}
+	if _, err := os.Stat(filepath.Join(root, "cgroup.procs")); err != nil {
+		t.Skip("no control group can be made: ", err)
+	}
+	dir := filepath.Join(root, fmt.Sprintf("paddock-load-test-%d", pid))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skip("no control group can be made: ", err)
+	}
+	for _, f := range []struct{ name, text string }{{limit, text}, {"cgroup.procs", strconv.Itoa(pid)}} {
+		err := errors.ErrUnsupported
+		if file, opened := os.OpenFile(filepath.Join(dir, f.name), os.O_WRONLY, 0); opened == nil {
+			_, err = file.WriteString(f.text)
+			file.Close()
+		}
+		if err != nil {
+			removeGroup(t, dir)
+			t.Skipf("%s of a control group cannot be set: %v", f.name, err)
+		}
+	}
+	return func() { removeGroup(t, dir) }
+}
+
+// removeGroup removes a group. The kernel may still be at work on the last process's end.
+func removeGroup(t *testing.T, dir string) {
+	for range 1000 {
+		if err := os.Remove(dir); err == nil || !errors.Is(err, unix.EBUSY) {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Log("the control group is left: ", dir)
+}
