@@ -251,6 +251,9 @@ func TestTLS(t *testing.T) {
 				cancel()
 			}
 		}))
+		if f, ok := errors.AsType[*load.Failed](err); ok && f.Class == load.ClassTLS {
+			continue // before the run
+		}
 		if err != nil || r.Total.Failed[load.ClassTLS] == 0 {
 			t.Errorf("%s: %v, %+v", name, err, r)
 		}

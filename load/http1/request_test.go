@@ -191,3 +191,27 @@ var errDisk = fmt.Errorf("the disk is on fire")
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errDisk }
+
+// FuzzBodies holds for any file: the bodies are its lines but for the blank ones, in order.
+func FuzzBodies(f *testing.F) {
+	for _, file := range []string{"a\nbc\n", "a\r\nb\r", "\n\n", zipped("a\nb\n")} {
+		f.Add([]byte(file))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		b, err := http1.ReadBodies(bytes.NewReader(file))
+		if err != nil || bytes.HasPrefix(file, []byte{0x1f, 0x8b}) {
+			return
+		}
+		var want []string
+		returns := 0
+		for line := range strings.SplitSeq(string(file), "\n") {
+			if line != "" && line != "\r" {
+				want = append(want, line)
+				returns += strings.Count(line[len(line)-1:], "\r")
+			}
+		}
+		if fmt.Sprintf("%q", b.List) != fmt.Sprintf("%q", want) || b.Returns != returns {
+			t.Errorf("%q, %d; want %q, %d", b.List, b.Returns, want, returns)
+		}
+	})
+}

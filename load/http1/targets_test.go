@@ -88,3 +88,27 @@ func TestReadTargetsRefused(t *testing.T) {
 		}
 	}
 }
+
+// FuzzTargets holds for any file: what is read can be sent, or is refused with a reason,
+// and is of one service.
+func FuzzTargets(f *testing.F) {
+	f.Add("GET http://a/b\nC: d\n@a.json\n\nPOST /e\n# f\n")
+	f.Add("GET http://a\nGET https://a\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := http1.ReadTargets(strings.NewReader(text), http1.Request{URL: "http://a"}, files)
+		if err != nil {
+			if len(list) > 0 || !strings.HasPrefix(err.Error(), "http1: targets: ") {
+				t.Errorf("%d targets, %v", len(list), err)
+			}
+			return
+		}
+		var arena http1.Arena
+		for i := range list {
+			first, secure, _ := http1.Endpoint(list[0].URL)
+			if address, same, err := http1.Endpoint(list[i].URL); err != nil || address != first || same != secure {
+				t.Errorf("%s, %v", list[i].URL, err)
+			}
+			_ = arena.Add(&list[i]) // may refuse a header
+		}
+	})
+}
