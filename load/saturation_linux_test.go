@@ -39,10 +39,10 @@ func TestSaturation(t *testing.T) {
 		{name: "a slow service", law: "queue 200/s", order: order{PerSecond: 400, Conns: 16}, late: load.ConnWait},
 		{name: "a slow service, closed", law: "queue 200/s", order: order{Conns: 16}},
 		{name: "a service that freezes", law: "queue 2000/s frozen 300ms every 500ms", order: order{PerSecond: 200, Conns: 100}},
-		{name: "another on its processor", law: "at once", order: order{PerSecond: 5000, Conns: 16, Pin: []int{0}}, hinder: hog, causes: []string{"run-delay", "held-up", "loop-late", "timer-late", "gc-pause", "steal"}},
-		{name: "stopped half of the time", law: "at once", order: order{PerSecond: 1000, Conns: 16}, hinder: stopping, causes: []string{"held-up", "loop-late", "timer-late", "run-delay", "gc-pause", "steal"}},
-		{name: "stopped half of the time, closed", law: "delay 2ms", order: order{Conns: 2}, hinder: stopping, causes: []string{"held-up", "run-delay", "gc-pause", "steal"}},
-		{name: "a quota", law: "delay 2ms", order: order{PerSecond: 5000, Conns: 64}, hinder: quota, causes: []string{"quota", "held-up", "run-delay", "loop-late", "timer-late", "gc-pause", "steal"}},
+		{name: "another on its processor", law: "at once", order: order{PerSecond: 5000, Conns: 16, Pin: []int{0}}, hinder: hog, causes: []string{"run-delay", "held-up", "loop-late", "timer-late", "gc-pause", "thread-busy", "steal"}},
+		{name: "stopped half of the time", law: "at once", order: order{PerSecond: 1000, Conns: 16}, hinder: stopping, causes: []string{"held-up", "loop-late", "timer-late", "run-delay", "gc-pause", "thread-busy", "steal"}},
+		{name: "stopped half of the time, closed", law: "delay 2ms", order: order{Conns: 2}, hinder: stopping, causes: []string{"held-up", "run-delay", "gc-pause", "thread-busy", "steal"}},
+		{name: "a quota", law: "delay 2ms", order: order{PerSecond: 5000, Conns: 64}, hinder: quota, causes: []string{"quota", "held-up", "run-delay", "loop-late", "timer-late", "gc-pause", "thread-busy", "steal"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var o outcome
@@ -72,7 +72,7 @@ func TestSaturation(t *testing.T) {
 }
 
 // theMachines are the causes that anything else on the machine may be.
-var theMachines = []string{"steal", "run-delay", "held-up", "loop-late", "timer-late", "gc-pause"} // the world stops only when each thread has run
+var theMachines = []string{"steal", "run-delay", "held-up", "loop-late", "timer-late", "gc-pause", "thread-busy"} // the world stops only when each thread has run; busy is also what could have run
 
 // saturate makes a run in a process of its own, which is hindered.
 func saturate(t *testing.T, law string, o order, hinder func(*testing.T, int) func()) (got outcome) {
