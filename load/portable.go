@@ -26,7 +26,6 @@ type netLoop struct {
 	plan   *Plan
 	d      *driver
 	clock  clock
-	dialer net.Dialer
 	events chan netEvent
 	conns  map[*conn]*netConn // those that are connected or about to be
 	ending chan struct{}      // closed at the end

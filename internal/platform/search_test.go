@@ -193,7 +193,7 @@ func TestSearchByEveryDoor(t *testing.T) {
 		{form: "many", lonLat: []float64{0.5, 0.5, 2, 2}, want: `{"results":[` + in + "," + out + "]}\n"},
 		{form: "many", set: "zone", want: `{"results":[]}` + "\n"},
 		{form: "compact", lonLat: []float64{0.5, 0.5, 2, 2}, want: `{"results":[` + in + "," + out + "]}\n"},
-		{form: "columns", set: "zone", lonLat: []float64{0.5, 0.5, 2, 2, -0.0, 0}, want: columnsOf(1, []uint32{0}, nil, []uint32{0})},
+		{form: "columns", set: "zone", lonLat: []float64{0.5, 0.5, 2, 2, math.Copysign(0, -1), 0}, want: columnsOf(1, []uint32{0}, nil, []uint32{0})},
 		{form: "columns", set: "zone", at: 1, want: columnsOf(1)},
 
 		{form: "one", lonLat: []float64{0, 91}, refused: 400, want: "body: lat 91 is out of range -90 to 90: lon and lat swapped?"},

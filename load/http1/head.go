@@ -11,7 +11,7 @@ import (
 const maxHead = 64 << 10
 
 var (
-	errNotHTTP = errors.New("http1: what came does not begin with HTTP/1.")
+	errNotHTTP = errors.New("http1: what came is no answer of HTTP/1")
 	errBigHead = fmt.Errorf("http1: a head of more than %d KiB", maxHead>>10)
 )
 

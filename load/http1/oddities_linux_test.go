@@ -43,7 +43,7 @@ func TestOutOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := load.Run(t.Context(), load.Plan{
-			Address: l.Addr().String(), Codec: &http1.Codec{Requests: &arena}, Conns: 40, Duration: 50 * time.Millisecond, Grace: time.Millisecond, Engine: e,
+			Address: l.Addr().String(), Codec: &http1.Codec{Requests: &arena}, Conns: 40, Duration: time.Second, Grace: time.Millisecond, Engine: e,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)

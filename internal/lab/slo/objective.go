@@ -61,9 +61,6 @@ const (
 
 var opNames = [...]string{"<", "<=", ">", ">="}
 
-// upward reports whether the measure is to be at least as large as the limit.
-func (op Op) upward() bool { return op >= More }
-
 func (op Op) holds(measured, limit float64) bool {
 	switch op {
 	case Less:
