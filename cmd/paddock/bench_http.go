@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"os"
 
-	"paddock/internal/lab/report"
+	"paddock/internal/lab/runfile"
 	"paddock/internal/version"
 	"paddock/load"
 	"paddock/load/http1"
@@ -65,7 +65,7 @@ func (b *benchHTTPCmd) Run(ctx context.Context, c *console) error {
 		}
 	}
 	plan.Codec = codec
-	run, err := b.prepare(b.method()+" "+report.RedactURL(b.URL), plan)
+	run, err := b.prepare(b.method()+" "+runfile.Redact([]string{b.URL})[0], plan)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/lab/report"
+	"paddock/internal/lab/runfile"
 )
 
 const benchTestTimeout = time.Minute
@@ -168,25 +168,30 @@ func TestBenchHTTPReports(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "here")
 	code, stdout, stderr := outcome(t, strings.Replace(s.URL, "http://", "http://me:s3cret@", 1), "-n", "20", "-c", "2", "--json", "-q", "--allow-red",
 		"--out", dir, "-H", "Authorization: Bearer s3cret", "-HCookie: a=s3cret")
-	var summary report.Summary
+	var summary runfile.Document
 	if err := json.Unmarshal([]byte(stdout), &summary); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}
-	if summary.Sent != 20 || summary.Good != 20 || summary.Status[200] != 20 || summary.Times["response"].Count != 20 || summary.Times["lag"] == nil {
+	if n := summary.Totals; n.Sent != 20 || n.Good != 20 || n.Status["200"] != 20 || summary.Response.Count != 20 {
 		t.Errorf("%s", stdout)
 	}
-	kept, err := os.ReadFile(filepath.Join(dir, "summary.json"))
-	if err != nil || string(kept) != stdout {
-		t.Errorf("%v: %s", err, kept)
+	for _, name := range []string{"run.json", "report.html", "seconds.csv", "run.hlog"} {
+		kept, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || len(kept) == 0 || strings.Contains(string(kept), "s3cret") {
+			t.Errorf("%s: %v: %s", name, err, kept)
+		}
+		if name == "run.json" && string(kept) != stdout {
+			t.Errorf("%s", kept)
+		}
 	}
-	if strings.Contains(stdout, "s3cret") || !strings.Contains(stdout, "Authorization: xxxxx") {
-		t.Errorf("a secret is in %s", stdout)
+	if !strings.Contains(stdout, "Authorization: REDACTED") {
+		t.Errorf("%s", stdout)
 	}
 	code, stdout, stderr = outcome(t, s.URL, "-n", "20", "-c", "2", "-q", "--repeat", "2", "--allow-red", "--out", dir)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "Run 2 of 2") || !strings.Contains(stdout, "median") {
 		t.Errorf("code %d: %s%s", code, stdout, stderr)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "2", "summary.json")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "2", "report.html")); err != nil {
 		t.Error(err)
 	}
 }
@@ -230,11 +235,11 @@ func TestBenchHTTPInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	var summary report.Summary
+	var summary runfile.Document
 	if err := json.Unmarshal(out.Bytes(), &summary); err != nil || cmd.ProcessState.ExitCode() != 130 {
 		t.Fatalf("%v: %v, %s", cmd.ProcessState, err, out.String())
 	}
-	if !summary.Interrupted || summary.Answered < 9 || summary.Answered != summary.Sent {
+	if n := summary.Totals; !n.Interrupted || n.Done < 9 || n.Done != n.Sent {
 		t.Errorf("%s", out.String())
 	}
 }

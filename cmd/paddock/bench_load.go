@@ -16,6 +16,7 @@ import (
 	"paddock/internal/lab/figure"
 	"paddock/internal/lab/live"
 	"paddock/internal/lab/report"
+	"paddock/internal/lab/runfile"
 	"paddock/internal/lab/slo"
 	"paddock/load"
 )
@@ -43,8 +44,8 @@ type loadFlags struct {
 
 	SLO      string `name:"slo" placeholder:"LIST" help:"What has to hold, such as \"p99<50ms,err<0.1%,rate>=0.99*target\"; the exit code says whether it did."`
 	AllowRed bool   `help:"Judge the objectives although the generator was the bottleneck: rates are then lower bounds, and times upper ones."`
-	Out      string `type:"path" placeholder:"DIR" help:"Write the report as summary.json to this directory."`
-	JSON     bool   `name:"json" help:"Print the report as an object."`
+	Out      string `type:"path" placeholder:"DIR" help:"Write the report to this directory: report.html with the plots, run.json and the rest for programs."`
+	JSON     bool   `name:"json" help:"Print the report as an object, that of run.json."`
 	Repeat   int    `placeholder:"N" default:"1" help:"Make the run so often, one after another (default ${default})."`
 	Quiet    bool   `short:"q" help:"Show nothing while it runs."`
 }
@@ -151,7 +152,7 @@ func (r *loadRun) run(ctx context.Context, c *console) error {
 	var runs []*report.Run
 	var verdict error
 	for i := 1; i <= r.Repeat && ctx.Err() == nil; i++ {
-		one, err := r.once(ctx, c, release)
+		one, err := r.once(ctx, c, release, r.directory(i))
 		if err != nil {
 			return err
 		}
@@ -169,10 +170,25 @@ func (r *loadRun) run(ctx context.Context, c *console) error {
 	return verdict
 }
 
+// directory is where the files of a run go; "" = nowhere.
+func (r *loadRun) directory(number int) string {
+	if r.Out != "" && r.Repeat > 1 {
+		return filepath.Join(r.Out, strconv.Itoa(number))
+	}
+	return r.Out
+}
+
 // once makes one run.
-func (r *loadRun) once(ctx context.Context, c *console, release func()) (*report.Run, error) {
-	series := &report.Series{}
-	observers := watchers{series}
+func (r *loadRun) once(ctx context.Context, c *console, release func(), dir string) (*report.Run, error) {
+	var files *runfile.Directory
+	if dir != "" {
+		var err error
+		if files, err = runfile.Create(dir); err != nil {
+			return nil, err
+		}
+	}
+	series, recorder := &report.Series{}, runfile.NewRecorder(r.plan, files)
+	observers := watchers{series, recorder}
 	say := func(string) {}
 	if !r.Quiet {
 		view := r.view(c)
@@ -193,9 +209,11 @@ func (r *loadRun) once(ctx context.Context, c *console, release func()) (*report
 		}
 		return nil, err
 	}
+	command := append([]string{"paddock"}, c.args...)
 	return &report.Run{
-		Title: r.title, Command: append([]string{"paddock"}, report.Redact(c.args)...), Load: describe(&r.plan, result.Engine),
+		Title: r.title, Command: runfile.Redact(command), Load: describe(&r.plan, result.Engine),
 		Plan: &r.plan, Result: result, Series: series, Outcomes: slo.Check(r.objectives, result),
+		Document: recorder.Document(runfile.ReadManifest(command, result.Began), result), Directory: files,
 	}, nil
 }
 
@@ -239,7 +257,7 @@ func (r *loadRun) publish(c *console, run *report.Run, number int) error {
 	}
 	write := run.WriteText
 	if r.JSON {
-		write = run.WriteJSON
+		write = run.Document.Write
 	}
 	if err := write(c.Stdout); err != nil {
 		return err
@@ -250,11 +268,7 @@ func (r *loadRun) publish(c *console, run *report.Run, number int) error {
 	if r.Out == "" {
 		return nil
 	}
-	dir := r.Out
-	if r.Repeat > 1 {
-		dir = filepath.Join(dir, strconv.Itoa(number))
-	}
-	return run.WriteFiles(dir)
+	return run.WriteFiles(r.directory(number))
 }
 
 // describe says what load a plan makes.

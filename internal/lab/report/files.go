@@ -2,23 +2,18 @@ package report
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 )
 
-// WriteFiles writes the report to a directory, which it makes: summary.json.
+// WriteFiles ends the files of the run's directory, and writes the HTML file beside them.
 func (r *Run) WriteFiles(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := r.Directory.Finish(r.Document, r.Result); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, "summary.json"), r.WriteJSON)
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
+	f, err := os.Create(filepath.Join(dir, "report.html"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	return errors.Join(r.WriteHTML(f), f.Close())
 }

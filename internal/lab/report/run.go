@@ -3,6 +3,7 @@
 package report
 
 import (
+	"paddock/internal/lab/runfile"
 	"paddock/internal/lab/slo"
 	"paddock/load"
 )
@@ -14,8 +15,11 @@ type Run struct {
 	Load     string   // what load was made, in a few words
 	Plan     *load.Plan
 	Result   *load.Result
-	Series   *Series // nil = not recorded
 	Outcomes []slo.Outcome
+
+	Series    *Series            // nil = not recorded
+	Document  *runfile.Document  // what is written for programs
+	Directory *runfile.Directory // where its files are; nil = nowhere
 }
 
 // quantiles are those that reports show.

@@ -46,11 +46,11 @@ func (r *Run) facts() []fact {
 		rate += fmt.Sprintf(", %s of the %s/s meant", figure.Percent(r.Result.PerSecond()/target), figure.Number(target))
 	}
 	seconds := max(r.Result.Elapsed.Seconds(), 1e-9)
-	failed, all := slo.Failures(r.Result)
+	failed, _ := slo.Failures(r.Result)
 	facts := []fact{
 		{"rate", rate},
 		{"requests", fmt.Sprintf("%s sent, %s answered in %s", figure.Count(t.Sent), figure.Count(t.Done), figure.Time(r.Result.Elapsed))},
-		{"errors", fmt.Sprintf("%s, %s%s", figure.Count(failed), figure.Percent(float64(failed)/float64(max(all, 1))), classes(t))},
+		{"errors", fmt.Sprintf("%s, %s%s", figure.Count(failed), r.failedShare(), classes(t))},
 		{"bytes", fmt.Sprintf("%s in (%s/s), %s out, bodies %s", figure.Bytes(t.BytesIn), figure.Bytes(int64(float64(t.BytesIn)/seconds)), figure.Bytes(t.BytesOut), figure.Bytes(t.BodyIn))},
 		{"in flight", fmt.Sprintf("%s mean, %s most%s", figure.Number(t.InFlight), figure.Count(t.MaxInFlight), r.little())},
 		{"conns", fmt.Sprintf("%s made, %s of them again", figure.Count(t.Connects), figure.Count(t.Reconnects))},
@@ -65,6 +65,12 @@ func (r *Run) facts() []fact {
 		facts = append(facts, fact{"unanswered", fmt.Sprintf("%s sent and %s never sent, the oldest due %s ago at the end", figure.Count(u.Count), figure.Count(u.Unsent), figure.Time(u.Oldest))})
 	}
 	return append(facts, r.cost()...)
+}
+
+// failedShare is the share of the requests that failed or had no answer.
+func (r *Run) failedShare() string {
+	failed, all := slo.Failures(r.Result)
+	return figure.Percent(float64(failed) / float64(max(all, 1)))
 }
 
 // little is what the check of the run's own bookkeeping says.
