@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		generate()
 	case "hog":
 		for {
+			runtime.KeepAlive(role)
 		}
 	}
 }
