@@ -137,10 +137,10 @@ func TestList(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	for args, want := range map[string]string{
-		"--only fast":                         "no goal",
-		"--peers redis":                       "no peer",
-		"--data /does/not/exist --only build": "no such file",
-		"--strict --only snapshot":            "a bar was missed",
+		"--only fast":                            "no goal",
+		"--peers redis":                          "no peer",
+		"--data /does/not/exist --only build":    "no such file",
+		"--strict --only memory --peers tidwall": "a bar was missed", // of a contender that does not run
 	} {
 		err := run(t.Context(), command(strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
 		if err == nil || !strings.Contains(err.Error(), want) {
