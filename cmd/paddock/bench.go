@@ -2,7 +2,8 @@ package main
 
 // benchCmd holds the commands that measure.
 type benchCmd struct {
-	HTTP    benchHTTPCmd    `cmd:"" name:"http" help:"Measure a service that speaks HTTP."`
-	Wire    benchWireCmd    `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
-	Profile benchProfileCmd `cmd:"" help:"Show where the time of \"paddock fence\" goes, as gofence's table does."`
+	HTTP      benchHTTPCmd      `cmd:"" name:"http" help:"Measure a service that speaks HTTP."`
+	Wire      benchWireCmd      `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
+	Profile   benchProfileCmd   `cmd:"" help:"Show where the time of \"paddock fence\" goes, as gofence's table does."`
+	Responder benchResponderCmd `cmd:"" help:"Serve HTTP with response times that are known, to hold load generators against."`
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"paddock/internal/lab/responder"
+	"paddock/internal/listen"
+)
+
+// benchResponderCmd is a service whose response times are known beforehand, for load
+// generators to be held against.
+type benchResponderCmd struct {
+	Law []string `arg:"" optional:"" placeholder:"LAW" help:"When requests are answered (default: at once)."`
+
+	Addr string `placeholder:"HOST:PORT" default:"127.0.0.1:0" help:"Address on loopback to listen on; the port 0 takes a free one (default ${default})."`
+	Size int    `placeholder:"BYTES" default:"150" help:"Length of an answer with its head (default ${default})."`
+	Seed uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
+}
+
+// Help says what the laws are, and what is printed.
+func (*benchResponderCmd) Help() string {
+	return `A law says when a request is answered:
+
+    at once
+    delay 5ms                            each after the same time
+    queue 10000/s                        one after another, at a fixed speed: M/D/1 under random arrivals
+    queue 10000/s frozen 1s every 10s    the same, standing still at the start of each period
+    drawn 0=1ms 0.5=2ms 0.99=50ms 1=1s   each after a time that is drawn between these shares
+
+The first line of the output is the address. The end, by a signal, says how many requests came, and how much later than by the law they were answered: what is late there is this machine's doing, not the law's.
+
+    paddock bench responder queue 10000/s frozen 1s every 10s --addr 127.0.0.1:9000`
+}
+
+// Run serves until a signal ends it.
+func (b *benchResponderCmd) Run(ctx context.Context, c *console) error {
+	text := strings.Join(b.Law, " ")
+	if text == "" {
+		text = responder.AtOnce{}.String()
+	}
+	law, err := responder.Parse(text, b.Seed)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := listen.Check(b.Addr, false); err != nil {
+		return usagef("--addr: %w", err)
+	}
+	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer release()
+	s, err := responder.Serve(responder.Config{Address: b.Addr, Law: law, Size: b.Size})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.Stdout, s.Addr)
+	<-ctx.Done()
+	did, err := s.Close()
+	if err != nil {
+		return err
+	}
+	return tellResponder(c.Stdout, did)
+}
+
+// tellResponder says what a responder has done.
+func tellResponder(w io.Writer, did *responder.Did) error {
+	_, err := fmt.Fprintf(w, "%d requests on %d connections, %d answers; late by %v (p50), %v (p99), %v (most)\n",
+		did.Requests, did.Conns, did.Answers, did.Late.Quantile(0.5), did.Late.Quantile(0.99), did.Late.Max().Round(time.Microsecond))
+	if err == nil && did.Refused+did.Unread > 0 {
+		_, err = fmt.Fprintf(w, "refused: %d connections beyond the bound, %d that sent what is no request\n", did.Refused, did.Unread)
+	}
+	return err
+}

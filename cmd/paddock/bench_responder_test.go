@@ -1,0 +1,53 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"paddock/internal/lab/runfile"
+)
+
+// The responder answers by its law until a signal ends it, and says then what it has done.
+func TestBenchResponder(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "paddock", "bench", "responder", "delay", "20ms", "--size", "200")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(out)
+	address, err := in.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, report, _ := outcome(t, "http://"+strings.TrimSpace(address), "-n", "8", "-c", "2", "--allow-red", "--json")
+	var doc runfile.Document
+	if err := json.Unmarshal([]byte(report), &doc); err != nil {
+		t.Fatalf("%v in %s", err, report)
+	}
+	if doc.Totals.Done != 8 || doc.Response.Min < int64(20*time.Millisecond) {
+		t.Errorf("%d answers, the first after %v", doc.Totals.Done, time.Duration(doc.Response.Min))
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	did, err := in.ReadString('\n')
+	if want := "8 requests on "; err != nil || !strings.HasPrefix(did, want) || !strings.Contains(did, ", 8 answers; late by ") {
+		t.Errorf("%q, %v; want %q", did, err, want)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
