@@ -104,6 +104,40 @@ func TestMachineDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestCreditOfAnEndedStream holds that credit which nobody can use any more is taken
+// out of what waits, and leaves nothing to write.
+func TestCreditOfAnEndedStream(t *testing.T) {
+	dialer, acceptor := pair(t, wire.Hello{Kinds: map[string]uint32{"k": 1}, StreamInitial: 64 << 10})
+	stream, err := dialer.Open(1, 0, 0, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := dialer.Data(stream, make([]byte, 16<<10), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spare := move(t, dialer, acceptor, nil, func(ev *wire.Event) {
+		if ev.Op == wire.OpData {
+			acceptor.Consume(ev.Slot, len(ev.Frame.Body))
+		}
+	})
+	if !acceptor.Pending() {
+		t.Fatal("no credit is due for three quarters of the window")
+	}
+	if err := dialer.Reset(stream, wire.Cancelled); err != nil {
+		t.Fatal(err)
+	}
+	failed := false
+	move(t, dialer, acceptor, spare, func(ev *wire.Event) { failed = failed || ev.Op == wire.OpReset })
+	if !failed || !acceptor.Pending() {
+		t.Fatal("the stream has ended:", failed, "its credit still waits:", acceptor.Pending())
+	}
+	if b := acceptor.TakeBytes(); len(b) > 0 || acceptor.Pending() {
+		t.Errorf("for a stream that has ended: %x; more waits: %v", b, acceptor.Pending())
+	}
+}
+
 // TestPipelining holds that work may ride behind HELLO, up to the allowance.
 func TestPipelining(t *testing.T) {
 	hello := wire.Hello{Kinds: map[string]uint32{"k": 1}}

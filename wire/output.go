@@ -66,7 +66,8 @@ func (m *Machine) Queued() int { return len(m.out) - controlRoom }
 // Take hands out all that waits: buffer[from:] is to be written before the next
 // is taken. What follows gathers in spare, whose content is lost: a buffer that
 // was handed out earlier, whole, so that two of them serve a connection; or nil.
-// buffer is nil if nothing waits; spare stays the caller's then.
+// buffer is nil if nothing waits; spare stays the caller's then. buffer[from:] is
+// empty if all that waited was credit for streams that have ended meanwhile.
 func (m *Machine) Take(spare []byte) (buffer []byte, from int) {
 	if !m.Pending() {
 		return nil, 0

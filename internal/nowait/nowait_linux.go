@@ -68,7 +68,7 @@ func (r *Receiver) left() int32 {
 	return *(*int32)(unsafe.Pointer(&r.control[syscall.CmsgLen(0)]))
 }
 
-// Send writes what the kernel takes at once; 0 if it takes nothing.
+// Send writes what the kernel takes at once; 0 if it takes nothing, or b is empty.
 func Send(fd uintptr, b []byte) (n int, err error) { return send(syscall.SYS_WRITE, fd, b, 0) }
 
 // Gathers says that SendMore differs from Send.
@@ -84,6 +84,9 @@ func SendMore(fd uintptr, b []byte) (n int, err error) {
 
 // send makes the call until it is not interrupted. write(2) knows nothing of flags.
 func send(call, fd uintptr, b []byte, flags uintptr) (n int, err error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
 	for {
 		sent, _, errno := syscall.RawSyscall6(call, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
 		switch errno {

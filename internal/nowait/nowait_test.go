@@ -90,6 +90,9 @@ func TestSend(t *testing.T) {
 	}
 	total, full := 0, false
 	if err := raw.Write(func(fd uintptr) bool {
+		if n, err := nowait.Send(fd, nil); n != 0 || err != nil {
+			t.Errorf("nothing to send: %d, %v", n, err)
+		}
 		for b := make([]byte, 1<<20); !full; {
 			n, err := nowait.Send(fd, b)
 			if err != nil {
