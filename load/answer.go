@@ -23,8 +23,9 @@ func (l *loop) received(c *conn, now int64, in []byte, fresh int) (used int) {
 	l.rec.BytesIn += int64(fresh)
 	l.firstByte(c, now)
 	l.answers.Reset()
+	l.answers.Now = now
 	used, err := c.session.Receive(in, &l.answers)
-	if len(l.answers.Reply) > 0 {
+	if len(l.answers.Reply) > 0 || c.batched != nil {
 		c.out = append(c.out, l.answers.Reply...)
 		l.soil(c)
 	}
@@ -63,6 +64,13 @@ func (l *loop) firstByte(c *conn, now int64) {
 func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
 	for i := range l.answers.List {
 		a := &l.answers.List[i]
+		if a.Class != ClassOK && l.answers.Why != "" {
+			l.samples.add(a.Class, l.answers.Why, nil, now)
+		}
+		if a.Match == Untimed {
+			l.count(c, *a)
+			continue
+		}
 		s, ok := l.requestOf(c, a, now)
 		if !ok {
 			l.fail(c, ClassProtocol, "an answer that nobody has asked for", in, now)
@@ -97,7 +105,20 @@ func (l *loop) requestOf(c *conn, a *Answer, now int64) (slot, bool) {
 
 // complete counts a request that has its answer.
 func (l *loop) complete(c *conn, s slot, a Answer, now int64) {
-	l.inFlight--
+	l.leave(s)
+	if s.quiet {
+		if a.Class != ClassOK {
+			l.count(c, a)
+		}
+		return
+	}
+	l.count(c, a)
+	l.rec.Response.Record(now - s.due)
+	l.rec.Service.Record(now - s.sent)
+}
+
+// count counts an answer, without its times.
+func (l *loop) count(c *conn, a Answer) {
 	c.done++
 	r := l.rec
 	r.Done++
@@ -106,8 +127,15 @@ func (l *loop) complete(c *conn, s slot, a Answer, now int64) {
 	if a.Status != 0 {
 		r.Status[a.Status]++
 	}
-	r.Response.Record(now - s.due)
-	r.Service.Record(now - s.sent)
+}
+
+// leave takes a request out of those under way.
+func (l *loop) leave(s slot) {
+	if s.quiet {
+		l.quiet--
+	} else {
+		l.inFlight--
+	}
 }
 
 // settle goes on with a connection whose answers have been taken.

@@ -54,6 +54,7 @@ type Request struct {
 	// What the session answers.
 	Bytes    []byte // valid until the next call of a session of the thread
 	NoAnswer bool   // it is complete when it is written
+	Quiet    bool   // listeners get its answers; its own only makes room for another request
 }
 
 // Match says how an answer finds its request.
@@ -64,6 +65,7 @@ const (
 	Oldest  Match = iota // of those that wait on the connection
 	BySlot               // by Request.Slot
 	ByTimes              // it brings its times itself, and the connection may be another
+	Untimed              // of a request of nobody here, and counted alone
 )
 
 // Answer is an answer that is complete.
@@ -80,12 +82,14 @@ type Answer struct {
 
 // Answers collects the answers of one call. The engine takes them from it.
 type Answers struct {
+	Now   int64 // ns since the run's start: when this has come
 	List  []Answer
 	Reply []byte // what the session has to say by itself
+	Why   string // of an answer that is not ClassOK: what the service said
 }
 
 // Add appends one answer.
 func (a *Answers) Add(x Answer) { a.List = append(a.List, x) }
 
 // Reset makes a empty, and keeps its memory.
-func (a *Answers) Reset() { a.List, a.Reply = a.List[:0], nil }
+func (a *Answers) Reset() { a.List, a.Reply, a.Why = a.List[:0], nil, "" }

@@ -6,7 +6,9 @@ type conn struct {
 	index   int
 	state   connState
 	session Session
-	fd      int // of the epoll engine
+	batched Batched // the session, if it is one
+	listens int     // which listener of the run it is, from 1; 0 = none
+	fd      int     // of the epoll engine
 
 	flight flight
 	out    []byte // what is to be written
@@ -35,7 +37,7 @@ const (
 
 // room reports whether one more request may be sent.
 func (c *conn) room() bool {
-	return c.state == stateReady && !c.full && !c.flight.full()
+	return c.state == stateReady && !c.full && c.listens == 0 && !c.flight.full()
 }
 
 // slot is a request under way.
@@ -43,6 +45,7 @@ type slot struct {
 	due, sent int64 // ns
 	waits     bool  // for an answer, or to be written
 	silent    bool  // it has no answer: it is done when it is written
+	quiet     bool  // its answers are the listeners'
 }
 
 // flight is the requests under way on a connection, in the order in which they were sent.

@@ -11,7 +11,9 @@ const intervalLength = int64(time.Second)
 // driver takes one loop through the parts of a run: warm-up, measured time, grace.
 type driver struct {
 	*loop
-	halt *atomic.Bool // the run is interrupted
+	halt    *atomic.Bool  // the run is interrupted
+	sending *atomic.Int32 // threads that have something to send still
+	spent   bool          // this is none of them
 
 	began   int64 // ns; of the interval that is recorded now
 	swap    int64 // ns; when it ends
@@ -23,9 +25,9 @@ type driver struct {
 	told    told
 }
 
-func newDriver(l *loop, halt *atomic.Bool) *driver {
+func newDriver(l *loop, halt *atomic.Bool, sending *atomic.Int32) *driver {
 	d := &driver{
-		loop: l, halt: halt, last: never, use: func() ThreadUse { return ThreadUse{} },
+		loop: l, halt: halt, sending: sending, last: never, use: func() ThreadUse { return ThreadUse{} },
 		results: make(chan *Interval, 1), spare: make(chan *Interval, 1),
 	}
 	d.spare <- newInterval()
@@ -61,11 +63,26 @@ func (d *driver) turn(now int64) (over bool) {
 	if !d.stopped && (d.halt.Load() || atEnd && d.stripe == nil) {
 		d.stop(now)
 	}
-	if d.last == never && (atEnd || d.exhausted()) {
+	if !d.spent && d.exhausted() {
+		d.spent = true
+		d.sending.Add(-1)
+	}
+	if d.last == never && (atEnd || d.exhausted() && d.heard()) {
 		d.last = now + int64(d.plan.Grace)
 	}
 	d.tick(now)
-	return d.finished() || now >= d.last
+	return d.finished() && d.heard() && d.missing() <= 0 || now >= d.last
+}
+
+// heard reports whether no thread sends what a listener of this one may get.
+func (d *driver) heard() bool { return d.listen == nil || d.sending.Load() == 0 }
+
+// missing is how many answers listeners still are to get, of all threads.
+func (d *driver) missing() int64 {
+	if d.listen == nil {
+		return 0
+	}
+	return d.listen.Missing()
 }
 
 // deadline is when turn has to be called again.
@@ -104,7 +121,7 @@ func (d *driver) target(from, to int64) float64 {
 		return 0
 	}
 	rate := d.plan.Arrivals.Rate(time.Duration(from + (to-from)/2))
-	return rate * time.Duration(to-from).Seconds() / float64(d.step)
+	return rate * time.Duration(to-from).Seconds() * float64(d.plan.Fanout) / float64(d.step)
 }
 
 // close ends the last interval.

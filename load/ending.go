@@ -9,8 +9,7 @@ import (
 func (l *loop) fail(c *conn, class Class, text string, in []byte, now int64) {
 	l.samples.add(class, text, in, now)
 	if i, ok := c.flight.oldest(); ok {
-		c.flight.take(i)
-		l.inFlight--
+		l.leave(c.flight.take(i))
 	} // else the connection itself has failed
 	l.rec.Failed[class]++
 	l.drop(c, ClassClosed, now)
@@ -21,13 +20,12 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 	f := &c.flight
 	for i := f.head; i != f.tail; i++ {
 		if f.at(i).waits {
-			f.take(i)
-			l.inFlight--
+			l.leave(f.take(i))
 			l.rec.Failed[class]++
 		}
 	}
 	l.tr.hangUp(c)
-	c.out, c.rest, c.full, c.session = c.out[:0], c.rest[:0], false, nil
+	c.out, c.rest, c.full, c.session, c.batched = c.out[:0], c.rest[:0], false, nil, nil
 	if l.exhausted() {
 		c.state = stateClosed
 		return
@@ -53,7 +51,11 @@ func (l *loop) keepHouse(now int64) {
 				l.dial(c, now)
 			}
 		case stateDialing, stateGreeting:
-			if now-c.since > int64(l.plan.Timeout) {
+			l.greeted(c, now)
+			if l.listen != nil && c.state == stateGreeting {
+				l.house = now + greetEvery // it may wait for another
+			}
+			if c.state != stateReady && now-c.since > int64(l.plan.Timeout) {
 				l.tr.hangUp(c)
 				l.connected(c, now, &Failed{ClassConnectTime, errTooLong})
 			}
@@ -78,9 +80,11 @@ func (l *loop) expire(c *conn, now int64) {
 		if !s.waits {
 			continue
 		}
-		c.flight.take(i)
-		l.inFlight--
+		l.leave(c.flight.take(i))
 		l.rec.Failed[ClassTimeout]++
+		if s.quiet {
+			continue // its times are those of the answers, which may have come
+		}
 		l.rec.Response.Record(s.sent - s.due + int64(l.plan.Timeout))
 		l.rec.Service.Record(int64(l.plan.Timeout))
 	}

@@ -19,6 +19,7 @@ type transport interface {
 // The times of a loop's housekeeping.
 const (
 	houseEvery = int64(10 * time.Millisecond)
+	greetEvery = int64(time.Millisecond) // while publishers wait for listeners
 	firstRetry = int64(10 * time.Millisecond)
 	maxRetry   = int64(time.Second)
 	never      = math.MaxInt64
@@ -31,7 +32,8 @@ type loop struct {
 	plan   *Plan
 	tr     transport
 	thread Thread
-	stripe Stripe // nil = closed
+	listen Listening // thread, if the plan has listeners
+	stripe Stripe    // nil = closed
 
 	number, step int64 // of the next request, and the distance to the one behind it
 	left         int64 // requests that may still be sent
@@ -49,6 +51,7 @@ type loop struct {
 
 	house    int64 // ns; when connections are looked after next
 	inFlight int64
+	quiet    int64 // requests that wait, and whose answers are the listeners'
 	counted  int64 // ns; up to when inFlight is in the interval's sum
 	area     float64
 	stopped  bool  // nothing more is sent
@@ -83,6 +86,12 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	}
 	for range n {
 		l.addConn()
+	}
+	if plan.Listeners > 0 {
+		l.listen, _ = l.thread.(Listening)
+		for i := part; i < plan.Listeners; i += of {
+			l.addConn().listens = i + 1
+		}
 	}
 	return l
 }
@@ -171,7 +180,7 @@ func (l *loop) exhausted() bool {
 }
 
 // finished reports whether everything that was to be sent has ended.
-func (l *loop) finished() bool { return l.inFlight == 0 && l.exhausted() }
+func (l *loop) finished() bool { return l.inFlight == 0 && l.quiet == 0 && l.exhausted() }
 
 // dispatch sends what is due, in an open run.
 func (l *loop) dispatch(now int64) {
@@ -242,9 +251,13 @@ func (l *loop) send(c *conn, due, now int64) bool {
 	}
 	l.number += l.step
 	l.left--
-	c.flight.put(slot{due: due, sent: now, waits: true, silent: r.NoAnswer})
-	l.inFlight++
-	l.rec.MaxInFlight = max(l.rec.MaxInFlight, l.inFlight)
+	c.flight.put(slot{due: due, sent: now, waits: true, silent: r.NoAnswer, quiet: r.Quiet})
+	if r.Quiet {
+		l.quiet++
+	} else {
+		l.inFlight++
+		l.rec.MaxInFlight = max(l.rec.MaxInFlight, l.inFlight)
+	}
 	l.rec.Sent++
 	l.rec.Lag.Record(now - due)
 	c.out = append(c.out, r.Bytes...)
@@ -293,6 +306,9 @@ func (l *loop) flush(now int64) {
 }
 
 func (l *loop) write(c *conn, now int64) {
+	if c.batched != nil {
+		c.out = c.batched.EndBatch(c.out)
+	}
 	if len(c.out) == 0 {
 		return
 	}
@@ -351,7 +367,12 @@ func (l *loop) connected(c *conn, now int64, err error) {
 	l.rec.Connect.Record(now - c.since)
 	c.refused, c.began = 0, 0
 	c.state, c.since = stateGreeting, now
-	c.session = l.thread.Session()
+	if c.listens > 0 {
+		c.session = l.listen.Listener(c.listens - 1)
+	} else {
+		c.session = l.thread.Session()
+	}
+	c.batched, _ = c.session.(Batched)
 	if c.out = c.session.Greet(c.out[:0]); len(c.out) > 0 {
 		l.soil(c)
 	}

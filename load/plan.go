@@ -23,6 +23,11 @@ type Plan struct {
 	// Conns is how many connections there are: 1 if 0. In an open run there are as
 	// many at the start, and MaxConns at most.
 	Conns, MaxConns int
+	// Listeners is how many more connections there are that send no requests, and get
+	// answers to those of others: see Listening. With them alone, Conns may be 0.
+	Listeners int
+	// Fanout is how many answers the listeners get of each request: 1 if 0.
+	Fanout int
 	// Depth is how many requests may wait on one connection: 1 if 0.
 	Depth int
 	// Think is how long a connection of a closed run pauses behind an answer.
@@ -124,7 +129,10 @@ func (p *Plan) end() int64 {
 // Check gives the first setting that makes no sense, and fills in defaults.
 func (p *Plan) Check() error {
 	p.Network = cmp.Or(p.Network, "tcp")
-	p.Conns = cmp.Or(p.Conns, 1)
+	if p.Listeners == 0 {
+		p.Conns = cmp.Or(p.Conns, 1)
+	}
+	p.Fanout = cmp.Or(p.Fanout, 1)
 	p.MaxConns = max(p.MaxConns, p.Conns)
 	p.Depth = cmp.Or(p.Depth, 1)
 	p.Threads = cmp.Or(p.Threads, 1)
@@ -136,11 +144,15 @@ func (p *Plan) Check() error {
 		return errors.New("load: the plan has no codec")
 	case p.Address == "":
 		return errors.New("load: the plan has no address")
-	case p.Conns < 0 || p.Depth < 0 || p.Threads < 0 || p.Count < 0 || p.PerConn < 0:
+	case p.Conns < 0 || p.Listeners < 0 || p.Fanout < 0 || p.Depth < 0 || p.Threads < 0 || p.Count < 0 || p.PerConn < 0:
 		return errors.New("load: a number of connections, threads or requests is below 0")
 	case p.Duration < 0 || p.Warmup < 0 || p.Think < 0 || p.Timeout < 0 || p.Grace < 0 || p.Deadline < 0 || p.Tolerance < 0:
 		return errors.New("load: a time is below 0")
-	case p.Conns < p.Threads:
+	case p.Conns == 0 && (p.Arrivals != nil || p.Count > 0):
+		return errors.New("load: nothing is sent without connections: a duration alone ends such a run")
+	case p.Conns == 0 && p.Listeners < p.Threads:
+		return fmt.Errorf("load: %d listeners for %d threads: each thread needs one", p.Listeners, p.Threads)
+	case p.Conns > 0 && p.Conns < p.Threads:
 		return fmt.Errorf("load: %d connections for %d threads: each thread needs one", p.Conns, p.Threads)
 	case p.Duration == 0 && p.Count == 0 && (p.Arrivals == nil || p.Arrivals.Length() == 0):
 		return errors.New("load: neither a duration nor a count ends the run")

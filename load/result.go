@@ -10,7 +10,7 @@ import (
 type Interval struct {
 	Start, Length time.Duration // since the run's start
 
-	Target                    float64 // requests meant in it, by the arrivals' rate; 0 in a closed run
+	Target                    float64 // answers meant in it, by the arrivals' rate; 0 in a closed run
 	Sent, Done                int64   // requests written; answers complete, ClassOK or not
 	BytesOut, BytesIn, BodyIn int64
 	Connects, Reconnects      int64

@@ -98,13 +98,19 @@ type run struct {
 	observer Observer
 	result   Result
 	halt     atomic.Bool
+	sending  atomic.Int32 // threads
 	drivers  []*driver
 }
 
 func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 	defer context.AfterFunc(ctx, func() { r.halt.Store(true) })()
+	r.sending.Store(int32(r.plan.Threads))
 	for i := range r.plan.Threads {
-		r.drivers = append(r.drivers, newDriver(newLoop(r.plan, nil, i, r.plan.Threads), &r.halt))
+		d := newDriver(newLoop(r.plan, nil, i, r.plan.Threads), &r.halt, &r.sending)
+		if r.plan.Listeners > 0 && d.listen == nil {
+			return nil, fmt.Errorf("load: %s has no listeners", r.plan.Codec.Name())
+		}
+		r.drivers = append(r.drivers, d)
 	}
 	runtime.GC() // what was prepared is not collected while it is measured
 	before := readMachine()
@@ -214,4 +220,5 @@ func (r *run) conclude(now int64) {
 		}
 	}
 	r.result.Samples = all.list
+	r.result.Unanswered.Count += max(r.drivers[0].missing(), 0)
 }
