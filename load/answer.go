@@ -76,8 +76,8 @@ func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
 			l.fail(c, ClassProtocol, "an answer that nobody has asked for", in, now)
 			return false
 		}
-		c.since = 0
 		l.complete(c, s, *a, now)
+		c.since = 0
 		last = last || a.Last
 	}
 	return last
@@ -115,6 +115,7 @@ func (l *loop) complete(c *conn, s slot, a Answer, now int64) {
 	l.count(c, a)
 	l.rec.Response.Record(now - s.due)
 	l.rec.Service.Record(now - s.sent)
+	l.notify(c, s, a, now)
 }
 
 // count counts an answer, without its times.

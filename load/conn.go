@@ -19,6 +19,8 @@ type conn struct {
 
 	since   int64 // ns of the state, or of the first byte of an answer
 	retryAt int64 // ns; for stateWaiting
+	dialed  int64 // ns; when this lifetime was begun
+	met     int64 // ns; when it was connected
 	refused int   // attempts in a row that have failed
 	began   int64 // requests of this lifetime
 	done    int64 // answers over all lifetimes
@@ -46,6 +48,7 @@ type slot struct {
 	waits     bool  // for an answer, or to be written
 	silent    bool  // it has no answer: it is done when it is written
 	quiet     bool  // its answers are the listeners'
+	first     bool  // of its connection
 }
 
 // flight is the requests under way on a connection, in the order in which they were sent.

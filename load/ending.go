@@ -9,7 +9,9 @@ import (
 func (l *loop) fail(c *conn, class Class, text string, in []byte, now int64) {
 	l.samples.add(class, text, in, now)
 	if i, ok := c.flight.oldest(); ok {
-		l.leave(c.flight.take(i))
+		s := c.flight.take(i)
+		l.leave(s)
+		l.notify(c, s, Answer{Class: class}, now)
 	} // else the connection itself has failed
 	l.rec.Failed[class]++
 	l.drop(c, ClassClosed, now)
@@ -20,7 +22,9 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 	f := &c.flight
 	for i := f.head; i != f.tail; i++ {
 		if f.at(i).waits {
-			l.leave(f.take(i))
+			s := f.take(i)
+			l.leave(s)
+			l.notify(c, s, Answer{Class: class}, now)
 			l.rec.Failed[class]++
 		}
 	}
@@ -81,6 +85,7 @@ func (l *loop) expire(c *conn, now int64) {
 			continue
 		}
 		l.leave(c.flight.take(i))
+		l.notify(c, *s, Answer{Class: ClassTimeout}, now)
 		l.rec.Failed[ClassTimeout]++
 		if s.quiet {
 			continue // its times are those of the answers, which may have come

@@ -58,6 +58,8 @@ type loop struct {
 	cut      int64 // ns; since when
 	rec      *Interval
 	samples  samples
+	each     func(*Ended) // nil = nobody wants to know
+	notice   Ended        // what it is told
 }
 
 // thought is a connection of a closed run that pauses.
@@ -72,6 +74,9 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
 		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1,
 		rec: newInterval(),
+	}
+	if plan.Each != nil {
+		l.each = plan.Each(part)
 	}
 	if plan.Count > 0 {
 		l.left = share(plan.Count, part, of)
@@ -251,7 +256,7 @@ func (l *loop) send(c *conn, due, now int64) bool {
 	}
 	l.number += l.step
 	l.left--
-	c.flight.put(slot{due: due, sent: now, waits: true, silent: r.NoAnswer, quiet: r.Quiet})
+	c.flight.put(slot{due: due, sent: now, waits: true, silent: r.NoAnswer, first: c.began == 1, quiet: r.Quiet})
 	if r.Quiet {
 		l.quiet++
 	} else {
@@ -365,6 +370,7 @@ func (l *loop) connected(c *conn, now int64, err error) {
 	}
 	l.rec.Connects++
 	l.rec.Connect.Record(now - c.since)
+	c.dialed, c.met = c.since, now
 	c.refused, c.began = 0, 0
 	c.state, c.since = stateGreeting, now
 	if c.listens > 0 {

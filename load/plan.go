@@ -58,6 +58,9 @@ type Plan struct {
 	Engine  Engine
 	Threads int // 1 if 0
 	Pace    Pace
+	// Each, if not nil, is asked once for each thread who is told of its requests as they
+	// end, from that thread: what it does there, the run waits for.
+	Each func(thread int) func(*Ended)
 	// Seed is of everything that is drawn.
 	Seed uint64
 	// Pin is the processors to which threads are bound, in turns; nil = none.
