@@ -67,7 +67,7 @@ func TestEachIsToldOfFailures(t *testing.T) {
 			engines(t, func(t *testing.T, e load.Engine) {
 				var ended []load.Ended
 				_, err := load.Run(t.Context(), load.Plan{
-					Address: serve(t, tc.service), Codec: ping(8), Count: 3, Timeout: 50 * time.Millisecond, Engine: e,
+					Address: serve(t, tc.service), Codec: ping(8), Conns: 3, Count: 3, Timeout: 500 * time.Millisecond, Engine: e,
 					Each: func(int) func(*load.Ended) { return func(e *load.Ended) { ended = append(ended, *e) } },
 				}, nil)
 				if err != nil || len(ended) != 3 {
