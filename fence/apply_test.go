@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,7 +93,7 @@ func TestApplyIsOneMoment(t *testing.T) {
 	var readers sync.WaitGroup
 	for r := range 3 {
 		readers.Go(func() {
-			for !stop.Load() {
+			for ; !stop.Load(); runtime.Gosched() {
 				first := sets[r].Snapshot().Generation()
 				_, extra := c.Get(fmt.Sprintf("extra-%d", first))
 				second := sets[(r+1)%3].Snapshot().Generation()
@@ -108,7 +109,7 @@ func TestApplyIsOneMoment(t *testing.T) {
 			}
 		})
 	}
-	for g := uint64(2); g < 400; g++ {
+	for g := uint64(2); g < 200; g++ {
 		ch := Change{Put: []*Set{setOf(t, fmt.Sprintf("extra-%d", g), 0)}, Remove: []string{fmt.Sprintf("extra-%d", g-1)}}
 		for i := range sets {
 			ch.Replace = append(ch.Replace, Replacement{sets[(i+int(g))%3], collectionOf(t, int(g))})
