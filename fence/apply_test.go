@@ -3,9 +3,9 @@ package fence
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
