@@ -46,6 +46,11 @@ type CallOptions struct {
 	More bool
 	// Meta is sent along; its deadline is that of the context if it has none.
 	Meta Meta
+	// Over is called once if the request was sent, when the peer does no more work for
+	// it: its last frame has come, also after ctx has ended, or the connection has
+	// ended. It is called under the connection's lock: it must not wait, nor use the
+	// connection. nil is nothing.
+	Over func()
 }
 
 // Answer is what a request got. Head is the caller's own. Stream is nil, or where
@@ -72,7 +77,7 @@ func (c *Conn) Call(ctx context.Context, kind string, body []byte) ([]byte, erro
 func (c *Conn) CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error) {
 	call := calls.Get().(*call)
 	call.dst = dst
-	if err := c.send(ctx, call, kind, nil, body, false); err != nil {
+	if err := c.send(ctx, call, kind, nil, body, CallOptions{}); err != nil {
 		call.recycle()
 		return dst, err
 	}
@@ -98,7 +103,7 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 	meta := o.Meta
 	setDeadline(ctx, &meta)
 	call := calls.Get().(*call)
-	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o.More); err != nil {
+	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
 		call.recycle()
 		return nil, err
 	}
@@ -134,7 +139,7 @@ func encodeMeta(meta *Meta) []byte {
 }
 
 // send puts the request into the output, once there is room and a slot for it.
-func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []byte, more bool) error {
+func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []byte, o CallOptions) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -152,7 +157,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		case c.full():
 			wait, err = &c.postGate, ErrNoCredit
 		default:
-			call.slot, err = c.m.Request(number, meta, body, more)
+			call.slot, err = c.m.Request(number, meta, body, o.More)
 		}
 		if err == nil {
 			break
@@ -170,7 +175,8 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		}
 	}
 	call.kind, call.takes = kind, c.m.takes
-	if entry := c.local(call.slot); more {
+	c.whenOver(call.slot, o.Over)
+	if entry := c.local(call.slot); o.More {
 		call.stream = c.newStream(call.slot, kind, nil)
 		call.stream.decision = make(chan struct{})
 		entry.stream = call.stream

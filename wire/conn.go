@@ -40,10 +40,11 @@ type Conn struct {
 	lane       *sessionLane // set before ready is closed, by the reader
 	identity   any
 	timer      *time.Timer
-	ticks      time.Duration  // when timer is due
-	ours       []local        // by index of slot, from 1
-	theirs     []remote       // likewise
-	running    map[string]int // handlers by kind
+	ticks      time.Duration   // when timer is due
+	ours       []local         // by index of slot, from 1
+	theirs     []remote        // likewise
+	over       map[Slot]func() // called when the slot of ours is free
+	running    map[string]int  // handlers by kind
 	lastKind   binding
 	keyed      map[postKey][]byte // the conflating lane
 	grown      int                // how much windows have grown, of all streams

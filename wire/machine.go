@@ -38,8 +38,9 @@ type Machine struct {
 	goawaySent, goawayReceived bool
 
 	ours, theirs slotTable
-	freed        bool  // a slot of ours has become free; its reader resets this
-	frame        Frame // of the present Feed
+	freed        bool   // a slot of ours has become free; its reader resets this
+	watched      []Slot // slots of ours that have become free and that Watch has named; likewise
+	frame        Frame  // of the present Feed
 
 	// Of receiving.
 	kinds     []string // the peer's, by number; "" is not bound
@@ -168,10 +169,14 @@ func (m *Machine) settle(id Slot, s *slot) {
 	if s.form == stream {
 		t.streams--
 	}
+	was := s.bits
 	s.form, s.bits = free, s.bits&listed
 	if own {
 		t.spare = append(t.spare, id.Index())
 		m.freed = true
+		if was&watched != 0 {
+			m.watched = append(m.watched, id)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	stopped                          // our writes fail
 	resetSent                        // RESET is out, ours
 	listed                           // in Machine.grants
+	watched                          // the owner is told when the slot is free
 )
 
 // slot is one entry of a table. Invariant: form is free unless a half is open.

@@ -68,6 +68,9 @@ type OpenOptions struct {
 	Confirm bool
 	// Meta is sent along.
 	Meta Meta
+	// Over is called once if the stream was opened, when it has ended on both sides, or
+	// the connection has; see CallOptions.
+	Over func()
 }
 
 // Open opens a stream of a kind that the peer serves. It does not wait for the
@@ -95,6 +98,7 @@ func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, e
 				s.decision = make(chan struct{})
 			}
 			c.local(id).stream = s
+			c.whenOver(id, o.Over)
 			c.flushAndUnlock(false)
 			if o.Confirm {
 				_, err = s.Accepted(ctx)

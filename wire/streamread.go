@@ -174,6 +174,14 @@ func (s *Stream) Read(p []byte) (int, error) {
 	}
 }
 
+// Readable says whether Read and ReadMsg would find something, or the end, without
+// waiting; of a long message it may be only the beginning.
+func (s *Stream) Readable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.queue.empty() || s.queue.ended || s.failed != nil
+}
+
 // read ends a read of n bytes. Stream.mu is held, and released.
 func (s *Stream) read(n int) {
 	q := &s.queue

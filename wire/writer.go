@@ -99,6 +99,7 @@ func (c *Conn) wakeForSlot() {
 	if c.m.freed {
 		c.m.freed = false
 		c.slotGate.open()
+		c.tellOver()
 	}
 }
 
