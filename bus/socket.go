@@ -46,17 +46,13 @@ type socket struct {
 
 func (s *socket) init(nc net.Conn) {
 	s.nc = nc
-	var system syscall.Conn
-	switch nc := nc.(type) {
-	case *net.TCPConn:
-		system = nc
-	case *net.UnixConn:
-		system = nc
+	switch nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
 	default:
 		return
 	}
-	raw, err := system.SyscallConn()
-	if err != nil {
+	raw := nowait.Raw(nc)
+	if raw == nil {
 		return
 	}
 	s.raw, s.tryOnce, s.tells = raw, s.trySyscall, nowait.Tells(raw)

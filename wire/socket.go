@@ -65,18 +65,12 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 
 // open finds out what the connection beneath can do.
 func (s *socket) open(idle time.Duration) {
-	direct, ok := s.nc.(syscall.Conn)
-	if !ok {
+	if s.raw = nowait.Raw(s.nc); s.raw == nil {
 		return
 	}
-	raw, err := direct.SyscallConn()
-	if err != nil {
-		return
-	}
-	s.raw = raw
 	s.tryOnce = s.trySyscall
 	if s.tcp, _ = s.nc.(*net.TCPConn); s.tcp != nil {
-		s.tells = tune(raw, idle)
+		s.tells = tune(s.raw, idle)
 	}
 }
 

@@ -3,14 +3,14 @@
 package monitor
 
 import (
-	"runtime/metrics"
+	runtimemetrics "runtime/metrics"
 	"time"
 )
 
 // cpuTime is what the Go runtime has used of it.
 func cpuTime() time.Duration {
-	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
-	metrics.Read(s)
+	s := []runtimemetrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
+	runtimemetrics.Read(s)
 	return time.Duration((s[0].Value.Float64() - s[1].Value.Float64()) * float64(time.Second))
 }
 

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 )
 
+const able = true
+
 // tcpInq is TCP_INQ, and TCP_CM_INQ: linux/tcp.h.
 const tcpInq = 36
 

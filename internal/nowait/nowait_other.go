@@ -1,51 +1,32 @@
-//go:build !linux
+//go:build !unix
 
 package nowait
 
 import (
-	"io"
+	"errors"
 	"syscall"
 )
 
-// Tells asks the kernel that each Receive tells whether more has come: elsewhere
-// there is no such kernel.
+// Elsewhere a read or a write of a socket may wait: Raw gives nothing, and nobody
+// comes to call the rest.
+const able = false
+
+// Tells says that the kernel will not tell.
 func Tells(syscall.RawConn) (tells bool) { return false }
 
-// Receiver reads without waiting.
+// Receiver reads nothing.
 type Receiver struct{}
 
-// Receive reads what has come into b. more says that another read may bring more,
-// wait that nothing has come.
-func (*Receiver) Receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, err error) {
-	n, err = syscall.Read(int(fd), b)
-	for err == syscall.EINTR {
-		n, err = syscall.Read(int(fd), b)
-	}
-	switch {
-	case err == syscall.EAGAIN:
-		return 0, false, true, nil
-	case err != nil:
-		return 0, false, false, err
-	case n == 0:
-		return 0, false, false, io.EOF
-	}
-	return n, true, false, nil
+// Receive is not there.
+func (*Receiver) Receive(uintptr, []byte, bool) (n int, more, wait bool, err error) {
+	return 0, false, false, errors.ErrUnsupported
 }
 
-// Send writes what the kernel takes at once; 0 if it takes nothing.
-func Send(fd uintptr, b []byte) (n int, err error) {
-	n, err = syscall.Write(int(fd), b)
-	for err == syscall.EINTR {
-		n, err = syscall.Write(int(fd), b)
-	}
-	if err == syscall.EAGAIN {
-		return 0, nil
-	}
-	return max(n, 0), err
-}
+// Send is not there.
+func Send(uintptr, []byte) (n int, err error) { return 0, errors.ErrUnsupported }
 
 // Gathers says that SendMore differs from Send.
 const Gathers = false
 
-// SendMore is Send for bytes that others follow at once.
-func SendMore(fd uintptr, b []byte) (n int, err error) { return Send(fd, b) }
+// SendMore is not there.
+func SendMore(uintptr, []byte) (n int, err error) { return 0, errors.ErrUnsupported }

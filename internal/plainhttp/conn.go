@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"paddock/internal/nowait"
@@ -57,23 +56,14 @@ type conn struct {
 // serve answers until a request is not plain: then net/http is to have the connection,
 // beginning with what is held. Otherwise the connection has ended.
 func (c *conn) serve() (cold bool) {
-	raw, ok := rawOf(c.Conn)
-	if !ok {
+	raw := nowait.Raw(c.Conn)
+	if raw == nil {
 		return true // net/http reads from the beginning
 	}
 	c.tells = nowait.Tells(raw)
 	c.waitUntil(time.Now().Add(c.server.first))
 	err := raw.Read(c.drain)
 	return c.cold || err != nil && c.held != nil // it is late, or a stop has found it half read
-}
-
-func rawOf(c net.Conn) (syscall.RawConn, bool) {
-	conn, ok := c.(syscall.Conn)
-	if !ok {
-		return nil, false
-	}
-	raw, err := conn.SyscallConn()
-	return raw, err == nil
 }
 
 // waitUntil sets the time until which it waits for bytes.
