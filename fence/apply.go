@@ -23,7 +23,8 @@ type Replacement struct {
 // order. If it fails nothing has changed, and the error is that of Set.Replace. No name may
 // occur twice.
 //
-// Only those who change the same sets wait while their indexes are built.
+// Only those who change the same sets wait while their indexes are built. A set that is removed
+// is held too: who is changing it is done before it goes.
 func (c *Catalog) Apply(ch Change) ([]*Snapshot, error) {
 	found := make([]map[int][]Finding, len(ch.Replace))
 	for i, r := range ch.Replace {
@@ -32,13 +33,7 @@ func (c *Catalog) Apply(ch Change) ([]*Snapshot, error) {
 			return nil, err
 		}
 	}
-	// Whoever locks several sets does so by name, and the catalog last.
-	byName := slices.Clone(ch.Replace)
-	slices.SortFunc(byName, func(a, b Replacement) int { return cmp.Compare(a.Set.name, b.Set.name) })
-	for _, r := range byName {
-		r.Set.mu.Lock()
-		defer r.Set.mu.Unlock()
-	}
+	defer c.hold(ch)()
 	for _, r := range ch.Replace {
 		if !r.Set.room(r.Collection) {
 			return nil, ErrFull
@@ -50,6 +45,41 @@ func (c *Catalog) Apply(ch Change) ([]*Snapshot, error) {
 	}
 	c.commit(ch, next)
 	return next, nil
+}
+
+// hold locks the sets that are replaced and those that are removed, until release.
+func (c *Catalog) hold(ch Change) (release func()) {
+	for { // until those that are to be removed are the ones that are held
+		held := ch.touched(c)
+		for _, s := range held {
+			s.mu.Lock()
+		}
+		release = func() {
+			for _, s := range held {
+				s.mu.Unlock()
+			}
+		}
+		if slices.Equal(held, ch.touched(c)) {
+			return release
+		}
+		release()
+	}
+}
+
+// touched are the sets that are replaced, and those in the catalog that are removed, by name:
+// in that order whoever locks several sets does so, and the catalog last.
+func (ch Change) touched(c *Catalog) []*Set {
+	var sets []*Set
+	for _, r := range ch.Replace {
+		sets = append(sets, r.Set)
+	}
+	for _, name := range ch.Remove {
+		if s, ok := c.Get(name); ok && !slices.Contains(sets, s) {
+			sets = append(sets, s)
+		}
+	}
+	slices.SortFunc(sets, func(a, b *Set) int { return cmp.Compare(a.name, b.name) })
+	return sets
 }
 
 // commit publishes the next snapshots of the sets that are replaced, which the caller has

@@ -78,6 +78,40 @@ func TestApplyFailsAsAWhole(t *testing.T) {
 	}
 }
 
+// Who is changing a set is done before it is removed: its guard finds it in the catalog still.
+func TestApplyHoldsWhatItRemoves(t *testing.T) {
+	var c Catalog
+	s := setOf(t, "s", 1)
+	if err := c.Add(s); err != nil {
+		t.Fatal(err)
+	}
+	removed := make(chan error, 1)
+	var changed atomic.Bool
+	_, _, err := s.If(func(*Snapshot) error {
+		go func() { // ends before the test, which waits for what it sends
+			_, err := c.Apply(Change{Remove: []string{"s"}})
+			if !changed.Load() {
+				err = errors.Join(err, errors.New("removed while it was being changed"))
+			}
+			removed <- err
+		}()
+		for range 1000 { // were it not held, it would be gone by then
+			runtime.Gosched()
+		}
+		if _, ok := c.Get("s"); !ok {
+			t.Error("it has gone already")
+		}
+		changed.Store(true)
+		return nil
+	}).Put(Fence{Key: "late", Geometry: collectionOf(t, 1).Fences[0].Geometry})
+	if err := errors.Join(err, <-removed); err != nil {
+		t.Error(err)
+	}
+	if c.Len() != 0 {
+		t.Error("it has stayed")
+	}
+}
+
 // Who has seen a change in one set finds it in all others, and in the list.
 func TestApplyIsOneMoment(t *testing.T) {
 	var c Catalog
