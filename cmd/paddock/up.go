@@ -19,6 +19,9 @@ type upCmd struct {
 	Sets   string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each."`
 	Fence  string `placeholder:"KIND" help:"Kind of index."`
 	Watch  *bool  `negatable:"" help:"Look for changed files of sets every second, and serve them (default on). SIGHUP has them read in any case."`
+
+	Snapshots string `placeholder:"DIR" help:"Where sets are kept ready for the next start (default in the user's cache directory); off keeps none."`
+
 	serving
 }
 
@@ -49,7 +52,7 @@ func (s *serving) flags() map[string]string {
 // Run serves until a signal has drained everything.
 func (u *upCmd) Run(ctx context.Context, c *console) error {
 	flags := u.flags()
-	flags["sets.dir"], flags["sets.kind"] = u.Sets, u.Fence
+	flags["sets.dir"], flags["sets.kind"], flags["sets.snapshots"] = u.Sets, u.Fence, u.Snapshots
 	if u.Watch != nil {
 		flags["sets.watch"] = strconv.FormatBool(*u.Watch)
 	}

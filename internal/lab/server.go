@@ -41,9 +41,11 @@ type Server struct {
 }
 
 // StartFence starts program as `paddock fence` with the arguments, and returns when it
-// listens. Its log is read for its address and kept for errors.
+// listens. Its log is read for its address and kept for errors. Unless the arguments say
+// otherwise it keeps no snapshots: what is measured leaves nothing in the user's cache,
+// and begins like the first start.
 func StartFence(ctx context.Context, program string, args ...string) (*Server, error) {
-	return start(ctx, program, "fence", args)
+	return start(ctx, program, "fence", append([]string{"--snapshots", "off"}, args...))
 }
 
 // StartWeb does the same for `paddock web`.

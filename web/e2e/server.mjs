@@ -17,9 +17,9 @@ export function startServer(port = 0, vehicles = 2000) {
   return start(port, "demo", "--vehicles", String(vehicles));
 }
 
-/** Starts `paddock up` with the sets of a directory, on a free port. */
+/** Starts `paddock up` with the sets of a directory, on a free port. It keeps nothing of them. */
 export function startPlatform(directory) {
-  return start(0, "up", "--sets", directory);
+  return start(0, "up", "--sets", directory, "--snapshots", "off");
 }
 
 /** Resolves when the server has said where its dashboard is. */
