@@ -9,7 +9,11 @@ import (
 func (l *loop) greeted(c *conn, now int64) {
 	if c.state == stateGreeting && c.session.Ready() {
 		c.state, c.since = stateReady, 0
-		l.refill(c, now)
+		if l.stripe == nil && l.pauser != nil && c.listens == 0 {
+			l.pause(c, now, now)
+			return
+		}
+		l.refill(c, now, now)
 	}
 }
 
@@ -150,13 +154,13 @@ func (l *loop) settle(c *conn, now int64) {
 		}
 		return
 	}
-	if l.stripe == nil && l.plan.Think > 0 {
+	if l.pauses() {
 		if c.flight.waiting == 0 && !l.stopped {
-			l.thinking = append(l.thinking, thought{now + int64(l.plan.Think), c})
+			l.pause(c, now, now)
 		}
 		return
 	}
-	l.refill(c, now)
+	l.refill(c, now, now)
 }
 
 // ended says that the stream of c has ended: err is io.EOF, or what broke it.

@@ -26,7 +26,8 @@ type Session interface {
 	// Ready reports whether requests may be sent.
 	Ready() bool
 
-	// Request says in r what to send next. r holds what the engine knows of it.
+	// Request says in r what to send next. r holds what the engine knows of it. The
+	// errors ErrNotYet and ErrOver say that there is nothing; others end the connection.
 	Request(r *Request) error
 
 	// Receive takes what has come: used bytes at the start of in are done with, and

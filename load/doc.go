@@ -13,10 +13,11 @@
 //
 // A load generator that counts only from the send omits what its users would have waited
 // while it was held up (coordinated omission, G. Tene). Nothing is corrected afterwards:
-// what is recorded has been measured. In a closed run a request is due when it is sent.
+// what is recorded has been measured. In a closed run a request is due as soon as its
+// connection is idle, or has paused.
 //
 // A late send has one cause, which is counted: all connections were waiting for the
-// service, or the generator itself was late. From these, and from what the threads were
+// service, the generator itself was late, or the request had not been made yet. From these, and from what the threads were
 // seen to do, a run says whether its numbers are the service's or only lower bounds set by
 // the generator: see [Lamp].
 package load

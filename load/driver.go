@@ -23,6 +23,7 @@ type driver struct {
 	results chan *Interval // recorded ones, in order; closed at the end
 	spare   chan *Interval // to record in
 	told    told
+	window  window
 }
 
 func newDriver(l *loop, halt *atomic.Bool, sending *atomic.Int32) *driver {
@@ -58,6 +59,7 @@ func (d *driver) turn(now int64) (over bool) {
 	}
 	if now >= d.told.next {
 		d.told.tell(d.rec, d.inFlight, now)
+		d.window.close(d.rec, now)
 	}
 	atEnd := now >= d.plan.end()
 	if !d.stopped && (d.halt.Load() || atEnd && d.stripe == nil) {
@@ -105,6 +107,7 @@ func (d *driver) change(at int64) {
 	v.Threads = append(v.Threads[:0], use.since(d.used, v.Length))
 	d.used, d.area, d.began, d.swap = use, 0, at, d.boundary(at)
 	d.told.keep(v)
+	d.window.keep(v)
 	d.results <- v // the collector takes at most a second for each
 	d.rec = <-d.spare
 	d.rec.reset()

@@ -32,8 +32,9 @@ func (v Verdict) String() string {
 // and what says so.
 //
 // A late send of an open run has a cause (see [Cause]); those of the generator's own doing
-// are weighed against the response times. In a closed run nothing is ever late: there, as
-// everywhere, the lamp goes by what the threads did. A thread that computes all the time
+// are weighed against the response times. In a closed run nothing is late but behind a pause,
+// or where requests are made more slowly than they are sent: there, as everywhere, the lamp
+// goes by what the threads did. A thread that computes all the time
 // holds the service's answers up; one that was not let run does so too. A pool of
 // connections that is too small, or a service that is slow, is not the generator's doing.
 type Lamp struct {
@@ -76,7 +77,7 @@ func Judge(p *Plan, r *Result) Lamp {
 	if r.Total.Done == 0 {
 		l.judge("nothing-measured", 1, bounds{1, 1}, "no request was answered")
 	}
-	if p.Arrivals != nil {
+	if p.Arrivals != nil || r.Total.Lag != nil && r.Total.Lag.Max() > 0 {
 		l.judgeLag(p, r)
 	}
 	for i, u := range r.Total.Threads {

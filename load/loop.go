@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"math"
 	"time"
 )
@@ -33,17 +34,21 @@ type loop struct {
 	tr     transport
 	thread Thread
 	listen Listening // thread, if the plan has listeners
+	pauser Pauser    // nil = the thread is none
 	stripe Stripe    // nil = closed
 
 	number, step int64 // of the next request, and the distance to the one behind it
 	left         int64 // requests that may still be sent
 	next         int64 // ns; when the next arrival is due; never = there is none
 	starved      int64 // ns; when a request was last due and no connection idle
+	dry          int64 // ns; when a request was last to be sent and had not been made
+	retryAt      int64 // ns; when it is asked for again
 	woken, slept int64 // ns; when the wait for events ended, and when it should have
 
 	conns    []*conn
 	idle     idleQueue
-	thinking []thought // by time
+	thinking thoughts
+	unready  []unready // in the order in which they got there
 	dirty    []*conn   // have something to write
 	extra    int       // connections that BusyOpen may still make
 	answers  Answers
@@ -62,19 +67,14 @@ type loop struct {
 	notice   Ended        // what it is told
 }
 
-// thought is a connection of a closed run that pauses.
-type thought struct {
-	until int64
-	c     *conn
-}
-
 // newLoop makes thread part of so many, with its share of the connections.
 func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	l := &loop{
 		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
-		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1,
+		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1, dry: -1,
 		rec: newInterval(),
 	}
+	l.pauser, _ = l.thread.(Pauser)
 	if plan.Each != nil {
 		l.each = plan.Each(part)
 	}
@@ -146,10 +146,12 @@ func (l *loop) tick(now int64) {
 		l.house = now + houseEvery
 		l.keepHouse(now)
 	}
+	if len(l.unready) > 0 {
+		l.retry(now)
+	}
 	for len(l.thinking) > 0 && l.thinking[0].until <= now {
-		c := l.thinking[0].c
-		l.thinking = l.thinking[:copy(l.thinking, l.thinking[1:])]
-		l.refill(c, now)
+		t := l.thinking.pop()
+		l.refill(t.c, t.until, now)
 	}
 	l.dispatch(now)
 	l.flush(now)
@@ -161,7 +163,11 @@ func (l *loop) deadline() int64 {
 	if len(l.thinking) > 0 {
 		at = min(at, l.thinking[0].until)
 	}
-	if l.starved < l.next && !l.stopped { // else it waits for a connection, not for the time
+	switch {
+	case l.stopped:
+	case l.dry >= l.next || len(l.unready) > 0:
+		at = min(at, l.retryAt)
+	case l.starved < l.next: // else it waits for a connection, not for the time
 		at = min(at, l.next)
 	}
 	return at
@@ -190,6 +196,9 @@ func (l *loop) finished() bool { return l.inFlight == 0 && l.quiet == 0 && l.exh
 // dispatch sends what is due, in an open run.
 func (l *loop) dispatch(now int64) {
 	for l.next <= now && !l.stopped {
+		if l.dry >= l.next && now < l.retryAt {
+			return
+		}
 		late := now - l.next
 		if l.plan.Busy == BusyShed && late > int64(l.plan.Deadline) {
 			l.giveUp(ClassShed)
@@ -208,9 +217,7 @@ func (l *loop) dispatch(now int64) {
 			}
 			return
 		}
-		due := l.next
-		l.late(due, now)
-		if l.send(c, due, now) {
+		if l.send(c, l.next, now) {
 			l.advance()
 		}
 		if c.room() {
@@ -233,6 +240,8 @@ func (l *loop) late(due, now int64) {
 	cause := OnTime
 	switch {
 	case lag <= int64(l.plan.Tolerance):
+	case l.dry >= max(due, l.starved):
+		cause = Script
 	case l.starved >= due:
 		cause = ConnWait
 	case l.woken-l.slept > lag/2:
@@ -244,16 +253,20 @@ func (l *loop) late(due, now int64) {
 	l.rec.LateTime[cause] += time.Duration(lag)
 }
 
-// send makes the next request and puts it among what c has to write.
+// send makes the next request and puts it among what c has to write. It reports whether
+// there was one that c could take.
 func (l *loop) send(c *conn, due, now int64) bool {
 	r := &l.request
 	*r = Request{Number: l.number, Slot: c.flight.tail, Due: due, Sent: now}
-	c.began++
-	r.LastHere = c.began == l.plan.PerConn
+	r.LastHere = c.began+1 == l.plan.PerConn
 	if err := c.session.Request(r); err != nil {
-		l.fail(c, classOf(err, ClassProtocol), err.Error(), nil, now)
+		l.unmade(c, err, due, now)
 		return false
 	}
+	if l.stripe != nil || due < now {
+		l.late(due, now)
+	}
+	c.began++
 	l.number += l.step
 	l.left--
 	c.flight.put(slot{due: due, sent: now, waits: true, silent: r.NoAnswer, first: c.began == 1, quiet: r.Quiet})
@@ -270,6 +283,16 @@ func (l *loop) send(c *conn, due, now int64) bool {
 	return true
 }
 
+// unmade deals with a request that could not be made.
+func (l *loop) unmade(c *conn, err error, due, now int64) {
+	switch {
+	case !errors.Is(err, ErrNotYet) && !errors.Is(err, ErrOver):
+		l.fail(c, classOf(err, ClassProtocol), err.Error(), nil, now)
+	case l.without(err, now) && l.stripe == nil:
+		l.unready = append(l.unready, unready{due, false, c})
+	}
+}
+
 // soil notes that c has something to write.
 func (l *loop) soil(c *conn) {
 	if !c.dirty {
@@ -278,9 +301,9 @@ func (l *loop) soil(c *conn) {
 	}
 }
 
-// refill gives a connection with room its next requests: in a closed run at once, in an
-// open one when they are due.
-func (l *loop) refill(c *conn, now int64) {
+// refill gives a connection with room its next requests: in a closed run at once, where
+// they are due from an instant on, in an open one when they are due.
+func (l *loop) refill(c *conn, due, now int64) {
 	if !c.room() || l.stopped || l.ending(c) {
 		return
 	}
@@ -289,7 +312,7 @@ func (l *loop) refill(c *conn, now int64) {
 		return
 	}
 	for c.room() && l.left > 0 && !l.ending(c) {
-		if !l.send(c, now, now) {
+		if !l.send(c, due, now) {
 			return
 		}
 	}
@@ -353,7 +376,7 @@ func (l *loop) writable(c *conn, now int64) {
 	c.full = false
 	l.write(c, now)
 	if c.room() {
-		l.refill(c, now)
+		l.refill(c, now, now)
 	}
 	l.dispatch(now)
 	l.flush(now)
@@ -397,6 +420,12 @@ func (l *loop) unanswered(now int64) (u Unanswered) {
 		u.Unsent++
 		u.Oldest = max(u.Oldest, time.Duration(now-l.next))
 		l.left--
+	}
+	for _, w := range l.unready {
+		if !w.pause && w.c.room() {
+			u.Unsent++
+			u.Oldest = max(u.Oldest, time.Duration(now-w.due))
+		}
 	}
 	for _, c := range l.conns {
 		f := &c.flight

@@ -22,7 +22,7 @@ func (v *Interval) reset() {
 	}
 	clear(v.Status)
 	*v = Interval{
-		Status: v.Status, Threads: v.Threads[:0],
+		Status: v.Status, Threads: v.Threads[:0], Windows: v.Windows[:0],
 		Response: v.Response, Service: v.Service, Lag: v.Lag, Connect: v.Connect, FirstByte: v.FirstByte,
 	}
 }

@@ -23,6 +23,7 @@ type Interval struct {
 	Response, Service, Lag    *histogram.Histogram // of the answers, whatever their class, and of timeouts
 	Connect, FirstByte        *histogram.Histogram // making a connection; from the send to the answer's first byte. nil = not measured
 	Threads                   []ThreadUse
+	Windows                   []Window // that ended in it, of all threads; not in a run's total
 }
 
 // Observer is told of each interval when it is over, one after another. What it gets is

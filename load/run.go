@@ -164,6 +164,7 @@ func (r *run) collect() {
 			merged.InFlight += v.InFlight
 			merged.MaxInFlight += v.MaxInFlight
 			merged.Threads = append(merged.Threads, v.Threads...)
+			merged.Windows = append(merged.Windows, v.Windows...)
 			d.spare <- v
 		}
 		if open == 0 {

@@ -19,9 +19,10 @@ type column struct {
 func columns(t *load.Interval, open bool) []column {
 	all := []column{{"response", t.Response}, {"service", t.Service}, {"lag", t.Lag}, {"first byte", t.FirstByte}, {"connect", t.Connect}}
 	var some []column
+	late := open || t.Lag != nil && t.Lag.Max() > 0
 	for _, c := range all {
-		if c.h == nil || c.h.Count() == 0 || c.Name == "lag" && !open || c.Name == "service" && !open {
-			continue // in a closed run they are 0, and the response
+		if c.h == nil || c.h.Count() == 0 || (c.Name == "lag" || c.Name == "service") && !late {
+			continue // they are 0, and the response
 		}
 		some = append(some, c)
 	}
