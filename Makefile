@@ -127,6 +127,13 @@ bench-fence: ## Compare fence with other indexes, and its HTTP with nginx. ARGS=
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-fence --data '$(FENCE_DATA)' --json $(ARTIFACTS)/bench-fence.json $(ARGS)
 
+.PHONY: bench-load
+bench-load: ## Compare paddock bench http with wrk, ab, hey and oha. ARGS="--only get,pipeline --memory 1h"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	cd bench && $(GO) build -buildvcs=false -o ../bin/bench-load ./cmd/bench-load
+	@mkdir -p $(ARTIFACTS)
+	bin/bench-load --json $(ARTIFACTS)/bench-load.json $(ARGS)
+
 .PHONY: bench-web
 bench-web: ## Compare paddock web with nginx. ARGS="--only static-3.5kB --rounds 5"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock

@@ -16,6 +16,7 @@ const (
 	BytesPerSecond Metric = "bytes_per_s"
 	P50            Metric = "p50_us"
 	P99            Metric = "p99_us"
+	P90            Metric = "p90_us"
 	P999           Metric = "p999_us"
 	ServerCPU      Metric = "server_us_per_op"  // user and system time of the server's process
 	MachineCPU     Metric = "machine_us_per_op" // of all processes, the kernel's included
@@ -26,6 +27,14 @@ const (
 	EdgeBytes      Metric = "bytes_per_edge" // of all memory that the fences take
 	Slowest        Metric = "p100_us"
 	Stall          Metric = "stall_us" // the longest time that a reader did not go on
+
+	// Of what makes the load.
+	ClientCPU Metric = "client_us_per_op"      // user and system time of its process
+	UserCPU   Metric = "client_user_us_per_op" // user time alone
+	Resident  Metric = "resident_bytes"        // the most memory that it had
+	Growth    Metric = "growth_bytes"          // of its memory, behind the first quarter of the run
+	RateError Metric = "rate_error_percent"    // of what was sent against what was meant
+	Passed    Metric = "passed"                // how many of a number of checks
 )
 
 // Pin binds both processes of a measurement to one processor each, with one P.
@@ -77,6 +86,7 @@ type Goal struct {
 	Contenders []Contender
 	Bars       []Bar
 	Longer     int    // how many times the usual duration its windows take; 0 is 1
+	Once       bool   // one round is all: what it shows does not differ, or takes long
 	Fine       bool   // its processor times are of the order of nanoseconds
 	Within     bool   // it runs within this process: there are no processor times of two ends
 	AlsoTitle  string // heads the column of what the contenders' Also returns

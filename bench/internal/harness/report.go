@@ -166,8 +166,25 @@ func unit(m Metric) string {
 		return ownUnit(m)
 	case P999:
 		return "p99.9"
+	case ClientCPU, UserCPU, Resident, Growth, RateError, Passed:
+		return clientUnit(m)
 	}
 	return string(m[:3])
+}
+
+// clientUnit heads the column of a figure of what makes the load.
+func clientUnit(m Metric) string {
+	switch m {
+	case ClientCPU:
+		return "client CPU/op"
+	case UserCPU:
+		return "client user/op"
+	case RateError:
+		return "rate error"
+	case Passed:
+		return "passed"
+	}
+	return "memory"
 }
 
 // ownUnit heads the column of a figure that is measured within one process.
@@ -188,7 +205,7 @@ func ownUnit(m Metric) string {
 // figure prints a value with three digits and its unit's prefix.
 func figure(v float64, m Metric) string {
 	switch m {
-	case P50, P99, P999, Slowest, Stall:
+	case P50, P90, P99, P999, Slowest, Stall:
 		if v >= 1e6 {
 			return fmt.Sprintf("%.3g s", v/1e6)
 		}
@@ -196,20 +213,22 @@ func figure(v float64, m Metric) string {
 			return fmt.Sprintf("%.3g ms", v/1e3)
 		}
 		return fmt.Sprintf("%.3g us", v)
-	case ServerCPU, MachineCPU:
+	case ServerCPU, MachineCPU, ClientCPU, UserCPU:
 		if v >= 1 {
 			return fmt.Sprintf("%.3g us", v)
 		}
 		return fmt.Sprintf("%.3g ns", v*1e3)
 	case BytesPerSecond:
 		return prefixed(v) + "B/s"
-	case ConnBytes:
+	case ConnBytes, Resident, Growth:
 		return prefixed(v) + "B"
+	case RateError:
+		return fmt.Sprintf("%.3g %%", v)
 	case NanosPerOp:
 		return figure(v/1e3, ServerCPU)
 	case Millis:
 		return figure(v*1e3, P50)
-	case AllocsPerOp, EdgeBytes:
+	case AllocsPerOp, EdgeBytes, Passed:
 		return fmt.Sprintf("%.3g", v)
 	}
 	return prefixed(v)

@@ -88,7 +88,11 @@ type Runner struct {
 // so; the error is the context's.
 func (r *Runner) Run(ctx context.Context, g *Goal) ([]Sample, error) {
 	var samples []Sample
-	for round := range r.Rounds {
+	rounds := r.Rounds
+	if g.Once {
+		rounds = 1
+	}
+	for round := range rounds {
 		for i := range g.Contenders {
 			c := g.Contenders[(round+i)%len(g.Contenders)]
 			if r.Progress != nil {
@@ -171,6 +175,8 @@ func (s *Sample) fillMachine(m *measure.Measurement) {
 	if m.Machine == 0 || m.Ops == 0 {
 		return
 	}
+	s.Metrics[ClientCPU] = s.ClientCPU.total() / float64(m.Ops)
+	s.Metrics[UserCPU] = s.ClientCPU.User / float64(m.Ops)
 	s.Machine = microseconds(m.Machine)
 	s.Metrics[MachineCPU] = s.Machine / float64(m.Ops)
 	s.Metrics[ServerCPU] = s.ServerCPU.total() / float64(m.Ops)

@@ -27,15 +27,15 @@ func Wrk(ctx context.Context, program, dir string, s Service, path, bodies strin
 	if err != nil {
 		return nil, fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
 	}
-	script := filepath.Join(dir, "wrk.lua")
-	if err := os.WriteFile(script, wrkScript, 0o600); err != nil {
+	script, err := WriteScript(dir)
+	if err != nil {
 		return nil, err
 	}
 	run := func(d time.Duration) (*exec.Cmd, []byte, error) {
 		seconds := max(1, int(d.Round(time.Second).Seconds()))
 		args := []string{"-t1", fmt.Sprintf("-c%d", Conns), fmt.Sprintf("-d%ds", seconds), "-s", script, "http://" + s.Addr() + path}
 		if bodies != "" {
-			args = append(args, "--", bodies)
+			args = append(args, "--", "post", bodies)
 		}
 		cmd := exec.CommandContext(ctx, found, args...)
 		out, err := cmd.CombinedOutput()
@@ -60,12 +60,19 @@ func Wrk(ctx context.Context, program, dir string, s Service, path, bodies strin
 		return nil, err
 	}
 	m.Client = measure.Usage{User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}
-	return m, parseSummary(string(out), m)
+	return m, ReadSummary(string(out), m)
 }
 
-// parseSummary reads the script's line. An answer that is no success, or a connection
+// WriteScript writes the script for wrk into a directory, and gives its path: it says what
+// its arguments are.
+func WriteScript(dir string) (path string, err error) {
+	path = filepath.Join(dir, "wrk.lua")
+	return path, os.WriteFile(path, wrkScript, 0o600)
+}
+
+// ReadSummary reads the script's line. An answer that is no success, or a connection
 // that failed, is an error.
-func parseSummary(out string, m *measure.Measurement) error {
+func ReadSummary(out string, m *measure.Measurement) error {
 	_, line, ok := strings.Cut(out, "\nsummary ")
 	if !ok {
 		return fmt.Errorf("wrk has no summary: %q", out)

@@ -1,29 +1,54 @@
--- A script for wrk: posts the lines of a file, one after the other and from the start
--- again; without a file it asks for the URL. The file is the argument after "--".
+-- A script for wrk. Its arguments, after "--", say what is asked for:
+--
+--   (none)        the URL; wrk makes the request once
+--   post FILE     the lines of a file, one after the other and from the start again,
+--                 each a request that was made before the run
+--   format FILE   the same, but each request is made when it is sent, as the scripts
+--                 that people write do it
+--   pipeline N    the URL, N requests at once
+--
 -- At the end it prints one line for a program to read, times in microseconds.
 
-local requests = {}
-local next_request = 1 -- tables begin at 1
-
-function init(args)
-  if args[1] then
-    for line in io.lines(args[1]) do
-      if line ~= "" then
-        requests[#requests + 1] = wrk.format("POST", nil, { ["Content-Type"] = "application/json" }, line)
-      end
+local function lines(file)
+  local all = {}
+  for line in io.lines(file) do
+    if line ~= "" then
+      all[#all + 1] = line
     end
-  else
-    requests[1] = wrk.format()
   end
-  if #requests == 0 then
-    error("no bodies in " .. args[1])
+  if #all == 0 then
+    error("no bodies in " .. file)
+  end
+  return all
+end
+
+local json = { ["Content-Type"] = "application/json" }
+
+-- in_turns gives each of a list, over and over.
+local function in_turns(list)
+  local next_one = 1 -- tables begin at 1
+  return function()
+    local one = list[next_one]
+    next_one = next_one % #list + 1
+    return one
   end
 end
 
-function request()
-  local r = requests[next_request]
-  next_request = next_request % #requests + 1
-  return r
+-- A global function request makes wrk call it for each: there is none without need.
+function init(args)
+  if args[1] == "post" then
+    local all = lines(args[2])
+    for i = 1, #all do
+      all[i] = wrk.format("POST", nil, json, all[i])
+    end
+    request = in_turns(all)
+  elseif args[1] == "format" then
+    local body = in_turns(lines(args[2]))
+    request = function() return wrk.format("POST", nil, json, body()) end
+  elseif args[1] == "pipeline" then
+    local all = string.rep(wrk.format(), tonumber(args[2]))
+    request = function() return all end
+  end
 end
 
 function done(summary, latency, requests)

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestWrksSummary(t *testing.T) {
 	var m measure.Measurement
 	out := "Requests/sec: 1\nsummary requests=2000 duration=1000000 bytes=99 errors=0 mean=1500 p50=1000 p90=2000 p99=3000 p999=4000 max=5000\n"
-	if err := parseSummary(out, &m); err != nil {
+	if err := ReadSummary(out, &m); err != nil {
 		t.Fatal(err)
 	}
 	if m.Ops != 2000 || m.Elapsed != time.Second || m.Bytes != 99 || m.Latency.P50 != time.Millisecond || m.Latency.Max != 5*time.Millisecond {
@@ -27,7 +27,7 @@ func TestWrksSummary(t *testing.T) {
 		strings.Replace(out, "requests=2000", "two=2", 1): "wrk's summary",
 		strings.Replace(out, "2000 d", "0 d", 1):          "no answer",
 	} {
-		if err := parseSummary(bad, &m); err == nil || !strings.Contains(err.Error(), want) {
+		if err := ReadSummary(bad, &m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", bad, err, want)
 		}
 	}
