@@ -28,9 +28,10 @@ const (
 	lastWords = 2 << 10
 )
 
-// Server is a process of `paddock fence` or `paddock web` on a port of its own.
+// Server is a process of `paddock fence`, `paddock web` or `paddock bus` on a port of its
+// own.
 type Server struct {
-	URL     string        // http://host:port
+	URL     string        // http://host:port, or nats://
 	Started time.Duration // from the start of the process until it listened
 
 	name    string // of the command
@@ -51,6 +52,11 @@ func StartFence(ctx context.Context, program string, args ...string) (*Server, e
 // StartWeb does the same for `paddock web`.
 func StartWeb(ctx context.Context, program string, args ...string) (*Server, error) {
 	return start(ctx, program, "web", args)
+}
+
+// StartBus does the same for `paddock bus`.
+func StartBus(ctx context.Context, program string, args ...string) (*Server, error) {
+	return start(ctx, program, "bus", args)
 }
 
 func start(ctx context.Context, program, name string, args []string) (*Server, error) {
@@ -94,9 +100,8 @@ func (s *Server) serve(log io.Reader, listens chan<- string) {
 		if over := len(s.said) - lastWords; over > 0 {
 			s.said = bytes.Clone(s.said[over:])
 		}
-		var record struct{ Msg, URL string }
-		if listens != nil && json.Unmarshal(line, &record) == nil && record.Msg == "listening" {
-			listens <- record.URL
+		if url := listening(line); url != "" && listens != nil {
+			listens <- url
 			listens = nil
 		}
 		if err != nil {
@@ -104,6 +109,21 @@ func (s *Server) serve(log io.Reader, listens chan<- string) {
 		}
 	}
 	s.failed = s.command.Wait()
+}
+
+// listening gives where the server listens, if a line of its log says so.
+func listening(line []byte) string {
+	var record struct{ Msg, URL string }
+	if json.Unmarshal(line, &record) != nil {
+		return ""
+	}
+	if record.Msg == "listening" {
+		return record.URL
+	}
+	if at, is := strings.CutPrefix(record.Msg, "Listening for client connections on "); is {
+		return "nats://" + at // as nats-server says it
+	}
+	return ""
 }
 
 // ownEnvironment is ours without the settings of the program to start: it gets those
