@@ -66,15 +66,27 @@ func newService(t *testing.T) *service {
 // benchHTTP is the command as a process, which ends with the test.
 func benchHTTP(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	return program(t, append([]string{"bench", "http"}, args...)...)
+}
+
+// program is ours as a process, which ends with the test.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
 	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, "paddock", append([]string{"bench", "http"}, args...)...)
+	return exec.CommandContext(ctx, "paddock", args...)
 }
 
 // outcome runs the command to its end.
 func outcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	cmd := benchHTTP(t, args...)
+	return outcomeOf(t, append([]string{"bench", "http"}, args...)...)
+}
+
+// outcomeOf runs the program to its end.
+func outcomeOf(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := program(t, args...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
 	err := cmd.Run()

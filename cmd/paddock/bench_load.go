@@ -25,13 +25,13 @@ import (
 // is to come of it, and of where that goes.
 type loadFlags struct {
 	Rate     string        `placeholder:"ARRIVALS" help:"Requests are due at this rate, whether or not the service keeps up: 1000/s, \"poisson 1000/s\", \"100..1000/s over 30s\", \"burst 50 every 1s\", or several with commas between them (default: each connection asks again when it is answered)."`
-	Conns    int           `short:"c" placeholder:"N" default:"50" help:"Connections (default ${default})."`
+	Conns    int           `short:"c" placeholder:"N" default:"${conns}" help:"Connections (default ${default})."`
 	Duration time.Duration `short:"d" placeholder:"DURATION" help:"For how long is measured (default 10s, unless -n or --rate says it)."`
 	Count    int64         `name:"requests" short:"n" placeholder:"N" help:"End after so many requests."`
 	Warmup   time.Duration `placeholder:"DURATION" help:"Load before what is measured."`
 	Timeout  time.Duration `placeholder:"DURATION" default:"30s" help:"A request without an answer for so long has failed, and its time counts as this (default ${default})."`
 	Grace    time.Duration `placeholder:"DURATION" default:"5s" help:"For how long the end waits for answers (default ${default})."`
-	Depth    int           `placeholder:"N" default:"1" help:"Requests that may wait on one connection (default ${default})."`
+	Depth    int           `placeholder:"N" default:"${depth}" help:"Requests that may wait on one connection (default ${default})."`
 	PerConn  int64         `placeholder:"N" help:"Make a connection anew after so many requests."`
 	Busy     string        `enum:"queue,open,shed,drop" placeholder:"WHAT" default:"queue" complete:"queue,open,shed,drop" help:"When no connection is idle, a request that is due waits (queue), gets a new connection (open), waits for --deadline at most (shed), or is dropped (default ${default})."`
 	MaxConns int           `placeholder:"N" help:"Connections at most, with --busy open (default ${maxConns})."`
@@ -63,6 +63,12 @@ type loadRun struct {
 	title      string
 	plan       load.Plan
 	objectives []slo.Objective
+
+	// What the protocol has to say, where it has anything: begin makes ready what is of
+	// one run alone, and account adds to the report. Its error is what was promised and
+	// not kept.
+	begin   func(context.Context, *load.Plan) error
+	account func(*report.Run) error
 }
 
 // prepare turns the flags into a plan. codec and where it goes are the caller's. Every
@@ -157,10 +163,14 @@ func (r *loadRun) run(ctx context.Context, c *console) error {
 			return err
 		}
 		runs = append(runs, one)
+		var kept error
+		if r.account != nil {
+			kept = r.account(one)
+		}
 		if err := r.publish(c, one, i); err != nil {
 			return err
 		}
-		verdict = worse(verdict, r.judge(one))
+		verdict = worse(verdict, worse(r.judge(one), kept))
 	}
 	if len(runs) > 1 && !r.JSON {
 		if err := report.WriteRepeats(c.Stdout, runs); err != nil {
@@ -180,6 +190,11 @@ func (r *loadRun) directory(number int) string {
 
 // once makes one run.
 func (r *loadRun) once(ctx context.Context, c *console, release func(), dir string) (*report.Run, error) {
+	if r.begin != nil {
+		if err := r.begin(ctx, &r.plan); err != nil {
+			return nil, err
+		}
+	}
 	var files *runfile.Directory
 	if dir != "" {
 		var err error
@@ -280,6 +295,9 @@ func describe(p *load.Plan, engine load.Engine) string {
 			load.BusyQueue: "", load.BusyOpen: fmt.Sprintf(", up to %s if they are busy", figure.Count(int64(p.MaxConns))),
 			load.BusyShed: fmt.Sprintf(", given up when %v late", p.Deadline), load.BusyDrop: ", dropped if they are busy",
 		}[p.Busy]
+	}
+	if p.Listeners > 0 {
+		text += fmt.Sprintf(", %s that listen", figure.Count(int64(p.Listeners)))
 	}
 	if p.Depth > 1 {
 		text += fmt.Sprintf(", %d requests deep", p.Depth)

@@ -32,7 +32,7 @@ type page struct {
 	Script           template.JS
 	Verdict, Meaning string
 	Causes           []string
-	Tiles, Facts     []fact
+	Tiles, Facts     []Fact
 	Columns          []column
 	Rows             []row
 	Marked, Open     bool
@@ -59,7 +59,7 @@ func (r *Run) WriteHTML(w io.Writer) error {
 	}
 	p.Columns = columns(t, p.Open)
 	p.Rows, p.Marked = rows(p.Columns)
-	p.Tiles = []fact{
+	p.Tiles = []Fact{
 		{"good answers", figure.Number(r.Result.PerSecond()) + "/s"},
 		{"p50", figure.Time(t.Response.Quantile(0.5))},
 		{"p99", figure.Time(t.Response.Quantile(0.99))},

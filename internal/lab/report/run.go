@@ -16,6 +16,7 @@ type Run struct {
 	Plan     *load.Plan
 	Result   *load.Result
 	Outcomes []slo.Outcome
+	More     []Fact // what else there is to say, of the protocol
 
 	Series    *Series            // nil = not recorded
 	Document  *runfile.Document  // what is written for programs

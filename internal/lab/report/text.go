@@ -35,11 +35,11 @@ func (r *Run) WriteText(w io.Writer) error {
 	return err
 }
 
-// fact is one thing to say of a run.
-type fact struct{ Name, Text string }
+// Fact is one thing to say of a run.
+type Fact struct{ Name, Text string }
 
 // facts are what a run comes to, without the times.
-func (r *Run) facts() []fact {
+func (r *Run) facts() []Fact {
 	t := &r.Result.Total
 	rate := figure.Number(r.Result.PerSecond()) + "/s good answers"
 	if target := slo.Target(r.Result); target > 0 {
@@ -47,24 +47,33 @@ func (r *Run) facts() []fact {
 	}
 	seconds := max(r.Result.Elapsed.Seconds(), 1e-9)
 	failed, _ := slo.Failures(r.Result)
-	facts := []fact{
+	facts := []Fact{
 		{"rate", rate},
 		{"requests", fmt.Sprintf("%s sent, %s answered in %s", figure.Count(t.Sent), figure.Count(t.Done), figure.Time(r.Result.Elapsed))},
 		{"errors", fmt.Sprintf("%s, %s%s", figure.Count(failed), r.failedShare(), classes(t))},
 		{"bytes", fmt.Sprintf("%s in (%s/s), %s out, bodies %s", figure.Bytes(t.BytesIn), figure.Bytes(int64(float64(t.BytesIn)/seconds)), figure.Bytes(t.BytesOut), figure.Bytes(t.BodyIn))},
-		{"in flight", fmt.Sprintf("%s mean, %s most%s", figure.Number(t.InFlight), figure.Count(t.MaxInFlight), r.little())},
+		{"in flight", figure.Number(t.InFlight) + " mean" + r.most() + r.little()},
 		{"conns", fmt.Sprintf("%s made, %s of them again", figure.Count(t.Connects), figure.Count(t.Reconnects))},
 	}
 	if len(t.Status) > 0 {
-		facts = append(facts, fact{"status", statuses(t.Status)})
+		facts = append(facts, Fact{"status", statuses(t.Status)})
 	}
 	if late := lateness(t); late != "" {
-		facts = append(facts, fact{"late", late})
+		facts = append(facts, Fact{"late", late})
 	}
 	if u := r.Result.Unanswered; u.Count+u.Unsent > 0 {
-		facts = append(facts, fact{"unanswered", fmt.Sprintf("%s sent and %s never sent, the oldest due %s ago at the end", figure.Count(u.Count), figure.Count(u.Unsent), figure.Time(u.Oldest))})
+		facts = append(facts, Fact{"unanswered", fmt.Sprintf("%s sent and %s never sent, the oldest due %s ago at the end", figure.Count(u.Count), figure.Count(u.Unsent), figure.Time(u.Oldest))})
 	}
-	return append(facts, r.cost()...)
+	return append(append(facts, r.More...), r.cost()...)
+}
+
+// most is how many requests were under way at most. Where listeners get the answers, that
+// is not counted.
+func (r *Run) most() string {
+	if r.Result.Total.MaxInFlight == 0 {
+		return ""
+	}
+	return ", " + figure.Count(r.Result.Total.MaxInFlight) + " most"
 }
 
 // failedShare is the share of the requests that failed or had no answer.
@@ -119,7 +128,7 @@ func lateness(t *load.Interval) string {
 }
 
 // cost is what the generator itself took.
-func (r *Run) cost() []fact {
+func (r *Run) cost() []Fact {
 	m, done := r.Result.Machine, r.Result.Total.Done
 	if m.User+m.System == 0 || done == 0 {
 		return nil
@@ -129,7 +138,7 @@ func (r *Run) cost() []fact {
 	if m.MaxResident > 0 {
 		text += ", " + figure.Bytes(m.MaxResident) + " of memory"
 	}
-	return []fact{{"generator", text}}
+	return []Fact{{"generator", text}}
 }
 
 func (r *Run) writeTimes(b *bytes.Buffer) {

@@ -30,6 +30,8 @@ type Document struct {
 	Connect   *Times `json:"connect"`
 	FirstByte *Times `json:"first_byte"`
 
+	Messages *Messages `json:"messages,omitempty"` // of a broker that was verified; nil = nothing was
+
 	Errors   []Error  `json:"errors"` // without samples, those beyond the first 64 texts
 	Fairness *Shares  `json:"fairness"`
 	Lamp     Lamp     `json:"lamp"`
@@ -89,6 +91,16 @@ type Totals struct {
 	MaxInFlight int64            `json:"in_flight_max"`
 	Status      map[string]int64 `json:"status"`
 	Late        map[string]Late  `json:"late"`
+}
+
+// Messages are those that were published to a broker, and what subscribers got of them.
+type Messages struct {
+	Published int64 `json:"published"`
+	Delivered int64 `json:"delivered"` // of them, to each subscriber or group, once
+	Lost      int64 `json:"lost"`
+	Doubled   int64 `json:"doubled"`
+	Reordered int64 `json:"reordered"` // to one subscriber, behind a later one of the same publisher
+	Foreign   int64 `json:"foreign"`   // somebody else's
 }
 
 // Late is the sends of a cause, and the sum of their lags.

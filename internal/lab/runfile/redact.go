@@ -17,9 +17,9 @@ var (
 	// secretHeader is "Authorization: Basic ...", whatever stands before it.
 	secretHeader = regexp.MustCompile(`(?i)\b(` + secretName + `\s*:\s*).*`)
 	// secretPair is "password=..." in a query or a flag.
-	secretPair = regexp.MustCompile(`(?i)(\b` + secretName + `=)[^&\s#]*`)
+	secretPair = regexp.MustCompile(`(?i)(\b(?:pass|` + secretName + `)=)[^&\s#]*`)
 	// secretFlag is "--password", whose value is the next argument.
-	secretFlag = regexp.MustCompile(`(?i)^--?` + secretName + `$`)
+	secretFlag = regexp.MustCompile(`(?i)^--?(?:pass|` + secretName + `)$`)
 	// userInfo is what stands before the host of a URL: a password, or a token.
 	userInfo = regexp.MustCompile(`(\b[a-zA-Z][\w+.-]*://)[^/?#\s]*@`)
 )

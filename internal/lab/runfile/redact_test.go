@@ -19,6 +19,7 @@ func TestRedact(t *testing.T) {
 		{[]string{"nats://s3cret@host:4222,nats://u:s3cret@b"}, []string{"nats://REDACTED@host:4222,nats://REDACTED@b"}},
 		{[]string{"http://h/?a=1&access_token=s3cret&z=2"}, []string{"http://h/?a=1&access_token=REDACTED&z=2"}},
 		{[]string{"--password", "s3cret", "-c", "1"}, []string{"--password", "REDACTED", "-c", "1"}},
+		{[]string{"--pass", "s3cret", "--pass=s3cret", "--passes", "3"}, []string{"--pass", "REDACTED", "--pass=REDACTED", "--passes", "3"}},
 		{[]string{"--token=s3cret"}, []string{"--token=REDACTED"}},
 		{[]string{"-A", "me:s3cret", "-c", "1"}, []string{"-A", "REDACTED", "-c", "1"}},
 		{[]string{"-Ame:s3cret"}, []string{"-AREDACTED"}},
