@@ -92,29 +92,34 @@ const mergeProbes = 16
 // merge makes edges on one place one. Each worker has those of its own hashes.
 func (b *cellBuilder) merge() {
 	inParallel(func(worker, workers int) {
-		size := uint32(1) << bits.Len(uint(2*len(b.edges)/workers))
-		table := make([]uint32, size) // the number of an edge, and one
-		var done courtesy
-		for i := range b.edges {
-			done.edges(1)
-			e := &b.edges[i]
-			h := e.hash()
-			if int(h>>32)%workers != worker || e.dead() {
-				continue
-			}
-			at := uint32(h) & (size - 1)
-			for range mergeProbes {
-				if table[at] == 0 {
-					table[at] = uint32(i) + 1
-					break
-				}
-				if b.absorb(&b.edges[table[at]-1], e) {
-					break
-				}
-				at = (at + 1) & (size - 1)
-			}
-		}
+		b.mergeShare(make([]uint32, 1<<bits.Len(uint(2*len(b.edges)/workers))), worker, workers)
 	})
+}
+
+// mergeShare is merge for one worker. Its table is empty, a power of two long, and has room for
+// twice as many edges as there are.
+func (b *cellBuilder) mergeShare(table []uint32, worker, workers int) {
+	last := uint32(len(table) - 1)
+	var done courtesy
+	for i := range b.edges {
+		done.edges(1)
+		e := &b.edges[i]
+		h := e.hash()
+		if int(h>>32)%workers != worker || e.dead() {
+			continue
+		}
+		at := uint32(h) & last
+		for range mergeProbes {
+			if table[at] == 0 {
+				table[at] = uint32(i) + 1 // the number of an edge, and one
+				break
+			}
+			if b.absorb(&b.edges[table[at]-1], e) {
+				break
+			}
+			at = (at + 1) & last
+		}
+	}
 }
 
 func (e *ringEdge) hash() uint64 {

@@ -2,81 +2,193 @@ package fence
 
 import "slices"
 
-// overlayFences is how many fences may have changed since a cellmap was built before it is
-// worth while to build another.
-const overlayFences = 256
-
-// cellIndex is a cellmap, and what has changed since it was built: the fences that it knows
-// and that are no more, and an R-tree of those that came. It is immutable.
+// cellIndex is a cellmap, and what has changed since it was built. It is immutable.
 type cellIndex struct {
-	base *cellmap
-	gone []Ref       // ascending
-	over *rtreeIndex // nil = nothing has changed
-	t    *table
+	base  *cellmap
+	edits *cellEdits // nil = nothing has changed
+	t     *table
 }
 
 var _ Index = (*cellIndex)(nil)
 
-// cellWriter builds a cellmap of all that came before the first publication. Later changes
-// go into the overlay, until the set goes on with a writer on another cellmap.
-type cellWriter struct {
-	base *cellmap // nil = nothing was published yet
-	gone []Ref    // ascending
-	seen bool     // gone is published, and not to be changed
-	over rtreeWriter
-	new  map[Ref]struct{} // in over
+// cellEdits is what has changed since a cellmap was built: mostly cells. A fence that these
+// cannot take is in an R-tree, and apart if cells hold what it was before.
+type cellEdits struct {
+	patch *cellPatch
+	apart []Ref       // ascending; cells do not count for them
+	over  *rtreeIndex // nil = it has no fences, and none is apart
 }
 
-func newCellWriter(o Options) writer { return newCellWriterOn(nil, o.Boundary.rule()) }
+func (x *cellIndex) Append(dst []Ref, lon, lat float64) []Ref {
+	if lon == 180 {
+		lon = -180
+	}
+	p := Point{lon, lat} // what is not finite is in no cell
+	if x.edits == nil && !x.twice(p) {
+		return x.base.append(dst, p)
+	}
+	return x.appendEdited(dst, p)
+}
 
-func newCellWriterOn(base *cellmap, r rule) *cellWriter {
-	return &cellWriter{base: base, over: rtreeWriter{rule: r}, new: map[Ref]struct{}{}}
+// twice says whether p is asked for at the longitude 180 too, where it may be on an edge.
+func (x *cellIndex) twice(p Point) bool { return p.Lon == -180 && x.base.rule == closed }
+
+// appendEdited is Append where fences have changed, or p is to be asked for twice.
+func (x *cellIndex) appendEdited(dst []Ref, p Point) []Ref {
+	if x.twice(p) {
+		from := len(dst)
+		return sortTail(x.appendOnce(x.appendOnce(dst, p), Point{180, p.Lat}), from)
+	}
+	return x.appendOnce(dst, p)
+}
+
+func (x *cellIndex) appendOnce(dst []Ref, p Point) []Ref {
+	switch {
+	case x.edits == nil:
+		return x.base.append(dst, p)
+	case x.edits.over == nil:
+		return x.edits.patch.append(dst, p)
+	}
+	return x.edits.appendBoth(dst, p)
+}
+
+// appendBoth appends what the cells and the R-tree have.
+func (x *cellEdits) appendBoth(dst []Ref, p Point) []Ref {
+	from := len(dst)
+	dst = x.patch.append(dst, p)
+	kept := dst[:from]
+	for _, r := range dst[from:] {
+		if _, apart := slices.BinarySearch(x.apart, r); !apart {
+			kept = append(kept, r)
+		}
+	}
+	return sortTail(x.over.find(kept, p), from)
+}
+
+func antimeridian(lon float64) bool { return lon == 180 || lon == -180 }
+
+func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
+	if x.edits != nil || x.base.rule == closed && slices.ContainsFunc(lon, antimeridian) {
+		dst.appendEach(lon, lat, x.Append)
+		return
+	}
+	dst.begin(lon, lat)
+	x.base.appendBatch(dst, lon, lat)
+}
+
+func (x *cellIndex) Stats() Stats {
+	bytes := x.base.bytes()
+	if e := x.edits; e != nil {
+		bytes += e.patch.bytes + int64(4*len(e.apart))
+		if e.over != nil {
+			bytes += e.over.bytes()
+		}
+	}
+	return x.t.stats(KindCellmap, bytes)
+}
+
+const (
+	// overlayFences is how many fences may be apart from the cells before it is worth while to
+	// build a cellmap anew.
+	overlayFences = 256
+	// outgrown is how many times as many edges as it was built for, or as few, make a cellmap one
+	// whose cells are too large, or too many.
+	outgrown = 4
+)
+
+// cellWriter builds a cellmap of all that came before the first publication. Later changes go
+// into cells of a patch, or else into an R-tree.
+type cellWriter struct {
+	rule    rule
+	base    *cellmap // nil = nothing was published yet
+	built   int      // edges of base
+	patch   *cellPatch
+	over    rtreeWriter
+	inOver  map[Ref]struct{}
+	apart   []Ref    // ascending
+	seen    bool     // apart is published, and not to be changed
+	changes []change // since the last table
+	patcher *cellPatcher
+}
+
+func newCellWriter(o Options) writer {
+	r := o.Boundary.rule()
+	return &cellWriter{rule: r, over: rtreeWriter{rule: r}, inOver: map[Ref]struct{}{}, patcher: new(cellPatcher)}
+}
+
+// begin makes a new cellmap the base. t has the fences that are in it.
+func (w *cellWriter) begin(base *cellmap, t *table) {
+	w.base, w.built, w.patch = base, t.edges, newCellPatch(base)
 }
 
 func (w *cellWriter) replace(old, successor *entry) {
-	if w.base == nil {
-		return
+	if w.base != nil {
+		w.changes = append(w.changes, change{old, successor})
 	}
-	if old != nil {
-		w.takeOut(old)
-	}
-	if successor != nil {
-		w.new[successor.ref] = struct{}{}
-		w.over.replace(nil, successor)
-	}
-}
-
-func (w *cellWriter) takeOut(old *entry) {
-	if _, ok := w.new[old.ref]; !ok {
-		if w.seen {
-			w.gone, w.seen = slices.Clone(w.gone), false
-		}
-		i, _ := slices.BinarySearch(w.gone, old.ref)
-		w.gone = slices.Insert(w.gone, i, old.ref)
-		return
-	}
-	delete(w.new, old.ref)
-	w.over.replace(old, nil)
 }
 
 func (w *cellWriter) publish(t *table) Index {
 	if w.base == nil {
-		w.base = buildCellmap(slices.Collect(t.all()), w.over.rule)
+		w.begin(buildCellmap(slices.Collect(t.all()), w.rule), t)
 	}
-	x := &cellIndex{base: w.base, gone: w.gone, t: t}
-	w.seen = true
-	if len(w.gone) > 0 || len(w.new) > 0 {
-		x.over = w.over.index(t)
+	w.apply(t)
+	x := &cellIndex{base: w.base, t: t}
+	if w.patch.tiles > 0 || len(w.inOver)+len(w.apart) > 0 {
+		x.edits = &cellEdits{patch: w.patch, apart: w.apart}
+		w.seen = true
+		if len(w.inOver)+len(w.apart) > 0 {
+			x.edits.over = w.over.index(t)
+		}
 	}
 	return x
 }
 
-// stale says whether the overlay is so large that the set should go on with a writer on a
-// cellmap of the present table.
-func (w *cellWriter) stale() bool { return len(w.gone)+len(w.new) > overlayFences }
+// apply takes in the changes that led to the table.
+func (w *cellWriter) apply(t *table) {
+	for _, c := range w.changes {
+		w.take(c, t)
+	}
+	clear(w.changes)
+	w.changes = w.changes[:0]
+}
 
-// follow puts in what is in the table now and was not in the one of then, and takes out what
-// is no more. The set's own writer has prepared all that is new.
+// take takes in a change: by cells, but for a fence that is in the R-tree already and one that
+// cells cannot take.
+func (w *cellWriter) take(c change, t *table) {
+	if _, ok := w.inOver[c.ref()]; ok {
+		w.over.replace(c.old, nil)
+		delete(w.inOver, c.ref())
+	} else {
+		patch, ok := w.patcher.patch(w.patch, c, t, w.apart)
+		if ok {
+			w.patch = patch
+			return
+		}
+		if c.old != nil {
+			w.setApart(c.ref())
+		}
+	}
+	if c.successor != nil {
+		w.inOver[c.ref()] = struct{}{}
+		w.over.replace(nil, c.successor)
+	}
+}
+
+func (w *cellWriter) setApart(r Ref) {
+	if w.seen {
+		w.apart, w.seen = slices.Clone(w.apart), false
+	}
+	w.apart = withRef(w.apart, r)
+}
+
+// stale says whether the set should go on with a cellmap of the present table.
+func (w *cellWriter) stale(t *table) bool {
+	return len(w.apart)+len(w.inOver) > overlayFences ||
+		t.edges > outgrown*w.built && w.built > 0 || t.edges < w.built/outgrown
+}
+
+// follow takes in what is in the table now and was not in the one of then, and takes out what
+// is no more.
 func (w *cellWriter) follow(then, now *table) {
 	for i := range max(len(then.pages), len(now.pages)) {
 		before, after := then.page(i), now.page(i)
@@ -90,63 +202,5 @@ func (w *cellWriter) follow(then, now *table) {
 			}
 		}
 	}
-}
-
-func (x *cellIndex) Append(dst []Ref, lon, lat float64) []Ref {
-	if lon == 180 {
-		lon = -180
-	}
-	p := Point{lon, lat} // what is not finite is in no cell
-	if x.over == nil && !x.twice(p) {
-		return x.base.append(dst, p)
-	}
-	return x.appendOver(dst, p)
-}
-
-// twice says whether p is asked for at the longitude 180 too, where it may be on an edge.
-func (x *cellIndex) twice(p Point) bool { return p.Lon == -180 && x.base.rule == closed }
-
-// appendOver is Append where fences have changed, or p is to be asked for twice.
-func (x *cellIndex) appendOver(dst []Ref, p Point) []Ref {
-	from := len(dst)
-	dst = x.appendBoth(dst, p)
-	if x.twice(p) {
-		dst = x.appendBoth(dst, Point{180, p.Lat})
-	}
-	return sortTail(dst, from)
-}
-
-// appendBoth appends what the cellmap and the overlay have, in any order.
-func (x *cellIndex) appendBoth(dst []Ref, p Point) []Ref {
-	from := len(dst)
-	dst = x.base.append(dst, p)
-	if x.over == nil {
-		return dst
-	}
-	kept := dst[:from]
-	for _, r := range dst[from:] {
-		if _, gone := slices.BinarySearch(x.gone, r); !gone {
-			kept = append(kept, r)
-		}
-	}
-	return x.over.find(kept, p)
-}
-
-func antimeridian(lon float64) bool { return lon == 180 || lon == -180 }
-
-func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
-	if x.over != nil || x.base.rule == closed && slices.ContainsFunc(lon, antimeridian) {
-		dst.appendEach(lon, lat, x.Append)
-		return
-	}
-	dst.begin(lon, lat)
-	x.base.appendBatch(dst, lon, lat)
-}
-
-func (x *cellIndex) Stats() Stats {
-	bytes := x.base.bytes()
-	if x.over != nil {
-		bytes += x.over.bytes() + int64(4*len(x.gone))
-	}
-	return x.t.stats(KindCellmap, bytes)
+	w.apply(now)
 }

@@ -47,6 +47,7 @@ type cellmap struct {
 	words  []uint32 // records and lists
 	rings  []Ring   // of the edges: the fences' own
 	starts []uint32 // of the rings: the place of the first vertex, if all are counted
+	named  bool     // records have the ends of their edges, so that neither is needed
 }
 
 // toUnits is the largest whole number of units that is not above a coordinate in degrees,

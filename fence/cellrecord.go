@@ -1,6 +1,9 @@
 package fence
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A record is a row of words:
 //
@@ -8,7 +11,9 @@ import "slices"
 //	           that local i holds the cell's south-west corner; or wideRecord
 //	refs       one word for each local: a part of a fence, ascending by fence and part
 //	edges      edgeWords for each edge
-//	places     one word for each edge: the place of the vertex that it ends with in its ring
+//	places     one word for each edge: the place of the vertex that it ends with in its ring;
+//	           where the cellmap is named, endsWords instead: longitude and latitude of lo
+//	           and hi, each with its lower word first
 //
 // An edge goes from its end lo with the lesser latitude to hi; of two on one latitude lo is
 // the western one. Its words are two halves each, low and high:
@@ -47,6 +52,7 @@ const (
 	wideRecord   = recordLocals // in place of a number of locals
 
 	edgeWords = 3
+	endsWords = 8
 
 	flagRight = 1 << 31 // r is to the right of the edge, or it is all to the west
 	flagNorth = 1 << 30 // the path to a point north of the edge crosses it
@@ -119,7 +125,7 @@ func (m *cellmap) insideExactly(record uint32, p Point, at spot) uint32 {
 		edge := m.words[first+i*edgeWords:][:edgeWords]
 		flips, unsure := crossUnits(edge, at)
 		if unsure {
-			lo, hi := m.ends(m.words[first+edges*edgeWords+i])
+			lo, hi := m.endsOf(first+edges*edgeWords, i)
 			flips = 0
 			if crosses(lo, hi, edge[2], p) {
 				flips = edge[2]
@@ -154,6 +160,29 @@ func crosses(lo, hi Point, flags uint32, p Point) bool {
 		return flags&flagNorth != 0
 	}
 	return (orient(lo, hi, p) > 0) == (flags&flagRight != 0)
+}
+
+// endsOf are the ends of the i-th edge of a record whose places begin at a word.
+func (m *cellmap) endsOf(places, i uint32) (lo, hi Point) {
+	if !m.named {
+		return m.ends(m.words[places+i])
+	}
+	w := m.words[places+i*endsWords:][:endsWords]
+	at := func(k int) float64 { return math.Float64frombits(uint64(w[k]) | uint64(w[k+1])<<32) }
+	return Point{at(0), at(2)}, Point{at(4), at(6)}
+}
+
+// appendEnds appends what a record has of the ends of an edge.
+func (m *cellmap) appendEnds(words []uint32, e *ringEdge) []uint32 {
+	if !m.named {
+		return append(words, e.place)
+	}
+	lo, hi := m.endsIn(e.ring, e.place)
+	for _, x := range [...]float64{lo.Lon, lo.Lat, hi.Lon, hi.Lat} {
+		b := math.Float64bits(x)
+		words = append(words, uint32(b), uint32(b>>32))
+	}
+	return words
 }
 
 // ends are those of the edge with which the vertex at a place ends, in their order.

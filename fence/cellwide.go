@@ -55,7 +55,7 @@ func (m *cellmap) appendMasked(dst []Ref, record uint32, p Point, at spot, insid
 		flips, unsure := crossUnits([]uint32{e[0], e[1], e[2] | 1}, at)
 		on := false
 		if unsure {
-			lo, hi := m.ends(m.words[first+edges*wideEdgeWords+i])
+			lo, hi := m.endsOf(first+edges*wideEdgeWords, i)
 			flips = 0
 			if crosses(lo, hi, e[2], p) {
 				flips = 1

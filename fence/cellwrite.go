@@ -85,7 +85,7 @@ func (w *cellBand) appendRefs() {
 
 func (w *cellBand) appendPlaces() {
 	for _, e := range w.mine {
-		w.words = append(w.words, e.edge.place)
+		w.words = w.b.m.appendEnds(w.words, e.edge)
 	}
 }
 

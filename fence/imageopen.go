@@ -246,7 +246,7 @@ func (r *imageReader) publish(m *cellmap) {
 	s.next = int64(len(r.entries))
 	s.writer = newWriter(s.options)
 	if w, ok := s.writer.(*cellWriter); ok && m != nil {
-		w.base = m
+		w.begin(m, r.table)
 	} else {
 		for _, e := range r.entries {
 			s.writer.replace(nil, e)

@@ -10,7 +10,7 @@ const catchUps = 3
 // Neither readers nor writers wait for it.
 func (s *Set) tend() {
 	w := cellWriterOf(s.writer)
-	if w == nil || s.tending.Load() || !w.stale() {
+	if w == nil || s.tending.Load() || !w.stale(s.current.Load().table) {
 		return
 	}
 	s.tending.Store(true)
@@ -20,8 +20,8 @@ func (s *Set) tend() {
 
 // renew builds a cellmap of the table then, and lets w go on from it.
 func (s *Set) renew(w *cellWriter, then *table) {
-	rule := s.options.Boundary.rule()
-	next := newCellWriterOn(buildCellmap(slices.Collect(then.all()), rule), rule)
+	next := newCellWriter(s.options).(*cellWriter)
+	next.begin(buildCellmap(slices.Collect(then.all()), next.rule), then)
 	for range catchUps {
 		now := s.tableOf(w)
 		if now == nil {

@@ -20,50 +20,86 @@ const (
 )
 
 // BenchmarkReplace replaces one fence of the largest real set after the other, while readers
-// look up positions of vehicles on all other processors. A replacement is timed from the new
-// geometry to its publication; a stall is the time that a reader took for stallEvery look-ups.
+// look up positions of vehicles on all processors but the writer's: as fast as that goes, and
+// a thousand in a second, between which the writer reads too. A replacement is timed from the
+// new geometry to its publication; a stall is the time that a reader took for stallEvery
+// look-ups.
 //
 // Beside it, "readers alone" has a reader in the writer's place: what it stalls is due to the
-// machine and to Go's runtime.
+// machine and to Go's runtime. The three take turns of a tenth of a second in one run where
+// BENCH_TURNS is set.
 func BenchmarkReplace(b *testing.B) {
 	lon, lat := buses(b)
 	b.Run("readers alone", func(b *testing.B) {
-		s := largestSet(b, fence.KindCellmap)
-		readers := startReaders(s, lon, lat)
-		r := reader{set: s, lon: lon, lat: lat}
+		e := newEditing(b, lon, lat)
 		for b.Loop() {
 			for range 1000 {
-				r.read()
+				e.reader.read()
 			}
 		}
-		readers.stop(b)
+		e.report(b)
 	})
-	b.Run("replacing", func(b *testing.B) {
-		s := largestSet(b, fence.KindCellmap)
-		rng := rand.New(rand.NewPCG(8, 13))
-		var fences []*fence.Fence
-		for _, f := range s.Snapshot().All() {
-			fences = append(fences, f)
-		}
-		var took []time.Duration
-		b.ReportAllocs()
-		readers := startReaders(s, lon, lat)
+	b.Run("a thousand in a second", func(b *testing.B) {
+		e := newEditing(b, lon, lat)
 		for b.Loop() {
-			f := fences[rng.IntN(len(fences))]
-			f = &fence.Fence{Key: f.Key, Geometry: movedEast(f.Geometry, float64(rng.IntN(3)-1)*1e-6)}
-			began := time.Now()
-			if _, _, err := s.Put(*f); err != nil {
-				b.Fatal(err)
+			due := e.reader.last.Add(time.Second / 1000)
+			e.replace(b)
+			for e.reader.last.Before(due) {
+				e.reader.read()
 			}
-			took = append(took, time.Since(began))
 		}
-		readers.stop(b)
-		s.Settle()
-		slices.Sort(took)
-		for name, i := range map[string]int{"p50-µs": len(took) / 2, "p99-µs": len(took) * 99 / 100, "max-µs": len(took) - 1} {
-			b.ReportMetric(micros(took[i]), name)
-		}
+		e.report(b)
 	})
+	b.Run("without a pause", func(b *testing.B) {
+		e := newEditing(b, lon, lat)
+		b.ReportAllocs()
+		for b.Loop() {
+			e.replace(b)
+		}
+		e.report(b)
+	})
+}
+
+// editing is a set that is read by all, and edited by one.
+type editing struct {
+	set     *fence.Set
+	fences  []*fence.Fence
+	rng     *rand.Rand
+	took    []time.Duration
+	readers *readers
+	reader  reader // the writer's own, between edits
+}
+
+func newEditing(b *testing.B, lon, lat []float64) *editing {
+	s := largestSet(b, fence.KindCellmap)
+	e := &editing{set: s, rng: rand.New(rand.NewPCG(8, 13)), reader: reader{set: s, lon: lon, lat: lat, last: time.Now()}}
+	for _, f := range s.Snapshot().All() {
+		e.fences = append(e.fences, f)
+	}
+	e.readers = startReaders(s, lon, lat)
+	return e
+}
+
+// replace moves a fence by a tenth of a metre at most from where it was at first.
+func (e *editing) replace(b *testing.B) {
+	f := e.fences[e.rng.IntN(len(e.fences))]
+	f = &fence.Fence{Key: f.Key, Geometry: movedEast(f.Geometry, float64(e.rng.IntN(3)-1)*1e-6)}
+	began := time.Now()
+	if _, _, err := e.set.Put(*f); err != nil {
+		b.Fatal(err)
+	}
+	e.took = append(e.took, time.Since(began))
+}
+
+func (e *editing) report(b *testing.B) {
+	e.readers.stop(b)
+	e.set.Settle()
+	slices.Sort(e.took)
+	if n := len(e.took); n > 0 {
+		for name, i := range map[string]int{"p50-µs": n / 2, "p99-µs": n * 99 / 100, "p999-µs": n * 999 / 1000, "max-µs": n - 1} {
+			b.ReportMetric(micros(e.took[i]), name)
+		}
+	}
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
@@ -91,7 +127,8 @@ type reader struct {
 	refs     []fence.Ref
 	last     time.Time
 	longest  time.Duration
-	long     int // stalls of more than longStall
+	long     int           // stalls of more than longStall
+	waited   time.Duration // in these
 	lookups  int
 }
 
@@ -107,6 +144,7 @@ func (r *reader) read() {
 		r.longest = max(r.longest, stall)
 		if stall > longStall {
 			r.long++
+			r.waited += stall
 		}
 	}
 	r.last = now
@@ -135,8 +173,8 @@ func startReaders(s *fence.Set, lon, lat []float64) *readers {
 	return rs
 }
 
-// stop reports the longest stall, how many were long in a second, and how fast the readers
-// were.
+// stop reports the longest stall, how many were long in a second, the share of time that went
+// into these, and how fast the readers were.
 func (rs *readers) stop(b *testing.B) {
 	took := time.Since(rs.began)
 	rs.done.Store(true)
@@ -145,9 +183,11 @@ func (rs *readers) stop(b *testing.B) {
 	for _, r := range rs.all {
 		sum.longest = max(sum.longest, r.longest)
 		sum.long += r.long
+		sum.waited += r.waited
 		sum.lookups += r.lookups
 	}
 	b.ReportMetric(micros(sum.longest), "stall-µs")
 	b.ReportMetric(float64(sum.long)/took.Seconds(), "long-stalls/s")
+	b.ReportMetric(100*sum.waited.Seconds()/took.Seconds()/float64(len(rs.all)), "stalled-%")
 	b.ReportMetric(float64(took.Nanoseconds()*int64(len(rs.all)))/float64(sum.lookups), "ns/lookup")
 }

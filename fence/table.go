@@ -1,8 +1,11 @@
 package fence
 
-import "iter"
+import (
+	"iter"
+	"sync"
+)
 
-// entry is a fence in a set. It is immutable once published, but for its parts: the set's
+// entry is a fence in a set. It is immutable once published, but for its parts: a
 // writer prepares these before it publishes an index that asks them.
 type entry struct {
 	ref      Ref
@@ -10,6 +13,7 @@ type entry struct {
 	boxes    []Box // of each part, in order
 	bounds   Box
 	parts    []preparedPart // of each part; nil until prepare
+	once     sync.Once      // of prepare
 	edges    int
 	findings []Finding
 }
@@ -24,16 +28,15 @@ func newEntry(ref Ref, f *Fence, findings []Finding) *entry {
 	return e
 }
 
-// prepare makes the parts, for indexes that ask them about points. It belongs to the set's
-// writer, and does nothing the second time.
+// prepare makes the parts, for indexes that ask them about points. It does nothing the second
+// time; it is called by the set's writer and by a builder in the background.
 func (e *entry) prepare() {
-	if e.parts != nil {
-		return
-	}
-	e.parts = make([]preparedPart, len(e.fence.Geometry))
-	for i, part := range e.fence.Geometry {
-		e.parts[i] = prepare(part)
-	}
+	e.once.Do(func() {
+		e.parts = make([]preparedPart, len(e.fence.Geometry))
+		for i, part := range e.fence.Geometry {
+			e.parts[i] = prepare(part)
+		}
+	})
 }
 
 // pageSize trades what an edit copies (one page and the list of pages) against the length

@@ -1,0 +1,116 @@
+package fence
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// A tile is a square of root cells, tileSide wide, and what has changed in them.
+const (
+	tileBits  = 3
+	tileSide  = 1 << tileBits
+	tileCells = tileSide * tileSide
+	tilePage  = 64 // tiles whose places are copied together
+
+	// asBuilt stands for a cell of a tile that is as the cellmap has it.
+	asBuilt = entryNode | entryMask
+)
+
+// cellPatch has what has changed in a cellmap since it was built: whole root cells, by tiles. It
+// is immutable. An edit makes the tiles anew that it touches, and shares all others with the
+// patch before; so what is no more leaves nothing behind.
+//
+// A tile is a cellmap whose directory begins with the entries of its root cells. All else of
+// the grid is the same.
+type cellPatch struct {
+	base   *cellmap
+	across uint32 // tiles in a row of them
+	pages  []*[tilePage]*cellmap
+	tiles  int   // how many there are
+	bytes  int64 // of the tiles
+}
+
+func newCellPatch(base *cellmap) *cellPatch {
+	across, rows := (base.w+tileSide-1)/tileSide, (base.h+tileSide-1)/tileSide
+	return &cellPatch{base: base, across: across, pages: make([]*[tilePage]*cellmap, (across*rows+tilePage-1)/tilePage)}
+}
+
+// tile is the one with the number i, nil if nothing has changed there.
+func (c *cellPatch) tile(i uint32) *cellmap {
+	if page := c.pages[i/tilePage]; page != nil {
+		return page[i%tilePage]
+	}
+	return nil
+}
+
+// tileOf is the number of the tile of a root cell, and inTile the cell's place in it.
+func (c *cellPatch) tileOf(cx, cy uint32) uint32 { return cy>>tileBits*c.across + cx>>tileBits }
+
+func inTile(cx, cy uint32) uint32 { return cy%tileSide<<tileBits | cx%tileSide }
+
+// entry is that of a root cell, and the cellmap that has what it leads to.
+func (c *cellPatch) entry(cx, cy uint32) (uint32, *cellmap) {
+	if tile := c.tile(c.tileOf(cx, cy)); tile != nil {
+		if e := tile.dir[inTile(cx, cy)]; e != asBuilt {
+			return e, tile
+		}
+	}
+	return c.base.dir[cy*c.base.w+cx], c.base
+}
+
+// append appends the refs of what holds p, which is normalized.
+//
+// hot: guarded by BenchmarkReplace and TestEditedSetsDoNotAllocate.
+func (c *cellPatch) append(dst []Ref, p Point) []Ref {
+	if !(-256 <= p.Lon && p.Lon <= 256 && -256 <= p.Lat && p.Lat <= 256) {
+		return dst
+	}
+	x, y := uint32(toUnits(p.Lon)-c.base.x0), uint32(toUnits(p.Lat)-c.base.y0)
+	shift := c.base.shift & 31
+	cx, cy := x>>shift, y>>shift
+	if cx >= c.base.w || cy >= c.base.h {
+		return dst
+	}
+	entry, m := c.entry(cx, cy)
+	for entry >= entryNode {
+		shift = (shift - nodeBits) & 31
+		child := y>>shift&(nodeSide-1)<<nodeBits + x>>shift&(nodeSide-1)
+		entry = m.dir[entry&entryMask+child]
+	}
+	switch {
+	case entry >= entryCell:
+		scale, inside := recordScale(shift), uint32(1)<<shift-1
+		return m.appendRecord(dst, entry&entryMask, p, spot{x & inside >> scale, y & inside >> scale})
+	case entry >= entryOne:
+		return append(dst, Ref(entry&entryMask))
+	}
+	return m.appendList(dst, entry&entryMask)
+}
+
+// copy gives a patch for put to change.
+func (c *cellPatch) copy() *cellPatch {
+	return &cellPatch{c.base, c.across, slices.Clone(c.pages), c.tiles, c.bytes}
+}
+
+// put makes the tile with the number i another, in a copy of before that nobody has seen yet.
+func (c *cellPatch) put(before *cellPatch, i uint32, tile *cellmap) {
+	page := &c.pages[i/tilePage]
+	if *page == before.pages[i/tilePage] {
+		copied := new([tilePage]*cellmap)
+		if *page != nil {
+			*copied = **page
+		}
+		*page = copied
+	}
+	at := &(*page)[i%tilePage]
+	if *at == nil {
+		c.tiles++
+	} else {
+		c.bytes -= tileBytes(*at)
+	}
+	*at = tile
+	c.bytes += tileBytes(tile)
+}
+
+// tileBytes is what a tile takes.
+func tileBytes(tile *cellmap) int64 { return tile.bytes() + int64(unsafe.Sizeof(*tile)) }
