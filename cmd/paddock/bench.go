@@ -3,6 +3,7 @@ package main
 // benchCmd holds the commands that measure.
 type benchCmd struct {
 	HTTP      benchHTTPCmd      `cmd:"" name:"http" help:"Measure a service that speaks HTTP."`
+	AB        benchABCmd        `cmd:"" name:"ab" passthrough:"" help:"Measure a service over HTTP as ApacheBench does: its flags, its report, and the truth behind it."`
 	NATS      benchNATSCmd      `cmd:"" name:"nats" help:"Measure a NATS server, and verify what it delivers."`
 	Wire      benchWireCmd      `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
 	Profile   benchProfileCmd   `cmd:"" help:"Show where the time of \"paddock fence\" goes, as gofence's table does."`

@@ -63,6 +63,7 @@ type loadRun struct {
 	title      string
 	plan       load.Plan
 	objectives []slo.Objective
+	also       load.Observer // of each second; nil = nobody
 
 	// What the protocol has to say, where it has anything: begin makes ready what is of
 	// one run alone, and account adds to the report. Its error is what was promised and
@@ -204,6 +205,9 @@ func (r *loadRun) once(ctx context.Context, c *console, release func(), dir stri
 	}
 	series, recorder := &report.Series{}, runfile.NewRecorder(r.plan, files)
 	observers := watchers{series, recorder}
+	if r.also != nil {
+		observers = append(observers, r.also)
+	}
 	say := func(string) {}
 	if !r.Quiet {
 		view := r.view(c)

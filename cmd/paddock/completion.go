@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"paddock/internal/lab/getopt"
 )
 
 // Completion has two halves. The shell's half is a small script under
@@ -119,7 +121,18 @@ func findFlag(n *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
+// habitual is a command that reads its flags itself, as another program does.
+type habitual interface{ Flags() getopt.Flags }
+
 func flags(n *kong.Node) (out []candidate) {
+	if n.Target.CanAddr() {
+		if h, ok := n.Target.Addr().Interface().(habitual); ok {
+			for _, f := range h.Flags() {
+				out = append(out, candidate{f.Name(), f.Help})
+			}
+			return out
+		}
+	}
 	for _, level := range n.AllFlags(true) {
 		for _, f := range level {
 			out = append(out, candidate{"--" + f.Name, f.Help})

@@ -27,6 +27,14 @@ type Flag struct {
 	Set func(value string) error
 }
 
+// Name is the flag as it is typed: its long form, if there is one.
+func (f *Flag) Name() string {
+	if f.Long != "" {
+		return "--" + f.Long
+	}
+	return "-" + string(rune(f.Short))
+}
+
 // String is the flag as errors name it: its short form, if there is one.
 func (f *Flag) String() string {
 	if f.Short != 0 {
