@@ -106,7 +106,7 @@ func TestFenceBuckets(t *testing.T) {
 		"net/http.(*response).finishRequest":                       lab.HTTPFinish,
 		"net/http.(*response).Write":                               lab.HTTPFinish,
 		"bufio.(*Writer).Flush":                                    lab.HTTPFinish,
-		"paddock/internal/httpapi/pointquery.Append":               lab.JSONDecode,
+		"paddock/internal/pointquery.Append":                       lab.JSONDecode,
 		"paddock/internal/plainhttp.(*Request).read":               lab.HTTPRead,
 		"paddock/internal/nowait.(*Receiver).Receive":              lab.HTTPRead,
 		"paddock/internal/plainhttp.(*conn).send":                  lab.HTTPFinish,

@@ -75,12 +75,14 @@ type Lookup struct {
 	Hold func(bytes int64) bool
 
 	// Limit bounds the answer in bytes; 0 means MaxAnswer.
-	Limit   int
-	bare    bool // without the properties of fences
-	sets    []source
-	named   bool // one set has been asked for by its name
-	refs    []fence.Ref
-	pending pending
+	Limit      int
+	bare       bool // without the properties of fences
+	sets       []source
+	named      bool // one set has been asked for by its name
+	generation uint64
+	scratch    []byte // of readers
+	refs       []fence.Ref
+	pending    pending
 }
 
 // source is a set that is asked.

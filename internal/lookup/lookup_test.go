@@ -8,7 +8,7 @@ import (
 	"paddock/fence"
 )
 
-func catalog(t *testing.T) *fence.Catalog {
+func catalog(t testing.TB) *fence.Catalog {
 	t.Helper()
 	c := &fence.Catalog{}
 	for _, name := range []string{"one", "two"} {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"paddock/fence"
-	"paddock/internal/httpapi/pointquery"
+	"paddock/internal/pointquery"
 )
 
 // maxAnswer bounds an answer, in bytes: one look-up among ten thousand

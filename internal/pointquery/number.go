@@ -15,26 +15,35 @@ var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10
 
 // number writes a number as float64 shows it, and returns it.
 func (p *pass) number() (float64, bool) {
-	c := p.peek()
-	if c != '-' && !isDigit(c) {
+	p.peek()
+	begin := p.at
+	v, exact, ok := p.float()
+	switch {
+	case !ok:
 		return 0, false
+	case exact:
+		p.out = append(p.out, p.text[begin:p.at]...)
+	default:
+		p.out = appendFloat(p.out, v)
+	}
+	return v, true
+}
+
+// float reads a number. exact says that its text is how float64 shows it.
+func (p *pass) float() (v float64, exact, ok bool) {
+	if c := p.peek(); c != '-' && !isDigit(c) {
+		return 0, false, false
 	}
 	begin := p.at
-	v, exact := p.decimal()
-	if exact {
-		p.out = append(p.out, p.text[begin:p.at]...)
-		return v, true
+	if v, exact = p.decimal(); exact {
+		return v, true, true
 	}
 	p.at = begin
 	if !p.scan() {
-		return 0, false
+		return 0, false, false
 	}
 	v, err := strconv.ParseFloat(string(p.text[begin:p.at]), 64)
-	if err != nil {
-		return 0, false
-	}
-	p.out = appendFloat(p.out, v)
-	return v, true
+	return v, false, err == nil
 }
 
 // decimal reads a number whose text is that of its float64: few digits, no

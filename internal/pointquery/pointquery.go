@@ -1,13 +1,17 @@
-// Package pointquery reads a GeoJSON Feature with a Point in one pass, and gives
-// it back as encoding/json would: decoded into a map of properties and a slice of
-// coordinates, and marshalled again. Keys are sorted, numbers pass through
-// float64, '<', '>' and '&' are escaped, other members are gone.
+// Package pointquery reads queries about one point in one pass.
+//
+// Append reads a GeoJSON Feature with a Point, and gives it back as encoding/json
+// would: decoded into a map of properties and a slice of coordinates, and marshalled
+// again. Keys are sorted, numbers pass through float64, '<', '>' and '&' are escaped,
+// other members are gone. Read takes a point in any of the forms that /v1/search
+// knows, and gives nothing back.
 //
 // It takes what programs send: members in any order, members of no interest,
 // properties of any shape. What it does not take is not wrong, only rare, such as
 // escapes, names that are repeated or oddly written, and errors: then the caller
 // asks encoding/json, and the texts and oddities of that need no second home.
-// What it takes has the same outcome both ways; FuzzPointQuery holds it to that.
+// What it takes has the same outcome both ways; FuzzPointQuery holds it to that, and
+// FuzzOnePoint of internal/lookup.
 package pointquery
 
 import "bytes"
