@@ -20,6 +20,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/access"
 	"paddock/internal/budget"
 	"paddock/internal/directory"
 	"paddock/internal/events"
@@ -38,7 +39,7 @@ type Config struct {
 	Log      *events.Log
 
 	Files   func() directory.Status // of the sets that were read from files; nil: none
-	Gofence http.Handler            // the original API; nil: none
+	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
 	Metrics http.Handler            // nil: none
 
@@ -73,6 +74,7 @@ func (c Config) withDefaults() Config {
 // API is the HTTP surface. Close it after its server has stopped accepting.
 type API struct {
 	cfg     Config
+	token   access.Token
 	handler http.Handler
 	live    *liveHub
 	memory  *budget.Budget
@@ -93,7 +95,7 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	cfg = cfg.withDefaults()
-	a := &API{cfg: cfg, memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a := &API{cfg: cfg, token: access.NewToken(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
 	a.handler = a.protect(a.routes())

@@ -47,7 +47,7 @@ func (tw *town) past(query string) (all []cloudEvent) {
 	r := tw.get("/v1/events?wait=0" + query)
 	for line := range strings.Lines(string(r.body)) {
 		var e cloudEvent
-		must(tw.T, json.Unmarshal([]byte(line), &e))
+		must(tw.TB, json.Unmarshal([]byte(line), &e))
 		all = append(all, e)
 	}
 	return all
@@ -76,12 +76,12 @@ func (tw *town) subscribe(path string, headers ...string) *subscription {
 	tw.Helper()
 	ctx, cancel := context.WithTimeout(tw.Context(), patience)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, tw.url+path, nil)
-	must(tw.T, err)
+	must(tw.TB, err)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := tw.client.Do(r)
-	must(tw.T, err)
+	must(tw.TB, err)
 	if resp.StatusCode != http.StatusOK {
 		tw.Errorf("%s: %s", path, resp.Status)
 	}
@@ -126,7 +126,7 @@ func (s *subscription) next() (m message) {
 	if end := s.line(); end != "" {
 		s.Fatalf("behind the message: %q", end)
 	}
-	must(s.T, json.Unmarshal([]byte(data), &m.data))
+	must(s.TB, json.Unmarshal([]byte(data), &m.data))
 	schema := "FenceEvent"
 	if m.event == "gap" {
 		schema = "EventGap"

@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -25,4 +28,39 @@ func TestListFences(t *testing.T) {
 	}
 	tw.problem(tw.get(path+"?ordinals=1,x"), 400, `query: ordinals: "x" is not a whole number below 2^32`)
 	tw.problem(tw.get(path+"?properties=some"), 400, `query: properties "some": use all or none`)
+}
+
+// Circles and boxes are fences like others: both ways find them, and
+// nothing outside of them.
+func TestCirclesAndBoxesAreFound(t *testing.T) {
+	tw := newTown(t, options{})
+	server := NewServer(tw.api, slog.New(slog.DiscardHandler))
+	short, long := open(t, server), open(t, NewCold(tw.api, slog.New(slog.DiscardHandler)))
+	asked := uint64(0)
+	for id, shape := range map[string]struct {
+		body    string
+		in, out [2]float64
+	}{
+		"circle":   {`{"type":"Feature","properties":{},"circle":{"lon":40,"lat":20,"radius_m":1000}}`, [2]float64{40.009, 20}, [2]float64{40.01, 20}},
+		"point":    {`{"type":"Feature","properties":{"radius":1000},"geometry":{"type":"Point","coordinates":[50,20]}}`, [2]float64{50, 20.0089}, [2]float64{50, 20.0091}},
+		"box":      {`{"type":"Feature","properties":{},"bbox":[60,20,61,21]}`, [2]float64{60.99, 20.01}, [2]float64{61.01, 20.01}},
+		"dateline": {`{"type":"Feature","properties":{},"bbox":[179,20,-179,21]}`, [2]float64{-179.5, 20.5}, [2]float64{-178.5, 20.5}},
+	} {
+		tw.expect(tw.send(request{method: http.MethodPut, path: "/v1/sets/squares/fences/" + id, body: shape.body}), 201, "")
+		for found, at := range map[string][2]float64{`"id":"` + id + `"`: shape.in, `"fences":[]}`: shape.out} {
+			for _, text := range []string{
+				getting(fmt.Sprintf("/v1/search?lon=%v&lat=%v", at[0], at[1])),
+				posting("/v1/search?set=squares", fmt.Sprintf(`{"lon":%v,"lat":%v}`, at[0], at[1])),
+				posting("/v1/search", fmt.Sprintf(`{"type":"Feature","geometry":{"type":"Point","coordinates":[%v,%v]}}`, at[0], at[1])),
+			} {
+				got, want := short.ask(text), long.ask(text)
+				if asked++; got != want || !strings.Contains(got, found) {
+					t.Errorf("%s: %.200q:\ngot  %s\nwant %s", id, text, got, want)
+				}
+			}
+		}
+	}
+	if n := server.Stats().Requests; n != asked {
+		t.Errorf("%d of %d asked the short way", n, asked)
+	}
 }

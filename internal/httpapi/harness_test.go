@@ -38,7 +38,7 @@ func (p logOnly) Publish(records []events.Record) { p.log.Append(records) }
 //	squares: a [0,10]x[0,10], b [5,15]x[0,10], which overlap
 //	far:     c [100,110]x[40,50]
 type town struct {
-	*testing.T
+	testing.TB
 	api     *API
 	log     *events.Log
 	catalog *fence.Catalog
@@ -65,7 +65,7 @@ func square(key string, w, s, e, n float64) fence.Fence {
 	}
 }
 
-func newTown(t *testing.T, o options) *town {
+func newTown(t testing.TB, o options) *town {
 	t.Helper()
 	catalog := &fence.Catalog{}
 	if !o.emptyCatalog {
@@ -95,16 +95,17 @@ func newTown(t *testing.T, o options) *town {
 		o.config(&cfg)
 	}
 	api := New(cfg)
-	server := NewServer(api, slog.New(slog.DiscardHandler))
+	cold := NewCold(api, slog.New(slog.DiscardHandler))
 	if o.server != nil {
-		o.server(server)
+		o.server(cold)
 	}
+	server := api.before(cold, nil)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	tw := &town{
-		T: t, api: api, log: log, catalog: catalog, url: "http://" + ln.Addr().String(),
+		TB: t, api: api, log: log, catalog: catalog, url: "http://" + ln.Addr().String(),
 		client: &http.Client{Transport: &http.Transport{}}, begun: track.MillisOf(time.Now()) - 3_600_000,
 	}
 	tw.stop = sync.OnceFunc(func() {
@@ -123,7 +124,7 @@ func newTown(t *testing.T, o options) *town {
 	return tw
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -149,16 +150,16 @@ func (tw *town) send(q request) reply {
 	ctx, cancel := context.WithTimeout(tw.Context(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, q.method, tw.url+q.path, strings.NewReader(q.body))
-	must(tw.T, err)
+	must(tw.TB, err)
 	for i := 0; i < len(q.headers); i += 2 {
 		r.Header.Set(q.headers[i], q.headers[i+1])
 	}
 	r.Host = q.host
 	resp, err := tw.client.Do(r)
-	must(tw.T, err)
+	must(tw.TB, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	must(tw.T, err)
+	must(tw.TB, err)
 	answer := reply{resp.StatusCode, resp.Header, body}
 	tw.conforms(q, answer)
 	return answer

@@ -49,16 +49,16 @@ func TestBodiesAreBounded(t *testing.T) {
 func (tw *town) raw(text string) reply {
 	tw.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(tw.url, "http://"))
-	must(tw.T, err)
+	must(tw.TB, err)
 	defer conn.Close()
-	must(tw.T, conn.SetDeadline(time.Now().Add(patience)))
+	must(tw.TB, conn.SetDeadline(time.Now().Add(patience)))
 	_, err = conn.Write([]byte(text))
-	must(tw.T, err)
+	must(tw.TB, err)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	must(tw.T, err)
+	must(tw.TB, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	must(tw.T, err)
+	must(tw.TB, err)
 	return reply{resp.StatusCode, resp.Header, body}
 }
 

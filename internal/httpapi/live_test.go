@@ -33,7 +33,7 @@ func (tw *town) live(headers ...string) *viewer {
 		header.Set(headers[i], headers[i+1])
 	}
 	conn, _, err := websocket.Dial(ctx, tw.url+"/v1/live", &websocket.DialOptions{HTTPHeader: header, HTTPClient: tw.client})
-	must(tw.T, err)
+	must(tw.TB, err)
 	conn.SetReadLimit(8 << 20)
 	tw.Cleanup(func() {
 		cancel()
@@ -44,7 +44,7 @@ func (tw *town) live(headers ...string) *viewer {
 
 func (v *viewer) ask(request string) {
 	v.Helper()
-	must(v.T, v.conn.Write(v.ctx, websocket.MessageText, []byte(request)))
+	must(v.TB, v.conn.Write(v.ctx, websocket.MessageText, []byte(request)))
 }
 
 // liveFrame is any text frame.
@@ -81,9 +81,9 @@ type dot struct {
 func (v *viewer) frame() (f liveFrame) {
 	v.Helper()
 	kind, data, err := v.conn.Read(v.ctx)
-	must(v.T, err)
+	must(v.TB, err)
 	if kind == websocket.MessageText {
-		must(v.T, json.Unmarshal(data, &f))
+		must(v.TB, json.Unmarshal(data, &f))
 		return f
 	}
 	le := binary.LittleEndian

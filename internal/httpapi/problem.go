@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -47,12 +48,21 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func writeProblem(w http.ResponseWriter, p *Problem) {
-	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
+	h, text := w.Header(), p.text()
+	h.Set("Content-Type", problemType)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	h.Set("Cache-Control", "no-store")
 	retryLater(h, p.Status)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client may be gone; nobody else cares
+	_, _ = w.Write(text) // the client may be gone; nobody else cares
+}
+
+const problemType = "application/problem+json"
+
+// text is the body of the answer.
+func (p *Problem) text() []byte {
+	text, _ := json.Marshal(p) // strings and numbers always encode
+	return append(text, '\n')
 }
 
 // retryLater tells clients when to come again after a refusal that will pass.

@@ -133,6 +133,7 @@ func (a *API) look(s *lookup.Lookup, t lookup.Terms, contentType string, body []
 }
 
 func answer(w http.ResponseWriter, mediaType string, body []byte) error {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(body)

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"paddock/internal/plainhttp"
 )
 
 // The times after which a client that does not go on loses its connection, and
@@ -15,9 +17,13 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// NewServer returns the server of the API. The streams of events set deadlines
-// of their own for each write.
-func NewServer(a *API, log *slog.Logger) *http.Server {
+// NewServer returns the server of the API: what is asked most is answered without
+// net/http.
+func NewServer(a *API, log *slog.Logger) *plainhttp.Server { return a.before(NewCold(a, log), log) }
+
+// NewCold returns a server of the same with net/http alone. The streams of events set
+// deadlines of their own for each write.
+func NewCold(a *API, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: headerTimeout,
@@ -26,4 +32,9 @@ func NewServer(a *API, log *slog.Logger) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // panics of handlers, descriptors used up
 	}
+}
+
+// before puts the short way before a server of the API.
+func (a *API) before(cold *http.Server, log *slog.Logger) *plainhttp.Server {
+	return plainhttp.New(plainhttp.Options{Answer: a.appendAnswer, Admits: a.admits, Cold: cold, Logger: log})
 }

@@ -40,7 +40,7 @@ func FenceBuckets() []Bucket {
 			`|^paddock/internal/httpapi/.*\.readBody$|^bufio\.\(\*Reader\)\.(Peek|fill)$` +
 			`|^paddock/internal/plainhttp\.\(\*Request\)\.read$|^paddock/internal/nowait\.\(\*Receiver\)\.Receive$`)},
 		{HTTPFinish, regexp.MustCompile(`^net/http\.\(\*response\)\.(finishRequest|[wW]rite)$` +
-			`|^bufio\.\(\*Writer\)\.Flush$|^paddock/internal/httpapi/gofence\.(respond|headPlain|endHead|refusePlain)$` +
+			`|^bufio\.\(\*Writer\)\.Flush$|^paddock/internal/httpapi/gofence\.(respond|headPlain|refusePlain)$` +
 			`|^paddock/internal/plainhttp\.\(\*conn\)\.send$`)},
 		{GC, regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcDrain|bgsweep|bgscavenge)\b`)},
 	}

@@ -41,7 +41,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	metrics := <-answered
 	for _, line := range []string{
-		"paddock_http_connections 2", "paddock_http_large_refused_total 0", "paddock_live_clients 0",
+		"paddock_http_connections 2", "paddock_http_large_refused_total 0", "paddock_http_short_requests_total 0", "paddock_http_handed_over_total 1", "paddock_live_clients 0",
 		"paddock_live_refused_total 0", "paddock_sets 0", "paddock_sets_refused_total 0", "paddock_bus_closed_total{reason=\"Maximum Connections Exceeded\"} 0",
 	} {
 		if !strings.Contains(metrics, "\n"+line+"\n") {

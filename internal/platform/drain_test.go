@@ -1,15 +1,18 @@
 package platform_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/nats-io/nats.go"
@@ -238,6 +241,7 @@ func TestDrainEndsIdleStreams(t *testing.T) {
 	}
 	var sets any
 	r.ask(&sets, http.MethodGet, "v1/sets", "", nil) // leaves a connection that waits for a request
+	looking := r.lookUp()                            // and one that has been answered without net/http
 	idle, asking := r.live(), r.live()
 	if err := asking.Write(t.Context(), websocket.MessageText, []byte(`{"view":[0,0,1,1]}`)); err != nil {
 		t.Fatal(err)
@@ -250,6 +254,9 @@ func TestDrainEndsIdleStreams(t *testing.T) {
 	r.signal()
 	r.awaitEnd()
 	reading.Wait()
+	if rest, err := io.ReadAll(looking); err != nil || len(rest) != 0 {
+		t.Errorf("a connection that waits: %q, %v", rest, err)
+	}
 	if want := [2]websocket.StatusCode{websocket.StatusGoingAway, websocket.StatusGoingAway}; status != want {
 		t.Errorf("live feeds closed with %v, want %v", status, want)
 	}
@@ -258,6 +265,36 @@ func TestDrainEndsIdleStreams(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+}
+
+// lookUp connects and asks once for a point of the square, as a plain request. It gives
+// what comes afterwards.
+func (r *running) lookUp() io.Reader {
+	r.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.URL(), "http://"), "/"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET /v1/search?lon=0.5&lat=0.5 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		r.t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(in, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), `"id":"square"`) {
+		r.t.Fatalf("%v: %s", err, text)
+	}
+	var metrics []byte
+	if _, metrics, err = r.call(http.MethodGet, "metrics", "", nil); err != nil || !strings.Contains(string(metrics), "\npaddock_http_short_requests_total 1\n") {
+		r.t.Errorf("it was not answered the short way, %v", err)
+	}
+	return in
 }
 
 // live opens the dashboard's feed and reads its greeting.

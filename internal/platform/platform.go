@@ -38,6 +38,7 @@ import (
 	"paddock/internal/listen"
 	"paddock/internal/lookup"
 	"paddock/internal/metrics"
+	"paddock/internal/plainhttp"
 	"paddock/internal/ui"
 	"paddock/internal/wireapi"
 )
@@ -78,7 +79,7 @@ type Platform struct {
 	api      *httpapi.API
 	busDoor  *ingest.BusDoor
 	askDoor  *lookup.BusDoor
-	server   *http.Server
+	server   *plainhttp.Server
 	listener *listen.Limited
 	stopped  chan error // the result of the HTTP server's shutdown
 	wire     *wireapi.API
@@ -227,7 +228,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	}
 	registerSearch(p.registry, p.askDoor)
 	p.server = httpapi.NewServer(p.api, p.log)
-	registerHTTP(p.registry, p.listener, p.api, p.catalog)
+	registerHTTP(p.registry, p.listener, p.server, p.api, p.catalog)
 	registerSets(p.registry, p.sets)
 	p.log.Info("http listening", "url", p.URL())
 	if p.catalog.Len() == 0 {
@@ -248,10 +249,8 @@ func (p *Platform) serveHTTP(context.Context) error {
 func (p *Platform) closeDoors(ctx context.Context) error {
 	p.api.Drain()
 	err := errors.Join(p.busDoor.Close(), p.askDoor.Close())
-	stopping := make(chan struct{})
-	p.server.RegisterOnShutdown(func() { close(stopping) })
+	p.server.Stop()
 	go func() { p.stopped <- p.server.Shutdown(ctx) }() // ends with ctx at the latest; awaitHTTP waits for it
-	<-stopping
 	return err
 }
 

@@ -20,6 +20,7 @@ package gofence
 import (
 	"cmp"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"path"
@@ -146,8 +147,15 @@ func tooLarge(line string) error { return &refusal{http.StatusRequestEntityTooLa
 // refuse answers with one line of plain text. An error that brings no status is
 // a bad request.
 func refuse(w http.ResponseWriter, err error) {
-	http.Error(w, err.Error(), statusOf(err))
+	header, line := w.Header(), err.Error()+"\n"
+	header.Set("Content-Type", refusalType)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Length", strconv.Itoa(len(line)))
+	w.WriteHeader(statusOf(err))
+	_, _ = io.WriteString(w, line) // the client may be gone; nobody else cares
 }
+
+const refusalType = "text/plain; charset=utf-8"
 
 func statusOf(err error) int {
 	if r, ok := err.(*refusal); ok {

@@ -45,27 +45,23 @@ func searchName(path []byte) (name []byte, ok bool) {
 	return name, name[0] != '.' && bytes.IndexByte(name, '/') < 0 // a segment that begins with a dot may lead elsewhere
 }
 
-// headPlain appends the head that respond writes.
+// headPlain appends the head that respond has written, field by field as net/http does.
 func headPlain(dst []byte, r *plainhttp.Request, contentType string, length int) []byte {
-	dst = append(dst, "HTTP/1.1 200 OK\r\nServer: gofence\r\n"...)
+	dst = append(dst, "HTTP/1.1 200 OK\r\n"...)
 	if !r.Last() {
 		dst = append(dst, "Connection: keep-alive\r\n"...)
 	}
-	dst = append(append(dst, "Content-Type: "...), contentType...)
-	return endHead(dst, r, length)
-}
-
-// endHead appends what a head ends with.
-func endHead(dst []byte, r *plainhttp.Request, length int) []byte {
-	dst = strconv.AppendInt(append(dst, "\r\nContent-Length: "...), int64(length), 10)
-	return r.AppendEnd(append(dst, "\r\n"...))
+	dst = strconv.AppendInt(append(dst, "Content-Length: "...), int64(length), 10)
+	dst = append(append(dst, "\r\nContent-Type: "...), contentType...)
+	return r.AppendEnd(append(dst, "\r\nServer: gofence\r\n"...))
 }
 
 // refusePlain appends what refuse writes.
 func refusePlain(dst []byte, r *plainhttp.Request, err error) []byte {
 	status, line := statusOf(err), err.Error()
 	dst = strconv.AppendInt(append(dst, "HTTP/1.1 "...), int64(status), 10)
-	dst = append(append(append(dst, ' '), http.StatusText(status)...), "\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff"...)
-	dst = endHead(dst, r, len(line)+1)
+	dst = append(append(append(dst, ' '), http.StatusText(status)...), "\r\nContent-Length: "...)
+	dst = strconv.AppendInt(dst, int64(len(line)+1), 10)
+	dst = r.AppendEnd(append(dst, "\r\nContent-Type: "+refusalType+"\r\nX-Content-Type-Options: nosniff\r\n"...))
 	return append(append(dst, line...), '\n')
 }
