@@ -1,0 +1,271 @@
+// Package admission decides what is let in while others wait: how much may be under
+// way at once, who waits and for how long, and who is refused, with the reason.
+//
+// A Gate bounds all work of a process, a Lane that for one service behind it. Work is
+// of two kinds: requests, which end soon, and streams, which may last for days and
+// have a bound of their own, so that a thousand idle ones leave requests their room.
+//
+// A request that finds no room waits in its lane's queue. The queue is short in time:
+// as long as it runs empty now and then, which is what it does in a burst, a request
+// waits up to Limits.Interval; once it has not been empty for that long there is more
+// to do than can be done, a request waits up to Limits.Target, and the one that came
+// last is served first, whose visitor is the most likely to be there still. That is
+// CoDel (RFC 8289) with the control law of Facebook's "Fail at Scale" (2015), made for
+// requests, which cannot be dropped silently.
+//
+// How much a lane may have under way follows what its service can take: see limit.go.
+package admission
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+)
+
+// Limits are the bounds of a Gate. Zeros stand for the defaults.
+type Limits struct {
+	Requests     int   // under way, of all lanes; 1,024
+	Streams      int   // open, of all lanes; 4,096
+	LaneRequests int   // under way in one lane, at most; 256
+	LaneFloor    int   // and at least, however slow its service is; 8
+	LaneStreams  int   // open in one lane; 1,024
+	LaneQueue    int   // waiting in one lane; 64
+	Bytes        int64 // held by all that is under way or waits; 96 MiB
+
+	Target   time.Duration // longest wait in a lane that has more to do than it can; 5 ms
+	Interval time.Duration // longest wait otherwise; 100 ms
+	// Patience is how long a service may take to answer without being taken for
+	// overloaded; 10 ms. Above it, twice its usual time means less work for it.
+	Patience time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Requests = cmp.Or(l.Requests, 1024)
+	l.Streams = cmp.Or(l.Streams, 4096)
+	l.LaneRequests = min(cmp.Or(l.LaneRequests, 256), l.Requests)
+	l.LaneFloor = min(cmp.Or(l.LaneFloor, 8), l.LaneRequests)
+	l.LaneStreams = min(cmp.Or(l.LaneStreams, 1024), l.Streams)
+	l.LaneQueue = cmp.Or(l.LaneQueue, 64)
+	l.Bytes = cmp.Or(l.Bytes, 96<<20)
+	l.Target = cmp.Or(l.Target, 5*time.Millisecond)
+	l.Interval = cmp.Or(l.Interval, 100*time.Millisecond)
+	l.Patience = cmp.Or(l.Patience, 10*time.Millisecond)
+	return l
+}
+
+// Gate is what all lanes share. Its methods, and those of its lanes and permits, may
+// be called by any number of goroutines.
+type Gate struct {
+	limits Limits
+
+	mu       sync.Mutex
+	requests int
+	streams  int
+	bytes    int64
+	waiting  int
+	queued   []*Lane // those in which somebody waits, the next in turn first
+	refused  [reasons]uint64
+}
+
+// New makes a gate. Negative limits are the caller's mistake.
+func New(l Limits) *Gate { return &Gate{limits: l.withDefaults()} }
+
+// Limits are those that hold, the defaults filled in.
+func (g *Gate) Limits() Limits { return g.limits }
+
+// Lane makes a lane. It needs no end: the gate knows it only while somebody waits.
+func (g *Gate) Lane() *Lane { return &Lane{gate: g, limit: newLimit(&g.limits)} }
+
+// Lane is what one service has under way, and who waits for it.
+type Lane struct {
+	gate     *Gate
+	requests int
+	streams  int
+	queue    queue
+	listed   bool // in Gate.queued
+	limit    limit
+}
+
+// Request waits for room for a request that holds size bytes while it waits and is
+// under way. The error is a *Refusal, or that of ctx.
+func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
+	g := l.gate
+	g.mu.Lock()
+	now := time.Now()
+	p := &Permit{lane: l, size: size, begin: now}
+	switch {
+	case g.bytes+size > g.limits.Bytes:
+		return nil, g.refuseAndUnlock(NoBytes)
+	case l.queue.live == 0 && g.room(l) && !g.unfair(l):
+		g.bytes += size
+		g.begin(l)
+		g.mu.Unlock()
+		return p, nil
+	case l.queue.live == 0 && g.unfair(l):
+		return nil, g.refuseAndUnlock(TooGreedy)
+	case l.queue.live >= g.limits.LaneQueue:
+		if !l.queue.overloaded(now, g.limits.Interval) {
+			return nil, g.refuseAndUnlock(QueueFull)
+		}
+		g.refuse(l, l.queue.oldest(), QueueFull) // its visitor is the least likely to be there
+	}
+	g.bytes += size
+	w := g.wait(l, now)
+	g.mu.Unlock()
+	return w.until(ctx, p)
+}
+
+// Stream takes a place among the streams, without waiting.
+func (l *Lane) Stream(size int64) (*Permit, error) {
+	g := l.gate
+	g.mu.Lock()
+	switch {
+	case g.bytes+size > g.limits.Bytes:
+		return nil, g.refuseAndUnlock(NoBytes)
+	case g.streams >= g.limits.Streams || l.streams >= g.limits.LaneStreams:
+		return nil, g.refuseAndUnlock(TooManyStreams)
+	}
+	g.bytes += size
+	g.streams++
+	l.streams++
+	g.mu.Unlock()
+	return &Permit{lane: l, size: size, stream: true, answered: true}, nil
+}
+
+// room says whether one more request may begin in l. g.mu is held.
+func (g *Gate) room(l *Lane) bool {
+	return g.requests < g.limits.Requests && l.requests < l.limit.now()
+}
+
+// unfair says whether l has more than half of all that may be under way while others
+// wait. g.mu is held.
+func (g *Gate) unfair(l *Lane) bool {
+	return g.waiting > l.queue.live && l.requests >= max(g.limits.Requests/2, 1)
+}
+
+// begin counts a request as under way. g.mu is held.
+func (g *Gate) begin(l *Lane) {
+	g.requests++
+	l.requests++
+	l.limit.begun(l.requests)
+}
+
+// wait puts somebody new into the queue of l. g.mu is held.
+func (g *Gate) wait(l *Lane, now time.Time) *waiter {
+	if !l.listed {
+		l.listed = true
+		g.queued = append(g.queued, l)
+	}
+	g.waiting++
+	return l.queue.push(&waiter{lane: l, ready: make(chan error, 1), limit: l.queue.patience(now, &g.limits)}, now)
+}
+
+// leave takes w, who has not been served, out of the queue. g.mu is held.
+func (g *Gate) leave(l *Lane, w *waiter) {
+	l.queue.drop(w)
+	g.waiting--
+}
+
+// refuse ends the wait of w. g.mu is held.
+func (g *Gate) refuse(l *Lane, w *waiter, why Reason) {
+	g.leave(l, w)
+	g.refused[why]++
+	w.ready <- &Refusal{why}
+}
+
+func (g *Gate) refuseAndUnlock(why Reason) error {
+	g.refused[why]++
+	g.mu.Unlock()
+	return &Refusal{why}
+}
+
+// serve lets in who waits, as far as there is room: one of each lane in its turn. g.mu
+// is held.
+func (g *Gate) serve() {
+	for skipped := 0; len(g.queued) > skipped && g.requests < g.limits.Requests; {
+		l := g.queued[0]
+		g.queued = g.queued[1:]
+		switch {
+		case l.queue.live == 0: // all have gone
+		case !g.room(l) || g.unfair(l):
+			skipped++
+		default:
+			skipped = 0
+			w := l.queue.pop(time.Now(), g.limits.Interval)
+			g.waiting--
+			g.begin(l)
+			w.ready <- nil
+		}
+		if l.listed = l.queue.live > 0; l.listed {
+			g.queued = append(g.queued, l)
+		}
+	}
+}
+
+// Permit is the right to be under way. It ends with Release.
+type Permit struct {
+	lane     *Lane
+	size     int64
+	begin    time.Time
+	stream   bool
+	answered bool
+	released bool
+}
+
+// Answered tells how the service has answered, once it has begun to: failed means
+// that it did not, or said that it is overloaded. Only the first call counts, and
+// none for a stream.
+func (p *Permit) Answered(failed bool) {
+	g := p.lane.gate
+	g.mu.Lock()
+	if !p.answered && !p.released {
+		p.answered = true
+		now := time.Now()
+		p.lane.limit.learn(now, now.Sub(p.begin), failed)
+		g.serve()
+	}
+	g.mu.Unlock()
+}
+
+// Promote makes a request a stream, for one that turns out to last. It fails with a
+// *Refusal if there are too many, and the permit remains that of a request.
+func (p *Permit) Promote() error {
+	g, l := p.lane.gate, p.lane
+	g.mu.Lock()
+	switch {
+	case p.stream || p.released:
+		g.mu.Unlock()
+		return nil
+	case g.streams >= g.limits.Streams || l.streams >= g.limits.LaneStreams:
+		return g.refuseAndUnlock(TooManyStreams)
+	}
+	p.stream = true
+	g.streams++
+	l.streams++
+	g.requests--
+	l.requests--
+	g.serve()
+	g.mu.Unlock()
+	return nil
+}
+
+// Release ends what was under way. It does not wait, and may be called again.
+func (p *Permit) Release() {
+	g, l := p.lane.gate, p.lane
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p.released {
+		return
+	}
+	p.released = true
+	g.bytes -= p.size
+	if p.stream {
+		g.streams--
+		l.streams--
+		return
+	}
+	g.requests--
+	l.requests--
+	g.serve()
+}
