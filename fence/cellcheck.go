@@ -117,7 +117,7 @@ func (c *cellCheck) record(at uint64) error {
 		return fmt.Errorf("its record does not fit")
 	}
 	for i := uint64(edgeWords - 1); i < uint64(len(sides)); i += edgeWords {
-		if sides[i]&(1<<maxLocals-1)>>locals != 0 {
+		if sides[i]&localBits>>locals != 0 {
 			return fmt.Errorf("an edge of it bounds a part that is not there")
 		}
 	}

@@ -1,6 +1,9 @@
 package fence
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // The grid of a cellmap is dyadic: its unit is 2^-unitBits degrees, 1.3 cm of latitude, and
 // every border of a cell is a whole number of units. So the unit of a coordinate is found
@@ -71,25 +74,42 @@ type spot struct{ x, y uint32 }
 // find gives the entry of the cell that holds p, and where in it p is. For a point beyond
 // the grid, or that is not finite, the entry is an empty list.
 func (m *cellmap) find(p Point) (entry uint32, at spot) {
-	if !(-256 <= p.Lon && p.Lon <= 256 && -256 <= p.Lat && p.Lat <= 256) {
+	if !p.hasUnits() {
 		return entryList, spot{}
 	}
-	x, y := uint32(toUnits(p.Lon)-m.x0), uint32(toUnits(p.Lat)-m.y0)
-	shift := m.shift & 31
-	cx, cy := x>>shift, y>>shift
-	if cx >= m.w || cy >= m.h {
-		return entryList, spot{}
-	}
-	entry = m.dir[cy*m.w+cx]
+	place := m.place(p)
+	entry, shift := m.root(place), m.shift&31
 	for entry >= entryNode {
 		shift = (shift - nodeBits) & 31
-		child := y>>shift&(nodeSide-1)<<nodeBits + x>>shift&(nodeSide-1)
+		child := place.y>>shift&(nodeSide-1)<<nodeBits + place.x>>shift&(nodeSide-1)
 		entry = m.dir[entry&entryMask+child]
 	}
-	// The grid begins at the corner of a root cell, so x and y count from corners of all.
+	return entry, place.within(shift)
+}
+
+// hasUnits says whether the coordinates may be given to toUnits.
+func (p Point) hasUnits() bool { return math.Abs(p.Lon) <= 256 && math.Abs(p.Lat) <= 256 }
+
+// place is where p is, from the grid's corner; beyond the grid if p is to the west or south.
+func (m *cellmap) place(p Point) spot {
+	return spot{uint32(toUnits(p.Lon) - m.x0), uint32(toUnits(p.Lat) - m.y0)}
+}
+
+// root gives the entry of the root cell at a place: an empty list if that is beyond the grid.
+func (m *cellmap) root(at spot) uint32 {
+	cx, cy := at.x>>(m.shift&31), at.y>>(m.shift&31)
+	if cx >= m.w || cy >= m.h {
+		return entryList
+	}
+	return m.dir[cy*m.w+cx]
+}
+
+// within gives the place in a cell of a place in the grid. The grid begins at the corner of a
+// root cell, so that both count from corners of all.
+func (s spot) within(shift uint) spot {
 	scale := recordScale(shift)
-	inside := uint32(1)<<shift - 1
-	return entry, spot{x & inside >> scale, y & inside >> scale}
+	inside := uint32(1)<<(shift&31) - 1
+	return spot{s.x & inside >> scale, s.y & inside >> scale}
 }
 
 // append appends the refs of what holds p, which is normalized.
@@ -119,7 +139,11 @@ func (m *cellmap) appendRecord(dst []Ref, record uint32, p Point, at spot) []Ref
 	if m.words[record]&recordLocals == wideRecord {
 		return m.appendWide(dst, record, p, at)
 	}
-	inside := m.inside(record, p, at)
+	return m.appendLocals(dst, record, m.inside(record, p, at))
+}
+
+// appendLocals appends the refs of a record's locals that hold a point.
+func (m *cellmap) appendLocals(dst []Ref, record, inside uint32) []Ref {
 	refs := m.words[record+1:]
 	from := len(dst)
 	for ; inside != 0; inside &= inside - 1 {

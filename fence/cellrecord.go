@@ -54,8 +54,9 @@ const (
 	edgeWords = 3
 	endsWords = 8
 
-	flagRight = 1 << 31 // r is to the right of the edge, or it is all to the west
-	flagNorth = 1 << 30 // the path to a point north of the edge crosses it
+	flagRight = 1 << 31          // r is to the right of the edge, or it is all to the west
+	flagNorth = 1 << 30          // the path to a point north of the edge crosses it
+	localBits = 1<<maxLocals - 1 // of the sides
 
 	scaleBits = 13
 	windowMin = -(1 << scaleBits)
@@ -89,31 +90,47 @@ func (m *cellmap) inside(record uint32, p Point, at spot) uint32 {
 // |Px| <= |Dx| + 1: if |Px| is more, p is beyond both ends, and the determinant has the right
 // sign whatever it is. That makes 2|Dx| + 2|Dy| + 3. Ends that are cut off err by cutSlack more,
 // which times 2^16 is not more than the rest of [unsureSlack].
-//
-// The cases are told apart without branches, which no processor could foresee: a streets'
-// corner looks like dice.
 func crossUnits(edges []uint32, at spot) (flips uint32, unsure bool) {
-	x, y := int64(at.x), int64(at.y)
-	sure := int64(-1)
+	sure := int32(-1)
 	for ; len(edges) >= edgeWords; edges = edges[edgeWords:] {
-		lo, size, sides := edges[0], edges[1], edges[2]
-		px, py := x-int64(int16(lo)), y-int64(int32(lo)>>16)
-		dx, dy := int64(int16(size)), int64(size>>16)
-		det := dx*py - dy*px
-		bound := 2*(abs(dx)+dy) + unsureSlack
-		far := (det + bound) | (bound - det) // these are all negative or not
-		south, level, north := py, -py&(py-dy), dy-py
-		sure &= south | north | level&far
-		crossed := (level&(det^int64(int32(sides))))>>63 | (north&int64(int32(sides<<1)))>>63
-		flips ^= uint32(crossed) & sides
+		e := seen(edges[0], edges[1], at)
+		det, far := e.turn()
+		f, s := e.cross(edges[2], det, far)
+		flips ^= f
+		sure &= s
 	}
-	return flips & (1<<maxLocals - 1), sure >= 0
+	return flips, sure >= 0
+}
+
+// seenEdge is an edge of a record as it is seen from a spot: P and D of crossUnits. Their
+// products are below 1<<30, since a window is 3<<scaleBits wide.
+type seenEdge struct{ px, py, dx, dy int32 }
+
+// seen gives an edge with these words.
+func seen(lo, size uint32, at spot) seenEdge {
+	return seenEdge{int32(at.x) - int32(int16(lo)), int32(at.y) - int32(lo)>>16, int32(int16(size)), int32(size >> 16)}
 }
 
 // unsureSlack is what a determinant may err by beside its vectors' lengths.
 const unsureSlack = 40
 
-func abs(x int64) int64 { return max(x, -x) }
+// turn is the determinant, and a negative number if its sign is certain.
+func (e seenEdge) turn() (det, far int32) {
+	det = e.dx*e.py - e.dy*e.px
+	bound := 2*(abs(e.dx)+e.dy) + unsureSlack
+	return det, (det + bound) | (bound - det) // these are all negative or not
+}
+
+// cross says which locals change sides, and is sure of it if the other number is negative. The
+// cases are told apart without branches, which no processor could foresee: a streets' corner
+// looks like dice.
+func (e seenEdge) cross(sides uint32, det, far int32) (flips uint32, sure int32) {
+	south, level, north := e.py, -e.py&(e.py-e.dy), e.dy-e.py // one is negative at most
+	crossed := (level&(det^int32(sides)) | north&int32(sides<<1)) >> 31
+	return uint32(crossed) & sides & localBits, south | north | level&far
+}
+
+func abs(x int32) int32 { return max(x, -x) }
 
 // insideExactly is inside, with the coordinates themselves asked where units cannot decide.
 func (m *cellmap) insideExactly(record uint32, p Point, at spot) uint32 {
@@ -136,7 +153,7 @@ func (m *cellmap) insideExactly(record uint32, p Point, at spot) uint32 {
 		}
 		inside ^= flips
 	}
-	return m.rule.combine(inside, touched) & (1<<maxLocals - 1)
+	return m.rule.combine(inside, touched) & localBits
 }
 
 // combine gives what holds a point under the rule, of what holds it by the half-open one and
