@@ -8,7 +8,7 @@ import (
 // greeted lets requests go as soon as the session takes some.
 func (l *loop) greeted(c *conn, now int64) {
 	if c.state == stateGreeting && c.session.Ready() {
-		c.state, c.since = stateReady, 0
+		c.state, c.since, c.refused = stateReady, 0, 0
 		if l.stripe == nil && l.pauser != nil && c.listens == 0 {
 			l.pause(c, now, now)
 			return

@@ -21,7 +21,7 @@ type conn struct {
 	retryAt int64 // ns; for stateWaiting
 	dialed  int64 // ns; when this lifetime was begun
 	met     int64 // ns; when it was connected
-	refused int   // attempts in a row that have failed
+	refused int   // attempts in a row that have not come to a session that is ready
 	began   int64 // requests of this lifetime
 	done    int64 // answers over all lifetimes
 }

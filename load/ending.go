@@ -35,12 +35,17 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 		return
 	}
 	l.rec.Reconnects++
+	if c.state == stateGreeting { // it was not let in, and will not be at once
+		l.away(c, now)
+		return
+	}
 	l.dial(c, now)
 }
 
-// away lets a connection wait before the next attempt.
-func (l *loop) away(c *conn, until int64) {
-	c.state, c.retryAt = stateWaiting, until
+// away lets a connection wait before the next attempt, each time for longer.
+func (l *loop) away(c *conn, now int64) {
+	c.refused++
+	c.state, c.retryAt = stateWaiting, now+min(firstRetry<<min(c.refused-1, 20), maxRetry)
 	if l.exhausted() {
 		c.state = stateClosed
 	}

@@ -387,14 +387,13 @@ func (l *loop) connected(c *conn, now int64, err error) {
 	if err != nil {
 		l.rec.Failed[classOf(err, ClassConnect)]++
 		l.samples.add(classOf(err, ClassConnect), err.Error(), nil, now)
-		c.refused++
-		l.away(c, now+min(firstRetry<<min(c.refused-1, 20), maxRetry))
+		l.away(c, now)
 		return
 	}
 	l.rec.Connects++
 	l.rec.Connect.Record(now - c.since)
 	c.dialed, c.met = c.since, now
-	c.refused, c.began = 0, 0
+	c.began = 0
 	c.state, c.since = stateGreeting, now
 	if c.listens > 0 {
 		c.session = l.listen.Listener(c.listens - 1)
