@@ -34,7 +34,7 @@ type benchHTTPCmd struct {
 	Cert     string `type:"path" placeholder:"FILE" help:"Certificate to show to the service (PEM)."`
 	Key      string `type:"path" placeholder:"FILE" help:"Key of --cert (PEM)."`
 
-	loadFlags `kong:"embed,set='conns=50',set='depth=1'"`
+	loadFlags `embed:""`
 }
 
 // Help says what the two kinds of load are, and what the exit codes mean.

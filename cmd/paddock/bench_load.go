@@ -29,7 +29,7 @@ type loadFlags struct {
 	Duration time.Duration `short:"d" placeholder:"DURATION" help:"For how long is measured (default 10s, unless -n or --rate says it)."`
 	Count    int64         `name:"requests" short:"n" placeholder:"N" help:"End after so many requests."`
 	Warmup   time.Duration `placeholder:"DURATION" help:"Load before what is measured."`
-	Timeout  time.Duration `placeholder:"DURATION" default:"30s" help:"A request without an answer for so long has failed, and its time counts as this (default ${default})."`
+	Timeout  time.Duration `placeholder:"DURATION" default:"${timeout}" help:"A request without an answer for so long has failed, and its time counts as this (default ${default})."`
 	Grace    time.Duration `placeholder:"DURATION" default:"5s" help:"For how long the end waits for answers (default ${default})."`
 	Depth    int           `placeholder:"N" default:"${depth}" help:"Requests that may wait on one connection (default ${default})."`
 	PerConn  int64         `placeholder:"N" help:"Make a connection anew after so many requests."`

@@ -77,7 +77,11 @@ func (b *benchWireCmd) ownServer(ctx context.Context, c *console) (addr, fingerp
 		return "", "", nil, err
 	}
 	args := []string{"wire", "serve", "--addr", "127.0.0.1:0", "--with-parent"}
-	if c.flags.LogLevel == "" {
+	switch {
+	case c.flags.LogLevel != "":
+	case b.byLoad(): // a connection that says nothing goes before, to see that somebody is there
+		args = append(args, "--log-level", "error")
+	default:
 		args = append(args, "--log-level", "warn")
 	}
 	if b.TLS {

@@ -18,31 +18,33 @@ type benchWireCmd struct {
 	Do        string `placeholder:"WHAT" default:"post" complete:"post,request,streamtx,streamrx,verify" help:"What to do: post, request, streamtx, streamrx or verify (default ${default})."`
 	Count     int    `placeholder:"N" default:"1" help:"Operations of each connection, dealt to its routines (default ${default})."`
 	Routines  int    `placeholder:"N" default:"1" help:"Routines of each connection (default ${default})."`
-	Conns     int    `placeholder:"N" default:"1" help:"Connections (default ${default})."`
 	Batchsize int    `placeholder:"N" default:"1" help:"Posts that are handed over at once, at most; nothing waits for a batch to fill (default ${default})."`
 	Payload   int    `placeholder:"BYTES" default:"512" help:"Size of a body (default ${default})."`
 	Stream    int    `placeholder:"N" default:"1000000" help:"Messages of each stream (default ${default})."`
 	Sample    int    `placeholder:"N" default:"1" help:"Time one call in N (default ${default})."`
 
-	Addr      string        `short:"a" placeholder:"ADDR" help:"Server to measure, host:port or unix:path (default one of its own, as a second process)."`
-	TLS       bool          `name:"tls" help:"Speak TLS. With --addr the server's certificate is checked, unless --pin says which it is."`
-	Pin       string        `placeholder:"SHA256" help:"Fingerprint of the server's certificate."`
-	Token     string        `placeholder:"TOKEN" help:"Token to give; better given in the environment."`
-	Floor     bool          `help:"Measure raw TCP between the same processes as well, before and after: echo, and writes of 64 KiB."`
-	Reconnect bool          `help:"When verifying, make connections anew when they end: the calls that this costs are listed, and are no failure of the run."`
-	Timeout   time.Duration `placeholder:"DURATION" help:"When verifying, give up a call after this time; acknowledged posts are never given up."`
-	Session   string        `placeholder:"ID" help:"When verifying with --reconnect, name of the client, 32 hexadecimal digits: a process that begins under it takes over from the one before (default a random one)."`
-	Journal   string        `type:"path" placeholder:"FILE" help:"When verifying, write each post that was acknowledged to this file."`
-	Profile   string        `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file, and that of a server of its own to FILE.server."`
-	JSON      bool          `name:"json" help:"Print the report as an object."`
+	Addr      string `short:"a" placeholder:"ADDR" help:"Server to measure, host:port or unix:path (default one of its own, as a second process)."`
+	TLS       bool   `name:"tls" help:"Speak TLS. With --addr the server's certificate is checked, unless --pin says which it is."`
+	Pin       string `placeholder:"SHA256" help:"Fingerprint of the server's certificate."`
+	Token     string `placeholder:"TOKEN" help:"Token to give; better given in the environment."`
+	Floor     bool   `help:"Measure raw TCP between the same processes as well, before and after: echo, and writes of 64 KiB."`
+	Reconnect bool   `help:"When verifying, make connections anew when they end: the calls that this costs are listed, and are no failure of the run."`
+	Session   string `placeholder:"ID" help:"When verifying with --reconnect, name of the client, 32 hexadecimal digits: a process that begins under it takes over from the one before (default a random one)."`
+	Journal   string `type:"path" placeholder:"FILE" help:"When verifying, write each post that was acknowledged to this file."`
+	Profile   string `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file, and that of a server of its own to FILE.server."`
+
+	loadFlags `kong:"embed,set='conns=1',set='depth=64',set='timeout=0s'"`
 }
 
 // Help says what the outcome means.
 func (*benchWireCmd) Help() string {
-	return `It fails if a call failed, if the server had fewer posts than were sent, or if a verified body was lost, changed or doubled. SIGINT ends a run with the report of what was measured until then.
+	return `Runs by --count are those of gofast's perf. With --rate, -d, -n, --slo or --out the load is made as "paddock bench http" makes it, with its report, objectives and exit codes: --do post sends acknowledged posts, request and streamtx are what they are, and --routines, --batchsize and --count have no part in it.
+
+A run by --count fails if a call failed, if the server had fewer posts than were sent, or if a verified body was lost, changed or doubled. SIGINT ends a run with the report of what was measured until then.
 
     paddock bench wire --do post --count 1000000 --routines 100 --batchsize 100 --payload 64
-    paddock bench wire --do request --count 100000 --payload 64 --floor`
+    paddock bench wire --do request --count 100000 --payload 64 --floor
+    paddock bench wire --do request --rate "poisson 20000/s" -d 30s --slo "p99<2ms" --out DIR`
 }
 
 // progressEvery is how often the line on a terminal changes.
@@ -50,11 +52,10 @@ const progressEvery = 500 * time.Millisecond
 
 // Run makes the run and prints its report.
 func (b *benchWireCmd) Run(ctx context.Context, c *console) (err error) {
-	options := wireperf.Options{
-		Do: wireperf.Do(b.Do), Count: b.Count, Routines: b.Routines, Conns: b.Conns,
-		Batch: b.Batchsize, Payload: b.Payload, Stream: b.Stream, Sample: b.Sample,
-		Timeout: b.Timeout,
+	if b.byLoad() {
+		return b.makeLoad(ctx, c)
 	}
+	options := b.options()
 	if err := options.Check(); err != nil {
 		return usageError{err}
 	}
@@ -81,6 +82,15 @@ func (b *benchWireCmd) Run(ctx context.Context, c *console) (err error) {
 		write = report.WriteJSON
 	}
 	return errors.Join(write(c.Stdout), report.Err())
+}
+
+// options are what gofast's flags say.
+func (b *benchWireCmd) options() wireperf.Options {
+	return wireperf.Options{
+		Do: wireperf.Do(b.Do), Count: b.Count, Routines: b.Routines, Conns: b.Conns,
+		Batch: b.Batchsize, Payload: b.Payload, Stream: b.Stream, Sample: b.Sample,
+		Timeout: b.Timeout,
+	}
 }
 
 // measure opens the connections and runs, with a line of progress.

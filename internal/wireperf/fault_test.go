@@ -119,7 +119,7 @@ func TestPostsThatAreLost(t *testing.T) {
 	o := Options{Do: Post, Count: 30, Routines: 1, Conns: 1, Batch: 1, Payload: 64, Stream: 1, Sample: 1}
 	r := measure(t, target, o, func(run *Run) {
 		run.stall = 100 * time.Millisecond
-		run.Conns[0] = &faulty{Conn: run.Conns[0].(*wire.Conn), kind: kindPost, at: 4, fault: lose}
+		run.Conns[0] = &faulty{Conn: run.Conns[0].(*wire.Conn), kind: KindPost, at: 4, fault: lose}
 	})
 	if err := r.Err(); err == nil || err.Error() != "the server had 29 of 30 posts" {
 		t.Errorf("%v, %+v", err, r.Delivery)

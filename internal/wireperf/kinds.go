@@ -2,9 +2,9 @@ package wireperf
 
 // The kinds that the perf server serves.
 const (
-	kindPost     = "perf.post"     // POST: nothing is done with it
-	kindRequest  = "perf.request"  // REQUEST: the answer is the body
-	kindStreamTx = "perf.streamtx" // STREAM: counts messages until END, answers with the count, u64
+	KindPost     = "perf.post"     // POST: nothing is done with it
+	KindRequest  = "perf.request"  // REQUEST: the answer is the body
+	KindStreamTx = "perf.streamtx" // STREAM: counts messages until END, answers with the count, u64
 	kindStreamRx = "perf.streamrx" // STREAM: first data is a streamOrder; the messages come
 	kindReport   = "perf.report"   // REQUEST: the answer is a serverReport, as JSON
 	kindFloor    = "perf.floor"    // REQUEST: the answer is a floorPlace, as JSON

@@ -36,9 +36,9 @@ type perfServer struct {
 // the connection's reader.
 func (s *perfServer) mux() *wire.Mux {
 	m := wire.NewMux()
-	m.HandlePosts(kindPost, s.posts, wire.Inline())
-	wire.Handle(m, kindRequest, echo, wire.Inline())
-	m.HandleStream(kindStreamTx, s.streamTx)
+	m.HandlePosts(KindPost, s.posts, wire.Inline())
+	wire.Handle(m, KindRequest, echo, wire.Inline())
+	m.HandleStream(KindStreamTx, s.streamTx)
 	m.HandleStream(kindStreamRx, s.streamRx)
 	wire.Handle(m, kindReport, s.report)
 	wire.Handle(m, kindFloor, s.floor)

@@ -6,15 +6,15 @@ import (
 	"paddock/wire"
 )
 
-// tokenID names the one token that a perf server knows.
-const tokenID = "perf"
+// TokenID names the one token that a perf server knows.
+const TokenID = "perf"
 
 // giveToken is wire.Config.Auth of a client, nil without a token.
 func giveToken(token string) func(net.Conn) (*wire.Auth, error) {
 	if token == "" {
 		return nil
 	}
-	return wire.TokenAuth(tokenID, []byte(token))
+	return wire.TokenAuth(TokenID, []byte(token))
 }
 
 // wantToken is wire.Config.Verify of a server, nil without a token.
@@ -23,5 +23,5 @@ func wantToken(token string) func(*wire.Conn, *wire.Hello) error {
 		return nil
 	}
 	hash := wire.TokenHash([]byte(token))
-	return wire.VerifyTokens(func(id string) ([]byte, bool) { return hash[:], id == tokenID })
+	return wire.VerifyTokens(func(id string) ([]byte, bool) { return hash[:], id == TokenID })
 }

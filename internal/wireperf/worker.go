@@ -93,9 +93,9 @@ func (w *worker) post(ctx context.Context, left int) (n int, err error) {
 	n = min(left, len(w.bodies))
 	start := w.rec.begin()
 	if n == 1 {
-		err = w.conn.Post(ctx, kindPost, w.body)
+		err = w.conn.Post(ctx, KindPost, w.body)
 	} else {
-		err = w.conn.PostBatch(ctx, kindPost, w.bodies[:n])
+		err = w.conn.PostBatch(ctx, KindPost, w.bodies[:n])
 	}
 	if err != nil {
 		return 0, err
@@ -108,7 +108,7 @@ func (w *worker) post(ctx context.Context, left int) (n int, err error) {
 // request makes one call.
 func (w *worker) request(ctx context.Context, _ int) (n int, err error) {
 	start := w.rec.begin()
-	w.answer, err = w.conn.CallAppend(ctx, w.answer[:0], kindRequest, w.body)
+	w.answer, err = w.conn.CallAppend(ctx, w.answer[:0], KindRequest, w.body)
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +122,7 @@ func (w *worker) request(ctx context.Context, _ int) (n int, err error) {
 // streamTx sends the messages of one stream. Its outcome is the server's count.
 func (w *worker) streamTx(ctx context.Context, _ int) (n int, err error) {
 	start := w.rec.begin()
-	s, err := w.conn.Open(ctx, kindStreamTx, wire.OpenOptions{})
+	s, err := w.conn.Open(ctx, KindStreamTx, wire.OpenOptions{})
 	if err != nil {
 		return 0, err
 	}

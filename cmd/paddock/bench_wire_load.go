@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"paddock/internal/lab/wirecodec"
+	"paddock/internal/wireperf"
+	"paddock/load"
+	"paddock/wire"
+)
+
+// callTime is how long a request may take where nothing is said.
+const callTime = 30 * time.Second
+
+// byLoad reports whether the load is package load's: a flag says so that gofast's perf did
+// not have.
+func (b *benchWireCmd) byLoad() bool {
+	return b.Rate != "" || b.Duration > 0 || b.loadFlags.Count > 0 || b.SLO != "" || b.Out != "" || b.Warmup > 0 || b.Repeat > 1 || b.Engine != "auto"
+}
+
+// makeLoad makes the load that the flags say, and reports what came of it.
+func (b *benchWireCmd) makeLoad(ctx context.Context, c *console) (err error) {
+	codec, err := b.codec()
+	if err != nil {
+		return usageError{err}
+	}
+	flags := b.loadFlags
+	flags.Timeout = cmp.Or(flags.Timeout, callTime)
+	run, err := flags.prepare("wire "+b.Do, load.Plan{Address: "127.0.0.1:0", Codec: codec})
+	if err != nil {
+		return err
+	}
+	target, stop, err := b.target(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	p := &run.plan
+	p.Network, p.Address, p.TLS = target.Network, target.Addr, wirecodec.Secure(target.TLS, target.Addr)
+	if err := p.Check(); err != nil {
+		return usageError{err}
+	}
+	run.begin = func(ctx context.Context, p *load.Plan) (err error) {
+		codec.Login, err = login(ctx, p, b.Token)
+		return err
+	}
+	stopProfile, err := startProfile(b.Profile)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopProfile()) }()
+	return run.run(ctx, c)
+}
+
+// codec is what is sent.
+func (b *benchWireCmd) codec() (*wirecodec.Codec, error) {
+	o := b.options()
+	o.Timeout = 0 // which any request may have here
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	defaults := wireperf.DefaultOptions()
+	switch {
+	case o.Count != defaults.Count || o.Routines != defaults.Routines || o.Batch != defaults.Batch || o.Sample != defaults.Sample:
+		return nil, errors.New("--count, --routines, --batchsize and --sample are about runs by --count; -n, -c and --depth are what goes with --rate and -d")
+	case b.Floor || b.Reconnect || b.Session != "" || b.Journal != "":
+		return nil, errors.New("--floor, --reconnect, --session and --journal are about runs by --count")
+	case b.Token != "" && b.TLS:
+		return nil, errors.New("--token over TLS is proved for each connection by itself, which runs by --count alone can do")
+	}
+	codec := &wirecodec.Codec{Bodies: [][]byte{bytes.Repeat([]byte{'a'}, o.Payload)}, Messages: o.Stream, Depth: b.Depth}
+	switch o.Do {
+	case wireperf.Post:
+		codec.Do, codec.Kind = wirecodec.Post, wireperf.KindPost
+	case wireperf.Request:
+		codec.Do, codec.Kind = wirecodec.Request, wireperf.KindRequest
+	case wireperf.StreamTx:
+		codec.Do, codec.Kind = wirecodec.Stream, wireperf.KindStreamTx
+	default:
+		return nil, errors.New("--do " + string(o.Do) + " is about runs by --count; there are post, request and streamtx with --rate and -d")
+	}
+	return codec, codec.Check()
+}
+
+// login proves the token, if there is one, and that the server lets us in.
+func login(ctx context.Context, p *load.Plan, token string) (auth *wire.Auth, err error) {
+	config := &wire.Config{TLS: p.TLS}
+	if token != "" {
+		if auth, err = wirecodec.TokenLogin(p.Network, p.Address, wireperf.TokenID, token); err != nil {
+			return nil, usageError{err}
+		}
+		config.Auth = wire.TokenAuth(wireperf.TokenID, []byte(token))
+	}
+	ctx, cancel := context.WithTimeout(ctx, serverStart)
+	defer cancel()
+	conn, err := wire.Dial(ctx, p.Network, p.Address, config)
+	if err == nil {
+		_, err = conn.Call(ctx, wireperf.KindRequest, nil) // its HELLO does not say that it likes ours
+		conn.Close()
+	}
+	if err != nil {
+		return nil, unmeasuredError{err}
+	}
+	return auth, nil
+}
