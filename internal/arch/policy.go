@@ -51,6 +51,7 @@ var Paddock = Policy{
 		"internal/nowait":      "reads and writes of a socket that never wait",
 		"internal/pointquery":  "one point as queries hold it, read in one pass",
 		"internal/proxyproto":  "who the client is, told to a server behind a proxy",
+		"internal/strictyaml":  "YAML, with the place of whatever is wrong in it",
 		"internal/version":     "which build is running",
 	},
 	Edges: map[string]string{

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"paddock/internal/strictyaml"
 )
 
 // maxFileBytes bounds what is read as a configuration file.
@@ -96,7 +98,7 @@ func (c *Config) readEnviron(environ []string) (faults []error) {
 		}
 		if key, ok := keys[name]; ok {
 			faults = append(faults, c.set(key, value, "$"+name))
-		} else if near := nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
+		} else if near := strictyaml.Nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("$%s sets nothing here; did you mean $%s?", name, near))
 		}
 	}
@@ -156,7 +158,7 @@ func unknownKey(key string, known []setting) error {
 	for _, s := range known {
 		keys = append(keys, s.key)
 	}
-	if near := nearest(key, keys); near != "" {
+	if near := strictyaml.Nearest(key, keys); near != "" {
 		return fmt.Errorf("unknown key %s; did you mean %s?", key, near)
 	}
 	section, _, _ := strings.Cut(key, ".")

@@ -1,10 +1,10 @@
-package config
+package strictyaml
 
 // maxTypos is how many letters may differ between a word and what was meant.
 const maxTypos = 2
 
-// nearest returns the word that s was probably meant to be, "" if none is near.
-func nearest(s string, words []string) string {
+// Nearest returns the word that s was probably meant to be, "" if none is near.
+func Nearest(s string, words []string) string {
 	best, typos := "", maxTypos+1
 	for _, w := range words {
 		if d := distance(s, w); d < typos {
