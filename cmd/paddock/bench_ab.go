@@ -15,6 +15,7 @@ import (
 	"paddock/internal/lab/ab"
 	"paddock/internal/lab/getopt"
 	"paddock/internal/lab/report"
+	"paddock/internal/lab/runfile"
 	"paddock/internal/version"
 )
 
@@ -88,7 +89,7 @@ func (b *benchABCmd) measure(ctx context.Context, c *console, o *ab.Options, req
 	recorder := ab.NewRecorder(o, progress, func(err error) { stop(unmeasuredError{err}) })
 	run := &loadRun{
 		loadFlags: loadFlags{JSON: o.JSON, Out: o.Out, AllowRed: o.AllowRed, Quiet: true, Repeat: 1},
-		title:     request.String(), plan: recorder.Plan(request), also: recorder,
+		title:     runfile.Redact([]string{o.String()})[0], plan: recorder.Plan(request), also: recorder,
 	}
 	if err := run.plan.Check(); err != nil {
 		return usageError{err}

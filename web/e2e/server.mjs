@@ -6,7 +6,8 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 
 const root = path.resolve(import.meta.dirname, "../..");
-const binary = process.env.PADDOCK_BIN ?? path.join(root, "bin/paddock");
+/** The program that is tested. */
+export const binary = process.env.PADDOCK_BIN ?? path.join(root, "bin/paddock");
 const startTimeout = 60_000;
 
 /** Where screenshots go. */

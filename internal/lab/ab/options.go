@@ -224,6 +224,9 @@ func (o *Options) Address() (address string, secure bool, err error) {
 	return address, false, nil
 }
 
+// String is the method and the URL.
+func (o *Options) String() string { return o.method() + " " + o.URL }
+
 // Hide gives a command line without what is secret in it.
 func (o *Options) Hide(args []string) []string {
 	safe := slices.Clone(args)

@@ -107,9 +107,3 @@ func has(list []http1.Field, name string) bool {
 	}
 	return false
 }
-
-// String is the request's line, without the version.
-func (r *Request) String() string {
-	line, _, _ := strings.Cut(string(r.Bytes), " HTTP/1.0\r\n")
-	return line
-}
