@@ -112,7 +112,8 @@ func TestUpProcess(t *testing.T) {
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startUp(t, "up", "-c", file, "--sets", filepath.Join(dir, "sets"), "--initial", "enter")
+	kept := filepath.Join(dir, "kept")
+	p := startUp(t, "up", "-c", file, "--sets", filepath.Join(dir, "sets"), "--snapshots", kept, "--initial", "enter")
 	stream := p.events(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: upTestTimeout}
 	res, err := client.Post(p.url+"v1/positions", "application/json", strings.NewReader(`{"id":"v1","lon":0.5,"lat":0.5}`))
@@ -128,6 +129,9 @@ func TestUpProcess(t *testing.T) {
 	text, err := io.ReadAll(stream)
 	if err != nil {
 		t.Errorf("the stream of events ended with: %v", err)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("--snapshots: %v", err)
 	}
 	var event struct {
 		Type string

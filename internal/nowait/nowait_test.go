@@ -68,6 +68,16 @@ func TestReceive(t *testing.T) {
 	}
 }
 
+// A connection in memory has no socket, and so no such access.
+func TestRawOfAPipe(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	if nowait.Raw(near) != nil {
+		t.Error("a pipe has a socket")
+	}
+}
+
 func TestSend(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
