@@ -1,0 +1,69 @@
+package tunneld
+
+import (
+	"net"
+	"strconv"
+	"time"
+
+	"paddock/internal/strictyaml"
+)
+
+// originalTunnel are the keys of a tunnel in a file of go-http-tunnel.
+var originalTunnel = []string{"proto", "addr", "auth", "host", "remote_addr"}
+
+// readOriginal reads a file of go-http-tunnel as it is, with that program's
+// defaults. Two of them are settled by who uses the settings: without root_ca the
+// first key of the server that is seen is pinned, and max_time ends the client.
+func (s *Settings) readOriginal(entries []strictyaml.Entry) {
+	s.Connect.Cert, s.Connect.Key = "client.crt", "client.key"
+	s.Backoff = Backoff{Interval: 500 * time.Millisecond, MaxInterval: time.Minute, MaxTime: 15 * time.Minute}
+	multiplier := 1.5
+	known := fields{
+		"server_addr": into(&s.Connect.Server, serverAddress),
+		"tls_crt":     into(&s.Connect.Cert, nonEmpty),
+		"tls_key":     into(&s.Connect.Key, nonEmpty),
+		"root_ca":     into(&s.Connect.RootCA, text),
+		"tunnels": func(e strictyaml.Entry) {
+			for _, t := range e.Value.Entries(e.Key) {
+				s.readTunnel(t, originalTunnel)
+			}
+		},
+		"backoff": func(e strictyaml.Entry) {
+			fields{
+				"interval":     into(&s.Backoff.Interval, span),
+				"multiplier":   into(&multiplier, factor), // full jitter takes its place
+				"max_interval": into(&s.Backoff.MaxInterval, span),
+				"max_time":     into(&s.Backoff.MaxTime, spanOrZero),
+			}.read(e.Value, e.Key)
+		},
+	}
+	for _, e := range entries {
+		if take, ok := strictyaml.Known(e, known); ok {
+			take(e)
+		}
+	}
+	for _, key := range []string{"server_addr", "tunnels"} {
+		if !has(entries, key) {
+			entries[0].At.Fault("the file needs %s", key)
+		}
+	}
+}
+
+// originalPort is the one of the server that is meant where none is given.
+const originalPort = "5223"
+
+// serverAddress takes a host with or without a port.
+func serverAddress(s string) (string, error) {
+	if _, _, err := net.SplitHostPort(s); err != nil && s != "" {
+		s = net.JoinHostPort(s, originalPort)
+	}
+	return address(s)
+}
+
+func factor(s string) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err == nil && !(f >= 1) {
+		err = strconv.ErrRange
+	}
+	return f, err
+}

@@ -1,0 +1,166 @@
+// Package tunneld is the tunnel as a program: its configuration, in its own form and
+// in that of go-http-tunnel, who may have which names, and what runs.
+package tunneld
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"paddock/internal/keyid"
+	"paddock/internal/strictyaml"
+)
+
+// Settings are what a file says. docs/guides/tunnel.md shows one with every key.
+type Settings struct {
+	// Original says that the file is one of go-http-tunnel, which has some defaults of
+	// its own.
+	Original bool
+
+	Serve   Serve
+	Clients []Peer
+	Connect Connect
+	Tunnels []Tunnel
+	Backoff Backoff
+}
+
+// Serve is the side that visitors reach. Empty addresses are not listened on.
+type Serve struct {
+	Listen   string // for clients, over wire
+	HTTP     string // for visitors
+	TLS      string // for visitors by TLS: terminated for http, passed through for sni
+	Cert     string // PEM files for clients and for visitors by TLS
+	Key      string
+	Budget   int64 // bytes of memory that the process may take; 0 is 256 MiB
+	Trusted  []netip.Prefix
+	Lease    time.Duration
+	Identity string // file of the key by which clients know the server
+}
+
+// Peer is a client that may connect, and what it may have. There are no others.
+type Peer struct {
+	Name        string
+	Admin       bool // may list and kick
+	ID          keyid.ID
+	TokenHash   [sha256.Size]byte
+	TokenID     string // "": it has a key instead
+	Expires     time.Time
+	Hosts       []string    // names, "*." for one label
+	Ports       []PortRange // that it may listen on
+	Protocols   []string    // http, tcp, sni; none is all three
+	MaxInflight int
+	Place       string
+}
+
+// Connect is the side that visitors are brought to.
+type Connect struct {
+	Server    string // host:port of the server's wire listener
+	ServerID  keyid.ID
+	Pinned    bool   // ServerID is set
+	RootCA    string // PEM file of who may have signed the server's certificate
+	Key       string // PEM file; made if it is missing
+	Cert      string // PEM file; "": a certificate is made for the key
+	TokenFile string
+	Budget    int64
+	Plaintext bool // without TLS: on loopback only
+}
+
+// Tunnel is one that a client offers.
+type Tunnel struct {
+	Name          string
+	Protocol      string // http, tcp, sni
+	Target        string // host:port, a port, or for http a URL
+	Host, Path    string
+	Remote        string
+	Auth          string // user:password
+	HostHeader    string // "": as the visitor has sent it
+	HeadTimeout   time.Duration
+	ProxyProtocol bool
+	MaxInflight   int
+	Place         string
+}
+
+// Backoff is how a lost connection is dialed again.
+type Backoff struct {
+	Interval, MaxInterval time.Duration
+	MaxTime               time.Duration // 0: for ever
+}
+
+// maxFileBytes bounds what is read as a configuration.
+const maxFileBytes = 1 << 20
+
+// Load reads a file of either form. others are the sections of paddock.yaml that are
+// not the tunnel's business. The error joins everything that is wrong.
+func Load(path string, others []string) (*Settings, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > maxFileBytes {
+		err = fmt.Errorf("%s: %d bytes are more than a configuration has", path, info.Size())
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Read(path, text, others, os.LookupEnv)
+}
+
+// Read is Load of a text that is there. env looks up what ${NAME} stands for.
+func Read(path string, text []byte, others []string, env func(string) (string, bool)) (*Settings, error) {
+	file, root := strictyaml.Parse(path, text)
+	s := &Settings{}
+	if root != nil {
+		switch entries := root.Entries("the file"); {
+		case has(entries, "server_addr") || has(entries, "tunnels"):
+			s.Original = true
+			s.readOriginal(entries)
+		default:
+			file.Env = env
+			s.readFile(entries, others)
+		}
+	}
+	if err := joined(file); err != nil {
+		return nil, err
+	}
+	if root == nil {
+		return nil, fmt.Errorf("%s is empty", path)
+	}
+	return s, nil
+}
+
+// readFile finds our section among others.
+func (s *Settings) readFile(entries []strictyaml.Entry, others []string) {
+	for _, e := range entries {
+		known := e.Key == "tunnel"
+		for _, other := range others {
+			known = known || e.Key == other
+		}
+		switch {
+		case !known:
+			e.Unknown(append([]string{"tunnel"}, others...))
+		case e.Key == "tunnel":
+			s.ReadSection(e.Value)
+		}
+	}
+}
+
+func has(entries []strictyaml.Entry, key string) bool {
+	for _, e := range entries {
+		if e.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func joined(file *strictyaml.File) error {
+	var faults []error
+	for _, f := range file.Faults() {
+		faults = append(faults, f)
+	}
+	return errors.Join(faults...)
+}
