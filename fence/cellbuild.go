@@ -43,11 +43,18 @@ type cellBuilder struct {
 	refs  []Ref      // by part
 	split int        // edges
 	limit int        // words of a band
+
+	workers int
 }
 
-// buildCellmap indexes the entries, which ascend by ref.
+// buildCellmap indexes the entries, which ascend by ref, on all processors.
 func buildCellmap(entries []*entry, r rule) *cellmap {
-	b := &cellBuilder{split: splitEdges}
+	return buildCellmapOn(min(runtime.GOMAXPROCS(0), maxWorkers), entries, r)
+}
+
+// buildCellmapOn is buildCellmap by so many workers.
+func buildCellmapOn(workers int, entries []*entry, r rule) *cellmap {
+	b := &cellBuilder{split: splitEdges, workers: workers}
 	b.m.rule = r
 	b.gather(entries)
 	b.merge()
@@ -131,7 +138,7 @@ func (b *cellBuilder) build() bool {
 // the first row of each, and the end.
 func (b *cellBuilder) bands() []uint32 {
 	m := &b.m
-	n := uint32(min(runtime.GOMAXPROCS(0), maxWorkers))
+	n := uint32(b.workers)
 	weight := make([]uint64, m.h) // of each row; a row without edges is some work too
 	total := uint64(0)
 	for i := range b.edges {

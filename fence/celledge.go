@@ -2,7 +2,6 @@ package fence
 
 import (
 	"math/bits"
-	"runtime"
 	"sync"
 )
 
@@ -55,7 +54,7 @@ func (b *cellBuilder) gather(entries []*entry) {
 			}
 		}
 	}
-	inParallel(func(worker, workers int) {
+	b.inParallel(func(worker, workers int) {
 		from, to := uint32(uint64(next)*uint64(worker)/uint64(workers)), uint32(uint64(next)*uint64(worker+1)/uint64(workers))
 		for _, r := range list {
 			if r.place >= from && r.place < to {
@@ -91,7 +90,7 @@ const mergeProbes = 16
 
 // merge makes edges on one place one. Each worker has those of its own hashes.
 func (b *cellBuilder) merge() {
-	inParallel(func(worker, workers int) {
+	b.inParallel(func(worker, workers int) {
 		b.mergeShare(make([]uint32, 1<<bits.Len(uint(2*len(b.edges)/workers))), worker, workers)
 	})
 }
@@ -161,12 +160,11 @@ func (b *cellBuilder) absorb(other, e *ringEdge) bool {
 	return true
 }
 
-// inParallel calls f once for each processor that may be used, and waits.
-func inParallel(f func(worker, workers int)) {
-	workers := min(runtime.GOMAXPROCS(0), maxWorkers)
+// inParallel calls f once for each worker, and waits.
+func (b *cellBuilder) inParallel(f func(worker, workers int)) {
 	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { f(w, workers) })
+	for w := range b.workers {
+		wg.Go(func() { f(w, b.workers) })
 	}
 	wg.Wait()
 }

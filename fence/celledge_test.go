@@ -28,7 +28,7 @@ func TestMergeIsBounded(t *testing.T) {
 	for i := range edges {
 		add(i)
 	}
-	b := &cellBuilder{split: splitEdges}
+	b := &cellBuilder{split: splitEdges, workers: 2}
 	b.gather(entries)
 	b.merge()
 	for i := range edges {

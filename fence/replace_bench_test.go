@@ -26,8 +26,7 @@ const (
 // look-ups.
 //
 // Beside it, "readers alone" has a reader in the writer's place: what it stalls is due to the
-// machine and to Go's runtime. The three take turns of a tenth of a second in one run where
-// BENCH_TURNS is set.
+// machine and to Go's runtime.
 func BenchmarkReplace(b *testing.B) {
 	lon, lat := buses(b)
 	b.Run("readers alone", func(b *testing.B) {

@@ -20,6 +20,7 @@ type Set struct {
 	next    int64          // the next ref that was never used
 	repeats map[string]int // by key: the last suffix given to a repetition
 
+	renewal *renewal       // follows the set, once it is built; else nil
 	tending atomic.Bool    // an index is being built anew; changed by the writer
 	tasks   sync.WaitGroup // that builder
 }
