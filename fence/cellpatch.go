@@ -7,7 +7,7 @@ import (
 
 // A tile is a square of root cells, tileSide wide, and what has changed in them.
 const (
-	tileBits  = 3
+	tileBits  = 2
 	tileSide  = 1 << tileBits
 	tileCells = tileSide * tileSide
 	tilePage  = 64 // tiles whose places are copied together

@@ -93,6 +93,8 @@ func (e *editing) replace(b *testing.B) {
 func (e *editing) report(b *testing.B) {
 	e.readers.stop(b)
 	e.set.Settle()
+	stats := e.set.Snapshot().Stats()
+	b.ReportMetric(float64(stats.Bytes)/float64(stats.Edges), "index-bytes/edge")
 	slices.Sort(e.took)
 	if n := len(e.took); n > 0 {
 		for name, i := range map[string]int{"p50-µs": n / 2, "p99-µs": n * 99 / 100, "p999-µs": n * 999 / 1000, "max-µs": n - 1} {
