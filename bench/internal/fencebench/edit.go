@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/measure"
 	"paddock/fence"
@@ -17,8 +19,8 @@ import (
 const stallEvery = 16
 
 // edit replaces one fence after another while readers look up, or lets the readers
-// run alone. The latencies are those of the replacements; the stall is the longest
-// time that a reader took for stallEvery look-ups.
+// run alone. The latencies are those of the replacements; stalls are the times that
+// readers took for stallEvery look-ups.
 func (s *scene) edit(ctx context.Context, kind string, alone bool, o measure.Options) (*measure.Measurement, error) {
 	c, err := s.read()
 	if err != nil {
@@ -31,10 +33,11 @@ func (s *scene) edit(ctx context.Context, kind string, alone bool, o measure.Opt
 	ctx, cancel := context.WithTimeout(ctx, o.Warmup+o.Duration)
 	defer cancel()
 	var readers sync.WaitGroup
-	stalls := make([]time.Duration, max(1, runtime.GOMAXPROCS(0)-1)) // a processor is left for the writer
+	stalls := make([]*hdrhistogram.Histogram, max(1, runtime.GOMAXPROCS(0)-1)) // a processor is left for the writer
 	counted := time.Now().Add(o.Warmup)
 	for i := range stalls {
-		readers.Go(func() { stalls[i] = s.readOn(ctx, set, counted) })
+		stalls[i] = measure.NewHistogram()
+		readers.Go(func() { s.readOn(ctx, set, counted, stalls[i]) })
 	}
 	times := measure.NewHistogram()
 	if alone {
@@ -46,8 +49,11 @@ func (s *scene) edit(ctx context.Context, kind string, alone bool, o measure.Opt
 	if err != nil {
 		return nil, err
 	}
+	stalled := measure.LatencyOf(measure.Merged(stalls))
 	m := within(max(1, times.TotalCount()), o.Duration, map[harness.Metric]float64{
-		harness.Stall: float64(slices.Max(stalls).Nanoseconds()) / 1e3,
+		harness.Stall:      float64(stalled.Max.Nanoseconds()) / 1e3,
+		harness.StallP999:  float64(stalled.P999.Nanoseconds()) / 1e3,
+		harness.NanosPerOp: float64(stalled.Mean.Nanoseconds()) / stallEvery,
 	})
 	if times.TotalCount() > 0 {
 		m.Latency = measure.LatencyOf(times)
@@ -55,8 +61,8 @@ func (s *scene) edit(ctx context.Context, kind string, alone bool, o measure.Opt
 	return m, nil
 }
 
-// readOn looks up until ctx ends, and returns its longest stall.
-func (s *scene) readOn(ctx context.Context, set *fence.Set, counted time.Time) (longest time.Duration) {
+// readOn looks up until ctx ends, and records its stalls.
+func (s *scene) readOn(ctx context.Context, set *fence.Set, counted time.Time, stalls *hdrhistogram.Histogram) {
 	points := s.points[buses]
 	dst := make([]fence.Ref, 0, 64)
 	before := time.Now()
@@ -67,11 +73,10 @@ func (s *scene) readOn(ctx context.Context, set *fence.Set, counted time.Time) (
 		}
 		now := time.Now()
 		if now.After(counted) {
-			longest = max(longest, now.Sub(before))
+			measure.Record(stalls, now.Sub(before))
 		}
 		before = now
 	}
-	return longest
 }
 
 // replaceEach replaces fences until ctx ends: each gets its own geometry back, moved

@@ -27,6 +27,9 @@ var Peers = []harness.Listed{
 // The kind whose figures the bars are about.
 const leading = string(fence.KindCellmap)
 
+// readersAlone is the contender of the edits that makes none.
+const readersAlone = "readers alone"
+
 // The operations.
 const (
 	opLookUp   measure.Operation = "look-up"
@@ -76,7 +79,8 @@ func Goals() []harness.Goal {
 			atMost(leading, harness.Millis, 80, 30)), harness.Millis),
 		shown(timed("snapshot", "snapshot file to set", opSnapshot, []string{leading}, nil,
 			atMost(leading, harness.Millis, 10, 0)), harness.Millis),
-		editGoal(atMost(leading, harness.P50, 1000, 100), atMost(leading, harness.Stall, 1000, 0)),
+		editGoal(atMost(leading, harness.P50, 1000, 100), atMost(leading, harness.P99, 1000, 0), atMost(leading, harness.Stall, 1000, 0),
+			harness.Bar{Contender: leading, Base: readersAlone, Metric: harness.Stall, Pass: 1.5, AtMost: true}),
 		served("http-post", "POST searches, wrk -t1 -c50, 37,290 bodies", opPost, kinds(),
 			against(harness.OpsPerSecond, 0.9, false), against(harness.ServerCPU, 1.1, true)),
 		served("http-get", "GET search, wrk -t1 -c50", opGet, []string{leading}),
@@ -137,13 +141,14 @@ func editGoal(bars ...harness.Bar) harness.Goal {
 		Name: "edit", Title: "replace one fence while readers look up", Metric: harness.Stall, Within: true, Bars: bars,
 		Contenders: []harness.Contender{
 			{Name: leading, Peer: ourPeer, Operation: opEdit},
-			{Name: "readers alone", Peer: ourPeer, Operation: opAlone},
+			{Name: readersAlone, Peer: ourPeer, Operation: opAlone},
 		},
-		Longer: 3, AlsoTitle: "replace p50, max",
+		Longer: 3, AlsoTitle: "replace p50, p99, max; stall p99.9; look-up",
 	}
 	for i := range g.Contenders {
 		g.Contenders[i].Also = func(median func(harness.Metric) string) string {
-			return median(harness.P50) + ", " + median(harness.Slowest)
+			return median(harness.P50) + ", " + median(harness.P99) + ", " + median(harness.Slowest) +
+				"; " + median(harness.StallP999) + "; " + median(harness.NanosPerOp)
 		}
 	}
 	return g

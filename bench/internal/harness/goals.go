@@ -26,7 +26,8 @@ const (
 	Millis         Metric = "ms"
 	EdgeBytes      Metric = "bytes_per_edge" // of all memory that the fences take
 	Slowest        Metric = "p100_us"
-	Stall          Metric = "stall_us" // the longest time that a reader did not go on
+	Stall          Metric = "stall_us"      // the longest time that a reader did not go on
+	StallP999      Metric = "stall_p999_us" // which one in a thousand of these times reaches
 
 	// Of what makes the load.
 	ClientCPU Metric = "client_us_per_op"      // user and system time of its process

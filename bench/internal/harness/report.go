@@ -162,7 +162,7 @@ func unit(m Metric) string {
 		return "server CPU/op"
 	case ConnBytes:
 		return "memory/conn"
-	case NanosPerOp, AllocsPerOp, EdgeBytes, Millis, Stall:
+	case NanosPerOp, AllocsPerOp, EdgeBytes, Millis, Stall, StallP999:
 		return ownUnit(m)
 	case P999:
 		return "p99.9"
@@ -198,6 +198,8 @@ func ownUnit(m Metric) string {
 		return "bytes/edge"
 	case Stall:
 		return "stall"
+	case StallP999:
+		return "stall p99.9"
 	}
 	return "time"
 }
@@ -205,7 +207,7 @@ func ownUnit(m Metric) string {
 // figure prints a value with three digits and its unit's prefix.
 func figure(v float64, m Metric) string {
 	switch m {
-	case P50, P90, P99, P999, Slowest, Stall:
+	case P50, P90, P99, P999, Slowest, Stall, StallP999:
 		if v >= 1e6 {
 			return fmt.Sprintf("%.3g s", v/1e6)
 		}
