@@ -72,43 +72,40 @@ func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
 			l.samples.add(a.Class, l.answers.Why, nil, now)
 		}
 		if a.Match == Untimed {
-			l.count(c, *a)
+			l.count(c, a)
 			continue
 		}
-		s, ok := l.requestOf(c, a, now)
-		if !ok {
+		s := l.requestOf(c, a, now)
+		if s == nil {
 			l.fail(c, ClassProtocol, "an answer that nobody has asked for", in, now)
 			return false
 		}
-		l.complete(c, s, *a, now)
+		l.complete(c, s, a, now)
 		c.since = 0
 		last = last || a.Last
 	}
 	return last
 }
 
-// requestOf finds the request of an answer.
-func (l *loop) requestOf(c *conn, a *Answer, now int64) (slot, bool) {
+// requestOf finds the request of an answer, which has ended with it; nil = there is none.
+func (l *loop) requestOf(c *conn, a *Answer, now int64) *slot {
 	switch a.Match {
 	case ByTimes:
 		l.inFlight++ // complete takes it away: it was done where it was sent
 		l.area += float64(now - a.Sent)
-		return slot{due: a.Due, sent: a.Sent}, true
+		l.elsewhere = slot{due: a.Due, sent: a.Sent}
+		return &l.elsewhere
 	case BySlot:
 		if !c.flight.valid(a.Slot) {
-			return slot{}, false
+			return nil
 		}
-		return c.flight.take(a.Slot), true
+		return c.flight.take(a.Slot)
 	}
-	i, ok := c.flight.oldest()
-	if !ok {
-		return slot{}, false
-	}
-	return c.flight.take(i), true
+	return c.flight.takeOldest()
 }
 
 // complete counts a request that has its answer.
-func (l *loop) complete(c *conn, s slot, a Answer, now int64) {
+func (l *loop) complete(c *conn, s *slot, a *Answer, now int64) {
 	l.leave(s)
 	if s.quiet {
 		if a.Class != ClassOK {
@@ -122,20 +119,31 @@ func (l *loop) complete(c *conn, s slot, a Answer, now int64) {
 	l.notify(c, s, a, now)
 }
 
-// count counts an answer, without its times.
-func (l *loop) count(c *conn, a Answer) {
+// count counts an answer, without its times. Statuses mostly are the same one after another,
+// and go to the interval's map together.
+func (l *loop) count(c *conn, a *Answer) {
 	c.done++
 	r := l.rec
 	r.Done++
 	r.Failed[a.Class]++
 	r.BodyIn += a.Body
-	if a.Status != 0 {
-		r.Status[a.Status]++
+	if a.Status != l.status {
+		l.settleStatus()
+		l.status = a.Status
 	}
+	l.statuses++
+}
+
+// settleStatus tells the interval of the statuses that were counted.
+func (l *loop) settleStatus() {
+	if l.status != 0 && l.statuses > 0 {
+		l.rec.Status[l.status] += l.statuses
+	}
+	l.statuses = 0
 }
 
 // leave takes a request out of those under way.
-func (l *loop) leave(s slot) {
+func (l *loop) leave(s *slot) {
 	if s.quiet {
 		l.quiet--
 	} else {

@@ -90,7 +90,13 @@ type Answers struct {
 }
 
 // Add appends one answer.
-func (a *Answers) Add(x Answer) { a.List = append(a.List, x) }
+func (a *Answers) Add(x Answer) { *a.Next() = x }
+
+// Next appends one answer for the caller to fill in, before it appends another.
+func (a *Answers) Next() *Answer {
+	a.List = append(a.List, Answer{})
+	return &a.List[len(a.List)-1]
+}
 
 // Reset makes a empty, and keeps its memory.
 func (a *Answers) Reset() { a.List, a.Reply, a.Why = a.List[:0], nil, "" }

@@ -52,6 +52,9 @@ type slot struct {
 }
 
 // flight is the requests under way on a connection, in the order in which they were sent.
+//
+// Slots are handed out by their address, which is good until the next one is put: to copy
+// what has just been written in smaller pieces makes a processor wait.
 type flight struct {
 	slots      []slot // a ring; its length is a power of two
 	head, tail uint32 // of the oldest, and of the next
@@ -71,13 +74,13 @@ func (f *flight) at(i uint32) *slot { return &f.slots[i&uint32(len(f.slots)-1)] 
 
 func (f *flight) full() bool { return f.tail-f.head >= f.limit }
 
-// put adds a request and gives its place.
-func (f *flight) put(s slot) uint32 {
-	i := f.tail
-	*f.at(i) = s
+// put adds a request, which the caller describes.
+func (f *flight) put() *slot {
+	s := f.at(f.tail)
+	s.waits, s.silent, s.quiet, s.first = true, false, false, false
 	f.tail++
 	f.waiting++
-	return i
+	return s
 }
 
 // oldest is the place of the oldest request that waits for an answer.
@@ -90,18 +93,26 @@ func (f *flight) oldest() (uint32, bool) {
 	return 0, false
 }
 
+// takeOldest ends the oldest request that waits for an answer; nil = there is none.
+func (f *flight) takeOldest() *slot {
+	if i, ok := f.oldest(); ok {
+		return f.take(i)
+	}
+	return nil
+}
+
 // valid reports whether a request waits at i.
 func (f *flight) valid(i uint32) bool { return i-f.head < f.tail-f.head && f.at(i).waits }
 
 // take ends the request at i, which must wait.
-func (f *flight) take(i uint32) slot {
+func (f *flight) take(i uint32) *slot {
 	s := f.at(i)
 	s.waits = false
 	f.waiting--
 	for f.head != f.tail && !f.at(f.head).waits {
 		f.head++
 	}
-	return *s
+	return s
 }
 
 // idleQueue holds the connections with room, in the order in which they got it.

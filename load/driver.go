@@ -99,6 +99,7 @@ func (d *driver) deadline() int64 {
 // change ends the interval that is recorded, at an instant, and begins the next.
 func (d *driver) change(at int64) {
 	d.integrate(at)
+	d.settleStatus()
 	v := d.rec
 	v.Start, v.Length = time.Duration(d.began), time.Duration(at-d.began)
 	v.InFlight = d.area

@@ -17,7 +17,7 @@ type Ended struct {
 }
 
 // notify tells whoever wants to know of a request that has ended.
-func (l *loop) notify(c *conn, s slot, a Answer, now int64) {
+func (l *loop) notify(c *conn, s *slot, a *Answer, now int64) {
 	if l.each == nil {
 		return
 	}

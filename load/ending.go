@@ -11,7 +11,7 @@ func (l *loop) fail(c *conn, class Class, text string, in []byte, now int64) {
 	if i, ok := c.flight.oldest(); ok {
 		s := c.flight.take(i)
 		l.leave(s)
-		l.notify(c, s, Answer{Class: class}, now)
+		l.notify(c, s, &Answer{Class: class}, now)
 	} // else the connection itself has failed
 	l.rec.Failed[class]++
 	l.drop(c, ClassClosed, now)
@@ -24,7 +24,7 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 		if f.at(i).waits {
 			s := f.take(i)
 			l.leave(s)
-			l.notify(c, s, Answer{Class: class}, now)
+			l.notify(c, s, &Answer{Class: class}, now)
 			l.rec.Failed[class]++
 		}
 	}
@@ -90,7 +90,7 @@ func (l *loop) expire(c *conn, now int64) {
 			continue
 		}
 		l.leave(c.flight.take(i))
-		l.notify(c, *s, Answer{Class: ClassTimeout}, now)
+		l.notify(c, s, &Answer{Class: ClassTimeout}, now)
 		l.rec.Failed[ClassTimeout]++
 		if s.quiet {
 			continue // its times are those of the answers, which may have come

@@ -54,6 +54,8 @@ type loop struct {
 	answers  Answers
 	request  Request
 
+	elsewhere slot // of an answer that brought its times
+
 	house    int64 // ns; when connections are looked after next
 	inFlight int64
 	quiet    int64 // requests that wait, and whose answers are the listeners'
@@ -62,6 +64,8 @@ type loop struct {
 	stopped  bool  // nothing more is sent
 	cut      int64 // ns; since when
 	rec      *Interval
+	status   uint16 // of the last answer
+	statuses int64  // answers of it that rec does not have
 	samples  samples
 	each     func(*Ended) // nil = nobody wants to know
 	notice   Ended        // what it is told
@@ -160,6 +164,9 @@ func (l *loop) tick(now int64) {
 // deadline is when tick has to be called again at the latest.
 func (l *loop) deadline() int64 {
 	at := l.house
+	if len(l.dirty) > 0 {
+		return 0
+	}
 	if len(l.thinking) > 0 {
 		at = min(at, l.thinking[0].until)
 	}
@@ -269,8 +276,11 @@ func (l *loop) send(c *conn, due, now int64) bool {
 	c.began++
 	l.number += l.step
 	l.left--
-	c.flight.put(slot{due: due, sent: now, waits: true, silent: r.NoAnswer, first: c.began == 1, quiet: r.Quiet})
+	s := c.flight.put()
+	s.due, s.sent = due, now
+	s.first, s.silent = c.began == 1, r.NoAnswer
 	if r.Quiet {
+		s.quiet = true
 		l.quiet++
 	} else {
 		l.inFlight++
@@ -321,16 +331,17 @@ func (l *loop) refill(c *conn, due, now int64) {
 // ending reports whether the connection has had all the requests that it is to have.
 func (l *loop) ending(c *conn) bool { return l.plan.PerConn > 0 && c.began >= l.plan.PerConn }
 
-// flush writes what was made.
+// flush writes what was made. What a write brings about is written in the next turn: where
+// requests have no answer, each makes room for another without end.
 func (l *loop) flush(now int64) {
-	for i := 0; i < len(l.dirty); i++ { // a write that fails may add to it
-		c := l.dirty[i]
+	n := len(l.dirty)
+	for _, c := range l.dirty[:n] {
 		c.dirty = false
 		if !c.full {
 			l.write(c, now)
 		}
 	}
-	l.dirty = l.dirty[:0]
+	l.dirty = l.dirty[:copy(l.dirty, l.dirty[n:])]
 }
 
 func (l *loop) write(c *conn, now int64) {
@@ -360,7 +371,7 @@ func (l *loop) written(c *conn, now int64) {
 	f := &c.flight
 	for i := f.head; i != f.tail; i++ {
 		if s := f.at(i); s.waits && s.silent {
-			l.complete(c, f.take(i), Answer{}, now)
+			l.complete(c, f.take(i), &Answer{}, now)
 		}
 	}
 	if f.waiting == 0 {
@@ -373,6 +384,7 @@ func (l *loop) writable(c *conn, now int64) {
 	if c.state < stateGreeting || !c.full {
 		return
 	}
+	l.integrate(now)
 	c.full = false
 	l.write(c, now)
 	if c.room() {
@@ -384,6 +396,7 @@ func (l *loop) writable(c *conn, now int64) {
 
 // connected says how an attempt to connect has ended.
 func (l *loop) connected(c *conn, now int64, err error) {
+	l.integrate(now)
 	if err != nil {
 		l.rec.Failed[classOf(err, ClassConnect)]++
 		l.samples.add(classOf(err, ClassConnect), err.Error(), nil, now)

@@ -1,0 +1,101 @@
+package load
+
+import (
+	"testing"
+	"time"
+)
+
+// desk is a transport without a wire: it takes what is written, up to room bytes in all.
+type desk struct {
+	room, writes int
+}
+
+func (*desk) dial(*conn) {}
+
+func (*desk) hangUp(*conn) {}
+
+func (d *desk) write(_ *conn, b []byte) (int, error) {
+	d.writes++
+	n := min(len(b), d.room)
+	d.room -= n
+	return n, nil
+}
+
+// atDesk is a loop of a plan, at a desk with much room.
+func atDesk(t testing.TB, plan Plan) (*loop, *desk) {
+	t.Helper()
+	plan.Address = "desk"
+	if err := plan.Check(); err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{room: 1 << 40}
+	l := newLoop(&plan, d, 0, 1)
+	l.start(0)
+	return l, d
+}
+
+// What is under way counts from when it was sent, also if a connection that is made, or
+// takes bytes again, sends before anything else happens.
+func TestRequestsUnderWayCountFromTheirSend(t *testing.T) {
+	const second = int64(time.Second)
+	l, d := atDesk(t, Plan{Codec: &Raw{Request: []byte("ask"), Answer: 3}, Conns: 3, Depth: 2, Duration: time.Minute})
+	l.connected(l.conns[0], 0, nil) // sends two
+	l.connected(l.conns[1], second, nil)
+	d.room = 3
+	l.connected(l.conns[2], 2*second, nil) // half of what it has does not fit: it is under way all the same
+	if want := float64(2*second + 4*second); l.area != want {
+		t.Errorf("%.0f requests ns, want %.0f", l.area, want)
+	}
+	l.writable(l.conns[2], 3*second)
+	if want := float64(2*second + 4*second + 6*second); l.area != want || l.inFlight != 6 {
+		t.Errorf("%.0f requests ns, want %.0f; %d under way", l.area, want, l.inFlight)
+	}
+}
+
+// Requests that have no answer are done when they are written, and make room for the next:
+// a loop comes back from that all the same, and goes on at once.
+func TestRequestsWithoutAnswersLetTheLoopGoOn(t *testing.T) {
+	l, d := atDesk(t, Plan{Codec: &Raw{Request: []byte("tell")}, Conns: 4, Duration: time.Minute})
+	d.room = 4000 // which would end it at last
+	for _, c := range l.conns {
+		l.connected(c, 1, nil)
+	}
+	d.writes, d.room = 0, 4000
+	l.tick(2)
+	if d.writes == 0 || d.writes > len(l.conns) {
+		t.Errorf("%d writes in a turn of %d connections", d.writes, len(l.conns))
+	}
+	if at := l.deadline(); at > 2 {
+		t.Errorf("the next turn is at %d, and there is something to write", at)
+	}
+}
+
+// BenchmarkLoop is what the loop itself takes of a request, 16 on a connection.
+func BenchmarkLoop(b *testing.B) {
+	const depth, size = 16, 150
+	l, _ := atDesk(b, Plan{Codec: &Raw{Request: make([]byte, 40), Answer: size}, Conns: 50, Depth: depth, Duration: time.Hour})
+	for _, c := range l.conns {
+		l.connected(c, 0, nil)
+	}
+	in := make([]byte, depth*size)
+	now := int64(0)
+	for i := 0; b.Loop(); i++ {
+		now += 10_000
+		l.received(l.conns[i%len(l.conns)], now, in, len(in))
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/depth, "ns/request")
+}
+
+// What a loop does for each request takes no memory.
+func TestTheLoopDoesNotAllocate(t *testing.T) {
+	l, _ := atDesk(t, Plan{Codec: &Raw{Request: make([]byte, 40), Answer: 150}, Conns: 1, Depth: 4, Duration: time.Hour})
+	l.connected(l.conns[0], 0, nil)
+	in := make([]byte, 4*150)
+	now := int64(0)
+	if n := testing.AllocsPerRun(100, func() {
+		now += 10_000
+		l.received(l.conns[0], now, in, len(in))
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
