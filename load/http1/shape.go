@@ -6,6 +6,7 @@ package http1
 type shape struct {
 	before, after []byte // of the digits; after is empty if there are none
 	head          head
+	plain         bool // behind it comes a body of the stated length, and the connection goes on
 }
 
 // learn keeps a head that was read.
@@ -17,6 +18,19 @@ func (s *shape) learn(b []byte, h *head) {
 	s.before = append(s.before[:0], b[:at]...)
 	s.after = append(s.after[:0], b[rest:]...)
 	s.head = *h
+	s.plain = len(s.after) > 0 && h.status >= 200 && h.status != 204 && h.status != 304 &&
+		!h.coded && !h.close && h.minor > 0
+}
+
+// usual gives the length of the head at the start of b and that of the body behind it, if
+// the head is the learned one and tells all; else 0.
+func (s *shape) usual(b []byte) (n int, body int64) {
+	n = len(s.before)
+	if !s.plain || len(b) < n || string(b[:n]) != string(s.before) {
+		return 0, 0
+	}
+	n, body = s.digits(b, n)
+	return n, body
 }
 
 // maxDigits is how many digits are a number without another look.
@@ -35,14 +49,23 @@ func (s *shape) match(b []byte, h *head) int {
 		*h = s.head
 		return n
 	}
-	length, digits := int64(0), n
+	n, length := s.digits(b, n)
+	if n > 0 {
+		*h = s.head
+		h.length = length
+	}
+	return n
+}
+
+// digits reads the number at a place of b, and gives it with the length of the head if what
+// follows it is what was learned; else 0.
+func (s *shape) digits(b []byte, at int) (n int, length int64) {
+	n = at
 	for ; n < len(b) && isDigit(b[n]); n++ {
 		length = length*10 + int64(b[n]-'0')
 	}
-	if digits = n - digits; digits == 0 || digits > maxDigits || len(b)-n < len(s.after) || string(b[n:n+len(s.after)]) != string(s.after) {
-		return 0
+	if n == at || n-at > maxDigits || len(b)-n < len(s.after) || string(b[n:n+len(s.after)]) != string(s.after) {
+		return 0, 0
 	}
-	*h = s.head
-	h.length = length
-	return n + len(s.after)
+	return n + len(s.after), length
 }
