@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Name:   "bench-load",
 		Goals:  loadbench.Goals,
 		Peers:  loadbench.Peers,
-		Rounds: 6, Duration: 3 * time.Second, Warmup: 500 * time.Millisecond,
+		Rounds: 6, Duration: 5 * time.Second, Warmup: 500 * time.Millisecond,
 		Flags: func(flags *flag.FlagSet) {
 			flags.StringVar(&bench.Paddock, "paddock", filepath.Join(filepath.Dir(self), "paddock"), "the program of ours")
 			flags.StringVar(&bench.Wrk, "wrk", "wrk", "a program to compare with")

@@ -12,9 +12,12 @@ import (
 	"paddock/internal/lab/runfile"
 )
 
-// paddockArgs are the arguments of ours.
+// paddockArgs are the arguments of ours, which sends the bytes that wrk sends.
 func paddockArgs(o *order) []string {
-	args := []string{"bench", "http", o.url, "--allow-red", "--json", "-c", o.connections(), "-d", o.duration.String()}
+	args := []string{
+		"bench", "http", o.url, "-H", "User-Agent:", "-H", "Accept:",
+		"--allow-red", "--json", "-c", o.connections(), "-d", o.duration.String(),
+	}
 	if o.op != opReported {
 		args = append(args, "-q")
 	}
