@@ -6,6 +6,7 @@ type benchCmd struct {
 	AB        benchABCmd        `cmd:"" name:"ab" passthrough:"" help:"Measure a service over HTTP as ApacheBench does: its flags, its report, and the truth behind it."`
 	NATS      benchNATSCmd      `cmd:"" name:"nats" help:"Measure a NATS server, and verify what it delivers."`
 	Wire      benchWireCmd      `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
+	Fence     benchFenceCmd     `cmd:"" help:"Measure look-ups of a fence service: over HTTP, wire or the bus, or by kinds of index."`
 	Profile   benchProfileCmd   `cmd:"" help:"Show where the time of \"paddock fence\" goes, as gofence's table does."`
 	Responder benchResponderCmd `cmd:"" help:"Serve HTTP with response times that are known, to hold load generators against."`
 }

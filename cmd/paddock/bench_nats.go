@@ -125,18 +125,22 @@ func (b *benchNATSCmd) plan() (*loadRun, error) {
 		return nil, usageError{err}
 	}
 	run.begin = func(ctx context.Context, p *load.Plan) error {
-		n := codec()
-		p.Codec = n
-		if err := n.Prepare(); err != nil {
-			return err
-		}
-		if err := n.Probe(ctx, p.Network, p.Address); err != nil {
-			return unmeasuredError{err}
-		}
-		return nil
+		return beginNATS(ctx, p, codec())
 	}
 	run.account = account
 	return run, nil
+}
+
+// beginNATS gives a run a codec of its own, which the server has let in once.
+func beginNATS(ctx context.Context, p *load.Plan, codec *natscodec.Codec) error {
+	p.Codec = codec
+	if err := codec.Prepare(); err != nil {
+		return err
+	}
+	if err := codec.Probe(ctx, p.Network, p.Address); err != nil {
+		return unmeasuredError{err}
+	}
+	return nil
 }
 
 // body is what each message holds.

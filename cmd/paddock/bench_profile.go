@@ -103,25 +103,25 @@ func (b *benchProfileCmd) check() ([]lab.Bucket, []lab.Variant, error) {
 			return nil, nil, fmt.Errorf("--buckets: %w", err)
 		}
 	}
-	variants, err := b.variants()
+	variants, err := variantsOf("--fence", b.Kinds)
 	return buckets, variants, err
 }
 
-// variants are the rows that --fence names, all without it.
-func (b *benchProfileCmd) variants() ([]lab.Variant, error) {
+// variantsOf are the rows that a flag names, all if it names none.
+func variantsOf(flag string, names []string) ([]lab.Variant, error) {
 	all := lab.Variants()
-	if len(b.Kinds) == 0 {
+	if len(names) == 0 {
 		return all, nil
 	}
 	var chosen []lab.Variant
-	for _, name := range b.Kinds {
+	for _, name := range names {
 		i := slices.IndexFunc(all, func(v lab.Variant) bool { return v.Name == name || v.Kind == name })
 		if i < 0 {
-			var names []string
+			var known []string
 			for _, v := range all {
-				names = append(names, v.Name)
+				known = append(known, v.Name)
 			}
-			return nil, fmt.Errorf("--fence: no row %q; there are %s", name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: no row %q; there are %s", flag, name, strings.Join(known, ", "))
 		}
 		chosen = append(chosen, all[i])
 	}
@@ -132,7 +132,7 @@ func (b *benchProfileCmd) variants() ([]lab.Variant, error) {
 func (b *benchProfileCmd) profileURL(ctx context.Context, buckets []lab.Bucket, report *lab.ProfileReport) error {
 	run := lab.ProfileRun{URL: b.URL, Token: b.Token, Duration: b.Duration, Warmup: b.Warmup, Conns: b.Conns, Buckets: buckets}
 	if b.Bodies != "" {
-		corpus, err := b.corpus("")
+		corpus, err := corpusOf(b.Bodies, "")
 		if err != nil {
 			return err
 		}
@@ -143,12 +143,12 @@ func (b *benchProfileCmd) profileURL(ctx context.Context, buckets []lab.Bucket, 
 
 // profileEach is a row for each kind, from a process of its own.
 func (b *benchProfileCmd) profileEach(ctx context.Context, c *console, buckets []lab.Bucket, variants []lab.Variant, report *lab.ProfileReport) (err error) {
-	dir, remove, err := b.directory()
+	dir, remove, err := townUnless(b.Dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	corpus, err := b.corpus(dir)
+	corpus, err := corpusOf(b.Bodies, dir)
 	if err != nil {
 		return err
 	}
@@ -200,41 +200,6 @@ func (b *benchProfileCmd) add(ctx context.Context, report *lab.ProfileReport, na
 	}
 	report.Rows = append(report.Rows, lab.NewProfileRow(name, shares, requests, b.Duration, b.Buckets == ""))
 	return nil
-}
-
-// directory is DIR, or a temporary one with the simulated city, which remove removes.
-func (b *benchProfileCmd) directory() (dir string, remove func() error, err error) {
-	if b.Dir != "" {
-		return b.Dir, func() error { return nil }, nil
-	}
-	if dir, err = os.MkdirTemp("", "paddock-town-"); err != nil {
-		return "", nil, err
-	}
-	remove = func() error { return os.RemoveAll(dir) }
-	if err := lab.WriteTown(dir); err != nil {
-		return "", nil, errors.Join(err, remove())
-	}
-	return dir, remove, nil
-}
-
-// corpus is what --bodies names, or what the directory gives.
-func (b *benchProfileCmd) corpus(dir string) (*lab.Corpus, error) {
-	if b.Bodies != "" {
-		text, err := os.ReadFile(b.Bodies)
-		if err != nil {
-			return nil, err
-		}
-		corpus, err := lab.ParseCorpus(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.Bodies, err)
-		}
-		return corpus, nil
-	}
-	corpus, err := lab.ReadCorpus(os.DirFS(dir))
-	if errors.Is(err, lab.ErrNoPositions) {
-		return nil, usagef("%s: %w; give --bodies", dir, err)
-	}
-	return corpus, err
 }
 
 // largestSet is the name of the set with the most fences.

@@ -45,7 +45,10 @@ func (b *benchWireCmd) makeLoad(ctx context.Context, c *console) (err error) {
 		return usageError{err}
 	}
 	run.begin = func(ctx context.Context, p *load.Plan) (err error) {
-		codec.Login, err = login(ctx, p, b.Token)
+		codec.Login, err = enter(ctx, p, wireperf.TokenID, b.Token, func(ctx context.Context, conn *wire.Conn) error {
+			_, err := conn.Call(ctx, wireperf.KindRequest, nil)
+			return err
+		})
 		return err
 	}
 	stopProfile, err := startProfile(b.Profile)
@@ -86,21 +89,21 @@ func (b *benchWireCmd) codec() (*wirecodec.Codec, error) {
 	return codec, codec.Check()
 }
 
-// login proves the token, if there is one, and that the server lets us in.
-func login(ctx context.Context, p *load.Plan, token string) (auth *wire.Auth, err error) {
+// enter proves a token, if there is one, and that the server lets us in and answers: its
+// HELLO does not say that it likes ours.
+func enter(ctx context.Context, p *load.Plan, id, token string, ask func(context.Context, *wire.Conn) error) (auth *wire.Auth, err error) {
 	config := &wire.Config{TLS: p.TLS}
 	if token != "" {
-		if auth, err = wirecodec.TokenLogin(p.Network, p.Address, wireperf.TokenID, token); err != nil {
-			return nil, usageError{err}
+		if auth, err = wirecodec.TokenLogin(p.Network, p.Address, id, token); err != nil {
+			return nil, unmeasuredError{err}
 		}
-		config.Auth = wire.TokenAuth(wireperf.TokenID, []byte(token))
+		config.Auth = wire.TokenAuth(id, []byte(token))
 	}
 	ctx, cancel := context.WithTimeout(ctx, serverStart)
 	defer cancel()
 	conn, err := wire.Dial(ctx, p.Network, p.Address, config)
 	if err == nil {
-		_, err = conn.Call(ctx, wireperf.KindRequest, nil) // its HELLO does not say that it likes ours
-		conn.Close()
+		err = errors.Join(ask(ctx, conn), conn.Close())
 	}
 	if err != nil {
 		return nil, unmeasuredError{err}

@@ -122,6 +122,25 @@ func (c *Corpus) Named() *CorpusName {
 	return &CorpusName{Bodies: len(c.Bodies), SHA256: c.Digest()}
 }
 
+// Points are where the bodies are, in their order, for requests that say nothing else.
+func (c *Corpus) Points() ([]fence.Point, error) {
+	points := make([]fence.Point, 0, len(c.Bodies))
+	for i, body := range c.Bodies {
+		var feature struct {
+			Geometry struct{ Coordinates []float64 } `json:"geometry"`
+		}
+		if err := json.Unmarshal(body, &feature); err != nil {
+			return nil, fmt.Errorf("body %d: %w", i+1, err)
+		}
+		at := feature.Geometry.Coordinates
+		if len(at) < 2 {
+			return nil, fmt.Errorf("body %d is no point Feature", i+1)
+		}
+		points = append(points, fence.Point{Lon: at[0], Lat: at[1]})
+	}
+	return points, nil
+}
+
 // readPositions gives the point Features of one file, each compacted to one line.
 func readPositions(fsys fs.FS, file string) ([][]byte, []place, error) {
 	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > maxPositionFile {

@@ -32,6 +32,14 @@ func originalFor(name string) (ProfileRow, bool) {
 	return ProfileRow{}, false
 }
 
+// originalRates are the requests per second of gofence's other table, under wrk -t1 -c50
+// for five minutes.
+var originalRates = map[string]float64{"brute": 1390.04, "city": 3262.88, "rtree": 4925.22, "s2_z16": 5429.64}
+
+// OriginalRate is how many requests a second the kind of that name answered in 2016; 0 if
+// nothing was published.
+func OriginalRate(name string) float64 { return originalRates[name] }
+
 // Variant is an index kind with its zoom, as a row of the table names it.
 type Variant struct {
 	Name string

@@ -1,0 +1,42 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A platform answers the same points by every door.
+func TestBenchFenceDoors(t *testing.T) {
+	p := startUp(t, "demo", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0", "--vehicles", "10")
+	defer p.terminate(t)
+	bodies := filepath.Join(t.TempDir(), "bodies")
+	if err := os.WriteFile(bodies, []byte(`{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, args string
+		code       int
+		want       string // on either output
+	}{
+		{"http", p.url + "fence/districts/search -n 400", 0, "400 sent, 400 answered"},
+		{"http by set", p.url + " --set districts -n 400", 0, "fence/districts/search"},
+		{"v1", p.url + "v1/search?set=districts -n 400 --rate 4000/s", 0, "400 sent, 400 answered"},
+		{"wire", "wire://" + p.wire + " --set districts --depth 4 -n 400", 0, "400 sent, 400 answered"},
+		{"nats", p.bus + " -n 400", 0, "400 sent, 400 answered"},
+		{"no such set", p.url + "fence/nowhere/search -n 20 --slo err<1%", 3, "400: 20"},
+		{"no such set over wire", "wire://" + p.wire + " --set nowhere", 4, "NOT_FOUND"},
+		{"no such set over the bus", p.bus + " --set nowhere -n 20 --slo err<1%", 3, "404: 20"},
+		{"nobody there", "wire://127.0.0.1:1 -n 20", 4, "connection refused"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, stdout, stderr := outcomeOf(t, append(strings.Fields("bench fence "+tc.args), "--bodies", bodies, "-c", "2", "--allow-red", "-q")...)
+			if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
+				t.Errorf("code %d, want %d and %q:\n%s%s", code, tc.code, tc.want, stdout, stderr)
+			}
+		})
+	}
+}
