@@ -46,10 +46,11 @@ type CallOptions struct {
 	More bool
 	// Meta is sent along; its deadline is that of the context if it has none.
 	Meta Meta
-	// Over is called once if the request was sent, when the peer does no more work for
-	// it: its last frame has come, also after ctx has ended, or the connection has
-	// ended. It is called under the connection's lock: it must not wait, nor use the
-	// connection. nil is nothing.
+	// Over is called once, when the peer does no work for the request any more: its last
+	// frame has come, also after ctx has ended; the connection has ended; or nothing was
+	// sent. It may be called under the connection's lock: it must not wait, nor use the
+	// connection. A Client calls it once for each connection that it tries. nil is
+	// nothing.
 	Over func()
 }
 
@@ -105,6 +106,9 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 	call := calls.Get().(*call)
 	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
 		call.recycle()
+		if o.Over != nil {
+			o.Over()
+		}
 		return nil, err
 	}
 	if o.More {

@@ -60,8 +60,8 @@ func TestOverFollowsTheHandler(t *testing.T) {
 	})
 }
 
-// What is answered, refused, or cut off by the end of the connection is over too,
-// each once.
+// What is answered, refused, cut off by the end of the connection, or never sent is
+// over too, each once.
 func TestOverIsToldOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()
@@ -71,7 +71,7 @@ func TestOverIsToldOnce(t *testing.T) {
 			return nil
 		})
 		d, _ := piped(t, nil, &wire.Config{Mux: mux})
-		var over [4]atomic.Int32
+		var over [6]atomic.Int32
 		told := func(i int) func() { return func() { over[i].Add(1) } }
 		for i, kind := range []string{"echo", "nobody"} {
 			if _, err := d.CallStream(t.Context(), kind, nil, wire.CallOptions{Over: told(i)}); (err != nil) != (i == 1) {
@@ -82,6 +82,14 @@ func TestOverIsToldOnce(t *testing.T) {
 			if _, err := d.Open(t.Context(), kind, wire.OpenOptions{Over: told(2 + i)}); err != nil {
 				t.Fatal(err)
 			}
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := d.CallStream(ended, "echo", nil, wire.CallOptions{Over: told(4)}); err == nil {
+			t.Error("a call without time succeeds")
+		}
+		if _, err := d.Open(ended, "stay", wire.OpenOptions{Over: told(5)}); err == nil {
+			t.Error("a stream without time opens")
 		}
 		synctest.Wait()
 		_ = d.Close()

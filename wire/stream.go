@@ -68,8 +68,8 @@ type OpenOptions struct {
 	Confirm bool
 	// Meta is sent along.
 	Meta Meta
-	// Over is called once if the stream was opened, when it has ended on both sides, or
-	// the connection has; see CallOptions.
+	// Over is called once, when the stream has ended on both sides, or the connection
+	// has, or nothing was sent; see CallOptions.
 	Over func()
 }
 
@@ -77,6 +77,24 @@ type OpenOptions struct {
 // peer, but with Confirm, or when no slot or no credit for First is left: until ctx
 // ends, which does not bound the stream. A refusal shows as *Error in Read and Write.
 func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
+	s, err := c.open(ctx, kind, &o)
+	if err != nil {
+		if o.Over != nil {
+			o.Over()
+		}
+		return nil, err
+	}
+	if o.Confirm {
+		if _, err := s.Accepted(ctx); err != nil {
+			_ = s.Reset(Cancelled)
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// open sends OPEN, once there is a slot, and credit for First.
+func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -100,13 +118,6 @@ func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, e
 			c.local(id).stream = s
 			c.whenOver(id, o.Over)
 			c.flushAndUnlock(false)
-			if o.Confirm {
-				_, err = s.Accepted(ctx)
-			}
-			if err != nil {
-				_ = s.Reset(Cancelled)
-				return nil, err
-			}
 			return s, nil
 		}
 		wait := &c.slotGate
