@@ -1,0 +1,126 @@
+package tunnel
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"paddock/wire"
+)
+
+// Protocol is what a tunnel carries.
+type Protocol string
+
+// The protocols.
+const (
+	HTTP Protocol = "http" // requests for a host
+	TCP  Protocol = "tcp"  // connections to an address
+	SNI  Protocol = "sni"  // TLS connections for a host, as they are
+)
+
+// Binding is what a client asks to have at the server.
+type Binding struct {
+	Protocol Protocol
+	Host     string // HTTP, SNI: normalised; "*." stands for one label
+	Path     string // HTTP: "" or a prefix that begins with "/" and does not end so
+	Address  string // TCP: host:port, port 0 for any
+}
+
+// String is where visitors find it.
+func (b Binding) String() string {
+	if b.Protocol == TCP {
+		return b.Address
+	}
+	return b.Host + b.Path
+}
+
+// The bodies of SPEC section 2.
+type (
+	bindRequest struct {
+		Version  int       `cbor:"1,keyasint,omitempty"`
+		SmallMax int       `cbor:"2,keyasint,omitempty"`
+		Tunnels  []bindAsk `cbor:"3,keyasint,omitempty"`
+	}
+	bindAsk struct {
+		ID       uint16     `cbor:"1,keyasint,omitempty"`
+		Protocol Protocol   `cbor:"2,keyasint,omitempty"`
+		Host     string     `cbor:"3,keyasint,omitempty"`
+		Path     string     `cbor:"4,keyasint,omitempty"`
+		Address  string     `cbor:"5,keyasint,omitempty"`
+		Auth     *basicAuth `cbor:"6,keyasint,omitempty"`
+	}
+	bindAnswer struct {
+		Results []bindResult `cbor:"1,keyasint,omitempty"`
+	}
+	bindResult struct {
+		ID     uint16    `cbor:"1,keyasint,omitempty"`
+		Where  string    `cbor:"2,keyasint,omitempty"`
+		Code   wire.Code `cbor:"3,keyasint,omitempty"`
+		Reason string    `cbor:"4,keyasint,omitempty"`
+	}
+	unbindRequest struct {
+		IDs []uint16 `cbor:"1,keyasint,omitempty"`
+	}
+	unbindAnswer struct{}
+)
+
+// maxTunnels bounds the tunnels of one client.
+const maxTunnels = 1_024
+
+// check judges what does not concern one tunnel alone.
+func (r *bindRequest) check() error {
+	switch {
+	case r.Version != version:
+		return refused(wire.InvalidArgument, "bind of version %d", r.Version)
+	case r.SmallMax != 0 && (r.SmallMax < minSmall || r.SmallMax > maxSmall):
+		return refused(wire.InvalidArgument, "small_max of %d", r.SmallMax)
+	case len(r.Tunnels) == 0 || len(r.Tunnels) > maxTunnels:
+		return refused(wire.InvalidArgument, "%d tunnels", len(r.Tunnels))
+	}
+	return nil
+}
+
+// binding is what the client asks for, normalised.
+func (a *bindAsk) binding() (b Binding, err error) {
+	b = Binding{Protocol: a.Protocol, Path: strings.TrimSuffix(a.Path, "/"), Address: a.Address}
+	switch {
+	case a.ID == 0:
+		return b, errors.New("a tunnel has an id from 1")
+	case a.Protocol != HTTP && a.Protocol != TCP && a.Protocol != SNI:
+		return b, fmt.Errorf("unknown protocol %.20q", a.Protocol)
+	case a.Auth != nil && (a.Protocol != HTTP || !a.Auth.valid()):
+		return b, errors.New("malformed auth")
+	case a.Protocol == TCP:
+		return b, a.checkAddress()
+	case a.Address != "":
+		return b, fmt.Errorf("%s has no address", a.Protocol)
+	case b.Path != "" && (a.Protocol != HTTP || b.Path[0] != '/' || !isAll(b.Path, targetByte) || climbs(b.Path)):
+		return b, fmt.Errorf("path %.40q", a.Path)
+	}
+	name := strings.TrimPrefix(a.Host, "*.")
+	if name, err = hostName(name); err != nil {
+		return b, err
+	}
+	if b.Host = name; name != a.Host && strings.HasPrefix(a.Host, "*.") {
+		b.Host = "*." + name
+	}
+	return b, nil
+}
+
+func (a *bindAsk) checkAddress() error {
+	host, port, err := net.SplitHostPort(a.Address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil || host == "" || a.Host != "" || a.Path != "" {
+		return fmt.Errorf("address %.60q: want host:port", a.Address)
+	}
+	return nil
+}
+
+// refused is how a handler says no before anything has begun.
+func refused(code wire.Code, format string, args ...any) *wire.Error {
+	return &wire.Error{Code: code, Msg: "tunnel: " + fmt.Sprintf(format, args...), NotStarted: true}
+}

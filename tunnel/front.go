@@ -1,0 +1,281 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"paddock/wire"
+)
+
+// exchange is one request of a visitor on its way through the front.
+type exchange struct {
+	s       *Server
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+	claim   *claim
+	holder  *holder
+	permit  Permit
+	flags   flags
+	upgrade string
+	expects bool
+	began   time.Time
+	buf     []byte // of a frame; given back in the end
+	head    head
+	up      *upload       // of a stream
+	stop    func() bool   // the visitor's leaving resets the stream no more
+	proceed chan struct{} // closed when an expecting visitor may send his body
+}
+
+// frames are buffers for small exchanges and records.
+var frames = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+// ServeHTTP is the front: it carries a visitor's request to the tunnel of its host. It
+// is meant for the http.Server that Front makes; others need its limits too.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.init()
+	x := &exchange{s: s, w: w, r: r, control: http.NewResponseController(w), began: time.Now()}
+	if reason, err := x.admit(); err != nil {
+		x.refuse(reason, err)
+		return
+	}
+	buf := frames.Get().(*[]byte)
+	x.buf = (*buf)[:0]
+	x.carry()
+	*buf = x.buf[:0]
+	frames.Put(buf)
+}
+
+func (x *exchange) refuse(reason Reason, err error) {
+	f := Refusal{Reason: reason, Err: err, Waited: time.Since(x.began)}
+	if x.claim != nil {
+		f.Tunnel, f.Identity = x.claim.where, x.claim.identity
+	}
+	x.s.refuse(x.w, x.r, f)
+}
+
+// admit finds the tunnel and takes a permit.
+func (x *exchange) admit() (Reason, error) {
+	s, r := x.s, x.r
+	host, err := hostName(r.Host)
+	if err != nil || !validHost(r.Host) || r.Method == http.MethodConnect {
+		return Malformed, errors.Join(errors.New("host or method"), err)
+	}
+	path := r.RequestURI
+	if path == "" || path[0] != '/' && path != "*" {
+		path = r.URL.EscapedPath()
+	}
+	if x.claim = s.routes.find(host, path); x.claim == nil {
+		return NoRoute, errors.New("no tunnel")
+	}
+	if x.claim.at.Path != "" && climbs(path) {
+		return Malformed, errors.New("the path climbs")
+	}
+	if err := s.allowed(x.claim.identity, x.claim.at); err != nil {
+		return Denied, err
+	}
+	if x.holder, err = x.claim.wait(r.Context(), &s.limits); err != nil {
+		return reasonOf(r.Context(), err), err
+	}
+	if auth := x.holder.auth; auth != nil && !auth.admits(r.Header.Get("Authorization")) {
+		return Unauthenticated, errors.New("user or password")
+	}
+	x.classify()
+	class, size := Request, maxSmall
+	if !x.small() {
+		class, size = Stream, 2*maxRecord
+	}
+	if x.permit, err = x.claim.lane.Enter(r.Context(), class, size); err != nil {
+		return reasonOf(r.Context(), err), err
+	}
+	return 0, nil
+}
+
+// classify reads what decides how the request travels.
+func (x *exchange) classify() {
+	r := x.r
+	if r.TLS != nil {
+		x.flags |= flagTLS
+	}
+	if idempotent(r) {
+		x.flags |= flagIdempotent
+	}
+	if r.Method == http.MethodHead {
+		x.flags |= flagHead
+	}
+	if x.upgrade = upgradeOf(r); x.upgrade != "" {
+		x.flags |= flagUpgrade
+	}
+	x.expects = r.ContentLength != 0 && equalFold(r.Header.Get("Expect"), "100-continue")
+}
+
+// small says whether the request may be a small exchange, but for the size of its head.
+func (x *exchange) small() bool {
+	n := x.r.ContentLength
+	return n >= 0 && n < int64(x.holder.session.small) && x.upgrade == "" && !x.expects
+}
+
+// carry sends the request and brings the answer.
+func (x *exchange) carry() {
+	f := forward{r: x.r, upgrade: x.upgrade, stripAuth: x.holder.auth != nil, stream: x.expects}
+	f.peer, _ = netip.ParseAddrPort(x.r.RemoteAddr)
+	f.peer = netip.AddrPortFrom(f.peer.Addr().Unmap(), f.peer.Port())
+	f.trusted = x.s.trusts(f.peer.Addr())
+	text := frames.Get().(*[]byte)
+	defer frames.Put(text)
+	var err error
+	if *text, err = f.append((*text)[:0]); err != nil || len(*text) > maxHead {
+		x.permit.Release()
+		x.refuse(Malformed, err)
+		return
+	}
+	x.buf = appendOpening(x.buf, &opening{flags: x.flags, tunnel: x.holder.id, visitor: f.peer, head: *text})
+	if x.small() && len(*text)+int(x.r.ContentLength) <= x.holder.session.small {
+		x.carrySmall()
+		return
+	}
+	if err := x.permit.Promote(); err != nil {
+		x.permit.Release()
+		x.refuse(Overloaded, err)
+		return
+	}
+	x.carryStream()
+}
+
+func (s *Server) trusts(peer netip.Addr) bool {
+	for _, p := range s.TrustedProxies {
+		if p.Contains(peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// carrySmall is one wire request; its body is read whole first.
+func (x *exchange) carrySmall() {
+	if n := int(x.r.ContentLength); n > 0 {
+		at := len(x.buf)
+		x.buf = append(x.buf, make([]byte, n)...)
+		_ = x.control.SetReadDeadline(time.Now().Add(x.s.limits.Head))
+		if _, err := io.ReadFull(x.r.Body, x.buf[at:]); err != nil {
+			x.permit.Release()
+			x.refuse(Gone, err)
+			panic(http.ErrAbortHandler)
+		}
+		_ = x.control.SetReadDeadline(time.Time{})
+	}
+	answer, err := x.holder.session.conn.CallStream(x.r.Context(), kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	text, rest, err := parseAnswer(answer.Head)
+	if answer.Stream != nil {
+		x.promoted(answer.Stream, text, rest, err)
+		return
+	}
+	if err == nil {
+		err = x.head.parse(text, answerForm)
+	}
+	if err == nil {
+		err = x.head.wholeWith(len(rest), x.flags&flagHead != 0)
+	}
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.writeHead()
+	_, _ = x.w.Write(rest)
+	x.s.served.Add(1)
+}
+
+// wholeWith checks that an answer of one piece says how long it is.
+func (h *head) wholeWith(n int, toHead bool) error {
+	switch {
+	case h.status < 200:
+		return malformed("status %d in a small exchange", h.status)
+	case h.bodiless(toHead) && n > 0:
+		return malformed("%d bytes where there is no body", n)
+	case h.bodiless(toHead):
+		return nil
+	case h.chunked || h.length >= 0 && h.length != int64(n):
+		return malformed("%d bytes, and the head says otherwise", n)
+	}
+	return nil
+}
+
+// fail answers for an exchange that has no head yet.
+func (x *exchange) fail(err error) {
+	reason := reasonOf(x.r.Context(), err)
+	if reason == Gone {
+		x.s.cancelled.Add(1)
+	}
+	x.refuse(reason, err)
+}
+
+// promoted goes on where the answer to a small exchange turned out to be long.
+func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
+	if err == nil {
+		if err = x.permit.Promote(); err != nil {
+			_ = st.Reset(wire.ResourceExhausted)
+			x.fail(err)
+			return
+		}
+	}
+	x.stop = x.cancelWith(st)
+	defer x.stop()
+	a := answerReader{x: x, st: st}
+	if err == nil && len(text) > 0 {
+		if err = a.finalHead(text); err == nil && len(rest) > 0 {
+			err = a.body(rest)
+		}
+	}
+	if err = a.receive(err); err != nil {
+		_ = st.Reset(resetCode(err))
+	} else {
+		_ = st.Close()
+	}
+	a.finish(err)
+}
+
+// cancelWith resets the stream when the visitor leaves.
+func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
+	return context.AfterFunc(x.r.Context(), func() { _ = st.Reset(wire.Cancelled) })
+}
+
+// carryStream is a wire stream; the body goes up while the answer comes down.
+func (x *exchange) carryStream() {
+	st, err := x.holder.session.conn.Open(x.r.Context(), kindHTTP, wire.OpenOptions{First: x.buf, Over: x.permit.Release})
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.stop = x.cancelWith(st)
+	defer x.stop()
+	_ = x.control.EnableFullDuplex()
+	x.up = x.upload(st)
+	a := answerReader{x: x, st: st}
+	err = a.receive(nil)
+	if a.switched {
+		return
+	}
+	if whole := x.up.end(st); whole && err == nil {
+		_ = st.Close()
+	} else {
+		_ = st.Reset(resetCode(err)) // what was not sent whole must not look so
+	}
+	a.finish(err)
+}
+
+// resetCode is what the client is told of an exchange that ends early.
+func resetCode(err error) wire.Code {
+	if errors.Is(err, errExchange) || errors.Is(err, errHead) {
+		return wire.Protocol
+	}
+	return wire.Cancelled
+}

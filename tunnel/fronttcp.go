@@ -1,0 +1,94 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	"paddock/wire"
+)
+
+// acceptPause and maxAcceptPause are how long to wait after an Accept that has failed
+// for want of resources: it doubles from one to the other.
+const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
+
+// acceptTCP is the goroutine of a TCP tunnel's listener; the claim's end closes it.
+func (s *Server) acceptTCP(c *claim) {
+	defer s.tasks.Done()
+	pause := acceptPause
+	for {
+		conn, err := c.listener.Accept()
+		if err == nil {
+			pause = acceptPause
+			s.tasks.Add(1)
+			go s.serveTCP(c, conn)
+			continue
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		s.log.Warn("tunnel: cannot accept", "address", c.where, "error", err, "pause", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-s.ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		pause = min(2*pause, maxAcceptPause)
+	}
+}
+
+// serveTCP is the goroutine of a visitor of a TCP tunnel. There is nothing to tell one
+// who is refused: his connection is reset.
+func (s *Server) serveTCP(c *claim, conn net.Conn) {
+	defer s.tasks.Done()
+	defer conn.Close()
+	st, err := s.openRaw(c, conn)
+	if err != nil {
+		s.refused(Refusal{
+			Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Err: err,
+		})
+		if l, ok := conn.(interface{ SetLinger(int) error }); ok {
+			_ = l.SetLinger(0)
+		}
+		return
+	}
+	stop := context.AfterFunc(s.ctx, func() { _ = st.Reset(wire.Unavailable) })
+	defer stop()
+	if err := splice(conn, conn, &rawStream{st}, s.limits.Linger); err == nil {
+		s.served.Add(1)
+	} else {
+		s.cancelled.Add(1)
+		s.log.Debug("tunnel: raw connection", "address", c.where, "error", err)
+	}
+}
+
+// openRaw takes a permit and opens the stream.
+func (s *Server) openRaw(c *claim, conn net.Conn) (*wire.Stream, error) {
+	if err := s.allowed(c.identity, c.at); err != nil {
+		return nil, errors.Join(ErrDenied, err)
+	}
+	h, err := c.wait(s.ctx, &s.limits)
+	if err != nil {
+		return nil, err
+	}
+	permit, err := c.lane.Enter(s.ctx, Stream, 2*maxRecord)
+	if err != nil {
+		return nil, err
+	}
+	first := appendChannel(nil, &channel{tunnel: h.id, visitor: addrPort(conn.RemoteAddr()), local: addrPort(conn.LocalAddr())})
+	return h.session.conn.Open(s.ctx, kindConn, wire.OpenOptions{First: first, Over: permit.Release})
+}
+
+// addrPort is an address without a zone, the zero value if it is not of TCP.
+func addrPort(a net.Addr) netip.AddrPort {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	p := t.AddrPort()
+	return netip.AddrPortFrom(p.Addr().Unmap().WithZone(""), p.Port())
+}

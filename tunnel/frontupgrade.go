@@ -1,0 +1,33 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"paddock/wire"
+)
+
+// switchProtocols gives the visitor's connection to the target: from here on bytes go
+// both ways and mean nothing to us. text is the checked head with status 101.
+func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
+	conn, rw, err := x.control.Hijack()
+	if err != nil {
+		_ = st.Reset(wire.Internal)
+		return fmt.Errorf("tunnel: upgrade: %w", err)
+	}
+	x.stop() // net/http takes a FIN for his leaving
+	x.s.served.Add(1)
+	if _, err = conn.Write(text); err == nil {
+		stop := context.AfterFunc(x.s.ctx, func() { _ = st.Reset(wire.Unavailable) })
+		defer stop()
+		err = splice(conn, rw.Reader, &recordStream{Stream: st}, x.s.limits.Linger)
+	} else {
+		_ = st.Reset(wire.Cancelled)
+	}
+	_ = conn.Close()
+	if err != nil && !errors.Is(err, errCut) {
+		x.s.log.Debug("tunnel: upgraded connection", "tunnel", x.claim.where, "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package tunnel
+
+import "time"
+
+// Limits bound what a server holds and how long it waits. 0 stands for the default.
+type Limits struct {
+	Requests, Streams             int // under way in all, 4,096 and 16,384
+	TunnelRequests, TunnelStreams int // of one tunnel, 256 and 1,024
+	Sessions                      int // clients, 16,384
+	Visitors, VisitorsEach        int // connections: all, and from one address; 4,096 and 256
+
+	// Lease is how long a name stays its client's without a connection, 30 s; Return
+	// how long a visitor waits in that time, 2 s, and Waiting how many may, for each
+	// tunnel, 64.
+	Lease, Return time.Duration
+	Waiting       int
+	// Head is how long a visitor may take for the head of a request, 10 s; Idle how long
+	// he may say nothing between requests, 75 s; Stall how long he may take nothing of an
+	// answer, 30 s.
+	Head, Idle, Stall time.Duration
+	// Linger is how long one direction of a raw connection lives on without a byte
+	// when the other one has ended, 60 s.
+	Linger time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	number := func(n *int, otherwise int) {
+		if *n <= 0 {
+			*n = otherwise
+		}
+	}
+	span := func(d *time.Duration, otherwise time.Duration) {
+		if *d <= 0 {
+			*d = otherwise
+		}
+	}
+	number(&l.Requests, 4_096)
+	number(&l.Streams, 16_384)
+	number(&l.TunnelRequests, 256)
+	number(&l.TunnelStreams, 1_024)
+	number(&l.Sessions, 16_384)
+	number(&l.Visitors, 4_096)
+	number(&l.VisitorsEach, 256)
+	number(&l.Waiting, 64)
+	span(&l.Lease, 30*time.Second)
+	span(&l.Return, 2*time.Second)
+	span(&l.Head, 10*time.Second)
+	span(&l.Idle, 75*time.Second)
+	span(&l.Stall, 30*time.Second)
+	span(&l.Linger, time.Minute)
+	return l
+}

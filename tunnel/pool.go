@@ -1,0 +1,108 @@
+package tunnel
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// maxIdle bounds the connections to one target that wait for work: as many as its
+	// visitors at a time, so that none is made anew in a steady crowd.
+	maxIdle = 256
+	// idleTime is how long one waits at most.
+	idleTime = 60 * time.Second
+)
+
+// pool holds connections to a target that wait for work. The one used last goes first:
+// the others grow old and are closed.
+type pool struct {
+	mu     sync.Mutex
+	idle   []*backend  // guarded by mu, the one used last at the end
+	timer  *time.Timer // guarded by mu; nil while none waits
+	closed bool        // guarded by mu
+}
+
+// get returns a connection that waits and is alive, nil if there is none.
+func (p *pool) get() *backend {
+	for {
+		p.mu.Lock()
+		n := len(p.idle)
+		if n == 0 {
+			p.mu.Unlock()
+			return nil
+		}
+		b := p.idle[n-1]
+		p.idle[n-1] = nil
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		if time.Now().Before(b.expires) && b.alive() {
+			b.reused = true
+			return b
+		}
+		_ = b.conn.Close()
+	}
+}
+
+// put keeps a connection whose last answer has ended, or closes it.
+func (p *pool) put(b *backend) {
+	b.rest()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.idle) >= maxIdle {
+		_ = b.conn.Close()
+		return
+	}
+	p.idle = append(p.idle, b)
+	if p.timer == nil {
+		p.timer = time.AfterFunc(idleTime, p.expire)
+	}
+}
+
+// expire closes those that have waited for too long. They lie in front.
+func (p *pool) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, kept := time.Now(), p.idle[:0]
+	for _, b := range p.idle {
+		if now.Before(b.expires) {
+			kept = append(kept, b)
+		} else {
+			_ = b.conn.Close()
+		}
+	}
+	clear(p.idle[len(kept):])
+	if p.idle = kept; len(kept) == 0 || p.closed {
+		p.timer = nil
+		return
+	}
+	p.timer.Reset(idleTime / 4)
+}
+
+// close closes those that wait, and from now on all that come back.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, b := range p.idle {
+		_ = b.conn.Close()
+	}
+	p.idle = nil
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// backend takes a connection out of the pool, or makes one.
+func (b *target) backend(ctx context.Context, fresh bool) (*backend, error) {
+	if !fresh {
+		if c := b.pool.get(); c != nil {
+			return c, nil
+		}
+	}
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newBackend(conn), nil
+}

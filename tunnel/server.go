@@ -1,0 +1,302 @@
+package tunnel
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/wire"
+)
+
+// Policy says what a client may have. It is asked at the binding and again for each
+// visitor, so that a change counts at once; it does not wait. The error is for the client
+// and the log; ErrDenied is a good one.
+type Policy interface {
+	Allow(identity string, b Binding) error
+}
+
+// PolicyFunc is a function as a Policy.
+type PolicyFunc func(identity string, b Binding) error
+
+// Allow calls f.
+func (f PolicyFunc) Allow(identity string, b Binding) error { return f(identity, b) }
+
+// Hooks tell what happens. They are called outside of locks and do not wait; nil is
+// nothing.
+type Hooks struct {
+	Connected, Disconnected func(Session)
+	Bound, Unbound          func(identity string, b Binding)
+	Refused                 func(Refusal)
+	// BindRefused is told of each tunnel that a client asked for and did not get.
+	BindRefused func(identity string, b Binding, peer string, err error)
+}
+
+// Server is the side that visitors reach. Its fields are set before it is used; its
+// methods may be called by any number of goroutines. The zero value denies all.
+//
+// It serves the clients of a wire.Server, or of any wire connection whose Mux it has
+// been registered with, and visitors by ServeHTTP and at the addresses that clients bind.
+type Server struct {
+	// Policy is who may have what; nil is nobody.
+	Policy Policy
+	// Identify names a client; nil takes the name of wire.Identity and, without one,
+	// the session of its HELLO: whoever comes with the same identity takes over.
+	Identify func(*wire.Conn) string
+	Limits   Limits
+	// Admission bounds what is under way; nil counts by Limits.
+	Admission Admission
+	Hooks     Hooks
+	// TrustedProxies may say of whom they forward.
+	TrustedProxies []netip.Prefix
+	// Logger gets what fails; nil is slog.Default.
+	Logger *slog.Logger
+
+	prepare   sync.Once
+	limits    Limits
+	admission Admission
+	log       *slog.Logger
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	tasks     sync.WaitGroup
+	routes    routes
+	refusals  [reasons]atomic.Uint64
+	served    atomic.Uint64
+	cancelled atomic.Uint64
+	takeovers atomic.Uint64
+
+	mu        sync.Mutex // guards all below; never held while something is sent
+	closed    bool
+	sessions  map[string]*session // by identity
+	addresses map[string]*claim   // TCP claims by the address asked for
+}
+
+func (s *Server) init() {
+	s.prepare.Do(func() {
+		s.limits = s.Limits.withDefaults()
+		if s.admission = s.Admission; s.admission == nil {
+			s.admission = newCounts(&s.limits)
+		}
+		s.log = cmp.Or(s.Logger, slog.Default())
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sessions, s.addresses = map[string]*session{}, map[string]*claim{}
+	})
+}
+
+// Register lets the clients bind whose connections serve m.
+func (s *Server) Register(m *wire.Mux) {
+	s.init()
+	wire.Handle(m, kindBind, s.bind)
+	wire.Handle(m, kindUnbind, s.unbind)
+}
+
+// Close ends what the server listens on and forgets all names. The connections of
+// clients belong to who has accepted them. It waits for the goroutines of the server.
+func (s *Server) Close() error {
+	s.init()
+	s.mu.Lock()
+	s.closed = true
+	sessions := s.sessions
+	s.sessions = map[string]*session{}
+	claims := map[*claim]struct{}{}
+	for _, c := range s.addresses {
+		claims[c] = struct{}{}
+	}
+	s.routes.hosts.Range(func(_, entry any) bool {
+		for _, c := range *entry.(*hostRoutes).claims.Load() {
+			claims[c] = struct{}{}
+		}
+		return true
+	})
+	for c := range claims {
+		s.drop(c)
+	}
+	s.mu.Unlock()
+	s.cancel()
+	for _, x := range sessions {
+		s.disconnected(x)
+	}
+	s.tasks.Wait()
+	return nil
+}
+
+// identify names a client.
+func (s *Server) identify(c *wire.Conn) string {
+	if s.Identify != nil {
+		return s.Identify(c)
+	}
+	if who, ok := c.Identity().(wire.Identity); ok {
+		return who.Name
+	}
+	if peer := c.Peer(); peer != nil && peer.Session != nil {
+		return "session-" + hex.EncodeToString(peer.Session.ID[:])
+	}
+	return c.Name()
+}
+
+// allowed asks the policy.
+func (s *Server) allowed(identity string, b Binding) error {
+	if s.Policy == nil {
+		return ErrDenied
+	}
+	return s.Policy.Allow(identity, b)
+}
+
+// Session is a client that is connected.
+type Session struct {
+	Identity string
+	Peer     string // its address
+	Agent    string // what it calls itself
+	Since    time.Time
+	RTT      time.Duration
+	Bindings []string // where visitors find it
+}
+
+// Sessions lists the clients by identity.
+func (s *Server) Sessions() []Session {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Session, 0, len(s.sessions))
+	for _, x := range s.sessions {
+		d := x.describe()
+		for _, c := range x.claims {
+			d.Bindings = append(d.Bindings, c.where)
+		}
+		slices.Sort(d.Bindings)
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b Session) int { return cmp.Compare(a.Identity, b.Identity) })
+	return list
+}
+
+// Kick ends the connection of a client, who may come back at once if the policy lets
+// him. It says whether there was one.
+func (s *Server) Kick(identity string) bool {
+	s.init()
+	s.mu.Lock()
+	x := s.sessions[identity]
+	s.mu.Unlock()
+	if x != nil {
+		x.conn.Abort(wire.PermissionDenied)
+	}
+	return x != nil
+}
+
+// ServerStats counts what a Server has done.
+type ServerStats struct {
+	Sessions  int
+	Served    uint64            // exchanges that got the target's answer
+	Cancelled uint64            // exchanges that the visitor has left
+	Takeovers uint64            // sessions that their own identity has replaced
+	Refused   map[string]uint64 // by reason
+}
+
+// Stats are the counts so far.
+func (s *Server) Stats() ServerStats {
+	s.init()
+	s.mu.Lock()
+	stats := ServerStats{Sessions: len(s.sessions), Refused: map[string]uint64{}}
+	s.mu.Unlock()
+	stats.Served, stats.Cancelled, stats.Takeovers = s.served.Load(), s.cancelled.Load(), s.takeovers.Load()
+	for r := range reasons {
+		if n := s.refusals[r].Load(); n > 0 {
+			stats.Refused[r.String()] = n
+		}
+	}
+	return stats
+}
+
+// bind serves tunnel.bind.
+func (s *Server) bind(ctx context.Context, r bindRequest) (a bindAnswer, err error) {
+	conn := wire.ConnFrom(ctx)
+	if err := r.check(); err != nil {
+		return a, err
+	}
+	x, err := s.session(conn, &r)
+	if err != nil {
+		return a, err
+	}
+	for i := range r.Tunnels {
+		a.Results = append(a.Results, s.bindOne(x, &r.Tunnels[i]))
+	}
+	s.settle(x)
+	return a, nil
+}
+
+// bindOne binds one tunnel, or says why not.
+func (s *Server) bindOne(x *session, ask *bindAsk) bindResult {
+	b, err := ask.binding()
+	code := wire.InvalidArgument
+	var c *claim
+	if err == nil {
+		code = wire.PermissionDenied
+		err = s.allowed(x.identity, b)
+	}
+	if err == nil {
+		c, err = s.take(x, ask, b)
+		switch {
+		case errors.Is(err, ErrNameHeld):
+			code = wire.AlreadyExists
+		case errors.Is(err, ErrOverloaded):
+			code = wire.ResourceExhausted
+		default:
+			code = wire.Unavailable
+		}
+	}
+	if err != nil {
+		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", x.conn.RemoteAddr(), "error", err)
+		if s.Hooks.BindRefused != nil {
+			s.Hooks.BindRefused(x.identity, b, x.conn.RemoteAddr().String(), err)
+		}
+		return bindResult{ID: ask.ID, Code: code, Reason: err.Error()}
+	}
+	if s.Hooks.Bound != nil {
+		s.Hooks.Bound(x.identity, b)
+	}
+	return bindResult{ID: ask.ID, Where: c.where}
+}
+
+// unbind serves tunnel.unbind. What is not bound is no error.
+func (s *Server) unbind(ctx context.Context, r unbindRequest) (unbindAnswer, error) {
+	conn := wire.ConnFrom(ctx)
+	identity := s.identify(conn)
+	var gone []*claim
+	s.mu.Lock()
+	if x := s.sessions[identity]; x != nil && x.conn == conn {
+		for _, id := range r.IDs {
+			if c := x.claims[id]; c != nil {
+				delete(x.claims, id)
+				s.drop(c)
+				gone = append(gone, c)
+			}
+		}
+	}
+	s.mu.Unlock()
+	s.unbound(gone)
+	return unbindAnswer{}, nil
+}
+
+func (s *Server) unbound(claims []*claim) {
+	if s.Hooks.Unbound == nil {
+		return
+	}
+	for _, c := range claims {
+		s.Hooks.Unbound(c.identity, c.at)
+	}
+}
+
+// listen opens the address of a TCP tunnel.
+func listen(address string) (net.Listener, error) {
+	var config net.ListenConfig
+	return config.Listen(context.Background(), "tcp", address)
+}

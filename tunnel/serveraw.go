@@ -1,0 +1,41 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+
+	"paddock/wire"
+)
+
+// serveRaw is the handler of a raw connection. What comes while the target is being
+// dialed waits within the stream's window.
+func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
+	first, err := st.ReadMsg(nil)
+	if err != nil {
+		return refused(wire.InvalidArgument, "no opening")
+	}
+	open, err := parseChannel(first)
+	if err != nil {
+		return refused(wire.InvalidArgument, "%v", err)
+	}
+	b, err := c.target(open.tunnel, TCP, SNI)
+	if err != nil {
+		return err
+	}
+	defer b.leave()
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if len(open.rest) > 0 {
+		if _, err := conn.Write(open.rest); err != nil {
+			return &wire.Error{Code: wire.Unavailable, Msg: "the target has gone"}
+		}
+	}
+	err = splice(conn, conn, &rawStream{st}, c.linger)
+	if err != nil && !errors.Is(err, errCut) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+
+	"paddock/wire"
+)
+
+// serveStream is the handler of exchanges that are streams.
+func (c *Client) serveStream(ctx context.Context, st *wire.Stream) error {
+	first, err := st.ReadMsg(nil)
+	if err != nil {
+		return refused(wire.InvalidArgument, "no opening")
+	}
+	o, err := parseOpening(first)
+	if err != nil {
+		return refused(wire.InvalidArgument, "%v", err)
+	}
+	v, err := c.newVisit(ctx, first)
+	if err != nil {
+		return err
+	}
+	defer v.target.leave()
+	more := v.req.chunked || v.req.length > o.size()
+	if v.req.length >= 0 && v.req.length < o.size() || v.req.chunked && o.size() > 0 || v.req.length < 0 && !v.req.chunked && o.size() > 0 {
+		return refused(wire.InvalidArgument, "more body than the head says")
+	}
+	if !more {
+		if err := v.ask(true); err != nil {
+			return err
+		}
+		v.stop = context.AfterFunc(ctx, v.b.abort)
+		defer v.stop()
+		err := v.stream(st)
+		v.release(err == nil)
+		return err
+	}
+	return v.converse(st, o.size())
+}
+
+// converse is an exchange whose body goes up while the answer comes down: whichever ends
+// first, the other goes on.
+func (v *visit) converse(st *wire.Stream, sent int64) error {
+	b, err := v.target.backend(v.ctx, true) // the body cannot be sent twice
+	if err != nil {
+		return err
+	}
+	v.b = b
+	v.stop = context.AfterFunc(v.ctx, b.abort)
+	defer v.stop()
+	if _, err := b.conn.Write(v.whole); err != nil {
+		v.release(false)
+		return v.failure(err)
+	}
+	up := make(chan error, 1)
+	go func() { up <- v.sendUp(st, sent) }()
+	_, err = v.readHead()
+	if err == nil {
+		err = v.stream(st)
+	} else {
+		err = v.failure(err)
+	}
+	var upErr error
+	select {
+	case upErr = <-up:
+	default: // the target has answered without the rest, which goes nowhere
+		_ = st.SetReadDeadline(longAgo)
+		b.abort()
+		upErr = errors.Join(errUnread, <-up)
+	}
+	v.release(err == nil && upErr == nil)
+	return err
+}
+
+// errUnread says that a request was not sent whole.
+var errUnread = errors.New("tunnel: the target has not taken the whole request")
+
+// sendUp sends the body to the target as it comes, framed as the head has said.
+func (v *visit) sendUp(st *wire.Stream, sent int64) (err error) {
+	defer func() {
+		if err != nil && !errors.Is(err, errTargetWrite) {
+			v.b.abort() // a body that was cut must not look whole
+		}
+	}()
+	msg := frames.Get().(*[]byte)
+	defer frames.Put(msg)
+	var trailers head
+	for ended := false; ; {
+		*msg, err = st.ReadMsg((*msg)[:0])
+		switch {
+		case errors.Is(err, io.EOF):
+			if v.req.length >= 0 && sent != v.req.length {
+				return malformed("%d bytes, the head says %d", sent, v.req.length)
+			}
+			if v.req.chunked {
+				return v.write(appendTrailers([]byte("0\r\n"), &trailers))
+			}
+			return nil
+		case err != nil:
+			return err
+		case len(*msg) == 0 || ended:
+			return malformed("an empty record, or one behind the trailers")
+		}
+		switch (*msg)[0] {
+		case recordBody:
+			if sent += int64(len(*msg) - 1); v.req.length >= 0 && sent > v.req.length {
+				return malformed("more body than the head says")
+			}
+			if err := v.writeBody((*msg)[1:]); err != nil {
+				return err
+			}
+		case recordTrailers:
+			if err := trailers.parse(append([]byte(nil), (*msg)[1:]...), trailersForm); err != nil {
+				return err
+			}
+			ended = true
+		default:
+			return malformed("record %d of a visitor", (*msg)[0])
+		}
+	}
+}
+
+// errTargetWrite wraps the error of a write to the target, who may have answered already:
+// what he says is read all the same.
+var errTargetWrite = errors.New("tunnel: the target takes no more")
+
+func (v *visit) write(b []byte) error {
+	if _, err := v.b.conn.Write(b); err != nil {
+		return errors.Join(errTargetWrite, err)
+	}
+	return nil
+}
+
+// writeBody sends a piece of the body, as a chunk where its length is not known.
+func (v *visit) writeBody(p []byte) error {
+	if !v.req.chunked {
+		return v.write(p)
+	}
+	if len(p) == 0 {
+		return nil // it would be the last chunk
+	}
+	b := records.Get().(*[1 + maxRecord]byte)
+	defer records.Put(b)
+	out := strconv.AppendUint(b[:0], uint64(len(p)), 16)
+	out = append(append(append(out, "\r\n"...), p...), "\r\n"...)
+	return v.write(out)
+}
+
+// stream sends heads and body as records, beginning with the head that was read.
+func (v *visit) stream(st *wire.Stream) error {
+	toHead := v.flags&flagHead != 0
+	for v.resp.status < 200 && v.resp.status != 101 {
+		if err := st.WriteMsg(appendAnswerHead([]byte{recordInterim}, &v.resp, toHead, -1)); err != nil {
+			return err
+		}
+		if _, err := v.readHead(); err != nil {
+			return v.failure(err)
+		}
+	}
+	if v.resp.status == 101 {
+		return v.switchProtocols(st)
+	}
+	v.b.noteKeepAlive(&v.resp)
+	v.body = v.b.bodyOf(&v.resp, toHead)
+	if err := st.WriteMsg(appendAnswerHead([]byte{recordHead}, &v.resp, toHead, -1)); err != nil {
+		return err
+	}
+	return v.sendBody(st)
+}
+
+// switchProtocols lets bytes go both ways behind the target's 101; those that came glued
+// to it come first.
+func (v *visit) switchProtocols(st *wire.Stream) error {
+	if v.flags&flagUpgrade == 0 || v.resp.upgrade == nil {
+		return &wire.Error{Code: wire.Internal, Msg: "the target has changed the protocol, and nobody asked"}
+	}
+	if err := st.WriteMsg(appendAnswerHead([]byte{recordHead}, &v.resp, false, -1)); err != nil {
+		return err
+	}
+	if !v.stop() { // splice tells the target how it ends
+		return context.Canceled
+	}
+	glued := append([]byte(nil), v.b.unread()...)
+	v.b.free()
+	in := io.MultiReader(&gluedReader{b: glued}, v.b.conn)
+	err := splice(v.b.conn, in, &recordStream{st}, v.c.linger)
+	if err != nil {
+		return &wire.Error{Code: wire.Cancelled, Msg: "the connection was cut"}
+	}
+	return nil
+}
+
+// gluedReader reads what was read before.
+type gluedReader struct{ b []byte }
+
+func (g *gluedReader) Read(p []byte) (int, error) {
+	n := copy(p, g.b)
+	if g.b = g.b[n:]; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}

@@ -1,0 +1,278 @@
+package tunnel
+
+import (
+	"fmt"
+	"time"
+
+	"paddock/wire"
+)
+
+// session is a client that is connected. Of an identity there is one.
+type session struct {
+	server   *Server
+	conn     *wire.Conn
+	identity string
+	small    int // head and body of a small exchange have at most so many bytes
+
+	claims  map[uint16]*claim // guarded by Server.mu
+	old     []*claim          // guarded by Server.mu; of the session before, not bound again yet
+	changes []time.Time       // guarded by Server.mu; when other instances took over
+}
+
+const (
+	// maxChanges within changeSpan is how often an identity may move between
+	// instances: two machines with a copied key would throw each other out for ever.
+	maxChanges = 3
+	changeSpan = time.Minute
+)
+
+// session is that of a connection; a new one replaces that of its identity.
+func (s *Server) session(conn *wire.Conn, r *bindRequest) (*session, error) {
+	identity := s.identify(conn)
+	s.mu.Lock()
+	before := s.sessions[identity]
+	if before != nil && before.conn == conn {
+		s.mu.Unlock()
+		return before, nil
+	}
+	x := &session{server: s, conn: conn, identity: identity, small: r.SmallMax, claims: map[uint16]*claim{}}
+	if x.small == 0 {
+		x.small = maxSmall
+	}
+	err := s.enter(x, before)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		s.takeovers.Add(1)
+		before.conn.Abort(wire.StaleEpoch)
+		s.disconnected(before)
+	}
+	if s.Hooks.Connected != nil {
+		s.Hooks.Connected(x.describe())
+	}
+	return x, nil
+}
+
+// enter makes x the session of its identity. s.mu is held.
+func (s *Server) enter(x, before *session) error {
+	switch {
+	case s.closed:
+		return refused(wire.Unavailable, "closing")
+	case before == nil && len(s.sessions) >= s.limits.Sessions:
+		e := refused(wire.ResourceExhausted, "too many clients")
+		e.RetryAfter = 5 * time.Second
+		return e
+	}
+	if before != nil {
+		now := time.Now()
+		for _, at := range before.changes {
+			if now.Sub(at) < changeSpan {
+				x.changes = append(x.changes, at)
+			}
+		}
+		if before.conn.Err() == nil && !sameInstance(before.conn, x.conn) {
+			if len(x.changes) >= maxChanges {
+				return refused(wire.AlreadyExists, "identity in use by another instance")
+			}
+			x.changes = append(x.changes, now)
+		}
+		x.old = before.old
+		for _, c := range before.claims {
+			x.old = append(x.old, c)
+		}
+		before.claims, before.old = nil, nil
+	}
+	s.sessions[x.identity] = x
+	s.tasks.Add(1)
+	go x.run()
+	return nil
+}
+
+// sameInstance says whether two connections are of one process, or of one that was
+// started again with its session.
+func sameInstance(a, b *wire.Conn) bool {
+	x, y := a.Peer(), b.Peer()
+	return x != nil && y != nil && x.Session != nil && y.Session != nil && x.Session.ID == y.Session.ID
+}
+
+// run waits for the end of the connection, or of the server.
+func (x *session) run() {
+	s := x.server
+	defer s.tasks.Done()
+	select {
+	case <-x.conn.Done():
+	case <-s.ctx.Done():
+		return
+	}
+	s.mu.Lock()
+	present := s.sessions[x.identity] == x
+	if present {
+		delete(s.sessions, x.identity)
+		for _, c := range x.claims {
+			s.rest(c)
+		}
+		for _, c := range x.old {
+			s.rest(c)
+		}
+		x.claims, x.old = nil, nil
+	}
+	s.mu.Unlock()
+	if present {
+		s.disconnected(x)
+	}
+}
+
+func (s *Server) disconnected(x *session) {
+	if s.Hooks.Disconnected != nil {
+		s.Hooks.Disconnected(x.describe())
+	}
+}
+
+// describe is the session for others, without its bindings.
+func (x *session) describe() Session {
+	d := Session{Identity: x.identity, Peer: x.conn.RemoteAddr().String(), Since: x.conn.Since(), RTT: x.conn.Stats().RTT}
+	if peer := x.conn.Peer(); peer != nil {
+		d.Agent = peer.Agent
+	}
+	return d
+}
+
+// settle lets the lease begin of what the session before had and this one has not
+// bound again.
+func (s *Server) settle(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range x.old {
+		if h := c.holder.Load(); h == nil || h.session != x {
+			s.rest(c)
+		}
+	}
+	x.old = nil
+}
+
+// rest lets the lease of a claim begin. s.mu is held.
+func (s *Server) rest(c *claim) {
+	c.holder.Store(nil)
+	if c.lease != nil {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(s.limits.Lease, func() {
+		s.mu.Lock()
+		due := c.lease == timer
+		if due {
+			s.drop(c)
+		}
+		s.mu.Unlock()
+		if due {
+			s.unbound([]*claim{c})
+		}
+	})
+	c.lease = timer
+}
+
+// drop ends a claim: the name is free, and nobody listens. s.mu is held.
+func (s *Server) drop(c *claim) {
+	if c.lease != nil {
+		c.lease.Stop()
+		c.lease = nil
+	}
+	c.holder.Store(nil)
+	if c.listener != nil {
+		_ = c.listener.Close()
+		if s.addresses[c.at.Address] == c {
+			delete(s.addresses, c.at.Address)
+		}
+		delete(s.addresses, c.where)
+	} else {
+		s.routes.remove(c)
+	}
+	c.end()
+}
+
+// take gives a session what it asks for, if nobody else holds it.
+func (s *Server) take(x *session, ask *bindAsk, b Binding) (*claim, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.sessions[x.identity] != x {
+		return nil, ErrClosed
+	}
+	c, err := s.claim(x, b, ask.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch before := x.claims[ask.ID]; {
+	case before == c:
+	case before != nil:
+		s.drop(before)
+	case len(x.claims) >= maxTunnels:
+		if c.holder.Load() == nil && c.lease == nil { // made just now
+			s.drop(c)
+		}
+		return nil, fmt.Errorf("%w: %d tunnels", ErrOverloaded, maxTunnels)
+	}
+	x.claims[ask.ID] = c
+	if c.lease != nil {
+		c.lease.Stop()
+		c.lease = nil
+	}
+	c.hold(&holder{session: x, id: ask.ID, auth: ask.Auth})
+	return c, nil
+}
+
+// claim finds the claim that x may have, or makes it. s.mu is held.
+func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
+	var c *claim
+	switch b.Protocol {
+	case HTTP:
+		c = s.routes.exactly(b.Host, b.Path)
+	case TCP:
+		if c = s.addresses[b.Address]; c == nil {
+			c = s.sameAsked(x, b, id)
+		}
+	default:
+		return nil, fmt.Errorf("%s is not served here", b.Protocol)
+	}
+	if c != nil {
+		h := c.holder.Load()
+		if c.identity != x.identity {
+			return nil, ErrNameHeld
+		}
+		if h != nil && h.session == x && h.id != id {
+			return nil, fmt.Errorf("%w: your tunnel %d", ErrNameHeld, h.id)
+		}
+		return c, nil
+	}
+	c = &claim{at: b, where: b.String(), identity: x.identity}
+	if b.Protocol == HTTP {
+		c.lane = s.admission.Lane(c.where)
+		s.routes.add(c)
+		return c, nil
+	}
+	l, err := listen(b.Address)
+	if err != nil {
+		return nil, fmt.Errorf("tunnel: %w", err)
+	}
+	c.listener, c.where = l, l.Addr().String()
+	c.lane = s.admission.Lane(c.where)
+	s.addresses[c.where] = c
+	s.tasks.Add(1)
+	go s.acceptTCP(c)
+	return c, nil
+}
+
+// sameAsked finds what the identity has got for the same words before: a tunnel at port
+// 0 keeps its port. s.mu is held.
+func (s *Server) sameAsked(x *session, b Binding, id uint16) *claim {
+	for _, c := range s.addresses {
+		if c.at != b || c.identity != x.identity {
+			continue
+		}
+		if h := c.holder.Load(); h == nil || h.session != x || h.id == id {
+			return c
+		}
+	}
+	return nil
+}

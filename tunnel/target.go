@@ -1,0 +1,211 @@
+package tunnel
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"paddock/wire"
+)
+
+// Tunnel is one that a client offers: what it binds at the server, and the local
+// service behind it.
+type Tunnel struct {
+	Name     string // for logs
+	Protocol Protocol
+	Host     string // HTTP, SNI
+	Path     string // HTTP: only what lies under it
+	Remote   string // TCP: the address at the server
+	// Target is the local service: "host:port", or for HTTP also a URL (http or https)
+	// whose path goes before that of each request. A port alone is one of localhost.
+	Target string
+	// Dial replaces dialing Target, whose host and path still count.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// TLS is for a target with https; nil verifies it by the system's roots.
+	TLS *tls.Config
+	// Auth, "user:password", is asked of visitors before anything reaches us; HTTP.
+	Auth string
+	// HostHeader is what the target sees as Host; "" is what the visitor has sent.
+	HostHeader string
+	// HeadTimeout bounds the wait for the head of an answer: 0 is 60 s, negative is
+	// for ever. DialTimeout that for a connection: 0 is 5 s.
+	HeadTimeout, DialTimeout time.Duration
+	// MaxInflight bounds what is under way at the target, 0: 1,024. More is refused.
+	MaxInflight int
+}
+
+// target is the local service of a tunnel.
+type target struct {
+	Tunnel
+	address  string // to dial
+	path     string // before that of each request, without a slash at the end
+	query    string // before that of each request
+	secure   *tls.Config
+	inflight atomic.Int64
+	failed   atomic.Int64 // until when (Unix ns) it is not dialed again
+	pool     pool
+}
+
+// newTarget reads what a Tunnel says.
+func newTarget(t Tunnel) (*target, error) {
+	b := &target{Tunnel: t, address: t.Target}
+	b.HeadTimeout = cmp.Or(t.HeadTimeout, time.Minute)
+	b.DialTimeout = cmp.Or(t.DialTimeout, 5*time.Second)
+	b.MaxInflight = cmp.Or(t.MaxInflight, 1_024)
+	if t.Protocol == HTTP && strings.Contains(t.Target, "://") {
+		if err := b.readURL(t.Target); err != nil {
+			return nil, fmt.Errorf("tunnel %s: target %q: %w", t.Name, t.Target, err)
+		}
+	}
+	if b.address != "" && strings.Trim(b.address, "0123456789") == "" {
+		b.address = "localhost:" + b.address
+	}
+	if _, _, err := net.SplitHostPort(b.address); err != nil && t.Dial == nil {
+		return nil, fmt.Errorf("tunnel %s: target %q: want host:port", t.Name, t.Target)
+	}
+	if t.HostHeader != "" && !validHost(t.HostHeader) {
+		return nil, fmt.Errorf("tunnel %s: host header %q", t.Name, t.HostHeader)
+	}
+	return b, nil
+}
+
+func (b *target) readURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return err
+	}
+	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	switch {
+	case port == "":
+		return errors.New("want http or https")
+	case u.User != nil || u.Fragment != "" || u.Hostname() == "":
+		return errors.New("want a host, and neither user nor fragment")
+	case u.Scheme == "https":
+		b.secure = b.TLS.Clone()
+		if b.secure == nil {
+			b.secure = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		b.secure.ServerName = cmp.Or(b.secure.ServerName, u.Hostname())
+		b.secure.NextProtos = []string{"http/1.1"}
+	}
+	b.address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
+	b.path, b.query = strings.TrimSuffix(u.EscapedPath(), "/"), u.RawQuery
+	if !isAll(b.path, targetByte) || !isAll(b.query, targetByte) || climbs(b.path) {
+		return errors.New("path or query")
+	}
+	return nil
+}
+
+// binding is what the server is asked for.
+func (b *target) ask(id uint16) bindAsk {
+	a := bindAsk{ID: id, Protocol: b.Protocol, Host: b.Host, Path: b.Path, Address: b.Remote}
+	if b.Auth != "" {
+		a.Auth = newBasicAuth(b.Auth)
+	}
+	return a
+}
+
+// enter counts what is under way.
+func (b *target) enter() error {
+	if b.inflight.Add(1) > int64(b.MaxInflight) {
+		b.inflight.Add(-1)
+		e := refused(wire.ResourceExhausted, "too much is under way at the target")
+		e.RetryAfter = time.Second
+		return e
+	}
+	return nil
+}
+
+func (b *target) leave() { b.inflight.Add(-1) }
+
+// dialAgain bounds how long a target that took no connection is not dialed again: each
+// visitor would wait for the same.
+const dialAgain = 400 * time.Millisecond
+
+// dial connects to the service. The error is an *Error for the server.
+func (b *target) dial(ctx context.Context) (net.Conn, error) {
+	if time.Now().UnixNano() < b.failed.Load() {
+		return nil, refused(wire.Unavailable, "the target took no connection a moment ago")
+	}
+	within, cancel := context.WithTimeout(ctx, b.DialTimeout)
+	defer cancel()
+	conn, err := b.connect(within)
+	if err == nil {
+		return conn, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	b.failed.Store(time.Now().Add(dialAgain/4 + rand.N(dialAgain)).UnixNano())
+	if within.Err() != nil {
+		return nil, refused(wire.DeadlineExceeded, "the target took no connection in time")
+	}
+	return nil, refused(wire.Unavailable, "the target took no connection")
+}
+
+func (b *target) connect(ctx context.Context) (net.Conn, error) {
+	conn, err := b.connectPlain(ctx)
+	if err != nil || b.secure == nil {
+		return conn, err
+	}
+	secured := tls.Client(conn, b.secure)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+func (b *target) connectPlain(ctx context.Context) (net.Conn, error) {
+	if b.Dial != nil {
+		return b.Dial(ctx)
+	}
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", b.address)
+}
+
+// direct says whether the head can be sent to the target as it has come.
+func (b *target) direct() bool { return b.path == "" && b.query == "" && b.HostHeader == "" }
+
+// rewrite appends the head as the target is to see it: its path before the request's,
+// its query before the request's, and its host. The path of a visitor may not climb out
+// of the target's.
+func (b *target) rewrite(dst []byte, h *head) ([]byte, error) {
+	dst = append(append(dst, h.method...), ' ')
+	path, query, asked := strings.Cut(string(h.target), "?")
+	if path == "*" {
+		if b.path != "" {
+			return dst, refused(wire.InvalidArgument, "target * below a path")
+		}
+	} else if b.path != "" && climbs(path) {
+		return dst, refused(wire.InvalidArgument, "the path climbs")
+	}
+	dst = append(append(dst, b.path...), path...)
+	switch {
+	case b.query != "" && query != "":
+		dst = append(append(append(append(dst, '?'), b.query...), '&'), query...)
+	case b.query != "":
+		dst = append(append(dst, '?'), b.query...)
+	case asked:
+		dst = append(append(dst, '?'), query...)
+	}
+	dst = append(dst, " HTTP/1.1\r\n"...)
+	for i := range h.fields {
+		f := &h.fields[i]
+		value := f.value
+		if f.known == fieldHost && b.HostHeader != "" {
+			value = []byte(b.HostHeader)
+		}
+		dst = append(append(append(dst, f.name...), ": "...), value...)
+		dst = append(dst, "\r\n"...)
+	}
+	return append(dst, "\r\n"...), nil
+}

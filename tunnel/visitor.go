@@ -1,0 +1,116 @@
+package tunnel
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// visitors bounds the connections of a front, all and from one address, and how long
+// each may take nothing of what is written to it.
+type visitors struct {
+	net.Listener
+	s *Server
+
+	mu   sync.Mutex
+	all  int                // guarded by mu
+	each map[netip.Addr]int // guarded by mu
+}
+
+func (s *Server) visitors(l net.Listener) net.Listener {
+	return &visitors{Listener: l, s: s, each: map[netip.Addr]int{}}
+}
+
+// Accept drops those that are over a bound: they are refused before they cost
+// anything.
+func (v *visitors) Accept() (net.Conn, error) {
+	for {
+		conn, err := v.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := addrPort(conn.RemoteAddr()).Addr()
+		if v.enter(from) {
+			return &visitor{Conn: conn, of: v, from: from, stall: v.s.limits.Stall}, nil
+		}
+		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String()})
+		_ = conn.Close()
+	}
+}
+
+func (v *visitors) enter(from netip.Addr) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.all >= v.s.limits.Visitors || v.each[from] >= v.s.limits.VisitorsEach {
+		return false
+	}
+	v.all++
+	v.each[from]++
+	return true
+}
+
+func (v *visitors) leave(from netip.Addr) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.all--
+	if v.each[from]--; v.each[from] == 0 {
+		delete(v.each, from)
+	}
+}
+
+// visitor is a connection whose writes end if nothing of them is taken for stall: one
+// who asks and does not read would hold what is written for him for ever.
+type visitor struct {
+	net.Conn
+	of    *visitors
+	from  netip.Addr
+	stall time.Duration
+	armed atomic.Int64 // Unix ns: when the write deadline was set last
+	once  sync.Once
+}
+
+// Write writes in pieces, each of which has stall to be taken.
+func (c *visitor) Write(p []byte) (total int, err error) {
+	const piece = 64 << 10
+	for {
+		c.arm()
+		n, err := c.Conn.Write(p[:min(len(p), piece)])
+		total += n
+		if p = p[n:]; err != nil || len(p) == 0 {
+			return total, err
+		}
+	}
+}
+
+// arm moves the deadline, at most once for each sixteenth of stall.
+func (c *visitor) arm() {
+	now := time.Now()
+	if last := c.armed.Load(); now.UnixNano()-last > int64(c.stall/16) {
+		c.armed.Store(now.UnixNano())
+		_ = c.Conn.SetWriteDeadline(now.Add(c.stall))
+	}
+}
+
+// CloseWrite ends our half, for those who upgrade.
+func (c *visitor) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// SetLinger lets Close be a reset.
+func (c *visitor) SetLinger(sec int) error {
+	if l, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
+		return l.SetLinger(sec)
+	}
+	return nil
+}
+
+// Close gives the place back.
+func (c *visitor) Close() error {
+	c.once.Do(func() { c.of.leave(c.from) })
+	return c.Conn.Close()
+}
