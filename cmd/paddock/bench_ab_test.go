@@ -51,7 +51,7 @@ func TestBenchABExitCodes(t *testing.T) {
 		{"the truth", "-n=20 " + s.URL + "/", 0, "20 sent, 20 answered"},
 		{"status", "-n 20 " + s.URL + "/fail", 0, "\nNon-2xx responses:      20\n"},
 		{"request", "-n 20 -v 2 " + s.URL + "/", 0, "INFO: GET header == \n---\nGET / HTTP/1.0\r\n"},
-		{"TLS", "-n 20 -k " + secure.URL + "/", 0, "\nSSL/TLS Protocol:       TLSv1.3,TLS_AES_128_GCM_SHA256,2048,128\n"},
+		{"TLS", "-n 20 -k " + secure.URL + "/", 0, "\nSSL/TLS Protocol:       TLSv1.3,TLS_AES_128_GCM_SHA256,2048,128\n\nDocument"},
 		{"no file", "-n 20 -e /nowhere/x " + s.URL + "/", 1, "/nowhere/x"},
 		{"no URL", "-n 20", 2, "one URL is measured"},
 		{"nobody there", nobody, 4, "does not answer: connect-refused"},

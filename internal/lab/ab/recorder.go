@@ -47,7 +47,7 @@ type Recorder struct {
 	heard     int64 // ns; when the last answer came
 	non2xx    int64
 	server    string
-	tls       string // "" = none
+	tls       security
 }
 
 // columns are the four times of all requests, counted.

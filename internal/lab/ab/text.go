@@ -71,8 +71,12 @@ func (p *Report) writeService(b *bytes.Buffer) {
 	line(b, "Server Software", "%s", figure.Text(p.r.server))
 	line(b, "Server Hostname", "%s", figure.Text(u.Hostname()))
 	line(b, "Server Port", "%s", cmp.Or(u.Port(), port))
-	if p.r.tls != "" {
-		line(b, "SSL/TLS Protocol", "%s", p.r.tls)
+	for _, of := range []struct{ name, value string }{
+		{"SSL/TLS Protocol", p.r.tls.protocol}, {"Server Temp Key", p.r.tls.key}, {"TLS Server Name", p.r.tls.name},
+	} {
+		if of.value != "" {
+			line(b, of.name, "%s", of.value)
+		}
 	}
 	b.WriteString("\n")
 	line(b, "Document Path", "%s", figure.Text(u.RequestURI()))

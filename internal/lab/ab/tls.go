@@ -21,20 +21,45 @@ func (r *Recorder) config() *tls.Config {
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if first {
 				first, r.tls = false, agreed(s)
+				r.tls.name = s.ServerName
 			}
 			return nil
 		},
 	}
 }
 
-// agreed is the version, the suite, and the bits of the certificate's key and of the cipher.
-// Suites before TLS 1.3 have the names of IANA, where ab has those of OpenSSL.
-func agreed(s tls.ConnectionState) string {
+// security is what was agreed, as ab writes it.
+type security struct {
+	protocol string // the version, the suite, and the bits of the certificate's key and of the cipher; "" = no TLS
+	key      string // that of the connection; "" = ab has no word for its kind, or it is not known yet
+	name     string // that the service was asked by; "" = its address
+}
+
+func agreed(s tls.ConnectionState) security {
 	suite, bits := tls.CipherSuiteName(s.CipherSuite), 128
 	if strings.Contains(suite, "AES_256") || strings.Contains(suite, "CHACHA20") {
 		bits = 256
 	}
-	return fmt.Sprintf("%s,%s,%d,%d", strings.Replace(tls.VersionName(s.Version), "TLS ", "TLSv", 1), suite, keyBits(s.PeerCertificates), bits)
+	if s.Version < tls.VersionTLS13 {
+		suite = opensslNames.Replace(suite)
+	}
+	version := strings.Replace(tls.VersionName(s.Version), "TLS ", "TLSv", 1)
+	return security{
+		protocol: fmt.Sprintf("%s,%s,%d,%d", version, suite, keyBits(s.PeerCertificates), bits),
+		key:      temporaryKeys[s.CurveID],
+	}
+}
+
+// opensslNames makes of IANA's names of suites those of OpenSSL. From TLS 1.3 on both have
+// the same.
+var opensslNames = strings.NewReplacer(
+	"TLS_", "", "_WITH_", "-", "AES_", "AES", "_CBC", "", "POLY1305_SHA256", "POLY1305", "_", "-")
+
+var temporaryKeys = map[tls.CurveID]string{
+	tls.X25519:    "X25519 253 bits",
+	tls.CurveP256: "ECDH prime256v1 256 bits",
+	tls.CurveP384: "ECDH secp384r1 384 bits",
+	tls.CurveP521: "ECDH secp521r1 521 bits",
 }
 
 // keyBits is the size of the certificate's key.
