@@ -17,6 +17,8 @@ type cellBand struct {
 	words []uint32
 	lists map[string]uint32 // offsets of lists by what they hold
 
+	told, others int // words that the builder knows of; those of other bands
+
 	corner []uint32   // parts that hold the corner at which the band is, ascending
 	locals []uint32   // of the present record or list
 	mine   []edgeWord // of the present record
@@ -27,9 +29,8 @@ type cellBand struct {
 
 // level is the memory for one depth of dividing.
 type level struct {
-	touch, within []children // of each edge
-	mine          []uint32   // edges
-	row, at       []uint32   // parts
+	edges   [nodeSize][]uint32 // that may touch each child
+	row, at []uint32           // parts
 }
 
 // rootEdges are the edges of each root cell of a band: those of cell i are
@@ -44,9 +45,10 @@ func (w *cellBand) run(b *cellBuilder, from, to uint32) {
 	w.b, w.from, w.to = b, from, to
 	roots := w.spread()
 	w.dir = make([]uint32, (to-from)*m.w)
-	w.words = append(make([]uint32, 0, 6*len(roots.edges)+64), 0) // the empty list first
+	w.words = append(make([]uint32, 0, 7*len(roots.edges)+64), 0) // the empty list first
 	w.lists = map[string]uint32{}
 	for cy := from; cy < to && !w.full(); cy++ {
+		w.tell()
 		w.corner = w.corner[:0]
 		outside := entryList
 		for cx := range m.w {
@@ -69,6 +71,7 @@ func (w *cellBand) run(b *cellBuilder, from, to uint32) {
 			outside = w.list(w.corner)
 		}
 	}
+	w.tell()
 }
 
 // spread lists the edges by root cell.
@@ -77,10 +80,11 @@ func (w *cellBand) spread() rootEdges {
 	type pair struct{ cell, edge uint32 }
 	pairs := make([]pair, 0, 2*len(w.b.edges)*int(w.to-w.from)/int(m.h))
 	l := rootEdges{from: make([]uint32, (w.to-w.from)*m.w+2)}
+	south, north := m.cell(0, w.from).y, m.cell(0, w.to).y
 	for i := range w.b.edges {
 		e := &w.b.edges[i]
 		w.done.edges(1)
-		if e.dead() {
+		if int64(e.y1)+1 < south || int64(e.y)-1 >= north || e.dead() {
 			continue
 		}
 		s := m.cells(e)
@@ -110,8 +114,15 @@ func (w *cellBand) spread() rootEdges {
 	return l
 }
 
-// full says whether the band has reached the limit.
-func (w *cellBand) full() bool { return len(w.words)+len(w.nodes) > w.b.limit }
+// full says whether the bands have reached the limit, of what this one has and others have told.
+func (w *cellBand) full() bool { return len(w.words)+len(w.nodes)+w.others > w.b.limit }
+
+// tell adds to the words of all bands what has come since the last time.
+func (w *cellBand) tell() {
+	have := len(w.words) + len(w.nodes)
+	w.others = int(w.b.words.Add(int64(have-w.told))) - have
+	w.told = have
+}
 
 // east gives the parts that hold the south-eastern corner of a cell, of those that hold the
 // south-western one and the edges that may touch it.
@@ -141,8 +152,8 @@ func (w *cellBand) north(parts, edges []uint32, cell square) []uint32 {
 // cross gives the parts that hold (x, y), a corner of the cell, if the edge is all that the
 // path from the south-western corner may cross.
 func (w *cellBand) cross(parts []uint32, e *ringEdge, cell square, x, y int64) []uint32 {
-	lo, hi := w.b.m.endsIn(e.ring, e.place)
-	if !crosses(lo, hi, w.b.m.flags(e, cell.x, cell.y), Point{toDegrees(x), toDegrees(y)}) {
+	m := &w.b.m
+	if !m.crossesAt(e, m.flags(e, cell.x, cell.y), x, y) {
 		return parts
 	}
 	for _, part := range e.parts {
@@ -155,11 +166,23 @@ func (w *cellBand) cross(parts []uint32, e *ringEdge, cell square, x, y int64) [
 
 // toggle takes v out of an ascending list or puts it in.
 func toggle(list []uint32, v uint32) []uint32 {
-	if i, found := slices.BinarySearch(list, v); found {
+	i, found := search(list, v)
+	if found {
 		return slices.Delete(list, i, i+1)
-	} else {
-		return slices.Insert(list, i, v)
 	}
+	return slices.Insert(list, i, v)
+}
+
+// search is slices.BinarySearch, but faster in short lists, as most are.
+func search(list []uint32, v uint32) (i int, found bool) {
+	const short = 8
+	if len(list) > short {
+		return slices.BinarySearch(list, v)
+	}
+	for i < len(list) && list[i] < v {
+		i++
+	}
+	return i, i < len(list) && list[i] == v
 }
 
 // entry makes that of a cell, given the edges that may touch it, how many of these are
@@ -184,20 +207,20 @@ func (w *cellBand) divide(cell square, edges []uint32, corner []uint32, inside, 
 		w.levels = append(w.levels, new(level))
 	}
 	l := w.levels[depth]
-	l.touch, l.within = l.touch[:0], l.within[:0]
+	for k := range l.edges {
+		l.edges[k] = l.edges[k][:0]
+	}
 	var count [nodeSize]int
 	w.done.edges(len(edges))
 	for _, i := range edges {
 		e := &w.b.edges[i]
-		touch, within := cell.children(e), children(0)
-		for c := touch; c != 0; c &= c - 1 {
-			k := bits.TrailingZeros8(uint8(c))
+		for c := cell.children(e); c != 0; c &= c - 1 {
+			k := bits.TrailingZeros8(uint8(c)) % nodeSize
+			l.edges[k] = append(l.edges[k], i)
 			if w.b.m.within(e, cell.child(int64(k%nodeSide), int64(k/nodeSide))) {
-				within |= 1 << k
 				count[k]++
 			}
 		}
-		l.touch, l.within = append(l.touch, touch), append(l.within, within)
 	}
 	if slices.Max(count[:]) >= inside {
 		return 0, false
@@ -210,19 +233,13 @@ func (w *cellBand) divide(cell square, edges []uint32, corner []uint32, inside, 
 		if cx == 0 {
 			l.at = append(l.at[:0], l.row...)
 		}
-		l.mine = l.mine[:0]
-		for i, touch := range l.touch {
-			if touch>>k&1 == 1 {
-				l.mine = append(l.mine, edges[i])
-			}
-		}
 		part := cell.child(int64(cx), int64(k/nodeSide))
-		entry := w.entry(part, l.mine, count[k], l.at, depth+1)
+		entry := w.entry(part, l.edges[k], count[k], l.at, depth+1)
 		w.nodes[nodes+k] = entry
 		if cx == 0 {
-			l.row = w.north(l.row, l.mine, part)
+			l.row = w.north(l.row, l.edges[k], part)
 		}
-		l.at = w.east(l.at, l.mine, part)
+		l.at = w.east(l.at, l.edges[k], part)
 	}
 	return entryNode | uint32(nodes), true
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -36,13 +37,22 @@ func (c *courtesy) edges(n int) {
 	}
 }
 
+// courteously calls f for one piece after the other of n edges, and is courteous in between.
+func courteously(n int, f func(from, to int)) {
+	for from := 0; from < n; from += courtesyEdges {
+		f(from, min(from+courtesyEdges, n))
+		runtime.Gosched()
+	}
+}
+
 // cellBuilder makes a cellmap.
 type cellBuilder struct {
 	m     cellmap
-	edges []ringEdge // by place
-	refs  []Ref      // by part
-	split int        // edges
-	limit int        // words of a band
+	edges []ringEdge   // by place; once arranged, by root cell
+	refs  []Ref        // by part
+	split int          // edges
+	limit int          // words of all bands
+	words atomic.Int64 // of all bands, as far as they have told
 
 	workers int
 }
@@ -57,7 +67,6 @@ func buildCellmapOn(workers int, entries []*entry, r rule) *cellmap {
 	b := &cellBuilder{split: splitEdges, workers: workers}
 	b.m.rule = r
 	b.gather(entries)
-	b.merge()
 	if len(b.edges) == 0 {
 		b.m.dir, b.m.words = []uint32{entryList}, []uint32{0}
 		return b.done()
@@ -66,8 +75,10 @@ func buildCellmapOn(workers int, entries []*entry, r rule) *cellmap {
 	if d := depth(entries); d > shallow {
 		roots /= d
 	}
-	for roots = min(maxRoots, max(64, roots)); ; roots /= 4 {
-		b.layOut(roots)
+	roots = min(maxRoots, max(64, roots))
+	b.layOut(roots)
+	b.arrange()
+	for {
 		if b.limit = wordsPerEdge*len(b.edges) + wordsPerRoot*roots; roots < 4 {
 			b.limit = math.MaxInt
 		}
@@ -75,6 +86,8 @@ func buildCellmapOn(workers int, entries []*entry, r rule) *cellmap {
 			return b.done()
 		}
 		b.split *= 4 // too many cells share what is in them
+		roots /= 4
+		b.layOut(roots)
 	}
 }
 
@@ -120,25 +133,32 @@ func depth(entries []*entry) int {
 func (b *cellBuilder) build() bool {
 	rows := b.bands()
 	bands := make([]cellBand, len(rows)-1)
-	var wg sync.WaitGroup
-	for i := range bands {
-		wg.Go(func() { bands[i].run(b, rows[i], rows[i+1]) })
-	}
-	wg.Wait()
-	for i := range bands {
-		if bands[i].full() {
-			return false
+	b.words.Store(0)
+	var begun atomic.Int64
+	b.inParallel(func(_, _ int) {
+		for i := begun.Add(1) - 1; i < int64(len(bands)); i = begun.Add(1) - 1 {
+			bands[i].run(b, rows[i], rows[i+1])
 		}
+	})
+	if b.words.Load() > int64(b.limit) {
+		return false
 	}
 	b.m.join(bands)
 	return true
 }
 
-// bands cuts the rows into one band for each worker, which have about as many edges. It gives
-// the first row of each, and the end.
+// bandsEach is how many bands there are for each worker. Of those with many short edges and many
+// cells that are divided some take twice as long as others; who is done takes the next.
+const bandsEach = 4
+
+// bands cuts the rows into bands which have about as many edges. It gives the first row of each,
+// and the end.
 func (b *cellBuilder) bands() []uint32 {
 	m := &b.m
-	n := uint32(b.workers)
+	n := uint32(1)
+	if b.workers > 1 {
+		n = uint32(bandsEach * b.workers)
+	}
 	weight := make([]uint64, m.h) // of each row; a row without edges is some work too
 	total := uint64(0)
 	for i := range b.edges {

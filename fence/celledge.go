@@ -2,6 +2,7 @@ package fence
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -84,36 +85,115 @@ func (b *cellBuilder) list(r ringOf) {
 	}
 }
 
+// noCell stands for the root cell of an edge that is none.
+const noCell = 1<<32 - 1
+
+// arrange puts the edges into the order of the root cells that their lower ends are in: what is
+// near each other is so in memory too, and edges on one place are in one cell. Those it makes
+// one. Edges that are none it leaves out.
+func (b *cellBuilder) arrange() {
+	cells := b.rootCells()
+	n := b.m.w * b.m.h
+	// The edges of cell i are counted in from[i+2]. Added up, from[i+1] is where they begin. It
+	// moves on with each that is put there, and in the end it is where those of the next begin.
+	from := make([]uint32, n+2)
+	for _, c := range cells {
+		if c != noCell {
+			from[c+2]++
+		}
+	}
+	for i := range n {
+		from[i+2] += from[i+1]
+	}
+	listed := b.edges
+	b.edges = make([]ringEdge, from[n+1])
+	shares := make([]cellShare, b.workers)
+	cell := uint32(0)
+	for i := range shares {
+		end, _ := slices.BinarySearch(from[1:], uint32(len(b.edges)*(i+1)/len(shares)))
+		shares[i] = cellShare{cell, uint32(end), from[cell+1]}
+		cell = uint32(end)
+	}
+	b.inParallel(func(worker, _ int) {
+		s := shares[worker]
+		courteously(len(cells), func(i, to int) {
+			for ; i < to; i++ {
+				if c := cells[i]; c >= s.cell && c < s.end {
+					b.edges[from[c+1]] = listed[i]
+					from[c+1]++
+				}
+			}
+		})
+		b.mergeCells(s.edge, from[s.cell+1:s.end+1])
+	})
+}
+
+// cellShare is a worker's part of the root cells, and the first of their edges.
+type cellShare struct{ cell, end, edge uint32 }
+
+// rootCells gives the root cell of each edge's lower end.
+func (b *cellBuilder) rootCells() []uint32 {
+	cells, m := make([]uint32, len(b.edges)), &b.m
+	b.inParallel(func(worker, workers int) {
+		first, end := len(cells)*worker/workers, len(cells)*(worker+1)/workers
+		courteously(end-first, func(i, to int) {
+			for k := first + i; k < first+to; k++ {
+				e := &b.edges[k]
+				cells[k] = uint32(e.y-m.y0)>>m.shift*m.w + uint32(e.x-m.x0)>>m.shift
+				if e.dead() {
+					cells[k] = noCell
+				}
+			}
+		})
+	})
+	return cells
+}
+
 // mergeProbes bounds how many edges one is compared with. Those that do not meet their like
 // stay apart, and are crossed one after the other.
 const mergeProbes = 16
 
-// merge makes edges on one place one. Each worker has those of its own hashes.
-func (b *cellBuilder) merge() {
-	b.inParallel(func(worker, workers int) {
-		b.mergeShare(make([]uint32, 1<<bits.Len(uint(2*len(b.edges)/workers))), worker, workers)
-	})
-}
-
-// mergeShare is merge for one worker. Its table is empty, a power of two long, and has room for
-// twice as many edges as there are.
-func (b *cellBuilder) mergeShare(table []uint32, worker, workers int) {
-	last := uint32(len(table) - 1)
+// mergeCells makes edges on one place one in each of the cells whose edges follow one another: the
+// first one's begin at an edge, and each one's end is given.
+func (b *cellBuilder) mergeCells(edge uint32, ends []uint32) {
 	var done courtesy
-	for i := range b.edges {
-		done.edges(1)
-		e := &b.edges[i]
-		h := e.hash()
-		if int(h>>32)%workers != worker || e.dead() {
+	var table []uint32
+	for _, end := range ends {
+		edges := b.edges[edge:end]
+		edge = end
+		done.edges(len(edges))
+		if len(edges) > mergeProbes {
+			table = append(table[:0], make([]uint32, mergeRoom(len(edges)))...)
+			b.merge(edges, table)
 			continue
 		}
-		at := uint32(h) & last
+		for i := range edges {
+			for k := 0; k < i && !b.absorb(&edges[k], &edges[i]); k++ {
+			}
+		}
+	}
+}
+
+// mergeRoom is how long a table is that merge needs for some edges.
+func mergeRoom(edges int) int { return 1 << bits.Len(uint(2*edges)) }
+
+// merge makes edges on one place one. The table is empty, and mergeRoom long.
+func (b *cellBuilder) merge(edges []ringEdge, table []uint32) {
+	last := uint32(len(table) - 1)
+	var done courtesy
+	for i := range edges {
+		done.edges(1)
+		e := &edges[i]
+		if e.dead() {
+			continue
+		}
+		at := uint32(e.hash()) & last
 		for range mergeProbes {
 			if table[at] == 0 {
 				table[at] = uint32(i) + 1 // the number of an edge, and one
 				break
 			}
-			if b.absorb(&b.edges[table[at]-1], e) {
+			if b.absorb(&edges[table[at]-1], e) {
 				break
 			}
 			at = (at + 1) & last

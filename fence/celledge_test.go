@@ -30,7 +30,7 @@ func TestMergeIsBounded(t *testing.T) {
 	}
 	b := &cellBuilder{split: splitEdges, workers: 2}
 	b.gather(entries)
-	b.merge()
+	b.merge(b.edges, make([]uint32, mergeRoom(len(b.edges))))
 	for i := range edges {
 		again := b.edges[3*(edges+i)+1] // the second fence's edge on the place of the first's
 		if again.dead() && i >= mergeProbes || !again.dead() && i < mergeProbes/2 {

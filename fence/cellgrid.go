@@ -70,21 +70,38 @@ func (m *cellmap) narrow(e *ringEdge, cy, west, east uint32) (uint32, uint32) {
 	return max(west, column(min(a, b)-margin)), min(east, column(max(a, b)+margin))
 }
 
-// children has a bit for each of the cells into which a node divides a cell.
+// children has a bit for each of the cells into which a node divides a cell, row by row from the
+// south.
 type children uint8
 
+const (
+	allChildren   children = 1<<nodeSize - 1
+	westChildren  children = 1<<0 | 1<<nodeSide
+	eastChildren  children = westChildren << 1
+	southChildren children = 1<<0 | 1<<1
+	northChildren children = southChildren << nodeSide
+)
+
 // children are those whose closed rectangles the edge may touch.
-func (s square) children(e *ringEdge) (c children) {
-	shift := s.shift - nodeBits
-	x0, x1 := max(int64(min(e.x, e.x1))-1-s.x, 0)>>shift, (int64(max(e.x, e.x1))+1-s.x)>>shift
-	y0, y1 := max(int64(e.y)-1-s.y, 0)>>shift, (int64(e.y1)+1-s.y)>>shift
-	x1, y1 = min(x1, nodeSide-1), min(y1, nodeSide-1)
-	one := x0 == x1 || y0 == y1
-	for y := y0; y <= y1; y++ {
-		for x := x0; x <= x1; x++ {
-			if one || s.child(x, y).mayTouch(e) {
-				c |= 1 << (y<<nodeBits + x)
-			}
+func (s square) children(e *ringEdge) children {
+	x, y := s.x+1<<(s.shift-nodeBits), s.y+1<<(s.shift-nodeBits)
+	c := allChildren
+	if int64(min(e.x, e.x1))-1 >= x {
+		c &= eastChildren
+	} else if int64(max(e.x, e.x1))+1 < x {
+		c &= westChildren
+	}
+	if int64(e.y)-1 >= y {
+		return c & northChildren
+	} else if int64(e.y1)+1 < y {
+		return c & southChildren
+	}
+	if c != allChildren {
+		return c
+	}
+	for k := range nodeSize {
+		if !s.child(int64(k%nodeSide), int64(k/nodeSide)).mayTouch(e) {
+			c &^= 1 << k
 		}
 	}
 	return c
@@ -131,6 +148,20 @@ func (m *cellmap) side(e *ringEdge, x, y int64) int {
 	}
 	lo, hi := m.endsIn(e.ring, e.place)
 	return orient(lo, hi, Point{toDegrees(x), toDegrees(y)})
+}
+
+// crossesAt is crosses for a point of whole units, decided by units where these can.
+func (m *cellmap) crossesAt(e *ringEdge, flags uint32, x, y int64) bool {
+	switch {
+	case y < int64(e.y):
+		return false
+	case y > int64(e.y1):
+		return flags&flagNorth != 0
+	case y > int64(e.y) && y < int64(e.y1):
+		return (m.side(e, x, y) > 0) == (flags&flagRight != 0)
+	}
+	lo, hi := m.endsIn(e.ring, e.place)
+	return crosses(lo, hi, flags, Point{toDegrees(x), toDegrees(y)})
 }
 
 // within says whether the path from the cell's corner to some point of the half-open cell

@@ -2,7 +2,6 @@ package fence
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
@@ -348,8 +347,8 @@ func (p *cellPatcher) ring(r Ring, place uint32) {
 // build makes the cells; false if they take too much.
 func (p *cellPatcher) build() bool {
 	b, w := &p.b, &p.band
-	p.table = append(p.table[:0], make([]uint32, 1<<bits.Len(uint(2*len(b.edges))))...)
-	b.mergeShare(p.table, 0, 1)
+	p.table = append(p.table[:0], make([]uint32, mergeRoom(len(b.edges)))...)
+	b.merge(b.edges, p.table)
 	p.sort()
 	b.split, b.limit = patchSplit, patchWords
 	w.b, w.words, w.nodes = b, append(w.words[:0], 0), w.nodes[:0]

@@ -21,7 +21,7 @@ func (w *cellBand) record(cell square, edges, corner []uint32) uint32 {
 		}
 		w.mine = append(w.mine, edgeWord{lo, size, m.flags(e, cell.x, cell.y), e})
 		for _, part := range e.parts {
-			if i, found := slices.BinarySearch(w.locals, part); !found && part != noLocal {
+			if i, found := search(w.locals, part); !found && part != noLocal {
 				w.locals = slices.Insert(w.locals, i, part)
 			}
 		}
@@ -91,7 +91,7 @@ func (w *cellBand) appendPlaces() {
 
 // local is the number of a part in the present record.
 func (w *cellBand) local(part uint32) uint32 {
-	i, _ := slices.BinarySearch(w.locals, part)
+	i, _ := search(w.locals, part)
 	return uint32(i)
 }
 
