@@ -2,11 +2,13 @@ package tunnel
 
 import (
 	"context"
-	"sync/atomic"
+	"fmt"
+
+	"paddock/internal/admission"
 )
 
-// Admission bounds what is under way. The zero Server counts; another one may watch
-// response times, or bytes.
+// Admission bounds what is under way. The zero Server has an admission.Gate with the
+// bounds of its Limits.
 type Admission interface {
 	// Lane is called once for each tunnel that is bound, under the name that visitors
 	// know. Its permits survive the client's connection.
@@ -21,12 +23,16 @@ type Lane interface {
 	Enter(ctx context.Context, class Class, size int) (Permit, error)
 }
 
-// Permit is for one exchange. Release is called once, by wire and under its lock: it
-// does not wait.
+// Permit is for one exchange.
 type Permit interface {
 	// Promote makes it one of a stream. It fails where there are too many, and
 	// remains what it was.
 	Promote() error
+	// Answered is told how the target has answered, when its head has come or is known
+	// not to come; failed means not at all, or that it has too much to do. It may be
+	// called when the permit has been released.
+	Answered(failed bool)
+	// Release is called once, by wire and under its lock: it does not wait.
 	Release()
 }
 
@@ -40,82 +46,42 @@ const (
 	Stream
 )
 
-// counts is the Admission of the zero Server: a bound for each class, of a tunnel and of
-// all together.
-type counts struct {
-	limits [2]struct{ each, all int64 }
-	now    [2]atomic.Int64
+// gate is the Admission of the zero Server.
+type gate struct{ *admission.Gate }
+
+// gateLane is a Lane of gate.
+type gateLane struct{ *admission.Lane }
+
+// gatePermit is a Permit of gate.
+type gatePermit struct{ *admission.Permit }
+
+func newGate(l *Limits) gate {
+	return gate{admission.New(admission.Limits{
+		Requests: l.Requests, LaneRequests: l.TunnelRequests, Streams: l.Streams, LaneStreams: l.TunnelStreams,
+		Bytes: l.Bytes, LaneQueue: l.Queue,
+	})}
 }
 
-// countedLane is a Lane of counts.
-type countedLane struct {
-	all *counts
-	now [2]atomic.Int64
-}
+func (g gate) Lane(string) Lane { return gateLane{g.Gate.Lane()} }
 
-// countedPermit is a Permit of countedLane.
-type countedPermit struct {
-	lane  *countedLane
-	class atomic.Uint32
-}
-
-func newCounts(l *Limits) *counts {
-	c := &counts{}
-	c.limits[Request].each, c.limits[Request].all = int64(l.TunnelRequests), int64(l.Requests)
-	c.limits[Stream].each, c.limits[Stream].all = int64(l.TunnelStreams), int64(l.Streams)
-	return c
-}
-
-func (c *counts) Lane(string) Lane { return &countedLane{all: c} }
-
-func (l *countedLane) Enter(_ context.Context, class Class, _ int) (Permit, error) {
-	if !l.take(class) {
-		return nil, ErrOverloaded
+func (l gateLane) Enter(ctx context.Context, class Class, size int) (Permit, error) {
+	enter := l.Request
+	if class == Stream {
+		enter = func(_ context.Context, size int64) (*admission.Permit, error) { return l.Stream(size) }
 	}
-	p := &countedPermit{lane: l}
-	p.class.Store(uint32(class))
-	return p, nil
+	p, err := enter(ctx, int64(size))
+	if err != nil {
+		return nil, overloaded(err)
+	}
+	return gatePermit{p}, nil
 }
 
-func (l *countedLane) take(class Class) bool {
-	limit := l.all.limits[class]
-	if l.now[class].Add(1) > limit.each {
-		l.now[class].Add(-1)
-		return false
-	}
-	if l.all.now[class].Add(1) > limit.all {
-		l.all.now[class].Add(-1)
-		l.now[class].Add(-1)
-		return false
-	}
-	return true
-}
+func (p gatePermit) Promote() error { return overloaded(p.Permit.Promote()) }
 
-func (l *countedLane) giveBack(class Class) {
-	l.now[class].Add(-1)
-	l.all.now[class].Add(-1)
-}
-
-func (p *countedPermit) Promote() error {
-	if Class(p.class.Load()) == Stream {
-		return nil
+// overloaded makes a refusal ErrOverloaded; other errors are those of a context.
+func overloaded(err error) error {
+	if refusal, ok := err.(*admission.Refusal); ok {
+		return fmt.Errorf("%w: %v", ErrOverloaded, refusal.Reason)
 	}
-	if !p.lane.take(Stream) {
-		return ErrOverloaded
-	}
-	if !p.class.CompareAndSwap(uint32(Request), uint32(Stream)) { // it was released meanwhile
-		p.lane.giveBack(Stream)
-		return nil
-	}
-	p.lane.giveBack(Request)
-	return nil
-}
-
-// released is what the class of a permit is behind its end.
-const released = 255
-
-func (p *countedPermit) Release() {
-	if class := p.class.Swap(released); class != released {
-		p.lane.giveBack(Class(class))
-	}
+	return err
 }

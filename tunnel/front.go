@@ -189,9 +189,15 @@ func (x *exchange) carrySmall() {
 		x.fail(err)
 		return
 	}
+	x.permit.Answered(tooMuch(x.head.status))
 	x.writeHead()
 	_, _ = x.w.Write(rest)
 	x.s.served.Add(1)
+}
+
+// tooMuch says whether a status tells of a target that cannot do what it is asked.
+func tooMuch(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
 // wholeWith checks that an answer of one piece says how long it is.
@@ -212,8 +218,11 @@ func (h *head) wholeWith(n int, toHead bool) error {
 // fail answers for an exchange that has no head yet.
 func (x *exchange) fail(err error) {
 	reason := reasonOf(x.r.Context(), err)
-	if reason == Gone {
+	switch reason {
+	case Gone:
 		x.s.cancelled.Add(1)
+	case ClientFull, TooLate, Unreachable:
+		x.permit.Answered(true)
 	}
 	x.refuse(reason, err)
 }

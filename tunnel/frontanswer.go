@@ -112,6 +112,7 @@ func (a *answerReader) finalHead(text []byte) error {
 		return malformed("final status %d", x.head.status)
 	}
 	a.begun = true
+	x.permit.Answered(tooMuch(x.head.status))
 	x.writeHead()
 	return nil
 }

@@ -6,8 +6,13 @@ import "time"
 type Limits struct {
 	Requests, Streams             int // under way in all, 4,096 and 16,384
 	TunnelRequests, TunnelStreams int // of one tunnel, 256 and 1,024
-	Sessions                      int // clients, 16,384
-	Visitors, VisitorsEach        int // connections: all, and from one address; 4,096 and 256
+	// Queue is how many requests wait for one of these, for each tunnel, 64; for how
+	// long, and what a slow target changes, is said in internal/admission.
+	Queue int
+	// Bytes bounds what all that is under way or waits may hold, 96 MiB.
+	Bytes                  int64
+	Sessions               int // clients, 16,384
+	Visitors, VisitorsEach int // connections: all, and from one address; 4,096 and 256
 
 	// Lease is how long a name stays its client's without a connection, 30 s; Return
 	// how long a visitor waits in that time, 2 s, and Waiting how many may, for each
@@ -38,10 +43,14 @@ func (l Limits) withDefaults() Limits {
 	number(&l.Streams, 16_384)
 	number(&l.TunnelRequests, 256)
 	number(&l.TunnelStreams, 1_024)
+	number(&l.Queue, 64)
 	number(&l.Sessions, 16_384)
 	number(&l.Visitors, 4_096)
 	number(&l.VisitorsEach, 256)
 	number(&l.Waiting, 64)
+	if l.Bytes <= 0 {
+		l.Bytes = 96 << 20
+	}
 	span(&l.Lease, 30*time.Second)
 	span(&l.Return, 2*time.Second)
 	span(&l.Head, 10*time.Second)

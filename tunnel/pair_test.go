@@ -75,8 +75,10 @@ func listenLocal(t *testing.T) net.Listener {
 // idle waits until every permit is back.
 func (p *pair) idle() {
 	p.t.Helper()
-	counts := p.server.admission.(*counts)
-	p.eventually("permits are out", func() bool { return counts.now[Request].Load() == 0 && counts.now[Stream].Load() == 0 })
+	p.eventually("permits are out", func() bool {
+		s := p.server.admission.(gate).Stats()
+		return s.Requests == 0 && s.Streams == 0 && s.Waiting == 0 && s.Bytes == 0
+	})
 }
 
 // eventually waits for what others bring about.

@@ -51,7 +51,7 @@ type Server struct {
 	// the session of its HELLO: whoever comes with the same identity takes over.
 	Identify func(*wire.Conn) string
 	Limits   Limits
-	// Admission bounds what is under way; nil counts by Limits.
+	// Admission bounds what is under way; nil does so by Limits.
 	Admission Admission
 	Hooks     Hooks
 	// TrustedProxies may say of whom they forward.
@@ -82,7 +82,7 @@ func (s *Server) init() {
 	s.prepare.Do(func() {
 		s.limits = s.Limits.withDefaults()
 		if s.admission = s.Admission; s.admission == nil {
-			s.admission = newCounts(&s.limits)
+			s.admission = newGate(&s.limits)
 		}
 		s.log = cmp.Or(s.Logger, slog.Default())
 		s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -215,11 +215,11 @@ type Permit struct {
 
 // Answered tells how the service has answered, once it has begun to: failed means
 // that it did not, or said that it is overloaded. Only the first call counts, and
-// none for a stream.
+// none for what began as a stream. It may come after Release.
 func (p *Permit) Answered(failed bool) {
 	g := p.lane.gate
 	g.mu.Lock()
-	if !p.answered && !p.released {
+	if !p.answered {
 		p.answered = true
 		now := time.Now()
 		p.lane.limit.learn(now, now.Sub(p.begin), failed)
