@@ -18,6 +18,7 @@ type client struct {
 	stage   stage
 	reply   []byte // valid until the next call
 	skip    int    // bytes that still come of a message that was counted
+	op      operation
 }
 
 // stage is how far a connection is.
@@ -105,16 +106,16 @@ func (c *client) receive(in []byte, answers *load.Answers, on func(*operation) e
 		if used == len(in) {
 			return used, nil
 		}
-		op, n, err := next(in[used:])
-		if err != nil {
+		var n int
+		if c.op, n, err = next(in[used:]); err != nil {
 			return used, broken(err)
 		}
 		if n == 0 {
 			return used, nil
 		}
 		used += n
-		c.skip = op.rest
-		if err := c.handle(&op, on); err != nil {
+		c.skip = c.op.rest
+		if err := c.handle(&c.op, on); err != nil {
 			return used, err
 		}
 	}

@@ -177,6 +177,24 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// A read costs the same whether it brings a message or hundreds.
+func TestReceiveDoesNotAllocate(t *testing.T) {
+	c := prepared(t, &Codec{Do: PubSub, Subject: "foo", Listeners: 1, Bodies: [][]byte{make([]byte, 100)}})
+	s := newSubscriber(c, 0)
+	in := script(c)
+	var answers load.Answers
+	if n := testing.AllocsPerRun(100, func() {
+		answers.Reset()
+		answers.Now = 1
+		s.stage = isReady
+		if _, err := s.Receive(in[len("INFO {\"headers\":true}\r\nPONG\r\n"):], &answers); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 4 {
+		t.Errorf("%v allocations for 22 messages", n)
+	}
+}
+
 // What a listener takes for each message of 128 bytes that it gets.
 func BenchmarkDeliveries(b *testing.B) {
 	c := prepared(b, &Codec{Do: PubSub, Subject: "foo", Listeners: 1, Bodies: [][]byte{make([]byte, 128)}})
