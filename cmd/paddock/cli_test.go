@@ -78,20 +78,20 @@ func TestReport(t *testing.T) {
 
 // A grammar of its own, so that the test does not change with the commands.
 type sampleCLI struct {
-	Verbose bool      `short:"v"`
-	Serve   serveCmd  `cmd:"" help:"Serve."`
-	Help    helpCmd   `cmd:"" help:"Help."`
-	Secret  struct{}  `cmd:"" hidden:"" help:"Hidden."`
-	Tunnel  tunnelCmd `cmd:"" help:"Tunnel."`
+	Verbose bool            `short:"v"`
+	Serve   sampleServeCmd  `cmd:"" help:"Serve."`
+	Help    helpCmd         `cmd:"" help:"Help."`
+	Secret  struct{}        `cmd:"" hidden:"" help:"Hidden."`
+	Tunnel  sampleTunnelCmd `cmd:"" help:"Tunnel."`
 }
 
-type serveCmd struct {
+type sampleServeCmd struct {
 	Dir    string `arg:"" help:"Directory."`
 	Mode   string `arg:"" optional:"" enum:"fast,slow" default:"fast" help:"Mode."`
 	Format string `short:"f" complete:"text,json" help:"Format."`
 }
 
-type tunnelCmd struct {
+type sampleTunnelCmd struct {
 	Open  struct{} `cmd:"" help:"Open."`
 	Close struct{} `cmd:"" help:"Close."`
 }

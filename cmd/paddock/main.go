@@ -39,9 +39,9 @@ type cli struct {
 	Demo demoCmd `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
 	Up   upCmd   `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
 	// agent: agentCmd
-	Fence fenceCmd `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
-	Bus   busCmd   `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
-	// tunnel: tunnelCmd
+	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
+	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
+	Tunnel     tunnelCmd     `cmd:"" group:"service" help:"Reach services on machines that cannot be reached: the server, and their side."`
 	Wire       wireCmd       `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
 	Web        webCmd        `cmd:"" group:"service" help:"Serve the files of a directory over HTTP."`
 	Bench      benchCmd      `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
