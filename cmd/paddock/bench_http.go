@@ -142,7 +142,7 @@ func (b *benchHTTPCmd) requests(c *console) (http1.Requests, error) {
 	arena := &http1.Arena{}
 	switch {
 	case b.Bodies != "":
-		bodies, err := b.bodies(c)
+		bodies, err := readBodies(c, b.Bodies)
 		if err != nil {
 			return nil, fmt.Errorf("--bodies: %s: %w", b.Bodies, err)
 		}
@@ -161,15 +161,16 @@ func (b *benchHTTPCmd) requests(c *console) (http1.Requests, error) {
 	return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
 }
 
-func (b *benchHTTPCmd) bodies(c *console) (*http1.Bodies, error) {
-	f, err := os.Open(b.Bodies)
+// readBodies reads a file of bodies, and warns of what one might not expect in it.
+func readBodies(c *console, path string) (*http1.Bodies, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	bodies, err := http1.ReadBodies(f)
 	if err == nil && bodies.Returns > 0 {
-		fmt.Fprintf(c.Stderr, "%s: %d bodies end in a carriage return, which is sent\n", b.Bodies, bodies.Returns)
+		fmt.Fprintf(c.Stderr, "%s: %d bodies end in a carriage return, which is sent\n", path, bodies.Returns)
 	}
 	return bodies, err
 }

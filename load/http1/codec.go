@@ -2,6 +2,7 @@ package http1
 
 import (
 	"sync/atomic"
+	"time"
 
 	"paddock/load"
 )
@@ -23,7 +24,17 @@ func (*Codec) Name() string { return "http/1.1" }
 
 // Thread returns the state of a thread.
 func (c *Codec) Thread(part, of int) load.Thread {
-	return &thread{codec: c, requests: c.Requests.Thread(part, of)}
+	t := &thread{codec: c, requests: c.Requests.Thread(part, of)}
+	if p, ok := t.requests.(Pauser); ok {
+		return &pausing{t, p}
+	}
+	return t
+}
+
+// pausing is a thread whose requests bring the pauses before them.
+type pausing struct {
+	*thread
+	Pauser
 }
 
 // thread is what the sessions of a thread share.
@@ -45,8 +56,15 @@ type Requests interface {
 
 // Source makes the requests of one thread. It belongs to one goroutine.
 type Source interface {
-	// Make gives request number k of the run. It is valid until the next call.
+	// Make gives request number k of the run. It is valid until the next call. The
+	// errors load.ErrNotYet and load.ErrOver say that there is none.
 	Make(k int64) (Message, error)
+}
+
+// Pauser is a Source that says for how long connections pause before requests, see
+// load.Pauser.
+type Pauser interface {
+	Pause() (time.Duration, error)
 }
 
 // Message is a request as it is sent.
