@@ -23,8 +23,7 @@ func TestBenchFenceDoors(t *testing.T) {
 		want       string // on either output
 	}{
 		{"http", p.url + "fence/districts/search -n 400", 0, "400 sent, 400 answered"},
-		{"http by set", p.url + " --set districts -n 400", 0, "fence/districts/search"},
-		{"v1", p.url + "v1/search?set=districts -n 400 --rate 4000/s", 0, "400 sent, 400 answered"},
+		{"http by set", p.url + " --set districts -n 400 --rate 4000/s", 0, "fence/districts/search"},
 		{"wire", "wire://" + p.wire + " --set districts --depth 4 -n 400", 0, "400 sent, 400 answered"},
 		{"nats", p.bus + " -n 400", 0, "400 sent, 400 answered"},
 		{"no such set", p.url + "fence/nowhere/search -n 20 --slo err<1%", 3, "400: 20"},

@@ -38,7 +38,6 @@ func TestBenchNATS(t *testing.T) {
 		want       string // on either output
 	}{
 		{"pub", "pub -n 500 -a " + open, 0, "500 sent, 500 answered"},
-		{"pub of our own", "pub -n 500 --token sesame", 0, "500 sent, 500 answered"},
 		{"pubsub", "pubsub --subs 3 -c 2 -n 400 -a " + open, 0, "400 published, 1,200 delivered, 0 lost, 0 doubled, 0 reordered"},
 		{"queue", "pubsub --subs 3 --queue g -n 400 --rate 4000/s --slo rate>=0.1*target -a " + open, 0, "400 published, 400 delivered, 0 lost"},
 		{"request", "request -n 400 -a " + open, 0, "400 sent, 400 answered"},
