@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 		respond()
 	case "generator":
 		generate()
+	case "dialer":
+		dial()
 	case "hog":
 		for {
 			runtime.KeepAlive(role)
