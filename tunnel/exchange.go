@@ -74,6 +74,9 @@ func appendOpening(dst []byte, o *opening) []byte {
 	return append(dst, o.rest...)
 }
 
+// setTunnel changes the tunnel of an opening that was made.
+func setTunnel(opening []byte, id uint16) { binary.LittleEndian.PutUint16(opening[2:], id) }
+
 // parseOpening is the opposite of appendOpening, for any bytes.
 func parseOpening(b []byte) (o opening, err error) {
 	if len(b) < 4 {

@@ -170,6 +170,9 @@ func (x *exchange) carrySmall() {
 		_ = x.control.SetReadDeadline(time.Time{})
 	}
 	answer, err := x.holder.session.conn.CallStream(x.r.Context(), kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
+	if err != nil && x.again(err) {
+		answer, err = x.holder.session.conn.CallStream(x.r.Context(), kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
+	}
 	if err != nil {
 		x.fail(err)
 		return
@@ -198,6 +201,28 @@ func (x *exchange) carrySmall() {
 // tooMuch says whether a status tells of a target that cannot do what it is asked.
 func tooMuch(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+}
+
+// again prepares to send the request once more, over the next connection of the client:
+// the present one was lost, and nothing was sent, or it does no harm.
+func (x *exchange) again(err error) bool {
+	ctx := x.r.Context()
+	safe := errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) && x.flags&flagIdempotent != 0
+	if !safe || ctx.Err() != nil {
+		return false
+	}
+	x.s.lost(x.holder.session)
+	h, err := x.claim.wait(ctx, &x.s.limits)
+	if err != nil || len(x.buf) > h.session.small || h.auth != nil && !h.auth.admits(x.r.Header.Get("Authorization")) {
+		return false
+	}
+	permit, err := x.claim.lane.Enter(ctx, Request, maxSmall)
+	if err != nil {
+		return false
+	}
+	x.holder, x.permit = h, permit
+	setTunnel(x.buf, h.id)
+	return true
 }
 
 // wholeWith checks that an answer of one piece says how long it is.

@@ -106,6 +106,11 @@ func (x *session) run() {
 	case <-s.ctx.Done():
 		return
 	}
+	s.lost(x)
+}
+
+// lost ends a session whose connection has ended; once is enough.
+func (s *Server) lost(x *session) {
 	s.mu.Lock()
 	present := s.sessions[x.identity] == x
 	if present {

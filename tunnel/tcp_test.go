@@ -1,0 +1,131 @@
+package tunnel
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+)
+
+// tcp is a client with one TCP tunnel, at a port that the server chooses, to whatever fn
+// does with each connection.
+func (p *pair) tcp(fn func(*net.TCPConn)) (address string) {
+	p.t.Helper()
+	l := listenLocal(p.t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fn(conn.(*net.TCPConn))
+			_ = conn.Close()
+		}
+	}()
+	p.t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	c, _ := p.client(ClientConfig{Tunnels: []Tunnel{{Name: "tcp", Protocol: TCP, Remote: "127.0.0.1:0", Target: l.Addr().String()}}})
+	return c.Bindings()[0].Where
+}
+
+func dialTCP(t *testing.T, address string) *net.TCPConn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn.(*net.TCPConn)
+}
+
+// Who sends, ends his half, and then reads gets the whole reply; and so does the other.
+func TestHalfClose(t *testing.T) {
+	p := newPair(t, &Server{})
+	at := p.tcp(func(c *net.TCPConn) {
+		all, err := io.ReadAll(c)
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = c.Write(append(all, make([]byte, 1<<20)...))
+	})
+	visitor := dialTCP(t, at)
+	_, _ = io.WriteString(visitor, "question")
+	_ = visitor.CloseWrite()
+	reply, err := io.ReadAll(visitor)
+	if err != nil || len(reply) != len("question")+1<<20 || string(reply[:8]) != "question" {
+		t.Errorf("%d bytes, %v", len(reply), err)
+	}
+}
+
+func TestTargetHalfClose(t *testing.T) {
+	p := newPair(t, &Server{})
+	rest := make(chan string, 1)
+	at := p.tcp(func(c *net.TCPConn) {
+		_, _ = io.WriteString(c, "greeting")
+		_ = c.CloseWrite()
+		all, _ := io.ReadAll(c)
+		rest <- string(all)
+	})
+	visitor := dialTCP(t, at)
+	greeting, err := io.ReadAll(visitor)
+	if string(greeting) != "greeting" || err != nil {
+		t.Fatalf("%q %v", greeting, err)
+	}
+	_, _ = io.WriteString(visitor, "still here")
+	_ = visitor.Close()
+	if got := <-rest; got != "still here" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A connection that is cut at one end is cut at the other: a reset, not an end.
+func TestReset(t *testing.T) {
+	p := newPair(t, &Server{})
+	ended := make(chan error, 1)
+	begun := make(chan struct{})
+	at := p.tcp(func(c *net.TCPConn) {
+		_, _ = c.Read(make([]byte, 1))
+		close(begun)
+		_, err := c.Read(make([]byte, 1))
+		ended <- err
+	})
+	visitor := dialTCP(t, at)
+	_, _ = visitor.Write([]byte{1})
+	<-begun
+	_ = visitor.SetLinger(0)
+	_ = visitor.Close()
+	if err := <-ended; !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the target sees %v", err)
+	}
+}
+
+func TestResetByTheTarget(t *testing.T) {
+	p := newPair(t, &Server{})
+	at := p.tcp(func(c *net.TCPConn) {
+		_, _ = c.Read(make([]byte, 1))
+		_ = c.SetLinger(0)
+	})
+	visitor := dialTCP(t, at)
+	_, _ = visitor.Write([]byte{1})
+	if _, err := visitor.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the visitor sees %v", err)
+	}
+}
+
+// A tunnel whose target takes no connection resets its visitors at once.
+func TestNoTarget(t *testing.T) {
+	p := newPair(t, &Server{})
+	l := listenLocal(t)
+	address := l.Addr().String()
+	_ = l.Close()
+	c, _ := p.client(ClientConfig{Tunnels: []Tunnel{{Name: "tcp", Protocol: TCP, Remote: "127.0.0.1:0", Target: address}}})
+	visitor := dialTCP(t, c.Bindings()[0].Where)
+	if _, err := visitor.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("%v", err)
+	}
+}
