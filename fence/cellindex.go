@@ -68,12 +68,16 @@ func (x *cellEdits) appendBoth(dst []Ref, p Point) []Ref {
 func antimeridian(lon float64) bool { return lon == 180 || lon == -180 }
 
 func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
-	if x.edits != nil || x.base.rule == closed && slices.ContainsFunc(lon, antimeridian) {
+	switch {
+	case x.edits != nil && x.edits.over != nil, x.base.rule == closed && slices.ContainsFunc(lon, antimeridian):
 		dst.appendEach(lon, lat, x.Append)
-		return
+	case x.edits != nil:
+		dst.begin(lon, lat)
+		x.edits.patch.appendBatch(dst, lon, lat)
+	default:
+		dst.begin(lon, lat)
+		x.base.appendBatch(dst, lon, lat)
 	}
-	dst.begin(lon, lat)
-	x.base.appendBatch(dst, lon, lat)
 }
 
 func (x *cellIndex) Stats() Stats {

@@ -62,29 +62,65 @@ func (c *cellPatch) entry(cx, cy uint32) (uint32, *cellmap) {
 //
 // hot: guarded by BenchmarkReplace and TestEditedSetsDoNotAllocate.
 func (c *cellPatch) append(dst []Ref, p Point) []Ref {
-	if !(-256 <= p.Lon && p.Lon <= 256 && -256 <= p.Lat && p.Lat <= 256) {
+	if !p.hasUnits() {
 		return dst
 	}
-	x, y := uint32(toUnits(p.Lon)-c.base.x0), uint32(toUnits(p.Lat)-c.base.y0)
-	shift := c.base.shift & 31
-	cx, cy := x>>shift, y>>shift
+	at, shift := c.base.place(p), c.base.shift&31
+	cx, cy := at.x>>shift, at.y>>shift
 	if cx >= c.base.w || cy >= c.base.h {
 		return dst
 	}
 	entry, m := c.entry(cx, cy)
 	for entry >= entryNode {
 		shift = (shift - nodeBits) & 31
-		child := y>>shift&(nodeSide-1)<<nodeBits + x>>shift&(nodeSide-1)
+		child := at.y>>shift&(nodeSide-1)<<nodeBits + at.x>>shift&(nodeSide-1)
 		entry = m.dir[entry&entryMask+child]
 	}
 	switch {
 	case entry >= entryCell:
-		scale, inside := recordScale(shift), uint32(1)<<shift-1
-		return m.appendRecord(dst, entry&entryMask, p, spot{x & inside >> scale, y & inside >> scale})
+		return m.appendRecord(dst, entry&entryMask, p, at.within(shift))
 	case entry >= entryOne:
 		return append(dst, Ref(entry&entryMask))
 	}
 	return m.appendList(dst, entry&entryMask)
+}
+
+// longRun is how many points must come one after the other where nothing has changed for a batch
+// of them to gain more than it takes to begin one.
+const longRun = 64
+
+// appendBatch appends one answer for each point. Long runs of points where nothing has changed
+// are left to the cellmap's own way with batches.
+//
+// hot: guarded by BenchmarkEditedBatch and TestEditedSetsDoNotAllocate.
+func (c *cellPatch) appendBatch(dst *Batch, lon, lat []float64) {
+	for len(lon) > 0 {
+		n := 0
+		for n < len(lon) && !c.changed(lon[n], lat[n]) {
+			n++
+		}
+		if n >= longRun {
+			c.base.appendBatch(dst, lon[:n], lat[:n])
+			lon, lat, n = lon[n:], lat[n:], 0
+		}
+		for i := range min(n+1, len(lon)) {
+			p, _ := normalize(lon[i], lat[i])
+			dst.Refs = c.append(dst.Refs, p)
+			dst.Offsets = append(dst.Offsets, uint32(len(dst.Refs)))
+		}
+		lon, lat = lon[min(n+1, len(lon)):], lat[min(n+1, len(lat)):]
+	}
+}
+
+// changed says whether a point is in a tile in which something has changed.
+func (c *cellPatch) changed(lon, lat float64) bool {
+	p, _ := normalize(lon, lat)
+	if !p.hasUnits() {
+		return false
+	}
+	at, shift := c.base.place(p), c.base.shift&31
+	cx, cy := at.x>>shift, at.y>>shift
+	return cx < c.base.w && cy < c.base.h && c.tile(c.tileOf(cx, cy)) != nil
 }
 
 // copy gives a patch for put to change.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -70,12 +71,19 @@ type editing struct {
 }
 
 func newEditing(b *testing.B, lon, lat []float64) *editing {
+	e := newEdits(b)
+	e.reader = reader{set: e.set, lon: lon, lat: lat, last: time.Now()}
+	e.readers = startReaders(e.set, lon, lat)
+	return e
+}
+
+// newEdits is an editing without readers.
+func newEdits(b *testing.B) *editing {
 	s := largestSet(b, fence.KindCellmap)
-	e := &editing{set: s, rng: rand.New(rand.NewPCG(8, 13)), reader: reader{set: s, lon: lon, lat: lat, last: time.Now()}}
+	e := &editing{set: s, rng: rand.New(rand.NewPCG(8, 13))}
 	for _, f := range s.Snapshot().All() {
 		e.fences = append(e.fences, f)
 	}
-	e.readers = startReaders(s, lon, lat)
 	return e
 }
 
@@ -100,6 +108,28 @@ func (e *editing) report(b *testing.B) {
 		for name, i := range map[string]int{"p50-µs": n / 2, "p99-µs": n * 99 / 100, "p999-µs": n * 999 / 1000, "max-µs": n - 1} {
 			b.ReportMetric(micros(e.took[i]), name)
 		}
+	}
+}
+
+// BenchmarkEditedBatch asks for many positions at once where a few fences, or all, have been
+// replaced.
+func BenchmarkEditedBatch(b *testing.B) {
+	lon, lat := buses(b)
+	for _, edits := range []int{0, 1, 20, 20_000} {
+		b.Run(strconv.Itoa(edits), func(b *testing.B) {
+			e := newEdits(b)
+			for range edits {
+				e.replace(b)
+			}
+			const n = 1 << 12
+			var batch fence.Batch
+			s := e.set.Snapshot()
+			for i := 0; b.Loop(); i = (i + n) % busPoints {
+				batch.Reset()
+				s.AppendBatch(&batch, lon[i:i+n], lat[i:i+n])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/point")
+		})
 	}
 }
 
