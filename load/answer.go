@@ -142,6 +142,12 @@ func (l *loop) settleStatus() {
 	l.statuses = 0
 }
 
+// settlePrompt tells the interval of the sends without any lag.
+func (l *loop) settlePrompt() {
+	l.rec.Lag.RecordN(0, uint64(l.prompt))
+	l.prompt = 0
+}
+
 // leave takes a request out of those under way.
 func (l *loop) leave(s *slot) {
 	if s.quiet {

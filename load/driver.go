@@ -100,6 +100,7 @@ func (d *driver) deadline() int64 {
 func (d *driver) change(at int64) {
 	d.integrate(at)
 	d.settleStatus()
+	d.settlePrompt()
 	v := d.rec
 	v.Start, v.Length = time.Duration(d.began), time.Duration(at-d.began)
 	v.InFlight = d.area

@@ -66,6 +66,7 @@ type loop struct {
 	rec      *Interval
 	status   uint16 // of the last answer
 	statuses int64  // answers of it that rec does not have
+	prompt   int64  // sends without any lag, likewise
 	samples  samples
 	each     func(*Ended) // nil = nobody wants to know
 	notice   Ended        // what it is told
@@ -287,7 +288,11 @@ func (l *loop) send(c *conn, due, now int64) bool {
 		l.rec.MaxInFlight = max(l.rec.MaxInFlight, l.inFlight)
 	}
 	l.rec.Sent++
-	l.rec.Lag.Record(now - due)
+	if due == now {
+		l.prompt++
+	} else {
+		l.rec.Lag.Record(now - due)
+	}
 	c.out = append(c.out, r.Bytes...)
 	l.soil(c)
 	return true

@@ -215,3 +215,17 @@ func FuzzBodies(f *testing.F) {
 		}
 	})
 }
+
+// Requests go round, however many have been sent.
+func TestArenaGoesRound(t *testing.T) {
+	var a http1.Arena
+	if err := a.AddBodies(http1.Request{URL: "http://localhost/"}, [][]byte{[]byte("0"), []byte("1"), []byte("2")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []int64{0, 1, 5, 1<<32 - 1, 1 << 32, 1<<32 + 1, 1<<62 + 1} {
+		m, err := a.Make(k)
+		if want := byte('0' + k%3); err != nil || m.Bytes[len(m.Bytes)-1] != want {
+			t.Errorf("request %d is %q, want the body %c: %v", k, m.Bytes, want, err)
+		}
+	}
+}
