@@ -11,7 +11,7 @@ type Watcher interface {
 	Observer
 	// Watch is called once, before the load begins. progress may be called from any
 	// goroutine, during the run and behind it: it reads what the threads last told,
-	// and costs them nothing.
+	// and asks nothing of them.
 	Watch(progress func() Progress)
 }
 

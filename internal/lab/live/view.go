@@ -1,6 +1,6 @@
 // Package live shows a run while it goes on: a few lines that change on a terminal, and one
 // line now and then elsewhere. It looks at what the run has published and never asks for
-// more: a run with it and one without give the same numbers.
+// more: bench-load's goal report says what a run takes with it and without.
 package live
 
 import (
