@@ -28,6 +28,7 @@ var examples = []struct{ command, line, does string }{
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
 	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},
 	{"bus", "paddock bus", "the message broker alone"},
+	{"tunnel", "paddock tunnel http 8080 --host H --server S", "a local service, reachable at S"},
 	{"wire", "paddock wire dump --hex FILE", "the frames of a captured connection"},
 	{"bench", "paddock bench http URL -c 50 -d 30s", "how fast a service answers, and how it fails"},
 	{"bench", "paddock bench wire --do verify", "what the wire carries, checked at both ends"},
@@ -48,8 +49,10 @@ Exit codes:
   0    success, also after a clean drain on SIGTERM or SIGINT
   1    failure: something did not start, or failed while it ran
   2    usage: a bad command, flag, argument, environment or configuration file
-  3    a benchmark ran, and an objective of it was missed
-  4    a benchmark measured nothing, or nothing but its own limits
+  3    a benchmark ran, and an objective of it was missed; or the server of a
+       tunnel has refused us
+  4    a benchmark measured nothing, or nothing but its own limits; or the server
+       of a tunnel was away for longer than the file allows
   130  forced: a second signal came before the drain was over, or the first one
        before a benchmark had all its figures`
 

@@ -2,15 +2,49 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
+
+	"paddock/internal/tunneld"
+	"paddock/internal/version"
 )
 
 // tunnelCmd is the reverse tunnel alone: services that cannot be reached, made
-// reachable through a server that can. docs/guides/tunnel.md is its guide.
+// reachable through a server that can. docs/guides/tunnel-commands.md is its guide.
 type tunnelCmd struct {
-	ID tunnelIDCmd `cmd:"" name:"id" help:"Show the id by which others know this machine."`
+	Serve tunnelServeCmd `cmd:"" help:"Be the server: take visitors, and bring them to the clients that hold a connection."`
+	HTTP  tunnelHTTPCmd  `cmd:"" name:"http" help:"Make a local HTTP service reachable under a host name."`
+	TCP   tunnelTCPCmd   `cmd:"" name:"tcp" help:"Make a local TCP service reachable at an address of the server."`
+	Start tunnelStartCmd `cmd:"" help:"Make the services of a file reachable, be it ours or one of go-http-tunnel."`
+	Check tunnelCheckCmd `cmd:"" help:"Say what is wrong with a file, or what it means."`
+	ID    tunnelIDCmd    `cmd:"" name:"id" help:"Show the id by which others know this machine."`
 }
+
+// Exit codes of the commands that connect, beside those of all commands.
+const (
+	exitRefused = 3
+	exitGaveUp  = 4
+)
+
+// tunnelError is an error of a client with its exit code.
+type tunnelError struct{ error }
+
+func (e tunnelError) Unwrap() error { return e.error }
+
+// ExitCode tells a script whether it makes sense to try again.
+func (e tunnelError) ExitCode() int {
+	switch {
+	case errors.Is(e, tunneld.ErrRefused):
+		return exitRefused
+	case errors.Is(e, tunneld.ErrGaveUp):
+		return exitGaveUp
+	}
+	return exitFailure
+}
+
+// otherSections are those of paddock.yaml that are not the tunnel's business.
+var otherSections = []string{"http", "bus", "wire", "sets", "track", "limits", "log"}
 
 // tunnelKey is the file of the key by which a side of the tunnel is known: the one that
 // was given, or that of the user's configuration.
@@ -30,3 +64,6 @@ const (
 	clientKeyName = "tunnel.key"
 	serverKeyName = "tunnel-server.key"
 )
+
+// tunnelAgent is what both sides call themselves.
+func tunnelAgent() string { return "paddock/" + version.Get().Version }

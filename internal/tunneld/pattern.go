@@ -100,3 +100,12 @@ func sameHost(a, b string) bool {
 	y, err2 := netip.ParseAddr(b)
 	return err1 == nil && err2 == nil && x.Unmap() == y.Unmap()
 }
+
+// String is what ParsePortRange reads.
+func (r PortRange) String() string {
+	ports := strconv.Itoa(int(r.First))
+	if r.Last != r.First {
+		ports += "-" + strconv.Itoa(int(r.Last))
+	}
+	return net.JoinHostPort(r.Host, ports)
+}

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"time"
 
 	"paddock/internal/keyid"
 	"paddock/internal/strictyaml"
 )
 
-// Settings are what a file says. docs/guides/tunnel.md shows one with every key.
+// Settings are what a file says. docs/guides/tunnel-commands.md shows one with every key.
 type Settings struct {
 	// Original says that the file is one of go-http-tunnel, which has some defaults of
 	// its own.
@@ -92,7 +93,7 @@ type Backoff struct {
 // maxFileBytes bounds what is read as a configuration.
 const maxFileBytes = 1 << 20
 
-// Load reads a file of either form. others are the sections of paddock.yaml that are
+// Load reads a file of either form. The files that it names are looked for beside it. others are the sections of paddock.yaml that are
 // not the tunnel's business. The error joins everything that is wrong.
 func Load(path string, others []string) (*Settings, error) {
 	info, err := os.Stat(path)
@@ -106,7 +107,11 @@ func Load(path string, others []string) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Read(path, text, others, os.LookupEnv)
+	s, err := Read(path, text, others, os.LookupEnv)
+	if err == nil {
+		s.locate(filepath.Dir(path))
+	}
+	return s, err
 }
 
 // Read is Load of a text that is there. env looks up what ${NAME} stands for.

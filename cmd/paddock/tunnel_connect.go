@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"paddock/internal/keyid"
+	"paddock/internal/lifecycle"
+	"paddock/internal/tunneld"
+)
+
+// tunnelServer are the flags about the server that a client connects to.
+type tunnelServer struct {
+	Server    string `required:"" placeholder:"HOST[:PORT]" help:"Address of the server; its port is 7400 unless given."`
+	ServerID  string `name:"server-id" placeholder:"ID" help:"Trust the server with this id, and no other; \"paddock tunnel serve\" prints it."`
+	RootCA    string `name:"root-ca" type:"path" placeholder:"FILE" help:"Trust servers whose certificate these have signed, PEM (default the system's)."`
+	Key       string `type:"path" placeholder:"FILE" help:"File of the key by which the server knows this machine; made if it does not exist (default paddock/tunnel.key in the user's configuration directory)."`
+	TokenFile string `name:"token-file" type:"path" placeholder:"FILE" help:"Come with a token instead of a key: the file has id:secret."`
+}
+
+// settings are those of one tunnel, as a file would have them.
+func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, error) {
+	s := &tunneld.Settings{
+		Connect: tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile},
+		Tunnels: []tunneld.Tunnel{offered},
+		Backoff: tunneld.Backoff{Interval: 200 * time.Millisecond, MaxInterval: 30 * time.Second},
+	}
+	if _, _, err := net.SplitHostPort(t.Server); err != nil {
+		s.Connect.Server = net.JoinHostPort(t.Server, "7400")
+	}
+	if t.ServerID != "" {
+		id, err := keyid.Parse(t.ServerID)
+		if err != nil {
+			return nil, fmt.Errorf("--server-id: %w", err)
+		}
+		s.Connect.ServerID, s.Connect.Pinned = id, true
+	}
+	return s, nil
+}
+
+// connect offers tunnels until a signal comes. It prints each with where visitors find
+// it, once there is one or it has moved.
+func connect(ctx context.Context, c *console, s *tunneld.Settings, names []string, firstSeen string) error {
+	log, err := c.Logger()
+	if err != nil {
+		return err
+	}
+	key, err := tunnelKey("", clientKeyName)
+	if err != nil {
+		return err
+	}
+	client, err := tunneld.NewClient(tunneld.ClientOptions{
+		Settings: s, Names: names, Key: key, FirstSeen: firstSeen, Agent: tunnelAgent(), Logger: log,
+		Bound: func(_, where, target string) { fmt.Fprintf(c.Stdout, "%s -> %s\n", where, target) },
+	})
+	if err != nil {
+		return startError(err)
+	}
+	if id, ok := client.ID(); ok {
+		fmt.Fprintln(c.Stderr, "this machine's id:", id)
+	}
+	group := &lifecycle.Group{Logger: log}
+	group.Add(lifecycle.Service{Name: "tunnel", Run: client.Run})
+	if err := group.Run(ctx); err != nil {
+		return tunnelError{err}
+	}
+	return nil
+}

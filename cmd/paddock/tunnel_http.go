@@ -1,0 +1,66 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"paddock/internal/tunneld"
+)
+
+// tunnelHTTPCmd offers one HTTP service.
+type tunnelHTTPCmd struct {
+	Target string `arg:"" help:"The local service: a port, host:port, or a URL whose path goes before that of each request."`
+
+	Host       string `required:"" placeholder:"HOST" help:"Host name under which visitors find it."`
+	Path       string `placeholder:"/PATH" help:"Only what lies under this path."`
+	Auth       string `placeholder:"USER:PASSWORD" help:"Ask visitors for these; better given in the environment, where others cannot see it."`
+	HostHeader string `placeholder:"HOST" help:"What the service sees as Host (default what the visitor has sent)."`
+	tunnelServer
+}
+
+// Run prints the URL when there is one.
+func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
+	host, err := tunneld.HostPattern(t.Host)
+	switch {
+	case err != nil:
+		return usagef("--host: %w", err)
+	case t.Auth != "" && !strings.Contains(t.Auth, ":"):
+		return usageError{errors.New("--auth: want user:password")}
+	case t.Path != "" && t.Path[0] != '/':
+		return usagef("--path: %q does not begin with /", t.Path)
+	}
+	if slices.ContainsFunc(c.args, func(a string) bool { return a == "--auth" || strings.HasPrefix(a, "--auth=") }) {
+		fmt.Fprintln(c.Stderr, "paddock: warning: whoever may list processes sees the password; give it as PADDOCK_TUNNEL_HTTP_AUTH")
+	}
+	s, err := t.settings(tunneld.Tunnel{
+		Name: "http", Protocol: "http", Target: t.Target, Host: host, Path: t.Path, Auth: t.Auth, HostHeader: t.HostHeader,
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	return connect(ctx, c, s, nil, "")
+}
+
+// tunnelTCPCmd offers one TCP service.
+type tunnelTCPCmd struct {
+	Target string `arg:"" help:"The local service: a port, or host:port."`
+
+	Remote string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
+	tunnelServer
+}
+
+// Run prints the address when there is one.
+func (t *tunnelTCPCmd) Run(ctx context.Context, c *console) error {
+	port := t.Target[strings.LastIndexByte(t.Target, ':')+1:]
+	s, err := t.settings(tunneld.Tunnel{
+		Name: "tcp", Protocol: "tcp", Target: t.Target, Remote: cmp.Or(t.Remote, "127.0.0.1:"+port),
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	return connect(ctx, c, s, nil, "")
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"strings"
+
+	"paddock/internal/keyid"
+	"paddock/internal/lifecycle"
+	"paddock/internal/tunneld"
+)
+
+// tunnelServeCmd is the side that visitors reach.
+type tunnelServeCmd struct {
+	Config string   `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; its section tunnel counts. Flags go over it."`
+	Listen string   `placeholder:"ADDR" help:"Address for clients (default 127.0.0.1:7400); port 0 takes a free one. Any but loopback needs clients."`
+	HTTP   string   `name:"http" placeholder:"ADDR" help:"Address for visitors (default 127.0.0.1:8000)."`
+	TLS    string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS, with tls_crt and tls_key of the file."`
+	Key    string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
+	Allow  []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
+}
+
+// Help says what is printed.
+func (*tunnelServeCmd) Help() string {
+	return `The standard output tells the server's id, its addresses, and what a client says to connect. SIGHUP and a change of the file have its clients read again; SIGTERM finishes visitors and tells clients to come back.`
+}
+
+// defaultBudget is what the process may take of memory unless the file says otherwise.
+const defaultBudget = 256 << 20
+
+// Run serves until a signal has drained everything.
+func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
+	log, err := c.Logger()
+	if err != nil {
+		return err
+	}
+	settings, err := t.settings()
+	if err != nil {
+		return usageError{err}
+	}
+	key, err := tunnelKey(t.Key, serverKeyName)
+	if err != nil {
+		return err
+	}
+	hangups, stop := hangups()
+	defer stop()
+	server, err := tunneld.OpenServer(ctx, tunneld.ServerOptions{
+		Settings: settings, Key: key, File: t.Config, Reload: t.settings, Hangups: hangups, Agent: tunnelAgent(), Logger: log,
+	})
+	if err != nil {
+		return startError(err)
+	}
+	debug.SetMemoryLimit(cmp.Or(settings.Serve.Budget, defaultBudget))
+	group := &lifecycle.Group{Logger: log}
+	server.AddTo(group)
+	group.Add(lifecycle.Service{Name: "greeting", Start: func(context.Context) error { return t.greet(c, server) }})
+	return group.Run(ctx)
+}
+
+// startError tells what the configuration is to blame for from what the machine is.
+func startError(err error) error {
+	if network := new(net.OpError); errors.As(err, &network) {
+		return err
+	}
+	return usageError{err}
+}
+
+// settings are those of the file with the flags over them.
+func (t *tunnelServeCmd) settings() (s *tunneld.Settings, err error) {
+	s = &tunneld.Settings{}
+	if t.Config != "" {
+		if s, err = tunneld.Load(t.Config, otherSections); err != nil {
+			return nil, err
+		}
+	}
+	if s.Original {
+		return nil, fmt.Errorf("%s is the file of a client: \"paddock tunnel start -c\" takes it", t.Config)
+	}
+	s.Serve.Listen = cmp.Or(t.Listen, s.Serve.Listen, "127.0.0.1:7400")
+	s.Serve.HTTP = cmp.Or(t.HTTP, s.Serve.HTTP, "127.0.0.1:8000")
+	s.Serve.TLS = cmp.Or(t.TLS, s.Serve.TLS)
+	s.Serve.Identity = cmp.Or(t.Key, s.Serve.Identity)
+	for _, text := range t.Allow {
+		p, err := allowed(text)
+		if err != nil {
+			return nil, err
+		}
+		s.Clients = append(s.Clients, p)
+	}
+	return s, nil
+}
+
+// allowed reads ID=WHAT,WHAT: one client and what it may have. It is called by the
+// beginning of its id.
+func allowed(text string) (p tunneld.Peer, err error) {
+	id, what, ok := strings.Cut(text, "=")
+	if !ok || what == "" {
+		return p, fmt.Errorf("--allow %s: want ID=HOST or ID=ADDRESS:PORT", text)
+	}
+	if p.ID, err = keyid.Parse(id); err != nil {
+		return p, fmt.Errorf("--allow: %w", err)
+	}
+	p.Name = p.ID.String()[:12]
+	for one := range strings.SplitSeq(what, ",") {
+		if _, _, err := net.SplitHostPort(one); err == nil {
+			ports, err := tunneld.ParsePortRange(one)
+			if err != nil {
+				return p, fmt.Errorf("--allow: %w", err)
+			}
+			p.Ports = append(p.Ports, ports)
+			continue
+		}
+		host, err := tunneld.HostPattern(one)
+		if err != nil {
+			return p, fmt.Errorf("--allow: %w", err)
+		}
+		p.Hosts = append(p.Hosts, host)
+	}
+	return p, nil
+}
+
+// greet tells a person, and a script, what the server is called and how to reach it.
+func (t *tunnelServeCmd) greet(c *console, s *tunneld.Server) error {
+	_, err := fmt.Fprintf(c.Stdout, "id:       %s\nclients:  %s\nvisitors: http://%s\n", s.ID(), s.Link(), s.HTTP())
+	if err == nil && s.TLS() != nil {
+		_, err = fmt.Fprintf(c.Stdout, "visitors: https://%s\n", s.TLS())
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(c.Stdout, "connect:  paddock tunnel http PORT --host HOST --server %s --server-id %s\n", s.Link(), s.ID())
+	}
+	return err
+}

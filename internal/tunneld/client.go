@@ -1,0 +1,250 @@
+package tunneld
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"paddock/internal/keyid"
+	"paddock/internal/listen"
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// ErrRefused is wrapped by the error about a server that does not let us in, or gives us
+// nothing of what we ask for, or is not the one that was meant.
+var ErrRefused = errors.New("refused")
+
+// ErrGaveUp is wrapped by the error about a server that was away for longer than the
+// settings wait.
+var ErrGaveUp = errors.New("gave up connecting")
+
+// ClientOptions are what a Client is made of.
+type ClientOptions struct {
+	Settings *Settings
+	Names    []string // of the tunnels to offer; none is all
+	// Key is the file of the client's key if the settings name none; it is made if there
+	// is none.
+	Key string
+	// FirstSeen is the file that remembers the server's key for a configuration that says
+	// nothing of it, "" for none.
+	FirstSeen string
+	// Bound is told what became of each tunnel: where is a URL, or an address.
+	Bound  func(name, where, target string)
+	Agent  string // what the program calls itself
+	Logger *slog.Logger
+}
+
+// Client is the side that visitors are brought to, as a program.
+type Client struct {
+	options ClientOptions
+	log     *slog.Logger
+	key     *keyid.Key
+	tunnel  *tunnel.Client
+	link    wire.ClientConfig
+	targets map[string]Tunnel
+	limit   time.Duration // how long to try without a connection, 0: for ever
+
+	mu     sync.Mutex
+	known  bool      // guarded by mu; the server has let us in once
+	bound  bool      // guarded by mu; it has given us something once
+	up     bool      // guarded by mu; it has let us in since down
+	down   time.Time // guarded by mu; when there was a connection last, or the start
+	fronts fronts    // guarded by mu
+	end    context.CancelCauseFunc
+}
+
+// NewClient checks the settings and reads the keys.
+func NewClient(o ClientOptions) (*Client, error) {
+	c := &Client{options: o, log: o.Logger, targets: map[string]Tunnel{}, limit: o.Settings.Backoff.MaxTime}
+	chosen, err := o.Settings.choose(o.Names)
+	if err != nil {
+		return nil, err
+	}
+	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound}
+	for _, t := range chosen {
+		if t.ProxyProtocol {
+			return nil, fmt.Errorf("%s: tunnel %s: proxy_protocol is not there yet", t.Place, t.Name)
+		}
+		c.targets[t.Name] = t
+		config.Tunnels = append(config.Tunnels, tunnel.Tunnel{
+			Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,
+			Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight,
+		})
+	}
+	if c.tunnel, err = tunnel.NewClient(config); err != nil {
+		return nil, err
+	}
+	return c, c.configure()
+}
+
+// choose returns the tunnels with these names, all without names.
+func (s *Settings) choose(names []string) (chosen []Tunnel, err error) {
+	if len(names) == 0 {
+		return s.Tunnels, nil
+	}
+	for _, name := range names {
+		at := slices.IndexFunc(s.Tunnels, func(t Tunnel) bool { return t.Name == name })
+		if at < 0 {
+			err = errors.Join(err, fmt.Errorf("no tunnel is called %q", name))
+			continue
+		}
+		chosen = append(chosen, s.Tunnels[at])
+	}
+	return chosen, err
+}
+
+// configure makes the link's configuration.
+func (c *Client) configure() (err error) {
+	connect, backoff := &c.options.Settings.Connect, c.options.Settings.Backoff
+	config := &wire.Config{Agent: c.options.Agent, Idle: idle, Logger: c.log, Mux: wire.NewMux()}
+	c.tunnel.Register(config.Mux)
+	if connect.TokenFile != "" {
+		if config.Auth, err = readToken(connect.TokenFile); err != nil {
+			return err
+		}
+	} else if c.key, err = connect.key(c.options.Key); err != nil {
+		return err
+	}
+	if connect.Plaintext {
+		if err := listen.Check(connect.Server, false); err != nil {
+			return fmt.Errorf("plaintext is for this machine alone, not for %s", connect.Server)
+		}
+	} else if config.TLS, err = connect.trust(c.key, c.options.FirstSeen, c.log); err != nil {
+		return err
+	}
+	c.link = wire.ClientConfig{
+		Address: connect.Server, Config: config, MinBackoff: backoff.Interval, MaxBackoff: backoff.MaxInterval,
+		GiveUp: c.failed, OnConnect: c.connected,
+	}
+	return nil
+}
+
+// key is the client's: the pair of files of the settings, or the key alone.
+func (c *Connect) key(file string) (*keyid.Key, error) {
+	if c.Cert != "" {
+		return keyid.LoadPair(c.Cert, c.Key)
+	}
+	key, _, err := keyid.LoadOrMake(cmp.Or(c.Key, file))
+	return key, err
+}
+
+// readToken reads a token's id and secret, "id:secret" in one line.
+func readToken(file string) (auth func(net.Conn) (*wire.Auth, error), err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	id, secret, ok := strings.Cut(string(bytes.TrimSpace(text)), ":")
+	if !ok || id == "" || secret == "" {
+		return nil, fmt.Errorf("%s: want id:secret", file)
+	}
+	return wire.TokenAuth(id, []byte(secret)), nil
+}
+
+// ID is what a server must list to let the client in, false if it comes with a token.
+func (c *Client) ID() (id keyid.ID, ok bool) {
+	if c.key == nil {
+		return id, false
+	}
+	return c.key.ID, true
+}
+
+// Run serves until ctx ends. The error wraps ErrRefused or ErrGaveUp, or is about what
+// the end has cut off.
+func (c *Client) Run(ctx context.Context) error {
+	ctx, c.end = context.WithCancelCause(ctx)
+	defer c.end(nil)
+	c.down = time.Now()
+	link, err := wire.NewClient(c.link)
+	if err != nil {
+		return err
+	}
+	defer c.tunnel.CloseIdle()
+	<-ctx.Done()
+	if why := context.Cause(ctx); !errors.Is(why, ctx.Err()) {
+		return errors.Join(why, link.Close())
+	}
+	return link.Drain(context.WithoutCancel(ctx))
+}
+
+// connected runs for each connection until all is bound.
+func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
+	where, err := wire.Call[struct{}, fronts](ctx, conn, kindFronts, struct{}{})
+	if err != nil {
+		where = fronts{}
+		if conn.Err() != nil { // we were not let in after all
+			return
+		}
+	}
+	c.mu.Lock()
+	c.known, c.up, c.fronts = true, true, where
+	c.mu.Unlock()
+	c.log.Info("connected", "server", conn.RemoteAddr().String())
+	c.tunnel.Connected(ctx, conn)
+}
+
+// onBound tells what became of a tunnel. A client that has got nothing at all, because
+// it may not, ends: nothing of what it could do would help.
+func (c *Client) onBound(b tunnel.Bound) {
+	if b.Err == nil {
+		c.mu.Lock()
+		c.bound = true
+		where := b.Where
+		if c.targets[b.Tunnel].Protocol == string(tunnel.HTTP) {
+			where = c.fronts.url(where)
+		}
+		c.mu.Unlock()
+		if c.options.Bound != nil {
+			c.options.Bound(b.Tunnel, where, c.targets[b.Tunnel].Target)
+		}
+		return
+	}
+	for _, b := range c.tunnel.Bindings() {
+		if !hasCode(b.Err, wire.PermissionDenied) {
+			return
+		}
+	}
+	c.mu.Lock()
+	bound := c.bound
+	c.mu.Unlock()
+	if !bound {
+		c.end(fmt.Errorf("%w: %w", ErrRefused, b.Err))
+	}
+}
+
+// failed is asked after each connection or attempt that has failed whether to end.
+func (c *Client) failed(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.up {
+		c.up, c.down = false, time.Now()
+	}
+	if hasCode(err, wire.Unauthenticated) && c.key != nil {
+		err = fmt.Errorf("%w: the server does not list this machine, whose id is %s", err, c.key.ID)
+	}
+	c.log.Warn("no connection to the server", "error", err)
+	switch wrong := new(untrusted); {
+	case !c.known && (hasCode(err, wire.Unauthenticated) || hasCode(err, wire.PermissionDenied) || errors.As(err, wrong)):
+		c.end(fmt.Errorf("%w: %w", ErrRefused, err))
+	case c.limit > 0 && time.Since(c.down) >= c.limit:
+		c.end(fmt.Errorf("%w after %v: %w", ErrGaveUp, c.limit, err))
+	default:
+		return false
+	}
+	return true
+}
+
+func hasCode(err error, code wire.Code) bool {
+	var e *wire.Error
+	return errors.As(err, &e) && e.Code == code
+}

@@ -1,0 +1,161 @@
+package tunneld
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/internal/keyid"
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// Roster is who may connect to a server, and what each of them may have; nobody else
+// may anything. It may be replaced while it is asked, by any number of goroutines.
+type Roster struct {
+	peers atomic.Pointer[peers]
+
+	mu      sync.Mutex
+	blocked map[string]time.Time // guarded by mu; until when, by name
+}
+
+// peers are those that are listed, by whatever they come with. They are not changed.
+type peers struct {
+	byName  map[string]*Peer
+	byKey   map[keyid.ID]*Peer
+	byToken map[string]*Peer
+}
+
+// member is the identity of a connection: whom it has proved to be, and by what.
+type member struct {
+	name  string
+	proof [sha256.Size]byte // SHA-256 of his key, or of his token
+}
+
+// String is the name, for logs.
+func (m member) String() string { return m.name }
+
+// NewRoster lists clients.
+func NewRoster(clients []Peer) *Roster {
+	r := &Roster{blocked: map[string]time.Time{}}
+	r.Replace(clients)
+	return r
+}
+
+// Replace makes others the clients. Who is connected stays so: see Holds.
+func (r *Roster) Replace(clients []Peer) {
+	p := &peers{map[string]*Peer{}, map[keyid.ID]*Peer{}, map[string]*Peer{}}
+	for _, c := range slices.Clone(clients) {
+		p.byName[c.Name] = &c
+		if c.TokenID != "" {
+			p.byToken[c.TokenID] = &c
+		} else {
+			p.byKey[c.ID] = &c
+		}
+	}
+	r.peers.Store(p)
+}
+
+// Verify is the wire.Config.Verify of a server: it lets in who is listed. A stranger is
+// told his id, which is what his listing takes.
+func (r *Roster) Verify(c *wire.Conn, h *wire.Hello) error {
+	p := r.peers.Load()
+	var who *Peer
+	switch sum, hasKey := wire.PeerKey(c); {
+	case h.Auth != nil:
+		if err := wire.VerifyTokens(p.tokenHash)(c, h); err != nil {
+			return err
+		}
+		proved, _ := c.Identity().(wire.Identity)
+		who = p.byToken[proved.Name]
+	case hasKey:
+		if who = p.byKey[sum]; who == nil {
+			return stranger("this server does not know the id %s", keyid.ID(sum))
+		}
+	default:
+		return stranger("neither a key nor a token")
+	}
+	if who == nil || who.expired() {
+		return stranger("what lets this client in has expired")
+	}
+	if left := r.blockedFor(who.Name); left > 0 {
+		return &wire.Error{Code: wire.PermissionDenied, Msg: "the operator has sent this client away for a while", RetryAfter: left}
+	}
+	c.SetIdentity(member{who.Name, who.proof()})
+	return nil
+}
+
+func stranger(format string, args ...any) *wire.Error {
+	return &wire.Error{Code: wire.Unauthenticated, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (p *peers) tokenHash(id string) ([]byte, bool) {
+	if who := p.byToken[id]; who != nil {
+		return who.TokenHash[:], true
+	}
+	return nil, false
+}
+
+func (p *Peer) expired() bool { return !p.Expires.IsZero() && !time.Now().Before(p.Expires) }
+
+func (p *Peer) proof() [sha256.Size]byte {
+	if p.TokenID != "" {
+		return p.TokenHash
+	}
+	return p.ID
+}
+
+// Identify is the tunnel.Server.Identify of a server whose connections Verify lets in.
+func Identify(c *wire.Conn) string {
+	m, _ := c.Identity().(member)
+	return m.name
+}
+
+// Holds says whether a connection that was let in would be let in now.
+func (r *Roster) Holds(c *wire.Conn) bool {
+	m, ok := c.Identity().(member)
+	who := r.peers.Load().byName[m.name]
+	return ok && who != nil && who.proof() == m.proof && !who.expired() && r.blockedFor(m.name) == 0
+}
+
+// Allow is tunnel.Policy: it is asked when a client binds, and for each visitor.
+func (r *Roster) Allow(identity string, b tunnel.Binding) error {
+	who := r.peers.Load().byName[identity]
+	switch {
+	case who == nil:
+		return fmt.Errorf("%w: no such client", tunnel.ErrDenied)
+	case who.expired():
+		return fmt.Errorf("%w: expired", tunnel.ErrDenied)
+	case len(who.Protocols) > 0 && !slices.Contains(who.Protocols, string(b.Protocol)):
+		return fmt.Errorf("%w: protocol %s", tunnel.ErrDenied, b.Protocol)
+	case b.Protocol == tunnel.TCP && !slices.ContainsFunc(who.Ports, func(p PortRange) bool { return p.Covers(b.Address) }):
+		return fmt.Errorf("%w: address %s", tunnel.ErrDenied, b.Address)
+	case b.Protocol != tunnel.TCP && !slices.ContainsFunc(who.Hosts, func(h string) bool { return Covers(h, b.Host) }):
+		return fmt.Errorf("%w: host %s", tunnel.ErrDenied, b.Host)
+	}
+	return nil
+}
+
+// Block keeps a client out for a while.
+func (r *Roster) Block(name string, d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d > 0 {
+		r.blocked[name] = time.Now().Add(d)
+	}
+}
+
+// blockedFor is how long a client is still kept out.
+func (r *Roster) blockedFor(name string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	until, ok := r.blocked[name]
+	left := time.Until(until)
+	if ok && left <= 0 {
+		delete(r.blocked, name)
+	}
+	return max(left, 0)
+}

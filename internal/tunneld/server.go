@@ -1,0 +1,207 @@
+package tunneld
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"paddock/internal/keyid"
+	"paddock/internal/lifecycle"
+	"paddock/internal/listen"
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// idle is the silence after which the other side is dead: half a minute of wire would
+// be too long for visitors who wait.
+const idle = 10 * time.Second
+
+// returnWithin is the time over which the clients of a server that drains come back.
+const returnWithin = 5 * time.Second
+
+// ServerOptions are what a Server is made of.
+type ServerOptions struct {
+	Settings *Settings
+	// Key is the file of the server's key if the settings name none; it is made if there
+	// is none.
+	Key string
+	// File is where the settings come from, "" if from nowhere. It is watched, and read by
+	// Reload, which a signal causes at once.
+	File    string
+	Reload  func() (*Settings, error)
+	Hangups <-chan os.Signal
+	Agent   string // what the program calls itself
+	Logger  *slog.Logger
+}
+
+// Server is the side that visitors reach, as a program: it listens for clients over
+// wire and for visitors over HTTP. Its methods are called after Open.
+type Server struct {
+	options ServerOptions
+	log     *slog.Logger
+	key     *keyid.Key
+	roster  *Roster
+	tunnel  *tunnel.Server
+	wire    *wire.Server
+	visitor atomic.Pointer[tls.Certificate] // for visitors, nil without TLS
+	link    net.Listener
+	http    net.Listener // nil: none
+	tls     net.Listener // nil: none
+}
+
+// OpenServer checks the settings, reads the key, and listens, so that whatever is wrong is
+// told before anything runs.
+func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
+	serve := &o.Settings.Serve
+	s := &Server{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.key, err = serve.key(o.Key); err != nil {
+		return nil, err
+	}
+	if err := s.readCertificate(serve); err != nil {
+		return nil, err
+	}
+	s.tunnel = &tunnel.Server{
+		Policy: s.roster, Identify: Identify, TrustedProxies: serve.Trusted, Logger: s.log,
+		Limits: tunnel.Limits{Lease: serve.Lease},
+		Hooks:  s.hooks(),
+	}
+	mux := wire.NewMux()
+	s.tunnel.Register(mux)
+	wire.Handle(mux, kindFronts, func(context.Context, struct{}) (fronts, error) { return s.fronts(), nil })
+	s.wire = &wire.Server{Config: &wire.Config{
+		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.roster.Verify, Logger: s.log,
+		TLS:         &tls.Config{Certificates: []tls.Certificate{s.key.Certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13},
+		RetryJitter: returnWithin,
+	}}
+	return s, s.listen(ctx, serve)
+}
+
+// check refuses to be reachable for strangers.
+func (s *Server) check() error {
+	serve := &s.options.Settings.Serve
+	if err := listen.Check(serve.Listen, false); err != nil {
+		if !errors.Is(err, listen.ErrExposed) {
+			return err
+		}
+		if len(s.options.Settings.Clients) == 0 {
+			return fmt.Errorf("tunnel: refusing to listen on %s: no clients are configured; add tunnel.clients or listen on 127.0.0.1", serve.Listen)
+		}
+	}
+	if serve.TLS != "" && serve.Cert == "" {
+		return fmt.Errorf("tunnel: %s needs tls_crt and tls_key, the certificate for visitors", serve.TLS)
+	}
+	return nil
+}
+
+// key is the one by which clients know the server: its own, else that of the
+// certificate, else the one in file.
+func (s *Serve) key(file string) (*keyid.Key, error) {
+	if s.Identity == "" && s.Cert != "" {
+		return keyid.LoadPair(s.Cert, s.Key)
+	}
+	key, _, err := keyid.LoadOrMake(cmp.Or(s.Identity, file))
+	return key, err
+}
+
+// readCertificate reads the one for visitors.
+func (s *Server) readCertificate(serve *Serve) error {
+	if serve.Cert == "" {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(serve.Cert, serve.Key)
+	if err == nil {
+		s.visitor.Store(&pair)
+	}
+	return err
+}
+
+// listen opens what is configured, all of it or nothing.
+func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
+	for _, door := range []struct {
+		address string
+		at      *net.Listener
+	}{{serve.Listen, &s.link}, {serve.HTTP, &s.http}, {serve.TLS, &s.tls}} {
+		if door.address == "" {
+			continue
+		}
+		l, err := listen.Listen(ctx, door.address, true)
+		if err != nil {
+			for _, open := range []net.Listener{s.link, s.http, s.tls} {
+				if open != nil {
+					_ = open.Close()
+				}
+			}
+			return fmt.Errorf("tunnel: %w", err)
+		}
+		*door.at = l
+	}
+	return nil
+}
+
+// ID is how clients know the server.
+func (s *Server) ID() keyid.ID { return s.key.ID }
+
+// Link is where clients connect.
+func (s *Server) Link() net.Addr { return s.link.Addr() }
+
+// HTTP is where visitors connect, nil if nowhere.
+func (s *Server) HTTP() net.Addr { return addressOf(s.http) }
+
+// TLS is where visitors connect by TLS, nil if nowhere.
+func (s *Server) TLS() net.Addr { return addressOf(s.tls) }
+
+func addressOf(l net.Listener) net.Addr {
+	if l == nil {
+		return nil
+	}
+	return l.Addr()
+}
+
+// AddTo adds the server's services. In the end visitors are finished first, while
+// clients are still there; then clients are told to come back later.
+func (s *Server) AddTo(g *lifecycle.Group) {
+	g.Add(lifecycle.Service{
+		Name:  "tunnel clients",
+		Run:   func(context.Context) error { return s.wire.Serve(s.link) },
+		Drain: s.wire.Shutdown,
+	})
+	finish := func(context.Context) error { return s.tunnel.Close() }
+	if s.http != nil {
+		g.Add(lifecycle.Service{Name: "tunnel http", Drain: finish, Run: func(context.Context) error { return s.tunnel.Serve(s.http, nil) }})
+	}
+	if s.tls != nil {
+		config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return s.visitor.Load(), nil
+		}}
+		g.Add(lifecycle.Service{Name: "tunnel https", Drain: finish, Run: func(context.Context) error { return s.tunnel.Serve(s.tls, config) }})
+	}
+	g.Add(lifecycle.Service{Name: "tunnel settings", Run: s.watch})
+}
+
+// hooks write the log of who was refused what, and who came.
+func (s *Server) hooks() tunnel.Hooks {
+	return tunnel.Hooks{
+		Connected: func(x tunnel.Session) {
+			s.log.Info("client connected", "client", x.Identity, "peer", x.Peer, "agent", x.Agent)
+		},
+		Disconnected: func(x tunnel.Session) {
+			s.log.Info("client gone", "client", x.Identity, "peer", x.Peer, "after", time.Since(x.Since).Round(time.Second))
+		},
+		Bound: func(who string, b tunnel.Binding) { s.log.Info("bound", "client", who, "at", b.String()) },
+		Refused: func(f tunnel.Refusal) {
+			s.log.Info("visitor refused", "reason", f.Reason.String(), "status", f.Status, "tunnel", f.Tunnel, "client", f.Identity,
+				"peer", f.Peer, "host", f.Host, "waited_ms", f.Waited.Milliseconds(), "error", f.Err)
+		},
+	}
+}

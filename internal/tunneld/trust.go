@@ -1,0 +1,125 @@
+package tunneld
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"paddock/internal/keyid"
+)
+
+// untrusted is a server that is not the one that was meant, as far as can be told.
+type untrusted struct{ error }
+
+func (e untrusted) Unwrap() error { return e.error }
+
+// trust is how a client tells its server from others: by the id that is pinned, by who has
+// signed its certificate, or, for files of go-http-tunnel that say nothing of it, by the
+// key that was seen first. firstSeen is the file that remembers that, "" if none may.
+func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tls.Config, error) {
+	config := &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		ClientSessionCache: tls.NewLRUClientSessionCache(4),
+		InsecureSkipVerify: true, // VerifyConnection does it, also for a session that is resumed
+	}
+	if key != nil {
+		config.Certificates = []tls.Certificate{key.Certificate}
+	}
+	host, _, err := net.SplitHostPort(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	config.ServerName = host
+	var verify func(tls.ConnectionState, keyid.ID) error
+	switch {
+	case c.Pinned:
+		verify = func(_ tls.ConnectionState, id keyid.ID) error {
+			if id != c.ServerID {
+				return &keyid.ErrOtherKey{Got: id, Want: c.ServerID}
+			}
+			return nil
+		}
+	case c.RootCA == "" && firstSeen != "":
+		verify = (&pinFile{firstSeen, log}).verify
+	default:
+		if verify, err = bySignature(host, c.RootCA); err != nil {
+			return nil, err
+		}
+	}
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		if len(state.PeerCertificates) == 0 {
+			return untrusted{errors.New("the server has no certificate")}
+		}
+		if err := verify(state, sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo)); err != nil {
+			return untrusted{err}
+		}
+		return nil
+	}
+	return config, nil
+}
+
+// bySignature trusts whom the roots in a file have signed for the host, or those of the
+// system if there is no file.
+func bySignature(host, rootFile string) (func(tls.ConnectionState, keyid.ID) error, error) {
+	var roots *x509.CertPool
+	if rootFile != "" {
+		text, err := os.ReadFile(rootFile)
+		if err != nil {
+			return nil, err
+		}
+		if roots = x509.NewCertPool(); !roots.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("%s: no certificate in PEM", rootFile)
+		}
+	}
+	return func(state tls.ConnectionState, id keyid.ID) error {
+		others := x509.NewCertPool()
+		for _, c := range state.PeerCertificates[1:] {
+			others.AddCert(c)
+		}
+		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: others, DNSName: host})
+		if err != nil {
+			return fmt.Errorf("%w; the server's id is %s: if it is the one that its owner has told you, give it as server_id (--server-id)", err, id)
+		}
+		return nil
+	}, nil
+}
+
+// pinFile remembers the key that a server had when it was seen first.
+type pinFile struct {
+	path string
+	log  *slog.Logger
+}
+
+func (p *pinFile) verify(_ tls.ConnectionState, id keyid.ID) error {
+	text, err := os.ReadFile(p.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(id.String() + "\n")
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		p.log.Warn("the server's key is believed because it is the first one seen; from now on no other is", "id", id, "file", p.path)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	want, err := keyid.Parse(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.path, err)
+	}
+	if id != want {
+		return fmt.Errorf("%w, which was seen first; if the server has a new key, remove %s", &keyid.ErrOtherKey{Got: id, Want: want}, p.path)
+	}
+	return nil
+}
