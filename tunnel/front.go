@@ -73,6 +73,11 @@ func (x *exchange) admit() (Reason, error) {
 	if x.claim = s.routes.find(host, path); x.claim == nil {
 		return NoRoute, errors.New("no tunnel")
 	}
+	if t := r.TLS; t != nil && t.ServerName != "" && t.ServerName != host {
+		if named := s.routes.find(t.ServerName, path); named == nil || named.identity != x.claim.identity {
+			return Misdirected, errors.New("TLS was begun with another name")
+		}
+	}
 	if x.claim.at.Path != "" && climbs(path) {
 		return Malformed, errors.New("the path climbs")
 	}

@@ -21,17 +21,19 @@ const (
 	shutdown = 10 * time.Second
 )
 
-// Serve serves visitors on l, which it closes in the end: HTTP/1.1 and HTTP/2, over TLS
-// with config, or both in plain text without. It returns nil after Close.
+// Serve serves visitors on l, which it closes in the end: HTTP/1.1 and HTTP/2, in plain
+// text, or with config as ServeTLS does. It returns nil after Close.
 func (s *Server) Serve(l net.Listener, config *tls.Config) error {
-	s.init()
-	front := s.front()
-	l = s.visitors(l)
 	if config != nil {
-		config = config.Clone()
-		config.NextProtos = []string{"h2", "http/1.1"}
-		l = tls.NewListener(l, config)
+		return s.ServeTLS(l, config)
 	}
+	s.init()
+	return s.serve(s.visitors(l))
+}
+
+// serve serves visitors on l as Serve does.
+func (s *Server) serve(l net.Listener) error {
+	front := s.front()
 	served := make(chan struct{})
 	stop := context.AfterFunc(s.ctx, func() {
 		defer close(served)

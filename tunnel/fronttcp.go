@@ -17,19 +17,27 @@ const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 // acceptTCP is the goroutine of a TCP tunnel's listener; the claim's end closes it.
 func (s *Server) acceptTCP(c *claim) {
 	defer s.tasks.Done()
+	s.accept(c.listener, func(conn net.Conn) { s.serveTCP(c, conn) })
+}
+
+// accept starts a goroutine for each connection of l, until l is closed.
+func (s *Server) accept(l net.Listener, serve func(net.Conn)) {
 	pause := acceptPause
 	for {
-		conn, err := c.listener.Accept()
+		conn, err := l.Accept()
 		if err == nil {
 			pause = acceptPause
 			s.tasks.Add(1)
-			go s.serveTCP(c, conn)
+			go func() {
+				defer s.tasks.Done()
+				serve(conn)
+			}()
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		s.log.Warn("tunnel: cannot accept", "address", c.where, "error", err, "pause", pause)
+		s.log.Warn("tunnel: cannot accept", "address", l.Addr(), "error", err, "pause", pause)
 		timer := time.NewTimer(pause)
 		select {
 		case <-s.ctx.Done():
@@ -41,15 +49,19 @@ func (s *Server) acceptTCP(c *claim) {
 	}
 }
 
-// serveTCP is the goroutine of a visitor of a TCP tunnel. There is nothing to tell one
-// who is refused: his connection is reset.
+// serveTCP is the goroutine of a visitor of a TCP tunnel.
 func (s *Server) serveTCP(c *claim, conn net.Conn) {
-	defer s.tasks.Done()
 	defer conn.Close()
-	st, err := s.openRaw(c, conn)
+	s.carryRaw(c, conn, &channel{})
+}
+
+// carryRaw carries a visitor's connection as it is, behind what open says of it. There
+// is nothing to tell one who is refused: his connection is reset.
+func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
+	st, err := s.openRaw(c, conn, open)
 	if err != nil {
 		s.refused(Refusal{
-			Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Err: err,
+			Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.name), Err: err,
 		})
 		if l, ok := conn.(interface{ SetLinger(int) error }); ok {
 			_ = l.SetLinger(0)
@@ -67,7 +79,7 @@ func (s *Server) serveTCP(c *claim, conn net.Conn) {
 }
 
 // openRaw takes a permit and opens the stream.
-func (s *Server) openRaw(c *claim, conn net.Conn) (*wire.Stream, error) {
+func (s *Server) openRaw(c *claim, conn net.Conn, open *channel) (*wire.Stream, error) {
 	if err := s.allowed(c.identity, c.at); err != nil {
 		return nil, errors.Join(ErrDenied, err)
 	}
@@ -79,8 +91,8 @@ func (s *Server) openRaw(c *claim, conn net.Conn) (*wire.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := appendChannel(nil, &channel{tunnel: h.id, visitor: addrPort(conn.RemoteAddr()), local: addrPort(conn.LocalAddr())})
-	return h.session.conn.Open(s.ctx, kindConn, wire.OpenOptions{First: first, Over: permit.Release})
+	open.tunnel, open.visitor, open.local = h.id, addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
+	return h.session.conn.Open(s.ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, open), Over: permit.Release})
 }
 
 // addrPort is an address without a zone, the zero value if it is not of TCP.

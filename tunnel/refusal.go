@@ -28,6 +28,7 @@ const (
 	NoRoute         Reason = iota // nobody holds the host, or the path
 	Denied                        // the policy does not allow the tunnel any more
 	Malformed                     // the request
+	Misdirected                   // TLS was begun with a name that leads to another client
 	Unauthenticated               // user and password are missing or wrong
 	Overloaded                    // a bound of the server's
 	ClientFull                    // a bound of the client's
@@ -49,6 +50,7 @@ var answers = [reasons]struct {
 }{
 	NoRoute:         {"no_route", "destination_not_found", 404, "no tunnel for this address", false},
 	Denied:          {"denied", "destination_not_found", 404, "no tunnel for this address", false},
+	Misdirected:     {"misdirected", "http_request_error", 421, "the connection is for another name", false},
 	Malformed:       {"malformed", "http_request_error", 400, "malformed request", false},
 	Unauthenticated: {"unauthenticated", "http_request_denied", 401, "user and password are wanted", false},
 	Overloaded:      {"overloaded", "connection_limit_reached", 503, "too many requests are under way", true},

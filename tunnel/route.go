@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,39 @@ func (c *claim) covers(path string) bool {
 	prefix := c.at.Path
 	return prefix == "" || strings.HasPrefix(path, prefix) &&
 		(len(path) == len(prefix) || path[len(prefix)] == '/' || path[len(prefix)] == '?')
+}
+
+// all are the claims of the table.
+func (t *routes) all() iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		t.hosts.Range(func(_, entry any) bool {
+			for _, c := range *entry.(*hostRoutes).claims.Load() {
+				if !yield(c) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// has says whether there is a claim for the host, of any path.
+func (t *routes) has(host string) bool {
+	if _, ok := t.hosts.Load(host); ok {
+		return true
+	}
+	_, rest, ok := strings.Cut(host, ".")
+	if ok {
+		_, ok = t.hosts.Load("*." + rest)
+	}
+	return ok
+}
+
+// heldByOther says whether another identity has the host, with any path: a name is
+// whole, whatever is carried for it.
+func (t *routes) heldByOther(host, identity string) bool {
+	found, ok := t.hosts.Load(host)
+	return ok && slices.ContainsFunc(*found.(*hostRoutes).claims.Load(), func(c *claim) bool { return c.identity != identity })
 }
 
 // exactly returns the claim of that host and path.

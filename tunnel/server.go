@@ -67,6 +67,7 @@ type Server struct {
 	cancel    context.CancelFunc
 	tasks     sync.WaitGroup
 	routes    routes
+	names     routes // of SNI, whose paths are all ""
 	refusals  [reasons]atomic.Uint64
 	served    atomic.Uint64
 	cancelled atomic.Uint64
@@ -111,12 +112,11 @@ func (s *Server) Close() error {
 	for _, c := range s.addresses {
 		claims[c] = struct{}{}
 	}
-	s.routes.hosts.Range(func(_, entry any) bool {
-		for _, c := range *entry.(*hostRoutes).claims.Load() {
+	for _, table := range []*routes{&s.routes, &s.names} {
+		for c := range table.all() {
 			claims[c] = struct{}{}
 		}
-		return true
-	})
+	}
 	for c := range claims {
 		s.drop(c)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"paddock/internal/proxyproto"
 	"paddock/wire"
 )
 
@@ -28,8 +29,13 @@ func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 		return err
 	}
 	defer conn.Close()
-	if len(open.rest) > 0 {
-		if _, err := conn.Write(open.rest); err != nil {
+	head := open.rest
+	if b.ProxyProtocol {
+		h := proxyproto.Header{Source: open.visitor, Destination: open.local, Authority: string(open.name)}
+		head = append(h.Append(nil), open.rest...)
+	}
+	if len(head) > 0 {
+		if _, err := conn.Write(head); err != nil {
 			return &wire.Error{Code: wire.Unavailable, Msg: "the target has gone"}
 		}
 	}

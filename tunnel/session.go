@@ -192,7 +192,7 @@ func (s *Server) drop(c *claim) {
 		}
 		delete(s.addresses, c.where)
 	} else {
-		s.routes.remove(c)
+		s.table(c.at.Protocol).remove(c)
 	}
 	c.end()
 }
@@ -230,15 +230,13 @@ func (s *Server) take(x *session, ask *bindAsk, b Binding) (*claim, error) {
 // claim finds the claim that x may have, or makes it. s.mu is held.
 func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
 	var c *claim
-	switch b.Protocol {
-	case HTTP:
-		c = s.routes.exactly(b.Host, b.Path)
-	case TCP:
-		if c = s.addresses[b.Address]; c == nil {
-			c = s.sameAsked(x, b, id)
+	if b.Protocol != TCP {
+		if s.table(HTTP).heldByOther(b.Host, x.identity) || s.table(SNI).heldByOther(b.Host, x.identity) {
+			return nil, ErrNameHeld
 		}
-	default:
-		return nil, fmt.Errorf("%s is not served here", b.Protocol)
+		c = s.table(b.Protocol).exactly(b.Host, b.Path)
+	} else if c = s.addresses[b.Address]; c == nil {
+		c = s.sameAsked(x, b, id)
 	}
 	if c != nil {
 		h := c.holder.Load()
@@ -251,9 +249,9 @@ func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
 		return c, nil
 	}
 	c = &claim{at: b, where: b.String(), identity: x.identity}
-	if b.Protocol == HTTP {
+	if b.Protocol != TCP {
 		c.lane = s.admission.Lane(c.where)
-		s.routes.add(c)
+		s.table(b.Protocol).add(c)
 		return c, nil
 	}
 	l, err := listen(b.Address)
@@ -266,6 +264,14 @@ func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
 	s.tasks.Add(1)
 	go s.acceptTCP(c)
 	return c, nil
+}
+
+// table are the routes of hosts by HTTP, or of those that are passed through.
+func (s *Server) table(p Protocol) *routes {
+	if p == SNI {
+		return &s.names
+	}
+	return &s.routes
 }
 
 // sameAsked finds what the identity has got for the same words before: a tunnel at port

@@ -35,6 +35,9 @@ type Tunnel struct {
 	Auth string
 	// HostHeader is what the target sees as Host; "" is what the visitor has sent.
 	HostHeader string
+	// ProxyProtocol tells the target who the visitor is by a header of the PROXY
+	// protocol, version 2, ahead of his bytes; TCP, SNI.
+	ProxyProtocol bool
 	// HeadTimeout bounds the wait for the head of an answer: 0 is 60 s, negative is
 	// for ever. DialTimeout that for a connection: 0 is 5 s.
 	HeadTimeout, DialTimeout time.Duration
@@ -70,6 +73,9 @@ func newTarget(t Tunnel) (*target, error) {
 	}
 	if _, _, err := net.SplitHostPort(b.address); err != nil && t.Dial == nil {
 		return nil, fmt.Errorf("tunnel %s: target %q: want host:port", t.Name, t.Target)
+	}
+	if t.ProxyProtocol && t.Protocol == HTTP {
+		return nil, fmt.Errorf("tunnel %s: the PROXY protocol is for tcp and sni", t.Name)
 	}
 	if t.HostHeader != "" && !validHost(t.HostHeader) {
 		return nil, fmt.Errorf("tunnel %s: host header %q", t.Name, t.HostHeader)
