@@ -130,15 +130,14 @@ func (c *Confidence) upTo(draws [][]float64, counts []float64, q float64, i int)
 	return float64(hits) / float64(len(draws))
 }
 
-// Enough reports whether n requests say something about the quantile q: whether at least
-// one of them lies above it with 95 % confidence. 299 for the p99, 2,995 for the p99.9.
-func Enough(q float64, n uint64) bool {
-	switch {
-	case n == 0:
-		return false
-	case q <= 0 || q >= 1: // the least and the largest are themselves
-		return true
+// Needed is how many requests it takes to say something about the quantile q: with 95 %
+// confidence at least one of them lies beyond it. 299 for the p99, 2,995 for the p99.9.
+func Needed(q float64) uint64 {
+	if q <= 0 || q >= 1 { // the least and the largest are themselves
+		return 1
 	}
-	q = max(q, 1-q)
-	return float64(n) >= math.Log(0.05)/math.Log(q)
+	return uint64(math.Ceil(math.Log(0.05) / math.Log(max(q, 1-q))))
 }
+
+// Enough reports whether n requests say something about the quantile q.
+func Enough(q float64, n uint64) bool { return n >= Needed(q) }

@@ -121,10 +121,12 @@ func TestBenchHTTPExitCodes(t *testing.T) {
 		{"no URL", "", 2, `expected "<url>"`},
 		{"unknown flag", s.URL + " --speed 1", 2, "unknown flag --speed"},
 		{"objective", s.URL + " --slo p99=1ms", 2, `--slo: column 4: "=" is no comparison`},
+		{"in the object", s.URL + " -n 400 -c 2 --allow-red --json --slo max<1m,rate<1/s", 3, `"outcome": "missed"`},
 		{"missed", s.URL + " -n 400 -c 2 --allow-red --slo p99<1ns", 3, "objectives that were not met: 1, the first p99<1ns: missed"},
 		{"status", s.URL + "/fail -n 20 -c 2 --allow-red --slo err<1%", 3, "20, 100.0 %: status 20"},
 		{"too few", s.URL + " -n 20 -c 2 --allow-red --slo p99<1m", 4, "it takes 299 answers, and there were 20"},
 		{"nobody there", nobody, 4, "does not answer: connect-refused"},
+		{"not the service's", s.URL + "/never -n 1 -c 1 --grace 10ms -d 10ms --slo err<=100%", 4, "unknown  err<=100%: 100.0 %, but the lamp is red"},
 		{"no answer", s.URL + "/never -n 1 -c 1 --allow-red --grace 10ms -d 10ms", 4, "no request was answered"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -229,11 +229,21 @@ func (r *loadRun) once(ctx context.Context, c *console, release func(), dir stri
 		return nil, err
 	}
 	command := append([]string{"paddock"}, c.args...)
-	return &report.Run{
+	run := &report.Run{
 		Title: r.title, Command: runfile.Redact(command), Load: describe(&r.plan, result.Engine),
 		Plan: &r.plan, Result: result, Series: series, Outcomes: slo.Check(r.objectives, result),
 		Document: recorder.Document(runfile.ReadManifest(command, result.Began), result), Directory: files,
-	}, nil
+	}
+	if r.overdriven(run) {
+		slo.Doubt(run.Outcomes, "the lamp is red")
+	}
+	run.Document.Objectives = runfile.ObjectivesOf(run.Outcomes)
+	return run, nil
+}
+
+// overdriven reports whether the generator was the bottleneck, and nobody said that it may be.
+func (r *loadRun) overdriven(run *report.Run) bool {
+	return !r.AllowRed && load.Judge(run.Plan, run.Result).Verdict == load.Red
 }
 
 // watchers tell several observers of a run.
@@ -319,13 +329,12 @@ func describe(p *load.Plan, engine load.Engine) string {
 // judge turns what came of a run into the program's exit.
 func (r *loadRun) judge(run *report.Run) error {
 	missed, unknown := run.Missed()
-	lamp := load.Judge(run.Plan, run.Result)
 	switch {
 	case run.Result.Stopped:
 		return interruptedError{errors.New("interrupted")}
 	case run.Result.Total.Done == 0:
 		return unmeasuredError{errors.New("no request was answered")}
-	case lamp.Verdict == load.Red && !r.AllowRed:
+	case r.overdriven(run):
 		return unmeasuredError{errors.New("the generator set the numbers, not the service: nothing is said about objectives")}
 	case len(missed) > 0:
 		return missedError{fmt.Errorf("objectives that were not met: %d, the first %v", len(missed), missed[0])}

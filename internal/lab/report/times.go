@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"time"
 
 	"paddock/internal/histogram"
@@ -49,7 +48,7 @@ func rows(columns []column) (table []row, marked bool) {
 		add(figure.Quantile(q), func(h *histogram.Histogram) time.Duration { return h.Quantile(q) })
 		cells := table[len(table)-1].Cells
 		for i, c := range columns {
-			if !enough(q, c.h.Count()) {
+			if !load.Enough(q, c.h.Count()) {
 				cells[i], marked = "~"+cells[i], true
 			}
 		}
@@ -59,6 +58,3 @@ func rows(columns []column) (table []row, marked bool) {
 	add("sd", (*histogram.Histogram).StdDev)
 	return table, marked
 }
-
-// enough reports whether with 95 % confidence at least one of n lies beyond a quantile.
-func enough(q float64, n uint64) bool { return float64(n) >= math.Log(0.05)/math.Log(q) }

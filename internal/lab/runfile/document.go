@@ -30,7 +30,8 @@ type Document struct {
 	Connect   *Times `json:"connect"`
 	FirstByte *Times `json:"first_byte"`
 
-	Messages *Messages `json:"messages,omitempty"` // of a broker that was verified; nil = nothing was
+	Messages   *Messages   `json:"messages,omitempty"` // of a broker that was verified; nil = nothing was
+	Objectives []Objective `json:"objectives"`
 
 	Errors   []Error  `json:"errors"` // without samples, those beyond the first 64 texts
 	Fairness *Shares  `json:"fairness"`

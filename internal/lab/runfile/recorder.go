@@ -70,7 +70,7 @@ func (r *Recorder) Document(m *Manifest, result *load.Result) *Document {
 		Response: TimesOf(v.Response, &r.response), Service: TimesOf(v.Service, &r.service), Lag: TimesOf(v.Lag, nil),
 		Connect: TimesOf(v.Connect, nil), FirstByte: TimesOf(v.FirstByte, nil),
 		Errors: errorsOf(result), Fairness: shares(result.PerConn), Lamp: lamp(load.Judge(&r.plan, result)),
-		Little: little(v), Steady: r.steady(), Host: host(result), Missing: []string{},
+		Little: little(v), Steady: r.steady(), Host: host(result), Objectives: []Objective{}, Missing: []string{},
 	}
 	if r.directory != nil {
 		d.Missing = r.directory.Missing()

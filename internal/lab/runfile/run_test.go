@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -19,6 +20,7 @@ import (
 
 	"paddock/internal/histogram"
 	"paddock/internal/lab/runfile"
+	"paddock/internal/lab/slo"
 	"paddock/load"
 )
 
@@ -247,6 +249,35 @@ func TestNothingMeasured(t *testing.T) {
 	}
 	if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || !strings.Contains(s, "BenchmarkX_y 1 ") {
 		t.Errorf("%s", s)
+	}
+}
+
+// What came of objectives is in the document, whatever it was, and what is no number is null.
+func TestObjectives(t *testing.T) {
+	list, err := slo.Parse("max<1s,rate>=0.5*target,err<1%,p99<1ms,connect.max<1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, result := run(t, load.Plan{
+		Address: echo(t), Codec: &load.Raw{Request: make([]byte, 8), Answer: 8}, Count: 400, Engine: load.Portable,
+	}, nil)
+	valid(t, doc)
+	result.Unanswered.Count = 100 // as if, and in a closed run
+	doc.Objectives = runfile.ObjectivesOf(slo.Check(list, result))
+	valid(t, doc)
+	var got []string
+	for _, o := range doc.Objectives {
+		got = append(got, fmt.Sprintf("%s: %s %s, %t %t %s", o.Objective, o.Measure, o.Outcome, o.Limit != nil, o.Measured != nil, o.Unit))
+	}
+	want := []string{
+		"max<1s: max missed, true false ns",
+		"rate>=0.5*target: rate unknown, false false per_second",
+		"err<1%: err missed, true true share",
+		"p99<1ms: p99 missed, true false ns",
+		"connect.max<1s: connect.max met, true true ns",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -29,17 +29,15 @@ func (s State) String() string { return stateNames[min(s, Unknown)] }
 type Outcome struct {
 	Objective
 	State    State
-	Measured string // "12.3ms", "0.1 %", or why it is unknown
+	Measured string  // "12.3ms", "0.1 %", or why it is unknown
+	Value    float64 // what was measured: NaN = nothing, +Inf = some had no answer
+	Limit    float64 // in the same unit, see Unit; NaN = a part of a rate that was not meant
 }
 
 // String is the outcome in one line.
 func (o Outcome) String() string {
 	return fmt.Sprintf("%v: %v (%s)", o.Objective, o.State, o.Measured)
 }
-
-// confidence is with what probability a printed percentile is one: at least one of the
-// measured lies beyond it.
-const confidence = 0.95
 
 // Check says for each objective what came of it in a run.
 func Check(list []Objective, r *load.Result) []Outcome {
@@ -50,12 +48,21 @@ func Check(list []Objective, r *load.Result) []Outcome {
 	return outcomes
 }
 
+// Doubt makes outcomes unknown whose numbers say nothing of the service, for a reason.
+func Doubt(outcomes []Outcome, reason string) {
+	for i := range outcomes {
+		if o := &outcomes[i]; o.State != Unknown {
+			o.State, o.Measured = Unknown, o.Measured+", but "+reason
+		}
+	}
+}
+
 func (o Objective) check(r *load.Result) Outcome {
 	switch o.Measure {
 	case Err:
 		failed, all := Failures(r)
 		if all == 0 {
-			return Outcome{o, Unknown, "no request was sent"}
+			return o.unknown(o.Number, "no request was sent")
 		}
 		share := float64(failed) / float64(all)
 		return o.outcome(share, o.Number, figure.Percent(share))
@@ -64,8 +71,11 @@ func (o Objective) check(r *load.Result) Outcome {
 		if o.OfTarget {
 			limit *= Target(r)
 		}
-		if r.Elapsed == 0 || o.OfTarget && limit == 0 {
-			return Outcome{o, Unknown, "no rate was meant or measured"}
+		switch {
+		case o.OfTarget && Target(r) == 0:
+			return o.unknown(math.NaN(), "no rate was meant")
+		case r.Elapsed == 0:
+			return o.unknown(limit, "no rate was measured")
 		}
 		return o.outcome(r.PerSecond(), limit, figure.Number(r.PerSecond())+"/s")
 	}
@@ -73,32 +83,38 @@ func (o Objective) check(r *load.Result) Outcome {
 }
 
 func (o Objective) outcome(measured, limit float64, text string) Outcome {
+	out := Outcome{o, Missed, text, measured, limit}
 	if o.Op.holds(measured, limit) {
-		return Outcome{o, Met, text}
+		out.State = Met
 	}
-	return Outcome{o, Missed, text}
+	return out
+}
+
+func (o Objective) unknown(limit float64, why string) Outcome {
+	return Outcome{o, Unknown, why, math.NaN(), limit}
 }
 
 // checkTimes judges a measure of times. What never came counts as longer than all.
 func (o Objective) checkTimes(r *load.Result) Outcome {
 	h, missing := o.times(r)
+	limit := float64(o.Time)
 	if h == nil {
-		return Outcome{o, Unknown, "not measured"}
+		return o.unknown(limit, "not measured")
 	}
 	n := h.Count()
 	all := n + missing
 	switch {
 	case all == 0:
-		return Outcome{o, Unknown, "nothing was measured"}
-	case o.Measure == Quantile && o.Share < 1 && float64(all) < enough(o.Share):
-		return Outcome{o, Unknown, fmt.Sprintf("it takes %.0f answers, and there were %d", enough(o.Share), all)}
+		return o.unknown(limit, "nothing was measured")
+	case o.Measure == Quantile && !load.Enough(o.Share, all):
+		return o.unknown(limit, fmt.Sprintf("it takes %d answers, and there were %d", load.Needed(o.Share), all))
 	}
 	d, known := o.value(h, n, all)
 	if !known {
 		text := fmt.Sprintf("%d requests had no answer", missing)
-		return o.outcome(math.Inf(1), float64(o.Time), text)
+		return o.outcome(math.Inf(1), limit, text)
 	}
-	return o.outcome(float64(d), float64(o.Time), figure.Time(d))
+	return o.outcome(float64(d), limit, figure.Time(d))
 }
 
 // value is the measure over n that were measured and others that are longer; false if it
@@ -134,9 +150,6 @@ func (o Objective) times(r *load.Result) (*histogram.Histogram, uint64) {
 	}
 	return t.Response, uint64(u.Count + u.Unsent)
 }
-
-// enough is how many measurements a quantile takes.
-func enough(q float64) float64 { return math.Ceil(math.Log(1-confidence) / math.Log(q)) }
 
 // Failures are the requests of a run that failed, were given up or had no answer, and all
 // of them.

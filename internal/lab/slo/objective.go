@@ -61,6 +61,9 @@ const (
 
 var opNames = [...]string{"<", "<=", ">", ">="}
 
+// String is the comparison as Parse reads it.
+func (op Op) String() string { return opNames[op] }
+
 func (op Op) holds(measured, limit float64) bool {
 	switch op {
 	case Less:
@@ -74,7 +77,19 @@ func (op Op) holds(measured, limit float64) bool {
 }
 
 // String writes the objective as Parse reads it.
-func (o Objective) String() string { return o.Name() + opNames[o.Op] + o.limit() }
+func (o Objective) String() string { return o.Name() + o.Op.String() + o.limit() }
+
+// Unit is that of the measure and its limit as numbers: "ns", "share" of the requests, or
+// "per_second".
+func (o Objective) Unit() string {
+	switch o.Measure {
+	case Err:
+		return "share"
+	case Rate:
+		return "per_second"
+	}
+	return "ns"
+}
 
 // Name is the measure as Parse reads it: "p99", "lag.max".
 func (o Objective) Name() string {

@@ -2,6 +2,7 @@ package slo_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -155,3 +156,36 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// The numbers behind an outcome are in one unit, and numbers that say nothing of the
+// service meet no objective and miss none.
+func TestNumbers(t *testing.T) {
+	list, err := slo.Parse("max<1s,p99.9<2s,err<1%,rate>=0.5*target,rate>1/s,lag.max<1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := math.NaN()
+	outcomes := slo.Check(list, result())
+	for i, want := range []struct {
+		unit         string
+		value, limit float64
+	}{{"ns", 1e9, 1e9}, {"ns", none, 2e9}, {"share", 0, 0.01}, {"per_second", 100, 50}, {"per_second", 100, 1}, {"ns", none, 1e9}} {
+		if got := outcomes[i]; got.Unit() != want.unit || !same(got.Value, want.value) || !same(got.Limit, want.limit) {
+			t.Errorf("%v: %v and %v %s, want %v", got, got.Value, got.Limit, got.Unit(), want)
+		}
+	}
+	gone := result()
+	gone.Unanswered.Count, gone.Total.Target = 500, 0
+	if got := slo.Check(list, gone); !math.IsInf(got[0].Value, 1) || !math.IsNaN(got[3].Limit) {
+		t.Errorf("%+v", got)
+	}
+	slo.Doubt(outcomes, "nobody knows")
+	for _, o := range outcomes {
+		if o.State != slo.Unknown || strings.Contains(o.Measured, "but nobody knows") == math.IsNaN(o.Value) {
+			t.Errorf("%v", o)
+		}
+	}
+}
+
+// same reports whether two numbers are, or are none both.
+func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
