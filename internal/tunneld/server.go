@@ -73,7 +73,7 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	s.tunnel = &tunnel.Server{
 		Policy: s.roster, Identify: Identify, TrustedProxies: serve.Trusted, Logger: s.log,
-		Limits: tunnel.Limits{Lease: serve.Lease},
+		Limits: tunnel.Limits{Lease: serve.Lease, Bytes: serve.Budget * 3 / 8}, // the rest is the runtime's and wire's
 		Hooks:  s.hooks(),
 	}
 	mux := wire.NewMux()

@@ -15,7 +15,7 @@ import (
 	"paddock/internal/strictyaml"
 )
 
-// Settings are what a file says. docs/guides/tunnel-commands.md shows one with every key.
+// Settings are what a file says. docs/guides/tunnel-commands.md shows one.
 type Settings struct {
 	// Original says that the file is one of go-http-tunnel, which has some defaults of
 	// its own.
