@@ -74,10 +74,8 @@ func (s *stream) take(n uint64) (fresh bool) {
 		s.next++
 		return true
 	case n > s.next:
-		if len(s.holes) == maxHoles {
-			s.holes = slices.Delete(s.holes, 0, 1)
-		}
 		s.holes = append(s.holes, hole{s.next, n})
+		s.bound()
 		s.next = n + 1
 		return true
 	}
@@ -102,7 +100,15 @@ func (s *stream) take(n uint64) (fresh bool) {
 		rest = append(rest, hole{n + 1, h.to})
 	}
 	s.holes = slices.Replace(s.holes, i, i+1, rest...)
+	s.bound()
 	return true
+}
+
+// bound gives up the oldest hole if there is one too many.
+func (s *stream) bound() {
+	if len(s.holes) > maxHoles {
+		s.holes = slices.Delete(s.holes, 0, 1)
+	}
 }
 
 // order is the greatest number that one listener got of each publisher. It belongs to the

@@ -24,14 +24,25 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// However many gaps there are, the room for them is bounded.
+// However many gaps there are, and however they came to be, the room for them is bounded.
 func TestStreamIsBounded(t *testing.T) {
 	s := stream{next: 1}
 	for n := uint64(1); n < 4*maxHoles; n += 2 {
 		s.take(n)
 	}
-	if len(s.holes) > maxHoles {
+	if len(s.holes) != maxHoles {
 		t.Errorf("%d holes", len(s.holes))
+	}
+	const far = 100 * maxHoles
+	s.take(far) // a gap, of which parts come
+	for n := s.next - 8*maxHoles; n < far; n += 2 {
+		s.take(n)
+	}
+	for n := uint64(far + 2); n < far+8*maxHoles; n += 2 {
+		s.take(n)
+	}
+	if len(s.holes) != maxHoles {
+		t.Errorf("%d holes behind one that was filled in parts", len(s.holes))
 	}
 }
 

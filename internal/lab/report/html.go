@@ -121,12 +121,11 @@ func (r *Run) plots(columns []column) *plotData {
 			d.Curves = append(d.Curves, curve{c.Name, percentileCurve(c.h)})
 		}
 	}
-	for _, q := range quantiles {
-		if r.Series == nil {
-			break
-		}
-		if low, high, ok := r.Series.Confidence.Quantile(q); ok {
-			d.Band = append(d.Band, [3]float64{-math.Log10(1 - q), float64(low), float64(high)})
+	if t := r.Document.Response; t != nil {
+		for _, v := range t.Quantiles {
+			if v.Low != nil {
+				d.Band = append(d.Band, [3]float64{-math.Log10(1 - v.Q), float64(*v.Low), float64(*v.High)})
+			}
 		}
 	}
 	if r.Series == nil {

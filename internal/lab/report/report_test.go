@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock/internal/histogram"
+	"paddock/internal/lab/runfile"
 	"paddock/internal/lab/slo"
 	"paddock/load"
 )
@@ -20,9 +21,11 @@ const hostile = "</script><script>alert(1)</script>\x1b[2J\u202e"
 func newRun(seconds int) *Run {
 	r := &Run{
 		Title: "GET http://host/?" + hostile, Command: []string{"paddock", hostile}, Load: "1000/s",
-		Plan: &load.Plan{Arrivals: load.Constant{PerSecond: 1000}}, Series: &Series{},
+		Plan: &load.Plan{Address: "host:80", Codec: &load.Raw{}, Arrivals: load.Constant{PerSecond: 1000}}, Series: &Series{},
 		Result: &load.Result{Began: time.Unix(0, 0), Elapsed: time.Duration(seconds) * time.Second},
 	}
+	r.Plan.Duration = r.Result.Elapsed
+	recorder := runfile.NewRecorder(*r.Plan, nil)
 	t := &r.Result.Total
 	t.Length = r.Result.Elapsed
 	t.Response, t.Service, t.Lag = histogram.New(), histogram.New(), histogram.New()
@@ -36,7 +39,9 @@ func newRun(seconds int) *Run {
 		for i := range 900 {
 			v.Response.Record(int64(i+1) * int64(time.Millisecond))
 		}
+		v.Service, v.Lag = v.Response, t.Lag
 		r.Series.Interval(v)
+		recorder.Interval(v)
 		t.Response.Add(v.Response)
 		t.Service.Add(v.Response)
 		t.Failed[load.ClassOK] += 900
@@ -45,6 +50,7 @@ func newRun(seconds int) *Run {
 		r.Result.InTime += 900
 	}
 	r.Result.Samples = []load.Sample{{Class: load.ClassReset, Text: hostile, Bytes: []byte(hostile), Count: 100 * int64(seconds)}}
+	r.Document = recorder.Document(nil, r.Result)
 	list, _ := slo.Parse("p99<1s,err<1%")
 	r.Outcomes = slo.Check(list, r.Result)
 	return r

@@ -23,8 +23,8 @@ type Run struct {
 	Directory *runfile.Directory // where its files are; nil = nowhere
 }
 
-// quantiles are those that reports show.
-var quantiles = []float64{0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999}
+// quantiles are those that reports show, between the least and the longest.
+var quantiles = runfile.Quantiles[1 : len(runfile.Quantiles)-1]
 
 // lamp judges the run.
 func (r *Run) lamp() load.Lamp { return load.Judge(r.Plan, r.Result) }

@@ -16,14 +16,12 @@ const (
 	rowsPerOctave = 16
 )
 
-// Series records a run by the second, in bounded room: it is a load.Observer.
+// Series records a run by the second, in room that does not grow with its length: it is a
+// load.Observer.
 type Series struct {
 	points []point
 	span   int // intervals in each point but the last
 	last   int // intervals in the last
-
-	// Confidence is of the response times.
-	Confidence load.Confidence
 }
 
 // point is a part of a run.
@@ -45,7 +43,6 @@ var _ load.Observer = (*Series)(nil)
 // Interval takes an interval of the run.
 func (s *Series) Interval(v *load.Interval) {
 	s.span = max(s.span, 1)
-	s.Confidence.Add(v.Response)
 	p := point{
 		Start: v.Start, Length: v.Length, OK: v.Failed[load.ClassOK], Failed: v.Errors(), Target: v.Target,
 		InFlight: v.InFlight, Most: v.MaxInFlight, Late: v.LateTime, Rows: map[int]int64{}, Max: v.Response.Max(),
