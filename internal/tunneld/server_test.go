@@ -2,6 +2,8 @@ package tunneld_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -197,5 +199,32 @@ func TestTrust(t *testing.T) {
 	_, ended = s.connect(t.Context(), "127.0.0.1:1", "", func(c *tunneld.Connect) { c.Pinned = false })
 	if err := <-ended; !errors.Is(err, tunneld.ErrRefused) {
 		t.Errorf("a key that nobody has signed: %v", err)
+	}
+}
+
+// A token lets in who knows its secret, and nobody else.
+func TestToken(t *testing.T) {
+	s := newStage(t)
+	hash := sha256.Sum256([]byte("a secret"))
+	s.write("tunnel: {clients: [{name: ci, token_sha256: " + hex.EncodeToString(hash[:]) + ", hosts: [app.example]}]}\n")
+	s.reload()
+	token := func(text string) func(*tunneld.Connect) {
+		file := s.path("token")
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return func(c *tunneld.Connect) { c.TokenFile = file }
+	}
+	for _, wrong := range []string{"ci:another secret", "other:a secret"} {
+		if _, ended := s.connect(t.Context(), "127.0.0.1:1", "", token(wrong)); !errors.Is(<-ended, tunneld.ErrRefused) {
+			t.Errorf("%s was not refused", wrong)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	bound, ended := s.connect(ctx, "127.0.0.1:1", "", token("ci:a secret"))
+	<-bound
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
