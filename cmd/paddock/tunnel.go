@@ -16,6 +16,7 @@ type tunnelCmd struct {
 	Serve tunnelServeCmd `cmd:"" help:"Be the server: take visitors, and bring them to the clients that hold a connection."`
 	HTTP  tunnelHTTPCmd  `cmd:"" name:"http" help:"Make a local HTTP service reachable under a host name."`
 	TCP   tunnelTCPCmd   `cmd:"" name:"tcp" help:"Make a local TCP service reachable at an address of the server."`
+	SNI   tunnelSNICmd   `cmd:"" name:"sni" help:"Make a local TLS service reachable under a host name, without ending TLS."`
 	Start tunnelStartCmd `cmd:"" help:"Make the services of a file reachable, be it ours or one of go-http-tunnel."`
 	Check tunnelCheckCmd `cmd:"" help:"Say what is wrong with a file, or what it means."`
 	ID    tunnelIDCmd    `cmd:"" name:"id" help:"Show the id by which others know this machine."`

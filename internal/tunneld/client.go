@@ -72,13 +72,10 @@ func NewClient(o ClientOptions) (*Client, error) {
 	}
 	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound}
 	for _, t := range chosen {
-		if t.ProxyProtocol {
-			return nil, fmt.Errorf("%s: tunnel %s: proxy_protocol is not there yet", t.Place, t.Name)
-		}
 		c.targets[t.Name] = t
 		config.Tunnels = append(config.Tunnels, tunnel.Tunnel{
 			Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,
-			Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight,
+			Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight, ProxyProtocol: t.ProxyProtocol,
 		})
 	}
 	if c.tunnel, err = tunnel.NewClient(config); err != nil {

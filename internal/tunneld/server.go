@@ -98,9 +98,6 @@ func (s *Server) check() error {
 			return fmt.Errorf("tunnel: refusing to listen on %s: no clients are configured; add tunnel.clients or listen on 127.0.0.1", serve.Listen)
 		}
 	}
-	if serve.TLS != "" && serve.Cert == "" {
-		return fmt.Errorf("tunnel: %s needs tls_crt and tls_key, the certificate for visitors", serve.TLS)
-	}
 	return nil
 }
 
@@ -181,10 +178,13 @@ func (s *Server) AddTo(g *lifecycle.Group) {
 		g.Add(lifecycle.Service{Name: "tunnel http", Drain: finish, Run: func(context.Context) error { return s.tunnel.Serve(s.http, nil) }})
 	}
 	if s.tls != nil {
-		config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return s.visitor.Load(), nil
-		}}
-		g.Add(lifecycle.Service{Name: "tunnel https", Drain: finish, Run: func(context.Context) error { return s.tunnel.Serve(s.tls, config) }})
+		var config *tls.Config // without a certificate visitors are passed through, and nothing else
+		if s.visitor.Load() != nil {
+			config = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+				return s.visitor.Load(), nil
+			}}
+		}
+		g.Add(lifecycle.Service{Name: "tunnel tls", Drain: finish, Run: func(context.Context) error { return s.tunnel.ServeTLS(s.tls, config) }})
 	}
 	g.Add(lifecycle.Service{Name: "tunnel settings", Run: s.watch})
 }

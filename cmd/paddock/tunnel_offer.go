@@ -45,11 +45,34 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 	return connect(ctx, c, s, nil, "")
 }
 
+// tunnelSNICmd offers one TLS service.
+type tunnelSNICmd struct {
+	Target string `arg:"" help:"The local service, which speaks TLS: a port, or host:port."`
+
+	Host          string `required:"" placeholder:"HOST" help:"Host name that visitors ask for in TLS."`
+	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
+	tunnelServer
+}
+
+// Run prints the name when it is bound.
+func (t *tunnelSNICmd) Run(ctx context.Context, c *console) error {
+	host, err := tunneld.HostPattern(t.Host)
+	if err != nil {
+		return usagef("--host: %w", err)
+	}
+	s, err := t.settings(tunneld.Tunnel{Name: "sni", Protocol: "sni", Target: t.Target, Host: host, ProxyProtocol: t.ProxyProtocol})
+	if err != nil {
+		return usageError{err}
+	}
+	return connect(ctx, c, s, nil, "")
+}
+
 // tunnelTCPCmd offers one TCP service.
 type tunnelTCPCmd struct {
 	Target string `arg:"" help:"The local service: a port, or host:port."`
 
-	Remote string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
+	Remote        string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
+	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
 	tunnelServer
 }
 
@@ -57,7 +80,7 @@ type tunnelTCPCmd struct {
 func (t *tunnelTCPCmd) Run(ctx context.Context, c *console) error {
 	port := t.Target[strings.LastIndexByte(t.Target, ':')+1:]
 	s, err := t.settings(tunneld.Tunnel{
-		Name: "tcp", Protocol: "tcp", Target: t.Target, Remote: cmp.Or(t.Remote, "127.0.0.1:"+port),
+		Name: "tcp", Protocol: "tcp", Target: t.Target, Remote: cmp.Or(t.Remote, "127.0.0.1:"+port), ProxyProtocol: t.ProxyProtocol,
 	})
 	if err != nil {
 		return usageError{err}
