@@ -28,7 +28,7 @@ var examples = []struct{ command, line, does string }{
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
 	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},
 	{"bus", "paddock bus", "the message broker alone"},
-	{"tunnel", "paddock tunnel http 8080 --host H --server S", "a local service, reachable at S"},
+	{"tunnel", "paddock tunnel start -c FILE", "services that visitors of a server can reach"},
 	{"wire", "paddock wire dump --hex FILE", "the frames of a captured connection"},
 	{"bench", "paddock bench http URL -c 50 -d 30s", "how fast a service answers, and how it fails"},
 	{"bench", "paddock bench wire --do verify", "what the wire carries, checked at both ends"},
