@@ -11,6 +11,7 @@ const (
 	patchCells = 1 << 12 // root cells in its box
 	patchEdges = 1 << 13 // of all fences that are in the cells it touches
 	patchWords = 1 << 17 // of these cells, as they become
+	patchLooks = 1 << 16 // looks at a fence or an edge, for one cell each
 )
 
 // patchSplit is splitEdges for an edit: cells that are divided less are made in three quarters
@@ -56,6 +57,7 @@ type cellPatcher struct {
 	from  []uint32 // the edges of cell i are edges[from[i]:from[i+1]]
 	edges []uint32
 	table []uint32 // of merging
+	looks int      // of the present change
 	maker tileMaker
 }
 
@@ -79,8 +81,8 @@ func (p *cellPatcher) patch(c *cellPatch, ch change, t *table, apart []Ref) (*ce
 		return nil, false
 	}
 	p.mark(ch)
-	p.know(c, ch, apart)
-	if !p.gather(t) || !p.build() {
+	p.looks = 0
+	if !p.know(c, ch, apart) || !p.gather(t) || !p.build() {
 		return nil, false
 	}
 	return p.assemble(c), true
@@ -232,12 +234,15 @@ func (p *cellPatcher) hit(e *ringEdge, made bool) {
 	}
 }
 
-// know lists the fences that are in the cells afterwards.
-func (p *cellPatcher) know(c *cellPatch, ch change, apart []Ref) {
+// know lists the fences that are in the cells afterwards; false if that are too many looks.
+func (p *cellPatcher) know(c *cellPatch, ch change, apart []Ref) bool {
 	p.refs = p.refs[:0]
 	for _, cell := range p.cells {
 		entry, m := c.entry(cell.x, cell.y)
 		p.refs = m.refsIn(p.refs, entry)
+		if p.looks += len(p.refs); p.looks > patchLooks {
+			return false
+		}
 	}
 	p.refs = slices.DeleteFunc(p.refs, func(r Ref) bool {
 		_, gone := slices.BinarySearch(apart, r)
@@ -246,6 +251,7 @@ func (p *cellPatcher) know(c *cellPatch, ch change, apart []Ref) {
 	if ch.successor != nil {
 		p.refs = withRef(p.refs, ch.ref())
 	}
+	return true
 }
 
 // refsIn adds the refs that an entry leads to, to an ascending list.
@@ -300,7 +306,7 @@ func (p *cellPatcher) gather(t *table) bool {
 		if e == nil {
 			continue // a change to come takes it out
 		}
-		if edges += e.edges; edges > patchEdges {
+		if edges += e.edges; edges > patchEdges || p.looks > patchLooks {
 			return false
 		}
 		for _, part := range e.fence.Geometry {
@@ -333,7 +339,8 @@ func (p *cellPatcher) ring(r Ring, place uint32) {
 		if min(lo.Lon, hi.Lon) > p.around.MaxLon || lo == hi && b.m.rule == halfOpen {
 			continue
 		}
-		if p.hit(&e, true); len(p.hits) == 0 {
+		p.hit(&e, true)
+		if p.looks += 1 + len(p.hits); len(p.hits) == 0 {
 			continue
 		}
 		e.place, e.ring, e.parts = place+uint32(i), number, [2]uint32{part, noLocal}
@@ -360,6 +367,9 @@ func (p *cellPatcher) build() bool {
 		c := &p.cells[i]
 		edges := p.edges[p.from[i]:p.from[i+1]]
 		cell := b.m.cell(c.x, c.y)
+		if p.looks += len(edges) + len(p.rows[c.y-p.window.y0]); p.looks > patchLooks {
+			return false
+		}
 		inside := 0
 		for _, e := range edges {
 			if b.m.within(&b.edges[e], cell) {

@@ -280,7 +280,7 @@ func TestManyKeys(t *testing.T) {
 	s := mustSet(t, fence.Options{})
 	const n = 3000
 	for i := range n {
-		if _, _, err := s.Put(fence.Fence{Key: fmt.Sprint("k", i), Geometry: at(0, 0, 1)}); err != nil {
+		if _, _, err := s.Put(fence.Fence{Key: fmt.Sprint("k", i), Geometry: at(float64(i%60), float64(i/60), 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}

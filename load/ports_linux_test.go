@@ -69,7 +69,17 @@ func dial() {
 	fatal(unix.Close(s))
 	fatal(os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", fmt.Appendf(nil, "40000 %d", 40000+ports-1), 0))
 
-	l, err := net.Listen("tcp", "127.0.0.1:7000")
+	found := map[string]dialed{}
+	for name, engine := range map[string]load.Engine{"epoll": load.Epoll, "portable": load.Portable} {
+		found[name] = dialWith(engine)
+	}
+	fatal(json.NewEncoder(os.Stdout).Encode(found))
+}
+
+// dialWith dials a service of its own: the ports of connections that have ended to
+// another one are free for it.
+func dialWith(engine load.Engine) dialed {
+	l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 7000+int(engine)))
 	fatal(err)
 	go func() {
 		for {
@@ -87,21 +97,17 @@ func dial() {
 			}()
 		}
 	}()
-	found := map[string]dialed{}
-	for name, engine := range map[string]load.Engine{"epoll": load.Epoll, "portable": load.Portable} {
-		r, err := load.Run(context.Background(), load.Plan{
-			Address: l.Addr().String(), Codec: &load.Raw{Request: []byte("ping"), Answer: 4}, Conns: 40, Duration: time.Second,
-			Grace: 10 * time.Millisecond, Engine: engine,
-		}, nil)
-		fatal(err)
-		f := r.Total.Failed
-		d := dialed{Connects: int64(r.Total.Connects), NoPort: int64(f[load.ClassPorts]), Done: int64(f[load.ClassOK])}
-		for class, n := range f {
-			if n > 0 && load.Class(class) != load.ClassPorts && load.Class(class) != load.ClassOK {
-				d.Others += fmt.Sprint(load.Class(class), " ", n, "; ")
-			}
+	r, err := load.Run(context.Background(), load.Plan{
+		Address: l.Addr().String(), Codec: &load.Raw{Request: []byte("ping"), Answer: 4}, Conns: 40, Duration: time.Second,
+		Grace: 10 * time.Millisecond, Engine: engine,
+	}, nil)
+	fatal(err)
+	f := r.Total.Failed
+	d := dialed{Connects: int64(r.Total.Connects), NoPort: int64(f[load.ClassPorts]), Done: int64(f[load.ClassOK])}
+	for class, n := range f {
+		if n > 0 && load.Class(class) != load.ClassPorts && load.Class(class) != load.ClassOK {
+			d.Others += fmt.Sprint(load.Class(class), " ", n, "; ")
 		}
-		found[name] = d
 	}
-	fatal(json.NewEncoder(os.Stdout).Encode(found))
+	return d
 }
