@@ -147,15 +147,16 @@ func (p *Program) fatal(format string, args ...any) error {
 // serve answers signals until one of them, or the end of lame duck mode, stops the
 // program.
 func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
+	stopping := context.WithoutCancel(ctx) // what ends serving must not hurry the end
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var duck chan error // not nil in lame duck mode; receives its end
 	for {
 		select {
 		case <-ctx.Done():
-			return p.stop(context.WithoutCancel(ctx), signals)
+			return p.stop(stopping, signals)
 		case err := <-duck:
-			return errors.Join(err, p.stop(ctx, signals))
+			return errors.Join(err, p.stop(stopping, signals))
 		case sig := <-signals:
 			p.log.Info(fmt.Sprintf("Trapped %q signal", sig))
 			switch meaning(sig) {
