@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"paddock/internal/lab/responder"
+	"paddock/internal/lab/sitecorpus"
 	"paddock/internal/listen"
 )
 
@@ -19,9 +22,11 @@ import (
 type benchResponderCmd struct {
 	Law []string `arg:"" optional:"" placeholder:"LAW" help:"When requests are answered (default: at once)."`
 
-	Addr string `placeholder:"HOST:PORT" default:"127.0.0.1:0" help:"Address on loopback to listen on; the port 0 takes a free one (default ${default})."`
-	Size int    `placeholder:"BYTES" default:"150" help:"Length of an answer with its head (default ${default})."`
-	Seed uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
+	Addr   string `placeholder:"HOST:PORT" default:"127.0.0.1:0" help:"Address on loopback to listen on; the port 0 takes a free one (default ${default})."`
+	Size   int    `placeholder:"BYTES" help:"Length of an answer with its head (default 150)."`
+	Body   int    `placeholder:"BYTES" help:"Length of an answer's body, instead."`
+	Corpus bool   `help:"Answer with the 184 files that tunnels are measured with, at /0 to /183."`
+	Seed   uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
 }
 
 // Help says what the laws are, and what is printed.
@@ -34,7 +39,7 @@ func (*benchResponderCmd) Help() string {
     queue 10000/s frozen 1s every 10s    the same, standing still at the start of each period
     drawn 0=1ms 0.5=2ms 0.99=50ms 1=1s   each after a time that is drawn between these shares
 
-The first line of the output is the address. The end, by a signal, says how many requests came, and how much later than by the law they were answered: what is late there is this machine's doing, not the law's.
+The first line of the output is the address, and with --corpus the second one the files' SHA-256. The end, by a signal, says how many requests came, and how much later than by the law they were answered: what is late there is this machine's doing, not the law's.
 
     paddock bench responder queue 10000/s frozen 1s every 10s --addr 127.0.0.1:9000`
 }
@@ -52,19 +57,52 @@ func (b *benchResponderCmd) Run(ctx context.Context, c *console) error {
 	if err := listen.Check(b.Addr, false); err != nil {
 		return usagef("--addr: %w", err)
 	}
+	contents, about, err := b.contents()
+	if err != nil {
+		return usageError{err}
+	}
 	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer release()
-	s, err := responder.Serve(responder.Config{Address: b.Addr, Law: law, Size: b.Size})
+	s, err := responder.Serve(responder.Config{Address: b.Addr, Law: law, Size: b.Size, Contents: contents})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.Stdout, s.Addr)
+	fmt.Fprintf(c.Stdout, "%s\n%s", s.Addr, about)
 	<-ctx.Done()
 	did, err := s.Close()
 	if err != nil {
 		return err
 	}
 	return tellResponder(c.Stdout, did)
+}
+
+// maxBody is the largest body, in bytes.
+const maxBody = 64 << 20
+
+// contents are what is answered, if that has more than a length, and what to say of them.
+func (b *benchResponderCmd) contents() (_ []responder.Content, about string, err error) {
+	given := 0
+	for _, is := range []bool{b.Size != 0, b.Body != 0, b.Corpus} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return nil, "", errors.New("--size, --body and --corpus exclude one another")
+	case b.Body < 0 || b.Body > maxBody:
+		return nil, "", fmt.Errorf("--body %d: want 1 to %d", b.Body, maxBody)
+	case b.Body > 0:
+		return []responder.Content{{Type: "application/octet-stream", Body: bytes.Repeat([]byte{'.'}, b.Body)}}, "", nil
+	case b.Corpus:
+		files := sitecorpus.Make()
+		contents := make([]responder.Content, len(files))
+		for i, f := range files {
+			contents[i] = responder.Content{Type: f.Type, Body: f.Body}
+		}
+		return contents, fmt.Sprintf("%d files, %d bytes, sha256 %s\n", len(files), sitecorpus.Size(files), sitecorpus.Digest(files)), nil
+	}
+	return nil, "", nil
 }
 
 // tellResponder says what a responder has done.

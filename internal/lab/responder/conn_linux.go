@@ -20,6 +20,7 @@ type conn struct {
 	first   uint32 // number of the first of them
 	asked   int    // requests so far
 	out     []byte // to write
+	large   []byte // to write behind it, of an answer that is not copied
 	pauses  bool   // it has been read from for now
 	ends    bool   // behind what is to be written
 }
@@ -89,7 +90,7 @@ func (c *conn) ask(r request, arrived int64) {
 // answer answers what is ready, in the order in which it was asked.
 func (c *conn) answer() {
 	n := 0
-	for ; n < len(c.waiting) && c.waiting[n].ready && !c.ends && c.fd >= 0; n++ {
+	for ; n < len(c.waiting) && c.waiting[n].ready && len(c.large) == 0 && !c.ends && c.fd >= 0; n++ {
 		c.give(&c.waiting[n])
 	}
 	if n == 0 {
@@ -108,7 +109,8 @@ func (c *conn) give(d *due) {
 		c.end()
 		return
 	case beyond && c.Ending == Partway:
-		c.out, c.ends = append(c.out, c.good[:len(c.good)/2]...), true
+		good := pick(c.good, d.number)
+		c.out, c.ends = append(c.out, good[:len(good)/2]...), true
 		return
 	case len(c.Wrong) > 0:
 		c.out, c.ends = append(c.out, c.Wrong[c.turn%len(c.Wrong)].Bytes...), true
@@ -121,11 +123,28 @@ func (c *conn) give(d *due) {
 	c.note(d, now)
 	over := c.asked == c.After
 	c.ends = d.last || over && (c.Ending == Saying || c.Ending == Silent)
+	answers := c.good
 	if d.last || over && c.Ending == Saying {
-		c.out = append(c.out, c.last...)
+		answers = c.last
+	}
+	c.add(pick(answers, d.number))
+}
+
+// pick gives the answer for a number.
+func pick(answers [][]byte, number int64) []byte {
+	return answers[max(number, 0)%int64(len(answers))]
+}
+
+// copied is up to what size answers are copied, so that several go out in one write.
+const copied = 16 << 10
+
+// add adds an answer to what is to be written.
+func (c *conn) add(answer []byte) {
+	if len(answer) > copied {
+		c.large = answer
 		return
 	}
-	c.out = append(c.out, c.good...)
+	c.out = append(c.out, answer...)
 }
 
 // note writes an answer down.
@@ -142,20 +161,12 @@ func (c *conn) settle() {
 	if c.fd < 0 {
 		return
 	}
-	if len(c.out) > 0 {
-		n, err := nowait.Send(uintptr(c.fd), c.out)
-		if err != nil {
-			c.end()
-			return
-		}
-		c.out = c.out[:copy(c.out, c.out[n:])]
-	}
-	if c.ends && len(c.out) == 0 {
+	if err := c.write(); err != nil || c.ends && !c.writes() {
 		c.end()
 		return
 	}
 	var events uint32
-	if len(c.out) > 0 {
+	if c.writes() {
 		events = unix.EPOLLOUT
 	} else if !c.pauses && len(c.waiting) < maxWaiting {
 		events = unix.EPOLLIN
@@ -164,6 +175,36 @@ func (c *conn) settle() {
 		c.events = events
 		_ = c.watch(unix.EPOLL_CTL_MOD, c.fd, events)
 	}
+}
+
+// writes reports whether something is still to be written.
+func (c *conn) writes() bool { return len(c.out)+len(c.large) > 0 }
+
+// write writes what can be written now, and what it had kept waiting.
+func (c *conn) write() error {
+	for c.fd >= 0 && c.writes() {
+		part := &c.out
+		if len(*part) == 0 {
+			part = &c.large
+		}
+		n, err := nowait.Send(uintptr(c.fd), *part)
+		switch {
+		case err != nil:
+			return err
+		case n < len(*part) && part == &c.out:
+			c.out = c.out[:copy(c.out, c.out[n:])]
+			return nil
+		case n < len(*part):
+			c.large = c.large[n:]
+			return nil
+		case part == &c.out:
+			c.out = c.out[:0]
+		default:
+			c.large = nil
+			c.answer()
+		}
+	}
+	return nil
 }
 
 // end ends the connection.

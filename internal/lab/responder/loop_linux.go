@@ -36,8 +36,8 @@ type loop struct {
 	epoll    int
 	waker    int // an eventfd
 
-	good, last []byte // answers
-	turn       int    // of Wrong
+	good, last [][]byte // answers, by the number of what is asked for
+	turn       int      // of Wrong
 	conns      map[int]*conn
 	agenda     agenda
 	events     []unix.EpollEvent
@@ -52,10 +52,10 @@ func serve(c Config, at netip.AddrPort) (_ *Service, err error) {
 	}
 	l.did.Late = histogram.New()
 	l.did.Journal = make([]Entry, 0, c.Journal)
-	if l.good, err = answer(c.Size, false); err != nil {
+	if l.good, err = c.answers(false); err != nil {
 		return nil, err
 	}
-	if l.last, err = answer(c.Size, true); err != nil {
+	if l.last, err = c.answers(true); err != nil {
 		return nil, err
 	}
 	addr, err := l.open(at)

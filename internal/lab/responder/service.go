@@ -20,6 +20,10 @@ type Config struct {
 	Law Law
 	// Size is of an answer with its head, in bytes: AnswerSize if 0.
 	Size int
+	// Contents are the bodies of answers, of which a request gets the one that the number
+	// at the end of its path names, counted round: /0, /1, and so on; without a number it
+	// is the first. With them Size is 0. They do not change from then on.
+	Contents []Content
 
 	// Ending says what becomes of a connection once After of its requests have been
 	// answered.
@@ -36,6 +40,12 @@ type Config struct {
 	Journal int
 	// MaxConns is how many connections may be open: 10,000 if 0. More are closed at once.
 	MaxConns int
+}
+
+// Content is what an answer holds.
+type Content struct {
+	Type string // media type
+	Body []byte
 }
 
 // Ending is how a connection ends.
@@ -104,6 +114,9 @@ func Serve(c Config) (*Service, error) {
 // check gives the first setting that makes no sense, and fills in defaults.
 func (c *Config) check() error {
 	c.Address = cmp.Or(c.Address, "127.0.0.1:0")
+	if c.Size != 0 && len(c.Contents) > 0 {
+		return errors.New("responder: answers have a size, or contents")
+	}
 	c.Size = cmp.Or(c.Size, AnswerSize)
 	c.MaxConns = cmp.Or(c.MaxConns, 10_000)
 	if c.Law == nil {
