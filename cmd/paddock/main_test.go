@@ -25,19 +25,24 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
+			e.Setenv("GORACE", os.Getenv("GORACE")) // of leakChecked
 			return nil
 		},
 	})
 }
 
 // leakChecked fails a run of tests that leaves a goroutine behind. What its processes keep in
-// the user's cache goes with the run.
+// the user's cache goes with the run, and none of them sleeps for the race detector's second at
+// its end: it has ended its goroutines itself.
 type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
 	cache, err := os.MkdirTemp("", "paddock-cache-")
 	if err == nil {
 		err = os.Setenv("XDG_CACHE_HOME", cache)
+	}
+	if err == nil {
+		err = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
