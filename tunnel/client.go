@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"paddock/wire"
@@ -18,17 +20,24 @@ import (
 // Register and Connected.
 type Client struct {
 	config  ClientConfig
-	targets []*target // that of id i is targets[i-1]
 	log     *slog.Logger
 	linger  time.Duration
+	budget  byteBudget
+	counts  clientCounts
+	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed
 
 	mu    sync.Mutex
-	bound []Bound // guarded by mu; by tunnel
+	conns map[*wire.Conn]struct{} // guarded by mu; on which all is bound
+	bound []Bound                 // guarded by mu; by tunnel
 }
 
 // ClientConfig is what a Client offers. Zeros stand for defaults.
 type ClientConfig struct {
 	Tunnels []Tunnel
+	// Budget bounds the bytes that exchanges and connections under way may come to hold,
+	// 0: 96 MiB. Each counts 64 KiB, and a small exchange its request too. What finds no
+	// room is refused before anything of it reaches a target.
+	Budget int64
 	// SmallMax is the most that head and body of a small exchange have together, 0:
 	// 32 KiB. A thin link takes less, at least 1 KiB: such an exchange goes in one piece.
 	SmallMax int
@@ -51,26 +60,76 @@ type Bound struct {
 // NewClient checks the configuration. The client needs no Close: what it holds are
 // connections to targets that wait, and they end with Run or CloseIdle.
 func NewClient(config ClientConfig) (*Client, error) {
-	c := &Client{config: config, log: cmp.Or(config.Logger, slog.Default()), linger: cmp.Or(config.Linger, time.Minute)}
-	if n := len(config.Tunnels); n == 0 || n > maxTunnels {
-		return nil, fmt.Errorf("tunnel: %d tunnels: want 1 to %d", n, maxTunnels)
+	c := &Client{
+		config: config, log: cmp.Or(config.Logger, slog.Default()), linger: cmp.Or(config.Linger, time.Minute),
+		budget: byteBudget{limit: cmp.Or(config.Budget, defaultBudget)}, conns: map[*wire.Conn]struct{}{},
+	}
+	if n := len(config.Tunnels); n > maxTunnels {
+		return nil, fmt.Errorf("tunnel: %d tunnels: want at most %d", n, maxTunnels)
+	}
+	if config.Budget < 0 || config.Budget > 0 && config.Budget < minBudget {
+		return nil, fmt.Errorf("tunnel: Budget %d: want at least %d", config.Budget, minBudget)
 	}
 	if n := config.SmallMax; n != 0 && (n < minSmall || n > maxSmall) {
 		return nil, fmt.Errorf("tunnel: SmallMax %d: want %d to %d", n, minSmall, maxSmall)
 	}
-	for i, t := range config.Tunnels {
-		b, err := newTarget(t)
+	for _, t := range config.Tunnels {
+		b, err := newTarget(t, &c.counts, nil)
 		if err != nil {
 			return nil, err
 		}
-		ask := b.ask(uint16(i + 1))
-		if _, err := ask.binding(); err != nil {
-			return nil, fmt.Errorf("tunnel %s: %w", t.Name, err)
+		if _, err := c.add(b); err != nil {
+			return nil, err
 		}
-		c.targets = append(c.targets, b)
-		c.bound = append(c.bound, Bound{Tunnel: t.Name, Err: wire.ErrNoConn})
 	}
 	return c, nil
+}
+
+// add gives a target an id.
+func (c *Client) add(b *target) (id uint16, err error) {
+	ask := b.ask(1)
+	if _, err := ask.binding(); err != nil {
+		return 0, fmt.Errorf("tunnel %s: %w", b.Name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	targets := slices.Clone(c.all())
+	at := slices.Index(targets, nil)
+	if at < 0 {
+		if at = len(targets); at == maxTunnels {
+			return 0, fmt.Errorf("%w: %d tunnels", ErrOverloaded, maxTunnels)
+		}
+		targets, c.bound = append(targets, nil), append(c.bound, Bound{})
+	}
+	targets[at], c.bound[at] = b, Bound{Tunnel: b.Name, Err: wire.ErrNoConn}
+	c.targets.Store(&targets)
+	return uint16(at + 1), nil
+}
+
+// remove makes the id mean nothing any more.
+func (c *Client) remove(id uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	targets := slices.Clone(c.all())
+	targets[id-1] = nil
+	c.bound[id-1] = Bound{}
+	c.targets.Store(&targets)
+}
+
+// all are the targets by id, of which some may be nil. Nobody changes the list.
+func (c *Client) all() []*target {
+	if list := c.targets.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// of is the target of an id, nil if it means nothing.
+func (c *Client) of(id uint16) *target {
+	if all := c.all(); id > 0 && int(id) <= len(all) {
+		return all[id-1]
+	}
+	return nil
 }
 
 // Register serves visitors on the connections whose Mux is m.
@@ -80,9 +139,13 @@ func (c *Client) Register(m *wire.Mux) {
 	m.HandleStream(kindConn, c.serveRaw)
 }
 
-// Run holds a connection to a server and serves visitors until ctx ends, or until
-// config.GiveUp says so. Mux and OnConnect of config are replaced.
+// Run holds a connection to a server and serves visitors until ctx ends, whose end is
+// none of its errors: what is under way is finished first. When config.GiveUp says that
+// a failure was the last, Run returns it. Mux of config is replaced; OnConnect returns
+// before anything is bound on the connection.
 func (c *Client) Run(ctx context.Context, config wire.ClientConfig) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	shared := wire.Config{}
 	if config.Config != nil {
 		shared = *config.Config
@@ -90,31 +153,61 @@ func (c *Client) Run(ctx context.Context, config wire.ClientConfig) error {
 	shared.Mux = wire.NewMux()
 	c.Register(shared.Mux)
 	config.Config = &shared
-	config.OnConnect = c.Connected
+	if ask := config.GiveUp; ask != nil {
+		config.GiveUp = func(err error) bool {
+			last := ask(err)
+			if last {
+				end(&gaveUp{err})
+			}
+			return last
+		}
+	}
+	first := config.OnConnect
+	config.OnConnect = func(ctx context.Context, conn *wire.Conn) {
+		if first != nil {
+			first(ctx, conn)
+		}
+		if ctx.Err() == nil && conn.Err() == nil {
+			c.Connected(ctx, conn)
+		}
+	}
 	link, err := wire.NewClient(config)
 	if err != nil {
 		return err
 	}
 	defer c.CloseIdle()
 	<-ctx.Done()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(shared.DrainTimeout, 10*time.Second))
-	defer cancel()
-	return link.Drain(drain)
+	if last := new(gaveUp); errors.As(context.Cause(ctx), &last) {
+		_ = link.Close()
+		return last.error
+	}
+	return link.Drain(context.WithoutCancel(ctx)) // within DrainTimeout
 }
+
+// gaveUp is the failure after which Run ends.
+type gaveUp struct{ error }
 
 // CloseIdle closes the connections to targets that wait for work, and those in use when
 // they are done. It is for the end.
 func (c *Client) CloseIdle() {
-	for _, b := range c.targets {
-		b.pool.close()
+	for _, b := range c.all() {
+		if b != nil {
+			b.pool.close()
+		}
 	}
 }
 
-// Bindings are what became of each tunnel, in the order of the configuration.
-func (c *Client) Bindings() []Bound {
+// Bindings are what became of each tunnel: those of the configuration in its order, then
+// those of listeners.
+func (c *Client) Bindings() (list []Bound) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]Bound(nil), c.bound...)
+	for i, b := range c.all() {
+		if b != nil {
+			list = append(list, c.bound[i])
+		}
+	}
+	return list
 }
 
 // minRetry and maxRetry bound the wait before a tunnel is asked for again that was
@@ -124,7 +217,15 @@ const minRetry, maxRetry = time.Second, 30 * time.Second
 // Connected binds all tunnels on a new connection, and again and again those that are
 // refused, until ctx ends. It is made for wire.ClientConfig.OnConnect.
 func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
-	missing := make([]uint16, len(c.targets))
+	c.mu.Lock()
+	c.conns[conn] = struct{}{}
+	missing := make([]uint16, len(c.all()))
+	c.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.conns, conn)
+	})
 	for i := range missing {
 		missing[i] = uint16(i + 1)
 	}
@@ -146,15 +247,21 @@ func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 // bind asks for the tunnels with these ids, and returns those that were refused.
 func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missing []uint16) {
 	r := bindRequest{Version: version, SmallMax: c.config.SmallMax}
+	var asked []*target
 	for _, id := range ids {
-		r.Tunnels = append(r.Tunnels, c.targets[id-1].ask(id))
+		if b := c.of(id); b != nil {
+			r.Tunnels, asked = append(r.Tunnels, b.ask(id)), append(asked, b)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
 	}
 	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, kindBind, r)
-	if err == nil && len(a.Results) != len(ids) {
+	if err == nil && len(a.Results) != len(asked) {
 		err = errors.New("tunnel: the server has answered for other tunnels")
 	}
-	for i, id := range ids {
-		b := Bound{Tunnel: c.targets[id-1].Name, Err: err}
+	for i, target := range asked {
+		b := Bound{Tunnel: target.Name, Err: err}
 		if err == nil {
 			if got := a.Results[i]; got.Code == 0 {
 				b.Where = got.Where
@@ -162,20 +269,28 @@ func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missi
 				b.Err = &wire.Error{Code: got.Code, Msg: got.Reason}
 			}
 		}
+		id := r.Tunnels[i].ID
 		if b.Err != nil {
 			missing = append(missing, id)
 		}
-		c.note(id, b)
+		c.note(id, target, b)
 	}
 	return missing
 }
 
 // note tells what became of a tunnel, unless that was known.
-func (c *Client) note(id uint16, b Bound) {
+func (c *Client) note(id uint16, target *target, b Bound) {
 	c.mu.Lock()
+	if c.of(id) != target { // the listener was closed meanwhile
+		c.mu.Unlock()
+		return
+	}
 	before := c.bound[id-1]
 	c.bound[id-1] = b
 	c.mu.Unlock()
+	if target.listener != nil {
+		target.listener.note(b)
+	}
 	if before.Where == b.Where && fmt.Sprint(before.Err) == fmt.Sprint(b.Err) {
 		return
 	}
@@ -189,16 +304,36 @@ func (c *Client) note(id uint16, b Bound) {
 	}
 }
 
-// target is that of a tunnel's id. It counts the exchange; leave ends it.
-func (c *Client) target(id uint16, protocols ...Protocol) (*target, error) {
-	if id == 0 || int(id) > len(c.targets) {
+// enter finds the target of a tunnel's id and counts an exchange that may come to hold
+// size bytes; leave ends it.
+func (c *Client) enter(id uint16, size int, protocols ...Protocol) (*target, error) {
+	b := c.of(id)
+	if b == nil {
 		return nil, refused(wire.NotFound, "no tunnel %d", id)
 	}
-	b := c.targets[id-1]
-	for _, p := range protocols {
-		if b.Protocol == p {
-			return b, b.enter()
-		}
+	if !slices.Contains(protocols, b.Protocol) {
+		return nil, refused(wire.NotFound, "tunnel %d is of %s", id, b.Protocol)
 	}
-	return nil, refused(wire.NotFound, "tunnel %d is of %s", id, b.Protocol)
+	if !b.enter() {
+		return nil, c.full("too much is under way at the target")
+	}
+	if !c.budget.take(size) {
+		b.leave()
+		return nil, c.full("too much is under way at the client")
+	}
+	return b, nil
+}
+
+// leave ends what enter has counted.
+func (c *Client) leave(b *target, size int) {
+	c.budget.give(size)
+	b.leave()
+}
+
+// full is the refusal of what finds no room; the visitor is asked to come again.
+func (c *Client) full(why string) error {
+	c.counts.full.Add(1)
+	e := refused(wire.ResourceExhausted, "%s", why)
+	e.RetryAfter = time.Second
+	return e
 }

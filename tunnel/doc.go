@@ -16,7 +16,7 @@
 //
 // # What bounds it
 //
-// Each bound has a name in Limits or ClientLimits, and what is over it is refused at once with a
+// Each bound has a name in Limits or ClientConfig, and what is over it is refused with a
 // reason, a Refusal: never queued without end. A visitor who leaves cancels his
 // exchange across the tunnel within one round trip; his permit is free when the
 // client has answered, not before, so that leaving makes no work for others.

@@ -58,7 +58,8 @@ func (s *Server) serveTCP(c *claim, conn net.Conn) {
 // carryRaw carries a visitor's connection as it is, behind what open says of it. There
 // is nothing to tell one who is refused: his connection is reset.
 func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
-	st, err := s.openRaw(c, conn, open)
+	open.visitor, open.local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
+	st, err := s.openRaw(s.ctx, c, open)
 	if err != nil {
 		s.refused(Refusal{
 			Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.name), Err: err,
@@ -78,21 +79,21 @@ func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 	}
 }
 
-// openRaw takes a permit and opens the stream.
-func (s *Server) openRaw(c *claim, conn net.Conn, open *channel) (*wire.Stream, error) {
+// openRaw takes a permit and opens the stream. ctx bounds the wait for both.
+func (s *Server) openRaw(ctx context.Context, c *claim, open *channel) (*wire.Stream, error) {
 	if err := s.allowed(c.identity, c.at); err != nil {
 		return nil, errors.Join(ErrDenied, err)
 	}
-	h, err := c.wait(s.ctx, &s.limits)
+	h, err := c.wait(ctx, &s.limits)
 	if err != nil {
 		return nil, err
 	}
-	permit, err := c.lane.Enter(s.ctx, Stream, 2*maxRecord)
+	permit, err := c.lane.Enter(ctx, Stream, 2*maxRecord)
 	if err != nil {
 		return nil, err
 	}
-	open.tunnel, open.visitor, open.local = h.id, addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
-	return h.session.conn.Open(s.ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, open), Over: permit.Release})
+	open.tunnel = h.id
+	return h.session.conn.Open(ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, open), Over: permit.Release})
 }
 
 // addrPort is an address without a zone, the zero value if it is not of TCP.

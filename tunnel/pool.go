@@ -59,6 +59,13 @@ func (p *pool) put(b *backend) {
 	}
 }
 
+// size is how many wait.
+func (p *pool) size() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle)
+}
+
 // expire closes those that have waited for too long. They lie in front.
 func (p *pool) expire() {
 	p.mu.Lock()

@@ -17,6 +17,7 @@ type visit struct {
 	c      *Client
 	ctx    context.Context
 	target *target
+	size   int // counted of the budget
 	flags  flags
 	req    head
 	resp   head
@@ -27,7 +28,7 @@ type visit struct {
 	stop   func() bool // the end of the visit closes b no more
 }
 
-// newVisit judges an opening and finds its target, which the caller leaves.
+// newVisit judges an opening and finds its target, which is left by leave.
 func (c *Client) newVisit(ctx context.Context, msg []byte) (*visit, error) {
 	o, err := parseOpening(msg)
 	if err != nil {
@@ -40,7 +41,8 @@ func (c *Client) newVisit(ctx context.Context, msg []byte) (*visit, error) {
 	if (v.req.upgrade != nil) != (o.flags&flagUpgrade != 0) || (string(v.req.method) == "HEAD") != (o.flags&flagHead != 0) {
 		return nil, refused(wire.InvalidArgument, "head and flags do not agree")
 	}
-	if v.target, err = c.target(o.tunnel, HTTP); err != nil {
+	v.size = exchangeBytes + len(msg)
+	if v.target, err = c.enter(o.tunnel, v.size, HTTP); err != nil {
 		return nil, err
 	}
 	if v.target.direct() { // head and rest lie side by side
@@ -48,12 +50,15 @@ func (c *Client) newVisit(ctx context.Context, msg []byte) (*visit, error) {
 		return v, nil
 	}
 	if v.whole, err = v.target.rewrite(make([]byte, 0, len(o.head)+len(o.rest)+256), &v.req); err != nil {
-		v.target.leave()
+		v.leave()
 		return nil, err
 	}
 	v.whole = append(v.whole, o.rest...)
 	return v, nil
 }
+
+// leave ends what newVisit has counted.
+func (v *visit) leave() { v.c.leave(v.target, v.size) }
 
 // size is how many bytes of the body came along.
 func (o *opening) size() int64 { return int64(len(o.rest)) }
@@ -68,7 +73,7 @@ func (c *Client) serveRequest(ctx context.Context, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	defer v.target.leave()
+	defer v.leave()
 	if v.req.chunked || v.req.upgrade != nil || max(v.req.length, 0) != o.size() {
 		return refused(wire.InvalidArgument, "the body is not all there")
 	}
@@ -106,6 +111,7 @@ func (v *visit) ask(replay bool) error {
 		if !b.reused || !replay || !harmless || v.ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			return v.failure(err)
 		}
+		v.c.counts.retries.Add(1)
 	}
 }
 

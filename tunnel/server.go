@@ -53,7 +53,11 @@ type Server struct {
 	Limits   Limits
 	// Admission bounds what is under way; nil does so by Limits.
 	Admission Admission
-	Hooks     Hooks
+	// MaxInflight is how much of that all tunnels of an identity may have together, 0 for
+	// as much as Admission lets in. It is asked for each visitor and does not wait; nil is
+	// 0 for everybody. It is set before Register.
+	MaxInflight func(identity string) int
+	Hooks       Hooks
 	// TrustedProxies may say of whom they forward.
 	TrustedProxies []netip.Prefix
 	// Logger gets what fails; nil is slog.Default.
@@ -77,6 +81,7 @@ type Server struct {
 	closed    bool
 	sessions  map[string]*session // by identity
 	addresses map[string]*claim   // TCP claims by the address asked for
+	shares    map[string]*share   // by identity, with MaxInflight
 }
 
 func (s *Server) init() {
@@ -90,6 +95,7 @@ func (s *Server) init() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.sessions, s.addresses = map[string]*session{}, map[string]*claim{}
+		s.shares = map[string]*share{}
 	})
 }
 

@@ -19,11 +19,14 @@ func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 	if err != nil {
 		return refused(wire.InvalidArgument, "%v", err)
 	}
-	b, err := c.target(open.tunnel, TCP, SNI)
+	b, err := c.enter(open.tunnel, exchangeBytes, TCP, SNI)
 	if err != nil {
 		return err
 	}
-	defer b.leave()
+	defer c.leave(b, exchangeBytes)
+	if b.listener != nil {
+		return b.listener.serveRaw(ctx, st, &open)
+	}
 	conn, err := b.dial(ctx)
 	if err != nil {
 		return err

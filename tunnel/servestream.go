@@ -23,7 +23,7 @@ func (c *Client) serveStream(ctx context.Context, st *wire.Stream) error {
 	if err != nil {
 		return err
 	}
-	defer v.target.leave()
+	defer v.leave()
 	more := v.req.chunked || v.req.length > o.size()
 	if v.req.length >= 0 && v.req.length < o.size() || v.req.chunked && o.size() > 0 || v.req.length < 0 && !v.req.chunked && o.size() > 0 {
 		return refused(wire.InvalidArgument, "more body than the head says")

@@ -185,6 +185,7 @@ func (s *Server) drop(c *claim) {
 		c.lease = nil
 	}
 	c.holder.Store(nil)
+	s.unshare(c)
 	if c.listener != nil {
 		_ = c.listener.Close()
 		if s.addresses[c.at.Address] == c {
@@ -250,7 +251,7 @@ func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
 	}
 	c = &claim{at: b, where: b.String(), identity: x.identity}
 	if b.Protocol != TCP {
-		c.lane = s.admission.Lane(c.where)
+		c.lane = s.lane(c)
 		s.table(b.Protocol).add(c)
 		return c, nil
 	}
@@ -259,7 +260,7 @@ func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
 		return nil, fmt.Errorf("tunnel: %w", err)
 	}
 	c.listener, c.where = l, l.Addr().String()
-	c.lane = s.admission.Lane(c.where)
+	c.lane = s.lane(c)
 	s.addresses[c.where] = c
 	s.tasks.Add(1)
 	go s.acceptTCP(c)

@@ -55,13 +55,16 @@ type target struct {
 	inflight atomic.Int64
 	failed   atomic.Int64 // until when (Unix ns) it is not dialed again
 	pool     pool
+	counts   *clientCounts
+	listener *listener // takes raw connections; nil: they are dialed
 }
 
-// newTarget reads what a Tunnel says.
-func newTarget(t Tunnel) (*target, error) {
-	b := &target{Tunnel: t, address: t.Target}
+// newTarget reads what a Tunnel says. l takes what visitors bring, nil if they are
+// brought to Target.
+func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
+	b := &target{Tunnel: t, address: t.Target, counts: counts, listener: l}
 	b.HeadTimeout = cmp.Or(t.HeadTimeout, time.Minute)
-	b.DialTimeout = cmp.Or(t.DialTimeout, 5*time.Second)
+	b.DialTimeout = cmp.Or(t.DialTimeout, dialTimeout)
 	b.MaxInflight = cmp.Or(t.MaxInflight, 1_024)
 	if t.Protocol == HTTP && strings.Contains(t.Target, "://") {
 		if err := b.readURL(t.Target); err != nil {
@@ -71,7 +74,7 @@ func newTarget(t Tunnel) (*target, error) {
 	if b.address != "" && strings.Trim(b.address, "0123456789") == "" {
 		b.address = "localhost:" + b.address
 	}
-	if _, _, err := net.SplitHostPort(b.address); err != nil && t.Dial == nil {
+	if _, _, err := net.SplitHostPort(b.address); err != nil && t.Dial == nil && l == nil {
 		return nil, fmt.Errorf("tunnel %s: target %q: want host:port", t.Name, t.Target)
 	}
 	if t.ProxyProtocol && t.Protocol == HTTP {
@@ -119,38 +122,44 @@ func (b *target) ask(id uint16) bindAsk {
 	return a
 }
 
-// enter counts what is under way.
-func (b *target) enter() error {
+// enter counts what is under way, unless it is too much.
+func (b *target) enter() (ok bool) {
 	if b.inflight.Add(1) > int64(b.MaxInflight) {
 		b.inflight.Add(-1)
-		e := refused(wire.ResourceExhausted, "too much is under way at the target")
-		e.RetryAfter = time.Second
-		return e
+		return false
 	}
-	return nil
+	return true
 }
 
 func (b *target) leave() { b.inflight.Add(-1) }
 
-// dialAgain bounds how long a target that took no connection is not dialed again: each
-// visitor would wait for the same.
-const dialAgain = 400 * time.Millisecond
+// dialTimeout is how long a connection to a target may take, if nothing else is said.
+const dialTimeout = 5 * time.Second
+
+// minDialAgain and maxDialAgain bound how long a target that took no connection is not
+// dialed again: each visitor would wait for the same. A random time, so that clients
+// that have lost the same target do not come back to it together.
+const minDialAgain, maxDialAgain = 100 * time.Millisecond, 500 * time.Millisecond
 
 // dial connects to the service. The error is an *Error for the server.
 func (b *target) dial(ctx context.Context) (net.Conn, error) {
 	if time.Now().UnixNano() < b.failed.Load() {
+		b.counts.spared.Add(1)
 		return nil, refused(wire.Unavailable, "the target took no connection a moment ago")
 	}
 	within, cancel := context.WithTimeout(ctx, b.DialTimeout)
 	defer cancel()
+	b.counts.dials.Add(1)
 	conn, err := b.connect(within)
 	if err == nil {
+		b.failed.Store(0)
 		return conn, nil
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	b.failed.Store(time.Now().Add(dialAgain/4 + rand.N(dialAgain)).UnixNano())
+	b.counts.failed.Add(1)
+	b.failed.Store(time.Now().Add(minDialAgain + rand.N(maxDialAgain-minDialAgain)).UnixNano())
 	if within.Err() != nil {
 		return nil, refused(wire.DeadlineExceeded, "the target took no connection in time")
 	}

@@ -70,7 +70,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound}
+	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound, Budget: o.Settings.Connect.Budget * 3 / 8} // the rest is the runtime's and wire's
 	for _, t := range chosen {
 		c.targets[t.Name] = t
 		config.Tunnels = append(config.Tunnels, tunnel.Tunnel{
@@ -103,8 +103,7 @@ func (s *Settings) choose(names []string) (chosen []Tunnel, err error) {
 // configure makes the link's configuration.
 func (c *Client) configure() (err error) {
 	connect, backoff := &c.options.Settings.Connect, c.options.Settings.Backoff
-	config := &wire.Config{Agent: c.options.Agent, Idle: idle, Logger: c.log, Mux: wire.NewMux()}
-	c.tunnel.Register(config.Mux)
+	config := &wire.Config{Agent: c.options.Agent, Idle: idle, Logger: c.log}
 	if connect.TokenFile != "" {
 		if config.Auth, err = readToken(connect.TokenFile); err != nil {
 			return err
@@ -162,19 +161,14 @@ func (c *Client) Run(ctx context.Context) error {
 	ctx, c.end = context.WithCancelCause(ctx)
 	defer c.end(nil)
 	c.down = time.Now()
-	link, err := wire.NewClient(c.link)
-	if err != nil {
-		return err
+	err := c.tunnel.Run(ctx, c.link)
+	if why := context.Cause(ctx); why != nil && !errors.Is(why, ctx.Err()) {
+		return why
 	}
-	defer c.tunnel.CloseIdle()
-	<-ctx.Done()
-	if why := context.Cause(ctx); !errors.Is(why, ctx.Err()) {
-		return errors.Join(why, link.Close())
-	}
-	return link.Drain(context.WithoutCancel(ctx))
+	return err
 }
 
-// connected runs for each connection until all is bound.
+// connected runs for each connection before anything is bound on it.
 func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
 	where, err := wire.Call[struct{}, fronts](ctx, conn, kindFronts, struct{}{})
 	if err != nil {
@@ -187,7 +181,6 @@ func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
 	c.known, c.up, c.fronts = true, true, where
 	c.mu.Unlock()
 	c.log.Info("connected", "server", conn.RemoteAddr().String())
-	c.tunnel.Connected(ctx, conn)
 }
 
 // onBound tells what became of a tunnel. A client that has got nothing at all, because

@@ -139,6 +139,15 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 	return nil
 }
 
+// MaxInflight is the tunnel.Server.MaxInflight of who is listed, 0 if his listing says
+// nothing of it.
+func (r *Roster) MaxInflight(identity string) int {
+	if who := r.peers.Load().byName[identity]; who != nil {
+		return who.MaxInflight
+	}
+	return 0
+}
+
 // Block keeps a client out for a while.
 func (r *Roster) Block(name string, d time.Duration) {
 	r.mu.Lock()

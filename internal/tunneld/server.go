@@ -72,7 +72,7 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	s.tunnel = &tunnel.Server{
-		Policy: s.roster, Identify: Identify, TrustedProxies: serve.Trusted, Logger: s.log,
+		Policy: s.roster, Identify: Identify, MaxInflight: s.roster.MaxInflight, TrustedProxies: serve.Trusted, Logger: s.log,
 		Limits: tunnel.Limits{Lease: serve.Lease, Bytes: serve.Budget * 3 / 8}, // the rest is the runtime's and wire's
 		Hooks:  s.hooks(),
 	}

@@ -1,0 +1,37 @@
+package tunnel
+
+import "sync/atomic"
+
+// ClientStats counts what a Client has done. In an idle client Inflight and Bytes are 0.
+type ClientStats struct {
+	Inflight int   // exchanges and connections under way
+	Bytes    int64 // that they may come to hold
+	Idle     int   // connections to targets that wait for work
+
+	Full        uint64 // refused for Budget or MaxInflight
+	Dials       uint64 // connections to targets, or attempts
+	DialsFailed uint64
+	DialsSpared uint64 // refused at once: the target had taken no connection a moment before
+	Retries     uint64 // exchanges that an idle connection's end has sent to a fresh one
+}
+
+// clientCounts are those of a client's targets.
+type clientCounts struct {
+	full, dials, failed, spared, retries atomic.Uint64
+}
+
+// Stats returns the present counts.
+func (c *Client) Stats() ClientStats {
+	n := &c.counts
+	s := ClientStats{
+		Bytes: c.budget.used.Load(), Full: n.full.Load(), Dials: n.dials.Load(), DialsFailed: n.failed.Load(),
+		DialsSpared: n.spared.Load(), Retries: n.retries.Load(),
+	}
+	for _, b := range c.all() {
+		if b != nil {
+			s.Inflight += int(b.inflight.Load())
+			s.Idle += b.pool.size()
+		}
+	}
+	return s
+}

@@ -1,0 +1,36 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+// Dial connects to the service of a tunnel, as a visitor would from within the process:
+// at is the address that a TCP tunnel has got, or a host of SNI.
+// The same bounds and the same policy count. ctx bounds the wait for a permit and for a
+// client that is away; that the service took no connection shows in the first Read. The
+// connection has CloseWrite. Close of the Server does not end it.
+func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
+	s.init()
+	s.mu.Lock()
+	c := s.addresses[at]
+	s.mu.Unlock()
+	open := &channel{}
+	if name, err := hostName(at); c == nil && err == nil {
+		c = s.names.find(name, "")
+		open.sni, open.name = true, []byte(name)
+	}
+	if c == nil {
+		return nil, dialError(at, errors.New("no tunnel for raw connections is bound there"))
+	}
+	st, err := s.openRaw(ctx, c, open)
+	if err != nil {
+		return nil, dialError(at, err)
+	}
+	return newRawConn(st, nil, tunnelAddr(""), tunnelAddr(c.where)), nil
+}
+
+func dialError(at string, err error) error {
+	return &net.OpError{Op: "dial", Net: "tunnel", Addr: tunnelAddr(at), Err: err}
+}
