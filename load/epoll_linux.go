@@ -29,9 +29,6 @@ const (
 	// oversleep is how much longer than asked a wait may take before the thread counts
 	// as held up: to be woken takes time on any machine.
 	oversleep = int64(time.Millisecond)
-	// spinTime is for how long before a request is due a hybrid pace does not sleep:
-	// about what it takes to be woken.
-	spinTime = int64(60 * time.Microsecond)
 )
 
 // epolls is the engine over epoll(7): a loop and an operating system's thread for each of
@@ -85,6 +82,7 @@ type epollLoop struct {
 	spun   int64 // ns
 	vain   bool  // the last wake brought nothing
 	sent   int64 // the number of the next request at the last wake
+	spin   spinWindow
 }
 
 func (e *epolls) drive(d *driver, thread int, clock clock) error {
@@ -106,6 +104,7 @@ func (e *epolls) drive(d *driver, thread int, clock clock) error {
 	l := &epollLoop{
 		epolls: e, d: d, clock: clock, to: e.addr(), fd: fd,
 		buf: make([]byte, readSize), events: make([]unix.EpollEvent, maxEvents),
+		spin: newSpinWindow(),
 	}
 	d.tr = l
 	d.use = func() ThreadUse {
@@ -130,7 +129,7 @@ func (l *epollLoop) run() {
 		now := l.clock.now()
 		until := d.deadline()
 		d.slept = until
-		n, asked := l.wait(min(until-now, maxWait))
+		n, asked := l.wait(until, now)
 		last := d.woken
 		d.woken = l.clock.now()
 		l.note(n, asked, last, now)
@@ -151,6 +150,7 @@ func (l *epollLoop) note(n int, asked, last, now int64) {
 	switch {
 	case asked > 0:
 		l.waited += min(l.d.woken-now, asked+oversleep)
+		l.spin.woken(l.d.woken - now - asked)
 	case n == 0 && idle:
 		l.spun += l.d.woken - last
 	case n == 0:
@@ -167,22 +167,24 @@ func (l *epollLoop) tellFailed() {
 	}
 }
 
-// wait waits for events for so many ns, and serves nothing. It gives how many there are,
-// and for how long it was to sleep.
-func (l *epollLoop) wait(ns int64) (n int, asked int64) {
-	if len(l.more) > 0 {
-		ns = 0
-	}
+// wait waits for events until an instant, or less, and serves nothing. It gives how many
+// there are, and for how long it was to sleep.
+func (l *epollLoop) wait(until, now int64) (n int, asked int64) {
+	asked = until - now
+	due := l.d.awaited()
 	switch {
-	case ns <= 0, l.plan.Pace == Spin:
-		ns = 0
-	case l.plan.Pace == Hybrid && l.d.next != never:
-		ns = max(ns-spinTime, 0)
+	case len(l.more) > 0, l.plan.Pace == Spin:
+		asked = 0
+	case l.plan.Pace == Hybrid && due != never:
+		if asked = min(asked, due-now-l.spin.ns); asked <= 0 {
+			l.spin.turn(l.d.number)
+		}
 	}
+	asked = min(max(asked, 0), maxWait)
 	l.wakes++
-	n = l.epollWait(ns)
+	n = l.epollWait(asked)
 	l.brings += int64(n)
-	return n, ns
+	return n, asked
 }
 
 // epollWait is epoll_pwait2(2), whose timeout is in ns. A wait that cannot block need not

@@ -171,14 +171,19 @@ func (l *loop) deadline() int64 {
 	if len(l.thinking) > 0 {
 		at = min(at, l.thinking[0].until)
 	}
-	switch {
-	case l.stopped:
-	case l.dry >= l.next || len(l.unready) > 0:
+	if !l.stopped && (l.dry >= l.next || len(l.unready) > 0) {
 		at = min(at, l.retryAt)
-	case l.starved < l.next: // else it waits for a connection, not for the time
-		at = min(at, l.next)
 	}
-	return at
+	return min(at, l.awaited())
+}
+
+// awaited is when the request is due that waits for the time alone, and neither for a
+// connection nor for being made; never = there is none.
+func (l *loop) awaited() int64 {
+	if l.stopped || l.dry >= l.next || len(l.unready) > 0 || l.starved >= l.next {
+		return never
+	}
+	return l.next
 }
 
 // integrate counts the requests under way up to now.
