@@ -4,8 +4,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// bound puts bounds on the functions of Lua that make long strings of short ones, in one
-// step of the interpreter.
+// bound puts bounds on the functions of Lua that make long strings of short ones, and large
+// tables of small ones, in one step of the interpreter.
 func (s *state) bound() {
 	text := s.GetGlobal(lua.StringLibName).(*lua.LTable)
 	s.bounded(text, "rep", func(l *lua.LState) {
@@ -30,7 +30,14 @@ func (s *state) bound() {
 		s.charge(l, bytes)
 	})
 	s.bounded(text, "gsub", s.boundReplacement)
-	s.bounded(s.GetGlobal(lua.TabLibName).(*lua.LTable), "concat", func(l *lua.LState) {
+	tables := s.GetGlobal(lua.TabLibName).(*lua.LTable)
+	s.bounded(tables, "insert", func(l *lua.LState) {
+		if l.GetTop() == 3 {
+			s.keep(l, l.Get(2), l.CheckTable(1))
+		}
+	})
+	s.bounded(s.G.Global, "rawset", func(l *lua.LState) { s.keep(l, l.Get(2), l.CheckTable(1)) })
+	s.bounded(tables, "concat", func(l *lua.LState) {
 		t, between, bytes := l.CheckTable(1), len(l.OptString(2, "")), 0
 		for i := 1; i <= t.Len() && bytes <= maxString; i++ {
 			if v, ok := t.RawGetInt(i).(lua.LString); ok {

@@ -1,8 +1,6 @@
 package script
 
 import (
-	"reflect"
-
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -10,46 +8,10 @@ import (
 // concatName is the global that concatenates. No name in a script is spelled so.
 const concatName = ".."
 
-// meterConcats makes each .. of a script a call of ours: the interpreter would double a
-// string in one step, for as long as there is memory.
-func meterConcats(chunk []ast.Stmt) { walk(reflect.ValueOf(chunk)) }
-
-// walk goes through a tree of the parser.
-func walk(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Slice:
-		for i := range v.Len() {
-			walk(v.Index(i))
-		}
-	case reflect.Interface:
-		if v.IsNil() {
-			return
-		}
-		if e, ok := v.Interface().(*ast.StringConcatOpExpr); ok {
-			v.Set(reflect.ValueOf(call(e)))
-		}
-		walk(v.Elem())
-	case reflect.Pointer:
-		if !v.IsNil() && v.Elem().Kind() == reflect.Struct {
-			walk(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				walk(v.Field(i))
-			}
-		}
-	}
-}
-
-// call is a call with all the operands of a chain of concatenations.
-func call(e *ast.StringConcatOpExpr) *ast.FuncCallExpr {
-	name := &ast.IdentExpr{Value: concatName}
-	c := &ast.FuncCallExpr{Func: name, AdjustRet: true}
-	name.SetLine(e.Line())
-	name.SetLastLine(e.LastLine())
-	c.SetLine(e.Line())
-	c.SetLastLine(e.LastLine())
+// joined is a call with all the operands of a chain of concatenations: the interpreter would
+// double a string in one step, for as long as there is memory.
+func joined(e *ast.StringConcatOpExpr) *ast.FuncCallExpr {
+	c := calling(concatName, e)
 	for {
 		c.Args = append(c.Args, e.Lhs)
 		next, ok := e.Rhs.(*ast.StringConcatOpExpr)
@@ -59,17 +21,6 @@ func call(e *ast.StringConcatOpExpr) *ast.FuncCallExpr {
 		}
 		e = next
 	}
-}
-
-// single keeps the last operand from giving more than one value.
-func single(e ast.Expr) ast.Expr {
-	switch x := e.(type) {
-	case *ast.FuncCallExpr:
-		x.AdjustRet = true
-	case *ast.Comma3Expr:
-		x.AdjustRet = true
-	}
-	return e
 }
 
 // concat is .. over all its arguments, from the right.

@@ -84,12 +84,17 @@ func (m *meter) look() <-chan struct{} {
 // memory looks at what the process holds.
 func (m *meter) memory() {
 	m.made = 0
-	if m.held() <= m.most {
-		return
+	_ = m.room(0) // why is looked at by whoever asked
+}
+
+// room says why so many bytes more cannot be had; nil = they can.
+func (m *meter) room(bytes uint64) error {
+	if m.held()+bytes > m.most {
+		if runtime.GC(); m.held()+bytes > m.most {
+			m.why = fmt.Errorf("more than %d MiB of memory are held", m.most>>20)
+		}
 	}
-	if runtime.GC(); m.held() > m.most {
-		m.why = fmt.Errorf("more than %d MiB of memory are held", m.most>>20)
-	}
+	return m.why
 }
 
 func (m *meter) held() uint64 {

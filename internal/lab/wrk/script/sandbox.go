@@ -22,7 +22,7 @@ func (s *state) open() {
 	for _, name := range []string{"dofile", "loadfile", "load", "loadstring", "require", "module", "getfenv", "setfenv", "newproxy", "_printregs"} {
 		s.SetGlobal(name, s.unused(name))
 	}
-	s.set(nil, map[string]lua.LGFunction{"print": s.print, "collectgarbage": func(l *lua.LState) int { l.Push(lua.LNumber(0)); return 1 }, concatName: s.concat})
+	s.set(nil, map[string]lua.LGFunction{"print": s.print, "collectgarbage": func(l *lua.LState) int { l.Push(lua.LNumber(0)); return 1 }, concatName: s.concat, keyName: s.key})
 	s.library(lua.OsLibName, map[string]lua.LGFunction{
 		"getenv": s.getenv, "time": now, "clock": clock, "exit": s.leave,
 	}, "execute", "remove", "rename", "tmpname", "setlocale", "date", "difftime")

@@ -76,7 +76,7 @@ func compile(name, text string) (*lua.FunctionProto, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	meterConcats(chunk)
+	meterSteps(chunk)
 	proto, err := lua.Compile(chunk, name)
 	if e, ok := errors.AsType[*lua.CompileError](err); ok {
 		return nil, fmt.Errorf("%s:%d: %s", name, e.Line, e.Message)
