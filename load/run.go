@@ -218,7 +218,7 @@ func (r *run) add(total, v *Interval) {
 			if i == len(total.Threads) {
 				total.Threads = append(total.Threads, ThreadUse{})
 			}
-			total.Threads[i].add(u)
+			total.Threads[i].add(u, 1)
 		}
 	}
 }

@@ -32,26 +32,22 @@ func (u ThreadUse) Held() time.Duration {
 	return max(u.Wall-u.CPU-u.Waited, 0)
 }
 
-func (u *ThreadUse) add(o ThreadUse) {
-	u.CPU += o.CPU
-	u.Wall += o.Wall
-	u.Waited += o.Waited
-	u.Spun += o.Spun
-	u.Ready += o.Ready
-	u.Involuntary += o.Involuntary
-	u.Wakes += o.Wakes
-	u.Events += o.Events
+// add adds so many times what another did, or the same thread at another time.
+func (u *ThreadUse) add(o ThreadUse, times int64) {
+	n := time.Duration(times)
+	u.CPU += n * o.CPU
+	u.Wall += n * o.Wall
+	u.Waited += n * o.Waited
+	u.Spun += n * o.Spun
+	u.Ready += n * o.Ready
+	u.Involuntary += times * o.Involuntary
+	u.Wakes += times * o.Wakes
+	u.Events += times * o.Events
 }
 
 // since is what was done after an earlier reading, in so much time.
 func (u ThreadUse) since(before ThreadUse, wall time.Duration) ThreadUse {
-	u.CPU -= before.CPU
+	u.add(before, -1)
 	u.Wall = wall
-	u.Waited -= before.Waited
-	u.Spun -= before.Spun
-	u.Ready -= before.Ready
-	u.Involuntary -= before.Involuntary
-	u.Wakes -= before.Wakes
-	u.Events -= before.Events
 	return u
 }

@@ -204,7 +204,7 @@ func (r *loadRun) once(ctx context.Context, c *console, release func(), dir stri
 		}
 	}
 	series, recorder := &report.Series{}, runfile.NewRecorder(r.plan, files)
-	observers := watchers{series, recorder}
+	observers := load.Observers{series, recorder}
 	if r.also != nil {
 		observers = append(observers, r.also)
 	}
@@ -244,23 +244,6 @@ func (r *loadRun) once(ctx context.Context, c *console, release func(), dir stri
 // overdriven reports whether the generator was the bottleneck, and nobody said that it may be.
 func (r *loadRun) overdriven(run *report.Run) bool {
 	return !r.AllowRed && load.Judge(run.Plan, run.Result).Verdict == load.Red
-}
-
-// watchers tell several observers of a run.
-type watchers []load.Observer
-
-func (w watchers) Interval(v *load.Interval) {
-	for _, o := range w {
-		o.Interval(v)
-	}
-}
-
-func (w watchers) Watch(progress func() load.Progress) {
-	for _, o := range w {
-		if o, ok := o.(load.Watcher); ok {
-			o.Watch(progress)
-		}
-	}
 }
 
 // view is what shows the run while it goes on.
