@@ -28,7 +28,7 @@ func TestAdversarial(t *testing.T) {
 	points, err := strconv.Atoi(os.Getenv("PADDOCK_POINTS"))
 	all := err == nil
 	if !all {
-		points = adversarialPoints / slowdown
+		points = adversarialPoints / fence.Slowdown
 	}
 	arenas := tessellations(t, all)
 	if all {

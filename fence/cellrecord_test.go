@@ -157,7 +157,7 @@ func TestWideRecords(t *testing.T) {
 					t.Fatalf("the entry is %#x, its record begins with %#x", entry, record[0])
 				}
 				var points []Point
-				for i, p := range around(rng, centre, 200) {
+				for i, p := range around(rng, centre, 200/Slowdown) {
 					spike := areas[i%len(areas)][0][0][1] // a vertex in the same cell
 					points = append(points, spike, p)
 				}

@@ -23,7 +23,7 @@ func TestRealData(t *testing.T) {
 			boxes = append(boxes, f.Geometry.Bounds())
 		}
 		edges := oddEdges(reference)
-		for _, p := range cityPoints(rng, reference, 60/slowdown) {
+		for _, p := range cityPoints(rng, reference, 60/fence.Slowdown) {
 			var want []fence.Ref
 			parity := 0
 			for r, f := range reference.All() {

@@ -73,7 +73,7 @@ func TestContains(t *testing.T) {
 
 func TestContainsAgreesWithOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for range 60 {
+	for range 60 / fence.Slowdown {
 		area := randomArea(rng)
 		for _, p := range some(rng, hardPoints(rng, area), 200) {
 			if got, want := area.Contains(p), oracleHolds(area, p); got != want {

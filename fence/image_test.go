@@ -244,7 +244,7 @@ func TestImageOfOneWrongWord(t *testing.T) {
 	for _, text := range []string{imageDocument, crowdDocument()} {
 		whole := imageOf(t, documentSet(t, text, Options{}), "")
 		words := []uint32{1, 0, 1<<32 - 1, entryNode, entryCell | 3, 77}
-		step := 4 * max(1, len(whole)/4/400) // some hundred in all
+		step := 4 * max(1, len(whole)/4*Slowdown/400) // some hundred in all
 		for i, at := 0, int(imageHeaderSize); at+4 <= len(whole); i, at = i+1, at+step {
 			b := append(make([]byte, 0, len(whole)+8), whole...)
 			*(*uint32)(unsafe.Pointer(&b[at])) = words[i%len(words)]

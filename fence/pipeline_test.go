@@ -25,10 +25,10 @@ func TestManyBatches(t *testing.T) {
 	var features []string
 	for i := range 4000 {
 		switch {
-		case i%1000 == 500:
+		case i%2000 == 500:
 			features = append(features, squareFeature(i, maxCopy)) // parsed where it is
-		case i%1000 == 600:
-			features = append(features, squareFeature(i, 3*maxCopy)) // over the limit
+		case i%2000 == 600:
+			features = append(features, squareFeature(i, 2*maxCopy)) // over the limit
 		case i%7 == 3:
 			features = append(features, "7")
 		case i%11 == 3:
@@ -73,9 +73,9 @@ func checkOrder(t *testing.T, c *Collection) {
 	for i := range 4000 {
 		want, key := Code(""), fmt.Sprint(i/2*2)
 		switch {
-		case i%1000 == 500:
+		case i%2000 == 500:
 			key = fmt.Sprint(i)
-		case i%1000 == 600:
+		case i%2000 == 600:
 			want = CodeTooLarge
 		case i%7 == 3:
 			want = CodeNotFeature

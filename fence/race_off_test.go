@@ -1,5 +1,5 @@
 //go:build !race
 
-package fence_test
+package fence
 
-const slowdown = 1
+const Slowdown = 1

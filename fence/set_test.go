@@ -263,7 +263,7 @@ func TestReadersNeverWait(t *testing.T) {
 			})
 		}
 		rng := rand.New(rand.NewPCG(25, 26))
-		for range 400 {
+		for range 400 / fence.Slowdown {
 			key := fmt.Sprint(rng.IntN(100))
 			if rng.IntN(3) == 0 {
 				s.Delete(key)

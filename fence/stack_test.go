@@ -26,7 +26,7 @@ func TestStackedFences(t *testing.T) {
 	}
 	reference := newSet(t, fence.KindBrute, areas...).Snapshot()
 	var points []fence.Point
-	for range 60 / slowdown {
+	for range 60 / fence.Slowdown {
 		points = append(points, fence.Point{Lon: -73.9 + rng.NormFloat64()/400, Lat: 40.7 + rng.NormFloat64()/400})
 		points = append(points, some(rng, hardPoints(rng, areas[rng.IntN(n)]), 2)...)
 	}
@@ -49,7 +49,7 @@ func TestStackedFences(t *testing.T) {
 func TestStars(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
 	var stars []fence.MultiPolygon
-	for range 400 / slowdown {
+	for range 400 / fence.Slowdown {
 		var r fence.Ring
 		lon, lat := rng.Float64()/2, rng.Float64()/2
 		for k := range 300 {

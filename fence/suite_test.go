@@ -111,7 +111,7 @@ func testOneOwner(t *testing.T, kind fence.Kind) {
 // testOrder puts fences with several parts that overlap on one spot.
 func testOrder(t *testing.T, kind fence.Kind) {
 	var areas []fence.MultiPolygon
-	for i := range 300 {
+	for i := range 300 / fence.Slowdown {
 		d := float64(i%17) / 100
 		areas = append(areas, fence.MultiPolygon{{square(-1-d, -1, 3)}, {square(-2, -1+d, 3)}, {square(-1, -2-d, 3)}})
 	}
@@ -214,7 +214,7 @@ func testEdits(t *testing.T, kind fence.Kind) {
 	}
 	var history []past
 	var live []string
-	for i := range 300 {
+	for i := range 300 / fence.Slowdown {
 		area := append(randomArea(rng), fence.Polygon{square(float64(i%20), 0, 1)})
 		switch op := rng.IntN(5); {
 		case op < 2 || len(live) == 0:
