@@ -6,7 +6,13 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	"paddock/internal/listen"
 )
+
+// ErrInUse refuses the path of a unix socket at which another server answers, or
+// that is something else.
+var ErrInUse = listen.ErrInUse
 
 const (
 	// acceptPauseMin and acceptPauseMax bound the pause after a failed accept,
@@ -98,7 +104,7 @@ func (c *Config) openDoors() (doors []*door, err error) {
 		doors = append(doors, &door{doorWebSocket, ln})
 	}
 	if c.Unix != "" {
-		if ln, err = listenUnix(c.Unix); err != nil {
+		if ln, err = listen.Private(c.Unix); err != nil {
 			return doors, err
 		}
 		doors = append(doors, &door{doorUnix, ln})

@@ -1,4 +1,4 @@
-package bus
+package listen
 
 import (
 	"errors"
@@ -9,25 +9,26 @@ import (
 	"syscall"
 )
 
-// unixMode lets the server's user alone connect: the file is the admission.
-const unixMode = 0o600
+// privateMode lets the server's user alone connect: the file is the admission.
+const privateMode = 0o600
 
 // ErrInUse refuses the path of a unix socket at which another server answers, or
 // that is something else.
 var ErrInUse = errors.New("in use")
 
-// unixListener takes its file away when it is closed, unless another server has
+// privateListener takes its file away when it is closed, unless another server has
 // put its own in its place.
-type unixListener struct {
+type privateListener struct {
 	*net.UnixListener
 	path string
 	file os.FileInfo
 }
 
-// listenUnix listens at path. The file appears there with its final mode, after
-// it is listened on: it is made beside and moved. One that nobody listens on any
-// more, which a server that was killed leaves behind, is replaced.
-func listenUnix(path string) (net.Listener, error) {
+// Private listens at a unix socket that nobody but the own user may connect to. The
+// file appears at path with its final mode, after it is listened on: it is made beside
+// and moved. One that nobody listens on any more, which a server that was killed leaves
+// behind, is replaced.
+func Private(path string) (net.Listener, error) {
 	if err := checkStale(path); err != nil {
 		return nil, err
 	}
@@ -42,17 +43,17 @@ func listenUnix(path string) (net.Listener, error) {
 	ln.SetUnlinkOnClose(false)
 	file, err := os.Lstat(beside)
 	if err == nil {
-		err = os.Chmod(beside, unixMode)
+		err = os.Chmod(beside, privateMode)
 	}
 	if err == nil {
 		err = os.Rename(beside, path)
 	}
 	if err != nil {
-		ln.Close()
-		os.Remove(beside)
+		_ = ln.Close()
+		_ = os.Remove(beside)
 		return nil, err
 	}
-	return &unixListener{ln, path, file}, nil
+	return &privateListener{ln, path, file}, nil
 }
 
 // checkStale says whether path may be taken.
@@ -69,7 +70,7 @@ func checkStale(path string) error {
 	conn, err := net.Dial("unix", path)
 	switch {
 	case err == nil:
-		conn.Close()
+		_ = conn.Close()
 		return fmt.Errorf("%s: %w", path, ErrInUse)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return nil
@@ -79,11 +80,12 @@ func checkStale(path string) error {
 }
 
 // Addr is the path.
-func (l *unixListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
+func (l *privateListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
 
-func (l *unixListener) Close() error {
+// Close ends listening, and takes the file away.
+func (l *privateListener) Close() error {
 	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.file) {
-		os.Remove(l.path)
+		_ = os.Remove(l.path)
 	}
 	return l.UnixListener.Close()
 }
