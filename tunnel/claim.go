@@ -18,6 +18,7 @@ type claim struct {
 	listener net.Listener // TCP
 	holder   atomic.Pointer[holder]
 	lease    *time.Timer // guarded by Server.mu; nil while somebody holds it
+	dropped  bool        // guarded by Server.mu; it is no claim any more
 
 	mu      sync.Mutex
 	back    chan struct{} // guarded by mu; closed when there is a holder again, or no claim
@@ -46,6 +47,13 @@ func (c *claim) release() {
 		close(c.back)
 		c.back = nil
 	}
+}
+
+// waitingNow is how many wait for somebody to hold the claim.
+func (c *claim) waitingNow() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting
 }
 
 // end tells those who wait that nobody comes.

@@ -141,7 +141,11 @@ func (f *tlsFront) handshake(ctx context.Context, conn net.Conn) (*tls.Conn, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { <-f.handshakes }()
+	f.s.greeting.Add(1)
+	defer func() {
+		f.s.greeting.Add(-1)
+		<-f.handshakes
+	}()
 	secured := tls.Server(conn, f.config)
 	return secured, secured.HandshakeContext(ctx)
 }

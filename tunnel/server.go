@@ -8,10 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"paddock/wire"
 )
@@ -76,12 +74,16 @@ type Server struct {
 	served    atomic.Uint64
 	cancelled atomic.Uint64
 	takeovers atomic.Uint64
+	visiting  atomic.Int64 // connections of visitors that are open
+	greeting  atomic.Int64 // TLS handshakes of visitors that are under way
 
 	mu        sync.Mutex // guards all below; never held while something is sent
 	closed    bool
 	sessions  map[string]*session // by identity
 	addresses map[string]*claim   // TCP claims by the address asked for
 	shares    map[string]*share   // by identity, with MaxInflight
+	clients   map[string]*tally   // by identity, as long as it has claims
+	past      LinkBytes           // of sessions that have ended
 }
 
 func (s *Server) init() {
@@ -95,7 +97,7 @@ func (s *Server) init() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.sessions, s.addresses = map[string]*session{}, map[string]*claim{}
-		s.shares = map[string]*share{}
+		s.shares, s.clients = map[string]*share{}, map[string]*tally{}
 	})
 }
 
@@ -114,16 +116,7 @@ func (s *Server) Close() error {
 	s.closed = true
 	sessions := s.sessions
 	s.sessions = map[string]*session{}
-	claims := map[*claim]struct{}{}
-	for _, c := range s.addresses {
-		claims[c] = struct{}{}
-	}
-	for _, table := range []*routes{&s.routes, &s.names} {
-		for c := range table.all() {
-			claims[c] = struct{}{}
-		}
-	}
-	for c := range claims {
+	for c := range s.claims() {
 		s.drop(c)
 	}
 	s.mu.Unlock()
@@ -155,71 +148,6 @@ func (s *Server) allowed(identity string, b Binding) error {
 		return ErrDenied
 	}
 	return s.Policy.Allow(identity, b)
-}
-
-// Session is a client that is connected.
-type Session struct {
-	Identity string
-	Peer     string // its address
-	Agent    string // what it calls itself
-	Since    time.Time
-	RTT      time.Duration
-	Bindings []string // where visitors find it
-}
-
-// Sessions lists the clients by identity.
-func (s *Server) Sessions() []Session {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Session, 0, len(s.sessions))
-	for _, x := range s.sessions {
-		d := x.describe()
-		for _, c := range x.claims {
-			d.Bindings = append(d.Bindings, c.where)
-		}
-		slices.Sort(d.Bindings)
-		list = append(list, d)
-	}
-	slices.SortFunc(list, func(a, b Session) int { return cmp.Compare(a.Identity, b.Identity) })
-	return list
-}
-
-// Kick ends the connection of a client, who may come back at once if the policy lets
-// him. It says whether there was one.
-func (s *Server) Kick(identity string) bool {
-	s.init()
-	s.mu.Lock()
-	x := s.sessions[identity]
-	s.mu.Unlock()
-	if x != nil {
-		x.conn.Abort(wire.PermissionDenied)
-	}
-	return x != nil
-}
-
-// ServerStats counts what a Server has done.
-type ServerStats struct {
-	Sessions  int
-	Served    uint64            // exchanges that got the target's answer
-	Cancelled uint64            // exchanges that the visitor has left
-	Takeovers uint64            // sessions that their own identity has replaced
-	Refused   map[string]uint64 // by reason
-}
-
-// Stats are the counts so far.
-func (s *Server) Stats() ServerStats {
-	s.init()
-	s.mu.Lock()
-	stats := ServerStats{Sessions: len(s.sessions), Refused: map[string]uint64{}}
-	s.mu.Unlock()
-	stats.Served, stats.Cancelled, stats.Takeovers = s.served.Load(), s.cancelled.Load(), s.takeovers.Load()
-	for r := range reasons {
-		if n := s.refusals[r].Load(); n > 0 {
-			stats.Refused[r.String()] = n
-		}
-	}
-	return stats
 }
 
 // bind serves tunnel.bind.

@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"paddock/wire"
@@ -129,19 +130,15 @@ func (s *Server) lost(x *session) {
 	}
 }
 
+// disconnected tells of a session that was one of s.sessions, and is no more.
 func (s *Server) disconnected(x *session) {
+	link := x.conn.Stats()
+	s.mu.Lock()
+	s.past.add(&link)
+	s.mu.Unlock()
 	if s.Hooks.Disconnected != nil {
 		s.Hooks.Disconnected(x.describe())
 	}
-}
-
-// describe is the session for others, without its bindings.
-func (x *session) describe() Session {
-	d := Session{Identity: x.identity, Peer: x.conn.RemoteAddr().String(), Since: x.conn.Since(), RTT: x.conn.Stats().RTT}
-	if peer := x.conn.Peer(); peer != nil {
-		d.Agent = peer.Agent
-	}
-	return d
 }
 
 // settle lets the lease begin of what the session before had and this one has not
@@ -160,7 +157,7 @@ func (s *Server) settle(x *session) {
 // rest lets the lease of a claim begin. s.mu is held.
 func (s *Server) rest(c *claim) {
 	c.holder.Store(nil)
-	if c.lease != nil {
+	if c.lease != nil || c.dropped {
 		return
 	}
 	var timer *time.Timer
@@ -178,14 +175,19 @@ func (s *Server) rest(c *claim) {
 	c.lease = timer
 }
 
-// drop ends a claim: the name is free, and nobody listens. s.mu is held.
+// drop ends a claim: the name is free, and nobody listens. Once is enough. s.mu is held.
 func (s *Server) drop(c *claim) {
+	if c.dropped {
+		return
+	}
+	c.dropped = true
 	if c.lease != nil {
 		c.lease.Stop()
 		c.lease = nil
 	}
 	c.holder.Store(nil)
 	s.unshare(c)
+	s.uncounted(c)
 	if c.listener != nil {
 		_ = c.listener.Close()
 		if s.addresses[c.at.Address] == c {
@@ -253,6 +255,7 @@ func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
 	if b.Protocol != TCP {
 		c.lane = s.lane(c)
 		s.table(b.Protocol).add(c)
+		s.counted(c)
 		return c, nil
 	}
 	l, err := listen(b.Address)
@@ -262,9 +265,28 @@ func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
 	c.listener, c.where = l, l.Addr().String()
 	c.lane = s.lane(c)
 	s.addresses[c.where] = c
+	s.counted(c)
 	s.tasks.Add(1)
 	go s.acceptTCP(c)
 	return c, nil
+}
+
+// claims are all that are held. s.mu is held.
+func (s *Server) claims() iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		for _, c := range s.addresses {
+			if !yield(c) {
+				return
+			}
+		}
+		for _, table := range []*routes{&s.routes, &s.names} {
+			for c := range table.all() {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // table are the routes of hosts by HTTP, or of those that are passed through.

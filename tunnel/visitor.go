@@ -47,6 +47,7 @@ func (v *visitors) enter(from netip.Addr) bool {
 		return false
 	}
 	v.all++
+	v.s.visiting.Add(1)
 	v.each[from]++
 	return true
 }
@@ -55,6 +56,7 @@ func (v *visitors) leave(from netip.Addr) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.all--
+	v.s.visiting.Add(-1)
 	if v.each[from]--; v.each[from] == 0 {
 		delete(v.each, from)
 	}

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -66,6 +67,9 @@ type Gate struct {
 	waiting  int
 	queued   []*Lane // those in which somebody waits, the next in turn first
 	refused  [reasons]uint64
+
+	waits    atomic.Uint64 // that have ended
+	waitedNs atomic.Int64  // in all of them
 }
 
 // New makes a gate. Negative limits are the caller's mistake.
@@ -85,6 +89,7 @@ type Lane struct {
 	queue    queue
 	listed   bool // in Gate.queued
 	limit    limit
+	begun    LaneTotals
 }
 
 // Request waits for room for a request that holds size bytes while it waits and is
@@ -129,6 +134,7 @@ func (l *Lane) Stream(size int64) (*Permit, error) {
 	g.bytes += size
 	g.streams++
 	l.streams++
+	l.begun.Streams++
 	g.mu.Unlock()
 	return &Permit{lane: l, size: size, stream: true, answered: true}, nil
 }
@@ -148,6 +154,7 @@ func (g *Gate) unfair(l *Lane) bool {
 func (g *Gate) begin(l *Lane) {
 	g.requests++
 	l.requests++
+	l.begun.Requests++
 	l.limit.begun(l.requests)
 }
 
@@ -243,6 +250,7 @@ func (p *Permit) Promote() error {
 	p.stream = true
 	g.streams++
 	l.streams++
+	l.begun.Promoted++
 	g.requests--
 	l.requests--
 	g.serve()

@@ -89,6 +89,7 @@ func (q *queue) drop(w *waiter) {
 // until waits for the end of the wait, and makes it one itself when w has waited for
 // long enough, or ctx ends.
 func (w *waiter) until(ctx context.Context, p *Permit) (*Permit, error) {
+	defer w.lane.gate.waited(p.begin)
 	timer := time.NewTimer(w.limit)
 	defer timer.Stop()
 	var early error
@@ -131,4 +132,10 @@ func (w *waiter) end(p *Permit, err error) (*Permit, error) {
 	g.bytes -= p.size
 	g.mu.Unlock()
 	return nil, err
+}
+
+// waited counts a wait that began then, and is over.
+func (g *Gate) waited(begin time.Time) {
+	g.waits.Add(1)
+	g.waitedNs.Add(int64(time.Since(begin)))
 }

@@ -21,34 +21,3 @@ func (r Reason) String() string { return reasonNames[r] }
 type Refusal struct{ Reason Reason }
 
 func (r *Refusal) Error() string { return "overloaded: " + r.Reason.String() }
-
-// Stats is what a gate holds, and what it has refused since it was made.
-type Stats struct {
-	Requests, Streams, Waiting int
-	Bytes                      int64
-	Refused                    map[string]uint64 // by Reason.String
-}
-
-// Stats looks at the gate.
-func (g *Gate) Stats() Stats {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	s := Stats{g.requests, g.streams, g.waiting, g.bytes, make(map[string]uint64, reasons)}
-	for r, n := range g.refused {
-		s.Refused[Reason(r).String()] = n
-	}
-	return s
-}
-
-// LaneStats is what a lane holds.
-type LaneStats struct {
-	Requests, Streams, Waiting int
-	Limit                      int // of requests, as it is now
-}
-
-// Stats looks at the lane.
-func (l *Lane) Stats() LaneStats {
-	l.gate.mu.Lock()
-	defer l.gate.mu.Unlock()
-	return LaneStats{l.requests, l.streams, l.queue.live, l.limit.now()}
-}

@@ -1,0 +1,51 @@
+package admission
+
+import "time"
+
+// Stats is what a gate holds, and what it has refused since it was made.
+type Stats struct {
+	Requests, Streams, Waiting int
+	Bytes                      int64
+	Refused                    map[string]uint64 // by Reason.String
+	Waits                      uint64            // that have ended, whatever came of them
+	Waited                     time.Duration     // in all of these together
+}
+
+// Stats looks at the gate.
+func (g *Gate) Stats() Stats {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := Stats{
+		Requests: g.requests, Streams: g.streams, Waiting: g.waiting, Bytes: g.bytes,
+		Refused: make(map[string]uint64, reasons), Waits: g.waits.Load(), Waited: time.Duration(g.waitedNs.Load()),
+	}
+	for r, n := range g.refused {
+		s.Refused[Reason(r).String()] = n
+	}
+	return s
+}
+
+// LaneStats is what a lane holds, and what it has let in.
+type LaneStats struct {
+	Requests, Streams, Waiting int
+	Limit                      int // of requests, as it is now
+	Begun                      LaneTotals
+}
+
+// LaneTotals count what a lane has let in since it was made. What was promoted is among
+// the requests, as which it began.
+type LaneTotals struct{ Requests, Streams, Promoted uint64 }
+
+// Add adds o.
+func (t *LaneTotals) Add(o LaneTotals) {
+	t.Requests += o.Requests
+	t.Streams += o.Streams
+	t.Promoted += o.Promoted
+}
+
+// Stats looks at the lane.
+func (l *Lane) Stats() LaneStats {
+	l.gate.mu.Lock()
+	defer l.gate.mu.Unlock()
+	return LaneStats{l.requests, l.streams, l.queue.live, l.limit.now(), l.begun}
+}

@@ -1,0 +1,91 @@
+package tunnel
+
+import (
+	"slices"
+	"time"
+
+	"paddock/wire"
+)
+
+// Session is a client that is connected.
+type Session struct {
+	Identity string
+	Peer     string // its address
+	Agent    string // what it calls itself
+	Since    time.Time
+	RTT      time.Duration // 0: not measured yet
+	Requests int           // under way
+	Streams  int           // open
+	Link     LinkBytes
+	Bindings []string // where visitors find it
+}
+
+// LinkBytes are what connections of clients have carried, headers included, before TLS.
+type LinkBytes struct{ Sent, Received int64 }
+
+func (b *LinkBytes) add(s *wire.Stats) {
+	b.Sent += s.Tx.Bytes
+	b.Received += s.Rx.Bytes
+}
+
+// Sessions lists the clients by identity.
+func (s *Server) Sessions() []Session { return s.SessionsAfter("", 0) }
+
+// SessionsAfter lists at most n of the clients whose identities come after one, by
+// identity; 0 is all of them.
+func (s *Server) SessionsAfter(identity string, n int) []Session {
+	s.init()
+	s.mu.Lock()
+	names := make([]string, 0, len(s.sessions))
+	for name := range s.sessions {
+		if name > identity {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if n > 0 && len(names) > n {
+		names = names[:n]
+	}
+	found, bindings := make([]*session, len(names)), make([][]string, len(names))
+	for i, name := range names {
+		found[i] = s.sessions[name]
+		for _, c := range found[i].claims {
+			bindings[i] = append(bindings[i], c.where)
+		}
+	}
+	s.mu.Unlock()
+	list := make([]Session, len(names))
+	for i, x := range found {
+		list[i] = x.describe()
+		slices.Sort(bindings[i])
+		list[i].Bindings = bindings[i]
+	}
+	return list
+}
+
+// describe is the session for others, without its bindings.
+func (x *session) describe() Session {
+	stats := x.conn.Stats()
+	d := Session{
+		Identity: x.identity, Peer: x.conn.RemoteAddr().String(), Since: x.conn.Since(),
+		RTT: stats.RTT, Requests: int(stats.Inflight), Streams: int(stats.Streams),
+	}
+	d.Link.add(&stats)
+	if peer := x.conn.Peer(); peer != nil {
+		d.Agent = peer.Agent
+	}
+	return d
+}
+
+// Kick ends the connection of a client, who may come back at once if the policy lets
+// him. It says whether there was one.
+func (s *Server) Kick(identity string) bool {
+	s.init()
+	s.mu.Lock()
+	x := s.sessions[identity]
+	s.mu.Unlock()
+	if x != nil {
+		x.conn.Abort(wire.PermissionDenied)
+	}
+	return x != nil
+}

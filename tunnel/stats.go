@@ -1,0 +1,142 @@
+package tunnel
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"paddock/internal/admission"
+)
+
+// ServerStats is what a Server holds, and has done. Once nothing is under way and no
+// visitor is there, what it holds is what it held before: Sessions and Names of those who
+// are connected, and zeros.
+type ServerStats struct {
+	Sessions   int // clients that are connected
+	Names      int // hosts and addresses that are held
+	Away       int // of these, those whose clients are away; their leases run
+	Waiting    int // visitors who wait for one of these
+	Visitors   int // connections of visitors to the fronts
+	Handshakes int // of TLS, of visitors
+	Requests   int // under way
+	Streams    int
+	Queued     int   // requests that wait for one of these
+	Bytes      int64 // accounted to all of these
+
+	Served    uint64            // exchanges that got the target's answer
+	Cancelled uint64            // exchanges that the visitor has left
+	Takeovers uint64            // sessions that their own identity has replaced
+	Refused   map[string]uint64 // visitors, by reason
+	Overloads map[string]uint64 // those of them that found no room, by what there was none of
+	Waits     uint64            // of requests in queues that have ended
+	Waited    time.Duration     // all these waits together
+	Link      LinkBytes
+	Clients   []ClientStats // by identity
+}
+
+// ClientStats is what one identity holds and was sent. It begins anew when the identity
+// holds no name for a while.
+type ClientStats struct {
+	Identity                  string
+	Names                     int
+	Requests, Streams, Queued int
+	Begun                     Begun
+}
+
+// Begun counts exchanges that were let in. What was promoted is among the requests, as
+// which it began.
+type Begun = admission.LaneTotals
+
+// tally is what is known of an identity beyond its present claims.
+type tally struct {
+	claims int
+	past   Begun // of claims that are no more
+}
+
+// laneStats is what a lane of ours tells; those of others tell nothing.
+func (c *claim) laneStats() (stats admission.LaneStats) {
+	lane := c.lane
+	if shared, ok := lane.(*sharedLane); ok {
+		lane = shared.Lane
+	}
+	if l, ok := lane.(gateLane); ok {
+		stats = l.Stats()
+	}
+	return stats
+}
+
+// counted makes a claim one of its identity. s.mu is held.
+func (s *Server) counted(c *claim) {
+	t := s.clients[c.identity]
+	if t == nil {
+		t = &tally{}
+		s.clients[c.identity] = t
+	}
+	t.claims++
+}
+
+// uncounted ends that. s.mu is held.
+func (s *Server) uncounted(c *claim) {
+	t := s.clients[c.identity]
+	t.past.Add(c.laneStats().Begun)
+	if t.claims--; t.claims == 0 {
+		delete(s.clients, c.identity)
+	}
+}
+
+// Stats looks at the server.
+func (s *Server) Stats() ServerStats {
+	s.init()
+	stats := ServerStats{
+		Visitors: int(s.visiting.Load()), Handshakes: int(s.greeting.Load()),
+		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(),
+		Refused: map[string]uint64{}, Overloads: map[string]uint64{},
+	}
+	for r := range reasons {
+		if n := s.refusals[r].Load(); n > 0 {
+			stats.Refused[r.String()] = n
+		}
+	}
+	if g, ok := s.admission.(gate); ok {
+		held := g.Stats()
+		stats.Requests, stats.Streams, stats.Queued, stats.Bytes = held.Requests, held.Streams, held.Waiting, held.Bytes
+		stats.Overloads, stats.Waits, stats.Waited = held.Refused, held.Waits, held.Waited
+	}
+	s.mu.Lock()
+	sessions := make([]*session, 0, len(s.sessions))
+	for _, x := range s.sessions {
+		sessions = append(sessions, x)
+	}
+	stats.Sessions, stats.Link = len(sessions), s.past
+	s.countClaims(&stats)
+	s.mu.Unlock()
+	for _, x := range sessions {
+		link := x.conn.Stats()
+		stats.Link.add(&link)
+	}
+	return stats
+}
+
+// countClaims fills in what the claims tell. s.mu is held.
+func (s *Server) countClaims(stats *ServerStats) {
+	of := make(map[string]*ClientStats, len(s.clients))
+	for identity, t := range s.clients {
+		of[identity] = &ClientStats{Identity: identity, Names: t.claims, Begun: t.past}
+	}
+	for c := range s.claims() {
+		stats.Names++
+		if c.holder.Load() == nil {
+			stats.Away++
+		}
+		stats.Waiting += c.waitingNow()
+		lane, client := c.laneStats(), of[c.identity]
+		client.Requests += lane.Requests
+		client.Streams += lane.Streams
+		client.Queued += lane.Waiting
+		client.Begun.Add(lane.Begun)
+	}
+	for _, client := range of {
+		stats.Clients = append(stats.Clients, *client)
+	}
+	slices.SortFunc(stats.Clients, func(a, b ClientStats) int { return cmp.Compare(a.Identity, b.Identity) })
+}
