@@ -23,20 +23,20 @@ type ServerStats struct {
 	Queued     int   // requests that wait for one of these
 	Bytes      int64 // accounted to all of these
 
-	Served    uint64            // exchanges that got the target's answer
-	Cancelled uint64            // exchanges that the visitor has left
-	Takeovers uint64            // sessions that their own identity has replaced
-	Refused   map[string]uint64 // visitors, by reason
-	Overloads map[string]uint64 // those of them that found no room, by what there was none of
-	Waits     uint64            // of requests in queues that have ended
-	Waited    time.Duration     // all these waits together
-	Link      LinkBytes
-	Clients   []ClientStats // by identity
+	Served     uint64            // exchanges that got the target's answer
+	Cancelled  uint64            // exchanges that the visitor has left
+	Takeovers  uint64            // sessions that their own identity has replaced
+	Refused    map[string]uint64 // visitors, by reason
+	Overloads  map[string]uint64 // those of them that found no room, by what there was none of
+	Waits      uint64            // of requests in queues that have ended
+	Waited     time.Duration     // all these waits together
+	Link       LinkBytes
+	Identities []IdentityStats // by identity
 }
 
-// ClientStats is what one identity holds and was sent. It begins anew when the identity
+// IdentityStats is what one identity holds and was sent. It begins anew when the identity
 // holds no name for a while.
-type ClientStats struct {
+type IdentityStats struct {
 	Identity                  string
 	Names                     int
 	Requests, Streams, Queued int
@@ -119,9 +119,9 @@ func (s *Server) Stats() ServerStats {
 
 // countClaims fills in what the claims tell. s.mu is held.
 func (s *Server) countClaims(stats *ServerStats) {
-	of := make(map[string]*ClientStats, len(s.clients))
+	of := make(map[string]*IdentityStats, len(s.clients))
 	for identity, t := range s.clients {
-		of[identity] = &ClientStats{Identity: identity, Names: t.claims, Begun: t.past}
+		of[identity] = &IdentityStats{Identity: identity, Names: t.claims, Begun: t.past}
 	}
 	for c := range s.claims() {
 		stats.Names++
@@ -136,7 +136,7 @@ func (s *Server) countClaims(stats *ServerStats) {
 		client.Begun.Add(lane.Begun)
 	}
 	for _, client := range of {
-		stats.Clients = append(stats.Clients, *client)
+		stats.Identities = append(stats.Identities, *client)
 	}
-	slices.SortFunc(stats.Clients, func(a, b ClientStats) int { return cmp.Compare(a.Identity, b.Identity) })
+	slices.SortFunc(stats.Identities, func(a, b IdentityStats) int { return cmp.Compare(a.Identity, b.Identity) })
 }

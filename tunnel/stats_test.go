@@ -17,9 +17,9 @@ func held(s *Server) ServerStats {
 		Sessions: now.Sessions, Names: now.Names, Away: now.Away, Waiting: now.Waiting, Visitors: now.Visitors,
 		Handshakes: now.Handshakes, Requests: now.Requests, Streams: now.Streams, Queued: now.Queued, Bytes: now.Bytes,
 	}
-	for _, c := range now.Clients {
+	for _, c := range now.Identities {
 		c.Begun = Begun{}
-		is.Clients = append(is.Clients, c)
+		is.Identities = append(is.Identities, c)
 	}
 	return is
 }
@@ -49,7 +49,7 @@ func TestStatsTellOfIdleness(t *testing.T) {
 	<-inside
 	during := held(p.server)
 	if during.Requests != 1 || during.Streams != 1 || during.Bytes == 0 || during.Visitors == 0 ||
-		during.Clients[0].Requests != 1 || during.Clients[0].Streams != 1 {
+		during.Identities[0].Requests != 1 || during.Identities[0].Streams != 1 {
 		t.Errorf("meanwhile: %+v", during)
 	}
 	if s := p.server.Sessions()[0]; s.Requests != 1 || s.Streams != 1 || s.Link.Sent == 0 || s.Link.Received == 0 {
@@ -61,7 +61,7 @@ func TestStatsTellOfIdleness(t *testing.T) {
 	p.http.CloseIdleConnections()
 	p.eventually("it holds something", func() bool { return reflect.DeepEqual(held(p.server), before) })
 	after := p.server.Stats()
-	if after.Served != 2 || after.Clients[0].Begun != (Begun{Requests: 1, Streams: 1}) || after.Link.Received == 0 {
+	if after.Served != 2 || after.Identities[0].Begun != (Begun{Requests: 1, Streams: 1}) || after.Link.Received == 0 {
 		t.Errorf("afterwards: %+v", after)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"paddock/internal/config"
 	"paddock/internal/tunneld"
 	"paddock/internal/version"
 )
@@ -18,6 +19,8 @@ type tunnelCmd struct {
 	TCP   tunnelTCPCmd   `cmd:"" name:"tcp" help:"Make a local TCP service reachable at an address of the server."`
 	SNI   tunnelSNICmd   `cmd:"" name:"sni" help:"Make a local TLS service reachable under a host name, without ending TLS."`
 	Start tunnelStartCmd `cmd:"" help:"Make the services of a file reachable, be it ours or one of go-http-tunnel."`
+	List  tunnelListCmd  `cmd:"" help:"Show who is connected to a server, and what it has."`
+	Kick  tunnelKickCmd  `cmd:"" help:"End the connection of a client, and keep it out for a while."`
 	Check tunnelCheckCmd `cmd:"" help:"Say what is wrong with a file, or what it means."`
 	ID    tunnelIDCmd    `cmd:"" name:"id" help:"Show the id by which others know this machine."`
 }
@@ -45,7 +48,7 @@ func (e tunnelError) ExitCode() int {
 }
 
 // otherSections are those of paddock.yaml that are not the tunnel's business.
-var otherSections = []string{"http", "bus", "wire", "sets", "track", "limits", "log"}
+var otherSections = config.Sections()
 
 // tunnelKey is the file of the key by which a side of the tunnel is known: the one that
 // was given, or that of the user's configuration.
@@ -58,6 +61,20 @@ func tunnelKey(given, name string) (string, error) {
 		return "", usagef("no place for a key: %w; say --key FILE", err)
 	}
 	return filepath.Join(dir, "paddock", cmp.Or(name, clientKeyName)), nil
+}
+
+// tunnelControl is the control socket of a server that was told of none, "" if there is
+// no place for one: in the directory that the session's user has for sockets, or beside
+// the key.
+func tunnelControl() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return filepath.Join(dir, "paddock-tunnel.sock")
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "paddock", "tunnel.sock")
 }
 
 // The keys of the two sides in the user's configuration. A machine may be both.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"time"
 
-	"paddock/internal/keyid"
 	"paddock/internal/lifecycle"
 	"paddock/internal/tunneld"
 )
@@ -31,11 +30,9 @@ func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, erro
 		s.Connect.Server = net.JoinHostPort(t.Server, "7400")
 	}
 	if t.ServerID != "" {
-		id, err := keyid.Parse(t.ServerID)
-		if err != nil {
+		if err := s.Connect.Pin(t.ServerID); err != nil {
 			return nil, fmt.Errorf("--server-id: %w", err)
 		}
-		s.Connect.ServerID, s.Connect.Pinned = id, true
 	}
 	return s, nil
 }

@@ -16,12 +16,13 @@ import (
 
 // tunnelServeCmd is the side that visitors reach.
 type tunnelServeCmd struct {
-	Config string   `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; its section tunnel counts. Flags go over it."`
-	Listen string   `placeholder:"ADDR" help:"Address for clients (default 127.0.0.1:7400); port 0 takes a free one. Any but loopback needs clients."`
-	HTTP   string   `name:"http" placeholder:"ADDR" help:"Address for visitors (default 127.0.0.1:8000)."`
-	TLS    string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS, with tls_crt and tls_key of the file."`
-	Key    string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
-	Allow  []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
+	Config  string   `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; its section tunnel counts. Flags go over it."`
+	Listen  string   `placeholder:"ADDR" help:"Address for clients (default 127.0.0.1:7400); port 0 takes a free one. Any but loopback needs clients."`
+	HTTP    string   `name:"http" placeholder:"ADDR" help:"Address for visitors (default 127.0.0.1:8000)."`
+	TLS     string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS, with tls_crt and tls_key of the file."`
+	Key     string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
+	Control string   `placeholder:"FILE" help:"Unix socket for \"paddock tunnel list\" and \"kick\" on this machine, open to this user alone (default paddock-tunnel.sock in XDG_RUNTIME_DIR, or paddock/tunnel.sock in the user's configuration directory); off for none."`
+	Allow   []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
 }
 
 // Help says what is printed.
@@ -49,7 +50,7 @@ func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
 	hangups, stop := hangups()
 	defer stop()
 	server, err := tunneld.OpenServer(ctx, tunneld.ServerOptions{
-		Settings: settings, Key: key, File: t.Config, Reload: t.settings, Hangups: hangups, Agent: tunnelAgent(), Logger: log,
+		Settings: settings, Key: key, File: t.Config, Reload: t.settings, Hangups: hangups, Control: tunnelControl(), Agent: tunnelAgent(), Logger: log,
 	})
 	if err != nil {
 		return startError(err)
@@ -83,6 +84,7 @@ func (t *tunnelServeCmd) settings() (s *tunneld.Settings, err error) {
 	s.Serve.Listen = cmp.Or(t.Listen, s.Serve.Listen, "127.0.0.1:7400")
 	s.Serve.HTTP = cmp.Or(t.HTTP, s.Serve.HTTP, "127.0.0.1:8000")
 	s.Serve.TLS = cmp.Or(t.TLS, s.Serve.TLS)
+	s.Serve.Control = cmp.Or(t.Control, s.Serve.Control)
 	s.Serve.Identity = cmp.Or(t.Key, s.Serve.Identity)
 	for _, text := range t.Allow {
 		p, err := allowed(text)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -81,9 +82,20 @@ func (p *tunnelProcess) stop() {
 	}
 }
 
+// shortPath is that of a unix socket: systems allow about 100 bytes.
+func shortPath(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, name)
+}
+
 // Server, client and visitor are three processes. A visitor is served; names that the
 // client may not have are refused; a client that is killed and started again takes its
-// name back at once; all end in peace.
+// name back at once; operators list and kick; all end in peace.
 func TestTunnelProcesses(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -97,8 +109,9 @@ func TestTunnelProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	control := shortPath(t, "control")
 	server := startTunnel(ctx, t, "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
-		"--key", filepath.Join(dir, "server.key"), "--allow", key.ID.String()+"=app.example,*.b.example")
+		"--key", filepath.Join(dir, "server.key"), "--control", control, "--allow", key.ID.String()+"=app.example,*.b.example")
 	id, link, front := server.line("id:"), server.line("clients:"), server.line("visitors:")
 	serving := func(host string) []string {
 		return []string{"http", target.Listener.Addr().String(), "--host", host, "--server", link, "--server-id", id, "--key", clientKey}
@@ -139,6 +152,14 @@ func TestTunnelProcesses(t *testing.T) {
 	if got := visit(); got != "200 OK /x of 127.0.0.1" {
 		t.Error("after a client was killed:", got)
 	}
+	listed := startTunnel(ctx, t, "list", "--control", control)
+	if got := listed.line(key.ID.String()[:12]); !strings.HasSuffix(got, "app.example") {
+		t.Errorf("listed: %q", got)
+	}
+	if code := listed.wait(); code != exitOK {
+		t.Errorf("list: exit code %d", code)
+	}
+	startTunnel(ctx, t, "kick", "--for", "0s", "--control", control, key.ID.String()[:12]).line(key.ID.String()[:12] + " was sent away")
 	client.stop()
 
 	if code := startTunnel(ctx, t, serving("other.example")...).wait(); code != exitRefused {

@@ -6,6 +6,10 @@ import (
 	"paddock/internal/strictyaml"
 )
 
+// Sections are the names of a file's sections, for who reads another one of the same
+// file.
+func Sections() []string { return sections(settings(Default())) }
+
 // readYAML sets the keys that the file gives, by the same rules as the other sources.
 // It returns all that is wrong.
 func (c *Config) readYAML(path string, text []byte) []error {

@@ -1,21 +1,15 @@
 package tunneld
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"paddock/internal/keyid"
-	"paddock/internal/listen"
 	"paddock/tunnel"
 	"paddock/wire"
 )
@@ -102,49 +96,18 @@ func (s *Settings) choose(names []string) (chosen []Tunnel, err error) {
 
 // configure makes the link's configuration.
 func (c *Client) configure() (err error) {
-	connect, backoff := &c.options.Settings.Connect, c.options.Settings.Backoff
-	config := &wire.Config{Agent: c.options.Agent, Idle: idle, Logger: c.log}
-	if connect.TokenFile != "" {
-		if config.Auth, err = readToken(connect.TokenFile); err != nil {
-			return err
-		}
-	} else if c.key, err = connect.key(c.options.Key); err != nil {
+	backoff := c.options.Settings.Backoff
+	config, key, err := c.options.Settings.Connect.link(c.options.Key, c.options.FirstSeen, c.log)
+	if err != nil {
 		return err
 	}
-	if connect.Plaintext {
-		if err := listen.Check(connect.Server, false); err != nil {
-			return fmt.Errorf("plaintext is for this machine alone, not for %s", connect.Server)
-		}
-	} else if config.TLS, err = connect.trust(c.key, c.options.FirstSeen, c.log); err != nil {
-		return err
-	}
+	c.key = key
+	config.Agent, config.Idle, config.Logger = c.options.Agent, idle, c.log
 	c.link = wire.ClientConfig{
-		Address: connect.Server, Config: config, MinBackoff: backoff.Interval, MaxBackoff: backoff.MaxInterval,
+		Address: c.options.Settings.Connect.Server, Config: config, MinBackoff: backoff.Interval, MaxBackoff: backoff.MaxInterval,
 		GiveUp: c.failed, OnConnect: c.connected,
 	}
 	return nil
-}
-
-// key is the client's: the pair of files of the settings, or the key alone.
-func (c *Connect) key(file string) (*keyid.Key, error) {
-	if c.Cert != "" {
-		return keyid.LoadPair(c.Cert, c.Key)
-	}
-	key, _, err := keyid.LoadOrMake(cmp.Or(c.Key, file))
-	return key, err
-}
-
-// readToken reads a token's id and secret, "id:secret" in one line.
-func readToken(file string) (auth func(net.Conn) (*wire.Auth, error), err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	id, secret, ok := strings.Cut(string(bytes.TrimSpace(text)), ":")
-	if !ok || id == "" || secret == "" {
-		return nil, fmt.Errorf("%s: want id:secret", file)
-	}
-	return wire.TokenAuth(id, []byte(secret)), nil
 }
 
 // ID is what a server must list to let the client in, false if it comes with a token.

@@ -33,6 +33,7 @@ func Print(s *Settings) ([]byte, error) {
 		p.text("key", v.Identity)
 		p.number("budget", v.Budget)
 		p.span("lease", v.Lease)
+		p.text("control", v.Control)
 		list(p, "trusted_proxies", v.Trusted)
 		p.close()
 	}

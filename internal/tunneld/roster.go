@@ -148,13 +148,22 @@ func (r *Roster) MaxInflight(identity string) int {
 	return 0
 }
 
-// Block keeps a client out for a while.
+// Admin says whether a client may list and kick others.
+func (r *Roster) Admin(name string) bool {
+	who := r.peers.Load().byName[name]
+	return who != nil && who.Admin && !who.expired()
+}
+
+// Block keeps a client out for a while from now on, however long it was kept out before;
+// 0 lets it in.
 func (r *Roster) Block(name string, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d > 0 {
-		r.blocked[name] = time.Now().Add(d)
+	if d <= 0 {
+		delete(r.blocked, name)
+		return
 	}
+	r.blocked[name] = time.Now().Add(d)
 }
 
 // blockedFor is how long a client is still kept out.

@@ -77,6 +77,7 @@ func (s *Settings) ReadSection(n *strictyaml.Node) {
 				"key":             into(&s.Serve.Identity, text),
 				"budget":          into(&s.Serve.Budget, size),
 				"lease":           into(&s.Serve.Lease, span),
+				"control":         into(&s.Serve.Control, nonEmpty),
 				"trusted_proxies": listInto(&s.Serve.Trusted, netip.ParsePrefix),
 			}.read(e.Value, e.Key)
 			if (s.Serve.Cert == "") != (s.Serve.Key == "") {

@@ -23,6 +23,9 @@ import (
 // be too long for visitors who wait.
 const idle = 10 * time.Second
 
+// maxOperators bounds the connections of the control socket.
+const maxOperators = 16
+
 // returnWithin is the time over which the clients of a server that drains come back.
 const returnWithin = 5 * time.Second
 
@@ -37,6 +40,9 @@ type ServerOptions struct {
 	File    string
 	Reload  func() (*Settings, error)
 	Hangups <-chan os.Signal
+	// Control is the path of the control socket if the settings name none, "" for none:
+	// if another server has it, this one goes without.
+	Control string
 	Agent   string // what the program calls itself
 	Logger  *slog.Logger
 }
@@ -54,6 +60,8 @@ type Server struct {
 	link    net.Listener
 	http    net.Listener // nil: none
 	tls     net.Listener // nil: none
+	control net.Listener // nil: none
+	desk    *wire.Server // of operators at control
 }
 
 // OpenServer checks the settings, reads the key, and listens, so that whatever is wrong is
@@ -76,14 +84,17 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		Limits: tunnel.Limits{Lease: serve.Lease, Bytes: serve.Budget * 3 / 8}, // the rest is the runtime's and wire's
 		Hooks:  s.hooks(),
 	}
-	mux := wire.NewMux()
+	mux, desk := wire.NewMux(), wire.NewMux()
 	s.tunnel.Register(mux)
+	s.registerControl(mux)
+	s.registerControl(desk)
 	wire.Handle(mux, kindFronts, func(context.Context, struct{}) (fronts, error) { return s.fronts(), nil })
 	s.wire = &wire.Server{Config: &wire.Config{
-		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.roster.Verify, Logger: s.log,
+		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.roster.Verify, Authorize: s.authorize, Logger: s.log,
 		TLS:         &tls.Config{Certificates: []tls.Certificate{s.key.Certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13},
 		RetryJitter: returnWithin,
 	}}
+	s.desk = &wire.Server{Config: &wire.Config{Agent: o.Agent, Mux: desk, Logger: s.log}, MaxConns: maxOperators}
 	return s, s.listen(ctx, serve)
 }
 
@@ -125,6 +136,16 @@ func (s *Server) readCertificate(serve *Serve) error {
 
 // listen opens what is configured, all of it or nothing.
 func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, open := range []net.Listener{s.link, s.http, s.tls} {
+			if open != nil {
+				_ = open.Close()
+			}
+		}
+	}()
 	for _, door := range []struct {
 		address string
 		at      *net.Listener
@@ -132,17 +153,26 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 		if door.address == "" {
 			continue
 		}
-		l, err := listen.Listen(ctx, door.address, true)
-		if err != nil {
-			for _, open := range []net.Listener{s.link, s.http, s.tls} {
-				if open != nil {
-					_ = open.Close()
-				}
-			}
+		if *door.at, err = listen.Listen(ctx, door.address, true); err != nil {
 			return fmt.Errorf("tunnel: %w", err)
 		}
-		*door.at = l
 	}
+	return s.listenControl(serve)
+}
+
+// listenControl opens the control socket. One that nobody has asked for may be missing.
+func (s *Server) listenControl(serve *Serve) (err error) {
+	path := cmp.Or(serve.Control, s.options.Control)
+	if path == "" || path == noControl {
+		return nil
+	}
+	if s.control, err = listen.Private(path); err == nil {
+		return nil
+	}
+	if serve.Control != "" {
+		return fmt.Errorf("tunnel: control socket: %w", err)
+	}
+	s.log.Warn("no control socket", "path", path, "error", err)
 	return nil
 }
 
@@ -158,6 +188,9 @@ func (s *Server) HTTP() net.Addr { return addressOf(s.http) }
 // TLS is where visitors connect by TLS, nil if nowhere.
 func (s *Server) TLS() net.Addr { return addressOf(s.tls) }
 
+// Control is where operators of this machine connect, nil if nowhere.
+func (s *Server) Control() net.Addr { return addressOf(s.control) }
+
 func addressOf(l net.Listener) net.Addr {
 	if l == nil {
 		return nil
@@ -168,6 +201,12 @@ func addressOf(l net.Listener) net.Addr {
 // AddTo adds the server's services. In the end visitors are finished first, while
 // clients are still there; then clients are told to come back later.
 func (s *Server) AddTo(g *lifecycle.Group) {
+	if s.control != nil {
+		g.Add(lifecycle.Service{
+			Name: "tunnel control", Drain: s.desk.Shutdown,
+			Run: func(context.Context) error { return s.desk.Serve(s.control) },
+		})
+	}
 	g.Add(lifecycle.Service{
 		Name:  "tunnel clients",
 		Run:   func(context.Context) error { return s.wire.Serve(s.link) },

@@ -27,11 +27,12 @@ type stage struct {
 	server  *tunneld.Server
 	hangups chan os.Signal // each is taken when the one before has been dealt with
 	client  *keyid.Key
+	control string
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), hangups: make(chan os.Signal)}
+	s := &stage{t: t, dir: t.TempDir(), hangups: make(chan os.Signal), control: socketPath(t)}
 	var err error
 	if s.client, err = keyid.Make(s.path("client.key")); err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.server, err = tunneld.OpenServer(t.Context(), tunneld.ServerOptions{
-		Settings: settings, File: "", Reload: load, Hangups: s.hangups, Logger: silent,
+		Settings: settings, File: "", Reload: load, Hangups: s.hangups, Control: s.control, Logger: silent,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"paddock/internal/keyid"
@@ -39,7 +40,11 @@ type Serve struct {
 	Trusted  []netip.Prefix
 	Lease    time.Duration
 	Identity string // file of the key by which clients know the server
+	Control  string // path of the control socket; "" is a usual one, "off" is none
 }
+
+// noControl is the Serve.Control without a control socket.
+const noControl = "off"
 
 // Peer is a client that may connect, and what it may have. There are no others.
 type Peer struct {
@@ -67,6 +72,13 @@ type Connect struct {
 	TokenFile string
 	Budget    int64
 	Plaintext bool // without TLS: on loopback only
+}
+
+// Pin has no server trusted but the one with this id.
+func (c *Connect) Pin(id string) (err error) {
+	c.ServerID, err = keyid.Parse(id)
+	c.Pinned = err == nil
+	return err
 }
 
 // Tunnel is one that a client offers.
@@ -140,15 +152,11 @@ func Read(path string, text []byte, others []string, env func(string) (string, b
 // readFile finds our section among others.
 func (s *Settings) readFile(entries []strictyaml.Entry, others []string) {
 	for _, e := range entries {
-		known := e.Key == "tunnel"
-		for _, other := range others {
-			known = known || e.Key == other
-		}
 		switch {
-		case !known:
-			e.Unknown(append([]string{"tunnel"}, others...))
 		case e.Key == "tunnel":
 			s.ReadSection(e.Value)
+		case !slices.Contains(others, e.Key):
+			e.Unknown(append([]string{"tunnel"}, others...))
 		}
 	}
 }

@@ -1,0 +1,212 @@
+package tunneld
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// The kinds of docs/tunnel/SPEC.md section 9.
+const (
+	kindList = "tunnel.list"
+	kindKick = "tunnel.kick"
+)
+
+const (
+	// listPage is how many sessions one answer has at most, and listNames how many names
+	// each of them: an answer stays below the 1 MiB that a caller gathers.
+	listPage, listNames = 100, 32
+	// maxBlock bounds for how long a client can be kept out by a kick.
+	maxBlock = 24 * time.Hour
+	// leastPrefix is how much of an id stands for all of it.
+	leastPrefix = 8
+)
+
+// The bodies.
+type (
+	listRequest struct {
+		After string `cbor:"1,keyasint,omitempty"`
+		Most  int    `cbor:"2,keyasint,omitempty"`
+	}
+	listAnswer struct {
+		Sessions []SessionLine `cbor:"1,keyasint,omitempty"`
+		More     bool          `cbor:"2,keyasint,omitempty"`
+	}
+	kickRequest struct {
+		Who  string `cbor:"1,keyasint,omitempty"`
+		ForM int64  `cbor:"2,keyasint,omitempty"`
+	}
+)
+
+// SessionLine is a client that is connected, as operators see it.
+type SessionLine struct {
+	Name     string   `cbor:"1,keyasint,omitempty" json:"name"`
+	ID       string   `cbor:"2,keyasint,omitempty" json:"id"`
+	Address  string   `cbor:"3,keyasint,omitempty" json:"address"`
+	Agent    string   `cbor:"4,keyasint,omitempty" json:"agent,omitempty"`
+	AgeMs    int64    `cbor:"5,keyasint,omitempty" json:"age_ms"`
+	RTTUs    int64    `cbor:"6,keyasint,omitempty" json:"rtt_us"`
+	InFlight int      `cbor:"7,keyasint,omitempty" json:"in_flight"`
+	Streams  int      `cbor:"8,keyasint,omitempty" json:"streams"`
+	BytesIn  int64    `cbor:"9,keyasint,omitempty" json:"bytes_in"`
+	BytesOut int64    `cbor:"10,keyasint,omitempty" json:"bytes_out"`
+	Names    []string `cbor:"11,keyasint,omitempty" json:"names"`
+	NamesAll int      `cbor:"12,keyasint,omitempty" json:"names_all"`
+}
+
+// Kicked is what became of a kick.
+type Kicked struct {
+	Name      string `cbor:"1,keyasint,omitempty" json:"name"`
+	Connected bool   `cbor:"2,keyasint,omitempty" json:"connected"`
+}
+
+// registerControl serves operators on m. Whoever calls is one: see Server.authorize.
+func (s *Server) registerControl(m *wire.Mux) {
+	wire.Handle(m, kindList, s.list)
+	wire.Handle(m, kindKick, s.kick)
+}
+
+// authorize keeps the kinds of operators from others.
+func (s *Server) authorize(c *wire.Conn, kind string) error {
+	if kind != kindList && kind != kindKick || s.roster.Admin(Identify(c)) {
+		return nil
+	}
+	return &wire.Error{Code: wire.PermissionDenied, Msg: "only for clients that are listed with admin: true", NotStarted: true}
+}
+
+func (s *Server) list(_ context.Context, r listRequest) (a listAnswer, err error) {
+	if r.Most < 0 || r.Most > listPage {
+		return a, &wire.Error{Code: wire.InvalidArgument, Msg: fmt.Sprintf("most is 1 to %d", listPage), NotStarted: true}
+	}
+	if r.Most == 0 {
+		r.Most = listPage
+	}
+	found := s.tunnel.SessionsAfter(r.After, r.Most+1)
+	if a.More = len(found) > r.Most; a.More {
+		found = found[:r.Most]
+	}
+	for i := range found {
+		a.Sessions = append(a.Sessions, s.roster.line(&found[i]))
+	}
+	return a, nil
+}
+
+// line is a session as operators see it.
+func (r *Roster) line(x *tunnel.Session) SessionLine {
+	l := SessionLine{
+		Name: x.Identity, Address: x.Peer, Agent: x.Agent, AgeMs: time.Since(x.Since).Milliseconds(), RTTUs: x.RTT.Microseconds(),
+		InFlight: x.Requests, Streams: x.Streams, BytesIn: x.Link.Received, BytesOut: x.Link.Sent,
+		Names: x.Bindings, NamesAll: len(x.Bindings),
+	}
+	if who := r.peers.Load().byName[x.Identity]; who != nil {
+		l.ID = who.id()
+	}
+	if len(l.Names) > listNames {
+		l.Names = l.Names[:listNames]
+	}
+	return l
+}
+
+// id tells a client from others, whatever it comes with.
+func (p *Peer) id() string {
+	if p.TokenID != "" {
+		return "token:" + p.TokenID
+	}
+	return p.ID.String()
+}
+
+func (s *Server) kick(_ context.Context, r kickRequest) (k Kicked, err error) {
+	span := time.Duration(min(max(r.ForM, -1), maxBlock.Milliseconds()+1)) * time.Millisecond
+	if span < 0 || span > maxBlock {
+		return k, &wire.Error{Code: wire.InvalidArgument, Msg: "a client is kept out for 0 s to " + maxBlock.String(), NotStarted: true}
+	}
+	if k.Name, err = s.roster.find(r.Who); err != nil {
+		return k, err
+	}
+	s.roster.Block(k.Name, span) // before the connection ends, or it would be back
+	k.Connected = s.tunnel.Kick(k.Name)
+	s.log.Warn("client sent away by an operator", "client", k.Name, "connected", k.Connected, "for", span)
+	return k, nil
+}
+
+// find returns the name of who is meant by a name, an id, or the beginning of an id.
+func (r *Roster) find(who string) (name string, err error) {
+	p := r.peers.Load()
+	if _, ok := p.byName[who]; ok {
+		return who, nil
+	}
+	for other, peer := range p.byName {
+		switch id := peer.id(); {
+		case id == who:
+			return other, nil
+		case len(who) < leastPrefix || !strings.HasPrefix(id, who):
+		case name != "":
+			return "", &wire.Error{Code: wire.InvalidArgument, Msg: fmt.Sprintf("%.80q is the beginning of several ids", who), NotStarted: true}
+		default:
+			name = other
+		}
+	}
+	if name == "" {
+		return "", &wire.Error{Code: wire.NotFound, Msg: fmt.Sprintf("no client is %.80q: want a name, an id, or its first %d characters or more", who, leastPrefix), NotStarted: true}
+	}
+	return name, nil
+}
+
+// Operator speaks to a server's operator kinds.
+type Operator struct{ conn *wire.Conn }
+
+// DialControl connects to the control socket of a server on this machine. The
+// operator must be closed.
+func DialControl(ctx context.Context, path string) (*Operator, error) {
+	return dialOperator(ctx, "unix", path, &wire.Config{Mux: wire.NewMux()})
+}
+
+// DialOperator connects to a server as settings say, with a key or token that is listed
+// with admin: true. key is as in ClientOptions.
+func DialOperator(ctx context.Context, c *Connect, key string) (*Operator, error) {
+	config, _, err := c.link(key, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	config.Mux = wire.NewMux()
+	return dialOperator(ctx, "tcp", c.Server, config)
+}
+
+func dialOperator(ctx context.Context, network, address string, config *wire.Config) (*Operator, error) {
+	conn, err := wire.Dial(ctx, network, address, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.Ready(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return &Operator{conn}, nil
+}
+
+// Close ends the connection.
+func (o *Operator) Close() error { return o.conn.Close() }
+
+// Sessions are the clients that are connected, by name.
+func (o *Operator) Sessions(ctx context.Context) (all []SessionLine, err error) {
+	for r := (listRequest{}); ; {
+		a, err := wire.Call[listRequest, listAnswer](ctx, o.conn, kindList, r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a.Sessions...)
+		if !a.More || len(a.Sessions) == 0 {
+			return all, nil
+		}
+		r.After = all[len(all)-1].Name
+	}
+}
+
+// Kick ends the connection of a client and keeps it out for a while.
+func (o *Operator) Kick(ctx context.Context, who string, span time.Duration) (Kicked, error) {
+	return wire.Call[kickRequest, Kicked](ctx, o.conn, kindKick, kickRequest{who, span.Milliseconds()})
+}

@@ -1,0 +1,58 @@
+package tunneld
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"paddock/internal/keyid"
+	"paddock/internal/listen"
+	"paddock/wire"
+)
+
+// link is how to reach the server, and to prove who we are: by a token, or by the key,
+// which is nil then. keyFile and firstSeen are as in ClientOptions.
+func (c *Connect) link(keyFile, firstSeen string, log *slog.Logger) (config *wire.Config, key *keyid.Key, err error) {
+	config = &wire.Config{}
+	if c.TokenFile != "" {
+		if config.Auth, err = readToken(c.TokenFile); err != nil {
+			return nil, nil, err
+		}
+	} else if key, err = c.key(keyFile); err != nil {
+		return nil, nil, err
+	}
+	if c.Plaintext {
+		if err := listen.Check(c.Server, false); err != nil {
+			return nil, nil, fmt.Errorf("plaintext is for this machine alone, not for %s", c.Server)
+		}
+	} else if config.TLS, err = c.trust(key, firstSeen, log); err != nil {
+		return nil, nil, err
+	}
+	return config, key, nil
+}
+
+// key is the client's: the pair of files of the settings, or the key alone.
+func (c *Connect) key(file string) (*keyid.Key, error) {
+	if c.Cert != "" {
+		return keyid.LoadPair(c.Cert, c.Key)
+	}
+	key, _, err := keyid.LoadOrMake(cmp.Or(c.Key, file))
+	return key, err
+}
+
+// readToken reads a token's id and secret, "id:secret" in one line.
+func readToken(file string) (auth func(net.Conn) (*wire.Auth, error), err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	id, secret, ok := strings.Cut(string(bytes.TrimSpace(text)), ":")
+	if !ok || id == "" || secret == "" {
+		return nil, fmt.Errorf("%s: want id:secret", file)
+	}
+	return wire.TokenAuth(id, []byte(secret)), nil
+}
