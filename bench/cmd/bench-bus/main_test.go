@@ -8,13 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"paddock/bench/internal/built"
 	"paddock/bench/internal/busbench"
 	"paddock/bench/internal/harness"
 )
@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		programs = dir
 		err = errors.Join(
-			build("../../..", "paddock", "./cmd/paddock"),
-			build("../..", "nats-server", "github.com/nats-io/nats-server/v2"),
+			built.Program(filepath.Join(dir, "paddock"), "../../..", "./cmd/paddock"),
+			built.Program(filepath.Join(dir, "nats-server"), "../..", "github.com/nats-io/nats-server/v2"),
 		)
 	}
 	if err != nil {
@@ -42,19 +42,10 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-func build(module, name, pkg string) error {
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(programs, name), pkg)
-	cmd.Dir = module
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, out)
-	}
-	return nil
-}
-
 // command is a run of bench-bus with short windows.
 func command(args ...string) []string {
 	return append([]string{
-		"bench-bus", "--paddock", filepath.Join(programs, "paddock"), "--nats-server", filepath.Join(programs, "nats-server"),
+		"--paddock", filepath.Join(programs, "paddock"), "--nats-server", filepath.Join(programs, "nats-server"),
 		"--rounds", "1", "--duration", "20ms", "--warmup", "2ms", "--idle-conns", "50", "--progress=false",
 	}, args...)
 }
@@ -63,7 +54,7 @@ func command(args ...string) []string {
 func TestEveryGoal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out bytes.Buffer
-	if err := run(t.Context(), command("--json", file), &out, &out); err != nil {
+	if err := program().Run(t.Context(), command("--json", file), &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -95,7 +86,7 @@ func TestEveryGoal(t *testing.T) {
 
 func TestPinned(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), command("--pinned", "--only", "one-to-one-16"), &out, &out); err != nil {
+	if err := program().Run(t.Context(), command("--pinned", "--only", "one-to-one-16"), &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); strings.Contains(text, "failed") || !strings.Contains(text, "bar: paddock <= 0.33x nats-server") {
@@ -107,7 +98,7 @@ func TestPinned(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "profiles")
 	var out bytes.Buffer
-	if err := run(t.Context(), command("--only", "publish-16", "--profile", dir), &out, &out); err != nil {
+	if err := program().Run(t.Context(), command("--only", "publish-16", "--profile", dir), &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"paddock-0-client", "nats-server-0-client", "nats-server-0-server"} {
@@ -120,7 +111,7 @@ func TestProfiles(t *testing.T) {
 
 func TestList(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"bench-bus", "--list"}, &out, &out); err != nil {
+	if err := program().Run(t.Context(), []string{"--list"}, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  PubFourQueueSub ", "  nats-server ", "bar: paddock >= 2.5x nats-server in ops_per_s (goal 4x)"} {
@@ -137,12 +128,12 @@ func TestBadArguments(t *testing.T) {
 		"fast":          "unexpected argument",
 		"--strict --only publish-16 --peers paddock --nats-server /does/not/exist": "a bar was missed",
 	} {
-		err := run(t.Context(), command(strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
+		err := program().Run(t.Context(), command(strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
 	}
-	if err := run(t.Context(), []string{"bench-bus", "--help"}, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
+	if err := program().Run(t.Context(), []string{"--help"}, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("--help: got %v", err)
 	}
 }
@@ -150,7 +141,7 @@ func TestBadArguments(t *testing.T) {
 func TestAnInterruptEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(ctx, command("--only", "publish-16"), new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
+	if err := program().Run(ctx, command("--only", "publish-16"), new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,30 +8,25 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"paddock/bench/internal/built"
 	"paddock/bench/internal/fencebench"
 	"paddock/bench/internal/harness"
 )
 
-// program is that of ours, built from this tree.
-var program string
+// paddock is the program of ours, built from this tree.
+var paddock string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "bench-fence-test-")
 	if err == nil {
-		program = filepath.Join(dir, "paddock")
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/paddock")
-		cmd.Dir = "../../.."
-		var out []byte
-		if out, err = cmd.CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
+		paddock = filepath.Join(dir, "paddock")
+		err = built.Program(paddock, "../../..", "./cmd/paddock")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,7 +41,7 @@ func TestMain(m *testing.M) {
 // command is a run of bench-fence with short windows.
 func command(args ...string) []string {
 	return append([]string{
-		"bench-fence", "--paddock", program,
+		"--paddock", paddock,
 		"--rounds", "1", "--duration", "2ms", "--warmup", "1ms", "--progress=false",
 	}, args...)
 }
@@ -63,7 +58,7 @@ func TestEveryIndex(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := run(t.Context(), command("--json", file, "--only", strings.Join(names, ",")), &out, &out); err != nil {
+	if err := program().Run(t.Context(), command("--json", file, "--only", strings.Join(names, ",")), &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -106,14 +101,14 @@ func TestHTTP(t *testing.T) {
 		t.Skip("wrk counts whole seconds")
 	}
 	var out bytes.Buffer
-	if err := run(t.Context(), command("--only", "http-get,http-latency"), &out, &out); err != nil {
+	if err := program().Run(t.Context(), command("--only", "http-get,http-latency"), &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "failed") {
 		t.Errorf("got\n%s", &out)
 	}
 	out.Reset()
-	if err := run(t.Context(), command("--only", "http-engarde", "--nginx", "no-nginx", "--wrk", "no-wrk"), &out, &out); err != nil {
+	if err := program().Run(t.Context(), command("--only", "http-engarde", "--nginx", "no-nginx", "--wrk", "no-wrk"), &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"cannot: no no-wrk here", "cannot: no no-nginx here"} {
@@ -125,7 +120,7 @@ func TestHTTP(t *testing.T) {
 
 func TestList(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"bench-fence", "--list"}, &out, &out); err != nil {
+	if err := program().Run(t.Context(), []string{"--list"}, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  look-up-buses ", "  simplefeatures ", "bar: cellmap >= 0.9x nginx in ops_per_s"} {
@@ -142,12 +137,12 @@ func TestBadArguments(t *testing.T) {
 		"--data /does/not/exist --only build":    "no such file",
 		"--strict --only memory --peers tidwall": "a bar was missed", // of a contender that does not run
 	} {
-		err := run(t.Context(), command(strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
+		err := program().Run(t.Context(), command(strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
 	}
-	if err := run(t.Context(), []string{"bench-fence", "--help"}, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
+	if err := program().Run(t.Context(), []string{"--help"}, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("--help: got %v", err)
 	}
 }
@@ -155,7 +150,7 @@ func TestBadArguments(t *testing.T) {
 func TestAnInterruptEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(ctx, command("--only", "edit"), new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
+	if err := program().Run(ctx, command("--only", "edit"), new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"paddock/bench/internal/built"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // nothing is a command line without any other program.
-var nothing = []string{"bench-load", "--progress=false", "--rounds", "1", "--duration", "1ms", "--wrk", "no-wrk", "--ab", "no-ab", "--hey", "no-hey", "--oha", "no-oha", "--nginx", "no-nginx"}
+var nothing = []string{"--progress=false", "--rounds", "1", "--duration", "1ms", "--wrk", "no-wrk", "--ab", "no-ab", "--hey", "no-hey", "--oha", "no-oha", "--nginx", "no-nginx"}
 
 // Ours is measured by itself where nothing else is installed, and what is left out has a
 // line that says so.
@@ -24,16 +25,14 @@ func TestOursAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs for seconds")
 	}
-	program := filepath.Join(t.TempDir(), "paddock")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/paddock")
-	build.Dir = "../../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	paddock := filepath.Join(t.TempDir(), "paddock")
+	if err := built.Program(paddock, "../../..", "./cmd/paddock"); err != nil {
+		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out bytes.Buffer
-	args := append(nothing, "--paddock", program, "--json", file, "--only", "get-free,get-nginx,poisson")
-	if err := run(t.Context(), args, &out, &out); err != nil {
+	args := append(nothing, "--paddock", paddock, "--json", file, "--only", "get-free,get-nginx,poisson")
+	if err := program().Run(t.Context(), args, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -53,7 +52,7 @@ func TestOursAlone(t *testing.T) {
 
 func TestList(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"bench-load", "--list"}, &out, &out); err != nil {
+	if err := program().Run(t.Context(), []string{"--list"}, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  pipeline ", "  oha ", "bar: paddock <= 0.7x wrk in client_user_us_per_op (goal 0.5x)"} {
@@ -65,12 +64,12 @@ func TestList(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	for args, want := range map[string]string{"--only fast": "no goal", "--peers k6": "no peer", "--memory soon": "invalid value"} {
-		err := run(t.Context(), append(nothing, strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
+		err := program().Run(t.Context(), append(nothing, strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
 	}
-	if err := run(t.Context(), []string{"bench-load", "--help"}, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
+	if err := program().Run(t.Context(), []string{"--help"}, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("--help: got %v", err)
 	}
 }

@@ -14,6 +14,7 @@ func TestArchitecture(t *testing.T) {
 		Module: "paddock/bench",
 		Base:   []string{"clients"}, // programs that know nothing of each other
 		Leaves: map[string]string{
+			"internal/built":    "programs of this tree, for tests",
 			"internal/measure":  "what a measurement is made of",
 			"internal/freeport": "a port on which nobody listens",
 			"internal/ticker":   "ticks of microseconds",

@@ -6,52 +6,40 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
+	"paddock/bench/internal/entry"
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/peers"
 	"paddock/bench/internal/wirebench"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
+func main() { entry.Main("bench-wire", run) }
+
+// run is the comparison, or one of the processes that it starts:
+//
+//	serve PEER [tls]
+//	relay ADDR
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "bench-wire: %v\n", err)
-		os.Exit(1)
+	case len(args) > 0 && args[0] == "serve":
+		ignoreInterrupts()
+		return serve(args[1:], stdout)
+	case len(args) > 1 && args[0] == "relay":
+		ignoreInterrupts()
+		return wirebench.ServeRelay(args[1], os.Stdin, stdout)
 	}
+	return program().Run(ctx, args, stdout, stderr)
 }
 
-// run is the program. args[0] is the program to run again as the server.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(args) > 1 && args[1] == "serve" {
-		return serve(args[2:], stdin, stdout)
-	}
-	if len(args) > 2 && args[1] == "relay" {
-		signal.Ignore(os.Interrupt) // as serve
-		return wirebench.ServeRelay(args[2], stdin, stdout)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return program(self).Run(ctx, args[1:], stdout, stderr)
-}
+// ignoreInterrupts is for a process that lives as long as its input: an interrupt of the
+// terminal goes to all of them.
+func ignoreInterrupts() { signal.Ignore(os.Interrupt) }
 
-// serve is the server's process: serve PEER [tls].
-func serve(args []string, stdin io.Reader, stdout io.Writer) error {
-	// An interrupt of the terminal goes to both processes; this one lives as
-	// long as its input.
-	signal.Ignore(os.Interrupt)
+func serve(args []string, stdout io.Writer) error {
 	if len(args) == 0 {
 		return errors.New("serve: which peer?")
 	}
@@ -59,11 +47,10 @@ func serve(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return wirebench.Serve(peer, len(args) > 1 && args[1] == "tls", stdin, stdout)
+	return wirebench.Serve(peer, len(args) > 1 && args[1] == "tls", os.Stdin, stdout)
 }
 
-// program is the comparison, with self to run again as the servers.
-func program(self string) *harness.Program {
+func program() *harness.Program {
 	listed := make([]harness.Listed, len(peers.All()))
 	for i, p := range peers.All() {
 		listed[i] = harness.Listed{Name: p.Name, About: p.About}
@@ -71,11 +58,11 @@ func program(self string) *harness.Program {
 	processes := &wirebench.Processes{
 		Serve: func(peer string, tls bool) []string {
 			if tls {
-				return []string{self, "serve", peer, "tls"}
+				return []string{entry.Self(), "serve", peer, "tls"}
 			}
-			return []string{self, "serve", peer}
+			return []string{entry.Self(), "serve", peer}
 		},
-		Relay: func(addr string) []string { return []string{self, "relay", addr} },
+		Relay: func(addr string) []string { return []string{entry.Self(), "relay", addr} },
 	}
 	return &harness.Program{
 		Name:   "bench-wire",

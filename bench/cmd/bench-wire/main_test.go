@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 func TestEveryGoal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out, progress bytes.Buffer
-	args := []string{"bench-wire", "--rounds", "1", "--duration", "10ms", "--warmup", "2ms", "--json", file}
-	if err := run(t.Context(), args, nil, &out, &progress); err != nil {
+	args := []string{"--rounds", "1", "--duration", "10ms", "--warmup", "2ms", "--json", file}
+	if err := run(t.Context(), args, &out, &progress); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -64,7 +64,7 @@ func TestEveryGoal(t *testing.T) {
 
 func TestList(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"bench-wire", "--list"}, nil, &out, &out); err != nil {
+	if err := run(t.Context(), []string{"--list"}, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  roundtrip ", "  grpc ", "bar: wire >= 12x grpc"} {
@@ -77,10 +77,10 @@ func TestList(t *testing.T) {
 func TestStrictFailsWithoutAMeasurement(t *testing.T) {
 	for strict, want := range map[string]error{"--strict=true": harness.ErrMissed, "--strict=false": nil} {
 		args := []string{
-			"bench-wire", "--only", "request", "--peers", "grpc", strict, "--progress=false",
+			"--only", "request", "--peers", "grpc", strict, "--progress=false",
 			"--rounds", "1", "--duration", "1ms", "--warmup", "1ms",
 		}
-		if err := run(t.Context(), args, nil, new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, want) {
+		if err := run(t.Context(), args, new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", strict, err, want)
 		}
 	}
@@ -89,10 +89,10 @@ func TestStrictFailsWithoutAMeasurement(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "profiles")
 	args := []string{
-		"bench-wire", "--only", "post", "--peers", "raw", "--progress=false", "--profile", dir,
+		"--only", "post", "--peers", "raw", "--progress=false", "--profile", dir,
 		"--rounds", "1", "--duration", "1ms", "--warmup", "1ms",
 	}
-	if err := run(t.Context(), args, nil, new(bytes.Buffer), new(bytes.Buffer)); err != nil {
+	if err := run(t.Context(), args, new(bytes.Buffer), new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
 	for _, end := range []string{"client", "server"} {
@@ -112,12 +112,12 @@ func TestBadArguments(t *testing.T) {
 		"serve":        "which peer",
 		"serve http":   "no peer",
 	} {
-		err := run(t.Context(), append([]string{"bench-wire"}, strings.Fields(args)...), nil, new(bytes.Buffer), new(bytes.Buffer))
+		err := run(t.Context(), strings.Fields(args), new(bytes.Buffer), new(bytes.Buffer))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
 	}
-	if err := run(t.Context(), []string{"bench-wire", "--help"}, nil, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
+	if err := run(t.Context(), []string{"--help"}, nil, new(bytes.Buffer)); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("--help: got %v", err)
 	}
 }
@@ -125,8 +125,8 @@ func TestBadArguments(t *testing.T) {
 func TestAnInterruptEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	args := []string{"bench-wire", "--only", "request", "--peers", "grpc"}
-	if err := run(ctx, args, nil, new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
+	args := []string{"--only", "request", "--peers", "grpc"}
+	if err := run(ctx, args, new(bytes.Buffer), new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

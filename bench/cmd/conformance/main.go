@@ -10,26 +10,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"paddock/bench/internal/conformance"
+	"paddock/bench/internal/entry"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "conformance: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { entry.Main("conformance", run) }
 
 // settings is what the command line says.
 type settings struct {

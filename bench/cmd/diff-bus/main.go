@@ -5,29 +5,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"paddock/bench/internal/busdiff"
+	"paddock/bench/internal/entry"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "diff-bus: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { entry.Main("diff-bus", run) }
 
 // run is the program.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

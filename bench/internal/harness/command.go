@@ -37,6 +37,10 @@ type Program struct {
 	// Flags, if set, adds the comparison's own flags.
 	Flags func(*flag.FlagSet)
 
+	// Dir, if set, gets a folder to keep files in before anything is measured, which is
+	// removed behind the run. Others may read it: the workers of some servers run as another user.
+	Dir *string
+
 	// Describe, if set, says in one line what is measured, once the flags are known.
 	Describe func() (string, error)
 
@@ -66,7 +70,25 @@ func (p *Program) Run(ctx context.Context, args []string, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	return p.compare(ctx, o, goals, args, stdout, stderr)
+	remove, err := p.makeDir()
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.compare(ctx, o, goals, args, stdout, stderr), remove())
+}
+
+func (p *Program) makeDir() (remove func() error, err error) {
+	if p.Dir == nil {
+		return func() error { return nil }, nil
+	}
+	if *p.Dir, err = os.MkdirTemp("", p.Name+"-"); err != nil {
+		return nil, err
+	}
+	remove = func() error { return os.RemoveAll(*p.Dir) }
+	if err := os.Chmod(*p.Dir, 0o755); err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	return remove, nil
 }
 
 func (p *Program) parse(args []string, stderr io.Writer) (*options, error) {
