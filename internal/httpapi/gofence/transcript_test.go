@@ -44,21 +44,30 @@ func TestTranscripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)
 	}
+	fresh := func(kind fence.Kind) *fence.Catalog { return testCatalog(t, kind) }
+	untouched := map[fence.Kind]*fence.Catalog{}
+	for _, kind := range fence.Kinds() {
+		untouched[kind] = fresh(kind)
+	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range parseTranscript(t, file, string(text)) {
+			sets := func(kind fence.Kind) *fence.Catalog { return untouched[kind] }
+			if c.changesSets() {
+				sets = fresh
+			}
 			name := strings.TrimSuffix(filepath.Base(file), ".http")
 			for _, kind := range fence.Kinds() {
 				t.Run(fmt.Sprintf("%s/%s/%s", name, c.name, kind), func(t *testing.T) {
-					h := gofence.New(testCatalog(t, kind), gofence.Options{Profile: true})
+					h := gofence.New(sets(kind), gofence.Options{Profile: true})
 					c.play(t, dial(t, serve(t, h)))
 				})
 			}
 			t.Run(fmt.Sprintf("%s/%s/plain", name, c.name), func(t *testing.T) {
-				h := gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true})
+				h := gofence.New(sets(fence.DefaultKind), gofence.Options{Profile: true})
 				c.play(t, dial(t, serveWith(t, gofence.NewServer(h, "", discard))))
 			})
 		}
@@ -80,6 +89,11 @@ type exchange struct {
 type message struct {
 	head []string
 	body []byte
+}
+
+// changesSets tells whether it needs sets of its own. Nothing but an add changes one.
+func (c conversation) changesSets() bool {
+	return slices.ContainsFunc(c.exchanges, func(e exchange) bool { return strings.Contains(e.sent.head[0], "/add") })
 }
 
 func (c conversation) play(t *testing.T, conn net.Conn) {
