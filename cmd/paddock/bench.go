@@ -9,5 +9,8 @@ type benchCmd struct {
 	Wire      benchWireCmd      `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
 	Fence     benchFenceCmd     `cmd:"" help:"Measure look-ups of a fence service: over HTTP, wire or the bus, or by kinds of index."`
 	Profile   benchProfileCmd   `cmd:"" help:"Show where the time of \"paddock fence\" goes, as gofence's table does."`
+	Tunnel    benchTunnelCmd    `cmd:"" help:"Measure the reverse tunnel with the loads of go-http-tunnel's benchmark."`
+	Spike     benchSpikeCmd     `cmd:"" help:"Make the load spike of go-http-tunnel's benchmark on a service."`
+	Pressure  benchPressureCmd  `cmd:"" help:"Make the constant pressure of go-http-tunnel's benchmark on a service."`
 	Responder benchResponderCmd `cmd:"" help:"Serve HTTP with response times that are known, to hold load generators against."`
 }

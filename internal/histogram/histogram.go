@@ -106,6 +106,24 @@ func (h *Histogram) Reset() {
 	h.clamped, h.least, h.most = 0, math.MaxInt64, 0
 }
 
+// Corrected is a histogram in which each duration above every has others behind it, shorter
+// by every each time, down to every itself: HdrHistogram's RecordCorrectedValue. It makes up
+// the requests that a generator has left out that waited for its answers. What was due
+// whether or not others were answered has nothing left out: its stalls then count twice.
+// Durations are those of Quantile, and every is above 0.
+func (h *Histogram) Corrected(every time.Duration) *Histogram {
+	c, step := h.Clone(), int64(every)
+	for r, n := range h.All() {
+		for ns := min(r.High, h.most) - step; ns >= step; {
+			into := RangeOf(ns)
+			steps := (ns-max(into.Low, step))/step + 1 // that stay in this bucket
+			c.RecordN(ns, n*uint64(steps))
+			ns -= steps * step
+		}
+	}
+	return c
+}
+
 // Clone is a histogram that has counted the same.
 func (h *Histogram) Clone() *Histogram {
 	c := *h

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"paddock/internal/lab/httptunnel"
+	"paddock/internal/lab/process"
+	"paddock/internal/lab/tunneled"
+	"paddock/load"
+	"paddock/load/http1"
+)
+
+// benchTunnelCmd measures a tunnel of ours on this machine. docs/guides/bench-tunnel.md is its
+// guide.
+type benchTunnelCmd struct {
+	Load string `arg:"" optional:"" enum:"spike,pressure,both" default:"both" complete:"spike,pressure,both" help:"spike, pressure or both (default ${default})."`
+
+	Size        string `enum:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" default:"corpus" placeholder:"SIZE" complete:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" help:"What is asked for: the 184 files in turns, or a body of a size (default ${default})."`
+	TCP         bool   `name:"tcp" help:"Through a TCP tunnel, not an HTTP one."`
+	Direct      bool   `help:"Without a tunnel: what the service and this machine do alone."`
+	replayFlags `embed:""`
+}
+
+// Help says what stands where.
+func (*benchTunnelCmd) Help() string {
+	return `A service, the tunnel's server and its client are started as processes of this program, on loopback, with TLS between the two; the loads are those of "paddock bench spike" and "paddock bench pressure". The report says besides what processor time and memory the tunnel's processes took.
+
+` + replayExit + `
+
+    paddock bench tunnel -d 30s
+    paddock bench tunnel spike --size 3.5kB --rate 5000,10000 -d 10s
+    paddock bench tunnel spike --direct -d 10s`
+}
+
+// loads are the arguments.
+var loads = map[string][]*httptunnel.Load{
+	"spike": {&httptunnel.Spike}, "pressure": {&httptunnel.Pressure}, "both": {&httptunnel.Spike, &httptunnel.Pressure},
+}
+
+// Run puts up what is measured, makes the loads and prints their reports.
+func (b *benchTunnelCmd) Run(ctx context.Context, c *console) (err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	size, err := tunneled.Bytes(b.Size)
+	if err != nil {
+		return usageError{err}
+	}
+	holds := []string{"--corpus"}
+	if size > 0 {
+		holds = []string{"--body", strconv.Itoa(size)}
+	}
+	service, err := tunneled.Serve(ctx, program, holds...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.Stop()) }()
+	r := replay{replayFlags: b.replayFlags, target: "the service alone", plan: load.Plan{Network: "tcp", Address: service.Addr}}
+	if !b.Direct {
+		stand, err := tunneled.Start(ctx, tunneled.Options{Program: program, Target: service.Addr, TCP: b.TCP})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stand.Stop()) }()
+		r.plan.Address, r.target = stand.Front, "an HTTP tunnel"
+		if b.TCP {
+			r.target = "a TCP tunnel"
+		}
+		r.names, r.watch = []string{"server", "client"}, process.NewWatch(stand.Server(), stand.Client())
+	}
+	requests, subject, err := page("http://"+r.plan.Address+"/", size == 0, []string{"Host: " + tunneled.Host})
+	if err != nil {
+		return err
+	}
+	if size > 0 {
+		subject = "bodies of " + b.Size
+	}
+	r.subject = subject
+	return b.make(ctx, c, r, requests)
+}
+
+// make makes the loads.
+func (b *benchTunnelCmd) make(ctx context.Context, c *console, r replay, requests http1.Requests) (verdict error) {
+	for i, l := range loads[b.Load] {
+		if i > 0 && !b.JSON {
+			fmt.Fprintln(c.Stdout)
+		}
+		one := r
+		one.load = l
+		one.plan.Codec = &http1.Codec{Requests: requests}
+		judged, err := one.run(ctx, c)
+		if err != nil {
+			return err
+		}
+		verdict = worse(verdict, judged)
+	}
+	return verdict
+}

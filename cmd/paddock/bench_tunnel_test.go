@@ -1,0 +1,103 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"paddock/internal/lab/sitecorpus"
+)
+
+// replayed is what one of the commands says with --json.
+type replayed struct {
+	Load, Target, Subject string
+	Rows                  []struct {
+		Rate                float64
+		Requests, Succeeded int64
+		P99                 int64 `json:"p99_ns"`
+		Corrected           int64 `json:"p99_corrected_ns"`
+		Original            map[string]any
+		Used                []struct {
+			Name   string
+			CPU    int64 `json:"cpu_ns"`
+			Memory int64 `json:"max_resident_bytes"`
+		}
+	}
+}
+
+// replayOf runs a command for a part of a second at each rate.
+func replayOf(t *testing.T, args ...string) (doc replayed) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "paddock", append([]string{"bench"}, append(args, "-d", "300ms", "--warmup", "100ms", "--allow-red", "--json", "-q")...)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said.String())
+	}
+	if err := json.Unmarshal(out, &doc); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	return doc
+}
+
+// A tunnel is put up, asked for, measured and taken down, of each kind.
+func TestBenchTunnel(t *testing.T) {
+	for _, args := range [][]string{{}, {"--tcp", "--size", "3.5kB"}} {
+		doc := replayOf(t, append([]string{"tunnel", "spike", "--rate", "100,600", "-c", "16"}, args...)...)
+		if doc.Load != "spike" || len(doc.Rows) != 2 {
+			t.Fatalf("%+v", doc)
+		}
+		for i, row := range doc.Rows {
+			if row.Requests < 20 || row.Succeeded != row.Requests || row.P99 == 0 || row.Corrected == 0 {
+				t.Errorf("%v: %+v", args, row)
+			}
+			if (row.Original != nil) != (i == 1) {
+				t.Errorf("the original has %v at %v/s", row.Original, row.Rate)
+			}
+			if len(row.Used) != 2 || row.Used[0].CPU == 0 || row.Used[1].Memory == 0 {
+				t.Errorf("%v: %+v", args, row.Used)
+			}
+		}
+	}
+}
+
+// The files are asked for in turns, below the URL and under the name that was given; what
+// fails is no success, and an objective says so.
+func TestBenchPressure(t *testing.T) {
+	var mu sync.Mutex // guards asked
+	asked := map[string]int{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked[r.Host+r.URL.Path]++
+		mu.Unlock()
+		if strings.HasSuffix(r.URL.Path, "7") {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer s.Close()
+	doc := replayOf(t, "pressure", s.URL+"/files/", "--corpus", "-H", "Host: page.example", "--rate", "1000", "-c", "8")
+	row := doc.Rows[0]
+	if doc.Load != "pressure" || !strings.Contains(doc.Subject, "184 files") || row.Requests < 200 || row.Succeeded > row.Requests*95/100 {
+		t.Errorf("%+v", doc)
+	}
+	mu.Lock()
+	if len(asked) != sitecorpus.Files || asked["page.example/files/183"] == 0 {
+		t.Errorf("%d files were asked for: %v", len(asked), asked)
+	}
+	mu.Unlock()
+	cmd := exec.CommandContext(t.Context(), "paddock", "bench", "spike", s.URL+"/7", "--rate", "100", "-d", "100ms", "--warmup", "10ms", "--slo", "err<=0", "--allow-red", "-q")
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != exitMissed {
+		t.Errorf("exit code %d, %v: %s", code, err, out)
+	}
+}

@@ -1,0 +1,13 @@
+// Package process reads what another process uses: processor time, memory, descriptors.
+package process
+
+import "time"
+
+// Use is what a process uses at a moment; CPU is what it has used so far.
+type Use struct {
+	CPU         time.Duration
+	Resident    int64 // bytes
+	MaxResident int64 // bytes, at any time so far
+	Descriptors int
+	Threads     int
+}

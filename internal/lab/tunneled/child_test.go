@@ -1,0 +1,54 @@
+//go:build unix
+
+package tunneled
+
+import (
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What a process says is found among its other lines, and it ends when it is told to.
+func TestChild(t *testing.T) {
+	c, err := spawn("a shell", "sh", "-c", `trap "exit 0" TERM; echo hello; echo "id:   x y"; while :; do sleep 0.05; done`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.await(t.Context(), "id:"); err != nil || got != "x y" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := c.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a process that ends by itself the error has the last words.
+func TestChildEnds(t *testing.T) {
+	c, err := spawn("a shell", "sh", "-c", "echo hello; echo no port left >&2; exit 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := c.await(t.Context(), "id:"); err == nil || !strings.Contains(err.Error(), "no port left") || !strings.Contains(err.Error(), "exit status 3") {
+			t.Error(err)
+		}
+	}
+	if err := c.stop(); err == nil || !strings.Contains(err.Error(), "by itself") {
+		t.Error(err)
+	}
+}
+
+// Every size that is listed has a length, and others none.
+func TestSizes(t *testing.T) {
+	for _, size := range Sizes() {
+		if n, err := Bytes(size); err != nil || (n == 0) != (size == "corpus") {
+			t.Errorf("%s: %d, %v", size, n, err)
+		}
+	}
+	if _, err := Bytes("2KiB"); err == nil {
+		t.Error("any size")
+	}
+}

@@ -1,0 +1,179 @@
+// Package tunneled puts a service behind a tunnel of ours: the tunnel's server and its
+// client are processes of this program, on loopback, and so is the service if none is given.
+package tunneled
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"paddock/internal/keyid"
+)
+
+// Host is the name under which visitors find the service.
+const Host = "bench.example"
+
+// Options say what stands where.
+type Options struct {
+	Program string // paddock
+	Target  string // the service, host:port
+	TCP     bool   // as a TCP tunnel, not an HTTP one
+	// Link, if not nil, is told where the server listens for clients, and says where the
+	// client is to find it: something stands between them.
+	Link func(server string) (string, error)
+	// Serve and Connect are further flags of the two commands.
+	Serve, Connect []string
+	// Start, if not nil, starts a process by calling start, which another may want to do in
+	// a place of its own.
+	Start func(start func() error) error
+}
+
+// Stand is a tunnel that stands.
+type Stand struct {
+	Front string // where visitors connect, host:port
+
+	dir            string
+	server, client *child
+}
+
+// Start puts it up. It returns when visitors are served.
+func Start(ctx context.Context, o Options) (s *Stand, err error) {
+	s = &Stand{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop())
+		}
+	}()
+	if s.dir, err = os.MkdirTemp("", "paddock-tunneled-"); err != nil {
+		return s, err
+	}
+	remote, err := freeAddress()
+	if err != nil {
+		return s, err
+	}
+	link, id, err := s.serve(ctx, &o, remote)
+	if err != nil {
+		return s, err
+	}
+	if o.Link != nil {
+		if link, err = o.Link(link); err != nil {
+			return s, err
+		}
+	}
+	return s, s.connect(ctx, &o, link, id, remote)
+}
+
+// serve starts the server, and gives where clients find it and who it is.
+func (s *Stand) serve(ctx context.Context, o *Options, remote string) (link, id string, err error) {
+	key, err := keyid.Make(s.clientKey())
+	if err != nil {
+		return "", "", err
+	}
+	args := append([]string{
+		"tunnel", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--key", filepath.Join(s.dir, "server.key"),
+		"--allow", fmt.Sprintf("%s=%s,%s", key.ID, Host, remote), "--log-level", "error",
+	}, o.Serve...)
+	if err := o.place(func() (err error) {
+		s.server, err = spawn("paddock tunnel serve", o.Program, args...)
+		return err
+	}); err != nil {
+		return "", "", err
+	}
+	if id, err = s.server.await(ctx, "id:"); err != nil {
+		return "", "", err
+	}
+	if link, err = s.server.await(ctx, "clients:"); err != nil {
+		return "", "", err
+	}
+	front, err := s.server.await(ctx, "visitors: http://")
+	s.Front = front
+	return link, id, err
+}
+
+// connect starts the client.
+func (s *Stand) connect(ctx context.Context, o *Options, link, id, remote string) error {
+	args := []string{"tunnel", "http", o.Target, "--host", Host}
+	if o.TCP {
+		args = []string{"tunnel", "tcp", o.Target, "--remote", remote}
+		s.Front = remote
+	}
+	args = append(append(args, "--server", link, "--server-id", id, "--key", s.clientKey(), "--log-level", "error"), o.Connect...)
+	if err := o.place(func() (err error) {
+		s.client, err = spawn("paddock tunnel http", o.Program, args...)
+		return err
+	}); err != nil {
+		return err
+	}
+	_, err := s.client.await(ctx, "")
+	return err
+}
+
+func (o *Options) place(start func() error) error {
+	if o.Start == nil {
+		return start()
+	}
+	return o.Start(start)
+}
+
+func (s *Stand) clientKey() string { return filepath.Join(s.dir, "client.key") }
+
+// Server and Client are the processes' numbers.
+func (s *Stand) Server() int { return s.server.cmd.Process.Pid }
+
+// Client is the process's number.
+func (s *Stand) Client() int { return s.client.cmd.Process.Pid }
+
+// Stop takes it down: the client first, as one that leaves in peace.
+func (s *Stand) Stop() error {
+	return errors.Join(s.client.stop(), s.server.stop(), os.RemoveAll(s.dir))
+}
+
+// Service is a process of `paddock bench responder`.
+type Service struct {
+	Addr string // host:port
+	*child
+}
+
+// Serve starts one with the arguments.
+func Serve(ctx context.Context, program string, args ...string) (*Service, error) {
+	c, err := spawn("paddock bench responder", program, append([]string{"bench", "responder"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	addr, err := c.await(ctx, "")
+	if err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	return &Service{addr, c}, nil
+}
+
+// Pid is the process's number.
+func (s *Service) Pid() int { return s.cmd.Process.Pid }
+
+// Stop ends it.
+func (s *Service) Stop() error { return s.stop() }
+
+// freeAddress finds an address of loopback at which nobody listens now.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// Sizes are what a service may be asked for, by the name of its size.
+func Sizes() []string { return []string{"corpus", "1B", "1KiB", "3.5kB", "32KiB-1", "32KiB+1", "1MiB"} }
+
+// Bytes is the length of a body by the name of its size; 0 = the files of the corpus.
+func Bytes(size string) (int, error) {
+	n, ok := map[string]int{"corpus": 0, "1B": 1, "1KiB": 1 << 10, "3.5kB": 3500, "32KiB-1": 32<<10 - 1, "32KiB+1": 32<<10 + 1, "1MiB": 1 << 20}[size]
+	if !ok {
+		return 0, fmt.Errorf("no size %q: there are %s", size, strings.Join(Sizes(), ", "))
+	}
+	return n, nil
+}
