@@ -4,15 +4,15 @@ import "sync/atomic"
 
 // ClientStats counts what a Client has done. In an idle client Inflight and Bytes are 0.
 type ClientStats struct {
-	Inflight int   // exchanges and connections under way
-	Bytes    int64 // that they may come to hold
-	Idle     int   // connections to targets that wait for work
+	Inflight int   `json:"inflight"` // exchanges and connections under way
+	Bytes    int64 `json:"bytes"`    // that they may come to hold
+	Idle     int   `json:"idle"`     // connections to targets that wait for work
 
-	Full        uint64 // refused for Budget or MaxInflight
-	Dials       uint64 // connections to targets, or attempts
-	DialsFailed uint64
-	DialsSpared uint64 // refused at once: the target had taken no connection a moment before
-	Retries     uint64 // exchanges that an idle connection's end has sent to a fresh one
+	Full        uint64 `json:"full"`  // refused for Budget or MaxInflight
+	Dials       uint64 `json:"dials"` // connections to targets, or attempts
+	DialsFailed uint64 `json:"dials_failed"`
+	DialsSpared uint64 `json:"dials_spared"` // refused at once: the target had taken no connection a moment before
+	Retries     uint64 `json:"retries"`      // exchanges that an idle connection's end has sent to a fresh one
 }
 
 // clientCounts are those of a client's targets.

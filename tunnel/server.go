@@ -84,6 +84,7 @@ type Server struct {
 	shares    map[string]*share   // by identity, with MaxInflight
 	clients   map[string]*tally   // by identity, as long as it has claims
 	past      LinkBytes           // of sessions that have ended
+	begun     Begun               // of claims that are no more
 }
 
 func (s *Server) init() {

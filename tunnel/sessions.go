@@ -21,7 +21,10 @@ type Session struct {
 }
 
 // LinkBytes are what connections of clients have carried, headers included, before TLS.
-type LinkBytes struct{ Sent, Received int64 }
+type LinkBytes struct {
+	Sent     int64 `json:"sent"`
+	Received int64 `json:"received"`
+}
 
 func (b *LinkBytes) add(s *wire.Stats) {
 	b.Sent += s.Tx.Bytes

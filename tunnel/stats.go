@@ -12,35 +12,40 @@ import (
 // visitor is there, what it holds is what it held before: Sessions and Names of those who
 // are connected, and zeros.
 type ServerStats struct {
-	Sessions   int // clients that are connected
-	Names      int // hosts and addresses that are held
-	Away       int // of these, those whose clients are away; their leases run
-	Waiting    int // visitors who wait for one of these
-	Visitors   int // connections of visitors to the fronts
-	Handshakes int // of TLS, of visitors
-	Requests   int // under way
-	Streams    int
-	Queued     int   // requests that wait for one of these
-	Bytes      int64 // accounted to all of these
+	Sessions   int   `json:"sessions"`   // clients that are connected
+	Names      int   `json:"names"`      // hosts and addresses that are held
+	Away       int   `json:"away"`       // of these, those whose clients are away; their leases run
+	Waiting    int   `json:"waiting"`    // visitors who wait for one of these
+	Visitors   int   `json:"visitors"`   // connections of visitors to the fronts
+	Handshakes int   `json:"handshakes"` // of TLS, of visitors
+	Requests   int   `json:"requests"`   // under way
+	Streams    int   `json:"streams"`
+	Queued     int   `json:"queued"` // requests that wait for one of these
+	Bytes      int64 `json:"bytes"`  // accounted to all of these
 
-	Served     uint64            // exchanges that got the target's answer
-	Cancelled  uint64            // exchanges that the visitor has left
-	Takeovers  uint64            // sessions that their own identity has replaced
-	Refused    map[string]uint64 // visitors, by reason
-	Overloads  map[string]uint64 // those of them that found no room, by what there was none of
-	Waits      uint64            // of requests in queues that have ended
-	Waited     time.Duration     // all these waits together
-	Link       LinkBytes
-	Identities []IdentityStats // by identity
+	Served     uint64            `json:"served"`    // exchanges that got the target's answer
+	Cancelled  uint64            `json:"cancelled"` // exchanges that the visitor has left
+	Takeovers  uint64            `json:"takeovers"` // sessions that their own identity has replaced
+	Refused    map[string]uint64 `json:"refused"`   // visitors, by reason
+	Overloads  map[string]uint64 `json:"overloads"` // those of them that found no room, by what there was none of
+	Waits      uint64            `json:"waits"`     // of requests in queues that have ended
+	Waited     time.Duration     `json:"waited_ns"` // all these waits together
+	Begun      Begun             `json:"begun"`     // of all clients, those who have gone too
+	Link       LinkBytes         `json:"link"`
+	Identities []IdentityStats   `json:"identities"` // by name
+	RTTs       []time.Duration   `json:"rtts_ns"`    // of the sessions of which one was measured
+	Limits     Limits            `json:"-"`          // that hold
 }
 
 // IdentityStats is what one identity holds and was sent. It begins anew when the identity
 // holds no name for a while.
 type IdentityStats struct {
-	Identity                  string
-	Names                     int
-	Requests, Streams, Queued int
-	Begun                     Begun
+	Identity string `json:"identity"`
+	Names    int    `json:"names"`
+	Requests int    `json:"requests"`
+	Streams  int    `json:"streams"`
+	Queued   int    `json:"queued"`
+	Begun    Begun  `json:"begun"`
 }
 
 // Begun counts exchanges that were let in. What was promoted is among the requests, as
@@ -77,8 +82,9 @@ func (s *Server) counted(c *claim) {
 
 // uncounted ends that. s.mu is held.
 func (s *Server) uncounted(c *claim) {
-	t := s.clients[c.identity]
-	t.past.Add(c.laneStats().Begun)
+	t, begun := s.clients[c.identity], c.laneStats().Begun
+	t.past.Add(begun)
+	s.begun.Add(begun)
 	if t.claims--; t.claims == 0 {
 		delete(s.clients, c.identity)
 	}
@@ -90,7 +96,7 @@ func (s *Server) Stats() ServerStats {
 	stats := ServerStats{
 		Visitors: int(s.visiting.Load()), Handshakes: int(s.greeting.Load()),
 		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(),
-		Refused: map[string]uint64{}, Overloads: map[string]uint64{},
+		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}
 	for r := range reasons {
 		if n := s.refusals[r].Load(); n > 0 {
@@ -113,6 +119,9 @@ func (s *Server) Stats() ServerStats {
 	for _, x := range sessions {
 		link := x.conn.Stats()
 		stats.Link.add(&link)
+		if link.RTT > 0 {
+			stats.RTTs = append(stats.RTTs, link.RTT)
+		}
 	}
 	return stats
 }
@@ -123,6 +132,7 @@ func (s *Server) countClaims(stats *ServerStats) {
 	for identity, t := range s.clients {
 		of[identity] = &IdentityStats{Identity: identity, Names: t.claims, Begun: t.past}
 	}
+	stats.Begun = s.begun
 	for c := range s.claims() {
 		stats.Names++
 		if c.holder.Load() == nil {
@@ -134,6 +144,7 @@ func (s *Server) countClaims(stats *ServerStats) {
 		client.Streams += lane.Streams
 		client.Queued += lane.Waiting
 		client.Begun.Add(lane.Begun)
+		stats.Begun.Add(lane.Begun)
 	}
 	for _, client := range of {
 		stats.Identities = append(stats.Identities, *client)

@@ -17,12 +17,15 @@ type tunnelServer struct {
 	RootCA    string `name:"root-ca" type:"path" placeholder:"FILE" help:"Trust servers whose certificate these have signed, PEM (default the system's)."`
 	Key       string `type:"path" placeholder:"FILE" help:"File of the key by which the server knows this machine; made if it does not exist (default paddock/tunnel.key in the user's configuration directory)."`
 	TokenFile string `name:"token-file" type:"path" placeholder:"FILE" help:"Come with a token instead of a key: the file has id:secret."`
+
+	Admin      string `placeholder:"ADDR" help:"Address for /metrics and /status; beyond loopback only with --admin-token."`
+	AdminToken string `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
 }
 
 // settings are those of one tunnel, as a file would have them.
 func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, error) {
 	s := &tunneld.Settings{
-		Connect: tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile},
+		Connect: tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile, Admin: t.Admin, Token: t.AdminToken},
 		Tunnels: []tunneld.Tunnel{offered},
 		Backoff: tunneld.Backoff{Interval: 200 * time.Millisecond, MaxInterval: 30 * time.Second},
 	}
@@ -59,6 +62,9 @@ func connect(ctx context.Context, c *console, s *tunneld.Settings, names []strin
 		fmt.Fprintln(c.Stderr, "this machine's id:", id)
 	}
 	group := &lifecycle.Group{Logger: log}
+	if err := client.ServeAdmin(ctx, group); err != nil {
+		return startError(err)
+	}
 	group.Add(lifecycle.Service{Name: "tunnel", Run: client.Run})
 	if err := group.Run(ctx); err != nil {
 		return tunnelError{err}

@@ -16,13 +16,15 @@ import (
 
 // tunnelServeCmd is the side that visitors reach.
 type tunnelServeCmd struct {
-	Config  string   `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; its section tunnel counts. Flags go over it."`
-	Listen  string   `placeholder:"ADDR" help:"Address for clients (default 127.0.0.1:7400); port 0 takes a free one. Any but loopback needs clients."`
-	HTTP    string   `name:"http" placeholder:"ADDR" help:"Address for visitors (default 127.0.0.1:8000)."`
-	TLS     string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS, with tls_crt and tls_key of the file."`
-	Key     string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
-	Control string   `placeholder:"FILE" help:"Unix socket for \"paddock tunnel list\" and \"kick\" on this machine, open to this user alone (default paddock-tunnel.sock in XDG_RUNTIME_DIR, or paddock/tunnel.sock in the user's configuration directory); off for none."`
-	Allow   []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
+	Config     string   `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; its section tunnel counts. Flags go over it."`
+	Listen     string   `placeholder:"ADDR" help:"Address for clients (default 127.0.0.1:7400); port 0 takes a free one. Any but loopback needs clients."`
+	HTTP       string   `name:"http" placeholder:"ADDR" help:"Address for visitors (default 127.0.0.1:8000)."`
+	TLS        string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS, with tls_crt and tls_key of the file."`
+	Key        string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
+	Control    string   `placeholder:"FILE" help:"Unix socket for \"paddock tunnel list\" and \"kick\" on this machine, open to this user alone (default paddock-tunnel.sock in XDG_RUNTIME_DIR, or paddock/tunnel.sock in the user's configuration directory); off for none."`
+	Admin      string   `placeholder:"ADDR" help:"Address for /metrics and /status; beyond loopback only with --admin-token."`
+	AdminToken string   `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
+	Allow      []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
 }
 
 // Help says what is printed.
@@ -85,6 +87,7 @@ func (t *tunnelServeCmd) settings() (s *tunneld.Settings, err error) {
 	s.Serve.HTTP = cmp.Or(t.HTTP, s.Serve.HTTP, "127.0.0.1:8000")
 	s.Serve.TLS = cmp.Or(t.TLS, s.Serve.TLS)
 	s.Serve.Control = cmp.Or(t.Control, s.Serve.Control)
+	s.Serve.Admin, s.Serve.Token = cmp.Or(t.Admin, s.Serve.Admin), cmp.Or(t.AdminToken, s.Serve.Token)
 	s.Serve.Identity = cmp.Or(t.Key, s.Serve.Identity)
 	for _, text := range t.Allow {
 		p, err := allowed(text)
@@ -130,6 +133,9 @@ func (t *tunnelServeCmd) greet(c *console, s *tunneld.Server) error {
 	_, err := fmt.Fprintf(c.Stdout, "id:       %s\nclients:  %s\nvisitors: http://%s\n", s.ID(), s.Link(), s.HTTP())
 	if err == nil && s.TLS() != nil {
 		_, err = fmt.Fprintf(c.Stdout, "visitors: https://%s\n", s.TLS())
+	}
+	if err == nil && s.Admin() != nil {
+		_, err = fmt.Fprintf(c.Stdout, "admin:    http://%s\n", s.Admin())
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(c.Stdout, "connect:  paddock tunnel http PORT --host HOST --server %s --server-id %s\n", s.Link(), s.ID())

@@ -34,7 +34,11 @@ type LaneStats struct {
 
 // LaneTotals count what a lane has let in since it was made. What was promoted is among
 // the requests, as which it began.
-type LaneTotals struct{ Requests, Streams, Promoted uint64 }
+type LaneTotals struct {
+	Requests uint64 `json:"requests"`
+	Streams  uint64 `json:"streams"`
+	Promoted uint64 `json:"promoted"`
+}
 
 // Add adds o.
 func (t *LaneTotals) Add(o LaneTotals) {

@@ -33,6 +33,8 @@ func Print(s *Settings) ([]byte, error) {
 		p.text("key", v.Identity)
 		p.number("budget", v.Budget)
 		p.span("lease", v.Lease)
+		p.text("admin", v.Admin)
+		p.text("admin_token", v.Token)
 		p.text("control", v.Control)
 		list(p, "trusted_proxies", v.Trusted)
 		p.close()
@@ -55,6 +57,8 @@ func Print(s *Settings) ([]byte, error) {
 		p.text("token_file", v.TokenFile)
 		p.number("budget", v.Budget)
 		p.truth("plaintext", v.Plaintext)
+		p.text("admin", v.Admin)
+		p.text("admin_token", v.Token)
 		p.close()
 	}
 	if len(s.Tunnels) > 0 {

@@ -77,6 +77,8 @@ func (s *Settings) ReadSection(n *strictyaml.Node) {
 				"key":             into(&s.Serve.Identity, text),
 				"budget":          into(&s.Serve.Budget, size),
 				"lease":           into(&s.Serve.Lease, span),
+				"admin":           into(&s.Serve.Admin, address),
+				"admin_token":     into(&s.Serve.Token, nonEmpty),
 				"control":         into(&s.Serve.Control, nonEmpty),
 				"trusted_proxies": listInto(&s.Serve.Trusted, netip.ParsePrefix),
 			}.read(e.Value, e.Key)
@@ -92,14 +94,16 @@ func (s *Settings) ReadSection(n *strictyaml.Node) {
 		"connect": func(e strictyaml.Entry) {
 			c := &s.Connect
 			fields{
-				"server":     into(&c.Server, address),
-				"server_id":  func(e strictyaml.Entry) { c.Pinned = true; into(&c.ServerID, keyid.Parse)(e) },
-				"root_ca":    into(&c.RootCA, text),
-				"key":        into(&c.Key, text),
-				"cert":       into(&c.Cert, text),
-				"token_file": into(&c.TokenFile, text),
-				"budget":     into(&c.Budget, size),
-				"plaintext":  into(&c.Plaintext, truth),
+				"server":      into(&c.Server, address),
+				"server_id":   func(e strictyaml.Entry) { c.Pinned = true; into(&c.ServerID, keyid.Parse)(e) },
+				"root_ca":     into(&c.RootCA, text),
+				"key":         into(&c.Key, text),
+				"cert":        into(&c.Cert, text),
+				"token_file":  into(&c.TokenFile, text),
+				"budget":      into(&c.Budget, size),
+				"plaintext":   into(&c.Plaintext, truth),
+				"admin":       into(&c.Admin, address),
+				"admin_token": into(&c.Token, nonEmpty),
 			}.read(e.Value, e.Key)
 			if c.Server == "" {
 				e.At.Fault("connect needs server, the address of the tunnel's server")

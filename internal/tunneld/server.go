@@ -16,7 +16,9 @@ import (
 	"paddock/internal/lifecycle"
 	"paddock/internal/listen"
 	"paddock/tunnel"
+	"paddock/tunnel/tunnelstats"
 	"paddock/wire"
+	"paddock/wire/wirestats"
 )
 
 // idle is the silence after which the other side is dead: half a minute of wire would
@@ -62,6 +64,7 @@ type Server struct {
 	tls     net.Listener // nil: none
 	control net.Listener // nil: none
 	desk    *wire.Server // of operators at control
+	admin   *Admin       // nil: none
 }
 
 // OpenServer checks the settings, reads the key, and listens, so that whatever is wrong is
@@ -145,6 +148,9 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 				_ = open.Close()
 			}
 		}
+		if s.admin != nil {
+			_ = s.admin.listener.Close()
+		}
 	}()
 	for _, door := range []struct {
 		address string
@@ -157,7 +163,24 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 			return fmt.Errorf("tunnel: %w", err)
 		}
 	}
+	if serve.Admin != "" {
+		if s.admin, err = openAdmin(ctx, serve.Admin, serve.Token, s.log, s.status, tunnelstats.Server(s.tunnel), wirestats.Collector(s.wire)); err != nil {
+			return fmt.Errorf("tunnel: %w", err)
+		}
+	}
 	return s.listenControl(serve)
+}
+
+// serverStatus is the answer of /status.
+type serverStatus struct {
+	ID     keyid.ID           `json:"id"`
+	Tunnel tunnel.ServerStats `json:"tunnel"`
+	Wire   wire.ServerStats   `json:"wire"`
+	Link   map[string]int64   `json:"link"` // counters of wire by name
+}
+
+func (s *Server) status() any {
+	return serverStatus{s.key.ID, s.tunnel.Stats(), s.wire.Stats(), wirestats.Total(s.wire).Map()}
 }
 
 // listenControl opens the control socket. One that nobody has asked for may be missing.
@@ -188,6 +211,14 @@ func (s *Server) HTTP() net.Addr { return addressOf(s.http) }
 // TLS is where visitors connect by TLS, nil if nowhere.
 func (s *Server) TLS() net.Addr { return addressOf(s.tls) }
 
+// Admin is where /metrics and /status are, nil if nowhere.
+func (s *Server) Admin() net.Addr {
+	if s.admin == nil {
+		return nil
+	}
+	return s.admin.Addr()
+}
+
 // Control is where operators of this machine connect, nil if nowhere.
 func (s *Server) Control() net.Addr { return addressOf(s.control) }
 
@@ -201,6 +232,9 @@ func addressOf(l net.Listener) net.Addr {
 // AddTo adds the server's services. In the end visitors are finished first, while
 // clients are still there; then clients are told to come back later.
 func (s *Server) AddTo(g *lifecycle.Group) {
+	if s.admin != nil {
+		s.admin.addTo(g)
+	}
 	if s.control != nil {
 		g.Add(lifecycle.Service{
 			Name: "tunnel control", Drain: s.desk.Shutdown,
@@ -237,10 +271,7 @@ func (s *Server) hooks() tunnel.Hooks {
 		Disconnected: func(x tunnel.Session) {
 			s.log.Info("client gone", "client", x.Identity, "peer", x.Peer, "after", time.Since(x.Since).Round(time.Second))
 		},
-		Bound: func(who string, b tunnel.Binding) { s.log.Info("bound", "client", who, "at", b.String()) },
-		Refused: func(f tunnel.Refusal) {
-			s.log.Info("visitor refused", "reason", f.Reason.String(), "status", f.Status, "tunnel", f.Tunnel, "client", f.Identity,
-				"peer", f.Peer, "host", f.Host, "waited_ms", f.Waited.Milliseconds(), "error", f.Err)
-		},
+		Bound:   func(who string, b tunnel.Binding) { s.log.Info("bound", "client", who, "at", b.String()) },
+		Refused: (&accessLog{log: s.log}).refused,
 	}
 }

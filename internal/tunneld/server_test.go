@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,11 +29,13 @@ type stage struct {
 	hangups chan os.Signal // each is taken when the one before has been dealt with
 	client  *keyid.Key
 	control string
+	serve   string
 }
 
-func newStage(t *testing.T) *stage {
+// newStage opens it. serve are further keys of that section.
+func newStage(t *testing.T, serve ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), hangups: make(chan os.Signal), control: socketPath(t)}
+	s := &stage{t: t, dir: t.TempDir(), hangups: make(chan os.Signal), control: socketPath(t), serve: strings.Join(serve, "")}
 	var err error
 	if s.client, err = keyid.Make(s.path("client.key")); err != nil {
 		t.Fatal(err)
@@ -68,7 +71,7 @@ func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
 // list writes the settings: the client may have this host.
 func (s *stage) list(host string) {
-	s.write("tunnel:\n  serve: {listen: '127.0.0.1:0', http: '127.0.0.1:0', key: server.key}\n" +
+	s.write("tunnel:\n  serve: {" + s.serve + " listen: '127.0.0.1:0', http: '127.0.0.1:0', admin: '127.0.0.1:0', key: server.key}\n" +
 		"  clients: [{name: a, id: " + s.client.ID.String() + ", hosts: [" + host + "]}]\n")
 }
 

@@ -40,6 +40,8 @@ type Serve struct {
 	Trusted  []netip.Prefix
 	Lease    time.Duration
 	Identity string // file of the key by which clients know the server
+	Admin    string // address of /metrics and /status, "" is none
+	Token    string // that these ask for; "" on loopback only
 	Control  string // path of the control socket; "" is a usual one, "off" is none
 }
 
@@ -71,7 +73,9 @@ type Connect struct {
 	Cert      string // PEM file; "": a certificate is made for the key
 	TokenFile string
 	Budget    int64
-	Plaintext bool // without TLS: on loopback only
+	Plaintext bool   // without TLS: on loopback only
+	Admin     string // as of Serve
+	Token     string // as of Serve
 }
 
 // Pin has no server trusted but the one with this id.

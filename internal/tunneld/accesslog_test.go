@@ -1,0 +1,46 @@
+package tunneld
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paddock/tunnel"
+)
+
+// Each refusal is a line, up to a number in each second; the next line says how many were
+// left out.
+func TestAccessLogIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		a := &accessLog{log: slog.New(slog.NewJSONHandler(&out, nil))}
+		f := tunnel.Refusal{
+			Reason: tunnel.Overloaded, Status: 503, Tunnel: "app.example", Identity: "bus-17", Peer: "192.0.2.1:5", Host: "app.example\nx",
+			Waited: 7 * time.Millisecond,
+		}
+		for range linesEach + 7 {
+			a.refused(f)
+		}
+		if n := strings.Count(out.String(), "\n"); n != linesEach {
+			t.Errorf("%d lines", n)
+		}
+		for _, want := range []string{
+			`"stage":"permit"`, `"reason":"overloaded"`, `"status":503`, `"tunnel":"app.example"`, `"client":"bus-17"`,
+			`"peer":"192.0.2.1:5"`, `"host":"app.example\nx"`, `"waited_ms":7`, `"left_out":0`,
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %s", want)
+			}
+		}
+		out.Reset()
+		time.Sleep(time.Second)
+		a.refused(f)
+		a.refused(f)
+		if text := out.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `"left_out":7`) || !strings.Contains(text, `"left_out":0`) {
+			t.Errorf("a second later: %s", text)
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package tunnelstats
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/tunnel"
+)
+
+// Client exports a client's counts as paddock_tunnel_client_* and paddock_tunnel_backend_*.
+func Client(c *tunnel.Client) prometheus.Collector { return clientCollector{c} }
+
+type clientCollector struct{ client *tunnel.Client }
+
+var (
+	boundDesc    = describe("client_bound", "1 for a tunnel that visitors can find, 0 for one that they cannot.", "tunnel")
+	underWayDesc = describe("client_inflight", "Exchanges and connections that are under way.")
+	heldDesc     = describe("client_bytes", "Bytes that these may come to hold.")
+	fullDesc     = describe("client_refused_total", "Visitors whom the client's own bounds have refused.")
+	connsDesc    = describe("backend_conns", "Connections to targets.", "state")
+	dialsDesc    = describe("backend_dials_total", "Connections to targets that were wanted: made, failed, or spared since the target took none a moment before.", "result")
+	retriesDesc  = describe("backend_retries_total", "Exchanges that the end of an idle connection has sent to a fresh one.")
+)
+
+// Describe sends what Collect will send.
+func (clientCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{boundDesc, underWayDesc, heldDesc, fullDesc, connsDesc, dialsDesc, retriesDesc} {
+		out <- d
+	}
+}
+
+// Collect looks at the client once.
+func (c clientCollector) Collect(out chan<- prometheus.Metric) {
+	stats := c.client.Stats()
+	level := func(desc *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
+	}
+	count := func(desc *prometheus.Desc, n uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
+	}
+	for _, b := range c.client.Bindings() {
+		is := 0.0
+		if b.Err == nil {
+			is = 1
+		}
+		level(boundDesc, is, b.Tunnel)
+	}
+	level(underWayDesc, float64(stats.Inflight))
+	level(heldDesc, float64(stats.Bytes))
+	level(connsDesc, float64(stats.Idle), "idle")
+	count(fullDesc, stats.Full)
+	count(dialsDesc, stats.Dials-stats.DialsFailed, "made")
+	count(dialsDesc, stats.DialsFailed, "failed")
+	count(dialsDesc, stats.DialsSpared, "spared")
+	count(retriesDesc, stats.Retries)
+}

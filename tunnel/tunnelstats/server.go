@@ -1,0 +1,153 @@
+package tunnelstats
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/tunnel"
+)
+
+// Server exports a server's counts as paddock_tunnel_*. It is registered once for a
+// registry.
+func Server(s *tunnel.Server) prometheus.Collector { return serverCollector{s} }
+
+type serverCollector struct{ server *tunnel.Server }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("paddock_tunnel_"+name, help, labels, nil)
+}
+
+// figure is one of a server's without labels.
+type figure struct {
+	desc  *prometheus.Desc
+	typ   prometheus.ValueType
+	value func(*tunnel.ServerStats) float64
+}
+
+func gauge(name, help string, value func(*tunnel.ServerStats) int) figure {
+	return figure{describe(name, help), prometheus.GaugeValue, func(s *tunnel.ServerStats) float64 { return float64(value(s)) }}
+}
+
+func counter(name, help string, value func(*tunnel.ServerStats) uint64) figure {
+	return figure{describe(name, help), prometheus.CounterValue, func(s *tunnel.ServerStats) float64 { return float64(value(s)) }}
+}
+
+var (
+	figures = []figure{
+		gauge("sessions", "Clients that are connected.", func(s *tunnel.ServerStats) int { return s.Sessions }),
+		gauge("names", "Hosts and addresses that clients hold.", func(s *tunnel.ServerStats) int { return s.Names }),
+		gauge("names_away", "Those of them whose clients are away; their leases run.", func(s *tunnel.ServerStats) int { return s.Away }),
+		gauge("waiting", "Visitors who wait for a client that is away.", func(s *tunnel.ServerStats) int { return s.Waiting }),
+		gauge("visitors", "Connections of visitors to the fronts.", func(s *tunnel.ServerStats) int { return s.Visitors }),
+		gauge("handshakes", "TLS handshakes of visitors that are under way.", func(s *tunnel.ServerStats) int { return s.Handshakes }),
+		gauge("inflight", "Requests that are under way.", func(s *tunnel.ServerStats) int { return s.Requests }),
+		gauge("streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *tunnel.ServerStats) int { return s.Streams }),
+		gauge("queued", "Requests that wait for room.", func(s *tunnel.ServerStats) int { return s.Queued }),
+		counter("served_total", "Exchanges that got the target's answer.", func(s *tunnel.ServerStats) uint64 { return s.Served }),
+		counter("takeovers_total", "Sessions that their own identity has replaced.", func(s *tunnel.ServerStats) uint64 { return s.Takeovers }),
+	}
+
+	queueDesc     = describe("queue_seconds", "Waits of requests for room that have ended, whatever came of them.")
+	rttDesc       = describe("rtt_seconds", "Round trips of the clients that are connected, each one's shortest of late.")
+	requestsDesc  = describe("requests_total", "Exchanges that were let in, as what they began.", "client", "class")
+	exchangeDesc  = describe("exchange_total", "Exchanges that were let in, by how they traveled; those that were promoted began as requests.", "verb")
+	refusedDesc   = describe("refused_total", "Visitors who were refused.", "stage", "reason")
+	overloadsDesc = describe("overloads_total", "Visitors for whom there was no room, by what there was none of.", "of")
+	cancelledDesc = describe("cancelled_total", "Exchanges that were left before their end.", "by")
+	bytesDesc     = describe("bytes_total", "Bytes that the connections of clients have carried, headers included, before TLS.", "direction")
+	budgetDesc    = describe("budget_bytes", "Bytes accounted to what is under way or waits, and the most that may be.", "kind")
+	limitDesc     = describe("limit", "Bounds of what other metrics show.", "of")
+
+	labeled = []*prometheus.Desc{
+		queueDesc, rttDesc, requestsDesc, exchangeDesc, refusedDesc, overloadsDesc, cancelledDesc, bytesDesc, budgetDesc, limitDesc,
+	}
+)
+
+// rttBuckets are the upper bounds of rtt_seconds: from one machine to a satellite.
+var rttBuckets = []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1}
+
+// Describe sends what Collect will send.
+func (serverCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, f := range figures {
+		out <- f.desc
+	}
+	for _, d := range labeled {
+		out <- d
+	}
+}
+
+// Collect looks at the server once.
+func (c serverCollector) Collect(out chan<- prometheus.Metric) {
+	stats := c.server.Stats()
+	for _, f := range figures {
+		out <- prometheus.MustNewConstMetric(f.desc, f.typ, f.value(&stats))
+	}
+	out <- prometheus.MustNewConstSummary(queueDesc, stats.Waits, stats.Waited.Seconds(), nil)
+	out <- histogram(rttDesc, stats.RTTs)
+	count := func(desc *prometheus.Desc, n uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
+	}
+	for _, who := range stats.Identities {
+		count(requestsDesc, who.Begun.Requests, who.Identity, "request")
+		count(requestsDesc, who.Begun.Streams, who.Identity, "stream")
+	}
+	all := stats.Begun
+	count(exchangeDesc, all.Requests-all.Promoted, "request")
+	count(exchangeDesc, all.Promoted, "promoted")
+	count(exchangeDesc, all.Streams, "stream")
+	for _, r := range tunnel.Reasons() {
+		count(refusedDesc, stats.Refused[r.String()], r.Stage(), r.String())
+	}
+	for of, n := range stats.Overloads {
+		count(overloadsDesc, n, of)
+	}
+	count(cancelledDesc, stats.Cancelled, "visitor")
+	count(bytesDesc, uint64(stats.Link.Sent), "sent")
+	count(bytesDesc, uint64(stats.Link.Received), "received")
+	limits(out, &stats)
+}
+
+// limits sends the bounds.
+func limits(out chan<- prometheus.Metric, stats *tunnel.ServerStats) {
+	l := &stats.Limits
+	level := func(desc *prometheus.Desc, v float64, label string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, label)
+	}
+	level(budgetDesc, float64(stats.Bytes), "held")
+	level(budgetDesc, float64(l.Bytes), "limit")
+	for _, bound := range []struct {
+		of string
+		n  int
+	}{
+		{"sessions", l.Sessions},
+		{"visitors", l.Visitors},
+		{"visitors_each", l.VisitorsEach},
+		{"inflight", l.Requests},
+		{"streams", l.Streams},
+		{"tunnel_inflight", l.TunnelRequests},
+		{"tunnel_streams", l.TunnelStreams},
+		{"tunnel_queued", l.Queue},
+		{"tunnel_waiting", l.Waiting},
+	} {
+		level(limitDesc, float64(bound.n), bound.of)
+	}
+}
+
+// histogram counts values of the moment.
+func histogram(desc *prometheus.Desc, values []time.Duration) prometheus.Metric {
+	buckets, sum := make(map[float64]uint64, len(rttBuckets)), 0.0
+	for _, most := range rttBuckets {
+		buckets[most] = 0
+	}
+	for _, v := range values {
+		seconds := v.Seconds()
+		sum += seconds
+		for _, most := range rttBuckets {
+			if seconds <= most {
+				buckets[most]++
+			}
+		}
+	}
+	return prometheus.MustNewConstHistogram(desc, uint64(len(values)), sum, buckets)
+}
