@@ -33,6 +33,7 @@ type ackLane struct {
 	bytes   int
 	chunk   []byte
 	acked   uint64
+	told    uint64 // by the peer of the present connection; ahead of last if an earlier process sent more
 	last    uint64 // number given out
 	ever    uint64 // highest number that any connection may have carried
 	turn    uint64 // of the present connection; earlier ones have no say
@@ -51,9 +52,9 @@ type ackPost struct {
 	body []byte
 }
 
-func (l *ackLane) begin(base uint64, maxPosts, maxBytes int) {
+func (l *ackLane) begin(base, sentBefore uint64, maxPosts, maxBytes int) {
 	l.maxPosts, l.maxBytes, l.kinds = maxPosts, maxBytes, map[string]string{}
-	l.acked, l.last, l.ever = base, base, base
+	l.acked, l.told, l.last, l.ever = base, base, base, max(base, sentBefore)
 }
 
 // await waits for the gate to open. l.mu is held but for the wait.
@@ -106,6 +107,7 @@ func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number ui
 	l.bytes += len(body)
 	l.last++
 	l.work.open()
+	l.advance()
 	return l.last, nil
 }
 
@@ -120,6 +122,7 @@ func (l *ackLane) attach() (turn, base, ever uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn++
+	l.told = l.acked // the next peer may know less
 	l.next = l.acked + 1
 	l.work.open()
 	return l.turn, l.acked, l.ever
@@ -205,10 +208,17 @@ func (l *ackLane) acknowledged(turn, number uint64) bool {
 	if turn != l.turn || l.ended != nil {
 		return false
 	}
-	if number <= l.acked {
-		return true
+	l.told = max(l.told, number)
+	l.advance()
+	return true
+}
+
+// advance drops the posts that the peer has acknowledged. l.mu is held.
+func (l *ackLane) advance() {
+	if l.acked >= min(l.told, l.last) {
+		return
 	}
-	for ; l.acked < number && l.first < len(l.posts); l.acked++ {
+	for ; l.acked < l.told && l.first < len(l.posts); l.acked++ {
 		p := &l.posts[l.first]
 		l.filler = p.kind
 		l.bytes -= len(p.body)
@@ -224,7 +234,6 @@ func (l *ackLane) acknowledged(turn, number uint64) bool {
 	}
 	l.room.open()
 	l.done.open()
-	return true
 }
 
 func (l *ackLane) known() uint64 {

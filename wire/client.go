@@ -59,6 +59,11 @@ type ClientConfig struct {
 	// MaxUnacked and MaxUnackedBytes bound the acknowledged posts that the peer has
 	// not acknowledged; PostAck waits at the bound. 0: 65,536, and 16 MiB.
 	MaxUnacked, MaxUnackedBytes int
+	// SentBefore is for a program that keeps its posts and their numbers beyond its
+	// process, and comes back with the same session, epoch and the Base that it
+	// knows: the highest number that may have been sent. What the peer has handled
+	// of them is acknowledged as soon as it is posted again.
+	SentBefore uint64
 }
 
 // withDefaults is a copy without zeros.
@@ -129,7 +134,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 	if _, err := hello.Append(nil); err != nil {
 		return nil, err
 	}
-	c.lane.begin(c.conn.Session.Base, config.MaxUnacked, config.MaxUnackedBytes)
+	c.lane.begin(c.conn.Session.Base, config.SentBefore, config.MaxUnacked, config.MaxUnackedBytes)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	for i := range config.Conns {
 		l := &link{c: c, index: uint32(i), backoff: newBackoff(config.MinBackoff, config.MaxBackoff, config.Healthy)}

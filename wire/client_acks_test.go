@@ -57,3 +57,48 @@ func TestAcksOfAnEarlierConnectionHaveNoSay(t *testing.T) {
 		}
 	})
 }
+
+// A process that keeps its posts on disk is killed behind the handling of some and
+// before their acknowledgement. The next one numbers from what it knows, and none is
+// handled twice; a server that knows nothing either gets all of them, bodies too.
+func TestPostsThatOutliveTheirProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var got []byte
+		mux := wire.NewMux()
+		wire.HandlePost(mux, "p", func(_ context.Context, body []byte) error {
+			got = append(got, body...)
+			return nil
+		})
+		b := &backend{config: &wire.Config{Mux: mux, Sessions: new(wire.Sessions)}}
+		life := func(base, sentBefore uint64, bodies string) {
+			t.Helper()
+			c := b.client(t, wire.ClientConfig{
+				Config:     &wire.Config{Session: &wire.Session{ID: [16]byte{1}, Epoch: 1, Base: base}},
+				SentBefore: sentBefore, MaxUnacked: 2,
+			})
+			for i := range len(bodies) {
+				n, err := c.PostAck(t.Context(), "p", []byte{bodies[i]})
+				if err != nil || n != base+uint64(i)+1 {
+					t.Fatalf("post %d has number %d, %v", i, n, err)
+				}
+			}
+			if err := c.WaitAcked(within(t, time.Minute), base+uint64(len(bodies))); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close()
+		}
+		life(0, 0, "abcde")
+		life(2, 5, "cdefg") // knew of a and b alone
+		life(5, 7, "fg")    // and all of it was handled
+		if string(got) != "abcdefg" {
+			t.Errorf("handled %q", got)
+		}
+		b.mu.Lock()
+		b.config = &wire.Config{Mux: mux, Sessions: new(wire.Sessions)}
+		b.mu.Unlock()
+		life(4, 7, "efgh")
+		if string(got) != "abcdefgefgh" {
+			t.Errorf("behind a server without memory, handled %q", got)
+		}
+	})
+}
