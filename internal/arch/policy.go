@@ -51,6 +51,7 @@ var Paddock = Policy{
 		"internal/nowait":      "reads and writes of a socket that never wait",
 		"internal/pointquery":  "one point as queries hold it, read in one pass",
 		"internal/proxyproto":  "who the client is, told to a server behind a proxy",
+		"internal/spool":       "records on disk until their receiver has them",
 		"internal/strictyaml":  "YAML, with the place of whatever is wrong in it",
 		"internal/version":     "which build is running",
 	},
@@ -68,6 +69,10 @@ var Paddock = Policy{
 		"internal/tunneld -> internal/config":    "sizes are written alike in all files",
 		"internal/tunneld -> internal/metrics":   "the tunnel as a program of its own has a registry of its own",
 		"internal/website -> internal/plainhttp": "pages in memory are answered without net/http to plain requests",
+		"internal/edge -> internal/config":       "sizes and secrets are written alike in all files",
+		"internal/edge -> internal/ingest":       "the agent judges positions as the platform's doors do, before it takes them",
+		"internal/edge -> internal/tunneld":      "the agent reaches the platform, and offers services, by the settings of a tunnel's client",
+		"internal/edge -> internal/metrics":      "the agent's own registry is made like the platform's",
 
 		"internal/httpapi -> internal/directory": "GET /v1/sets tells which file a set was read from, and whether it can be read now",
 	},

@@ -1,0 +1,161 @@
+package spool
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// Record is one that is handed out.
+type Record struct {
+	Number   uint64
+	Accepted time.Time
+	Body     []byte // good until the next call of the reader
+}
+
+// Reader hands the records out, one after the other. One goroutine uses it.
+type Reader struct {
+	spool   *Spool
+	next    uint64   // number
+	file    *os.File // nil: none
+	segment segment  // of file, as far as it is read now
+	at      int64    // in file, where record next is
+	records recordReader
+}
+
+// Reader returns a reader that begins behind what is acknowledged. There is one at a
+// time, which must be closed.
+func (s *Spool) Reader() *Reader { return &Reader{spool: s, next: s.Acked() + 1} }
+
+// Close lets go of the file.
+func (r *Reader) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	err := r.file.Close()
+	r.file = nil
+	return err
+}
+
+// Next returns the next record, once there is one. If numbers are missing before it,
+// there are no records for them. ErrClosed, or the end of ctx.
+func (r *Reader) Next(ctx context.Context) (Record, error) {
+	for {
+		grown, ok, err := r.locate()
+		if err != nil {
+			return Record{}, err
+		}
+		if !ok {
+			select {
+			case <-grown:
+				continue
+			case <-ctx.Done():
+				return Record{}, ctx.Err()
+			}
+		}
+		accepted, body, err := r.records.next()
+		if err != nil {
+			if err := r.damaged(err); err != nil {
+				return Record{}, err
+			}
+			continue
+		}
+		number := r.next
+		r.next++
+		r.at += int64(recordHead + len(body))
+		if r.take(number, accepted) {
+			return Record{number, time.UnixMilli(accepted), body}, nil
+		}
+	}
+}
+
+// take notes that a record is handed out, or that it is too old for that.
+func (r *Reader) take(number uint64, accepted int64) bool {
+	s := r.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken = max(s.taken, number)
+	if s.opts.MaxAge > 0 && time.UnixMilli(accepted).Before(time.Now().Add(-s.opts.MaxAge)) {
+		s.stats.Expired++
+		return false
+	}
+	return true
+}
+
+// locate has r.records stand before record r.next, or the first one behind it that
+// there is. If there is none, ok is false, and grown is closed when there may be.
+func (r *Reader) locate() (grown <-chan struct{}, ok bool, err error) {
+	s := r.spool
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, false, ErrClosed
+	}
+	grown = s.grown
+	found, ok := s.find(r.next)
+	s.mu.Unlock()
+	switch {
+	case !ok:
+		return grown, false, nil
+	case r.file == nil || found.first != r.segment.first:
+		err = r.enter(found)
+	case r.at == r.segment.size: // it has grown
+		r.read(found)
+	}
+	return nil, true, err
+}
+
+// find returns the first segment that has records from number on. s.mu is held.
+func (s *Spool) find(number uint64) (segment, bool) {
+	for _, g := range s.segments {
+		if g.records > 0 && g.end() > number {
+			return *g, true
+		}
+	}
+	return segment{}, false
+}
+
+// enter begins to read a segment, from r.next on if that is in it.
+func (r *Reader) enter(g segment) error {
+	if err := r.Close(); err != nil {
+		return err
+	}
+	f, err := os.Open(g.path)
+	if err != nil {
+		return err
+	}
+	r.file, r.at, r.records.number = f, int64(len(magic)), g.first
+	r.read(g)
+	r.next = max(r.next, g.first)
+	for r.records.number < r.next {
+		_, body, err := r.records.next()
+		if err != nil {
+			return r.damaged(err)
+		}
+		r.at += int64(recordHead + len(body))
+	}
+	return nil
+}
+
+// read goes on in the file up to where g ends.
+func (r *Reader) read(g segment) {
+	r.segment = g
+	r.records.from = bufio.NewReaderSize(io.NewSectionReader(r.file, r.at, g.size-r.at), 32<<10)
+}
+
+// damaged goes on behind a segment that cannot be read to its end.
+func (r *Reader) damaged(err error) error {
+	if !errors.Is(err, errDamaged) && !errors.Is(err, io.EOF) {
+		return err
+	}
+	s := r.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Damaged++
+	s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", r.segment.path, "at", r.at)
+	r.next = r.segment.end()
+	return r.Close()
+}

@@ -1,0 +1,283 @@
+// Package spool keeps records on disk until their receiver has them: numbered from 1
+// on, handed out in order, none lost that was accepted, whenever the process dies.
+//
+// # What it promises
+//
+// Append returns nil when its records are synced to the disk; all who wait meanwhile
+// share one sync. A record is handed out only after that, so that a number never
+// stands for two records. Ack notes how far the receiver has come. What a crash
+// leaves half written at the end was never accepted, and is cut off.
+//
+// Numbers never begin again in a directory. Which numbers are missing on the way, as
+// their records were dropped at a bound, damaged, or too old, shows in those of the
+// records around.
+//
+// # On disk
+//
+// A directory has these files:
+//
+//	lock    held by the process that uses it
+//	id      32 hexadecimal digits, drawn once
+//	acked   two slots of 16 bytes: u64 number, u32 CRC-32C of that, u32 0;
+//	        the higher one of those that are whole counts
+//	FIRST.spool   a segment, named after its first number: 16 hexadecimal digits
+//
+// A segment is the 8 bytes "PDKSPOOL", a u32 version, which is 1, a u32 0, and records:
+//
+//	0   u32  length of the body
+//	4   u32  CRC-32C of the number of the record (u64), and of all below
+//	8   i64  when it was accepted, Unix milliseconds
+//	16  the body
+//
+// Integers are little-endian.
+package spool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// MaxBody bounds a record, in bytes.
+	MaxBody = 64 << 10
+	// MinBytes is the least bound of a spool.
+	MinBytes = 1 << 20
+	// defaultBytes is a day of one position a second, twice over.
+	defaultBytes = 16 << 20
+	// segmentsAtBound is how many segments there are at the bound: dropping the oldest
+	// costs this part of what is kept.
+	segmentsAtBound = 16
+)
+
+// ErrFull refuses records for which there is no room.
+var ErrFull = errors.New("the buffer is full")
+
+// ErrClosed is the outcome of what comes after Close.
+var ErrClosed = errors.New("the buffer is closed")
+
+// Options are how a spool is kept. Zeros stand for defaults.
+type Options struct {
+	Dir      string
+	MaxBytes int64         // of all segments, 0: 16 MiB; at least MinBytes
+	MaxAge   time.Duration // records that are older are not handed out, 0: never
+	// Refuse lets Append fail at MaxBytes, with ErrFull. Otherwise the oldest segment
+	// makes room.
+	Refuse bool
+	Logger *slog.Logger // nil is slog.Default
+}
+
+// Spool is an open directory. Its methods may be called by any number of goroutines.
+type Spool struct {
+	opts    Options
+	log     *slog.Logger
+	segment int64 // bytes from which on a new one is begun
+	id      [16]byte
+	lock    *os.File
+	mark    *mark
+	writer  writer // owned by who leads
+
+	mu        sync.Mutex // guards all below; not held while the disk is written
+	settled   sync.Cond  // a group has been written
+	gathering *group
+	waiting   int64 // bytes of it
+	leading   bool
+	closed    bool
+	segments  []*segment    // oldest first; never empty; the last one is written
+	next      uint64        // number of the next record
+	taken     uint64        // highest number that was handed out
+	bytes     int64         // of all segments
+	grown     chan struct{} // closed and replaced when records have come, or it is closed
+	stats     Stats
+}
+
+// Stats are a reading of a spool's figures. All but the first three count since Open.
+type Stats struct {
+	Records uint64 // that are not acknowledged, gaps included
+	Bytes   int64  // on disk
+	Acked   uint64 // the highest number that is
+
+	Accepted uint64 // records
+	Syncs    uint64 // of the disk, for them
+	Refused  uint64 // records, at the bound
+	Dropped  uint64 // that were not handed out, to make room
+	Expired  uint64 // that were too old to be handed out
+	Damaged  uint64 // segments with something that was never written so
+}
+
+// Open opens the directory, which it makes if there is none. It reads all of it.
+func Open(o Options) (*Spool, error) {
+	o.MaxBytes = cmp.Or(o.MaxBytes, defaultBytes)
+	if o.MaxBytes < MinBytes {
+		return nil, fmt.Errorf("spool: %d bytes are less than %d", o.MaxBytes, MinBytes)
+	}
+	s := &Spool{
+		opts: o, log: cmp.Or(o.Logger, slog.Default()), segment: o.MaxBytes / segmentsAtBound,
+		gathering: new(group), grown: make(chan struct{}),
+	}
+	s.settled.L = &s.mu
+	if err := s.open(); err != nil {
+		s.release()
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Spool) open() (err error) {
+	if err = os.MkdirAll(s.opts.Dir, 0o700); err != nil {
+		return err
+	}
+	if s.lock, err = lockFile(filepath.Join(s.opts.Dir, "lock")); err != nil {
+		return err
+	}
+	if s.id, err = readID(filepath.Join(s.opts.Dir, "id")); err != nil {
+		return err
+	}
+	if s.mark, err = openMark(filepath.Join(s.opts.Dir, "acked")); err != nil {
+		return err
+	}
+	if err = s.load(); err != nil {
+		return err
+	}
+	s.taken = s.mark.number
+	return syncDir(s.opts.Dir)
+}
+
+// load finds the segments, and begins to write behind the last one.
+func (s *Spool) load() error {
+	segments, err := listSegments(s.opts.Dir)
+	if err != nil {
+		return err
+	}
+	s.next = s.mark.number + 1
+	for i, g := range segments {
+		whole, err := g.scan()
+		if err != nil {
+			return err
+		}
+		if last := i == len(segments)-1; !whole && !last {
+			s.stats.Damaged++
+			s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", g.path, "at", g.size)
+		} else if !whole {
+			s.log.Info("spool: the end of the last segment was not written whole", "file", g.path, "at", g.size)
+		}
+		s.segments = append(s.segments, g)
+		s.next = max(s.next, g.end())
+	}
+	if n := len(s.segments); n > 0 && s.segments[n-1].end() == s.next {
+		err = s.writer.resume(s.segments[n-1])
+	} else {
+		var g *segment
+		g, err = s.writer.begin(s.opts.Dir, s.next)
+		s.segments = append(s.segments, g)
+	}
+	for _, g := range s.segments {
+		if err == nil {
+			s.bytes += g.size
+		}
+	}
+	return err
+}
+
+// ID is what was drawn when the directory was made.
+func (s *Spool) ID() [16]byte { return s.id }
+
+// Acked is the highest number that is acknowledged, and Last the highest one given.
+func (s *Spool) Acked() uint64 { return s.mark.known() }
+
+// Last is the highest number that was given to a record.
+func (s *Spool) Last() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.next - 1
+}
+
+// Stats reads the figures.
+func (s *Spool) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.Acked = s.mark.known()
+	st.Records, st.Bytes = s.next-1-st.Acked, s.bytes
+	return st
+}
+
+// Ack notes that the receiver has all records up to number, and frees their room.
+func (s *Spool) Ack(number uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if number >= s.next {
+		return fmt.Errorf("spool: %d was acknowledged, and %d is the last one", number, s.next-1)
+	}
+	if err := s.mark.set(number); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	return s.free()
+}
+
+// free removes the segments whose records are all acknowledged. s.mu is held.
+func (s *Spool) free() error {
+	for len(s.segments) > 1 && s.segments[0].end() <= s.mark.number+1 {
+		// Once it is gone, nothing else says how far the receiver has come.
+		if err := s.mark.sync(); err != nil {
+			return fmt.Errorf("spool: %w", err)
+		}
+		s.remove()
+	}
+	return nil
+}
+
+// remove removes the oldest segment. s.mu is held.
+func (s *Spool) remove() {
+	g := s.segments[0]
+	if err := os.Remove(g.path); err != nil {
+		s.log.Error("spool: a segment cannot be removed", "error", err)
+	}
+	s.bytes -= g.size
+	s.segments = append(s.segments[:0:0], s.segments[1:]...)
+}
+
+// Close lets nobody in any more, waits for those who write, and keeps what is there
+// for the next one.
+func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	for s.leading || len(s.gathering.bodies) > 0 {
+		s.settled.Wait()
+	}
+	s.grow()
+	return s.release()
+}
+
+// grow wakes readers. s.mu is held.
+func (s *Spool) grow() {
+	close(s.grown)
+	s.grown = make(chan struct{})
+}
+
+// release closes the files.
+func (s *Spool) release() error {
+	var errs []error
+	if s.mark != nil {
+		errs = append(errs, s.mark.sync(), s.mark.file.Close())
+	}
+	if s.writer.file != nil {
+		errs = append(errs, s.writer.file.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
