@@ -36,9 +36,10 @@ import (
 type cli struct {
 	globals
 
-	Demo demoCmd `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
-	Up   upCmd   `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
-	// agent: agentCmd
+	Demo  demoCmd  `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
+	Up    upCmd    `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
+	Agent agentCmd `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
+
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
 	Tunnel     tunnelCmd     `cmd:"" group:"service" help:"Reach services on machines that cannot be reached: the server, and their side."`

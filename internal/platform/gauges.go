@@ -86,6 +86,7 @@ func registerWire(reg prometheus.Registerer, a *wireapi.API) {
 		{"paddock_wire_failed_total", "Wire connections that were not wire, too late, or without the token.", true, stat(func(s wireapi.Stats) uint64 { return s.Failed })},
 		{"paddock_wire_denied_total", "Wire connections closed because they did not bring the token.", true, stat(func(s wireapi.Stats) uint64 { return s.Denied })},
 		{"paddock_wire_positions_total", "Posts of positions by wire, good and bad.", true, stat(func(s wireapi.Stats) uint64 { return s.Positions })},
+		{"paddock_wire_skipped_total", "Positions that agents gave up, at a bound of theirs, before they could be sent.", true, stat(func(s wireapi.Stats) uint64 { return s.Skipped })},
 		{"paddock_wire_searches_total", "Look-ups by wire.", true, stat(func(s wireapi.Stats) uint64 { return s.Searches })},
 		{"paddock_wire_large_refused_total", "Look-ups by wire refused because large answers had used up their memory.", true, stat(func(s wireapi.Stats) uint64 { return s.RefusedLarge })},
 	})

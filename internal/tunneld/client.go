@@ -67,10 +67,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound, Budget: o.Settings.Connect.Budget * 3 / 8} // the rest is the runtime's and wire's
 	for _, t := range chosen {
 		c.targets[t.Name] = t
-		config.Tunnels = append(config.Tunnels, tunnel.Tunnel{
-			Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,
-			Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight, ProxyProtocol: t.ProxyProtocol,
-		})
+		config.Tunnels = append(config.Tunnels, t.Offer())
 	}
 	if c.tunnel, err = tunnel.NewClient(config); err != nil {
 		return nil, err

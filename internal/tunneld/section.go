@@ -65,8 +65,13 @@ func listInto[T any](field *[]T, parse func(string) (T, error)) func(strictyaml.
 
 // ReadSection reads what stands under the key tunnel. Faults are in the node's file.
 func (s *Settings) ReadSection(n *strictyaml.Node) {
+	s.fields().read(n, "tunnel")
+}
+
+// fields are those of the section, with the defaults set.
+func (s *Settings) fields() fields {
 	s.Backoff = Backoff{Interval: 200 * time.Millisecond, MaxInterval: 30 * time.Second}
-	fields{
+	return fields{
 		"serve": func(e strictyaml.Entry) {
 			fields{
 				"listen":          into(&s.Serve.Listen, address),
@@ -121,7 +126,7 @@ func (s *Settings) ReadSection(n *strictyaml.Node) {
 				"max_time":     into(&s.Backoff.MaxTime, spanOrZero),
 			}.read(e.Value, e.Key)
 		},
-	}.read(n, "tunnel")
+	}
 }
 
 // readPeer reads one who may connect.

@@ -33,3 +33,10 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	}
 	return err
 }
+
+// skip serves pos.skip: positions that their sender has given up, of which only the
+// numbers come.
+func (a *API) skip(_ context.Context, posts *wire.Posts) error {
+	a.counts.skipped.Add(uint64(posts.Len()))
+	return nil
+}

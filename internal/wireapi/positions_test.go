@@ -217,3 +217,17 @@ func TestSessionsApplyOnce(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// A position that its sender gave up is counted, and acknowledged in its turn.
+func TestSkippedPositions(t *testing.T) {
+	s := newSite(t, nil)
+	c := s.dial(nil)
+	for _, kind := range []string{KindUpdate, KindSkip, KindSkip, KindUpdate} {
+		_, err := c.PostAck(s.ctx(), kind, body(t, "v", 1, 1, firstTime+int64(s.api.Stats().Skipped)))
+		must(t, err)
+	}
+	must(t, c.WaitAcked(s.ctx(), 4))
+	if st := s.api.Stats(); st.Skipped != 2 || st.Positions != 2 {
+		t.Errorf("%+v", st)
+	}
+}

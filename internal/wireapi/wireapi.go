@@ -26,6 +26,7 @@ import (
 // The kinds that are served.
 const (
 	KindUpdate = "pos.update"
+	KindSkip   = "pos.skip"
 	KindSearch = "fence.search"
 	KindEvents = "fence.events"
 )
@@ -76,7 +77,7 @@ type API struct {
 }
 
 // counts are read by Stats.
-type counts struct{ denied, positions, searches atomic.Uint64 }
+type counts struct{ denied, positions, skipped, searches atomic.Uint64 }
 
 // New returns the API.
 func New(cfg Config) *API {
@@ -85,6 +86,7 @@ func New(cfg Config) *API {
 	a := &API{cfg: cfg, large: budget.New(cfg.MaxLarge), stopped: make(chan error, 1)}
 	mux := wire.NewMux()
 	mux.HandlePosts(KindUpdate, a.update)
+	mux.HandlePosts(KindSkip, a.skip)
 	mux.HandleRequest(KindSearch, a.search)
 	mux.HandleStream(KindEvents, a.follow)
 	a.server.MaxConns = cfg.MaxConns
@@ -145,9 +147,9 @@ type Stats struct {
 	wire.ServerStats
 	Subscribers int // streams of events that are open
 
-	// Since the start: connections without the token, posts of positions, look-ups,
-	// and answers that found no memory.
-	Denied, Positions, Searches, RefusedLarge uint64
+	// Since the start: connections without the token, posts of positions, those that
+	// their senders gave up, look-ups, and answers that found no memory.
+	Denied, Positions, Skipped, Searches, RefusedLarge uint64
 }
 
 // Stats reads the figures.
@@ -155,6 +157,6 @@ func (a *API) Stats() Stats {
 	c := &a.counts
 	return Stats{
 		ServerStats: a.server.Stats(), Subscribers: a.followers.count(), Denied: c.denied.Load(),
-		Positions: c.positions.Load(), Searches: c.searches.Load(), RefusedLarge: a.large.Refused(),
+		Positions: c.positions.Load(), Skipped: c.skipped.Load(), Searches: c.searches.Load(), RefusedLarge: a.large.Refused(),
 	}
 }

@@ -1,0 +1,183 @@
+// Package edge is the agent: what stands beside a vehicle's or a depot's devices and
+// holds their one connection to the platform.
+//
+//	sources (HTTP) ─▶ intake ─▶ spool (disk) ─▶ delivery ─▶ wire ─▶ the platform
+//
+// A position is taken when it is on the disk. It leaves the disk when the platform
+// has acknowledged it; whatever happens to either process or to the link, it is
+// applied once, in its order.
+package edge
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/internal/lifecycle"
+	"paddock/internal/listen"
+	"paddock/internal/metrics"
+	"paddock/internal/spool"
+	"paddock/wire"
+)
+
+const (
+	// flushTime bounds how long the end waits for what is not delivered.
+	flushTime = 5 * time.Second
+	// sessionEpoch is the one that there is: numbers go on from life to life.
+	sessionEpoch = 1
+	// keyName is the file of the key in the buffer's directory if none is named.
+	keyName = "agent.key"
+)
+
+// Options are what an Agent is made of.
+type Options struct {
+	Settings *Settings
+	Agent    string // what the program calls itself
+	Logger   *slog.Logger
+	// Dial replaces how the platform is reached, beneath TLS; nil is by TCP.
+	Dial func(ctx context.Context) (net.Conn, error)
+}
+
+// Agent is the edge side of the platform, as a program.
+type Agent struct {
+	settings *Settings
+	log      *slog.Logger
+	registry *prometheus.Registry
+	spool    *spool.Spool
+	link     *wire.Client
+	config   wire.ClientConfig
+	delivery *delivery
+	http     *http.Server
+	httpAt   *listen.Limited
+	sources  []*source
+	byHTTP   *source
+	since    time.Time
+	lastUp   atomic.Int64 // Unix milliseconds of the latest connection, 0: none yet
+}
+
+// New checks the settings and opens the buffer, so that whatever is wrong is told
+// before anything runs. What it returns is run, or closed.
+func New(o Options) (*Agent, error) {
+	a := &Agent{settings: o.Settings, log: o.Logger, registry: metrics.New(), since: time.Now()}
+	buffer := &o.Settings.Buffer
+	var err error
+	a.spool, err = spool.Open(spool.Options{
+		Dir: buffer.Dir, MaxBytes: buffer.MaxBytes, MaxAge: buffer.MaxAge, Refuse: buffer.Refuse, Logger: a.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.configure(o); err != nil {
+		return nil, errors.Join(err, a.spool.Close())
+	}
+	a.byHTTP = a.source("http")
+	return a, nil
+}
+
+// Close lets go of the buffer of an agent that was not run.
+func (a *Agent) Close() error { return a.spool.Close() }
+
+// configure makes the link's configuration.
+func (a *Agent) configure(o Options) error {
+	connect, backoff := &o.Settings.Link.Connect, &o.Settings.Link.Backoff
+	config, who, err := connect.Link(filepath.Join(o.Settings.Buffer.Dir, keyName), a.log)
+	if err != nil {
+		return err
+	}
+	config.Agent = o.Agent
+	config.Mux = wire.NewMux()
+	config.Session = &wire.Session{ID: sessionID(a.spool.ID(), who), Epoch: sessionEpoch, Base: a.spool.Acked()}
+	a.config = wire.ClientConfig{
+		Address: connect.Server, Dial: o.Dial, Config: config, SentBefore: a.spool.Last(),
+		MinBackoff: backoff.Interval, MaxBackoff: backoff.MaxInterval,
+		MaxUnacked: maxUnacked, MaxUnackedBytes: maxUnackedBytes,
+		GiveUp: a.failed, OnConnect: a.connected,
+	}
+	return nil
+}
+
+// sessionID is that of the buffer's numbers. The platform binds a session to who comes
+// with it, so another identity has another one.
+func sessionID(spool [16]byte, who string) (id [16]byte) {
+	sum := sha256.Sum256(append(spool[:], who...))
+	copy(id[:], sum[:])
+	return id
+}
+
+// source makes a door for positions.
+func (a *Agent) source(name string) *source {
+	s := &source{name: name, spool: a.spool, fleet: a.settings.Fleet, object: a.settings.Object}
+	a.sources = append(a.sources, s)
+	return s
+}
+
+// AddTo adds the agent's services. In the end the sources close first; then what is
+// kept is delivered, if that takes no longer than flushTime.
+func (a *Agent) AddTo(g *lifecycle.Group) {
+	g.Add(lifecycle.Service{Name: "buffer", Drain: func(context.Context) error { return a.spool.Close() }})
+	g.Add(lifecycle.Service{Name: "link", Start: a.connect, Run: func(ctx context.Context) error { return a.delivery.follow(ctx) }, Drain: a.disconnect})
+	g.Add(lifecycle.Service{Name: "delivery", Run: func(ctx context.Context) error { return a.delivery.run(ctx) }, Drain: a.flush})
+	if a.settings.HTTP.Listen != "" {
+		g.Add(lifecycle.Service{Name: "http", Start: a.openHTTP, Run: a.serveHTTP, Drain: a.closeHTTP})
+	}
+}
+
+func (a *Agent) connect(context.Context) (err error) {
+	if a.link, err = wire.NewClient(a.config); err != nil {
+		return err
+	}
+	a.delivery = &delivery{spool: a.spool, link: a.link, log: a.log}
+	a.register()
+	return nil
+}
+
+// flush delivers what it can, and says how much is left.
+func (a *Agent) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	if left := a.delivery.flush(ctx); left > 0 {
+		a.log.Warn("positions are kept on the disk for the next start", "positions", left)
+	} else {
+		a.log.Info("all positions are delivered")
+	}
+	return nil
+}
+
+func (a *Agent) disconnect(context.Context) error { return a.link.Close() }
+
+// connected runs for each connection.
+func (a *Agent) connected(ctx context.Context, conn *wire.Conn) {
+	a.lastUp.Store(time.Now().UnixMilli())
+	a.log.Info("connected", "platform", conn.RemoteAddr().String(), "waiting", a.spool.Stats().Records)
+}
+
+// failed is told of each connection or attempt that has failed; there is no last one.
+func (a *Agent) failed(err error) bool {
+	a.log.Warn("no connection to the platform", "error", err)
+	return false
+}
+
+// HTTP is where the local endpoint is, once it has started; nil if there is none.
+func (a *Agent) HTTP() net.Addr {
+	if a.httpAt == nil {
+		return nil
+	}
+	return a.httpAt.Addr()
+}
+
+// reason says why there is no connection.
+func (a *Agent) reason() string {
+	if err := a.link.Err(); err != nil {
+		return fmt.Sprintf("no connection to the platform: %v", err)
+	}
+	return "no connection to the platform yet"
+}

@@ -1,0 +1,211 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"paddock/internal/spool"
+)
+
+// Positions come to the platform in their order, however often the link is cut.
+func TestDelivery(t *testing.T) {
+	p := newPlatform(t)
+	a := start(t, p.settings(t.TempDir(), ""))
+	const n, each = 1000, 50
+	for i := 0; i < n; i += each {
+		a.post(i, i+each)
+		if i%(4*each) == 0 {
+			p.cut()
+		}
+	}
+	p.await(n)
+	a.stop()
+	sequence(t, p.await(n), n)
+	if st := a.spool.Stats(); st.Records != 0 {
+		t.Errorf("%d positions are left", st.Records)
+	}
+}
+
+// What was accepted while the platform was away is delivered when it is back, also by
+// another process.
+func TestPlatformIsAway(t *testing.T) {
+	p := newPlatform(t)
+	dir := t.TempDir()
+	s := p.settings(dir, "")
+	p.kill()
+	a := start(t, s)
+	a.post(0, 300)
+	a.stop()
+	a = start(t, s)
+	a.post(300, 500)
+	p.start()
+	p.await(500)
+	a.post(500, 600)
+	p.await(600)
+	a.stop()
+	sequence(t, p.await(600), 600)
+}
+
+// The agent is killed when the platform has applied positions, and before it could
+// note that. The next one has them in its buffer, and they are not applied again.
+func TestKilledBeforeTheAcknowledgement(t *testing.T) {
+	p := newPlatform(t)
+	p.stall = make(chan struct{})
+	first := t.TempDir()
+	a := start(t, p.settings(first, ""))
+	a.post(0, 100)
+	p.await(1)
+	second := t.TempDir() // what is on the disk at this moment
+	must(t, os.CopyFS(second, os.DirFS(first)))
+	close(p.stall)
+	p.mu.Lock()
+	p.stall = nil
+	p.mu.Unlock()
+	a.stop()
+
+	a = start(t, p.settings(second, ""))
+	if a.config.Config.Session.Base != 0 {
+		t.Fatal("the acknowledgement was noted before it came")
+	}
+	a.post(100, 200)
+	p.await(200)
+	a.stop()
+	sequence(t, p.await(200), 200)
+}
+
+// The platform is killed when it has applied positions, before it said so. They are of
+// a life that is lost; the next one gets all that was not acknowledged, in order.
+func TestPlatformIsKilled(t *testing.T) {
+	p := newPlatform(t)
+	a := start(t, p.settings(t.TempDir(), ""))
+	a.post(0, 100)
+	p.await(100)
+	must(t, a.link.WaitAcked(t.Context(), 100))
+	p.mu.Lock()
+	p.stall = make(chan struct{})
+	p.mu.Unlock()
+	a.post(100, 200)
+	p.await(101)
+	p.kill()
+	p.mu.Lock()
+	p.stall, p.got = nil, p.got[:100]
+	p.mu.Unlock()
+	p.start()
+	a.post(200, 300)
+	p.await(300)
+	a.stop()
+	sequence(t, p.await(300), 300)
+}
+
+// Positions that had to go are told as such, and those behind them keep their order.
+func TestOldestAreDropped(t *testing.T) {
+	p := newPlatform(t)
+	s := p.settings(t.TempDir(), "")
+	s.Buffer.MaxBytes = spool.MinBytes
+	p.kill()
+	a := start(t, s)
+	const n, each = 2400, 200
+	for i := 0; i < n; i += each {
+		a.postWith(i, i+each, `,"props":{"x":"`+strings.Repeat("x", 1000)+`"}`)
+	}
+	dropped := int(a.spool.Stats().Dropped)
+	if dropped == 0 {
+		t.Fatal("nothing was dropped")
+	}
+	p.start()
+	got := p.await(n - dropped)
+	a.stop()
+	if p.skipped != dropped || len(got) != n-dropped || !strings.HasSuffix(got[len(got)-1], fmt.Sprint(firstTime+n-1)) {
+		t.Errorf("%d dropped, %d skipped, %d came, the last one %s", dropped, p.skipped, len(got), got[len(got)-1])
+	}
+	for i := 1; i < len(got); i++ {
+		if got[i] <= got[i-1] {
+			t.Fatalf("%s came behind %s", got[i], got[i-1])
+		}
+	}
+}
+
+// At the bound nothing is taken, if that is asked for, and the sender is told.
+func TestNewestAreRefused(t *testing.T) {
+	p := newPlatform(t)
+	s := p.settings(t.TempDir(), "")
+	s.Buffer.MaxBytes, s.Buffer.Refuse = spool.MinBytes, true
+	p.kill()
+	a := start(t, s)
+	body := strings.Repeat(`{"id":"v","lon":1,"lat":2,"t":1700000000000,"props":{"x":"`+strings.Repeat("x", 10_000)+`"}}`+"\n", 20)
+	for range 4 {
+		_, _ = a.do("POST", "/v1/positions", body)
+	}
+	a.post(0, 1)
+	status, answer := a.do("POST", "/v1/positions", strings.Repeat(body, 4))
+	if status != http.StatusServiceUnavailable || !strings.Contains(answer, "the buffer is full") {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+func TestHTTPDoor(t *testing.T) {
+	p := newPlatform(t)
+	a := start(t, p.settings(t.TempDir(), "fleet: north\nobject: v7\n"))
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		answer             string
+	}{
+		{"POST", "/v1/positions", `{"lon":1,"lat":2}`, 202, `{"accepted":1,"rejected":[]}`},
+		{"POST", "/v1/positions?fleet=south", `[{"id":"a","lon":1,"lat":2},{"id":"a","lon":1,"lat":95}]`, 202, `"index":1`},
+		{"POST", "/v1/positions", `{"lon":1}`, 400, `lat`},
+		{"POST", "/v1/positions", `{"lon":1`, 400, `malformed JSON`},
+		{"POST", "/v1/positions?flet=1", `{}`, 400, `fleet, id_property and time_property`},
+		{"POST", "/v1/positions", `{"lon":1,"lat":2,"props":{"x":"` + strings.Repeat("x", 16_370) + `"}}`, 400, `the limit is 16384`},
+		{"POST", "/v1/positions", strings.Repeat(" ", maxBody+1), 413, `in parts`},
+		{"GET", "/v1/positions", "", 405, ""},
+		{"GET", "/healthz", "", 200, "ok"},
+		{"GET", "/metrics", "", 200, "paddock_agent_accepted_total 2"},
+	} {
+		if status, answer := a.do(c.method, c.path, c.body); status != c.status || !strings.Contains(answer, c.answer) {
+			t.Errorf("%s %s %.40s: %d %s, want %d %s", c.method, c.path, c.body, status, answer, c.status, c.answer)
+		}
+	}
+	p.await(2)
+	_, text := a.do("GET", "/status", "")
+	var s Status
+	must(t, json.Unmarshal([]byte(text), &s))
+	if !s.Link.Up || s.Sources["http"] != (SourceStatus{Accepted: 2, Rejected: 4}) || s.Buffer.Accepted != 2 {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestSettingsTellTheirPlace(t *testing.T) {
+	none := func(string) (string, bool) { return "", false }
+	for text, want := range map[string]string{
+		"connect: {server: \"a:1\"}\nbuffer:\n  dri: x\n":                                "agent.yaml:3:3: unknown key dri; did you mean dir?",
+		"connect: {server: \"a:1\"}\nbuffer: {dir: x, max_bytes: 5}\n":                   "agent.yaml:2:29: max_bytes: 5 is too small",
+		"connect: {server: \"a:1\"}\nbuffer: {dir: x, full: maybe}\n":                    "neither drop_oldest nor refuse",
+		"connect: {server: \"a:1\"}\nbuffer: {dir: x}\nhttp: {listen: \"0.0.0.0:80\"}\n": "agent.yaml:3:",
+		"buffer: {dir: x}\n":           "connect is missing",
+		"connect: {server: \"a:1\"}\n": "buffer.dir is missing",
+		"":                             "agent.yaml is empty",
+		"conect: {server: \"a:1\"}\n":  "did you mean connect?",
+		"connect: {server: \"a:1\"}\nfleet: \"\"\n": "fleet: ",
+	} {
+		_, err := Read("agent.yaml", []byte(text), none)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Who starts an agent twice is told.
+func TestOneAgentABuffer(t *testing.T) {
+	p := newPlatform(t)
+	dir := t.TempDir()
+	start(t, p.settings(dir, ""))
+	if _, err := New(Options{Settings: p.settings(dir, ""), Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,32 @@
+package strictyaml
+
+// Fields are the keys of a mapping, each with what takes its value.
+type Fields map[string]func(e Entry)
+
+// Read gives each entry of n to its field. What names n in faults.
+func (f Fields) Read(n *Node, what string) { f.Take(n.Entries(what)) }
+
+// Take gives each entry to its field; a key without one is a fault.
+func (f Fields) Take(entries []Entry) {
+	for _, e := range entries {
+		if take, ok := Known(e, f); ok {
+			take(e)
+		}
+	}
+}
+
+// Into takes a single value that parse understands.
+func Into[T any](field *T, parse func(string) (T, error)) func(Entry) {
+	return func(e Entry) {
+		text, ok := e.Text(e.Key)
+		if !ok {
+			return
+		}
+		v, err := parse(text)
+		if err != nil {
+			e.Value.Fault("%s: %w", e.Key, err)
+			return
+		}
+		*field = v
+	}
+}

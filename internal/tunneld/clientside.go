@@ -1,0 +1,46 @@
+package tunneld
+
+import (
+	"log/slog"
+	"path/filepath"
+
+	"paddock/internal/strictyaml"
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// ClientSide are the entries of a client's side, for files of others that hold them
+// beside their own: connect, tunnels and backoff.
+func (s *Settings) ClientSide() strictyaml.Fields {
+	all, side := s.fields(), strictyaml.Fields{}
+	for _, key := range []string{"connect", "tunnels", "backoff"} {
+		side[key] = all[key]
+	}
+	return side
+}
+
+// Link is how to reach the server, and to prove who we are. Who names that to others:
+// it is the same as long as the server takes us for the same. keyFile is that of the
+// key if the settings name none.
+func (c *Connect) Link(keyFile string, log *slog.Logger) (config *wire.Config, who string, err error) {
+	config, key, err := c.link(keyFile, "", log)
+	if err != nil {
+		return nil, "", err
+	}
+	config.Idle, config.Logger = idle, log
+	if key == nil {
+		return config, "token " + filepath.Base(c.TokenFile), nil
+	}
+	return config, key.ID.String(), nil
+}
+
+// Offer makes a tunnel what package tunnel takes.
+func (t *Tunnel) Offer() tunnel.Tunnel {
+	return tunnel.Tunnel{
+		Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,
+		Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight, ProxyProtocol: t.ProxyProtocol,
+	}
+}
+
+// Locate is as for Load: the files that the settings name are looked for in dir.
+func (s *Settings) Locate(dir string) { s.locate(dir) }
