@@ -6,7 +6,7 @@
 //
 // # One exchange
 //
-// The front, Server.ServeHTTP, finds the route, checks what the tunnel asks of
+// The front, Server.exchange, finds the route, checks what the tunnel asks of
 // visitors, takes a permit, and writes the request's head anew. A request whose body
 // is short and known travels as one wire request and comes back as one answer, all
 // else as a stream. At the client a connection to the target is taken out of a pool,

@@ -1,25 +1,21 @@
 package tunnel
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
 	"net/http"
-	"net/netip"
-	"strconv"
-	"strings"
 )
 
-// forward writes the head of a visitor's request anew, as SPEC section 7 has it: what
-// net/http has made of his bytes, without the fields of his connection and those by
-// which he could speak for somebody else, with ours.
+// forward writes the head of a visitor's request anew, as SPEC section 7 has it: without
+// the fields of his connection and those by which he could speak for somebody else, with
+// ours.
 type forward struct {
-	r         *http.Request
-	peer      netip.AddrPort
+	r         *request
 	trusted   bool // the peer may say of whom it forwards
 	stripAuth bool // the tunnel's own user and password go no further
 	upgrade   string
-	stream    bool // the length of the body is not known, or it is long
 }
 
 var errTarget = errors.New("the target of the request cannot be forwarded")
@@ -27,22 +23,24 @@ var errTarget = errors.New("the target of the request cannot be forwarded")
 // append appends the head.
 func (f *forward) append(dst []byte) ([]byte, error) {
 	r := f.r
-	dst = append(dst, r.Method...)
+	dst = append(dst, r.method...)
 	dst = append(dst, ' ')
 	dst, err := f.appendTarget(dst)
 	if err != nil {
 		return dst, err
 	}
 	dst = append(dst, " HTTP/1.1\r\nHost: "...)
-	dst = append(dst, r.Host...)
+	dst = append(dst, r.host...)
 	dst = append(dst, "\r\n"...)
-	named := connectionTokens(r.Header["Connection"])
-	for name, values := range r.Header {
-		if f.drops(name, named) {
-			continue
+	var named []string
+	for i := range r.fields {
+		if v := &r.fields[i]; v.known == fieldConnection && !equalFold(v.value, "keep-alive") && !equalFold(v.value, "close") {
+			tokens(v.value, func(token string) { named = append(named, token) })
 		}
-		for _, value := range values {
-			dst = appendField(dst, name, value)
+	}
+	for i := range r.fields {
+		if v := &r.fields[i]; !f.drops(v) && !isNamed(v.name, named) {
+			dst = appendField(dst, v.name, v.value)
 		}
 	}
 	dst = f.appendForwarding(dst)
@@ -53,15 +51,12 @@ func (f *forward) append(dst []byte) ([]byte, error) {
 // appendTarget appends the visitor's target as he wrote it; bytes beyond ASCII are
 // escaped.
 func (f *forward) appendTarget(dst []byte) ([]byte, error) {
-	target := f.r.RequestURI
-	if target == "" || target[0] != '/' && target != "*" {
-		target = f.r.URL.RequestURI() // it was absolute
-	}
-	if target == "*" && f.r.Method != http.MethodOptions || target[0] != '/' && target != "*" {
+	target := f.r.target
+	if len(target) == 0 || target[0] != '/' && (string(target) != "*" || string(f.r.method) != http.MethodOptions) {
 		return dst, errTarget
 	}
-	for i := range len(target) {
-		switch c := target[i]; {
+	for _, c := range target {
+		switch {
 		case byteClasses[c]&targetByte != 0:
 			dst = append(dst, c)
 		case c >= 0x80:
@@ -75,145 +70,153 @@ func (f *forward) appendTarget(dst []byte) ([]byte, error) {
 
 const upperHex = "0123456789ABCDEF"
 
-func appendField(dst []byte, name, value string) []byte {
+func appendField[N, V string | []byte](dst []byte, name N, value V) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ": "...)
 	dst = append(dst, value...)
 	return append(dst, "\r\n"...)
 }
 
-// connectionTokens are the fields that Connection names, in lower case.
-func connectionTokens(values []string) (named []string) {
-	for _, value := range values {
-		tokens([]byte(value), func(token string) { named = append(named, token) })
+// drops says whether a field stays behind: it is of the visitor's connection, or will be
+// said anew.
+func (f *forward) drops(v *field) bool {
+	switch v.known {
+	case otherField:
+		return spoken(v.name) || f.stripAuth && equalFold(v.name, "authorization")
+	case fieldExpect:
+		return !f.r.expects
 	}
-	return named
+	return true
 }
 
-// drops says whether a field stays behind.
-func (f *forward) drops(name string, named []string) bool {
-	known := lookupField(name)
-	if known.hopByHop() || known == fieldHost || known == fieldContentLength || known == fieldTrailer {
-		return true // what there is to say of them is said again
-	}
-	for _, n := range named {
-		if equalFold(name, n) {
-			return true
-		}
-	}
-	switch name {
-	case "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded":
-		return true
-	case "X-Request-Id":
-		return true
-	case "Authorization":
-		return f.stripAuth
-	case "Expect":
-		return !f.stream
+// spoken says whether a field is one of those that we speak in. Many services take
+// underlines for dashes, so names with them are the same names.
+func spoken(name []byte) bool {
+	switch len(name) {
+	case len("forwarded"):
+		return equalDashed(name, "forwarded") || equalDashed(name, "x-real-ip")
+	case len("x-request-id"):
+		return equalDashed(name, "x-request-id")
+	case len("x-forwarded-for"):
+		return equalDashed(name, "x-forwarded-for")
+	case len("x-forwarded-host"):
+		return equalDashed(name, "x-forwarded-host")
+	case len("x-forwarded-proto"):
+		return equalDashed(name, "x-forwarded-proto") || equalDashed(name, "transfer-encoding")
+	case len("content-length"):
+		return equalDashed(name, "content-length")
 	}
 	return false
+}
+
+// equalDashed is equalFold that takes an underline for a dash.
+func equalDashed(b []byte, lower string) bool {
+	for i, c := range b {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		case c == '_':
+			c = '-'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // appendForwarding says who has asked for what. What a trusted peer has said comes
 // first; what anybody else has said is dropped.
 func (f *forward) appendForwarding(dst []byte) []byte {
-	r, address := f.r, "unknown"
-	if f.peer.IsValid() {
-		address = f.peer.Addr().String()
+	var room [64]byte
+	r, address, proto := f.r, append(room[:0], "unknown"...), "http"
+	if r.peer.IsValid() {
+		address = r.peer.Addr().AppendTo(room[:0])
 	}
-	proto := "http"
-	if r.TLS != nil {
+	if r.secure {
 		proto = "https"
 	}
-	host, chain, real, forwarded := r.Host, address, address, ""
+	host, scheme, real := r.host, []byte(proto), address
+	var chain, forwarded []byte
 	if f.trusted {
-		if before := strings.Join(r.Header["X-Forwarded-For"], ", "); before != "" {
-			chain = before + ", " + address
-		}
-		host = firstOf(r.Header, "X-Forwarded-Host", host)
-		proto = firstOf(r.Header, "X-Forwarded-Proto", proto)
-		real = firstOf(r.Header, "X-Real-Ip", real)
-		if before := strings.Join(r.Header["Forwarded"], ", "); before != "" {
-			forwarded = before + ", "
-		}
+		chain, forwarded = r.joined("x-forwarded-for"), r.joined("forwarded")
+		host = orElse(r.get("x-forwarded-host"), host)
+		scheme = orElse(r.get("x-forwarded-proto"), scheme)
+		real = orElse(r.get("x-real-ip"), real)
 	}
-	dst = appendField(dst, "X-Forwarded-For", chain)
+	dst = append(dst, "X-Forwarded-For: "...)
+	if len(chain) > 0 {
+		dst = append(append(dst, chain...), ", "...)
+	}
+	dst = append(append(dst, address...), "\r\n"...)
 	dst = appendField(dst, "X-Forwarded-Host", host)
-	dst = appendField(dst, "X-Forwarded-Proto", proto)
+	dst = appendField(dst, "X-Forwarded-Proto", scheme)
 	dst = appendField(dst, "X-Real-Ip", real)
 	dst = append(dst, "Forwarded: "...)
-	dst = append(dst, forwarded...)
-	if f.peer.Addr().Is6() {
-		address = `"[` + address + `]"`
+	if len(forwarded) > 0 {
+		dst = append(append(dst, forwarded...), ", "...)
 	}
 	dst = append(dst, "for="...)
-	dst = append(dst, address...)
-	dst = append(dst, `;host="`...)
-	dst = append(dst, r.Host...)
-	dst = append(dst, `";proto=`...)
-	if r.TLS != nil {
-		dst = append(dst, "https\r\n"...)
+	if r.peer.Addr().Is6() {
+		dst = append(append(append(dst, `"[`...), address...), `]"`...)
 	} else {
-		dst = append(dst, "http\r\n"...)
+		dst = append(dst, address...)
 	}
-	return appendField(dst, "X-Request-Id", requestID(r.Header.Get("X-Request-Id")))
+	dst = append(append(append(dst, `;host="`...), r.host...), `";proto=`...)
+	dst = append(append(dst, proto...), "\r\nX-Request-Id: "...)
+	return append(appendRequestID(dst, r.get("x-request-id")), "\r\n"...)
 }
 
-func firstOf(h http.Header, name, otherwise string) string {
-	if v := h[name]; len(v) > 0 && v[0] != "" {
-		return v[0]
+// orElse is a unless it is empty.
+func orElse(a, b []byte) []byte {
+	if len(a) > 0 {
+		return a
 	}
-	return otherwise
+	return b
 }
 
 // maxRequestID bounds what is kept of a visitor's own.
 const maxRequestID = 64
 
-// requestID keeps an id that is harmless in every log, or makes one. It tells requests
-// apart, and guards nothing.
-func requestID(given string) string {
+// appendRequestID keeps an id that is harmless in every log, or makes one. It tells
+// requests apart, and guards nothing.
+func appendRequestID(dst, given []byte) []byte {
 	ok := len(given) > 0 && len(given) <= maxRequestID
 	for i := 0; ok && i < len(given); i++ {
 		c := given[i]
 		ok = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '.' || c == '_' || c == '-'
 	}
 	if ok {
-		return given
+		return append(dst, given...)
 	}
 	var id [16]byte
-	for i := range id {
-		id[i] = byte(rand.Uint32())
-	}
-	return hex.EncodeToString(id[:])
+	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+	return hex.AppendEncode(dst, id[:])
 }
 
 // appendFraming says how long the body is, and what is asked of this hop.
 func (f *forward) appendFraming(dst []byte) []byte {
 	r := f.r
-	switch {
-	case r.ContentLength > 0, r.ContentLength == 0 && bodyUsual(r.Method):
-		dst = append(dst, "Content-Length: "...)
-		dst = strconv.AppendInt(dst, r.ContentLength, 10)
-		dst = append(dst, "\r\n"...)
-	case r.ContentLength < 0:
+	switch size := r.size(); {
+	case size > 0, size == 0 && bodyUsual(r.method):
+		dst = appendLength(dst, size)
+	case size < 0:
 		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
 	}
-	if len(r.Trailer) > 0 {
-		dst = append(dst, "Trailer: "...)
-		first := true
-		for name := range r.Trailer {
-			if !first {
-				dst = append(dst, ", "...)
+	trailers := false
+	for i := range r.fields {
+		switch v := &r.fields[i]; v.known {
+		case fieldTrailer:
+			if r.size() < 0 {
+				dst = appendAnnounced(dst, v.value)
 			}
-			dst, first = append(dst, name...), false
+		case fieldTE:
+			trailers = trailers || hasToken(v.value, "trailers")
 		}
-		dst = append(dst, "\r\n"...)
 	}
-	for _, token := range connectionTokens(r.Header["Te"]) {
-		if token == "trailers" {
-			dst = append(dst, "TE: trailers\r\n"...)
-			break
-		}
+	if trailers {
+		dst = append(dst, "TE: trailers\r\n"...)
 	}
 	if f.upgrade != "" {
 		dst = append(dst, "Connection: Upgrade\r\n"...)
@@ -222,37 +225,73 @@ func (f *forward) appendFraming(dst []byte) []byte {
 	return dst
 }
 
+// appendAnnounced names the trailers that are to come, but for those that would mean
+// something.
+func appendAnnounced(dst, list []byte) []byte {
+	at := len(dst)
+	tokens(list, func(token string) {
+		switch {
+		case lookupField(token) != otherField || !isAll(token, tokenByte):
+		case len(dst) == at:
+			dst = append(append(dst, "Trailer: "...), token...)
+		default:
+			dst = append(append(dst, ", "...), token...)
+		}
+	})
+	if len(dst) > at {
+		dst = append(dst, "\r\n"...)
+	}
+	return dst
+}
+
+// hasToken says whether a list has an element, which is in lower case.
+func hasToken(list []byte, token string) (has bool) {
+	if equalFold(list, token) {
+		return true
+	}
+	tokens(list, func(t string) { has = has || t == token })
+	return has
+}
+
 // bodyUsual says whether a target may want to know that there is no body.
-func bodyUsual(method string) bool {
-	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
+func bodyUsual(method []byte) bool {
+	switch string(method) {
+	case http.MethodPost, http.MethodPut, http.MethodPatch:
+		return true
+	}
+	return false
 }
 
 // upgradeOf is what a visitor wants to change to, "" if nothing that can be: a change to
 // h2c is between him and the front.
-func upgradeOf(r *http.Request) string {
-	if r.ProtoMajor != 1 || r.ContentLength != 0 {
+func upgradeOf(r *request) string {
+	if r.http2 || r.old || r.size() != 0 {
 		return ""
 	}
-	values := r.Header["Upgrade"]
-	if len(values) != 1 || values[0] == "" || !isAll(values[0], valueByte) {
+	var to []byte
+	asked := false
+	for i := range r.fields {
+		switch f := &r.fields[i]; f.known {
+		case fieldUpgrade:
+			if to != nil {
+				return ""
+			}
+			to = f.value
+		case fieldConnection:
+			asked = asked || hasToken(f.value, "upgrade")
+		}
+	}
+	if !asked || len(to) == 0 || !isAll(to, valueByte) || hasToken(to, "h2c") {
 		return ""
 	}
-	asked, h2c := false, false
-	for _, token := range connectionTokens(r.Header["Connection"]) {
-		asked = asked || token == "upgrade"
-	}
-	tokens([]byte(values[0]), func(token string) { h2c = h2c || token == "h2c" })
-	if !asked || h2c {
-		return ""
-	}
-	return values[0]
+	return string(to)
 }
 
 // idempotent says whether doing it twice does no harm, RFC 9110 section 9.2.2.
-func idempotent(r *http.Request) bool {
-	switch r.Method {
+func idempotent(r *request) bool {
+	switch string(r.method) {
 	case "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE":
 		return true
 	}
-	return r.Header.Get("Idempotency-Key") != ""
+	return len(r.get("idempotency-key")) > 0
 }

@@ -15,15 +15,13 @@ import (
 // exchange is one request of a visitor on its way through the front.
 type exchange struct {
 	s       *Server
-	w       http.ResponseWriter
-	r       *http.Request
-	control *http.ResponseController
+	t       turn
+	r       *request
 	claim   *claim
 	holder  *holder
 	permit  Permit
 	flags   flags
 	upgrade string
-	expects bool
 	began   time.Time
 	buf     []byte // of a frame; given back in the end
 	head    head
@@ -35,11 +33,10 @@ type exchange struct {
 // frames are buffers for small exchanges and records.
 var frames = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
-// ServeHTTP is the front: it carries a visitor's request to the tunnel of its host. It
-// is meant for the http.Server that Front makes; others need its limits too.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.init()
-	x := &exchange{s: s, w: w, r: r, control: http.NewResponseController(w), began: time.Now()}
+// exchange is the front: it carries a visitor's request, of which x says where it is, to
+// the tunnel of its host.
+func (s *Server) exchange(x *exchange) {
+	x.s, x.began = s, time.Now()
 	if reason, err := x.admit(); err != nil {
 		x.refuse(reason, err)
 		return
@@ -56,25 +53,22 @@ func (x *exchange) refuse(reason Reason, err error) {
 	if x.claim != nil {
 		f.Tunnel, f.Identity = x.claim.where, x.claim.identity
 	}
-	x.s.refuse(x.w, x.r, f)
+	x.s.refuse(x.t, f)
 }
 
 // admit finds the tunnel and takes a permit.
 func (x *exchange) admit() (Reason, error) {
 	s, r := x.s, x.r
-	host, err := hostName(r.Host)
-	if err != nil || !validHost(r.Host) || r.Method == http.MethodConnect {
+	host, err := hostName(string(r.host))
+	if err != nil || !validHost(r.host) || string(r.method) == http.MethodConnect {
 		return Malformed, errors.Join(errors.New("host or method"), err)
 	}
-	path := r.RequestURI
-	if path == "" || path[0] != '/' && path != "*" {
-		path = r.URL.EscapedPath()
-	}
+	path := r.path()
 	if x.claim = s.routes.find(host, path); x.claim == nil {
 		return NoRoute, errors.New("no tunnel")
 	}
-	if t := r.TLS; t != nil && t.ServerName != "" && t.ServerName != host {
-		if named := s.routes.find(t.ServerName, path); named == nil || named.identity != x.claim.identity {
+	if r.serverName != "" && r.serverName != host {
+		if named := s.routes.find(r.serverName, path); named == nil || named.identity != x.claim.identity {
 			return Misdirected, errors.New("TLS was begun with another name")
 		}
 	}
@@ -84,10 +78,10 @@ func (x *exchange) admit() (Reason, error) {
 	if err := s.allowed(x.claim.identity, x.claim.at); err != nil {
 		return Denied, err
 	}
-	if x.holder, err = x.claim.wait(r.Context(), &s.limits); err != nil {
-		return reasonOf(r.Context(), err), err
+	if x.holder, err = x.claim.wait(r.ctx, &s.limits); err != nil {
+		return reasonOf(r.ctx, err), err
 	}
-	if auth := x.holder.auth; auth != nil && !auth.admits(r.Header.Get("Authorization")) {
+	if auth := x.holder.auth; auth != nil && !auth.admits(string(r.get("authorization"))) {
 		return Unauthenticated, errors.New("user or password")
 	}
 	x.classify()
@@ -95,8 +89,8 @@ func (x *exchange) admit() (Reason, error) {
 	if !x.small() {
 		class, size = Stream, 2*maxRecord
 	}
-	if x.permit, err = x.claim.lane.Enter(r.Context(), class, size); err != nil {
-		return reasonOf(r.Context(), err), err
+	if x.permit, err = x.claim.lane.Enter(r.ctx, class, size); err != nil {
+		return reasonOf(r.ctx, err), err
 	}
 	return 0, nil
 }
@@ -104,33 +98,30 @@ func (x *exchange) admit() (Reason, error) {
 // classify reads what decides how the request travels.
 func (x *exchange) classify() {
 	r := x.r
-	if r.TLS != nil {
+	if r.secure {
 		x.flags |= flagTLS
 	}
 	if idempotent(r) {
 		x.flags |= flagIdempotent
 	}
-	if r.Method == http.MethodHead {
+	if string(r.method) == http.MethodHead {
 		x.flags |= flagHead
 	}
 	if x.upgrade = upgradeOf(r); x.upgrade != "" {
 		x.flags |= flagUpgrade
 	}
-	x.expects = r.ContentLength != 0 && equalFold(r.Header.Get("Expect"), "100-continue")
+	r.expects = r.expects && !r.old && r.size() != 0
 }
 
 // small says whether the request may be a small exchange, but for the size of its head.
 func (x *exchange) small() bool {
-	n := x.r.ContentLength
-	return n >= 0 && n < int64(x.holder.session.small) && x.upgrade == "" && !x.expects
+	n := x.r.size()
+	return n >= 0 && n < int64(x.holder.session.small) && x.upgrade == "" && !x.r.expects
 }
 
 // carry sends the request and brings the answer.
 func (x *exchange) carry() {
-	f := forward{r: x.r, upgrade: x.upgrade, stripAuth: x.holder.auth != nil, stream: x.expects}
-	f.peer, _ = netip.ParseAddrPort(x.r.RemoteAddr)
-	f.peer = netip.AddrPortFrom(f.peer.Addr().Unmap(), f.peer.Port())
-	f.trusted = x.s.trusts(f.peer.Addr())
+	f := forward{r: x.r, upgrade: x.upgrade, stripAuth: x.holder.auth != nil, trusted: x.s.trusts(x.r.peer.Addr())}
 	text := frames.Get().(*[]byte)
 	defer frames.Put(text)
 	var err error
@@ -139,8 +130,8 @@ func (x *exchange) carry() {
 		x.refuse(Malformed, err)
 		return
 	}
-	x.buf = appendOpening(x.buf, &opening{flags: x.flags, tunnel: x.holder.id, visitor: f.peer, head: *text})
-	if x.small() && len(*text)+int(x.r.ContentLength) <= x.holder.session.small {
+	x.buf = appendOpening(x.buf, &opening{flags: x.flags, tunnel: x.holder.id, visitor: x.r.peer, head: *text})
+	if x.small() && len(*text)+int(x.r.size()) <= x.holder.session.small {
 		x.carrySmall()
 		return
 	}
@@ -163,20 +154,20 @@ func (s *Server) trusts(peer netip.Addr) bool {
 
 // carrySmall is one wire request; its body is read whole first.
 func (x *exchange) carrySmall() {
-	if n := int(x.r.ContentLength); n > 0 {
+	if n := int(x.r.size()); n > 0 {
 		at := len(x.buf)
 		x.buf = append(x.buf, make([]byte, n)...)
-		_ = x.control.SetReadDeadline(time.Now().Add(x.s.limits.Head))
-		if _, err := io.ReadFull(x.r.Body, x.buf[at:]); err != nil {
+		x.t.readUntil(time.Now().Add(x.s.limits.Head))
+		if _, err := io.ReadFull(x.t, x.buf[at:]); err != nil {
 			x.permit.Release()
-			x.refuse(Gone, err)
-			panic(http.ErrAbortHandler)
+			x.refuseBody(err)
+			return
 		}
-		_ = x.control.SetReadDeadline(time.Time{})
+		x.t.readUntil(time.Time{})
 	}
-	answer, err := x.holder.session.conn.CallStream(x.r.Context(), kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
+	answer, err := x.holder.session.conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
 	if err != nil && x.again(err) {
-		answer, err = x.holder.session.conn.CallStream(x.r.Context(), kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
+		answer, err = x.holder.session.conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
 	}
 	if err != nil {
 		x.fail(err)
@@ -198,9 +189,24 @@ func (x *exchange) carrySmall() {
 		return
 	}
 	x.permit.Answered(tooMuch(x.head.status))
-	x.writeHead()
-	_, _ = x.w.Write(rest)
-	x.s.served.Add(1)
+	if x.begin(text, rest, true) == nil && x.t.end(nil, nil) == nil {
+		x.s.served.Add(1)
+		return
+	}
+	x.s.cancelled.Add(1)
+	x.t.abort()
+}
+
+// refuseBody answers where the body has not come: nobody may be there any more.
+func (x *exchange) refuseBody(err error) {
+	switch {
+	case isTimeout(err):
+		x.refuse(Malformed, badRequest(http.StatusRequestTimeout, "the body comes too slowly"))
+	case errors.Is(err, errHead):
+		x.refuse(Malformed, err)
+	default:
+		x.refuse(Gone, err)
+	}
 }
 
 // tooMuch says whether a status tells of a target that cannot do what it is asked.
@@ -211,14 +217,14 @@ func tooMuch(status int) bool {
 // again prepares to send the request once more, over the next connection of the client:
 // the present one was lost, and nothing was sent, or it does no harm.
 func (x *exchange) again(err error) bool {
-	ctx := x.r.Context()
+	ctx := x.r.ctx
 	safe := errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) && x.flags&flagIdempotent != 0
 	if !safe || ctx.Err() != nil {
 		return false
 	}
 	x.s.lost(x.holder.session)
 	h, err := x.claim.wait(ctx, &x.s.limits)
-	if err != nil || len(x.buf) > h.session.small || h.auth != nil && !h.auth.admits(x.r.Header.Get("Authorization")) {
+	if err != nil || len(x.buf) > h.session.small || h.auth != nil && !h.auth.admits(string(x.r.get("authorization"))) {
 		return false
 	}
 	permit, err := x.claim.lane.Enter(ctx, Request, maxSmall)
@@ -247,7 +253,7 @@ func (h *head) wholeWith(n int, toHead bool) error {
 
 // fail answers for an exchange that has no head yet.
 func (x *exchange) fail(err error) {
-	reason := reasonOf(x.r.Context(), err)
+	reason := reasonOf(x.r.ctx, err)
 	switch reason {
 	case Gone:
 		x.s.cancelled.Add(1)
@@ -284,19 +290,19 @@ func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
 
 // cancelWith resets the stream when the visitor leaves.
 func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
-	return context.AfterFunc(x.r.Context(), func() { _ = st.Reset(wire.Cancelled) })
+	return context.AfterFunc(x.r.ctx, func() { _ = st.Reset(wire.Cancelled) })
 }
 
 // carryStream is a wire stream; the body goes up while the answer comes down.
 func (x *exchange) carryStream() {
-	st, err := x.holder.session.conn.Open(x.r.Context(), kindHTTP, wire.OpenOptions{First: x.buf, Over: x.permit.Release})
+	st, err := x.holder.session.conn.Open(x.r.ctx, kindHTTP, wire.OpenOptions{First: x.buf, Over: x.permit.Release})
 	if err != nil {
 		x.fail(err)
 		return
 	}
 	x.stop = x.cancelWith(st)
 	defer x.stop()
-	_ = x.control.EnableFullDuplex()
+	x.t.duplex()
 	x.up = x.upload(st)
 	a := answerReader{x: x, st: st}
 	err = a.receive(nil)
@@ -307,6 +313,10 @@ func (x *exchange) carryStream() {
 		_ = st.Close()
 	} else {
 		_ = st.Reset(resetCode(err)) // what was not sent whole must not look so
+	}
+	if !a.begun && x.up.err != nil {
+		x.refuseBody(x.up.err)
+		return
 	}
 	a.finish(err)
 }

@@ -1,12 +1,11 @@
 package tunnel
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/textproto"
-	"strings"
 
 	"paddock/wire"
 )
@@ -16,9 +15,10 @@ import (
 type answerReader struct {
 	x        *exchange
 	st       *wire.Stream
-	begun    bool // the final head has been written
-	switched bool // the visitor's connection is his and the target's now
-	ended    bool // trailers have come
+	begun    bool   // the final head has been written
+	switched bool   // the visitor's connection is his and the target's now
+	late     []byte // trailers
+	lateHead head
 	got      int64
 }
 
@@ -26,7 +26,7 @@ type answerReader struct {
 func (a *answerReader) receive(err error) error {
 	for err == nil && !a.switched {
 		if a.begun && !a.st.Readable() {
-			if err = a.x.control.Flush(); err != nil {
+			if err = a.x.t.flush(); err != nil {
 				return err
 			}
 		}
@@ -55,7 +55,7 @@ func (a *answerReader) whole() error {
 
 // record deals with one.
 func (a *answerReader) record(msg []byte) error {
-	if len(msg) == 0 || a.ended {
+	if len(msg) == 0 || a.late != nil {
 		return malformed("an empty record, or one behind the trailers")
 	}
 	switch kind, rest := msg[0], msg[1:]; {
@@ -88,11 +88,7 @@ func (a *answerReader) interim(text []byte) error {
 		}
 		return nil
 	}
-	header := x.w.Header()
-	x.setFields(header)
-	x.w.WriteHeader(status)
-	clear(header)
-	return nil
+	return x.t.interim(text, &x.head)
 }
 
 // finalHead passes the head on.
@@ -113,8 +109,7 @@ func (a *answerReader) finalHead(text []byte) error {
 	}
 	a.begun = true
 	x.permit.Answered(tooMuch(x.head.status))
-	x.writeHead()
-	return nil
+	return x.begin(text, nil, false)
 }
 
 func (a *answerReader) body(b []byte) error {
@@ -122,21 +117,12 @@ func (a *answerReader) body(b []byte) error {
 	if a.got += int64(len(b)); h.bodiless(a.x.flags&flagHead != 0) || h.length >= 0 && a.got > h.length {
 		return malformed("more body than the head says")
 	}
-	_, err := a.x.w.Write(b)
-	return err
+	return a.x.t.write(b)
 }
 
 func (a *answerReader) trailers(text []byte) error {
-	var t head
-	if err := t.parse(text, trailersForm); err != nil {
-		return err
-	}
-	a.ended = true
-	header := a.x.w.Header()
-	for i := range t.fields {
-		header.Add(http.TrailerPrefix+string(t.fields[i].name), string(t.fields[i].value))
-	}
-	return nil
+	a.late = bytes.Clone(text)
+	return a.lateHead.parse(a.late, trailersForm)
 }
 
 // finish ends the exchange as it went: what has begun and is not whole must not look
@@ -144,64 +130,34 @@ func (a *answerReader) trailers(text []byte) error {
 func (a *answerReader) finish(err error) {
 	x := a.x
 	if err == nil {
-		x.s.served.Add(1)
-		return
+		var late *head
+		if a.late != nil {
+			late = &a.lateHead
+		}
+		if err = x.t.end(a.late, late); err == nil {
+			x.s.served.Add(1)
+			return
+		}
 	}
 	if !a.begun {
 		x.fail(err)
 		return
 	}
-	reason := reasonOf(x.r.Context(), err)
+	reason := reasonOf(x.r.ctx, err)
 	if reason == Gone {
 		x.s.cancelled.Add(1)
 	}
 	x.s.refused(Refusal{
 		Reason: reason, Tunnel: x.claim.where, Identity: x.claim.identity,
-		Peer: x.r.RemoteAddr, Host: x.r.Host, Err: fmt.Errorf("behind the head: %w", err),
+		Peer: x.r.peer.String(), Host: string(x.r.host), Err: fmt.Errorf("behind the head: %w", err),
 	})
-	panic(http.ErrAbortHandler)
+	x.t.abort()
 }
 
-// writeHead passes the final head to net/http.
-func (x *exchange) writeHead() {
-	header := x.w.Header()
-	x.setFields(header)
-	if x.up.running() && x.r.ProtoMajor == 1 {
-		header.Set("Connection", "close") // what is left of the body is not waited for
+// begin passes the final head on, and what is there of the body.
+func (x *exchange) begin(text, rest []byte, whole bool) error {
+	if x.up.running() {
+		x.t.last() // what is left of the body is not waited for
 	}
-	if _, typed := header["Content-Type"]; !typed {
-		header["Content-Type"] = nil // what the target has not said is not guessed
-	}
-	x.w.WriteHeader(x.head.status)
-}
-
-// setFields copies the fields of the head: its text once, and the values share a slice.
-func (x *exchange) setFields(header http.Header) {
-	var all strings.Builder
-	size := 0
-	for i := range x.head.fields {
-		size += len(x.head.fields[i].name) + len(x.head.fields[i].value)
-	}
-	all.Grow(size)
-	for i := range x.head.fields {
-		all.Write(x.head.fields[i].name)
-		all.Write(x.head.fields[i].value)
-	}
-	text, values := all.String(), make([]string, 0, len(x.head.fields))
-	for i := range x.head.fields {
-		f := &x.head.fields[i]
-		name := text[:len(f.name)]
-		value := text[len(f.name) : len(f.name)+len(f.value)]
-		text = text[len(f.name)+len(f.value):]
-		if f.known == fieldTransferEncoding {
-			continue // net/http frames for its own connection
-		}
-		name = textproto.CanonicalMIMEHeaderKey(name)
-		if before := header[name]; before != nil {
-			header[name] = append(before, value)
-			continue
-		}
-		values = append(values, value)
-		header[name] = values[len(values)-1 : len(values) : len(values)]
-	}
+	return x.t.begin(text, &x.head, rest, whole)
 }

@@ -3,6 +3,7 @@ package tunnel
 import (
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"paddock/wire"
@@ -15,6 +16,10 @@ type upload struct {
 	over    chan struct{} // closed when the answer is: who waits for 100 stops
 	done    chan struct{} // closed when it has returned; nil: there is none
 	whole   bool          // all of the body was sent; to be read once done is closed
+	err     error         // why reading it has failed; likewise
+
+	mu    sync.Mutex
+	ended bool // guarded by mu: nobody waits for the visitor any more
 }
 
 // expectWait is how long a target may take to say that it wants a body. One that knows
@@ -35,11 +40,11 @@ func (x *exchange) upload(st *wire.Stream) *upload {
 	if x.upgrade != "" {
 		return u
 	}
-	if x.r.ContentLength == 0 {
+	if x.r.size() == 0 {
 		_ = st.CloseWrite()
 		return u
 	}
-	if x.expects {
+	if x.r.expects {
 		x.proceed = make(chan struct{})
 		u.proceed = x.proceed
 	}
@@ -60,8 +65,14 @@ func (u *upload) run(st *wire.Stream) {
 		case <-u.over:
 			return
 		}
+		u.x.t.proceed()
 	}
 	if err := u.send(st); err != nil {
+		u.mu.Lock()
+		if !u.ended {
+			u.err = err
+		}
+		u.mu.Unlock()
 		_ = st.Reset(wire.Cancelled)
 	}
 }
@@ -69,14 +80,14 @@ func (u *upload) run(st *wire.Stream) {
 func (u *upload) send(st *wire.Stream) error {
 	b := records.Get().(*[1 + maxRecord]byte)
 	defer records.Put(b)
-	r, since := u.x.r, minRateBytes
+	timed, since := u.x.r.size() > 0, minRateBytes
 	for {
-		if since >= minRateBytes && r.ContentLength > 0 {
-			_ = u.x.control.SetReadDeadline(time.Now().Add(rateSpan))
+		if since >= minRateBytes && timed {
+			u.readUntil(time.Now().Add(rateSpan))
 			since = 0
 		}
 		b[0] = recordBody
-		n, err := r.Body.Read(b[1:])
+		n, err := u.x.t.Read(b[1:])
 		if since += n; n > 0 {
 			if werr := st.WriteMsg(b[:1+n]); werr != nil {
 				return nil // the far side wants no more; the answer tells
@@ -91,17 +102,20 @@ func (u *upload) send(st *wire.Stream) error {
 	}
 }
 
-func (u *upload) sendTrailers(st *wire.Stream) error {
-	if u.x.r.ContentLength > 0 {
-		_ = u.x.control.SetReadDeadline(time.Time{})
+// readUntil bounds the next reads, unless nobody waits for them any more.
+func (u *upload) readUntil(t time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.ended {
+		u.x.t.readUntil(t)
 	}
+}
+
+func (u *upload) sendTrailers(st *wire.Stream) error {
 	msg := []byte{recordTrailers}
-	for name, values := range u.x.r.Trailer {
-		if known := lookupField(name); known != otherField {
-			continue
-		}
-		for _, value := range values {
-			msg = appendField(msg, name, value)
+	for _, f := range u.x.t.trailers() {
+		if f.known == otherField {
+			msg = appendField(msg, f.name, f.value)
 		}
 	}
 	if len(msg) > 1 {
@@ -126,10 +140,13 @@ func (u *upload) end(st *wire.Stream) (whole bool) {
 	default:
 	}
 	_ = st.SetWriteDeadline(longAgo)
-	_ = u.x.control.SetReadDeadline(longAgo)
+	u.mu.Lock()
+	u.ended = true
+	u.x.t.readUntil(longAgo)
+	u.mu.Unlock()
 	<-u.done
-	if u.x.r.ProtoMajor == 1 { // so long net/http takes the rest, so that no reset overtakes the answer
-		_ = u.x.control.SetReadDeadline(time.Now().Add(bodyLinger))
+	if !u.x.r.http2 { // so long net/http takes the rest, so that no reset overtakes the answer
+		u.x.t.readUntil(time.Now().Add(bodyLinger))
 	}
 	return u.whole
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"paddock/wire"
@@ -17,21 +18,17 @@ const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 // acceptTCP is the goroutine of a TCP tunnel's listener; the claim's end closes it.
 func (s *Server) acceptTCP(c *claim) {
 	defer s.tasks.Done()
-	s.accept(c.listener, func(conn net.Conn) { s.serveTCP(c, conn) })
+	s.accept(c.listener, &s.tasks, func(conn net.Conn) { s.serveTCP(c, conn) })
 }
 
-// accept starts a goroutine for each connection of l, until l is closed.
-func (s *Server) accept(l net.Listener, serve func(net.Conn)) {
+// accept starts a goroutine of the group for each connection of l, until l is closed.
+func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Conn)) {
 	pause := acceptPause
 	for {
 		conn, err := l.Accept()
 		if err == nil {
 			pause = acceptPause
-			s.tasks.Add(1)
-			go func() {
-				defer s.tasks.Done()
-				serve(conn)
-			}()
+			group.Go(func() { serve(conn) })
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {

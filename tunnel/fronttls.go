@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"runtime"
-	"sync"
 	"time"
 
 	"paddock/internal/clienthello"
@@ -26,48 +25,19 @@ var unrecognizedName = []byte{21, 3, 3, 0, 2, 2, 112}
 // served. nil is for passing through alone. It returns nil after Close.
 func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 	s.init()
-	f := &tlsFront{Listener: s.visitors(l), s: s, conns: make(chan net.Conn), closed: make(chan struct{})}
-	f.handshakes = make(chan struct{}, handshakesEach*runtime.GOMAXPROCS(0))
+	f := &tlsFront{front: s.front(l.Addr()), handshakes: make(chan struct{}, handshakesEach*runtime.GOMAXPROCS(0))}
 	if config != nil {
 		f.config = config.Clone()
 		f.config.NextProtos = []string{"h2", "http/1.1"}
 	}
-	var accepting sync.WaitGroup
-	accepting.Go(func() { s.accept(f.Listener, f.greet) })
-	defer accepting.Wait()
-	defer f.Close()
-	return s.serve(f)
+	return f.serve(l, f.greet)
 }
 
-// tlsFront is the listener of the HTTP front behind one for TLS: its connections have
-// their handshakes behind them.
+// tlsFront is a front whose visitors begin with TLS.
 type tlsFront struct {
-	net.Listener
-	s          *Server
+	*front
 	config     *tls.Config
-	conns      chan net.Conn
 	handshakes chan struct{} // holds one for each that is under way
-	once       sync.Once
-	closed     chan struct{}
-}
-
-// Accept waits for the next connection of HTTP.
-func (f *tlsFront) Accept() (net.Conn, error) {
-	select {
-	case conn := <-f.conns:
-		return conn, nil
-	case <-f.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept, and no visitor comes any more.
-func (f *tlsFront) Close() (err error) {
-	f.once.Do(func() {
-		close(f.closed)
-		err = f.Listener.Close()
-	})
-	return err
 }
 
 // greet finds out whom a visitor wants, and brings him there.
@@ -108,11 +78,12 @@ func (f *tlsFront) greet(conn net.Conn) {
 		refuse(Malformed, err)
 		return
 	}
-	select {
-	case f.conns <- secured:
-	case <-f.closed:
-		_ = conn.Close()
+	state := secured.ConnectionState()
+	if state.NegotiatedProtocol == "h2" {
+		f.handed.give(secured)
+		return
 	}
+	newH1Conn(f.front, secured, state.ServerName, true).serve()
 }
 
 // readHello reads until it is known whom the visitor wants. first is all that was read.

@@ -11,17 +11,17 @@ import (
 // switchProtocols gives the visitor's connection to the target: from here on bytes go
 // both ways and mean nothing to us. text is the checked head with status 101.
 func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
-	conn, rw, err := x.control.Hijack()
+	conn, in, err := x.t.hijack()
 	if err != nil {
 		_ = st.Reset(wire.Internal)
 		return fmt.Errorf("tunnel: upgrade: %w", err)
 	}
-	x.stop() // net/http takes a FIN for his leaving
+	x.stop() // from now on a FIN is the end of one half
 	x.s.served.Add(1)
 	if _, err = conn.Write(text); err == nil {
 		stop := context.AfterFunc(x.s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 		defer stop()
-		err = splice(conn, rw.Reader, &recordStream{Stream: st}, x.s.limits.Linger)
+		err = splice(conn, in, &recordStream{Stream: st}, x.s.limits.Linger)
 	} else {
 		_ = st.Reset(wire.Cancelled)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 // form is which of the rules of SPEC section 7 a head is judged by.
@@ -13,20 +14,24 @@ const (
 	requestForm  form = iota // from the server
 	answerForm               // from the client
 	trailersForm             // from either
+	visitorForm              // a request from a visitor
 	targetForm               // an answer from a target, who keeps to RFC 9112 more or less
 	endForm                  // trailers from a target
 )
 
-// fromTarget says whether the head has not been written by one of us: lines may end
-// in LF alone, and fields of one hop occur.
+// fromTarget says whether a target has written the head: lines may end in LF alone.
 func (f form) fromTarget() bool { return f >= targetForm }
+
+// foreign says whether the head has not been written by one of us: fields of one hop
+// occur.
+func (f form) foreign() bool { return f >= visitorForm }
 
 // head is one that has been checked. All its slices are borrowed.
 type head struct {
 	method, target []byte // of a request
 	status         int    // of an answer
 	reason         []byte // of an answer
-	old            bool   // HTTP/1.0, from a target only
+	old            bool   // HTTP/1.0, from a target or a visitor
 	fields         []field
 
 	host     []byte
@@ -35,7 +40,8 @@ type head struct {
 	upgrade  []byte
 	trailers bool // TE: trailers
 	expects  bool // Expect
-	closes   bool // Connection: close, from a target only
+	closes   bool // Connection: close, from a target or a visitor
+	keeps    bool // Connection: keep-alive, likewise
 }
 
 // maxFields bounds the fields of a head.
@@ -61,6 +67,8 @@ func (h *head) parse(b []byte, form form) error {
 	switch form {
 	case requestForm:
 		b, err = h.requestLine(b)
+	case visitorForm:
+		b, err = h.visitorLine(b)
 	case answerForm, targetForm:
 		b, err = h.statusLine(b, form)
 	}
@@ -164,8 +172,11 @@ func (h *head) field(line []byte, form form) error {
 	if colon < 1 || !isAll(line[:colon], tokenByte) {
 		return badHead("field %.40q", line)
 	}
-	if len(h.fields) == maxFields {
+	switch {
+	case len(h.fields) == maxFields:
 		return badHead("over %d fields", maxFields)
+	case form == visitorForm && len(h.fields) == maxVisitorFields:
+		return badRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d fields", maxVisitorFields)
 	}
 	f := field{name: line[:colon], value: trim(line[colon+1:])}
 	if !isAll(f.value, valueByte) {
@@ -190,7 +201,7 @@ func (h *head) note(f *field, form form) error {
 	}
 	switch f.known {
 	case fieldHost:
-		if h.host != nil || form == requestForm && !validHost(f.value) {
+		if h.host != nil || (form == requestForm || form == visitorForm) && !validHost(f.value) {
 			return badHead("Host %.40q", f.value)
 		}
 		h.host = f.value
@@ -202,25 +213,30 @@ func (h *head) note(f *field, form form) error {
 		h.length = n
 	case fieldTransferEncoding:
 		if h.chunked || !equalFold(f.value, "chunked") {
+			if form == visitorForm && knownCodings(f.value) {
+				return badRequest(http.StatusNotImplemented, "Transfer-Encoding %.40q", f.value)
+			}
 			return badHead("Transfer-Encoding %.40q", f.value)
 		}
 		h.chunked = true
 	case fieldUpgrade:
-		if h.upgrade != nil && !form.fromTarget() {
+		if h.upgrade != nil && !form.foreign() {
 			return badHead("Upgrade twice")
 		}
 		h.upgrade = f.value
 	case fieldTE:
 		h.trailers = equalFold(f.value, "trailers")
-		if !h.trailers && !form.fromTarget() {
+		if !h.trailers && !form.foreign() {
 			return badHead("TE %.40q", f.value)
 		}
 	case fieldExpect:
-		h.expects = true
+		if h.expects = true; form == visitorForm && !equalFold(f.value, "100-continue") {
+			return badRequest(http.StatusExpectationFailed, "Expect %.40q", f.value)
+		}
 	case fieldConnection:
 		return h.noteConnection(f, form)
 	case fieldKeepAlive, fieldProxyConnection, fieldProxyAuthenticate, fieldProxyAuthorization:
-		if !form.fromTarget() {
+		if !form.foreign() {
 			return badHead("%s", f.name)
 		}
 	}
@@ -230,17 +246,23 @@ func (h *head) note(f *field, form form) error {
 // noteConnection reads what a field Connection says. On the link it is Upgrade and
 // nothing else.
 func (h *head) noteConnection(f *field, form form) error {
-	if !form.fromTarget() {
+	if !form.foreign() {
 		if !equalFold(f.value, "upgrade") {
 			return badHead("Connection %.40q", f.value)
 		}
 		return nil
 	}
-	if len(f.value) == len("close") && equalFold(f.value, "close") {
+	switch {
+	case equalFold(f.value, "close"):
 		h.closes = true
-		return nil
+	case equalFold(f.value, "keep-alive"):
+		h.keeps = true
+	default:
+		tokens(f.value, func(token string) {
+			h.closes = h.closes || token == "close"
+			h.keeps = h.keeps || token == "keep-alive"
+		})
 	}
-	tokens(f.value, func(token string) { h.closes = h.closes || token == "close" })
 	return nil
 }
 
@@ -251,7 +273,7 @@ func (h *head) judge(form form) error {
 		return badHead("Content-Length and Transfer-Encoding")
 	case h.chunked && h.old:
 		return badHead("Transfer-Encoding in HTTP/1.0")
-	case form == requestForm && h.host == nil:
+	case (form == requestForm || form == visitorForm) && h.host == nil:
 		return badHead("no Host")
 	case form == answerForm && (h.status < 200 || h.status == 204) && (h.chunked || h.length >= 0):
 		return badHead("a length with status %d", h.status)

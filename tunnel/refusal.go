@@ -3,9 +3,10 @@ package tunnel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
+	"strings"
 	"time"
 
 	"paddock/wire"
@@ -79,30 +80,78 @@ type Refusal struct {
 }
 
 // refuse answers a visitor of the front.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, f Refusal) {
-	a := &answers[f.Reason]
+func (s *Server) refuse(t turn, f Refusal) {
 	if f.Status == 0 {
-		f.Status = a.status
+		f.Status = answers[f.Reason].status
 	}
-	f.Peer, f.Host = r.RemoteAddr, r.Host
+	if f.Reason == Malformed {
+		f.Status = statusOf(f.Err)
+	}
+	r := t.asked()
+	f.Peer, f.Host = r.peer.String(), string(r.host)
 	s.refused(f)
 	if f.Reason == Gone {
+		t.abort()
 		return
 	}
-	header := w.Header()
-	header.Set("Content-Type", "text/plain; charset=utf-8")
-	header.Set("Cache-Control", "no-store")
-	header.Set("Proxy-Status", "paddock; error="+a.error)
+	a := refusals[refusalKey{f.Reason, f.Status, rand.IntN(maxRetryAfter)}]
+	if t.begin(a.text, &a.head, a.body, true) == nil {
+		_ = t.end(nil, nil) // if it fails he has gone, and so much was done for him already
+	}
+}
+
+// maxRetryAfter is the longest Retry-After, in seconds; the shortest is one second.
+const maxRetryAfter = 3
+
+type refusalKey struct {
+	reason Reason
+	status int
+	later  int // Retry-After, less one second
+}
+
+// refusal is an answer that was made before anybody has asked.
+type refusal struct {
+	text, body []byte
+	head       head // of text
+}
+
+// refusals are all that there are.
+var refusals = func() map[refusalKey]*refusal {
+	all := map[refusalKey]*refusal{}
+	for reason := range reasons {
+		statuses := []int{answers[reason].status}
+		if reason == Malformed {
+			statuses = []int{400, 408, 413, 414, 417, 431, 501, 505}
+		}
+		for _, status := range statuses {
+			for later := range maxRetryAfter {
+				all[refusalKey{reason, status, later}] = makeRefusal(reason, status, later)
+			}
+		}
+	}
+	return all
+}()
+
+func makeRefusal(reason Reason, status, later int) *refusal {
+	a := &answers[reason]
+	text := a.text
+	if status != a.status {
+		text = strings.ToLower(http.StatusText(status))
+	}
+	f := &refusal{body: fmt.Appendf(nil, "%d %s\n", status, text)}
+	f.text = fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n", status, http.StatusText(status))
+	f.text = fmt.Appendf(f.text, "Proxy-Status: paddock; error=%s\r\n", a.error)
 	if a.later {
-		header.Set("Retry-After", strconv.Itoa(1+rand.IntN(3)))
+		f.text = fmt.Appendf(f.text, "Retry-After: %d\r\n", 1+later)
 	}
-	if f.Reason == Unauthenticated {
-		header.Set("Www-Authenticate", `Basic realm="tunnel", charset="UTF-8"`)
+	if reason == Unauthenticated {
+		f.text = append(f.text, "Www-Authenticate: Basic realm=\"tunnel\", charset=\"UTF-8\"\r\n"...)
 	}
-	text := strconv.Itoa(f.Status) + " " + a.text + "\n"
-	header.Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(f.Status)
-	_, _ = w.Write([]byte(text))
+	f.text = append(appendLength(f.text, int64(len(f.body))), "\r\n"...)
+	if err := f.head.parse(f.text, answerForm); err != nil {
+		panic(err) // never: what is above is all there is
+	}
+	return f
 }
 
 // refused counts and tells of a refusal.

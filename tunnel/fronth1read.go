@@ -1,0 +1,259 @@
+package tunnel
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// h1Body is how far the body of a request has been read.
+type h1Body struct {
+	base    int // what is before it in the room is the head
+	kind    bodyKind
+	left    int64 // of the length, or of the present chunk
+	inChunk bool
+	err     error
+	late    head
+	over    atomic.Bool // all of it was read
+}
+
+// begin is for the body behind a head.
+func (d *h1Body) begin(h *head) {
+	d.kind, d.left, d.inChunk, d.err = noBody, 0, false, nil
+	d.late.fields = d.late.fields[:0]
+	switch {
+	case h.chunked:
+		d.kind = byChunks
+	case h.length > 0:
+		d.kind, d.left = byLength, h.length
+	}
+	d.over.Store(d.kind == noBody)
+}
+
+// readHead reads a head and judges it. Another end of line before it is ignored, RFC 9112
+// section 2.2.
+func (c *h1Conn) readHead() error {
+	seen, first, skipped := 0, !c.served && !c.secure, false
+	for timed := false; ; {
+		b := c.room.in[c.r:c.w]
+		switch n := min(len(b), len(http2Preface)); {
+		case first && n > 2 && string(b[:n]) == http2Preface[:n]:
+			if n == len(http2Preface) {
+				return errHTTP2
+			}
+		case !skipped && b[0] == '\r' && len(b) < 2:
+		case !skipped && b[0] == '\r' && b[1] == '\n' && len(b) > 2:
+			c.r += 2
+			skipped, first = true, false
+			continue
+		case !skipped && b[0] == '\r' && b[1] == '\n':
+		default:
+			n, err := visitorHead(b, seen)
+			if err != nil {
+				c.room.req.head = head{fields: c.room.req.fields[:0]}
+				return err
+			}
+			if n > 0 {
+				c.r += n
+				c.body.base = c.r
+				return c.room.req.parseVisitor(b[:n])
+			}
+			seen = len(b)
+		}
+		if !timed {
+			timed = true
+			c.readUntil(time.Now().Add(c.f.s.limits.Head))
+		}
+		c.body.base = c.r
+		if err := c.fill(); err != nil {
+			return err
+		}
+	}
+}
+
+// fill reads more behind what nobody has taken.
+func (c *h1Conn) fill() error {
+	base := c.body.base
+	if c.r == c.w {
+		c.r, c.w = base, base
+	}
+	if c.w == len(c.room.in) {
+		if c.r > base {
+			c.w = base + copy(c.room.in[base:], c.room.in[c.r:c.w])
+			c.r = base
+		} else if err := c.room.grow(); err != nil {
+			return err
+		}
+	}
+	n, err := c.conn.Read(c.room.in[c.w:])
+	if c.w += n; n > 0 {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return c.lost(err)
+}
+
+// grow makes the room larger; what was borrowed of it stays.
+func (r *h1Room) grow() error {
+	if len(r.in) >= maxRoom {
+		return badRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d bytes", maxRoom)
+	}
+	in := make([]byte, min(2*len(r.in), maxRoom))
+	copy(in, r.in)
+	r.in = in
+	return nil
+}
+
+// lost notes what a read has failed of: if it is not the time, the visitor has gone.
+func (c *h1Conn) lost(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if !isTimeout(err) {
+		c.cancel()
+	}
+	return err
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// Read implements turn.
+func (c *h1Conn) Read(p []byte) (int, error) {
+	d := &c.body
+	if d.err != nil {
+		return 0, d.err
+	}
+	n, err := c.readBody(p)
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		d.err = err
+		d.over.Store(true)
+		c.watch()
+	case errors.Is(err, errHead):
+		err = &requestError{statusOf(err), err}
+		d.err = err
+	default:
+		d.err = err
+	}
+	return n, err
+}
+
+func (c *h1Conn) readBody(p []byte) (int, error) {
+	d := &c.body
+	if d.kind == byChunks {
+		if err := c.chunk(); err != nil {
+			return 0, err
+		}
+	}
+	if d.left == 0 {
+		return 0, io.EOF
+	}
+	if int64(len(p)) > d.left {
+		p = p[:d.left]
+	}
+	n := copy(p, c.room.in[c.r:c.w])
+	if c.r += n; n == 0 {
+		var err error
+		if n, err = c.conn.Read(p); n == 0 && err != nil {
+			return 0, c.lost(err)
+		}
+	}
+	if d.left -= int64(n); d.left == 0 && d.kind == byLength {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// chunk reads what lies between the bytes of chunks, RFC 9112 section 7.1, as strictly as
+// it is written there.
+func (c *h1Conn) chunk() error {
+	d := &c.body
+	if d.left > 0 {
+		return nil
+	}
+	if d.inChunk {
+		line, err := c.line(len("\r\n"))
+		if err != nil {
+			return err
+		}
+		if len(line) > 0 {
+			return badHead("no CRLF behind a chunk")
+		}
+		d.inChunk = false
+	}
+	line, err := c.line(maxChunkLine)
+	if err != nil {
+		return err
+	}
+	size, ok := chunkSize(line)
+	digits := len(line) - len(bytes.TrimLeft(line, "0123456789abcdefABCDEF"))
+	switch {
+	case !ok, digits < len(line) && line[digits] != ';': // white space there is read in two ways
+		return badHead("chunk %.20q", line)
+	case size > 0:
+		d.left, d.inChunk = size, true
+		return nil
+	}
+	return c.readTrailers()
+}
+
+// line takes a line that ends in CR LF and has at most so many bytes with them.
+func (c *h1Conn) line(most int) ([]byte, error) {
+	for {
+		b := c.room.in[c.r:c.w]
+		n := bytes.IndexByte(b, '\n')
+		switch {
+		case n >= most, n < 0 && len(b) >= most:
+			return nil, badHead("a long line between chunks")
+		case n == 0, n > 0 && b[n-1] != '\r':
+			return nil, badHead("LF without CR between chunks")
+		case n > 0:
+			c.r += n + 1
+			return b[:n-1], nil
+		}
+		if err := c.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// maxTrailers bounds the trailers of a request.
+const maxTrailers = 8 << 10
+
+// readTrailers reads them, up to their empty line; the error is io.EOF if all is well.
+func (c *h1Conn) readTrailers() error {
+	for seen := 0; ; {
+		b := c.room.in[c.r:c.w]
+		n := 0
+		if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
+			n = 2
+		} else if at := bytes.Index(b[seen:], emptyLine); at >= 0 {
+			n = seen + at + len(emptyLine)
+		}
+		switch {
+		case n > maxTrailers, n == 0 && len(b) > maxTrailers:
+			return badRequest(http.StatusRequestHeaderFieldsTooLarge, "trailers of over %d bytes", maxTrailers)
+		case n > 0:
+			c.r += n
+			if err := c.body.late.parse(b[:n], trailersForm); err != nil {
+				return err
+			}
+			return io.EOF
+		}
+		seen = max(len(b)-len(emptyLine)+1, 0)
+		if err := c.fill(); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *h1Conn) trailers() []field { return c.body.late.fields }

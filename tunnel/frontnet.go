@@ -1,0 +1,175 @@
+package tunnel
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/textproto"
+	"strings"
+	"time"
+)
+
+// ServeHTTP is the front as a handler: it carries a visitor's request to the tunnel of its
+// host. Serve and ServeTLS have limits that other servers may lack.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.init()
+	t := netTurn{w: w, r: r, control: http.NewResponseController(w)}
+	t.read()
+	s.exchange(&exchange{t: &t, r: &t.req})
+	if t.aborted {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// netTurn is a turn over net/http.
+type netTurn struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+	req     request
+	late    []field // trailers
+	aborted bool
+}
+
+var _ turn = (*netTurn)(nil)
+
+// read makes our form of the request.
+func (t *netTurn) read() {
+	r, q := t.r, &t.req
+	q.ctx, q.http2 = r.Context(), r.ProtoMajor != 1
+	q.peer, _ = netip.ParseAddrPort(r.RemoteAddr)
+	q.peer = netip.AddrPortFrom(q.peer.Addr().Unmap().WithZone(""), q.peer.Port())
+	if r.TLS != nil {
+		q.secure, q.serverName = true, r.TLS.ServerName
+	}
+	target := r.RequestURI
+	if target == "" || target[0] != '/' && target != "*" {
+		target = r.URL.RequestURI() // it was absolute
+	}
+	q.method, q.target, q.host = []byte(r.Method), []byte(target), []byte(r.Host)
+	q.length, q.chunked = r.ContentLength, r.ContentLength < 0
+	q.expects = r.ContentLength != 0 && equalFold(r.Header.Get("Expect"), "100-continue")
+	q.fields = make([]field, 0, len(r.Header)+1)
+	for name, values := range r.Header {
+		known := lookupField(name)
+		for _, value := range values {
+			q.fields = append(q.fields, field{name: []byte(name), value: []byte(value), known: known})
+		}
+	}
+	var announced []byte
+	for name := range r.Trailer {
+		if announced != nil {
+			announced = append(announced, ", "...)
+		}
+		announced = append(announced, name...)
+	}
+	if announced != nil {
+		q.fields = append(q.fields, field{name: []byte("Trailer"), value: announced, known: fieldTrailer})
+	}
+}
+
+func (t *netTurn) asked() *request { return &t.req }
+
+func (t *netTurn) Read(p []byte) (int, error) { return t.r.Body.Read(p) }
+
+func (t *netTurn) trailers() []field {
+	for name, values := range t.r.Trailer {
+		for _, value := range values {
+			t.late = append(t.late, field{name: []byte(name), value: []byte(value), known: lookupField(name)})
+		}
+	}
+	return t.late
+}
+
+func (t *netTurn) readUntil(at time.Time) { _ = t.control.SetReadDeadline(at) }
+
+func (t *netTurn) last() {
+	if !t.req.http2 {
+		t.w.Header().Set("Connection", "close")
+	}
+}
+
+func (t *netTurn) duplex() { _ = t.control.EnableFullDuplex() }
+
+func (t *netTurn) proceed() {} // Read does it
+
+func (t *netTurn) interim(_ []byte, h *head) error {
+	header := t.w.Header()
+	setFields(header, h)
+	t.w.WriteHeader(h.status)
+	clear(header)
+	return nil
+}
+
+func (t *netTurn) begin(_ []byte, h *head, rest []byte, _ bool) error {
+	header := t.w.Header()
+	setFields(header, h)
+	if _, typed := header["Content-Type"]; !typed {
+		header["Content-Type"] = nil // what the target has not said is not guessed
+	}
+	t.w.WriteHeader(h.status)
+	if len(rest) == 0 {
+		return nil
+	}
+	return t.write(rest)
+}
+
+func (t *netTurn) write(b []byte) error {
+	_, err := t.w.Write(b)
+	return err
+}
+
+func (t *netTurn) flush() error { return t.control.Flush() }
+
+func (t *netTurn) end(_ []byte, h *head) error {
+	if h == nil {
+		return nil
+	}
+	header := t.w.Header()
+	for i := range h.fields {
+		header.Add(http.TrailerPrefix+string(h.fields[i].name), string(h.fields[i].value))
+	}
+	return nil
+}
+
+func (t *netTurn) abort() { t.aborted = true }
+
+func (t *netTurn) hijack() (net.Conn, io.Reader, error) {
+	conn, rw, err := t.control.Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, rw.Reader, nil
+}
+
+// setFields copies the fields of a head: its text once, and the values share a slice.
+func setFields(header http.Header, h *head) {
+	var all strings.Builder
+	size := 0
+	for i := range h.fields {
+		size += len(h.fields[i].name) + len(h.fields[i].value)
+	}
+	all.Grow(size)
+	for i := range h.fields {
+		all.Write(h.fields[i].name)
+		all.Write(h.fields[i].value)
+	}
+	text, values := all.String(), make([]string, 0, len(h.fields))
+	for i := range h.fields {
+		f := &h.fields[i]
+		name := text[:len(f.name)]
+		value := text[len(f.name) : len(f.name)+len(f.value)]
+		text = text[len(f.name)+len(f.value):]
+		if f.known == fieldTransferEncoding {
+			continue // net/http frames for its own connection
+		}
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		if before := header[name]; before != nil {
+			header[name] = append(before, value)
+			continue
+		}
+		values = append(values, value)
+		header[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+}
