@@ -176,8 +176,8 @@ func FuzzVisitor(f *testing.F) {
 		h := &c.room.req.head
 		c.body.begin(h)
 		body, err := io.ReadAll(c)
-		left := string(c.room.in[c.r:c.w]) + string(c.conn.(*textConn).text)
 		c.unwatch()
+		left := string(c.room.in[c.r:c.w]) + string(c.conn.(*textConn).text)
 		in := bufio.NewReader(strings.NewReader(strings.TrimPrefix(string(text), "\r\n")))
 		r, theirs := http.ReadRequest(in)
 		if theirs != nil {
