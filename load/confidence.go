@@ -2,7 +2,6 @@ package load
 
 import (
 	"math"
-	"math/rand/v2"
 	"sort"
 	"time"
 
@@ -15,8 +14,6 @@ const (
 	maxParts = 64
 	// minParts is below how many there is no interval.
 	minParts = 8
-	// resamples of a run, for the ends of an interval of 95 %.
-	resamples = 1000
 )
 
 // Confidence gives the intervals in which a run's quantiles lie, with 95 % confidence.
@@ -65,8 +62,9 @@ func (c *Confidence) Quantile(q float64) (low, high time.Duration, ok bool) {
 		return 0, 0, false
 	}
 	block := blockLength(n)
-	draws, tail := c.draw(block), tail(float64(n)/float64(block))
-	return c.end(draws, counts, q, tail), c.end(draws, counts, q, 1-tail), true
+	d, tail := newDraws(n, block), tail(float64(n)/float64(block))
+	total := d.sums(counts)
+	return c.end(d, total, q, tail), c.end(d, total, q, 1-tail), true
 }
 
 // blockLength is how many parts are drawn together.
@@ -82,52 +80,30 @@ func tail(blocks float64) float64 {
 	return math.Erfc(t*math.Sqrt(blocks/v)/math.Sqrt2) / 2
 }
 
-// draw gives, for each resample, how often it has each part. It always draws the same.
-func (c *Confidence) draw(block int) [][]float64 {
-	n := len(c.parts)
-	rng := rand.New(rand.NewPCG(uint64(n), resamples))
-	draws := make([][]float64, resamples)
-	for i := range draws {
-		times := make([]float64, n)
-		for drawn := 0; drawn < n; drawn += block {
-			at := rng.IntN(n) // in a circle, so that the ends are drawn as often
-			for j := range min(block, n-drawn) {
-				times[(at+j)%n]++
-			}
-		}
-		draws[i] = times
-	}
-	return draws
-}
-
 // end is the duration that the quantile of a share of the resamples does not exceed: the
 // largest of its bucket. A quantile is in a bucket or before it if so many of the requests
 // are, which the later the bucket is the more are, so that halving finds it.
-func (c *Confidence) end(draws [][]float64, counts []float64, q, share float64) time.Duration {
+func (c *Confidence) end(d *draws, total []float64, q, share float64) time.Duration {
 	at := sort.Search(histogram.Buckets-1, func(i int) bool {
-		return c.upTo(draws, counts, q, i) >= share
+		return c.upTo(d, total, q, i) >= share
 	})
 	return time.Duration(min(histogram.RangeAt(at).High, int64(histogram.Max)))
 }
 
-// upTo is the share of the resamples whose quantile is in bucket i or before it.
-func (c *Confidence) upTo(draws [][]float64, counts []float64, q float64, i int) float64 {
-	var below [maxParts]float64
+// upTo is the share of the resamples whose quantile is in bucket i or before it. total is
+// how many requests each has.
+func (c *Confidence) upTo(d *draws, total []float64, q float64, i int) float64 {
+	below := make([]float64, len(c.parts))
 	for j, p := range c.parts {
 		below[j] = float64(p.UpTo(i))
 	}
 	hits := 0
-	for _, times := range draws {
-		var some, all float64
-		for j, n := range times {
-			some += n * below[j]
-			all += n * counts[j]
-		}
-		if some >= q*all {
+	for r, some := range d.sums(below) {
+		if some >= q*total[r] {
 			hits++
 		}
 	}
-	return float64(hits) / float64(len(draws))
+	return float64(hits) / resamples
 }
 
 // Needed is how many requests it takes to say something about the quantile q: with 95 %

@@ -30,8 +30,9 @@ const (
 type Histogram struct {
 	counts  []uint64
 	clamped uint64 // of the counted: those below 0 or above Max
-	least   int64  // ns; of what was recorded, to the ns. math.MaxInt64 if nothing was
-	most    int64  // ns
+	// Of what was recorded, to the ns: nothing is counted in a bucket beyond them.
+	least int64 // math.MaxInt64 if there was nothing
+	most  int64 // 0 likewise
 }
 
 // New makes an empty histogram.
@@ -91,10 +92,22 @@ func (h *Histogram) clamp(ns int64) int64 {
 	return int64(Max)
 }
 
+// used is the buckets from the first that is not empty to the last, and which the first is:
+// those before and behind need not be looked at.
+func (h *Histogram) used() (first int, counts []uint64) {
+	if h.least > h.most {
+		return 0, nil
+	}
+	first = bucket(h.least)
+	return first, h.counts[first : bucket(h.most)+1]
+}
+
 // Add counts everything that o has counted: as if h had recorded it.
 func (h *Histogram) Add(o *Histogram) {
-	for i, n := range o.counts {
-		h.counts[i] += n
+	first, counts := o.used()
+	to := h.counts[first:]
+	for i, n := range counts {
+		to[i] += n
 	}
 	h.clamped += o.clamped
 	h.least, h.most = min(h.least, o.least), max(h.most, o.most)
@@ -102,7 +115,8 @@ func (h *Histogram) Add(o *Histogram) {
 
 // Reset makes h empty.
 func (h *Histogram) Reset() {
-	clear(h.counts)
+	_, counts := h.used()
+	clear(counts)
 	h.clamped, h.least, h.most = 0, math.MaxInt64, 0
 }
 
@@ -134,7 +148,8 @@ func (h *Histogram) Clone() *Histogram {
 // Count is how many durations were recorded.
 func (h *Histogram) Count() uint64 {
 	var n uint64
-	for _, c := range h.counts {
+	_, counts := h.used()
+	for _, c := range counts {
 		n += c
 	}
 	return n
@@ -158,8 +173,9 @@ func (h *Histogram) Max() time.Duration { return time.Duration(h.most) }
 // largest value in ns, and the count.
 func (h *Histogram) All() iter.Seq2[Range, uint64] {
 	return func(yield func(Range, uint64) bool) {
-		for i, n := range h.counts {
-			if n != 0 && !yield(Range{lowest(i), lowest(i+1) - 1}, n) {
+		first, counts := h.used()
+		for i, n := range counts {
+			if n != 0 && !yield(RangeAt(first+i), n) {
 				return
 			}
 		}

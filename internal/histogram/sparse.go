@@ -10,15 +10,16 @@ type Sparse struct {
 // Pack gives what h has counted so far.
 func Pack(h *Histogram) Sparse {
 	var n int
-	for _, c := range h.counts {
+	first, counts := h.used()
+	for _, c := range counts {
 		if c != 0 {
 			n++
 		}
 	}
 	s := Sparse{make([]uint16, 0, n), make([]uint64, 0, n)}
-	for i, c := range h.counts {
+	for i, c := range counts {
 		if c != 0 {
-			s.buckets, s.counts = append(s.buckets, uint16(i)), append(s.counts, c)
+			s.buckets, s.counts = append(s.buckets, uint16(first+i)), append(s.counts, c)
 		}
 	}
 	return s

@@ -29,16 +29,17 @@ func newRun(seconds int) *Run {
 	t := &r.Result.Total
 	t.Length = r.Result.Elapsed
 	t.Response, t.Service, t.Lag = histogram.New(), histogram.New(), histogram.New()
+	second := histogram.New()
+	for i := range 900 {
+		second.Record(int64(i+1) * int64(time.Millisecond))
+	}
 	for s := range seconds {
 		v := &load.Interval{
 			Start: time.Duration(s) * time.Second, Length: time.Second, Target: 1000, InFlight: 2, MaxInFlight: int64(s % 7),
-			Response: histogram.New(),
+			Response: second,
 		}
 		v.Failed[load.ClassOK], v.Failed[load.ClassReset] = 900, 100
 		v.LateTime[load.ConnWait] = time.Millisecond
-		for i := range 900 {
-			v.Response.Record(int64(i+1) * int64(time.Millisecond))
-		}
 		v.Service, v.Lag = v.Response, t.Lag
 		r.Series.Interval(v)
 		recorder.Interval(v)
