@@ -75,9 +75,11 @@ type order struct {
 
 // outcome is what it found.
 type outcome struct {
-	Lamp load.Lamp
-	Late [load.Causes]int64
-	Sent int64
+	Lamp   load.Lamp
+	Late   [load.Causes]int64
+	Sent   int64
+	Thread load.ThreadUse
+	Steal  time.Duration
 }
 
 var get = []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -102,7 +104,7 @@ func generate() {
 	r, err := load.Run(context.Background(), plan, nil)
 	fatal(err)
 	fatal(plan.Check()) // which fills in what Run had
-	fatal(json.NewEncoder(os.Stdout).Encode(outcome{load.Judge(&plan, r), r.Total.Late, r.Total.Sent}))
+	fatal(json.NewEncoder(os.Stdout).Encode(outcome{load.Judge(&plan, r), r.Total.Late, r.Total.Sent, r.Total.Threads[0], r.Machine.Steal}))
 }
 
 // process is this program in a role.

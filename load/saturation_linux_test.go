@@ -23,7 +23,8 @@ import (
 // by what. What the service does, or a pool that is too small, is not its doing.
 //
 // Nothing makes a machine quieter than it is: where the lamp is to be green, a run that is
-// not, for what others do on the machine, is made again, and the case skipped in the end.
+// not, for what others do on the machine, is made again. A lamp that is never green was
+// right if what the kernel says of each of these runs bears it out, and else was wrong.
 func TestSaturation(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -45,9 +46,8 @@ func TestSaturation(t *testing.T) {
 		{name: "a quota", law: "delay 2ms", order: order{PerSecond: 5000, Conns: 64}, hinder: quota, causes: []string{"quota", "held-up", "run-delay", "loop-late", "timer-late", "gc-pause", "thread-busy", "steal"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var o outcome
-			for range 2 {
-				o = saturate(t, c.law, c.order, c.hinder)
+			for range greenRuns {
+				o := saturate(t, c.law, c.order, c.hinder)
 				if c.late != load.OnTime && o.Late[c.late] <= o.Sent/2 {
 					t.Errorf("only %d of %d sends were %v", o.Late[c.late], o.Sent, c.late)
 				}
@@ -65,10 +65,23 @@ func TestSaturation(t *testing.T) {
 						t.Errorf("%v", &o.Lamp)
 					}
 				}
+				if !o.disturbed() {
+					t.Fatalf("%v, but the thread had its processor: %+v, steal %v", &o.Lamp, o.Thread, o.Steal)
+				}
+				t.Logf("held up by the machine: %v", &o.Lamp)
 			}
-			t.Skip("the machine is too busy to be told from what is tested: ", &o.Lamp)
 		})
 	}
+}
+
+// greenRuns is how often a run is made that is to be green.
+const greenRuns = 3
+
+// disturbed reports whether the thread could not run when it wanted to, for longer than
+// any idle machine takes to wake it.
+func (o *outcome) disturbed() bool {
+	u := &o.Thread
+	return o.Steal > 0 || 1000*u.Ready > u.Wall || 200*u.Held() > u.Wall
 }
 
 // theMachines are the causes that anything else on the machine may be.
