@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -80,6 +81,7 @@ type wrkRun struct {
 	blockTo io.Writer
 
 	script   *script.Script // nil = there is none
+	undo     func()         // of what was set for it; nil = nothing was
 	recorder *wrk.Recorder
 }
 
@@ -141,8 +143,17 @@ func (r *wrkRun) requests(c *console, request http1.Request) (http1.Requests, er
 	return r.o.Cycle(request, bodies.List)
 }
 
+// scriptGC is by how many percent of what is in use the heap grows before it is collected,
+// while a script makes garbage of each request, which then takes half as much memory. GOGC
+// says otherwise.
+const scriptGC = 50
+
 // load loads the script.
 func (r *wrkRun) load(c *console, header []http1.Field, plan *load.Plan) error {
+	if variable(c.Environ, "GOGC") == "" {
+		before := debug.SetGCPercent(scriptGC)
+		r.undo = func() { debug.SetGCPercent(before) }
+	}
 	text, err := os.ReadFile(r.o.Script)
 	if err != nil {
 		return fmt.Errorf("--script: %w", err)
@@ -189,6 +200,9 @@ func (r *wrkRun) title() string {
 func (r *wrkRun) stop() {
 	if r.script != nil {
 		r.script.Stop()
+	}
+	if r.undo != nil {
+		r.undo()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -117,6 +118,31 @@ func (s *served) raw(t testing.TB, request string) string {
 		t.Fatalf("%q: %v after %q", request, err, all)
 	}
 	return string(all)
+}
+
+// asker sends one request after another over a connection, and over a new one when that
+// has ended.
+type asker struct {
+	*served
+	conn net.Conn // nil = there is none
+	in   *bufio.Reader
+}
+
+// ask sends a GET and returns its answer, the lengths and chunks of the body apart.
+func (a *asker) ask(t testing.TB, request string) string {
+	t.Helper()
+	if a.conn == nil {
+		a.conn = a.dial(t)
+		a.in = bufio.NewReader(a.conn)
+	}
+	_, err := io.WriteString(a.conn, request)
+	must(t, err)
+	r := readReply(t, a.in, "GET")
+	if r.close {
+		must(t, a.conn.Close())
+		a.conn = nil
+	}
+	return fmt.Sprintf("%d %v\n%s", r.status, r.header, r.body)
 }
 
 // replies reads the answers to requests of these methods.

@@ -82,6 +82,7 @@ func TestShutdownInTime(t *testing.T) {
 
 func TestOverTLS(t *testing.T) {
 	dir := t.TempDir()
+	large := large[:2<<20] // it is the race detector that takes time
 	plant(t, dir, map[string]string{"a.txt": "a", "large.bin": large})
 	certificate, pool := selfSigned(t)
 	s := serveTLS(t, dir, inMemory, &tls.Config{Certificates: []tls.Certificate{certificate}})

@@ -25,7 +25,7 @@ func TestAhead(t *testing.T) {
 	s.Codec()
 	for part := range 2 {
 		source := s.Thread(part, 2)
-		for i := 1; i <= 3000; i++ {
+		for i := 1; i <= 800; i++ {
 			if got, err := next(t, source); err != nil || !strings.HasPrefix(got, fmt.Sprintf("GET /%d HTTP", i)) {
 				t.Fatalf("thread %d, request %d: %.30q, %v", part, i, got, err)
 			}
@@ -49,7 +49,7 @@ func TestRingIsBounded(t *testing.T) {
 			bytes += len(b.bytes)
 			n += len(b.messages)
 		}
-		if bytes > ringBytes+batchBytes+size+100 || n < 4 || n > batches*batchRequests {
+		if bytes > ringBytes+batchBytes+size+100 || n < 2 || n > batches*batchRequests {
 			t.Errorf("of %d bytes each: %d requests of %d bytes", size, n, bytes)
 		}
 	}

@@ -13,6 +13,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Options struct {
 	Seed    uint64
 	Environ []string  // "NAME=value"; nil = the process's
 	Print   io.Writer // where print and io.write go; nil = nowhere
+
+	steps int // of one call of request, delay or response; 0 = requestSteps
 }
 
 // ErrResponse says that a script wants answers.
@@ -53,6 +56,7 @@ type Script struct {
 	seed    uint64
 	environ []string
 	inline  bool
+	steps   int // of one call of request, delay or response
 
 	main    *state
 	threads []*state
@@ -81,7 +85,7 @@ func Load(name, text string, o Options) (*Script, error) {
 	}
 	s := &Script{
 		name: name, url: u, header: o.Header, args: o.Args, seed: o.Seed, environ: o.Environ, inline: o.Inline,
-		files: map[string]string{}, out: o.Print,
+		steps: cmp.Or(o.steps, requestSteps), files: map[string]string{}, out: o.Print,
 	}
 	s.failing, s.fail = context.WithCancelCause(context.Background())
 	if s.proto, err = compile(name, text); err != nil {

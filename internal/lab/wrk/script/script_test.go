@@ -184,7 +184,7 @@ func TestLimits(t *testing.T) {
 		{"function request() return ('x'):rep(2^24 + 1) end", "16777217 bytes are more than 16 MiB"},
 		{"function request() return ('GET / HTTP/1.1\\r\\n\\r\\n'):rep(1025) end", "more than 1024 requests at once"},
 	} {
-		_, err := start(t, tc.script, Options{})
+		_, err := start(t, tc.script, Options{steps: 64 << 10})
 		if got := fmt.Sprint(err); tc.want == "" && err != nil || !strings.Contains(got, tc.want) {
 			t.Errorf("%s\n got %.300s\nwant %s", tc.script, got, tc.want)
 		}

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -142,7 +143,7 @@ func (o *Script) readFile(name string) (string, error) {
 	if text, ok := o.files[name]; ok {
 		return text, nil
 	}
-	info, err := os.Stat(name)
+	info, err := os.Stat(name) // a pipe is not waited for, as to open one would
 	if err != nil {
 		return "", err
 	}
@@ -152,12 +153,22 @@ func (o *Script) readFile(name string) (string, error) {
 	if info.Size() > maxFile-o.read {
 		return "", fmt.Errorf("%s: more than %d MiB of files", name, maxFile>>20)
 	}
-	text, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
-	o.read += int64(len(text))
-	o.files[name] = string(text)
+	defer f.Close()
+	var text strings.Builder // as bytes first it would take as much again
+	text.Grow(int(info.Size()))
+	n, err := io.Copy(&text, io.LimitReader(f, maxFile-o.read+1))
+	if err != nil {
+		return "", err
+	}
+	if n > maxFile-o.read { // it has grown
+		return "", fmt.Errorf("%s: more than %d MiB of files", name, maxFile>>20)
+	}
+	o.read += n
+	o.files[name] = text.String()
 	return o.files[name], nil
 }
 
