@@ -3,7 +3,9 @@
 package main
 
 import (
+	"context"
 	"flag"
+	"io"
 	"time"
 
 	"paddock/bench/internal/entry"
@@ -11,10 +13,18 @@ import (
 	"paddock/bench/internal/loadbench"
 )
 
-func main() { entry.Main("bench-load", program().Run) }
+func main() { entry.Main("bench-load", run) }
+
+// run compares, or is one of those that are compared.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == loadbench.PublishCommand {
+		return loadbench.Publish(args[1:], stdout)
+	}
+	return program().Run(ctx, args, stdout, stderr)
+}
 
 func program() *harness.Program {
-	bench := &loadbench.Bench{}
+	bench := &loadbench.Bench{Self: entry.Self()}
 	return &harness.Program{
 		Name:   "bench-load",
 		Goals:  loadbench.Goals,

@@ -12,7 +12,7 @@ import (
 )
 
 // bareSpin is for how long before a time is due a bare loop does not sleep: as long as the
-// generator does not.
+// generator does not at first.
 const bareSpin = 60 * time.Microsecond
 
 // bare is how late a loop is that does nothing but wait, without the runtime's timers:

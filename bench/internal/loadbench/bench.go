@@ -20,6 +20,7 @@ import (
 type Bench struct {
 	// The programs; those of others are looked for in PATH.
 	Paddock, Wrk, Ab, Hey, Oha, Nginx string
+	Self                              string // bench-load, for PublishCommand
 
 	Dir    string        // for temporary files
 	Memory time.Duration // of the run whose memory is watched
@@ -62,7 +63,8 @@ func (b *Bench) load(ctx context.Context, t harness.Turn) (m *measure.Measuremen
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, service.Stop()) }()
-	o.url = "http://" + service.Addr() + o.url
+	o.addr = service.Addr()
+	o.url = "http://" + o.addr + o.url
 	w, err := webload.OpenWindow(service)
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func (b *Bench) load(ctx context.Context, t harness.Turn) (m *measure.Measuremen
 }
 
 func (b *Bench) program(peer string) string {
-	return map[string]string{ourPeer: b.Paddock, wrkPeer: b.Wrk, abPeer: b.Ab, heyPeer: b.Hey, ohaPeer: b.Oha}[peer]
+	return map[string]string{ourPeer: b.Paddock, wrkPeer: b.Wrk, abPeer: b.Ab, heyPeer: b.Hey, ohaPeer: b.Oha, natsPeer: b.Self, bufioPeer: b.Self}[peer]
 }
 
 // order is what a turn is about. Its URL is a path still.
@@ -96,7 +98,7 @@ func (b *Bench) order(t harness.Turn) (*order, error) {
 	case opHybrid, opSleep, opSpin:
 		o.conns, o.rate, o.warmup = paceFrom, pacing, t.Options.Warmup
 	case opFrozen, opCorrect:
-		o.conns, o.rate, o.duration = frozenConns, frozenRate, frozenTime(o.duration)
+		o.conns, o.rate, o.duration, o.warmup = frozenConns, frozenRate, frozenTime(o.duration), frozenEvery
 	}
 	var err error
 	if o.script, err = webload.WriteScript(b.Dir); err != nil {
@@ -142,6 +144,8 @@ func (b *Bench) serve(ctx context.Context, o *order) (webload.Service, error) {
 			return nil, err
 		}
 		return n, nil
+	case opPublish:
+		return lab.StartBus(ctx, b.Paddock)
 	case opFrozen, opCorrect:
 		return startResponder(ctx, b.Paddock, frozenLaw().String())
 	}

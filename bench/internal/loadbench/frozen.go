@@ -15,6 +15,9 @@ const (
 	frozenRate  = 1000
 	frozenConns = 250 // more than come while it stands still, so that none waits for one
 	frozenFor   = 200 * time.Millisecond
+	// Also the warm-up: the service stands still as soon as the first request comes, which
+	// is when connections have been made. Whoever was due until then has waited for that,
+	// too, which is the truth, but not what the formula knows.
 	frozenEvery = 2 * time.Second
 	frozenSpeed = 10_000
 )

@@ -13,6 +13,7 @@ import (
 type order struct {
 	op       measure.Operation
 	url      string
+	addr     string // of the service
 	bodies   string // a file, one body a line
 	script   string // wrk's
 	out      string // a directory for files of the run
@@ -42,6 +43,9 @@ var others = map[string]generator{
 	abPeer:  {abArgs, readAb},
 	heyPeer: {heyArgs, readHey},
 	ohaPeer: {ohaArgs, readOha},
+
+	natsPeer:  {publishArgs(natsPeer), readPublished},
+	bufioPeer: {publishArgs(bufioPeer), readPublished},
 }
 
 // cannot says that a program does not do what is asked.

@@ -18,6 +18,8 @@ const (
 	ohaPeer   = "oha"
 	barePeer  = "bare"
 	nginxPeer = "nginx"
+	natsPeer  = "nats.go"
+	bufioPeer = "bufio"
 )
 
 // Peers are what is measured.
@@ -29,6 +31,8 @@ var Peers = []harness.Listed{
 	{Name: ohaPeer, About: "--no-tui; processors as the kernel lets it"},
 	{Name: barePeer, About: "a loop that sleeps until 60 us before, turns for the rest and sends nothing: what the machine has"},
 	{Name: nginxPeer, About: "beside paddock web"},
+	{Name: natsPeer, About: "its Publish in a loop, to paddock bus, as ours"},
+	{Name: bufioPeer, About: "one rendered message in a loop through bufio, as the NATS server's Go benchmarks publish"},
 }
 
 // The operations.
@@ -36,6 +40,7 @@ const (
 	opNull     measure.Operation = "GET"
 	opNginx    measure.Operation = "GET of nginx"
 	opPost     measure.Operation = "POST"
+	opPublish  measure.Operation = "PUB"
 	opFormat   measure.Operation = "POST, made when it is sent"
 	opPipeline measure.Operation = "GET, pipelined"
 	opQuiet    measure.Operation = "GET, quiet"
@@ -75,6 +80,7 @@ func Goals() []harness.Goal {
 			[]string{ourPeer, wrkPeer}, versus(harness.ClientCPU, 0.8, 0.5)),
 		reportGoal(),
 		memoryGoal(),
+		publishGoal(),
 		pacingGoal(),
 		{
 			Name: "poisson", Title: "100 seeds whose arrivals pass the test of Anderson and Darling at 5 %", Metric: harness.Passed, Within: true, Once: true,
@@ -123,6 +129,16 @@ func postGoal() harness.Goal {
 	g.Base = script
 	g.Contenders[1].Name, g.Contenders[1].Operation = script, opFormat
 	g.Contenders[2].Name = rendered
+	return g
+}
+
+// publishGoal is messages to a NATS server, each of which it confirms.
+func publishGoal() harness.Goal {
+	g := generators("publish", fmt.Sprintf("PUB of %d B over one connection; a processor for each side", publishBytes), opPublish, harness.Apart,
+		[]string{ourPeer, natsPeer, bufioPeer},
+		harness.Bar{Contender: ourPeer, Base: natsPeer, Metric: harness.ClientCPU, Pass: 0.67, Stretch: 0.33, AtMost: true},
+		harness.Bar{Contender: ourPeer, Base: bufioPeer, Metric: harness.ClientCPU, Pass: 1, Stretch: 0.77, AtMost: true})
+	g.Base = natsPeer
 	return g
 }
 

@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 func TestWhatOthersCannot(t *testing.T) {
 	for peer, g := range others {
 		for op, can := range map[measure.Operation]bool{
-			opNull: true, opFrozen: true, opPost: peer == wrkPeer, opPipeline: peer == wrkPeer, opCorrect: peer == ohaPeer, opHybrid: false,
+			opNull: !publishes(peer), opFrozen: !publishes(peer), opPublish: publishes(peer), opPost: peer == wrkPeer, opPipeline: peer == wrkPeer, opCorrect: peer == ohaPeer, opHybrid: false,
 		} {
 			_, err := g.args(&order{op: op, conns: 10, rate: 1000, duration: time.Second})
 			if can != (err == nil) || err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -102,6 +102,8 @@ func TestWhatOthersCannot(t *testing.T) {
 		}
 	}
 }
+
+func publishes(peer string) bool { return peer == natsPeer || peer == bufioPeer }
 
 func TestRateError(t *testing.T) {
 	for sent, want := range map[int64]float64{20_000: 0, 19_998: 0.01, 20_002: 0.01, 0: 100} {

@@ -14,10 +14,13 @@ import (
 
 // paddockArgs are the arguments of ours, which sends the bytes that wrk sends.
 func paddockArgs(o *order) []string {
-	args := []string{
-		"bench", "http", o.url, "-H", "User-Agent:", "-H", "Accept:",
-		"--allow-red", "--json", "-c", o.connections(), "-d", o.duration.String(),
+	common := []string{"--allow-red", "--json", "-d", o.duration.String()}
+	if o.op == opPublish {
+		return append([]string{
+			"bench", "nats", "pub", "-a", o.addr, "-s", publishSubject, "--payload", strconv.Itoa(publishBytes), "--depth", publishDepth, "-q",
+		}, common...)
 	}
+	args := append([]string{"bench", "http", o.url, "-H", "User-Agent:", "-H", "Accept:", "-c", o.connections()}, common...)
 	if o.op != opReported {
 		args = append(args, "-q")
 	}
