@@ -214,7 +214,9 @@ func truthGoal() harness.Goal {
 			{Name: "oha, corrected", Peer: ohaPeer, Operation: opCorrect},
 		},
 	}
-	for _, m := range []harness.Metric{harness.P90, harness.P99, harness.P999} {
+	// Of two requests that follow one another the truth differs by 0.9 ms. That is 4 % of
+	// the p90, and less than 1 % of these.
+	for _, m := range []harness.Metric{harness.P99, harness.P999} {
 		g.Bars = append(g.Bars,
 			harness.Bar{Contender: ourPeer, Base: known, Metric: m, Pass: 0.99},
 			harness.Bar{Contender: ourPeer, Base: known, Metric: m, Pass: 1.01, AtMost: true})
