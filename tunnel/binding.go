@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"paddock/internal/hostname"
 	"paddock/wire"
 )
 
@@ -82,7 +83,8 @@ func (r *bindRequest) check() error {
 	return nil
 }
 
-// binding is what the client asks for, normalised.
+// binding is what the client asks for, normalised. HTTP without a host leaves it to the
+// server.
 func (a *bindAsk) binding() (b Binding, err error) {
 	b = Binding{Protocol: a.Protocol, Path: strings.TrimSuffix(a.Path, "/"), Address: a.Address}
 	switch {
@@ -99,14 +101,10 @@ func (a *bindAsk) binding() (b Binding, err error) {
 	case b.Path != "" && (a.Protocol != HTTP || b.Path[0] != '/' || !isAll(b.Path, targetByte) || climbs(b.Path)):
 		return b, fmt.Errorf("path %.40q", a.Path)
 	}
-	name := strings.TrimPrefix(a.Host, "*.")
-	if name, err = hostName(name); err != nil {
-		return b, err
+	if a.Host != "" || a.Protocol == SNI {
+		b.Host, err = hostname.Pattern(a.Host)
 	}
-	if b.Host = name; name != a.Host && strings.HasPrefix(a.Host, "*.") {
-		b.Host = "*." + name
-	}
-	return b, nil
+	return b, err
 }
 
 func (a *bindAsk) checkAddress() error {

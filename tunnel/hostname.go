@@ -1,30 +1,14 @@
 package tunnel
 
 import (
-	"fmt"
-	"net"
 	"strings"
+
+	"paddock/internal/hostname"
 )
 
-// hostName is the form in which a host is bound, looked up and authorised: lower
-// case, without port and without the dot of the root. There is no other way to get one.
-func hostName(host string) (string, error) {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	name := strings.ToLower(strings.TrimSuffix(host, "."))
-	if name == "" || len(name) > maxServerName || strings.Contains(name, "..") || name[0] == '.' {
-		return "", fmt.Errorf("host %.60q", host)
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', c == '.', c == '-', c == '_', c == ':':
-		default:
-			return "", fmt.Errorf("host %.60q", host)
-		}
-	}
-	return name, nil
-}
+// hostName is the form in which a host is bound, looked up and authorised. There is no
+// other way to get one.
+func hostName(host string) (string, error) { return hostname.Normalise(host) }
 
 // climbs says whether a path may mean something above where it begins, for
 // whoever takes it apart: it has a segment "..", written in any way.

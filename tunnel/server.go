@@ -173,20 +173,12 @@ func (s *Server) bindOne(x *session, ask *bindAsk) bindResult {
 	b, err := ask.binding()
 	code := wire.InvalidArgument
 	var c *claim
-	if err == nil {
-		code = wire.PermissionDenied
-		err = s.allowed(x.identity, b)
-	}
-	if err == nil {
-		c, err = s.take(x, ask, b)
-		switch {
-		case errors.Is(err, ErrNameHeld):
-			code = wire.AlreadyExists
-		case errors.Is(err, ErrOverloaded):
-			code = wire.ResourceExhausted
-		default:
-			code = wire.Unavailable
-		}
+	switch {
+	case err != nil:
+	case b.Protocol == HTTP && b.Host == "":
+		c, code, err = s.grantAny(x, ask, &b)
+	default:
+		c, code, err = s.grant(x, ask, b)
 	}
 	if err != nil {
 		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", x.conn.RemoteAddr(), "error", err)
@@ -199,6 +191,23 @@ func (s *Server) bindOne(x *session, ask *bindAsk) bindResult {
 		s.Hooks.Bound(x.identity, b)
 	}
 	return bindResult{ID: ask.ID, Where: c.where}
+}
+
+// grant gives a session a binding that the policy allows and nobody else holds.
+func (s *Server) grant(x *session, ask *bindAsk, b Binding) (c *claim, code wire.Code, err error) {
+	if err := s.allowed(x.identity, b); err != nil {
+		return nil, wire.PermissionDenied, err
+	}
+	c, err = s.take(x, ask, b)
+	switch {
+	case errors.Is(err, ErrNameHeld):
+		code = wire.AlreadyExists
+	case errors.Is(err, ErrOverloaded):
+		code = wire.ResourceExhausted
+	default:
+		code = wire.Unavailable
+	}
+	return c, code, err
 }
 
 // unbind serves tunnel.unbind. What is not bound is no error.

@@ -37,6 +37,9 @@ type Server struct {
 	MaxConns int
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
+	// Failed is told why a connection did not come to be that was accepted: it was not
+	// TLS, not wire, too late, or refused by Verify. nil is nobody; it does not wait.
+	Failed func(peer net.Addr, err error)
 
 	prepare sync.Once
 	config  Config          // with defaults and the TLS of wire; set by prepare
@@ -246,6 +249,9 @@ func (s *Server) leave(c *Conn) {
 
 // logFailure says in one line why a connection did not come to be.
 func (s *Server) logFailure(nc net.Conn, err error) {
+	if s.Failed != nil && s.ctx.Err() == nil {
+		s.Failed(nc.RemoteAddr(), err)
+	}
 	if errors.Is(err, ErrClosed) {
 		s.config.Logger.Debug("wire: connection not opened", "peer", nc.RemoteAddr(), "error", err)
 		return

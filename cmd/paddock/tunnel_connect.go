@@ -17,6 +17,7 @@ type tunnelServer struct {
 	RootCA    string `name:"root-ca" type:"path" placeholder:"FILE" help:"Trust servers whose certificate these have signed, PEM (default the system's)."`
 	Key       string `type:"path" placeholder:"FILE" help:"File of the key by which the server knows this machine; made if it does not exist (default paddock/tunnel.key in the user's configuration directory)."`
 	TokenFile string `name:"token-file" type:"path" placeholder:"FILE" help:"Come with a token instead of a key: the file has id:secret."`
+	Plaintext bool   `help:"Connect without TLS, with a token; on loopback only."`
 
 	Admin      string `placeholder:"ADDR" help:"Address for /metrics and /status; beyond loopback only with --admin-token."`
 	AdminToken string `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
@@ -25,7 +26,7 @@ type tunnelServer struct {
 // settings are those of one tunnel, as a file would have them.
 func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, error) {
 	s := &tunneld.Settings{
-		Connect: tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile, Admin: t.Admin, Token: t.AdminToken},
+		Connect: tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile, Admin: t.Admin, Token: t.AdminToken, Plaintext: t.Plaintext},
 		Tunnels: []tunneld.Tunnel{offered},
 		Backoff: tunneld.Backoff{Interval: 200 * time.Millisecond, MaxInterval: 30 * time.Second},
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"paddock/internal/hostname"
 	"paddock/internal/tunneld"
 )
 
@@ -15,7 +16,7 @@ import (
 type tunnelHTTPCmd struct {
 	Target string `arg:"" help:"The local service: a port, host:port, or a URL whose path goes before that of each request."`
 
-	Host       string `required:"" placeholder:"HOST" help:"Host name under which visitors find it."`
+	Host       string `placeholder:"HOST" help:"Host name under which visitors find it (default one that the server chooses, if it may)."`
 	Path       string `placeholder:"/PATH" help:"Only what lies under this path."`
 	Auth       string `placeholder:"USER:PASSWORD" help:"Ask visitors for these; better given in the environment, where others cannot see it."`
 	HostHeader string `placeholder:"HOST" help:"What the service sees as Host (default what the visitor has sent)."`
@@ -24,7 +25,10 @@ type tunnelHTTPCmd struct {
 
 // Run prints the URL when there is one.
 func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
-	host, err := tunneld.HostPattern(t.Host)
+	host, err := t.Host, error(nil)
+	if host != "" {
+		host, err = hostname.Pattern(host)
+	}
 	switch {
 	case err != nil:
 		return usagef("--host: %w", err)
@@ -56,7 +60,7 @@ type tunnelSNICmd struct {
 
 // Run prints the name when it is bound.
 func (t *tunnelSNICmd) Run(ctx context.Context, c *console) error {
-	host, err := tunneld.HostPattern(t.Host)
+	host, err := hostname.Pattern(t.Host)
 	if err != nil {
 		return usagef("--host: %w", err)
 	}

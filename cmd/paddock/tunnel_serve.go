@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"paddock/internal/hostname"
 	"paddock/internal/keyid"
 	"paddock/internal/lifecycle"
 	"paddock/internal/tunneld"
@@ -22,6 +23,7 @@ type tunnelServeCmd struct {
 	TLS        string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS, with tls_crt and tls_key of the file."`
 	Key        string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
 	Control    string   `placeholder:"FILE" help:"Unix socket for \"paddock tunnel list\" and \"kick\" on this machine, open to this user alone (default paddock-tunnel.sock in XDG_RUNTIME_DIR, or paddock/tunnel.sock in the user's configuration directory); off for none."`
+	Plaintext  bool     `help:"Take clients without TLS, which come with tokens; on loopback only."`
 	Admin      string   `placeholder:"ADDR" help:"Address for /metrics and /status; beyond loopback only with --admin-token."`
 	AdminToken string   `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
 	Allow      []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
@@ -87,6 +89,7 @@ func (t *tunnelServeCmd) settings() (s *tunneld.Settings, err error) {
 	s.Serve.HTTP = cmp.Or(t.HTTP, s.Serve.HTTP, "127.0.0.1:8000")
 	s.Serve.TLS = cmp.Or(t.TLS, s.Serve.TLS)
 	s.Serve.Control = cmp.Or(t.Control, s.Serve.Control)
+	s.Serve.Plaintext = t.Plaintext || s.Serve.Plaintext
 	s.Serve.Admin, s.Serve.Token = cmp.Or(t.Admin, s.Serve.Admin), cmp.Or(t.AdminToken, s.Serve.Token)
 	s.Serve.Identity = cmp.Or(t.Key, s.Serve.Identity)
 	for _, text := range t.Allow {
@@ -119,7 +122,7 @@ func allowed(text string) (p tunneld.Peer, err error) {
 			p.Ports = append(p.Ports, ports)
 			continue
 		}
-		host, err := tunneld.HostPattern(one)
+		host, err := hostname.Pattern(one)
 		if err != nil {
 			return p, fmt.Errorf("--allow: %w", err)
 		}

@@ -42,6 +42,7 @@ var Paddock = Policy{
 		"internal/budget":      "how much memory large requests take together",
 		"internal/clienthello": "whom a TLS client wants, from its first bytes",
 		"internal/histogram":   "durations, counted in a fixed room",
+		"internal/hostname":    "the one form of a host's name",
 		"internal/keyid":       "a machine's key, and the id by which others know it",
 		"internal/lifecycle":   "start in order, drain in the opposite order",
 		"internal/listen":      "how a service may listen: who can reach it, how many at once",

@@ -7,31 +7,9 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/idna"
-	"golang.org/x/net/publicsuffix"
 )
 
-// HostPattern is the form in which names are compared: lower case, IDNA as ASCII,
-// without the dot of the root. "*." at its front stands for one label; a name that
-// anybody may register something under (co.uk) has no such wildcard.
-func HostPattern(s string) (string, error) {
-	name, wild := strings.CutPrefix(s, "*.")
-	name, err := idna.Lookup.ToASCII(strings.TrimSuffix(name, "."))
-	if err != nil || name == "" || len(name) > 253 || strings.ContainsAny(name, "*:/ ") {
-		return "", fmt.Errorf("host %q is no name", s)
-	}
-	name = strings.ToLower(name)
-	if !wild {
-		return name, nil
-	}
-	if suffix, icann := publicsuffix.PublicSuffix(name); suffix == name && (icann || !strings.Contains(name, ".")) {
-		return "", fmt.Errorf("host %q would be every name under %s", s, name)
-	}
-	return "*." + name, nil
-}
-
-// Covers says whether a pattern of HostPattern allows a client to bind host, which may
+// Covers says whether a pattern of package hostname allows a client to bind host, which may
 // be a pattern itself.
 func Covers(pattern, host string) bool {
 	if pattern == host {

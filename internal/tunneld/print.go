@@ -33,6 +33,7 @@ func Print(s *Settings) ([]byte, error) {
 		p.text("key", v.Identity)
 		p.number("budget", v.Budget)
 		p.span("lease", v.Lease)
+		p.truth("plaintext", v.Plaintext)
 		p.text("admin", v.Admin)
 		p.text("admin_token", v.Token)
 		p.text("control", v.Control)

@@ -81,5 +81,5 @@ func sameServe(a, b Serve) bool {
 	same := slices.Equal(a.Trusted, b.Trusted)
 	return same && a.Listen == b.Listen && a.HTTP == b.HTTP && a.TLS == b.TLS && a.Cert == b.Cert && a.Key == b.Key &&
 		a.Budget == b.Budget && a.Lease == b.Lease && a.Identity == b.Identity && a.Control == b.Control &&
-		a.Admin == b.Admin && a.Token == b.Token
+		a.Admin == b.Admin && a.Token == b.Token && a.Plaintext == b.Plaintext
 }

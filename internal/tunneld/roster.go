@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,6 +139,26 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 	}
 	return nil
 }
+
+// Name is tunnel.Namer: a label under the first pattern of the client's that has room for
+// one. It follows from the client's key or token, so that the same client gets the same
+// name again, and nobody else can tell it beforehand from the list's names.
+func (r *Roster) Name(identity string, id uint16, try int) (string, error) {
+	who := r.peers.Load().byName[identity]
+	if who == nil {
+		return "", fmt.Errorf("%w: no such client", tunnel.ErrDenied)
+	}
+	at := slices.IndexFunc(who.Hosts, func(h string) bool { return strings.HasPrefix(h, "*.") })
+	if at < 0 {
+		return "", fmt.Errorf("%w: there is no pattern *.NAME to choose a name by: ask for a host", tunnel.ErrDenied)
+	}
+	proof := who.proof()
+	sum := sha256.Sum256(fmt.Appendf([]byte("tunnel name\n"), "%x %d %d", proof, id, try))
+	return keyid.ID(sum).String()[:nameLength] + strings.TrimPrefix(who.Hosts[at], "*"), nil
+}
+
+// nameLength is that of a label that the server chooses, five bits a character.
+const nameLength = 8
 
 // MaxInflight is the tunnel.Server.MaxInflight of who is listed, 0 if his listing says
 // nothing of it.

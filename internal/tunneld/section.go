@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"paddock/internal/config"
+	"paddock/internal/hostname"
 	"paddock/internal/keyid"
 	"paddock/internal/strictyaml"
 )
@@ -84,6 +85,7 @@ func (s *Settings) fields() fields {
 				"lease":           into(&s.Serve.Lease, span),
 				"admin":           into(&s.Serve.Admin, address),
 				"admin_token":     into(&s.Serve.Token, nonEmpty),
+				"plaintext":       into(&s.Serve.Plaintext, truth),
 				"control":         into(&s.Serve.Control, nonEmpty),
 				"trusted_proxies": listInto(&s.Serve.Trusted, netip.ParsePrefix),
 			}.read(e.Value, e.Key)
@@ -140,7 +142,7 @@ func (s *Settings) readPeer(n *strictyaml.Node) {
 		"token_id":     into(&tokenID, text),
 		"token_sha256": into(&token, text),
 		"expires":      into(&p.Expires, func(s string) (time.Time, error) { return time.Parse(time.RFC3339, s) }),
-		"hosts":        listInto(&p.Hosts, HostPattern),
+		"hosts":        listInto(&p.Hosts, hostname.Pattern),
 		"ports":        listInto(&p.Ports, ParsePortRange),
 		"protos":       listInto(&p.Protocols, protocol),
 		"max_inflight": into(&p.MaxInflight, count),
@@ -179,7 +181,7 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 	all := fields{
 		"proto":            into(&t.Protocol, protocol),
 		"addr":             into(&t.Target, nonEmpty),
-		"host":             into(&t.Host, HostPattern),
+		"host":             into(&t.Host, hostname.Pattern),
 		"path":             into(&t.Path, path),
 		"remote_addr":      into(&t.Remote, address),
 		"auth":             into(&t.Auth, userAndPassword),
@@ -213,7 +215,10 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 		"host": {"http", "sni"}, "remote_addr": {"tcp"}, "auth": {"http"}, "path": {"http"},
 		"host_header": {"http"}, "response_timeout": {"http"}, "proxy_protocol": {"tcp", "sni"},
 	}
-	if key := wanted[t.Protocol]; at[key].At == nil {
+	if allowed == nil {
+		delete(wanted, "http") // the server chooses a name
+	}
+	if key, needed := wanted[t.Protocol]; needed && at[key].At == nil {
 		e.At.Fault("tunnel %s is of %s, which needs %s", t.Name, t.Protocol, key)
 	}
 	for key, protocols := range only {

@@ -65,6 +65,8 @@ type Server struct {
 	control net.Listener // nil: none
 	desk    *wire.Server // of operators at control
 	admin   *Admin       // nil: none
+	tickets *tickets
+	pauses  *pauses
 }
 
 // OpenServer checks the settings, reads the key, and listens, so that whatever is wrong is
@@ -79,6 +81,7 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if s.key, err = serve.key(o.Key); err != nil {
 		return nil, err
 	}
+	s.tickets = openTickets(serve.keyFile(o.Key)+".tickets", s.log)
 	if err := s.readCertificate(serve); err != nil {
 		return nil, err
 	}
@@ -92,18 +95,41 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	s.registerControl(mux)
 	s.registerControl(desk)
 	wire.Handle(mux, kindFronts, func(context.Context, struct{}) (fronts, error) { return s.fronts(), nil })
-	s.wire = &wire.Server{Config: &wire.Config{
-		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.roster.Verify, Authorize: s.authorize, Logger: s.log,
-		TLS:         &tls.Config{Certificates: []tls.Certificate{s.key.Certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13},
+	s.pauses = newPauses()
+	s.wire = &wire.Server{Failed: s.pauses.failed, Config: &wire.Config{
+		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.verify, Authorize: s.authorize, Logger: s.log,
+		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin,
 	}}
 	s.desk = &wire.Server{Config: &wire.Config{Agent: o.Agent, Mux: desk, Logger: s.log}, MaxConns: maxOperators}
 	return s, s.listen(ctx, serve)
 }
 
+// verify lets in who is listed, and forgives his address what came from it before.
+func (s *Server) verify(c *wire.Conn, h *wire.Hello) error {
+	err := s.roster.Verify(c, h)
+	if err == nil {
+		s.pauses.forgive(c.RemoteAddr())
+	}
+	return err
+}
+
+// linkTLS is that of clients, nil without.
+func (s *Server) linkTLS(serve *Serve) *tls.Config {
+	if serve.Plaintext {
+		return nil
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{s.key.Certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13}
+	s.tickets.install(config)
+	return config
+}
+
 // check refuses to be reachable for strangers.
 func (s *Server) check() error {
 	serve := &s.options.Settings.Serve
+	if serve.Plaintext && listen.Check(serve.Listen, false) != nil {
+		return fmt.Errorf("tunnel: plaintext is for this machine alone, not for %s", serve.Listen)
+	}
 	if err := listen.Check(serve.Listen, false); err != nil {
 		if !errors.Is(err, listen.ErrExposed) {
 			return err
@@ -121,8 +147,16 @@ func (s *Serve) key(file string) (*keyid.Key, error) {
 	if s.Identity == "" && s.Cert != "" {
 		return keyid.LoadPair(s.Cert, s.Key)
 	}
-	key, _, err := keyid.LoadOrMake(cmp.Or(s.Identity, file))
+	key, _, err := keyid.LoadOrMake(s.keyFile(file))
 	return key, err
+}
+
+// keyFile is where that key is; file is as in key.
+func (s *Serve) keyFile(file string) string {
+	if s.Identity == "" && s.Cert != "" {
+		return s.Key
+	}
+	return cmp.Or(s.Identity, file)
 }
 
 // readCertificate reads the one for visitors.
@@ -243,7 +277,7 @@ func (s *Server) AddTo(g *lifecycle.Group) {
 	}
 	g.Add(lifecycle.Service{
 		Name:  "tunnel clients",
-		Run:   func(context.Context) error { return s.wire.Serve(s.link) },
+		Run:   func(context.Context) error { return s.wire.Serve(&pausing{s.link, s.pauses}) },
 		Drain: s.wire.Shutdown,
 	})
 	finish := func(context.Context) error { return s.tunnel.Close() }
@@ -260,6 +294,7 @@ func (s *Server) AddTo(g *lifecycle.Group) {
 		g.Add(lifecycle.Service{Name: "tunnel tls", Drain: finish, Run: func(context.Context) error { return s.tunnel.ServeTLS(s.tls, config) }})
 	}
 	g.Add(lifecycle.Service{Name: "tunnel settings", Run: s.watch})
+	g.Add(lifecycle.Service{Name: "tunnel tickets", Run: s.tickets.run})
 }
 
 // hooks write the log of who was refused what, and who came.

@@ -91,9 +91,15 @@ func (s *stage) reload() {
 // connect runs a client for app.example until ctx ends.
 func (s *stage) connect(ctx context.Context, target, firstSeen string, change func(*tunneld.Connect)) (bound chan string, ended chan error) {
 	s.t.Helper()
+	return s.connectTo(ctx, "app.example", target, firstSeen, change)
+}
+
+// connectTo runs one for any host.
+func (s *stage) connectTo(ctx context.Context, host, target, firstSeen string, change func(*tunneld.Connect)) (bound chan string, ended chan error) {
+	s.t.Helper()
 	settings := &tunneld.Settings{
 		Connect: tunneld.Connect{Server: s.server.Link().String(), Key: s.path("client.key"), ServerID: s.server.ID(), Pinned: firstSeen == ""},
-		Tunnels: []tunneld.Tunnel{{Name: "web", Protocol: "http", Host: "app.example", Target: target}},
+		Tunnels: []tunneld.Tunnel{{Name: "web", Protocol: "http", Host: host, Target: target}},
 		Backoff: tunneld.Backoff{Interval: time.Millisecond, MaxInterval: 10 * time.Millisecond},
 	}
 	if change != nil {
@@ -209,16 +215,8 @@ func TestTrust(t *testing.T) {
 // A token lets in who knows its secret, and nobody else.
 func TestToken(t *testing.T) {
 	s := newStage(t)
-	hash := sha256.Sum256([]byte("a secret"))
-	s.write("tunnel: {clients: [{name: ci, token_sha256: " + hex.EncodeToString(hash[:]) + ", hosts: [app.example]}]}\n")
-	s.reload()
-	token := func(text string) func(*tunneld.Connect) {
-		file := s.path("token")
-		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return func(c *tunneld.Connect) { c.TokenFile = file }
-	}
+	s.tokens("a secret")
+	token := s.tokenFile
 	for _, wrong := range []string{"ci:another secret", "other:a secret"} {
 		if _, ended := s.connect(t.Context(), "127.0.0.1:1", "", token(wrong)); !errors.Is(<-ended, tunneld.ErrRefused) {
 			t.Errorf("%s was not refused", wrong)
@@ -231,4 +229,21 @@ func TestToken(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// tokens lists one token alone, and returns what lets a client come with it.
+func (s *stage) tokens(secret string) func(*tunneld.Connect) {
+	hash := sha256.Sum256([]byte(secret))
+	s.write("tunnel: {clients: [{name: ci, token_sha256: " + hex.EncodeToString(hash[:]) + ", hosts: [app.example]}]}\n")
+	s.reload()
+	return s.tokenFile("ci:" + secret)
+}
+
+// tokenFile lets a client come with a file that has this text.
+func (s *stage) tokenFile(text string) func(*tunneld.Connect) {
+	file := s.path("token")
+	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return func(c *tunneld.Connect) { c.TokenFile = file }
 }

@@ -31,18 +31,19 @@ type Settings struct {
 
 // Serve is the side that visitors reach. Empty addresses are not listened on.
 type Serve struct {
-	Listen   string // for clients, over wire
-	HTTP     string // for visitors
-	TLS      string // for visitors by TLS: terminated for http, passed through for sni
-	Cert     string // PEM files for clients and for visitors by TLS
-	Key      string
-	Budget   int64 // bytes of memory that the process may take; 0 is 256 MiB
-	Trusted  []netip.Prefix
-	Lease    time.Duration
-	Identity string // file of the key by which clients know the server
-	Admin    string // address of /metrics and /status, "" is none
-	Token    string // that these ask for; "" on loopback only
-	Control  string // path of the control socket; "" is a usual one, "off" is none
+	Listen    string // for clients, over wire
+	HTTP      string // for visitors
+	TLS       string // for visitors by TLS: terminated for http, passed through for sni
+	Cert      string // PEM files for clients and for visitors by TLS
+	Key       string
+	Budget    int64 // bytes of memory that the process may take; 0 is 256 MiB
+	Trusted   []netip.Prefix
+	Lease     time.Duration
+	Identity  string // file of the key by which clients know the server
+	Plaintext bool   // clients come without TLS, and with tokens: on loopback only
+	Admin     string // address of /metrics and /status, "" is none
+	Token     string // that these ask for; "" on loopback only
+	Control   string // path of the control socket; "" is a usual one, "off" is none
 }
 
 // noControl is the Serve.Control without a control socket.

@@ -1,0 +1,150 @@
+package tunneld
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// ticketEach is for how long a key makes new tickets; maxTicketKeys is how many keys are
+	// kept, the present one included, so that a ticket is good for two to three days.
+	ticketEach    = 24 * time.Hour
+	maxTicketKeys = 3
+	// ticketLook is how often it is looked whether the present key has become old.
+	ticketLook = time.Hour
+)
+
+// tickets are the keys of TLS session tickets, in a file: clients that come back after
+// the server was started again, all at once, need no full handshake. The file is as
+// secret as the server's key: who has it can come as any client that is listed by a key.
+type tickets struct {
+	path string
+	log  *slog.Logger
+
+	holder tls.Config // whose ticket keys they are
+
+	mu   sync.Mutex
+	keys []ticketKey // guarded by mu; the newest first
+}
+
+// ticketKey is one of them.
+type ticketKey struct {
+	made time.Time
+	key  [32]byte
+}
+
+// openTickets reads the keys that are there. A file that is not, or not ours alone, gives
+// way to a new one; one that cannot be written costs full handshakes after a restart.
+func openTickets(path string, log *slog.Logger) *tickets {
+	t := &tickets{path: path, log: log}
+	keys, err := readTickets(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Warn("session tickets begin anew", "error", err)
+	}
+	t.keys = keys
+	t.rotate(time.Now())
+	return t
+}
+
+// readTickets reads lines of a time and a key.
+func readTickets(path string) (keys []ticketKey, err error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || info.Size() > 4<<10:
+		return nil, fmt.Errorf("%s: mode %v, want a small file of mode 0600", path, info.Mode())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		made, digits, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+		var k ticketKey
+		if err := k.made.UnmarshalText(made); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if n, err := hex.Decode(k.key[:], digits[:min(len(digits), 64)]); err != nil || n != len(k.key) {
+			return nil, fmt.Errorf("%s: malformed key", path)
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// rotate makes a new key if the present one is old, and has the keys used.
+func (t *tickets) rotate(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.keys[:0]
+	for _, k := range t.keys {
+		if age := now.Sub(k.made); age >= 0 && age < maxTicketKeys*ticketEach && len(kept) < maxTicketKeys {
+			kept = append(kept, k)
+		}
+	}
+	t.keys = kept
+	if len(t.keys) == 0 || now.Sub(t.keys[0].made) >= ticketEach {
+		k := ticketKey{made: now.UTC().Truncate(time.Second)}
+		_, _ = rand.Read(k.key[:]) // never fails
+		t.keys = append([]ticketKey{k}, t.keys[:min(len(t.keys), maxTicketKeys-1)]...)
+		if err := t.write(); err != nil {
+			t.log.Warn("session tickets do not outlive this process", "error", err)
+		}
+	}
+	use := make([][32]byte, len(t.keys))
+	for i, k := range t.keys {
+		use[i] = k.key
+	}
+	t.holder.SetSessionTicketKeys(use)
+}
+
+// write replaces the file. t.mu is held.
+func (t *tickets) write() error {
+	var text []byte
+	for _, k := range t.keys {
+		text = fmt.Appendf(text, "%s %x\n", k.made.Format(time.RFC3339), k.key)
+	}
+	beside := t.path + "~"
+	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(beside, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(beside, t.path)
+}
+
+// install has a server's sessions sealed with the keys, those of later too.
+func (t *tickets) install(config *tls.Config) {
+	config.WrapSession = func(cs tls.ConnectionState, s *tls.SessionState) ([]byte, error) {
+		return t.holder.EncryptTicket(cs, s)
+	}
+	config.UnwrapSession = func(ticket []byte, cs tls.ConnectionState) (*tls.SessionState, error) {
+		return t.holder.DecryptTicket(ticket, cs)
+	}
+}
+
+// run rotates until ctx ends.
+func (t *tickets) run(ctx context.Context) error {
+	ticker := time.NewTicker(ticketLook)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-ticker.C:
+			t.rotate(now)
+		}
+	}
+}

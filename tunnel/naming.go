@@ -1,0 +1,43 @@
+package tunnel
+
+import (
+	"errors"
+	"fmt"
+
+	"paddock/wire"
+)
+
+// Namer is a Policy that chooses hosts for HTTP tunnels whose clients have asked for none.
+type Namer interface {
+	Policy
+	// Name is a host that the identity may have for the tunnel that it calls id. try counts
+	// from 0: if somebody else holds a name, the next one is asked for. The same arguments
+	// give the same name. It does not wait; the error is for the client.
+	Name(identity string, id uint16, try int) (host string, err error)
+}
+
+// maxNames is how many names are tried for one tunnel.
+const maxNames = 8
+
+// grantAny is grant of the first free name that the policy has for a tunnel, and tells
+// which it is.
+func (s *Server) grantAny(x *session, ask *bindAsk, b *Binding) (c *claim, code wire.Code, err error) {
+	namer, ok := s.Policy.(Namer)
+	if !ok {
+		return nil, wire.PermissionDenied, fmt.Errorf("%w: this server chooses no names: ask for a host", ErrDenied)
+	}
+	for try := range maxNames {
+		host, err := namer.Name(x.identity, ask.ID, try)
+		if err == nil {
+			host, err = hostName(host)
+		}
+		if err != nil {
+			return nil, wire.PermissionDenied, err
+		}
+		b.Host = host
+		if c, code, err = s.grant(x, ask, *b); !errors.Is(err, ErrNameHeld) {
+			return c, code, err
+		}
+	}
+	return nil, wire.AlreadyExists, ErrNameHeld
+}
