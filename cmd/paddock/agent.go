@@ -33,7 +33,7 @@ func (a *agentCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	agent, err := edge.New(edge.Options{Settings: settings, Agent: tunnelAgent(), Logger: log})
+	agent, err := edge.New(edge.Options{Settings: settings, Agent: tunnelAgent(), Logger: log, Stdin: c.Stdin})
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,9 @@ func (a *agentCmd) Run(ctx context.Context, c *console) error {
 func greetAgent(c *console, a *edge.Agent) (err error) {
 	if at := a.HTTP(); at != nil {
 		_, err = fmt.Fprintf(c.Stdout, "http: http://%s/\n", at)
+	}
+	if at := a.BusAddr(); at != nil && err == nil {
+		_, err = fmt.Fprintf(c.Stdout, "bus:  nats://%s\n", at)
 	}
 	return err
 }

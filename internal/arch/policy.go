@@ -71,6 +71,7 @@ var Paddock = Policy{
 		"internal/tunneld -> internal/metrics":   "the tunnel as a program of its own has a registry of its own",
 		"internal/website -> internal/plainhttp": "pages in memory are answered without net/http to plain requests",
 		"internal/edge -> internal/config":       "sizes and secrets are written alike in all files",
+		"internal/edge -> internal/events":       "the platform's events are kept and named at the edge as they are there",
 		"internal/edge -> internal/ingest":       "the agent judges positions as the platform's doors do, before it takes them",
 		"internal/edge -> internal/tunneld":      "the agent reaches the platform, and offers services, by the settings of a tunnel's client",
 		"internal/edge -> internal/metrics":      "the agent's own registry is made like the platform's",

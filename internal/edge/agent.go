@@ -1,11 +1,12 @@
 // Package edge is the agent: what stands beside a vehicle's or a depot's devices and
 // holds their one connection to the platform.
 //
-//	sources (HTTP) ─▶ intake ─▶ spool (disk) ─▶ delivery ─▶ wire ─▶ the platform
+//	sources (HTTP, bus, stdin, gpsd) ─▶ intake ─▶ spool (disk) ─▶ delivery ─▶ wire ─▶ the platform
 //
 // A position is taken when it is on the disk. It leaves the disk when the platform
 // has acknowledged it; whatever happens to either process or to the link, it is
-// applied once, in its order.
+// applied once, in its order. Over the same connection look-ups go up, and events come
+// down.
 package edge
 
 import (
@@ -13,15 +14,18 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"paddock/bus"
 	"paddock/internal/lifecycle"
 	"paddock/internal/listen"
 	"paddock/internal/metrics"
@@ -45,6 +49,8 @@ type Options struct {
 	Logger   *slog.Logger
 	// Dial replaces how the platform is reached, beneath TLS; nil is by TCP.
 	Dial func(ctx context.Context) (net.Conn, error)
+	// Stdin is where Settings.Stdin has positions read.
+	Stdin io.Reader
 }
 
 // Agent is the edge side of the platform, as a program.
@@ -60,6 +66,12 @@ type Agent struct {
 	httpAt   *listen.Limited
 	sources  []*source
 	byHTTP   *source
+	byStdin  *source
+	bus      *localBus   // nil: none
+	gpsd     *gpsdSource // nil: none
+	feed     *feed
+	feeding  sync.Mutex // held by who runs feed
+	stdin    io.Reader
 	since    time.Time
 	lastUp   atomic.Int64 // Unix milliseconds of the latest connection, 0: none yet
 }
@@ -67,7 +79,7 @@ type Agent struct {
 // New checks the settings and opens the buffer, so that whatever is wrong is told
 // before anything runs. What it returns is run, or closed.
 func New(o Options) (*Agent, error) {
-	a := &Agent{settings: o.Settings, log: o.Logger, registry: metrics.New(), since: time.Now()}
+	a := &Agent{settings: o.Settings, log: o.Logger, registry: metrics.New(), since: time.Now(), stdin: o.Stdin}
 	buffer := &o.Settings.Buffer
 	var err error
 	a.spool, err = spool.Open(spool.Options{
@@ -76,11 +88,28 @@ func New(o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.configure(o); err != nil {
+	if a.feed, err = newFeed(o.Settings, a.log); err == nil {
+		err = a.configure(o)
+	}
+	if err != nil {
 		return nil, errors.Join(err, a.spool.Close())
 	}
-	a.byHTTP = a.source("http")
+	a.addSources()
 	return a, nil
+}
+
+// addSources makes those that the settings name.
+func (a *Agent) addSources() {
+	a.byHTTP = a.source("http")
+	if a.settings.Bus.Listen != "" {
+		a.bus = &localBus{agent: a, source: a.source("bus"), queue: make(chan bus.Msg, busQueue), asking: make(chan struct{}, busSearches)}
+	}
+	if a.settings.Stdin {
+		a.byStdin = a.source("stdin")
+	}
+	if a.settings.GPSD != "" {
+		a.gpsd = &gpsdSource{a.source("gpsd"), a.settings.GPSD, a.log}
+	}
 }
 
 // Close lets go of the buffer of an agent that was not run.
@@ -124,8 +153,20 @@ func (a *Agent) source(name string) *source {
 // kept is delivered, if that takes no longer than flushTime.
 func (a *Agent) AddTo(g *lifecycle.Group) {
 	g.Add(lifecycle.Service{Name: "buffer", Drain: func(context.Context) error { return a.spool.Close() }})
+	if b := a.bus; b != nil {
+		g.Add(lifecycle.Service{Name: "bus", Start: a.openBus, Drain: func(ctx context.Context) error { return b.server.Shutdown(ctx) }})
+	}
 	g.Add(lifecycle.Service{Name: "link", Start: a.connect, Run: func(ctx context.Context) error { return a.delivery.follow(ctx) }, Drain: a.disconnect})
 	g.Add(lifecycle.Service{Name: "delivery", Run: func(ctx context.Context) error { return a.delivery.run(ctx) }, Drain: a.flush})
+	if b := a.bus; b != nil {
+		g.Add(lifecycle.Service{Name: "bus doors", Start: b.subscribe, Run: b.run, Drain: b.close})
+	}
+	if a.gpsd != nil {
+		g.Add(lifecycle.Service{Name: "gpsd", Run: a.gpsd.run})
+	}
+	if a.byStdin != nil {
+		g.Add(lifecycle.Service{Name: "stdin", Run: func(ctx context.Context) error { return a.byStdin.readLines(ctx, a.stdin) }})
+	}
 	if a.settings.HTTP.Listen != "" {
 		g.Add(lifecycle.Service{Name: "http", Start: a.openHTTP, Run: a.serveHTTP, Drain: a.closeHTTP})
 	}
@@ -158,6 +199,9 @@ func (a *Agent) disconnect(context.Context) error { return a.link.Close() }
 func (a *Agent) connected(ctx context.Context, conn *wire.Conn) {
 	a.lastUp.Store(time.Now().UnixMilli())
 	a.log.Info("connected", "platform", conn.RemoteAddr().String(), "waiting", a.spool.Stats().Records)
+	a.feeding.Lock() // the stream of the connection before ends with that
+	defer a.feeding.Unlock()
+	a.feed.run(ctx, conn)
 }
 
 // failed is told of each connection or attempt that has failed; there is no last one.

@@ -55,6 +55,7 @@ func (a *Agent) serveHTTP(context.Context) error {
 }
 
 func (a *Agent) closeHTTP(ctx context.Context) error {
+	a.feed.log.End() // and with it the streams
 	if err := a.http.Shutdown(ctx); err != nil {
 		return errors.Join(err, a.http.Close())
 	}
@@ -65,6 +66,9 @@ func (a *Agent) closeHTTP(ctx context.Context) error {
 func (a *Agent) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/positions", handler((&httpDoor{a.byHTTP}).post))
+	mux.Handle("GET /v1/search", handler(a.getSearch))
+	mux.Handle("POST /v1/search", handler(a.postSearch))
+	mux.Handle("GET /v1/events", handler(a.getEvents))
 	mux.Handle("GET /status", handler(a.getStatus))
 	mux.Handle("GET /metrics", metrics.Handler(a.registry, a.log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })

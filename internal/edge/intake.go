@@ -56,11 +56,29 @@ func (s *source) take(dec *ingest.Decoder, body []byte) (Result, error) {
 }
 
 func (s *source) keep(batch *ingest.Batch) (Result, error) {
-	res := Result{Rejected: batch.Rejected, Omitted: batch.Omitted}
+	bodies, res := s.encode(batch)
+	if err := s.append(bodies); err != nil {
+		return Result{}, err
+	}
+	return res, nil
+}
+
+// append puts records on the disk.
+func (s *source) append(bodies [][]byte) error {
+	if _, err := s.spool.Append(bodies...); err != nil {
+		s.refused.Add(uint64(len(bodies)))
+		return err
+	}
+	s.accepted.Add(uint64(len(bodies)))
+	return nil
+}
+
+// encode makes records of a batch, and the result that holds once they are kept.
+func (s *source) encode(batch *ingest.Batch) (bodies [][]byte, res Result) {
+	res = Result{Rejected: batch.Rejected, Omitted: batch.Omitted}
 	if res.Rejected == nil {
 		res.Rejected = []ingest.Rejection{}
 	}
-	bodies := make([][]byte, 0, len(batch.Positions))
 	var arena []byte
 	for i := range batch.Positions {
 		at := len(arena)
@@ -72,14 +90,9 @@ func (s *source) keep(batch *ingest.Batch) (Result, error) {
 		}
 		bodies = append(bodies, arena[at:len(arena):len(arena)])
 	}
-	s.rejected.Add(uint64(len(res.Rejected) + res.Omitted))
-	if _, err := s.spool.Append(bodies...); err != nil {
-		s.refused.Add(uint64(len(bodies)))
-		return Result{}, err
-	}
-	s.accepted.Add(uint64(len(bodies)))
 	res.Accepted = len(bodies)
-	return res, nil
+	s.rejected.Add(uint64(len(res.Rejected) + res.Omitted))
+	return bodies, res
 }
 
 // appendPosition appends the fixed layout.

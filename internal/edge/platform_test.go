@@ -166,7 +166,13 @@ func (p *platform) settings(dir, more string) *Settings {
 
 func start(t *testing.T, s *Settings) *running {
 	t.Helper()
-	a, err := New(Options{Settings: s, Agent: "test", Logger: slog.New(slog.DiscardHandler)})
+	return startWith(t, Options{Settings: s})
+}
+
+func startWith(t *testing.T, o Options) *running {
+	t.Helper()
+	o.Agent, o.Logger = "test", slog.New(slog.DiscardHandler)
+	a, err := New(o)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	group := &lifecycle.Group{Logger: slog.New(slog.DiscardHandler), Signals: make(chan os.Signal)}

@@ -1,14 +1,18 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"paddock/internal/config"
+	"paddock/internal/events"
 	"paddock/internal/ingest"
 	"paddock/internal/listen"
 	"paddock/internal/spool"
@@ -22,6 +26,16 @@ type Settings struct {
 	Link          tunneld.Settings
 	Buffer        Buffer
 	HTTP          HTTP
+	Bus           Bus
+	Stdin         bool          // takes positions from the standard input
+	GPSD          string        // host:port of a gpsd; "": none
+	Events        events.Filter // of the platform's events that are brought here
+}
+
+// Bus is the local port for NATS clients.
+type Bus struct {
+	Listen string // "": none
+	Token  config.Secret
 }
 
 // Buffer is where positions wait for the link.
@@ -121,6 +135,27 @@ func (s *Settings) fields() strictyaml.Fields {
 			e.Value.Check(listen.Check(s.HTTP.Listen, s.HTTP.Token != ""))
 		}
 	}
+	f["bus"] = func(e strictyaml.Entry) {
+		strictyaml.Fields{
+			"listen": strictyaml.Into(&s.Bus.Listen, address),
+			"token":  strictyaml.Into(&s.Bus.Token, func(t string) (config.Secret, error) { return config.Secret(t), nil }),
+		}.Read(e.Value, e.Key)
+		if s.Bus.Listen != "" {
+			e.Value.Check(listen.Check(s.Bus.Listen, s.Bus.Token != ""))
+		}
+	}
+	f["stdin"] = strictyaml.Into(&s.Stdin, strconv.ParseBool)
+	f["gpsd"] = strictyaml.Into(&s.GPSD, address)
+	f["events"] = func(e strictyaml.Entry) {
+		fields := strictyaml.Fields{}
+		for key, to := range map[string]*string{
+			"set": &s.Events.Set, "fence": &s.Events.Fence, "event": &s.Events.Event, "fleet": &s.Events.Fleet, "object": &s.Events.Object,
+		} {
+			fields[key] = strictyaml.Into(to, name)
+		}
+		fields.Read(e.Value, e.Key)
+		e.Value.Check(s.Events.Validate())
+	}
 	return f
 }
 
@@ -137,6 +172,10 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 	if missing("connect") {
 		root.Fault("connect is missing: where the platform is")
 	}
+	if s.GPSD != "" && s.Object == "" {
+		root.Fault("gpsd needs object: whose positions these are")
+	}
+	s.Events.Fleet, s.Events.Object = cmp.Or(s.Events.Fleet, s.Fleet), cmp.Or(s.Events.Object, s.Object)
 	if s.Buffer.Dir == "" {
 		root.Fault("buffer.dir is missing: the directory where positions wait while there is no link")
 	}
@@ -185,4 +224,12 @@ func full(s string) (refuse bool, err error) {
 		return true, nil
 	}
 	return false, fmt.Errorf("%q is neither drop_oldest nor refuse", s)
+}
+
+// address is host:port.
+func address(s string) (string, error) {
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return "", fmt.Errorf("%q is not host:port", s)
+	}
+	return s, nil
 }

@@ -15,7 +15,9 @@ type Status struct {
 	Link    LinkStatus              `json:"link"`
 	Buffer  BufferStatus            `json:"buffer"`
 	Sources map[string]SourceStatus `json:"sources"`
-	Since   time.Time               `json:"since"` // start of the process
+	Events  uint64                  `json:"events"` // that have come from the platform
+	Gaps    uint64                  `json:"gaps"`   // in them
+	Since   time.Time               `json:"since"`  // start of the process
 }
 
 // LinkStatus is about the connection to the platform.
@@ -60,7 +62,7 @@ func (a *Agent) Status() Status {
 			Waiting: buffer.Records, Bytes: buffer.Bytes, MaxBytes: a.settings.Buffer.MaxBytes, Accepted: buffer.Accepted,
 			Refused: buffer.Refused, Dropped: buffer.Dropped, Expired: buffer.Expired, Damaged: buffer.Damaged,
 		},
-		Sources: map[string]SourceStatus{}, Since: a.since.UTC(),
+		Sources: map[string]SourceStatus{}, Events: a.feed.events.Load(), Gaps: a.feed.gaps.Load(), Since: a.since.UTC(),
 	}
 	if at := a.lastUp.Load(); at > 0 {
 		t := time.UnixMilli(at).UTC()
@@ -97,6 +99,7 @@ func (a *Agent) register() {
 		{"paddock_agent_syncs_total", "Syncs of the disk, for them.", true, buffer(func(s spool.Stats) float64 { return float64(s.Syncs) })},
 		{"paddock_agent_refused_total", "Positions refused at the bound of the buffer.", true, buffer(func(s spool.Stats) float64 { return float64(s.Refused) })},
 		{"paddock_agent_dropped_total", "Positions dropped at the bound of the buffer, oldest first.", true, buffer(func(s spool.Stats) float64 { return float64(s.Dropped) })},
+		{"paddock_agent_events_total", "Events that have come from the platform.", true, func() float64 { return float64(a.feed.events.Load()) }},
 		{"paddock_agent_expired_total", "Positions that were too old to be delivered.", true, buffer(func(s spool.Stats) float64 { return float64(s.Expired) })},
 	} {
 		if m.counter {

@@ -65,7 +65,7 @@ func (d *BusDoor) take(msgs []bus.Msg) {
 }
 
 func (d *BusDoor) decode(m *bus.Msg) (*Batch, error) {
-	fleet, id, err := parsePositionSubject(m.Subject)
+	fleet, id, err := ParsePositionSubject(m.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,9 @@ func (d *BusDoor) decode(m *bus.Msg) (*Batch, error) {
 	return dec.Decode(m.Data)
 }
 
-// parsePositionSubject reads pos.<fleet>.<object>. An object of _ is named by
+// ParsePositionSubject reads pos.<fleet>.<object>. An object of _ is named by
 // the body, a fleet of _ by the body or by default.
-func parsePositionSubject(subject string) (fleet, id string, err error) {
+func ParsePositionSubject(subject string) (fleet, id string, err error) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) != 3 {
 		return "", "", fmt.Errorf("subject %q: positions come on pos.<fleet>.<object>", subject)
