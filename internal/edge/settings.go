@@ -172,6 +172,12 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 	if missing("connect") {
 		root.Fault("connect is missing: where the platform is")
 	}
+	if s.Link.Backoff.MaxTime != 0 {
+		root.Fault("backoff.max_time: the agent does not give up")
+	}
+	if s.Link.Connect.Budget != 0 {
+		root.Fault("connect.budget is of a tunnel's client; the agent's bounds are those of its guide")
+	}
 	if s.GPSD != "" && s.Object == "" {
 		root.Fault("gpsd needs object: whose positions these are")
 	}
