@@ -136,6 +136,20 @@ bench-load: ## Compare paddock bench http with wrk, ab, hey and oha. ARGS="--onl
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-load --json $(ARTIFACTS)/bench-load.json $(ARGS)
 
+# A peer that is no Go module: `make rathole` builds it; else it is looked for in PATH.
+RATHOLE ?= $(firstword $(wildcard $(CURDIR)/bench/.tools/bin/rathole) rathole)
+
+.PHONY: rathole
+rathole: ## Build rathole for bench-tunnel, with cargo.
+	cargo install rathole --version 0.5.0 --no-default-features --features server,client,tls,noise --root bench/.tools
+
+.PHONY: bench-tunnel
+bench-tunnel: ## Compare paddock tunnel with rathole and ssh, nginx behind and wrk before. ARGS="--only tcp,tls,http"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	cd bench && $(GO) build -buildvcs=false -o ../bin/bench-tunnel ./cmd/bench-tunnel
+	@mkdir -p $(ARTIFACTS)
+	bin/bench-tunnel --rathole '$(RATHOLE)' --json $(ARTIFACTS)/bench-tunnel.json $(ARGS)
+
 .PHONY: bench-web
 bench-web: ## Compare paddock web with nginx. ARGS="--only static-3.5kB --rounds 5"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock

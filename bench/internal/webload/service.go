@@ -30,7 +30,12 @@ type used struct{ Service }
 
 // Usage implements measure.User.
 func (u used) Usage() (sum measure.Usage, err error) {
-	for _, pid := range append(children(u.Pid()), u.Pid()) {
+	return Usage(u.Pid())
+}
+
+// Usage is what processes and those that they have started have used.
+func Usage(pids ...int) (sum measure.Usage, err error) {
+	for _, pid := range Tree(pids...) {
 		one, err := measure.ProcessUsage(pid)
 		if err != nil {
 			return sum, err
@@ -39,6 +44,14 @@ func (u used) Usage() (sum measure.Usage, err error) {
 		sum.System += one.System
 	}
 	return sum, nil
+}
+
+// Tree is processes and those that they have started, and these.
+func Tree(pids ...int) (all []int) {
+	for _, pid := range pids {
+		all = append(append(all, pid), Tree(children(pid)...)...)
+	}
+	return all
 }
 
 // Window reads the processor times of a service, of this process and of the machine at

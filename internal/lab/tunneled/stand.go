@@ -75,7 +75,7 @@ func (s *Stand) serve(ctx context.Context, o *Options, remote string) (link, id 
 	}
 	args := append([]string{
 		"tunnel", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--key", filepath.Join(s.dir, "server.key"),
-		"--allow", fmt.Sprintf("%s=%s,%s", key.ID, Host, remote), "--log-level", "error",
+		"--allow", fmt.Sprintf("%s=%s,%s", key.ID, Host, remote), "--log-level", "error", "--control", "off",
 	}, o.Serve...)
 	if err := o.place(func() (err error) {
 		s.server, err = spawn("paddock tunnel serve", o.Program, args...)
