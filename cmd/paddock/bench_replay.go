@@ -26,7 +26,7 @@ import (
 type replayFlags struct {
 	Rate     []float64     `placeholder:"PER-SECOND" help:"Rates, one after another, with commas between them (default the original's)."`
 	Duration time.Duration `short:"d" placeholder:"DURATION" help:"For how long at each rate (default the original's)."`
-	Conns    int           `short:"c" placeholder:"N" default:"128" help:"Connections (default ${default})."`
+	Conns    int           `short:"c" placeholder:"N" help:"Connections (default 128)."`
 	Threads  int           `placeholder:"N" default:"1" help:"Threads that make the load (default ${default})."`
 	Warmup   time.Duration `placeholder:"DURATION" default:"2s" help:"Load before what is measured, at each rate (default ${default})."`
 	Timeout  time.Duration `placeholder:"DURATION" default:"30s" help:"A request without an answer for so long has failed (default ${default})."`
@@ -39,6 +39,9 @@ type replayFlags struct {
 
 // replayExit is what all of them say of their exit codes.
 const replayExit = `Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured or the generator was the bottleneck, 130 interrupted.`
+
+// replayConns is how many connections there are if nothing else is said.
+const replayConns = 128
 
 // maxRates is how many rates a command takes.
 const maxRates = 64
@@ -63,6 +66,7 @@ func (r *replay) check() error {
 	if r.Duration == 0 {
 		r.Duration = r.load.Duration
 	}
+	r.Conns = cmp.Or(r.Conns, replayConns)
 	if len(r.Rate) > maxRates {
 		return fmt.Errorf("%d rates: want %d at most", len(r.Rate), maxRates)
 	}
@@ -101,12 +105,17 @@ func (r *replay) run(ctx context.Context, c *console) (verdict, err error) {
 	return verdict, write(c.Stdout)
 }
 
-// at makes it at one rate.
-func (r *replay) at(ctx context.Context, c *console, release func(), rate float64) (row httptunnel.Row, verdict, err error) {
-	flags := loadFlags{
+// flags are those of a run at one rate.
+func (r *replay) flags(rate float64) *loadFlags {
+	return &loadFlags{
 		Rate: strconv.FormatFloat(rate, 'f', -1, 64) + "/s", Conns: r.Conns, Duration: r.Duration, Warmup: r.Warmup, Timeout: r.Timeout,
 		Grace: 5 * time.Second, Depth: 1, Busy: "queue", Threads: r.Threads, Seed: 1, SLO: r.SLO, AllowRed: r.AllowRed, Repeat: 1, Quiet: r.Quiet,
 	}
+}
+
+// at makes it at one rate.
+func (r *replay) at(ctx context.Context, c *console, release func(), rate float64) (row httptunnel.Row, verdict, err error) {
+	flags := r.flags(rate)
 	one, err := flags.prepare(fmt.Sprintf("%s %s/s: %s", r.load.Name, figure.Number(rate), r.target), r.plan)
 	if err != nil {
 		return row, nil, err

@@ -17,11 +17,13 @@ import (
 // benchTunnelCmd measures a tunnel of ours on this machine. docs/guides/bench-tunnel.md is its
 // guide.
 type benchTunnelCmd struct {
-	Load string `arg:"" optional:"" enum:"spike,pressure,both" default:"both" complete:"spike,pressure,both" help:"spike, pressure or both (default ${default})."`
+	Load string `arg:"" optional:"" enum:"spike,pressure,both,overload" default:"both" complete:"spike,pressure,both,overload" help:"spike, pressure, both, or overload: more than the service can take (default ${default})."`
 
-	Size        string `enum:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" default:"corpus" placeholder:"SIZE" complete:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" help:"What is asked for: the 184 files in turns, or a body of a size (default ${default})."`
-	TCP         bool   `name:"tcp" help:"Through a TCP tunnel, not an HTTP one."`
-	Direct      bool   `help:"Without a tunnel: what the service and this machine do alone."`
+	Size        string  `enum:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" default:"corpus" placeholder:"SIZE" complete:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" help:"What is asked for: the 184 files in turns, or a body of a size (default ${default})."`
+	TCP         bool    `name:"tcp" help:"Through a TCP tunnel, not an HTTP one."`
+	Direct      bool    `help:"Without a tunnel: what the service and this machine do alone."`
+	Capacity    float64 `placeholder:"PER-SECOND" default:"1000" help:"Of overload: what the service can answer (default ${default}/s)."`
+	Times       float64 `placeholder:"N" default:"3" help:"Of overload: how many times that is asked (default ${default})."`
 	replayFlags `embed:""`
 }
 
@@ -29,11 +31,14 @@ type benchTunnelCmd struct {
 func (*benchTunnelCmd) Help() string {
 	return `A service, the tunnel's server and its client are started as processes of this program, on loopback, with TLS between the two; the loads are those of "paddock bench spike" and "paddock bench pressure". The report says besides what processor time and memory the tunnel's processes took.
 
+overload asks a service of a known speed for more than that, for ten minutes or --duration, over the connections that one address may have; it says what of the tunnel's promises held: goodput, refusals with Retry-After and within 10 ms, memory, and that everything is at rest again 10 s later. Exit code 3 says that one did not.
+
 ` + replayExit + `
 
     paddock bench tunnel -d 30s
     paddock bench tunnel spike --size 3.5kB --rate 5000,10000 -d 10s
-    paddock bench tunnel spike --direct -d 10s`
+    paddock bench tunnel spike --direct -d 10s
+    paddock bench tunnel overload -d 1m`
 }
 
 // loads are the arguments.
@@ -50,6 +55,9 @@ func (b *benchTunnelCmd) Run(ctx context.Context, c *console) (err error) {
 	size, err := tunneled.Bytes(b.Size)
 	if err != nil {
 		return usageError{err}
+	}
+	if b.Load == "overload" {
+		return b.overload(ctx, c, program, size)
 	}
 	holds := []string{"--corpus"}
 	if size > 0 {

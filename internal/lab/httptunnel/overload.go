@@ -1,0 +1,144 @@
+package httptunnel
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"paddock/internal/histogram"
+	"paddock/internal/lab/figure"
+	"paddock/load"
+)
+
+// What an overloaded tunnel may take and must give.
+const (
+	serverMemory  = 256 << 20 // bytes, resident
+	clientMemory  = 128 << 20
+	leastGoodput  = 0.9                   // of what the service can do
+	refusedWithin = 10 * time.Millisecond // p99
+)
+
+// IdleWithin is how long after the load a tunnel may take until it holds what it held before.
+const IdleWithin = 10 * time.Second
+
+// overloaded is the status of a refusal.
+const overloaded = 503
+
+// Answers tells the times of what was served from those of what was refused. Each is for
+// load.Plan.Each; Sum is called when the run is over.
+type Answers struct{ threads []*byKind }
+
+// byKind is one thread's.
+type byKind struct {
+	served, refused *histogram.Histogram
+	other           int64
+}
+
+// Each is who is told of the requests of a thread. It is called for one thread after another.
+func (a *Answers) Each(int) func(*load.Ended) {
+	t := &byKind{served: histogram.New(), refused: histogram.New()}
+	a.threads = append(a.threads, t)
+	return func(e *load.Ended) {
+		switch {
+		case e.Class == load.ClassOK:
+			t.served.Record(e.Done - e.Sent)
+		case e.Status == overloaded:
+			t.refused.Record(e.Done - e.Sent)
+		default:
+			t.other++
+		}
+	}
+}
+
+// Overload is what came of more load than a service can take.
+type Overload struct {
+	Capacity  float64       `json:"capacity"` // requests a second that the service can answer
+	Offered   float64       `json:"offered"`  // that were due
+	Duration  time.Duration `json:"duration_ns"`
+	Goodput   float64       `json:"goodput"` // that were answered well
+	Served    int64         `json:"served"`
+	Refused   int64         `json:"refused"` // with 503
+	Failed    int64         `json:"failed"`  // in any other way, or never answered
+	ServedP99 time.Duration `json:"served_p99_ns"`
+	// RefusedP99 is like ServedP99 from the send on: the generator's own connections, all
+	// of them busy, are no part of it.
+	RefusedP99 time.Duration `json:"refused_p99_ns"`
+	// ServerMemory and ClientMemory are the most that was resident, bytes.
+	ServerMemory int64 `json:"server_resident_bytes"`
+	ClientMemory int64 `json:"client_resident_bytes"`
+	// Descriptors of both before, and what they came to be after the load; Idle is how
+	// long that took, IdleWithin at most.
+	DescriptorsBefore int           `json:"descriptors_before"`
+	DescriptorsAfter  int           `json:"descriptors_after"`
+	Idle              time.Duration `json:"idle_ns"`
+	Unhinted          int64         `json:"refused_without_retry_after"` // of those that were asked beside the load
+	Hinted            int64         `json:"refused_with_retry_after"`
+}
+
+// Count takes what came of the run.
+func (o *Overload) Count(a *Answers, r *load.Result) {
+	served, refused := histogram.New(), histogram.New()
+	for _, t := range a.threads {
+		served.Add(t.served)
+		refused.Add(t.refused)
+		o.Failed += t.other
+	}
+	o.Failed += r.Unanswered.Count
+	o.Served, o.Refused = int64(served.Count()), int64(refused.Count())
+	o.ServedP99, o.RefusedP99 = served.Quantile(0.99), refused.Quantile(0.99)
+	o.Goodput, o.Duration = r.PerSecond(), r.Elapsed
+}
+
+// Missed says what does not hold of what an overloaded tunnel promises.
+func (o *Overload) Missed() (missed []string) {
+	say := func(bad bool, format string, args ...any) {
+		if bad {
+			missed = append(missed, fmt.Sprintf(format, args...))
+		}
+	}
+	say(o.Goodput < leastGoodput*o.Capacity, "goodput %s/s is below %s of %s/s", figure.Number(o.Goodput), figure.Percent(leastGoodput), figure.Number(o.Capacity))
+	say(o.Failed > 0, "%d requests failed otherwise than by a refusal", o.Failed)
+	say(o.RefusedP99 > refusedWithin, "the p99 of refusals is %s, above %s", figure.Time(o.RefusedP99), figure.Time(refusedWithin))
+	say(o.Unhinted > 0, "%d refusals had no Retry-After", o.Unhinted)
+	say(o.ServerMemory > serverMemory, "the server had %s, more than %s", figure.Bytes(o.ServerMemory), figure.Bytes(serverMemory))
+	say(o.ClientMemory > clientMemory, "the client had %s, more than %s", figure.Bytes(o.ClientMemory), figure.Bytes(clientMemory))
+	say(!o.AtRest(), "%v after the load %d descriptors are open, and %d were before", IdleWithin, o.DescriptorsAfter, o.DescriptorsBefore)
+	return missed
+}
+
+// AtRest reports whether no more descriptors are open than before, or a twentieth more.
+func (o *Overload) AtRest() bool { return o.DescriptorsAfter <= o.DescriptorsBefore+max(o.DescriptorsBefore/20, 1) }
+
+// WriteText writes it for a person.
+func (o *Overload) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "overload: %s/s for %v on a service of %s/s, through an HTTP tunnel\n\n", figure.Number(o.Offered), o.Duration.Round(time.Second), figure.Number(o.Capacity))
+	fmt.Fprintf(w, "served       %s, %s/s, p99 %s\n", figure.Count(o.Served), figure.Number(o.Goodput), figure.Time(o.ServedP99))
+	fmt.Fprintf(w, "refused      %s, p99 %s; asked beside it: %d refusals with Retry-After, %d without\n", figure.Count(o.Refused), figure.Time(o.RefusedP99), o.Hinted, o.Unhinted)
+	fmt.Fprintf(w, "failed       %s\n", figure.Count(o.Failed))
+	fmt.Fprintf(w, "memory       server %s, client %s\n", figure.Bytes(o.ServerMemory), figure.Bytes(o.ClientMemory))
+	fmt.Fprintf(w, "descriptors  %d before, %d after %v\n\n", o.DescriptorsBefore, o.DescriptorsAfter, o.Idle.Round(100*time.Millisecond))
+	missed := o.Missed()
+	for _, m := range missed {
+		fmt.Fprintf(w, "MISSED: %s\n", m)
+	}
+	if len(missed) > 0 {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, "Everything holds.")
+	return err
+}
+
+// WriteJSON writes it as one object.
+func (o *Overload) WriteJSON(w io.Writer) error {
+	missed := o.Missed()
+	if missed == nil {
+		missed = []string{}
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(struct {
+		*Overload
+		Missed []string `json:"missed"`
+	}{o, missed})
+}
