@@ -108,7 +108,9 @@ func (o *Overload) Missed() (missed []string) {
 }
 
 // AtRest reports whether no more descriptors are open than before, or a twentieth more.
-func (o *Overload) AtRest() bool { return o.DescriptorsAfter <= o.DescriptorsBefore+max(o.DescriptorsBefore/20, 1) }
+func (o *Overload) AtRest() bool {
+	return o.DescriptorsAfter <= o.DescriptorsBefore+max(o.DescriptorsBefore/20, 1)
+}
 
 // WriteText writes it for a person.
 func (o *Overload) WriteText(w io.Writer) error {
