@@ -139,6 +139,7 @@ func TestFaults(t *testing.T) {
 		{"ports", client("id: " + someID + `, ports: ["127.0.0.1:9-8"]`), "the first before the last"},
 		{"port 0", client("id: " + someID + `, ports: ["127.0.0.1:0"]`), "1 to 65535"},
 		{"protocol", client("id: " + someID + `, protos: [udp]`), `"udp" is none of http, tcp, sni`},
+		{"markup", "tunnel:\n  clients:\n    - {name: '<b>', id: " + someID + "}\n", `"<b>" has more than letters`},
 		{"twice", client("id: "+someID) + "    - {name: a, id: " + someID + "}\n", "4:7: client a is there twice"},
 
 		{"no protocol", offered("addr: a:1"), "tunnel a needs proto"},
