@@ -30,12 +30,12 @@ func TestOursAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	args := []string{"--progress=false", "--rounds", "1", "--duration", "1ms", "--rathole", "no-rathole", "--ssh", "no-ssh", "--paddock", paddock, "--only", "tls,size-corpus"}
+	args := []string{"--progress=false", "--rounds", "1", "--duration", "1ms", "--rathole", "no-rathole", "--ssh", "no-ssh", "--paddock", paddock, "--only", "tcp,size-corpus"}
 	if err := program().Run(t.Context(), args, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"not here, and left out: no-rathole, no-ssh", "cannot: no no-rathole here", "bar: paddock tcp, TLS <= 0.5x ssh -R",
+		"not here, and left out: no-rathole, no-ssh", "cannot: no no-rathole here", "bar: paddock tcp, plain <= 1x rathole, plain",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)

@@ -96,9 +96,7 @@ func (b *Bench) start(ctx context.Context, contender string, behind *webload.Ngi
 		s, err = b.rathole(contender, target)
 	case ssh:
 		s, err = b.ssh(target)
-	case ourPlain:
-		return nil, fmt.Errorf("paddock's link is always encrypted: %w", errors.ErrUnsupported)
-	case ourTCP, ourHTTP:
+	case ourPlain, ourTCP, ourHTTP:
 		return b.ours(ctx, contender, target)
 	default:
 		return nil, fmt.Errorf("no contender %q", contender)
@@ -114,7 +112,7 @@ func (b *Bench) start(ctx context.Context, contender string, behind *webload.Ngi
 
 // ours is paddock's.
 func (b *Bench) ours(ctx context.Context, contender, target string) (*stand, error) {
-	x, err := tunneled.Start(ctx, tunneled.Options{Program: b.Paddock, Target: target, TCP: contender == ourTCP})
+	x, err := tunneled.Start(ctx, tunneled.Options{Program: b.Paddock, Target: target, TCP: contender != ourHTTP, Plain: contender == ourPlain})
 	if err != nil {
 		return nil, err
 	}
