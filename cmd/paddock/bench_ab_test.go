@@ -25,12 +25,7 @@ func outcomeOfAB(t *testing.T, args ...string) (code int, stdout, stderr string)
 // Every exit code but those of usage, and what is said with it.
 func TestBenchABExitCodes(t *testing.T) {
 	s := newService(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "http://" + free.Addr().String() + "/"
-	free.Close()
+	nobody := "http://" + deadAddress(t) + "/"
 	resets := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
@@ -41,11 +36,7 @@ func TestBenchABExitCodes(t *testing.T) {
 	defer resets.Close()
 	secure := httptest.NewTLSServer(s.Config.Handler)
 	defer secure.Close()
-	for _, tc := range []struct {
-		name, args string
-		code       int
-		want       string // on either output
-	}{
+	checkEndings(t, "bench ab --allow-red", "", []ending{
 		{"closed connections", "-n 20 -c 2 " + s.URL + "/", 0, "Complete requests:      20\nFailed requests:        0\nTotal"},
 		{"kept connections", "-n20 -kc2 " + s.URL + "/", 0, "\nKeep-Alive requests:    20\n"},
 		{"the truth", "-n=20 " + s.URL + "/", 0, "20 sent, 20 answered"},
@@ -59,14 +50,7 @@ func TestBenchABExitCodes(t *testing.T) {
 		{"broken, says why", "-n 20 " + resets.URL + "/", 4, "-r goes on"},
 		{"broken, goes on", "-n 20 -r " + resets.URL + "/", 4, "(Connect: 0, Receive: 20, Length: 0, Exceptions: 0)"},
 		{"silent", "-n 20 -s 1 " + s.URL + "/never", 4, "no answer came for 1s"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			code, stdout, stderr := outcomeOfAB(t, strings.Fields(tc.args)...)
-			if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
-				t.Errorf("code %d, want %d and %q:\n%s%s", code, tc.code, tc.want, stdout, stderr)
-			}
-		})
-	}
+	})
 }
 
 // The object is all that --json prints, and no file has secrets.

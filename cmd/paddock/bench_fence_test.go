@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -17,11 +16,7 @@ func TestBenchFenceDoors(t *testing.T) {
 	if err := os.WriteFile(bodies, []byte(`{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, tc := range []struct {
-		name, args string
-		code       int
-		want       string // on either output
-	}{
+	checkEndings(t, "bench fence", "-c 2 --allow-red -q --bodies "+bodies, []ending{
 		{"http", p.url + "fence/districts/search -n 400", 0, "400 sent, 400 answered"},
 		{"http by set", p.url + " --set districts -n 400 --rate 4000/s", 0, "fence/districts/search"},
 		{"wire", "wire://" + p.wire + " --set districts --depth 4 -n 400", 0, "400 sent, 400 answered"},
@@ -30,12 +25,5 @@ func TestBenchFenceDoors(t *testing.T) {
 		{"no such set over wire", "wire://" + p.wire + " --set nowhere", 4, "NOT_FOUND"},
 		{"no such set over the bus", p.bus + " --set nowhere -n 20 --slo err<1%", 3, "404: 20"},
 		{"nobody there", "wire://127.0.0.1:1 -n 20", 4, "connection refused"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			code, stdout, stderr := outcomeOf(t, append(strings.Fields("bench fence "+tc.args), "--bodies", bodies, "-c", "2", "--allow-red", "-q")...)
-			if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
-				t.Errorf("code %d, want %d and %q:\n%s%s", code, tc.code, tc.want, stdout, stderr)
-			}
-		})
-	}
+	})
 }

@@ -5,9 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -19,12 +17,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"paddock/internal/lab/runfile"
 )
-
-const benchTestTimeout = time.Minute
 
 // service answers / with hello, /fail with 503, /echo with the request's body, and /never
 // not at all.
@@ -69,51 +64,21 @@ func benchHTTP(t *testing.T, args ...string) *exec.Cmd {
 	return program(t, append([]string{"bench", "http"}, args...)...)
 }
 
-// program is ours as a process, which ends with the test.
-func program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
-	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, "paddock", args...)
-}
-
 // outcome runs the command to its end.
 func outcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return outcomeOf(t, append([]string{"bench", "http"}, args...)...)
 }
 
-// outcomeOf runs the program to its end.
-func outcomeOf(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	cmd := program(t, args...)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
-	err := cmd.Run()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), out.String(), log.String()
-}
-
 // Every exit code, and what is said with it.
 func TestBenchHTTPExitCodes(t *testing.T) {
 	s := newService(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "http://" + free.Addr().String()
-	free.Close()
+	nobody := "http://" + deadAddress(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, tc := range []struct {
-		name, args string
-		code       int
-		want       string // on either output
-	}{
+	checkEndings(t, "bench http", "", []ending{
 		{"nothing asked", s.URL + " -n 20 -c 2 --allow-red", 0, "20 sent, 20 answered"},
 		{"met", s.URL + " -n 400 -c 2 --allow-red --slo p99<1m,err<=0%", 0, "met      p99<1m0s"},
 		{"open and met", s.URL + " --rate 2000/s -n 400 --allow-red --slo max<1m,rate>=0.01*target", 0, "2000/s over 50 connections"},
@@ -128,14 +93,7 @@ func TestBenchHTTPExitCodes(t *testing.T) {
 		{"nobody there", nobody, 4, "does not answer: connect-refused"},
 		{"not the service's", s.URL + "/never -n 1 -c 1 --grace 10ms -d 10ms --slo err<=100%", 4, "unknown  err<=100%: 100.0 %, but the lamp is red"},
 		{"no answer", s.URL + "/never -n 1 -c 1 --allow-red --grace 10ms -d 10ms", 4, "no request was answered"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			code, stdout, stderr := outcome(t, strings.Fields(tc.args)...)
-			if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
-				t.Errorf("code %d, want %d and %q:\n%s%s", code, tc.code, tc.want, stdout, stderr)
-			}
-		})
-	}
+	})
 }
 
 // What is sent is what the flags say.

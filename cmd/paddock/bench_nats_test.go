@@ -32,11 +32,7 @@ func broker(t *testing.T, config bus.Config) string {
 // Every thing to do, its exit code, and what is said with it.
 func TestBenchNATS(t *testing.T) {
 	open, closed := broker(t, bus.Config{}), broker(t, bus.Config{Token: "sesame", DenyPublish: []string{"no.>"}})
-	for _, tc := range []struct {
-		name, args string
-		code       int
-		want       string // on either output
-	}{
+	checkEndings(t, "bench nats", "--allow-red -q", []ending{
 		{"pub", "pub -n 500 -a " + open, 0, "500 sent, 500 answered"},
 		{"pubsub", "pubsub --subs 3 -c 2 -n 400 -a " + open, 0, "400 published, 1,200 delivered, 0 lost, 0 doubled, 0 reordered"},
 		{"queue", "pubsub --subs 3 --queue g -n 400 --rate 4000/s --slo rate>=0.1*target -a " + open, 0, "400 published, 400 delivered, 0 lost"},
@@ -45,14 +41,7 @@ func TestBenchNATS(t *testing.T) {
 		{"refused", "pub --subject no.way -n 20 --slo err<1% --token sesame -a " + closed, 3, "Permissions Violation for Publish"},
 		{"not let in", "pub -n 20 --token mellon -a " + closed, 4, "Authorization Violation"},
 		{"nothing comes", "sub -d 10ms -a nats://" + open, 4, "no request was answered"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			code, stdout, stderr := outcomeOf(t, append(strings.Fields("bench nats "+tc.args), "--allow-red", "-q")...)
-			if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
-				t.Errorf("code %d, want %d and %q:\n%s%s", code, tc.code, tc.want, stdout, stderr)
-			}
-		})
-	}
+	})
 }
 
 // A run's files say what became of the messages, and no token.

@@ -17,7 +17,7 @@ import (
 
 // The responder answers by its law until a signal ends it, and says then what it has done.
 func TestBenchResponder(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "paddock", "bench", "responder", "delay", "20ms", "--size", "200")
 	out, err := cmd.StdoutPipe()

@@ -35,7 +35,7 @@ type replayed struct {
 // replayOf runs a command for a part of a second at each rate.
 func replayOf(t *testing.T, args ...string) (doc replayed) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "paddock", append([]string{"bench"}, append(args, "-d", "300ms", "--warmup", "100ms", "--allow-red", "--json", "-q")...)...)
 	var said strings.Builder

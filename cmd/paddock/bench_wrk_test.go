@@ -4,12 +4,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,16 +17,7 @@ import (
 // wrkOutcome runs the command to its end, which judges no generator of a test's machine.
 func wrkOutcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), benchTestTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "paddock", append([]string{"bench", "wrk", "--allow-red"}, args...)...)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
-	err := cmd.Run()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), out.String(), log.String()
+	return outcomeOf(t, append([]string{"bench", "wrk", "--allow-red"}, args...)...)
 }
 
 // The text is wrk's, with the connections that were asked for, although those that do not
@@ -84,12 +71,7 @@ func TestBenchWrkBodies(t *testing.T) {
 // What failed is counted as wrk does, and exits as all benchmarks do.
 func TestBenchWrkFailures(t *testing.T) {
 	s := newService(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "http://" + free.Addr().String()
-	free.Close()
+	nobody := "http://" + deadAddress(t)
 	for _, tc := range []struct {
 		args string
 		code int

@@ -2,28 +2,20 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"paddock/fence"
 )
-
-// fenceTestTimeout ends a test whose process does not do what it waits for.
-const fenceTestTimeout = 30 * time.Second
 
 // The flags tell which kinds there are.
 func TestFenceFlagListsTheKinds(t *testing.T) {
@@ -107,97 +99,14 @@ func writeSet(t *testing.T, dir, name, text string) {
 	}
 }
 
-// fenceProcess is a running `paddock fence`. One goroutine reads its log and
-// ends with it.
-type fenceProcess struct {
-	*exec.Cmd
-	addr string
-	log  chan map[string]any // closed at the end of the log; holds every line that a test can make
-}
-
-func startFence(t *testing.T, dir string) *fenceProcess {
+func startFence(t *testing.T, dir string) *httpProcess {
 	t.Helper()
-	ctx, kill := context.WithTimeout(t.Context(), fenceTestTimeout)
-	cmd := exec.CommandContext(ctx, "paddock", "fence", dir, "--port", "0", "--snapshots", "off", "--log-format", "json")
+	cmd := program(t, "fence", dir, "--port", "0", "--snapshots", "off", "--log-format", "json")
 	cmd.Env = append(os.Environ(), "PADDOCK_TOKEN=secret")
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p := &fenceProcess{Cmd: cmd, log: make(chan map[string]any, 1000)}
-	go p.readLog(stderr)
-	t.Cleanup(func() {
-		kill()
-		p.drainLog()
-		_ = cmd.Wait() // an error if the test has waited
-	})
-	p.addr = strings.TrimPrefix(fmt.Sprint(p.waitFor(t, "listening")["url"]), "http://")
-	p.waitFor(t, "ready")
-	return p
+	return startServing(t, cmd)
 }
 
-func (p *fenceProcess) readLog(stderr io.Reader) {
-	defer close(p.log)
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		var record map[string]any
-		if json.Unmarshal(lines.Bytes(), &record) != nil {
-			record = map[string]any{"msg": lines.Text()}
-		}
-		p.log <- record
-	}
-}
-
-// drainLog returns at the end of the log, after which the process can be waited
-// for.
-func (p *fenceProcess) drainLog() {
-	for range p.log {
-	}
-}
-
-// waitFor returns the next record of the log with this message.
-func (p *fenceProcess) waitFor(t *testing.T, msg string) map[string]any {
-	t.Helper()
-	limit := time.NewTimer(fenceTestTimeout)
-	defer limit.Stop()
-	for {
-		select {
-		case record, ok := <-p.log:
-			if !ok {
-				t.Fatalf("the log ended before %q", msg)
-			}
-			if record["msg"] == msg {
-				return record
-			}
-		case <-limit.C:
-			t.Fatalf("no %q in the log", msg)
-		}
-	}
-}
-
-func (p *fenceProcess) signal(t *testing.T, s os.Signal) {
-	t.Helper()
-	if err := p.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (p *fenceProcess) dial(t *testing.T) net.Conn {
-	t.Helper()
-	conn, err := net.DialTimeout("tcp", p.addr, fenceTestTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(fenceTestTimeout)); err != nil {
-		t.Fatal(err)
-	}
-	return conn
-}
-
-func (p *fenceProcess) get(t *testing.T, path, token string) (status int, body string) {
+func (p *httpProcess) get(t *testing.T, path, token string) (status int, body string) {
 	t.Helper()
 	conn := p.dial(t)
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", path, token)
@@ -213,7 +122,7 @@ func (p *fenceProcess) get(t *testing.T, path, token string) (status int, body s
 	return r.StatusCode, string(text)
 }
 
-func (p *fenceProcess) expect(t *testing.T, path, body string) {
+func (p *httpProcess) expect(t *testing.T, path, body string) {
 	t.Helper()
 	if status, got := p.get(t, path, "secret"); status != http.StatusOK || got != body {
 		t.Errorf("%s: %d %s, want %s", path, status, got, body)

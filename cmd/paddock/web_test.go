@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +15,9 @@ func TestWebProcess(t *testing.T) {
 	dir := t.TempDir()
 	writeSet(t, dir, "index.html", "front")
 	var lines bytes.Buffer
-	p := startWeb(t, &lines, dir, "--log-format", "json")
+	cmd := program(t, "web", "--port", "0", dir, "--log-format", "json")
+	cmd.Stdout = &lines
+	p := startServing(t, cmd)
 	for _, tc := range []struct {
 		path string
 		want int
@@ -48,29 +48,4 @@ func TestWebProcess(t *testing.T) {
 	if n := strings.Count(lines.String(), `"method":"GET"`); n != 3 || !strings.Contains(lines.String(), `"target":"/","proto":"HTTP/1.1","status":200,"bytes":5`) {
 		t.Errorf("%d requests are logged: %s", n, &lines)
 	}
-}
-
-func startWeb(t *testing.T, stdout io.Writer, args ...string) *fenceProcess {
-	t.Helper()
-	ctx, kill := context.WithTimeout(t.Context(), fenceTestTimeout)
-	cmd := exec.CommandContext(ctx, "paddock", append([]string{"web", "--port", "0"}, args...)...)
-	cmd.Stdout = stdout
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p := &fenceProcess{Cmd: cmd, log: make(chan map[string]any, 1000)}
-	go p.readLog(stderr)
-	t.Cleanup(func() {
-		kill()
-		p.drainLog()
-		_ = cmd.Wait() // an error if the test has waited
-	})
-	url, _ := p.waitFor(t, "listening")["url"].(string)
-	p.addr = strings.TrimPrefix(url, "http://")
-	p.waitFor(t, "ready")
-	return p
 }
