@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -77,7 +75,7 @@ func (*benchABCmd) request(o *ab.Options) (*ab.Request, error) {
 }
 
 func (b *benchABCmd) measure(ctx context.Context, c *console, o *ab.Options, request *ab.Request) error {
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

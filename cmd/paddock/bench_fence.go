@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"os"
 
 	"paddock/internal/lab"
 	"paddock/internal/lab/natscodec"
@@ -203,40 +202,4 @@ func (b *benchFenceCmd) overNATS(address string, corpus *lab.Corpus) (*loadRun, 
 	}
 	run.begin = func(ctx context.Context, p *load.Plan) error { return beginNATS(ctx, p, codec()) }
 	return run, nil
-}
-
-// townUnless is the directory that was named, or a temporary one with the simulated city,
-// which remove removes.
-func townUnless(named string) (dir string, remove func() error, err error) {
-	if named != "" {
-		return named, func() error { return nil }, nil
-	}
-	if dir, err = os.MkdirTemp("", "paddock-town-"); err != nil {
-		return "", nil, err
-	}
-	remove = func() error { return os.RemoveAll(dir) }
-	if err := lab.WriteTown(dir); err != nil {
-		return "", nil, errors.Join(err, remove())
-	}
-	return dir, remove, nil
-}
-
-// corpusOf is what a file of bodies holds, or else what a directory gives.
-func corpusOf(bodies, dir string) (*lab.Corpus, error) {
-	if bodies != "" {
-		text, err := os.ReadFile(bodies)
-		if err != nil {
-			return nil, err
-		}
-		corpus, err := lab.ParseCorpus(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", bodies, err)
-		}
-		return corpus, nil
-	}
-	corpus, err := lab.ReadCorpus(os.DirFS(dir))
-	if errors.Is(err, lab.ErrNoPositions) {
-		return nil, usagef("%s: %w; give --bodies", dir, err)
-	}
-	return corpus, err
 }

@@ -6,12 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"strconv"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -55,25 +50,17 @@ func (b *benchFenceCmd) compare(ctx context.Context, c *console) (err error) {
 	if _, err := b.prepare("", load.Plan{Address: "127.0.0.1:0", Codec: &load.Raw{}}); err != nil {
 		return err
 	}
-	dir, remove, err := townUnless(b.Data)
+	subject, err := newFenceSubject(b.Data, b.Bodies)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
-	corpus, err := corpusOf(b.Bodies, dir)
-	if err != nil {
-		return err
-	}
-	set, err := largestSet(dir)
-	if err != nil {
-		return err
-	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer func() { err = errors.Join(err, subject.remove()) }()
+	ctx, release := interruptible(ctx)
 	defer release()
-	all := kindReport{Corpus: corpus.Named(), Set: set}
+	all := kindReport{Corpus: subject.corpus.Named(), Set: subject.set}
 	var verdict error
 	for _, v := range variants {
-		k, err := b.kind(ctx, c, release, dir, set, v, corpus)
+		k, err := b.kind(ctx, c, release, subject, v)
 		if k != nil {
 			all.Kinds = append(all.Kinds, *k)
 		}
@@ -89,22 +76,11 @@ func (b *benchFenceCmd) compare(ctx context.Context, c *console) (err error) {
 }
 
 // kind measures a service of one kind. The error may be the verdict on a run that is there.
-func (b *benchFenceCmd) kind(ctx context.Context, c *console, release func(), dir, set string, v lab.Variant, corpus *lab.Corpus) (k *kindRun, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{dir, "--fence", v.Kind}
-	if v.Zoom > 0 {
-		args = append(args, "--zoom", strconv.Itoa(v.Zoom))
-	}
-	if b.Parents != "" {
-		args = append(args, "--parents", b.Parents)
-	}
+func (b *benchFenceCmd) kind(ctx context.Context, c *console, release func(), subject *fenceSubject, v lab.Variant) (k *kindRun, err error) {
 	if !b.Quiet {
 		fmt.Fprintf(c.Stderr, "%s\n", v.Name)
 	}
-	server, err := lab.StartFence(ctx, self, args...)
+	server, target, err := subject.start(ctx, v, b.Parents)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.Name, err)
 	}
@@ -113,7 +89,7 @@ func (b *benchFenceCmd) kind(ctx context.Context, c *console, release func(), di
 			err = fmt.Errorf("%s: %w", v.Name, ended)
 		}
 	}()
-	run, err := b.overHTTP(server.URL+"/fence/"+url.PathEscape(set)+"/search", corpus)
+	run, err := b.overHTTP(target, subject.corpus)
 	if err != nil {
 		return nil, err
 	}

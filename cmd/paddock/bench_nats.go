@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"paddock/internal/lab"
@@ -209,7 +207,7 @@ func (b *benchNATSCmd) originals(ctx context.Context, c *console) (err error) {
 	if length == 0 {
 		length = time.Second
 	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	address, stop, err := b.server(ctx, c)
 	if err != nil {

@@ -5,15 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"os/signal"
-	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
-	"paddock/fence"
 	"paddock/internal/lab"
 )
 
@@ -51,7 +44,7 @@ func (b *benchProfileCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usageError{err}
 	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	defer context.AfterFunc(ctx, release)() // a second signal ends the process
 
@@ -107,27 +100,6 @@ func (b *benchProfileCmd) check() ([]lab.Bucket, []lab.Variant, error) {
 	return buckets, variants, err
 }
 
-// variantsOf are the rows that a flag names, all if it names none.
-func variantsOf(flag string, names []string) ([]lab.Variant, error) {
-	all := lab.Variants()
-	if len(names) == 0 {
-		return all, nil
-	}
-	var chosen []lab.Variant
-	for _, name := range names {
-		i := slices.IndexFunc(all, func(v lab.Variant) bool { return v.Name == name || v.Kind == name })
-		if i < 0 {
-			var known []string
-			for _, v := range all {
-				known = append(known, v.Name)
-			}
-			return nil, fmt.Errorf("%s: no row %q; there are %s", flag, name, strings.Join(known, ", "))
-		}
-		chosen = append(chosen, all[i])
-	}
-	return chosen, nil
-}
-
 // profileURL is the one row of a server that runs.
 func (b *benchProfileCmd) profileURL(ctx context.Context, buckets []lab.Bucket, report *lab.ProfileReport) error {
 	run := lab.ProfileRun{URL: b.URL, Token: b.Token, Duration: b.Duration, Warmup: b.Warmup, Conns: b.Conns, Buckets: buckets}
@@ -143,28 +115,16 @@ func (b *benchProfileCmd) profileURL(ctx context.Context, buckets []lab.Bucket, 
 
 // profileEach is a row for each kind, from a process of its own.
 func (b *benchProfileCmd) profileEach(ctx context.Context, c *console, buckets []lab.Bucket, variants []lab.Variant, report *lab.ProfileReport) (err error) {
-	dir, remove, err := townUnless(b.Dir)
+	subject, err := newFenceSubject(b.Dir, b.Bodies)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
-	corpus, err := corpusOf(b.Bodies, dir)
-	if err != nil {
-		return err
-	}
-	report.Corpus = corpus.Named()
-	set, err := largestSet(dir)
-	if err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, subject.remove()) }()
+	report.Corpus = subject.corpus.Named()
 	for _, v := range variants {
 		fmt.Fprintf(c.Stderr, "%s: %v under %d connections\n", v.Name, b.Duration, b.Conns)
-		run := lab.ProfileRun{Duration: b.Duration, Warmup: b.Warmup, Conns: b.Conns, Buckets: buckets, Bodies: corpus.Bodies}
-		if err := b.profileOne(ctx, self, dir, set, v, &run, report); err != nil {
+		run := lab.ProfileRun{Duration: b.Duration, Warmup: b.Warmup, Conns: b.Conns, Buckets: buckets, Bodies: subject.corpus.Bodies}
+		if err := b.profileOne(ctx, subject, v, &run, report); err != nil {
 			return fmt.Errorf("%s: %w", v.Name, err)
 		}
 	}
@@ -172,20 +132,13 @@ func (b *benchProfileCmd) profileEach(ctx context.Context, c *console, buckets [
 }
 
 // profileOne starts the service with one kind, profiles and ends it.
-func (b *benchProfileCmd) profileOne(ctx context.Context, self, dir, set string, v lab.Variant, run *lab.ProfileRun, report *lab.ProfileReport) (err error) {
-	args := []string{dir, "--profile", "--fence", v.Kind}
-	if v.Zoom > 0 {
-		args = append(args, "--zoom", strconv.Itoa(v.Zoom))
-	}
-	if b.Parents != "" {
-		args = append(args, "--parents", b.Parents)
-	}
-	server, err := lab.StartFence(ctx, self, args...)
+func (b *benchProfileCmd) profileOne(ctx context.Context, subject *fenceSubject, v lab.Variant, run *lab.ProfileRun, report *lab.ProfileReport) (err error) {
+	server, target, err := subject.start(ctx, v, b.Parents, "--profile")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	run.URL = server.URL + "/fence/" + url.PathEscape(set) + "/search"
+	run.URL = target
 	return b.add(ctx, report, v.Name, run)
 }
 
@@ -200,22 +153,4 @@ func (b *benchProfileCmd) add(ctx context.Context, report *lab.ProfileReport, na
 	}
 	report.Rows = append(report.Rows, lab.NewProfileRow(name, shares, requests, b.Duration, b.Buckets == ""))
 	return nil
-}
-
-// largestSet is the name of the set with the most fences.
-func largestSet(dir string) (name string, err error) {
-	catalog, _, err := fence.LoadDir(os.DirFS(dir), fence.Options{Kind: fence.KindBrute})
-	if err != nil {
-		return "", err
-	}
-	most := 0
-	for set := range catalog.All() {
-		if n := set.Snapshot().Len(); n > most {
-			name, most = set.Name(), n
-		}
-	}
-	if most == 0 {
-		return "", fmt.Errorf("%s has no fences", dir)
-	}
-	return name, nil
 }

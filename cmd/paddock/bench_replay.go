@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"paddock/internal/lab/figure"
@@ -84,7 +82,7 @@ func (r *replay) run(ctx context.Context, c *console) (verdict, err error) {
 	if err := r.check(); err != nil {
 		return nil, usageError{err}
 	}
-	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	report := &httptunnel.Report{Load: r.load, Target: r.target, Subject: r.subject, Duration: r.Duration}
 	for _, rate := range r.Rate {

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"paddock/internal/lab/responder"
@@ -61,7 +58,7 @@ func (b *benchResponderCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usageError{err}
 	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	s, err := responder.Serve(responder.Config{Address: b.Addr, Law: law, Size: b.Size, Contents: contents})
 	if err != nil {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"paddock/internal/wireperf"
@@ -59,7 +56,7 @@ func (b *benchWireCmd) Run(ctx context.Context, c *console) (err error) {
 	if err := options.Check(); err != nil {
 		return usageError{err}
 	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	defer context.AfterFunc(ctx, release)() // a second signal ends the process
 

@@ -9,10 +9,8 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -208,7 +206,7 @@ func (r *wrkRun) stop() {
 
 // measure makes the run, which ends early if the script fails, and tells of it.
 func (r *wrkRun) measure(ctx context.Context, c *console, run *loadRun) error {
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

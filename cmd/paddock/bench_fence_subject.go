@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"paddock/fence"
+	"paddock/internal/lab"
+)
+
+// fenceSubject is what the kinds of index are compared by, as services: the files that each
+// of them loads, the set that is searched, and what is posted.
+type fenceSubject struct {
+	dir, set string
+	corpus   *lab.Corpus
+	remove   func() error // of what was made for it
+}
+
+// newFenceSubject takes the files of a directory, or of the simulated city if it is not named,
+// and posts what a file of bodies holds, if it is named.
+func newFenceSubject(dir, bodies string) (*fenceSubject, error) {
+	s := &fenceSubject{}
+	var err error
+	if s.dir, s.remove, err = townUnless(dir); err != nil {
+		return nil, err
+	}
+	if s.corpus, err = corpusOf(bodies, s.dir); err == nil {
+		s.set, err = largestSet(s.dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	return s, nil
+}
+
+// start starts a service of one kind as a process of this program, with more flags. Searches
+// are posted to url.
+func (s *fenceSubject) start(ctx context.Context, v lab.Variant, parents string, flags ...string) (server *lab.Server, target string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, "", err
+	}
+	args := append([]string{s.dir, "--fence", v.Kind}, flags...)
+	if v.Zoom > 0 {
+		args = append(args, "--zoom", strconv.Itoa(v.Zoom))
+	}
+	if parents != "" {
+		args = append(args, "--parents", parents)
+	}
+	if server, err = lab.StartFence(ctx, self, args...); err != nil {
+		return nil, "", err
+	}
+	return server, server.URL + "/fence/" + url.PathEscape(s.set) + "/search", nil
+}
+
+// variantsOf are the rows that a flag names, all if it names none.
+func variantsOf(flag string, names []string) ([]lab.Variant, error) {
+	all := lab.Variants()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []lab.Variant
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(v lab.Variant) bool { return v.Name == name || v.Kind == name })
+		if i < 0 {
+			var known []string
+			for _, v := range all {
+				known = append(known, v.Name)
+			}
+			return nil, fmt.Errorf("%s: no row %q; there are %s", flag, name, strings.Join(known, ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// townUnless is the directory that was named, or a temporary one with the simulated city,
+// which remove removes.
+func townUnless(named string) (dir string, remove func() error, err error) {
+	if named != "" {
+		return named, func() error { return nil }, nil
+	}
+	if dir, err = os.MkdirTemp("", "paddock-town-"); err != nil {
+		return "", nil, err
+	}
+	remove = func() error { return os.RemoveAll(dir) }
+	if err := lab.WriteTown(dir); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return dir, remove, nil
+}
+
+// corpusOf is what a file of bodies holds, or else what a directory gives.
+func corpusOf(bodies, dir string) (*lab.Corpus, error) {
+	if bodies != "" {
+		text, err := os.ReadFile(bodies)
+		if err != nil {
+			return nil, err
+		}
+		corpus, err := lab.ParseCorpus(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", bodies, err)
+		}
+		return corpus, nil
+	}
+	corpus, err := lab.ReadCorpus(os.DirFS(dir))
+	if errors.Is(err, lab.ErrNoPositions) {
+		return nil, usagef("%s: %w; give --bodies", dir, err)
+	}
+	return corpus, err
+}
+
+// largestSet is the name of the set with the most fences.
+func largestSet(dir string) (name string, err error) {
+	catalog, _, err := fence.LoadDir(os.DirFS(dir), fence.Options{Kind: fence.KindBrute})
+	if err != nil {
+		return "", err
+	}
+	most := 0
+	for set := range catalog.All() {
+		if n := set.Snapshot().Len(); n > most {
+			name, most = set.Name(), n
+		}
+	}
+	if most == 0 {
+		return "", fmt.Errorf("%s has no fences", dir)
+	}
+	return name, nil
+}
