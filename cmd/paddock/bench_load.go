@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -25,16 +23,16 @@ import (
 // is to come of it, and of where that goes.
 type loadFlags struct {
 	Rate     string        `placeholder:"ARRIVALS" help:"Requests are due at this rate, whether or not the service keeps up: 1000/s, \"poisson 1000/s\", \"100..1000/s over 30s\", \"burst 50 every 1s\", or several with commas between them (default: each connection asks again when it is answered)."`
-	Conns    int           `short:"c" placeholder:"N" default:"${conns}" help:"Connections (default ${default})."`
+	Conns    int           `short:"c" placeholder:"N" default:"${conns=50}" help:"Connections (default ${default})."`
 	Duration time.Duration `short:"d" placeholder:"DURATION" help:"For how long is measured (default 10s, unless -n or --rate says it)."`
 	Count    int64         `name:"requests" short:"n" placeholder:"N" help:"End after so many requests."`
 	Warmup   time.Duration `placeholder:"DURATION" help:"Load before what is measured."`
-	Timeout  time.Duration `placeholder:"DURATION" default:"${timeout}" help:"A request without an answer for so long has failed, and its time counts as this (default ${default})."`
+	Timeout  time.Duration `placeholder:"DURATION" default:"${timeout=30s}" help:"A request without an answer for so long has failed, and its time counts as this (default ${default})."`
 	Grace    time.Duration `placeholder:"DURATION" default:"5s" help:"For how long the end waits for answers (default ${default})."`
-	Depth    int           `placeholder:"N" default:"${depth}" help:"Requests that may wait on one connection (default ${default})."`
+	Depth    int           `placeholder:"N" default:"${depth=1}" help:"Requests that may wait on one connection (default ${default})."`
 	PerConn  int64         `placeholder:"N" help:"Make a connection anew after so many requests."`
 	Busy     string        `enum:"queue,open,shed,drop" placeholder:"WHAT" default:"queue" complete:"queue,open,shed,drop" help:"When no connection is idle, a request that is due waits (queue), gets a new connection (open), waits for --deadline at most (shed), or is dropped (default ${default})."`
-	MaxConns int           `placeholder:"N" help:"Connections at most, with --busy open (default ${maxConns})."`
+	MaxConns int           `placeholder:"N" help:"Connections at most, with --busy open (default 10000)."`
 	Deadline time.Duration `placeholder:"DURATION" help:"How late a request is still sent, with --busy shed."`
 
 	Engine  string `enum:"auto,epoll,go" placeholder:"ENGINE" default:"auto" complete:"auto,epoll,go" help:"What moves the bytes: epoll (Linux, no TLS) or go (default ${default}: epoll where it can)."`
@@ -53,7 +51,7 @@ type loadFlags struct {
 // The defaults that depend on other flags.
 const (
 	defaultDuration = 10 * time.Second
-	defaultMaxConns = 10_000
+	defaultMaxConns = 10_000 // as the flag's help says
 	maxRepeat       = 1000
 )
 
@@ -154,7 +152,7 @@ func (r *loadRun) readObjectives() error {
 
 // run makes the run, as often as it is to be made, and prints the reports.
 func (r *loadRun) run(ctx context.Context, c *console) error {
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	var runs []*report.Run
 	var verdict error

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 
 	"github.com/alecthomas/kong"
 
@@ -105,7 +104,6 @@ func newParser(c *console) (*kong.Kong, *cli, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: helpWidth}),
 		kong.Help(printHelp),
 		environmentNames("PADDOCK"),
-		kong.Vars{"maxConns": strconv.Itoa(defaultMaxConns), "conns": "50", "depth": "1", "timeout": "30s"},
 	)
 	return parser, root, err
 }
