@@ -20,9 +20,9 @@ const (
 
 const (
 	// maxUnacked and maxUnackedBytes bound what is read ahead of the platform's
-	// acknowledgements. What a link of 1 s carries at 1 MB/s fits.
+	// acknowledgements: 1 Mbit/s with 2 s there and back.
 	maxUnacked      = 4096
-	maxUnackedBytes = 1 << 20
+	maxUnackedBytes = 256 << 10
 )
 
 // delivery brings what is in the spool to the platform, in order. A record's number is

@@ -109,9 +109,9 @@ func TestOldestAreDropped(t *testing.T) {
 	s.Buffer.MaxBytes = spool.MinBytes
 	p.kill()
 	a := start(t, s)
-	const n, each = 2400, 200
+	const n, each = 200, 40
 	for i := 0; i < n; i += each {
-		a.postWith(i, i+each, `,"props":{"x":"`+strings.Repeat("x", 1000)+`"}`)
+		a.postWith(i, i+each, `,"props":{"x":"`+strings.Repeat("x", 8000)+`"}`)
 	}
 	dropped := int(a.spool.Stats().Dropped)
 	if dropped == 0 {

@@ -64,6 +64,15 @@ func (p *platform) start() {
 	}
 	must(p.t, err)
 	p.addr = l.Addr().String()
+	life := &wire.Server{Config: &wire.Config{Mux: p.serves(), Sessions: new(wire.Sessions), Logger: slog.New(slog.DiscardHandler)}}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.life = life
+	p.serving.Go(func() { _ = life.Serve(l) })
+}
+
+// serves is what a life serves.
+func (p *platform) serves() *wire.Mux {
 	mux := wire.NewMux()
 	mux.HandlePosts(kindUpdate, p.update)
 	mux.HandlePosts(kindSkip, func(_ context.Context, posts *wire.Posts) error {
@@ -75,11 +84,7 @@ func (p *platform) start() {
 	if p.mux != nil {
 		p.mux(mux)
 	}
-	life := &wire.Server{Config: &wire.Config{Mux: mux, Sessions: new(wire.Sessions), Logger: slog.New(slog.DiscardHandler)}}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.life = life
-	p.serving.Go(func() { _ = life.Serve(l) })
+	return mux
 }
 
 func (p *platform) update(ctx context.Context, posts *wire.Posts) error {
