@@ -189,6 +189,7 @@ func (r *loadRun) directory(number int) string {
 
 // once makes one run.
 func (r *loadRun) once(ctx context.Context, c *console, release func(), dir string) (*report.Run, error) {
+	defer leanHeap(c.Environ)()
 	if r.begin != nil {
 		if err := r.begin(ctx, &r.plan); err != nil {
 			return nil, err

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -141,17 +140,9 @@ func (r *wrkRun) requests(c *console, request http1.Request) (http1.Requests, er
 	return r.o.Cycle(request, bodies.List)
 }
 
-// scriptGC is by how many percent of what is in use the heap grows before it is collected,
-// while a script makes garbage of each request, which then takes half as much memory. GOGC
-// says otherwise.
-const scriptGC = 50
-
 // load loads the script.
 func (r *wrkRun) load(c *console, header []http1.Field, plan *load.Plan) error {
-	if variable(c.Environ, "GOGC") == "" {
-		before := debug.SetGCPercent(scriptGC)
-		r.undo = func() { debug.SetGCPercent(before) }
-	}
+	r.undo = leanHeap(c.Environ) // a script makes garbage of each request from here on
 	text, err := os.ReadFile(r.o.Script)
 	if err != nil {
 		return fmt.Errorf("--script: %w", err)
