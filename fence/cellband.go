@@ -6,14 +6,19 @@ import (
 	"slices"
 )
 
-// cellBand builds some rows of root cells. What it makes is numbered from 0, and moved to
-// its place by join.
+// bandCells is a band of rows of root cells. Its nodes and words are numbered from some offset
+// on, and moved to their place by join.
+type bandCells struct {
+	dir, nodes, words []uint32 // dir has the root cells' entries
+	node, word        uint32   // the first one's numbers
+}
+
+// cellBand builds bands, one after the other. It keeps its memory, and belongs to one goroutine.
 type cellBand struct {
 	b        *cellBuilder
-	from, to uint32 // rows
+	from, to uint32 // rows of the present band
 
-	dir   []uint32 // the root cells' entries
-	nodes []uint32
+	nodes []uint32 // of all bands, as are words
 	words []uint32
 	lists map[string]uint32 // offsets of lists by what they hold
 
@@ -25,6 +30,8 @@ type cellBand struct {
 	key    []byte
 	done   courtesy
 	levels []*level // by depth
+	met    []met    // of the present band
+	roots  rootEdges
 }
 
 // level is the memory for one depth of dividing.
@@ -40,13 +47,15 @@ type rootEdges struct {
 	edges []uint32
 }
 
-func (w *cellBand) run(b *cellBuilder, from, to uint32) {
-	m := &b.m
-	w.b, w.from, w.to = b, from, to
-	roots := w.spread()
-	w.dir = make([]uint32, (to-from)*m.w)
-	w.words = append(make([]uint32, 0, 7*len(roots.edges)+64), 0) // the empty list first
-	w.lists = map[string]uint32{}
+// run builds a band.
+func (w *cellBand) run(from, to uint32) bandCells {
+	b, m := w.b, &w.b.m
+	w.from, w.to = from, to
+	w.spread()
+	roots := &w.roots
+	band := bandCells{dir: make([]uint32, (to-from)*m.w), node: uint32(len(w.nodes)), word: uint32(len(w.words))}
+	w.words = append(w.words, 0) // the empty list first
+	clear(w.lists)
 	for cy := from; cy < to && !w.full(); cy++ {
 		w.tell()
 		w.corner = w.corner[:0]
@@ -56,7 +65,7 @@ func (w *cellBand) run(b *cellBuilder, from, to uint32) {
 			edges := roots.edges[roots.from[i]:roots.from[i+1]]
 			w.done.edges(len(edges))
 			if len(edges) == 0 {
-				w.dir[i] = outside
+				band.dir[i] = outside
 				continue
 			}
 			cell := m.cell(cx, cy)
@@ -66,52 +75,65 @@ func (w *cellBand) run(b *cellBuilder, from, to uint32) {
 					inside++
 				}
 			}
-			w.dir[i] = w.entry(cell, edges, inside, w.corner, 0)
+			band.dir[i] = w.entry(cell, edges, inside, w.corner, 0)
 			w.corner = w.east(w.corner, edges, cell)
 			outside = w.list(w.corner)
 		}
 	}
 	w.tell()
+	band.nodes, band.words = w.nodes[band.node:], w.words[band.word:]
+	return band
 }
 
 // spread lists the edges by root cell.
-func (w *cellBand) spread() rootEdges {
-	m := &w.b.m
-	type pair struct{ cell, edge uint32 }
-	pairs := make([]pair, 0, 2*len(w.b.edges)*int(w.to-w.from)/int(m.h))
-	l := rootEdges{from: make([]uint32, (w.to-w.from)*m.w+2)}
-	south, north := m.cell(0, w.from).y, m.cell(0, w.to).y
-	for i := range w.b.edges {
-		e := &w.b.edges[i]
-		w.done.edges(1)
-		if int64(e.y1)+1 < south || int64(e.y)-1 >= north || e.dead() {
-			continue
+func (w *cellBand) spread() {
+	b, l := w.b, &w.roots
+	cells := int((w.to - w.from) * b.m.w)
+	l.from = append(l.from[:0], make([]uint32, cells+2)...)
+	w.met = w.met[:0]
+	// An edge that is not tall ends so many rows above its lower end at most. One whose lower end
+	// is on the border to the next row is in this one too.
+	end := b.below(int(w.to) + 1)
+	for i := b.below(max(int(w.from)-tallRows-1, 0)); i < end; i++ {
+		if !b.isTall(&b.edges[i]) {
+			w.meet(uint32(i))
 		}
-		s := m.cells(e)
-		one := s.one()
-		for cy := max(s.y0, w.from); cy <= s.y1 && cy < w.to; cy++ {
-			west, east := s.x0, s.x1
-			if east-west > 4 {
-				west, east = m.narrow(e, cy, west, east)
-			}
-			for cx := west; cx <= east; cx++ {
-				if one || m.cell(cx, cy).mayTouch(e) {
-					cell := (cy-w.from)*m.w + cx
-					pairs = append(pairs, pair{cell, uint32(i)})
-					l.from[cell+2]++
-				}
-			}
-		}
+	}
+	for _, i := range b.tall {
+		w.meet(i)
 	}
 	for i := 2; i < len(l.from); i++ {
 		l.from[i] += l.from[i-1]
 	}
-	l.edges = make([]uint32, len(pairs))
-	for _, p := range pairs {
+	l.edges = slices.Grow(l.edges[:0], len(w.met))[:len(w.met)]
+	for _, p := range w.met {
 		l.edges[l.from[p.cell+1]] = p.edge
 		l.from[p.cell+1]++
 	}
-	return l
+}
+
+// meet lists the root cells of the band that an edge may touch.
+func (w *cellBand) meet(i uint32) {
+	m, e := &w.b.m, &w.b.edges[i]
+	w.done.edges(1)
+	if e.dead() {
+		return
+	}
+	s := m.cells(e)
+	one := s.one()
+	for cy := max(s.y0, w.from); cy <= s.y1 && cy < w.to; cy++ {
+		west, east := s.x0, s.x1
+		if east-west > 4 {
+			west, east = m.narrow(e, cy, west, east)
+		}
+		for cx := west; cx <= east; cx++ {
+			if one || m.cell(cx, cy).mayTouch(e) {
+				cell := (cy-w.from)*m.w + cx
+				w.met = append(w.met, met{cell, i})
+				w.roots.from[cell+2]++
+			}
+		}
+	}
 }
 
 // full says whether the bands have reached the limit, of what this one has and others have told.
@@ -198,7 +220,7 @@ func (w *cellBand) entry(cell square, edges []uint32, inside int, corner []uint3
 			return entry
 		}
 	}
-	return entryCell | w.record(cell, edges, corner)
+	return entryCell | w.record(cell, edges, inside, corner)
 }
 
 // divide makes a node, or nothing if one of its cells has as many edges as the whole.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 )
@@ -37,19 +38,17 @@ func (c *courtesy) edges(n int) {
 	}
 }
 
-// courteously calls f for one piece after the other of n edges, and is courteous in between.
-func courteously(n int, f func(from, to int)) {
-	for from := 0; from < n; from += courtesyEdges {
-		f(from, min(from+courtesyEdges, n))
-		runtime.Gosched()
-	}
-}
-
 // cellBuilder makes a cellmap.
 type cellBuilder struct {
-	m     cellmap
-	edges []ringEdge   // by place; once arranged, by root cell
-	refs  []Ref        // by part
+	m      cellmap
+	rings  []ringOf
+	places uint32     // the vertices of all rings, which are as many edges
+	bounds Box        // of all
+	edges  []ringEdge // by the root cell of the lower end
+	tall   []uint32   // those of edges that are taller than short
+	short  int64      // units
+	refs   []Ref      // by part
+
 	split int          // edges
 	limit int          // words of all bands
 	words atomic.Int64 // of all bands, as far as they have told
@@ -67,11 +66,11 @@ func buildCellmapOn(workers int, entries []*entry, r rule) *cellmap {
 	b := &cellBuilder{split: splitEdges, workers: workers}
 	b.m.rule = r
 	b.gather(entries)
-	if len(b.edges) == 0 {
+	if b.places == 0 {
 		b.m.dir, b.m.words = []uint32{entryList}, []uint32{0}
 		return b.done()
 	}
-	roots := 2 * len(b.edges)
+	roots := 2 * int(b.places)
 	if d := depth(entries); d > shallow {
 		roots /= d
 	}
@@ -107,6 +106,10 @@ const depthSamples = 64
 // depth is how many fences lie upon each other where fences are, about: the median number
 // of boxes around a vertex, of some.
 func depth(entries []*entry) int {
+	boxes := make([]Box, len(entries))
+	for i, e := range entries {
+		boxes[i] = e.bounds
+	}
 	var found []int
 	for i := 0; i < len(entries); i += 1 + len(entries)/depthSamples {
 		g := entries[i].fence.Geometry
@@ -114,8 +117,8 @@ func depth(entries []*entry) int {
 			continue
 		}
 		n := 0
-		for _, e := range entries {
-			if e.bounds.Contains(g[0][0][0]) {
+		for k := range boxes {
+			if boxes[k].Contains(g[0][0][0]) {
 				n++
 			}
 		}
@@ -132,12 +135,17 @@ func depth(entries []*entry) int {
 // each other. It gives up, and says false, at the limit.
 func (b *cellBuilder) build() bool {
 	rows := b.bands()
-	bands := make([]cellBand, len(rows)-1)
+	bands := make([]bandCells, len(rows)-1)
 	b.words.Store(0)
 	var begun atomic.Int64
 	b.inParallel(func(_, _ int) {
+		edges := len(b.edges) / b.workers
+		w := cellBand{
+			b: b, lists: map[string]uint32{},
+			words: make([]uint32, 0, usualWords*edges), nodes: make([]uint32, 0, usualNodes*edges),
+		}
 		for i := begun.Add(1) - 1; i < int64(len(bands)); i = begun.Add(1) - 1 {
-			bands[i].run(b, rows[i], rows[i+1])
+			bands[i] = w.run(rows[i], rows[i+1])
 		}
 	})
 	if b.words.Load() > int64(b.limit) {
@@ -147,39 +155,46 @@ func (b *cellBuilder) build() bool {
 	return true
 }
 
+// usualWords and usualNodes are somewhat more than what an edge takes in streets.
+const (
+	usualWords = 8
+	usualNodes = 1
+)
+
 // bandsEach is how many bands there are for each worker. Of those with many short edges and many
 // cells that are divided some take twice as long as others; who is done takes the next.
 const bandsEach = 4
 
-// bands cuts the rows into bands which have about as many edges. It gives the first row of each,
+// rootWork is how much work an edge is beside a root cell without any.
+const rootWork = 64
+
+// bands cuts the rows into bands which are about as much work. It gives the first row of each,
 // and the end.
 func (b *cellBuilder) bands() []uint32 {
-	m := &b.m
-	n := uint32(1)
+	m, n := &b.m, 1
 	if b.workers > 1 {
-		n = uint32(bandsEach * b.workers)
+		n = bandsEach * b.workers
 	}
-	weight := make([]uint64, m.h) // of each row; a row without edges is some work too
-	total := uint64(0)
-	for i := range b.edges {
-		weight[uint32(b.edges[i].y-m.y0)>>m.shift] += 64
-	}
-	for i := range weight {
-		weight[i] += uint64(m.w)
-		total += weight[i]
-	}
-	rows, sum := []uint32{0}, uint64(0)
-	for i, w := range weight {
-		sum += w
-		if k := uint64(len(rows)); uint32(i)+1 < m.h && uint32(k) < n && sum*uint64(n) >= total*k {
-			rows = append(rows, uint32(i)+1)
+	before := func(row int) int { return rootWork*b.below(row) + row*int(m.w) }
+	total := before(int(m.h))
+	rows := []uint32{0}
+	for k := 1; k < n; k++ {
+		row := uint32(sort.Search(int(m.h), func(row int) bool { return before(row)*n >= total*k }))
+		if row > rows[len(rows)-1] && row < m.h {
+			rows = append(rows, row)
 		}
 	}
 	return append(rows, m.h)
 }
 
+// below is how many edges have their lower end in a row before the one given: the first ones.
+func (b *cellBuilder) below(row int) int {
+	south := int64(b.m.y0) + int64(row)<<b.m.shift
+	return sort.Search(len(b.edges), func(i int) bool { return int64(b.edges[i].y) >= south })
+}
+
 // join puts the bands together, with their offsets moved to where things are then.
-func (m *cellmap) join(bands []cellBand) {
+func (m *cellmap) join(bands []bandCells) {
 	nodes, words := int(m.w*m.h), 0
 	for i := range bands {
 		nodes += len(bands[i].nodes)
@@ -196,10 +211,10 @@ func (m *cellmap) join(bands []cellBand) {
 				copy(m.words[w+at:], piece)
 			}
 			for at, piece := range pieces(b.dir) {
-				move(m.dir[r+at:], piece, n, w)
+				move(m.dir[r+at:], piece, n-b.node, w-b.word)
 			}
 			for at, piece := range pieces(b.nodes) {
-				move(m.dir[n+at:], piece, n, w)
+				move(m.dir[n+at:], piece, n-b.node, w-b.word)
 			}
 		})
 		roots, node, word = roots+uint32(len(b.dir)), node+uint32(len(b.nodes)), word+uint32(len(b.words))
@@ -222,7 +237,7 @@ func pieces(words []uint32) iter.Seq2[uint32, []uint32] {
 	}
 }
 
-// move copies entries whose nodes and words go to the offsets given.
+// move copies entries whose nodes and words go so much further.
 func move(to, entries []uint32, node, word uint32) {
 	for i, e := range entries {
 		switch {

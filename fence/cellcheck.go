@@ -1,6 +1,11 @@
 package fence
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+)
 
 // check makes sure that no look-up leaves the arrays or finds a fence that is not there,
 // whatever the arrays hold; whether its answers are true only who built it knows. fences is the
@@ -17,23 +22,52 @@ func (m *cellmap) check(fences int) error {
 	if m.shift > maxShift || m.dir == nil {
 		return fmt.Errorf("a cellmap's cells are 2^%d units wide", m.shift)
 	}
-	c := cellCheck{m: m, fences: uint64(fences), places: places, lists: newBitset(len(m.words)), records: newBitset(len(m.words)), nodes: newBitset(len(m.dir))}
-	for i, entry := range m.dir[:roots] {
-		if err := c.entry(entry, m.shift); err != nil {
-			return fmt.Errorf("cell %d: %w", i, err)
+	checks := make([]cellCheck, min(1+roots/checkedRoots, uint64(runtime.GOMAXPROCS(0)), maxWorkers))
+	var wg sync.WaitGroup
+	for i := range checks {
+		n := uint64(len(checks))
+		checks[i] = cellCheck{m: m, fences: uint64(fences), places: places, from: roots * uint64(i) / n, to: roots * uint64(i+1) / n}
+		wg.Go(checks[i].run)
+	}
+	wg.Wait()
+	for i := range checks {
+		if err := checks[i].err; err != nil {
+			return err
+		}
+		if i > 0 && !checks[0].nodes.merge(checks[i].nodes) {
+			return errSharedNode
 		}
 	}
 	return nil
 }
 
+// checkedRoots is how many root cells are worth a goroutine of their own.
+const checkedRoots = 1 << 12
+
 // maxShift is that of root cells so wide that two of them hold the world.
 const maxShift = 30
 
-// cellCheck goes once over everything that an entry leads to, however many lead there.
+// errSharedNode says that two entries lead to a node, which then could lead back to itself.
+var errSharedNode = errors.New("a divided cell shares its parts with another")
+
+// cellCheck checks a range of root cells. It goes once over everything that an entry leads to,
+// however many lead there.
 type cellCheck struct {
 	m                     *cellmap
 	fences, places        uint64
+	from, to              uint64 // root cells
 	lists, records, nodes bitset
+	err                   error
+}
+
+func (c *cellCheck) run() {
+	c.lists, c.records, c.nodes = newBitset(len(c.m.words)), newBitset(len(c.m.words)), newBitset(len(c.m.dir))
+	for i, entry := range c.m.dir[c.from:c.to] {
+		if err := c.entry(entry, c.m.shift); err != nil {
+			c.err = fmt.Errorf("cell %d: %w", c.from+uint64(i), err)
+			return
+		}
+	}
 }
 
 func (c *cellCheck) entry(entry uint32, shift uint) error {
@@ -84,13 +118,13 @@ func (c *cellCheck) list(at uint64) error {
 	return c.refs(refs)
 }
 
-// node checks the children of a node. One that two entries lead to could lead back to itself.
+// node checks the children of a node.
 func (c *cellCheck) node(at uint64, shift uint) error {
 	if shift < nodeBits || at+nodeSize > uint64(len(c.m.dir)) {
 		return fmt.Errorf("it is divided where there is nothing to divide")
 	}
 	if !c.nodes.add(at) {
-		return fmt.Errorf("it shares its parts with another")
+		return errSharedNode
 	}
 	for _, entry := range c.m.dir[at : at+nodeSize] {
 		if err := c.entry(entry, shift-nodeBits); err != nil {
@@ -169,4 +203,14 @@ func (b bitset) add(i uint64) bool {
 	isNew := b[i/64]>>(i%64)&1 == 0
 	b[i/64] |= 1 << (i % 64)
 	return isNew
+}
+
+// merge adds what is in a set of as many numbers; false if they have one in common.
+func (b bitset) merge(o bitset) bool {
+	both := uint64(0)
+	for i, w := range o {
+		both |= b[i] & w
+		b[i] |= w
+	}
+	return both == 0
 }

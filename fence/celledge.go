@@ -19,7 +19,7 @@ type ringEdge struct {
 // dead says whether the edge changes nothing: it has become one with another.
 func (e *ringEdge) dead() bool { return e.parts == [2]uint32{noLocal, noLocal} }
 
-// ringOf is a ring while its edges are listed.
+// ringOf is a ring while a cellmap is built.
 type ringOf struct {
 	part     uint32
 	place    uint32 // of the first vertex
@@ -27,21 +27,19 @@ type ringOf struct {
 	vertices Ring
 }
 
-// gather lists the rings, the parts, and the edges by the place with which they end.
+// gather lists the rings and the parts.
 func (b *cellBuilder) gather(entries []*entry) {
-	edges, rings, parts := 0, 0, 0
+	rings, parts := 0, 0
+	b.bounds = EmptyBox()
 	for _, e := range entries {
-		edges += e.edges
+		b.bounds = b.bounds.Union(e.bounds)
 		parts += len(e.fence.Geometry)
 		for _, part := range e.fence.Geometry {
 			rings += len(part)
 		}
 	}
 	b.m.rings, b.m.starts = make([]Ring, 0, rings), make([]uint32, 0, rings)
-	b.refs = make([]Ref, 0, parts)
-	b.edges = make([]ringEdge, edges)
-	list := make([]ringOf, 0, rings)
-	next := uint32(0)
+	b.refs, b.rings = make([]Ref, 0, parts), make([]ringOf, 0, rings)
 	for _, e := range entries {
 		for _, part := range e.fence.Geometry {
 			b.refs = append(b.refs, e.ref)
@@ -49,48 +47,32 @@ func (b *cellBuilder) gather(entries []*entry) {
 				if len(ring) == 0 {
 					continue // it has no place of its own
 				}
-				b.m.rings, b.m.starts = append(b.m.rings, ring), append(b.m.starts, next)
-				list = append(list, ringOf{uint32(len(b.refs) - 1), next, uint32(len(list)), ring})
-				next += uint32(len(ring))
+				b.m.rings, b.m.starts = append(b.m.rings, ring), append(b.m.starts, b.places)
+				b.rings = append(b.rings, ringOf{uint32(len(b.refs) - 1), b.places, uint32(len(b.rings)), ring})
+				b.places += uint32(len(ring))
 			}
 		}
 	}
-	b.inParallel(func(worker, workers int) {
-		from, to := uint32(uint64(next)*uint64(worker)/uint64(workers)), uint32(uint64(next)*uint64(worker+1)/uint64(workers))
-		for _, r := range list {
-			if r.place >= from && r.place < to {
-				b.list(r)
-			}
-		}
-	})
 }
 
-// list lists the edges of a ring. Those of no length matter only where boundaries count.
-func (b *cellBuilder) list(r ringOf) {
-	from := r.vertices[len(r.vertices)-1]
-	x, y := toUnits(from.Lon), toUnits(from.Lat)
-	var done courtesy
-	for i, to := range r.vertices {
-		done.edges(1)
-		x1, y1 := toUnits(to.Lon), toUnits(to.Lat)
-		e := &b.edges[int(r.place)+i]
-		*e = ringEdge{x, y, x1, y1, r.place + uint32(i), r.number, [2]uint32{r.part, noLocal}}
-		if lo, _ := ascending(from, to); lo != from {
-			e.x, e.y, e.x1, e.y1 = x1, y1, x, y
-		}
-		if from == to && b.m.rule == halfOpen {
-			e.parts[0] = noLocal
-		}
-		from, x, y = to, x1, y1
+// edge is the edge of the ring that ends with the i-th vertex.
+func (r *ringOf) edge(i int) ringEdge {
+	before := i - 1
+	if before < 0 {
+		before = len(r.vertices) - 1
 	}
+	lo, hi := ascending(r.vertices[before], r.vertices[i])
+	e := unitsOf(lo, hi)
+	e.place, e.ring, e.parts = r.place+uint32(i), r.number, [2]uint32{r.part, noLocal}
+	return e
 }
 
 // noCell stands for the root cell of an edge that is none.
 const noCell = 1<<32 - 1
 
-// arrange puts the edges into the order of the root cells that their lower ends are in: what is
+// arrange lists the edges in the order of the root cells that their lower ends are in: what is
 // near each other is so in memory too, and edges on one place are in one cell. Those it makes
-// one. Edges that are none it leaves out.
+// one.
 func (b *cellBuilder) arrange() {
 	cells := b.rootCells()
 	n := b.m.w * b.m.h
@@ -105,46 +87,86 @@ func (b *cellBuilder) arrange() {
 	for i := range n {
 		from[i+2] += from[i+1]
 	}
-	listed := b.edges
 	b.edges = make([]ringEdge, from[n+1])
+	b.short = tallRows << b.m.shift
 	shares := make([]cellShare, b.workers)
 	cell := uint32(0)
 	for i := range shares {
 		end, _ := slices.BinarySearch(from[1:], uint32(len(b.edges)*(i+1)/len(shares)))
-		shares[i] = cellShare{cell, uint32(end), from[cell+1]}
+		shares[i] = cellShare{cell: cell, end: uint32(end), edge: from[cell+1]}
 		cell = uint32(end)
 	}
 	b.inParallel(func(worker, _ int) {
-		s := shares[worker]
-		courteously(len(cells), func(i, to int) {
-			for ; i < to; i++ {
-				if c := cells[i]; c >= s.cell && c < s.end {
-					b.edges[from[c+1]] = listed[i]
+		s := &shares[worker]
+		var done courtesy
+		for k := range b.rings {
+			r := &b.rings[k]
+			for i, c := range cells[r.place:][:len(r.vertices)] {
+				if c >= s.cell && c < s.end {
+					b.edges[from[c+1]] = r.edge(i)
 					from[c+1]++
+					done.edges(1)
 				}
 			}
-		})
-		b.mergeCells(s.edge, from[s.cell+1:s.end+1])
+		}
+		ends := from[s.cell+1 : s.end+1]
+		b.mergeCells(s.edge, ends)
+		s.tall = b.tallOf(s.edge, ends)
 	})
+	for _, s := range shares {
+		b.tall = append(b.tall, s.tall...)
+	}
 }
 
-// cellShare is a worker's part of the root cells, and the first of their edges.
-type cellShare struct{ cell, end, edge uint32 }
+// cellShare is a worker's part of the root cells, the first of their edges, and the tall ones.
+type cellShare struct {
+	cell, end, edge uint32
+	tall            []uint32
+}
 
-// rootCells gives the root cell of each edge's lower end.
+// tallRows is how many root cells tall an edge is that all bands look at. Others are looked at
+// by the bands near their lower ends alone.
+const tallRows = 8
+
+// isTall says whether an edge is among those.
+func (b *cellBuilder) isTall(e *ringEdge) bool { return int64(e.y1)-int64(e.y) > b.short }
+
+// tallOf lists the tall edges from one on, to the last of the ends given.
+func (b *cellBuilder) tallOf(edge uint32, ends []uint32) (tall []uint32) {
+	var done courtesy
+	for len(ends) > 0 && edge < ends[len(ends)-1] {
+		done.edges(1)
+		if b.isTall(&b.edges[edge]) {
+			tall = append(tall, edge)
+		}
+		edge++
+	}
+	return tall
+}
+
+// rootCells gives the root cell of each edge's lower end, by place. Edges of no length matter
+// only where boundaries count.
 func (b *cellBuilder) rootCells() []uint32 {
-	cells, m := make([]uint32, len(b.edges)), &b.m
+	cells, m := make([]uint32, b.places), &b.m
 	b.inParallel(func(worker, workers int) {
-		first, end := len(cells)*worker/workers, len(cells)*(worker+1)/workers
-		courteously(end-first, func(i, to int) {
-			for k := first + i; k < first+to; k++ {
-				e := &b.edges[k]
-				cells[k] = uint32(e.y-m.y0)>>m.shift*m.w + uint32(e.x-m.x0)>>m.shift
-				if e.dead() {
-					cells[k] = noCell
+		first, end := uint32(len(cells)*worker/workers), uint32(len(cells)*(worker+1)/workers)
+		var done courtesy
+		for _, r := range b.rings {
+			if r.place < first || r.place >= end {
+				continue
+			}
+			before := r.vertices[len(r.vertices)-1]
+			for i, v := range r.vertices {
+				done.edges(1)
+				lo, hi := ascending(before, v)
+				before = v
+				c := &cells[int(r.place)+i]
+				*c = uint32(toUnits(lo.Lat)-m.y0)>>m.shift*m.w + uint32(toUnits(lo.Lon)-m.x0)>>m.shift
+				if lo == hi && m.rule == halfOpen {
+					*c = noCell
 				}
 			}
-		})
+		}
 	})
 	return cells
 }

@@ -30,6 +30,11 @@ func TestMergeIsBounded(t *testing.T) {
 	}
 	b := &cellBuilder{split: splitEdges, workers: 2}
 	b.gather(entries)
+	for _, r := range b.rings {
+		for i := range r.vertices {
+			b.edges = append(b.edges, r.edge(i))
+		}
+	}
 	b.merge(b.edges, make([]uint32, mergeRoom(len(b.edges))))
 	for i := range edges {
 		again := b.edges[3*(edges+i)+1] // the second fence's edge on the place of the first's

@@ -4,16 +4,10 @@ import "math"
 
 // layOut chooses the grid: cells as small as roots allows.
 func (b *cellBuilder) layOut(roots int) {
-	x0, y0 := int32(math.MaxInt32), int32(math.MaxInt32)
-	x1, y1 := int32(math.MinInt32), int32(math.MinInt32)
-	for i := range b.edges {
-		e := &b.edges[i]
-		x0, y0 = min(x0, e.x, e.x1), min(y0, e.y)
-		x1, y1 = max(x1, e.x, e.x1), max(y1, e.y1)
-	}
 	// One unit more all around: nothing lies to the west of the first column, and what is on
 	// the border of all is in a cell.
-	x0, y0, x1, y1 = x0-1, y0-1, x1+1, y1+1
+	x0, y0 := toUnits(b.bounds.MinLon)-1, toUnits(b.bounds.MinLat)-1
+	x1, y1 := toUnits(b.bounds.MaxLon)+1, toUnits(b.bounds.MaxLat)+1
 	m := &b.m
 	for m.shift = minShift; ; m.shift++ {
 		m.x0, m.y0 = x0>>m.shift<<m.shift, y0>>m.shift<<m.shift

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// record makes one, and gives its offset.
-func (w *cellBand) record(cell square, edges, corner []uint32) uint32 {
+// record makes one, and gives its offset. Of the edges so many are within the cell.
+func (w *cellBand) record(cell square, edges []uint32, inside int, corner []uint32) uint32 {
 	m := &w.b.m
 	at := uint32(len(w.words))
 	w.locals, w.mine = append(w.locals[:0], corner...), w.mine[:0]
 	for _, i := range edges {
 		e := &w.b.edges[i]
-		if !m.within(e, cell) {
+		if inside < len(edges) && !m.within(e, cell) {
 			continue
 		}
 		lo, size, ok := m.cut(e, cell)
@@ -21,7 +21,10 @@ func (w *cellBand) record(cell square, edges, corner []uint32) uint32 {
 		}
 		w.mine = append(w.mine, edgeWord{lo, size, m.flags(e, cell.x, cell.y), e})
 		for _, part := range e.parts {
-			if i, found := search(w.locals, part); !found && part != noLocal {
+			if part == noLocal {
+				continue
+			}
+			if i, found := search(w.locals, part); !found {
 				w.locals = slices.Insert(w.locals, i, part)
 			}
 		}
@@ -36,6 +39,9 @@ func (w *cellBand) record(cell square, edges, corner []uint32) uint32 {
 	}
 	w.words = append(w.words, head)
 	w.appendRefs()
+	from, size := len(w.words), len(w.mine)*edgeWords
+	w.words = slices.Grow(w.words, size)[:from+size]
+	to := w.words[from:]
 	for _, e := range w.mine {
 		sides := e.flags
 		for _, part := range e.edge.parts {
@@ -43,7 +49,8 @@ func (w *cellBand) record(cell square, edges, corner []uint32) uint32 {
 				sides |= 1 << w.local(part)
 			}
 		}
-		w.words = append(w.words, e.lo, e.size, sides)
+		to[0], to[1], to[2] = e.lo, e.size, sides
+		to = to[edgeWords:]
 	}
 	w.appendPlaces()
 	return at
