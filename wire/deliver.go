@@ -329,16 +329,20 @@ func (c *Conn) deliverRequest(d *delivery) {
 		return
 	}
 	r := d.request
-	if h.answer == nil && h.request == nil {
-		c.finishRequest(r, &Error{Code: Unimplemented, Msg: "no handler for requests of " + h.kind, NotStarted: true})
-		return
-	}
-	r.take(d.body)
 	c.mu.Lock()
 	c.running[h.kind]++
 	c.mu.Unlock()
 	c.tasks.Add(1)
-	go r.run()
+	switch {
+	case h.answer == nil && h.request == nil:
+		r.finish(&Error{Code: Unimplemented, Msg: "no handler for requests of " + h.kind, NotStarted: true})
+	case h.begins:
+		r.take(d.body)
+		r.begin()
+	default:
+		r.take(d.body)
+		go r.run()
+	}
 }
 
 // runInline calls an inline handler, which appends its answer to the replies. A

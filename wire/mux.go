@@ -15,7 +15,8 @@ type Mux struct{ kinds map[string]*handler }
 // handler is what serves a kind; what is nil is not served.
 type handler struct {
 	kind    string
-	inline  bool
+	inline  bool                                                        // answer, post and posts
+	begins  bool                                                        // request: on the reader
 	answer  func(ctx context.Context, body, dst []byte) ([]byte, error) // appends the answer
 	request func(context.Context, *Request) error
 	post    func(context.Context, []byte) error
@@ -77,12 +78,17 @@ func (m *Mux) HandlePosts(kind string, fn func(context.Context, *Posts) error, o
 
 // HandleRequest registers a handler that may do with a request what the protocol
 // allows: answer, promote the answer to a stream, read a body that goes on. If it
-// returns without an answer, or with an error, that is the answer. It always runs
-// on a goroutine of its own.
-func (m *Mux) HandleRequest(kind string, fn func(context.Context, *Request) error) {
+// returns without an answer, or with an error, that is the answer. It runs on a
+// goroutine of its own. With Inline it begins on the reader, where it must neither wait
+// nor answer: it returns an error, or has called Request.Go or Request.Later.
+func (m *Mux) HandleRequest(kind string, fn func(context.Context, *Request) error, options ...HandlerOption) {
+	var own handler
+	for _, o := range options {
+		o(&own)
+	}
 	m.add(kind, nil, func(h *handler) (taken bool) {
 		taken = h.answer != nil || h.request != nil
-		h.request = fn
+		h.request, h.begins = fn, own.inline
 		return taken
 	})
 }

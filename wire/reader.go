@@ -36,6 +36,7 @@ type reader struct {
 	answers    []answer
 	woken      []*call
 	handlers   []*handler // by the peer's kinds
+	later      bool       // the handler that runs has called Request.Later
 	postsDone  int        // bytes whose handlers have returned
 	inline     Posts
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // Request is what a handler of HandleRequest gets. It is valid until the handler
-// returns, and used by that one goroutine.
+// returns, or until End, and used by one goroutine at a time.
 type Request struct {
-	// Body is borrowed: it is valid until the handler returns.
+	// Body is borrowed: it is valid as long as the Request.
 	Body []byte
 	// Meta is what came with the request.
 	Meta Meta
@@ -24,6 +24,7 @@ type Request struct {
 	body    *Stream // where the body goes on, nil if it does not
 	replied bool
 	reply   []byte
+	rest    func(context.Context, *Request) error // of Go
 	run     func()
 }
 
@@ -133,14 +134,46 @@ func (r *Request) Promote(head []byte) (*Stream, error) {
 	return s, nil
 }
 
-// serve runs the handler; it is the goroutine of the request.
-func (r *Request) serve() {
+// Go lets fn do the rest on a goroutine of its own, once the handler has returned nil,
+// as if fn were the handler. It is for handlers that begin on the reader.
+func (r *Request) Go(fn func(context.Context, *Request) error) { r.rest = fn }
+
+// Later lets somebody else answer after the handler has returned nil: by Respond or
+// Promote, and always by End, which may come before that return. It is for handlers that
+// begin on the reader, and the last that they do with the Request. When the context ends,
+// left is called on a goroutine of its own: once, and perhaps still when End has returned.
+func (r *Request) Later(left func()) {
+	r.c.in.later = true
+	r.ctx.whenLeft(left)
+}
+
+// End ends a request whose handler has called Later, as the handler would by returning
+// err. The Request is not valid any more.
+func (r *Request) End(err error) {
+	r.ctx.whenLeft(nil)
+	r.finish(err)
+}
+
+// begin runs a handler on the reader, as far as that goes.
+func (r *Request) begin() {
+	in := &r.c.in
+	in.later = false
+	err := r.call()
+	switch {
+	case in.later: // r may be somebody else's already, or nobody's
+	case err == nil && r.rest != nil:
+		go r.run()
+	default:
+		r.finish(err)
+	}
+}
+
+// serve runs the handler, or what it has left to do; it is the goroutine of the request.
+func (r *Request) serve() { r.finish(r.call()) }
+
+func (r *Request) finish(err error) {
 	c := r.c
 	defer c.tasks.Done()
-	err := r.call()
-	c.mu.Lock()
-	c.left(r.handler.kind)
-	c.mu.Unlock()
 	c.finishRequest(r, err)
 }
 
@@ -151,6 +184,9 @@ func (r *Request) call() (err error) {
 			err = r.c.panicked(r.handler, cause)
 		}
 	}()
+	if r.rest != nil {
+		return r.rest(r.ctx, r)
+	}
 	if err := r.c.allowed(r.handler); err != nil {
 		return err
 	}
@@ -173,6 +209,7 @@ func (c *Conn) finishRequest(r *Request, err error) {
 		}
 	}
 	c.mu.Lock()
+	c.left(r.handler.kind)
 	if err != nil {
 		_ = c.m.Fail(r.slot, asError(err))
 	}
@@ -200,6 +237,7 @@ type requestContext struct {
 	done  chan struct{}
 	err   error
 	after map[*func()]struct{}
+	left  func() // of Later, nil: none
 }
 
 func newRequestContext(parent context.Context, meta *Meta) *requestContext {
@@ -233,7 +271,22 @@ func (c *requestContext) end(err error) {
 	for f := range c.after {
 		go (*f)()
 	}
-	c.after = nil
+	if c.left != nil {
+		go c.left()
+	}
+	c.after, c.left = nil, nil
+}
+
+// whenLeft lets f be called when the context ends, in place of what was to be; nil is
+// nothing.
+func (c *requestContext) whenLeft(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil && f != nil {
+		go f()
+		return
+	}
+	c.left = f
 }
 
 func (c *requestContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
