@@ -2,11 +2,11 @@ package tunnel
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -14,45 +14,27 @@ import (
 )
 
 // backend is a connection to an HTTP target and what has been read of it. It serves one
-// exchange at a time, and holds no buffer while it waits for one.
+// exchange at a time, and holds no buffer while it waits, for an exchange or an answer.
 type backend struct {
 	conn    net.Conn
-	raw     syscall.RawConn // nil: whether it lives cannot be seen
+	beneath syscall.RawConn // of TLS too; nil: whether it lives cannot be seen
 	reused  bool            // it has served an exchange before
 	expires time.Time       // set by rest
+	watching
 
-	buf  *[backendBuffer]byte // nil while it waits
-	r, w int                  // buf[r:w] is what nobody has taken; r is at least 1
-	keep time.Duration        // how long the target keeps it, as it said
+	buf  *record       // nil while it waits
+	r, w int           // buf[r:w] is what nobody has taken; r is at least 1
+	keep time.Duration // how long the target keeps it, as it said
 }
-
-// backendBuffer holds a head, and one record with the byte before it.
-const backendBuffer = 1 + maxRecord
-
-var backendBuffers = sync.Pool{New: func() any { return new([backendBuffer]byte) }}
 
 func newBackend(conn net.Conn) *backend {
 	b := &backend{conn: conn, keep: idleTime}
-	if c, ok := conn.(syscall.Conn); ok {
-		b.raw, _ = c.SyscallConn()
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
 	}
+	b.beneath = nowait.Raw(conn)
+	b.initWatching()
 	return b
-}
-
-// alive says whether an idle connection is still open, as far as can be seen without
-// waiting. Bytes that nobody has asked for count as an end.
-func (b *backend) alive() bool {
-	if b.raw == nil {
-		return true
-	}
-	silent := false
-	var in nowait.Receiver
-	var one [1]byte
-	err := b.raw.Read(func(fd uintptr) bool {
-		_, _, silent, _ = in.Receive(fd, one[:], false)
-		return true
-	})
-	return err == nil && silent
 }
 
 // rest gives the buffer back.
@@ -63,23 +45,27 @@ func (b *backend) rest() {
 
 func (b *backend) free() {
 	if b.buf != nil {
-		backendBuffers.Put(b.buf)
+		records.Put(b.buf)
 		b.buf = nil
 	}
 	b.r, b.w = 0, 0
 }
 
-// close ends the connection for good.
+// close ends the connection for good. It is for whoever reads from it.
 func (b *backend) close() {
 	_ = b.conn.Close()
+	b.stopClock()
 	b.free()
 }
+
+// abort ends what goes on: the visitor has left. The target is to see that at once.
+func (b *backend) abort() { _ = b.conn.Close() }
 
 // fill reads more behind what nobody has taken, which it may move to the front. The error
 // is errHead where there is no room, else that of the connection.
 func (b *backend) fill() error {
 	if b.buf == nil {
-		b.buf, b.r, b.w = backendBuffers.Get().(*[backendBuffer]byte), 1, 1
+		b.buf, b.r, b.w = records.Get().(*record), 1, 1
 	}
 	if b.r == b.w {
 		b.r, b.w = 1, 1

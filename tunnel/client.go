@@ -134,7 +134,7 @@ func (c *Client) of(id uint16) *target {
 
 // Register serves visitors on the connections whose Mux is m.
 func (c *Client) Register(m *wire.Mux) {
-	m.HandleRequest(kindHTTP, c.serveRequest)
+	m.HandleRequest(kindHTTP, c.serveRequest, wire.Inline())
 	m.HandleStream(kindHTTP, c.serveStream)
 	m.HandleStream(kindConn, c.serveRaw)
 }
@@ -175,6 +175,7 @@ func (c *Client) Run(ctx context.Context, config wire.ClientConfig) error {
 	if err != nil {
 		return err
 	}
+	defer c.wait()
 	defer c.CloseIdle()
 	<-ctx.Done()
 	if last := new(gaveUp); errors.As(context.Cause(ctx), &last) {
@@ -193,6 +194,15 @@ func (c *Client) CloseIdle() {
 	for _, b := range c.all() {
 		if b != nil {
 			b.pool.close()
+		}
+	}
+}
+
+// wait waits for the goroutines of connections to targets. No exchange is under way.
+func (c *Client) wait() {
+	for _, b := range c.all() {
+		if b != nil {
+			b.pool.tasks.Wait()
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (u *upload) run(st *wire.Stream) {
 }
 
 func (u *upload) send(st *wire.Stream) error {
-	b := records.Get().(*[1 + maxRecord]byte)
+	b := records.Get().(*record)
 	defer records.Put(b)
 	timed, since := u.x.r.size() > 0, minRateBytes
 	for {

@@ -1,7 +1,7 @@
 package tunnel
 
 import (
-	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,14 +17,16 @@ const (
 // pool holds connections to a target that wait for work. The one used last goes first:
 // the others grow old and are closed.
 type pool struct {
+	tasks sync.WaitGroup // goroutines of its connections
+
 	mu     sync.Mutex
 	idle   []*backend  // guarded by mu, the one used last at the end
 	timer  *time.Timer // guarded by mu; nil while none waits
 	closed bool        // guarded by mu
 }
 
-// get returns a connection that waits and is alive, nil if there is none.
-func (p *pool) get() *backend {
+// get gives the visit a connection that waits and has not ended, nil if there is none.
+func (p *pool) get(v *visit) *backend {
 	for {
 		p.mu.Lock()
 		n := len(p.idle)
@@ -36,8 +38,11 @@ func (p *pool) get() *backend {
 		p.idle[n-1] = nil
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
-		if time.Now().Before(b.expires) && b.alive() {
-			b.reused = true
+		now := time.Now()
+		// A request that can be sent again goes out without another look: that the
+		// connection has ended is seen by whoever reads from it.
+		fit := now.Before(b.expires) && (b.watched && v.flags&flagIdempotent != 0 || b.silent())
+		if fit && b.take(v, now) {
 			return b
 		}
 		_ = b.conn.Close()
@@ -54,8 +59,22 @@ func (p *pool) put(b *backend) {
 		return
 	}
 	p.idle = append(p.idle, b)
+	if !b.watched && b.quiet != nil {
+		b.watched = true
+		p.tasks.Add(1)
+		go b.watch(p)
+	}
 	if p.timer == nil {
 		p.timer = time.AfterFunc(idleTime, p.expire)
+	}
+}
+
+// remove forgets a connection that has ended while it waited.
+func (p *pool) remove(b *backend) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := slices.Index(p.idle, b); at >= 0 {
+		p.idle = slices.Delete(p.idle, at, at+1)
 	}
 }
 
@@ -98,18 +117,4 @@ func (p *pool) close() {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-}
-
-// backend takes a connection out of the pool, or makes one.
-func (b *target) backend(ctx context.Context, fresh bool) (*backend, error) {
-	if !fresh {
-		if c := b.pool.get(); c != nil {
-			return c, nil
-		}
-	}
-	conn, err := b.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return newBackend(conn), nil
 }

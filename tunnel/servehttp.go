@@ -7,125 +7,221 @@ import (
 	"io"
 	"net"
 	"os"
-	"time"
+	"sync"
 
 	"paddock/wire"
 )
 
-// visit is one exchange at the client: a visitor's request on its way to the target.
+// visit is one exchange at the client: a visitor's request on its way to the target. Its
+// fields are used by one goroutine at a time; it is handed on with its connection.
 type visit struct {
-	c      *Client
-	ctx    context.Context
-	target *target
-	size   int // counted of the budget
-	flags  flags
-	req    head
-	resp   head
-	whole  []byte // what to send first: the head, and as much of the body as came with it
-	b      *backend
-	body   body
-	out    []byte      // an answer that is being made
-	stop   func() bool // the end of the visit closes b no more
+	c       *Client
+	ctx     context.Context
+	target  *target
+	size    int // counted of the budget
+	flags   flags
+	req     head
+	resp    head
+	whole   []byte // what to send first: the head, and as much of the body as came with it
+	replay  bool   // that is all there is to send
+	awaited bool   // the wait for the head is bounded already
+	b       *backend
+	body    body
+	out     []byte      // an answer that is being made
+	stop    func() bool // the visitor's leaving ends the connection no more
+
+	r    *wire.Request // of a small exchange, whose answer it takes
+	st   *wire.Stream  // of any other
+	done chan error    // takes the end; nil: the visit ends r
+
+	spare, text []byte // memory of whole, and of an answer's head
 }
 
-// newVisit judges an opening and finds its target, which is left by leave.
-func (c *Client) newVisit(ctx context.Context, msg []byte) (*visit, error) {
+// visits are those of small exchanges; what they have made is used again.
+var visits = sync.Pool{New: func() any { return new(visit) }}
+
+func (v *visit) recycle() {
+	*v = visit{req: head{fields: v.req.fields[:0]}, resp: head{fields: v.resp.fields[:0]}, spare: v.spare[:0], text: v.text[:0]}
+	visits.Put(v)
+}
+
+// begin judges an opening and finds its target, whom leave leaves. rest is how many
+// bytes of the body came along.
+func (v *visit) begin(ctx context.Context, c *Client, msg []byte) (rest int64, err error) {
 	o, err := parseOpening(msg)
 	if err != nil {
-		return nil, refused(wire.InvalidArgument, "%v", err)
+		return 0, refused(wire.InvalidArgument, "%v", err)
 	}
-	v := &visit{c: c, ctx: ctx, flags: o.flags}
+	v.c, v.ctx, v.flags = c, ctx, o.flags
 	if err := v.req.parse(o.head, requestForm); err != nil {
-		return nil, refused(wire.InvalidArgument, "%v", err)
+		return 0, refused(wire.InvalidArgument, "%v", err)
 	}
 	if (v.req.upgrade != nil) != (o.flags&flagUpgrade != 0) || (string(v.req.method) == "HEAD") != (o.flags&flagHead != 0) {
-		return nil, refused(wire.InvalidArgument, "head and flags do not agree")
+		return 0, refused(wire.InvalidArgument, "head and flags do not agree")
 	}
 	v.size = exchangeBytes + len(msg)
 	if v.target, err = c.enter(o.tunnel, v.size, HTTP); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if v.target.direct() { // head and rest lie side by side
 		v.whole = msg[len(msg)-len(o.head)-len(o.rest):]
-		return v, nil
+		return int64(len(o.rest)), nil
 	}
-	if v.whole, err = v.target.rewrite(make([]byte, 0, len(o.head)+len(o.rest)+256), &v.req); err != nil {
+	if v.spare, err = v.target.rewrite(v.spare[:0], &v.req); err != nil {
 		v.leave()
-		return nil, err
+		return 0, err
 	}
-	v.whole = append(v.whole, o.rest...)
-	return v, nil
+	v.spare = append(v.spare, o.rest...)
+	v.whole = v.spare
+	return int64(len(o.rest)), nil
 }
 
-// leave ends what newVisit has counted.
+// leave ends what begin has counted.
 func (v *visit) leave() { v.c.leave(v.target, v.size) }
 
-// size is how many bytes of the body came along.
-func (o *opening) size() int64 { return int64(len(o.rest)) }
+// maxAtOnce bounds the requests that the link's reader writes to a target itself: a
+// socket that waits for work has room for them.
+const maxAtOnce = 4 << 10
 
-// serveRequest is the handler of small exchanges.
+// serveRequest is the handler of small exchanges. It begins on the link's reader: where a
+// connection waits for work, the request is written at once, and the answer is brought by
+// the connection's own goroutine, the only one that is woken.
+//
+// hot: BenchmarkExchange, TestSmallExchangeAllocates.
 func (c *Client) serveRequest(ctx context.Context, r *wire.Request) error {
-	o, err := parseOpening(r.Body)
+	v := visits.Get().(*visit)
+	rest, err := v.begin(ctx, c, r.Body)
 	if err != nil {
-		return refused(wire.InvalidArgument, "%v", err)
-	}
-	v, err := c.newVisit(ctx, r.Body)
-	if err != nil {
+		v.recycle()
 		return err
 	}
-	defer v.leave()
-	if v.req.chunked || v.req.upgrade != nil || max(v.req.length, 0) != o.size() {
+	if r.Stream() != nil || v.req.chunked || v.req.upgrade != nil || max(v.req.length, 0) != rest {
+		v.leave()
+		v.recycle()
 		return refused(wire.InvalidArgument, "the body is not all there")
 	}
-	if err := v.ask(true); err != nil {
+	v.r, v.replay = r, true
+	b := v.target.pool.get(v)
+	if b == nil || !b.watched || len(v.whole) > maxAtOnce {
+		r.Go(func(context.Context, *wire.Request) error { return v.serveWaiting(b, 0) })
+		return nil
+	}
+	v.b = b
+	sent, err := b.sendNow(v.whole)
+	if err == nil && sent < len(v.whole) {
+		r.Go(func(context.Context, *wire.Request) error { return v.serveWaiting(b, sent) })
+		return nil
+	}
+	r.Later(b.leaver())
+	b.asked(sent, err)
+	return nil
+}
+
+// serveWaiting is a small exchange on a goroutine of its own.
+func (v *visit) serveWaiting(b *backend, sent int) error {
+	err := v.serve(b, sent)
+	v.leave()
+	return err
+}
+
+// serve sends the request and brings the answer, on the goroutine of a handler: over b,
+// which has taken the visit and got sent bytes of it, or over a new connection.
+func (v *visit) serve(b *backend, sent int) (err error) {
+	if b == nil {
+		return v.fresh()
+	}
+	if !b.watched {
+		return v.over(b)
+	}
+	v.b, v.done = b, make(chan error, 1)
+	v.stop = context.AfterFunc(v.ctx, b.leaver())
+	n, err := b.conn.Write(v.whole[sent:])
+	done := v.done // from here on the visit belongs to the connection
+	b.asked(sent+n, err)
+	return <-done
+}
+
+// fresh is serve over a new connection.
+func (v *visit) fresh() error {
+	b, err := v.target.fresh(v.ctx)
+	if err != nil {
 		return err
 	}
-	defer v.release(true)
-	return v.answer(r)
+	return v.over(b)
 }
 
-// ask sends what is there of the request and waits for the first head: on an idle
-// connection if there is one, and once more on a fresh one if that had ended and it does
-// no harm (SPEC: idempotent, or nothing was written). replay says that whole is all
-// there is to send.
-func (v *visit) ask(replay bool) error {
-	for fresh := false; ; fresh = true {
-		b, err := v.target.backend(v.ctx, fresh)
-		if err != nil {
-			return err
-		}
-		v.b = b
-		stop := context.AfterFunc(v.ctx, b.abort)
-		n, err := b.conn.Write(v.whole)
-		begun := false
-		if err == nil {
-			begun, err = v.readHead()
-		}
-		stop()
-		if err == nil {
-			return nil
-		}
-		b.close()
-		v.b = nil
-		harmless := n == 0 || v.flags&flagIdempotent != 0 && !begun
-		if !b.reused || !replay || !harmless || v.ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			return v.failure(err)
-		}
-		v.c.counts.retries.Add(1)
+// over is serve over a connection from which nobody else reads.
+func (v *visit) over(b *backend) error {
+	v.b = b
+	v.stop = context.AfterFunc(v.ctx, b.leaver())
+	n, err := b.conn.Write(v.whole)
+	return v.bring(n, err)
+}
+
+// bring waits for the first head and brings the answer, n bytes of the request having been
+// written. If an idle connection has ended under the request, it is sent once more, over a
+// fresh one, if that does no harm: nothing was written, or it is idempotent and nothing of
+// an answer was read.
+func (v *visit) bring(n int, err error) error {
+	begun := false
+	if err == nil {
+		begun, err = v.readHead()
 	}
+	if err == nil {
+		err = v.answer()
+		v.release(err == nil)
+		return err
+	}
+	harmless := n == 0 || v.flags&flagIdempotent != 0 && !begun
+	again := v.b.reused && v.replay && harmless && v.ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded)
+	v.release(false)
+	if !again {
+		return v.failure(err)
+	}
+	v.c.counts.retries.Add(1)
+	return v.fresh()
 }
 
-// abort ends what goes on: the visitor has left. The target is to see that at once.
-func (b *backend) abort() { _ = b.conn.Close() }
+// end tells that the visit is over.
+func (v *visit) end(err error) {
+	if v.done != nil {
+		v.done <- err
+		return
+	}
+	r := v.r
+	v.leave()
+	v.recycle()
+	r.End(err)
+}
+
+// answer brings the answer whose first head was read.
+func (v *visit) answer() error {
+	if v.st != nil {
+		return v.stream(v.st)
+	}
+	return v.answerRequest(v.r)
+}
+
+// sendNow writes as much of a request as the socket takes.
+func (b *backend) sendNow(request []byte) (n int, err error) {
+	b.request = request
+	err = b.quiet.raw.Write(b.send)
+	b.request = nil
+	if err != nil {
+		return 0, err
+	}
+	return b.sent, b.sentErr
+}
 
 // readHead reads the next head of the answer, of 1xx too.
 func (v *visit) readHead() (begun bool, err error) {
-	if v.target.HeadTimeout > 0 {
-		_ = v.b.conn.SetReadDeadline(time.Now().Add(v.target.HeadTimeout))
+	if !v.awaited {
+		v.b.expect(v.target.HeadTimeout)
 	}
+	v.awaited = false
 	begun, err = v.b.readHead(&v.resp, targetForm)
-	if v.target.HeadTimeout > 0 {
-		_ = v.b.conn.SetReadDeadline(time.Time{})
+	if inTime := v.b.headCame(); err == nil && !inTime {
+		err = os.ErrDeadlineExceeded
 	}
 	return begun, err
 }
@@ -145,26 +241,30 @@ func (v *visit) failure(err error) error {
 }
 
 // release gives the connection back if it is certain where its next answer begins, else
-// closes it. sent says that the whole request was.
-func (v *visit) release(sent bool) {
+// closes it. clean says that the request was sent whole, and the answer brought.
+func (v *visit) release(clean bool) {
 	b := v.b
 	if b == nil {
 		return
 	}
 	v.b = nil
-	if sent && v.body.over && v.body.kind != byClose && !v.resp.closes && !v.resp.old &&
+	if v.stop != nil {
+		v.stop()
+		v.stop = nil
+	}
+	if clean && v.body.over && v.body.kind != byClose && !v.resp.closes && !v.resp.old &&
 		v.resp.status >= 200 && len(b.unread()) == 0 && v.ctx.Err() == nil && b.keep > 0 {
+		b.settle()
 		v.target.pool.put(b)
 		return
 	}
+	b.settle()
 	b.close()
 }
 
-// answer brings the answer to a small exchange: in one piece if it is short and known to
-// be, else promoted.
-func (v *visit) answer(r *wire.Request) error {
-	stop := context.AfterFunc(v.ctx, v.b.abort)
-	defer stop()
+// answerRequest brings the answer to a small exchange: in one piece if it is short and
+// known to be, else promoted.
+func (v *visit) answerRequest(r *wire.Request) error {
 	if v.resp.status < 200 {
 		st, err := r.Promote(appendAnswer(nil, nil, nil))
 		if err != nil {
@@ -190,8 +290,8 @@ func (v *visit) answer(r *wire.Request) error {
 
 // answerWhole is for a body that is short.
 func (v *visit) answerWhole(r *wire.Request, toHead bool, small int) error {
-	text := appendAnswerHead(nil, &v.resp, toHead, 0)
-	v.out = appendAnswer(v.out, text, nil)
+	v.text = appendAnswerHead(v.text[:0], &v.resp, toHead, 0)
+	v.out = appendAnswer(v.out, v.text, nil)
 	if len(v.out)+int(max(v.resp.length, 0)) > small && !v.body.over {
 		return v.promote(r)
 	}
@@ -211,7 +311,7 @@ func (v *visit) answerWhole(r *wire.Request, toHead bool, small int) error {
 // the head. One that has come whole after all is answered whole.
 func (v *visit) answerLong(r *wire.Request, toHead bool) error {
 	v.body.stay = true
-	first := records.Get().(*[1 + maxRecord]byte)
+	first := records.Get().(*record)
 	defer records.Put(first)
 	text := appendAnswerHead(nil, &v.resp, toHead, -1)
 	n, whole := 0, false

@@ -15,42 +15,32 @@ func (c *Client) serveStream(ctx context.Context, st *wire.Stream) error {
 	if err != nil {
 		return refused(wire.InvalidArgument, "no opening")
 	}
-	o, err := parseOpening(first)
-	if err != nil {
-		return refused(wire.InvalidArgument, "%v", err)
-	}
-	v, err := c.newVisit(ctx, first)
+	v := &visit{st: st}
+	rest, err := v.begin(ctx, c, first)
 	if err != nil {
 		return err
 	}
 	defer v.leave()
-	more := v.req.chunked || v.req.length > o.size()
-	if v.req.length >= 0 && v.req.length < o.size() || v.req.chunked && o.size() > 0 || v.req.length < 0 && !v.req.chunked && o.size() > 0 {
+	more := v.req.chunked || v.req.length > rest
+	if v.req.length >= 0 && v.req.length < rest || v.req.chunked && rest > 0 || v.req.length < 0 && !v.req.chunked && rest > 0 {
 		return refused(wire.InvalidArgument, "more body than the head says")
 	}
-	if !more {
-		if err := v.ask(true); err != nil {
-			return err
-		}
-		v.stop = context.AfterFunc(ctx, v.b.abort)
-		defer v.stop()
-		err := v.stream(st)
-		v.release(err == nil)
-		return err
+	if more {
+		return v.converse(st, rest)
 	}
-	return v.converse(st, o.size())
+	v.replay = true
+	return v.serve(v.target.pool.get(v), 0)
 }
 
 // converse is an exchange whose body goes up while the answer comes down: whichever ends
 // first, the other goes on.
 func (v *visit) converse(st *wire.Stream, sent int64) error {
-	b, err := v.target.backend(v.ctx, true) // the body cannot be sent twice
+	b, err := v.target.fresh(v.ctx) // the body cannot be sent twice
 	if err != nil {
 		return err
 	}
 	v.b = b
-	v.stop = context.AfterFunc(v.ctx, b.abort)
-	defer v.stop()
+	v.stop = context.AfterFunc(v.ctx, b.leaver())
 	if _, err := b.conn.Write(v.whole); err != nil {
 		v.release(false)
 		return v.failure(err)
@@ -142,7 +132,7 @@ func (v *visit) writeBody(p []byte) error {
 	if len(p) == 0 {
 		return nil // it would be the last chunk
 	}
-	b := records.Get().(*[1 + maxRecord]byte)
+	b := records.Get().(*record)
 	defer records.Put(b)
 	out := strconv.AppendUint(b[:0], uint64(len(p)), 16)
 	out = append(append(append(out, "\r\n"...), p...), "\r\n"...)
@@ -180,7 +170,7 @@ func (v *visit) switchProtocols(st *wire.Stream) error {
 	if err := st.WriteMsg(appendAnswerHead([]byte{recordHead}, &v.resp, false, -1)); err != nil {
 		return err
 	}
-	if !v.stop() { // splice tells the target how it ends
+	if stop := v.stop; stop != nil && !stop() { // splice tells the target how it ends
 		return context.Canceled
 	}
 	glued := append([]byte(nil), v.b.unread()...)

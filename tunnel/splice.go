@@ -54,7 +54,7 @@ type splicing struct {
 
 // up carries from the socket to the stream.
 func (s *splicing) up(in io.Reader) error {
-	b := records.Get().(*[1 + maxRecord]byte)
+	b := records.Get().(*record)
 	defer records.Put(b)
 	for {
 		n, err := in.Read(b[1:])
@@ -121,9 +121,6 @@ func (s *splicing) cut() {
 		_ = s.conn.Close()
 	})
 }
-
-// records are buffers for one record, with its first byte.
-var records = sync.Pool{New: func() any { return new([1 + maxRecord]byte) }}
 
 // rawStream is the stream of a raw connection: its bytes are what travels.
 type rawStream struct{ *wire.Stream }

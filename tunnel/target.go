@@ -166,6 +166,15 @@ func (b *target) dial(ctx context.Context) (net.Conn, error) {
 	return nil, refused(wire.Unavailable, "the target took no connection")
 }
 
+// fresh makes a connection for exchanges.
+func (b *target) fresh(ctx context.Context) (*backend, error) {
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newBackend(conn), nil
+}
+
 func (b *target) connect(ctx context.Context) (net.Conn, error) {
 	conn, err := b.connectPlain(ctx)
 	if err != nil || b.secure == nil {

@@ -70,6 +70,17 @@ func (r *Receiver) left() int32 {
 	return *(*int32)(unsafe.Pointer(&r.control[syscall.CmsgLen(0)]))
 }
 
+// Silent says whether nothing has come, not the end either. It takes nothing.
+func Silent(fd uintptr) bool {
+	var b [1]byte
+	for {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&b[0])), 1, syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
+		if errno != syscall.EINTR {
+			return errno == syscall.EAGAIN
+		}
+	}
+}
+
 // Send writes what the kernel takes at once; 0 if it takes nothing, or b is empty.
 func Send(fd uintptr, b []byte) (n int, err error) { return send(syscall.SYS_WRITE, fd, b, 0) }
 

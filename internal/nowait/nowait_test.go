@@ -120,3 +120,42 @@ func TestSend(t *testing.T) {
 		t.Errorf("%d of %d bytes, %v", n, total, err)
 	}
 }
+
+// Silent sees bytes and the end, and takes neither.
+func TestSilent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	silent := func() (is bool) {
+		_ = nowait.Raw(far).Control(func(fd uintptr) { is = nowait.Silent(fd) })
+		return is
+	}
+	if !silent() {
+		t.Error("nothing was sent")
+	}
+	_, _ = near.Write([]byte("x"))
+	_ = near.Close()
+	// The read waits for the byte, and Silent before it would have raced with it.
+	b := make([]byte, 1)
+	if _, err := io.ReadFull(far, b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Read(b); !errors.Is(err, io.EOF) { // the end has come, and stays
+		t.Fatal(err)
+	}
+	if silent() {
+		t.Error("the end has come")
+	}
+}

@@ -34,6 +34,17 @@ func (*Receiver) Receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, 
 	return n, true, false, nil
 }
 
+// Silent says whether nothing has come, not the end either. It takes nothing.
+func Silent(fd uintptr) bool {
+	var b [1]byte
+	for {
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
+		if err != syscall.EINTR {
+			return err == syscall.EAGAIN
+		}
+	}
+}
+
 // Send writes what the kernel takes at once; 0 if it takes nothing.
 func Send(fd uintptr, b []byte) (n int, err error) {
 	n, err = syscall.Write(int(fd), b)

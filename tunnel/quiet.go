@@ -1,0 +1,61 @@
+package tunnel
+
+import (
+	"net"
+	"sync"
+	"syscall"
+
+	"paddock/internal/nowait"
+)
+
+// record is a buffer for one record of a body, with its first byte.
+type record [1 + maxRecord]byte
+
+var records = sync.Pool{New: func() any { return new(record) }}
+
+// quietReader reads from a socket and holds a buffer only once something has come: most
+// connections are silent most of the time. It serves one goroutine.
+type quietReader struct {
+	raw  syscall.RawConn
+	in   nowait.Receiver
+	read func(fd uintptr) bool // receive, made once
+
+	buf *record // what receive has got
+	n   int
+	err error
+}
+
+// newQuietReader is nil for a connection that has to be read in another way.
+func newQuietReader(conn net.Conn) *quietReader {
+	raw := nowait.Raw(conn)
+	if raw == nil {
+		return nil
+	}
+	q := &quietReader{raw: raw}
+	q.read = q.receive
+	return q
+}
+
+// next waits until something has come, which is buf[1:1+n]. buf is the caller's, who
+// puts it back; with an error it is nil.
+func (q *quietReader) next() (buf *record, n int, err error) {
+	if err := q.raw.Read(q.read); err != nil { // closed, or the deadline
+		return nil, 0, err
+	}
+	buf, n, err = q.buf, q.n, q.err
+	q.buf, q.err = nil, nil
+	return buf, n, err
+}
+
+// receive reads what has come without waiting; it is called when the socket is ready.
+func (q *quietReader) receive(fd uintptr) (done bool) {
+	buf := records.Get().(*record)
+	n, _, wait, err := q.in.Receive(fd, buf[1:], false)
+	if wait || err != nil {
+		records.Put(buf)
+		q.err = err
+		return !wait
+	}
+	q.buf, q.n = buf, n
+	return true
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package tunnel
+
+// raceEnabled: allocations cannot be counted.
+const raceEnabled = true
