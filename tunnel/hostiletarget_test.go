@@ -134,6 +134,9 @@ func TestEndedIdleConnection(t *testing.T) {
 			const times = 20
 			for i := range times {
 				method := []string{http.MethodGet, http.MethodPost}[i/2%2]
+				if i%2 == 1 {
+					p.eventually("the connection is not kept", func() bool { return c.Stats().Idle == 1 })
+				}
 				if status := p.send(method, fmt.Sprint(i)); status != 200 {
 					t.Errorf("%s %d: %d", method, i, status)
 				}
