@@ -59,6 +59,9 @@ func (x *exchange) refuse(reason Reason, err error) {
 // admit finds the tunnel and takes a permit.
 func (x *exchange) admit() (Reason, error) {
 	s, r := x.s, x.r
+	if r.wrong != nil {
+		return Malformed, r.wrong
+	}
 	host, err := hostName(string(r.host))
 	if err != nil || !validHost(r.host) || string(r.method) == http.MethodConnect {
 		return Malformed, errors.Join(errors.New("host or method"), err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -48,6 +49,7 @@ func (t *netTurn) read() {
 		target = r.URL.RequestURI() // it was absolute
 	}
 	q.method, q.target, q.host = []byte(r.Method), []byte(target), []byte(r.Host)
+	q.wrong = contradiction(r)
 	q.length, q.chunked = r.ContentLength, r.ContentLength < 0
 	q.expects = r.ContentLength != 0 && equalFold(r.Header.Get("Expect"), "100-continue")
 	q.fields = make([]field, 0, len(r.Header)+1)
@@ -67,6 +69,19 @@ func (t *netTurn) read() {
 	if announced != nil {
 		q.fields = append(q.fields, field{name: []byte("Trailer"), value: announced, known: fieldTrailer})
 	}
+}
+
+// contradiction is what net/http overlooks in a request of HTTP/2: another host beside the
+// authority, and a length that is not that of the body; RFC 9113 sections 8.3.1 and 8.1.1.
+func contradiction(r *http.Request) error {
+	if hosts := r.Header["Host"]; len(hosts) > 1 || len(hosts) == 1 && !strings.EqualFold(hosts[0], r.Host) {
+		return badHead("Host %.40q beside %.40q", hosts, r.Host)
+	}
+	lengths := r.Header["Content-Length"]
+	if r.ProtoMajor != 1 && (len(lengths) > 1 || len(lengths) == 1 && lengths[0] != strconv.FormatInt(r.ContentLength, 10)) {
+		return badHead("Content-Length %.40q of a body of %d bytes", lengths, r.ContentLength)
+	}
+	return nil
 }
 
 func (t *netTurn) asked() *request { return &t.req }

@@ -18,6 +18,7 @@ type request struct {
 	secure     bool            // he came over TLS
 	serverName string          // that TLS was begun with
 	http2      bool
+	wrong      error // with the request, nil: nothing
 }
 
 // size is the length of the body, -1 if it is not known.

@@ -1,0 +1,57 @@
+//go:build !race
+
+package tunnel
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"testing"
+
+	"paddock/wire"
+)
+
+// A small exchange costs the server few allocations: reading the request, carrying it
+// and writing the answer. The far side is a handler that makes none of its own.
+func TestSmallExchangeAllocations(t *testing.T) {
+	const most = 10
+	p := newPair(t, &Server{})
+	page := bytes.Repeat([]byte("0123456789abcdef"), 3500/16)
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Length: 3488\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\n")
+	answer := appendAnswer(nil, head, page)
+	mux := wire.NewMux()
+	wire.Handle(mux, kindHTTP, func(context.Context, []byte) ([]byte, error) { return answer, nil }, wire.Inline())
+	conn, err := wire.Dial(t.Context(), "tcp", p.link.Addr().String(), &wire.Config{Mux: mux, Logger: silent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ask := bindRequest{Version: version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
+	if _, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, kindBind, ask); err != nil {
+		t.Fatal(err)
+	}
+	visitor, err := net.Dial("tcp", p.front.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer visitor.Close()
+	request := []byte("GET / HTTP/1.1\r\nHost: example.com\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n")
+	in, want := make([]byte, 8<<10), len(head)+len(page)
+	exchange := func() {
+		_, _ = visitor.Write(request)
+		for n := 0; n < want; {
+			got, err := visitor.Read(in[n:])
+			if n += got; err != nil || n > want {
+				t.Fatalf("%d bytes, want %d: %v", n, want, err)
+			}
+		}
+	}
+	for range 500 {
+		exchange()
+	}
+	if got := testing.AllocsPerRun(2000, exchange); got > most {
+		t.Errorf("%.1f allocations, want at most %d", got, most)
+	} else {
+		t.Logf("%.1f allocations", got)
+	}
+}
