@@ -84,12 +84,16 @@ var h2Cases = []h2Case{
 	{name: "length long", fields: pseudo("POST", "/", "example.com", "content-length", "5"), body: "body"},
 	{name: "length long and large", fields: pseudo("POST", "/", "example.com", "content-length", "50000"), body: "body"},
 	{name: "length no body", fields: pseudo("POST", "/", "example.com", "content-length", "5")},
-	{name: "length 0", fields: pseudo("POST", "/", "example.com", "content-length", "0"), body: "GET /smuggled HTTP/1.1\r\n\r\n"},
 	{name: "length twice", fields: pseudo("POST", "/", "example.com", "content-length", "4", "content-length", "5"), body: "body"},
 	{name: "length plus", fields: pseudo("POST", "/", "example.com", "content-length", "+4"), body: "body"},
 	{name: "length list", fields: pseudo("POST", "/", "example.com", "content-length", "4, 4"), body: "body"},
 	{name: "trailers pseudo", fields: pseudo("POST", "/", "example.com"), body: "body", late: []string{":path", "/b"}},
 }
+
+// bodyBehindNone has a body where it says that there is none. Whether net/http or the front
+// sees that first is not certain: the request may have been carried then, without
+// the body.
+var bodyBehindNone = h2Case{name: "length 0", fields: pseudo("POST", "/", "example.com", "content-length", "0"), body: "GET /smuggled HTTP/1.1\r\n\r\n"}
 
 // What a visitor sends over HTTP/2 is refused, or reaches the service as one request of
 // HTTP/1.1: nothing in a field or a body becomes another line or another request.
@@ -110,6 +114,10 @@ func TestHostileHTTP2(t *testing.T) {
 		case c.seen == "" && err == nil && got < "400":
 			t.Errorf("%s: answered %s", c.name, got)
 		}
+	}
+	_, _ = bodyBehindNone.ask(t, p.front.Addr().String())
+	if seen := strings.Join(service.take(), "\n"); seen != "" && seen != `POST / ""` {
+		t.Errorf("%s: the service sees %q", bodyBehindNone.name, seen)
 	}
 }
 
