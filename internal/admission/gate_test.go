@@ -137,6 +137,56 @@ func TestOverload(t *testing.T) {
 	})
 }
 
+// TestLastingOverload: three times what can be done comes, for seconds, and now and then
+// so much is done at once that the queue runs empty. Whoever is refused is so soon.
+func TestLastingOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{LaneRequests: 10, LaneFloor: 10})
+		l := g.Lane()
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var served, late int
+		begun := time.Now()
+		for i := range 9_000 { // 3 a millisecond; each of 10 takes 10 ms
+			all.Go(func() {
+				at := time.Now()
+				p, err := l.Request(t.Context(), 1)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					if waited := time.Since(at); at.Sub(begun) > 200*time.Millisecond && waited > 5*time.Millisecond {
+						late++
+					}
+					return
+				}
+				served++
+				took := 10 * time.Millisecond
+				if i%1000 > 980 {
+					took = 0 // a moment in which all that wait are served
+				}
+				time.AfterFunc(took, p.Release)
+			})
+			if i%3 == 2 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		all.Wait()
+		time.Sleep(time.Second)
+		if late > 0 || served < 2_700 {
+			t.Errorf("%d served; %d refused after more than the target", served, late)
+		}
+		idle(t, g)
+		p, err := l.Request(t.Context(), 1) // and it ends
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Release()
+		if l.queue.overloaded(time.Now(), g.limits.Interval) {
+			t.Error("still overloaded after a second of nothing")
+		}
+	})
+}
+
 // TestStreams: they have their own room, which requests do not use up, nor they that
 // of requests.
 func TestStreams(t *testing.T) {

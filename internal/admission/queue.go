@@ -11,6 +11,7 @@ type queue struct {
 	waiters []*waiter
 	live    int
 	since   time.Time // when it was empty for the last time
+	late    time.Time // when somebody had waited for too long for the last time
 }
 
 // waiter is one request that waits.
@@ -21,10 +22,11 @@ type waiter struct {
 	gone  bool
 }
 
-// overloaded says whether the queue has not been empty for an interval: more comes
-// than is done.
+// overloaded says whether more comes than is done: the queue has not been empty for an
+// interval, or somebody has waited in vain within the last one. A queue whose waiters go
+// so soon is empty now and then, which says nothing.
 func (q *queue) overloaded(now time.Time, interval time.Duration) bool {
-	return q.live > 0 && now.Sub(q.since) > interval
+	return q.live > 0 && now.Sub(q.since) > interval || now.Sub(q.late) <= interval
 }
 
 // patience is how long one who comes now may wait.
@@ -118,6 +120,7 @@ func (w *waiter) until(ctx context.Context, p *Permit) (*Permit, error) {
 		g.mu.Unlock()
 		return nil, early
 	}
+	w.lane.queue.late = time.Now()
 	return nil, g.refuseAndUnlock(QueueTime)
 }
 
