@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/signal"
 	"strconv"
-	"syscall"
 	"time"
 
 	"paddock/internal/lab/httptunnel"
@@ -32,7 +30,7 @@ const (
 
 // overload makes more load than a service of a known speed can take, through a tunnel.
 func (b *benchTunnelCmd) overload(ctx context.Context, c *console, program string, size int) (err error) {
-	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, release := interruptible(ctx)
 	defer release()
 	if b.Capacity <= 0 || b.Times <= 1 {
 		return usagef("--capacity is above 0, and --times above 1")
@@ -84,7 +82,7 @@ func (b *benchTunnelCmd) flood(ctx context.Context, c *console, release func(), 
 	before, _ := watch.Last()
 	o.DescriptorsBefore = before[0].Descriptors + before[1].Descriptors
 	flags := r.flags(o.Offered)
-	flags.Warmup = 0
+	flags.Warmup, flags.Busy = 0, "drop" // one that waited here would be no load for the tunnel
 	run, err := flags.prepare("overload: an HTTP tunnel", r.plan)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ const (
 	clientMemory  = 128 << 20
 	leastGoodput  = 0.9                   // of what the service can do
 	refusedWithin = 10 * time.Millisecond // p99
+	mostUnsent    = 10                    // one for so many that were sent
 )
 
 // IdleWithin is how long after the load a tunnel may take until it holds what it held before.
@@ -60,6 +61,7 @@ type Overload struct {
 	Served    int64         `json:"served"`
 	Refused   int64         `json:"refused"` // with 503
 	Failed    int64         `json:"failed"`  // in any other way, or never answered
+	Unsent    int64         `json:"unsent"`  // no connection of the generator was idle
 	ServedP99 time.Duration `json:"served_p99_ns"`
 	// RefusedP99 is like ServedP99 from the send on: the generator's own connections, all
 	// of them busy, are no part of it.
@@ -85,6 +87,7 @@ func (o *Overload) Count(a *Answers, r *load.Result) {
 		o.Failed += t.other
 	}
 	o.Failed += r.Unanswered.Count
+	o.Unsent = r.Total.Failed[load.ClassDropped]
 	o.Served, o.Refused = int64(served.Count()), int64(refused.Count())
 	o.ServedP99, o.RefusedP99 = served.Quantile(0.99), refused.Quantile(0.99)
 	o.Goodput, o.Duration = r.PerSecond(), r.Elapsed
@@ -98,6 +101,7 @@ func (o *Overload) Missed() (missed []string) {
 		}
 	}
 	say(o.Goodput < leastGoodput*o.Capacity, "goodput %s/s is below %s of %s/s", figure.Number(o.Goodput), figure.Percent(leastGoodput), figure.Number(o.Capacity))
+	say(o.Unsent > o.sent()/mostUnsent, "%s of %s requests were not sent, so the load was less than was meant", figure.Count(o.Unsent), figure.Count(o.Unsent+o.sent()))
 	say(o.Failed > 0, "%d requests failed otherwise than by a refusal", o.Failed)
 	say(o.RefusedP99 > refusedWithin, "the p99 of refusals is %s, above %s", figure.Time(o.RefusedP99), figure.Time(refusedWithin))
 	say(o.Unhinted > 0, "%d refusals had no Retry-After", o.Unhinted)
@@ -106,6 +110,9 @@ func (o *Overload) Missed() (missed []string) {
 	say(!o.AtRest(), "%v after the load %d descriptors are open, and %d were before", IdleWithin, o.DescriptorsAfter, o.DescriptorsBefore)
 	return missed
 }
+
+// sent is how many requests there were.
+func (o *Overload) sent() int64 { return o.Served + o.Refused + o.Failed }
 
 // AtRest reports whether no more descriptors are open than before, or a twentieth more.
 func (o *Overload) AtRest() bool {
@@ -118,6 +125,7 @@ func (o *Overload) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "served       %s, %s/s, p99 %s\n", figure.Count(o.Served), figure.Number(o.Goodput), figure.Time(o.ServedP99))
 	fmt.Fprintf(w, "refused      %s, p99 %s; asked beside it: %d refusals with Retry-After, %d without\n", figure.Count(o.Refused), figure.Time(o.RefusedP99), o.Hinted, o.Unhinted)
 	fmt.Fprintf(w, "failed       %s\n", figure.Count(o.Failed))
+	fmt.Fprintf(w, "not sent     %s\n", figure.Count(o.Unsent))
 	fmt.Fprintf(w, "memory       server %s, client %s\n", figure.Bytes(o.ServerMemory), figure.Bytes(o.ClientMemory))
 	fmt.Fprintf(w, "descriptors  %d before, %d after %v\n\n", o.DescriptorsBefore, o.DescriptorsAfter, o.Idle.Round(100*time.Millisecond))
 	missed := o.Missed()

@@ -21,9 +21,10 @@ func TestOverload(t *testing.T) {
 		}
 	}
 	r := &load.Result{Elapsed: time.Second, InTime: 900}
+	r.Total.Failed[load.ClassDropped] = 180
 	o := httptunnel.Overload{Capacity: 1000, Offered: 3000, DescriptorsBefore: 20, DescriptorsAfter: 21, Hinted: 3}
 	o.Count(&a, r)
-	if o.Served != 900 || o.Refused != 900 || o.Failed != 0 || len(o.Missed()) != 0 {
+	if o.Served != 900 || o.Refused != 900 || o.Failed != 0 || o.Unsent != 180 || len(o.Missed()) != 0 {
 		t.Errorf("%+v: %q", o, o.Missed())
 	}
 	var text bytes.Buffer
@@ -33,6 +34,7 @@ func TestOverload(t *testing.T) {
 	for want, spoil := range map[string]func(*httptunnel.Overload){
 		"goodput":         func(o *httptunnel.Overload) { o.Goodput = 899 },
 		"failed":          func(o *httptunnel.Overload) { o.Failed = 1 },
+		"not sent":        func(o *httptunnel.Overload) { o.Unsent = 190 },
 		"p99 of refusals": func(o *httptunnel.Overload) { o.RefusedP99 = 11 * time.Millisecond },
 		"Retry-After":     func(o *httptunnel.Overload) { o.Unhinted = 1 },
 		"the server had":  func(o *httptunnel.Overload) { o.ServerMemory = 257 << 20 },
