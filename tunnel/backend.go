@@ -19,7 +19,8 @@ type backend struct {
 	conn    net.Conn
 	beneath syscall.RawConn // of TLS too; nil: whether it lives cannot be seen
 	reused  bool            // it has served an exchange before
-	expires time.Time       // set by rest
+	since   time.Time       // set by rest: when it began to wait
+	expires time.Time       // and until when it does at most
 	watching
 
 	buf  *record       // nil while it waits
@@ -39,7 +40,8 @@ func newBackend(conn net.Conn) *backend {
 
 // rest gives the buffer back.
 func (b *backend) rest() {
-	b.expires = time.Now().Add(b.keep)
+	b.since = time.Now()
+	b.expires = b.since.Add(b.keep)
 	b.free()
 }
 

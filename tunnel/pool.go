@@ -12,6 +12,10 @@ const (
 	maxIdle = 256
 	// idleTime is how long one waits at most.
 	idleTime = 60 * time.Second
+	// spare are so many for the next visitors. Those beyond were for a crowd, and wait for
+	// crowdTime: what its passing leaves behind goes soon.
+	spare     = 4
+	crowdTime = 4 * time.Second
 )
 
 // pool holds connections to a target that wait for work. The one used last goes first:
@@ -65,7 +69,7 @@ func (p *pool) put(b *backend) {
 		go b.watch(p)
 	}
 	if p.timer == nil {
-		p.timer = time.AfterFunc(idleTime, p.expire)
+		p.timer = time.AfterFunc(crowdTime, p.expire)
 	}
 }
 
@@ -90,8 +94,8 @@ func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now, kept := time.Now(), p.idle[:0]
-	for _, b := range p.idle {
-		if now.Before(b.expires) {
+	for i, b := range p.idle {
+		if now.Before(b.expires) && (len(p.idle)-i <= spare || now.Sub(b.since) < crowdTime) {
 			kept = append(kept, b)
 		} else {
 			_ = b.conn.Close()
@@ -102,7 +106,7 @@ func (p *pool) expire() {
 		p.timer = nil
 		return
 	}
-	p.timer.Reset(idleTime / 4)
+	p.timer.Reset(crowdTime)
 }
 
 // close closes those that wait, and from now on all that come back.
