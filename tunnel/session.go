@@ -226,6 +226,7 @@ func (s *Server) take(x *session, ask *bindAsk, b Binding) (*claim, error) {
 		c.lease.Stop()
 		c.lease = nil
 	}
+	c.last = ask.ID
 	c.hold(&holder{session: x, id: ask.ID, auth: ask.Auth})
 	return c, nil
 }
@@ -297,11 +298,11 @@ func (s *Server) table(p Protocol) *routes {
 	return &s.routes
 }
 
-// sameAsked finds what the identity has got for the same words before: a tunnel at port
-// 0 keeps its port. s.mu is held.
+// sameAsked finds what the identity's tunnel has got for the same words before: one at
+// port 0 keeps its port, of several each its own. s.mu is held.
 func (s *Server) sameAsked(x *session, b Binding, id uint16) *claim {
 	for _, c := range s.addresses {
-		if c.at != b || c.identity != x.identity {
+		if c.at != b || c.identity != x.identity || c.last != id {
 			continue
 		}
 		if h := c.holder.Load(); h == nil || h.session != x || h.id == id {

@@ -4,8 +4,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
+	"strconv"
 	"syscall"
 	"testing"
+
+	"paddock/wire"
 )
 
 // tcp is a client with one TCP tunnel, at a port that the server chooses, to whatever fn
@@ -131,5 +135,36 @@ func TestNoTarget(t *testing.T) {
 	}
 	if !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Several tunnels at ports that the server chooses have theirs again after a return, each
+// its own.
+func TestChosenPortsStay(t *testing.T) {
+	p := newPair(t, &Server{Identify: named})
+	var tunnels []Tunnel
+	for i := range 8 {
+		tunnels = append(tunnels, Tunnel{Name: strconv.Itoa(i), Protocol: TCP, Remote: "127.0.0.1:0", Target: "127.0.0.1:1"})
+	}
+	ports := func(c *Client) (at []string) {
+		p.eventually("not bound", func() bool {
+			at = nil
+			for _, b := range c.Bindings() {
+				if b.Where == "" || b.Err != nil {
+					return false
+				}
+				at = append(at, b.Where)
+			}
+			return true
+		})
+		return at
+	}
+	link := wire.ClientConfig{Config: &wire.Config{Agent: "bus-17", Logger: silent}, GiveUp: func(error) bool { return true }}
+	first, stop := p.start(ClientConfig{Tunnels: tunnels, Logger: silent}, link)
+	before := ports(first)
+	stop()
+	second, _ := p.start(ClientConfig{Tunnels: tunnels, Logger: silent}, link)
+	if after := ports(second); !slices.Equal(before, after) {
+		t.Errorf("%q were %q before", after, before)
 	}
 }
