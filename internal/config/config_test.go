@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"paddock/internal/strictyaml"
 )
 
 // load reads a file with this text.
@@ -240,7 +242,7 @@ func TestFileThatIsNone(t *testing.T) {
 	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrInvalid) || err.Error() != absent+": no such file or directory" {
 		t.Errorf("absent: %v", err)
 	}
-	if _, err := load(t, strings.Repeat("#", maxFileBytes+1), Sources{}); !errors.Is(err, ErrInvalid) {
+	if _, err := load(t, strings.Repeat("#", strictyaml.MaxFile+1), Sources{}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("huge: %v", err)
 	}
 }

@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 
 	"paddock/internal/strictyaml"
 )
-
-// maxFileBytes bounds what is read as a configuration file.
-const maxFileBytes = 1 << 20
 
 // envPrefix begins the variables that set keys.
 const envPrefix = "PADDOCK_"
@@ -53,14 +49,7 @@ func Load(s Sources) (*Config, error) {
 
 // readFile reads the file, if it is not larger than any sensible one.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxFileBytes {
-		err = fmt.Errorf("%d bytes are more than a configuration has", info.Size())
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := strictyaml.ReadFile(path)
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err // the place has the path already
 	}

@@ -60,20 +60,10 @@ func defaults() *Settings {
 	}
 }
 
-// maxFileBytes bounds what is read as a configuration.
-const maxFileBytes = 1 << 20
-
 // Load reads a file. The files that it names are looked for beside it. The error joins
 // everything that is wrong, each with its line and column.
 func Load(path string) (*Settings, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxFileBytes {
-		err = fmt.Errorf("%s: %d bytes are more than a configuration has", path, info.Size())
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -30,3 +30,21 @@ func Into[T any](field *T, parse func(string) (T, error)) func(Entry) {
 		*field = v
 	}
 }
+
+// ListInto takes a list of values that parse understands.
+func ListInto[T any](field *[]T, parse func(string) (T, error)) func(Entry) {
+	return func(e Entry) {
+		for _, item := range e.Value.Items(e.Key) {
+			text, ok := item.Text("a value of " + e.Key)
+			if !ok {
+				continue
+			}
+			v, err := parse(text)
+			if err != nil {
+				item.Fault("%s: %w", e.Key, err)
+				continue
+			}
+			*field = append(*field, v)
+		}
+	}
+}

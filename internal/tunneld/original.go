@@ -18,30 +18,26 @@ func (s *Settings) readOriginal(entries []strictyaml.Entry) {
 	s.Connect.Cert, s.Connect.Key = "client.crt", "client.key"
 	s.Backoff = Backoff{Interval: 500 * time.Millisecond, MaxInterval: time.Minute, MaxTime: 15 * time.Minute}
 	multiplier := 1.5
-	known := fields{
-		"server_addr": into(&s.Connect.Server, serverAddress),
-		"tls_crt":     into(&s.Connect.Cert, nonEmpty),
-		"tls_key":     into(&s.Connect.Key, nonEmpty),
-		"root_ca":     into(&s.Connect.RootCA, text),
+	known := strictyaml.Fields{
+		"server_addr": strictyaml.Into(&s.Connect.Server, serverAddress),
+		"tls_crt":     strictyaml.Into(&s.Connect.Cert, nonEmpty),
+		"tls_key":     strictyaml.Into(&s.Connect.Key, nonEmpty),
+		"root_ca":     strictyaml.Into(&s.Connect.RootCA, text),
 		"tunnels": func(e strictyaml.Entry) {
 			for _, t := range e.Value.Entries(e.Key) {
 				s.readTunnel(t, originalTunnel)
 			}
 		},
 		"backoff": func(e strictyaml.Entry) {
-			fields{
-				"interval":     into(&s.Backoff.Interval, span),
-				"multiplier":   into(&multiplier, factor), // full jitter takes its place
-				"max_interval": into(&s.Backoff.MaxInterval, span),
-				"max_time":     into(&s.Backoff.MaxTime, spanOrZero),
-			}.read(e.Value, e.Key)
+			strictyaml.Fields{
+				"interval":     strictyaml.Into(&s.Backoff.Interval, span),
+				"multiplier":   strictyaml.Into(&multiplier, factor), // full jitter takes its place
+				"max_interval": strictyaml.Into(&s.Backoff.MaxInterval, span),
+				"max_time":     strictyaml.Into(&s.Backoff.MaxTime, spanOrZero),
+			}.Read(e.Value, e.Key)
 		},
 	}
-	for _, e := range entries {
-		if take, ok := strictyaml.Known(e, known); ok {
-			take(e)
-		}
-	}
+	known.Take(entries)
 	for _, key := range []string{"server_addr", "tunnels"} {
 		if !has(entries, key) {
 			entries[0].At.Fault("the file needs %s", key)

@@ -18,77 +18,31 @@ import (
 	"paddock/internal/strictyaml"
 )
 
-// fields are the keys of a mapping, each with what takes its value.
-type fields map[string]func(e strictyaml.Entry)
-
-// read gives each entry to its field.
-func (f fields) read(n *strictyaml.Node, what string) {
-	for _, e := range n.Entries(what) {
-		if take, ok := strictyaml.Known(e, f); ok {
-			take(e)
-		}
-	}
-}
-
-// into takes a single value that parse understands.
-func into[T any](field *T, parse func(string) (T, error)) func(strictyaml.Entry) {
-	return func(e strictyaml.Entry) {
-		text, ok := e.Text(e.Key)
-		if !ok {
-			return
-		}
-		v, err := parse(text)
-		if err != nil {
-			e.Value.Fault("%s: %w", e.Key, err)
-			return
-		}
-		*field = v
-	}
-}
-
-// listInto takes a list of values that parse understands.
-func listInto[T any](field *[]T, parse func(string) (T, error)) func(strictyaml.Entry) {
-	return func(e strictyaml.Entry) {
-		for _, item := range e.Value.Items(e.Key) {
-			text, ok := item.Text("a value of " + e.Key)
-			if !ok {
-				continue
-			}
-			v, err := parse(text)
-			if err != nil {
-				item.Fault("%s: %w", e.Key, err)
-				continue
-			}
-			*field = append(*field, v)
-		}
-	}
-}
-
 // ReadSection reads what stands under the key tunnel. Faults are in the node's file.
 func (s *Settings) ReadSection(n *strictyaml.Node) {
-	s.fields().read(n, "tunnel")
+	s.fields().Read(n, "tunnel")
 }
 
 // fields are those of the section, with the defaults set.
-func (s *Settings) fields() fields {
+func (s *Settings) fields() strictyaml.Fields {
 	s.Backoff = Backoff{Interval: 200 * time.Millisecond, MaxInterval: 30 * time.Second}
-	return fields{
+	return strictyaml.Fields{
 		"serve": func(e strictyaml.Entry) {
-			fields{
-				"listen":          into(&s.Serve.Listen, address),
-				"http":            into(&s.Serve.HTTP, address),
-				"tls":             into(&s.Serve.TLS, address),
-				"tls_crt":         into(&s.Serve.Cert, text),
-				"tls_key":         into(&s.Serve.Key, text),
-				"key":             into(&s.Serve.Identity, text),
-				"budget":          into(&s.Serve.Budget, size),
-				"lease":           into(&s.Serve.Lease, span),
-				"admin":           into(&s.Serve.Admin, address),
-				"admin_token":     into(&s.Serve.Token, nonEmpty),
-				"plaintext":       into(&s.Serve.Plaintext, truth),
-				"control":         into(&s.Serve.Control, nonEmpty),
-				"trusted_proxies": listInto(&s.Serve.Trusted, netip.ParsePrefix),
-			}.read(e.Value, e.Key)
+			strictyaml.Fields{
+				"listen":          strictyaml.Into(&s.Serve.Listen, address),
+				"http":            strictyaml.Into(&s.Serve.HTTP, address),
+				"tls":             strictyaml.Into(&s.Serve.TLS, address),
+				"tls_crt":         strictyaml.Into(&s.Serve.Cert, text),
+				"tls_key":         strictyaml.Into(&s.Serve.Key, text),
+				"key":             strictyaml.Into(&s.Serve.Identity, text),
+				"budget":          strictyaml.Into(&s.Serve.Budget, size),
+				"lease":           strictyaml.Into(&s.Serve.Lease, span),
+				"admin":           strictyaml.Into(&s.Serve.Admin, address),
+				"admin_token":     strictyaml.Into(&s.Serve.Token, nonEmpty),
+				"plaintext":       strictyaml.Into(&s.Serve.Plaintext, truth),
+				"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
+				"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
+			}.Read(e.Value, e.Key)
 			if (s.Serve.Cert == "") != (s.Serve.Key == "") {
 				e.At.Fault("tls_crt and tls_key are set together or not at all")
 			}
@@ -100,18 +54,18 @@ func (s *Settings) fields() fields {
 		},
 		"connect": func(e strictyaml.Entry) {
 			c := &s.Connect
-			fields{
-				"server":      into(&c.Server, address),
-				"server_id":   func(e strictyaml.Entry) { c.Pinned = true; into(&c.ServerID, keyid.Parse)(e) },
-				"root_ca":     into(&c.RootCA, text),
-				"key":         into(&c.Key, text),
-				"cert":        into(&c.Cert, text),
-				"token_file":  into(&c.TokenFile, text),
-				"budget":      into(&c.Budget, size),
-				"plaintext":   into(&c.Plaintext, truth),
-				"admin":       into(&c.Admin, address),
-				"admin_token": into(&c.Token, nonEmpty),
-			}.read(e.Value, e.Key)
+			strictyaml.Fields{
+				"server":      strictyaml.Into(&c.Server, address),
+				"server_id":   func(e strictyaml.Entry) { c.Pinned = true; strictyaml.Into(&c.ServerID, keyid.Parse)(e) },
+				"root_ca":     strictyaml.Into(&c.RootCA, text),
+				"key":         strictyaml.Into(&c.Key, text),
+				"cert":        strictyaml.Into(&c.Cert, text),
+				"token_file":  strictyaml.Into(&c.TokenFile, text),
+				"budget":      strictyaml.Into(&c.Budget, size),
+				"plaintext":   strictyaml.Into(&c.Plaintext, truth),
+				"admin":       strictyaml.Into(&c.Admin, address),
+				"admin_token": strictyaml.Into(&c.Token, nonEmpty),
+			}.Read(e.Value, e.Key)
 			if c.Server == "" {
 				e.At.Fault("connect needs server, the address of the tunnel's server")
 			}
@@ -122,11 +76,11 @@ func (s *Settings) fields() fields {
 			}
 		},
 		"backoff": func(e strictyaml.Entry) {
-			fields{
-				"interval":     into(&s.Backoff.Interval, span),
-				"max_interval": into(&s.Backoff.MaxInterval, span),
-				"max_time":     into(&s.Backoff.MaxTime, spanOrZero),
-			}.read(e.Value, e.Key)
+			strictyaml.Fields{
+				"interval":     strictyaml.Into(&s.Backoff.Interval, span),
+				"max_interval": strictyaml.Into(&s.Backoff.MaxInterval, span),
+				"max_time":     strictyaml.Into(&s.Backoff.MaxTime, spanOrZero),
+			}.Read(e.Value, e.Key)
 		},
 	}
 }
@@ -136,18 +90,18 @@ func (s *Settings) readPeer(n *strictyaml.Node) {
 	p := Peer{Place: n.Place()}
 	var id, token string
 	var tokenID string
-	fields{
-		"name":         into(&p.Name, label),
-		"id":           into(&id, text),
-		"token_id":     into(&tokenID, text),
-		"token_sha256": into(&token, text),
-		"expires":      into(&p.Expires, func(s string) (time.Time, error) { return time.Parse(time.RFC3339, s) }),
-		"hosts":        listInto(&p.Hosts, hostname.Pattern),
-		"ports":        listInto(&p.Ports, ParsePortRange),
-		"protos":       listInto(&p.Protocols, protocol),
-		"max_inflight": into(&p.MaxInflight, count),
-		"admin":        into(&p.Admin, truth),
-	}.read(n, "a client")
+	strictyaml.Fields{
+		"name":         strictyaml.Into(&p.Name, label),
+		"id":           strictyaml.Into(&id, text),
+		"token_id":     strictyaml.Into(&tokenID, text),
+		"token_sha256": strictyaml.Into(&token, text),
+		"expires":      strictyaml.Into(&p.Expires, func(s string) (time.Time, error) { return time.Parse(time.RFC3339, s) }),
+		"hosts":        strictyaml.ListInto(&p.Hosts, hostname.Pattern),
+		"ports":        strictyaml.ListInto(&p.Ports, ParsePortRange),
+		"protos":       strictyaml.ListInto(&p.Protocols, protocol),
+		"max_inflight": strictyaml.Into(&p.MaxInflight, count),
+		"admin":        strictyaml.Into(&p.Admin, truth),
+	}.Read(n, "a client")
 	switch {
 	case p.Name == "":
 		n.Fault("a client needs a name")
@@ -178,17 +132,17 @@ func (s *Settings) readPeer(n *strictyaml.Node) {
 // go-http-tunnel has; nil is all.
 func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 	t := Tunnel{Name: e.Key, Place: e.At.Place()}
-	all := fields{
-		"proto":            into(&t.Protocol, protocol),
-		"addr":             into(&t.Target, nonEmpty),
-		"host":             into(&t.Host, hostname.Pattern),
-		"path":             into(&t.Path, path),
-		"remote_addr":      into(&t.Remote, address),
-		"auth":             into(&t.Auth, userAndPassword),
-		"host_header":      into(&t.HostHeader, hostHeader),
-		"response_timeout": into(&t.HeadTimeout, func(s string) (time.Duration, error) { return orNever(spanOrZero(s)) }),
-		"proxy_protocol":   into(&t.ProxyProtocol, truth),
-		"max_inflight":     into(&t.MaxInflight, count),
+	all := strictyaml.Fields{
+		"proto":            strictyaml.Into(&t.Protocol, protocol),
+		"addr":             strictyaml.Into(&t.Target, nonEmpty),
+		"host":             strictyaml.Into(&t.Host, hostname.Pattern),
+		"path":             strictyaml.Into(&t.Path, path),
+		"remote_addr":      strictyaml.Into(&t.Remote, address),
+		"auth":             strictyaml.Into(&t.Auth, userAndPassword),
+		"host_header":      strictyaml.Into(&t.HostHeader, hostHeader),
+		"response_timeout": strictyaml.Into(&t.HeadTimeout, func(s string) (time.Duration, error) { return orNever(spanOrZero(s)) }),
+		"proxy_protocol":   strictyaml.Into(&t.ProxyProtocol, truth),
+		"max_inflight":     strictyaml.Into(&t.MaxInflight, count),
 	}
 	if allowed != nil {
 		for key := range all {
@@ -201,7 +155,7 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 	for _, field := range e.Value.Entries("tunnel " + e.Key) {
 		at[field.Key] = field
 	}
-	all.read(e.Value, "tunnel "+e.Key)
+	all.Read(e.Value, "tunnel "+e.Key)
 	if t.Protocol == "" {
 		if at["proto"].At == nil {
 			e.At.Fault("tunnel %s needs proto: http, tcp or sni", t.Name)

@@ -107,20 +107,10 @@ type Backoff struct {
 	MaxTime               time.Duration // 0: for ever
 }
 
-// maxFileBytes bounds what is read as a configuration.
-const maxFileBytes = 1 << 20
-
 // Load reads a file of either form. The files that it names are looked for beside it. others are the sections of paddock.yaml that are
 // not the tunnel's business. The error joins everything that is wrong.
 func Load(path string, others []string) (*Settings, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxFileBytes {
-		err = fmt.Errorf("%s: %d bytes are more than a configuration has", path, info.Size())
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
