@@ -1,12 +1,12 @@
 package city
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -71,7 +71,7 @@ func TestDigest(t *testing.T) {
 			}
 		}
 	}
-	for class, line := range c.Streets() {
+	for class, line := range c.lines() {
 		io.WriteString(h, class)
 		put(line)
 	}
@@ -120,30 +120,6 @@ func TestZones(t *testing.T) {
 	}
 }
 
-func TestWriteStreets(t *testing.T) {
-	var buf bytes.Buffer
-	c := cityOf(1)
-	if err := c.WriteStreets(&buf); err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Features []struct {
-			Properties struct{ Class string }
-			Geometry   struct{ Coordinates [][][2]float64 }
-		}
-	}
-	if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	lines := 0
-	for _, f := range got.Features {
-		lines += len(f.Geometry.Coordinates)
-	}
-	if len(got.Features) != 3 || lines != len(c.streets.links) {
-		t.Errorf("%d features with %d lines, want 3 with %d", len(got.Features), lines, len(c.streets.links))
-	}
-}
-
 // TestWriteGeoJSON writes the sets as files and loads them as a user would.
 func TestWriteGeoJSON(t *testing.T) {
 	dir := t.TempDir()
@@ -173,5 +149,23 @@ func TestWriteGeoJSON(t *testing.T) {
 	}
 	if err := c.WriteGeoJSON(filepath.Join(dir, "missing")); err == nil {
 		t.Error("wrote into a directory that does not exist")
+	}
+}
+
+var streetClasses = [...]string{shore: "", arterial: "arterial", street: "street", lane: "lane"}
+
+// lines are all streets, each from one junction to another, in
+// the same places as the vehicles' fixes but for GPS noise.
+func (c *City) lines() iter.Seq2[string, []fence.Point] {
+	return func(yield func(string, []fence.Point) bool) {
+		for _, l := range c.streets.links {
+			line := make([]fence.Point, 0, l.end-l.start)
+			for _, p := range c.streets.pos[l.start:l.end] {
+				line = append(line, locate(p))
+			}
+			if !yield(streetClasses[l.class], line) {
+				return
+			}
+		}
 	}
 }

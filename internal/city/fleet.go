@@ -73,9 +73,6 @@ func (f *Fleet) Len() int { return len(f.vehicles) }
 // ID is the id of vehicle i.
 func (f *Fleet) ID(i int) string { return f.ids[i] }
 
-// Kind is what vehicle i is.
-func (f *Fleet) Kind(i int) Kind { return f.vehicles[i].kind }
-
 // longestStep is the longest time, in seconds, that the driving is computed for
 // at once; at more, vehicles could not brake in time for what comes.
 const longestStep = 1
