@@ -206,6 +206,7 @@ func TestSessionsApplyOnce(t *testing.T) {
 		number, err := client.PostAck(ctx, KindUpdate, body(t, "v", 50, 1, firstTime+int64(n)))
 		must(t, err)
 		if last = number; n%500 == 250 {
+			must(t, client.WaitAcked(ctx, number-200)) // there is a connection
 			cut()
 		}
 	}
