@@ -104,6 +104,31 @@ track: {ttl: 0s}
 	}
 }
 
+// A section of somebody else's is read by him, with variables of the environment, and what
+// is wrong in it is told with everything else.
+func TestOthersSections(t *testing.T) {
+	read := func(text string) (got string, err error) {
+		_, err = load(t, text, Sources{Environ: []string{"WHO=nobody", "WHO=them"}, Others: map[string]func(*strictyaml.Node){
+			"guest": func(n *strictyaml.Node) {
+				strictyaml.Fields{"name": strictyaml.Into(&got, func(s string) (string, error) { return s, nil })}.Read(n, "guest")
+			},
+		}})
+		return got, err
+	}
+	if got, err := read("http: {token: \"${WHO}\"}\nguest: {name: \"one of ${WHO}\"}\n"); err != nil || got != "one of them" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"gest: {}\n": "paddock.yaml:1:1: unknown key gest; did you mean guest?",
+		"guest: {name: \"${WHAT}\", nme: x}\ntrack: {ttl: x}\n": "paddock.yaml:1:15: the environment has no WHAT\npaddock.yaml:1:26: unknown key nme; did you mean name?\n" +
+			"paddock.yaml:2:9: track.ttl: \"x\" is no duration such as 90s, 15m or 1h30m",
+	} {
+		if _, err := read(text); err == nil || err.Error() != want || !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // What is wrong in a file is named with its place, as the whole message.
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
@@ -302,7 +327,7 @@ func FuzzReadYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c := Default()
 		c.origins = map[string]string{}
-		for _, err := range c.readYAML("fuzz.yaml", text) {
+		for _, err := range c.readYAML(&Sources{File: "fuzz.yaml"}, text) {
 			if !errors.Is(err, ErrInvalid) {
 				t.Errorf("%v does not wrap ErrInvalid", err)
 			}

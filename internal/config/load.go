@@ -20,6 +20,20 @@ type Sources struct {
 	File    string            // path of the YAML file; "" is none
 	Environ []string          // KEY=value, as of os.Environ
 	Flags   map[string]string // by key, such as "http.listen"; only what was given
+
+	// Others read the sections of the file that are not of a Config, by their names. In
+	// these ${NAME} stands for a variable of the environment.
+	Others map[string]func(*strictyaml.Node)
+}
+
+// lookup finds a variable of the environment.
+func (s *Sources) lookup(name string) (value string, ok bool) {
+	for _, entry := range s.Environ {
+		if rest, found := strings.CutPrefix(entry, name+"="); found {
+			value, ok = rest, true // the last one counts
+		}
+	}
+	return value, ok
 }
 
 // Load reads the settings over the defaults and validates them. The error joins
@@ -34,7 +48,7 @@ func Load(s Sources) (*Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		faults = c.readYAML(s.File, text)
+		faults = c.readYAML(&s, text)
 	}
 	faults = append(faults, c.readEnviron(s.Environ)...)
 	faults = append(faults, c.readFlags(s.Flags)...)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 
 	"paddock/internal/strictyaml"
@@ -12,16 +13,22 @@ func Sections() []string { return sections(settings(Default())) }
 
 // readYAML sets the keys that the file gives, by the same rules as the other sources.
 // It returns all that is wrong.
-func (c *Config) readYAML(path string, text []byte) []error {
-	file, root := strictyaml.Parse(path, text)
+func (c *Config) readYAML(s *Sources, text []byte) []error {
+	file, root := strictyaml.Parse(s.File, text)
 	if root == nil {
 		return faultsOf(file)
 	}
 	var faults []error
 	known := sections(settings(c))
 	for _, section := range root.Entries("the file") {
+		if read, ok := s.Others[section.Key]; ok {
+			file.Env = s.lookup
+			read(section.Value)
+			file.Env = nil
+			continue
+		}
 		if !slices.Contains(known, section.Key) {
-			section.Unknown(known)
+			section.Unknown(append(known, slices.Sorted(maps.Keys(s.Others))...))
 			continue
 		}
 		for _, e := range section.Value.Entries(section.Key) {

@@ -10,10 +10,10 @@ import (
 )
 
 // ClientSide are the entries of a client's side, for files of others that hold them
-// beside their own: connect and backoff.
+// beside their own: connect, tunnels and backoff.
 func (s *Settings) ClientSide() strictyaml.Fields {
 	all, side := s.fields(), strictyaml.Fields{}
-	for _, key := range []string{"connect", "backoff"} {
+	for _, key := range []string{"connect", "tunnels", "backoff"} {
 		side[key] = all[key]
 	}
 	return side

@@ -14,6 +14,7 @@ import (
 const (
 	kindList = "tunnel.list"
 	kindKick = "tunnel.kick"
+	kinds    = "tunnel." // how all of the tunnel's begin
 )
 
 const (
@@ -64,33 +65,39 @@ type Kicked struct {
 	Connected bool   `cbor:"2,keyasint,omitempty" json:"connected"`
 }
 
-// registerControl serves operators on m. Whoever calls is one: see Server.authorize.
-func (s *Server) registerControl(m *wire.Mux) {
-	wire.Handle(m, kindList, s.list)
-	wire.Handle(m, kindKick, s.kick)
+// registerControl serves operators on m. Whoever calls is one: see Authorize.
+func (r *Role) registerControl(m *wire.Mux) {
+	wire.Handle(m, kindList, r.list)
+	wire.Handle(m, kindKick, r.kick)
 }
 
-// authorize keeps the kinds of operators from others.
-func (s *Server) authorize(c *wire.Conn, kind string) error {
-	if kind != kindList && kind != kindKick || s.roster.Admin(Identify(c)) {
+// Authorize is a wire.Config.Authorize: the tunnel's kinds are for clients that are listed,
+// those of operators for some of them.
+func (r *Role) Authorize(c *wire.Conn, kind string) error {
+	switch who := Identify(c); {
+	case !strings.HasPrefix(kind, kinds):
 		return nil
+	case who == "":
+		return &wire.Error{Code: wire.PermissionDenied, Msg: "the tunnel is for those of tunnel.clients, and this connection has shown to be none of them", NotStarted: true}
+	case (kind == kindList || kind == kindKick) && !r.roster.Admin(who):
+		return &wire.Error{Code: wire.PermissionDenied, Msg: "only for clients that are listed with admin: true", NotStarted: true}
 	}
-	return &wire.Error{Code: wire.PermissionDenied, Msg: "only for clients that are listed with admin: true", NotStarted: true}
+	return nil
 }
 
-func (s *Server) list(_ context.Context, r listRequest) (a listAnswer, err error) {
-	if r.Most < 0 || r.Most > listPage {
+func (r *Role) list(_ context.Context, ask listRequest) (a listAnswer, err error) {
+	if ask.Most < 0 || ask.Most > listPage {
 		return a, &wire.Error{Code: wire.InvalidArgument, Msg: fmt.Sprintf("most is 1 to %d", listPage), NotStarted: true}
 	}
-	if r.Most == 0 {
-		r.Most = listPage
+	if ask.Most == 0 {
+		ask.Most = listPage
 	}
-	found := s.tunnel.SessionsAfter(r.After, r.Most+1)
-	if a.More = len(found) > r.Most; a.More {
-		found = found[:r.Most]
+	found := r.tunnel.SessionsAfter(ask.After, ask.Most+1)
+	if a.More = len(found) > ask.Most; a.More {
+		found = found[:ask.Most]
 	}
 	for i := range found {
-		a.Sessions = append(a.Sessions, s.roster.line(&found[i]))
+		a.Sessions = append(a.Sessions, r.roster.line(&found[i]))
 	}
 	return a, nil
 }
@@ -119,17 +126,17 @@ func (p *Peer) id() string {
 	return p.ID.String()
 }
 
-func (s *Server) kick(_ context.Context, r kickRequest) (k Kicked, err error) {
-	span := time.Duration(min(max(r.ForM, -1), maxBlock.Milliseconds()+1)) * time.Millisecond
+func (r *Role) kick(_ context.Context, ask kickRequest) (k Kicked, err error) {
+	span := time.Duration(min(max(ask.ForM, -1), maxBlock.Milliseconds()+1)) * time.Millisecond
 	if span < 0 || span > maxBlock {
 		return k, &wire.Error{Code: wire.InvalidArgument, Msg: "a client is kept out for 0 s to " + maxBlock.String(), NotStarted: true}
 	}
-	if k.Name, err = s.roster.find(r.Who); err != nil {
+	if k.Name, err = r.roster.find(ask.Who); err != nil {
 		return k, err
 	}
-	s.roster.Block(k.Name, span) // before the connection ends, or it would be back
-	k.Connected = s.tunnel.Kick(k.Name)
-	s.log.Warn("client sent away by an operator", "client", k.Name, "connected", k.Connected, "for", span)
+	r.roster.Block(k.Name, span) // before the connection ends, or it would be back
+	k.Connected = r.tunnel.Kick(k.Name)
+	r.log.Warn("client sent away by an operator", "client", k.Name, "connected", k.Connected, "for", span)
 	return k, nil
 }
 

@@ -15,7 +15,7 @@ type fronts struct {
 	HTTPS int `cbor:"2,keyasint,omitempty"`
 }
 
-func (s *Server) fronts() fronts { return fronts{portOf(s.HTTP()), portOf(s.TLS())} }
+func (r *Role) fronts() fronts { return fronts{portOf(r.HTTP()), portOf(r.TLS())} }
 
 func portOf(a net.Addr) int {
 	if t, ok := a.(*net.TCPAddr); ok {

@@ -14,21 +14,21 @@ import (
 const watchEvery = time.Second
 
 // watch reads the settings again when their file has changed, or a signal says so.
-func (s *Server) watch(ctx context.Context) error {
+func (r *Role) watch(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	seen := stamp(s.options.File)
+	seen := stamp(r.options.File)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.options.Hangups:
-			seen = stamp(s.options.File)
-			s.reload()
+		case <-r.options.Hangups:
+			seen = stamp(r.options.File)
+			r.reload()
 		case <-ticker.C:
-			if now := stamp(s.options.File); now != seen {
+			if now := stamp(r.options.File); now != seen {
 				seen = now
-				s.reload()
+				r.reload()
 			}
 		}
 	}
@@ -51,30 +51,30 @@ func stamp(file string) version {
 
 // reload lets new settings count, or keeps the old ones if anything is wrong with them.
 // Clients that would not be let in any more are sent away; addresses take a restart.
-func (s *Server) reload() {
-	if s.options.Reload == nil {
+func (r *Role) reload() {
+	if r.options.Reload == nil {
 		return
 	}
-	settings, err := s.options.Reload()
+	settings, err := r.options.Reload()
 	if err == nil {
-		err = s.readCertificate(&settings.Serve)
+		err = r.readCertificate(&settings.Serve)
 	}
 	if err != nil {
-		s.log.Error("the settings stay as they are", "error", err)
+		r.log.Error("the settings stay as they are", "error", err)
 		return
 	}
-	if !sameServe(settings.Serve, s.options.Settings.Serve) {
-		s.log.Warn("the section serve has changed: that takes a restart")
+	if !sameServe(settings.Serve, r.options.Settings.Serve) {
+		r.log.Warn("the section serve has changed: that takes a restart")
 	}
-	s.roster.Replace(settings.Clients)
+	r.roster.Replace(settings.Clients)
 	gone := 0
-	for c := range s.wire.All() {
-		if c.Identity() != nil && !s.roster.Holds(c) {
+	for c := range r.conns() {
+		if Identify(c) != "" && !r.roster.Holds(c) {
 			c.Abort(wire.PermissionDenied)
 			gone++
 		}
 	}
-	s.log.Info("settings read again", "clients", len(settings.Clients), "sent_away", gone)
+	r.log.Info("settings read again", "clients", len(settings.Clients), "sent_away", gone)
 }
 
 func sameServe(a, b Serve) bool {

@@ -27,26 +27,7 @@ func (s *Settings) ReadSection(n *strictyaml.Node) {
 func (s *Settings) fields() strictyaml.Fields {
 	s.Backoff = Backoff{Interval: 200 * time.Millisecond, MaxInterval: 30 * time.Second}
 	return strictyaml.Fields{
-		"serve": func(e strictyaml.Entry) {
-			strictyaml.Fields{
-				"listen":          strictyaml.Into(&s.Serve.Listen, address),
-				"http":            strictyaml.Into(&s.Serve.HTTP, address),
-				"tls":             strictyaml.Into(&s.Serve.TLS, address),
-				"tls_crt":         strictyaml.Into(&s.Serve.Cert, text),
-				"tls_key":         strictyaml.Into(&s.Serve.Key, text),
-				"key":             strictyaml.Into(&s.Serve.Identity, text),
-				"budget":          strictyaml.Into(&s.Serve.Budget, size),
-				"lease":           strictyaml.Into(&s.Serve.Lease, span),
-				"admin":           strictyaml.Into(&s.Serve.Admin, address),
-				"admin_token":     strictyaml.Into(&s.Serve.Token, nonEmpty),
-				"plaintext":       strictyaml.Into(&s.Serve.Plaintext, truth),
-				"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
-				"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
-			}.Read(e.Value, e.Key)
-			if (s.Serve.Cert == "") != (s.Serve.Key == "") {
-				e.At.Fault("tls_crt and tls_key are set together or not at all")
-			}
-		},
+		"serve": func(e strictyaml.Entry) { s.readServe(e, s.serveFields()) },
 		"clients": func(e strictyaml.Entry) {
 			for _, item := range e.Value.Items(e.Key) {
 				s.readPeer(item)
@@ -82,6 +63,33 @@ func (s *Settings) fields() strictyaml.Fields {
 				"max_time":     strictyaml.Into(&s.Backoff.MaxTime, spanOrZero),
 			}.Read(e.Value, e.Key)
 		},
+	}
+}
+
+// serveFields are those of the entry serve.
+func (s *Settings) serveFields() strictyaml.Fields {
+	return strictyaml.Fields{
+		"listen":          strictyaml.Into(&s.Serve.Listen, address),
+		"http":            strictyaml.Into(&s.Serve.HTTP, address),
+		"tls":             strictyaml.Into(&s.Serve.TLS, address),
+		"tls_crt":         strictyaml.Into(&s.Serve.Cert, text),
+		"tls_key":         strictyaml.Into(&s.Serve.Key, text),
+		"key":             strictyaml.Into(&s.Serve.Identity, text),
+		"budget":          strictyaml.Into(&s.Serve.Budget, size),
+		"lease":           strictyaml.Into(&s.Serve.Lease, span),
+		"admin":           strictyaml.Into(&s.Serve.Admin, address),
+		"admin_token":     strictyaml.Into(&s.Serve.Token, nonEmpty),
+		"plaintext":       strictyaml.Into(&s.Serve.Plaintext, truth),
+		"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
+		"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
+	}
+}
+
+// readServe reads the entry serve.
+func (s *Settings) readServe(e strictyaml.Entry, known strictyaml.Fields) {
+	known.Read(e.Value, e.Key)
+	if (s.Serve.Cert == "") != (s.Serve.Key == "") {
+		e.At.Fault("tls_crt and tls_key are set together or not at all")
 	}
 }
 

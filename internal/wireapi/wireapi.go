@@ -50,6 +50,7 @@ type Config struct {
 
 	Token    string        // whose secret clients must prove to know; "": none
 	TLS      *tls.Config   // nil: none
+	Guest    Guest         // nil: none
 	MaxAhead track.Millis  // see ingest.Decoder
 	MaxLarge int64         // bytes, of all large answers together; 0: 256 MiB
 	MaxConns int           // connections at once; 0: that of package wire
@@ -66,6 +67,7 @@ type Config struct {
 type API struct {
 	cfg    Config
 	large  *budget.Budget
+	token  func(*wire.Conn, *wire.Hello) error // whether a peer knows the token; nil: there is none
 	server wire.Server
 	counts counts
 
@@ -94,23 +96,8 @@ func New(cfg Config) *API {
 		Agent: "paddock/" + cfg.Version, Mux: mux, TLS: cfg.TLS, Logger: cfg.Logger, DrainTimeout: cfg.Drain,
 		Sessions: new(wire.Sessions),
 	}
-	if cfg.Token != "" {
-		a.server.Config.Verify = a.verify(wire.TokenHash([]byte(cfg.Token)))
-	}
+	a.admit(mux)
 	return a
-}
-
-// verify judges a peer's HELLO, before anything else of the peer is looked at.
-// There is one token; its id is what a client calls itself.
-func (a *API) verify(hash [32]byte) func(*wire.Conn, *wire.Hello) error {
-	verify := wire.VerifyTokens(func(string) ([]byte, bool) { return hash[:], true })
-	return func(c *wire.Conn, h *wire.Hello) error {
-		err := verify(c, h)
-		if err != nil {
-			a.counts.denied.Add(1)
-		}
-		return err
-	}
 }
 
 // Serve takes connections from l until Drain.

@@ -1,0 +1,197 @@
+package tunneld
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/internal/lifecycle"
+	"paddock/internal/listen"
+	"paddock/tunnel"
+	"paddock/tunnel/tunnelstats"
+	"paddock/wire"
+)
+
+// maxOperators bounds the connections of the control socket.
+const maxOperators = 16
+
+// Role is the side that visitors reach without a link of its own: where they come in, who
+// may have what, and who operates it. Whoever has connections of clients serves it on
+// them: Register, Verify, Authorize.
+type Role struct {
+	options ServerOptions
+	log     *slog.Logger
+	roster  *Roster
+	tunnel  *tunnel.Server
+	conns   func() iter.Seq[*wire.Conn]     // among which the clients' are; set by Register
+	visitor atomic.Pointer[tls.Certificate] // for visitors, nil without TLS
+	http    net.Listener                    // nil: none
+	tls     net.Listener                    // nil: none
+	control net.Listener                    // nil: none
+	desk    *wire.Server                    // of operators at control
+}
+
+// NewRole makes what settings say. It does not listen yet: see Open.
+func NewRole(o ServerOptions) *Role {
+	serve := &o.Settings.Serve
+	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
+	r.tunnel = &tunnel.Server{
+		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, TrustedProxies: serve.Trusted, Logger: r.log,
+		Limits: tunnel.Limits{Lease: serve.Lease, Bytes: serve.Budget * 3 / 8}, // the rest is the runtime's and wire's
+		Hooks:  r.hooks(),
+	}
+	desk := wire.NewMux()
+	r.registerControl(desk)
+	r.desk = &wire.Server{Config: &wire.Config{Agent: o.Agent, Mux: desk, Logger: r.log}, MaxConns: maxOperators}
+	return r
+}
+
+// Register serves clients on the connections whose Mux is m; conns are all of these. It is
+// called once, before Open.
+func (r *Role) Register(m *wire.Mux, conns func() iter.Seq[*wire.Conn]) {
+	r.conns = conns
+	r.tunnel.Register(m)
+	r.registerControl(m)
+	wire.Handle(m, kindFronts, func(context.Context, struct{}) (fronts, error) { return r.fronts(), nil })
+}
+
+// Verify is a wire.Config.Verify that lets in who is listed.
+func (r *Role) Verify(c *wire.Conn, h *wire.Hello) error { return r.roster.Verify(c, h) }
+
+// Collector tells how the role fares.
+func (r *Role) Collector() prometheus.Collector { return tunnelstats.Server(r.tunnel) }
+
+// Open reads the certificate and listens for visitors and operators, all of it or nothing.
+func (r *Role) Open(ctx context.Context) (err error) {
+	serve := &r.options.Settings.Serve
+	if err := r.readCertificate(serve); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			r.closeListeners()
+		}
+	}()
+	for _, door := range []struct {
+		address string
+		at      *net.Listener
+	}{{serve.HTTP, &r.http}, {serve.TLS, &r.tls}} {
+		if door.address == "" {
+			continue
+		}
+		if *door.at, err = listen.Listen(ctx, door.address, true); err != nil {
+			return fmt.Errorf("tunnel: %w", err)
+		}
+	}
+	return r.listenControl(serve)
+}
+
+// closeListeners is for those that nobody serves yet.
+func (r *Role) closeListeners() {
+	for _, open := range []net.Listener{r.http, r.tls, r.control} {
+		if open != nil {
+			_ = open.Close()
+		}
+	}
+}
+
+// readCertificate reads the one for visitors.
+func (r *Role) readCertificate(serve *Serve) error {
+	if serve.Cert == "" {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(serve.Cert, serve.Key)
+	if err == nil {
+		r.visitor.Store(&pair)
+	}
+	return err
+}
+
+// listenControl opens the control socket. One that nobody has asked for may be missing.
+func (r *Role) listenControl(serve *Serve) (err error) {
+	path := cmp.Or(serve.Control, r.options.Control)
+	if path == "" || path == noControl {
+		return nil
+	}
+	if r.control, err = listen.Private(path); err == nil {
+		return nil
+	}
+	if serve.Control != "" {
+		return fmt.Errorf("tunnel: control socket: %w", err)
+	}
+	r.log.Warn("no control socket", "path", path, "error", err)
+	return nil
+}
+
+// HTTP is where visitors connect, nil if nowhere.
+func (r *Role) HTTP() net.Addr { return addressOf(r.http) }
+
+// TLS is where visitors connect by TLS, nil if nowhere.
+func (r *Role) TLS() net.Addr { return addressOf(r.tls) }
+
+// Control is where operators of this machine connect, nil if nowhere.
+func (r *Role) Control() net.Addr { return addressOf(r.control) }
+
+func addressOf(l net.Listener) net.Addr {
+	if l == nil {
+		return nil
+	}
+	return l.Addr()
+}
+
+// AddTo adds the services of a role that is open, or is opened by a service before. They
+// go behind those of the connections: in the end visitors are finished first, while
+// clients are still there.
+func (r *Role) AddTo(g *lifecycle.Group) {
+	serve := &r.options.Settings.Serve
+	g.Add(lifecycle.Service{Name: "tunnel control", Run: r.serveControl, Drain: r.desk.Shutdown})
+	finish := func(context.Context) error { return r.tunnel.Close() }
+	if serve.HTTP != "" {
+		g.Add(lifecycle.Service{Name: "tunnel http", Drain: finish, Run: func(context.Context) error { return r.tunnel.Serve(r.http, nil) }})
+	}
+	if serve.TLS != "" {
+		g.Add(lifecycle.Service{Name: "tunnel tls", Drain: finish, Run: func(context.Context) error { return r.tunnel.ServeTLS(r.tls, r.visitorTLS()) }})
+	}
+	g.Add(lifecycle.Service{Name: "tunnel settings", Run: r.watch})
+}
+
+// serveControl serves operators of this machine, if there is a socket.
+func (r *Role) serveControl(context.Context) error {
+	if r.control == nil {
+		return nil
+	}
+	return r.desk.Serve(r.control)
+}
+
+// visitorTLS is that of visitors. Without a certificate they are passed through, and
+// nothing else.
+func (r *Role) visitorTLS() *tls.Config {
+	if r.visitor.Load() == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		return r.visitor.Load(), nil
+	}}
+}
+
+// hooks write the log of who was refused what, and who came.
+func (r *Role) hooks() tunnel.Hooks {
+	return tunnel.Hooks{
+		Connected: func(x tunnel.Session) {
+			r.log.Info("client connected", "client", x.Identity, "peer", x.Peer, "agent", x.Agent)
+		},
+		Disconnected: func(x tunnel.Session) {
+			r.log.Info("client gone", "client", x.Identity, "peer", x.Peer, "after", time.Since(x.Since).Round(time.Second))
+		},
+		Bound:   func(who string, b tunnel.Binding) { r.log.Info("bound", "client", who, "at", b.String()) },
+		Refused: (&accessLog{log: r.log}).refused,
+	}
+}
