@@ -9,6 +9,7 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/city"
+	"paddock/internal/config"
 	"paddock/internal/lifecycle"
 	"paddock/internal/listen"
 	"paddock/internal/platform"
@@ -30,7 +31,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if d.Vehicles < 1 || d.Vehicles > 1_000_000 {
 		return usagef("--vehicles %d: 1 to 1,000,000", d.Vehicles)
 	}
-	cfg, err := loadConfig(c, "", d.flags())
+	cfg, err := loadConfig(c, config.Sources{Flags: d.flags()})
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 
 	"paddock/internal/config"
 	"paddock/internal/lifecycle"
 	"paddock/internal/logging"
 	"paddock/internal/platform"
+	"paddock/internal/strictyaml"
+	"paddock/internal/tunneld"
 	"paddock/internal/version"
 )
 
@@ -56,23 +60,50 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if u.Watch != nil {
 		flags["sets.watch"] = strconv.FormatBool(*u.Watch)
 	}
-	cfg, err := loadConfig(c, u.Config, flags)
+	cfg, tunnel, err := u.load(c, flags)
 	if err != nil {
 		return err
 	}
 	reload, stop := hangups()
 	defer stop()
-	return serve(ctx, c, platform.Options{Config: cfg, Reload: reload}, nil)
+	options := platform.Options{Config: cfg, Reload: reload}
+	if tunnel != nil {
+		again, stop := hangups()
+		defer stop()
+		options.Tunnel = &tunneld.ServerOptions{
+			Settings: tunnel, File: u.Config, Hangups: again, Control: tunnelControl(),
+			Reload: func() (*tunneld.Settings, error) {
+				_, tunnel, err := u.load(c, flags)
+				if err == nil && tunnel == nil {
+					err = errors.New("the section tunnel is gone: that takes a restart")
+				}
+				return tunnel, err
+			},
+		}
+	}
+	return serve(ctx, c, options, nil)
+}
+
+// load reads the settings, and those of the tunnel, which are nil without its section.
+func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, tunnel *tunneld.Settings, err error) {
+	cfg, err = loadConfig(c, config.Sources{File: u.Config, Flags: flags, Others: map[string]func(*strictyaml.Node){
+		"tunnel": func(n *strictyaml.Node) { tunnel = platform.ReadTunnel(n) },
+	}})
+	if tunnel != nil {
+		tunnel.Locate(filepath.Dir(u.Config))
+	}
+	return cfg, tunnel, err
 }
 
 // loadConfig reads the settings; flags that are empty were not given.
-func loadConfig(c *console, file string, flags map[string]string) (*config.Config, error) {
-	for key, value := range flags {
+func loadConfig(c *console, s config.Sources) (*config.Config, error) {
+	for key, value := range s.Flags {
 		if value == "" {
-			delete(flags, key)
+			delete(s.Flags, key)
 		}
 	}
-	return config.Load(config.Sources{File: file, Environ: c.Environ, Flags: flags})
+	s.Environ = c.Environ
+	return config.Load(s)
 }
 
 // serve runs a platform, with a status line where a person watches. feed, if any,
@@ -102,6 +133,9 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 		Name: "status",
 		Start: func(context.Context) error {
 			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       nats://%s\nWire:      %s\n", p.URL(), p.BusAddr(), p.WireAddr())
+			if at := p.VisitorsAddr(); at != nil {
+				fmt.Fprintf(c.Stdout, "Visitors:  http://%s\n", at)
+			}
 			return nil
 		},
 		Run: func(ctx context.Context) error { return status.run(ctx, p) },

@@ -8,7 +8,8 @@
 // A drain goes the same way. The doors close first, then ingest applies what
 // they let in and publishes its events, then the log ends and the streams with
 // it, then the bus writes what is pending for its clients. So whatever was
-// acknowledged has been delivered to whoever was connected.
+// acknowledged has been delivered to whoever was connected. The tunnel's visitors are
+// finished before all of that, while the clients that they are brought to are there.
 package platform
 
 import (
@@ -39,6 +40,7 @@ import (
 	"paddock/internal/lookup"
 	"paddock/internal/metrics"
 	"paddock/internal/plainhttp"
+	"paddock/internal/tunneld"
 	"paddock/internal/ui"
 	"paddock/internal/wireapi"
 )
@@ -58,6 +60,9 @@ type Options struct {
 	Catalog *fence.Catalog
 	// Reload has the files of Config.Sets.Dir read again for each signal. Nil: never.
 	Reload <-chan os.Signal
+	// Tunnel is the tunnel's side that visitors reach, on the wire door's connections; the
+	// platform sets Agent and Logger. Nil: none.
+	Tunnel *tunneld.ServerOptions
 	// Demo tells the dashboard to explain itself.
 	Demo bool
 }
@@ -84,7 +89,8 @@ type Platform struct {
 	stopped  chan error // the result of the HTTP server's shutdown
 	wire     *wireapi.API
 	wireAt   net.Listener
-	wireTLS  *tls.Config // nil: none
+	wireTLS  *tls.Config   // nil: none
+	tunnel   *tunneld.Role // nil: none
 }
 
 // New returns a platform that has not started.
@@ -92,6 +98,9 @@ func New(o Options) *Platform {
 	p := &Platform{
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
 		registry: metrics.New(), stopped: make(chan error, 1),
+	}
+	if o.Tunnel != nil {
+		p.tunnel = newTunnel(*o.Tunnel, o.Version, p.log)
 	}
 	p.events = events.NewLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
 	return p
@@ -110,6 +119,10 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
 	} {
 		g.Add(s)
+	}
+	if p.tunnel != nil {
+		g.Add(lifecycle.Service{Name: "tunnel", Start: p.openTunnel})
+		p.tunnel.AddTo(g)
 	}
 }
 

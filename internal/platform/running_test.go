@@ -37,12 +37,20 @@ type running struct {
 // start runs a platform on free ports until the test ends or stops it.
 func start(t *testing.T, cfg *config.Config, catalog *fence.Catalog) *running {
 	t.Helper()
+	return startWith(t, platform.Options{Config: cfg, Catalog: catalog})
+}
+
+// startWith is start with further options.
+func startWith(t *testing.T, o platform.Options) *running {
+	t.Helper()
+	cfg := o.Config
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Sets.Snapshots = "off" // nothing of the tests is left in the user's cache
 	log := slog.New(slog.DiscardHandler)
 	reload := make(chan os.Signal)
+	o.Logger, o.Version, o.Reload = log, "test", reload
 	r := &running{
-		Platform: platform.New(platform.Options{Config: cfg, Logger: log, Version: "test", Catalog: catalog, Reload: reload}),
+		Platform: platform.New(o),
 		t:        t, reload: reload, signals: make(chan os.Signal, 1), done: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: patience},
 	}

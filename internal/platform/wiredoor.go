@@ -26,17 +26,24 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 			return p.cfg.Fault("wire.cert", err)
 		}
 		p.wireTLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+		if p.tunnel != nil {
+			p.wireTLS.ClientAuth = tls.RequestClientCert // their keys are what clients are known by
+		}
 	}
 	p.wireAt, err = listen.Listen(ctx, c.Listen, c.Authenticated())
 	if err != nil {
 		return p.listenError("wire.listen", err)
 	}
-	p.wire = wireapi.New(wireapi.Config{
+	config := wireapi.Config{
 		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events, Logger: p.log,
 		Token: string(c.Token), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
 		MaxLarge: wireapi.LargeAtOnce * int64(p.cfg.Limits.Body), MaxConns: c.MaxConnections,
 		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,
-	})
+	}
+	if p.tunnel != nil {
+		config.Guest = guest{p.tunnel, p}
+	}
+	p.wire = wireapi.New(config)
 	registerWire(p.registry, p.wire)
 	p.log.Info("wire listening", "addr", p.wireAt.Addr().String(), "tls", p.wireTLS != nil)
 	return nil

@@ -1,0 +1,65 @@
+package platform
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"log/slog"
+	"net"
+
+	"paddock/internal/strictyaml"
+	"paddock/internal/tunneld"
+	"paddock/wire"
+)
+
+// visitorsAt is where the tunnel's visitors come in unless the settings say otherwise, as
+// for the tunnel alone.
+const visitorsAt = "127.0.0.1:8000"
+
+// ReadTunnel reads the section tunnel of paddock.yaml. Faults are in the node's file.
+func ReadTunnel(n *strictyaml.Node) *tunneld.Settings {
+	s := &tunneld.Settings{}
+	s.ServerSide().Read(n, "tunnel")
+	s.Serve.HTTP = cmp.Or(s.Serve.HTTP, visitorsAt)
+	return s
+}
+
+func newTunnel(o tunneld.ServerOptions, version string, log *slog.Logger) *tunneld.Role {
+	o.Agent, o.Logger = "paddock/"+version, log
+	return tunneld.NewRole(o)
+}
+
+// guest serves the tunnel's clients on the connections of the wire door.
+type guest struct {
+	*tunneld.Role
+	platform *Platform
+}
+
+func (g guest) Register(m *wire.Mux) {
+	g.Role.Register(m, func() iter.Seq[*wire.Conn] { return g.platform.wire.Transport().All() })
+}
+
+// openTunnel listens for visitors.
+func (p *Platform) openTunnel(ctx context.Context) error {
+	if err := p.tunnel.Open(ctx); err != nil {
+		return p.listenError("tunnel.serve", err)
+	}
+	p.registry.MustRegister(p.tunnel.Collector())
+	for _, door := range []struct {
+		scheme string
+		at     net.Addr
+	}{{"http", p.tunnel.HTTP()}, {"https", p.tunnel.TLS()}} {
+		if door.at != nil {
+			p.log.Info("tunnel listening for visitors", "url", door.scheme+"://"+door.at.String())
+		}
+	}
+	return nil
+}
+
+// VisitorsAddr is where the tunnel's visitors come in over HTTP, nil without a tunnel.
+func (p *Platform) VisitorsAddr() net.Addr {
+	if p.tunnel == nil {
+		return nil
+	}
+	return p.tunnel.HTTP()
+}

@@ -1,0 +1,158 @@
+package platform_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"paddock/internal/config"
+	"paddock/internal/keyid"
+	"paddock/internal/platform"
+	"paddock/internal/tunneld"
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// tunneled is a platform over TLS whose tunnel lists one client by its key.
+type tunneled struct {
+	*running
+	link *wire.Config // of that client
+}
+
+func startTunneled(t *testing.T) *tunneled {
+	t.Helper()
+	key, err := keyid.Make(filepath.Join(t.TempDir(), "client.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Wire.Token = "s3cret"
+	trust := certify(t, cfg)
+	settings := &tunneld.Settings{
+		Serve:   tunneld.Serve{HTTP: "127.0.0.1:0"},
+		Clients: []tunneld.Peer{{Name: "depot", ID: key.ID, Hosts: []string{"door.example"}}},
+	}
+	r := startWith(t, platform.Options{Config: cfg, Catalog: square(t), Tunnel: &tunneld.ServerOptions{Settings: settings}})
+	return &tunneled{r, &wire.Config{TLS: &tls.Config{RootCAs: trust, Certificates: []tls.Certificate{key.Certificate}}}}
+}
+
+// offer brings visitors of door.example to url until the test ends, over one connection,
+// which it returns.
+func (r *tunneled) offer(url string) *wire.Conn {
+	r.t.Helper()
+	bound := make(chan tunnel.Bound, 1)
+	client, err := tunnel.NewClient(tunnel.ClientConfig{
+		Tunnels: []tunnel.Tunnel{{Name: "door", Protocol: tunnel.HTTP, Host: "door.example", Target: url}},
+		OnBound: func(b tunnel.Bound) { bound <- b }, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(client.CloseIdle)
+	r.link.Mux = wire.NewMux()
+	client.Register(r.link.Mux)
+	conn, err := wire.Dial(r.t.Context(), "tcp", r.WireAddr().String(), r.link)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = conn.Close() })
+	client.Connected(r.t.Context(), conn) // returns when all is bound
+	if b := <-bound; b.Err != nil {
+		r.t.Fatal(b.Err)
+	}
+	return conn
+}
+
+// visit asks for door.example.
+func (r *tunneled) visit() (status int, text string, err error) {
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://"+r.VisitorsAddr().String()+"/", nil)
+	if err != nil {
+		return 0, "", err
+	}
+	req.Host, req.Close = "door.example", true
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body), err
+}
+
+// Who is listed by a key has visitors, and all that the platform serves; who knows the
+// token has the platform alone.
+func TestTunnelsClients(t *testing.T) {
+	r := startTunneled(t)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	defer service.Close()
+	conn := r.offer(service.URL)
+	if status, text, err := r.visit(); err != nil || status != http.StatusOK || text != "hello" {
+		t.Errorf("%d %s, %v", status, text, err)
+	}
+	sendByWire(t, conn, [][]byte{wireBody(t, "", "v1", place{lon: 0.5, lat: 0.5}, shuttleTime, false)})
+	if n := r.Objects(); n != 1 {
+		t.Errorf("%d objects", n)
+	}
+	_, metrics, err := r.call(http.MethodGet, "metrics", "", nil)
+	if err != nil || !strings.Contains(string(metrics), "\npaddock_tunnel_sessions 1\n") {
+		t.Errorf("no session in the metrics, %v", err)
+	}
+
+	byToken := r.link.TLS.Clone()
+	byToken.Certificates = nil
+	other, err := wire.Dial(t.Context(), "tcp", r.WireAddr().String(), &wire.Config{TLS: byToken, Auth: wire.TokenAuth("depot", []byte("s3cret"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	sendByWire(t, other, [][]byte{wireBody(t, "", "v2", place{lon: 0.5, lat: 0.5}, shuttleTime, false)})
+	_, err = wire.Call[struct{}, struct{}](t.Context(), other, "tunnel.bind", struct{}{})
+	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != wire.PermissionDenied {
+		t.Errorf("tunnel.bind with the token: %v", err)
+	}
+}
+
+// A visitor who is there when the platform is told to stop is answered: the connections of
+// clients outlive the visitors.
+func TestDrainAnswersVisitors(t *testing.T) {
+	r := startTunneled(t)
+	visited, answer := make(chan struct{}), make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(visited)
+		<-answer
+		_, _ = io.WriteString(w, "late")
+	}))
+	defer service.Close()
+	r.offer(service.URL)
+	answered := make(chan error, 1)
+	go func() { // ends with the answer, at the latest after patience
+		status, text, err := r.visit()
+		if err == nil && (status != http.StatusOK || text != "late") {
+			err = errors.New(text)
+		}
+		answered <- err
+	}()
+	<-visited
+	at := r.VisitorsAddr().String()
+	r.signal()
+	for { // until no further visitors are taken
+		conn, err := (&net.Dialer{}).DialContext(context.WithoutCancel(t.Context()), "tcp", at)
+		if err != nil {
+			break
+		}
+		_ = conn.Close()
+	}
+	close(answer)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	r.awaitEnd()
+}
