@@ -5,8 +5,8 @@
 //
 // A position is taken when it is on the disk. It leaves the disk when the platform
 // has acknowledged it; whatever happens to either process or to the link, it is
-// applied once, in its order. Over the same connection look-ups go up, and events come
-// down.
+// applied once, in its order. Over the same connection look-ups go up, events come down,
+// and visitors of the platform's tunnel come to local services.
 package edge
 
 import (
@@ -36,6 +36,8 @@ import (
 const (
 	// flushTime bounds how long the end waits for what is not delivered.
 	flushTime = 5 * time.Second
+	// finishTime bounds how long it waits for visitors of the tunnels.
+	finishTime = 5 * time.Second
 	// sessionEpoch is the one that there is: numbers go on from life to life.
 	sessionEpoch = 1
 	// keyName is the file of the key in the buffer's directory if none is named.
@@ -69,8 +71,11 @@ type Agent struct {
 	byStdin  *source
 	bus      *localBus   // nil: none
 	gpsd     *gpsdSource // nil: none
+	tunnels  *tunnels    // nil: none
 	feed     *feed
-	feeding  sync.Mutex // held by who runs feed
+	feeding  sync.Mutex      // held by who runs feed
+	feedable context.Context // of feed, beside that of its connection
+	unfeed   context.CancelFunc
 	stdin    io.Reader
 	since    time.Time
 	lastUp   atomic.Int64 // Unix milliseconds of the latest connection, 0: none yet
@@ -80,6 +85,7 @@ type Agent struct {
 // before anything runs. What it returns is run, or closed.
 func New(o Options) (*Agent, error) {
 	a := &Agent{settings: o.Settings, log: o.Logger, registry: metrics.New(), since: time.Now(), stdin: o.Stdin}
+	a.feedable, a.unfeed = context.WithCancel(context.Background())
 	buffer := &o.Settings.Buffer
 	var err error
 	a.spool, err = spool.Open(spool.Options{
@@ -113,7 +119,10 @@ func (a *Agent) addSources() {
 }
 
 // Close lets go of the buffer of an agent that was not run.
-func (a *Agent) Close() error { return a.spool.Close() }
+func (a *Agent) Close() error {
+	a.unfeed()
+	return a.spool.Close()
+}
 
 // configure makes the link's configuration.
 func (a *Agent) configure(o Options) error {
@@ -124,6 +133,9 @@ func (a *Agent) configure(o Options) error {
 	}
 	config.Agent = o.Agent
 	config.Mux = wire.NewMux()
+	if a.tunnels, err = newTunnels(o.Settings.Link.Tunnels, config.Mux, a.log); err != nil {
+		return err
+	}
 	config.Session = &wire.Session{ID: sessionID(a.spool.ID(), who), Epoch: sessionEpoch, Base: a.spool.Acked()}
 	a.config = wire.ClientConfig{
 		Address: connect.Server, Dial: o.Dial, Config: config, SentBefore: a.spool.Last(),
@@ -193,15 +205,40 @@ func (a *Agent) flush(ctx context.Context) error {
 	return nil
 }
 
-func (a *Agent) disconnect(context.Context) error { return a.link.Close() }
+// disconnect ends the link. Visitors who are under way are finished first, within
+// finishTime.
+func (a *Agent) disconnect(ctx context.Context) error {
+	a.unfeed()
+	if a.tunnels == nil {
+		return a.link.Close()
+	}
+	defer a.tunnels.client.CloseIdle()
+	if len(a.link.Conns()) == 0 {
+		return a.link.Close() // nobody is under way
+	}
+	ctx, cancel := context.WithTimeout(ctx, finishTime)
+	defer cancel()
+	if err := a.link.Drain(ctx); err != nil {
+		a.log.Info("what was under way at the end was cut off", "error", err)
+	}
+	return nil
+}
 
 // connected runs for each connection.
 func (a *Agent) connected(ctx context.Context, conn *wire.Conn) {
 	a.lastUp.Store(time.Now().UnixMilli())
 	a.log.Info("connected", "platform", conn.RemoteAddr().String(), "waiting", a.spool.Stats().Records)
+	var binding sync.WaitGroup
+	defer binding.Wait()
+	if a.tunnels != nil {
+		binding.Go(func() { a.tunnels.client.Connected(ctx, conn) }) // ends with ctx at the latest
+	}
 	a.feeding.Lock() // the stream of the connection before ends with that
 	defer a.feeding.Unlock()
-	a.feed.run(ctx, conn)
+	following, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.feedable, cancel)()
+	a.feed.run(following, conn)
 }
 
 // failed is told of each connection or attempt that has failed; there is no last one.

@@ -61,7 +61,7 @@ func newFeed(s *Settings, logger *slog.Logger) (*feed, error) {
 	return f, nil
 }
 
-// run follows the stream of one connection until ctx, which is the connection's, ends.
+// run follows the stream of one connection until ctx ends, at the latest with it.
 func (f *feed) run(ctx context.Context, conn *wire.Conn) {
 	for {
 		err := f.follow(ctx, conn)
@@ -108,6 +108,7 @@ func (f *feed) follow(ctx context.Context, conn *wire.Conn) error {
 		return err
 	}
 	defer s.Close()
+	defer context.AfterFunc(ctx, func() { _ = s.Reset(wire.Cancelled) })()
 	var message []byte
 	for {
 		if message, err = s.ReadMsg(message[:0]); err != nil {

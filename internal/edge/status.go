@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/internal/spool"
+	"paddock/tunnel/tunnelstats"
 	"paddock/wire"
 )
 
@@ -15,6 +16,7 @@ type Status struct {
 	Link    LinkStatus              `json:"link"`
 	Buffer  BufferStatus            `json:"buffer"`
 	Sources map[string]SourceStatus `json:"sources"`
+	Tunnels map[string]TunnelStatus `json:"tunnels,omitempty"`
 	Events  uint64                  `json:"events"` // that have come from the platform
 	Gaps    uint64                  `json:"gaps"`   // in them
 	Since   time.Time               `json:"since"`  // start of the process
@@ -62,7 +64,7 @@ func (a *Agent) Status() Status {
 			Waiting: buffer.Records, Bytes: buffer.Bytes, MaxBytes: a.settings.Buffer.MaxBytes, Accepted: buffer.Accepted,
 			Refused: buffer.Refused, Dropped: buffer.Dropped, Expired: buffer.Expired, Damaged: buffer.Damaged,
 		},
-		Sources: map[string]SourceStatus{}, Events: a.feed.events.Load(), Gaps: a.feed.gaps.Load(), Since: a.since.UTC(),
+		Sources: map[string]SourceStatus{}, Tunnels: a.tunnels.status(), Events: a.feed.events.Load(), Gaps: a.feed.gaps.Load(), Since: a.since.UTC(),
 	}
 	if at := a.lastUp.Load(); at > 0 {
 		t := time.UnixMilli(at).UTC()
@@ -79,6 +81,9 @@ func (a *Agent) Status() Status {
 
 // register makes the metrics, once there is a link.
 func (a *Agent) register() {
+	if a.tunnels != nil {
+		a.registry.MustRegister(tunnelstats.Client(a.tunnels.client))
+	}
 	buffer := func(f func(spool.Stats) float64) func() float64 {
 		return func() float64 { return f(a.spool.Stats()) }
 	}
