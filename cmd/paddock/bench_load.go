@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ type loadRun struct {
 	plan       load.Plan
 	objectives []slo.Objective
 	also       load.Observer // of each second; nil = nobody
+	heap       int           // by how many percent it grows; 0 = leanGC
 
 	// What the protocol has to say, where it has anything: begin makes ready what is of
 	// one run alone, and account adds to the report. Its error is what was promised and
@@ -189,7 +191,7 @@ func (r *loadRun) directory(number int) string {
 
 // once makes one run.
 func (r *loadRun) once(ctx context.Context, c *console, release func(), dir string) (*report.Run, error) {
-	defer leanHeap(c.Environ)()
+	defer leanHeap(c.Environ, cmp.Or(r.heap, leanGC))()
 	if r.begin != nil {
 		if err := r.begin(ctx, &r.plan); err != nil {
 			return nil, err

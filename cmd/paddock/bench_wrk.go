@@ -95,6 +95,9 @@ func (r *wrkRun) prepare(c *console) (*loadRun, error) {
 		loadFlags: loadFlags{SLO: o.SLO, AllowRed: o.AllowRed, JSON: o.JSON, Out: o.Out, Quiet: o.Quiet, Repeat: 1},
 		title:     r.title(), plan: plan, also: load.Observers{r, r.recorder},
 	}
+	if r.script != nil {
+		run.heap = scriptGC
+	}
 	if file, ok := c.Stderr.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		run.Quiet = true // wrk's users read both streams as one
 	}
@@ -142,7 +145,7 @@ func (r *wrkRun) requests(c *console, request http1.Request) (http1.Requests, er
 
 // load loads the script.
 func (r *wrkRun) load(c *console, header []http1.Field, plan *load.Plan) error {
-	r.undo = leanHeap(c.Environ) // a script makes garbage of each request from here on
+	r.undo = leanHeap(c.Environ, scriptGC)
 	text, err := os.ReadFile(r.o.Script)
 	if err != nil {
 		return fmt.Errorf("--script: %w", err)
