@@ -72,7 +72,7 @@ func (c *client) prepareBatch(batch []byte) bool {
 // back for that time.
 func (c *client) authenticate(given credentials) error {
 	for {
-		a, err := c.judge(c.srv.cfg(), given, nil)
+		a, err := c.judge(c.srv.cfg(), given, nil, true)
 		if err != nil {
 			return err
 		}
@@ -143,8 +143,9 @@ func (c *client) lose(lost []*subscription) {
 }
 
 // judge decides by cfg about a client with credentials. What before has shown
-// need not be shown again; nil = nothing. No lock is held.
-func (c *client) judge(cfg *Config, given credentials, before *access) (*access, error) {
+// need not be shown again; nil = nothing. lend is for the reader, who may have a router
+// to give back meanwhile. No lock is held.
+func (c *client) judge(cfg *Config, given credentials, before *access, lend bool) (*access, error) {
 	a := &access{cfg: cfg, given: given}
 	t := cfg.logins
 	if !t.required {
@@ -154,7 +155,7 @@ func (c *client) judge(cfg *Config, given credentials, before *access) (*access,
 	l, p := t.claim(&given, c, before != nil && before.login != nil && before.login.nkey)
 	shown := before != nil && before.proven && before.secret == p.want && l != nil
 	if p.needed && !shown {
-		same, ok := c.compare(p)
+		same, ok := c.compare(p, lend)
 		if !ok {
 			return nil, errStopping
 		}
@@ -171,22 +172,22 @@ func (c *client) judge(cfg *Config, given credentials, before *access) (*access,
 
 // compare compares a secret; ok = false: the server or the connection has ended
 // before it came to that.
-func (c *client) compare(p proof) (same, ok bool) {
+func (c *client) compare(p proof, lend bool) (same, ok bool) {
 	if !isHash(p.want) {
 		return sameSecret(p.given, p.want), true
 	}
 	if c.srv.hasher.known(p.given, p.want) {
 		return true, true
 	}
-	lent := c.route != nil
-	if lent {
+	lend = lend && c.route != nil
+	if lend {
 		c.finishBatch()
 		c.srv.release(c.route)
 		c.route = nil
 		c.flush()
 	}
 	same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.done, c.finished)
-	if lent {
+	if lend {
 		c.route = c.srv.router()
 		c.route.now = time.Now().UnixNano()
 	}

@@ -159,7 +159,7 @@ func (c *client) rejudge(cfg *Config, before *access, quick bool) (*access, erro
 			return nil, errLater
 		}
 	}
-	return c.judge(cfg, before.given, before)
+	return c.judge(cfg, before.given, before, false)
 }
 
 // retime lets shorter intervals take effect.
