@@ -9,28 +9,35 @@ import (
 	"paddock/internal/nowait"
 )
 
-// A read brings what has come and never waits for more; the end of the stream is
-// found, whatever the reads before have told.
-func TestReceive(t *testing.T) {
+// connect gives both ends of a connection.
+func connect(t *testing.T) (near, far *net.TCPConn) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	near, err := net.Dial("tcp", l.Addr().String())
+	dialed, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer near.Close()
-	far, err := l.Accept()
+	t.Cleanup(func() { _ = dialed.Close() })
+	accepted, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := far.(*net.TCPConn).SyscallConn()
+	t.Cleanup(func() { _ = accepted.Close() })
+	return dialed.(*net.TCPConn), accepted.(*net.TCPConn)
+}
+
+// A read brings what has come and never waits for more; the end of the stream is
+// found, whatever the reads before have told.
+func TestReceive(t *testing.T) {
+	near, far := connect(t)
+	raw, err := far.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer far.Close()
 	tells := nowait.Tells(raw)
 	if _, err := near.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
@@ -79,22 +86,8 @@ func TestRawOfAPipe(t *testing.T) {
 }
 
 func TestSend(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	near, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer near.Close()
-	far, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer far.Close()
-	raw, err := near.(*net.TCPConn).SyscallConn()
+	near, far := connect(t)
+	raw, err := near.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,21 +116,7 @@ func TestSend(t *testing.T) {
 
 // Silent sees bytes and the end, and takes neither.
 func TestSilent(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	near, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer near.Close()
-	far, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer far.Close()
+	near, far := connect(t)
 	silent := func() (is bool) {
 		_ = nowait.Raw(far).Control(func(fd uintptr) { is = nowait.Silent(fd) })
 		return is
