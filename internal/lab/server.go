@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"paddock/internal/lab/process"
 )
 
 const (
@@ -63,7 +63,7 @@ func start(ctx context.Context, program, name string, args []string) (*Server, e
 	s := &Server{name: "paddock " + name, ended: make(chan struct{})}
 	args = append([]string{name, "--log-level", "info", "--log-format", "json", "--port", "0"}, args...)
 	s.command = exec.Command(program, args...)
-	s.command.Env = ownEnvironment()
+	s.command.Env = process.Environment()
 	stderr, err := s.command.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -124,12 +124,6 @@ func listening(line []byte) string {
 		return "nats://" + at // as nats-server says it
 	}
 	return ""
-}
-
-// ownEnvironment is ours without the settings of the program to start: it gets those
-// of its arguments.
-func ownEnvironment() []string {
-	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "PADDOCK_") })
 }
 
 // Addr is its host:port.

@@ -1,4 +1,5 @@
-// Package process reads what another process uses: processor time, memory, descriptors.
+// Package process is about processes that are measured: what they begin with, and what they
+// use of processor time, memory and descriptors.
 package process
 
 import "time"

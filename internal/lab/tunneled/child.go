@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"paddock/internal/lab/process"
 )
 
 const (
@@ -45,7 +47,7 @@ func (t *tail) Write(b []byte) (int, error) {
 // spawn starts a process.
 func spawn(name, program string, args ...string) (*child, error) {
 	c := &child{name: name, cmd: exec.Command(program, args...), lines: make(chan string, 16), ended: make(chan struct{})}
-	c.cmd.Env = environment()
+	c.cmd.Env = process.Environment()
 	c.cmd.Stderr = &c.said
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
@@ -56,17 +58,6 @@ func spawn(name, program string, args ...string) (*child, error) {
 	}
 	go c.run(out)
 	return c, nil
-}
-
-// environment is ours without what would change a command's flags.
-func environment() []string {
-	var kept []string
-	for _, one := range os.Environ() {
-		if !strings.HasPrefix(one, "PADDOCK_") {
-			kept = append(kept, one)
-		}
-	}
-	return kept
 }
 
 // run reads what the process prints, until it ends. Lines that nobody awaits any more are
