@@ -3,3 +3,5 @@
 package tunnel
 
 const raceEnabled = false
+
+const crowd = 200
