@@ -51,7 +51,7 @@ type Config struct {
 	Verify func(*Conn, *Hello) error
 	// Authorize judges each request, stream and post by its kind; nil lets all pass.
 	// The peer gets the error, as *Error or PERMISSION_DENIED; a post is dropped and
-	// counted.
+	// counted, and one that wants to be acknowledged ends the connection.
 	Authorize func(c *Conn, kind string) error
 	// Session lets acknowledged posts survive the connection.
 	Session *Session

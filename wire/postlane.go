@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"iter"
 	"time"
 )
@@ -110,11 +111,8 @@ func (c *Conn) deliverPosts(d *delivery) error {
 		c: c, kind: h.kind, body: d.body, batch: d.batch,
 		skip: d.skip, count: d.bodies - d.skip, last: d.last,
 	}
-	if h.posts == nil && h.post == nil || c.allowed(h) != nil {
-		if h = nobody; d.last == 0 {
-			c.dropPosts(&p)
-			return nil
-		}
+	if err := c.servesPosts(h); err != nil {
+		return c.dropPosts(&p, err)
 	}
 	if h.inline && d.last == 0 {
 		in.inline = p
@@ -144,16 +142,29 @@ func (c *Conn) deliverPosts(d *delivery) error {
 	return nil
 }
 
-// nobody takes the place of a handler that is not there: acknowledged posts go
-// through the lane all the same, so that their numbers keep their order.
-var nobody = &handler{}
+// servesPosts says why posts of a kind find no handler.
+func (c *Conn) servesPosts(h *handler) *Error {
+	if h.posts == nil && h.post == nil {
+		return &Error{Code: Unimplemented, Msg: "no handler for posts of " + h.kind}
+	}
+	var e *Error
+	errors.As(c.allowed(h), &e)
+	return e
+}
 
-// dropPosts counts posts that nobody serves. For the sender they are done.
-func (c *Conn) dropPosts(p *Posts) {
+// dropPosts counts posts that find no handler. For a sender that wants to know, they
+// are not done, and no later ones may be acknowledged before them: so the connection
+// ends with err.
+func (c *Conn) dropPosts(p *Posts, err *Error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stats.dropPosts(p)
 	c.m.PostsDone(len(p.body))
+	if !p.Acknowledged() {
+		return nil
+	}
+	c.m.Close(err.Code)
+	return err
 }
 
 // postLoop calls the handlers of waiting posts, one after the other, until none
@@ -258,11 +269,6 @@ func (c *Conn) runSome(h *handler, p *Posts) (done, failed int) {
 			}
 		}
 		return done, failed
-	case h.post == nil:
-		c.mu.Lock()
-		c.stats.dropPosts(p)
-		c.mu.Unlock()
-		return p.count, 0
 	}
 	for _, body := range p.All() {
 		if h.post(c.ctx, body) != nil {

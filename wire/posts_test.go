@@ -115,8 +115,8 @@ func TestPostCreditComesInSteps(t *testing.T) {
 	})
 }
 
-// Acknowledged posts are acknowledged whatever becomes of them: served, failed,
-// panicked, or of a kind that nobody serves.
+// Posts that a handler got are acknowledged whatever becomes of them: served, failed
+// or panicked.
 func TestEveryPostIsAcknowledged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()
@@ -127,7 +127,7 @@ func TestEveryPostIsAcknowledged(t *testing.T) {
 		var last uint64
 		for i := range 40 {
 			var err error
-			kind := []string{"good", "nobody", "bad", "boom"}[i%4]
+			kind := []string{"good", "bad", "boom"}[i%3]
 			if last, err = d.PostAck(t.Context(), kind, []byte(kind)); err != nil {
 				t.Fatal(err)
 			}
@@ -140,6 +140,46 @@ func TestEveryPostIsAcknowledged(t *testing.T) {
 		}
 		settled(t, d, a)
 	})
+}
+
+// A post that finds no handler is not acknowledged: it ends the connection, which says
+// why. Without the wish to know, it is dropped and nothing else happens.
+func TestPostsWithoutHandlerAreNotAcknowledged(t *testing.T) {
+	for _, c := range []struct {
+		kind string
+		code wire.Code
+	}{{"nobody", wire.Unimplemented}, {"forbidden", wire.PermissionDenied}} {
+		t.Run(c.kind, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				mux := wire.NewMux()
+				wire.HandlePost(mux, "good", func(context.Context, []byte) error { return nil })
+				wire.HandlePost(mux, "forbidden", func(context.Context, []byte) error { t.Error("handled"); return nil })
+				d, a := piped(t, nil, &wire.Config{Mux: mux, Logger: quiet, Authorize: func(_ *wire.Conn, kind string) error {
+					if kind == "forbidden" {
+						return errors.New("not yours")
+					}
+					return nil
+				}})
+				if err := d.Post(t.Context(), c.kind, []byte("dropped")); err != nil {
+					t.Fatal(err)
+				}
+				good, err := d.PostAck(t.Context(), "good", nil)
+				if err == nil {
+					err = d.WaitAcked(within(t, time.Minute), good)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				lost, err := d.PostAck(t.Context(), c.kind, []byte("kept"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				isCode(t, d.WaitAcked(within(t, time.Minute), lost), c.code)
+				<-a.Done()
+				isCode(t, a.Err(), c.code)
+			})
+		})
+	}
 }
 
 // While there is no room only the latest body of a key is kept, and it does arrive,

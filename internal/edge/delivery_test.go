@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"paddock/internal/spool"
+	"paddock/wire"
 )
 
 // Positions come to the platform in their order, however often the link is cut.
@@ -49,6 +52,36 @@ func TestPlatformIsAway(t *testing.T) {
 	p.await(600)
 	a.stop()
 	sequence(t, p.await(600), 600)
+}
+
+// Something else that speaks wire is no place for positions: it cannot acknowledge them,
+// and they wait for the platform.
+func TestWrongDoor(t *testing.T) {
+	p := newPlatform(t)
+	s := p.settings(t.TempDir(), "")
+	p.kill()
+	l, err := net.Listen("tcp", p.addr)
+	must(t, err)
+	calls := make(chan struct{}, 2)
+	wrong := &wire.Server{Config: &wire.Config{Mux: wire.NewMux(), Logger: slog.New(slog.DiscardHandler), Verify: func(*wire.Conn, *wire.Hello) error {
+		select {
+		case calls <- struct{}{}:
+		default:
+		}
+		return nil
+	}}}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = wrong.Serve(l) })
+	a := start(t, s)
+	a.post(0, 100)
+	for range cap(calls) { // the agent calls again, since the first connection has ended
+		<-calls
+	}
+	must(t, wrong.Close())
+	serving.Wait()
+	p.start()
+	sequence(t, p.await(100), 100)
+	a.stop()
 }
 
 // The agent is killed when the platform has applied positions, and before it could
