@@ -37,7 +37,7 @@ type Limits struct {
 	Target   time.Duration // longest wait in a lane that has more to do than it can; 5 ms
 	Interval time.Duration // longest wait otherwise; 100 ms
 	// Patience is how long a service may take to answer without being taken for
-	// overloaded; 10 ms. Above it, twice its usual time means less work for it.
+	// overloaded; 10 ms. Above it, half as much again as usual means less work for it.
 	Patience time.Duration
 }
 
@@ -104,7 +104,7 @@ func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
 		return nil, g.refuseAndUnlock(NoBytes)
 	case l.queue.live == 0 && g.room(l) && !g.unfair(l):
 		g.bytes += size
-		g.begin(l)
+		g.begin(l, now)
 		g.mu.Unlock()
 		return p, nil
 	case l.queue.live == 0 && g.unfair(l):
@@ -136,7 +136,7 @@ func (l *Lane) Stream(size int64) (*Permit, error) {
 	l.streams++
 	l.begun.Streams++
 	g.mu.Unlock()
-	return &Permit{lane: l, size: size, stream: true, answered: true}, nil
+	return &Permit{lane: l, size: size, stream: true, ended: true, answered: true}, nil
 }
 
 // room says whether one more request may begin in l. g.mu is held.
@@ -151,11 +151,11 @@ func (g *Gate) unfair(l *Lane) bool {
 }
 
 // begin counts a request as under way. g.mu is held.
-func (g *Gate) begin(l *Lane) {
+func (g *Gate) begin(l *Lane, now time.Time) {
 	g.requests++
 	l.requests++
 	l.begun.Requests++
-	l.limit.begun(l.requests)
+	l.limit.begun(now)
 }
 
 // wait puts somebody new into the queue of l. g.mu is held.
@@ -199,9 +199,10 @@ func (g *Gate) serve() {
 			skipped++
 		default:
 			skipped = 0
-			w := l.queue.pop(time.Now(), g.limits.Interval)
+			now := time.Now()
+			w := l.queue.pop(now, g.limits.Interval)
 			g.waiting--
-			g.begin(l)
+			g.begin(l, now)
 			w.ready <- nil
 		}
 		if l.listed = l.queue.live > 0; l.listed {
@@ -214,8 +215,9 @@ func (g *Gate) serve() {
 type Permit struct {
 	lane     *Lane
 	size     int64
-	begin    time.Time
+	begin    time.Time // of the wait
 	stream   bool
+	ended    bool // the lane's limit does not count it any more
 	answered bool
 	released bool
 }
@@ -224,15 +226,29 @@ type Permit struct {
 // that it did not, or said that it is overloaded. Only the first call counts, and
 // none for what began as a stream. It may come after Release.
 func (p *Permit) Answered(failed bool) {
-	g := p.lane.gate
+	g, l := p.lane.gate, p.lane
 	g.mu.Lock()
-	if !p.answered {
-		p.answered = true
-		now := time.Now()
-		p.lane.limit.learn(now, now.Sub(p.begin), failed)
+	defer g.mu.Unlock()
+	if p.answered {
+		return
+	}
+	p.answered = true
+	if failed {
+		l.limit.failed()
+	}
+	if !p.ended {
+		p.end()
 		g.serve()
 	}
-	g.mu.Unlock()
+}
+
+// end lets the lane's limit count the request as over: the service has answered, or will
+// not. g.mu is held.
+func (p *Permit) end() {
+	if !p.ended {
+		p.ended = true
+		p.lane.limit.ended(time.Now())
+	}
 }
 
 // Promote makes a request a stream, for one that turns out to last. It fails with a
@@ -248,6 +264,7 @@ func (p *Permit) Promote() error {
 		return g.refuseAndUnlock(TooManyStreams)
 	}
 	p.stream = true
+	p.end()
 	g.streams++
 	l.streams++
 	l.begun.Promoted++
@@ -273,6 +290,7 @@ func (p *Permit) Release() {
 		l.streams--
 		return
 	}
+	p.end()
 	g.requests--
 	l.requests--
 	g.serve()

@@ -1,96 +1,198 @@
 package admission
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 const (
-	// window is how long what a service did is gathered before a lane's limit is
-	// looked at again, and windowAnswers how much of it at least.
-	window        = 100 * time.Millisecond
-	windowAnswers = 10
-	// slower is by how much a service may be slower than usual.
-	slower = 2
-	// smoothing is the part of a step that is taken at once.
-	smoothing = 0.2
-	// A window in which the limit bounded nothing shows the service as it is, and
-	// changes so much of what is usual. In one at the limit it may be slow because of
-	// what waits within it: that would come to be usual in some minutes only.
-	learned, drift = 0.05, 0.0004
-	// tooManyFailed is the part of answers that are failures above which there is
-	// less to do, and less by how much.
-	tooManyFailed = 0.1
-	less          = 0.9
+	// slack is by how much an answer may take longer than usual. Beyond the knee, where a
+	// service has all that it can work on, twice as much under way only takes twice as long:
+	// so this is also how far beyond it a limit comes to rest.
+	slack = 1.5
+	// lower is the part of a limit at which it is measured what is usual. It is well below
+	// 1/slack: else a limit far beyond the knee would find itself usual.
+	lower = 0.25
+	// smoothing is the part of a step that is taken at once, and learning that of what is
+	// learned about what is usual while nothing is done for it.
+	smoothing, learning = 0.5, 0.2
+	// doubt is by how much an answer must take longer than usual for that to be measured
+	// again. It is below slack, where a limit at rest is.
+	doubt = 1.25
+	// rest is how long what was measured holds, and restTimes that in times of what it took:
+	// with so little under way less is done. It is doubled, up to longestRest, when it has
+	// shown that there was nothing to doubt. It holds no longer once the limit has fallen to
+	// fallen of what it was: what was usual may have been beyond the knee, or is not any more.
+	rest, restTimes = 5 * time.Second, 40
+	longestRest     = 10 * time.Minute
+	fallen          = 1 / 1.5
+	// lowWindow is like window while it is measured what is usual. That lasts so many times
+	// an answer's time, and not beyond longestDip, or is given up: a service whose visitors
+	// wait for minutes for something to happen is not overloaded, and has no lower.
+	lowWindow  = window / 4
+	dipTimes   = 6
+	longestDip = 15 * time.Second
+	// less is the part that is left of a limit when a service fails.
+	less = 0.9
 )
 
-// limit is how much a lane may have under way, which follows the time its service
-// takes to begin its answer: where that grows beyond what is usual, more work waits
-// within the service, where nobody can refuse it. The rule is that of the gradient,
-// known from Netflix's concurrency-limits: the limit times what is usual over what is,
-// and the root of itself more, for the way up.
+// phase is what a limit is doing.
+type phase uint8
+
+const (
+	level   phase = iota // what may be under way is its value
+	falling              // waiting until no more than a part of it is
+	low                  // gathering what an answer takes then
+)
+
+// limit is how much a lane may have under way, which follows the time its service takes to
+// begin its answer: where that grows beyond what is usual, more work waits within the
+// service, where nobody can refuse it. What is best is known: the service's rate times what
+// an answer takes when nothing waits, which by Little's law is as much as it works on at
+// once; more is only a longer wait (Kleinrock 1979). Both are measured, the first all the
+// time, the second when there is little to do anyway, or else by letting less in for a
+// moment: with a quarter of what may be under way. If that was far too much, a quarter still
+// is, and the limit is a quarter nearer; so it goes on until a quarter is too little.
+//
+// So a limit is slack times the rate times the usual time. It is never less for a service
+// that answers within Limits.Patience, nor because of what has not been measured.
 //
 // It begins at its greatest, as a service is well until it has shown otherwise.
 type limit struct {
 	least, most float64
 	patience    time.Duration
 
-	value float64
-	usual float64 // seconds; 0: nothing is known
+	value   float64
+	awaited int // begun, and not ended
+	span    span
+	phase   phase
 
-	from            time.Time // of the present window
-	answers, failed int
-	sum             time.Duration
-	peak            int // most under way
+	usual   time.Duration // what an answer takes at lower; 0: nothing is known
+	usualAt time.Time     // when that was measured
+	usualOf float64       // value then
+	restFor time.Duration
+
+	dipTo    float64
+	dipSince time.Time
+	dipUntil time.Time // when it is given up
+	before   span      // what has led to it
 }
 
 func newLimit(l *Limits) limit {
-	return limit{least: float64(l.LaneFloor), most: float64(l.LaneRequests), patience: l.Patience, value: float64(l.LaneRequests)}
+	return limit{least: float64(l.LaneFloor), most: float64(l.LaneRequests), patience: l.Patience, value: float64(l.LaneRequests), restFor: rest}
 }
 
-func (l *limit) now() int { return int(l.value) }
-
-// begun hears that so many are under way.
-func (l *limit) begun(n int) { l.peak = max(l.peak, n) }
-
-// learn hears of an answer that took so long.
-func (l *limit) learn(now time.Time, took time.Duration, failed bool) {
-	if l.answers == 0 && l.failed == 0 {
-		l.from = now.Add(-took)
+// now is how much may be under way.
+func (l *limit) now() int {
+	if l.phase != level {
+		return int(l.dipTo)
 	}
-	if failed {
-		l.failed++
-	} else {
-		l.answers++
-		l.sum += took
-	}
-	if now.Sub(l.from) >= window && l.answers+l.failed >= windowAnswers {
-		l.step()
-		l.answers, l.failed, l.sum, l.peak = 0, 0, 0, 0
+	return int(l.value)
+}
+
+// begun hears that a request has begun.
+func (l *limit) begun(now time.Time) {
+	l.span.pass(now, l.awaited)
+	l.awaited++
+	l.span.most = max(l.span.most, l.awaited)
+	l.look(now)
+}
+
+// ended hears that one of them has ended, however it did.
+func (l *limit) ended(now time.Time) {
+	l.span.pass(now, l.awaited)
+	l.awaited--
+	l.span.ended++
+	l.look(now)
+}
+
+// failed hears that one of these was no answer.
+func (l *limit) failed() { l.span.failed++ }
+
+// look sees whether the present span is over.
+func (l *limit) look(now time.Time) {
+	switch {
+	case l.phase == level:
+		if l.span.tells(window) {
+			l.step(now)
+			l.span = span{from: now, last: now}
+		}
+	case l.phase == falling && l.awaited <= int(l.dipTo):
+		l.phase, l.span = low, span{from: now, last: now}
+	case l.phase == low && l.span.tells(lowWindow) && !l.span.failing():
+		l.usual = l.span.answer()
+		l.endDip(now)
+		l.follow(&l.before, 1)
+	case now.After(l.dipUntil):
+		l.endDip(now)
 	}
 }
 
-// step ends a window.
-func (l *limit) step() {
-	if float64(l.failed) > tooManyFailed*float64(l.answers+l.failed) {
+// step ends a span.
+func (l *limit) step(now time.Time) {
+	s := &l.span
+	if s.failing() {
 		l.set(l.value * less)
 		return
 	}
-	is := l.sum.Seconds() / float64(l.answers)
+	is := s.answer()
+	switch {
+	case float64(s.most) <= l.lower():
+		if l.usual == 0 {
+			l.usual = is
+		}
+		l.usual += time.Duration(learning * float64(is-l.usual))
+		l.usualAt, l.usualOf = now, l.value
+	case is < l.usual/2: // the service is another
+		l.usual, l.usualAt = is, time.Time{}
+	case is < l.usual:
+		l.usual += time.Duration(learning * float64(is-l.usual))
+	}
+	switch {
+	case float64(s.most) < l.value/2: // the limit bounds nothing
+	case !l.wellAt(s) && l.doubted(now):
+		l.phase, l.before, l.dipTo = falling, *s, l.lower()
+		l.dipSince, l.dipUntil = now, now.Add(min(dipTimes*is+window, longestDip))
+	default:
+		l.follow(s, smoothing)
+	}
+}
+
+// lower is how much is under way where it is seen what is usual.
+func (l *limit) lower() float64 { return max(l.least, lower*l.value) }
+
+// doubted says whether what is usual holds no longer.
+func (l *limit) doubted(now time.Time) bool {
+	return l.usualAt.IsZero() || now.Sub(l.usualAt) >= l.restFor || l.value < fallen*l.usualOf
+}
+
+// endDip lets in what may be under way again.
+func (l *limit) endDip(now time.Time) {
+	l.usualAt, l.usualOf = now, l.value
+	again := rest
+	if l.wellAt(&l.before) {
+		again = min(2*l.restFor, longestRest)
+	}
+	l.restFor = max(again, restTimes*now.Sub(l.dipSince))
+	l.phase, l.span = level, span{from: now, last: now}
+}
+
+// wellAt says whether the service took about its usual time then.
+func (l *limit) wellAt(s *span) bool {
+	is := s.answer()
+	return is <= l.patience || float64(is) <= doubt*float64(l.usual)
+}
+
+// follow goes a part of the way to the limit that s tells of.
+func (l *limit) follow(s *span, part float64) {
 	if l.usual == 0 {
-		l.usual = is
+		return
 	}
-	allowed, changes := slower*max(l.usual, l.patience.Seconds()), learned
-	if float64(l.peak) >= l.value/2 {
-		changes = drift
-		gradient := min(max(allowed/is, 0.5), 1)
-		l.set(l.value + smoothing*(l.value*gradient+math.Sqrt(l.value)-l.value))
-	}
-	if is < l.usual {
-		l.usual = is
+	is, to := float64(s.answer()), 0.0
+	allowed := max(slack*float64(l.usual), float64(l.patience))
+	if is > allowed {
+		to = s.underWay() * allowed / is
 	} else {
-		l.usual += changes * (min(is, allowed) - l.usual)
+		to = l.value * min(allowed/is, slack)
 	}
+	l.set(l.value + part*(to-l.value))
 }
 
 func (l *limit) set(v float64) { l.value = min(max(v, l.least), l.most) }

@@ -127,7 +127,6 @@ func (w *waiter) until(ctx context.Context, p *Permit) (*Permit, error) {
 // end is what the outcome of a wait means for the permit.
 func (w *waiter) end(p *Permit, err error) (*Permit, error) {
 	if err == nil {
-		p.begin = time.Now() // the wait says nothing about the service
 		return p, nil
 	}
 	g := w.lane.gate

@@ -1,0 +1,50 @@
+package admission
+
+import "time"
+
+const (
+	// window is how long what a service did is gathered at least before a lane's limit is
+	// looked at again, and windowEnds how many requests must have ended.
+	window     = 100 * time.Millisecond
+	windowEnds = 32
+	// windowTimes is how many times an answer's own time a span lasts at least: requests that
+	// begin together end together, and a shorter span would see all of them, or none.
+	windowTimes = 2
+	// tooManyFailed is the part of what ends that may fail before a service counts as failing.
+	tooManyFailed = 0.1
+)
+
+// span is what a service did for a while. It is told by what was awaited, not by the time of
+// each answer: by Little's law the mean of these is what was awaited over what ended, and
+// nothing is left out because it has not ended yet.
+type span struct {
+	from, last time.Time     // last is when something began or ended
+	awaited    time.Duration // by all requests together
+	ended      int
+	failed     int
+	most       int // awaited at once
+}
+
+// pass lets time go by, in which n requests were awaited.
+func (s *span) pass(now time.Time, n int) {
+	if s.from.IsZero() {
+		s.from, s.last = now, now
+	}
+	s.awaited += time.Duration(n) * now.Sub(s.last)
+	s.last = now
+	s.most = max(s.most, n)
+}
+
+// tells says whether it has lasted for least, and for long enough to tell anything.
+func (s *span) tells(least time.Duration) bool {
+	return s.ended >= windowEnds && s.last.Sub(s.from) >= max(least, windowTimes*s.answer())
+}
+
+// answer is the mean time of an answer. Some have ended.
+func (s *span) answer() time.Duration { return s.awaited / time.Duration(s.ended) }
+
+// underWay is how many requests were awaited, in the mean. The span tells something.
+func (s *span) underWay() float64 { return float64(s.awaited) / float64(s.last.Sub(s.from)) }
+
+// failing says whether too much of what has ended was no answer.
+func (s *span) failing() bool { return float64(s.failed) > tooManyFailed*float64(s.ended) }
