@@ -32,6 +32,7 @@ type reader struct {
 	lateBytes int
 
 	deliveries []delivery
+	handed     []handedOver
 	replies    []byte
 	answers    []answer
 	woken      []*call
@@ -153,6 +154,7 @@ func (c *Conn) arrived() error {
 	}
 	c.answerAll()
 	c.mu.Lock()
+	c.reportHanded()
 	c.delivering = false
 	c.settled()
 	c.flushAndUnlock(false)
@@ -185,6 +187,7 @@ func (c *Conn) batch() (more bool, err error) {
 		return false, ErrClosed
 	}
 	c.m.Heard(c.now())
+	c.reportHanded()
 	in.deliveries = in.deliveries[:0]
 	var ev Event
 	hello := false

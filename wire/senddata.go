@@ -24,11 +24,7 @@ func (m *Machine) DataHeader(id Slot, size int, flags Flags) (n int, err error) 
 	case s.is(undecided) && id.Side() != m.role:
 		return 0, ErrSlot
 	}
-	room := min(s.send, m.connSend, int64(m.maxFrame()))
-	if s.is(undecided) {
-		room = 0
-	}
-	n = int(min(int64(size), room))
+	n = int(min(int64(size), m.room(s)))
 	if n == 0 && size > 0 {
 		return 0, ErrNoCredit
 	}
@@ -46,6 +42,23 @@ func (m *Machine) DataHeader(id Slot, size int, flags Flags) (n int, err error) 
 		m.settle(id, s)
 	}
 	return n, nil
+}
+
+// sendRoom is how many bytes Data would take at once; it takes none of a slot that is gone.
+func (m *Machine) sendRoom(id Slot) int {
+	s, err := m.own(id)
+	if err != nil {
+		return -1
+	}
+	return int(m.room(s))
+}
+
+// room is how many bytes a frame of a slot may have now.
+func (m *Machine) room(s *slot) int64 {
+	if s.is(undecided) {
+		return 0
+	}
+	return min(s.send, m.connSend, int64(m.maxFrame()))
 }
 
 // Mark is the place in the output behind the last frame.

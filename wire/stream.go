@@ -38,6 +38,7 @@ type Stream struct {
 	mu     sync.Mutex
 	queue  receiveQueue  // guarded by mu
 	failed error         // guarded by mu; what reads get once the queue is empty
+	to     *direct       // guarded by mu; of a WriteTo that waits, nil: there is none
 	arrive chan struct{} // holds a value if reads may go on
 	readBy deadline
 }

@@ -132,10 +132,12 @@ func (q *receiveQueue) drop() (n int) {
 func (s *Stream) push(in *reader, b []byte, flags Flags) (ok bool) {
 	s.mu.Lock()
 	dropped := 0
+	handed := s.handOverLocked(in, b)
+	b = b[handed:]
 	switch {
 	case s.failed != nil:
 		dropped = len(b)
-	case len(b) > 0 || flags&(FlagEnd|FlagMore) == 0:
+	case len(b) > 0 || handed == 0 && flags&(FlagEnd|FlagMore) == 0:
 		s.queue.push(in.block, b, flags&FlagMore == 0)
 	}
 	if flags&FlagEnd != 0 {
@@ -143,6 +145,9 @@ func (s *Stream) push(in *reader, b []byte, flags Flags) (ok bool) {
 	}
 	ok = s.queue.empties <= maxEmpties
 	s.mu.Unlock()
+	if handed > 0 && len(b) == 0 && flags&FlagEnd == 0 {
+		return ok
+	}
 	if len(b) < smallBlockSize || flags&FlagEnd != 0 || !in.putOff(s, len(b)) {
 		s.wakeReader()
 	}
@@ -261,10 +266,18 @@ func (s *Stream) ReadMsg(dst []byte) ([]byte, error) {
 }
 
 // WriteTo writes all that comes to w, without a copy of long pieces, until the
-// peer's half ends.
+// peer's half ends. While it waits for more, the reader of the connection gives short
+// pieces to w itself, if w is a TryWriter: that saves waking the caller.
 func (s *Stream) WriteTo(w io.Writer) (total int64, err error) {
+	var to *direct
+	if try, ok := w.(TryWriter); ok {
+		to = &direct{w: try}
+	}
 	for {
 		s.mu.Lock()
+		if to != nil {
+			total, to.n, s.to = total+to.n, 0, nil
+		}
 		for len(s.queue.piece) > 0 || s.queue.next() {
 			b, block := s.queue.piece, s.queue.chunks[s.queue.first].block
 			block.retain()
@@ -278,12 +291,27 @@ func (s *Stream) WriteTo(w io.Writer) (total int64, err error) {
 			}
 			s.mu.Lock()
 		}
-		if err := s.wait(); errors.Is(err, io.EOF) {
-			return total, nil
-		} else if err != nil {
+		s.to = to
+		if err := s.wait(); err != nil {
+			total += s.leaveTo(to)
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
 			return total, err
 		}
 	}
+}
+
+// leaveTo ends what the reader of the connection does for a WriteTo, and says how much it
+// has done since that began to wait.
+func (s *Stream) leaveTo(to *direct) int64 {
+	if to == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to = nil
+	return to.n
 }
 
 // lose counts n bytes that came and that nobody will read.

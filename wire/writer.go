@@ -278,8 +278,18 @@ func (c *Conn) land() {
 	}
 }
 
-// writeAll writes b in pieces, so that each of them shows progress to the clock.
+// writeAll writes b in pieces, so that each of them shows progress to the clock. What the
+// socket takes at once is not told to the scheduler, which would look after the thread.
 func (c *Conn) writeAll(b []byte) error {
+	if c.sock.canTry() {
+		n, err := c.sock.tryWrite(b)
+		c.mu.Lock()
+		c.stats.wrote(n)
+		c.mu.Unlock()
+		if b = b[n:]; err != nil {
+			return err
+		}
+	}
 	for len(b) > 0 || c.sock.held() {
 		n, err := c.nc.Write(b[:min(len(b), bulkBatch)])
 		c.mu.Lock()
