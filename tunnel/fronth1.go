@@ -301,7 +301,7 @@ func (c *h1Conn) abort() {
 	c.answer.over = true
 }
 
-func (c *h1Conn) hijack() (net.Conn, io.Reader, error) {
+func (c *h1Conn) hijack() (net.Conn, []byte, error) {
 	c.unwatch()
 	c.answer.over = true
 	if err := c.ctx.Err(); err != nil {
@@ -310,5 +310,5 @@ func (c *h1Conn) hijack() (net.Conn, io.Reader, error) {
 	_ = c.conn.SetReadDeadline(time.Time{})
 	first := bytes.Clone(c.room.in[c.r:c.w])
 	c.room.in, c.room.out = nil, nil
-	return c.conn, &begun{Conn: c.conn, first: first}, nil
+	return c.conn, first, nil
 }

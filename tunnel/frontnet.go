@@ -1,7 +1,6 @@
 package tunnel
 
 import (
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -150,12 +149,13 @@ func (t *netTurn) end(_ []byte, h *head) error {
 
 func (t *netTurn) abort() { t.aborted = true }
 
-func (t *netTurn) hijack() (net.Conn, io.Reader, error) {
+func (t *netTurn) hijack() (net.Conn, []byte, error) {
 	conn, rw, err := t.control.Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
-	return conn, rw.Reader, nil
+	first, err := rw.Reader.Peek(rw.Reader.Buffered())
+	return conn, first, err
 }
 
 // setFields copies the fields of a head: its text once, and the values share a slice.

@@ -68,7 +68,7 @@ func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 	}
 	stop := context.AfterFunc(s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 	defer stop()
-	if err := splice(conn, conn, &rawStream{st}, s.limits.Linger); err == nil {
+	if err := splice(conn, nil, &rawStream{st}, s.limits.Linger); err == nil {
 		s.served.Add(1)
 	} else {
 		s.cancelled.Add(1)

@@ -91,5 +91,5 @@ type turn interface {
 	// abort cuts the answer: it must not look whole. The turn is over.
 	abort()
 	// hijack gives the connection to the caller, and what was read of it. The turn is over.
-	hijack() (conn net.Conn, in io.Reader, err error)
+	hijack() (conn net.Conn, first []byte, err error)
 }

@@ -11,7 +11,7 @@ import (
 // switchProtocols gives the visitor's connection to the target: from here on bytes go
 // both ways and mean nothing to us. text is the checked head with status 101.
 func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
-	conn, in, err := x.t.hijack()
+	conn, first, err := x.t.hijack()
 	if err != nil {
 		_ = st.Reset(wire.Internal)
 		return fmt.Errorf("tunnel: upgrade: %w", err)
@@ -21,7 +21,7 @@ func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
 	if _, err = conn.Write(text); err == nil {
 		stop := context.AfterFunc(x.s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 		defer stop()
-		err = splice(conn, in, &recordStream{Stream: st}, x.s.limits.Linger)
+		err = splice(conn, first, &recordStream{Stream: st}, x.s.limits.Linger)
 	} else {
 		_ = st.Reset(wire.Cancelled)
 	}

@@ -16,6 +16,12 @@ var records = sync.Pool{New: func() any { return new(record) }}
 // quietReader reads from a socket and holds a buffer only once something has come: most
 // connections are silent most of the time. It serves one goroutine.
 type quietReader struct {
+	// pass, if not nil, deals with b[1:] at once, and does not keep it. ok is false if that
+	// would mean to wait: next returns it then. It runs while the socket is being read, and so
+	// must not close it.
+	pass  func(b []byte) (ok bool)
+	tells bool // the kernel says whether more has come
+
 	raw  syscall.RawConn
 	in   nowait.Receiver
 	read func(fd uintptr) bool // receive, made once
@@ -48,14 +54,24 @@ func (q *quietReader) next() (buf *record, n int, err error) {
 }
 
 // receive reads what has come without waiting; it is called when the socket is ready.
+// What has been passed on leaves it in here, until nothing is left: to leave RawConn.Read
+// would forget what the kernel has announced meanwhile, and take a read in vain.
 func (q *quietReader) receive(fd uintptr) (done bool) {
 	buf := records.Get().(*record)
-	n, _, wait, err := q.in.Receive(fd, buf[1:], false)
-	if wait || err != nil {
-		records.Put(buf)
-		q.err = err
-		return !wait
+	for {
+		n, more, wait, err := q.in.Receive(fd, buf[1:], q.tells)
+		if wait || err != nil {
+			records.Put(buf)
+			q.err = err
+			return !wait
+		}
+		if q.pass == nil || !q.pass(buf[:1+n]) {
+			q.buf, q.n = buf, n
+			return true
+		}
+		if !more {
+			records.Put(buf)
+			return false
+		}
 	}
-	q.buf, q.n = buf, n
-	return true
 }

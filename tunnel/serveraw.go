@@ -42,7 +42,7 @@ func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 			return &wire.Error{Code: wire.Unavailable, Msg: "the target has gone"}
 		}
 	}
-	err = splice(conn, conn, &rawStream{st}, c.linger)
+	err = splice(conn, nil, &rawStream{st}, c.linger)
 	if err != nil && !errors.Is(err, errCut) {
 		return err
 	}

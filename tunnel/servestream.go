@@ -175,21 +175,9 @@ func (v *visit) switchProtocols(st *wire.Stream) error {
 	}
 	glued := append([]byte(nil), v.b.unread()...)
 	v.b.free()
-	in := io.MultiReader(&gluedReader{b: glued}, v.b.conn)
-	err := splice(v.b.conn, in, &recordStream{st}, v.c.linger)
+	err := splice(v.b.conn, glued, &recordStream{st}, v.c.linger)
 	if err != nil {
 		return &wire.Error{Code: wire.Cancelled, Msg: "the connection was cut"}
 	}
 	return nil
-}
-
-// gluedReader reads what was read before.
-type gluedReader struct{ b []byte }
-
-func (g *gluedReader) Read(p []byte) (int, error) {
-	n := copy(p, g.b)
-	if g.b = g.b[n:]; n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
 }

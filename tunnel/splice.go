@@ -9,33 +9,26 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/nowait"
 	"paddock/wire"
 )
-
-// far is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
-// travel in records.
-type far interface {
-	io.WriterTo
-	// send sends b[1:]; the first byte is room for what is put before it.
-	send(b []byte) error
-	CloseWrite() error
-	Reset(code wire.Code) error
-	SetReadDeadline(t time.Time) error
-}
 
 // errCut is wrapped when a connection ended by a reset, of either side.
 var errCut = errors.New("tunnel: connection cut")
 
 // splice carries bytes both ways between a socket and a stream, until both directions
-// have ended. in is where the socket is read: what was read of it before comes first.
+// have ended. first is what was read of the socket before.
 //
 // A direction that ends leaves the other one alone, which then may be silent for
 // linger. A reset of one side, or silence, resets the other: what was cut must not
 // look whole. The socket is not closed, but after a reset it is told to end so.
-func splice(conn net.Conn, in io.Reader, st far, linger time.Duration) error {
+//
+// Both directions have a goroutine, which most of the time has little to do: what fits the
+// socket, or the stream, is given to it by whoever has read it.
+func splice(conn net.Conn, first []byte, st far, linger time.Duration) error {
 	s := splicing{conn: conn, st: st, linger: linger}
 	up := make(chan error, 1)
-	go func() { up <- s.up(in) }()
+	go func() { up <- s.up(first) }()
 	down := s.down()
 	if down != nil {
 		s.cut()
@@ -53,32 +46,69 @@ type splicing struct {
 }
 
 // up carries from the socket to the stream.
-func (s *splicing) up(in io.Reader) error {
-	b := records.Get().(*record)
-	defer records.Put(b)
+func (s *splicing) up(first []byte) error {
+	if err := s.sendFirst(first); err != nil {
+		return s.torn(err)
+	}
+	in := s.source()
 	for {
-		n, err := in.Read(b[1:])
-		if n > 0 {
-			s.moved()
-			if werr := s.st.send(b[:1+n]); werr != nil {
-				s.cut()
-				return fmt.Errorf("%w: %w", errCut, werr)
-			}
-		}
-		if errors.Is(err, io.EOF) {
+		b, n, err := in.next()
+		switch {
+		case errors.Is(err, io.EOF):
 			s.ended()
 			return s.st.CloseWrite()
+		case err != nil:
+			return s.torn(err)
 		}
+		s.moved()
+		err = s.st.send(b[:1+n])
+		records.Put(b)
 		if err != nil {
-			s.cut()
-			return fmt.Errorf("%w: %w", errCut, err)
+			return s.torn(err)
 		}
 	}
 }
 
+// torn cuts both sides, and says why.
+func (s *splicing) torn(why error) error {
+	s.cut()
+	return fmt.Errorf("%w: %w", errCut, why)
+}
+
+// sendFirst sends what was read before.
+func (s *splicing) sendFirst(first []byte) error {
+	b := records.Get().(*record)
+	defer records.Put(b)
+	for len(first) > 0 {
+		n := copy(b[1:], first)
+		if err := s.st.send(b[:1+n]); err != nil {
+			return err
+		}
+		first = first[n:]
+	}
+	return nil
+}
+
+// source is where the socket is read. What the stream takes without waiting goes to it
+// from there.
+func (s *splicing) source() interface {
+	next() (b *record, n int, err error)
+} {
+	q := newQuietReader(s.conn)
+	if q == nil {
+		return &thriftyReader{conn: s.conn}
+	}
+	q.tells = nowait.Tells(q.raw)
+	q.pass = func(b []byte) bool {
+		s.moved()
+		return s.st.trySend(b)
+	}
+	return q
+}
+
 // down carries from the stream to the socket.
 func (s *splicing) down() error {
-	if _, err := s.st.WriteTo(movedWriter{s}); err != nil {
+	if _, err := s.st.WriteTo(newSocketWriter(s)); err != nil {
 		return fmt.Errorf("%w: %w", errCut, err)
 	}
 	s.ended()
@@ -86,14 +116,6 @@ func (s *splicing) down() error {
 		return half.CloseWrite()
 	}
 	return nil
-}
-
-// movedWriter writes to the socket, and lets the silence begin anew.
-type movedWriter struct{ s *splicing }
-
-func (w movedWriter) Write(p []byte) (int, error) {
-	w.s.moved()
-	return w.s.conn.Write(p)
 }
 
 // ended begins to bound the silence of the other direction.
@@ -120,41 +142,4 @@ func (s *splicing) cut() {
 		}
 		_ = s.conn.Close()
 	})
-}
-
-// rawStream is the stream of a raw connection: its bytes are what travels.
-type rawStream struct{ *wire.Stream }
-
-func (r *rawStream) send(b []byte) error {
-	_, err := r.Write(b[1:])
-	return err
-}
-
-// recordStream is a stream behind a 101: bytes travel in records of the body.
-type recordStream struct{ *wire.Stream }
-
-func (r *recordStream) send(b []byte) error {
-	b[0] = recordBody
-	return r.WriteMsg(b)
-}
-
-// WriteTo writes the bytes of all records to w.
-func (r *recordStream) WriteTo(w io.Writer) (total int64, err error) {
-	b := frames.Get().(*[]byte)
-	defer frames.Put(b)
-	for {
-		*b, err = r.ReadMsg((*b)[:0])
-		switch {
-		case errors.Is(err, io.EOF):
-			return total, nil
-		case err != nil:
-			return total, err
-		case len(*b) == 0 || (*b)[0] != recordBody:
-			return total, malformed("a record behind 101")
-		}
-		n, err := w.Write((*b)[1:])
-		if total += int64(n); err != nil {
-			return total, err
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -17,21 +18,22 @@ import (
 func (p *pair) tcp(fn func(*net.TCPConn)) (address string) {
 	p.t.Helper()
 	l := listenLocal(p.t)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var group sync.WaitGroup
+	group.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			fn(conn.(*net.TCPConn))
-			_ = conn.Close()
+			group.Go(func() {
+				defer conn.Close()
+				fn(conn.(*net.TCPConn))
+			})
 		}
-	}()
+	})
 	p.t.Cleanup(func() {
 		_ = l.Close()
-		<-done
+		group.Wait()
 	})
 	c, _ := p.client(ClientConfig{Tunnels: []Tunnel{{Name: "tcp", Protocol: TCP, Remote: "127.0.0.1:0", Target: l.Addr().String()}}})
 	return c.Bindings()[0].Where

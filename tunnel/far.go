@@ -1,0 +1,66 @@
+package tunnel
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"paddock/wire"
+)
+
+// far is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
+// travel in records.
+type far interface {
+	io.WriterTo
+	// send sends b[1:]; the first byte is room for what is put before it.
+	send(b []byte) error
+	// trySend is send that does not wait: false if nothing was sent.
+	trySend(b []byte) bool
+	CloseWrite() error
+	Reset(code wire.Code) error
+	SetReadDeadline(t time.Time) error
+}
+
+// rawStream is the stream of a raw connection: its bytes are what travels.
+type rawStream struct{ *wire.Stream }
+
+func (r *rawStream) send(b []byte) error {
+	_, err := r.Write(b[1:])
+	return err
+}
+
+func (r *rawStream) trySend(b []byte) bool { return r.TryWrite(b[1:]) }
+
+// recordStream is a stream behind a 101: bytes travel in records of the body.
+type recordStream struct{ *wire.Stream }
+
+func (r *recordStream) send(b []byte) error {
+	b[0] = recordBody
+	return r.WriteMsg(b)
+}
+
+func (r *recordStream) trySend(b []byte) bool {
+	b[0] = recordBody
+	return r.TryWrite(b)
+}
+
+// WriteTo writes the bytes of all records to w.
+func (r *recordStream) WriteTo(w io.Writer) (total int64, err error) {
+	b := frames.Get().(*[]byte)
+	defer frames.Put(b)
+	for {
+		*b, err = r.ReadMsg((*b)[:0])
+		switch {
+		case errors.Is(err, io.EOF):
+			return total, nil
+		case err != nil:
+			return total, err
+		case len(*b) == 0 || (*b)[0] != recordBody:
+			return total, malformed("a record behind 101")
+		}
+		n, err := w.Write((*b)[1:])
+		if total += int64(n); err != nil {
+			return total, err
+		}
+	}
+}
