@@ -164,8 +164,13 @@ func (u *upload) running() bool {
 	}
 }
 
-// bodyLinger is how long the rest of a body is taken that nobody wants.
-const bodyLinger = 500 * time.Millisecond
+const (
+	// bodyLinger is how long the rest of a body is taken that nobody wants.
+	bodyLinger = 500 * time.Millisecond
+	// answerLinger is how long a visitor may take to see the answer that came in the midst
+	// of his body, and to end: some round trips of the longest ways that there are.
+	answerLinger = 5 * time.Second
+)
 
 // longAgo is a deadline that wakes whoever waits.
 var longAgo = time.Unix(1, 0)

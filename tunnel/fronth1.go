@@ -43,7 +43,7 @@ type h1Conn struct {
 	ahead   h1Watch
 
 	mu   sync.Mutex
-	idle bool // guarded by mu: the next request may be given up
+	idle bool // guarded by mu: what comes next may be given up
 
 	body   h1Body
 	answer h1Answer
@@ -191,7 +191,7 @@ func (c *h1Conn) wait() bool {
 	return true
 }
 
-// stop ends the wait for a request that has not come.
+// stop ends the wait for a request that has not come, or for the end of one who was answered.
 func (c *h1Conn) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -270,18 +270,23 @@ func (r *h1Room) scratch() []byte {
 }
 
 // linger ends the connection so that the answer arrives: whoever closes with something
-// unread resets, and a reset overtakes what was written.
+// unread, or is sent more afterwards, resets, and a reset overtakes what was written, or
+// fails the visitor's own writing before he has looked. So what he sends is dropped until
+// he ends, which one does who has seen the answer, or until the time is over.
 func (c *h1Conn) linger() {
 	half, ok := c.conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	c.readUntil(time.Now().Add(bodyLinger))
-	for total := 0; total < 4*maxUnread; {
-		n, err := c.conn.Read(c.room.scratch())
-		if total += n; err != nil {
-			return
-		}
+	c.mu.Lock()
+	span := answerLinger
+	if c.idle = true; c.f.stopping.Load() {
+		span = bodyLinger
+	}
+	c.readUntil(time.Now().Add(span))
+	c.mu.Unlock()
+	for err := error(nil); err == nil; {
+		_, err = c.conn.Read(c.room.scratch())
 	}
 }
 

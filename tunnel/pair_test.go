@@ -20,7 +20,7 @@ var silent = slog.New(slog.DiscardHandler)
 
 // pair is a server with its front, and clients that come over loopback.
 type pair struct {
-	t      *testing.T
+	t      testing.TB
 	server *Server
 	wire   *wire.Server
 	link   net.Listener // of clients
@@ -30,7 +30,7 @@ type pair struct {
 
 // newPair starts both on free ports; the test's end stops them and checks that all
 // permits are back.
-func newPair(t *testing.T, s *Server) *pair {
+func newPair(t testing.TB, s *Server) *pair {
 	t.Helper()
 	if s.Policy == nil {
 		s.Policy = everybody
@@ -63,7 +63,7 @@ func newPair(t *testing.T, s *Server) *pair {
 	return p
 }
 
-func listenLocal(t *testing.T) net.Listener {
+func listenLocal(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

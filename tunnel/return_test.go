@@ -18,6 +18,7 @@ import (
 // island is a server whose clients come in memory, so that time is the test's.
 type island struct {
 	t      *testing.T
+	limits Limits
 	server *Server
 	link   *wire.Server
 	conns  chan net.Conn // that were dialed; not buffered: they are accepted at once
@@ -30,15 +31,15 @@ type island struct {
 // liveness is what the programs ask of wire; section 9 of its SPEC.
 const liveness = 10 * time.Second
 
-func newIsland(t *testing.T) *island {
-	n := &island{t: t, conns: make(chan net.Conn), dials: map[string]int{}}
+func newIsland(t *testing.T, limits Limits) *island {
+	n := &island{t: t, limits: limits, conns: make(chan net.Conn), dials: map[string]int{}}
 	n.start()
 	return n
 }
 
 // start opens a server that knows nothing.
 func (n *island) start() {
-	n.server = &Server{Policy: everybody, Identify: named, Logger: silent}
+	n.server = &Server{Policy: everybody, Identify: named, Limits: n.limits, Logger: silent}
 	mux := wire.NewMux()
 	n.server.Register(mux)
 	n.link = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Idle: liveness}}
@@ -146,7 +147,7 @@ func inBubble(t *testing.T, test func(*testing.T)) {
 // replaces the dead session at once; where nobody comes, it is found dead within 12 s.
 func TestALostPath(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		n := newIsland(t)
+		n := newIsland(t, Limits{})
 		lost := make(chan struct{})
 		_, stopReplaced := n.client("bus-17", lost)
 		_, stopDead := n.client("bus-18", lost)
@@ -182,7 +183,7 @@ func TestALostPath(t *testing.T) {
 func TestAllComeBack(t *testing.T) {
 	const clients, outage = crowd, 5 * time.Second
 	inBubble(t, func(t *testing.T) {
-		n := newIsland(t)
+		n := newIsland(t, Limits{})
 		var stops []func()
 		for i := range clients {
 			_, stop := n.client(fmt.Sprintf("bus-%d", i), nil)

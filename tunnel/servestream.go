@@ -121,6 +121,7 @@ func (v *visit) write(b []byte) error {
 	if _, err := v.b.conn.Write(b); err != nil {
 		return errors.Join(errTargetWrite, err)
 	}
+	v.b.expectAnew(v.target.HeadTimeout)
 	return nil
 }
 

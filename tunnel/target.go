@@ -38,8 +38,9 @@ type Tunnel struct {
 	// ProxyProtocol tells the target who the visitor is by a header of the PROXY
 	// protocol, version 2, ahead of his bytes; TCP, SNI.
 	ProxyProtocol bool
-	// HeadTimeout bounds the wait for the head of an answer: 0 is 60 s, negative is
-	// for ever. DialTimeout that for a connection: 0 is 5 s.
+	// HeadTimeout bounds the wait for the head of an answer, from when the target has
+	// taken the last of the request so far: 0 is 60 s, negative is for ever. DialTimeout
+	// bounds that for a connection: 0 is 5 s.
 	HeadTimeout, DialTimeout time.Duration
 	// MaxInflight bounds what is under way at the target, 0: 1,024. More is refused.
 	MaxInflight int

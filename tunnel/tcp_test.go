@@ -39,7 +39,7 @@ func (p *pair) tcp(fn func(*net.TCPConn)) (address string) {
 	return c.Bindings()[0].Where
 }
 
-func dialTCP(t *testing.T, address string) *net.TCPConn {
+func dialTCP(t testing.TB, address string) *net.TCPConn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

@@ -187,6 +187,16 @@ func (b *backend) expectLocked(d time.Duration, now time.Time) {
 	}
 }
 
+// expectAnew lets the wait for a head begin anew, if one is awaited: the target has taken
+// more of the request, and cannot be late while it is being asked.
+func (b *backend) expectAnew(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.due.IsZero() {
+		b.due = time.Now().Add(d)
+	}
+}
+
 // headCame ends what expect has begun, and says whether that was in time.
 func (b *backend) headCame() (inTime bool) {
 	b.mu.Lock()

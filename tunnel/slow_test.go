@@ -1,0 +1,238 @@
+package tunnel
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paddock/wire"
+	"paddock/wire/wiretest"
+)
+
+// plaza is an island with a front and a service, all in memory, so that the times of
+// slow visitors are exact.
+type plaza struct {
+	*island
+	visits chan net.Conn // not buffered: they are accepted at once
+	shut   chan struct{}
+	wg     sync.WaitGroup
+}
+
+// onPlaza runs a test there, with a client whose service is h.
+func onPlaza(t *testing.T, limits Limits, h http.Handler, test func(*plaza)) {
+	t.Helper()
+	inBubble(t, func(t *testing.T) {
+		p := &plaza{island: newIsland(t, limits), visits: make(chan net.Conn), shut: make(chan struct{})}
+		p.wg.Go(func() { _ = p.server.Serve(&islandListener{p.visits, p.shut, sync.Once{}}, nil) })
+		targets := make(chan net.Conn)
+		service := &http.Server{Handler: h}
+		p.wg.Go(func() { _ = service.Serve(&islandListener{targets, make(chan struct{}), sync.Once{}}) })
+		c, err := NewClient(ClientConfig{Logger: silent, Tunnels: []Tunnel{{
+			Name: "web", Protocol: HTTP, Host: "example.com",
+			Dial: func(context.Context) (net.Conn, error) {
+				near, far := wiretest.Pipe(64 << 10)
+				targets <- far
+				return near, nil
+			},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		p.wg.Go(func() {
+			_ = c.Run(ctx, wire.ClientConfig{Dial: p.dialer("web", nil), Config: &wire.Config{Agent: "web", Logger: silent, Idle: liveness}})
+		})
+		synctest.Wait()
+		test(p)
+		cancel()
+		p.kill()
+		_ = service.Close()
+		p.wg.Wait()
+	})
+}
+
+// walker is a visitor in memory.
+type walker struct {
+	net.Conn
+	t  *testing.T
+	in *bufio.Reader
+}
+
+// walkIn connects one who comes from an address.
+func (p *plaza) walkIn(from string) *walker {
+	p.t.Helper()
+	near, far := wiretest.Pipe(64 << 10)
+	p.visits <- &arrived{far, &net.TCPAddr{IP: net.ParseIP(from), Port: 1}}
+	synctest.Wait()
+	return &walker{near, p.t, bufio.NewReader(near)}
+}
+
+// arrived is the far end of a walker's connection.
+type arrived struct {
+	net.Conn
+	from net.Addr
+}
+
+func (a *arrived) RemoteAddr() net.Addr { return a.from }
+func (a *arrived) CloseWrite() error    { return a.Conn.(interface{ CloseWrite() error }).CloseWrite() }
+
+// trickle writes a text, a piece of it each second, until it is all there or nobody takes
+// any more.
+func (w *walker) trickle(text string, piece int) {
+	for len(text) > 0 {
+		n := min(piece, len(text))
+		if _, err := io.WriteString(w, text[:n]); err != nil {
+			return
+		}
+		text = text[n:]
+		time.Sleep(time.Second)
+	}
+}
+
+// got reads to the end of the connection, and says how long that took from begun on.
+func (w *walker) got(begun time.Time) (text string, took time.Duration) {
+	b, _ := io.ReadAll(w.in)
+	took = time.Since(begun)
+	_ = w.Close()
+	return string(b), took
+}
+
+// servedAtOnce checks that a visitor who is not slow waits for nobody.
+func (p *plaza) servedAtOnce(from string) {
+	p.t.Helper()
+	w, begun := p.walkIn(from), time.Now()
+	defer synctest.Wait()
+	defer w.Close()
+	fmt.Fprint(w, "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
+	res, err := http.ReadResponse(w.in, nil)
+	if err != nil || res.StatusCode != http.StatusOK || time.Since(begun) > 0 {
+		p.t.Errorf("a visitor who is not slow: %+v, %v, after %v", res, err, time.Since(begun))
+	}
+}
+
+// Each way of being slow ends at its deadline, with an answer where there is one to give,
+// and not before; whoever is fast enough, however slow, is served; and nobody else notices
+// any of them.
+func TestSlowVisitors(t *testing.T) {
+	const post = "POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: %d\r\n\r\n"
+	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch r.URL.Path {
+		case "/late":
+			<-r.Context().Done()
+			return
+		case "/":
+			return
+		}
+		for piece := make([]byte, 16<<10); ; {
+			if _, err := w.Write(piece); err != nil {
+				return
+			}
+		}
+	})
+	for _, c := range []struct {
+		name   string
+		first  string // that is sent at once
+		rest   string // that is sent bit by bit
+		piece  int    // in a second
+		reads  bool
+		begins string        // how the answer does
+		after  time.Duration // the connection ends
+	}{
+		{"says nothing", "", "", 0, true, "", 10 * time.Second},
+		{"a byte of the head each second", "", "GET / HTTP/1.1\r\nHost: " + strings.Repeat("x", 100), 1, true, "HTTP/1.1 408 ", 10 * time.Second},
+		{"a byte of a short body each second", fmt.Sprintf(post, 1000), strings.Repeat("x", 1000), 1, true, "HTTP/1.1 408 ", 10 * time.Second},
+		{"a long body at 400 bytes each second", fmt.Sprintf(post, 100_000), strings.Repeat("x", 100_000), 400, true, "HTTP/1.1 408 ", 10 * time.Second},
+		{"a long body at 600 bytes each second", fmt.Sprintf(post, 39_000), strings.Repeat("x", 39_000), 600, true, "HTTP/1.1 200 ", 65*time.Second + 75*time.Second},
+		{
+			"a long body, and then the service is late", "POST /late HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Length: 36000\r\n\r\n",
+			strings.Repeat("x", 36_000), 600, true, "HTTP/1.1 504 ", 59*time.Second + 60*time.Second,
+		},
+		{"no second request", "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", "", 0, true, "HTTP/1.1 200 ", 75 * time.Second},
+		{"half of a second request", "GET / HTTP/1.1\r\nHost: example.com\r\n\r\nGET", "", 0, true, "HTTP/1.1 200 ", 10 * time.Second},
+		{"reads nothing", "GET /endless HTTP/1.1\r\nHost: example.com\r\n\r\n", "", 0, false, "", 30 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onPlaza(t, Limits{}, service, func(p *plaza) {
+				begun := time.Now()
+				var visits sync.WaitGroup
+				for i := range 8 {
+					w := p.walkIn(fmt.Sprintf("192.0.2.%d", i))
+					visits.Go(func() {
+						_, _ = io.WriteString(w, c.first)
+						w.trickle(c.rest, c.piece)
+					})
+					visits.Go(func() {
+						if !c.reads {
+							time.Sleep(c.after + 5*time.Second)
+							if n := p.server.Stats(); n.Visitors != 0 || n.Streams != 0 {
+								t.Errorf("after %v there are %d visitors and %d streams", time.Since(begun), n.Visitors, n.Streams)
+							}
+							_ = w.Close()
+							return
+						}
+						text, took := w.got(begun)
+						if !strings.HasPrefix(text, c.begins) || c.begins == "" && text != "" {
+							t.Errorf("%.40q", text)
+						}
+						// Deadlines between requests are moved by sixteenths; the rate is that of
+						// the last 10 s.
+						if took < c.after-c.after/16 || took > c.after+time.Second {
+							t.Errorf("ended after %v, not %v", took, c.after)
+						}
+					})
+				}
+				for range 5 {
+					p.servedAtOnce("198.51.100.1")
+					time.Sleep(time.Second)
+				}
+				visits.Wait()
+				synctest.Wait()
+				if n := p.server.Stats(); n.Visitors != 0 || n.Requests != 0 || n.Streams != 0 || n.Bytes != 0 {
+					t.Errorf("%+v is left", n)
+				}
+			})
+		})
+	}
+}
+
+// Connections are bounded from each address and in all; who is over a bound is sent away
+// at once and counted, and there is room again when others have gone.
+func TestManyVisitors(t *testing.T) {
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	onPlaza(t, Limits{Visitors: 30, VisitorsEach: 20}, ok, func(p *plaza) {
+		var there []*walker
+		come := func(from string, n, want int) {
+			before := p.server.Stats().Visitors
+			for range n {
+				there = append(there, p.walkIn(from))
+			}
+			if got := p.server.Stats().Visitors - before; got != want {
+				p.t.Errorf("%d of %d from %s were let in, want %d", got, n, from, want)
+			}
+		}
+		come("192.0.2.1", 50, 20)
+		p.servedAtOnce("192.0.2.2")
+		come("192.0.2.2", 15, 10) // 30 in all
+		come("192.0.2.3", 1, 0)
+		if n := p.server.Stats().Refused["overloaded"]; n != 30+5+1 {
+			p.t.Errorf("%d were counted as refused", n)
+		}
+		if text, took := there[49].got(time.Now()); text != "" || took != 0 {
+			p.t.Errorf("one too many got %q after %v", text, took)
+		}
+		for _, w := range there {
+			_ = w.Close()
+		}
+		synctest.Wait()
+		p.servedAtOnce("192.0.2.1")
+	})
+}
