@@ -47,10 +47,16 @@ func (a *answerReader) whole() error {
 	switch {
 	case !a.begun:
 		return malformed("no head")
-	case h.length >= 0 && a.got != h.length && !h.bodiless(a.x.flags&flagHead != 0):
+	case h.length >= 0 && !a.allCame():
 		return malformed("%d bytes, the head says %d", a.got, h.length)
 	}
 	return nil
+}
+
+// allCame says whether as much of the body has come as the head says, if it does.
+func (a *answerReader) allCame() bool {
+	h := &a.x.head
+	return h.bodiless(a.x.flags&flagHead != 0) || h.length == a.got
 }
 
 // record deals with one.
@@ -144,6 +150,11 @@ func (a *answerReader) finish(err error) {
 		return
 	}
 	reason := reasonOf(x.r.ctx, err)
+	if reason == Gone && a.late == nil && a.allCame() && x.t.flush() == nil {
+		x.s.served.Add(1) // he has left, but not before he had the whole answer
+		x.t.abort()
+		return
+	}
 	if reason == Gone {
 		x.s.cancelled.Add(1)
 	}
