@@ -131,16 +131,18 @@ func (n *island) client(who string, lost <-chan struct{}) (c *Client, stop func(
 }
 
 // inBubble runs a test with fake time. What wire keeps in pools between calls belongs to
-// the time in which it was made: two collections empty them.
+// the time in which it was made.
 func inBubble(t *testing.T, test func(*testing.T)) {
 	t.Helper()
-	for range 2 {
-		runtime.GC()
-	}
+	emptyPools()
 	synctest.Test(t, test)
-	for range 2 {
-		runtime.GC()
-	}
+	emptyPools()
+}
+
+// emptyPools empties them: it takes two collections.
+func emptyPools() {
+	runtime.GC()
+	runtime.GC()
 }
 
 // A path that swallows everything: who comes by another one with the same identity

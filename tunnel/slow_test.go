@@ -29,7 +29,9 @@ type plaza struct {
 // onPlaza runs a test there, with a client whose service is h.
 func onPlaza(t *testing.T, limits Limits, h http.Handler, test func(*plaza)) {
 	t.Helper()
-	inBubble(t, func(t *testing.T) {
+	emptyPools()
+	defer emptyPools()
+	synctest.Test(t, func(t *testing.T) {
 		p := &plaza{island: newIsland(t, limits), visits: make(chan net.Conn), shut: make(chan struct{})}
 		p.wg.Go(func() { _ = p.server.Serve(&islandListener{p.visits, p.shut, sync.Once{}}, nil) })
 		targets := make(chan net.Conn)
@@ -93,7 +95,7 @@ func (w *walker) trickle(text string, piece int) {
 			return
 		}
 		text = text[n:]
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 	}
 }
 
