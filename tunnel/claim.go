@@ -17,9 +17,10 @@ type claim struct {
 	lane     Lane
 	listener net.Listener // TCP
 	holder   atomic.Pointer[holder]
-	lease    *time.Timer // guarded by Server.mu; nil while somebody holds it
-	dropped  bool        // guarded by Server.mu; it is no claim any more
-	last     uint16      // guarded by Server.mu; the tunnel of its identity that had it last
+	refused  atomic.Uint64 // visitors who asked for it
+	lease    *time.Timer   // guarded by Server.mu; nil while somebody holds it
+	dropped  bool          // guarded by Server.mu; it is no claim any more
+	last     uint16        // guarded by Server.mu; the tunnel of its identity that had it last
 
 	mu      sync.Mutex
 	back    chan struct{} // guarded by mu; closed when there is a holder again, or no claim

@@ -52,6 +52,7 @@ func (x *exchange) refuse(reason Reason, err error) {
 	f := Refusal{Reason: reason, Err: err, Waited: time.Since(x.began)}
 	if x.claim != nil {
 		f.Tunnel, f.Identity = x.claim.where, x.claim.identity
+		x.claim.refused.Add(1)
 	}
 	x.s.refuse(x.t, f)
 }

@@ -158,6 +158,7 @@ func (a *answerReader) finish(err error) {
 	if reason == Gone {
 		x.s.cancelled.Add(1)
 	}
+	x.claim.refused.Add(1)
 	x.s.refused(Refusal{
 		Reason: reason, Tunnel: x.claim.where, Identity: x.claim.identity,
 		Peer: x.r.peer.String(), Host: string(x.r.host), Err: fmt.Errorf("behind the head: %w", err),

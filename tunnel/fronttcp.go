@@ -58,6 +58,7 @@ func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 	open.visitor, open.local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
 	st, err := s.openRaw(s.ctx, c, open)
 	if err != nil {
+		c.refused.Add(1)
 		s.refused(Refusal{
 			Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.name), Err: err,
 		})

@@ -52,6 +52,10 @@ type Config struct {
 	BusURL   string // told to the dashboard; "": none
 	Demo     bool   // told to the dashboard, which then explains itself
 
+	// Tunnel is what goes on at the tunnel's server: clients and tunnels of which a name
+	// contains find, at most so many of each; nil: there is none.
+	Tunnel func(find string, most int) any
+
 	// Zeros mean the defaults that are given.
 	MaxSets      int           // that may be there for another to be made; 1,000
 	MaxLive      int           // dashboards at once; 1,000
@@ -178,6 +182,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/objects/{id}":                 a.getObject,
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         a.getLive,
+		"GET /v1/tunnel":                       a.getTunnel,
 		"GET /v1/openapi.json":                 getOpenAPI,
 	}
 }

@@ -225,6 +225,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
+		Tunnel: p.overview(),
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
 	if err != nil {

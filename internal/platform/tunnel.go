@@ -56,6 +56,14 @@ func (p *Platform) openTunnel(ctx context.Context) error {
 	return nil
 }
 
+// overview is what the dashboard's page of the tunnel asks, nil without a tunnel.
+func (p *Platform) overview() func(find string, most int) any {
+	if p.tunnel == nil {
+		return nil
+	}
+	return func(find string, most int) any { return p.tunnel.Overview(find, most) }
+}
+
 // VisitorsAddr is where the tunnel's visitors come in over HTTP, nil without a tunnel.
 func (p *Platform) VisitorsAddr() net.Addr {
 	if p.tunnel == nil {

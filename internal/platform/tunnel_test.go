@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,9 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"paddock/internal/config"
 	"paddock/internal/keyid"
@@ -105,6 +109,14 @@ func TestTunnelsClients(t *testing.T) {
 	if err != nil || !strings.Contains(string(metrics), "\npaddock_tunnel_sessions 1\n") {
 		t.Errorf("no session in the metrics, %v", err)
 	}
+	status, told, err := r.call(http.MethodGet, "v1/tunnel", "", nil)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("v1/tunnel: %d %s, %v", status, told, err)
+	}
+	conforms(t, told, "Tunnel")
+	if !strings.Contains(string(told), `"at":"door.example","protocol":"http","client":"depot"`) {
+		t.Errorf("no tunnel in %s", told)
+	}
 
 	byToken := r.link.TLS.Clone()
 	byToken.Certificates = nil
@@ -117,6 +129,34 @@ func TestTunnelsClients(t *testing.T) {
 	_, err = wire.Call[struct{}, struct{}](t.Context(), other, "tunnel.bind", struct{}{})
 	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != wire.PermissionDenied {
 		t.Errorf("tunnel.bind with the token: %v", err)
+	}
+}
+
+// conforms holds an answer against a schema of the OpenAPI document.
+func conforms(t *testing.T, answer []byte, schema string) {
+	t.Helper()
+	text, err := os.ReadFile("../httpapi/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("openapi.json", tree); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("openapi.json#/components/schemas/" + schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(answer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled.Validate(value); err != nil {
+		t.Errorf("%v: %s", err, answer)
 	}
 }
 

@@ -17,9 +17,10 @@ import (
 )
 
 // Admin is a listener that tells how a side of the tunnel fares: /metrics for Prometheus,
-// /status for programs and people. It changes nothing.
+// /status for programs, at a server the dashboard's page for people. It changes nothing.
 type Admin struct {
 	token    access.Token
+	mux      *http.ServeMux
 	listener net.Listener
 	server   *http.Server
 }
@@ -36,20 +37,23 @@ func openAdmin(ctx context.Context, address, token string, log *slog.Logger, sta
 	}
 	registry := metrics.New()
 	registry.MustRegister(of...)
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metrics.Handler(registry, log))
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		_ = out.Encode(status())
-	})
+	a.mux = http.NewServeMux()
+	a.mux.Handle("GET /metrics", metrics.Handler(registry, log))
+	a.mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { tell(w, status()) })
 	a.server = &http.Server{
-		Handler: a.guard(mux), ReadHeaderTimeout: adminHead, ReadTimeout: adminHead, WriteTimeout: 3 * adminHead, IdleTimeout: 6 * adminHead,
+		Handler: a.guard(a.mux), ReadHeaderTimeout: adminHead, ReadTimeout: adminHead, WriteTimeout: 3 * adminHead, IdleTimeout: 6 * adminHead,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return a, nil
+}
+
+// tell answers with JSON.
+func tell(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	_ = out.Encode(v)
 }
 
 // guard keeps those out who bring no token, and web pages whose names were made to lead

@@ -82,8 +82,11 @@ func TestAdminTells(t *testing.T) {
 	if code, _ = ask(t, address, "/status", "evil.example", ""); code != http.StatusMisdirectedRequest {
 		t.Errorf("for another name than this machine's: %d", code)
 	}
-	if code, _ = ask(t, address, "/", "", ""); code != http.StatusNotFound {
-		t.Errorf("/: %d", code)
+	if code, text = ask(t, address, "/", "", ""); code != http.StatusOK || !strings.Contains(text, "<title>Paddock") {
+		t.Errorf("/: %d %s", code, text)
+	}
+	if code, _ = ask(t, address, "/other.txt", "", ""); code != http.StatusNotFound {
+		t.Errorf("/other.txt: %d", code)
 	}
 }
 

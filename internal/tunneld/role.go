@@ -37,6 +37,7 @@ type Role struct {
 	tls     net.Listener                    // nil: none
 	control net.Listener                    // nil: none
 	desk    *wire.Server                    // of operators at control
+	looks   looks                           // for the dashboard
 }
 
 // NewRole makes what settings say. It does not listen yet: see Open.

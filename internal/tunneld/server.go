@@ -156,6 +156,7 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 	if s.admin, err = openAdmin(ctx, serve.Admin, serve.Token, s.log, s.status, s.Collector(), wirestats.Collector(s.wire)); err != nil {
 		return fmt.Errorf("tunnel: %w", err)
 	}
+	s.show(s.admin.mux)
 	return nil
 }
 

@@ -23,8 +23,12 @@ var embedded embed.FS
 //go:embed unbuilt.html
 var unbuilt []byte
 
-// indexFile is the page; every other file is named by it.
-const indexFile = "index.html"
+// The pages; every other file is named by one of them. Another page than the first is
+// found by its name without the extension.
+const (
+	indexFile  = "index.html"
+	tunnelFile = "tunnel.html"
+)
 
 // assetPrefix holds the files whose names carry a hash of their content: under
 // one name they never change.
@@ -62,7 +66,11 @@ func Built() bool { return built(dist()) }
 // GET and HEAD only. Hashed assets may be cached for ever, the page is asked
 // for again each time. A path without a file and without a file's extension
 // gets the page, since its views are addresses of their own.
-func Handler() http.Handler { return newHandler(dist()) }
+func Handler() http.Handler { return newHandler(dist(), indexFile) }
+
+// TunnelHandler is Handler for a process that is a tunnel's server and nothing else: the
+// page of the tunnel is the one at its root.
+func TunnelHandler() http.Handler { return newHandler(dist(), tunnelFile) }
 
 func dist() fs.FS {
 	sub, err := fs.Sub(embedded, "dist")
@@ -79,10 +87,13 @@ func built(files fs.FS) bool {
 
 type handler struct {
 	files fs.FS
+	page  string // for paths that name no file
 	built bool
 }
 
-func newHandler(files fs.FS) http.Handler { return &handler{files: files, built: built(files)} }
+func newHandler(files fs.FS, page string) http.Handler {
+	return &handler{files: files, page: page, built: built(files)}
+}
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -91,17 +102,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
+	if name+".html" == tunnelFile {
+		name = tunnelFile
+	}
 	switch content, ok := h.read(name); {
 	case ok:
 		serve(w, r, name, content)
-	case path.Ext(name) != "":
+	case path.Ext(name) != "" && name != tunnelFile:
 		http.NotFound(w, r)
 	case !h.built:
 		w.Header().Set("Cache-Control", "no-store")
 		write(w, r, ".html", unbuilt)
 	default:
-		content, _ := h.read(indexFile)
-		serve(w, r, indexFile, content)
+		content, _ := h.read(h.page)
+		serve(w, r, h.page, content)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 var build = fstest.MapFS{
 	".gitkeep":              {},
 	"index.html":            {Data: []byte("<!doctype html><title>Paddock</title>")},
+	"tunnel.html":           {Data: []byte("<title>Tunnel</title>")},
 	"favicon.svg":           {Data: []byte("<svg/>")},
 	"assets/index-1a2b.js":  {Data: []byte("export {}")},
 	"assets/index-1a2b.css": {Data: []byte("a{}")},
@@ -42,13 +43,15 @@ func TestServesTheBuild(t *testing.T) {
 		{"/", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
 		{"/index.html", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
 		{"/some/view?fence=a/b", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
+		{"/tunnel", "text/html; charset=utf-8", "no-cache", "<title>Tunnel</title>"},
+		{"/tunnel.html", "text/html; charset=utf-8", "no-cache", "<title>Tunnel</title>"},
 		{"/favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
 		{"/assets/index-1a2b.js", "text/javascript; charset=utf-8", forever, "export {}"},
 		{"/assets/index-1a2b.css", "text/css; charset=utf-8", forever, "a{}"},
 		{"/assets/blob-1a2b.bin", "application/octet-stream", forever, "\x00\x01\x02"},
 		{"/x/../favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
 	}
-	h := newHandler(build)
+	h := newHandler(build, indexFile)
 	for _, tt := range tests {
 		t.Run(tt.target, func(t *testing.T) {
 			r := get(t, h, http.MethodGet, tt.target)
@@ -71,8 +74,22 @@ func TestServesTheBuild(t *testing.T) {
 	}
 }
 
+// A server of tunnels alone has the tunnel's page at its root, and the same files.
+func TestTunnelAlone(t *testing.T) {
+	h := newHandler(build, tunnelFile)
+	if got := body(t, get(t, h, http.MethodGet, "/")); got != "<title>Tunnel</title>" {
+		t.Errorf("/: %q", got)
+	}
+	if got := body(t, get(t, h, http.MethodGet, "/assets/index-1a2b.css")); got != "a{}" {
+		t.Errorf("a style: %q", got)
+	}
+	if got := body(t, get(t, newHandler(fstest.MapFS{}, indexFile), http.MethodGet, "/tunnel")); !strings.Contains(got, "not built") {
+		t.Errorf("unbuilt: %q", got)
+	}
+}
+
 func TestMissingFilesAreNotThePage(t *testing.T) {
-	h := newHandler(build)
+	h := newHandler(build, indexFile)
 	for _, target := range []string{"/assets/index-old.js", "/robots.txt", "/.gitkeep", "/assets/.hidden"} {
 		if r := get(t, h, http.MethodGet, target); r.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: status %d, want 404", target, r.StatusCode)
@@ -81,7 +98,7 @@ func TestMissingFilesAreNotThePage(t *testing.T) {
 }
 
 func TestMethods(t *testing.T) {
-	h := newHandler(build)
+	h := newHandler(build, indexFile)
 	r := get(t, h, http.MethodHead, "/")
 	if r.StatusCode != http.StatusOK || body(t, r) != "" {
 		t.Errorf("HEAD: status %d", r.StatusCode)
@@ -95,7 +112,7 @@ func TestMethods(t *testing.T) {
 // The page loads nothing from elsewhere and runs nothing inline: the policy
 // must hold for the page as it is served, built or not.
 func TestPolicyAllowsOwnOriginOnly(t *testing.T) {
-	for name, h := range map[string]http.Handler{"built": newHandler(build), "unbuilt": newHandler(fstest.MapFS{})} {
+	for name, h := range map[string]http.Handler{"built": newHandler(build, indexFile), "unbuilt": newHandler(fstest.MapFS{}, indexFile)} {
 		csp := get(t, h, http.MethodGet, "/").Header.Get("Content-Security-Policy")
 		for directive := range strings.SplitSeq(csp, "; ") {
 			for _, source := range strings.Fields(directive)[1:] {
@@ -117,7 +134,7 @@ func TestUnbuiltSaysHowToBuild(t *testing.T) {
 	if built(files) {
 		t.Fatal("a placeholder counts as a build")
 	}
-	r := get(t, newHandler(files), http.MethodGet, "/")
+	r := get(t, newHandler(files, indexFile), http.MethodGet, "/")
 	text := body(t, r)
 	if r.StatusCode != http.StatusOK || !strings.Contains(text, "make web") {
 		t.Errorf("status %d, body %q", r.StatusCode, text)

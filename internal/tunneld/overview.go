@@ -1,0 +1,180 @@
+package tunneld
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"paddock/tunnel"
+)
+
+// Overview is what the dashboard shows of the tunnel, at one moment. Counters are since
+// the server's start: what rates they make is the page's affair.
+type Overview struct {
+	T           int64         `json:"t"` // Unix ms
+	Figures     Figures       `json:"figures"`
+	Refused     []RefusedLine `json:"refused"`   // one for each reason that has occurred
+	Overloads   []CountLine   `json:"overloads"` // of those, what there was no room of
+	Sessions    []SessionLine `json:"sessions"`
+	SessionsAll int           `json:"sessions_all"` // that match, of which Sessions are the first
+	Tunnels     []TunnelLine  `json:"tunnels"`
+	TunnelsAll  int           `json:"tunnels_all"`
+}
+
+// Figures are those of the whole server, and the bounds of what has one.
+type Figures struct {
+	Sessions      int    `json:"sessions"`
+	SessionsLimit int    `json:"sessions_limit"`
+	Names         int    `json:"names"`
+	Away          int    `json:"away"`
+	Waiting       int    `json:"waiting"`
+	Visitors      int    `json:"visitors"`
+	VisitorsLimit int    `json:"visitors_limit"`
+	Requests      int    `json:"requests"`
+	RequestsLimit int    `json:"requests_limit"`
+	Streams       int    `json:"streams"`
+	StreamsLimit  int    `json:"streams_limit"`
+	Queued        int    `json:"queued"`
+	Bytes         int64  `json:"bytes"` // accounted to what is under way
+	BytesLimit    int64  `json:"bytes_limit"`
+	Begun         uint64 `json:"begun"` // exchanges that were let in
+	Served        uint64 `json:"served"`
+	Cancelled     uint64 `json:"cancelled"`
+	Takeovers     uint64 `json:"takeovers"`
+	Received      int64  `json:"received"` // bytes from clients
+	Sent          int64  `json:"sent"`
+}
+
+// RefusedLine counts visitors who were refused for a reason.
+type RefusedLine struct {
+	Stage  string `json:"stage"`
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+// CountLine is a number with its name.
+type CountLine struct {
+	Of    string `json:"of"`
+	Count uint64 `json:"count"`
+}
+
+// TunnelLine is a name or an address that a client holds.
+type TunnelLine struct {
+	At       string `json:"at"`
+	Protocol string `json:"protocol"`
+	Client   string `json:"client"`
+	Away     bool   `json:"away"`
+	Waiting  int    `json:"waiting"`
+	InFlight int    `json:"in_flight"`
+	Limit    int    `json:"limit"` // of in_flight, as it is now
+	Streams  int    `json:"streams"`
+	Queued   int    `json:"queued"`
+	Begun    uint64 `json:"begun"` // exchanges that were let in
+	Refused  uint64 `json:"refused"`
+}
+
+// lookEvery is how often the server is looked at, however many pages are open: a look goes
+// over all clients.
+const lookEvery = 500 * time.Millisecond
+
+// look is what one look has found. It is not changed.
+type look struct {
+	at       time.Time
+	stats    tunnel.ServerStats
+	sessions []tunnel.Session
+	held     []tunnel.Held
+}
+
+// looks keeps the last one for whoever else asks.
+type looks struct {
+	mu   sync.Mutex
+	last *look // guarded by mu
+}
+
+// get returns a look that is younger than lookEvery.
+func (l *looks) get(s *tunnel.Server) *look {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.last == nil || now.Sub(l.last.at) >= lookEvery {
+		l.last = &look{now, s.Stats(), s.Sessions(), s.Held()}
+	}
+	return l.last
+}
+
+// Overview shows the clients and tunnels of which a name contains find, at most so many of
+// each.
+func (r *Role) Overview(find string, most int) Overview {
+	now := r.looks.get(r.tunnel)
+	find = strings.ToLower(find)
+	o := Overview{
+		T: now.at.UnixMilli(), Figures: figuresOf(&now.stats), Refused: refusedLines(&now.stats), Overloads: overloadLines(&now.stats),
+		Sessions: []SessionLine{}, Tunnels: []TunnelLine{},
+	}
+	for i := range now.sessions {
+		x := &now.sessions[i]
+		if !mentions(x.Identity, find) && !slices.ContainsFunc(x.Bindings, func(s string) bool { return mentions(s, find) }) {
+			continue
+		}
+		if o.SessionsAll++; len(o.Sessions) < most {
+			line := r.roster.line(x)
+			line.Names = append([]string{}, line.Names...) // never null
+			o.Sessions = append(o.Sessions, line)
+		}
+	}
+	for i := range now.held {
+		x := &now.held[i]
+		if !mentions(x.Identity, find) && !mentions(x.At, find) {
+			continue
+		}
+		if o.TunnelsAll++; len(o.Tunnels) < most {
+			o.Tunnels = append(o.Tunnels, tunnelLine(x))
+		}
+	}
+	return o
+}
+
+// mentions is strings.Contains without regard to the case of s. part is in lower case.
+func mentions(s, part string) bool { return strings.Contains(strings.ToLower(s), part) }
+
+func tunnelLine(x *tunnel.Held) TunnelLine {
+	return TunnelLine{
+		At: x.At, Protocol: string(x.Protocol), Client: x.Identity, Away: x.Away, Waiting: x.Waiting,
+		InFlight: x.Requests, Limit: x.Limit, Streams: x.Streams, Queued: x.Queued,
+		Begun: x.Begun.Requests + x.Begun.Streams, Refused: x.Refused,
+	}
+}
+
+func figuresOf(s *tunnel.ServerStats) Figures {
+	l := &s.Limits
+	return Figures{
+		Sessions: s.Sessions, SessionsLimit: l.Sessions, Names: s.Names, Away: s.Away, Waiting: s.Waiting,
+		Visitors: s.Visitors, VisitorsLimit: l.Visitors, Requests: s.Requests, RequestsLimit: l.Requests,
+		Streams: s.Streams, StreamsLimit: l.Streams, Queued: s.Queued, Bytes: s.Bytes, BytesLimit: l.Bytes,
+		Begun: s.Begun.Requests + s.Begun.Streams, Served: s.Served, Cancelled: s.Cancelled, Takeovers: s.Takeovers,
+		Received: s.Link.Received, Sent: s.Link.Sent,
+	}
+}
+
+// refusedLines are in the order of a visitor's way.
+func refusedLines(s *tunnel.ServerStats) []RefusedLine {
+	lines := []RefusedLine{}
+	for _, reason := range tunnel.Reasons() {
+		if n := s.Refused[reason.String()]; n > 0 {
+			lines = append(lines, RefusedLine{reason.Stage(), reason.String(), n})
+		}
+	}
+	return lines
+}
+
+func overloadLines(s *tunnel.ServerStats) []CountLine {
+	lines := []CountLine{}
+	for of, n := range s.Overloads {
+		if n > 0 {
+			lines = append(lines, CountLine{of, n})
+		}
+	}
+	slices.SortFunc(lines, func(a, b CountLine) int { return cmp.Compare(a.Of, b.Of) })
+	return lines
+}

@@ -1,0 +1,41 @@
+package tunnel
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Held is a name or an address that a client holds, with what goes on there.
+type Held struct {
+	At       string // where visitors find it
+	Protocol Protocol
+	Identity string // of the client
+	Away     bool   // the client is away, and its lease runs
+	Waiting  int    // visitors who wait for it
+	Requests int    // under way
+	Streams  int    // open
+	Queued   int    // requests that wait for one of these
+	Limit    int    // of Requests, as it is now; 0 where the Admission does not tell
+	Begun    Begun
+	Refused  uint64 // visitors who asked for it, and were not served
+}
+
+// Held lists all names and addresses, by place and protocol.
+func (s *Server) Held() []Held {
+	s.init()
+	s.mu.Lock()
+	var list []Held
+	for c := range s.claims() {
+		lane := c.laneStats()
+		list = append(list, Held{
+			At: c.where, Protocol: c.at.Protocol, Identity: c.identity, Away: c.holder.Load() == nil, Waiting: c.waitingNow(),
+			Requests: lane.Requests, Streams: lane.Streams, Queued: lane.Waiting, Limit: lane.Limit, Begun: lane.Begun,
+			Refused: c.refused.Load(),
+		})
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Protocol, b.Protocol))
+	})
+	return list
+}
