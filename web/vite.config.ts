@@ -8,6 +8,7 @@ export default defineConfig({
   build: {
     outDir: "../internal/ui/dist",
     emptyOutDir: true,
+    rolldownOptions: { input: ["index.html", "tunnel.html"] },
     target: "es2022",
     // The map library is one chunk of about a megabyte, loaded after the rest of the page is up.
     chunkSizeWarningLimit: 1300,

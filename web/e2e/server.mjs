@@ -23,9 +23,34 @@ export function startPlatform(directory) {
   return start(0, "up", "--sets", directory, "--snapshots", "off");
 }
 
+/** Starts `paddock up` with a file of settings. Ports are free ones, or those of one that was there before. */
+export function startWith(file, before) {
+  return start(before?.port ?? 0, "up", "-c", file, "--snapshots", "off", "--log-format", "text", "--wire-listen", before?.said(/wire listening.*addr=(\S+)/) ?? "127.0.0.1:0");
+}
+
+/** Starts a client of the tunnel; resolves when it has said that its tunnels are bound. */
+export async function startClient(file, tunnels) {
+  const child = spawn(binary, ["tunnel", "start", "-c", file], { stdio: ["ignore", "pipe", "inherit"] });
+  const exited = once(child, "exit");
+  await new Promise((resolve, reject) => {
+    let bound = 0;
+    createInterface(child.stdout).on("line", (line) => {
+      if (line.includes(" -> ") && ++bound === tunnels) resolve();
+    });
+    child.on("exit", (code) => reject(new Error(`the client ended with ${code}`)));
+  });
+  return {
+    async stop() {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
 /** Resolves when the server has said where its dashboard is. */
 async function start(port, ...command) {
-  const listen = ["--listen", `127.0.0.1:${port}`, "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"];
+  const listen = ["--listen", `127.0.0.1:${port}`, "--bus-listen", "127.0.0.1:0"];
+  if (!command.includes("--wire-listen")) listen.push("--wire-listen", "127.0.0.1:0");
   const child = spawn(binary, [...command, ...listen], { stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   const output = [];
@@ -47,6 +72,8 @@ async function start(port, ...command) {
     url,
     port: Number(new URL(url).port),
     pid: child.pid,
+    /** What the server has said, as far as a pattern's group holds it. */
+    said: (pattern) => pattern.exec(output.join("\n"))?.[1],
     /** As when the machine loses power. */
     async kill() {
       child.kill("SIGKILL");

@@ -96,6 +96,8 @@ export interface Hello {
   demo: boolean;
   /** URL of the bus for NATS clients. */
   bus?: string;
+  /** Whether GET /v1/tunnel has something to tell. */
+  tunnel?: boolean;
 }
 
 /** Names of the handles that binary frames use: [handle, fleet, id]. */
@@ -135,6 +137,86 @@ export interface Gap {
 
 export interface SetsChanged extends SetList {
   type: "sets";
+}
+
+/** GET /v1/tunnel: what goes on at the tunnel's server. Counters are since its start. */
+export interface Tunnel {
+  /** Unix ms. */
+  t: number;
+  figures: TunnelFigures;
+  refused: TunnelRefused[];
+  overloads: TunnelOverload[];
+  sessions: TunnelSession[];
+  sessions_all: number;
+  tunnels: TunnelLine[];
+  tunnels_all: number;
+}
+
+export interface TunnelFigures {
+  sessions: number;
+  sessions_limit: number;
+  names: number;
+  away: number;
+  waiting: number;
+  visitors: number;
+  visitors_limit: number;
+  requests: number;
+  requests_limit: number;
+  streams: number;
+  streams_limit: number;
+  queued: number;
+  bytes: number;
+  bytes_limit: number;
+  begun: number;
+  served: number;
+  cancelled: number;
+  takeovers: number;
+  received: number;
+  sent: number;
+}
+
+export interface TunnelRefused {
+  stage: string;
+  reason: string;
+  count: number;
+}
+
+/** Of the refused, those for whom there was no room, by what there was none of. */
+export interface TunnelOverload {
+  of: string;
+  count: number;
+}
+
+/** A client that is connected. */
+export interface TunnelSession {
+  name: string;
+  id: string;
+  address: string;
+  agent?: string;
+  age_ms: number;
+  /** 0: not measured yet. */
+  rtt_us: number;
+  in_flight: number;
+  streams: number;
+  bytes_in: number;
+  bytes_out: number;
+  names: string[];
+  names_all: number;
+}
+
+/** A name or an address that a client holds. */
+export interface TunnelLine {
+  at: string;
+  protocol: string;
+  client: string;
+  away: boolean;
+  waiting: number;
+  in_flight: number;
+  limit: number;
+  streams: number;
+  queued: number;
+  begun: number;
+  refused: number;
 }
 
 export type LiveMessage = Hello | Names | Stats | Events | Gap | SetsChanged;
@@ -276,4 +358,9 @@ function parseNDJSON(text: string): FenceEvent[] {
     if (record.type.startsWith("paddock.fence.")) events.push(record);
   }
   return events;
+}
+
+/** What goes on at the tunnel: clients and tunnels in whose names the text occurs. */
+export async function fetchTunnel(find: string, signal: AbortSignal): Promise<Tunnel> {
+  return (await (await request(apiURL("v1/tunnel", { find }), signal)).json()) as Tunnel;
 }

@@ -15,7 +15,10 @@ interface Schema {
   required?: string[];
 }
 
-const compared = ["SetInfo", "SetList", "Membership", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "FenceEvent"];
+const compared = [
+  "SetInfo", "SetList", "Membership", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "FenceEvent",
+  "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
+];
 
 const document = new URL("../../internal/httpapi/openapi.json", import.meta.url);
 const schemas = existsSync(document)
@@ -40,6 +43,7 @@ function tsTypes(node: ts.TypeNode): string[] {
   if (ts.isLiteralTypeNode(node)) return node.literal.kind === ts.SyntaxKind.NullKeyword ? ["null"] : ["string"];
   if (node.kind === ts.SyntaxKind.StringKeyword) return ["string"];
   if (node.kind === ts.SyntaxKind.NumberKeyword) return ["number"];
+  if (node.kind === ts.SyntaxKind.BooleanKeyword) return ["boolean"];
   // Properties may be null where a document in another form has them so.
   return ["object"];
 }

@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { Tunnel } from "../src/api";
+import type { Link } from "../src/tunnel/poll";
+
+vi.stubGlobal("document", { baseURI: "http://127.0.0.1:8080/tunnel" });
+vi.stubGlobal("window", globalThis);
+const { counter, Rates } = await import("../src/tunnel/rates");
+const { everyMs, Poll } = await import("../src/tunnel/poll");
+const { ApiError } = await import("../src/api");
+const { inFlight, kickCommand, names, shortId } = await import("../src/tunnel/clients");
+const { stateOf } = await import("../src/tunnel/tunnels");
+const { share } = await import("../src/tunnel/bounds");
+
+/** What the server says at a time, of one client and one tunnel. */
+function answer(t: number, begun = 0, refused = 0): Tunnel {
+  return {
+    t,
+    figures: {
+      sessions: 1, sessions_limit: 10, names: 1, away: 0, waiting: 0, visitors: 0, visitors_limit: 10, requests: 0, requests_limit: 10,
+      streams: 0, streams_limit: 10, queued: 0, bytes: 0, bytes_limit: 10, begun, served: begun, cancelled: 0, takeovers: 0, received: begun * 100, sent: 0,
+    },
+    refused: refused > 0 ? [{ stage: "route", reason: "no_route", count: refused }] : [],
+    overloads: [],
+    sessions: [
+      { name: "bus-17", id: "q", address: "", age_ms: 0, rtt_us: 0, in_flight: 0, streams: 0, bytes_in: begun * 100, bytes_out: 0, names: ["a.example"], names_all: 1 },
+    ],
+    sessions_all: 1,
+    tunnels: [{ at: "a.example", protocol: "http", client: "bus-17", away: false, waiting: 0, in_flight: 0, limit: 8, streams: 0, queued: 0, begun, refused }],
+    tunnels_all: 1,
+  };
+}
+
+describe("rates", () => {
+  it("are what counters grow by in a second, over the last five", () => {
+    const rates = new Rates();
+    rates.add(answer(1_000, 10));
+    expect(rates.of(counter.figure("begun"))).toBeNaN();
+    rates.add(answer(2_000, 30));
+    expect(rates.of(counter.figure("begun"))).toBe(20);
+    expect(rates.of(counter.tunnel("http", "a.example"))).toBe(20);
+    expect(rates.of(counter.received("bus-17"))).toBe(2_000);
+    for (let t = 3_000; t <= 20_000; t += 1_000) rates.add(answer(t, 30));
+    expect(rates.of(counter.figure("begun"))).toBe(0);
+  });
+
+  it("tell nothing of a counter that was set back, or has come only now", () => {
+    const rates = new Rates();
+    rates.add(answer(1_000, 10));
+    rates.add(answer(2_000, 5, 3));
+    expect(rates.of(counter.figure("begun"))).toBeNaN();
+    expect(rates.of(counter.refused("route", "no_route"))).toBeNaN();
+    expect(rates.of(counter.refusedAll)).toBe(3);
+    expect(rates.of(counter.tunnel("http", "b.example"))).toBeNaN();
+  });
+
+  it("take the same answer once, and begin anew with another clock", () => {
+    const rates = new Rates();
+    rates.add(answer(5_000, 10));
+    rates.add(answer(6_000, 20));
+    rates.add(answer(6_000, 20));
+    expect(rates.of(counter.figure("begun"))).toBe(10);
+    rates.add(answer(1_000, 20));
+    expect(rates.of(counter.figure("begun"))).toBeNaN();
+  });
+});
+
+describe("the poll", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+    return () => vi.useRealTimers();
+  });
+
+  it("asks again after a second, and after a wait when the server is away", async () => {
+    const answers: (Tunnel | Error)[] = [answer(1), answer(2), new TypeError("no connection"), new ApiError(404, "no tunnel here"), answer(3)];
+    const asked: string[] = [];
+    const shown: number[] = [];
+    const ask = (find: string): Promise<Tunnel> => {
+      asked.push(find);
+      const next = answers.shift()!;
+      return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
+    };
+    const poll = new Poll(({ t }) => shown.push(t), ask);
+    const links: Link[] = [];
+    poll.link.watch((link) => links.push(link));
+    poll.setFind("bus");
+    await vi.advanceTimersByTimeAsync(0);
+    await vi.advanceTimersByTimeAsync(everyMs);
+    expect(shown).toEqual([1, 2]);
+    await vi.advanceTimersByTimeAsync(everyMs);
+    const lost = links.at(-1);
+    expect(lost).toMatchObject({ state: "lost", why: "" });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(links.at(-1)).toMatchObject({ state: "lost", why: "no tunnel here", since: lost?.state === "lost" ? lost.since : 0 });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(links.at(-1)).toMatchObject({ state: "live" });
+    expect(shown).toEqual([1, 2, 3]);
+    expect(new Set(asked)).toEqual(new Set(["bus"]));
+  });
+
+  it("shows nothing of a question that was replaced", async () => {
+    const waiting: ((tunnel: Tunnel) => void)[] = [];
+    const poll = new Poll(({ t }) => shown.push(t), () => new Promise((resolve) => waiting.push(resolve)));
+    const shown: number[] = [];
+    poll.now();
+    poll.setFind("a");
+    waiting[1]!(answer(2));
+    waiting[0]!(answer(1));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(shown).toEqual([2]);
+  });
+});
+
+describe("what the tables say", () => {
+  it("names", () => {
+    expect(names({ names: ["a", "b", "c"], names_all: 40 })).toBe("a, b and 38 more");
+    expect(names({ names: ["a"], names_all: 1 })).toBe("a");
+    expect(names({ names: [], names_all: 0 })).toBe("");
+  });
+  it("ids", () => expect([shortId("abcdefghijklmnop"), shortId("token:ci-of-everything")]).toEqual(["abcdefghijkl", "token:ci-of-everything"]));
+  it("what is in flight", () => expect([inFlight(3, 0), inFlight(3, 2)]).toEqual(["3", "3 + 2"]));
+  it("states", () => {
+    expect(stateOf({ away: false, waiting: 0 })).toBe("connected");
+    expect(stateOf({ away: true, waiting: 0 })).toBe("away");
+    expect(stateOf({ away: true, waiting: 3 })).toBe("away, 3 wait");
+  });
+  it("parts of a bound", () => expect([share(5, 10), share(11, 10), share(1, 0)]).toEqual([0.5, 1, 0]));
+  it("the command that sends a client away", () =>
+    expect([kickCommand("bus-17"), kickCommand("a; rm b")]).toEqual(["paddock tunnel kick bus-17", "paddock tunnel kick 'a; rm b'"]));
+});
