@@ -2,7 +2,6 @@ package tunnel
 
 import (
 	"context"
-	"fmt"
 
 	"paddock/internal/admission"
 )
@@ -78,10 +77,18 @@ func (l gateLane) Enter(ctx context.Context, class Class, size int) (Permit, err
 
 func (p gatePermit) Promote() error { return overloaded(p.Permit.Promote()) }
 
+// noRoom is ErrOverloaded for a reason of the gate's. There are many of them when there is
+// little time, so nothing is made for each.
+type noRoom struct{ *admission.Refusal }
+
+func (e noRoom) Error() string { return ErrOverloaded.Error() + ": " + e.Reason.String() }
+
+func (noRoom) Unwrap() error { return ErrOverloaded }
+
 // overloaded makes a refusal ErrOverloaded; other errors are those of a context.
 func overloaded(err error) error {
 	if refusal, ok := err.(*admission.Refusal); ok {
-		return fmt.Errorf("%w: %v", ErrOverloaded, refusal.Reason)
+		return noRoom{refusal}
 	}
 	return err
 }

@@ -7,11 +7,11 @@
 //
 // A request that finds no room waits in its lane's queue. The queue is short in time:
 // as long as it runs empty now and then, which is what it does in a burst, a request
-// waits up to Limits.Interval; once it has not been empty for that long there is more
-// to do than can be done, a request waits up to Limits.Target, and the one that came
-// last is served first, whose visitor is the most likely to be there still. That is
-// CoDel (RFC 8289) with the control law of Facebook's "Fail at Scale" (2015), made for
-// requests, which cannot be dropped silently.
+// waits up to Limits.Interval; once it has not been empty for that long, or has refused
+// somebody in that time, there is more to do than can be done: a request waits up to
+// Limits.Target, and only as many wait as are served in that. That is CoDel (RFC 8289) with
+// the control law of Facebook's "Fail at Scale" (2015), made for requests, which cannot be
+// dropped silently.
 //
 // How much a lane may have under way follows what its service can take: see limit.go.
 package admission
@@ -19,6 +19,7 @@ package admission
 import (
 	"cmp"
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,7 +99,7 @@ func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
 	g := l.gate
 	g.mu.Lock()
 	now := time.Now()
-	p := &Permit{lane: l, size: size, begin: now}
+	p := &Permit{lane: l, size: size}
 	switch {
 	case g.bytes+size > g.limits.Bytes:
 		return nil, g.refuseAndUnlock(NoBytes)
@@ -109,11 +110,9 @@ func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
 		return p, nil
 	case l.queue.live == 0 && g.unfair(l):
 		return nil, g.refuseAndUnlock(TooGreedy)
-	case l.queue.live >= g.limits.LaneQueue:
-		if !l.queue.overloaded(now, g.limits.Interval) {
-			return nil, g.refuseAndUnlock(QueueFull)
-		}
-		g.refuse(l, l.queue.oldest(), QueueFull) // its visitor is the least likely to be there
+	case l.queue.live >= g.places(l, now):
+		l.queue.full(now, g.limits.Interval)
+		return nil, g.refuseAndUnlock(QueueFull)
 	}
 	g.bytes += size
 	w := g.wait(l, now)
@@ -150,6 +149,17 @@ func (g *Gate) unfair(l *Lane) bool {
 	return g.waiting > l.queue.live && l.requests >= max(g.limits.Requests/2, 1)
 }
 
+// places is how many may wait in l. In an overloaded lane these are as many as are served
+// in half of the time that they would wait: the others are refused at once rather than in
+// vain, which is sooner for them and less work. g.mu is held.
+func (g *Gate) places(l *Lane, now time.Time) int {
+	n := g.limits.LaneQueue
+	if l.limit.rate > 0 && l.queue.overloaded(now, g.limits.Interval) {
+		n = min(n, max(int(math.Ceil(l.limit.rate*g.limits.Target.Seconds()/2)), 1))
+	}
+	return n
+}
+
 // begin counts a request as under way. g.mu is held.
 func (g *Gate) begin(l *Lane, now time.Time) {
 	g.requests++
@@ -165,20 +175,13 @@ func (g *Gate) wait(l *Lane, now time.Time) *waiter {
 		g.queued = append(g.queued, l)
 	}
 	g.waiting++
-	return l.queue.push(&waiter{lane: l, ready: make(chan error, 1), limit: l.queue.patience(now, &g.limits)}, now)
+	return l.queue.push(&waiter{lane: l, ready: make(chan struct{}), limit: l.queue.patience(now, &g.limits)}, now)
 }
 
 // leave takes w, who has not been served, out of the queue. g.mu is held.
 func (g *Gate) leave(l *Lane, w *waiter) {
 	l.queue.drop(w)
 	g.waiting--
-}
-
-// refuse ends the wait of w. g.mu is held.
-func (g *Gate) refuse(l *Lane, w *waiter, why Reason) {
-	g.leave(l, w)
-	g.refused[why]++
-	w.ready <- &Refusal{why}
 }
 
 func (g *Gate) refuseAndUnlock(why Reason) error {
@@ -200,10 +203,11 @@ func (g *Gate) serve() {
 		default:
 			skipped = 0
 			now := time.Now()
-			w := l.queue.pop(now, g.limits.Interval)
+			w := l.queue.oldest()
+			l.queue.drop(w)
 			g.waiting--
 			g.begin(l, now)
-			w.ready <- nil
+			close(w.ready)
 		}
 		if l.listed = l.queue.live > 0; l.listed {
 			g.queued = append(g.queued, l)
@@ -215,7 +219,6 @@ func (g *Gate) serve() {
 type Permit struct {
 	lane     *Lane
 	size     int64
-	begin    time.Time // of the wait
 	stream   bool
 	ended    bool // the lane's limit does not count it any more
 	answered bool

@@ -63,6 +63,7 @@ type limit struct {
 	awaited int // begun, and not ended
 	span    span
 	phase   phase
+	rate    float64 // of what ends, in the last span; 0: nothing is known
 
 	usual   time.Duration // what an answer takes at lower; 0: nothing is known
 	usualAt time.Time     // when that was measured
@@ -128,6 +129,7 @@ func (l *limit) look(now time.Time) {
 // step ends a span.
 func (l *limit) step(now time.Time) {
 	s := &l.span
+	l.rate = s.rate()
 	if s.failing() {
 		l.set(l.value * less)
 		return

@@ -119,7 +119,7 @@ func TestLimitFindsTheKnee(t *testing.T) {
 				s := newService(c.at, c.takes, c.spread)
 				ceiling := float64(c.at) / c.takes.Seconds()
 				settle, d := max(2*time.Second, 1500*c.takes/time.Duration(c.at)), max(4*time.Second, time.Duration(1000/ceiling*float64(time.Second)))
-				calm := visit(t, New(Limits{}).Lane(), 0.8*ceiling, 0, d, s, never)
+				calm := visit(t, New(Limits{}).Lane(), 0.8*ceiling, 0, 3*d, s, never)
 				g := New(Limits{})
 				l := g.Lane()
 				o := visit(t, l, 3*ceiling, settle, d, s, never)

@@ -43,6 +43,9 @@ func (s *span) tells(least time.Duration) bool {
 // answer is the mean time of an answer. Some have ended.
 func (s *span) answer() time.Duration { return s.awaited / time.Duration(s.ended) }
 
+// rate is how many ended a second. The span tells something.
+func (s *span) rate() float64 { return float64(s.ended) / s.last.Sub(s.from).Seconds() }
+
 // underWay is how many requests were awaited, in the mean. The span tells something.
 func (s *span) underWay() float64 { return float64(s.awaited) / float64(s.last.Sub(s.from)) }
 
