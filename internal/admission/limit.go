@@ -18,11 +18,12 @@ const (
 	doubt = 1.25
 	// rest is how long what was measured holds, and restTimes that in times of what it took:
 	// with so little under way less is done. It is doubled, up to longestRest, when it has
-	// shown that there was nothing to doubt. It holds no longer once the limit has fallen to
-	// fallen of what it was: what was usual may have been beyond the knee, or is not any more.
+	// shown that there was nothing to doubt. It holds no longer once the limit has become
+	// another, moved times as high or as low: what was usual may have been beyond the knee, or
+	// is not any more.
 	rest, restTimes = 5 * time.Second, 40
 	longestRest     = 10 * time.Minute
-	fallen          = 1 / 1.5
+	moved           = 1.5
 	// lowWindow is like window while it is measured what is usual. That lasts so many times
 	// an answer's time, and not beyond longestDip, or is given up: a service whose visitors
 	// wait for minutes for something to happen is not overloaded, and has no lower.
@@ -162,7 +163,7 @@ func (l *limit) lower() float64 { return max(l.least, lower*l.value) }
 
 // doubted says whether what is usual holds no longer.
 func (l *limit) doubted(now time.Time) bool {
-	return l.usualAt.IsZero() || now.Sub(l.usualAt) >= l.restFor || l.value < fallen*l.usualOf
+	return l.usualAt.IsZero() || now.Sub(l.usualAt) >= l.restFor || l.value*moved < l.usualOf || l.value > moved*l.usualOf
 }
 
 // endDip lets in what may be under way again.

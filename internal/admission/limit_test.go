@@ -129,7 +129,7 @@ func TestLimitFindsTheKnee(t *testing.T) {
 				if o.p99() > 2*calm.p99() {
 					t.Errorf("p99 %v, and %v at four fifths", o.p99(), calm.p99())
 				}
-				if n := l.limit.value; n < min(float64(c.at), 8) || n > 3*float64(max(c.at, 8)) {
+				if n := l.limit.value; n < min(float64(c.at), 8) || n > 4*float64(max(c.at, 8)) {
 					t.Errorf("limit %.1f for a service that does %d at once", n, c.at)
 				}
 				if o.least < 8 {
@@ -176,16 +176,16 @@ func TestLimitFollowsTheService(t *testing.T) {
 			at    int
 			takes time.Duration
 		}{
-			{10, 20 * time.Millisecond},
-			{30, 20 * time.Millisecond}, // does more at once
-			{30, 80 * time.Millisecond}, // is slower
-			{30, 15 * time.Millisecond}, // and faster
-			{4, 15 * time.Millisecond},  // and hardly there
+			{10, 30 * time.Millisecond},
+			{30, 30 * time.Millisecond}, // does more at once
+			{30, 90 * time.Millisecond}, // is slower
+			{30, 25 * time.Millisecond}, // and faster
+			{4, 25 * time.Millisecond},  // and hardly there
 		} {
 			s := newService(c.at, c.takes, same)
 			ceiling := float64(c.at) / c.takes.Seconds()
-			const d = 4 * time.Second
-			o := visit(t, l, 3*ceiling, 6*time.Second, d, s, never)
+			const d = 3 * time.Second
+			o := visit(t, l, 2*ceiling, 4*time.Second+1000*c.takes/time.Duration(c.at), d, s, never)
 			if goodput := float64(o.served) / d.Seconds(); goodput < 0.9*ceiling {
 				t.Errorf("%+v: %.0f/s are served of %.0f/s", c, goodput, ceiling)
 			}
