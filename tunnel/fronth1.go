@@ -71,9 +71,7 @@ var h1Rooms = sync.Pool{New: func() any { return &h1Room{in: make([]byte, firstR
 // newH1Conn is for a connection that may have TLS behind it, begun with serverName.
 func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn {
 	c := &h1Conn{f: f, conn: conn, peer: addrPort(conn.RemoteAddr()), secure: secure, serverName: serverName}
-	if v, ok := conn.(*visitor); ok {
-		c.raw = nowait.Raw(v.Conn)
-	}
+	c.raw = nowait.Raw(socketOf(conn))
 	c.arrived = c.receive
 	c.ahead.done = make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())

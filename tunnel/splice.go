@@ -94,7 +94,7 @@ func (s *splicing) sendFirst(first []byte) error {
 func (s *splicing) source() interface {
 	next() (b *record, n int, err error)
 } {
-	q := newQuietReader(s.conn)
+	q := newQuietReader(socketOf(s.conn))
 	if q == nil {
 		return &thriftyReader{conn: s.conn}
 	}
@@ -108,7 +108,7 @@ func (s *splicing) source() interface {
 
 // down carries from the stream to the socket.
 func (s *splicing) down() error {
-	if _, err := s.st.WriteTo(newSocketWriter(s)); err != nil {
+	if _, err := s.st.WriteTo(&socketWriter{s, nowait.NewWriter(socketOf(s.conn))}); err != nil {
 		return fmt.Errorf("%w: %w", errCut, err)
 	}
 	s.ended()

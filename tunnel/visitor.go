@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/internal/nowait"
 )
 
 // visitors bounds the connections of a front, all and from one address, and how long
@@ -33,7 +35,7 @@ func (v *visitors) Accept() (net.Conn, error) {
 		}
 		from := addrPort(conn.RemoteAddr()).Addr()
 		if v.enter(from) {
-			return &visitor{Conn: conn, of: v, from: from, stall: v.s.limits.Stall}, nil
+			return &visitor{Conn: conn, of: v, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
 		}
 		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String()})
 		_ = conn.Close()
@@ -71,11 +73,27 @@ type visitor struct {
 	stall time.Duration
 	armed atomic.Int64 // Unix ns: when the write deadline was set last
 	once  sync.Once
+
+	trying sync.Mutex
+	now    *nowait.Writer // nil: no write is known not to wait; it belongs to who holds trying
 }
 
-// Write writes in pieces, each of which has stall to be taken.
+// socketOf is the connection whose socket is read and written without waiting: what a
+// visitor may take no longer than stall only counts where somebody waits.
+func socketOf(conn net.Conn) net.Conn {
+	if v, ok := conn.(*visitor); ok {
+		return v.Conn
+	}
+	return conn
+}
+
+// Write writes what is taken at once, and then pieces, each of which has stall.
 func (c *visitor) Write(p []byte) (total int, err error) {
 	const piece = 64 << 10
+	if total = c.tryWrite(p); total == len(p) {
+		return total, nil
+	}
+	p = p[total:]
 	for {
 		c.arm()
 		n, err := c.Conn.Write(p[:min(len(p), piece)])
@@ -84,6 +102,16 @@ func (c *visitor) Write(p []byte) (total int, err error) {
 			return total, err
 		}
 	}
+}
+
+// tryWrite writes p[:n] without waiting. If something is in the way, the next write says so.
+func (c *visitor) tryWrite(p []byte) (n int) {
+	if c.now == nil || !c.trying.TryLock() {
+		return 0
+	}
+	defer c.trying.Unlock()
+	n, _ = c.now.TryWrite(p)
+	return n
 }
 
 // arm moves the deadline, at most once for each sixteenth of stall.

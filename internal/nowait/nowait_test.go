@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
+	"time"
 
 	"paddock/internal/nowait"
 )
@@ -136,5 +138,43 @@ func TestSilent(t *testing.T) {
 	}
 	if silent() {
 		t.Error("the end has come")
+	}
+}
+
+// A Writer takes what the socket takes and no more, and fails once that is closed.
+func TestWriter(t *testing.T) {
+	near, far := connect(t)
+	w := nowait.NewWriter(near)
+	if w == nil {
+		t.Skip("no such access here")
+	}
+	total, b := 0, make([]byte, 1<<20)
+	for {
+		n, err := w.TryWrite(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total += n; n < len(b) { // nobody reads
+			break
+		}
+	}
+	if err := near.SetWriteDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.TryWrite(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("behind the deadline: %d, %v", n, err)
+	}
+	_ = near.Close()
+	if n, err := w.TryWrite(b); n != 0 || !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closed: %d, %v", n, err)
+	}
+	if n, err := io.Copy(io.Discard, far); err != nil || int(n) != total {
+		t.Errorf("%d of %d bytes, %v", n, total, err)
+	}
+	memory, other := net.Pipe()
+	defer memory.Close()
+	defer other.Close()
+	if nowait.NewWriter(memory) != nil {
+		t.Error("a pipe has a socket")
 	}
 }

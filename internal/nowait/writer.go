@@ -1,0 +1,43 @@
+package nowait
+
+import (
+	"net"
+	"syscall"
+)
+
+// Writer writes to a socket what it takes at once. The scheduler is not told of that: of a
+// thread that it knows to be in a system call it soon takes the processor away, which costs
+// more than most writes do. It serves one goroutine at a time.
+type Writer struct {
+	raw  syscall.RawConn
+	send func(fd uintptr) bool // made once
+
+	b   []byte // what send writes
+	n   int
+	err error
+}
+
+// NewWriter is nil for a connection that has to be written to in another way.
+func NewWriter(conn net.Conn) *Writer {
+	raw := Raw(conn)
+	if raw == nil {
+		return nil
+	}
+	w := &Writer{raw: raw}
+	w.send = func(fd uintptr) bool {
+		w.n, w.err = Send(fd, w.b)
+		return true // RawConn.Write is not to wait
+	}
+	return w
+}
+
+// TryWrite writes p[:n]; without an error the rest has to wait. The connection may also be
+// closed, or its write deadline over.
+func (w *Writer) TryWrite(p []byte) (n int, err error) {
+	w.b, w.n, w.err = p, 0, nil
+	if err := w.raw.Write(w.send); err != nil {
+		return 0, err
+	}
+	w.b = nil
+	return w.n, w.err
+}
