@@ -11,6 +11,7 @@ import (
 const (
 	kindBind   = "tunnel.bind"
 	kindUnbind = "tunnel.unbind"
+	kindTry    = "tunnel.try"
 	kindHTTP   = "tunnel.http"
 	kindConn   = "tunnel.conn"
 )

@@ -19,22 +19,29 @@ type Namer interface {
 // maxNames is how many names are tried for one tunnel.
 const maxNames = 8
 
+// errNoNames is told to a client that has asked for no host.
+var errNoNames = fmt.Errorf("%w: this server chooses no names: ask for a host", ErrDenied)
+
+// chosenName is a name of the policy's, in the normal form.
+func chosenName(n Namer, identity string, id uint16, try int) (string, error) {
+	host, err := n.Name(identity, id, try)
+	if err != nil {
+		return "", err
+	}
+	return hostName(host)
+}
+
 // grantAny is grant of the first free name that the policy has for a tunnel, and tells
 // which it is.
 func (s *Server) grantAny(x *session, ask *bindAsk, b *Binding) (c *claim, code wire.Code, err error) {
 	namer, ok := s.Policy.(Namer)
 	if !ok {
-		return nil, wire.PermissionDenied, fmt.Errorf("%w: this server chooses no names: ask for a host", ErrDenied)
+		return nil, wire.PermissionDenied, errNoNames
 	}
 	for try := range maxNames {
-		host, err := namer.Name(x.identity, ask.ID, try)
-		if err == nil {
-			host, err = hostName(host)
-		}
-		if err != nil {
+		if b.Host, err = chosenName(namer, x.identity, ask.ID, try); err != nil {
 			return nil, wire.PermissionDenied, err
 		}
-		b.Host = host
 		if c, code, err = s.grant(x, ask, *b); !errors.Is(err, ErrNameHeld) {
 			return c, code, err
 		}

@@ -107,6 +107,7 @@ func (s *Server) Register(m *wire.Mux) {
 	s.init()
 	wire.Handle(m, kindBind, s.bind)
 	wire.Handle(m, kindUnbind, s.unbind)
+	wire.Handle(m, kindTry, s.try)
 }
 
 // Close ends what the server listens on and forgets all names. The connections of

@@ -1,24 +1,43 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"paddock/internal/tunneld"
 )
 
 // tunnelCheckCmd judges a file without doing anything.
 type tunnelCheckCmd struct {
-	File  string `arg:"" type:"path" help:"Configuration file: ours, or the tunnel.yml of go-http-tunnel."`
-	Print bool   `help:"Print it in our own form."`
+	File    string   `arg:"" type:"path" help:"Configuration file: ours, or the tunnel.yml of go-http-tunnel."`
+	Names   []string `arg:"" optional:"" help:"With --connect: the tunnels to ask for; all of the file without a name."`
+	Print   bool     `xor:"what" help:"Print it in our own form."`
+	Connect bool     `xor:"what" help:"Ask the server what it would bind, which binds nothing and disturbs no client, and dial each local service once."`
+	JSON    bool     `name:"json" help:"With --connect: print an object with server, id and tunnels."`
+}
+
+// checkPatience bounds what --connect takes.
+const checkPatience = 30 * time.Second
+
+// Help says what comes of --connect.
+func (*tunnelCheckCmd) Help() string {
+	return `With --connect the exit code is 0 if every tunnel would work, 3 if the server does not let this machine in or have one of them, and 1 if it is away or a local service is.`
 }
 
 // Run tells all that is wrong, each with its line and column.
-func (t *tunnelCheckCmd) Run(c *console) error {
+func (t *tunnelCheckCmd) Run(ctx context.Context, c *console) error {
 	s, err := loadTunnel(t.File)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if t.Print {
+	case t.Connect:
+		return t.connect(ctx, c, s)
+	case t.JSON || len(t.Names) > 0:
+		return usageError{errors.New("names and --json are for --connect")}
+	case t.Print:
 		text, err := tunneld.Print(s)
 		if err != nil {
 			return usagef("%s: %w", t.File, err)
@@ -33,5 +52,49 @@ func (t *tunnelCheckCmd) Run(c *console) error {
 		fmt.Fprintf(c.Stdout, "tunnel %s: %s at %s%s%s -> %s\n", x.Name, x.Protocol, x.Host, x.Path, x.Remote, x.Target)
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%s is valid\n", t.File)
+	return err
+}
+
+// connect asks the server.
+func (t *tunnelCheckCmd) connect(ctx context.Context, c *console, s *tunneld.Settings) error {
+	if s.Connect.Server == "" {
+		return usagef("%s: tunnel.connect says no server", t.File)
+	}
+	key, err := tunnelKey("", clientKeyName)
+	if err != nil {
+		return err
+	}
+	options := tunneld.ClientOptions{Settings: s, Names: t.Names, Key: key, Agent: tunnelAgent()}
+	if s.Original {
+		options.FirstSeen = t.File + ".server-id"
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
+	check, failed := tunneld.CheckServer(ctx, options)
+	if t.JSON {
+		out := json.NewEncoder(c.Stdout)
+		out.SetIndent("", "  ")
+		err = out.Encode(check)
+	} else {
+		err = t.print(c, &check)
+	}
+	if failed != nil {
+		return tunnelError{failed}
+	}
+	return err
+}
+
+func (t *tunnelCheckCmd) print(c *console, check *tunneld.Check) (err error) {
+	for _, x := range check.Tunnels {
+		switch {
+		case x.Refused != "":
+			_, err = fmt.Fprintf(c.Stdout, "%s: refused: %s\n", x.Name, x.Refused)
+		case x.Fault == "":
+			_, err = fmt.Fprintf(c.Stdout, "%s: %s -> %s\n", x.Name, x.Where, x.Target)
+		}
+		if x.Fault != "" {
+			_, err = fmt.Fprintf(c.Stdout, "%s: %s takes no connection: %s\n", x.Name, x.Target, x.Fault)
+		}
+	}
 	return err
 }

@@ -179,12 +179,10 @@ func (c *Client) failed(err error) bool {
 	if c.up {
 		c.up, c.down = false, time.Now()
 	}
-	if hasCode(err, wire.Unauthenticated) && c.key != nil {
-		err = fmt.Errorf("%w: the server does not list this machine, whose id is %s", err, c.key.ID)
-	}
+	err = c.named(err)
 	c.log.Warn("no connection to the server", "error", err)
-	switch wrong := new(untrusted); {
-	case !c.known && (hasCode(err, wire.Unauthenticated) || hasCode(err, wire.PermissionDenied) || errors.As(err, wrong)):
+	switch {
+	case !c.known && rejected(err):
 		c.end(fmt.Errorf("%w: %w", ErrRefused, err))
 	case c.limit > 0 && time.Since(c.down) >= c.limit:
 		c.end(fmt.Errorf("%w after %v: %w", ErrGaveUp, c.limit, err))
@@ -192,6 +190,20 @@ func (c *Client) failed(err error) bool {
 		return false
 	}
 	return true
+}
+
+// named adds to a server's word that it does not know us whom it would have to know.
+func (c *Client) named(err error) error {
+	if hasCode(err, wire.Unauthenticated) && c.key != nil {
+		err = fmt.Errorf("%w: the server does not list this machine, whose id is %s", err, c.key.ID)
+	}
+	return err
+}
+
+// rejected says whether an error is the server's word, or ours about the server, rather
+// than the network's.
+func rejected(err error) bool {
+	return hasCode(err, wire.Unauthenticated) || hasCode(err, wire.PermissionDenied) || errors.As(err, new(untrusted))
 }
 
 func hasCode(err error, code wire.Code) bool {

@@ -1,0 +1,104 @@
+package tunneld
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// Check is what was found out about a client's settings by asking its server.
+type Check struct {
+	Server  string         `json:"server"`
+	ID      string         `json:"id,omitempty"` // by which the server is to know the client; absent: it has a token
+	Tunnels []CheckedRoute `json:"tunnels"`
+}
+
+// CheckedRoute is what a visitor of a tunnel would find.
+type CheckedRoute struct {
+	Name    string `json:"name"`
+	Where   string `json:"where,omitempty"`   // absent: it would not be bound
+	Refused string `json:"refused,omitempty"` // why not
+	Target  string `json:"target"`
+	Fault   string `json:"fault,omitempty"` // why the target takes no connection
+}
+
+// ErrTarget says that a target takes no connection.
+var ErrTarget = errors.New("a target takes no connection")
+
+// CheckServer connects to the server of settings, asks what it would bind of the tunnels
+// with these names (of all of them without a name) and dials their targets. Nothing is
+// bound, and a client that runs is not disturbed. The error wraps ErrRefused where the
+// server lets us have less than all, ErrTarget where only a target is missing.
+func CheckServer(ctx context.Context, o ClientOptions) (Check, error) {
+	o.Logger = slog.New(slog.DiscardHandler) // what fails is in the answer
+	check := Check{Server: o.Settings.Connect.Server, Tunnels: []CheckedRoute{}}
+	c, err := NewClient(o)
+	if err != nil {
+		return check, err
+	}
+	if id, ok := c.ID(); ok {
+		check.ID = id.String()
+	}
+	config := *c.link.Config
+	config.Mux = wire.NewMux()
+	conn, err := wire.Dial(ctx, "tcp", check.Server, &config)
+	if err != nil {
+		return check, c.refusedBy(err)
+	}
+	defer conn.Close()
+	if err := conn.Ready(ctx); err != nil {
+		return check, c.refusedBy(err)
+	}
+	at, err := wire.Call[struct{}, fronts](ctx, conn, kindFronts, struct{}{})
+	if err != nil && conn.Err() != nil {
+		return check, c.refusedBy(err)
+	}
+	trials, err := c.tunnel.Try(ctx, conn)
+	if hasCode(err, wire.Unimplemented) {
+		return check, fmt.Errorf("the server lets us in, and is too old to tell what it would bind: %w", err)
+	}
+	if err != nil {
+		return check, c.refusedBy(err)
+	}
+	return check, check.take(c, trials, at)
+}
+
+// take notes what was found.
+func (k *Check) take(c *Client, trials []tunnel.Trial, at fronts) (err error) {
+	refused, missing := 0, 0
+	for _, t := range trials {
+		target := c.targets[t.Tunnel]
+		line := CheckedRoute{Name: t.Tunnel, Where: t.Where, Target: target.Target}
+		switch {
+		case t.Err != nil:
+			refused++
+			line.Refused = t.Err.Error()
+		case target.Protocol == string(tunnel.HTTP):
+			line.Where = at.url(t.Where)
+		}
+		if t.Target != nil {
+			missing++
+			line.Fault = t.Target.Error()
+		}
+		k.Tunnels = append(k.Tunnels, line)
+	}
+	if refused > 0 {
+		err = fmt.Errorf("%w: %d of %d tunnels", ErrRefused, refused, len(trials))
+	}
+	if missing > 0 {
+		err = errors.Join(err, fmt.Errorf("%w: of %d of %d tunnels", ErrTarget, missing, len(trials)))
+	}
+	return err
+}
+
+// refusedBy tells a server that does not let us in from one that is not there.
+func (c *Client) refusedBy(err error) error {
+	if err = c.named(err); rejected(err) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"paddock/wire"
+)
+
+// Trial is what would become of a tunnel.
+type Trial struct {
+	Tunnel string // its name
+	Where  string // as visitors would know it, "" if it would not be bound
+	Err    error  // why not: an *Error of wire
+	Target error  // why the local service takes no connection, nil if it takes one
+}
+
+// Try asks the server at the other end of conn what binding all tunnels would do, and
+// dials each target once. Nothing is bound, and a client of the same identity that serves
+// visitors goes on with that. The error is about all of it: there is no answer.
+func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
+	r := bindRequest{Version: version, SmallMax: c.config.SmallMax}
+	var asked []*target
+	for i, b := range c.all() {
+		if b != nil {
+			r.Tunnels, asked = append(r.Tunnels, b.ask(uint16(i+1))), append(asked, b)
+		}
+	}
+	if len(r.Tunnels) == 0 {
+		return nil, nil
+	}
+	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, kindTry, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Results) != len(r.Tunnels) {
+		return nil, errors.New("tunnel: the server has answered for other tunnels")
+	}
+	trials := make([]Trial, len(a.Results))
+	for i, got := range a.Results {
+		trials[i] = Trial{Tunnel: asked[i].Name, Where: got.Where}
+		if got.Code != 0 {
+			trials[i].Where, trials[i].Err = "", &wire.Error{Code: got.Code, Msg: got.Reason}
+		}
+	}
+	tryTargets(ctx, asked, trials)
+	return trials, nil
+}
+
+// maxTries is how many targets are dialed at once.
+const maxTries = 16
+
+// tryTargets fills in Target.
+func tryTargets(ctx context.Context, asked []*target, trials []Trial) {
+	room, done := make(chan struct{}, maxTries), make(chan struct{}, len(asked))
+	for i, b := range asked {
+		room <- struct{}{}
+		go func() { // ends with its dial
+			trials[i].Target = b.try(ctx)
+			<-room
+			done <- struct{}{}
+		}()
+	}
+	for range asked {
+		<-done
+	}
+}
+
+// try dials the target.
+func (b *target) try(ctx context.Context) error {
+	if b.listener != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.DialTimeout)
+	defer cancel()
+	conn, err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// try serves tunnel.try.
+func (s *Server) try(ctx context.Context, r bindRequest) (a bindAnswer, err error) {
+	if err := r.check(); err != nil {
+		return a, err
+	}
+	identity := s.identify(wire.ConnFrom(ctx))
+	for i := range r.Tunnels {
+		ask := &r.Tunnels[i]
+		where, code, err := s.tryOne(identity, ask)
+		if err != nil {
+			a.Results = append(a.Results, bindResult{ID: ask.ID, Code: code, Reason: err.Error()})
+			continue
+		}
+		a.Results = append(a.Results, bindResult{ID: ask.ID, Where: where})
+	}
+	return a, nil
+}
+
+// tryOne says where a tunnel would be bound, or why not.
+func (s *Server) tryOne(identity string, ask *bindAsk) (where string, code wire.Code, err error) {
+	b, err := ask.binding()
+	if err != nil {
+		return "", wire.InvalidArgument, err
+	}
+	if b.Protocol != HTTP || b.Host != "" {
+		return s.mayBind(identity, b)
+	}
+	namer, ok := s.Policy.(Namer)
+	if !ok {
+		return "", wire.PermissionDenied, errNoNames
+	}
+	for try := range maxNames {
+		if b.Host, err = chosenName(namer, identity, ask.ID, try); err != nil {
+			return "", wire.PermissionDenied, err
+		}
+		if where, code, err = s.mayBind(identity, b); !errors.Is(err, ErrNameHeld) {
+			break
+		}
+	}
+	return where, code, err
+}
+
+// mayBind says whether an identity would get a binding.
+func (s *Server) mayBind(identity string, b Binding) (where string, code wire.Code, err error) {
+	if err := s.allowed(identity, b); err != nil {
+		return "", wire.PermissionDenied, err
+	}
+	s.mu.Lock()
+	held := b.Protocol != TCP && (s.table(HTTP).heldByOther(b.Host, identity) || s.table(SNI).heldByOther(b.Host, identity))
+	at := s.addresses[b.Address]
+	s.mu.Unlock()
+	switch {
+	case held, at != nil && at.identity != identity:
+		return "", wire.AlreadyExists, ErrNameHeld
+	case b.Protocol != TCP || at != nil:
+		return b.String(), 0, nil
+	}
+	l, err := listen(b.Address)
+	if err != nil {
+		return "", wire.Unavailable, fmt.Errorf("tunnel: %w", err)
+	}
+	_ = l.Close()
+	return b.String(), 0, nil
+}
