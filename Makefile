@@ -98,8 +98,8 @@ adversarial: ## Compare every kind of index with exact arithmetic at POINTS (100
 	PADDOCK_POINTS=$(POINTS) $(GO) test -v -count 1 -timeout 6h -run TestAdversarial $(TESTFLAGS) ./fence
 
 .PHONY: kill
-kill: ## Kill wire's servers and clients KILLS times (50), and judge who survives.
-	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
+kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
+	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
 
 .PHONY: bench
 bench: ## Run the Go benchmarks. BENCH=Contains

@@ -34,6 +34,7 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
+		s.starved.Add(1)
 		s.log.Warn("tunnel: cannot accept", "address", l.Addr(), "error", err, "pause", pause)
 		timer := time.NewTimer(pause)
 		select {

@@ -11,8 +11,8 @@ import (
 	"paddock/internal/clienthello"
 )
 
-// handshakesEach is how many TLS handshakes each processor has at once at most; more
-// wait, as long as a head may take.
+// handshakesEach is how many TLS handshakes may want each processor at once; more wait,
+// as long as a head may take.
 const handshakesEach = 32
 
 // unrecognizedName is the alert for a name that nobody holds: RFC 6066 section 3, as a
@@ -105,20 +105,58 @@ func readHello(conn net.Conn) (h clienthello.Hello, first []byte, err error) {
 	}
 }
 
-// handshake is that of a server, with at most so many at once.
-func (f *tlsFront) handshake(ctx context.Context, conn net.Conn) (*tls.Conn, error) {
-	select {
-	case f.handshakes <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// handshake is that of a server. At most so many compute at once: a place is given back
+// while its visitor is waited for, so that those who say nothing more keep nobody out.
+func (f *tlsFront) handshake(ctx context.Context, conn *begun) (*tls.Conn, error) {
+	under := &greeted{begun: conn, ctx: ctx, places: f.handshakes}
+	if err := under.enter(); err != nil {
+		return nil, err
 	}
 	f.s.greeting.Add(1)
-	defer func() {
-		f.s.greeting.Add(-1)
-		<-f.handshakes
-	}()
-	secured := tls.Server(conn, f.config)
-	return secured, secured.HandshakeContext(ctx)
+	defer f.s.greeting.Add(-1)
+	secured := tls.Server(under, f.config)
+	err := secured.HandshakeContext(ctx)
+	under.leave()
+	under.places = nil
+	return secured, err
+}
+
+// greeted is a connection in the handshake of TLS. Its Read gives the place back while it
+// waits.
+type greeted struct {
+	*begun
+	ctx    context.Context
+	places chan struct{} // has one value for each that computes; nil: the handshake is over
+	inside bool
+}
+
+func (g *greeted) Read(p []byte) (int, error) {
+	if g.places == nil || len(g.first) > 0 {
+		return g.begun.Read(p)
+	}
+	g.leave()
+	n, err := g.begun.Read(p)
+	if err := g.enter(); err != nil {
+		return 0, err
+	}
+	return n, err
+}
+
+func (g *greeted) enter() error {
+	select {
+	case g.places <- struct{}{}:
+		g.inside = true
+		return nil
+	case <-g.ctx.Done():
+		return g.ctx.Err()
+	}
+}
+
+func (g *greeted) leave() {
+	if g.inside {
+		g.inside = false
+		<-g.places
+	}
 }
 
 // begun is a connection of which something has been read.

@@ -10,9 +10,11 @@ type Limits struct {
 	// long, and what a slow target changes, is said in internal/admission.
 	Queue int
 	// Bytes bounds what all that is under way or waits may hold, 96 MiB.
-	Bytes                  int64
-	Sessions               int // clients, 16,384
-	Visitors, VisitorsEach int // connections: all, and from one address; 4,096 and 256
+	Bytes    int64
+	Sessions int // clients, 16,384
+	// Visitors are connections to the fronts, 4,096, and VisitorsEach those from one
+	// address that is not of a trusted proxy, 256.
+	Visitors, VisitorsEach int
 
 	// Lease is how long a name stays its client's without a connection, 30 s; Return
 	// how long a visitor waits in that time, 2 s, and Waiting how many may, for each

@@ -74,7 +74,8 @@ type Server struct {
 	served    atomic.Uint64
 	cancelled atomic.Uint64
 	takeovers atomic.Uint64
-	visiting  atomic.Int64 // connections of visitors that are open
+	starved   atomic.Uint64 // connections of visitors that could not be accepted
+	heads     headcount
 	greeting  atomic.Int64 // TLS handshakes of visitors that are under way
 
 	mu        sync.Mutex // guards all below; never held while something is sent

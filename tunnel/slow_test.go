@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -231,6 +232,13 @@ func TestManyVisitors(t *testing.T) {
 		if text, took := there[49].got(time.Now()); text != "" || took != 0 {
 			p.t.Errorf("one too many got %q after %v", text, took)
 		}
+		for _, w := range there {
+			_ = w.Close()
+		}
+		synctest.Wait()
+		p.server.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("203.0.113.1/32")}
+		there = nil
+		come("203.0.113.1", 40, 30) // a proxy stands for many
 		for _, w := range there {
 			_ = w.Close()
 		}

@@ -23,9 +23,13 @@ type ServerStats struct {
 	Queued     int   `json:"queued"` // requests that wait for one of these
 	Bytes      int64 `json:"bytes"`  // accounted to all of these
 
-	Served     uint64            `json:"served"`    // exchanges that got the target's answer
-	Cancelled  uint64            `json:"cancelled"` // exchanges that the visitor has left
-	Takeovers  uint64            `json:"takeovers"` // sessions that their own identity has replaced
+	Served    uint64 `json:"served"`    // exchanges that got the target's answer
+	Cancelled uint64 `json:"cancelled"` // exchanges that the visitor has left
+	Takeovers uint64 `json:"takeovers"` // sessions that their own identity has replaced
+	// AcceptErrors are the times that no visitor could be accepted, for want of descriptors
+	// above all; each is followed by a pause.
+	AcceptErrors uint64 `json:"accept_errors"`
+
 	Refused    map[string]uint64 `json:"refused"`   // visitors, by reason
 	Overloads  map[string]uint64 `json:"overloads"` // those of them that found no room, by what there was none of
 	Waits      uint64            `json:"waits"`     // of requests in queues that have ended
@@ -94,8 +98,8 @@ func (s *Server) uncounted(c *claim) {
 func (s *Server) Stats() ServerStats {
 	s.init()
 	stats := ServerStats{
-		Visitors: int(s.visiting.Load()), Handshakes: int(s.greeting.Load()),
-		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(),
+		Visitors: s.heads.now(), Handshakes: int(s.greeting.Load()),
+		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), AcceptErrors: s.starved.Load(),
 		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}
 	for r := range reasons {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -230,5 +231,33 @@ func TestNameIsHeldWhole(t *testing.T) {
 	}, wire.ClientConfig{Config: &wire.Config{Agent: "two", Logger: silent}})
 	if b := <-bound; b.Err == nil || !strings.Contains(b.Err.Error(), "held by another") {
 		t.Errorf("%+v", b)
+	}
+}
+
+// Visitors who begin TLS and then say nothing more hold no place that others need.
+func TestStalledHandshakes(t *testing.T) {
+	p := newPair(t, &Server{Limits: Limits{Head: time.Minute, VisitorsEach: 10_000}})
+	config, id := selfMade(t)
+	p.says("bus-17", "example.com", "text")
+	p.eventually("not bound", func() bool { return p.server.Stats().Names == 1 })
+	address := p.secure(config)
+	near, far := net.Pipe()
+	hello := make(chan []byte)
+	go func() {
+		b := make([]byte, 16<<10)
+		n, _ := far.Read(b)
+		_ = far.Close()
+		hello <- b[:n]
+	}()
+	_ = tls.Client(near, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true}).Handshake()
+	first, stalled := <-hello, handshakesEach*runtime.GOMAXPROCS(0)+1
+	for range stalled {
+		if _, err := dialTCP(t, address).Write(first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.eventually("not all wait", func() bool { return p.server.Stats().Handshakes == stalled })
+	if _, err := visitTLS(t, address, "example.com", id); err != nil {
+		t.Errorf("behind %d who say nothing: %v", stalled, err)
 	}
 }

@@ -10,20 +10,21 @@ import (
 	"paddock/internal/nowait"
 )
 
-// visitors bounds the connections of a front, all and from one address, and how long
+// headcount is how many connections of visitors there are at all fronts together.
+type headcount struct {
+	mu   sync.Mutex
+	all  int                // guarded by mu
+	each map[netip.Addr]int // guarded by mu; by address, those of proxies aside
+}
+
+// visitors bounds the connections of the fronts, all and from one address, and how long
 // each may take nothing of what is written to it.
 type visitors struct {
 	net.Listener
 	s *Server
-
-	mu   sync.Mutex
-	all  int                // guarded by mu
-	each map[netip.Addr]int // guarded by mu
 }
 
-func (s *Server) visitors(l net.Listener) net.Listener {
-	return &visitors{Listener: l, s: s, each: map[netip.Addr]int{}}
-}
+func (s *Server) visitors(l net.Listener) net.Listener { return &visitors{l, s} }
 
 // Accept drops those that are over a bound: they are refused before they cost
 // anything.
@@ -34,41 +35,58 @@ func (v *visitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := addrPort(conn.RemoteAddr()).Addr()
-		if v.enter(from) {
-			return &visitor{Conn: conn, of: v, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
+		if v.s.heads.enter(from, &v.s.limits, v.s.trusts(from)) {
+			return &visitor{Conn: conn, s: v.s, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
 		}
 		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String()})
 		_ = conn.Close()
 	}
 }
 
-func (v *visitors) enter(from netip.Addr) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.all >= v.s.limits.Visitors || v.each[from] >= v.s.limits.VisitorsEach {
+// enter counts one more from an address, if there may be one. A proxy has as many as
+// there may be in all: behind it there are many visitors.
+func (c *headcount) enter(from netip.Addr, l *Limits, proxy bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= l.Visitors {
 		return false
 	}
-	v.all++
-	v.s.visiting.Add(1)
-	v.each[from]++
+	if !proxy {
+		if c.each[from] >= l.VisitorsEach {
+			return false
+		}
+		if c.each == nil {
+			c.each = map[netip.Addr]int{}
+		}
+		c.each[from]++
+	}
+	c.all++
 	return true
 }
 
-func (v *visitors) leave(from netip.Addr) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.all--
-	v.s.visiting.Add(-1)
-	if v.each[from]--; v.each[from] == 0 {
-		delete(v.each, from)
+func (c *headcount) leave(from netip.Addr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if n := c.each[from]; n > 1 {
+		c.each[from] = n - 1
+	} else {
+		delete(c.each, from)
 	}
+}
+
+// now is how many there are.
+func (c *headcount) now() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
 }
 
 // visitor is a connection whose writes end if nothing of them is taken for stall: one
 // who asks and does not read would hold what is written for him for ever.
 type visitor struct {
 	net.Conn
-	of    *visitors
+	s     *Server
 	from  netip.Addr
 	stall time.Duration
 	armed atomic.Int64 // Unix ns: when the write deadline was set last
@@ -141,6 +159,6 @@ func (c *visitor) SetLinger(sec int) error {
 
 // Close gives the place back.
 func (c *visitor) Close() error {
-	c.once.Do(func() { c.of.leave(c.from) })
+	c.once.Do(func() { c.s.heads.leave(c.from) })
 	return c.Conn.Close()
 }

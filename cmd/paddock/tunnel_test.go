@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -22,15 +23,22 @@ import (
 type tunnelProcess struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	lines chan string // of its standard output; closed at its end
+	lines chan string  // of its standard output; closed at its end
+	log   bytes.Buffer // standard error; to be read once it has ended
 }
 
 // startTunnel runs paddock tunnel with these arguments.
 func startTunnel(ctx context.Context, t *testing.T, args ...string) *tunnelProcess {
 	t.Helper()
-	p := &tunnelProcess{t: t, cmd: exec.CommandContext(ctx, "paddock", append([]string{"tunnel"}, args...)...), lines: make(chan string, 64)}
+	return startTunnelAs(t, exec.CommandContext(ctx, "paddock", append([]string{"tunnel"}, args...)...))
+}
+
+// startTunnelAs runs it by a command of another kind.
+func startTunnelAs(t *testing.T, cmd *exec.Cmd) *tunnelProcess {
+	t.Helper()
+	p := &tunnelProcess{t: t, cmd: cmd, lines: make(chan string, 64)}
 	p.cmd.Env = append(p.cmd.Environ(), "GORACE=atexit_sleep_ms=0")
-	p.cmd.Stderr = t.Output()
+	p.cmd.Stderr = io.MultiWriter(t.Output(), &p.log)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -44,11 +52,14 @@ func startTunnel(ctx context.Context, t *testing.T, args ...string) *tunnelProce
 			p.lines <- s.Text()
 		}
 	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		p.wait()
-	})
+	t.Cleanup(p.kill)
 	return p
+}
+
+// kill is kill -9; it returns when the process is gone.
+func (p *tunnelProcess) kill() {
+	_ = p.cmd.Process.Kill() // an error if it is gone already
+	p.wait()
 }
 
 // line waits for a line with this beginning, and returns what is behind it.

@@ -46,13 +46,27 @@ func NewRole(o ServerOptions) *Role {
 	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
 	r.tunnel = &tunnel.Server{
 		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, TrustedProxies: serve.Trusted, Logger: r.log,
-		Limits: tunnel.Limits{Lease: serve.Lease, Bytes: serve.Budget * 3 / 8}, // the rest is the runtime's and wire's
-		Hooks:  r.hooks(),
+		Limits: tunnel.Limits{
+			Lease: serve.Lease, Bytes: serve.Budget * 3 / 8, // the rest is the runtime's and wire's
+			Visitors: visitors(descriptors()),
+		},
+		Hooks: r.hooks(),
 	}
 	desk := wire.NewMux()
 	r.registerControl(desk)
 	r.desk = &wire.Server{Config: &wire.Config{Agent: o.Agent, Mux: desk, Logger: r.log}, MaxConns: maxOperators}
 	return r
+}
+
+// visitors is how many of them there may be at the fronts of a process with so many
+// descriptors: half, so that there are some for clients who come back, for the addresses
+// that they bind, and for operators. 0 is what the tunnel takes by itself.
+func visitors(descriptors uint64) int {
+	const most = 4_096
+	if descriptors == 0 || descriptors >= 2*most {
+		return 0
+	}
+	return int(max(descriptors/2, 1))
 }
 
 // Register serves clients on the connections whose Mux is m; conns are all of these. It is

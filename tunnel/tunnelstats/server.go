@@ -45,6 +45,7 @@ var (
 		gauge("streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *tunnel.ServerStats) int { return s.Streams }),
 		gauge("queued", "Requests that wait for room.", func(s *tunnel.ServerStats) int { return s.Queued }),
 		counter("served_total", "Exchanges that got the target's answer.", func(s *tunnel.ServerStats) uint64 { return s.Served }),
+		counter("accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *tunnel.ServerStats) uint64 { return s.AcceptErrors }),
 		counter("takeovers_total", "Sessions that their own identity has replaced.", func(s *tunnel.ServerStats) uint64 { return s.Takeovers }),
 	}
 
