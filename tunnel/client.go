@@ -193,7 +193,7 @@ type gaveUp struct{ error }
 func (c *Client) CloseIdle() {
 	for _, b := range c.all() {
 		if b != nil {
-			b.pool.close()
+			b.closeIdle()
 		}
 	}
 }
@@ -314,6 +314,9 @@ func (c *Client) note(id uint16, target *target, b Bound) {
 	}
 }
 
+// smallMax is the most that a small answer has.
+func (c *Client) smallMax() int { return cmp.Or(c.config.SmallMax, maxSmall) }
+
 // enter finds the target of a tunnel's id and counts an exchange that may come to hold
 // size bytes; leave ends it.
 func (c *Client) enter(id uint16, size int, protocols ...Protocol) (*target, error) {
@@ -327,7 +330,7 @@ func (c *Client) enter(id uint16, size int, protocols ...Protocol) (*target, err
 	if !b.enter() {
 		return nil, c.full("too much is under way at the target")
 	}
-	if !c.budget.take(size) {
+	if !c.budget.take(size + b.ahead) {
 		b.leave()
 		return nil, c.full("too much is under way at the client")
 	}
@@ -336,7 +339,7 @@ func (c *Client) enter(id uint16, size int, protocols ...Protocol) (*target, err
 
 // leave ends what enter has counted.
 func (c *Client) leave(b *target, size int) {
-	c.budget.give(size)
+	c.budget.give(size + b.ahead)
 	b.leave()
 }
 

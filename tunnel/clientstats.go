@@ -7,6 +7,7 @@ type ClientStats struct {
 	Inflight int   `json:"inflight"` // exchanges and connections under way
 	Bytes    int64 `json:"bytes"`    // that they may come to hold
 	Idle     int   `json:"idle"`     // connections to targets that wait for work
+	Shared   int   `json:"shared"`   // connections to targets of HTTP/2
 
 	Full        uint64 `json:"full"`  // refused for Budget or MaxInflight
 	Dials       uint64 `json:"dials"` // connections to targets, or attempts
@@ -31,6 +32,9 @@ func (c *Client) Stats() ClientStats {
 		if b != nil {
 			s.Inflight += int(b.inflight.Load())
 			s.Idle += b.pool.size()
+			if b.h2 != nil {
+				s.Shared += b.h2.size()
+			}
 		}
 	}
 	return s

@@ -25,7 +25,9 @@ type answerReader struct {
 // receive reads records until the end. err, if not nil, is why nothing is to be read.
 func (a *answerReader) receive(err error) error {
 	for err == nil && !a.switched {
-		if a.begun && !a.st.Readable() {
+		// A head without a body goes out with its end: over HTTP/2 they are one frame, and
+		// gRPC tells a status from its absence by that.
+		if a.begun && a.x.head.length != 0 && !a.st.Readable() {
 			if err = a.x.t.flush(); err != nil {
 				return err
 			}

@@ -15,6 +15,9 @@ const (
 	// HTTP/2 buffers what a visitor sends before it is read. These are the windows of one
 	// stream and of a connection, and how many streams it has.
 	h2StreamBuffer, h2ConnBuffer, h2Streams = 128 << 10, 512 << 10, 128
+	// h2Frame is the longest frame of HTTP/2 that is taken, from visitors and targets: room
+	// for it is made before it has come.
+	h2Frame = 16 << 10
 	// shutdown is how long the visitors of a front may take to finish.
 	shutdown = 10 * time.Second
 )
@@ -59,6 +62,7 @@ func (s *Server) front(at net.Addr) *front {
 			MaxConcurrentStreams:          h2Streams,
 			MaxReceiveBufferPerStream:     h2StreamBuffer,
 			MaxReceiveBufferPerConnection: h2ConnBuffer,
+			MaxReadFrameSize:              h2Frame,
 			WriteByteTimeout:              s.limits.Stall,
 		},
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),

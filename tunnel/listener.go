@@ -108,7 +108,7 @@ func (l *listener) Close() error {
 		close(l.done)
 		target := l.c.of(l.id)
 		l.c.remove(l.id)
-		target.pool.close()
+		target.closeIdle()
 		ctx, cancel := context.WithTimeout(context.Background(), unbindTime)
 		defer cancel()
 		for _, conn := range l.c.connections() {

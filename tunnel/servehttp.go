@@ -101,6 +101,10 @@ func (c *Client) serveRequest(ctx context.Context, r *wire.Request) error {
 		return refused(wire.InvalidArgument, "the body is not all there")
 	}
 	v.r, v.replay = r, true
+	if v.tryH2() {
+		r.Go(func(context.Context, *wire.Request) error { return v.serveShared(rest) })
+		return nil
+	}
 	b := v.target.pool.get(v)
 	if b == nil || !b.watched || len(v.whole) > maxAtOnce {
 		r.Go(func(context.Context, *wire.Request) error { return v.serveWaiting(b, 0) })
@@ -115,6 +119,16 @@ func (c *Client) serveRequest(ctx context.Context, r *wire.Request) error {
 	r.Later(b.leaver())
 	b.asked(sent, err)
 	return nil
+}
+
+// serveShared is a small exchange with a target of HTTP/2, on a goroutine of its own.
+func (v *visit) serveShared(rest int64) error {
+	err := v.serveH2(v.h2Body(nil, rest))
+	if errors.Is(err, errPlain) {
+		return v.serveWaiting(v.target.pool.get(v), 0)
+	}
+	v.leave()
+	return err
 }
 
 // serveWaiting is a small exchange on a goroutine of its own.
@@ -278,10 +292,7 @@ func (v *visit) answerRequest(r *wire.Request) error {
 	out := frames.Get().(*[]byte)
 	defer func() { *out = v.out[:0]; frames.Put(out) }()
 	v.out = (*out)[:0]
-	small := v.c.config.SmallMax
-	if small == 0 {
-		small = maxSmall
-	}
+	small := v.c.smallMax()
 	if v.body.over || v.body.kind == byLength && v.resp.length < int64(small-minSmall) {
 		return v.answerWhole(r, toHead, small)
 	}

@@ -25,10 +25,15 @@ func (c *Client) serveStream(ctx context.Context, st *wire.Stream) error {
 	if v.req.length >= 0 && v.req.length < rest || v.req.chunked && rest > 0 || v.req.length < 0 && !v.req.chunked && rest > 0 {
 		return refused(wire.InvalidArgument, "more body than the head says")
 	}
+	v.replay = !more
+	if v.tryH2() {
+		if err := v.serveH2(v.h2Body(st, rest)); !errors.Is(err, errPlain) {
+			return err
+		}
+	}
 	if more {
 		return v.converse(st, rest)
 	}
-	v.replay = true
 	return v.serve(v.target.pool.get(v), 0)
 }
 

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,12 +25,15 @@ type Tunnel struct {
 	Host     string // HTTP, SNI
 	Path     string // HTTP: only what lies under it
 	Remote   string // TCP: the address at the server
-	// Target is the local service: "host:port", or for HTTP also a URL (http or https)
-	// whose path goes before that of each request. A port alone is one of localhost.
+	// Target is the local service: "host:port", or for HTTP also a URL whose path goes
+	// before that of each request: http, https, or h2c for a service that speaks HTTP/2
+	// alone, without TLS. One of https speaks HTTP/2 if it agrees to (ALPN), but for
+	// requests that upgrade. A port alone is one of localhost.
 	Target string
 	// Dial replaces dialing Target, whose host and path still count.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// TLS is for a target with https; nil verifies it by the system's roots.
+	// TLS is for a target with https; nil verifies it by the system's roots. NextProtos
+	// without "h2" keeps it to HTTP/1.1.
 	TLS *tls.Config
 	// Auth, "user:password", is asked of visitors before anything reaches us; HTTP.
 	Auth string
@@ -56,6 +60,8 @@ type target struct {
 	inflight atomic.Int64
 	failed   atomic.Int64 // until when (Unix ns) it is not dialed again
 	pool     pool
+	h2       *h2Pool // nil: it speaks HTTP/1.1
+	ahead    int     // bytes that it may send before they are wanted, for each exchange
 	counts   *clientCounts
 	listener *listener // takes raw connections; nil: they are dialed
 }
@@ -92,10 +98,10 @@ func (b *target) readURL(text string) error {
 	if err != nil {
 		return err
 	}
-	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	port := map[string]string{"http": "80", "h2c": "80", "https": "443"}[u.Scheme]
 	switch {
 	case port == "":
-		return errors.New("want http or https")
+		return errors.New("want http, https or h2c")
 	case u.User != nil || u.Fragment != "" || u.Hostname() == "":
 		return errors.New("want a host, and neither user nor fragment")
 	case u.Scheme == "https":
@@ -104,7 +110,16 @@ func (b *target) readURL(text string) error {
 			b.secure = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
 		b.secure.ServerName = cmp.Or(b.secure.ServerName, u.Hostname())
+		if len(b.secure.NextProtos) == 0 || slices.Contains(b.secure.NextProtos, "h2") {
+			b.h2 = &h2Pool{of: b, secure: b.secure.Clone()}
+			b.h2.secure.NextProtos = []string{"h2", "http/1.1"}
+		}
 		b.secure.NextProtos = []string{"http/1.1"}
+	case u.Scheme == "h2c":
+		b.h2 = &h2Pool{of: b}
+	}
+	if b.h2 != nil {
+		b.ahead = h2Window
 	}
 	b.address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 	b.path, b.query = strings.TrimSuffix(u.EscapedPath(), "/"), u.RawQuery
@@ -142,29 +157,50 @@ const dialTimeout = 5 * time.Second
 // that have lost the same target do not come back to it together.
 const minDialAgain, maxDialAgain = 100 * time.Millisecond, 500 * time.Millisecond
 
-// dial connects to the service. The error is an *Error for the server.
-func (b *target) dial(ctx context.Context) (net.Conn, error) {
+// dial connects to the service, for HTTP/1.1 or raw bytes.
+func (b *target) dial(ctx context.Context) (conn net.Conn, err error) {
+	err = b.attempt(ctx, func(ctx context.Context) (err error) {
+		conn, err = b.connect(ctx, b.secure)
+		return err
+	})
+	return conn, err
+}
+
+// attempt makes a connection by connect, which has DialTimeout, unless the last attempt
+// has failed a moment ago. The error is an *Error for the server.
+func (b *target) attempt(ctx context.Context, connect func(context.Context) error) error {
 	if time.Now().UnixNano() < b.failed.Load() {
 		b.counts.spared.Add(1)
-		return nil, refused(wire.Unavailable, "the target took no connection a moment ago")
+		return refused(wire.Unavailable, "the target took no connection a moment ago")
 	}
 	within, cancel := context.WithTimeout(ctx, b.DialTimeout)
 	defer cancel()
 	b.counts.dials.Add(1)
-	conn, err := b.connect(within)
+	err := connect(within)
 	if err == nil {
 		b.failed.Store(0)
-		return conn, nil
+		return nil
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	b.counts.failed.Add(1)
 	b.failed.Store(time.Now().Add(minDialAgain + rand.N(maxDialAgain-minDialAgain)).UnixNano())
-	if within.Err() != nil {
-		return nil, refused(wire.DeadlineExceeded, "the target took no connection in time")
+	switch {
+	case within.Err() != nil:
+		return refused(wire.DeadlineExceeded, "the target took no connection in time")
+	case errors.Is(err, errNoH2):
+		return refused(wire.Unavailable, "%v", err)
 	}
-	return nil, refused(wire.Unavailable, "the target took no connection")
+	return refused(wire.Unavailable, "the target took no connection")
+}
+
+// closeIdle closes the connections that wait for work, and those in use when they are done.
+func (b *target) closeIdle() {
+	b.pool.close()
+	if b.h2 != nil {
+		b.h2.close()
+	}
 }
 
 // fresh makes a connection for exchanges.
@@ -176,12 +212,13 @@ func (b *target) fresh(ctx context.Context) (*backend, error) {
 	return newBackend(conn), nil
 }
 
-func (b *target) connect(ctx context.Context) (net.Conn, error) {
+// connect makes a connection, over TLS unless secure is nil.
+func (b *target) connect(ctx context.Context, secure *tls.Config) (net.Conn, error) {
 	conn, err := b.connectPlain(ctx)
-	if err != nil || b.secure == nil {
+	if err != nil || secure == nil {
 		return conn, err
 	}
-	secured := tls.Client(conn, b.secure)
+	secured := tls.Client(conn, secure)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		return nil, err

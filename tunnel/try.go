@@ -67,14 +67,21 @@ func tryTargets(ctx context.Context, asked []*target, trials []Trial) {
 	}
 }
 
-// try dials the target.
+// try dials the target, and greets it where it must speak HTTP/2.
 func (b *target) try(ctx context.Context) error {
 	if b.listener != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.DialTimeout)
 	defer cancel()
-	conn, err := b.connect(ctx)
+	if p := b.h2; p != nil && p.secure == nil {
+		c, err := p.connect(ctx)
+		if err != nil {
+			return err
+		}
+		return c.http.Close()
+	}
+	conn, err := b.connect(ctx, b.secure)
 	if err != nil {
 		return err
 	}

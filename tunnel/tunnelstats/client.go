@@ -47,6 +47,7 @@ func (c clientCollector) Collect(out chan<- prometheus.Metric) {
 	level(underWayDesc, float64(stats.Inflight))
 	level(heldDesc, float64(stats.Bytes))
 	level(connsDesc, float64(stats.Idle), "idle")
+	level(connsDesc, float64(stats.Shared), "shared")
 	count(fullDesc, stats.Full)
 	count(dialsDesc, stats.Dials-stats.DialsFailed, "made")
 	count(dialsDesc, stats.DialsFailed, "failed")
