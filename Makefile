@@ -101,6 +101,11 @@ adversarial: ## Compare every kind of index with exact arithmetic at POINTS (100
 kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
 
+.PHONY: tunnel-scale
+tunnel-scale: ## Bring 10,000 clients back to a killed server, 10 GiB through a tunnel, and 1,000 connections beside a full house.
+	PADDOCK_TUNNEL_CLIENTS=10000 PADDOCK_TUNNEL_MIB=10240 $(GO) test -v -count 1 -timeout 2h -run 'TestTunnel(ClientsComeBack|MemoryIsFlat)' $(TESTFLAGS) ./cmd/paddock
+	PADDOCK_TUNNEL_OPEN=1000 $(GO) test -v -count 1 -run TestACrowdAtOneClient $(TESTFLAGS) ./tunnel
+
 .PHONY: bench
 bench: ## Run the Go benchmarks. BENCH=Contains
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
