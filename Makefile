@@ -93,6 +93,10 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s).
 	  done; \
 	done
 
+.PHONY: test-overload
+test-overload: ## Overload a tunnel's service, and its link, for a second each, and see that all of it ends well.
+	PADDOCK_TEST_OVERLOAD=1 $(GO) test -v -count 1 -run TestBenchTunnelOverload $(TESTFLAGS) ./cmd/paddock
+
 .PHONY: adversarial
 adversarial: ## Compare every kind of index with exact arithmetic at POINTS (10000000) hard points.
 	PADDOCK_POINTS=$(POINTS) $(GO) test -v -count 1 -timeout 6h -run TestAdversarial $(TESTFLAGS) ./fence

@@ -130,6 +130,17 @@ func (s *Server) Stats() ServerStats {
 	return stats
 }
 
+// UnderWay is how many requests and streams are under way: of Stats what is looked at often.
+func (s *Server) UnderWay() int {
+	s.init()
+	g, ok := s.admission.(gate)
+	if !ok {
+		return 0
+	}
+	held := g.Stats()
+	return held.Requests + held.Streams
+}
+
 // countClaims fills in what the claims tell. s.mu is held.
 func (s *Server) countClaims(stats *ServerStats) {
 	of := make(map[string]*IdentityStats, len(s.clients))

@@ -5,155 +5,202 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"paddock/internal/lab/httptunnel"
 	"paddock/internal/lab/process"
+	"paddock/internal/lab/report"
 	"paddock/internal/lab/tunneled"
 	"paddock/load"
 	"paddock/load/http1"
+	"paddock/wire/wiretest"
 )
 
 const (
 	overloadTime = 10 * time.Minute
+	// calmShare is the part of that for which less is asked before, calmLeast and calmMost
+	// its bounds.
+	calmShare           = 5
+	calmLeast, calmMost = time.Second, time.Minute
 	// overloadConns is below what the front lets one address have, and above what a tunnel
 	// has under way.
 	overloadConns = 240
-	// askEvery is how often refusals are looked at more closely than a load generator does.
-	askEvery = 50 * time.Millisecond
-	// lookEvery is how often it is looked whether the tunnel is at rest.
-	lookEvery = 200 * time.Millisecond
+	// headBytes is what goes over the link for an answer besides its body.
+	headBytes = 250
+	// mbit is bytes.
+	mbit = 1e6 / 8
 )
 
-// overload makes more load than a service of a known speed can take, through a tunnel.
+// overload is more load than a service, or a link, can take.
+type overload struct {
+	*benchTunnelCmd
+	stand    *tunneled.Stand
+	requests http1.Requests
+	release  func()
+	o        httptunnel.Overload
+}
+
+// overload makes it, through a tunnel.
 func (b *benchTunnelCmd) overload(ctx context.Context, c *console, program string, size int) (err error) {
 	ctx, release := interruptible(ctx)
 	defer release()
-	if b.Capacity <= 0 || b.Times <= 1 {
-		return usagef("--capacity is above 0, and --times above 1")
+	if b.Capacity <= 0 || b.Times <= 1 || b.Uplink < 0 {
+		return usagef("--capacity is above 0, so is --uplink, and --times above 1")
 	}
 	if size == 0 {
 		size = 3500 // the corpus has no one capacity
 	}
-	service, err := tunneled.Serve(ctx, program, "queue", strconv.FormatFloat(b.Capacity, 'f', -1, 64)+"/s", "--body", strconv.Itoa(size))
+	x := overload{benchTunnelCmd: b, release: release}
+	down, err := x.putUp(ctx, program, size)
+	defer func() { err = errors.Join(err, down()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, service.Stop()) }()
-	stand, err := tunneled.Start(ctx, tunneled.Options{Program: program, Target: service.Addr})
-	if err != nil {
+	if err := x.make(ctx, c); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stand.Stop()) }()
-	o := &httptunnel.Overload{Capacity: b.Capacity, Offered: b.Capacity * b.Times}
-	if err := b.flood(ctx, c, release, stand, o); err != nil {
-		return err
-	}
-	write := o.WriteText
+	write := x.o.WriteText
 	if b.JSON {
-		write = o.WriteJSON
+		write = x.o.WriteJSON
 	}
 	if err := write(c.Stdout); err != nil {
 		return err
 	}
-	if missed := o.Missed(); len(missed) > 0 {
+	if missed := x.o.Missed(); len(missed) > 0 {
 		return missedError{fmt.Errorf("promises that did not hold: %d, the first: %s", len(missed), missed[0])}
 	}
 	return nil
 }
 
-// flood makes the load, and fills in what came of it.
-func (b *benchTunnelCmd) flood(ctx context.Context, c *console, release func(), stand *tunneled.Stand, o *httptunnel.Overload) error {
-	requests, _, err := page("http://"+stand.Front+"/", false, []string{"Host: " + tunneled.Host})
+// putUp starts what the load goes to: what bounds it is the service, or the link. down takes
+// down what there is by then.
+func (x *overload) putUp(ctx context.Context, program string, size int) (down func() error, err error) {
+	var stops []func() error
+	down = func() (err error) {
+		for i := len(stops) - 1; i >= 0; i-- {
+			err = errors.Join(err, stops[i]())
+		}
+		return err
+	}
+	law := []string{"queue", strconv.FormatFloat(x.Capacity, 'f', -1, 64) + "/s"}
+	options := tunneled.Options{Program: program, Watched: true}
+	x.o.Capacity = x.Capacity
+	if x.Uplink > 0 {
+		law, x.o.Uplink, x.o.Beside = nil, fmt.Sprintf("%g Mbit/s", x.Uplink), &httptunnel.Beside{}
+		x.o.Capacity = x.Uplink * mbit / float64(size+headBytes)
+		other, err := tunneled.Serve(ctx, program, "--body", strconv.Itoa(quietBody))
+		if err != nil {
+			return down, err
+		}
+		stops = append(stops, other.Stop)
+		options.Others = []tunneled.Tunnel{{Host: quietHost, Target: other.Addr}}
+		options.Link = func(server string) (string, error) {
+			shaper, err := wiretest.NewShaper(server, wiretest.LinkConfig{Rate: int64(x.Uplink * mbit)})
+			if err != nil {
+				return "", err
+			}
+			stops = append(stops, shaper.Close)
+			return shaper.Addr().String(), nil
+		}
+	}
+	x.o.Offered = x.o.Capacity * x.Times
+	service, err := tunneled.Serve(ctx, program, append(law, "--body", strconv.Itoa(size))...)
+	if err != nil {
+		return down, err
+	}
+	stops = append(stops, service.Stop)
+	options.Target = service.Addr
+	if x.stand, err = tunneled.Start(ctx, options); err != nil {
+		return down, err
+	}
+	stops = append(stops, x.stand.Stop)
+	x.requests, _, err = page("http://"+x.stand.Front+"/", false, []string{"Host: " + tunneled.Host})
+	return down, err
+}
+
+// make makes the loads, and fills in what came of them.
+func (x *overload) make(ctx context.Context, c *console) error {
+	used := process.NewWatch(x.stand.Server(), x.stand.Client())
+	length := cmp.Or(x.Duration, overloadTime)
+	first := x.cpu(used)
+	calm, answers, err := x.calm(ctx, c, used, min(max(length/calmShare, calmLeast), calmMost))
 	if err != nil {
 		return err
 	}
-	answers := &httptunnel.Answers{}
-	plan := load.Plan{Network: "tcp", Address: stand.Front, Codec: &http1.Codec{Requests: requests}, Each: answers.Each}
-	r := replay{replayFlags: b.replayFlags, load: &httptunnel.Load{Name: "overload", Duration: overloadTime}, target: "an HTTP tunnel", plan: plan}
-	r.Rate, r.Conns = []float64{o.Offered}, cmp.Or(b.Conns, overloadConns)
-	if err := r.check(); err != nil {
-		return usageError{err}
+	x.o.CalmP99 = answers.Served().Quantile(0.99)
+	second := x.cpu(used)
+	rest := restWatch{stand: x.stand, length: length}
+	if err := rest.rested(ctx); err != nil {
+		return err
 	}
-	watch := process.NewWatch(stand.Server(), stand.Client())
-	before, _ := watch.Last()
-	o.DescriptorsBefore = before[0].Descriptors + before[1].Descriptors
-	flags := r.flags(o.Offered)
+	third := x.cpu(used)
+	full, answers, err := x.flood(ctx, c, used, &rest, length)
+	if err != nil {
+		return err
+	}
+	x.o.Count(answers, full.Result)
+	x.o.Spent(second-first, int64(calm.Result.Total.Done), x.cpu(used)-third)
+	err = rest.await(ctx, &x.o)
+	used.Look()
+	_, most := used.Last()
+	x.o.ServerMemory, x.o.ClientMemory = most[0].MaxResident, most[1].MaxResident
+	return err
+}
+
+// calm makes the load before, so that what is known of an idle tunnel is that of one in use.
+func (x *overload) calm(ctx context.Context, c *console, used *process.Watch, d time.Duration) (*report.Run, *httptunnel.Answers, error) {
+	beside, over := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	if x.o.Beside != nil {
+		all.Go(func() { quiet(beside, x.stand.Front, &httptunnel.Beside{}) })
+	}
+	run, answers, err := x.load(ctx, c, used, httptunnel.Calm*x.o.Capacity, d)
+	over()
+	all.Wait()
+	return run, answers, err
+}
+
+// flood makes the load itself, while others ask beside it and the sides are looked at.
+func (x *overload) flood(ctx context.Context, c *console, used *process.Watch, rest *restWatch, d time.Duration) (*report.Run, *httptunnel.Answers, error) {
+	beside, over := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { hints(beside, x.stand.Front, &x.o) })
+	all.Go(func() { rest.run(beside) })
+	if x.o.Beside != nil {
+		all.Go(func() { quiet(beside, x.stand.Front, x.o.Beside) })
+	}
+	run, answers, err := x.load(ctx, c, used, x.o.Offered, d)
+	over()
+	all.Wait()
+	return run, answers, err
+}
+
+// load lets visitors who know nothing of each other come, so many a second.
+func (x *overload) load(ctx context.Context, c *console, used *process.Watch, perSecond float64, d time.Duration) (*report.Run, *httptunnel.Answers, error) {
+	answers := &httptunnel.Answers{}
+	plan := load.Plan{Network: "tcp", Address: x.stand.Front, Codec: &http1.Codec{Requests: x.requests}, Each: answers.Each}
+	r := replay{replayFlags: x.replayFlags, load: &httptunnel.Load{Name: "overload"}, plan: plan}
+	r.Rate, r.Conns, r.Duration = []float64{perSecond}, cmp.Or(x.Conns, overloadConns), d
+	if err := r.check(); err != nil {
+		return nil, nil, usageError{err}
+	}
+	flags := r.flags(perSecond)
+	flags.Rate = "poisson " + flags.Rate
 	flags.Warmup, flags.Busy = 0, "drop" // one that waited here would be no load for the tunnel
 	run, err := flags.prepare("overload: an HTTP tunnel", r.plan)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	run.also = watch
-	asking, over := context.WithCancel(ctx)
-	asked := make(chan [2]int64, 1)
-	go func() { asked <- askBeside(asking, stand.Front) }()
-	done, err := run.once(ctx, c, release, "")
-	over()
-	hints := <-asked
-	if err != nil {
-		return err
-	}
-	o.Count(answers, done.Result)
-	o.Hinted, o.Unhinted = hints[0], hints[1]
-	awaitRest(ctx, watch, o)
-	return nil
+	run.also = used
+	done, err := run.once(ctx, c, x.release, "")
+	return done, answers, err
 }
 
-// awaitRest looks until the processes hold what they held before, or should have.
-func awaitRest(ctx context.Context, watch *process.Watch, o *httptunnel.Overload) {
-	ticks := time.NewTicker(lookEvery)
-	defer ticks.Stop()
-	for began := time.Now(); ; {
-		watch.Look()
-		last, most := watch.Last()
-		o.ServerMemory, o.ClientMemory = most[0].MaxResident, most[1].MaxResident
-		o.DescriptorsAfter, o.Idle = last[0].Descriptors+last[1].Descriptors, time.Since(began)
-		if o.AtRest() || o.Idle >= httptunnel.IdleWithin {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-	}
-}
-
-// askBeside asks the front now and then until ctx ends, and counts the refusals that say when
-// to come again, and those that do not.
-func askBeside(ctx context.Context, front string) (hints [2]int64) {
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, Timeout: 10 * time.Second}
-	ticks := time.NewTicker(askEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return hints
-		case <-ticks.C:
-		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+front+"/", nil)
-		if err != nil {
-			return hints
-		}
-		r.Host = tunneled.Host
-		answer, err := client.Do(r)
-		if err != nil {
-			continue
-		}
-		_, _ = io.Copy(io.Discard, answer.Body)
-		_ = answer.Body.Close()
-		switch {
-		case answer.StatusCode != http.StatusServiceUnavailable:
-		case answer.Header.Get("Retry-After") == "":
-			hints[1]++
-		default:
-			hints[0]++
-		}
-	}
+// cpu is what server and client have used so far.
+func (*overload) cpu(used *process.Watch) time.Duration {
+	used.Look()
+	last, _ := used.Last()
+	return last[0].CPU + last[1].CPU
 }

@@ -24,6 +24,7 @@ type benchTunnelCmd struct {
 	Direct      bool    `help:"Without a tunnel: what the service and this machine do alone."`
 	Capacity    float64 `placeholder:"PER-SECOND" default:"1000" help:"Of overload: what the service can answer (default ${default}/s)."`
 	Times       float64 `placeholder:"N" default:"3" help:"Of overload: how many times that is asked (default ${default})."`
+	Uplink      float64 `placeholder:"MBIT-PER-SECOND" help:"Of overload: what bounds is not the service but the link between client and server, at this rate."`
 	replayFlags `embed:""`
 }
 
@@ -31,14 +32,15 @@ type benchTunnelCmd struct {
 func (*benchTunnelCmd) Help() string {
 	return `A service, the tunnel's server and its client are started as processes of this program, on loopback, with TLS between the two; the loads are those of "paddock bench spike" and "paddock bench pressure". The report says besides what processor time and memory the tunnel's processes took.
 
-overload asks a service of a known speed for more than that, for ten minutes or --duration, over the connections that one address may have; it says what of the tunnel's promises held: goodput, refusals with Retry-After and within 10 ms, memory, and that everything is at rest again 10 s later. Exit code 3 says that one did not.
+overload asks a service of a known speed for more than that, for ten minutes or --duration, over the connections that one address may have; before that it asks for 80 % of it. It says what of the tunnel's promises held: goodput, the times of what is served, refusals with Retry-After and within 10 ms, memory, and that everything is at rest again 10 s later, each thing in a line. With --uplink it is the link between client and server that has too little room, and another tunnel of that client has to be answered all the while. Exit code 3 says that one did not hold.
 
 ` + replayExit + `
 
     paddock bench tunnel -d 30s
     paddock bench tunnel spike --size 3.5kB --rate 5000,10000 -d 10s
     paddock bench tunnel spike --direct -d 10s
-    paddock bench tunnel overload -d 1m`
+    paddock bench tunnel overload -d 1m
+    paddock bench tunnel overload --uplink 20 --times 10 --size 32KiB-1 -d 1m`
 }
 
 // loads are the arguments.

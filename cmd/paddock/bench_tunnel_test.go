@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 
+	"paddock/internal/lab/httptunnel"
 	"paddock/internal/lab/sitecorpus"
 )
 
@@ -100,4 +102,46 @@ func TestBenchPressure(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitMissed {
 		t.Errorf("exit code %d, %v: %s", code, err, out)
 	}
+}
+
+// Of ten times what a service can do it is given what it can do, every other visitor is
+// refused, and told when to come again; afterwards server and client hold what they held
+// before. So it is where a link of 20 Mbit/s bounds, and another tunnel is answered meanwhile.
+func TestBenchTunnelOverload(t *testing.T) {
+	if os.Getenv("PADDOCK_TEST_OVERLOAD") == "" {
+		t.Skip("it waits for up to 20 s: make test-overload runs it")
+	}
+	for name, args := range map[string]string{"service": "--capacity 200 --times 10", "link": "--uplink 20 --times 4"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			o := overloadOf(t, strings.Fields(args)...)
+			if o.Failed > 0 || o.Unhinted > 0 || o.Served == 0 || o.Refused == 0 {
+				t.Errorf("%+v", o)
+			}
+			for _, l := range o.Levels {
+				// A resident set is another one with the race detector.
+				if !l.AtRest() || strings.HasPrefix(l.Name, "accounted") && l.Peak > 96<<20 {
+					t.Errorf("%+v", l)
+				}
+			}
+			if b := o.Beside; (b != nil) != (name == "link") || b != nil && (b.Failed > 0 || b.Asked == 0) {
+				t.Errorf("%+v", b)
+			}
+		})
+	}
+}
+
+// overloadOf makes a short overload.
+func overloadOf(t *testing.T, args ...string) (o httptunnel.Overload) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "paddock", append([]string{"bench", "tunnel", "overload", "-d", "1s", "-q", "--json"}, args...)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output() // times may be missed, which is no error here
+	if json.Unmarshal(out, &o) != nil {
+		t.Fatalf("%v: %s%s", err, out, said.String())
+	}
+	return o
 }

@@ -66,7 +66,7 @@ func connect(ctx context.Context, c *console, s *tunneld.Settings, names []strin
 	if err := client.ServeAdmin(ctx, group); err != nil {
 		return startError(err)
 	}
-	group.Add(lifecycle.Service{Name: "tunnel", Run: client.Run})
+	client.AddTo(group)
 	if err := group.Run(ctx); err != nil {
 		return tunnelError{err}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock/internal/keyid"
+	"paddock/internal/lifecycle"
 	"paddock/tunnel"
 	"paddock/wire"
 )
@@ -113,6 +114,12 @@ func (c *Client) ID() (id keyid.ID, ok bool) {
 		return id, false
 	}
 	return c.key.ID, true
+}
+
+// AddTo adds the client's services.
+func (c *Client) AddTo(g *lifecycle.Group) {
+	addGiveBack(g, func() int { return c.tunnel.Stats().Inflight })
+	g.Add(lifecycle.Service{Name: "tunnel", Run: c.Run})
 }
 
 // Run serves until ctx ends. The error wraps ErrRefused or ErrGaveUp, or is about what

@@ -199,4 +199,5 @@ func (s *Server) AddTo(g *lifecycle.Group) {
 	})
 	s.Role.AddTo(g)
 	g.Add(lifecycle.Service{Name: "tunnel tickets", Run: s.tickets.run})
+	addGiveBack(g, s.tunnel.UnderWay)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"text/tabwriter"
 	"time"
 
 	"paddock/internal/histogram"
@@ -15,10 +17,16 @@ import (
 const (
 	serverMemory  = 256 << 20 // bytes, resident
 	clientMemory  = 128 << 20
-	leastGoodput  = 0.9                   // of what the service can do
-	refusedWithin = 10 * time.Millisecond // p99
-	mostUnsent    = 10                    // one for so many that were sent
+	leastGoodput  = 0.9                    // of what the service or the link can do
+	mostSlower    = 2                      // of the served, times what it takes at Calm of that
+	besideWithin  = 500 * time.Millisecond // p99 of another tunnel
+	refusedWithin = 10 * time.Millisecond  // p99
+	mostUnsent    = 10                     // one for so many that were sent
 )
+
+// Calm is the part of what can be done that is asked before the load, so that it is known
+// what an answer takes then.
+const Calm = 0.8
 
 // IdleWithin is how long after the load a tunnel may take until it holds what it held before.
 const IdleWithin = 10 * time.Second
@@ -66,23 +74,55 @@ type Overload struct {
 	// RefusedP99 is like ServedP99 from the send on: the generator's own connections, all
 	// of them busy, are no part of it.
 	RefusedP99 time.Duration `json:"refused_p99_ns"`
+	// CalmP99 is like ServedP99, of the load before.
+	CalmP99 time.Duration `json:"calm_p99_ns"`
+	// ServedCPU is the processor time that server and client take for a request in the load
+	// before, RefusedCPU what a refusal takes if a request that is served takes that too.
+	ServedCPU  time.Duration `json:"served_cpu_ns"`
+	RefusedCPU time.Duration `json:"refused_cpu_ns"`
 	// ServerMemory and ClientMemory are the most that was resident, bytes.
 	ServerMemory int64 `json:"server_resident_bytes"`
 	ClientMemory int64 `json:"client_resident_bytes"`
-	// Descriptors of both before, and what they came to be after the load; Idle is how
-	// long that took, IdleWithin at most.
-	DescriptorsBefore int           `json:"descriptors_before"`
-	DescriptorsAfter  int           `json:"descriptors_after"`
-	Idle              time.Duration `json:"idle_ns"`
-	Unhinted          int64         `json:"refused_without_retry_after"` // of those that were asked beside the load
-	Hinted            int64         `json:"refused_with_retry_after"`
+	// Levels are what both hold; Idle is how long after the load it was until all of them
+	// were at rest, IdleWithin at most.
+	Levels   []Level       `json:"levels"`
+	Idle     time.Duration `json:"idle_ns"`
+	Uplink   string        `json:"uplink,omitempty"` // the link's rate each way, where that is what bounds
+	Beside   *Beside       `json:"beside,omitempty"`
+	Unhinted int64         `json:"refused_without_retry_after"` // of those that were asked beside the load
+	Hinted   int64         `json:"refused_with_retry_after"`
+}
+
+// Beside is what came of another tunnel's small exchanges, over the same connection.
+type Beside struct {
+	Asked  int           `json:"asked"`
+	Failed int           `json:"failed"` // a refusal is one
+	P99    time.Duration `json:"p99_ns"`
+}
+
+// Served is the times of what was served.
+func (a *Answers) Served() *histogram.Histogram {
+	all := histogram.New()
+	for _, t := range a.threads {
+		all.Add(t.served)
+	}
+	return all
+}
+
+// Spent takes what processor time server and client have used in the load before, and for
+// how many requests, and in the load itself, once that is counted.
+func (o *Overload) Spent(calm time.Duration, requests int64, load time.Duration) {
+	if requests == 0 || o.Refused == 0 {
+		return
+	}
+	o.ServedCPU = calm / time.Duration(requests)
+	o.RefusedCPU = max(load-o.ServedCPU*time.Duration(o.Served), 0) / time.Duration(o.Refused)
 }
 
 // Count takes what came of the run.
 func (o *Overload) Count(a *Answers, r *load.Result) {
-	served, refused := histogram.New(), histogram.New()
+	served, refused := a.Served(), histogram.New()
 	for _, t := range a.threads {
-		served.Add(t.served)
 		refused.Add(t.refused)
 		o.Failed += t.other
 	}
@@ -107,27 +147,51 @@ func (o *Overload) Missed() (missed []string) {
 	say(o.Unhinted > 0, "%d refusals had no Retry-After", o.Unhinted)
 	say(o.ServerMemory > serverMemory, "the server had %s, more than %s", figure.Bytes(o.ServerMemory), figure.Bytes(serverMemory))
 	say(o.ClientMemory > clientMemory, "the client had %s, more than %s", figure.Bytes(o.ClientMemory), figure.Bytes(clientMemory))
-	say(!o.AtRest(), "%v after the load %d descriptors are open, and %d were before", IdleWithin, o.DescriptorsAfter, o.DescriptorsBefore)
+	say(o.ServedP99 > mostSlower*o.CalmP99, "the p99 of what is served is %s, more than %d times the %s at %s of the capacity",
+		figure.Time(o.ServedP99), mostSlower, figure.Time(o.CalmP99), figure.Percent(Calm))
+	if b := o.Beside; b != nil {
+		say(b.Failed > 0, "%d of %d requests to the other tunnel failed", b.Failed, b.Asked)
+		say(b.P99 > besideWithin, "the p99 of the other tunnel is %s, above %s", figure.Time(b.P99), figure.Time(besideWithin))
+	}
+	for _, l := range o.Levels {
+		say(!l.AtRest(), "%s", l.missed())
+	}
 	return missed
 }
 
 // sent is how many requests there were.
 func (o *Overload) sent() int64 { return o.Served + o.Refused + o.Failed }
 
-// AtRest reports whether no more descriptors are open than before, or a twentieth more.
+// AtRest reports whether every level is.
 func (o *Overload) AtRest() bool {
-	return o.DescriptorsAfter <= o.DescriptorsBefore+max(o.DescriptorsBefore/20, 1)
+	return !slices.ContainsFunc(o.Levels, func(l Level) bool { return !l.AtRest() })
 }
 
 // WriteText writes it for a person.
 func (o *Overload) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "overload: %s/s for %v on a service of %s/s, through an HTTP tunnel\n\n", figure.Number(o.Offered), o.Duration.Round(time.Second), figure.Number(o.Capacity))
-	fmt.Fprintf(w, "served       %s, %s/s, p99 %s\n", figure.Count(o.Served), figure.Number(o.Goodput), figure.Time(o.ServedP99))
+	of := "a service"
+	if o.Uplink != "" {
+		of = "a link of " + o.Uplink + ","
+	}
+	fmt.Fprintf(w, "overload: %s/s for %v on %s of %s/s, through an HTTP tunnel\n\n", figure.Number(o.Offered), o.Duration.Round(time.Second), of, figure.Number(o.Capacity))
+	fmt.Fprintf(w, "served       %s, %s/s, p99 %s; at %s of that rate p99 %s\n", figure.Count(o.Served), figure.Number(o.Goodput), figure.Time(o.ServedP99), figure.Percent(Calm), figure.Time(o.CalmP99))
 	fmt.Fprintf(w, "refused      %s, p99 %s; asked beside it: %d refusals with Retry-After, %d without\n", figure.Count(o.Refused), figure.Time(o.RefusedP99), o.Hinted, o.Unhinted)
 	fmt.Fprintf(w, "failed       %s\n", figure.Count(o.Failed))
 	fmt.Fprintf(w, "not sent     %s\n", figure.Count(o.Unsent))
-	fmt.Fprintf(w, "memory       server %s, client %s\n", figure.Bytes(o.ServerMemory), figure.Bytes(o.ClientMemory))
-	fmt.Fprintf(w, "descriptors  %d before, %d after %v\n\n", o.DescriptorsBefore, o.DescriptorsAfter, o.Idle.Round(100*time.Millisecond))
+	fmt.Fprintf(w, "processor    %s for a served request, %s for a refused one, server and client together\n", figure.Time(o.ServedCPU), figure.Time(o.RefusedCPU))
+	if b := o.Beside; b != nil {
+		fmt.Fprintf(w, "beside       %d small requests to another tunnel of the client, %d failed, p99 %s\n", b.Asked, b.Failed, figure.Time(b.P99))
+	}
+	fmt.Fprintf(w, "memory       server %s, client %s at most\n\n", figure.Bytes(o.ServerMemory), figure.Bytes(o.ClientMemory))
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "held\tbefore\tat peak\tafter %v\t\n", o.Idle.Round(100*time.Millisecond))
+	for _, l := range o.Levels {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.text(l.Before), l.text(l.Peak), l.text(l.After), l.verdict())
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
 	missed := o.Missed()
 	for _, m := range missed {
 		fmt.Fprintf(w, "MISSED: %s\n", m)

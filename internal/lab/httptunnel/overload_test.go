@@ -22,10 +22,14 @@ func TestOverload(t *testing.T) {
 	}
 	r := &load.Result{Elapsed: time.Second, InTime: 900}
 	r.Total.Failed[load.ClassDropped] = 180
-	o := httptunnel.Overload{Capacity: 1000, Offered: 3000, DescriptorsBefore: 20, DescriptorsAfter: 21, Hinted: 3}
+	o := httptunnel.Overload{Capacity: 1000, Offered: 3000, Hinted: 3, CalmP99: 60 * time.Millisecond, Beside: &httptunnel.Beside{Asked: 9, P99: time.Millisecond}}
+	o.Levels = []httptunnel.Level{{Name: "descriptors", Before: 20, Peak: 90, After: 21, More: 0.05, Least: 1}}
 	o.Count(&a, r)
 	if o.Served != 900 || o.Refused != 900 || o.Failed != 0 || o.Unsent != 180 || len(o.Missed()) != 0 {
 		t.Errorf("%+v: %q", o, o.Missed())
+	}
+	if o.Spent(900*time.Millisecond, 900, 990*time.Millisecond); o.ServedCPU != time.Millisecond || o.RefusedCPU != 100*time.Microsecond {
+		t.Errorf("%v and %v", o.ServedCPU, o.RefusedCPU)
 	}
 	var text bytes.Buffer
 	if err := o.WriteText(&text); err != nil || !strings.Contains(text.String(), "Everything holds.") {
@@ -39,7 +43,12 @@ func TestOverload(t *testing.T) {
 		"Retry-After":     func(o *httptunnel.Overload) { o.Unhinted = 1 },
 		"the server had":  func(o *httptunnel.Overload) { o.ServerMemory = 257 << 20 },
 		"the client had":  func(o *httptunnel.Overload) { o.ClientMemory = 129 << 20 },
-		"descriptors":     func(o *httptunnel.Overload) { o.DescriptorsAfter = 22 },
+		"what is served":  func(o *httptunnel.Overload) { o.CalmP99 = 40 * time.Millisecond },
+		"other tunnel f":  func(o *httptunnel.Overload) { o.Beside = &httptunnel.Beside{Asked: 9, Failed: 1} },
+		"other tunnel is": func(o *httptunnel.Overload) { o.Beside = &httptunnel.Beside{Asked: 9, P99: time.Second} },
+		"descriptors": func(o *httptunnel.Overload) {
+			o.Levels = []httptunnel.Level{{Name: "descriptors", Before: 20, After: 22, More: 0.05, Least: 1}}
+		},
 	} {
 		bad := o
 		spoil(&bad)

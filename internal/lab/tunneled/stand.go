@@ -27,6 +27,10 @@ type Options struct {
 	// Link, if not nil, is told where the server listens for clients, and says where the
 	// client is to find it: something stands between them.
 	Link func(server string) (string, error)
+	// Watched makes both sides say what they hold, for Stand.Levels.
+	Watched bool
+	// Others are further HTTP tunnels of the same client.
+	Others []Tunnel
 	// Serve and Connect are further flags of the two commands.
 	Serve, Connect []string
 	// Start, if not nil, starts a process by calling start, which another may want to do in
@@ -34,12 +38,19 @@ type Options struct {
 	Start func(start func() error) error
 }
 
+// Tunnel is where visitors find a service.
+type Tunnel struct {
+	Host   string
+	Target string // host:port
+}
+
 // Stand is a tunnel that stands.
 type Stand struct {
 	Front string // where visitors connect, host:port
 
-	dir            string
-	server, client *child
+	dir                      string
+	server, client           *child
+	serverAdmin, clientAdmin string // host:port; "" unless it is Watched
 }
 
 // Start puts it up. It returns when visitors are served.
@@ -79,6 +90,9 @@ func (s *Stand) serve(ctx context.Context, o *Options, remote string) (link, id 
 		"tunnel", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--key", filepath.Join(s.dir, "server.key"),
 		"--log-level", "error", "--control", "off",
 	}, allow...), o.Serve...)
+	if o.Watched {
+		args = append(args, "--admin", "127.0.0.1:0")
+	}
 	if err := o.place(func() (err error) {
 		s.server, err = spawn("paddock tunnel serve", o.Program, args...)
 		return err
@@ -91,8 +105,10 @@ func (s *Stand) serve(ctx context.Context, o *Options, remote string) (link, id 
 	if link, err = s.server.await(ctx, "clients:"); err != nil {
 		return "", "", err
 	}
-	front, err := s.server.await(ctx, "visitors: http://")
-	s.Front = front
+	if s.Front, err = s.server.await(ctx, "visitors: http://"); err != nil || !o.Watched {
+		return link, id, err
+	}
+	s.serverAdmin, err = s.server.await(ctx, "admin:    http://")
 	return link, id, err
 }
 
@@ -103,7 +119,11 @@ const token = "of the bench alone"
 func (s *Stand) allow(o *Options, remote string) ([]string, error) {
 	if !o.Plain {
 		key, err := keyid.Make(s.clientKey())
-		return []string{"--allow", fmt.Sprintf("%s=%s,%s", key.ID, Host, remote)}, err
+		may := []string{Host, remote}
+		for _, t := range o.Others {
+			may = append(may, t.Host)
+		}
+		return []string{"--allow", fmt.Sprintf("%s=%s", key.ID, strings.Join(may, ","))}, err
 	}
 	hash := sha256.Sum256([]byte(token))
 	file := filepath.Join(s.dir, "server.yaml")
@@ -114,24 +134,62 @@ func (s *Stand) allow(o *Options, remote string) ([]string, error) {
 
 // connect starts the client.
 func (s *Stand) connect(ctx context.Context, o *Options, link, id, remote string) error {
-	args := []string{"tunnel", "http", o.Target, "--host", Host}
+	args, err := s.offer(o, link, id, remote)
+	if err != nil {
+		return err
+	}
+	args = append(append([]string{"tunnel"}, args...), o.Connect...)
+	if err := o.place(func() (err error) {
+		s.client, err = spawn("paddock tunnel "+args[1], o.Program, args...)
+		return err
+	}); err != nil {
+		return err
+	}
+	for range 1 + len(o.Others) {
+		if _, err := s.client.await(ctx, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offer is how the client is told what to offer, and to whom.
+func (s *Stand) offer(o *Options, link, id, remote string) (args []string, err error) {
+	if o.Watched {
+		if s.clientAdmin, err = freeAddress(); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Others) > 0 {
+		file := filepath.Join(s.dir, "client.yaml")
+		return []string{"start", "-c", file, "--log-level", "error"}, os.WriteFile(file, []byte(s.clientFile(o, link, id)), 0o600)
+	}
+	args = []string{"http", o.Target, "--host", Host}
 	if o.TCP {
-		args = []string{"tunnel", "tcp", o.Target, "--remote", remote}
+		args = []string{"tcp", o.Target, "--remote", remote}
 		s.Front = remote
 	}
 	who := []string{"--server-id", id, "--key", s.clientKey()}
 	if o.Plain {
 		who = []string{"--plaintext", "--token-file", s.tokenFile()}
 	}
-	args = append(append(append(args, "--server", link, "--log-level", "error"), who...), o.Connect...)
-	if err := o.place(func() (err error) {
-		s.client, err = spawn("paddock tunnel http", o.Program, args...)
-		return err
-	}); err != nil {
-		return err
+	if o.Watched {
+		who = append(who, "--admin", s.clientAdmin)
 	}
-	_, err := s.client.await(ctx, "")
-	return err
+	return append(append(args, "--server", link, "--log-level", "error"), who...), nil
+}
+
+// clientFile is the configuration of a client with several tunnels.
+func (s *Stand) clientFile(o *Options, link, id string) string {
+	text := fmt.Sprintf("tunnel:\n  connect: {server: %q, server_id: %s, key: %q", link, id, s.clientKey())
+	if s.clientAdmin != "" {
+		text += fmt.Sprintf(", admin: %q", s.clientAdmin)
+	}
+	text += "}\n  tunnels:\n"
+	for i, t := range append([]Tunnel{{Host, o.Target}}, o.Others...) {
+		text += fmt.Sprintf("    t%d: {proto: http, addr: %q, host: %s}\n", i, t.Target, t.Host)
+	}
+	return text
 }
 
 func (o *Options) place(start func() error) error {
