@@ -20,6 +20,7 @@ type exchange struct {
 	claim   *claim
 	holder  *holder
 	permit  Permit
+	conn    *wire.Conn // of a small exchange, once it is chosen
 	flags   flags
 	upgrade string
 	began   time.Time
@@ -169,9 +170,9 @@ func (x *exchange) carrySmall() {
 		}
 		x.t.readUntil(time.Time{})
 	}
-	answer, err := x.holder.session.conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
+	answer, err := x.call()
 	if err != nil && x.again(err) {
-		answer, err = x.holder.session.conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: x.permit.Release})
+		answer, err = x.call()
 	}
 	if err != nil {
 		x.fail(err)
@@ -226,7 +227,7 @@ func (x *exchange) again(err error) bool {
 	if !safe || ctx.Err() != nil {
 		return false
 	}
-	x.s.lost(x.holder.session)
+	x.s.lost(x.holder.session, x.conn)
 	h, err := x.claim.wait(ctx, &x.s.limits)
 	if err != nil || len(x.buf) > h.session.small || h.auth != nil && !h.auth.admits(string(x.r.get("authorization"))) {
 		return false
@@ -292,6 +293,13 @@ func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
 	a.finish(err)
 }
 
+// call sends a small exchange, and waits for its answer.
+func (x *exchange) call() (*wire.Answer, error) {
+	conn, over := x.holder.session.choose(x.permit.Release)
+	x.conn = conn
+	return conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: over})
+}
+
 // cancelWith resets the stream when the visitor leaves.
 func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
 	return context.AfterFunc(x.r.ctx, func() { _ = st.Reset(wire.Cancelled) })
@@ -299,7 +307,8 @@ func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
 
 // carryStream is a wire stream; the body goes up while the answer comes down.
 func (x *exchange) carryStream() {
-	st, err := x.holder.session.conn.Open(x.r.ctx, kindHTTP, wire.OpenOptions{First: x.buf, Over: x.permit.Release})
+	conn, over := x.holder.session.choose(x.permit.Release)
+	st, err := conn.Open(x.r.ctx, kindHTTP, wire.OpenOptions{First: x.buf, Over: over})
 	if err != nil {
 		x.fail(err)
 		return

@@ -92,7 +92,8 @@ func (s *Server) openRaw(ctx context.Context, c *claim, open *channel) (*wire.St
 		return nil, err
 	}
 	open.tunnel = h.id
-	return h.session.conn.Open(ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, open), Over: permit.Release})
+	conn, over := h.session.choose(permit.Release)
+	return conn.Open(ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, open), Over: over})
 }
 
 // addrPort is an address without a zone, the zero value if it is not of TCP.

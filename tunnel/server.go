@@ -164,14 +164,14 @@ func (s *Server) bind(ctx context.Context, r bindRequest) (a bindAnswer, err err
 		return a, err
 	}
 	for i := range r.Tunnels {
-		a.Results = append(a.Results, s.bindOne(x, &r.Tunnels[i]))
+		a.Results = append(a.Results, s.bindOne(x, conn, &r.Tunnels[i]))
 	}
 	s.settle(x)
 	return a, nil
 }
 
 // bindOne binds one tunnel, or says why not.
-func (s *Server) bindOne(x *session, ask *bindAsk) bindResult {
+func (s *Server) bindOne(x *session, conn *wire.Conn, ask *bindAsk) bindResult {
 	b, err := ask.binding()
 	code := wire.InvalidArgument
 	var c *claim
@@ -183,9 +183,9 @@ func (s *Server) bindOne(x *session, ask *bindAsk) bindResult {
 		c, code, err = s.grant(x, ask, b)
 	}
 	if err != nil {
-		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", x.conn.RemoteAddr(), "error", err)
+		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", conn.RemoteAddr(), "error", err)
 		if s.Hooks.BindRefused != nil {
-			s.Hooks.BindRefused(x.identity, b, x.conn.RemoteAddr().String(), err)
+			s.Hooks.BindRefused(x.identity, b, conn.RemoteAddr().String(), err)
 		}
 		return bindResult{ID: ask.ID, Code: code, Reason: err.Error()}
 	}
@@ -218,7 +218,7 @@ func (s *Server) unbind(ctx context.Context, r unbindRequest) (unbindAnswer, err
 	identity := s.identify(conn)
 	var gone []*claim
 	s.mu.Lock()
-	if x := s.sessions[identity]; x != nil && x.conn == conn {
+	if x := s.sessions[identity]; x != nil && x.has(conn) {
 		for _, id := range r.IDs {
 			if c := x.claims[id]; c != nil {
 				delete(x.claims, id)

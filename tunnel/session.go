@@ -3,17 +3,19 @@ package tunnel
 import (
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"paddock/wire"
 )
 
-// session is a client that is connected. Of an identity there is one.
+// session is a client that is connected, by one connection or several. Of an identity
+// there is one.
 type session struct {
 	server   *Server
-	conn     *wire.Conn
 	identity string
-	small    int // head and body of a small exchange have at most so many bytes
+	links    atomic.Pointer[[]*link] // stored under Server.mu
+	small    int                     // head and body of a small exchange have at most so many bytes
 
 	claims  map[uint16]*claim // guarded by Server.mu
 	old     []*claim          // guarded by Server.mu; of the session before, not bound again yet
@@ -27,16 +29,30 @@ const (
 	changeSpan = time.Minute
 )
 
-// session is that of a connection; a new one replaces that of its identity.
+// session is that of a connection. A new one of the same life of the client is one more;
+// any other replaces the session of its identity.
 func (s *Server) session(conn *wire.Conn, r *bindRequest) (*session, error) {
 	identity := s.identify(conn)
 	s.mu.Lock()
 	before := s.sessions[identity]
-	if before != nil && before.conn == conn {
+	if before != nil && before.has(conn) {
 		s.mu.Unlock()
 		return before, nil
 	}
-	x := &session{server: s, conn: conn, identity: identity, small: r.SmallMax, claims: map[uint16]*claim{}}
+	if before != nil && before.admits(conn) {
+		replaced, err := before.join(conn)
+		if err == nil {
+			s.watch(before, conn)
+		}
+		s.mu.Unlock()
+		if replaced != nil {
+			s.parted(replaced)
+			replaced.Abort(wire.StaleEpoch)
+		}
+		return before, err
+	}
+	x := &session{server: s, identity: identity, small: r.SmallMax, claims: map[uint16]*claim{}}
+	x.links.Store(newLinks(conn))
 	if x.small == 0 {
 		x.small = maxSmall
 	}
@@ -47,7 +63,9 @@ func (s *Server) session(conn *wire.Conn, r *bindRequest) (*session, error) {
 	}
 	if before != nil {
 		s.takeovers.Add(1)
-		before.conn.Abort(wire.StaleEpoch)
+		for _, l := range before.all() {
+			l.Abort(wire.StaleEpoch)
+		}
 		s.disconnected(before)
 	}
 	if s.Hooks.Connected != nil {
@@ -73,7 +91,7 @@ func (s *Server) enter(x, before *session) error {
 				x.changes = append(x.changes, at)
 			}
 		}
-		if before.conn.Err() == nil && !sameInstance(before.conn, x.conn) {
+		if before.lead().Err() == nil && !sameInstance(before.lead(), x.lead()) {
 			if len(x.changes) >= maxChanges {
 				return refused(wire.AlreadyExists, "identity in use by another instance")
 			}
@@ -86,8 +104,7 @@ func (s *Server) enter(x, before *session) error {
 		before.claims, before.old = nil, nil
 	}
 	s.sessions[x.identity] = x
-	s.tasks.Add(1)
-	go x.run()
+	s.watch(x, x.lead())
 	return nil
 }
 
@@ -98,23 +115,27 @@ func sameInstance(a, b *wire.Conn) bool {
 	return x != nil && y != nil && x.Session != nil && y.Session != nil && x.Session.ID == y.Session.ID
 }
 
-// run waits for the end of the connection, or of the server.
-func (x *session) run() {
-	s := x.server
-	defer s.tasks.Done()
-	select {
-	case <-x.conn.Done():
-	case <-s.ctx.Done():
-		return
-	}
-	s.lost(x)
+// watch waits for the end of a connection, or of the server.
+func (s *Server) watch(x *session, conn *wire.Conn) {
+	s.tasks.Go(func() {
+		select {
+		case <-conn.Done():
+			s.lost(x, conn)
+		case <-s.ctx.Done():
+		}
+	})
 }
 
-// lost ends a session whose connection has ended; once is enough.
-func (s *Server) lost(x *session) {
+// lost takes a connection that has ended from its session, which ends with the last one;
+// once is enough.
+func (s *Server) lost(x *session, conn *wire.Conn) {
 	s.mu.Lock()
-	present := s.sessions[x.identity] == x
-	if present {
+	if s.sessions[x.identity] != x || !x.has(conn) {
+		s.mu.Unlock()
+		return
+	}
+	last := x.part(conn)
+	if last {
 		delete(s.sessions, x.identity)
 		for _, c := range x.claims {
 			s.rest(c)
@@ -125,17 +146,26 @@ func (s *Server) lost(x *session) {
 		x.claims, x.old = nil, nil
 	}
 	s.mu.Unlock()
-	if present {
+	if last {
 		s.disconnected(x)
+	} else {
+		s.parted(conn)
 	}
+}
+
+// parted keeps the counts of a connection that is no session's any more.
+func (s *Server) parted(conn *wire.Conn) {
+	stats := conn.Stats()
+	s.mu.Lock()
+	s.past.add(&stats)
+	s.mu.Unlock()
 }
 
 // disconnected tells of a session that was one of s.sessions, and is no more.
 func (s *Server) disconnected(x *session) {
-	link := x.conn.Stats()
-	s.mu.Lock()
-	s.past.add(&link)
-	s.mu.Unlock()
+	for _, l := range x.all() {
+		s.parted(l.Conn)
+	}
 	if s.Hooks.Disconnected != nil {
 		s.Hooks.Disconnected(x.describe())
 	}

@@ -7,13 +7,15 @@ import (
 	"paddock/wire"
 )
 
-// Session is a client that is connected.
+// Session is a client that is connected. Peer, Agent, Since and RTT are of the connection
+// that has been there longest.
 type Session struct {
 	Identity string
 	Peer     string // its address
 	Agent    string // what it calls itself
 	Since    time.Time
 	RTT      time.Duration // 0: not measured yet
+	Conns    int           // connections
 	Requests int           // under way
 	Streams  int           // open
 	Link     LinkBytes
@@ -68,27 +70,36 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 
 // describe is the session for others, without its bindings.
 func (x *session) describe() Session {
-	stats := x.conn.Stats()
-	d := Session{
-		Identity: x.identity, Peer: x.conn.RemoteAddr().String(), Since: x.conn.Since(),
-		RTT: stats.RTT, Requests: int(stats.Inflight), Streams: int(stats.Streams),
+	links := x.all()
+	lead := links[0]
+	d := Session{Identity: x.identity, Peer: lead.RemoteAddr().String(), Since: lead.Since(), Conns: len(links)}
+	for _, l := range links {
+		stats := l.Stats()
+		d.Requests += int(stats.Inflight)
+		d.Streams += int(stats.Streams)
+		d.Link.add(&stats)
+		if l == lead {
+			d.RTT = stats.RTT
+		}
 	}
-	d.Link.add(&stats)
-	if peer := x.conn.Peer(); peer != nil {
+	if peer := lead.Peer(); peer != nil {
 		d.Agent = peer.Agent
 	}
 	return d
 }
 
-// Kick ends the connection of a client, who may come back at once if the policy lets
+// Kick ends the connections of a client, who may come back at once if the policy lets
 // him. It says whether there was one.
 func (s *Server) Kick(identity string) bool {
 	s.init()
 	s.mu.Lock()
 	x := s.sessions[identity]
 	s.mu.Unlock()
-	if x != nil {
-		x.conn.Abort(wire.PermissionDenied)
+	if x == nil {
+		return false
 	}
-	return x != nil
+	for _, l := range x.all() {
+		l.Abort(wire.PermissionDenied)
+	}
+	return true
 }

@@ -121,10 +121,12 @@ func (s *Server) Stats() ServerStats {
 	s.countClaims(&stats)
 	s.mu.Unlock()
 	for _, x := range sessions {
-		link := x.conn.Stats()
-		stats.Link.add(&link)
-		if link.RTT > 0 {
-			stats.RTTs = append(stats.RTTs, link.RTT)
+		for _, l := range x.all() {
+			link := l.Stats()
+			stats.Link.add(&link)
+			if link.RTT > 0 {
+				stats.RTTs = append(stats.RTTs, link.RTT)
+			}
 		}
 	}
 	return stats

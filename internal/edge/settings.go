@@ -168,6 +168,9 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 	if s.Link.Connect.Budget != 0 {
 		root.Fault("connect.budget is of a tunnel's client; the agent's bounds are those of its guide")
 	}
+	if s.Link.Connect.Conns != 0 {
+		root.Fault("connect.connections is of a tunnel's client; the agent has one")
+	}
 	if s.GPSD != "" && s.Object == "" {
 		root.Fault("gpsd needs object: whose positions these are")
 	}

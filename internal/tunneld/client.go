@@ -52,7 +52,7 @@ type Client struct {
 	mu     sync.Mutex
 	known  bool      // guarded by mu; the server has let us in once
 	bound  bool      // guarded by mu; it has given us something once
-	up     bool      // guarded by mu; it has let us in since down
+	up     int       // guarded by mu; connections on which it has let us in
 	down   time.Time // guarded by mu; when there was a connection last, or the start
 	fronts fronts    // guarded by mu
 	end    context.CancelCauseFunc
@@ -103,6 +103,7 @@ func (c *Client) configure() (err error) {
 	config.Agent, config.Idle, config.Logger = c.options.Agent, idle, c.log
 	c.link = wire.ClientConfig{
 		Address: c.options.Settings.Connect.Server, Config: config, MinBackoff: backoff.Interval, MaxBackoff: backoff.MaxInterval,
+		Conns:  c.options.Settings.Connect.Conns,
 		GiveUp: c.failed, OnConnect: c.connected,
 	}
 	return nil
@@ -145,8 +146,16 @@ func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
 		}
 	}
 	c.mu.Lock()
-	c.known, c.up, c.fronts = true, true, where
+	c.known, c.fronts = true, where
+	c.up++
 	c.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.up--; c.up == 0 {
+			c.down = time.Now()
+		}
+	})
 	c.log.Info("connected", "server", conn.RemoteAddr().String())
 }
 
@@ -183,15 +192,12 @@ func (c *Client) onBound(b tunnel.Bound) {
 func (c *Client) failed(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.up {
-		c.up, c.down = false, time.Now()
-	}
 	err = c.named(err)
 	c.log.Warn("no connection to the server", "error", err)
 	switch {
 	case !c.known && rejected(err):
 		c.end(fmt.Errorf("%w: %w", ErrRefused, err))
-	case c.limit > 0 && time.Since(c.down) >= c.limit:
+	case c.up == 0 && c.limit > 0 && time.Since(c.down) >= c.limit:
 		c.end(fmt.Errorf("%w after %v: %w", ErrGaveUp, c.limit, err))
 	default:
 		return false

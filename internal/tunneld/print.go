@@ -57,6 +57,7 @@ func Print(s *Settings) ([]byte, error) {
 		p.text("cert", v.Cert)
 		p.text("token_file", v.TokenFile)
 		p.number("budget", v.Budget)
+		p.number("connections", int64(v.Conns))
 		p.truth("plaintext", v.Plaintext)
 		p.text("admin", v.Admin)
 		p.text("admin_token", v.Token)

@@ -16,6 +16,7 @@ import (
 	"paddock/internal/hostname"
 	"paddock/internal/keyid"
 	"paddock/internal/strictyaml"
+	"paddock/tunnel"
 )
 
 // ReadSection reads what stands under the key tunnel. Faults are in the node's file.
@@ -43,6 +44,7 @@ func (s *Settings) fields() strictyaml.Fields {
 				"cert":        strictyaml.Into(&c.Cert, text),
 				"token_file":  strictyaml.Into(&c.TokenFile, text),
 				"budget":      strictyaml.Into(&c.Budget, size),
+				"connections": strictyaml.Into(&c.Conns, connections),
 				"plaintext":   strictyaml.Into(&c.Plaintext, truth),
 				"admin":       strictyaml.Into(&c.Admin, address),
 				"admin_token": strictyaml.Into(&c.Token, nonEmpty),
@@ -218,6 +220,15 @@ func count(s string) (int, error) {
 		return 0, fmt.Errorf("%q is no positive number", s)
 	}
 	return n, nil
+}
+
+// connections is how many a client holds.
+func connections(s string) (int, error) {
+	n, err := count(s)
+	if err == nil && n > tunnel.MaxConns {
+		err = fmt.Errorf("%d is too many: at most %d", n, tunnel.MaxConns)
+	}
+	return n, err
 }
 
 func size(s string) (int64, error) {

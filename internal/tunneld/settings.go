@@ -74,6 +74,7 @@ type Connect struct {
 	Cert      string // PEM file; "": a certificate is made for the key
 	TokenFile string
 	Budget    int64
+	Conns     int    // connections to the server; 0 is 1
 	Plaintext bool   // without TLS: on loopback only
 	Admin     string // as of Serve
 	Token     string // as of Serve

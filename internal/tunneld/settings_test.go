@@ -34,7 +34,7 @@ tunnel:
   clients:
     - {name: bus-17, id: ` + someID + `, hosts: [Bus-17.example.com., "*.bus-17.example.com"], ports: ["127.0.0.1:20000-20009"], protos: [http, tcp], max_inflight: 256}
     - {name: ci, token_sha256: ` + hashText + `, expires: 2027-01-01T00:00:00Z, hosts: ["*.ci.example.com"], protos: [http], admin: true}
-  connect: {server: "tunnel.example.com:7400", server_id: ` + strings.ToUpper(someID) + `, key: paddock.key, budget: 128MiB}
+  connect: {server: "tunnel.example.com:7400", server_id: ` + strings.ToUpper(someID) + `, key: paddock.key, budget: 128MiB, connections: 2}
   tunnels:
     webui: {proto: http, addr: "http://localhost:8080/app", host: WebUI.example.com, path: /x, auth: "user:${PASSWORD}", host_header: preserve, response_timeout: 0s, max_inflight: 7}
     ssh:   {proto: tcp, addr: 192.168.0.5:22, remote_addr: 127.0.0.1:20001, proxy_protocol: on}
