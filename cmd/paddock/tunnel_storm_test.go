@@ -72,8 +72,9 @@ func (r *returner) begin(ctx context.Context, t *testing.T, s *standing, keyFile
 }
 
 // A server with many clients is killed and started again. All of them come back, none with
-// more than one handshake in vain, each by the ticket of its last session, and nobody
-// hammers at the door while it is shut. PADDOCK_TUNNEL_CLIENTS=10000 is a fleet.
+// more than one handshake in vain, and nobody hammers at the door while it is shut. Each
+// comes by the ticket of its last session, unless a handshake with that was cut off: then
+// crypto/tls has thrown it away. PADDOCK_TUNNEL_CLIENTS=10000 is a fleet.
 func TestTunnelClientsComeBack(t *testing.T) {
 	n := fewClients
 	if text := os.Getenv("PADDOCK_TUNNEL_CLIENTS"); text != "" {
@@ -141,7 +142,7 @@ func TestTunnelClientsComeBack(t *testing.T) {
 	t.Logf("%d clients are back %v after the server", n, time.Since(begun).Round(time.Millisecond))
 	for i := range all {
 		c := &all[i]
-		if h := c.handshakes.Load(); h < 1 || h > 2 || c.resumed.Load() < 1 {
+		if h := c.handshakes.Load(); h < 1 || h > 2 || h == 1 && c.resumed.Load() < 1 {
 			t.Errorf("client %d has come with %d handshakes, %d of them resumed", i, h, c.resumed.Load())
 		}
 		if d := c.dials.Load(); d > 30 {
