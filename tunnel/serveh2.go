@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+	"time"
 
 	"paddock/wire"
 )
@@ -56,7 +57,7 @@ func (v *visit) serveH2(up *h2Body) error {
 // ask sends the request and waits for the head of the answer. It is sent once more if that
 // does no harm.
 func (v *h2Visit) ask(r *http.Request) (*h2Conn, *http.Response, error) {
-	pool, after := v.target.h2, uint64(0)
+	pool, after, begun := v.target.h2, uint64(0), time.Now()
 	for again := false; ; again = true {
 		c, err := pool.take(v.ctx, after)
 		switch {
@@ -69,6 +70,9 @@ func (v *h2Visit) ask(r *http.Request) (*h2Conn, *http.Response, error) {
 		res, err := c.http.RoundTrip(r)
 		if err == nil {
 			c.served.Store(true)
+			return c, res, nil
+		}
+		if res := grpcAnswer(r, begun, err); res != nil {
 			return c, res, nil
 		}
 		alive := c.http.Available() > 0
