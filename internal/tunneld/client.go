@@ -139,11 +139,11 @@ func (c *Client) Run(ctx context.Context) error {
 // connected runs for each connection before anything is bound on it.
 func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
 	where, err := wire.Call[struct{}, fronts](ctx, conn, kindFronts, struct{}{})
+	if ctx.Err() != nil || errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) {
+		return // we were not let in after all
+	}
 	if err != nil {
 		where = fronts{}
-		if conn.Err() != nil { // we were not let in after all
-			return
-		}
 	}
 	c.mu.Lock()
 	c.known, c.fronts = true, where
