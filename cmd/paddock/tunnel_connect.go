@@ -66,6 +66,13 @@ func connect(ctx context.Context, c *console, s *tunneld.Settings, names []strin
 	if err := client.ServeAdmin(ctx, group); err != nil {
 		return startError(err)
 	}
+	at, err := client.ServeInspector(ctx, group)
+	if err != nil {
+		return startError(err)
+	}
+	if at != nil {
+		fmt.Fprintf(c.Stdout, "inspect: http://%s\n", at)
+	}
 	client.AddTo(group)
 	if err := group.Run(ctx); err != nil {
 		return tunnelError{err}

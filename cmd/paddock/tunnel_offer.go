@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"paddock/internal/hostname"
+	"paddock/internal/listen"
 	"paddock/internal/tunneld"
 )
 
@@ -20,6 +21,7 @@ type tunnelHTTPCmd struct {
 	Path       string `placeholder:"/PATH" help:"Only what lies under this path."`
 	Auth       string `placeholder:"USER:PASSWORD" help:"Ask visitors for these; better given in the environment, where others cannot see it."`
 	HostHeader string `placeholder:"HOST" help:"What the service sees as Host (default what the visitor has sent)."`
+	Inspect    string `placeholder:"ADDR" help:"Keep the last 100 requests with their answers, 16 MiB at most, and show them at this address of this machine, secrets in heads masked; requests can be sent again there."`
 	tunnelServer
 }
 
@@ -45,6 +47,11 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 	})
 	if err != nil {
 		return usageError{err}
+	}
+	if s.Connect.Inspect = t.Inspect; t.Inspect != "" {
+		if err := listen.Check(t.Inspect, false); err != nil {
+			return usagef("--inspect: %w", err)
+		}
 	}
 	return connect(ctx, c, s, nil, "")
 }

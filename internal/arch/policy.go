@@ -68,6 +68,7 @@ var Paddock = Policy{
 		"internal/ingest -> internal/events":     "a shard encodes the events of a batch before it answers for the batch",
 		"internal/httpapi -> internal/plainhttp": "look-ups of one point are answered without net/http where they are plain",
 		"internal/tunneld -> internal/config":    "sizes are written alike in all files",
+		"internal/tunneld -> internal/inspector": "a client keeps the last exchanges with its services where it is told to",
 		"internal/tunneld -> internal/ui":        "a server of tunnels alone shows the dashboard's page of them at its admin address",
 		"internal/tunneld -> internal/metrics":   "the tunnel as a program of its own has a registry of its own",
 		"internal/website -> internal/plainhttp": "pages in memory are answered without net/http to plain requests",

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"paddock/internal/inspector"
 	"paddock/internal/keyid"
 	"paddock/internal/lifecycle"
 	"paddock/tunnel"
@@ -47,7 +48,10 @@ type Client struct {
 	tunnel  *tunnel.Client
 	link    wire.ClientConfig
 	targets map[string]Tunnel
-	limit   time.Duration // how long to try without a connection, 0: for ever
+
+	inspector *inspector.Inspector // nil: none
+
+	limit time.Duration // how long to try without a connection, 0: for ever
 
 	mu     sync.Mutex
 	known  bool      // guarded by mu; the server has let us in once
@@ -66,9 +70,18 @@ func NewClient(o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound, Budget: o.Settings.Connect.Budget * 3 / 8} // the rest is the runtime's and wire's
+	if o.Settings.Connect.Inspect != "" {
+		c.inspector = inspector.New()
+	}
 	for _, t := range chosen {
 		c.targets[t.Name] = t
-		config.Tunnels = append(config.Tunnels, t.Offer())
+		offered := t.Offer()
+		if c.inspector != nil && offered.Protocol == tunnel.HTTP {
+			if offered, err = inspect(c.inspector, offered); err != nil {
+				return nil, err
+			}
+		}
+		config.Tunnels = append(config.Tunnels, offered)
 	}
 	if c.tunnel, err = tunnel.NewClient(config); err != nil {
 		return nil, err

@@ -61,6 +61,7 @@ func Print(s *Settings) ([]byte, error) {
 		p.truth("plaintext", v.Plaintext)
 		p.text("admin", v.Admin)
 		p.text("admin_token", v.Token)
+		p.text("inspect", v.Inspect)
 		p.close()
 	}
 	if len(s.Tunnels) > 0 {

@@ -15,6 +15,7 @@ import (
 	"paddock/internal/config"
 	"paddock/internal/hostname"
 	"paddock/internal/keyid"
+	"paddock/internal/listen"
 	"paddock/internal/strictyaml"
 	"paddock/tunnel"
 )
@@ -48,6 +49,7 @@ func (s *Settings) fields() strictyaml.Fields {
 				"plaintext":   strictyaml.Into(&c.Plaintext, truth),
 				"admin":       strictyaml.Into(&c.Admin, address),
 				"admin_token": strictyaml.Into(&c.Token, nonEmpty),
+				"inspect":     strictyaml.Into(&c.Inspect, loopback),
 			}.Read(e.Value, e.Key)
 			if c.Server == "" {
 				e.At.Fault("connect needs server, the address of the tunnel's server")
@@ -272,6 +274,14 @@ func address(s string) (string, error) {
 		return "", fmt.Errorf("%q is not host:port", s)
 	}
 	return s, nil
+}
+
+// loopback is an address that is of this machine alone.
+func loopback(s string) (string, error) {
+	if err := listen.Check(s, false); err != nil {
+		return "", err
+	}
+	return address(s)
 }
 
 func protocol(s string) (string, error) {

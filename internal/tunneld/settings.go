@@ -78,6 +78,7 @@ type Connect struct {
 	Plaintext bool   // without TLS: on loopback only
 	Admin     string // as of Serve
 	Token     string // as of Serve
+	Inspect   string // address, on this machine, of the page of the last requests; "" is none
 }
 
 // Pin has no server trusted but the one with this id.

@@ -1,0 +1,100 @@
+// The page of the inspector. Whatever came in requests and answers is shown as text, never as markup.
+
+const everyMs = 1000;
+const find = (id) => document.getElementById(id);
+let chosen = 0;
+
+/** An element with text or other elements in it. */
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const time = (us) => (us === undefined ? "…" : us < 1e6 ? `${(us / 1000).toPrecision(2)} ms` : `${(us / 1e6).toFixed(1)} s`);
+const size = (n) => (n < 1024 ? `${n} B` : n < 1048576 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / 1048576).toFixed(1)} MiB`);
+const bad = (x) => x.fault !== undefined || x.status >= 500;
+
+function row(x) {
+  const open = make("button", { type: "button", "data-id": x.id, "aria-current": x.id === chosen, click: () => show(x.id) }, `${x.method} ${x.host}${x.target}`);
+  const took = x.took_us === undefined ? "under way" : time(x.took_us);
+  return make(
+    "tr",
+    { class: bad(x) ? "bad" : undefined },
+    make("td", {}, new Date(x.began).toLocaleTimeString()),
+    make("td", {}, open, x.replay_of ? ` again, of ${x.replay_of}` : ""),
+    make("td", {}, x.fault ?? String(x.status ?? "…")),
+    make("td", {}, took),
+  );
+}
+
+let drawn = "";
+
+async function list() {
+  try {
+    const response = await fetch("v1/exchanges");
+    if (!response.ok) throw new Error(await response.text());
+    const all = await response.json();
+    find("state").className = "";
+    find("state").textContent = `${all.exchanges.length} kept of at most ${all.max}, ${size(all.bytes)} of ${size(all.max_bytes)}; ${all.dropped} fell out`;
+    find("none").hidden = all.exchanges.length > 0;
+    const now = JSON.stringify(all.exchanges);
+    if (now !== drawn) {
+      drawn = now;
+      const focused = document.activeElement?.dataset?.id;
+      find("list").replaceChildren(...all.exchanges.map(row));
+      if (focused) find("list").querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
+    }
+  } catch {
+    find("state").className = "lost";
+    find("state").textContent = "The tunnel's client is away.";
+  }
+  setTimeout(list, everyMs);
+}
+
+function part(title, bytes, { fields, text, base64, cut }) {
+  const body = text ?? base64;
+  return [
+    make("h3", {}, title),
+    make("pre", { tabindex: 0 }, fields.map(({ name, value }) => `${name}: ${value}`).join("\n")),
+    make("h3", {}, `${title}'s body: ${size(bytes)}${cut ? ", of which this is the beginning" : ""}${base64 ? ", in base64" : ""}`),
+    ...(body ? [make("pre", { tabindex: 0 }, body)] : []),
+  ];
+}
+
+async function show(id) {
+  chosen = id;
+  for (const button of find("list").querySelectorAll("button")) button.setAttribute("aria-current", String(button.dataset.id === String(id)));
+  const response = await fetch(`v1/exchanges/${id}`);
+  if (!response.ok) {
+    find("detail").replaceChildren(make("p", {}, await response.text()));
+    return;
+  }
+  const x = await response.json();
+  const said = make("p", { role: "status" });
+  const again = make("button", { type: "button", class: "do", disabled: !x.replayable, click: () => replay(id, said) }, "Send again");
+  find("detail").replaceChildren(
+    make("h2", {}, `${x.method} ${x.host}${x.target}`),
+    make("p", {}, `${x.fault ?? x.status ?? "under way"}; head after ${time(x.to_head_us)}, all after ${time(x.took_us)}; tunnel ${x.tunnel}`),
+    make("p", {}, again, x.replayable ? "" : " The request is not kept whole."),
+    said,
+    ...part("Request", x.sent, x.request),
+    ...part("Answer", x.received, x.answer),
+  );
+}
+
+async function replay(id, said) {
+  said.textContent = "Sending…";
+  try {
+    const response = await fetch(`v1/exchanges/${id}/replay`, { method: "POST" });
+    said.textContent = response.ok ? "Sent; what came of it is in the list." : await response.text();
+  } catch {
+    said.textContent = "The tunnel's client is away.";
+  }
+}
+
+list();

@@ -1,0 +1,67 @@
+package tunneld
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"paddock/internal/inspector"
+	"paddock/internal/lifecycle"
+	"paddock/internal/listen"
+	"paddock/tunnel"
+)
+
+// inspect has the connections to the target of an HTTP tunnel go through the inspector.
+// One by TLS is begun here: what is listened in on is behind it.
+func inspect(i *inspector.Inspector, t tunnel.Tunnel) (tunnel.Tunnel, error) {
+	address, secured, dialer := t.Target, (*tls.Config)(nil), new(net.Dialer)
+	if strings.Contains(t.Target, "://") {
+		u, err := url.Parse(t.Target)
+		if err != nil {
+			return t, fmt.Errorf("tunnel %s: %w", t.Name, err)
+		}
+		port := "80"
+		if u.Scheme == "https" {
+			port, secured = "443", &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
+		}
+		address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
+		if secured != nil {
+			u.Scheme, u.Host = "http", address
+			t.Target = u.String()
+		}
+	}
+	if address != "" && strings.Trim(address, "0123456789") == "" {
+		address = "localhost:" + address
+	}
+	t.Dial = i.Dial(t.Name, func(ctx context.Context) (net.Conn, error) {
+		if secured != nil {
+			return (&tls.Dialer{NetDialer: dialer, Config: secured}).DialContext(ctx, "tcp", address)
+		}
+		return dialer.DialContext(ctx, "tcp", address)
+	})
+	return t, nil
+}
+
+// ServeInspector adds the page of the requests to g, if the settings have an address for
+// it, and returns where it is: on this machine alone.
+func (c *Client) ServeInspector(ctx context.Context, g *lifecycle.Group) (net.Addr, error) {
+	if c.inspector == nil {
+		return nil, nil
+	}
+	l, err := listen.Listen(ctx, c.options.Settings.Connect.Inspect, false)
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	server := &http.Server{
+		Handler: c.inspector.Handler(), ReadHeaderTimeout: adminHead, ReadTimeout: adminHead, WriteTimeout: 6 * adminHead, IdleTimeout: 6 * adminHead,
+		ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
+	}
+	g.Add(lifecycle.HTTP("tunnel inspector", server, l))
+	return l.Addr(), nil
+}
