@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,7 @@ type conn struct {
 	switched chan bool      // whether an upgrade was granted, from answers to requests
 	over     chan struct{}  // closed when one of the two has ended: the other waits for it no more
 	end      sync.Once
+	left     atomic.Int32 // of the two, those that have not ended
 }
 
 func (i *Inspector) listenIn(inner net.Conn, tunnel string, replayOf uint64) *conn {
@@ -36,19 +38,18 @@ func (i *Inspector) listenIn(inner net.Conn, tunnel string, replayOf uint64) *co
 	up, c.up = io.Pipe()
 	down, c.down = io.Pipe()
 	i.parsers.Add(2)
+	c.left.Store(2)
 	go func() { // ends with the connection, or where it is no HTTP
 		defer i.parsers.Done()
 		c.requests(bufio.NewReader(up))
 		_ = up.Close() // what is still written is not looked at, and does not wait for that
-		c.finish()
-		c.nobody()
+		c.parsed()
 	}()
 	go func() { // likewise
 		defer i.parsers.Done()
 		c.answers(bufio.NewReader(down))
 		_ = down.Close()
-		c.finish()
-		c.nobody()
+		c.parsed()
 	}()
 	return c
 }
@@ -78,6 +79,14 @@ func (c *conn) Close() error {
 	_ = c.down.Close()
 	c.finish()
 	return err
+}
+
+// parsed ends one of the two; the last one ends what nobody answers.
+func (c *conn) parsed() {
+	c.finish()
+	if c.left.Add(-1) == 0 {
+		c.nobody()
+	}
 }
 
 // finish has nobody wait any more.
@@ -117,8 +126,8 @@ func (c *conn) requests(in *bufio.Reader) {
 		c.inspector.begin(x)
 		select {
 		case c.asked <- x:
-		case <-c.over:
-			c.inspector.end(x, "the connection ended before the answer")
+		default: // a second request before the first one's answer: nobody of ours does that
+			c.inspector.end(x, "sent before the answer to the one before")
 			return
 		}
 		body := io.Reader(io.LimitReader(in, max(r.ContentLength, 0)))
@@ -148,14 +157,25 @@ func (c *conn) answers(in *bufio.Reader) {
 		if _, err := in.Peek(1); err != nil {
 			return
 		}
-		select {
-		case x := <-c.asked:
-			if !c.answer(x, in) {
-				return
-			}
-		case <-c.over:
+		x := c.next()
+		if x == nil || !c.answer(x, in) {
 			return
 		}
+	}
+}
+
+// next is the request that is answered, nil if there will be none.
+func (c *conn) next() *exchange {
+	select {
+	case x := <-c.asked:
+		return x
+	case <-c.over:
+	}
+	select {
+	case x := <-c.asked:
+		return x
+	default:
+		return nil
 	}
 }
 
