@@ -18,13 +18,17 @@ import (
 )
 
 // inspect has the connections to the target of an HTTP tunnel go through the inspector.
-// One by TLS is begun here: what is listened in on is behind it.
+// One by TLS is begun here: what is listened in on is behind it, and HTTP/1.1. Targets of
+// h2c are left as they are.
 func inspect(i *inspector.Inspector, t tunnel.Tunnel) (tunnel.Tunnel, error) {
 	address, secured, dialer := t.Target, (*tls.Config)(nil), new(net.Dialer)
 	if strings.Contains(t.Target, "://") {
 		u, err := url.Parse(t.Target)
 		if err != nil {
 			return t, fmt.Errorf("tunnel %s: %w", t.Name, err)
+		}
+		if u.Scheme == "h2c" {
+			return t, nil
 		}
 		port := "80"
 		if u.Scheme == "https" {

@@ -18,7 +18,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	s, err := read(serve + `  clients:
     - {name: a, id: ` + someID + `, hosts: [a.example], ports: ["127.0.0.1:1-2"], protos: [http], max_inflight: 3, admin: true, expires: 2027-01-01T00:00:00Z}
     - {name: b, token_id: c, token_sha256: ` + hashText + `}
-  connect: {server: 'a:5', server_id: ` + someID + `, root_ca: r, key: k, cert: c, token_file: t, budget: 2MiB, connections: 3, plaintext: on, admin: 'a:6', admin_token: t}
+  connect: {server: 'a:5', server_id: ` + someID + `, root_ca: r, key: k, cert: c, token_file: t, budget: 2MiB, connections: 3, plaintext: on, admin: 'a:6', admin_token: t, inspect: '127.0.0.1:4040'}
   tunnels:
     web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1}
     raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on}
