@@ -2,7 +2,6 @@ package tunnel
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -17,7 +16,7 @@ import (
 // exchange at a time, and holds no buffer while it waits, for an exchange or an answer.
 type backend struct {
 	conn    net.Conn
-	beneath syscall.RawConn // of TLS too; nil: whether it lives cannot be seen
+	beneath syscall.RawConn // of what lies under TLS, too; nil: whether it lives cannot be seen
 	reused  bool            // it has served an exchange before
 	since   time.Time       // set by rest: when it began to wait
 	expires time.Time       // and until when it does at most
@@ -30,12 +29,20 @@ type backend struct {
 
 func newBackend(conn net.Conn) *backend {
 	b := &backend{conn: conn, keep: idleTime}
-	if secured, ok := conn.(*tls.Conn); ok {
-		conn = secured.NetConn()
-	}
-	b.beneath = nowait.Raw(conn)
+	b.beneath = nowait.Raw(innermost(conn))
 	b.initWatching()
 	return b
+}
+
+// innermost is the connection under TLS, and under others that lie over one and say so.
+func innermost(conn net.Conn) net.Conn {
+	for {
+		over, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return conn
+		}
+		conn = over.NetConn()
+	}
 }
 
 // rest gives the buffer back.

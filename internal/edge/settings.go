@@ -171,6 +171,12 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 	if s.Link.Connect.Conns != 0 {
 		root.Fault("connect.connections is of a tunnel's client; the agent has one")
 	}
+	if s.Link.Connect.Inspect != "" {
+		root.Fault("connect.inspect is of a tunnel's client; the agent keeps no requests")
+	}
+	if s.Link.Connect.Admin != "" || s.Link.Connect.Token != "" {
+		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent tells of itself at http.listen")
+	}
 	if s.GPSD != "" && s.Object == "" {
 		root.Fault("gpsd needs object: whose positions these are")
 	}

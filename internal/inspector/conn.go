@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -24,33 +22,31 @@ type conn struct {
 
 	asked    chan *exchange // whose answer is awaited, from requests to answers; one at a time, and a body need not wait for its answer
 	switched chan bool      // whether an upgrade was granted, from answers to requests
-	over     chan struct{}  // closed when one of the two has ended: the other waits for it no more
-	end      sync.Once
-	left     atomic.Int32 // of the two, those that have not ended
+
+	// Each is closed by the one of the two that has ended: the other waits for it no more.
+	requestsOver, answersOver chan struct{}
 }
 
 func (i *Inspector) listenIn(inner net.Conn, tunnel string, replayOf uint64) *conn {
+	up, written := io.Pipe()
+	down, read := io.Pipe()
 	c := &conn{
-		Conn: inner, inspector: i, tunnel: tunnel, replayOf: replayOf,
-		asked: make(chan *exchange, 1), switched: make(chan bool, 1), over: make(chan struct{}),
+		Conn: inner, inspector: i, tunnel: tunnel, replayOf: replayOf, up: written, down: read,
+		asked: make(chan *exchange, 1), switched: make(chan bool, 1),
+		requestsOver: make(chan struct{}), answersOver: make(chan struct{}),
 	}
-	up, down := (*io.PipeReader)(nil), (*io.PipeReader)(nil)
-	up, c.up = io.Pipe()
-	down, c.down = io.Pipe()
-	i.parsers.Add(2)
-	c.left.Store(2)
-	go func() { // ends with the connection, or where it is no HTTP
-		defer i.parsers.Done()
+	i.parsers.Go(func() { // ends with the connection, or where it is no HTTP
 		c.requests(bufio.NewReader(up))
 		_ = up.Close() // what is still written is not looked at, and does not wait for that
-		c.parsed()
-	}()
-	go func() { // likewise
-		defer i.parsers.Done()
+		close(c.requestsOver)
+	})
+	i.parsers.Go(func() { // likewise
 		c.answers(bufio.NewReader(down))
 		_ = down.Close()
-		c.parsed()
-	}()
+		close(c.answersOver)
+		<-c.requestsOver
+		c.nobody()
+	})
 	return c
 }
 
@@ -77,20 +73,8 @@ func (c *conn) Close() error {
 	err := c.Conn.Close()
 	_ = c.up.Close()
 	_ = c.down.Close()
-	c.finish()
 	return err
 }
-
-// parsed ends one of the two; the last one ends what nobody answers.
-func (c *conn) parsed() {
-	c.finish()
-	if c.left.Add(-1) == 0 {
-		c.nobody()
-	}
-}
-
-// finish has nobody wait any more.
-func (c *conn) finish() { c.end.Do(func() { close(c.over) }) }
 
 // CloseWrite ends what is written.
 func (c *conn) CloseWrite() error {
@@ -108,6 +92,11 @@ func (c *conn) SetLinger(seconds int) error {
 	return errors.ErrUnsupported
 }
 
+// NetConn is what is listened in on: whether it is still open can be asked of it.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
+const noAnswer = "the connection ended before the answer"
+
 // requests reads what is written to the service.
 func (c *conn) requests(in *bufio.Reader) {
 	for {
@@ -124,20 +113,33 @@ func (c *conn) requests(in *bufio.Reader) {
 			upgrades: r.Header.Get("Upgrade") != "", request: message{head: head},
 		}
 		c.inspector.begin(x)
-		select {
-		case c.asked <- x:
-		default: // a second request before the first one's answer: nobody of ours does that
-			c.inspector.end(x, "sent before the answer to the one before")
+		if !c.await(x) {
+			c.inspector.end(x, noAnswer)
 			return
 		}
-		body := io.Reader(io.LimitReader(in, max(r.ContentLength, 0)))
-		chunked := len(r.TransferEncoding) > 0
-		if chunked {
-			body = httputil.NewChunkedReader(in)
+		length := max(r.ContentLength, 0)
+		if len(r.TransferEncoding) > 0 {
+			length = inChunks
 		}
-		if c.inspector.read(x, &x.request, body, chunked, in) != nil || x.upgrades && c.isSwitched() {
+		if c.inspector.read(x, &x.request, length, in) != nil || x.upgrades && c.isSwitched() {
 			return
 		}
+	}
+}
+
+// await has answers wait for that to a request, and says whether it takes it. It may have
+// the one before still, whose end has been read already but not looked at.
+func (c *conn) await(x *exchange) bool {
+	select {
+	case c.asked <- x:
+		return true
+	default:
+	}
+	select {
+	case c.asked <- x:
+		return true
+	case <-c.answersOver:
+		return false
 	}
 }
 
@@ -146,7 +148,7 @@ func (c *conn) isSwitched() bool {
 	select {
 	case switched := <-c.switched:
 		return switched
-	case <-c.over:
+	case <-c.answersOver:
 		return true
 	}
 }
@@ -169,7 +171,7 @@ func (c *conn) next() *exchange {
 	select {
 	case x := <-c.asked:
 		return x
-	case <-c.over:
+	case <-c.requestsOver:
 	}
 	select {
 	case x := <-c.asked:
@@ -183,86 +185,101 @@ func (c *conn) next() *exchange {
 func (c *conn) nobody() {
 	select {
 	case x := <-c.asked:
-		c.inspector.end(x, "the connection ended before the answer")
+		c.inspector.end(x, noAnswer)
 	default:
 	}
 }
 
 // answer reads one, and says whether another may follow.
 func (c *conn) answer(x *exchange, in *bufio.Reader) bool {
-	head, err := readHead(in)
+	r, err := c.answerHead(x, in)
 	if err != nil {
 		c.inspector.end(x, "no HTTP/1.1")
 		return false
 	}
-	r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), &http.Request{Method: x.method})
-	if err != nil {
-		c.inspector.end(x, "no HTTP/1.1")
-		return false
-	}
-	c.inspector.answered(x, head, r.StatusCode)
-	switch {
-	case r.StatusCode == http.StatusSwitchingProtocols:
+	if r.StatusCode == http.StatusSwitchingProtocols {
 		c.inspector.end(x, "")
 		c.switched <- true
 		return false
-	case r.StatusCode < 200:
-		return c.answer(x, in)
-	case x.upgrades:
+	}
+	if x.upgrades {
 		c.switched <- false
 	}
-	body, chunked := io.Reader(in), len(r.TransferEncoding) > 0 && r.ContentLength < 0
+	length := r.ContentLength // -1, untilEnd, where the head says none
 	switch {
 	case x.method == http.MethodHead, r.StatusCode == http.StatusNoContent, r.StatusCode == http.StatusNotModified:
-		body = io.LimitReader(in, 0)
-	case chunked:
-		body = httputil.NewChunkedReader(in)
-	case r.ContentLength >= 0:
-		body = io.LimitReader(in, r.ContentLength)
+		length = 0
+	case len(r.TransferEncoding) > 0:
+		length = inChunks
 	}
-	if err := c.inspector.read(x, &x.answer, body, chunked, in); err != nil {
+	if err := c.inspector.read(x, &x.answer, length, in); err != nil {
 		c.inspector.end(x, "the answer was cut")
 		return false
 	}
-	fault := ""
-	if r.ContentLength > 0 && x.method != http.MethodHead && c.inspector.short(x, r.ContentLength) {
-		fault = "the answer was cut"
-	}
-	c.inspector.end(x, fault)
-	return fault == ""
+	c.inspector.end(x, "")
+	return true
 }
 
-// read takes a body in, and behind chunks the trailers.
-func (i *Inspector) read(x *exchange, m *message, body io.Reader, chunked bool, in *bufio.Reader) error {
-	piece := make([]byte, 4<<10)
+// answerHead reads heads up to the one that is no interim answer.
+func (c *conn) answerHead(x *exchange, in *bufio.Reader) (*http.Response, error) {
 	for {
-		n, err := body.Read(piece)
-		i.note(x, func() { m.keep(piece[:n]) })
-		if err == nil {
-			continue
+		head, err := readHead(in)
+		if err != nil {
+			return nil, err
 		}
-		if !errors.Is(err, io.EOF) {
+		r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), &http.Request{Method: x.method})
+		if err != nil {
+			return nil, err
+		}
+		c.inspector.answered(x, head, r.StatusCode)
+		if r.StatusCode >= 200 || r.StatusCode == http.StatusSwitchingProtocols {
+			return r, nil
+		}
+	}
+}
+
+// Lengths of bodies that are not known ahead.
+const (
+	untilEnd int64 = -1 - iota // of the connection
+	inChunks
+)
+
+// read takes a body in, and behind chunks the trailers. The error is about a body that is
+// not whole.
+func (i *Inspector) read(x *exchange, m *message, length int64, in *bufio.Reader) error {
+	body := io.Reader(in)
+	switch length {
+	case untilEnd:
+	case inChunks:
+		body = httputil.NewChunkedReader(in)
+	default:
+		body = io.LimitReader(in, length)
+	}
+	piece, taken := make([]byte, 4<<10), int64(0)
+	for err := error(nil); err == nil; {
+		var n int
+		n, err = body.Read(piece)
+		taken += int64(n)
+		i.note(x, func() { m.keep(piece[:n]) })
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		if chunked {
-			if _, err := readHead(in); err != nil {
-				return err
-			}
-		}
-		i.note(x, func() { m.whole = true })
-		return nil
 	}
+	if taken < length {
+		return io.ErrUnexpectedEOF
+	}
+	if length == inChunks {
+		if _, err := readHead(in); err != nil {
+			return err
+		}
+	}
+	i.note(x, func() { m.whole = true })
+	return nil
 }
 
 // answered notes the head of an answer; that of an interim one is replaced by the next.
 func (i *Inspector) answered(x *exchange, head []byte, status int) {
 	i.note(x, func() { x.answer.head, x.status, x.toHead = head, status, time.Since(x.began) })
-}
-
-// short says whether less of the answer has come than its head said.
-func (i *Inspector) short(x *exchange, length int64) (short bool) {
-	i.note(x, func() { short = x.answer.bytes < length })
-	return short
 }
 
 var errLong = errors.New("inspector: a head without an end")

@@ -185,6 +185,37 @@ func TestNoHTTP(t *testing.T) {
 	}
 }
 
+// A request that its connection's end has cut off is not taken for a whole one, which
+// could be sent again.
+func TestCutRequest(t *testing.T) {
+	i := New()
+	near, far := net.Pipe()
+	conn := i.listenIn(near, "web", 0)
+	go func() { _, _ = io.Copy(io.Discard, far) }() // ends with far
+	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nshort"); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	_ = far.Close()
+	i.Wait()
+	if x, ok := i.detail(1); !ok || x.Replayable || x.Fault == "" || x.Sent != 5 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// Secrets are masked whatever their case, and where a value goes on in the next line.
+func TestMask(t *testing.T) {
+	shown := fieldsOf([]byte("HTTP/1.1 200 OK\r\nX-API-KEY: s3cret\r\nApikey: s3cret\r\nset-cookie: a=\r\n id: s3cret\r\nX-Session-Token:s3cret\r\nAccept: all\r\n\r\n"))
+	if len(shown) != 5 || shown[4] != (field{"Accept", "all"}) {
+		t.Errorf("%q", shown)
+	}
+	for _, f := range shown {
+		if strings.Contains(f.Value, "s3cret") {
+			t.Errorf("%q", f)
+		}
+	}
+}
+
 // Bytes behind an upgrade are not looked at.
 func TestUpgrade(t *testing.T) {
 	i := New()

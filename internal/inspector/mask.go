@@ -9,10 +9,10 @@ import (
 )
 
 // secrets are the fields whose values are shown to nobody. Names that end in one of
-// secretEnds are such too.
+// secretEnds are such too: X-Api-Key, Set-Cookie.
 var (
-	secrets    = []string{"authorization", "proxy-authorization", "cookie", "set-cookie", "www-authenticate", "authentication-info"}
-	secretEnds = []string{"-token", "-key", "-secret", "-authorization", "-signature"}
+	secrets    = []string{"www-authenticate", "authentication-info"}
+	secretEnds = []string{"authorization", "cookie", "token", "key", "secret", "signature", "password"}
 )
 
 // field is a line of a head, as it is shown.
@@ -26,6 +26,9 @@ func fieldsOf(head []byte) []field {
 	fields := []field{}
 	lines := bytes.Split(head, []byte("\n"))
 	for _, line := range lines[min(1, len(lines)):] {
+		if len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
+			continue // of the value above, in an old form that services may still use
+		}
 		name, value, ok := strings.Cut(strings.TrimRight(string(line), "\r"), ":")
 		if !ok {
 			continue

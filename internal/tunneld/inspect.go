@@ -32,7 +32,11 @@ func inspect(i *inspector.Inspector, t tunnel.Tunnel) (tunnel.Tunnel, error) {
 		}
 		port := "80"
 		if u.Scheme == "https" {
-			port, secured = "443", &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
+			port = "443"
+			if secured = t.TLS.Clone(); secured == nil {
+				secured = &tls.Config{MinVersion: tls.VersionTLS12}
+			}
+			secured.ServerName, secured.NextProtos = cmp.Or(secured.ServerName, u.Hostname()), []string{"http/1.1"}
 		}
 		address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 		if secured != nil {

@@ -1,8 +1,10 @@
 // The page of the inspector. Whatever came in requests and answers is shown as text, never as markup.
 
 const everyMs = 1000;
+const away = "The tunnel's client is away.";
 const find = (id) => document.getElementById(id);
 let chosen = 0;
+let underWay = false; // the chosen one, when it was drawn
 
 /** An element with text or other elements in it. */
 function make(tag, attributes, ...children) {
@@ -15,26 +17,27 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-const time = (us) => (us === undefined ? "…" : us < 1e6 ? `${(us / 1000).toPrecision(2)} ms` : `${(us / 1e6).toFixed(1)} s`);
+const time = (us) => (us < 1e6 ? `${(us / 1000).toPrecision(2)} ms` : `${(us / 1e6).toFixed(1)} s`);
 const size = (n) => (n < 1024 ? `${n} B` : n < 1048576 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / 1048576).toFixed(1)} MiB`);
 const bad = (x) => x.fault !== undefined || x.status >= 500;
 
 function row(x) {
-  const open = make("button", { type: "button", "data-id": x.id, "aria-current": x.id === chosen, click: () => show(x.id) }, `${x.method} ${x.host}${x.target}`);
+  const name = `${x.method} ${x.host}${x.target}`;
+  const open = make("button", { type: "button", "data-id": x.id, "aria-current": String(x.id === chosen), click: () => choose(x.id) }, name.length > 120 ? `${name.slice(0, 120)}…` : name);
   const took = x.took_us === undefined ? "under way" : time(x.took_us);
   return make(
     "tr",
     { class: bad(x) ? "bad" : undefined },
     make("td", {}, new Date(x.began).toLocaleTimeString()),
-    make("td", {}, open, x.replay_of ? ` again, of ${x.replay_of}` : ""),
-    make("td", {}, x.fault ?? String(x.status ?? "…")),
+    make("td", {}, open, x.replay_of ? " again" : "", x.fault ? ` ${x.fault}` : ""),
+    make("td", {}, String(x.status ?? (x.fault ? "none" : "…"))),
     make("td", {}, took),
   );
 }
 
 let drawn = "";
 
-async function list() {
+async function refresh() {
   try {
     const response = await fetch("v1/exchanges");
     if (!response.ok) throw new Error(await response.text());
@@ -42,6 +45,7 @@ async function list() {
     find("state").className = "";
     find("state").textContent = `${all.exchanges.length} kept of at most ${all.max}, ${size(all.bytes)} of ${size(all.max_bytes)}; ${all.dropped} fell out`;
     find("none").hidden = all.exchanges.length > 0;
+    find("table").hidden = all.exchanges.length === 0;
     const now = JSON.stringify(all.exchanges);
     if (now !== drawn) {
       drawn = now;
@@ -49,10 +53,15 @@ async function list() {
       find("list").replaceChildren(...all.exchanges.map(row));
       if (focused) find("list").querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
     }
+    if (underWay && all.exchanges.some((x) => x.id === chosen && x.took_us !== undefined)) await show(chosen);
   } catch {
     find("state").className = "lost";
-    find("state").textContent = "The tunnel's client is away.";
+    find("state").textContent = away;
   }
+}
+
+async function list() {
+  await refresh();
   setTimeout(list, everyMs);
 }
 
@@ -66,21 +75,33 @@ function part(title, bytes, { fields, text, base64, cut }) {
   ];
 }
 
-async function show(id) {
+async function choose(id) {
   chosen = id;
   for (const button of find("list").querySelectorAll("button")) button.setAttribute("aria-current", String(button.dataset.id === String(id)));
+  try {
+    await show(id);
+  } catch {
+    find("detail").replaceChildren(make("p", {}, away));
+  }
+  if (matchMedia("(max-width: 799px)").matches) find("detail").scrollIntoView();
+}
+
+async function show(id) {
   const response = await fetch(`v1/exchanges/${id}`);
-  if (!response.ok) {
-    find("detail").replaceChildren(make("p", {}, await response.text()));
+  const x = response.ok ? await response.json() : undefined;
+  const fault = response.ok ? "" : await response.text();
+  if (id !== chosen) return; // another was chosen meanwhile
+  underWay = x !== undefined && x.took_us === undefined;
+  if (x === undefined) {
+    find("detail").replaceChildren(make("p", {}, fault));
     return;
   }
-  const x = await response.json();
   const said = make("p", { role: "status" });
   const again = make("button", { type: "button", class: "do", disabled: !x.replayable, click: () => replay(id, said) }, "Send again");
   find("detail").replaceChildren(
     make("h2", {}, `${x.method} ${x.host}${x.target}`),
-    make("p", {}, `${x.fault ?? x.status ?? "under way"}; head after ${time(x.to_head_us)}, all after ${time(x.took_us)}; tunnel ${x.tunnel}`),
-    make("p", {}, again, x.replayable ? "" : " The request is not kept whole."),
+    make("p", {}, [x.fault ?? x.status ?? "under way", x.to_head_us && `head after ${time(x.to_head_us)}`, x.took_us && `all after ${time(x.took_us)}`, `tunnel ${x.tunnel}`].filter(Boolean).join("; ")),
+    make("p", {}, again, x.replayable ? "" : " Not to be sent again: it asked for another protocol, or is not kept whole."),
     said,
     ...part("Request", x.sent, x.request),
     ...part("Answer", x.received, x.answer),
@@ -92,8 +113,9 @@ async function replay(id, said) {
   try {
     const response = await fetch(`v1/exchanges/${id}/replay`, { method: "POST" });
     said.textContent = response.ok ? "Sent; what came of it is in the list." : await response.text();
+    await refresh();
   } catch {
-    said.textContent = "The tunnel's client is away.";
+    said.textContent = away;
   }
 }
 
