@@ -2,6 +2,7 @@ package load
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -21,50 +22,99 @@ const (
 // Requests of one second are alike: they waited in the same queue, beside the same
 // collection. So it is not they that are drawn anew, but whole blocks of a run's parts
 // that follow one another (H. Künsch's moving-block bootstrap), of a length that grows
-// with the cube root of their number. Memory is bounded however long the run. It belongs
-// to one goroutine. The zero value is ready.
+// with the cube root of their number. Memory is bounded however long the run: a part is
+// packed when it is over. It belongs to one goroutine. The zero value is ready.
 type Confidence struct {
 	parts []histogram.Sparse
-	span  int // intervals in each part but the last
-	last  int // intervals in the last
+	span  int                  // intervals in each part
+	open  *histogram.Histogram // the part that is not over; nil = there was none yet
+	have  int                  // intervals in it
+	boot  *bootstrap           // of all this; nil = something was added since
 }
 
 // Add takes the next interval's histogram.
 func (c *Confidence) Add(h *histogram.Histogram) {
-	s := histogram.Pack(h)
-	c.span = max(c.span, 1)
-	if n := len(c.parts); n > 0 && c.last < c.span {
-		c.parts[n-1] = c.parts[n-1].Merge(s)
-		c.last++
+	if c.open == nil {
+		c.open, c.span = histogram.New(), 1
+	}
+	c.boot = nil
+	if c.have == c.span {
+		c.closePart()
+	}
+	c.open.Add(h)
+	c.have++
+}
+
+// closePart begins the next part. If there are too many, neighbours become one.
+func (c *Confidence) closePart() {
+	c.parts = append(c.parts, histogram.Pack(c.open))
+	c.open.Reset()
+	c.have = 0
+	if len(c.parts) < maxParts {
 		return
 	}
-	if len(c.parts) == maxParts {
-		for i := range maxParts / 2 {
-			c.parts[i] = c.parts[2*i].Merge(c.parts[2*i+1])
-		}
-		clear(c.parts[maxParts/2:])
-		c.parts = c.parts[:maxParts/2]
-		c.span *= 2
+	for i := range maxParts / 2 {
+		c.parts[2*i].AddTo(c.open)
+		c.parts[2*i+1].AddTo(c.open)
+		c.parts[i] = histogram.Pack(c.open)
+		c.open.Reset()
 	}
-	c.parts, c.last = append(c.parts, s), 1
+	clear(c.parts[maxParts/2:])
+	c.parts = c.parts[:maxParts/2]
+	c.span *= 2
+}
+
+// Clone is another that has taken the same.
+func (c *Confidence) Clone() *Confidence {
+	d := &Confidence{parts: slices.Clone(c.parts), span: c.span, have: c.have}
+	if c.open != nil {
+		d.open = c.open.Clone()
+	}
+	return d
 }
 
 // Quantile is the interval of the quantile q; ok is false if the run has too few parts or
-// too few requests for it.
+// too few requests for it. Its ends are those of the buckets of a [histogram.Sparse].
 func (c *Confidence) Quantile(q float64) (low, high time.Duration, ok bool) {
-	n := len(c.parts)
-	counts, all := make([]float64, n), uint64(0)
-	for i, p := range c.parts {
-		counts[i] = float64(p.Count())
-		all += p.Count()
+	if c.boot == nil {
+		c.boot = c.newBootstrap()
 	}
-	if n < minParts || !Enough(q, all) {
+	b := c.boot
+	if len(b.parts) < minParts || !Enough(q, b.all) {
 		return 0, 0, false
 	}
+	return b.end(q, b.tail), b.end(q, 1-b.tail), true
+}
+
+// bootstrap is the resamples of some parts.
+type bootstrap struct {
+	parts []histogram.Sparse
+	all   uint64
+	draws *draws
+	tail  float64   // the share of the resamples beyond each end
+	total []float64 // requests, by resample
+	some  []float64 // those of them that are counted now
+}
+
+func (c *Confidence) newBootstrap() *bootstrap {
+	b := &bootstrap{parts: slices.Clone(c.parts)}
+	if c.have > 0 {
+		b.parts = append(b.parts, histogram.Pack(c.open))
+	}
+	n := len(b.parts)
+	counts := make([]float64, n)
+	for i := range b.parts {
+		counts[i] = float64(b.parts[i].Count())
+		b.all += b.parts[i].Count()
+	}
+	if n < minParts {
+		return b
+	}
 	block := blockLength(n)
-	d, tail := newDraws(n, block), tail(float64(n)/float64(block))
-	total := d.sums(counts)
-	return c.end(d, total, q, tail), c.end(d, total, q, 1-tail), true
+	b.draws, b.tail = newDraws(n, block), tail(float64(n)/float64(block))
+	b.total, b.some = make([]float64, resamples), make([]float64, resamples)
+	b.draws.sums(b.total, counts)
+	return b
 }
 
 // blockLength is how many parts are drawn together.
@@ -83,23 +133,23 @@ func tail(blocks float64) float64 {
 // end is the duration that the quantile of a share of the resamples does not exceed: the
 // largest of its bucket. A quantile is in a bucket or before it if so many of the requests
 // are, which the later the bucket is the more are, so that halving finds it.
-func (c *Confidence) end(d *draws, total []float64, q, share float64) time.Duration {
+func (b *bootstrap) end(q, share float64) time.Duration {
 	at := sort.Search(histogram.Buckets-1, func(i int) bool {
-		return c.upTo(d, total, q, i) >= share
+		return b.upTo(q, i) >= share
 	})
 	return time.Duration(min(histogram.RangeAt(at).High, int64(histogram.Max)))
 }
 
-// upTo is the share of the resamples whose quantile is in bucket i or before it. total is
-// how many requests each has.
-func (c *Confidence) upTo(d *draws, total []float64, q float64, i int) float64 {
-	below := make([]float64, len(c.parts))
-	for j, p := range c.parts {
-		below[j] = float64(p.UpTo(i))
+// upTo is the share of the resamples whose quantile is in bucket i or before it.
+func (b *bootstrap) upTo(q float64, i int) float64 {
+	var below [maxParts]float64
+	for j := range b.parts {
+		below[j] = float64(b.parts[j].UpTo(i))
 	}
+	b.draws.sums(b.some, below[:len(b.parts)])
 	hits := 0
-	for r, some := range d.sums(below) {
-		if some >= q*total[r] {
+	for r, some := range b.some {
+		if some >= q*b.total[r] {
 			hits++
 		}
 	}

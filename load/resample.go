@@ -23,10 +23,10 @@ func newDraws(parts, block int) *draws {
 	return d
 }
 
-// sums gives, for each resample, the sum of what its parts have.
-func (d *draws) sums(of []float64) []float64 {
+// sums puts, for each resample, the sum of what its parts have into sums.
+func (d *draws) sums(sums, of []float64) {
 	whole, rest := d.blockSums(of, d.block), d.blockSums(of, d.rest)
-	sums, blocks := make([]float64, resamples), len(d.starts)/resamples
+	blocks := len(d.starts) / resamples
 	for i := range sums {
 		starts := d.starts[i*blocks : (i+1)*blocks]
 		last := blocks - 1
@@ -36,7 +36,6 @@ func (d *draws) sums(of []float64) []float64 {
 		}
 		sums[i] = sum
 	}
-	return sums
 }
 
 // blockSums gives the sums of blocks of a length, by where they start.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -143,6 +144,13 @@ func (h *Histogram) Clone() *Histogram {
 	c := *h
 	c.counts = append([]uint64(nil), h.counts...)
 	return &c
+}
+
+// Equal reports whether o has counted the same.
+func (h *Histogram) Equal(o *Histogram) bool {
+	_, counts := h.used()
+	_, others := o.used()
+	return h.clamped == o.clamped && h.least == o.least && h.most == o.most && slices.Equal(counts, others)
 }
 
 // Count is how many durations were recorded.

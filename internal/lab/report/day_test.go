@@ -55,11 +55,12 @@ func TestDay(t *testing.T) {
 	r.Result.Total.Response, r.Result.Total.Length = total, plan.Duration
 	r.Document = recorder.Document(nil, r.Result)
 	var ok int64
-	for _, p := range series.points {
+	points := series.points()
+	for _, p := range points {
 		ok += p.OK
 	}
-	first, last := series.points[0], series.points[len(series.points)-1]
-	if n := len(series.points); ok != day*100 || n > maxPoints || n < maxPoints/2 || first.Start != 0 || last.Start+last.Length != plan.Duration {
+	first, last := points[0], points[len(points)-1]
+	if n := len(points); ok != day*100 || n > maxPoints || n < maxPoints/2 || first.Start != 0 || last.Start+last.Length != plan.Duration {
 		t.Errorf("%d points from %v to %v, %d good", n, first.Start, last.Start+last.Length, ok)
 	}
 	var page, document bytes.Buffer
@@ -72,6 +73,42 @@ func TestDay(t *testing.T) {
 	if page.Len() > maxPage || document.Len() > 64<<10 || r.Document.Steady == nil {
 		t.Errorf("the page has %d bytes, the document %d", page.Len(), document.Len())
 	}
+}
+
+// What is kept of a run stays within 4 MiB, though each second has response times of all
+// kinds there are, and other service times.
+func TestKeepsLittle(t *testing.T) {
+	const seconds, bound = 700, 4 << 20
+	plan := load.Plan{Address: "host:80", Codec: &load.Raw{}, Duration: seconds * time.Second}
+	v := &load.Interval{Length: time.Second, Response: histogram.New(), Service: histogram.New(), Lag: histogram.New()}
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	series, recorder, view := &Series{}, runfile.NewRecorder(plan, nil), &live.View{Out: io.Discard}
+	for s := range int64(seconds) {
+		v.Start = time.Duration(s) * time.Second
+		v.Response.Reset()
+		v.Service.Reset()
+		for at := 1 + int(s%16); at < histogram.Buckets; at += 16 {
+			ns := histogram.RangeAt(at).High
+			if ns > int64(histogram.Max) {
+				break
+			}
+			v.Response.RecordN(ns, 1000)
+			v.Service.RecordN(ns-1, 1000)
+		}
+		for _, o := range []load.Observer{series, recorder, view} {
+			o.Interval(v)
+		}
+	}
+	if kept := heap() - before; kept > bound {
+		t.Errorf("%d KiB are kept", kept>>10)
+	}
+	runtime.KeepAlive([]any{series, recorder, view, v})
 }
 
 // maxPage is what a page takes at most whose seconds have a hundred rows of times each.

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -131,16 +130,17 @@ func (r *Run) plots(columns []column) *plotData {
 	if r.Series == nil {
 		return d
 	}
-	for _, p := range r.Series.points {
-		if p.Length < minPoint && len(r.Series.points) > 1 {
+	points := r.Series.points()
+	for _, p := range points {
+		if p.Length < minPoint && len(points) > 1 {
 			continue // a rate over next to no time is none
 		}
 		q := plotPoint{T: p.Start.Seconds(), Length: p.Length.Seconds(), OK: p.OK, Failed: p.Failed, Target: p.Target, InFlight: p.InFlight, Most: p.Most, Rows: []int64{}}
 		for i := range q.Late {
 			q.Late[i] = int64(p.Late[i+1])
 		}
-		for _, at := range sortedRows(p.Rows) {
-			q.Rows = append(q.Rows, int64(at), p.Rows[at])
+		for row, n := range p.Rows.All() {
+			q.Rows = append(q.Rows, int64(row), int64(n))
 		}
 		d.Points = append(d.Points, q)
 	}
@@ -149,15 +149,6 @@ func (r *Run) plots(columns []column) *plotData {
 
 // minPoint is how long a part of a run is at least, to be drawn.
 const minPoint = 50 * time.Millisecond
-
-func sortedRows(rows map[int]int64) []int {
-	var list []int
-	for at := range rows {
-		list = append(list, at)
-	}
-	slices.Sort(list)
-	return list
-}
 
 // curveSteps is how many points a curve has for each tenfold of requests.
 const curveSteps = 24

@@ -2,8 +2,10 @@ package report
 
 import (
 	"math"
+	"slices"
 	"time"
 
+	"paddock/internal/histogram"
 	"paddock/load"
 )
 
@@ -14,14 +16,18 @@ const (
 	// rowsPerOctave is how fine the series tells response times: 16 rows for a
 	// doubling, each 4.4 % above the one before.
 	rowsPerOctave = 16
+	// maxRows is more than there are up to an hour.
+	maxRows = 512
 )
 
 // Series records a run by the second, in room that does not grow with its length: it is a
 // load.Observer.
 type Series struct {
-	points []point
-	span   int // intervals in each point but the last
-	last   int // intervals in the last
+	over []point // those before the last
+	span int     // intervals in each of them
+	last point   // without its rows, which are
+	rows [maxRows]int64
+	have int // intervals in it
 }
 
 // point is a part of a run.
@@ -34,7 +40,7 @@ type point struct {
 	InFlight float64 // mean
 	Most     int64   // in flight
 	Late     [load.Causes]time.Duration
-	Rows     map[int]int64 // answers by response time, see rowOf
+	Rows     histogram.Cells // answers by response time, see rowOf
 	Max      time.Duration
 }
 
@@ -42,34 +48,70 @@ var _ load.Observer = (*Series)(nil)
 
 // Interval takes an interval of the run.
 func (s *Series) Interval(v *load.Interval) {
-	s.span = max(s.span, 1)
-	p := point{
+	if s.span = max(s.span, 1); s.have == s.span {
+		s.closePoint()
+	}
+	s.take(&point{
 		Start: v.Start, Length: v.Length, OK: v.Failed[load.ClassOK], Failed: v.Errors(), Target: v.Target,
-		InFlight: v.InFlight, Most: v.MaxInFlight, Late: v.LateTime, Rows: map[int]int64{}, Max: v.Response.Max(),
-	}
+		InFlight: v.InFlight, Most: v.MaxInFlight, Late: v.LateTime, Max: v.Response.Max(),
+	})
 	for r, n := range v.Response.All() {
-		p.Rows[rowOf(r.Low)] += int64(n)
+		s.rows[rowOf(r.Low)] += int64(n)
 	}
-	if n := len(s.points); n > 0 && s.last < s.span {
-		s.points[n-1].add(&p)
-		s.last++
-		return
-	}
-	if len(s.points) == maxPoints {
-		s.halve()
-	}
-	s.points, s.last = append(s.points, p), 1
+	s.have++
 }
 
-// halve takes neighbours together.
-func (s *Series) halve() {
-	for i := range maxPoints / 2 {
-		p := s.points[2*i]
-		p.add(&s.points[2*i+1])
-		s.points[i] = p
+// take makes p a part of the last point.
+func (s *Series) take(p *point) {
+	if s.last.Length == 0 {
+		s.last.Start = p.Start
 	}
-	clear(s.points[maxPoints/2:])
-	s.points, s.span = s.points[:maxPoints/2], s.span*2
+	s.last.add(p)
+	for row, n := range p.Rows.All() {
+		s.rows[row] += int64(n)
+	}
+}
+
+// packed is the last point, with its rows.
+func (s *Series) packed() point {
+	p := s.last
+	for row, n := range s.rows {
+		if n > 0 {
+			p.Rows.Append(row, uint64(n))
+		}
+	}
+	p.Rows.Clip()
+	return p
+}
+
+// closePoint begins the next point. If there are too many, neighbours become one.
+func (s *Series) closePoint() {
+	s.keep(s.packed())
+	if len(s.over) < maxPoints {
+		return
+	}
+	all := s.over
+	s.over, s.span = all[:0], 2*s.span
+	for i := 0; i < maxPoints; i += 2 {
+		s.take(&all[i])
+		s.take(&all[i+1])
+		s.keep(s.packed())
+	}
+	clear(all[len(s.over):])
+}
+
+// keep ends the last point as p.
+func (s *Series) keep(p point) {
+	s.over = append(s.over, p)
+	s.last, s.rows, s.have = point{}, [maxRows]int64{}, 0
+}
+
+// points are those of the run so far.
+func (s *Series) points() []point {
+	if s.have == 0 {
+		return s.over
+	}
+	return append(slices.Clip(s.over), s.packed())
 }
 
 // add counts what follows p.
@@ -85,9 +127,6 @@ func (p *point) add(o *point) {
 	p.Most, p.Max = max(p.Most, o.Most), max(p.Max, o.Max)
 	for i, d := range o.Late {
 		p.Late[i] += d
-	}
-	for row, n := range o.Rows {
-		p.Rows[row] += n
 	}
 }
 

@@ -14,10 +14,11 @@ const maxSeconds = 2048
 // Recorder keeps what a document says about the seconds of a run. Each run has its own. It
 // belongs to the goroutine of the run until that is over.
 type Recorder struct {
-	plan              load.Plan
-	response, service load.Confidence
-	rate, median      series
-	directory         *Directory // nil = nothing is written as the run goes
+	plan         load.Plan
+	response     load.Confidence
+	service      *load.Confidence // nil = so far each second's times were the response times
+	rate, median series
+	directory    *Directory // nil = nothing is written as the run goes
 }
 
 // NewRecorder makes the recorder of a run that is to be made with plan. It also writes the
@@ -35,8 +36,13 @@ func (r *Recorder) Interval(v *load.Interval) {
 	if phaseOf(&r.plan, v) != Measured || v.Length < time.Second*9/10 {
 		return // a part that is cut short is no second
 	}
+	if r.service == nil && !v.Service.Equal(v.Response) { // in a closed run they are mostly
+		r.service = r.response.Clone()
+	}
+	if r.service != nil {
+		r.service.Add(v.Service)
+	}
 	r.response.Add(v.Response)
-	r.service.Add(v.Service)
 	r.rate.add(v.PerSecond())
 	r.median.add(v.Response.Quantile(0.5).Seconds())
 }
@@ -64,10 +70,13 @@ func phaseOf(p *load.Plan, v *load.Interval) Phase {
 // Document says what came of the run. Files that are missing are in it, if there is a
 // directory.
 func (r *Recorder) Document(m *Manifest, result *load.Result) *Document {
-	v := &result.Total
+	v, service := &result.Total, r.service
+	if service == nil {
+		service = &r.response
+	}
 	d := &Document{
 		Schema: SchemaName, Manifest: m, Plan: planOf(&r.plan, result.Engine), Totals: totals(result),
-		Response: TimesOf(v.Response, &r.response), Service: TimesOf(v.Service, &r.service), Lag: TimesOf(v.Lag, nil),
+		Response: TimesOf(v.Response, &r.response), Service: TimesOf(v.Service, service), Lag: TimesOf(v.Lag, nil),
 		Connect: TimesOf(v.Connect, nil), FirstByte: TimesOf(v.FirstByte, nil),
 		Errors: errorsOf(result), Fairness: shares(result.PerConn), Lamp: lamp(load.Judge(&r.plan, result)),
 		Little: little(v), Steady: r.steady(), Host: host(result), Objectives: []Objective{}, Missing: []string{},
