@@ -134,9 +134,13 @@ func (s *Settings) readPeer(n *strictyaml.Node) {
 			n.Fault("client %s: token_sha256 is that of no token at all", p.Name)
 		}
 	}
-	if slices.ContainsFunc(s.Clients, func(other Peer) bool { return other.Name == p.Name && p.Name != "" }) {
+	switch {
+	case s.listed == nil:
+		s.listed = map[string]bool{}
+	case s.listed[p.Name] && p.Name != "":
 		n.Fault("client %s is there twice", p.Name)
 	}
+	s.listed[p.Name] = true
 	s.Clients = append(s.Clients, p)
 }
 

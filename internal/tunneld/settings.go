@@ -27,6 +27,8 @@ type Settings struct {
 	Connect Connect
 	Tunnels []Tunnel
 	Backoff Backoff
+
+	listed map[string]bool // names of Clients
 }
 
 // Serve is the side that visitors reach. Empty addresses are not listened on.

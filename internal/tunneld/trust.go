@@ -26,7 +26,7 @@ func (e untrusted) Unwrap() error { return e.error }
 func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		ClientSessionCache: tls.NewLRUClientSessionCache(4),
+		ClientSessionCache: new(ticket),
 		InsecureSkipVerify: true, // VerifyConnection does it, also for a session that is resumed
 	}
 	if key != nil {
