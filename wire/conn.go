@@ -37,6 +37,7 @@ type Conn struct {
 	delivering bool         // the reader has something that came and was not dealt with
 	err        error        // why closed
 	flushed    bool         // what waited then is sent all the same
+	unserved   bool         // something was under way when the connection ended
 	lane       *sessionLane // set before ready is closed, by the reader
 	identity   any
 	timer      *time.Timer

@@ -80,3 +80,29 @@ func TestDrainCutOff(t *testing.T) {
 		}
 	}
 }
+
+// A peer that ends the connection with a reason, before our drain or in its midst, has
+// cut nothing off if nothing was under way.
+func TestDrainSentAway(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprintf("before=%v", before), func(t *testing.T) {
+			for range 50 {
+				d, a := connect(t, &wire.Config{Logger: quiet}, &wire.Config{Mux: echoMux()})
+				if _, err := d.Call(context.Background(), "echo", nil); err != nil {
+					t.Fatal(err)
+				}
+				drained := make(chan error, 1)
+				if before {
+					a.Abort(wire.PermissionDenied)
+					<-d.Done()
+				} else {
+					go a.Abort(wire.PermissionDenied)
+				}
+				go func() { drained <- d.Drain(context.Background()) }()
+				if err := <-drained; err != nil {
+					t.Fatalf("drain: %v", err)
+				}
+			}
+		})
+	}
+}

@@ -76,7 +76,8 @@ func (c *Conn) failLocked(err error) {
 	if c.closed {
 		return
 	}
-	if c.m.err == nil && c.m.Draining() && c.served() && c.m.Queued() == 0 {
+	c.unserved = !c.served()
+	if c.m.err == nil && c.m.Draining() && !c.unserved && c.m.Queued() == 0 {
 		err = errDrained // the peer has hung up, as it should
 	}
 	c.closed, c.err = true, err
@@ -194,7 +195,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.DrainTimeout)
 	defer cancel()
 	c.mu.Lock()
-	ended := c.closed
+	ended, waiting := c.closed, c.m.err == nil && c.m.Queued() > 0
 	c.m.Drain(c.config.goaway(), "draining")
 	c.slotGate.open()
 	c.mustWrite()
@@ -211,7 +212,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 		}
 		c.mu.Lock()
 	}
-	cut := !ended && c.closed && c.err != errDrained
+	cut := !ended && c.closed && c.err != errDrained && (c.unserved || waiting)
 	c.mu.Unlock()
 	if cut {
 		_ = c.Close()
@@ -225,9 +226,6 @@ func (c *Conn) Drain(ctx context.Context) error {
 	case <-grace.C:
 	}
 	_ = c.Close()
-	if err := c.Err(); !errors.Is(err, ErrClosed) {
-		return err
-	}
 	return nil
 }
 

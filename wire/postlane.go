@@ -260,8 +260,7 @@ func (c *Conn) runSome(h *handler, p *Posts) (done, failed int) {
 			failed++
 		}
 	}()
-	switch {
-	case h.posts != nil:
+	if h.posts != nil {
 		done = p.count // also if it panics
 		if h.posts(c.ctx, p) != nil {
 			if failed++; c.ctx.Err() != nil {

@@ -206,7 +206,7 @@ func (c *Conn) batch() (more bool, err error) {
 			break
 		}
 	}
-	c.delivering = true
+	c.delivering = err == nil || len(in.deliveries) > 0
 	more = more && (hello || len(in.deliveries) == batchFrames)
 	c.mu.Unlock()
 	for i, call := range in.woken {
@@ -220,5 +220,10 @@ func (c *Conn) batch() (more bool, err error) {
 		}
 	}
 	clear(in.deliveries)
+	if err != nil { // what came before it has been dealt with
+		c.mu.Lock()
+		c.delivering = false
+		c.mu.Unlock()
+	}
 	return more, err
 }
