@@ -58,6 +58,7 @@ type Conn struct {
 	flushGate  gate               // something was written
 	idleGate   gate               // nothing is under way
 	drained    gate               // the peer has sent GOAWAY
+	ponged     gate               // a round trip was measured
 	out        outbox
 	posts      postLane
 	long       int // bytes of long inline answers that wait for credit
@@ -163,6 +164,26 @@ func (c *Conn) Ready(ctx context.Context) error {
 		return c.Err()
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// Admitted waits until the peer has agreed to our HELLO too. A connection that is Ready
+// may still be refused: both HELLOs go out at once. The error is as of Ready.
+func (c *Conn) Admitted(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		admitted, ponged := c.m.RTT() > 0, c.ponged.wait() // it answers nothing before
+		c.mu.Unlock()
+		if admitted {
+			return nil
+		}
+		select {
+		case <-ponged:
+		case <-c.done:
+			return c.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

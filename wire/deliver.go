@@ -94,6 +94,7 @@ func (c *Conn) noteControl(ev *Event) {
 		c.drained.open()
 		c.slotGate.open()
 	case OpPong:
+		c.ponged.open()
 		c.rtt.add(ev.RTT, c.m.heard)
 		c.sock.fit(c.rtt.min())
 	case OpAck:

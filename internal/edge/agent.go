@@ -78,7 +78,9 @@ type Agent struct {
 	unfeed   context.CancelFunc
 	stdin    io.Reader
 	since    time.Time
-	lastUp   atomic.Int64 // Unix milliseconds of the latest connection, 0: none yet
+	connects atomic.Uint64 // connections on which the platform has let us in
+	up       atomic.Int64  // those of them that are there
+	lastUp   atomic.Int64  // Unix milliseconds of the latest one, 0: none yet
 }
 
 // New checks the settings and opens the buffer, so that whatever is wrong is told
@@ -226,10 +228,9 @@ func (a *Agent) disconnect(ctx context.Context) error {
 
 // connected runs for each connection.
 func (a *Agent) connected(ctx context.Context, conn *wire.Conn) {
-	a.lastUp.Store(time.Now().UnixMilli())
-	a.log.Info("connected", "platform", conn.RemoteAddr().String(), "waiting", a.spool.Stats().Records)
 	var binding sync.WaitGroup
 	defer binding.Wait()
+	binding.Go(func() { a.admitted(ctx, conn) })
 	if a.tunnels != nil {
 		binding.Go(func() { a.tunnels.client.Connected(ctx, conn) }) // ends with ctx at the latest
 	}
@@ -239,6 +240,19 @@ func (a *Agent) connected(ctx context.Context, conn *wire.Conn) {
 	defer cancel()
 	defer context.AfterFunc(a.feedable, cancel)()
 	a.feed.run(following, conn)
+}
+
+// admitted counts a connection on which the platform has let us in, until ctx ends.
+func (a *Agent) admitted(ctx context.Context, conn *wire.Conn) {
+	if conn.Admitted(ctx) != nil {
+		return
+	}
+	a.connects.Add(1)
+	a.up.Add(1)
+	defer a.up.Add(-1)
+	a.lastUp.Store(time.Now().UnixMilli())
+	a.log.Info("connected", "platform", conn.RemoteAddr().String(), "waiting", a.spool.Stats().Records)
+	<-ctx.Done()
 }
 
 // failed is told of each connection or attempt that has failed; there is no last one.

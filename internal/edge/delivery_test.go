@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"paddock/internal/spool"
 	"paddock/wire"
@@ -81,6 +82,42 @@ func TestWrongDoor(t *testing.T) {
 	serving.Wait()
 	p.start()
 	sequence(t, p.await(100), 100)
+	a.stop()
+}
+
+// A platform that lets nobody in is no connection, although it answers.
+func TestRefusedAttemptsAreNotConnections(t *testing.T) {
+	p := newPlatform(t)
+	s := p.settings(t.TempDir(), "")
+	p.kill()
+	l, err := net.Listen("tcp", p.addr)
+	must(t, err)
+	calls := make(chan struct{}, 3)
+	var serving sync.WaitGroup
+	closed := &wire.Server{Config: &wire.Config{Logger: slog.New(slog.DiscardHandler), Verify: func(*wire.Conn, *wire.Hello) error {
+		select {
+		case calls <- struct{}{}:
+		default:
+		}
+		return &wire.Error{Code: wire.Unauthenticated, Msg: "who are you?"}
+	}}}
+	serving.Go(func() { _ = closed.Serve(l) })
+	a := start(t, s)
+	for range cap(calls) {
+		<-calls
+	}
+	if s := a.Status().Link; s.Connects != 0 || s.Up || s.Connected != nil {
+		t.Errorf("while nobody is let in: %+v", s)
+	}
+	must(t, closed.Close())
+	serving.Wait()
+	p.start()
+	for a.Status().Link.Connects == 0 {
+		<-time.After(time.Millisecond)
+	}
+	if s := a.Status().Link; s.Connects != 1 || !s.Up || s.Connected == nil {
+		t.Errorf("once it is: %+v", s)
+	}
 	a.stop()
 }
 

@@ -28,7 +28,7 @@ type LinkStatus struct {
 	Platform  string     `json:"platform"`
 	Reason    string     `json:"reason,omitempty"`    // why it is not up
 	Connected *time.Time `json:"connected,omitempty"` // when it came up last
-	Connects  uint64     `json:"connects"`            // connections so far
+	Connects  uint64     `json:"connects"`            // connections so far on which it has let us in
 	Resent    uint64     `json:"resent"`              // posts that went out again
 }
 
@@ -59,7 +59,7 @@ func (a *Agent) getStatus(w http.ResponseWriter, _ *http.Request) error {
 func (a *Agent) Status() Status {
 	link, buffer := a.link.Stats(), a.spool.Stats()
 	s := Status{
-		Link: LinkStatus{Up: link.Connections > 0, Platform: a.settings.Link.Connect.Server, Connects: link.Connects, Resent: link.Resent},
+		Link: LinkStatus{Up: a.up.Load() > 0, Platform: a.settings.Link.Connect.Server, Connects: a.connects.Load(), Resent: link.Resent},
 		Buffer: BufferStatus{
 			Waiting: buffer.Records, Bytes: buffer.Bytes, MaxBytes: a.settings.Buffer.MaxBytes, Accepted: buffer.Accepted,
 			Refused: buffer.Refused, Dropped: buffer.Dropped, Expired: buffer.Expired, Damaged: buffer.Damaged,
@@ -95,8 +95,8 @@ func (a *Agent) register() {
 		counter    bool
 		value      func() float64
 	}{
-		{"paddock_agent_link_up", "1 while there is a connection to the platform.", false, link(func(s wire.ClientStats) float64 { return float64(s.Connections) })},
-		{"paddock_agent_connects_total", "Connections to the platform.", true, link(func(s wire.ClientStats) float64 { return float64(s.Connects) })},
+		{"paddock_agent_link_up", "1 while there is a connection to the platform.", false, func() float64 { return float64(a.up.Load()) }},
+		{"paddock_agent_connects_total", "Connections to the platform, on which it has let us in.", true, func() float64 { return float64(a.connects.Load()) }},
 		{"paddock_agent_resent_total", "Posts that went out again on a new connection.", true, link(func(s wire.ClientStats) float64 { return float64(s.Resent) })},
 		{"paddock_agent_buffer_positions", "Positions that the platform has not acknowledged.", false, buffer(func(s spool.Stats) float64 { return float64(s.Records) })},
 		{"paddock_agent_buffer_bytes", "Bytes of the buffer on the disk.", false, buffer(func(s spool.Stats) float64 { return float64(s.Bytes) })},
