@@ -24,7 +24,8 @@ type exchange struct {
 	flags   flags
 	upgrade string
 	began   time.Time
-	buf     []byte // of a frame; given back in the end
+	buf     []byte  // of a frame; given back in the end
+	room    *[]byte // of the answer to a small exchange, likewise
 	head    head
 	up      *upload       // of a stream
 	stop    func() bool   // the visitor's leaving resets the stream no more
@@ -83,21 +84,39 @@ func (x *exchange) admit() (Reason, error) {
 	if err := s.allowed(x.claim.identity, x.claim.at); err != nil {
 		return Denied, err
 	}
-	if x.holder, err = x.claim.wait(r.ctx, &s.limits); err != nil {
+	if x.holder, err = x.held(); err != nil {
 		return reasonOf(r.ctx, err), err
 	}
 	if auth := x.holder.auth; auth != nil && !auth.admits(string(r.get("authorization"))) {
 		return Unauthenticated, errors.New("user or password")
 	}
 	x.classify()
-	class, size := Request, maxSmall
-	if !x.small() {
-		class, size = Stream, 2*maxRecord
-	}
+	class, size := x.needs()
 	if x.permit, err = x.claim.lane.Enter(r.ctx, class, size); err != nil {
 		return reasonOf(r.ctx, err), err
 	}
 	return 0, nil
+}
+
+// held is who serves the claim, for a moment also somebody who comes back; not with a body
+// of HTTP/2, which comes meanwhile whoever reads it, and is counted by nobody yet.
+func (x *exchange) held() (*holder, error) {
+	if x.r.http2 && x.r.size() != 0 && x.claim.holder.Load() == nil {
+		return nil, ErrAway
+	}
+	return x.claim.wait(x.r.ctx, &x.s.limits)
+}
+
+// needs is what a permit is asked for: with what HTTP/2 keeps of a long body before it is
+// read.
+func (x *exchange) needs() (class Class, size int) {
+	switch {
+	case x.small():
+		return Request, maxSmall
+	case x.r.http2 && x.r.size() != 0:
+		return Stream, 2*maxRecord + h2StreamBuffer
+	}
+	return Stream, 2 * maxRecord
 }
 
 // classify reads what decides how the request travels.
@@ -137,6 +156,7 @@ func (x *exchange) carry() {
 	}
 	x.buf = appendOpening(x.buf, &opening{flags: x.flags, tunnel: x.holder.id, visitor: x.r.peer, head: *text})
 	if x.small() && len(*text)+int(x.r.size()) <= x.holder.session.small {
+		x.room = text
 		x.carrySmall()
 		return
 	}
@@ -297,7 +317,11 @@ func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
 func (x *exchange) call() (*wire.Answer, error) {
 	conn, over := x.holder.session.choose(x.permit.Release)
 	x.conn = conn
-	return conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: over})
+	answer, err := conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: over, Into: (*x.room)[:0]})
+	if err == nil {
+		*x.room = answer.Head
+	}
+	return answer, err
 }
 
 // cancelWith resets the stream when the visitor leaves.

@@ -13,7 +13,8 @@ import (
 
 const (
 	// HTTP/2 buffers what a visitor sends before it is read. These are the windows of one
-	// stream and of a connection, and how many streams it has.
+	// stream and of a connection, and how many streams it has. A permit counts the first for
+	// each body that is not short (exchange.needs).
 	h2StreamBuffer, h2ConnBuffer, h2Streams = 128 << 10, 512 << 10, 128
 	// h2Frame is the longest frame of HTTP/2 that is taken, from visitors and targets: room
 	// for it is made before it has come.

@@ -52,9 +52,12 @@ type CallOptions struct {
 	// connection. A Client calls it once for each connection that it tries. nil is
 	// nothing.
 	Over func()
+	// Into gets the answer's head appended, which allocates nothing if there is room; it is
+	// the caller's again when CallStream has returned, whatever came of it.
+	Into []byte
 }
 
-// Answer is what a request got. Head is the caller's own. Stream is nil, or where
+// Answer is what a request got. Head is the caller's own, behind CallOptions.Into. Stream is nil, or where
 // the answer goes on; it must be closed.
 type Answer struct {
 	Head   []byte
@@ -104,6 +107,7 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 	meta := o.Meta
 	setDeadline(ctx, &meta)
 	call := calls.Get().(*call)
+	call.dst = o.Into
 	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
 		call.recycle()
 		if o.Over != nil {

@@ -182,7 +182,7 @@ func TestCancelOfAPromotedAnswer(t *testing.T) {
 		mux := wire.NewMux()
 		ended := make(chan error, 1)
 		mux.HandleRequest("feed", func(ctx context.Context, r *wire.Request) error {
-			if _, err := r.Promote(nil); err != nil {
+			if _, err := r.Promote([]byte("head")); err != nil {
 				return err
 			}
 			<-ctx.Done()
@@ -204,9 +204,13 @@ func TestCancelOfAPromotedAnswer(t *testing.T) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("handler: %v", err)
 		}
-		answer, err := d.CallStream(t.Context(), "feed", nil, wire.CallOptions{})
+		room := append(make([]byte, 0, 16), "mine "...)
+		answer, err := d.CallStream(t.Context(), "feed", nil, wire.CallOptions{Into: room})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if string(answer.Head) != "mine head" || &answer.Head[0] != &room[0] {
+			t.Errorf("the head is %q, in other memory perhaps", answer.Head)
 		}
 		_ = answer.Stream.Reset(wire.Aborted)
 		<-ended
