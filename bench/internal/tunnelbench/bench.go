@@ -70,6 +70,13 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 	if alone {
 		conns = 1
 	}
+	if t.Profile != "" {
+		stop, failed := profile(t.Profile+".perf", webload.Tree(s.pids...))
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	m, err = b.wrk(ctx, s, path, conns, t.Options)
 	if err != nil {
 		return nil, err
