@@ -27,9 +27,10 @@ type Permit interface {
 	// Promote makes it one of a stream. It fails where there are too many, and
 	// remains what it was.
 	Promote() error
-	// Answered is told how the target has answered, when its head has come or is known
-	// not to come; failed means not at all, or that it has too much to do. It may be
-	// called when the permit has been released.
+	// Answered is told how the target has answered, when so much of its answer has come
+	// that it is seen how fast it does, or it is known not to come; failed means not at
+	// all, or that it has too much to do. It may be called when the permit has been
+	// released.
 	Answered(failed bool)
 	// Release is called once, by wire and under its lock: it does not wait.
 	Release()

@@ -299,7 +299,8 @@ func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
 	}
 	x.stop = x.cancelWith(st)
 	defer x.stop()
-	a := answerReader{x: x, st: st}
+	a := answerReader{x: x, st: st, pace: &pace{}}
+	defer a.pace.end()
 	if err == nil && len(text) > 0 {
 		if err = a.finalHead(text); err == nil && len(rest) > 0 {
 			err = a.body(rest)

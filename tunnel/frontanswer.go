@@ -20,6 +20,7 @@ type answerReader struct {
 	late     []byte // trailers
 	lateHead head
 	got      int64
+	pace     *pace // nil: the head is all that tells
 }
 
 // receive reads records until the end. err, if not nil, is why nothing is to be read.
@@ -116,7 +117,11 @@ func (a *answerReader) finalHead(text []byte) error {
 		return malformed("final status %d", x.head.status)
 	}
 	a.begun = true
-	x.permit.Answered(tooMuch(x.head.status))
+	if failed := tooMuch(x.head.status); a.pace == nil {
+		x.permit.Answered(failed)
+	} else {
+		a.pace.begin(x.permit, failed, x.head.length >= 0)
+	}
 	return x.begin(text, nil, false)
 }
 
@@ -125,6 +130,7 @@ func (a *answerReader) body(b []byte) error {
 	if a.got += int64(len(b)); h.bodiless(a.x.flags&flagHead != 0) || h.length >= 0 && a.got > h.length {
 		return malformed("more body than the head says")
 	}
+	a.pace.came(len(b))
 	return a.x.t.write(b)
 }
 

@@ -126,7 +126,7 @@ func (v *h2Visit) harmless(err error, c *h2Conn) bool {
 func (v *h2Visit) answer(res *http.Response) error {
 	toHead := v.flags&flagHead != 0
 	text := appendH2Head(nil, res, toHead)
-	h := head{status: res.StatusCode}
+	h := head{status: res.StatusCode, length: res.ContentLength}
 	bodiless := h.bodiless(toHead)
 	if v.st != nil {
 		if err := v.st.WriteMsg(append([]byte{recordHead}, text...)); err != nil || bodiless {
@@ -138,7 +138,8 @@ func (v *h2Visit) answer(res *http.Response) error {
 		return v.r.Respond(appendAnswer(nil, text, nil))
 	}
 	var body []byte
-	if n := res.ContentLength; n >= 0 && n <= int64(v.c.smallMax()-len(text)-minAnswer) {
+	small, _ := v.c.ahead(v.r.Conn(), &h)
+	if n := res.ContentLength; n >= 0 && n <= int64(small-len(text)-minAnswer) {
 		body = make([]byte, n)
 		if _, err := io.ReadFull(res.Body, body); err != nil {
 			return v.failure(err)

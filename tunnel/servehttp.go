@@ -292,11 +292,11 @@ func (v *visit) answerRequest(r *wire.Request) error {
 	out := frames.Get().(*[]byte)
 	defer func() { *out = v.out[:0]; frames.Put(out) }()
 	v.out = (*out)[:0]
-	small := v.c.smallMax()
+	small, first := v.c.ahead(r.Conn(), &v.resp)
 	if v.body.over || v.body.kind == byLength && v.resp.length < int64(small-minSmall) {
 		return v.answerWhole(r, toHead, small)
 	}
-	return v.answerLong(r, toHead)
+	return v.answerLong(r, toHead, first)
 }
 
 // answerWhole is for a body that is short.
@@ -319,14 +319,14 @@ func (v *visit) answerWhole(r *wire.Request, toHead bool, small int) error {
 }
 
 // answerLong is for a body that is long, or may be: what has come of it goes along with
-// the head. One that has come whole after all is answered whole.
-func (v *visit) answerLong(r *wire.Request, toHead bool) error {
+// the head, up to most bytes. One that has come whole after all is answered whole.
+func (v *visit) answerLong(r *wire.Request, toHead bool, most int) error {
 	v.body.stay = true
 	first := records.Get().(*record)
 	defer records.Put(first)
 	text := appendAnswerHead(nil, &v.resp, toHead, -1)
 	n, whole := 0, false
-	for n < maxRecord/2 {
+	for n < most {
 		piece, err := v.body.next()
 		if errors.Is(err, io.EOF) {
 			whole = v.body.kind == byChunks && string(v.b.unread()) == "\r\n"
@@ -338,7 +338,7 @@ func (v *visit) answerLong(r *wire.Request, toHead bool) error {
 		if err != nil {
 			return v.failure(err)
 		}
-		took := copy(first[n:], piece)
+		took := copy(first[n:most], piece)
 		n += took
 		if took < len(piece) { // the rest is read again
 			v.b.r -= len(piece) - took

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"runtime"
+	"time"
 )
 
 const (
@@ -354,6 +355,14 @@ func (c *Conn) Cork() (uncork func()) {
 		}
 		c.flushAndUnlock(false)
 	}
+}
+
+// OldestUnsent is for how long, at most, the oldest byte of the present write has waited for
+// the socket to take it; 0 if nothing does.
+func (c *Conn) OldestUnsent() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.out.age.at(c.now())
 }
 
 // await waits for the gate to open. c.mu is held but for the wait.

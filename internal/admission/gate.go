@@ -13,7 +13,10 @@
 // the control law of Facebook's "Fail at Scale" (2015), made for requests, which cannot be
 // dropped silently.
 //
-// How much a lane may have under way follows what its service can take: see limit.go.
+// How much a lane may have under way follows what its service can take: see limit.go. A
+// request that becomes a stream counts there until enough of its answer has come to tell
+// how fast it comes: else a link that is too narrow for all answers would be given any
+// number of them, as their heads pass.
 package admission
 
 import (
@@ -105,6 +108,7 @@ func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
 		return nil, g.refuseAndUnlock(NoBytes)
 	case l.queue.live == 0 && g.room(l) && !g.unfair(l):
 		g.bytes += size
+		p.begun = now
 		g.begin(l, now)
 		g.mu.Unlock()
 		return p, nil
@@ -140,7 +144,7 @@ func (l *Lane) Stream(size int64) (*Permit, error) {
 
 // room says whether one more request may begin in l. g.mu is held.
 func (g *Gate) room(l *Lane) bool {
-	return g.requests < g.limits.Requests && l.requests < l.limit.now()
+	return g.requests < g.limits.Requests && max(l.requests, l.limit.awaited) < l.limit.now()
 }
 
 // unfair says whether l has more than half of all that may be under way while others
@@ -206,6 +210,7 @@ func (g *Gate) serve() {
 			w := l.queue.oldest()
 			l.queue.drop(w)
 			g.waiting--
+			w.begun = now
 			g.begin(l, now)
 			close(w.ready)
 		}
@@ -219,15 +224,17 @@ func (g *Gate) serve() {
 type Permit struct {
 	lane     *Lane
 	size     int64
+	begun    time.Time // as a request
 	stream   bool
 	ended    bool // the lane's limit does not count it any more
 	answered bool
 	released bool
 }
 
-// Answered tells how the service has answered, once it has begun to: failed means
-// that it did not, or said that it is overloaded. Only the first call counts, and
-// none for what began as a stream. It may come after Release.
+// Answered tells how the service has answered, once so much of its answer has come that it
+// is seen how long that takes: failed means that there was none, or that it says that it is
+// overloaded. Only the first call counts, and none for what began as a stream. It may come
+// after Release.
 func (p *Permit) Answered(failed bool) {
 	g, l := p.lane.gate, p.lane
 	g.mu.Lock()
@@ -250,12 +257,16 @@ func (p *Permit) Answered(failed bool) {
 func (p *Permit) end() {
 	if !p.ended {
 		p.ended = true
-		p.lane.limit.ended(time.Now())
+		now := time.Now()
+		if p.lane.limit.ended(now, now.Sub(p.begun)) {
+			p.lane.queue.late = now
+		}
 	}
 }
 
-// Promote makes a request a stream, for one that turns out to last. It fails with a
-// *Refusal if there are too many, and the permit remains that of a request.
+// Promote makes a request a stream, for one that turns out to last. The lane's limit counts
+// it until Answered or Release all the same. It fails with a *Refusal if there are too many,
+// and the permit remains that of a request.
 func (p *Permit) Promote() error {
 	g, l := p.lane.gate, p.lane
 	g.mu.Lock()
@@ -267,7 +278,6 @@ func (p *Permit) Promote() error {
 		return g.refuseAndUnlock(TooManyStreams)
 	}
 	p.stream = true
-	p.end()
 	g.streams++
 	l.streams++
 	l.begun.Promoted++
@@ -288,13 +298,16 @@ func (p *Permit) Release() {
 	}
 	p.released = true
 	g.bytes -= p.size
+	counted := !p.ended
+	p.end()
 	if p.stream {
 		g.streams--
 		l.streams--
-		return
+	} else {
+		g.requests--
+		l.requests--
 	}
-	p.end()
-	g.requests--
-	l.requests--
-	g.serve()
+	if counted || !p.stream {
+		g.serve()
+	}
 }

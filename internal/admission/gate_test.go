@@ -211,6 +211,9 @@ func TestStreams(t *testing.T) {
 	if err := open[0].Promote(); err != nil {
 		t.Error(err)
 	}
+	_, err = l.Request(t.Context(), 1) // its answer has not come so far that it would not count
+	refused(t, err, QueueTime)
+	open[0].Answered(false)
 	open = append(open, enter(t, l, 1)...) // the room of the one that is a stream now
 	p, err := other.Stream(1)
 	if err != nil {

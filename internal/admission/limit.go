@@ -32,6 +32,9 @@ const (
 	longestDip = 15 * time.Second
 	// less is the part that is left of a limit when a service fails.
 	less = 0.9
+	// row answers one after another that each took lateTimes as long as they may are seen at
+	// once: till a span is over, several times as much as the service can take would be let in.
+	row, lateTimes = 8, 2
 )
 
 // phase is what a limit is doing.
@@ -63,6 +66,8 @@ type limit struct {
 	value   float64
 	awaited int // begun, and not ended
 	span    span
+	late    []time.Duration // what the last answers took, all of them late; row at most
+	hasty   bool            // it was lowered for them since the last span that was whole
 	phase   phase
 	rate    float64 // of what ends, in the last span; 0: nothing is known
 
@@ -78,7 +83,10 @@ type limit struct {
 }
 
 func newLimit(l *Limits) limit {
-	return limit{least: float64(l.LaneFloor), most: float64(l.LaneRequests), patience: l.Patience, value: float64(l.LaneRequests), restFor: rest}
+	return limit{
+		least: float64(l.LaneFloor), most: float64(l.LaneRequests), patience: l.Patience, value: float64(l.LaneRequests),
+		late: make([]time.Duration, 0, row), restFor: rest,
+	}
 }
 
 // now is how much may be under way.
@@ -97,13 +105,45 @@ func (l *limit) begun(now time.Time) {
 	l.look(now)
 }
 
-// ended hears that one of them has ended, however it did.
-func (l *limit) ended(now time.Time) {
+// ended hears that one of them has ended, however it did, and what it took. It says whether
+// that shows an overload.
+func (l *limit) ended(now time.Time, took time.Duration) (overload bool) {
 	l.span.pass(now, l.awaited)
 	l.awaited--
 	l.span.ended++
+	if l.lookAt(now, took) {
+		return true
+	}
 	l.look(now)
+	return false
 }
+
+// lookAt sees whether one answer after another comes much too late while more is under way
+// than where it is seen what is usual. What was usual is believed then: a service that has
+// become slower just now is found out later.
+func (l *limit) lookAt(now time.Time, took time.Duration) (overload bool) {
+	if l.usual == 0 || l.phase != level || l.hasty || float64(took) <= lateTimes*l.allowed() {
+		l.late = l.late[:0]
+		return false
+	}
+	if l.late = append(l.late, took); len(l.late) < row {
+		return false
+	}
+	var sum time.Duration
+	for _, took := range l.late {
+		sum += took
+	}
+	l.late = l.late[:0]
+	if float64(l.span.most) <= l.lower() {
+		return false
+	}
+	l.set(min(l.value, float64(l.awaited)*l.allowed()*row/float64(sum)))
+	l.span, l.hasty = span{from: now, last: now}, true
+	return true
+}
+
+// allowed is what an answer may take until the limit is lowered.
+func (l *limit) allowed() float64 { return max(slack*float64(l.usual), float64(l.patience)) }
 
 // failed hears that one of these was no answer.
 func (l *limit) failed() { l.span.failed++ }
@@ -130,7 +170,7 @@ func (l *limit) look(now time.Time) {
 // step ends a span.
 func (l *limit) step(now time.Time) {
 	s := &l.span
-	l.rate = s.rate()
+	l.rate, l.hasty = s.rate(), false
 	if s.failing() {
 		l.set(l.value * less)
 		return
@@ -188,8 +228,7 @@ func (l *limit) follow(s *span, part float64) {
 	if l.usual == 0 {
 		return
 	}
-	is, to := float64(s.answer()), 0.0
-	allowed := max(slack*float64(l.usual), float64(l.patience))
+	is, to, allowed := float64(s.answer()), 0.0, l.allowed()
 	if is > allowed {
 		to = s.underWay() * allowed / is
 	} else {

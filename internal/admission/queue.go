@@ -11,7 +11,7 @@ type queue struct {
 	waiters []*waiter
 	live    int
 	since   time.Time // when it was empty for the last time
-	late    time.Time // when somebody was refused for the last time
+	late    time.Time // when somebody was refused, or should have been, for the last time
 }
 
 // waiter is one request that waits.
@@ -19,6 +19,7 @@ type waiter struct {
 	lane  *Lane
 	ready chan struct{} // closed when it is let in
 	limit time.Duration
+	begun time.Time // when it was let in
 	gone  bool
 }
 
@@ -87,6 +88,7 @@ func (w *waiter) until(ctx context.Context, p *Permit) (*Permit, error) {
 	var early error
 	select {
 	case <-w.ready:
+		p.begun = w.begun
 		return p, nil
 	case <-timer.C:
 	case <-ctx.Done():
@@ -104,9 +106,11 @@ func (w *waiter) until(ctx context.Context, p *Permit) (*Permit, error) {
 		g.mu.Unlock()
 		return nil, early
 	case early == nil: // let in at the same moment
+		p.begun = w.begun
 		g.mu.Unlock()
 		return p, nil
 	}
+	p.begun = w.begun
 	g.mu.Unlock()
 	p.Release()
 	return nil, early

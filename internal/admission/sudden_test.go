@@ -1,0 +1,86 @@
+package admission
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLimitSeesSuddenOverload: to a service that was well comes three times what it can do,
+// at once. Few are let in who wait long, before it is seen.
+func TestLimitSeesSuddenOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{})
+		l := g.Lane()
+		s := newService(1, time.Millisecond, same)
+		calm := visit(t, l, 800, time.Second, 2*time.Second, s, never)
+		time.Sleep(10 * time.Second) // what is known is not new
+		o := visit(t, l, 3000, 0, 3*time.Second, s, never)
+		late := 0
+		for _, took := range o.times {
+			if took > 2*calm.p99() {
+				late++
+			}
+		}
+		if late > 200 {
+			t.Errorf("%d take longer than %v; the last one %v", late, 2*calm.p99(), o.p99())
+		}
+		if o.served < 2700 {
+			t.Errorf("%d are served in 3 s, by a service that can do 1000 in one", o.served)
+		}
+		idle(t, g)
+	})
+}
+
+// TestLimitCountsStreams: the heads of answers come at once, and their bodies, as streams,
+// over a link with room for fewer of them. No more are let in than it can take, and all of
+// it is used.
+func TestLimitCountsStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const room, times, d = 75, 10, 20 * time.Second // bodies a second
+		g := New(Limits{})
+		l := g.Lane()
+		link := make(chan struct{}, 1)
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var served, most int
+		visit(t, l, 60, 0, 4*time.Second, newService(1, time.Second/room, same), never)
+		rng := rand.New(rand.NewPCG(5, 5))
+		for begun := time.Now(); time.Since(begun) < d; {
+			time.Sleep(time.Duration(rng.ExpFloat64() / (room * times) * float64(time.Second)))
+			all.Go(func() {
+				p, err := l.Request(t.Context(), 1)
+				if err != nil {
+					return
+				}
+				time.Sleep(time.Millisecond)
+				if err := p.Promote(); err != nil {
+					t.Error(err)
+				}
+				const pieces = 4
+				for range pieces {
+					link <- struct{}{}
+					time.Sleep(time.Second / room / pieces)
+					<-link
+				}
+				p.Answered(false)
+				p.Release()
+				mu.Lock()
+				defer mu.Unlock()
+				if at := time.Since(begun); at < d {
+					served++
+					if at > d/2 {
+						most = max(most, l.Stats().Streams)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if most > 24 || served < int(room*d.Seconds()*0.9) {
+			t.Errorf("%d of %.0f bodies came, up to %d at once", served, room*d.Seconds(), most)
+		}
+		idle(t, g)
+	})
+}

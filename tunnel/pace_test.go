@@ -1,0 +1,69 @@
+package tunnel
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// toldPermit notes what a permit is told.
+type toldPermit struct{ answered, failed int }
+
+func (p *toldPermit) Promote() error { return nil }
+func (p *toldPermit) Release()       {}
+
+func (p *toldPermit) Answered(failed bool) {
+	p.answered++
+	if failed {
+		p.failed++
+	}
+}
+
+// An answer has told how fast it comes once enough of it has come, or it waits for somebody
+// else than the link; once only.
+func TestPace(t *testing.T) {
+	const full = maxRecord
+	for name, c := range map[string]struct {
+		known  bool
+		pieces []int
+		wait   time.Duration // behind the last piece
+		tells  bool          // before the end
+	}{
+		"short":                       {true, []int{full / 2, full / 2}, 0, false},
+		"large":                       {true, []int{full, full, full, full, full, full, full, full}, 0, true},
+		"stalls":                      {true, []int{full}, paceStall, true},
+		"slow":                        {true, []int{full}, paceStall - 1, false},
+		"of unknown length, large":    {false, []int{full, full, full, full, full, full, full, full}, 0, true},
+		"of unknown length, and full": {false, []int{100, full, full}, 0, false},
+		"event by event":              {false, []int{100, 100}, 0, true},
+		"event by event, the first":   {false, []int{100}, 0, false},
+		"nothing":                     {false, nil, paceStall, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told toldPermit
+				var p pace
+				p.begin(&told, true, c.known)
+				for _, n := range c.pieces {
+					time.Sleep(paceStall / 2)
+					p.came(n)
+				}
+				time.Sleep(c.wait)
+				synctest.Wait()
+				if tells := told.answered == 1; tells != c.tells {
+					t.Errorf("it has told: %v", tells)
+				}
+				p.came(full)
+				p.end()
+				p.end()
+				time.Sleep(2 * paceStall)
+				if told.answered != 1 || told.failed != 1 {
+					t.Errorf("%+v", told)
+				}
+			})
+		})
+	}
+	var none pace
+	none.end() // there was no head
+	(*pace)(nil).came(1)
+}
