@@ -142,6 +142,7 @@ func (x *overload) make(ctx context.Context, c *console) error {
 	}
 	x.o.Count(answers, full.Result)
 	x.o.Spent(second-first, int64(calm.Result.Total.Done), x.cpu(used)-third)
+	x.o.ServerGrowth, x.o.ClientGrowth = rest.server.PerMinute(), rest.client.PerMinute()
 	err = rest.await(ctx, &x.o)
 	used.Look()
 	_, most := used.Last()

@@ -16,8 +16,8 @@ const (
 	// kept is how many connections to targets a client keeps for the next visitors: four to
 	// the service, and one to that of the other tunnel.
 	kept = 5
-	// few is how much of a count comes and goes: 5 %, or one, or two goroutines. The resident set may be 10 %
-	// larger, as what is free is given back in pieces.
+	// few is how much of a count comes and goes: 5 %, or one. The resident set may be 10 % larger,
+	// as what is free is given back in pieces.
 	few, fewBytes = 0.05, 0.10
 	// residentFrom is how long a load must be for the resident set to be judged: before, the
 	// runtime has not come to rest itself.
@@ -30,6 +30,8 @@ type restWatch struct {
 	length time.Duration // of the load
 	before tunneled.Sides
 	peak   tunneled.Sides
+
+	server, client httptunnel.Slope // of what is resident under the load
 }
 
 // rested waits until nothing is under way and a crowd's connections have gone, which is what
@@ -50,12 +52,16 @@ func (w *restWatch) rested(ctx context.Context) (err error) {
 	}
 }
 
-// run keeps the most that is held until ctx ends.
+// run keeps the most that is held, and how that goes, until ctx ends.
 func (w *restWatch) run(ctx context.Context) {
-	for pauseFor(ctx, peakEvery) == nil {
-		if now, err := w.stand.Levels(ctx); err == nil {
-			w.peak.Most(&now)
+	for began := time.Now(); pauseFor(ctx, peakEvery) == nil; {
+		now, err := w.stand.Levels(ctx)
+		if err != nil {
+			continue
 		}
+		w.peak.Most(&now)
+		w.server.Add(time.Since(began), now.Server.Resident)
+		w.client.Add(time.Since(began), now.Client.Resident)
 	}
 }
 
@@ -76,27 +82,41 @@ func (w *restWatch) await(ctx context.Context, o *httptunnel.Overload) error {
 	}
 }
 
+// held is what is looked at: by how much of it, or how many, there may be more afterwards.
+var held = []struct {
+	name        string
+	more, least float64
+	perBackend  bool // besides, one for each connection that is kept now and was not before
+	of          func(*tunneled.Sides) float64
+}{
+	{"goroutines of the server", few, 1, false, func(s *tunneled.Sides) float64 { return s.Server.Goroutines }},
+	{"goroutines of the client", few, 1, true, func(s *tunneled.Sides) float64 { return s.Client.Goroutines }},
+	{"descriptors of the server", few, 1, false, func(s *tunneled.Sides) float64 { return s.Server.Descriptors }},
+	{"descriptors of the client", few, 1, true, func(s *tunneled.Sides) float64 { return s.Client.Descriptors }},
+	{"permits of requests", few, 0, false, func(s *tunneled.Sides) float64 { return s.Server.Exchanges }},
+	{"streams", few, 0, false, func(s *tunneled.Sides) float64 { return s.Server.Streams }},
+	{"waiting requests", few, 0, false, func(s *tunneled.Sides) float64 { return s.Server.Queued }},
+	{"exchanges of the client", few, 0, false, func(s *tunneled.Sides) float64 { return s.Client.Exchanges }},
+	{"backend connections", 0, 0, true, func(s *tunneled.Sides) float64 { return s.Client.Backends }},
+	{"accounted bytes of the server", fewBytes, 0, false, func(s *tunneled.Sides) float64 { return s.Server.Bytes }},
+	{"accounted bytes of the client", fewBytes, 0, false, func(s *tunneled.Sides) float64 { return s.Client.Bytes }},
+	{"resident bytes of the server", fewBytes, 0, false, func(s *tunneled.Sides) float64 { return s.Server.Resident }},
+	{"resident bytes of the client", fewBytes, 0, false, func(s *tunneled.Sides) float64 { return s.Client.Resident }},
+}
+
 // levels are all of them, with what they are now.
 func (w *restWatch) levels(now *tunneled.Sides) (all []httptunnel.Level) {
-	add := func(name string, more, least float64, of func(*tunneled.Sides) float64) {
-		all = append(all, httptunnel.Level{
-			Name: name, Before: of(&w.before), Peak: max(of(&w.peak), of(now)), After: of(now), Bytes: more == fewBytes, More: more, Least: least,
-			Unjudged: w.length < residentFrom && strings.HasPrefix(name, "resident"),
-		})
+	for _, h := range held {
+		l := httptunnel.Level{
+			Name: h.name, Before: h.of(&w.before), Peak: max(h.of(&w.peak), h.of(now)), After: h.of(now),
+			Bytes: h.more == fewBytes, More: h.more, Least: h.least,
+			Unjudged: w.length < residentFrom && strings.HasPrefix(h.name, "resident"),
+		}
+		if h.perBackend {
+			l.Least += max(min(now.Client.Backends, kept)-w.before.Client.Backends, 0)
+		}
+		all = append(all, l)
 	}
-	add("goroutines of the server", few, 2, func(s *tunneled.Sides) float64 { return s.Server.Goroutines })
-	add("goroutines of the client", few, 2, func(s *tunneled.Sides) float64 { return s.Client.Goroutines })
-	add("descriptors of the server", few, 1, func(s *tunneled.Sides) float64 { return s.Server.Descriptors })
-	add("descriptors of the client", few, 1, func(s *tunneled.Sides) float64 { return s.Client.Descriptors })
-	add("permits of requests", few, 0, func(s *tunneled.Sides) float64 { return s.Server.Exchanges })
-	add("streams", few, 0, func(s *tunneled.Sides) float64 { return s.Server.Streams })
-	add("waiting requests", few, 0, func(s *tunneled.Sides) float64 { return s.Server.Queued })
-	add("exchanges of the client", few, 0, func(s *tunneled.Sides) float64 { return s.Client.Exchanges })
-	add("backend connections", few, 0, func(s *tunneled.Sides) float64 { return s.Client.Backends })
-	add("accounted bytes of the server", fewBytes, 0, func(s *tunneled.Sides) float64 { return s.Server.Bytes })
-	add("accounted bytes of the client", fewBytes, 0, func(s *tunneled.Sides) float64 { return s.Client.Bytes })
-	add("resident bytes of the server", fewBytes, 0, func(s *tunneled.Sides) float64 { return s.Server.Resident })
-	add("resident bytes of the client", fewBytes, 0, func(s *tunneled.Sides) float64 { return s.Client.Resident })
 	return all
 }
 

@@ -80,9 +80,15 @@ type Overload struct {
 	// before, RefusedCPU what a refusal takes if a request that is served takes that too.
 	ServedCPU  time.Duration `json:"served_cpu_ns"`
 	RefusedCPU time.Duration `json:"refused_cpu_ns"`
-	// ServerMemory and ClientMemory are the most that was resident, bytes.
-	ServerMemory int64 `json:"server_resident_bytes"`
-	ClientMemory int64 `json:"client_resident_bytes"`
+	// Ceiling is what could be served at most if processor time were what bounds, as a part
+	// of what could be with nothing to refuse: see Overload.Spent.
+	Ceiling float64 `json:"ceiling"`
+	// ServerMemory and ClientMemory are the most that was resident, bytes, and ServerGrowth and
+	// ClientGrowth how fast that grew under the load, bytes a minute, once it had settled.
+	ServerMemory int64   `json:"server_resident_bytes"`
+	ClientMemory int64   `json:"client_resident_bytes"`
+	ServerGrowth float64 `json:"server_resident_bytes_per_minute"`
+	ClientGrowth float64 `json:"client_resident_bytes_per_minute"`
 	// Levels are what both hold; Idle is how long after the load it was until all of them
 	// were at rest, IdleWithin at most.
 	Levels   []Level       `json:"levels"`
@@ -110,13 +116,26 @@ func (a *Answers) Served() *histogram.Histogram {
 }
 
 // Spent takes what processor time server and client have used in the load before, and for
-// how many requests, and in the load itself, once that is counted.
+// how many requests, and in the load itself, once that is counted. A refusal that takes x of
+// what a served request takes leaves (1 - n x) / (1 - x) of the goodput where n times as much
+// is asked as could be served.
 func (o *Overload) Spent(calm time.Duration, requests int64, load time.Duration) {
 	if requests == 0 || o.Refused == 0 {
 		return
 	}
 	o.ServedCPU = calm / time.Duration(requests)
 	o.RefusedCPU = max(load-o.ServedCPU*time.Duration(o.Served), 0) / time.Duration(o.Refused)
+	if x := o.share(); x < 1 && o.Capacity > 0 {
+		o.Ceiling = max((1-o.Offered/o.Capacity*x)/(1-x), 0)
+	}
+}
+
+// share is the processor time of a refusal as a part of that of a served request.
+func (o *Overload) share() float64 {
+	if o.ServedCPU == 0 {
+		return 0
+	}
+	return float64(o.RefusedCPU) / float64(o.ServedCPU)
 }
 
 // Count takes what came of the run.
@@ -147,6 +166,10 @@ func (o *Overload) Missed() (missed []string) {
 	say(o.Unhinted > 0, "%d refusals had no Retry-After", o.Unhinted)
 	say(o.ServerMemory > serverMemory, "the server had %s, more than %s", figure.Bytes(o.ServerMemory), figure.Bytes(serverMemory))
 	say(o.ClientMemory > clientMemory, "the client had %s, more than %s", figure.Bytes(o.ClientMemory), figure.Bytes(clientMemory))
+	if o.Duration >= slopeFrom {
+		say(o.ServerGrowth > mostGrowth, "the server grew by %s a minute, more than %s", figure.Bytes(int64(o.ServerGrowth)), figure.Bytes(mostGrowth))
+		say(o.ClientGrowth > mostGrowth, "the client grew by %s a minute, more than %s", figure.Bytes(int64(o.ClientGrowth)), figure.Bytes(mostGrowth))
+	}
 	say(o.ServedP99 > mostSlower*o.CalmP99, "the p99 of what is served is %s, more than %d times the %s at %s of the capacity",
 		figure.Time(o.ServedP99), mostSlower, figure.Time(o.CalmP99), figure.Percent(Calm))
 	if b := o.Beside; b != nil {
@@ -157,6 +180,17 @@ func (o *Overload) Missed() (missed []string) {
 		say(!l.AtRest(), "%s", l.missed())
 	}
 	return missed
+}
+
+// growthVerdict is a word about how memory grew.
+func (o *Overload) growthVerdict() string {
+	switch {
+	case o.Duration < slopeFrom:
+		return fmt.Sprintf("not judged below %.0f minutes", slopeFrom.Minutes())
+	case max(o.ServerGrowth, o.ClientGrowth) > mostGrowth:
+		return "MISSED"
+	}
+	return "holds"
 }
 
 // sent is how many requests there were.
@@ -178,11 +212,13 @@ func (o *Overload) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "refused      %s, p99 %s; asked beside it: %d refusals with Retry-After, %d without\n", figure.Count(o.Refused), figure.Time(o.RefusedP99), o.Hinted, o.Unhinted)
 	fmt.Fprintf(w, "failed       %s\n", figure.Count(o.Failed))
 	fmt.Fprintf(w, "not sent     %s\n", figure.Count(o.Unsent))
-	fmt.Fprintf(w, "processor    %s for a served request, %s for a refused one, server and client together\n", figure.Time(o.ServedCPU), figure.Time(o.RefusedCPU))
+	fmt.Fprintf(w, "processor    %s for a served request, %s for a refused one (x %.2f), server and client together\n", figure.Time(o.ServedCPU), figure.Time(o.RefusedCPU), o.share())
+	fmt.Fprintf(w, "ceiling      %s of the goodput, if processor time were what bounds: (1 - %s x) / (1 - x)\n", figure.Percent(o.Ceiling), figure.Number(o.Offered/o.Capacity))
 	if b := o.Beside; b != nil {
 		fmt.Fprintf(w, "beside       %d small requests to another tunnel of the client, %d failed, p99 %s\n", b.Asked, b.Failed, figure.Time(b.P99))
 	}
-	fmt.Fprintf(w, "memory       server %s, client %s at most\n\n", figure.Bytes(o.ServerMemory), figure.Bytes(o.ClientMemory))
+	fmt.Fprintf(w, "memory       server %s, client %s at most\n", figure.Bytes(o.ServerMemory), figure.Bytes(o.ClientMemory))
+	fmt.Fprintf(w, "growth       server %+.2f MiB a minute, client %+.2f, %s\n\n", o.ServerGrowth/(1<<20), o.ClientGrowth/(1<<20), o.growthVerdict())
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "held\tbefore\tat peak\tafter %v\t\n", o.Idle.Round(100*time.Millisecond))
 	for _, l := range o.Levels {

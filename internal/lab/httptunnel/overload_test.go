@@ -31,6 +31,9 @@ func TestOverload(t *testing.T) {
 	if o.Spent(900*time.Millisecond, 900, 990*time.Millisecond); o.ServedCPU != time.Millisecond || o.RefusedCPU != 100*time.Microsecond {
 		t.Errorf("%v and %v", o.ServedCPU, o.RefusedCPU)
 	}
+	if o.Ceiling < 0.777 || o.Ceiling > 0.778 { // (1 - 3 * 0.1) / (1 - 0.1)
+		t.Errorf("ceiling %v", o.Ceiling)
+	}
 	var text bytes.Buffer
 	if err := o.WriteText(&text); err != nil || !strings.Contains(text.String(), "Everything holds.") {
 		t.Errorf("%v: %s", err, &text)
@@ -43,6 +46,8 @@ func TestOverload(t *testing.T) {
 		"Retry-After":     func(o *httptunnel.Overload) { o.Unhinted = 1 },
 		"the server had":  func(o *httptunnel.Overload) { o.ServerMemory = 257 << 20 },
 		"the client had":  func(o *httptunnel.Overload) { o.ClientMemory = 129 << 20 },
+		"server grew":     func(o *httptunnel.Overload) { o.Duration, o.ServerGrowth = 5*time.Minute, 1.1*(1<<20) },
+		"client grew":     func(o *httptunnel.Overload) { o.Duration, o.ClientGrowth = 5*time.Minute, 1.1*(1<<20) },
 		"what is served":  func(o *httptunnel.Overload) { o.CalmP99 = 40 * time.Millisecond },
 		"other tunnel f":  func(o *httptunnel.Overload) { o.Beside = &httptunnel.Beside{Asked: 9, Failed: 1} },
 		"other tunnel is": func(o *httptunnel.Overload) { o.Beside = &httptunnel.Beside{Asked: 9, P99: time.Second} },
