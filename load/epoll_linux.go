@@ -182,20 +182,29 @@ func (l *epollLoop) wait(until, now int64) (n int, asked int64) {
 	}
 	asked = min(max(asked, 0), maxWait)
 	l.wakes++
-	n = l.epollWait(asked)
+	n = l.epollWait(asked, due == never)
 	l.brings += int64(n)
 	return n, asked
 }
 
 // epollWait is epoll_pwait2(2), whose timeout is in ns. A wait that cannot block need not
-// be known to the scheduler.
-func (l *epollLoop) epollWait(ns int64) int {
+// be known to the scheduler. Nor need one that no request is due behind: there is a
+// processor for others (see roomFor), the runtime's signals end the wait when it wants to
+// stop the world, and nobody else takes this thread's place away to give it back. To a
+// request that is due, such a signal would be a lag.
+func (l *epollLoop) epollWait(ns int64, hidden bool) int {
 	events, size := uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events))
 	if ns == 0 {
 		n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.fd), events, size, 0, 0, 0)
 		return counted(n, errno)
 	}
 	ts := unix.NsecToTimespec(ns)
+	if hidden {
+		n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.fd), events, size, uintptr(unsafe.Pointer(&ts)), 0, 0)
+		if errno != unix.ENOSYS {
+			return counted(n, errno)
+		}
+	}
 	n, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.fd), events, size, uintptr(unsafe.Pointer(&ts)), 0, 0)
 	if errno == unix.ENOSYS { // before Linux 5.11
 		n, _, errno = syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.fd), events, size, uintptr((ns+999_999)/1_000_000), 0, 0)
