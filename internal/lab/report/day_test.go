@@ -88,7 +88,7 @@ func TestKeepsLittle(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	before := heap()
-	series, recorder, view := &Series{}, runfile.NewRecorder(plan, nil), &live.View{Out: io.Discard}
+	series, recorder := &Series{}, runfile.NewRecorder(plan, nil)
 	for s := range int64(seconds) {
 		v.Start = time.Duration(s) * time.Second
 		v.Response.Reset()
@@ -99,14 +99,13 @@ func TestKeepsLittle(t *testing.T) {
 			v.Response.RecordN(ns, 1000)
 			v.Service.RecordN(ns-1, 1000)
 		}
-		for _, o := range []load.Observer{series, recorder, view} {
-			o.Interval(v)
-		}
+		series.Interval(v)
+		recorder.Interval(v)
 	}
 	if kept := heap() - before; kept > bound {
 		t.Errorf("%d KiB are kept", kept>>10)
 	}
-	runtime.KeepAlive([]any{series, recorder, view, v})
+	runtime.KeepAlive([]any{series, recorder, v})
 }
 
 // maxPage is what a page takes at most whose seconds have a hundred rows of times each.
