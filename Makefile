@@ -106,9 +106,9 @@ kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), an
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
 
 .PHONY: tunnel-scale
-tunnel-scale: ## Bring 10,000 clients back to a killed server, 10 GiB through a tunnel, and 1,000 connections beside a full house.
-	PADDOCK_TUNNEL_CLIENTS=10000 PADDOCK_TUNNEL_MIB=10240 $(GO) test -v -count 1 -timeout 2h -run 'TestTunnel(ClientsComeBack|MemoryIsFlat)' $(TESTFLAGS) ./cmd/paddock
-	PADDOCK_TUNNEL_OPEN=1000 $(GO) test -v -count 1 -run TestACrowdAtOneClient $(TESTFLAGS) ./tunnel
+tunnel-scale: ## Tunnel at scale: 10,000 clients come back, 10 GiB, 5,000 slow visitors, 100,000 who leave, a dead path.
+	PADDOCK_TUNNEL_CLIENTS=10000 PADDOCK_TUNNEL_MIB=10240 PADDOCK_TUNNEL_LOST=1 $(GO) test -v -count 1 -timeout 2h -run 'TestTunnel(ClientsComeBack|MemoryIsFlat|LossIsNoticed)' $(TESTFLAGS) ./cmd/paddock
+	PADDOCK_TUNNEL_OPEN=1000 PADDOCK_TUNNEL_SLOW=5000 PADDOCK_TUNNEL_LEAVE=100000 PADDOCK_TUNNEL_REUSE=10000 $(GO) test -v -count 1 -timeout 1h -run 'Test(ACrowdAtOneClient|SlowCrowd|VisitorsLeave|EndsAtTheMomentOfReuse)' $(TESTFLAGS) ./tunnel
 
 .PHONY: bench
 bench: ## Run the Go benchmarks. BENCH=Contains

@@ -71,7 +71,7 @@ func echoes(conn net.Conn, in *bufio.Reader, text string) error {
 // of connections that stay open: neither takes the other's room, what is beyond a bound
 // is told so, and nobody gets 502.
 func TestACrowdAtOneClient(t *testing.T) {
-	const bound = 256
+	const bound = defaultTunnelRequests
 	open := scale(t, "PADDOCK_TUNNEL_OPEN", 200)
 	p := newPair(t, &Server{Limits: Limits{VisitorsEach: open + 2*bound, TunnelRequests: bound, TunnelStreams: open}})
 	inside, release := make(chan struct{}, bound), make(chan struct{})
@@ -103,6 +103,7 @@ func TestACrowdAtOneClient(t *testing.T) {
 		held.Go(func() {
 			if status := ask("/held"); status != http.StatusOK {
 				t.Errorf("among %d: %d", bound, status)
+				inside <- struct{}{}
 			}
 		})
 	}
@@ -140,6 +141,19 @@ func TestACrowdAtOneClient(t *testing.T) {
 	}
 	if refused := p.server.Stats().Refused; refused["overloaded"] != 1 || len(refused) != 1 {
 		t.Errorf("refused: %v", refused)
+	}
+}
+
+// What a client has for its target by itself is enough for all that a server lets in of one
+// tunnel by itself: otherwise connections that stay open would take the room of requests.
+func TestDefaultsFitTogether(t *testing.T) {
+	l := Limits{}.withDefaults()
+	of, err := newTarget(Tunnel{Name: "web", Protocol: HTTP, Target: "127.0.0.1:1"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := l.TunnelRequests + l.TunnelStreams; of.MaxInflight < want || defaultBudget < want*exchangeBytes {
+		t.Errorf("%d at a target, %d bytes; %d are let in, of %d bytes", of.MaxInflight, defaultBudget, want, exchangeBytes)
 	}
 }
 

@@ -2,6 +2,9 @@ package tunnel
 
 import "time"
 
+// defaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
+const defaultTunnelRequests, defaultTunnelStreams = 256, 1_024
+
 // Limits bound what a server holds and how long it waits. 0 stands for the default.
 type Limits struct {
 	Requests, Streams             int // under way in all, 4,096 and 16,384
@@ -43,8 +46,8 @@ func (l Limits) withDefaults() Limits {
 	}
 	number(&l.Requests, 4_096)
 	number(&l.Streams, 16_384)
-	number(&l.TunnelRequests, 256)
-	number(&l.TunnelStreams, 1_024)
+	number(&l.TunnelRequests, defaultTunnelRequests)
+	number(&l.TunnelStreams, defaultTunnelStreams)
 	number(&l.Queue, 64)
 	number(&l.Sessions, 16_384)
 	number(&l.Visitors, 4_096)

@@ -46,9 +46,14 @@ type Tunnel struct {
 	// taken the last of the request so far: 0 is 60 s, negative is for ever. DialTimeout
 	// bounds that for a connection: 0 is 5 s.
 	HeadTimeout, DialTimeout time.Duration
-	// MaxInflight bounds what is under way at the target, 0: 1,024. More is refused.
+	// MaxInflight bounds what is under way at the target, 0: 1,280, which is as much as a
+	// server lets in by itself. More is refused.
 	MaxInflight int
 }
+
+// defaultInflight has room for all that the other side lets in: if it was less than its
+// requests and its streams together, the streams would take the room of requests.
+const defaultInflight = defaultTunnelRequests + defaultTunnelStreams
 
 // target is the local service of a tunnel.
 type target struct {
@@ -72,7 +77,7 @@ func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
 	b := &target{Tunnel: t, address: t.Target, counts: counts, listener: l}
 	b.HeadTimeout = cmp.Or(t.HeadTimeout, time.Minute)
 	b.DialTimeout = cmp.Or(t.DialTimeout, dialTimeout)
-	b.MaxInflight = cmp.Or(t.MaxInflight, 1_024)
+	b.MaxInflight = cmp.Or(t.MaxInflight, defaultInflight)
 	if t.Protocol == HTTP && strings.Contains(t.Target, "://") {
 		if err := b.readURL(t.Target); err != nil {
 			return nil, fmt.Errorf("tunnel %s: target %q: %w", t.Name, t.Target, err)

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -218,6 +219,7 @@ type swallowing struct {
 	wg   sync.WaitGroup
 	gone chan struct{}
 	end  chan struct{}
+	came atomic.Int32 // connections
 }
 
 func newSwallowing(t *testing.T, to string) *swallowing {
@@ -233,6 +235,7 @@ func newSwallowing(t *testing.T, to string) *swallowing {
 			if err != nil {
 				return
 			}
+			s.came.Add(1)
 			far, err := net.Dial("tcp", to)
 			if err != nil {
 				_ = near.Close()

@@ -56,6 +56,9 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 				return Record{}, ctx.Err()
 			}
 		}
+		if r.file == nil {
+			continue // on the way to the record the segment was found damaged
+		}
 		accepted, body, err := r.records.next()
 		if err != nil {
 			if err := r.damaged(err); err != nil {
