@@ -27,7 +27,7 @@ func descriptors() int {
 // left of any: no goroutine, no descriptor, no connection to the service, no permit.
 func TestVisitorsLeave(t *testing.T) {
 	times, crowd := scale(t, "PADDOCK_TUNNEL_LEAVE", fewLeave), 12
-	p := newPair(t, &Server{})
+	p := newPair(t, &Server{Limits: Limits{VisitorsEach: 4_096}}) // who has left is there for a moment
 	var begun, ended, conns atomic.Int64
 	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun.Add(1)

@@ -22,7 +22,8 @@ func TestSlowCrowd(t *testing.T) {
 	slow := scale(t, "PADDOCK_TUNNEL_SLOW", 0)
 	const head, stall, slack = 10 * time.Second, 15 * time.Second, 15 * time.Second
 	p := newPair(t, &Server{Limits: Limits{
-		Visitors: 2 * slow, VisitorsEach: 2 * slow, Streams: slow, TunnelStreams: slow, Head: head, Stall: stall, Bytes: 1 << 30,
+		Visitors: 2 * slow, VisitorsEach: 2 * slow, Streams: slow, TunnelStreams: slow, Head: head, Stall: stall, Idle: head, Bytes: 1 << 30,
+		Requests: 2 * slow, TunnelRequests: 2 * slow, // a slow body holds a place
 	}})
 	done := make(chan struct{})
 	backend := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
