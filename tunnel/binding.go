@@ -51,6 +51,7 @@ type (
 		Path     string     `cbor:"4,keyasint,omitempty"`
 		Address  string     `cbor:"5,keyasint,omitempty"`
 		Auth     *basicAuth `cbor:"6,keyasint,omitempty"`
+		Direct   bool       `cbor:"7,keyasint,omitempty"`
 	}
 	bindAnswer struct {
 		Results []bindResult `cbor:"1,keyasint,omitempty"`
@@ -60,6 +61,7 @@ type (
 		Where  string    `cbor:"2,keyasint,omitempty"`
 		Code   wire.Code `cbor:"3,keyasint,omitempty"`
 		Reason string    `cbor:"4,keyasint,omitempty"`
+		Direct bool      `cbor:"5,keyasint,omitempty"`
 	}
 	unbindRequest struct {
 		IDs []uint16 `cbor:"1,keyasint,omitempty"`
@@ -94,6 +96,8 @@ func (a *bindAsk) binding() (b Binding, err error) {
 		return b, fmt.Errorf("unknown protocol %.20q", a.Protocol)
 	case a.Auth != nil && (a.Protocol != HTTP || !a.Auth.valid()):
 		return b, errors.New("malformed auth")
+	case a.Direct && a.Protocol == HTTP:
+		return b, errors.New("direct is for tcp and sni")
 	case a.Protocol == TCP:
 		return b, a.checkAddress()
 	case a.Address != "":

@@ -33,6 +33,7 @@ type holder struct {
 	session *session
 	id      uint16
 	auth    *basicAuth
+	direct  bool // visitors are carried by channels of their own
 }
 
 // hold gives the claim to a session.

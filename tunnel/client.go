@@ -24,6 +24,8 @@ type Client struct {
 	linger  time.Duration
 	budget  byteBudget
 	counts  clientCounts
+	reach   atomic.Pointer[reach]     // nil: no channels are made
+	directs atomic.Int64              // channels, made or being made
 	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed
 
 	mu    sync.Mutex
@@ -54,6 +56,7 @@ type ClientConfig struct {
 type Bound struct {
 	Tunnel string // its name
 	Where  string // as visitors know it, "" if it is not bound
+	Direct bool   // its visitors may go by connections of their own
 	Err    error  // why not: an *Error of wire, or why the connection ended
 }
 
@@ -171,6 +174,7 @@ func (c *Client) Run(ctx context.Context, config wire.ClientConfig) error {
 			c.Connected(ctx, conn)
 		}
 	}
+	c.Reach(&config)
 	link, err := wire.NewClient(config)
 	if err != nil {
 		return err
@@ -274,7 +278,7 @@ func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missi
 		b := Bound{Tunnel: target.Name, Err: err}
 		if err == nil {
 			if got := a.Results[i]; got.Code == 0 {
-				b.Where = got.Where
+				b.Where, b.Direct = got.Where, got.Direct
 			} else {
 				b.Err = &wire.Error{Code: got.Code, Msg: got.Reason}
 			}
@@ -308,6 +312,9 @@ func (c *Client) note(id uint16, target *target, b Bound) {
 		c.log.Warn("tunnel: not bound", "tunnel", b.Tunnel, "error", b.Err)
 	} else {
 		c.log.Info("tunnel: bound", "tunnel", b.Tunnel, "at", b.Where)
+		if target.Direct && !b.Direct {
+			c.log.Warn("tunnel: the server takes no direct channels, and carries visitors by the link", "tunnel", b.Tunnel)
+		}
 	}
 	if c.config.OnBound != nil {
 		c.config.OnBound(b)

@@ -9,6 +9,9 @@ type ClientStats struct {
 	Idle     int   `json:"idle"`     // connections to targets that wait for work
 	Shared   int   `json:"shared"`   // connections to targets of HTTP/2
 
+	Direct       int    `json:"direct"`        // direct channels, made or being made
+	DirectFailed uint64 `json:"direct_failed"` // that could not be made
+
 	Full        uint64 `json:"full"`  // refused for Budget or MaxInflight
 	Dials       uint64 `json:"dials"` // connections to targets, or attempts
 	DialsFailed uint64 `json:"dials_failed"`
@@ -18,7 +21,7 @@ type ClientStats struct {
 
 // clientCounts are those of a client's targets.
 type clientCounts struct {
-	full, dials, failed, spared, retries atomic.Uint64
+	full, dials, failed, spared, retries, directFailed atomic.Uint64
 }
 
 // Stats returns the present counts.
@@ -26,7 +29,7 @@ func (c *Client) Stats() ClientStats {
 	n := &c.counts
 	s := ClientStats{
 		Bytes: c.budget.used.Load(), Full: n.full.Load(), Dials: n.dials.Load(), DialsFailed: n.failed.Load(),
-		DialsSpared: n.spared.Load(), Retries: n.retries.Load(),
+		DialsSpared: n.spared.Load(), Retries: n.retries.Load(), Direct: int(c.directs.Load()), DirectFailed: n.directFailed.Load(),
 	}
 	for _, b := range c.all() {
 		if b != nil {

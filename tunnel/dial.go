@@ -24,7 +24,11 @@ func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
 	if c == nil {
 		return nil, dialError(at, errors.New("no tunnel for raw connections is bound there"))
 	}
-	st, err := s.openRaw(ctx, c, open)
+	h, permit, err := s.enterRaw(ctx, c)
+	if err != nil {
+		return nil, dialError(at, err)
+	}
+	st, err := h.openRaw(ctx, open, permit.Release)
 	if err != nil {
 		return nil, dialError(at, err)
 	}

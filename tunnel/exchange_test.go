@@ -59,13 +59,20 @@ func readMessage(message string, b []byte) (text string, again []byte, err error
 		return fmt.Sprintf("head=%q rest=%q", head, rest), appendAnswer(nil, head, rest), err
 	default:
 		c, err := parseChannel(b)
-		return fmt.Sprintf("sni=%v tunnel=%d visitor=%s local=%s name=%q rest=%q", c.sni, c.tunnel,
-			addressText(c.visitor), addressText(c.local), c.name, c.rest), appendChannel(nil, &c), err
+		ticket := ""
+		if c.ticket != nil {
+			ticket = fmt.Sprintf(" ticket=%x/%x", c.ticket.id, c.ticket.secret)
+		}
+		return fmt.Sprintf("sni=%v tunnel=%d visitor=%s local=%s name=%q%s rest=%q", c.sni, c.tunnel,
+			addressText(c.visitor), addressText(c.local), c.name, ticket, c.rest), appendChannel(nil, &c), err
 	}
 }
 
 func TestExchangeVectors(t *testing.T) {
 	for _, c := range exchangeCases(t) {
+		if c.message == "direct" {
+			continue // see TestDirectVectors
+		}
 		text, again, err := readMessage(c.message, c.bytes)
 		why, refused := strings.CutPrefix(c.want, "error ")
 		switch {

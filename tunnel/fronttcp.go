@@ -57,15 +57,23 @@ func (s *Server) serveTCP(c *claim, conn net.Conn) {
 // is nothing to tell one who is refused: his connection is reset.
 func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 	open.visitor, open.local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
-	st, err := s.openRaw(s.ctx, c, open)
+	h, permit, err := s.enterRaw(s.ctx, c)
 	if err != nil {
-		c.refused.Add(1)
-		s.refused(Refusal{
-			Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.name), Err: err,
-		})
-		if l, ok := conn.(interface{ SetLinger(int) error }); ok {
-			_ = l.SetLinger(0)
+		s.refuseRaw(c, conn, open, err)
+		return
+	}
+	open.tunnel = h.id
+	release := permit.Release
+	if h.direct && s.directs.open.Load() {
+		carried, rest := s.carryDirect(c, h, conn, open, release)
+		if carried {
+			return
 		}
+		release = rest
+	}
+	st, err := h.openRaw(s.ctx, open, release)
+	if err != nil {
+		s.refuseRaw(c, conn, open, err)
 		return
 	}
 	stop := context.AfterFunc(s.ctx, func() { _ = st.Reset(wire.Unavailable) })
@@ -78,21 +86,35 @@ func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 	}
 }
 
-// openRaw takes a permit and opens the stream. ctx bounds the wait for both.
-func (s *Server) openRaw(ctx context.Context, c *claim, open *channel) (*wire.Stream, error) {
+// refuseRaw tells of a visitor who is refused, and has him reset.
+func (s *Server) refuseRaw(c *claim, conn net.Conn, open *channel, err error) {
+	c.refused.Add(1)
+	s.refused(Refusal{
+		Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.name), Err: err,
+	})
+	if l, ok := conn.(interface{ SetLinger(int) error }); ok {
+		_ = l.SetLinger(0)
+	}
+}
+
+// enterRaw finds who serves the claim, and takes a permit. ctx bounds the wait for both.
+func (s *Server) enterRaw(ctx context.Context, c *claim) (*holder, Permit, error) {
 	if err := s.allowed(c.identity, c.at); err != nil {
-		return nil, errors.Join(ErrDenied, err)
+		return nil, nil, errors.Join(ErrDenied, err)
 	}
 	h, err := c.wait(ctx, &s.limits)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	permit, err := c.lane.Enter(ctx, Stream, 2*maxRecord)
-	if err != nil {
-		return nil, err
-	}
+	return h, permit, err
+}
+
+// openRaw opens the stream of a connection that is let in; release is called at its end, or
+// if there is none.
+func (h *holder) openRaw(ctx context.Context, open *channel, release func()) (*wire.Stream, error) {
 	open.tunnel = h.id
-	conn, over := h.session.choose(permit.Release)
+	conn, over := h.session.choose(release)
 	return conn.Open(ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, open), Over: over})
 }
 

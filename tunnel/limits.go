@@ -9,6 +9,11 @@ const defaultTunnelRequests, defaultTunnelStreams = 256, 1_024
 type Limits struct {
 	Requests, Streams             int // under way in all, 4,096 and 16,384
 	TunnelRequests, TunnelStreams int // of one tunnel, 256 and 1,024
+	// Direct is how many visitors are carried by channels of their own, 256; each takes up to
+	// six descriptors. The link carries more than these, and those for whom there is none
+	// within DirectWait, 2 s.
+	Direct     int
+	DirectWait time.Duration
 	// Queue is how many requests wait for one of these, for each tunnel, 64; for how
 	// long, and what a slow target changes, is said in internal/admission.
 	Queue int
@@ -48,6 +53,7 @@ func (l Limits) withDefaults() Limits {
 	number(&l.Streams, 16_384)
 	number(&l.TunnelRequests, defaultTunnelRequests)
 	number(&l.TunnelStreams, defaultTunnelStreams)
+	number(&l.Direct, 256)
 	number(&l.Queue, 64)
 	number(&l.Sessions, 16_384)
 	number(&l.Visitors, 4_096)
@@ -58,6 +64,7 @@ func (l Limits) withDefaults() Limits {
 	}
 	span(&l.Lease, 30*time.Second)
 	span(&l.Return, 2*time.Second)
+	span(&l.DirectWait, 2*time.Second)
 	span(&l.Head, 10*time.Second)
 	span(&l.Idle, 75*time.Second)
 	span(&l.Stall, 30*time.Second)

@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -20,17 +21,26 @@ var silent = slog.New(slog.DiscardHandler)
 
 // pair is a server with its front, and clients that come over loopback.
 type pair struct {
-	t      testing.TB
-	server *Server
-	wire   *wire.Server
-	link   net.Listener // of clients
-	front  net.Listener // of visitors
-	http   *http.Client
+	t       testing.TB
+	server  *Server
+	wire    *wire.Server
+	link    net.Listener // of clients
+	front   net.Listener // of visitors
+	http    *http.Client
+	direct  bool        // its TCP tunnels are
+	linkTLS *tls.Config // of the link, nil without
 }
 
 // newPair starts both on free ports; the test's end stops them and checks that all
 // permits are back.
 func newPair(t testing.TB, s *Server) *pair {
+	t.Helper()
+	return (&pair{t: t}).begin(s)
+}
+
+// begin is newPair for a pair that has its ways.
+func (p *pair) begin(s *Server) *pair {
+	t := p.t
 	t.Helper()
 	if s.Policy == nil {
 		s.Policy = everybody
@@ -38,10 +48,13 @@ func newPair(t testing.TB, s *Server) *pair {
 	if s.Logger == nil {
 		s.Logger = silent
 	}
-	p := &pair{t: t, server: s, link: listenLocal(t), front: listenLocal(t)}
+	p.server, p.link, p.front = s, listenLocal(t), listenLocal(t)
 	mux := wire.NewMux()
 	s.Register(mux)
-	p.wire = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Sessions: &wire.Sessions{}}}
+	p.wire = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Sessions: &wire.Sessions{}, TLS: p.linkTLS}}
+	if p.direct {
+		p.wire.Beside = s.Beside()
+	}
 	ended := make(chan error, 2)
 	go func() { ended <- p.wire.Serve(p.link) }()
 	go func() { ended <- s.Serve(p.front, nil) }()
@@ -96,10 +109,16 @@ func (p *pair) eventually(what string, is func() bool) {
 // client starts a client and waits until all its tunnels are bound; stop ends it.
 func (p *pair) client(config ClientConfig) (c *Client, stop func()) {
 	p.t.Helper()
+	return p.clientBy(config, wire.ClientConfig{})
+}
+
+// clientBy is client by a link of its own making.
+func (p *pair) clientBy(config ClientConfig, link wire.ClientConfig) (c *Client, stop func()) {
+	p.t.Helper()
 	bound := make(chan Bound, 64)
 	config.OnBound = func(b Bound) { bound <- b }
 	config.Logger = silent
-	c, stop = p.start(config, wire.ClientConfig{})
+	c, stop = p.start(config, link)
 	for range config.Tunnels {
 		select {
 		case b := <-bound:
@@ -122,7 +141,7 @@ func (p *pair) start(config ClientConfig, link wire.ClientConfig) (c *Client, st
 	}
 	link.Address = p.link.Addr().String()
 	if link.Config == nil {
-		link.Config = &wire.Config{Logger: silent}
+		link.Config = &wire.Config{Logger: silent, TLS: p.linkTLS}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -33,6 +33,8 @@ type Hooks struct {
 	Connected, Disconnected func(Session)
 	Bound, Unbound          func(identity string, b Binding)
 	Refused                 func(Refusal)
+	// Fallen is told of each visitor of a direct tunnel whom the link carries.
+	Fallen func(Fallen)
 	// BindRefused is told of each tunnel that a client asked for and did not get.
 	BindRefused func(identity string, b Binding, peer string, err error)
 }
@@ -77,6 +79,7 @@ type Server struct {
 	starved   atomic.Uint64 // connections of visitors that could not be accepted
 	heads     headcount
 	greeting  atomic.Int64 // TLS handshakes of visitors that are under way
+	directs   directs
 
 	mu        sync.Mutex // guards all below; never held while something is sent
 	closed    bool
@@ -192,7 +195,7 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *bindAsk) bindResult {
 	if s.Hooks.Bound != nil {
 		s.Hooks.Bound(x.identity, b)
 	}
-	return bindResult{ID: ask.ID, Where: c.where}
+	return bindResult{ID: ask.ID, Where: c.where, Direct: ask.Direct && s.directs.open.Load()}
 }
 
 // grant gives a session a binding that the policy allows and nobody else holds.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"paddock/internal/proxyproto"
 	"paddock/wire"
 )
 
@@ -27,17 +26,15 @@ func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 	if b.listener != nil {
 		return b.listener.serveRaw(ctx, st, &open)
 	}
+	if open.ticket != nil {
+		return c.serveDirect(ctx, st, b, &open)
+	}
 	conn, err := b.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	head := open.rest
-	if b.ProxyProtocol {
-		h := proxyproto.Header{Source: open.visitor, Destination: open.local, Authority: string(open.name)}
-		head = append(h.Append(nil), open.rest...)
-	}
-	if len(head) > 0 {
+	if head := b.preamble(&open); len(head) > 0 {
 		if _, err := conn.Write(head); err != nil {
 			return &wire.Error{Code: wire.Unavailable, Msg: "the target has gone"}
 		}

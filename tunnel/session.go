@@ -17,6 +17,8 @@ type session struct {
 	links    atomic.Pointer[[]*link] // stored under Server.mu
 	small    int                     // head and body of a small exchange have at most so many bytes
 
+	direct directCounts
+
 	claims  map[uint16]*claim // guarded by Server.mu
 	old     []*claim          // guarded by Server.mu; of the session before, not bound again yet
 	changes []time.Time       // guarded by Server.mu; when other instances took over
@@ -257,7 +259,7 @@ func (s *Server) take(x *session, ask *bindAsk, b Binding) (*claim, error) {
 		c.lease = nil
 	}
 	c.last = ask.ID
-	c.hold(&holder{session: x, id: ask.ID, auth: ask.Auth})
+	c.hold(&holder{session: x, id: ask.ID, auth: ask.Auth, direct: ask.Direct})
 	return c, nil
 }
 

@@ -18,11 +18,13 @@ type Session struct {
 	Conns    int           // connections
 	Requests int           // under way
 	Streams  int           // open
+	Direct   int           // of these, visitors who are carried by channels of their own
 	Link     LinkBytes
 	Bindings []string // where visitors find it
 }
 
-// LinkBytes are what connections of clients have carried, headers included, before TLS.
+// LinkBytes are what connections of clients have carried, headers included, before TLS, and
+// their direct channels.
 type LinkBytes struct {
 	Sent     int64 `json:"sent"`
 	Received int64 `json:"received"`
@@ -82,6 +84,9 @@ func (x *session) describe() Session {
 			d.RTT = stats.RTT
 		}
 	}
+	d.Direct = int(x.direct.now.Load())
+	d.Link.Sent += x.direct.bytes[0].Load()
+	d.Link.Received += x.direct.bytes[1].Load()
 	if peer := lead.Peer(); peer != nil {
 		d.Agent = peer.Agent
 	}

@@ -34,11 +34,22 @@ type ServerStats struct {
 	Overloads  map[string]uint64 `json:"overloads"` // those of them that found no room, by what there was none of
 	Waits      uint64            `json:"waits"`     // of requests in queues that have ended
 	Waited     time.Duration     `json:"waited_ns"` // all these waits together
-	Begun      Begun             `json:"begun"`     // of all clients, those who have gone too
+	Direct     DirectStats       `json:"direct"`
+	Begun      Begun             `json:"begun"` // of all clients, those who have gone too
 	Link       LinkBytes         `json:"link"`
 	Identities []IdentityStats   `json:"identities"` // by name
 	RTTs       []time.Duration   `json:"rtts_ns"`    // of the sessions of which one was measured
 	Limits     Limits            `json:"-"`          // that hold
+}
+
+// DirectStats are the visitors of direct tunnels.
+type DirectStats struct {
+	Now       int               `json:"now"`       // carried by channels, or waiting for one
+	Carried   uint64            `json:"carried"`   // by channels, in all
+	Sent      int64             `json:"sent"`      // bytes to clients by channels
+	Received  int64             `json:"received"`  // and from them
+	Fallbacks map[string]uint64 `json:"fallbacks"` // visitors whom the link has carried, by reason
+	Refused   uint64            `json:"refused"`   // connections that were no channel
 }
 
 // IdentityStats is what one identity holds and was sent. It begins anew when the identity
@@ -107,6 +118,7 @@ func (s *Server) Stats() ServerStats {
 			stats.Refused[r.String()] = n
 		}
 	}
+	stats.Direct = s.directs.stats()
 	if g, ok := s.admission.(gate); ok {
 		held := g.Stats()
 		stats.Requests, stats.Streams, stats.Queued, stats.Bytes = held.Requests, held.Streams, held.Waiting, held.Bytes

@@ -42,6 +42,9 @@ type Tunnel struct {
 	// ProxyProtocol tells the target who the visitor is by a header of the PROXY
 	// protocol, version 2, ahead of his bytes; TCP, SNI.
 	ProxyProtocol bool
+	// Direct has each visitor's bytes go by a connection of their own to the server, beside
+	// the link, if the server takes such: for bulk. TCP, SNI; not for a listener.
+	Direct bool
 	// HeadTimeout bounds the wait for the head of an answer, from when the target has
 	// taken the last of the request so far: 0 is 60 s, negative is for ever. DialTimeout
 	// bounds that for a connection: 0 is 5 s.
@@ -92,6 +95,9 @@ func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
 	if t.ProxyProtocol && t.Protocol == HTTP {
 		return nil, fmt.Errorf("tunnel %s: the PROXY protocol is for tcp and sni", t.Name)
 	}
+	if t.Direct && (t.Protocol == HTTP || l != nil) {
+		return nil, fmt.Errorf("tunnel %s: direct is for tcp and sni, with a target", t.Name)
+	}
 	if t.HostHeader != "" && !validHost(t.HostHeader) {
 		return nil, fmt.Errorf("tunnel %s: host header %q", t.Name, t.HostHeader)
 	}
@@ -136,7 +142,7 @@ func (b *target) readURL(text string) error {
 
 // binding is what the server is asked for.
 func (b *target) ask(id uint16) bindAsk {
-	a := bindAsk{ID: id, Protocol: b.Protocol, Host: b.Host, Path: b.Path, Address: b.Remote}
+	a := bindAsk{ID: id, Protocol: b.Protocol, Host: b.Host, Path: b.Path, Address: b.Remote, Direct: b.Direct}
 	if b.Auth != "" {
 		a.Auth = newBasicAuth(b.Auth)
 	}

@@ -17,6 +17,22 @@ import (
 // does with each connection.
 func (p *pair) tcp(fn func(*net.TCPConn)) (address string) {
 	p.t.Helper()
+	return p.tcpBy(wire.ClientConfig{}, fn)
+}
+
+// tcpBy is tcp by a link of its own making; then is told of the client.
+func (p *pair) tcpBy(link wire.ClientConfig, fn func(*net.TCPConn), then ...func(*Client)) (address string) {
+	p.t.Helper()
+	c, _ := p.clientBy(ClientConfig{Tunnels: []Tunnel{{Name: "tcp", Protocol: TCP, Remote: "127.0.0.1:0", Target: p.target(fn), Direct: p.direct}}}, link)
+	for _, tell := range then {
+		tell(c)
+	}
+	return c.Bindings()[0].Where
+}
+
+// target is a local service that does fn with each connection.
+func (p *pair) target(fn func(*net.TCPConn)) (address string) {
+	p.t.Helper()
 	l := listenLocal(p.t)
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -35,8 +51,7 @@ func (p *pair) tcp(fn func(*net.TCPConn)) (address string) {
 		_ = l.Close()
 		group.Wait()
 	})
-	c, _ := p.client(ClientConfig{Tunnels: []Tunnel{{Name: "tcp", Protocol: TCP, Remote: "127.0.0.1:0", Target: l.Addr().String()}}})
-	return c.Bindings()[0].Where
+	return l.Addr().String()
 }
 
 func dialTCP(t testing.TB, address string) *net.TCPConn {

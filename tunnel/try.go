@@ -13,6 +13,7 @@ type Trial struct {
 	Tunnel string // its name
 	Where  string // as visitors would know it, "" if it would not be bound
 	Err    error  // why not: an *Error of wire
+	Direct bool   // its visitors would go by connections of their own
 	Target error  // why the local service takes no connection, nil if it takes one
 }
 
@@ -39,7 +40,7 @@ func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
 	}
 	trials := make([]Trial, len(a.Results))
 	for i, got := range a.Results {
-		trials[i] = Trial{Tunnel: asked[i].Name, Where: got.Where}
+		trials[i] = Trial{Tunnel: asked[i].Name, Where: got.Where, Direct: got.Direct}
 		if got.Code != 0 {
 			trials[i].Where, trials[i].Err = "", &wire.Error{Code: got.Code, Msg: got.Reason}
 		}
@@ -101,7 +102,7 @@ func (s *Server) try(ctx context.Context, r bindRequest) (a bindAnswer, err erro
 			a.Results = append(a.Results, bindResult{ID: ask.ID, Code: code, Reason: err.Error()})
 			continue
 		}
-		a.Results = append(a.Results, bindResult{ID: ask.ID, Where: where})
+		a.Results = append(a.Results, bindResult{ID: ask.ID, Where: where, Direct: ask.Direct && s.directs.open.Load()})
 	}
 	return a, nil
 }

@@ -40,6 +40,8 @@ type Server struct {
 	// Failed is told why a connection did not come to be that was accepted: it was not
 	// TLS, not wire, too late, or refused by Verify. nil is nobody; it does not wait.
 	Failed func(peer net.Addr, err error)
+	// Beside is another protocol at the same listeners; nil is none.
+	Beside *Beside
 
 	prepare sync.Once
 	config  Config          // with defaults and the TLS of wire; set by prepare
@@ -71,7 +73,7 @@ func (s *Server) init() {
 	s.prepare.Do(func() {
 		s.config = s.Config.withDefaults()
 		if s.config.TLS != nil {
-			s.config.TLS = secureConfig(s.config.TLS)
+			s.config.TLS = secureConfig(s.config.TLS, s.Beside.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
@@ -160,9 +162,8 @@ func orDefault(n, otherwise int) int {
 func (s *Server) open(nc net.Conn) {
 	defer s.tasks.Done()
 	c, err := s.start(nc)
-	if err != nil {
-		s.forget(nc)
-		s.logFailure(nc, err)
+	if c == nil {
+		s.forget(nc, err)
 		return
 	}
 	select {
@@ -176,8 +177,12 @@ func (s *Server) open(nc net.Conn) {
 	}
 }
 
-// start does the TLS handshake, if there is one, and starts the connection.
+// start does the TLS handshake, if there is one, and starts the connection. It returns nil
+// and no error for one that Beside has taken.
 func (s *Server) start(nc net.Conn) (*Conn, error) {
+	if s.Beside.begins(nc) {
+		return nil, s.Beside.take(nc, nc)
+	}
 	under := nc
 	if s.config.TLS != nil {
 		ctx, cancel := context.WithTimeout(s.ctx, helloTimeout)
@@ -185,6 +190,9 @@ func (s *Server) start(nc net.Conn) (*Conn, error) {
 		secured, err := secureServer(ctx, nc, s.config.TLS)
 		if err != nil {
 			return nil, err
+		}
+		if s.Beside.agreed(secured) {
+			return nil, s.Beside.take(secured.Conn, nc)
 		}
 		under = secured
 	}
@@ -200,13 +208,16 @@ func (s *Server) start(nc net.Conn) (*Conn, error) {
 	return c, nil
 }
 
-// forget drops what could not be opened.
-func (s *Server) forget(nc net.Conn) {
+// forget drops what is no connection of ours: err says why, nil that Beside has it.
+func (s *Server) forget(nc net.Conn, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.opening, nc)
-	if !s.stopped {
+	if err != nil && !s.stopped {
 		s.stats.Failed++
+	}
+	s.mu.Unlock()
+	if err != nil {
+		s.logFailure(nc, err)
 	}
 }
 

@@ -7,23 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 )
 
 // ALPN is the protocol's name in TLS.
 const ALPN = "wire/1"
 
-// secureConfig is base for wire: TLS 1.3 and its ALPN name.
-func secureConfig(base *tls.Config) *tls.Config {
+// secureConfig is base for wire: TLS 1.3 and its ALPN name, before those of others.
+func secureConfig(base *tls.Config, others ...string) *tls.Config {
 	config := base.Clone()
 	config.MinVersion = tls.VersionTLS13
-	config.NextProtos = []string{ALPN}
+	config.NextProtos = append([]string{ALPN}, others...)
 	config.DynamicRecordSizingDisabled = true
 	if choose := config.GetConfigForClient; choose != nil {
 		config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			chosen, err := choose(hello)
 			if chosen != nil {
-				chosen = secureConfig(chosen)
+				chosen = secureConfig(chosen, others...)
 			}
 			return chosen, err
 		}
@@ -39,7 +40,7 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 	}
 	under := &cork{Conn: nc}
 	s := &secured{Conn: tls.Client(under, config), cork: under}
-	err := s.handshake(ctx)
+	err := s.handshake(ctx, config.NextProtos)
 	if isPlain(err) {
 		err = errors.New("wire: the server speaks wire without TLS")
 	}
@@ -52,10 +53,10 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 
 // secureServer does the server's handshake over nc, which it closes if that fails.
 // config is one of secureConfig.
-func secureServer(ctx context.Context, nc net.Conn, config *tls.Config) (net.Conn, error) {
+func secureServer(ctx context.Context, nc net.Conn, config *tls.Config) (*secured, error) {
 	under := &cork{Conn: nc}
 	s := &secured{Conn: tls.Server(under, config), cork: under}
-	err := s.handshake(ctx)
+	err := s.handshake(ctx, config.NextProtos)
 	if isPlain(err) {
 		_ = nc.SetDeadline(time.Now().Add(refuseTime))
 		sendRefusal(nc, &Frame{Type: GOAWAY, Code: FailedPrecondition, Text: []byte("TLS is wanted here")})
@@ -75,13 +76,13 @@ func isPlain(err error) bool {
 	return errors.As(err, &header) && string(header.RecordHeader[:]) == Preface[:len(header.RecordHeader)]
 }
 
-// handshake also holds that the peer means wire.
-func (s *secured) handshake(ctx context.Context) error {
+// handshake also holds that the peer means wire, or another one of names.
+func (s *secured) handshake(ctx context.Context, names []string) error {
 	if err := s.HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("wire: TLS: %w", err)
 	}
 	switch state := s.ConnectionState(); {
-	case state.NegotiatedProtocol != ALPN:
+	case !slices.Contains(names, state.NegotiatedProtocol):
 		return fmt.Errorf("wire: TLS: peer did not agree on ALPN %s", ALPN)
 	case state.Version < tls.VersionTLS13:
 		return errors.New("wire: TLS: older than 1.3")

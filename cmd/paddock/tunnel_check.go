@@ -90,7 +90,11 @@ func (t *tunnelCheckCmd) print(c *console, check *tunneld.Check) (err error) {
 		case x.Refused != "":
 			_, err = fmt.Fprintf(c.Stdout, "%s: refused: %s\n", x.Name, x.Refused)
 		case x.Fault == "":
-			_, err = fmt.Fprintf(c.Stdout, "%s: %s -> %s\n", x.Name, x.Where, x.Target)
+			mode := ""
+			if x.Mode != "" {
+				mode = ", " + x.Mode
+			}
+			_, err = fmt.Fprintf(c.Stdout, "%s: %s -> %s%s\n", x.Name, x.Where, x.Target, mode)
 		}
 		if x.Fault != "" {
 			_, err = fmt.Fprintf(c.Stdout, "%s: %s takes no connection: %s\n", x.Name, x.Target, x.Fault)

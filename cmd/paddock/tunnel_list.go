@@ -39,7 +39,7 @@ const shownID = 12
 
 func printSessions(w io.Writer, sessions []tunneld.SessionLine) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tNAME\tADDRESS\tAGE\tRTT\tIN FLIGHT\tSTREAMS\tIN\tOUT\tNAMES")
+	fmt.Fprintln(table, "ID\tNAME\tADDRESS\tAGE\tRTT\tIN FLIGHT\tSTREAMS\tDIRECT\tIN\tOUT\tNAMES")
 	for i := range sessions {
 		s := &sessions[i]
 		names := strings.Join(s.Names, " ")
@@ -50,9 +50,9 @@ func printSessions(w io.Writer, sessions []tunneld.SessionLine) error {
 		if len(id) > shownID && !strings.HasPrefix(id, "token:") {
 			id = id[:shownID]
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", id, s.Name, s.Address,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", id, s.Name, s.Address,
 			(time.Duration(s.AgeMs) * time.Millisecond).Round(time.Second), time.Duration(s.RTTUs)*time.Microsecond,
-			s.InFlight, s.Streams, bytesText(s.BytesIn), bytesText(s.BytesOut), names)
+			s.InFlight, s.Streams, s.Direct, bytesText(s.BytesIn), bytesText(s.BytesOut), names)
 	}
 	return table.Flush()
 }

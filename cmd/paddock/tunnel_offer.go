@@ -62,6 +62,7 @@ type tunnelSNICmd struct {
 
 	Host          string `required:"" placeholder:"HOST" help:"Host name that visitors ask for in TLS."`
 	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
+	Mode          string `enum:"mux,direct" default:"mux" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk."`
 	tunnelServer
 }
 
@@ -71,7 +72,7 @@ func (t *tunnelSNICmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usagef("--host: %w", err)
 	}
-	s, err := t.settings(tunneld.Tunnel{Name: "sni", Protocol: "sni", Target: t.Target, Host: host, ProxyProtocol: t.ProxyProtocol})
+	s, err := t.settings(tunneld.Tunnel{Name: "sni", Protocol: "sni", Target: t.Target, Host: host, ProxyProtocol: t.ProxyProtocol, Direct: t.Mode == "direct"})
 	if err != nil {
 		return usageError{err}
 	}
@@ -84,6 +85,7 @@ type tunnelTCPCmd struct {
 
 	Remote        string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
 	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
+	Mode          string `enum:"mux,direct" default:"mux" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk."`
 	tunnelServer
 }
 
@@ -92,6 +94,7 @@ func (t *tunnelTCPCmd) Run(ctx context.Context, c *console) error {
 	port := t.Target[strings.LastIndexByte(t.Target, ':')+1:]
 	s, err := t.settings(tunneld.Tunnel{
 		Name: "tcp", Protocol: "tcp", Target: t.Target, Remote: cmp.Or(t.Remote, "127.0.0.1:"+port), ProxyProtocol: t.ProxyProtocol,
+		Direct: t.Mode == "direct",
 	})
 	if err != nil {
 		return usageError{err}

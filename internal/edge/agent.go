@@ -145,6 +145,9 @@ func (a *Agent) configure(o Options) error {
 		MaxUnacked: maxUnacked, MaxUnackedBytes: maxUnackedBytes,
 		GiveUp: a.failed, OnConnect: a.connected,
 	}
+	if a.tunnels != nil {
+		a.tunnels.client.Reach(&a.config)
+	}
 	return nil
 }
 

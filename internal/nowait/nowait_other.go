@@ -33,3 +33,6 @@ const Gathers = false
 
 // SendMore is not there.
 func SendMore(uintptr, []byte) (n int, err error) { return 0, errors.ErrUnsupported }
+
+// Peek sees nothing.
+func Peek(uintptr, []byte) (n int, ok bool) { return 0, true }

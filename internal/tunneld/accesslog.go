@@ -12,14 +12,15 @@ import (
 // count. A flood of visitors is not to become one of lines.
 const linesEach = 50
 
-// accessLog writes a line for each visitor who was refused.
+// accessLog writes a line for each visitor who was refused, or carried otherwise than his
+// tunnel says.
 type accessLog struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
 	second time.Time // guarded by mu; that of the lines so far
 	lines  int       // guarded by mu; in it
-	left   uint64    // guarded by mu; refusals since the last line that were not written down
+	left   uint64    // guarded by mu; those since the last line that were not written down
 }
 
 // refused writes the line, unless there were too many of late.
@@ -30,6 +31,16 @@ func (a *accessLog) refused(f tunnel.Refusal) {
 	}
 	a.log.Info("visitor refused", "stage", f.Reason.Stage(), "reason", f.Reason.String(), "status", f.Status, "tunnel", f.Tunnel,
 		"client", f.Identity, "peer", f.Peer, "host", f.Host, "waited_ms", f.Waited.Milliseconds(), "left_out", left, "error", f.Err)
+}
+
+// fallen writes the line of a visitor whom the link carries instead of a channel of his own.
+func (a *accessLog) fallen(f tunnel.Fallen) {
+	left, ok := a.take(time.Now())
+	if !ok {
+		return
+	}
+	a.log.Info("visitor not direct", "reason", f.Reason.String(), "tunnel", f.Tunnel, "client", f.Identity, "peer", f.Peer,
+		"waited_ms", f.Waited.Milliseconds(), "left_out", left, "error", f.Err)
 }
 
 // take says whether a line may be written now, and how many were left out before it.

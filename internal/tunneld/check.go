@@ -22,6 +22,7 @@ type CheckedRoute struct {
 	Name    string `json:"name"`
 	Where   string `json:"where,omitempty"`   // absent: it would not be bound
 	Refused string `json:"refused,omitempty"` // why not
+	Mode    string `json:"mode,omitempty"`    // "mux" or "direct"; absent for http
 	Target  string `json:"target"`
 	Fault   string `json:"fault,omitempty"` // why the target takes no connection
 }
@@ -79,6 +80,10 @@ func (k *Check) take(c *Client, trials []tunnel.Trial, at fronts) (err error) {
 			line.Refused = t.Err.Error()
 		case target.Protocol == string(tunnel.HTTP):
 			line.Where = at.url(t.Where)
+		case t.Direct:
+			line.Mode = modeDirect
+		default:
+			line.Mode = modeMux
 		}
 		if t.Target != nil {
 			missing++

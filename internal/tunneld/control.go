@@ -58,6 +58,7 @@ type SessionLine struct {
 	Names    []string `cbor:"11,keyasint,omitempty" json:"names"`
 	NamesAll int      `cbor:"12,keyasint,omitempty" json:"names_all"`
 	Conns    int      `cbor:"13,keyasint,omitempty" json:"connections"`
+	Direct   int      `cbor:"14,keyasint,omitempty" json:"direct"`
 }
 
 // Kicked is what became of a kick.
@@ -108,7 +109,7 @@ func (r *Roster) line(x *tunnel.Session) SessionLine {
 	l := SessionLine{
 		Name: x.Identity, Address: x.Peer, Agent: x.Agent, AgeMs: time.Since(x.Since).Milliseconds(), RTTUs: x.RTT.Microseconds(),
 		InFlight: x.Requests, Streams: x.Streams, BytesIn: x.Link.Received, BytesOut: x.Link.Sent,
-		Names: x.Bindings, NamesAll: len(x.Bindings), Conns: x.Conns,
+		Names: x.Bindings, NamesAll: len(x.Bindings), Conns: x.Conns, Direct: x.Direct,
 	}
 	if who := r.peers.Load().byName[x.Identity]; who != nil {
 		l.ID = who.id()

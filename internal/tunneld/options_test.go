@@ -21,7 +21,7 @@ func TestEveryOptionIsRead(t *testing.T) {
   connect: {server: 'a:5', server_id: ` + someID + `, root_ca: r, key: k, cert: c, token_file: t, budget: 2MiB, connections: 3, plaintext: on, admin: 'a:6', admin_token: t, inspect: '127.0.0.1:4040'}
   tunnels:
     web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1}
-    raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on}
+    raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on, mode: direct}
   backoff: {interval: 1s, max_interval: 2s, max_time: 3s}
 `)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	}
 	id.TokenHash, id.TokenID = token.TokenHash, token.TokenID // a client has one proof of the two
 	web, raw := s.Tunnels[0], s.Tunnels[1]
-	web.Remote, web.ProxyProtocol = raw.Remote, raw.ProxyProtocol // nor is a tunnel of two kinds
+	web.Remote, web.ProxyProtocol, web.Direct = raw.Remote, raw.ProxyProtocol, raw.Direct // nor is a tunnel of two kinds
 	for _, part := range []any{s.Serve, id, s.Connect, web, s.Backoff} {
 		v := reflect.ValueOf(part)
 		for i := range v.NumField() {
@@ -47,12 +47,12 @@ func TestEveryOptionIsRead(t *testing.T) {
 // What a tunnel and a client may have reaches those who hold it.
 func TestEveryOptionOfATunnelIsUsed(t *testing.T) {
 	s, err := read("tunnel: {tunnels: {web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1}," +
-		" raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on}}}\n")
+		" raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on, mode: direct}}}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	web, raw := s.Tunnels[0].Offer(), s.Tunnels[1].Offer()
-	web.Remote, web.ProxyProtocol = raw.Remote, raw.ProxyProtocol
+	web.Remote, web.ProxyProtocol, web.Direct = raw.Remote, raw.ProxyProtocol, raw.Direct
 	v := reflect.ValueOf(web)
 	for i := range v.NumField() {
 		switch name := v.Type().Field(i).Name; name {

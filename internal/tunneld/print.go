@@ -113,6 +113,9 @@ func (p *printer) tunnel(t *Tunnel) {
 		p.span("response_timeout", t.HeadTimeout)
 	}
 	p.truth("proxy_protocol", t.ProxyProtocol)
+	if t.Direct {
+		p.text("mode", modeDirect)
+	}
 	p.number("max_inflight", int64(t.MaxInflight))
 	p.close()
 }

@@ -48,7 +48,7 @@ func NewRole(o ServerOptions) *Role {
 		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, TrustedProxies: serve.Trusted, Logger: r.log,
 		Limits: tunnel.Limits{
 			Lease: serve.Lease, Bytes: serve.Budget * 3 / 8, // the rest is the runtime's and wire's
-			Visitors: visitors(descriptors()),
+			Visitors: visitors(descriptors()), Direct: directs(descriptors()),
 		},
 		Hooks: r.hooks(),
 	}
@@ -69,6 +69,16 @@ func visitors(descriptors uint64) int {
 	return int(max(descriptors/2, 1))
 }
 
+// directs is how many visitors such a process carries by channels of their own, of which each
+// takes six descriptors: at most three eighths of them all. 0 is as of visitors.
+func directs(descriptors uint64) int {
+	const each, most = 16, 256
+	if descriptors == 0 || descriptors >= each*most {
+		return 0
+	}
+	return int(max(descriptors/each, 1))
+}
+
 // Register serves clients on the connections whose Mux is m; conns are all of these. It is
 // called once, before Open.
 func (r *Role) Register(m *wire.Mux, conns func() iter.Seq[*wire.Conn]) {
@@ -77,6 +87,9 @@ func (r *Role) Register(m *wire.Mux, conns func() iter.Seq[*wire.Conn]) {
 	r.registerControl(m)
 	wire.Handle(m, kindFronts, func(context.Context, struct{}) (fronts, error) { return r.fronts(), nil })
 }
+
+// Beside takes the direct channels of clients: it is set at the server of their connections.
+func (r *Role) Beside() *wire.Beside { return r.tunnel.Beside() }
 
 // Verify is a wire.Config.Verify that lets in who is listed.
 func (r *Role) Verify(c *wire.Conn, h *wire.Hello) error { return r.roster.Verify(c, h) }
@@ -199,6 +212,7 @@ func (r *Role) visitorTLS() *tls.Config {
 
 // hooks write the log of who was refused what, and who came.
 func (r *Role) hooks() tunnel.Hooks {
+	access := &accessLog{log: r.log}
 	return tunnel.Hooks{
 		Connected: func(x tunnel.Session) {
 			r.log.Info("client connected", "client", x.Identity, "peer", x.Peer, "agent", x.Agent)
@@ -207,6 +221,7 @@ func (r *Role) hooks() tunnel.Hooks {
 			r.log.Info("client gone", "client", x.Identity, "peer", x.Peer, "after", time.Since(x.Since).Round(time.Second))
 		},
 		Bound:   func(who string, b tunnel.Binding) { r.log.Info("bound", "client", who, "at", b.String()) },
-		Refused: (&accessLog{log: r.log}).refused,
+		Refused: access.refused,
+		Fallen:  access.fallen,
 	}
 }

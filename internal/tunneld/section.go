@@ -158,6 +158,7 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 		"host_header":      strictyaml.Into(&t.HostHeader, hostHeader),
 		"response_timeout": strictyaml.Into(&t.HeadTimeout, func(s string) (time.Duration, error) { return orNever(spanOrZero(s)) }),
 		"proxy_protocol":   strictyaml.Into(&t.ProxyProtocol, truth),
+		"mode":             strictyaml.Into(&t.Direct, ParseMode),
 		"max_inflight":     strictyaml.Into(&t.MaxInflight, count),
 	}
 	if allowed != nil {
@@ -183,7 +184,7 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 	}
 	wanted, only := map[string]string{"http": "host", "sni": "host", "tcp": "remote_addr"}, map[string][]string{
 		"host": {"http", "sni"}, "remote_addr": {"tcp"}, "auth": {"http"}, "path": {"http"},
-		"host_header": {"http"}, "response_timeout": {"http"}, "proxy_protocol": {"tcp", "sni"},
+		"host_header": {"http"}, "response_timeout": {"http"}, "proxy_protocol": {"tcp", "sni"}, "mode": {"tcp", "sni"},
 	}
 	if allowed == nil {
 		delete(wanted, "http") // the server chooses a name
@@ -197,6 +198,17 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 		}
 	}
 	s.Tunnels = append(s.Tunnels, t)
+}
+
+// modeMux and modeDirect are how the visitors of a tunnel travel.
+const modeMux, modeDirect = "mux", "direct"
+
+// ParseMode reads how visitors travel: by the link, or each by a connection of his own.
+func ParseMode(s string) (direct bool, err error) {
+	if s != modeMux && s != modeDirect {
+		return false, fmt.Errorf("%q is neither %s nor %s", s, modeMux, modeDirect)
+	}
+	return s == modeDirect, nil
 }
 
 // The values.

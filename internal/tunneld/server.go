@@ -75,7 +75,7 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.verify, Authorize: s.Authorize, Logger: s.log,
 		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin,
-	}}
+	}, Beside: s.Beside()}
 	s.Register(mux, s.wire.All)
 	return s, s.listen(ctx, serve)
 }

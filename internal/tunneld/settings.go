@@ -101,6 +101,7 @@ type Tunnel struct {
 	HostHeader    string // "": as the visitor has sent it
 	HeadTimeout   time.Duration
 	ProxyProtocol bool
+	Direct        bool // mode: direct
 	MaxInflight   int
 	Place         string
 }

@@ -37,7 +37,7 @@ tunnel:
   connect: {server: "tunnel.example.com:7400", server_id: ` + strings.ToUpper(someID) + `, key: paddock.key, budget: 128MiB, connections: 2}
   tunnels:
     webui: {proto: http, addr: "http://localhost:8080/app", host: WebUI.example.com, path: /x, auth: "user:${PASSWORD}", host_header: preserve, response_timeout: 0s, max_inflight: 7}
-    ssh:   {proto: tcp, addr: 192.168.0.5:22, remote_addr: 127.0.0.1:20001, proxy_protocol: on}
+    ssh:   {proto: tcp, addr: 192.168.0.5:22, remote_addr: 127.0.0.1:20001, proxy_protocol: on, mode: direct}
     tls:   {proto: sni, addr: localhost:443, host: tls.example.com}
   backoff: {interval: 1s, max_interval: 20s, max_time: 0s}
 `
@@ -66,7 +66,7 @@ func TestWholeSection(t *testing.T) {
 	if web.Auth != "user:of PASSWORD" || web.Host != "webui.example.com" || web.HostHeader != "" || web.HeadTimeout >= 0 || web.MaxInflight != 7 {
 		t.Errorf("webui: %+v", web)
 	}
-	if !ssh.ProxyProtocol || ssh.Remote != "127.0.0.1:20001" || s.Tunnels[2].Protocol != "sni" {
+	if !ssh.ProxyProtocol || !ssh.Direct || s.Tunnels[2].Direct || ssh.Remote != "127.0.0.1:20001" || s.Tunnels[2].Protocol != "sni" {
 		t.Errorf("ssh: %+v", ssh)
 	}
 	if s.Backoff != (tunneld.Backoff{Interval: time.Second, MaxInterval: 20 * time.Second}) {
@@ -147,6 +147,8 @@ func TestFaults(t *testing.T) {
 		{"host of tcp", offered("proto: tcp, addr: 'a:1', remote_addr: 'a:1', host: b"), "3:54: tunnel a is of tcp, which has no host"},
 		{"address of http", offered("proto: http, addr: 'a:1', host: b, remote_addr: 'a:1'"), "tunnel a is of http, which has no remote_addr"},
 		{"auth of sni", offered("proto: sni, addr: 'a:1', host: b, auth: 'a:b'"), "tunnel a is of sni, which has no auth"},
+		{"mode of http", offered("proto: http, addr: 'a:1', host: b, mode: direct"), "tunnel a is of http, which has no mode"},
+		{"mode", offered("proto: sni, addr: 'a:1', host: b, mode: fast"), `"fast" is neither mux nor direct`},
 		{"no host", offered("proto: sni, addr: 'a:1'"), "tunnel a is of sni, which needs host"},
 		{"half of a password", offered("proto: http, addr: 'a:1', host: b, auth: a"), "want user:password"},
 	} {

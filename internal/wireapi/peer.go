@@ -14,6 +14,8 @@ type Guest interface {
 	// the token; PERMISSION_DENIED is for whom it knows and keeps out.
 	Verify(c *wire.Conn, h *wire.Hello) error
 	Authorize(c *wire.Conn, kind string) error
+	// Beside is what else its peers speak at the API's listener.
+	Beside() *wire.Beside
 }
 
 // admit sets up who may connect, and with whom connections are shared.
@@ -27,6 +29,7 @@ func (a *API) admit(mux *wire.Mux) {
 	if g := a.cfg.Guest; g != nil {
 		g.Register(mux)
 		config.Authorize = g.Authorize
+		a.server.Beside = g.Beside()
 	}
 	if a.token == nil && a.cfg.Guest == nil {
 		return

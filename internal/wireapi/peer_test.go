@@ -18,6 +18,8 @@ func (lodger) Register(m *wire.Mux) {
 	wire.Handle(m, "lodger.ask", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
 }
 
+func (lodger) Beside() *wire.Beside { return nil }
+
 func (lodger) Verify(c *wire.Conn, h *wire.Hello) error {
 	switch {
 	case h.Auth != nil && strings.HasSuffix(string(h.Auth.Data), "its"):

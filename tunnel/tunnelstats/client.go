@@ -16,6 +16,8 @@ var (
 	underWayDesc = describe("client_inflight", "Exchanges and connections that are under way.")
 	heldDesc     = describe("client_bytes", "Bytes that these may come to hold.")
 	fullDesc     = describe("client_refused_total", "Visitors whom the client's own bounds have refused.")
+	directsDesc  = describe("client_direct", "Direct channels that are made, or being made.")
+	noDirectDesc = describe("client_direct_failed_total", "Direct channels that could not be made.")
 	connsDesc    = describe("backend_conns", "Connections to targets.", "state")
 	dialsDesc    = describe("backend_dials_total", "Connections to targets that were wanted: made, failed, or spared since the target took none a moment before.", "result")
 	retriesDesc  = describe("backend_retries_total", "Exchanges that the end of an idle connection has sent to a fresh one.")
@@ -23,7 +25,7 @@ var (
 
 // Describe sends what Collect will send.
 func (clientCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{boundDesc, underWayDesc, heldDesc, fullDesc, connsDesc, dialsDesc, retriesDesc} {
+	for _, d := range []*prometheus.Desc{boundDesc, underWayDesc, heldDesc, fullDesc, directsDesc, noDirectDesc, connsDesc, dialsDesc, retriesDesc} {
 		out <- d
 	}
 }
@@ -49,6 +51,8 @@ func (c clientCollector) Collect(out chan<- prometheus.Metric) {
 	level(connsDesc, float64(stats.Idle), "idle")
 	level(connsDesc, float64(stats.Shared), "shared")
 	count(fullDesc, stats.Full)
+	level(directsDesc, float64(stats.Direct))
+	count(noDirectDesc, stats.DirectFailed)
 	count(dialsDesc, stats.Dials-stats.DialsFailed, "made")
 	count(dialsDesc, stats.DialsFailed, "failed")
 	count(dialsDesc, stats.DialsSpared, "spared")

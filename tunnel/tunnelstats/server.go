@@ -43,6 +43,9 @@ var (
 		gauge("handshakes", "TLS handshakes of visitors that are under way.", func(s *tunnel.ServerStats) int { return s.Handshakes }),
 		gauge("inflight", "Requests that are under way.", func(s *tunnel.ServerStats) int { return s.Requests }),
 		gauge("streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *tunnel.ServerStats) int { return s.Streams }),
+		gauge("direct", "Visitors of direct tunnels who are carried by channels of their own, or wait for one.", func(s *tunnel.ServerStats) int { return s.Direct.Now }),
+		counter("direct_total", "Visitors who were carried by channels of their own.", func(s *tunnel.ServerStats) uint64 { return s.Direct.Carried }),
+		counter("direct_refused_total", "Connections for direct channels that had no ticket, or came too late.", func(s *tunnel.ServerStats) uint64 { return s.Direct.Refused }),
 		gauge("queued", "Requests that wait for room.", func(s *tunnel.ServerStats) int { return s.Queued }),
 		counter("served_total", "Exchanges that got the target's answer.", func(s *tunnel.ServerStats) uint64 { return s.Served }),
 		counter("accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *tunnel.ServerStats) uint64 { return s.AcceptErrors }),
@@ -56,12 +59,14 @@ var (
 	refusedDesc   = describe("refused_total", "Visitors who were refused.", "stage", "reason")
 	overloadsDesc = describe("overloads_total", "Visitors for whom there was no room, by what there was none of.", "of")
 	cancelledDesc = describe("cancelled_total", "Exchanges that were left before their end.", "by")
+	fallbackDesc  = describe("direct_fallbacks_total", "Visitors of direct tunnels whom the link has carried.", "reason")
+	directDesc    = describe("direct_bytes_total", "Bytes that direct channels have carried.", "direction")
 	bytesDesc     = describe("bytes_total", "Bytes that the connections of clients have carried, headers included, before TLS.", "direction")
 	budgetDesc    = describe("budget_bytes", "Bytes accounted to what is under way or waits, and the most that may be.", "kind")
 	limitDesc     = describe("limit", "Bounds of what other metrics show.", "of")
 
 	labeled = []*prometheus.Desc{
-		queueDesc, rttDesc, requestsDesc, exchangeDesc, refusedDesc, overloadsDesc, cancelledDesc, bytesDesc, budgetDesc, limitDesc,
+		queueDesc, rttDesc, requestsDesc, exchangeDesc, refusedDesc, overloadsDesc, cancelledDesc, fallbackDesc, directDesc, bytesDesc, budgetDesc, limitDesc,
 	}
 )
 
@@ -104,6 +109,11 @@ func (c serverCollector) Collect(out chan<- prometheus.Metric) {
 		count(overloadsDesc, n, of)
 	}
 	count(cancelledDesc, stats.Cancelled, "visitor")
+	for _, f := range tunnel.Fallbacks() {
+		count(fallbackDesc, stats.Direct.Fallbacks[f.String()], f.String())
+	}
+	count(directDesc, uint64(stats.Direct.Sent), "sent")
+	count(directDesc, uint64(stats.Direct.Received), "received")
 	count(bytesDesc, uint64(stats.Link.Sent), "sent")
 	count(bytesDesc, uint64(stats.Link.Received), "received")
 	limits(out, &stats)
@@ -126,6 +136,7 @@ func limits(out chan<- prometheus.Metric, stats *tunnel.ServerStats) {
 		{"visitors_each", l.VisitorsEach},
 		{"inflight", l.Requests},
 		{"streams", l.Streams},
+		{"direct", l.Direct},
 		{"tunnel_inflight", l.TunnelRequests},
 		{"tunnel_streams", l.TunnelStreams},
 		{"tunnel_queued", l.Queue},

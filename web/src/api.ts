@@ -202,6 +202,10 @@ export interface TunnelSession {
   bytes_out: number;
   names: string[];
   names_all: number;
+  /** To the server. */
+  connections: number;
+  /** Visitors who are carried by connections of their own. */
+  direct: number;
 }
 
 /** A name or an address that a client holds. */

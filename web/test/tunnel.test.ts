@@ -7,7 +7,7 @@ vi.stubGlobal("window", globalThis);
 const { counter, Rates } = await import("../src/tunnel/rates");
 const { everyMs, Poll } = await import("../src/tunnel/poll");
 const { ApiError } = await import("../src/api");
-const { inFlight, kickCommand, names, shortId } = await import("../src/tunnel/clients");
+const { connections, inFlight, kickCommand, names, shortId } = await import("../src/tunnel/clients");
 const { stateOf } = await import("../src/tunnel/tunnels");
 const { share } = await import("../src/tunnel/bounds");
 
@@ -22,7 +22,7 @@ function answer(t: number, begun = 0, refused = 0): Tunnel {
     refused: refused > 0 ? [{ stage: "route", reason: "no_route", count: refused }] : [],
     overloads: [],
     sessions: [
-      { name: "bus-17", id: "q", address: "", age_ms: 0, rtt_us: 0, in_flight: 0, streams: 0, bytes_in: begun * 100, bytes_out: 0, names: ["a.example"], names_all: 1 },
+      { name: "bus-17", id: "q", address: "", age_ms: 0, rtt_us: 0, in_flight: 0, streams: 0, bytes_in: begun * 100, bytes_out: 0, names: ["a.example"], names_all: 1, connections: 1, direct: 0 },
     ],
     sessions_all: 1,
     tunnels: [{ at: "a.example", protocol: "http", client: "bus-17", away: false, waiting: 0, in_flight: 0, limit: 8, streams: 0, queued: 0, begun, refused }],
@@ -115,6 +115,9 @@ describe("what the tables say", () => {
     expect(names({ names: ["a", "b", "c"], names_all: 40 })).toBe("a, b and 38 more");
     expect(names({ names: ["a"], names_all: 1 })).toBe("a");
     expect(names({ names: [], names_all: 0 })).toBe("");
+    expect(connections({ connections: 1, direct: 0 })).toBe("");
+    expect(connections({ connections: 3, direct: 0 })).toBe("3 connections");
+    expect(connections({ connections: 1, direct: 2 })).toBe("1 connections, and 2 of visitors");
   });
   it("ids", () => expect([shortId("abcdefghijklmnop"), shortId("token:ci-of-everything")]).toEqual(["abcdefghijkl", "token:ci-of-everything"]));
   it("what is in flight", () => expect([inFlight(3, 0), inFlight(3, 2)]).toEqual(["3", "3 + 2"]));

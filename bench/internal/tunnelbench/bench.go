@@ -103,7 +103,7 @@ func (b *Bench) start(ctx context.Context, contender string, behind *webload.Ngi
 		s, err = b.rathole(contender, target)
 	case ssh:
 		s, err = b.ssh(target)
-	case ourPlain, ourTCP, ourHTTP:
+	case ourPlain, ourTCP, ourHTTP, ourDirect, ourDirectTLS:
 		return b.ours(ctx, contender, target)
 	default:
 		return nil, fmt.Errorf("no contender %q", contender)
@@ -119,7 +119,11 @@ func (b *Bench) start(ctx context.Context, contender string, behind *webload.Ngi
 
 // ours is paddock's.
 func (b *Bench) ours(ctx context.Context, contender, target string) (*stand, error) {
-	x, err := tunneled.Start(ctx, tunneled.Options{Program: b.Paddock, Target: target, TCP: contender != ourHTTP, Plain: contender == ourPlain})
+	o := tunneled.Options{Program: b.Paddock, Target: target, TCP: contender != ourHTTP, Plain: contender == ourPlain || contender == ourDirect}
+	if contender == ourDirect || contender == ourDirectTLS {
+		o.Connect = []string{"--mode", "direct"}
+	}
+	x, err := tunneled.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}

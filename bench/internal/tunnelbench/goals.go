@@ -33,17 +33,22 @@ const (
 	ssh          = "ssh -R"
 	ourPlain     = "paddock tcp, plain"
 	ourTCP       = "paddock tcp, TLS"
+	ourDirect    = "paddock tcp, plain, direct"
+	ourDirectTLS = "paddock tcp, TLS, direct"
 	ourHTTP      = "paddock http, TLS"
 )
 
 // peerOf is the peer of each contender.
 var peerOf = map[string]string{
 	direct: directPeer, rathole: ratholePeer, ratholeTLS: ratholePeer, ratholeNoise: ratholePeer, ssh: sshPeer,
-	ourPlain: ourPeer, ourTCP: ourPeer, ourHTTP: ourPeer,
+	ourPlain: ourPeer, ourTCP: ourPeer, ourHTTP: ourPeer, ourDirect: ourPeer, ourDirectTLS: ourPeer,
 }
 
 // usual is what most goals ask for: the file of the original benchmarks of a server.
 const usual = "3.5kB"
+
+// bulk is what direct channels are for.
+const bulk = "1MiB"
 
 // patient is what is appended to an operation for one connection that asks again when it is
 // answered.
@@ -72,6 +77,8 @@ func Goals() []harness.Goal {
 			below(ourHTTP, direct, frontCost, 26.0/8)),
 		latency(),
 	}
+	goals = append(goals, goal("direct", "TCP by channels of their own, "+bulk+", 50 connections", bulk, rathole,
+		[]string{rathole, ratholeTLS, ourPlain, ourTCP, ourDirect, ourDirectTLS}, below(ourDirect, rathole, 1, 0.7)))
 	for _, size := range tunneled.Sizes() {
 		if size != usual {
 			goals = append(goals, goal("size-"+size, size+", 50 connections", measure.Operation(size), rathole,

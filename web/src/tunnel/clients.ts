@@ -20,7 +20,7 @@ export function createClients(rates: Rates): Table<TunnelSession> {
     [
       { name: "Client", text: ({ name }) => name, hint: ({ agent }) => agent ?? "" },
       { name: "Id", text: ({ id }) => shortId(id), hint: ({ id }) => id },
-      { name: "Address", text: ({ address }) => address },
+      { name: "Address", text: ({ address }) => address, hint: connections },
       { name: "Connected", number: true, text: ({ age_ms }) => formatDuration(age_ms) },
       { name: "Round trip", number: true, text: ({ rtt_us }) => (rtt_us > 0 ? formatLatency(rtt_us / 1000) : "–") },
       { name: "In flight", title: "Requests under way, and streams that are open", number: true, text: (s) => inFlight(s.in_flight, s.streams) },
@@ -31,6 +31,12 @@ export function createClients(rates: Rates): Table<TunnelSession> {
     ],
     ({ name }) => name,
   );
+}
+
+/** What the address of one connection does not tell. */
+export function connections({ connections: all, direct }: Pick<TunnelSession, "connections" | "direct">): string {
+  const own = direct > 0 ? `, and ${formatCount(direct)} of visitors` : "";
+  return all > 1 || own ? `${formatCount(all)} connections${own}` : "";
 }
 
 /** The page sends nobody away itself: who may look may not do that. */

@@ -1,0 +1,145 @@
+package tunnel
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"paddock/internal/proxyproto"
+	"paddock/wire"
+)
+
+// maxDirect bounds the channels of a client. Each takes up to six descriptors: two sockets,
+// and a pipe for each direction.
+const maxDirect = 256
+
+// reach is how a client makes channels: as the connections to its server.
+type reach struct {
+	dial   func(ctx context.Context) (net.Conn, error) // nil: the address of the link
+	secure *tls.Config                                 // nil: the link is not TLS
+}
+
+// Reach tells how the connections are made on which the client serves, so that it can make
+// those of direct tunnels; without it they are carried by the link. Run does it.
+func (c *Client) Reach(config *wire.ClientConfig) {
+	r := &reach{dial: config.Dial}
+	if config.Config != nil && config.Config.TLS != nil {
+		r.secure = config.Config.TLS.Clone()
+		r.secure.MinVersion, r.secure.NextProtos = tls.VersionTLS13, []string{directALPN}
+		r.secure.DynamicRecordSizingDisabled = true
+		if r.secure.ClientSessionCache != nil { // a session is resumed once, and the link is to find its own
+			r.secure.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+		}
+		if r.secure.ServerName == "" {
+			r.secure.ServerName, _, _ = net.SplitHostPort(config.Address)
+		}
+	}
+	c.reach.Store(r)
+}
+
+// serveDirect serves a visitor by a channel of his own.
+func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, open *channel) error {
+	if c.directs.Add(1) > maxDirect {
+		c.directs.Add(-1)
+		c.counts.directFailed.Add(1)
+		return refused(wire.FailedPrecondition, "%d direct channels", maxDirect)
+	}
+	defer c.directs.Add(-1)
+	within, cancel := context.WithTimeout(ctx, directTime)
+	channel, err := c.channel(within, st.Conn(), b.Protocol, open.ticket)
+	cancel()
+	if err != nil {
+		c.counts.directFailed.Add(1)
+		return refused(wire.FailedPrecondition, "%v", err)
+	}
+	defer channel.Close()
+	conn, err := b.dial(ctx)
+	if err != nil {
+		channel.cut()
+		return err
+	}
+	defer conn.Close()
+	w := newWeld(conn, channel, c.linger, func(int, int64) {})
+	stop := context.AfterFunc(ctx, w.cut)
+	defer stop()
+	if head := b.preamble(open); len(head) > 0 {
+		if _, err := conn.Write(head); err != nil {
+			w.cut()
+			return &wire.Error{Code: wire.Unavailable, Msg: "the target has gone"}
+		}
+	}
+	if w.run() != nil {
+		_ = st.Reset(wire.Cancelled)
+	}
+	return nil
+}
+
+// channel makes one to the server of a link. ctx bounds all of it.
+func (c *Client) channel(ctx context.Context, link *wire.Conn, p Protocol, t *ticket) (made *directChannel, err error) {
+	r := c.reach.Load()
+	if r == nil {
+		return nil, fmt.Errorf("%w: this client makes none", errDirect)
+	}
+	socket, err := r.connect(ctx, link.RemoteAddr())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDirect, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if !stop() && err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			_ = socket.Close()
+			made = nil
+		}
+	}()
+	made = &directChannel{socket, socket}
+	if p.securedBy(r.secure != nil) {
+		secured := tls.Client(socket, r.secure)
+		if err := secured.HandshakeContext(ctx); err != nil {
+			return nil, fmt.Errorf("%w: %w", errDirect, err)
+		}
+		if got := secured.ConnectionState().NegotiatedProtocol; got != directALPN {
+			return nil, fmt.Errorf("%w: the server speaks %q", errDirect, got)
+		}
+		made.Conn = secured
+	}
+	if _, err := made.Write(t.hello()); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDirect, err)
+	}
+	var proof [proofBytes]byte
+	if _, err := io.ReadFull(made, proof[:]); err != nil {
+		return nil, fmt.Errorf("%w: the server takes none: %w", errDirect, err)
+	}
+	if !t.proves("server", proof[:]) {
+		return nil, fmt.Errorf("%w: the server does not know the ticket", errDirect)
+	}
+	return made, nil
+}
+
+// connect dials where the link has led to.
+func (r *reach) connect(ctx context.Context, server net.Addr) (net.Conn, error) {
+	if r.dial != nil {
+		return r.dial(ctx)
+	}
+	at, ok := server.(*net.TCPAddr)
+	if !ok {
+		return nil, errors.New("the link is not over TCP")
+	}
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", at.String())
+}
+
+// preamble is what the target gets before the bytes that are still to come.
+func (b *target) preamble(open *channel) []byte {
+	if !b.ProxyProtocol {
+		return open.rest
+	}
+	h := proxyproto.Header{Source: open.visitor, Destination: open.local, Authority: string(open.name)}
+	return append(h.Append(nil), open.rest...)
+}
