@@ -186,7 +186,7 @@ func (c *client) compare(p proof, lend bool) (same, ok bool) {
 		c.route = nil
 		c.flush()
 	}
-	same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.done, c.finished)
+	same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.ctx.Done(), c.finished)
 	if lend {
 		c.route = c.srv.router()
 		c.route.now = time.Now().UnixNano()

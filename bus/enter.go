@@ -92,7 +92,7 @@ func (c *client) fallback(t *TLS) time.Duration {
 
 // negotiate does the handshake of TLS, and what is asked of certificates.
 func (c *client) negotiate(t *TLS, begun []byte) (*wire, error) {
-	if !c.srv.handshake.allow(t.Rate) {
+	if !c.srv.throttle.allow(t.Rate) {
 		return nil, errThrottled
 	}
 	layer, err := c.secure(t.Config, begun, time.Now().Add(t.Timeout))

@@ -83,7 +83,7 @@ func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool,
 		return true, nil
 	case <-ctx.Done():
 		return false, fmt.Errorf("bus: lame duck: %w", ctx.Err())
-	case <-s.done:
+	case <-s.ctx.Done():
 		return false, ErrClosed
 	case <-timer.C:
 		return false, nil

@@ -206,7 +206,7 @@ func (s *Server) pause(d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.done:
+	case <-s.ctx.Done():
 	}
 }
 

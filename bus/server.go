@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nkeys"
+
+	"paddock/internal/handshake"
 )
 
 // forcedWait is how long Shutdown waits for goroutines after its context has
@@ -17,6 +20,9 @@ const forcedWait = time.Second
 
 // ErrStarted refuses to start a server twice.
 var ErrStarted = errors.New("bus: already started")
+
+// errStopping ends what waits when Shutdown begins.
+var errStopping = errors.New("bus: stopping")
 
 // Server is a broker. Its methods are safe for concurrent use.
 type Server struct {
@@ -30,16 +36,18 @@ type Server struct {
 	traffic   *traffic
 	clientIDs atomic.Uint64
 	routers   sync.Pool
-	lame      atomic.Bool // INFO tells of lame duck mode
-	handshake handshakes
+	lame      atomic.Bool      // INFO tells of lame duck mode
+	turns     *handshake.Turns // of TLS
+	throttle  throttle
 	hasher    *hasher
 
 	reloading sync.Mutex // held by Reload alone, so that configurations come one by one
 
-	readers sync.WaitGroup // readers that may still route
-	running sync.WaitGroup // every goroutine
-	quiet   chan struct{}  // closed by Shutdown when no reader routes any more
-	done    chan struct{}  // closed when Shutdown begins: ends pauses
+	readers sync.WaitGroup  // readers that may still route
+	running sync.WaitGroup  // every goroutine
+	quiet   chan struct{}   // closed by Shutdown when no reader routes any more
+	ctx     context.Context // ends when Shutdown begins: ends pauses
+	stop    context.CancelFunc
 
 	mu         sync.Mutex // guards what follows
 	doors      []*door    // in the order in which they were opened; nil before Start
@@ -71,12 +79,12 @@ func New(cfg Config) (*Server, error) {
 		subs:    newIndex(),
 		hasher:  newHasher(),
 		quiet:   make(chan struct{}),
-		done:    make(chan struct{}),
+		turns:   handshake.NewTurns(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake),
 		clients: make(map[*client]struct{}),
 		locals:  make(map[*Local]struct{}),
 	}
 	s.closed.max, s.traffic = cfg.MaxClosed, newTraffic(cfg.Prefixes)
-	s.handshake.init()
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.live.Store(&cfg)
 	return s, nil
 }
@@ -132,7 +140,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	if first {
-		close(s.done)
+		s.stop()
 		closeDoors(doors)
 		for _, c := range clients {
 			c.kick()

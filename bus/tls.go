@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -14,6 +15,10 @@ import (
 // piece of wirePiece with its records' overhead, and answers that TLS itself has
 // for its peer. It comes on top of [Config.MaxPending].
 const sealedMost = wirePiece + wirePiece/8 + 4<<10
+
+// maxHandshake is how many bytes a client may send in the handshake: its certificate, and
+// those of who has signed it.
+const maxHandshake = 64 << 10
 
 // errSealedMost ends a connection whose peer makes TLS answer and does not read.
 var errSealedMost = errors.New("bus: too many TLS records for a peer that does not read")
@@ -29,11 +34,7 @@ var errSealedMost = errors.New("bus: too many TLS records for a peer that does n
 // TLS broken.
 type tlsSocket struct {
 	net.Conn
-	deadline time.Time // of the handshake
-	srv      *Server
-	silent   bool // nothing has come yet
-	turn     bool // the handshake may compute
-	shaken   bool // it is done
+	silent bool // nothing has come yet
 
 	// The reader's. Before the handshake: what was read to see whether it is TLS.
 	in   []byte
@@ -43,7 +44,7 @@ type tlsSocket struct {
 	out []byte
 }
 
-// Read gives the handshake's turn back while it waits.
+// Read reads what was read before, and during the handshake the socket.
 func (t *tlsSocket) Read(b []byte) (n int, err error) {
 	if len(t.in) > 0 {
 		n = copy(b, t.in)
@@ -53,29 +54,9 @@ func (t *tlsSocket) Read(b []byte) (n int, err error) {
 	if t.held {
 		return 0, os.ErrDeadlineExceeded // which TLS survives
 	}
-	if t.shaken {
-		return t.Conn.Read(b)
-	}
-	t.endTurn()
 	n, err = t.Conn.Read(b)
 	t.silent = t.silent && n == 0
-	if err := t.beginTurn(); err != nil {
-		return 0, err
-	}
 	return n, err
-}
-
-func (t *tlsSocket) beginTurn() error {
-	err := t.srv.handshake.begin(t.deadline, t.srv.done)
-	t.turn = err == nil
-	return err
-}
-
-func (t *tlsSocket) endTurn() {
-	if t.turn {
-		t.turn = false
-		t.srv.handshake.end()
-	}
 }
 
 func (t *tlsSocket) Write(b []byte) (int, error) {
@@ -122,22 +103,22 @@ type tlsLayer struct {
 // secure does the handshake as the server, until the deadline. first is what has
 // been read already. It runs on the connection's own goroutine.
 func (c *client) secure(cfg *tls.Config, first []byte, deadline time.Time) (*tlsLayer, error) {
-	under := &tlsSocket{Conn: c.conn, deadline: deadline, srv: c.srv, in: first, silent: len(first) == 0}
+	under := &tlsSocket{Conn: c.conn, in: first, silent: len(first) == 0}
 	conn := tls.Server(under, cfg)
-	err := under.beginTurn()
-	defer under.endTurn() // whatever happens
-	if err == nil {
+	ctx, cancel := context.WithDeadline(c.srv.ctx, deadline)
+	defer cancel()
+	err := c.srv.turns.Do(ctx, c.conn, nil, func(shaking net.Conn) error {
+		under.Conn = shaking
+		defer func() { under.Conn = c.conn }()
 		c.waitUntil(deadline)
-		err = conn.Handshake()
-		under.endTurn()
-		c.waitUntil(time.Time{})
-	}
+		defer c.waitUntil(time.Time{})
+		return conn.Handshake()
+	})
 	switch {
 	case err == nil:
-		under.shaken = true
 		state := conn.ConnectionState()
 		return &tlsLayer{conn, under, describe(&state, c.tlsFirst.Load())}, nil
-	case errors.Is(err, errStopping), c.stop.Load() && errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, context.Canceled), c.stop.Load() && errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errStopping
 	case errors.Is(err, os.ErrDeadlineExceeded) && under.silent:
 		return nil, errNoHandshake

@@ -28,32 +28,8 @@ func TestUnaskedRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// Turns are given back by who waits, and not waited for beyond a deadline.
-func TestHandshakeTurns(t *testing.T) {
-	var h handshakes
-	h.init()
-	far := time.Now().Add(time.Hour)
-	for range cap(h.turns) {
-		if err := h.begin(far, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := h.begin(time.Now(), nil); !errors.Is(err, errNoTurn) {
-		t.Errorf("one more than there are: %v", err)
-	}
-	stop := make(chan struct{})
-	close(stop)
-	if err := h.begin(far, stop); !errors.Is(err, errStopping) {
-		t.Errorf("while the server stops: %v", err)
-	}
-	h.end()
-	if err := h.begin(far, nil); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestHandshakeRate(t *testing.T) {
-	var h handshakes
+	var h throttle
 	for range 100 {
 		if !h.allow(0) {
 			t.Fatal("no limit refuses")

@@ -5,15 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"runtime"
 	"time"
 
 	"paddock/internal/clienthello"
 )
 
-// handshakesEach is how many TLS handshakes may want each processor at once; more wait,
-// as long as a head may take.
-const handshakesEach = 32
+// maxHandshake is how many bytes a visitor may send in the handshake of TLS: the longest
+// ClientHello that is read, and little more.
+const maxHandshake = 2 * clienthello.MaxBytes
 
 // unrecognizedName is the alert for a name that nobody holds: RFC 6066 section 3, as a
 // record of RFC 8446 section 6.
@@ -25,7 +24,7 @@ var unrecognizedName = []byte{21, 3, 3, 0, 2, 2, 112}
 // served. nil is for passing through alone. It returns nil after Close.
 func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 	s.init()
-	f := &tlsFront{front: s.front(l.Addr()), handshakes: make(chan struct{}, handshakesEach*runtime.GOMAXPROCS(0))}
+	f := &tlsFront{front: s.front(l.Addr())}
 	if config != nil {
 		f.config = config.Clone()
 		f.config.NextProtos = []string{"h2", "http/1.1"}
@@ -36,8 +35,7 @@ func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 // tlsFront is a front whose visitors begin with TLS.
 type tlsFront struct {
 	*front
-	config     *tls.Config
-	handshakes chan struct{} // holds one for each that is under way
+	config *tls.Config
 }
 
 // greet finds out whom a visitor wants, and brings him there.
@@ -105,58 +103,13 @@ func readHello(conn net.Conn) (h clienthello.Hello, first []byte, err error) {
 	}
 }
 
-// handshake is that of a server. At most so many compute at once: a place is given back
-// while its visitor is waited for, so that those who say nothing more keep nobody out.
-func (f *tlsFront) handshake(ctx context.Context, conn *begun) (*tls.Conn, error) {
-	under := &greeted{begun: conn, ctx: ctx, places: f.handshakes}
-	if err := under.enter(); err != nil {
-		return nil, err
-	}
-	f.s.greeting.Add(1)
-	defer f.s.greeting.Add(-1)
-	secured := tls.Server(under, f.config)
-	err := secured.HandshakeContext(ctx)
-	under.leave()
-	under.places = nil
+// handshake is that of a server. ctx bounds it.
+func (f *tlsFront) handshake(ctx context.Context, conn net.Conn) (secured *tls.Conn, err error) {
+	err = f.s.turns.Do(ctx, conn, nil, func(shaking net.Conn) error {
+		secured = tls.Server(shaking, f.config)
+		return secured.HandshakeContext(ctx)
+	})
 	return secured, err
-}
-
-// greeted is a connection in the handshake of TLS. Its Read gives the place back while it
-// waits.
-type greeted struct {
-	*begun
-	ctx    context.Context
-	places chan struct{} // has one value for each that computes; nil: the handshake is over
-	inside bool
-}
-
-func (g *greeted) Read(p []byte) (int, error) {
-	if g.places == nil || len(g.first) > 0 {
-		return g.begun.Read(p)
-	}
-	g.leave()
-	n, err := g.begun.Read(p)
-	if err := g.enter(); err != nil {
-		return 0, err
-	}
-	return n, err
-}
-
-func (g *greeted) enter() error {
-	select {
-	case g.places <- struct{}{}:
-		g.inside = true
-		return nil
-	case <-g.ctx.Done():
-		return g.ctx.Err()
-	}
-}
-
-func (g *greeted) leave() {
-	if g.inside {
-		g.inside = false
-		<-g.places
-	}
 }
 
 // begun is a connection of which something has been read.

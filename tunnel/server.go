@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"paddock/internal/handshake"
 	"paddock/wire"
 )
 
@@ -78,7 +80,7 @@ type Server struct {
 	takeovers atomic.Uint64
 	starved   atomic.Uint64 // connections of visitors that could not be accepted
 	heads     headcount
-	greeting  atomic.Int64 // TLS handshakes of visitors that are under way
+	turns     *handshake.Turns // of visitors in the handshake of TLS
 	directs   directs
 
 	mu        sync.Mutex // guards all below; never held while something is sent
@@ -98,6 +100,7 @@ func (s *Server) init() {
 			s.admission = newGate(&s.limits)
 		}
 		s.log = cmp.Or(s.Logger, slog.Default())
+		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake)
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -109,7 +109,7 @@ func (s *Server) uncounted(c *claim) {
 func (s *Server) Stats() ServerStats {
 	s.init()
 	stats := ServerStats{
-		Visitors: s.heads.now(), Handshakes: int(s.greeting.Load()),
+		Visitors: s.heads.now(), Handshakes: s.turns.UnderWay(),
 		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), AcceptErrors: s.starved.Load(),
 		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}

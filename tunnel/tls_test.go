@@ -250,7 +250,7 @@ func TestStalledHandshakes(t *testing.T) {
 		hello <- b[:n]
 	}()
 	_ = tls.Client(near, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true}).Handshake()
-	first, stalled := <-hello, handshakesEach*runtime.GOMAXPROCS(0)+1
+	first, stalled := <-hello, 32*runtime.GOMAXPROCS(0)+1
 	for range stalled {
 		if _, err := dialTCP(t, address).Write(first); err != nil {
 			t.Fatal(err)

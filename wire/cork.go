@@ -48,6 +48,7 @@ func (emptyCork) Temporary() bool { return true }
 // go to it at once: the copy is saved, and it finds them in the processor's cache.
 type cork struct {
 	net.Conn
+	shaking  net.Conn        // read in the handshake of a server, nil otherwise
 	raw      syscall.RawConn // nil: tryFlush waits
 	direct   bool            // records need not wait here
 	attached bool            // set before anybody reads or writes
@@ -198,6 +199,8 @@ func (c *cork) trySyscall(fd uintptr) bool {
 // Read gives out what has come.
 func (c *cork) Read(b []byte) (int, error) {
 	switch {
+	case c.shaking != nil:
+		return c.shaking.Read(b)
 	case !c.attached:
 		return c.Conn.Read(b)
 	case c.raw == nil && c.from < c.to:

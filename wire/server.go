@@ -7,8 +7,11 @@ import (
 	"iter"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"time"
+
+	"paddock/internal/handshake"
 )
 
 const (
@@ -17,6 +20,9 @@ const (
 	// defaultMaxOpening bounds those that are not known yet. Each of them may stay
 	// for 5 s, in TLS and again before HELLO, and costs about 40 KiB meanwhile.
 	defaultMaxOpening = 1_024
+	// maxHandshake is how many bytes a peer may send in the handshake of TLS: a
+	// certificate with some of those who have signed it.
+	maxHandshake = 16 << 10
 	// acceptPause and maxAcceptPause are how long to wait after an Accept that has
 	// failed for want of resources: it doubles from one to the other.
 	acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
@@ -28,7 +34,8 @@ const (
 // Nothing of a peer is dispatched before its HELLO has come and Config.Verify has
 // agreed; until then it counts as opening. At the bound of either count a new
 // connection is refused with GOAWAY RESOURCE_EXHAUSTED, which says when to try
-// again.
+// again. Who opens and keeps us waiting makes room for others, see handshake.Crowd;
+// and no more handshakes compute at once than there are processors.
 type Server struct {
 	// Config is that of every connection; nil is the zero Config. With Config.TLS
 	// connections are TLS 1.3 with ALPN wire/1, and no other ones.
@@ -37,9 +44,9 @@ type Server struct {
 	MaxConns int
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
-	// Failed is told why a connection did not come to be that was accepted: it was not
-	// TLS, not wire, too late, or refused by Verify. nil is nobody; it does not wait.
-	Failed func(peer net.Addr, err error)
+	// Pauses has the server hang up at once, for a second up to a minute, on an address from
+	// which one connection after the other fails before it is known whose it is.
+	Pauses bool
 	// Beside is another protocol at the same listeners; nil is none.
 	Beside *Beside
 
@@ -47,12 +54,15 @@ type Server struct {
 	config  Config          // with defaults and the TLS of wire; set by prepare
 	ctx     context.Context // ends when the server stops; set by prepare
 	cancel  context.CancelFunc
-	tasks   sync.WaitGroup // of every connection
+	tasks   sync.WaitGroup   // of every connection
+	turns   *handshake.Turns // set by prepare
+	pauses  handshake.Pauses
 
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	opening   map[net.Conn]*Conn // nil during the TLS handshake
+	crowd     handshake.Crowd               // of those that open
+	opening   map[*handshake.Newcomer]*Conn // the crowd; nil during the TLS handshake
 	conns     map[*Conn]struct{}
 	refusing  int
 	stats     ServerStats
@@ -67,6 +77,8 @@ type ServerStats struct {
 	Accepted uint64 // opened, in all
 	Refused  uint64 // at a bound
 	Failed   uint64 // not TLS, not wire, too late, or refused by Verify
+	Crowded  uint64 // of those that failed: had to make room for others
+	Paused   uint64 // hung up on, since others from there had failed
 }
 
 func (s *Server) init() {
@@ -76,10 +88,11 @@ func (s *Server) init() {
 			s.config.TLS = secureConfig(s.config.TLS, s.Beside.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.listeners = map[net.Listener]struct{}{}
-		s.opening = map[net.Conn]*Conn{}
+		s.opening = map[*handshake.Newcomer]*Conn{}
 		s.conns = map[*Conn]struct{}{}
 	})
 }
@@ -133,112 +146,6 @@ func (s *Server) listen(l net.Listener) bool {
 	return !s.stopped
 }
 
-// admit begins to open a connection, or refuses it. It does not wait.
-func (s *Server) admit(nc net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.stopped:
-		_ = nc.Close()
-	case len(s.opening) >= orDefault(s.MaxOpening, defaultMaxOpening):
-		s.refuse(nc, "too many connections are opening")
-	case len(s.conns)+len(s.opening) >= orDefault(s.MaxConns, defaultMaxConns):
-		s.refuse(nc, "too many connections")
-	default:
-		s.opening[nc] = nil
-		s.tasks.Add(1)
-		go s.open(nc)
-	}
-}
-
-func orDefault(n, otherwise int) int {
-	if n > 0 {
-		return n
-	}
-	return otherwise
-}
-
-// open is the goroutine of a connection until its HELLO has been accepted.
-func (s *Server) open(nc net.Conn) {
-	defer s.tasks.Done()
-	c, err := s.start(nc)
-	if c == nil {
-		s.forget(nc, err)
-		return
-	}
-	select {
-	case <-c.ready:
-	case <-c.done:
-	}
-	if !s.enter(nc, c) {
-		<-c.done
-		c.tasks.Wait()
-		s.logFailure(nc, c.Err())
-	}
-}
-
-// start does the TLS handshake, if there is one, and starts the connection. It returns nil
-// and no error for one that Beside has taken.
-func (s *Server) start(nc net.Conn) (*Conn, error) {
-	if s.Beside.begins(nc) {
-		return nil, s.Beside.take(nc, nc)
-	}
-	under := nc
-	if s.config.TLS != nil {
-		ctx, cancel := context.WithTimeout(s.ctx, helloTimeout)
-		defer cancel()
-		secured, err := secureServer(ctx, nc, s.config.TLS)
-		if err != nil {
-			return nil, err
-		}
-		if s.Beside.agreed(secured) {
-			return nil, s.Beside.take(secured.Conn, nc)
-		}
-		under = secured
-	}
-	c, err := NewConn(under, Acceptor, &s.config)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opening[nc] = c; s.stopped {
-		c.Abort(Unavailable)
-	}
-	return c, nil
-}
-
-// forget drops what is no connection of ours: err says why, nil that Beside has it.
-func (s *Server) forget(nc net.Conn, err error) {
-	s.mu.Lock()
-	delete(s.opening, nc)
-	if err != nil && !s.stopped {
-		s.stats.Failed++
-	}
-	s.mu.Unlock()
-	if err != nil {
-		s.logFailure(nc, err)
-	}
-}
-
-// enter makes a connection one of those that are open, if its HELLO was accepted.
-func (s *Server) enter(nc net.Conn, c *Conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.opening, nc)
-	if !isClosed(c.ready) {
-		if !s.stopped {
-			s.stats.Failed++
-		}
-		return false
-	}
-	s.stats.Accepted++
-	s.conns[c] = struct{}{}
-	s.tasks.Add(1)
-	context.AfterFunc(c.ctx, func() { s.leave(c) })
-	return true
-}
-
 // leave ends a connection that was open. It runs when c has failed, and waits for
 // what is left of it.
 func (s *Server) leave(c *Conn) {
@@ -256,18 +163,6 @@ func (s *Server) leave(c *Conn) {
 		level = slog.LevelDebug // either side has closed it
 	}
 	s.config.Logger.Log(context.Background(), level, "wire: connection ended", "peer", c.RemoteAddr(), "error", c.Err())
-}
-
-// logFailure says in one line why a connection did not come to be.
-func (s *Server) logFailure(nc net.Conn, err error) {
-	if s.Failed != nil && s.ctx.Err() == nil {
-		s.Failed(nc.RemoteAddr(), err)
-	}
-	if errors.Is(err, ErrClosed) {
-		s.config.Logger.Debug("wire: connection not opened", "peer", nc.RemoteAddr(), "error", err)
-		return
-	}
-	s.config.Logger.Warn("wire: connection not opened", "peer", nc.RemoteAddr(), "error", err)
 }
 
 // All are the connections that are open, in no order.

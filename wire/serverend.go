@@ -45,7 +45,9 @@ func (s *Server) refuse(nc net.Conn, text string) {
 		defer stop()
 		under := nc
 		if s.config.TLS != nil {
-			secured, err := secureServer(context.Background(), nc, s.config.TLS)
+			ctx, cancel := context.WithTimeout(s.ctx, refuseTime)
+			defer cancel()
+			secured, err := s.secure(ctx, nc, nil)
 			if err != nil {
 				return
 			}
@@ -89,10 +91,10 @@ func (s *Server) stop() (open []*Conn) {
 	for c := range s.conns {
 		open = append(open, c)
 	}
-	for nc, c := range s.opening {
+	for n, c := range s.opening {
 		switch {
 		case c == nil:
-			_ = nc.Close()
+			_ = n.Conn.Close()
 		case c.entering():
 			open = append(open, c)
 		default:

@@ -9,6 +9,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"paddock/internal/handshake"
 )
 
 // ALPN is the protocol's name in TLS.
@@ -51,12 +53,16 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 	return s, nil
 }
 
-// secureServer does the server's handshake over nc, which it closes if that fails.
-// config is one of secureConfig.
-func secureServer(ctx context.Context, nc net.Conn, config *tls.Config) (*secured, error) {
+// secure does the server's handshake over nc, which it closes if that fails. n is as in
+// handshake.Turns.
+func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Newcomer) (*secured, error) {
 	under := &cork{Conn: nc}
-	s := &secured{Conn: tls.Server(under, config), cork: under}
-	err := s.handshake(ctx, config.NextProtos)
+	c := &secured{Conn: tls.Server(under, s.config.TLS), cork: under}
+	err := s.turns.Do(ctx, nc, n, func(shaking net.Conn) error {
+		under.shaking = shaking
+		defer func() { under.shaking = nil }()
+		return c.handshake(ctx, s.config.TLS.NextProtos)
+	})
 	if isPlain(err) {
 		_ = nc.SetDeadline(time.Now().Add(refuseTime))
 		sendRefusal(nc, &Frame{Type: GOAWAY, Code: FailedPrecondition, Text: []byte("TLS is wanted here")})
@@ -66,7 +72,7 @@ func secureServer(ctx context.Context, nc net.Conn, config *tls.Config) (*secure
 		_ = nc.Close()
 		return nil, err
 	}
-	return s, nil
+	return c, nil
 }
 
 // isPlain says whether a handshake has failed because the peer's first bytes were

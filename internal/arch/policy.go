@@ -41,6 +41,7 @@ var Paddock = Policy{
 		"internal/admission":   "who is let in while others wait, and who is refused",
 		"internal/budget":      "how much memory large requests take together",
 		"internal/clienthello": "whom a TLS client wants, from its first bytes",
+		"internal/handshake":   "what connections cost whose peers are not known yet",
 		"internal/histogram":   "durations, counted in a fixed room",
 		"internal/hostname":    "the one form of a host's name",
 		"internal/keyid":       "a machine's key, and the id by which others know it",

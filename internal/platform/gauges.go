@@ -84,6 +84,8 @@ func registerWire(reg prometheus.Registerer, a *wireapi.API) {
 		{"paddock_wire_accepted_total", "Wire connections that were opened.", true, stat(func(s wireapi.Stats) uint64 { return s.Accepted })},
 		{"paddock_wire_refused_total", "Wire connections refused because there were wire.max_connections, or too many opening.", true, stat(func(s wireapi.Stats) uint64 { return s.Refused })},
 		{"paddock_wire_failed_total", "Wire connections that were not wire, too late, or without the token.", true, stat(func(s wireapi.Stats) uint64 { return s.Failed })},
+		{"paddock_wire_crowded_total", "Of those that failed: had kept the platform waiting when there was no room to open others.", true, stat(func(s wireapi.Stats) uint64 { return s.Crowded })},
+		{"paddock_wire_paused_total", "Wire connections hung up on, since others from their address had failed.", true, stat(func(s wireapi.Stats) uint64 { return s.Paused })},
 		{"paddock_wire_denied_total", "Wire connections closed because they did not bring the token.", true, stat(func(s wireapi.Stats) uint64 { return s.Denied })},
 		{"paddock_wire_positions_total", "Posts of positions by wire, good and bad.", true, stat(func(s wireapi.Stats) uint64 { return s.Positions })},
 		{"paddock_wire_skipped_total", "Positions that agents gave up, at a bound of theirs, before they could be sent.", true, stat(func(s wireapi.Stats) uint64 { return s.Skipped })},

@@ -32,6 +32,7 @@ import (
 	"paddock/internal/config"
 	"paddock/internal/directory"
 	"paddock/internal/events"
+	"paddock/internal/handshake"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/gofence"
 	"paddock/internal/ingest"
@@ -89,8 +90,9 @@ type Platform struct {
 	stopped  chan error // the result of the HTTP server's shutdown
 	wire     *wireapi.API
 	wireAt   net.Listener
-	wireTLS  *tls.Config   // nil: none
-	tunnel   *tunneld.Role // nil: none
+	wireTLS  *tls.Config        // nil: none
+	tickets  *handshake.Tickets // of wireTLS, nil: none
+	tunnel   *tunneld.Role      // nil: none
 }
 
 // New returns a platform that has not started.
@@ -116,6 +118,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Drain: func(context.Context) error { p.pipeline.Close(); return nil }},
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
+		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
 	} {
 		g.Add(s)

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"paddock/fence/track"
+	"paddock/internal/handshake"
 	"paddock/internal/listen"
 	"paddock/internal/wireapi"
 )
@@ -29,6 +30,8 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		if p.tunnel != nil {
 			p.wireTLS.ClientAuth = tls.RequestClientCert // their keys are what clients are known by
 		}
+		p.tickets = handshake.OpenTickets(c.Key+".tickets", p.log)
+		p.tickets.Install(p.wireTLS)
 	}
 	p.wireAt, err = listen.Listen(ctx, c.Listen, c.Authenticated())
 	if err != nil {
@@ -39,6 +42,7 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		Token: string(c.Token), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
 		MaxLarge: wireapi.LargeAtOnce * int64(p.cfg.Limits.Body), MaxConns: c.MaxConnections,
 		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,
+		Pauses: listen.Check(c.Listen, false) != nil, // who is of this machine is no stranger
 	}
 	if p.tunnel != nil {
 		config.Guest = guest{p.tunnel, p}
@@ -47,6 +51,14 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 	registerWire(p.registry, p.wire)
 	p.log.Info("wire listening", "addr", p.wireAt.Addr().String(), "tls", p.wireTLS != nil)
 	return nil
+}
+
+// rotateTickets has new keys for session tickets each day, where there is TLS.
+func (p *Platform) rotateTickets(ctx context.Context) error {
+	if p.tickets == nil {
+		return nil
+	}
+	return p.tickets.Run(ctx)
 }
 
 func (p *Platform) serveWire(context.Context) error { return p.wire.Serve(p.wireAt) }

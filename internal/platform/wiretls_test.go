@@ -94,3 +94,34 @@ func TestWireTLS(t *testing.T) {
 		t.Errorf("%d events, want that v1 has left", len(got))
 	}
 }
+
+// Who comes back after the platform was started again needs no full handshake; the keys for
+// that are in a file of the owner's alone, beside the door's own.
+func TestWireSessionsOutliveARestart(t *testing.T) {
+	cfg := config.Default()
+	cfg.Wire.Token = "s3cret"
+	trust, sessions := certify(t, cfg), tls.NewLRUClientSessionCache(1)
+	for round := range 2 {
+		r := start(t, cfg, square(t))
+		resumed := false
+		c, err := wire.Dial(t.Context(), "tcp", r.WireAddr().String(), &wire.Config{
+			Auth: wire.TokenAuth("bus 7", []byte("s3cret")),
+			TLS: &tls.Config{RootCAs: trust, ClientSessionCache: sessions, VerifyConnection: func(s tls.ConnectionState) error {
+				resumed = s.DidResume
+				return nil
+			}},
+		})
+		if err == nil {
+			err = c.Ready(t.Context())
+		}
+		if err != nil || resumed != (round == 1) {
+			t.Errorf("round %d: resumed %v, %v", round, resumed, err)
+		}
+		_ = c.Close()
+		r.signal()
+		r.awaitEnd()
+	}
+	if info, err := os.Stat(cfg.Wire.Key + ".tickets"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

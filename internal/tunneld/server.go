@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"paddock/internal/handshake"
 	"paddock/internal/keyid"
 	"paddock/internal/lifecycle"
 	"paddock/internal/listen"
@@ -52,8 +53,7 @@ type Server struct {
 	wire    *wire.Server
 	link    net.Listener
 	admin   *Admin // nil: none
-	tickets *tickets
-	pauses  *pauses
+	tickets *handshake.Tickets
 }
 
 // OpenServer checks the settings, reads the key, and listens, so that whatever is wrong is
@@ -68,25 +68,15 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if s.key, err = serve.key(o.Key); err != nil {
 		return nil, err
 	}
-	s.tickets = openTickets(serve.keyFile(o.Key)+".tickets", s.log)
+	s.tickets = handshake.OpenTickets(serve.keyFile(o.Key)+".tickets", s.log)
 	mux := wire.NewMux()
-	s.pauses = newPauses()
-	s.wire = &wire.Server{Failed: s.pauses.failed, Config: &wire.Config{
-		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.verify, Authorize: s.Authorize, Logger: s.log,
+	s.wire = &wire.Server{Pauses: true, Config: &wire.Config{
+		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.Verify, Authorize: s.Authorize, Logger: s.log,
 		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin,
 	}, Beside: s.Beside()}
 	s.Register(mux, s.wire.All)
 	return s, s.listen(ctx, serve)
-}
-
-// verify lets in who is listed, and forgives his address what came from it before.
-func (s *Server) verify(c *wire.Conn, h *wire.Hello) error {
-	err := s.roster.Verify(c, h)
-	if err == nil {
-		s.pauses.forgive(c.RemoteAddr())
-	}
-	return err
 }
 
 // linkTLS is that of clients, nil without.
@@ -95,7 +85,7 @@ func (s *Server) linkTLS(serve *Serve) *tls.Config {
 		return nil
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{s.key.Certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13}
-	s.tickets.install(config)
+	s.tickets.Install(config)
 	return config
 }
 
@@ -194,10 +184,10 @@ func (s *Server) AddTo(g *lifecycle.Group) {
 	}
 	g.Add(lifecycle.Service{
 		Name:  "tunnel clients",
-		Run:   func(context.Context) error { return s.wire.Serve(&pausing{s.link, s.pauses}) },
+		Run:   func(context.Context) error { return s.wire.Serve(s.link) },
 		Drain: s.wire.Shutdown,
 	})
 	s.Role.AddTo(g)
-	g.Add(lifecycle.Service{Name: "tunnel tickets", Run: s.tickets.run})
+	g.Add(lifecycle.Service{Name: "tunnel tickets", Run: s.tickets.Run})
 	addGiveBack(g, s.tunnel.UnderWay)
 }

@@ -54,6 +54,7 @@ type Config struct {
 	MaxAhead track.Millis  // see ingest.Decoder
 	MaxLarge int64         // bytes, of all large answers together; 0: 256 MiB
 	MaxConns int           // connections at once; 0: that of package wire
+	Pauses   bool          // see wire.Server
 	Version  string        // told to clients
 	Drain    time.Duration // in which a drain must be over; 0: that of package wire
 
@@ -91,7 +92,7 @@ func New(cfg Config) *API {
 	mux.HandlePosts(KindSkip, a.skip)
 	mux.HandleRequest(KindSearch, a.search)
 	mux.HandleStream(KindEvents, a.follow)
-	a.server.MaxConns = cfg.MaxConns
+	a.server.MaxConns, a.server.Pauses = cfg.MaxConns, cfg.Pauses
 	a.server.Config = &wire.Config{
 		Agent: "paddock/" + cfg.Version, Mux: mux, TLS: cfg.TLS, Logger: cfg.Logger, DrainTimeout: cfg.Drain,
 		Sessions: new(wire.Sessions),

@@ -1,14 +1,10 @@
-package tunneld
+package handshake
 
 import (
-	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
-
-	"paddock/wire"
 )
 
 const (
@@ -22,12 +18,16 @@ const (
 	maxPauses = 4_096
 )
 
-// pauses remember from where connections fail before they are authenticated. Whoever
+// Pauses remember from where connections fail before it is known whose they are. Whoever
 // guesses, or speaks something else, is not listened to for a while; the first one from
-// his address who is let in ends that.
-type pauses struct {
+// his address who is let in ends that. The zero value remembers nothing yet; the methods
+// may be called by any number of goroutines.
+type Pauses struct {
 	mu sync.Mutex
-	of map[netip.Prefix]*pause
+	of map[netip.Prefix]*pause // guarded by mu
+	// swept is when room was made for the last time: to look at all costs too much for
+	// each of those whom there is no room for.
+	swept time.Time // guarded by mu
 }
 
 // pause is what is remembered of an address.
@@ -36,10 +36,9 @@ type pause struct {
 	until    time.Time
 }
 
-func newPauses() *pauses { return &pauses{of: map[netip.Prefix]*pause{}} }
-
-// network is what counts as one address: of IPv6, all that one machine may choose from.
-func network(a net.Addr) (netip.Prefix, bool) {
+// Network is what counts as one address: of IPv6, all that one machine may choose from. ok
+// is false where there is none.
+func Network(a net.Addr) (of netip.Prefix, ok bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
 		return netip.Prefix{}, false
@@ -52,12 +51,10 @@ func network(a net.Addr) (netip.Prefix, bool) {
 	return p, err == nil
 }
 
-// failed counts one. Who has said nothing, as those who only look whether the port is
-// open, and who was sent away by an operator, has not failed.
-func (p *pauses) failed(peer net.Addr, err error) {
-	var e *wire.Error
-	from, ok := network(peer)
-	if !ok || errors.Is(err, io.EOF) || errors.As(err, &e) && e.Code == wire.PermissionDenied {
+// Failed counts one. Who has only looked whether the port is open has not failed.
+func (p *Pauses) Failed(peer net.Addr) {
+	from, ok := Network(peer)
+	if !ok {
 		return
 	}
 	now := time.Now()
@@ -67,6 +64,9 @@ func (p *pauses) failed(peer net.Addr, err error) {
 	if known == nil {
 		if len(p.of) >= maxPauses && !p.forget(now) {
 			return
+		}
+		if p.of == nil {
+			p.of = map[netip.Prefix]*pause{}
 		}
 		known = &pause{}
 		p.of[from] = known
@@ -79,7 +79,11 @@ func (p *pauses) failed(peer net.Addr, err error) {
 }
 
 // forget makes room: it drops those whose pauses are over for long. p.mu is held.
-func (p *pauses) forget(now time.Time) bool {
+func (p *Pauses) forget(now time.Time) bool {
+	if now.Sub(p.swept) < minPause {
+		return false
+	}
+	p.swept = now
 	for from, known := range p.of {
 		if now.Sub(known.until) > maxPause {
 			delete(p.of, from)
@@ -88,9 +92,9 @@ func (p *pauses) forget(now time.Time) bool {
 	return len(p.of) < maxPauses
 }
 
-// forgive ends what there is of an address.
-func (p *pauses) forgive(peer net.Addr) {
-	from, ok := network(peer)
+// Forgive ends what there is of an address.
+func (p *Pauses) Forgive(peer net.Addr) {
+	from, ok := Network(peer)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if ok {
@@ -98,28 +102,11 @@ func (p *pauses) forgive(peer net.Addr) {
 	}
 }
 
-// now says whether an address is not listened to at present.
-func (p *pauses) now(peer net.Addr) bool {
-	from, ok := network(peer)
+// Now says whether an address is not listened to at present.
+func (p *Pauses) Now(peer net.Addr) bool {
+	from, ok := Network(peer)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.of[from]
 	return ok && known != nil && time.Now().Before(known.until)
-}
-
-// pausing is a listener that closes what comes from an address in its pause.
-type pausing struct {
-	net.Listener
-	pauses *pauses
-}
-
-// Accept waits for one from elsewhere.
-func (l *pausing) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil || !l.pauses.now(conn.RemoteAddr()) {
-			return conn, err
-		}
-		_ = conn.Close()
-	}
 }

@@ -1,4 +1,4 @@
-package tunneld
+package handshake
 
 import (
 	"bytes"
@@ -24,10 +24,10 @@ const (
 	ticketLook = time.Hour
 )
 
-// tickets are the keys of TLS session tickets, in a file: clients that come back after
+// Tickets are the keys of TLS session tickets, in a file: clients that come back after
 // the server was started again, all at once, need no full handshake. The file is as
 // secret as the server's key: who has it can come as any client that is listed by a key.
-type tickets struct {
+type Tickets struct {
 	path string
 	log  *slog.Logger
 
@@ -43,10 +43,10 @@ type ticketKey struct {
 	key  [32]byte
 }
 
-// openTickets reads the keys that are there. A file that is not, or not ours alone, gives
+// OpenTickets reads the keys that are there. A file that is not, or not ours alone, gives
 // way to a new one; one that cannot be written costs full handshakes after a restart.
-func openTickets(path string, log *slog.Logger) *tickets {
-	t := &tickets{path: path, log: log}
+func OpenTickets(path string, log *slog.Logger) *Tickets {
+	t := &Tickets{path: path, log: log}
 	keys, err := readTickets(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("session tickets begin anew", "error", err)
@@ -84,7 +84,7 @@ func readTickets(path string) (keys []ticketKey, err error) {
 }
 
 // rotate makes a new key if the present one is old, and has the keys used.
-func (t *tickets) rotate(now time.Time) {
+func (t *Tickets) rotate(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.keys[:0]
@@ -110,7 +110,7 @@ func (t *tickets) rotate(now time.Time) {
 }
 
 // write replaces the file. t.mu is held.
-func (t *tickets) write() error {
+func (t *Tickets) write() error {
 	var text []byte
 	for _, k := range t.keys {
 		text = fmt.Appendf(text, "%s %x\n", k.made.Format(time.RFC3339), k.key)
@@ -125,8 +125,8 @@ func (t *tickets) write() error {
 	return os.Rename(beside, t.path)
 }
 
-// install has a server's sessions sealed with the keys, those of later too.
-func (t *tickets) install(config *tls.Config) {
+// Install has a server's sessions sealed with the keys, those of later too.
+func (t *Tickets) Install(config *tls.Config) {
 	config.WrapSession = func(cs tls.ConnectionState, s *tls.SessionState) ([]byte, error) {
 		return t.holder.EncryptTicket(cs, s)
 	}
@@ -135,8 +135,8 @@ func (t *tickets) install(config *tls.Config) {
 	}
 }
 
-// run rotates until ctx ends.
-func (t *tickets) run(ctx context.Context) error {
+// Run rotates until ctx ends.
+func (t *Tickets) Run(ctx context.Context) error {
 	ticker := time.NewTicker(ticketLook)
 	defer ticker.Stop()
 	for {

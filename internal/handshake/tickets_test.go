@@ -1,4 +1,4 @@
-package tunneld
+package handshake
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 // owner's alone; one that others can read is not believed.
 func TestTicketKeys(t *testing.T) {
 	path, log := filepath.Join(t.TempDir(), "tickets"), slog.New(slog.DiscardHandler)
-	first := openTickets(path, log)
+	first := OpenTickets(path, log)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again := openTickets(path, log)
+	again := OpenTickets(path, log)
 	if len(again.keys) != 1 || again.keys[0].key != first.keys[0].key {
 		t.Error("another key after a restart")
 	}
@@ -40,14 +40,14 @@ func TestTicketKeys(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	exposed := openTickets(path, log)
+	exposed := OpenTickets(path, log)
 	if after, err := os.ReadFile(path); err != nil || bytes.Equal(before, after) || len(exposed.keys) != 1 {
 		t.Error("keys that others could read are used")
 	}
 	if err := os.WriteFile(path, []byte("2026-01-01T00:00:00Z zz\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if broken := openTickets(path, log); len(broken.keys) != 1 {
+	if broken := OpenTickets(path, log); len(broken.keys) != 1 {
 		t.Error("a broken file was not replaced")
 	}
 }

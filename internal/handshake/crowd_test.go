@@ -1,0 +1,109 @@
+package handshake
+
+import (
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// from is a connection of an address.
+type from struct {
+	net.Conn
+	address string
+}
+
+func (f from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(f.address), Port: 1} }
+
+const bad, good = "192.0.2.1", "198.51.100.1"
+
+// Who is alone at his address gets a place at once, however many come from another one.
+func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Crowd
+		for range 100 {
+			c.Enter(from{address: bad}, 8)
+		}
+		n, out := c.Enter(from{address: good}, 8)
+		if n == nil || out == nil || out.from == n.from || c.Len() != 8 {
+			t.Fatalf("%v in, %v out, %d places", n, out, c.Len())
+		}
+		for range 100 {
+			if _, out := c.Enter(from{address: bad}, 8); out == n {
+				t.Fatal("put out by those of the other address")
+			}
+		}
+		if !c.Leave(n) || c.Leave(n) {
+			t.Error("not there, or twice")
+		}
+	})
+}
+
+// Of those whom one waits for, the slowest makes room; of those who wait for us, the last.
+func TestWhoMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Crowd
+		var in []*Newcomer
+		for range 4 {
+			n, _ := c.Enter(from{address: bad}, 4)
+			in = append(in, n)
+			time.Sleep(time.Millisecond)
+		}
+		in[0].Served()
+		in[0].Awaited() // since now
+		if _, out := c.Enter(from{address: good}, 4); out != in[1] {
+			t.Error("not the one who was waited for the longest")
+		}
+		for _, n := range in {
+			n.Served()
+		}
+		if _, out := c.Enter(from{address: good}, 4); out != in[3] {
+			t.Error("not the last one")
+		}
+		if n, out := c.Enter(from{address: good}, 4); n != nil || out != nil {
+			t.Error("each address has its half")
+		}
+	})
+}
+
+// Where all are of one address, or of as many as there are places, somebody new is let in as
+// soon as one of them has been waited for longer than that takes whoever means it.
+func TestPatience(t *testing.T) {
+	for name, address := range map[string]func(int) string{
+		"one address":    func(int) string { return bad },
+		"many addresses": func(i int) string { return net.IPv4(10, 0, 0, byte(i)).String() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var c Crowd
+				first, _ := c.Enter(from{address: address(0)}, 3)
+				busy, _ := c.Enter(from{address: address(1)}, 3)
+				busy.Served()
+				time.Sleep(Patience - time.Millisecond)
+				c.Enter(from{address: address(2)}, 3)
+				if n, _ := c.Enter(from{address: address(3)}, 3); n != nil {
+					t.Error("too early")
+				}
+				time.Sleep(time.Millisecond)
+				if n, out := c.Enter(from{address: address(3)}, 3); n == nil || out != first {
+					t.Errorf("%v in, %v out", n, out)
+				}
+				if n, _ := c.Enter(from{address: address(4)}, 3); n != nil {
+					t.Error("there is none left who is slow")
+				}
+			})
+		})
+	}
+}
+
+// A crowd keeps nothing of those who have left.
+func TestCrowdsForget(t *testing.T) {
+	var c Crowd
+	for i := range 100 {
+		n, _ := c.Enter(from{address: net.IPv4(10, 0, 0, byte(i)).String()}, 100)
+		c.Leave(n)
+	}
+	if c.Len() != 0 || len(c.each) != 0 {
+		t.Errorf("%d, of %d networks", c.Len(), len(c.each))
+	}
+}

@@ -1,0 +1,145 @@
+package wire_test
+
+import (
+	"crypto/tls"
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paddock/internal/handshake"
+	"paddock/wire"
+	"paddock/wire/wiretest"
+)
+
+// comesFrom is a connection of an address.
+type comesFrom struct {
+	net.Conn
+	address string
+}
+
+func (c comesFrom) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.address), Port: 1} }
+
+// knock connects from an address, and says nothing yet.
+func (p *pipes) knock(t *testing.T, address string) net.Conn {
+	near, far := wiretest.Pipe(0)
+	t.Cleanup(func() { _ = near.Close() })
+	p.conns <- comesFrom{far, address}
+	return near
+}
+
+// enter makes a connection of wire of one that knocks.
+func enter(t *testing.T, nc net.Conn, config *tls.Config) error {
+	t.Helper()
+	if config != nil {
+		secured, err := wire.SecureDialer(t.Context(), nc, "wire.test", config)
+		if err != nil {
+			return err
+		}
+		nc = secured
+	}
+	c, err := wire.NewConn(nc, wire.Dialer, &wire.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c.Ready(t.Context())
+}
+
+// A flood of connections that say nothing, or begin TLS and stop, has so many places, and
+// goroutines and memory for these alone. It does not keep out those who come from somewhere
+// else, nor for longer than handshake.Patience those who come from its own address.
+func TestSilentFlood(t *testing.T) {
+	const places, crowd = 32, 400
+	for name, c := range map[string]struct {
+		server, client *tls.Config
+		first          string // what those of the flood say
+	}{
+		"plain":            {},
+		"half a preface":   {first: wire.Preface[:4]},
+		"TLS":              {server: serverTLS(), client: clientTLS()},
+		"half a handshake": {server: serverTLS(), client: clientTLS(), first: "\x16\x03\x01\x02\x00\x01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := &wire.Server{MaxOpening: places, Config: &wire.Config{TLS: c.server, Logger: quiet}}
+				l := newPipes()
+				serveOn(t, s, l)
+				flood := func() {
+					for range crowd {
+						_, _ = l.knock(t, "192.0.2.1").Write([]byte(c.first))
+					}
+				}
+				goroutines, bytes := runtime.NumGoroutine(), inUse()
+				flood()
+				synctest.Wait()
+				if n := s.Stats().Opening; n != places {
+					t.Errorf("%d are opening", n)
+				}
+				// Each has two at most, and so has each who is being told that there is no room.
+				if n := runtime.NumGoroutine() - goroutines; n > 3*(places+64) {
+					t.Errorf("%d more goroutines", n)
+				}
+				if grown := inUse() - bytes; grown > 16<<20 {
+					t.Errorf("%d more bytes", grown)
+				}
+				at := time.Now()
+				if err := enter(t, l.knock(t, "198.51.100.1"), c.client); err != nil || time.Since(at) > 0 {
+					t.Errorf("from elsewhere: %v, after %v", err, time.Since(at))
+				}
+				synctest.Wait()
+				flood() // takes the place that is free again
+				time.Sleep(handshake.Patience)
+				if err := enter(t, l.knock(t, "192.0.2.1"), c.client); err != nil {
+					t.Errorf("from where the flood comes from: %v", err)
+				}
+				synctest.Wait()
+				if stats := s.Stats(); stats.Crowded != 2 || stats.Refused != 2*crowd-places-1 {
+					t.Errorf("%+v", stats)
+				}
+				time.Sleep(10 * time.Second) // which is what all of them have together
+				if stats := s.Stats(); stats.Opening != 0 || stats.Conns != 2 || stats.Failed != places+1 {
+					t.Errorf("in the end %+v", stats)
+				}
+			})
+		})
+	}
+}
+
+// With Pauses an address from which connections fail again and again is hung up on, for a
+// while; others are not, and those who only look at the port have not failed.
+func TestServerPauses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &wire.Server{Pauses: true, Config: &wire.Config{Logger: quiet, Verify: func(c *wire.Conn, _ *wire.Hello) error {
+			if network, _ := handshake.Network(c.RemoteAddr()); network.Addr().String() == "192.0.2.9" {
+				return &wire.Error{Code: wire.PermissionDenied} // known, and kept out
+			}
+			return nil
+		}}}
+		l := newPipes()
+		serveOn(t, s, l)
+		for range 10 {
+			_ = l.knock(t, "192.0.2.8").Close()
+			_ = enter(t, l.knock(t, "192.0.2.9"), nil)
+		}
+		synctest.Wait()
+		if n := s.Stats().Paused; n > 0 {
+			t.Errorf("%d for nothing", n)
+		}
+		for range 10 {
+			_, _ = l.knock(t, "192.0.2.1").Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+			synctest.Wait()
+		}
+		if n := s.Stats().Paused; n != 5 {
+			t.Errorf("%d of 10 were hung up on", n)
+		}
+		if err := enter(t, l.knock(t, "192.0.2.2"), nil); err != nil {
+			t.Errorf("another address: %v", err)
+		}
+		time.Sleep(time.Second)
+		if err := enter(t, l.knock(t, "192.0.2.1"), nil); err != nil {
+			t.Errorf("when the pause is over: %v", err)
+		}
+	})
+}
