@@ -47,14 +47,20 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 	}
 }
 
-// serveTCP is the goroutine of a visitor of a TCP tunnel.
+// serveTCP is the goroutine of a visitor of a TCP tunnel. Those of all addresses together
+// leave descriptors to the fronts and to clients.
 func (s *Server) serveTCP(c *claim, conn net.Conn) {
 	defer conn.Close()
+	from := addrPort(conn.RemoteAddr()).Addr()
+	if err := s.rawHeads.enter(from, s.limits.RawVisitors, s.limits.RawVisitors, true); err != nil {
+		s.refuseRaw(c, conn, &channel{}, err)
+		return
+	}
+	defer s.rawHeads.leave(from)
 	s.carryRaw(c, conn, &channel{})
 }
 
-// carryRaw carries a visitor's connection as it is, behind what open says of it. There
-// is nothing to tell one who is refused: his connection is reset.
+// carryRaw carries a visitor's connection as it is, behind what open says of it.
 func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 	open.visitor, open.local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
 	h, permit, err := s.enterRaw(s.ctx, c)
@@ -86,7 +92,7 @@ func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 	}
 }
 
-// refuseRaw tells of a visitor who is refused, and has him reset.
+// refuseRaw tells of a visitor who is refused, and has him reset: there is nothing to tell him.
 func (s *Server) refuseRaw(c *claim, conn net.Conn, open *channel, err error) {
 	c.refused.Add(1)
 	s.refused(Refusal{

@@ -23,6 +23,8 @@ type Limits struct {
 	// Visitors are connections to the fronts, 4,096, and VisitorsEach those from one
 	// address that is not of a trusted proxy, 256.
 	Visitors, VisitorsEach int
+	// RawVisitors are connections to the addresses of TCP tunnels, all together, 4,096.
+	RawVisitors int
 
 	// Lease is how long a name stays its client's without a connection, 30 s; Return
 	// how long a visitor waits in that time, 2 s, and Waiting how many may, for each
@@ -58,6 +60,7 @@ func (l Limits) withDefaults() Limits {
 	number(&l.Sessions, 16_384)
 	number(&l.Visitors, 4_096)
 	number(&l.VisitorsEach, 256)
+	number(&l.RawVisitors, 4_096)
 	number(&l.Waiting, 64)
 	if l.Bytes <= 0 {
 		l.Bytes = 96 << 20

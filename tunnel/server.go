@@ -78,8 +78,9 @@ type Server struct {
 	served    atomic.Uint64
 	cancelled atomic.Uint64
 	takeovers atomic.Uint64
-	starved   atomic.Uint64 // connections of visitors that could not be accepted
-	heads     headcount
+	starved   atomic.Uint64    // connections of visitors that could not be accepted
+	heads     headcount        // of the fronts
+	rawHeads  headcount        // of TCP tunnels
 	turns     *handshake.Turns // of visitors in the handshake of TLS
 	directs   directs
 

@@ -17,6 +17,7 @@ type ServerStats struct {
 	Away       int   `json:"away"`       // of these, those whose clients are away; their leases run
 	Waiting    int   `json:"waiting"`    // visitors who wait for one of these
 	Visitors   int   `json:"visitors"`   // connections of visitors to the fronts
+	Raw        int   `json:"raw"`        // connections of visitors to TCP tunnels
 	Handshakes int   `json:"handshakes"` // of TLS, of visitors
 	Requests   int   `json:"requests"`   // under way
 	Streams    int   `json:"streams"`
@@ -109,7 +110,7 @@ func (s *Server) uncounted(c *claim) {
 func (s *Server) Stats() ServerStats {
 	s.init()
 	stats := ServerStats{
-		Visitors: s.heads.now(), Handshakes: s.turns.UnderWay(),
+		Visitors: s.heads.now(), Raw: s.rawHeads.now(), Handshakes: s.turns.UnderWay(),
 		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), AcceptErrors: s.starved.Load(),
 		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}
@@ -124,6 +125,8 @@ func (s *Server) Stats() ServerStats {
 		stats.Requests, stats.Streams, stats.Queued, stats.Bytes = held.Requests, held.Streams, held.Waiting, held.Bytes
 		stats.Overloads, stats.Waits, stats.Waited = held.Refused, held.Waits, held.Waited
 	}
+	stats.Overloads["visitors"], stats.Overloads["visitors each"] = s.heads.refused.Load(), s.heads.refusedEach.Load()
+	stats.Overloads["raw visitors"] = s.rawHeads.refused.Load()
 	s.mu.Lock()
 	sessions := make([]*session, 0, len(s.sessions))
 	for _, x := range s.sessions {

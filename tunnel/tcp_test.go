@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"paddock/wire"
 )
@@ -183,5 +184,41 @@ func TestChosenPortsStay(t *testing.T) {
 	second, _ := p.start(ClientConfig{Tunnels: tunnels, Logger: silent}, link)
 	if after := ports(second); !slices.Equal(before, after) {
 		t.Errorf("%q were %q before", after, before)
+	}
+}
+
+// A crowd at the addresses of TCP tunnels has so many places and no more; further visitors
+// are reset, and counted for what they are. Those at the fronts do not notice.
+func TestTCPCrowd(t *testing.T) {
+	refused := make(chan Refusal, 4)
+	p := newPair(t, &Server{Limits: Limits{RawVisitors: 2}, Hooks: Hooks{Refused: func(f Refusal) { refused <- f }}})
+	at := p.tcp(func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
+	echo := func() (net.Conn, error) {
+		c := dialTCP(t, at)
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = io.WriteString(c, "x")
+		_, err := io.ReadFull(c, make([]byte, 1))
+		return c, err
+	}
+	first, err := echo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := echo(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := echo(); err == nil {
+		t.Error("one more than there may be")
+	}
+	if f := <-refused; f.Reason != Overloaded || f.Tunnel != at || f.Identity == "" || !errors.Is(f.Err, ErrOverloaded) {
+		t.Errorf("%+v", f)
+	}
+	if s := p.server.Stats(); s.Raw != 2 || s.Overloads["raw visitors"] != 1 || s.Visitors != 0 {
+		t.Errorf("%+v", s)
+	}
+	_ = first.Close()
+	p.eventually("the place is not free", func() bool { return p.server.Stats().Raw == 1 })
+	if _, err := echo(); err != nil {
+		t.Errorf("with room again: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -10,12 +11,21 @@ import (
 	"paddock/internal/nowait"
 )
 
-// headcount is how many connections of visitors there are at all fronts together.
+// headcount is how many connections of visitors there are: at all fronts together, or at all
+// addresses of TCP tunnels. Each of them takes a descriptor of the process.
 type headcount struct {
 	mu   sync.Mutex
 	all  int                // guarded by mu
 	each map[netip.Addr]int // guarded by mu; by address, those of proxies aside
+
+	refused, refusedEach atomic.Uint64 // since there were too many in all, from one address
 }
+
+// Why a visitor is refused before anything of him was read.
+var (
+	errCrowd     = fmt.Errorf("%w: as many visitors as there may be", ErrOverloaded)
+	errCrowdEach = fmt.Errorf("%w: as many visitors as there may be from one address", ErrOverloaded)
+)
 
 // visitors bounds the connections of the fronts, all and from one address, and how long
 // each may take nothing of what is written to it.
@@ -35,25 +45,27 @@ func (v *visitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := addrPort(conn.RemoteAddr()).Addr()
-		if v.s.heads.enter(from, &v.s.limits, v.s.trusts(from)) {
+		if err = v.s.heads.enter(from, v.s.limits.Visitors, v.s.limits.VisitorsEach, v.s.trusts(from)); err == nil {
 			return &visitor{Conn: conn, s: v.s, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
 		}
-		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String()})
+		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String(), Err: err})
 		_ = conn.Close()
 	}
 }
 
-// enter counts one more from an address, if there may be one. A proxy has as many as
-// there may be in all: behind it there are many visitors.
-func (c *headcount) enter(from netip.Addr, l *Limits, proxy bool) bool {
+// enter counts one more from an address, if there may be one: the error wraps ErrOverloaded.
+// A proxy has as many as there may be in all: behind it there are many visitors.
+func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all >= l.Visitors {
-		return false
+	if c.all >= most {
+		c.refused.Add(1)
+		return errCrowd
 	}
 	if !proxy {
-		if c.each[from] >= l.VisitorsEach {
-			return false
+		if c.each[from] >= each {
+			c.refusedEach.Add(1)
+			return errCrowdEach
 		}
 		if c.each == nil {
 			c.each = map[netip.Addr]int{}
@@ -61,7 +73,7 @@ func (c *headcount) enter(from netip.Addr, l *Limits, proxy bool) bool {
 		c.each[from]++
 	}
 	c.all++
-	return true
+	return nil
 }
 
 func (c *headcount) leave(from netip.Addr) {

@@ -48,7 +48,7 @@ func NewRole(o ServerOptions) *Role {
 		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, TrustedProxies: serve.Trusted, Logger: r.log,
 		Limits: tunnel.Limits{
 			Lease: serve.Lease, Bytes: serve.Budget * 3 / 8, // the rest is the runtime's and wire's
-			Visitors: visitors(descriptors()), Direct: directs(descriptors()),
+			Visitors: share(descriptors(), 2), RawVisitors: share(descriptors(), 8), Direct: directs(descriptors()),
 		},
 		Hooks: r.hooks(),
 	}
@@ -58,19 +58,20 @@ func NewRole(o ServerOptions) *Role {
 	return r
 }
 
-// visitors is how many of them there may be at the fronts of a process with so many
-// descriptors: half, so that there are some for clients who come back, for the addresses
-// that they bind, and for operators. 0 is what the tunnel takes by itself.
-func visitors(descriptors uint64) int {
+// share is how many visitors there may be of a process with so many descriptors, if one in
+// so many of these may be theirs: half are for the fronts and an eighth for TCP tunnels, so
+// that there are some for clients who come back, for the addresses that they bind, and for
+// operators. 0 is what the tunnel takes by itself.
+func share(descriptors, oneIn uint64) int {
 	const most = 4_096
-	if descriptors == 0 || descriptors >= 2*most {
+	if descriptors == 0 || descriptors >= oneIn*most {
 		return 0
 	}
-	return int(max(descriptors/2, 1))
+	return int(max(descriptors/oneIn, 1))
 }
 
 // directs is how many visitors such a process carries by channels of their own, of which each
-// takes six descriptors: at most three eighths of them all. 0 is as of visitors.
+// takes six descriptors: at most three eighths of them all. 0 is as of share.
 func directs(descriptors uint64) int {
 	const each, most = 16, 256
 	if descriptors == 0 || descriptors >= each*most {
