@@ -37,13 +37,16 @@ type Permit interface {
 }
 
 // Class tells short work from that which may last for hours: many idle WebSockets
-// must not use up what requests need.
+// must not use up what requests need, nor visitors who take their time to send a body.
 type Class uint8
 
 // The classes.
 const (
 	Request Class = iota
 	Stream
+	// Body is for a request of which the body is still to come. It is bounded as streams
+	// are. Once the body is here its permit gives way to one for a Request, or is promoted.
+	Body
 )
 
 // gate is the Admission of the zero Server.
@@ -65,11 +68,16 @@ func newGate(l *Limits) gate {
 func (g gate) Lane(string) Lane { return gateLane{g.Gate.Lane()} }
 
 func (l gateLane) Enter(ctx context.Context, class Class, size int) (Permit, error) {
-	enter := l.Request
-	if class == Stream {
-		enter = func(_ context.Context, size int64) (*admission.Permit, error) { return l.Stream(size) }
+	var p *admission.Permit
+	var err error
+	switch class {
+	case Stream:
+		p, err = l.Stream(int64(size))
+	case Body:
+		p, err = l.Body(int64(size))
+	default:
+		p, err = l.Request(ctx, int64(size))
 	}
-	p, err := enter(ctx, int64(size))
 	if err != nil {
 		return nil, overloaded(err)
 	}

@@ -20,6 +20,7 @@ type exchange struct {
 	claim   *claim
 	holder  *holder
 	permit  Permit
+	awaited bool       // the permit is that of a body that was still to come
 	conn    *wire.Conn // of a small exchange, once it is chosen
 	flags   flags
 	upgrade string
@@ -92,6 +93,7 @@ func (x *exchange) admit() (Reason, error) {
 	}
 	x.classify()
 	class, size := x.needs()
+	x.awaited = class == Body
 	if x.permit, err = x.claim.lane.Enter(r.ctx, class, size); err != nil {
 		return reasonOf(r.ctx, err), err
 	}
@@ -111,8 +113,10 @@ func (x *exchange) held() (*holder, error) {
 // read.
 func (x *exchange) needs() (class Class, size int) {
 	switch {
-	case x.small():
+	case x.small() && x.t.here(x.r.size()):
 		return Request, maxSmall
+	case x.small():
+		return Body, maxSmall
 	case x.r.http2 && x.r.size() != 0:
 		return Stream, 2*maxRecord + h2StreamBuffer
 	}
@@ -190,6 +194,11 @@ func (x *exchange) carrySmall() {
 		}
 		x.t.readUntil(time.Time{})
 	}
+	if err := x.bodyIsHere(); err != nil {
+		x.permit.Release()
+		x.refuse(reasonOf(x.r.ctx, err), err)
+		return
+	}
 	answer, err := x.call()
 	if err != nil && x.again(err) {
 		answer, err = x.call()
@@ -220,6 +229,20 @@ func (x *exchange) carrySmall() {
 	}
 	x.s.cancelled.Add(1)
 	x.t.abort()
+}
+
+// bodyIsHere exchanges the permit of a body that was awaited for that of a request.
+func (x *exchange) bodyIsHere() error {
+	if !x.awaited {
+		return nil
+	}
+	permit, err := x.claim.lane.Enter(x.r.ctx, Request, maxSmall)
+	if err != nil {
+		return err
+	}
+	x.permit.Release()
+	x.permit = permit
+	return nil
 }
 
 // refuseBody answers where the body has not come: nobody may be there any more.

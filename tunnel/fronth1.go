@@ -290,6 +290,9 @@ func (c *h1Conn) linger() {
 
 func (c *h1Conn) asked() *request { return &c.room.req }
 
+// here is of one who reads; behind the body somebody else does.
+func (c *h1Conn) here(n int64) bool { return n == 0 || int64(c.w-c.r) >= n }
+
 func (c *h1Conn) readUntil(t time.Time) {
 	c.timed.Store(true)
 	_ = c.conn.SetReadDeadline(t)

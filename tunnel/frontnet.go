@@ -87,6 +87,9 @@ func (t *netTurn) asked() *request { return &t.req }
 
 func (t *netTurn) Read(p []byte) (int, error) { return t.r.Body.Read(p) }
 
+// here is not known of what net/http has read.
+func (t *netTurn) here(n int64) bool { return n == 0 }
+
 func (t *netTurn) trailers() []field {
 	for name, values := range t.r.Trailer {
 		for _, value := range values {

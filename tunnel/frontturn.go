@@ -69,6 +69,8 @@ type turn interface {
 	// wraps errHead is the visitor's mistake.
 	io.Reader
 	trailers() []field
+	// here says whether so many bytes of the body can be read without waiting.
+	here(n int64) bool
 	// readUntil bounds how long Read waits; the zero time is no bound.
 	readUntil(t time.Time)
 	// last says that what is left of the body will not be read.

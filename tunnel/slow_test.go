@@ -207,6 +207,45 @@ func TestSlowVisitors(t *testing.T) {
 	}
 }
 
+// Bodies that are still to come take no request's place, however many are awaited; once
+// they are here they are requests like any other, and counted once.
+func TestAwaitedBodiesTakeNoRoom(t *testing.T) {
+	service := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	onPlaza(t, Limits{Requests: 2, TunnelRequests: 2, TunnelStreams: 5}, service, func(p *plaza) {
+		var slow []*walker
+		for range 5 {
+			w := p.walkIn("192.0.2.1")
+			fmt.Fprint(w, "POST / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Length: 10\r\n\r\nhalf ")
+			slow = append(slow, w)
+		}
+		synctest.Wait()
+		if n := p.server.Stats(); n.Streams != 5 || n.Requests != 0 {
+			t.Errorf("%d wait as streams, %d as requests", n.Streams, n.Requests)
+		}
+		p.servedAtOnce("192.0.2.2")
+		over := p.walkIn("192.0.2.3")
+		fmt.Fprint(over, "POST / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Length: 10\r\n\r\nhalf ")
+		if text, _ := over.got(time.Now()); !strings.HasPrefix(text, "HTTP/1.1 503 ") {
+			t.Errorf("one too many: %.40q", text)
+		}
+		for _, w := range slow {
+			fmt.Fprint(w, "a one")
+			if text, took := w.got(time.Now()); !strings.HasPrefix(text, "HTTP/1.1 200 ") || took != 0 {
+				t.Errorf("whose body came: %.40q after %v", text, took)
+			}
+		}
+		whole := p.walkIn("192.0.2.4")
+		fmt.Fprint(whole, "POST / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Length: 5\r\n\r\nwhole")
+		if text, _ := whole.got(time.Now()); !strings.HasPrefix(text, "HTTP/1.1 200 ") {
+			t.Errorf("a body that came with its head: %.40q", text)
+		}
+		synctest.Wait()
+		if n := p.server.Stats(); n.Begun != (Begun{Requests: 7}) || n.Requests != 0 || n.Streams != 0 || n.Bytes != 0 {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
 // Connections are bounded from each address and in all; who is over a bound is sent away
 // at once and counted, and there is room again when others have gone.
 func TestManyVisitors(t *testing.T) {

@@ -125,7 +125,14 @@ func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
 }
 
 // Stream takes a place among the streams, without waiting.
-func (l *Lane) Stream(size int64) (*Permit, error) {
+func (l *Lane) Stream(size int64) (*Permit, error) { return l.open(size, false) }
+
+// Body takes such a place for a request of which the body is still to come: how long that
+// takes is the visitor's affair, so it must not use up what requests need. What it becomes
+// is let in, and counted, once the body is here: with Request, or with Promote.
+func (l *Lane) Body(size int64) (*Permit, error) { return l.open(size, true) }
+
+func (l *Lane) open(size int64, coming bool) (*Permit, error) {
 	g := l.gate
 	g.mu.Lock()
 	switch {
@@ -137,9 +144,11 @@ func (l *Lane) Stream(size int64) (*Permit, error) {
 	g.bytes += size
 	g.streams++
 	l.streams++
-	l.begun.Streams++
+	if !coming {
+		l.begun.Streams++
+	}
 	g.mu.Unlock()
-	return &Permit{lane: l, size: size, stream: true, ended: true, answered: true}, nil
+	return &Permit{lane: l, size: size, stream: true, coming: coming, ended: true, answered: true}, nil
 }
 
 // room says whether one more request may begin in l. g.mu is held.
@@ -226,6 +235,7 @@ type Permit struct {
 	size     int64
 	begun    time.Time // as a request
 	stream   bool
+	coming   bool // of Body, and not promoted
 	ended    bool // the lane's limit does not count it any more
 	answered bool
 	released bool
@@ -271,6 +281,11 @@ func (p *Permit) Promote() error {
 	g, l := p.lane.gate, p.lane
 	g.mu.Lock()
 	switch {
+	case p.coming && !p.released:
+		p.coming = false
+		l.begun.Streams++
+		g.mu.Unlock()
+		return nil
 	case p.stream || p.released:
 		g.mu.Unlock()
 		return nil
