@@ -32,6 +32,7 @@ func (a *answerReader) receive(err error) error {
 			if err = a.x.t.flush(); err != nil {
 				return err
 			}
+			a.pace.awaits()
 		}
 		a.x.buf, err = a.st.ReadMsg(a.x.buf[:0])
 		if errors.Is(err, io.EOF) {

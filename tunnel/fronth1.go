@@ -299,9 +299,11 @@ func (c *h1Conn) readUntil(t time.Time) {
 }
 
 func (c *h1Conn) abort() {
-	if c.answer.framing == byClose {
+	// Where the end is the answer's, a clean one would look whole. And what a visitor does
+	// not take, the system would keep for him, for minutes.
+	if c.answer.framing == byClose || isTimeout(c.answer.err) {
 		if l, ok := c.conn.(interface{ SetLinger(int) error }); ok {
-			_ = l.SetLinger(0) // a clean end would look whole
+			_ = l.SetLinger(0)
 		}
 	}
 	c.answer.over = true

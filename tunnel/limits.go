@@ -40,6 +40,18 @@ type Limits struct {
 	Linger time.Duration
 }
 
+// firstWindow is what wire lets a stream have on its way before its reader has taken any.
+const firstWindow = 64 << 10
+
+// LinkBudget is what wire.Config.ConnBudget ought to be for connections of clients: room
+// for the first windows of all streams of a tunnel, so that visitors who take nothing, or
+// little, leave the others' answers theirs. What all clients together may hold so is
+// bounded by Bytes: a stream counts as much as its first window.
+func (l Limits) LinkBudget() uint32 {
+	const most, rest = 256 << 20, 16 << 20
+	return uint32(min(rest+firstWindow*int64(l.withDefaults().TunnelStreams), most))
+}
+
 func (l Limits) withDefaults() Limits {
 	number := func(n *int, otherwise int) {
 		if *n <= 0 {

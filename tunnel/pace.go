@@ -9,9 +9,12 @@ const (
 	// paceShort is the size below which a piece of an answer of unknown length says that
 	// there was no more: its target is waited for, and not the link.
 	paceShort = 1 << 10
-	// paceStall is how long nothing may come. Either the target is waited for, which may
-	// last for ever, or the visitor, who takes nothing.
+	// paceStall is how long nothing may come: then it is the target that is waited for, which
+	// may last for ever.
 	paceStall = 2 * time.Second
+	// paceTaken is how long the visitor may take for what has come: then it is he who is
+	// waited for.
+	paceTaken = 100 * time.Millisecond
 )
 
 // pace tells a promoted exchange's permit when enough of the answer has come. The head alone
@@ -46,8 +49,20 @@ func (p *pace) came(n int) {
 		p.end()
 		return
 	}
+	p.within(paceTaken)
+}
+
+// awaits hears that the visitor has taken all that has come.
+func (p *pace) awaits() {
+	if p != nil && p.timer != nil {
+		p.within(paceStall)
+	}
+}
+
+// within tells unless something is heard before d is over.
+func (p *pace) within(d time.Duration) {
 	if p.timer.Stop() {
-		p.timer.Reset(paceStall)
+		p.timer.Reset(d)
 	} else {
 		p.timer = nil // it has been told
 	}

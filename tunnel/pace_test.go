@@ -26,18 +26,21 @@ func TestPace(t *testing.T) {
 	for name, c := range map[string]struct {
 		known  bool
 		pieces []int
+		held   time.Duration // by the visitor, each of them
 		wait   time.Duration // behind the last piece
 		tells  bool          // before the end
 	}{
-		"short":                       {true, []int{full / 2, full / 2}, 0, false},
-		"large":                       {true, []int{full, full, full, full, full, full, full, full}, 0, true},
-		"stalls":                      {true, []int{full}, paceStall, true},
-		"slow":                        {true, []int{full}, paceStall - 1, false},
-		"of unknown length, large":    {false, []int{full, full, full, full, full, full, full, full}, 0, true},
-		"of unknown length, and full": {false, []int{100, full, full}, 0, false},
-		"event by event":              {false, []int{100, 100}, 0, true},
-		"event by event, the first":   {false, []int{100}, 0, false},
-		"nothing":                     {false, nil, paceStall, true},
+		"short":                       {true, []int{full / 2, full / 2}, 0, 0, false},
+		"large":                       {true, []int{full, full, full, full, full, full, full, full}, 0, 0, true},
+		"stalls":                      {true, []int{full}, 0, paceStall, true},
+		"slow":                        {true, []int{full}, 0, paceStall - 1, false},
+		"is taken slowly":             {true, []int{full, full}, paceTaken - 1, 0, false},
+		"is not taken":                {true, []int{full}, paceTaken, 0, true},
+		"of unknown length, large":    {false, []int{full, full, full, full, full, full, full, full}, 0, 0, true},
+		"of unknown length, and full": {false, []int{100, full, full}, 0, 0, false},
+		"event by event":              {false, []int{100, 100}, 0, 0, true},
+		"event by event, the first":   {false, []int{100}, 0, 0, false},
+		"nothing":                     {false, nil, 0, paceStall, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -47,6 +50,8 @@ func TestPace(t *testing.T) {
 				for _, n := range c.pieces {
 					time.Sleep(paceStall / 2)
 					p.came(n)
+					time.Sleep(c.held)
+					p.awaits()
 				}
 				time.Sleep(c.wait)
 				synctest.Wait()
@@ -66,4 +71,5 @@ func TestPace(t *testing.T) {
 	var none pace
 	none.end() // there was no head
 	(*pace)(nil).came(1)
+	(*pace)(nil).awaits()
 }

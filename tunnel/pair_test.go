@@ -51,7 +51,7 @@ func (p *pair) begin(s *Server) *pair {
 	p.server, p.link, p.front = s, listenLocal(t), listenLocal(t)
 	mux := wire.NewMux()
 	s.Register(mux)
-	p.wire = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Sessions: &wire.Sessions{}, TLS: p.linkTLS}}
+	p.wire = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Sessions: &wire.Sessions{}, TLS: p.linkTLS, ConnBudget: s.Limits.LinkBudget()}}
 	if p.direct {
 		p.wire.Beside = s.Beside()
 	}

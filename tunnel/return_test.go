@@ -42,7 +42,7 @@ func (n *island) start() {
 	n.server = &Server{Policy: everybody, Identify: named, Limits: n.limits, Logger: silent}
 	mux := wire.NewMux()
 	n.server.Register(mux)
-	n.link = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Idle: liveness}}
+	n.link = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Idle: liveness, ConnBudget: n.limits.LinkBudget()}}
 	n.closed, n.ended = make(chan struct{}), make(chan error, 1)
 	go func() { n.ended <- n.link.Serve(&islandListener{n.conns, n.closed, sync.Once{}}) }()
 }

@@ -246,6 +246,43 @@ func TestAwaitedBodiesTakeNoRoom(t *testing.T) {
 	})
 }
 
+// Visitors who take nothing of long answers leave the link to the others: what has come
+// for them and waits does not use up what the others' answers need.
+func TestStalledVisitorsLeaveTheLinkFree(t *testing.T) {
+	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for n := 0; r.URL.Path != "/" && (r.URL.Path == "/endless" || n < 64); n++ {
+			if _, err := w.Write(make([]byte, 16<<10)); err != nil {
+				return
+			}
+		}
+	})
+	onPlaza(t, Limits{}, service, func(p *plaza) {
+		var stalled []*walker
+		for i := range 300 { // more than 16 MiB in all
+			w := p.walkIn(fmt.Sprintf("192.0.2.%d", i%200))
+			fmt.Fprint(w, "GET /endless HTTP/1.1\r\nHost: example.com\r\n\r\n")
+			stalled = append(stalled, w)
+			if i%100 == 99 {
+				time.Sleep(paceTaken)
+			}
+		}
+		synctest.Wait()
+		if n := p.server.Stats(); n.Streams != len(stalled) {
+			t.Fatalf("%d of %d were let in: %+v", n.Streams, len(stalled), n.Refused)
+		}
+		p.servedAtOnce("198.51.100.1")
+		w, begun := p.walkIn("198.51.100.2"), time.Now()
+		fmt.Fprint(w, "GET /megabyte HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
+		if text, _ := w.got(begun); len(text) < 1<<20 || time.Since(begun) > 0 {
+			t.Errorf("%d bytes after %v", len(text), time.Since(begun))
+		}
+		for _, w := range stalled {
+			_ = w.Close()
+		}
+		synctest.Wait()
+	})
+}
+
 // Connections are bounded from each address and in all; who is over a bound is sent away
 // at once and counted, and there is room again when others have gone.
 func TestManyVisitors(t *testing.T) {

@@ -45,7 +45,7 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		Pauses: listen.Check(c.Listen, false) != nil, // who is of this machine is no stranger
 	}
 	if p.tunnel != nil {
-		config.Guest = guest{p.tunnel, p}
+		config.Guest, config.Budget = guest{p.tunnel, p}, p.tunnel.LinkBudget()
 	}
 	p.wire = wireapi.New(config)
 	registerWire(p.registry, p.wire)

@@ -73,7 +73,7 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	s.wire = &wire.Server{Pauses: true, Config: &wire.Config{
 		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.Verify, Authorize: s.Authorize, Logger: s.log,
 		TLS:         s.linkTLS(serve),
-		RetryJitter: returnWithin,
+		RetryJitter: returnWithin, ConnBudget: s.LinkBudget(),
 	}, Beside: s.Beside()}
 	s.Register(mux, s.wire.All)
 	return s, s.listen(ctx, serve)

@@ -55,6 +55,7 @@ type Config struct {
 	MaxLarge int64         // bytes, of all large answers together; 0: 256 MiB
 	MaxConns int           // connections at once; 0: that of package wire
 	Pauses   bool          // see wire.Server
+	Budget   uint32        // bytes of streams that wait on a connection; 0: that of package wire
 	Version  string        // told to clients
 	Drain    time.Duration // in which a drain must be over; 0: that of package wire
 
@@ -95,7 +96,7 @@ func New(cfg Config) *API {
 	a.server.MaxConns, a.server.Pauses = cfg.MaxConns, cfg.Pauses
 	a.server.Config = &wire.Config{
 		Agent: "paddock/" + cfg.Version, Mux: mux, TLS: cfg.TLS, Logger: cfg.Logger, DrainTimeout: cfg.Drain,
-		Sessions: new(wire.Sessions),
+		Sessions: new(wire.Sessions), ConnBudget: cfg.Budget,
 	}
 	a.admit(mux)
 	return a
