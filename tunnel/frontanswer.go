@@ -177,6 +177,7 @@ func (a *answerReader) finish(err error) {
 
 // begin passes the final head on, and what is there of the body.
 func (x *exchange) begin(text, rest []byte, whole bool) error {
+	x.up.answer()
 	if x.up.running() {
 		x.t.last() // what is left of the body is not waited for
 	}

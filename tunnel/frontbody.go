@@ -18,19 +18,23 @@ type upload struct {
 	whole   bool          // all of the body was sent; to be read once done is closed
 	err     error         // why reading it has failed; likewise
 
-	mu    sync.Mutex
-	ended bool // guarded by mu: nobody waits for the visitor any more
+	mu       sync.Mutex
+	ended    bool // guarded by mu: nobody waits for the visitor any more
+	answered bool // guarded by mu: there is an answer, or the beginning of one
 }
 
 // expectWait is how long a target may take to say that it wants a body. One that knows
 // nothing of Expect waits for the body itself.
 const expectWait = time.Second
 
-// minRate bounds a slow body whose length is known: so many bytes within rateSpan. One
-// of unknown length may be a conversation, and as slow as that.
+// minRate bounds a slow body: so many bytes within rateSpan. One of unknown length may be
+// a conversation, and as slow as that; but who says nothing within talkSpan, and is told
+// nothing either, does not converse. Over HTTP/2 calls may wait for longer on both sides:
+// gRPC streams do.
 const (
 	minRateBytes = 5_000
 	rateSpan     = 10 * time.Second
+	talkSpan     = 60 * time.Second
 )
 
 // upload begins to send the body. A request that upgrades sends nothing yet: its half
@@ -80,10 +84,13 @@ func (u *upload) run(st *wire.Stream) {
 func (u *upload) send(st *wire.Stream) error {
 	b := records.Get().(*record)
 	defer records.Put(b)
-	timed, since := u.x.r.size() > 0, minRateBytes
+	span, since := rateSpan, minRateBytes
+	if u.talks() {
+		span = talkSpan
+	}
 	for {
-		if since >= minRateBytes && timed {
-			u.readUntil(time.Now().Add(rateSpan))
+		if since >= minRateBytes {
+			u.readWithin(span)
 			since = 0
 		}
 		b[0] = recordBody
@@ -102,12 +109,28 @@ func (u *upload) send(st *wire.Stream) error {
 	}
 }
 
-// readUntil bounds the next reads, unless nobody waits for them any more.
-func (u *upload) readUntil(t time.Time) {
+// talks says whether the body may be one half of a conversation.
+func (u *upload) talks() bool { return u.x.r.size() < 0 }
+
+// readWithin bounds the next reads, unless nobody waits for them any more, or they may take
+// as long as they like.
+func (u *upload) readWithin(span time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !u.ended {
-		u.x.t.readUntil(t)
+	if !u.ended && !(u.talks() && (u.answered || u.x.r.http2)) {
+		u.x.t.readUntil(time.Now().Add(span))
+	}
+}
+
+// answer hears that the answer begins.
+func (u *upload) answer() {
+	if u == nil || u.done == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.answered = true; u.talks() && !u.ended && !u.x.r.http2 {
+		u.x.t.readUntil(time.Time{})
 	}
 }
 

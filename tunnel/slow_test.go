@@ -127,8 +127,14 @@ func (p *plaza) servedAtOnce(from string) {
 func TestSlowVisitors(t *testing.T) {
 	const post = "POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: %d\r\n\r\n"
 	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/talk" {
+			_ = http.NewResponseController(w).EnableFullDuplex()
+			_ = http.NewResponseController(w).Flush()
+		}
 		_, _ = io.Copy(io.Discard, r.Body)
 		switch r.URL.Path {
+		case "/talk":
+			return
 		case "/late":
 			<-r.Context().Done()
 			return
@@ -158,6 +164,14 @@ func TestSlowVisitors(t *testing.T) {
 		{
 			"a long body, and then the service is late", "POST /late HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Length: 36000\r\n\r\n",
 			strings.Repeat("x", 36_000), 600, true, "HTTP/1.1 504 ", 59*time.Second + 60*time.Second,
+		},
+		{
+			"a body of unknown length, six bytes each second", "POST / HTTP/1.1\r\nHost: example.com\r\nTransfer-Encoding: chunked\r\n\r\n",
+			strings.Repeat("1\r\nx\r\n", 200), 6, true, "HTTP/1.1 408 ", 60 * time.Second,
+		},
+		{
+			"such a body once there is an answer", "POST /talk HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n",
+			strings.Repeat("1\r\nx\r\n", 200) + "0\r\n\r\n", 6, true, "HTTP/1.1 200 ", 200 * time.Second,
 		},
 		{"no second request", "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", "", 0, true, "HTTP/1.1 200 ", 75 * time.Second},
 		{"half of a second request", "GET / HTTP/1.1\r\nHost: example.com\r\n\r\nGET", "", 0, true, "HTTP/1.1 200 ", 10 * time.Second},
