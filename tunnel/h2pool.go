@@ -261,11 +261,13 @@ func (c *h2Conn) Close() error {
 	return c.Conn.Close()
 }
 
+// hasEnded says whether it takes nothing more. net/http knows before it closes it, and tells
+// exchanges in between.
 func (c *h2Conn) hasEnded() bool {
 	select {
 	case <-c.ended:
 		return true
 	default:
-		return false
+		return c.http.Err() != nil
 	}
 }
