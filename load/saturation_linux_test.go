@@ -40,7 +40,7 @@ func TestSaturation(t *testing.T) {
 		{name: "a slow service", law: "queue 200/s", order: order{PerSecond: 400, Conns: 16}, late: load.ConnWait},
 		{name: "a slow service, closed", law: "queue 200/s", order: order{Conns: 16}},
 		{name: "a service that freezes", law: "queue 2000/s frozen 300ms every 500ms", order: order{PerSecond: 200, Conns: 100}},
-		{name: "another on its processor", law: "at once", order: order{PerSecond: 5000, Conns: 16, Pin: []int{0}}, hinder: hog, causes: []string{"run-delay", "held-up", "loop-late", "timer-late", "gc-pause", "thread-busy", "steal"}},
+		{name: "others on its processor", law: "at once", order: order{PerSecond: 5000, Conns: 16, Pin: []int{0}}, hinder: hogs, causes: []string{"run-delay", "held-up", "loop-late", "timer-late", "gc-pause", "thread-busy", "steal"}},
 		{name: "stopped half of the time", law: "at once", order: order{PerSecond: 1000, Conns: 16}, hinder: stopping, causes: []string{"held-up", "loop-late", "timer-late", "run-delay", "gc-pause", "thread-busy", "steal"}},
 		{name: "stopped half of the time, closed", law: "delay 2ms", order: order{Conns: 2}, hinder: stopping, causes: []string{"held-up", "run-delay", "gc-pause", "thread-busy", "steal"}},
 		{name: "a quota", law: "delay 2ms", order: order{PerSecond: 5000, Conns: 64}, hinder: quota, causes: []string{"quota", "held-up", "run-delay", "loop-late", "timer-late", "gc-pause", "thread-busy", "steal"}},
@@ -105,12 +105,28 @@ func saturate(t *testing.T, law string, o order, hinder func(*testing.T, int) fu
 	return got
 }
 
-// hog computes on the generator's processor.
-func hog(t *testing.T, _ int) (stop func()) {
-	p := play(t, "hog")
+// hogs compute on the generator's processor: as many as leave it too little, however much the
+// system prefers whoever has slept.
+func hogs(t *testing.T, _ int) (stop func()) {
+	var all []func()
+	for range 3 {
+		p := play(t, "hog")
+		all = append(all, p.end)
+		bind(t, p.Process.Pid)
+	}
+	return func() {
+		for _, end := range all {
+			end()
+		}
+	}
+}
+
+// bind gives a process the first processor alone.
+func bind(t *testing.T, pid int) {
+	t.Helper()
 	var set unix.CPUSet
 	set.Set(0)
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.Process.Pid))
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +136,6 @@ func hog(t *testing.T, _ int) (stop func()) {
 			t.Skip("a process cannot be bound to a processor: ", err)
 		}
 	}
-	return p.end
 }
 
 // stopping stops and continues the generator in turns of 50 ms.
