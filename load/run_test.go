@@ -144,7 +144,7 @@ func TestUnanswered(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		address := serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		r, err := load.Run(t.Context(), load.Plan{
-			Address: address, Codec: ping(8), Conns: 2, Duration: 20 * time.Millisecond, Grace: 20 * time.Millisecond, Engine: e,
+			Address: address, Codec: ping(8), Conns: 2, Duration: 300 * time.Millisecond, Grace: 20 * time.Millisecond, Engine: e,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
