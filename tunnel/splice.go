@@ -137,9 +137,6 @@ func (s *splicing) moved() {
 func (s *splicing) cut() {
 	s.once.Do(func() {
 		_ = s.st.Reset(wire.Cancelled)
-		if l, ok := s.conn.(interface{ SetLinger(int) error }); ok {
-			_ = l.SetLinger(0)
-		}
-		_ = s.conn.Close()
+		resetConn(s.conn)
 	})
 }

@@ -154,12 +154,7 @@ func (c *visitor) arm() {
 }
 
 // CloseWrite ends our half, for those who upgrade.
-func (c *visitor) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
+func (c *visitor) CloseWrite() error { return closeWrite(c.Conn) }
 
 // SetLinger lets Close be a reset.
 func (c *visitor) SetLinger(sec int) error {
