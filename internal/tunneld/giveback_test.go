@@ -8,34 +8,44 @@ import (
 	"time"
 )
 
-// Memory is given back once after a load, when it has been over for a while, and never for
-// a few visitors.
+// Memory is given back when a load has been over for a while, however it went on before,
+// and again once enough has been taken since; it is not where nothing was taken.
 func TestGiveBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const mb = 1 << 20
 		ctx, cancel := context.WithCancel(t.Context())
-		var n, freed atomic.Int64
-		b := giveBack{func() int { return int(n.Load()) }, func() { freed.Add(1) }}
+		var n, held, freed atomic.Int64
+		b := giveBack{
+			underWay: func() int { return int(n.Load()) },
+			held:     func() uint64 { return uint64(held.Load()) },
+			free:     func() { freed.Add(1); held.Store(20 * mb) },
+		}
 		done := make(chan error)
 		go func() { done <- b.run(ctx) }()
 		for _, step := range []struct {
-			underWay, freed int64
-			length          time.Duration
+			what          string
+			underWay, has int64
+			length        time.Duration
+			freed         int64
 		}{
-			{0, 0, time.Minute},
-			{20, 0, time.Minute},
-			{0, 0, time.Minute}, // that was no load
-			{300, 0, time.Minute},
-			{40, 0, time.Minute},
-			{20, 0, 4 * time.Second},
-			{300, 0, 2 * time.Second}, // not over yet
-			{20, 1, 7 * time.Second},
-			{0, 1, time.Minute},
+			{"what the start has left", 0, 25 * mb, 6 * time.Second, 1},
+			{"nothing is taken", 0, 20 * mb, time.Minute, 1},
+			{"a load", 300, 90 * mb, time.Minute, 1},
+			{"less of it", 40, 90 * mb, time.Minute, 1},
+			{"a moment without", 20, 90 * mb, 4 * time.Second, 1},
+			{"it was not over", 300, 90 * mb, 2 * time.Second, 1},
+			{"a tenth of it", 20, 90 * mb, 7 * time.Second, 2},
+			{"which goes on", 20, 90 * mb, time.Minute, 2},
+			{"and is over", 0, 90 * mb, 6 * time.Second, 3},
+			{"somebody asks how it is", 0, 21 * mb, time.Minute, 3},
+			{"and asks", 0, 23 * mb, 6 * time.Second, 4},
 		} {
 			n.Store(step.underWay)
+			held.Store(step.has)
 			time.Sleep(step.length)
 			synctest.Wait()
 			if freed := freed.Load(); freed != step.freed {
-				t.Errorf("%+v: given back %d times", step, freed)
+				t.Errorf("%s: given back %d times, want %d", step.what, freed, step.freed)
 			}
 		}
 		cancel()
@@ -43,4 +53,22 @@ func TestGiveBack(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What is taken of the system, and given back.
+func TestCollect(t *testing.T) {
+	collect()
+	before := heldOfSystem()
+	taken := make([]byte, 32<<20)
+	for i := range taken {
+		taken[i] = 1
+	}
+	with := heldOfSystem()
+	if taken[len(taken)-1] != 1 || with < before+24<<20 {
+		t.Fatalf("%d bytes before, %d with 32 MiB more", before, with)
+	}
+	collect() // nobody reads taken any more
+	if after := heldOfSystem(); after > before+8<<20 {
+		t.Errorf("%d bytes before, %d after", before, after)
+	}
 }
