@@ -52,26 +52,6 @@ func TestSlowVisitor(t *testing.T) {
 	}
 }
 
-// A visitor who sends without reading is held back, and what he has sent comes back whole.
-func TestBothWaysAtOnce(t *testing.T) {
-	p := newPair(t, &Server{})
-	visitor := dialTCP(t, p.tcp(echoTCP))
-	all := pattern(8 << 20)
-	sent := make(chan error, 1)
-	go func() {
-		_, err := visitor.Write(all)
-		_ = visitor.CloseWrite()
-		sent <- err
-	}()
-	got, err := io.ReadAll(visitor)
-	if err != nil || !bytes.Equal(got, all) {
-		t.Errorf("%d of %d bytes, %v", len(got), len(all), err)
-	}
-	if err := <-sent; err != nil {
-		t.Error(err)
-	}
-}
-
 // Idle raw connections hold no buffers: what each takes, at server, client, visitor and target
 // together, and besides the stacks of their goroutines, is far less than one.
 func TestIdleRawConnectionsAreSmall(t *testing.T) {
