@@ -85,22 +85,6 @@ type directChannel struct {
 // cut ends it by a reset.
 func (c *directChannel) cut() { resetConn(c.socket) }
 
-// resetConn closes a socket in a way that does not look like an end.
-func resetConn(conn net.Conn) {
-	if l, ok := conn.(interface{ SetLinger(int) error }); ok {
-		_ = l.SetLinger(0)
-	}
-	_ = conn.Close()
-}
-
-// closeWrite ends our half.
-func closeWrite(conn net.Conn) error {
-	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
-
 // securedBy says whether a channel has to be TLS, where the link is or is not.
 func (p Protocol) securedBy(link bool) bool { return link && p != SNI }
 

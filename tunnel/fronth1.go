@@ -272,8 +272,7 @@ func (r *h1Room) scratch() []byte {
 // fails the visitor's own writing before he has looked. So what he sends is dropped until
 // he ends, which one does who has seen the answer, or until the time is over.
 func (c *h1Conn) linger() {
-	half, ok := c.conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
+	if closeWrite(c.conn) != nil {
 		return
 	}
 	c.mu.Lock()
@@ -302,9 +301,7 @@ func (c *h1Conn) abort() {
 	// Where the end is the answer's, a clean one would look whole. And what a visitor does
 	// not take, the system would keep for him, for minutes.
 	if c.answer.framing == byClose || isTimeout(c.answer.err) {
-		if l, ok := c.conn.(interface{ SetLinger(int) error }); ok {
-			_ = l.SetLinger(0)
-		}
+		resetConn(c.conn)
 	}
 	c.answer.over = true
 }

@@ -2,11 +2,13 @@ package tunnel
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -83,6 +85,44 @@ func TestHTTP10(t *testing.T) {
 	all, err := io.ReadAll(in)
 	if err != nil || !strings.HasPrefix(string(all), "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(string(all), "Connection: close\r\n\r\ntext") || strings.Contains(string(all), "chunked") {
 		t.Errorf("%q, %v", all, err)
+	}
+}
+
+// An answer whose end is that of the connection, and that the target has cut, does not end
+// well for the visitor: not by TLS either, where an alert would say so.
+func TestCutAnswerWithoutLength(t *testing.T) {
+	config, id := selfMade(t)
+	for _, secure := range []bool{false, true} {
+		p := newPair(t, &Server{})
+		seen := make(chan struct{})
+		p.raw(func(conn net.Conn, in *bufio.Reader) {
+			if _, err := http.ReadRequest(in); err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegin\r\n")
+				<-seen
+			}
+		})
+		var visitor net.Conn
+		if secure {
+			var err error
+			if visitor, err = visitTLS(t, p.secure(config), "example.com", id); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			visitor = dialTCP(t, p.front.Addr().String())
+		}
+		fmt.Fprint(visitor, "GET / HTTP/1.0\r\nHost: example.com\r\n\r\n")
+		in := bufio.NewReader(visitor)
+		head, err := http.ReadResponse(in, nil)
+		if err != nil || head.StatusCode != 200 {
+			t.Fatal(head, err)
+		}
+		if _, err := io.ReadFull(in, make([]byte, 5)); err != nil {
+			t.Fatal(err)
+		}
+		close(seen)
+		if b, err := in.ReadByte(); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("TLS %v: %q, %v", secure, b, err)
+		}
 	}
 }
 

@@ -98,9 +98,7 @@ func (s *Server) refuseRaw(c *claim, conn net.Conn, open *channel, err error) {
 	s.refused(Refusal{
 		Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.name), Err: err,
 	})
-	if l, ok := conn.(interface{ SetLinger(int) error }); ok {
-		_ = l.SetLinger(0)
-	}
+	resetConn(conn)
 }
 
 // enterRaw finds who serves the claim, and takes a permit. ctx bounds the wait for both.

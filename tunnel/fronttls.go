@@ -128,9 +128,7 @@ func (c *begun) Read(p []byte) (int, error) {
 }
 
 // CloseWrite ends our half.
-func (c *begun) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
+func (c *begun) CloseWrite() error { return closeWrite(c.Conn) }
+
+// NetConn is the connection beneath.
+func (c *begun) NetConn() net.Conn { return c.Conn }

@@ -112,10 +112,7 @@ func (s *splicing) down() error {
 		return fmt.Errorf("%w: %w", errCut, err)
 	}
 	s.ended()
-	if half, ok := s.conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
+	return closeWrite(s.conn)
 }
 
 // ended begins to bound the silence of the other direction.

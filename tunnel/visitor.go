@@ -156,13 +156,8 @@ func (c *visitor) arm() {
 // CloseWrite ends our half, for those who upgrade.
 func (c *visitor) CloseWrite() error { return closeWrite(c.Conn) }
 
-// SetLinger lets Close be a reset.
-func (c *visitor) SetLinger(sec int) error {
-	if l, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
-		return l.SetLinger(sec)
-	}
-	return nil
-}
+// NetConn is the connection beneath.
+func (c *visitor) NetConn() net.Conn { return c.Conn }
 
 // Close gives the place back.
 func (c *visitor) Close() error {

@@ -72,6 +72,9 @@ func (c *shaking) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// NetConn is the connection beneath.
+func (c *shaking) NetConn() net.Conn { return c.Conn }
+
 // enter waits for a turn.
 func (c *shaking) enter() error {
 	select {
