@@ -55,6 +55,7 @@ type (
 	}
 	bindAnswer struct {
 		Results []bindResult `cbor:"1,keyasint,omitempty"`
+		Hints   bool         `cbor:"2,keyasint,omitempty"` // the server takes tunnel.hint
 	}
 	bindResult struct {
 		ID     uint16    `cbor:"1,keyasint,omitempty"`

@@ -34,6 +34,7 @@ type holder struct {
 	id      uint16
 	auth    *basicAuth
 	direct  bool // visitors are carried by channels of their own
+	hinted  hinted
 }
 
 // hold gives the claim to a session.

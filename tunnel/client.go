@@ -25,12 +25,14 @@ type Client struct {
 	budget  byteBudget
 	counts  clientCounts
 	reach   atomic.Pointer[reach]     // nil: no channels are made
+	hint    hinter                    // of budget
+	hinted  atomic.Int64              // when (Unix ns) a hint was told
 	directs atomic.Int64              // channels, made or being made
 	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed
 
 	mu    sync.Mutex
-	conns map[*wire.Conn]struct{} // guarded by mu; on which all is bound
-	bound []Bound                 // guarded by mu; by tunnel
+	conns map[*wire.Conn]bool // guarded by mu; on which all is bound, and whether their servers take hints
+	bound []Bound             // guarded by mu; by tunnel
 }
 
 // ClientConfig is what a Client offers. Zeros stand for defaults.
@@ -65,8 +67,9 @@ type Bound struct {
 func NewClient(config ClientConfig) (*Client, error) {
 	c := &Client{
 		config: config, log: cmp.Or(config.Logger, slog.Default()), linger: cmp.Or(config.Linger, time.Minute),
-		budget: byteBudget{limit: cmp.Or(config.Budget, defaultBudget)}, conns: map[*wire.Conn]struct{}{},
+		budget: byteBudget{limit: cmp.Or(config.Budget, defaultBudget)}, conns: map[*wire.Conn]bool{},
 	}
+	c.hint.c, c.hint.over = c, func(hintState) bool { return c.budget.roomy() }
 	if n := len(config.Tunnels); n > maxTunnels {
 		return nil, fmt.Errorf("tunnel: %d tunnels: want at most %d", n, maxTunnels)
 	}
@@ -104,6 +107,7 @@ func (c *Client) add(b *target) (id uint16, err error) {
 		}
 		targets, c.bound = append(targets, nil), append(c.bound, Bound{})
 	}
+	b.hint.c, b.hint.tunnel, b.hint.over = c, uint16(at+1), b.takes
 	targets[at], c.bound[at] = b, Bound{Tunnel: b.Name, Err: wire.ErrNoConn}
 	c.targets.Store(&targets)
 	return uint16(at + 1), nil
@@ -232,7 +236,7 @@ const minRetry, maxRetry = time.Second, 30 * time.Second
 // refused, until ctx ends. It is made for wire.ClientConfig.OnConnect.
 func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 	c.mu.Lock()
-	c.conns[conn] = struct{}{}
+	c.conns[conn] = false
 	missing := make([]uint16, len(c.all()))
 	c.mu.Unlock()
 	context.AfterFunc(ctx, func() {
@@ -273,6 +277,9 @@ func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missi
 	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, kindBind, r)
 	if err == nil && len(a.Results) != len(asked) {
 		err = errors.New("tunnel: the server has answered for other tunnels")
+	}
+	if err == nil && a.Hints {
+		c.takesHints(conn)
 	}
 	for i, target := range asked {
 		b := Bound{Tunnel: target.Name, Err: err}
@@ -335,10 +342,12 @@ func (c *Client) enter(id uint16, size int, protocols ...Protocol) (*target, err
 		return nil, refused(wire.NotFound, "tunnel %d is of %s", id, b.Protocol)
 	}
 	if !b.enter() {
+		b.hint.tell(hintFull, maxHint)
 		return nil, c.full("too much is under way at the target")
 	}
 	if !c.budget.take(size + b.ahead) {
 		b.leave()
+		c.hint.tell(hintFull, maxHint)
 		return nil, c.full("too much is under way at the client")
 	}
 	return b, nil
@@ -348,6 +357,7 @@ func (c *Client) enter(id uint16, size int, protocols ...Protocol) (*target, err
 func (c *Client) leave(b *target, size int) {
 	c.budget.give(size + b.ahead)
 	b.leave()
+	c.hint.settle()
 }
 
 // full is the refusal of what finds no room; the visitor is asked to come again.

@@ -29,4 +29,10 @@ func (b *byteBudget) take(n int) (ok bool) {
 	return true
 }
 
+// roomy says whether there is room again for an eighth of all, and for whatever a visitor
+// brings.
+func (b *byteBudget) roomy() bool {
+	return b.used.Load() <= b.limit-max(b.limit/8, exchangeBytes+maxSmall+h2Window)
+}
+
 func (b *byteBudget) give(n int) { b.used.Add(-int64(n)) }

@@ -13,6 +13,7 @@ type ClientStats struct {
 	DirectFailed uint64 `json:"direct_failed"` // that could not be made
 
 	Full        uint64 `json:"full"`  // refused for Budget or MaxInflight
+	Hints       uint64 `json:"hints"` // to the server: full, down, or no longer so
 	Dials       uint64 `json:"dials"` // connections to targets, or attempts
 	DialsFailed uint64 `json:"dials_failed"`
 	DialsSpared uint64 `json:"dials_spared"` // refused at once: the target had taken no connection a moment before
@@ -21,14 +22,14 @@ type ClientStats struct {
 
 // clientCounts are those of a client's targets.
 type clientCounts struct {
-	full, dials, failed, spared, retries, directFailed atomic.Uint64
+	full, hints, dials, failed, spared, retries, directFailed atomic.Uint64
 }
 
 // Stats returns the present counts.
 func (c *Client) Stats() ClientStats {
 	n := &c.counts
 	s := ClientStats{
-		Bytes: c.budget.used.Load(), Full: n.full.Load(), Dials: n.dials.Load(), DialsFailed: n.failed.Load(),
+		Bytes: c.budget.used.Load(), Full: n.full.Load(), Hints: n.hints.Load(), Dials: n.dials.Load(), DialsFailed: n.failed.Load(),
 		DialsSpared: n.spared.Load(), Retries: n.retries.Load(), Direct: int(c.directs.Load()), DirectFailed: n.directFailed.Load(),
 	}
 	for _, b := range c.all() {

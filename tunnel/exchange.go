@@ -12,6 +12,7 @@ const (
 	kindBind   = "tunnel.bind"
 	kindUnbind = "tunnel.unbind"
 	kindTry    = "tunnel.try"
+	kindHint   = "tunnel.hint"
 	kindHTTP   = "tunnel.http"
 	kindConn   = "tunnel.conn"
 )

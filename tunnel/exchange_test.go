@@ -57,6 +57,9 @@ func readMessage(message string, b []byte) (text string, again []byte, err error
 	case "answer":
 		head, rest, err := parseAnswer(b)
 		return fmt.Sprintf("head=%q rest=%q", head, rest), appendAnswer(nil, head, rest), err
+	case "hint":
+		h, err := parseHint(b)
+		return fmt.Sprintf("state=%d tunnel=%d span=%v", h.state, h.tunnel, h.span), appendHint(nil, h), err
 	default:
 		c, err := parseChannel(b)
 		ticket := ""
@@ -90,7 +93,7 @@ func TestExchangeVectors(t *testing.T) {
 
 // FuzzExchange: whatever is taken is written again as it was.
 func FuzzExchange(f *testing.F) {
-	kinds := []string{"opening", "answer", "channel"}
+	kinds := []string{"opening", "answer", "channel", "hint"}
 	for _, c := range exchangeCases(f) {
 		for i, kind := range kinds {
 			if kind == c.message {

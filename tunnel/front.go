@@ -91,6 +91,9 @@ func (x *exchange) admit() (Reason, error) {
 	if auth := x.holder.auth; auth != nil && !auth.admits(string(r.get("authorization"))) {
 		return Unauthenticated, errors.New("user or password")
 	}
+	if err := x.holder.shed(); err != nil {
+		return reasonOf(r.ctx, err), err
+	}
 	x.classify()
 	class, size := x.needs()
 	x.awaited = class == Body

@@ -110,6 +110,9 @@ func (s *Server) enterRaw(ctx context.Context, c *claim) (*holder, Permit, error
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := h.shed(); err != nil {
+		return nil, nil, err
+	}
 	permit, err := c.lane.Enter(ctx, Stream, 2*maxRecord)
 	return h, permit, err
 }

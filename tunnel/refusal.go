@@ -33,8 +33,10 @@ const (
 	Unauthenticated               // user and password are missing or wrong
 	Overloaded                    // a bound of the server's
 	ClientFull                    // a bound of the client's
+	HintFull                      // the client has said that it is full
 	ClientAway                    // the lease runs, or the client drains
 	ClientLost                    // its connection ended under the request
+	HintDown                      // the client has said that the target takes no connection
 	Unreachable                   // the target took no connection
 	Broken                        // the target ended early, or spoke no HTTP
 	TooLate                       // the target took too long
@@ -56,8 +58,10 @@ var answers = [reasons]struct {
 	Unauthenticated: {"unauthenticated", "http_request_denied", 401, "user and password are wanted", false},
 	Overloaded:      {"overloaded", "connection_limit_reached", 503, "too many requests are under way", true},
 	ClientFull:      {"client_full", "connection_limit_reached", 503, "too many requests are under way", true},
+	HintFull:        {"hint_full", "connection_limit_reached", 503, "too many requests are under way", true},
 	ClientAway:      {"client_away", "destination_unavailable", 503, "the service is away", true},
 	ClientLost:      {"client_lost", "connection_terminated", 502, "the connection to the service was lost", false},
+	HintDown:        {"hint_down", "connection_refused", 502, "the service does not answer", false},
 	Unreachable:     {"unreachable", "connection_refused", 502, "the service does not answer", false},
 	Broken:          {"broken", "http_protocol_error", 502, "the service has given no whole answer", false},
 	TooLate:         {"too_late", "http_response_timeout", 504, "the service takes too long", false},
@@ -168,6 +172,10 @@ func reasonOf(ctx context.Context, err error) Reason {
 	switch {
 	case ctx.Err() != nil:
 		return Gone
+	case errors.Is(err, errHintFull):
+		return HintFull
+	case errors.Is(err, errHintDown):
+		return HintDown
 	case errors.Is(err, ErrOverloaded), errors.Is(err, wire.ErrNoSlot):
 		return Overloaded
 	case errors.Is(err, wire.ErrDraining), errors.Is(err, wire.ErrNotSent), errors.Is(err, ErrAway):

@@ -270,6 +270,7 @@ func (v *visit) release(clean bool) {
 		v.resp.status >= 200 && len(b.unread()) == 0 && v.ctx.Err() == nil && b.keep > 0 {
 		b.settle()
 		v.target.pool.put(b)
+		v.target.hint.settle()
 		return
 	}
 	b.settle()

@@ -78,6 +78,7 @@ type Server struct {
 	served    atomic.Uint64
 	cancelled atomic.Uint64
 	takeovers atomic.Uint64
+	hints     atomic.Uint64
 	starved   atomic.Uint64    // connections of visitors that could not be accepted
 	heads     headcount        // of the fronts
 	rawHeads  headcount        // of TCP tunnels
@@ -116,6 +117,7 @@ func (s *Server) Register(m *wire.Mux) {
 	wire.Handle(m, kindBind, s.bind)
 	wire.Handle(m, kindUnbind, s.unbind)
 	wire.Handle(m, kindTry, s.try)
+	wire.HandlePost(m, kindHint, s.hint, wire.Inline())
 }
 
 // Close ends what the server listens on and forgets all names. The connections of
@@ -174,6 +176,7 @@ func (s *Server) bind(ctx context.Context, r bindRequest) (a bindAnswer, err err
 		a.Results = append(a.Results, s.bindOne(x, conn, &r.Tunnels[i]))
 	}
 	s.settle(x)
+	a.Hints = true
 	return a, nil
 }
 

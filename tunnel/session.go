@@ -18,6 +18,7 @@ type session struct {
 	small    int                     // head and body of a small exchange have at most so many bytes
 
 	direct directCounts
+	hinted hinted // of all its tunnels
 
 	claims  map[uint16]*claim // guarded by Server.mu
 	old     []*claim          // guarded by Server.mu; of the session before, not bound again yet

@@ -11,9 +11,9 @@ func (r Reason) Stage() string {
 		return "permit"
 	case ClientAway:
 		return "session"
-	case ClientFull, ClientLost:
+	case ClientFull, HintFull, ClientLost:
 		return "client"
-	case Unreachable, Broken, TooLate:
+	case HintDown, Unreachable, Broken, TooLate:
 		return "target"
 	case Gone:
 		return "visitor"

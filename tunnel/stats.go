@@ -27,6 +27,7 @@ type ServerStats struct {
 	Served    uint64 `json:"served"`    // exchanges that got the target's answer
 	Cancelled uint64 `json:"cancelled"` // exchanges that the visitor has left
 	Takeovers uint64 `json:"takeovers"` // sessions that their own identity has replaced
+	Hints     uint64 `json:"hints"`     // of clients: full, down, or no longer so
 	// AcceptErrors are the times that no visitor could be accepted, for want of descriptors
 	// above all; each is followed by a pause.
 	AcceptErrors uint64 `json:"accept_errors"`
@@ -111,7 +112,7 @@ func (s *Server) Stats() ServerStats {
 	s.init()
 	stats := ServerStats{
 		Visitors: s.heads.now(), Raw: s.rawHeads.now(), Handshakes: s.turns.UnderWay(),
-		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), AcceptErrors: s.starved.Load(),
+		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), AcceptErrors: s.starved.Load(),
 		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}
 	for r := range reasons {

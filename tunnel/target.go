@@ -71,6 +71,7 @@ type target struct {
 	h2       *h2Pool // nil: it speaks HTTP/1.1
 	ahead    int     // bytes that it may send before they are wanted, for each exchange
 	counts   *clientCounts
+	hint     hinter    // begins to speak when the target has an id
 	listener *listener // takes raw connections; nil: they are dialed
 }
 
@@ -158,7 +159,22 @@ func (b *target) enter() (ok bool) {
 	return true
 }
 
-func (b *target) leave() { b.inflight.Add(-1) }
+func (b *target) leave() {
+	b.inflight.Add(-1)
+	b.hint.settle()
+}
+
+// takes says whether a state that was told is over: an eighth of what may be under way is
+// done, or there is a connection.
+func (b *target) takes(told hintState) bool {
+	if told == hintFull {
+		return b.inflight.Load() <= int64(b.MaxInflight-max(b.MaxInflight/8, 1))
+	}
+	return b.connected() || b.failed.Load() == 0
+}
+
+// connected says whether a connection waits for work.
+func (b *target) connected() bool { return b.pool.size() > 0 || b.h2 != nil && b.h2.size() > 0 }
 
 // dialTimeout is how long a connection to a target may take, if nothing else is said.
 const dialTimeout = 5 * time.Second
@@ -190,13 +206,18 @@ func (b *target) attempt(ctx context.Context, connect func(context.Context) erro
 	err := connect(within)
 	if err == nil {
 		b.failed.Store(0)
+		b.hint.settle()
 		return nil
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	b.counts.failed.Add(1)
-	b.failed.Store(time.Now().Add(minDialAgain + rand.N(maxDialAgain-minDialAgain)).UnixNano())
+	pause := minDialAgain + rand.N(maxDialAgain-minDialAgain)
+	b.failed.Store(time.Now().Add(pause).UnixNano())
+	if !b.connected() {
+		b.hint.tell(hintDown, pause)
+	}
 	switch {
 	case within.Err() != nil:
 		return refused(wire.DeadlineExceeded, "the target took no connection in time")

@@ -16,6 +16,7 @@ var (
 	underWayDesc = describe("client_inflight", "Exchanges and connections that are under way.")
 	heldDesc     = describe("client_bytes", "Bytes that these may come to hold.")
 	fullDesc     = describe("client_refused_total", "Visitors whom the client's own bounds have refused.")
+	hintsDesc    = describe("client_hints_total", "Times that the server was told that the client is full, that a target is down, or that this is over.")
 	directsDesc  = describe("client_direct", "Direct channels that are made, or being made.")
 	noDirectDesc = describe("client_direct_failed_total", "Direct channels that could not be made.")
 	connsDesc    = describe("backend_conns", "Connections to targets.", "state")
@@ -25,7 +26,7 @@ var (
 
 // Describe sends what Collect will send.
 func (clientCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{boundDesc, underWayDesc, heldDesc, fullDesc, directsDesc, noDirectDesc, connsDesc, dialsDesc, retriesDesc} {
+	for _, d := range []*prometheus.Desc{boundDesc, underWayDesc, heldDesc, fullDesc, hintsDesc, directsDesc, noDirectDesc, connsDesc, dialsDesc, retriesDesc} {
 		out <- d
 	}
 }
@@ -51,6 +52,7 @@ func (c clientCollector) Collect(out chan<- prometheus.Metric) {
 	level(connsDesc, float64(stats.Idle), "idle")
 	level(connsDesc, float64(stats.Shared), "shared")
 	count(fullDesc, stats.Full)
+	count(hintsDesc, stats.Hints)
 	level(directsDesc, float64(stats.Direct))
 	count(noDirectDesc, stats.DirectFailed)
 	count(dialsDesc, stats.Dials-stats.DialsFailed, "made")

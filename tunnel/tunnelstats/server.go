@@ -50,6 +50,7 @@ var (
 		gauge("queued", "Requests that wait for room.", func(s *tunnel.ServerStats) int { return s.Queued }),
 		counter("served_total", "Exchanges that got the target's answer.", func(s *tunnel.ServerStats) uint64 { return s.Served }),
 		counter("accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *tunnel.ServerStats) uint64 { return s.AcceptErrors }),
+		counter("hints_total", "Times that a client has said that it is full, that a target is down, or that this is over.", func(s *tunnel.ServerStats) uint64 { return s.Hints }),
 		counter("takeovers_total", "Sessions that their own identity has replaced.", func(s *tunnel.ServerStats) uint64 { return s.Takeovers }),
 	}
 

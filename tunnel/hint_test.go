@@ -1,0 +1,212 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"paddock/wire"
+)
+
+// reasonCount is how many visitors were refused for a reason.
+func (p *pair) reasonCount(r Reason) uint64 { return p.server.Stats().Refused[r.String()] }
+
+// A client that is full is told of by one refusal; those who come then are refused before
+// they have taken its link, until there is room.
+func TestFullClientIsSpared(t *testing.T) {
+	for name, config := range map[string]ClientConfig{
+		"target": {Tunnels: []Tunnel{{MaxInflight: 1}}},
+		"client": {Tunnels: []Tunnel{{}}, Budget: minBudget},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, &Server{})
+			gate, target := gated(t)
+			config.Tunnels[0].Name, config.Tunnels[0].Protocol = "web", HTTP
+			config.Tunnels[0].Host, config.Tunnels[0].Target = "example.com", target
+			c, _ := p.client(config)
+			room := 1
+			if config.Budget > 0 {
+				room = 3
+			}
+			served := make(chan int, room)
+			for range room {
+				r := p.request(http.MethodGet, "example.com", "/", nil)
+				go func() {
+					res, err := p.http.Do(r)
+					if err != nil {
+						served <- 0
+						return
+					}
+					_ = res.Body.Close()
+					served <- res.StatusCode
+				}()
+			}
+			p.eventually("there is room", func() bool { return c.Stats().Inflight == room })
+			began := time.Now()
+			const visitors = 20
+			for range visitors {
+				if res, _ := p.get("example.com", "/"); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" {
+					t.Errorf("%d %v", res.StatusCode, res.Header)
+				}
+			}
+			came, spared := c.Stats().Full, p.reasonCount(HintFull)
+			if most := 1 + uint64(time.Since(began)/maxHint); came == 0 || came > most || came+spared != visitors {
+				t.Errorf("%d came to the client, %d were spared", came, spared)
+			}
+			close(gate)
+			for range room {
+				if status := <-served; status != 200 {
+					t.Errorf("status %d", status)
+				}
+			}
+			p.eventually("full", func() bool { res, _ := p.get("example.com", "/"); return res.StatusCode == 200 })
+			if said, heard := c.Stats().Hints, p.server.Stats().Hints; said < 2 || said != heard {
+				t.Errorf("%d hints were sent, %d have come", said, heard)
+			}
+		})
+	}
+}
+
+// What a dead target costs is the first visitor's: the others are answered at once, at the
+// server, until it lives.
+func TestDeadTargetIsTold(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(web.Close)
+	p := newPair(t, &Server{})
+	var alive atomic.Bool
+	c, _ := p.client(ClientConfig{Tunnels: []Tunnel{{
+		Name: "web", Protocol: HTTP, Host: "example.com", Target: "target:80",
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			if !alive.Load() {
+				return nil, net.ErrClosed
+			}
+			return new(net.Dialer).DialContext(ctx, "tcp", web.Listener.Addr().String())
+		},
+	}}})
+	p.eventually("the client is asked each time", func() bool {
+		if res, _ := p.get("example.com", "/"); res.StatusCode != 502 {
+			t.Fatalf("status %d", res.StatusCode)
+		}
+		return p.reasonCount(HintDown) >= 10
+	})
+	if s := c.Stats(); s.DialsFailed == 0 || s.Hints != p.server.Stats().Hints {
+		t.Errorf("%+v", s)
+	}
+	alive.Store(true)
+	p.eventually("down", func() bool { res, _ := p.get("example.com", "/"); return res.StatusCode == 200 })
+}
+
+// bare is a client that is nothing but a connection, with tunnel 1 at example.com.
+func (p *pair) bare(mux *wire.Mux) *wire.Conn {
+	p.t.Helper()
+	conn, err := wire.Dial(p.t.Context(), "tcp", p.link.Addr().String(), &wire.Config{Mux: mux, Logger: silent})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = conn.Close() })
+	ask := bindRequest{Version: version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
+	if a, err := wire.Call[bindRequest, bindAnswer](p.t.Context(), conn, kindBind, ask); err != nil || !a.Hints {
+		p.t.Fatalf("%+v, %v", a, err)
+	}
+	return conn
+}
+
+// A hint shuts a tunnel for as long as it says, though nobody takes it back.
+func TestHintRunsOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		hint   hint
+		reason Reason
+		status int
+	}{
+		"full":   {hint{state: hintFull, tunnel: 1}, HintFull, 503},
+		"down":   {hint{state: hintDown, tunnel: 1}, HintDown, 502},
+		"client": {hint{state: hintFull}, HintFull, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, &Server{})
+			var came atomic.Int64
+			mux := wire.NewMux()
+			mux.HandleRequest(kindHTTP, func(context.Context, *wire.Request) error {
+				came.Add(1)
+				return refused(wire.NotFound, "nothing here")
+			})
+			conn := p.bare(mux)
+			c.hint.span = 150 * time.Millisecond
+			p.eventually("nobody is refused", func() bool {
+				if err := conn.Post(t.Context(), kindHint, appendHint(nil, c.hint)); err != nil {
+					t.Fatal(err)
+				}
+				res, _ := p.get("example.com", "/")
+				return res.StatusCode == c.status
+			})
+			if p.reasonCount(c.reason) == 0 {
+				t.Errorf("refused for %v", p.server.Stats().Refused)
+			}
+			before := came.Load()
+			p.eventually("refused", func() bool { p.get("example.com", "/"); return came.Load() > before })
+		})
+	}
+}
+
+// What is no hint, or is about what the client has not, means nothing and costs nothing.
+func TestHintsThatMeanNothing(t *testing.T) {
+	p := newPair(t, &Server{})
+	p.web(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	conn, err := wire.Dial(t.Context(), "tcp", p.link.Addr().String(), &wire.Config{Logger: silent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ask := bindRequest{Version: version, Tunnels: []bindAsk{{ID: 2, Protocol: HTTP, Host: "other.example.com"}}}
+	full := hint{state: hintFull, tunnel: 1, span: maxHint}
+	post := func(b []byte) {
+		if err := conn.Post(t.Context(), kindHint, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	post(appendHint(nil, full)) // before anything is bound
+	if _, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, kindBind, ask); err != nil {
+		t.Fatal(err)
+	}
+	post(appendHint(nil, full)) // of an id that is another client's only
+	post(nil)
+	post([]byte("full!!"))
+	full.tunnel = 0
+	post(appendHint(nil, full)) // all of its own
+	p.eventually("unheard", func() bool { return p.server.Stats().Hints == 3 })
+	if res, _ := p.get("example.com", "/"); res.StatusCode != 200 {
+		t.Errorf("another client's tunnel: %d", res.StatusCode)
+	}
+}
+
+// A server that does not say that it takes hints gets none.
+func TestOldServerGetsNoHints(t *testing.T) {
+	mux, links, came := wire.NewMux(), make(chan *wire.Conn, 1), make(chan []byte, 1)
+	wire.Handle(mux, kindBind, func(ctx context.Context, _ bindRequest) (bindAnswer, error) {
+		links <- wire.ConnFrom(ctx)
+		return bindAnswer{Results: []bindResult{{ID: 1, Where: "example.com"}}}, nil
+	})
+	wire.HandlePost(mux, kindHint, func(_ context.Context, b []byte) error { came <- b; return nil })
+	server := &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent}}
+	l := listenLocal(t)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	p := &pair{t: t, link: l}
+	c, _ := p.client(ClientConfig{Tunnels: []Tunnel{{
+		Name: "web", Protocol: HTTP, Host: "example.com", Target: "target:80",
+		Dial: func(context.Context) (net.Conn, error) { return nil, net.ErrClosed },
+	}}})
+	get := appendOpening(nil, &opening{tunnel: 1, head: []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")})
+	_, err := (<-links).Call(t.Context(), kindHTTP, get)
+	if e := new(wire.Error); !errors.As(err, &e) || e.Code != wire.Unavailable {
+		t.Fatal(err)
+	}
+	if s := c.Stats(); s.DialsFailed != 1 || s.Hints != 0 || len(came) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
