@@ -175,14 +175,7 @@ func (x *exchange) carry() {
 	x.carryStream()
 }
 
-func (s *Server) trusts(peer netip.Addr) bool {
-	for _, p := range s.TrustedProxies {
-		if p.Contains(peer) {
-			return true
-		}
-	}
-	return false
-}
+func (s *Server) trusts(peer netip.Addr) bool { return within(s.TrustedProxies, peer) }
 
 // carrySmall is one wire request; its body is read whole first.
 func (x *exchange) carrySmall() {

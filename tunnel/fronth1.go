@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"paddock/internal/nowait"
+	"paddock/internal/proxyproto"
 )
 
 // h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, takes his
@@ -59,7 +60,7 @@ type h1Room struct {
 }
 
 const (
-	firstRoom = 4 << 10
+	firstRoom = proxyproto.MaxBytes // what comes along with a header of a proxy fits
 	// maxRoom holds a head, and behind it what is between the chunks of a body.
 	maxRoom = maxVisitorHead + 16<<10
 	// keptRoom is up to which size a buffer is used again.
@@ -76,6 +77,14 @@ func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn 
 	c.ahead.done = make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
+}
+
+// take has what was read of the connection before stand first. It is called before serve.
+func (c *h1Conn) take(first []byte) {
+	if len(first) > 0 {
+		c.room = h1Rooms.Get().(*h1Room)
+		c.w = copy(c.room.in, first)
+	}
 }
 
 // errHTTP2 says that the visitor speaks HTTP/2.

@@ -31,7 +31,11 @@ func (s *Server) Serve(l net.Listener, config *tls.Config) error {
 	}
 	s.init()
 	f := s.front(l.Addr())
-	return f.serve(l, func(conn net.Conn) { newH1Conn(f, conn, "", false).serve() })
+	return f.serve(l, func(conn net.Conn, first []byte) {
+		c := newH1Conn(f, conn, "", false)
+		c.take(first)
+		c.serve()
+	})
 }
 
 // front is a listener of visitors. HTTP/1.1 is its own (h1Conn), HTTP/2 that of net/http.
@@ -70,15 +74,19 @@ func (s *Server) front(at net.Addr) *front {
 	}}
 }
 
-// serve gives each connection of l to visit, until the server closes or l does. Then
-// those that are under way may finish.
-func (f *front) serve(l net.Listener, visit func(net.Conn)) error {
+// serve gives each connection of l to visit, with what of it has been read, until the server
+// closes or l does. Then those that are under way may finish.
+func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) error {
 	s := f.s
 	stop := context.AfterFunc(s.ctx, func() { _ = l.Close() })
 	defer stop()
 	var http2 sync.WaitGroup
 	http2.Go(func() { _ = f.http2.Serve(f.handed) }) // ends with its Shutdown
-	s.accept(s.visitors(l), &f.visits, visit)
+	s.accept(s.visitors(l), &f.visits, func(conn net.Conn) {
+		if first, ok := conn.(*visitor).introduced(); ok {
+			visit(conn, first)
+		}
+	})
 	_ = l.Close()
 	f.drain()
 	http2.Wait()

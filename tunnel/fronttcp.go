@@ -3,6 +3,7 @@ package tunnel
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -57,7 +58,13 @@ func (s *Server) serveTCP(c *claim, conn net.Conn) {
 		return
 	}
 	defer s.rawHeads.leave(from)
-	s.carryRaw(c, conn, &channel{})
+	known, first, err := s.introduced(conn)
+	switch {
+	case err == nil:
+		s.carryRaw(c, known, &channel{rest: first})
+	case !errors.Is(err, io.EOF):
+		s.refuseRaw(c, conn, &channel{}, err)
+	}
 }
 
 // carryRaw carries a visitor's connection as it is, behind what open says of it.

@@ -38,13 +38,13 @@ type tlsFront struct {
 	config *tls.Config
 }
 
-// greet finds out whom a visitor wants, and brings him there.
-func (f *tlsFront) greet(conn net.Conn) {
+// greet finds out whom a visitor wants, and brings him there. first is what has been read.
+func (f *tlsFront) greet(conn net.Conn, first []byte) {
 	s := f.s
 	ctx, cancel := context.WithTimeout(s.ctx, s.limits.Head)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	hello, first, err := readHello(conn)
+	hello, first, err := readHello(conn, first)
 	refuse := func(reason Reason, err error) {
 		s.refused(Refusal{Reason: reason, Peer: conn.RemoteAddr().String(), Host: hello.ServerName, Err: err})
 		_ = conn.Close()
@@ -84,14 +84,14 @@ func (f *tlsFront) greet(conn net.Conn) {
 	newH1Conn(f.front, secured, state.ServerName, true).serve()
 }
 
-// readHello reads until it is known whom the visitor wants. first is all that was read.
-func readHello(conn net.Conn) (h clienthello.Hello, first []byte, err error) {
+// readHello reads until it is known whom the visitor wants: came is what has come already,
+// and first all that was read.
+func readHello(conn net.Conn, came []byte) (h clienthello.Hello, first []byte, err error) {
 	var r clienthello.Reader
 	b := frames.Get().(*[]byte)
 	defer frames.Put(b)
 	for room := (*b)[:cap(*b)]; ; {
-		n, err := conn.Read(room)
-		h, done, bad := r.Feed(room[:n])
+		h, done, bad := r.Feed(came)
 		switch {
 		case bad != nil:
 			return h, nil, bad
@@ -100,6 +100,9 @@ func readHello(conn net.Conn) (h clienthello.Hello, first []byte, err error) {
 		case err != nil:
 			return h, nil, err
 		}
+		var n int
+		n, err = conn.Read(room)
+		came = room[:n]
 	}
 }
 

@@ -40,6 +40,7 @@ const (
 	Unreachable                   // the target took no connection
 	Broken                        // the target ended early, or spoke no HTTP
 	TooLate                       // the target took too long
+	Unintroduced                  // a proxy has not said properly whom it brings
 	Gone                          // the visitor left
 	reasons
 )
@@ -65,6 +66,7 @@ var answers = [reasons]struct {
 	Unreachable:     {"unreachable", "connection_refused", 502, "the service does not answer", false},
 	Broken:          {"broken", "http_protocol_error", 502, "the service has given no whole answer", false},
 	TooLate:         {"too_late", "http_response_timeout", 504, "the service takes too long", false},
+	Unintroduced:    {"unintroduced", "http_request_error", 400, "malformed request", false},
 	Gone:            {"gone", "", 499, "", false},
 }
 
@@ -182,6 +184,8 @@ func reasonOf(ctx context.Context, err error) Reason {
 		return ClientAway
 	case errors.Is(err, ErrDenied):
 		return Denied
+	case errors.Is(err, errIntroduction):
+		return Unintroduced
 	case errors.Is(err, errExchange), errors.Is(err, errHead):
 		return Broken
 	case !errors.As(err, &e):

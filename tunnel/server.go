@@ -62,6 +62,11 @@ type Server struct {
 	Hooks       Hooks
 	// TrustedProxies may say of whom they forward.
 	TrustedProxies []netip.Prefix
+	// ProxyProtocolFrom are the networks of proxies that introduce each visitor by a header
+	// of the PROXY protocol, version 1 or 2: at Serve, ServeTLS and the addresses of TCP
+	// tunnels a connection from there is closed without one. The visitor's address is then
+	// the one that is told. From anywhere else none is read.
+	ProxyProtocolFrom []netip.Prefix
 	// Logger gets what fails; nil is slog.Default.
 	Logger *slog.Logger
 

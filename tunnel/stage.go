@@ -15,6 +15,8 @@ func (r Reason) Stage() string {
 		return "client"
 	case HintDown, Unreachable, Broken, TooLate:
 		return "target"
+	case Unintroduced:
+		return "accept"
 	case Gone:
 		return "visitor"
 	}

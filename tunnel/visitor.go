@@ -1,7 +1,9 @@
 package tunnel
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -16,7 +18,7 @@ import (
 type headcount struct {
 	mu   sync.Mutex
 	all  int                // guarded by mu
-	each map[netip.Addr]int // guarded by mu; by address, those of proxies aside
+	each map[netip.Addr]int // guarded by mu; by address, those of proxies themselves aside
 
 	refused, refusedEach atomic.Uint64 // since there were too many in all, from one address
 }
@@ -45,7 +47,7 @@ func (v *visitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := addrPort(conn.RemoteAddr()).Addr()
-		if err = v.s.heads.enter(from, v.s.limits.Visitors, v.s.limits.VisitorsEach, v.s.trusts(from)); err == nil {
+		if err = v.s.heads.enter(from, v.s.limits.Visitors, v.s.limits.VisitorsEach, v.s.manyBehind(from)); err == nil {
 			return &visitor{Conn: conn, s: v.s, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
 		}
 		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String(), Err: err})
@@ -63,16 +65,32 @@ func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
 		return errCrowd
 	}
 	if !proxy {
-		if c.each[from] >= each {
-			c.refusedEach.Add(1)
-			return errCrowdEach
+		if err := c.one(from, each); err != nil {
+			return err
 		}
-		if c.each == nil {
-			c.each = map[netip.Addr]int{}
-		}
-		c.each[from]++
 	}
 	c.all++
+	return nil
+}
+
+// turnsOut counts one who has entered as a proxy to be from an address, if there may be one
+// more from there.
+func (c *headcount) turnsOut(from netip.Addr, each int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.one(from, each)
+}
+
+// one counts one more from an address. mu is held.
+func (c *headcount) one(from netip.Addr, each int) error {
+	if c.each[from] >= each {
+		c.refusedEach.Add(1)
+		return errCrowdEach
+	}
+	if c.each == nil {
+		c.each = map[netip.Addr]int{}
+	}
+	c.each[from]++
 	return nil
 }
 
@@ -112,9 +130,37 @@ type visitor struct {
 // visitor may take no longer than stall only counts where somebody waits.
 func socketOf(conn net.Conn) net.Conn {
 	if v, ok := conn.(*visitor); ok {
-		return v.Conn
+		conn = v.Conn
+	}
+	if p, ok := conn.(*proxied); ok {
+		conn = p.Conn
 	}
 	return conn
+}
+
+// introduced learns from a proxy that introduces who the visitor is, who then counts as one
+// from his own address. first is what has come of him; without ok he has been sent away. It
+// is called once, before anything else.
+func (c *visitor) introduced() (first []byte, ok bool) {
+	if !c.s.introduces(c.from) {
+		return nil, true
+	}
+	began := time.Now()
+	conn, first, err := c.s.introduced(c.Conn)
+	c.Conn = conn
+	if from := addrPort(conn.RemoteAddr()).Addr(); err == nil && from != c.from && !c.s.manyBehind(from) {
+		if err = c.s.heads.turnsOut(from, c.s.limits.VisitorsEach); err == nil {
+			c.from = from
+		}
+	}
+	if err == nil {
+		return first, true
+	}
+	if !errors.Is(err, io.EOF) {
+		c.s.refused(Refusal{Reason: reasonOf(c.s.ctx, err), Peer: c.RemoteAddr().String(), Waited: time.Since(began), Err: err})
+	}
+	_ = c.Close()
+	return nil, false
 }
 
 // Write writes what is taken at once, and then pieces, each of which has stall.

@@ -38,6 +38,7 @@ func Print(s *Settings) ([]byte, error) {
 		p.text("admin_token", v.Token)
 		p.text("control", v.Control)
 		list(p, "trusted_proxies", v.Trusted)
+		list(p, "proxy_protocol_from", v.Proxies)
 		p.close()
 	}
 	if len(s.Clients) > 0 {

@@ -45,7 +45,8 @@ func NewRole(o ServerOptions) *Role {
 	serve := &o.Settings.Serve
 	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
 	r.tunnel = &tunnel.Server{
-		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, TrustedProxies: serve.Trusted, Logger: r.log,
+		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, Logger: r.log,
+		TrustedProxies: serve.Trusted, ProxyProtocolFrom: serve.Proxies,
 		Limits: tunnel.Limits{
 			Lease: serve.Lease, Bytes: serve.Budget * 3 / 8, // the rest is the runtime's and wire's
 			Visitors: share(descriptors(), 2), RawVisitors: share(descriptors(), 8), Direct: directs(descriptors()),

@@ -86,6 +86,8 @@ func (s *Settings) serveFields() strictyaml.Fields {
 		"plaintext":       strictyaml.Into(&s.Serve.Plaintext, truth),
 		"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
 		"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
+
+		"proxy_protocol_from": strictyaml.ListInto(&s.Serve.Proxies, introducers),
 	}
 }
 
@@ -298,6 +300,15 @@ func loopback(s string) (string, error) {
 		return "", err
 	}
 	return address(s)
+}
+
+// introducers is a network of proxies that say who the visitors are.
+func introducers(s string) (netip.Prefix, error) {
+	network, err := netip.ParsePrefix(s)
+	if err == nil && network.Bits() == 0 {
+		err = fmt.Errorf("%s is everybody: whoever comes could say that he is anybody", s)
+	}
+	return network, err
 }
 
 func protocol(s string) (string, error) {

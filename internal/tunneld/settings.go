@@ -40,6 +40,7 @@ type Serve struct {
 	Key       string
 	Budget    int64 // bytes of memory that the process may take; 0 is 256 MiB
 	Trusted   []netip.Prefix
+	Proxies   []netip.Prefix // they introduce each visitor by the PROXY protocol
 	Lease     time.Duration
 	Identity  string // file of the key by which clients know the server
 	Plaintext bool   // clients come without TLS, and with tokens: on loopback only

@@ -30,7 +30,7 @@ func whole() string {
 	return `
 http: {listen: 127.0.0.1:1}
 tunnel:
-  serve: {listen: 127.0.0.1:7400, http: 127.0.0.1:8000, tls: 127.0.0.1:8443, tls_crt: c.pem, tls_key: k.pem, key: s.key, budget: 256MiB, lease: 20s, trusted_proxies: [10.0.0.0/8]}
+  serve: {listen: 127.0.0.1:7400, http: 127.0.0.1:8000, tls: 127.0.0.1:8443, tls_crt: c.pem, tls_key: k.pem, key: s.key, budget: 256MiB, lease: 20s, trusted_proxies: [10.0.0.0/8], proxy_protocol_from: [192.0.2.0/24, "2001:db8::/32"]}
   clients:
     - {name: bus-17, id: ` + someID + `, hosts: [Bus-17.example.com., "*.bus-17.example.com"], ports: ["127.0.0.1:20000-20009"], protos: [http, tcp], max_inflight: 256}
     - {name: ci, token_sha256: ` + hashText + `, expires: 2027-01-01T00:00:00Z, hosts: ["*.ci.example.com"], protos: [http], admin: true}
@@ -124,6 +124,8 @@ func TestFaults(t *testing.T) {
 		{"half a pair", "tunnel: {serve: {tls_crt: c.pem}}\n", "1:10: tls_crt and tls_key are set together"},
 		{"budget", "tunnel: {serve: {budget: 12}}\n", "1:26: budget: 12 is too small"},
 		{"proxy", "tunnel: {serve: {trusted_proxies: [10.0.0.0]}}\n", "1:36: trusted_proxies: "},
+		{"introduced by an address", "tunnel: {serve: {proxy_protocol_from: [10.0.0.1]}}\n", "1:40: proxy_protocol_from: "},
+		{"introduced by everybody", "tunnel: {serve: {proxy_protocol_from: [10.0.0.0/8, '::/0']}}\n", "1:52: proxy_protocol_from: ::/0 is everybody"},
 		{"connect to nobody", "tunnel: {connect: {}}\n", "1:10: connect needs server"},
 		{"short id", "tunnel: {connect: {server: 'a:1', server_id: abc}}\n", "1:46: server_id: id of 3 characters, want 52"},
 		{"environment", "tunnel: {connect: {server: '${WHERE}:1'}}\n", "1:28: the environment has no WHERE"},

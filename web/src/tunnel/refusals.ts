@@ -20,6 +20,7 @@ const meanings: Record<string, string> = {
   unreachable: "The service took no connection",
   broken: "The service ended early, or spoke no HTTP",
   too_late: "The service took too long",
+  unintroduced: "A proxy has not said properly whom it brings",
   gone: "The visitor left",
 };
 
