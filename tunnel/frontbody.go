@@ -29,8 +29,7 @@ const expectWait = time.Second
 
 // minRate bounds a slow body: so many bytes within rateSpan. One of unknown length may be
 // a conversation, and as slow as that; but who says nothing within talkSpan, and is told
-// nothing either, does not converse. Over HTTP/2 calls may wait for longer on both sides:
-// gRPC streams do.
+// nothing either, does not converse. Streams of calls may wait for longer on both sides.
 const (
 	minRateBytes = 5_000
 	rateSpan     = 10 * time.Second
@@ -117,7 +116,7 @@ func (u *upload) talks() bool { return u.x.r.size() < 0 }
 func (u *upload) readWithin(span time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !u.ended && !(u.talks() && (u.answered || u.x.r.http2)) {
+	if !u.ended && !(u.talks() && (u.answered || u.x.r.calls())) {
 		u.x.t.readUntil(time.Now().Add(span))
 	}
 }
@@ -129,7 +128,7 @@ func (u *upload) answer() {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.answered = true; u.talks() && !u.ended && !u.x.r.http2 {
+	if u.answered = true; u.talks() && !u.ended {
 		u.x.t.readUntil(time.Time{})
 	}
 }

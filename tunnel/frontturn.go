@@ -53,6 +53,21 @@ func (r *request) joined(name string) (list []byte) {
 	return list
 }
 
+// calls says whether the body may be a stream of gRPC's or Connect's messages, over HTTP/2:
+// services answer with the head only when they have something to say.
+func (r *request) calls() bool {
+	if !r.http2 {
+		return false
+	}
+	kind := r.get("content-type")
+	for _, calls := range []string{"application/grpc", "application/connect+"} {
+		if len(kind) >= len(calls) && equalFold(kind[:len(calls)], calls) {
+			return true
+		}
+	}
+	return false
+}
+
 // path is the target up to its query.
 func (r *request) path() string {
 	path, _, _ := bytes.Cut(r.target, []byte{'?'})
