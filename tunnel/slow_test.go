@@ -27,8 +27,8 @@ type plaza struct {
 	wg     sync.WaitGroup
 }
 
-// onPlaza runs a test there, with a client whose service is h.
-func onPlaza(t *testing.T, limits Limits, h http.Handler, test func(*plaza)) {
+// onPlaza runs a test there, with a client whose service is h, served as set says.
+func onPlaza(t *testing.T, limits Limits, h http.Handler, test func(*plaza), set ...func(*http.Server)) {
 	t.Helper()
 	emptyPools()
 	defer emptyPools()
@@ -37,6 +37,9 @@ func onPlaza(t *testing.T, limits Limits, h http.Handler, test func(*plaza)) {
 		p.wg.Go(func() { _ = p.server.Serve(&islandListener{p.visits, p.shut, sync.Once{}}, nil) })
 		targets := make(chan net.Conn)
 		service := &http.Server{Handler: h}
+		for _, set := range set {
+			set(service)
+		}
 		p.wg.Go(func() { _ = service.Serve(&islandListener{targets, make(chan struct{}), sync.Once{}}) })
 		c, err := NewClient(ClientConfig{Logger: silent, Tunnels: []Tunnel{{
 			Name: "web", Protocol: HTTP, Host: "example.com",
