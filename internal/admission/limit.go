@@ -34,7 +34,13 @@ const (
 	less = 0.9
 	// row answers one after another that each took lateTimes as long as they may are seen at
 	// once: till a span is over, several times as much as the service can take would be let in.
-	row, lateTimes = 8, 2
+	// It is no overload if they come so fast that all that is awaited will be here within that
+	// time, or soonTimes Limits.Patience: the service, or this machine, has stood still for a
+	// moment, and goes on.
+	row, lateTimes, soonTimes = 8, 2, 5
+	// regain is the part of the way to its greatest that a limit comes back in a span in which
+	// it bounds nothing and the service is well.
+	regain = 0.1
 )
 
 // phase is what a limit is doing.
@@ -66,8 +72,8 @@ type limit struct {
 	value   float64
 	awaited int // begun, and not ended
 	span    span
-	late    []time.Duration // what the last answers took, all of them late; row at most
-	hasty   bool            // it was lowered for them since the last span that was whole
+	late    lateRow
+	hasty   bool // it was lowered for a row since the last span that was whole
 	phase   phase
 	rate    float64 // of what ends, in the last span; 0: nothing is known
 
@@ -82,10 +88,15 @@ type limit struct {
 	before   span      // what has led to it
 }
 
+// lateRow is answers one after another, all of them late.
+type lateRow struct {
+	n    int
+	from time.Time // when the first one came
+}
+
 func newLimit(l *Limits) limit {
 	return limit{
-		least: float64(l.LaneFloor), most: float64(l.LaneRequests), patience: l.Patience, value: float64(l.LaneRequests),
-		late: make([]time.Duration, 0, row), restFor: rest,
+		least: float64(l.LaneFloor), most: float64(l.LaneRequests), patience: l.Patience, value: float64(l.LaneRequests), restFor: rest,
 	}
 }
 
@@ -118,26 +129,28 @@ func (l *limit) ended(now time.Time, took time.Duration) (overload bool) {
 	return false
 }
 
-// lookAt sees whether one answer after another comes much too late while more is under way
-// than where it is seen what is usual. What was usual is believed then: a service that has
-// become slower just now is found out later.
+// lookAt sees whether one answer after another comes much too late, and so would those that
+// begin now, while more is under way than where it is seen what is usual. What was usual is
+// believed then: a service that has become slower just now is found out later.
 func (l *limit) lookAt(now time.Time, took time.Duration) (overload bool) {
-	if l.usual == 0 || l.phase != level || l.hasty || float64(took) <= lateTimes*l.allowed() {
-		l.late = l.late[:0]
+	late := lateTimes * l.allowed()
+	if l.usual == 0 || l.phase != level || l.hasty || float64(took) <= late {
+		l.late = lateRow{}
 		return false
 	}
-	if l.late = append(l.late, took); len(l.late) < row {
+	if l.late.n++; l.late.n == 1 {
+		l.late.from = now
+	}
+	lasts := float64(now.Sub(l.late.from))
+	if l.late.n < row || lasts < l.allowed() { // several may come at once, and the first ones slowly
 		return false
 	}
-	var sum time.Duration
-	for _, took := range l.late {
-		sum += took
-	}
-	l.late = l.late[:0]
-	if float64(l.span.most) <= l.lower() {
+	each := lasts / float64(l.late.n-1)
+	l.late = lateRow{}
+	if float64(l.span.most) <= l.lower() || float64(l.awaited)*each <= max(late, soonTimes*float64(l.patience)) {
 		return false
 	}
-	l.set(min(l.value, float64(l.awaited)*l.allowed()*row/float64(sum)))
+	l.set(min(l.value, l.allowed()/each))
 	l.span, l.hasty = span{from: now, last: now}, true
 	return true
 }
@@ -190,6 +203,11 @@ func (l *limit) step(now time.Time) {
 	}
 	switch {
 	case float64(s.most) < l.value/2: // the limit bounds nothing
+		if l.wellAt(s) {
+			l.set(l.value + regain*(l.most-l.value))
+		}
+	case float64(is) > l.allowed() && float64(l.awaited) <= l.rate*l.allowed()/float64(time.Second):
+		// It stood still for a moment: those who begin now are not late any more.
 	case !l.wellAt(s) && l.doubted(now):
 		l.phase, l.before, l.dipTo = falling, *s, l.lower()
 		l.dipSince, l.dipUntil = now, now.Add(min(dipTimes*is+window, longestDip))

@@ -34,6 +34,26 @@ func TestLimitSeesSuddenOverload(t *testing.T) {
 	})
 }
 
+// TestLimitBearsAPause: a service with room to spare does nothing for 50 ms, now and then, as
+// any process does on a machine that is shared. Nobody is refused for it.
+func TestLimitBearsAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{})
+		l := g.Lane()
+		begun := time.Now()
+		s := newService(10, time.Millisecond, func() float64 {
+			if at := time.Since(begun) % time.Second; at < 50*time.Millisecond {
+				return 50 - float64(at)/float64(time.Millisecond)
+			}
+			return 1
+		})
+		if o := visit(t, l, 4000, 0, 10*time.Second, s, never); o.refused > 0 {
+			t.Errorf("%d are refused, of %d", o.refused, o.refused+len(o.times))
+		}
+		idle(t, g)
+	})
+}
+
 // TestLimitCountsStreams: the heads of answers come at once, and their bodies, as streams,
 // over a link with room for fewer of them. No more are let in than it can take, and all of
 // it is used.
