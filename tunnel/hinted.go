@@ -37,7 +37,7 @@ func (h *hinted) state() hintState {
 	return last.state
 }
 
-// Why a visitor is refused before he has taken the link.
+// Why a visitor is refused before he has taken the link, beside errLinkBehind.
 var (
 	errHintFull = fmt.Errorf("%w: the client has said that it is full", ErrOverloaded)
 	errHintDown = errors.New("tunnel: the client has said that the target takes no connection")
@@ -45,6 +45,9 @@ var (
 
 // shed is why no visitor is to be brought to the holder now, nil if he may be.
 func (h *holder) shed() error {
+	if h.session.behind() {
+		return errLinkBehind
+	}
 	for _, said := range []*hinted{&h.hinted, &h.session.hinted} {
 		switch said.state() {
 		case hintFull:

@@ -35,6 +35,9 @@ type Limits struct {
 	// he may say nothing between requests, 75 s; Stall how long he may take nothing of an
 	// answer, 30 s.
 	Head, Idle, Stall time.Duration
+	// Unsent is how long a client's link may take nothing, or its client say nothing though
+	// it was asked, until further visitors are refused, 2 s; negative is for ever.
+	Unsent time.Duration
 	// Linger is how long one direction of a raw connection lives on without a byte
 	// when the other one has ended, 60 s.
 	Linger time.Duration
@@ -83,6 +86,9 @@ func (l Limits) withDefaults() Limits {
 	span(&l.Head, 10*time.Second)
 	span(&l.Idle, 75*time.Second)
 	span(&l.Stall, 30*time.Second)
+	if l.Unsent == 0 {
+		l.Unsent = 2 * time.Second
+	}
 	span(&l.Linger, time.Minute)
 	return l
 }

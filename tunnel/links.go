@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -36,11 +37,9 @@ func (x *session) choose(over func()) (*wire.Conn, func()) {
 	if len(links) == 1 {
 		return links[0].Conn, over
 	}
-	var best *link
-	for _, l := range links {
-		if l.Err() == nil && (best == nil || l.underWay.Load() < best.underWay.Load()) {
-			best = l
-		}
+	best := x.least(links, func(l *link) bool { return !l.behind(x.server) })
+	if best == nil {
+		best = x.least(links, func(*link) bool { return true })
 	}
 	if best == nil {
 		return links[0].Conn, over
@@ -50,6 +49,35 @@ func (x *session) choose(over func()) (*wire.Conn, func()) {
 		best.underWay.Add(-1)
 		over()
 	}
+}
+
+// least is the one of the links that live, and fit, with the least under way; nil if there
+// is none.
+func (x *session) least(links []*link, fits func(*link) bool) (best *link) {
+	for _, l := range links {
+		if l.Err() == nil && fits(l) && (best == nil || l.underWay.Load() < best.underWay.Load()) {
+			best = l
+		}
+	}
+	return best
+}
+
+// errLinkBehind wraps ErrOverloaded: what is under way waits for the link already.
+var errLinkBehind = fmt.Errorf("%w: the client's link is behind", ErrOverloaded)
+
+// behind says whether the link takes nothing, or its client says nothing, for longer than
+// Limits.Unsent.
+func (l *link) behind(s *Server) bool { return s.limits.Unsent > 0 && l.Lag() >= s.limits.Unsent }
+
+// behind says whether all links are: what would go over them would wait for nothing, and
+// hold its permit meanwhile. Streams that are open wait at their sources.
+func (x *session) behind() bool {
+	for _, l := range x.all() {
+		if l.Err() != nil || !l.behind(x.server) {
+			return false
+		}
+	}
+	return true
 }
 
 // admits says whether a connection comes beside those of the session, or in place of one

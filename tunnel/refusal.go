@@ -34,6 +34,7 @@ const (
 	Overloaded                    // a bound of the server's
 	ClientFull                    // a bound of the client's
 	HintFull                      // the client has said that it is full
+	LinkBehind                    // the client's link takes nothing, or he says nothing
 	ClientAway                    // the lease runs, or the client drains
 	ClientLost                    // its connection ended under the request
 	HintDown                      // the client has said that the target takes no connection
@@ -60,6 +61,7 @@ var answers = [reasons]struct {
 	Overloaded:      {"overloaded", "connection_limit_reached", 503, "too many requests are under way", true},
 	ClientFull:      {"client_full", "connection_limit_reached", 503, "too many requests are under way", true},
 	HintFull:        {"hint_full", "connection_limit_reached", 503, "too many requests are under way", true},
+	LinkBehind:      {"link_behind", "connection_limit_reached", 503, "the connection to the service is overloaded", true},
 	ClientAway:      {"client_away", "destination_unavailable", 503, "the service is away", true},
 	ClientLost:      {"client_lost", "connection_terminated", 502, "the connection to the service was lost", false},
 	HintDown:        {"hint_down", "connection_refused", 502, "the service does not answer", false},
@@ -176,6 +178,8 @@ func reasonOf(ctx context.Context, err error) Reason {
 		return Gone
 	case errors.Is(err, errHintFull):
 		return HintFull
+	case errors.Is(err, errLinkBehind):
+		return LinkBehind
 	case errors.Is(err, errHintDown):
 		return HintDown
 	case errors.Is(err, ErrOverloaded), errors.Is(err, wire.ErrNoSlot):

@@ -5,6 +5,8 @@ func (r Reason) Stage() string {
 	switch r {
 	case NoRoute, Denied, Misdirected:
 		return "route"
+	case LinkBehind:
+		return "link"
 	case Unauthenticated:
 		return "authorise"
 	case Overloaded:

@@ -45,6 +45,11 @@ func TestSilentPeerIsDead(t *testing.T) {
 				if frames := p.take(); len(frames) != 1 || frames[0].Type != wire.PING {
 					t.Errorf("after T/3: %v", frames)
 				}
+				time.Sleep(2 * idle / 5) // a second PING has gone out, which is no news
+				owed := time.Since(began) - idle/3
+				if lag := c.Lag(); lag < owed-10*time.Millisecond || lag > owed+10*time.Millisecond {
+					t.Errorf("lag of %v, want %v", lag, owed)
+				}
 				<-c.Done()
 				if took := time.Since(began).Round(10 * time.Millisecond); took != idle {
 					t.Errorf("dead after %v", took)

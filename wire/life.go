@@ -13,6 +13,7 @@ type life struct {
 	start   time.Duration
 	heard   time.Duration // last byte from the peer
 	asked   time.Duration // last PING
+	owed    time.Duration // the first PING since the peer was heard
 	wrote   time.Duration // last progress of a write
 	waiting bool          // a write is going on
 	counted time.Duration // since when useless frames are counted
@@ -64,8 +65,20 @@ func (m *Machine) Tick(now time.Duration) (next time.Duration, err error) {
 // the place of a PING that is not answered yet.
 func (m *Machine) Ping(now time.Duration) {
 	m.pings++
+	if m.asked <= m.heard {
+		m.owed = now
+	}
 	m.asked = now
 	m.pingDue = true
+}
+
+// Unheard is for how long the peer has owed an answer to a PING, nothing at all having come
+// from it; 0 if it owes none.
+func (m *Machine) Unheard(now time.Duration) time.Duration {
+	if m.asked <= m.heard {
+		return 0
+	}
+	return now - m.owed
 }
 
 // RTT is the last round trip that was measured, 0 if none was.

@@ -365,6 +365,16 @@ func (c *Conn) OldestUnsent() time.Duration {
 	return c.out.age.at(c.now())
 }
 
+// Lag is for how long, at most, the path has shown no sign that it works though it should
+// have: OldestUnsent or, if that is longer, for how long a PING has waited without a byte
+// from the peer. A connection says PING when it has heard nothing for a third of its Idle.
+func (c *Conn) Lag() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	return max(c.out.age.at(now), c.m.Unheard(now))
+}
+
 // await waits for the gate to open. c.mu is held but for the wait.
 func (c *Conn) await(ctx context.Context, g *gate) error {
 	changed := g.wait()
