@@ -24,6 +24,7 @@ type exchange struct {
 	conn    *wire.Conn // of a small exchange, once it is chosen
 	flags   flags
 	upgrade string
+	id      string // of the request, where Hooks.Served is set
 	began   time.Time
 	buf     []byte  // of a frame; given back in the end
 	room    *[]byte // of the answer to a small exchange, likewise
@@ -161,6 +162,7 @@ func (x *exchange) carry() {
 		x.refuse(Malformed, err)
 		return
 	}
+	x.noteID(*text)
 	x.buf = appendOpening(x.buf, &opening{flags: x.flags, tunnel: x.holder.id, visitor: x.r.peer, head: *text})
 	if x.small() && len(*text)+int(x.r.size()) <= x.holder.session.small {
 		x.room = text
@@ -220,7 +222,7 @@ func (x *exchange) carrySmall() {
 	}
 	x.permit.Answered(tooMuch(x.head.status))
 	if x.begin(text, rest, true) == nil && x.t.end(nil, nil) == nil {
-		x.s.served.Add(1)
+		x.served(int64(len(rest)))
 		return
 	}
 	x.s.cancelled.Add(1)

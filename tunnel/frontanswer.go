@@ -150,7 +150,7 @@ func (a *answerReader) finish(err error) {
 			late = &a.lateHead
 		}
 		if err = x.t.end(a.late, late); err == nil {
-			x.s.served.Add(1)
+			x.served(a.got)
 			return
 		}
 	}
@@ -160,7 +160,7 @@ func (a *answerReader) finish(err error) {
 	}
 	reason := reasonOf(x.r.ctx, err)
 	if reason == Gone && a.late == nil && a.allCame() && x.t.flush() == nil {
-		x.s.served.Add(1) // he has left, but not before he had the whole answer
+		x.served(a.got) // he has left, but not before he had the whole answer
 		x.t.abort()
 		return
 	}

@@ -11,12 +11,13 @@ import (
 
 // upload is the goroutine that sends a request's body while the answer comes.
 type upload struct {
-	x       *exchange
-	proceed chan struct{} // nil: nobody waits for 100
-	over    chan struct{} // closed when the answer is: who waits for 100 stops
-	done    chan struct{} // closed when it has returned; nil: there is none
-	whole   bool          // all of the body was sent; to be read once done is closed
-	err     error         // why reading it has failed; likewise
+	x        *exchange
+	proceed  chan struct{} // nil: nobody waits for 100
+	over     chan struct{} // closed when the answer is: who waits for 100 stops
+	done     chan struct{} // closed when it has returned; nil: there is none
+	whole    bool          // all of the body was sent; to be read once done is closed
+	err      error         // why reading it has failed; likewise
+	received int64         // bytes of it that were read; likewise
 
 	mu       sync.Mutex
 	ended    bool // guarded by mu: nobody waits for the visitor any more
@@ -94,6 +95,7 @@ func (u *upload) send(st *wire.Stream) error {
 		}
 		b[0] = recordBody
 		n, err := u.x.t.Read(b[1:])
+		u.received += int64(n)
 		if since += n; n > 0 {
 			if werr := st.WriteMsg(b[:1+n]); werr != nil {
 				return nil // the far side wants no more; the answer tells

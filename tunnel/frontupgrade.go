@@ -17,7 +17,7 @@ func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
 		return fmt.Errorf("tunnel: upgrade: %w", err)
 	}
 	x.stop() // from now on a FIN is the end of one half
-	x.s.served.Add(1)
+	x.served(0)
 	if _, err = conn.Write(text); err == nil {
 		stop := context.AfterFunc(x.s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 		defer stop()

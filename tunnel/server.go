@@ -35,6 +35,8 @@ type Hooks struct {
 	Connected, Disconnected func(Session)
 	Bound, Unbound          func(identity string, b Binding)
 	Refused                 func(Refusal)
+	// Served is told of each request of which the visitor got the answer; raw connections are none.
+	Served func(Served)
 	// Fallen is told of each visitor of a direct tunnel whom the link carries.
 	Fallen func(Fallen)
 	// BindRefused is told of each tunnel that a client asked for and did not get.

@@ -33,6 +33,13 @@ func (a *accessLog) refused(f tunnel.Refusal) {
 		"client", f.Identity, "peer", f.Peer, "host", f.Host, "waited_ms", f.Waited.Milliseconds(), "left_out", left, "error", f.Err)
 }
 
+// served writes the line of a request that was answered. There is one for each, for who
+// has asked for them.
+func (a *accessLog) served(v tunnel.Served) {
+	a.log.Info("visitor served", "status", v.Status, "tunnel", v.Tunnel, "client", v.Identity, "peer", v.Peer, "host", v.Host,
+		"method", v.Method, "path", v.Path, "received", v.Received, "sent", v.Sent, "ms", v.Took.Milliseconds(), "request_id", v.RequestID)
+}
+
 // fallen writes the line of a visitor whom the link carries instead of a channel of his own.
 func (a *accessLog) fallen(f tunnel.Fallen) {
 	left, ok := a.take(time.Now())

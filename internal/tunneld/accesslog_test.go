@@ -42,5 +42,12 @@ func TestAccessLogIsBounded(t *testing.T) {
 		if text := out.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `"left_out":7`) || !strings.Contains(text, `"left_out":0`) {
 			t.Errorf("a second later: %s", text)
 		}
+		out.Reset()
+		for range linesEach + 7 { // whoever asks for these wants all of them
+			a.served(tunnel.Served{Method: "GET", Path: "/a\nb", Status: 200, Sent: 3, RequestID: "id-7", Took: 5 * time.Millisecond})
+		}
+		if n := strings.Count(out.String(), `"status":200,"tunnel":"","client":"","peer":"","host":"","method":"GET","path":"/a\nb","received":0,"sent":3,"ms":5,"request_id":"id-7"}`); n != linesEach+7 {
+			t.Errorf("%d lines of those who were served: %s", n, out.String())
+		}
 	})
 }

@@ -36,6 +36,9 @@ func Print(s *Settings) ([]byte, error) {
 		p.truth("plaintext", v.Plaintext)
 		p.text("admin", v.Admin)
 		p.text("admin_token", v.Token)
+		if v.LogServed {
+			p.text("access_log", logAll)
+		}
 		p.text("control", v.Control)
 		list(p, "trusted_proxies", v.Trusted)
 		list(p, "proxy_protocol_from", v.Proxies)

@@ -218,7 +218,7 @@ func (r *Role) visitorTLS() *tls.Config {
 // hooks write the log of who was refused what, and who came.
 func (r *Role) hooks() tunnel.Hooks {
 	access := &accessLog{log: r.log}
-	return tunnel.Hooks{
+	hooks := tunnel.Hooks{
 		Connected: func(x tunnel.Session) {
 			r.log.Info("client connected", "client", x.Identity, "peer", x.Peer, "agent", x.Agent)
 		},
@@ -229,4 +229,8 @@ func (r *Role) hooks() tunnel.Hooks {
 		Refused: access.refused,
 		Fallen:  access.fallen,
 	}
+	if r.options.Settings.Serve.LogServed {
+		hooks.Served = access.served
+	}
+	return hooks
 }

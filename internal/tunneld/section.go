@@ -84,6 +84,7 @@ func (s *Settings) serveFields() strictyaml.Fields {
 		"admin":           strictyaml.Into(&s.Serve.Admin, address),
 		"admin_token":     strictyaml.Into(&s.Serve.Token, nonEmpty),
 		"plaintext":       strictyaml.Into(&s.Serve.Plaintext, truth),
+		"access_log":      strictyaml.Into(&s.Serve.LogServed, accessLines),
 		"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
 		"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
 
@@ -211,6 +212,17 @@ func ParseMode(s string) (direct bool, err error) {
 		return false, fmt.Errorf("%q is neither %s nor %s", s, modeMux, modeDirect)
 	}
 	return s == modeDirect, nil
+}
+
+// logRefused and logAll are which visitors have a line in the log.
+const logRefused, logAll = "refused", "all"
+
+// accessLines reads which; all are those who were served too.
+func accessLines(s string) (all bool, err error) {
+	if s != logRefused && s != logAll {
+		return false, fmt.Errorf("%q is neither %s nor %s", s, logRefused, logAll)
+	}
+	return s == logAll, nil
 }
 
 // The values.

@@ -46,6 +46,7 @@ type Serve struct {
 	Plaintext bool   // clients come without TLS, and with tokens: on loopback only
 	Admin     string // address of /metrics and /status, "" is none
 	Token     string // that these ask for; "" on loopback only
+	LogServed bool   // access_log: all
 	Control   string // path of the control socket; "" is a usual one, "off" is none
 }
 

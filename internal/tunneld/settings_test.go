@@ -124,6 +124,7 @@ func TestFaults(t *testing.T) {
 		{"half a pair", "tunnel: {serve: {tls_crt: c.pem}}\n", "1:10: tls_crt and tls_key are set together"},
 		{"budget", "tunnel: {serve: {budget: 12}}\n", "1:26: budget: 12 is too small"},
 		{"proxy", "tunnel: {serve: {trusted_proxies: [10.0.0.0]}}\n", "1:36: trusted_proxies: "},
+		{"access log of nothing", "tunnel: {serve: {access_log: none}}\n", "1:30: access_log: \"none\" is neither refused nor all"},
 		{"introduced by an address", "tunnel: {serve: {proxy_protocol_from: [10.0.0.1]}}\n", "1:40: proxy_protocol_from: "},
 		{"introduced by everybody", "tunnel: {serve: {proxy_protocol_from: [10.0.0.0/8, '::/0']}}\n", "1:52: proxy_protocol_from: ::/0 is everybody"},
 		{"connect to nobody", "tunnel: {connect: {}}\n", "1:10: connect needs server"},
