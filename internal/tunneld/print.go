@@ -3,9 +3,13 @@ package tunneld
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"paddock/tunnel"
 )
 
 // printer writes flow mappings of YAML, whose strings are those of JSON.
@@ -39,6 +43,7 @@ func Print(s *Settings) ([]byte, error) {
 		if v.LogServed {
 			p.text("access_log", logAll)
 		}
+		p.limits(v.Limits)
 		p.text("control", v.Control)
 		list(p, "trusted_proxies", v.Trusted)
 		list(p, "proxy_protocol_from", v.Proxies)
@@ -100,6 +105,18 @@ func (p *printer) client(c *Peer) {
 	p.number("max_inflight", int64(c.MaxInflight))
 	p.truth("admin", c.Admin)
 	p.close()
+}
+
+func (p *printer) limits(l tunnel.Limits) {
+	texts := limitTexts(l)
+	if len(texts) == 0 {
+		return
+	}
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, key+": "+texts[key])
+	}
+	p.field("limits", "{"+strings.Join(all, ", ")+"}")
 }
 
 func (p *printer) tunnel(t *Tunnel) {

@@ -47,38 +47,18 @@ func NewRole(o ServerOptions) *Role {
 	r.tunnel = &tunnel.Server{
 		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, Logger: r.log,
 		TrustedProxies: serve.Trusted, ProxyProtocolFrom: serve.Proxies,
-		Limits: tunnel.Limits{
-			Lease: serve.Lease, Bytes: serve.Budget * 3 / 8, // the rest is the runtime's and wire's
-			Visitors: share(descriptors(), 2), RawVisitors: share(descriptors(), 8), Direct: directs(descriptors()),
-		},
-		Hooks: r.hooks(),
+		Limits: inDescriptors(serve.Limits, descriptors()), Hooks: r.hooks(),
+	}
+	limits := &r.tunnel.Limits
+	limits.Lease, limits.Bytes = serve.Lease, serve.Budget*3/8 // the rest is the runtime's and wire's
+	if wanted, ok := overDescriptors(*limits, descriptors()); !ok {
+		r.log.Warn("visitors may take the descriptors of clients: lower limits, or raise what the process may open",
+			"wanted", wanted, "may_open", descriptors())
 	}
 	desk := wire.NewMux()
 	r.registerControl(desk)
 	r.desk = &wire.Server{Config: &wire.Config{Agent: o.Agent, Mux: desk, Logger: r.log}, MaxConns: maxOperators}
 	return r
-}
-
-// share is how many visitors there may be of a process with so many descriptors, if one in
-// so many of these may be theirs: half are for the fronts and an eighth for TCP tunnels, so
-// that there are some for clients who come back, for the addresses that they bind, and for
-// operators. 0 is what the tunnel takes by itself.
-func share(descriptors, oneIn uint64) int {
-	const most = 4_096
-	if descriptors == 0 || descriptors >= oneIn*most {
-		return 0
-	}
-	return int(max(descriptors/oneIn, 1))
-}
-
-// directs is how many visitors such a process carries by channels of their own, of which each
-// takes six descriptors: at most three eighths of them all. 0 is as of share.
-func directs(descriptors uint64) int {
-	const each, most = 16, 256
-	if descriptors == 0 || descriptors >= each*most {
-		return 0
-	}
-	return int(max(descriptors/each, 1))
 }
 
 // Register serves clients on the connections whose Mux is m; conns are all of these. It is

@@ -85,6 +85,7 @@ func (s *Settings) serveFields() strictyaml.Fields {
 		"admin_token":     strictyaml.Into(&s.Serve.Token, nonEmpty),
 		"plaintext":       strictyaml.Into(&s.Serve.Plaintext, truth),
 		"access_log":      strictyaml.Into(&s.Serve.LogServed, accessLines),
+		"limits":          func(e strictyaml.Entry) { limitFields(&s.Serve.Limits).Read(e.Value, e.Key) },
 		"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
 		"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
 

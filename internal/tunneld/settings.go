@@ -14,6 +14,7 @@ import (
 
 	"paddock/internal/keyid"
 	"paddock/internal/strictyaml"
+	"paddock/tunnel"
 )
 
 // Settings are what a file says. docs/guides/tunnel-commands.md shows one.
@@ -42,12 +43,13 @@ type Serve struct {
 	Trusted   []netip.Prefix
 	Proxies   []netip.Prefix // they introduce each visitor by the PROXY protocol
 	Lease     time.Duration
-	Identity  string // file of the key by which clients know the server
-	Plaintext bool   // clients come without TLS, and with tokens: on loopback only
-	Admin     string // address of /metrics and /status, "" is none
-	Token     string // that these ask for; "" on loopback only
-	LogServed bool   // access_log: all
-	Control   string // path of the control socket; "" is a usual one, "off" is none
+	Identity  string        // file of the key by which clients know the server
+	Plaintext bool          // clients come without TLS, and with tokens: on loopback only
+	Admin     string        // address of /metrics and /status, "" is none
+	Token     string        // that these ask for; "" on loopback only
+	LogServed bool          // access_log: all
+	Limits    tunnel.Limits // what is set of it; Bytes and Lease are not
+	Control   string        // path of the control socket; "" is a usual one, "off" is none
 }
 
 // noControl is the Serve.Control without a control socket.

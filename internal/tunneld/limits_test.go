@@ -1,0 +1,66 @@
+package tunneld
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/tunnel"
+)
+
+// Every limit of the library has a key, but for those that have one elsewhere; what is read
+// is printed as it was.
+func TestEveryLimitIsRead(t *testing.T) {
+	keys := limitFields(&tunnel.Limits{})
+	var lines []string
+	for key := range keys {
+		value := "7"
+		if _, isSpan := limitSpans(&tunnel.Limits{})[key]; isSpan {
+			value = "7s"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", key, value))
+	}
+	s, err := Read("f.yaml", []byte("tunnel: {serve: {listen: 'a:1', limits: {"+strings.Join(lines, ", ")+"}}}\n"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := reflect.ValueOf(s.Serve.Limits)
+	for i := range v.NumField() {
+		switch name := v.Type().Field(i).Name; name {
+		case "Bytes", "Lease": // budget and lease of serve
+		default:
+			if n := v.Field(i).Int(); n != 7 && n != int64(7*time.Second) {
+				t.Errorf("nothing sets %s", name)
+			}
+		}
+	}
+	text, err := Print(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read("f.yaml", text, nil, nil)
+	if err != nil || again.Serve.Limits != s.Serve.Limits {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// However few files a process may open, what is not set leaves some to the link; what is
+// set counts, and is warned of where it does not fit.
+func TestLimitsFitTheDescriptors(t *testing.T) {
+	for _, files := range []uint64{64, 256, 1_024, 4_096, 20_000, 65_536, 1 << 20, 0} {
+		l := inDescriptors(tunnel.Limits{}, files)
+		if wanted, ok := overDescriptors(l, files); !ok {
+			t.Errorf("%d files: visitors take %d: %+v", files, wanted, l)
+		}
+	}
+	set := tunnel.Limits{Visitors: 900, RawVisitors: 10}
+	l := inDescriptors(set, 1_024)
+	if wanted, ok := overDescriptors(l, 1_024); ok || wanted != 900+10+6*32 || l.Visitors != 900 {
+		t.Errorf("%d: %+v", wanted, l)
+	}
+	if l := inDescriptors(tunnel.Limits{}, 1<<20); l != (tunnel.Limits{}) {
+		t.Errorf("enough for everything: %+v", l)
+	}
+}
