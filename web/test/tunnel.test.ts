@@ -117,7 +117,7 @@ describe("what the tables say", () => {
     expect(names({ names: [], names_all: 0 })).toBe("");
     expect(connections({ connections: 1, direct: 0 })).toBe("");
     expect(connections({ connections: 3, direct: 0 })).toBe("3 connections");
-    expect(connections({ connections: 1, direct: 2 })).toBe("1 connections, and 2 of visitors");
+    expect(connections({ connections: 1, direct: 2 })).toBe("1 connection, and 2 of visitors");
   });
   it("ids", () => expect([shortId("abcdefghijklmnop"), shortId("token:ci-of-everything")]).toEqual(["abcdefghijkl", "token:ci-of-everything"]));
   it("what is in flight", () => expect([inFlight(3, 0), inFlight(3, 2)]).toEqual(["3", "3 + 2"]));

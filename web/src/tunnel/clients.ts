@@ -36,7 +36,7 @@ export function createClients(rates: Rates): Table<TunnelSession> {
 /** What the address of one connection does not tell. */
 export function connections({ connections: all, direct }: Pick<TunnelSession, "connections" | "direct">): string {
   const own = direct > 0 ? `, and ${formatCount(direct)} of visitors` : "";
-  return all > 1 || own ? `${formatCount(all)} connections${own}` : "";
+  return all > 1 || own ? `${formatCount(all)} ${all === 1 ? "connection" : "connections"}${own}` : "";
 }
 
 /** The page sends nobody away itself: who may look may not do that. */
