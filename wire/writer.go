@@ -38,6 +38,7 @@ type outbox struct {
 	flights []ref  // of the present write; the writer's own
 	landed  uint32 // Machine.takes of the last buffer that was written
 	age     unsentAge
+	company company
 }
 
 // ref says that body goes into the output at a mark. The body is the stream's
@@ -73,18 +74,22 @@ func (c *Conn) mustWrite() {
 }
 
 // flushAndUnlock writes at once what waits, if nobody else is writing and it can
-// be done without waiting; together lets others add to it before. c.mu is held,
-// and released.
+// be done without waiting; together lets others add to it before, if any are likely to.
+// c.mu is held, and released.
 func (c *Conn) flushAndUnlock(together bool) {
 	c.wakeForSlot()
 	o := &c.out
 	switch {
-	case o.writing || o.corked > 0 || c.closed || !c.m.Pending():
+	case o.writing:
+		if together {
+			o.company.came()
+		}
+	case o.corked > 0 || c.closed || !c.m.Pending():
 	case !c.sock.canTry():
 		c.wakeWriter()
 	default:
 		o.writing = true
-		if together {
+		if together && o.company.likely() {
 			c.mu.Unlock()
 			runtime.Gosched()
 			c.mu.Lock()
