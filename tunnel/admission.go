@@ -27,6 +27,9 @@ type Permit interface {
 	// Promote makes it one of a stream. It fails where there are too many, and
 	// remains what it was.
 	Promote() error
+	// Begin exchanges it, which is one of a Body that is here now, for one of a Request, as
+	// Enter gives them out. On an error it remains what it was.
+	Begin(ctx context.Context) (Permit, error)
 	// Answered is told how the target has answered, when so much of its answer has come
 	// that it is seen how fast it does, or it is known not to come; failed means not at
 	// all, or that it has too much to do. It may be called when the permit has been
@@ -45,7 +48,7 @@ const (
 	Request Class = iota
 	Stream
 	// Body is for a request of which the body is still to come. It is bounded as streams
-	// are. Once the body is here its permit gives way to one for a Request, or is promoted.
+	// are. Once the body is here its permit begins to be one of a Request, or is promoted.
 	Body
 )
 
@@ -85,6 +88,14 @@ func (l gateLane) Enter(ctx context.Context, class Class, size int) (Permit, err
 }
 
 func (p gatePermit) Promote() error { return overloaded(p.Permit.Promote()) }
+
+func (p gatePermit) Begin(ctx context.Context) (Permit, error) {
+	request, err := p.Permit.Begin(ctx)
+	if err != nil {
+		return nil, overloaded(err)
+	}
+	return gatePermit{request}, nil
+}
 
 // noRoom is ErrOverloaded for a reason of the gate's. There are many of them when there is
 // little time, so nothing is made for each.

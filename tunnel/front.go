@@ -234,13 +234,11 @@ func (x *exchange) bodyIsHere() error {
 	if !x.awaited {
 		return nil
 	}
-	permit, err := x.claim.lane.Enter(x.r.ctx, Request, maxSmall)
-	if err != nil {
-		return err
+	permit, err := x.permit.Begin(x.r.ctx)
+	if err == nil {
+		x.permit = permit
 	}
-	x.permit.Release()
-	x.permit = permit
-	return nil
+	return err
 }
 
 // refuseBody answers where the body has not come: nobody may be there any more.

@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,8 +10,9 @@ import (
 // toldPermit notes what a permit is told.
 type toldPermit struct{ answered, failed int }
 
-func (p *toldPermit) Promote() error { return nil }
-func (p *toldPermit) Release()       {}
+func (p *toldPermit) Promote() error                        { return nil }
+func (p *toldPermit) Begin(context.Context) (Permit, error) { return p, nil }
+func (p *toldPermit) Release()                              {}
 
 func (p *toldPermit) Answered(failed bool) {
 	p.answered++

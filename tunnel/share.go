@@ -65,6 +65,15 @@ type sharedPermit struct {
 	share *share
 }
 
+// Begin leaves its part of the share with the request.
+func (p *sharedPermit) Begin(ctx context.Context) (Permit, error) {
+	request, err := p.Permit.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &sharedPermit{request, p.share}, nil
+}
+
 func (p *sharedPermit) Release() {
 	p.share.used.Add(-1)
 	p.Permit.Release()

@@ -263,6 +263,22 @@ func TestAwaitedBodiesTakeNoRoom(t *testing.T) {
 	})
 }
 
+// A request whose body was awaited is one of what its client may have under way, and not two.
+func TestAwaitedBodyIsOneOfItsShare(t *testing.T) {
+	p := newPair(t, &Server{MaxInflight: func(string) int { return 1 }})
+	p.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	for range 2 {
+		conn := dialTCP(t, p.front.Addr().String())
+		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Length: 10\r\n\r\nhalf ")
+		p.eventually("the body is not awaited", func() bool { return p.server.Stats().Streams == 1 })
+		fmt.Fprint(conn, "a one")
+		if text, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(text), "half a one") {
+			t.Errorf("%q, %v", text, err)
+		}
+		p.idle()
+	}
+}
+
 // Visitors who take nothing of long answers leave the link to the others: what has come
 // for them and waits does not use up what the others' answers need.
 func TestStalledVisitorsLeaveTheLinkFree(t *testing.T) {

@@ -129,7 +129,7 @@ func (l *Lane) Stream(size int64) (*Permit, error) { return l.open(size, false) 
 
 // Body takes such a place for a request of which the body is still to come: how long that
 // takes is the visitor's affair, so it must not use up what requests need. What it becomes
-// is let in, and counted, once the body is here: with Request, or with Promote.
+// is let in, and counted, once the body is here: with Permit.Begin, or with Promote.
 func (l *Lane) Body(size int64) (*Permit, error) { return l.open(size, true) }
 
 func (l *Lane) open(size int64, coming bool) (*Permit, error) {
@@ -301,6 +301,22 @@ func (p *Permit) Promote() error {
 	g.serve()
 	g.mu.Unlock()
 	return nil
+}
+
+// Begin exchanges the place of a body that has come for that of a request, which it waits for
+// as Lane.Request does; the bytes that it holds are counted once. On an error the permit
+// remains what it was, otherwise it has ended.
+func (p *Permit) Begin(ctx context.Context) (*Permit, error) {
+	request, err := p.lane.Request(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	g := p.lane.gate
+	g.mu.Lock()
+	request.size, p.size = p.size, 0
+	g.mu.Unlock()
+	p.Release()
+	return request, nil
 }
 
 // Release ends what was under way. It does not wait, and may be called again.

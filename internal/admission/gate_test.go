@@ -313,16 +313,25 @@ func TestModel(t *testing.T) {
 			const visitors = 500
 			for range visitors {
 				l, size, work := lanes[rng.IntN(3)], rng.Int64N(20), time.Duration(rng.ExpFloat64()*float64(20*time.Millisecond))
-				stream, promote, leaves := rng.IntN(5) == 0, rng.IntN(10) == 0, time.Duration(1+rng.IntN(200))*time.Millisecond
+				stream, awaited, promote, leaves := rng.IntN(5) == 0, rng.IntN(4) == 0, rng.IntN(10) == 0, time.Duration(1+rng.IntN(200))*time.Millisecond
 				time.Sleep(time.Duration(rng.ExpFloat64() * float64(time.Millisecond)))
 				all.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), leaves)
 					defer cancel()
 					var p *Permit
 					var err error
-					if stream {
+					switch {
+					case stream:
 						p, err = l.Stream(size)
-					} else {
+					case awaited:
+						if p, err = l.Body(size); err == nil {
+							time.Sleep(work)
+							body := p
+							if p, err = body.Begin(ctx); err != nil {
+								body.Release()
+							}
+						}
+					default:
 						p, err = l.Request(ctx, size)
 					}
 					if err == nil {
