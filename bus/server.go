@@ -79,7 +79,7 @@ func New(cfg Config) (*Server, error) {
 		subs:    newIndex(),
 		hasher:  newHasher(),
 		quiet:   make(chan struct{}),
-		turns:   handshake.NewTurns(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake),
+		turns:   handshake.NewTurns(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
 		clients: make(map[*client]struct{}),
 		locals:  make(map[*Local]struct{}),
 	}

@@ -109,7 +109,7 @@ func (s *Server) init() {
 			s.admission = newGate(&s.limits)
 		}
 		s.log = cmp.Or(s.Logger, slog.Default())
-		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake)
+		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake, 0)
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
 		defer s.mu.Unlock()

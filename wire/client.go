@@ -17,7 +17,7 @@ const (
 	maxClientConns = 64
 	// defaultMaxWaiting is how many callers wait while there is no connection.
 	defaultMaxWaiting = 10_000
-	// defaultDialTimeout bounds one attempt to connect, TLS included.
+	// defaultDialTimeout bounds one attempt to connect; TLS has secureTimeout.
 	defaultDialTimeout = 10 * time.Second
 )
 
@@ -30,7 +30,9 @@ type ClientConfig struct {
 	// Network and Address are dialed, as by net.Dial; Network "" is tcp.
 	Network, Address string
 	// Dial replaces that. What it returns is the connection beneath TLS, if
-	// Config.TLS is set. DialTimeout bounds its context, 0: 10 s.
+	// Config.TLS is set. DialTimeout bounds its context, 0: 10 s. TLS has 30 s more, since
+	// a server to which everybody comes back lets its clients wait: who gave up would stand
+	// at the end again.
 	Dial        func(ctx context.Context) (net.Conn, error)
 	DialTimeout time.Duration
 	// Conns is how many connections are held to the peer, 0: 1. At most 64.

@@ -48,7 +48,7 @@ func (emptyCork) Temporary() bool { return true }
 // go to it at once: the copy is saved, and it finds them in the processor's cache.
 type cork struct {
 	net.Conn
-	shaking  net.Conn        // read in the handshake of a server, nil otherwise
+	shaking  net.Conn        // the connection in the handshake of a server, nil otherwise
 	raw      syscall.RawConn // nil: tryFlush waits
 	direct   bool            // records need not wait here
 	attached bool            // set before anybody reads or writes
@@ -88,6 +88,9 @@ func (c *cork) attach(raw syscall.RawConn, tells bool) {
 // Write holds b, or gives it to the socket, of which it holds what is left then.
 func (c *cork) Write(b []byte) (n int, err error) {
 	if !c.attached {
+		if c.shaking != nil {
+			return c.shaking.Write(b)
+		}
 		return c.Conn.Write(b)
 	}
 	c.mu.Lock()

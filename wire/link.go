@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/internal/nowait"
 )
 
 // link is one of a client's connections: the present one, and those after it.
@@ -106,13 +108,16 @@ func (l *link) live() (lived time.Duration, drained bool, away Goaway, err error
 // of acknowledged posts.
 func (l *link) connect() (conn *Conn, turn uint64, err error) {
 	c := l.c
-	ctx, cancel := context.WithTimeout(c.ctx, c.config.DialTimeout)
-	defer cancel()
-	nc, err := c.dial(ctx)
+	nc, err := c.dial()
 	if err != nil {
 		return nil, 0, fmt.Errorf("wire: %w", err)
 	}
 	if c.conn.TLS != nil {
+		ctx, cancel := context.WithTimeout(c.ctx, secureTimeout)
+		defer cancel()
+		if raw := nowait.Raw(nc); raw != nil {
+			tune(raw, c.config.DialTimeout) // whose host has died is noticed before
+		}
 		if nc, err = secureDialer(ctx, nc, c.config.Address, c.conn.TLS); err != nil {
 			return nil, 0, err
 		}
@@ -127,7 +132,9 @@ func (l *link) connect() (conn *Conn, turn uint64, err error) {
 	return conn, turn, err
 }
 
-func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+func (c *Client) dial() (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.config.DialTimeout)
+	defer cancel()
 	if c.config.Dial != nil {
 		return c.config.Dial(ctx)
 	}

@@ -13,31 +13,48 @@ import (
 // errCrowded ends a connection that opens and has kept us waiting when others came.
 var errCrowded = errors.New("wire: the peer has kept us waiting, and others wanted the place")
 
-// admit begins to open a connection, or refuses it. It does not wait.
+// admit begins to open a connection, has it wait for that, or refuses it. It does not wait.
 func (s *Server) admit(nc net.Conn) {
 	paused := s.Pauses && s.pauses.Now(nc.RemoteAddr())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := orDefault(s.MaxOpening, defaultMaxOpening)
 	switch {
 	case s.stopped:
 		_ = nc.Close()
-		return
 	case paused:
 		s.stats.Paused++
 		_ = nc.Close()
-		return
-	case len(s.conns)+len(s.opening) >= orDefault(s.MaxConns, defaultMaxConns):
-		s.refuse(nc, "too many connections")
-		return
-	case len(s.opening) >= most+maxRefusing: // among them those who make room, and have not gone yet
-		s.refuse(nc, "too many connections are opening")
-		return
+	case s.full():
+		s.refuse(nc, tooMany)
+	case s.MaxWaiting < 0:
+		if !s.place(nc) {
+			s.refuse(nc, crowded)
+		}
+	case s.crowd.Len() >= s.mostOpening()/2 || s.room.Len() > 0 || !s.place(nc):
+		s.stand(nc) // where it gets a place as soon as it has said something
+	}
+}
+
+// What a connection is told that is refused.
+const tooMany, crowded = "too many connections", "too many connections are opening"
+
+func (s *Server) mostOpening() int { return orDefault(s.MaxOpening, defaultMaxOpening) }
+
+// full says whether there are as many connections as there may be. s.mu is held.
+func (s *Server) full() bool {
+	return len(s.conns)+len(s.opening) >= orDefault(s.MaxConns, defaultMaxConns)
+}
+
+// place gives a connection a place among those that open, if there is one or somebody has to
+// make room for it. s.mu is held.
+func (s *Server) place(nc net.Conn) bool {
+	most := s.mostOpening()
+	if len(s.opening) >= most+maxRefusing { // among them those who make room, and have not gone yet
+		return false
 	}
 	n, out := s.crowd.Enter(nc, most)
 	if n == nil {
-		s.refuse(nc, "too many connections are opening")
-		return
+		return false
 	}
 	if out != nil && !s.opening[out].entering() {
 		s.stats.Crowded++
@@ -46,6 +63,7 @@ func (s *Server) admit(nc net.Conn) {
 	s.opening[n] = nil
 	s.tasks.Add(1)
 	go s.open(n)
+	return true
 }
 
 func orDefault(n, otherwise int) int {
@@ -86,7 +104,7 @@ func (s *Server) start(n *handshake.Newcomer) (*Conn, error) {
 		return nil, s.Beside.take(under, under)
 	}
 	if s.config.TLS != nil {
-		ctx, cancel := context.WithTimeout(s.ctx, helloTimeout)
+		ctx, cancel := context.WithTimeout(s.ctx, secureTimeout)
 		defer cancel()
 		secured, err := s.secure(ctx, n.Conn, n)
 		if err != nil {
@@ -118,8 +136,7 @@ func (s *Server) enter(n *handshake.Newcomer, c *Conn) bool {
 	s.pauses.Forgive(n.Conn.RemoteAddr())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.opening, n)
-	s.crowd.Leave(n)
+	s.vacate(n)
 	s.stats.Accepted++
 	s.conns[c] = struct{}{}
 	s.tasks.Add(1)
@@ -131,38 +148,54 @@ func (s *Server) enter(n *handshake.Newcomer, c *Conn) bool {
 func (s *Server) handedOver(n *handshake.Newcomer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.opening, n)
-	s.crowd.Leave(n)
+	s.vacate(n)
 }
 
-// failed drops what did not come to be a connection, and says in one line why.
+// vacate gives a place back, and says whether it was had until now. s.mu is held.
+func (s *Server) vacate(n *handshake.Newcomer) (present bool) {
+	delete(s.opening, n)
+	present = s.crowd.Leave(n)
+	s.calls()
+	return present
+}
+
+// failed drops what did not come to be a connection.
 func (s *Server) failed(n *handshake.Newcomer, err error) {
 	s.mu.Lock()
-	delete(s.opening, n)
-	present, stopped := s.crowd.Leave(n), s.stopped
+	present, stopped := s.vacate(n), s.stopped
 	if !stopped {
 		s.stats.Failed++
 	}
 	s.mu.Unlock()
-	level := slog.LevelWarn
-	switch {
-	case stopped:
-	case !present:
-		err, level = errCrowded, slog.LevelDebug
-		s.pauses.Failed(n.Conn.RemoteAddr())
-	case blamed(err):
-		s.pauses.Failed(n.Conn.RemoteAddr())
+	if !stopped && !present {
+		err = errCrowded
 	}
-	if errors.Is(err, ErrClosed) {
+	s.notOpened(n.Conn, err, !stopped)
+}
+
+// notOpened says in one line why a connection was not opened, and if judged, remembers it
+// where it is the peer's fault.
+func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
+	if judged && blamed(err) {
+		s.pauses.Failed(nc.RemoteAddr())
+	}
+	level := slog.LevelWarn
+	if errors.Is(err, ErrClosed) || errors.Is(err, errCrowded) {
 		level = slog.LevelDebug
 	}
-	s.config.Logger.Log(context.Background(), level, "wire: connection not opened", "peer", n.Conn.RemoteAddr(), "error", err)
+	s.config.Logger.Log(context.Background(), level, "wire: connection not opened", "peer", nc.RemoteAddr(), "error", err)
 }
 
 // blamed says whether it is the peer's fault that a connection was not opened: not of one
-// who has said nothing and left, as those do who only look whether the port is open, nor
-// of one who is known and kept out.
+// who has said nothing and left, as those do who only look whether the port is open; nor of
+// one who is known and kept out; nor where there was no time for him, or others wanted his
+// place, since behind one address there may be a fleet that comes back.
 func blamed(err error) bool {
+	for _, innocent := range []error{io.EOF, ErrClosed, errCrowded, context.DeadlineExceeded, handshake.ErrStoodTooLong} {
+		if errors.Is(err, innocent) {
+			return false
+		}
+	}
 	var e *Error
-	return !errors.Is(err, io.EOF) && !errors.Is(err, ErrClosed) && !(errors.As(err, &e) && e.Code == PermissionDenied)
+	return !errors.As(err, &e) || e.Code != PermissionDenied
 }

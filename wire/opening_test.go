@@ -63,7 +63,7 @@ func TestSilentFlood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := &wire.Server{MaxOpening: places, Config: &wire.Config{TLS: c.server, Logger: quiet}}
+				s := &wire.Server{MaxOpening: places, MaxWaiting: -1, Config: &wire.Config{TLS: c.server, Logger: quiet}}
 				l := newPipes()
 				serveOn(t, s, l)
 				flood := func() {
@@ -142,4 +142,85 @@ func TestServerPauses(t *testing.T) {
 			t.Errorf("when the pause is over: %v", err)
 		}
 	})
+}
+
+// All clients of a server come at once from one address, many times more than there are places:
+// each of them gets in, by its only handshake.
+func TestFleetComesAtOnce(t *testing.T) {
+	const places, fleet = 4, 200
+	for name, c := range map[string]struct{ server, client *tls.Config }{
+		"plain": {}, "TLS": {serverTLS(), clientTLS()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := &wire.Server{MaxOpening: places, Pauses: true, Config: &wire.Config{TLS: c.server, Logger: quiet}}
+				l := newPipes()
+				serveOn(t, s, l)
+				results := make(chan error, fleet)
+				for range fleet {
+					nc := l.knock(t, "192.0.2.1")
+					go func() { results <- enter(t, nc, c.client) }()
+				}
+				for range fleet {
+					if err := <-results; err != nil {
+						t.Error(err)
+					}
+				}
+				synctest.Wait()
+				if is := s.Stats(); is != (wire.ServerStats{Conns: fleet, Accepted: fleet}) {
+					t.Errorf("%+v", is)
+				}
+			})
+		})
+	}
+}
+
+// Those who say nothing get no place while somebody of their own address waits who has spoken,
+// and do not stay for ever.
+func TestSilentOnesWaitForOthers(t *testing.T) {
+	const places, silent = 4, 40
+	s := &wire.Server{MaxOpening: places}
+	address := serve(t, s)
+	for range silent {
+		nc, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = nc.Close() })
+	}
+	waitFor(t, func() bool { return s.Stats().Waiting == silent-places/2 })
+	for range 3 * places {
+		if err := dial(t, address, nil).Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	waitFor(t, func() bool { return s.Stats().Accepted == 3*places })
+	if is := s.Stats(); is.Crowded > 0 || is.Failed > 0 || is.Refused > 0 || is.Waiting != silent-places/2 {
+		t.Errorf("%+v", is)
+	}
+}
+
+// Who waits for a place when the server ends is let go.
+func TestServerEndsWithAFullRoom(t *testing.T) {
+	s := &wire.Server{MaxOpening: 2}
+	address := serve(t, s)
+	var last net.Conn
+	for range 8 {
+		nc, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = nc.Close() })
+		last = nc
+	}
+	waitFor(t, func() bool { return s.Stats().Waiting == 7 })
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := last.Read(make([]byte, 1)); err == nil {
+		t.Error("there is still somebody at the other end")
+	}
+	if n := s.Stats().Waiting; n != 0 {
+		t.Errorf("%d wait", n)
+	}
 }

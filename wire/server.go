@@ -32,10 +32,11 @@ const (
 // set before Serve; its methods may be called by any number of goroutines.
 //
 // Nothing of a peer is dispatched before its HELLO has come and Config.Verify has
-// agreed; until then it counts as opening. At the bound of either count a new
-// connection is refused with GOAWAY RESOURCE_EXHAUSTED, which says when to try
-// again. Who opens and keeps us waiting makes room for others, see handshake.Crowd;
-// and no more handshakes compute at once than there are processors.
+// agreed; until then it counts as opening. Who opens and keeps us waiting makes room
+// for others, see handshake.Crowd; where there is no place a connection waits for one,
+// and nothing is read of it meanwhile. At the bound of those that are open, and of
+// those that wait, it is refused with GOAWAY RESOURCE_EXHAUSTED, which says when to
+// try again. No more handshakes compute at once than there are processors.
 type Server struct {
 	// Config is that of every connection; nil is the zero Config. With Config.TLS
 	// connections are TLS 1.3 with ALPN wire/1, and no other ones.
@@ -44,6 +45,9 @@ type Server struct {
 	MaxConns int
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
+	// MaxWaiting bounds the sockets that wait until they may begin with that, see
+	// handshake.Room; 0 is 8,192, less than 0 has none wait.
+	MaxWaiting int
 	// Pauses has the server hang up at once, for a second up to a minute, on an address from
 	// which one connection after the other fails before it is known whose it is.
 	Pauses bool
@@ -57,11 +61,14 @@ type Server struct {
 	tasks   sync.WaitGroup   // of every connection
 	turns   *handshake.Turns // set by prepare
 	pauses  handshake.Pauses
+	called  chan struct{} // to usher: there may be a place; set by prepare
 
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
 	crowd     handshake.Crowd               // of those that open
+	room      handshake.Room                // of those that wait for that
+	ushering  bool                          // usher runs
 	opening   map[*handshake.Newcomer]*Conn // the crowd; nil during the TLS handshake
 	conns     map[*Conn]struct{}
 	refusing  int
@@ -73,6 +80,7 @@ type Server struct {
 type ServerStats struct {
 	Conns   int // that are open
 	Opening int // that are in the TLS handshake or before HELLO
+	Waiting int // that wait until they may begin with that
 
 	Accepted uint64 // opened, in all
 	Refused  uint64 // at a bound
@@ -88,9 +96,11 @@ func (s *Server) init() {
 			s.config.TLS = secureConfig(s.config.TLS, s.Beside.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake)
+		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
+		s.called = make(chan struct{}, 1) // it is remembered that there was a call
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.room = handshake.Room{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
 		s.opening = map[*handshake.Newcomer]*Conn{}
 		s.conns = map[*Conn]struct{}{}
@@ -219,7 +229,7 @@ func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats
-	stats.Conns, stats.Opening = len(s.conns), len(s.opening)
+	stats.Conns, stats.Opening, stats.Waiting = len(s.conns), len(s.opening), s.room.Len()
 	for _, c := range s.opening {
 		if c.entering() {
 			stats.Conns++

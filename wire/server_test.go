@@ -122,7 +122,7 @@ func TestServerBounds(t *testing.T) {
 }
 
 func TestServerBoundsOpening(t *testing.T) {
-	s := &wire.Server{MaxOpening: 1}
+	s := &wire.Server{MaxOpening: 1, MaxWaiting: -1}
 	address := serve(t, s)
 	silent, err := net.Dial("tcp", address)
 	if err != nil {

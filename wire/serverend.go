@@ -52,6 +52,7 @@ func (s *Server) refuse(nc net.Conn, text string) {
 				return
 			}
 			under = secured
+			_ = nc.SetDeadline(time.Now().Add(refuseTime))
 		}
 		sendRefusal(under, &Frame{
 			Type: GOAWAY, Code: ResourceExhausted, Text: []byte(text),
@@ -74,8 +75,8 @@ func sendRefusal(nc net.Conn, goaway *Frame) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(nc, blockSize))
 }
 
-// stop takes no new connections, drops those that are opening, and returns those
-// that are open.
+// stop takes no new connections, drops those that are opening or wait for that, and
+// returns those that are open.
 func (s *Server) stop() (open []*Conn) {
 	s.init()
 	s.mu.Lock()
@@ -91,6 +92,7 @@ func (s *Server) stop() (open []*Conn) {
 	for c := range s.conns {
 		open = append(open, c)
 	}
+	s.room.Clear(func(nc net.Conn) { _ = nc.Close() })
 	for n, c := range s.opening {
 		switch {
 		case c == nil:

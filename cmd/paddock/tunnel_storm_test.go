@@ -23,8 +23,9 @@ import (
 	"paddock/wire"
 )
 
-// fewClients are simulated where PADDOCK_TUNNEL_CLIENTS says nothing.
-const fewClients = 60
+// fewClients are simulated where PADDOCK_TUNNEL_CLIENTS says nothing. The server's budget has
+// eachKiB for each of them, and is that of the default at least.
+const fewClients, eachKiB = 60, 64
 
 // returner is a client of the storm: what `paddock tunnel start` is made of, in this process.
 type returner struct {
@@ -96,7 +97,7 @@ func TestTunnelClientsComeBack(t *testing.T) {
 		fmt.Fprintf(&list, "    - {name: bus-%d, id: %s, hosts: [bus-%[1]d.example]}\n", i, key.ID)
 	}
 	file := filepath.Join(s.dir, "server.yaml")
-	if err := os.WriteFile(file, []byte("tunnel:\n  clients:\n"+list.String()), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  serve: {budget: %dKiB}\n  clients:\n%s", max(256<<10, n*eachKiB), list.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.more = []string{"-c", file}
@@ -126,7 +127,7 @@ func TestTunnelClientsComeBack(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%v of %d clients are there", m["paddock_tunnel_sessions"], n)
 			}
-			<-time.After(10 * time.Millisecond)
+			<-time.After(max(10*time.Millisecond, time.Duration(n)*20*time.Microsecond)) // each look costs the server a look at each client
 		}
 	}
 	allThere()

@@ -380,6 +380,9 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 	})
 	leave()
 
+	if _, told := w.read()["paddock_wire_waiting"]; !told {
+		t.Error("it is not told who waits at the link")
+	}
 	leave = crowd(s.link)
 	const attempts = "paddock_tunnel_accept_errors_total"
 	until(ctx, t, "there are descriptors", func() error {

@@ -12,13 +12,20 @@ import (
 // means it has answered by then from anywhere on Earth.
 const Patience = time.Second
 
+// answeredMore is how much longer somebody may be waited for whom we have answered: to send
+// him away costs both sides what they have computed, and where a fleet comes back behind one
+// address, its machines may be as short of time as we are.
+const answeredMore = 3 * time.Second
+
 // Crowd is who stands at a door, of whom it is not known yet who he is, and who has to go
 // when there is no room for another one:
 //
-//   - where one network has more of the places than that of the newcomer would have, one of
-//     its own goes: whoever is waited for the longest, or the last to come if all wait for us;
+//   - where one network has more of the places than that of the newcomer would have, whoever
+//     of its own is waited for the longest goes;
 //   - else whoever is waited for the longest goes, if that is longer than Patience;
-//   - else the newcomer is not let in.
+//   - else the newcomer is not let in: who waits for us leaves by himself, and soon.
+//
+// Whom we have answered is waited for some time longer.
 //
 // So those who come and say nothing take places from each other, and keep somebody of their
 // own network out for Patience at most, and others not at all.
@@ -29,24 +36,38 @@ type Crowd struct {
 	each map[netip.Prefix]int
 }
 
-// Newcomer is one of a Crowd. Awaited and Served may be called by any goroutine, on nil too.
+// Newcomer is one of a Crowd. Awaited, Served and Answered may be called by any goroutine, on nil too.
 type Newcomer struct {
 	Conn  net.Conn
 	from  netip.Prefix
 	since atomic.Int64 // Unix ns: since when the peer is waited for; 0: it waits for us
+
+	answered atomic.Bool
 }
 
 // Awaited says that the peer is to speak.
 func (n *Newcomer) Awaited() {
-	if n != nil {
-		n.since.CompareAndSwap(0, time.Now().UnixNano())
+	if n == nil {
+		return
 	}
+	since := time.Now()
+	if n.answered.Load() {
+		since = since.Add(answeredMore)
+	}
+	n.since.CompareAndSwap(0, since.UnixNano())
 }
 
 // Served says that the peer has spoken, and waits for us.
 func (n *Newcomer) Served() {
 	if n != nil {
 		n.since.Store(0)
+	}
+}
+
+// Answered says that the peer has something of ours to go on with.
+func (n *Newcomer) Answered() {
+	if n != nil {
+		n.answered.Store(true)
 	}
 }
 
@@ -98,11 +119,6 @@ func (c *Crowd) makesRoom(n *Newcomer) *Newcomer {
 	if c.each[largest] > c.each[n.from]+1 {
 		if slow, _ := c.slowest(func(x *Newcomer) bool { return x.from == largest }); slow != nil {
 			return slow
-		}
-		for _, x := range slices.Backward(c.in) {
-			if x.from == largest {
-				return x
-			}
 		}
 	}
 	if slow, waited := c.slowest(func(*Newcomer) bool { return true }); waited >= Patience {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ func read(bytes int, compute <-chan struct{}) func(net.Conn) error {
 // wait for them in their order, and no longer than their contexts last.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := NewTurns(1, 100)
+		turns := NewTurns(1, 100, 0)
 		results := make(chan error, 100)
 		begin := func(ctx context.Context, compute <-chan struct{}) net.Conn {
 			near, far := net.Pipe()
@@ -67,15 +68,15 @@ func TestTurns(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := turns.UnderWay(); n != 0 || len(turns.free) != 0 {
-			t.Errorf("%d are under way in the end, %d turns are taken", n, len(turns.free))
+		if n := turns.UnderWay(); n != 0 || turns.free != 1 {
+			t.Errorf("%d are under way in the end, %d turns are free", n, turns.free)
 		}
 	})
 }
 
 // A handshake that panics gives its turn back.
 func TestPanicGivesTheTurnBack(t *testing.T) {
-	turns := NewTurns(1, 100)
+	turns := NewTurns(1, 100, 0)
 	for range 3 {
 		near, far := net.Pipe()
 		go func() { _, _ = far.Write([]byte("a")) }()
@@ -87,8 +88,8 @@ func TestPanicGivesTheTurnBack(t *testing.T) {
 			})
 		}()
 	}
-	if n := len(turns.free); n != 0 || turns.UnderWay() != 0 {
-		t.Errorf("%d turns are taken", n)
+	if n := turns.free; n != 1 || turns.UnderWay() != 0 {
+		t.Errorf("%d turns are free", n)
 	}
 }
 
@@ -99,7 +100,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		_, _ = far.Write(make([]byte, 1_000))
 		_ = far.Close()
 	}()
-	turns, n := NewTurns(1, 10), 0
+	turns, n := NewTurns(1, 10, 0), 0
 	var after net.Conn
 	err := turns.Do(t.Context(), near, nil, func(c net.Conn) (err error) {
 		after = c
@@ -116,4 +117,69 @@ func TestHandshakesAreBounded(t *testing.T) {
 	if rest, err := io.ReadAll(after); n+len(rest) != 1_000 || err != nil {
 		t.Errorf("%d bytes behind the handshake, %v", len(rest), err)
 	}
+}
+
+// Who has come further in his handshake has the next turn.
+func TestFurtherOnesGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, order := NewTurns(1, 100, 0), make(chan string, 3)
+		begin := func(name string, steps int) net.Conn {
+			near, far := net.Pipe()
+			go func() {
+				_ = turns.Do(t.Context(), near, nil, func(c net.Conn) error {
+					for range steps {
+						_, _ = c.Read(make([]byte, 1))
+					}
+					order <- name
+					_, err := io.ReadFull(c, make([]byte, 1))
+					return err
+				})
+			}()
+			t.Cleanup(func() { _ = far.Close() })
+			return far
+		}
+		further := begin("further", 2)
+		_, _ = further.Write([]byte("a")) // has had a turn
+		synctest.Wait()
+		compute := make(chan struct{})
+		near, busy := net.Pipe()
+		go func() { _ = turns.Do(t.Context(), near, nil, read(1, compute)) }()
+		_, _ = busy.Write([]byte("a"))
+		synctest.Wait()
+		_, _ = begin("first", 1).Write([]byte("a"))
+		synctest.Wait()
+		_, _ = further.Write([]byte("b"))
+		synctest.Wait()
+		close(compute)
+		if a, b := <-order, <-order; a != "further" || b != "first" {
+			t.Errorf("%s, then %s", a, b)
+		}
+	})
+}
+
+// A peer has so much time in all; that in which he waits for us is not his.
+func TestPeersTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, compute, result := NewTurns(1, 100, 5*time.Second), make(chan struct{}), make(chan error, 2)
+		begin := func() net.Conn {
+			near, far := net.Pipe()
+			go func() { result <- turns.Do(t.Context(), near, nil, read(3, compute)) }()
+			t.Cleanup(func() { _ = far.Close() })
+			return far
+		}
+		busy, slow := begin(), begin()
+		_, _ = busy.Write([]byte("abc"))
+		synctest.Wait()
+		time.Sleep(3 * time.Second)
+		_, _ = slow.Write([]byte("a"))
+		time.Sleep(time.Minute) // without a turn
+		close(compute)
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+		at := time.Now()
+		if err := <-result; !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(at) != 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(at))
+		}
+	})
 }

@@ -80,6 +80,7 @@ func registerWire(reg prometheus.Registerer, a *wireapi.API) {
 	register(reg, []reading{
 		{"paddock_wire_connections", "Open wire connections.", false, func() float64 { return float64(a.Stats().Conns) }},
 		{"paddock_wire_opening", "Wire connections that have not said who they are yet.", false, func() float64 { return float64(a.Stats().Opening) }},
+		{"paddock_wire_waiting", "Wire connections that wait until they may begin with that.", false, func() float64 { return float64(a.Stats().Waiting) }},
 		{"paddock_wire_subscribers", "Streams of events by wire that are open.", false, func() float64 { return float64(a.Stats().Subscribers) }},
 		{"paddock_wire_accepted_total", "Wire connections that were opened.", true, stat(func(s wireapi.Stats) uint64 { return s.Accepted })},
 		{"paddock_wire_refused_total", "Wire connections refused because there were wire.max_connections, or too many opening.", true, stat(func(s wireapi.Stats) uint64 { return s.Refused })},

@@ -84,3 +84,13 @@ func overDescriptors(l tunnel.Limits, descriptors uint64) (wanted uint64, ok boo
 	wanted = each(l.Visitors, 4_096) + each(l.RawVisitors, 4_096) + directDescriptors*each(l.Direct, 256)
 	return wanted, descriptors == 0 || wanted <= descriptors-descriptors/8
 }
+
+// waiters is how many connections of clients may wait for their turn, half the descriptors at
+// most: they become those of clients. 0 is what wire takes by itself.
+func waiters(descriptors uint64) int {
+	const most = 8_192
+	if descriptors == 0 || descriptors >= 2*most {
+		return 0
+	}
+	return int(max(descriptors/2, 1))
+}

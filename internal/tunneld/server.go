@@ -70,7 +70,7 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	s.tickets = handshake.OpenTickets(serve.keyFile(o.Key)+".tickets", s.log)
 	mux := wire.NewMux()
-	s.wire = &wire.Server{Pauses: true, Config: &wire.Config{
+	s.wire = &wire.Server{Pauses: true, MaxWaiting: waiters(descriptors()), Config: &wire.Config{
 		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.Verify, Authorize: s.Authorize, Logger: s.log,
 		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin, ConnBudget: s.LinkBudget(),
@@ -143,7 +143,7 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 	if serve.Admin == "" {
 		return nil
 	}
-	if s.admin, err = openAdmin(ctx, serve.Admin, serve.Token, s.log, s.status, s.Collector(), wirestats.Collector(s.wire)); err != nil {
+	if s.admin, err = openAdmin(ctx, serve.Admin, serve.Token, s.log, s.status, s.Collector(), wirestats.Collector(s.wire), wirestats.Server(s.wire)); err != nil {
 		return fmt.Errorf("tunnel: %w", err)
 	}
 	s.show(s.admin.mux)
