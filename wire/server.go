@@ -46,7 +46,7 @@ type Server struct {
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
 	// MaxWaiting bounds the sockets that wait until they may begin with that, see
-	// handshake.Room; 0 is 8,192, less than 0 has none wait.
+	// handshake.Room; 0 is 16,384, less than 0 has none wait.
 	MaxWaiting int
 	// Pauses has the server hang up at once, for a second up to a minute, on an address from
 	// which one connection after the other fails before it is known whose it is.

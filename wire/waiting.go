@@ -12,7 +12,7 @@ import (
 const (
 	// defaultMaxStanding bounds those for whom there is no place yet: each is a socket, some
 	// 4 KiB with what the system has for it.
-	defaultMaxStanding = 8_192
+	defaultMaxStanding = 16_384
 	// secureTimeout is how long a connection may take to be opened from the moment of its
 	// accept, where it is us who take that long; and how long a client has for it.
 	secureTimeout = 30 * time.Second

@@ -88,7 +88,7 @@ func overDescriptors(l tunnel.Limits, descriptors uint64) (wanted uint64, ok boo
 // waiters is how many connections of clients may wait for their turn, half the descriptors at
 // most: they become those of clients. 0 is what wire takes by itself.
 func waiters(descriptors uint64) int {
-	const most = 8_192
+	const most = 16_384
 	if descriptors == 0 || descriptors >= 2*most {
 		return 0
 	}
