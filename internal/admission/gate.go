@@ -103,6 +103,7 @@ func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
 	g.mu.Lock()
 	now := time.Now()
 	p := &Permit{lane: l, size: size}
+	l.limit.span.asked++
 	switch {
 	case g.bytes+size > g.limits.Bytes:
 		return nil, g.refuseAndUnlock(NoBytes)

@@ -34,10 +34,7 @@ const (
 	less = 0.9
 	// row answers one after another that each took lateTimes as long as they may are seen at
 	// once: till a span is over, several times as much as the service can take would be let in.
-	// It is no overload if they come so fast that all that is awaited will be here within that
-	// time, or soonTimes Limits.Patience: the service, or this machine, has stood still for a
-	// moment, and goes on.
-	row, lateTimes, soonTimes = 8, 2, 5
+	row, lateTimes = 8, 2
 	// regain is the part of the way to its greatest that a limit comes back in a span in which
 	// it bounds nothing and the service is well.
 	regain = 0.1
@@ -76,6 +73,7 @@ type limit struct {
 	hasty   bool // it was lowered for a row since the last span that was whole
 	phase   phase
 	rate    float64 // of what ends, in the last span; 0: nothing is known
+	demand  demand
 
 	usual   time.Duration // what an answer takes at lower; 0: nothing is known
 	usualAt time.Time     // when that was measured
@@ -147,7 +145,7 @@ func (l *limit) lookAt(now time.Time, took time.Duration) (overload bool) {
 	}
 	each := lasts / float64(l.late.n-1)
 	l.late = lateRow{}
-	if float64(l.span.most) <= l.lower() || float64(l.awaited)*each <= max(late, soonTimes*float64(l.patience)) {
+	if float64(l.span.most) <= l.lower() || float64(l.awaited)*each <= late || l.demand.usual(&l.span, now) {
 		return false
 	}
 	l.set(min(l.value, l.allowed()/each))
@@ -189,6 +187,8 @@ func (l *limit) step(now time.Time) {
 		return
 	}
 	is := s.answer()
+	inTime := float64(is) <= l.allowed()
+	l.demand.note(s, now, inTime, s.asked <= s.ended+l.awaited)
 	switch {
 	case float64(s.most) <= l.lower():
 		if l.usual == 0 {
@@ -206,8 +206,7 @@ func (l *limit) step(now time.Time) {
 		if l.wellAt(s) {
 			l.set(l.value + regain*(l.most-l.value))
 		}
-	case float64(is) > l.allowed() && float64(l.awaited) <= l.rate*l.allowed()/float64(time.Second):
-		// It stood still for a moment: those who begin now are not late any more.
+	case !inTime && l.demand.usual(s, now): // it is borne for a moment
 	case !l.wellAt(s) && l.doubted(now):
 		l.phase, l.before, l.dipTo = falling, *s, l.lower()
 		l.dipSince, l.dipUntil = now, now.Add(min(dipTimes*is+window, longestDip))

@@ -20,6 +20,7 @@ const (
 type span struct {
 	from, last time.Time     // last is when something began or ended
 	awaited    time.Duration // by all requests together
+	asked      int           // let in or not
 	ended      int
 	failed     int
 	most       int // awaited at once
@@ -45,6 +46,10 @@ func (s *span) answer() time.Duration { return s.awaited / time.Duration(s.ended
 
 // rate is how many ended a second. The span tells something.
 func (s *span) rate() float64 { return float64(s.ended) / s.last.Sub(s.from).Seconds() }
+
+// asks is how many were asked for a second. A span that has just begun tells as little as one of
+// a whole window in which no more come.
+func (s *span) asks() float64 { return float64(s.asked) / max(s.last.Sub(s.from), window).Seconds() }
 
 // underWay is how many requests were awaited, in the mean. The span tells something.
 func (s *span) underWay() float64 { return float64(s.awaited) / float64(s.last.Sub(s.from)) }

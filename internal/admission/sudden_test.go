@@ -42,7 +42,7 @@ func TestLimitBearsAPause(t *testing.T) {
 		l := g.Lane()
 		begun := time.Now()
 		s := newService(10, time.Millisecond, func() float64 {
-			if at := time.Since(begun) % time.Second; at < 50*time.Millisecond {
+			if at := (time.Since(begun) + time.Second/2) % time.Second; at < 50*time.Millisecond {
 				return 50 - float64(at)/float64(time.Millisecond)
 			}
 			return 1
