@@ -32,14 +32,18 @@ export function startWith(file, before) {
 export async function startClient(file, tunnels) {
   const child = spawn(binary, ["tunnel", "start", "-c", file], { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
+  const output = [];
   await new Promise((resolve, reject) => {
     let bound = 0;
     createInterface(child.stdout).on("line", (line) => {
+      if (output.length < 200) output.push(line);
       if (line.includes(" -> ") && ++bound === tunnels) resolve();
     });
     child.on("exit", (code) => reject(new Error(`the client ended with ${code}`)));
   });
   return {
+    /** What the client has said, as far as a pattern's group holds it. */
+    said: (pattern) => pattern.exec(output.join("\n"))?.[1],
     async stop() {
       child.kill("SIGTERM");
       await exited;
