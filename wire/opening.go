@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 
 	"paddock/internal/handshake"
@@ -173,17 +172,19 @@ func (s *Server) failed(n *handshake.Newcomer, err error) {
 	s.notOpened(n.Conn, err, !stopped)
 }
 
-// notOpened says in one line why a connection was not opened, and if judged, remembers it
-// where it is the peer's fault.
+const notOpenedLine = "wire: connection not opened"
+
+// notOpened says in one line why a connection was not opened, unless there were too many of
+// late, and if judged, remembers it where it is the peer's fault.
 func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 	if judged && blamed(err) {
 		s.pauses.Failed(nc.RemoteAddr())
 	}
-	level := slog.LevelWarn
 	if errors.Is(err, ErrClosed) || errors.Is(err, errCrowded) {
-		level = slog.LevelDebug
+		s.config.Logger.Debug(notOpenedLine, "peer", nc.RemoteAddr(), "error", err)
+	} else if left, ok := s.lines.Take(); ok {
+		s.config.Logger.Warn(notOpenedLine, "peer", nc.RemoteAddr(), "left_out", left, "error", err)
 	}
-	s.config.Logger.Log(context.Background(), level, "wire: connection not opened", "peer", nc.RemoteAddr(), "error", err)
 }
 
 // blamed says whether it is the peer's fault that a connection was not opened: not of one

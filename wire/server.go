@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/internal/handshake"
+	"paddock/internal/logbound"
 )
 
 const (
@@ -61,7 +62,8 @@ type Server struct {
 	tasks   sync.WaitGroup   // of every connection
 	turns   *handshake.Turns // set by prepare
 	pauses  handshake.Pauses
-	called  chan struct{} // to usher: there may be a place; set by prepare
+	lines   logbound.Lines // about connections that were not opened
+	called  chan struct{}  // to usher: there may be a place; set by prepare
 
 	mu        sync.Mutex
 	stopped   bool

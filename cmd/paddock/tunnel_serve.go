@@ -59,7 +59,12 @@ func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return startError(err)
 	}
-	debug.SetMemoryLimit(cmp.Or(settings.Serve.Budget, defaultBudget))
+	budget := cmp.Or(settings.Serve.Budget, defaultBudget)
+	debug.SetMemoryLimit(budget)
+	if wanted := tunneld.BudgetFor(len(settings.Clients)); wanted > budget {
+		log.Warn("the budget is small for so many clients: once all are there, memory is collected all the time",
+			"clients", len(settings.Clients), "budget", budget, "wanted", wanted)
+	}
 	group := &lifecycle.Group{Logger: log}
 	server.AddTo(group)
 	group.Add(lifecycle.Service{Name: "greeting", Start: func(context.Context) error { return t.greet(c, server) }})

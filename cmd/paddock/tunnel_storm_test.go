@@ -23,9 +23,8 @@ import (
 	"paddock/wire"
 )
 
-// fewClients are simulated where PADDOCK_TUNNEL_CLIENTS says nothing. The server's budget has
-// eachKiB for each of them, and is that of the default at least.
-const fewClients, eachKiB = 60, 64
+// fewClients are simulated where PADDOCK_TUNNEL_CLIENTS says nothing.
+const fewClients = 60
 
 // returner is a client of the storm: what `paddock tunnel start` is made of, in this process.
 type returner struct {
@@ -97,7 +96,7 @@ func TestTunnelClientsComeBack(t *testing.T) {
 		fmt.Fprintf(&list, "    - {name: bus-%d, id: %s, hosts: [bus-%[1]d.example]}\n", i, key.ID)
 	}
 	file := filepath.Join(s.dir, "server.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  serve: {budget: %dKiB}\n  clients:\n%s", max(256<<10, n*eachKiB), list.String()), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  serve: {budget: %dKiB}\n  clients:\n%s", max(defaultBudget, tunneld.BudgetFor(n))>>10, list.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.more = []string{"-c", file}

@@ -47,6 +47,7 @@ var Paddock = Policy{
 		"internal/keyid":       "a machine's key, and the id by which others know it",
 		"internal/lifecycle":   "start in order, drain in the opposite order",
 		"internal/listen":      "how a service may listen: who can reach it, how many at once",
+		"internal/logbound":    "how many lines of the log a flood becomes",
 		"internal/logging":     "one logger, text or JSON",
 		"internal/position":    "the bytes of one position, for whoever sends it as for whoever takes it",
 		"internal/natsconf":    "the configuration grammar of NATS servers, its keys without meaning",

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/logbound"
 	"paddock/tunnel"
 )
 
@@ -21,10 +22,10 @@ func TestAccessLogIsBounded(t *testing.T) {
 			Reason: tunnel.Overloaded, Status: 503, Tunnel: "app.example", Identity: "bus-17", Peer: "192.0.2.1:5", Host: "app.example\nx",
 			Waited: 7 * time.Millisecond,
 		}
-		for range linesEach + 7 {
+		for range logbound.PerSecond + 7 {
 			a.refused(f)
 		}
-		if n := strings.Count(out.String(), "\n"); n != linesEach {
+		if n := strings.Count(out.String(), "\n"); n != logbound.PerSecond {
 			t.Errorf("%d lines", n)
 		}
 		for _, want := range []string{
@@ -43,10 +44,10 @@ func TestAccessLogIsBounded(t *testing.T) {
 			t.Errorf("a second later: %s", text)
 		}
 		out.Reset()
-		for range linesEach + 7 { // whoever asks for these wants all of them
+		for range logbound.PerSecond + 7 { // whoever asks for these wants all of them
 			a.served(tunnel.Served{Method: "GET", Path: "/a\nb", Status: 200, Sent: 3, RequestID: "id-7", Took: 5 * time.Millisecond})
 		}
-		if n := strings.Count(out.String(), `"status":200,"tunnel":"","client":"","peer":"","host":"","method":"GET","path":"/a\nb","received":0,"sent":3,"ms":5,"request_id":"id-7"}`); n != linesEach+7 {
+		if n := strings.Count(out.String(), `"status":200,"tunnel":"","client":"","peer":"","host":"","method":"GET","path":"/a\nb","received":0,"sent":3,"ms":5,"request_id":"id-7"}`); n != logbound.PerSecond+7 {
 			t.Errorf("%d lines of those who were served: %s", n, out.String())
 		}
 	})

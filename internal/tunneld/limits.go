@@ -94,3 +94,7 @@ func waiters(descriptors uint64) int {
 	}
 	return int(max(descriptors/2, 1))
 }
+
+// BudgetFor is how many bytes of memory a server wants for so many clients, 64 KiB for each:
+// what an idle one takes, and as much again that need not be collected yet.
+func BudgetFor(clients int) int64 { return int64(clients) * 64 << 10 }
