@@ -141,16 +141,27 @@ func TestTryWriteDoesNotWait(t *testing.T) {
 	})
 }
 
-// signalWriter takes all at once, and tells.
-type signalWriter chan struct{}
+// signalWriter takes all at once, and tells when a piece is whole, in however many parts it
+// has come.
+type signalWriter struct {
+	size, have int
+	whole      chan struct{}
+}
 
-func (w signalWriter) TryWrite(p []byte) int       { w <- struct{}{}; return len(p) }
-func (w signalWriter) Write(p []byte) (int, error) { return w.TryWrite(p), nil }
+func (w *signalWriter) TryWrite(p []byte) int {
+	if w.have += len(p); w.have >= w.size {
+		w.have -= w.size
+		w.whole <- struct{}{} // there is room: the next piece is sent once this one has come
+	}
+	return len(p)
+}
 
-// relayed gives a stream whose pieces make their way to a signalWriter.
-func relayed(tb testing.TB) (s *wire.Stream, came <-chan struct{}) {
+func (w *signalWriter) Write(p []byte) (int, error) { return w.TryWrite(p), nil }
+
+// relayed gives a stream whose pieces, of that size, make their way to a signalWriter.
+func relayed(tb testing.TB, size int) (s *wire.Stream, came <-chan struct{}) {
 	tb.Helper()
-	w := make(signalWriter, 1)
+	w := &signalWriter{size: size, whole: make(chan struct{}, 1)}
 	mux := wire.NewMux()
 	mux.HandleStream("s", func(_ context.Context, s *wire.Stream) error {
 		_, err := s.WriteTo(w)
@@ -162,18 +173,18 @@ func relayed(tb testing.TB) (s *wire.Stream, came <-chan struct{}) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = s.Close() })
-	return s, w
+	return s, w.whole
 }
 
 // Bytes that nobody waits for cost no allocation at either end.
 func TestTryWriteDoesNotAllocate(t *testing.T) {
 	skipUnderRace(t)
-	s, came := relayed(t)
 	body := make([]byte, 4000)
+	s, came := relayed(t, len(body))
 	if n := allocations(func() {
 		if !s.TryWrite(body) {
 			if _, err := s.Write(body); err != nil {
-				t.Error(err)
+				t.Fatal(err)
 			}
 		}
 		<-came
@@ -184,8 +195,8 @@ func TestTryWriteDoesNotAllocate(t *testing.T) {
 
 // BenchmarkTryWrite is a piece from a TryWrite to a TryWriter, over loopback.
 func BenchmarkTryWrite(b *testing.B) {
-	s, came := relayed(b)
 	body := make([]byte, 3750)
+	s, came := relayed(b, len(body))
 	b.ReportAllocs()
 	for b.Loop() {
 		if !s.TryWrite(body) {
