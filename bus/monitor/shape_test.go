@@ -83,6 +83,7 @@ func TestMetricsPage(t *testing.T) {
 	gone := s.dial(connect("two"))
 	gone.send("PUB pos.a 11\r\n")
 	gone.end()
+	s.nothingPending()
 	page := s.text("/metrics")
 	for _, want := range []string{
 		`paddock_bus_messages_total{direction="in"} 2`, `paddock_bus_messages_total{direction="out"} 1`,
