@@ -3,6 +3,8 @@ package tunnel
 import (
 	"time"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -13,13 +15,13 @@ const (
 	behind = 20 * time.Millisecond
 	// maxAhead is how much goes ahead of streams when there is room, of an answer that is
 	// one, and minAhead when there is not.
-	maxAhead, minAhead = maxRecord / 2, minSmall
+	maxAhead, minAhead = message.MaxRecord / 2, message.MinSmall
 )
 
 // ahead is how much of an answer goes over the link at once: whole, with its head, up to
 // small bytes, and of the body of one that goes on as a stream, up to first.
-func (c *Client) ahead(link *wire.Conn, h *head) (small, first int) {
-	if h.length >= 0 && h.length <= minAhead || link.OldestUnsent() < behind {
+func (c *Client) ahead(link *wire.Conn, h *h1.Head) (small, first int) {
+	if h.Length >= 0 && h.Length <= minAhead || link.OldestUnsent() < behind {
 		return c.smallMax(), maxAhead
 	}
 	return min(c.smallMax(), 2*minAhead), minAhead

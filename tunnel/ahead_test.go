@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -24,26 +26,26 @@ func TestAheadOfStreams(t *testing.T) {
 		c := &Client{}
 		is := func(what string, length int64, wantSmall, wantFirst int) {
 			t.Helper()
-			if small, first := c.ahead(link, &head{length: length}); small != wantSmall || first != wantFirst {
+			if small, first := c.ahead(link, &h1.Head{Length: length}); small != wantSmall || first != wantFirst {
 				t.Errorf("%s: %d and %d bytes, want %d and %d", what, small, first, wantSmall, wantFirst)
 			}
 		}
-		is("at rest", 30_000, maxSmall, maxAhead)
+		is("at rest", 30_000, message.MaxSmall, maxAhead)
 		if err := link.Post(t.Context(), "pos", make([]byte, 1000)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		time.Sleep(behind - 1)
-		is("not yet", 30_000, maxSmall, maxAhead)
+		is("not yet", 30_000, message.MaxSmall, maxAhead)
 		time.Sleep(time.Nanosecond)
 		is("behind", 30_000, 2*minAhead, minAhead)
 		is("behind, of unknown length", -1, 2*minAhead, minAhead)
-		is("behind, and small", minAhead, maxSmall, maxAhead)
-		c.config.SmallMax = minSmall
-		is("behind, and little is small", 30_000, minSmall, minAhead)
+		is("behind, and small", minAhead, message.MaxSmall, maxAhead)
+		c.config.SmallMax = message.MinSmall
+		is("behind, and little is small", 30_000, message.MinSmall, minAhead)
 		c.config.SmallMax = 0
 		go func() { _, _ = io.Copy(io.Discard, far) }()
 		synctest.Wait()
-		is("at rest again", 30_000, maxSmall, maxAhead)
+		is("at rest again", 30_000, message.MaxSmall, maxAhead)
 	})
 }

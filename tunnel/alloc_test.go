@@ -5,6 +5,7 @@ import (
 	"net"
 	"testing"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -60,11 +61,11 @@ func TestSmallExchangeAllocates(t *testing.T) {
 	}
 	defer server.Close()
 
-	request := appendOpening(nil, &opening{tunnel: 1, flags: flagIdempotent, head: []byte(
+	request := message.AppendOpening(nil, &message.Opening{Tunnel: 1, Flags: message.FlagIdempotent, Head: []byte(
 		"GET /page?x=1 HTTP/1.1\r\nHost: example.com\r\nUser-Agent: test\r\nAccept: */*\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")})
 	room := make([]byte, 0, 8<<10)
 	ask := func() {
-		got, err := server.CallAppend(t.Context(), room, kindHTTP, request)
+		got, err := server.CallAppend(t.Context(), room, message.KindHTTP, request)
 		if err != nil || len(got) < 3_000 {
 			t.Fatalf("%d bytes, %v", len(got), err)
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"paddock/internal/nowait"
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 )
 
 // backend is a connection to an HTTP target and what has been read of it. It serves one
@@ -71,7 +73,7 @@ func (b *backend) close() {
 func (b *backend) abort() { _ = b.conn.Close() }
 
 // fill reads more behind what nobody has taken, which it may move to the front. The error
-// is errHead where there is no room, else that of the connection.
+// is h1.ErrMalformed where there is no room, else that of the connection.
 func (b *backend) fill() error {
 	if b.buf == nil {
 		b.buf, b.r, b.w = records.Get().(*record), 1, 1
@@ -83,7 +85,7 @@ func (b *backend) fill() error {
 		b.w = 1 + copy(b.buf[1:], b.buf[b.r:b.w])
 		b.r = 1
 		if b.w == len(b.buf) {
-			return badHead("over %d bytes", maxRecord)
+			return h1.Malformed("over %d bytes", message.MaxRecord)
 		}
 	}
 	n, err := b.conn.Read(b.buf[b.w:])
@@ -107,13 +109,13 @@ func (b *backend) unread() []byte {
 
 // readHead reads a head up to its empty line and judges it. begun says whether a byte of
 // it has come before an error.
-func (b *backend) readHead(h *head, form form) (begun bool, err error) {
+func (b *backend) readHead(h *h1.Head, form h1.Form) (begun bool, err error) {
 	seen := 0
 	for {
-		if end := headEnd(b.unread(), seen); end > 0 {
+		if end := h1.End(b.unread(), seen); end > 0 {
 			text := b.unread()[:end]
 			b.r += end
-			return true, h.parse(text, form)
+			return true, h.Parse(text, form)
 		}
 		seen = len(b.unread())
 		if err := b.fill(); err != nil {
@@ -122,35 +124,15 @@ func (b *backend) readHead(h *head, form form) (begun bool, err error) {
 	}
 }
 
-// headEnd is the length of the head at the front of b, 0 if it has not come whole. The
-// first seen bytes have been looked at before.
-func headEnd(b []byte, seen int) int {
-	for at := max(seen-2, 0); ; {
-		n := bytes.IndexByte(b[at:], '\n')
-		if n < 0 {
-			return 0
-		}
-		at += n + 1
-		switch {
-		case at == 1, at == 2 && b[0] == '\r': // no fields at all, as in trailers
-			return at
-		case at < len(b) && b[at] == '\n':
-			return at + 1
-		case at+1 < len(b) && b[at] == '\r' && b[at+1] == '\n':
-			return at + 2
-		}
-	}
-}
-
 // noteKeepAlive remembers how long the target keeps an idle connection: a second less,
 // so that its end does not meet our next request.
-func (b *backend) noteKeepAlive(h *head) {
+func (b *backend) noteKeepAlive(h *h1.Head) {
 	b.keep = idleTime
-	for i := range h.fields {
-		if h.fields[i].known != fieldKeepAlive {
+	for i := range h.Fields {
+		if h.Fields[i].Known != h1.KeepAliveField {
 			continue
 		}
-		tokens(h.fields[i].value, func(token string) {
+		h1.Tokens(h.Fields[i].Value, func(token string) {
 			if text, ok := bytes.CutPrefix([]byte(token), []byte("timeout=")); ok {
 				if n, err := strconv.Atoi(string(text)); err == nil && n >= 0 {
 					b.keep = min(b.keep, time.Duration(n-1)*time.Second)

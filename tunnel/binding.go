@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"paddock/internal/hostname"
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -76,9 +78,9 @@ const maxTunnels = 1_024
 // check judges what does not concern one tunnel alone.
 func (r *bindRequest) check() error {
 	switch {
-	case r.Version != version:
+	case r.Version != message.Version:
 		return refused(wire.InvalidArgument, "bind of version %d", r.Version)
-	case r.SmallMax != 0 && (r.SmallMax < minSmall || r.SmallMax > maxSmall):
+	case r.SmallMax != 0 && (r.SmallMax < message.MinSmall || r.SmallMax > message.MaxSmall):
 		return refused(wire.InvalidArgument, "small_max of %d", r.SmallMax)
 	case len(r.Tunnels) == 0 || len(r.Tunnels) > maxTunnels:
 		return refused(wire.InvalidArgument, "%d tunnels", len(r.Tunnels))
@@ -103,7 +105,7 @@ func (a *bindAsk) binding() (b Binding, err error) {
 		return b, a.checkAddress()
 	case a.Address != "":
 		return b, fmt.Errorf("%s has no address", a.Protocol)
-	case b.Path != "" && (a.Protocol != HTTP || b.Path[0] != '/' || !isAll(b.Path, targetByte) || climbs(b.Path)):
+	case b.Path != "" && (a.Protocol != HTTP || b.Path[0] != '/' || !h1.IsAll(b.Path, h1.TargetByte) || h1.Climbs(b.Path)):
 		return b, fmt.Errorf("path %.40q", a.Path)
 	}
 	if a.Host != "" || a.Protocol == SNI {

@@ -4,41 +4,34 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"paddock/tunnel/internal/h1"
 )
 
 // body reads the body of a target's answer, piece by piece and without copying.
 type body struct {
 	b       *backend
-	kind    bodyKind
+	kind    h1.Framing
 	left    int64 // of the length, or of the present chunk
 	inChunk bool
 	over    bool
 	stay    bool // do not wait: errWait instead
 }
 
-type bodyKind uint8
-
-const (
-	noBody bodyKind = iota
-	byLength
-	byChunks
-	byClose
-)
-
 // errWait says that what has come does not suffice.
 var errWait = errors.New("tunnel: nothing more has come")
 
 // bodyOf says how the body behind a head ends.
-func (b *backend) bodyOf(h *head, toHead bool) body {
+func (b *backend) bodyOf(h *h1.Head, toHead bool) body {
 	switch {
-	case h.bodiless(toHead), h.length == 0:
+	case h.Bodiless(toHead), h.Length == 0:
 		return body{b: b, over: true}
-	case h.chunked:
-		return body{b: b, kind: byChunks}
-	case h.length > 0:
-		return body{b: b, kind: byLength, left: h.length}
+	case h.Chunked:
+		return body{b: b, kind: h1.ByChunks}
+	case h.Length > 0:
+		return body{b: b, kind: h1.ByLength, left: h.Length}
 	}
-	return body{b: b, kind: byClose}
+	return body{b: b, kind: h1.ByClose}
 }
 
 // fill is backend.fill unless it is not to wait.
@@ -56,7 +49,7 @@ func (d *body) next() ([]byte, error) {
 	if d.over {
 		return nil, io.EOF
 	}
-	if d.kind == byChunks {
+	if d.kind == h1.ByChunks {
 		if err := d.chunk(); err != nil {
 			return nil, err
 		}
@@ -64,7 +57,7 @@ func (d *body) next() ([]byte, error) {
 	if len(d.b.unread()) == 0 {
 		err := d.fill()
 		switch {
-		case errors.Is(err, io.EOF) && d.kind == byClose:
+		case errors.Is(err, io.EOF) && d.kind == h1.ByClose:
 			d.over = true
 			return nil, io.EOF
 		case errors.Is(err, io.EOF):
@@ -74,11 +67,11 @@ func (d *body) next() ([]byte, error) {
 		}
 	}
 	piece := d.b.unread()
-	if d.kind != byClose && int64(len(piece)) > d.left {
+	if d.kind != h1.ByClose && int64(len(piece)) > d.left {
 		piece = piece[:d.left]
 	}
 	d.b.r += len(piece)
-	if d.left -= int64(len(piece)); d.kind == byLength && d.left == 0 {
+	if d.left -= int64(len(piece)); d.kind == h1.ByLength && d.left == 0 {
 		d.over = true
 	}
 	return piece, nil
@@ -100,16 +93,16 @@ func (d *body) chunk() error {
 	}
 	if d.inChunk {
 		if len(line) > 0 {
-			return badHead("no CRLF behind a chunk")
+			return h1.Malformed("no CRLF behind a chunk")
 		}
 		d.inChunk = false
 		if line, err = d.line(0); err != nil {
 			return err
 		}
 	}
-	size, ok := chunkSize(line)
+	size, ok := h1.ChunkSize(line)
 	if !ok {
-		return badHead("chunk %.20q", line)
+		return h1.Malformed("chunk %.20q", line)
 	}
 	if size == 0 {
 		d.over = true
@@ -119,25 +112,22 @@ func (d *body) chunk() error {
 	return nil
 }
 
-// maxChunkLine bounds the line before a chunk, extensions included.
-const maxChunkLine = 256
-
 // line takes a line that ends in CR LF.
 func (d *body) line(most int) ([]byte, error) {
 	if most == 0 {
-		most = maxChunkLine
+		most = h1.MaxChunkLine
 	}
 	for {
 		b := d.b.unread()
 		if n := bytes.IndexByte(b, '\n'); n >= 0 && n < most {
 			if n == 0 || b[n-1] != '\r' {
-				return nil, badHead("LF without CR between chunks")
+				return nil, h1.Malformed("LF without CR between chunks")
 			}
 			d.b.r += n + 1
 			return b[:n-1], nil
 		}
 		if len(b) >= most {
-			return nil, badHead("a long line between chunks")
+			return nil, h1.Malformed("a long line between chunks")
 		}
 		switch err := d.fill(); {
 		case errors.Is(err, io.EOF):
@@ -146,30 +136,4 @@ func (d *body) line(most int) ([]byte, error) {
 			return nil, err
 		}
 	}
-}
-
-// chunkSize reads the hexadecimal number at the front, at most 15 digits; an extension
-// may follow.
-func chunkSize(line []byte) (n int64, ok bool) {
-	digits := 0
-	for ; digits < len(line); digits++ {
-		c := line[digits]
-		switch {
-		case '0' <= c && c <= '9':
-			n = n<<4 | int64(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			n = n<<4 | int64(c|0x20-'a'+10)
-		default:
-			return n, digits > 0 && digits < 16 && extension(line[digits:])
-		}
-		if digits >= 15 {
-			return 0, false
-		}
-	}
-	return n, digits > 0
-}
-
-func extension(b []byte) bool {
-	text := trim(b)
-	return len(text) > 0 && text[0] == ';' && isAll(text, valueByte)
 }

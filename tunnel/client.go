@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -69,15 +70,15 @@ func NewClient(config ClientConfig) (*Client, error) {
 		config: config, log: cmp.Or(config.Logger, slog.Default()), linger: cmp.Or(config.Linger, time.Minute),
 		budget: byteBudget{limit: cmp.Or(config.Budget, defaultBudget)}, conns: map[*wire.Conn]bool{},
 	}
-	c.hint.c, c.hint.over = c, func(hintState) bool { return c.budget.roomy() }
+	c.hint.c, c.hint.over = c, func(message.HintState) bool { return c.budget.roomy() }
 	if n := len(config.Tunnels); n > maxTunnels {
 		return nil, fmt.Errorf("tunnel: %d tunnels: want at most %d", n, maxTunnels)
 	}
 	if config.Budget < 0 || config.Budget > 0 && config.Budget < minBudget {
 		return nil, fmt.Errorf("tunnel: Budget %d: want at least %d", config.Budget, minBudget)
 	}
-	if n := config.SmallMax; n != 0 && (n < minSmall || n > maxSmall) {
-		return nil, fmt.Errorf("tunnel: SmallMax %d: want %d to %d", n, minSmall, maxSmall)
+	if n := config.SmallMax; n != 0 && (n < message.MinSmall || n > message.MaxSmall) {
+		return nil, fmt.Errorf("tunnel: SmallMax %d: want %d to %d", n, message.MinSmall, message.MaxSmall)
 	}
 	for _, t := range config.Tunnels {
 		b, err := newTarget(t, &c.counts, nil)
@@ -141,9 +142,9 @@ func (c *Client) of(id uint16) *target {
 
 // Register serves visitors on the connections whose Mux is m.
 func (c *Client) Register(m *wire.Mux) {
-	m.HandleRequest(kindHTTP, c.serveRequest, wire.Inline())
-	m.HandleStream(kindHTTP, c.serveStream)
-	m.HandleStream(kindConn, c.serveRaw)
+	m.HandleRequest(message.KindHTTP, c.serveRequest, wire.Inline())
+	m.HandleStream(message.KindHTTP, c.serveStream)
+	m.HandleStream(message.KindConn, c.serveRaw)
 }
 
 // Run holds a connection to a server and serves visitors until ctx ends, whose end is
@@ -264,7 +265,7 @@ func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 
 // bind asks for the tunnels with these ids, and returns those that were refused.
 func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missing []uint16) {
-	r := bindRequest{Version: version, SmallMax: c.config.SmallMax}
+	r := bindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
 	var asked []*target
 	for _, id := range ids {
 		if b := c.of(id); b != nil {
@@ -274,7 +275,7 @@ func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missi
 	if len(asked) == 0 {
 		return nil
 	}
-	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, kindBind, r)
+	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, message.KindBind, r)
 	if err == nil && len(a.Results) != len(asked) {
 		err = errors.New("tunnel: the server has answered for other tunnels")
 	}
@@ -329,7 +330,7 @@ func (c *Client) note(id uint16, target *target, b Bound) {
 }
 
 // smallMax is the most that a small answer has.
-func (c *Client) smallMax() int { return cmp.Or(c.config.SmallMax, maxSmall) }
+func (c *Client) smallMax() int { return cmp.Or(c.config.SmallMax, message.MaxSmall) }
 
 // enter finds the target of a tunnel's id and counts an exchange that may come to hold
 // size bytes; leave ends it.
@@ -342,12 +343,12 @@ func (c *Client) enter(id uint16, size int, protocols ...Protocol) (*target, err
 		return nil, refused(wire.NotFound, "tunnel %d is of %s", id, b.Protocol)
 	}
 	if !b.enter() {
-		b.hint.tell(hintFull, maxHint)
+		b.hint.tell(message.HintFull, message.MaxHint)
 		return nil, c.full("too much is under way at the target")
 	}
 	if !c.budget.take(size + b.ahead) {
 		b.leave()
-		c.hint.tell(hintFull, maxHint)
+		c.hint.tell(message.HintFull, message.MaxHint)
 		return nil, c.full("too much is under way at the client")
 	}
 	return b, nil

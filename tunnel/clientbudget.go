@@ -1,6 +1,10 @@
 package tunnel
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"paddock/tunnel/internal/message"
+)
 
 const (
 	// defaultBudget is what a client may hold for visitors: 1,500 at a time.
@@ -10,7 +14,7 @@ const (
 
 	// exchangeBytes is what an exchange or a raw connection holds at most besides its
 	// request: a record of what the target says, and one of what goes to either side.
-	exchangeBytes = 2 * maxRecord
+	exchangeBytes = 2 * message.MaxRecord
 )
 
 // byteBudget bounds what all that is under way at a client may come to hold, by what it
@@ -32,7 +36,7 @@ func (b *byteBudget) take(n int) (ok bool) {
 // roomy says whether there is room again for an eighth of all, and for whatever a visitor
 // brings.
 func (b *byteBudget) roomy() bool {
-	return b.used.Load() <= b.limit-max(b.limit/8, exchangeBytes+maxSmall+h2Window)
+	return b.used.Load() <= b.limit-max(b.limit/8, exchangeBytes+message.MaxSmall+h2Window)
 }
 
 func (b *byteBudget) give(n int) { b.used.Add(-int64(n)) }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+
+	"paddock/internal/hostname"
+	"paddock/tunnel/internal/message"
 )
 
 // Dial connects to the service of a tunnel, as a visitor would from within the process:
@@ -16,10 +19,10 @@ func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
 	s.mu.Lock()
 	c := s.addresses[at]
 	s.mu.Unlock()
-	open := &channel{}
-	if name, err := hostName(at); c == nil && err == nil {
+	open := &message.Channel{}
+	if name, err := hostname.Normalise(at); c == nil && err == nil {
 		c = s.names.find(name, "")
-		open.sni, open.name = true, []byte(name)
+		open.SNI, open.Name = true, []byte(name)
 	}
 	if c == nil {
 		return nil, dialError(at, errors.New("no tunnel for raw connections is bound there"))

@@ -1,7 +1,6 @@
 package tunnel
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -50,23 +50,6 @@ func linkCertificate(t testing.TB) *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AddCert(certificate)
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, RootCAs: roots, ClientAuth: tls.RequestClientCert}
-}
-
-func TestDirectVectors(t *testing.T) {
-	a := &ticket{}
-	for i := range ticketBytes {
-		if i < ticketID {
-			a.id[i] = byte(i)
-		} else {
-			a.secret[i-ticketID] = byte(i)
-		}
-	}
-	says := map[string][]byte{"client": a.hello(), "server": a.proof("server")}
-	for _, c := range exchangeCases(t) {
-		if c.message == "direct" && !bytes.Equal(says[c.want], c.bytes) {
-			t.Errorf("%s: %x, want %x", c.name, says[c.want], c.bytes)
-		}
-	}
 }
 
 // interceptor is a way to the server on which channels are done something with.
@@ -148,13 +131,13 @@ func TestDirectTickets(t *testing.T) {
 	p := directPair(t, &Server{}, false)
 	d := &p.server.directs
 	issue := func() *awaited {
-		a := &awaited{ticket: newTicket(), came: make(chan *directChannel, 1), expiry: time.NewTimer(time.Hour)}
+		a := &awaited{Ticket: message.NewTicket(), came: make(chan *directChannel, 1), expiry: time.NewTimer(time.Hour)}
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.tickets == nil {
-			d.tickets = map[[ticketID]byte]*awaited{}
+			d.tickets = map[[message.TicketIDBytes]byte]*awaited{}
 		}
-		d.tickets[a.id] = a
+		d.tickets[a.ID] = a
 		return a
 	}
 	try := func(hello []byte) error {
@@ -166,7 +149,7 @@ func TestDirectTickets(t *testing.T) {
 	}
 	good, forged, used, late, secured := issue(), issue(), issue(), issue(), issue()
 	go func() { _, _ = (<-good.came).Write([]byte{1}) }()
-	if err := try(good.hello()); err != nil {
+	if err := try(good.Hello()); err != nil {
 		t.Errorf("a good one: %v", err)
 	}
 	used.came <- nil
@@ -176,10 +159,10 @@ func TestDirectTickets(t *testing.T) {
 	d.mu.Lock()
 	late.over = true
 	d.mu.Unlock()
-	wrong := &ticket{id: forged.id}
+	wrong := &message.Ticket{ID: forged.ID}
 	for name, hello := range map[string][]byte{
-		"used before": good.hello(), "used": used.hello(), "withdrawn": late.hello(), "another secret": wrong.hello(),
-		"nobody's": newTicket().hello(), "not secured": secured.hello(), "another preface": append([]byte("\x8aBARE\r\n\x02"), forged.hello()[8:]...),
+		"used before": good.Hello(), "used": used.Hello(), "withdrawn": late.Hello(), "another secret": wrong.Hello(),
+		"nobody's": message.NewTicket().Hello(), "not secured": secured.Hello(), "another preface": append([]byte("\x8aBARE\r\n\x02"), forged.Hello()[8:]...),
 	} {
 		if err := try(hello); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("%s: %v", name, err)
@@ -229,7 +212,7 @@ func TestDirectFlood(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			_, _ = conn.Write(newTicket().hello())
+			_, _ = conn.Write(message.NewTicket().Hello())
 			_, _ = conn.Read(make([]byte, 1))
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -52,7 +53,7 @@ type directCounts struct {
 
 // carryDirect carries a visitor by a channel. carried is false if that is for the link to
 // do, which release is for then: it gives the permit back.
-func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *channel, release func()) (carried bool, rest func()) {
+func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *message.Channel, release func()) (carried bool, rest func()) {
 	d, x, began := &s.directs, h.session, time.Now()
 	fall := func(why Fallback, err error) {
 		d.falls[why].Add(1)
@@ -81,8 +82,8 @@ func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *channel, 
 	}
 	defer d.withdraw(a)
 	asked := *open
-	asked.ticket = a.ticket
-	st, err := link.Open(s.ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, &asked), Over: over})
+	asked.Ticket = a.Ticket
+	st, err := link.Open(s.ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, &asked), Over: over})
 	if err != nil {
 		return false, permit.leave // the link has the same to say
 	}
@@ -151,7 +152,7 @@ func (s *Server) follow(st *wire.Stream, conn net.Conn) *followed {
 		defer stop()
 		n, err := st.Read(make([]byte, 1))
 		if n > 0 {
-			err = malformed("bytes on the stream of a direct channel")
+			err = message.Malformed("bytes on the stream of a direct channel")
 			_ = st.Reset(wire.Protocol)
 		}
 		v.ended <- err
@@ -172,7 +173,7 @@ func (v *followed) await(ctx context.Context, a *awaited, wait time.Duration) (*
 	select {
 	case c := <-a.came:
 		_ = c.SetWriteDeadline(time.Now().Add(directTime))
-		if _, err := c.Write(a.proof("server")); err != nil {
+		if _, err := c.Write(a.Proof("server")); err != nil {
 			c.cut()
 			return nil, errNoChannel
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock/internal/proxyproto"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -29,7 +30,7 @@ func (c *Client) Reach(config *wire.ClientConfig) {
 	r := &reach{dial: config.Dial}
 	if config.Config != nil && config.Config.TLS != nil {
 		r.secure = config.Config.TLS.Clone()
-		r.secure.MinVersion, r.secure.NextProtos = tls.VersionTLS13, []string{directALPN}
+		r.secure.MinVersion, r.secure.NextProtos = tls.VersionTLS13, []string{message.DirectALPN}
 		r.secure.DynamicRecordSizingDisabled = true
 		if r.secure.ClientSessionCache != nil { // a session is resumed once, and the link is to find its own
 			r.secure.ClientSessionCache = tls.NewLRUClientSessionCache(4)
@@ -42,7 +43,7 @@ func (c *Client) Reach(config *wire.ClientConfig) {
 }
 
 // serveDirect serves a visitor by a channel of his own.
-func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, open *channel) error {
+func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, open *message.Channel) error {
 	if c.directs.Add(1) > maxDirect {
 		c.directs.Add(-1)
 		c.counts.directFailed.Add(1)
@@ -50,7 +51,7 @@ func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, op
 	}
 	defer c.directs.Add(-1)
 	within, cancel := context.WithTimeout(ctx, directTime)
-	channel, err := c.channel(within, st.Conn(), b.Protocol, open.ticket)
+	channel, err := c.channel(within, st.Conn(), b.Protocol, open.Ticket)
 	cancel()
 	if err != nil {
 		c.counts.directFailed.Add(1)
@@ -79,7 +80,7 @@ func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, op
 }
 
 // channel makes one to the server of a link. ctx bounds all of it.
-func (c *Client) channel(ctx context.Context, link *wire.Conn, p Protocol, t *ticket) (made *directChannel, err error) {
+func (c *Client) channel(ctx context.Context, link *wire.Conn, p Protocol, t *message.Ticket) (made *directChannel, err error) {
 	r := c.reach.Load()
 	if r == nil {
 		return nil, fmt.Errorf("%w: this client makes none", errDirect)
@@ -104,19 +105,19 @@ func (c *Client) channel(ctx context.Context, link *wire.Conn, p Protocol, t *ti
 		if err := secured.HandshakeContext(ctx); err != nil {
 			return nil, fmt.Errorf("%w: %w", errDirect, err)
 		}
-		if got := secured.ConnectionState().NegotiatedProtocol; got != directALPN {
+		if got := secured.ConnectionState().NegotiatedProtocol; got != message.DirectALPN {
 			return nil, fmt.Errorf("%w: the server speaks %q", errDirect, got)
 		}
 		made.Conn = secured
 	}
-	if _, err := made.Write(t.hello()); err != nil {
+	if _, err := made.Write(t.Hello()); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDirect, err)
 	}
-	var proof [proofBytes]byte
+	var proof [message.ProofBytes]byte
 	if _, err := io.ReadFull(made, proof[:]); err != nil {
 		return nil, fmt.Errorf("%w: the server takes none: %w", errDirect, err)
 	}
-	if !t.proves("server", proof[:]) {
+	if !t.Proves("server", proof[:]) {
 		return nil, fmt.Errorf("%w: the server does not know the ticket", errDirect)
 	}
 	return made, nil
@@ -136,10 +137,10 @@ func (r *reach) connect(ctx context.Context, server net.Addr) (net.Conn, error) 
 }
 
 // preamble is what the target gets before the bytes that are still to come.
-func (b *target) preamble(open *channel) []byte {
+func (b *target) preamble(open *message.Channel) []byte {
 	if !b.ProxyProtocol {
-		return open.rest
+		return open.Rest
 	}
-	h := proxyproto.Header{Source: open.visitor, Destination: open.local, Authority: string(open.name)}
-	return append(h.Append(nil), open.rest...)
+	h := proxyproto.Header{Source: open.Visitor, Destination: open.Local, Authority: string(open.Name)}
+	return append(h.Append(nil), open.Rest...)
 }

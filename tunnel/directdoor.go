@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -24,12 +25,12 @@ type directs struct {
 	refused atomic.Uint64 // connections that are no channel
 
 	mu      sync.Mutex
-	tickets map[[ticketID]byte]*awaited // guarded by mu
+	tickets map[[message.TicketIDBytes]byte]*awaited // guarded by mu
 }
 
 // awaited is a ticket that was handed out.
 type awaited struct {
-	*ticket
+	*message.Ticket
 	secured bool
 	key     [sha256.Size]byte // of the client's link, with keyed
 	keyed   bool
@@ -44,7 +45,7 @@ const maxTickets = 4_096
 
 // issue makes a ticket for a stream of a link, nil if too many are out.
 func (d *directs) issue(link *wire.Conn, p Protocol) *awaited {
-	a := &awaited{ticket: newTicket(), secured: p.securedBy(overTLS(link.NetConn())), came: make(chan *directChannel, 1)}
+	a := &awaited{Ticket: message.NewTicket(), secured: p.securedBy(overTLS(link.NetConn())), came: make(chan *directChannel, 1)}
 	a.key, a.keyed = wire.PeerKey(link)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,13 +53,13 @@ func (d *directs) issue(link *wire.Conn, p Protocol) *awaited {
 		return nil
 	}
 	if d.tickets == nil {
-		d.tickets = map[[ticketID]byte]*awaited{}
+		d.tickets = map[[message.TicketIDBytes]byte]*awaited{}
 	}
-	d.tickets[a.id] = a
+	d.tickets[a.ID] = a
 	a.expiry = time.AfterFunc(directTime, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		delete(d.tickets, a.id)
+		delete(d.tickets, a.ID)
 	})
 	return a
 }
@@ -85,7 +86,7 @@ func (d *directs) redeem(a *awaited, c *directChannel) (ok bool) {
 	}
 	a.over = true
 	a.expiry.Stop()
-	delete(d.tickets, a.id)
+	delete(d.tickets, a.ID)
 	a.came <- c
 	return true
 }
@@ -95,7 +96,7 @@ func (d *directs) redeem(a *awaited, c *directChannel) (ok bool) {
 func (s *Server) Beside() *wire.Beside {
 	s.init()
 	s.directs.open.Store(true)
-	return &wire.Beside{First: directPreface[0], ALPN: directALPN, Serve: s.serveDirect}
+	return &wire.Beside{First: message.DirectPreface[0], ALPN: message.DirectALPN, Serve: s.serveDirect}
 }
 
 // serveDirect judges a connection that says it is a channel. One whose ticket was
@@ -117,26 +118,26 @@ func (s *Server) serveDirect(conn, socket net.Conn) error {
 var errLate = fmt.Errorf("%w: its ticket was used or withdrawn", errDirect)
 
 // nobodys stands for a ticket that is not there: to look costs as much as for one that is.
-var nobodys = newTicket()
+var nobodys = message.NewTicket()
 
 // admit reads what a channel begins with.
 func (d *directs) admit(c *directChannel) error {
-	var hello [helloBytes]byte
+	var hello [message.HelloBytes]byte
 	if _, err := io.ReadFull(c, hello[:]); err != nil {
 		return fmt.Errorf("%w: %w", errDirect, err)
 	}
-	id := [ticketID]byte(hello[len(directPreface):])
+	id := [message.TicketIDBytes]byte(hello[len(message.DirectPreface):])
 	d.mu.Lock()
 	a := d.tickets[id]
 	d.mu.Unlock()
 	t := nobodys
 	if a != nil {
-		t = a.ticket
+		t = a.Ticket
 	}
-	proven := t.proves("client", hello[len(directPreface)+ticketID:])
+	proven := t.Proves("client", hello[len(message.DirectPreface)+message.TicketIDBytes:])
 	switch {
-	case string(hello[:len(directPreface)]) != directPreface:
-		return fmt.Errorf("%w: first bytes %x", errDirect, hello[:len(directPreface)])
+	case string(hello[:len(message.DirectPreface)]) != message.DirectPreface:
+		return fmt.Errorf("%w: first bytes %x", errDirect, hello[:len(message.DirectPreface)])
 	case a == nil || !proven:
 		return fmt.Errorf("%w: no such ticket", errDirect)
 	case a.secured != overTLS(c.Conn):

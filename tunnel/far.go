@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -35,12 +36,12 @@ func (r *rawStream) trySend(b []byte) bool { return r.TryWrite(b[1:]) }
 type recordStream struct{ *wire.Stream }
 
 func (r *recordStream) send(b []byte) error {
-	b[0] = recordBody
+	b[0] = message.RecordBody
 	return r.WriteMsg(b)
 }
 
 func (r *recordStream) trySend(b []byte) bool {
-	b[0] = recordBody
+	b[0] = message.RecordBody
 	return r.TryWrite(b)
 }
 
@@ -55,8 +56,8 @@ func (r *recordStream) WriteTo(w io.Writer) (total int64, err error) {
 			return total, nil
 		case err != nil:
 			return total, err
-		case len(*b) == 0 || (*b)[0] != recordBody:
-			return total, malformed("a record behind 101")
+		case len(*b) == 0 || (*b)[0] != message.RecordBody:
+			return total, message.Malformed("a record behind 101")
 		}
 		n, err := w.Write((*b)[1:])
 		if total += int64(n); err != nil {

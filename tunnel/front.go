@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"paddock/internal/hostname"
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -22,13 +25,13 @@ type exchange struct {
 	permit  Permit
 	awaited bool       // the permit is that of a body that was still to come
 	conn    *wire.Conn // of a small exchange, once it is chosen
-	flags   flags
+	flags   message.Flags
 	upgrade string
 	id      string // of the request, where Hooks.Served is set
 	began   time.Time
 	buf     []byte  // of a frame; given back in the end
 	room    *[]byte // of the answer to a small exchange, likewise
-	head    head
+	head    h1.Head
 	up      *upload       // of a stream
 	stop    func() bool   // the visitor's leaving resets the stream no more
 	proceed chan struct{} // closed when an expecting visitor may send his body
@@ -67,11 +70,11 @@ func (x *exchange) admit() (Reason, error) {
 	if r.wrong != nil {
 		return Malformed, r.wrong
 	}
-	host, err := hostName(string(r.host))
-	if err != nil || !validHost(r.host) || string(r.method) == http.MethodConnect {
+	host, err := hostname.Normalise(string(r.Host))
+	if err != nil || !h1.ValidHost(r.Host) || string(r.Method) == http.MethodConnect {
 		return Malformed, errors.Join(errors.New("host or method"), err)
 	}
-	path := r.path()
+	path := r.Path()
 	if x.claim = s.routes.find(host, path); x.claim == nil {
 		return NoRoute, errors.New("no tunnel")
 	}
@@ -80,7 +83,7 @@ func (x *exchange) admit() (Reason, error) {
 			return Misdirected, errors.New("TLS was begun with another name")
 		}
 	}
-	if x.claim.at.Path != "" && climbs(path) {
+	if x.claim.at.Path != "" && h1.Climbs(path) {
 		return Malformed, errors.New("the path climbs")
 	}
 	if err := s.allowed(x.claim.identity, x.claim.at); err != nil {
@@ -89,7 +92,7 @@ func (x *exchange) admit() (Reason, error) {
 	if x.holder, err = x.held(); err != nil {
 		return reasonOf(r.ctx, err), err
 	}
-	if auth := x.holder.auth; auth != nil && !auth.admits(string(r.get("authorization"))) {
+	if auth := x.holder.auth; auth != nil && !auth.admits(string(r.Get("authorization"))) {
 		return Unauthenticated, errors.New("user or password")
 	}
 	if err := x.holder.shed(); err != nil {
@@ -107,7 +110,7 @@ func (x *exchange) admit() (Reason, error) {
 // held is who serves the claim, for a moment also somebody who comes back; not with a body
 // of HTTP/2, which comes meanwhile whoever reads it, and is counted by nobody yet.
 func (x *exchange) held() (*holder, error) {
-	if x.r.http2 && x.r.size() != 0 && x.claim.holder.Load() == nil {
+	if x.r.http2 && x.r.BodySize() != 0 && x.claim.holder.Load() == nil {
 		return nil, ErrAway
 	}
 	return x.claim.wait(x.r.ctx, &x.s.limits)
@@ -117,54 +120,60 @@ func (x *exchange) held() (*holder, error) {
 // read.
 func (x *exchange) needs() (class Class, size int) {
 	switch {
-	case x.small() && x.t.here(x.r.size()):
-		return Request, maxSmall
+	case x.small() && x.t.here(x.r.BodySize()):
+		return Request, message.MaxSmall
 	case x.small():
-		return Body, maxSmall
-	case x.r.http2 && x.r.size() != 0:
-		return Stream, 2*maxRecord + h2StreamBuffer
+		return Body, message.MaxSmall
+	case x.r.http2 && x.r.BodySize() != 0:
+		return Stream, 2*message.MaxRecord + h2StreamBuffer
 	}
-	return Stream, 2 * maxRecord
+	return Stream, 2 * message.MaxRecord
 }
 
 // classify reads what decides how the request travels.
 func (x *exchange) classify() {
 	r := x.r
 	if r.secure {
-		x.flags |= flagTLS
+		x.flags |= message.FlagTLS
 	}
-	if idempotent(r) {
-		x.flags |= flagIdempotent
+	if r.Idempotent() {
+		x.flags |= message.FlagIdempotent
 	}
-	if string(r.method) == http.MethodHead {
-		x.flags |= flagHead
+	if string(r.Method) == http.MethodHead {
+		x.flags |= message.FlagHead
 	}
-	if x.upgrade = upgradeOf(r); x.upgrade != "" {
-		x.flags |= flagUpgrade
+	if !r.http2 {
+		x.upgrade = r.UpgradeAsked()
 	}
-	r.expects = r.expects && !r.old && r.size() != 0
+	if x.upgrade != "" {
+		x.flags |= message.FlagUpgrade
+	}
+	r.Expects = r.Expects && !r.HTTP10 && r.BodySize() != 0
 }
 
 // small says whether the request may be a small exchange, but for the size of its head.
 func (x *exchange) small() bool {
-	n := x.r.size()
-	return n >= 0 && n < int64(x.holder.session.small) && x.upgrade == "" && !x.r.expects
+	n := x.r.BodySize()
+	return n >= 0 && n < int64(x.holder.session.small) && x.upgrade == "" && !x.r.Expects
 }
 
 // carry sends the request and brings the answer.
 func (x *exchange) carry() {
-	f := forward{r: x.r, upgrade: x.upgrade, stripAuth: x.holder.auth != nil, trusted: x.s.trusts(x.r.peer.Addr())}
+	f := h1.Forward{
+		Head: &x.r.Head, Peer: x.r.peer, Secure: x.r.secure, Upgrade: x.upgrade,
+		StripAuth: x.holder.auth != nil, Trusted: x.s.trusts(x.r.peer.Addr()),
+	}
 	text := frames.Get().(*[]byte)
 	defer frames.Put(text)
 	var err error
-	if *text, err = f.append((*text)[:0]); err != nil || len(*text) > maxHead {
+	if *text, err = f.Append((*text)[:0]); err != nil || len(*text) > h1.MaxHead {
 		x.permit.Release()
 		x.refuse(Malformed, err)
 		return
 	}
 	x.noteID(*text)
-	x.buf = appendOpening(x.buf, &opening{flags: x.flags, tunnel: x.holder.id, visitor: x.r.peer, head: *text})
-	if x.small() && len(*text)+int(x.r.size()) <= x.holder.session.small {
+	x.buf = message.AppendOpening(x.buf, &message.Opening{Flags: x.flags, Tunnel: x.holder.id, Visitor: x.r.peer, Head: *text})
+	if x.small() && len(*text)+int(x.r.BodySize()) <= x.holder.session.small {
 		x.room = text
 		x.carrySmall()
 		return
@@ -181,7 +190,7 @@ func (s *Server) trusts(peer netip.Addr) bool { return within(s.TrustedProxies, 
 
 // carrySmall is one wire request; its body is read whole first.
 func (x *exchange) carrySmall() {
-	if n := int(x.r.size()); n > 0 {
+	if n := int(x.r.BodySize()); n > 0 {
 		at := len(x.buf)
 		x.buf = append(x.buf, make([]byte, n)...)
 		x.t.readUntil(time.Now().Add(x.s.limits.Head))
@@ -205,22 +214,22 @@ func (x *exchange) carrySmall() {
 		x.fail(err)
 		return
 	}
-	text, rest, err := parseAnswer(answer.Head)
+	text, rest, err := message.ParseAnswer(answer.Head)
 	if answer.Stream != nil {
 		x.promoted(answer.Stream, text, rest, err)
 		return
 	}
 	if err == nil {
-		err = x.head.parse(text, answerForm)
+		err = x.head.Parse(text, h1.LinkAnswer)
 	}
 	if err == nil {
-		err = x.head.wholeWith(len(rest), x.flags&flagHead != 0)
+		err = wholeWith(&x.head, len(rest), x.flags&message.FlagHead != 0)
 	}
 	if err != nil {
 		x.fail(err)
 		return
 	}
-	x.permit.Answered(tooMuch(x.head.status))
+	x.permit.Answered(tooMuch(x.head.Status))
 	if x.begin(text, rest, true) == nil && x.t.end(nil, nil) == nil {
 		x.served(int64(len(rest)))
 		return
@@ -245,8 +254,8 @@ func (x *exchange) bodyIsHere() error {
 func (x *exchange) refuseBody(err error) {
 	switch {
 	case isTimeout(err):
-		x.refuse(Malformed, badRequest(http.StatusRequestTimeout, "the body comes too slowly"))
-	case errors.Is(err, errHead):
+		x.refuse(Malformed, h1.BadRequest(http.StatusRequestTimeout, "the body comes too slowly"))
+	case errors.Is(err, h1.ErrMalformed):
 		x.refuse(Malformed, err)
 	default:
 		x.refuse(Gone, err)
@@ -262,35 +271,35 @@ func tooMuch(status int) bool {
 // the present one was lost, and nothing was sent, or it does no harm.
 func (x *exchange) again(err error) bool {
 	ctx := x.r.ctx
-	safe := errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) && x.flags&flagIdempotent != 0
+	safe := errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) && x.flags&message.FlagIdempotent != 0
 	if !safe || ctx.Err() != nil {
 		return false
 	}
 	x.s.lost(x.holder.session, x.conn)
 	h, err := x.claim.wait(ctx, &x.s.limits)
-	if err != nil || len(x.buf) > h.session.small || h.auth != nil && !h.auth.admits(string(x.r.get("authorization"))) {
+	if err != nil || len(x.buf) > h.session.small || h.auth != nil && !h.auth.admits(string(x.r.Get("authorization"))) {
 		return false
 	}
-	permit, err := x.claim.lane.Enter(ctx, Request, maxSmall)
+	permit, err := x.claim.lane.Enter(ctx, Request, message.MaxSmall)
 	if err != nil {
 		return false
 	}
 	x.holder, x.permit = h, permit
-	setTunnel(x.buf, h.id)
+	message.SetTunnel(x.buf, h.id)
 	return true
 }
 
 // wholeWith checks that an answer of one piece says how long it is.
-func (h *head) wholeWith(n int, toHead bool) error {
+func wholeWith(h *h1.Head, n int, toHead bool) error {
 	switch {
-	case h.status < 200:
-		return malformed("status %d in a small exchange", h.status)
-	case h.bodiless(toHead) && n > 0:
-		return malformed("%d bytes where there is no body", n)
-	case h.bodiless(toHead):
+	case h.Status < 200:
+		return message.Malformed("status %d in a small exchange", h.Status)
+	case h.Bodiless(toHead) && n > 0:
+		return message.Malformed("%d bytes where there is no body", n)
+	case h.Bodiless(toHead):
 		return nil
-	case h.chunked || h.length >= 0 && h.length != int64(n):
-		return malformed("%d bytes, and the head says otherwise", n)
+	case h.Chunked || h.Length >= 0 && h.Length != int64(n):
+		return message.Malformed("%d bytes, and the head says otherwise", n)
 	}
 	return nil
 }
@@ -337,7 +346,7 @@ func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
 func (x *exchange) call() (*wire.Answer, error) {
 	conn, over := x.holder.session.choose(x.permit.Release)
 	x.conn = conn
-	answer, err := conn.CallStream(x.r.ctx, kindHTTP, x.buf, wire.CallOptions{Over: over, Into: (*x.room)[:0]})
+	answer, err := conn.CallStream(x.r.ctx, message.KindHTTP, x.buf, wire.CallOptions{Over: over, Into: (*x.room)[:0]})
 	if err == nil {
 		*x.room = answer.Head
 	}
@@ -352,7 +361,7 @@ func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
 // carryStream is a wire stream; the body goes up while the answer comes down.
 func (x *exchange) carryStream() {
 	conn, over := x.holder.session.choose(x.permit.Release)
-	st, err := conn.Open(x.r.ctx, kindHTTP, wire.OpenOptions{First: x.buf, Over: over})
+	st, err := conn.Open(x.r.ctx, message.KindHTTP, wire.OpenOptions{First: x.buf, Over: over})
 	if err != nil {
 		x.fail(err)
 		return
@@ -380,7 +389,7 @@ func (x *exchange) carryStream() {
 
 // resetCode is what the client is told of an exchange that ends early.
 func resetCode(err error) wire.Code {
-	if errors.Is(err, errExchange) || errors.Is(err, errHead) {
+	if errors.Is(err, message.ErrMalformed) || errors.Is(err, h1.ErrMalformed) {
 		return wire.Protocol
 	}
 	return wire.Cancelled

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"testing"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -20,16 +21,16 @@ func TestSmallExchangeAllocations(t *testing.T) {
 	p := newPair(t, &Server{})
 	page := bytes.Repeat([]byte("0123456789abcdef"), 3500/16)
 	head := []byte("HTTP/1.1 200 OK\r\nContent-Length: 3488\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\n")
-	answer := appendAnswer(nil, head, page)
+	answer := message.AppendAnswer(nil, head, page)
 	mux := wire.NewMux()
-	wire.Handle(mux, kindHTTP, func(context.Context, []byte) ([]byte, error) { return answer, nil }, wire.Inline())
+	wire.Handle(mux, message.KindHTTP, func(context.Context, []byte) ([]byte, error) { return answer, nil }, wire.Inline())
 	conn, err := wire.Dial(t.Context(), "tcp", p.link.Addr().String(), &wire.Config{Mux: mux, Logger: silent})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ask := bindRequest{Version: version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
-	if _, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, kindBind, ask); err != nil {
+	ask := bindRequest{Version: message.Version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
+	if _, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, message.KindBind, ask); err != nil {
 		t.Fatal(err)
 	}
 	visitor, err := net.Dial("tcp", p.front.Addr().String())

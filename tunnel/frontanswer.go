@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -18,7 +20,7 @@ type answerReader struct {
 	begun    bool   // the final head has been written
 	switched bool   // the visitor's connection is his and the target's now
 	late     []byte // trailers
-	lateHead head
+	lateHead h1.Head
 	got      int64
 	pace     *pace // nil: the head is all that tells
 }
@@ -28,7 +30,7 @@ func (a *answerReader) receive(err error) error {
 	for err == nil && !a.switched {
 		// A head without a body goes out with its end: over HTTP/2 they are one frame, and
 		// gRPC tells a status from its absence by that.
-		if a.begun && a.x.head.length != 0 && !a.st.Readable() {
+		if a.begun && a.x.head.Length != 0 && !a.st.Readable() {
 			if err = a.x.t.flush(); err != nil {
 				return err
 			}
@@ -50,9 +52,9 @@ func (a *answerReader) whole() error {
 	h := &a.x.head
 	switch {
 	case !a.begun:
-		return malformed("no head")
-	case h.length >= 0 && !a.allCame():
-		return malformed("%d bytes, the head says %d", a.got, h.length)
+		return message.Malformed("no head")
+	case h.Length >= 0 && !a.allCame():
+		return message.Malformed("%d bytes, the head says %d", a.got, h.Length)
 	}
 	return nil
 }
@@ -60,37 +62,37 @@ func (a *answerReader) whole() error {
 // allCame says whether as much of the body has come as the head says, if it does.
 func (a *answerReader) allCame() bool {
 	h := &a.x.head
-	return h.bodiless(a.x.flags&flagHead != 0) || h.length == a.got
+	return h.Bodiless(a.x.flags&message.FlagHead != 0) || h.Length == a.got
 }
 
 // record deals with one.
 func (a *answerReader) record(msg []byte) error {
 	if len(msg) == 0 || a.late != nil {
-		return malformed("an empty record, or one behind the trailers")
+		return message.Malformed("an empty record, or one behind the trailers")
 	}
 	switch kind, rest := msg[0], msg[1:]; {
-	case kind == recordInterim && !a.begun:
+	case kind == message.RecordInterim && !a.begun:
 		return a.interim(rest)
-	case kind == recordHead && !a.begun:
+	case kind == message.RecordHead && !a.begun:
 		return a.finalHead(rest)
-	case kind == recordBody && a.begun:
+	case kind == message.RecordBody && a.begun:
 		return a.body(rest)
-	case kind == recordTrailers && a.begun:
+	case kind == message.RecordTrailers && a.begun:
 		return a.trailers(rest)
 	}
-	return malformed("record %d", msg[0])
+	return message.Malformed("record %d", msg[0])
 }
 
 // interim passes 1xx on. 100 is for who has asked for it.
 func (a *answerReader) interim(text []byte) error {
 	x := a.x
-	if err := x.head.parse(text, answerForm); err != nil {
+	if err := x.head.Parse(text, h1.LinkAnswer); err != nil {
 		return err
 	}
-	status := x.head.status
+	status := x.head.Status
 	switch {
 	case status >= 200 || status == http.StatusSwitchingProtocols:
-		return malformed("interim status %d", status)
+		return message.Malformed("interim status %d", status)
 	case status == http.StatusContinue:
 		if x.proceed != nil {
 			close(x.proceed)
@@ -104,32 +106,32 @@ func (a *answerReader) interim(text []byte) error {
 // finalHead passes the head on.
 func (a *answerReader) finalHead(text []byte) error {
 	x := a.x
-	if err := x.head.parse(text, answerForm); err != nil {
+	if err := x.head.Parse(text, h1.LinkAnswer); err != nil {
 		return err
 	}
-	if x.head.status == http.StatusSwitchingProtocols {
+	if x.head.Status == http.StatusSwitchingProtocols {
 		if x.upgrade == "" {
-			return malformed("status 101, and nobody asked")
+			return message.Malformed("status 101, and nobody asked")
 		}
 		a.switched = true
 		return x.switchProtocols(a.st, text)
 	}
-	if x.head.status < 200 {
-		return malformed("final status %d", x.head.status)
+	if x.head.Status < 200 {
+		return message.Malformed("final status %d", x.head.Status)
 	}
 	a.begun = true
-	if failed := tooMuch(x.head.status); a.pace == nil {
+	if failed := tooMuch(x.head.Status); a.pace == nil {
 		x.permit.Answered(failed)
 	} else {
-		a.pace.begin(x.permit, failed, x.head.length >= 0)
+		a.pace.begin(x.permit, failed, x.head.Length >= 0)
 	}
 	return x.begin(text, nil, false)
 }
 
 func (a *answerReader) body(b []byte) error {
 	h := &a.x.head
-	if a.got += int64(len(b)); h.bodiless(a.x.flags&flagHead != 0) || h.length >= 0 && a.got > h.length {
-		return malformed("more body than the head says")
+	if a.got += int64(len(b)); h.Bodiless(a.x.flags&message.FlagHead != 0) || h.Length >= 0 && a.got > h.Length {
+		return message.Malformed("more body than the head says")
 	}
 	a.pace.came(len(b))
 	return a.x.t.write(b)
@@ -137,7 +139,7 @@ func (a *answerReader) body(b []byte) error {
 
 func (a *answerReader) trailers(text []byte) error {
 	a.late = bytes.Clone(text)
-	return a.lateHead.parse(a.late, trailersForm)
+	return a.lateHead.Parse(a.late, h1.LinkTrailers)
 }
 
 // finish ends the exchange as it went: what has begun and is not whole must not look
@@ -145,7 +147,7 @@ func (a *answerReader) trailers(text []byte) error {
 func (a *answerReader) finish(err error) {
 	x := a.x
 	if err == nil {
-		var late *head
+		var late *h1.Head
 		if a.late != nil {
 			late = &a.lateHead
 		}
@@ -170,7 +172,7 @@ func (a *answerReader) finish(err error) {
 	x.claim.refused.Add(1)
 	x.s.refused(Refusal{
 		Reason: reason, Tunnel: x.claim.where, Identity: x.claim.identity,
-		Peer: x.r.peer.String(), Host: string(x.r.host), Err: fmt.Errorf("behind the head: %w", err),
+		Peer: x.r.peer.String(), Host: string(x.r.Host), Err: fmt.Errorf("behind the head: %w", err),
 	})
 	x.t.abort()
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -44,11 +46,11 @@ func (x *exchange) upload(st *wire.Stream) *upload {
 	if x.upgrade != "" {
 		return u
 	}
-	if x.r.size() == 0 {
+	if x.r.BodySize() == 0 {
 		_ = st.CloseWrite()
 		return u
 	}
-	if x.r.expects {
+	if x.r.Expects {
 		x.proceed = make(chan struct{})
 		u.proceed = x.proceed
 	}
@@ -93,7 +95,7 @@ func (u *upload) send(st *wire.Stream) error {
 			u.readWithin(span)
 			since = 0
 		}
-		b[0] = recordBody
+		b[0] = message.RecordBody
 		n, err := u.x.t.Read(b[1:])
 		u.received += int64(n)
 		if since += n; n > 0 {
@@ -111,7 +113,7 @@ func (u *upload) send(st *wire.Stream) error {
 }
 
 // talks says whether the body may be one half of a conversation.
-func (u *upload) talks() bool { return u.x.r.size() < 0 }
+func (u *upload) talks() bool { return u.x.r.BodySize() < 0 }
 
 // readWithin bounds the next reads, unless nobody waits for them any more, or they may take
 // as long as they like.
@@ -136,10 +138,10 @@ func (u *upload) answer() {
 }
 
 func (u *upload) sendTrailers(st *wire.Stream) error {
-	msg := []byte{recordTrailers}
+	msg := []byte{message.RecordTrailers}
 	for _, f := range u.x.t.trailers() {
-		if f.known == otherField {
-			msg = appendField(msg, f.name, f.value)
+		if f.Known == h1.OtherField {
+			msg = h1.AppendField(msg, f.Name, f.Value)
 		}
 	}
 	if len(msg) > 1 {

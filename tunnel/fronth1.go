@@ -15,6 +15,7 @@ import (
 
 	"paddock/internal/nowait"
 	"paddock/internal/proxyproto"
+	"paddock/tunnel/internal/h1"
 )
 
 // h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, takes his
@@ -62,7 +63,7 @@ type h1Room struct {
 const (
 	firstRoom = proxyproto.MaxBytes // what comes along with a header of a proxy fits
 	// maxRoom holds a head, and behind it what is between the chunks of a body.
-	maxRoom = maxVisitorHead + 16<<10
+	maxRoom = h1.MaxVisitorHead + 16<<10
 	// keptRoom is up to which size a buffer is used again.
 	keptRoom = 64 << 10
 )
@@ -216,19 +217,19 @@ func (c *h1Conn) turn(err error) bool {
 	c.answer = h1Answer{}
 	switch {
 	case err == nil:
-	case errors.Is(err, errHead):
+	case errors.Is(err, h1.ErrMalformed):
 		c.answer.closes = true
 		c.f.s.refuse(c, Refusal{Reason: Malformed, Err: err})
 		c.linger()
 		return false
 	case errors.Is(err, os.ErrDeadlineExceeded) && !c.f.stopping.Load():
 		c.answer.closes = true
-		c.f.s.refuse(c, Refusal{Reason: Malformed, Err: badRequest(408, "no whole head in time")})
+		c.f.s.refuse(c, Refusal{Reason: Malformed, Err: h1.BadRequest(408, "no whole head in time")})
 		return false
 	default:
 		return false
 	}
-	if c.body.begin(&q.head); c.body.over.Load() {
+	if c.body.begin(&q.Head); c.body.over.Load() {
 		c.watch()
 	} else {
 		c.readUntil(time.Time{}) // who reads the body bounds that
@@ -236,7 +237,7 @@ func (c *h1Conn) turn(err error) bool {
 	x := &c.room.x
 	x.t, x.r = c, q
 	c.f.s.exchange(x)
-	*x = exchange{head: head{fields: x.head.fields[:0]}}
+	*x = exchange{head: h1.Head{Fields: x.head.Fields[:0]}}
 	c.unwatch()
 	return c.another()
 }
@@ -309,7 +310,7 @@ func (c *h1Conn) readUntil(t time.Time) {
 func (c *h1Conn) abort() {
 	// Where the end is the answer's, a clean one would look whole. And what a visitor does
 	// not take, the system would keep for him, for minutes.
-	if c.answer.framing == byClose || isTimeout(c.answer.err) {
+	if c.answer.framing == h1.ByClose || isTimeout(c.answer.err) {
 		resetConn(c.conn)
 	}
 	c.answer.over = true

@@ -7,30 +7,32 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"paddock/tunnel/internal/h1"
 )
 
 // h1Body is how far the body of a request has been read.
 type h1Body struct {
 	base    int // what is before it in the room is the head
-	kind    bodyKind
+	kind    h1.Framing
 	left    int64 // of the length, or of the present chunk
 	inChunk bool
 	err     error
-	late    head
+	late    h1.Head
 	over    atomic.Bool // all of it was read
 }
 
 // begin is for the body behind a head.
-func (d *h1Body) begin(h *head) {
-	d.kind, d.left, d.inChunk, d.err = noBody, 0, false, nil
-	d.late.fields = d.late.fields[:0]
+func (d *h1Body) begin(h *h1.Head) {
+	d.kind, d.left, d.inChunk, d.err = h1.NoBody, 0, false, nil
+	d.late.Fields = d.late.Fields[:0]
 	switch {
-	case h.chunked:
-		d.kind = byChunks
-	case h.length > 0:
-		d.kind, d.left = byLength, h.length
+	case h.Chunked:
+		d.kind = h1.ByChunks
+	case h.Length > 0:
+		d.kind, d.left = h1.ByLength, h.Length
 	}
-	d.over.Store(d.kind == noBody)
+	d.over.Store(d.kind == h1.NoBody)
 }
 
 // readHead reads a head and judges it. Another end of line before it is ignored, RFC 9112
@@ -51,15 +53,15 @@ func (c *h1Conn) readHead() error {
 			continue
 		case !skipped && b[0] == '\r' && b[1] == '\n':
 		default:
-			n, err := visitorHead(b, seen)
+			n, err := h1.VisitorEnd(b, seen)
 			if err != nil {
-				c.room.req.head = head{fields: c.room.req.fields[:0]}
+				c.room.req.Head = h1.Head{Fields: c.room.req.Fields[:0]}
 				return err
 			}
 			if n > 0 {
 				c.r += n
 				c.body.base = c.r
-				return c.room.req.parseVisitor(b[:n])
+				return c.room.req.ParseVisitor(b[:n])
 			}
 			seen = len(b)
 		}
@@ -101,7 +103,7 @@ func (c *h1Conn) fill() error {
 // grow makes the room larger; what was borrowed of it stays.
 func (r *h1Room) grow() error {
 	if len(r.in) >= maxRoom {
-		return badRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d bytes", maxRoom)
+		return h1.BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d bytes", maxRoom)
 	}
 	in := make([]byte, min(2*len(r.in), maxRoom))
 	copy(in, r.in)
@@ -138,8 +140,8 @@ func (c *h1Conn) Read(p []byte) (int, error) {
 		d.err = err
 		d.over.Store(true)
 		c.watch()
-	case errors.Is(err, errHead):
-		err = &requestError{statusOf(err), err}
+	case errors.Is(err, h1.ErrMalformed):
+		err = &h1.RequestError{Status: h1.StatusOf(err), Err: err}
 		d.err = err
 	default:
 		d.err = err
@@ -149,7 +151,7 @@ func (c *h1Conn) Read(p []byte) (int, error) {
 
 func (c *h1Conn) readBody(p []byte) (int, error) {
 	d := &c.body
-	if d.kind == byChunks {
+	if d.kind == h1.ByChunks {
 		if err := c.chunk(); err != nil {
 			return 0, err
 		}
@@ -167,7 +169,7 @@ func (c *h1Conn) readBody(p []byte) (int, error) {
 			return 0, c.lost(err)
 		}
 	}
-	if d.left -= int64(n); d.left == 0 && d.kind == byLength {
+	if d.left -= int64(n); d.left == 0 && d.kind == h1.ByLength {
 		return n, io.EOF
 	}
 	return n, nil
@@ -186,19 +188,19 @@ func (c *h1Conn) chunk() error {
 			return err
 		}
 		if len(line) > 0 {
-			return badHead("no CRLF behind a chunk")
+			return h1.Malformed("no CRLF behind a chunk")
 		}
 		d.inChunk = false
 	}
-	line, err := c.line(maxChunkLine)
+	line, err := c.line(h1.MaxChunkLine)
 	if err != nil {
 		return err
 	}
-	size, ok := chunkSize(line)
+	size, ok := h1.ChunkSize(line)
 	digits := len(line) - len(bytes.TrimLeft(line, "0123456789abcdefABCDEF"))
 	switch {
 	case !ok, digits < len(line) && line[digits] != ';': // white space there is read in two ways
-		return badHead("chunk %.20q", line)
+		return h1.Malformed("chunk %.20q", line)
 	case size > 0:
 		d.left, d.inChunk = size, true
 		return nil
@@ -213,9 +215,9 @@ func (c *h1Conn) line(most int) ([]byte, error) {
 		n := bytes.IndexByte(b, '\n')
 		switch {
 		case n >= most, n < 0 && len(b) >= most:
-			return nil, badHead("a long line between chunks")
+			return nil, h1.Malformed("a long line between chunks")
 		case n == 0, n > 0 && b[n-1] != '\r':
-			return nil, badHead("LF without CR between chunks")
+			return nil, h1.Malformed("LF without CR between chunks")
 		case n > 0:
 			c.r += n + 1
 			return b[:n-1], nil
@@ -236,24 +238,24 @@ func (c *h1Conn) readTrailers() error {
 		n := 0
 		if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
 			n = 2
-		} else if at := bytes.Index(b[seen:], emptyLine); at >= 0 {
-			n = seen + at + len(emptyLine)
+		} else if at := bytes.Index(b[seen:], h1.EmptyLine); at >= 0 {
+			n = seen + at + len(h1.EmptyLine)
 		}
 		switch {
 		case n > maxTrailers, n == 0 && len(b) > maxTrailers:
-			return badRequest(http.StatusRequestHeaderFieldsTooLarge, "trailers of over %d bytes", maxTrailers)
+			return h1.BadRequest(http.StatusRequestHeaderFieldsTooLarge, "trailers of over %d bytes", maxTrailers)
 		case n > 0:
 			c.r += n
-			if err := c.body.late.parse(b[:n], trailersForm); err != nil {
+			if err := c.body.late.Parse(b[:n], h1.LinkTrailers); err != nil {
 				return err
 			}
 			return io.EOF
 		}
-		seen = max(len(b)-len(emptyLine)+1, 0)
+		seen = max(len(b)-len(h1.EmptyLine)+1, 0)
 		if err := c.fill(); err != nil {
 			return err
 		}
 	}
 }
 
-func (c *h1Conn) trailers() []field { return c.body.late.fields }
+func (c *h1Conn) trailers() []h1.Field { return c.body.late.Fields }

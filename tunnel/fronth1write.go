@@ -5,11 +5,13 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"paddock/tunnel/internal/h1"
 )
 
 // h1Answer is how far the answer to a request has been written.
 type h1Answer struct {
-	framing   bodyKind
+	framing   h1.Framing
 	closes    bool // the connection ends with it
 	reading   bool // somebody reads the body meanwhile
 	over      bool // it was cut, or somebody else has the connection
@@ -36,8 +38,8 @@ func (c *h1Conn) proceed() {
 	}
 }
 
-func (c *h1Conn) interim(text []byte, _ *head) error {
-	if c.room.req.old {
+func (c *h1Conn) interim(text []byte, _ *h1.Head) error {
+	if c.room.req.HTTP10 {
 		return nil // HTTP/1.0 knows of none
 	}
 	a := &c.answer
@@ -47,41 +49,41 @@ func (c *h1Conn) interim(text []byte, _ *head) error {
 	return err
 }
 
-func (c *h1Conn) begin(text []byte, h *head, rest []byte, whole bool) error {
+func (c *h1Conn) begin(text []byte, h *h1.Head, rest []byte, whole bool) error {
 	q, a := &c.room.req, &c.answer
 	a.expecting.Lock()
 	a.begun = true
 	a.expecting.Unlock()
-	a.closes = a.closes || q.closes || q.old && !q.keeps || c.f.stopping.Load() || c.unwanted()
+	a.closes = a.closes || q.Closes || q.HTTP10 && !q.Keeps || c.f.stopping.Load() || c.unwanted()
 	out := c.room.out[:0]
-	if q.old && h.chunked {
-		out = appendUnchunked(out, text, h)
+	if q.HTTP10 && h.Chunked {
+		out = h1.AppendUnchunked(out, text, h)
 	} else {
 		out = append(out, text[:len(text)-len("\r\n")]...)
 	}
-	if !dated(h) {
+	if h.Get("date") == nil {
 		out = c.f.clock.append(out)
 	}
 	switch {
-	case h.bodiless(string(q.method) == http.MethodHead):
-		a.framing = noBody
-	case h.length >= 0:
-		a.framing = byLength
-	case whole && !h.chunked:
-		a.framing = byLength
-		out = appendLength(out, int64(len(rest)))
-	case !q.old:
-		a.framing = byChunks
-		if !h.chunked {
+	case h.Bodiless(string(q.Method) == http.MethodHead):
+		a.framing = h1.NoBody
+	case h.Length >= 0:
+		a.framing = h1.ByLength
+	case whole && !h.Chunked:
+		a.framing = h1.ByLength
+		out = h1.AppendLength(out, int64(len(rest)))
+	case !q.HTTP10:
+		a.framing = h1.ByChunks
+		if !h.Chunked {
 			out = append(out, "Transfer-Encoding: chunked\r\n"...)
 		}
 	default:
-		a.framing, a.closes = byClose, true
+		a.framing, a.closes = h1.ByClose, true
 	}
 	switch {
 	case a.closes:
 		out = append(out, "Connection: close\r\n"...)
-	case q.old:
+	case q.HTTP10:
 		out = append(out, "Connection: keep-alive\r\n"...)
 	}
 	c.room.out = append(out, "\r\n"...)
@@ -94,16 +96,16 @@ func (c *h1Conn) unwanted() bool {
 	if d.over.Load() {
 		return false
 	}
-	return c.answer.reading || c.room.req.expects || d.kind == byChunks || d.left > maxUnread
+	return c.answer.reading || c.room.req.Expects || d.kind == h1.ByChunks || d.left > maxUnread
 }
 
 // write implements turn: what was gathered goes out when there is enough of it.
 func (c *h1Conn) write(b []byte) error {
 	a, out := &c.answer, c.room.out
-	if len(b) == 0 || a.framing == noBody {
+	if len(b) == 0 || a.framing == h1.NoBody {
 		return nil
 	}
-	if a.framing == byChunks {
+	if a.framing == h1.ByChunks {
 		out = append(strconv.AppendUint(out, uint64(len(b)), 16), "\r\n"...)
 		out = append(append(out, b...), "\r\n"...)
 	} else {
@@ -127,11 +129,11 @@ func (c *h1Conn) flush() error {
 	return c.answer.err
 }
 
-func (c *h1Conn) end(trailers []byte, _ *head) error {
-	if c.answer.framing == byChunks {
+func (c *h1Conn) end(trailers []byte, _ *h1.Head) error {
+	if c.answer.framing == h1.ByChunks {
 		out := append(c.room.out, "0\r\n"...)
 		if trailers == nil {
-			trailers = emptyLine[2:]
+			trailers = h1.EmptyLine[2:]
 		}
 		c.room.out = append(out, trailers...)
 	}
@@ -140,29 +142,6 @@ func (c *h1Conn) end(trailers []byte, _ *head) error {
 
 // last says that the connection ends with this answer, unless the body has been read.
 func (c *h1Conn) last() { c.answer.closes = c.answer.closes || !c.body.over.Load() }
-
-// appendUnchunked appends a head without its empty line, and without what a visitor of
-// HTTP/1.0 does not understand.
-func appendUnchunked(dst, text []byte, h *head) []byte {
-	line, _, _ := cutLine(text, false)
-	dst = append(append(dst, line...), "\r\n"...)
-	for i := range h.fields {
-		if f := &h.fields[i]; f.known != fieldTransferEncoding && f.known != fieldTrailer {
-			dst = append(append(append(append(dst, f.name...), ": "...), f.value...), "\r\n"...)
-		}
-	}
-	return dst
-}
-
-// dated says whether a head has a Date.
-func dated(h *head) bool {
-	for i := range h.fields {
-		if equalFold(h.fields[i].name, "date") {
-			return true
-		}
-	}
-	return false
-}
 
 // clock appends the field Date, made once a second: RFC 9110 section 6.6.1 wants it of
 // whoever passes an answer on that has none.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"paddock/tunnel/internal/message"
 )
 
 // What HTTP/2 keeps of a body that nobody has read yet is counted with the stream, and what
@@ -24,8 +26,8 @@ func TestHTTP2BodiesAreCounted(t *testing.T) {
 		visitor *http.Client
 		want    int64
 	}{
-		{p.http, 2 * maxRecord},
-		{h2Visitor(t), 2*maxRecord + h2StreamBuffer},
+		{p.http, 2 * message.MaxRecord},
+		{h2Visitor(t), 2*message.MaxRecord + h2StreamBuffer},
 	} {
 		body, feed := io.Pipe()
 		answered := make(chan error, 1)

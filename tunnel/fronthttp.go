@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/tunnel/internal/h1"
 )
 
 const (
@@ -61,7 +63,7 @@ func (s *Server) front(at net.Addr) *front {
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            s.limits.Head,
 		IdleTimeout:                  s.limits.Idle,
-		MaxHeaderBytes:               maxVisitorHead,
+		MaxHeaderBytes:               h1.MaxVisitorHead,
 		Protocols:                    protocols,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          h2Streams,

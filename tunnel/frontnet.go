@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"paddock/tunnel/internal/h1"
 )
 
 // ServeHTTP is the front as a handler: it carries a visitor's request to the tunnel of its
@@ -28,7 +30,7 @@ type netTurn struct {
 	r       *http.Request
 	control *http.ResponseController
 	req     request
-	late    []field // trailers
+	late    []h1.Field // trailers
 	aborted bool
 }
 
@@ -47,15 +49,15 @@ func (t *netTurn) read() {
 	if target == "" || target[0] != '/' && target != "*" {
 		target = r.URL.RequestURI() // it was absolute
 	}
-	q.method, q.target, q.host = []byte(r.Method), []byte(target), []byte(r.Host)
+	q.Method, q.Target, q.Host = []byte(r.Method), []byte(target), []byte(r.Host)
 	q.wrong = contradiction(r)
-	q.length, q.chunked = r.ContentLength, r.ContentLength < 0
-	q.expects = r.ContentLength != 0 && equalFold(r.Header.Get("Expect"), "100-continue")
-	q.fields = make([]field, 0, len(r.Header)+1)
+	q.Length, q.Chunked = r.ContentLength, r.ContentLength < 0
+	q.Expects = r.ContentLength != 0 && h1.EqualFold(r.Header.Get("Expect"), "100-continue")
+	q.Fields = make([]h1.Field, 0, len(r.Header)+1)
 	for name, values := range r.Header {
-		known := lookupField(name)
+		known := h1.LookupField(name)
 		for _, value := range values {
-			q.fields = append(q.fields, field{name: []byte(name), value: []byte(value), known: known})
+			q.Fields = append(q.Fields, h1.Field{Name: []byte(name), Value: []byte(value), Known: known})
 		}
 	}
 	var announced []byte
@@ -66,7 +68,7 @@ func (t *netTurn) read() {
 		announced = append(announced, name...)
 	}
 	if announced != nil {
-		q.fields = append(q.fields, field{name: []byte("Trailer"), value: announced, known: fieldTrailer})
+		q.Fields = append(q.Fields, h1.Field{Name: []byte("Trailer"), Value: announced, Known: h1.TrailerField})
 	}
 }
 
@@ -74,11 +76,11 @@ func (t *netTurn) read() {
 // authority, and a length that is not that of the body; RFC 9113 sections 8.3.1 and 8.1.1.
 func contradiction(r *http.Request) error {
 	if hosts := r.Header["Host"]; len(hosts) > 1 || len(hosts) == 1 && !strings.EqualFold(hosts[0], r.Host) {
-		return badHead("Host %.40q beside %.40q", hosts, r.Host)
+		return h1.Malformed("Host %.40q beside %.40q", hosts, r.Host)
 	}
 	lengths := r.Header["Content-Length"]
 	if r.ProtoMajor != 1 && (len(lengths) > 1 || len(lengths) == 1 && lengths[0] != strconv.FormatInt(r.ContentLength, 10)) {
-		return badHead("Content-Length %.40q of a body of %d bytes", lengths, r.ContentLength)
+		return h1.Malformed("Content-Length %.40q of a body of %d bytes", lengths, r.ContentLength)
 	}
 	return nil
 }
@@ -90,10 +92,10 @@ func (t *netTurn) Read(p []byte) (int, error) { return t.r.Body.Read(p) }
 // here is not known of what net/http has read.
 func (t *netTurn) here(n int64) bool { return n == 0 }
 
-func (t *netTurn) trailers() []field {
+func (t *netTurn) trailers() []h1.Field {
 	for name, values := range t.r.Trailer {
 		for _, value := range values {
-			t.late = append(t.late, field{name: []byte(name), value: []byte(value), known: lookupField(name)})
+			t.late = append(t.late, h1.Field{Name: []byte(name), Value: []byte(value), Known: h1.LookupField(name)})
 		}
 	}
 	return t.late
@@ -111,21 +113,21 @@ func (t *netTurn) duplex() { _ = t.control.EnableFullDuplex() }
 
 func (t *netTurn) proceed() {} // Read does it
 
-func (t *netTurn) interim(_ []byte, h *head) error {
+func (t *netTurn) interim(_ []byte, h *h1.Head) error {
 	header := t.w.Header()
 	setFields(header, h)
-	t.w.WriteHeader(h.status)
+	t.w.WriteHeader(h.Status)
 	clear(header)
 	return nil
 }
 
-func (t *netTurn) begin(_ []byte, h *head, rest []byte, _ bool) error {
+func (t *netTurn) begin(_ []byte, h *h1.Head, rest []byte, _ bool) error {
 	header := t.w.Header()
 	setFields(header, h)
 	if _, typed := header["Content-Type"]; !typed {
 		header["Content-Type"] = nil // what the target has not said is not guessed
 	}
-	t.w.WriteHeader(h.status)
+	t.w.WriteHeader(h.Status)
 	if len(rest) == 0 {
 		return nil
 	}
@@ -139,13 +141,13 @@ func (t *netTurn) write(b []byte) error {
 
 func (t *netTurn) flush() error { return t.control.Flush() }
 
-func (t *netTurn) end(_ []byte, h *head) error {
+func (t *netTurn) end(_ []byte, h *h1.Head) error {
 	if h == nil {
 		return nil
 	}
 	header := t.w.Header()
-	for i := range h.fields {
-		header.Add(http.TrailerPrefix+string(h.fields[i].name), string(h.fields[i].value))
+	for i := range h.Fields {
+		header.Add(http.TrailerPrefix+string(h.Fields[i].Name), string(h.Fields[i].Value))
 	}
 	return nil
 }
@@ -162,24 +164,24 @@ func (t *netTurn) hijack() (net.Conn, []byte, error) {
 }
 
 // setFields copies the fields of a head: its text once, and the values share a slice.
-func setFields(header http.Header, h *head) {
+func setFields(header http.Header, h *h1.Head) {
 	var all strings.Builder
 	size := 0
-	for i := range h.fields {
-		size += len(h.fields[i].name) + len(h.fields[i].value)
+	for i := range h.Fields {
+		size += len(h.Fields[i].Name) + len(h.Fields[i].Value)
 	}
 	all.Grow(size)
-	for i := range h.fields {
-		all.Write(h.fields[i].name)
-		all.Write(h.fields[i].value)
+	for i := range h.Fields {
+		all.Write(h.Fields[i].Name)
+		all.Write(h.Fields[i].Value)
 	}
-	text, values := all.String(), make([]string, 0, len(h.fields))
-	for i := range h.fields {
-		f := &h.fields[i]
-		name := text[:len(f.name)]
-		value := text[len(f.name) : len(f.name)+len(f.value)]
-		text = text[len(f.name)+len(f.value):]
-		if f.known == fieldTransferEncoding {
+	text, values := all.String(), make([]string, 0, len(h.Fields))
+	for i := range h.Fields {
+		f := &h.Fields[i]
+		name := text[:len(f.Name)]
+		value := text[len(f.Name) : len(f.Name)+len(f.Value)]
+		text = text[len(f.Name)+len(f.Value):]
+		if f.Known == h1.TransferEncodingField {
 			continue // net/http frames for its own connection
 		}
 		name = textproto.CanonicalMIMEHeaderKey(name)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -54,28 +55,28 @@ func (s *Server) serveTCP(c *claim, conn net.Conn) {
 	defer conn.Close()
 	from := addrPort(conn.RemoteAddr()).Addr()
 	if err := s.rawHeads.enter(from, s.limits.RawVisitors, s.limits.RawVisitors, true); err != nil {
-		s.refuseRaw(c, conn, &channel{}, err)
+		s.refuseRaw(c, conn, &message.Channel{}, err)
 		return
 	}
 	defer s.rawHeads.leave(from)
 	known, first, err := s.introduced(conn)
 	switch {
 	case err == nil:
-		s.carryRaw(c, known, &channel{rest: first})
+		s.carryRaw(c, known, &message.Channel{Rest: first})
 	case !errors.Is(err, io.EOF):
-		s.refuseRaw(c, conn, &channel{}, err)
+		s.refuseRaw(c, conn, &message.Channel{}, err)
 	}
 }
 
 // carryRaw carries a visitor's connection as it is, behind what open says of it.
-func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
-	open.visitor, open.local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
+func (s *Server) carryRaw(c *claim, conn net.Conn, open *message.Channel) {
+	open.Visitor, open.Local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
 	h, permit, err := s.enterRaw(s.ctx, c)
 	if err != nil {
 		s.refuseRaw(c, conn, open, err)
 		return
 	}
-	open.tunnel = h.id
+	open.Tunnel = h.id
 	release := permit.Release
 	if h.direct && s.directs.open.Load() {
 		carried, rest := s.carryDirect(c, h, conn, open, release)
@@ -100,10 +101,10 @@ func (s *Server) carryRaw(c *claim, conn net.Conn, open *channel) {
 }
 
 // refuseRaw tells of a visitor who is refused, and has him reset: there is nothing to tell him.
-func (s *Server) refuseRaw(c *claim, conn net.Conn, open *channel, err error) {
+func (s *Server) refuseRaw(c *claim, conn net.Conn, open *message.Channel, err error) {
 	c.refused.Add(1)
 	s.refused(Refusal{
-		Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.name), Err: err,
+		Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.Name), Err: err,
 	})
 	resetConn(conn)
 }
@@ -120,16 +121,16 @@ func (s *Server) enterRaw(ctx context.Context, c *claim) (*holder, Permit, error
 	if err := h.shed(); err != nil {
 		return nil, nil, err
 	}
-	permit, err := c.lane.Enter(ctx, Stream, 2*maxRecord)
+	permit, err := c.lane.Enter(ctx, Stream, 2*message.MaxRecord)
 	return h, permit, err
 }
 
 // openRaw opens the stream of a connection that is let in; release is called at its end, or
 // if there is none.
-func (h *holder) openRaw(ctx context.Context, open *channel, release func()) (*wire.Stream, error) {
-	open.tunnel = h.id
+func (h *holder) openRaw(ctx context.Context, open *message.Channel, release func()) (*wire.Stream, error) {
+	open.Tunnel = h.id
 	conn, over := h.session.choose(release)
-	return conn.Open(ctx, kindConn, wire.OpenOptions{First: appendChannel(nil, open), Over: over})
+	return conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, open), Over: over})
 }
 
 // addrPort is an address without a zone, the zero value if it is not of TCP.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock/internal/clienthello"
+	"paddock/tunnel/internal/message"
 )
 
 // maxHandshake is how many bytes a visitor may send in the handshake of TLS: the longest
@@ -59,7 +60,7 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 		if !stop() {
 			return
 		}
-		s.carryRaw(c, conn, &channel{sni: true, name: []byte(hello.ServerName), rest: first})
+		s.carryRaw(c, conn, &message.Channel{SNI: true, Name: []byte(hello.ServerName), Rest: first})
 		return
 	}
 	if f.config == nil || hello.ServerName != "" && !s.routes.has(hello.ServerName) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -32,11 +34,11 @@ type h2Body struct {
 // h2Body is the body of the exchange's request, of which rest bytes came with the opening
 // and what follows comes by st; nil if there is none.
 func (v *visit) h2Body(st *wire.Stream, rest int64) *h2Body {
-	if v.req.length <= 0 && !v.req.chunked {
+	if v.req.Length <= 0 && !v.req.Chunked {
 		return nil
 	}
 	first := v.whole[int64(len(v.whole))-rest:]
-	return &h2Body{length: v.req.length, first: first, st: st, piece: first, got: rest}
+	return &h2Body{length: v.req.Length, first: first, st: st, piece: first, got: rest}
 }
 
 // Read implements io.Reader.
@@ -69,16 +71,16 @@ func (b *h2Body) next() (err error) {
 	case err != nil:
 		return err
 	case len(b.msg) == 0 || b.late:
-		return malformed("an empty record, or one behind the trailers")
-	case b.msg[0] == recordTrailers:
+		return message.Malformed("an empty record, or one behind the trailers")
+	case b.msg[0] == message.RecordTrailers:
 		b.late = true
 		return b.trailers(b.msg[1:])
-	case b.msg[0] != recordBody:
-		return malformed("record %d of a visitor", b.msg[0])
+	case b.msg[0] != message.RecordBody:
+		return message.Malformed("record %d of a visitor", b.msg[0])
 	}
 	b.piece = b.msg[1:]
 	if b.got += int64(len(b.piece)); b.length >= 0 && b.got > b.length {
-		return malformed("more body than the head says")
+		return message.Malformed("more body than the head says")
 	}
 	return nil
 }
@@ -86,21 +88,21 @@ func (b *h2Body) next() (err error) {
 // whole is the end, unless there should be more.
 func (b *h2Body) whole() error {
 	if b.length >= 0 && b.got != b.length {
-		return malformed("%d bytes, the head says %d", b.got, b.length)
+		return message.Malformed("%d bytes, the head says %d", b.got, b.length)
 	}
 	return io.EOF
 }
 
 // trailers takes those that were announced: net/http sends no others. b.mu is held.
 func (b *h2Body) trailers(text []byte) error {
-	var t head
-	if err := t.parse(text, trailersForm); err != nil {
+	var t h1.Head
+	if err := t.Parse(text, h1.LinkTrailers); err != nil {
 		return err
 	}
-	for i := range t.fields {
-		name := textproto.CanonicalMIMEHeaderKey(string(t.fields[i].name))
+	for i := range t.Fields {
+		name := textproto.CanonicalMIMEHeaderKey(string(t.Fields[i].Name))
 		if values, announced := b.trailer[name]; announced {
-			b.trailer[name] = append(values, string(t.fields[i].value))
+			b.trailer[name] = append(values, string(t.Fields[i].Value))
 		}
 	}
 	return nil

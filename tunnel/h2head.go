@@ -5,36 +5,36 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
+	"paddock/tunnel/internal/h1"
 	"paddock/wire"
 )
 
 // h2Request is the request as net/http sends it.
 func (v *visit) h2Request(up *h2Body) (*http.Request, error) {
 	h := &v.req
-	if h.upgrade != nil {
+	if h.Upgrade != nil {
 		return nil, refused(wire.Unimplemented, "a target of HTTP/2 has no upgrade")
 	}
 	if !v.target.direct() {
-		if err := h.parse(v.whole[:headEnd(v.whole, 0)], requestForm); err != nil {
+		if err := h.Parse(v.whole[:h1.End(v.whole, 0)], h1.LinkRequest); err != nil {
 			return nil, refused(wire.InvalidArgument, "%v", err)
 		}
 	}
 	r := &http.Request{
-		Method: string(h.method), URL: v.h2URL(), Host: string(h.host),
-		Header: make(http.Header, len(h.fields)), ContentLength: max(h.length, 0),
+		Method: string(h.Method), URL: v.h2URL(), Host: string(h.Host),
+		Header: make(http.Header, len(h.Fields)), ContentLength: max(h.Length, 0),
 	}
-	for i := range h.fields {
-		f := &h.fields[i]
-		switch f.known {
-		case fieldHost, fieldContentLength, fieldTransferEncoding:
-		case fieldTrailer:
-			r.Trailer = announced(r.Trailer, f.value)
+	for i := range h.Fields {
+		f := &h.Fields[i]
+		switch f.Known {
+		case h1.HostField, h1.ContentLengthField, h1.TransferEncodingField:
+		case h1.TrailerField:
+			r.Trailer = announced(r.Trailer, f.Value)
 		default:
-			name := textproto.CanonicalMIMEHeaderKey(string(f.name))
-			r.Header[name] = append(r.Header[name], string(f.value))
+			name := textproto.CanonicalMIMEHeaderKey(string(f.Name))
+			r.Header[name] = append(r.Header[name], string(f.Value))
 		}
 	}
 	if r.Header["User-Agent"] == nil {
@@ -43,7 +43,7 @@ func (v *visit) h2Request(up *h2Body) (*http.Request, error) {
 	if up != nil {
 		up.trailer = r.Trailer
 		r.Body = up
-		if h.chunked {
+		if h.Chunked {
 			r.ContentLength = -1
 		}
 	}
@@ -52,12 +52,12 @@ func (v *visit) h2Request(up *h2Body) (*http.Request, error) {
 
 // h2URL is the request's target as it was written.
 func (v *visit) h2URL() *url.URL {
-	at := &url.URL{Scheme: "http", Host: v.target.address, Opaque: string(v.req.target)}
+	at := &url.URL{Scheme: "http", Host: v.target.address, Opaque: string(v.req.Target)}
 	if v.target.secure != nil {
 		at.Scheme = "https"
 	}
 	if strings.HasPrefix(at.Opaque, "//") { // else net/url would take what follows for a host
-		at.Opaque = "//" + string(v.req.host) + at.Opaque
+		at.Opaque = "//" + string(v.req.Host) + at.Opaque
 	}
 	return at
 }
@@ -67,8 +67,8 @@ func announced(trailer http.Header, list []byte) http.Header {
 	if trailer == nil {
 		trailer = http.Header{}
 	}
-	tokens(list, func(token string) {
-		if isAll(token, tokenByte) && lookupField(token) == otherField {
+	h1.Tokens(list, func(token string) {
+		if h1.IsAll(token, h1.TokenByte) && h1.LookupField(token) == h1.OtherField {
 			trailer[textproto.CanonicalMIMEHeaderKey(token)] = nil
 		}
 	})
@@ -77,7 +77,7 @@ func announced(trailer http.Header, list []byte) http.Header {
 
 // appendH2Head writes the head of a target's answer, as SPEC section 7 has it.
 func appendH2Head(dst []byte, res *http.Response, toHead bool) []byte {
-	dst = appendH2Fields(appendStatus(dst, res.StatusCode), res.Header)
+	dst = appendH2Fields(h1.AppendStatus(dst, res.StatusCode), res.Header)
 	for i, name := range sortedNames(res.Trailer) {
 		if i == 0 {
 			dst = append(dst, "Trailer: "...)
@@ -89,33 +89,27 @@ func appendH2Head(dst []byte, res *http.Response, toHead bool) []byte {
 	if len(res.Trailer) > 0 {
 		dst = append(dst, "\r\n"...)
 	}
-	h := head{status: res.StatusCode}
+	h := h1.Head{Status: res.StatusCode}
 	_, said := res.Header["Content-Length"]
 	switch {
 	case res.StatusCode == http.StatusNoContent:
-	case res.ContentLength >= 0 && (said || !h.bodiless(toHead)):
-		dst = appendLength(dst, res.ContentLength)
-	case h.bodiless(toHead):
+	case res.ContentLength >= 0 && (said || !h.Bodiless(toHead)):
+		dst = h1.AppendLength(dst, res.ContentLength)
+	case h.Bodiless(toHead):
 	default:
 		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
 	}
 	return append(dst, "\r\n"...)
 }
 
-// appendStatus writes a status line.
-func appendStatus(dst []byte, status int) []byte {
-	dst = strconv.AppendInt(append(dst, "HTTP/1.1 "...), int64(status), 10)
-	return append(append(append(dst, ' '), http.StatusText(status)...), "\r\n"...)
-}
-
 // appendH2Fields writes fields, but for those of a connection, and what says a length.
 func appendH2Fields(dst []byte, fields map[string][]string) []byte {
 	for _, name := range sortedNames(fields) {
-		if known := lookupField(name); known.hopByHop() || known == fieldContentLength || known == fieldTrailer || known == fieldHost {
+		if known := h1.LookupField(name); known.HopByHop() || known == h1.ContentLengthField || known == h1.TrailerField || known == h1.HostField {
 			continue
 		}
 		for _, value := range fields[name] {
-			dst = appendField(dst, name, value)
+			dst = h1.AppendField(dst, name, value)
 		}
 	}
 	return dst

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"net/textproto"
 	"sync"
+
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 )
 
 // h2Interims brings the heads with 1xx of a target to the visitor. net/http tells of them
@@ -29,14 +32,14 @@ func newH2Interims(v *visit) *h2Interims {
 
 // got is for httptrace.ClientTrace.
 func (i *h2Interims) got(status int, fields textproto.MIMEHeader) error {
-	text := append(appendH2Fields(appendStatus([]byte{recordInterim}, status), fields), "\r\n"...)
+	text := append(appendH2Fields(h1.AppendStatus([]byte{message.RecordInterim}, status), fields), "\r\n"...)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch i.size += len(text); {
 	case status == http.StatusSwitchingProtocols:
-		return badHead("status 101 in HTTP/2")
-	case i.size > maxHead:
-		return badHead("interim heads of over %d bytes", maxHead)
+		return h1.Malformed("status 101 in HTTP/2")
+	case i.size > h1.MaxHead:
+		return h1.Malformed("interim heads of over %d bytes", h1.MaxHead)
 	case i.closed:
 		return nil
 	}
@@ -66,7 +69,7 @@ func (i *h2Interims) run() {
 // sendInterim sends the record of a head. If it fails, so does what follows.
 func (v *visit) sendInterim(record []byte) {
 	if v.st == nil {
-		st, err := v.r.Promote(appendAnswer(nil, nil, nil))
+		st, err := v.r.Promote(message.AppendAnswer(nil, nil, nil))
 		if err != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/h1"
 	"paddock/wire"
 )
 
@@ -236,7 +237,7 @@ func (c *h2Conn) transport() *http.Transport {
 		DisableCompression:     true,
 		IdleConnTimeout:        idleTime,
 		ResponseHeaderTimeout:  max(c.pool.of.HeadTimeout, 0), // from the end of the request
-		MaxResponseHeaderBytes: maxHead - 1<<10,               // it is a little longer as text
+		MaxResponseHeaderBytes: h1.MaxHead - 1<<10,            // it is a little longer as text
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream: h2Window, MaxReceiveBufferPerConnection: h2Each * h2Window,
 			MaxReadFrameSize: h2Frame, WriteByteTimeout: h2Stall,

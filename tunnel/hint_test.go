@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -57,7 +58,7 @@ func TestFullClientIsSpared(t *testing.T) {
 				p.eventually("unheard", func() bool { n := c.Stats().Hints; return n > 0 && p.server.Stats().Hints == n })
 			}
 			came, spared := c.Stats().Full, p.reasonCount(HintFull)
-			if most := 1 + 2*uint64(time.Since(began)/maxHint); came == 0 || came > most || came+spared != visitors {
+			if most := 1 + 2*uint64(time.Since(began)/message.MaxHint); came == 0 || came > most || came+spared != visitors {
 				t.Errorf("%d came to the client, %d were spared", came, spared)
 			}
 			close(gate)
@@ -111,8 +112,8 @@ func (p *pair) bare(mux *wire.Mux) *wire.Conn {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = conn.Close() })
-	ask := bindRequest{Version: version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
-	if a, err := wire.Call[bindRequest, bindAnswer](p.t.Context(), conn, kindBind, ask); err != nil || !a.Hints {
+	ask := bindRequest{Version: message.Version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
+	if a, err := wire.Call[bindRequest, bindAnswer](p.t.Context(), conn, message.KindBind, ask); err != nil || !a.Hints {
 		p.t.Fatalf("%+v, %v", a, err)
 	}
 	return conn
@@ -121,26 +122,26 @@ func (p *pair) bare(mux *wire.Mux) *wire.Conn {
 // A hint shuts a tunnel for as long as it says, though nobody takes it back.
 func TestHintRunsOut(t *testing.T) {
 	for name, c := range map[string]struct {
-		hint   hint
+		hint   message.Hint
 		reason Reason
 		status int
 	}{
-		"full":   {hint{state: hintFull, tunnel: 1}, HintFull, 503},
-		"down":   {hint{state: hintDown, tunnel: 1}, HintDown, 502},
-		"client": {hint{state: hintFull}, HintFull, 503},
+		"full":   {message.Hint{State: message.HintFull, Tunnel: 1}, HintFull, 503},
+		"down":   {message.Hint{State: message.HintDown, Tunnel: 1}, HintDown, 502},
+		"client": {message.Hint{State: message.HintFull}, HintFull, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, &Server{})
 			var came atomic.Int64
 			mux := wire.NewMux()
-			mux.HandleRequest(kindHTTP, func(context.Context, *wire.Request) error {
+			mux.HandleRequest(message.KindHTTP, func(context.Context, *wire.Request) error {
 				came.Add(1)
 				return refused(wire.NotFound, "nothing here")
 			})
 			conn := p.bare(mux)
-			c.hint.span = 150 * time.Millisecond
+			c.hint.Span = 150 * time.Millisecond
 			p.eventually("nobody is refused", func() bool {
-				if err := conn.Post(t.Context(), kindHint, appendHint(nil, c.hint)); err != nil {
+				if err := conn.Post(t.Context(), message.KindHint, message.AppendHint(nil, c.hint)); err != nil {
 					t.Fatal(err)
 				}
 				res, _ := p.get("example.com", "/")
@@ -164,22 +165,22 @@ func TestHintsThatMeanNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ask := bindRequest{Version: version, Tunnels: []bindAsk{{ID: 2, Protocol: HTTP, Host: "other.example.com"}}}
-	full := hint{state: hintFull, tunnel: 1, span: maxHint}
+	ask := bindRequest{Version: message.Version, Tunnels: []bindAsk{{ID: 2, Protocol: HTTP, Host: "other.example.com"}}}
+	full := message.Hint{State: message.HintFull, Tunnel: 1, Span: message.MaxHint}
 	post := func(b []byte) {
-		if err := conn.Post(t.Context(), kindHint, b); err != nil {
+		if err := conn.Post(t.Context(), message.KindHint, b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	post(appendHint(nil, full)) // before anything is bound
-	if _, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, kindBind, ask); err != nil {
+	post(message.AppendHint(nil, full)) // before anything is bound
+	if _, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, message.KindBind, ask); err != nil {
 		t.Fatal(err)
 	}
-	post(appendHint(nil, full)) // of an id that is another client's only
+	post(message.AppendHint(nil, full)) // of an id that is another client's only
 	post(nil)
 	post([]byte("full!!"))
-	full.tunnel = 0
-	post(appendHint(nil, full)) // all of its own
+	full.Tunnel = 0
+	post(message.AppendHint(nil, full)) // all of its own
 	p.eventually("unheard", func() bool { return p.server.Stats().Hints == 3 })
 	if res, _ := p.get("example.com", "/"); res.StatusCode != 200 {
 		t.Errorf("another client's tunnel: %d", res.StatusCode)
@@ -189,11 +190,11 @@ func TestHintsThatMeanNothing(t *testing.T) {
 // A server that does not say that it takes hints gets none.
 func TestOldServerGetsNoHints(t *testing.T) {
 	mux, links, came := wire.NewMux(), make(chan *wire.Conn, 1), make(chan []byte, 1)
-	wire.Handle(mux, kindBind, func(ctx context.Context, _ bindRequest) (bindAnswer, error) {
+	wire.Handle(mux, message.KindBind, func(ctx context.Context, _ bindRequest) (bindAnswer, error) {
 		links <- wire.ConnFrom(ctx)
 		return bindAnswer{Results: []bindResult{{ID: 1, Where: "example.com"}}}, nil
 	})
-	wire.HandlePost(mux, kindHint, func(_ context.Context, b []byte) error { came <- b; return nil })
+	wire.HandlePost(mux, message.KindHint, func(_ context.Context, b []byte) error { came <- b; return nil })
 	server := &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent}}
 	l := listenLocal(t)
 	go func() { _ = server.Serve(l) }()
@@ -203,8 +204,8 @@ func TestOldServerGetsNoHints(t *testing.T) {
 		Name: "web", Protocol: HTTP, Host: "example.com", Target: "target:80",
 		Dial: func(context.Context) (net.Conn, error) { return nil, net.ErrClosed },
 	}}})
-	get := appendOpening(nil, &opening{tunnel: 1, head: []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")})
-	_, err := (<-links).Call(t.Context(), kindHTTP, get)
+	get := message.AppendOpening(nil, &message.Opening{Tunnel: 1, Head: []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")})
+	_, err := (<-links).Call(t.Context(), message.KindHTTP, get)
 	if e := new(wire.Error); !errors.As(err, &e) || e.Code != wire.Unavailable {
 		t.Fatal(err)
 	}

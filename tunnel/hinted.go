@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -16,23 +17,23 @@ type hinted struct{ last atomic.Pointer[said] }
 
 // said is a hint that holds until then.
 type said struct {
-	state hintState
+	state message.HintState
 	until time.Time
 }
 
-func (h *hinted) set(what hint) {
-	if what.state == hintOpen {
+func (h *hinted) set(what message.Hint) {
+	if what.State == message.HintOpen {
 		h.last.Store(nil)
 		return
 	}
-	h.last.Store(&said{what.state, time.Now().Add(what.span)})
+	h.last.Store(&said{what.State, time.Now().Add(what.Span)})
 }
 
 // state is what holds now.
-func (h *hinted) state() hintState {
+func (h *hinted) state() message.HintState {
 	last := h.last.Load()
 	if last == nil || !time.Now().Before(last.until) {
-		return hintOpen
+		return message.HintOpen
 	}
 	return last.state
 }
@@ -50,9 +51,9 @@ func (h *holder) shed() error {
 	}
 	for _, said := range []*hinted{&h.hinted, &h.session.hinted} {
 		switch said.state() {
-		case hintFull:
+		case message.HintFull:
 			return errHintFull
-		case hintDown:
+		case message.HintDown:
 			return errHintDown
 		}
 	}
@@ -62,7 +63,7 @@ func (h *holder) shed() error {
 // hint serves tunnel.hint, on the link's reader. One about what the client does not hold
 // means nothing.
 func (s *Server) hint(ctx context.Context, body []byte) error {
-	what, err := parseHint(body)
+	what, err := message.ParseHint(body)
 	if err != nil {
 		return err
 	}
@@ -74,10 +75,10 @@ func (s *Server) hint(ctx context.Context, body []byte) error {
 	x := s.sessions[identity]
 	switch {
 	case x == nil || !x.has(conn):
-	case what.tunnel == 0:
+	case what.Tunnel == 0:
 		x.hinted.set(what)
-	case x.claims[what.tunnel] != nil:
-		if h := x.claims[what.tunnel].holder.Load(); h != nil && h.session == x {
+	case x.claims[what.Tunnel] != nil:
+		if h := x.claims[what.Tunnel].holder.Load(); h != nil && h.session == x {
 			h.hinted.set(what)
 		}
 	}

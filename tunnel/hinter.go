@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -23,19 +24,19 @@ const (
 // out while it was still true is told again with the next one. A hint that is not told
 // costs a visitor's way over the link, no more. Safe for concurrent use.
 type hinter struct {
-	c      *Client              // nil: nobody is told
-	tunnel uint16               // 0: all of them
-	over   func(hintState) bool // what was told is so no longer
+	c      *Client                      // nil: nobody is told
+	tunnel uint16                       // 0: all of them
+	over   func(message.HintState) bool // what was told is so no longer
 
-	told  atomic.Uint32 // hintState
-	quiet atomic.Int64  // until when (Unix ns) nothing but hintOpen is told
+	told  atomic.Uint32 // message.HintState
+	quiet atomic.Int64  // until when (Unix ns) nothing but HintOpen is told
 
 	mu   sync.Mutex // held while something is told, so that hints keep their order
 	conn *wire.Conn // guarded by mu; on which it was told
 }
 
 // tell says that visitors find nothing for span, rounded up to milliseconds.
-func (h *hinter) tell(state hintState, span time.Duration) {
+func (h *hinter) tell(state message.HintState, span time.Duration) {
 	defer h.settle() // it may have passed before anybody saw that it was told
 	now := time.Now().UnixNano()
 	if h.c == nil || now < h.quiet.Load() || !h.c.mayHint(now) {
@@ -50,29 +51,29 @@ func (h *hinter) tell(state hintState, span time.Duration) {
 	h.quiet.Store(now + int64(hintPause))
 	h.told.Store(uint32(state))
 	h.conn = conn
-	h.post(hint{state: state, tunnel: h.tunnel, span: min(span.Truncate(time.Millisecond)+time.Millisecond, maxHint)})
+	h.post(message.Hint{State: state, Tunnel: h.tunnel, Span: min(span.Truncate(time.Millisecond)+time.Millisecond, message.MaxHint)})
 }
 
 // settle takes back what was told, if it is so no longer. It is called whenever that may
 // be.
 func (h *hinter) settle() {
 	state := h.told.Load()
-	if state == uint32(hintOpen) || !h.over(hintState(state)) {
+	if state == uint32(message.HintOpen) || !h.over(message.HintState(state)) {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.told.CompareAndSwap(state, uint32(hintOpen)) {
-		h.post(hint{tunnel: h.tunnel})
+	if h.told.CompareAndSwap(state, uint32(message.HintOpen)) {
+		h.post(message.Hint{Tunnel: h.tunnel})
 	}
 }
 
 // post does not wait: while the link has no room the last hint of a tunnel waits. That the
 // connection has ended is nothing to us: what was told on it is forgotten soon. h.mu is
 // held.
-func (h *hinter) post(what hint) {
+func (h *hinter) post(what message.Hint) {
 	h.c.counts.hints.Add(1)
-	_ = h.conn.PostKeyed(kindHint, string([]byte{byte(h.tunnel), byte(h.tunnel >> 8)}), appendHint(nil, what))
+	_ = h.conn.PostKeyed(message.KindHint, string([]byte{byte(h.tunnel), byte(h.tunnel >> 8)}), message.AppendHint(nil, what))
 }
 
 // mayHint says whether the client has said nothing for a while, and notes that it does.

@@ -173,7 +173,7 @@ func FuzzVisitor(f *testing.F) {
 		if !c.next() || c.readHead() != nil {
 			return
 		}
-		h := &c.room.req.head
+		h := &c.room.req.Head
 		c.body.begin(h)
 		body, err := io.ReadAll(c)
 		c.unwatch()
@@ -183,11 +183,11 @@ func FuzzVisitor(f *testing.F) {
 		if theirs != nil {
 			t.Fatalf("%q: taken, but net/http says %v", text, theirs)
 		}
-		if h.method == nil || r.Method != string(h.method) || r.Host != string(h.host) && r.URL.Host == "" || (r.ContentLength < 0) != h.chunked {
-			t.Fatalf("%q: %s at %s, net/http: %s at %s, %d bytes", text, h.method, h.host, r.Method, r.Host, r.ContentLength)
+		if h.Method == nil || r.Method != string(h.Method) || r.Host != string(h.Host) && r.URL.Host == "" || (r.ContentLength < 0) != h.Chunked {
+			t.Fatalf("%q: %s at %s, net/http: %s at %s, %d bytes", text, h.Method, h.Host, r.Method, r.Host, r.ContentLength)
 		}
-		if h.length >= 0 && r.ContentLength != h.length || r.ProtoAtLeast(1, 1) == h.old {
-			t.Fatalf("%q: length %d, net/http: %d, %s", text, h.length, r.ContentLength, r.Proto)
+		if h.Length >= 0 && r.ContentLength != h.Length || r.ProtoAtLeast(1, 1) == h.HTTP10 {
+			t.Fatalf("%q: length %d, net/http: %d, %s", text, h.Length, r.ContentLength, r.Proto)
 		}
 		if err != nil {
 			return // they may take what we refuse

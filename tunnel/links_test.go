@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -139,8 +140,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ask := bindRequest{Version: version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
-	_, err = wire.Call[bindRequest, bindAnswer](context.Background(), conn, kindBind, ask)
+	ask := bindRequest{Version: message.Version, Tunnels: []bindAsk{{ID: 1, Protocol: HTTP, Host: "example.com"}}}
+	_, err = wire.Call[bindRequest, bindAnswer](context.Background(), conn, message.KindBind, ask)
 	if e, ok := err.(*wire.Error); !ok || e.Code != wire.ResourceExhausted {
 		t.Errorf("one too many: %v", err)
 	}

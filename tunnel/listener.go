@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -112,7 +113,7 @@ func (l *listener) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), unbindTime)
 		defer cancel()
 		for _, conn := range l.c.connections() {
-			_, _ = wire.Call[unbindRequest, unbindAnswer](ctx, conn, kindUnbind, unbindRequest{IDs: []uint16{l.id}})
+			_, _ = wire.Call[unbindRequest, unbindAnswer](ctx, conn, message.KindUnbind, unbindRequest{IDs: []uint16{l.id}})
 		}
 	})
 	return nil
@@ -158,8 +159,8 @@ func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // serveRaw hands a visitor over, and waits until he is done with.
-func (l *listener) serveRaw(ctx context.Context, st *wire.Stream, open *channel) error {
-	conn := newRawConn(st, open.rest, addrOf(open.local), addrOf(open.visitor))
+func (l *listener) serveRaw(ctx context.Context, st *wire.Stream, open *message.Channel) error {
+	conn := newRawConn(st, open.Rest, addrOf(open.Local), addrOf(open.Visitor))
 	within, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if err := l.offer(within, conn); err != nil {

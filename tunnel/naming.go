@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"paddock/internal/hostname"
 	"paddock/wire"
 )
 
@@ -28,7 +29,7 @@ func chosenName(n Namer, identity string, id uint16, try int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return hostName(host)
+	return hostname.Normalise(host)
 }
 
 // grantAny is grant of the first free name that the policy has for a tunnel, and tells

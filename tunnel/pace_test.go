@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"paddock/tunnel/internal/message"
 )
 
 // toldPermit notes what a permit is told.
@@ -24,7 +26,7 @@ func (p *toldPermit) Answered(failed bool) {
 // An answer has told how fast it comes once enough of it has come, or it waits for somebody
 // else than the link; once only.
 func TestPace(t *testing.T) {
-	const full = maxRecord
+	const full = message.MaxRecord
 	for name, c := range map[string]struct {
 		known  bool
 		pieces []int

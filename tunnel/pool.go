@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"paddock/tunnel/internal/message"
 )
 
 const (
@@ -45,7 +47,7 @@ func (p *pool) get(v *visit) *backend {
 		now := time.Now()
 		// A request that can be sent again goes out without another look: that the
 		// connection has ended is seen by whoever reads from it.
-		fit := now.Before(b.expires) && (b.watched && v.flags&flagIdempotent != 0 || b.silent())
+		fit := now.Before(b.expires) && (b.watched && v.flags&message.FlagIdempotent != 0 || b.silent())
 		if fit && b.take(v, now) {
 			return b
 		}

@@ -6,10 +6,11 @@ import (
 	"syscall"
 
 	"paddock/internal/nowait"
+	"paddock/tunnel/internal/message"
 )
 
 // record is a buffer for one record of a body, with its first byte.
-type record [1 + maxRecord]byte
+type record [1 + message.MaxRecord]byte
 
 var records = sync.Pool{New: func() any { return new(record) }}
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -93,10 +95,10 @@ func (s *Server) refuse(t turn, f Refusal) {
 		f.Status = answers[f.Reason].status
 	}
 	if f.Reason == Malformed {
-		f.Status = statusOf(f.Err)
+		f.Status = h1.StatusOf(f.Err)
 	}
 	r := t.asked()
-	f.Peer, f.Host = r.peer.String(), string(r.host)
+	f.Peer, f.Host = r.peer.String(), string(r.Host)
 	s.refused(f)
 	if f.Reason == Gone {
 		t.abort()
@@ -120,7 +122,7 @@ type refusalKey struct {
 // refusal is an answer that was made before anybody has asked.
 type refusal struct {
 	text, body []byte
-	head       head // of text
+	head       h1.Head // of text
 }
 
 // refusals are all that there are.
@@ -155,8 +157,8 @@ func makeRefusal(reason Reason, status, later int) *refusal {
 	if reason == Unauthenticated {
 		f.text = append(f.text, "Www-Authenticate: Basic realm=\"tunnel\", charset=\"UTF-8\"\r\n"...)
 	}
-	f.text = append(appendLength(f.text, int64(len(f.body))), "\r\n"...)
-	if err := f.head.parse(f.text, answerForm); err != nil {
+	f.text = append(h1.AppendLength(f.text, int64(len(f.body))), "\r\n"...)
+	if err := f.head.Parse(f.text, h1.LinkAnswer); err != nil {
 		panic(err) // never: what is above is all there is
 	}
 	return f
@@ -190,7 +192,7 @@ func reasonOf(ctx context.Context, err error) Reason {
 		return Denied
 	case errors.Is(err, errIntroduction):
 		return Unintroduced
-	case errors.Is(err, errExchange), errors.Is(err, errHead):
+	case errors.Is(err, message.ErrMalformed), errors.Is(err, h1.ErrMalformed):
 		return Broken
 	case !errors.As(err, &e):
 		return ClientLost

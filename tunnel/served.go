@@ -28,13 +28,13 @@ func (x *exchange) served(sent int64) {
 		return
 	}
 	r := x.r
-	received := max(r.length, 0)
+	received := max(r.Length, 0)
 	if x.up != nil && x.up.done != nil {
 		received = x.up.received
 	}
 	x.s.Hooks.Served(Served{
-		Tunnel: x.claim.where, Identity: x.claim.identity, Peer: r.peer.String(), Host: string(r.host), Method: string(r.method),
-		Path: r.path(), RequestID: x.id, Status: x.head.status, Received: received, Sent: sent, Took: time.Since(x.began),
+		Tunnel: x.claim.where, Identity: x.claim.identity, Peer: r.peer.String(), Host: string(r.Host), Method: string(r.Method),
+		Path: r.Path(), RequestID: x.id, Status: x.head.Status, Received: received, Sent: sent, Took: time.Since(x.began),
 	})
 }
 

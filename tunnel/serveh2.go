@@ -10,13 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
 // tryH2 says whether an exchange is for HTTP/2, as far as is known.
 func (v *visit) tryH2() bool {
 	p := v.target.h2
-	return p != nil && (p.secure == nil || v.req.upgrade == nil && !p.isPlain())
+	return p != nil && (p.secure == nil || v.req.Upgrade == nil && !p.isPlain())
 }
 
 // h2Visit is an exchange with a target of HTTP/2.
@@ -49,7 +51,7 @@ func (v *visit) serveH2(up *h2Body) error {
 	defer conn.pool.leave(conn)
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 999 {
-		return v.failure(badHead("status %d", res.StatusCode))
+		return v.failure(h1.Malformed("status %d", res.StatusCode))
 	}
 	return x.answer(res)
 }
@@ -119,23 +121,23 @@ func (v *h2Visit) harmless(err error, c *h2Conn) bool {
 	case errors.As(err, &reset):
 		return reset.Code == refusedStream
 	}
-	return c.served.Load() && c.hasEnded() && v.flags&flagIdempotent != 0
+	return c.served.Load() && c.hasEnded() && v.flags&message.FlagIdempotent != 0
 }
 
 // answer brings the answer: in one piece if it is short and known to be.
 func (v *h2Visit) answer(res *http.Response) error {
-	toHead := v.flags&flagHead != 0
+	toHead := v.flags&message.FlagHead != 0
 	text := appendH2Head(nil, res, toHead)
-	h := head{status: res.StatusCode, length: res.ContentLength}
-	bodiless := h.bodiless(toHead)
+	h := h1.Head{Status: res.StatusCode, Length: res.ContentLength}
+	bodiless := h.Bodiless(toHead)
 	if v.st != nil {
-		if err := v.st.WriteMsg(append([]byte{recordHead}, text...)); err != nil || bodiless {
+		if err := v.st.WriteMsg(append([]byte{message.RecordHead}, text...)); err != nil || bodiless {
 			return err
 		}
 		return v.sendBodyH2(v.st, res)
 	}
 	if bodiless {
-		return v.r.Respond(appendAnswer(nil, text, nil))
+		return v.r.Respond(message.AppendAnswer(nil, text, nil))
 	}
 	var body []byte
 	small, _ := v.c.ahead(v.r.Conn(), &h)
@@ -148,10 +150,10 @@ func (v *h2Visit) answer(res *http.Response) error {
 			return v.failure(errShort)
 		}
 		if len(res.Trailer) == 0 {
-			return v.r.Respond(appendAnswer(nil, text, body))
+			return v.r.Respond(message.AppendAnswer(nil, text, body))
 		}
 	}
-	st, err := v.r.Promote(appendAnswer(nil, text, body))
+	st, err := v.r.Promote(message.AppendAnswer(nil, text, body))
 	if err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ const minAnswer = 8
 func (v *h2Visit) sendBodyH2(st *wire.Stream, res *http.Response) error {
 	b := records.Get().(*record)
 	defer records.Put(b)
-	b[0] = recordBody
+	b[0] = message.RecordBody
 	for {
 		n, err := res.Body.Read(b[1:])
 		if n > 0 {
@@ -180,11 +182,11 @@ func (v *h2Visit) sendBodyH2(st *wire.Stream, res *http.Response) error {
 			return v.failure(err)
 		}
 	}
-	text := []byte{recordTrailers}
+	text := []byte{message.RecordTrailers}
 	for _, name := range sortedNames(res.Trailer) {
-		if lookupField(name) == otherField {
+		if h1.LookupField(name) == h1.OtherField {
 			for _, value := range res.Trailer[name] {
-				text = appendField(text, name, value)
+				text = h1.AppendField(text, name, value)
 			}
 		}
 	}

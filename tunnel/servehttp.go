@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -19,9 +21,9 @@ type visit struct {
 	ctx     context.Context
 	target  *target
 	size    int // counted of the budget
-	flags   flags
-	req     head
-	resp    head
+	flags   message.Flags
+	req     h1.Head
+	resp    h1.Head
 	whole   []byte // what to send first: the head, and as much of the body as came with it
 	replay  bool   // that is all there is to send
 	awaited bool   // the wait for the head is bounded already
@@ -41,39 +43,39 @@ type visit struct {
 var visits = sync.Pool{New: func() any { return new(visit) }}
 
 func (v *visit) recycle() {
-	*v = visit{req: head{fields: v.req.fields[:0]}, resp: head{fields: v.resp.fields[:0]}, spare: v.spare[:0], text: v.text[:0]}
+	*v = visit{req: h1.Head{Fields: v.req.Fields[:0]}, resp: h1.Head{Fields: v.resp.Fields[:0]}, spare: v.spare[:0], text: v.text[:0]}
 	visits.Put(v)
 }
 
 // begin judges an opening and finds its target, whom leave leaves. rest is how many
 // bytes of the body came along.
 func (v *visit) begin(ctx context.Context, c *Client, msg []byte) (rest int64, err error) {
-	o, err := parseOpening(msg)
+	o, err := message.ParseOpening(msg)
 	if err != nil {
 		return 0, refused(wire.InvalidArgument, "%v", err)
 	}
-	v.c, v.ctx, v.flags = c, ctx, o.flags
-	if err := v.req.parse(o.head, requestForm); err != nil {
+	v.c, v.ctx, v.flags = c, ctx, o.Flags
+	if err := v.req.Parse(o.Head, h1.LinkRequest); err != nil {
 		return 0, refused(wire.InvalidArgument, "%v", err)
 	}
-	if (v.req.upgrade != nil) != (o.flags&flagUpgrade != 0) || (string(v.req.method) == "HEAD") != (o.flags&flagHead != 0) {
+	if (v.req.Upgrade != nil) != (o.Flags&message.FlagUpgrade != 0) || (string(v.req.Method) == "HEAD") != (o.Flags&message.FlagHead != 0) {
 		return 0, refused(wire.InvalidArgument, "head and flags do not agree")
 	}
 	v.size = exchangeBytes + len(msg)
-	if v.target, err = c.enter(o.tunnel, v.size, HTTP); err != nil {
+	if v.target, err = c.enter(o.Tunnel, v.size, HTTP); err != nil {
 		return 0, err
 	}
 	if v.target.direct() { // head and rest lie side by side
-		v.whole = msg[len(msg)-len(o.head)-len(o.rest):]
-		return int64(len(o.rest)), nil
+		v.whole = msg[len(msg)-len(o.Head)-len(o.Rest):]
+		return int64(len(o.Rest)), nil
 	}
 	if v.spare, err = v.target.rewrite(v.spare[:0], &v.req); err != nil {
 		v.leave()
 		return 0, err
 	}
-	v.spare = append(v.spare, o.rest...)
+	v.spare = append(v.spare, o.Rest...)
 	v.whole = v.spare
-	return int64(len(o.rest)), nil
+	return int64(len(o.Rest)), nil
 }
 
 // leave ends what begin has counted.
@@ -95,7 +97,7 @@ func (c *Client) serveRequest(ctx context.Context, r *wire.Request) error {
 		v.recycle()
 		return err
 	}
-	if r.Stream() != nil || v.req.chunked || v.req.upgrade != nil || max(v.req.length, 0) != rest {
+	if r.Stream() != nil || v.req.Chunked || v.req.Upgrade != nil || max(v.req.Length, 0) != rest {
 		v.leave()
 		v.recycle()
 		return refused(wire.InvalidArgument, "the body is not all there")
@@ -186,7 +188,7 @@ func (v *visit) bring(n int, err error) error {
 		v.release(err == nil)
 		return err
 	}
-	harmless := n == 0 || v.flags&flagIdempotent != 0 && !begun
+	harmless := n == 0 || v.flags&message.FlagIdempotent != 0 && !begun
 	again := v.b.reused && v.replay && harmless && v.ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded)
 	v.release(false)
 	if !again {
@@ -233,7 +235,7 @@ func (v *visit) readHead() (begun bool, err error) {
 		v.b.expect(v.target.HeadTimeout)
 	}
 	v.awaited = false
-	begun, err = v.b.readHead(&v.resp, targetForm)
+	begun, err = v.b.readHead(&v.resp, h1.TargetAnswer)
 	if inTime := v.b.headCame(); err == nil && !inTime {
 		err = os.ErrDeadlineExceeded
 	}
@@ -246,7 +248,7 @@ func (v *visit) failure(err error) error {
 	switch {
 	case v.ctx.Err() != nil:
 		return context.Canceled
-	case errors.Is(err, errHead):
+	case errors.Is(err, h1.ErrMalformed):
 		return &wire.Error{Code: wire.Internal, Msg: err.Error()}
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &wire.Error{Code: wire.DeadlineExceeded, Msg: "the target has not answered in time"}
@@ -266,8 +268,8 @@ func (v *visit) release(clean bool) {
 		v.stop()
 		v.stop = nil
 	}
-	if clean && v.body.over && v.body.kind != byClose && !v.resp.closes && !v.resp.old &&
-		v.resp.status >= 200 && len(b.unread()) == 0 && v.ctx.Err() == nil && b.keep > 0 {
+	if clean && v.body.over && v.body.kind != h1.ByClose && !v.resp.Closes && !v.resp.HTTP10 &&
+		v.resp.Status >= 200 && len(b.unread()) == 0 && v.ctx.Err() == nil && b.keep > 0 {
 		b.settle()
 		v.target.pool.put(b)
 		v.target.hint.settle()
@@ -280,21 +282,21 @@ func (v *visit) release(clean bool) {
 // answerRequest brings the answer to a small exchange: in one piece if it is short and
 // known to be, else promoted.
 func (v *visit) answerRequest(r *wire.Request) error {
-	if v.resp.status < 200 {
-		st, err := r.Promote(appendAnswer(nil, nil, nil))
+	if v.resp.Status < 200 {
+		st, err := r.Promote(message.AppendAnswer(nil, nil, nil))
 		if err != nil {
 			return err
 		}
 		return v.stream(st)
 	}
-	toHead := v.flags&flagHead != 0
+	toHead := v.flags&message.FlagHead != 0
 	v.b.noteKeepAlive(&v.resp)
 	v.body = v.b.bodyOf(&v.resp, toHead)
 	out := frames.Get().(*[]byte)
 	defer func() { *out = v.out[:0]; frames.Put(out) }()
 	v.out = (*out)[:0]
 	small, first := v.c.ahead(r.Conn(), &v.resp)
-	if v.body.over || v.body.kind == byLength && v.resp.length < int64(small-minSmall) {
+	if v.body.over || v.body.kind == h1.ByLength && v.resp.Length < int64(small-message.MinSmall) {
 		return v.answerWhole(r, toHead, small)
 	}
 	return v.answerLong(r, toHead, first)
@@ -302,9 +304,9 @@ func (v *visit) answerRequest(r *wire.Request) error {
 
 // answerWhole is for a body that is short.
 func (v *visit) answerWhole(r *wire.Request, toHead bool, small int) error {
-	v.text = appendAnswerHead(v.text[:0], &v.resp, toHead, 0)
-	v.out = appendAnswer(v.out, v.text, nil)
-	if len(v.out)+int(max(v.resp.length, 0)) > small && !v.body.over {
+	v.text = h1.AppendAnswerHead(v.text[:0], &v.resp, toHead, 0)
+	v.out = message.AppendAnswer(v.out, v.text, nil)
+	if len(v.out)+int(max(v.resp.Length, 0)) > small && !v.body.over {
 		return v.promote(r)
 	}
 	for {
@@ -325,12 +327,12 @@ func (v *visit) answerLong(r *wire.Request, toHead bool, most int) error {
 	v.body.stay = true
 	first := records.Get().(*record)
 	defer records.Put(first)
-	text := appendAnswerHead(nil, &v.resp, toHead, -1)
+	text := h1.AppendAnswerHead(nil, &v.resp, toHead, -1)
 	n, whole := 0, false
 	for n < most {
 		piece, err := v.body.next()
 		if errors.Is(err, io.EOF) {
-			whole = v.body.kind == byChunks && string(v.b.unread()) == "\r\n"
+			whole = v.body.kind == h1.ByChunks && string(v.b.unread()) == "\r\n"
 			break
 		}
 		if errors.Is(err, errWait) {
@@ -351,10 +353,10 @@ func (v *visit) answerLong(r *wire.Request, toHead bool, most int) error {
 	v.body.stay = false
 	if whole {
 		v.b.r += len("\r\n")
-		v.out = appendAnswer(v.out, appendAnswerHead(text[:0], &v.resp, toHead, int64(n)), first[:n])
+		v.out = message.AppendAnswer(v.out, h1.AppendAnswerHead(text[:0], &v.resp, toHead, int64(n)), first[:n])
 		return r.Respond(v.out)
 	}
-	v.out = appendAnswer(v.out, text, first[:n])
+	v.out = message.AppendAnswer(v.out, text, first[:n])
 	return v.promote(r)
 }
 
@@ -379,19 +381,19 @@ func (v *visit) sendBody(st *wire.Stream) error {
 		}
 		at := v.b.r - len(piece)
 		record := v.b.buf[at-1 : v.b.r]
-		record[0] = recordBody
+		record[0] = message.RecordBody
 		if err := st.WriteMsg(record); err != nil {
 			return fmt.Errorf("tunnel: %w", err)
 		}
 	}
-	if v.body.kind != byChunks {
+	if v.body.kind != h1.ByChunks {
 		return nil
 	}
-	var t head
-	if _, err := v.b.readHead(&t, endForm); err != nil {
+	var t h1.Head
+	if _, err := v.b.readHead(&t, h1.TargetTrailers); err != nil {
 		return v.failure(err)
 	}
-	if text := appendTrailers([]byte{recordTrailers}, &t); len(text) > len("x\r\n") {
+	if text := h1.AppendTrailers([]byte{message.RecordTrailers}, &t); len(text) > len("x\r\n") {
 		return st.WriteMsg(text)
 	}
 	return nil

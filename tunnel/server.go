@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"paddock/internal/handshake"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -121,10 +122,10 @@ func (s *Server) init() {
 // Register lets the clients bind whose connections serve m.
 func (s *Server) Register(m *wire.Mux) {
 	s.init()
-	wire.Handle(m, kindBind, s.bind)
-	wire.Handle(m, kindUnbind, s.unbind)
-	wire.Handle(m, kindTry, s.try)
-	wire.HandlePost(m, kindHint, s.hint, wire.Inline())
+	wire.Handle(m, message.KindBind, s.bind)
+	wire.Handle(m, message.KindUnbind, s.unbind)
+	wire.Handle(m, message.KindTry, s.try)
+	wire.HandlePost(m, message.KindHint, s.hint, wire.Inline())
 }
 
 // Close ends what the server listens on and forgets all names. The connections of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -14,11 +15,11 @@ func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 	if err != nil {
 		return refused(wire.InvalidArgument, "no opening")
 	}
-	open, err := parseChannel(first)
+	open, err := message.ParseChannel(first)
 	if err != nil {
 		return refused(wire.InvalidArgument, "%v", err)
 	}
-	b, err := c.enter(open.tunnel, exchangeBytes, TCP, SNI)
+	b, err := c.enter(open.Tunnel, exchangeBytes, TCP, SNI)
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 	if b.listener != nil {
 		return b.listener.serveRaw(ctx, st, &open)
 	}
-	if open.ticket != nil {
+	if open.Ticket != nil {
 		return c.serveDirect(ctx, st, b, &open)
 	}
 	conn, err := b.dial(ctx)

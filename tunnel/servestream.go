@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -21,8 +23,8 @@ func (c *Client) serveStream(ctx context.Context, st *wire.Stream) error {
 		return err
 	}
 	defer v.leave()
-	more := v.req.chunked || v.req.length > rest
-	if v.req.length >= 0 && v.req.length < rest || v.req.chunked && rest > 0 || v.req.length < 0 && !v.req.chunked && rest > 0 {
+	more := v.req.Chunked || v.req.Length > rest
+	if v.req.Length >= 0 && v.req.Length < rest || v.req.Chunked && rest > 0 || v.req.Length < 0 && !v.req.Chunked && rest > 0 {
 		return refused(wire.InvalidArgument, "more body than the head says")
 	}
 	v.replay = !more
@@ -82,38 +84,38 @@ func (v *visit) sendUp(st *wire.Stream, sent int64) (err error) {
 	}()
 	msg := frames.Get().(*[]byte)
 	defer frames.Put(msg)
-	var trailers head
+	var trailers h1.Head
 	for ended := false; ; {
 		*msg, err = st.ReadMsg((*msg)[:0])
 		switch {
 		case errors.Is(err, io.EOF):
-			if v.req.length >= 0 && sent != v.req.length {
-				return malformed("%d bytes, the head says %d", sent, v.req.length)
+			if v.req.Length >= 0 && sent != v.req.Length {
+				return message.Malformed("%d bytes, the head says %d", sent, v.req.Length)
 			}
-			if v.req.chunked {
-				return v.write(appendTrailers([]byte("0\r\n"), &trailers))
+			if v.req.Chunked {
+				return v.write(h1.AppendTrailers([]byte("0\r\n"), &trailers))
 			}
 			return nil
 		case err != nil:
 			return err
 		case len(*msg) == 0 || ended:
-			return malformed("an empty record, or one behind the trailers")
+			return message.Malformed("an empty record, or one behind the trailers")
 		}
 		switch (*msg)[0] {
-		case recordBody:
-			if sent += int64(len(*msg) - 1); v.req.length >= 0 && sent > v.req.length {
-				return malformed("more body than the head says")
+		case message.RecordBody:
+			if sent += int64(len(*msg) - 1); v.req.Length >= 0 && sent > v.req.Length {
+				return message.Malformed("more body than the head says")
 			}
 			if err := v.writeBody((*msg)[1:]); err != nil {
 				return err
 			}
-		case recordTrailers:
-			if err := trailers.parse(append([]byte(nil), (*msg)[1:]...), trailersForm); err != nil {
+		case message.RecordTrailers:
+			if err := trailers.Parse(append([]byte(nil), (*msg)[1:]...), h1.LinkTrailers); err != nil {
 				return err
 			}
 			ended = true
 		default:
-			return malformed("record %d of a visitor", (*msg)[0])
+			return message.Malformed("record %d of a visitor", (*msg)[0])
 		}
 	}
 }
@@ -132,7 +134,7 @@ func (v *visit) write(b []byte) error {
 
 // writeBody sends a piece of the body, as a chunk where its length is not known.
 func (v *visit) writeBody(p []byte) error {
-	if !v.req.chunked {
+	if !v.req.Chunked {
 		return v.write(p)
 	}
 	if len(p) == 0 {
@@ -147,21 +149,21 @@ func (v *visit) writeBody(p []byte) error {
 
 // stream sends heads and body as records, beginning with the head that was read.
 func (v *visit) stream(st *wire.Stream) error {
-	toHead := v.flags&flagHead != 0
-	for v.resp.status < 200 && v.resp.status != 101 {
-		if err := st.WriteMsg(appendAnswerHead([]byte{recordInterim}, &v.resp, toHead, -1)); err != nil {
+	toHead := v.flags&message.FlagHead != 0
+	for v.resp.Status < 200 && v.resp.Status != 101 {
+		if err := st.WriteMsg(h1.AppendAnswerHead([]byte{message.RecordInterim}, &v.resp, toHead, -1)); err != nil {
 			return err
 		}
 		if _, err := v.readHead(); err != nil {
 			return v.failure(err)
 		}
 	}
-	if v.resp.status == 101 {
+	if v.resp.Status == 101 {
 		return v.switchProtocols(st)
 	}
 	v.b.noteKeepAlive(&v.resp)
 	v.body = v.b.bodyOf(&v.resp, toHead)
-	if err := st.WriteMsg(appendAnswerHead([]byte{recordHead}, &v.resp, toHead, -1)); err != nil {
+	if err := st.WriteMsg(h1.AppendAnswerHead([]byte{message.RecordHead}, &v.resp, toHead, -1)); err != nil {
 		return err
 	}
 	return v.sendBody(st)
@@ -170,10 +172,10 @@ func (v *visit) stream(st *wire.Stream) error {
 // switchProtocols lets bytes go both ways behind the target's 101; those that came glued
 // to it come first.
 func (v *visit) switchProtocols(st *wire.Stream) error {
-	if v.flags&flagUpgrade == 0 || v.resp.upgrade == nil {
+	if v.flags&message.FlagUpgrade == 0 || v.resp.Upgrade == nil {
 		return &wire.Error{Code: wire.Internal, Msg: "the target has changed the protocol, and nobody asked"}
 	}
-	if err := st.WriteMsg(appendAnswerHead([]byte{recordHead}, &v.resp, false, -1)); err != nil {
+	if err := st.WriteMsg(h1.AppendAnswerHead([]byte{message.RecordHead}, &v.resp, false, -1)); err != nil {
 		return err
 	}
 	if stop := v.stop; stop != nil && !stop() { // splice tells the target how it ends

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -57,7 +58,7 @@ func (s *Server) session(conn *wire.Conn, r *bindRequest) (*session, error) {
 	x := &session{server: s, identity: identity, small: r.SmallMax, claims: map[uint16]*claim{}}
 	x.links.Store(newLinks(conn))
 	if x.small == 0 {
-		x.small = maxSmall
+		x.small = message.MaxSmall
 	}
 	err := s.enter(x, before)
 	s.mu.Unlock()

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -99,7 +101,7 @@ func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
 	if t.Direct && (t.Protocol == HTTP || l != nil) {
 		return nil, fmt.Errorf("tunnel %s: direct is for tcp and sni, with a target", t.Name)
 	}
-	if t.HostHeader != "" && !validHost(t.HostHeader) {
+	if t.HostHeader != "" && !h1.ValidHost(t.HostHeader) {
 		return nil, fmt.Errorf("tunnel %s: host header %q", t.Name, t.HostHeader)
 	}
 	return b, nil
@@ -135,7 +137,7 @@ func (b *target) readURL(text string) error {
 	}
 	b.address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 	b.path, b.query = strings.TrimSuffix(u.EscapedPath(), "/"), u.RawQuery
-	if !isAll(b.path, targetByte) || !isAll(b.query, targetByte) || climbs(b.path) {
+	if !h1.IsAll(b.path, h1.TargetByte) || !h1.IsAll(b.query, h1.TargetByte) || h1.Climbs(b.path) {
 		return errors.New("path or query")
 	}
 	return nil
@@ -166,8 +168,8 @@ func (b *target) leave() {
 
 // takes says whether a state that was told is over: an eighth of what may be under way is
 // done, or there is a connection.
-func (b *target) takes(told hintState) bool {
-	if told == hintFull {
+func (b *target) takes(told message.HintState) bool {
+	if told == message.HintFull {
 		return b.inflight.Load() <= int64(b.MaxInflight-max(b.MaxInflight/8, 1))
 	}
 	return b.connected() || b.failed.Load() == 0
@@ -216,7 +218,7 @@ func (b *target) attempt(ctx context.Context, connect func(context.Context) erro
 	pause := minDialAgain + rand.N(maxDialAgain-minDialAgain)
 	b.failed.Store(time.Now().Add(pause).UnixNano())
 	if !b.connected() {
-		b.hint.tell(hintDown, pause)
+		b.hint.tell(message.HintDown, pause)
 	}
 	switch {
 	case within.Err() != nil:
@@ -272,14 +274,14 @@ func (b *target) direct() bool { return b.path == "" && b.query == "" && b.HostH
 // rewrite appends the head as the target is to see it: its path before the request's,
 // its query before the request's, and its host. The path of a visitor may not climb out
 // of the target's.
-func (b *target) rewrite(dst []byte, h *head) ([]byte, error) {
-	dst = append(append(dst, h.method...), ' ')
-	path, query, asked := strings.Cut(string(h.target), "?")
+func (b *target) rewrite(dst []byte, h *h1.Head) ([]byte, error) {
+	dst = append(append(dst, h.Method...), ' ')
+	path, query, asked := strings.Cut(string(h.Target), "?")
 	if path == "*" {
 		if b.path != "" {
 			return dst, refused(wire.InvalidArgument, "target * below a path")
 		}
-	} else if b.path != "" && climbs(path) {
+	} else if b.path != "" && h1.Climbs(path) {
 		return dst, refused(wire.InvalidArgument, "the path climbs")
 	}
 	dst = append(append(dst, b.path...), path...)
@@ -292,13 +294,13 @@ func (b *target) rewrite(dst []byte, h *head) ([]byte, error) {
 		dst = append(append(dst, '?'), query...)
 	}
 	dst = append(dst, " HTTP/1.1\r\n"...)
-	for i := range h.fields {
-		f := &h.fields[i]
-		value := f.value
-		if f.known == fieldHost && b.HostHeader != "" {
+	for i := range h.Fields {
+		f := &h.Fields[i]
+		value := f.Value
+		if f.Known == h1.HostField && b.HostHeader != "" {
 			value = []byte(b.HostHeader)
 		}
-		dst = append(append(append(dst, f.name...), ": "...), value...)
+		dst = append(append(append(dst, f.Name...), ": "...), value...)
 		dst = append(dst, "\r\n"...)
 	}
 	return append(dst, "\r\n"...), nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -21,7 +22,7 @@ type Trial struct {
 // dials each target once. Nothing is bound, and a client of the same identity that serves
 // visitors goes on with that. The error is about all of it: there is no answer.
 func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
-	r := bindRequest{Version: version, SmallMax: c.config.SmallMax}
+	r := bindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
 	var asked []*target
 	for i, b := range c.all() {
 		if b != nil {
@@ -31,7 +32,7 @@ func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
 	if len(r.Tunnels) == 0 {
 		return nil, nil
 	}
-	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, kindTry, r)
+	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, message.KindTry, r)
 	if err != nil {
 		return nil, err
 	}

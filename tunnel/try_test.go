@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 
+	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
 
@@ -15,7 +16,7 @@ func try(t *testing.T, conn *wire.Conn, ask ...bindAsk) []bindResult {
 	for i := range ask {
 		ask[i].ID = uint16(i + 1)
 	}
-	a, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, kindTry, bindRequest{Version: version, Tunnels: ask})
+	a, err := wire.Call[bindRequest, bindAnswer](t.Context(), conn, message.KindTry, bindRequest{Version: message.Version, Tunnels: ask})
 	if err != nil {
 		t.Fatal(err)
 	}

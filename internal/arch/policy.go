@@ -57,6 +57,9 @@ var Paddock = Policy{
 		"internal/spool":       "records on disk until their receiver has them",
 		"internal/strictyaml":  "YAML, with the place of whatever is wrong in it",
 		"internal/version":     "which build is running",
+
+		"tunnel/internal/h1":      "HTTP/1.1 as a tunnel speaks it, as bytes",
+		"tunnel/internal/message": "the tunnel's protocol as bytes",
 	},
 	Edges: map[string]string{
 		"internal/httpapi -> internal/events":    "GET /v1/events and the live feed read the event log",
@@ -79,6 +82,8 @@ var Paddock = Policy{
 		"internal/edge -> internal/ingest":       "the agent judges positions as the platform's doors do, before it takes them",
 		"internal/edge -> internal/tunneld":      "the agent reaches the platform, and offers services, by the settings of a tunnel's client",
 		"internal/edge -> internal/metrics":      "the agent's own registry is made like the platform's",
+
+		"tunnel/internal/message -> tunnel/internal/h1": "an exchange carries a head of HTTP/1.1, and both bound it alike",
 
 		"internal/httpapi -> internal/directory": "GET /v1/sets tells which file a set was read from, and whether it can be read now",
 	},

@@ -14,7 +14,7 @@ func TestSecurityTestsAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packages, tests := regexp.MustCompile("`([a-z/]+)`:((?: `[A-Z][A-Za-z]+`,?)+)"), regexp.MustCompile("`([A-Z][A-Za-z]+)`")
+	packages, tests := regexp.MustCompile("`([a-z0-9/]+)`:((?: `[A-Z][A-Za-z]+`,?)+)"), regexp.MustCompile("`([A-Z][A-Za-z]+)`")
 	named := 0
 	for _, group := range packages.FindAllStringSubmatch(string(page), -1) {
 		files, err := filepath.Glob("../../" + group[1] + "/*_test.go")

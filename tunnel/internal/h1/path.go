@@ -1,18 +1,10 @@
-package tunnel
+package h1
 
-import (
-	"strings"
+import "strings"
 
-	"paddock/internal/hostname"
-)
-
-// hostName is the form in which a host is bound, looked up and authorised. There is no
-// other way to get one.
-func hostName(host string) (string, error) { return hostname.Normalise(host) }
-
-// climbs says whether a path may mean something above where it begins, for
+// Climbs says whether a path may mean something above where it begins, for
 // whoever takes it apart: it has a segment "..", written in any way.
-func climbs(path string) bool {
+func Climbs(path string) bool {
 	if !strings.Contains(path, "..") && !strings.Contains(path, "%") {
 		return false
 	}

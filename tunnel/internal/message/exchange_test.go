@@ -1,4 +1,4 @@
-package tunnel
+package message
 
 import (
 	"bytes"
@@ -51,23 +51,23 @@ func addressText(a netip.AddrPort) string {
 func readMessage(message string, b []byte) (text string, again []byte, err error) {
 	switch message {
 	case "opening":
-		o, err := parseOpening(b)
-		return fmt.Sprintf("flags=%d tunnel=%d visitor=%s head=%q rest=%q", o.flags, o.tunnel, addressText(o.visitor), o.head, o.rest),
-			appendOpening(nil, &o), err
+		o, err := ParseOpening(b)
+		return fmt.Sprintf("flags=%d tunnel=%d visitor=%s head=%q rest=%q", o.Flags, o.Tunnel, addressText(o.Visitor), o.Head, o.Rest),
+			AppendOpening(nil, &o), err
 	case "answer":
-		head, rest, err := parseAnswer(b)
-		return fmt.Sprintf("head=%q rest=%q", head, rest), appendAnswer(nil, head, rest), err
+		head, rest, err := ParseAnswer(b)
+		return fmt.Sprintf("head=%q rest=%q", head, rest), AppendAnswer(nil, head, rest), err
 	case "hint":
-		h, err := parseHint(b)
-		return fmt.Sprintf("state=%d tunnel=%d span=%v", h.state, h.tunnel, h.span), appendHint(nil, h), err
+		h, err := ParseHint(b)
+		return fmt.Sprintf("state=%d tunnel=%d span=%v", h.State, h.Tunnel, h.Span), AppendHint(nil, h), err
 	default:
-		c, err := parseChannel(b)
+		c, err := ParseChannel(b)
 		ticket := ""
-		if c.ticket != nil {
-			ticket = fmt.Sprintf(" ticket=%x/%x", c.ticket.id, c.ticket.secret)
+		if c.Ticket != nil {
+			ticket = fmt.Sprintf(" ticket=%x/%x", c.Ticket.ID, c.Ticket.Secret)
 		}
-		return fmt.Sprintf("sni=%v tunnel=%d visitor=%s local=%s name=%q%s rest=%q", c.sni, c.tunnel,
-			addressText(c.visitor), addressText(c.local), c.name, ticket, c.rest), appendChannel(nil, &c), err
+		return fmt.Sprintf("sni=%v tunnel=%d visitor=%s local=%s name=%q%s rest=%q", c.SNI, c.Tunnel,
+			addressText(c.Visitor), addressText(c.Local), c.Name, ticket, c.Rest), AppendChannel(nil, &c), err
 	}
 }
 
@@ -79,7 +79,7 @@ func TestExchangeVectors(t *testing.T) {
 		text, again, err := readMessage(c.message, c.bytes)
 		why, refused := strings.CutPrefix(c.want, "error ")
 		switch {
-		case refused && (!errors.Is(err, errExchange) || !strings.Contains(err.Error(), why)):
+		case refused && (!errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), why)):
 			t.Errorf("%s: %v, want %q", c.name, err, why)
 		case !refused && err != nil:
 			t.Errorf("%s: %v", c.name, err)

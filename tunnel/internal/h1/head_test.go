@@ -1,4 +1,4 @@
-package tunnel
+package h1
 
 import (
 	"bufio"
@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-var forms = map[string]form{
-	"request": requestForm, "answer": answerForm, "trailers": trailersForm, "target": targetForm, "end": endForm,
+var forms = map[string]Form{
+	"request": LinkRequest, "answer": LinkAnswer, "trailers": LinkTrailers, "target": TargetAnswer, "end": TargetTrailers,
 }
 
 // headCase is a line of testdata/heads.txt.
 type headCase struct {
 	name    string
-	form    form
+	form    Form
 	text    []byte
 	refused string
 }
@@ -46,14 +46,14 @@ func headCases(t testing.TB) (cases []headCase) {
 
 func TestHeads(t *testing.T) {
 	for _, c := range headCases(t) {
-		var h head
-		err := h.parse(c.text, c.form)
+		var h Head
+		err := h.Parse(c.text, c.form)
 		switch {
 		case err == nil && c.refused != "":
 			t.Errorf("%s: taken, want refused for %q", c.name, c.refused)
 		case err != nil && c.refused == "":
 			t.Errorf("%s: %v", c.name, err)
-		case err != nil && (!errors.Is(err, errHead) || !strings.Contains(err.Error(), c.refused)):
+		case err != nil && (!errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), c.refused)):
 			t.Errorf("%s: %v, want %q", c.name, err, c.refused)
 		}
 	}
@@ -74,9 +74,9 @@ func TestHeadBounds(t *testing.T) {
 	for _, c := range []struct {
 		fields, size int
 		ok           bool
-	}{{maxFields, 0, true}, {maxFields + 1, 0, false}, {2, maxHead, true}, {2, maxHead + 1, false}} {
-		var h head
-		if err := h.parse(build(c.fields, c.size), requestForm); (err == nil) != c.ok {
+	}{{maxFields, 0, true}, {maxFields + 1, 0, false}, {2, MaxHead, true}, {2, MaxHead + 1, false}} {
+		var h Head
+		if err := h.Parse(build(c.fields, c.size), LinkRequest); (err == nil) != c.ok {
 			t.Errorf("%d fields, %d bytes: %v", c.fields, c.size, err)
 		}
 	}
@@ -84,9 +84,9 @@ func TestHeadBounds(t *testing.T) {
 
 func TestParsingAHeadDoesNotAllocate(t *testing.T) {
 	text := []byte("GET /a/b?c=d HTTP/1.1\r\nHost: example.com\r\nUser-Agent: x\r\nAccept: */*\r\nContent-Length: 0\r\n\r\n")
-	var h head
+	var h Head
 	if n := testing.AllocsPerRun(100, func() {
-		if err := h.parse(text, requestForm); err != nil {
+		if err := h.Parse(text, LinkRequest); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 0 {
@@ -98,13 +98,13 @@ func TestParsingAHeadDoesNotAllocate(t *testing.T) {
 // one request, with nothing left over.
 func FuzzRequestHead(f *testing.F) {
 	for _, c := range headCases(f) {
-		if c.form == requestForm {
+		if c.form == LinkRequest {
 			f.Add(c.text)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var h head
-		if h.parse(b, requestForm) != nil {
+		var h Head
+		if h.Parse(b, LinkRequest) != nil {
 			return
 		}
 		in := bufio.NewReader(bytes.NewReader(b))
@@ -119,22 +119,22 @@ func FuzzRequestHead(f *testing.F) {
 		for _, values := range r.Header {
 			n += len(values)
 		}
-		for i := range h.fields {
-			if k := h.fields[i].known; k == fieldHost || k == fieldTransferEncoding || k == fieldTrailer {
+		for i := range h.Fields {
+			if k := h.Fields[i].Known; k == HostField || k == TransferEncodingField || k == TrailerField {
 				n++
 			}
 		}
 		length := r.ContentLength
-		if h.length < 0 && !h.chunked {
+		if h.Length < 0 && !h.Chunked {
 			length--
 		}
 		switch {
-		case r.Method != string(h.method), r.RequestURI != string(h.target), r.Host != string(h.host):
+		case r.Method != string(h.Method), r.RequestURI != string(h.Target), r.Host != string(h.Host):
 			t.Fatalf("%q: %s %s at %s", b, r.Method, r.RequestURI, r.Host)
-		case n != len(h.fields) && len(r.Trailer) == 0:
-			t.Fatalf("%q: %d fields, want %d", b, len(h.fields), n)
-		case length != h.length || (len(r.TransferEncoding) > 0) != h.chunked:
-			t.Fatalf("%q: length %d, want %d", b, h.length, length)
+		case n != len(h.Fields) && len(r.Trailer) == 0:
+			t.Fatalf("%q: %d fields, want %d", b, len(h.Fields), n)
+		case length != h.Length || (len(r.TransferEncoding) > 0) != h.Chunked:
+			t.Fatalf("%q: length %d, want %d", b, h.Length, length)
 		}
 		if rest, _ := io.ReadAll(in); len(rest) > 0 {
 			t.Fatalf("%q: %d bytes are left", b, len(rest))
@@ -145,16 +145,16 @@ func FuzzRequestHead(f *testing.F) {
 // FuzzAnswerHead does the same for answers.
 func FuzzAnswerHead(f *testing.F) {
 	for _, c := range headCases(f) {
-		if c.form == answerForm {
+		if c.form == LinkAnswer {
 			f.Add(c.text)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var h, again head
-		if h.parse(b, answerForm) != nil {
+		var h, again Head
+		if h.Parse(b, LinkAnswer) != nil {
 			return
 		}
-		if err := again.parse(b, targetForm); err != nil {
+		if err := again.Parse(b, TargetAnswer); err != nil {
 			t.Fatalf("%q: taken from a client, but of a target: %v", b, err)
 		}
 		in := bufio.NewReader(bytes.NewReader(b))
@@ -162,8 +162,8 @@ func FuzzAnswerHead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: taken, but net/http says %v", b, err)
 		}
-		if r.StatusCode != h.status || len(r.TransferEncoding) > 0 != h.chunked && !h.bodiless(false) {
-			t.Fatalf("%q: status %d, chunked %v", b, h.status, h.chunked)
+		if r.StatusCode != h.Status || len(r.TransferEncoding) > 0 != h.Chunked && !h.Bodiless(false) {
+			t.Fatalf("%q: status %d, chunked %v", b, h.Status, h.Chunked)
 		}
 	})
 }

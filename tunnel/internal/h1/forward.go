@@ -1,4 +1,4 @@
-package tunnel
+package h1
 
 import (
 	"encoding/binary"
@@ -6,41 +6,47 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 )
 
-// forward writes the head of a visitor's request anew, as SPEC section 7 has it: without
+// Forward writes the head of a visitor's request anew, as SPEC section 7 has it: without
 // the fields of his connection and those by which he could speak for somebody else, with
 // ours.
-type forward struct {
-	r         *request
-	trusted   bool // the peer may say of whom it forwards
-	stripAuth bool // the tunnel's own user and password go no further
-	upgrade   string
+type Forward struct {
+	Head      *Head
+	Peer      netip.AddrPort // the visitor's address; the zero value: unknown
+	Secure    bool           // he came over TLS
+	Trusted   bool           // the peer may say of whom it forwards
+	StripAuth bool           // the tunnel's own user and password go no further
+	Upgrade   string
 }
 
 var errTarget = errors.New("the target of the request cannot be forwarded")
 
-// append appends the head.
-func (f *forward) append(dst []byte) ([]byte, error) {
-	r := f.r
-	dst = append(dst, r.method...)
+// Append appends the head that goes over the link. The error is about a target that
+// cannot be forwarded.
+//
+// hot: TestSmallExchangeAllocations of package tunnel.
+func (f *Forward) Append(dst []byte) ([]byte, error) {
+	h := f.Head
+	dst = append(dst, h.Method...)
 	dst = append(dst, ' ')
 	dst, err := f.appendTarget(dst)
 	if err != nil {
 		return dst, err
 	}
 	dst = append(dst, " HTTP/1.1\r\nHost: "...)
-	dst = append(dst, r.host...)
+	dst = append(dst, h.Host...)
 	dst = append(dst, "\r\n"...)
 	var named []string
-	for i := range r.fields {
-		if v := &r.fields[i]; v.known == fieldConnection && !equalFold(v.value, "keep-alive") && !equalFold(v.value, "close") {
-			tokens(v.value, func(token string) { named = append(named, token) })
+	for i := range h.Fields {
+		if v := &h.Fields[i]; v.Known == ConnectionField && !EqualFold(v.Value, "keep-alive") && !EqualFold(v.Value, "close") {
+			Tokens(v.Value, func(token string) { named = append(named, token) })
 		}
 	}
-	for i := range r.fields {
-		if v := &r.fields[i]; !f.drops(v) && !isNamed(v.name, named) {
-			dst = appendField(dst, v.name, v.value)
+	for i := range h.Fields {
+		if v := &h.Fields[i]; !f.drops(v) && !isNamed(v.Name, named) {
+			dst = AppendField(dst, v.Name, v.Value)
 		}
 	}
 	dst = f.appendForwarding(dst)
@@ -50,14 +56,14 @@ func (f *forward) append(dst []byte) ([]byte, error) {
 
 // appendTarget appends the visitor's target as he wrote it; bytes beyond ASCII are
 // escaped.
-func (f *forward) appendTarget(dst []byte) ([]byte, error) {
-	target := f.r.target
-	if len(target) == 0 || target[0] != '/' && (string(target) != "*" || string(f.r.method) != http.MethodOptions) {
+func (f *Forward) appendTarget(dst []byte) ([]byte, error) {
+	target := f.Head.Target
+	if len(target) == 0 || target[0] != '/' && (string(target) != "*" || string(f.Head.Method) != http.MethodOptions) {
 		return dst, errTarget
 	}
 	for _, c := range target {
 		switch {
-		case byteClasses[c]&targetByte != 0:
+		case byteClasses[c]&TargetByte != 0:
 			dst = append(dst, c)
 		case c >= 0x80:
 			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
@@ -70,21 +76,14 @@ func (f *forward) appendTarget(dst []byte) ([]byte, error) {
 
 const upperHex = "0123456789ABCDEF"
 
-func appendField[N, V string | []byte](dst []byte, name N, value V) []byte {
-	dst = append(dst, name...)
-	dst = append(dst, ": "...)
-	dst = append(dst, value...)
-	return append(dst, "\r\n"...)
-}
-
 // drops says whether a field stays behind: it is of the visitor's connection, or will be
 // said anew.
-func (f *forward) drops(v *field) bool {
-	switch v.known {
-	case otherField:
-		return spoken(v.name) || f.stripAuth && equalFold(v.name, "authorization")
-	case fieldExpect:
-		return !f.r.expects
+func (f *Forward) drops(v *Field) bool {
+	switch v.Known {
+	case OtherField:
+		return spoken(v.Name) || f.StripAuth && EqualFold(v.Name, "authorization")
+	case ExpectField:
+		return !f.Head.Expects
 	}
 	return true
 }
@@ -127,44 +126,44 @@ func equalDashed(b []byte, lower string) bool {
 
 // appendForwarding says who has asked for what. What a trusted peer has said comes
 // first; what anybody else has said is dropped.
-func (f *forward) appendForwarding(dst []byte) []byte {
+func (f *Forward) appendForwarding(dst []byte) []byte {
 	var room [64]byte
-	r, address, proto := f.r, append(room[:0], "unknown"...), "http"
-	if r.peer.IsValid() {
-		address = r.peer.Addr().AppendTo(room[:0])
+	h, address, proto := f.Head, append(room[:0], "unknown"...), "http"
+	if f.Peer.IsValid() {
+		address = f.Peer.Addr().AppendTo(room[:0])
 	}
-	if r.secure {
+	if f.Secure {
 		proto = "https"
 	}
-	host, scheme, real := r.host, []byte(proto), address
+	host, scheme, real := h.Host, []byte(proto), address
 	var chain, forwarded []byte
-	if f.trusted {
-		chain, forwarded = r.joined("x-forwarded-for"), r.joined("forwarded")
-		host = orElse(r.get("x-forwarded-host"), host)
-		scheme = orElse(r.get("x-forwarded-proto"), scheme)
-		real = orElse(r.get("x-real-ip"), real)
+	if f.Trusted {
+		chain, forwarded = h.Joined("x-forwarded-for"), h.Joined("forwarded")
+		host = orElse(h.Get("x-forwarded-host"), host)
+		scheme = orElse(h.Get("x-forwarded-proto"), scheme)
+		real = orElse(h.Get("x-real-ip"), real)
 	}
 	dst = append(dst, "X-Forwarded-For: "...)
 	if len(chain) > 0 {
 		dst = append(append(dst, chain...), ", "...)
 	}
 	dst = append(append(dst, address...), "\r\n"...)
-	dst = appendField(dst, "X-Forwarded-Host", host)
-	dst = appendField(dst, "X-Forwarded-Proto", scheme)
-	dst = appendField(dst, "X-Real-Ip", real)
+	dst = AppendField(dst, "X-Forwarded-Host", host)
+	dst = AppendField(dst, "X-Forwarded-Proto", scheme)
+	dst = AppendField(dst, "X-Real-Ip", real)
 	dst = append(dst, "Forwarded: "...)
 	if len(forwarded) > 0 {
 		dst = append(append(dst, forwarded...), ", "...)
 	}
 	dst = append(dst, "for="...)
-	if r.peer.Addr().Is6() {
+	if f.Peer.Addr().Is6() {
 		dst = append(append(append(dst, `"[`...), address...), `]"`...)
 	} else {
 		dst = append(dst, address...)
 	}
-	dst = append(append(append(dst, `;host="`...), r.host...), `";proto=`...)
+	dst = append(append(append(dst, `;host="`...), h.Host...), `";proto=`...)
 	dst = append(append(dst, proto...), "\r\nX-Request-Id: "...)
-	return append(appendRequestID(dst, r.get("x-request-id")), "\r\n"...)
+	return append(appendRequestID(dst, h.Get("x-request-id")), "\r\n"...)
 }
 
 // orElse is a unless it is empty.
@@ -196,31 +195,31 @@ func appendRequestID(dst, given []byte) []byte {
 }
 
 // appendFraming says how long the body is, and what is asked of this hop.
-func (f *forward) appendFraming(dst []byte) []byte {
-	r := f.r
-	switch size := r.size(); {
-	case size > 0, size == 0 && bodyUsual(r.method):
-		dst = appendLength(dst, size)
+func (f *Forward) appendFraming(dst []byte) []byte {
+	h := f.Head
+	switch size := h.BodySize(); {
+	case size > 0, size == 0 && bodyUsual(h.Method):
+		dst = AppendLength(dst, size)
 	case size < 0:
 		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
 	}
 	trailers := false
-	for i := range r.fields {
-		switch v := &r.fields[i]; v.known {
-		case fieldTrailer:
-			if r.size() < 0 {
-				dst = appendAnnounced(dst, v.value)
+	for i := range h.Fields {
+		switch v := &h.Fields[i]; v.Known {
+		case TrailerField:
+			if h.BodySize() < 0 {
+				dst = appendAnnounced(dst, v.Value)
 			}
-		case fieldTE:
-			trailers = trailers || hasToken(v.value, "trailers")
+		case TEField:
+			trailers = trailers || hasToken(v.Value, "trailers")
 		}
 	}
 	if trailers {
 		dst = append(dst, "TE: trailers\r\n"...)
 	}
-	if f.upgrade != "" {
+	if f.Upgrade != "" {
 		dst = append(dst, "Connection: Upgrade\r\n"...)
-		dst = appendField(dst, "Upgrade", f.upgrade)
+		dst = AppendField(dst, "Upgrade", f.Upgrade)
 	}
 	return dst
 }
@@ -229,9 +228,9 @@ func (f *forward) appendFraming(dst []byte) []byte {
 // something.
 func appendAnnounced(dst, list []byte) []byte {
 	at := len(dst)
-	tokens(list, func(token string) {
+	Tokens(list, func(token string) {
 		switch {
-		case lookupField(token) != otherField || !isAll(token, tokenByte):
+		case LookupField(token) != OtherField || !IsAll(token, TokenByte):
 		case len(dst) == at:
 			dst = append(append(dst, "Trailer: "...), token...)
 		default:
@@ -246,10 +245,10 @@ func appendAnnounced(dst, list []byte) []byte {
 
 // hasToken says whether a list has an element, which is in lower case.
 func hasToken(list []byte, token string) (has bool) {
-	if equalFold(list, token) {
+	if EqualFold(list, token) {
 		return true
 	}
-	tokens(list, func(t string) { has = has || t == token })
+	Tokens(list, func(t string) { has = has || t == token })
 	return has
 }
 
@@ -262,36 +261,36 @@ func bodyUsual(method []byte) bool {
 	return false
 }
 
-// upgradeOf is what a visitor wants to change to, "" if nothing that can be: a change to
-// h2c is between him and the front.
-func upgradeOf(r *request) string {
-	if r.http2 || r.old || r.size() != 0 {
+// UpgradeAsked is the protocol that a visitor wants to change to, RFC 9110 section 7.8, ""
+// if none that can be: a change to h2c is between him and the front.
+func (h *Head) UpgradeAsked() string {
+	if h.HTTP10 || h.BodySize() != 0 {
 		return ""
 	}
 	var to []byte
 	asked := false
-	for i := range r.fields {
-		switch f := &r.fields[i]; f.known {
-		case fieldUpgrade:
+	for i := range h.Fields {
+		switch f := &h.Fields[i]; f.Known {
+		case UpgradeField:
 			if to != nil {
 				return ""
 			}
-			to = f.value
-		case fieldConnection:
-			asked = asked || hasToken(f.value, "upgrade")
+			to = f.Value
+		case ConnectionField:
+			asked = asked || hasToken(f.Value, "upgrade")
 		}
 	}
-	if !asked || len(to) == 0 || !isAll(to, valueByte) || hasToken(to, "h2c") {
+	if !asked || len(to) == 0 || !IsAll(to, ValueByte) || hasToken(to, "h2c") {
 		return ""
 	}
 	return string(to)
 }
 
-// idempotent says whether doing it twice does no harm, RFC 9110 section 9.2.2.
-func idempotent(r *request) bool {
-	switch string(r.method) {
+// Idempotent says whether doing it twice does no harm, RFC 9110 section 9.2.2.
+func (h *Head) Idempotent() bool {
+	switch string(h.Method) {
 	case "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE":
 		return true
 	}
-	return len(r.get("idempotency-key")) > 0
+	return len(h.Get("idempotency-key")) > 0
 }

@@ -1,0 +1,101 @@
+package h1
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// AppendAnswerHead writes a target's head anew, as SPEC section 7 has it: the fields of
+// its connection gone, its length said once. toHead says that HEAD was
+// asked; length is that of the body in bytes where all of it is known, else -1.
+func AppendAnswerHead(dst []byte, h *Head, toHead bool, length int64) []byte {
+	dst = append(dst, "HTTP/1.1 "...)
+	dst = strconv.AppendInt(dst, int64(h.Status), 10)
+	dst = append(append(dst, ' '), h.Reason...)
+	dst = append(dst, "\r\n"...)
+	var named []string
+	for i := range h.Fields {
+		if f := &h.Fields[i]; f.Known == ConnectionField && !EqualFold(f.Value, "keep-alive") && !EqualFold(f.Value, "close") {
+			Tokens(f.Value, func(token string) { named = append(named, token) })
+		}
+	}
+	for i := range h.Fields {
+		f := &h.Fields[i]
+		if f.Known.HopByHop() || f.Known == ContentLengthField || isNamed(f.Name, named) {
+			continue
+		}
+		dst = append(append(append(dst, f.Name...), ": "...), f.Value...)
+		dst = append(dst, "\r\n"...)
+	}
+	switch {
+	case h.Status == 101:
+		dst = append(append(append(dst, "Connection: Upgrade\r\nUpgrade: "...), h.Upgrade...), "\r\n"...)
+	case h.Status < 200, h.Status == 204:
+	case h.Length >= 0 && h.Bodiless(toHead): // what a GET would have
+		dst = AppendLength(dst, h.Length)
+	case h.Bodiless(toHead):
+	case h.Length >= 0:
+		dst = AppendLength(dst, h.Length)
+	case length >= 0:
+		dst = AppendLength(dst, length)
+	default:
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+	}
+	return append(dst, "\r\n"...)
+}
+
+// AppendLength writes Content-Length, of n bytes.
+func AppendLength(dst []byte, n int64) []byte {
+	return append(strconv.AppendInt(append(dst, "Content-Length: "...), n, 10), "\r\n"...)
+}
+
+// isNamed says whether a name is one of a list in lower case.
+func isNamed[T string | []byte](name T, list []string) bool {
+	for _, n := range list {
+		if EqualFold(name, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// AppendTrailers writes what came behind the last chunk, but for what means something, and
+// the empty line.
+func AppendTrailers(dst []byte, h *Head) []byte {
+	for i := range h.Fields {
+		f := &h.Fields[i]
+		if f.Known != OtherField {
+			continue
+		}
+		dst = append(append(append(dst, f.Name...), ": "...), f.Value...)
+		dst = append(dst, "\r\n"...)
+	}
+	return append(dst, "\r\n"...)
+}
+
+// AppendUnchunked writes the head h, whose text is given, without its empty line, and without what a visitor of
+// HTTP/1.0 does not understand.
+func AppendUnchunked(dst, text []byte, h *Head) []byte {
+	line, _, _ := cutLine(text, false)
+	dst = append(append(dst, line...), "\r\n"...)
+	for i := range h.Fields {
+		if f := &h.Fields[i]; f.Known != TransferEncodingField && f.Known != TrailerField {
+			dst = append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
+		}
+	}
+	return dst
+}
+
+// AppendStatus writes a status line.
+func AppendStatus(dst []byte, status int) []byte {
+	dst = strconv.AppendInt(append(dst, "HTTP/1.1 "...), int64(status), 10)
+	return append(append(append(dst, ' '), http.StatusText(status)...), "\r\n"...)
+}
+
+// AppendField writes one field.
+func AppendField[N, V string | []byte](dst []byte, name N, value V) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
+}
