@@ -104,6 +104,10 @@ func (c *h1Conn) serve() {
 	defer c.cancel()
 	for c.next() {
 		err := c.readHead()
+		if errors.Is(err, errHTTP2) && c.f.s.NoHTTP2 {
+			c.decline()
+			break
+		}
 		if errors.Is(err, errHTTP2) {
 			c.f.handed.give(&begun{Conn: c.conn, first: bytes.Clone(c.room.in[c.r:c.w])})
 			c.rest()

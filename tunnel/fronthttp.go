@@ -25,8 +25,8 @@ const (
 	shutdown = 10 * time.Second
 )
 
-// Serve serves visitors on l, which it closes in the end: HTTP/1.1 and HTTP/2, in plain
-// text, or with config as ServeTLS does. It returns nil after Close.
+// Serve serves visitors on l, which it closes in the end: HTTP/1.1 and, without NoHTTP2,
+// HTTP/2, in plain text, or with config as ServeTLS does. It returns nil after Close.
 func (s *Server) Serve(l net.Listener, config *tls.Config) error {
 	if config != nil {
 		return s.ServeTLS(l, config)

@@ -21,14 +21,14 @@ var unrecognizedName = []byte{21, 3, 3, 0, 2, 2, 112}
 
 // ServeTLS serves visitors by TLS on l, which it closes in the end. Whoever asks for the
 // name of an SNI tunnel is passed through with every byte he has sent; for that of an
-// HTTP tunnel, or for none, TLS ends here with config, and HTTP/1.1 and HTTP/2 are
-// served. nil is for passing through alone. It returns nil after Close.
+// HTTP tunnel, or for none, TLS ends here with config, and HTTP/1.1 and, without NoHTTP2,
+// HTTP/2 are served. nil is for passing through alone. It returns nil after Close.
 func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 	s.init()
 	f := &tlsFront{front: s.front(l.Addr())}
 	if config != nil {
 		f.config = config.Clone()
-		f.config.NextProtos = []string{"h2", "http/1.1"}
+		f.config.NextProtos = s.protocols()
 	}
 	return f.serve(l, f.greet)
 }

@@ -36,7 +36,8 @@ type Hooks struct {
 	Connected, Disconnected func(Session)
 	Bound, Unbound          func(identity string, b Binding)
 	Refused                 func(Refusal)
-	// Served is told of each request of which the visitor got the answer; raw connections are none.
+	// Served is told of each request of which the visitor got the answer, and of each connection
+	// that was carried as it is, at its end.
 	Served func(Served)
 	// Fallen is told of each visitor of a direct tunnel whom the link carries.
 	Fallen func(Fallen)
@@ -70,6 +71,9 @@ type Server struct {
 	// tunnels a connection from there is closed without one. The visitor's address is then
 	// the one that is told. From anywhere else none is read.
 	ProxyProtocolFrom []netip.Prefix
+	// NoHTTP2 has Serve and ServeTLS speak HTTP/1.1 alone: TLS offers nothing else, and who
+	// begins with HTTP/2 is told so.
+	NoHTTP2 bool
 	// Logger gets what fails; nil is slog.Default.
 	Logger *slog.Logger
 
@@ -201,7 +205,7 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *bindAsk) bindResult {
 		c, code, err = s.grant(x, ask, b)
 	}
 	if err != nil {
-		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", conn.RemoteAddr(), "error", err)
+		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", conn.RemoteAddr().String(), "error", err)
 		if s.Hooks.BindRefused != nil {
 			s.Hooks.BindRefused(x.identity, b, conn.RemoteAddr().String(), err)
 		}

@@ -46,7 +46,7 @@ func (c *Conn) Close() error {
 		return nil
 	case <-timeout.C:
 		running := c.runningKinds()
-		c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr())
+		c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr().String())
 		return fmt.Errorf("wire: handlers still run %v after the end of their connection: %s", closeWait, running)
 	}
 }

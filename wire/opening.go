@@ -41,7 +41,11 @@ func (s *Server) mostOpening() int { return orDefault(s.MaxOpening, defaultMaxOp
 
 // full says whether there are as many connections as there may be. s.mu is held.
 func (s *Server) full() bool {
-	return len(s.conns)+len(s.opening) >= orDefault(s.MaxConns, defaultMaxConns)
+	most := orDefault(s.MaxConns, defaultMaxConns)
+	if s.MaxSockets > 0 {
+		most = min(most, s.MaxSockets)
+	}
+	return len(s.conns)+len(s.opening) >= most
 }
 
 // place gives a connection a place among those that open, if there is one or somebody has to
@@ -181,9 +185,9 @@ func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 		s.pauses.Failed(nc.RemoteAddr())
 	}
 	if errors.Is(err, ErrClosed) || errors.Is(err, errCrowded) {
-		s.config.Logger.Debug(notOpenedLine, "peer", nc.RemoteAddr(), "error", err)
+		s.config.Logger.Debug(notOpenedLine, "peer", nc.RemoteAddr().String(), "error", err)
 	} else if left, ok := s.lines.Take(); ok {
-		s.config.Logger.Warn(notOpenedLine, "peer", nc.RemoteAddr(), "left_out", left, "error", err)
+		s.config.Logger.Warn(notOpenedLine, "peer", nc.RemoteAddr().String(), "left_out", left, "error", err)
 	}
 }
 

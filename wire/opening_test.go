@@ -107,6 +107,40 @@ func TestSilentFlood(t *testing.T) {
 	}
 }
 
+// With MaxSockets those that are open, open and wait are never more together, whoever comes;
+// who comes from elsewhere gets in all the same.
+func TestServerBoundsSockets(t *testing.T) {
+	const sockets = 16
+	bubble(t, func(t *testing.T) {
+		s := &wire.Server{MaxOpening: sockets / 4, MaxSockets: sockets, Config: &wire.Config{Logger: quiet}}
+		l := newPipes()
+		serveOn(t, s, l)
+		there := func() int {
+			stats := s.Stats()
+			return stats.Conns + stats.Opening + stats.Waiting
+		}
+		for range sockets / 2 {
+			if err := enter(t, l.knock(t, "198.51.100.1"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 4 * sockets {
+			l.knock(t, "192.0.2.1")
+		}
+		synctest.Wait()
+		if n := there(); n != sockets || s.Stats().Refused == 0 {
+			t.Errorf("%d sockets: %+v", n, s.Stats())
+		}
+		if err := enter(t, l.knock(t, "198.51.100.2"), nil); err != nil {
+			t.Errorf("from elsewhere: %v", err)
+		}
+		synctest.Wait()
+		if n := there(); n > sockets {
+			t.Errorf("%d sockets: %+v", n, s.Stats())
+		}
+	})
+}
+
 // With Pauses an address from which connections fail again and again is hung up on, for a
 // while; others are not, and those who only look at the port have not failed.
 func TestServerPauses(t *testing.T) {

@@ -49,6 +49,9 @@ type Server struct {
 	// MaxWaiting bounds the sockets that wait until they may begin with that, see
 	// handshake.Room; 0 is 16,384, less than 0 has none wait.
 	MaxWaiting int
+	// MaxSockets bounds the connections and the sockets that wait together, whose peers are
+	// refused for an eighth more at most; 0 is as much as the bounds above come to.
+	MaxSockets int
 	// Pauses has the server hang up at once, for a second up to a minute, on an address from
 	// which one connection after the other fails before it is known whose it is.
 	Pauses bool
@@ -132,7 +135,7 @@ func (s *Server) Serve(l net.Listener) error {
 		if !temporary(err) {
 			return fmt.Errorf("wire: %w", err)
 		}
-		s.config.Logger.Warn("wire: cannot accept", "address", l.Addr(), "error", err, "pause", pause)
+		s.config.Logger.Warn("wire: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
 		select {
 		case <-s.ctx.Done():
 			return nil
@@ -174,7 +177,7 @@ func (s *Server) leave(c *Conn) {
 	if err := c.Err(); errors.Is(err, ErrClosed) || errors.As(err, &goodbye) && goodbye.Code == Unavailable {
 		level = slog.LevelDebug // either side has closed it
 	}
-	s.config.Logger.Log(context.Background(), level, "wire: connection ended", "peer", c.RemoteAddr(), "error", c.Err())
+	s.config.Logger.Log(context.Background(), level, "wire: connection ended", "peer", c.RemoteAddr().String(), "error", c.Err())
 }
 
 // All are the connections that are open, in no order.

@@ -27,7 +27,11 @@ const (
 // refuse tells nc that there is no room for it. s.mu is held.
 func (s *Server) refuse(nc net.Conn, text string) {
 	s.stats.Refused++
-	if s.refusing >= maxRefusing {
+	most := maxRefusing
+	if s.MaxSockets > 0 {
+		most = min(most, max(s.MaxSockets/8, 1))
+	}
+	if s.refusing >= most {
 		_ = nc.Close()
 		return
 	}

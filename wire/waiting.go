@@ -22,7 +22,7 @@ const (
 
 // stand has a connection wait for a place, or refuses it. s.mu is held.
 func (s *Server) stand(nc net.Conn) {
-	in, out := s.room.Enter(nc, orDefault(s.MaxWaiting, defaultMaxStanding))
+	in, out := s.room.Enter(nc, s.mostStanding())
 	if !in {
 		out = nc
 	}
@@ -34,6 +34,15 @@ func (s *Server) stand(nc net.Conn) {
 		s.tasks.Add(1)
 		go s.usher()
 	}
+}
+
+// mostStanding is how many may wait, besides those that are here. s.mu is held.
+func (s *Server) mostStanding() int {
+	most := orDefault(s.MaxWaiting, defaultMaxStanding)
+	if s.MaxSockets > 0 {
+		most = min(most, max(s.MaxSockets-len(s.conns)-len(s.opening), 0))
+	}
+	return most
 }
 
 // heard says whether the peer of a connection has said something, and whether he has gone.

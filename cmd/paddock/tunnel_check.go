@@ -51,6 +51,15 @@ func (t *tunnelCheckCmd) Run(ctx context.Context, c *console) error {
 	for _, x := range s.Tunnels {
 		fmt.Fprintf(c.Stdout, "tunnel %s: %s at %s%s%s -> %s\n", x.Name, x.Protocol, x.Host, x.Path, x.Remote, x.Target)
 	}
+	if s.Serves() {
+		lines, warnings := s.Needs(tunneld.OpenFiles())
+		for _, line := range lines {
+			fmt.Fprintln(c.Stdout, line)
+		}
+		for _, line := range warnings {
+			fmt.Fprintln(c.Stderr, "paddock: warning:", line)
+		}
+	}
 	_, err = fmt.Fprintf(c.Stdout, "%s is valid\n", t.File)
 	return err
 }

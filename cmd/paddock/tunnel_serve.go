@@ -24,6 +24,7 @@ type tunnelServeCmd struct {
 	Key        string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
 	Control    string   `placeholder:"FILE" help:"Unix socket for \"paddock tunnel list\" and \"kick\" on this machine, open to this user alone (default paddock-tunnel.sock in XDG_RUNTIME_DIR, or paddock/tunnel.sock in the user's configuration directory); off for none."`
 	Plaintext  bool     `help:"Take clients without TLS, which come with tokens; on loopback only."`
+	NoHTTP2    bool     `name:"no-http2" help:"Speak HTTP/1.1 alone with visitors, by TLS or without."`
 	Admin      string   `placeholder:"ADDR" help:"Address for /metrics and /status; beyond loopback only with --admin-token."`
 	AdminToken string   `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
 	Allow      []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
@@ -33,9 +34,6 @@ type tunnelServeCmd struct {
 func (*tunnelServeCmd) Help() string {
 	return `The standard output tells the server's id, its addresses, and what a client says to connect. SIGHUP and a change of the file have its clients read again; SIGTERM finishes visitors and tells clients to come back.`
 }
-
-// defaultBudget is what the process may take of memory unless the file says otherwise.
-const defaultBudget = 256 << 20
 
 // Run serves until a signal has drained everything.
 func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
@@ -59,7 +57,7 @@ func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return startError(err)
 	}
-	budget := cmp.Or(settings.Serve.Budget, defaultBudget)
+	budget := cmp.Or(settings.Serve.Budget, tunneld.DefaultBudget)
 	debug.SetMemoryLimit(budget)
 	if wanted := tunneld.BudgetFor(len(settings.Clients)); wanted > budget {
 		log.Warn("the budget is small for so many clients: once all are there, memory is collected all the time",
@@ -95,6 +93,7 @@ func (t *tunnelServeCmd) settings() (s *tunneld.Settings, err error) {
 	s.Serve.TLS = cmp.Or(t.TLS, s.Serve.TLS)
 	s.Serve.Control = cmp.Or(t.Control, s.Serve.Control)
 	s.Serve.Plaintext = t.Plaintext || s.Serve.Plaintext
+	s.Serve.NoHTTP2 = t.NoHTTP2 || s.Serve.NoHTTP2
 	s.Serve.Admin, s.Serve.Token = cmp.Or(t.Admin, s.Serve.Admin), cmp.Or(t.AdminToken, s.Serve.Token)
 	s.Serve.Identity = cmp.Or(t.Key, s.Serve.Identity)
 	for _, text := range t.Allow {

@@ -96,7 +96,7 @@ func TestTunnelClientsComeBack(t *testing.T) {
 		fmt.Fprintf(&list, "    - {name: bus-%d, id: %s, hosts: [bus-%[1]d.example]}\n", i, key.ID)
 	}
 	file := filepath.Join(s.dir, "server.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  serve: {budget: %dKiB}\n  clients:\n%s", max(defaultBudget, tunneld.BudgetFor(n))>>10, list.String()), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  serve: {budget: %dKiB}\n  clients:\n%s", max(tunneld.DefaultBudget, tunneld.BudgetFor(n))>>10, list.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.more = []string{"-c", file}

@@ -25,7 +25,7 @@ func ReadTunnel(n *strictyaml.Node) *tunneld.Settings {
 }
 
 func newTunnel(o tunneld.ServerOptions, version string, log *slog.Logger) *tunneld.Role {
-	o.Agent, o.Logger = "paddock/"+version, log
+	o.Agent, o.Logger, o.Files = "paddock/"+version, log, tunneld.OpenFiles()/2 // the other half is for all else
 	return tunneld.NewRole(o)
 }
 

@@ -46,25 +46,6 @@ func TestEveryLimitIsRead(t *testing.T) {
 	}
 }
 
-// However few files a process may open, what is not set leaves some to the link; what is
-// set counts, and is warned of where it does not fit.
-func TestLimitsFitTheDescriptors(t *testing.T) {
-	for _, files := range []uint64{64, 256, 1_024, 4_096, 20_000, 65_536, 1 << 20, 0} {
-		l := inDescriptors(tunnel.Limits{}, files)
-		if wanted, ok := overDescriptors(l, files); !ok {
-			t.Errorf("%d files: visitors take %d: %+v", files, wanted, l)
-		}
-	}
-	set := tunnel.Limits{Visitors: 900, RawVisitors: 10}
-	l := inDescriptors(set, 1_024)
-	if wanted, ok := overDescriptors(l, 1_024); ok || wanted != 900+10+6*32 || l.Visitors != 900 {
-		t.Errorf("%d: %+v", wanted, l)
-	}
-	if l := inDescriptors(tunnel.Limits{}, 1<<20); l != (tunnel.Limits{}) {
-		t.Errorf("enough for everything: %+v", l)
-	}
-}
-
 // The budget that holds where none is set is enough for 4,096 clients, and 10,000 want 625 MiB
 // (docs/tunnel/SCENARIOS.md).
 func TestBudgetFor(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // Every field of the settings is set by some key of the file: one that nothing sets is an
 // option that nobody can use, and one that is read into nothing would show here as zero.
 func TestEveryOptionIsRead(t *testing.T) {
-	const serve = "tunnel:\n  serve: {listen: 'a:1', http: 'a:2', tls: 'a:3', tls_crt: c, tls_key: k, key: s, budget: 2MiB, lease: 1s, admin: 'a:4', admin_token: t, plaintext: on, control: c, access_log: all, limits: {queue: 3}, trusted_proxies: [10.0.0.0/8], proxy_protocol_from: [10.0.0.0/8]}\n"
+	const serve = "tunnel:\n  serve: {listen: 'a:1', http: 'a:2', tls: 'a:3', tls_crt: c, tls_key: k, key: s, budget: 2MiB, lease: 1s, admin: 'a:4', admin_token: t, plaintext: on, control: c, access_log: all, http2: off, limits: {queue: 3}, trusted_proxies: [10.0.0.0/8], proxy_protocol_from: [10.0.0.0/8]}\n"
 	s, err := read(serve + `  clients:
     - {name: a, id: ` + someID + `, hosts: [a.example], ports: ["127.0.0.1:1-2"], protos: [http], max_inflight: 3, admin: true, expires: 2027-01-01T00:00:00Z}
     - {name: b, token_id: c, token_sha256: ` + hashText + `}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func Print(s *Settings) ([]byte, error) {
 		p.b.WriteString("# Any server was believed. Add server_id to connect: \"paddock tunnel serve\" prints it.\n")
 	}
 	p.b.WriteString("tunnel:\n")
-	if v := s.Serve; v.Listen != "" || v.HTTP != "" || v.TLS != "" {
+	if v := s.Serve; !reflect.ValueOf(v).IsZero() {
 		p.open("  serve: ")
 		p.text("listen", v.Listen)
 		p.text("http", v.HTTP)
@@ -42,6 +43,9 @@ func Print(s *Settings) ([]byte, error) {
 		p.text("admin_token", v.Token)
 		if v.LogServed {
 			p.text("access_log", logAll)
+		}
+		if v.NoHTTP2 {
+			p.text("http2", "off")
 		}
 		p.limits(v.Limits)
 		p.text("control", v.Control)

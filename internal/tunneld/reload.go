@@ -4,7 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"slices"
+	"reflect"
 	"time"
 
 	"paddock/wire"
@@ -63,7 +63,7 @@ func (r *Role) reload() {
 		r.log.Error("the settings stay as they are", "error", err)
 		return
 	}
-	if !sameServe(settings.Serve, r.options.Settings.Serve) {
+	if !reflect.DeepEqual(settings.Serve, r.options.Settings.Serve) {
 		r.log.Warn("the section serve has changed: that takes a restart")
 	}
 	r.roster.Replace(settings.Clients)
@@ -75,11 +75,4 @@ func (r *Role) reload() {
 		}
 	}
 	r.log.Info("settings read again", "clients", len(settings.Clients), "sent_away", gone)
-}
-
-func sameServe(a, b Serve) bool {
-	same := slices.Equal(a.Trusted, b.Trusted)
-	return same && a.Listen == b.Listen && a.HTTP == b.HTTP && a.TLS == b.TLS && a.Cert == b.Cert && a.Key == b.Key &&
-		a.Budget == b.Budget && a.Lease == b.Lease && a.Identity == b.Identity && a.Control == b.Control &&
-		a.Admin == b.Admin && a.Token == b.Token && a.Plaintext == b.Plaintext
 }

@@ -28,6 +28,7 @@ const maxOperators = 16
 // them: Register, Verify, Authorize.
 type Role struct {
 	options ServerOptions
+	shares  shares
 	log     *slog.Logger
 	roster  *Roster
 	tunnel  *tunnel.Server
@@ -46,15 +47,14 @@ func NewRole(o ServerOptions) *Role {
 	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
 	r.tunnel = &tunnel.Server{
 		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, Logger: r.log,
-		TrustedProxies: serve.Trusted, ProxyProtocolFrom: serve.Proxies,
-		Limits: inDescriptors(serve.Limits, descriptors()), Hooks: r.hooks(),
+		TrustedProxies: serve.Trusted, ProxyProtocolFrom: serve.Proxies, NoHTTP2: serve.NoHTTP2,
+		Limits: serve.Limits, Hooks: r.hooks(),
 	}
 	limits := &r.tunnel.Limits
 	limits.Lease, limits.Bytes = serve.Lease, serve.Budget*3/8 // the rest is the runtime's and wire's
-	if wanted, ok := overDescriptors(*limits, descriptors()); !ok {
-		r.log.Warn("visitors may take the descriptors of clients: lower limits, or raise what the process may open",
-			"wanted", wanted, "may_open", descriptors())
-	}
+	r.shares = share(serve.Limits, len(o.Settings.Clients), cmp.Or(o.Files, OpenFiles()))
+	r.shares.limit(limits)
+	r.shares.tell(r.log)
 	desk := wire.NewMux()
 	r.registerControl(desk)
 	r.desk = &wire.Server{Config: &wire.Config{Agent: o.Agent, Mux: desk, Logger: r.log}, MaxConns: maxOperators}

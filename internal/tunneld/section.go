@@ -85,6 +85,7 @@ func (s *Settings) serveFields() strictyaml.Fields {
 		"admin_token":     strictyaml.Into(&s.Serve.Token, nonEmpty),
 		"plaintext":       strictyaml.Into(&s.Serve.Plaintext, truth),
 		"access_log":      strictyaml.Into(&s.Serve.LogServed, accessLines),
+		"http2":           strictyaml.Into(&s.Serve.NoHTTP2, negated),
 		"limits":          func(e strictyaml.Entry) { limitFields(&s.Serve.Limits).Read(e.Value, e.Key) },
 		"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
 		"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
@@ -244,7 +245,13 @@ func truth(s string) (bool, error) {
 	case "false", "off":
 		return false, nil
 	}
-	return false, fmt.Errorf("%q is neither true nor false", s)
+	return false, fmt.Errorf("%q is none of true, false, on and off", s)
+}
+
+// negated is truth of the opposite.
+func negated(s string) (bool, error) {
+	on, err := truth(s)
+	return err == nil && !on, err
 }
 
 func count(s string) (int, error) {

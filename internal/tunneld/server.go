@@ -41,8 +41,10 @@ type ServerOptions struct {
 	// Control is the path of the control socket if the settings name none, "" for none:
 	// if another server has it, this one goes without.
 	Control string
-	Agent   string // what the program calls itself
-	Logger  *slog.Logger
+	// Files is how many files the role may have open, 0 for as many as the process.
+	Files  int
+	Agent  string // what the program calls itself
+	Logger *slog.Logger
 }
 
 // Server is the side that visitors reach, as a program: a Role on a link of its own. Its
@@ -70,11 +72,12 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	s.tickets = handshake.OpenTickets(serve.keyFile(o.Key)+".tickets", s.log)
 	mux := wire.NewMux()
-	s.wire = &wire.Server{Pauses: true, MaxWaiting: waiters(descriptors()), Config: &wire.Config{
+	s.wire = &wire.Server{Pauses: true, Config: &wire.Config{
 		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.Verify, Authorize: s.Authorize, Logger: s.log,
 		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin, ConnBudget: s.LinkBudget(),
 	}, Beside: s.Beside()}
+	s.shares.bound(s.wire)
 	s.Register(mux, s.wire.All)
 	return s, s.listen(ctx, serve)
 }

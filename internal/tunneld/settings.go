@@ -48,6 +48,7 @@ type Serve struct {
 	Admin     string        // address of /metrics and /status, "" is none
 	Token     string        // that these ask for; "" on loopback only
 	LogServed bool          // access_log: all
+	NoHTTP2   bool          // http2: off
 	Limits    tunnel.Limits // what is set of it; Bytes and Lease are not
 	Control   string        // path of the control socket; "" is a usual one, "off" is none
 }

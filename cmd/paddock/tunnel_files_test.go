@@ -1,0 +1,80 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A server that may open few files serves: crowds at each of its doors together leave
+// visitors, raw ones and clients theirs, none of its accepts fails, and the log says what is lower
+// than usual. `check` says it beforehand.
+func TestTunnelWithFewFiles(t *testing.T) {
+	for _, files := range []int{64, 256, 1024} {
+		t.Run(fmt.Sprint(files), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*killTime)
+			defer cancel()
+			s := newStanding(ctx, t)
+			raw := deadAddress(t)
+			s.allow = "app.example," + raw
+			s.serve(files)
+			file := filepath.Join(s.dir, "client.yaml")
+			if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  connect: {server: %q, server_id: %s, key: client.key}\n  tunnels:\n"+
+				"    web: {proto: http, addr: %q, host: app.example}\n    raw: {proto: tcp, addr: %[3]q, remote_addr: %[4]q}\n",
+				s.link, s.id, s.target.Listener.Addr(), raw), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			connect := func() {
+				s.client = startTunnel(ctx, t, "start", "-c", file)
+				s.client.line("")
+				s.client.line("")
+			}
+			connect()
+			w := s.watch()
+			for _, address := range []string{s.link, raw, s.front} {
+				for range files {
+					conn, err := net.Dial("tcp", address)
+					if errors.Is(err, syscall.ECONNRESET) {
+						continue // sent away sooner than he has looked
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer conn.Close()
+				}
+			}
+			until(ctx, t, "crowds are not bounded", func() error {
+				m := w.read()
+				each := m[`paddock_tunnel_limit{of="visitors_each"}`]
+				for of, most := range map[string]float64{"visitors": min(each, float64(files)), "raw_visitors": float64(files)} {
+					most = min(most, m[`paddock_tunnel_limit{of="`+of+`"}`])
+					if now := m["paddock_tunnel_"+of]; now != most {
+						return fmt.Errorf("%v %s, %v may be there", now, of, most)
+					}
+				}
+				return nil
+			})
+			s.client.kill()
+			connect()
+			m := w.read()
+			if n := m["paddock_tunnel_accept_errors_total"]; n != 0 {
+				t.Errorf("%v accepts have failed", n)
+			}
+			if n := m["process_open_fds"]; n > float64(files)-4 {
+				t.Errorf("%v of %d files are open", n, files)
+			}
+			s.server.kill()
+			if !strings.Contains(s.server.log.String(), "bounds are lower than usual") {
+				t.Error("the log does not say that bounds are lower")
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package tunneld
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"paddock/internal/config"
+)
+
+// DefaultBudget is what a server may take of memory unless the file says otherwise.
+const DefaultBudget = 256 << 20
+
+// BudgetFor is how many bytes of memory a server wants for so many clients, 64 KiB for each:
+// what an idle one takes, and as much again that need not be collected yet.
+func BudgetFor(clients int) int64 { return int64(clients) * 64 << 10 }
+
+// Serves says whether settings are those of a server.
+func (s *Settings) Serves() bool {
+	return len(s.Clients) > 0 || !reflect.ValueOf(s.Serve).IsZero()
+}
+
+// Needs says what the limits of a server want of the machine, and what they get of a process
+// that may open so many files, a line for each. The warnings are about what does not fit.
+func (s *Settings) Needs(open int) (lines, warnings []string) {
+	share := share(s.Serve.Limits, len(s.Clients), open)
+	may := "how many may be open is not known"
+	if open > 0 {
+		may = fmt.Sprintf("%d may be open here", open)
+	}
+	lines = append(lines, fmt.Sprintf("files: the limits want %d, %s: visitors %d, raw_visitors %d, direct %d with %d each, connections of clients %d, the server's own %d",
+		share.wanted(), may, share.visitors, share.raw, share.direct, filesDirect, share.link, share.own))
+	if cuts := share.cuts(); len(cuts) > 0 {
+		warnings = append(warnings, fmt.Sprintf("bounds will be lower than usual: %s; for all of it raise what the server may open to %d (ulimit -n, or LimitNOFILE of systemd)",
+			strings.Join(cuts, ", "), share.wanted()))
+	}
+	if !share.fits() {
+		warnings = append(warnings, fmt.Sprintf("too few files are left to clients: %d, for %d clients that may come: lower the limits of visitors, or raise what the server may open",
+			share.link, share.clients))
+	}
+	budget := cmp.Or(s.Serve.Budget, DefaultBudget)
+	wanted := BudgetFor(len(s.Clients))
+	lines = append(lines, fmt.Sprintf("memory: the budget is %v, and %d clients want %v of it", config.Size(budget), len(s.Clients), config.Size(wanted)))
+	if wanted > budget {
+		warnings = append(warnings, fmt.Sprintf("the budget is small for so many clients: once all are there, memory is collected all the time; set budget to %v or more", config.Size(wanted)))
+	}
+	return lines, warnings
+}
