@@ -90,7 +90,7 @@ func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *message.C
 	v := s.follow(st, conn)
 	channel, err := v.await(s.ctx, a, s.limits.DirectWait)
 	if err == nil {
-		s.weld(c, h, v, channel, conn)
+		s.weld(c, h, v, channel, conn, open, began)
 		permit.leave()
 		return true, nil
 	}
@@ -189,7 +189,7 @@ func (v *followed) await(ctx context.Context, a *awaited, wait time.Duration) (*
 }
 
 // weld carries the visitor, until both of his directions have ended.
-func (s *Server) weld(c *claim, h *holder, v *followed, channel *directChannel, conn net.Conn) {
+func (s *Server) weld(c *claim, h *holder, v *followed, channel *directChannel, conn net.Conn, open *message.Channel, began time.Time) {
 	counts := &h.session.direct
 	s.directs.carried.Add(1)
 	counts.now.Add(1)
@@ -210,7 +210,9 @@ func (s *Server) weld(c *claim, h *holder, v *followed, channel *directChannel, 
 	default:
 	}
 	_ = v.st.CloseWrite()
-	if err := w.run(); err != nil {
+	err := w.run()
+	s.carried(c, open, &w.over, v.st, began, true)
+	if err != nil {
 		s.cancelled.Add(1)
 		_ = v.st.Reset(wire.Cancelled)
 		s.log.Debug("tunnel: direct connection", "address", c.where, "error", err)

@@ -22,6 +22,7 @@ type weld struct {
 	cuts   [2]func()   // end them by a reset
 	count  func(from int, n int64)
 	linger time.Duration
+	over   passage
 	half   atomic.Bool // one direction has ended
 	once   sync.Once
 }
@@ -48,6 +49,11 @@ func (w *weld) carry(from int) error {
 	for {
 		n, err := copyPiece(dst, src)
 		w.count(from, n)
+		if from == 0 {
+			w.over.received.Add(n)
+		} else {
+			w.over.sent.Add(n)
+		}
 		switch {
 		case err == nil, errors.Is(err, os.ErrDeadlineExceeded) && n > 0:
 			w.moved()
@@ -56,7 +62,7 @@ func (w *weld) carry(from int) error {
 			w.moved()
 			return closeWrite(dst)
 		default:
-			w.cut()
+			w.cutAs(weldEnd(from, err))
 			return fmt.Errorf("%w: %w", errCut, err)
 		}
 	}
@@ -94,9 +100,12 @@ func (w *weld) moved() {
 	}
 }
 
-// cut ends both ends by a reset. Once is enough.
-func (w *weld) cut() {
+// cut ends both ends by a reset, as the far side has asked for. Once is enough.
+func (w *weld) cut() { w.cutAs(CutByTarget) }
+
+func (w *weld) cutAs(end End) {
 	w.once.Do(func() {
+		w.over.cut(end)
 		for _, cut := range w.cuts {
 			cut()
 		}

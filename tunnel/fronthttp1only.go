@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"paddock/tunnel/internal/h1"
 )
 
 // errNoHTTP2 is what a visitor is told who begins with the preface of HTTP/2 where there is
 // none.
-var errNoHTTP2 = badRequest(http.StatusHTTPVersionNotSupported, "HTTP/2 is off at this front")
+var errNoHTTP2 = h1.BadRequest(http.StatusHTTPVersionNotSupported, "HTTP/2 is off at this front")
 
 // declined is what he gets: the SETTINGS with which a server begins, none, and GOAWAY with
 // HTTP_1_1_REQUIRED and a word for people; RFC 9113 sections 3.4, 6.8 and 7.

@@ -20,7 +20,31 @@ const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 // acceptTCP is the goroutine of a TCP tunnel's listener; the claim's end closes it.
 func (s *Server) acceptTCP(c *claim) {
 	defer s.tasks.Done()
-	s.accept(c.listener, &s.tasks, func(conn net.Conn) { s.serveTCP(c, conn) })
+	s.accept(&rawVisitors{c.listener, s, c}, &s.tasks, func(conn net.Conn) { s.serveTCP(c, conn) })
+}
+
+// rawVisitors bounds the visitors of all TCP tunnels together, before anything is made for
+// them: they leave descriptors to the fronts and to clients.
+type rawVisitors struct {
+	net.Listener
+	s *Server
+	c *claim
+}
+
+// Accept resets those that are over the bound.
+func (v *rawVisitors) Accept() (net.Conn, error) {
+	for {
+		conn, err := v.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		most := v.s.limits.RawVisitors
+		if err = v.s.rawHeads.enter(addrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
+			return conn, nil
+		}
+		v.s.refuseRaw(v.c, conn, &message.Channel{}, err)
+		_ = conn.Close()
+	}
 }
 
 // accept starts a goroutine of the group for each connection of l, until l is closed.
@@ -37,7 +61,7 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 			return
 		}
 		s.starved.Add(1)
-		s.log.Warn("tunnel: cannot accept", "address", l.Addr(), "error", err, "pause", pause)
+		s.log.Warn("tunnel: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
 		timer := time.NewTimer(pause)
 		select {
 		case <-s.ctx.Done():
@@ -49,16 +73,10 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 	}
 }
 
-// serveTCP is the goroutine of a visitor of a TCP tunnel. Those of all addresses together
-// leave descriptors to the fronts and to clients.
+// serveTCP is the goroutine of a visitor of a TCP tunnel.
 func (s *Server) serveTCP(c *claim, conn net.Conn) {
+	defer s.rawHeads.leave(addrPort(conn.RemoteAddr()).Addr())
 	defer conn.Close()
-	from := addrPort(conn.RemoteAddr()).Addr()
-	if err := s.rawHeads.enter(from, s.limits.RawVisitors, s.limits.RawVisitors, true); err != nil {
-		s.refuseRaw(c, conn, &message.Channel{}, err)
-		return
-	}
-	defer s.rawHeads.leave(from)
 	known, first, err := s.introduced(conn)
 	switch {
 	case err == nil:
@@ -70,6 +88,7 @@ func (s *Server) serveTCP(c *claim, conn net.Conn) {
 
 // carryRaw carries a visitor's connection as it is, behind what open says of it.
 func (s *Server) carryRaw(c *claim, conn net.Conn, open *message.Channel) {
+	began := time.Now()
 	open.Visitor, open.Local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
 	h, permit, err := s.enterRaw(s.ctx, c)
 	if err != nil {
@@ -92,7 +111,10 @@ func (s *Server) carryRaw(c *claim, conn net.Conn, open *message.Channel) {
 	}
 	stop := context.AfterFunc(s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 	defer stop()
-	if err := splice(conn, nil, &rawStream{st}, s.limits.Linger); err == nil {
+	var over passage
+	err = spliceCounted(conn, nil, &rawStream{st}, s.limits.Linger, &over)
+	s.carried(c, open, &over, st, began, false)
+	if err == nil {
 		s.served.Add(1)
 	} else {
 		s.cancelled.Add(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"paddock/wire"
 )
@@ -17,15 +18,21 @@ func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
 		return fmt.Errorf("tunnel: upgrade: %w", err)
 	}
 	x.stop() // from now on a FIN is the end of one half
-	x.served(0)
+	x.s.served.Add(1)
+	told, over := x.told(), new(passage)
 	if _, err = conn.Write(text); err == nil {
 		stop := context.AfterFunc(x.s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 		defer stop()
-		err = splice(conn, first, &recordStream{Stream: st}, x.s.limits.Linger)
+		err = spliceCounted(conn, first, &recordStream{Stream: st}, x.s.limits.Linger, over)
 	} else {
 		_ = st.Reset(wire.Cancelled)
+		over.cut(CutByVisitor)
 	}
 	_ = conn.Close()
+	if told != nil {
+		told.Received, told.Sent, told.Took, told.End = over.received.Load(), over.sent.Load(), time.Since(x.began), x.s.endOf(over, st)
+		x.s.Hooks.Served(*told)
+	}
 	if err != nil && !errors.Is(err, errCut) {
 		x.s.log.Debug("tunnel: upgraded connection", "tunnel", x.claim.where, "error", err)
 	}

@@ -58,7 +58,7 @@ func TestServedIsTold(t *testing.T) {
 		}
 		v.Peer, v.Identity, v.Took = "", "", 0
 		want := Served{
-			Tunnel: "example.com", Host: "example.com", Method: c.method, Path: c.path, RequestID: "id-7",
+			Protocol: HTTP, Tunnel: "example.com", Host: "example.com", Method: c.method, Path: c.path, RequestID: "id-7",
 			Status: c.status, Received: c.received, Sent: c.sent,
 		}
 		if len(got) != 1 || v != want || res.StatusCode != c.status {

@@ -5,8 +5,9 @@ import "paddock/internal/nowait"
 // socketWriter writes to the socket of a splicing, and lets the silence begin anew. It
 // implements wire.TryWriter: the link's reader writes what the socket takes at once.
 type socketWriter struct {
-	s   *splicing
-	now *nowait.Writer // nil: no write is known not to wait
+	s      *splicing
+	now    *nowait.Writer // nil: no write is known not to wait
+	failed bool           // it was the socket's fault that bytes have come no further
 }
 
 // TryWrite implements wire.TryWriter.
@@ -26,5 +27,6 @@ func (w *socketWriter) Write(p []byte) (n int, err error) {
 	}
 	w.s.moved()
 	m, err := w.s.conn.Write(p[n:])
+	w.failed = err != nil
 	return n + m, err
 }

@@ -26,13 +26,15 @@ var errCut = errors.New("tunnel: connection cut")
 // Both directions have a goroutine, which most of the time has little to do: what fits the
 // socket, or the stream, is given to it by whoever has read it.
 func splice(conn net.Conn, first []byte, st far, linger time.Duration) error {
-	s := splicing{conn: conn, st: st, linger: linger}
+	return spliceCounted(conn, first, st, linger, new(passage))
+}
+
+// spliceCounted is splice that counts what has gone over.
+func spliceCounted(conn net.Conn, first []byte, st far, linger time.Duration, over *passage) error {
+	s := splicing{conn: conn, st: st, linger: linger, over: over}
 	up := make(chan error, 1)
 	go func() { up <- s.up(first) }()
 	down := s.down()
-	if down != nil {
-		s.cut()
-	}
 	return errors.Join(down, <-up)
 }
 
@@ -43,12 +45,13 @@ type splicing struct {
 	linger time.Duration
 	half   atomic.Bool // one direction has ended
 	once   sync.Once
+	over   *passage
 }
 
 // up carries from the socket to the stream.
 func (s *splicing) up(first []byte) error {
 	if err := s.sendFirst(first); err != nil {
-		return s.torn(err)
+		return s.torn(farEnd(err), err)
 	}
 	in := s.source()
 	for {
@@ -58,20 +61,21 @@ func (s *splicing) up(first []byte) error {
 			s.ended()
 			return s.st.CloseWrite()
 		case err != nil:
-			return s.torn(err)
+			return s.torn(nearEnd(err), err)
 		}
 		s.moved()
 		err = s.st.send(b[:1+n])
 		records.Put(b)
 		if err != nil {
-			return s.torn(err)
+			return s.torn(farEnd(err), err)
 		}
+		s.over.received.Add(int64(n))
 	}
 }
 
 // torn cuts both sides, and says why.
-func (s *splicing) torn(why error) error {
-	s.cut()
+func (s *splicing) torn(end End, why error) error {
+	s.cut(end)
 	return fmt.Errorf("%w: %w", errCut, why)
 }
 
@@ -84,6 +88,7 @@ func (s *splicing) sendFirst(first []byte) error {
 		if err := s.st.send(b[:1+n]); err != nil {
 			return err
 		}
+		s.over.received.Add(int64(n))
 		first = first[n:]
 	}
 	return nil
@@ -101,15 +106,24 @@ func (s *splicing) source() interface {
 	q.tells = nowait.Tells(q.raw)
 	q.pass = func(b []byte) bool {
 		s.moved()
-		return s.st.trySend(b)
+		if !s.st.trySend(b) {
+			return false
+		}
+		s.over.received.Add(int64(len(b) - 1))
+		return true
 	}
 	return q
 }
 
 // down carries from the stream to the socket.
 func (s *splicing) down() error {
-	if _, err := s.st.WriteTo(&socketWriter{s, nowait.NewWriter(socketOf(s.conn))}); err != nil {
-		return fmt.Errorf("%w: %w", errCut, err)
+	w := &socketWriter{s: s, now: nowait.NewWriter(socketOf(s.conn))}
+	n, err := s.st.WriteTo(w)
+	s.over.sent.Add(n)
+	if err != nil && w.failed {
+		return s.torn(nearEnd(err), err)
+	} else if err != nil {
+		return s.torn(farEnd(err), err)
 	}
 	s.ended()
 	return closeWrite(s.conn)
@@ -131,8 +145,9 @@ func (s *splicing) moved() {
 }
 
 // cut resets both sides.
-func (s *splicing) cut() {
+func (s *splicing) cut(end End) {
 	s.once.Do(func() {
+		s.over.cut(end)
 		_ = s.st.Reset(wire.Cancelled)
 		resetConn(s.conn)
 	})

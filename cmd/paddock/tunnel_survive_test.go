@@ -334,7 +334,6 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 	}
 	connect()
 	w := s.watch()
-	before := w.read()
 	crowd := func(address string) (leave func()) {
 		var there []net.Conn
 		for range 2 * descriptors {
@@ -403,7 +402,7 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 	s.serve(descriptors)
 	until(ctx, t, "the client has not come back", s.visit)
 	w = s.watch()
-	before = w.read()
+	before := w.read()
 	leave = crowd(s.front)
 	until(ctx, t, "there are descriptors", func() error {
 		visitor, err := net.Dial("tcp", s.front)

@@ -24,10 +24,19 @@ func (a *accessLog) refused(f tunnel.Refusal) {
 		"client", f.Identity, "peer", f.Peer, "host", f.Host, "waited_ms", f.Waited.Milliseconds(), "left_out", left, "error", f.Err)
 }
 
-// served writes the line of a request that was answered. There is one for each, for who
-// has asked for them.
+// served writes the line of a request that was answered, or of a connection that was carried
+// as it is. There is one for each, for who has asked for them.
 func (a *accessLog) served(v tunnel.Served) {
-	a.log.Info("visitor served", "status", v.Status, "tunnel", v.Tunnel, "client", v.Identity, "peer", v.Peer, "host", v.Host,
+	if v.End != "" && v.Method == "" {
+		a.log.Info("visitor carried", "protocol", v.Protocol, "tunnel", v.Tunnel, "client", v.Identity, "peer", v.Peer, "host", v.Host,
+			"received", v.Received, "sent", v.Sent, "ms", v.Took.Milliseconds(), "end", v.End, "direct", v.Direct)
+		return
+	}
+	log := a.log
+	if v.End != "" {
+		log = log.With("end", v.End)
+	}
+	log.Info("visitor served", "status", v.Status, "tunnel", v.Tunnel, "client", v.Identity, "peer", v.Peer, "host", v.Host,
 		"method", v.Method, "path", v.Path, "received", v.Received, "sent", v.Sent, "ms", v.Took.Milliseconds(), "request_id", v.RequestID)
 }
 

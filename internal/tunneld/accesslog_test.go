@@ -47,6 +47,16 @@ func TestAccessLogIsBounded(t *testing.T) {
 		for range logbound.PerSecond + 7 { // whoever asks for these wants all of them
 			a.served(tunnel.Served{Method: "GET", Path: "/a\nb", Status: 200, Sent: 3, RequestID: "id-7", Took: 5 * time.Millisecond})
 		}
+		a.served(tunnel.Served{Protocol: tunnel.HTTP, Method: "GET", Status: 101, Received: 4, Sent: 5, End: tunnel.CutLost})
+		a.served(tunnel.Served{Protocol: tunnel.SNI, Tunnel: "a", Host: "b", Received: 4, Sent: 5, Took: time.Second, End: tunnel.Closed, Direct: true})
+		for _, want := range []string{
+			`"msg":"visitor served","end":"lost","status":101,`,
+			`"msg":"visitor carried","protocol":"sni","tunnel":"a","client":"","peer":"","host":"b","received":4,"sent":5,"ms":1000,"end":"closed","direct":true}`,
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %s: %s", want, out.String())
+			}
+		}
 		if n := strings.Count(out.String(), `"status":200,"tunnel":"","client":"","peer":"","host":"","method":"GET","path":"/a\nb","received":0,"sent":3,"ms":5,"request_id":"id-7"}`); n != logbound.PerSecond+7 {
 			t.Errorf("%d lines of those who were served: %s", n, out.String())
 		}

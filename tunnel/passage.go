@@ -1,0 +1,73 @@
+package tunnel
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+)
+
+// End is how a connection ended that was carried as it is; it is also the word for a log.
+type End string
+
+// The ends.
+const (
+	Closed       End = "closed"  // both directions ended well
+	CutByVisitor End = "visitor" // the visitor has reset it, or took nothing for too long
+	CutByTarget  End = "target"  // the target, or its client, has reset it
+	CutSilent    End = "silent"  // one direction had ended, and the other one was silent for Limits.Linger
+	CutLost      End = "lost"    // the connection of the client has ended
+	CutStopped   End = "stopped" // the server has
+	CutSomewhere End = "cut"     // a direct one, by the visitor or the target
+)
+
+// passage is what has gone over a connection that was carried as it is, and what cut it
+// first. The counts are complete when the connection has ended.
+type passage struct {
+	received, sent atomic.Int64 // bytes from the visitor, and to him
+	first          atomic.Pointer[End]
+}
+
+// cut notes what has cut it, if nothing has before.
+func (p *passage) cut(by End) { p.first.CompareAndSwap(nil, &by) }
+
+// ended is how it ended.
+func (p *passage) ended() End {
+	if by := p.first.Load(); by != nil {
+		return *by
+	}
+	return Closed
+}
+
+// nearEnd is what an error of the visitor's socket means.
+func nearEnd(err error) End {
+	var at *net.OpError
+	if errors.Is(err, os.ErrDeadlineExceeded) && errors.As(err, &at) && at.Op == "read" {
+		return CutSilent
+	}
+	return CutByVisitor
+}
+
+// farEnd is what an error of the stream means.
+func farEnd(err error) End {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return CutSilent
+	}
+	return CutByTarget
+}
+
+// weldEnd is what an error between two sockets means, from one of which (0 is the visitor's)
+// bytes were carried. Where the system carries them it does not say whose error it was.
+func weldEnd(from int, err error) End {
+	var at *net.OpError
+	errors.As(err, &at)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return CutSilent
+	case at != nil && (at.Op == "read") == (from == 0) && (at.Op == "read" || at.Op == "write"):
+		return CutByVisitor
+	case at != nil && (at.Op == "read" || at.Op == "write"):
+		return CutByTarget
+	}
+	return CutSomewhere
+}
