@@ -36,17 +36,6 @@ func newBackend(conn net.Conn) *backend {
 	return b
 }
 
-// innermost is the connection under TLS, and under others that lie over one and say so.
-func innermost(conn net.Conn) net.Conn {
-	for {
-		over, ok := conn.(interface{ NetConn() net.Conn })
-		if !ok {
-			return conn
-		}
-		conn = over.NetConn()
-	}
-}
-
 // rest gives the buffer back.
 func (b *backend) rest() {
 	b.since = time.Now()

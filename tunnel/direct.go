@@ -1,7 +1,6 @@
 package tunnel
 
 import (
-	"crypto/tls"
 	"errors"
 	"net"
 	"time"
@@ -28,9 +27,3 @@ func (c *directChannel) cut() { resetConn(c.socket) }
 
 // securedBy says whether a channel has to be TLS, where the link is or is not.
 func (p Protocol) securedBy(link bool) bool { return link && p != SNI }
-
-// overTLS says whether a connection is over TLS.
-func overTLS(conn net.Conn) bool {
-	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
-	return ok
-}

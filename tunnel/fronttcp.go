@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -153,14 +152,4 @@ func (h *holder) openRaw(ctx context.Context, open *message.Channel, release fun
 	open.Tunnel = h.id
 	conn, over := h.session.choose(release)
 	return conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, open), Over: over})
-}
-
-// addrPort is an address without a zone, the zero value if it is not of TCP.
-func addrPort(a net.Addr) netip.AddrPort {
-	t, ok := a.(*net.TCPAddr)
-	if !ok {
-		return netip.AddrPort{}
-	}
-	p := t.AddrPort()
-	return netip.AddrPortFrom(p.Addr().Unmap().WithZone(""), p.Port())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/pipe"
 	"paddock/wire"
 )
 
@@ -150,7 +151,7 @@ func (l *listener) offer(ctx context.Context, conn net.Conn) error {
 
 // dial makes a connection for exchanges.
 func (l *listener) dial(ctx context.Context) (net.Conn, error) {
-	near, far := newPipe(l.Addr())
+	near, far := pipe.New(l.Addr())
 	err := l.offer(ctx, far)
 	if err != nil {
 		return nil, err

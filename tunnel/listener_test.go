@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/nettest"
-
 	"paddock/wire"
 )
 
@@ -175,15 +173,6 @@ func TestListenRefused(t *testing.T) {
 	}
 }
 
-// A pipe is a net.Conn in every respect that golang.org/x/net/nettest knows.
-func TestPipeIsANetConn(t *testing.T) {
-	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
-		near, far := newPipe(tunnelAddr("here"))
-		return near, far, func() { _, _ = near.Close(), far.Close() }, nil
-	})
-}
-
-// Run ends with the failure that GiveUp takes for the last.
 func TestRunGivesUp(t *testing.T) {
 	c, err := NewClient(ClientConfig{Logger: silent, Tunnels: []Tunnel{{Name: "web", Protocol: HTTP, Host: "example.com", Target: "1"}}})
 	if err != nil {

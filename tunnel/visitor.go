@@ -2,7 +2,6 @@ package tunnel
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -11,22 +10,6 @@ import (
 	"time"
 
 	"paddock/internal/nowait"
-)
-
-// headcount is how many connections of visitors there are: at all fronts together, or at all
-// addresses of TCP tunnels. Each of them takes a descriptor of the process.
-type headcount struct {
-	mu   sync.Mutex
-	all  int                // guarded by mu
-	each map[netip.Addr]int // guarded by mu; by address, those of proxies themselves aside
-
-	refused, refusedEach atomic.Uint64 // since there were too many in all, from one address
-}
-
-// Why a visitor is refused before anything of him was read.
-var (
-	errCrowd     = fmt.Errorf("%w: as many visitors as there may be", ErrOverloaded)
-	errCrowdEach = fmt.Errorf("%w: as many visitors as there may be from one address", ErrOverloaded)
 )
 
 // visitors bounds the connections of the fronts, all and from one address, and how long
@@ -55,63 +38,6 @@ func (v *visitors) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts one more from an address, if there may be one: the error wraps ErrOverloaded.
-// A proxy has as many as there may be in all: behind it there are many visitors.
-func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all >= most {
-		c.refused.Add(1)
-		return errCrowd
-	}
-	if !proxy {
-		if err := c.one(from, each); err != nil {
-			return err
-		}
-	}
-	c.all++
-	return nil
-}
-
-// turnsOut counts one who has entered as a proxy to be from an address, if there may be one
-// more from there.
-func (c *headcount) turnsOut(from netip.Addr, each int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.one(from, each)
-}
-
-// one counts one more from an address. mu is held.
-func (c *headcount) one(from netip.Addr, each int) error {
-	if c.each[from] >= each {
-		c.refusedEach.Add(1)
-		return errCrowdEach
-	}
-	if c.each == nil {
-		c.each = map[netip.Addr]int{}
-	}
-	c.each[from]++
-	return nil
-}
-
-func (c *headcount) leave(from netip.Addr) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all--
-	if n := c.each[from]; n > 1 {
-		c.each[from] = n - 1
-	} else {
-		delete(c.each, from)
-	}
-}
-
-// now is how many there are.
-func (c *headcount) now() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.all
-}
-
 // visitor is a connection whose writes end if nothing of them is taken for stall: one
 // who asks and does not read would hold what is written for him for ever.
 type visitor struct {
@@ -124,18 +50,6 @@ type visitor struct {
 
 	trying sync.Mutex
 	now    *nowait.Writer // nil: no write is known not to wait; it belongs to who holds trying
-}
-
-// socketOf is the connection whose socket is read and written without waiting: what a
-// visitor may take no longer than stall only counts where somebody waits.
-func socketOf(conn net.Conn) net.Conn {
-	if v, ok := conn.(*visitor); ok {
-		conn = v.Conn
-	}
-	if p, ok := conn.(*proxied); ok {
-		conn = p.Conn
-	}
-	return conn
 }
 
 // introduced learns from a proxy that introduces who the visitor is, who then counts as one

@@ -60,6 +60,7 @@ var Paddock = Policy{
 
 		"tunnel/internal/h1":      "HTTP/1.1 as a tunnel speaks it, as bytes",
 		"tunnel/internal/message": "the tunnel's protocol as bytes",
+		"tunnel/internal/pipe":    "connections within the process that behave as sockets do",
 	},
 	Edges: map[string]string{
 		"internal/httpapi -> internal/events":    "GET /v1/events and the live feed read the event log",

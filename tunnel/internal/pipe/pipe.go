@@ -1,4 +1,6 @@
-package tunnel
+// Package pipe is connections within the process that behave as sockets do: net.Pipe has no
+// room for what nobody reads yet, and no halves.
+package pipe
 
 import (
 	"io"
@@ -9,69 +11,80 @@ import (
 	"time"
 )
 
-// pipeRoom is how many bytes of each direction wait in a pipe at most: whoever answers
+// maxWaiting is how many bytes of each direction wait in a pipe at most: whoever answers
 // without reading to the end finds room for what he says, as with a socket.
-const pipeRoom = 32 << 10
+const maxWaiting = 32 << 10
 
-// pipe is one end of a connection within the process. It behaves as a socket does: with
-// room for what is written, deadlines, and two halves.
-type pipe struct {
-	in, out *pipeHalf
+// Conn is one end of a connection within the process. It behaves as a socket does: with
+// room for what is written, deadlines, and two halves. Safe for concurrent use.
+type Conn struct {
+	in, out *half
 	addr    net.Addr
 }
 
-// newPipe returns both ends of a connection; addr is the address of both.
-func newPipe(addr net.Addr) (near, far *pipe) {
-	there, back := newPipeHalf(), newPipeHalf()
-	return &pipe{in: back, out: there, addr: addr}, &pipe{in: there, out: back, addr: addr}
+var _ net.Conn = (*Conn)(nil)
+
+// New returns both ends of a connection; addr is the address of both.
+func New(addr net.Addr) (near, far *Conn) {
+	there, back := newHalf(), newHalf()
+	return &Conn{in: back, out: there, addr: addr}, &Conn{in: there, out: back, addr: addr}
 }
 
-func (p *pipe) LocalAddr() net.Addr               { return p.addr }
-func (p *pipe) RemoteAddr() net.Addr              { return p.addr }
-func (p *pipe) Read(b []byte) (int, error)        { return p.in.read(b) }
-func (p *pipe) Write(b []byte) (int, error)       { return p.out.write(b) }
-func (p *pipe) SetReadDeadline(t time.Time) error { return p.in.readers.set(t) }
+// LocalAddr implements net.Conn.
+func (c *Conn) LocalAddr() net.Addr { return c.addr }
+
+// RemoteAddr implements net.Conn.
+func (c *Conn) RemoteAddr() net.Addr { return c.addr }
+
+// Read implements net.Conn.
+func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b) }
+
+// Write implements net.Conn. The error is EPIPE once nobody reads any more.
+func (c *Conn) Write(b []byte) (int, error) { return c.out.write(b) }
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.in.readers.set(t) }
 
 // SetWriteDeadline implements net.Conn.
-func (p *pipe) SetWriteDeadline(t time.Time) error { return p.out.writers.set(t) }
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.out.writers.set(t) }
 
 // SetDeadline implements net.Conn.
-func (p *pipe) SetDeadline(t time.Time) error {
-	_ = p.SetReadDeadline(t)
-	return p.SetWriteDeadline(t)
+func (c *Conn) SetDeadline(t time.Time) error {
+	_ = c.SetReadDeadline(t)
+	return c.SetWriteDeadline(t)
 }
 
 // CloseWrite ends our half, behind what was written.
-func (p *pipe) CloseWrite() error {
-	p.out.end(syscall.EPIPE)
+func (c *Conn) CloseWrite() error {
+	c.out.end(syscall.EPIPE)
 	return nil
 }
 
 // Close implements net.Conn. What was written can still be read.
-func (p *pipe) Close() error {
-	p.out.end(net.ErrClosed)
-	p.in.leave()
+func (c *Conn) Close() error {
+	c.out.end(net.ErrClosed)
+	c.in.leave()
 	return nil
 }
 
-// pipeHalf is one direction.
-type pipeHalf struct {
+// half is one direction.
+type half struct {
 	mu               sync.Mutex
-	readers, writers pipeEnd
+	readers, writers waiters
 	writing          sync.Mutex // one Write at a time
 	buf              []byte     // guarded by mu; what waits
 	over             error      // guarded by mu; why no more can be written
 	left             bool       // guarded by mu; nobody reads any more
 }
 
-func newPipeHalf() *pipeHalf {
-	h := &pipeHalf{}
+func newHalf() *half {
+	h := &half{}
 	h.readers.init(&h.mu)
 	h.writers.init(&h.mu)
 	return h
 }
 
-func (h *pipeHalf) read(b []byte) (int, error) {
+func (h *half) read(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for {
@@ -94,7 +107,7 @@ func (h *pipeHalf) read(b []byte) (int, error) {
 	}
 }
 
-func (h *pipeHalf) write(b []byte) (n int, err error) {
+func (h *half) write(b []byte) (n int, err error) {
 	h.writing.Lock()
 	defer h.writing.Unlock()
 	h.mu.Lock()
@@ -110,7 +123,7 @@ func (h *pipeHalf) write(b []byte) (n int, err error) {
 		case n == len(b):
 			return n, nil
 		}
-		if room := min(pipeRoom-len(h.buf), len(b)-n); room > 0 {
+		if room := min(maxWaiting-len(h.buf), len(b)-n); room > 0 {
 			h.buf = append(h.buf, b[n:n+room]...)
 			n += room
 			h.readers.Broadcast()
@@ -121,7 +134,7 @@ func (h *pipeHalf) write(b []byte) (n int, err error) {
 }
 
 // end lets no more be written: the reader finds io.EOF behind what waits.
-func (h *pipeHalf) end(why error) {
+func (h *half) end(why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.over = why
@@ -129,7 +142,7 @@ func (h *pipeHalf) end(why error) {
 }
 
 // leave lets nobody read any more.
-func (h *pipeHalf) leave() {
+func (h *half) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.left, h.buf = true, nil
@@ -137,8 +150,8 @@ func (h *pipeHalf) leave() {
 }
 
 // wake lets all look again, and stops what would only wake them once more.
-func (h *pipeHalf) wake() {
-	for _, e := range []*pipeEnd{&h.readers, &h.writers} {
+func (h *half) wake() {
+	for _, e := range []*waiters{&h.readers, &h.writers} {
 		if e.timer != nil {
 			e.timer.Stop()
 		}
@@ -146,20 +159,20 @@ func (h *pipeHalf) wake() {
 	}
 }
 
-// pipeEnd is where those wait who read, or those who write. Its fields are guarded by
+// waiters is where those wait who read, or those who write. Its fields are guarded by
 // the mutex of its Cond.
-type pipeEnd struct {
+type waiters struct {
 	sync.Cond
 	deadline time.Time
 	timer    *time.Timer
 }
 
-func (e *pipeEnd) init(mu *sync.Mutex) { e.L = mu }
+func (e *waiters) init(mu *sync.Mutex) { e.L = mu }
 
-func (e *pipeEnd) late() bool { return !e.deadline.IsZero() && !time.Now().Before(e.deadline) }
+func (e *waiters) late() bool { return !e.deadline.IsZero() && !time.Now().Before(e.deadline) }
 
 // set is a deadline for those who wait, and for who comes after.
-func (e *pipeEnd) set(t time.Time) error {
+func (e *waiters) set(t time.Time) error {
 	e.L.Lock()
 	defer e.L.Unlock()
 	if e.timer != nil {

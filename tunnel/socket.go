@@ -1,0 +1,69 @@
+package tunnel
+
+import (
+	"crypto/tls"
+	"net"
+	"net/netip"
+)
+
+// A socket ends in two halves, each with a FIN, or all at once with a reset: what was cut
+// must not look whole to who reads it.
+
+// closeWrite ends our half, of a connection that has halves.
+func closeWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// resetConn closes a connection in a way that does not look like an end. Of TLS it closes the
+// socket beneath: an alert would say that the end is meant.
+func resetConn(conn net.Conn) {
+	if socket, ok := innermost(conn).(interface{ SetLinger(sec int) error }); ok {
+		_ = socket.SetLinger(0)
+	}
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	_ = conn.Close()
+}
+
+// innermost is the connection under TLS, and under others that lie over one and say so.
+func innermost(conn net.Conn) net.Conn {
+	for {
+		over, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return conn
+		}
+		conn = over.NetConn()
+	}
+}
+
+// socketOf is the connection whose socket is read and written without waiting: what a
+// visitor may take no longer than stall only counts where somebody waits.
+func socketOf(conn net.Conn) net.Conn {
+	if v, ok := conn.(*visitor); ok {
+		conn = v.Conn
+	}
+	if p, ok := conn.(*proxied); ok {
+		conn = p.Conn
+	}
+	return conn
+}
+
+// overTLS says whether a connection is over TLS.
+func overTLS(conn net.Conn) bool {
+	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	return ok
+}
+
+// addrPort is an address without a zone, the zero value if it is not of TCP.
+func addrPort(a net.Addr) netip.AddrPort {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	p := t.AddrPort()
+	return netip.AddrPortFrom(p.Addr().Unmap().WithZone(""), p.Port())
+}
