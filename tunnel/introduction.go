@@ -43,8 +43,15 @@ func (s *Server) introduces(a netip.Addr) bool { return within(s.ProxyProtocolFr
 // manyBehind says whether an address stands for many visitors.
 func (s *Server) manyBehind(a netip.Addr) bool { return s.trusts(a) || s.introduces(a) }
 
+// within says whether one of the networks has an address, which is of IPv4 where it can be;
+// a network of these may be written as one of IPv6.
 func within(networks []netip.Prefix, a netip.Addr) bool {
-	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {
+		if p.Addr().Is4In6() && a.Is4() {
+			return p.Contains(netip.AddrFrom16(a.As16()))
+		}
+		return p.Contains(a)
+	})
 }
 
 // introduced reads from a connection, if it comes from a proxy that introduces, whose it is.

@@ -424,3 +424,22 @@ func TestSlowIntroduction(t *testing.T) {
 		}
 	})
 }
+
+// A network of IPv4 is one also where it is written as one of IPv6.
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		network, address string
+		want             bool
+	}{
+		{"10.0.0.0/8", "10.1.2.3", true},
+		{"::ffff:10.0.0.0/104", "10.1.2.3", true},
+		{"::ffff:10.0.0.0/104", "11.1.2.3", false},
+		{"::ffff:10.0.0.0/104", "2001:db8::1", false},
+		{"2001:db8::/32", "2001:db8::1", true},
+		{"::/0", "10.1.2.3", false},
+	} {
+		if got := within([]netip.Prefix{netip.MustParsePrefix(c.network)}, netip.MustParseAddr(c.address)); got != c.want {
+			t.Errorf("%s in %s: %v", c.address, c.network, got)
+		}
+	}
+}

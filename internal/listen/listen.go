@@ -89,5 +89,5 @@ func isLoopback(host string) bool {
 
 func isUnspecified(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return host == "" || err == nil && ip.IsUnspecified()
+	return host == "" || err == nil && ip.Unmap().IsUnspecified()
 }

@@ -88,7 +88,7 @@ func (s *Settings) serveFields() strictyaml.Fields {
 		"http2":           strictyaml.Into(&s.Serve.NoHTTP2, negated),
 		"limits":          func(e strictyaml.Entry) { limitFields(&s.Serve.Limits).Read(e.Value, e.Key) },
 		"control":         strictyaml.Into(&s.Serve.Control, nonEmpty),
-		"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, netip.ParsePrefix),
+		"trusted_proxies": strictyaml.ListInto(&s.Serve.Trusted, network),
 
 		"proxy_protocol_from": strictyaml.ListInto(&s.Serve.Proxies, introducers),
 	}
@@ -322,13 +322,33 @@ func loopback(s string) (string, error) {
 	return address(s)
 }
 
+// network is a prefix. Visitors' addresses of IPv4 are compared as such, so a network of
+// these that is written as one of IPv6 becomes what it means.
+func network(s string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(s)
+	if a, is := netip.ParseAddr(s); is == nil {
+		return p, fmt.Errorf("%s is no network: for this address alone it is %s/%d", s, s, a.BitLen())
+	}
+	if err != nil {
+		return p, fmt.Errorf("%q is no network such as 10.0.0.0/8 or 2001:db8::/32", s)
+	}
+	if p.Addr().Is4In6() {
+		const mapped = 96 // bits before the address of IPv4
+		if p.Bits() < mapped {
+			return p, fmt.Errorf("%s is a network of IPv6 by an address of IPv4: want one like %s/8", s, p.Addr().Unmap())
+		}
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped)
+	}
+	return p.Masked(), nil
+}
+
 // introducers is a network of proxies that say who the visitors are.
 func introducers(s string) (netip.Prefix, error) {
-	network, err := netip.ParsePrefix(s)
-	if err == nil && network.Bits() == 0 {
+	p, err := network(s)
+	if err == nil && p.Bits() == 0 {
 		err = fmt.Errorf("%s is everybody: whoever comes could say that he is anybody", s)
 	}
-	return network, err
+	return p, err
 }
 
 func protocol(s string) (string, error) {

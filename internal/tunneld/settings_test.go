@@ -3,6 +3,7 @@ package tunneld_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,17 @@ tunnels:
 	}
 }
 
+// A network of IPv4 is one however it is written: visitors from there are compared by that.
+func TestNetworksOfIPv4(t *testing.T) {
+	s, err := read("tunnel: {serve: {trusted_proxies: ['::ffff:10.0.0.0/104', 10.1.2.3/8, '2001:db8::/32'], proxy_protocol_from: ['::ffff:192.0.2.1/128']}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.Serve.Trusted, s.Serve.Proxies); got != "[10.0.0.0/8 10.0.0.0/8 2001:db8::/32] [192.0.2.1/32]" {
+		t.Error(got)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	client := func(s string) string { return "tunnel:\n  clients:\n    - {name: a, " + s + "}\n" }
 	offered := func(s string) string { return "tunnel:\n  tunnels:\n    a: {" + s + "}\n" }
@@ -123,7 +135,10 @@ func TestFaults(t *testing.T) {
 		{"multiplier", "server_addr: a\ntunnels: {}\nbackoff: {multiplier: 0.5}\n", "3:23: multiplier: value out of range"},
 		{"half a pair", "tunnel: {serve: {tls_crt: c.pem}}\n", "1:10: tls_crt and tls_key are set together"},
 		{"budget", "tunnel: {serve: {budget: 12}}\n", "1:26: budget: 12 is too small"},
-		{"proxy", "tunnel: {serve: {trusted_proxies: [10.0.0.0]}}\n", "1:36: trusted_proxies: "},
+		{"proxy", "tunnel: {serve: {trusted_proxies: [10.0.0.0]}}\n", "1:36: trusted_proxies: 10.0.0.0 is no network: for this address alone it is 10.0.0.0/32"},
+		{"no network", "tunnel: {serve: {trusted_proxies: [10.0.0.0/33]}}\n", `1:36: trusted_proxies: "10.0.0.0/33" is no network such as`},
+		{"half of IPv6", "tunnel: {serve: {trusted_proxies: ['::ffff:10.0.0.0/90']}}\n", "1:36: trusted_proxies: ::ffff:10.0.0.0/90 is a network of IPv6 by an address of IPv4"},
+		{"introduced by everybody, as IPv6", "tunnel: {serve: {proxy_protocol_from: ['::ffff:0.0.0.0/96']}}\n", "1:40: proxy_protocol_from: ::ffff:0.0.0.0/96 is everybody"},
 		{"unknown limit", "tunnel: {serve: {limits: {stream: 3}}}\n", "1:27: unknown key stream; did you mean streams?"},
 		{"limit of nothing", "tunnel: {serve: {limits: {queue: 0}}}\n", "1:34: queue: \"0\" is no positive number"},
 		{"limit without a unit", "tunnel: {serve: {limits: {head: 10}}}\n", "1:33: head: \"10\" is no duration"},
