@@ -31,6 +31,11 @@ const (
 	// other one is at work.
 	shortSum  = 512 << 10
 	secureSum = 1 << 20
+	// earlyWindow is what the window of a stream becomes as soon as half of its first one
+	// has been consumed, while what streams have grown by is together less than on a short
+	// path: answers of a page come whole within two round trips, and whoever takes nothing
+	// gets no more than the first window.
+	earlyWindow = 256 << 10
 	// hungry is the part of the windows that one round trip must carry to show that
 	// they are the limit. A peer that is given half a window at a time can be held to
 	// half of it.
@@ -76,6 +81,10 @@ func (s *Stream) tune(n int) {
 	if t.epoch != e.number {
 		t.epoch, t.bytes = e.number, 0
 	}
+	half := uint64(c.m.self.StreamInitial) / 2
+	if early := t.read < half && t.read+uint64(n) >= half; early && !s.over && c.grown < c.shortSum() {
+		s.widen(earlyWindow)
+	}
 	t.read += uint64(n)
 	e.bytes += n
 	was := t.bytes
@@ -84,17 +93,25 @@ func (s *Stream) tune(n int) {
 		return
 	}
 	if e.more && !s.over {
-		room := int(c.m.conn.initial)/2 - c.grown
-		more := min(max(2*t.window, e.fill), c.config.MaxWindow) - t.window
-		if more = min(more, room); more > 0 {
-			c.m.Widen(s.id, more)
-			t.window += more
-			t.grown += more
-			c.grown += more
-		}
+		s.widen(max(2*t.window, e.fill))
 	}
 	e.busy++
 	e.sum += t.window
+}
+
+// widen brings the stream's window nearer to size, as far as the bounds allow. Conn.mu is
+// held.
+func (s *Stream) widen(size int) {
+	c, t := s.c, &s.tuning
+	room := int(c.m.conn.initial)/2 - c.grown
+	more := min(min(size, c.config.MaxWindow)-t.window, room)
+	if more <= 0 {
+		return
+	}
+	c.m.Widen(s.id, more)
+	t.window += more
+	t.grown += more
+	c.grown += more
 }
 
 // endEpoch begins a new epoch when a round trip has passed. c.mu is held.
