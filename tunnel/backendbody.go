@@ -1,7 +1,6 @@
 package tunnel
 
 import (
-	"bytes"
 	"errors"
 	"io"
 
@@ -77,63 +76,29 @@ func (d *body) next() ([]byte, error) {
 	return piece, nil
 }
 
-// chunk reads what lies between the bytes of chunks, RFC 9112 section 7.1, strictly:
-// whoever reads it otherwise would find another end.
+// chunk reads what lies between the bytes of chunks.
 func (d *body) chunk() error {
 	if d.inChunk && d.left > 0 {
 		return nil
 	}
-	most := 0 // of a line
-	if d.inChunk {
-		most = len("\r\n")
-	}
-	line, err := d.line(most)
-	if err != nil {
-		return err
-	}
-	if d.inChunk {
-		if len(line) > 0 {
-			return h1.Malformed("no CRLF behind a chunk")
-		}
-		d.inChunk = false
-		if line, err = d.line(0); err != nil {
+	for {
+		size, n, err := h1.NextChunk(d.b.unread(), d.inChunk, true)
+		if err != nil {
 			return err
 		}
-	}
-	size, ok := h1.ChunkSize(line)
-	if !ok {
-		return h1.Malformed("chunk %.20q", line)
-	}
-	if size == 0 {
-		d.over = true
-		return io.EOF
-	}
-	d.left, d.inChunk = size, true
-	return nil
-}
-
-// line takes a line that ends in CR LF.
-func (d *body) line(most int) ([]byte, error) {
-	if most == 0 {
-		most = h1.MaxChunkLine
-	}
-	for {
-		b := d.b.unread()
-		if n := bytes.IndexByte(b, '\n'); n >= 0 && n < most {
-			if n == 0 || b[n-1] != '\r' {
-				return nil, h1.Malformed("LF without CR between chunks")
+		if n > 0 {
+			d.b.r += n
+			d.left, d.inChunk, d.over = size, size > 0, size == 0
+			if d.over {
+				return io.EOF
 			}
-			d.b.r += n + 1
-			return b[:n-1], nil
-		}
-		if len(b) >= most {
-			return nil, h1.Malformed("a long line between chunks")
+			return nil
 		}
 		switch err := d.fill(); {
 		case errors.Is(err, io.EOF):
-			return nil, errShort
+			return errShort
 		case err != nil:
-			return nil, err
+			return err
 		}
 	}
 }

@@ -175,55 +175,27 @@ func (c *h1Conn) readBody(p []byte) (int, error) {
 	return n, nil
 }
 
-// chunk reads what lies between the bytes of chunks, RFC 9112 section 7.1, as strictly as
-// it is written there.
+// chunk reads what lies between the bytes of chunks, and behind the last of them the
+// trailers.
 func (c *h1Conn) chunk() error {
 	d := &c.body
 	if d.left > 0 {
 		return nil
 	}
-	if d.inChunk {
-		line, err := c.line(len("\r\n"))
+	for {
+		size, n, err := h1.NextChunk(c.room.in[c.r:c.w], d.inChunk, false)
 		if err != nil {
 			return err
 		}
-		if len(line) > 0 {
-			return h1.Malformed("no CRLF behind a chunk")
-		}
-		d.inChunk = false
-	}
-	line, err := c.line(h1.MaxChunkLine)
-	if err != nil {
-		return err
-	}
-	size, ok := h1.ChunkSize(line)
-	digits := len(line) - len(bytes.TrimLeft(line, "0123456789abcdefABCDEF"))
-	switch {
-	case !ok, digits < len(line) && line[digits] != ';': // white space there is read in two ways
-		return h1.Malformed("chunk %.20q", line)
-	case size > 0:
-		d.left, d.inChunk = size, true
-		return nil
-	}
-	return c.readTrailers()
-}
-
-// line takes a line that ends in CR LF and has at most so many bytes with them.
-func (c *h1Conn) line(most int) ([]byte, error) {
-	for {
-		b := c.room.in[c.r:c.w]
-		n := bytes.IndexByte(b, '\n')
-		switch {
-		case n >= most, n < 0 && len(b) >= most:
-			return nil, h1.Malformed("a long line between chunks")
-		case n == 0, n > 0 && b[n-1] != '\r':
-			return nil, h1.Malformed("LF without CR between chunks")
-		case n > 0:
-			c.r += n + 1
-			return b[:n-1], nil
+		if n > 0 {
+			c.r += n
+			if d.left, d.inChunk = size, size > 0; size > 0 {
+				return nil
+			}
+			return c.readTrailers()
 		}
 		if err := c.fill(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }

@@ -6,26 +6,20 @@ import (
 )
 
 // AppendAnswerHead writes a target's head anew, as SPEC section 7 has it: the fields of
-// its connection gone, its length said once. toHead says that HEAD was
-// asked; length is that of the body in bytes where all of it is known, else -1.
+// its connection gone, its length said once. toHead says that HEAD was asked; length is that
+// of the body in bytes where all of it is known, else -1.
 func AppendAnswerHead(dst []byte, h *Head, toHead bool, length int64) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = strconv.AppendInt(dst, int64(h.Status), 10)
 	dst = append(append(dst, ' '), h.Reason...)
 	dst = append(dst, "\r\n"...)
-	var named []string
-	for i := range h.Fields {
-		if f := &h.Fields[i]; f.Known == ConnectionField && !EqualFold(f.Value, "keep-alive") && !EqualFold(f.Value, "close") {
-			Tokens(f.Value, func(token string) { named = append(named, token) })
-		}
-	}
+	named := h.connectionNames()
 	for i := range h.Fields {
 		f := &h.Fields[i]
 		if f.Known.HopByHop() || f.Known == ContentLengthField || isNamed(f.Name, named) {
 			continue
 		}
-		dst = append(append(append(dst, f.Name...), ": "...), f.Value...)
-		dst = append(dst, "\r\n"...)
+		dst = AppendField(dst, f.Name, f.Value)
 	}
 	switch {
 	case h.Status == 101:
@@ -49,16 +43,6 @@ func AppendLength(dst []byte, n int64) []byte {
 	return append(strconv.AppendInt(append(dst, "Content-Length: "...), n, 10), "\r\n"...)
 }
 
-// isNamed says whether a name is one of a list in lower case.
-func isNamed[T string | []byte](name T, list []string) bool {
-	for _, n := range list {
-		if EqualFold(name, n) {
-			return true
-		}
-	}
-	return false
-}
-
 // AppendTrailers writes what came behind the last chunk, but for what means something, and
 // the empty line.
 func AppendTrailers(dst []byte, h *Head) []byte {
@@ -67,20 +51,19 @@ func AppendTrailers(dst []byte, h *Head) []byte {
 		if f.Known != OtherField {
 			continue
 		}
-		dst = append(append(append(dst, f.Name...), ": "...), f.Value...)
-		dst = append(dst, "\r\n"...)
+		dst = AppendField(dst, f.Name, f.Value)
 	}
 	return append(dst, "\r\n"...)
 }
 
-// AppendUnchunked writes the head h, whose text is given, without its empty line, and without what a visitor of
-// HTTP/1.0 does not understand.
+// AppendUnchunked writes the head h, whose text is given, without its empty line, and without
+// what a visitor of HTTP/1.0 does not understand.
 func AppendUnchunked(dst, text []byte, h *Head) []byte {
 	line, _, _ := cutLine(text, false)
 	dst = append(append(dst, line...), "\r\n"...)
 	for i := range h.Fields {
 		if f := &h.Fields[i]; f.Known != TransferEncodingField && f.Known != TrailerField {
-			dst = append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
+			dst = AppendField(dst, f.Name, f.Value)
 		}
 	}
 	return dst

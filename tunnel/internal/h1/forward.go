@@ -38,12 +38,7 @@ func (f *Forward) Append(dst []byte) ([]byte, error) {
 	dst = append(dst, " HTTP/1.1\r\nHost: "...)
 	dst = append(dst, h.Host...)
 	dst = append(dst, "\r\n"...)
-	var named []string
-	for i := range h.Fields {
-		if v := &h.Fields[i]; v.Known == ConnectionField && !EqualFold(v.Value, "keep-alive") && !EqualFold(v.Value, "close") {
-			Tokens(v.Value, func(token string) { named = append(named, token) })
-		}
-	}
+	named := h.connectionNames()
 	for i := range h.Fields {
 		if v := &h.Fields[i]; !f.drops(v) && !isNamed(v.Name, named) {
 			dst = AppendField(dst, v.Name, v.Value)

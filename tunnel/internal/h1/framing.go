@@ -1,5 +1,7 @@
 package h1
 
+import "bytes"
+
 // Framing is how it is known where a body ends, RFC 9112 section 6.
 type Framing uint8
 
@@ -11,12 +13,47 @@ const (
 	ByClose          // with the connection
 )
 
-// MaxChunkLine bounds the line before a chunk, in bytes, extensions included.
-const MaxChunkLine = 256
+// maxChunkLine bounds the line before a chunk, in bytes, extensions and end included.
+const maxChunkLine = 256
 
-// ChunkSize reads the line before a chunk, without its end, RFC 9112 section 7.1: a
-// hexadecimal number of bytes, at most 15 digits, which an extension may follow.
-func ChunkSize(line []byte) (n int64, ok bool) {
+// NextChunk reads, at the front of b, what lies before the bytes of a chunk, RFC 9112 section
+// 7.1: the end of the chunk before it, if behind says that there was one, and the line with
+// its size. size is in bytes, and 0 is the last chunk, behind which there are trailers. n is
+// how many bytes of b that was, 0 if it has not come whole.
+//
+// It is read as strictly as it is written there, as whoever reads it otherwise finds another
+// end. lenient lets white space stand before an extension, as some targets have it. The error
+// wraps [ErrMalformed].
+func NextChunk(b []byte, behind, lenient bool) (size int64, n int, err error) {
+	if behind {
+		switch {
+		case len(b) > 0 && b[0] != '\r', len(b) > 1 && b[1] != '\n':
+			return 0, 0, Malformed("no CRLF behind a chunk")
+		case len(b) < 2:
+			return 0, 0, nil
+		}
+		n = 2
+	}
+	line := b[n:min(len(b), n+maxChunkLine)]
+	end := bytes.IndexByte(line, '\n')
+	switch {
+	case end < 0 && len(line) == maxChunkLine:
+		return 0, 0, Malformed("a long line between chunks")
+	case end < 0:
+		return 0, 0, nil
+	case end == 0 || line[end-1] != '\r':
+		return 0, 0, Malformed("LF without CR between chunks")
+	}
+	size, ok := chunkSize(line[:end-1], lenient)
+	if !ok {
+		return 0, 0, Malformed("chunk %.20q", line[:end-1])
+	}
+	return size, n + end + 1, nil
+}
+
+// chunkSize reads the hexadecimal number at the front, at most 15 digits; an extension
+// may follow.
+func chunkSize(line []byte, lenient bool) (n int64, ok bool) {
 	digits := 0
 	for ; digits < len(line); digits++ {
 		c := line[digits]
@@ -26,7 +63,7 @@ func ChunkSize(line []byte) (n int64, ok bool) {
 		case 'a' <= c|0x20 && c|0x20 <= 'f':
 			n = n<<4 | int64(c|0x20-'a'+10)
 		default:
-			return n, digits > 0 && digits < 16 && extension(line[digits:])
+			return n, digits > 0 && (lenient || c == ';') && extension(line[digits:])
 		}
 		if digits >= 15 {
 			return 0, false

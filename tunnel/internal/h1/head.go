@@ -327,6 +327,27 @@ func (h *Head) Joined(name string) (list []byte) {
 	return list
 }
 
+// connectionNames are what fields Connection name, in lower case, which goes no further than
+// the connection: RFC 9110 section 7.6.1. The usual ones are not worth a list.
+func (h *Head) connectionNames() (names []string) {
+	for i := range h.Fields {
+		if f := &h.Fields[i]; f.Known == ConnectionField && !EqualFold(f.Value, "keep-alive") && !EqualFold(f.Value, "close") {
+			Tokens(f.Value, func(token string) { names = append(names, token) })
+		}
+	}
+	return names
+}
+
+// isNamed says whether a name is one of a list in lower case.
+func isNamed[T string | []byte](name T, list []string) bool {
+	for _, n := range list {
+		if EqualFold(name, n) {
+			return true
+		}
+	}
+	return false
+}
+
 // Path is the target up to its query.
 func (h *Head) Path() string {
 	path, _, _ := bytes.Cut(h.Target, []byte{'?'})
