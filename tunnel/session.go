@@ -97,7 +97,7 @@ func (s *Server) enter(x, before *session) error {
 		}
 		if before.lead().Err() == nil && !sameInstance(before.lead(), x.lead()) {
 			if len(x.changes) >= maxChanges {
-				return refused(wire.AlreadyExists, "identity in use by another instance")
+				return refused(wire.AlreadyExists, "identity in use by another instance: each process needs an identity of its own")
 			}
 			x.changes = append(x.changes, now)
 		}

@@ -35,6 +35,9 @@ func spliceCounted(conn net.Conn, first []byte, st far, linger time.Duration, ov
 	up := make(chan error, 1)
 	go func() { up <- s.up(first) }()
 	down := s.down()
+	if down != nil {
+		s.cut(CutByVisitor) // unless it is cut already, his socket was not to be ended
+	}
 	return errors.Join(down, <-up)
 }
 

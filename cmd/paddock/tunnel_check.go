@@ -51,6 +51,9 @@ func (t *tunnelCheckCmd) Run(ctx context.Context, c *console) error {
 	for _, x := range s.Tunnels {
 		fmt.Fprintf(c.Stdout, "tunnel %s: %s at %s%s%s -> %s\n", x.Name, x.Protocol, x.Host, x.Path, x.Remote, x.Target)
 	}
+	for _, fault := range s.Faults() {
+		fmt.Fprintln(c.Stderr, "paddock: warning:", fault)
+	}
 	if s.Serves() {
 		lines, warnings := s.Needs(tunneld.OpenFiles())
 		for _, line := range lines {
@@ -73,10 +76,7 @@ func (t *tunnelCheckCmd) connect(ctx context.Context, c *console, s *tunneld.Set
 	if err != nil {
 		return err
 	}
-	options := tunneld.ClientOptions{Settings: s, Names: t.Names, Key: key, Agent: tunnelAgent()}
-	if s.Original {
-		options.FirstSeen = t.File + ".server-id"
-	}
+	options := tunneld.ClientOptions{Settings: s, Names: t.Names, Key: key, FirstSeen: firstSeenBy(s, t.File), Agent: tunnelAgent()}
 	ctx, cancel := context.WithTimeout(ctx, checkPatience)
 	defer cancel()
 	check, failed := tunneld.CheckServer(ctx, options)

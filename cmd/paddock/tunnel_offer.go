@@ -62,7 +62,7 @@ type tunnelSNICmd struct {
 
 	Host          string `required:"" placeholder:"HOST" help:"Host name that visitors ask for in TLS."`
 	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
-	Mode          string `enum:"mux,direct" default:"mux" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk."`
+	Mode          string `enum:"mux,direct" default:"mux" placeholder:"HOW" complete:"mux,direct" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk (default ${default})."`
 	tunnelServer
 }
 
@@ -85,7 +85,7 @@ type tunnelTCPCmd struct {
 
 	Remote        string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
 	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
-	Mode          string `enum:"mux,direct" default:"mux" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk."`
+	Mode          string `enum:"mux,direct" default:"mux" placeholder:"HOW" complete:"mux,direct" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk (default ${default})."`
 	tunnelServer
 }
 

@@ -41,7 +41,7 @@ func (t *tunnelOperator) operate(ctx context.Context, do func(context.Context, *
 
 func (t *tunnelOperator) dial(ctx context.Context) (*tunneld.Operator, error) {
 	connect := tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile}
-	control := t.Control
+	control, firstSeen := t.Control, ""
 	if t.Config != "" {
 		s, err := loadTunnel(t.Config)
 		if err != nil {
@@ -50,6 +50,7 @@ func (t *tunnelOperator) dial(ctx context.Context) (*tunneld.Operator, error) {
 		control = cmp.Or(control, s.Serve.Control)
 		if t.Server == "" && control == "" && s.Connect.Server != "" {
 			connect = s.Connect
+			firstSeen = firstSeenBy(s, t.Config)
 		}
 	}
 	if connect.Server == "" {
@@ -74,13 +75,13 @@ func (t *tunnelOperator) dial(ctx context.Context) (*tunneld.Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tunneld.DialOperator(ctx, &connect, key)
+	return tunneld.DialOperator(ctx, &connect, key, firstSeen)
 }
 
 // operatorError gives an error its exit code.
 func operatorError(err error) error {
 	var e *wire.Error
-	if errors.As(err, &e) && (e.Code == wire.Unauthenticated || e.Code == wire.PermissionDenied) {
+	if tunneld.Distrusted(err) || errors.As(err, &e) && (e.Code == wire.Unauthenticated || e.Code == wire.PermissionDenied) {
 		return tunnelError{fmt.Errorf("%w: %w", tunneld.ErrRefused, err)}
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"paddock/internal/hostname"
@@ -25,7 +26,7 @@ type tunnelServeCmd struct {
 	Control    string   `placeholder:"FILE" help:"Unix socket for \"paddock tunnel list\" and \"kick\" on this machine, open to this user alone (default paddock-tunnel.sock in XDG_RUNTIME_DIR, or paddock/tunnel.sock in the user's configuration directory); off for none."`
 	Plaintext  bool     `help:"Take clients without TLS, which come with tokens; on loopback only."`
 	NoHTTP2    bool     `name:"no-http2" help:"Speak HTTP/1.1 alone with visitors, by TLS or without."`
-	Admin      string   `placeholder:"ADDR" help:"Address for /metrics and /status; beyond loopback only with --admin-token."`
+	Admin      string   `placeholder:"ADDR" help:"Address for /metrics, /status and the page that shows what goes on; beyond loopback only with --admin-token."`
 	AdminToken string   `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
 	Allow      []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
 }
@@ -145,7 +146,15 @@ func (t *tunnelServeCmd) greet(c *console, s *tunneld.Server) error {
 		_, err = fmt.Fprintf(c.Stdout, "admin:    http://%s\n", s.Admin())
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(c.Stdout, "connect:  paddock tunnel http PORT --host HOST --server %s --server-id %s\n", s.Link(), s.ID())
+		_, err = fmt.Fprintf(c.Stdout, "connect:  paddock tunnel http PORT --host HOST --server %s --server-id %s\n", reachable(s.Link()), s.ID())
 	}
 	return err
+}
+
+// reachable is an address as a client on another machine says it.
+func reachable(at net.Addr) string {
+	if t, ok := at.(*net.TCPAddr); ok && t.IP.IsUnspecified() {
+		return net.JoinHostPort("THIS-MACHINE", strconv.Itoa(t.Port))
+	}
+	return at.String()
 }

@@ -24,11 +24,16 @@ func (t *tunnelStartCmd) Run(ctx context.Context, c *console) error {
 	if s.Connect.Server == "" {
 		return usagef("%s: tunnel.connect says no server", t.Config)
 	}
-	firstSeen := ""
-	if s.Original {
-		firstSeen = t.Config + ".server-id"
+	return connect(ctx, c, s, t.Names, firstSeenBy(s, t.Config))
+}
+
+// firstSeenBy is the file that remembers which server a file of go-http-tunnel has led to
+// first, "" for our own form.
+func firstSeenBy(s *tunneld.Settings, file string) string {
+	if !s.Original {
+		return ""
 	}
-	return connect(ctx, c, s, t.Names, firstSeen)
+	return file + ".server-id"
 }
 
 // loadTunnel reads a file of either form.

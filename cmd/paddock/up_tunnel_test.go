@@ -132,7 +132,7 @@ tunnels:
 	s.delivered(100)
 	s.metric("paddock_wire_connections 1")
 	s.metric(`paddock_tunnel_names 1`)
-	if status := s.agentStatus(); status.Tunnels["door"].Where != "door.example" || !strings.Contains(status.Tunnels["other"].Reason, "host other.example") {
+	if status := s.agentStatus(); status.Tunnels["door"].Where != "door.example" || !strings.Contains(status.Tunnels["other"].Reason, "other.example is not among the hosts") {
 		t.Errorf("%+v", status.Tunnels)
 	}
 	if status, text := s.visit("other.example"); status != http.StatusNotFound {

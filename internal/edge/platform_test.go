@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -163,7 +164,13 @@ type running struct {
 // settings are those of an agent of p, with a file's further lines.
 func (p *platform) settings(dir, more string) *Settings {
 	p.t.Helper()
-	text := fmt.Sprintf("connect: {server: %q, plaintext: true}\nbuffer: {dir: %q}\nhttp: {listen: \"127.0.0.1:0\"}\nbackoff: {interval: 1ms, max_interval: 20ms}\n", p.addr, dir)
+	token := ""
+	if strings.HasPrefix(more, "tunnels:") { // which want one without TLS
+		file := filepath.Join(p.t.TempDir(), "token")
+		must(p.t, os.WriteFile(file, []byte("agent:secret\n"), 0o600))
+		token = fmt.Sprintf(", token_file: %q", file)
+	}
+	text := fmt.Sprintf("connect: {server: %q, plaintext: true%s}\nbuffer: {dir: %q}\nhttp: {listen: \"127.0.0.1:0\"}\nbackoff: {interval: 1ms, max_interval: 20ms}\n", p.addr, token, dir)
 	s, err := Read("agent.yaml", []byte(text+more), func(string) (string, bool) { return "", false })
 	must(p.t, err)
 	return s

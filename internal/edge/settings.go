@@ -177,6 +177,9 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 	if s.Link.Connect.Admin != "" || s.Link.Connect.Token != "" {
 		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent tells of itself at http.listen")
 	}
+	if len(s.Link.Tunnels) > 0 && s.Link.Connect.Plaintext && s.Link.Connect.TokenFile == "" {
+		root.Fault("tunnels over connect.plaintext want connect.token_file: the platform lists who may have visitors, and a key is shown by TLS alone")
+	}
 	if s.GPSD != "" && s.Object == "" {
 		root.Fault("gpsd needs object: whose positions these are")
 	}

@@ -242,7 +242,7 @@ func selfSigned(key crypto.Signer) (*Key, error) {
 type ErrOtherKey struct{ Got, Want ID }
 
 func (e *ErrOtherKey) Error() string {
-	return fmt.Sprintf("the server's key is %s, want %s", e.Got, e.Want)
+	return fmt.Sprintf("the server's id is %s, want %s", e.Got, e.Want)
 }
 
 // Pin makes config trust the server with this key and no other, whoever signed its

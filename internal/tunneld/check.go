@@ -85,6 +85,9 @@ func (k *Check) take(c *Client, trials []tunnel.Trial, at fronts) (err error) {
 		default:
 			line.Mode = modeMux
 		}
+		if t.Err == nil && target.Protocol == string(tunnel.SNI) {
+			line.Where = at.name(t.Where)
+		}
 		if t.Target != nil {
 			missing++
 			line.Fault = t.Target.Error()
@@ -102,7 +105,7 @@ func (k *Check) take(c *Client, trials []tunnel.Trial, at fronts) (err error) {
 
 // refusedBy tells a server that does not let us in from one that is not there.
 func (c *Client) refusedBy(err error) error {
-	if err = c.named(err); rejected(err) {
+	if err = c.explained(err); rejected(err) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err

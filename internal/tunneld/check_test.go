@@ -41,7 +41,7 @@ func TestCheckServer(t *testing.T) {
 		t.Errorf("no target: %+v, %v", check, err)
 	}
 	check, err = s.check(s.path("client.key"), map[string]string{"other.example": target})
-	if !errors.Is(err, tunneld.ErrRefused) || check.Tunnels[0].Where != "" || !strings.Contains(check.Tunnels[0].Refused, "host other.example") {
+	if !errors.Is(err, tunneld.ErrRefused) || check.Tunnels[0].Where != "" || !strings.Contains(check.Tunnels[0].Refused, "other.example is not among the hosts") {
 		t.Errorf("a host that is not ours: %+v, %v", check, err)
 	}
 	stranger, err := keyid.Make(s.path("stranger.key"))

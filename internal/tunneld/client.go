@@ -51,7 +51,8 @@ type Client struct {
 
 	inspector *inspector.Inspector // nil: none
 
-	limit time.Duration // how long to try without a connection, 0: for ever
+	limit time.Duration   // how long to try without a connection, 0: for ever
+	ctx   context.Context // ends when the client does; set by Run
 
 	mu     sync.Mutex
 	known  bool      // guarded by mu; the server has let us in once
@@ -64,6 +65,9 @@ type Client struct {
 
 // NewClient checks the settings and reads the keys.
 func NewClient(o ClientOptions) (*Client, error) {
+	if connect := &o.Settings.Connect; connect.Plaintext && connect.TokenFile == "" {
+		return nil, errors.New("plaintext wants a token (token_file, --token-file): a key is shown by TLS alone")
+	}
 	c := &Client{options: o, log: o.Logger, targets: map[string]Tunnel{}, limit: o.Settings.Backoff.MaxTime}
 	chosen, err := o.Settings.choose(o.Names)
 	if err != nil {
@@ -141,6 +145,7 @@ func (c *Client) AddTo(g *lifecycle.Group) {
 func (c *Client) Run(ctx context.Context) error {
 	ctx, c.end = context.WithCancelCause(ctx)
 	defer c.end(nil)
+	c.ctx = ctx
 	c.down = time.Now()
 	err := c.tunnel.Run(ctx, c.link)
 	if why := context.Cause(ctx); why != nil && !errors.Is(why, ctx.Err()) {
@@ -181,6 +186,8 @@ func (c *Client) onBound(b tunnel.Bound) {
 		where := b.Where
 		if c.targets[b.Tunnel].Protocol == string(tunnel.HTTP) {
 			where = c.fronts.url(where)
+		} else if c.targets[b.Tunnel].Protocol == string(tunnel.SNI) {
+			where = c.fronts.name(where)
 		}
 		c.mu.Unlock()
 		if c.options.Bound != nil {
@@ -205,23 +212,32 @@ func (c *Client) onBound(b tunnel.Bound) {
 func (c *Client) failed(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err = c.named(err)
-	c.log.Warn("no connection to the server", "error", err)
+	err = c.explained(err)
 	switch {
+	case c.ctx.Err() != nil: // the end is ours
 	case !c.known && rejected(err):
 		c.end(fmt.Errorf("%w: %w", ErrRefused, err))
 	case c.up == 0 && c.limit > 0 && time.Since(c.down) >= c.limit:
 		c.end(fmt.Errorf("%w after %v: %w", ErrGaveUp, c.limit, err))
 	default:
+		c.log.Warn("no connection to the server", "error", err)
 		return false
 	}
 	return true
 }
 
-// named adds to a server's word that it does not know us whom it would have to know.
-func (c *Client) named(err error) error {
-	if hasCode(err, wire.Unauthenticated) && c.key != nil {
-		err = fmt.Errorf("%w: the server does not list this machine, whose id is %s", err, c.key.ID)
+// explained adds to a server's word what it is about, and what helps.
+func (c *Client) explained(err error) error {
+	switch {
+	case hasCode(err, wire.Unauthenticated) && c.key == nil:
+		return fmt.Errorf("%w: the server does not take this token: it lists another one, or it has expired", err)
+	case hasCode(err, wire.Unauthenticated):
+		return fmt.Errorf("%w: the server does not list this machine, whose id is %s: its operator adds that to tunnel.clients, or says --allow ID=HOST", err, c.key.ID)
+	case hasCode(err, wire.PermissionDenied):
+		return fmt.Errorf("%w: the server keeps this client out: its operator has sent it away for a while, or has changed what is listed", err)
+	case hasCode(err, wire.StaleEpoch):
+		return fmt.Errorf("%w: another process has come with the same key or token, and has taken over: "+
+			"offer all services from one file (paddock tunnel start), or give each process a key of its own (--key)", err)
 	}
 	return err
 }

@@ -2,7 +2,9 @@ package tunneld
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -80,7 +82,7 @@ func (r *Role) Authorize(c *wire.Conn, kind string) error {
 	case !strings.HasPrefix(kind, kinds):
 		return nil
 	case who == "":
-		return &wire.Error{Code: wire.PermissionDenied, Msg: "the tunnel is for those of tunnel.clients, and this connection has shown to be none of them", NotStarted: true}
+		return &wire.Error{Code: wire.PermissionDenied, Msg: "the tunnel is for who is listed in tunnel.clients: this connection has shown no listed token, and no listed key, which takes TLS", NotStarted: true}
 	case (kind == kindList || kind == kindKick) && !r.roster.Admin(who):
 		return &wire.Error{Code: wire.PermissionDenied, Msg: "only for clients that are listed with admin: true", NotStarted: true}
 	}
@@ -165,6 +167,9 @@ func (r *Roster) find(who string) (name string, err error) {
 	return name, nil
 }
 
+// Distrusted says whether an error is that the server is not the one that was meant.
+func Distrusted(err error) bool { return errors.As(err, new(untrusted)) }
+
 // Operator speaks to a server's operator kinds.
 type Operator struct{ conn *wire.Conn }
 
@@ -175,9 +180,9 @@ func DialControl(ctx context.Context, path string) (*Operator, error) {
 }
 
 // DialOperator connects to a server as settings say, with a key or token that is listed
-// with admin: true. key is as in ClientOptions.
-func DialOperator(ctx context.Context, c *Connect, key string) (*Operator, error) {
-	config, _, err := c.link(key, "", nil)
+// with admin: true. key and firstSeen are as in ClientOptions.
+func DialOperator(ctx context.Context, c *Connect, key, firstSeen string) (*Operator, error) {
+	config, _, err := c.link(key, firstSeen, slog.Default())
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func TestOperatorsAreListed(t *testing.T) {
 	dial := func(key string) (*tunneld.Operator, error) {
 		return tunneld.DialOperator(t.Context(), &tunneld.Connect{
 			Server: s.server.Link().String(), ServerID: s.server.ID(), Pinned: true, Key: s.path(key),
-		}, "")
+		}, "", "")
 	}
 	o, err := dial("admin.key")
 	if err != nil {

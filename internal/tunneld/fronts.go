@@ -24,6 +24,14 @@ func portOf(a net.Addr) int {
 	return 0
 }
 
+// name is where visitors find an SNI tunnel.
+func (f fronts) name(host string) string {
+	if f.HTTPS == 0 {
+		return host
+	}
+	return host + ":" + strconv.Itoa(f.HTTPS)
+}
+
 // url is where visitors find an HTTP tunnel.
 func (f fronts) url(where string) string {
 	scheme, port, usual := "http", f.HTTP, 80

@@ -2,11 +2,14 @@ package tunneld
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"paddock/internal/config"
+	"paddock/internal/keyid"
+	"paddock/internal/listen"
 )
 
 // DefaultBudget is what a server may take of memory unless the file says otherwise.
@@ -19,6 +22,44 @@ func BudgetFor(clients int) int64 { return int64(clients) * 64 << 10 }
 // Serves says whether settings are those of a server.
 func (s *Settings) Serves() bool {
 	return len(s.Clients) > 0 || !reflect.ValueOf(s.Serve).IsZero()
+}
+
+// Faults are what would be wrong with settings here and now: files that are missing or are
+// something else, and what would let strangers in.
+func (s *Settings) Faults() (faults []error) {
+	found := func(key string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", key, err))
+		}
+	}
+	if v := &s.Serve; s.Serves() {
+		if v.Listen != "" {
+			found("serve", s.exposed())
+		}
+		if v.Admin != "" {
+			found("serve.admin", listen.Check(v.Admin, v.Token != ""))
+		}
+		if v.Cert != "" {
+			_, err := tls.LoadX509KeyPair(v.Cert, v.Key)
+			found("serve.tls_crt and tls_key", err)
+		}
+	}
+	v := &s.Connect
+	if v.Admin != "" {
+		found("connect.admin", listen.Check(v.Admin, v.Token != ""))
+	}
+	if v.TokenFile != "" {
+		_, err := readToken(v.TokenFile)
+		found("connect.token_file", err)
+	} else if v.Cert != "" {
+		_, err := keyid.LoadPair(v.Cert, v.Key)
+		found("the client's certificate and key", err)
+	}
+	if v.RootCA != "" && !v.Pinned {
+		_, err := bySignature("", v.RootCA)
+		found("connect.root_ca", err)
+	}
+	return faults
 }
 
 // Needs says what the limits of a server want of the machine, and what they get of a process
@@ -36,12 +77,12 @@ func (s *Settings) Needs(open int) (lines, warnings []string) {
 			strings.Join(cuts, ", "), share.wanted()))
 	}
 	if !share.fits() {
-		warnings = append(warnings, fmt.Sprintf("too few files are left to clients: %d, for %d clients that may come: lower the limits of visitors, or raise what the server may open",
-			share.link, share.clients))
+		warnings = append(warnings, fmt.Sprintf("too few files are left to clients, %d of %d, and %d clients are listed: lower the limits of visitors, or raise what the server may open",
+			share.link, open, share.clients))
 	}
 	budget := cmp.Or(s.Serve.Budget, DefaultBudget)
 	wanted := BudgetFor(len(s.Clients))
-	lines = append(lines, fmt.Sprintf("memory: the budget is %v, and %d clients want %v of it", config.Size(budget), len(s.Clients), config.Size(wanted)))
+	lines = append(lines, fmt.Sprintf("memory: the budget is %v, of which the clients that are listed, %d, want %v", config.Size(budget), len(s.Clients), config.Size(wanted)))
 	if wanted > budget {
 		warnings = append(warnings, fmt.Sprintf("the budget is small for so many clients: once all are there, memory is collected all the time; set budget to %v or more", config.Size(wanted)))
 	}

@@ -46,13 +46,14 @@ func NewRole(o ServerOptions) *Role {
 	serve := &o.Settings.Serve
 	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
 	r.tunnel = &tunnel.Server{
-		Policy: r.roster, Identify: Identify, MaxInflight: r.roster.MaxInflight, Logger: r.log,
+		Policy: doors{r.roster, serve}, Identify: Identify, MaxInflight: r.roster.MaxInflight, Logger: r.log,
 		TrustedProxies: serve.Trusted, ProxyProtocolFrom: serve.Proxies, NoHTTP2: serve.NoHTTP2,
 		Limits: serve.Limits, Hooks: r.hooks(),
 	}
 	limits := &r.tunnel.Limits
 	limits.Lease, limits.Bytes = serve.Lease, serve.Budget*3/8 // the rest is the runtime's and wire's
 	r.shares = share(serve.Limits, len(o.Settings.Clients), cmp.Or(o.Files, OpenFiles()))
+	r.shares.guest = o.Files > 0
 	r.shares.limit(limits)
 	r.shares.tell(r.log)
 	desk := wire.NewMux()
@@ -94,14 +95,14 @@ func (r *Role) Open(ctx context.Context) (err error) {
 		}
 	}()
 	for _, door := range []struct {
-		address string
-		at      *net.Listener
-	}{{serve.HTTP, &r.http}, {serve.TLS, &r.tls}} {
+		address, key string
+		at           *net.Listener
+	}{{serve.HTTP, "http", &r.http}, {serve.TLS, "tls", &r.tls}} {
 		if door.address == "" {
 			continue
 		}
 		if *door.at, err = listen.Listen(ctx, door.address, true); err != nil {
-			return fmt.Errorf("tunnel: %w", err)
+			return fmt.Errorf("tunnel: visitors (%s): %w", door.key, err)
 		}
 	}
 	return r.listenControl(serve)
@@ -122,10 +123,11 @@ func (r *Role) readCertificate(serve *Serve) error {
 		return nil
 	}
 	pair, err := tls.LoadX509KeyPair(serve.Cert, serve.Key)
-	if err == nil {
-		r.visitor.Store(&pair)
+	if err != nil {
+		return fmt.Errorf("tunnel: tls_crt and tls_key: %w", err)
 	}
-	return err
+	r.visitor.Store(&pair)
+	return nil
 }
 
 // listenControl opens the control socket. One that nobody has asked for may be missing.
@@ -193,6 +195,20 @@ func (r *Role) visitorTLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return r.visitor.Load(), nil
 	}}
+}
+
+// doors is the tunnel.Policy and tunnel.Namer of a list, at a server with these ways in.
+type doors struct {
+	*Roster
+	serve *Serve
+}
+
+// Allow is what the list allows, if visitors can come.
+func (d doors) Allow(identity string, b tunnel.Binding) error {
+	if b.Protocol == tunnel.SNI && d.serve.TLS == "" {
+		return fmt.Errorf("%w: this server has no address for visitors by TLS (tls in its section serve, or --tls)", tunnel.ErrDenied)
+	}
+	return d.Roster.Allow(identity, b)
 }
 
 // hooks write the log of who was refused what, and who came.

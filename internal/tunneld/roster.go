@@ -127,15 +127,15 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 	who := r.peers.Load().byName[identity]
 	switch {
 	case who == nil:
-		return fmt.Errorf("%w: no such client", tunnel.ErrDenied)
+		return fmt.Errorf("%w: the client is not listed", tunnel.ErrDenied)
 	case who.expired():
-		return fmt.Errorf("%w: expired", tunnel.ErrDenied)
+		return fmt.Errorf("%w: what lets the client in has expired", tunnel.ErrDenied)
 	case len(who.Protocols) > 0 && !slices.Contains(who.Protocols, string(b.Protocol)):
-		return fmt.Errorf("%w: protocol %s", tunnel.ErrDenied, b.Protocol)
+		return fmt.Errorf("%w: %s is not among the protos that are listed for %s", tunnel.ErrDenied, b.Protocol, identity)
 	case b.Protocol == tunnel.TCP && !slices.ContainsFunc(who.Ports, func(p PortRange) bool { return p.Covers(b.Address) }):
-		return fmt.Errorf("%w: address %s", tunnel.ErrDenied, b.Address)
+		return fmt.Errorf("%w: %s is not among the ports that are listed for %s", tunnel.ErrDenied, b.Address, identity)
 	case b.Protocol != tunnel.TCP && !slices.ContainsFunc(who.Hosts, func(h string) bool { return Covers(h, b.Host) }):
-		return fmt.Errorf("%w: host %s", tunnel.ErrDenied, b.Host)
+		return fmt.Errorf("%w: %s is not among the hosts that are listed for %s", tunnel.ErrDenied, b.Host, identity)
 	}
 	return nil
 }
@@ -146,11 +146,11 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 func (r *Roster) Name(identity string, id uint16, try int) (string, error) {
 	who := r.peers.Load().byName[identity]
 	if who == nil {
-		return "", fmt.Errorf("%w: no such client", tunnel.ErrDenied)
+		return "", fmt.Errorf("%w: the client is not listed", tunnel.ErrDenied)
 	}
 	at := slices.IndexFunc(who.Hosts, func(h string) bool { return strings.HasPrefix(h, "*.") })
 	if at < 0 {
-		return "", fmt.Errorf("%w: there is no pattern *.NAME to choose a name by: ask for a host", tunnel.ErrDenied)
+		return "", fmt.Errorf("%w: no pattern *.NAME is listed for %s, to choose a name by: ask for a host", tunnel.ErrDenied, identity)
 	}
 	proof := who.proof()
 	sum := sha256.Sum256(fmt.Appendf([]byte("tunnel name\n"), "%x %d %d", proof, id, try))

@@ -77,8 +77,11 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin, ConnBudget: s.LinkBudget(),
 	}, Beside: s.Beside()}
-	s.shares.bound(s.wire)
+	s.shares.bound(s.wire, &s.tunnel.Limits)
 	s.Register(mux, s.wire.All)
+	if len(o.Settings.Clients) == 0 {
+		s.log.Warn("nobody can connect, since no clients are listed: add tunnel.clients to the file, or say --allow ID=HOST, with what \"paddock tunnel id\" prints at the client")
+	}
 	return s, s.listen(ctx, serve)
 }
 
@@ -94,7 +97,12 @@ func (s *Server) linkTLS(serve *Serve) *tls.Config {
 
 // check refuses to be reachable for strangers.
 func (s *Server) check() error {
-	serve := &s.options.Settings.Serve
+	return s.options.Settings.exposed()
+}
+
+// exposed is what would let strangers in.
+func (s *Settings) exposed() error {
+	serve := &s.Serve
 	if serve.Plaintext && listen.Check(serve.Listen, false) != nil {
 		return fmt.Errorf("tunnel: plaintext is for this machine alone, not for %s", serve.Listen)
 	}
@@ -102,7 +110,7 @@ func (s *Server) check() error {
 		if !errors.Is(err, listen.ErrExposed) {
 			return err
 		}
-		if len(s.options.Settings.Clients) == 0 {
+		if len(s.Clients) == 0 {
 			return fmt.Errorf("tunnel: refusing to listen on %s: no clients are configured; add tunnel.clients or listen on 127.0.0.1", serve.Listen)
 		}
 	}
@@ -141,13 +149,13 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 		}
 	}()
 	if s.link, err = listen.Listen(ctx, serve.Listen, true); err != nil {
-		return fmt.Errorf("tunnel: %w", err)
+		return fmt.Errorf("tunnel: clients (listen): %w", err)
 	}
 	if serve.Admin == "" {
 		return nil
 	}
 	if s.admin, err = openAdmin(ctx, serve.Admin, serve.Token, s.log, s.status, s.Collector(), wirestats.Collector(s.wire), wirestats.Server(s.wire)); err != nil {
-		return fmt.Errorf("tunnel: %w", err)
+		return fmt.Errorf("tunnel: admin: %w", err)
 	}
 	s.show(s.admin.mux)
 	return nil

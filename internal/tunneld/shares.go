@@ -33,7 +33,8 @@ type shares struct {
 	direct             int // visitors, each of which takes filesDirect
 	link               int // connections of clients, those included that open or wait for that
 
-	clients int // connections of clients that are expected at least
+	clients int  // connections of clients that are expected at least
+	guest   bool // the link is another one's, and so are the files of link
 	set     tunnel.Limits
 }
 
@@ -85,7 +86,7 @@ func (s *shares) wanted() int {
 // fits says whether the link has room for the clients that are expected, and at least for an
 // eighth of all: what is set for visitors may leave less.
 func (s *shares) fits() bool {
-	return s.open == 0 || s.link >= max(s.clients, (s.open-s.own)/8)
+	return s.open == 0 || s.guest || s.link >= max(s.clients, (s.open-s.own)/8)
 }
 
 // limit makes limits fit that nobody has set.
@@ -93,10 +94,13 @@ func (s *shares) limit(l *tunnel.Limits) {
 	l.Visitors, l.RawVisitors, l.Direct = s.visitors, s.raw, s.direct
 }
 
-// bound makes the bounds of the link's server fit. Those who open have a quarter, so that
-// clients do not wait for strangers.
-func (s *shares) bound(w *wire.Server) {
+// bound makes the bounds of the link's server fit, and with them how many clients there are.
+// Those who open have a quarter, so that clients do not wait for strangers.
+func (s *shares) bound(w *wire.Server, l *tunnel.Limits) {
 	w.MaxConns, w.MaxSockets = min(s.link, mostClients), s.link
+	if l.Sessions == 0 {
+		l.Sessions = w.MaxConns
+	}
 	w.MaxOpening = min(max(s.link/4, 1), mostOpening)
 }
 
@@ -111,6 +115,9 @@ func (s *shares) cuts() (cuts []string) {
 		{"direct", s.set.Direct, s.direct, mostDirect},
 		{"connections of clients", 0, s.link, mostLink},
 	} {
+		if s.guest && b.usual == mostLink {
+			continue
+		}
 		if b.set == 0 && b.got < b.usual {
 			cuts = append(cuts, fmt.Sprintf("%s %d instead of %d", b.what, b.got, b.usual))
 		}

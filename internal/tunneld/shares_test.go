@@ -16,11 +16,12 @@ func TestSharesAreWithinTheFiles(t *testing.T) {
 	for open := 40; open < 1<<17; open += 1 + open/7 {
 		s := share(tunnel.Limits{}, 0, open)
 		var w wire.Server
-		s.bound(&w)
+		var l tunnel.Limits
+		s.bound(&w, &l)
 		if all := s.own + s.visitors + s.raw + filesDirect*s.direct + s.link; all > open {
 			t.Errorf("%d files: %d are given away: %+v", open, all, s)
 		}
-		if min(s.visitors, s.raw, s.direct, s.link, w.MaxOpening) < 1 || w.MaxConns > w.MaxSockets || w.MaxSockets != s.link || !s.fits() {
+		if min(s.visitors, s.raw, s.direct, s.link, w.MaxOpening) < 1 || w.MaxConns > w.MaxSockets || w.MaxSockets != s.link || l.Sessions != w.MaxConns || !s.fits() {
 			t.Errorf("%d files: %+v, %d of the link, %d open", open, s, w.MaxConns, w.MaxOpening)
 		}
 		if all := len(s.cuts()) == 0; all != (open >= s.wanted()) {

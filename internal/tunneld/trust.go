@@ -42,7 +42,8 @@ func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tl
 	case c.Pinned:
 		verify = func(_ tls.ConnectionState, id keyid.ID) error {
 			if id != c.ServerID {
-				return &keyid.ErrOtherKey{Got: id, Want: c.ServerID}
+				return fmt.Errorf("%w; if the first is the id that the server's operator tells (\"paddock tunnel id --server\" there), give it as server_id (--server-id), else something else answers here",
+					&keyid.ErrOtherKey{Got: id, Want: c.ServerID})
 			}
 			return nil
 		}
