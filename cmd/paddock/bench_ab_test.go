@@ -81,19 +81,8 @@ func TestBenchABFiles(t *testing.T) {
 func TestBenchABInterrupted(t *testing.T) {
 	s := newService(t)
 	cmd := program(t, "bench", "ab", "-q", "-t", "3600", "-n", "1000000000", s.URL+"/")
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for range 10 {
-		<-s.asked
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), "\nComplete requests:      ") {
-		t.Errorf("code %d: %s", code, out.String())
+	out := s.interrupt(t, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !bytes.Contains(out, []byte("\nComplete requests:      ")) {
+		t.Errorf("code %d: %s", code, out)
 	}
 }

@@ -191,10 +191,10 @@ func TestBenchHTTPOverUnixAndTLS(t *testing.T) {
 	}
 }
 
-// The first Ctrl-C ends the sending, waits for answers and reports.
-func TestBenchHTTPInterrupted(t *testing.T) {
-	s := newService(t)
-	cmd := benchHTTP(t, s.URL, "-c", "1", "-d", "1h", "--json", "-q")
+// interrupt runs a command that asks the service, sends it a Ctrl-C after ten requests, and
+// returns what it has written by its end.
+func (s *service) interrupt(t *testing.T, cmd *exec.Cmd) (stdout []byte) {
+	t.Helper()
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
@@ -207,12 +207,20 @@ func TestBenchHTTPInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
+	return out.Bytes()
+}
+
+// The first Ctrl-C ends the sending, waits for answers and reports.
+func TestBenchHTTPInterrupted(t *testing.T) {
+	s := newService(t)
+	cmd := benchHTTP(t, s.URL, "-c", "1", "-d", "1h", "--json", "-q")
+	out := s.interrupt(t, cmd)
 	var summary runfile.Document
-	if err := json.Unmarshal(out.Bytes(), &summary); err != nil || cmd.ProcessState.ExitCode() != 130 {
-		t.Fatalf("%v: %v, %s", cmd.ProcessState, err, out.String())
+	if err := json.Unmarshal(out, &summary); err != nil || cmd.ProcessState.ExitCode() != 130 {
+		t.Fatalf("%v: %v, %s", cmd.ProcessState, err, out)
 	}
 	if n := summary.Totals; !n.Interrupted || n.Done < 9 || n.Done != n.Sent {
-		t.Errorf("%s", out.String())
+		t.Errorf("%s", out)
 	}
 }
 

@@ -25,19 +25,14 @@ const wireTestTimeout = 30 * time.Second
 func startWireServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)
+	t.Cleanup(cancel)
 	cmd = exec.CommandContext(ctx, "paddock", append([]string{"wire", "serve", "--log-level", "warn"}, args...)...)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // an error if the test has waited
-	})
+	startOf(t, cmd)
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

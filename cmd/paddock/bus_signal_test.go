@@ -49,19 +49,14 @@ func startTestServer(t *testing.T, args ...string) *testServer {
 		t.Fatal(err)
 	}
 	s.log = bufio.NewScanner(log)
+	t.Cleanup(func() { _ = log.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), busTestTimeout)
+	t.Cleanup(cancel)
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "DIR", s.dir)
 	}
 	s.cmd = exec.CommandContext(ctx, s.link, append([]string{"-a", "127.0.0.1", "-p", "-1", "-l", pipe, "-P", filepath.Join(s.dir, "pid")}, args...)...)
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = s.cmd.Wait() // an error if the test has waited
-		log.Close()
-	})
+	startOf(t, s.cmd)
 	return s
 }
 

@@ -23,19 +23,14 @@ const busTestTimeout = 30 * time.Second
 func TestBusProcess(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "bus.pid")
 	ctx, cancel := context.WithTimeout(t.Context(), busTestTimeout)
+	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "paddock", "bus", "-p", "0", "-n", "depot", "--user", "ann", "--pid", pidFile, "--log-format", "text")
 	cmd.Env = append(os.Environ(), "PADDOCK_BUS_PASS=secret")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // an error if the test has waited
-	})
+	startOf(t, cmd)
 	log := bufio.NewScanner(stderr)
 	addr, ready := "", false
 	for !ready && log.Scan() {

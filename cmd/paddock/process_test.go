@@ -26,6 +26,18 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "paddock", args...)
 }
 
+// startOf starts a process, which ends with the test at the latest.
+func startOf(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // an error if it has ended
+		_ = cmd.Wait()         // an error if the test has waited
+	})
+}
+
 // outcomeOf runs the program to its end.
 func outcomeOf(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()

@@ -37,7 +37,6 @@ func startTunnel(ctx context.Context, t *testing.T, args ...string) *tunnelProce
 func startTunnelAs(t *testing.T, cmd *exec.Cmd) *tunnelProcess {
 	t.Helper()
 	p := &tunnelProcess{t: t, cmd: cmd, lines: make(chan string, 64)}
-	p.cmd.Env = append(p.cmd.Environ(), "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = io.MultiWriter(t.Output(), &p.log)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

@@ -34,6 +34,7 @@ type upProcess struct {
 func startUp(t *testing.T, args ...string) *upProcess {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), upTestTimeout)
+	t.Cleanup(cancel)
 	p := &upProcess{Cmd: exec.CommandContext(ctx, "paddock", args...)}
 	p.Env = append(os.Environ(), "PADDOCK_LOG_FORMAT=text")
 	p.Stderr = &p.log
@@ -41,13 +42,7 @@ func startUp(t *testing.T, args ...string) *upProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = p.Wait() // an error if the test has waited
-	})
+	startOf(t, p.Cmd)
 	p.stdout = bufio.NewReader(stdout)
 	for _, line := range []struct {
 		prefix string

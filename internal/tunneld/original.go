@@ -29,12 +29,9 @@ func (s *Settings) readOriginal(entries []strictyaml.Entry) {
 			}
 		},
 		"backoff": func(e strictyaml.Entry) {
-			strictyaml.Fields{
-				"interval":     strictyaml.Into(&s.Backoff.Interval, span),
-				"multiplier":   strictyaml.Into(&multiplier, factor), // full jitter takes its place
-				"max_interval": strictyaml.Into(&s.Backoff.MaxInterval, span),
-				"max_time":     strictyaml.Into(&s.Backoff.MaxTime, spanOrZero),
-			}.Read(e.Value, e.Key)
+			fields := backoffFields(&s.Backoff)
+			fields["multiplier"] = strictyaml.Into(&multiplier, factor) // full jitter takes its place
+			fields.Read(e.Value, e.Key)
 		},
 	}
 	known.Take(entries)

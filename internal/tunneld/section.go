@@ -60,13 +60,16 @@ func (s *Settings) fields() strictyaml.Fields {
 				s.readTunnel(t, nil)
 			}
 		},
-		"backoff": func(e strictyaml.Entry) {
-			strictyaml.Fields{
-				"interval":     strictyaml.Into(&s.Backoff.Interval, span),
-				"max_interval": strictyaml.Into(&s.Backoff.MaxInterval, span),
-				"max_time":     strictyaml.Into(&s.Backoff.MaxTime, spanOrZero),
-			}.Read(e.Value, e.Key)
-		},
+		"backoff": func(e strictyaml.Entry) { backoffFields(&s.Backoff).Read(e.Value, e.Key) },
+	}
+}
+
+// backoffFields are those of the entry backoff.
+func backoffFields(b *Backoff) strictyaml.Fields {
+	return strictyaml.Fields{
+		"interval":     strictyaml.Into(&b.Interval, span),
+		"max_interval": strictyaml.Into(&b.MaxInterval, span),
+		"max_time":     strictyaml.Into(&b.MaxTime, spanOrZero),
 	}
 }
 
