@@ -92,8 +92,8 @@ func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
 	if b.address != "" && strings.Trim(b.address, "0123456789") == "" {
 		b.address = "localhost:" + b.address
 	}
-	if _, _, err := net.SplitHostPort(b.address); err != nil && t.Dial == nil && l == nil {
-		return nil, fmt.Errorf("tunnel %s: target %q: want host:port", t.Name, t.Target)
+	if err := dialable(b.address); err != nil && t.Dial == nil && l == nil {
+		return nil, fmt.Errorf("tunnel %s: target %q: %w", t.Name, t.Target, err)
 	}
 	if t.ProxyProtocol && t.Protocol == HTTP {
 		return nil, fmt.Errorf("tunnel %s: the PROXY protocol is for tcp and sni", t.Name)
@@ -105,6 +105,18 @@ func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
 		return nil, fmt.Errorf("tunnel %s: host header %q", t.Name, t.HostHeader)
 	}
 	return b, nil
+}
+
+// dialable says what is wrong with an address before anybody waits for it.
+func dialable(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return errors.New("want host:port")
+	}
+	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
+		return errors.New("want a port of 1 to 65535")
+	}
+	return nil
 }
 
 func (b *target) readURL(text string) error {

@@ -59,7 +59,7 @@ func (t *tunnelOperator) dial(ctx context.Context) (*tunneld.Operator, error) {
 		}
 		o, err := tunneld.DialControl(ctx, control)
 		if err != nil {
-			err = fmt.Errorf("no server of this user has the control socket %s: %w", control, err)
+			err = fmt.Errorf("no server of this user has the control socket %s (another one: --control FILE; a server elsewhere: --server HOST): %w", control, err)
 		}
 		return o, err
 	}
