@@ -37,6 +37,11 @@ func newWeld(conn net.Conn, channel *directChannel, linger time.Duration, count 
 
 // run returns when both directions have ended, or the weld was cut.
 func (w *weld) run() error {
+	for i, by := range []End{CutByVisitor, CutByTarget} {
+		watch := lookoutFor(w.ends[i], func() { w.cutAs(by) }) // the kernel does not say what it waits for
+		watch.begin()
+		defer watch.end()
+	}
 	up := make(chan error, 1)
 	go func() { up <- w.carry(0) }()
 	down := w.carry(1)

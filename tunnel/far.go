@@ -20,6 +20,7 @@ type far interface {
 	CloseWrite() error
 	Reset(code wire.Code) error
 	SetReadDeadline(t time.Time) error
+	WhenCut(f func())
 }
 
 // rawStream is the stream of a raw connection: its bytes are what travels.

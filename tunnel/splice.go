@@ -32,6 +32,8 @@ func splice(conn net.Conn, first []byte, st far, linger time.Duration) error {
 // spliceCounted is splice that counts what has gone over.
 func spliceCounted(conn net.Conn, first []byte, st far, linger time.Duration, over *passage) error {
 	s := splicing{conn: conn, st: st, linger: linger, over: over}
+	st.WhenCut(func() { s.cut(CutByTarget) }) // who waits until the socket takes something would not hear of it
+	defer st.WhenCut(nil)
 	up := make(chan error, 1)
 	go func() { up <- s.up(first) }()
 	down := s.down()
@@ -56,7 +58,8 @@ func (s *splicing) up(first []byte) error {
 	if err := s.sendFirst(first); err != nil {
 		return s.torn(farEnd(err), err)
 	}
-	in := s.source()
+	in, watch := s.source(), lookoutFor(s.conn, func() { s.cut(CutByVisitor) })
+	defer watch.end()
 	for {
 		b, n, err := in.next()
 		switch {
@@ -67,7 +70,9 @@ func (s *splicing) up(first []byte) error {
 			return s.torn(nearEnd(err), err)
 		}
 		s.moved()
+		watch.begin()
 		err = s.st.send(b[:1+n])
+		watch.end()
 		records.Put(b)
 		if err != nil {
 			return s.torn(farEnd(err), err)

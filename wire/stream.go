@@ -39,6 +39,7 @@ type Stream struct {
 	queue  receiveQueue  // guarded by mu
 	failed error         // guarded by mu; what reads get once the queue is empty
 	to     *direct       // guarded by mu; of a WriteTo that waits, nil: there is none
+	cut    func()        // guarded by mu; of WhenCut, nil: none
 	arrive chan struct{} // holds a value if reads may go on
 	readBy deadline
 }
@@ -253,12 +254,33 @@ func (s *Stream) abort(code Code, why error) error {
 	return err
 }
 
+// WhenCut lets f be called, on a goroutine of its own and once, when the stream does not come
+// to its end: it is reset, by either side, or closed, or its connection has ended before the
+// peer's half. It takes the place of an earlier f; nil is nothing. It is for who passes bytes
+// on to where they may not be taken, and would not look at the stream before they are.
+func (s *Stream) WhenCut(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cut = f; s.failed != nil {
+		s.cutLocked()
+	}
+}
+
+// cutLocked calls what WhenCut has left. Stream.mu is held.
+func (s *Stream) cutLocked() {
+	if s.cut != nil {
+		go s.cut()
+		s.cut = nil
+	}
+}
+
 // end fails reads with err, and drops what waits to be read.
 func (s *Stream) end(err error) {
 	s.mu.Lock()
 	if s.failed == nil {
 		s.failed = err
 	}
+	s.cutLocked()
 	s.ruleLocked(nil, err)
 	unread := -s.queue.taken
 	dropped := s.queue.drop()
@@ -282,6 +304,7 @@ func (s *Stream) failLocked(err error) {
 	s.mu.Lock()
 	if s.failed == nil && !s.queue.ended {
 		s.failed = err
+		s.cutLocked()
 	}
 	s.ruleLocked(nil, &lostError{cause: err, sent: true})
 	s.mu.Unlock()

@@ -18,3 +18,15 @@ func Heard(fd uintptr) (spoken, gone bool) {
 		return one[0].Revents&unix.POLLIN != 0, gone
 	}
 }
+
+// Cut says whether a socket was cut by a reset. It takes nothing, and what has come before
+// does not hide it.
+func Cut(fd uintptr) bool {
+	one := [1]unix.PollFd{{Fd: int32(fd)}}
+	for {
+		n, err := unix.Poll(one[:], 0)
+		if err != unix.EINTR {
+			return err == nil && n > 0 && one[0].Revents&unix.POLLERR != 0
+		}
+	}
+}
