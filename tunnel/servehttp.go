@@ -166,7 +166,7 @@ func (v *visit) fresh() error {
 
 // over is serve over a connection from which nobody else reads.
 func (v *visit) over(b *backend) error {
-	v.b = b
+	v.b, v.awaited = b, false
 	v.stop = context.AfterFunc(v.ctx, b.leaver())
 	n, err := b.conn.Write(v.whole)
 	return v.bring(n, err)
