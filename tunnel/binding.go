@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
@@ -112,6 +113,12 @@ func (a *bindAsk) binding() (b Binding, err error) {
 		b.Host, err = hostname.Pattern(a.Host)
 	}
 	return b, err
+}
+
+// size is how many bytes it takes in a request, at most.
+func (a *bindAsk) size() int {
+	const rest = 32 + saltSize + sha256.Size // keys, lengths, id, protocol; the auth
+	return rest + len(a.Host) + len(a.Path) + len(a.Address)
 }
 
 func (a *bindAsk) checkAddress() error {

@@ -263,19 +263,37 @@ func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 	}
 }
 
-// bind asks for the tunnels with these ids, and returns those that were refused.
+// maxBind is how many bytes of names are asked for at once: with what else is said of each
+// they fit a frame, which every server takes.
+const maxBind = 32 << 10
+
+// bind asks for the tunnels with these ids, and returns those that were refused. Many are
+// asked for in parts: the lease of those that come later runs for a moment.
 func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missing []uint16) {
 	r := bindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
 	var asked []*target
+	size := 0
 	for _, id := range ids {
-		if b := c.of(id); b != nil {
-			r.Tunnels, asked = append(r.Tunnels, b.ask(id)), append(asked, b)
+		b := c.of(id)
+		if b == nil {
+			continue
 		}
+		ask := b.ask(id)
+		if size += ask.size(); size > maxBind && len(asked) > 0 {
+			missing = append(missing, c.bindThese(ctx, conn, &r, asked)...)
+			r.Tunnels, asked, size = nil, nil, ask.size()
+		}
+		r.Tunnels, asked = append(r.Tunnels, ask), append(asked, b)
 	}
-	if len(asked) == 0 {
-		return nil
+	if len(asked) > 0 {
+		missing = append(missing, c.bindThese(ctx, conn, &r, asked)...)
 	}
-	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, message.KindBind, r)
+	return missing
+}
+
+// bindThese is bind for what fits one request.
+func (c *Client) bindThese(ctx context.Context, conn *wire.Conn, r *bindRequest, asked []*target) (missing []uint16) {
+	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, message.KindBind, *r)
 	if err == nil && len(a.Results) != len(asked) {
 		err = errors.New("tunnel: the server has answered for other tunnels")
 	}

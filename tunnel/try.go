@@ -24,30 +24,53 @@ type Trial struct {
 func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
 	r := bindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
 	var asked []*target
+	var trials []Trial
+	size := 0
 	for i, b := range c.all() {
-		if b != nil {
-			r.Tunnels, asked = append(r.Tunnels, b.ask(uint16(i+1))), append(asked, b)
+		if b == nil {
+			continue
 		}
+		ask := b.ask(uint16(i + 1))
+		if size += ask.size(); size > maxBind && len(r.Tunnels) > 0 {
+			if err := tryThese(ctx, conn, &r, &trials); err != nil {
+				return nil, err
+			}
+			size = ask.size()
+		}
+		r.Tunnels, asked = append(r.Tunnels, ask), append(asked, b)
 	}
-	if len(r.Tunnels) == 0 {
-		return nil, nil
-	}
-	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, message.KindTry, r)
-	if err != nil {
+	if err := tryThese(ctx, conn, &r, &trials); err != nil {
 		return nil, err
 	}
-	if len(a.Results) != len(r.Tunnels) {
-		return nil, errors.New("tunnel: the server has answered for other tunnels")
-	}
-	trials := make([]Trial, len(a.Results))
-	for i, got := range a.Results {
-		trials[i] = Trial{Tunnel: asked[i].Name, Where: got.Where, Direct: got.Direct}
-		if got.Code != 0 {
-			trials[i].Where, trials[i].Err = "", &wire.Error{Code: got.Code, Msg: got.Reason}
-		}
+	for i, b := range asked {
+		trials[i].Tunnel = b.Name
 	}
 	tryTargets(ctx, asked, trials)
 	return trials, nil
+}
+
+// tryThese asks for the tunnels of r, of which none is left then, and appends what would
+// become of them.
+func tryThese(ctx context.Context, conn *wire.Conn, r *bindRequest, trials *[]Trial) error {
+	if len(r.Tunnels) == 0 {
+		return nil
+	}
+	a, err := wire.Call[bindRequest, bindAnswer](ctx, conn, message.KindTry, *r)
+	if err != nil {
+		return err
+	}
+	if len(a.Results) != len(r.Tunnels) {
+		return errors.New("tunnel: the server has answered for other tunnels")
+	}
+	r.Tunnels = nil
+	for _, got := range a.Results {
+		t := Trial{Where: got.Where, Direct: got.Direct}
+		if got.Code != 0 {
+			t.Where, t.Err = "", &wire.Error{Code: got.Code, Msg: got.Reason}
+		}
+		*trials = append(*trials, t)
+	}
+	return nil
 }
 
 // maxTries is how many targets are dialed at once.
