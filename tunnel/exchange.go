@@ -78,10 +78,8 @@ func (x *exchange) admit() (Reason, error) {
 	if x.claim = s.routes.find(host, path); x.claim == nil {
 		return NoRoute, errors.New("no tunnel")
 	}
-	if r.serverName != "" && r.serverName != host {
-		if named := s.routes.find(r.serverName, path); named == nil || named.identity != x.claim.identity {
-			return Misdirected, errors.New("TLS was begun with another name")
-		}
+	if r.serverName != "" && r.serverName != host && !s.leadsTo(r.serverName, path, x.claim) {
+		return Misdirected, errors.New("TLS was begun with another name")
 	}
 	if x.claim.at.Path != "" && h1.Climbs(path) {
 		return Malformed, errors.New("the path climbs")
@@ -105,6 +103,17 @@ func (x *exchange) admit() (Reason, error) {
 		return reasonOf(r.ctx, err), err
 	}
 	return 0, nil
+}
+
+// leadsTo says whether the name with which TLS was begun is one of the client's who has the
+// claim.
+func (s *Server) leadsTo(serverName, path string, c *claim) bool {
+	name, err := hostname.Normalise(serverName)
+	if err != nil {
+		return false
+	}
+	named := s.routes.find(name, path)
+	return named != nil && named.identity == c.identity
 }
 
 // held is who serves the claim, for a moment also somebody who comes back; not with a body
