@@ -97,7 +97,7 @@ func (s *Spool) drop(why string, counter *uint64) {
 func (s *Spool) lead() {
 	g, size := s.gathering, s.waiting
 	s.gathering, s.leading = new(group), true
-	roll := s.writer.segment.size >= s.segment
+	roll := s.spoiled || s.writer.segment.size >= s.segment
 	at := s.next
 	s.mu.Unlock()
 	var begun *segment
@@ -113,6 +113,7 @@ func (s *Spool) lead() {
 	if begun != nil {
 		s.segments = append(s.segments, begun)
 		s.bytes += begun.size
+		s.spoiled = false
 	}
 	s.leading, g.done = false, true
 	s.waiting -= size

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -57,7 +59,7 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 			}
 		}
 		if r.file == nil {
-			continue // on the way to the record the segment was found damaged
+			continue // on the way to the record the segment was found damaged, or made room
 		}
 		accepted, body, err := r.records.next()
 		if err != nil {
@@ -121,12 +123,22 @@ func (s *Spool) find(number uint64) (segment, bool) {
 	return segment{}, false
 }
 
+// has says whether there is a segment with this first number.
+func (s *Spool) has(first uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.segments, func(g *segment) bool { return g.first == first })
+}
+
 // enter begins to read a segment, from r.next on if that is in it.
 func (r *Reader) enter(g segment) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
 	f, err := os.Open(g.path)
+	if errors.Is(err, fs.ErrNotExist) && !r.spool.has(g.first) {
+		return nil // it has made room meanwhile
+	}
 	if err != nil {
 		return err
 	}
@@ -160,5 +172,8 @@ func (r *Reader) damaged(err error) error {
 	s.stats.Damaged++
 	s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", r.segment.path, "at", r.at)
 	r.next = r.segment.end()
+	if last := s.segments[len(s.segments)-1]; last.first == r.segment.first {
+		s.spoiled = true // what is still to come goes elsewhere
+	}
 	return r.Close()
 }

@@ -92,6 +92,7 @@ type Spool struct {
 	next      uint64        // number of the next record
 	taken     uint64        // highest number that was handed out
 	bytes     int64         // of all segments
+	spoiled   bool          // the last segment has been found damaged, and takes no more
 	grown     chan struct{} // closed and replaced when records have come, or it is closed
 	stats     Stats
 }
@@ -160,14 +161,23 @@ func (s *Spool) load() error {
 		if err != nil {
 			return err
 		}
-		if last := i == len(segments)-1; !whole && !last {
+		last := g.end() - 1
+		if damaged := !whole && i < len(segments)-1; !whole && !damaged {
+			if last, err = g.behind(); err != nil {
+				return err
+			}
+			damaged = last >= g.end()
+			whole = !damaged
+			if whole {
+				s.log.Info("spool: the end of the last segment was not written whole", "file", g.path, "at", g.size)
+			}
+		}
+		if !whole {
 			s.stats.Damaged++
 			s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", g.path, "at", g.size)
-		} else if !whole {
-			s.log.Info("spool: the end of the last segment was not written whole", "file", g.path, "at", g.size)
 		}
 		s.segments = append(s.segments, g)
-		s.next = max(s.next, g.end())
+		s.next = max(s.next, last+1)
 	}
 	if n := len(s.segments); n > 0 && s.segments[n-1].end() == s.next {
 		err = s.writer.resume(s.segments[n-1])
