@@ -48,7 +48,7 @@ type Fallen struct {
 type directCounts struct {
 	now    atomic.Int64    // channels
 	bytes  [2]atomic.Int64 // from visitors, to visitors
-	paused atomic.Int64    // until when (Unix ns) none is asked for
+	paused moment          // until when none is asked for
 }
 
 // carryDirect carries a visitor by a channel. carried is false if that is for the link to
@@ -67,7 +67,7 @@ func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *message.C
 		return false, release
 	}
 	defer d.now.Add(-1)
-	if began.UnixNano() < x.direct.paused.Load() {
+	if x.direct.paused.isAhead() {
 		fall(DirectPaused, nil)
 		return false, release
 	}
@@ -101,7 +101,7 @@ func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *message.C
 		permit.leave()
 		return true, nil
 	default:
-		x.direct.paused.Store(time.Now().Add(directPause).UnixNano())
+		x.direct.paused.set(time.Now().Add(directPause))
 		fall(why, err)
 		return false, permit.leave
 	}

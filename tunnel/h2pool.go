@@ -40,8 +40,8 @@ var (
 // decided here. Safe for concurrent use.
 type h2Pool struct {
 	of     *target
-	secure *tls.Config  // offers HTTP/2 and HTTP/1.1; nil: HTTP/2 alone, without TLS
-	plain  atomic.Int64 // until when (Unix ns) the target is not asked for HTTP/2 again
+	secure *tls.Config // offers HTTP/2 and HTTP/1.1; nil: HTTP/2 alone, without TLS
+	plain  moment      // until when the target is not asked for HTTP/2 again
 
 	mu      sync.Mutex
 	conns   []*h2Conn // guarded by mu, the oldest first: the others are idle first
@@ -57,7 +57,7 @@ type h2Dial struct {
 }
 
 // isPlain says whether the target has chosen HTTP/1.1 lately.
-func (p *h2Pool) isPlain() bool { return p.secure != nil && time.Now().UnixNano() < p.plain.Load() }
+func (p *h2Pool) isPlain() bool { return p.secure != nil && p.plain.isAhead() }
 
 // take finds room for an exchange on a connection younger than the first so many; leave
 // gives it back. What it returns is reserved for one RoundTrip.
@@ -133,7 +133,7 @@ func (p *h2Pool) connect(ctx context.Context) (*h2Conn, error) {
 		return nil, err
 	}
 	if secured, ok := conn.(*tls.Conn); ok && secured.ConnectionState().NegotiatedProtocol != "h2" {
-		p.plain.Store(time.Now().Add(idleTime).UnixNano())
+		p.plain.set(time.Now().Add(idleTime))
 		p.of.pool.put(newBackend(conn))
 		return nil, nil
 	}

@@ -68,7 +68,7 @@ type target struct {
 	query    string // before that of each request
 	secure   *tls.Config
 	inflight atomic.Int64
-	failed   atomic.Int64 // until when (Unix ns) it is not dialed again
+	failed   moment // until when it is not dialed again
 	pool     pool
 	h2       *h2Pool // nil: it speaks HTTP/1.1
 	ahead    int     // bytes that it may send before they are wanted, for each exchange
@@ -184,7 +184,7 @@ func (b *target) takes(told message.HintState) bool {
 	if told == message.HintFull {
 		return b.inflight.Load() <= int64(b.MaxInflight-max(b.MaxInflight/8, 1))
 	}
-	return b.connected() || b.failed.Load() == 0
+	return b.connected() || b.failed.get().IsZero()
 }
 
 // connected says whether a connection waits for work.
@@ -210,7 +210,7 @@ func (b *target) dial(ctx context.Context) (conn net.Conn, err error) {
 // attempt makes a connection by connect, which has DialTimeout, unless the last attempt
 // has failed a moment ago. The error is an *Error for the server.
 func (b *target) attempt(ctx context.Context, connect func(context.Context) error) error {
-	if time.Now().UnixNano() < b.failed.Load() {
+	if b.failed.isAhead() {
 		b.counts.spared.Add(1)
 		return refused(wire.Unavailable, "the target took no connection a moment ago")
 	}
@@ -219,7 +219,7 @@ func (b *target) attempt(ctx context.Context, connect func(context.Context) erro
 	b.counts.dials.Add(1)
 	err := connect(within)
 	if err == nil {
-		b.failed.Store(0)
+		b.failed.clear()
 		b.hint.settle()
 		return nil
 	}
@@ -228,7 +228,7 @@ func (b *target) attempt(ctx context.Context, connect func(context.Context) erro
 	}
 	b.counts.failed.Add(1)
 	pause := minDialAgain + rand.N(maxDialAgain-minDialAgain)
-	b.failed.Store(time.Now().Add(pause).UnixNano())
+	b.failed.set(time.Now().Add(pause))
 	if !b.connected() {
 		b.hint.tell(message.HintDown, pause)
 	}

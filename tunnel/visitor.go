@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"paddock/internal/nowait"
@@ -45,7 +44,7 @@ type visitor struct {
 	s     *Server
 	from  netip.Addr
 	stall time.Duration
-	armed atomic.Int64 // Unix ns: when the write deadline was set last
+	armed moment // when the write deadline was set last
 	once  sync.Once
 
 	trying sync.Mutex
@@ -106,9 +105,8 @@ func (c *visitor) tryWrite(p []byte) (n int) {
 
 // arm moves the deadline, at most once for each sixteenth of stall.
 func (c *visitor) arm() {
-	now := time.Now()
-	if last := c.armed.Load(); now.UnixNano()-last > int64(c.stall/16) {
-		c.armed.Store(now.UnixNano())
+	if now := time.Now(); now.Sub(c.armed.get()) > c.stall/16 {
+		c.armed.set(now)
 		_ = c.Conn.SetWriteDeadline(now.Add(c.stall))
 	}
 }

@@ -40,7 +40,7 @@ type Crowd struct {
 type Newcomer struct {
 	Conn  net.Conn
 	from  netip.Prefix
-	since atomic.Int64 // Unix ns: since when the peer is waited for; 0: it waits for us
+	since atomic.Pointer[time.Time] // since when the peer is waited for; nil: it waits for us
 
 	answered atomic.Bool
 }
@@ -54,13 +54,13 @@ func (n *Newcomer) Awaited() {
 	if n.answered.Load() {
 		since = since.Add(answeredMore)
 	}
-	n.since.CompareAndSwap(0, since.UnixNano())
+	n.since.CompareAndSwap(nil, &since)
 }
 
 // Served says that the peer has spoken, and waits for us.
 func (n *Newcomer) Served() {
 	if n != nil {
-		n.since.Store(0)
+		n.since.Store(nil)
 	}
 }
 
@@ -130,14 +130,14 @@ func (c *Crowd) makesRoom(n *Newcomer) *Newcomer {
 // slowest is who is waited for the longest among some, and for how long; nil if nobody is
 // waited for.
 func (c *Crowd) slowest(among func(*Newcomer) bool) (slow *Newcomer, waited time.Duration) {
-	now, first := time.Now().UnixNano(), int64(0)
+	var first time.Time
 	for _, x := range c.in {
-		if since := x.since.Load(); since != 0 && (slow == nil || since < first) && among(x) {
-			slow, first = x, since
+		if since := x.since.Load(); since != nil && (slow == nil || since.Before(first)) && among(x) {
+			slow, first = x, *since
 		}
 	}
 	if slow == nil {
 		return nil, 0
 	}
-	return slow, time.Duration(now - first)
+	return slow, time.Since(first)
 }

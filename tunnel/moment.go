@@ -1,0 +1,26 @@
+package tunnel
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// moment is a time that goroutines share. As a number it would lose the clock in it that nobody
+// sets: a pause of a second would last an hour once the machine's clock is set back by one. The
+// zero value is the zero time.
+type moment struct{ at atomic.Pointer[time.Time] }
+
+func (m *moment) set(t time.Time) { m.at.Store(&t) }
+
+func (m *moment) get() (t time.Time) {
+	if at := m.at.Load(); at != nil {
+		t = *at
+	}
+	return t
+}
+
+// clear makes it the zero time.
+func (m *moment) clear() { m.at.Store(nil) }
+
+// isAhead says whether it is still to come.
+func (m *moment) isAhead() bool { return time.Now().Before(m.get()) }
