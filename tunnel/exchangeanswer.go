@@ -38,7 +38,7 @@ func (a *answerReader) receive(err error) error {
 			}
 			a.pace.awaits()
 		}
-		a.x.buf, err = a.st.ReadMsg(a.x.buf[:0])
+		a.x.buf, err = readRecord(a.st, a.x.buf[:0])
 		if errors.Is(err, io.EOF) {
 			return a.whole()
 		}

@@ -51,7 +51,7 @@ func (r *recordStream) WriteTo(w io.Writer) (total int64, err error) {
 	b := frames.Get().(*[]byte)
 	defer frames.Put(b)
 	for {
-		*b, err = r.ReadMsg((*b)[:0])
+		*b, err = readRecord(r.Stream, (*b)[:0])
 		switch {
 		case errors.Is(err, io.EOF):
 			return total, nil

@@ -64,7 +64,7 @@ func (b *h2Body) next() (err error) {
 		return b.whole()
 	}
 	b.begun = true
-	b.msg, err = b.st.ReadMsg(b.msg[:0])
+	b.msg, err = readRecord(b.st, b.msg[:0])
 	switch {
 	case errors.Is(err, io.EOF):
 		return b.whole()

@@ -11,7 +11,7 @@ import (
 // serveRaw is the handler of a raw connection. What comes while the target is being
 // dialed waits within the stream's window.
 func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
-	first, err := st.ReadMsg(nil)
+	first, err := st.ReadMsgUpTo(nil, maxOpening)
 	if err != nil {
 		return refused(wire.InvalidArgument, "no opening")
 	}

@@ -13,7 +13,7 @@ import (
 
 // serveStream is the handler of exchanges that are streams.
 func (c *Client) serveStream(ctx context.Context, st *wire.Stream) error {
-	first, err := st.ReadMsg(nil)
+	first, err := st.ReadMsgUpTo(nil, maxOpening)
 	if err != nil {
 		return refused(wire.InvalidArgument, "no opening")
 	}
@@ -86,7 +86,7 @@ func (v *visit) sendUp(st *wire.Stream, sent int64) (err error) {
 	defer frames.Put(msg)
 	var trailers h1.Head
 	for ended := false; ; {
-		*msg, err = st.ReadMsg((*msg)[:0])
+		*msg, err = readRecord(st, (*msg)[:0])
 		switch {
 		case errors.Is(err, io.EOF):
 			if v.req.Length >= 0 && sent != v.req.Length {

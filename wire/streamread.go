@@ -238,12 +238,18 @@ func (s *Stream) wait() error {
 // reads up to Config.MaxMessage bytes; ErrTooLarge is for a longer one, of which the
 // rest is still there.
 func (s *Stream) ReadMsg(dst []byte) ([]byte, error) {
+	return s.ReadMsgUpTo(dst, s.c.config.MaxMessage)
+}
+
+// ReadMsgUpTo is ReadMsg of a message that has at most so many bytes. A longer one fails
+// before all of it has come.
+func (s *Stream) ReadMsgUpTo(dst []byte, most int) ([]byte, error) {
 	at := len(dst)
 	for {
 		s.mu.Lock()
 		for len(s.queue.piece) > 0 || s.queue.next() {
 			n := len(s.queue.piece)
-			if len(dst)-at+n > s.c.config.MaxMessage {
+			if len(dst)-at+n > most {
 				s.mu.Unlock()
 				return dst, fmt.Errorf("%w: message on %s", ErrTooLarge, s.kind)
 			}
