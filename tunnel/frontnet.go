@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"paddock/tunnel/internal/h1"
@@ -16,7 +17,7 @@ import (
 // host. Serve and ServeTLS have limits that other servers may lack.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.init()
-	t := netTurn{w: w, r: r, control: http.NewResponseController(w)}
+	t := netTurn{w: w, r: r, control: http.NewResponseController(w), stall: s.limits.Stall}
 	t.read()
 	s.exchange(&exchange{t: &t, r: &t.req})
 	if t.aborted {
@@ -32,6 +33,12 @@ type netTurn struct {
 	req     request
 	late    []h1.Field // trailers
 	aborted bool
+
+	stall   time.Duration // how long he may take nothing; over HTTP/2
+	overdue *time.Timer   // of a write
+
+	mu    sync.Mutex
+	waits bool // guarded by mu: for a write
 }
 
 var _ turn = (*netTurn)(nil)
@@ -69,6 +76,9 @@ func (t *netTurn) read() {
 	}
 	if announced != nil {
 		q.Fields = append(q.Fields, h1.Field{Name: []byte("Trailer"), Value: announced, Known: h1.TrailerField})
+	}
+	if q.wrong == nil && len(q.Fields) > h1.MaxVisitorFields {
+		q.wrong = h1.BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d fields", h1.MaxVisitorFields)
 	}
 }
 
@@ -135,13 +145,59 @@ func (t *netTurn) begin(_ []byte, h *h1.Head, rest []byte, _ bool) error {
 }
 
 func (t *netTurn) write(b []byte) error {
+	t.begins()
+	defer t.ends()
 	_, err := t.w.Write(b)
 	return err
 }
 
-func (t *netTurn) flush() error { return t.control.Flush() }
+func (t *netTurn) flush() error {
+	t.begins()
+	defer t.ends()
+	return t.control.Flush()
+}
+
+// begins begins a write. Over HTTP/2 it waits for the window of its stream, which the visitor
+// may never open: net/http waits for that as long as he likes, and holds the stream.
+func (t *netTurn) begins() {
+	if !t.req.http2 {
+		return
+	}
+	t.mu.Lock()
+	t.waits = true
+	t.mu.Unlock()
+	if t.overdue == nil {
+		t.overdue = time.AfterFunc(t.stall, t.stalled)
+	} else {
+		t.overdue.Reset(t.stall)
+	}
+}
+
+// ends ends what begins has begun.
+func (t *netTurn) ends() {
+	if !t.req.http2 {
+		return
+	}
+	t.overdue.Stop()
+	t.mu.Lock()
+	t.waits = false
+	t.mu.Unlock()
+}
+
+// stalled resets the stream of a write that is not taken. It runs while that waits, and not
+// when the turn is over: then there is no stream to be reset.
+func (t *netTurn) stalled() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waits {
+		_ = t.control.SetWriteDeadline(longAgo)
+	}
+}
 
 func (t *netTurn) end(_ []byte, h *h1.Head) error {
+	if t.req.http2 { // what is still in its buffers net/http writes when the turn is over
+		_ = t.control.SetWriteDeadline(time.Now().Add(t.stall))
+	}
 	if h == nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"paddock/internal/keyid"
+	"paddock/internal/spool"
 )
 
 // untrusted is a server that is not the one that was meant, as far as can be told.
@@ -100,13 +101,8 @@ type pinFile struct {
 
 func (p *pinFile) verify(_ tls.ConnectionState, id keyid.ID) error {
 	text, err := os.ReadFile(p.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString(id.String() + "\n")
-		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // a file that a crash has left says nothing
+		if err := spool.ReplaceFile(p.path, []byte(id.String()+"\n")); err != nil {
 			return err
 		}
 		p.log.Warn("the server's key is believed because it is the first one seen; from now on no other is", "id", id, "file", p.path)

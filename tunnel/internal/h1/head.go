@@ -186,8 +186,8 @@ func (h *Head) field(line []byte, form Form) error {
 	switch {
 	case len(h.Fields) == maxFields:
 		return Malformed("over %d fields", maxFields)
-	case form == VisitorRequest && len(h.Fields) == maxVisitorFields:
-		return BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d fields", maxVisitorFields)
+	case form == VisitorRequest && len(h.Fields) == MaxVisitorFields:
+		return BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d fields", MaxVisitorFields)
 	}
 	f := Field{Name: line[:colon], Value: trim(line[colon+1:])}
 	if !IsAll(f.Value, ValueByte) {

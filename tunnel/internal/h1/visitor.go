@@ -10,8 +10,8 @@ const (
 	// MaxVisitorHead bounds the head of a visitor's request, in bytes: what we add to
 	// it and what the link allows leave room for more.
 	MaxVisitorHead = 32 << 10
-	// maxVisitorFields bounds its fields.
-	maxVisitorFields = 100
+	// MaxVisitorFields bounds its fields.
+	MaxVisitorFields = 100
 )
 
 // RequestError is about a request that is refused with another status than 400. It wraps
