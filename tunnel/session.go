@@ -3,6 +3,7 @@ package tunnel
 import (
 	"fmt"
 	"iter"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -332,11 +333,11 @@ func (s *Server) table(p Protocol) *routes {
 	return &s.routes
 }
 
-// sameAsked finds what the identity's tunnel has got for the same words before: one at
-// port 0 keeps its port, of several each its own. s.mu is held.
+// sameAsked finds what the identity has got for the same words before: one at port 0 keeps its
+// port, of several each tunnel its own. s.mu is held.
 func (s *Server) sameAsked(x *session, b Binding, id uint16) *claim {
 	for _, c := range s.addresses {
-		if c.at != b || c.identity != x.identity || c.last != id {
+		if c.at != b || c.identity != x.identity || c.last != id && strings.HasSuffix(b.Address, ":0") {
 			continue
 		}
 		if h := c.holder.Load(); h == nil || h.session != x || h.id == id {

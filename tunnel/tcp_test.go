@@ -152,3 +152,22 @@ func TestTCPCrowd(t *testing.T) {
 		t.Errorf("with room again: %v", err)
 	}
 }
+
+// A tunnel keeps its address however that is written, and whichever of the client's tunnels it
+// has become.
+func TestNumbersOfTunnelsMayChange(t *testing.T) {
+	p := newPair(t, &Server{Identify: named})
+	free := listenLocal(t)
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	_ = free.Close()
+	target := p.target(echoTCP)
+	other := Tunnel{Name: "other", Protocol: HTTP, Host: "example.com", Target: target}
+	tcp := Tunnel{Name: "tcp", Protocol: TCP, Remote: "localhost:" + port, Target: target}
+	link := wire.ClientConfig{Config: &wire.Config{Agent: "one", Logger: silent}}
+	_, stop := p.clientBy(ClientConfig{Tunnels: []Tunnel{other, tcp}}, link)
+	stop()
+	c, _ := p.clientBy(ClientConfig{Tunnels: []Tunnel{tcp}}, link)
+	if at := c.Bindings()[0].Where; at != "127.0.0.1:"+port && at != "[::1]:"+port {
+		t.Errorf("bound at %s", at)
+	}
+}
