@@ -82,13 +82,9 @@ func (r *Role) Authorize(c *wire.Conn, kind string) error {
 	case !strings.HasPrefix(kind, kinds):
 		return nil
 	case who == "":
-<<<<<<< HEAD
 		return &wire.Error{Code: wire.PermissionDenied, Msg: "the tunnel is for who is listed in tunnel.clients: this connection has shown no listed token, and no listed key, which takes TLS", NotStarted: true}
-=======
-		return &wire.Error{Code: wire.PermissionDenied, Msg: "the tunnel is for those of tunnel.clients, and this connection has shown to be none of them", NotStarted: true}
 	case !r.roster.Holds(c): // who was let in while the list was read again, or while he was sent away
 		return &wire.Error{Code: wire.PermissionDenied, Msg: "what has let this connection in holds no longer", NotStarted: true}
->>>>>>> 3f58342 (tunnel: who was let in by a list that holds no longer may bind nothing)
 	case (kind == kindList || kind == kindKick) && !r.roster.Admin(who):
 		return &wire.Error{Code: wire.PermissionDenied, Msg: "only for clients that are listed with admin: true", NotStarted: true}
 	}
