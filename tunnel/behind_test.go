@@ -24,7 +24,7 @@ func TestLinkThatSaysNothing(t *testing.T) {
 		_, stop := n.client("bus-17", lost)
 		synctest.Wait()
 		time.Sleep(time.Minute) // it is well
-		holder := n.server.routes.find("bus-17.example", "").holder.Load()
+		holder := n.server.routes.find("bus-17.example", "").all()[0].holder.Load()
 		if err := holder.shed(); err != nil {
 			t.Errorf("well: %v", err)
 		}
@@ -99,7 +99,7 @@ func TestLinkThatTakesNothing(t *testing.T) {
 			statuses <- res.StatusCode
 		}()
 	}
-	holder := p.server.routes.find("thin.example.com", "").holder.Load()
+	holder := p.server.routes.find("thin.example.com", "").all()[0].holder.Load()
 	p.eventually("the link takes it all", func() bool { return holder.session.lead().OldestUnsent() > 300*time.Millisecond })
 	for range 20 {
 		if res, body := p.get("thin.example.com", "/"); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.Contains(body, "connection") {

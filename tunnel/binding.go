@@ -30,6 +30,7 @@ type Binding struct {
 	Host     string // HTTP, SNI: normalised; "*." stands for one label
 	Path     string // HTTP: "" or a prefix that begins with "/" and does not end so
 	Address  string // TCP: host:port, port 0 for any
+	Group    string // whose members have it together; "" is one client alone
 }
 
 // String is where visitors find it.
@@ -55,10 +56,12 @@ type (
 		Address  string     `cbor:"5,keyasint,omitempty"`
 		Auth     *basicAuth `cbor:"6,keyasint,omitempty"`
 		Direct   bool       `cbor:"7,keyasint,omitempty"`
+		Group    string     `cbor:"8,keyasint,omitempty"`
 	}
 	bindAnswer struct {
 		Results []bindResult `cbor:"1,keyasint,omitempty"`
 		Hints   bool         `cbor:"2,keyasint,omitempty"` // the server takes tunnel.hint
+		Groups  bool         `cbor:"3,keyasint,omitempty"` // the server knows groups
 	}
 	bindResult struct {
 		ID     uint16    `cbor:"1,keyasint,omitempty"`
@@ -92,7 +95,7 @@ func (r *bindRequest) check() error {
 // binding is what the client asks for, normalised. HTTP without a host leaves it to the
 // server.
 func (a *bindAsk) binding() (b Binding, err error) {
-	b = Binding{Protocol: a.Protocol, Path: strings.TrimSuffix(a.Path, "/"), Address: a.Address}
+	b = Binding{Protocol: a.Protocol, Path: strings.TrimSuffix(a.Path, "/"), Address: a.Address, Group: a.Group}
 	switch {
 	case a.ID == 0:
 		return b, errors.New("a tunnel has an id from 1")
@@ -102,6 +105,10 @@ func (a *bindAsk) binding() (b Binding, err error) {
 		return b, errors.New("malformed auth")
 	case a.Direct && a.Protocol == HTTP:
 		return b, errors.New("direct is for tcp and sni")
+	case a.Group != "" && checkGroup(a.Group) != nil:
+		return b, checkGroup(a.Group)
+	case a.Group != "" && a.Protocol == HTTP && a.Host == "":
+		return b, errors.New("a group needs a host")
 	case a.Protocol == TCP:
 		return b, a.checkAddress()
 	case a.Address != "":
@@ -118,13 +125,17 @@ func (a *bindAsk) binding() (b Binding, err error) {
 // size is how many bytes it takes in a request, at most.
 func (a *bindAsk) size() int {
 	const rest = 32 + saltSize + sha256.Size // keys, lengths, id, protocol; the auth
-	return rest + len(a.Host) + len(a.Path) + len(a.Address)
+	return rest + len(a.Host) + len(a.Path) + len(a.Address) + len(a.Group)
 }
 
 func (a *bindAsk) checkAddress() error {
 	host, port, err := net.SplitHostPort(a.Address)
+	number := uint64(0)
 	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
+		number, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err == nil && number == 0 && a.Group != "" {
+		return errors.New("a group needs a port")
 	}
 	if err != nil || host == "" || a.Host != "" || a.Path != "" {
 		return fmt.Errorf("address %.60q: want host:port", a.Address)

@@ -60,6 +60,7 @@ type Bound struct {
 	Tunnel string // its name
 	Where  string // as visitors know it, "" if it is not bound
 	Direct bool   // its visitors may go by connections of their own
+	Group  string // whose other members may have it too, "" if nobody else can
 	Err    error  // why not: an *Error of wire, or why the connection ended
 }
 
@@ -303,11 +304,7 @@ func (c *Client) bindThese(ctx context.Context, conn *wire.Conn, r *bindRequest,
 	for i, target := range asked {
 		b := Bound{Tunnel: target.Name, Err: err}
 		if err == nil {
-			if got := a.Results[i]; got.Code == 0 {
-				b.Where, b.Direct = got.Where, got.Direct
-			} else {
-				b.Err = &wire.Error{Code: got.Code, Msg: got.Reason}
-			}
+			b.take(target, &a, i)
 		}
 		id := r.Tunnels[i].ID
 		if b.Err != nil {
@@ -316,6 +313,18 @@ func (c *Client) bindThese(ctx context.Context, conn *wire.Conn, r *bindRequest,
 		c.note(id, target, b)
 	}
 	return missing
+}
+
+// take reads what the server has answered.
+func (b *Bound) take(target *target, a *bindAnswer, i int) {
+	got := &a.Results[i]
+	if *b = (Bound{Tunnel: target.Name}); got.Code != 0 {
+		b.Err = a.refusal(i, target.Group)
+		return
+	}
+	if b.Where, b.Direct = got.Where, got.Direct; a.Groups {
+		b.Group = target.Group
+	}
 }
 
 // note tells what became of a tunnel, unless that was known.
@@ -338,6 +347,9 @@ func (c *Client) note(id uint16, target *target, b Bound) {
 		c.log.Warn("tunnel: not bound", "tunnel", b.Tunnel, "error", b.Err)
 	} else {
 		c.log.Info("tunnel: bound", "tunnel", b.Tunnel, "at", b.Where)
+		if target.Group != b.Group {
+			c.log.Warn("tunnel: the server knows no groups: nobody else can have the name", "tunnel", b.Tunnel, "group", target.Group)
+		}
 		if target.Direct && !b.Direct {
 			c.log.Warn("tunnel: the server takes no direct channels, and carries visitors by the link", "tunnel", b.Tunnel)
 		}

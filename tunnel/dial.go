@@ -17,25 +17,25 @@ import (
 func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
 	s.init()
 	s.mu.Lock()
-	c := s.addresses[at]
+	p := s.addresses[at]
 	s.mu.Unlock()
 	open := &message.Channel{}
-	if name, err := hostname.Normalise(at); c == nil && err == nil {
-		c = s.names.find(name, "")
+	if name, err := hostname.Normalise(at); p == nil && err == nil {
+		p = s.names.find(name, "")
 		open.SNI, open.Name = true, []byte(name)
 	}
-	if c == nil {
+	if p == nil {
 		return nil, dialError(at, errors.New("no tunnel for raw connections is bound there"))
 	}
-	h, permit, err := s.enterRaw(ctx, c)
+	r := rawGuest{s: s, place: p, open: open}
+	if err := r.enter(ctx); err != nil {
+		return nil, dialError(at, err)
+	}
+	st, err := r.dial(ctx, r.permit.Release)
 	if err != nil {
 		return nil, dialError(at, err)
 	}
-	st, err := h.openRaw(ctx, open, permit.Release)
-	if err != nil {
-		return nil, dialError(at, err)
-	}
-	return newRawConn(st, nil, tunnelAddr(""), tunnelAddr(c.where)), nil
+	return newRawConn(st, nil, tunnelAddr(""), tunnelAddr(p.where)), nil
 }
 
 func dialError(at string, err error) error {

@@ -53,7 +53,8 @@ type directCounts struct {
 
 // carryDirect carries a visitor by a channel. carried is false if that is for the link to
 // do, which release is for then: it gives the permit back.
-func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *message.Channel, release func()) (carried bool, rest func()) {
+func (s *Server) carryDirect(at *seat, conn net.Conn, open *message.Channel, release func()) (carried bool, rest func()) {
+	c, h := at.claim, at.holder
 	d, x, began := &s.directs, h.session, time.Now()
 	fall := func(why Fallback, err error) {
 		d.falls[why].Add(1)
@@ -82,7 +83,7 @@ func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *message.C
 	}
 	defer d.withdraw(a)
 	asked := *open
-	asked.Ticket = a.Ticket
+	asked.Tunnel, asked.Ticket = h.id, a.Ticket
 	st, err := link.Open(s.ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, &asked), Over: over})
 	if err != nil {
 		return false, permit.leave // the link has the same to say
@@ -97,7 +98,7 @@ func (s *Server) carryDirect(c *claim, h *holder, conn net.Conn, open *message.C
 	_ = st.Reset(wire.Cancelled)
 	switch why := fallbackOf(err); {
 	case s.ctx.Err() != nil || why == fallbacks:
-		s.refuseRaw(c, conn, open, err)
+		s.refuseRaw(c.place, c.identity, conn, open, err)
 		permit.leave()
 		return true, nil
 	default:

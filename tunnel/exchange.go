@@ -20,11 +20,12 @@ type exchange struct {
 	s       *Server
 	t       turn
 	r       *request
-	claim   *claim
-	holder  *holder
-	permit  Permit
-	awaited bool       // the permit is that of a body that was still to come
-	conn    *wire.Conn // of a small exchange, once it is chosen
+	place   *place
+	seat    // once he is let in
+	tries   attempts
+	way     way        // how the request travels
+	conn    *wire.Conn // by which, once it is chosen
+	guarded bool       // the visitor's user and password stay behind
 	flags   message.Flags
 	upgrade string
 	id      string // of the request, where Hooks.Served is set
@@ -57,11 +58,19 @@ func (s *Server) exchange(x *exchange) {
 
 func (x *exchange) refuse(reason Reason, err error) {
 	f := Refusal{Reason: reason, Err: err, Waited: time.Since(x.began)}
-	if x.claim != nil {
-		f.Tunnel, f.Identity = x.claim.where, x.claim.identity
-		x.claim.refused.Add(1)
+	if x.place != nil {
+		f.Tunnel, f.Identity = x.place.where, x.client()
+		x.place.refused.Add(1)
 	}
 	x.s.refuse(x.t, f)
+}
+
+// client is who serves the visitor, or would have, "" if it may have been several.
+func (x *exchange) client() string {
+	if x.claim != nil {
+		return x.claim.identity
+	}
+	return x.place.sole()
 }
 
 // admit finds the tunnel and takes a permit.
@@ -75,63 +84,62 @@ func (x *exchange) admit() (Reason, error) {
 		return Malformed, errors.Join(errors.New("host or method"), err)
 	}
 	path := r.Path()
-	if x.claim = s.routes.find(host, path); x.claim == nil {
+	if x.place = s.routes.find(host, path); x.place == nil {
 		return NoRoute, errors.New("no tunnel")
 	}
-	if r.serverName != "" && r.serverName != host && !s.leadsTo(r.serverName, path, x.claim) {
+	if r.serverName != "" && r.serverName != host && !s.leadsTo(r.serverName, path, x.place) {
 		return Misdirected, errors.New("TLS was begun with another name")
 	}
-	if x.claim.at.Path != "" && h1.Climbs(path) {
+	if x.place.at.Path != "" && h1.Climbs(path) {
 		return Malformed, errors.New("the path climbs")
 	}
-	if err := s.allowed(x.claim.identity, x.claim.at); err != nil {
-		return Denied, err
-	}
-	if x.holder, err = x.held(); err != nil {
-		return reasonOf(r.ctx, err), err
-	}
-	if auth := x.holder.auth; auth != nil && !auth.admits(string(r.Get("authorization"))) {
-		return Unauthenticated, errors.New("user or password")
-	}
-	if err := x.holder.shed(); err != nil {
-		return reasonOf(r.ctx, err), err
-	}
 	x.classify()
-	class, size := x.needs()
-	x.awaited = class == Body
-	if x.permit, err = x.claim.lane.Enter(r.ctx, class, size); err != nil {
+	// For somebody who comes back is not waited with a body of HTTP/2: it comes meanwhile
+	// whoever reads it, and is counted by nobody yet.
+	if x.seat, err = s.letIn(r.ctx, x.place, x, nil, !r.http2 || r.BodySize() == 0); err != nil {
 		return reasonOf(r.ctx, err), err
 	}
 	return 0, nil
 }
 
-// leadsTo says whether the name with which TLS was begun is one of the client's who has the
-// claim.
-func (s *Server) leadsTo(serverName, path string, c *claim) bool {
+// leadsTo says whether the name with which TLS was begun is of the clients who have the place.
+func (s *Server) leadsTo(serverName, path string, p *place) bool {
 	name, err := hostname.Normalise(serverName)
 	if err != nil {
 		return false
 	}
 	named := s.routes.find(name, path)
-	return named != nil && named.identity == c.identity
+	return named != nil && named.sameClients(p)
 }
 
-// held is who serves the claim, for a moment also somebody who comes back; not with a body
-// of HTTP/2, which comes meanwhile whoever reads it, and is counted by nobody yet.
-func (x *exchange) held() (*holder, error) {
-	if x.r.http2 && x.r.BodySize() != 0 && x.claim.holder.Load() == nil {
-		return nil, ErrAway
+// suits implements guest.
+func (x *exchange) suits(h *holder) error {
+	if h.auth != nil && !h.auth.admits(string(x.r.Get("authorization"))) {
+		return errCredentials
 	}
-	return x.claim.wait(x.r.ctx, &x.s.limits)
+	if x.way == undecided {
+		return nil
+	}
+	if x.guarded != (h.auth != nil) || x.way == asSmall && len(x.buf) > h.session.small {
+		return ErrAway // what is to be sent again was made for others
+	}
+	return nil
 }
 
-// needs is what a permit is asked for: with what HTTP/2 keeps of a long body before it is
-// read.
-func (x *exchange) needs() (class Class, size int) {
+// class implements guest.
+func (x *exchange) class() Class {
+	if x.r.BodySize() < 0 || x.upgrade != "" || x.r.Expects {
+		return Stream
+	}
+	return Request
+}
+
+// needs implements guest: with what HTTP/2 keeps of a long body before it is read.
+func (x *exchange) needs(h *holder) (class Class, size int) {
 	switch {
-	case x.small() && x.t.here(x.r.BodySize()):
+	case x.way == asSmall, x.way == undecided && x.small(h) && x.t.here(x.r.BodySize()):
 		return Request, message.MaxSmall
-	case x.small():
+	case x.way == undecided && x.small(h):
 		return Body, message.MaxSmall
 	case x.r.http2 && x.r.BodySize() != 0:
 		return Stream, 2*message.MaxRecord + h2StreamBuffer
@@ -160,17 +168,27 @@ func (x *exchange) classify() {
 	r.Expects = r.Expects && !r.HTTP10 && r.BodySize() != 0
 }
 
-// small says whether the request may be a small exchange, but for the size of its head.
-func (x *exchange) small() bool {
+// small says whether the request may be a small exchange with a holder, but for the size of its head.
+func (x *exchange) small(h *holder) bool {
 	n := x.r.BodySize()
-	return n >= 0 && n < int64(x.holder.session.small) && x.upgrade == "" && !x.r.Expects
+	return n >= 0 && n < int64(h.session.small) && x.upgrade == "" && !x.r.Expects
 }
+
+// way is how a request travels.
+type way uint8
+
+const (
+	undecided way = iota
+	asSmall
+	asStream
+)
 
 // carry sends the request and brings the answer.
 func (x *exchange) carry() {
+	x.guarded = x.holder.auth != nil
 	f := h1.Forward{
 		Head: &x.r.Head, Peer: x.r.peer, Secure: x.r.secure, Upgrade: x.upgrade,
-		StripAuth: x.holder.auth != nil, Trusted: x.s.trusts(x.r.peer.Addr()),
+		StripAuth: x.guarded, Trusted: x.s.trusts(x.r.peer.Addr()),
 	}
 	text := frames.Get().(*[]byte)
 	defer frames.Put(text)
@@ -181,9 +199,9 @@ func (x *exchange) carry() {
 		return
 	}
 	x.noteID(*text)
-	x.buf = message.AppendOpening(x.buf, &message.Opening{Flags: x.flags, Tunnel: x.holder.id, Visitor: x.r.peer, Head: *text})
-	if x.small() && len(*text)+int(x.r.BodySize()) <= x.holder.session.small {
-		x.room = text
+	x.open(*text)
+	if x.small(x.holder) && len(*text)+int(x.r.BodySize()) <= x.holder.session.small {
+		x.way, x.room = asSmall, text
 		x.carrySmall()
 		return
 	}
@@ -192,7 +210,13 @@ func (x *exchange) carry() {
 		x.refuse(Overloaded, err)
 		return
 	}
-	x.carryStream()
+	x.way = asStream
+	x.carryStream(*text)
+}
+
+// open begins what is sent to the holder with the head that is text.
+func (x *exchange) open(text []byte) {
+	x.buf = message.AppendOpening(x.buf[:0], &message.Opening{Flags: x.flags, Tunnel: x.holder.id, Visitor: x.r.peer, Head: text})
 }
 
 func (s *Server) trusts(peer netip.Addr) bool { return within(s.TrustedProxies, peer) }
@@ -216,12 +240,13 @@ func (x *exchange) carrySmall() {
 		return
 	}
 	answer, err := x.call()
-	if err != nil && x.again(err) {
+	for err != nil {
+		if err = x.again(err); err != nil {
+			x.fail(err)
+			return
+		}
+		message.SetTunnel(x.buf, x.holder.id)
 		answer, err = x.call()
-	}
-	if err != nil {
-		x.fail(err)
-		return
 	}
 	text, rest, err := message.ParseAnswer(answer.Head)
 	if answer.Stream != nil {
@@ -249,7 +274,7 @@ func (x *exchange) carrySmall() {
 
 // bodyIsHere exchanges the permit of a body that was awaited for that of a request.
 func (x *exchange) bodyIsHere() error {
-	if !x.awaited {
+	if x.took != Body {
 		return nil
 	}
 	permit, err := x.permit.Begin(x.r.ctx)
@@ -276,26 +301,31 @@ func tooMuch(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// again prepares to send the request once more, over the next connection of the client:
-// the present one was lost, and nothing was sent, or it does no harm.
-func (x *exchange) again(err error) bool {
-	ctx := x.r.ctx
-	safe := errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) && x.flags&message.FlagIdempotent != 0
-	if !safe || ctx.Err() != nil {
-		return false
+// again finds who is sent the request once more that was not answered: another member of the
+// group, or the same client over its next connection, for whom it is waited for a moment if he
+// was lost. Nothing was done for it, or doing it again does no harm. The error is for the
+// visitor, if there is nobody: why is how the last attempt ended.
+func (x *exchange) again(why error) error {
+	became := fateOf(x.conn, why)
+	if x.r.ctx.Err() != nil || !x.tries.again(&x.seat, became, x.flags&message.FlagIdempotent != 0) {
+		return why
 	}
-	x.s.lost(x.holder.session, x.conn)
-	h, err := x.claim.wait(ctx, &x.s.limits)
-	if err != nil || len(x.buf) > h.session.small || h.auth != nil && !h.auth.admits(string(x.r.Get("authorization"))) {
-		return false
+	x.answered(reasonOf(x.r.ctx, why))
+	lost := became != fateRefused
+	if lost {
+		x.s.lost(x.holder.session, x.conn)
 	}
-	permit, err := x.claim.lane.Enter(ctx, Request, message.MaxSmall)
-	if err != nil {
-		return false
+	next, failed := x.s.letIn(x.r.ctx, x.place, x, x.tries.before(), lost)
+	switch {
+	case failed == nil:
+	case !lost && hopeOf(failed) >= hopeLater:
+		return failed
+	default:
+		return why
 	}
-	x.holder, x.permit = h, permit
-	message.SetTunnel(x.buf, h.id)
-	return true
+	x.s.resent.Add(1)
+	x.seat = next
+	return nil
 }
 
 // wholeWith checks that an answer of one piece says how long it is.
@@ -316,13 +346,19 @@ func wholeWith(h *h1.Head, n int, toHead bool) error {
 // fail answers for an exchange that has no head yet.
 func (x *exchange) fail(err error) {
 	reason := reasonOf(x.r.ctx, err)
-	switch reason {
-	case Gone:
+	if reason == Gone {
 		x.s.cancelled.Add(1)
+	}
+	x.answered(reason)
+	x.refuse(reason, err)
+}
+
+// answered tells the permit if there was no answer as too much is to be done.
+func (x *exchange) answered(reason Reason) {
+	switch reason {
 	case ClientFull, TooLate, Unreachable:
 		x.permit.Answered(true)
 	}
-	x.refuse(reason, err)
 }
 
 // promoted goes on where the answer to a small exchange turned out to be long.
@@ -367,13 +403,29 @@ func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
 	return context.AfterFunc(x.r.ctx, func() { _ = st.Reset(wire.Cancelled) })
 }
 
-// carryStream is a wire stream; the body goes up while the answer comes down.
-func (x *exchange) carryStream() {
+// carryStream is a wire stream. text is the head, for who is sent the request next.
+func (x *exchange) carryStream(text []byte) {
+	for {
+		err := x.stream()
+		if err == nil {
+			return
+		}
+		if err = x.again(err); err != nil {
+			x.fail(err)
+			return
+		}
+		x.open(text)
+	}
+}
+
+// stream is one attempt: the body goes up while the answer comes down. The error is of one
+// that has led to nothing, and has not taken anything of the body.
+func (x *exchange) stream() error {
 	conn, over := x.holder.session.choose(x.permit.Release)
+	x.conn = conn
 	st, err := conn.Open(x.r.ctx, message.KindHTTP, wire.OpenOptions{First: x.buf, Over: over})
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	x.stop = x.cancelWith(st)
 	defer x.stop()
@@ -382,18 +434,22 @@ func (x *exchange) carryStream() {
 	a := answerReader{x: x, st: st}
 	err = a.receive(nil)
 	if a.switched {
-		return
+		return nil
 	}
 	if whole := x.up.end(st); whole && err == nil {
 		_ = st.Close()
 	} else {
 		_ = st.Reset(resetCode(err)) // what was not sent whole must not look so
 	}
-	if !a.begun && x.up.err != nil {
+	switch {
+	case !a.begun && x.up.err != nil:
 		x.refuseBody(x.up.err)
-		return
+		return nil
+	case !a.begun && x.r.BodySize() == 0:
+		return err // a.whole says that there is one
 	}
 	a.finish(err)
+	return nil
 }
 
 // resetCode is what the client is told of an exchange that ends early.

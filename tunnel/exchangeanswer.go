@@ -171,7 +171,7 @@ func (a *answerReader) finish(err error) {
 	if reason == Gone {
 		x.s.cancelled.Add(1)
 	}
-	x.claim.refused.Add(1)
+	x.place.refused.Add(1)
 	x.s.refused(Refusal{
 		Reason: reason, Tunnel: x.claim.where, Identity: x.claim.identity,
 		Peer: x.r.peer.String(), Host: string(x.r.Host), Err: fmt.Errorf("behind the head: %w", err),

@@ -50,7 +50,7 @@ func TestHTTP2BodiesAreCounted(t *testing.T) {
 		p.idle()
 	}
 	stop()
-	p.eventually("somebody serves the name", func() bool { return p.server.routes.find("example.com", "/").holder.Load() == nil })
+	p.eventually("somebody serves the name", func() bool { return p.server.routes.find("example.com", "/").all()[0].holder.Load() == nil })
 	res, err := h2Visitor(t).Do(p.request(http.MethodPost, "example.com", "/", strings.NewReader("x")))
 	if err != nil {
 		t.Fatal(err)

@@ -16,10 +16,10 @@ import (
 // for want of resources: it doubles from one to the other.
 const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 
-// acceptTCP is the goroutine of a TCP tunnel's listener; the claim's end closes it.
-func (s *Server) acceptTCP(c *claim) {
+// acceptTCP is the goroutine of a TCP tunnel's listener; the place's end closes it.
+func (s *Server) acceptTCP(p *place) {
 	defer s.tasks.Done()
-	s.accept(&rawVisitors{c.listener, s, c}, &s.tasks, func(conn net.Conn) { s.serveTCP(c, conn) })
+	s.accept(&rawVisitors{p.listener, s, p}, &s.tasks, func(conn net.Conn) { s.serveTCP(p, conn) })
 }
 
 // rawVisitors bounds the visitors of all TCP tunnels together, before anything is made for
@@ -27,7 +27,7 @@ func (s *Server) acceptTCP(c *claim) {
 type rawVisitors struct {
 	net.Listener
 	s *Server
-	c *claim
+	p *place
 }
 
 // Accept resets those that are over the bound.
@@ -41,7 +41,7 @@ func (v *rawVisitors) Accept() (net.Conn, error) {
 		if err = v.s.rawHeads.enter(addrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
 			return conn, nil
 		}
-		v.s.refuseRaw(v.c, conn, &message.Channel{}, err)
+		v.s.refuseRaw(v.p, v.p.sole(), conn, &message.Channel{}, err)
 		_ = conn.Close()
 	}
 }
@@ -73,83 +73,63 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 }
 
 // serveTCP is the goroutine of a visitor of a TCP tunnel.
-func (s *Server) serveTCP(c *claim, conn net.Conn) {
+func (s *Server) serveTCP(p *place, conn net.Conn) {
 	defer s.rawHeads.leave(addrPort(conn.RemoteAddr()).Addr())
 	defer conn.Close()
 	known, first, err := s.introduced(conn)
 	switch {
 	case err == nil:
-		s.carryRaw(c, known, &message.Channel{Rest: first})
+		s.carryRaw(p, known, &message.Channel{Rest: first})
 	case !errors.Is(err, io.EOF):
-		s.refuseRaw(c, conn, &message.Channel{}, err)
+		s.refuseRaw(p, p.sole(), conn, &message.Channel{}, err)
 	}
 }
 
 // carryRaw carries a visitor's connection as it is, behind what open says of it.
-func (s *Server) carryRaw(c *claim, conn net.Conn, open *message.Channel) {
+func (s *Server) carryRaw(p *place, conn net.Conn, open *message.Channel) {
 	began := time.Now()
 	open.Visitor, open.Local = addrPort(conn.RemoteAddr()), addrPort(conn.LocalAddr())
-	h, permit, err := s.enterRaw(s.ctx, c)
+	r := rawGuest{s: s, place: p, open: open}
+	err := r.enter(s.ctx)
 	if err != nil {
-		s.refuseRaw(c, conn, open, err)
+		s.refuseRaw(p, p.sole(), conn, open, err)
 		return
 	}
-	open.Tunnel = h.id
-	release := permit.Release
-	if h.direct && s.directs.open.Load() {
-		carried, rest := s.carryDirect(c, h, conn, open, release)
+	release := r.permit.Release
+	if r.holder.direct && s.directs.open.Load() {
+		carried, rest := s.carryDirect(&r.seat, conn, open, release)
 		if carried {
 			return
 		}
 		release = rest
 	}
-	st, err := h.openRaw(s.ctx, open, release)
+	st, err := r.dial(s.ctx, release)
 	if err != nil {
-		s.refuseRaw(c, conn, open, err)
+		s.refuseRaw(p, r.claim.identity, conn, open, err)
 		return
 	}
-	stop := context.AfterFunc(s.ctx, func() { _ = st.Reset(wire.Unavailable) })
+	to := r.far(s.ctx, st)
+	stop := context.AfterFunc(s.ctx, func() { _ = to.Reset(wire.Unavailable) })
 	defer stop()
 	var over passage
-	err = spliceCounted(conn, nil, &rawStream{st}, s.limits.Linger, &over)
-	s.carried(c, open, &over, st, began, false)
+	err = spliceCounted(conn, nil, to, s.limits.Linger, &over)
+	if again, ok := to.(*rawAgain); ok {
+		st = again.stream().Stream
+	}
+	s.carried(r.claim, open, &over, st, began, false)
 	if err == nil {
 		s.served.Add(1)
 	} else {
 		s.cancelled.Add(1)
-		s.log.Debug("tunnel: raw connection", "address", c.where, "error", err)
+		s.log.Debug("tunnel: raw connection", "address", p.where, "error", err)
 	}
 }
 
 // refuseRaw tells of a visitor who is refused, and has him reset: there is nothing to tell him.
-func (s *Server) refuseRaw(c *claim, conn net.Conn, open *message.Channel, err error) {
-	c.refused.Add(1)
+func (s *Server) refuseRaw(p *place, identity string, conn net.Conn, open *message.Channel, err error) {
+	p.refused.Add(1)
 	s.refused(Refusal{
-		Reason: reasonOf(s.ctx, err), Tunnel: c.where, Identity: c.identity, Peer: conn.RemoteAddr().String(), Host: string(open.Name), Err: err,
+		Reason: reasonOf(s.ctx, err), Tunnel: p.where, Identity: identity, Peer: conn.RemoteAddr().String(), Host: string(open.Name), Err: err,
 	})
 	resetConn(conn)
-}
-
-// enterRaw finds who serves the claim, and takes a permit. ctx bounds the wait for both.
-func (s *Server) enterRaw(ctx context.Context, c *claim) (*holder, Permit, error) {
-	if err := s.allowed(c.identity, c.at); err != nil {
-		return nil, nil, errors.Join(ErrDenied, err)
-	}
-	h, err := c.wait(ctx, &s.limits)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := h.shed(); err != nil {
-		return nil, nil, err
-	}
-	permit, err := c.lane.Enter(ctx, Stream, 2*message.MaxRecord)
-	return h, permit, err
-}
-
-// openRaw opens the stream of a connection that is let in; release is called at its end, or
-// if there is none.
-func (h *holder) openRaw(ctx context.Context, open *message.Channel, release func()) (*wire.Stream, error) {
-	open.Tunnel = h.id
-	conn, over := h.session.choose(release)
-	return conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, open), Over: over})
 }

@@ -55,12 +55,12 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 		refuse(Malformed, err)
 		return
 	}
-	if c := s.names.find(hello.ServerName, ""); c != nil {
+	if p := s.names.find(hello.ServerName, ""); p != nil {
 		defer conn.Close()
 		if !stop() {
 			return
 		}
-		s.carryRaw(c, conn, &message.Channel{SNI: true, Name: []byte(hello.ServerName), Rest: first})
+		s.carryRaw(p, conn, &message.Channel{SNI: true, Name: []byte(hello.ServerName), Rest: first})
 		return
 	}
 	if f.config == nil || hello.ServerName != "" && !s.routes.has(hello.ServerName) {

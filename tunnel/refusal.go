@@ -23,6 +23,9 @@ var (
 	ErrClosed     = errors.New("tunnel: closed")
 )
 
+// errCredentials is about visitors of whom a tunnel asks more.
+var errCredentials = errors.New("tunnel: user or password")
+
 // Reason is why a visitor was refused; it is also the label of the counter.
 type Reason uint8
 
@@ -190,6 +193,8 @@ func reasonOf(ctx context.Context, err error) Reason {
 		return ClientAway
 	case errors.Is(err, ErrDenied):
 		return Denied
+	case errors.Is(err, errCredentials):
+		return Unauthenticated
 	case errors.Is(err, errIntroduction):
 		return Unintroduced
 	case errors.Is(err, message.ErrMalformed), errors.Is(err, h1.ErrMalformed):

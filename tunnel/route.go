@@ -8,23 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// routes finds the claim of a request. Reading takes no lock; who changes it holds
+// routes finds the place of a request. Reading takes no lock; who changes it holds
 // Server.mu.
 type routes struct {
 	hosts sync.Map // of *hostRoutes by host, or by "*." and the rest of it
 }
 
-// hostRoutes are the claims of one host, longest path first. The list is not changed
+// hostRoutes are the places of one host, longest path first. The list is not changed
 // once it is there.
 type hostRoutes struct {
-	claims atomic.Pointer[[]*claim]
+	places atomic.Pointer[[]*place]
 }
 
-// find returns the claim for a normalised host and a path, nil if there is none. Exact
+// find returns the place for a normalised host and a path, nil if there is none. Exact
 // hosts go before wildcards, even if only the wildcard has the path.
-func (t *routes) find(host, path string) *claim {
-	if c := t.on(host, path); c != nil {
-		return c
+func (t *routes) find(host, path string) *place {
+	if p := t.on(host, path); p != nil {
+		return p
 	}
 	if _, rest, ok := strings.Cut(host, "."); ok {
 		return t.on("*."+rest, path)
@@ -32,32 +32,32 @@ func (t *routes) find(host, path string) *claim {
 	return nil
 }
 
-func (t *routes) on(host, path string) *claim {
+func (t *routes) on(host, path string) *place {
 	found, ok := t.hosts.Load(host)
 	if !ok {
 		return nil
 	}
-	for _, c := range *found.(*hostRoutes).claims.Load() {
-		if c.covers(path) {
-			return c
+	for _, p := range *found.(*hostRoutes).places.Load() {
+		if p.covers(path) {
+			return p
 		}
 	}
 	return nil
 }
 
-// covers says whether a path is the claim's, or continues it behind a slash.
-func (c *claim) covers(path string) bool {
-	prefix := c.at.Path
+// covers says whether a path is the place's, or continues it behind a slash.
+func (p *place) covers(path string) bool {
+	prefix := p.at.Path
 	return prefix == "" || strings.HasPrefix(path, prefix) &&
 		(len(path) == len(prefix) || path[len(prefix)] == '/' || path[len(prefix)] == '?')
 }
 
-// all are the claims of the table.
-func (t *routes) all() iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
+// all are the places of the table.
+func (t *routes) all() iter.Seq[*place] {
+	return func(yield func(*place) bool) {
 		t.hosts.Range(func(_, entry any) bool {
-			for _, c := range *entry.(*hostRoutes).claims.Load() {
-				if !yield(c) {
+			for _, p := range *entry.(*hostRoutes).places.Load() {
+				if !yield(p) {
 					return false
 				}
 			}
@@ -66,7 +66,7 @@ func (t *routes) all() iter.Seq[*claim] {
 	}
 }
 
-// has says whether there is a claim for the host, of any path.
+// has says whether there is a place for the host, of any path.
 func (t *routes) has(host string) bool {
 	if _, ok := t.hosts.Load(host); ok {
 		return true
@@ -78,55 +78,48 @@ func (t *routes) has(host string) bool {
 	return ok
 }
 
-// heldByOther says whether another identity has the host, with any path: a name is
-// whole, whatever is carried for it.
-func (t *routes) heldByOther(host, identity string) bool {
-	found, ok := t.hosts.Load(host)
-	return ok && slices.ContainsFunc(*found.(*hostRoutes).claims.Load(), func(c *claim) bool { return c.identity != identity })
-}
-
-// exactly returns the claim of that host and path.
-func (t *routes) exactly(host, path string) *claim {
+// of are the places of a host, of all paths.
+func (t *routes) of(host string) []*place {
 	found, ok := t.hosts.Load(host)
 	if !ok {
 		return nil
 	}
-	for _, c := range *found.(*hostRoutes).claims.Load() {
-		if c.at.Path == path {
-			return c
+	return *found.(*hostRoutes).places.Load()
+}
+
+// exactly returns the place of that host and path.
+func (t *routes) exactly(host, path string) *place {
+	for _, p := range t.of(host) {
+		if p.at.Path == path {
+			return p
 		}
 	}
 	return nil
 }
 
-// add enters a claim whose host and path nobody has.
-func (t *routes) add(c *claim) {
-	var list []*claim
-	found, ok := t.hosts.Load(c.at.Host)
-	if ok {
-		list = *found.(*hostRoutes).claims.Load()
-	}
-	list = append(slices.Clone(list), c)
-	slices.SortStableFunc(list, func(a, b *claim) int { return len(b.at.Path) - len(a.at.Path) })
-	if ok {
-		found.(*hostRoutes).claims.Store(&list)
+// add enters a place whose host and path nobody has.
+func (t *routes) add(p *place) {
+	list := append(slices.Clone(t.of(p.at.Host)), p)
+	slices.SortStableFunc(list, func(a, b *place) int { return len(b.at.Path) - len(a.at.Path) })
+	if found, ok := t.hosts.Load(p.at.Host); ok {
+		found.(*hostRoutes).places.Store(&list)
 		return
 	}
 	entry := &hostRoutes{}
-	entry.claims.Store(&list)
-	t.hosts.Store(c.at.Host, entry)
+	entry.places.Store(&list)
+	t.hosts.Store(p.at.Host, entry)
 }
 
-// remove takes a claim out.
-func (t *routes) remove(c *claim) {
-	found, ok := t.hosts.Load(c.at.Host)
+// remove takes a place out.
+func (t *routes) remove(p *place) {
+	found, ok := t.hosts.Load(p.at.Host)
 	if !ok {
 		return
 	}
 	entry := found.(*hostRoutes)
-	list := slices.DeleteFunc(slices.Clone(*entry.claims.Load()), func(o *claim) bool { return o == c })
-	entry.claims.Store(&list)
+	list := slices.DeleteFunc(slices.Clone(*entry.places.Load()), func(o *place) bool { return o == p })
+	entry.places.Store(&list)
 	if len(list) == 0 {
-		t.hosts.Delete(c.at.Host)
+		t.hosts.Delete(p.at.Host)
 	}
 }

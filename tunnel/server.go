@@ -17,7 +17,8 @@ import (
 	"paddock/wire"
 )
 
-// Policy says what a client may have. It is asked at the binding and again for each
+// Policy says what a client may have, and of which groups it may be: who says a group's
+// name shares the visitors of its members, if both may have the name. It is asked at the binding and again for each
 // visitor, so that a change counts at once; it does not wait. The error is for the client
 // and the log; ErrDenied is a good one.
 type Policy interface {
@@ -91,6 +92,7 @@ type Server struct {
 	cancelled atomic.Uint64
 	takeovers atomic.Uint64
 	hints     atomic.Uint64
+	resent    atomic.Uint64    // exchanges, to another member or over another connection
 	starved   atomic.Uint64    // connections of visitors that could not be accepted
 	heads     headcount        // of the fronts
 	rawHeads  headcount        // of TCP tunnels
@@ -100,7 +102,7 @@ type Server struct {
 	mu        sync.Mutex // guards all below; never held while something is sent
 	closed    bool
 	sessions  map[string]*session // by identity
-	addresses map[string]*claim   // TCP claims by the address asked for
+	addresses map[string]*place   // of TCP by the address that listens
 	shares    map[string]*share   // by identity, with MaxInflight
 	clients   map[string]*tally   // by identity, as long as it has claims
 	past      LinkBytes           // of sessions that have ended
@@ -118,7 +120,7 @@ func (s *Server) init() {
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.sessions, s.addresses = map[string]*session{}, map[string]*claim{}
+		s.sessions, s.addresses = map[string]*session{}, map[string]*place{}
 		s.shares, s.clients = map[string]*share{}, map[string]*tally{}
 	})
 }
@@ -188,7 +190,7 @@ func (s *Server) bind(ctx context.Context, r bindRequest) (a bindAnswer, err err
 		a.Results = append(a.Results, s.bindOne(x, conn, &r.Tunnels[i]))
 	}
 	s.settle(x)
-	a.Hints = true
+	a.Hints, a.Groups = true, true
 	return a, nil
 }
 
@@ -223,15 +225,18 @@ func (s *Server) grant(x *session, ask *bindAsk, b Binding) (c *claim, code wire
 		return nil, wire.PermissionDenied, err
 	}
 	c, err = s.take(x, ask, b)
+	return c, codeOf(err), err
+}
+
+// codeOf is what a client is told of a tunnel that it may have, and does not get.
+func codeOf(err error) wire.Code {
 	switch {
 	case errors.Is(err, ErrNameHeld):
-		code = wire.AlreadyExists
+		return wire.AlreadyExists
 	case errors.Is(err, ErrOverloaded):
-		code = wire.ResourceExhausted
-	default:
-		code = wire.Unavailable
+		return wire.ResourceExhausted
 	}
-	return c, code, err
+	return wire.Unavailable
 }
 
 // unbind serves tunnel.unbind. What is not bound is no error.

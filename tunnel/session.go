@@ -210,7 +210,8 @@ func (s *Server) rest(c *claim) {
 	c.lease = timer
 }
 
-// drop ends a claim: the name is free, and nobody listens. Once is enough. s.mu is held.
+// drop ends a claim: with the last one the name is free, and nobody listens. Once is
+// enough. s.mu is held.
 func (s *Server) drop(c *claim) {
 	if c.dropped {
 		return
@@ -223,16 +224,23 @@ func (s *Server) drop(c *claim) {
 	c.holder.Store(nil)
 	s.unshare(c)
 	s.uncounted(c)
-	if c.listener != nil {
-		_ = c.listener.Close()
-		if s.addresses[c.at.Address] == c {
-			delete(s.addresses, c.at.Address)
-		}
-		delete(s.addresses, c.where)
-	} else {
-		s.table(c.at.Protocol).remove(c)
+	if c.place.remove(c) {
+		s.shut(c.place)
 	}
-	c.end()
+}
+
+// shut ends a place that nobody has any more. s.mu is held.
+func (s *Server) shut(p *place) {
+	if p.listener != nil {
+		_ = p.listener.Close()
+		if s.addresses[p.at.Address] == p {
+			delete(s.addresses, p.at.Address)
+		}
+		delete(s.addresses, p.where)
+	} else {
+		s.table(p.at.Protocol).remove(p)
+	}
+	p.end()
 }
 
 // take gives a session what it asks for, if nobody else holds it.
@@ -242,7 +250,7 @@ func (s *Server) take(x *session, ask *bindAsk, b Binding) (*claim, error) {
 	if s.closed || s.sessions[x.identity] != x {
 		return nil, ErrClosed
 	}
-	c, err := s.claim(x, b, ask.ID)
+	c, err := s.claim(x, ask, b)
 	if err != nil {
 		return nil, err
 	}
@@ -267,56 +275,80 @@ func (s *Server) take(x *session, ask *bindAsk, b Binding) (*claim, error) {
 }
 
 // claim finds the claim that x may have, or makes it. s.mu is held.
-func (s *Server) claim(x *session, b Binding, id uint16) (*claim, error) {
-	var c *claim
-	if b.Protocol != TCP {
-		if s.table(HTTP).heldByOther(b.Host, x.identity) || s.table(SNI).heldByOther(b.Host, x.identity) {
-			return nil, ErrNameHeld
-		}
-		c = s.table(b.Protocol).exactly(b.Host, b.Path)
-	} else if c = s.addresses[b.Address]; c == nil {
-		c = s.sameAsked(x, b, id)
+func (s *Server) claim(x *session, ask *bindAsk, b Binding) (*claim, error) {
+	p, err := s.placeFor(x.identity, ask, b)
+	if err != nil {
+		return nil, err
 	}
-	if c != nil {
-		h := c.holder.Load()
-		if c.identity != x.identity {
-			return nil, ErrNameHeld
+	if p != nil {
+		c := p.of(x.identity)
+		if c == nil {
+			return s.join(p, x.identity, b), nil
 		}
-		if h != nil && h.session == x && h.id != id {
+		if h := c.holder.Load(); h != nil && h.session == x && h.id != ask.ID {
 			return nil, fmt.Errorf("%w: your tunnel %d", ErrNameHeld, h.id)
 		}
-		return c, nil
+		if c.at.Group == b.Group {
+			return c, nil
+		}
+		s.drop(c) // it was alone there: others would not have shared with another group
 	}
-	c = &claim{at: b, where: b.String(), identity: x.identity}
+	if p, err = s.open(b); err != nil {
+		return nil, err
+	}
+	return s.join(p, x.identity, b), nil
+}
+
+// open makes a place that nobody has. s.mu is held.
+func (s *Server) open(b Binding) (*place, error) {
+	p := newPlace(b, s)
 	if b.Protocol != TCP {
-		c.lane = s.lane(c)
-		s.table(b.Protocol).add(c)
-		s.counted(c)
-		return c, nil
+		s.table(b.Protocol).add(p)
+		return p, nil
 	}
 	l, err := listen(b.Address)
 	if err != nil {
 		return nil, fmt.Errorf("tunnel: %w", err)
 	}
-	c.listener, c.where = l, l.Addr().String()
-	c.lane = s.lane(c)
-	s.addresses[c.where] = c
-	s.counted(c)
+	p.listener, p.where = l, l.Addr().String()
+	s.addresses[p.where] = p
 	s.tasks.Add(1)
-	go s.acceptTCP(c)
-	return c, nil
+	go s.acceptTCP(p)
+	return p, nil
 }
 
-// claims are all that are held. s.mu is held.
-func (s *Server) claims() iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
-		for _, c := range s.addresses {
-			if !yield(c) {
+// join gives an identity its claim at a place. s.mu is held.
+func (s *Server) join(p *place, identity string, b Binding) *claim {
+	c := &claim{place: p, at: b, where: p.where, identity: identity}
+	c.lane = s.lane(c)
+	p.add(c)
+	s.counted(c)
+	return c
+}
+
+// places are all that are held. s.mu is held.
+func (s *Server) places() iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		for _, p := range s.addresses {
+			if !yield(p) {
 				return
 			}
 		}
 		for _, table := range []*routes{&s.routes, &s.names} {
-			for c := range table.all() {
+			for p := range table.all() {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// claims are those at all places. s.mu is held.
+func (s *Server) claims() iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		for p := range s.places() {
+			for _, c := range p.all() {
 				if !yield(c) {
 					return
 				}
@@ -335,13 +367,14 @@ func (s *Server) table(p Protocol) *routes {
 
 // sameAsked finds what the identity has got for the same words before: one at port 0 keeps its
 // port, of several each tunnel its own. s.mu is held.
-func (s *Server) sameAsked(x *session, b Binding, id uint16) *claim {
-	for _, c := range s.addresses {
-		if c.at != b || c.identity != x.identity || c.last != id && strings.HasSuffix(b.Address, ":0") {
+func (s *Server) sameAsked(identity string, b Binding, id uint16) *place {
+	for _, p := range s.addresses {
+		c := p.of(identity)
+		if c == nil || c.at != b || c.last != id && strings.HasSuffix(b.Address, ":0") {
 			continue
 		}
-		if h := c.holder.Load(); h == nil || h.session != x || h.id == id {
-			return c
+		if h := c.holder.Load(); h == nil || h.session != s.sessions[identity] || h.id == id {
+			return p
 		}
 	}
 	return nil

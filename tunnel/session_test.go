@@ -95,11 +95,9 @@ func TestVisitorsWaitForTheReturn(t *testing.T) {
 		_, body := p.get("example.com", "/")
 		got <- body
 	}()
-	claim := p.server.routes.find("example.com", "/")
+	place := p.server.routes.find("example.com", "/")
 	p.eventually("nobody waits", func() bool {
-		claim.mu.Lock()
-		defer claim.mu.Unlock()
-		return claim.waiting == 1
+		return place.waitingNow() == 1
 	})
 	p.says("bus-17", "example.com", "second")
 	if body := <-got; body != "second" {

@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -21,6 +22,15 @@ type Session struct {
 	Direct   int           // of these, visitors who are carried by channels of their own
 	Link     LinkBytes
 	Bindings []string // where visitors find it
+	Groups   []Membership
+}
+
+// Membership is a name that a client shares with others of its group.
+type Membership struct {
+	At      string // where visitors find it
+	Group   string
+	Members int // clients who have it
+	Here    int // those of them who are not away
 }
 
 // LinkBytes are what connections of clients have carried, headers included, before TLS, and
@@ -53,21 +63,30 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 	if n > 0 && len(names) > n {
 		names = names[:n]
 	}
-	found, bindings := make([]*session, len(names)), make([][]string, len(names))
+	found, list := make([]*session, len(names)), make([]Session, len(names))
 	for i, name := range names {
 		found[i] = s.sessions[name]
 		for _, c := range found[i].claims {
-			bindings[i] = append(bindings[i], c.where)
+			list[i].hold(c)
 		}
 	}
 	s.mu.Unlock()
-	list := make([]Session, len(names))
 	for i, x := range found {
+		holds := list[i]
 		list[i] = x.describe()
-		slices.Sort(bindings[i])
-		list[i].Bindings = bindings[i]
+		list[i].Bindings, list[i].Groups = holds.Bindings, holds.Groups
+		slices.Sort(list[i].Bindings)
+		slices.SortFunc(list[i].Groups, func(a, b Membership) int { return cmp.Compare(a.At, b.At) })
 	}
 	return list
+}
+
+// hold adds what a client has.
+func (d *Session) hold(c *claim) {
+	d.Bindings = append(d.Bindings, c.where)
+	if p := c.place; p.grouped() {
+		d.Groups = append(d.Groups, Membership{c.where, p.at.Group, len(p.all()), p.here()})
+	}
 }
 
 // describe is the session for others, without its bindings.

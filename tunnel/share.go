@@ -13,7 +13,7 @@ type share struct {
 	used   atomic.Int64 // permits that are out
 }
 
-// lane is where visitors of a claim take their permits. s.mu is held.
+// lane is where visitors of a claim, one member's, take their permits. s.mu is held.
 func (s *Server) lane(c *claim) Lane {
 	lane := s.admission.Lane(c.where)
 	if s.MaxInflight == nil {

@@ -14,7 +14,7 @@ import (
 type ServerStats struct {
 	Sessions   int   `json:"sessions"`   // clients that are connected
 	Names      int   `json:"names"`      // hosts and addresses that are held
-	Away       int   `json:"away"`       // of these, those whose clients are away; their leases run
+	Away       int   `json:"away"`       // of these, those whose clients are away, all of them; their leases run
 	Waiting    int   `json:"waiting"`    // visitors who wait for one of these
 	Visitors   int   `json:"visitors"`   // connections of visitors to the fronts
 	Raw        int   `json:"raw"`        // connections of visitors to TCP tunnels
@@ -28,6 +28,7 @@ type ServerStats struct {
 	Cancelled uint64 `json:"cancelled"` // exchanges that the visitor has left
 	Takeovers uint64 `json:"takeovers"` // sessions that their own identity has replaced
 	Hints     uint64 `json:"hints"`     // of clients: full, down, or no longer so
+	Resent    uint64 `json:"resent"`    // exchanges, to another member of a group, or over the client's next connection
 	// AcceptErrors are the times that no visitor could be accepted, for want of descriptors
 	// above all; each is followed by a pause.
 	AcceptErrors uint64 `json:"accept_errors"`
@@ -40,6 +41,7 @@ type ServerStats struct {
 	Begun      Begun             `json:"begun"` // of all clients, those who have gone too
 	Link       LinkBytes         `json:"link"`
 	Identities []IdentityStats   `json:"identities"` // by name
+	Groups     []GroupStats      `json:"groups"`     // by name
 	RTTs       []time.Duration   `json:"rtts_ns"`    // of the sessions of which one was measured
 	Limits     Limits            `json:"-"`          // that hold
 }
@@ -63,6 +65,15 @@ type IdentityStats struct {
 	Streams  int    `json:"streams"`
 	Queued   int    `json:"queued"`
 	Begun    Begun  `json:"begun"`
+}
+
+// GroupStats are the clients of one group. It may have several names at the server.
+type GroupStats struct {
+	Group string `json:"group"`
+	Names int    `json:"names"`
+	// Members are those of the name that has the fewest of them here, and Here how many these are.
+	Members int `json:"members"`
+	Here    int `json:"here"`
 }
 
 // Begun counts exchanges that were let in. What was promoted is among the requests, as
@@ -112,7 +123,7 @@ func (s *Server) Stats() ServerStats {
 	s.init()
 	stats := ServerStats{
 		Visitors: s.heads.now(), Raw: s.rawHeads.now(), Handshakes: s.turns.UnderWay(),
-		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), AcceptErrors: s.starved.Load(),
+		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), Resent: s.resent.Load(), AcceptErrors: s.starved.Load(),
 		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}
 	for r := range reasons {
@@ -166,12 +177,15 @@ func (s *Server) countClaims(stats *ServerStats) {
 		of[identity] = &IdentityStats{Identity: identity, Names: t.claims, Begun: t.past}
 	}
 	stats.Begun = s.begun
-	for c := range s.claims() {
+	for p := range s.places() {
 		stats.Names++
-		if c.holder.Load() == nil {
+		if !p.served() {
 			stats.Away++
 		}
-		stats.Waiting += c.waitingNow()
+		stats.Waiting += p.waitingNow()
+		stats.countGroup(p)
+	}
+	for c := range s.claims() {
 		lane, client := c.laneStats(), of[c.identity]
 		client.Requests += lane.Requests
 		client.Streams += lane.Streams
@@ -183,4 +197,20 @@ func (s *Server) countClaims(stats *ServerStats) {
 		stats.Identities = append(stats.Identities, *client)
 	}
 	slices.SortFunc(stats.Identities, func(a, b IdentityStats) int { return cmp.Compare(a.Identity, b.Identity) })
+}
+
+// countGroup counts a place, if a group has it.
+func (s *ServerStats) countGroup(p *place) {
+	if !p.grouped() {
+		return
+	}
+	at, known := slices.BinarySearchFunc(s.Groups, p.at.Group, func(g GroupStats, name string) int { return cmp.Compare(g.Group, name) })
+	if !known {
+		s.Groups = slices.Insert(s.Groups, at, GroupStats{Group: p.at.Group, Members: len(p.all()), Here: p.here()})
+	}
+	g := &s.Groups[at]
+	g.Names++
+	if here := p.here(); here < g.Here {
+		g.Members, g.Here = len(p.all()), here
+	}
 }

@@ -27,6 +27,10 @@ type Tunnel struct {
 	Host     string // HTTP, SNI
 	Path     string // HTTP: only what lies under it
 	Remote   string // TCP: the address at the server
+	// Group is whose members have the name together, if the server lets them: other clients,
+	// each with an identity of its own, that bind the same with the same group. Visitors are
+	// brought to the one with the least to do. "" has the name alone.
+	Group string
 	// Target is the local service: "host:port", or for HTTP also a URL whose path goes
 	// before that of each request: http, https, or h2c for a service that speaks HTTP/2
 	// alone, without TLS. One of https speaks HTTP/2 if it agrees to (ALPN), but for
@@ -157,7 +161,7 @@ func (b *target) readURL(text string) error {
 
 // binding is what the server is asked for.
 func (b *target) ask(id uint16) bindAsk {
-	a := bindAsk{ID: id, Protocol: b.Protocol, Host: b.Host, Path: b.Path, Address: b.Remote, Direct: b.Direct}
+	a := bindAsk{ID: id, Protocol: b.Protocol, Host: b.Host, Path: b.Path, Address: b.Remote, Group: b.Group, Direct: b.Direct}
 	if b.Auth != "" {
 		a.Auth = newBasicAuth(b.Auth)
 	}

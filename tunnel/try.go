@@ -15,6 +15,7 @@ type Trial struct {
 	Where  string // as visitors would know it, "" if it would not be bound
 	Err    error  // why not: an *Error of wire
 	Direct bool   // its visitors would go by connections of their own
+	Group  string // whose other members could have it too, "" if nobody else could
 	Target error  // why the local service takes no connection, nil if it takes one
 }
 
@@ -62,14 +63,17 @@ func tryThese(ctx context.Context, conn *wire.Conn, r *bindRequest, trials *[]Tr
 	if len(a.Results) != len(r.Tunnels) {
 		return errors.New("tunnel: the server has answered for other tunnels")
 	}
-	r.Tunnels = nil
-	for _, got := range a.Results {
+	for i, got := range a.Results {
 		t := Trial{Where: got.Where, Direct: got.Direct}
-		if got.Code != 0 {
-			t.Where, t.Err = "", &wire.Error{Code: got.Code, Msg: got.Reason}
+		switch group := r.Tunnels[i].Group; {
+		case got.Code != 0:
+			t.Where, t.Err = "", a.refusal(i, group)
+		case a.Groups:
+			t.Group = group
 		}
 		*trials = append(*trials, t)
 	}
+	r.Tunnels = nil
 	return nil
 }
 
@@ -128,6 +132,7 @@ func (s *Server) try(ctx context.Context, r bindRequest) (a bindAnswer, err erro
 		}
 		a.Results = append(a.Results, bindResult{ID: ask.ID, Where: where, Direct: ask.Direct && s.directs.open.Load()})
 	}
+	a.Groups = true
 	return a, nil
 }
 
@@ -138,7 +143,7 @@ func (s *Server) tryOne(identity string, ask *bindAsk) (where string, code wire.
 		return "", wire.InvalidArgument, err
 	}
 	if b.Protocol != HTTP || b.Host != "" {
-		return s.mayBind(identity, b)
+		return s.mayBind(identity, ask, b)
 	}
 	namer, ok := s.Policy.(Namer)
 	if !ok {
@@ -148,7 +153,7 @@ func (s *Server) tryOne(identity string, ask *bindAsk) (where string, code wire.
 		if b.Host, err = chosenName(namer, identity, ask.ID, try); err != nil {
 			return "", wire.PermissionDenied, err
 		}
-		if where, code, err = s.mayBind(identity, b); !errors.Is(err, ErrNameHeld) {
+		if where, code, err = s.mayBind(identity, ask, b); !errors.Is(err, ErrNameHeld) {
 			break
 		}
 	}
@@ -156,18 +161,17 @@ func (s *Server) tryOne(identity string, ask *bindAsk) (where string, code wire.
 }
 
 // mayBind says whether an identity would get a binding.
-func (s *Server) mayBind(identity string, b Binding) (where string, code wire.Code, err error) {
+func (s *Server) mayBind(identity string, ask *bindAsk, b Binding) (where string, code wire.Code, err error) {
 	if err := s.allowed(identity, b); err != nil {
 		return "", wire.PermissionDenied, err
 	}
 	s.mu.Lock()
-	held := b.Protocol != TCP && (s.table(HTTP).heldByOther(b.Host, identity) || s.table(SNI).heldByOther(b.Host, identity))
-	at := s.addresses[b.Address]
+	p, err := s.placeFor(identity, ask, b)
 	s.mu.Unlock()
 	switch {
-	case held, at != nil && at.identity != identity:
-		return "", wire.AlreadyExists, ErrNameHeld
-	case b.Protocol != TCP || at != nil:
+	case err != nil:
+		return "", codeOf(err), err
+	case b.Protocol != TCP || p != nil:
 		return b.String(), 0, nil
 	}
 	l, err := listen(b.Address)

@@ -49,7 +49,7 @@ func (t *tunnelCheckCmd) Run(ctx context.Context, c *console) error {
 		fmt.Fprintf(c.Stdout, "client %s\n", p.Name)
 	}
 	for _, x := range s.Tunnels {
-		fmt.Fprintf(c.Stdout, "tunnel %s: %s at %s%s%s -> %s\n", x.Name, x.Protocol, x.Host, x.Path, x.Remote, x.Target)
+		fmt.Fprintf(c.Stdout, "tunnel %s: %s at %s%s%s -> %s%s\n", x.Name, x.Protocol, x.Host, x.Path, x.Remote, x.Target, shownGroup(x.Group))
 	}
 	for _, fault := range s.Faults() {
 		fmt.Fprintln(c.Stderr, "paddock: warning:", fault)
@@ -103,11 +103,19 @@ func (t *tunnelCheckCmd) print(c *console, check *tunneld.Check) (err error) {
 			if x.Mode != "" {
 				mode = ", " + x.Mode
 			}
-			_, err = fmt.Fprintf(c.Stdout, "%s: %s -> %s%s\n", x.Name, x.Where, x.Target, mode)
+			_, err = fmt.Fprintf(c.Stdout, "%s: %s -> %s%s%s\n", x.Name, x.Where, x.Target, mode, shownGroup(x.Group))
 		}
 		if x.Fault != "" {
 			_, err = fmt.Fprintf(c.Stdout, "%s: %s takes no connection: %s\n", x.Name, x.Target, x.Fault)
 		}
 	}
 	return err
+}
+
+// shownGroup is told of a tunnel that has one.
+func shownGroup(group string) string {
+	if group == "" {
+		return ""
+	}
+	return ", group " + group
 }

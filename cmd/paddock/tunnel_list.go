@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -42,7 +43,7 @@ func printSessions(w io.Writer, sessions []tunneld.SessionLine) error {
 	fmt.Fprintln(table, "ID\tNAME\tADDRESS\tAGE\tRTT\tIN FLIGHT\tSTREAMS\tDIRECT\tIN\tOUT\tNAMES")
 	for i := range sessions {
 		s := &sessions[i]
-		names := strings.Join(s.Names, " ")
+		names := strings.Join(shownNames(s), " ")
 		if more := s.NamesAll - len(s.Names); more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
@@ -55,6 +56,19 @@ func printSessions(w io.Writer, sessions []tunneld.SessionLine) error {
 			s.InFlight, s.Streams, s.Direct, bytesText(s.BytesIn), bytesText(s.BytesOut), names)
 	}
 	return table.Flush()
+}
+
+// shownNames are a client's names, with the groups that share them.
+func shownNames(s *tunneld.SessionLine) []string {
+	shown := slices.Clone(s.Names)
+	for i, name := range shown {
+		for _, g := range s.Groups {
+			if g.At == name {
+				shown[i] = fmt.Sprintf("%s (%s, %d of %d)", name, g.Group, g.Here, g.Members)
+			}
+		}
+	}
+	return shown
 }
 
 // bytesText is a number of bytes in three digits or so.

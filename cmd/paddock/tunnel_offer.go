@@ -20,6 +20,7 @@ type tunnelHTTPCmd struct {
 	Host       string `placeholder:"HOST" help:"Host name under which visitors find it (default one that the server chooses, if it may)."`
 	Path       string `placeholder:"/PATH" help:"Only what lies under this path."`
 	Auth       string `placeholder:"USER:PASSWORD" help:"Ask visitors for these; better given in the environment, where others cannot see it."`
+	Group      string `placeholder:"NAME" help:"Share the name with the other clients of this group, if the server lets it: visitors come to the one with the least to do."`
 	HostHeader string `placeholder:"HOST" help:"What the service sees as Host (default what the visitor has sent)."`
 	Inspect    string `placeholder:"ADDR" help:"Keep the last 100 requests with their answers, 16 MiB at most, and show them at this address of this machine, secrets in heads masked; requests can be sent again there."`
 	tunnelServer
@@ -36,6 +37,8 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 		return usagef("--host: %w", err)
 	case t.Auth != "" && !strings.Contains(t.Auth, ":"):
 		return usageError{errors.New("--auth: want user:password")}
+	case t.Group != "" && host == "":
+		return usageError{errors.New("--group needs --host, a name that its members know")}
 	case t.Path != "" && t.Path[0] != '/':
 		return usagef("--path: %q does not begin with /", t.Path)
 	}
@@ -43,7 +46,7 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 		fmt.Fprintln(c.Stderr, "paddock: warning: whoever may list processes sees the password; give it as PADDOCK_TUNNEL_HTTP_AUTH")
 	}
 	s, err := t.settings(tunneld.Tunnel{
-		Name: "http", Protocol: "http", Target: t.Target, Host: host, Path: t.Path, Auth: t.Auth, HostHeader: t.HostHeader,
+		Name: "http", Protocol: "http", Target: t.Target, Host: host, Path: t.Path, Auth: t.Auth, HostHeader: t.HostHeader, Group: t.Group,
 	})
 	if err != nil {
 		return usageError{err}
@@ -61,6 +64,7 @@ type tunnelSNICmd struct {
 	Target string `arg:"" help:"The local service, which speaks TLS: a port, or host:port."`
 
 	Host          string `required:"" placeholder:"HOST" help:"Host name that visitors ask for in TLS."`
+	Group         string `placeholder:"NAME" help:"Share the name with the other clients of this group, if the server lets it: visitors come to the one with the fewest."`
 	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
 	Mode          string `enum:"mux,direct" default:"mux" placeholder:"HOW" complete:"mux,direct" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk (default ${default})."`
 	tunnelServer
@@ -72,7 +76,7 @@ func (t *tunnelSNICmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usagef("--host: %w", err)
 	}
-	s, err := t.settings(tunneld.Tunnel{Name: "sni", Protocol: "sni", Target: t.Target, Host: host, ProxyProtocol: t.ProxyProtocol, Direct: t.Mode == "direct"})
+	s, err := t.settings(tunneld.Tunnel{Name: "sni", Protocol: "sni", Target: t.Target, Host: host, Group: t.Group, ProxyProtocol: t.ProxyProtocol, Direct: t.Mode == "direct"})
 	if err != nil {
 		return usageError{err}
 	}
@@ -84,6 +88,7 @@ type tunnelTCPCmd struct {
 	Target string `arg:"" help:"The local service: a port, or host:port."`
 
 	Remote        string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
+	Group         string `placeholder:"NAME" help:"Share the address with the other clients of this group, if the server lets it: visitors come to the one with the fewest."`
 	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
 	Mode          string `enum:"mux,direct" default:"mux" placeholder:"HOW" complete:"mux,direct" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk (default ${default})."`
 	tunnelServer
@@ -94,7 +99,7 @@ func (t *tunnelTCPCmd) Run(ctx context.Context, c *console) error {
 	port := t.Target[strings.LastIndexByte(t.Target, ':')+1:]
 	s, err := t.settings(tunneld.Tunnel{
 		Name: "tcp", Protocol: "tcp", Target: t.Target, Remote: cmp.Or(t.Remote, "127.0.0.1:"+port), ProxyProtocol: t.ProxyProtocol,
-		Direct: t.Mode == "direct",
+		Group: t.Group, Direct: t.Mode == "direct",
 	})
 	if err != nil {
 		return usageError{err}

@@ -28,7 +28,7 @@ type tunnelServeCmd struct {
 	NoHTTP2    bool     `name:"no-http2" help:"Speak HTTP/1.1 alone with visitors, by TLS or without."`
 	Admin      string   `placeholder:"ADDR" help:"Address for /metrics, /status and the page that shows what goes on; beyond loopback only with --admin-token."`
 	AdminToken string   `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
-	Allow      []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009); several by commas. May be given again."`
+	Allow      []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009), or be of a group (group:NAME), whose members share its names; several by commas. May be given again."`
 }
 
 // Help says what is printed.
@@ -119,6 +119,13 @@ func allowed(text string) (p tunneld.Peer, err error) {
 	}
 	p.Name = p.ID.String()[:12]
 	for one := range strings.SplitSeq(what, ",") {
+		if group, ok := strings.CutPrefix(one, "group:"); ok {
+			if group, err = tunneld.ParseGroup(group); err != nil {
+				return p, fmt.Errorf("--allow: group %w", err)
+			}
+			p.Groups = append(p.Groups, group)
+			continue
+		}
 		if _, _, err := net.SplitHostPort(one); err == nil {
 			ports, err := tunneld.ParsePortRange(one)
 			if err != nil {

@@ -23,6 +23,7 @@ type CheckedRoute struct {
 	Where   string `json:"where,omitempty"`   // absent: it would not be bound
 	Refused string `json:"refused,omitempty"` // why not
 	Mode    string `json:"mode,omitempty"`    // "mux" or "direct"; absent for http
+	Group   string `json:"group,omitempty"`   // whose other members may have it too
 	Target  string `json:"target"`
 	Fault   string `json:"fault,omitempty"` // why the target takes no connection
 }
@@ -73,7 +74,7 @@ func (k *Check) take(c *Client, trials []tunnel.Trial, at fronts) (err error) {
 	refused, missing := 0, 0
 	for _, t := range trials {
 		target := c.targets[t.Tunnel]
-		line := CheckedRoute{Name: t.Tunnel, Where: t.Where, Target: target.Target}
+		line := CheckedRoute{Name: t.Tunnel, Where: t.Where, Group: t.Group, Target: target.Target}
 		switch {
 		case t.Err != nil:
 			refused++

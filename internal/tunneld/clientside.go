@@ -39,7 +39,7 @@ func (t *Tunnel) Offer() tunnel.Tunnel {
 	return tunnel.Tunnel{
 		Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,
 		Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight, ProxyProtocol: t.ProxyProtocol,
-		Direct: t.Direct,
+		Direct: t.Direct, Group: t.Group,
 	}
 }
 

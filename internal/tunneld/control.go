@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,20 +48,29 @@ type (
 
 // SessionLine is a client that is connected, as operators see it.
 type SessionLine struct {
-	Name     string   `cbor:"1,keyasint,omitempty" json:"name"`
-	ID       string   `cbor:"2,keyasint,omitempty" json:"id"`
-	Address  string   `cbor:"3,keyasint,omitempty" json:"address"`
-	Agent    string   `cbor:"4,keyasint,omitempty" json:"agent,omitempty"`
-	AgeMs    int64    `cbor:"5,keyasint,omitempty" json:"age_ms"`
-	RTTUs    int64    `cbor:"6,keyasint,omitempty" json:"rtt_us"`
-	InFlight int      `cbor:"7,keyasint,omitempty" json:"in_flight"`
-	Streams  int      `cbor:"8,keyasint,omitempty" json:"streams"`
-	BytesIn  int64    `cbor:"9,keyasint,omitempty" json:"bytes_in"`
-	BytesOut int64    `cbor:"10,keyasint,omitempty" json:"bytes_out"`
-	Names    []string `cbor:"11,keyasint,omitempty" json:"names"`
-	NamesAll int      `cbor:"12,keyasint,omitempty" json:"names_all"`
-	Conns    int      `cbor:"13,keyasint,omitempty" json:"connections"`
-	Direct   int      `cbor:"14,keyasint,omitempty" json:"direct"`
+	Name     string    `cbor:"1,keyasint,omitempty" json:"name"`
+	ID       string    `cbor:"2,keyasint,omitempty" json:"id"`
+	Address  string    `cbor:"3,keyasint,omitempty" json:"address"`
+	Agent    string    `cbor:"4,keyasint,omitempty" json:"agent,omitempty"`
+	AgeMs    int64     `cbor:"5,keyasint,omitempty" json:"age_ms"`
+	RTTUs    int64     `cbor:"6,keyasint,omitempty" json:"rtt_us"`
+	InFlight int       `cbor:"7,keyasint,omitempty" json:"in_flight"`
+	Streams  int       `cbor:"8,keyasint,omitempty" json:"streams"`
+	BytesIn  int64     `cbor:"9,keyasint,omitempty" json:"bytes_in"`
+	BytesOut int64     `cbor:"10,keyasint,omitempty" json:"bytes_out"`
+	Names    []string  `cbor:"11,keyasint,omitempty" json:"names"`
+	NamesAll int       `cbor:"12,keyasint,omitempty" json:"names_all"`
+	Conns    int       `cbor:"13,keyasint,omitempty" json:"connections"`
+	Direct   int       `cbor:"14,keyasint,omitempty" json:"direct"`
+	Groups   []InGroup `cbor:"15,keyasint,omitempty" json:"groups,omitempty"`
+}
+
+// InGroup is one of a session's names that it shares.
+type InGroup struct {
+	At      string `cbor:"1,keyasint,omitempty" json:"at"`
+	Group   string `cbor:"2,keyasint,omitempty" json:"group"`
+	Members int    `cbor:"3,keyasint,omitempty" json:"members"` // clients who have it
+	Here    int    `cbor:"4,keyasint,omitempty" json:"here"`    // of these, those who are connected
 }
 
 // Kicked is what became of a kick.
@@ -120,6 +130,11 @@ func (r *Roster) line(x *tunnel.Session) SessionLine {
 	}
 	if len(l.Names) > listNames {
 		l.Names = l.Names[:listNames]
+	}
+	for _, g := range x.Groups {
+		if slices.Contains(l.Names, g.At) {
+			l.Groups = append(l.Groups, InGroup(g))
+		}
 	}
 	return l
 }

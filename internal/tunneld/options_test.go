@@ -16,11 +16,11 @@ import (
 func TestEveryOptionIsRead(t *testing.T) {
 	const serve = "tunnel:\n  serve: {listen: 'a:1', http: 'a:2', tls: 'a:3', tls_crt: c, tls_key: k, key: s, budget: 2MiB, lease: 1s, admin: 'a:4', admin_token: t, plaintext: on, control: c, access_log: all, http2: off, limits: {queue: 3}, trusted_proxies: [10.0.0.0/8], proxy_protocol_from: [10.0.0.0/8]}\n"
 	s, err := read(serve + `  clients:
-    - {name: a, id: ` + someID + `, hosts: [a.example], ports: ["127.0.0.1:1-2"], protos: [http], max_inflight: 3, admin: true, expires: 2027-01-01T00:00:00Z}
+    - {name: a, id: ` + someID + `, hosts: [a.example], ports: ["127.0.0.1:1-2"], protos: [http], groups: [g], max_inflight: 3, admin: true, expires: 2027-01-01T00:00:00Z}
     - {name: b, token_id: c, token_sha256: ` + hashText + `}
   connect: {server: 'a:5', server_id: ` + someID + `, root_ca: r, key: k, cert: c, token_file: t, budget: 2MiB, connections: 3, plaintext: on, admin: 'a:6', admin_token: t, inspect: '127.0.0.1:4040'}
   tunnels:
-    web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1}
+    web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1, group: g}
     raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on, mode: direct}
   backoff: {interval: 1s, max_interval: 2s, max_time: 3s}
 `)
@@ -46,7 +46,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 
 // What a tunnel and a client may have reaches those who hold it.
 func TestEveryOptionOfATunnelIsUsed(t *testing.T) {
-	s, err := read("tunnel: {tunnels: {web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1}," +
+	s, err := read("tunnel: {tunnels: {web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1, group: g}," +
 		" raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on, mode: direct}}}\n")
 	if err != nil {
 		t.Fatal(err)

@@ -43,6 +43,7 @@ type Figures struct {
 	Served        uint64 `json:"served"`
 	Cancelled     uint64 `json:"cancelled"`
 	Takeovers     uint64 `json:"takeovers"`
+	Resent        uint64 `json:"resent"`   // exchanges, to another member of a group or over another connection
 	Received      int64  `json:"received"` // bytes from clients
 	Sent          int64  `json:"sent"`
 }
@@ -65,6 +66,9 @@ type TunnelLine struct {
 	At       string `json:"at"`
 	Protocol string `json:"protocol"`
 	Client   string `json:"client"`
+	Group    string `json:"group,omitempty"` // absent: nobody else can have it
+	Members  int    `json:"members"`         // clients who have it
+	Here     int    `json:"here"`            // of these, those who are connected
 	Away     bool   `json:"away"`
 	Waiting  int    `json:"waiting"`
 	InFlight int    `json:"in_flight"`
@@ -125,7 +129,7 @@ func (r *Role) Overview(find string, most int) Overview {
 	}
 	for i := range now.held {
 		x := &now.held[i]
-		if !mentions(x.Identity, find) && !mentions(x.At, find) {
+		if !mentions(x.Identity, find) && !mentions(x.At, find) && !mentions(x.Group, find) {
 			continue
 		}
 		if o.TunnelsAll++; len(o.Tunnels) < most {
@@ -140,7 +144,7 @@ func mentions(s, part string) bool { return strings.Contains(strings.ToLower(s),
 
 func tunnelLine(x *tunnel.Held) TunnelLine {
 	return TunnelLine{
-		At: x.At, Protocol: string(x.Protocol), Client: x.Identity, Away: x.Away, Waiting: x.Waiting,
+		At: x.At, Protocol: string(x.Protocol), Client: x.Identity, Group: x.Group, Members: x.Members, Here: x.Here, Away: x.Away, Waiting: x.Waiting,
 		InFlight: x.Requests, Limit: x.Limit, Streams: x.Streams, Queued: x.Queued,
 		Begun: x.Begun.Requests + x.Begun.Streams, Refused: x.Refused,
 	}
@@ -152,7 +156,7 @@ func figuresOf(s *tunnel.ServerStats) Figures {
 		Sessions: s.Sessions, SessionsLimit: l.Sessions, Names: s.Names, Away: s.Away, Waiting: s.Waiting,
 		Visitors: s.Visitors, VisitorsLimit: l.Visitors, Requests: s.Requests, RequestsLimit: l.Requests,
 		Streams: s.Streams, StreamsLimit: l.Streams, Queued: s.Queued, Bytes: s.Bytes, BytesLimit: l.Bytes,
-		Begun: s.Begun.Requests + s.Begun.Streams, Served: s.Served, Cancelled: s.Cancelled, Takeovers: s.Takeovers,
+		Begun: s.Begun.Requests + s.Begun.Streams, Served: s.Served, Cancelled: s.Cancelled, Takeovers: s.Takeovers, Resent: s.Resent,
 		Received: s.Link.Received, Sent: s.Link.Sent,
 	}
 }

@@ -106,6 +106,7 @@ func (p *printer) client(c *Peer) {
 	list(p, "hosts", c.Hosts)
 	list(p, "ports", c.Ports)
 	list(p, "protos", c.Protocols)
+	list(p, "groups", c.Groups)
 	p.number("max_inflight", int64(c.MaxInflight))
 	p.truth("admin", c.Admin)
 	p.close()
@@ -130,6 +131,7 @@ func (p *printer) tunnel(t *Tunnel) {
 	p.text("host", t.Host)
 	p.text("path", t.Path)
 	p.text("remote_addr", t.Remote)
+	p.text("group", t.Group)
 	p.text("auth", t.Auth)
 	p.text("host_header", t.HostHeader)
 	if t.HeadTimeout < 0 {

@@ -221,7 +221,13 @@ func (r *Role) hooks() tunnel.Hooks {
 		Disconnected: func(x tunnel.Session) {
 			r.log.Info("client gone", "client", x.Identity, "peer", x.Peer, "after", time.Since(x.Since).Round(time.Second))
 		},
-		Bound:   func(who string, b tunnel.Binding) { r.log.Info("bound", "client", who, "at", b.String()) },
+		Bound: func(who string, b tunnel.Binding) {
+			if b.Group != "" {
+				r.log.Info("bound", "client", who, "at", b.String(), "group", b.Group)
+				return
+			}
+			r.log.Info("bound", "client", who, "at", b.String())
+		},
 		Refused: access.refused,
 		Fallen:  access.fallen,
 	}

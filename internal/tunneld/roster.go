@@ -136,6 +136,8 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 		return fmt.Errorf("%w: %s is not among the ports that are listed for %s", tunnel.ErrDenied, b.Address, identity)
 	case b.Protocol != tunnel.TCP && !slices.ContainsFunc(who.Hosts, func(h string) bool { return Covers(h, b.Host) }):
 		return fmt.Errorf("%w: %s is not among the hosts that are listed for %s", tunnel.ErrDenied, b.Host, identity)
+	case b.Group != "" && !slices.Contains(who.Groups, b.Group):
+		return fmt.Errorf("%w: %s is not among the groups that are listed for %s", tunnel.ErrDenied, b.Group, identity)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestRosterAllows(t *testing.T) {
 	}
 	r := tunneld.NewRoster([]tunneld.Peer{
 		{Name: "bus", Hosts: []string{"bus.example", "*.bus.example"}, Ports: []tunneld.PortRange{{Host: "127.0.0.1", First: 20, Last: 29}}},
-		{Name: "web", Hosts: []string{"web.example"}, Ports: []tunneld.PortRange{{Host: "127.0.0.1", First: 1, Last: 65535}}, Protocols: []string{"http"}},
+		{Name: "web", Hosts: []string{"web.example"}, Ports: []tunneld.PortRange{{Host: "127.0.0.1", First: 1, Last: 65535}}, Protocols: []string{"http"}, Groups: []string{"one"}},
 		{Name: "past", Hosts: []string{"past.example"}, Expires: time.Now().Add(-time.Second)},
 		{Name: "soon", Hosts: []string{"soon.example"}, Expires: time.Now().Add(time.Hour)},
 	})
@@ -37,6 +37,9 @@ func TestRosterAllows(t *testing.T) {
 		{"web", web("web.example"), true},
 		{"web", tcp("127.0.0.1:20"), false},
 		{"web", tunnel.Binding{Protocol: tunnel.SNI, Host: "web.example"}, false},
+		{"web", tunnel.Binding{Protocol: tunnel.HTTP, Host: "web.example", Group: "one"}, true},
+		{"web", tunnel.Binding{Protocol: tunnel.HTTP, Host: "web.example", Group: "two"}, false},
+		{"bus", tunnel.Binding{Protocol: tunnel.HTTP, Host: "bus.example", Group: "one"}, false},
 		{"past", web("past.example"), false},
 		{"soon", web("soon.example"), true},
 		{"nobody", web("bus.example"), false},

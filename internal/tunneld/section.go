@@ -119,6 +119,7 @@ func (s *Settings) readPeer(n *strictyaml.Node) {
 		"hosts":        strictyaml.ListInto(&p.Hosts, hostname.Pattern),
 		"ports":        strictyaml.ListInto(&p.Ports, ParsePortRange),
 		"protos":       strictyaml.ListInto(&p.Protocols, protocol),
+		"groups":       strictyaml.ListInto(&p.Groups, label),
 		"max_inflight": strictyaml.Into(&p.MaxInflight, count),
 		"admin":        strictyaml.Into(&p.Admin, truth),
 	}.Read(n, "a client")
@@ -162,6 +163,7 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 		"host":             strictyaml.Into(&t.Host, hostname.Pattern),
 		"path":             strictyaml.Into(&t.Path, path),
 		"remote_addr":      strictyaml.Into(&t.Remote, address),
+		"group":            strictyaml.Into(&t.Group, label),
 		"auth":             strictyaml.Into(&t.Auth, userAndPassword),
 		"host_header":      strictyaml.Into(&t.HostHeader, hostHeader),
 		"response_timeout": strictyaml.Into(&t.HeadTimeout, func(s string) (time.Duration, error) { return orNever(spanOrZero(s)) }),
@@ -199,6 +201,14 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 	}
 	if key, needed := wanted[t.Protocol]; needed && at[key].At == nil {
 		e.At.Fault("tunnel %s is of %s, which needs %s", t.Name, t.Protocol, key)
+	}
+	if field := at["group"]; field.At != nil {
+		switch {
+		case t.Protocol == "http" && at["host"].At == nil:
+			field.At.Fault("tunnel %s: a group needs a host that its members know", t.Name)
+		case strings.HasSuffix(t.Remote, ":0"):
+			field.At.Fault("tunnel %s: a group needs a port that its members know", t.Name)
+		}
 	}
 	for key, protocols := range only {
 		if field, there := at[key]; there && !slices.Contains(protocols, t.Protocol) {
@@ -360,6 +370,9 @@ func protocol(s string) (string, error) {
 	}
 	return s, nil
 }
+
+// ParseGroup reads the name of a group.
+func ParseGroup(s string) (string, error) { return label(s) }
 
 // label is a name for logs and metrics.
 func label(s string) (string, error) {

@@ -67,6 +67,7 @@ type Peer struct {
 	Hosts       []string    // names, "*." for one label
 	Ports       []PortRange // that it may listen on
 	Protocols   []string    // http, tcp, sni; none is all three
+	Groups      []string    // of which it may be: whose members share its names with it
 	MaxInflight int
 	Place       string
 }
@@ -102,6 +103,7 @@ type Tunnel struct {
 	Target        string // host:port, a port, or for http a URL
 	Host, Path    string
 	Remote        string
+	Group         string // whose members have it together; "" is this client alone
 	Auth          string // user:password
 	HostHeader    string // "": as the visitor has sent it
 	HeadTimeout   time.Duration

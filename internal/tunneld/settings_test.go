@@ -33,11 +33,11 @@ http: {listen: 127.0.0.1:1}
 tunnel:
   serve: {listen: 127.0.0.1:7400, http: 127.0.0.1:8000, tls: 127.0.0.1:8443, tls_crt: c.pem, tls_key: k.pem, key: s.key, budget: 256MiB, lease: 20s, trusted_proxies: [10.0.0.0/8], proxy_protocol_from: [192.0.2.0/24, "2001:db8::/32"]}
   clients:
-    - {name: bus-17, id: ` + someID + `, hosts: [Bus-17.example.com., "*.bus-17.example.com"], ports: ["127.0.0.1:20000-20009"], protos: [http, tcp], max_inflight: 256}
+    - {name: bus-17, id: ` + someID + `, hosts: [Bus-17.example.com., "*.bus-17.example.com"], ports: ["127.0.0.1:20000-20009"], protos: [http, tcp], groups: [web], max_inflight: 256}
     - {name: ci, token_sha256: ` + hashText + `, expires: 2027-01-01T00:00:00Z, hosts: ["*.ci.example.com"], protos: [http], admin: true}
   connect: {server: "tunnel.example.com:7400", server_id: ` + strings.ToUpper(someID) + `, key: paddock.key, budget: 128MiB, connections: 2}
   tunnels:
-    webui: {proto: http, addr: "http://localhost:8080/app", host: WebUI.example.com, path: /x, auth: "user:${PASSWORD}", host_header: preserve, response_timeout: 0s, max_inflight: 7}
+    webui: {proto: http, addr: "http://localhost:8080/app", host: WebUI.example.com, path: /x, auth: "user:${PASSWORD}", host_header: preserve, response_timeout: 0s, max_inflight: 7, group: web}
     ssh:   {proto: tcp, addr: 192.168.0.5:22, remote_addr: 127.0.0.1:20001, proxy_protocol: on, mode: direct}
     tls:   {proto: sni, addr: localhost:443, host: tls.example.com}
   backoff: {interval: 1s, max_interval: 20s, max_time: 0s}
@@ -54,7 +54,7 @@ func TestWholeSection(t *testing.T) {
 	}
 	a, b := s.Clients[0], s.Clients[1]
 	if a.ID.String() != someID || a.Hosts[0] != "bus-17.example.com" || a.Ports[0] != (tunneld.PortRange{Host: "127.0.0.1", First: 20000, Last: 20009}) ||
-		a.MaxInflight != 256 || a.Place != "paddock.yaml:6:7" {
+		a.MaxInflight != 256 || a.Groups[0] != "web" || a.Place != "paddock.yaml:6:7" {
 		t.Errorf("first client: %+v", a)
 	}
 	if b.TokenHash != someHash || b.TokenID != "ci" || !b.Admin || b.Expires.Year() != 2027 {
@@ -64,7 +64,7 @@ func TestWholeSection(t *testing.T) {
 		t.Errorf("connect: %+v", s.Connect)
 	}
 	web, ssh := s.Tunnels[0], s.Tunnels[1]
-	if web.Auth != "user:of PASSWORD" || web.Host != "webui.example.com" || web.HostHeader != "" || web.HeadTimeout >= 0 || web.MaxInflight != 7 {
+	if web.Auth != "user:of PASSWORD" || web.Host != "webui.example.com" || web.HostHeader != "" || web.HeadTimeout >= 0 || web.MaxInflight != 7 || web.Group != "web" {
 		t.Errorf("webui: %+v", web)
 	}
 	if !ssh.ProxyProtocol || !ssh.Direct || s.Tunnels[2].Direct || ssh.Remote != "127.0.0.1:20001" || s.Tunnels[2].Protocol != "sni" {
@@ -171,6 +171,11 @@ func TestFaults(t *testing.T) {
 		{"mode of http", offered("proto: http, addr: 'a:1', host: b, mode: direct"), "tunnel a is of http, which has no mode"},
 		{"mode", offered("proto: sni, addr: 'a:1', host: b, mode: fast"), `"fast" is neither mux nor direct`},
 		{"no host", offered("proto: sni, addr: 'a:1'"), "tunnel a is of sni, which needs host"},
+		{"group of a name that is chosen", offered("proto: http, addr: 'a:1', group: web"), "tunnel a: a group needs a host"},
+		{"group of a port that is chosen", offered("proto: tcp, addr: 'a:1', remote_addr: '127.0.0.1:0', group: web"), "3:62: tunnel a: a group needs a port"},
+		{"group's name", offered("proto: sni, addr: 'a:1', host: b, group: 'a b'"), `"a b" has more than letters`},
+		{"groups", client("id: " + someID + ", groups: [a, '*']"), `"*" has more than letters`},
+		{"group of the original", "server_addr: a\ntunnels: {x: {proto: http, addr: 22, host: a, group: web}}\n", "unknown key group"},
 		{"half of a password", offered("proto: http, addr: 'a:1', host: b, auth: a"), "want user:password"},
 	} {
 		s, err := read(c.text)

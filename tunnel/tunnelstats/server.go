@@ -51,9 +51,11 @@ var (
 		counter("served_total", "Exchanges that got the target's answer.", func(s *tunnel.ServerStats) uint64 { return s.Served }),
 		counter("accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *tunnel.ServerStats) uint64 { return s.AcceptErrors }),
 		counter("hints_total", "Times that a client has said that it is full, that a target is down, or that this is over.", func(s *tunnel.ServerStats) uint64 { return s.Hints }),
+		counter("resent_total", "Exchanges that were sent again, to another member of a group or over the client's next connection.", func(s *tunnel.ServerStats) uint64 { return s.Resent }),
 		counter("takeovers_total", "Sessions that their own identity has replaced.", func(s *tunnel.ServerStats) uint64 { return s.Takeovers }),
 	}
 
+	membersDesc   = describe("group_members", "Clients of a group: of the name that has the fewest of them connected. State is here or away.", "group", "state")
 	queueDesc     = describe("queue_seconds", "Waits of requests for room that have ended, whatever came of them.")
 	rttDesc       = describe("rtt_seconds", "Round trips of the clients that are connected, each one's shortest of late.")
 	requestsDesc  = describe("requests_total", "Exchanges that were let in, as what they began.", "client", "class")
@@ -68,7 +70,7 @@ var (
 	limitDesc     = describe("limit", "Bounds of what other metrics show.", "of")
 
 	labeled = []*prometheus.Desc{
-		queueDesc, rttDesc, requestsDesc, exchangeDesc, refusedDesc, overloadsDesc, cancelledDesc, fallbackDesc, directDesc, bytesDesc, budgetDesc, limitDesc,
+		membersDesc, queueDesc, rttDesc, requestsDesc, exchangeDesc, refusedDesc, overloadsDesc, cancelledDesc, fallbackDesc, directDesc, bytesDesc, budgetDesc, limitDesc,
 	}
 )
 
@@ -99,6 +101,10 @@ func (c serverCollector) Collect(out chan<- prometheus.Metric) {
 	for _, who := range stats.Identities {
 		count(requestsDesc, who.Begun.Requests, who.Identity, "request")
 		count(requestsDesc, who.Begun.Streams, who.Identity, "stream")
+	}
+	for _, g := range stats.Groups {
+		out <- prometheus.MustNewConstMetric(membersDesc, prometheus.GaugeValue, float64(g.Here), g.Group, "here")
+		out <- prometheus.MustNewConstMetric(membersDesc, prometheus.GaugeValue, float64(g.Members-g.Here), g.Group, "away")
 	}
 	all := stats.Begun
 	count(exchangeDesc, all.Requests-all.Promoted, "request")
