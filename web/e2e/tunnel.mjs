@@ -24,17 +24,17 @@ export async function startTunnel() {
     `tunnel:
   serve: {http: "127.0.0.1:0", control: "off"}
   clients:
-    - {name: bus-17, token_sha256: ${hash}, hosts: [bus-17.example, "*.bus-17.example"]}
-    - {name: depot, token_sha256: ${hash}, hosts: ["*.depot.example"]}
+    - {name: bus-17, token_sha256: ${hash}, hosts: [bus-17.example, "*.bus-17.example", shared.example], groups: [web]}
+    - {name: depot, token_sha256: ${hash}, hosts: ["*.depot.example", shared.example], groups: [web]}
 `,
   );
   const stand = {
     server: await startWith(settings),
 
-    /** A client with tunnels, each a host and a target; connect is what else its file says of the connection. */
+    /** A client with tunnels, each a host and a target, and a group if it is of one; connect is what else its file says of the connection. */
     async client(name, tunnels, connect = "") {
       const token = await file(`${name}.token`, `${name}:${secret}`);
-      const lines = tunnels.map(([host, target], i) => `    t${i}: {proto: http, addr: "${target}", host: ${host}}\n`);
+      const lines = tunnels.map(([host, target, group], i) => `    t${i}: {proto: http, addr: "${target}", host: ${host}${group ? `, group: ${group}` : ""}}\n`);
       const wire = stand.server.said(/wire listening.*addr=(\S+)/);
       return startClient(
         await file(`${name}.yaml`, `tunnel:\n  connect: {server: "${wire}", plaintext: true, token_file: ${token}${connect}}\n  tunnels:\n${lines.join("")}`),

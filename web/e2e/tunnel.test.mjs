@@ -68,8 +68,8 @@ describe("the tunnel's page", () => {
 
   it("shows clients, tunnels, rates and refusals of real visitors", async () => {
     const clients = [
-      await tunnel.client("bus-17", [["bus-17.example", target()], ["cam.bus-17.example", target()], ["dead.bus-17.example", "127.0.0.1:1"]]),
-      await tunnel.client("depot", [["door.depot.example", target()]]),
+      await tunnel.client("bus-17", [["bus-17.example", target()], ["cam.bus-17.example", target()], ["dead.bus-17.example", "127.0.0.1:1"], ["shared.example", target(), "web"]]),
+      await tunnel.client("depot", [["door.depot.example", target()], ["shared.example", target(), "web"]]),
     ];
     let visiting = true;
     const holding = tunnel.visit("bus-17.example", "/hold");
@@ -83,13 +83,14 @@ describe("the tunnel's page", () => {
       for (const [name, options] of Object.entries({ desk, phone })) {
         await withPage(async (page, seen) => {
           const row = (table, text) => page.getByRole("region", { name: table }).locator("tbody tr", { hasText: text });
-          await row("Clients", "bus-17").filter({ hasText: "cam.bus-17.example and 1 more" }).waitFor();
+          await row("Clients", "bus-17").filter({ hasText: "cam.bus-17.example and 2 more" }).waitFor();
           const bus = row("Tunnels", "bus-17.example").first();
           await page.waitForFunction((cell) => Number(cell.textContent) > 1, await bus.locator('[data-label="Per second"]').elementHandle());
           assert.match(await bus.locator('[data-label="In flight"]').textContent(), /^[1-9]\d* \/ \d+/);
           await row("Refused", "no route").waitFor();
           await row("Refused", "unreachable").filter({ hasText: "target" }).waitFor();
           await row("Tunnels", "dead.bus-17.example").locator('[data-state="refused"]').waitFor();
+          await row("Tunnels", "shared.example").filter({ hasText: "depot" }).filter({ hasText: "web, 2 of 2" }).waitFor();
           const memory = page.getByRole("meter", { name: "Memory" });
           await page.waitForFunction((meter) => Number(meter.ariaValueNow) > 0, await memory.elementHandle());
           assert.match(await memory.getAttribute("aria-valuetext"), /^\d.* of 96 MiB$/);
@@ -97,7 +98,7 @@ describe("the tunnel's page", () => {
 
           await page.getByLabel("Find a client or a tunnel").fill("DEPOT");
           await row("Clients", "bus-17").waitFor({ state: "detached" });
-          assert.equal(await row("Tunnels", "example").count(), 1);
+          assert.equal(await row("Tunnels", "example").count(), 2);
           assert.match(page.url(), /\?find=DEPOT$/);
           assert.deepEqual(seen.errors, []);
         }, options);
@@ -133,7 +134,7 @@ describe("the tunnel's page", () => {
       await page.route("**/v1/tunnel*", async (route) => {
         const answer = await (await route.fetch()).json();
         answer.sessions = [{ name: markup, id: markup, address: markup, agent: markup, age_ms: 1, rtt_us: 1, in_flight: 1, streams: 1, bytes_in: 1, bytes_out: 1, names: [markup], names_all: 1 }];
-        answer.tunnels = [{ at: markup, protocol: markup, client: markup, away: true, waiting: 1, in_flight: 1, limit: 1, streams: 1, queued: 1, begun: 1, refused: 1 }];
+        answer.tunnels = [{ at: markup, protocol: markup, client: markup, group: markup, members: 2, here: 1, away: true, waiting: 1, in_flight: 1, limit: 1, streams: 1, queued: 1, begun: 1, refused: 1 }];
         answer.refused = [{ stage: markup, reason: markup, count: 1 }];
         answer.overloads = [{ of: markup, count: 1 }];
         answer.sessions_all = answer.tunnels_all = 1;

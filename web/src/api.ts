@@ -171,6 +171,7 @@ export interface TunnelFigures {
   served: number;
   cancelled: number;
   takeovers: number;
+  resent: number;
   received: number;
   sent: number;
 }
@@ -213,6 +214,10 @@ export interface TunnelLine {
   at: string;
   protocol: string;
   client: string;
+  /** Whose members have it together, each with a line of its own. */
+  group?: string;
+  members: number;
+  here: number;
   away: boolean;
   waiting: number;
   in_flight: number;

@@ -8,7 +8,7 @@ const { counter, Rates } = await import("../src/tunnel/rates");
 const { everyMs, Poll } = await import("../src/tunnel/poll");
 const { ApiError } = await import("../src/api");
 const { connections, inFlight, kickCommand, names, shortId } = await import("../src/tunnel/clients");
-const { stateOf } = await import("../src/tunnel/tunnels");
+const { groupOf, stateOf } = await import("../src/tunnel/tunnels");
 const { share } = await import("../src/tunnel/bounds");
 
 /** What the server says at a time, of one client and one tunnel. */
@@ -17,7 +17,7 @@ function answer(t: number, begun = 0, refused = 0): Tunnel {
     t,
     figures: {
       sessions: 1, sessions_limit: 10, names: 1, away: 0, waiting: 0, visitors: 0, visitors_limit: 10, requests: 0, requests_limit: 10,
-      streams: 0, streams_limit: 10, queued: 0, bytes: 0, bytes_limit: 10, begun, served: begun, cancelled: 0, takeovers: 0, received: begun * 100, sent: 0,
+      streams: 0, streams_limit: 10, queued: 0, bytes: 0, bytes_limit: 10, begun, served: begun, cancelled: 0, takeovers: 0, resent: 0, received: begun * 100, sent: 0,
     },
     refused: refused > 0 ? [{ stage: "route", reason: "no_route", count: refused }] : [],
     overloads: [],
@@ -25,7 +25,7 @@ function answer(t: number, begun = 0, refused = 0): Tunnel {
       { name: "bus-17", id: "q", address: "", age_ms: 0, rtt_us: 0, in_flight: 0, streams: 0, bytes_in: begun * 100, bytes_out: 0, names: ["a.example"], names_all: 1, connections: 1, direct: 0 },
     ],
     sessions_all: 1,
-    tunnels: [{ at: "a.example", protocol: "http", client: "bus-17", away: false, waiting: 0, in_flight: 0, limit: 8, streams: 0, queued: 0, begun, refused }],
+    tunnels: [{ at: "a.example", protocol: "http", client: "bus-17", members: 1, here: 1, away: false, waiting: 0, in_flight: 0, limit: 8, streams: 0, queued: 0, begun, refused }],
     tunnels_all: 1,
   };
 }
@@ -37,7 +37,7 @@ describe("rates", () => {
     expect(rates.of(counter.figure("begun"))).toBeNaN();
     rates.add(answer(2_000, 30));
     expect(rates.of(counter.figure("begun"))).toBe(20);
-    expect(rates.of(counter.tunnel("http", "a.example"))).toBe(20);
+    expect(rates.of(counter.tunnel("http", "a.example", "bus-17"))).toBe(20);
     expect(rates.of(counter.received("bus-17"))).toBe(2_000);
     for (let t = 3_000; t <= 20_000; t += 1_000) rates.add(answer(t, 30));
     expect(rates.of(counter.figure("begun"))).toBe(0);
@@ -50,7 +50,7 @@ describe("rates", () => {
     expect(rates.of(counter.figure("begun"))).toBeNaN();
     expect(rates.of(counter.refused("route", "no_route"))).toBeNaN();
     expect(rates.of(counter.refusedAll)).toBe(3);
-    expect(rates.of(counter.tunnel("http", "b.example"))).toBeNaN();
+    expect(rates.of(counter.tunnel("http", "a.example", "depot"))).toBeNaN();
   });
 
   it("take the same answer once, and begin anew with another clock", () => {
@@ -125,6 +125,10 @@ describe("what the tables say", () => {
     expect(stateOf({ away: false, waiting: 0 })).toBe("connected");
     expect(stateOf({ away: true, waiting: 0 })).toBe("away");
     expect(stateOf({ away: true, waiting: 3 })).toBe("away, 3 wait");
+  });
+  it("groups", () => {
+    expect(groupOf({ members: 1, here: 1 })).toBe("");
+    expect(groupOf({ group: "web", members: 3, here: 2 })).toBe("web, 2 of 3");
   });
   it("parts of a bound", () => expect([share(5, 10), share(11, 10), share(1, 0)]).toEqual([0.5, 1, 0]));
   it("the command that sends a client away", () =>

@@ -39,7 +39,7 @@ export const counter = {
   figure: (name: "begun" | "served" | "received" | "sent"): string => name,
   refused: (stage: string, reason: string): string => `refused ${stage} ${reason}`,
   refusedAll: "refused",
-  tunnel: (protocol: string, at: string): string => `tunnel ${protocol} ${at}`,
+  tunnel: (protocol: string, at: string, client: string): string => `tunnel ${protocol} ${at} ${client}`,
   received: (client: string): string => `received ${client}`,
   sent: (client: string): string => `sent ${client}`,
 };
@@ -50,7 +50,7 @@ function counters({ figures, refused, sessions, tunnels }: Tunnel): Map<string, 
   // A reason is there once it has occurred; that it was not there meant 0.
   counts.set(counter.refusedAll, refused.reduce((sum, { count }) => sum + count, 0));
   for (const { stage, reason, count } of refused) counts.set(counter.refused(stage, reason), count);
-  for (const { protocol, at, begun } of tunnels) counts.set(counter.tunnel(protocol, at), begun);
+  for (const { protocol, at, client, begun } of tunnels) counts.set(counter.tunnel(protocol, at, client), begun);
   for (const { name, bytes_in, bytes_out } of sessions) {
     counts.set(counter.received(name), bytes_in);
     counts.set(counter.sent(name), bytes_out);
