@@ -42,14 +42,18 @@ func TestForward(t *testing.T) {
 		"lies":                   {text: "X-Forwarded-For: 10.0.0.1\r\nX_Real_Ip: 10.0.0.1\r\nForwarded: for=1\r\n", want: "<ours>"},
 		"a length":               {line: "POST /", text: "Content-Length: 3\r\n", want: "<ours>Content-Length: 3\r\n"},
 		"no body, which is said": {line: "POST /", want: "<ours>Content-Length: 0\r\n"},
-		"chunks and trailers": {line: "POST /", text: "Transfer-Encoding: chunked\r\nTrailer: X, Host\r\nTE: deflate, trailers\r\n",
-			want: "<ours>Transfer-Encoding: chunked\r\nTrailer: x\r\nTE: trailers\r\n"},
+		"chunks and trailers": {
+			line: "POST /", text: "Transfer-Encoding: chunked\r\nTrailer: X, Host\r\nTE: deflate, trailers\r\n",
+			want: "<ours>Transfer-Encoding: chunked\r\nTrailer: x\r\nTE: trailers\r\n",
+		},
 		"password of the tunnel": {how: Forward{StripAuth: true}, text: "Authorization: Basic eA==\r\nZ: 1\r\n", want: "Z: 1\r\n<ours>"},
 		"password of the target": {text: "Authorization: Basic eA==\r\n", want: "Authorization: Basic eA==\r\n<ours>"},
 		"upgrade":                {how: Forward{Upgrade: "websocket"}, text: "Connection: Upgrade\r\nUpgrade: websocket\r\n", want: "<ours>Connection: Upgrade\r\nUpgrade: websocket\r\n"},
-		"a proxy that is trusted": {how: Forward{Trusted: true}, text: "X-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Host: b\r\nX-Forwarded-Proto: https\r\nX-Real-Ip: 10.0.0.1\r\nForwarded: for=10.0.0.1\r\n",
+		"a proxy that is trusted": {
+			how: Forward{Trusted: true}, text: "X-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Host: b\r\nX-Forwarded-Proto: https\r\nX-Real-Ip: 10.0.0.1\r\nForwarded: for=10.0.0.1\r\n",
 			want: "X-Forwarded-For: 10.0.0.1, 192.0.2.1\r\nX-Forwarded-Host: b\r\nX-Forwarded-Proto: https\r\nX-Real-Ip: 10.0.0.1\r\n" +
-				"Forwarded: for=10.0.0.1, for=192.0.2.1;host=\"a\";proto=http\r\nX-Request-Id: 7\r\n"},
+				"Forwarded: for=10.0.0.1, for=192.0.2.1;host=\"a\";proto=http\r\nX-Request-Id: 7\r\n",
+		},
 	} {
 		how := c.how
 		how.Peer = visitor.Peer
