@@ -27,7 +27,7 @@ type Client struct {
 	counts  clientCounts
 	reach   atomic.Pointer[reach]     // nil: no channels are made
 	hint    hinter                    // of budget
-	hinted  atomic.Int64              // when (Unix ns) a hint was told
+	hinted  moment                    // when a hint was told
 	directs atomic.Int64              // channels, made or being made
 	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed
 

@@ -29,7 +29,7 @@ type hinter struct {
 	over   func(message.HintState) bool // what was told is so no longer
 
 	told  atomic.Uint32 // message.HintState
-	quiet atomic.Int64  // until when (Unix ns) nothing but HintOpen is told
+	quiet moment        // until then nothing but HintOpen is told
 
 	mu   sync.Mutex // held while something is told, so that hints keep their order
 	conn *wire.Conn // guarded by mu; on which it was told
@@ -38,8 +38,7 @@ type hinter struct {
 // tell says that visitors find nothing for span, rounded up to milliseconds.
 func (h *hinter) tell(state message.HintState, span time.Duration) {
 	defer h.settle() // it may have passed before anybody saw that it was told
-	now := time.Now().UnixNano()
-	if h.c == nil || now < h.quiet.Load() || !h.c.mayHint(now) {
+	if h.c == nil || h.quiet.isAhead() || !h.c.hinted.pass(hintGap) {
 		return
 	}
 	conn := h.c.hinting()
@@ -48,7 +47,7 @@ func (h *hinter) tell(state message.HintState, span time.Duration) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.quiet.Store(now + int64(hintPause))
+	h.quiet.set(time.Now().Add(hintPause))
 	h.told.Store(uint32(state))
 	h.conn = conn
 	h.post(message.Hint{State: state, Tunnel: h.tunnel, Span: min(span.Truncate(time.Millisecond)+time.Millisecond, message.MaxHint)})
@@ -74,12 +73,6 @@ func (h *hinter) settle() {
 func (h *hinter) post(what message.Hint) {
 	h.c.counts.hints.Add(1)
 	_ = h.conn.PostKeyed(message.KindHint, string([]byte{byte(h.tunnel), byte(h.tunnel >> 8)}), message.AppendHint(nil, what))
-}
-
-// mayHint says whether the client has said nothing for a while, and notes that it does.
-func (c *Client) mayHint(now int64) bool {
-	last := c.hinted.Load()
-	return now-last >= int64(hintGap) && c.hinted.CompareAndSwap(last, now)
 }
 
 // hinting is a connection whose server takes hints, nil if there is none.

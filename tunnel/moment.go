@@ -24,3 +24,14 @@ func (m *moment) clear() { m.at.Store(nil) }
 
 // isAhead says whether it is still to come.
 func (m *moment) isAhead() bool { return time.Now().Before(m.get()) }
+
+// pass makes it now if it lies so long ago, and says whether it does: of several who ask
+// together one is told so.
+func (m *moment) pass(after time.Duration) bool {
+	last := m.at.Load()
+	if last != nil && time.Since(*last) < after {
+		return false
+	}
+	now := time.Now()
+	return m.at.CompareAndSwap(last, &now)
+}
