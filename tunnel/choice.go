@@ -11,6 +11,7 @@ type choice struct {
 	members []*claim
 	tried   uint32 // a bit for each
 	class   Class  // of what they are compared by
+	chosen  *claim // by the last choice among several, until he is let in or refused
 }
 
 // choose begins a choice without those who were tried before.
@@ -40,11 +41,14 @@ func (c *choice) next() (*claim, *holder) {
 
 // least is the member with the least to do, as a part of what it may have to do; of equals who
 // was chosen longest ago. What is under way is counted at this server, so all of them are
-// compared: nobody else brings them visitors whom we do not know of.
+// compared: nobody else brings them visitors whom we do not know of. He who comes counts from
+// here on, else two who come at once would wait for one, and nobody would come to the other.
 func (c *choice) least() (*claim, *holder) {
 	best := -1
 	var holds *holder
 	var does load
+	c.place.choosing.Lock()
+	defer c.place.choosing.Unlock()
 	for i, m := range c.members {
 		if c.tried&(1<<i) != 0 {
 			continue
@@ -57,7 +61,7 @@ func (c *choice) least() (*claim, *holder) {
 		case best < 0:
 			best, holds, does = i, h, is
 		case h == nil:
-		case holds == nil || is.less(does) || !does.less(is) && m.chosen.Load() < c.members[best].chosen.Load():
+		case holds == nil || is.less(does) || !does.less(is) && m.chosen < c.members[best].chosen:
 			best, holds, does = i, h, is
 		}
 	}
@@ -66,9 +70,20 @@ func (c *choice) least() (*claim, *holder) {
 	}
 	c.tried |= 1 << best
 	if holds != nil {
-		c.members[best].chosen.Store(c.place.turn.Add(1))
+		c.place.turn++
+		c.chosen = c.members[best]
+		c.chosen.chosen = c.place.turn
+		c.chosen.coming.Add(1)
 	}
 	return c.members[best], holds
+}
+
+// came hears that the one who was chosen has let the visitor in, or refused him.
+func (c *choice) came() {
+	if c.chosen != nil {
+		c.chosen.coming.Add(-1)
+		c.chosen = nil
+	}
 }
 
 // drains says whether a client takes nothing new on any of its connections.
@@ -90,11 +105,11 @@ type load struct{ now, most int }
 func (a load) less(b load) bool { return a.now*b.most < b.now*a.most }
 
 // load compares like with like: streams may last for days, and say nothing of how soon a
-// request is answered. Lanes that do not tell have nothing to do.
+// request is answered. Of lanes that do not tell only who is coming counts.
 func (c *claim) load(class Class) load {
-	stats := c.laneStats()
+	stats, coming := c.laneStats(), int(c.coming.Load())
 	if class == Stream {
-		return load{stats.Streams, 1}
+		return load{stats.Streams + coming, 1}
 	}
-	return load{stats.Requests + stats.Waiting, max(stats.Limit, 1)}
+	return load{stats.Requests + stats.Waiting + coming, max(stats.Limit, 1)}
 }

@@ -3,6 +3,7 @@ package tunnel
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"paddock/internal/admission"
@@ -24,6 +25,40 @@ func TestLoads(t *testing.T) {
 		if c.a.less(c.b) != c.less {
 			t.Errorf("%v before %v", c.a, c.b)
 		}
+	}
+}
+
+// Visitors who come at once are spread too: who is on his way to a member counts there.
+func TestChoicesAtOnce(t *testing.T) {
+	const each = 40
+	m := newMembers(t, &Server{})
+	for _, agent := range []string{"one", "two", "six"} {
+		m.joins(agent, says(agent))
+	}
+	p := m.server.routes.find("example.com", "/")
+	members := p.all()
+	left := make(chan struct{})
+	var all sync.WaitGroup
+	var chosen [each * 3]choice
+	for i := range chosen {
+		all.Go(func() {
+			<-left
+			chosen[i] = p.choose(Stream, nil)
+			chosen[i].next()
+		})
+	}
+	close(left)
+	all.Wait()
+	for i, m := range members {
+		if n := m.coming.Load(); n != each {
+			t.Errorf("%d come to member %d", n, i)
+		}
+	}
+	for i := range chosen {
+		chosen[i].came()
+	}
+	if n := members[0].coming.Load(); n != 0 {
+		t.Errorf("%d come when all are there", n)
 	}
 }
 

@@ -14,10 +14,11 @@ type claim struct {
 	identity string
 	lane     Lane
 	holder   atomic.Pointer[holder]
-	chosen   atomic.Uint64 // place.turn when it was chosen last
-	lease    *time.Timer   // guarded by Server.mu; nil while somebody holds it
-	dropped  bool          // guarded by Server.mu; it is no claim any more
-	last     uint16        // guarded by Server.mu; the tunnel of its identity that had it last
+	chosen   uint64       // guarded by place.choosing; place.turn when it was chosen last
+	coming   atomic.Int64 // visitors for whom it was chosen, and who are not let in yet
+	lease    *time.Timer  // guarded by Server.mu; nil while somebody holds it
+	dropped  bool         // guarded by Server.mu; it is no claim any more
+	last     uint16       // guarded by Server.mu; the tunnel of its identity that had it last
 }
 
 // holder is the session that serves a claim at present.

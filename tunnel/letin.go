@@ -50,6 +50,7 @@ func (s *Server) letInNow(ctx context.Context, p *place, g guest, before []*clai
 			return seat{}, why
 		}
 		found, err := s.ask(ctx, m, h, g)
+		c.came()
 		if err == nil {
 			p.leeway.earn()
 			return found, nil

@@ -18,8 +18,10 @@ type place struct {
 	listener net.Listener
 	refused  atomic.Uint64 // visitors who asked for it
 	members  atomic.Pointer[[]*claim]
-	turn     atomic.Uint64 // counts choices among members
 	leeway   leeway
+
+	choosing sync.Mutex // makes a choice among members, and what it changes, one step
+	turn     uint64     // guarded by choosing; counts choices
 
 	mu      sync.Mutex
 	back    chan struct{} // guarded by mu; closed when somebody serves again, or never will
