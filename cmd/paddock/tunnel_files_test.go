@@ -4,13 +4,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -23,31 +18,11 @@ func TestTunnelWithFewFiles(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*killTime)
 			defer cancel()
 			s := newStanding(ctx, t)
-			raw := deadAddress(t)
-			s.allow = "app.example," + raw
-			s.serve(files)
-			file := filepath.Join(s.dir, "client.yaml")
-			if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  connect: {server: %q, server_id: %s, key: client.key}\n  tunnels:\n"+
-				"    web: {proto: http, addr: %q, host: app.example}\n    raw: {proto: tcp, addr: %[3]q, remote_addr: %[4]q}\n",
-				s.link, s.id, s.target.Listener.Addr(), raw), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			connect := func() {
-				s.client = startTunnel(ctx, t, "start", "-c", file)
-				s.client.line("")
-				s.client.line("")
-			}
+			raw, connect := s.serveBoth(files)
 			connect()
 			w := s.watch()
 			for _, address := range []string{s.link, raw, s.front} {
-				for range files {
-					conn, err := net.Dial("tcp", address)
-					if errors.Is(err, syscall.ECONNRESET) {
-						continue // sent away sooner than he has looked
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
+				for _, conn := range dialed(t, address, files) {
 					defer conn.Close()
 				}
 			}

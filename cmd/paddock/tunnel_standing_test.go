@@ -5,15 +5,18 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -67,6 +70,42 @@ func (s *standing) serve(descriptors int) {
 	s.server = startTunnelAs(s.t, cmd)
 	s.id, s.link, s.front = s.server.line("id:"), s.server.line("clients:"), s.server.line("visitors: http://")
 	s.admin = s.server.line("admin:    http://")
+}
+
+// serveBoth is serve for a client that has a tunnel for HTTP and a raw one, which visitors find
+// at an address; connect begins its process, and returns when both are bound.
+func (s *standing) serveBoth(descriptors int) (raw string, connect func()) {
+	s.t.Helper()
+	raw = deadAddress(s.t)
+	s.allow = "app.example," + raw
+	s.serve(descriptors)
+	file := filepath.Join(s.dir, "client.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  connect: {server: %q, server_id: %s, key: client.key}\n  tunnels:\n"+
+		"    web: {proto: http, addr: %q, host: app.example}\n    raw: {proto: tcp, addr: %[3]q, remote_addr: %[4]q}\n",
+		s.link, s.id, s.target.Listener.Addr(), raw), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return raw, func() {
+		s.client = startTunnel(s.ctx, s.t, "start", "-c", file)
+		s.client.line("")
+		s.client.line("")
+	}
+}
+
+// dialed is so many connections, without those that are sent away before they look.
+func dialed(t *testing.T, address string, n int) (there []net.Conn) {
+	t.Helper()
+	for range n {
+		conn, err := net.Dial("tcp", address)
+		if errors.Is(err, syscall.ECONNRESET) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		there = append(there, conn)
+	}
+	return there
 }
 
 // connect starts a client that finds the server at link, and waits until it has its name.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -88,34 +87,11 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*killTime)
 	defer cancel()
 	s := newStanding(ctx, t)
-	raw := deadAddress(t)
-	s.allow = "app.example," + raw
-	s.serve(descriptors)
-	file := filepath.Join(s.dir, "client.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  connect: {server: %q, server_id: %s, key: client.key}\n  tunnels:\n"+
-		"    web: {proto: http, addr: %q, host: app.example}\n    raw: {proto: tcp, addr: %[3]q, remote_addr: %[4]q}\n",
-		s.link, s.id, s.target.Listener.Addr(), raw), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	connect := func() {
-		s.client = startTunnel(ctx, t, "start", "-c", file)
-		s.client.line("")
-		s.client.line("")
-	}
+	raw, connect := s.serveBoth(descriptors)
 	connect()
 	w := s.watch()
-	crowd := func(address string) (leave func()) {
-		var there []net.Conn
-		for range 2 * descriptors {
-			conn, err := net.Dial("tcp", address)
-			if errors.Is(err, syscall.ECONNRESET) {
-				continue // sent away sooner than he has looked
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			there = append(there, conn)
-		}
+	come := func(address string) (leave func()) {
+		there := dialed(t, address, 2*descriptors)
 		return func() {
 			for _, conn := range there {
 				_ = conn.Close()
@@ -123,7 +99,7 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 		}
 	}
 
-	leave := crowd(s.front)
+	leave := come(s.front)
 	until(ctx, t, "nobody was sent away", func() error {
 		m := w.read()
 		if n := m["paddock_tunnel_visitors"]; n > descriptors/2 || n != m[`paddock_tunnel_limit{of="visitors"}`] {
@@ -139,7 +115,7 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 	leave()
 	until(ctx, t, "nobody is served", s.visit)
 
-	leave = crowd(raw)
+	leave = come(raw)
 	until(ctx, t, "visitors of a TCP tunnel are not bounded", func() error {
 		m := w.read()
 		if n := m["paddock_tunnel_raw_visitors"]; n > descriptors/8 || n != m[`paddock_tunnel_limit{of="raw_visitors"}`] {
@@ -152,7 +128,7 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 	if _, told := w.read()["paddock_wire_waiting"]; !told {
 		t.Error("it is not told who waits at the link")
 	}
-	leave = crowd(s.link)
+	leave = come(s.link)
 	until(ctx, t, "nobody is served beside strangers at the link", s.visit)
 	leave()
 	const attempts = "paddock_tunnel_accept_errors_total"
@@ -173,7 +149,7 @@ func TestTunnelWithoutDescriptors(t *testing.T) {
 	until(ctx, t, "the client has not come back", s.visit)
 	w = s.watch()
 	before := w.read()
-	leave = crowd(s.front)
+	leave = come(s.front)
 	until(ctx, t, "there are descriptors", func() error {
 		visitor, err := net.Dial("tcp", s.front)
 		if err != nil {
