@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,6 +59,9 @@ type Local struct {
 	later    []*Local
 	mark     uint64 // the batch that has this Local in its list
 	toll     toll
+	behind   []laggard
+
+	watching atomic.Bool // set by Congested
 
 	// Owned by the goroutine that drains.
 	spare []localMsg

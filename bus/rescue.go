@@ -46,6 +46,7 @@ func (r *router) abandon(log *slog.Logger) {
 	r.run.to = nil
 	r.srv.counters.add(r)
 	r.flushClients()
+	r.forgetClients()
 	drainAll(r.locals, false)
 }
 

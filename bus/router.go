@@ -206,6 +206,10 @@ func (r *router) finish(publisher *Local) {
 	r.srv.counters.add(r)
 	if len(r.clients) > 0 {
 		r.flushClients()
+		if publisher != nil && publisher.watching.Load() {
+			publisher.watch(r.clients)
+		}
+		r.forgetClients()
 		r.batch = r.srv.batches.Add(1)
 	}
 	if len(r.locals) == 0 {
@@ -231,6 +235,9 @@ func (r *router) flushClients() {
 			c.awaitRoom(until)
 		}
 	}
+}
+
+func (r *router) forgetClients() {
 	clear(r.clients)
 	r.clients = r.clients[:0]
 }

@@ -3,6 +3,7 @@ package bus
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -109,4 +110,73 @@ func (c *client) awaitRoom(until time.Time) {
 	case <-room:
 	case <-timer.C:
 	}
+}
+
+const (
+	// congestedAt is how many bytes are pending for a client that publishers may wait
+	// for, or half of [Config.MaxPending] if that is less.
+	congestedAt = 8 << 20
+	// A client that takes less than paceBytes in paceTime is not waited for.
+	paceTime  = 250 * time.Millisecond
+	paceBytes = 1 << 20
+)
+
+// laggard is a network client with more than congestedAt bytes pending.
+type laggard struct {
+	*client
+	since   time.Time // of the present paceTime
+	written uint64    // by then
+	slow    bool      // it took less than paceBytes in one
+}
+
+// Congested reports whether a network client that gets messages of l has 8 MiB
+// pending, or half of [Config.MaxPending] if that is less, and takes at least 4 MiB a
+// second. A publisher of a burst that holds back meanwhile does not close a client
+// that reads, and waits for none that does not. The first call begins to watch.
+func (l *Local) Congested() bool {
+	l.watching.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	congested, now := false, time.Now()
+	l.behind = slices.DeleteFunc(l.behind, func(g laggard) bool { return !g.isBehind() })
+	for i := range l.behind {
+		g := &l.behind[i]
+		g.look(now)
+		congested = congested || !g.slow
+	}
+	return congested
+}
+
+// watch adds the clients that have much pending to those that Congested looks at.
+func (l *Local) watch(clients []*client) {
+	for _, c := range clients {
+		g := laggard{client: c}
+		if !g.isBehind() {
+			continue
+		}
+		g.look(time.Now())
+		l.mu.Lock()
+		if !slices.ContainsFunc(l.behind, func(other laggard) bool { return other.client == c }) {
+			l.behind = append(l.behind, g)
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (g *laggard) isBehind() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reason == 0 && g.out.pending >= min(congestedAt, g.srv.cfg().MaxPending/2)
+}
+
+// look judges the client at the end of each paceTime.
+func (g *laggard) look(now time.Time) {
+	if now.Sub(g.since) < paceTime {
+		return
+	}
+	g.mu.Lock()
+	written := g.out.written
+	g.mu.Unlock()
+	g.slow = !g.since.IsZero() && written-g.written < paceBytes
+	g.since, g.written = now, written
 }

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -122,6 +123,50 @@ func TestStallPolicyIsBounded(t *testing.T) {
 	}
 	if st := s.Stats(); st.InMsgs != 1000 || st.Closed[bus.SlowConsumerPendingBytes] != 1 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// A publisher that holds back while its clients are congested closes none that reads,
+// though it sends many times what may wait for one. It does not hold back for a client
+// that does not read, which is closed as ever.
+func TestCongestionSparesClientsThatRead(t *testing.T) {
+	const batches, each, size = 1000, 16, 4 << 10
+	s := startServer(t, bus.Config{MaxPending: 8 << 20, MaxPayload: 64 << 10})
+	stall(t, s, "a", 4<<10)
+	p := dialPeer(t, s)
+	p.write("CONNECT {\"verbose\":false}\r\nSUB a 1\r\n")
+	p.sync()
+	l := s.Local("publisher")
+	var batch []bus.Msg
+	for range each {
+		batch = append(batch, bus.Msg{Subject: "a", Data: make([]byte, size)})
+	}
+	var publishing sync.WaitGroup
+	publishing.Go(func() {
+		for range batches {
+			for l.Congested() {
+				runtime.Gosched()
+			}
+			_ = l.PublishBatch(batch) // an error if the test has failed
+		}
+	})
+	defer publishing.Wait()
+	for range batches * each {
+		line := p.line()
+		for line == "PING\r\n" {
+			line = p.line()
+		}
+		if !strings.HasPrefix(line, "MSG a 1 ") {
+			t.Fatalf("a line that begins %.40q", line)
+		}
+		p.take(size + len(crlf))
+	}
+	publishing.Wait()
+	if st := s.Stats(); st.SlowConsumers != 1 {
+		t.Errorf("%d clients were closed as slow, want the one that does not read", st.SlowConsumers)
+	}
+	if l.Congested() {
+		t.Error("congested, and nothing is pending")
 	}
 }
 
