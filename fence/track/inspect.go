@@ -83,7 +83,7 @@ func (s *Shard) isIn(o *object, in FenceName) bool {
 		return true
 	}
 	for i := range o.members {
-		set := s.view.find(o.members[i].set)
+		set := o.view.find(o.members[i].set)
 		if set.Name == in.Set && (in.Key == "" || set.Snapshot.Fence(o.members[i].ref).Key == in.Key) {
 			return true
 		}
@@ -99,7 +99,7 @@ func (s *Shard) describe(o *object) Object {
 	}
 	for i := range o.members {
 		m := &o.members[i]
-		set := s.view.find(m.set)
+		set := o.view.find(m.set)
 		d.Fences = append(d.Fences, Visit{
 			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit,
 		})

@@ -91,7 +91,8 @@ func (m *model) advance(now track.Millis) (lines []string) {
 	return lines
 }
 
-func (m *model) edit(f *fence.Fence, key string) (lines []string) {
+func (m *model) edit(f *fence.Fence, key string, now track.Millis) (lines []string) {
+	lines = m.advance(now)
 	_, existed := m.fences[key]
 	reason := func(string, string) string { return "fence_changed" }
 	switch {
@@ -150,7 +151,10 @@ func (f *fleet) edit(t *testing.T, fc *fence.Fence, key string, now track.Millis
 		t.Fatal(err)
 	}
 	v := &track.View{Sets: []track.TrackedSet{{Name: "s", Snapshot: f.set.Snapshot()}}}
-	return f.each(func(s *track.Shard, ev []track.Event) []track.Event { return s.SetView(v, now, ev) })
+	return f.each(func(s *track.Shard, ev []track.Event) []track.Event {
+		s.SetView(v, now)
+		return settled(s, ev)
+	})
 }
 
 func lines(events []track.Event) (out []string) {
@@ -192,7 +196,10 @@ func play(t *testing.T, seed uint64, initial track.Initial) {
 			want, got, spread = m.apply(p), one.apply(p), many.apply(p)
 		case what < 18:
 			now += track.Millis(r.IntN(20_000))
-			tick := func(s *track.Shard, ev []track.Event) []track.Event { return s.Advance(now, ev) }
+			tick := func(s *track.Shard, ev []track.Event) []track.Event {
+				s.Advance(now)
+				return settled(s, ev)
+			}
 			want, got, spread = m.advance(now), one.each(tick), many.each(tick)
 		default:
 			key := fmt.Sprint("z", r.IntN(6))
@@ -201,7 +208,7 @@ func play(t *testing.T, seed uint64, initial track.Initial) {
 				sq := square(key, float64(r.IntN(4)), float64(r.IntN(4)), float64(1+r.IntN(2)))
 				f = &sq
 			}
-			want, got, spread = m.edit(f, key), one.edit(t, f, key, now), many.edit(t, f, key, now)
+			want, got, spread = m.edit(f, key, now), one.edit(t, f, key, now), many.edit(t, f, key, now)
 		}
 		slices.Sort(want)
 		for name, events := range map[string][]track.Event{"one shard": got, "16 shards": spread} {

@@ -47,6 +47,7 @@ type object struct {
 
 	seq     uint64 // events so far
 	silent  bool
+	view    *View        // of the memberships
 	members []membership // ascending by set, then ref
 
 	earlier, later *object // neighbours in the arrivalList

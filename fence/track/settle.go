@@ -14,8 +14,8 @@ type cause struct {
 	arrived  Millis // at this process
 	from     fence.Point
 	fromTime Millis
-	unseen   bool  // the object was silent: nothing is known of its path
-	edited   *View // the view before, when the fences changed and not the object
+	unseen   bool // the object was silent: nothing is known of its path
+	edited   bool // the fences changed and not the object, whose view is the one before
 }
 
 // change is one membership that begins or ends, before it has become an event.
@@ -55,8 +55,34 @@ func (s *Shard) settle(o *object, c cause, events []Event) []Event {
 		s.leave(o, &was[i], c)
 	}
 	events = s.emit(o, c, events)
-	o.members = append(o.members[:0], s.members...)
+	o.members, o.view = store(o.members, s.members), s.view
+	s.members, s.refs = trim(s.members), trim(s.refs)
 	return events
+}
+
+const (
+	// keptScratch is how many elements a slice of scratch keeps room for. An object
+	// that is in more fences has it made again.
+	keptScratch = 4096
+	// keptRoom is how many elements the memberships of an object keep room for
+	// when they become fewer.
+	keptRoom = 16
+)
+
+// store returns src in the place of dst, unless that has far too much room.
+func store(dst, src []membership) []membership {
+	if cap(dst) > keptRoom && cap(dst) > 4*len(src) {
+		dst = nil
+	}
+	return append(dst[:0], src...)
+}
+
+// trim returns s, or nil if it has grown beyond what is kept.
+func trim[T any](s []T) []T {
+	if cap(s) > keptScratch {
+		return nil
+	}
+	return s
 }
 
 // leaveAll ends every membership of the object.
@@ -65,22 +91,21 @@ func (s *Shard) leaveAll(o *object, c cause, events []Event) []Event {
 	for i := range o.members {
 		s.leave(o, &o.members[i], c)
 	}
-	o.members = o.members[:0]
+	o.members = store(o.members, nil)
 	return s.emit(o, c, events)
 }
 
 func (s *Shard) leave(o *object, m *membership, c cause) {
-	view, reason, at := s.view, c.reason, c.at
-	if c.edited != nil {
-		view = c.edited
+	reason, at := c.reason, c.at
+	if c.edited {
 		reason = FenceRemoved
 		if set := s.view.find(m.set); set != nil && set.Snapshot.Fence(m.ref) != nil {
 			reason = FenceChanged
 		}
 	}
-	set := view.find(m.set)
+	set := o.view.find(m.set)
 	f := set.Snapshot.Fence(m.ref)
-	if c.reason == Move && c.edited == nil {
+	if c.reason == Move && !c.edited {
 		at = s.crossing(o, f, c)
 	}
 	// A visit that began by this process's clock may end by a device's that is
@@ -96,9 +121,9 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, c cause) {
 	kind, reason, at := Enter, c.reason, c.at
 	f := set.Snapshot.Fence(ref)
 	switch {
-	case c.edited != nil:
+	case c.edited:
 		reason = FenceAdded
-		if old := c.edited.find(set.ID); old != nil && old.Snapshot.Fence(ref) != nil {
+		if old := o.view.find(set.ID); old != nil && old.Snapshot.Fence(ref) != nil {
 			reason = FenceChanged
 		}
 	case c.reason == Move:
@@ -107,7 +132,7 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, c cause) {
 		kind = Inside
 	}
 	s.members = append(s.members, membership{set: set.ID, ref: ref, since: at})
-	if c.reason == FirstSeen && c.edited == nil && s.opts.Initial == InitialNone {
+	if c.reason == FirstSeen && !c.edited && s.opts.Initial == InitialNone {
 		return
 	}
 	s.changes = append(s.changes, change{
@@ -148,5 +173,6 @@ func (s *Shard) emit(o *object, c cause, events []Event) []Event {
 		}
 		events = append(events, e)
 	}
+	s.changes = trim(s.changes)
 	return events
 }

@@ -17,19 +17,24 @@ type key struct{ fleet, id string }
 // Shard holds the state of some objects and folds what happens into events.
 // One goroutine at a time may use it.
 //
-// Invariant: every membership of every object refers to a fence of the present
-// view that holds the object's stored position.
+// Invariant: every membership of every object refers to a fence of that object's
+// view that holds the object's stored position. An object's view is the shard's,
+// or an earlier one that Step has not replaced yet.
 type Shard struct {
 	opts   Options
 	maxGap Millis
 	ttl    Millis
 
 	view    *View
-	now     Millis // the latest instant seen; time never steps back
+	edited  Millis // when view took the place of the one before
+	now     Millis
 	objects map[key]*object
 	order   []*object   // by handle
 	heard   arrivalList // objects that are not silent, longest unheard first
 	silent  int
+
+	next   int // index in order of the next object that Step brings to view
+	behind int // number of objects from next on, round the end, that may have an earlier view
 
 	// scratch, valid within one call
 	refs    []fence.Ref
@@ -75,6 +80,7 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 	if s.overdue(o, p.Arrived) {
 		events = s.expire(o, events)
 	}
+	events = s.renew(o, events)
 	c := cause{reason: Move, at: p.Time, time: p.Time, arrived: p.Arrived, from: o.point, fromTime: o.time}
 	if !known {
 		c.reason = FirstSeen
@@ -88,20 +94,78 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 	return Accepted, s.settle(o, c, events)
 }
 
-// Advance tells the shard that it is now, and appends an exit for each fence of
-// each object that has been silent for Options.TTL. A now before an earlier one
-// is ignored.
-func (s *Shard) Advance(now Millis, events []Event) []Event {
-	s.now = max(s.now, now)
-	for o := s.heard.first; o != nil && s.overdue(o, s.now); o = s.heard.first {
-		events = s.expire(o, events)
+// Advance tells the shard that it is now. The exits of objects that have been
+// silent for Options.TTL come out of Step.
+//
+// A now before an earlier one is a clock that was set back: objects that were
+// heard after it count as heard now, so that their silence is no longer than it
+// was and no shorter than Options.TTL.
+func (s *Shard) Advance(now Millis) {
+	for o := s.heard.last; o != nil && o.arrived > now; o = o.earlier {
+		o.arrived = now
+	}
+	s.now = now
+}
+
+// SetView puts new fences in place of the old ones. What that changes for the
+// objects where they stand comes out of Step: exits with reason fence_removed or
+// fence_changed, enters with reason fence_added or fence_changed. A fence that was
+// replaced by the same geometry changes nothing. A fix that comes before Step has
+// reached its object meets the new fences all the same; views that follow each
+// other before Step has reached an object are one change for it.
+func (s *Shard) SetView(v *View, now Millis) {
+	s.Advance(now)
+	s.view, s.edited, s.behind = v, now, len(s.order)
+}
+
+const (
+	// stepWork is how many objects and memberships one Step looks at.
+	stepWork = 1024
+	// stepEvents is how many events one Step appends, but for those of its last
+	// object.
+	stepEvents = 1000
+)
+
+// Step does a part of what SetView and Advance have made due, and appends the
+// events of it: exits of silent objects, then the changes that new fences bring.
+// It reports whether more is due. A part takes about a millisecond, unless one
+// object is in very many fences.
+func (s *Shard) Step(events []Event) (out []Event, more bool) {
+	most := len(events) + stepEvents
+	for work := stepWork; work > 0 && len(events) < most; {
+		o := s.heard.first
+		switch {
+		case o != nil && s.overdue(o, s.now):
+			work -= 1 + len(o.members)
+			events = s.expire(o, events)
+		case s.behind > 0:
+			o = s.order[s.next]
+			work -= 1 + len(o.members)
+			events = s.renew(o, events)
+			work -= len(o.members)
+			s.next = (s.next + 1) % len(s.order)
+			s.behind--
+		default:
+			return events, false
+		}
+	}
+	return events, true
+}
+
+// renew settles an object whose view is not the shard's.
+func (s *Shard) renew(o *object, events []Event) []Event {
+	switch {
+	case o.view == s.view:
+	case o.silent: // it is in no fence
+		o.view = s.view
+	default:
+		events = s.settle(o, cause{edited: true, at: s.edited, time: s.edited, arrived: s.edited}, events)
 	}
 	return events
 }
 
-// overdue says whether the object's silence has lasted for the TTL. Whoever
-// applies a fix asks as well: that Advance has not been called yet must not
-// change what the fix means.
+// overdue reports whether the object's silence has lasted for the TTL. Apply asks
+// as well: what a fix means does not depend on whether Step came before it.
 func (s *Shard) overdue(o *object, now Millis) bool {
 	return s.ttl > 0 && !o.silent && o.arrived+s.ttl <= now
 }
@@ -114,22 +178,6 @@ func (s *Shard) expire(o *object, events []Event) []Event {
 	return s.leaveAll(o, cause{reason: TTL, at: at, time: at, arrived: s.now}, events)
 }
 
-// SetView puts new fences in place of the old ones and appends what that
-// changes for the objects where they stand: exits with reason fence_removed or
-// fence_changed, enters with reason fence_added or fence_changed. A fence that
-// was replaced by the same geometry changes nothing.
-func (s *Shard) SetView(v *View, now Millis, events []Event) []Event {
-	s.now = max(s.now, now)
-	old := s.view
-	s.view = v
-	for _, o := range s.order {
-		if !o.silent {
-			events = s.settle(o, cause{edited: old, at: s.now, time: s.now, arrived: s.now}, events)
-		}
-	}
-	return events
-}
-
 func (s *Shard) hasRoom() bool {
 	return (s.opts.MaxObjects <= 0 || len(s.order) < s.opts.MaxObjects) && (s.opts.Admit == nil || s.opts.Admit())
 }
@@ -139,10 +187,13 @@ func (s *Shard) hasRoom() bool {
 func (s *Shard) add(p *Position) *object {
 	o := &object{
 		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID), handle: uint32(len(s.order)),
-		arrived: p.Arrived,
-		anchor:  fence.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
+		arrived: p.Arrived, view: s.view,
+		anchor: fence.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
 	s.order = append(s.order, o)
+	if s.behind > 0 { // it lies between next and the objects that Step comes to last
+		s.behind++
+	}
 	s.objects[key{o.fleet, o.id}] = o
 	return o
 }

@@ -37,12 +37,32 @@ func newWorld(t *testing.T, o track.Options, fences ...fence.Fence) *world {
 			t.Fatal(err)
 		}
 	}
-	w.shard.SetView(w.view(), 0, nil)
+	w.shard.SetView(w.view(), 0)
 	return w
 }
 
 func (w *world) view() *track.View {
 	return &track.View{Sets: []track.TrackedSet{{ID: 7, Name: "s", Snapshot: w.set.Snapshot()}}}
+}
+
+// advance tells the shard the time in milliseconds and returns what came out.
+func (w *world) advance(now track.Millis) string {
+	w.shard.Advance(now)
+	return tell(settled(w.shard, nil))
+}
+
+// edit gives the shard a view and returns what came out.
+func (w *world) edit(v *track.View, now track.Millis) string {
+	w.shard.SetView(v, now)
+	return tell(settled(w.shard, nil))
+}
+
+// settled appends all events that are due.
+func settled(s *track.Shard, events []track.Event) []track.Event {
+	for more := true; more; {
+		events, more = s.Step(events)
+	}
+	return events
 }
 
 // fix applies a position of object "o" at t seconds and returns what came out.
@@ -145,9 +165,9 @@ func TestLatePositionsChangeNothing(t *testing.T) {
 func TestSilenceEndsEveryVisit(t *testing.T) {
 	w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1), square("b", 0, 0, 2))
 	w.fix(0, 0.5, 0.5)
-	expect(t, tell(w.shard.Advance(59_999, nil)), "")
-	expect(t, tell(w.shard.Advance(90_000, nil)), "exit a 1m0s ttl, exit b 1m0s ttl")
-	expect(t, tell(w.shard.Advance(200_000, nil)), "")
+	expect(t, w.advance(59_999), "")
+	expect(t, w.advance(90_000), "exit a 1m0s ttl, exit b 1m0s ttl")
+	expect(t, w.advance(200_000), "")
 	if o, _ := w.shard.Get("f", "o"); o.State != track.Silent || len(o.Fences) != 0 || w.shard.Silent() != 1 {
 		t.Errorf("after the silence: %+v", o)
 	}
@@ -169,15 +189,15 @@ func TestASilenceEndsVisitsBeforeTheFixThatBreaksIt(t *testing.T) {
 	if w.shard.Silent() != 0 {
 		t.Errorf("%d silent objects", w.shard.Silent())
 	}
-	expect(t, tell(w.shard.Advance(179_998, nil)), "")
-	expect(t, tell(w.shard.Advance(179_999, nil)), "exit a 2m59.999s ttl")
+	expect(t, w.advance(179_998), "")
+	expect(t, w.advance(179_999), "exit a 2m59.999s ttl")
 }
 
 // The lag of an event is measured from here, so time in a queue must count.
 func TestAnEventArrivedWhenItsPositionDid(t *testing.T) {
 	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
 	w.fix(1, 0.5, 0.5)
-	w.shard.Advance(60_000, nil) // the position waits meanwhile
+	w.advance(60_000) // the position waits meanwhile
 	if _, events := w.shard.Apply(at("o", 3, 1.5, 0.5), nil); len(events) != 1 || events[0].Arrived != 3000 {
 		t.Errorf("got %+v", events)
 	}
@@ -188,20 +208,33 @@ func TestSilenceIsCountedFromArrival(t *testing.T) {
 	slow := at("o", 0, 0.5, 0.5) // a clock ten minutes behind
 	slow.Arrived = 600_000
 	w.shard.Apply(slow, nil)
-	expect(t, tell(w.shard.Advance(659_999, nil)), "")
-	expect(t, tell(w.shard.Advance(660_000, nil)), "exit a 11m0s ttl")
+	expect(t, w.advance(659_999), "")
+	expect(t, w.advance(660_000), "exit a 11m0s ttl")
 }
 
-func TestTimeNeverStepsBack(t *testing.T) {
-	w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1))
-	w.fix(100, 0.5, 0.5)
-	w.shard.Advance(150_000, nil)
-	expect(t, tell(w.shard.Advance(1000, nil)), "")
-	p := at("o", 101, 0.6, 0.5)
-	p.Arrived = 500 // a clock that was set back
-	w.shard.Apply(p, nil)
-	expect(t, tell(w.shard.Advance(209_999, nil)), "")
-	expect(t, tell(w.shard.Advance(210_000, nil)), "exit a 3m30s ttl")
+// A clock that was far ahead for one position, or for one look at the time, must
+// not keep the objects of that time from ever falling silent.
+func TestAClockThatIsSetBackEndsSilencesAllTheSame(t *testing.T) {
+	for name, ahead := range map[string]func(w *world){
+		"position": func(w *world) {
+			p := at("o", 101, 0.6, 0.5)
+			p.Arrived = 86_400_000
+			w.shard.Apply(p, nil)
+		},
+		"time": func(w *world) {
+			w.shard.Advance(130_000)
+			w.fix(101, 0.6, 0.5)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1))
+			w.fix(100, 0.5, 0.5)
+			ahead(w)
+			expect(t, w.advance(101_000), "")
+			expect(t, w.advance(160_999), "")
+			expect(t, w.advance(161_000), "exit a 2m41s ttl")
+		})
+	}
 }
 
 func TestChangedFences(t *testing.T) {
@@ -209,7 +242,7 @@ func TestChangedFences(t *testing.T) {
 	w.fix(1, 0.5, 0.5)
 	edit := func(change func()) string {
 		change()
-		return tell(w.shard.SetView(w.view(), 5000, nil))
+		return w.edit(w.view(), 5000)
 	}
 	put := func(f fence.Fence) func() {
 		return func() {
@@ -223,7 +256,7 @@ func TestChangedFences(t *testing.T) {
 	expect(t, edit(put(square("a", 7, 7, 1))), "exit a 5s fence_changed")
 	expect(t, edit(put(square("a", 0, 0, 2))), "enter a 5s fence_changed")
 	expect(t, edit(func() { w.set.Delete("b") }), "exit b 5s fence_removed")
-	expect(t, tell(w.shard.SetView(&track.View{}, 6000, nil)), "exit a 6s fence_removed")
+	expect(t, w.edit(&track.View{}, 6000), "exit a 6s fence_removed")
 }
 
 // A set that is deleted and made again in the same name must not inherit visits:
@@ -236,7 +269,7 @@ func TestASetMadeAgainIsAnotherSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &track.View{Sets: []track.TrackedSet{{ID: 8, Name: "s", Snapshot: other.Snapshot()}}}
-	expect(t, tell(w.shard.SetView(v, 2000, nil)), "exit a 2s fence_removed, enter z 2s fence_added")
+	expect(t, w.edit(v, 2000), "exit a 2s fence_removed, enter z 2s fence_added")
 }
 
 func TestFullShardRefusesNewObjectsOnly(t *testing.T) {
@@ -310,5 +343,63 @@ func TestState(t *testing.T) {
 	w.shard.Apply(p, nil)
 	if state() != track.Dwelling {
 		t.Errorf("slow by its own word: %v", state())
+	}
+}
+
+// A change of the fences, and time that passes, are carried through in short steps,
+// between which fixes meet what is in force.
+func TestStepsAreShort(t *testing.T) {
+	const objects, longest = 5000, 1100 // events of a step, with those of its last object
+	w := newWorld(t, track.Options{TTL: time.Minute, Initial: track.InitialEnter}, square("a", 0, 0, 1), square("b", 0, 0, 2))
+	story := newStory()
+	name := func(i int) string { return fmt.Sprint("o", i) }
+	for i := range objects {
+		_, events := w.shard.Apply(at(name(i), 1, 0.5, 0.5), nil)
+		story.add(t, events)
+	}
+	steps := func(n int) (total int, more bool) {
+		for more = true; more && n > 0; n-- {
+			var events []track.Event
+			if events, more = w.shard.Step(nil); len(events) > longest {
+				t.Fatalf("%d events in a step", len(events))
+			}
+			story.add(t, events)
+			total += len(events)
+		}
+		return total, more
+	}
+
+	w.set.Delete("a")
+	w.shard.SetView(w.view(), 2000)
+	if n, more := steps(2); n == 0 || n > objects/2 || !more {
+		t.Fatalf("%d events after two steps, more: %v", n, more)
+	}
+	_, events := w.shard.Apply(at(name(objects-1), 3, 1.5, 0.5), nil) // no step has come to it
+	story.add(t, events)
+	expect(t, tell(events), "exit a 2s fence_removed")
+	_, events = w.shard.Apply(at("new", 3, 0.5, 0.5), nil)
+	story.add(t, events)
+	expect(t, tell(events), "enter b 3s initial")
+
+	if _, _, err := w.set.Put(square("c", 0, 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	w.shard.SetView(w.view(), 4000) // the change before goes on within this one
+	if _, more := steps(1000); more {
+		t.Fatal("the change does not end")
+	}
+	in := func(key string) int {
+		return len(w.shard.Select(nil, track.FenceName{Set: "s", Key: key}, nil))
+	}
+	if a, b, c := in("a"), in("b"), in("c"); a != 0 || b != objects+1 || c != objects {
+		t.Errorf("%d objects in a, %d in b, %d in c", a, b, c)
+	}
+
+	w.shard.Advance(100_000)
+	if n, _ := steps(1); n == 0 || w.shard.Silent() == objects+1 {
+		t.Errorf("%d events, %d silent objects after a step", n, w.shard.Silent())
+	}
+	if n, more := steps(1000); more || w.shard.Silent() != objects+1 || in("b") != 0 {
+		t.Errorf("%d events, %d silent objects in the end", n, w.shard.Silent())
 	}
 }

@@ -132,7 +132,7 @@ func Default() *Config {
 			Connections: 65_536,
 			Body:        64 * MiB,
 			Events:      100_000,
-			EventBytes:  256 * MiB,
+			EventBytes:  32 * MiB,
 			Drain:       25 * time.Second,
 		},
 		Log: Log{Level: "info", Format: "auto"},

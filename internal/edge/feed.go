@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,12 +159,13 @@ func (f *feed) take(message []byte) error {
 
 // put gives an event, or a gap, to the log and to the bus.
 func (f *feed) put(kind string, h *head, message []byte) {
-	r := events.Record{JSON: append([]byte(nil), message...), Arrived: track.MillisOf(time.Now())}
+	message = bytes.Clone(message)
+	r := events.Record{JSON: events.Plain(message), Arrived: track.MillisOf(time.Now())}
 	if h != nil {
 		r.Kind, _ = track.ParseKind(strings.TrimPrefix(kind, "paddock.fence.")) // what is unknown is called enter
 		r.Set, r.Fence, r.Fleet, r.Object = h.Data.Set, h.Data.Fence.ID, h.Data.Object.Fleet, h.Data.Object.ID
 		r.Subject = events.Subject(&track.Event{Kind: r.Kind, Set: r.Set, Fence: &fence.Fence{Key: r.Fence}, Fleet: r.Fleet, ID: r.Object})
-		f.publish(r.Subject, r.JSON)
+		f.publish(r.Subject, message)
 	}
 	f.log.Append([]events.Record{r})
 }

@@ -68,7 +68,7 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 				if batch[i].Subject == "" {
 					kind = "gap"
 				}
-				b = s.event(b, batch[i].Cursor, kind, batch[i].JSON)
+				b = s.event(b, batch[i].Cursor, kind, batch[i].JSON.Bytes())
 			}
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			b = []byte(":\n\n")

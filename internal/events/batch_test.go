@@ -10,7 +10,7 @@ import (
 func TestBatchesEndAtASize(t *testing.T) {
 	l := NewLog(100, 1<<30, "run")
 	for range 10 {
-		l.Append([]Record{{JSON: make([]byte, batchBytes/4)}})
+		l.Append([]Record{{JSON: Plain(make([]byte, batchBytes/4))}})
 	}
 	r := l.Reader(0, Filter{})
 	var batches []int
@@ -28,7 +28,7 @@ func TestBatchesEndAtASize(t *testing.T) {
 		t.Errorf("batches of %v records", batches)
 	}
 	// One that is larger than a batch still comes.
-	l.Append([]Record{{JSON: make([]byte, 2*batchBytes)}})
+	l.Append([]Record{{JSON: Plain(make([]byte, 2*batchBytes))}})
 	if records, _ := r.TryNext(make([]Record, 0, 100)); len(records) != 1 {
 		t.Errorf("%d records", len(records))
 	}

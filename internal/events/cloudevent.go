@@ -11,14 +11,15 @@ import (
 	"paddock/fence/track"
 )
 
-// AppendJSON appends the event as one CloudEvents 1.0 JSON object, without a
-// newline.
+// encode writes the event as one CloudEvents 1.0 JSON object, without a newline.
 //
 // The attribute id is the object's id and its event count, as "v42/17", with
 // the fleet before it unless that is the default one; each is written as a
 // bus token, so that no two objects can meet in one id.
-func AppendJSON(b []byte, e *track.Event) []byte {
-	b = append(b, `{"specversion":"1.0","id":"`...)
+func encode(e *track.Event) Text {
+	var room [1024]byte
+	var shared []part
+	b := append(room[:0], `{"specversion":"1.0","id":"`...)
 	b = appendEventID(b, e, e.Seq)
 	b = append(b, `","source":"/sets/`...)
 	b = appendToken(b, e.Set)
@@ -29,23 +30,23 @@ func AppendJSON(b []byte, e *track.Event) []byte {
 	b = append(b, `,"time":`...)
 	b = appendTime(b, e.At)
 	b = append(b, `,"datacontenttype":"application/json","data":`...)
-	b = appendData(b, e)
-	return append(b, '}')
+	b, shared = appendData(b, e)
+	return Text{own: bytes.Clone(append(b, '}')), shared: shared}
 }
 
-func appendData(b []byte, e *track.Event) []byte {
+func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
 	b = append(b, `{"set":`...)
 	b = appendString(b, e.Set)
 	b = append(b, `,"fence":{"id":`...)
 	b = appendString(b, e.Fence.Key)
 	b = append(b, `,"properties":`...)
-	b = appendObject(b, e.Fence.Properties)
+	b, shared = appendObject(b, e.Fence.Properties, shared)
 	b = append(b, `},"object":{"id":`...)
 	b = appendString(b, e.ID)
 	b = append(b, `,"fleet":`...)
 	b = appendString(b, e.Fleet)
 	b = append(b, `,"properties":`...)
-	b = appendObject(b, e.Props)
+	b, shared = appendObject(b, e.Props, shared)
 	b = append(b, `},"point":`...)
 	b = AppendPoint(b, e.Point)
 	if e.HasPrev {
@@ -66,7 +67,7 @@ func appendData(b []byte, e *track.Event) []byte {
 	b = appendEventID(b, e, e.Visit)
 	b = append(b, `","reason":"`...)
 	b = append(b, e.Reason.String()...)
-	return append(b, `"}`...)
+	return append(b, `"}`...), shared
 }
 
 // DefaultFleet is the fleet of an object that names none.
@@ -114,11 +115,15 @@ const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 // FormatTime writes an instant as events do.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
 
-func appendObject(b []byte, raw json.RawMessage) []byte {
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return append(b, '{', '}')
+// appendObject appends properties, or notes where they belong if they are long.
+func appendObject(b []byte, raw json.RawMessage, shared []part) ([]byte, []part) {
+	switch {
+	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
+		return append(b, '{', '}'), shared
+	case len(raw) >= sharedFrom:
+		return b, append(shared, part{at: len(b), json: raw})
 	}
-	return append(b, raw...)
+	return append(b, raw...), shared
 }
 
 // appendString appends s as a JSON string. Most ids are plain; the others go

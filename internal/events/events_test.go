@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,11 @@ func event() *track.Event {
 	}
 }
 
+func textOf(e *track.Event) []byte {
+	text := encode(e)
+	return text.Bytes()
+}
+
 func TestCloudEvent(t *testing.T) {
 	const want = `{"specversion":"1.0","id":"v42/17","source":"/sets/tracts","type":"paddock.fence.exit","subject":"v42",` +
 		`"time":"2026-03-12T11:16:45.250Z","datacontenttype":"application/json","data":{"set":"tracts",` +
@@ -35,7 +41,7 @@ func TestCloudEvent(t *testing.T) {
 		`"point":{"type":"Point","coordinates":[-73.9586,40.7811]},"prev":{"type":"Point","coordinates":[-73.9588,40.7809]},` +
 		`"at":"2026-03-12T11:16:45.250Z","t":"2026-03-12T11:16:46.000Z","since":"2026-03-12T11:10:00.000Z",` +
 		`"duration_ms":405250,"seq":17,"visit":"v42/9","reason":"move"}}`
-	if got := string(AppendJSON(nil, event())); got != want {
+	if got := string(textOf(event())); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -54,7 +60,7 @@ func TestCloudEventKeepsEveryID(t *testing.T) {
 				Prev   *json.RawMessage
 			}
 		}
-		if err := json.Unmarshal(AppendJSON(nil, e), &got); err != nil {
+		if err := json.Unmarshal(textOf(e), &got); err != nil {
 			t.Fatalf("%q: %v", id, err)
 		}
 		if got.Subject != id || got.Data.Object.ID != id || got.Data.Object.Fleet != id || got.Data.Fence.ID != id || got.Data.Prev != nil {
@@ -112,7 +118,38 @@ func TestSubject(t *testing.T) {
 }
 
 func record(object string, size int) Record {
-	return Record{Set: "s", Fence: "a", Fleet: "f", Object: object, Kind: track.Enter, JSON: make([]byte, size)}
+	return Record{Set: "s", Fence: "a", Fleet: "f", Object: object, Kind: track.Enter, JSON: Plain(make([]byte, size))}
+}
+
+// Long properties are not copied into each event that tells of them, and count once.
+func TestLongPropertiesAreShared(t *testing.T) {
+	const events = 5
+	e := event()
+	e.Fence.Properties = []byte(`{"plan":"` + strings.Repeat("x", 5000) + `"}`)
+	e.Props = []byte(`{"cargo":"` + strings.Repeat("y", 3000) + `"}`)
+	long := int64(len(e.Fence.Properties) + len(e.Props))
+	l := NewLog(events, 1<<20, "e")
+	var own int64
+	for range events {
+		r := NewRecord(e)
+		text := r.JSON.Bytes()
+		if !json.Valid(text) || len(text) != r.JSON.Len() || string(r.JSON.Append(nil)) != string(text) ||
+			!bytes.Contains(text, e.Fence.Properties) || !bytes.Contains(text, e.Props) {
+			t.Fatalf("%d bytes, said to be %d: %s", len(text), r.JSON.Len(), text)
+		}
+		own += int64(len(text)) - long
+		l.Append([]Record{r})
+	}
+	if got := l.Stats().Bytes; got != own+long {
+		t.Errorf("the log counts %d bytes, want %d and %d of properties once", got, own, long)
+	}
+	short := record("o", 10)
+	for range events {
+		l.Append([]Record{short})
+	}
+	if got := l.Stats().Bytes; got != 10*events || len(l.shared) != 0 {
+		t.Errorf("%d bytes and %d properties are left when all events that tell of them are gone", got, len(l.shared))
+	}
 }
 
 func objects(records []Record) (ids []string) {

@@ -23,7 +23,7 @@ import (
 type Record struct {
 	Cursor  uint64 // place in the log, counting from 1
 	Subject string // on the bus
-	JSON    []byte
+	JSON    Text
 
 	Set, Fence, Fleet, Object string
 	Kind                      track.Kind
@@ -34,14 +34,14 @@ type Record struct {
 func NewRecord(e *track.Event) Record {
 	return Record{
 		Subject: Subject(e),
-		JSON:    AppendJSON(make([]byte, 0, 640), e),
+		JSON:    encode(e),
 		Set:     e.Set, Fence: e.Fence.Key, Fleet: e.Fleet, Object: e.ID,
 		Kind: e.Kind, Arrived: e.Arrived,
 	}
 }
 
-// Log holds the most recent records, bounded by count and by bytes. Safe for
-// concurrent use.
+// Log holds the most recent records, bounded by count and by bytes. JSON that
+// records share counts once. Safe for concurrent use.
 type Log struct {
 	maxRecords int
 	maxBytes   int64
@@ -52,6 +52,7 @@ type Log struct {
 	next   uint64   // cursor of the next record
 	oldest uint64   // smallest cursor kept; next if none is
 	bytes  int64
+	shared map[*byte]int // for the first byte of JSON that is shared, the records with it
 	grown  chan struct{} // closed and replaced when the log grows or ends
 	ended  bool
 	end    chan struct{} // closed by End
@@ -63,7 +64,7 @@ type Log struct {
 func NewLog(maxRecords int, maxBytes int64, epoch string) *Log {
 	return &Log{
 		maxRecords: maxRecords, maxBytes: maxBytes, epoch: epoch,
-		ring: make([]Record, min(maxRecords, 1024)), next: 1, oldest: 1,
+		ring: make([]Record, min(maxRecords, 1024)), next: 1, oldest: 1, shared: map[*byte]int{},
 		grown: make(chan struct{}), end: make(chan struct{}),
 	}
 }
@@ -79,9 +80,9 @@ func (l *Log) Append(records []Record) {
 	defer l.mu.Unlock()
 	for i := range records {
 		records[i].Cursor = l.next
-		l.makeRoom(int64(len(records[i].JSON)))
+		l.makeRoom(l.size(&records[i]))
 		*l.at(l.next) = records[i]
-		l.bytes += int64(len(records[i].JSON))
+		l.hold(&records[i])
 		l.next++
 	}
 	l.wakeLocked()
@@ -153,9 +154,40 @@ func (l *Log) makeRoom(size int64) {
 
 func (l *Log) drop() {
 	r := l.at(l.oldest)
-	l.bytes -= int64(len(r.JSON))
+	l.letGo(r)
 	*r = Record{}
 	l.oldest++
+}
+
+// size is the number of bytes that the log holds more with r.
+func (l *Log) size(r *Record) int64 {
+	n := len(r.JSON.own)
+	for _, p := range r.JSON.shared {
+		if l.shared[&p.json[0]] == 0 {
+			n += len(p.json)
+		}
+	}
+	return int64(n)
+}
+
+// hold counts the bytes of r, which the log has now.
+func (l *Log) hold(r *Record) {
+	l.bytes += l.size(r)
+	for _, p := range r.JSON.shared {
+		l.shared[&p.json[0]]++
+	}
+}
+
+// letGo counts the bytes of r, which the log has no more.
+func (l *Log) letGo(r *Record) {
+	for _, p := range r.JSON.shared {
+		if first := &p.json[0]; l.shared[first] > 1 {
+			l.shared[first]--
+		} else {
+			delete(l.shared, first)
+		}
+	}
+	l.bytes -= l.size(r)
 }
 
 // Errors of a cursor that a client gives back.

@@ -157,7 +157,7 @@ func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-ch
 		}
 		if rec := l.at(r.next); r.filter.Match(rec) {
 			dst = append(dst, *rec)
-			size += len(rec.JSON)
+			size += rec.JSON.Len()
 		}
 		r.next++
 	}

@@ -226,7 +226,7 @@ func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 	}
 	for i := range records {
 		r := &records[i]
-		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), r.JSON)
+		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), r.JSON.Bytes())
 	}
 	s.buf = b
 }

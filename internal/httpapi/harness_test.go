@@ -109,7 +109,7 @@ func newTown(t testing.TB, o options) *town {
 		client: &http.Client{Transport: &http.Transport{}}, begun: track.MillisOf(time.Now()) - 3_600_000,
 	}
 	tw.stop = sync.OnceFunc(func() {
-		pipeline.Close()
+		pipeline.Close(context.Background())
 		log.End()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

@@ -154,7 +154,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		server: func(s *http.Server) { s.WriteTimeout = 50 * time.Millisecond },
 	})
 	for range 5000 {
-		tw.log.Append([]events.Record{{Kind: track.Enter, JSON: bytes.Repeat([]byte("x"), 1000)}})
+		tw.log.Append([]events.Record{{Kind: track.Enter, JSON: events.Plain(bytes.Repeat([]byte("x"), 1000))}})
 	}
 	for _, target := range []string{"/v1/events?wait=0", "/v1/events?cursor=run1-0"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(tw.url, "http://"))

@@ -291,7 +291,7 @@ func (c *liveClient) sendEvents() error {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(b, records[i].JSON...)
+			b = records[i].JSON.Append(b)
 		}
 		c.frame = append(b, "]}"...)
 		if err := c.write(websocket.MessageText, c.frame); err != nil {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -74,7 +75,7 @@ func TestNoRoomForNewObjects(t *testing.T) {
 
 func TestNoPositionsAfterTheEnd(t *testing.T) {
 	tw := newTown(t, options{})
-	tw.api.cfg.Pipeline.Close()
+	tw.api.cfg.Pipeline.Close(context.Background())
 	r := tw.post("/v1/positions", `{"id":"a","lon":1,"lat":2}`)
 	tw.problem(r, 503, "shutting down")
 	if r.header.Get("Retry-After") == "" {

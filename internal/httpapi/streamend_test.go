@@ -53,7 +53,7 @@ func TestStreamEndsWellAfterAQuietTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		log.Append([]events.Record{{JSON: []byte(`{"one":1}`), Kind: track.Enter}})
+		log.Append([]events.Record{{JSON: events.Plain([]byte(`{"one":1}`)), Kind: track.Enter}})
 		body := make([]byte, len("id: e-1\nevent: enter\ndata: {\"one\":1}\n\n"))
 		if _, err := io.ReadFull(res.Body, body); err != nil {
 			t.Errorf("%v: %q", err, body)

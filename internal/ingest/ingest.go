@@ -51,6 +51,11 @@ type Config struct {
 	Views     func() *track.View // the fences to track now; called by every shard, must be cheap
 	Publisher Publisher
 	Metrics   *Metrics // nil: counted, but not exported
+
+	// Congested reports whether subscribers need time for what they have got. What takes
+	// long waits meanwhile: the rest of long jobs, changes of the fences, silences of
+	// many objects. Nil: never.
+	Congested func() bool
 }
 
 // Pipeline owns the shards.
@@ -63,6 +68,11 @@ type Pipeline struct {
 
 	closing sync.RWMutex // held for reading while a batch is queued
 	closed  bool
+	givenUp atomic.Bool // what is still queued is refused
+
+	// turns has a token for each shard that may do what takes long at the same time:
+	// one processor is left to the others.
+	turns   chan struct{}
 	running sync.WaitGroup
 }
 
@@ -74,13 +84,20 @@ func New(cfg Config) *Pipeline {
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics(nil)
 	}
+	if cfg.Congested == nil {
+		cfg.Congested = func() bool { return false }
+	}
 	p := &Pipeline{cfg: cfg, seed: maphash.MakeSeed(), Metrics: cfg.Metrics}
+	p.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
+	for range cap(p.turns) {
+		p.turns <- struct{}{}
+	}
 	opts := cfg.Track
 	if opts.MaxObjects > 0 {
 		opts.MaxObjects, opts.Admit = 0, atMost(opts.MaxObjects)
 	}
 	for range cfg.Shards {
-		s := newShard(opts, &p.cfg)
+		s := newShard(opts, p)
 		p.shards = append(p.shards, s)
 		p.running.Go(s.run)
 	}
@@ -100,8 +117,9 @@ func atMost(limit int) func() bool {
 }
 
 // Close refuses what comes, applies what has been queued, and returns when all
-// its events have been published and all shards have ended.
-func (p *Pipeline) Close() {
+// its events have been published and all shards have ended. What has not been
+// applied when ctx ends is refused.
+func (p *Pipeline) Close(ctx context.Context) {
 	p.closing.Lock()
 	already := p.closed
 	p.closed = true
@@ -111,6 +129,7 @@ func (p *Pipeline) Close() {
 			close(s.jobs)
 		}
 	}
+	defer context.AfterFunc(ctx, func() { p.givenUp.Store(true) })()
 	p.running.Wait()
 }
 
@@ -121,8 +140,8 @@ type Result struct {
 	Rejected []Rejection `json:"rejected"`
 	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
 
-	// Overloaded counts the rejections for want of room in a queue; Full those
-	// of new objects beyond the bound.
+	// Overloaded counts the rejections for want of room in a queue, or of time before
+	// the end of the process; Full those of new objects beyond the bound.
 	Overloaded int `json:"-"`
 	Full       int `json:"-"`
 }
@@ -192,8 +211,8 @@ func (p *Pipeline) queue(pd *pending, send func(*shard, job) bool) error {
 			j := job{pending: pd, members: part[:n]}
 			pd.left.Add(1)
 			if !send(p.shards[i], j) {
-				j.refuse(overloaded)
-				p.Metrics.results[resultOverloaded].Add(uint64(n))
+				j.refuse(j.members, overloaded)
+				pd.release()
 			}
 			part = part[n:]
 		}
@@ -224,13 +243,14 @@ func (p *Pipeline) shardOf(fleet, id string) int {
 // pending is a batch on its way. Each job writes its own elements of outcomes.
 type pending struct {
 	batch    *Batch
+	metrics  *Metrics
 	outcomes []outcome
 	left     atomic.Int32 // jobs not done, and one for the door while it queues
 	done     func(*pending)
 }
 
 func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
-	pd := &pending{batch: b, outcomes: make([]outcome, len(b.Positions)), done: done}
+	pd := &pending{batch: b, metrics: p.Metrics, outcomes: make([]outcome, len(b.Positions)), done: done}
 	pd.left.Store(1)
 	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
 	p.Metrics.renamed.Add(uint64(b.Renamed))
@@ -243,10 +263,13 @@ func (pd *pending) release() {
 	}
 }
 
-// outcome is track.Outcome, and one that only a queue knows.
+// outcome is track.Outcome, and two that only the pipeline knows.
 type outcome uint8
 
-const overloaded = outcome(255)
+const (
+	overloaded = outcome(255) // the queue was full
+	unapplied  = outcome(254) // the pipeline gave up before it came to the position
+)
 
 // job is the part of a batch that goes to one shard.
 type job struct {
@@ -254,11 +277,12 @@ type job struct {
 	members []int32 // indexes into the batch
 }
 
-func (j job) refuse(o outcome) {
-	for _, i := range j.members {
+// refuse gives members of the job an outcome without applying them.
+func (j job) refuse(members []int32, o outcome) {
+	for _, i := range members {
 		j.pending.outcomes[i] = o
 	}
-	j.pending.release()
+	j.pending.metrics.results[resultOverloaded].Add(uint64(len(members)))
 }
 
 func (pd *pending) result() Result {
@@ -275,6 +299,9 @@ func (pd *pending) result() Result {
 		case overloaded:
 			r.Overloaded++
 			r.reject(pd.batch.index(i), "overloaded: the queue is full, send it again later")
+		case unapplied:
+			r.Overloaded++
+			r.reject(pd.batch.index(i), "not applied: shutting down, send it again later")
 		}
 	}
 	r.list()

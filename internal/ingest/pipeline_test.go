@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,10 +41,10 @@ func (p *published) texts(t *testing.T) (texts []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.records {
-		_, after, ok := strings.Cut(string(r.JSON), `"reason":"`)
+		_, after, ok := strings.Cut(string(r.JSON.Bytes()), `"reason":"`)
 		reason, _, ok2 := strings.Cut(after, `"`)
 		if !ok || !ok2 {
-			t.Fatalf("no reason: %s", r.JSON)
+			t.Fatalf("no reason: %s", r.JSON.Bytes())
 		}
 		texts = append(texts, fmt.Sprintf("%s %s/%s %s %s", r.Kind, r.Set, r.Fence, r.Object, reason))
 	}
@@ -80,13 +81,13 @@ func addSet(t *testing.T, c *fence.Catalog, name string, fences ...fence.Fence) 
 }
 
 // newPipeline starts a pipeline that tracks the square a of the set zone.
-func newPipeline(t *testing.T, pub *published, c Config) (*Pipeline, *fence.Catalog) {
+func newPipeline(t *testing.T, pub Publisher, c Config) (*Pipeline, *fence.Catalog) {
 	t.Helper()
 	catalog := &fence.Catalog{}
 	addSet(t, catalog, "zone", unitSquare("a", 0))
 	c.Views, c.Publisher = NewViews(catalog).View, pub
 	p := New(c)
-	t.Cleanup(p.Close)
+	t.Cleanup(func() { p.Close(context.Background()) })
 	return p, catalog
 }
 
@@ -362,7 +363,7 @@ func TestCloseAppliesWhatIsQueued(t *testing.T) {
 		closed := make(chan int)
 		for range 2 { // the second one waits as well
 			go func() {
-				p.Close()
+				p.Close(context.Background())
 				closed <- pub.count()
 			}()
 		}
@@ -395,7 +396,7 @@ func TestClosedPipelineKnowsNothing(t *testing.T) {
 	if _, ok := p.Object("f", "v"); !ok {
 		t.Error("the object is unknown")
 	}
-	p.Close()
+	p.Close(context.Background())
 	if _, ok := p.Object("f", "v"); ok {
 		t.Error("an object after the end")
 	}
@@ -550,4 +551,122 @@ func describeView(v *track.View) string {
 		sets = append(sets, fmt.Sprint(s.ID, " ", s.Name, " ", s.Snapshot.Len()))
 	}
 	return strings.Join(sets, ", ")
+}
+
+// overlapping returns n fences that all hold the unit square of longitude and latitude.
+func overlapping(n int) []fence.Fence {
+	fences := make([]fence.Fence, n)
+	for i := range fences {
+		fences[i] = unitSquare(fmt.Sprint("f", i), 0)
+	}
+	return fences
+}
+
+// jumps returns positions of one object that are inside and outside by turns.
+func jumps(id string, count int) *Batch {
+	b := &Batch{}
+	for i := range count {
+		p := fix(id, i)
+		p.Lon, p.Lat = 0.5+9*float64(i%2), 0.5
+		b.Positions = append(b.Positions, p)
+	}
+	return b
+}
+
+// parts looks at how much is published at once.
+type parts struct {
+	published
+	records, bytes atomic.Int64 // the most
+}
+
+func (p *parts) Publish(records []events.Record) {
+	bytes := 0
+	for i := range records {
+		bytes += records[i].JSON.Len()
+	}
+	p.records.Store(max(p.records.Load(), int64(len(records))))
+	p.bytes.Store(max(p.bytes.Load(), int64(bytes)))
+	p.published.Publish(records)
+}
+
+// However many events a job causes, and however large they are, they are published in
+// parts.
+func TestEventsArePublishedInParts(t *testing.T) {
+	const size = 100_000
+	large := overlapping(20)
+	for i := range large {
+		large[i].Properties = []byte(`{"p":"` + strings.Repeat("x", size) + `"}`)
+	}
+	for name, c := range map[string]struct {
+		fences    []fence.Fence
+		positions int
+	}{"many": {overlapping(300), 50}, "large": {large, 20}} {
+		t.Run(name, func(t *testing.T) {
+			pub := &parts{}
+			p, catalog := newPipeline(t, pub, Config{Shards: 1})
+			addSet(t, catalog, "s", c.fences...)
+			submit(t, p, jumps("v", c.positions))
+			if n, want := pub.count(), (len(c.fences)+1)*(c.positions-1); n != want {
+				t.Errorf("%d events, want %d", n, want)
+			}
+			if n := pub.records.Load(); n > publishRecords {
+				t.Errorf("%d records at once", n)
+			}
+			if n := pub.bytes.Load(); n > publishBytes+2*size {
+				t.Errorf("%d bytes at once", n)
+			}
+		})
+	}
+}
+
+// A job that takes long lets positions of other objects pass, while subscribers need
+// time for its events even without end. Those of its own object wait for it.
+func TestALongJobLetsOthersPass(t *testing.T) {
+	const long = 400
+	var congested atomic.Bool
+	congested.Store(true)
+	pub := &published{}
+	p, catalog := newPipeline(t, pub, Config{Shards: 1, Congested: congested.Load})
+	addSet(t, catalog, "s", overlapping(300)...)
+	var got results
+	if err := p.TrySubmit(jumps("v", long), got.of(0)); err != nil {
+		t.Fatal(err)
+	}
+	late := &Batch{Positions: jumps("v", long+2).Positions[long:]}
+	if err := p.TrySubmit(late, got.of(1)); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, p, jumps("other", 1)) // waits for its answer
+	if n := len(got.list()); n != 0 {
+		t.Fatalf("%d of the long job and of the one behind it are answered", n)
+	}
+	congested.Store(false)
+	p.Close(context.Background())
+	for i, want := range []int{long, 2} {
+		if r := got.list()[i]; r.Accepted != want {
+			t.Errorf("job %d: %+v, want %d accepted", i, r, want)
+		}
+	}
+}
+
+// A pipeline whose time is up refuses what it has not come to, and ends.
+func TestCloseRefusesWhatItHasNoTimeFor(t *testing.T) {
+	const long = 400
+	p, catalog := newPipeline(t, &published{}, Config{Shards: 1, Congested: func() bool { return true }})
+	addSet(t, catalog, "s", overlapping(300)...)
+	var got results
+	if err := p.TrySubmit(jumps("v", long), got.of(0)); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, p, jumps("other", 1))
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.Close(over)
+	r := got.list()[0]
+	if r.Accepted == 0 || r.Overloaded == 0 || r.Accepted+r.Overloaded != long || !strings.HasPrefix(r.Rejected[0].Reason, "not applied: shutting down") {
+		t.Errorf("%+v", r)
+	}
+	if n := p.Metrics.Totals().Overloaded; n != uint64(r.Overloaded) {
+		t.Errorf("%d counted, %d refused", n, r.Overloaded)
+	}
 }

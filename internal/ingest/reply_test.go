@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestAnAnswerIsNoPosition(t *testing.T) {
 	}
 	defer server.Shutdown(t.Context())
 	p := New(Config{Shards: 1, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}})
-	defer p.Close()
+	defer p.Close(context.Background())
 	door, err := p.OpenBusDoor(server.Local("positions"), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func TestPositionsAtTheEdgesOfNumbers(t *testing.T) {
 // A door's answer is the sign that the counts can be read.
 func TestCountsAreThoseOfTheAnswer(t *testing.T) {
 	p := New(Config{Shards: 2, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}})
-	defer p.Close()
+	defer p.Close(context.Background())
 	for i := range 200 {
 		at := track.Millis(1_000_000_000_000)
 		id := strings.Repeat("x", i+1)

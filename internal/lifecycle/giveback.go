@@ -1,4 +1,4 @@
-package tunneld
+package lifecycle
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
-
-	"paddock/internal/lifecycle"
 )
 
 const (
@@ -21,18 +19,31 @@ const (
 	giveBackLeast, giveBackShare = 2 << 20, 16
 )
 
-// giveBack gives memory back to the system after each load: where little is allocated any
-// more nothing is collected, and what the load has taken would stay for minutes, and what
-// those take who only ask how it is would come on top.
+// GiveBack returns a service that gives memory back to the system after each load. Without
+// it nothing is collected where little is allocated any more, and what the load has taken
+// stays for minutes. underWay returns how much there is to do, in any unit; it is called
+// once a second.
+func GiveBack(name string, underWay func() int) Service {
+	return Service{Name: name, Run: (&giveBack{underWay, heldOfSystem, collect}).run}
+}
+
 type giveBack struct {
 	underWay func() int
 	held     func() uint64 // bytes
 	free     func()
 }
 
-// addGiveBack adds it as a service of the group.
-func addGiveBack(g *lifecycle.Group, underWay func() int) {
-	g.Add(lifecycle.Service{Name: "tunnel memory", Run: (&giveBack{underWay, heldOfSystem, collect}).run})
+// Allocated returns a function for GiveBack: how many KiB have been allocated since it
+// was called last.
+func Allocated() func() int {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	var last uint64
+	return func() int {
+		metrics.Read(sample)
+		before := last
+		last = sample[0].Value.Uint64()
+		return int((last - before) >> 10)
+	}
 }
 
 // run looks until ctx ends.

@@ -1,4 +1,4 @@
-package tunneld
+package lifecycle
 
 import (
 	"context"

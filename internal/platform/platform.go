@@ -111,12 +111,13 @@ func New(o Options) *Platform {
 // AddTo adds the platform's services to a group. What feeds it is added after.
 func (p *Platform) AddTo(g *lifecycle.Group) {
 	for _, s := range []lifecycle.Service{
+		lifecycle.GiveBack("memory", lifecycle.Allocated()),
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
-		{Name: "ingest", Start: p.startIngest, Drain: func(context.Context) error { p.pipeline.Close(); return nil }},
+		{Name: "ingest", Start: p.startIngest, Drain: p.drainIngest},
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
@@ -207,15 +208,29 @@ func (p *Platform) startIngest(context.Context) error {
 	if err != nil {
 		return p.cfg.Fault("track.initial", err)
 	}
+	local := p.bus.Local("events")
 	p.pipeline = ingest.New(ingest.Config{
 		Track: track.Options{
 			Initial: initial, TTL: c.TTL, MaxGap: c.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
 		},
 		Views:     ingest.NewViews(p.catalog).View,
-		Publisher: newPublisher(p.events, p.bus.Local("events"), p.registry, p.log),
+		Publisher: newPublisher(p.events, local, p.registry, p.log),
 		Metrics:   ingest.NewMetrics(p.registry),
+		Congested: local.Congested,
 	})
 	registerPipeline(p.registry, p.pipeline, p.events)
+	return nil
+}
+
+// drainIngest applies what the doors have let in, for half of the time that is left:
+// the other half is for its events, and for telling whose positions came too late.
+func (p *Platform) drainIngest(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	p.pipeline.Close(ctx)
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (p *publisher) Publish(records []events.Record) {
 	p.log.Append(records)
 	msgs := make([]bus.Msg, len(records))
 	for i := range records {
-		msgs[i] = bus.Msg{Subject: records[i].Subject, Data: records[i].JSON}
+		msgs[i] = bus.Msg{Subject: records[i].Subject, Data: records[i].JSON.Bytes()}
 	}
 	if p.bus.PublishBatch(msgs) == nil {
 		return

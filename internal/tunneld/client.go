@@ -136,7 +136,7 @@ func (c *Client) ID() (id keyid.ID, ok bool) {
 
 // AddTo adds the client's services.
 func (c *Client) AddTo(g *lifecycle.Group) {
-	addGiveBack(g, func() int { return c.tunnel.Stats().Inflight })
+	g.Add(lifecycle.GiveBack("tunnel memory", func() int { return c.tunnel.Stats().Inflight }))
 	g.Add(lifecycle.Service{Name: "tunnel", Run: c.Run})
 }
 

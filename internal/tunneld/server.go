@@ -200,5 +200,5 @@ func (s *Server) AddTo(g *lifecycle.Group) {
 	})
 	s.Role.AddTo(g)
 	g.Add(lifecycle.Service{Name: "tunnel tickets", Run: s.tickets.Run})
-	addGiveBack(g, s.tunnel.UnderWay)
+	g.Add(lifecycle.GiveBack("tunnel memory", s.tunnel.UnderWay))
 }

@@ -36,7 +36,7 @@ func benchSite(b *testing.B) *wire.Conn {
 	b.Cleanup(func() {
 		_ = c.Close()
 		api.Drain(context.Background())
-		pipeline.Close()
+		pipeline.Close(context.Background())
 		log.End()
 		_ = api.Close(context.Background())
 		serving.Wait()

@@ -150,7 +150,7 @@ func (a *API) sendBatch(s *wire.Stream, batch []events.Record, gap events.Gap) e
 		}
 	}
 	for i := range batch {
-		if err := s.WriteMsg(batch[i].JSON); err != nil {
+		if err := s.WriteMsg(batch[i].JSON.Bytes()); err != nil {
 			return err
 		}
 	}

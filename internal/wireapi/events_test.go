@@ -90,7 +90,7 @@ func TestEventsAreTheBytesOfTheLog(t *testing.T) {
 	s.hop("v", 0)
 	got := s.next(stream)
 	records, _ := s.log.Reader(0, events.Filter{}).TryNext(make([]events.Record, 0, 9))
-	if len(records) != 1 || got.raw != string(records[0].JSON) {
+	if len(records) != 1 || got.raw != string(records[0].JSON.Bytes()) {
 		t.Errorf("got %s\nwant %+v", got.raw, records)
 	}
 	if n := s.api.Stats().Subscribers; n != 1 {

@@ -147,7 +147,7 @@ func paddock() (ctx context.Context, addr string, stop func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	return ctx, l.Addr().String(), func() {
 		api.Drain(ctx)
-		pipeline.Close()
+		pipeline.Close(context.Background())
 		eventLog.End()
 		if err := api.Close(ctx); err != nil {
 			log.Fatal(err)

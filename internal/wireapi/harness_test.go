@@ -101,7 +101,7 @@ func (s *site) drain(ctx context.Context) {
 	}
 	s.drained = true
 	s.api.Drain(ctx)
-	s.pipeline.Close()
+	s.pipeline.Close(context.Background())
 	s.log.End()
 	if err := s.api.Close(ctx); err != nil {
 		s.Errorf("Close: %v", err)

@@ -1,0 +1,55 @@
+package events
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Text is the JSON of an event. Long properties of its fence and of its object are
+// not copied into it: all events that tell of them share their bytes.
+type Text struct {
+	own    []byte // without the parts
+	shared []part // ascending by place
+}
+
+// part is JSON that is shared, and its place: before the byte of Text.own with this
+// index.
+type part struct {
+	at   int
+	json json.RawMessage
+}
+
+// sharedFrom is the length in bytes from which properties are shared.
+const sharedFrom = 1 << 10
+
+// Plain returns b as a text that shares nothing.
+func Plain(b []byte) Text { return Text{own: b} }
+
+// Len returns the length in bytes.
+func (t *Text) Len() int {
+	n := len(t.own)
+	for i := range t.shared {
+		n += len(t.shared[i].json)
+	}
+	return n
+}
+
+// Append appends the text to dst.
+func (t *Text) Append(dst []byte) []byte {
+	dst = slices.Grow(dst, t.Len())
+	from := 0
+	for i := range t.shared {
+		p := &t.shared[i]
+		dst = append(append(dst, t.own[from:p.at]...), p.json...)
+		from = p.at
+	}
+	return append(dst, t.own[from:]...)
+}
+
+// Bytes returns the text in one piece. It is not to be changed.
+func (t *Text) Bytes() []byte {
+	if len(t.shared) == 0 {
+		return t.own
+	}
+	return t.Append(nil)
+}
