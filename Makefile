@@ -101,6 +101,10 @@ test-overload: ## Overload a tunnel's service, and its link, for a second each, 
 adversarial: ## Compare every kind of index with exact arithmetic at POINTS (10000000) hard points.
 	PADDOCK_POINTS=$(POINTS) $(GO) test -v -count 1 -timeout 6h -run TestAdversarial $(TESTFLAGS) ./fence
 
+.PHONY: bursts
+bursts: ## Send what causes millions of events, and print the memory and the waiting that they take.
+	PADDOCK_BURSTS=1 $(GO) test -v -count 1 -timeout 1h -run 'TestBursts' $(TESTFLAGS) ./cmd/paddock
+
 .PHONY: kill
 kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock

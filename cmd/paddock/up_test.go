@@ -33,7 +33,13 @@ type upProcess struct {
 // the process has ended.
 func startUp(t *testing.T, args ...string) *upProcess {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), upTestTimeout)
+	return startUpFor(t, upTestTimeout, args...)
+}
+
+// startUpFor starts a platform that is killed after that long.
+func startUpFor(t *testing.T, timeout time.Duration, args ...string) *upProcess {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	p := &upProcess{Cmd: exec.CommandContext(ctx, "paddock", args...)}
 	p.Env = append(os.Environ(), "PADDOCK_LOG_FORMAT=text")
