@@ -42,6 +42,7 @@ type BufferStatus struct {
 	Dropped  uint64 `json:"dropped"`
 	Expired  uint64 `json:"expired"`
 	Damaged  uint64 `json:"damaged"`
+	Unmarked uint64 `json:"unmarked"` // acknowledgements that could not be written down at once
 }
 
 // SourceStatus counts positions of one source.
@@ -62,7 +63,7 @@ func (a *Agent) Status() Status {
 		Link: LinkStatus{Up: a.up.Load() > 0, Platform: a.settings.Link.Connect.Server, Connects: a.connects.Load(), Resent: link.Resent},
 		Buffer: BufferStatus{
 			Waiting: buffer.Records, Bytes: buffer.Bytes, MaxBytes: a.settings.Buffer.MaxBytes, Accepted: buffer.Accepted,
-			Refused: buffer.Refused, Dropped: buffer.Dropped, Expired: buffer.Expired, Damaged: buffer.Damaged,
+			Refused: buffer.Refused, Dropped: buffer.Dropped, Expired: buffer.Expired, Damaged: buffer.Damaged, Unmarked: buffer.Unmarked,
 		},
 		Sources: map[string]SourceStatus{}, Tunnels: a.tunnels.status(), Events: a.feed.events.Load(), Gaps: a.feed.gaps.Load(), Since: a.since.UTC(),
 	}
@@ -106,6 +107,7 @@ func (a *Agent) register() {
 		{"paddock_agent_dropped_total", "Positions dropped at the bound of the buffer, oldest first.", true, buffer(func(s spool.Stats) float64 { return float64(s.Dropped) })},
 		{"paddock_agent_events_total", "Events that have come from the platform.", true, func() float64 { return float64(a.feed.events.Load()) }},
 		{"paddock_agent_expired_total", "Positions that were too old to be delivered.", true, buffer(func(s spool.Stats) float64 { return float64(s.Expired) })},
+		{"paddock_agent_unmarked_total", "Acknowledgements that could not be written down at once.", true, buffer(func(s spool.Stats) float64 { return float64(s.Unmarked) })},
 	} {
 		if m.counter {
 			a.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: m.name, Help: m.help}, m.value))

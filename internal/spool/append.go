@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 )
 
 // group is what is written and synced at once.
@@ -57,7 +56,10 @@ func sizeOf(bodies [][]byte) (n int64, err error) {
 
 // makeRoom sees to it that so many bytes fit. s.mu is held.
 func (s *Spool) makeRoom(size int64) error {
-	s.expire(time.Now())
+	s.expire()
+	if s.bytes+s.waiting+size > s.opts.MaxBytes {
+		_ = s.free() // if it could not be done before; else there is nothing to free
+	}
 	for s.bytes+s.waiting+size > s.opts.MaxBytes {
 		if s.opts.Refuse || len(s.segments) == 1 || size > s.opts.MaxBytes/2 {
 			return fmt.Errorf("%w: %d of %d bytes", ErrFull, s.bytes+s.waiting, s.opts.MaxBytes)
@@ -68,11 +70,11 @@ func (s *Spool) makeRoom(size int64) error {
 }
 
 // expire drops segments of which every record is too old. s.mu is held.
-func (s *Spool) expire(now time.Time) {
+func (s *Spool) expire() {
 	if s.opts.MaxAge == 0 {
 		return
 	}
-	before := now.Add(-s.opts.MaxAge).UnixMilli()
+	before := s.clock() - s.opts.MaxAge.Milliseconds()
 	for len(s.segments) > 1 && s.segments[0].newest < before {
 		s.drop("as it is too old", &s.stats.Expired)
 	}
@@ -107,7 +109,7 @@ func (s *Spool) lead() {
 	}
 	var written *segment
 	if err == nil {
-		written, err = s.writer.write(at, g.bodies)
+		written, err = s.writer.write(at, s.clock(), g.bodies)
 	}
 	s.mu.Lock()
 	if begun != nil {
@@ -197,12 +199,12 @@ func (w *writer) begin(dir string, first uint64) (*segment, error) {
 	return &g, nil
 }
 
-// write writes records and syncs them. The result is the segment as it is then.
-func (w *writer) write(number uint64, bodies [][]byte) (*segment, error) {
+// write writes records, accepted now by the spool's clock, and syncs them. The result is
+// the segment as it is then.
+func (w *writer) write(number uint64, now int64, bodies [][]byte) (*segment, error) {
 	if w.broken != nil {
 		return nil, w.broken
 	}
-	now := time.Now()
 	b := w.buffer[:0]
 	for i, body := range bodies {
 		b = appendRecord(b, number+uint64(i), now, body)
@@ -222,7 +224,7 @@ func (w *writer) write(number uint64, bodies [][]byte) (*segment, error) {
 	}
 	w.segment.records += uint64(len(bodies))
 	w.segment.size += int64(len(b))
-	w.segment.newest = now.UnixMilli()
+	w.segment.newest = now
 	g := w.segment
 	return &g, nil
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"testing"
-	"time"
 )
 
 // FuzzReader reads segments that hold anything, and become something else once they were
@@ -15,7 +14,7 @@ import (
 func FuzzReader(f *testing.F) {
 	whole := []byte(magic)
 	for i := range uint64(5) {
-		whole = appendRecord(whole, 1+i, time.UnixMilli(1), []byte("body"))
+		whole = appendRecord(whole, 1+i, 1, []byte("body"))
 	}
 	f.Add(whole, whole, uint8(0))
 	f.Add(whole, whole, uint8(2))

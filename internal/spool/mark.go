@@ -7,18 +7,23 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"syscall"
 )
 
 const markSlot = 16
 
 // mark is the file that says how far the receiver has come. The slots are written in
-// turn, so that one of them is whole whenever the process dies.
+// turn, so that one of them is whole whenever the process dies. Their room is taken when
+// the file is opened: a disk that is full later does not keep them from being written.
 type mark struct {
-	file   *os.File
-	number uint64 // guarded by Spool.mu
-	shown  atomic.Uint64
-	slot   int64
-	dirty  bool
+	file    io.WriterAt
+	syncs   func() error
+	close   func() error
+	number  uint64 // guarded by Spool.mu
+	shown   atomic.Uint64
+	written uint64 // of number, to the file
+	slot    int64
+	dirty   bool
 }
 
 // openMark reads the file, or makes it.
@@ -27,16 +32,23 @@ func openMark(path string) (*mark, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mark{file: f}
+	m := &mark{file: f, syncs: f.Sync, close: f.Close}
 	for slot := range int64(2) {
 		var b [markSlot]byte
-		_, err := f.ReadAt(b[:], slot*markSlot)
+		n, err := f.ReadAt(b[:], slot*markSlot)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return m, err
 		}
-		n := binary.LittleEndian.Uint64(b[:])
-		if err == nil && n >= m.number && crc32.Checksum(b[:8], castagnoli) == binary.LittleEndian.Uint32(b[8:]) {
-			m.number, m.slot = n, 1-slot
+		if n < markSlot { // the zeros that follow are no mark
+			_, err := f.WriteAt(make([]byte, markSlot-n), slot*markSlot+int64(n))
+			if err != nil && !errors.Is(err, syscall.ENOSPC) {
+				return m, err
+			}
+			m.dirty = true
+		}
+		number := binary.LittleEndian.Uint64(b[:])
+		if n == markSlot && number >= m.number && crc32.Checksum(b[:8], castagnoli) == binary.LittleEndian.Uint32(b[8:]) {
+			m.number, m.written, m.slot = number, number, 1-slot
 		}
 	}
 	m.shown.Store(m.number)
@@ -46,27 +58,38 @@ func openMark(path string) (*mark, error) {
 // known is the number, without a lock.
 func (m *mark) known() uint64 { return m.shown.Load() }
 
-// set raises the number. It reaches the disk with the next sync, or by itself.
+// set raises the number. An error means that the file does not have it yet: write tries
+// again.
 func (m *mark) set(number uint64) error {
-	if number <= m.number {
+	if number > m.number {
+		m.number = number
+		m.shown.Store(number)
+	}
+	return m.write()
+}
+
+// write brings the number to the file. It reaches the disk with the next sync, or by
+// itself.
+func (m *mark) write() error {
+	if m.written == m.number {
 		return nil
 	}
 	var b [markSlot]byte
-	binary.LittleEndian.PutUint64(b[:], number)
+	binary.LittleEndian.PutUint64(b[:], m.number)
 	binary.LittleEndian.PutUint32(b[8:], crc32.Checksum(b[:8], castagnoli))
 	if _, err := m.file.WriteAt(b[:], m.slot*markSlot); err != nil {
 		return err
 	}
-	m.number, m.slot, m.dirty = number, 1-m.slot, true
-	m.shown.Store(number)
+	m.written, m.slot, m.dirty = m.number, 1-m.slot, true
 	return nil
 }
 
+// sync brings the number to the disk.
 func (m *mark) sync() error {
-	if !m.dirty {
-		return nil
+	if err := m.write(); err != nil || !m.dirty {
+		return err
 	}
-	err := m.file.Sync()
+	err := m.syncs()
 	m.dirty = err != nil
 	return err
 }

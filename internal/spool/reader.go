@@ -8,14 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"time"
 )
 
 // Record is one that is handed out.
 type Record struct {
-	Number   uint64
-	Accepted time.Time
-	Body     []byte // good until the next call of the reader
+	Number uint64
+	Body   []byte // good until the next call of the reader
 }
 
 // Reader hands the records out, one after the other. One goroutine uses it.
@@ -26,6 +24,7 @@ type Reader struct {
 	segment segment  // of file, as far as it is read now
 	at      int64    // in file, where record next is
 	records recordReader
+	expired uint64 // records that were too old, since the last one that was not
 }
 
 // Reader returns a reader that begins behind what is acknowledged. There is one at a
@@ -51,6 +50,7 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 			return Record{}, err
 		}
 		if !ok {
+			r.tellExpired()
 			select {
 			case <-grown:
 				continue
@@ -72,8 +72,18 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 		r.next++
 		r.at += int64(recordHead + len(body))
 		if r.take(number, accepted) {
-			return Record{number, time.UnixMilli(accepted), body}, nil
+			r.tellExpired()
+			return Record{number, body}, nil
 		}
+		r.expired++
+	}
+}
+
+// tellExpired logs how many records in a row were too old.
+func (r *Reader) tellExpired() {
+	if r.expired > 0 {
+		r.spool.log.Warn("spool: records waited for longer than max_age, and are not delivered", "records", r.expired, "max_age", r.spool.opts.MaxAge)
+		r.expired = 0
 	}
 }
 
@@ -83,7 +93,7 @@ func (r *Reader) take(number uint64, accepted int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken = max(s.taken, number)
-	if s.opts.MaxAge > 0 && time.UnixMilli(accepted).Before(time.Now().Add(-s.opts.MaxAge)) {
+	if s.opts.MaxAge > 0 && accepted < s.clock()-s.opts.MaxAge.Milliseconds() {
 		s.stats.Expired++
 		return false
 	}

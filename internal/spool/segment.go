@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 const (
@@ -29,7 +28,7 @@ type segment struct {
 	first   uint64 // number of the first record
 	records uint64 // that are synced
 	size    int64  // bytes that are synced
-	newest  int64  // when the last record was accepted, Unix milliseconds
+	newest  int64  // when the last record was accepted, by the spool's clock
 }
 
 // end is the number behind the last record.
@@ -155,11 +154,11 @@ func checksum(number uint64, accepted, body []byte) uint32 {
 }
 
 // appendRecord appends one record as it stands in a segment.
-func appendRecord(dst []byte, number uint64, accepted time.Time, body []byte) []byte {
+func appendRecord(dst []byte, number uint64, accepted int64, body []byte) []byte {
 	at := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(body)))
 	dst = append(dst, 0, 0, 0, 0)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(accepted.UnixMilli()))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(accepted))
 	dst = append(dst, body...)
 	binary.LittleEndian.PutUint32(dst[at+4:], checksum(number, dst[at+8:at+recordHead], body))
 	return dst

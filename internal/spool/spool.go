@@ -19,17 +19,21 @@
 //	lock    held by the process that uses it
 //	id      32 hexadecimal digits, drawn once
 //	acked   two slots of 16 bytes: u64 number, u32 CRC-32C of that, u32 0;
-//	        the higher one of those that are whole counts
+//	        the higher one of those that are whole counts; zeros are none
 //	FIRST.spool   a segment, named after its first number: 16 hexadecimal digits
 //
 // A segment is the 8 bytes "PDKSPOOL", a u32 version, which is 1, a u32 0, and records:
 //
 //	0   u32  length of the body
 //	4   u32  CRC-32C of the number of the record (u64), and of all below
-//	8   i64  when it was accepted, Unix milliseconds
+//	8   i64  when it was accepted, in milliseconds of the spool's clock
 //	16  the body
 //
 // Integers are little-endian.
+//
+// The spool's clock goes on while the spool is open, and rests while it is not. It begins
+// at the time of the newest record, or at the Unix time if there is none. So a record
+// does not grow old at a stroke when the machine's clock is set.
 package spool
 
 import (
@@ -65,7 +69,7 @@ var ErrClosed = errors.New("the buffer is closed")
 type Options struct {
 	Dir      string
 	MaxBytes int64         // of all segments, 0: 16 MiB; at least MinBytes
-	MaxAge   time.Duration // records that are older are not handed out, 0: never
+	MaxAge   time.Duration // records that have waited longer while the spool was open are not handed out, 0: never
 	// Refuse lets Append fail at MaxBytes, with ErrFull. Otherwise the oldest segment
 	// makes room.
 	Refuse bool
@@ -90,6 +94,9 @@ type Spool struct {
 	closed    bool
 	segments  []*segment    // oldest first; never empty; the last one is written
 	next      uint64        // number of the next record
+	began     time.Time     // when it was opened
+	base      int64         // the spool's clock then, in milliseconds
+	unmarked  bool          // the mark could not be written the last time
 	taken     uint64        // highest number that was handed out
 	bytes     int64         // of all segments
 	spoiled   bool          // the last segment has been found damaged, and takes no more
@@ -109,6 +116,7 @@ type Stats struct {
 	Dropped  uint64 // that were not handed out, to make room
 	Expired  uint64 // that were too old to be handed out
 	Damaged  uint64 // segments with something that was never written so
+	Unmarked uint64 // acknowledgements that could not be written down at once
 }
 
 // Open opens the directory, which it makes if there is none. It reads all of it.
@@ -146,8 +154,17 @@ func (s *Spool) open() (err error) {
 		return err
 	}
 	s.taken = s.mark.number
+	s.began, s.base = time.Now(), time.Now().UnixMilli()
+	for _, g := range s.segments {
+		if g.records > 0 {
+			s.base = g.newest
+		}
+	}
 	return syncDir(s.opts.Dir)
 }
+
+// clock is the spool's clock, in milliseconds.
+func (s *Spool) clock() int64 { return s.base + time.Since(s.began).Milliseconds() }
 
 // load finds the segments, and begins to write behind the last one.
 func (s *Spool) load() error {
@@ -217,7 +234,8 @@ func (s *Spool) Stats() Stats {
 	return st
 }
 
-// Ack notes that the receiver has all records up to number, and frees their room.
+// Ack notes that the receiver has all records up to number, and frees their room. What
+// cannot be written down now is tried again later: until then the room is not freed.
 func (s *Spool) Ack(number uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,10 +245,18 @@ func (s *Spool) Ack(number uint64) error {
 	if number >= s.next {
 		return fmt.Errorf("spool: %d was acknowledged, and %d is the last one", number, s.next-1)
 	}
-	if err := s.mark.set(number); err != nil {
-		return fmt.Errorf("spool: %w", err)
+	err := s.mark.set(number)
+	if err == nil {
+		err = s.free()
 	}
-	return s.free()
+	if err != nil {
+		s.stats.Unmarked++
+		if !s.unmarked {
+			s.log.Error("spool: an acknowledgement cannot be written down; it is tried again, and delivery goes on", "error", err)
+		}
+	}
+	s.unmarked = err != nil
+	return nil
 }
 
 // free removes the segments whose records are all acknowledged. s.mu is held.
@@ -238,7 +264,7 @@ func (s *Spool) free() error {
 	for len(s.segments) > 1 && s.segments[0].end() <= s.mark.number+1 {
 		// Once it is gone, nothing else says how far the receiver has come.
 		if err := s.mark.sync(); err != nil {
-			return fmt.Errorf("spool: %w", err)
+			return err
 		}
 		s.remove()
 	}
@@ -281,7 +307,7 @@ func (s *Spool) grow() {
 func (s *Spool) release() error {
 	var errs []error
 	if s.mark != nil {
-		errs = append(errs, s.mark.sync(), s.mark.file.Close())
+		errs = append(errs, s.mark.sync(), s.mark.close())
 	}
 	if s.writer.file != nil {
 		errs = append(errs, s.writer.file.Close())

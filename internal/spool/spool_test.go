@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -270,6 +271,65 @@ func TestRecordsGrowOld(t *testing.T) {
 	})
 }
 
+// A clock that was far behind when records were accepted, and has been set, does not make
+// them old. They grow old by the time for which the spool is open.
+func TestASetClockMakesNothingOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := small
+		o.Dir, o.MaxAge = t.TempDir(), time.Hour
+		must(t, os.WriteFile(segmentPath(o.Dir, 1), appendRecord([]byte(magic), 1, 5000, []byte("1970")), 0o600))
+		s := open(t, o)
+		put(t, s, "later")
+		want(t, "after a start with another clock", rest(t, s), "1:1970 2:later")
+		time.Sleep(61 * time.Minute)
+		want(t, "after an hour", rest(t, s), "")
+		if st := s.Stats(); st.Expired != 2 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// fullDisk takes no write.
+type fullDisk struct{}
+
+func (fullDisk) WriteAt([]byte, int64) (int, error) { return 0, syscall.ENOSPC }
+
+// A disk that does not take the mark costs no delivery. The room is freed once it does.
+func TestAMarkThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	o := small
+	o.Dir = t.TempDir()
+	s := open(t, o)
+	put(t, s, half, half, half, half, half, half)
+	all := len(segments(t, o.Dir))
+	good := s.mark.file
+	s.mark.file = fullDisk{}
+	must(t, s.Ack(3))
+	if st := s.Stats(); st.Acked != 3 || st.Unmarked != 1 || len(segments(t, o.Dir)) != all {
+		t.Errorf("%+v, %d of %d segments", st, len(segments(t, o.Dir)), all)
+	}
+	left := crash(t, o.Dir)
+	s.mark.file = good
+	must(t, s.Ack(5))
+	if st := s.Stats(); st.Acked != 5 || len(segments(t, o.Dir)) >= all {
+		t.Errorf("%+v, %d of %d segments", st, len(segments(t, o.Dir)), all)
+	}
+	o.Dir = left
+	if again := open(t, o); again.Acked() != 0 || again.Last() != 6 {
+		t.Errorf("after a crash meanwhile: %d acknowledged of %d", again.Acked(), again.Last())
+	}
+}
+
+// The mark has its room from the start: no disk is too full for it later.
+func TestTheMarkHasItsRoom(t *testing.T) {
+	dir := t.TempDir()
+	open(t, Options{Dir: dir})
+	info, err := os.Stat(filepath.Join(dir, "acked"))
+	must(t, err)
+	if info.Size() != 2*markSlot {
+		t.Errorf("%d bytes", info.Size())
+	}
+}
+
 // All who wait at once get numbers of their own, and a reader sees them in order while
 // they come.
 func TestManyAppend(t *testing.T) {
@@ -356,7 +416,7 @@ func TestFailedWrite(t *testing.T) {
 
 // The bytes are those that the package's comment says.
 func TestFormat(t *testing.T) {
-	b := appendRecord(nil, 7, time.UnixMilli(1_700_000_000_000), []byte("hi"))
+	b := appendRecord(nil, 7, 1_700_000_000_000, []byte("hi"))
 	want(t, "record", hex.EncodeToString(b), "02000000"+"2f09f285"+"0068e5cf8b010000"+"6869")
 	dir := t.TempDir()
 	put(t, open(t, Options{Dir: dir}), "x")
