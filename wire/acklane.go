@@ -163,7 +163,13 @@ func (l *ackLane) take(turn uint64, dst [][]byte) (kind string, bodies [][]byte,
 
 // pump sends over a connection all that is to be sent, until it ends or has no say
 // any more.
+//
+// It waits until the peer has told what it has of the session: an acknowledgement ahead of
+// what was sent can only be told from others before more is sent.
 func (l *ackLane) pump(conn *Conn, turn uint64) {
+	if conn.Admitted(conn.ctx) != nil {
+		return
+	}
 	var room [ackBatch][]byte
 	for {
 		kind, bodies, changed := l.take(turn, room[:0])

@@ -25,6 +25,11 @@ const (
 // no connection, and that does not wait for one.
 var ErrNoConn = errors.New("wire: no connection")
 
+// ErrSessionShared ends a Client whose session another process has too: the peer has
+// acknowledged posts that were never sent, or another connection has taken the place of
+// one that lived. What the peer has acknowledged may be the other process's.
+var ErrSessionShared = errors.New("wire: another process uses the same session")
+
 // ClientConfig is how a Client reaches its peer. Zeros stand for defaults.
 type ClientConfig struct {
 	// Network and Address are dialed, as by net.Dial; Network "" is tcp.

@@ -92,7 +92,7 @@ func (m *Machine) onPing(f *Frame, ev *Event) error {
 	if m.pings == 0 || binary.LittleEndian.Uint64(f.Body) != m.pings {
 		return nil
 	}
-	m.rtt = m.heard - m.asked
+	m.rtt = max(1, m.heard-m.asked) // a clock may be too coarse for it
 	ev.Op, ev.RTT = OpPong, m.rtt
 	return nil
 }

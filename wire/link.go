@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -47,12 +48,26 @@ func (l *link) run() {
 			c.failures++
 		}
 		c.mu.Unlock()
+		if sharesSession(err) {
+			c.end(fmt.Errorf("%w: %w", ErrSessionShared, err))
+			return
+		}
 		if c.config.GiveUp != nil && c.config.GiveUp(err) {
 			c.end(err)
 			return
 		}
 		wait = l.backoff.after(lived, drained, away)
 	}
+}
+
+// sharesSession reports whether a connection has ended in a way that only another process
+// with the same session explains.
+func sharesSession(err error) bool {
+	if broken, ok := errors.AsType[*ProtocolError](err); ok {
+		return broken.Reason == AckAhead
+	}
+	said, ok := errors.AsType[*Error](err)
+	return ok && said.Code == Aborted
 }
 
 // sleep returns false if ctx has ended before.

@@ -139,10 +139,6 @@ func (m *Machine) prependControl(b []byte) (at int) {
 			*due = false
 		}
 	}
-	if m.ackDue > 0 {
-		before(MakeHeader(ACK, 0, 0, 8), m.ackDue)
-		m.ackDue = 0
-	}
 	credit(postLaneID, &m.posts, &m.postDue)
 	credit(connectionID, &m.conn, &m.connDue)
 	if m.pingDue {
@@ -152,6 +148,10 @@ func (m *Machine) prependControl(b []byte) (at int) {
 	if m.pongDue {
 		before(MakeHeader(PING, FlagPong, 0, 8), binary.LittleEndian.Uint64(m.pong[:]))
 		m.pongDue = false
+	}
+	if m.ackDue > 0 { // before PONG: what a HELLO has told is known once its sender is let in
+		before(MakeHeader(ACK, 0, 0, 8), m.ackDue)
+		m.ackDue = 0
 	}
 	return at
 }

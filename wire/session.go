@@ -130,7 +130,7 @@ func (s *Sessions) join(c *Conn, of *Session) (lane *sessionLane, handled uint64
 		return nil, 0, errStale
 	}
 	if before != nil && !before.leaves() {
-		before.Abort(Unavailable)
+		before.Abort(Aborted)
 		s.mu.Lock()
 		s.stats.Replaced++
 		s.mu.Unlock()

@@ -45,7 +45,7 @@ func TestSessionEpochs(t *testing.T) {
 		lives(joined)
 
 		replacing := join(1, 5, 0)
-		isCode(t, first.Err(), wire.Unavailable)
+		isCode(t, first.Err(), wire.Aborted)
 		lives(joined)
 
 		isCode(t, join(1, 4, 2).Err(), wire.StaleEpoch)

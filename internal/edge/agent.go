@@ -58,12 +58,13 @@ type Options struct {
 // Agent is the edge side of the platform, as a program.
 type Agent struct {
 	settings *Settings
+	who      string // by the key or token, for the session
 	log      *slog.Logger
 	registry *prometheus.Registry
 	spool    *spool.Spool
-	link     *wire.Client
-	config   wire.ClientConfig
-	delivery *delivery
+	config   wire.ClientConfig        // of the present session
+	delivery atomic.Pointer[delivery] // in the present session
+	renewed  atomic.Uint64            // sessions that another process had too
 	http     *http.Server
 	httpAt   *listen.Limited
 	sources  []*source
@@ -133,7 +134,7 @@ func (a *Agent) configure(o Options) error {
 	if err != nil {
 		return err
 	}
-	config.Agent = o.Agent
+	config.Agent, a.who = o.Agent, who
 	config.Mux = wire.NewMux()
 	if a.tunnels, err = newTunnels(o.Settings.Link.Tunnels, config.Mux, a.log); err != nil {
 		return err
@@ -173,8 +174,8 @@ func (a *Agent) AddTo(g *lifecycle.Group) {
 	if b := a.bus; b != nil {
 		g.Add(lifecycle.Service{Name: "bus", Start: a.openBus, Drain: func(ctx context.Context) error { return b.server.Shutdown(ctx) }})
 	}
-	g.Add(lifecycle.Service{Name: "link", Start: a.connect, Run: func(ctx context.Context) error { return a.delivery.follow(ctx) }, Drain: a.disconnect})
-	g.Add(lifecycle.Service{Name: "delivery", Run: func(ctx context.Context) error { return a.delivery.run(ctx) }, Drain: a.flush})
+	g.Add(lifecycle.Service{Name: "link", Start: a.connect, Run: a.deliver, Drain: a.disconnect})
+	g.Add(lifecycle.Service{Name: "delivery", Drain: a.flush})
 	if b := a.bus; b != nil {
 		g.Add(lifecycle.Service{Name: "bus doors", Start: b.subscribe, Run: b.run, Drain: b.close})
 	}
@@ -189,20 +190,63 @@ func (a *Agent) AddTo(g *lifecycle.Group) {
 	}
 }
 
-func (a *Agent) connect(context.Context) (err error) {
-	if a.link, err = wire.NewClient(a.config); err != nil {
+func (a *Agent) connect(context.Context) error {
+	if err := a.begin(); err != nil {
 		return err
 	}
-	a.delivery = &delivery{spool: a.spool, link: a.link, log: a.log}
 	a.register()
 	return nil
+}
+
+// begin begins the session of a.config.
+func (a *Agent) begin() error {
+	link, err := wire.NewClient(a.config)
+	if err != nil {
+		return err
+	}
+	a.delivery.Store(&delivery{spool: a.spool, link: link, base: a.config.Config.Session.Base, log: a.log})
+	return nil
+}
+
+// link is the client of the present session.
+func (a *Agent) link() *wire.Client { return a.delivery.Load().link }
+
+// deliver brings what is in the buffer to the platform until ctx ends. Where another
+// process has the same session, as with a copy of the buffer's directory, it goes on in
+// a new one with everything that is still on the disk: the platform has taken positions
+// of one of the two for the other's. What it knows already is late there, and dropped.
+func (a *Agent) deliver(ctx context.Context) error {
+	for {
+		err := a.delivery.Load().run(ctx)
+		if !errors.Is(err, wire.ErrSessionShared) {
+			return err
+		}
+		a.log.Error("another process delivers from a copy of this buffer; everything on the disk is sent again under a new id", "dir", a.settings.Buffer.Dir, "error", err)
+		a.renewed.Add(1)
+		if err := errors.Join(a.link().Close(), a.spool.Renew()); err != nil {
+			return err
+		}
+		a.configureSession()
+		if err := a.begin(); err != nil {
+			return err
+		}
+	}
+}
+
+// configureSession makes the session one of the buffer's present id.
+func (a *Agent) configureSession() {
+	config, session := *a.config.Config, *a.config.Config.Session
+	session.ID = sessionID(a.spool.ID(), a.who)
+	session.Base = a.spool.First() - 1
+	config.Session = &session
+	a.config.Config, a.config.SentBefore = &config, session.Base
 }
 
 // flush delivers what it can, and says how much is left.
 func (a *Agent) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
-	if left := a.delivery.flush(ctx); left > 0 {
+	if left := a.delivery.Load().flush(ctx); left > 0 {
 		a.log.Warn("positions are kept on the disk for the next start", "positions", left)
 	} else {
 		a.log.Info("all positions are delivered")
@@ -215,15 +259,15 @@ func (a *Agent) flush(ctx context.Context) error {
 func (a *Agent) disconnect(ctx context.Context) error {
 	a.unfeed()
 	if a.tunnels == nil {
-		return a.link.Close()
+		return a.link().Close()
 	}
 	defer a.tunnels.client.CloseIdle()
-	if len(a.link.Conns()) == 0 {
-		return a.link.Close() // nobody is under way
+	if len(a.link().Conns()) == 0 {
+		return a.link().Close() // nobody is under way
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
-	if err := a.link.Drain(ctx); err != nil {
+	if err := a.link().Drain(ctx); err != nil {
 		a.log.Info("what was under way at the end was cut off", "error", err)
 	}
 	return nil
@@ -274,7 +318,7 @@ func (a *Agent) HTTP() net.Addr {
 
 // reason says why there is no connection.
 func (a *Agent) reason() string {
-	if err := a.link.Err(); err != nil {
+	if err := a.link().Err(); err != nil {
 		return fmt.Sprintf("no connection to the platform: %v", err)
 	}
 	return "no connection to the platform yet"

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,14 +33,28 @@ const (
 type delivery struct {
 	spool *spool.Spool
 	link  *wire.Client
+	base  uint64 // of the session: the number before that of its first post
 	log   *slog.Logger
 }
 
-// run posts until ctx ends. What it has posted is acknowledged by follow.
+// run posts, and notes what is acknowledged, until ctx ends. ErrSessionShared says that
+// the session is another process's too.
 func (d *delivery) run(ctx context.Context) error {
-	r := d.spool.Reader()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan error, 2)
+	go func() { results <- d.postAll(ctx) }()
+	go func() { results <- d.follow(ctx) }()
+	err := <-results
+	cancel() // one alone is of no use
+	return cmp.Or(err, <-results)
+}
+
+// postAll posts until ctx ends. What it has posted is acknowledged by follow.
+func (d *delivery) postAll(ctx context.Context) error {
+	r := d.spool.Reader(d.base + 1)
 	defer r.Close()
-	for next := d.spool.Acked() + 1; ; next++ {
+	for next := d.base + 1; ; next++ {
 		rec, err := r.Next(ctx)
 		for ; err == nil && next < rec.Number; next++ {
 			err = d.post(ctx, next, kindSkip, nil)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -155,7 +156,7 @@ func TestPlatformIsKilled(t *testing.T) {
 	a := start(t, p.settings(t.TempDir(), ""))
 	a.post(0, 100)
 	p.await(100)
-	must(t, a.link.WaitAcked(t.Context(), 100))
+	must(t, a.link().WaitAcked(t.Context(), 100))
 	p.mu.Lock()
 	p.stall = make(chan struct{})
 	p.mu.Unlock()
@@ -170,6 +171,46 @@ func TestPlatformIsKilled(t *testing.T) {
 	p.await(300)
 	a.stop()
 	sequence(t, p.await(300), 300)
+}
+
+// Two agents whose buffers are copies of one directory have one session, and the platform
+// took positions of each for the other's. Both notice, and nothing is lost.
+func TestACopiedBufferLosesNothing(t *testing.T) {
+	p := newPlatform(t)
+	first := t.TempDir()
+	a := start(t, p.settings(first, ""))
+	a.post(0, 50)
+	p.await(50)
+	must(t, a.link().WaitAcked(t.Context(), 50))
+	second := t.TempDir()
+	must(t, os.CopyFS(second, os.DirFS(first)))
+	must(t, os.Remove(filepath.Join(second, "lock")))
+	a.post(50, 150)
+	p.await(150)
+	b := start(t, p.settings(second, ""))
+	const later = 10_000 // of b's positions
+	for i := range 10 {
+		a.post(150+20*i, 150+20*i+20)
+		b.post(later+30*i, later+30*i+30)
+	}
+	seen := map[string]bool{}
+	for n := 650; len(seen) < 650; n = len(p.await(n)) + 1 {
+		for _, at := range p.await(n) {
+			seen[at] = true
+		}
+	}
+	for _, r := range []struct{ from, to int }{{0, 350}, {later, later + 300}} {
+		for at := r.from; at < r.to; at++ {
+			if !seen[fmt.Sprintf("v@%d", firstTime+at)] {
+				t.Fatalf("position %d never came", at)
+			}
+		}
+	}
+	if n := a.renewed.Load() + b.renewed.Load(); n == 0 {
+		t.Error("neither agent has noticed")
+	}
+	a.stop()
+	b.stop()
 }
 
 // Positions that had to go are told as such, and those behind them keep their order.

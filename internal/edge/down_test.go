@@ -40,7 +40,7 @@ func TestSearch(t *testing.T) {
 	p.start()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	must(t, a.link.Ready(ctx))
+	must(t, a.link().Ready(ctx))
 	for _, c := range []struct {
 		method, path, body string
 		status             int

@@ -22,12 +22,12 @@ const searchTime = 5 * time.Second
 
 // search forwards a look-up. Without a connection it fails at once.
 func (a *Agent) search(ctx context.Context, body []byte) ([]byte, error) {
-	if len(a.link.Conns()) == 0 {
+	if len(a.link().Conns()) == 0 {
 		return nil, fail(http.StatusServiceUnavailable, "%s", a.reason())
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	answer, err := a.link.Call(ctx, kindSearch, body)
+	answer, err := a.link().Call(ctx, kindSearch, body)
 	if err == nil {
 		return answer, nil
 	}

@@ -30,6 +30,7 @@ type LinkStatus struct {
 	Connected *time.Time `json:"connected,omitempty"` // when it came up last
 	Connects  uint64     `json:"connects"`            // connections so far on which it has let us in
 	Resent    uint64     `json:"resent"`              // posts that went out again
+	Renewed   uint64     `json:"renewed"`             // sessions that another process had too
 }
 
 // BufferStatus is about the positions that wait.
@@ -58,9 +59,9 @@ func (a *Agent) getStatus(w http.ResponseWriter, _ *http.Request) error {
 
 // Status reads all figures. It is called once the agent has started.
 func (a *Agent) Status() Status {
-	link, buffer := a.link.Stats(), a.spool.Stats()
+	link, buffer := a.link().Stats(), a.spool.Stats()
 	s := Status{
-		Link: LinkStatus{Up: a.up.Load() > 0, Platform: a.settings.Link.Connect.Server, Connects: a.connects.Load(), Resent: link.Resent},
+		Link: LinkStatus{Up: a.up.Load() > 0, Platform: a.settings.Link.Connect.Server, Connects: a.connects.Load(), Resent: link.Resent, Renewed: a.renewed.Load()},
 		Buffer: BufferStatus{
 			Waiting: buffer.Records, Bytes: buffer.Bytes, MaxBytes: a.settings.Buffer.MaxBytes, Accepted: buffer.Accepted,
 			Refused: buffer.Refused, Dropped: buffer.Dropped, Expired: buffer.Expired, Damaged: buffer.Damaged, Unmarked: buffer.Unmarked,
@@ -89,7 +90,7 @@ func (a *Agent) register() {
 		return func() float64 { return f(a.spool.Stats()) }
 	}
 	link := func(f func(wire.ClientStats) float64) func() float64 {
-		return func() float64 { return f(a.link.Stats()) }
+		return func() float64 { return f(a.link().Stats()) }
 	}
 	for _, m := range []struct {
 		name, help string
@@ -107,6 +108,7 @@ func (a *Agent) register() {
 		{"paddock_agent_dropped_total", "Positions dropped at the bound of the buffer, oldest first.", true, buffer(func(s spool.Stats) float64 { return float64(s.Dropped) })},
 		{"paddock_agent_events_total", "Events that have come from the platform.", true, func() float64 { return float64(a.feed.events.Load()) }},
 		{"paddock_agent_expired_total", "Positions that were too old to be delivered.", true, buffer(func(s spool.Stats) float64 { return float64(s.Expired) })},
+		{"paddock_agent_sessions_renewed_total", "Times that another process delivered from a copy of the buffer.", true, func() float64 { return float64(a.renewed.Load()) }},
 		{"paddock_agent_unmarked_total", "Acknowledgements that could not be written down at once.", true, buffer(func(s spool.Stats) float64 { return float64(s.Unmarked) })},
 	} {
 		if m.counter {

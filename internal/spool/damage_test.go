@@ -71,7 +71,7 @@ func TestReaderComesToASegmentThatMakesRoom(t *testing.T) {
 	o.Dir = t.TempDir()
 	s := open(t, o)
 	put(t, s, half, half, half, half)
-	r := s.Reader()
+	r := s.Reader(s.Acked() + 1)
 	defer func() { must(t, r.Close()) }()
 	found, _ := s.find(1)
 	s.mu.Lock()

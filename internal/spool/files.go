@@ -24,6 +24,11 @@ func readID(path string) (id [16]byte, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return id, err
 	}
+	return drawID(path)
+}
+
+// drawID writes another id.
+func drawID(path string) (id [16]byte, err error) {
 	_, _ = rand.Read(id[:])
 	return id, ReplaceFile(path, []byte(hex.EncodeToString(id[:])+"\n"))
 }

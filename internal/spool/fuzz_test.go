@@ -41,7 +41,7 @@ func FuzzReader(f *testing.F) {
 		if len(segments(t, dir)) > 0 {
 			must(t, os.WriteFile(segmentPath(dir, 1), after, 0o600))
 		}
-		r := s.Reader()
+		r := s.Reader(s.Acked() + 1)
 		defer func() { must(t, r.Close()) }()
 		last := s.Acked()
 		for {

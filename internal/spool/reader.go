@@ -27,9 +27,9 @@ type Reader struct {
 	expired uint64 // records that were too old, since the last one that was not
 }
 
-// Reader returns a reader that begins behind what is acknowledged. There is one at a
-// time, which must be closed.
-func (s *Spool) Reader() *Reader { return &Reader{spool: s, next: s.Acked() + 1} }
+// Reader returns a reader that begins with the record of this number, or the first one
+// behind it that there is. There is one at a time, which must be closed.
+func (s *Spool) Reader(first uint64) *Reader { return &Reader{spool: s, next: first} }
 
 // Close lets go of the file.
 func (r *Reader) Close() error {

@@ -211,8 +211,31 @@ func (s *Spool) load() error {
 	return err
 }
 
-// ID is what was drawn when the directory was made.
-func (s *Spool) ID() [16]byte { return s.id }
+// ID is what was drawn when the directory was made, or by Renew.
+func (s *Spool) ID() [16]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
+// Renew draws another id. The numbers go on.
+func (s *Spool) Renew() error {
+	id, err := drawID(filepath.Join(s.opts.Dir, "id"))
+	if err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id = id
+	return nil
+}
+
+// First is the lowest number that a record on the disk may have.
+func (s *Spool) First() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.segments[0].first
+}
 
 // Acked is the highest number that is acknowledged, and Last the highest one given.
 func (s *Spool) Acked() uint64 { return s.mark.known() }

@@ -50,7 +50,7 @@ func put(t *testing.T, s *Spool, bodies ...string) {
 // rest reads what is there, as "1:body 2:body".
 func rest(t *testing.T, s *Spool) string {
 	t.Helper()
-	r := s.Reader()
+	r := s.Reader(s.Acked() + 1)
 	defer func() { must(t, r.Close()) }()
 	var all []string
 	ctx, cancel := context.WithCancel(t.Context())
@@ -214,7 +214,7 @@ func TestTheOldestMakesRoom(t *testing.T) {
 		}
 	}
 	st := s.Stats()
-	r := s.Reader()
+	r := s.Reader(s.Acked() + 1)
 	defer r.Close()
 	first, err := r.Next(t.Context())
 	must(t, err)
@@ -347,7 +347,7 @@ func TestManyAppend(t *testing.T) {
 			}
 		})
 	}
-	r := s.Reader()
+	r := s.Reader(s.Acked() + 1)
 	defer r.Close()
 	next := map[string]int{}
 	for n := uint64(1); n <= 2*writers*each; n += 2 {
@@ -372,7 +372,7 @@ func TestCloseWakesReaders(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	ended := make(chan error)
 	go func() { // ends with Close
-		_, err := s.Reader().Next(context.Background())
+		_, err := s.Reader(s.Acked() + 1).Next(context.Background())
 		ended <- err
 	}()
 	must(t, s.Close())
