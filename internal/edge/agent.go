@@ -66,6 +66,8 @@ type Agent struct {
 	delivery atomic.Pointer[delivery] // in the present session
 	renewed  atomic.Uint64            // sessions that another process had too
 	http     *http.Server
+	streams  *places
+	slow     *places // bodies
 	httpAt   *listen.Limited
 	sources  []*source
 	byHTTP   *source
@@ -87,7 +89,10 @@ type Agent struct {
 // New checks the settings and opens the buffer, so that whatever is wrong is told
 // before anything runs. What it returns is run, or closed.
 func New(o Options) (*Agent, error) {
-	a := &Agent{settings: o.Settings, log: o.Logger, registry: metrics.New(), since: time.Now(), stdin: o.Stdin}
+	a := &Agent{
+		settings: o.Settings, log: o.Logger, registry: metrics.New(), since: time.Now(), stdin: o.Stdin,
+		streams: newPlaces(maxStreams), slow: newPlaces(maxSlowBodies),
+	}
 	a.feedable, a.unfeed = context.WithCancel(context.Background())
 	buffer := &o.Settings.Buffer
 	var err error

@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	// maxBusConns is how many connections the bus has.
+	maxBusConns = 64
 	// busPayload and busQueue bound what waits for the disk: 64 MiB at the most.
 	busPayload = 64 << 10
 	busQueue   = 1024
@@ -54,7 +56,7 @@ func (a *Agent) openBus(context.Context) error {
 	}
 	b := a.bus
 	b.server, err = bus.New(bus.Config{
-		Host: host, Port: port, ServerName: "paddock-agent", MaxPayload: busPayload, MaxPending: 4 << 20, MaxConns: maxLocalConns,
+		Host: host, Port: port, ServerName: "paddock-agent", MaxPayload: busPayload, MaxPending: 4 << 20, MaxConns: maxBusConns,
 		Token: string(a.settings.Bus.Token), DenyPublish: []string{"fence.>", "$SYS.>"}, Logger: a.log,
 	})
 	if err != nil {

@@ -1,8 +1,10 @@
 package edge
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,8 +197,10 @@ func TestACopiedBufferLosesNothing(t *testing.T) {
 		b.post(later+30*i, later+30*i+30)
 	}
 	seen := map[string]bool{}
-	for n := 650; len(seen) < 650; n = len(p.await(n)) + 1 {
-		for _, at := range p.await(n) {
+	for n := 650; len(seen) < 650; {
+		got := p.await(n)
+		n = len(got) + 1
+		for _, at := range got {
 			seen[at] = true
 		}
 	}
@@ -256,6 +261,56 @@ func TestNewestAreRefused(t *testing.T) {
 	status, answer := a.do("POST", "/v1/positions", strings.Repeat(body, 4))
 	if status != http.StatusServiceUnavailable || !strings.Contains(answer, "the buffer is full") {
 		t.Errorf("%d %s", status, answer)
+	}
+}
+
+// Streams of events and bodies that come slowly have their bounds, beyond which they are
+// refused. They leave room for what is answered at once.
+func TestSlowRequestsLeaveRoom(t *testing.T) {
+	p := newPlatform(t)
+	a := start(t, p.settings(t.TempDir(), ""))
+	var conns []net.Conn
+	ask := func(text string) *bufio.Reader {
+		conn, err := net.Dial("tcp", a.HTTP().String())
+		must(t, err)
+		conns = append(conns, conn)
+		_, err = io.WriteString(conn, text)
+		must(t, err)
+		return bufio.NewReader(conn)
+	}
+	for range maxStreams {
+		if line, err := ask("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	if status, answer := a.do("GET", "/v1/events", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("one stream more: %d %s", status, answer)
+	}
+	var refused atomic.Int64
+	var reading sync.WaitGroup
+	for range maxSlowBodies + 5 {
+		from := ask("POST /v1/positions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+		reading.Go(func() {
+			if line, err := from.ReadString('\n'); err == nil && strings.Contains(line, "503") {
+				refused.Add(1)
+			}
+		})
+	}
+	for a.slow.refused.Load() < 5 {
+		<-time.After(time.Millisecond)
+	}
+	if status, answer := a.do("GET", "/healthz", ""); status != http.StatusOK {
+		t.Errorf("/healthz: %d %s", status, answer)
+	}
+	a.post(0, 10)
+	sequence(t, p.await(10), 10)
+	for _, conn := range conns {
+		conn.Close()
+	}
+	a.stop()
+	reading.Wait()
+	if n := refused.Load(); n < 5 {
+		t.Errorf("%d slow bodies were told that they are too many", n)
 	}
 }
 

@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// maxLocalConns is how many connections the endpoint has; further ones wait.
-	maxLocalConns = 64
 	// maxBody bounds a request, in bytes: with maxLocalConns what all of them hold.
 	maxBody = 1 << 20
 	// retryAfter is when to come back to a full buffer, in seconds.
@@ -38,8 +36,8 @@ func (a *Agent) openHTTP(ctx context.Context) error {
 	a.http = &http.Server{
 		Handler:           a.routes(),
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		IdleTimeout:       2 * time.Minute,
+		ReadTimeout:       slowBody,
+		IdleTimeout:       30 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
@@ -65,7 +63,7 @@ func (a *Agent) closeHTTP(ctx context.Context) error {
 // routes are all that the endpoint answers.
 func (a *Agent) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/positions", handler((&httpDoor{a.byHTTP}).post))
+	mux.Handle("POST /v1/positions", handler((&httpDoor{a.byHTTP, a.slow}).post))
 	mux.Handle("GET /v1/search", handler(a.getSearch))
 	mux.Handle("POST /v1/search", handler(a.postSearch))
 	mux.Handle("GET /v1/events", handler(a.getEvents))
@@ -93,7 +91,10 @@ func protect(token access.Token, next http.Handler) http.Handler {
 }
 
 // httpDoor takes positions by HTTP, as POST /v1/positions of the platform does.
-type httpDoor struct{ source *source }
+type httpDoor struct {
+	source *source
+	slow   *places
+}
 
 func (d *httpDoor) post(w http.ResponseWriter, r *http.Request) error {
 	dec := d.source.decoder()
@@ -113,7 +114,7 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && slices.Contains(lineTypes, media) {
 		dec.Format = ingest.Lines
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, d.slow)
 	if err != nil {
 		return err
 	}
@@ -131,8 +132,16 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request) error {
 // lineTypes are the media types of one JSON value a line.
 var lineTypes = []string{"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"}
 
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+func readBody(w http.ResponseWriter, r *http.Request, slow *places) ([]byte, error) {
+	from, err := newBody(w, r, slow)
+	defer from.done()
+	var body []byte
+	if err == nil {
+		body, err = io.ReadAll(http.MaxBytesReader(w, from, maxBody))
+	}
+	if errors.Is(err, errSlow) {
+		return nil, fail(http.StatusServiceUnavailable, "body: %v; send it whole, or again later", err)
+	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, fail(http.StatusRequestEntityTooLarge, "body: more than %d bytes; send it in parts", maxBody)
 	}

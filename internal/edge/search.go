@@ -83,7 +83,7 @@ func (a *Agent) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.RawQuery != "" {
 		return fail(http.StatusBadRequest, "query: set, generation and properties are members of the body here")
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, a.slow)
 	if err != nil {
 		return err
 	}

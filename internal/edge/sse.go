@@ -32,6 +32,10 @@ func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 		}
 		after = at
 	}
+	if !a.streams.take() {
+		return fail(http.StatusServiceUnavailable, "%d streams of events are open, which is the most", maxStreams)
+	}
+	defer a.streams.give()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	s := &eventStream{log, w, http.NewResponseController(w)}

@@ -110,6 +110,8 @@ func (a *Agent) register() {
 		{"paddock_agent_expired_total", "Positions that were too old to be delivered.", true, buffer(func(s spool.Stats) float64 { return float64(s.Expired) })},
 		{"paddock_agent_sessions_renewed_total", "Times that another process delivered from a copy of the buffer.", true, func() float64 { return float64(a.renewed.Load()) }},
 		{"paddock_agent_unmarked_total", "Acknowledgements that could not be written down at once.", true, buffer(func(s spool.Stats) float64 { return float64(s.Unmarked) })},
+		{"paddock_agent_http_streams_refused_total", "Streams of events refused at the bound.", true, func() float64 { return float64(a.streams.refused.Load()) }},
+		{"paddock_agent_http_slow_bodies_refused_total", "Requests refused as too many bodies came slowly.", true, func() float64 { return float64(a.slow.refused.Load()) }},
 	} {
 		if m.counter {
 			a.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: m.name, Help: m.help}, m.value))
