@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -35,6 +36,9 @@ type element struct {
 const (
 	maxIDBytes    = 256
 	maxPropsBytes = 16 << 10
+	// maxPropsDepth bounds the levels of objects and arrays, as package fence does for
+	// GeoJSON: each level costs the readers of events several times its two bytes.
+	maxPropsDepth = 64
 	// earliestMillis is 1973 in milliseconds and the year 5138 in seconds: a
 	// number below it was meant as seconds.
 	earliestMillis = 1e11
@@ -151,6 +155,8 @@ func orDefault(s, otherwise string) string {
 	return s
 }
 
+// readID reads an id. A number is the text that stands there, so it has one spelling: 1.0 and
+// 1e0 would be other objects than 1.
 func readID(raw json.RawMessage) (*string, error) {
 	if isNull(raw) {
 		return nil, nil
@@ -162,7 +168,9 @@ func readID(raw json.RawMessage) (*string, error) {
 			return nil, errors.New("id: not a string")
 		}
 	case raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9':
-		s = string(raw)
+		if s = string(raw); s == "-0" || strings.ContainsAny(s, ".eE") {
+			return nil, fmt.Errorf("id: %.32s is not written as a whole number: use digits only, or text", s)
+		}
 	default:
 		return nil, errors.New("id: must be a string or a number")
 	}
@@ -297,6 +305,8 @@ func props(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, errors.New("props: must be an object")
 	case len(raw) > maxPropsBytes:
 		return nil, fmt.Errorf("props: %d bytes, the limit is %d", len(raw), maxPropsBytes)
+	case deeper(raw, maxPropsDepth):
+		return nil, fmt.Errorf("props: nested deeper than %d", maxPropsDepth)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
