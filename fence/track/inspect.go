@@ -45,6 +45,14 @@ func (s *Shard) Get(fleet, id string) (Object, bool) {
 	return s.describe(o), true
 }
 
+// LastFix returns the time of an object's last accepted fix, 0 if the object is not known.
+func (s *Shard) LastFix(fleet, id string) Millis {
+	if o, ok := s.objects[key{fleet, id}]; ok {
+		return o.time
+	}
+	return 0
+}
+
 // Select appends the objects that keep says true to, in the order in which the
 // shard met them. A nil keep keeps all. in narrows to objects in the fence with
 // this key of this set; an empty set name does not, and an empty key means any

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"paddock/fence/track"
+	"paddock/internal/events"
 )
 
 func TestPostPositions(t *testing.T) {
@@ -24,11 +25,14 @@ func TestPostPositions(t *testing.T) {
 	if o := decode[objectJSON](tw, tw.get("/v1/objects/f?fleet=trams")); o.T != "2026-03-12T11:16:45.250Z" {
 		t.Errorf("got %+v", o)
 	}
+	tw.expect(tw.post("/v1/positions", `{"id":"h","lon":1,"lat":2,"timestamp":5}`), 200,
+		`{"accepted":1,"late":0,"rejected":[],"ignored":["timestamp"],"ignored_count":1,"hints":["timestamp: did you mean t?"]}`)
 	tw.expect(tw.post("/v1/positions", `[]`), 200, `{"accepted":0,"late":0,"rejected":[]}`)
 	at := tw.begun
 	same := fmt.Sprintf(`{"id":"g","lon":1,"lat":2,"t":%d}`, at)
 	tw.expect(tw.post("/v1/positions", same), 200, ok)
-	tw.expect(tw.post("/v1/positions", same), 200, `{"accepted":0,"late":1,"rejected":[]}`) // sending twice is no mistake
+	tw.expect(tw.post("/v1/positions", same), 200, `{"accepted":0,"late":1,"rejected":[],`+
+		`"late_positions":[{"index":0,"reason":"not newer than `+events.FormatTime(at.Time())+`, which this object has"}]}`) // sending twice is no mistake
 }
 
 func TestRefusedPositions(t *testing.T) {

@@ -158,7 +158,7 @@ func syntaxError(body []byte) error {
 
 // one reads one element into the batch, or rejects it.
 func (d *Decoder) one(b *Batch, index int, raw []byte) {
-	p, err := d.position(raw)
+	p, err := d.position(raw, &b.Ignored)
 	if err != nil {
 		b.reject(index, err.Error())
 		return
@@ -176,7 +176,8 @@ func (d *Decoder) take(b *Batch, index int, p track.Position) {
 
 const maxElementBytes = 64 << 10
 
-func (d *Decoder) position(raw []byte) (track.Position, error) {
+// position reads one element, and notes the members that it has in vain.
+func (d *Decoder) position(raw []byte, ignored *Ignored) (track.Position, error) {
 	if len(raw) > maxElementBytes {
 		return track.Position{}, fmt.Errorf("longer than %d bytes", maxElementBytes)
 	}
@@ -188,8 +189,10 @@ func (d *Decoder) position(raw []byte) (track.Position, error) {
 		return track.Position{}, describe(err)
 	}
 	if e.Type == "Feature" {
+		ignored.look(raw, featureMembers)
 		return d.feature(&e)
 	}
+	ignored.look(raw, positionMembers)
 	if e.Type != "" && e.Geometry != nil {
 		return track.Position{}, fmt.Errorf("type %q is neither a position nor a Feature", e.Type)
 	}

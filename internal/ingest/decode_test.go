@@ -266,7 +266,7 @@ var rejections = []struct{ element, reason string }{
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1]}}`, "geometry: a Point has two coordinates, lon and lat"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,null]}}`, "lat: missing"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,91]}}`, "lat: 91 is out of range -90 to 90" + swapped},
-	{`{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}`, "id: missing"},
+	{`{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}`, "id: missing: neither a member id nor properties.id; over HTTP, ?id_property=NAME takes it from properties.NAME"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":[]}`, "properties: must be an object, not an array"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"speed":"fast"}}`, "properties.speed: must be a number"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"heading":"n","speed":"fast","fleet":1}}`, "properties.fleet: must be a string"},

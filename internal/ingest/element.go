@@ -16,7 +16,7 @@ import (
 )
 
 // element is a position as JSON, or a GeoJSON Feature with a Point. Unknown
-// members are ignored.
+// members are counted and named: see Ignored.
 type element struct {
 	ID       json.RawMessage `json:"id"` // string or number
 	Fleet    *string         `json:"fleet"`
@@ -124,6 +124,9 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 	if len(flat.ID) == 0 {
 		flat.ID = take(orDefault(d.IDProperty, "id"))
 	}
+	if isNull(flat.ID) && d.ID == "" {
+		return track.Position{}, d.missingID()
+	}
 	flat.T = take(orDefault(d.TimeProperty, "t"))
 	for _, known := range []struct { // in this order, so that the first error is always the same
 		name, kind string
@@ -146,6 +149,14 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 		flat.Props = rest
 	}
 	return d.build(&flat)
+}
+
+// missingID says how a Feature gets an id.
+func (d *Decoder) missingID() error {
+	if d.IDProperty != "" {
+		return fmt.Errorf("id: missing: neither a member id nor properties.%.64q, which id_property names", d.IDProperty)
+	}
+	return errors.New("id: missing: neither a member id nor properties.id; over HTTP, ?id_property=NAME takes it from properties.NAME")
 }
 
 func orDefault(s, otherwise string) string {

@@ -139,6 +139,9 @@ type Result struct {
 	Late     int         `json:"late"`
 	Rejected []Rejection `json:"rejected"`
 	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
+	// LatePositions are the first of the late ones, with what each was late for.
+	LatePositions []Rejection `json:"late_positions,omitempty"`
+	Ignored
 
 	// Overloaded counts the rejections for want of room in a queue, or of time before
 	// the end of the process; Full those of new objects beyond the bound.
@@ -245,6 +248,7 @@ type pending struct {
 	batch    *Batch
 	metrics  *Metrics
 	outcomes []outcome
+	late     lateList
 	left     atomic.Int32 // jobs not done, and one for the door while it queues
 	done     func(*pending)
 }
@@ -254,6 +258,7 @@ func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
 	pd.left.Store(1)
 	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
 	p.Metrics.renamed.Add(uint64(b.Renamed))
+	p.Metrics.ignored.Add(uint64(b.Ignored.Count))
 	return pd
 }
 
@@ -286,7 +291,7 @@ func (j job) refuse(members []int32, o outcome) {
 }
 
 func (pd *pending) result() Result {
-	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted}
+	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted, Ignored: pd.batch.Ignored}
 	for i, o := range pd.outcomes {
 		switch o {
 		case outcome(track.Accepted):
@@ -305,5 +310,6 @@ func (pd *pending) result() Result {
 		}
 	}
 	r.list()
+	r.LatePositions = pd.late.rejections(pd.batch)
 	return r
 }
