@@ -57,7 +57,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			prometheus.Labels{"result": name}, &m.results[i]))
 	}
 	reg.MustRegister(counter("paddock_track_renamed_total",
-		"Positions whose body named another object than the subject that carried it; the body won.", nil, &m.renamed))
+		"Positions whose body named another object than the subject that carried it; the body won, as the user has no publish permissions.", nil, &m.renamed))
 	reg.MustRegister(counter("paddock_track_ignored_total",
 		"Members of positions that nothing reads, such as a misspelt name.", nil, &m.ignored))
 	return m
