@@ -180,6 +180,7 @@ func (a *API) v1() map[string]handler {
 		"POST /v1/positions":                   a.postPositions,
 		"GET /v1/objects":                      a.getObjects,
 		"GET /v1/objects/{id}":                 a.getObject,
+		"DELETE /v1/objects/{id}":              a.deleteObject,
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         a.getLive,
 		"GET /v1/tunnel":                       a.getTunnel,

@@ -63,6 +63,8 @@ type Pipeline struct {
 	cfg    Config
 	seed   maphash.Seed
 	shards []*shard
+	room   *room         // for objects; nil: no bound
+	gone   atomic.Uint64 // objects removed
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 
@@ -94,7 +96,8 @@ func New(cfg Config) *Pipeline {
 	}
 	opts := cfg.Track
 	if opts.MaxObjects > 0 {
-		opts.MaxObjects, opts.Admit = 0, atMost(opts.MaxObjects)
+		p.room = &room{limit: int64(opts.MaxObjects)}
+		opts.MaxObjects, opts.Admit = 0, p.room.take
 	}
 	for range cfg.Shards {
 		s := newShard(opts, p)
@@ -104,16 +107,19 @@ func New(cfg Config) *Pipeline {
 	return p
 }
 
-// atMost says yes that many times, over all shards: objects never leave.
-func atMost(limit int) func() bool {
-	var taken atomic.Int64
-	return func() bool {
-		if taken.Add(1) <= int64(limit) {
-			return true
-		}
-		taken.Add(-1)
-		return false
+// room bounds the objects of all shards together.
+type room struct {
+	limit int64
+	taken atomic.Int64
+}
+
+// take reports whether there was room for one more.
+func (r *room) take() bool {
+	if r.taken.Add(1) <= r.limit {
+		return true
 	}
+	r.taken.Add(-1)
+	return false
 }
 
 // Close refuses what comes, applies what has been queued, and returns when all
