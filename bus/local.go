@@ -245,7 +245,7 @@ func (l *Local) forget(s *subscription) {
 	}
 }
 
-func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
+func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) {
 	m := &r.msg
 	r.letGo()
 	l.mu.Lock()
@@ -254,6 +254,8 @@ func (l *Local) deliver(s *subscription, r *router, _ endpoint) (d delivery) {
 		return d
 	}
 	msg := m.forLocal()
+	c, remote := from.(*client)
+	msg.Limited = remote && c.grant.limitsPublish()
 	size := msg.size()
 	if l.waiting+size > l.srv.cfg().MaxPending {
 		l.srv.counters.droppedLocal.Add(1)

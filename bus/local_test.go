@@ -173,7 +173,7 @@ func TestLocalNoResponders(t *testing.T) {
 	}
 	want := "NATS/1.0 503\r\nNats-Subject: nobody\r\n\r\n"
 	if len(got) != 1 || got[0].Subject != "in.1" || string(got[0].Header) != want || len(got[0].Data) != 0 {
-		t.Errorf("got %q", got)
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -14,6 +14,9 @@ type Msg struct {
 	// empty line that ends it; empty = none.
 	Header []byte
 	Data   []byte
+	// Limited reports, to a callback, that the publisher is a network client whose user has
+	// permissions to publish: its subject says more than its body. Publish ignores it.
+	Limited bool
 }
 
 // size is what the message takes of a bound on pending bytes.

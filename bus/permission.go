@@ -43,6 +43,11 @@ func newRules(p SubjectPermission) subjectRules {
 	return subjectRules{limited: len(p.Allow) > 0, allow: newPatternSet(p.Allow), deny: newPatternSet(p.Deny)}
 }
 
+// limitsPublish reports whether there are subjects that must not be published to.
+func (g *grant) limitsPublish() bool {
+	return g != nil && (g.publish.limited || len(g.publish.deny.entries) > 0)
+}
+
 // mayPublish decides about a subject that is published to; answers to requests
 // are another matter.
 func (g *grant) mayPublish(subject []byte) bool {

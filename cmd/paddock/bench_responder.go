@@ -51,7 +51,7 @@ func (b *benchResponderCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := listen.Check(b.Addr, false); err != nil {
+	if err := listen.CheckOr(b.Addr, false, ""); err != nil {
 		return usagef("--addr: %w", err)
 	}
 	contents, about, err := b.contents()

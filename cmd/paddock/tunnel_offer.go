@@ -52,7 +52,7 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 		return usageError{err}
 	}
 	if s.Connect.Inspect = t.Inspect; t.Inspect != "" {
-		if err := listen.Check(t.Inspect, false); err != nil {
+		if err := listen.CheckOr(t.Inspect, false, ""); err != nil {
 			return usagef("--inspect: %w", err)
 		}
 	}

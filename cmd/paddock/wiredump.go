@@ -83,7 +83,7 @@ func (d *wireDumpCmd) relay(ctx context.Context, c *console, o wiredump.Options)
 	if err != nil {
 		return err
 	}
-	if err := listen.Check(d.Relay, false); err != nil {
+	if err := listen.CheckOr(d.Relay, false, ""); err != nil {
 		return usageError{err}
 	}
 	door, err := listen.Listen(ctx, d.Relay, false)

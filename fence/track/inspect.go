@@ -30,7 +30,7 @@ type Visit struct {
 
 // Dot is what a map draws of an object.
 type Dot struct {
-	Handle         uint32 // names the object within its shard, for as long as that lives
+	Handle         uint32 // names the object within its shard, until it is removed
 	Point          fence.Point
 	Speed, Heading Measure
 	State          State
@@ -45,13 +45,21 @@ func (s *Shard) Get(fleet, id string) (Object, bool) {
 	return s.describe(o), true
 }
 
-// Select appends the objects that keep says true to, in the order in which the
-// shard met them. A nil keep keeps all. in narrows to objects in the fence with
+// LastFix returns the time of an object's last accepted fix, 0 if the object is not known.
+func (s *Shard) LastFix(fleet, id string) Millis {
+	if o, ok := s.objects[key{fleet, id}]; ok {
+		return o.time
+	}
+	return 0
+}
+
+// Select appends the objects that keep says true to, in the order of their
+// handles. A nil keep keeps all. in narrows to objects in the fence with
 // this key of this set; an empty set name does not, and an empty key means any
 // fence of the set.
 func (s *Shard) Select(dst []Object, in FenceName, keep func(fleet, id string) bool) []Object {
 	for _, o := range s.order {
-		if s.isIn(o, in) && (keep == nil || keep(o.fleet, o.id)) {
+		if !o.gone && s.isIn(o, in) && (keep == nil || keep(o.fleet, o.id)) {
 			dst = append(dst, s.describe(o))
 		}
 	}
@@ -64,6 +72,9 @@ type FenceName struct{ Set, Key string }
 // AppendDots appends a dot for each object, by ascending handle.
 func (s *Shard) AppendDots(dst []Dot) []Dot {
 	for _, o := range s.order {
+		if o.gone {
+			continue
+		}
 		dst = append(dst, Dot{
 			Handle: o.handle, Point: o.point,
 			Speed: o.speed, Heading: o.heading, State: o.state(),
@@ -72,7 +83,8 @@ func (s *Shard) AppendDots(dst []Dot) []Dot {
 	return dst
 }
 
-// Name returns fleet and id of the object behind a handle.
+// Name returns fleet and id of the object behind a handle, or of the one that was removed
+// last from there.
 func (s *Shard) Name(handle uint32) (fleet, id string) {
 	o := s.order[handle]
 	return o.fleet, o.id

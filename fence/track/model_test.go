@@ -91,6 +91,20 @@ func (m *model) advance(now track.Millis) (lines []string) {
 	return lines
 }
 
+func (m *model) remove(id string, now track.Millis) (lines []string) {
+	m.now = max(m.now, now)
+	o := m.objects[id]
+	if o == nil {
+		return nil
+	}
+	why := "object_removed"
+	if !o.silent && o.arrived+m.ttl <= m.now {
+		why = "ttl"
+	}
+	delete(m.objects, id)
+	return differ(id, o.in, nil, func(_, _ string) string { return why })
+}
+
 func (m *model) edit(f *fence.Fence, key string, now track.Millis) (lines []string) {
 	lines = m.advance(now)
 	_, existed := m.fences[key]
@@ -131,9 +145,26 @@ func newFleet(n int, o track.Options) *fleet {
 }
 
 func (f *fleet) apply(p *track.Position) []track.Event {
+	_, events := f.of(p.ID).Apply(p, nil)
+	return events
+}
+
+// of is the shard of an object.
+func (f *fleet) of(id string) *track.Shard {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(p.ID))
-	_, events := f.shards[int(h.Sum32())%len(f.shards)].Apply(p, nil)
+	_, _ = h.Write([]byte(id))
+	return f.shards[int(h.Sum32())%len(f.shards)]
+}
+
+func (f *fleet) remove(t *testing.T, id string, now track.Millis) []track.Event {
+	t.Helper()
+	s := f.of(id)
+	_, known := s.Get("f", id)
+	n := s.Len()
+	removed, events := s.Remove("f", id, now, nil)
+	if _, still := s.Get("f", id); removed != known || still || known && s.Len() != n-1 {
+		t.Fatalf("%s: known %v, removed %v, known after that %v", id, known, removed, still)
+	}
 	return events
 }
 
@@ -166,7 +197,7 @@ func lines(events []track.Event) (out []string) {
 
 // TestAgainstTheModel plays one random history to the model, to one shard and to
 // sixteen, and compares after every step. Along the way each object's history
-// must make sense: no two enters without an exit, seq without a hole.
+// must make sense: no two enters without an exit, seq without a hole while it is known.
 func TestAgainstTheModel(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, initial := range []track.Initial{track.InitialNone, track.InitialEnter} {
@@ -187,6 +218,7 @@ func play(t *testing.T, seed uint64, initial track.Initial) {
 		now += track.Millis(r.IntN(1500))
 		var want []string
 		var got, spread []track.Event
+		forgotten := ""
 		switch what := r.IntN(20); {
 		case what < 16:
 			p := &track.Position{
@@ -194,6 +226,10 @@ func play(t *testing.T, seed uint64, initial track.Initial) {
 				Lon: float64(r.IntN(9)) / 2, Lat: float64(r.IntN(9)) / 2, // often exactly on a border
 			}
 			want, got, spread = m.apply(p), one.apply(p), many.apply(p)
+		case what < 17:
+			id := fmt.Sprint("o", r.IntN(9))
+			want, got, spread = m.remove(id, now), one.remove(t, id, now), many.remove(t, id, now)
+			forgotten = id
 		case what < 18:
 			now += track.Millis(r.IntN(20_000))
 			tick := func(s *track.Shard, ev []track.Event) []track.Event {
@@ -219,23 +255,29 @@ func play(t *testing.T, seed uint64, initial track.Initial) {
 			}
 		}
 		story.add(t, got)
+		story.forget(forgotten)
 	}
 }
 
 // story checks what each object's events say one after the other.
 type story struct {
 	seq    map[string]uint64
+	known  map[string]bool
 	inside map[string]uint64 // "object fence" -> visit
 }
 
-func newStory() *story { return &story{map[string]uint64{}, map[string]uint64{}} }
+func newStory() *story { return &story{map[string]uint64{}, map[string]bool{}, map[string]uint64{}} }
+
+// forget makes the object's next event begin anew, with a number that it has not had.
+func (s *story) forget(id string) { delete(s.known, id) }
 
 func (s *story) add(t *testing.T, events []track.Event) {
 	t.Helper()
 	for _, e := range events {
-		if e.Seq != s.seq[e.ID]+1 {
-			t.Fatalf("%s: event %d after %d", e.ID, e.Seq, s.seq[e.ID])
+		if before := s.seq[e.ID]; e.Seq <= before || s.known[e.ID] && e.Seq != before+1 {
+			t.Fatalf("%s: event %d after %d", e.ID, e.Seq, before)
 		}
+		s.known[e.ID] = true
 		s.seq[e.ID] = e.Seq
 		where := e.ID + " " + e.Fence.Key
 		visit, in := s.inside[where]

@@ -47,6 +47,7 @@ type object struct {
 
 	seq     uint64 // events so far
 	silent  bool
+	gone    bool         // removed; only its place in Shard.order is left
 	view    *View        // of the memberships
 	members []membership // ascending by set, then ref
 

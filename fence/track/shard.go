@@ -29,7 +29,9 @@ type Shard struct {
 	edited  Millis // when view took the place of the one before
 	now     Millis
 	objects map[key]*object
-	order   []*object   // by handle
+	order   []*object   // by handle; those that are gone keep their places until they are given away
+	free    []uint32    // these places
+	numbers uint64      // the last event of the objects that are gone had at most this Seq
 	heard   arrivalList // objects that are not silent, longest unheard first
 	silent  int
 
@@ -58,7 +60,7 @@ func NewShard(o Options) *Shard {
 }
 
 // Len is the number of objects known.
-func (s *Shard) Len() int { return len(s.order) }
+func (s *Shard) Len() int { return len(s.order) - len(s.free) }
 
 // Silent is the number of objects whose TTL has passed.
 func (s *Shard) Silent() int { return s.silent }
@@ -179,21 +181,18 @@ func (s *Shard) expire(o *object, events []Event) []Event {
 }
 
 func (s *Shard) hasRoom() bool {
-	return (s.opts.MaxObjects <= 0 || len(s.order) < s.opts.MaxObjects) && (s.opts.Admit == nil || s.opts.Admit())
+	return (s.opts.MaxObjects <= 0 || s.Len() < s.opts.MaxObjects) && (s.opts.Admit == nil || s.opts.Admit())
 }
 
 // add makes the object of a first fix. Its names are copied: they may be part of
 // a text that is longer than they are, and they stay for good.
 func (s *Shard) add(p *Position) *object {
 	o := &object{
-		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID), handle: uint32(len(s.order)),
-		arrived: p.Arrived, view: s.view,
+		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID),
+		arrived: p.Arrived, view: s.view, seq: s.numbers,
 		anchor: fence.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
-	s.order = append(s.order, o)
-	if s.behind > 0 { // it lies between next and the objects that Step comes to last
-		s.behind++
-	}
+	s.place(o)
 	s.objects[key{o.fleet, o.id}] = o
 	return o
 }

@@ -11,8 +11,8 @@
 // An object is known by (fleet, id). It is in a fence when the fence holds its
 // last accepted position by the rule of package fence, so neighbours that share
 // an edge never both hold it. Its memberships change by a fix (reason move), by
-// a change of the fences (fence_added, fence_changed, fence_removed), or by
-// silence (ttl).
+// a change of the fences (fence_added, fence_changed, fence_removed), by
+// silence (ttl), or as the object is removed (object_removed).
 package track
 
 import (
@@ -71,6 +71,10 @@ const (
 	// Known objects go on.
 	Full
 )
+
+var outcomeNames = [...]string{Accepted: "accepted", Late: "late", Full: "full"}
+
+func (o Outcome) String() string { return outcomeNames[o] }
 
 // Initial says what the first observation of an object tells about the fences
 // that it is found in. Its memberships are recorded in every case, so leaving
@@ -144,11 +148,14 @@ const (
 	FenceRemoved
 	// TTL: the object was silent for Options.TTL.
 	TTL
+	// ObjectRemoved: the object was removed.
+	ObjectRemoved
 )
 
 var reasonNames = [...]string{
 	Move: "move", FirstSeen: "initial", FenceAdded: "fence_added",
 	FenceChanged: "fence_changed", FenceRemoved: "fence_removed", TTL: "ttl",
+	ObjectRemoved: "object_removed",
 }
 
 func (r Reason) String() string { return reasonNames[r] }
@@ -172,7 +179,7 @@ type Event struct {
 	Time    Millis // of the fix that told; of the change for other reasons
 	Since   Millis // when the object entered; equals At for an enter
 	Arrived Millis // when the input that caused it reached the process
-	Seq     uint64 // counts the object's events from 1
+	Seq     uint64 // counts the object's events from 1; see Shard.Remove
 	Visit   uint64 // Seq of the enter event; 0 if the visit began without one
 }
 

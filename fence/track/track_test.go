@@ -281,6 +281,117 @@ func TestFullShardRefusesNewObjectsOnly(t *testing.T) {
 	expect(t, w.fix(3, 1.5, 0.5), "exit a 2s move")
 }
 
+func TestRemovedObjects(t *testing.T) {
+	w := newWorld(t, track.Options{MaxObjects: 2, TTL: time.Minute, Initial: track.InitialEnter}, square("a", 0, 0, 1), square("b", 0, 0, 2))
+	w.fix(1, 0.5, 0.5)
+	w.shard.Apply(at("p", 2, 5, 5), nil)
+	if removed, events := w.shard.Remove("f", "q", 3000, nil); removed || events != nil {
+		t.Errorf("removed %v, %v", removed, events)
+	}
+	removed, events := w.shard.Remove("f", "o", 3000, nil)
+	if !removed || len(events) != 2 || w.shard.Len() != 1 || w.shard.Silent() != 0 {
+		t.Fatalf("%v, %+v, %d objects", removed, events, w.shard.Len())
+	}
+	for i, e := range events {
+		if e.Kind != track.Exit || e.Reason.String() != "object_removed" || e.At != 3000 || e.Time != 3000 || e.Arrived != 3000 ||
+			e.Since != 1000 || e.Seq != uint64(3+i) || e.Visit != uint64(1+i) || e.Point != (fence.Point{Lon: 0.5, Lat: 0.5}) {
+			t.Errorf("%+v", e)
+		}
+	}
+	if removed, events := w.shard.Remove("f", "o", 3000, nil); removed || events != nil {
+		t.Errorf("again: %v, %v", removed, events)
+	}
+	if got := w.shard.Select(nil, track.FenceName{}, nil); len(got) != 1 || got[0].ID != "p" {
+		t.Errorf("%+v", got)
+	}
+	if dots := w.shard.AppendDots(nil); len(dots) != 1 || dots[0].Handle != 1 {
+		t.Errorf("%+v", dots)
+	}
+	// Neither time nor a change of fences finds it.
+	w.set.Delete("a")
+	w.shard.SetView(w.view(), 4000)
+	if events := settled(w.shard, nil); len(events) != 0 {
+		t.Errorf("%v", events)
+	}
+	// It has left its room, and a position of its name makes it known again, also an old one.
+	_, events = w.shard.Apply(at("o", 0.5, 0.5, 0.5), nil)
+	if len(events) != 1 || events[0].Reason != track.FirstSeen || events[0].Seq != 5 {
+		t.Errorf("%+v", events)
+	}
+	if outcome, _ := w.shard.Apply(at("r", 5, 0, 0), nil); outcome != track.Full || outcome.String() != "full" {
+		t.Errorf("%v", outcome)
+	}
+	if dots := w.shard.AppendDots(nil); len(dots) != 2 || dots[0].Handle != 0 {
+		t.Errorf("%+v", dots)
+	}
+	// Of an object that has been silent for the TTL the visits ended by that.
+	removed, events = w.shard.Remove("f", "o", 100_000, nil)
+	if !removed || len(events) != 1 || events[0].Reason != track.TTL {
+		t.Errorf("%v, %v", removed, tell(events))
+	}
+	w.shard.Advance(200_000)
+	settled(w.shard, nil)
+	if removed, events := w.shard.Remove("f", "p", 200_000, nil); !removed || len(events) != 0 || w.shard.Len() != 0 || w.shard.Silent() != 0 {
+		t.Errorf("%v, %v, %d objects, %d silent", removed, events, w.shard.Len(), w.shard.Silent())
+	}
+}
+
+// An object that goes while changed fences are carried through leaves as they say, and no
+// other object is passed over.
+func TestRemovalsBetweenSteps(t *testing.T) {
+	const n = 5000
+	w := newWorld(t, track.Options{Initial: track.InitialEnter}, square("a", 0, 0, 1), square("b", 0, 0, 2))
+	for i := range n {
+		w.shard.Apply(at(fmt.Sprint("o", i), 1, 0.5, 0.5), nil)
+	}
+	for round, key := range []string{"a", "b"} { // the second begins where the first has ended
+		w.set.Delete(key)
+		w.shard.SetView(w.view(), 2000)
+		exits := map[string]int{}
+		var all []track.Event
+		for more, i := true, 0; more; i++ {
+			var events []track.Event
+			events, more = w.shard.Step(nil)
+			for _, object := range []int{i, n/2 + i, n - 100 + i} { // passed, and yet to come
+				object += 50 * round
+				removed, left := w.shard.Remove("f", fmt.Sprint("o", object), 2000, nil)
+				if !removed {
+					t.Fatalf("o%d is not known", object)
+				}
+				events = append(events, left...)
+				_, entered := w.shard.Apply(at(fmt.Sprint("new", round, object), 1, 0.5, 0.5), nil)
+				if len(entered) != 1-round {
+					t.Fatalf("a new object: %v", tell(entered))
+				}
+			}
+			all = append(all, events...)
+		}
+		for _, e := range all {
+			if e.Kind != track.Exit {
+				t.Fatalf("%s: %v", e.ID, tell([]track.Event{e}))
+			}
+			if e.Fence.Key == key && e.Reason == track.FenceRemoved {
+				exits[e.ID]++
+			}
+		}
+		for i := range n {
+			id := fmt.Sprint("o", i)
+			if _, known := w.shard.Get("f", id); known && exits[id] != 1 {
+				t.Fatalf("%s left %s %d times", id, key, exits[id])
+			}
+		}
+		if w.shard.Len() != n {
+			t.Fatalf("%d objects", w.shard.Len())
+		}
+	}
+}
+
+func TestOutcomesHaveNames(t *testing.T) {
+	if got := fmt.Sprint(track.Accepted, track.Late, track.Full); got != "accepted late full" {
+		t.Error(got)
+	}
+}
+
 func TestCrossingIsDatedAtTheFixWhenThePathSaysNothing(t *testing.T) {
 	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("east", 179, 0, 1))
 	w.fix(0, 0.5, 0.5)

@@ -92,7 +92,7 @@ func (s *Settings) check() error {
 		s.fault(errors.New("TLS cert and key required for HTTPS"))
 	}
 	if !s.Bus.AllowOpen && s.unguarded() {
-		s.fault(listen.Check(net.JoinHostPort(s.Bus.Host, strconv.Itoa(max(s.Bus.Port, 0))), false))
+		s.fault(listen.CheckOr(net.JoinHostPort(s.Bus.Host, strconv.Itoa(max(s.Bus.Port, 0))), false, "set a token or a user and password"))
 	}
 	if on := s.HTTP.Port != 0 || s.HTTP.TLSPort != 0; on && !s.Bus.AllowOpen && !s.credentials() && !loopback(s.HTTP.Host) {
 		s.fault(fmt.Errorf("%w: monitoring on %s", bus.ErrOpenListen, s.HTTP.Host))

@@ -197,10 +197,10 @@ func (c *Config) Validate() error {
 			faults = append(faults, c.Fault(key, err))
 		}
 	}
-	check("http.listen", listen.Check(c.HTTP.Listen, c.HTTP.Authenticated()))
-	check("bus.listen", listen.Check(c.Bus.Listen, c.Bus.Authenticated()))
+	check("http.listen", listen.CheckOr(c.HTTP.Listen, c.HTTP.Authenticated(), "set http.token"))
+	check("bus.listen", listen.CheckOr(c.Bus.Listen, c.Bus.Authenticated(), "set bus.token, or bus.user and bus.password"))
 	check("bus.listen", when(listen.IsUnix(c.Bus.Listen), "%q is a unix socket; the bus listens on host:port", c.Bus.Listen))
-	check("wire.listen", listen.Check(c.Wire.Listen, c.Wire.Authenticated()))
+	check("wire.listen", listen.CheckOr(c.Wire.Listen, c.Wire.Authenticated(), "set wire.token"))
 	check("wire.listen", c.Wire.exposed())
 	check("wire.cert", when((c.Wire.Cert == "") != (c.Wire.Key == ""), "cert and key are set together or not at all"))
 	check("bus.user", c.Bus.credentials())

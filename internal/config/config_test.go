@@ -137,6 +137,10 @@ func TestFaults(t *testing.T) {
 		{"misspelt section", "tracks:\n  ttl: 1s\n", "paddock.yaml:1:1: unknown key tracks; did you mean track?"},
 		{"strange section", "x: 1\n", "paddock.yaml:1:1: unknown key x; there are http, bus, wire, sets, track, limits, log"},
 		{"key twice", "log:\n  level: info\n  level: warn\n", `paddock.yaml:3:3: mapping key "level" already defined at [2:3]`},
+		{"unknown key with a list", "http:\n  tokens:\n    - a\n", "paddock.yaml:2:3: unknown key http.tokens; did you mean http.token?"},
+		{"unknown key with keys", "bus:\n  users:\n    a: b\n", "paddock.yaml:2:3: unknown key bus.users; did you mean bus.user?"},
+		{"unknown key without a value", "log:\n  colour:\n", "paddock.yaml:2:3: unknown key log.colour; there are log.level, log.format"},
+		{"unknown key with an anchor", "http:\n  tokn: &t x\n", "paddock.yaml:2:3: unknown key http.tokn; did you mean http.token?"},
 		{"list", "http:\n  listen:\n    - a\n", "paddock.yaml:3:5: http.listen takes one value, not a list"},
 		{"keys", "http:\n  listen:\n    a: b\n", "paddock.yaml:3:6: http.listen takes one value, not keys of its own"},
 		{"anchor", "http:\n  token: &t x\n", "paddock.yaml:2:10: http.token takes one value, not an anchor or alias"},
@@ -234,7 +238,17 @@ func TestFaultsOfTheOtherSources(t *testing.T) {
 		{
 			Sources{Environ: []string{"PADDOCK_HTTP_LISTEN=:80"}},
 			`$PADDOCK_HTTP_LISTEN: http.listen: refusing to listen beyond this machine without authentication: ` +
-				`":80" is every interface; set a token or a user and password, or listen on 127.0.0.1:80`,
+				`":80" is every interface; set http.token, or listen on 127.0.0.1:80`,
+		},
+		{
+			Sources{Environ: []string{"PADDOCK_BUS_LISTEN=:80"}},
+			`$PADDOCK_BUS_LISTEN: bus.listen: refusing to listen beyond this machine without authentication: ` +
+				`":80" is every interface; set bus.token, or bus.user and bus.password, or listen on 127.0.0.1:80`,
+		},
+		{
+			Sources{Environ: []string{"PADDOCK_WIRE_LISTEN=192.0.2.1:80"}},
+			`$PADDOCK_WIRE_LISTEN: wire.listen: refusing to listen beyond this machine without authentication: ` +
+				`"192.0.2.1:80" is 192.0.2.1; set wire.token, or listen on 127.0.0.1:80`,
 		},
 		{
 			Sources{Flags: map[string]string{"log.level": "loud"}},

@@ -75,13 +75,12 @@ func readFile(path string) ([]byte, error) {
 
 // set gives a key its value and remembers where that came from.
 func (c *Config) set(key, text, place string) error {
-	known := settings(c)
-	i := slices.IndexFunc(known, func(s setting) bool { return s.key == key })
-	if i < 0 {
-		return &Error{Place: place, Err: unknownKey(key, known)}
+	s, err := find(settings(c), key)
+	if err != nil {
+		return &Error{Place: place, Err: err}
 	}
 	c.origins[key] = place
-	if err := parse(known[i].field, text); err != nil {
+	if err := parse(s.field, text); err != nil {
 		return &Error{Place: place, Key: key, Err: err}
 	}
 	return nil
@@ -153,6 +152,15 @@ func sections(known []setting) (names []string) {
 		}
 	}
 	return names
+}
+
+// find returns the setting of a key. The error names the key that was probably meant.
+func find(known []setting, key string) (setting, error) {
+	i := slices.IndexFunc(known, func(s setting) bool { return s.key == key })
+	if i < 0 {
+		return setting{}, unknownKey(key, known)
+	}
+	return known[i], nil
 }
 
 // unknownKey says that a key is none, and which one was probably meant.

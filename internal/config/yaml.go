@@ -19,7 +19,8 @@ func (c *Config) readYAML(s *Sources, text []byte) []error {
 		return faultsOf(file)
 	}
 	var faults []error
-	known := sections(settings(c))
+	keys := settings(c)
+	known := sections(keys)
 	for _, section := range root.Entries("the file") {
 		if read, ok := s.Others[section.Key]; ok {
 			file.Env = s.lookup
@@ -33,6 +34,10 @@ func (c *Config) readYAML(s *Sources, text []byte) []error {
 		}
 		for _, e := range section.Value.Entries(section.Key) {
 			key := section.Key + "." + e.Key
+			if _, err := find(keys, key); err != nil { // whatever its value is
+				faults = append(faults, &Error{Place: e.At.Place(), Err: err})
+				continue
+			}
 			text, ok := e.Text(key)
 			if !ok {
 				continue

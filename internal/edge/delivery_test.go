@@ -324,7 +324,7 @@ func TestHTTPDoor(t *testing.T) {
 	}{
 		{"POST", "/v1/positions", `{"lon":1,"lat":2}`, 202, `{"accepted":1,"rejected":[]}`},
 		{"POST", "/v1/positions?fleet=south", `[{"id":"a","lon":1,"lat":2},{"id":"a","lon":1,"lat":95}]`, 202, `"index":1`},
-		{"POST", "/v1/positions", `{"lon":1}`, 400, `lat`},
+		{"POST", "/v1/positions", `{"lon":1,"latitude":2}`, 400, `"hints":["latitude: did you mean lat?"]`},
 		{"POST", "/v1/positions", `{"lon":1`, 400, `malformed JSON`},
 		{"POST", "/v1/positions?flet=1", `{}`, 400, `fleet, id_property and time_property`},
 		{"POST", "/v1/positions", `{"lon":1,"lat":2,"props":{"x":"` + strings.Repeat("x", 16_370) + `"}}`, 400, `the limit is 16384`},

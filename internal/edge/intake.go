@@ -37,6 +37,7 @@ type Result struct {
 	Accepted int                `json:"accepted"` // they are on the disk
 	Rejected []ingest.Rejection `json:"rejected"`
 	Omitted  int                `json:"omitted,omitempty"` // further rejections, which are not listed
+	ingest.Ignored
 }
 
 // decoder reads bodies as the platform's doors do.
@@ -75,7 +76,7 @@ func (s *source) append(bodies [][]byte) error {
 
 // encode makes records of a batch, and the result that holds once they are kept.
 func (s *source) encode(batch *ingest.Batch) (bodies [][]byte, res Result) {
-	res = Result{Rejected: batch.Rejected, Omitted: batch.Omitted}
+	res = Result{Rejected: batch.Rejected, Omitted: batch.Omitted, Ignored: batch.Ignored}
 	if res.Rejected == nil {
 		res.Rejected = []ingest.Rejection{}
 	}

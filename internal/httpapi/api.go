@@ -180,6 +180,7 @@ func (a *API) v1() map[string]handler {
 		"POST /v1/positions":                   a.postPositions,
 		"GET /v1/objects":                      a.getObjects,
 		"GET /v1/objects/{id}":                 a.getObject,
+		"DELETE /v1/objects/{id}":              a.deleteObject,
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         a.getLive,
 		"GET /v1/tunnel":                       a.getTunnel,
@@ -205,12 +206,17 @@ func (a *API) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { health(w, !a.isDraining()) })
 	if a.cfg.Metrics != nil {
 		mux.Handle("GET /metrics", a.cfg.Metrics)
+		mux.Handle("/metrics", otherMethods([]string{http.MethodGet, http.MethodHead}))
 	}
+	mux.Handle("/healthz", otherMethods([]string{http.MethodGet, http.MethodHead}))
+	mux.Handle("/readyz", otherMethods([]string{http.MethodGet, http.MethodHead}))
 	if a.cfg.Profile {
 		profile(mux)
 	}
 	if a.cfg.UI != nil {
-		mux.Handle("/", a.cfg.UI)
+		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+			a.cfg.UI.ServeHTTP(&problemWriter{ResponseWriter: w}, r)
+		})
 	}
 	return a.dispatch(mux)
 }

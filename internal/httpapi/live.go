@@ -93,6 +93,7 @@ type liveClient struct {
 	filter  events.Filter
 	reader  *events.Reader
 	known   map[uint32]uint64 // handles that the client has names for: the last frame with each
+	removed uint64            // objects that had been removed when the names were sent
 	frames  uint64            // of positions, that were sent
 	sets    string            // what it was told of the sets
 	records []events.Record
@@ -339,6 +340,10 @@ const sparedNames = 1024
 func (c *liveClient) sendNames() error {
 	var unknown []uint32
 	c.frames++
+	if n := c.api.cfg.Pipeline.Removed(); n != c.removed { // handles may name others
+		c.removed = n
+		clear(c.known)
+	}
 	for i := range c.dots {
 		h := c.dots[i].Handle
 		if last, ok := c.known[h]; !ok || last != c.frames-1 {

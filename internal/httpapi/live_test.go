@@ -175,6 +175,40 @@ func TestLiveFeed(t *testing.T) {
 	v.until("sets", func(f liveFrame) bool { return len(f.Sets) == 2 && f.Sets[1].Generation == 2 && f.Sets[1].Fences == 3 })
 }
 
+// A handle may name another object once one was removed: the names come again.
+func TestLiveNamesAfterARemoval(t *testing.T) {
+	const n = 20 // over all shards
+	tw := newTown(t, options{})
+	v := tw.live()
+	v.ask(`{"view":[-10,-10,20,20]}`)
+	named := map[float64]string{} // by handle
+	await := func(prefix string) {
+		t.Helper()
+		v.until("names", func(f liveFrame) bool {
+			for _, name := range f.Names {
+				named[name[0].(float64)] = name[2].(string)
+			}
+			known := map[string]bool{}
+			for _, id := range named {
+				if strings.HasPrefix(id, prefix) {
+					known[id] = true
+				}
+			}
+			return len(known) == n
+		})
+	}
+	for i := range n {
+		tw.move(fmt.Sprint("a", i), 0, 1, 1)
+	}
+	await("a")
+	for i := range n {
+		tw.expect(tw.send(request{method: http.MethodDelete, path: fmt.Sprint("/v1/objects/a", i)}), 204, "")
+		tw.move(fmt.Sprint("b", i), 0, 1, 1)
+	}
+	await("b")
+	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == n })
+}
+
 func TestLiveFilter(t *testing.T) {
 	tw := newTown(t, options{})
 	v := tw.live()

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -86,19 +87,45 @@ type objectPage struct {
 }
 
 func (a *API) getObject(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "fleet")
+	fleet, id, err := objectName(r)
 	if err != nil {
 		return err
 	}
-	fleet, id := q.Get("fleet"), r.PathValue("id")
-	if fleet == "" {
-		fleet = events.DefaultFleet
-	}
 	o, ok := a.cfg.Pipeline.Object(fleet, id)
 	if !ok {
-		return fail(http.StatusNotFound, "no object %.64q in fleet %.64q", id, fleet)
+		return noObject(fleet, id)
 	}
 	return writeJSON(w, http.StatusOK, describeObject(&o))
+}
+
+// deleteObject forgets an object. Its exits have been published when the answer comes.
+func (a *API) deleteObject(w http.ResponseWriter, r *http.Request) error {
+	fleet, id, err := objectName(r)
+	if err != nil {
+		return err
+	}
+	removed, err := a.cfg.Pipeline.Remove(fleet, id)
+	if err != nil {
+		return fail(http.StatusServiceUnavailable, "%v", err)
+	}
+	if !removed {
+		return noObject(fleet, id)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// objectName reads the object that a request names.
+func objectName(r *http.Request) (fleet, id string, err error) {
+	q, err := params(r, "fleet")
+	if err != nil {
+		return "", "", err
+	}
+	return cmp.Or(q.Get("fleet"), events.DefaultFleet), r.PathValue("id"), nil
+}
+
+func noObject(fleet, id string) error {
+	return fail(http.StatusNotFound, "no object %.64q in fleet %.64q", id, fleet)
 }
 
 func describeObject(o *track.Object) objectJSON {

@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"paddock/fence/track"
+	"paddock/internal/events"
 )
 
 func TestPostPositions(t *testing.T) {
@@ -24,11 +26,14 @@ func TestPostPositions(t *testing.T) {
 	if o := decode[objectJSON](tw, tw.get("/v1/objects/f?fleet=trams")); o.T != "2026-03-12T11:16:45.250Z" {
 		t.Errorf("got %+v", o)
 	}
+	tw.expect(tw.post("/v1/positions", `{"id":"h","lon":1,"lat":2,"timestamp":5}`), 200,
+		`{"accepted":1,"late":0,"rejected":[],"ignored":["timestamp"],"ignored_count":1,"hints":["timestamp: did you mean t?"]}`)
 	tw.expect(tw.post("/v1/positions", `[]`), 200, `{"accepted":0,"late":0,"rejected":[]}`)
 	at := tw.begun
 	same := fmt.Sprintf(`{"id":"g","lon":1,"lat":2,"t":%d}`, at)
 	tw.expect(tw.post("/v1/positions", same), 200, ok)
-	tw.expect(tw.post("/v1/positions", same), 200, `{"accepted":0,"late":1,"rejected":[]}`) // sending twice is no mistake
+	tw.expect(tw.post("/v1/positions", same), 200, `{"accepted":0,"late":1,"rejected":[],`+
+		`"late_positions":[{"index":0,"reason":"not newer than `+events.FormatTime(at.Time())+`, which this object has"}]}`) // sending twice is no mistake
 }
 
 func TestRefusedPositions(t *testing.T) {
@@ -156,6 +161,43 @@ func TestObject(t *testing.T) {
 	tw.problem(tw.get("/v1/objects/v%201"), 404, `no object "v 1" in fleet "default"`)
 	tw.problem(tw.get("/v1/objects/nobody?fleet=z"), 404, `no object "nobody" in fleet "z"`)
 	tw.problem(tw.get("/v1/objects/"), 404, "no endpoint /v1/objects/; GET /v1/openapi.json lists them")
+}
+
+// A removed object leaves its fences, and is forgotten.
+func TestRemoveObject(t *testing.T) {
+	tw := newTown(t, options{track: track.Options{MaxObjects: 2}})
+	remove := func(path string) reply {
+		tw.Helper()
+		return tw.send(request{method: http.MethodDelete, path: path})
+	}
+	tw.move("v 1", 0, -1, 5)
+	tw.move("v 1", 2, 7, 5)
+	tw.expect(tw.post("/v1/positions?fleet=z", `{"id":"v 1","lon":1,"lat":5}`), 200, "")
+	tw.problem(remove("/v1/objects/w"), 404, `no object "w" in fleet "default"`)
+	tw.problem(remove("/v1/objects/v%201?set=squares"), 400, `query: unknown parameter "set": use fleet`)
+	tw.expect(remove("/v1/objects/v%201"), 204, "")
+	var got []string
+	for line := range strings.Lines(string(tw.get("/v1/events?wait=0").body)) {
+		var e cloudEvent
+		must(t, json.Unmarshal([]byte(line), &e))
+		got = append(got, e.String()+" "+e.Data.Reason)
+	}
+	if want := "[v%201/1 enter squares/a move v%201/2 enter squares/b move v%201/3 exit squares/a object_removed v%201/4 exit squares/b object_removed]"; fmt.Sprint(got) != want {
+		t.Errorf("got  %v\nwant %s", got, want)
+	}
+	tw.problem(tw.get("/v1/objects/v%201"), 404, `no object "v 1" in fleet "default"`)
+	tw.problem(remove("/v1/objects/v%201"), 404, `no object "v 1" in fleet "default"`)
+	tw.expect(tw.get("/v1/objects/v%201?fleet=z"), 200, "") // another one
+	tw.move("new", 0, 1, 5)                                 // there is room
+	tw.expect(remove("/v1/objects/v%201?fleet=z"), 204, "")
+	tw.move("v 1", 1, 7, 5) // it is known again, at a time before the last that it had
+	if page := decode[objectPage](tw, tw.get("/v1/objects")); len(page.Objects) != 2 {
+		t.Errorf("%+v", page)
+	}
+	tw.problem(tw.send(request{method: http.MethodDelete, path: "/v1/objects/new", headers: []string{"Origin", "https://elsewhere.example", "Sec-Fetch-Site", "cross-site"}}),
+		403, "cross-origin request from a browser")
+	tw.api.cfg.Pipeline.Close(t.Context())
+	tw.problem(remove("/v1/objects/new"), 503, "shutting down")
 }
 
 // A page ends early where its objects are large.

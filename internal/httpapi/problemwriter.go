@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// problemWriter turns errors that others answer in plain text into problems:
-// what the WebSocket library says of a bad handshake.
+// problemWriter turns errors that others answer in plain text into problems: of the
+// WebSocket library about a handshake, of the dashboard about its address.
 type problemWriter struct {
 	http.ResponseWriter
 	status int // of an error whose text has yet to come; 0 if there is none, -1 if it has

@@ -15,6 +15,7 @@ type Batch struct {
 	Rejected  []Rejection
 	Omitted   int // rejections beyond maxListed
 	Renamed   int // positions that name another object than their subject
+	Ignored   Ignored
 }
 
 // maxListed bounds the rejections that an answer lists. Those beyond are only

@@ -14,7 +14,7 @@ import (
 // position or as a CBOR map, into the batch; or rejects it with its index. The
 // forms differ in their first byte. Nothing of the body is kept.
 func (d *Decoder) Binary(b *Batch, index int, body []byte) {
-	p, err := d.binary(body)
+	p, err := d.binary(body, &b.Ignored)
 	if err != nil {
 		b.reject(index, err.Error())
 		return
@@ -22,7 +22,7 @@ func (d *Decoder) Binary(b *Batch, index int, body []byte) {
 	d.take(b, index, p)
 }
 
-func (d *Decoder) binary(body []byte) (track.Position, error) {
+func (d *Decoder) binary(body []byte, ignored *Ignored) (track.Position, error) {
 	switch {
 	case len(body) == 0:
 		return track.Position{}, errors.New("body: empty")
@@ -31,7 +31,7 @@ func (d *Decoder) binary(body []byte) (track.Position, error) {
 	case body[0] == position.Version:
 		return d.layout(body)
 	case body[0]>>5 == cborMap:
-		return d.cbor(body)
+		return d.cbor(body, ignored)
 	}
 	return track.Position{}, fmt.Errorf("body: begins with %#02x, neither %d for the fixed layout nor a CBOR map", body[0], position.Version)
 }

@@ -16,7 +16,8 @@ import (
 const PositionSubjects = "pos.>"
 
 // BusDoor takes positions from the bus. The body is what POST /v1/positions
-// takes; fleet and object of the subject hold where it names none. A message
+// takes; fleet and object of the subject hold where it names none, and in any case where
+// the publisher's user has permissions to publish. A message
 // with a reply subject is answered as HTTP would be, once its positions have
 // been applied and their events published.
 //
@@ -69,7 +70,7 @@ func (d *BusDoor) decode(m *bus.Msg) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := Decoder{Fleet: fleet, ID: id, Arrived: track.MillisOf(time.Now()), MaxAhead: d.maxAhead}
+	dec := Decoder{Fleet: fleet, ID: id, Holds: m.Limited, Arrived: track.MillisOf(time.Now()), MaxAhead: d.maxAhead}
 	return dec.Decode(m.Data)
 }
 

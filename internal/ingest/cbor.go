@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/fxamacker/cbor/v2"
@@ -36,11 +37,22 @@ var cborMode = func() cbor.DecMode {
 	return mode
 }()
 
-// cbor reads a map with the keys of the JSON form. Unknown keys are ignored.
-func (d *Decoder) cbor(body []byte) (track.Position, error) {
+// cbor reads a map with the keys of the JSON form, in lower case. It notes those that it has
+// in vain.
+func (d *Decoder) cbor(body []byte, ignored *Ignored) (track.Position, error) {
 	var m map[string]any
 	if err := cborMode.Unmarshal(body, &m); err != nil {
 		return track.Position{}, describeCBOR(err)
+	}
+	var unknown []string
+	for key := range m {
+		if !isField(key) {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	for _, key := range unknown {
+		ignored.add([]byte(key), positionMembers)
 	}
 	r := cborFields{m: m}
 	f := fields{

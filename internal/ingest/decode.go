@@ -29,8 +29,11 @@ const (
 type Decoder struct {
 	Format Format
 
-	Fleet   string       // fleet of a position that names none; "" means default
-	ID      string       // id of a position that names none; "" means that it must
+	Fleet string // fleet of a position that names none; "" means default
+	ID    string // id of a position that names none; "" means that it must
+	// Holds makes Fleet and ID, where they are not "", hold for every position: one that says
+	// otherwise is rejected.
+	Holds   bool
 	Arrived track.Millis // time of a position that has none, and the measure of "future"
 
 	// MaxAhead is how far a position's time may lie after Arrived, in
@@ -158,7 +161,7 @@ func syntaxError(body []byte) error {
 
 // one reads one element into the batch, or rejects it.
 func (d *Decoder) one(b *Batch, index int, raw []byte) {
-	p, err := d.position(raw)
+	p, err := d.position(raw, &b.Ignored)
 	if err != nil {
 		b.reject(index, err.Error())
 		return
@@ -168,15 +171,33 @@ func (d *Decoder) one(b *Batch, index int, raw []byte) {
 
 // take puts a position into the batch.
 func (d *Decoder) take(b *Batch, index int, p track.Position) {
+	if err := d.held(&p); err != nil {
+		b.reject(index, err.Error())
+		return
+	}
 	if d.ID != "" && p.ID != d.ID || d.Fleet != "" && p.Fleet != d.Fleet {
 		b.Renamed++
 	}
 	b.accept(index, p)
 }
 
+// held says what a position names against the subject, where that holds.
+func (d *Decoder) held(p *track.Position) error {
+	const holds = "%s: %.64q is not %.64q of the subject, which holds where a user has publish permissions"
+	switch {
+	case !d.Holds:
+	case d.Fleet != "" && p.Fleet != d.Fleet:
+		return fmt.Errorf(holds, "fleet", p.Fleet, d.Fleet)
+	case d.ID != "" && p.ID != d.ID:
+		return fmt.Errorf(holds, "id", p.ID, d.ID)
+	}
+	return nil
+}
+
 const maxElementBytes = 64 << 10
 
-func (d *Decoder) position(raw []byte) (track.Position, error) {
+// position reads one element, and notes the members that it has in vain.
+func (d *Decoder) position(raw []byte, ignored *Ignored) (track.Position, error) {
 	if len(raw) > maxElementBytes {
 		return track.Position{}, fmt.Errorf("longer than %d bytes", maxElementBytes)
 	}
@@ -188,8 +209,10 @@ func (d *Decoder) position(raw []byte) (track.Position, error) {
 		return track.Position{}, describe(err)
 	}
 	if e.Type == "Feature" {
+		ignored.look(raw, featureMembers)
 		return d.feature(&e)
 	}
+	ignored.look(raw, positionMembers)
 	if e.Type != "" && e.Geometry != nil {
 		return track.Position{}, fmt.Errorf("type %q is neither a position nor a Feature", e.Type)
 	}

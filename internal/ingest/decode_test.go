@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"paddock/fence/track"
+	"paddock/internal/position"
 )
 
 // arrival is when every body of these tests arrives: 2026-03-12T11:16:45.250Z.
@@ -66,7 +67,7 @@ func TestEveryForm(t *testing.T) {
 		{"unknown members", `{"id":"v42","lon":-73.9586,"lat":40.7811,"altitude":12,"type":"bus","extra":{"a":[1,{}]}}`, []track.Position{one}},
 		{"the last of two wins", `{"id":"a","id":"v42","lon":1,"lon":-73.9586,"lat":40.7811}`, []track.Position{one}},
 		{"number as id", `{"id":42,"lon":1,"lat":2}`, []track.Position{at("default", "42", 1, 2)}},
-		{"number as id, as it is written", `{"id":-1.50e3,"lon":1,"lat":2}`, []track.Position{at("default", "-1.50e3", 1, 2)}},
+		{"number as id, as it is written", `{"id":-123456789012345678901234567890,"lon":1,"lat":2}`, []track.Position{at("default", "-123456789012345678901234567890", 1, 2)}},
 		{"id with escapes", `{"id":"\u00e9\/ \n","lon":1,"lat":2}`, []track.Position{at("default", "é/ \n", 1, 2)}},
 		{"longest id", `{"id":"` + strings.Repeat("x", 256) + `","lon":1,"lat":2}`, []track.Position{at("default", strings.Repeat("x", 256), 1, 2)}},
 		{"corners of the world", `[{"id":1,"lon":-180,"lat":-90},{"id":2,"lon":180,"lat":90}]`, []track.Position{at("default", "1", -180, -90), at("default", "2", 180, 90)}},
@@ -160,6 +161,28 @@ func TestPropertiesUnderOtherNames(t *testing.T) {
 		"properties":{"vehicle":"MTA_3846","ts":"2026-03-12T11:16:45Z","id":"no","t":"no"}}`, want)
 }
 
+// nested is an object of so many levels.
+func nested(levels int) string {
+	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
+}
+
+// Props are as deep as GeoJSON may be, brackets in text do not count.
+func TestDepthOfProps(t *testing.T) {
+	for _, props := range []string{nested(64), `{"a":"` + strings.Repeat("[", 100) + `\"[","b":[{}]}`} {
+		want := at("default", "a", 1, 2)
+		want.Props = json.RawMessage(props)
+		decodes(t, decoder(), `{"id":"a","lon":1,"lat":2,"props":`+props+`}`, want)
+	}
+	body, err := position.Append(nil, &position.Position{ID: "a", Time: int64(arrival), Props: []byte(nested(65))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, b := decoder(), Batch{}
+	if d.Binary(&b, 0, body); len(b.Rejected) != 1 || b.Rejected[0].Reason != "props: nested deeper than 64" {
+		t.Errorf("fixed layout: %+v", b)
+	}
+}
+
 const swapped = ": lon and lat swapped?"
 
 // Each element is wrong in one way. What is told is exact: people will search
@@ -172,6 +195,12 @@ var rejections = []struct{ element, reason string }{
 	{`null`, "id: missing"},
 	{`{}`, "id: missing"},
 	{`{"lon":1,"lat":2}`, "id: missing"},
+	{`{"id":1.0,"lon":1,"lat":2}`, "id: 1.0 is not written as a whole number: use digits only, or text"},
+	{`{"id":1e0,"lon":1,"lat":2}`, "id: 1e0 is not written as a whole number: use digits only, or text"},
+	{`{"id":10E-1,"lon":1,"lat":2}`, "id: 10E-1 is not written as a whole number: use digits only, or text"},
+	{`{"id":-0,"lon":1,"lat":2}`, "id: -0 is not written as a whole number: use digits only, or text"},
+	{`{"id":0.` + strings.Repeat("1", 100) + `,"lon":1,"lat":2}`, "id: 0." + strings.Repeat("1", 30) + " is not written as a whole number: use digits only, or text"},
+	{`{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"id":1.0}}`, "id: 1.0 is not written as a whole number: use digits only, or text"},
 	{`{"id":"","lon":1,"lat":2}`, "id: empty"},
 	{`{"id":true,"lon":1,"lat":2}`, "id: must be a string or a number"},
 	{`{"id":{},"lon":1,"lat":2}`, "id: must be a string or a number"},
@@ -223,6 +252,9 @@ var rejections = []struct{ element, reason string }{
 	{`{"id":"a","lon":1,"lat":2,"props":[]}`, "props: must be an object"},
 	{`{"id":"a","lon":1,"lat":2,"props":"x"}`, "props: must be an object"},
 	{`{"id":"a","lon":1,"lat":2,"props":{"x":"` + strings.Repeat("x", 16<<10) + `"}}`, "props: 16392 bytes, the limit is 16384"},
+	{`{"id":"a","lon":1,"lat":2,"props":` + nested(65) + `}`, "props: nested deeper than 64"},
+	{`{"id":"a","lon":1,"lat":2,"props":{"a":` + strings.Repeat("[", 4000) + strings.Repeat("]", 4000) + `}}`, "props: nested deeper than 64"},
+	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":` + nested(64) + `}}`, "props: nested deeper than 64"},
 	{`{"id":"a","lon":1,"lat":2,"x":"` + strings.Repeat("x", 64<<10) + `"}`, "longer than 65536 bytes"},
 	{`{"type":"Polygon","geometry":{}}`, `type "Polygon" is neither a position nor a Feature`},
 	{`{"type":5,"id":"a"}`, "type: must be a string, not a number"},
@@ -234,7 +266,7 @@ var rejections = []struct{ element, reason string }{
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1]}}`, "geometry: a Point has two coordinates, lon and lat"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,null]}}`, "lat: missing"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,91]}}`, "lat: 91 is out of range -90 to 90" + swapped},
-	{`{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}`, "id: missing"},
+	{`{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}`, "id: missing: neither a member id nor properties.id; over HTTP, ?id_property=NAME takes it from properties.NAME"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":[]}`, "properties: must be an object, not an array"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"speed":"fast"}}`, "properties.speed: must be a number"},
 	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"heading":"n","speed":"fast","fleet":1}}`, "properties.fleet: must be a string"},

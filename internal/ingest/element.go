@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // element is a position as JSON, or a GeoJSON Feature with a Point. Unknown
-// members are ignored.
+// members are counted and named: see Ignored.
 type element struct {
 	ID       json.RawMessage `json:"id"` // string or number
 	Fleet    *string         `json:"fleet"`
@@ -35,6 +36,9 @@ type element struct {
 const (
 	maxIDBytes    = 256
 	maxPropsBytes = 16 << 10
+	// maxPropsDepth bounds the levels of objects and arrays, as package fence does for
+	// GeoJSON: each level costs the readers of events several times its two bytes.
+	maxPropsDepth = 64
 	// earliestMillis is 1973 in milliseconds and the year 5138 in seconds: a
 	// number below it was meant as seconds.
 	earliestMillis = 1e11
@@ -120,6 +124,9 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 	if len(flat.ID) == 0 {
 		flat.ID = take(orDefault(d.IDProperty, "id"))
 	}
+	if isNull(flat.ID) && d.ID == "" {
+		return track.Position{}, d.missingID()
+	}
 	flat.T = take(orDefault(d.TimeProperty, "t"))
 	for _, known := range []struct { // in this order, so that the first error is always the same
 		name, kind string
@@ -144,6 +151,14 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 	return d.build(&flat)
 }
 
+// missingID says how a Feature gets an id.
+func (d *Decoder) missingID() error {
+	if d.IDProperty != "" {
+		return fmt.Errorf("id: missing: neither a member id nor properties.%.64q, which id_property names", d.IDProperty)
+	}
+	return errors.New("id: missing: neither a member id nor properties.id; over HTTP, ?id_property=NAME takes it from properties.NAME")
+}
+
 func orDefault(s, otherwise string) string {
 	if s == "" {
 		return otherwise
@@ -151,6 +166,8 @@ func orDefault(s, otherwise string) string {
 	return s
 }
 
+// readID reads an id. A number is the text that stands there, so it has one spelling: 1.0 and
+// 1e0 would be other objects than 1.
 func readID(raw json.RawMessage) (*string, error) {
 	if isNull(raw) {
 		return nil, nil
@@ -162,7 +179,9 @@ func readID(raw json.RawMessage) (*string, error) {
 			return nil, errors.New("id: not a string")
 		}
 	case raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9':
-		s = string(raw)
+		if s = string(raw); s == "-0" || strings.ContainsAny(s, ".eE") {
+			return nil, fmt.Errorf("id: %.32s is not written as a whole number: use digits only, or text", s)
+		}
 	default:
 		return nil, errors.New("id: must be a string or a number")
 	}
@@ -297,6 +316,8 @@ func props(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, errors.New("props: must be an object")
 	case len(raw) > maxPropsBytes:
 		return nil, fmt.Errorf("props: %d bytes, the limit is %d", len(raw), maxPropsBytes)
+	case deeper(raw, maxPropsDepth):
+		return nil, fmt.Errorf("props: nested deeper than %d", maxPropsDepth)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {

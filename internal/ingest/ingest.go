@@ -63,6 +63,8 @@ type Pipeline struct {
 	cfg    Config
 	seed   maphash.Seed
 	shards []*shard
+	room   *room         // for objects; nil: no bound
+	gone   atomic.Uint64 // objects removed
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 
@@ -94,7 +96,8 @@ func New(cfg Config) *Pipeline {
 	}
 	opts := cfg.Track
 	if opts.MaxObjects > 0 {
-		opts.MaxObjects, opts.Admit = 0, atMost(opts.MaxObjects)
+		p.room = &room{limit: int64(opts.MaxObjects)}
+		opts.MaxObjects, opts.Admit = 0, p.room.take
 	}
 	for range cfg.Shards {
 		s := newShard(opts, p)
@@ -104,16 +107,19 @@ func New(cfg Config) *Pipeline {
 	return p
 }
 
-// atMost says yes that many times, over all shards: objects never leave.
-func atMost(limit int) func() bool {
-	var taken atomic.Int64
-	return func() bool {
-		if taken.Add(1) <= int64(limit) {
-			return true
-		}
-		taken.Add(-1)
-		return false
+// room bounds the objects of all shards together.
+type room struct {
+	limit int64
+	taken atomic.Int64
+}
+
+// take reports whether there was room for one more.
+func (r *room) take() bool {
+	if r.taken.Add(1) <= r.limit {
+		return true
 	}
+	r.taken.Add(-1)
+	return false
 }
 
 // Close refuses what comes, applies what has been queued, and returns when all
@@ -139,6 +145,9 @@ type Result struct {
 	Late     int         `json:"late"`
 	Rejected []Rejection `json:"rejected"`
 	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
+	// LatePositions are the first of the late ones, with what each was late for.
+	LatePositions []Rejection `json:"late_positions,omitempty"`
+	Ignored
 
 	// Overloaded counts the rejections for want of room in a queue, or of time before
 	// the end of the process; Full those of new objects beyond the bound.
@@ -245,6 +254,7 @@ type pending struct {
 	batch    *Batch
 	metrics  *Metrics
 	outcomes []outcome
+	late     lateList
 	left     atomic.Int32 // jobs not done, and one for the door while it queues
 	done     func(*pending)
 }
@@ -254,6 +264,7 @@ func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
 	pd.left.Store(1)
 	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
 	p.Metrics.renamed.Add(uint64(b.Renamed))
+	p.Metrics.ignored.Add(uint64(b.Ignored.Count))
 	return pd
 }
 
@@ -286,7 +297,7 @@ func (j job) refuse(members []int32, o outcome) {
 }
 
 func (pd *pending) result() Result {
-	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted}
+	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted, Ignored: pd.batch.Ignored}
 	for i, o := range pd.outcomes {
 		switch o {
 		case outcome(track.Accepted):
@@ -305,5 +316,6 @@ func (pd *pending) result() Result {
 		}
 	}
 	r.list()
+	r.LatePositions = pd.late.rejections(pd.batch)
 	return r
 }

@@ -89,8 +89,8 @@ func (q *Query) selects(fleet, id string) bool {
 // ObjectKey orders objects in lists by fleet, then id.
 func ObjectKey(fleet, id string) string { return fleet + "\x00" + id }
 
-// Dots appends a dot for each object. Their handles are unique over the
-// pipeline's life; Name tells whose they are.
+// Dots appends a dot for each object. Their handles name them until they are removed;
+// Names tells whose they are.
 func (p *Pipeline) Dots(dst []track.Dot) []track.Dot {
 	for i, s := range p.shards {
 		from := len(dst)

@@ -15,6 +15,7 @@ type Metrics struct {
 	results [resultCount]atomic.Uint64
 	total   atomic.Uint64 // events published
 	renamed atomic.Uint64
+	ignored atomic.Uint64
 
 	events  *prometheus.CounterVec
 	lag     prometheus.Histogram
@@ -56,7 +57,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			prometheus.Labels{"result": name}, &m.results[i]))
 	}
 	reg.MustRegister(counter("paddock_track_renamed_total",
-		"Positions whose body named another object than the subject that carried it; the body won.", nil, &m.renamed))
+		"Positions whose body named another object than the subject that carried it; the body won, as the user has no publish permissions.", nil, &m.renamed))
+	reg.MustRegister(counter("paddock_track_ignored_total",
+		"Members of positions that nothing reads, such as a misspelt name.", nil, &m.ignored))
 	return m
 }
 

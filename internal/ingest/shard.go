@@ -201,6 +201,9 @@ func (s *shard) apply(j *job) {
 		s.events = ev
 		j.pending.outcomes[i] = outcome(o)
 		counts[o]++
+		if o == track.Late {
+			j.pending.late.note(i, &j.pending.batch.Positions[i], s.tracker)
+		}
 		n++
 		if len(s.events) >= publishRecords {
 			s.publish()

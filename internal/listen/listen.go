@@ -21,9 +21,15 @@ var ErrExposed = errors.New("refusing to listen beyond this machine without auth
 
 const unixPrefix = "unix:"
 
-// Check returns nil if a service may listen on addr. authenticated says that it
-// refuses clients without credentials.
+// Check returns nil if a service that can ask for a token may listen on addr. authenticated
+// says that it refuses clients without credentials.
 func Check(addr string, authenticated bool) error {
+	return CheckOr(addr, authenticated, "set a token")
+}
+
+// CheckOr is Check for a service with other credentials: the error tells remedy as the way
+// to have them. "" is a service without any.
+func CheckOr(addr string, authenticated bool, remedy string) error {
 	if IsUnix(addr) {
 		return nil
 	}
@@ -41,8 +47,10 @@ func Check(addr string, authenticated bool) error {
 	if isUnspecified(host) {
 		where = "every interface"
 	}
-	return fmt.Errorf("%w: %q is %s; set a token or a user and password, or listen on 127.0.0.1:%s",
-		ErrExposed, addr, where, port)
+	if remedy != "" {
+		remedy += ", or "
+	}
+	return fmt.Errorf("%w: %q is %s; %slisten on 127.0.0.1:%s", ErrExposed, addr, where, remedy, port)
 }
 
 // checkPort refuses what is neither a number up to 65535 nor the name of a service.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -56,10 +55,14 @@ func TestCheck(t *testing.T) {
 }
 
 func TestTheErrorSaysWhatToDo(t *testing.T) {
-	err := Check(":4222", false)
-	for _, part := range []string{`":4222"`, "every interface", "set a token or a user and password", "127.0.0.1:4222"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not mention %s", err, part)
+	const exposed = `refusing to listen beyond this machine without authentication: ":4222" is every interface; `
+	for want, err := range map[string]error{
+		"set a token, or listen on 127.0.0.1:4222":             Check(":4222", false),
+		"set a user and password, or listen on 127.0.0.1:4222": CheckOr(":4222", false, "set a user and password"),
+		"listen on 127.0.0.1:4222":                             CheckOr(":4222", false, ""),
+	} {
+		if err == nil || err.Error() != exposed+want {
+			t.Errorf("%v; want %s%s", err, exposed, want)
 		}
 	}
 }

@@ -329,7 +329,7 @@ func address(s string) (string, error) {
 
 // loopback is an address that is of this machine alone.
 func loopback(s string) (string, error) {
-	if err := listen.Check(s, false); err != nil {
+	if err := listen.CheckOr(s, false, ""); err != nil {
 		return "", err
 	}
 	return address(s)

@@ -9,10 +9,13 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,14 +66,19 @@ func Built() bool { return built(dist()) }
 // Handler serves the dashboard, or the page that says how to build it. Paths
 // are taken as they come: mount it at the root, below more specific routes.
 //
-// GET and HEAD only. Hashed assets may be cached for ever, the page is asked
-// for again each time. A path without a file and without a file's extension
-// gets the page, since its views are addresses of their own.
-func Handler() http.Handler { return newHandler(dist(), indexFile) }
+// A page is at its own addresses only, and takes the query that it writes itself. Every
+// other request is an error in plain text, so that a program that came to the wrong
+// address does not take a page for success. GET and HEAD only. Hashed assets may be
+// cached for ever, the page is asked for again each time.
+func Handler() http.Handler {
+	return newHandler(dist(), indexFile, "positions go to POST /v1/positions, and GET /v1/openapi.json lists the endpoints")
+}
 
 // TunnelHandler is Handler for a process that is a tunnel's server and nothing else: the
 // page of the tunnel is the one at its root.
-func TunnelHandler() http.Handler { return newHandler(dist(), tunnelFile) }
+func TunnelHandler() http.Handler {
+	return newHandler(dist(), tunnelFile, "the tunnel's page is at /, its figures are at GET /v1/tunnel")
+}
 
 func dist() fs.FS {
 	sub, err := fs.Sub(embedded, "dist")
@@ -87,36 +95,73 @@ func built(files fs.FS) bool {
 
 type handler struct {
 	files fs.FS
-	page  string // for paths that name no file
+	root  string // the page at /
+	hint  string // what to ask instead of what is not there
 	built bool
 }
 
-func newHandler(files fs.FS, page string) http.Handler {
-	return &handler{files: files, page: page, built: built(files)}
+func newHandler(files fs.FS, root, hint string) http.Handler {
+	return &handler{files: files, root: root, hint: hint, built: built(files)}
+}
+
+// queries holds for each page the parameters of its address: formatView in
+// web/src/view.ts, and find in web/src/tunnel/main.ts.
+var queries = map[string][]string{
+	indexFile:  {"at", "fence", "object", "record", "set", "event", "q", "hide"},
+	tunnelFile: {"find"},
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	name := h.nameOf(r.URL.Path)
+	parameters, isPage := queries[name]
+	content, found := h.read(name)
+	bad := ""
+	if isPage {
+		bad = unknown(r.URL.RawQuery, parameters)
+	}
+	switch {
+	case !found && (!isPage || h.built):
+		h.refuse(w, http.StatusNotFound, fmt.Sprintf("nothing at %.256s", r.URL.Path))
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-		return
-	}
-	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
-	if name+".html" == tunnelFile {
-		name = tunnelFile
-	}
-	switch content, ok := h.read(name); {
-	case ok:
+		h.refuse(w, http.StatusMethodNotAllowed, "this path takes GET, HEAD")
+	case bad != "":
+		h.refuse(w, http.StatusBadRequest, fmt.Sprintf("query: the page has no parameter %.64q", bad))
+	case found:
 		serve(w, r, name, content)
-	case path.Ext(name) != "" && name != tunnelFile:
-		http.NotFound(w, r)
-	case !h.built:
+	default:
 		w.Header().Set("Cache-Control", "no-store")
 		write(w, r, ".html", unbuilt)
-	default:
-		content, _ := h.read(h.page)
-		serve(w, r, h.page, content)
 	}
+}
+
+// nameOf returns the file at a path, "" if there can be none.
+func (h *handler) nameOf(urlPath string) string {
+	name := strings.TrimPrefix(path.Clean("/"+urlPath), "/")
+	switch {
+	case name == "":
+		return h.root
+	case strings.HasSuffix(urlPath, "/"):
+		return ""
+	case name+".html" == tunnelFile:
+		return tunnelFile
+	}
+	return name
+}
+
+// unknown returns the first parameter of a query that is not one of known, "" if there
+// is none. The pages decode their parameters themselves, so nothing is decoded here.
+func unknown(query string, known []string) string {
+	for part := range strings.SplitSeq(query, "&") {
+		if name, _, _ := strings.Cut(part, "="); part != "" && !slices.Contains(known, name) {
+			return cmp.Or(name, part)
+		}
+	}
+	return ""
+}
+
+func (h *handler) refuse(w http.ResponseWriter, status int, reason string) {
+	http.Error(w, reason+"; "+h.hint, status)
 }
 
 // read returns a file of the build. Hidden files are not part of it.

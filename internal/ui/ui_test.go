@@ -42,7 +42,7 @@ func TestServesTheBuild(t *testing.T) {
 	}{
 		{"/", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
 		{"/index.html", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
-		{"/some/view?fence=a/b", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
+		{"/?fence=a/b&at=1,2,3", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
 		{"/tunnel", "text/html; charset=utf-8", "no-cache", "<title>Tunnel</title>"},
 		{"/tunnel.html", "text/html; charset=utf-8", "no-cache", "<title>Tunnel</title>"},
 		{"/favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
@@ -51,7 +51,7 @@ func TestServesTheBuild(t *testing.T) {
 		{"/assets/blob-1a2b.bin", "application/octet-stream", forever, "\x00\x01\x02"},
 		{"/x/../favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
 	}
-	h := newHandler(build, indexFile)
+	h := newHandler(build, indexFile, "ask elsewhere")
 	for _, tt := range tests {
 		t.Run(tt.target, func(t *testing.T) {
 			r := get(t, h, http.MethodGet, tt.target)
@@ -76,29 +76,55 @@ func TestServesTheBuild(t *testing.T) {
 
 // A server of tunnels alone has the tunnel's page at its root, and the same files.
 func TestTunnelAlone(t *testing.T) {
-	h := newHandler(build, tunnelFile)
+	h := newHandler(build, tunnelFile, "ask elsewhere")
 	if got := body(t, get(t, h, http.MethodGet, "/")); got != "<title>Tunnel</title>" {
 		t.Errorf("/: %q", got)
 	}
 	if got := body(t, get(t, h, http.MethodGet, "/assets/index-1a2b.css")); got != "a{}" {
 		t.Errorf("a style: %q", got)
 	}
-	if got := body(t, get(t, newHandler(fstest.MapFS{}, indexFile), http.MethodGet, "/tunnel")); !strings.Contains(got, "not built") {
+	if got := body(t, get(t, newHandler(fstest.MapFS{}, indexFile, "ask elsewhere"), http.MethodGet, "/tunnel")); !strings.Contains(got, "not built") {
 		t.Errorf("unbuilt: %q", got)
 	}
 }
 
 func TestMissingFilesAreNotThePage(t *testing.T) {
-	h := newHandler(build, indexFile)
-	for _, target := range []string{"/assets/index-old.js", "/robots.txt", "/.gitkeep", "/assets/.hidden"} {
-		if r := get(t, h, http.MethodGet, target); r.StatusCode != http.StatusNotFound {
-			t.Errorf("%s: status %d, want 404", target, r.StatusCode)
+	h := newHandler(build, indexFile, "ask elsewhere")
+	for _, target := range []string{
+		"/assets/index-old.js", "/robots.txt", "/.gitkeep", "/assets/.hidden", "/assets", "/assets/", "/index.html/",
+		"/some/view?fence=a/b", "/index", "/tunnel/", "/varz",
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			r := get(t, h, method, target)
+			if text := body(t, r); r.StatusCode != http.StatusNotFound || !strings.Contains(text, "; ask elsewhere") {
+				t.Errorf("%s %s: status %d, want 404: %q", method, target, r.StatusCode, text)
+			}
 		}
 	}
 }
 
+// A page takes the queries that it writes itself.
+func TestUnknownQueries(t *testing.T) {
+	built, unbuilt := newHandler(build, indexFile, "ask elsewhere"), newHandler(fstest.MapFS{}, indexFile, "ask elsewhere")
+	for target, want := range map[string]int{
+		"/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
+		"/?id=7&lat=1&lon=2": 400, "/?at=1,2,3&id=7": 400, "/?=7": 400, "/?AT=1": 400, "/?at;id=7": 400, "/index.html?id=7": 400,
+		"/tunnel?at=1,2,3": 400, "/?find=x": 400,
+	} {
+		for _, h := range []http.Handler{built, unbuilt} {
+			if r := get(t, h, http.MethodGet, target); r.StatusCode != want {
+				t.Errorf("%s: status %d, want %d", target, r.StatusCode, want)
+			}
+		}
+	}
+	r := get(t, built, http.MethodGet, "/?at=1,2,3&id=7")
+	if got := body(t, r); got != "query: the page has no parameter \"id\"; ask elsewhere\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestMethods(t *testing.T) {
-	h := newHandler(build, indexFile)
+	h := newHandler(build, indexFile, "ask elsewhere")
 	r := get(t, h, http.MethodHead, "/")
 	if r.StatusCode != http.StatusOK || body(t, r) != "" {
 		t.Errorf("HEAD: status %d", r.StatusCode)
@@ -112,7 +138,7 @@ func TestMethods(t *testing.T) {
 // The page loads nothing from elsewhere and runs nothing inline: the policy
 // must hold for the page as it is served, built or not.
 func TestPolicyAllowsOwnOriginOnly(t *testing.T) {
-	for name, h := range map[string]http.Handler{"built": newHandler(build, indexFile), "unbuilt": newHandler(fstest.MapFS{}, indexFile)} {
+	for name, h := range map[string]http.Handler{"built": newHandler(build, indexFile, "ask elsewhere"), "unbuilt": newHandler(fstest.MapFS{}, indexFile, "ask elsewhere")} {
 		csp := get(t, h, http.MethodGet, "/").Header.Get("Content-Security-Policy")
 		for directive := range strings.SplitSeq(csp, "; ") {
 			for _, source := range strings.Fields(directive)[1:] {
@@ -134,7 +160,7 @@ func TestUnbuiltSaysHowToBuild(t *testing.T) {
 	if built(files) {
 		t.Fatal("a placeholder counts as a build")
 	}
-	r := get(t, newHandler(files, indexFile), http.MethodGet, "/")
+	r := get(t, newHandler(files, indexFile, "ask elsewhere"), http.MethodGet, "/")
 	text := body(t, r)
 	if r.StatusCode != http.StatusOK || !strings.Contains(text, "make web") {
 		t.Errorf("status %d, body %q", r.StatusCode, text)

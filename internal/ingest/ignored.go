@@ -1,0 +1,149 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxIgnored bounds the names of ignored members that one answer lists, and
+	// maxIgnoredBytes each of them.
+	maxIgnored      = 16
+	maxIgnoredBytes = 64
+)
+
+// Ignored are the members of positions that nothing reads, as answers tell them. The zero
+// value holds none.
+type Ignored struct {
+	Names []string `json:"ignored,omitempty"`       // the first ones, each once
+	Count int      `json:"ignored_count,omitempty"` // in all positions
+	Hints []string `json:"hints,omitempty"`         // what was probably meant by a name
+}
+
+// members are the names that one form of a position has.
+type members struct {
+	names [][]byte
+	// instead returns what a name of the position's fields is in this form.
+	instead func(field string) string
+}
+
+var (
+	positionMembers = &members{
+		names:   bytes.Fields([]byte("id fleet lon lat t accuracy speed heading props")),
+		instead: func(field string) string { return field },
+	}
+	featureMembers = &members{
+		names: bytes.Fields([]byte("type geometry properties id bbox")),
+		instead: func(field string) string {
+			switch field {
+			case "id":
+				return field
+			case "lon", "lat":
+				return "geometry"
+			case "props":
+				return "properties"
+			}
+			return "properties." + field
+		},
+	}
+)
+
+// meant are fields by the names that other formats give them, in lower case without _ and -.
+var meant = map[string]string{
+	"deviceid": "id", "device": "id", "vehicleid": "id", "objectid": "id", "uniqueid": "id",
+	"lng": "lon", "long": "lon", "longitude": "lon", "latitude": "lat",
+	"timestamp": "t", "time": "t", "ts": "t", "datetime": "t",
+	"acc": "accuracy", "velocity": "speed", "bearing": "heading", "course": "heading",
+	"properties": "props", "attributes": "props",
+}
+
+// look adds the members of a JSON object, which is well formed, that are not among known.
+// As with encoding/json, upper and lower case are the same.
+//
+// hot: guarded by TestMembersDoNotAllocate.
+func (g *Ignored) look(object []byte, known *members) {
+	level, isName := 0, false
+	for i := 0; i < len(object); i++ {
+		switch object[i] {
+		case '{':
+			level++
+			isName = level == 1
+		case '[':
+			level++
+		case '}', ']':
+			level--
+		case ',':
+			isName = level == 1
+		case '"':
+			from := i
+			if i = endOfText(object, i); isName {
+				isName = false
+				g.see(object[from+1:i], known)
+			}
+		}
+	}
+}
+
+// see adds a name, as it stands between its quotes, unless it is known.
+func (g *Ignored) see(name []byte, known *members) {
+	if bytes.IndexByte(name, '\\') >= 0 {
+		var text string
+		_ = json.Unmarshal(slices.Concat([]byte{'"'}, name, []byte{'"'}), &text) // it is well formed
+		name = []byte(text)
+	}
+	for _, k := range known.names {
+		if bytes.EqualFold(k, name) {
+			return
+		}
+	}
+	g.add(name, known)
+}
+
+// add counts a name, and lists it if it is new and there is room.
+func (g *Ignored) add(name []byte, known *members) {
+	g.Count++
+	name = cut(name, maxIgnoredBytes)
+	for _, n := range g.Names {
+		if n == string(name) {
+			return
+		}
+	}
+	if len(g.Names) == maxIgnored {
+		return
+	}
+	text := string(name)
+	g.Names = append(g.Names, text)
+	field := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(text))
+	if m := meant[field]; m != "" {
+		field = m
+	} else if !isField(text) {
+		return
+	}
+	if instead := known.instead(field); instead != text {
+		g.Hints = append(g.Hints, text+": did you mean "+instead+"?")
+	}
+}
+
+// isField reports whether a name is a field of positions, in this case of letters.
+func isField(name string) bool {
+	for _, k := range positionMembers.names {
+		if string(k) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// cut shortens a text to so many bytes, and to whole characters.
+func cut(text []byte, most int) []byte {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
