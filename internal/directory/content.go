@@ -11,24 +11,24 @@ type content struct {
 	set  *fence.Set
 	snap *fence.Snapshot // of the set, with this content
 
-	mapped bool // it came of a snapshot
+	restored bool // it came of a snapshot
 }
 
-// makeSet makes a set of the content, which nobody sees yet.
-func (c *content) makeSet(o fence.Options) (*fence.Set, error) {
+// makeSet makes a set of the content, which no reader sees yet.
+func (c *content) makeSet(o fence.Options) error {
 	if c.set != nil {
-		return c.set, nil // it came of a snapshot
+		return nil // it came of a snapshot
 	}
 	set, err := fence.NewSet(c.file.set, o)
 	if err != nil {
-		return nil, c.file.named(err)
+		return c.file.named(err)
 	}
 	snap, err := set.Replace(c.collection)
 	if err != nil {
-		return nil, c.file.named(err)
+		return c.file.named(err)
 	}
 	c.set, c.snap = set, snap
-	return set, nil
+	return nil
 }
 
 // report tells what was found in the content.

@@ -44,6 +44,7 @@ type Options struct {
 	Logger    *slog.Logger   // nil discards
 	Interval  time.Duration  // between two looks; 0 is DefaultInterval
 	Unwatched bool           // only Reload looks
+	Partial   bool           // Open leaves out files that cannot be served, instead of failing
 	Snapshots string         // directory where snapshots of sets are kept for the next start; "" keeps none
 }
 
@@ -62,9 +63,10 @@ type Directory struct {
 	loads, failures atomic.Uint64 // of files, since the start
 }
 
-// Open reads the directory into the catalog. Here one file that cannot be read is an
-// error, as are two that have one name as sets, and ErrNoSets where there is no file;
-// after an error the catalog is as it was.
+// Open reads the directory into the catalog. A directory without a file is ErrNoSets. One
+// file that cannot be read is an error here, as are two that have one name as sets; with
+// Options.Partial the others are served, and [Status.Missing] counts those. After an error
+// the catalog is as it was.
 func Open(o Options) (*Directory, error) {
 	d := &Directory{o: o, log: o.Logger, files: map[string]*file{}}
 	if d.log == nil {
@@ -79,18 +81,20 @@ func Open(o Options) (*Directory, error) {
 		return nil, err
 	}
 	for _, f := range d.sorted() {
-		if f.obstacle != nil {
+		f.missing = true
+		if f.obstacle != nil && !o.Partial {
 			return nil, f.obstacle
 		}
+		f.moved = false // as in Reload
 	}
 	d.kept = openSnapshots(o.Snapshots, d.log)
 	contents, due := d.remember(d.due(always))
 	read, err := d.read(due, always)
 	contents = append(contents, read...)
-	if err == nil {
+	if err == nil || o.Partial {
 		err = d.publish(contents, nil)
 	}
-	if err != nil {
+	if err != nil && !o.Partial {
 		return nil, err
 	}
 	d.tell()
@@ -180,9 +184,8 @@ func (d *Directory) look() {
 }
 
 // Reload makes the sets what the files say now, without waiting for them to be still.
-// It reads the files that have changed, those that could not be read, and those of
-// sets that were changed otherwise: what was added to them at run time is gone. The
-// error joins what could not be read.
+// It reads every file, whatever its size and time say. What was added to its set at run
+// time is gone. The error joins what could not be read.
 func (d *Directory) Reload() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,15 +227,16 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 	}
 	begun := time.Now()
 	ch := fence.Change{Remove: d.orphans(gone)}
-	var replaced []*content
+	var served, replaced []*content
+	var failed error
 	for _, c := range contents {
 		set, ok := d.o.Catalog.Get(c.file.set)
 		if !ok || c.set != nil {
-			made, err := c.makeSet(d.o.Fences)
-			if err != nil {
-				return c.file.fail(err)
+			if err := c.makeSet(d.o.Fences); err != nil {
+				failed = errors.Join(failed, c.file.fail(err))
+				continue
 			}
-			ch.Put = append(ch.Put, made)
+			served, ch.Put = append(served, c), append(ch.Put, c.set)
 			continue
 		}
 		c.set, replaced = set, append(replaced, c)
@@ -248,9 +252,10 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 	for i, c := range replaced {
 		c.snap = snaps[i]
 	}
-	d.published(contents, gone)
-	d.log.Info("fences loaded", "sets", len(contents), "removed", len(ch.Remove), "took", time.Since(begun))
-	return nil
+	served = append(served, replaced...)
+	d.published(served, gone)
+	d.log.Info("fences loaded", "sets", len(served), "removed", len(ch.Remove), "took", time.Since(begun))
+	return failed
 }
 
 // published notes what readers see now.
@@ -287,7 +292,7 @@ func (d *Directory) tell() {
 		case ends:
 			d.log.Info("file mended", "file", f.name, "set", f.set)
 		}
-		s.add(Source{File: f.name, Set: f.set, Loaded: f.loaded, Err: f.fault.err, Since: f.fault.since})
+		s.add(Source{File: f.name, Set: f.set, Loaded: f.loaded, Missing: f.missing, Err: f.fault.err, Since: f.fault.since})
 	}
 	d.status.Store(s)
 }

@@ -32,6 +32,7 @@ type place struct {
 
 	snapshots string
 	fences    fence.Options
+	partial   bool
 }
 
 func newPlace(t *testing.T) *place {
@@ -42,7 +43,7 @@ func (p *place) open() error {
 	p.Helper()
 	d, err := Open(Options{
 		Dir: p.dir, Catalog: p.catalog, Logger: slog.New(slog.NewTextHandler(&p.log, nil)),
-		Snapshots: p.snapshots, Fences: p.fences,
+		Snapshots: p.snapshots, Fences: p.fences, Partial: p.partial,
 	})
 	p.d = d
 	return err
@@ -464,4 +465,47 @@ func TestOpenRefuses(t *testing.T) {
 	if err := p.open(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
+}
+
+// A partial start serves what can be read, and names the rest until it is mended.
+func TestAPartialStart(t *testing.T) {
+	p := newPlace(t)
+	p.partial = true
+	p.write("a.json", square(1))
+	p.write("b.json", "{")
+	p.write("c.json", square(3))
+	p.write("C.json", square(4))
+	p.mustOpen()
+	p.serves("a=1")
+	p.missing("C.json", "b.json", "c.json")
+	p.refuses("b.json", "b.json:1:2")
+	p.refuses("c.json", "are both named")
+
+	p.write("b.json", square(2))
+	p.remove("C.json")
+	p.settle()
+	p.serves("a=1", "b=2", "c=3")
+	p.missing()
+	p.write("b.json", "[")
+	p.settle()
+	p.serves("a=1", "b=2", "c=3")
+	p.missing() // what it held is served
+}
+
+func (p *place) missing(want ...string) {
+	p.Helper()
+	if got := p.d.Status().Missing(); !slices.Equal(got, want) {
+		p.Errorf("missing %v, want %v", got, want)
+	}
+}
+
+// Copies may keep size and time over other content. A reload reads all the same.
+func TestAReloadReadsEveryFile(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.mustOpen()
+	p.must(os.WriteFile(p.at("a.json"), []byte(square(2)), 0o600))
+	p.must(os.Chtimes(p.at("a.json"), p.written, p.written))
+	p.must(p.d.Reload())
+	p.serves("a=2")
 }

@@ -43,10 +43,11 @@ type file struct {
 	content uint64 // hash of what is served
 
 	skipped, omitted int  // of the content: features, findings
-	mapped           bool // it came of a snapshot
+	restored         bool // it came of a snapshot
 	written          bool // there is a snapshot, or there will be none
 
 	served     *fence.Set // nil = nothing
+	missing    bool       // it was there at the start, and nothing was served since
 	generation uint64     // of that set as it was read
 	loaded     time.Time
 
@@ -211,8 +212,8 @@ func (f *file) fail(err error) error {
 func (f *file) serve(c *content) {
 	f.failed, f.content, f.loaded = nil, c.sum, time.Now()
 	f.skipped, f.omitted = c.collection.Skipped, c.collection.Omitted
-	f.mapped, f.written = c.mapped, c.mapped
-	f.served, f.generation = c.set, c.snap.Generation()
+	f.restored, f.written = c.restored, c.restored
+	f.served, f.generation, f.missing = c.set, c.snap.Generation(), false
 }
 
 // named says which file an error is about. The operating system's words repeat the

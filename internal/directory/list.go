@@ -87,7 +87,7 @@ type mode bool
 
 const (
 	whenStill mode = false // those that have changed and are as at the last look
-	always    mode = true  // also those that still move, and those worth another try
+	always    mode = true  // all
 )
 
 // moved reports whether a file is not as at the last look.
@@ -108,7 +108,7 @@ func (d *Directory) due(m mode) (due []*file) {
 		case f.gone() || f.obstacle != nil:
 		case m == whenStill && !f.moved && f.changed(now):
 			due = append(due, f)
-		case m == always && (f.changed(now) || f.hasty(f.read) || f.failed != nil || f.overtaken(d.o.Catalog)):
+		case m == always:
 			due = append(due, f)
 		}
 	}

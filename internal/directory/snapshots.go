@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -20,7 +22,7 @@ import (
 const (
 	// maxSnapshots bounds the snapshots of a directory; those that were not used for longest go.
 	maxSnapshots = 256
-	// maxSnapshot bounds one, in bytes: more is not mapped, nor written.
+	// maxSnapshot bounds one, in bytes: more is not read.
 	maxSnapshot = 16 << 30
 
 	snapshotSuffix = ".fences"
@@ -32,22 +34,21 @@ const (
 // own, one for each file. They save time and nothing else: one that is missing, damaged, of
 // another version or of what the file no longer holds is refused, and made anew.
 //
-// They are mapped into memory and stay so as long as the process lives, whoever holds a fence
-// of theirs. Only a start maps any, so that there is at most one for each file that was there then.
+// A snapshot is read whole, not mapped: a mapped file that is cut off later ends the process
+// with SIGBUS.
 type snapshots struct {
 	dir string
 	log *slog.Logger
 }
 
-// origin is what a snapshot was made of.
+// origin is what a snapshot was made of. The file's times say nothing: copies and images of
+// systems keep them over other content.
 type origin struct {
-	Path     string
-	Size     int64
-	Modified time.Time
-	Sum      uint64 // hash of the content
-	Hasty    bool   // the file may have changed since without showing it
-	Skipped  int
-	Omitted  int
+	Path    string
+	Size    int64
+	Sum     uint64 // hash of the content
+	Skipped int
+	Omitted int
 }
 
 // SnapshotDir is what Options.Snapshots must be for a setting: "" is a directory in the user's
@@ -124,15 +125,11 @@ func (s *snapshots) use(at string, f *file, source string, o fence.Options) (*co
 	if size := info.Size(); size <= 0 || size > maxSnapshot {
 		return nil, fmt.Errorf("it has %d bytes", size)
 	}
-	image, err := mapped(r, int(info.Size()))
-	if err != nil {
+	image := make([]byte, info.Size())
+	if _, err := io.ReadFull(r, image); err != nil {
 		return nil, err
 	}
-	c, err := f.fromImage(image, source, o)
-	if err != nil {
-		unmap(image)
-	}
-	return c, err
+	return f.fromImage(image, source, o)
 }
 
 // errStale refuses a snapshot of what the file no longer holds.
@@ -140,7 +137,19 @@ var errStale = errors.New("the file has changed since it was made")
 
 // fromImage makes content of an image, if that is of what the file holds.
 func (f *file) fromImage(image []byte, source string, o fence.Options) (*content, error) {
+	r, err := f.open(source)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var (
+		sum    uint64
+		failed error
+		beside sync.WaitGroup
+	)
+	beside.Go(func() { sum, failed = hash(r) })
 	set, note, err := fence.OpenImage(f.set, image, o)
+	beside.Wait()
 	if err != nil {
 		return nil, err
 	}
@@ -148,23 +157,12 @@ func (f *file) fromImage(image []byte, source string, o fence.Options) (*content
 	if err := json.Unmarshal(note, &from); err != nil {
 		return nil, fmt.Errorf("its note: %w", err)
 	}
-	r, err := f.open(source)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	if from.Path != source || from.Size != f.stamp.Size() {
+	if failed != nil || from.Path != source || from.Size != f.stamp.Size() || from.Sum != sum {
 		return nil, errStale
-	}
-	if from.Hasty || !from.Modified.Equal(f.stamp.ModTime()) {
-		sum, err := hash(r)
-		if err != nil || sum != from.Sum {
-			return nil, errStale
-		}
 	}
 	return &content{
 		file: f, collection: &fence.Collection{Skipped: from.Skipped, Omitted: from.Omitted}, sum: from.Sum,
-		set: set, snap: set.Snapshot(), mapped: true,
+		set: set, snap: set.Snapshot(), restored: true,
 	}, nil
 }
 
@@ -172,8 +170,7 @@ func (f *file) fromImage(image []byte, source string, o fence.Options) (*content
 // snapshot; the next start reads its file.
 func (s *snapshots) write(f *file, source string, o fence.Options) (err error) {
 	note, err := json.Marshal(origin{
-		Path: source, Size: f.stamp.Size(), Modified: f.stamp.ModTime(), Sum: f.content, Hasty: f.hasty(f.read),
-		Skipped: f.skipped, Omitted: f.omitted,
+		Path: source, Size: f.stamp.Size(), Sum: f.content, Skipped: f.skipped, Omitted: f.omitted,
 	})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (p *place) restart(o fence.Options) string {
 // fromSnapshot checks whether the set came of a snapshot.
 func (p *place) fromSnapshot(want bool) {
 	p.Helper()
-	if got := p.d.files["a.json"].mapped; got != want {
+	if got := p.d.files["a.json"].restored; got != want {
 		p.Errorf("from a snapshot: %t, want %t\n%s", got, want, &p.log)
 	}
 }
@@ -77,10 +77,13 @@ func TestASnapshotOfOtherContentIsRefused(t *testing.T) {
 	p.write("a.json", square(2)) // only its time is another
 	p.restart(fence.Options{})
 	p.fromSnapshot(true)
+}
 
-	f := p.d.files["a.json"]
-	f.read = f.stamp.ModTime() // read so early that the time may not tell
-	p.must(p.d.kept.write(f, f.source(p.dir), p.fences))
+// Copies and images of systems keep size and time over other content.
+func TestSizeAndTimeVouchForNothing(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.restart(fence.Options{})
 	p.must(os.WriteFile(p.at("a.json"), []byte(square(3)), 0o600))
 	p.must(os.Chtimes(p.at("a.json"), p.written, p.written))
 	p.restart(fence.Options{})
@@ -114,6 +117,17 @@ func TestAnUnusableSnapshotIsRefused(t *testing.T) {
 		p.restart(fence.Options{})
 		p.fromSnapshot(true)
 	}
+}
+
+// A mapped snapshot would end the process with SIGBUS here.
+func TestASnapshotMayBeCutOffWhileItIsUsed(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.restart(fence.Options{})
+	p.restart(fence.Options{})
+	p.fromSnapshot(true)
+	p.must(os.Truncate(p.snapshot(), 0))
+	p.serves("a=1")
 }
 
 func TestSnapshotsOfOtherOptionsAreApart(t *testing.T) {
@@ -221,7 +235,7 @@ func BenchmarkSnapshotOpen(b *testing.B) {
 	o.Snapshots = b.TempDir()
 	opened(b, o).keep()
 	for b.Loop() {
-		if d := opened(b, o); !d.files["largest.json"].mapped {
+		if d := opened(b, o); !d.files["largest.json"].restored {
 			b.Fatal("the snapshot was not used")
 		}
 	}

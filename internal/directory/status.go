@@ -15,11 +15,12 @@ type Status struct {
 
 // Source is a file, and what became of it.
 type Source struct {
-	File   string
-	Set    string    // that is named after it; "" if its name makes none
-	Loaded time.Time // when what the set holds was read; zero if nothing was
-	Err    error     // why the set is not what the file holds; nil if it is
-	Since  time.Time // when that was found
+	File    string
+	Set     string    // that is named after it; "" if its name makes none
+	Loaded  time.Time // when what the set holds was read; zero if nothing was
+	Missing bool      // the file was there at the start, and could not be served since
+	Err     error     // why the set is not what the file holds; nil if it is
+	Since   time.Time // when that was found
 }
 
 // Failing counts the files that cannot be read as they are, and the directory itself.
@@ -33,6 +34,16 @@ func (s Status) Failing() (n int) {
 		n++
 	}
 	return n
+}
+
+// Missing names the files that were there at the start and could not be served since.
+func (s Status) Missing() (files []string) {
+	for _, f := range s.Sources {
+		if f.Missing {
+			files = append(files, f.File)
+		}
+	}
+	return files
 }
 
 // Status is how things stood after the last look. The caller must not change it.

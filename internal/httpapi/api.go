@@ -10,6 +10,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 	"slices"
@@ -202,8 +203,8 @@ func (a *API) routes() http.Handler {
 		mux.Handle(path, otherMethods(methods))
 	}
 	mux.Handle("/v1/", handler(a.notInV1))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health(w, true) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { health(w, !a.isDraining()) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health{Status: "ok"}.write(w) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { a.ready().write(w) })
 	if a.cfg.Metrics != nil {
 		mux.Handle("GET /metrics", a.cfg.Metrics)
 		mux.Handle("/metrics", otherMethods([]string{http.MethodGet, http.MethodHead}))
@@ -236,15 +237,31 @@ func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	})
 }
 
-func health(w http.ResponseWriter, ok bool) {
+// health is an answer of /healthz or /readyz.
+type health struct {
+	Status string   `json:"status"`          // ok, or what is wrong
+	Files  []string `json:"files,omitempty"` // of sets, that could not be read since the start
+}
+
+// ready says whether the service takes work and has all its sets. A file that fails later
+// changes nothing: what it held before is served.
+func (a *API) ready() health {
+	if a.isDraining() {
+		return health{Status: "draining"}
+	}
+	if missing := a.files().Missing(); len(missing) > 0 {
+		return health{Status: "sets missing", Files: missing}
+	}
+	return health{Status: "ok"}
+}
+
+func (h health) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	if !ok {
+	if h.Status != "ok" {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(`{"status":"draining"}` + "\n"))
-		return
 	}
-	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+	_ = json.NewEncoder(w).Encode(h) // the client may have gone
 }
 
 // otherMethods answers the methods that a path does not take. The mux would do

@@ -99,3 +99,30 @@ func TestReloadsLoseNoRequest(t *testing.T) {
 		t.Errorf("the last version is %+v", left)
 	}
 }
+
+// One broken file does not keep the service from starting: the other sets are served, and
+// /readyz says what is missing until it is there.
+func TestABrokenFileDelaysReadiness(t *testing.T) {
+	dir := t.TempDir()
+	writeOver(t, filepath.Join(dir, "good.json"), squareOf("f", 1))
+	writeOver(t, filepath.Join(dir, "broken.json"), "{")
+	cfg := config.Default()
+	cfg.Sets.Dir = dir
+	r := start(t, cfg, nil)
+	expect := func(path string, status int, part string) {
+		t.Helper()
+		got, answer, err := r.call(http.MethodGet, path, "", nil)
+		if err != nil || got != status || !strings.Contains(string(answer), part) {
+			t.Errorf("%s: %d %s, %v; want %d with %s", path, got, answer, err, status, part)
+		}
+	}
+	expect("readyz", http.StatusServiceUnavailable, `{"status":"sets missing","files":["broken.json"]}`)
+	expect("v1/sets", http.StatusOK, `"failing":[{"file":"broken.json","error":"broken.json:1:2`)
+	expect("v1/search?set=good&lat=1&lon=1", http.StatusOK, `"version"`)
+
+	writeOver(t, filepath.Join(dir, "broken.json"), squareOf("f", 1))
+	r.reload <- syscall.SIGHUP
+	r.reload <- syscall.SIGHUP // taken when the first has been done
+	expect("readyz", http.StatusOK, `{"status":"ok"}`)
+	expect("v1/search?set=broken&lat=1&lon=1", http.StatusOK, `"version"`)
+}

@@ -56,7 +56,7 @@ func (p *Platform) loadSets(context.Context) error {
 	var err error
 	p.sets, err = directory.Open(directory.Options{
 		Dir: dir, Fences: p.fenceOptions(), Catalog: p.catalog, Logger: p.log,
-		Unwatched: !p.cfg.Sets.Watch, Snapshots: directory.SnapshotDir(p.cfg.Sets.Snapshots),
+		Unwatched: !p.cfg.Sets.Watch, Partial: true, Snapshots: directory.SnapshotDir(p.cfg.Sets.Snapshots),
 	})
 	if err != nil {
 		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))

@@ -11,16 +11,6 @@ import (
 // errForeign refuses snapshots that somebody else may have written.
 var errForeign = errors.New("others than its owner may write to it, or its owner is somebody else")
 
-// mapped gives the bytes of a file for as long as the process lives. They are read when they
-// are needed, and need no memory that the system could not take back. The file must be
-// replaced, never written to.
-func mapped(f *os.File, size int) ([]byte, error) {
-	return syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_PRIVATE)
-}
-
-// unmap gives up bytes that nothing was made of.
-func unmap(b []byte) { _ = syscall.Munmap(b) }
-
 // private makes sure that nobody else has written the file, and nobody can.
 func private(info os.FileInfo) error {
 	s, ok := info.Sys().(*syscall.Stat_t)
