@@ -24,14 +24,15 @@ type cellBand struct {
 
 	told, others int // words that the builder knows of; those of other bands
 
-	corner []uint32   // parts that hold the corner at which the band is, ascending
-	locals []uint32   // of the present record or list
-	mine   []edgeWord // of the present record
-	key    []byte
-	done   courtesy
-	levels []*level // by depth
-	met    []met    // of the present band
-	roots  rootEdges
+	corner  []uint32   // parts that hold the corner at which the band is, ascending
+	locals  []uint32   // of the present record or list
+	mine    []edgeWord // of the present record
+	key     []byte
+	done    courtesy
+	levels  []*level // by depth
+	met     []met    // of the present band
+	metTold int      // of those, as the builder knows
+	roots   rootEdges
 }
 
 // level is the memory for one depth of dividing.
@@ -47,11 +48,32 @@ type rootEdges struct {
 	edges []uint32
 }
 
+// usualWords and usualNodes are somewhat more than what an edge takes in streets.
+const (
+	usualWords = 8
+	usualNodes = 1
+)
+
+// newCellBand makes one that has room for as many edges in streets.
+func newCellBand(b *cellBuilder, edges int) *cellBand {
+	return &cellBand{
+		b: b, lists: map[string]uint32{},
+		words: make([]uint32, 0, usualWords*edges), nodes: make([]uint32, 0, usualNodes*edges),
+	}
+}
+
+// empty prepares for another attempt.
+func (w *cellBand) empty() {
+	w.words, w.nodes, w.told, w.others = w.words[:0], w.nodes[:0], 0, 0
+}
+
 // run builds a band.
 func (w *cellBand) run(from, to uint32) bandCells {
 	b, m := w.b, &w.b.m
 	w.from, w.to = from, to
-	w.spread()
+	if !w.spread() {
+		return bandCells{}
+	}
 	roots := &w.roots
 	band := bandCells{dir: make([]uint32, (to-from)*m.w), node: uint32(len(w.nodes)), word: uint32(len(w.words))}
 	w.words = append(w.words, 0) // the empty list first
@@ -61,6 +83,9 @@ func (w *cellBand) run(from, to uint32) bandCells {
 		w.corner = w.corner[:0]
 		outside := entryList
 		for cx := range m.w {
+			if w.full() {
+				break
+			}
 			i := (cy-from)*m.w + cx
 			edges := roots.edges[roots.from[i]:roots.from[i+1]]
 			w.done.edges(len(edges))
@@ -85,12 +110,13 @@ func (w *cellBand) run(from, to uint32) bandCells {
 	return band
 }
 
-// spread lists the edges by root cell.
-func (w *cellBand) spread() {
+// spread lists the edges by root cell. It gives up, and says false, where all bands together
+// have more of them than they may.
+func (w *cellBand) spread() bool {
 	b, l := w.b, &w.roots
 	cells := int((w.to - w.from) * b.m.w)
 	l.from = append(l.from[:0], make([]uint32, cells+2)...)
-	w.met = w.met[:0]
+	w.met, w.metTold = w.met[:0], 0
 	// An edge that is not tall ends so many rows above its lower end at most. One whose lower end
 	// is on the border to the next row is in this one too.
 	end := b.below(int(w.to) + 1)
@@ -98,9 +124,18 @@ func (w *cellBand) spread() {
 		if !b.isTall(&b.edges[i]) {
 			w.meet(uint32(i))
 		}
+		if len(w.met) > w.metTold+tellEach && !w.tellMet() {
+			return false
+		}
 	}
 	for _, i := range b.tall {
 		w.meet(i)
+		if len(w.met) > w.metTold+tellEach && !w.tellMet() {
+			return false
+		}
+	}
+	if !w.tellMet() {
+		return false
 	}
 	for i := 2; i < len(l.from); i++ {
 		l.from[i] += l.from[i-1]
@@ -110,6 +145,18 @@ func (w *cellBand) spread() {
 		l.edges[l.from[p.cell+1]] = p.edge
 		l.from[p.cell+1]++
 	}
+	return true
+}
+
+// tellEach is how many words, or meetings, a band has before it tells the builder.
+const tellEach = 1 << 16
+
+// tellMet adds to the meetings of all bands what has come since the last time, and says
+// whether there may be as many.
+func (w *cellBand) tellMet() bool {
+	news := len(w.met) - w.metTold
+	w.metTold = len(w.met)
+	return w.b.meetings.Add(int64(news)) <= int64(w.b.mayMeet)
 }
 
 // meet lists the root cells of the band that an edge may touch.
@@ -137,7 +184,13 @@ func (w *cellBand) meet(i uint32) {
 }
 
 // full says whether the bands have reached the limit, of what this one has and others have told.
-func (w *cellBand) full() bool { return len(w.words)+len(w.nodes)+w.others > w.b.limit }
+func (w *cellBand) full() bool {
+	have := len(w.words) + len(w.nodes)
+	if have > w.told+tellEach {
+		w.tell()
+	}
+	return have+w.others > w.b.limit
+}
 
 // tell adds to the words of all bands what has come since the last time.
 func (w *cellBand) tell() {
@@ -215,7 +268,10 @@ func (w *cellBand) entry(cell square, edges []uint32, inside int, corner []uint3
 	if inside == 0 {
 		return w.list(corner)
 	}
-	if inside > max(w.b.split, len(corner)) && cell.shift >= minShift+nodeBits && !w.full() {
+	if w.full() { // nothing of this attempt is used
+		return entryList
+	}
+	if inside > max(w.b.split, len(corner)) && cell.shift >= minShift+nodeBits {
 		if entry, ok := w.divide(cell, edges, corner, inside, depth); ok {
 			return entry
 		}

@@ -22,6 +22,10 @@ const (
 	// other, or thin ones across many cells, the cells become larger.
 	wordsPerEdge = 30
 	wordsPerRoot = 16
+	// meetingsPerEdge and fewMeetings bound the memory of an attempt: where very many edges run
+	// across many root cells, the cells become larger. An edge of a street meets 1 to 2.
+	meetingsPerEdge = 4
+	fewMeetings     = 2 << 20
 )
 
 // courtesyEdges is how many edges a builder goes over before it lets whoever waits have its
@@ -49,11 +53,14 @@ type cellBuilder struct {
 	short  int64      // units
 	refs   []Ref      // by part
 
-	split int          // edges
-	limit int          // words of all bands
-	words atomic.Int64 // of all bands, as far as they have told
+	split    int          // edges
+	limit    int          // words of all bands
+	words    atomic.Int64 // of all bands, as far as they have told
+	mayMeet  int          // edges and root cells that meet, of all bands
+	meetings atomic.Int64 // of all bands, as far as they have told
 
 	workers int
+	making  []*cellBand // one for each worker
 }
 
 // buildCellmap indexes the entries, which ascend by ref, on all processors.
@@ -77,9 +84,12 @@ func buildCellmapOn(workers int, entries []*entry, r rule) *cellmap {
 	roots = min(maxRoots, max(64, roots))
 	b.layOut(roots)
 	b.arrange()
+	b.making = make([]*cellBand, workers)
 	for {
-		if b.limit = wordsPerEdge*len(b.edges) + wordsPerRoot*roots; roots < 4 {
-			b.limit = math.MaxInt
+		b.limit = wordsPerEdge*len(b.edges) + wordsPerRoot*roots
+		b.mayMeet = meetingsPerEdge*len(b.edges) + fewMeetings
+		if roots < 4 {
+			b.limit, b.mayMeet = math.MaxInt, math.MaxInt
 		}
 		if b.build() {
 			return b.done()
@@ -137,29 +147,25 @@ func (b *cellBuilder) build() bool {
 	rows := b.bands()
 	bands := make([]bandCells, len(rows)-1)
 	b.words.Store(0)
+	b.meetings.Store(0)
 	var begun atomic.Int64
-	b.inParallel(func(_, _ int) {
-		edges := len(b.edges) / b.workers
-		w := cellBand{
-			b: b, lists: map[string]uint32{},
-			words: make([]uint32, 0, usualWords*edges), nodes: make([]uint32, 0, usualNodes*edges),
+	b.inParallel(func(worker, _ int) {
+		w := b.making[worker]
+		if w == nil {
+			w = newCellBand(b, len(b.edges)/b.workers)
+			b.making[worker] = w
 		}
+		w.empty()
 		for i := begun.Add(1) - 1; i < int64(len(bands)); i = begun.Add(1) - 1 {
 			bands[i] = w.run(rows[i], rows[i+1])
 		}
 	})
-	if b.words.Load() > int64(b.limit) {
+	if b.words.Load() > int64(b.limit) || b.meetings.Load() > int64(b.mayMeet) {
 		return false
 	}
 	b.m.join(bands)
 	return true
 }
-
-// usualWords and usualNodes are somewhat more than what an edge takes in streets.
-const (
-	usualWords = 8
-	usualNodes = 1
-)
 
 // bandsEach is how many bands there are for each worker. Of those with many short edges and many
 // cells that are divided some take twice as long as others; who is done takes the next.

@@ -3,6 +3,7 @@ package fence_test
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -88,4 +89,37 @@ func onGrid(rng *rand.Rand, p fence.Point, size float64) fence.Point {
 		return ulps(math.Round(x/step)*step, rng.IntN(3)-1)
 	}
 	return fence.Point{Lon: snap(p.Lon), Lat: snap(p.Lat)}
+}
+
+// A polygon that zigzags between the poles has very many edges across very many cells. The
+// index becomes coarser then, instead of taking memory for all of them.
+func TestLongEdgesTakeBoundedMemory(t *testing.T) {
+	const teeth, most = 60_000, 512 << 20 // it would take 1.5 GiB
+	ring := fence.Ring{{Lon: -179, Lat: -89}}
+	for i := range teeth {
+		ring = append(ring, fence.Point{Lon: -179 + 358*float64(i+1)/(teeth+2), Lat: 88 - float64(i%2*176)})
+	}
+	ring = append(ring, fence.Point{Lon: 179, Lat: -89})
+	set, err := fence.NewSet("zigzag", fence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	snap, err := set.Replace(&fence.Collection{Fences: []fence.Fence{{Geometry: fence.MultiPolygon{{ring}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > most {
+		t.Errorf("%d bytes were allocated, want at most %d", took, most)
+	}
+	for _, c := range []struct {
+		lon, lat float64
+		want     int
+	}{{0, -88.5, 1}, {0, 88.5, 0}, {-179.5, 0, 0}} {
+		if got := snap.Append(nil, c.lon, c.lat); len(got) != c.want {
+			t.Errorf("(%v, %v) is in %d fences, want %d", c.lon, c.lat, len(got), c.want)
+		}
+	}
 }
