@@ -73,10 +73,16 @@ func (c *client) prepareBatch(batch []byte) bool {
 func (c *client) authenticate(given credentials) error {
 	for {
 		a, err := c.judge(c.srv.cfg(), given, nil, true)
+		if err == errAuthorization {
+			c.srv.wrongSecret(c.conn)
+		}
 		if err != nil {
 			return err
 		}
 		if c.admitted(a) {
+			if a.login != nil {
+				c.srv.pauses.Forgive(c.conn.RemoteAddr())
+			}
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type client struct {
 	door     doorKind   // by which it has come
 	rejected *violation // set before serve: turned away after INFO
 	wire     *wire      // between protocol and socket; nil = nothing. Set by release
+	trace    *tracer    // nil = nothing is traced
 	nonce    string     // for nkeys; empty if there are none
 
 	// Owned by the reader.
@@ -104,6 +106,7 @@ func newClient(s *Server, conn net.Conn) *client {
 	}
 	c.sock.init(conn)
 	c.parse.pedantic = c.opts.Pedantic
+	c.trace = newTracer(c)
 	c.begin(s.cfg())
 	return c
 }
@@ -111,6 +114,7 @@ func newClient(s *Server, conn net.Conn) *client {
 // serve runs the connection from its INFO to its end. When it returns, nobody
 // writes to it any more.
 func (c *client) serve() {
+	c.debug("Client connection created")
 	entered := c.enter()
 	c.startTimers()
 	switch {
@@ -130,6 +134,18 @@ func (c *client) serve() {
 	<-c.finished
 	c.stopTimers()
 	c.conn.Close()
+	c.mu.Lock()
+	reason := c.reason
+	c.mu.Unlock()
+	c.debug("Client connection closed: " + reason.String())
+}
+
+// debug logs what is only of interest where somebody looks for it. A logger of the connection
+// is not for nothing, so that it is made only then.
+func (c *client) debug(text string) {
+	if c.srv.cfg().Logger.Enabled(context.Background(), slog.LevelDebug) {
+		c.logger().Debug(text)
+	}
 }
 
 // readLoop parses and routes until the connection or the server ends.
@@ -171,6 +187,7 @@ func (c *client) handle(batch []byte) bool {
 	if (c.seen != c.srv.cfg() || c.parse.mustAuth) && !c.prepareBatch(batch) {
 		return false
 	}
+	c.trace.came(batch)
 	c.route = c.srv.router()
 	c.route.now = now
 	err := c.parse.feed(batch, c)
@@ -195,8 +212,13 @@ func (c *client) finishBatch() {
 
 // end closes for a violation of the protocol or its limits.
 func (c *client) end(v *violation) {
-	if c.shut(v.reason, v.text) {
+	if !c.shut(v.reason, v.text) {
+		return
+	}
+	if left, ok := c.srv.faultLines.Take(); ok && left == 0 {
 		c.logger().Error(v.Error())
+	} else if ok {
+		c.logger().Error(v.Error(), "left_out", left)
 	}
 }
 

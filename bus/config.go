@@ -17,6 +17,7 @@ const (
 	DefaultMaxControlLine = 4096     // bytes
 	DefaultMaxPending     = 64 << 20 // bytes
 	DefaultMaxConns       = 65536
+	DefaultMaxSubs        = 100_000
 	DefaultPingInterval   = 2 * time.Minute
 	DefaultPingMax        = 2
 	DefaultWriteDeadline  = 10 * time.Second
@@ -44,7 +45,7 @@ type Config struct {
 	MaxControlLine int   // bytes of arguments of one protocol line; 0 = 4096
 	MaxPending     int64 // bytes waiting for one connection; 0 = 64 MiB
 	MaxConns       int   // network connections at once; 0 = 65,536
-	MaxSubs        int   // subscriptions of one connection; 0 = no limit
+	MaxSubs        int   // subscriptions of one connection; 0 = 100,000, -1 = no limit
 	MaxClosed      int   `reload:"no"` // ended connections that are remembered; 0 = 10,000
 	MaxSubTokens   int   // tokens of a subject in SUB; 0 = no limit
 
@@ -107,6 +108,9 @@ type Config struct {
 	Prefixes []string `reload:"no"`
 
 	Logger *slog.Logger // nil = silent
+	// Trace logs each operation of connections made from now on at LevelTrace, payloads and
+	// all, of each 1,024 bytes at most.
+	Trace bool `reload:"yes"`
 
 	logins *logins // made of the credentials
 }
@@ -119,6 +123,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxControlLine = orDefault(c.MaxControlLine, DefaultMaxControlLine)
 	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
 	c.MaxConns = orDefault(c.MaxConns, DefaultMaxConns)
+	c.MaxSubs = orDefault(c.MaxSubs, DefaultMaxSubs)
 	c.MaxClosed = orDefault(c.MaxClosed, DefaultMaxClosed)
 	c.PingInterval = orDefault(c.PingInterval, DefaultPingInterval)
 	c.PingMax = orDefault(c.PingMax, DefaultPingMax)
@@ -156,7 +161,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("bus: port %d is out of range", c.Port)
 	case min(int64(c.MaxPayload), int64(c.MaxControlLine), c.MaxPending, int64(c.MaxConns)) < 0:
 		return errors.New("bus: a limit is negative")
-	case min(c.MaxSubs, c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
+	case c.MaxSubs < -1, min(c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
 		return errors.New("bus: a limit is negative")
 	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout, c.LameDuckDuration, c.LameDuckGrace) < 0:
 		return errors.New("bus: a duration is negative")

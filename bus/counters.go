@@ -24,6 +24,8 @@ type Stats struct {
 	Flushes          Histogram // bytes that one flush wrote for one connection
 	Stalls           uint64    // times that a publisher waited for a subscriber, under SlowStall
 	Refused          uint64    // publications and subscriptions refused by permission
+	Paused           uint64    // connections hung up on, as too many wrong secrets had come from their address
+	TraceOnly        uint64    // publications that asked only to be traced, and were not delivered
 	Panics           uint64    // of this program, or of callbacks, that it recovered from; each is logged
 	// Closed counts ended connections by reason; reasons that never came are absent.
 	Closed map[CloseReason]uint64
@@ -35,6 +37,7 @@ type counters struct {
 	inMsgs, inBytes, outMsgs, outBytes atomic.Uint64
 	droppedNew, droppedOld             atomic.Uint64
 	droppedLocal, refused, stalls      atomic.Uint64
+	traceOnly, paused                  atomic.Uint64
 	flushes                            histogram
 	panics                             atomic.Uint64
 	searches, maxFanout                atomic.Uint64
@@ -83,6 +86,8 @@ func (s *Server) Stats() Stats {
 		Flushes:          c.flushes.reading(),
 		Stalls:           c.stalls.Load(),
 		Refused:          c.refused.Load(),
+		TraceOnly:        c.traceOnly.Load(),
+		Paused:           c.paused.Load(),
 		Panics:           c.panics.Load(),
 		Closed:           make(map[CloseReason]uint64),
 	}

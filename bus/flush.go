@@ -46,6 +46,7 @@ func (c *client) flushLocked() {
 	for whole && budget > 0 && o.next() {
 		c.mu.Unlock()
 		n, err := c.tryWrite(o.flying)
+		c.trace.went(o.flying, n)
 		c.mu.Lock()
 		budget -= n
 		whole = o.wrote(n) && err == nil // else the writer meets the error too
@@ -94,6 +95,7 @@ func (c *client) writeLoop() {
 	for o.next() {
 		c.mu.Unlock()
 		n, err := c.write(o.flying)
+		c.trace.went(o.flying, n)
 		c.srv.counters.flushes.observe(n)
 		c.mu.Lock()
 		o.wrote(n)

@@ -13,6 +13,8 @@ const (
 	// name stands in gitCommit.
 	protocolVersion = "2.12.0"
 	gitCommit       = "paddock"
+	// apiLevel is what that release says of JetStream's requests, with or without JetStream.
+	apiLevel = 2
 	// globalAccount is the name of the one account that there is, unless it has another.
 	globalAccount = "$G"
 )
@@ -41,6 +43,7 @@ type info struct {
 	LameDuck      bool     `json:"ldm,omitempty"`
 	ConnectInfo   bool     `json:"connect_info,omitempty"`
 	RemoteAccount string   `json:"remote_account,omitempty"`
+	APILevel      int      `json:"api_lvl"`
 }
 
 // infoLine is the INFO for c; connected makes it the second one, which tells
@@ -60,6 +63,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		MaxPayload:   s.cfg().MaxPayload,
 		ClientID:     c.id,
 		ClientIP:     c.host,
+		APILevel:     apiLevel,
 	}
 	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
 		i.Port = tcp.Port

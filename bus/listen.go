@@ -212,6 +212,10 @@ func (s *Server) pause(d time.Duration) {
 
 // admit gives conn its goroutines, or an error if nobody took it.
 func (s *Server) admit(conn net.Conn, from doorKind) error {
+	if s.pauses.Now(conn.RemoteAddr()) {
+		s.counters.paused.Add(1)
+		return errPaused
+	}
 	c := newClient(s, conn)
 	c.door = from
 	s.mu.Lock()
@@ -238,6 +242,17 @@ func (s *Server) admit(conn net.Conn, from doorKind) error {
 		s.dismiss(c)
 	})
 	return nil
+}
+
+// errPaused says that too many wrong secrets have come from an address.
+var errPaused = errors.New("bus: the address is paused")
+
+// wrongSecret remembers from where wrong credentials come, but for this machine: after a few in
+// a row the address is not listened to for a second, up to a minute.
+func (s *Server) wrongSecret(conn net.Conn) {
+	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		s.pauses.Failed(tcp)
+	}
 }
 
 // InProcessConn returns the client's end of a connection without a socket, for

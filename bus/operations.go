@@ -43,7 +43,7 @@ func (c *client) acknowledge() {
 // refuse answers with an -ERR that leaves the connection open.
 func (c *client) refuse(text string) {
 	c.reply(appendErr(nil, text))
-	c.logger().Debug(text)
+	c.debug(text)
 }
 
 func (c *client) deny(format string, args ...any) {
@@ -56,6 +56,13 @@ func (c *client) onInvalidSubject() { c.refuse(textInvalidPublish) }
 
 func (c *client) onPublish(p *publication) error {
 	r := c.route
+	if p.header > 0 && tracesOnly(p.payload[:p.header]) {
+		r.settle()
+		r.receive(p)
+		c.srv.counters.traceOnly.Add(1)
+		c.acknowledge()
+		return nil
+	}
 	if r.run.continues(p) {
 		r.run.add(p)
 		return nil
@@ -88,6 +95,27 @@ func (c *client) onPublish(p *publication) error {
 		r.noResponders(c)
 	}
 	return nil
+}
+
+// The fields by which a message asks to be traced on its way, and no more than that.
+var (
+	traceDest = []byte("\r\nNats-Trace-Dest:")
+	traceOnly = []byte("\r\nNats-Trace-Only:")
+)
+
+// tracesOnly says whether a message is not to be delivered: it asks for a report of where it
+// would go, which is not made here.
+func tracesOnly(header []byte) bool {
+	_, value, found := bytes.Cut(header, traceOnly)
+	if !found || !bytes.Contains(header, traceDest) {
+		return false
+	}
+	value, _, _ = bytes.Cut(value, lineEnd)
+	switch string(bytes.ToLower(bytes.TrimSpace(value))) {
+	case "1", "true", "on":
+		return true
+	}
+	return false
 }
 
 func isReserved(subject []byte, list []reserved) bool {

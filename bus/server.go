@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"paddock/internal/handshake"
+	"paddock/internal/logbound"
 )
 
 // forcedWait is how long Shutdown waits for goroutines after its context has
@@ -26,20 +27,22 @@ var errStopping = errors.New("bus: stopping")
 
 // Server is a broker. Its methods are safe for concurrent use.
 type Server struct {
-	live      atomic.Pointer[Config] // read by cfg
-	id        string
-	start     time.Time
-	subs      *index
-	counters  counters
-	batches   atomic.Uint64
-	closed    closedRing
-	traffic   *traffic
-	clientIDs atomic.Uint64
-	routers   sync.Pool
-	lame      atomic.Bool      // INFO tells of lame duck mode
-	turns     *handshake.Turns // of TLS
-	throttle  throttle
-	hasher    *hasher
+	live       atomic.Pointer[Config] // read by cfg
+	id         string
+	start      time.Time
+	subs       *index
+	counters   counters
+	batches    atomic.Uint64
+	closed     closedRing
+	traffic    *traffic
+	clientIDs  atomic.Uint64
+	routers    sync.Pool
+	lame       atomic.Bool      // INFO tells of lame duck mode
+	turns      *handshake.Turns // of TLS
+	throttle   throttle
+	hasher     *hasher
+	pauses     handshake.Pauses
+	faultLines logbound.Lines // about connections that were closed for what they sent
 
 	reloading sync.Mutex // held by Reload alone, so that configurations come one by one
 

@@ -67,7 +67,7 @@ func TestInfo(t *testing.T) {
 	for field, want := range map[string]any{
 		"server_id": s.ID(), "server_name": "here", "proto": 1.0, "headers": true,
 		"host": "127.0.0.1", "max_payload": 1234.0, "auth_required": true,
-		"client_ip": "127.0.0.1", "client_id": 1.0,
+		"client_ip": "127.0.0.1", "client_id": 1.0, "api_lvl": 2.0,
 	} {
 		if info[field] != want {
 			t.Errorf("%s: %v, want %v", field, info[field], want)

@@ -46,7 +46,7 @@ func (s *Server) Settings() Settings {
 		ServerID: s.id, ServerName: cfg.ServerName,
 		Version: protocolVersion, Commit: gitCommit, Go: runtime.Version(), Proto: 1,
 		Host: cfg.Host, AuthRequired: cfg.authRequired(),
-		MaxConns: cfg.MaxConns, MaxSubs: cfg.MaxSubs,
+		MaxConns: cfg.MaxConns, MaxSubs: max(cfg.MaxSubs, 0),
 		MaxControlLine: cfg.MaxControlLine, MaxPayload: cfg.MaxPayload, MaxPending: cfg.MaxPending,
 		PingInterval: cfg.PingInterval, PingMax: cfg.PingMax,
 		WriteDeadline: cfg.WriteDeadline, AuthTimeout: cfg.AuthTimeout,

@@ -41,6 +41,8 @@ var figures = []figure{
 	{describe("connections", "Network connections."), prometheus.GaugeValue, func(s *bus.Stats) float64 { return float64(s.Connections) }},
 	{describe("connections_opened_total", "Network connections that were ever taken or refused."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.TotalConnections) }},
 	{describe("subscriptions", "Subscriptions."), prometheus.GaugeValue, func(s *bus.Stats) float64 { return float64(s.Subscriptions) }},
+	{describe("paused_total", "Connections hung up on, as too many wrong secrets had come from their address."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Paused) }},
+	{describe("trace_only_total", "Publications that asked only to be traced, and were not delivered."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.TraceOnly) }},
 	{describe("refused_total", "Publications and subscriptions refused by permission."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Refused) }},
 	{describe("panics_total", "Panics of the broker or of callbacks that it recovered from."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Panics) }},
 	{describe("stalls_total", "Times that a publisher waited for a subscriber."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Stalls) }},

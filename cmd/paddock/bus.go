@@ -5,21 +5,25 @@ import (
 	"log/slog"
 	"time"
 
+	"paddock/bus"
 	"paddock/internal/busd"
+	"paddock/internal/logging"
 )
 
 // busCmd is the broker alone. docs/bus.md is its guide. What a flag does not say is
 // what the configuration file says, or the default that the flag's help tells.
 type busCmd struct {
-	Config string `short:"c" placeholder:"FILE" help:"Configuration file, in the grammar of nats-server; flags go over it."`
-	Check  bool   `short:"t" help:"Check the configuration, and exit."`
+	Config string   `short:"c" placeholder:"FILE" help:"Configuration file, in the grammar of nats-server; flags go over it."`
+	Check  bool     `short:"t" help:"Check the configuration, and exit."`
+	Ignore []string `placeholder:"KEY" help:"Take a configuration file although it asks for this, which is not here: jetstream, cluster, gateway, leafnodes or mappings."`
 
-	Addr      *string `short:"a" placeholder:"HOST" help:"Address to listen on (default 127.0.0.1). Any but loopback needs --auth, or --user and --pass."`
-	Port      *int    `short:"p" placeholder:"PORT" help:"Port to listen on; 0 takes a free one (default 4222)."`
-	Name      *string `short:"n" placeholder:"NAME" help:"Name that clients are told (default the server's id)."`
-	Unix      *string `placeholder:"PATH" help:"Listen on this unix socket, too."`
-	WSPort    *int    `name:"ws-port" placeholder:"PORT" help:"Take WebSocket clients on this port, with TLS if --tlscert is given; 0 takes a free one."`
-	Advertise *string `name:"client-advertise" placeholder:"HOST:PORT" help:"Where clients reach this server."`
+	Addr      *string  `short:"a" placeholder:"HOST" help:"Address to listen on (default 127.0.0.1). Any but loopback needs --auth, or --user and --pass."`
+	Port      *int     `short:"p" placeholder:"PORT" help:"Port to listen on; 0 takes a free one (default 4222)."`
+	Name      *string  `short:"n" placeholder:"NAME" help:"Name that clients are told (default the server's id)."`
+	Unix      *string  `placeholder:"PATH" help:"Listen on this unix socket, too."`
+	WSPort    *int     `name:"ws-port" placeholder:"PORT" help:"Take WebSocket clients on this port, with TLS if --tlscert is given; 0 takes a free one."`
+	WSOrigin  []string `name:"ws-origin" placeholder:"ORIGIN" help:"Take WebSocket clients that are pages of this origin (https://host), or of any: *. Without credentials the default is the server's own origin."`
+	Advertise *string  `name:"client-advertise" placeholder:"HOST:PORT" help:"Where clients reach this server."`
 
 	User *string  `placeholder:"USER" help:"User that clients must give, with --pass."`
 	Pass *string  `placeholder:"PASSWORD" help:"Password of the user, plain or as a bcrypt hash; better given in the environment."`
@@ -36,7 +40,7 @@ type busCmd struct {
 	MaxPending       *int64         `placeholder:"BYTES" help:"What may wait for a client (default 67108864)."`
 	SlowConsumers    string         `placeholder:"POLICY" complete:"close,drop-new,drop-old,stall" help:"What happens when more waits: close, drop-new, drop-old or stall (default close)."`
 	MaxConnections   *int           `placeholder:"N" help:"Connections at once (default 65536)."`
-	MaxSubscriptions *int           `placeholder:"N" help:"Subscriptions of one connection (default no limit)."`
+	MaxSubscriptions *int           `placeholder:"N" help:"Subscriptions of one connection (default 100000; 0: no limit)."`
 	PingInterval     *time.Duration `placeholder:"TIME" help:"Silence after which a client is asked whether it is there (default 2m)."`
 	PingMax          *int           `placeholder:"N" help:"Unanswered questions after which it is not (default 2)."`
 	WriteDeadline    *time.Duration `placeholder:"TIME" help:"How long one write to a client may take (default 10s)."`
@@ -51,8 +55,8 @@ type busCmd struct {
 	PortsFileDir *string `type:"path" placeholder:"DIR" help:"Write the addresses to the file paddock_<pid>.ports here while running."`
 
 	Log   *string `short:"l" type:"path" placeholder:"FILE" help:"Append the log to this file, in lines as nats-server writes them."`
-	Debug bool    `short:"D" help:"Log more."`
-	Trace bool    `short:"V" help:"Log the most."`
+	Debug bool    `short:"D" help:"Log connections as they come and go, and what they are refused."`
+	Trace bool    `short:"V" help:"Log the protocol: each line and the first 1,024 bytes of each payload."`
 
 	Signal string `placeholder:"SIGNAL" help:"Send stop, quit, term, reopen, reload or ldm to a running server, and exit. SIGNAL=PID or SIGNAL=PIDFILE says which."`
 }
@@ -68,7 +72,7 @@ func (b *busCmd) Run(ctx context.Context, c *console) error {
 		return usageError{err}
 	}
 	program := &busd.Program{
-		Source: busd.Source{File: b.Config, Overrides: overrides},
+		Source: busd.Source{Defaults: func(s *busd.Settings) { s.Ignore = b.Ignore }, File: b.Config, Overrides: overrides},
 		Name:   "paddock",
 		Stderr: c.Stderr,
 	}
@@ -87,8 +91,15 @@ func (b *busCmd) Run(ctx context.Context, c *console) error {
 
 // logger is the one that the flags of every command are about.
 func (b *busCmd) logger(c *console, s *busd.Settings) (*slog.Logger, error) {
-	if s.Log.Debug || s.Log.Trace {
-		return c.LoggerOver("debug", "")
+	if !s.Log.Debug && !s.Log.Trace {
+		return c.Logger()
 	}
-	return c.Logger()
+	o, err := c.logOptions("debug", "")
+	if err != nil {
+		return nil, err
+	}
+	if s.Log.Trace && c.flags.LogLevel == "" {
+		o.Level = bus.LevelTrace
+	}
+	return logging.New(c.Stderr, o), nil
 }

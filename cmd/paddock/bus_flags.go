@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -59,6 +60,7 @@ func (b *busCmd) overrideDoors(list *[]busd.Override) {
 		*list = append(*list, func(s *busd.Settings) { s.SetTLS(b.TLSCert, b.TLSKey, b.TLSCACert, b.TLSVerify) })
 	}
 	given(list, b.WSPort, func(s *busd.Settings, v int) { s.SetWebSocket(anyPort(v)) })
+	listed(list, b.WSOrigin, func(s *busd.Settings, v []string) { s.Origins = v })
 }
 
 func (b *busCmd) overrideLimits(list *[]busd.Override) {
@@ -66,7 +68,7 @@ func (b *busCmd) overrideLimits(list *[]busd.Override) {
 	given(list, b.MaxControlLine, func(s *busd.Settings, v int) { s.Bus.MaxControlLine = v })
 	given(list, b.MaxPending, func(s *busd.Settings, v int64) { s.Bus.MaxPending = v })
 	given(list, b.MaxConnections, func(s *busd.Settings, v int) { s.Bus.MaxConns = v })
-	given(list, b.MaxSubscriptions, func(s *busd.Settings, v int) { s.Bus.MaxSubs = v })
+	given(list, b.MaxSubscriptions, func(s *busd.Settings, v int) { s.Bus.MaxSubs = cmp.Or(v, -1) })
 	given(list, b.PingMax, func(s *busd.Settings, v int) { s.Bus.PingMax = v })
 	given(list, b.PingInterval, func(s *busd.Settings, v time.Duration) { s.Bus.PingInterval = v })
 	given(list, b.WriteDeadline, func(s *busd.Settings, v time.Duration) { s.Bus.WriteDeadline = v })

@@ -28,6 +28,15 @@ func (c *console) Logger() (*slog.Logger, error) {
 // LoggerOver is Logger for a command with a configuration file: level and
 // format come from there, and the flags go over them.
 func (c *console) LoggerOver(level, format string) (*slog.Logger, error) {
+	o, err := c.logOptions(level, format)
+	if err != nil {
+		return nil, err
+	}
+	return logging.New(c.Stderr, o), nil
+}
+
+// logOptions is what LoggerOver makes a logger of.
+func (c *console) logOptions(level, format string) (logging.Options, error) {
 	if c.flags.LogLevel != "" {
 		level = c.flags.LogLevel
 	}
@@ -36,7 +45,7 @@ func (c *console) LoggerOver(level, format string) (*slog.Logger, error) {
 	}
 	o, err := logging.Parse(level, format)
 	if err != nil {
-		return nil, usageError{err}
+		return o, usageError{err}
 	}
-	return logging.New(c.Stderr, o), nil
+	return o, nil
 }

@@ -17,6 +17,7 @@ type setter func(f *natsconf.Field)
 // decoder gives the keys of a file their meaning, and collects what it finds wrong:
 // an operator wants to see all of it at once.
 type decoder struct {
+	ignore   []string // keys of promisedKeys
 	problems []error
 	warnings []string
 }
@@ -108,11 +109,16 @@ func number[T int | int64](d *decoder, low int64, dst *T) setter {
 }
 
 // limit is a number for which "none" is written 0 or -1.
-func (d *decoder) limit(dst *int) setter {
+func (d *decoder) limit(dst *int) setter { return d.limitOr(dst, 0) }
+
+// limitOr is limit for what is unlimited as another number here.
+func (d *decoder) limitOr(dst *int, unlimited int) setter {
 	return func(f *natsconf.Field) {
 		n := 0
-		number(d, -1, &n)(f)
-		*dst = max(n, 0)
+		if number(d, -1, &n)(f); n <= 0 {
+			n = unlimited
+		}
+		*dst = n
 	}
 }
 

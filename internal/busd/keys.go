@@ -9,7 +9,7 @@ import (
 
 // apply takes over a whole file.
 func (s *Settings) apply(root *natsconf.Node) error {
-	d := &decoder{}
+	d := &decoder{ignore: s.Ignore}
 	a := new(authorization)
 	table := alias(map[string]setter{
 		"listen":                  d.listen(&s.Bus.Host, &s.Bus.Port),
@@ -21,7 +21,7 @@ func (s *Settings) apply(root *natsconf.Node) error {
 		"max_payload":             number(d, 0, &s.Bus.MaxPayload),
 		"max_pending":             number(d, 0, &s.Bus.MaxPending),
 		"max_control_line":        number(d, 0, &s.Bus.MaxControlLine),
-		"max_subscriptions":       d.limit(&s.Bus.MaxSubs),
+		"max_subscriptions":       d.limitOr(&s.Bus.MaxSubs, -1),
 		"max_subscription_tokens": d.limit(&s.Bus.MaxSubTokens),
 		"no_header_support":       d.boolean(&s.Bus.NoHeaders),
 		"max_closed_clients":      d.limit(&s.Bus.MaxClosed),

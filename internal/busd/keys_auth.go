@@ -73,8 +73,8 @@ func (d *decoder) accounts(a *authorization, f *natsconf.Field) {
 			"nkey":                d.silent,
 			"exports":             d.silent,
 			"imports":             d.silent,
-			"jetstream":           d.missing,
-			"mappings":            d.missing,
+			"jetstream":           d.promised,
+			"mappings":            d.promised,
 			"limits":              d.missing,
 			"msg_trace":           d.silent,
 		}, "maps", "mappings", "trace_dest", "msg_trace"))

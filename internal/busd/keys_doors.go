@@ -7,23 +7,14 @@ import (
 
 // doorKeys adds what says how clients come in.
 func (d *decoder) doorKeys(table map[string]setter, s *Settings) {
-	plain := false
-	table["tls"] = func(f *natsconf.Field) {
-		if s.Bus.TLS = d.tlsBlock(f); s.Bus.TLS != nil {
-			s.Bus.TLS.AllowNonTLS = plain
-		}
-	}
-	table["allow_non_tls"] = func(f *natsconf.Field) {
-		if d.boolean(&plain)(f); s.Bus.TLS != nil {
-			s.Bus.TLS.AllowNonTLS = plain
-		}
-	}
-	table["websocket"] = func(f *natsconf.Field) { s.Bus.WebSocket = d.webSocket(f) }
+	table["tls"] = func(f *natsconf.Field) { s.Bus.TLS = d.tlsBlock(f) }
+	table["allow_non_tls"] = d.boolean(&s.allowNonTLS)
+	table["websocket"] = func(f *natsconf.Field) { s.Bus.WebSocket = d.webSocket(s, f) }
 	alias(table, "ws", "websocket")
 }
 
 // webSocket reads the block of the door for web pages.
-func (d *decoder) webSocket(f *natsconf.Field) *bus.WebSocket {
+func (d *decoder) webSocket(s *Settings, f *natsconf.Field) *bus.WebSocket {
 	w := new(bus.WebSocket)
 	noTLS, clean := false, len(d.problems)
 	d.mapping(f, alias(map[string]setter{
@@ -32,7 +23,7 @@ func (d *decoder) webSocket(f *natsconf.Field) *bus.WebSocket {
 		"port":              d.port(&w.Port),
 		"no_tls":            d.boolean(&noTLS),
 		"tls":               func(f *natsconf.Field) { d.webSocketTLS(w, f) },
-		"same_origin":       d.boolean(&w.SameOrigin),
+		"same_origin":       func(f *natsconf.Field) { s.sameOriginGiven = true; d.boolean(&w.SameOrigin)(f) },
 		"allowed_origins":   d.texts(&w.AllowedOrigins),
 		"handshake_timeout": d.seconds(&w.HandshakeTimeout),
 		"compression":       d.boolean(&w.Compression),

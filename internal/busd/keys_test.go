@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func TestKeys(t *testing.T) {
 		`server_name: a, client_advertise: "b:1"`:   func(s *Settings) { s.Bus.ServerName, s.Bus.Advertise = "a", "b:1" },
 		`max_payload 2kb; max_pending 1MB`:          func(s *Settings) { s.Bus.MaxPayload, s.Bus.MaxPending = 2048, 1<<20 },
 		`max_conn 3; max_subs 4; max_sub_tokens 5`:  func(s *Settings) { s.Bus.MaxConns, s.Bus.MaxSubs, s.Bus.MaxSubTokens = 3, 4, 5 },
-		`max_connections -1; max_subscriptions 0`:   func(*Settings) {},
+		`max_connections -1; max_subscriptions 0`:   func(s *Settings) { s.Bus.MaxSubs = -1 },
 		`max_control_line 1k, ping_max 3`:           func(s *Settings) { s.Bus.MaxControlLine, s.Bus.PingMax = 1000, 3 },
 		`ping_interval "30s"; write_deadline: "1m"`: func(s *Settings) { s.Bus.PingInterval, s.Bus.WriteDeadline = 30*time.Second, time.Minute },
 		`lame_duck_duration "1m", lame_duck_grace_period "2s"`: func(s *Settings) {
@@ -54,6 +55,7 @@ func TestKeys(t *testing.T) {
 		`max_closed_clients 7; no_header_support true`:                       func(s *Settings) { s.Bus.MaxClosed, s.Bus.NoHeaders = 7, true },
 		`websocket {port: -1, no_tls: true, same_origin: true, allowed_origins: "http://a", compression: true, handshake_timeout: "3s"}`: func(s *Settings) {
 			s.Bus.WebSocket = &bus.WebSocket{Port: -1, SameOrigin: true, AllowedOrigins: []string{"http://a"}, Compression: true, HandshakeTimeout: 3 * time.Second}
+			s.sameOriginGiven = true
 		},
 		`ws {listen: "h:99", no_tls: true}`: func(s *Settings) { s.Bus.WebSocket = &bus.WebSocket{Host: "h", Port: 99} },
 		`websocket {host: h}`:               func(*Settings) {},
@@ -168,20 +170,83 @@ func TestMistakes(t *testing.T) {
 // What does not exist here and weakens nothing is taken, with a word about it.
 func TestWarnings(t *testing.T) {
 	for text, want := range map[string]string{
-		"cluster {port: 1}":                    "cluster is ignored",
-		`leafnodes {listen: "127.0.0.1:-1"}`:   "leafnodes is ignored",
-		"jetstream: true":                      "jetstream is ignored",
-		"jetstream: false":                     "",
-		"mqtt {port: 1}":                       "mqtt is ignored",
-		"mappings {a: b}":                      "mappings is ignored",
-		"ping_interval: 30":                    `ping_interval is better written as a duration, such as "30s"`,
-		"authorization {users: []}":            "authorization names nobody",
-		"accounts {$SYS {users: [{user: a}]}}": "the users of $SYS cannot connect",
+		"cluster: false, jetstream: false":                        "",
+		"mqtt {port: 1}":                                          "mqtt is ignored",
+		"ping_interval: 30":                                       `ping_interval is better written as a duration, such as "30s"`,
+		"authorization {users: []}":                               "authorization names nobody",
+		"accounts {$SYS {users: [{user: a}]}}":                    "the users of $SYS cannot connect",
 		"accounts {A {users: [{user: a}], limits {max_conn: 1}}}": "limits is ignored",
 	} {
 		s, err := settingsOf(t, text)
 		if got := strings.Join(s.Warnings, "\n"); err != nil || !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// What keeps messages or takes them elsewhere is refused, unless the operator knows.
+func TestPromisesAreRefused(t *testing.T) {
+	for _, text := range []string{
+		"cluster {port: 1}", `leafnodes {listen: "127.0.0.1:-1"}`, "jetstream: true", "jetstream {}", "JetStream {store_dir: x}",
+		"mappings {a: b}", "accounts {A {users: [{user: a}], jetstream: enabled}}",
+	} {
+		_, err := settingsOf(t, text)
+		if err == nil || !strings.Contains(err.Error(), "messages would be lost or go elsewhere; --ignore ") {
+			t.Errorf("%s: %v", text, err)
+		}
+		s := &Settings{Ignore: []string{"jetstream", "cluster", "leafnodes", "mappings"}}
+		root, err := natsconf.Sources{}.Parse("x.conf", []byte(text))
+		if err == nil {
+			err = s.apply(root)
+		}
+		if err != nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "is ignored: there is no such feature here") {
+			t.Errorf("%s: %q, %v", text, s.Warnings, err)
+		}
+	}
+}
+
+// A file that does not parse is refused with the words that tools look for.
+func TestAParseErrorSaysSo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.conf")
+	if err := os.WriteFile(file, []byte("port: 4222\na {"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Source{File: file}).Load(); err == nil || !strings.Contains(err.Error(), "Parse error") || !strings.Contains(err.Error(), "x.conf:2:") {
+		t.Error(err)
+	}
+}
+
+// Where no credentials are asked for, WebSocket takes pages of its own origin only.
+func TestOriginsOfWebSocket(t *testing.T) {
+	flag := func(s *Settings) { s.SetWebSocket(-1) }
+	with := func(origins ...string) Override { return func(s *Settings) { s.Origins = origins } }
+	token := func(s *Settings) { s.SetToken("t") }
+	for _, c := range []struct {
+		name  string
+		file  string
+		flags []Override
+		same  bool
+		allow []string
+	}{
+		{"flag", "", []Override{flag}, true, nil},
+		{"with credentials", "", []Override{flag, token}, false, nil},
+		{"of a file", "websocket {port: -1, no_tls: true}", nil, true, nil},
+		{"of a file that says otherwise", "websocket {port: -1, no_tls: true, same_origin: false}", nil, false, nil},
+		{"listed in a file", `websocket {port: -1, no_tls: true, allowed_origins: ["https://a.org"]}`, nil, false, []string{"https://a.org"}},
+		{"listed", "", []Override{flag, with("https://a.org")}, false, []string{"https://a.org"}},
+		{"any", "", []Override{flag, with("*")}, false, nil},
+	} {
+		file := filepath.Join(t.TempDir(), "x.conf")
+		if err := os.WriteFile(file, []byte(c.file+"\nport: -1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Source{File: file, Overrides: c.flags}.Load()
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if w := s.Bus.WebSocket; w.SameOrigin != c.same || !slices.Equal(w.AllowedOrigins, c.allow) {
+			t.Errorf("%s: same origin %t, allowed %q", c.name, w.SameOrigin, w.AllowedOrigins)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package busd
 
 import (
+	"slices"
 	"strings"
 
 	"paddock/internal/natsconf"
@@ -16,9 +17,11 @@ var (
 		"no_system_account", "no_system", "no_sys_acc", "default_js_domain",
 	}
 	// missingKeys are features that clients may miss: the file is taken, with a warning.
-	missingKeys = []string{
-		"cluster", "gateway", "leafnodes", "leaf", "mqtt", "jetstream", "store_dir", "storedir", "mappings", "maps",
-		"resolver_tls",
+	missingKeys = []string{"mqtt", "resolver_tls"}
+	// promisedKeys say where messages are kept or taken to. Without them messages are lost, or
+	// seen by others, in silence: the file is refused unless the key is to be ignored.
+	promisedKeys = []string{
+		"jetstream", "store_dir", "storedir", "cluster", "gateway", "leafnodes", "leaf", "mappings", "maps",
 	}
 	// refusedKeys decide who may do what: to ignore one would let somebody in.
 	refusedKeys = []string{
@@ -36,6 +39,9 @@ func (d *decoder) unbuilt(table map[string]setter) {
 	for _, key := range missingKeys {
 		table[key] = d.missing
 	}
+	for _, key := range promisedKeys {
+		table[key] = d.promised
+	}
 	for _, key := range refusedKeys {
 		table[key] = d.refused
 	}
@@ -48,6 +54,16 @@ func (d *decoder) missing(f *natsconf.Field) {
 	if !off(f.Value) {
 		d.warn(f.Pos, "%s is ignored: there is no such feature here", strings.ToLower(f.Key))
 	}
+}
+
+// promised refuses a key unless it is to be ignored.
+func (d *decoder) promised(f *natsconf.Field) {
+	key := strings.ToLower(f.Key)
+	if off(f.Value) || slices.Contains(d.ignore, key) {
+		d.missing(f)
+		return
+	}
+	d.fail(f.Pos, "%s is not supported, and without it messages would be lost or go elsewhere; --ignore %s takes the file all the same", key, key)
 }
 
 func (d *decoder) refused(f *natsconf.Field) {

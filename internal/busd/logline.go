@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"paddock/bus"
 )
 
 // Levels beyond slog's own.
 const (
-	levelTrace = slog.LevelDebug - 4
+	levelTrace = bus.LevelTrace
 	levelFatal = slog.LevelError + 4
 )
 

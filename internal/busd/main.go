@@ -57,8 +57,11 @@ func Main(ctx context.Context, argv0 string, args []string, stdout, stderr io.Wr
 	return report(stderr, p.Run(ctx))
 }
 
-// open are the defaults that the tools rely on: any address, without credentials.
-func open(s *Settings) { s.Bus.Host, s.Bus.AllowOpen = "0.0.0.0", true }
+// open are the defaults that the tools rely on: any address, without credentials, and files
+// that ask for what is not here.
+func open(s *Settings) {
+	s.Bus.Host, s.Bus.AllowOpen, s.Ignore = "0.0.0.0", true, promisedKeys
+}
 
 func versionLine() string { return ProgramName + ": v" + bus.ProtocolVersion + "\n" }
 

@@ -1,6 +1,7 @@
 package busd
 
 import (
+	"slices"
 	"time"
 
 	"paddock/bus"
@@ -18,11 +19,15 @@ type Settings struct {
 	PortsDir string   // directory of the ports file; "" = none
 	Tags     []string // told by monitoring
 
+	Ignore     []string // keys of the file that are not refused: promisedKeys
+	Origins    []string // of pages that WebSocket takes, "*" = of all; nil = what the file says
 	ConfigFile string   // "" = none was given
 	Digest     string   // of the configuration file
 	Warnings   []string // to be logged once there is a log
 
 	flagTLS         tlsFlags
+	allowNonTLS     bool
+	sameOriginGiven bool
 	webSocketFlag   bool
 	credentialFlags bool
 	faults          []error // of flags
@@ -94,8 +99,34 @@ func (s *Settings) SetWebSocket(port int) {
 	s.Bus.WebSocket.Port, s.webSocketFlag = port, true
 }
 
-// secure turns the flags about TLS into a configuration.
+// secure turns the flags about TLS into a configuration, which is that of WebSocket too if
+// only a flag asks for that.
 func (s *Settings) secure() {
+	s.flaggedTLS()
+	if s.Bus.TLS != nil {
+		s.Bus.TLS.AllowNonTLS = s.allowNonTLS
+	}
+	if w := s.Bus.WebSocket; s.webSocketFlag && w.TLS == nil && s.Bus.TLS != nil {
+		w.TLS = s.Bus.TLS.Config
+	}
+}
+
+// limitOrigins settles of which pages WebSocket takes connections. Any page that a browser
+// shows can reach this machine: where no credentials are asked for it must be one of ours.
+func (s *Settings) limitOrigins() {
+	w := s.Bus.WebSocket
+	switch {
+	case w == nil:
+	case slices.Contains(s.Origins, "*"):
+		w.SameOrigin, w.AllowedOrigins = false, nil
+	case len(s.Origins) > 0:
+		w.SameOrigin, w.AllowedOrigins = false, s.Origins
+	case !s.Bus.AllowOpen && !s.credentials() && !s.sameOriginGiven && len(w.AllowedOrigins) == 0:
+		w.SameOrigin = true
+	}
+}
+
+func (s *Settings) flaggedTLS() {
 	t := s.flagTLS
 	if t == (tlsFlags{}) {
 		return
@@ -105,8 +136,7 @@ func (s *Settings) secure() {
 		s.fault(err)
 		return
 	}
-	plain := s.Bus.TLS != nil && s.Bus.TLS.AllowNonTLS
-	s.Bus.TLS = &bus.TLS{Config: cfg, AllowNonTLS: plain}
+	s.Bus.TLS = &bus.TLS{Config: cfg}
 }
 
 // fault keeps what is wrong with a flag that names a file.

@@ -37,14 +37,16 @@ func (src Source) Load() (*Settings, error) {
 	}
 	s.place()
 	s.secure()
-	if w := s.Bus.WebSocket; s.webSocketFlag && w.TLS == nil && s.Bus.TLS != nil {
-		w.TLS = s.Bus.TLS.Config
-	}
+	s.limitOrigins()
+	s.Bus.Trace = s.Log.Trace
 	return s, s.check()
 }
 
 func (s *Settings) read(file string) error {
 	root, err := natsconf.ParseFile(file)
+	if _, ok := errors.AsType[*natsconf.Error](err); ok {
+		return fmt.Errorf("Parse error: %w", err) // the words that tools know
+	}
 	if err != nil {
 		return err
 	}

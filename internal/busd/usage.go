@@ -32,7 +32,7 @@ Log:
     -V, -trace, -VV                 protocol traces
     -DV, -DVV                       both
     -log_size_limit BYTES           put the file aside when it has grown to this
-    -max_traced_msg_len N           without effect
+    -max_traced_msg_len N           without effect: 1,024 bytes of each
 
 Who may connect:
     -user USER, -pass PASSWORD      one user
