@@ -53,11 +53,14 @@ func (t *netTurn) read() {
 		q.secure, q.serverName = true, r.TLS.ServerName
 	}
 	target := r.RequestURI
+	q.wrong = contradiction(r)
 	if target == "" || target[0] != '/' && target != "*" {
+		if q.http2 && q.wrong == nil { // a path is never absolute there, RFC 9113 section 8.3.1
+			q.wrong = h1.Malformed("target %.40q", target)
+		}
 		target = r.URL.RequestURI() // it was absolute
 	}
 	q.Method, q.Target, q.Host = []byte(r.Method), []byte(target), []byte(r.Host)
-	q.wrong = contradiction(r)
 	q.Length, q.Chunked = r.ContentLength, r.ContentLength < 0
 	q.Expects = r.ContentLength != 0 && h1.EqualFold(r.Header.Get("Expect"), "100-continue")
 	q.Fields = make([]h1.Field, 0, len(r.Header)+1)

@@ -47,6 +47,8 @@ var h2Cases = []h2Case{
 	{name: "no path", fields: []string{":method", "GET", ":scheme", "http", ":authority", "example.com"}},
 	{name: "empty path", fields: pseudo("GET", "", "example.com")},
 	{name: "relative path", fields: pseudo("GET", "a", "example.com")},
+	{name: "absolute path", fields: pseudo("GET", "http://example.com/x", "example.com")},
+	{name: "absolute path elsewhere", fields: pseudo("GET", "http://other/x", "example.com")},
 	{name: "star", fields: pseudo("GET", "*", "example.com")},
 	{name: "path space", fields: pseudo("GET", "/ HTTP/1.1", "example.com")},
 	{name: "path CRLF", fields: pseudo("GET", "/ HTTP/1.1\r\nHost: b\r\n\r\n", "example.com")},

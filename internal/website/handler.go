@@ -81,9 +81,30 @@ func (s *Site) show(w *answer, r *http.Request, p *page, now time.Time) error {
 			return err
 		}
 	}
+	mendRange(r.Header)
 	http.ServeContent(w, r, "", is.modified, body)
 	return nil
 }
+
+// mendRange makes a header one that http.ServeContent answers as RFC 9110 section 14 has it: a
+// range in a unit that is not known is ignored, and the last 0 bytes cannot be satisfied.
+func mendRange(h http.Header) {
+	unit, specs, ok := strings.Cut(h.Get("Range"), "=")
+	if !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		h.Del("Range")
+		return
+	}
+	list := strings.Split(specs, ",")
+	for i, spec := range list {
+		if digits, suffix := strings.CutPrefix(strings.TrimSpace(spec), "-"); suffix && digits != "" && strings.Trim(digits, "0") == "" {
+			list[i] = beyond
+		}
+	}
+	h.Set("Range", "bytes="+strings.Join(list, ","))
+}
+
+// beyond is a range that no content has.
+const beyond = "9223372036854775806-"
 
 // fail answers what has no page.
 func (s *Site) fail(w *answer, r *http.Request, err error) {

@@ -74,6 +74,7 @@ func (s *Site) list(w http.ResponseWriter, r *http.Request, name string) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h["X-Content-Type-Options"] = noSniff
+	mendRange(r.Header)
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(b.String()))
 	return nil
 }

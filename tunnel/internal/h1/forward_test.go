@@ -36,12 +36,18 @@ func TestForward(t *testing.T) {
 		line       string // of the request
 		text, want string // fields behind Host; in want those of ours are <ours>
 	}{
-		"as it is":               {line: "GET /a?b=%20", text: "Accept: */*\r\n", want: "Accept: */*\r\n<ours>"},
-		"beyond ASCII":           {line: "GET /\xc3\xa9", want: "<ours>"},
-		"of one hop":             {text: "Connection: X-A, close\r\nx-a: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: b\r\nY: 2\r\n", want: "Y: 2\r\n<ours>"},
-		"lies":                   {text: "X-Forwarded-For: 10.0.0.1\r\nX_Real_Ip: 10.0.0.1\r\nForwarded: for=1\r\n", want: "<ours>"},
-		"a length":               {line: "POST /", text: "Content-Length: 3\r\n", want: "<ours>Content-Length: 3\r\n"},
-		"no body, which is said": {line: "POST /", want: "<ours>Content-Length: 0\r\n"},
+		"as it is":     {line: "GET /a?b=%20", text: "Accept: */*\r\n", want: "Accept: */*\r\n<ours>"},
+		"beyond ASCII": {line: "GET /\xc3\xa9", want: "<ours>"},
+		"of one hop":   {text: "Connection: X-A, close\r\nx-a: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: b\r\nY: 2\r\n", want: "Y: 2\r\n<ours>"},
+		"lies":         {text: "X-Forwarded-For: 10.0.0.1\r\nX_Real_Ip: 10.0.0.1\r\nForwarded: for=1\r\n", want: "<ours>"},
+		"more lies": {
+			text: "Client-Ip: 1\r\nTRUE-CLIENT-IP: 1\r\nCf_Connecting_Ip: 1\r\nX-Original-URL: /\r\nX-Rewrite-Url: /\r\nX-Client-IP: 1\r\n" +
+				"X-Cluster-Client-Ip: 1\r\nFastly-Client-Ip: 1\r\nCF-Connecting-IPv6: 1\r\nX-Original-Host: b\r\nX-Forwarded-Port: 1\r\nX-Forwarded: 1\r\n",
+			want: "<ours>",
+		},
+		"what a trusted proxy adds": {how: Forward{Trusted: true}, text: "CF-Connecting-IP: 1\r\nX-Forwarded-Port: 1\r\n", want: "CF-Connecting-IP: 1\r\nX-Forwarded-Port: 1\r\n<ours>"},
+		"a length":                  {line: "POST /", text: "Content-Length: 3\r\n", want: "<ours>Content-Length: 3\r\n"},
+		"no body, which is said":    {line: "POST /", want: "<ours>Content-Length: 0\r\n"},
 		"chunks and trailers": {
 			line: "POST /", text: "Transfer-Encoding: chunked\r\nTrailer: X, Host\r\nTE: deflate, trailers\r\n",
 			want: "<ours>Transfer-Encoding: chunked\r\nTrailer: x\r\nTE: trailers\r\n",
