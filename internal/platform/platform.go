@@ -101,8 +101,15 @@ func New(o Options) *Platform {
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
 		registry: metrics.New(), stopped: make(chan error, 1),
 	}
+	open := tunneld.OpenFiles()
 	if o.Tunnel != nil {
+		open /= 2 // the other half is for visitors, and for what the tunnel's clients take on wire
 		p.tunnel = newTunnel(*o.Tunnel, o.Version, p.log)
+	}
+	cfg := *p.cfg
+	if p.cfg = &cfg; shareFiles(p.cfg, open) {
+		p.log.Info("few files may be open (ulimit -n): the doors share them", "files", open, "http", p.cfg.Limits.Connections,
+			"bus", p.cfg.Bus.MaxConnections, "wire", p.cfg.Wire.MaxConnections)
 	}
 	p.events = events.NewLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
 	return p
