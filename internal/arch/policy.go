@@ -70,6 +70,7 @@ var Paddock = Policy{
 		"internal/wireapi -> internal/events":    "fence.events follows the event log",
 		"internal/wireapi -> internal/ingest":    "pos.update hands positions in and is acknowledged once they have been applied",
 		"internal/wireapi -> internal/lookup":    "fence.search answers what the other doors answer",
+		"internal/access -> internal/handshake":  "wrong secrets cost an address the same over HTTP as over wire",
 		"internal/lab -> internal/city":          "where there is no real data, the simulated city's vehicles are what is posted",
 		"internal/ingest -> internal/events":     "a shard encodes the events of a batch before it answers for the batch",
 		"internal/httpapi -> internal/plainhttp": "look-ups of one point are answered without net/http where they are plain",

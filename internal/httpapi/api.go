@@ -79,7 +79,7 @@ func (c Config) withDefaults() Config {
 // API is the HTTP surface. Close it after its server has stopped accepting.
 type API struct {
 	cfg     Config
-	token   access.Token
+	access  *access.Guard
 	handler http.Handler
 	live    *liveHub
 	memory  *budget.Budget
@@ -100,7 +100,7 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	cfg = cfg.withDefaults()
-	a := &API{cfg: cfg, token: access.NewToken(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
 	a.handler = a.protect(a.routes())
@@ -147,6 +147,7 @@ type Stats struct {
 	// Requests refused since the start: to make a set, to open a live feed, to
 	// take more memory for large bodies and answers.
 	RefusedSets, RefusedLive, RefusedLarge uint64
+	Paused                                 uint64 // since wrong tokens had come from their address
 
 	Tiles tiles.Stats
 }
@@ -159,7 +160,7 @@ func (a *API) Stats() Stats {
 	return Stats{
 		Live: live, RefusedSets: a.refused.sets.Load(),
 		RefusedLive: a.refused.live.Load(), RefusedLarge: a.memory.Refused(),
-		Tiles: a.tiles.Stats(),
+		Paused: a.access.Paused(), Tiles: a.tiles.Stats(),
 	}
 }
 

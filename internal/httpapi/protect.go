@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net"
 	"net/http"
 
 	"paddock/internal/access"
@@ -16,25 +17,32 @@ func (a *API) protect(next http.Handler) http.Handler {
 		writeProblem(w, fail(http.StatusForbidden, "cross-origin request from a browser"))
 	}))
 	next = origins.Handler(next)
-	token := a.token
-	if !token.Required() {
+	if !a.access.Required() {
 		return onlyLocalNames(next)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || token.Allows(r) {
+		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 			next.ServeHTTP(w, r)
 			return
 		}
-		w.Header()["Www-Authenticate"] = access.Challenge
-		writeProblem(w, fail(http.StatusUnauthorized, "send the token as Authorization: Bearer TOKEN, or as the password of Basic"))
+		switch a.access.Judge(r) {
+		case access.Refused:
+			w.Header()["Www-Authenticate"] = access.Challenge
+			writeProblem(w, fail(http.StatusUnauthorized, "send the token as Authorization: Bearer TOKEN, or as the password of Basic"))
+		case access.Paused:
+			w.Header().Set("Retry-After", access.Wait)
+			writeProblem(w, fail(http.StatusTooManyRequests, "too many wrong tokens came from your address: try again later"))
+		default:
+			next.ServeHTTP(w, r)
+		}
 	})
 }
 
 // admits is what protect asks of every request, for the short way: where it says no,
 // protect has the words.
-func (a *API) admits(host, authorization string) bool {
-	if a.token.Required() {
-		return a.token.Admits(authorization)
+func (a *API) admits(peer net.Addr, host, authorization string) bool {
+	if a.access.Required() {
+		return a.access.Admits(peer, authorization)
 	}
 	return access.LocalName(host)
 }

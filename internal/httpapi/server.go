@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"paddock/internal/access"
 	"paddock/internal/plainhttp"
 )
 
@@ -30,6 +31,7 @@ func NewCold(a *API, log *slog.Logger) *http.Server {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       access.ConnContext,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // panics of handlers, descriptors used up
 	}
 }

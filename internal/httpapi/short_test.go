@@ -259,7 +259,7 @@ func FuzzShortWay(f *testing.F) {
 			text = posting(target, body, "Content-Type: "+contentType+"\r\n")
 		}
 		r := plainhttp.Read(text, time.Now())
-		if r == nil || !tw.api.admits(string(r.Host), string(r.Authorization)) {
+		if r == nil || !tw.api.admits(&net.TCPAddr{}, string(r.Host), string(r.Authorization)) {
 			return
 		}
 		got := tw.api.appendAnswer(nil, r)

@@ -184,7 +184,7 @@ func (c *conn) admits() bool {
 	if c.server.admits == nil || c.admitted && bytes.Equal(r.Host, c.host) && subtle.ConstantTimeCompare(r.Authorization, c.authorization) == 1 {
 		return true
 	}
-	if !c.server.admits(string(r.Host), string(r.Authorization)) {
+	if !c.server.admits(c.RemoteAddr(), string(r.Host), string(r.Authorization)) {
 		return false
 	}
 	c.admitted, c.host, c.authorization = true, bytes.Clone(r.Host), bytes.Clone(r.Authorization)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -94,8 +95,8 @@ func gathering() func() (rest []byte) {
 	answer := func(dst []byte, r *Request) []byte {
 		return append(r.AppendEnd(append(dst, "HTTP/1.1 200 OK\r\n"...)), r.Body...)
 	}
-	s := New(Options{Answer: answer, Admits: func(string, string) bool { return true }, Cold: coldServer()})
-	c, b := &conn{server: s, request: Request{stopping: &s.stopping}}, new(buffers)
+	s := New(Options{Answer: answer, Admits: func(net.Addr, string, string) bool { return true }, Cold: coldServer()})
+	c, b := &conn{Conn: &net.TCPConn{}, server: s, request: Request{stopping: &s.stopping}}, new(buffers)
 	in := []byte(benchmarkRequests["search"] + benchmarkRequests["browser"])
 	return func() []byte {
 		b.out = b.out[:0]
@@ -130,12 +131,12 @@ func TestAdmits(t *testing.T) {
 	var asked []string
 	s := New(Options{
 		Answer: echo{}.answer, Cold: coldServer(),
-		Admits: func(host, authorization string) bool {
+		Admits: func(_ net.Addr, host, authorization string) bool {
 			asked = append(asked, host+" "+authorization)
 			return host != "evil" && authorization != "Bearer wrong"
 		},
 	})
-	c, b := &conn{server: s, request: Request{Now: time.Now()}}, new(buffers)
+	c, b := &conn{Conn: &net.TCPConn{}, server: s, request: Request{Now: time.Now()}}, new(buffers)
 	request := func(host, authorization string) string {
 		return "GET /hot HTTP/1.1\r\nHost: " + host + "\r\nAuthorization: " + authorization + "\r\n\r\n"
 	}

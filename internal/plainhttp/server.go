@@ -18,10 +18,10 @@ type Options struct {
 	// Answer appends the answer to a request, its head ending with r.AppendEnd. Nil
 	// leaves the request to Cold. Many goroutines call it; it keeps nothing of r.
 	Answer func(dst []byte, r *Request) []byte
-	// Admits reports whether requests for a host, with a field Authorization (empty
-	// for none), are answered here; else they are left to Cold. It is asked once for
-	// as many requests of a connection as agree in these. Nil admits all.
-	Admits func(host, authorization string) bool
+	// Admits reports whether requests of a peer for a host, with a field Authorization
+	// (empty for none), are answered here; else they are left to Cold. It is asked once
+	// for as many requests of a connection as agree in these. Nil admits all.
+	Admits func(peer net.Addr, host, authorization string) bool
 	// Cold answers everything else, and is not used otherwise. Its ReadHeaderTimeout,
 	// for a first request, its IdleTimeout and its WriteTimeout hold for plain requests
 	// too, to the second; where it has none they have two minutes.
@@ -35,7 +35,7 @@ const defaultTimeout = 2 * time.Minute
 // Server serves plain requests by a function, and others by net/http. It is used once.
 type Server struct {
 	answer    func([]byte, *Request) []byte
-	admits    func(host, authorization string) bool
+	admits    func(peer net.Addr, host, authorization string) bool
 	cold      *http.Server
 	log       *slog.Logger
 	clock     clock

@@ -1,6 +1,8 @@
 package website
 
 import (
+	"net"
+
 	"paddock/internal/access"
 	"paddock/internal/plainhttp"
 )
@@ -35,7 +37,9 @@ func (s *Site) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
 }
 
 // admits reports whether the site answers for a host. Nobody is asked who he is.
-func (s *Site) admits(host, _ string) bool { return s.options.AnyHost || access.LocalName(host) }
+func (s *Site) admits(_ net.Addr, host, _ string) bool {
+	return s.options.AnyHost || access.LocalName(host)
+}
 
 // record notes an answer in the log of requests, if that wants it.
 func (s *Site) record(r *plainhttp.Request, content *content) {

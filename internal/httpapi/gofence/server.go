@@ -2,6 +2,7 @@ package gofence
 
 import (
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
@@ -23,23 +24,24 @@ const (
 // of a developer add fences to a service on loopback. What is asked most is answered
 // without net/http.
 func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
-	want := access.NewToken(token)
+	guard := access.NewGuard(token)
 	return plainhttp.New(plainhttp.Options{
 		Answer: h.AppendAnswer,
-		Admits: func(_, authorization string) bool { return want.Admits(authorization) },
-		Cold:   NewCold(h, token, log),
+		Admits: func(peer net.Addr, _, authorization string) bool { return guard.Admits(peer, authorization) },
+		Cold:   NewCold(h, guard, log),
 		Logger: log,
 	})
 }
 
 // NewCold returns a server of the same with net/http alone.
-func NewCold(h http.Handler, token string, log *slog.Logger) *http.Server {
+func NewCold(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           RequireToken(token, http.NewCrossOriginProtection().Handler(h)),
+		Handler:           RequireToken(guard, http.NewCrossOriginProtection().Handler(h)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
+		ConnContext:       access.ConnContext,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/fence"
+	"paddock/internal/access"
 	"paddock/internal/httpapi/gofence"
 )
 
@@ -36,7 +37,7 @@ type server interface {
 // what answers plain requests. Everything holds for both.
 func doors(h *gofence.Handler, token string) map[string]server {
 	return map[string]server{
-		"cold":  gofence.NewCold(h, token, discard),
+		"cold":  gofence.NewCold(h, access.NewGuard(token), discard),
 		"plain": gofence.NewServer(h, token, discard),
 	}
 }
