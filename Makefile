@@ -58,6 +58,7 @@ demo: build ## Build, and serve a simulated city on the live map. ARGS="--vehicl
 
 .PHONY: build
 build: web ## Build the dashboard and bin/paddock.
+	@[ -e bin/paddock ] || echo 'make: compiling bin/paddock, which takes minutes the first time'
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
 
 .PHONY: web
@@ -67,6 +68,15 @@ else
 web:
 	@echo 'make: no npm with Node 20.19 or later: the dashboard is left out, and its page says so'
 endif
+
+# Where `make install` puts the program: below it, in bin.
+PREFIX ?= $(HOME)/.local
+
+.PHONY: install
+install: build ## Build, and put paddock where your shell finds it. PREFIX=~/.local
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 bin/paddock '$(DESTDIR)$(PREFIX)/bin/paddock'
+	@case ":$$PATH:" in *:'$(PREFIX)/bin':*) ;; *) echo 'make: $(PREFIX)/bin is not in PATH: add it, or call the program by its whole name' ;; esac
 
 .PHONY: clean
 clean: ## Remove what was built.
@@ -285,9 +295,11 @@ if [ -n "$${PADDOCK_REQUIRE_$(1):-}" ]; then echo "make: PADDOCK_REQUIRE_$(1) is
 endef
 
 $(WEB_MODULES): web/package-lock.json
-	cd web && npm ci --no-fund --no-audit
+	@echo 'make: fetching what builds the dashboard'
+	@cd web && npm ci --no-fund --no-audit --loglevel error >/dev/null
 	@touch $@
 
 $(WEB_BUILT): $(WEB_MODULES) $(WEB_SOURCES)
-	cd web && npm run --silent build
+	@echo 'make: building the dashboard'
+	@cd web && npm run --silent build
 	@touch $@

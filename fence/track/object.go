@@ -18,16 +18,18 @@ const (
 type State uint8
 
 const (
-	// Moving: neither of the others.
+	// Moving: none of the others.
 	Moving State = iota
 	// Dwelling: slower than 0.5 m/s by its own report, or within 15 m of one
 	// place for a minute.
 	Dwelling
 	// Silent: unheard for Options.TTL.
 	Silent
+	// Unknown: it has reported no speed, and has not been seen to move or to stand yet.
+	Unknown
 )
 
-var stateNames = [...]string{Moving: "moving", Dwelling: "dwelling", Silent: "silent"}
+var stateNames = [...]string{Moving: "moving", Dwelling: "dwelling", Silent: "silent", Unknown: "unknown"}
 
 func (s State) String() string { return stateNames[s] }
 
@@ -44,6 +46,7 @@ type object struct {
 
 	anchor      fence.Point // where it has been standing, if it has
 	anchorSince Millis
+	moved       bool // it has left an anchor
 
 	seq     uint64 // events so far
 	silent  bool
@@ -58,7 +61,7 @@ type object struct {
 func (o *object) take(p *Position, arrived Millis) {
 	o.point = fence.Point{Lon: p.Lon, Lat: p.Lat}
 	if metres(o.anchor, o.point) > dwellRadius {
-		o.anchor, o.anchorSince = o.point, p.Time
+		o.anchor, o.anchorSince, o.moved = o.point, p.Time, true
 	}
 	o.time, o.arrived = p.Time, arrived
 	o.accuracy, o.speed, o.heading = p.Accuracy, p.Speed, p.Heading
@@ -73,8 +76,10 @@ func (o *object) state() State {
 		return Silent
 	case o.speed.Known && o.speed.Value < dwellSpeed, o.time-o.anchorSince >= dwellAfter:
 		return Dwelling
+	case o.speed.Known || o.moved:
+		return Moving
 	}
-	return Moving
+	return Unknown
 }
 
 // metres is the distance of two near points, good to a percent: enough to tell

@@ -434,11 +434,11 @@ func TestState(t *testing.T) {
 	w := newWorld(t, track.Options{})
 	state := func() track.State { o, _ := w.shard.Get("f", "o"); return o.State }
 	w.fix(0, 5, 5)
-	if state() != track.Moving {
+	if state() != track.Unknown {
 		t.Errorf("new: %v", state())
 	}
 	w.fix(59, 5.00001, 5)
-	if state() != track.Moving {
+	if state() != track.Unknown {
 		t.Errorf("a moment in one place: %v", state())
 	}
 	w.fix(60, 5.00001, 5)
@@ -454,6 +454,12 @@ func TestState(t *testing.T) {
 	w.shard.Apply(p, nil)
 	if state() != track.Dwelling {
 		t.Errorf("slow by its own word: %v", state())
+	}
+	p = at("fast", 0, 5, 5)
+	p.Speed = track.Measured(9)
+	w.shard.Apply(p, nil)
+	if o, _ := w.shard.Get("f", "fast"); o.State != track.Moving {
+		t.Errorf("new, and fast by its own word: %v", o.State)
 	}
 }
 

@@ -279,10 +279,29 @@ async function problem(response: Response): Promise<ApiError> {
   return new ApiError(response.status, detail || `HTTP ${response.status}`);
 }
 
-async function request(url: string, signal?: AbortSignal): Promise<Response> {
-  const response = await fetch(url, signal ? { signal } : {});
+/** No answer at all. Browsers say "Failed to fetch" or the like, which helps nobody. */
+export class Unreachable extends Error {
+  constructor(cause: unknown) {
+    super("The server does not answer. Is paddock still running, and this machine on the network?", { cause });
+    this.name = "Unreachable";
+  }
+}
+
+async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, signal ? { ...init, signal } : init);
+  } catch (error) {
+    throw error instanceof TypeError ? new Unreachable(error) : error; // else it was given up
+  }
   if (!response.ok) throw await problem(response);
   return response;
+}
+
+/** Makes a set of a GeoJSON document; a set of that name must not be there. */
+export async function createSet(name: string, doc: Blob): Promise<void> {
+  const headers = { "Content-Type": "application/geo+json" };
+  await request(apiURL(`v1/sets/${encodeURIComponent(name)}`), undefined, { method: "POST", headers, body: doc });
 }
 
 export async function fetchSets(signal?: AbortSignal): Promise<SetInfo[]> {

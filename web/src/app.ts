@@ -67,6 +67,8 @@ export class App {
   /** Changes when panels cover another part of the map. */
   readonly covered = new Signal(0);
   readonly map = new Signal<MapActions | null>(null);
+  /** Where the selected event happened. */
+  readonly marked = new Signal<readonly [lon: number, lat: number] | null>(null);
   connection!: Connection;
 
   /** Shows the details of something; null closes them. Selecting an object also follows it. */

@@ -24,6 +24,7 @@ import { Layout } from "./ui/layout";
 import { Search } from "./ui/search";
 import { createSets } from "./ui/sets";
 import { tickTimes } from "./ui/time";
+import { createStart } from "./ui/start";
 import { createZoom } from "./ui/zoom";
 
 /** The feed makes rows of what has arrived this often. */
@@ -92,7 +93,7 @@ function buildPage(app: App): Layout {
   createBar(app, element("bar"));
   element("left").append(search.element, createSets(app), createDetails(app));
   element("right").append(createFeed(app));
-  element("middle").append(createBanner(app, page), createGreeting(app), createZoom(app));
+  element("middle").append(createBanner(app, page), createGreeting(app), createStart(app), createZoom(app));
   createAnnouncer(app, element("announcer"));
   bindKeys(app, {
     search: () => {

@@ -57,8 +57,8 @@ describe("Objects", () => {
 
   it("counts states", () => {
     const objects = new Objects();
-    objects.show(frame([[1, 0, 0, 0], [2, 0, 0, 1], [3, 0, 0, 2], [4, 0, 0, 0]]));
-    expect(objects.counts()).toEqual({ moving: 2, dwelling: 1, silent: 1 });
+    objects.show(frame([[1, 0, 0, 0], [2, 0, 0, 1], [3, 0, 0, 2], [4, 0, 0, 0], [5, 0, 0, 3]]));
+    expect(objects.counts()).toEqual({ moving: 2, dwelling: 1, silent: 1, unknown: 1 });
   });
 
   it("has no object where a name has not come yet", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FeatureCollection } from "geojson";
 import type { Properties, SetDocument } from "../src/api";
-import { buildSet, drawingOrder, isLarge, labeller, nameAlone, searchFences, union } from "../src/model/sets";
+import { buildSet, drawingOrder, isLarge, labeller, nameAlone, searchFences, setName, union } from "../src/model/sets";
 
 function square(id: string, x: number, y: number, size: number, properties: Properties = null): SetDocument["features"][number] {
   const ring = [[x, y], [x + size, y], [x + size, y + size], [x, y + size], [x, y]];
@@ -92,4 +92,12 @@ describe("sets", () => {
 it("union makes one box of many", () => {
   expect(union([])).toBeNull();
   expect(union([[0, 0, 1, 1], [Infinity, Infinity, -Infinity, -Infinity], [-2, 3, 0, 4]])).toEqual([-2, 0, 1, 4]);
+});
+
+describe("the name of a file's set", () => {
+  it("is the one that the server would give it", () => {
+    expect(setName("NYC zones 2010.geojson")).toBe("nyc-zones-2010");
+    expect(setName("--a..b--.json")).toBe("a-b");
+    expect(setName("日本.json")).toBe("");
+  });
 });

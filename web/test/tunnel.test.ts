@@ -71,7 +71,7 @@ describe("the poll", () => {
   });
 
   it("asks again after a second, and after a wait when the server is away", async () => {
-    const answers: (Tunnel | Error)[] = [answer(1), answer(2), new TypeError("no connection"), new ApiError(404, "no tunnel here"), answer(3)];
+    const answers: (Tunnel | Error)[] = [answer(1), answer(2), new TypeError("no connection"), new ApiError(503, "not now"), answer(3)];
     const asked: string[] = [];
     const shown: number[] = [];
     const ask = (find: string): Promise<Tunnel> => {
@@ -90,11 +90,26 @@ describe("the poll", () => {
     const lost = links.at(-1);
     expect(lost).toMatchObject({ state: "lost", why: "" });
     await vi.advanceTimersByTimeAsync(500);
-    expect(links.at(-1)).toMatchObject({ state: "lost", why: "no tunnel here", since: lost?.state === "lost" ? lost.since : 0 });
+    expect(links.at(-1)).toMatchObject({ state: "lost", why: "not now", since: lost?.state === "lost" ? lost.since : 0 });
     await vi.advanceTimersByTimeAsync(1_000);
     expect(links.at(-1)).toMatchObject({ state: "live" });
     expect(shown).toEqual([1, 2, 3]);
     expect(new Set(asked)).toEqual(new Set(["bus"]));
+  });
+
+  it("asks a server without a tunnel once", async () => {
+    let asked = 0;
+    const poll = new Poll(
+      () => undefined,
+      () => {
+        asked++;
+        return Promise.reject(new ApiError(404, "there is no tunnel here"));
+      },
+    );
+    poll.now();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(poll.link.value).toEqual({ state: "none" });
+    expect(asked).toBe(1);
   });
 
   it("shows nothing of a question that was replaced", async () => {

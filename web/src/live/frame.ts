@@ -8,6 +8,7 @@ export const State = {
   Moving: 0,
   Dwelling: 1,
   Silent: 2,
+  Unknown: 3,
 } as const;
 
 const headerBytes = 16;

@@ -121,7 +121,7 @@ class MapView implements MapActions {
   }
 
   #watchApp(): void {
-    const { view, catalog, covered, frame, events, hello } = this.#app;
+    const { view, catalog, covered, frame, events, hello, marked } = this.#app;
     const stay = this.#placed; // where the address says, whatever it selects
     catalog.infos.bind(() => this.#placeOnce());
     // Let the panel be there before it is measured.
@@ -143,6 +143,11 @@ class MapView implements MapActions {
       this.#updateTrail();
     });
     hello.watch(() => this.#overlay.resetHandles());
+    marked.bind((point) => {
+      this.#overlay.marked = point && [mercatorX(point[0]), mercatorY(point[1])];
+      if (point && this.#placed && !this.#map.getBounds().contains([...point])) this.#glideTo(...point);
+      this.#overlay.schedule();
+    });
     events.watch((list) => {
       for (const event of list) {
         const kind = eventKind(event);

@@ -43,6 +43,8 @@ export class Overlay {
   readonly canvas: HTMLCanvasElement;
   /** The selected object's handle, its trail ending with where it is. */
   selected: number | null = null;
+  /** Where the selected event happened, in Mercator. */
+  marked: [x: number, y: number] | null = null;
   trail: TrailPoint[] = [];
   /** Called before each drawing; true asks for another one right after. */
   beforeDraw: ((now: number) => void) | undefined;
@@ -209,7 +211,7 @@ export class Overlay {
     gl.uniform1f(objects.at("u_scale"), camera.scale * ratio);
     gl.uniform1f(objects.at("u_now"), now - motion.epoch);
     gl.uniform1f(objects.at("u_size"), sizeAt(camera.zoom) * ratio);
-    gl.uniform3fv(objects.at("u_colours"), [...moving, ...dwelling, ...silent]);
+    gl.uniform3fv(objects.at("u_colours"), [...moving, ...dwelling, ...silent, ...moving]);
     gl.uniform3fv(objects.at("u_outline"), outline);
     gl.uniform1f(objects.at("u_outlineWidth"), Math.min(1.4, sizeAt(camera.zoom) * 0.12) * ratio);
     gl.drawArrays(gl.POINTS, 0, motion.count);
@@ -233,6 +235,10 @@ export class Overlay {
     if (place) {
       add(...place, size * 0.5 + 6, 2, this.#colours.overlay.selection, 1);
       add(...place, size * 0.25 + 3, size * 0.5 + 6, this.#colours.overlay.selection, 0.16);
+    }
+    if (this.marked) {
+      add(...this.marked, 9, 2, this.#colours.overlay.selection, 1);
+      add(...this.marked, 5, 10, this.#colours.overlay.selection, 0.2);
     }
     if (rings.length === 0) return;
     const gl = this.#gl;

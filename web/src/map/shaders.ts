@@ -38,7 +38,7 @@ in float v_heading;
 in float v_size;
 flat in int v_state;
 flat in int v_arrow;
-uniform vec3 u_colours[3];
+uniform vec3 u_colours[4];
 uniform vec3 u_outline;
 uniform float u_outlineWidth;
 out vec4 colour;

@@ -13,6 +13,8 @@ export class Catalog {
   /** What the server has, whether its fences have been loaded yet or not. */
   readonly infos = new Signal<readonly SetInfo[]>([]);
   readonly sets = new Signal<ReadonlyMap<string, FenceSet>>(new Map());
+  /** Whether infos has come from the server yet. */
+  readonly listed = new Signal(false);
   /** The last failure to load something, "" if all is well. */
   readonly error = new Signal("");
   readonly #colours = new Map<string, number>();
@@ -36,6 +38,7 @@ export class Catalog {
   /** Takes the server's list of sets; resolves when those that differ have been fetched. */
   async apply(infos: readonly SetInfo[], anew = false): Promise<void> {
     this.infos.set([...infos].sort((a, b) => (a.name < b.name ? -1 : 1)));
+    this.listed.set(true);
     for (const { name } of this.infos.value) {
       if (!this.#colours.has(name)) this.#colours.set(name, this.#colours.size);
     }

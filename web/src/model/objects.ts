@@ -28,6 +28,7 @@ export interface StateCounts {
   moving: number;
   dwelling: number;
   silent: number;
+  unknown: number;
 }
 
 /** Names that are kept beyond those in view, as the map is moved back and forth. */
@@ -115,11 +116,12 @@ export class Objects {
   }
 
   counts(): StateCounts {
-    const counts: StateCounts = { moving: 0, dwelling: 0, silent: 0 };
+    const counts: StateCounts = { moving: 0, dwelling: 0, silent: 0, unknown: 0 };
     for (let i = 0; i < this.frame.count; i++) {
       const state = this.frame.state[i];
       if (state === State.Silent) counts.silent++;
       else if (state === State.Dwelling) counts.dwelling++;
+      else if (state === State.Unknown) counts.unknown++;
       else counts.moving++;
     }
     return counts;
@@ -133,5 +135,6 @@ export function objectKey(fleet: string, id: string): string {
 
 export function stateName(state: number): string {
   if (state === State.Silent) return "silent";
+  if (state === State.Unknown) return "unknown whether it moves";
   return state === State.Dwelling ? "dwelling" : "moving";
 }

@@ -32,6 +32,15 @@ export interface FenceSet {
 const mostFences = 2_500;
 const mostEdges = 250_000;
 
+/** The name that the server would give the set of a file: "NYC zones.geojson" -> "nyc-zones"; "" if it makes none. */
+export function setName(file: string): string {
+  return file
+    .replace(/\.[^.]*$/, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+}
+
 export function isLarge({ fences, edges }: SetInfo): boolean {
   return fences > mostFences || edges > mostEdges;
 }

@@ -25,6 +25,15 @@ export function createBanner(poll: Poll, page: HTMLElement): HTMLElement {
 
   const show = (link: Link, before: Link): void => {
     page.classList.toggle("stale", link.state === "lost");
+    page.classList.toggle("without", link.state === "none");
+    if (link.state === "none") {
+      const guide = h("code", {}, "tunnel:");
+      fill(text, h("strong", {}, "This server has no tunnel."), " To have one, add a section ", guide, " to its paddock.yaml, or run ", h("code", {}, "paddock tunnel serve"), ".");
+      element.className = "banner card";
+      retry.hidden = true;
+      element.hidden = false;
+      return;
+    }
     if (link.state === "lost") {
       clearTimeout(hide);
       if (lostAt !== link.since) {

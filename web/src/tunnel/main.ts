@@ -86,7 +86,7 @@ function createBar(bar: HTMLElement, poll: Poll, figures: HTMLElement): void {
   fill(bar, h("div", { class: "brand" }, mark(), h("h1", {}, "Paddock"), h("span", { class: "version" }, "tunnel")), figures, h("div", { class: "bar-end" }, pill, map));
   poll.link.bind((link) => {
     pill.dataset.state = link.state;
-    const word = { connecting: "Connecting", live: "Live", lost: "Offline" }[link.state];
+    const word = { connecting: "Connecting", live: "Live", lost: "Offline", none: "No tunnel" }[link.state];
     fill(pill, h("i", { "aria-hidden": "true" }), word);
   });
 }

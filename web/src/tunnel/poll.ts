@@ -9,7 +9,9 @@ export type Link =
   | { state: "connecting" }
   | { state: "live" }
   /** Lost since a time; the next attempt is at another. Both Unix ms. */
-  | { state: "lost"; since: number; retryAt: number; why: string };
+  | { state: "lost"; since: number; retryAt: number; why: string }
+  /** The server has no tunnel: it is not asked again. */
+  | { state: "none" };
 
 export const everyMs = 1_000;
 /** A server that does not answer within this is taken for away. */
@@ -60,6 +62,10 @@ export class Poll {
   }
 
   #failed(error: unknown): void {
+    if (error instanceof ApiError && error.status === 404) {
+      this.link.set({ state: "none" });
+      return;
+    }
     const before = this.link.value;
     const wait = backoffMs(this.#attempt++);
     // What the server says about it helps; what a browser says about a connection does not.

@@ -19,7 +19,7 @@ export function createBar(app: App, bar: HTMLElement): void {
   app.hello.watch((hello) => {
     if (!hello) return;
     const build = hello.version.replace(/^paddock /, "");
-    version.textContent = hello.demo ? "demo" : build;
+    version.textContent = hello.demo ? "demo" : (build.split(" ")[0] ?? "");
     tunnel.hidden = !hello.tunnel;
     version.title = `Paddock ${build}`;
   });

@@ -8,8 +8,8 @@ import { curlCommand, natsCommand } from "../model/commands";
 import { eventKind, type Selection } from "../view";
 import type { Panel } from "./details";
 import { highlight } from "./json";
-import { copyButton, pairs, section, type Pair } from "./parts";
-import { linkTo, verb } from "./words";
+import { copyButton, pairs, place, section, type Pair } from "./parts";
+import { describe, linkTo, verb } from "./words";
 
 /** How far back the server is asked for an event that this page has not seen. */
 const searchedEvents = 1000;
@@ -17,6 +17,7 @@ const searchedEvents = 1000;
 export function showEvent(app: App, selection: Extract<Selection, { kind: "event" }>, panel: Panel): void {
   const { set, id } = selection;
   panel.title(`Event · ${set}`, id);
+  panel.closed.addEventListener("abort", () => app.marked.set(null));
   const seen = app.feed.recent.findLast((event) => event.id === id && event.data.set === set);
   if (seen) {
     draw(app, seen, panel);
@@ -42,8 +43,10 @@ async function find(set: string, id: string, signal: AbortSignal): Promise<Fence
 }
 
 function draw(app: App, event: FenceEvent, panel: Panel): void {
-  const { set, fence, object, at, t, duration_ms: duration, reason } = event.data;
+  const { set, fence, object, at, t, duration_ms: duration, reason, point } = event.data;
   const kind = eventKind(event);
+  panel.title(`Event · ${set}`, describe(app, event).sentence);
+  app.marked.set(point.coordinates);
   const what = section("What happened");
   const rows: Pair[] = [
     ["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)],
@@ -52,7 +55,8 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   ];
   if (duration > 0) rows.push(["Inside for", formatDuration(duration)]);
   if (t !== at) rows.push(["Device's time", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
-  rows.push(["Because of", reasonText(reason)]);
+  const [lon, lat] = point.coordinates;
+  rows.push(["Because of", reasonText(reason)], ["Lat, lon", place(lat, lon)], ["Event's id", event.id]);
   what.content.append(pairs(rows));
 
   const text = JSON.stringify(event, null, 2);
@@ -77,6 +81,7 @@ function reasonText(reason: string): string {
       fence_removed: "the fence was removed",
       fence_changed: "the fence was changed",
       initial: "its first position",
+      object_removed: "the object was removed",
     }[reason] ?? reason.replaceAll("_", " ")
   );
 }

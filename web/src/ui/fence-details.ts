@@ -8,7 +8,7 @@ import { objectKey } from "../model/objects";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
 import { eventList, failure, lastEvents, listOf, properties, section } from "./parts";
-import { ago } from "./time";
+import { lasting } from "./time";
 import { linkTo } from "./words";
 
 const shownObjects = 100;
@@ -63,7 +63,7 @@ function showOccupants(app: App, target: HTMLElement, objects: ObjectState[], se
       "li",
       {},
       linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id),
-      h("span", { class: "hit-detail" }, "for ", ago(since(object))),
+      h("span", { class: "hit-detail" }, "for ", lasting(since(object))),
     );
   listOf(target, "members", sorted, (object) => `${objectKey(object.fleet, object.id)} ${since(object)}`, row, "Nobody.");
 }

@@ -7,8 +7,8 @@ import { compass, formatSpeed } from "../format";
 import { stateName } from "../model/objects";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
-import { eventList, failure, lastEvents, listOf, pairs, section, updatePairs, type Pair } from "./parts";
-import { ago } from "./time";
+import { eventList, failure, lastEvents, listOf, pairs, place, section, updatePairs, type Pair } from "./parts";
+import { ago, lasting } from "./time";
 import { linkTo } from "./words";
 
 const shownEvents = 12;
@@ -62,9 +62,9 @@ function facts(app: App, object: ObjectState): Pair[] {
   const live = app.objects.find(object.fleet, object.id);
   const rows: Pair[] = [
     ["State", live ? stateName(live.state) : object.state],
-    ["Position", `${object.lon.toFixed(6)}, ${object.lat.toFixed(6)}`],
+    ["Lat, lon", place(object.lat, object.lon)],
+    ["Speed", object.speed === undefined ? "not reported" : formatSpeed(object.speed)],
   ];
-  if (object.speed !== undefined) rows.push(["Speed", formatSpeed(object.speed)]);
   if (object.heading !== undefined) rows.push(["Heading", `${compass(object.heading)} · ${Math.round(object.heading)}°`]);
   rows.push(["Last heard", ago(object.seen)]);
   return rows;
@@ -77,7 +77,7 @@ function showMemberships(app: App, target: HTMLElement, all: readonly Membership
       { "data-colour": app.catalog.colour(set) },
       h("i", { class: "swatch", "aria-hidden": "true" }),
       linkTo(app, { kind: "fence", set, fence }, app.catalog.label(set, fence)),
-      h("span", { class: "hit-detail" }, "for ", ago(since)),
+      h("span", { class: "hit-detail" }, "for ", lasting(since)),
     );
   listOf(target, "members", all, ({ set, fence, since }) => JSON.stringify([set, fence, since]), row, "None.");
 }

@@ -70,6 +70,12 @@ export function listOf<T>(
   fillKeyed(list, items, key, create);
 }
 
+/** A place in the order that maps and people use, with a button that copies it. */
+export function place(lat: number, lon: number): HTMLElement {
+  const text = `${lat.toFixed(6)}, ${lon.toFixed(6)}`;
+  return h("span", { class: "place" }, text, copyButton("Copy latitude and longitude", () => text));
+}
+
 /** Copies text; the button says whether that worked. */
 export function copyButton(label: string, text: () => string): HTMLButtonElement {
   const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label }, icon("copy"), "Copy");

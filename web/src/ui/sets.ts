@@ -56,13 +56,16 @@ function setRow(app: App, name: string, fences: number, loaded: boolean): HTMLEl
 }
 
 function legend(app: App): HTMLElement {
-  const counts = (["moving", "dwelling", "silent"] as const).map((state) => {
+  const counts = (["moving", "dwelling", "silent", "unknown"] as const).map((state) => {
     const count = h("span", { class: "count" }, "0");
     return { state, count, item: h("li", { class: "state", "data-state": state }, h("i", { "aria-hidden": "true" }), h("span", {}, state), count) };
   });
   app.frame.watch(() => {
     const now = app.objects.counts();
-    for (const { state, count } of counts) setText(count, formatCount(now[state]));
+    for (const { state, count, item } of counts) {
+      setText(count, formatCount(now[state]));
+      if (state === "unknown") item.hidden = now.unknown === 0;
+    }
   });
   return h(
     "div",

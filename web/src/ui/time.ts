@@ -1,4 +1,4 @@
-// Times that keep themselves right: "3 min" grows while it is on the page; the exact instant is its tooltip.
+// Times that keep themselves right: "3 min ago" grows while it is on the page; the exact instant is its tooltip.
 
 import { h, setText } from "../dom";
 import { formatClock, formatDuration, formatInstant } from "../format";
@@ -10,23 +10,33 @@ export function clockTime(time: string | number): HTMLTimeElement {
   return h("time", { datetime: date.toISOString(), title: formatInstant(date) }, formatClock(date));
 }
 
-/** How long ago an instant was; tickTimes keeps it current. */
+/** How long ago an instant was: "now", "3 s ago"; tickTimes keeps it current. */
 export function ago(time: string | number): HTMLTimeElement {
+  return counting(time, " ago");
+}
+
+/** How long something has lasted since an instant: "3 s"; tickTimes keeps it current. */
+export function lasting(time: string | number): HTMLTimeElement {
+  return counting(time, "");
+}
+
+function counting(time: string | number, suffix: string): HTMLTimeElement {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return h("time", {}, "unknown");
-  const element = h("time", { datetime: date.toISOString(), title: formatInstant(date), "data-ago": date.getTime() });
-  element.textContent = sinceText(date.getTime());
+  const element = h("time", { datetime: date.toISOString(), title: formatInstant(date), "data-since": date.getTime(), "data-suffix": suffix });
+  element.textContent = sinceText(date.getTime(), suffix);
   return element;
 }
 
-function sinceText(ms: number): string {
-  const age = Date.now() - ms;
-  return age < 1000 ? "now" : formatDuration(age < 10_000 ? Math.floor(age / 1000) * 1000 : age).replace(".0 s", " s");
+function sinceText(ms: number, suffix: string): string {
+  const age = Math.max(0, Date.now() - ms);
+  if (age < 1000 && suffix !== "") return "now";
+  return formatDuration(age < 10_000 ? Math.floor(age / 1000) * 1000 : age).replace(".0 s", " s") + suffix;
 }
 
-/** Brings all of ago()'s elements on the page up to now. Call it once a second. */
+/** Brings all of ago()'s and lasting()'s elements on the page up to now. Call it once a second. */
 export function tickTimes(): void {
-  for (const element of document.querySelectorAll<HTMLElement>("time[data-ago]")) {
-    setText(element, sinceText(Number(element.dataset.ago)));
+  for (const element of document.querySelectorAll<HTMLElement>("time[data-since]")) {
+    setText(element, sinceText(Number(element.dataset.since), element.dataset.suffix ?? ""));
   }
 }

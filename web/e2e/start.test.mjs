@@ -1,0 +1,94 @@
+// A server that has no fences yet, in a real browser against the real binary: how it is given some.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+import { launch, openPage, screenshot } from "./browser.mjs";
+import { startWith } from "./server.mjs";
+
+const zone = {
+  type: "FeatureCollection",
+  features: [
+    {
+      type: "Feature",
+      id: "hall",
+      properties: { name: "Hall" },
+      geometry: { type: "Polygon", coordinates: [[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]] },
+    },
+  ],
+};
+
+let directory;
+let server;
+let browser;
+
+before(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), "paddock-e2e-"));
+  const file = path.join(directory, "paddock.yaml");
+  await writeFile(file, "track: {initial: none}\n");
+  server = await startWith(file);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  if (directory) await rm(directory, { recursive: true });
+});
+
+/** Drops a file on the page, as a person does with one of a folder. */
+function drop(page, name, text) {
+  return page.evaluate(
+    ([name, text]) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([text], name));
+      dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    },
+    [name, text],
+  );
+}
+
+describe("a server without fences", () => {
+  it("says how to add some, and takes a file that is dropped", async () => {
+    const { page, close } = await openPage(browser, server.url);
+    const card = page.getByRole("region", { name: "How to add fences" });
+    await card.getByText(`curl -T FILE '${server.url}v1/sets/NAME'`).waitFor();
+    await screenshot(page, "start-empty");
+
+    await drop(page, "My Zones.geojson", "{");
+    await card.getByText("My Zones.geojson: ").waitFor();
+    await drop(page, "My Zones.geojson", JSON.stringify(zone));
+    await card.getByText("My Zones.geojson is the set my-zones now.").waitFor();
+    const sets = await (await fetch(new URL("v1/sets", server.url))).json();
+    assert.deepEqual(
+      sets.sets.map(({ name, fences }) => [name, fences]),
+      [["my-zones", 1]],
+    );
+    await drop(page, "my-zones.json", JSON.stringify(zone));
+    await card.getByText('my-zones.json: set "my-zones" exists').waitFor();
+    await close();
+  });
+
+  it("tells what happens in a sentence, and where", async () => {
+    const { page, close } = await openPage(browser, server.url);
+    for (const [lon, lat] of [[2, 2], [0.5, 0.25]]) {
+      const answer = await fetch(new URL("v1/positions", server.url), { method: "POST", body: JSON.stringify({ id: "bus-7", lon, lat }) });
+      assert.equal(answer.status, 200);
+    }
+    await page.getByRole("button", { name: /bus-7.*enters.*Hall/ }).first().click();
+    await page.getByRole("heading", { name: "bus-7 enters Hall" }).waitFor();
+    await page.getByText("0.250000, 0.500000").waitFor();
+    await screenshot(page, "start-event");
+    await page.getByRole("button", { name: "bus-7", exact: true }).click();
+    await page.getByText("not reported").waitFor();
+    await close();
+  });
+
+  it("notes that there is no tunnel", async () => {
+    const { page, close } = await openPage(browser, new URL("tunnel", server.url).href);
+    await page.getByText("This server has no tunnel.").waitFor();
+    await close();
+  });
+});

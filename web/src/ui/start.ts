@@ -1,0 +1,78 @@
+// What a server without fences shows: how to give it some. A GeoJSON file that is dropped on the page becomes a set.
+
+import { createSet } from "../api";
+import type { App } from "../app";
+import { fill, h, icon } from "../dom";
+import { quoteForShell } from "../model/commands";
+import { setName } from "../model/sets";
+import { copyButton } from "./parts";
+
+/** How long the good news stays. */
+const goodNewsMs = 8_000;
+
+export function createStart(app: App): HTMLElement {
+  const said = h("p", { class: "start-said", role: "status", hidden: true });
+  const command = `curl -T FILE ${quoteForShell(new URL("v1/sets/NAME", new URL(".", document.baseURI)).href)}`;
+  const how = h(
+    "div",
+    { hidden: true },
+    h("p", {}, h("strong", {}, "No fences yet."), " Drop a GeoJSON file here, start with ", h("code", {}, "--sets DIR"), ", or"),
+    h("div", { class: "start-command" }, h("code", {}, command), copyButton("Copy the command", () => command)),
+  );
+  const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close what was said", hidden: true, onclick: () => say() }, icon("close"));
+  const element = h("section", { class: "greeting card start", "aria-label": "How to add fences", hidden: true }, how, said, close);
+  const show = (): void => {
+    how.hidden = !app.catalog.listed.value || app.catalog.infos.value.length > 0;
+    element.hidden = how.hidden && said.hidden;
+  };
+  const say = (...text: (string | HTMLElement)[]): void => {
+    fill(said, ...text);
+    said.hidden = close.hidden = text.length === 0;
+    show();
+  };
+  app.catalog.listed.watch(show);
+  app.catalog.infos.watch(show);
+  takeDropped((files) => void add(app, files, say));
+  return element;
+}
+
+/** Hands over files that are dropped anywhere on the page. */
+function takeDropped(take: (files: File[]) => void): void {
+  const bringsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+  addEventListener("dragover", (event) => {
+    if (!bringsFiles(event)) return;
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+  addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) document.body.classList.remove("dropping");
+  });
+  addEventListener("drop", (event) => {
+    document.body.classList.remove("dropping");
+    if (!bringsFiles(event)) return;
+    event.preventDefault();
+    take([...(event.dataTransfer?.files ?? [])]);
+  });
+}
+
+/** Makes a set of each file, named after it. */
+async function add(app: App, files: File[], say: (...text: (string | HTMLElement)[]) => void): Promise<void> {
+  const lines: HTMLElement[] = [];
+  let failed = 0;
+  for (const file of files) {
+    const name = setName(file.name);
+    say(...lines, `Adding ${file.name}…`);
+    try {
+      if (name === "") throw new Error("its name has no letter a-z and no digit, and the set is named after it");
+      await createSet(name, file);
+      lines.push(h("span", { class: "line" }, `${file.name} is the set ${name} now.`));
+    } catch (error) {
+      failed++;
+      lines.push(h("span", { class: "line bad" }, `${file.name}: ${error instanceof Error ? error.message : String(error)}`));
+    }
+    say(...lines);
+  }
+  await app.catalog.load();
+  if (failed < files.length) app.map.value?.fit();
+  if (failed === 0) setTimeout(() => say(), goodNewsMs);
+}
