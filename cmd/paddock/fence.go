@@ -77,7 +77,7 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 	}
 	listener, err := listen.Listen(ctx, f.address(), f.Token != "")
 	if err != nil {
-		return nil, err
+		return nil, listen.OrElse(err, "--port")
 	}
 	log.Info("listening", "url", "http://"+listener.Addr().String(), "kind", options.Kind, "watch", f.Watch, "profile", f.Profile, "token", f.Token != "")
 	group := &lifecycle.Group{Logger: log}

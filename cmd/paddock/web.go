@@ -47,7 +47,7 @@ func (w *webCmd) Run(ctx context.Context, c *console) error {
 	}
 	listener, err := listen.Listen(ctx, w.address(), w.Public)
 	if err != nil {
-		return err
+		return listen.OrElse(err, "--port")
 	}
 	defer listener.Close()
 	requests := w.requests(c)

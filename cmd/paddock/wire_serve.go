@@ -64,7 +64,7 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 		Name: "wire",
 		Start: func(ctx context.Context) (err error) {
 			if listener, err = listen.Listen(ctx, w.Addr, w.Token != ""); err != nil {
-				return errors.Join(err, server.Shutdown(ctx))
+				return errors.Join(listen.OrElse(err, "--addr"), server.Shutdown(ctx))
 			}
 			log.Info("listening", "addr", listener.Addr().String(), "tls", w.TLS, "token", w.Token != "", "journal", w.Journal)
 			_, err = fmt.Fprintln(c.Stdout, addressLine(listener.Addr(), fingerprint))

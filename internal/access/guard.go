@@ -96,5 +96,5 @@ func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, knownKey{}, new(atomic.Bool))
 }
 
-// Wait is what a paused client is told in Retry-After, in seconds.
-const Wait = "60"
+// Wait is what a paused client is told in Retry-After: the shortest pause, in seconds.
+const Wait = "1"

@@ -52,6 +52,7 @@ var Paddock = Policy{
 		"internal/position":    "the bytes of one position, for whoever sends it as for whoever takes it",
 		"internal/natsconf":    "the configuration grammar of NATS servers, its keys without meaning",
 		"internal/nowait":      "reads and writes of a socket that never wait",
+		"internal/plainjson":   "JSON that keeps <, > and & as they are",
 		"internal/pointquery":  "one point as queries hold it, read in one pass",
 		"internal/proxyproto":  "who the client is, told to a server behind a proxy",
 		"internal/spool":       "records on disk until their receiver has them",

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"paddock/bus"
@@ -88,7 +89,11 @@ func (p *Program) start() (err error) {
 		return p.fatal("Can't start monitoring: %w", err)
 	}
 	if err := p.server.Start(); err != nil {
-		return p.fatal("Error listening on port: %s:%d, %w", orHost(cfg.Host), cfg.Port, unprefixed{err})
+		hint := ""
+		if errors.Is(err, syscall.EADDRINUSE) {
+			hint = "; another program listens there, -p takes another port"
+		}
+		return p.fatal("Error listening on port: %s:%d, %w%s", orHost(cfg.Host), cfg.Port, unprefixed{err}, hint)
 	}
 	if err := p.writePid(); err != nil {
 		return p.fatal("Could not write pidfile: %w", err)

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +11,7 @@ import (
 
 	"paddock/bus"
 	"paddock/internal/ingest"
+	"paddock/internal/plainjson"
 )
 
 const (
@@ -183,7 +183,7 @@ func (b *localBus) answer(local *bus.Local, reply string, v any) {
 	if reply == "" || strings.HasPrefix(reply, "pos.") || strings.HasPrefix(reply, "paddock.") {
 		return
 	}
-	body, _ := json.Marshal(v) // these values always encode
+	body, _ := plainjson.Marshal(v) // these values always encode
 	_ = local.Publish(reply, "", nil, body)
 }
 

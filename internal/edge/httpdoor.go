@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"paddock/internal/ingest"
 	"paddock/internal/listen"
 	"paddock/internal/metrics"
+	"paddock/internal/plainjson"
 )
 
 const (
@@ -198,11 +198,12 @@ func (p *problem) write(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	}
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client may be gone
+	text, _ := plainjson.Marshal(p)    // strings and numbers always encode
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	text, err := json.Marshal(v)
+	text, err := plainjson.Marshal(v)
 	if err != nil {
 		return err
 	}

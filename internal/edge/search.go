@@ -14,6 +14,7 @@ import (
 
 	"paddock/bus"
 	"paddock/internal/events"
+	"paddock/internal/plainjson"
 	"paddock/wire"
 )
 
@@ -145,7 +146,7 @@ func (b *localBus) refuse(reply string, err error) {
 		return r
 	}, err.Error())
 	header := fmt.Appendf(nil, "NATS/1.0\r\nNats-Service-Error-Code: %d\r\nNats-Service-Error: %s\r\n\r\n", status, reason)
-	body, _ := json.Marshal(map[string]string{"error": err.Error()}) // always encodes
+	body, _ := plainjson.Marshal(map[string]string{"error": err.Error()}) // always encodes
 	_ = b.searches.Publish(reply, "", header, body)
 }
 

@@ -33,7 +33,7 @@ func TestBusDoor(t *testing.T) {
 	for _, c := range [][3]string{
 		{"pos.north.v", `{"lon":1,"lat":2,"t":1700000001000}`, `{"accepted":1,"rejected":[]}`},
 		{"pos.north._", `{"lon":1,"lat":2}`, `"rejected":[{"index":0`},
-		{"pos.north", `{"lon":1,"lat":2}`, `positions come on pos.\u003cfleet\u003e`},
+		{"pos.north", `{"lon":1,"lat":2}`, `positions come on pos.<fleet>.<object>`},
 		{"pos.north.v", `{"lon"`, `malformed JSON`},
 	} {
 		m, err := nc.Request(c[0], []byte(c[1]), patience)

@@ -9,6 +9,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/plainjson"
 )
 
 // encode writes the event as one CloudEvents 1.0 JSON object, without a newline.
@@ -140,9 +141,6 @@ func appendString(b []byte, s string) []byte {
 }
 
 func appendEscaped(b []byte, s string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes
-	return append(b, bytes.TrimRight(buf.Bytes(), "\n")...)
+	text, _ := plainjson.Marshal(s) // a string always encodes
+	return append(b, text...)
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"paddock/internal/plainjson"
 )
 
 // Problem is an error as clients see it: RFC 9457, application/problem+json.
@@ -61,7 +62,7 @@ const problemType = "application/problem+json"
 
 // text is the body of the answer.
 func (p *Problem) text() []byte {
-	text, _ := json.Marshal(p) // strings and numbers always encode
+	text, _ := plainjson.Marshal(p) // strings and numbers always encode
 	return append(text, '\n')
 }
 
@@ -73,7 +74,7 @@ func retryLater(h http.Header, status int) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := json.Marshal(v)
+	body, err := plainjson.Marshal(v)
 	if err != nil {
 		return err
 	}

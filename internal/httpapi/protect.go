@@ -30,7 +30,6 @@ func (a *API) protect(next http.Handler) http.Handler {
 			w.Header()["Www-Authenticate"] = access.Challenge
 			writeProblem(w, fail(http.StatusUnauthorized, "send the token as Authorization: Bearer TOKEN, or as the password of Basic"))
 		case access.Paused:
-			w.Header().Set("Retry-After", access.Wait)
 			writeProblem(w, fail(http.StatusTooManyRequests, "too many wrong tokens came from your address: try again later"))
 		default:
 			next.ServeHTTP(w, r)

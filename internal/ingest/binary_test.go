@@ -109,14 +109,15 @@ func TestBodiesTooLargeForVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	fleetless, large := head[:len(head)-2], append([]byte("\xa4\x62id\x61a\x63lon\x01\x63lat\x02\x65props\xa1\x61x\x79\x40\x00"), strings.Repeat("x", 16<<10)...)
-	for want, body := range map[string][]byte{
-		"longer than 65536 bytes":                long,
-		"props: 16392 bytes, the limit is 16384": append(fleetless[:len(fleetless):len(fleetless)], props...),
-		// 8 bytes of JSON around the text, and the encoder's newline, which does not count
-		"props: 16393 bytes, the limit is 16384": large,
+	const props16 = "props: 16392 bytes, the limit is 16384" // 8 bytes of JSON around the text
+	for _, c := range []struct {
+		want string
+		body []byte
+	}{
+		{"longer than 65536 bytes", long}, {props16, append(fleetless[:len(fleetless):len(fleetless)], props...)}, {props16, large},
 	} {
-		if b := binary(body); len(b.Rejected) != 1 || b.Rejected[0].Reason != want {
-			t.Errorf("got %v, want %s", b.Rejected, want)
+		if b := binary(c.body); len(b.Rejected) != 1 || b.Rejected[0].Reason != c.want {
+			t.Errorf("got %v, want %s", b.Rejected, c.want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"paddock/bus"
 	"paddock/fence/track"
 	"paddock/internal/events"
+	"paddock/internal/plainjson"
 )
 
 // PositionSubjects is where positions come in on the bus:
@@ -105,7 +105,7 @@ func (d *BusDoor) answer(reply string, v any) {
 	if reply == "" || bus.Match(PositionSubjects, reply) {
 		return
 	}
-	body, err := json.Marshal(v)
+	body, err := plainjson.Marshal(v)
 	if err != nil {
 		return // no value of this package fails to encode
 	}

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"paddock/fence/track"
+	"paddock/internal/plainjson"
 )
 
 // cborMap is the major type of a map, in the upper bits of its first byte.
@@ -196,14 +196,12 @@ func (r *cborFields) props() json.RawMessage {
 		r.fail(errors.New("props: bytes, a simple value, or an integer below -2^63"))
 		return nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := plainjson.Marshal(v)
+	if err != nil {
 		r.fail(fmt.Errorf("props: %w", err))
 		return nil
 	}
-	return b.Bytes()
+	return text
 }
 
 // jsonable says whether JSON has all of a value.

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 )
 
 // ErrExposed is wrapped by the error about an address that other machines could
@@ -51,6 +52,15 @@ func CheckOr(addr string, authenticated bool, remedy string) error {
 		remedy += ", or "
 	}
 	return fmt.Errorf("%w: %q is %s; %slisten on 127.0.0.1:%s", ErrExposed, addr, where, remedy, port)
+}
+
+// OrElse adds to an error about an address that another program has which flag takes another
+// one. Other errors stay as they are.
+func OrElse(err error, flag string) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return fmt.Errorf("%w: another program listens there; %s takes another address", err, flag)
 }
 
 // checkPort refuses what is neither a number up to 65535 nor the name of a service.

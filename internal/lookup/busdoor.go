@@ -1,7 +1,6 @@
 package lookup
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"paddock/bus"
 	"paddock/fence"
+	"paddock/internal/plainjson"
 )
 
 const (
@@ -109,6 +109,6 @@ func errorReply(err error) (header, body []byte) {
 		return r
 	}, err.Error())
 	header = []byte("NATS/1.0\r\nNats-Service-Error-Code: " + strconv.Itoa(code) + "\r\nNats-Service-Error: " + reason + "\r\n\r\n")
-	body, _ = json.Marshal(map[string]string{"error": err.Error()}) // always encodes
+	body, _ = plainjson.Marshal(map[string]string{"error": err.Error()}) // always encodes
 	return header, body
 }

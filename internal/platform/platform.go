@@ -188,9 +188,14 @@ func (p *Platform) startBus(context.Context) error {
 // that never can.
 func (p *Platform) listenError(key string, err error) error {
 	if _, ok := errors.AsType[*os.SyscallError](err); ok {
-		return p.cfg.Failure(key, err)
+		return p.cfg.Failure(key, listen.OrElse(err, otherAddress[key]))
 	}
 	return p.cfg.Fault(key, err)
+}
+
+// otherAddress says how another address is given.
+var otherAddress = map[string]string{
+	"http.listen": "--listen", "bus.listen": "--bus-listen", "wire.listen": "--wire-listen", "tunnel.serve": "tunnel.serve in the file",
 }
 
 // splitAddr reads host:port in the terms of bus.Config, where port 0 means the

@@ -102,7 +102,7 @@ func (r *Role) Open(ctx context.Context) (err error) {
 			continue
 		}
 		if *door.at, err = listen.Listen(ctx, door.address, true); err != nil {
-			return fmt.Errorf("tunnel: visitors (%s): %w", door.key, err)
+			return fmt.Errorf("tunnel: visitors (%s): %w", door.key, listen.OrElse(err, "--"+door.key))
 		}
 	}
 	return r.listenControl(serve)
