@@ -21,7 +21,7 @@ type tunnelServeCmd struct {
 	Config     string   `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; its section tunnel counts. Flags go over it."`
 	Listen     string   `placeholder:"ADDR" help:"Address for clients (default 127.0.0.1:7400); port 0 takes a free one. Any but loopback needs clients."`
 	HTTP       string   `name:"http" placeholder:"ADDR" help:"Address for visitors (default 127.0.0.1:8000)."`
-	TLS        string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS, with tls_crt and tls_key of the file."`
+	TLS        string   `name:"tls" placeholder:"ADDR" help:"Address for visitors by TLS: of sni tunnels, and with tls_crt and tls_key of the file of http tunnels too."`
 	Key        string   `type:"path" placeholder:"FILE" help:"File of the key by which clients know the server; made if it does not exist (default paddock/tunnel-server.key in the user's configuration directory)."`
 	Control    string   `placeholder:"FILE" help:"Unix socket for \"paddock tunnel list\" and \"kick\" on this machine, open to this user alone (default paddock-tunnel.sock in XDG_RUNTIME_DIR, or paddock/tunnel.sock in the user's configuration directory); off for none."`
 	Plaintext  bool     `help:"Take clients without TLS, which come with tokens; on loopback only."`
@@ -147,7 +147,11 @@ func allowed(text string) (p tunneld.Peer, err error) {
 func (t *tunnelServeCmd) greet(c *console, s *tunneld.Server) error {
 	_, err := fmt.Fprintf(c.Stdout, "id:       %s\nclients:  %s\nvisitors: http://%s\n", s.ID(), s.Link(), s.HTTP())
 	if err == nil && s.TLS() != nil {
-		_, err = fmt.Fprintf(c.Stdout, "visitors: https://%s\n", s.TLS())
+		at := "https://" + s.TLS().String()
+		if !s.HTTPS() {
+			at = s.TLS().String() + " (sni tunnels alone: https:// takes tls_crt and tls_key)"
+		}
+		_, err = fmt.Fprintf(c.Stdout, "visitors: %s\n", at)
 	}
 	if err == nil && s.Admin() != nil {
 		_, err = fmt.Fprintf(c.Stdout, "admin:    http://%s\n", s.Admin())

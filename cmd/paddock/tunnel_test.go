@@ -120,7 +120,7 @@ func TestTunnelProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	control := shortPath(t, "control")
-	server := startTunnel(ctx, t, "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
+	server := startTunnel(ctx, t, "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--tls", "127.0.0.1:0",
 		"--key", filepath.Join(dir, "server.key"), "--control", control, "--allow", key.ID.String()+"=app.example,*.b.example")
 	id, link, front := server.line("id:"), server.line("clients:"), server.line("visitors:")
 	serving := func(host string) []string {

@@ -45,10 +45,14 @@ func (p *Platform) openTunnel(ctx context.Context) error {
 		return p.listenError("tunnel.serve", err)
 	}
 	p.registry.MustRegister(p.tunnel.Collector())
+	secure := "https"
+	if !p.tunnel.HTTPS() {
+		secure = "tls" // which is no scheme of a browser's: sni tunnels alone are there
+	}
 	for _, door := range []struct {
 		scheme string
 		at     net.Addr
-	}{{"http", p.tunnel.HTTP()}, {"https", p.tunnel.TLS()}} {
+	}{{"http", p.tunnel.HTTP()}, {secure, p.tunnel.TLS()}} {
 		if door.at != nil {
 			p.log.Info("tunnel listening for visitors", "url", door.scheme+"://"+door.at.String())
 		}

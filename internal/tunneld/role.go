@@ -105,6 +105,10 @@ func (r *Role) Open(ctx context.Context) (err error) {
 			return fmt.Errorf("tunnel: visitors (%s): %w", door.key, listen.OrElse(err, "--"+door.key))
 		}
 	}
+	if r.tls != nil && !r.HTTPS() {
+		r.log.Info("no certificate, so visitors by TLS reach sni tunnels alone, and those of http tunnels come by http://",
+			"tls", r.tls.Addr().String(), "missing", "tls_crt and tls_key of the section serve")
+	}
 	return r.listenControl(serve)
 }
 
