@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/logbound"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )
@@ -29,6 +30,7 @@ type Client struct {
 	hint    hinter                    // of budget
 	hinted  moment                    // when a hint was told
 	directs atomic.Int64              // channels, made or being made
+	fails   logbound.Lines            // of the log
 	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed
 
 	mu    sync.Mutex
@@ -51,6 +53,9 @@ type ClientConfig struct {
 	Linger time.Duration
 	// OnBound is told what became of each tunnel, at each connection; it does not wait.
 	OnBound func(Bound)
+	// OnFailed is told of each visitor whom a local service has failed; it does not wait. The
+	// log has them too, at most 50 in a second.
+	OnFailed func(Failure)
 	// Logger gets what fails; nil is slog.Default.
 	Logger *slog.Logger
 }

@@ -58,7 +58,7 @@ func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, op
 		return refused(wire.FailedPrecondition, "%v", err)
 	}
 	defer channel.Close()
-	conn, err := b.dial(ctx)
+	conn, err := c.dialRaw(ctx, b)
 	if err != nil {
 		channel.cut()
 		return err

@@ -112,7 +112,7 @@ func (p *h2Pool) dial(ctx context.Context, d *h2Dial) (c *h2Conn, err error) {
 			p.conns = append(p.conns, c)
 		}
 		if !c.enterLocked() {
-			err = refused(wire.Unavailable, "the target takes no exchange on a new connection")
+			err = &targetError{refused(wire.Unavailable, "the target takes no exchange on a new connection"), nil}
 		}
 	}
 	d.err = err

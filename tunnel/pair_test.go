@@ -117,7 +117,9 @@ func (p *pair) clientBy(config ClientConfig, link wire.ClientConfig) (c *Client,
 	p.t.Helper()
 	bound := make(chan Bound, 64)
 	config.OnBound = func(b Bound) { bound <- b }
-	config.Logger = silent
+	if config.Logger == nil {
+		config.Logger = silent
+	}
 	c, stop = p.start(config, link)
 	for range config.Tunnels {
 		select {

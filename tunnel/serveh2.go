@@ -53,6 +53,9 @@ func (v *visit) serveH2(up *h2Body) error {
 	if res.StatusCode < 200 || res.StatusCode > 999 {
 		return v.failure(h1.Malformed("status %d", res.StatusCode))
 	}
+	if res.StatusCode == http.StatusMisdirectedRequest {
+		v.misdirected()
+	}
 	return x.answer(res)
 }
 
@@ -66,7 +69,7 @@ func (v *h2Visit) ask(r *http.Request) (*h2Conn, *http.Response, error) {
 		case errors.Is(err, errH2Full):
 			return nil, nil, v.c.full("every connection to the target is full")
 		case err != nil:
-			return nil, nil, err // as it is for the server
+			return nil, nil, v.failed(false, err)
 		}
 		v.wrote.Store(false)
 		res, err := c.http.RoundTrip(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 
@@ -159,7 +160,7 @@ func (v *visit) serve(b *backend, sent int) (err error) {
 func (v *visit) fresh() error {
 	b, err := v.target.fresh(v.ctx)
 	if err != nil {
-		return err
+		return v.failed(false, err)
 	}
 	return v.over(b)
 }
@@ -237,21 +238,25 @@ func (v *visit) readHead() (begun bool, err error) {
 	if inTime := v.b.headCame(); err == nil && !inTime {
 		err = os.ErrDeadlineExceeded
 	}
+	if err == nil && v.resp.Status == http.StatusMisdirectedRequest {
+		v.misdirected()
+	}
 	return begun, err
 }
 
 // failure is what the server is told where a target has failed before its head.
 func (v *visit) failure(err error) error {
 	var timeout net.Error
+	told := &wire.Error{Code: wire.Unavailable, Msg: "the target has ended the connection before its answer"}
 	switch {
 	case v.ctx.Err() != nil:
 		return context.Canceled
 	case errors.Is(err, h1.ErrMalformed):
-		return &wire.Error{Code: wire.Internal, Msg: err.Error()}
+		told, err = &wire.Error{Code: wire.Internal, Msg: err.Error()}, nil
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return &wire.Error{Code: wire.DeadlineExceeded, Msg: "the target has not answered in time"}
+		told = &wire.Error{Code: wire.DeadlineExceeded, Msg: "the target has not answered in time"}
 	}
-	return &wire.Error{Code: wire.Unavailable, Msg: "the target has ended the connection before its answer"}
+	return v.failed(true, &targetError{told, err})
 }
 
 // release gives the connection back if it is certain where its next answer begins, else

@@ -30,7 +30,7 @@ func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 	if open.Ticket != nil {
 		return c.serveDirect(ctx, st, b, &open)
 	}
-	conn, err := b.dial(ctx)
+	conn, err := c.dialRaw(ctx, b)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (c *Client) serveStream(ctx context.Context, st *wire.Stream) error {
 func (v *visit) converse(st *wire.Stream, sent int64) error {
 	b, err := v.target.fresh(v.ctx) // the body cannot be sent twice
 	if err != nil {
-		return err
+		return v.failed(false, err)
 	}
 	v.b = b
 	v.stop = context.AfterFunc(v.ctx, b.leaver())

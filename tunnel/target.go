@@ -77,8 +77,9 @@ type target struct {
 	h2       *h2Pool // nil: it speaks HTTP/1.1
 	ahead    int     // bytes that it may send before they are wanted, for each exchange
 	counts   *clientCounts
-	hint     hinter    // begins to speak when the target has an id
-	listener *listener // takes raw connections; nil: they are dialed
+	hint     hinter      // begins to speak when the target has an id
+	warned   atomic.Bool // of an answer 421
+	listener *listener   // takes raw connections; nil: they are dialed
 }
 
 // newTarget reads what a Tunnel says. l takes what visitors bring, nil if they are
@@ -212,11 +213,11 @@ func (b *target) dial(ctx context.Context) (conn net.Conn, err error) {
 }
 
 // attempt makes a connection by connect, which has DialTimeout, unless the last attempt
-// has failed a moment ago. The error is an *Error for the server.
+// has failed a moment ago. The error is a *targetError, or that of ctx.
 func (b *target) attempt(ctx context.Context, connect func(context.Context) error) error {
 	if b.failed.isAhead() {
 		b.counts.spared.Add(1)
-		return refused(wire.Unavailable, "the target took no connection a moment ago")
+		return &targetError{refused(wire.Unavailable, "the target took no connection a moment ago"), nil}
 	}
 	within, cancel := context.WithTimeout(ctx, b.DialTimeout)
 	defer cancel()
@@ -238,11 +239,11 @@ func (b *target) attempt(ctx context.Context, connect func(context.Context) erro
 	}
 	switch {
 	case within.Err() != nil:
-		return refused(wire.DeadlineExceeded, "the target took no connection in time")
+		return &targetError{refused(wire.DeadlineExceeded, "the target took no connection in time"), err}
 	case errors.Is(err, errNoH2):
-		return refused(wire.Unavailable, "%v", err)
+		return &targetError{refused(wire.Unavailable, "%v", err), nil}
 	}
-	return refused(wire.Unavailable, "the target took no connection")
+	return &targetError{refused(wire.Unavailable, "the target took no connection"), err}
 }
 
 // closeIdle closes the connections that wait for work, and those in use when they are done.

@@ -104,27 +104,53 @@ func (c *conn) requests(in *bufio.Reader) {
 		if err != nil {
 			return
 		}
-		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
+		x, length, err := newExchange(c.tunnel, head)
 		if err != nil {
 			return
 		}
-		x := &exchange{
-			tunnel: c.tunnel, replayOf: c.replayOf, method: r.Method, target: r.RequestURI, host: r.Host,
-			upgrades: r.Header.Get("Upgrade") != "", request: message{head: head},
-		}
+		x.replayOf = c.replayOf
 		c.inspector.begin(x)
 		if !c.await(x) {
 			c.inspector.end(x, noAnswer)
 			return
 		}
-		length := max(r.ContentLength, 0)
-		if len(r.TransferEncoding) > 0 {
-			length = inChunks
-		}
 		if c.inspector.read(x, &x.request, length, in) != nil || x.upgrades && c.isSwitched() {
 			return
 		}
 	}
+}
+
+// newExchange reads the head of a request, and returns how long the body behind it is.
+func newExchange(tunnel string, head []byte) (x *exchange, length int64, err error) {
+	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
+	if err != nil {
+		return nil, 0, err
+	}
+	length = max(r.ContentLength, 0)
+	if len(r.TransferEncoding) > 0 {
+		length = inChunks
+	}
+	return &exchange{
+		tunnel: tunnel, method: r.Method, target: r.RequestURI, host: r.Host,
+		upgrades: r.Header.Get("Upgrade") != "", request: message{head: head},
+	}, length, nil
+}
+
+// Failed keeps an exchange for which there was no connection to the service. request is what
+// there is of its request: the head, and the body or the beginning of it.
+func (i *Inspector) Failed(tunnel string, request []byte, fault string) {
+	in := bufio.NewReader(bytes.NewReader(request))
+	head, err := readHead(in)
+	if err != nil {
+		return
+	}
+	x, length, err := newExchange(tunnel, head)
+	if err != nil {
+		return
+	}
+	i.begin(x)
+	_ = i.read(x, &x.request, length, in) // what is not whole is kept as that
+	i.end(x, fault)
 }
 
 // await has answers wait for that to a request, and says whether it takes it. It may have

@@ -296,3 +296,40 @@ func TestPage(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+// An exchange for which the service took no connection is kept with the reason. One whose
+// request is whole can be sent again once the service is there.
+func TestFailedExchanges(t *testing.T) {
+	s := newStage(t, echo)
+	for _, request := range []string{
+		"POST /a?b=c HTTP/1.1\r\nHost: app.example\r\nAuthorization: Bearer a-secret\r\nContent-Length: 5\r\n\r\nhello",
+		"POST /stream HTTP/1.1\r\nHost: app.example\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"no HTTP at all",
+	} {
+		s.i.Failed("web", []byte(request), "connection refused")
+	}
+	var l list
+	if err := json.Unmarshal(s.ask("GET", "/v1/exchanges").Body.Bytes(), &l); err != nil || len(l.Exchanges) != 2 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	for i, want := range []summary{{Method: "POST", Target: "/stream"}, {Method: "POST", Target: "/a?b=c", Sent: 5}} {
+		x := l.Exchanges[i]
+		if x.Tunnel != "web" || x.Method != want.Method || x.Host != "app.example" || x.Target != want.Target || x.Sent != want.Sent || x.Fault != "connection refused" || x.Status != 0 {
+			t.Errorf("%+v", x)
+		}
+	}
+	whole := s.ask("GET", "/v1/exchanges/1").Body.String()
+	if !strings.Contains(whole, `"text":"hello"`) || strings.Contains(whole, "a-secret") || !strings.Contains(whole, `"replayable":true`) {
+		t.Errorf("%s", whole)
+	}
+	if text := s.ask("GET", "/v1/exchanges/2").Body.String(); !strings.Contains(text, `"replayable":false`) {
+		t.Errorf("%s", text)
+	}
+	if w := s.ask("POST", "/v1/exchanges/1/replay"); w.Code != http.StatusNoContent {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	s.quiet()
+	if text := s.ask("GET", "/v1/exchanges/3").Body.String(); !strings.Contains(text, `"replay_of":1`) || !strings.Contains(text, `"status":200`) {
+		t.Errorf("%s", text)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,6 +77,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound, Budget: o.Settings.Connect.Budget * 3 / 8} // the rest is the runtime's and wire's
 	if o.Settings.Connect.Inspect != "" {
 		c.inspector = inspector.New()
+		config.OnFailed = c.onFailed
 	}
 	for _, t := range chosen {
 		c.targets[t.Name] = t
@@ -205,6 +207,14 @@ func (c *Client) onBound(b tunnel.Bound) {
 	c.mu.Unlock()
 	if !bound {
 		c.end(fmt.Errorf("%w: %w", ErrRefused, b.Err))
+	}
+}
+
+// onFailed shows the inspector an exchange for which there was no connection that it could
+// have listened in on.
+func (c *Client) onFailed(f tunnel.Failure) {
+	if !f.Reached && f.Request != nil && !strings.HasPrefix(c.targets[f.Tunnel].Target, "h2c://") {
+		c.inspector.Failed(f.Tunnel, f.Request, f.Err.Error())
 	}
 }
 

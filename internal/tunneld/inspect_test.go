@@ -60,6 +60,12 @@ func TestInspect(t *testing.T) {
 	if code != http.StatusOK || !strings.Contains(text, `"method":"GET","host":"app.example","target":"/sub/"`) {
 		t.Errorf("%d %s", code, text)
 	}
+	if status := s.statusOf("/tls"); status != http.StatusBadGateway {
+		t.Errorf("a visitor of the service that is not there: %d", status)
+	}
+	if code, text = ask(t, at.String(), "/v1/exchanges", "", ""); code != http.StatusOK || !strings.Contains(text, `"target":"/tls"`) || !strings.Contains(text, "connection refused") {
+		t.Errorf("the service that is not there: %d %s", code, text)
+	}
 	if code, _ := ask(t, at.String(), "/", "evil.example", ""); code != http.StatusMisdirectedRequest {
 		t.Errorf("for another name: %d", code)
 	}

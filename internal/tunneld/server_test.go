@@ -119,7 +119,13 @@ func (s *stage) connectTo(ctx context.Context, host, target, firstSeen string, c
 // status is what a visitor of app.example gets.
 func (s *stage) status() int {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.server.HTTP().String(), nil)
+	return s.statusOf("")
+}
+
+// statusOf is that of a path.
+func (s *stage) statusOf(path string) int {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.server.HTTP().String()+path, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
