@@ -21,7 +21,7 @@ type tunnelHTTPCmd struct {
 	Path       string `placeholder:"/PATH" help:"Only what lies under this path."`
 	Auth       string `placeholder:"USER:PASSWORD" help:"Ask visitors for these; better given in the environment, where others cannot see it."`
 	Group      string `placeholder:"NAME" help:"Share the name with the other clients of this group, if the server lets it: visitors come to the one with the least to do."`
-	HostHeader string `placeholder:"HOST" help:"What the service sees as Host (default what the visitor has sent)."`
+	HostHeader string `placeholder:"HOST" help:"What the service sees as Host (default what the visitor has sent); localhost for one that takes names of its own machine alone and answers others 421."`
 	Inspect    string `placeholder:"ADDR" help:"Keep the last 100 requests with their answers, 16 MiB at most, and show them at this address of this machine, secrets in heads masked; requests can be sent again there."`
 	tunnelServer
 }
