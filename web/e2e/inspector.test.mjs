@@ -20,6 +20,11 @@ before(async () => {
     let body = "";
     for await (const piece of request) body += piece;
     asked.push(`${request.method} ${request.url} ${body}`);
+    if (request.url === "/json") {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end('{"id":12345678901234567890,"a":[1,{"b":"{,\\"}"}],"c":{},"d":[]}');
+      return;
+    }
     response.writeHead(request.url === "/broken" ? 500 : 200, { "content-type": "text/html", "x-note": markup, "set-cookie": "id=of-nobody-else" });
     response.end(`<p>${markup}</p>`);
   });
@@ -65,6 +70,16 @@ describe("the inspector", () => {
           await screenshot(page, `inspector-${name}-${colorScheme}`);
           assert.deepEqual(await accessibilityFindings(page), [], `${name} ${colorScheme}`);
         }
+
+        assert.equal(await tunnel.visit(host, "/json"), 200);
+        await page.locator("#list tr", { hasText: "/json" }).first().locator("td").first().click();
+        await detail.getByRole("heading", { name: `GET ${host}/json` }).waitFor();
+        assert.equal(
+          await detail.locator("pre").last().textContent(),
+          '{\n  "id": 12345678901234567890,\n  "a": [\n    1,\n    {\n      "b": "{,\\"}"\n    }\n  ],\n  "c": {},\n  "d": []\n}',
+        );
+        await page.getByRole("button", { name: "POST" }).last().click();
+        await detail.getByRole("heading", { name: `POST ${host}/greet` }).waitFor();
 
         const before = { asked: asked.length, rows: await rows.count() };
         await detail.getByRole("button", { name: "Send again" }).click();

@@ -23,11 +23,11 @@ const bad = (x) => x.fault !== undefined || x.status >= 500;
 
 function row(x) {
   const name = `${x.method} ${x.host}${x.target}`;
-  const open = make("button", { type: "button", "data-id": x.id, "aria-current": String(x.id === chosen), click: () => choose(x.id) }, name.length > 120 ? `${name.slice(0, 120)}…` : name);
+  const open = make("button", { type: "button", "data-id": x.id, "aria-current": String(x.id === chosen) }, name.length > 120 ? `${name.slice(0, 120)}…` : name);
   const took = x.took_us === undefined ? "under way" : time(x.took_us);
   return make(
     "tr",
-    { class: bad(x) ? "bad" : undefined },
+    { class: bad(x) ? "bad" : undefined, click: () => choose(x.id) }, // the button's clicks come here too
     make("td", {}, new Date(x.began).toLocaleTimeString()),
     make("td", {}, open, x.replay_of ? " again" : "", x.fault ? ` ${x.fault}` : ""),
     make("td", {}, String(x.status ?? (x.fault ? "none" : "…"))),
@@ -65,8 +65,34 @@ async function list() {
   setTimeout(list, everyMs);
 }
 
+const deepest = 100;
+
+/** JSON with a line for each member, its tokens as they were sent; other text stays as it is. Indentation ends at a depth, as 16 KiB may be nested 8,000 deep. */
+function indented(text) {
+  try {
+    if (typeof JSON.parse(text) !== "object") return text;
+  } catch {
+    return text;
+  }
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g);
+  let out = "";
+  let depth = 0;
+  tokens.forEach((token, i) => {
+    const closes = token === "}" || token === "]";
+    const empty = closes && (tokens[i - 1] === "{" || tokens[i - 1] === "[");
+    if (closes) depth--;
+    if (closes && !empty) out += `\n${"  ".repeat(Math.min(depth, deepest))}`;
+    out += token;
+    if (token === ":") out += " ";
+    const opens = token === "{" || token === "[";
+    if (opens) depth++;
+    if (token === "," || (opens && tokens[i + 1] !== "}" && tokens[i + 1] !== "]")) out += `\n${"  ".repeat(Math.min(depth, deepest))}`;
+  });
+  return out;
+}
+
 function part(title, bytes, { fields, text, base64, cut }) {
-  const body = text ?? base64;
+  const body = text === undefined ? base64 : indented(text);
   return [
     make("h3", {}, title),
     make("pre", { tabindex: 0 }, fields.map(({ name, value }) => `${name}: ${value}`).join("\n")),
