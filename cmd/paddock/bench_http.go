@@ -41,7 +41,7 @@ type benchHTTPCmd struct {
 func (*benchHTTPCmd) Help() string {
 	return `Without --rate each connection asks again when it is answered: how much the service can do. With --rate requests are due at their times whatever the service does, and response times count from when they were due: how it serves users who do not wait for each other.
 
-Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured or the generator was the bottleneck, 130 interrupted: the first Ctrl-C ends the sending and reports, a second one ends at once.
+Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured, or an objective cannot be told, 130 interrupted: the first Ctrl-C ends the sending and reports, a second one ends at once.
 
     paddock bench http http://127.0.0.1:8080/ -c 50 -d 30s
     paddock bench http http://127.0.0.1:8080/ --rate "poisson 2000/s" --slo "p99<50ms,err<0.1%,rate>=0.99*target" --out DIR

@@ -46,7 +46,7 @@ func (*benchNATSCmd) Help() string {
 
 pub: a message is done when the server has answered the PING behind its batch. pubsub: it is done at each subscriber that gets it; lost, doubled and reordered messages are counted, and any of the first two fails the run. With -c many publishers, with --subs many subscribers.
 
-Exit codes: 0 everything came and the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, or messages were lost or came twice, 4 nothing was measured or the generator was the bottleneck, 130 interrupted.
+Exit codes: 0 everything came and the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, or messages were lost or came twice, 4 nothing was measured, or an objective cannot be told, 130 interrupted.
 
     paddock bench nats pubsub --subs 4 --rate "poisson 20000/s" -d 30s --slo "p99<5ms"
     paddock bench nats request -a 127.0.0.1:4222 --depth 1

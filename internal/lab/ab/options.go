@@ -39,9 +39,9 @@ type Options struct {
 	NoSpread      bool   // -S: neither deviations nor medians
 	CSV, Gnuplot  string // -e, -g: files
 
-	Version, Help  bool
-	JSON, AllowRed bool
-	Out            string // a directory
+	Version, Help bool
+	JSON          bool
+	Out           string // a directory
 }
 
 // The numbers that ab has where nothing is said.
@@ -99,7 +99,7 @@ func (o *Options) Flags() getopt.Flags {
 		{Short: 'V', Help: "Show the version.", Set: getopt.On(&o.Version)},
 		{Short: 'h', Long: "help", Help: "Show this.", Set: getopt.On(&o.Help)},
 		{Long: "json", Help: "Print the report as an object, that of run.json, instead of all text.", Set: getopt.On(&o.JSON)},
-		{Long: "allow-red", Help: "Exit with 0 although the generator was the bottleneck: rates are then lower bounds, and times upper ones.", Set: getopt.On(&o.AllowRed)},
+		{Long: "allow-red", Help: "For scripts that give it: the exit code does not depend on the generator.", Set: getopt.On(new(bool))},
 		{Long: "out", Value: "DIR", Help: "Write the report to this directory: report.html with the plots, run.json and the rest.", Set: getopt.Text(&o.Out)},
 	}
 }

@@ -14,4 +14,6 @@
 //
 // A request that was never answered is slower than any limit: leaving it out would make a
 // service that stops answering look good.
+//
+// Where the generator was the bottleneck, the numbers are bounds, see [CheckBounds].
 package slo

@@ -157,8 +157,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The numbers behind an outcome are in one unit, and numbers that say nothing of the
-// service meet no objective and miss none.
+// The numbers behind an outcome are in one unit.
 func TestNumbers(t *testing.T) {
 	list, err := slo.Parse("max<1s,p99.9<2s,err<1%,rate>=0.5*target,rate>1/s,lag.max<1s")
 	if err != nil {
@@ -179,13 +178,64 @@ func TestNumbers(t *testing.T) {
 	if got := slo.Check(list, gone); !math.IsInf(got[0].Value, 1) || !math.IsNaN(got[3].Limit) {
 		t.Errorf("%+v", got)
 	}
-	slo.Doubt(outcomes, "nobody knows")
-	for _, o := range outcomes {
-		if o.State != slo.Unknown || strings.Contains(o.Measured, "but nobody knows") == math.IsNaN(o.Value) {
-			t.Errorf("%v", o)
-		}
-	}
 }
 
 // same reports whether two numbers are, or are none both.
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// Where the generator was the bottleneck, a time is an upper bound and a rate a lower one: each
+// proves an objective of its direction, and leaves one of the other direction open.
+func TestCheckBounds(t *testing.T) {
+	open := func(r *load.Result) { r.Total.Target = 1000 }
+	closed := func(r *load.Result) { r.Total.Target = 0 }
+	for _, tc := range []struct {
+		objective string
+		change    func(*load.Result)
+		want      slo.State
+		text      string
+	}{
+		{"p50<=600ms", open, slo.Met, "at most"},
+		{"p50<500ms", open, slo.Unknown, "at most"},
+		{"p50>600ms", open, slo.Missed, "at most"},
+		{"p50>400ms", open, slo.Unknown, "at most"},
+		{"max<=1s", open, slo.Met, "1.00s at most"},
+		{"max<1h", func(r *load.Result) { r.Unanswered.Count = 1 }, slo.Unknown, "no answer"},
+		{"rate>=100/s", open, slo.Met, "at least"},
+		{"rate>=0.99*target", open, slo.Met, "at least"},
+		{"rate>=200/s", open, slo.Unknown, "at least"},
+		{"rate<100/s", open, slo.Missed, "at least"},
+		{"rate<200/s", open, slo.Unknown, "at least"},
+		// Errors of the service are what they are.
+		{"err<=0%", open, slo.Met, "0.0 %"},
+		{"err<1%", func(r *load.Result) { r.Total.Failed[load.ClassStatus] = 20 }, slo.Missed, "2.0 %"},
+		{"err<1%", func(r *load.Result) { r.Unanswered.Count = 20 }, slo.Missed, "2.0 %"},
+		// Those of this side may not be the service's.
+		{"err<1%", func(r *load.Result) { r.Total.Failed[load.ClassFiles] = 20 }, slo.Unknown, "2.0 % at most"},
+		{"err<1%", func(r *load.Result) { r.Unanswered.Unsent = 20 }, slo.Unknown, "2.0 % at most"},
+		{"err<1%", func(r *load.Result) { r.Total.Failed[load.ClassPorts], r.Total.Failed[load.ClassReset] = 20, 20 }, slo.Missed, "at most"},
+		{"err<5%", func(r *load.Result) { r.Total.Failed[load.ClassShed] = 20 }, slo.Met, "at most"},
+		// From the send, an open run with less load than meant says nothing.
+		{"service.p50<1h", open, slo.Unknown, "less load"},
+		{"service.p50<1h", closed, slo.Met, "at most"},
+		{"p99.9<1h", open, slo.Unknown, "it takes 2995"}, // as without a bound
+		// The interval of the quantile widens its bound.
+		{"p90<950ms", open, slo.Unknown, "960ms at most"},
+		{"p90<961ms", open, slo.Met, "960ms at most"},
+	} {
+		list, err := slo.Parse(tc.objective)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := result()
+		r.Total.Service = r.Total.Response
+		if tc.change != nil {
+			tc.change(r)
+		}
+		ends := func(of slo.Times, share float64) (time.Duration, bool) {
+			return 960 * time.Millisecond, of == slo.Response && share == 0.9
+		}
+		if got := slo.CheckBounds(list, r, ends)[0]; got.State != tc.want || !strings.Contains(got.Measured, tc.text) {
+			t.Errorf("%v, want %v and %q", got, tc.want, tc.text)
+		}
+	}
+}

@@ -68,7 +68,7 @@ func (o *Options) Flags() getopt.Flags {
 		{Long: "lua-inline", Help: "Run the script where requests are sent: slow, but response() works.", Set: getopt.On(&o.Inline)},
 		{Long: "block", Help: "Print wrk's lines alone, with its own Latency.", Set: getopt.On(&o.Block)},
 		{Long: "slo", Value: "LIST", Help: "What has to hold, such as \"p99<50ms,err<0.1%\".", Set: getopt.Text(&o.SLO)},
-		{Long: "allow-red", Help: "Judge it although the generator was the bottleneck.", Set: getopt.On(&o.AllowRed)},
+		{Long: "allow-red", Help: "Judge it by the numbers as they are, although the generator was the bottleneck.", Set: getopt.On(&o.AllowRed)},
 		{Long: "engine", Value: "ENGINE", Help: "What moves the bytes: auto, epoll or go (default auto).", Set: getopt.Text(&o.Engine)},
 		{Long: "grace", Value: "TIME", Help: "For how long the end waits for answers (default 5s).", Set: number(&o.Grace, ParseSeconds, 1, maxSeconds)},
 		{Long: "seed", Value: "N", Help: "Of what scripts draw (default 1).", Set: getopt.Number(&o.Seed, 0)},
