@@ -12,6 +12,7 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/lab"
+	"paddock/internal/lab/process"
 )
 
 // fenceSubject is what the kinds of index are compared by, as services: the files that each
@@ -86,10 +87,9 @@ func townUnless(named string) (dir string, remove func() error, err error) {
 	if named != "" {
 		return named, func() error { return nil }, nil
 	}
-	if dir, err = os.MkdirTemp("", "paddock-town-"); err != nil {
+	if dir, remove, err = process.TempDir("paddock-town-"); err != nil {
 		return "", nil, err
 	}
-	remove = func() error { return os.RemoveAll(dir) }
 	if err := lab.WriteTown(dir); err != nil {
 		return "", nil, errors.Join(err, remove())
 	}
