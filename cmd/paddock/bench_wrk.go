@@ -49,7 +49,7 @@ Exit codes: with --slo those of "paddock bench http"; else, as of wrk, 0 for eve
 
 // Run makes the run and prints both reports.
 func (b *benchWrkCmd) Run(ctx context.Context, parser *kong.Kong, c *console) error {
-	o, err := wrk.Parse(b.Args)
+	o, err := wrk.Parse(b.Args, variable(c.Environ, "WRK_BODIES"))
 	if err != nil {
 		return usagef("%w\nRun \"paddock bench wrk -h\" for usage.", err)
 	}
@@ -131,7 +131,6 @@ func (r *wrkRun) plan(c *console) (load.Plan, error) {
 
 // requests makes what is sent without a script.
 func (r *wrkRun) requests(c *console, request http1.Request) (http1.Requests, error) {
-	r.o.Bodies = cmp.Or(r.o.Bodies, variable(c.Environ, "WRK_BODIES"))
 	if r.o.Bodies == "" {
 		arena := &http1.Arena{}
 		return arena, arena.Add(&request)
