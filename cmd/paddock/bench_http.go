@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"time"
 
 	"paddock/internal/lab/runfile"
 	"paddock/internal/version"
@@ -18,7 +20,7 @@ import (
 // benchHTTPCmd measures a service that speaks HTTP/1. docs/guides/bench-http.md is its
 // guide.
 type benchHTTPCmd struct {
-	URL string `arg:"" help:"What to ask for. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}."`
+	URL string `arg:"" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}."`
 
 	Method   string   `short:"m" placeholder:"METHOD" help:"Method (default GET, or POST with a body)."`
 	Header   []string `short:"H" sep:"none" placeholder:"\"NAME: VALUE\"" help:"Header field; once for each. It may have placeholders."`
@@ -33,6 +35,8 @@ type benchHTTPCmd struct {
 	CACert   string `name:"cacert" type:"path" placeholder:"FILE" help:"Certificates to trust instead of the system's (PEM)."`
 	Cert     string `type:"path" placeholder:"FILE" help:"Certificate to show to the service (PEM)."`
 	Key      string `type:"path" placeholder:"FILE" help:"Key of --cert (PEM)."`
+
+	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
 
 	loadFlags `embed:""`
 }
@@ -50,6 +54,10 @@ Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objec
 
 // Run makes the run and prints its report.
 func (b *benchHTTPCmd) Run(ctx context.Context, c *console) error {
+	if b.Z != 0 && b.Duration != 0 {
+		return usagef("-z and -d are the same: give one of them")
+	}
+	b.URL, b.Duration = http1.WithScheme(b.URL), cmp.Or(b.Duration, b.Z)
 	plan, err := b.target()
 	if err != nil {
 		return usageError{err}

@@ -42,7 +42,7 @@ type loadFlags struct {
 	Pace    string `enum:"hybrid,sleep,spin" placeholder:"HOW" default:"hybrid" complete:"hybrid,sleep,spin" help:"How a thread waits for the next request: it sleeps, spins, or spins for the last of it (default ${default})."`
 	Seed    uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
 
-	SLO      string `name:"slo" placeholder:"LIST" help:"What has to hold, such as \"p99<50ms,err<0.1%,rate>=0.99*target\"; the exit code says whether it did."`
+	SLO      string `name:"slo" placeholder:"LIST" help:"What has to hold, such as \"p99<50ms,err<0.1%,rate>=0.99*target\", with commas, semicolons or spaces between them; the exit code says whether it did."`
 	AllowRed bool   `help:"Judge the objectives by the numbers as they are, although the generator was the bottleneck. Without, the rate is a lower bound and times are upper ones, and an objective that these do not prove is unknown."`
 	Out      string `type:"path" placeholder:"DIR" help:"Write the report to this directory: report.html with the plots, run.json and the rest for programs."`
 	JSON     bool   `name:"json" help:"Print the report as an object, that of run.json."`

@@ -190,6 +190,7 @@ type replayURL struct {
 
 // replay makes a load on it.
 func (u *replayURL) replay(ctx context.Context, c *console, l *httptunnel.Load, flags replayFlags) error {
+	u.URL = http1.WithScheme(u.URL)
 	target := benchHTTPCmd{URL: u.URL}
 	plan, err := target.target()
 	if err != nil {

@@ -66,7 +66,7 @@ func Parse(args []string) (*Options, error) {
 	case len(operands) != 1:
 		return nil, fmt.Errorf("one URL is measured, and there are %d", len(operands))
 	}
-	o.URL = withScheme(operands[0])
+	o.URL = http1.WithScheme(operands[0])
 	return o, o.check()
 }
 
@@ -166,14 +166,6 @@ func seconds(to *time.Duration) func(string) error {
 	}
 }
 
-// withScheme gives a URL its scheme, which may be left out.
-func withScheme(text string) string {
-	if strings.Contains(text, "://") {
-		return text
-	}
-	return "http://" + text
-}
-
 func (o *Options) check() error {
 	switch {
 	case int64(o.Conns) > o.Requests:
@@ -218,7 +210,7 @@ func (o *Options) Address() (address string, secure bool, err error) {
 	if o.Proxy == "" {
 		return http1.Endpoint(o.URL)
 	}
-	if address, _, err = http1.Endpoint(withScheme(o.Proxy)); err != nil {
+	if address, _, err = http1.Endpoint(http1.WithScheme(o.Proxy)); err != nil {
 		return "", false, fmt.Errorf("-X: %w", err)
 	}
 	return address, false, nil

@@ -14,19 +14,23 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
-		"p99<50ms":                               "p99<50ms",
-		" p99.9 <= 1s , err<0.1% ":               "p99.9<=1s, err<0.1%",
-		"rate>=0.99*target":                      "rate>=0.99*target",
-		"rate >= 0.99 * target":                  "rate>=0.99*target",
-		"rate>target":                            "rate>target",
-		"rate>=1000":                             "rate>=1000/s",
-		"rate>=1000.5/s":                         "rate>=1000.5/s",
-		"err<=0.001":                             "err<=0.1%",
-		"err<=0":                                 "err<=0%",
-		"service.p50<1ms,lag.max<1ms":            "service.p50<1ms, lag.max<1ms",
-		"connect.mean<1ms,first-byte.p99.99<1ms": "connect.mean<1ms, first-byte.p99.99<1ms",
-		"response.p100<1m":                       "p100<1m0s",
-		"min>0s,max<1h":                          "min>0s, max<1h0m0s",
+		"p99<50ms":                    "p99<50ms",
+		" p99.9 <= 1s , err<0.1% ":    "p99.9<=1s, err<0.1%",
+		"p99<50ms; err<0.1% ;rate>=1": "p99<50ms, err<0.1%, rate>=1/s",
+		"p99<50ms err<0.1%":           "p99<50ms, err<0.1%",
+		"p99 < 50ms  err <= 0  rate >= 0.9 * target max<1s": "p99<50ms, err<=0%, rate>=0.9*target, max<1s",
+		"rate >= target\tlag.max<1ms":                       "rate>=target, lag.max<1ms",
+		"rate>=0.99*target":                                 "rate>=0.99*target",
+		"rate >= 0.99 * target":                             "rate>=0.99*target",
+		"rate>target":                                       "rate>target",
+		"rate>=1000":                                        "rate>=1000/s",
+		"rate>=1000.5/s":                                    "rate>=1000.5/s",
+		"err<=0.001":                                        "err<=0.1%",
+		"err<=0":                                            "err<=0%",
+		"service.p50<1ms,lag.max<1ms":                       "service.p50<1ms, lag.max<1ms",
+		"connect.mean<1ms,first-byte.p99.99<1ms":            "connect.mean<1ms, first-byte.p99.99<1ms",
+		"response.p100<1m":                                  "p100<1m0s",
+		"min>0s,max<1h":                                     "min>0s, max<1h0m0s",
 	} {
 		list, err := slo.Parse(text)
 		var names []string
@@ -48,6 +52,10 @@ func TestParseErrors(t *testing.T) {
 	}{
 		{"", 1, "an objective is missing"},
 		{"p99<1ms,", 9, "an objective is missing"},
+		{"p99<1ms;;err<1%", 9, "an objective is missing"},
+		{"p99<1ms p0<1ms", 9, `"p0" is no percentile`},
+		{"p99<1ms avg", 12, `a comparison is missing behind "avg"`},
+		{"p99<50 ms", 5, `"50" is no time`},
 		{"p99", 4, `a comparison is missing behind "p99"`},
 		{"p99=1ms", 4, `"=" is no comparison`},
 		{"p99==1ms", 4, `"==" is no comparison`},
