@@ -146,7 +146,7 @@ func (r *loadRun) readObjectives() error {
 	}
 	for _, o := range list {
 		if o.OfTarget && r.Rate == "" {
-			return fmt.Errorf("--slo: %v: no rate is meant without --rate", o)
+			return fmt.Errorf("--slo: %v: there is no target rate without --rate", o)
 		}
 	}
 	r.objectives = list
