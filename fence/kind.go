@@ -90,14 +90,14 @@ func Kinds() []Kind {
 	return ks
 }
 
-// ParseKind gives the kind named s, the default one if s is empty. For an unknown name the
-// error wraps ErrKind and lists the kinds.
+// ParseKind gives the kind named s, the default one if s is empty. A name may have underscores
+// for hyphens. For an unknown name the error wraps ErrKind and lists the kinds.
 func ParseKind(s string) (Kind, error) {
 	if s == "" {
 		return DefaultKind, nil
 	}
-	if slices.Contains(Kinds(), Kind(s)) {
-		return Kind(s), nil
+	if k := Kind(strings.ReplaceAll(s, "_", "-")); slices.Contains(Kinds(), k) {
+		return k, nil
 	}
 	var names []string
 	for _, k := range Kinds() {

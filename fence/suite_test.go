@@ -282,6 +282,9 @@ func TestParseKind(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 	}
+	if k, err := fence.ParseKind("city_bbox"); k != fence.KindCityBBox || err != nil {
+		t.Errorf("%v, %v", k, err)
+	}
 	_, err := fence.ParseKind("quadtree")
 	want := fmt.Sprintf("unknown kind of index %q: it must be one of brute, ", "quadtree")
 	if !errors.Is(err, fence.ErrKind) || !strings.HasPrefix(err.Error(), want) {

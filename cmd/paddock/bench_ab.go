@@ -36,7 +36,7 @@ Of ab's other flags -b -B -f -E -I -Z -w -x -y -z are not here, each with an err
 
 First comes the report of ab, with its definitions of every number; then what was measured, with percentiles that say what they mean, errors by class and a verdict on the generator's own part.
 
-Exit codes: 0 it was measured, 1 a failure of this side, 2 usage, 4 nothing was measured, the run was given up, or the generator was the bottleneck, 130 interrupted.`)
+Exit codes, as of ab: 0 the run came to its end, whatever came of the requests, 1 it was given up or interrupted, or a failure of this side. 2 is usage.`)
 	return text.String()
 }
 
@@ -56,7 +56,7 @@ func (b *benchABCmd) Run(ctx context.Context, parser *kong.Kong, c *console) err
 	if err != nil {
 		return usageError{err}
 	}
-	return b.measure(ctx, c, o, request)
+	return plainly(b.measure(ctx, c, o, request))
 }
 
 // request makes what is sent.
@@ -86,7 +86,7 @@ func (b *benchABCmd) measure(ctx context.Context, c *console, o *ab.Options, req
 	}
 	recorder := ab.NewRecorder(o, progress, func(err error) { stop(unmeasuredError{err}) })
 	run := &loadRun{
-		loadFlags: loadFlags{JSON: o.JSON, Out: o.Out, AllowRed: o.AllowRed, Quiet: true, Repeat: 1},
+		loadFlags: loadFlags{JSON: o.JSON, Out: o.Out, Quiet: true, Repeat: 1},
 		title:     runfile.Redact([]string{o.String()})[0], plan: recorder.Plan(request), also: recorder,
 	}
 	if err := run.plan.Check(); err != nil {
@@ -122,5 +122,11 @@ func (*benchABCmd) report(c *console, text io.Writer, run *loadRun, measured *re
 		fmt.Fprintf(c.Stderr, "%s has the first %d of %d requests\n", o.Gnuplot, kept, done)
 	}
 	fmt.Fprint(text, "\n\n")
-	return errors.Join(run.publish(c, measured, 1), run.judge(measured))
+	if err := run.publish(c, measured, 1); err != nil {
+		return err
+	}
+	if measured.Result.Stopped {
+		return interruptedError{errors.New("interrupted")}
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ type benchFenceCmd struct {
 
 	Kinds   []string `name:"kind" placeholder:"KIND" help:"Ask a \"paddock fence\" of each of these kinds instead, one after another, and compare them: all, or some of brute, city, bbox, city_bbox, qtree_z14, rtree, s2_z16, qrtree_z14, cellmap, separated by commas."`
 	Data    string   `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files: its point Features are asked for, and with --kind its set with the most fences (default the simulated city)."`
-	Parents string   `placeholder:"FILE" type:"path" help:"With --kind, GeoJSON file of areas by which city and city_bbox group fences."`
+	Parents string   `placeholder:"FILE" type:"path" help:"With --kind, GeoJSON file of areas by which city and city_bbox group fences (default the simulated city's boroughs; none for --data)."`
 	Bodies  string   `placeholder:"FILE" type:"path" help:"Ask for the lines of this file instead, a point Feature each."`
 	Set     string   `placeholder:"NAME" help:"Set to ask (over HTTP as URL says; over wire and the bus all of them)."`
 	Token   string   `placeholder:"TOKEN" help:"Token of the service; better given in the environment."`

@@ -80,6 +80,7 @@ func (b *benchFenceCmd) kind(ctx context.Context, c *console, release func(), su
 	if !b.Quiet {
 		fmt.Fprintf(c.Stderr, "%s\n", v.Name)
 	}
+	subject.warn(c, v, b.Parents)
 	server, target, err := subject.start(ctx, v, b.Parents)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.Name, err)

@@ -12,20 +12,22 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/lab"
+	"paddock/internal/lab/process"
 )
 
 // fenceSubject is what the kinds of index are compared by, as services: the files that each
 // of them loads, the set that is searched, and what is posted.
 type fenceSubject struct {
-	dir, set string
-	corpus   *lab.Corpus
-	remove   func() error // of what was made for it
+	dir, set  string
+	simulated bool // dir holds the simulated city
+	corpus    *lab.Corpus
+	remove    func() error // of what was made for it
 }
 
 // newFenceSubject takes the files of a directory, or of the simulated city if it is not named,
 // and posts what a file of bodies holds, if it is named.
 func newFenceSubject(dir, bodies string) (*fenceSubject, error) {
-	s := &fenceSubject{}
+	s := &fenceSubject{simulated: dir == ""}
 	var err error
 	if s.dir, s.remove, err = townUnless(dir); err != nil {
 		return nil, err
@@ -50,13 +52,30 @@ func (s *fenceSubject) start(ctx context.Context, v lab.Variant, parents string,
 	if v.Zoom > 0 {
 		args = append(args, "--zoom", strconv.Itoa(v.Zoom))
 	}
-	if parents != "" {
+	if parents = s.parentsOr(parents); parents != "" {
 		args = append(args, "--parents", parents)
 	}
 	if server, err = lab.StartFence(ctx, self, args...); err != nil {
 		return nil, "", err
 	}
 	return server, server.URL + "/fence/" + url.PathEscape(s.set) + "/search", nil
+}
+
+// parentsOr returns the file of areas that was named, or else the boroughs of the simulated city;
+// "" if there are none.
+func (s *fenceSubject) parentsOr(named string) string {
+	if named == "" && s.simulated {
+		return lab.TownParents(s.dir)
+	}
+	return named
+}
+
+// warn says that a kind groups fences by areas, and has none.
+func (s *fenceSubject) warn(c *console, v lab.Variant, parents string) {
+	city := v.Kind == string(fence.KindCity) || v.Kind == string(fence.KindCityBBox)
+	if city && s.parentsOr(parents) == "" && variable(c.Environ, "NYC_BOROS_PATH") == "" {
+		fmt.Fprintf(c.Stderr, "%s: no --parents: it looks at all fences\n", v.Name)
+	}
 }
 
 // variantsOf are the rows that a flag names, all if it names none.
@@ -86,10 +105,9 @@ func townUnless(named string) (dir string, remove func() error, err error) {
 	if named != "" {
 		return named, func() error { return nil }, nil
 	}
-	if dir, err = os.MkdirTemp("", "paddock-town-"); err != nil {
+	if dir, remove, err = process.TempDir("paddock-town-"); err != nil {
 		return "", nil, err
 	}
-	remove = func() error { return os.RemoveAll(dir) }
 	if err := lab.WriteTown(dir); err != nil {
 		return "", nil, errors.Join(err, remove())
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"time"
 
 	"paddock/internal/lab/runfile"
 	"paddock/internal/version"
@@ -18,7 +20,7 @@ import (
 // benchHTTPCmd measures a service that speaks HTTP/1. docs/guides/bench-http.md is its
 // guide.
 type benchHTTPCmd struct {
-	URL string `arg:"" help:"What to ask for. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}."`
+	URL string `arg:"" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}."`
 
 	Method   string   `short:"m" placeholder:"METHOD" help:"Method (default GET, or POST with a body)."`
 	Header   []string `short:"H" sep:"none" placeholder:"\"NAME: VALUE\"" help:"Header field; once for each. It may have placeholders."`
@@ -34,6 +36,8 @@ type benchHTTPCmd struct {
 	Cert     string `type:"path" placeholder:"FILE" help:"Certificate to show to the service (PEM)."`
 	Key      string `type:"path" placeholder:"FILE" help:"Key of --cert (PEM)."`
 
+	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
+
 	loadFlags `embed:""`
 }
 
@@ -41,7 +45,7 @@ type benchHTTPCmd struct {
 func (*benchHTTPCmd) Help() string {
 	return `Without --rate each connection asks again when it is answered: how much the service can do. With --rate requests are due at their times whatever the service does, and response times count from when they were due: how it serves users who do not wait for each other.
 
-Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured or the generator was the bottleneck, 130 interrupted: the first Ctrl-C ends the sending and reports, a second one ends at once.
+Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured, or an objective cannot be told, 130 interrupted: the first Ctrl-C ends the sending and reports, a second one ends at once.
 
     paddock bench http http://127.0.0.1:8080/ -c 50 -d 30s
     paddock bench http http://127.0.0.1:8080/ --rate "poisson 2000/s" --slo "p99<50ms,err<0.1%,rate>=0.99*target" --out DIR
@@ -50,6 +54,10 @@ Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objec
 
 // Run makes the run and prints its report.
 func (b *benchHTTPCmd) Run(ctx context.Context, c *console) error {
+	if b.Z != 0 && b.Duration != 0 {
+		return usagef("-z and -d are the same: give one of them")
+	}
+	b.URL, b.Duration = http1.WithScheme(b.URL), cmp.Or(b.Duration, b.Z)
 	plan, err := b.target()
 	if err != nil {
 		return usageError{err}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -41,8 +42,8 @@ type loadFlags struct {
 	Pace    string `enum:"hybrid,sleep,spin" placeholder:"HOW" default:"hybrid" complete:"hybrid,sleep,spin" help:"How a thread waits for the next request: it sleeps, spins, or spins for the last of it (default ${default})."`
 	Seed    uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
 
-	SLO      string `name:"slo" placeholder:"LIST" help:"What has to hold, such as \"p99<50ms,err<0.1%,rate>=0.99*target\"; the exit code says whether it did."`
-	AllowRed bool   `help:"Judge the objectives although the generator was the bottleneck: rates are then lower bounds, and times upper ones."`
+	SLO      string `name:"slo" placeholder:"LIST" help:"What has to hold, such as \"p99<50ms,err<0.1%,rate>=0.99*target\", with commas, semicolons or spaces between them; the exit code says whether it did."`
+	AllowRed bool   `help:"Judge the objectives by the numbers as they are, although the generator was the bottleneck. Without, the rate is a lower bound and times are upper ones, and an objective that these do not prove is unknown."`
 	Out      string `type:"path" placeholder:"DIR" help:"Write the report to this directory: report.html with the plots, run.json and the rest for programs."`
 	JSON     bool   `name:"json" help:"Print the report as an object, that of run.json."`
 	Repeat   int    `placeholder:"N" default:"1" help:"Make the run so often, one after another (default ${default})."`
@@ -145,7 +146,7 @@ func (r *loadRun) readObjectives() error {
 	}
 	for _, o := range list {
 		if o.OfTarget && r.Rate == "" {
-			return fmt.Errorf("--slo: %v: no rate is meant without --rate", o)
+			return fmt.Errorf("--slo: %v: there is no target rate without --rate", o)
 		}
 	}
 	r.objectives = list
@@ -232,19 +233,20 @@ func (r *loadRun) once(ctx context.Context, c *console, release func(), dir stri
 	command := append([]string{"paddock"}, c.args...)
 	run := &report.Run{
 		Title: r.title, Command: runfile.Redact(command), Load: describe(&r.plan, result.Engine),
-		Plan: &r.plan, Result: result, Series: series, Outcomes: slo.Check(r.objectives, result),
+		Plan: &r.plan, Result: result, Series: series, Outcomes: r.outcomes(result, recorder),
 		Document: recorder.Document(runfile.ReadManifest(command, result.Began), result), Directory: files,
-	}
-	if r.overdriven(run) {
-		slo.Doubt(run.Outcomes, "the lamp is red")
 	}
 	run.Document.Objectives = runfile.ObjectivesOf(run.Outcomes)
 	return run, nil
 }
 
-// overdriven reports whether the generator was the bottleneck, and nobody said that it may be.
-func (r *loadRun) overdriven(run *report.Run) bool {
-	return !r.AllowRed && load.Judge(run.Plan, run.Result).Verdict == load.Red
+// outcomes judges the objectives. Where the generator was the bottleneck, the numbers are bounds,
+// unless --allow-red takes them as they are.
+func (r *loadRun) outcomes(result *load.Result, recorder *runfile.Recorder) []slo.Outcome {
+	if !r.AllowRed && load.Judge(&r.plan, result).Verdict == load.Red {
+		return slo.CheckBounds(r.objectives, result, recorder.High)
+	}
+	return slo.Check(r.objectives, result)
 }
 
 // view is what shows the run while it goes on.
@@ -317,15 +319,26 @@ func (r *loadRun) judge(run *report.Run) error {
 	case run.Result.Stopped:
 		return interruptedError{errors.New("interrupted")}
 	case run.Result.Total.Done == 0:
-		return unmeasuredError{errors.New("no request was answered")}
-	case r.overdriven(run):
-		return unmeasuredError{errors.New("the generator set the numbers, not the service: nothing is said about objectives")}
+		return unmeasuredError{errors.New("no request was answered: the report lists the errors; a longer --grace waits for late answers")}
 	case len(missed) > 0:
 		return missedError{fmt.Errorf("objectives that were not met: %d, the first %v", len(missed), missed[0])}
-	case len(unknown) > 0:
-		return unmeasuredError{fmt.Errorf("too little was measured: %v", unknown[0])}
+	case len(unknown) == 0:
+		return nil
 	}
-	return nil
+	out := "measure for longer"
+	if !math.IsNaN(unknown[0].Value) { // there is a number, and it is a bound
+		out = "the generator was the bottleneck, and its numbers are only bounds: take more --threads, less load or a machine of its own; --allow-red judges the numbers as they are"
+	}
+	return unmeasuredError{fmt.Errorf("objectives that cannot be told: %d, the first %v: %s", len(unknown), unknown[0], out)}
+}
+
+// plainly makes the failure of a run exit with 1, as ab and wrk do.
+func plainly(err error) error {
+	switch err.(type) {
+	case unmeasuredError, interruptedError:
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // worse is the error that says more against the runs: an interruption, then nothing

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"paddock/internal/lab"
 	"paddock/internal/lab/figure"
 	"paddock/internal/lab/nats2012"
@@ -35,7 +37,7 @@ type benchNATSCmd struct {
 	Pass  string `placeholder:"PASSWORD" help:"Password of the user; better given in the environment."`
 	Token string `placeholder:"TOKEN" help:"Token to log in with; better given in the environment."`
 
-	Originals bool `help:"Make the ten Go benchmarks of the NATS server of 2012, a second each or --duration, as lines that benchstat reads."`
+	Originals bool `help:"Make the ten Go benchmarks of the NATS server of 2012, a second each or --duration, as lines that benchstat reads. It takes --addr, the login, --duration and --repeat, and refuses other flags."`
 
 	loadFlags `kong:"embed,set='conns=1',set='depth=256'"`
 }
@@ -46,7 +48,7 @@ func (*benchNATSCmd) Help() string {
 
 pub: a message is done when the server has answered the PING behind its batch. pubsub: it is done at each subscriber that gets it; lost, doubled and reordered messages are counted, and any of the first two fails the run. With -c many publishers, with --subs many subscribers.
 
-Exit codes: 0 everything came and the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, or messages were lost or came twice, 4 nothing was measured or the generator was the bottleneck, 130 interrupted.
+Exit codes: 0 everything came and the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, or messages were lost or came twice, 4 nothing was measured, or an objective cannot be told, 130 interrupted.
 
     paddock bench nats pubsub --subs 4 --rate "poisson 20000/s" -d 30s --slo "p99<5ms"
     paddock bench nats request -a 127.0.0.1:4222 --depth 1
@@ -62,8 +64,11 @@ var doing = map[string]natscodec.Do{
 const maxMessage = 64 << 20
 
 // Run makes the run and prints its report.
-func (b *benchNATSCmd) Run(ctx context.Context, c *console) (err error) {
+func (b *benchNATSCmd) Run(ctx context.Context, parsed *kong.Context, c *console) (err error) {
 	if b.Originals {
+		if err := b.checkOriginals(parsed); err != nil {
+			return usageError{err}
+		}
 		return b.originals(ctx, c)
 	}
 	run, err := b.plan()
@@ -198,11 +203,28 @@ func account(run *report.Run) error {
 	return nil
 }
 
+// originalsTake are the flags that have a part in --originals.
+var originalsTake = []string{"originals", "addr", "user", "pass", "token", "duration", "repeat", "quiet", "log-level", "log-format"}
+
+// checkOriginals refuses the flags of the command line that have no part in --originals.
+func (b *benchNATSCmd) checkOriginals(parsed *kong.Context) error {
+	if b.Do != "" {
+		return fmt.Errorf("--originals are benchmarks of their own: leave out %q", b.Do)
+	}
+	var others []string
+	for _, p := range parsed.Path {
+		if p.Flag != nil && !slices.Contains(originalsTake, p.Flag.Name) {
+			others = append(others, "--"+p.Flag.Name)
+		}
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("--originals takes --addr, --user, --pass, --token, --duration and --repeat, not %s", strings.Join(others, ", "))
+	}
+	return nil
+}
+
 // originals makes the benchmarks of 2012.
 func (b *benchNATSCmd) originals(ctx context.Context, c *console) (err error) {
-	if b.Do != "" {
-		return usagef("--originals are benchmarks of their own: leave out %q", b.Do)
-	}
 	length := b.Duration
 	if length == 0 {
 		length = time.Second

@@ -16,7 +16,7 @@ type benchProfileCmd struct {
 	Dir string `arg:"" optional:"" help:"Directory of GeoJSON files: the set with the most fences is searched, and the point Features are posted (default the simulated city)."`
 
 	Kinds    []string      `name:"fence" placeholder:"KIND" help:"Rows of the table, separated by commas: brute, city, bbox, city_bbox, qtree_z14, rtree, s2_z16, qrtree_z14, cellmap (default all of them, one after the other)."`
-	Parents  string        `placeholder:"FILE" type:"path" help:"GeoJSON file of areas by which city and city_bbox group fences."`
+	Parents  string        `placeholder:"FILE" type:"path" help:"GeoJSON file of areas by which city and city_bbox group fences (default the simulated city's boroughs; none for DIR)."`
 	Bodies   string        `placeholder:"FILE" type:"path" help:"Post the lines of this file."`
 	Conns    int           `short:"c" placeholder:"N" default:"50" help:"Connections that post (default ${default})."`
 	Duration time.Duration `short:"d" placeholder:"DURATION" default:"10s" help:"Length of each profile, in whole seconds (default ${default})."`
@@ -123,6 +123,7 @@ func (b *benchProfileCmd) profileEach(ctx context.Context, c *console, buckets [
 	report.Corpus = subject.corpus.Named()
 	for _, v := range variants {
 		fmt.Fprintf(c.Stderr, "%s: %v under %d connections\n", v.Name, b.Duration, b.Conns)
+		subject.warn(c, v, b.Parents)
 		run := lab.ProfileRun{Duration: b.Duration, Warmup: b.Warmup, Conns: b.Conns, Buckets: buckets, Bodies: subject.corpus.Bodies}
 		if err := b.profileOne(ctx, subject, v, &run, report); err != nil {
 			return fmt.Errorf("%s: %w", v.Name, err)

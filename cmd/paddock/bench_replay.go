@@ -29,14 +29,14 @@ type replayFlags struct {
 	Warmup   time.Duration `placeholder:"DURATION" default:"2s" help:"Load before what is measured, at each rate (default ${default})."`
 	Timeout  time.Duration `placeholder:"DURATION" default:"30s" help:"A request without an answer for so long has failed (default ${default})."`
 	SLO      string        `name:"slo" placeholder:"LIST" help:"What has to hold at each rate, such as \"p99<5ms,err<=0\"; the exit code says whether it did."`
-	AllowRed bool          `help:"Judge the objectives although the generator was the bottleneck."`
+	AllowRed bool          `help:"Judge the objectives by the numbers as they are, although the generator was the bottleneck."`
 	Out      string        `type:"path" placeholder:"DIR" help:"Write the report of each rate to a directory of its own under this one."`
 	JSON     bool          `name:"json" help:"Print an object for each load."`
 	Quiet    bool          `short:"q" help:"Show nothing while it runs."`
 }
 
 // replayExit is what all of them say of their exit codes.
-const replayExit = `Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured or the generator was the bottleneck, 130 interrupted.`
+const replayExit = `Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured, or an objective cannot be told, 130 interrupted.`
 
 // replayConns is how many connections there are if nothing else is said.
 const replayConns = 128
@@ -190,6 +190,7 @@ type replayURL struct {
 
 // replay makes a load on it.
 func (u *replayURL) replay(ctx context.Context, c *console, l *httptunnel.Load, flags replayFlags) error {
+	u.URL = http1.WithScheme(u.URL)
 	target := benchHTTPCmd{URL: u.URL}
 	plan, err := target.target()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/internal/lab/process"
 	"paddock/internal/listen"
 	"paddock/internal/wireperf"
 )
@@ -102,10 +103,11 @@ func (b *benchWireCmd) ownServer(ctx context.Context, c *console) (addr, fingerp
 	if err != nil {
 		return "", "", nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	wait, err := process.Start(cmd, process.Options{})
+	if err != nil {
 		return "", "", nil, err
 	}
-	stop = func() error { return endServer(cmd, stdin) }
+	stop = func() error { return endServer(cmd, wait, stdin) }
 	line, err := firstLine(ctx, stdout)
 	if err != nil {
 		return "", "", nil, errors.Join(fmt.Errorf("the server of our own did not start: %w", err), stop())
@@ -128,11 +130,11 @@ func firstLine(ctx context.Context, r io.ReadCloser) (string, error) {
 }
 
 // endServer lets the server drain, and kills it if that takes too long.
-func endServer(cmd *exec.Cmd, stdin io.Closer) error {
+func endServer(cmd *exec.Cmd, wait func() error, stdin io.Closer) error {
 	_ = stdin.Close()
 	timer := time.AfterFunc(serverStop, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
-	if err := cmd.Wait(); err != nil {
+	if err := wait(); err != nil {
 		return fmt.Errorf("the server of our own: %w", err)
 	}
 	return nil

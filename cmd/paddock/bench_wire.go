@@ -9,8 +9,8 @@ import (
 	"paddock/internal/wireperf"
 )
 
-// benchWireCmd is the client of gofast's perf: its flags, its defaults, and what
-// it prints, with more behind it. docs/guides/bench-wire.md is its guide.
+// benchWireCmd makes the runs of gofast's perf, prints its figures, and more behind
+// them. docs/guides/bench-wire.md is its guide.
 type benchWireCmd struct {
 	Do        string `placeholder:"WHAT" default:"post" complete:"post,request,streamtx,streamrx,verify" help:"What to do: post, request, streamtx, streamrx or verify (default ${default})."`
 	Count     int    `placeholder:"N" default:"1" help:"Operations of each connection, dealt to its routines (default ${default})."`

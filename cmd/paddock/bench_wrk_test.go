@@ -68,7 +68,8 @@ func TestBenchWrkBodies(t *testing.T) {
 	}
 }
 
-// What failed is counted as wrk does, and exits as all benchmarks do.
+// What failed is counted as wrk does. The exit code is that of wrk, with objectives that of all
+// benchmarks.
 func TestBenchWrkFailures(t *testing.T) {
 	s := newService(t)
 	nobody := "http://" + deadAddress(t)
@@ -77,14 +78,27 @@ func TestBenchWrkFailures(t *testing.T) {
 		code int
 		want string // an expression
 	}{
+		{"-d1 -c2 " + s.URL + "/fail", 0, `Non-2xx or 3xx responses: [1-9]`},
 		{"-d1 -c2 --slo err<1% " + s.URL + "/fail", 3, `Non-2xx or 3xx responses: [1-9]`},
-		{"-d1 -c2 -T1 --grace 1 " + s.URL + "/never", 4, `no request was answered`},
-		{"-d1 " + nobody, 4, `does not answer: connect-refused`},
+		{"-d1 -c2 -T1 --grace 1 " + s.URL + "/never", 0, `timeout 2\n`},
+		{"-d1 -c2 -T1 --grace 1 --slo err<1% " + s.URL + "/never", 4, `no request was answered`},
+		{"-d1 " + nobody, 1, `does not answer: connect-refused`},
+		{"-d1 --slo err<1% " + nobody, 4, `does not answer: connect-refused`},
 	} {
 		code, stdout, stderr := wrkOutcome(t, strings.Fields(tc.args)...)
-		if code != tc.code || !regexp.MustCompile(tc.want).MatchString(stdout+stderr) || strings.Contains(stdout, "Running") != (tc.args != "-d1 "+nobody) {
+		if code != tc.code || !regexp.MustCompile(tc.want).MatchString(stdout+stderr) || strings.Contains(stdout, "Running") == strings.Contains(tc.args, nobody) {
 			t.Errorf("%s: code %d: %s%s", tc.args, code, stdout, stderr)
 		}
+	}
+}
+
+// Ctrl-C ends the run with its report, and with the exit code of wrk.
+func TestBenchWrkInterrupted(t *testing.T) {
+	s := newService(t)
+	cmd := program(t, "bench", "wrk", "-t1", "-c1", "-d1h", s.URL)
+	out := s.interrupt(t, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 0 || !bytes.Contains(out, []byte(" requests in ")) {
+		t.Errorf("code %d: %s", code, out)
 	}
 }
 

@@ -51,7 +51,7 @@ Exit codes:
   2    usage: a bad command, flag, argument, environment or configuration file
   3    a benchmark ran, and an objective of it was missed; or the server of a
        tunnel has refused us
-  4    a benchmark measured nothing, or nothing but its own limits; or the server
+  4    a benchmark measured nothing, or too little for an objective; or the server
        of a tunnel was away for longer than the file allows
   130  forced: a second signal came before the drain was over, or the first one
        before a benchmark had all its figures`

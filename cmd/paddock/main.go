@@ -25,6 +25,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"paddock/internal/busd"
+	"paddock/internal/lab/process"
 )
 
 // cli is the whole command line. To add a command, replace the comment line
@@ -58,6 +59,7 @@ type globals struct {
 }
 
 func main() {
+	process.Follow(exitForced)
 	os.Args = busd.HideSecrets(os.Args)
 	if busd.Called(os.Args[0]) {
 		os.Exit(busd.Main(context.Background(), os.Args[0], os.Args[1:], os.Stdout, os.Stderr))

@@ -64,6 +64,14 @@ func (s *statusLine) show(line string) {
 	fmt.Fprint(s.out, clearLine, line)
 }
 
+// formatP99 writes the p99 of events; 0 means that there was none.
+func formatP99(d time.Duration) string {
+	if d == 0 {
+		return "p99 -"
+	}
+	return fmt.Sprintf("p99 %.1f ms", float64(d.Microseconds())/1000)
+}
+
 // run shows the platform's figures each second until ctx ends.
 func (s *statusLine) run(ctx context.Context, p *platform.Platform) error {
 	if !s.terminal {
@@ -79,8 +87,8 @@ func (s *statusLine) run(ctx context.Context, p *platform.Platform) error {
 			return nil
 		case now := <-ticker.C:
 			t, per := p.Totals(), now.Sub(since).Seconds()
-			line := fmt.Sprintf("%7.0f positions/s  %6.0f events/s  %7d objects  p99 %.1f ms",
-				float64(t.Accepted-before.Accepted)/per, float64(t.Events-before.Events)/per, p.Objects(), float64(t.EventP99.Microseconds())/1000)
+			line := fmt.Sprintf("%7.0f positions/s  %6.0f events/s  %7d objects  %s",
+				float64(t.Accepted-before.Accepted)/per, float64(t.Events-before.Events)/per, p.Objects(), formatP99(t.EventP99))
 			if bad := t.Rejected + t.Overloaded + t.Full - before.Rejected - before.Overloaded - before.Full; bad > 0 {
 				line += fmt.Sprintf("  %.0f refused/s", float64(bad)/per)
 			}

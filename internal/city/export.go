@@ -18,6 +18,9 @@ func (c *City) WriteGeoJSON(dir string) error {
 	return nil
 }
 
+// WriteBoroughs writes the areas of Boroughs to a file, as a FeatureCollection.
+func (c *City) WriteBoroughs(file string) error { return writeSet(file, c.Boroughs()) }
+
 func writeSet(name string, fences []fence.Fence) (err error) {
 	f, err := os.Create(name)
 	if err != nil {

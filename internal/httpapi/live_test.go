@@ -60,6 +60,7 @@ type liveFrame struct {
 	Sets    []setJSON
 	Objects int
 	Fences  int
+	P99     *float64 `json:"event_p99_ms"`
 	T       int64
 	dots    *dots
 }
@@ -340,6 +341,17 @@ func TestLiveClientThatDoesNotRead(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the client is still served")
 	}
+}
+
+// Before the first event there is no p99 of events, and not one of 0 ms.
+func TestLiveFeedEventP99(t *testing.T) {
+	tw := newTown(t, options{})
+	v := tw.live()
+	if s := v.until("stats", nil); s.P99 != nil {
+		t.Errorf("%v ms without an event", *s.P99)
+	}
+	tw.swing("v", 3)
+	v.until("stats", func(s liveFrame) bool { return s.P99 != nil && *s.P99 > 0 })
 }
 
 func TestLiveFeedEndsWithTheLog(t *testing.T) {

@@ -38,18 +38,18 @@ func (h *liveHub) dots() (time.Time, []track.Dot) {
 
 // liveFigures is the dashboard's bar of figures.
 type liveFigures struct {
-	Type            string  `json:"type"`
-	T               int64   `json:"t"`
-	PositionsPerSec float64 `json:"positions_per_s"`
-	EventsPerSec    float64 `json:"events_per_s"`
-	Objects         int     `json:"objects"`
-	Silent          int     `json:"silent"`
-	Fences          int     `json:"fences"`
-	EventP99Ms      float64 `json:"event_p99_ms"`
-	MemoryBytes     uint64  `json:"memory_bytes"`
-	RejectedPerSec  float64 `json:"rejected_per_s"`
-	LatePerSec      float64 `json:"late_per_s"`
-	DroppedPerSec   float64 `json:"dropped_per_s"`
+	Type            string   `json:"type"`
+	T               int64    `json:"t"`
+	PositionsPerSec float64  `json:"positions_per_s"`
+	EventsPerSec    float64  `json:"events_per_s"`
+	Objects         int      `json:"objects"`
+	Silent          int      `json:"silent"`
+	Fences          int      `json:"fences"`
+	EventP99Ms      *float64 `json:"event_p99_ms"` // nil = there was no event
+	MemoryBytes     uint64   `json:"memory_bytes"`
+	RejectedPerSec  float64  `json:"rejected_per_s"`
+	LatePerSec      float64  `json:"late_per_s"`
+	DroppedPerSec   float64  `json:"dropped_per_s"`
 }
 
 // stats returns the figures of the last second.
@@ -73,7 +73,10 @@ func (h *liveHub) stats() liveFigures {
 		RejectedPerSec:  per(t.Rejected+t.Full, h.totals.Rejected+h.totals.Full),
 		LatePerSec:      per(t.Late, h.totals.Late),
 		DroppedPerSec:   per(t.Overloaded, h.totals.Overloaded),
-		EventP99Ms:      float64(t.EventP99.Microseconds()) / 1000,
+	}
+	if t.EventP99 > 0 {
+		ms := float64(t.EventP99.Microseconds()) / 1000
+		f.EventP99Ms = &ms
 	}
 	f.Objects, f.Silent = h.cfg.Pipeline.Counts()
 	for s := range h.cfg.Catalog.All() {

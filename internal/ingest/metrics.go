@@ -94,7 +94,7 @@ type Totals struct {
 	Accepted, Late, Full, Rejected, Overloaded uint64
 
 	Events   uint64
-	EventP99 time.Duration // arrival to publication, over the last 5 to 10 seconds
+	EventP99 time.Duration // arrival to publication, over the last 5 to 10 seconds; 0 = there was no event
 }
 
 // Totals returns the counts as they are now.

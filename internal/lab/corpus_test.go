@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"paddock/fence"
 	"paddock/internal/lab"
 )
 
@@ -78,6 +80,53 @@ func TestTownCorpus(t *testing.T) {
 	const want = "e19798ab8e7bc3a9e9a854832f19ac0ef7b0f78199eee2a3053b93aa1db9f78a"
 	if len(c.Positions) != 1_962 || c.Digest() != want {
 		t.Errorf("%d positions, SHA-256 %s; want 1962, %s", len(c.Positions), c.Digest(), want)
+	}
+}
+
+// The city kinds find few boroughs of the simulated city at a position, one at least, and the
+// same fences as without boroughs.
+func TestTownParents(t *testing.T) {
+	dir := t.TempDir()
+	if err := lab.WriteTown(dir); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(lab.TownParents(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents, err := fence.ReadParents(bytes.NewReader(file), "boroughs", fence.ReadOptions{})
+	if err != nil || len(parents) < 5 {
+		t.Fatalf("%d parents, %v", len(parents), err)
+	}
+	set := func(dir, name string, o fence.Options) *fence.Snapshot {
+		catalog, _, err := fence.LoadDir(os.DirFS(dir), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, ok := catalog.Get(name)
+		if !ok || catalog.Len() > 3 {
+			t.Fatalf("%s: %v", name, catalog.Names())
+		}
+		return s.Snapshot()
+	}
+	boroughs := set(filepath.Dir(lab.TownParents(dir)), "boroughs", fence.Options{})
+	all := set(dir, "districts", fence.Options{Kind: fence.KindBrute})
+	grouped := set(dir, "districts", fence.Options{Kind: fence.KindCity, Parents: parents})
+	c, err := lab.ReadCorpus(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for _, p := range c.Positions {
+		got, want := grouped.Append(nil, p.Lon, p.Lat), all.Append(nil, p.Lon, p.Lat)
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Fatalf("%v: fences %v, want %v", p, got, want)
+		}
+		held += len(boroughs.Append(nil, p.Lon, p.Lat))
+	}
+	if n := float64(held) / float64(len(c.Positions)); n < 1 || n > 3 {
+		t.Errorf("%.2f boroughs at a position, in the mean", n)
 	}
 }
 

@@ -36,6 +36,7 @@ type Server struct {
 
 	name    string // of the command
 	command *exec.Cmd
+	wait    func() error
 	said    []byte        // the end of its log; complete once ended is closed
 	ended   chan struct{} // closed when the process has ended and its log has been read
 	failed  error         // of the process; read it once ended is closed
@@ -69,7 +70,7 @@ func start(ctx context.Context, program, name string, args []string) (*Server, e
 		return nil, err
 	}
 	began := time.Now()
-	if err := s.command.Start(); err != nil {
+	if s.wait, err = process.Start(s.command, process.Options{Follows: true}); err != nil {
 		return nil, err
 	}
 	listens := make(chan string, 1) // the reader leaves its one word, whether anybody waits or not
@@ -108,7 +109,7 @@ func (s *Server) serve(log io.Reader, listens chan<- string) {
 			break
 		}
 	}
-	s.failed = s.command.Wait()
+	s.failed = s.wait()
 }
 
 // listening gives where the server listens, if a line of its log says so.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,14 +19,24 @@ const (
 	// townDrive is how long the vehicles have been under way.
 	townDrive = 10 * time.Minute
 	townSeed  = 1
+	// townParents is the file of the boroughs. In a directory of its own it is not a set.
+	townParents = "parents/boroughs.geojson"
 )
+
+// TownParents returns the file of the areas by which the city kinds group the fences of the
+// simulated city that WriteTown has written to dir.
+func TownParents(dir string) string { return filepath.Join(dir, filepath.FromSlash(townParents)) }
 
 // WriteTown writes the simulated city into a directory, for machines without real
 // data: its sets of fences, and the positions of its vehicles, on one of whose
-// streets - the fences' borders - each is.
+// streets - the fences' borders - each is. TownParents has its boroughs.
 func WriteTown(dir string) error {
 	town := city.New(city.Config{Seed: townSeed, Vehicles: townVehicles})
 	if err := town.WriteGeoJSON(dir); err != nil {
+		return err
+	}
+	parents := TownParents(dir)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(parents), 0o777), town.WriteBoroughs(parents)); err != nil {
 		return err
 	}
 	var b bytes.Buffer

@@ -23,11 +23,11 @@ type Report struct {
 	Interrupted bool   `json:"interrupted"`         // it was told to end before everything was done
 	Unsettled   string `json:"unsettled,omitempty"` // why the server could not be asked what it had
 
-	Elapsed    time.Duration `json:"elapsed_ns"` // from the common start until the last outcome
-	Ops        int64         `json:"ops"`        // operations that were done
-	Unit       string        `json:"unit"`       // of Ops
-	Throughput float64       `json:"throughput"` // Ops by second
-	Payloads   float64       `json:"payload_bytes_per_second"`
+	Elapsed    time.Duration `json:"elapsed_ns"`                         // from the common start until the last outcome
+	Ops        int64         `json:"ops"`                                // operations that were done
+	Unit       string        `json:"unit"`                               // of Ops
+	Throughput float64       `json:"throughput"`                         // Ops by second
+	Payloads   float64       `json:"payload_bytes_per_second,omitempty"` // not of a verifying run
 
 	Latency Latency          `json:"latency"`
 	Client  End              `json:"client"`
@@ -138,7 +138,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.f("latency: p50:%v p90:%v p99:%v p99.9:%v p99.99:%v max:%v\n", time.Duration(l.P50), time.Duration(l.P90),
 		time.Duration(l.P99), time.Duration(l.P999), time.Duration(l.P9999), time.Duration(l.Max))
 	p.f("timed: %s\n", l.Of)
-	p.f("run: %d %ss in %v, %.3f MB/s of payload\n", r.Ops, r.Unit, r.Elapsed, r.Payloads/1e6)
+	p.f("run: %d %ss in %v", r.Ops, r.Unit, r.Elapsed)
+	if r.Do != Verify {
+		p.f(", %.3f MB/s of payload", r.Payloads/1e6)
+	}
+	p.f("\n")
 	p.end("client", r.Client)
 	p.end("server", r.Server)
 	if r.Delivery != nil {

@@ -65,6 +65,14 @@ func TestReportText(t *testing.T) {
 	}
 }
 
+// A verifying run says nothing of payload, which it does not count.
+func TestReportJSONVerify(t *testing.T) {
+	var b bytes.Buffer
+	if err := sampleReports()["verify"].WriteJSON(&b); err != nil || strings.Contains(b.String(), "payload_bytes_per_second") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}
+
 // What scripts read: the names stay.
 func TestReportJSON(t *testing.T) {
 	var b bytes.Buffer

@@ -1,6 +1,18 @@
 package http1
 
-import "net"
+import (
+	"net"
+	"strings"
+)
+
+// WithScheme returns a URL with its scheme: http, where it has none.
+func WithScheme(url string) string {
+	scheme, _, found := strings.Cut(url, "://")
+	if found && !strings.ContainsAny(scheme, "/?#") {
+		return url
+	}
+	return "http://" + url
+}
 
 // Endpoint is where the service of a URL listens, as load.Plan has it, and whether it
 // speaks TLS.

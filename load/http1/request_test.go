@@ -89,6 +89,24 @@ func TestParseField(t *testing.T) {
 	}
 }
 
+func TestWithScheme(t *testing.T) {
+	for url, want := range map[string]string{
+		"localhost:80":   "http://localhost:80",
+		"127.0.0.1/a":    "http://127.0.0.1/a",
+		"[::1]:80":       "http://[::1]:80",
+		"a/?u=http://b":  "http://a/?u=http://b",
+		"https://a":      "https://a",
+		"HTTP://a":       "HTTP://a",
+		"ftp://a":        "ftp://a",
+		"a/{{rand 1 9}}": "http://a/{{rand 1 9}}",
+		"":               "http://",
+	} {
+		if got := http1.WithScheme(url); got != want {
+			t.Errorf("%q: %q, want %q", url, got, want)
+		}
+	}
+}
+
 func TestEndpoint(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://a": "a:80 false", "https://a": "a:443 true", "http://a:81/b": "a:81 false", "http://[::1]": "[::1]:80 false",

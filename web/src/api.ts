@@ -114,7 +114,8 @@ export interface Stats {
   objects: number;
   silent: number;
   fences: number;
-  event_p99_ms: number;
+  /** null: no event in the last seconds. */
+  event_p99_ms: number | null;
   memory_bytes: number;
   rejected_per_s: number;
   late_per_s: number;

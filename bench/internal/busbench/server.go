@@ -19,6 +19,7 @@ import (
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/measure"
 	"paddock/bench/internal/natsload"
+	"paddock/internal/lab/process"
 )
 
 const (
@@ -77,11 +78,12 @@ func startOnce(ctx context.Context, argv []string, where *harness.Placement, pro
 	}
 	s.command = exec.Command(argv[0], args...)
 	s.command.Stdout, s.command.Stderr = s.said, s.said
-	if err := where.Start(s.command.Start); err != nil {
+	wait, err := process.Start(s.command, process.Options{Place: where.Start})
+	if err != nil {
 		return nil, err
 	}
 	go func() {
-		_ = s.command.Wait() // killed, as a rule
+		_ = wait() // killed, as a rule
 		close(s.ended)
 	}()
 	if err := s.ready(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 
 	"paddock/bench/internal/measure"
+	"paddock/internal/lab/process"
 )
 
 // find gives the path of a program; where it is not installed, the error wraps
@@ -34,12 +35,13 @@ func run(ctx context.Context, program string, args []string, screen *os.File, m 
 	if screen != nil {
 		cmd.Stderr = screen
 	}
-	if err := cmd.Start(); err != nil {
+	wait, err := process.Start(cmd, process.Options{})
+	if err != nil {
 		return "", err
 	}
 	var memory memoryWatch
 	memory.begin(cmd.Process.Pid)
-	err = cmd.Wait()
+	err = wait()
 	memory.end(m)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w: %s%s", program, err, clip(stdout.String()), clip(stderr.String()))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/bench/internal/webload"
+	"paddock/internal/lab/process"
 )
 
 // responderTime is how long a responder may take to listen, and to end.
@@ -21,6 +22,7 @@ const responderTime = 10 * time.Second
 type responder struct {
 	addr string
 	cmd  *exec.Cmd
+	wait func() error
 }
 
 var _ webload.Service = (*responder)(nil)
@@ -32,7 +34,7 @@ func startResponder(ctx context.Context, program, law string) (*responder, error
 	if err != nil {
 		return nil, err
 	}
-	if err := r.cmd.Start(); err != nil {
+	if r.wait, err = process.Start(r.cmd, process.Options{Follows: true}); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, responderTime)
@@ -58,5 +60,5 @@ func (r *responder) Stop() error {
 	err := r.cmd.Process.Signal(syscall.SIGTERM)
 	timer := time.AfterFunc(responderTime, func() { _ = r.cmd.Process.Kill() })
 	defer timer.Stop()
-	return errors.Join(err, r.cmd.Wait())
+	return errors.Join(err, r.wait())
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"paddock/bench/internal/freeport"
+	"paddock/internal/lab/process"
 )
 
 // stopWithin is how long another's process may take to end.
@@ -24,17 +25,19 @@ const stopWithin = 5 * time.Second
 // pair is another's server and client.
 type pair struct {
 	commands []*exec.Cmd
-	said     bytes.Buffer // of both; read once they have ended
+	waits    []func() error // of each
+	said     bytes.Buffer   // of both; read once they have ended
 }
 
 // run starts one of them.
 func (p *pair) run(program string, args ...string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Stderr = &p.said
-	if err := cmd.Start(); err != nil {
+	wait, err := process.Start(cmd, process.Options{})
+	if err != nil {
 		return err
 	}
-	p.commands = append(p.commands, cmd)
+	p.commands, p.waits = append(p.commands, cmd), append(p.waits, wait)
 	return nil
 }
 
@@ -44,7 +47,7 @@ func (p *pair) stop() error {
 		cmd := p.commands[i]
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		timer := time.AfterFunc(stopWithin, func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait() // by a signal
+		_ = p.waits[i]() // by a signal
 		timer.Stop()
 	}
 	return nil

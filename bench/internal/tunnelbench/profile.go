@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"paddock/internal/lab/process"
 )
 
 // perfRate is how often a second the processes are looked at: a rate that beats with nothing.
@@ -27,12 +29,13 @@ func profile(file string, pids []int) (stop func() error, err error) {
 	cmd := exec.Command(program, "record", "--quiet", "-g", "-F", perfRate, "-o", file, "-p", strings.Join(list, ","))
 	var said strings.Builder
 	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
+	wait, err := process.Start(cmd, process.Options{})
+	if err != nil {
 		return nil, err
 	}
 	return func() error {
 		_ = cmd.Process.Signal(syscall.SIGINT)
-		err := cmd.Wait() // by that signal, when all is written
+		err := wait() // by that signal, when all is written
 		if at, missing := os.Stat(file); missing != nil || at.Size() == 0 {
 			return errors.Join(fmt.Errorf("perf: %s", said.String()), err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"paddock/bench/internal/measure"
 	"paddock/bench/internal/webload"
+	"paddock/internal/lab/process"
 	"paddock/internal/lab/sitecorpus"
 	"paddock/internal/lab/tunneled"
 )
@@ -44,7 +45,7 @@ func (b *Bench) wrk(ctx context.Context, s *stand, path string, conns int, o mea
 		seconds := max(1, int(d.Round(time.Second).Seconds()))
 		args := []string{"-t1", fmt.Sprintf("-c%d", conns), fmt.Sprintf("-d%ds", seconds), "-s", script, "-H", "Host: " + tunneled.Host, "http://" + s.front + path}
 		cmd := exec.CommandContext(ctx, found, append(args, tail...)...)
-		out, err := cmd.CombinedOutput()
+		out, err := process.CombinedOutput(cmd)
 		if err != nil {
 			err = fmt.Errorf("wrk: %w: %s", err, out)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"paddock/bench/internal/freeport"
 	"paddock/internal/lab"
+	"paddock/internal/lab/process"
 )
 
 const (
@@ -65,11 +66,12 @@ func StartNginx(ctx context.Context, program, dir, root string) (*Nginx, error) 
 	n := &Nginx{addr: net.JoinHostPort("127.0.0.1", port), ended: make(chan struct{})}
 	n.command = exec.Command(path, "-e", "stderr", "-p", dir, "-c", conf)
 	n.command.Stderr = &n.said
-	if err := n.command.Start(); err != nil {
+	wait, err := process.Start(n.command, process.Options{})
+	if err != nil {
 		return nil, err
 	}
 	go func() {
-		_ = n.command.Wait() // killed, as a rule
+		_ = wait() // killed, as a rule
 		close(n.ended)
 	}()
 	if err := n.ready(ctx); err != nil {

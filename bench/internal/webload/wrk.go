@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/bench/internal/measure"
+	"paddock/internal/lab/process"
 )
 
 //go:embed wrk.lua
@@ -38,7 +39,7 @@ func Wrk(ctx context.Context, program, dir string, s Service, path, bodies strin
 			args = append(args, "--", "post", bodies)
 		}
 		cmd := exec.CommandContext(ctx, found, args...)
-		out, err := cmd.CombinedOutput()
+		out, err := process.CombinedOutput(cmd)
 		if err != nil {
 			err = fmt.Errorf("wrk: %w: %s", err, out)
 		}

@@ -16,6 +16,7 @@ import (
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/measure"
 	"paddock/bench/internal/peers"
+	"paddock/internal/lab/process"
 )
 
 // The server is this program again. It is told what to do by lines on its
@@ -155,6 +156,7 @@ type Server struct {
 	Certificate []byte // DER; nil without TLS
 
 	command *exec.Cmd
+	wait    func() error
 	input   io.WriteCloser
 	output  *bufio.Reader
 }
@@ -175,13 +177,13 @@ func start(ctx context.Context, argv []string, where *harness.Placement) (*Serve
 	if s.input, err = s.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := where.Start(s.command.Start); err != nil {
+	if s.wait, err = process.Start(s.command, process.Options{Place: where.Start}); err != nil {
 		return nil, err
 	}
 	s.output = bufio.NewReader(output)
 	if err := s.ready(); err != nil {
 		s.input.Close()
-		_ = s.command.Wait() // what it said says more than its status
+		_ = s.wait() // what it said says more than its status
 		return nil, fmt.Errorf("%w%s", err, stderr.String())
 	}
 	return s, nil
@@ -265,5 +267,5 @@ func (s *Server) Profile(file string) error {
 
 // Stop ends the process and waits for it.
 func (s *Server) Stop() error {
-	return errors.Join(s.input.Close(), s.command.Wait())
+	return errors.Join(s.input.Close(), s.wait())
 }

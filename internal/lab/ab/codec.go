@@ -62,6 +62,9 @@ func (c *codec) look(in []byte) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		if bytes.EqualFold(name, []byte("server")) {
 			value = bytes.TrimSpace(value)
+			if end := bytes.IndexFunc(value, func(r rune) bool { return r <= ' ' }); end >= 0 {
+				value = value[:end] // as ab cuts it
+			}
 			*c.server = string(value[:min(len(value), maxServer)])
 			return
 		}

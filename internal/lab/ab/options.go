@@ -39,9 +39,9 @@ type Options struct {
 	NoSpread      bool   // -S: neither deviations nor medians
 	CSV, Gnuplot  string // -e, -g: files
 
-	Version, Help  bool
-	JSON, AllowRed bool
-	Out            string // a directory
+	Version, Help bool
+	JSON          bool
+	Out           string // a directory
 }
 
 // The numbers that ab has where nothing is said.
@@ -66,7 +66,7 @@ func Parse(args []string) (*Options, error) {
 	case len(operands) != 1:
 		return nil, fmt.Errorf("one URL is measured, and there are %d", len(operands))
 	}
-	o.URL = withScheme(operands[0])
+	o.URL = http1.WithScheme(operands[0])
 	return o, o.check()
 }
 
@@ -99,7 +99,7 @@ func (o *Options) Flags() getopt.Flags {
 		{Short: 'V', Help: "Show the version.", Set: getopt.On(&o.Version)},
 		{Short: 'h', Long: "help", Help: "Show this.", Set: getopt.On(&o.Help)},
 		{Long: "json", Help: "Print the report as an object, that of run.json, instead of all text.", Set: getopt.On(&o.JSON)},
-		{Long: "allow-red", Help: "Exit with 0 although the generator was the bottleneck: rates are then lower bounds, and times upper ones.", Set: getopt.On(&o.AllowRed)},
+		{Long: "allow-red", Help: "For scripts that give it: the exit code does not depend on the generator.", Set: getopt.On(new(bool))},
 		{Long: "out", Value: "DIR", Help: "Write the report to this directory: report.html with the plots, run.json and the rest.", Set: getopt.Text(&o.Out)},
 	}
 }
@@ -166,14 +166,6 @@ func seconds(to *time.Duration) func(string) error {
 	}
 }
 
-// withScheme gives a URL its scheme, which may be left out.
-func withScheme(text string) string {
-	if strings.Contains(text, "://") {
-		return text
-	}
-	return "http://" + text
-}
-
 func (o *Options) check() error {
 	switch {
 	case int64(o.Conns) > o.Requests:
@@ -218,7 +210,7 @@ func (o *Options) Address() (address string, secure bool, err error) {
 	if o.Proxy == "" {
 		return http1.Endpoint(o.URL)
 	}
-	if address, _, err = http1.Endpoint(withScheme(o.Proxy)); err != nil {
+	if address, _, err = http1.Endpoint(http1.WithScheme(o.Proxy)); err != nil {
 		return "", false, fmt.Errorf("-X: %w", err)
 	}
 	return address, false, nil

@@ -1,4 +1,4 @@
-// Package process is about processes that are measured: what they begin with, and what they
+// Package process is about processes that are measured: how they start and end, and what they
 // use of processor time, memory and descriptors.
 package process
 

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -72,6 +73,26 @@ func TestHostileBytes(t *testing.T) {
 	}
 	if strings.ContainsAny(text.String(), "\x1b\u202e") || !strings.Contains(text.String(), `\x1b[2J`) {
 		t.Errorf("%q", text.String())
+	}
+}
+
+// Page and text name the rate that is asked for where there is one, in the same words.
+func TestRateAskedFor(t *testing.T) {
+	for _, open := range []bool{true, false} {
+		var page, text bytes.Buffer
+		r := newRun(20)
+		if r.Result.Total.Target = 20_000; !open {
+			r.Plan.Arrivals, r.Result.Total.Target = nil, 0
+		}
+		if err := errors.Join(r.WriteHTML(&page), r.WriteText(&text)); err != nil {
+			t.Fatal(err)
+		}
+		if note := strings.Contains(page.String(), "The dashed line is the rate that --rate asks for."); note != open {
+			t.Errorf("open %v: the page explains the dashed line: %v", open, note)
+		}
+		if line := strings.Contains(text.String(), "/s that --rate asks for"); line != open {
+			t.Errorf("open %v: %s", open, text.String())
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ type point struct {
 	Length   time.Duration
 	OK       int64
 	Failed   int64
-	Target   float64 // requests meant
+	Target   float64 // requests that the rate asks for
 	InFlight float64 // mean
 	Most     int64   // in flight
 	Late     [load.Causes]time.Duration

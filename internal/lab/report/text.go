@@ -43,7 +43,7 @@ func (r *Run) facts() []Fact {
 	t := &r.Result.Total
 	rate := figure.Number(r.Result.PerSecond()) + "/s good answers"
 	if target := slo.Target(r.Result); target > 0 {
-		rate += fmt.Sprintf(", %s of the %s/s meant", figure.Percent(r.Result.PerSecond()/target), figure.Number(target))
+		rate += fmt.Sprintf(", %s of the %s/s that --rate asks for", figure.Percent(r.Result.PerSecond()/target), figure.Number(target))
 	}
 	seconds := max(r.Result.Elapsed.Seconds(), 1e-9)
 	failed, _ := slo.Failures(r.Result)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"paddock/internal/lab/slo"
 	"paddock/load"
 )
 
@@ -45,6 +46,18 @@ func (r *Recorder) Interval(v *load.Interval) {
 	r.response.Add(v.Response)
 	r.rate.add(v.PerSecond())
 	r.median.add(v.Response.Quantile(0.5).Seconds())
+}
+
+// High returns the upper end of the interval that holds the quantile of a share of the response
+// or service times with 95 % confidence; ok is false if it is not known.
+func (r *Recorder) High(of slo.Times, share float64) (high time.Duration, ok bool) {
+	switch {
+	case of == slo.Response || of == slo.Service && r.service == nil:
+		_, high, ok = r.response.Quantile(share)
+	case of == slo.Service:
+		_, high, ok = r.service.Quantile(share)
+	}
+	return high, ok
 }
 
 // Phase is a part of a run.

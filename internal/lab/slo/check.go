@@ -17,7 +17,7 @@ type State uint8
 const (
 	Met     State = iota
 	Missed        // the measure is on the wrong side of the limit
-	Unknown       // too little was measured to say
+	Unknown       // too little was measured to say, or the bounds do not tell
 )
 
 var stateNames = [...]string{"met", "missed", "unknown"}
@@ -48,13 +48,56 @@ func Check(list []Objective, r *load.Result) []Outcome {
 	return outcomes
 }
 
-// Doubt makes outcomes unknown whose numbers say nothing of the service, for a reason.
-func Doubt(outcomes []Outcome, reason string) {
+// CheckBounds judges objectives in a run whose generator was the bottleneck. The numbers of such
+// a run are bounds of the service's: times are upper ones, and the rate is a lower one. An
+// objective is met or missed where each number within the bound says so, else it is unknown.
+// high returns the upper end of the interval that holds a quantile, if the run has one.
+func CheckBounds(list []Objective, r *load.Result, high func(of Times, share float64) (time.Duration, bool)) []Outcome {
+	outcomes := Check(list, r)
 	for i := range outcomes {
 		if o := &outcomes[i]; o.State != Unknown {
-			o.State, o.Measured = Unknown, o.Measured+", but "+reason
+			o.bound(r, high)
 		}
 	}
+	return outcomes
+}
+
+func (o *Outcome) bound(r *load.Result, high func(Times, float64) (time.Duration, bool)) {
+	least, most := 0.0, o.Value
+	switch {
+	case o.Measure == Rate:
+		least, most = o.Value, math.Inf(1)
+		o.Measured += " at least"
+	case o.Measure == Err:
+		if least = serviceErrors(r); least < most {
+			o.Measured += " at most: some requests failed on this side"
+		}
+	case o.Times != Response && o.Times != Lag && Target(r) > 0:
+		most = math.Inf(1)
+		o.Measured += ", under less load than meant"
+	default:
+		if end, ok := high(o.Times, o.Share); ok && o.Measure == Quantile && float64(end) > most {
+			most = float64(end)
+			o.Measured += ", " + figure.Time(end)
+		}
+		if !math.IsInf(most, 1) {
+			o.Measured += " at most"
+		}
+	}
+	if o.Op.holds(least, o.Limit) != o.Op.holds(most, o.Limit) {
+		o.State = Unknown
+	}
+}
+
+// serviceErrors is the share of the requests that failed, without those whose failure may be
+// the generator's: they found no port or descriptor, or were not sent in time.
+func serviceErrors(r *load.Result) float64 {
+	failed, all := Failures(r)
+	own := r.Unanswered.Unsent
+	for _, c := range []load.Class{load.ClassPorts, load.ClassFiles, load.ClassShed, load.ClassDropped} {
+		own += r.Total.Failed[c]
+	}
+	return float64(failed-own) / float64(max(all-own, 1))
 }
 
 func (o Objective) check(r *load.Result) Outcome {

@@ -2,6 +2,8 @@
 //
 //	p99<50ms, err<0.1%, rate>=0.99*target
 //
+// Semicolons and spaces stand between them as well.
+//
 // An objective is a measure, one of < <= > >=, and a limit:
 //
 //	p50, p99.9, ...   of the response times; p100 is the longest
@@ -14,4 +16,6 @@
 //
 // A request that was never answered is slower than any limit: leaving it out would make a
 // service that stops answering look good.
+//
+// Where the generator was the bottleneck, the numbers are bounds, see [CheckBounds].
 package slo

@@ -20,12 +20,13 @@ type ParseError struct {
 
 func (e *ParseError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Reason) }
 
-// Parse reads objectives with commas between them. The error is a *ParseError.
+// Parse reads objectives with commas, semicolons or spaces between them. The error is a
+// *ParseError.
 func Parse(text string) ([]Objective, error) {
 	var list []Objective
-	at := 0
-	for part := range strings.SplitSeq(text, ",") {
-		p := parser{text: part, column: at + 1}
+	for at := 0; at <= len(text); {
+		end := at + partEnd(text[at:])
+		p := parser{text: text[at:end], column: at + 1}
 		o, err := p.objective()
 		if err != nil {
 			return nil, err
@@ -33,10 +34,36 @@ func Parse(text string) ([]Objective, error) {
 		if list = append(list, o); len(list) > maxObjectives {
 			return nil, p.fail(0, "more than %d objectives", maxObjectives)
 		}
-		at += len(part) + 1
+		at = end + 1
 	}
 	return list, nil
 }
+
+const spaces = " \t"
+
+// partEnd is where the first objective of a text ends: at a comma or a semicolon, or at the space
+// between its limit and the letter with which the next objective begins.
+func partEnd(text string) int {
+	end := strings.IndexAny(text, ",;")
+	if end < 0 {
+		end = len(text)
+	}
+	op := strings.IndexAny(text[:end], "<>=")
+	if op < 0 {
+		return end
+	}
+	limit := strings.TrimLeft(text[op:end], "<>=")
+	for i := end - len(limit); i+1 < end; i++ {
+		before := strings.TrimRight(text[end-len(limit):i], spaces)
+		if strings.IndexByte(spaces, text[i]) >= 0 && before != "" && !strings.HasSuffix(before, "*") && isLetter(strings.TrimLeft(text[i:end], spaces)) {
+			return i
+		}
+	}
+	return end
+}
+
+// isLetter reports whether a text begins with a letter, as measures do.
+func isLetter(text string) bool { return text != "" && text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' }
 
 // parser reads one objective.
 type parser struct {
@@ -45,7 +72,7 @@ type parser struct {
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
-	for at < len(p.text) && p.text[at] == ' ' {
+	for at < len(p.text) && strings.IndexByte(spaces, p.text[at]) >= 0 {
 		at++
 	}
 	return &ParseError{p.column + at, fmt.Sprintf(format, args...)}

@@ -29,6 +29,7 @@ const (
 type child struct {
 	name  string
 	cmd   *exec.Cmd
+	wait  func() error
 	lines chan string   // of its standard output; closed at its end
 	ended chan struct{} // closed when it has ended
 	err   error         // of its end; read it once ended is closed
@@ -44,8 +45,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// spawn starts a process.
-func spawn(name, program string, args ...string) (*child, error) {
+// spawn starts a process of our program, at a place if that is not nil.
+func spawn(place func(start func() error) error, name, program string, args ...string) (*child, error) {
 	c := &child{name: name, cmd: exec.Command(program, args...), lines: make(chan string, 16), ended: make(chan struct{})}
 	c.cmd.Env = process.Environment()
 	c.cmd.Stderr = &c.said
@@ -53,7 +54,7 @@ func spawn(name, program string, args ...string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cmd.Start(); err != nil {
+	if c.wait, err = process.Start(c.cmd, process.Options{Follows: true, Place: place}); err != nil {
 		return nil, err
 	}
 	go c.run(out)
@@ -72,7 +73,7 @@ func (c *child) run(out io.Reader) {
 		}
 	}
 	close(c.lines)
-	c.err = c.cmd.Wait()
+	c.err = c.wait()
 }
 
 // await gives the rest of the next line that begins with these words, trimmed.

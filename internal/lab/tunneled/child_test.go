@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What a process says is found among its other lines, and it ends when it is told to.
 func TestChild(t *testing.T) {
-	c, err := spawn("a shell", "sh", "-c", `trap "exit 0" TERM; echo hello; echo "id:   x y"; while :; do sleep 0.05; done`)
+	c, err := spawn(nil, "a shell", "sh", "-c", `trap "exit 0" TERM; echo hello; echo "id:   x y"; while :; do sleep 0.05; done`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestChild(t *testing.T) {
 
 // Of a process that ends by itself the error has the last words.
 func TestChildEnds(t *testing.T) {
-	c, err := spawn("a shell", "sh", "-c", "echo hello; echo no port left >&2; exit 3")
+	c, err := spawn(nil, "a shell", "sh", "-c", "echo hello; echo no port left >&2; exit 3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"paddock/internal/keyid"
+	"paddock/internal/lab/process"
 )
 
 // Host is the name under which visitors find the service.
@@ -49,6 +50,7 @@ type Stand struct {
 	Front string // where visitors connect, host:port
 
 	dir                      string
+	remove                   func() error // of dir
 	server, client           *child
 	serverAdmin, clientAdmin string // host:port; "" unless it is Watched
 }
@@ -56,14 +58,14 @@ type Stand struct {
 // Start puts it up. It returns when visitors are served.
 func Start(ctx context.Context, o Options) (s *Stand, err error) {
 	s = &Stand{}
+	if s.dir, s.remove, err = process.TempDir("paddock-tunneled-"); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
 		}
 	}()
-	if s.dir, err = os.MkdirTemp("", "paddock-tunneled-"); err != nil {
-		return s, err
-	}
 	remote, err := freeAddress()
 	if err != nil {
 		return s, err
@@ -93,10 +95,7 @@ func (s *Stand) serve(ctx context.Context, o *Options, remote string) (link, id 
 	if o.Watched {
 		args = append(args, "--admin", "127.0.0.1:0")
 	}
-	if err := o.place(func() (err error) {
-		s.server, err = spawn("paddock tunnel serve", o.Program, args...)
-		return err
-	}); err != nil {
+	if s.server, err = spawn(o.Start, "paddock tunnel serve", o.Program, args...); err != nil {
 		return "", "", err
 	}
 	if id, err = s.server.await(ctx, "id:"); err != nil {
@@ -139,10 +138,7 @@ func (s *Stand) connect(ctx context.Context, o *Options, link, id, remote string
 		return err
 	}
 	args = append(append([]string{"tunnel"}, args...), o.Connect...)
-	if err := o.place(func() (err error) {
-		s.client, err = spawn("paddock tunnel "+args[1], o.Program, args...)
-		return err
-	}); err != nil {
+	if s.client, err = spawn(o.Start, "paddock tunnel "+args[1], o.Program, args...); err != nil {
 		return err
 	}
 	for range 1 + len(o.Others) {
@@ -192,13 +188,6 @@ func (s *Stand) clientFile(o *Options, link, id string) string {
 	return text
 }
 
-func (o *Options) place(start func() error) error {
-	if o.Start == nil {
-		return start()
-	}
-	return o.Start(start)
-}
-
 func (s *Stand) tokenFile() string { return filepath.Join(s.dir, "token") }
 
 func (s *Stand) clientKey() string { return filepath.Join(s.dir, "client.key") }
@@ -211,7 +200,7 @@ func (s *Stand) Client() int { return s.client.cmd.Process.Pid }
 
 // Stop takes it down: the client first, as one that leaves in peace.
 func (s *Stand) Stop() error {
-	return errors.Join(s.client.stop(), s.server.stop(), os.RemoveAll(s.dir))
+	return errors.Join(s.client.stop(), s.server.stop(), s.remove())
 }
 
 // Service is a process of `paddock bench responder`.
@@ -222,7 +211,7 @@ type Service struct {
 
 // Serve starts one with the arguments.
 func Serve(ctx context.Context, program string, args ...string) (*Service, error) {
-	c, err := spawn("paddock bench responder", program, append([]string{"bench", "responder"}, args...)...)
+	c, err := spawn(nil, "paddock bench responder", program, append([]string{"bench", "responder"}, args...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (o *Options) Flags() getopt.Flags {
 		{Long: "lua-inline", Help: "Run the script where requests are sent: slow, but response() works.", Set: getopt.On(&o.Inline)},
 		{Long: "block", Help: "Print wrk's lines alone, with its own Latency.", Set: getopt.On(&o.Block)},
 		{Long: "slo", Value: "LIST", Help: "What has to hold, such as \"p99<50ms,err<0.1%\".", Set: getopt.Text(&o.SLO)},
-		{Long: "allow-red", Help: "Judge it although the generator was the bottleneck.", Set: getopt.On(&o.AllowRed)},
+		{Long: "allow-red", Help: "Judge it by the numbers as they are, although the generator was the bottleneck.", Set: getopt.On(&o.AllowRed)},
 		{Long: "engine", Value: "ENGINE", Help: "What moves the bytes: auto, epoll or go (default auto).", Set: getopt.Text(&o.Engine)},
 		{Long: "grace", Value: "TIME", Help: "For how long the end waits for answers (default 5s).", Set: number(&o.Grace, ParseSeconds, 1, maxSeconds)},
 		{Long: "seed", Value: "N", Help: "Of what scripts draw (default 1).", Set: getopt.Number(&o.Seed, 0)},
@@ -93,10 +93,14 @@ func number(to *int64, parse func(string) (int64, error), least, most int64) fun
 	}
 }
 
-// Parse reads a command line. The error names the flag.
-func Parse(args []string) (*Options, error) {
+// Parse reads a command line. bodies is the default of --bodies where there is no script. The
+// error names the flag.
+func Parse(args []string, bodies string) (*Options, error) {
 	o := &Options{Threads: 2, Conns: 10, Duration: 10, Timeout: 2, Grace: 5, Seed: 1, Engine: "auto"}
 	operands, err := o.Flags().Parse(args)
+	if o.Bodies == "" && o.Script == "" {
+		o.Bodies = bodies
+	}
 	_, engine := engines[o.Engine]
 	switch {
 	case err != nil:
@@ -110,7 +114,7 @@ func Parse(args []string) (*Options, error) {
 	case !engine:
 		return nil, fmt.Errorf("--engine %s: auto, epoll or go", o.Engine)
 	case o.Compat && o.Bodies == "":
-		return nil, errors.New("--bodies-compat is about --bodies")
+		return nil, errors.New("--bodies-compat is about --bodies, or WRK_BODIES of the environment, without --script")
 	case o.Bodies != "" && o.Script != "":
 		return nil, errors.New("--bodies and --script exclude one another")
 	case o.Inline && o.Script == "":

@@ -11,6 +11,7 @@ const plotHeight = 26;
 export interface FigureSpec<S extends { t: number }> {
   label: string;
   title: string;
+  /** NaN: nothing was measured. */
   value: (stats: S) => number;
   format: (value: number) => string;
   /** Shown only while it is above zero or was within the last minute. */
@@ -37,7 +38,7 @@ class Figure<S extends { t: number }> {
   readonly #when = h("span", { class: "figure-when" });
   readonly #plotBox = h("span", { class: "figure-plot", "aria-hidden": "true" });
   readonly #times: number[] = [];
-  readonly #values: number[] = [];
+  readonly #values: (number | null)[] = [];
   #plot: uPlot | undefined;
   #hovered: number | null = null;
 
@@ -54,12 +55,13 @@ class Figure<S extends { t: number }> {
 
   add(stats: S): void {
     this.#times.push(stats.t / 1000);
-    this.#values.push(this.#spec.value(stats));
+    const value = this.#spec.value(stats);
+    this.#values.push(Number.isFinite(value) ? value : null);
     while (this.#times[0]! < stats.t / 1000 - historySeconds || this.#times[0]! > stats.t / 1000) {
       this.#times.shift();
       this.#values.shift();
     }
-    if (this.#spec.fault) this.element.hidden = !this.#values.some((value) => value > 0);
+    if (this.#spec.fault) this.element.hidden = !this.#values.some((value) => value !== null && value > 0);
     this.#resize();
     this.#plot?.setData([this.#times, this.#values], false);
     this.#rescale();
@@ -93,8 +95,9 @@ class Figure<S extends { t: number }> {
   #rescale(): void {
     const now = this.#times.at(-1);
     if (!this.#plot || now === undefined) return;
-    const largest = Math.max(...this.#values);
-    const smallest = Math.min(...this.#values);
+    const measured = this.#values.filter((value) => value !== null);
+    const largest = Math.max(0, ...measured);
+    const smallest = Math.min(largest, ...measured);
     // Where zero is far away the line would be flat at the top: show the range that it moves in.
     const min = smallest > largest * 0.6 ? smallest - (largest - smallest || largest || 1) : 0;
     const max = largest + (largest - min || 1) * 0.12;

@@ -13,7 +13,7 @@ const specs: FigureSpec<Stats>[] = [
   {
     label: "event p99",
     title: "99 of 100 events were out within this time after their position came in",
-    value: (s) => s.event_p99_ms,
+    value: (s) => s.event_p99_ms ?? NaN,
     format: formatLatency,
   },
   { label: "memory", title: "Memory of the process", value: (s) => s.memory_bytes, format: formatBytes },

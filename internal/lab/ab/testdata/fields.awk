@@ -1,5 +1,5 @@
 # The figures of a report of ab, one a line: what people's scripts take from it.
-/^Server Software:/      { print "software", $3 }
+/^Server Software:/      { print "software", $3; print "words", NF }
 /^Server Port:/          { print "port", $3 }
 /^Document Path:/        { print "path", $3 }
 /^Document Length:/      { print "length", $3 }

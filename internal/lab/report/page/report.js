@@ -41,13 +41,13 @@
     el(p.svg, "text", { x: p.x0 - 6, y: y + 4, "text-anchor": "end" }, text);
   };
   const xTick = (p, x, text) => el(p.svg, "text", { x, y: p.y0 + 18, "text-anchor": "middle" }, text);
-  const legend = (figure, names, shown) => {
+  const legend = (figure, names, shown, dashed) => {
     const ul = document.createElement("ul");
     ul.className = "legend";
     names.forEach((name, i) => {
       if (shown && !shown[i]) return;
       const li = document.createElement("li"), mark = document.createElement("i");
-      mark.style.background = colors[i];
+      mark.style.background = i === dashed ? `repeating-linear-gradient(90deg, ${colors[i]} 0 5px, transparent 5px 9px)` : colors[i];
       li.append(mark, name);
       ul.append(li);
     });
@@ -141,7 +141,7 @@
     });
     if (target) el(p.svg, "path", { d: path(data.points.flatMap((pt) => [[x(pt.t), y(target(pt))], [x(pt.t + pt.len), y(target(pt))]])), fill: "none", stroke: colors[1], "stroke-width": 1.5, "stroke-dasharray": "5 4" });
     if (names.length > 1) legend(p.figure, names, some);
-    if (target) legend(p.figure, ["good answers", "meant"]);
+    if (target) legend(p.figure, ["good answers", "asked for by --rate"], null, 1);
   }
 
   function draw() {

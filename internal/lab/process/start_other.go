@@ -1,0 +1,15 @@
+//go:build !linux
+
+package process
+
+import (
+	"os"
+	"os/exec"
+)
+
+// endWithParent does nothing: there is no such signal. Children that follow see the end of the
+// pipe.
+func endWithParent(*exec.Cmd, bool) {}
+
+// parentDeath returns a channel with room for one value.
+func parentDeath() chan os.Signal { return make(chan os.Signal, 1) }
