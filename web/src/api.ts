@@ -280,7 +280,7 @@ async function problem(response: Response): Promise<ApiError> {
   return new ApiError(response.status, detail || `HTTP ${response.status}`);
 }
 
-/** No answer at all. Browsers say "Failed to fetch" or the like, which helps nobody. */
+/** The server gave no answer, or went in the middle of one. Browsers say "Failed to fetch" or "network error". */
 export class Unreachable extends Error {
   constructor(cause: unknown) {
     super("The server does not answer. Is paddock still running, and this machine on the network?", { cause });
@@ -288,15 +288,23 @@ export class Unreachable extends Error {
   }
 }
 
-async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
-  let response: Response;
+/** Names the server where a browser reports a failed connection; every other failure stays what it is. */
+async function reached<T>(answer: Promise<T>): Promise<T> {
   try {
-    response = await fetch(url, signal ? { ...init, signal } : init);
+    return await answer;
   } catch (error) {
-    throw error instanceof TypeError ? new Unreachable(error) : error; // else it was given up
+    throw error instanceof TypeError ? new Unreachable(error) : error;
   }
+}
+
+async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
+  const response = await reached(fetch(url, signal ? { ...init, signal } : init));
   if (!response.ok) throw await problem(response);
   return response;
+}
+
+async function json<T>(response: Promise<Response>): Promise<T> {
+  return reached((await response).json() as Promise<T>);
 }
 
 /** Makes a set of a GeoJSON document; a set of that name must not be there. */
@@ -306,8 +314,7 @@ export async function createSet(name: string, doc: Blob): Promise<void> {
 }
 
 export async function fetchSets(signal?: AbortSignal): Promise<SetInfo[]> {
-  const list = (await (await request(apiURL("v1/sets"), signal)).json()) as SetList;
-  return list.sets;
+  return (await json<SetList>(request(apiURL("v1/sets"), signal))).sets;
 }
 
 /** A set's fences and the tag of that state; null if the tag is still the known one. */
@@ -318,7 +325,7 @@ export async function fetchSet(name: string, known = ""): Promise<{ doc: SetDocu
     await response.body?.cancel();
     return null;
   }
-  return { doc: (await response.json()) as SetDocument, tag };
+  return { doc: await reached(response.json() as Promise<SetDocument>), tag };
 }
 
 export type FenceFeature = SetDocument["features"][number];
@@ -327,7 +334,7 @@ export type FenceFeature = SetDocument["features"][number];
 export async function fetchFence(set: string, key: string): Promise<FenceFeature | null> {
   try {
     const url = apiURL(`v1/sets/${encodeURIComponent(set)}/fences/${encodeURIComponent(key)}`);
-    return (await (await request(url)).json()) as FenceFeature;
+    return await json<FenceFeature>(request(url));
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
@@ -341,7 +348,7 @@ export function tilesURL(set: string, version: string): string {
 
 /** The keys of the fences of a set that hold a point. */
 export async function fetchHolders(set: string, lon: number, lat: number): Promise<string[]> {
-  const answer = (await (await request(apiURL("v1/search", { set, lon, lat }))).json()) as { fences: { id: string }[] };
+  const answer = await json<{ fences: { id: string }[] }>(request(apiURL("v1/search", { set, lon, lat })));
   return answer.fences.map(({ id }) => id);
 }
 
@@ -354,12 +361,12 @@ export interface ObjectQuery {
 }
 
 export async function fetchObjects(query: ObjectQuery, signal?: AbortSignal): Promise<ObjectPage> {
-  return (await (await request(apiURL("v1/objects", { ...query }), signal)).json()) as ObjectPage;
+  return json<ObjectPage>(request(apiURL("v1/objects", { ...query }), signal));
 }
 
 export async function fetchObject(fleet: string, id: string, signal?: AbortSignal): Promise<ObjectState> {
   const url = apiURL(`v1/objects/${encodeURIComponent(id)}`, { fleet });
-  return (await (await request(url, signal)).json()) as ObjectState;
+  return json<ObjectState>(request(url, signal));
 }
 
 export interface EventQuery {
@@ -375,8 +382,7 @@ export interface EventQuery {
 /** Past events, oldest first; the request ends instead of waiting for more. */
 export async function fetchEvents(query: EventQuery, signal?: AbortSignal): Promise<FenceEvent[]> {
   const url = apiURL("v1/events", { ...query, wait: 0, format: "ndjson" });
-  const text = await (await request(url, signal)).text();
-  return parseNDJSON(text);
+  return parseNDJSON(await reached((await request(url, signal)).text()));
 }
 
 function parseNDJSON(text: string): FenceEvent[] {
@@ -391,5 +397,5 @@ function parseNDJSON(text: string): FenceEvent[] {
 
 /** What goes on at the tunnel: clients and tunnels in whose names the text occurs. */
 export async function fetchTunnel(find: string, signal: AbortSignal): Promise<Tunnel> {
-  return (await (await request(apiURL("v1/tunnel", { find }), signal)).json()) as Tunnel;
+  return json<Tunnel>(request(apiURL("v1/tunnel", { find }), signal));
 }

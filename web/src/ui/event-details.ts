@@ -8,7 +8,7 @@ import { curlCommand, natsCommand } from "../model/commands";
 import { eventKind, type Selection } from "../view";
 import type { Panel } from "./details";
 import { highlight } from "./json";
-import { copyButton, pairs, place, section, type Pair } from "./parts";
+import { copyButton, failure, pairs, place, section, type Pair } from "./parts";
 import { describe, linkTo, verb } from "./words";
 
 /** How far back the server is asked for an event that this page has not seen. */
@@ -24,22 +24,28 @@ export function showEvent(app: App, selection: Extract<Selection, { kind: "event
     return;
   }
   fill(panel.body, h("p", { class: "note" }, "Looking for it…"));
-  void find(set, id, panel.closed).then((event) => {
-    if (panel.closed.aborted) return;
-    if (event) draw(app, event, panel);
-    else fill(panel.body, h("p", { class: "note" }, "The server no longer has this event."));
-  });
+  find(set, id, panel.closed).then(
+    (event) => {
+      if (panel.closed.aborted) return;
+      if (event) draw(app, event, panel);
+      else fill(panel.body, gone());
+    },
+    (error: unknown) => {
+      // An id that cannot be decoded is in an address that was written by hand.
+      if (!panel.closed.aborted) fill(panel.body, error instanceof URIError ? gone() : failure(error));
+    },
+  );
+}
+
+function gone(): HTMLElement {
+  return h("p", { class: "note" }, "The server no longer has this event.");
 }
 
 /** An event's id is its object's id as a bus token and a count, before them the fleet unless that is "default". */
 async function find(set: string, id: string, signal: AbortSignal): Promise<FenceEvent | undefined> {
-  try {
-    const [object = "", fleet = "default"] = id.split("/").slice(0, -1).reverse().map(decodeURIComponent);
-    const events = await fetchEvents({ set, fleet, object, last: searchedEvents }, signal);
-    return events.find((event) => event.id === id);
-  } catch {
-    return undefined;
-  }
+  const [object = "", fleet = "default"] = id.split("/").slice(0, -1).reverse().map(decodeURIComponent);
+  const events = await fetchEvents({ set, fleet, object, last: searchedEvents }, signal);
+  return events.find((event) => event.id === id);
 }
 
 function draw(app: App, event: FenceEvent, panel: Panel): void {
