@@ -31,10 +31,11 @@ export function launch() {
   return chromium.launch({ executablePath, args: flags });
 }
 
-/** A page that remembers what it asked for and what went wrong in it. */
-export async function openPage(browser, url, options = desk) {
+/** A page that remembers what it asked for and what went wrong in it; with `clock`, one whose clock the test can move. */
+export async function openPage(browser, url, { clock = false, ...options } = desk) {
   const context = await browser.newContext({ colorScheme: "light", ...options });
   const page = await context.newPage();
+  if (clock) await page.clock.install();
   page.setDefaultTimeout(patience);
   const seen = { requests: [], errors: [] };
   page.on("request", (request) => seen.requests.push(request.url()));

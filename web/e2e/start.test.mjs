@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
-import { launch, openPage, screenshot } from "./browser.mjs";
+import { desk, launch, openPage, screenshot } from "./browser.mjs";
 import { startWith } from "./server.mjs";
 
 const zone = {
@@ -50,6 +50,11 @@ function drop(page, name, text) {
   );
 }
 
+async function report(lon, lat) {
+  const answer = await fetch(new URL("v1/positions", server.url), { method: "POST", body: JSON.stringify({ id: "bus-7", lon, lat }) });
+  assert.equal(answer.status, 200);
+}
+
 describe("a server without fences", () => {
   it("says how to add some, and takes a file that is dropped", async () => {
     const { page, close } = await openPage(browser, server.url);
@@ -60,7 +65,7 @@ describe("a server without fences", () => {
     await drop(page, "My Zones.geojson", "{");
     await card.getByText("My Zones.geojson: ").waitFor();
     await drop(page, "My Zones.geojson", JSON.stringify(zone));
-    await card.getByText("My Zones.geojson is the set my-zones now.").waitFor();
+    await card.getByText("My Zones.geojson is the set my-zones now, with 1 fence.").waitFor();
     const sets = await (await fetch(new URL("v1/sets", server.url))).json();
     assert.deepEqual(
       sets.sets.map(({ name, fences }) => [name, fences]),
@@ -71,18 +76,42 @@ describe("a server without fences", () => {
     await close();
   });
 
+  it("says what it did not take of a file, until that is closed", async () => {
+    const { page, close } = await openPage(browser, server.url, { ...desk, clock: true });
+    const card = page.getByRole("region", { name: "How to add fences" });
+    await drop(page, "whole.json", JSON.stringify(zone));
+    await card.getByText("whole.json is the set whole now, with 1 fence.").waitFor();
+    const point = { type: "Feature", properties: {}, geometry: { type: "Point", coordinates: [1, 2] } };
+    await drop(page, "partly.json", JSON.stringify({ ...zone, features: [...zone.features, point] }));
+    const said = card.getByText("partly.json is the set partly now, with 1 fence. Feature 1: a Point has no area.");
+    await said.waitFor();
+    await page.clock.fastForward(60_000);
+    assert.ok(await said.isVisible(), "the finding is gone before it was closed");
+    await screenshot(page, "start-partly");
+    await card.getByRole("button", { name: "Close what was said" }).click();
+    await said.waitFor({ state: "hidden" });
+    await drop(page, "points.json", JSON.stringify({ ...zone, features: [point] }));
+    await card.locator(".bad").getByText("points.json is the set points now, with 0 fences.").waitFor();
+    for (const set of ["whole", "partly", "points"]) await fetch(new URL(`v1/sets/${set}`, server.url), { method: "DELETE" });
+    await close();
+  });
+
   it("tells what happens in a sentence, and where", async () => {
     const { page, close } = await openPage(browser, server.url);
-    for (const [lon, lat] of [[2, 2], [0.5, 0.25]]) {
-      const answer = await fetch(new URL("v1/positions", server.url), { method: "POST", body: JSON.stringify({ id: "bus-7", lon, lat }) });
-      assert.equal(answer.status, 200);
-    }
+    await report(2, 2);
+    await report(0.5, 0.25);
     await page.getByRole("button", { name: /bus-7.*enters.*Hall/ }).first().click();
     await page.getByRole("heading", { name: "bus-7 enters Hall" }).waitFor();
     await page.getByText("0.250000, 0.500000").waitFor();
     await screenshot(page, "start-event");
     await page.getByRole("button", { name: "bus-7", exact: true }).click();
     await page.getByText("not reported").waitFor();
+    // An object that moves leaves the focus where it is.
+    const copy = page.getByRole("button", { name: "Copy latitude and longitude" });
+    await copy.focus();
+    await report(0.5, 0.5);
+    await page.getByText("0.500000, 0.500000").waitFor();
+    assert.ok(await copy.evaluate((button) => button === document.activeElement), "the button to copy was replaced");
     await close();
   });
 

@@ -25,6 +25,19 @@ export interface SetList {
   sets: SetInfo[];
 }
 
+/** Something wrong in a document that was made a set. */
+export interface Finding {
+  /** Its index in the document; -1 is all of it. */
+  feature: number;
+  fence?: string;
+  reason: string;
+  /** No fence came of the feature. */
+  refused: boolean;
+}
+
+/** What came of a document that was made a set. */
+export type SetReport = SetInfo & { reasons: Finding[] };
+
 /** GET /v1/sets/{set}: each feature's id is the fence's key as text. */
 export type SetDocument = FeatureCollection<Polygon | MultiPolygon, Properties>;
 
@@ -308,9 +321,9 @@ async function json<T>(response: Promise<Response>): Promise<T> {
 }
 
 /** Makes a set of a GeoJSON document; a set of that name must not be there. */
-export async function createSet(name: string, doc: Blob): Promise<void> {
+export async function createSet(name: string, doc: Blob): Promise<SetReport> {
   const headers = { "Content-Type": "application/geo+json" };
-  await request(apiURL(`v1/sets/${encodeURIComponent(name)}`), undefined, { method: "POST", headers, body: doc });
+  return json<SetReport>(request(apiURL(`v1/sets/${encodeURIComponent(name)}`), undefined, { method: "POST", headers, body: doc }));
 }
 
 export async function fetchSets(signal?: AbortSignal): Promise<SetInfo[]> {

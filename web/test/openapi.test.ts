@@ -16,7 +16,7 @@ interface Schema {
 }
 
 const compared = [
-  "SetInfo", "SetList", "Membership", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "FenceEvent",
+  "SetInfo", "SetList", "Finding", "Membership", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "FenceEvent",
   "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
 ];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FeatureCollection } from "geojson";
 import type { Properties, SetDocument } from "../src/api";
-import { buildSet, drawingOrder, isLarge, labeller, nameAlone, searchFences, setName, union } from "../src/model/sets";
+import { buildSet, drawingOrder, isLarge, labeller, nameAlone, outcome, searchFences, setName, union } from "../src/model/sets";
 
 function square(id: string, x: number, y: number, size: number, properties: Properties = null): SetDocument["features"][number] {
   const ring = [[x, y], [x + size, y], [x + size, y + size], [x, y + size], [x, y]];
@@ -99,5 +99,23 @@ describe("the name of a file's set", () => {
     expect(setName("NYC zones 2010.geojson")).toBe("nyc-zones-2010");
     expect(setName("--a..b--.json")).toBe("a-b");
     expect(setName("日本.json")).toBe("");
+  });
+});
+
+describe("what came of a file", () => {
+  const report = { name: "a", generation: 1, fences: 1, parts: 1, edges: 3, kind: "rtree", bbox: null, findings: 0, reasons: [] };
+  const finding = { feature: 1, reason: "a Point has no area", refused: false };
+
+  it("is the set and its fences", () => {
+    expect(outcome("A.json", report)).toBe("A.json is the set a now, with 1 fence.");
+    expect(outcome("A.json", { ...report, fences: 1200 })).toBe("A.json is the set a now, with 1,200 fences.");
+  });
+
+  it("is what is wrong in it", () => {
+    const reasons = [{ feature: -1, reason: "no features", refused: false }, { feature: 0, fence: "b", reason: "no area", refused: true }, finding];
+    expect(outcome("a", { ...report, reasons })).toBe(
+      "a is the set a now, with 1 fence. The document: no features. Feature 0 (b): no area. Feature 1: a Point has no area.",
+    );
+    expect(outcome("a", { ...report, reasons: Array.from({ length: 5 }, () => finding) })).toMatch(/ 2 more findings: GET \/v1\/sets\/a\?findings=1\.$/);
   });
 });

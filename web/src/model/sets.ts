@@ -1,7 +1,8 @@
 // Sets: the fences that the page knows, with a name for each that a person would use.
 
 import type { FeatureCollection, MultiPolygon, Polygon } from "geojson";
-import type { Bounds, Properties, SetDocument, SetInfo } from "../api";
+import type { Bounds, Properties, SetDocument, SetInfo, SetReport } from "../api";
+import { plural } from "../format";
 
 export interface FenceName {
   set: string;
@@ -39,6 +40,20 @@ export function setName(file: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
+}
+
+/** How many findings are told of a file. */
+const toldFindings = 3;
+
+/** What came of a file, as sentences: which set it is now, and what is wrong in it. */
+export function outcome(file: string, { name, fences, reasons }: SetReport): string {
+  const told = reasons.slice(0, toldFindings).map(({ feature, fence, reason }) => {
+    const part = feature < 0 ? "The document" : `Feature ${feature}${fence === undefined ? "" : ` (${fence})`}`;
+    return `${part}: ${reason}.`;
+  });
+  const more = reasons.length - told.length;
+  if (more > 0) told.push(`${plural(more, "more finding")}: GET /v1/sets/${name}?findings=1.`);
+  return [`${file} is the set ${name} now, with ${plural(fences, "fence")}.`, ...told].join(" ");
 }
 
 export function isLarge({ fences, edges }: SetInfo): boolean {

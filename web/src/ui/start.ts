@@ -4,7 +4,7 @@ import { createSet } from "../api";
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { quoteForShell } from "../model/commands";
-import { setName } from "../model/sets";
+import { outcome, setName } from "../model/sets";
 import { copyButton } from "./parts";
 
 /** How long the good news stays. */
@@ -32,7 +32,14 @@ export function createStart(app: App): HTMLElement {
   };
   app.catalog.listed.watch(show);
   app.catalog.infos.watch(show);
-  takeDropped((files) => void add(app, files, say));
+  let hide: number | undefined;
+  let turn = Promise.resolve();
+  takeDropped((files) => {
+    turn = turn.then(async () => {
+      clearTimeout(hide); // it was set for earlier files
+      if (await add(app, files, say)) hide = window.setTimeout(() => say(), goodNewsMs);
+    });
+  });
   return element;
 }
 
@@ -55,24 +62,28 @@ function takeDropped(take: (files: File[]) => void): void {
   });
 }
 
-/** Makes a set of each file, named after it. */
-async function add(app: App, files: File[], say: (...text: (string | HTMLElement)[]) => void): Promise<void> {
+/** Makes a set of each file, named after it; resolves to whether nothing was wrong with any of them. */
+async function add(app: App, files: File[], say: (...text: (string | HTMLElement)[]) => void): Promise<boolean> {
   const lines: HTMLElement[] = [];
-  let failed = 0;
+  let [made, good] = [0, true];
+  const tell = (text: string, bad: boolean): void => {
+    lines.push(h("span", { class: bad ? "line bad" : "line" }, text));
+    if (bad) good = false;
+  };
   for (const file of files) {
     const name = setName(file.name);
     say(...lines, `Adding ${file.name}…`);
     try {
       if (name === "") throw new Error("its name has no letter a-z and no digit, and the set is named after it");
-      await createSet(name, file);
-      lines.push(h("span", { class: "line" }, `${file.name} is the set ${name} now.`));
+      const report = await createSet(name, file);
+      made++;
+      tell(outcome(file.name, report), report.fences === 0 || report.reasons.length > 0);
     } catch (error) {
-      failed++;
-      lines.push(h("span", { class: "line bad" }, `${file.name}: ${error instanceof Error ? error.message : String(error)}`));
+      tell(`${file.name}: ${error instanceof Error ? error.message : String(error)}`, true);
     }
     say(...lines);
   }
   await app.catalog.load();
-  if (failed < files.length) app.map.value?.fit();
-  if (failed === 0) setTimeout(() => say(), goodNewsMs);
+  if (made > 0) app.map.value?.fit();
+  return good;
 }
