@@ -62,7 +62,7 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   if (duration > 0) rows.push(["Inside for", formatDuration(duration)]);
   if (t !== at) rows.push(["Device's time", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
   const [lon, lat] = point.coordinates;
-  rows.push(["Because of", reasonText(reason)], ["Lat, lon", place(lat, lon)], ["Event's id", event.id]);
+  rows.push(["Because of", reasonText(reason)], ["Lat, lon", place(lat, lon).element], ["Event's id", event.id]);
   what.content.append(pairs(rows));
 
   const text = JSON.stringify(event, null, 2);

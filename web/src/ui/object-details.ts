@@ -23,6 +23,7 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
   const events = section("Last events");
   panel.body.append(now.element, fences.element, events.element);
   const list = pairs([]);
+  const where = place(0, 0);
   let past: FenceEvent[] | undefined;
   panel.title(`Object · ${fleet}`, id, followButton(app, panel.closed));
 
@@ -31,7 +32,8 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
       try {
         const object = await fetchObject(fleet, id, panel.closed);
         if (!list.isConnected) fill(now.content, list);
-        updatePairs(list, facts(app, object));
+        where.show(object.lat, object.lon);
+        updatePairs(list, facts(app, object, where.element));
         showMemberships(app, fences.content, object.fences);
       } catch (error) {
         if (panel.closed.aborted) return;
@@ -58,11 +60,11 @@ function followButton(app: App, closed: AbortSignal): HTMLElement {
   return button;
 }
 
-function facts(app: App, object: ObjectState): Pair[] {
+function facts(app: App, object: ObjectState, where: HTMLElement): Pair[] {
   const live = app.objects.find(object.fleet, object.id);
   const rows: Pair[] = [
     ["State", live ? stateName(live.state) : object.state],
-    ["Lat, lon", place(object.lat, object.lon)],
+    ["Lat, lon", where],
     ["Speed", object.speed === undefined ? "not reported" : formatSpeed(object.speed)],
   ];
   if (object.heading !== undefined) rows.push(["Heading", `${compass(object.heading)} · ${Math.round(object.heading)}°`]);

@@ -2,7 +2,7 @@
 
 import type { FenceEvent, Properties } from "../api";
 import type { App } from "../app";
-import { fill, fillKeyed, h, icon, type Child } from "../dom";
+import { fill, fillKeyed, h, icon, setText, type Child } from "../dom";
 import { eventKey } from "../model/feed";
 import { eventRow } from "./feed";
 
@@ -24,6 +24,8 @@ export function updatePairs(list: HTMLElement, rows: Pair[]): void {
   const text = (value: Child): string => {
     // A time is what it stands for, not what it said when it was written.
     if (value instanceof HTMLTimeElement) return value.dateTime;
+    // A place that moves brings itself up to now.
+    if (value instanceof HTMLElement && value.classList.contains("place")) return "";
     return value instanceof Node ? (value.textContent ?? "") : String(value);
   };
   fillKeyed(list, rows, ([name, value]) => `${name}\n${text(value)}`, pair);
@@ -70,19 +72,22 @@ export function listOf<T>(
   fillKeyed(list, items, key, create);
 }
 
-/** A place in the order that maps and people use, with a button that copies it. */
-export function place(lat: number, lon: number): HTMLElement {
-  const text = `${lat.toFixed(6)}, ${lon.toFixed(6)}`;
-  return h("span", { class: "place" }, text, copyButton("Copy latitude and longitude", () => text));
+/** A place in the order that maps and people use, with a button that copies it; show moves it, and the button stays. */
+export function place(lat: number, lon: number): { element: HTMLElement; show(lat: number, lon: number): void } {
+  const text = h("span");
+  const element = h("span", { class: "place" }, text, copyButton("Copy latitude and longitude", () => text.textContent, ""));
+  const show = (lat: number, lon: number): void => setText(text, `${lat.toFixed(6)}, ${lon.toFixed(6)}`);
+  show(lat, lon);
+  return { element, show };
 }
 
-/** Copies text; the button says whether that worked. */
-export function copyButton(label: string, text: () => string): HTMLButtonElement {
-  const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label }, icon("copy"), "Copy");
+/** Copies text; the button says whether that worked. Where there is little room, its word is "". */
+export function copyButton(label: string, text: () => string, word = "Copy"): HTMLButtonElement {
+  const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label }, icon("copy"), word);
   button.addEventListener("click", () => {
     void copy(text()).then((worked) => {
-      fill(button, icon(worked ? "check" : "close"), worked ? "Copied" : "Not allowed");
-      setTimeout(() => fill(button, icon("copy"), "Copy"), 1600);
+      fill(button, icon(worked ? "check" : "close"), word === "" ? "" : worked ? "Copied" : "Not allowed");
+      setTimeout(() => fill(button, icon("copy"), word), 1600);
     });
   });
   return button;
