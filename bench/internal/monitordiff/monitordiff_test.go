@@ -163,7 +163,7 @@ var own = map[string]string{
 	"system_account": "the reference runs without, to have no subscriptions of its own", "feature_flags": "of JetStream",
 	"config_digest": "of the program", "http_req_stats": "asked before",
 	"max_subscriptions": "there is a bound unless it is switched off",
-	"num_cache": "what is remembered is not counted", "cache_hit_rate": "how it is remembered differs",
+	"num_cache":         "what is remembered is not counted", "cache_hit_rate": "how it is remembered differs",
 	"num_matches": "the reference also looks up for what is its own", "max_fanout": "of what the cache holds there, of all there was here",
 	"avg_fanout": "likewise", "num_inserts": "see num_matches", "num_removes": "see num_matches",
 	"pending_bytes": "the last -ERR may be on its way",
