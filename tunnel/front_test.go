@@ -16,7 +16,7 @@ import (
 func show(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{
 		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "X-Request-Id",
-		"Authorization", "Connection", "Keep-Alive", "Te", "X-Hop", "Proxy-Authorization",
+		"Authorization", "Connection", "Keep-Alive", "Te", "X-Hop", "Proxy-Authorization", "True-Client-Ip", "X-Original-Url",
 	} {
 		if v, ok := r.Header[name]; ok {
 			fmt.Fprintf(w, "%s: %s\n", name, strings.Join(v, " | "))
@@ -30,6 +30,7 @@ func TestForwarding(t *testing.T) {
 		"X-Forwarded-For": {"6.6.6.6"}, "X-Forwarded-Host": {"evil"}, "X-Forwarded-Proto": {"https"}, "X-Real-Ip": {"6.6.6.6"},
 		"Forwarded": {"for=6.6.6.6"}, "X-Request-Id": {"mine-1"}, "Connection": {"keep-alive, x-hop"}, "X-Hop": {"1"},
 		"Keep-Alive": {"timeout=5"}, "Te": {"trailers, gzip"}, "Proxy-Authorization": {"Basic x"}, "Authorization": {"Bearer y"},
+		"True-Client-Ip": {"6.6.6.6"}, "X-Original-Url": {"/admin"},
 	}
 	for name, c := range map[string]struct {
 		trusted []netip.Prefix
@@ -39,7 +40,7 @@ func TestForwarding(t *testing.T) {
 			"Forwarded: for=127.0.0.1;host=\"example.com\";proto=http\nX-Request-Id: mine-1\nAuthorization: Bearer y\nTe: trailers\nGET example.com /\n"},
 		"proxy": {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "X-Forwarded-For: 6.6.6.6, 127.0.0.1\nX-Forwarded-Host: evil\n" +
 			"X-Forwarded-Proto: https\nX-Real-Ip: 6.6.6.6\nForwarded: for=6.6.6.6, for=127.0.0.1;host=\"example.com\";proto=http\n" +
-			"X-Request-Id: mine-1\nAuthorization: Bearer y\nTe: trailers\nGET example.com /\n"},
+			"X-Request-Id: mine-1\nAuthorization: Bearer y\nTe: trailers\nTrue-Client-Ip: 6.6.6.6\nX-Original-Url: /admin\nGET example.com /\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, &Server{TrustedProxies: c.trusted})

@@ -45,7 +45,8 @@ func (src Source) Load() (*Settings, error) {
 func (s *Settings) read(file string) error {
 	root, err := natsconf.ParseFile(file)
 	if _, ok := errors.AsType[*natsconf.Error](err); ok {
-		return fmt.Errorf("Parse error: %w", err) // the words that tools know
+		//lint:ignore ST1005 these are the words that tools know
+		return fmt.Errorf("Parse error: %w", err)
 	}
 	if err != nil {
 		return err

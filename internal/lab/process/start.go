@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,7 +96,9 @@ func Follow(code int) {
 	go func() {
 		<-ended
 		for _, dir := range strings.Split(list, separator) {
-			_ = os.RemoveAll(dir) // the parent is gone, and with it the reader of an error
+			if filepath.Dir(dir) == filepath.Clean(os.TempDir()) { // whatever the variable says
+				_ = os.RemoveAll(dir) // the parent is gone, and with it the reader of an error
+			}
 		}
 		os.Exit(code)
 	}()

@@ -76,7 +76,7 @@ const upperHex = "0123456789ABCDEF"
 func (f *Forward) drops(v *Field) bool {
 	switch v.Known {
 	case OtherField:
-		return spoken(v.Name) || !f.Trusted && claims(v.Name) || f.StripAuth && EqualFold(v.Name, "authorization")
+		return spoken(v.Name) || !f.Trusted && proxyField(v.Name) || f.StripAuth && EqualFold(v.Name, "authorization")
 	case ExpectField:
 		return !f.Head.Expects
 	}
@@ -99,34 +99,6 @@ func spoken(name []byte) bool {
 		return equalDashed(name, "x-forwarded-proto") || equalDashed(name, "transfer-encoding")
 	case len("content-length"):
 		return equalDashed(name, "content-length")
-	}
-	return false
-}
-
-// claims says whether a field is one by which services are told what we say ourselves: who has
-// asked, by what way and for what. They are believed by default in one framework or another.
-func claims(name []byte) bool {
-	const forwarded = "x-forwarded"
-	if len(name) >= len(forwarded) && equalDashed(name[:len(forwarded)], forwarded) {
-		return true
-	}
-	switch len(name) {
-	case len("client-ip"):
-		return equalDashed(name, "client-ip")
-	case len("x-client-ip"):
-		return equalDashed(name, "x-client-ip")
-	case len("x-rewrite-url"):
-		return equalDashed(name, "x-rewrite-url")
-	case len("true-client-ip"):
-		return equalDashed(name, "true-client-ip") || equalDashed(name, "x-original-url")
-	case len("x-original-host"):
-		return equalDashed(name, "x-original-host")
-	case len("cf-connecting-ip"):
-		return equalDashed(name, "cf-connecting-ip") || equalDashed(name, "fastly-client-ip")
-	case len("cf-connecting-ipv6"):
-		return equalDashed(name, "cf-connecting-ipv6")
-	case len("x-cluster-client-ip"):
-		return equalDashed(name, "x-cluster-client-ip")
 	}
 	return false
 }

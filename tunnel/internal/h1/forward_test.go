@@ -36,18 +36,12 @@ func TestForward(t *testing.T) {
 		line       string // of the request
 		text, want string // fields behind Host; in want those of ours are <ours>
 	}{
-		"as it is":     {line: "GET /a?b=%20", text: "Accept: */*\r\n", want: "Accept: */*\r\n<ours>"},
-		"beyond ASCII": {line: "GET /\xc3\xa9", want: "<ours>"},
-		"of one hop":   {text: "Connection: X-A, close\r\nx-a: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: b\r\nY: 2\r\n", want: "Y: 2\r\n<ours>"},
-		"lies":         {text: "X-Forwarded-For: 10.0.0.1\r\nX_Real_Ip: 10.0.0.1\r\nForwarded: for=1\r\n", want: "<ours>"},
-		"more lies": {
-			text: "Client-Ip: 1\r\nTRUE-CLIENT-IP: 1\r\nCf_Connecting_Ip: 1\r\nX-Original-URL: /\r\nX-Rewrite-Url: /\r\nX-Client-IP: 1\r\n" +
-				"X-Cluster-Client-Ip: 1\r\nFastly-Client-Ip: 1\r\nCF-Connecting-IPv6: 1\r\nX-Original-Host: b\r\nX-Forwarded-Port: 1\r\nX-Forwarded: 1\r\n",
-			want: "<ours>",
-		},
-		"what a trusted proxy adds": {how: Forward{Trusted: true}, text: "CF-Connecting-IP: 1\r\nX-Forwarded-Port: 1\r\n", want: "CF-Connecting-IP: 1\r\nX-Forwarded-Port: 1\r\n<ours>"},
-		"a length":                  {line: "POST /", text: "Content-Length: 3\r\n", want: "<ours>Content-Length: 3\r\n"},
-		"no body, which is said":    {line: "POST /", want: "<ours>Content-Length: 0\r\n"},
+		"as it is":               {line: "GET /a?b=%20", text: "Accept: */*\r\n", want: "Accept: */*\r\n<ours>"},
+		"beyond ASCII":           {line: "GET /\xc3\xa9", want: "<ours>"},
+		"of one hop":             {text: "Connection: X-A, close\r\nx-a: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: b\r\nY: 2\r\n", want: "Y: 2\r\n<ours>"},
+		"lies":                   {text: "X-Forwarded-For: 10.0.0.1\r\nX_Real_Ip: 10.0.0.1\r\nForwarded: for=1\r\n", want: "<ours>"},
+		"a length":               {line: "POST /", text: "Content-Length: 3\r\n", want: "<ours>Content-Length: 3\r\n"},
+		"no body, which is said": {line: "POST /", want: "<ours>Content-Length: 0\r\n"},
 		"chunks and trailers": {
 			line: "POST /", text: "Transfer-Encoding: chunked\r\nTrailer: X, Host\r\nTE: deflate, trailers\r\n",
 			want: "<ours>Transfer-Encoding: chunked\r\nTrailer: x\r\nTE: trailers\r\n",
@@ -70,6 +64,39 @@ func TestForward(t *testing.T) {
 		line := strings.ReplaceAll(c.line, "\xc3\xa9", "%C3%A9")
 		if want := line + " HTTP/1.1\r\nHost: a\r\n" + strings.ReplaceAll(c.want, "<ours>", ours) + "\r\n"; got != want {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, want)
+		}
+	}
+}
+
+// claims are what a visitor may say of an address or a target that are not those of the request.
+var claims = []string{
+	"Client-Ip", "X-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Connecting-IPv6", "CF-Pseudo-IPv4", "Fastly-Client-IP", "Fly-Client-IP",
+	"X-Cluster-Client-IP", "X-Envoy-External-Address", "X-Azure-ClientIP", "X-Azure-SocketIP", "X-Appengine-User-IP", "X-Remote-IP", "X-Remote-Addr",
+	"X-Originating-IP", "X-ProxyUser-IP", "X-Forwarded", "Forwarded-For", "X-Forwarded-By", "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Client-Cert",
+	"X-Original-URL", "X-Original-URI", "X-Original-Host", "X-Original-Method", "X-Original-Proto", "X-Original-For", "X-Original-Remote-Addr", "X-Original-Forwarded-For",
+	"X-Rewrite-URL", "X-Host", "X-HTTP-Host-Override", "X-Scheme", "X-Url-Scheme", "Front-End-Https",
+}
+
+// Of what a visitor claims nothing is forwarded, in any spelling; of what a trusted proxy
+// claims all is. Names that only look like these are forwarded.
+func TestForwardClaims(t *testing.T) {
+	peer := netip.MustParseAddrPort("192.0.2.1:80")
+	const head = "GET / HTTP/1.1\r\nHost: a\r\n"
+	for _, name := range claims {
+		for _, spelled := range []string{name, strings.ToLower(name), strings.ReplaceAll(strings.ToUpper(name), "-", "_")} {
+			field := spelled + ": 6.6.6.6\r\n"
+			if got := forwarded(t, head+field+"X-Request-Id: 7\r\n\r\n", Forward{Peer: peer}); got != head+ours+"\r\n" {
+				t.Errorf("%s of a visitor: %q", spelled, got)
+			}
+			if got := forwarded(t, head+field+"X-Request-Id: 7\r\n\r\n", Forward{Peer: peer, Trusted: true}); got != head+field+ours+"\r\n" {
+				t.Errorf("%s of a proxy: %q", spelled, got)
+			}
+		}
+	}
+	for _, name := range []string{"Client-Id", "X-Forwarder", "X-Original-Name", "X-Hosts", "X-Http-Method-Override", "X-Real-Id", "CF-Connecting-IPs", "X"} {
+		field := name + ": 1\r\n"
+		if got := forwarded(t, head+field+"X-Request-Id: 7\r\n\r\n", Forward{Peer: peer}); got != head+field+ours+"\r\n" {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
