@@ -115,6 +115,12 @@ adversarial: ## Compare every kind of index with exact arithmetic at POINTS (100
 bursts: ## Send what causes millions of events, and print the memory and the waiting that they take.
 	PADDOCK_BURSTS=1 $(GO) test -v -count 1 -timeout 1h -run 'TestBursts' $(TESTFLAGS) ./cmd/paddock
 
+MIXED ?= 10m
+
+.PHONY: mixed
+mixed: ## Mix positions, edits, reloads, look-ups and slow readers by all doors for MIXED (10m), with the race detector.
+	PADDOCK_MIXED=$(MIXED) $(GO) test -race -v -count 1 -timeout 2h -run 'TestMixedLoad' $(TESTFLAGS) ./internal/platform
+
 .PHONY: kill
 kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock

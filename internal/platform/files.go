@@ -6,6 +6,9 @@ import "paddock/internal/config"
 // listen, sets, and those of connections that are being turned away.
 const ownFiles = 128
 
+// fewFiles is below what operators are warned of the bounds that follow.
+const fewFiles = 4_096
+
 // shareFiles divides the files that the process may have open among the doors, where they are
 // fewer than the bounds of all doors together: one door must not take what lets vehicles in
 // at another. HTTP gets half, the bus and wire a quarter each; what one of them does not want

@@ -108,7 +108,11 @@ func New(o Options) *Platform {
 	}
 	cfg := *p.cfg
 	if p.cfg = &cfg; shareFiles(p.cfg, open) {
-		p.log.Info("few files may be open (ulimit -n): the doors share them", "files", open, "http", p.cfg.Limits.Connections,
+		level := slog.LevelDebug
+		if open < fewFiles {
+			level = slog.LevelWarn
+		}
+		p.log.Log(context.Background(), level, "few files may be open (ulimit -n): the doors share them", "files", open, "http", p.cfg.Limits.Connections,
 			"bus", p.cfg.Bus.MaxConnections, "wire", p.cfg.Wire.MaxConnections)
 	}
 	p.events = events.NewLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
