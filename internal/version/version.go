@@ -75,8 +75,8 @@ func merge(built *debug.BuildInfo, version, revision, commitTime string) Info {
 	if built != nil {
 		i.fill(built)
 	}
-	if i.Version == "" {
-		i.Version = unknown
+	if commit := strings.TrimSuffix(i.Version, dirtySuffix); i.Version == "" || strings.HasPrefix(i.Revision, commit) {
+		i.Version = unknown // git describe gives the revision where there is no tag
 	}
 	return i
 }

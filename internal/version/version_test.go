@@ -37,6 +37,7 @@ func TestMerge(t *testing.T) {
 			"described as dirty", nil, "v2.0.0-dirty", "ffffffffffffffff", "",
 			"paddock v2.0.0-dirty (ffffffffffff, with local changes)",
 		},
+		{"no tag", nil, "fffffff-dirty", "ffffffffffffffff", "", "paddock devel (ffffffffffff, with local changes)"},
 		{"unreadable time", nil, "v1", "abc", "yesterday", "paddock v1 (abc)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
