@@ -79,17 +79,23 @@ func (s *standing) serveBoth(descriptors int) (raw string, connect func()) {
 	raw = deadAddress(s.t)
 	s.allow = "app.example," + raw
 	s.serve(descriptors)
+	return raw, func() {
+		target := s.target.Listener.Addr()
+		s.connectBy(fmt.Sprintf("  tunnels:\n    web: {proto: http, addr: %q, host: app.example}\n    raw: {proto: tcp, addr: %[1]q, remote_addr: %[2]q}\n", target, raw))
+		s.client.line("")
+	}
+}
+
+// connectBy starts a client with more settings in its file, and waits until it has its first name.
+func (s *standing) connectBy(more string) {
+	s.t.Helper()
 	file := filepath.Join(s.dir, "client.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "tunnel:\n  connect: {server: %q, server_id: %s, key: client.key}\n  tunnels:\n"+
-		"    web: {proto: http, addr: %q, host: app.example}\n    raw: {proto: tcp, addr: %[3]q, remote_addr: %[4]q}\n",
-		s.link, s.id, s.target.Listener.Addr(), raw), 0o600); err != nil {
+	text := fmt.Sprintf("tunnel:\n  connect: {server: %q, server_id: %s, key: client.key}\n", s.link, s.id) + more
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	return raw, func() {
-		s.client = startTunnel(s.ctx, s.t, "start", "-c", file)
-		s.client.line("")
-		s.client.line("")
-	}
+	s.client = startTunnel(s.ctx, s.t, "start", "-c", file)
+	s.client.line("")
 }
 
 // dialed is so many connections, without those that are sent away before they look.

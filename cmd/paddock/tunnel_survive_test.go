@@ -47,7 +47,8 @@ func TestTunnelServerIsKilled(t *testing.T) {
 	ctx, plan := planKills(t, 1)
 	s := newStanding(ctx, t)
 	s.serve(0)
-	s.client = s.connect(s.link)
+	// A server that dies within 30 s each time is come back to later and later.
+	s.connectBy(fmt.Sprintf("  backoff: {max_interval: 1s}\n  tunnels:\n    web: {proto: http, addr: %q, host: app.example}\n", s.target.Listener.Addr()))
 	if err := s.visit(); err != nil {
 		t.Fatal(err)
 	}
