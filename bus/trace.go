@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 )
 
 // LevelTrace is the level of the lines that Config.Trace asks for.
@@ -69,6 +71,10 @@ func (t *tracer) side(s *traceSide, b []byte) {
 			return
 		}
 		s.line, b = appendFirst(s.line, b[:end]), b[end+1:]
+		if goesOn(s.line) {
+			s.line = appendFirst(s.line, lineEnd[1:])
+			continue
+		}
 		line := bytes.TrimSuffix(s.line, []byte("\r"))
 		s.left = payloadOf(line)
 		t.say(s, "["+redacted(line)+"]")
@@ -87,6 +93,13 @@ func appendFirst(dst, b []byte) []byte {
 	return append(dst, b[:min(len(b), max(tracedBytes-len(dst), 0))]...)
 }
 
+// goesOn says whether an operation's line does not end here: to the parser the line feed is
+// the first byte of arguments that have not come.
+func goesOn(line []byte) bool {
+	op, rest, found := lookup(line)
+	return found == wholeOp && !op.ignoresRest() && len(arguments(rest)) == 0
+}
+
 // payloadOf is how many bytes follow a line, with their line end.
 func payloadOf(line []byte) int {
 	fields := bytes.Fields(line)
@@ -102,8 +115,8 @@ func payloadOf(line []byte) int {
 	return 0
 }
 
-// secrets are the options of CONNECT that are not logged.
-var secrets = []string{"pass", "auth_token", "jwt", "sig"}
+// secrets are the options of CONNECT that are not logged, in lower case. They count in any.
+var secrets = []string{"pass", "auth_token", "jwt", "sig", "proxy_sig"}
 
 // redacted is a line without secrets.
 func redacted(line []byte) string {
@@ -115,8 +128,8 @@ func redacted(line []byte) string {
 	if json.Unmarshal(line[len(connect):], &options) != nil {
 		return connect + " [unreadable]"
 	}
-	for _, name := range secrets {
-		if _, ok := options[name]; ok {
+	for name := range options {
+		if slices.ContainsFunc(secrets, func(s string) bool { return strings.EqualFold(s, name) }) {
 			options[name] = "[REDACTED]"
 		}
 	}

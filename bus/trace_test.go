@@ -121,3 +121,22 @@ func TestLinesAboutFaultsAreBounded(t *testing.T) {
 		t.Errorf("%d lines about %d clients", n, clients)
 	}
 }
+
+// The parser takes options in any case, and on a line of their own: neither shows a secret.
+func TestTraceHidesSecretsInAnyForm(t *testing.T) {
+	for _, connect := range []string{
+		`CONNECT {"verbose":false,"User":"u","PASS":"hidden"}`,
+		"CONNECT\n{\"verbose\":false,\"user\":\"u\",\"pass\":\"hidden\"}",
+		"connect \t\n{\"verbose\":false,\"user\":\"u\",\"pass\":\"hidden\"}",
+	} {
+		var log logLines
+		s := startServer(t, bus.Config{Username: "u", Password: "hidden", Logger: log.logger(), Trace: true})
+		p := dialPeer(t, s)
+		p.write("%s\r\nPING\r\n", connect)
+		p.expect(connect, "PONG\r\n")
+		shutdown(t, s)
+		if text := log.String(); strings.Contains(text, "hidden") || !strings.Contains(text, "[REDACTED]") {
+			t.Errorf("%q:\n%s", connect, text)
+		}
+	}
+}
