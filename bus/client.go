@@ -212,13 +212,17 @@ func (c *client) finishBatch() {
 
 // end closes for a violation of the protocol or its limits.
 func (c *client) end(v *violation) {
-	if !c.shut(v.reason, v.text) {
-		return
+	if c.shut(v.reason, v.text) {
+		c.fault(v)
 	}
+}
+
+// fault logs for what the connection ends, unless there were too many such lines of late.
+func (c *client) fault(err error) {
 	if left, ok := c.srv.faultLines.Take(); ok && left == 0 {
-		c.logger().Error(v.Error())
+		c.logger().Error(err.Error())
 	} else if ok {
-		c.logger().Error(v.Error(), "left_out", left)
+		c.logger().Error(err.Error(), "left_out", left)
 	}
 }
 

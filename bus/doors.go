@@ -50,8 +50,11 @@ type WebSocket struct {
 	TLS  *tls.Config // nil = plain
 	// SameOrigin refuses pages of another host; AllowedOrigins lists others to
 	// take. Neither set = all are taken.
-	SameOrigin       bool
-	AllowedOrigins   []string
+	SameOrigin     bool
+	AllowedOrigins []string
+	// LocalNames refuses pages of a name other than localhost, too: a name may be made
+	// to lead to this machine, and its page is of the same origin then (DNS rebinding).
+	LocalNames       bool
 	Compression      bool          // permessage-deflate (RFC 7692) for clients that offer it
 	HandshakeTimeout time.Duration // 0 = 2 s
 }

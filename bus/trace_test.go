@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,35 @@ func TestTraceHidesSecretsInAnyForm(t *testing.T) {
 		shutdown(t, s)
 		if text := log.String(); strings.Contains(text, "hidden") || !strings.Contains(text, "[REDACTED]") {
 			t.Errorf("%q:\n%s", connect, text)
+		}
+	}
+}
+
+// Neither do refused pages and broken frames at the door for web pages.
+func TestLinesAboutWebSocketFaultsAreBounded(t *testing.T) {
+	for name, send := range map[string]string{
+		"handshake": upgradeOf("Version: 13", "Version: 8"),
+		"frame":     upgradeOf("", ""),
+	} {
+		var log logLines
+		s := webServer(t, bus.Config{Logger: log.logger()}, bus.WebSocket{})
+		const clients = 4 * logbound.PerSecond
+		for range clients {
+			conn := must[net.Conn](t)(net.Dial("tcp", s.WebSocketAddr().String()))
+			p := newPeer(t, conn)
+			p.write("%s", send)
+			if name == "frame" {
+				for p.line() != "\r\n" { //nolint:revive // the rest of the answer
+				}
+				p.write("\xff\xff\xff\xff")
+			}
+			for p.more() { //nolint:revive // until it is closed
+			}
+			p.close()
+		}
+		shutdown(t, s)
+		if n := strings.Count(log.String(), "level=ERROR"); n == 0 || n >= clients {
+			t.Errorf("%s: %d lines about %d clients", name, n, clients)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (l *wsLayer) open(b []byte) bool {
 	err := l.in.feed(b, l)
 	if broken, ok := errors.AsType[*wsError](err); ok {
 		l.c.setLast(closeFrame(broken.code, broken.text))
-		l.c.logger().Error(broken.Error())
+		l.c.fault(broken)
 		l.c.shut(ProtocolViolation, "")
 	}
 	return err == nil

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	httpaccess "paddock/internal/access"
 )
 
 const (
@@ -65,7 +67,7 @@ func (c *client) enterWebSocket(w *WebSocket) bool {
 func (c *client) refuseUpgrade(err error) {
 	switch _, refused := errors.AsType[*upgradeError](err); {
 	case refused:
-		c.logger().Error(err.Error())
+		c.fault(err)
 		c.shut(ProtocolViolation, "")
 	case errors.Is(err, io.EOF):
 		c.shut(ClientClosed, "")
@@ -159,7 +161,7 @@ func hasToken(h http.Header, name, token string) bool {
 // free to say whatever it likes: RFC 6455 section 10.2.
 func (w *WebSocket) judgeOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
-	if origin == "" || !w.SameOrigin && len(w.AllowedOrigins) == 0 {
+	if origin == "" || !w.SameOrigin && !w.LocalNames && len(w.AllowedOrigins) == 0 {
 		return nil
 	}
 	scheme := "http"
@@ -172,6 +174,8 @@ func (w *WebSocket) judgeOrigin(r *http.Request) error {
 		return &upgradeError{http.StatusForbidden, "origin not allowed: it cannot be read"}
 	case w.SameOrigin && from != site(scheme+"://"+r.Host):
 		return &upgradeError{http.StatusForbidden, "origin not allowed: not same origin"}
+	case w.LocalNames && !httpaccess.LocalName(r.Host):
+		return &upgradeError{http.StatusForbidden, "origin not allowed: without credentials only addresses and localhost are answered"}
 	case len(w.AllowedOrigins) > 0 && !w.allows(from):
 		return &upgradeError{http.StatusForbidden, "origin not allowed: not in the allowed list"}
 	}

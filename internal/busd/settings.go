@@ -122,7 +122,7 @@ func (s *Settings) limitOrigins() {
 	case len(s.Origins) > 0:
 		w.SameOrigin, w.AllowedOrigins = false, s.Origins
 	case !s.Bus.AllowOpen && !s.credentials() && !s.sameOriginGiven && len(w.AllowedOrigins) == 0:
-		w.SameOrigin = true
+		w.SameOrigin, w.LocalNames = true, true
 	}
 }
 
