@@ -25,6 +25,7 @@ type Stats struct {
 	Stalls           uint64    // times that a publisher waited for a subscriber, under SlowStall
 	Refused          uint64    // publications and subscriptions refused by permission
 	Paused           uint64    // connections hung up on, as too many wrong secrets had come from their address
+	SubsRefused      uint64    // subscriptions refused as their client had MaxSubs
 	TraceOnly        uint64    // publications that asked only to be traced, and were not delivered
 	Panics           uint64    // of this program, or of callbacks, that it recovered from; each is logged
 	// Closed counts ended connections by reason; reasons that never came are absent.
@@ -37,7 +38,7 @@ type counters struct {
 	inMsgs, inBytes, outMsgs, outBytes atomic.Uint64
 	droppedNew, droppedOld             atomic.Uint64
 	droppedLocal, refused, stalls      atomic.Uint64
-	traceOnly, paused                  atomic.Uint64
+	traceOnly, paused, subsRefused     atomic.Uint64
 	flushes                            histogram
 	panics                             atomic.Uint64
 	searches, maxFanout                atomic.Uint64
@@ -86,6 +87,7 @@ func (s *Server) Stats() Stats {
 		Flushes:          c.flushes.reading(),
 		Stalls:           c.stalls.Load(),
 		Refused:          c.refused.Load(),
+		SubsRefused:      c.subsRefused.Load(),
 		TraceOnly:        c.traceOnly.Load(),
 		Paused:           c.paused.Load(),
 		Panics:           c.panics.Load(),

@@ -151,8 +151,11 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	c.route.breakOff()
 	added, refused := c.addSubscription(s, subject)
 	if refused != nil {
-		if refused.permission {
+		switch {
+		case refused.permission:
 			c.srv.counters.refused.Add(1)
+		case refused.text == textMaxSubscriptions:
+			c.srv.counters.subsRefused.Add(1)
 		}
 		c.refuse(refused.text)
 		return nil

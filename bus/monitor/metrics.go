@@ -42,6 +42,7 @@ var figures = []figure{
 	{describe("connections_opened_total", "Network connections that were ever taken or refused."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.TotalConnections) }},
 	{describe("subscriptions", "Subscriptions."), prometheus.GaugeValue, func(s *bus.Stats) float64 { return float64(s.Subscriptions) }},
 	{describe("paused_total", "Connections hung up on, as too many wrong secrets had come from their address."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Paused) }},
+	{describe("subscriptions_refused_total", "Subscriptions refused as their client had as many as it may have."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.SubsRefused) }},
 	{describe("trace_only_total", "Publications that asked only to be traced, and were not delivered."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.TraceOnly) }},
 	{describe("refused_total", "Publications and subscriptions refused by permission."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Refused) }},
 	{describe("panics_total", "Panics of the broker or of callbacks that it recovered from."), prometheus.CounterValue, func(s *bus.Stats) float64 { return float64(s.Panics) }},
