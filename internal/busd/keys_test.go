@@ -205,6 +205,18 @@ func TestPromisesAreRefused(t *testing.T) {
 	}
 }
 
+// JetStream that a file switches off promises nothing, in each way to say so.
+func TestJetStreamMayBeOff(t *testing.T) {
+	for _, text := range []string{"jetstream: false", "jetstream: disabled", "jetstream: Disable", "jetstream {enabled: false, store_dir: x}"} {
+		if s, err := settingsOf(t, text); err != nil || len(s.Warnings) > 0 {
+			t.Errorf("%s: %q, %v", text, s.Warnings, err)
+		}
+	}
+	if _, err := settingsOf(t, "operator: disabled"); err == nil {
+		t.Error("a word switches off what decides who may do what")
+	}
+}
+
 // A file that does not parse is refused with the words that tools look for.
 func TestAParseErrorSaysSo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.conf")

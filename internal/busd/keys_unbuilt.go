@@ -59,11 +59,23 @@ func (d *decoder) missing(f *natsconf.Field) {
 // promised refuses a key unless it is to be ignored.
 func (d *decoder) promised(f *natsconf.Field) {
 	key := strings.ToLower(f.Key)
+	if key == "jetstream" && jetStreamOff(f.Value) {
+		return
+	}
 	if off(f.Value) || slices.Contains(d.ignore, key) {
 		d.missing(f)
 		return
 	}
 	d.fail(f.Pos, "%s is not supported, and without it messages would be lost or go elsewhere; --ignore %s takes the file all the same", key, key)
+}
+
+// jetStreamOff tells the further ways to switch JetStream off: a word, or an entry of its map.
+func jetStreamOff(n *natsconf.Node) bool {
+	word := strings.ToLower(n.Text)
+	return word == "disabled" || word == "disable" || slices.ContainsFunc(n.Fields, func(f *natsconf.Field) bool {
+		key := strings.ToLower(f.Key)
+		return (key == "enabled" || key == "enable") && off(f.Value)
+	})
 }
 
 func (d *decoder) refused(f *natsconf.Field) {
