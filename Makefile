@@ -21,10 +21,10 @@ TESTFLAGS ?=
 # The browser test's screenshots end up here.
 ARTIFACTS := artifacts
 
-# Which build this is: see internal/version. Go's own stamping is off, because it
+# Which build this is: see internal/process/version. Go's own stamping is off, because it
 # fails where git refuses to read a directory of another owner; without git the
 # binary says "devel".
-STAMP   = paddock/internal/version
+STAMP   = paddock/internal/process/version
 LDFLAGS = -X $(STAMP).linkedVersion=$(shell git describe --tags --always --dirty 2>/dev/null) \
           -X $(STAMP).linkedRevision=$(shell git rev-parse HEAD 2>/dev/null) \
           -X $(STAMP).linkedTime=$(shell git log -1 --format=%cI 2>/dev/null)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
 )
 
 // ErrInUse refuses the path of a unix socket at which another server answers, or

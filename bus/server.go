@@ -11,8 +11,8 @@ import (
 
 	"github.com/nats-io/nkeys"
 
-	"paddock/internal/handshake"
-	"paddock/internal/logbound"
+	"paddock/internal/netio/handshake"
+	"paddock/internal/process/logbound"
 )
 
 // forcedWait is how long Shutdown waits for goroutines after its context has

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"paddock/bus"
-	"paddock/internal/logbound"
+	"paddock/internal/process/logbound"
 )
 
 // logLines is a log that tests may read while it is written.

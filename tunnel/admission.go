@@ -3,7 +3,7 @@ package tunnel
 import (
 	"context"
 
-	"paddock/internal/admission"
+	"paddock/tunnel/internal/admission"
 )
 
 // Admission bounds what is under way. The zero Server has an admission.Gate with the

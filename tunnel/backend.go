@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 	"paddock/tunnel/internal/h1"
 	"paddock/tunnel/internal/message"
 )

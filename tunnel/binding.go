@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/hostname"
+	"paddock/internal/netio/hostname"
 	"paddock/tunnel/internal/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"paddock/internal/admission"
+	"paddock/tunnel/internal/admission"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/internal/logbound"
+	"paddock/internal/process/logbound"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net"
 
-	"paddock/internal/hostname"
+	"paddock/internal/netio/hostname"
 	"paddock/tunnel/internal/message"
 )
 

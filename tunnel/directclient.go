@@ -9,8 +9,8 @@ import (
 	"net"
 	"time"
 
-	"paddock/internal/proxyproto"
 	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/proxyproto"
 	"paddock/wire"
 )
 

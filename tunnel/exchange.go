@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"paddock/internal/hostname"
+	"paddock/internal/netio/hostname"
 	"paddock/tunnel/internal/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"paddock/internal/logbound"
+	"paddock/internal/process/logbound"
 	"paddock/wire"
 )
 

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/internal/nowait"
-	"paddock/internal/proxyproto"
+	"paddock/internal/netio/nowait"
 	"paddock/tunnel/internal/h1"
+	"paddock/tunnel/internal/proxyproto"
 )
 
 // h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, takes his

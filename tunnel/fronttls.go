@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"paddock/internal/clienthello"
+	"paddock/tunnel/internal/clienthello"
 	"paddock/tunnel/internal/message"
 )
 

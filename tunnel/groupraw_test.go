@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // greets is a service that says a text to who connects, once he has said something, and then

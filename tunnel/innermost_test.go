@@ -5,7 +5,7 @@ import (
 	"net"
 	"testing"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 // over lies over a connection, and says so.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"paddock/internal/proxyproto"
+	"paddock/tunnel/internal/proxyproto"
 )
 
 // introductionTime is how long a proxy may take for its header: a lost packet must fit, says

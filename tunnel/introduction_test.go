@@ -17,8 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/internal/keyid"
-	"paddock/internal/proxyproto"
+	"paddock/internal/process/keyid"
+	"paddock/tunnel/internal/proxyproto"
 )
 
 // Whom proxies speak of in these tests, and where he has dialed.

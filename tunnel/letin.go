@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"paddock/internal/admission"
+	"paddock/tunnel/internal/admission"
 )
 
 // guest is a visitor before a place.

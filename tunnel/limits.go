@@ -15,7 +15,7 @@ type Limits struct {
 	Direct     int
 	DirectWait time.Duration
 	// Queue is how many requests wait for one of these, for each tunnel, 64; for how
-	// long, and what a slow target changes, is said in internal/admission.
+	// long, and what a slow target changes, is said in tunnel/internal/admission.
 	Queue int
 	// Bytes bounds what all that is under way or waits may hold, 96 MiB.
 	Bytes    int64

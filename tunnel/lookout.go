@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 // lookEvery is how often a lookout looks. What it finds has waited already.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"paddock/internal/hostname"
+	"paddock/internal/netio/hostname"
 	"paddock/wire"
 )
 

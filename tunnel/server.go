@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"paddock/internal/handshake"
+	"paddock/internal/netio/handshake"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

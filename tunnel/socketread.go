@@ -5,7 +5,7 @@ import (
 	"sync"
 	"syscall"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 	"paddock/tunnel/internal/message"
 )
 

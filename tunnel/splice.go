@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 	"paddock/wire"
 )
 

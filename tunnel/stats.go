@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"paddock/internal/admission"
+	"paddock/tunnel/internal/admission"
 )
 
 // ServerStats is what a Server holds, and has done. Once nothing is under way and no

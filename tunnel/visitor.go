@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 // visitors bounds the connections of the fronts, all and from one address, and how long

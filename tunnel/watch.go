@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 	"paddock/wire"
 )
 

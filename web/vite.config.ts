@@ -6,7 +6,7 @@ const backend = process.env.PADDOCK_URL ?? "http://127.0.0.1:8080";
 export default defineConfig({
   base: "./",
   build: {
-    outDir: "../internal/ui/dist",
+    outDir: "../internal/platform/ui/dist",
     emptyOutDir: true,
     rolldownOptions: { input: ["index.html", "tunnel.html"] },
     target: "es2022",

@@ -4,7 +4,7 @@ import (
 	"net"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 // Beside is another protocol whose connections a Server takes where it takes its own. They

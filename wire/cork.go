@@ -6,7 +6,7 @@ import (
 	"sync"
 	"syscall"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 // link is one of a client's connections: the present one, and those after it.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 
-	"paddock/internal/handshake"
+	"paddock/internal/netio/handshake"
 )
 
 // errCrowded ends a connection that opens and has kept us waiting when others came.

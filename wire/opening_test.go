@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/internal/handshake"
+	"paddock/internal/netio/handshake"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"paddock/internal/handshake"
-	"paddock/internal/logbound"
+	"paddock/internal/netio/handshake"
+	"paddock/internal/process/logbound"
 )
 
 const (

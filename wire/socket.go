@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 const (

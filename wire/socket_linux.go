@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 // tune does what it can elsewhere.

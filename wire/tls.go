@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"paddock/internal/handshake"
+	"paddock/internal/netio/handshake"
 )
 
 // ALPN is the protocol's name in TLS.

@@ -5,8 +5,8 @@ import (
 	"net"
 	"time"
 
-	"paddock/internal/handshake"
-	"paddock/internal/nowait"
+	"paddock/internal/netio/handshake"
+	"paddock/internal/netio/nowait"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 
-	"paddock/internal/edge"
-	"paddock/internal/lifecycle"
+	"paddock/internal/agent"
+	"paddock/internal/process/lifecycle"
 )
 
 // agentCmd is the edge side of the platform. docs/guides/agent.md is its guide.
@@ -18,7 +18,7 @@ type agentCmd struct {
 
 // Run prints where the local endpoint is, and serves until a signal.
 func (a *agentCmd) Run(ctx context.Context, c *console) error {
-	settings, err := edge.Load(a.Config)
+	settings, err := agent.Load(a.Config)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s:\n%w", a.Config, err)
@@ -33,7 +33,7 @@ func (a *agentCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	agent, err := edge.New(edge.Options{Settings: settings, Agent: tunnelAgent(), Logger: log, Stdin: c.Stdin})
+	agent, err := agent.New(agent.Options{Settings: settings, Agent: tunnelAgent(), Logger: log, Stdin: c.Stdin})
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (a *agentCmd) Run(ctx context.Context, c *console) error {
 }
 
 // greetAgent tells a person, and a script, where the agent's own doors are.
-func greetAgent(c *console, a *edge.Agent) (err error) {
+func greetAgent(c *console, a *agent.Agent) (err error) {
 	if at := a.HTTP(); at != nil {
 		_, err = fmt.Fprintf(c.Stdout, "http: http://%s/\n", at)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/edge"
+	"paddock/internal/agent"
 )
 
 // agentSite is a platform and an agent, as processes, that may be killed and started
@@ -107,7 +107,7 @@ func (s *agentSite) delivered(n int) {
 	s.t.Helper()
 	until(s.ctx, s.t, "delivery", func() error {
 		_, text := s.do("GET", s.edge+"/status", "")
-		var status edge.Status
+		var status agent.Status
 		if err := json.Unmarshal([]byte(text), &status); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 	"paddock/internal/lab/getopt"
 	"paddock/internal/lab/report"
 	"paddock/internal/lab/runfile"
-	"paddock/internal/version"
+	"paddock/internal/process/version"
 )
 
 // benchABCmd is ApacheBench: its flags are in internal/lab/ab, as kong does not read what

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"paddock/internal/lab/runfile"
-	"paddock/internal/version"
+	"paddock/internal/process/version"
 	"paddock/load"
 	"paddock/load/http1"
 )

@@ -15,7 +15,7 @@ import (
 	"paddock/internal/lab/process"
 	"paddock/internal/lab/runfile"
 	"paddock/internal/lab/sitecorpus"
-	"paddock/internal/version"
+	"paddock/internal/process/version"
 	"paddock/load"
 	"paddock/load/http1"
 )

@@ -11,7 +11,7 @@ import (
 
 	"paddock/internal/lab/responder"
 	"paddock/internal/lab/sitecorpus"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
 )
 
 // benchResponderCmd is a service whose response times are known beforehand, for load

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"paddock/internal/lab/process"
-	"paddock/internal/listen"
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
+	"paddock/internal/netio/listen"
 )
 
 const (

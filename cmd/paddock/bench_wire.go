@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
 )
 
 // benchWireCmd makes the runs of gofast's perf, prints its figures, and more behind

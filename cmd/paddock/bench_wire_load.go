@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"paddock/internal/lab/wirecodec"
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
 	"paddock/load"
 	"paddock/wire"
 )

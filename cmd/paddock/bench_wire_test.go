@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
 )
 
 // wireTestTimeout ends a test whose process does not do what it waits for.

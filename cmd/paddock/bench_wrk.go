@@ -19,7 +19,7 @@ import (
 	"paddock/internal/lab/runfile"
 	"paddock/internal/lab/wrk"
 	"paddock/internal/lab/wrk/script"
-	"paddock/internal/version"
+	"paddock/internal/process/version"
 	"paddock/load"
 	"paddock/load/http1"
 )

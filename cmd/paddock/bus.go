@@ -7,7 +7,7 @@ import (
 
 	"paddock/bus"
 	"paddock/internal/busd"
-	"paddock/internal/logging"
+	"paddock/internal/process/logging"
 )
 
 // busCmd is the broker alone. docs/bus.md is its guide. What a flag does not say is

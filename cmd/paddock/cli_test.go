@@ -10,8 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"paddock/internal/config"
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/config"
+	"paddock/internal/process/lifecycle"
 )
 
 func model(t *testing.T) *kong.Node {

@@ -4,7 +4,7 @@ import (
 	"io"
 	"log/slog"
 
-	"paddock/internal/logging"
+	"paddock/internal/process/logging"
 )
 
 // console is the outside world of one command line: what a command may read,

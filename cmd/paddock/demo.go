@@ -9,10 +9,10 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/city"
-	"paddock/internal/config"
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
 	"paddock/internal/platform"
+	"paddock/internal/process/config"
+	"paddock/internal/process/lifecycle"
 )
 
 // demoCmd runs the platform on a city of its own making.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"paddock/internal/config"
+	"paddock/internal/process/config"
 )
 
 // The exit codes. They are part of the interface: helpEpilogue documents them.

@@ -13,10 +13,10 @@ import (
 	"syscall"
 
 	"paddock/fence"
-	"paddock/internal/directory"
-	"paddock/internal/httpapi/gofence"
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
+	"paddock/internal/platform/directory"
+	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/process/lifecycle"
 )
 
 // fenceCmd is the original gofence: its flags, its HTTP interface, and its

@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime/pprof"
 
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/lifecycle"
 )
 
 // startProfile writes a profile of the processor's time to a file until stop is

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"paddock/internal/config"
+	"paddock/internal/process/config"
+	"paddock/internal/process/version"
 	"paddock/internal/tunneld"
-	"paddock/internal/version"
 )
 
 // tunnelCmd is the reverse tunnel alone: services that cannot be reached, made

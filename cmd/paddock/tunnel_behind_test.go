@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // The commands that take names of this machine alone are reached through a tunnel by the flag

@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
 )
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // groupService is one of those behind a group. Its answers take a moment.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // tunnelIDCmd shows what a server's list of clients must have, or a client's

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"paddock/internal/hostname"
-	"paddock/internal/listen"
+	"paddock/internal/netio/hostname"
+	"paddock/internal/netio/listen"
 	"paddock/internal/tunneld"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/hostname"
-	"paddock/internal/keyid"
-	"paddock/internal/lifecycle"
+	"paddock/internal/netio/hostname"
+	"paddock/internal/process/keyid"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
 )
 

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // The tests over a standing tunnel are about what its processes live through: kill -9 of

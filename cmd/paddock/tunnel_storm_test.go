@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 	"paddock/tunnel"
 	"paddock/wire"

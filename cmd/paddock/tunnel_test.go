@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // tunnelProcess is a paddock of the test's own.

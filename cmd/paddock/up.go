@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"paddock/internal/config"
-	"paddock/internal/lifecycle"
-	"paddock/internal/logging"
 	"paddock/internal/platform"
-	"paddock/internal/strictyaml"
+	"paddock/internal/process/config"
+	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/logging"
+	"paddock/internal/process/strictyaml"
+	"paddock/internal/process/version"
 	"paddock/internal/tunneld"
-	"paddock/internal/version"
 )
 
 // upCmd runs the platform. A flag that is not given leaves its setting to the

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"paddock/internal/edge"
+	"paddock/internal/agent"
 )
 
 // tunnelSite is an agentSite whose platform takes visitors, for services of the agent.
@@ -84,7 +84,7 @@ func (s *tunnelSite) visitUntil(host string, code int) (text string) {
 }
 
 // agentStatus is what the agent says of itself.
-func (s *tunnelSite) agentStatus() (status edge.Status) {
+func (s *tunnelSite) agentStatus() (status agent.Status) {
 	s.t.Helper()
 	_, text := s.do(http.MethodGet, s.edge+"/status", "")
 	if err := json.Unmarshal([]byte(text), &status); err != nil {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"paddock/internal/version"
+	"paddock/internal/process/version"
 )
 
 type versionCmd struct {

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/term"
 
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/website"
 )
 

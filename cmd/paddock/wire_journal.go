@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
 )
 
 // wireJournalCmd prints a journal that the perf server or a verifying run has

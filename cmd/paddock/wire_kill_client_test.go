@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
 	"paddock/wire"
 )
 

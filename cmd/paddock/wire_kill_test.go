@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
 )
 
 // These tests kill a process in the midst of a verifying run, again and again, and

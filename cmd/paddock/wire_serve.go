@@ -11,9 +11,9 @@ import (
 	"os/signal"
 	"time"
 
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
-	"paddock/internal/wireperf"
+	"paddock/internal/lab/wireperf"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/lifecycle"
 )
 
 // wireServeCmd is the perf server. docs/guides/bench-wire.md is its guide.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/wiredump"
 )
 

@@ -34,7 +34,7 @@ var sample = Policy{
 	Base:        []string{"bus", "fence"},
 	Upper:       []string{"fence/track"},
 	Composition: "internal/platform",
-	Leaves:      map[string]string{"internal/version": "which build"},
+	Leaves:      map[string]string{"internal/process/version": "which build"},
 }
 
 // TestTrees checks the checker. Each archive is a module, with what must be

@@ -17,7 +17,7 @@ const (
 )
 
 // place is where a package stands. Packages of one unit may import each other:
-// internal/httpapi/gofence belongs to the unit internal/httpapi.
+// internal/platform/httpapi/gofence belongs to the unit internal/platform/httpapi.
 type place struct {
 	layer layer
 	unit  string

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // A setter takes over one entry of a map. It reports what is wrong to the decoder.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // apply takes over a whole file.

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"paddock/bus"
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // authorization is what a file says about who may connect, before it is put

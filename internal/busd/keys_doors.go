@@ -2,7 +2,7 @@ package busd
 
 import (
 	"paddock/bus"
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // doorKeys adds what says how clients come in.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"paddock/bus"
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // policies are the values of slow_consumers.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"paddock/bus"
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // permissions reads what a user may publish and subscribe to.

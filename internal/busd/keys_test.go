@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"paddock/bus"
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // settingsOf reads a configuration text.

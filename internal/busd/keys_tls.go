@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"paddock/bus"
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // handshakeFallback is how long a server waits for a handshake before it sends INFO

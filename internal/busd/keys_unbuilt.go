@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
 )
 
 // Keys of a NATS server that this one does not have, by what becomes of a file that

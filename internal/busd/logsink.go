@@ -4,7 +4,7 @@ import (
 	"io"
 	"log/slog"
 
-	"paddock/internal/logging"
+	"paddock/internal/process/logging"
 )
 
 // logSink is the program's log with what it writes to.

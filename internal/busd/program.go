@@ -17,7 +17,7 @@ import (
 
 	"paddock/bus"
 	"paddock/bus/monitor"
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/lifecycle"
 )
 
 // echo is the time in which a repeated signal is still the first one: terminals and

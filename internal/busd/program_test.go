@@ -18,7 +18,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/lifecycle"
 )
 
 // run is a program under test.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"paddock/bus"
-	"paddock/internal/listen"
-	"paddock/internal/natsconf"
+	"paddock/internal/busd/natsconf"
+	"paddock/internal/netio/listen"
 )
 
 // An Override is one flag: it changes what the file said.

@@ -35,13 +35,13 @@ func FenceBuckets() []Bucket {
 			`|^paddock/internal/.*\.((\(\*?\w+\)\.)?(encode|render|append)\w*|\(\*setRenderings\)\.\w+)$`)},
 		{JSONDecode, regexp.MustCompile(`^encoding/json(/v2)?\.(Unmarshal|\(\*Decoder\)\.)` +
 			`|^paddock/internal/.*\.(\(\*?\w+\)\.)?([dD]ecode|[pP]arse|[sS]can)\w*$` +
-			`|^paddock/internal/pointquery\.`)}, // which echoes as it reads
+			`|^paddock/internal/platform/pointquery\.`)}, // which echoes as it reads
 		{HTTPRead, regexp.MustCompile(`^net/http\.\(\*(conn\)\.readRequest|connReader\)\.\w+)$` +
-			`|^paddock/internal/httpapi/.*\.readBody$|^bufio\.\(\*Reader\)\.(Peek|fill)$` +
-			`|^paddock/internal/plainhttp\.\(\*Request\)\.read$|^paddock/internal/nowait\.\(\*Receiver\)\.Receive$`)},
+			`|^paddock/internal/platform/httpapi/.*\.readBody$|^bufio\.\(\*Reader\)\.(Peek|fill)$` +
+			`|^paddock/internal/netio/plainhttp\.\(\*Request\)\.read$|^paddock/internal/netio/nowait\.\(\*Receiver\)\.Receive$`)},
 		{HTTPFinish, regexp.MustCompile(`^net/http\.\(\*response\)\.(finishRequest|[wW]rite)$` +
-			`|^bufio\.\(\*Writer\)\.Flush$|^paddock/internal/httpapi/gofence\.(respond|headPlain|refusePlain)$` +
-			`|^paddock/internal/plainhttp\.\(\*conn\)\.send$`)},
+			`|^bufio\.\(\*Writer\)\.Flush$|^paddock/internal/platform/httpapi/gofence\.(respond|headPlain|refusePlain)$` +
+			`|^paddock/internal/netio/plainhttp\.\(\*conn\)\.send$`)},
 		{GC, regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcDrain|bgsweep|bgscavenge)\b`)},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"paddock/fence"
-	"paddock/internal/config"
+	"paddock/internal/process/config"
 )
 
 // At limits.connections nothing more is accepted; who waits is answered when

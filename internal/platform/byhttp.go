@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"paddock/internal/city"
-	"paddock/internal/events"
+	"paddock/internal/platform/events"
 )
 
 // byHTTP sends positions by POST /v1/positions, as newline-delimited JSON.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"paddock/internal/city"
-	"paddock/internal/position"
-	"paddock/internal/wireapi"
+	"paddock/internal/platform/position"
+	"paddock/internal/platform/wireapi"
 	"paddock/wire"
 )
 

@@ -18,8 +18,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"paddock/fence"
-	"paddock/internal/config"
-	"paddock/internal/wireapi"
+	"paddock/internal/platform/wireapi"
+	"paddock/internal/process/config"
 	"paddock/wire"
 )
 

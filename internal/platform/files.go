@@ -1,6 +1,6 @@
 package platform
 
-import "paddock/internal/config"
+import "paddock/internal/process/config"
 
 // ownFiles is how many files the platform has open besides connections: logs, sockets that
 // listen, sets, and those of connections that are being turned away.

@@ -3,7 +3,7 @@ package platform
 import (
 	"testing"
 
-	"paddock/internal/config"
+	"paddock/internal/process/config"
 )
 
 func TestShareFiles(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/nats-io/nats.go"
 
-	"paddock/internal/config"
-	"paddock/internal/wireapi"
+	"paddock/internal/platform/wireapi"
+	"paddock/internal/process/config"
 	"paddock/wire"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"paddock/bus/bustest"
-	"paddock/internal/config"
+	"paddock/internal/process/config"
 )
 
 // nycDir holds real data that is not part of the repository. Its README says

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/bus"
-	"paddock/internal/events"
-	"paddock/internal/ingest"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/ingest"
 )
 
 // publisher hands events to the log, which the HTTP streams follow, and to the

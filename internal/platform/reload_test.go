@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"paddock/internal/config"
+	"paddock/internal/process/config"
 )
 
 // squareOf is a document of one fence around (1, 1) that tells its version.

@@ -15,9 +15,9 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"paddock/fence"
-	"paddock/internal/config"
-	"paddock/internal/lifecycle"
 	"paddock/internal/platform"
+	"paddock/internal/process/config"
+	"paddock/internal/process/lifecycle"
 )
 
 // patience bounds every wait of the tests; it is never the expected outcome.

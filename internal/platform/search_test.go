@@ -14,9 +14,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"paddock/internal/config"
-	"paddock/internal/lookup"
-	"paddock/internal/wireapi"
+	"paddock/internal/platform/lookup"
+	"paddock/internal/platform/wireapi"
+	"paddock/internal/process/config"
 	"paddock/wire"
 )
 

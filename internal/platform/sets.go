@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"paddock/fence"
-	"paddock/internal/directory"
+	"paddock/internal/platform/directory"
 )
 
 // fenceOptions are those of every set, except for the parents, which are read at start.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"paddock/internal/city"
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/lifecycle"
 )
 
 const (

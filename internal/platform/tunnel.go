@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net"
 
-	"paddock/internal/strictyaml"
+	"paddock/internal/process/strictyaml"
 	"paddock/internal/tunneld"
 	"paddock/wire"
 )

@@ -17,9 +17,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"paddock/internal/config"
-	"paddock/internal/keyid"
 	"paddock/internal/platform"
+	"paddock/internal/process/config"
+	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 	"paddock/tunnel"
 	"paddock/wire"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/config"
-	"paddock/internal/httpapi"
+	"paddock/internal/platform/httpapi"
+	"paddock/internal/process/config"
 )
 
 // A request that no endpoint and no page takes is an error: a phone that got a page for its

@@ -13,9 +13,9 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"paddock/internal/config"
-	"paddock/internal/position"
-	"paddock/internal/wireapi"
+	"paddock/internal/platform/position"
+	"paddock/internal/platform/wireapi"
+	"paddock/internal/process/config"
 	"paddock/wire"
 )
 

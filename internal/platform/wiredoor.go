@@ -6,9 +6,9 @@ import (
 	"net"
 
 	"paddock/fence/track"
-	"paddock/internal/handshake"
-	"paddock/internal/listen"
-	"paddock/internal/wireapi"
+	"paddock/internal/netio/handshake"
+	"paddock/internal/netio/listen"
+	"paddock/internal/platform/wireapi"
 )
 
 // WireAddr is where the wire door listens, nil before it has started.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"paddock/internal/city"
-	"paddock/internal/config"
+	"paddock/internal/process/config"
 	"paddock/wire"
 )
 

@@ -3,7 +3,7 @@ package tunneld
 import (
 	"log/slog"
 
-	"paddock/internal/logbound"
+	"paddock/internal/process/logbound"
 	"paddock/tunnel"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/internal/logbound"
+	"paddock/internal/process/logbound"
 	"paddock/tunnel"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"paddock/internal/access"
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
-	"paddock/internal/metrics"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/access"
+	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/metrics"
 )
 
 // Admin is a listener that tells how a side of the tunnel fares: /metrics for Prometheus,

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
 	"paddock/internal/tunneld"
 )
 

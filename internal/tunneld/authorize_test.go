@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 	"paddock/wire"
 )
 

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"paddock/internal/inspector"
-	"paddock/internal/keyid"
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/keyid"
+	"paddock/internal/process/lifecycle"
+	"paddock/internal/tunneld/inspector"
 	"paddock/tunnel"
 	"paddock/wire"
 )

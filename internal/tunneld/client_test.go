@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 	"paddock/wire"
 )
 

@@ -3,7 +3,7 @@ package tunneld
 import (
 	"context"
 
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/lifecycle"
 	"paddock/tunnel"
 	"paddock/tunnel/tunnelstats"
 )

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"paddock/internal/strictyaml"
+	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
 	"paddock/wire"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // A client prints an https URL where the server has a certificate, and only there. Without

@@ -11,9 +11,9 @@ import (
 	"net/url"
 	"strings"
 
-	"paddock/internal/inspector"
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/lifecycle"
+	"paddock/internal/tunneld/inspector"
 	"paddock/tunnel"
 )
 

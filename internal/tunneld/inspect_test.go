@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/inspector"
+	"paddock/internal/tunneld/inspector"
 	"paddock/tunnel"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"paddock/internal/strictyaml"
+	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
 )
 

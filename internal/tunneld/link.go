@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"paddock/internal/keyid"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/keyid"
 	"paddock/wire"
 )
 

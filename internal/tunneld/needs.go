@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"strings"
 
-	"paddock/internal/config"
-	"paddock/internal/keyid"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/config"
+	"paddock/internal/process/keyid"
 )
 
 // DefaultBudget is what a server may take of memory unless the file says otherwise.

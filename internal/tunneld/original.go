@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"paddock/internal/strictyaml"
+	"paddock/internal/process/strictyaml"
 )
 
 // originalTunnel are the keys of a tunnel in a file of go-http-tunnel.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"paddock/internal/ui"
+	"paddock/internal/platform/ui"
 )
 
 // maxShown bounds the clients, and the tunnels, of one answer: with 32 names of 253 bytes a

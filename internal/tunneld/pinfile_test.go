@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 )
 
 // The file of the key that was seen first is there whole or not at all; one that a crash has left

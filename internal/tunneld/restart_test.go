@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"paddock/internal/keyid"
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/keyid"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
 	"paddock/wire"
 )

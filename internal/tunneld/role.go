@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"paddock/internal/lifecycle"
-	"paddock/internal/listen"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/lifecycle"
 	"paddock/tunnel"
 	"paddock/tunnel/tunnelstats"
 	"paddock/wire"

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 	"paddock/tunnel"
 	"paddock/wire"
 )

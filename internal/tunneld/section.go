@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"paddock/internal/config"
-	"paddock/internal/hostname"
-	"paddock/internal/keyid"
-	"paddock/internal/listen"
-	"paddock/internal/strictyaml"
+	"paddock/internal/netio/hostname"
+	"paddock/internal/netio/listen"
+	"paddock/internal/process/config"
+	"paddock/internal/process/keyid"
+	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
 )
 

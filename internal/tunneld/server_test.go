@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
-	"paddock/internal/lifecycle"
+	"paddock/internal/process/keyid"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
 )
 

@@ -1,6 +1,6 @@
 package tunneld
 
-import "paddock/internal/strictyaml"
+import "paddock/internal/process/strictyaml"
 
 // elsewhere are the keys of a server that has a link of its own, with what says so where
 // another one's link is used.

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"paddock/internal/keyid"
-	"paddock/internal/strictyaml"
+	"paddock/internal/process/keyid"
+	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 )
 

@@ -4,7 +4,7 @@ import (
 	"crypto/tls"
 	"testing"
 
-	"paddock/internal/keyid"
+	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 	"paddock/wire/wiretest"
 )

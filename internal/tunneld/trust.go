@@ -12,8 +12,8 @@ import (
 	"os"
 	"strings"
 
-	"paddock/internal/keyid"
-	"paddock/internal/spool"
+	"paddock/internal/agent/spool"
+	"paddock/internal/process/keyid"
 )
 
 // untrusted is a server that is not the one that was meant, as far as can be told.

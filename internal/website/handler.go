@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"paddock/internal/access"
+	"paddock/internal/process/access"
 )
 
 // methods are those that are answered.

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"paddock/internal/lifecycle"
-	"paddock/internal/plainhttp"
+	"paddock/internal/netio/plainhttp"
+	"paddock/internal/process/lifecycle"
 )
 
 // The times after which a client that does not go on loses its connection, and the

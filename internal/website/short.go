@@ -3,8 +3,8 @@ package website
 import (
 	"net"
 
-	"paddock/internal/access"
-	"paddock/internal/plainhttp"
+	"paddock/internal/netio/plainhttp"
+	"paddock/internal/process/access"
 )
 
 // appendAnswer is the short way: it appends the answer to a plain request for a page in

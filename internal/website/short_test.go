@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/plainhttp"
+	"paddock/internal/netio/plainhttp"
 )
 
 var shortSite = map[string]string{

@@ -20,7 +20,7 @@ const compared = [
   "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
 ];
 
-const document = new URL("../../internal/httpapi/openapi.json", import.meta.url);
+const document = new URL("../../internal/platform/httpapi/openapi.json", import.meta.url);
 const schemas = existsSync(document)
   ? (JSON.parse(readFileSync(document, "utf8")) as { components?: { schemas?: Record<string, Schema> } }).components?.schemas
   : undefined;

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/conf"
 )
 
-const corpus = "../../../internal/natsconf/testdata"
+const corpus = "../../../internal/busd/natsconf/testdata"
 
 var update = flag.Bool("update", false, "write the record anew")
 

@@ -12,7 +12,7 @@ import (
 	"paddock/bench/internal/harness"
 	"paddock/bench/internal/measure"
 	"paddock/fence"
-	"paddock/internal/directory"
+	"paddock/internal/platform/directory"
 )
 
 // mostBuilds is how many builds a window has at most: what precedes each is not

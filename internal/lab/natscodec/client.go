@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"paddock/internal/version"
+	"paddock/internal/process/version"
 	"paddock/load"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/nowait"
+	"paddock/internal/netio/nowait"
 )
 
 // conn is one connection.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"paddock/internal/version"
+	"paddock/internal/process/version"
 )
 
 // Manifest says with what and on what a run was made. What is not known is nil.

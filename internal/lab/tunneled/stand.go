@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"paddock/internal/keyid"
 	"paddock/internal/lab/process"
+	"paddock/internal/process/keyid"
 )
 
 // Host is the name under which visitors find the service.

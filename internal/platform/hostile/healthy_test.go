@@ -14,8 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"paddock/internal/position"
-	"paddock/internal/wireapi"
+	"paddock/internal/platform/position"
+	"paddock/internal/platform/wireapi"
 	"paddock/wire"
 )
 

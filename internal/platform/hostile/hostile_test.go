@@ -25,9 +25,9 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/fence"
-	"paddock/internal/config"
-	"paddock/internal/lifecycle"
 	"paddock/internal/platform"
+	"paddock/internal/process/config"
+	"paddock/internal/process/lifecycle"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

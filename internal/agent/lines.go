@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"paddock/internal/platform/ingest"
+)
+
+const (
+	// maxLine bounds a line, in bytes; a longer one is rejected.
+	maxLine = 64 << 10
+	// lineChunk is how many bytes of lines share one sync of the disk at most.
+	lineChunk = 256 << 10
+	// fullRetry is the wait before lines are offered again to a buffer that is full.
+	fullRetry = time.Second
+)
+
+// readLines takes positions, one JSON object a line, from r until it ends or ctx does.
+// Who writes them waits while there is no room. A read cannot be cut off: what reads r
+// is left behind at the end of ctx, with one chunk at the most.
+func (s *source) readLines(ctx context.Context, r io.Reader) error {
+	chunks := make(chan []byte)
+	go func() { // ends with r, or behind the read that ctx has left
+		defer close(chunks)
+		in := bufio.NewReaderSize(r, maxLine)
+		for {
+			chunk, err := s.nextLines(in)
+			if len(chunk) > 0 {
+				select {
+				case chunks <- chunk:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case chunk, ok := <-chunks:
+			if !ok {
+				return nil
+			}
+			if err := s.takeLines(ctx, chunk); err != nil {
+				return ended(ctx, err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// nextLines waits for a line, and returns it with those that are there already.
+func (s *source) nextLines(in *bufio.Reader) (chunk []byte, err error) {
+	for {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			s.rejected.Add(1)
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = in.ReadSlice('\n')
+			}
+			line = nil
+		}
+		chunk = append(chunk, line...)
+		if err != nil {
+			return chunk, err
+		}
+		ahead, _ := in.Peek(in.Buffered())
+		if len(chunk) >= lineChunk || bytes.IndexByte(ahead, '\n') < 0 {
+			return chunk, nil
+		}
+	}
+}
+
+// takeLines keeps lines, and waits for room.
+func (s *source) takeLines(ctx context.Context, chunk []byte) error {
+	dec := s.decoder()
+	dec.Format = ingest.Lines
+	batch, err := dec.Decode(chunk)
+	if err != nil { // nothing but blanks
+		return nil
+	}
+	bodies, _ := s.encode(batch)
+	for {
+		if err := s.append(bodies); err == nil || ctx.Err() != nil {
+			return err
+		}
+		timer := time.NewTimer(fullRetry)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"paddock/internal/agent/spool"
+	"paddock/internal/netio/listen"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/ingest"
+	"paddock/internal/process/config"
+	"paddock/internal/process/strictyaml"
+	"paddock/internal/tunneld"
+)
+
+// Settings are what agent.yaml says. docs/guides/agent.md shows one.
+type Settings struct {
+	Fleet, Object string // of positions that name none; "": they must, or are of the fleet default
+	Link          tunneld.Settings
+	Buffer        Buffer
+	HTTP          HTTP
+	Bus           Bus
+	Stdin         bool          // takes positions from the standard input
+	GPSD          string        // host:port of a gpsd; "": none
+	Events        events.Filter // of the platform's events that are brought here
+}
+
+// Bus is the local port for NATS clients.
+type Bus struct {
+	Listen string // "": none
+	Token  config.Secret
+}
+
+// Buffer is where positions wait for the link.
+type Buffer struct {
+	Dir      string
+	MaxBytes int64
+	MaxAge   time.Duration // 0: no bound
+	Refuse   bool          // at MaxBytes the newest is refused; else the oldest is dropped
+}
+
+// HTTP is the local endpoint.
+type HTTP struct {
+	Listen string // "": none
+	Token  config.Secret
+}
+
+// defaults are what holds where the file says nothing.
+func defaults() *Settings {
+	return &Settings{
+		Buffer: Buffer{MaxBytes: int64(64 * config.MiB), MaxAge: 24 * time.Hour},
+		HTTP:   HTTP{Listen: "127.0.0.1:8090"},
+	}
+}
+
+// Load reads a file. The files that it names are looked for beside it. The error joins
+// everything that is wrong, each with its line and column.
+func Load(path string) (*Settings, error) {
+	text, err := strictyaml.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Read(path, text, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	s.Link.Locate(dir)
+	if !filepath.IsAbs(s.Buffer.Dir) {
+		s.Buffer.Dir = filepath.Join(dir, s.Buffer.Dir)
+	}
+	return s, nil
+}
+
+// Read is Load of a text that is there. env looks up what ${NAME} stands for.
+func Read(path string, text []byte, env func(string) (string, bool)) (*Settings, error) {
+	file, root := strictyaml.Parse(path, text)
+	file.Env = env
+	s := defaults()
+	if root != nil {
+		fields := s.fields()
+		entries := root.Entries("the file")
+		fields.Take(entries)
+		s.check(root, entries)
+	}
+	var faults []error
+	for _, f := range file.Faults() {
+		faults = append(faults, f)
+	}
+	if root == nil && len(faults) == 0 {
+		faults = append(faults, fmt.Errorf("%s is empty", path))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// fields are the keys of the file.
+func (s *Settings) fields() strictyaml.Fields {
+	f := s.Link.ClientSide()
+	f["fleet"] = strictyaml.Into(&s.Fleet, name)
+	f["object"] = strictyaml.Into(&s.Object, name)
+	f["buffer"] = func(e strictyaml.Entry) {
+		strictyaml.Fields{
+			"dir":       strictyaml.Into(&s.Buffer.Dir, nonEmpty),
+			"max_bytes": strictyaml.Into(&s.Buffer.MaxBytes, size),
+			"max_age":   strictyaml.Into(&s.Buffer.MaxAge, span),
+			"full":      strictyaml.Into(&s.Buffer.Refuse, full),
+		}.Read(e.Value, e.Key)
+	}
+	f["http"] = func(e strictyaml.Entry) {
+		strictyaml.Fields{
+			"listen": strictyaml.Into(&s.HTTP.Listen, plain),
+			"token":  strictyaml.Into(&s.HTTP.Token, func(t string) (config.Secret, error) { return config.Secret(t), nil }),
+		}.Read(e.Value, e.Key)
+		if s.HTTP.Listen != "" {
+			e.Value.Check(listen.Check(s.HTTP.Listen, s.HTTP.Token != ""))
+		}
+	}
+	f["bus"] = func(e strictyaml.Entry) {
+		strictyaml.Fields{
+			"listen": strictyaml.Into(&s.Bus.Listen, address),
+			"token":  strictyaml.Into(&s.Bus.Token, func(t string) (config.Secret, error) { return config.Secret(t), nil }),
+		}.Read(e.Value, e.Key)
+		if s.Bus.Listen != "" {
+			e.Value.Check(listen.Check(s.Bus.Listen, s.Bus.Token != ""))
+		}
+	}
+	f["stdin"] = strictyaml.Into(&s.Stdin, strconv.ParseBool)
+	f["gpsd"] = strictyaml.Into(&s.GPSD, address)
+	f["events"] = func(e strictyaml.Entry) {
+		fields := strictyaml.Fields{}
+		for key, to := range map[string]*string{
+			"set": &s.Events.Set, "fence": &s.Events.Fence, "event": &s.Events.Event, "fleet": &s.Events.Fleet, "object": &s.Events.Object,
+		} {
+			fields[key] = strictyaml.Into(to, name)
+		}
+		fields.Read(e.Value, e.Key)
+		e.Value.Check(s.Events.Validate())
+	}
+	return f
+}
+
+// check looks at what must be there.
+func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
+	missing := func(key string) bool {
+		for _, e := range entries {
+			if e.Key == key {
+				return false
+			}
+		}
+		return true
+	}
+	if missing("connect") {
+		root.Fault("connect is missing: where the platform is")
+	}
+	if s.Link.Backoff.MaxTime != 0 {
+		root.Fault("backoff.max_time: the agent does not give up")
+	}
+	if s.Link.Connect.Budget != 0 {
+		root.Fault("connect.budget is of a tunnel's client; the agent's bounds are those of its guide")
+	}
+	if s.Link.Connect.Conns != 0 {
+		root.Fault("connect.connections is of a tunnel's client; the agent has one")
+	}
+	if s.Link.Connect.Inspect != "" {
+		root.Fault("connect.inspect is of a tunnel's client; the agent keeps no requests")
+	}
+	if s.Link.Connect.Admin != "" || s.Link.Connect.Token != "" {
+		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent tells of itself at http.listen")
+	}
+	if len(s.Link.Tunnels) > 0 && s.Link.Connect.Plaintext && s.Link.Connect.TokenFile == "" {
+		root.Fault("tunnels over connect.plaintext want connect.token_file: the platform lists who may have visitors, and a key is shown by TLS alone")
+	}
+	if s.GPSD != "" && s.Object == "" {
+		root.Fault("gpsd needs object: whose positions these are")
+	}
+	s.Events.Fleet, s.Events.Object = cmp.Or(s.Events.Fleet, s.Fleet), cmp.Or(s.Events.Object, s.Object)
+	if s.Buffer.Dir == "" {
+		root.Fault("buffer.dir is missing: the directory where positions wait while there is no link")
+	}
+}
+
+// The values.
+
+func plain(s string) (string, error) { return s, nil }
+
+func nonEmpty(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("it is empty")
+	}
+	return s, nil
+}
+
+// name is that of a fleet or an object.
+func name(s string) (string, error) {
+	if err := ingest.CheckName("name", s); err != nil {
+		return "", errors.New(strings.TrimPrefix(err.Error(), "name: "))
+	}
+	return s, nil
+}
+
+func size(s string) (int64, error) {
+	n, err := config.ParseSize(s)
+	if err == nil && n < spool.MinBytes {
+		err = fmt.Errorf("%s is too small; want at least %v", s, config.Size(spool.MinBytes))
+	}
+	return int64(n), err
+}
+
+func span(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is no duration such as 90s, 15m or 24h", s)
+	}
+	return d, nil
+}
+
+func full(s string) (refuse bool, err error) {
+	switch s {
+	case "drop_oldest":
+		return false, nil
+	case "refuse":
+		return true, nil
+	}
+	return false, fmt.Errorf("%q is neither drop_oldest nor refuse", s)
+}
+
+// address is host:port.
+func address(s string) (string, error) {
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return "", fmt.Errorf("%q is not host:port", s)
+	}
+	return s, nil
+}

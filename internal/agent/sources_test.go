@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// connectBus is a NATS client of the agent.
+func (r *running) connectBus() *nats.Conn {
+	r.t.Helper()
+	nc, err := nats.Connect("nats://" + r.BusAddr().String())
+	must(r.t, err)
+	r.t.Cleanup(nc.Close)
+	return nc
+}
+
+func TestBusDoor(t *testing.T) {
+	p := newPlatform(t)
+	a := start(t, p.settings(t.TempDir(), "bus: {listen: \"127.0.0.1:0\"}\n"))
+	nc := a.connectBus()
+	for i := range 200 {
+		must(t, nc.Publish("pos.north.v", fmt.Appendf(nil, `{"lon":1,"lat":2,"t":%d}`, firstTime+i)))
+	}
+	got := p.await(200)
+	sequence(t, got, 200)
+	for _, c := range [][3]string{
+		{"pos.north.v", `{"lon":1,"lat":2,"t":1700000001000}`, `{"accepted":1,"rejected":[]}`},
+		{"pos.north._", `{"lon":1,"lat":2}`, `"rejected":[{"index":0`},
+		{"pos.north", `{"lon":1,"lat":2}`, `positions come on pos.<fleet>.<object>`},
+		{"pos.north.v", `{"lon"`, `malformed JSON`},
+	} {
+		m, err := nc.Request(c[0], []byte(c[1]), patience)
+		must(t, err)
+		if !strings.Contains(string(m.Data), c[2]) {
+			t.Errorf("%s %s: %s", c[0], c[1], m.Data)
+		}
+	}
+	if s := a.Status().Sources["bus"]; s.Accepted != 201 || s.Rejected != 3 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestStdin(t *testing.T) {
+	p := newPlatform(t)
+	in, out := io.Pipe()
+	s := p.settings(t.TempDir(), "stdin: true\nobject: v\n")
+	a := startWith(t, Options{Settings: s, Stdin: in})
+	for i := range 100 {
+		_, err := fmt.Fprintf(out, `{"lon":1,"lat":2,"t":%d}`+"\n", firstTime+i)
+		must(t, err)
+		if i == 50 {
+			_, err = io.WriteString(out, "nonsense\n\n"+strings.Repeat("x", 2*maxLine)+"\n")
+			must(t, err)
+		}
+	}
+	_, err := fmt.Fprintf(out, `{"lon":1,"lat":2,"t":%d}`, firstTime+100) // without an end of line
+	must(t, err)
+	must(t, out.Close())
+	sequence(t, p.await(101), 101)
+	late := time.After(patience) // a position is counted when it is on the disk, from where it may be gone already
+	for a.Status().Sources["stdin"] != (SourceStatus{Accepted: 101, Rejected: 2}) {
+		select {
+		case <-late:
+			t.Fatalf("%+v", a.Status().Sources["stdin"])
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// A gpsd that hangs up is dialed again; what is no fix does not count.
+func TestGPSD(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	served := make(chan struct{})
+	go func() { // ends with l
+		defer close(served)
+		for n := 0; ; n++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			watch, _ := bufio.NewReader(conn).ReadString('\n')
+			if !strings.HasPrefix(watch, "?WATCH=") {
+				t.Errorf("asked %q", watch)
+			}
+			_, _ = fmt.Fprintf(conn, `{"class":"VERSION","release":"3.25"}
+{"class":"TPV","mode":1,"time":"2023-11-14T22:13:20.000Z"}
+{"class":"SKY","satellites":[]}
+{"class":"TPV","mode":3,"time":%q,"lat":52.5,"lon":13.4,"eph":4.5,"speed":8.1,"track":359.9}
+`, time.UnixMilli(firstTime+int64(n)).UTC().Format("2006-01-02T15:04:05.000Z"))
+			_ = conn.Close()
+		}
+	}()
+	p := newPlatform(t)
+	a := start(t, p.settings(t.TempDir(), fmt.Sprintf("object: v\ngpsd: %q\n", l.Addr())))
+	sequence(t, p.await(2)[:2], 2)
+	a.stop()
+	must(t, l.Close())
+	<-served
+}

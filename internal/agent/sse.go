@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"paddock/internal/platform/events"
+)
+
+const (
+	// heartbeat is the longest silence of a stream of events.
+	heartbeat = 15 * time.Second
+	// streamWrite is how long a reader may take for one write.
+	streamWrite = 10 * time.Second
+	streamBatch = 256
+)
+
+// getEvents streams the platform's events as server-sent events: from now on, or
+// behind Last-Event-ID, as long as they are kept here.
+func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
+	log := a.feed.log
+	after := log.Latest()
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		at, err := log.ParseCursor(id)
+		if errors.Is(err, events.ErrBadCursor) {
+			return fail(http.StatusBadRequest, "Last-Event-ID: %v", err)
+		}
+		if err != nil || at+1 < log.Oldest() {
+			return fail(http.StatusGone, "Last-Event-ID: the events behind it are not kept here; begin without it")
+		}
+		after = at
+	}
+	if !a.streams.take() {
+		return fail(http.StatusServiceUnavailable, "%d streams of events are open, which is the most", maxStreams)
+	}
+	defer a.streams.give()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	s := &eventStream{log, w, http.NewResponseController(w)}
+	_ = s.control.SetReadDeadline(time.Time{})
+	if err := s.send(nil); err != nil {
+		return nil
+	}
+	s.follow(r.Context(), log.Reader(after, events.Filter{}))
+	return nil
+}
+
+// eventStream is one reader's answer, of the handler's goroutine.
+type eventStream struct {
+	log     *events.Log
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// follow writes events as they come, until the reader goes or the log ends.
+func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
+	records := make([]events.Record, 0, streamBatch)
+	for {
+		quiet, cancel := context.WithTimeout(ctx, heartbeat)
+		batch, gap, err := reader.Next(quiet, records[:0])
+		cancel()
+		var b []byte
+		switch {
+		case err == nil:
+			if gap.Count() > 0 {
+				b = s.event(b, gap.To, "gap", s.log.GapJSON(gap))
+			}
+			for i := range batch {
+				kind := batch[i].Kind.String()
+				if batch[i].Subject == "" {
+					kind = "gap"
+				}
+				b = s.event(b, batch[i].Cursor, kind, batch[i].JSON.Bytes())
+			}
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			b = []byte(":\n\n")
+		default:
+			return
+		}
+		if s.send(b) != nil {
+			return
+		}
+	}
+}
+
+func (s *eventStream) event(b []byte, cursor uint64, kind string, json []byte) []byte {
+	b = append(append(b, "id: "...), s.log.Cursor(cursor)...)
+	b = append(append(b, "\nevent: "...), kind...)
+	b = append(append(b, "\ndata: "...), json...)
+	return append(b, "\n\n"...)
+}
+
+func (s *eventStream) send(b []byte) error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(streamWrite))
+	if _, err := s.w.Write(b); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

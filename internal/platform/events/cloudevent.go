@@ -1,0 +1,146 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/platform/plainjson"
+)
+
+// encode writes the event as one CloudEvents 1.0 JSON object, without a newline.
+//
+// The attribute id is the object's id and its event count, as "v42/17", with
+// the fleet before it unless that is the default one; each is written as a
+// bus token, so that no two objects can meet in one id.
+func encode(e *track.Event) Text {
+	var room [1024]byte
+	var shared []part
+	b := append(room[:0], `{"specversion":"1.0","id":"`...)
+	b = appendEventID(b, e, e.Seq)
+	b = append(b, `","source":"/sets/`...)
+	b = appendToken(b, e.Set)
+	b = append(b, `","type":"paddock.fence.`...)
+	b = append(b, e.Kind.String()...)
+	b = append(b, `","subject":`...)
+	b = appendString(b, e.ID)
+	b = append(b, `,"time":`...)
+	b = appendTime(b, e.At)
+	b = append(b, `,"datacontenttype":"application/json","data":`...)
+	b, shared = appendData(b, e)
+	return Text{own: bytes.Clone(append(b, '}')), shared: shared}
+}
+
+func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
+	b = append(b, `{"set":`...)
+	b = appendString(b, e.Set)
+	b = append(b, `,"fence":{"id":`...)
+	b = appendString(b, e.Fence.Key)
+	b = append(b, `,"properties":`...)
+	b, shared = appendObject(b, e.Fence.Properties, shared)
+	b = append(b, `},"object":{"id":`...)
+	b = appendString(b, e.ID)
+	b = append(b, `,"fleet":`...)
+	b = appendString(b, e.Fleet)
+	b = append(b, `,"properties":`...)
+	b, shared = appendObject(b, e.Props, shared)
+	b = append(b, `},"point":`...)
+	b = AppendPoint(b, e.Point)
+	if e.HasPrev {
+		b = append(b, `,"prev":`...)
+		b = AppendPoint(b, e.Prev)
+	}
+	b = append(b, `,"at":`...)
+	b = appendTime(b, e.At)
+	b = append(b, `,"t":`...)
+	b = appendTime(b, e.Time)
+	b = append(b, `,"since":`...)
+	b = appendTime(b, e.Since)
+	b = append(b, `,"duration_ms":`...)
+	b = strconv.AppendInt(b, int64(e.At-e.Since), 10)
+	b = append(b, `,"seq":`...)
+	b = strconv.AppendUint(b, e.Seq, 10)
+	b = append(b, `,"visit":"`...)
+	b = appendEventID(b, e, e.Visit)
+	b = append(b, `","reason":"`...)
+	b = append(b, e.Reason.String()...)
+	return append(b, `"}`...), shared
+}
+
+// DefaultFleet is the fleet of an object that names none.
+const DefaultFleet = "default"
+
+// VisitID names a visit as events do: the id of the event that began it, or
+// with a count of 0 if none did.
+func VisitID(fleet, id string, visit uint64) string {
+	return string(appendEventID(nil, &track.Event{Fleet: fleet, ID: id}, visit))
+}
+
+func appendEventID(b []byte, e *track.Event, seq uint64) []byte {
+	if e.Fleet != DefaultFleet {
+		b = append(appendToken(b, e.Fleet), '/')
+	}
+	b = append(appendToken(b, e.ID), '/')
+	return strconv.AppendUint(b, seq, 10)
+}
+
+// AppendPoint appends a GeoJSON Point.
+func AppendPoint(b []byte, p fence.Point) []byte {
+	b = append(b, `{"type":"Point","coordinates":[`...)
+	b = AppendFloat(b, p.Lon)
+	b = append(b, ',')
+	b = AppendFloat(b, p.Lat)
+	return append(b, `]}`...)
+}
+
+// AppendFloat appends the shortest decimal that reads back as f. Coordinates
+// are never so small or large that an exponent would be shorter to read.
+func AppendFloat(b []byte, f float64) []byte {
+	return strconv.AppendFloat(b, f, 'f', -1, 64)
+}
+
+// appendTime appends an instant as RFC 3339 in UTC, to the millisecond.
+func appendTime(b []byte, m track.Millis) []byte {
+	b = append(b, '"')
+	b = m.Time().AppendFormat(b, TimeFormat)
+	return append(b, '"')
+}
+
+// TimeFormat is RFC 3339 to the millisecond, for times in UTC.
+const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// FormatTime writes an instant as events do.
+func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
+
+// appendObject appends properties, or notes where they belong if they are long.
+func appendObject(b []byte, raw json.RawMessage, shared []part) ([]byte, []part) {
+	switch {
+	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
+		return append(b, '{', '}'), shared
+	case len(raw) >= sharedFrom:
+		return b, append(shared, part{at: len(b), json: raw})
+	}
+	return append(b, raw...), shared
+}
+
+// appendString appends s as a JSON string. Most ids are plain; the others go
+// through encoding/json, which knows every escape.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return appendEscaped(b, s)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+func appendEscaped(b []byte, s string) []byte {
+	text, _ := plainjson.Marshal(s) // a string always encodes
+	return append(b, text...)
+}

@@ -1,0 +1,289 @@
+// Package httpapi is Paddock's HTTP surface: the original gofence API, /v1, the
+// live feed of the dashboard, health and metrics.
+//
+// Handlers hold no state of their own: positions go to the ingest pipeline,
+// look-ups read a snapshot of the fences, events are read from the log. What
+// clients get wrong is answered as application/problem+json (RFC 9457), with the
+// field or the position.
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/platform/budget"
+	"paddock/internal/platform/directory"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/tiles"
+	"paddock/internal/process/access"
+)
+
+// DefaultMaxBody bounds the body of a request, in bytes.
+const DefaultMaxBody = 64 << 20
+
+// Config is what the API is made from. All of the first group is needed.
+type Config struct {
+	Catalog  *fence.Catalog
+	Pipeline *ingest.Pipeline
+	Log      *events.Log
+
+	Files   func() directory.Status // of the sets that were read from files; nil: none
+	Gofence *gofence.Handler        // the original API; nil: none
+	UI      http.Handler            // the dashboard; nil: none
+	Metrics http.Handler            // nil: none
+
+	Token    string        // what clients must show; "": nothing
+	Profile  bool          // serve /debug/pprof
+	MaxBody  int64         // bytes; 0 means DefaultMaxBody. All large bodies and answers together: four times that
+	MaxAhead track.Millis  // see ingest.Decoder
+	Fences   fence.Options // of sets that are made at run time
+	Version  string
+	BusURL   string // told to the dashboard; "": none
+	Demo     bool   // told to the dashboard, which then explains itself
+
+	// Tunnel is what goes on at the tunnel's server: clients and tunnels of which a name
+	// contains find, at most so many of each; nil: there is none.
+	Tunnel func(find string, most int) any
+
+	// Zeros mean the defaults that are given.
+	MaxSets      int           // that may be there for another to be made; 1,000
+	MaxLive      int           // dashboards at once; 1,000
+	BodyTimeout  time.Duration // in which a body must have come; 1 minute
+	WriteTimeout time.Duration // for which a subscriber may leave its socket full; 10 s
+	Heartbeat    time.Duration // of a quiet stream of events; 15 s
+}
+
+// withDefaults fills in what was left zero.
+func (c Config) withDefaults() Config {
+	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
+	c.MaxSets = cmp.Or(c.MaxSets, 1000)
+	c.MaxLive = cmp.Or(c.MaxLive, 1000)
+	c.BodyTimeout = cmp.Or(c.BodyTimeout, time.Minute)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 10*time.Second)
+	c.Heartbeat = cmp.Or(c.Heartbeat, 15*time.Second)
+	return c
+}
+
+// API is the HTTP surface. Close it after its server has stopped accepting.
+type API struct {
+	cfg     Config
+	access  *access.Guard
+	handler http.Handler
+	live    *liveHub
+	memory  *budget.Budget
+	etags   etags
+	tiles   *tiles.Cache
+	refused refusals
+
+	making sync.Mutex // held while a set is made
+
+	mu       sync.Mutex
+	draining bool
+	viewers  int            // open live feeds
+	streams  sync.WaitGroup // hijacked connections, which no http.Server waits for
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// New returns the API.
+func New(cfg Config) *API {
+	cfg = cfg.withDefaults()
+	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.live = newLiveHub(&a.cfg)
+	a.handler = a.protect(a.routes())
+	return a
+}
+
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.limitBody(w, r)
+	a.handler.ServeHTTP(w, r)
+}
+
+// Drain makes /readyz say 503, so that balancers look elsewhere.
+func (a *API) Drain() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.draining = true
+}
+
+// Close waits until the live feeds have ended, which they do by themselves when
+// the event log has ended; when ctx ends first they are cut.
+func (a *API) Close(ctx context.Context) {
+	stop := context.AfterFunc(ctx, a.cancel)
+	defer stop()
+	a.mu.Lock()
+	a.draining = true
+	a.mu.Unlock()
+	a.streams.Wait()
+	a.cancel()
+}
+
+func (a *API) isDraining() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.draining
+}
+
+// refusals count what was refused at a bound.
+type refusals struct{ sets, live atomic.Uint64 }
+
+// Stats is a reading of the API's figures.
+type Stats struct {
+	Live int // dashboards that are connected
+
+	// Requests refused since the start: to make a set, to open a live feed, to
+	// take more memory for large bodies and answers.
+	RefusedSets, RefusedLive, RefusedLarge uint64
+	Paused                                 uint64 // since wrong tokens had come from their address
+
+	Tiles tiles.Stats
+}
+
+// Stats reads the figures.
+func (a *API) Stats() Stats {
+	a.mu.Lock()
+	live := a.viewers
+	a.mu.Unlock()
+	return Stats{
+		Live: live, RefusedSets: a.refused.sets.Load(),
+		RefusedLive: a.refused.live.Load(), RefusedLarge: a.memory.Refused(),
+		Paused: a.access.Paused(), Tiles: a.tiles.Stats(),
+	}
+}
+
+// v1 is the API under /v1: what openapi.json describes.
+func (a *API) v1() map[string]handler {
+	return map[string]handler{
+		"GET /v1/sets":                         a.getSets,
+		"GET /v1/sets/{set}":                   a.getSet,
+		"PUT /v1/sets/{set}":                   a.putSet,
+		"POST /v1/sets/{set}":                  a.postSet,
+		"DELETE /v1/sets/{set}":                a.deleteSet,
+		"GET /v1/sets/{set}/fences":            a.getFences,
+		"GET /v1/sets/{set}/fences/{id}":       a.getFence,
+		"PUT /v1/sets/{set}/fences/{id}":       a.putFence,
+		"DELETE /v1/sets/{set}/fences/{id}":    a.deleteFence,
+		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": a.getTile,
+		"GET /v1/search":                       a.getSearch,
+		"POST /v1/search":                      a.postSearch,
+		"POST /v1/positions":                   a.postPositions,
+		"GET /v1/objects":                      a.getObjects,
+		"GET /v1/objects/{id}":                 a.getObject,
+		"DELETE /v1/objects/{id}":              a.deleteObject,
+		"GET /v1/events":                       a.getEvents,
+		"GET /v1/live":                         a.getLive,
+		"GET /v1/tunnel":                       a.getTunnel,
+		"GET /v1/openapi.json":                 getOpenAPI,
+	}
+}
+
+func (a *API) routes() http.Handler {
+	mux := http.NewServeMux()
+	allowed := map[string][]string{} // methods by path
+	for pattern, h := range a.v1() {
+		mux.Handle(pattern, h)
+		method, path, _ := strings.Cut(pattern, " ")
+		if allowed[path] = append(allowed[path], method); method == http.MethodGet {
+			allowed[path] = append(allowed[path], http.MethodHead)
+		}
+	}
+	for path, methods := range allowed {
+		mux.Handle(path, otherMethods(methods))
+	}
+	mux.Handle("/v1/", handler(a.notInV1))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health{Status: "ok"}.write(w) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { a.ready().write(w) })
+	if a.cfg.Metrics != nil {
+		mux.Handle("GET /metrics", a.cfg.Metrics)
+		mux.Handle("/metrics", otherMethods([]string{http.MethodGet, http.MethodHead}))
+	}
+	mux.Handle("/healthz", otherMethods([]string{http.MethodGet, http.MethodHead}))
+	mux.Handle("/readyz", otherMethods([]string{http.MethodGet, http.MethodHead}))
+	if a.cfg.Profile {
+		profile(mux)
+	}
+	if a.cfg.UI != nil {
+		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+			a.cfg.UI.ServeHTTP(&problemWriter{ResponseWriter: w}, r)
+		})
+	}
+	return a.dispatch(mux)
+}
+
+// dispatch sends each request to its router before another one could clean its
+// path in its own way.
+func (a *API) dispatch(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case a.cfg.Gofence != nil && gofence.Owns(r.URL.Path):
+			a.cfg.Gofence.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, "/v1/"):
+			mux.ServeHTTP(&problemWriter{ResponseWriter: w}, r)
+		default:
+			mux.ServeHTTP(w, r)
+		}
+	})
+}
+
+// health is an answer of /healthz or /readyz.
+type health struct {
+	Status string   `json:"status"`          // ok, or what is wrong
+	Files  []string `json:"files,omitempty"` // of sets, that could not be read since the start
+}
+
+// ready says whether the service takes work and has all its sets. A file that fails later
+// changes nothing: what it held before is served.
+func (a *API) ready() health {
+	if a.isDraining() {
+		return health{Status: "draining"}
+	}
+	if missing := a.files().Missing(); len(missing) > 0 {
+		return health{Status: "sets missing", Files: missing}
+	}
+	return health{Status: "ok"}
+}
+
+func (h health) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if h.Status != "ok" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(h) // the client may have gone
+}
+
+// otherMethods answers the methods that a path does not take. The mux would do
+// it, but for the pattern of all of /v1.
+func otherMethods(allowed []string) handler {
+	slices.Sort(allowed)
+	allow := strings.Join(allowed, ", ")
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Allow", allow)
+		return fail(http.StatusMethodNotAllowed, "this path takes %s", allow)
+	}
+}
+
+func (a *API) notInV1(_ http.ResponseWriter, r *http.Request) error {
+	return fail(http.StatusNotFound, "no endpoint %.256s; GET /v1/openapi.json lists them", r.URL.Path)
+}
+
+func profile(mux *http.ServeMux) {
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+}

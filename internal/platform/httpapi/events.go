@@ -1,0 +1,246 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"paddock/internal/platform/events"
+)
+
+const (
+	// streamBatch is how many events go out in one write at most.
+	streamBatch = 256
+	// maxEvents and maxPast bound an answer that does not wait: the second, in
+	// bytes, is passed by at most one batch.
+	maxEvents = 10_000
+	maxPast   = 16 << 20
+	// cursorHeader tells where an answer that does not wait ends.
+	cursorHeader = "Paddock-Cursor"
+)
+
+// getEvents streams events as server-sent events, or as newline-delimited JSON
+// where the client prefers that. A subscriber that falls behind the log gets a
+// gap record and goes on.
+func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "last", "format", "limit", "wait")
+	if err != nil {
+		return err
+	}
+	f := events.Filter{Set: q.Get("set"), Fence: q.Get("fence"), Event: q.Get("event"), Fleet: q.Get("fleet"), Object: q.Get("object")}
+	if err := f.Validate(); err != nil {
+		return fail(http.StatusBadRequest, "query: %v", err)
+	}
+	wait, limit, err := eventRange(q.Get("wait"), q.Get("limit"))
+	if err != nil {
+		return err
+	}
+	enc, err := eventFormat(q.Get("format"), r.Header.Get("Accept"), wait)
+	if err != nil {
+		return err
+	}
+	cursor := q.Get("cursor")
+	if c := r.Header.Get("Last-Event-ID"); c != "" {
+		cursor = c // a browser that reconnects says here how far it came
+	}
+	after, err := a.startAt(cursor, wait)
+	if last := q.Get("last"); err == nil && last != "" {
+		after, err = a.startBefore(last, cursor, f)
+	}
+	if err != nil {
+		return err
+	}
+	s := &eventStream{api: a, log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w)}
+	reader := a.cfg.Log.Reader(after, f)
+	if !wait {
+		s.past(reader, limit)
+		return nil
+	}
+	s.begin()
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	s.follow(r.Context(), reader)
+	return nil
+}
+
+// startAt says behind which cursor to begin: the newest without a cursor, or the
+// oldest where only the past is asked for.
+func (a *API) startAt(cursor string, wait bool) (uint64, error) {
+	oldest := a.cfg.Log.Oldest()
+	switch {
+	case cursor == "" && wait:
+		return a.cfg.Log.Latest(), nil
+	case cursor == "":
+		return oldest - 1, nil
+	}
+	after, err := a.cfg.Log.ParseCursor(cursor)
+	if errors.Is(err, events.ErrBadCursor) {
+		return 0, fail(http.StatusBadRequest, "cursor: %v", err)
+	}
+	if err != nil || after+1 < oldest {
+		p := fail(http.StatusGone, "cursor: the events after it are no longer kept; begin at oldest, or without a cursor")
+		p.Oldest = a.cfg.Log.Cursor(oldest - 1)
+		return 0, p
+	}
+	return after, nil
+}
+
+// startBefore says behind which cursor the last so many events are.
+func (a *API) startBefore(last, cursor string, f events.Filter) (uint64, error) {
+	n, err := strconv.Atoi(last)
+	if err != nil || n < 1 || n > maxEvents {
+		return 0, fail(http.StatusBadRequest, "query: last %.64q is not a number from 1 to %d", last, maxEvents)
+	}
+	if cursor != "" {
+		return 0, fail(http.StatusBadRequest, "query: last and cursor both say where to begin")
+	}
+	return a.cfg.Log.Tail(n, f), nil
+}
+
+// eventRange reads whether to wait for events, and if not, how many to give.
+func eventRange(wait, limit string) (bool, int, error) {
+	switch {
+	case wait != "" && wait != "0" && wait != "1":
+		return false, 0, fail(http.StatusBadRequest, "query: wait %.64q: use 0 or 1", wait)
+	case limit == "":
+		return wait != "0", maxEvents, nil
+	case wait != "0":
+		return false, 0, fail(http.StatusBadRequest, "query: limit needs wait=0: a stream has no end")
+	}
+	n, err := strconv.Atoi(limit)
+	if err != nil || n < 1 || n > maxEvents {
+		return false, 0, fail(http.StatusBadRequest, "query: limit %.64q is not a number from 1 to %d", limit, maxEvents)
+	}
+	return false, n, nil
+}
+
+// encoding is how events are written on a stream.
+type encoding struct {
+	mediaType string
+	heartbeat string
+	record    func(dst []byte, cursor, kind string, json []byte) []byte
+}
+
+var (
+	serverSent = encoding{
+		mediaType: "text/event-stream",
+		heartbeat: ":\n\n",
+		record: func(dst []byte, cursor, kind string, json []byte) []byte {
+			dst = append(append(dst, "id: "...), cursor...)
+			dst = append(append(dst, "\nevent: "...), kind...)
+			dst = append(append(dst, "\ndata: "...), json...)
+			return append(dst, "\n\n"...)
+		},
+	}
+	jsonLines = encoding{
+		mediaType: "application/x-ndjson",
+		heartbeat: "\n",
+		record: func(dst []byte, _, _ string, json []byte) []byte {
+			return append(append(dst, json...), '\n')
+		},
+	}
+)
+
+func eventFormat(format, accept string, wait bool) (encoding, error) {
+	switch format {
+	case "sse":
+		return serverSent, nil
+	case "ndjson":
+		return jsonLines, nil
+	case "":
+	default:
+		return encoding{}, fail(http.StatusBadRequest, "query: format %.64q: use sse or ndjson", format)
+	}
+	if strings.Contains(accept, "ndjson") || !wait && !strings.Contains(accept, "event-stream") {
+		return jsonLines, nil
+	}
+	return serverSent, nil
+}
+
+// eventStream is one subscriber's answer. It belongs to the handler's goroutine.
+type eventStream struct {
+	api *API
+	log *events.Log
+	enc encoding
+	w   http.ResponseWriter
+	rc  *http.ResponseController
+	buf []byte
+}
+
+func (s *eventStream) begin() {
+	h := s.w.Header()
+	h.Set("Content-Type", s.enc.mediaType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	s.w.WriteHeader(http.StatusOK)
+	_ = s.rc.Flush()
+	_ = s.rc.SetReadDeadline(time.Time{}) // of a body that should not have been there
+}
+
+// past answers with what is kept, up to the limit, and tells where that ends.
+func (s *eventStream) past(reader *events.Reader, limit int) {
+	for limit > 0 && len(s.buf) < maxPast {
+		records, gap := reader.TryNext(make([]events.Record, 0, min(limit, streamBatch)))
+		if len(records) == 0 && gap.Count() == 0 {
+			break
+		}
+		limit -= len(records)
+		s.encode(records, gap)
+	}
+	s.w.Header().Set(cursorHeader, s.log.Cursor(reader.Position()))
+	_ = answer(s.w, s.enc.mediaType, s.buf)
+}
+
+// follow writes events as they come, until the client goes or the log ends. The
+// log's end means that the process drains: everything was written before.
+func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
+	defer s.allowWrite() // of the last chunk, which tells the end from a broken connection
+	records := make([]events.Record, 0, streamBatch)
+	for {
+		quiet, cancel := context.WithTimeout(ctx, s.api.cfg.Heartbeat)
+		batch, gap, err := reader.Next(quiet, records[:0])
+		cancel()
+		switch {
+		case err == nil:
+			s.encode(batch, gap)
+			err = s.send(s.buf)
+			s.buf = s.buf[:0]
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			err = s.send([]byte(s.enc.heartbeat))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// encode appends a batch to the buffer, behind the gap before it.
+func (s *eventStream) encode(records []events.Record, gap events.Gap) {
+	b := s.buf
+	if gap.Count() > 0 {
+		b = s.enc.record(b, s.log.Cursor(gap.To), "gap", s.log.GapJSON(gap))
+	}
+	for i := range records {
+		r := &records[i]
+		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), r.JSON.Bytes())
+	}
+	s.buf = b
+}
+
+// allowWrite gives the next write its time; that of the one before may have
+// passed.
+func (s *eventStream) allowWrite() {
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.api.cfg.WriteTimeout))
+}
+
+func (s *eventStream) send(b []byte) error {
+	s.allowWrite()
+	if _, err := s.w.Write(b); err != nil {
+		return err
+	}
+	return s.rc.Flush()
+}

@@ -1,0 +1,200 @@
+package httpapi
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"paddock/fence"
+	"paddock/internal/platform/lookup"
+)
+
+// getFences lists a set's fences by their ordinals, which answers in columns have
+// in place of ids: all, or those that are asked for. It writes as it goes.
+func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "ordinals", "properties")
+	if err != nil {
+		return err
+	}
+	choice := q.Get("properties")
+	if err := lookup.CheckProperties(choice); err != nil {
+		return fail(http.StatusBadRequest, "query: %v", err)
+	}
+	s, err := a.set(r)
+	if err != nil {
+		return err
+	}
+	snap := s.Snapshot()
+	fences := snap.All()
+	if q.Has("ordinals") {
+		if fences, err = chosen(snap, q.Get("ordinals")); err != nil {
+			return err
+		}
+	}
+	if a.etags.answered(w, r, s, snap) {
+		return nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	writeFences(w, s.Name(), snap.Generation(), fences, choice == lookup.PropertiesAll)
+	return nil
+}
+
+// chosen are the fences of the ordinals of a list, but for those that are gone.
+func chosen(snap *fence.Snapshot, list string) (iter.Seq2[fence.Ref, *fence.Fence], error) {
+	var refs []fence.Ref
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return nil, fail(http.StatusBadRequest, "query: ordinals: %.32q is not a whole number below 2^32", text)
+		}
+		refs = append(refs, fence.Ref(n))
+	}
+	return func(yield func(fence.Ref, *fence.Fence) bool) {
+		for _, ref := range refs {
+			if f := snap.Fence(ref); f != nil && !yield(ref, f) {
+				return
+			}
+		}
+	}, nil
+}
+
+// writeFences fails only if the client is gone, which nobody else cares for.
+func writeFences(w http.ResponseWriter, set string, generation uint64, fences iter.Seq2[fence.Ref, *fence.Fence], properties bool) {
+	b := bufio.NewWriterSize(w, 64<<10)
+	_, _ = fmt.Fprintf(b, `{"set":%s,"generation":%d,"fences":[`, quote(set), generation)
+	comma := ""
+	for ref, f := range fences {
+		if _, err := fmt.Fprintf(b, `%s{"ordinal":%d,"id":%s`, comma, ref, quote(f.Key)); err != nil {
+			return
+		}
+		if properties {
+			_, _ = b.WriteString(`,"properties":`)
+			_, _ = b.Write(orNull(f.Properties))
+		}
+		_ = b.WriteByte('}')
+		comma = ","
+	}
+	_, _ = b.WriteString("]}\n")
+	_ = b.Flush()
+}
+
+func orNull(v json.RawMessage) json.RawMessage {
+	if v == nil {
+		return json.RawMessage("null")
+	}
+	return v
+}
+
+func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
+	s, err := a.set(r)
+	if err != nil {
+		return err
+	}
+	snap := s.Snapshot()
+	f, err := find(s, snap, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if a.etags.answered(w, r, s, snap) {
+		return nil
+	}
+	w.Header().Set("Content-Type", "application/geo+json")
+	_, _ = w.Write(append(f.AppendFeature(nil, quote(f.Key)), '\n'))
+	return nil
+}
+
+// quote writes s as JSON text.
+func quote(s string) []byte {
+	b, _ := json.Marshal(s) // a string always encodes
+	return b
+}
+
+func find(s *fence.Set, snap *fence.Snapshot, key string) (*fence.Fence, error) {
+	ref, ok := snap.Lookup(key)
+	if !ok {
+		return nil, fail(http.StatusNotFound, "no fence %.64q in set %q", key, s.Name())
+	}
+	return snap.Fence(ref), nil
+}
+
+// edit is the answer to a change of one fence.
+type edit struct {
+	Set        string        `json:"set"`
+	ID         string        `json:"id"`
+	Generation uint64        `json:"generation"`
+	ETag       string        `json:"etag"`
+	Findings   []findingJSON `json:"findings,omitempty"`
+}
+
+func (a *API) fenceGuard(s *fence.Set, key string, given condition) fence.Guard {
+	return a.guard(s, given, func(now *fence.Snapshot) bool { _, ok := now.Lookup(key); return ok })
+}
+
+func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
+	s, err := a.set(r)
+	if err != nil {
+		return err
+	}
+	l := a.memory.Lease()
+	defer l.Release()
+	body, err := a.readBody(w, r, l)
+	if err != nil {
+		return err
+	}
+	f, findings, err := fence.ParseFeature(body, a.cfg.Fences.Reading())
+	if err != nil {
+		return refused(err)
+	}
+	f.Key = r.PathValue("id")
+	if f.Key == "" || len(f.Key) > 256 {
+		return fail(http.StatusBadRequest, "id: 1 to 256 bytes")
+	}
+	created, snap, err := s.If(a.fenceGuard(s, f.Key, conditionOf(r))).Put(f)
+	if err != nil {
+		return refused(err)
+	}
+	answer := edit{Set: s.Name(), ID: f.Key, Generation: snap.Generation(), ETag: a.etags.of(s, snap)}
+	tellGeneration(w, snap)
+	for _, fd := range findings {
+		answer.Findings = append(answer.Findings, findingJSON{Feature: fd.Feature, Fence: f.Key, Code: fd.Code, Reason: fd.Reason})
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return writeJSON(w, status, &answer)
+}
+
+func (a *API) deleteFence(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
+	s, err := a.set(r)
+	if err != nil {
+		return err
+	}
+	key := r.PathValue("id")
+	if _, err := find(s, s.Snapshot(), key); err != nil {
+		return err // whatever the condition
+	}
+	snap, ok, err := s.If(a.fenceGuard(s, key, conditionOf(r))).Delete(key)
+	if err != nil {
+		return err
+	}
+	if !ok { // another request was faster
+		return fail(http.StatusNotFound, "no fence %.64q in set %q", key, s.Name())
+	}
+	a.etags.tell(w, s, snap)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,51 @@
+package gofence
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+
+	"paddock/internal/platform/budget"
+)
+
+// maxBodies bounds the large bodies of all requests together, in bytes.
+const maxBodies = 4 * maxAddBody
+
+// leased fills a buffer as far as the lease goes.
+type leased struct {
+	dst   *bytes.Buffer
+	lease *budget.Lease
+}
+
+var errBusy = &refusal{http.StatusServiceUnavailable, "Too many large bodies at once"}
+
+func (w leased) Write(b []byte) (int, error) {
+	if !w.lease.Hold(int64(w.dst.Len() + len(b))) {
+		return 0, errBusy
+	}
+	return w.dst.Write(b)
+}
+
+// readBody reads a whole body into dst, taking memory as bytes come and not as
+// they are announced. The original answers a body that breaks off, or whose
+// chunks are malformed, like one that is too large.
+func readBody(w http.ResponseWriter, r *http.Request, dst *bytes.Buffer, l *budget.Lease, limit int64, line string) error {
+	if r.ContentLength > limit {
+		return tooLarge(line) // unread: net/http then closes the connection
+	}
+	var to io.Writer = leased{dst, l}
+	if n := r.ContentLength; n >= 0 && n <= budget.Free {
+		dst.Grow(int(n) + bytes.MinRead)
+		to = dst // which reads without a buffer between
+	}
+	_, err := io.Copy(to, http.MaxBytesReader(w, r.Body, limit))
+	switch {
+	case errors.Is(err, errBusy):
+		w.Header().Set("Connection", "close") // with the rest of the body in it
+		return errBusy
+	case err != nil:
+		return tooLarge(line)
+	}
+	return nil
+}

@@ -1,0 +1,381 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/ingest"
+)
+
+const (
+	// liveTick is how often a dashboard gets events; every liveDots-th time also
+	// positions, every liveStats-th the figures.
+	liveTick  = 100 * time.Millisecond
+	liveDots  = 2
+	liveStats = 10
+
+	liveEvents   = 1000    // in one frame
+	liveMessage  = 4 << 10 // bytes that a client may send at once
+	livePatience = 2 * time.Second
+	liveThinned  = 20_000 // dots in one frame
+)
+
+// getLive is the dashboard's feed: one WebSocket that carries positions within
+// the client's view, events, and figures. The server does the thinning.
+func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
+	if err := a.addViewer(); err != nil {
+		return err
+	}
+	defer a.dropViewer()
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return nil // Accept has answered
+	}
+	conn.SetReadLimit(liveMessage)
+	c := &liveClient{
+		api: a, conn: conn, known: map[uint32]uint64{},
+		requests: make(chan liveRequest), ended: make(chan struct{}),
+	}
+	c.serve()
+	return nil
+}
+
+// addViewer makes room for a live feed, or says why there is none.
+func (a *API) addViewer() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.draining {
+		return fail(http.StatusServiceUnavailable, "shutting down")
+	}
+	if a.viewers >= a.cfg.MaxLive {
+		a.refused.live.Add(1)
+		return fail(http.StatusServiceUnavailable, "%d live feeds are open, which is the most", a.cfg.MaxLive)
+	}
+	a.viewers++
+	a.streams.Add(1)
+	return nil
+}
+
+func (a *API) dropViewer() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.viewers--
+	a.streams.Done()
+}
+
+// liveRequest is what a client may send. Fields that are absent change nothing.
+type liveRequest struct {
+	View   *[4]float64    `json:"view"`   // west, south, east, north: positions only for it
+	Events *events.Filter `json:"events"` // which events
+	Cursor *string        `json:"cursor"` // go on behind it
+}
+
+// liveClient is one dashboard. Its fields belong to the goroutine of serve.
+type liveClient struct {
+	api      *API
+	conn     *websocket.Conn
+	requests chan liveRequest // unbuffered, from read to run
+	ended    chan struct{}    // closed when nobody takes requests any more
+	fault    string           // what was wrong with a request; read's, until serve has waited for it
+
+	view    *[4]float64 // nil: the whole world
+	filter  events.Filter
+	reader  *events.Reader
+	known   map[uint32]uint64 // handles that the client has names for: the last frame with each
+	removed uint64            // objects that had been removed when the names were sent
+	frames  uint64            // of positions, that were sent
+	sets    string            // what it was told of the sets
+	records []events.Record
+	dots    []track.Dot
+	frame   []byte
+}
+
+// serve talks to the client until it goes, or until the log ends and all of it
+// has been sent. The close handshake needs the connection whole: a context that
+// ends while read waits would cut it.
+func (c *liveClient) serve() {
+	ctx, cancel := context.WithCancel(c.api.ctx)
+	defer cancel()
+	read := make(chan struct{})
+	go func() { // ends with the connection
+		defer close(read)
+		defer cancel()
+		c.fault = c.read(c.api.ctx)
+	}()
+	err := c.run(ctx)
+	close(c.ended)
+	status, reason := websocket.StatusNormalClosure, ""
+	switch {
+	case errors.Is(err, events.ErrEnded):
+		status, reason = websocket.StatusGoingAway, "shutting down"
+	case errors.Is(err, context.Canceled):
+		<-read // has ended first, or is about to
+		if c.fault != "" {
+			status, reason = websocket.StatusInvalidFramePayloadData, c.fault
+		}
+	}
+	_ = c.conn.Close(status, reason)
+	<-read
+}
+
+// read passes on what the client asks for, until the connection ends or what it
+// sends is no request; then it says what is wrong.
+func (c *liveClient) read(ctx context.Context) (fault string) {
+	for {
+		_, data, err := c.conn.Read(ctx)
+		if err != nil {
+			return ""
+		}
+		req, err := parseLiveRequest(data)
+		if err != nil {
+			return err.Error()
+		}
+		select {
+		case c.requests <- req:
+		case <-c.ended:
+		}
+	}
+}
+
+// parseLiveRequest reads a message. Its error is short enough for a close frame.
+func parseLiveRequest(data []byte) (req liveRequest, err error) {
+	if json.Unmarshal(data, &req) != nil {
+		return req, errors.New("not a request of the live feed")
+	}
+	if req.Events != nil && req.Events.Validate() != nil {
+		return req, errors.New("events.event: use enter, exit or inside")
+	}
+	return req, nil
+}
+
+func (c *liveClient) run(ctx context.Context) error {
+	log := c.api.cfg.Log
+	c.reader = log.Reader(log.Latest(), events.Filter{})
+	c.records = make([]events.Record, 0, liveEvents)
+	if err := c.greet(ctx); err != nil {
+		return err
+	}
+	ticker := time.NewTicker(liveTick)
+	defer ticker.Stop()
+	for n := 0; ; n++ {
+		if err := c.step(n); err != nil {
+			return err
+		}
+		if err := c.wait(ctx, ticker); err != nil {
+			return err
+		}
+	}
+}
+
+// wait takes requests until the next tick: however many come, the client gets no
+// more frames for it.
+func (c *liveClient) wait(ctx context.Context, ticker *time.Ticker) error {
+	for {
+		select {
+		case req := <-c.requests:
+			if err := c.obey(req); err != nil {
+				return err
+			}
+		case <-ticker.C:
+			return nil
+		case <-c.api.cfg.Log.Done():
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// greet says hello and waits a little for the first request, so that a client
+// that resumes gets nothing before its cursor has come.
+func (c *liveClient) greet(ctx context.Context) error {
+	hello := map[string]any{
+		"type": "hello", "version": c.api.cfg.Version, "t": time.Now().UnixMilli(),
+		"cursor": c.api.cfg.Log.Cursor(c.reader.Position()), "demo": c.api.cfg.Demo, "bus": c.api.cfg.BusURL,
+		"tunnel": c.api.cfg.Tunnel != nil,
+	}
+	if err := c.send(hello); err != nil {
+		return err
+	}
+	patience := time.NewTimer(livePatience)
+	defer patience.Stop()
+	select {
+	case req := <-c.requests:
+		return c.obey(req)
+	case <-patience.C:
+		return nil
+	case <-c.api.cfg.Log.Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *liveClient) obey(req liveRequest) error {
+	if req.View != nil {
+		c.view = req.View
+	}
+	if req.Events != nil {
+		c.filter = *req.Events
+		c.reader = c.api.cfg.Log.Reader(c.reader.Position(), c.filter)
+	}
+	if req.Cursor == nil {
+		return nil
+	}
+	after, err := c.api.cfg.Log.ParseCursor(*req.Cursor)
+	if err != nil {
+		// Of an earlier run of the process: how much was missed, nobody knows.
+		return c.send(map[string]any{
+			"type": "gap", "count": nil, "reason": "the server was restarted",
+			"cursor": c.api.cfg.Log.Cursor(c.reader.Position()),
+		})
+	}
+	c.reader = c.api.cfg.Log.Reader(after, c.filter)
+	return nil
+}
+
+// step sends what is due at the n-th tick.
+func (c *liveClient) step(n int) error {
+	ended := c.api.cfg.Log.Ended()
+	if err := c.sendEvents(); err != nil {
+		return err
+	}
+	if ended {
+		return events.ErrEnded
+	}
+	if n%liveDots == 0 {
+		if err := c.sendDots(); err != nil {
+			return err
+		}
+	}
+	if n%liveStats == 0 {
+		if err := c.sendSets(); err != nil {
+			return err
+		}
+		return c.send(c.api.live.stats())
+	}
+	return nil
+}
+
+func (c *liveClient) sendEvents() error {
+	for {
+		records, gap := c.reader.TryNext(c.records[:0])
+		if gap.Count() > 0 {
+			if err := c.send(map[string]any{
+				"type": "gap", "count": gap.Count(), "cursor": c.api.cfg.Log.Cursor(gap.To),
+				"reason": "fell behind what the log keeps",
+			}); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(records) == 0 && gap.Count() == 0:
+			return nil
+		case len(records) == 0:
+			continue
+		}
+		b := append(c.frame[:0], `{"type":"events","cursor":"`...)
+		b = append(b, c.api.cfg.Log.Cursor(c.reader.Position())...)
+		b = append(b, `","events":[`...)
+		for i := range records {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = records[i].JSON.Append(b)
+		}
+		c.frame = append(b, "]}"...)
+		if err := c.write(websocket.MessageText, c.frame); err != nil {
+			return err
+		}
+	}
+}
+
+// sendSets tells which sets there are, when that has changed.
+func (c *liveClient) sendSets() error {
+	b, err := json.Marshal(map[string]any{"type": "sets", "sets": describeSets(c.api.cfg.Catalog)})
+	if err != nil || string(b) == c.sets {
+		return err
+	}
+	c.sets = string(b)
+	return c.write(websocket.MessageText, b)
+}
+
+func (c *liveClient) sendDots() error {
+	at, all := c.api.live.dots()
+	c.dots = c.dots[:0]
+	for i := range all {
+		if inView(c.view, &all[i]) {
+			c.dots = append(c.dots, all[i])
+		}
+	}
+	thinned := len(c.dots) > liveThinned
+	if thinned {
+		c.dots = thin(c.dots, liveThinned)
+	}
+	if err := c.sendNames(); err != nil {
+		return err
+	}
+	c.frame = appendDots(c.frame[:0], at, c.dots, thinned)
+	return c.write(websocket.MessageBinary, c.frame)
+}
+
+// sparedNames are kept beyond twice those of the last frame, so that few frames
+// look for names to forget.
+const sparedNames = 1024
+
+// sendNames tells whose the handles are that the frame before had not. What has
+// left the view is named again when it comes back: neither side has to remember
+// every object that was ever in view.
+func (c *liveClient) sendNames() error {
+	var unknown []uint32
+	c.frames++
+	if n := c.api.cfg.Pipeline.Removed(); n != c.removed { // handles may name others
+		c.removed = n
+		clear(c.known)
+	}
+	for i := range c.dots {
+		h := c.dots[i].Handle
+		if last, ok := c.known[h]; !ok || last != c.frames-1 {
+			unknown = append(unknown, h)
+		}
+		c.known[h] = c.frames
+	}
+	if len(c.known) > 2*len(c.dots)+sparedNames {
+		maps.DeleteFunc(c.known, func(_ uint32, last uint64) bool { return last != c.frames })
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	names := make([][3]any, 0, len(unknown))
+	for _, n := range c.api.cfg.Pipeline.Names(make([]ingest.Named, 0, len(unknown)), unknown) {
+		names = append(names, [3]any{n.Handle, n.Fleet, n.ID})
+	}
+	return c.send(map[string]any{"type": "names", "names": names})
+}
+
+func (c *liveClient) send(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.write(websocket.MessageText, b)
+}
+
+// write gives the client a time to take a frame; one that does not loses its
+// connection.
+func (c *liveClient) write(kind websocket.MessageType, b []byte) error {
+	ctx, cancel := context.WithTimeout(c.api.ctx, c.api.cfg.WriteTimeout)
+	defer cancel()
+	return c.conn.Write(ctx, kind, b)
+}

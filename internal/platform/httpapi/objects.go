@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/ingest"
+)
+
+const (
+	defaultObjects = 100
+	maxObjects     = 10_000
+	// maxPageProps ends a page early, in bytes: each object may have 16 KiB.
+	maxPageProps = 4 << 20
+)
+
+// objectJSON is one object as GET /v1/objects tells it.
+type objectJSON struct {
+	ID       string          `json:"id"`
+	Fleet    string          `json:"fleet"`
+	Lon      float64         `json:"lon"`
+	Lat      float64         `json:"lat"`
+	T        string          `json:"t"`    // of the last accepted fix
+	Seen     string          `json:"seen"` // when that arrived
+	State    string          `json:"state"`
+	Accuracy *float32        `json:"accuracy,omitempty"`
+	Speed    *float32        `json:"speed,omitempty"`
+	Heading  *float32        `json:"heading,omitempty"`
+	Props    json.RawMessage `json:"props,omitempty"`
+	Fences   []visitJSON     `json:"fences"`
+}
+
+type visitJSON struct {
+	Set   string `json:"set"`
+	Fence string `json:"fence"`
+	Since string `json:"since"`
+	Visit string `json:"visit"`
+}
+
+func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "fleet", "prefix", "set", "fence", "limit", "after")
+	if err != nil {
+		return err
+	}
+	query := ingest.Query{
+		Fleet: q.Get("fleet"), Prefix: q.Get("prefix"), Limit: defaultObjects,
+		In: track.FenceName{Set: q.Get("set"), Key: q.Get("fence")},
+	}
+	if query.In.Key != "" && query.In.Set == "" {
+		return fail(http.StatusBadRequest, "query: fence needs its set")
+	}
+	if s := q.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > maxObjects {
+			return fail(http.StatusBadRequest, "query: limit %q is not a number from 1 to %d", s, maxObjects)
+		}
+		query.Limit = n
+	}
+	after, err := base64.RawURLEncoding.DecodeString(q.Get("after"))
+	if err != nil {
+		return fail(http.StatusBadRequest, "query: after is not what an earlier answer gave as next")
+	}
+	query.After = string(after)
+	found, more := a.cfg.Pipeline.Objects(query)
+	page := objectPage{Objects: []objectJSON{}}
+	size := 0
+	for i := range found {
+		o := &found[i]
+		page.Objects = append(page.Objects, describeObject(o))
+		if size += len(o.Props); (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
+			page.Next = base64.RawURLEncoding.EncodeToString([]byte(ingest.ObjectKey(o.Fleet, o.ID)))
+			break
+		}
+	}
+	return writeJSON(w, http.StatusOK, &page)
+}
+
+// objectPage is one answer of a list; Next goes on behind it.
+type objectPage struct {
+	Objects []objectJSON `json:"objects"`
+	Next    string       `json:"next,omitempty"`
+}
+
+func (a *API) getObject(w http.ResponseWriter, r *http.Request) error {
+	fleet, id, err := objectName(r)
+	if err != nil {
+		return err
+	}
+	o, ok := a.cfg.Pipeline.Object(fleet, id)
+	if !ok {
+		return noObject(fleet, id)
+	}
+	return writeJSON(w, http.StatusOK, describeObject(&o))
+}
+
+// deleteObject forgets an object. Its exits have been published when the answer comes.
+func (a *API) deleteObject(w http.ResponseWriter, r *http.Request) error {
+	fleet, id, err := objectName(r)
+	if err != nil {
+		return err
+	}
+	removed, err := a.cfg.Pipeline.Remove(fleet, id)
+	if err != nil {
+		return fail(http.StatusServiceUnavailable, "%v", err)
+	}
+	if !removed {
+		return noObject(fleet, id)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// objectName reads the object that a request names.
+func objectName(r *http.Request) (fleet, id string, err error) {
+	q, err := params(r, "fleet")
+	if err != nil {
+		return "", "", err
+	}
+	return cmp.Or(q.Get("fleet"), events.DefaultFleet), r.PathValue("id"), nil
+}
+
+func noObject(fleet, id string) error {
+	return fail(http.StatusNotFound, "no object %.64q in fleet %.64q", id, fleet)
+}
+
+func describeObject(o *track.Object) objectJSON {
+	j := objectJSON{
+		ID: o.ID, Fleet: o.Fleet, Lon: o.Point.Lon, Lat: o.Point.Lat,
+		T: events.FormatTime(o.Time.Time()), Seen: events.FormatTime(o.Arrived.Time()),
+		State: o.State.String(), Props: o.Props,
+		Accuracy: known(o.Accuracy), Speed: known(o.Speed), Heading: known(o.Heading),
+		Fences: make([]visitJSON, len(o.Fences)),
+	}
+	for i, v := range o.Fences {
+		j.Fences[i] = visitJSON{
+			Set: v.Set, Fence: v.Fence.Key, Since: events.FormatTime(v.Since.Time()),
+			Visit: events.VisitID(o.Fleet, o.ID, v.Visit),
+		}
+	}
+	return j
+}
+
+func known(m track.Measure) *float32 {
+	if !m.Known {
+		return nil
+	}
+	return &m.Value
+}

@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"time"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/ingest"
+)
+
+// submitTimeout bounds how long a request waits for room in the queues.
+const submitTimeout = 5 * time.Second
+
+// postPositions takes one position, an array, newline-delimited JSON or GeoJSON
+// and answers when all of it has been applied and its events published.
+func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "fleet", "id_property", "time_property")
+	if err != nil {
+		return err
+	}
+	format, err := positionFormat(r.Header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	if fleet := q.Get("fleet"); fleet != "" {
+		if err := ingest.CheckName("fleet", fleet); err != nil {
+			return fail(http.StatusBadRequest, "query: %v", err)
+		}
+	}
+	l := a.memory.Lease()
+	defer l.Release()
+	body, err := a.readBody(w, r, l)
+	if err != nil {
+		return err
+	}
+	dec := ingest.Decoder{
+		Format: format, Fleet: q.Get("fleet"), Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
+		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
+	}
+	batch, err := dec.Decode(body)
+	if be, ok := errors.AsType[*ingest.BodyError](err); ok {
+		return fail(http.StatusBadRequest, "body: %v", be)
+	}
+	if errors.Is(err, ingest.ErrTooMany) {
+		return fail(http.StatusRequestEntityTooLarge, "body: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), submitTimeout)
+	defer cancel()
+	res, err := a.cfg.Pipeline.Submit(ctx, batch)
+	if err != nil {
+		return fail(http.StatusServiceUnavailable, "%v", err)
+	}
+	return writeJSON(w, positionStatus(&res), &res)
+}
+
+// positionStatus is 200 when anything was taken, or known already; otherwise
+// what kept all of it out.
+func positionStatus(r *ingest.Result) int {
+	switch {
+	case r.Accepted+r.Late > 0 || len(r.Rejected) == 0:
+		return http.StatusOK
+	case r.Overloaded > 0:
+		return http.StatusServiceUnavailable
+	case r.Full > 0:
+		return http.StatusTooManyRequests
+	}
+	return http.StatusBadRequest
+}
+
+func positionFormat(contentType string) (ingest.Format, error) {
+	if contentType == "" {
+		return ingest.Detect, nil
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return 0, fail(http.StatusUnsupportedMediaType, "Content-Type: %v", err)
+	}
+	switch media {
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines":
+		return ingest.Lines, nil
+	}
+	// What curl sends by default says nothing about the body.
+	return ingest.Detect, nil
+}

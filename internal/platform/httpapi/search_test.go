@@ -1,0 +1,183 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"paddock/fence"
+	"paddock/internal/platform/budget"
+	"paddock/internal/platform/lookup"
+)
+
+const (
+	inA    = `{"fences":[{"set":"squares","id":"a","properties":{"name":"a"}}]}`
+	inAB   = `{"fences":[{"set":"squares","id":"a","properties":{"name":"a"}},{"set":"squares","id":"b","properties":{"name":"b"}}]}`
+	inC    = `{"fences":[{"set":"far","id":"c","properties":{"name":"c"}}]}`
+	inNone = `{"fences":[]}`
+)
+
+func TestGetSearch(t *testing.T) {
+	tw := newTown(t, options{})
+	for query, want := range map[string]string{
+		"lon=1&lat=1": inA, "lat=1&lon=1": inA, "lon=7&lat=5": inAB, "lon=105&lat=45": inC, "lon=50&lat=1": inNone,
+		"lon=0&lat=0": inA, "lon=15&lat=5": inNone, "lon=1e0&lat=%2B1": inA,
+		"lon=7&lat=5&set=squares": inAB, "lon=7&lat=5&set=far": inNone, "lon=180&lat=90": inNone,
+	} {
+		tw.expect(tw.get("/v1/search?"+query), 200, want)
+	}
+	for _, c := range []struct {
+		query  string
+		status int
+		detail string
+	}{
+		{"", 400, "query: lon missing"},
+		{"lon=1", 400, "query: lat missing"},
+		{"lat=1", 400, "query: lon missing"},
+		{"lon=x&lat=y", 400, `query: lon "x" is not a number`},
+		{"lon=1&lat=", 400, "query: lat missing"},
+		{"lon=1,5&lat=1", 400, `query: lon "1,5" is not a number`},
+		{"lon=1e999&lat=1", 400, `query: lon "1e999" is not a number`},
+		{"lon=NaN&lat=1", 400, "query: lon NaN is out of range -180 to 180"},
+		{"lon=1&lat=NaN", 400, "query: lat NaN is out of range -90 to 90"},
+		{"lon=1&lat=-Inf", 400, "query: lat -Inf is out of range -90 to 90"},
+		{"lon=181&lat=1", 400, "query: lon 181 is out of range -180 to 180"},
+		{"lon=40&lat=-100", 400, "query: lat -100 is out of range -90 to 90: lon and lat swapped?"},
+		{"lon=1&lat=1&set=none", 404, `no set "none"; GET /v1/sets lists them`},
+		{"lon=1&lat=1&lon=2", 400, `query: parameter "lon" given 2 times`},
+		{"lon=1&lat=1&sets=far", 400, `query: unknown parameter "sets": use lon, lat, set, generation, properties`},
+		{"z=1&y=2&lon=1&lon=1", 400, `query: parameter "lon" given 2 times`},
+		{"lon=1;lat=2", 400, "query: invalid semicolon separator in query"},
+		{"lon=%zz", 400, `query: invalid URL escape "%zz"`},
+	} {
+		for range 3 { // always the same one
+			tw.problem(tw.get("/v1/search?"+c.query), c.status, c.detail)
+		}
+	}
+}
+
+func TestPostSearch(t *testing.T) {
+	tw := newTown(t, options{})
+	for body, want := range map[string]string{
+		`{"lon":1,"lat":1}`: inA,
+		" \n[7,5,99]\n":     inAB,
+		"\ufeff[7,5]":       inAB,
+		`{"type":"Point","coordinates":[105,45]}`:                                            inC,
+		`{"type":"Feature","geometry":{"type":"Point","coordinates":[1,1]},"properties":{}}`: inA,
+		`{"points":[]}`: `{"results":[]}`,
+		`{"points":[[1,1],{"lon":7,"lat":5},{"type":"Point","coordinates":[50,1]}]}`: `{"results":[` + inA + `,` + inAB + `,` + inNone + `]}`,
+	} {
+		tw.expect(tw.post("/v1/search", body, "Content-Type", "application/json"), 200, want)
+	}
+	tw.expect(tw.post("/v1/search?set=far", `[7,5]`), 200, inNone)
+	const point = ` send {"lon","lat"}, [lon, lat], a GeoJSON Point or a Feature with one`
+	for body, detail := range map[string]string{
+		``:                         `body: empty: send a point, {"points":[...]}, or one point a line as application/x-ndjson`,
+		`{`:                        "body: malformed JSON: unexpected end of JSON input",
+		`1`:                        "body: not a point:" + point,
+		`"x"`:                      "body: not a point:" + point,
+		`{}`:                       "body: lon or lat missing",
+		`null`:                     "body: lon or lat missing",
+		`[1]`:                      "body: a point has two coordinates, lon and lat",
+		`[1,"2"]`:                  "body: not a pair of numbers",
+		`[1,null]`:                 "body: a point has two coordinates, lon and lat",
+		`[1,1e999]`:                "body: not a pair of numbers",
+		`[1,91]`:                   "body: lat 91 is out of range -90 to 90: lon and lat swapped?",
+		`{"lon":"1","lat":2}`:      "body: not a point:" + point,
+		`{"lon":1}`:                "body: lon or lat missing",
+		`{"points":5}`:             "points: must be an array",
+		`{"points":{}}`:            "points: must be an array",
+		`{"points":[[1,1],[1]]}`:   "points[1]: a point has two coordinates, lon and lat",
+		`{"points":[[1,1],null]}`:  "points[1]: lon or lat missing",
+		`{"points":[[1,1],[1,2]`:   "body: malformed JSON: unexpected end of JSON input",
+		`{"points":[[1,1]]} trail`: "body: malformed JSON: invalid character 't' after top-level value",
+		`{"type":"LineString","coordinates":[1,2]}`:                                 `body: geometry type "LineString": must be a Point`,
+		`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2]]]}}`:  "body: not a point:" + point,
+		`{"type":"Feature","geometry":{"type":"MultiPoint","coordinates":[1,2,3]}}`: `body: geometry type "MultiPoint": must be a Point`,
+	} {
+		tw.problem(tw.post("/v1/search", body), 400, detail)
+	}
+	tw.problem(tw.post("/v1/search?set=none", `[1,1]`), 404, `no set "none"; GET /v1/sets lists them`)
+}
+
+// In lines, a bad one is answered in its place.
+func TestSearchLines(t *testing.T) {
+	tw := newTown(t, options{})
+	r := tw.post("/v1/search", "\ufeff[1,1]\r\n\n{\"lon\":7,\"lat\":5}\nnonsense\n[1,99]", "Content-Type", "application/x-ndjson; charset=utf-8")
+	tw.expect(r, 200, strings.Join([]string{
+		inA, inAB, `{"error":"not a point: send {\"lon\",\"lat\"}, [lon, lat], a GeoJSON Point or a Feature with one"}`,
+		`{"error":"lat 99 is out of range -90 to 90: lon and lat swapped?"}`,
+	}, "\n"))
+	if ct := r.header.Get("Content-Type"); ct != "application/x-ndjson" {
+		t.Errorf("Content-Type %q", ct)
+	}
+	tw.expect(tw.post("/v1/search", "", "Content-Type", "application/x-ndjson"), 200, "")
+}
+
+// Points in columns are answered in columns, and the ordinals in them by the ids
+// of the set's fences.
+func TestSearchColumns(t *testing.T) {
+	tw := newTown(t, options{})
+	points := columns(7, 5, 50, 1, 1, 1)
+	r := tw.post("/v1/search?set=squares&generation=1", points, "Content-Type", pointColumns)
+	want := "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x03\x00\x00\x00" + // generation 1, 3 points
+		"\x00\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00" + // end of none, of the first, ...
+		"\x00\x00\x00\x00\x01\x00\x00\x00" + "\x00\x00\x00\x00" // a and b, a
+	if r.status != 200 || string(r.body) != want || r.header.Get("Content-Type") != fenceColumns {
+		t.Errorf("%d, %q, %q", r.status, r.header.Get("Content-Type"), r.body)
+	}
+	tw.problem(tw.post("/v1/search?set=squares", points[:47], "Content-Type", pointColumns), 400, "points: cut off: each has 16 bytes")
+	tw.problem(tw.post("/v1/search", points, "Content-Type", pointColumns), 400, "set missing: an answer in columns is that of one set")
+	tw.problem(tw.post("/v1/search?set=squares&generation=x", points, "Content-Type", pointColumns), 400, `query: generation "x" is not a whole number`)
+	tw.expect(tw.post("/v1/search?set=squares&properties=none", `[1,1]`), 200, `{"fences":[{"set":"squares","id":"a"}]}`)
+	tw.expect(tw.get("/v1/search?set=squares&properties=none&lon=1&lat=1"), 200, `{"fences":[{"set":"squares","id":"a"}]}`)
+	tw.problem(tw.get("/v1/search?set=squares&generation=2&lon=1&lat=1"), 410, `set "squares" is at generation 1: 2 is not kept; ask again for this one, or for none`)
+}
+
+func columns(lonLat ...float64) string {
+	var b []byte
+	for _, f := range lonLat {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
+	}
+	return string(b)
+}
+
+// A body of as many points as one may have is held within the budget, like the
+// answer.
+func TestLargeColumnsAreHeld(t *testing.T) {
+	tw := newTown(t, options{config: func(c *Config) { c.MaxBody = 2 << 20 }})
+	body := columns(slices.Repeat([]float64{1, 1}, 100_000)...)
+	r := tw.post("/v1/search?set=squares", body, "Content-Type", pointColumns)
+	if r.status != 200 || len(r.body) != 12+4*100_001+4*100_000 {
+		t.Errorf("%d, %d bytes", r.status, len(r.body))
+	}
+	tw.api.memory = budget.New(5 << 19) // enough for the body, and not for the answer
+	tw.problem(tw.post("/v1/search?set=squares", body+columns(slices.Repeat([]float64{1, 1}, 30_000)...), "Content-Type", pointColumns),
+		503, "too many large requests at once: send it again later, or in smaller parts")
+	if used := tw.api.memory.Used(); used != 0 {
+		t.Errorf("%d bytes are still held", used)
+	}
+}
+
+// A short request can have a long answer: one point in many fences with long
+// properties, asked for often.
+func TestAnswersOfASearchAreBounded(t *testing.T) {
+	tw := newTown(t, options{})
+	set, err := fence.NewSet("heavy", fence.Options{})
+	must(t, err)
+	f := square("h", 0, 0, 10, 10)
+	f.Properties = json.RawMessage(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
+	_, err = set.Replace(&fence.Collection{Fences: []fence.Fence{f}})
+	must(t, err)
+	must(t, tw.catalog.Add(set))
+	body := `{"points":[` + strings.Repeat("[1,1],", 99) + `[1,1]]}`
+	tw.problem(tw.post("/v1/search?set=heavy", body), 413, fmt.Sprintf("the answer is larger than %d bytes: ask for fewer points, or one set", lookup.MaxAnswer))
+	tw.expect(tw.get("/v1/search?set=heavy&lon=1&lat=1"), 200, "")
+	if used := tw.api.memory.Used(); used != 0 {
+		t.Errorf("%d bytes are still held", used)
+	}
+}

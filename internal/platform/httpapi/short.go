@@ -1,0 +1,191 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"paddock/fence"
+	"paddock/internal/netio/plainhttp"
+	"paddock/internal/platform/budget"
+	"paddock/internal/platform/lookup"
+)
+
+// maxShort bounds an answer of the short way, in bytes: what needs no budget. A larger
+// one is the long way's.
+const maxShort = budget.Free
+
+// appendAnswer is the short way: it appends the answer to a plain look-up. Nil leaves
+// the request to ServeHTTP, which would give the same bytes. Who asks is not checked
+// here: see admits.
+func (a *API) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
+	if string(r.Path) == "/v1/search" {
+		return a.appendSearch(dst, r)
+	}
+	if a.cfg.Gofence != nil {
+		return a.cfg.Gofence.AppendAnswer(dst, r)
+	}
+	return nil
+}
+
+// shortSearch is a look-up of the short way. It belongs to one goroutine.
+type shortSearch struct {
+	lookup     lookup.Lookup
+	terms      lookup.Terms
+	generation uint64
+	set        string // a name that was asked for, so that it is made of bytes once
+	at         fence.Point
+	seen       uint8 // of the parameters
+}
+
+var shortSearches = sync.Pool{New: func() any { return &shortSearch{lookup: lookup.Lookup{Limit: maxShort}} }}
+
+// release gives s back, without the state of any set.
+func (s *shortSearch) release() {
+	s.lookup.End()
+	if cap(s.lookup.Answer) <= 2*maxShort {
+		shortSearches.Put(s)
+	}
+}
+
+// appendSearch answers GET and POST /v1/search. Of what is wrong with a request it
+// answers what a set says, as clients that ask for a generation meet it often.
+//
+// hot: BenchmarkShortSearch, TestShortSearchesAllocateNothing
+func (a *API) appendSearch(dst []byte, r *plainhttp.Request) []byte {
+	s := shortSearches.Get().(*shortSearch)
+	defer s.release()
+	var err error
+	switch {
+	case !s.parameters(r.Query):
+		return nil
+	case r.Method == plainhttp.GET && s.located():
+		err = a.shortPoint(s)
+	case r.Method == plainhttp.POST && s.seen&(seenLon|seenLat) == 0 && !r.FromPage && isJSON(r.ContentType) && int64(len(r.Body)) <= a.cfg.MaxBody:
+		err = s.lookup.JSON(a.cfg.Catalog, s.terms, r.Body)
+	default:
+		return nil
+	}
+	if err != nil {
+		return appendRefusal(dst, r, err)
+	}
+	dst = append(dst, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: "...)
+	dst = strconv.AppendInt(dst, int64(len(s.lookup.Answer)), 10)
+	dst = r.AppendEnd(append(dst, "\r\nContent-Type: application/json\r\n"...))
+	return append(dst, s.lookup.Answer...)
+}
+
+// shortPoint looks up the point of the parameters.
+func (a *API) shortPoint(s *shortSearch) error {
+	if err := s.lookup.Open(a.cfg.Catalog, s.terms); err != nil {
+		return err
+	}
+	if err := s.lookup.Point(s.at); err != nil {
+		return err
+	}
+	s.lookup.Answer = append(s.lookup.Answer, '\n')
+	return nil
+}
+
+// isJSON reports whether a body is of one of the media types that are often sent and
+// are read as JSON. Nearly all others are, too: look knows.
+func isJSON(contentType []byte) bool {
+	switch string(contentType) {
+	case "", "application/json", "application/json; charset=utf-8", "application/geo+json", "application/x-www-form-urlencoded":
+		return true
+	}
+	return false
+}
+
+// The parameters that a search has been given.
+const (
+	seenLon = 1 << iota
+	seenLat
+	seenSet
+	seenGeneration
+	seenProperties
+)
+
+// parameters reads those of a search, which are known, given once, and without escapes.
+// False leaves them to params and terms.
+func (s *shortSearch) parameters(query []byte) bool {
+	s.terms, s.seen = lookup.Terms{}, 0
+	if bytes.ContainsAny(query, "%+;") {
+		return false
+	}
+	for len(query) > 0 {
+		var parameter []byte
+		parameter, query, _ = bytes.Cut(query, []byte{'&'})
+		name, value, _ := bytes.Cut(parameter, []byte{'='})
+		before := s.seen
+		if !s.parameter(name, value) || s.seen == before {
+			return false
+		}
+	}
+	return true
+}
+
+// parameter takes one and notes that it was there.
+func (s *shortSearch) parameter(name, value []byte) bool {
+	var err error
+	switch string(name) {
+	case "lon":
+		s.seen |= seenLon
+		s.at.Lon, err = strconv.ParseFloat(string(value), 64)
+	case "lat":
+		s.seen |= seenLat
+		s.at.Lat, err = strconv.ParseFloat(string(value), 64)
+	case "set":
+		s.seen |= seenSet
+		if s.set != string(value) {
+			s.set = string(value)
+		}
+		s.terms.Set = s.set
+	case "generation":
+		s.seen |= seenGeneration
+		s.generation, err = strconv.ParseUint(string(value), 10, 64)
+		s.terms.Generation = &s.generation
+	case "properties":
+		s.seen |= seenProperties
+		return s.choose(value)
+	default:
+		return false
+	}
+	return err == nil
+}
+
+// choose takes a choice of properties that exists.
+func (s *shortSearch) choose(value []byte) bool {
+	switch string(value) {
+	case "", lookup.PropertiesAll:
+	case lookup.PropertiesNone:
+		s.terms.Properties = lookup.PropertiesNone
+	default:
+		return false
+	}
+	return true
+}
+
+// located reports whether there is a point, on the earth.
+func (s *shortSearch) located() bool {
+	const both = seenLon | seenLat
+	return s.seen&both == both && lookup.Check(s.at) == nil
+}
+
+// appendRefusal answers that there is no such set, or that it is at another generation.
+// Others are the long way's: what is malformed, and what is too large for this one.
+func appendRefusal(dst []byte, r *plainhttp.Request, err error) []byte {
+	e, ok := errors.AsType[*lookup.Error](err)
+	if !ok || e.Kind != lookup.NoSet && e.Kind != lookup.Gone {
+		return nil
+	}
+	status := e.Kind.Status()
+	text := fail(status, "%s", e.Reason).text()
+	dst = strconv.AppendInt(append(dst, "HTTP/1.1 "...), int64(status), 10)
+	dst = append(append(append(dst, ' '), http.StatusText(status)...), "\r\nCache-Control: no-store\r\nContent-Length: "...)
+	dst = strconv.AppendInt(dst, int64(len(text)), 10)
+	dst = r.AppendEnd(append(dst, "\r\nContent-Type: "+problemType+"\r\n"...))
+	return append(dst, text...)
+}

@@ -1,0 +1,67 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/position"
+)
+
+// Binary reads a body of pos.update, one position in the fixed layout of package
+// position or as a CBOR map, into the batch; or rejects it with its index. The
+// forms differ in their first byte. Nothing of the body is kept.
+func (d *Decoder) Binary(b *Batch, index int, body []byte) {
+	p, err := d.binary(body, &b.Ignored)
+	if err != nil {
+		b.reject(index, err.Error())
+		return
+	}
+	d.take(b, index, p)
+}
+
+func (d *Decoder) binary(body []byte, ignored *Ignored) (track.Position, error) {
+	switch {
+	case len(body) == 0:
+		return track.Position{}, errors.New("body: empty")
+	case len(body) > maxElementBytes:
+		return track.Position{}, fmt.Errorf("longer than %d bytes", maxElementBytes)
+	case body[0] == position.Version:
+		return d.layout(body)
+	case body[0]>>5 == cborMap:
+		return d.cbor(body, ignored)
+	}
+	return track.Position{}, fmt.Errorf("body: begins with %#02x, neither %d for the fixed layout nor a CBOR map", body[0], position.Version)
+}
+
+// layout reads the fixed layout.
+func (d *Decoder) layout(body []byte) (track.Position, error) {
+	in, err := position.Parse(body)
+	if err != nil {
+		return track.Position{}, err
+	}
+	if !utf8.Valid(in.Props) {
+		return track.Position{}, errors.New("props: not valid UTF-8")
+	}
+	t, err := millis(float64(in.Time), strconv.FormatInt(in.Time, 10))
+	if err != nil {
+		return track.Position{}, err
+	}
+	f := fields{id: &in.ID, lon: &in.Lon, lat: &in.Lat, t: t, props: in.Props}
+	if in.Fleet != "" {
+		f.fleet = &in.Fleet
+	}
+	var known [3]float64
+	for i, m := range [...]struct {
+		from position.Measure
+		to   **float64
+	}{{in.Accuracy, &f.accuracy}, {in.Speed, &f.speed}, {in.Heading, &f.heading}} {
+		if m.from.Known {
+			known[i] = float64(m.from.Value)
+			*m.to = &known[i]
+		}
+	}
+	return d.judge(&f)
+}

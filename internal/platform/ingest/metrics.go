@@ -1,0 +1,108 @@
+package ingest
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+)
+
+// Metrics counts what a pipeline does, for Prometheus and for people who watch.
+type Metrics struct {
+	results [resultCount]atomic.Uint64
+	total   atomic.Uint64 // events published
+	renamed atomic.Uint64
+	ignored atomic.Uint64
+
+	events  *prometheus.CounterVec
+	lag     prometheus.Histogram
+	latency latency
+}
+
+// What became of a position, as counted.
+const (
+	resultAccepted = iota
+	resultLate
+	resultFull
+	resultRejected
+	resultOverloaded
+	resultCount
+)
+
+var resultNames = [resultCount]string{"accepted", "late", "full", "rejected", "overloaded"}
+
+// NewMetrics registers the pipeline's metrics; a nil registerer counts only.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "paddock_events_total", Help: "Events published.",
+		}, []string{"set", "event", "reason"}),
+		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "paddock_events_lag_seconds",
+			Help:    "Time from the arrival of a position to the publication of its events.",
+			Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
+		}),
+		latency: newLatency(),
+	}
+	if reg == nil {
+		return m
+	}
+	reg.MustRegister(m.events, m.lag)
+	for i, name := range resultNames {
+		reg.MustRegister(counter("paddock_track_updates_total",
+			"Positions by what became of them: late ones are not newer than the last, full ones are new objects beyond the limit, rejected ones are bad input, overloaded ones found a full queue, or the end of the process before their turn.",
+			prometheus.Labels{"result": name}, &m.results[i]))
+	}
+	reg.MustRegister(counter("paddock_track_renamed_total",
+		"Positions whose body named another object than the subject that carried it; the body won, as the user has no publish permissions.", nil, &m.renamed))
+	reg.MustRegister(counter("paddock_track_ignored_total",
+		"Members of positions that nothing reads, such as a misspelt name.", nil, &m.ignored))
+	return m
+}
+
+func counter(name, help string, labels prometheus.Labels, v *atomic.Uint64) prometheus.Collector {
+	opts := prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}
+	return prometheus.NewCounterFunc(opts, func() float64 { return float64(v.Load()) })
+}
+
+// applied counts by track.Outcome.
+func (m *Metrics) applied(counts [3]int) {
+	m.results[resultAccepted].Add(uint64(counts[track.Accepted]))
+	m.results[resultLate].Add(uint64(counts[track.Late]))
+	m.results[resultFull].Add(uint64(counts[track.Full]))
+}
+
+func (m *Metrics) event(e *track.Event) {
+	m.events.WithLabelValues(e.Set, e.Kind.String(), e.Reason.String()).Inc()
+}
+
+func (m *Metrics) published(records []events.Record) {
+	m.total.Add(uint64(len(records)))
+	at := time.Now()
+	for i := range records {
+		lag := max(0, at.Sub(records[i].Arrived.Time()))
+		m.lag.Observe(lag.Seconds())
+		m.latency.record(at, lag)
+	}
+}
+
+// Totals are counts since the start.
+type Totals struct {
+	Accepted, Late, Full, Rejected, Overloaded uint64
+
+	Events   uint64
+	EventP99 time.Duration // arrival to publication, over the last 5 to 10 seconds; 0 = there was no event
+}
+
+// Totals returns the counts as they are now.
+func (m *Metrics) Totals() Totals {
+	return Totals{
+		Accepted: m.results[resultAccepted].Load(), Late: m.results[resultLate].Load(),
+		Full: m.results[resultFull].Load(), Rejected: m.results[resultRejected].Load(),
+		Overloaded: m.results[resultOverloaded].Load(),
+		Events:     m.total.Load(), EventP99: m.latency.p99(time.Now()),
+	}
+}

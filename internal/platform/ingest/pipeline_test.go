@@ -1,0 +1,672 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+)
+
+// published keeps what a pipeline publishes. While gate is not nil, Publish
+// waits for it to be closed.
+type published struct {
+	gate chan struct{}
+
+	mu      sync.Mutex
+	records []events.Record
+}
+
+func (p *published) Publish(records []events.Record) {
+	if p.gate != nil {
+		<-p.gate
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.records = append(p.records, records...)
+}
+
+// texts are the events so far, as "enter zone/a v1 move", in their order.
+func (p *published) texts(t *testing.T) (texts []string) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.records {
+		_, after, ok := strings.Cut(string(r.JSON.Bytes()), `"reason":"`)
+		reason, _, ok2 := strings.Cut(after, `"`)
+		if !ok || !ok2 {
+			t.Fatalf("no reason: %s", r.JSON.Bytes())
+		}
+		texts = append(texts, fmt.Sprintf("%s %s/%s %s %s", r.Kind, r.Set, r.Fence, r.Object, reason))
+	}
+	return texts
+}
+
+func (p *published) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.records)
+}
+
+// unitSquare is the square of longitude and latitude 0 to 1, moved east.
+func unitSquare(key string, east float64) fence.Fence {
+	return fence.Fence{Key: key, Geometry: fence.MultiPolygon{{{
+		{Lon: east, Lat: 0}, {Lon: east + 1, Lat: 0}, {Lon: east + 1, Lat: 1}, {Lon: east, Lat: 1},
+	}}}}
+}
+
+// addSet adds a set of these fences to the catalog.
+func addSet(t *testing.T, c *fence.Catalog, name string, fences ...fence.Fence) *fence.Set {
+	t.Helper()
+	s, err := fence.NewSet(name, fence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Replace(&fence.Collection{Fences: fences}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Add(s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newPipeline starts a pipeline that tracks the square a of the set zone.
+func newPipeline(t *testing.T, pub Publisher, c Config) (*Pipeline, *fence.Catalog) {
+	t.Helper()
+	catalog := &fence.Catalog{}
+	addSet(t, catalog, "zone", unitSquare("a", 0))
+	c.Views, c.Publisher = NewViews(catalog).View, pub
+	p := New(c)
+	t.Cleanup(func() { p.Close(context.Background()) })
+	return p, catalog
+}
+
+// fix is position number n of an object that is in the square at odd n.
+func fix(id string, n int) track.Position {
+	lon := 1.5
+	if n%2 == 1 {
+		lon = 0.5
+	}
+	return track.Position{Fleet: "f", ID: id, Lon: lon, Lat: 0.5, Time: arrival + track.Millis(n)*1000, Arrived: arrival}
+}
+
+func fixes(id string, from, count int) *Batch {
+	b := &Batch{}
+	for n := range count {
+		b.Positions = append(b.Positions, fix(id, from+n))
+	}
+	return b
+}
+
+// submit hands in a batch of which everything must be accepted.
+func submit(t *testing.T, p *Pipeline, b *Batch) {
+	t.Helper()
+	r, err := p.Submit(t.Context(), b)
+	if err != nil || r.Accepted != len(b.Positions) || len(r.Rejected) > 0 {
+		t.Errorf("%d of %d accepted: %+v, %v", r.Accepted, len(b.Positions), r, err)
+	}
+}
+
+// Each object's events come in the order of its positions, whichever doors the
+// objects use and however many at once.
+func TestOrderPerObject(t *testing.T) {
+	const objects, rounds, each = 8, 20, 7
+	pub := &published{}
+	p, _ := newPipeline(t, pub, Config{Shards: 3})
+	var doors sync.WaitGroup
+	for i := range objects {
+		doors.Go(func() {
+			id := fmt.Sprintf("waits%d", i)
+			for n := range rounds {
+				submit(t, p, fixes(id, n*each, each))
+			}
+		})
+		doors.Go(func() { // goes on before it has its answer, twice at most
+			id := fmt.Sprintf("hurries%d", i)
+			room := make(chan struct{}, 2)
+			for n := range rounds {
+				room <- struct{}{}
+				if err := p.TrySubmit(fixes(id, n*each, each), func(r Result) {
+					if r.Accepted != each {
+						t.Errorf("%s: %+v", id, r)
+					}
+					<-room
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+			for range cap(room) { // wait for the answers that are out
+				room <- struct{}{}
+			}
+		})
+	}
+	doors.Wait()
+
+	seen := map[string]int{}
+	for _, text := range pub.texts(t) {
+		f := strings.Fields(text)
+		id := f[2]
+		seen[id]++
+		if want := map[bool]string{true: "enter", false: "exit"}[seen[id]%2 == 1]; f[0] != want {
+			t.Fatalf("event %d of %s is %s", seen[id], id, f[0])
+		}
+	}
+	for id, n := range seen {
+		if n != rounds*each-1 { // all but the first position, which is outside
+			t.Errorf("%s: %d events", id, n)
+		}
+	}
+	if len(seen) != 2*objects {
+		t.Errorf("events of %d objects", len(seen))
+	}
+	if got := p.Metrics.Totals(); got.Accepted != 2*objects*rounds*each || got.Events != uint64(pub.count()) {
+		t.Errorf("counted %+v", got)
+	}
+}
+
+// Doors that send for the same object at once may make each other late, but
+// never turn its time back.
+func TestDoorsThatShareAnObject(t *testing.T) {
+	const doors, rounds = 6, 50
+	pub := &published{}
+	p, _ := newPipeline(t, pub, Config{})
+	var accepted, late [doors]int
+	var sending sync.WaitGroup
+	for i := range doors {
+		sending.Go(func() {
+			for n := range rounds {
+				r, err := p.Submit(t.Context(), fixes("shared", n, 1))
+				if err != nil {
+					t.Error(err)
+				}
+				accepted[i] += r.Accepted
+				late[i] += r.Late
+			}
+		})
+	}
+	sending.Wait()
+	total := 0
+	for i := range doors {
+		total += accepted[i]
+		if accepted[i]+late[i] != rounds {
+			t.Errorf("door %d: %d accepted, %d late", i, accepted[i], late[i])
+		}
+	}
+	if total > rounds {
+		t.Errorf("%d of %d different positions were accepted", total, rounds)
+	}
+	for i, text := range pub.texts(t) {
+		if want := [2]string{"enter", "exit"}[i%2]; !strings.HasPrefix(text, want) {
+			t.Fatalf("event %d: %s", i, text)
+		}
+	}
+}
+
+// blocked is a pipeline of one shard that is busy with a position, within a
+// bubble of fake time.
+func blocked(t *testing.T) (*Pipeline, *published) {
+	t.Helper()
+	pub := &published{gate: make(chan struct{})}
+	p, _ := newPipeline(t, pub, Config{Shards: 1})
+	if err := p.TrySubmit(fixes("busy", 0, 2), nil); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait() // until the shard waits in Publish
+	return p, pub
+}
+
+// results gathers answers by the order of their batches.
+type results struct {
+	mu  sync.Mutex
+	got map[int]Result
+}
+
+func (r *results) of(i int) func(Result) {
+	return func(res Result) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.got == nil {
+			r.got = map[int]Result{}
+		}
+		if _, twice := r.got[i]; twice {
+			res.Accepted = -1
+		}
+		r.got[i] = res
+	}
+}
+
+func (r *results) list() map[int]Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got
+}
+
+func TestTrySubmitRefusesWhatFindsAFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, pub := blocked(t)
+		var answers results
+		for i := range queueJobs - 1 {
+			if err := p.TrySubmit(fixes("queued", 10*i, 1), answers.of(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Of a batch that is too large for one place in the queue, the rest is
+		// refused; the indexes are those of the batch as it was sent.
+		large := fixes("large", 0, jobPositions+2)
+		for i := range large.Positions {
+			large.Indexes = append(large.Indexes, i+5)
+		}
+		if err := p.TrySubmit(large, answers.of(100)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.TrySubmit(fixes("refused", 0, 1), answers.of(101)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := answers.list(); len(got) != 1 || got[101].Overloaded != 1 || got[101].Accepted != 0 ||
+			len(got[101].Rejected) != 1 || !strings.HasPrefix(got[101].Rejected[0].Reason, "overloaded") {
+			t.Errorf("while the queue is full: %+v", got)
+		}
+		close(pub.gate)
+		synctest.Wait()
+		got := answers.list()
+		for i := range queueJobs - 1 {
+			if got[i].Accepted != 1 {
+				t.Errorf("queued %d: %+v", i, got[i])
+			}
+		}
+		if r := got[100]; r.Accepted != jobPositions || r.Overloaded != 2 || len(r.Rejected) != 2 ||
+			r.Rejected[0].Index != jobPositions+5 || r.Rejected[1].Index != jobPositions+6 {
+			t.Errorf("the large batch: %d accepted, %d overloaded, %+v", r.Accepted, r.Overloaded, r.Rejected)
+		}
+		if n := p.Metrics.Totals().Overloaded; n != 3 {
+			t.Errorf("%d counted as overloaded", n)
+		}
+	})
+}
+
+func TestSubmitWaitsForRoomUntilItsContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, pub := blocked(t)
+		for i := range queueJobs {
+			if err := p.TrySubmit(fixes("queued", 10*i, 1), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		r, err := p.Submit(ctx, fixes("impatient", 0, 2))
+		if err != nil || r.Overloaded != 2 || r.Accepted != 0 || time.Since(begun) != time.Minute {
+			t.Errorf("after %v: %+v, %v", time.Since(begun), r, err)
+		}
+
+		patient := make(chan Result)
+		go func() {
+			r, _ := p.Submit(t.Context(), fixes("patient", 0, 2))
+			patient <- r
+		}()
+		synctest.Wait()
+		select {
+		case r := <-patient:
+			t.Errorf("an answer although nothing has moved: %+v", r)
+		default:
+		}
+		close(pub.gate)
+		if r := <-patient; r.Accepted != 2 {
+			t.Errorf("with room: %+v", r)
+		}
+	})
+}
+
+// The answer to a position comes when its events are out, not before.
+func TestAnswerFollowsPublication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pub := &published{gate: make(chan struct{})}
+		p, _ := newPipeline(t, pub, Config{Shards: 2})
+		var answers results
+		if err := p.TrySubmit(fixes("v", 0, 2), answers.of(0)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := answers.list(); len(got) != 0 {
+			t.Errorf("answered while Publish runs: %+v", got)
+		}
+		close(pub.gate)
+		synctest.Wait()
+		if got := answers.list(); got[0].Accepted != 2 || pub.count() != 1 {
+			t.Errorf("%+v with %d events", got, pub.count())
+		}
+	})
+}
+
+func TestCloseAppliesWhatIsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, pub := blocked(t)
+		var answers results
+		const queued = queueJobs - 1
+		for i := range queued {
+			if err := p.TrySubmit(fixes(fmt.Sprint("v", i), 0, 3), answers.of(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		closed := make(chan int)
+		for range 2 { // the second one waits as well
+			go func() {
+				p.Close(context.Background())
+				closed <- pub.count()
+			}()
+		}
+		synctest.Wait()
+		if err := p.TrySubmit(fixes("after", 0, 1), func(Result) { t.Error("answered") }); !errors.Is(err, ErrClosed) {
+			t.Errorf("TrySubmit while closing: %v", err)
+		}
+		if _, err := p.Submit(t.Context(), fixes("after", 0, 1)); !errors.Is(err, ErrClosed) {
+			t.Errorf("Submit while closing: %v", err)
+		}
+		close(pub.gate)
+		for range 2 {
+			if n := <-closed; n != 1+2*queued {
+				t.Errorf("%d events were out when Close returned", n)
+			}
+		}
+		got := answers.list()
+		for i := range queued {
+			if got[i].Accepted != 3 {
+				t.Errorf("queued %d: %+v", i, got[i])
+			}
+		}
+	})
+}
+
+// Questions to a pipeline that has ended are answered, with nothing.
+func TestClosedPipelineKnowsNothing(t *testing.T) {
+	p, _ := newPipeline(t, &published{}, Config{})
+	submit(t, p, fixes("v", 0, 1))
+	if _, ok := p.Object("f", "v"); !ok {
+		t.Error("the object is unknown")
+	}
+	p.Close(context.Background())
+	if _, ok := p.Object("f", "v"); ok {
+		t.Error("an object after the end")
+	}
+	if all, more := p.Objects(Query{Limit: 10}); len(all) != 0 || more {
+		t.Errorf("objects %v after the end", all)
+	}
+	if dots := p.Dots(nil); len(dots) != 0 {
+		t.Errorf("dots %v after the end", dots)
+	}
+}
+
+// The bound on objects holds for all shards together, to the last one.
+func TestMaxObjects(t *testing.T) {
+	const limit, sent = 100, 130
+	pub := &published{}
+	p, _ := newPipeline(t, pub, Config{Shards: 7, Track: track.Options{MaxObjects: limit}})
+	b := &Batch{}
+	for i := range sent {
+		b.Positions = append(b.Positions, fix(fmt.Sprint("v", i), 0))
+	}
+	r, err := p.Submit(t.Context(), b)
+	if err != nil || r.Accepted != limit || r.Full != sent-limit || len(r.Rejected) != sent-limit ||
+		!strings.HasPrefix(r.Rejected[0].Reason, "too many objects") {
+		t.Errorf("%d accepted, %d full, %d rejected, %v", r.Accepted, r.Full, len(r.Rejected), err)
+	}
+	if n, _ := p.Counts(); n != limit {
+		t.Errorf("%d objects", n)
+	}
+	again := &Batch{} // those that are known go on
+	for i := range sent {
+		again.Positions = append(again.Positions, fix(fmt.Sprint("v", i), 1))
+	}
+	if r, _ := p.Submit(t.Context(), again); r.Accepted != limit || pub.count() != limit {
+		t.Errorf("%d of the known ones accepted, %d events", r.Accepted, pub.count())
+	}
+}
+
+// Whoever changes the fences and then hands in a position is sure that it meets
+// the change.
+func TestChangedFencesAreSeenByTheNextBatch(t *testing.T) {
+	pub := &published{}
+	p, catalog := newPipeline(t, pub, Config{})
+	n := 0
+	next := func(want ...string) { // stays in the square
+		t.Helper()
+		n++
+		before := pub.count()
+		q := fix("v", 1)
+		q.Time += track.Millis(n)
+		submit(t, p, &Batch{Positions: []track.Position{q}})
+		if got := pub.texts(t)[before:]; !slices.Equal(got, want) {
+			t.Errorf("position %d: %q, want %q", n, got, want)
+		}
+	}
+	next() // the first position causes nothing
+	zone, _ := catalog.Get("zone")
+	replace := func(fences ...fence.Fence) {
+		t.Helper()
+		if _, err := zone.Replace(&fence.Collection{Fences: fences}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace(unitSquare("a", 0))
+	next() // the same shape again
+	replace(unitSquare("a", 5))
+	next("exit zone/a v fence_changed")
+	replace(unitSquare("a", 0), unitSquare("b", 0.25))
+	next("enter zone/a v fence_changed", "enter zone/b v fence_added")
+	zone.Delete("b")
+	next("exit zone/b v fence_removed")
+	catalog.Remove("zone")
+	next("exit zone/a v fence_removed")
+	addSet(t, catalog, "zone", unitSquare("a", 0))
+	next("enter zone/a v fence_added")
+	catalog.Remove("zone")
+	addSet(t, catalog, "zone", unitSquare("a", 0)) // another set, though its name is the same
+	next("exit zone/a v fence_removed", "enter zone/a v fence_added")
+	addSet(t, catalog, "area", unitSquare("c", 0))
+	next("enter area/c v fence_added")
+}
+
+// Without a position, a shard looks at the fences and at the clock by itself.
+func TestTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pub := &published{}
+		p, catalog := newPipeline(t, pub, Config{Track: track.Options{TTL: time.Minute}})
+		q := fix("v", 1)
+		q.Arrived = track.MillisOf(time.Now())
+		q.Time = q.Arrived
+		submit(t, p, &Batch{Positions: []track.Position{q}})
+		addSet(t, catalog, "area", unitSquare("c", 0))
+		time.Sleep(tick)
+		synctest.Wait()
+		if got, want := pub.texts(t), []string{"enter area/c v fence_added"}; !slices.Equal(got, want) {
+			t.Errorf("after a tick: %q, want %q", got, want)
+		}
+		time.Sleep(time.Minute - 2*tick)
+		synctest.Wait()
+		if _, silent := p.Counts(); pub.count() != 1 || silent != 0 {
+			t.Errorf("before the TTL: %q, %d silent", pub.texts(t), silent)
+		}
+		time.Sleep(2 * tick)
+		synctest.Wait()
+		want := []string{"enter area/c v fence_added", "exit zone/a v ttl", "exit area/c v ttl"}
+		if got := pub.texts(t); !slices.Equal(got, want) {
+			t.Errorf("after the TTL: %q, want %q", got, want)
+		}
+		if all, silent := p.Counts(); all != 1 || silent != 1 {
+			t.Errorf("%d objects, %d silent", all, silent)
+		}
+	})
+}
+
+func TestViews(t *testing.T) {
+	catalog := &fence.Catalog{}
+	b := addSet(t, catalog, "b", unitSquare("x", 0))
+	views := NewViews(catalog)
+	first := views.View()
+	if views.View() != first {
+		t.Error("a new view though nothing has changed")
+	}
+	addSet(t, catalog, "a")
+	second := views.View()
+	if got := describeView(second); second == first || got != "0 b 1, 1 a 0" {
+		t.Errorf("with another set: %s", got)
+	}
+	if got := describeView(first); got != "0 b 1" {
+		t.Errorf("a view has changed into %s", got)
+	}
+	if _, _, err := b.Put(unitSquare("y", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := describeView(views.View()); got != "0 b 2, 1 a 0" {
+		t.Errorf("with another fence: %s", got)
+	}
+	catalog.Remove("b")
+	if got := describeView(views.View()); got != "1 a 0" {
+		t.Errorf("without the set: %s", got)
+	}
+	if err := catalog.Add(b); err != nil {
+		t.Fatal(err)
+	}
+	if got := describeView(views.View()); got != "1 a 0, 2 b 2" {
+		t.Errorf("with the set again: %s", got)
+	}
+}
+
+// describeView lists id, name and number of fences of each set.
+func describeView(v *track.View) string {
+	var sets []string
+	for _, s := range v.Sets {
+		sets = append(sets, fmt.Sprint(s.ID, " ", s.Name, " ", s.Snapshot.Len()))
+	}
+	return strings.Join(sets, ", ")
+}
+
+// overlapping returns n fences that all hold the unit square of longitude and latitude.
+func overlapping(n int) []fence.Fence {
+	fences := make([]fence.Fence, n)
+	for i := range fences {
+		fences[i] = unitSquare(fmt.Sprint("f", i), 0)
+	}
+	return fences
+}
+
+// jumps returns positions of one object that are inside and outside by turns.
+func jumps(id string, count int) *Batch {
+	b := &Batch{}
+	for i := range count {
+		p := fix(id, i)
+		p.Lon, p.Lat = 0.5+9*float64(i%2), 0.5
+		b.Positions = append(b.Positions, p)
+	}
+	return b
+}
+
+// parts looks at how much is published at once.
+type parts struct {
+	published
+	records, bytes atomic.Int64 // the most
+}
+
+func (p *parts) Publish(records []events.Record) {
+	bytes := 0
+	for i := range records {
+		bytes += records[i].JSON.Len()
+	}
+	p.records.Store(max(p.records.Load(), int64(len(records))))
+	p.bytes.Store(max(p.bytes.Load(), int64(bytes)))
+	p.published.Publish(records)
+}
+
+// However many events a job causes, and however large they are, they are published in
+// parts.
+func TestEventsArePublishedInParts(t *testing.T) {
+	const size = 100_000
+	large := overlapping(20)
+	for i := range large {
+		large[i].Properties = []byte(`{"p":"` + strings.Repeat("x", size) + `"}`)
+	}
+	for name, c := range map[string]struct {
+		fences    []fence.Fence
+		positions int
+	}{"many": {overlapping(300), 50}, "large": {large, 20}} {
+		t.Run(name, func(t *testing.T) {
+			pub := &parts{}
+			p, catalog := newPipeline(t, pub, Config{Shards: 1})
+			addSet(t, catalog, "s", c.fences...)
+			submit(t, p, jumps("v", c.positions))
+			if n, want := pub.count(), (len(c.fences)+1)*(c.positions-1); n != want {
+				t.Errorf("%d events, want %d", n, want)
+			}
+			if n := pub.records.Load(); n > publishRecords {
+				t.Errorf("%d records at once", n)
+			}
+			if n := pub.bytes.Load(); n > publishBytes+2*size {
+				t.Errorf("%d bytes at once", n)
+			}
+		})
+	}
+}
+
+// A job that takes long lets positions of other objects pass, while subscribers need
+// time for its events even without end. Those of its own object wait for it.
+func TestALongJobLetsOthersPass(t *testing.T) {
+	const long = 400
+	var congested atomic.Bool
+	congested.Store(true)
+	pub := &published{}
+	p, catalog := newPipeline(t, pub, Config{Shards: 1, Congested: congested.Load})
+	addSet(t, catalog, "s", overlapping(300)...)
+	var got results
+	if err := p.TrySubmit(jumps("v", long), got.of(0)); err != nil {
+		t.Fatal(err)
+	}
+	late := &Batch{Positions: jumps("v", long+2).Positions[long:]}
+	if err := p.TrySubmit(late, got.of(1)); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, p, jumps("other", 1)) // waits for its answer
+	if n := len(got.list()); n != 0 {
+		t.Fatalf("%d of the long job and of the one behind it are answered", n)
+	}
+	congested.Store(false)
+	p.Close(context.Background())
+	for i, want := range []int{long, 2} {
+		if r := got.list()[i]; r.Accepted != want {
+			t.Errorf("job %d: %+v, want %d accepted", i, r, want)
+		}
+	}
+}
+
+// A pipeline whose time is up refuses what it has not come to, and ends.
+func TestCloseRefusesWhatItHasNoTimeFor(t *testing.T) {
+	const long = 400
+	p, catalog := newPipeline(t, &published{}, Config{Shards: 1, Congested: func() bool { return true }})
+	addSet(t, catalog, "s", overlapping(300)...)
+	var got results
+	if err := p.TrySubmit(jumps("v", long), got.of(0)); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, p, jumps("other", 1))
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.Close(over)
+	r := got.list()[0]
+	if r.Accepted == 0 || r.Overloaded == 0 || r.Accepted+r.Overloaded != long || !strings.HasPrefix(r.Rejected[0].Reason, "not applied: shutting down") {
+		t.Errorf("%+v", r)
+	}
+	if n := p.Metrics.Totals().Overloaded; n != uint64(r.Overloaded) {
+		t.Errorf("%d counted, %d refused", n, r.Overloaded)
+	}
+}

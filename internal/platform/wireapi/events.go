@@ -1,0 +1,165 @@
+package wireapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"paddock/internal/platform/events"
+	"paddock/wire"
+)
+
+const (
+	// eventBatch is how many events are sent between two cursors at most.
+	eventBatch = 256
+	// maxFilter bounds the filter of a stream, in bytes.
+	maxFilter = 4 << 10
+)
+
+// follow serves fence.events: one stream, from its filter to its end.
+func (a *API) follow(ctx context.Context, s *wire.Stream) error {
+	reader, err := a.reader(s)
+	if err != nil {
+		return err
+	}
+	for _, c := range []*crowd{&a.handlers, &a.followers} {
+		c.add(1)
+		defer c.add(-1)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { // until the opener ends its half, or follow returns
+		defer close(ended)
+		defer cancel()
+		_, _ = io.Copy(io.Discard, s)
+	}()
+	defer func() {
+		cancel()
+		_ = s.SetReadDeadline(time.Unix(1, 0))
+		<-ended
+	}()
+	return a.send(ctx, s, reader)
+}
+
+// reader reads the filter of a subscription.
+func (a *API) reader(r io.Reader) (*events.Reader, error) {
+	var f struct {
+		events.Filter
+		Cursor string `json:"cursor"`
+	}
+	if err := readFilter(r, &f); err != nil {
+		return nil, invalid("filter: " + err.Error())
+	}
+	if err := f.Validate(); err != nil {
+		return nil, invalid("filter: " + err.Error())
+	}
+	log := a.cfg.Log
+	if f.Cursor == "" {
+		return log.Reader(log.Latest(), f.Filter), nil
+	}
+	after, err := log.ParseCursor(f.Cursor)
+	if errors.Is(err, events.ErrBadCursor) {
+		return nil, invalid("cursor: " + err.Error())
+	}
+	if oldest := log.Oldest(); err != nil || after+1 < oldest {
+		return nil, gone(log.Cursor(oldest - 1))
+	}
+	return log.Reader(after, f.Filter), nil
+}
+
+// readFilter reads one JSON object into f.
+func readFilter(r io.Reader, f any) error {
+	limited := &io.LimitedReader{R: r, N: maxFilter}
+	buffered := bufio.NewReader(limited)
+	c, err := buffered.ReadByte()
+	for err == nil && strings.IndexByte(" \t\r\n", c) >= 0 {
+		c, err = buffered.ReadByte()
+	}
+	if err == nil && c != '{' { // the decoder would wait for the end of a number
+		return errors.New("must be a JSON object; {} selects everything")
+	}
+	if err == nil {
+		_ = buffered.UnreadByte() // there is one
+		dec := json.NewDecoder(buffered)
+		dec.DisallowUnknownFields()
+		err = dec.Decode(f)
+	}
+	te, wrongType := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case err == nil:
+		return nil
+	case limited.N == 0:
+		return fmt.Errorf("longer than %d bytes", maxFilter)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("ends before it is a JSON object")
+	case wrongType:
+		return errors.New(te.Field[strings.LastIndexByte(te.Field, '.')+1:] + ": must be a string")
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// gone refuses a cursor whose events are not kept any more.
+func gone(oldest string) error {
+	details, _ := cbor.Marshal(oldest) // a text always encodes
+	return &wire.Error{
+		Code: wire.OutOfRange, Details: details,
+		Msg: "cursor: the events after it are no longer kept; begin at " + oldest + ", or without a cursor",
+	}
+}
+
+// send sends events as they come, until the opener goes or the log ends. The
+// log's end means that the process drains: everything was sent before.
+func (a *API) send(ctx context.Context, s *wire.Stream, reader *events.Reader) error {
+	if err := s.WriteMsg(a.cursor(reader)); err != nil {
+		return err
+	}
+	records := make([]events.Record, 0, eventBatch)
+	for {
+		quiet, cancel := context.WithTimeout(ctx, a.cfg.CursorEvery)
+		batch, gap, err := reader.Next(quiet, records[:0])
+		cancel()
+		switch {
+		case ctx.Err() != nil || errors.Is(err, events.ErrEnded):
+			return nil
+		case err == nil:
+			err = a.sendBatch(s, batch, gap)
+		case errors.Is(err, context.DeadlineExceeded):
+			err = nil
+		}
+		if err == nil {
+			err = s.WriteMsg(a.cursor(reader))
+		}
+		if err != nil {
+			return err
+		}
+		clear(records[:cap(records)]) // what the log has dropped is not to be held here
+	}
+}
+
+func (a *API) sendBatch(s *wire.Stream, batch []events.Record, gap events.Gap) error {
+	if gap.Count() > 0 {
+		if err := s.WriteMsg(a.cfg.Log.GapJSON(gap)); err != nil {
+			return err
+		}
+	}
+	for i := range batch {
+		if err := s.WriteMsg(batch[i].JSON.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cursor is the record that says how far the reader has come.
+func (a *API) cursor(r *events.Reader) []byte {
+	return fmt.Appendf(nil, `{"type":"paddock.cursor","cursor":%q}`, a.cfg.Log.Cursor(r.Position()))
+}
+
+func invalid(text string) error { return &wire.Error{Code: wire.InvalidArgument, Msg: text} }

@@ -1,0 +1,181 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"paddock/internal/process/strictyaml"
+)
+
+// envPrefix begins the variables that set keys.
+const envPrefix = "PADDOCK_"
+
+// Sources are where settings come from, each going over those before it.
+type Sources struct {
+	File    string            // path of the YAML file; "" is none
+	Environ []string          // KEY=value, as of os.Environ
+	Flags   map[string]string // by key, such as "http.listen"; only what was given
+
+	// Others read the sections of the file that are not of a Config, by their names. In
+	// these ${NAME} stands for a variable of the environment.
+	Others map[string]func(*strictyaml.Node)
+}
+
+// lookup finds a variable of the environment.
+func (s *Sources) lookup(name string) (value string, ok bool) {
+	for _, entry := range s.Environ {
+		if rest, found := strings.CutPrefix(entry, name+"="); found {
+			value, ok = rest, true // the last one counts
+		}
+	}
+	return value, ok
+}
+
+// Load reads the settings over the defaults and validates them. The error joins
+// everything that is wrong and wraps ErrInvalid; a file that cannot be read is
+// wrong, too.
+func Load(s Sources) (*Config, error) {
+	c := Default()
+	c.origins = map[string]string{}
+	var faults []error
+	if s.File != "" {
+		text, err := readFile(s.File)
+		if err != nil {
+			return nil, err
+		}
+		faults = c.readYAML(&s, text)
+	}
+	faults = append(faults, c.readEnviron(s.Environ)...)
+	faults = append(faults, c.readFlags(s.Flags)...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err // Validate would complain about the same values again
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// readFile reads the file, if it is not larger than any sensible one.
+func readFile(path string) ([]byte, error) {
+	text, err := strictyaml.ReadFile(path)
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err // the place has the path already
+	}
+	if err != nil {
+		return nil, &Error{Place: path, Err: err}
+	}
+	return text, nil
+}
+
+// set gives a key its value and remembers where that came from.
+func (c *Config) set(key, text, place string) error {
+	s, err := find(settings(c), key)
+	if err != nil {
+		return &Error{Place: place, Err: err}
+	}
+	c.origins[key] = place
+	if err := parse(s.field, text); err != nil {
+		return &Error{Place: place, Key: key, Err: err}
+	}
+	return nil
+}
+
+// readEnviron sets the keys whose variables are there. An empty variable counts
+// as absent, as for the other flags.
+func (c *Config) readEnviron(environ []string) (faults []error) {
+	keys := map[string]string{}
+	for _, s := range settings(c) {
+		keys[envName(s.key)] = s.key
+	}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if value == "" || !strings.HasPrefix(name, envPrefix) {
+			continue
+		}
+		if key, ok := keys[name]; ok {
+			faults = append(faults, c.set(key, value, "$"+name))
+		} else if near := strictyaml.Nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("$%s sets nothing here; did you mean $%s?", name, near))
+		}
+	}
+	return faults
+}
+
+func (c *Config) readFlags(flags map[string]string) (faults []error) {
+	for _, key := range slices.Sorted(maps.Keys(flags)) {
+		faults = append(faults, c.set(key, flags[key], "command line"))
+	}
+	return faults
+}
+
+// envName returns the variable for a key: PADDOCK_HTTP_LISTEN for http.listen.
+func envName(key string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// setting is one field of a Config.
+type setting struct {
+	key   string // "http.listen"
+	field any    // pointer to it
+}
+
+// settings lists the fields of c in the order of the structs.
+func settings(c *Config) (all []setting) {
+	root := reflect.ValueOf(c).Elem()
+	for i := range root.NumField() {
+		section := root.Type().Field(i)
+		if !section.IsExported() || section.Type.Kind() != reflect.Struct {
+			continue
+		}
+		for j := range section.Type.NumField() {
+			all = append(all, setting{
+				key:   section.Tag.Get("yaml") + "." + section.Type.Field(j).Tag.Get("yaml"),
+				field: root.Field(i).Field(j).Addr().Interface(),
+			})
+		}
+	}
+	return all
+}
+
+// sections lists the sections, in the order of the struct.
+func sections(known []setting) (names []string) {
+	for _, s := range known {
+		name, _, _ := strings.Cut(s.key, ".")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// find returns the setting of a key. The error names the key that was probably meant.
+func find(known []setting, key string) (setting, error) {
+	i := slices.IndexFunc(known, func(s setting) bool { return s.key == key })
+	if i < 0 {
+		return setting{}, unknownKey(key, known)
+	}
+	return known[i], nil
+}
+
+// unknownKey says that a key is none, and which one was probably meant.
+func unknownKey(key string, known []setting) error {
+	var keys []string
+	for _, s := range known {
+		keys = append(keys, s.key)
+	}
+	if near := strictyaml.Nearest(key, keys); near != "" {
+		return fmt.Errorf("unknown key %s; did you mean %s?", key, near)
+	}
+	section, _, _ := strings.Cut(key, ".")
+	keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, section+".") })
+	if len(keys) == 0 {
+		keys = sections(known)
+	}
+	return fmt.Errorf("unknown key %s; there are %s", key, strings.Join(keys, ", "))
+}
