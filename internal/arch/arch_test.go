@@ -1,140 +1,237 @@
-package arch
+// Package arch_test holds the rules of the whole code base: which way imports point, how long
+// files and functions get, and what tests may not do.
+package arch_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
-
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestPaddock is the architecture test of this module.
-func TestPaddock(t *testing.T) {
-	findings, err := Check(os.DirFS("../.."), Paddock)
-	if err != nil {
-		t.Fatal(err)
+// layers lists directories with the level of the packages below them. The longest prefix
+// counts. A package imports packages of lower levels, and of its own directory. Services
+// import each other, as Go forbids cycles.
+var layers = map[string]int{
+	"internal/netio": 0, "internal/histogram": 0,
+	"internal/process": 1,
+	"wire":             libraries, "bus": libraries, "fence": libraries, "load": libraries,
+	"fence/track": 3, "tunnel": 3,
+	"internal/agent": services, "internal/busd": services, "internal/city": services, "internal/platform": services,
+	"internal/tunneld": services, "internal/website": services, "internal/wiredump": services,
+	"internal/lab": 6, "internal/arch": 6,
+	"cmd": 7,
+}
+
+const (
+	libraries = 2
+	services  = 4
+	// composition is the one package that puts the services together.
+	composition = "internal/platform"
+
+	module       = "paddock/"
+	maxFileLines = 500
+	maxFuncLines = 90
+)
+
+// source is one Go file of the module.
+type source struct {
+	*ast.File
+	path, dir string
+	test      bool
+	lines     int
+}
+
+func (f *source) imports(pkg string) bool {
+	return slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(pkg) })
+}
+
+// code is the module.
+type code struct {
+	t     *testing.T
+	fset  *token.FileSet
+	files []*source
+}
+
+func TestCode(t *testing.T) {
+	c := load(t)
+	for _, f := range c.files {
+		c.imports(f)
+		if !f.test {
+			c.sizes(f)
+		}
 	}
-	for _, f := range findings {
-		t.Error(f)
+	c.comments()
+	c.sleeps()
+	c.leaks()
+}
+
+// load parses the Go files of the module.
+func load(t *testing.T) *code {
+	c := &code{t: t, fset: token.NewFileSet()}
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (base[0] == '.' || base == "testdata" || base == "node_modules" || isModule(root, name)):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(c.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		c.files = append(c.files, &source{
+			File: parsed, path: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), lines: c.fset.File(parsed.Pos()).LineCount(),
+		})
+		return nil
+	})
+	if err != nil || len(c.files) == 0 {
+		t.Fatalf("%d files, %v", len(c.files), err)
+	}
+	return c
+}
+
+func isModule(root fs.FS, dir string) bool {
+	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func (c *code) fault(f *source, at token.Pos, format string, args ...any) {
+	c.t.Helper()
+	c.t.Errorf("%s:%d: "+format, append([]any{f.path, c.fset.Position(at).Line}, args...)...)
+}
+
+// unitOf returns the entry of layers that a directory belongs to.
+func unitOf(dir string) (unit string, level int, ok bool) {
+	if dir == composition { // but not the services below it
+		return composition, services + 1, true
+	}
+	for at := dir; at != "."; at = path.Dir(at) {
+		if level, ok := layers[at]; ok {
+			return at, level, true
+		}
+	}
+	return "", 0, false
+}
+
+func (c *code) imports(f *source) {
+	unit, level, ok := unitOf(f.dir)
+	if !ok {
+		c.fault(f, f.Package, "directory %s has no level", f.dir)
+		return
+	}
+	for _, spec := range f.Imports {
+		name, _ := strconv.Unquote(spec.Path.Value)
+		target, ours := strings.CutPrefix(name, module)
+		if !ours {
+			continue
+		}
+		to, below, _ := unitOf(target)
+		switch {
+		case below < level, to == unit, level == services && below == services:
+		case f.test && (below == services || strings.HasPrefix(target, "internal/lab/responder")):
+			// a library's tests may use the demo's city, and services whose behaviour is known
+		default:
+			c.fault(f, spec.Pos(), "%s imports %s, which is not below it", f.dir, target)
+		}
 	}
 }
 
-func TestTheModuleIsWhereTheTestLooks(t *testing.T) {
-	text, err := os.ReadFile("../../go.mod")
-	if err != nil || !strings.HasPrefix(string(text), "module "+Paddock.Module+"\n") {
-		t.Errorf("../../go.mod: %v", err)
+func (c *code) sizes(f *source) {
+	if f.lines > maxFileLines {
+		c.fault(f, f.Package, "%d lines: a file holds one concept and has at most %d", f.lines, maxFileLines)
 	}
-}
-
-// sample is the policy of the trees under testdata.
-var sample = Policy{
-	Module:      "example",
-	Base:        []string{"bus", "fence"},
-	Upper:       []string{"fence/track"},
-	Composition: "internal/platform",
-	Leaves:      map[string]string{"internal/process/version": "which build"},
-}
-
-// TestTrees checks the checker. Each archive is a module, with what must be
-// found in it in the file "want"; its "policy" adds exceptions.
-func TestTrees(t *testing.T) {
-	archives, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(archives) == 0 {
-		t.Fatalf("no trees: %v", err)
-	}
-	for _, name := range archives {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
+	for _, decl := range f.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			if n := c.fset.Position(fn.End()).Line - c.fset.Position(fn.Pos()).Line + 1; n > maxFuncLines {
+				c.fault(f, fn.Pos(), "%s has %d lines: a function does one thing and has at most %d", fn.Name.Name, n, maxFuncLines)
 			}
-			fsys := fstest.MapFS{}
-			policy := sample
-			var want string
-			for _, f := range archive.Files {
-				switch f.Name {
-				case "want":
-					want = string(f.Data)
-				case "policy":
-					policy = extend(t, sample, string(f.Data))
-				default:
-					fsys[f.Name] = &fstest.MapFile{Data: f.Data}
+		}
+	}
+}
+
+// comments checks that one file of each package explains it.
+func (c *code) comments() {
+	docs := map[string]int{}
+	for _, f := range c.files {
+		if f.test {
+			continue
+		}
+		if docs[f.dir] += 0; f.Doc == nil {
+			continue
+		}
+		docs[f.dir]++
+		begin := "Package " + f.Name.Name + " "
+		if f.Name.Name == "main" {
+			begin = "Command " + path.Base(f.dir) + " "
+		}
+		if !strings.HasPrefix(f.Doc.Text(), begin) {
+			c.fault(f, f.Doc.Pos(), "the package comment does not begin with %q", begin)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(docs)) {
+		if docs[dir] != 1 {
+			c.t.Errorf("%s: %d files have a package comment, want 1", dir, docs[dir])
+		}
+	}
+}
+
+// sleeps reports time.Sleep in tests of packages that do not use synctest, whose time is not real.
+func (c *code) sleeps() {
+	bubbles := map[string]bool{}
+	for _, f := range c.files {
+		bubbles[f.dir] = bubbles[f.dir] || f.test && f.imports("testing/synctest")
+	}
+	for _, f := range c.files {
+		if !f.test || bubbles[f.dir] {
+			continue
+		}
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Sleep" {
+				c.fault(f, n.Pos(), "Sleep makes a test slow or flaky: wait for what is expected, or use testing/synctest")
+			}
+			return true
+		})
+	}
+}
+
+// leaks reports packages that start goroutines and whose tests do not use goleak.
+func (c *code) leaks() {
+	starts, checked := map[string]bool{}, map[string]bool{}
+	for _, f := range c.files {
+		if f.test {
+			checked[f.dir] = checked[f.dir] || f.imports("go.uber.org/goleak")
+			continue
+		}
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				starts[f.dir] = true
+			case *ast.CallExpr: // of a WaitGroup or the like
+				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Go" && len(n.Args) == 1 {
+					starts[f.dir] = true
 				}
 			}
-			findings, err := Check(fsys, policy)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got strings.Builder
-			for _, f := range findings {
-				got.WriteString(f.String() + "\n")
-			}
-			if got.String() != want {
-				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
-			}
+			return true
 		})
 	}
-}
-
-// extend reads lines of the form "List: key: reason" into the policy.
-func extend(t *testing.T, p Policy, text string) Policy {
-	t.Helper()
-	p.Edges, p.TestEdges, p.LongFiles = map[string]string{}, map[string]string{}, map[string]string{}
-	p.LongFuncs, p.Sleeps, p.Unchecked = map[string]string{}, map[string]string{}, map[string]string{}
-	lists := p.exceptions()
-	for line := range strings.Lines(text) {
-		parts := strings.SplitN(strings.TrimSpace(line), ": ", 3)
-		if lists[parts[0]] == nil || len(parts) < 2 {
-			t.Fatalf("policy: %q", line)
+	for _, dir := range slices.Sorted(maps.Keys(starts)) {
+		if starts[dir] && !checked[dir] {
+			c.t.Errorf("%s starts goroutines, and its tests do not use goleak", dir)
 		}
-		lists[parts[0]][parts[1]] = strings.Join(parts[2:], "")
-	}
-	return p
-}
-
-// Lengths are made here: a fixture of 601 lines would tell nobody anything.
-func TestSizes(t *testing.T) {
-	header := "// Package bus is a sample.\npackage bus\n"
-	longFunc := func(lines int) string { return "func f() {" + strings.Repeat("\n", lines-1) + "}\n" }
-	for _, tc := range []struct{ name, file, text, want string }{
-		{"longest file", "bus/a.go", header + strings.Repeat("\n", 598), ""},
-		{
-			"file too long", "bus/a.go", header + strings.Repeat("// x\n", 599),
-			"bus/a.go: 601 lines: a file holds one concept and has at most 600.",
-		},
-		{"longest function", "bus/a.go", header + longFunc(90), ""},
-		{
-			"function too long", "bus/a.go", header + longFunc(91),
-			"bus/a.go:3: f has 91 lines: a function does one thing and has at most 90.",
-		},
-		{
-			"method too long", "bus/a.go", header + "type T[K any] int\n" + strings.Replace(longFunc(91), "f()", "(t *T[K]) m()", 1),
-			"bus/a.go:4: T.m has 91 lines: a function does one thing and has at most 90.",
-		},
-		{"tests are free", "bus/a_test.go", "package bus\n" + longFunc(700), ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			fsys := fstest.MapFS{tc.file: {Data: []byte(tc.text)}}
-			findings, err := Check(fsys, sample)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, f := range findings {
-				got = append(got, f.String())
-			}
-			if strings.Join(got, "\n") != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-		})
-	}
-}
-
-func TestAFileThatDoesNotParseIsAnError(t *testing.T) {
-	fsys := fstest.MapFS{"bus/a.go": {Data: []byte("package")}}
-	if _, err := Check(fsys, sample); err == nil || !strings.Contains(err.Error(), "bus/a.go") {
-		t.Errorf("got %v", err)
 	}
 }
