@@ -201,8 +201,12 @@ func (c *code) sleeps() {
 			continue
 		}
 		ast.Inspect(f.File, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Sleep" {
-				c.fault(f, n.Pos(), "Sleep makes a test slow or flaky: wait for what is expected, or use testing/synctest")
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Sleep" {
+				return true
+			}
+			if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "time" {
+				c.fault(f, n.Pos(), "time.Sleep makes a test slow or flaky: wait for what is expected, or use testing/synctest")
 			}
 			return true
 		})
