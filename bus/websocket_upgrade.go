@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	httpaccess "paddock/internal/access"
+	httpaccess "paddock/internal/process/access"
 )
 
 const (
