@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"paddock/internal/netio/h1"
 	"paddock/internal/netio/nowait"
-	"paddock/tunnel/internal/h1"
 	"paddock/tunnel/internal/message"
 )
 

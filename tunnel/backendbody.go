@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 )
 
 // body reads the body of a target's answer, piece by piece and without copying.

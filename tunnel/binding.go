@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"paddock/internal/netio/h1"
 	"paddock/internal/netio/hostname"
-	"paddock/tunnel/internal/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

@@ -25,5 +25,5 @@
 //
 // The client never dials what the server names: a tunnel's number stands for a target
 // of the client's own. Both sides check every head that the other has sent in one pass
-// (see internal/h1), so that no head can be read as two.
+// (see internal/netio/h1), so that no head can be read as two.
 package tunnel

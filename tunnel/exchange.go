@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"paddock/internal/netio/h1"
 	"paddock/internal/netio/hostname"
-	"paddock/tunnel/internal/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

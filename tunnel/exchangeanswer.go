@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/wire"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 )
 
 // h1Body is how far the body of a request has been read.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 )
 
 // h1Answer is how far the answer to a request has been written.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 )
 
 // errNoHTTP2 is what a visitor is told who begins with the preface of HTTP/2 where there is

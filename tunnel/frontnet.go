@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 )
 
 // ServeHTTP is the front as a handler: it carries a visitor's request to the tunnel of its

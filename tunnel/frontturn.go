@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 )
 
 // request is what a visitor asks for, whoever has read it. What it holds is borrowed

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/textproto"
 	"sync"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/tunnel/internal/message"
 )
 

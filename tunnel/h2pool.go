@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/wire"
 )
 

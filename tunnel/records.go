@@ -3,7 +3,7 @@ package tunnel
 import (
 	"errors"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

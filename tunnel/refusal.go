@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

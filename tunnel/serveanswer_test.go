@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 	"paddock/wire/wiretest"

@@ -8,7 +8,7 @@ import (
 	"os"
 	"sync"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 )

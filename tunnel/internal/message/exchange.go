@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 
-	"paddock/tunnel/internal/h1"
+	"paddock/internal/netio/h1"
 )
 
 // Flags are what an opening says in one bit each.
