@@ -29,7 +29,7 @@ func (c *Catalog) Apply(ch Change) ([]*Snapshot, error) {
 	found := make([]map[int][]Finding, len(ch.Replace))
 	for i, r := range ch.Replace {
 		var err error
-		if found[i], err = r.Set.inspect(r.Collection); err != nil {
+		if found[i], err = r.Collection.check(r.Set.options.Strict); err != nil {
 			return nil, err
 		}
 	}

@@ -6,38 +6,29 @@ const autoSmall = 32
 
 // autoWriter is the writer of a kind that suits the size of the set.
 type autoWriter struct {
-	options Options // Kind is the one in use
-	writer  writer
+	small, large func() writer
+	writer       writer // the one in use
+	isLarge      bool
 }
 
-func newAutoWriter(o Options) writer {
-	o.Kind = KindBBox
-	return &autoWriter{o, newWriter(o)}
+// newAutoWriter makes a writer that uses one of two kinds: one for small sets, one for large ones.
+func newAutoWriter(small, large func() writer) writer {
+	return &autoWriter{small: small, large: large, writer: small()}
 }
 
 func (w *autoWriter) replace(old, successor *entry) { w.writer.replace(old, successor) }
 
-// cellWriterOf is the writer of a cellmap that w is or has, nil if there is none.
-func cellWriterOf(w writer) *cellWriter {
-	if a, ok := w.(*autoWriter); ok {
-		w = a.writer
-	}
-	c, _ := w.(*cellWriter)
-	return c
-}
+// current is the writer in use.
+func (w *autoWriter) current() writer { return w.writer }
 
 // publish builds everything anew where the kind changes.
-func (w *autoWriter) publish(t *table) Index {
-	kind := w.options.Kind
-	switch {
-	case t.parts > autoSmall:
-		kind = DefaultKind
-	case t.parts <= autoSmall/2:
-		kind = KindBBox
-	}
-	if kind != w.options.Kind {
-		w.options.Kind = kind
-		w.writer = newWriter(w.options)
+func (w *autoWriter) publish(t *table) index {
+	large := t.parts > autoSmall || w.isLarge && t.parts > autoSmall/2
+	if large != w.isLarge {
+		w.isLarge, w.writer = large, w.small()
+		if large {
+			w.writer = w.large()
+		}
 		for e := range t.all() {
 			w.writer.replace(nil, e)
 		}

@@ -5,14 +5,18 @@ package fence
 type brute struct {
 	t    *table
 	rule rule
+	kind string
 }
 
-type bruteWriter struct{ rule rule }
+type bruteWriter struct {
+	rule rule
+	kind string
+}
 
-func newBruteWriter(o Options) writer { return bruteWriter{o.Boundary.rule()} }
+func newBruteWriter(o indexOptions) writer { return bruteWriter{o.rule, o.kind} }
 
 func (bruteWriter) replace(_, _ *entry)      {}
-func (w bruteWriter) publish(t *table) Index { return filtered{brute{t, w.rule}, w.rule} }
+func (w bruteWriter) publish(t *table) index { return filtered{brute{t, w.rule, w.kind}, w.rule} }
 
 func (b brute) find(dst []Ref, p Point) []Ref {
 	for _, pg := range b.t.pages {
@@ -28,4 +32,4 @@ func (b brute) find(dst []Ref, p Point) []Ref {
 	return dst
 }
 
-func (b brute) Stats() Stats { return b.t.stats(KindBrute, 0) }
+func (b brute) Stats() indexStats { return b.t.stats(b.kind, 0) }

@@ -59,7 +59,7 @@ func (l *blockList) all() []uint8 { return l.points[:l.n] }
 // appendBatch appends one answer for each point. It does not allocate if dst has room.
 //
 // hot: guarded by BenchmarkBusesBatch and the conformance suite's "does not allocate".
-func (m *cellmap) appendBatch(dst *Batch, lon, lat []float64) {
+func (m *cellmap) appendBatch(dst *answers, lon, lat []float64) {
 	if len(lon) < fewPoints {
 		for i := range lon {
 			p, _ := normalize(lon[i], lat[i])
@@ -72,7 +72,7 @@ func (m *cellmap) appendBatch(dst *Batch, lon, lat []float64) {
 }
 
 // appendBlocks is appendBatch for more than a few points.
-func (m *cellmap) appendBlocks(dst *Batch, lon, lat []float64) {
+func (m *cellmap) appendBlocks(dst *answers, lon, lat []float64) {
 	var b cellBlock
 	for len(lon) > 0 {
 		n := min(len(lon), blockPoints)
@@ -106,7 +106,7 @@ func (b *cellBlock) locate(m *cellmap, lon, lat []float64) {
 	for i := range lon {
 		p, _ := normalize(lon[i], lat[i])
 		k := uint8(i)
-		if !p.hasUnits() {
+		if !hasUnits(p) {
 			b.entries[k], b.counts[k] = entryList, 0
 			continue
 		}
@@ -194,7 +194,7 @@ func (b *cellBlock) name(m *cellmap) {
 }
 
 // appendFew appends answers of one ref at most.
-func (b *cellBlock) appendFew(dst *Batch, points int) {
+func (b *cellBlock) appendFew(dst *answers, points int) {
 	refs := slices.Grow(dst.Refs, points)
 	offsets := slices.Grow(dst.Offsets, points)
 	n, k := len(refs), len(offsets)
@@ -208,7 +208,7 @@ func (b *cellBlock) appendFew(dst *Batch, points int) {
 }
 
 // appendMixed appends answers of which some have several refs.
-func (b *cellBlock) appendMixed(m *cellmap, dst *Batch, lon, lat []float64) {
+func (b *cellBlock) appendMixed(m *cellmap, dst *answers, lon, lat []float64) {
 	refs, offsets := dst.Refs, dst.Offsets
 	for i := range lon {
 		k := uint8(i)

@@ -7,9 +7,10 @@ type cellIndex struct {
 	base  *cellmap
 	edits *cellEdits // nil = nothing has changed
 	t     *table
+	kind  string
 }
 
-var _ Index = (*cellIndex)(nil)
+var _ index = (*cellIndex)(nil)
 
 // cellEdits is what has changed since a cellmap was built: mostly cells. A fence that these
 // cannot take is in an R-tree, and apart if cells hold what it was before.
@@ -67,7 +68,7 @@ func (x *cellEdits) appendBoth(dst []Ref, p Point) []Ref {
 
 func antimeridian(lon float64) bool { return lon == 180 || lon == -180 }
 
-func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
+func (x *cellIndex) AppendBatch(dst *answers, lon, lat []float64) {
 	switch {
 	case x.edits != nil && x.edits.over != nil, x.base.rule == closed && slices.ContainsFunc(lon, antimeridian):
 		dst.appendEach(lon, lat, x.Append)
@@ -80,7 +81,7 @@ func (x *cellIndex) AppendBatch(dst *Batch, lon, lat []float64) {
 	}
 }
 
-func (x *cellIndex) Stats() Stats {
+func (x *cellIndex) Stats() indexStats {
 	bytes := x.base.bytes()
 	if e := x.edits; e != nil {
 		bytes += e.patch.bytes + int64(4*len(e.apart))
@@ -88,5 +89,5 @@ func (x *cellIndex) Stats() Stats {
 			bytes += e.over.bytes()
 		}
 	}
-	return x.t.stats(KindCellmap, bytes)
+	return x.t.stats(x.kind, bytes)
 }

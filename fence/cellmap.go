@@ -74,7 +74,7 @@ type spot struct{ x, y uint32 }
 // find gives the entry of the cell that holds p, and where in it p is. For a point beyond
 // the grid, or that is not finite, the entry is an empty list.
 func (m *cellmap) find(p Point) (entry uint32, at spot) {
-	if !p.hasUnits() {
+	if !hasUnits(p) {
 		return entryList, spot{}
 	}
 	place := m.place(p)
@@ -88,7 +88,7 @@ func (m *cellmap) find(p Point) (entry uint32, at spot) {
 }
 
 // hasUnits says whether the coordinates may be given to toUnits.
-func (p Point) hasUnits() bool { return math.Abs(p.Lon) <= 256 && math.Abs(p.Lat) <= 256 }
+func hasUnits(p Point) bool { return math.Abs(p.Lon) <= 256 && math.Abs(p.Lat) <= 256 }
 
 // place is where p is, from the grid's corner; beyond the grid if p is to the west or south.
 func (m *cellmap) place(p Point) spot {

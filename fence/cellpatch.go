@@ -62,7 +62,7 @@ func (c *cellPatch) entry(cx, cy uint32) (uint32, *cellmap) {
 //
 // hot: guarded by BenchmarkReplace and TestEditedSetsDoNotAllocate.
 func (c *cellPatch) append(dst []Ref, p Point) []Ref {
-	if !p.hasUnits() {
+	if !hasUnits(p) {
 		return dst
 	}
 	at, shift := c.base.place(p), c.base.shift&31
@@ -93,7 +93,7 @@ const longRun = 64
 // are left to the cellmap's own way with batches.
 //
 // hot: guarded by BenchmarkEditedBatch and TestEditedSetsDoNotAllocate.
-func (c *cellPatch) appendBatch(dst *Batch, lon, lat []float64) {
+func (c *cellPatch) appendBatch(dst *answers, lon, lat []float64) {
 	for len(lon) > 0 {
 		n := 0
 		for n < len(lon) && !c.changed(lon[n], lat[n]) {
@@ -115,7 +115,7 @@ func (c *cellPatch) appendBatch(dst *Batch, lon, lat []float64) {
 // changed says whether a point is in a tile in which something has changed.
 func (c *cellPatch) changed(lon, lat float64) bool {
 	p, _ := normalize(lon, lat)
-	if !p.hasUnits() {
+	if !hasUnits(p) {
 		return false
 	}
 	at, shift := c.base.place(p), c.base.shift&31

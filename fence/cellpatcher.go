@@ -135,7 +135,7 @@ func (p *cellPatcher) mark(ch change) {
 			continue
 		}
 		for i, part := range e.fence.Geometry {
-			for lo, hi := range part.edges() {
+			for lo, hi := range edgesOf(part) {
 				e := unitsOf(lo, hi)
 				p.list(p.outline[k], rowEdge{lo, hi, uint32(i)}, &e)
 				p.hit(&e, false)
@@ -163,8 +163,8 @@ func (p *cellPatcher) mark(ch change) {
 	}
 }
 
-// edges yields the edges of all rings, each with its ends in order.
-func (pg Polygon) edges() func(yield func(lo, hi Point) bool) {
+// edgesOf yields the edges of all rings, each with its ends in order.
+func edgesOf(pg Polygon) func(yield func(lo, hi Point) bool) {
 	return func(yield func(lo, hi Point) bool) {
 		for _, r := range pg {
 			for i, to := range r {
@@ -186,7 +186,7 @@ func (p *cellPatcher) list(rows [][]rowEdge, c rowEdge, e *ringEdge) {
 	side := int64(1) << m.shift
 	first, last := (int64(e.y)-int64(m.y0)+side-1)>>m.shift, (int64(e.y1)-int64(m.y0))>>m.shift
 	for y := max(first, int64(p.window.y0)); y <= min(last, int64(p.window.y1)); y++ {
-		if spans(c.lo, c.hi, toDegrees(int64(m.y0)+y<<m.shift)) {
+		if corner := toDegrees(int64(m.y0) + y<<m.shift); c.lo.Lat <= corner && corner < c.hi.Lat {
 			row := &rows[y-int64(p.window.y0)]
 			*row = append(*row, c)
 		}

@@ -14,6 +14,7 @@ const (
 // cellWriter builds a cellmap of all that came before the first publication. Later changes go
 // into cells of a patch, or else into an R-tree.
 type cellWriter struct {
+	options indexOptions
 	rule    rule
 	base    *cellmap // nil = nothing was published yet
 	built   int      // edges of base
@@ -26,9 +27,8 @@ type cellWriter struct {
 	patcher *cellPatcher
 }
 
-func newCellWriter(o Options) writer {
-	r := o.Boundary.rule()
-	return &cellWriter{rule: r, over: rtreeWriter{rule: r}, inOver: map[Ref]struct{}{}, patcher: new(cellPatcher)}
+func newCellWriter(o indexOptions) *cellWriter {
+	return &cellWriter{options: o, rule: o.rule, over: rtreeWriter{rule: o.rule}, inOver: map[Ref]struct{}{}, patcher: new(cellPatcher)}
 }
 
 // begin makes a new cellmap the base. t has the fences that are in it.
@@ -42,12 +42,12 @@ func (w *cellWriter) replace(old, successor *entry) {
 	}
 }
 
-func (w *cellWriter) publish(t *table) Index {
+func (w *cellWriter) publish(t *table) index {
 	if w.base == nil {
 		w.begin(buildCellmap(slices.Collect(t.all()), w.rule), t)
 	}
 	w.apply(t)
-	x := &cellIndex{base: w.base, t: t}
+	x := &cellIndex{base: w.base, t: t, kind: w.options.kind}
 	if w.patch.tiles > 0 || len(w.inOver)+len(w.apart) > 0 {
 		x.edits = &cellEdits{patch: w.patch, apart: w.apart}
 		w.seen = true

@@ -1,5 +1,7 @@
 package fence
 
+import "unsafe"
+
 // chainEdges is how many edges a chain has at most. Short ones discard more, long ones have
 // fewer boxes to look at; between 8 and 32 it makes little difference for streets.
 const chainEdges = 16
@@ -59,4 +61,61 @@ func (part preparedPart) holds(p Point) bool {
 		}
 	}
 	return odd
+}
+
+// preparedBytes estimates the memory of prepared parts with so many edges.
+func preparedBytes(edges, parts int) int64 {
+	return int64(edges/chainEdges+parts) * int64(unsafe.Sizeof(chain{}))
+}
+
+// bytes estimates the memory of the part beside its vertices.
+func (part preparedPart) bytes() int64 { return int64(len(part)) * int64(unsafe.Sizeof(chain{})) }
+
+// meets reports whether an edge of the part has a point in common with one of another part, which
+// lies within the bounds.
+func (part preparedPart) meets(o preparedPart, bounds Box) bool {
+	for i := range part {
+		if part[i].box.Intersects(bounds) && o.meetsChain(&part[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (part preparedPart) meetsChain(c *chain) bool {
+	for i := range part {
+		if part[i].box.Intersects(c.box) && part[i].meets(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *chain) meets(o *chain) bool {
+	for i := range c.edges() {
+		a, b := c.edge(i)
+		for j := range o.edges() {
+			if p, q := o.edge(j); edgesMeet(a, b, p, q) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// edges is the number of edges: a chain of one vertex has one, to itself.
+func (c *chain) edges() int { return max(len(c.vertices)-1, 1) }
+
+func (c *chain) edge(i int) (Point, Point) {
+	return c.vertices[i], c.vertices[min(i+1, len(c.vertices)-1)]
+}
+
+// edgesMeet reports whether the closed edges a-b and p-q have a point in common, exactly.
+func edgesMeet(a, b, p, q Point) bool {
+	if max(a.Lon, b.Lon) < min(p.Lon, q.Lon) || max(p.Lon, q.Lon) < min(a.Lon, b.Lon) ||
+		max(a.Lat, b.Lat) < min(p.Lat, q.Lat) || max(p.Lat, q.Lat) < min(a.Lat, b.Lat) {
+		return false
+	}
+	// With boxes that meet, edges are apart only if one is all to one side of the other's line.
+	return orient(a, b, p)*orient(a, b, q) <= 0 && orient(p, q, a)*orient(p, q, b) <= 0
 }

@@ -53,43 +53,43 @@ func (f Fence) AppendFeature(dst []byte, id json.RawMessage) []byte {
 	}
 	dst = append(dst, f.Properties...)
 	dst = append(dst, `,"geometry":`...)
-	dst = f.Geometry.appendJSON(dst)
+	dst = appendArea(dst, f.Geometry)
 	return append(dst, '}')
 }
 
-func (mp MultiPolygon) appendJSON(dst []byte) []byte {
+func appendArea(dst []byte, mp MultiPolygon) []byte {
 	switch len(mp) {
 	case 0:
 		return append(dst, "null"...)
 	case 1:
 		dst = append(dst, `{"type":"Polygon","coordinates":`...)
-		dst = mp[0].appendJSON(dst)
+		dst = appendPart(dst, mp[0])
 	default:
 		dst = append(dst, `{"type":"MultiPolygon","coordinates":[`...)
 		for i, part := range mp {
-			dst = part.appendJSON(comma(dst, i))
+			dst = appendPart(comma(dst, i), part)
 		}
 		dst = append(dst, ']')
 	}
 	return append(dst, '}')
 }
 
-func (pg Polygon) appendJSON(dst []byte) []byte {
+func appendPart(dst []byte, pg Polygon) []byte {
 	dst = append(dst, '[')
 	for i, r := range pg {
 		dst = append(comma(dst, i), '[')
 		for j, p := range r {
-			dst = p.appendJSON(comma(dst, j))
+			dst = appendPoint(comma(dst, j), p)
 		}
 		if len(r) > 0 {
-			dst = r[0].appendJSON(append(dst, ','))
+			dst = appendPoint(append(dst, ','), r[0])
 		}
 		dst = append(dst, ']')
 	}
 	return append(dst, ']')
 }
 
-func (p Point) appendJSON(dst []byte) []byte {
+func appendPoint(dst []byte, p Point) []byte {
 	dst = strconv.AppendFloat(append(dst, '['), p.Lon, 'g', -1, 64)
 	dst = strconv.AppendFloat(append(dst, ','), p.Lat, 'g', -1, 64)
 	return append(dst, ']')

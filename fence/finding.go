@@ -1,7 +1,9 @@
 package fence
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -83,4 +85,57 @@ func (f Finding) String() string {
 		fmt.Fprintf(&b, ", at %v,%v", f.At.Lon, f.At.Lat)
 	}
 	return b.String()
+}
+
+var (
+	// ErrNotGeoJSON is wrapped where a document is JSON but nothing that a set can be read from.
+	ErrNotGeoJSON = errors.New("not GeoJSON")
+	// ErrCRS is wrapped where a document names a coordinate reference system other than WGS84.
+	ErrCRS = errors.New("unsupported coordinate reference system")
+	// ErrLimit is wrapped where a document as a whole is larger than the limits allow.
+	ErrLimit = errors.New("limit exceeded")
+)
+
+// SyntaxError says where a document stops being JSON.
+type SyntaxError struct {
+	File   string // as given to ReadGeoJSON
+	Line   int    // from 1
+	Column int    // from 1, in bytes
+	Offset int64  // from 0, in bytes, of the first byte that is wrong
+	Reason string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s (byte %d)", e.File, e.Line, e.Column, e.Reason, e.Offset)
+}
+
+// RefusedError says why a single fence was refused.
+type RefusedError struct{ Finding Finding }
+
+func (e *RefusedError) Error() string { return "fence " + e.Finding.String() }
+
+func keyed(findings []Finding, key string) []Finding {
+	for i := range findings {
+		findings[i].Key = key
+	}
+	return findings
+}
+
+func duplicateFinding(base, key string) Finding {
+	return Finding{
+		Feature: -1, Key: key, Code: CodeDuplicateID,
+		Reason: fmt.Sprintf("the key %q is taken: this fence is %q", base, key),
+	}
+}
+
+// uniqueKey gives base, or base with the first suffix above the last one given that makes it
+// free.
+func uniqueKey(base string, repeats map[string]int, taken func(string) bool) string {
+	key := base
+	for taken(key) {
+		n := max(repeats[base], 1) + 1
+		repeats[base] = n
+		key = base + "~" + strconv.Itoa(n)
+	}
+	return key
 }

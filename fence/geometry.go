@@ -1,6 +1,9 @@
 package fence
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Point is a position in degrees WGS84.
 type Point struct{ Lon, Lat float64 }
@@ -149,3 +152,22 @@ func (b Box) Union(o Box) Box {
 func (b Box) extend(p Point) Box {
 	return Box{min(b.MinLon, p.Lon), min(b.MinLat, p.Lat), max(b.MaxLon, p.Lon), max(b.MaxLat, p.Lat)}
 }
+
+// outOfRange says what is wrong with the coordinates, "" if nothing.
+func (p Point) outOfRange() string {
+	switch {
+	case math.Abs(p.Lon) <= 180 && math.Abs(p.Lat) <= 90:
+		return ""
+	case p.Lon-p.Lon != 0 || p.Lat-p.Lat != 0:
+		return fmt.Sprintf("%v,%v is not finite", p.Lon, p.Lat)
+	case math.Abs(p.Lon) <= 90 && math.Abs(p.Lat) <= 180:
+		return fmt.Sprintf("%v,%v is out of range: longitude and latitude swapped?", p.Lon, p.Lat)
+	case math.Abs(p.Lon) > 360 || math.Abs(p.Lat) > 360:
+		return fmt.Sprintf("%v,%v is out of range: not degrees but feet or metres?", p.Lon, p.Lat)
+	}
+	return fmt.Sprintf("%v,%v is out of range", p.Lon, p.Lat)
+}
+
+// Ref is the ordinal of a fence in its set, ascending in load order. It is stable for the
+// life of the process: replacing a fence keeps it, and a deleted one's is never used again.
+type Ref uint32

@@ -22,7 +22,7 @@ import (
 //	parts      uint32 for each: its number of rings
 //	rings      uint32 for each: its number of vertices
 //	points     Point of each vertex
-//	grid       imageGrid of the cellmap; empty, as are the next two, if there is none
+//	grid       Grid of the cellmap; empty, as are the next two, if there is none
 //	dir        its entries
 //	words      its records and lists
 //
@@ -76,12 +76,6 @@ const (
 
 // imageFence is a fence. Sizes are in bytes of text; those of what may be nil are one more.
 type imageFence struct{ Parts, Key, ID, Properties uint32 }
-
-// imageGrid is what a cellmap has beside its arrays.
-type imageGrid struct {
-	X0, Y0             int32
-	Shift, W, H, Spare uint32
-}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -223,19 +223,14 @@ func (r *imageReader) cellmap() (*cellmap, error) {
 	if len(r.section[sectionGrid]) == 0 {
 		return nil, nil
 	}
-	grid, ok := sliceOf[imageGrid](r.section[sectionGrid])
+	grid, ok := sliceOf[cellGrid](r.section[sectionGrid])
 	dir, ok2 := sliceOf[uint32](r.section[sectionDir])
 	words, ok3 := sliceOf[uint32](r.section[sectionWords])
 	if !ok || !ok2 || !ok3 || len(grid) != 1 {
 		return nil, fmt.Errorf("a section of the index has a size that is none")
 	}
-	g := grid[0]
-	m := &cellmap{
-		rule: r.set.options.Boundary.rule(),
-		x0:   g.X0, y0: g.Y0, shift: uint(g.Shift), w: g.W, h: g.H,
-		dir: dir, words: words, rings: r.rings, starts: r.starts,
-	}
-	return m, m.check(len(r.section[sectionFences]) / int(unsafe.Sizeof(imageFence{})))
+	fences := len(r.section[sectionFences]) / int(unsafe.Sizeof(imageFence{}))
+	return openCellmap(grid[0], dir, words, r.rings, r.starts, r.set.options.Boundary.rule(), fences)
 }
 
 // publish makes what was read the set's first generation.
@@ -244,7 +239,7 @@ func (r *imageReader) publish(m *cellmap) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = int64(len(r.entries))
-	s.writer = newWriter(s.options)
+	s.writer = newWriter(s.options.index())
 	if w, ok := s.writer.(*cellWriter); ok && m != nil {
 		w.begin(m, r.table)
 	} else {

@@ -80,10 +80,11 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 	sections[sectionFindings] = s.appendFindings(nil)
 	sections[sectionText], sections[sectionFences] = text, bytesOf(fences)
 	sections[sectionParts], sections[sectionRings], sections[sectionPoints] = bytesOf(parts), bytesOf(rings), bytesOf(points)
-	if x, ok := s.index.(*cellIndex); ok && x.edits == nil {
-		m := x.base
-		sections[sectionGrid] = bytesOf([]imageGrid{{X0: m.x0, Y0: m.y0, Shift: uint32(m.shift), W: m.w, H: m.h}})
-		sections[sectionDir], sections[sectionWords] = bytesOf(m.dir), bytesOf(m.words)
+	if x, ok := s.index.(*cellIndex); ok {
+		if grid, dir, words, asBuilt := x.arrays(); asBuilt {
+			sections[sectionGrid] = bytesOf([]cellGrid{grid})
+			sections[sectionDir], sections[sectionWords] = bytesOf(dir), bytesOf(words)
+		}
 	}
 	return true
 }

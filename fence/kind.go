@@ -62,7 +62,7 @@ var registry []registration
 
 type registration struct {
 	kind      Kind
-	newWriter func(Options) writer
+	newWriter func(indexOptions) writer
 }
 
 // The list is filled here since auto looks into it.
@@ -76,8 +76,8 @@ func init() {
 		{KindQRTree, newQRTreeWriter},
 		{KindRTree, newRTreeWriter},
 		{KindS2, newS2Writer},
-		{KindCellmap, newCellWriter},
-		{KindAuto, newAutoWriter},
+		{KindCellmap, func(o indexOptions) writer { return newCellWriter(o) }},
+		{KindAuto, newAuto},
 	}
 }
 
@@ -106,11 +106,30 @@ func ParseKind(s string) (Kind, error) {
 	return "", fmt.Errorf("%w %q: it must be one of %s", ErrKind, s, strings.Join(names, ", "))
 }
 
-func newWriter(o Options) writer {
+func newWriter(o indexOptions) writer {
 	for _, r := range registry {
-		if r.kind == o.Kind {
+		if string(r.kind) == o.kind {
 			return r.newWriter(o)
 		}
 	}
-	panic("fence: kind not registered: " + string(o.Kind)) // NewSet has checked it.
+	panic("fence: kind not registered: " + o.kind) // NewSet has checked it.
+}
+
+// newAuto makes the writer of KindAuto.
+func newAuto(o indexOptions) writer {
+	as := func(kind Kind) func() writer {
+		o := o
+		o.kind = string(kind)
+		return func() writer { return newWriter(o) }
+	}
+	return newAutoWriter(as(KindBBox), as(DefaultKind))
+}
+
+// cellWriterOf is the writer of a cellmap that w is or has, nil if there is none.
+func cellWriterOf(w writer) *cellWriter {
+	if a, ok := w.(*autoWriter); ok {
+		w = a.current()
+	}
+	c, _ := w.(*cellWriter)
+	return c
 }

@@ -19,7 +19,7 @@ type linear struct {
 }
 
 type linearSettings struct {
-	kind    Kind
+	kind    string
 	boxes   bool
 	parents []parent
 	rule    rule
@@ -41,20 +41,18 @@ type linearWriter struct {
 	groups   map[*entry][]int32 // nil without parents: all are strays
 }
 
-func newBBoxWriter(o Options) writer {
-	return &linearWriter{
-		settings: linearSettings{kind: KindBBox, boxes: true, rule: o.Boundary.rule()},
-		dirty:    map[int]struct{}{},
-	}
+func newBBoxWriter(o indexOptions) writer {
+	o.parents = nil
+	return newLinearWriter(o, true)
 }
 
-func newCityWriter(o Options) writer { return cityWriter(o, KindCity, false) }
+func newCityWriter(o indexOptions) writer { return newLinearWriter(o, false) }
 
-func newCityBBoxWriter(o Options) writer { return cityWriter(o, KindCityBBox, true) }
+func newCityBBoxWriter(o indexOptions) writer { return newLinearWriter(o, true) }
 
-func cityWriter(o Options, kind Kind, boxes bool) writer {
+func newLinearWriter(o indexOptions, boxes bool) writer {
 	w := &linearWriter{
-		settings: linearSettings{kind: kind, boxes: boxes, rule: o.Boundary.rule(), parents: newParents(o.Parents)},
+		settings: linearSettings{kind: o.kind, boxes: boxes, rule: o.rule, parents: newParents(o.parents)},
 		dirty:    map[int]struct{}{},
 	}
 	if len(w.settings.parents) > 0 {
@@ -85,7 +83,7 @@ func (w *linearWriter) replace(old, successor *entry) {
 	}
 }
 
-func (w *linearWriter) publish(t *table) Index {
+func (w *linearWriter) publish(t *table) index {
 	pages := make([]*linearPage, len(t.pages))
 	copy(pages, w.pages)
 	for i := range w.dirty {
@@ -160,8 +158,8 @@ func (x *linear) group(dst []Ref, g int, p Point) []Ref {
 	return dst
 }
 
-func (x *linear) Stats() Stats {
-	bytes := x.t.preparedBytes()
+func (x *linear) Stats() indexStats {
+	bytes := preparedBytes(x.t.edges, x.t.parts)
 	for _, pg := range x.pages {
 		if pg != nil {
 			bytes += int64(len(pg.from))*4 + int64(len(pg.items))*int64(unsafe.Sizeof(partItem{})) +
@@ -172,7 +170,7 @@ func (x *linear) Stats() Stats {
 		bytes += int64(x.t.parts) * 4 // the writer's groups
 	}
 	for i := range x.settings.parents {
-		bytes += int64(len(x.settings.parents[i].part)) * int64(unsafe.Sizeof(chain{}))
+		bytes += x.settings.parents[i].part.bytes()
 	}
 	return x.t.stats(x.settings.kind, bytes)
 }

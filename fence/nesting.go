@@ -83,7 +83,7 @@ func (in *inspector) relation(r tidyRing, pg Polygon) (p Point, inside, known bo
 			return p, false, false
 		}
 		if !pg.touches(p) {
-			return p, pg.holds(p), true
+			return p, pg.decide(halfOpen, p), true
 		}
 	}
 	return p, false, false

@@ -1,6 +1,9 @@
 package fence
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+)
 
 // Options are a set's settings. The zero value is what most want.
 type Options struct {
@@ -46,7 +49,7 @@ func (o Options) checked() (Options, error) {
 	switch {
 	case o.Zoom == 0:
 		o.Zoom = DefaultZoom
-	case o.Zoom == ZoomWorld: // stays, see level
+	case o.Zoom == ZoomWorld: // stays, see index
 	case o.Zoom < 0 || o.Zoom > MaxZoom:
 		return o, fmt.Errorf("%w: %d is not within 0 and %d", ErrZoom, o.Zoom, MaxZoom)
 	}
@@ -61,5 +64,21 @@ func ZoomLevel(z int) int {
 	return z
 }
 
-// level is the zoom level that checked options mean.
-func (o Options) level() int { return max(o.Zoom, 0) }
+// index gives what checked options mean to an index.
+func (o Options) index() indexOptions {
+	return indexOptions{kind: string(o.Kind), zoom: max(o.Zoom, 0), parents: o.Parents, rule: o.Boundary.rule()}
+}
+
+// ReadParents reads the areas of a GeoJSON document for Options.Parents. The errors are those
+// of ReadGeoJSON; features that give no area are left out.
+func ReadParents(r io.Reader, file string, o ReadOptions) ([]MultiPolygon, error) {
+	c, err := ReadGeoJSON(r, file, o)
+	if err != nil {
+		return nil, err
+	}
+	var areas []MultiPolygon
+	for i := range c.Fences {
+		areas = append(areas, c.Fences[i].Geometry)
+	}
+	return areas, nil
+}

@@ -8,6 +8,9 @@ import (
 )
 
 const (
+	// maxZoom is fence.MaxZoom: the level of the tiles that all others are made of.
+	maxZoom = 23
+
 	// maxCells is how many tiles or cells a fence may take; it is listed by coarser ones rather.
 	maxCells = 4096
 
@@ -16,7 +19,7 @@ const (
 	tilePad = 1e-6
 )
 
-// tile is the tile of a point at MaxZoom: the world is 2^23 by 2^23 tiles, each 360/2^23
+// tile is the tile of a point at maxZoom: the world is 2^23 by 2^23 tiles, each 360/2^23
 // degrees of longitude by 180/2^23 of latitude. Each step of the computation is monotone, and
 // so is the whole: p west of q, or level with it, never has a tile to the east of q's. A tile
 // at a coarser level is the same with bits shifted out. What is beyond the world is in the
@@ -26,13 +29,13 @@ func tile(lon, lat float64) (x, y uint32) {
 }
 
 func tileAlong(t float64) uint32 {
-	const n = 1 << MaxZoom
+	const n = 1 << maxZoom
 	return uint32(min(max(math.Floor(t*n), 0), n-1))
 }
 
-// tileCode is the code of the cell that a tile at MaxZoom is: bits of y and x in turn.
+// tileCode is the code of the cell that a tile at maxZoom is: bits of y and x in turn.
 func tileCode(x, y uint32) uint64 {
-	return (spread(x) | spread(y)<<1) << (2*(quadDepth-MaxZoom) + 1)
+	return (spread(x) | spread(y)<<1) << (2*(quadDepth-maxZoom) + 1)
 }
 
 // spread puts a zero between the bits.
@@ -45,7 +48,7 @@ func spread(v uint32) uint64 {
 	return (x | x<<1) & 0x5555555555555555
 }
 
-// tileRange is a box in tiles at MaxZoom, with its border.
+// tileRange is a box in tiles at maxZoom, with its border.
 type tileRange struct{ x0, y0, x1, y1 uint32 }
 
 func tilesOf(b Box) tileRange {
@@ -57,7 +60,7 @@ func tilesOf(b Box) tileRange {
 
 // count is the number of tiles at the zoom level.
 func (t tileRange) count(zoom int) int {
-	s := MaxZoom - zoom
+	s := maxZoom - zoom
 	return int(t.x1>>s-t.x0>>s+1) * int(t.y1>>s-t.y0>>s+1)
 }
 
@@ -80,12 +83,12 @@ func tileZoom(e *entry, zoom int) int {
 // the children of one are that one: the lists of the coarser cell are asked anyway.
 func eachTile(e *entry, zoom int, f func(cell, uint32)) {
 	zoom = tileZoom(e, zoom)
-	s := MaxZoom - zoom
+	s := maxZoom - zoom
 	for i, b := range e.boxes {
 		t := tilesOf(b)
 		t = tileRange{t.x0 >> s, t.y0 >> s, t.x1 >> s, t.y1 >> s}
 		t.cover(0, 0, 0, zoom, func(x, y uint32, level int) {
-			up := MaxZoom - level
+			up := maxZoom - level
 			f(cell{0, tileCode(x<<up, y<<up), level}, uint32(i))
 		})
 	}
@@ -111,7 +114,7 @@ func (t tileRange) cover(x, y uint32, level, zoom int, f func(x, y uint32, level
 // qtree lists each part in the tiles that its box covers. L is how a tile lists them.
 type qtree[L tileList[L]] struct {
 	roots [6]*quad[L]
-	kind  Kind
+	kind  string
 	rule  rule
 	bytes int64
 	t     *table
@@ -124,17 +127,17 @@ type tileList[L any] interface {
 
 type qtreeWriter[L tileList[L]] struct {
 	tree quads[L]
-	kind Kind
+	kind string
 	zoom int
 	rule rule
 }
 
-func newQTreeWriter(o Options) writer {
-	return &qtreeWriter[items]{kind: KindQTree, zoom: o.level(), rule: o.Boundary.rule()}
+func newQTreeWriter(o indexOptions) writer {
+	return &qtreeWriter[items]{kind: o.kind, zoom: o.zoom, rule: o.rule}
 }
 
-func newQRTreeWriter(o Options) writer {
-	return &qtreeWriter[itemTree]{kind: KindQRTree, zoom: o.level(), rule: o.Boundary.rule()}
+func newQRTreeWriter(o indexOptions) writer {
+	return &qtreeWriter[itemTree]{kind: o.kind, zoom: o.zoom, rule: o.rule}
 }
 
 func (w *qtreeWriter[L]) replace(old, successor *entry) {
@@ -149,9 +152,9 @@ func (w *qtreeWriter[L]) replace(old, successor *entry) {
 	}
 }
 
-func (w *qtreeWriter[L]) publish(t *table) Index {
+func (w *qtreeWriter[L]) publish(t *table) index {
 	bytes := int64(w.tree.nodes)*int64(unsafe.Sizeof(quad[L]{})) + int64(w.tree.items)*int64(unsafe.Sizeof(cellItem{}))
-	if w.kind == KindQRTree {
+	if _, trees := any(w.tree).(quads[itemTree]); trees {
 		bytes += int64(w.tree.items) * int64(unsafe.Sizeof(Box{})) // if all are in R-trees
 	}
 	return filtered{&qtree[L]{w.tree.publish(), w.kind, w.rule, bytes, t}, w.rule}
@@ -167,7 +170,9 @@ func (x *qtree[L]) find(dst []Ref, p Point) []Ref {
 	return dst
 }
 
-func (x *qtree[L]) Stats() Stats { return x.t.stats(x.kind, x.bytes+x.t.preparedBytes()) }
+func (x *qtree[L]) Stats() indexStats {
+	return x.t.stats(x.kind, x.bytes+preparedBytes(x.t.edges, x.t.parts))
+}
 
 func (l items) find(dst []Ref, p Point, r rule) []Ref {
 	for i := range l {

@@ -12,8 +12,7 @@ func TestRenewalsFollow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(101, 102))
 	areas := crookedGrid(rng, 10)
 	s, w := patchedSet(t, BoundaryHalfOpen, areas)
-	r := &renewal{of: w, next: newCellWriter(s.options).(*cellWriter), table: s.Snapshot().table}
-	r.next.begin(buildCellmapOn(1, entriesOf(r.table), w.rule), r.table)
+	r := newRenewal(w, s.Snapshot().table)
 	edit := func() {
 		key := fmt.Sprint(rng.IntN(120))
 		if rng.IntN(4) == 0 {
@@ -25,13 +24,16 @@ func TestRenewalsFollow(t *testing.T) {
 	for range 200 {
 		edit()
 	}
-	behind, all := len(changesBetween(r.table, s.Snapshot().table)), false
+	behind, all := 0, false
+	for range r.table.changes(s.Snapshot().table) {
+		behind++
+	}
 	for steps := 0; !all; steps++ {
 		if steps > behind {
 			t.Fatalf("%d steps later it does not have the %d changes of the beginning", steps, behind)
 		}
 		edit()
-		all = r.step(s.Snapshot().table, renewSteps)
+		all = r.step(s.Snapshot().table)
 	}
 	snap := *s.Snapshot()
 	snap.index = r.next.publish(snap.table)
@@ -41,13 +43,6 @@ func TestRenewalsFollow(t *testing.T) {
 	if r.next.patch.tiles == 0 {
 		t.Error("no cell has changed: the test is too easy")
 	}
-}
-
-func entriesOf(t *table) (entries []*entry) {
-	for e := range t.all() {
-		entries = append(entries, e)
-	}
-	return entries
 }
 
 // TestOutgrownCellmaps: a set that becomes much larger or smaller gets a cellmap of its size,

@@ -9,7 +9,7 @@ import "strconv"
 func (s *Set) Replace(c *Collection) (*Snapshot, error) { return s.If(nil).Replace(c) }
 
 func (s *Set) replaceIf(allowed Guard, c *Collection) (*Snapshot, error) {
-	found, err := s.inspect(c)
+	found, err := c.check(s.options.Strict)
 	if err != nil {
 		return nil, err
 	}
@@ -24,37 +24,8 @@ func (s *Set) replaceIf(allowed Guard, c *Collection) (*Snapshot, error) {
 	return s.publish(s.rebuild(c, found)), nil
 }
 
-// inspect gives the findings, by the fence's index, that the collection does not have itself.
-func (s *Set) inspect(c *Collection) (found map[int][]Finding, err error) {
-	found = map[int][]Finding{}
-	for i := range c.Fences {
-		fs, err := s.recheck(&c.Fences[i], c.inspected)
-		if e, ok := err.(*RefusedError); ok {
-			e.Finding.Feature = i
-			return nil, e
-		}
-		if len(fs) > 0 {
-			found[i] = fs
-		}
-	}
-	return found, nil
-}
-
 // room reports whether there are refs for all of the collection, even if none stays.
 func (s *Set) room(c *Collection) bool { return s.next+int64(len(c.Fences)) <= 1<<32 }
-
-// recheck does in full what ReadGeoJSON has not done, and otherwise makes sure only of what
-// an index relies on.
-func (s *Set) recheck(f *Fence, inspected bool) ([]Finding, error) {
-	if !inspected {
-		return s.check(f)
-	}
-	if fd, bad := refusal(f.Geometry); bad {
-		fd.Key = f.Key
-		return nil, &RefusedError{fd}
-	}
-	return nil, nil
-}
 
 // rebuild starts the writer anew with the collection's fences.
 func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
@@ -86,7 +57,7 @@ func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
 		next.keys.put(f.Key, ref)
 	}
 	next.table, next.bounds = entries, entries.bounds()
-	s.writer = newWriter(s.options)
+	s.writer = newWriter(s.options.index())
 	for e := range entries.all() {
 		s.writer.replace(nil, e)
 	}

@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/tidwall/rtree"
@@ -23,15 +22,17 @@ type rtreeIndex struct {
 	tree *rtree.RTreeG[partItem]
 	t    *table
 	rule rule
+	kind string
 }
 
 // rtreeWriter owns a tree that it alone changes. Readers get its copy-on-write copies.
 type rtreeWriter struct {
 	tree rtree.RTreeG[partItem]
 	rule rule
+	kind string
 }
 
-func newRTreeWriter(o Options) writer { return &rtreeWriter{rule: o.Boundary.rule()} }
+func newRTreeWriter(o indexOptions) writer { return &rtreeWriter{rule: o.rule, kind: o.kind} }
 
 func (w *rtreeWriter) replace(old, successor *entry) {
 	if old != nil {
@@ -47,10 +48,12 @@ func (w *rtreeWriter) replace(old, successor *entry) {
 	}
 }
 
-func (w *rtreeWriter) publish(t *table) Index { return filtered{w.index(t), w.rule} }
+func (w *rtreeWriter) publish(t *table) index { return filtered{w.index(t), w.rule} }
 
 // index is the tree as it is now.
-func (w *rtreeWriter) index(t *table) *rtreeIndex { return &rtreeIndex{w.tree.Copy(), t, w.rule} }
+func (w *rtreeWriter) index(t *table) *rtreeIndex {
+	return &rtreeIndex{w.tree.Copy(), t, w.rule, w.kind}
+}
 
 func (x *rtreeIndex) find(dst []Ref, p Point) []Ref {
 	at := [2]float64{p.Lon, p.Lat}
@@ -63,17 +66,8 @@ func (x *rtreeIndex) find(dst []Ref, p Point) []Ref {
 	return dst
 }
 
-// sortTail makes dst[from:] ascending and drops repetitions from it.
-func sortTail(dst []Ref, from int) []Ref {
-	if len(dst)-from < 2 {
-		return dst
-	}
-	slices.Sort(dst[from:])
-	return dst[:from+len(slices.Compact(dst[from:]))]
-}
-
-func (x *rtreeIndex) Stats() Stats {
-	return x.t.stats(KindRTree, x.bytes()+x.t.preparedBytes())
+func (x *rtreeIndex) Stats() indexStats {
+	return x.t.stats(x.kind, x.bytes()+preparedBytes(x.t.edges, x.t.parts))
 }
 
 // bytes estimates what the tree takes beside the parts.

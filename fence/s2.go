@@ -14,6 +14,7 @@ import (
 type s2Index struct {
 	roots [6]*quad[items]
 	rule  rule
+	kind  string
 	bytes int64
 	t     *table
 }
@@ -22,11 +23,12 @@ type s2Writer struct {
 	tree     quads[items]
 	coverer  s2Coverer
 	rule     rule
+	kind     string
 	covering []s2Covered // lent to replace
 }
 
-func newS2Writer(o Options) writer {
-	return &s2Writer{rule: o.Boundary.rule(), coverer: s2Coverer{zoom: o.level()}}
+func newS2Writer(o indexOptions) writer {
+	return &s2Writer{rule: o.rule, kind: o.kind, coverer: s2Coverer{zoom: o.zoom}}
 }
 
 func (w *s2Writer) replace(old, successor *entry) {
@@ -45,9 +47,9 @@ func (w *s2Writer) replace(old, successor *entry) {
 	}
 }
 
-func (w *s2Writer) publish(t *table) Index {
+func (w *s2Writer) publish(t *table) index {
 	bytes := int64(w.tree.nodes)*int64(unsafe.Sizeof(quad[items]{})) + int64(w.tree.items)*int64(unsafe.Sizeof(cellItem{}))
-	return filtered{&s2Index{w.tree.publish(), w.rule, bytes, t}, w.rule}
+	return filtered{&s2Index{w.tree.publish(), w.rule, w.kind, bytes, t}, w.rule}
 }
 
 func (x *s2Index) find(dst []Ref, p Point) []Ref {
@@ -63,7 +65,9 @@ func (x *s2Index) find(dst []Ref, p Point) []Ref {
 	return dst
 }
 
-func (x *s2Index) Stats() Stats { return x.t.stats(KindS2, x.bytes+x.t.preparedBytes()) }
+func (x *s2Index) Stats() indexStats {
+	return x.t.stats(x.kind, x.bytes+preparedBytes(x.t.edges, x.t.parts))
+}
 
 // s2Covered is a cell of a covering.
 type s2Covered struct {
@@ -76,7 +80,7 @@ func (c s2Covered) cell() cell { return cell{c.id.Face(), uint64(c.id), c.id.Lev
 
 // s2Pad in degrees, a tenth of a metre, is far more than the rounding of all that lies between
 // a point and its cell. That is a few 1e-16 rad on the sphere; in longitude it grows towards
-// the poles, but at the side of a cell of MaxZoom that is not at the pole itself, 1e-7 rad from
+// the poles, but at the side of a cell of maxZoom that is not at the pole itself, 1e-7 rad from
 // it, to no more than some 3e-7 degrees; and cells at the pole are bounded by all longitudes.
 const s2Pad = 1e-6
 
@@ -163,7 +167,7 @@ func (l *s2Level) sort(dst []s2Covered, e *entry, part uint32, id s2.CellID, edg
 	}
 	inside := 0
 	for _, b := range bound.boxes[:bound.n] {
-		if e.parts[part].holds(Point{(b.MinLon + b.MaxLon) / 2, (b.MinLat + b.MaxLat) / 2}) {
+		if e.parts[part].decide(halfOpen, Point{(b.MinLon + b.MaxLon) / 2, (b.MinLat + b.MaxLat) / 2}) {
 			inside++
 		}
 	}
@@ -219,15 +223,15 @@ func (b *s2Bound) add(box Box) {
 // meets reports whether the edge has a point in the bound.
 func (b *s2Bound) meets(e s2Edge) bool {
 	for i := range b.n {
-		if b.boxes[i].meets(e.a, e.b) {
+		if boxMeets(b.boxes[i], e.a, e.b) {
 			return true
 		}
 	}
 	return false
 }
 
-// meets reports whether the closed edge a-b has a point in the closed box, exactly.
-func (b Box) meets(p, q Point) bool {
+// boxMeets reports whether the closed edge p-q has a point in the closed box, exactly.
+func boxMeets(b Box, p, q Point) bool {
 	if max(p.Lon, q.Lon) < b.MinLon || min(p.Lon, q.Lon) > b.MaxLon ||
 		max(p.Lat, q.Lat) < b.MinLat || min(p.Lat, q.Lat) > b.MaxLat {
 		return false

@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"sync"
@@ -35,7 +34,7 @@ func NewSet(name string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{name: name, options: o, writer: newWriter(o), repeats: map[string]int{}}
+	s := &Set{name: name, options: o, writer: newWriter(o.index()), repeats: map[string]int{}}
 	t := &table{}
 	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.publish(t), bounds: EmptyBox()})
 	return s, nil
@@ -59,7 +58,7 @@ func (s *Set) Snapshot() *Snapshot { return s.current.Load() }
 // on. The geometry and the raw JSON belong to the set from now on. The error is a
 // *RefusedError, or ErrFull.
 func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
-	findings, err := s.check(&f)
+	findings, err := f.check(s.options.Strict)
 	if err != nil {
 		return "", nil, err
 	}
@@ -93,7 +92,7 @@ func (s *Set) putIf(allowed Guard, f Fence) (created bool, snap *Snapshot, err e
 	if f.Key == "" {
 		return false, nil, ErrNoKey
 	}
-	findings, err := s.check(&f)
+	findings, err := f.check(s.options.Strict)
 	if err != nil {
 		return false, nil, err
 	}
@@ -170,42 +169,4 @@ func (s *Set) newRef() (Ref, error) {
 	}
 	s.next++
 	return Ref(s.next - 1), nil
-}
-
-// check refuses a fence that no set may hold, and otherwise tells its defects.
-func (s *Set) check(f *Fence) ([]Finding, error) {
-	findings := Validate(f.Geometry)
-	for _, fd := range findings {
-		if fd.Fatal || (s.options.Strict && fd.Code.strict()) {
-			fd.Key, fd.Fatal = f.Key, true
-			return nil, &RefusedError{fd}
-		}
-	}
-	return findings, nil
-}
-
-func keyed(findings []Finding, key string) []Finding {
-	for i := range findings {
-		findings[i].Key = key
-	}
-	return findings
-}
-
-func duplicateFinding(base, key string) Finding {
-	return Finding{
-		Feature: -1, Key: key, Code: CodeDuplicateID,
-		Reason: fmt.Sprintf("the key %q is taken: this fence is %q", base, key),
-	}
-}
-
-// uniqueKey gives base, or base with the first suffix above the last one given that makes it
-// free.
-func uniqueKey(base string, repeats map[string]int, taken func(string) bool) string {
-	key := base
-	for taken(key) {
-		n := max(repeats[base], 1) + 1
-		repeats[base] = n
-		key = base + "~" + strconv.Itoa(n)
-	}
-	return key
 }

@@ -1,6 +1,8 @@
 package fence
 
 import (
+	"encoding/json"
+	"io"
 	"iter"
 	"slices"
 )
@@ -8,14 +10,12 @@ import (
 // Snapshot is a set at one moment. It is immutable, and safe for any number of goroutines.
 type Snapshot struct {
 	generation uint64
-	index      Index
+	index      index
 	table      *table
 	keys       *keys
 	bounds     Box
 	findings   []Finding // of the file and of features that gave no fence
 }
-
-var _ Index = (*Snapshot)(nil)
 
 // Generation counts the publications of the set: 0 is the empty set at its beginning.
 func (s *Snapshot) Generation() uint64 { return s.generation }
@@ -27,13 +27,20 @@ func (s *Snapshot) Len() int { return s.table.fences }
 func (s *Snapshot) Bounds() Box { return s.bounds }
 
 // Stats describes the index.
-func (s *Snapshot) Stats() Stats { return s.index.Stats() }
+func (s *Snapshot) Stats() Stats {
+	x := s.index.Stats()
+	return Stats{Kind: Kind(x.kind), Fences: x.fences, Parts: x.parts, Edges: x.edges, Bytes: x.bytes}
+}
 
-// Append appends the refs of the fences that hold the point: see Index.
+// Append appends to dst the refs of the fences that hold the point, ascending and without
+// duplicates. lon, lat in degrees WGS84. It does not allocate if dst has room.
 func (s *Snapshot) Append(dst []Ref, lon, lat float64) []Ref { return s.index.Append(dst, lon, lat) }
 
-// AppendBatch appends the answers for many points: see Index.
-func (s *Snapshot) AppendBatch(dst *Batch, lon, lat []float64) { s.index.AppendBatch(dst, lon, lat) }
+// AppendBatch appends one answer for each point to dst. It panics if lon and lat differ in
+// length. It does not allocate if dst has room.
+func (s *Snapshot) AppendBatch(dst *Batch, lon, lat []float64) {
+	s.index.AppendBatch((*answers)(dst), lon, lat)
+}
 
 // Fence is the fence of r; nil if it was deleted or never existed. It must not be changed.
 func (s *Snapshot) Fence(r Ref) *Fence {
@@ -66,4 +73,18 @@ func (s *Snapshot) Findings() []Finding {
 		all = append(all, e.findings...)
 	}
 	return all
+}
+
+// WriteGeoJSON writes a FeatureCollection of the set by ascending ref, in which the id of
+// each Feature is its key. It passes on the errors of w.
+func (s *Snapshot) WriteGeoJSON(w io.Writer) error {
+	return WriteGeoJSON(w, func(yield func(*Fence) bool) {
+		for e := range s.table.all() {
+			f := *e.fence
+			f.ID, _ = json.Marshal(f.Key) // a string always marshals
+			if !yield(&f) {
+				return
+			}
+		}
+	})
 }

@@ -52,7 +52,7 @@ type sweepVertex struct {
 }
 
 // compare orders points as the sweep meets them.
-func (p Point) compare(q Point) int {
+func compare(p, q Point) int {
 	if c := cmp.Compare(p.Lon, q.Lon); c != 0 {
 		return c
 	}
@@ -83,7 +83,7 @@ func (s *sweeper) load(rings []Ring) {
 		first := len(s.segments)
 		for i, p := range r {
 			q := r[(i+1)%len(r)]
-			if q.compare(p) < 0 {
+			if compare(q, p) < 0 {
 				p, q = q, p
 			}
 			s.segments = append(s.segments, segment{p, q, k})
@@ -93,7 +93,7 @@ func (s *sweeper) load(rings []Ring) {
 			s.vertices = append(s.vertices, sweepVertex{p, [2]int32{int32(before), int32(first + i)}})
 		}
 	}
-	slices.SortFunc(s.vertices, func(a, b sweepVertex) int { return a.p.compare(b.p) })
+	slices.SortFunc(s.vertices, func(a, b sweepVertex) int { return compare(a.p, b.p) })
 }
 
 // step moves the sweep to a point, which is that of all the vertices given.

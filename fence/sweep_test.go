@@ -27,7 +27,7 @@ func slowFault(rings []Ring) faultKind {
 				}
 			}
 			for _, g := range s.segments {
-				if v.p.compare(g.l) > 0 && v.p.compare(g.r) < 0 && g.side(v.p) == 0 {
+				if compare(v.p, g.l) > 0 && compare(v.p, g.r) < 0 && g.side(v.p) == 0 {
 					worst = faultTouch
 				}
 			}
@@ -41,7 +41,7 @@ func pairFault(a, b segment) faultKind {
 	switch {
 	case p*q < 0 && r*s < 0:
 		return faultCrossing
-	case p == 0 && q == 0 && a.l.compare(b.r) < 0 && b.l.compare(a.r) < 0:
+	case p == 0 && q == 0 && compare(a.l, b.r) < 0 && compare(b.l, a.r) < 0:
 		return faultOverlap
 	}
 	return faultNone

@@ -162,7 +162,7 @@ func (t *table) boundsAfter(before Box, old, e *entry) Box {
 	return before.Union(e.bounds)
 }
 
-func (t *table) stats(k Kind, extra int64) Stats {
+func (t *table) stats(kind string, extra int64) indexStats {
 	const pageBytes = 8 * pageSize
 	bytes := extra
 	for _, pg := range t.pages {
@@ -170,5 +170,23 @@ func (t *table) stats(k Kind, extra int64) Stats {
 			bytes += pageBytes
 		}
 	}
-	return Stats{Kind: k, Fences: t.fences, Parts: t.parts, Edges: t.edges, Bytes: bytes}
+	return indexStats{kind: kind, fences: t.fences, parts: t.parts, edges: t.edges, bytes: bytes}
+}
+
+// changes yields the entries that are others in the table now, with their successors. Either may
+// be nil.
+func (t *table) changes(now *table) iter.Seq2[*entry, *entry] {
+	return func(yield func(old, successor *entry) bool) {
+		for i := range max(len(t.pages), len(now.pages)) {
+			before, after := t.page(i), now.page(i)
+			if before == after {
+				continue
+			}
+			for k := range pageSize {
+				if old, successor := before.entry(k), after.entry(k); old != successor && !yield(old, successor) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"math"
 	"sync"
 )
 
@@ -41,17 +40,39 @@ func refusal(mp MultiPolygon) (Finding, bool) {
 	return Finding{}, false
 }
 
-// outOfRange says what is wrong with the coordinates, "" if nothing.
-func (p Point) outOfRange() string {
-	switch {
-	case math.Abs(p.Lon) <= 180 && math.Abs(p.Lat) <= 90:
-		return ""
-	case p.Lon-p.Lon != 0 || p.Lat-p.Lat != 0:
-		return fmt.Sprintf("%v,%v is not finite", p.Lon, p.Lat)
-	case math.Abs(p.Lon) <= 90 && math.Abs(p.Lat) <= 180:
-		return fmt.Sprintf("%v,%v is out of range: longitude and latitude swapped?", p.Lon, p.Lat)
-	case math.Abs(p.Lon) > 360 || math.Abs(p.Lat) > 360:
-		return fmt.Sprintf("%v,%v is out of range: not degrees but feet or metres?", p.Lon, p.Lat)
+// check refuses a fence that no set may hold, and otherwise tells its defects.
+func (f *Fence) check(strict bool) ([]Finding, error) {
+	findings := Validate(f.Geometry)
+	for _, fd := range findings {
+		if fd.Fatal || strict && fd.Code.strict() {
+			fd.Key, fd.Fatal = f.Key, true
+			return nil, &RefusedError{fd}
+		}
 	}
-	return fmt.Sprintf("%v,%v is out of range", p.Lon, p.Lat)
+	return findings, nil
+}
+
+// check gives the findings, by the fence's index, that the collection does not have itself. Of
+// what Read has validated it makes sure only of what an index relies on.
+func (c *Collection) check(strict bool) (found map[int][]Finding, err error) {
+	found = map[int][]Finding{}
+	for i := range c.Fences {
+		f := &c.Fences[i]
+		if c.inspected {
+			if fd, bad := refusal(f.Geometry); bad {
+				fd.Feature, fd.Key = i, f.Key
+				return nil, &RefusedError{fd}
+			}
+			continue
+		}
+		findings, err := f.check(strict)
+		if e, ok := err.(*RefusedError); ok {
+			e.Finding.Feature = i
+			return nil, e
+		}
+		if len(findings) > 0 {
+			found[i] = findings
+		}
+	}
+	return found, nil
 }
