@@ -135,7 +135,7 @@ func TestTunnelsClients(t *testing.T) {
 // conforms holds an answer against a schema of the OpenAPI document.
 func conforms(t *testing.T, answer []byte, schema string) {
 	t.Helper()
-	text, err := os.ReadFile("../httpapi/openapi.json")
+	text, err := os.ReadFile("httpapi/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // TestTheGuideIsTrue runs the examples of docs/http.md in order: each curl
 // command of a block, whose last answer must be the block of JSON that follows.
 func TestTheGuideIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../docs/http.md")
+	text, err := os.ReadFile("../../../docs/http.md")
 	must(t, err)
 	tw := newTown(t, options{emptyCatalog: true})
 	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?").FindAllStringSubmatch(string(text), -1)

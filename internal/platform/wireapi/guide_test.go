@@ -11,7 +11,7 @@ import (
 // The guide shows code that is compiled and run: each piece of it, but the one
 // that needs a certificate, stands in the examples.
 func TestGuideShowsTheExamples(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/guides/platform-by-wire.md")
+	guide, err := os.ReadFile("../../../docs/guides/platform-by-wire.md")
 	must(t, err)
 	examples, err := os.ReadFile("example_test.go")
 	must(t, err)
@@ -32,7 +32,7 @@ func TestGuideShowsTheExamples(t *testing.T) {
 
 // KINDS.md shows a position and a search as bytes.
 func TestKindsShowsTheVectors(t *testing.T) {
-	text, err := os.ReadFile("../../docs/wire/KINDS.md")
+	text, err := os.ReadFile("../../../docs/wire/KINDS.md")
 	must(t, err)
 	hex := func(b []byte) string { return fmt.Sprintf("% x", b) }
 	position := body(t, "v42", -73.9586, 40.7811, 1773314205000)
