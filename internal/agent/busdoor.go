@@ -7,11 +7,11 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
+
+	"paddock/internal/platform/events"
 
 	"paddock/bus"
-	"paddock/internal/platform/ingest"
-	"paddock/internal/platform/plainjson"
+	"paddock/internal/platform/busapi"
 )
 
 const (
@@ -24,8 +24,6 @@ const (
 	busGroup = 256
 	// busSearches is how many look-ups of the bus wait for answers at once.
 	busSearches = 64
-
-	searchSubjects = "paddock.search.*"
 )
 
 // localBus is a broker for the devices' NATS clients: positions come in on
@@ -78,7 +76,7 @@ func (b *localBus) subscribe(context.Context) error {
 		local   *bus.Local
 		pattern string
 		take    func([]bus.Msg)
-	}{{b.positions, ingest.PositionSubjects, b.takePositions}, {b.searches, searchSubjects, b.takeSearches}} {
+	}{{b.positions, busapi.PositionSubjects, b.takePositions}, {b.searches, busapi.SearchSubjects, b.takeSearches}} {
 		sub, err := s.local.Subscribe(s.pattern, "", s.take)
 		if err != nil {
 			return err
@@ -159,7 +157,7 @@ func (b *localBus) keep(first bus.Msg) {
 }
 
 func (b *localBus) decode(m *bus.Msg) ([][]byte, Result, error) {
-	fleet, id, err := ingest.ParsePositionSubject(m.Subject)
+	fleet, id, err := busapi.ParsePositionSubject(m.Subject)
 	if err != nil {
 		return nil, Result{}, err
 	}
@@ -180,10 +178,10 @@ func (b *localBus) decode(m *bus.Msg) ([][]byte, Result, error) {
 
 // answer tells the sender, unless the reply would come back in here.
 func (b *localBus) answer(local *bus.Local, reply string, v any) {
-	if reply == "" || strings.HasPrefix(reply, "pos.") || strings.HasPrefix(reply, "paddock.") {
+	if !busapi.Answerable(reply) {
 		return
 	}
-	body, _ := plainjson.Marshal(v) // these values always encode
+	body, _ := events.PlainJSON(v) // these values always encode
 	_ = local.Publish(reply, "", nil, body)
 }
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"paddock/internal/netio/listen"
+	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
-	"paddock/internal/platform/plainjson"
 	"paddock/internal/process/access"
 	"paddock/internal/process/metrics"
 )
@@ -198,12 +198,12 @@ func (p *problem) write(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	}
 	w.WriteHeader(p.Status)
-	text, _ := plainjson.Marshal(p)    // strings and numbers always encode
+	text, _ := events.PlainJSON(p)     // strings and numbers always encode
 	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	text, err := plainjson.Marshal(v)
+	text, err := events.PlainJSON(v)
 	if err != nil {
 		return err
 	}

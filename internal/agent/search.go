@@ -14,7 +14,6 @@ import (
 
 	"paddock/bus"
 	"paddock/internal/platform/events"
-	"paddock/internal/platform/plainjson"
 	"paddock/wire"
 )
 
@@ -146,7 +145,7 @@ func (b *localBus) refuse(reply string, err error) {
 		return r
 	}, err.Error())
 	header := fmt.Appendf(nil, "NATS/1.0\r\nNats-Service-Error-Code: %d\r\nNats-Service-Error: %s\r\n\r\n", status, reason)
-	body, _ := plainjson.Marshal(map[string]string{"error": err.Error()}) // always encodes
+	body, _ := events.PlainJSON(map[string]string{"error": err.Error()}) // always encodes
 	_ = b.searches.Publish(reply, "", header, body)
 }
 

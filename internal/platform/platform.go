@@ -32,12 +32,12 @@ import (
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
+	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
-	"paddock/internal/platform/lookup"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
@@ -75,24 +75,24 @@ type Platform struct {
 	cfg  *config.Config
 	log  *slog.Logger
 
-	registry *prometheus.Registry
-	catalog  *fence.Catalog
-	sets     *directory.Directory // nil: none
-	parents  []fence.MultiPolygon // of sets.parents
-	bus      *bus.Server
-	events   *events.Log
-	pipeline *ingest.Pipeline
-	api      *httpapi.API
-	busDoor  *ingest.BusDoor
-	askDoor  *lookup.BusDoor
-	server   *plainhttp.Server
-	listener *listen.Limited
-	stopped  chan error // the result of the HTTP server's shutdown
-	wire     *wireapi.API
-	wireAt   net.Listener
-	wireTLS  *tls.Config        // nil: none
-	tickets  *handshake.Tickets // of wireTLS, nil: none
-	tunnel   *tunneld.Role      // nil: none
+	registry  *prometheus.Registry
+	catalog   *fence.Catalog
+	sets      *directory.Directory // nil: none
+	parents   []fence.MultiPolygon // of sets.parents
+	bus       *bus.Server
+	events    *events.Log
+	pipeline  *ingest.Pipeline
+	api       *httpapi.API
+	positions *busapi.Positions
+	search    *busapi.Search
+	server    *plainhttp.Server
+	listener  *listen.Limited
+	stopped   chan error // the result of the HTTP server's shutdown
+	wire      *wireapi.API
+	wireAt    net.Listener
+	wireTLS   *tls.Config        // nil: none
+	tickets   *handshake.Tickets // of wireTLS, nil: none
+	tunnel    *tunneld.Role      // nil: none
 }
 
 // New returns a platform that has not started.
@@ -230,7 +230,7 @@ func (p *Platform) startIngest(context.Context) error {
 			Initial: initial, TTL: c.TTL, MaxGap: c.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
 		},
 		Views:     ingest.NewViews(p.catalog).View,
-		Publisher: newPublisher(p.events, local, p.registry, p.log),
+		Publisher: busapi.NewPublisher(p.events, local, p.registry, p.log),
 		Metrics:   ingest.NewMetrics(p.registry),
 		Congested: local.Congested,
 	})
@@ -266,15 +266,15 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		return p.listenError("http.listen", err)
 	}
 	p.listener = listen.Limit(listener, p.cfg.Limits.Connections)
-	p.busDoor, err = p.pipeline.OpenBusDoor(p.bus.Local("positions"), maxAhead)
+	p.positions, err = busapi.OpenPositions(p.pipeline, p.bus.Local("positions"), maxAhead)
 	if err != nil {
 		return errors.Join(err, p.listener.Close())
 	}
-	p.askDoor, err = lookup.OpenBusDoor(p.bus.Local("search"), p.catalog, int(p.cfg.Bus.MaxPayload))
+	p.search, err = busapi.OpenSearch(p.bus.Local("search"), p.catalog, int(p.cfg.Bus.MaxPayload))
 	if err != nil {
-		return errors.Join(err, p.busDoor.Close(), p.listener.Close())
+		return errors.Join(err, p.positions.Close(), p.listener.Close())
 	}
-	registerSearch(p.registry, p.askDoor)
+	registerSearch(p.registry, p.search)
 	p.server = httpapi.NewServer(p.api, p.log)
 	registerHTTP(p.registry, p.listener, p.server, p.api, p.catalog)
 	registerSets(p.registry, p.sets)
@@ -296,7 +296,7 @@ func (p *Platform) serveHTTP(context.Context) error {
 // but goes on serving the streams, which end later.
 func (p *Platform) closeDoors(ctx context.Context) error {
 	p.api.Drain()
-	err := errors.Join(p.busDoor.Close(), p.askDoor.Close())
+	err := errors.Join(p.positions.Close(), p.search.Close())
 	p.server.Stop()
 	go func() { p.stopped <- p.server.Shutdown(ctx) }() // ends with ctx at the latest; awaitHTTP waits for it
 	return err

@@ -1,3 +1,21 @@
+// Package website serves the files of one directory over HTTP.
+//
+// A path becomes a page: one file, its type, and the encodings that stand
+// precompressed beside it. Pages of small files are kept in memory, bounded, and
+// compared with their files once a second while they are asked for.
+//
+//	            ┌── plain GET of a page in memory ──▶ one read, one write
+//	connection ─┤
+//	            └── everything else, bytes unread ──▶ net/http ─▶ Site.ServeHTTP
+//
+// The short way is that of package plainhttp. It answers a GET or HEAD without a body,
+// conditions, ranges or anything else that could change the answer. From the first
+// request on that is not so, net/http has the connection, beginning with the very
+// bytes of that request. So there are never two readings of one stream, and both
+// ways give the same bytes.
+//
+// No way leads out of the directory: files are opened through [os.Root], symbolic
+// links included.
 package website
 
 import (
@@ -9,6 +27,7 @@ import (
 	"os"
 	"path"
 	"sync/atomic"
+	"syscall"
 )
 
 // maxLoads is how many pages are read from the directory at once: together they
@@ -121,4 +140,36 @@ func (s *Site) findIndex(name string, dir bool) (*page, error) {
 		return nil, err
 	}
 	return s.newPage(urlPath(name, dir), index, f, info)
+}
+
+// open opens a file within the directory. What is neither a regular file nor a
+// directory is not there: the flag keeps the open of a named pipe from waiting.
+func (s *Site) open(name string) (*os.File, fs.FileInfo, error) {
+	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// shortages are the errors that are not about the file that was asked for.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO}
+
+// isShortage tells what the machine could not do from what is not there: a name
+// that does not exist, is too long, runs in circles or leads out of the directory.
+func isShortage(err error) bool {
+	for _, shortage := range shortages {
+		if errors.Is(err, shortage) {
+			return true
+		}
+	}
+	return false
 }

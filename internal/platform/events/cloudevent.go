@@ -9,7 +9,6 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
-	"paddock/internal/platform/plainjson"
 )
 
 // encode writes the event as one CloudEvents 1.0 JSON object, without a newline.
@@ -141,6 +140,6 @@ func appendString(b []byte, s string) []byte {
 }
 
 func appendEscaped(b []byte, s string) []byte {
-	text, _ := plainjson.Marshal(s) // a string always encodes
+	text, _ := PlainJSON(s) // a string always encodes
 	return append(b, text...)
 }

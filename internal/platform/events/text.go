@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 )
@@ -52,4 +53,16 @@ func (t *Text) Bytes() []byte {
 		return t.own
 	}
 	return t.Append(nil)
+}
+
+// PlainJSON encodes v as [json.Marshal] does, but leaves <, > and & as they are: the texts of the
+// platform are not embedded in HTML, and people read them in errors and names.
+func PlainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

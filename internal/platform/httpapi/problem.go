@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/platform/plainjson"
+	"paddock/internal/platform/events"
 )
 
 // Problem is an error as clients see it: RFC 9457, application/problem+json.
@@ -62,7 +63,7 @@ const problemType = "application/problem+json"
 
 // text is the body of the answer.
 func (p *Problem) text() []byte {
-	text, _ := plainjson.Marshal(p) // strings and numbers always encode
+	text, _ := events.PlainJSON(p) // strings and numbers always encode
 	return append(text, '\n')
 }
 
@@ -74,7 +75,7 @@ func retryLater(h http.Header, status int) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := plainjson.Marshal(v)
+	body, err := events.PlainJSON(v)
 	if err != nil {
 		return err
 	}
@@ -106,3 +107,34 @@ func params(r *http.Request, known ...string) (url.Values, error) {
 	}
 	return q, nil
 }
+
+// problemWriter turns errors that others answer in plain text into problems: of the
+// WebSocket library about a handshake, of the dashboard about its address.
+type problemWriter struct {
+	http.ResponseWriter
+	status int // of an error whose text has yet to come; 0 if there is none, -1 if it has
+}
+
+func (w *problemWriter) WriteHeader(status int) {
+	if status < 400 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.status = status
+}
+
+func (w *problemWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		return w.ResponseWriter.Write(b)
+	}
+	if w.status > 0 {
+		w.Header().Del("X-Content-Type-Options")
+		writeProblem(w.ResponseWriter, fail(w.status, "%s", bytes.TrimSpace(b)))
+		w.status = -1
+	}
+	return len(b), nil
+}
+
+// Unwrap lets http.ResponseController and the WebSocket library reach the
+// connection.
+func (w *problemWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

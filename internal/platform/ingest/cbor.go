@@ -11,7 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"paddock/fence/track"
-	"paddock/internal/platform/plainjson"
+	"paddock/internal/platform/events"
 )
 
 // cborMap is the major type of a map, in the upper bits of its first byte.
@@ -196,7 +196,7 @@ func (r *cborFields) props() json.RawMessage {
 		r.fail(errors.New("props: bytes, a simple value, or an integer below -2^63"))
 		return nil
 	}
-	text, err := plainjson.Marshal(v)
+	text, err := events.PlainJSON(v)
 	if err != nil {
 		r.fail(fmt.Errorf("props: %w", err))
 		return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"reflect"
 	"strings"
 
@@ -169,4 +170,14 @@ func merge(properties, id json.RawMessage, unmarshal func([]byte, any) error) ([
 	}
 	p["id"] = v
 	return json.Marshal(p)
+}
+
+// Reason returns why the directory dir, as the user gave it, could not be loaded: in the
+// words of the original program where it has some.
+func Reason(err error, dir string) string {
+	notThere, _ := errors.AsType[*fs.PathError](err) // of the directory; errors about files have no paths
+	if errors.Is(err, fence.ErrNoSets) || notThere != nil && errors.Is(notThere, fs.ErrNotExist) {
+		return "No valid geojson fences at " + dir
+	}
+	return err.Error()
 }

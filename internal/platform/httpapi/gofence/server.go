@@ -4,7 +4,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
+
+	"github.com/julienschmidt/httprouter"
 
 	"paddock/internal/netio/plainhttp"
 	"paddock/internal/process/access"
@@ -43,5 +46,45 @@ func NewCold(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server
 		IdleTimeout:       idleTimeout,
 		ConnContext:       access.ConnContext,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
+// RequireToken lets only those through that bring the token, see [access.Guard].
+// Others get 401 and learn nothing else, not even which paths exist. The
+// original knows no authentication: an empty token lets everybody through.
+func RequireToken(guard *access.Guard, next http.Handler) http.Handler {
+	if !guard.Required() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch guard.Judge(r) {
+		case access.Refused:
+			w.Header()["Www-Authenticate"] = access.Challenge
+			refuse(w, &refusal{http.StatusUnauthorized, "Token required"})
+		case access.Paused:
+			w.Header().Set("Retry-After", access.Wait)
+			refuse(w, &refusal{http.StatusTooManyRequests, "too many wrong tokens came from your address"})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// mountProfiles serves the profiles that the original served, and no others.
+func mountProfiles(router *httprouter.Router) {
+	handlers := map[string]http.Handler{
+		"":             http.HandlerFunc(pprof.Index),
+		"cmdline":      http.HandlerFunc(pprof.Cmdline),
+		"profile":      http.HandlerFunc(pprof.Profile),
+		"symbol":       http.HandlerFunc(pprof.Symbol),
+		"heap":         pprof.Handler("heap"),
+		"block":        pprof.Handler("block"),
+		"goroutine":    pprof.Handler("goroutine"),
+		"threadcreate": pprof.Handler("threadcreate"),
+	}
+	for name, handler := range handlers {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			router.Handler(method, "/debug/pprof/"+name, handler)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package platform
+package busapi
 
 import (
 	"log/slog"
@@ -10,20 +10,21 @@ import (
 	"paddock/internal/platform/ingest"
 )
 
-// publisher hands events to the log, which the HTTP streams follow, and to the
-// bus. When Publish returns, the log has them and every NATS client that wants
-// them has them among its pending bytes.
-type publisher struct {
+// Publisher hands events to the log, which HTTP and wire streams follow, and to the bus. When
+// Publish returns, the log has the events, and the bus has queued them for every NATS client that
+// subscribes to them.
+type Publisher struct {
 	log    *events.Log
 	bus    *bus.Local
 	failed prometheus.Counter
 	logger *slog.Logger
 }
 
-var _ ingest.Publisher = (*publisher)(nil)
+var _ ingest.Publisher = (*Publisher)(nil)
 
-func newPublisher(log *events.Log, local *bus.Local, reg prometheus.Registerer, logger *slog.Logger) *publisher {
-	p := &publisher{
+// NewPublisher returns a publisher whose metrics are registered with reg.
+func NewPublisher(log *events.Log, local *bus.Local, reg prometheus.Registerer, logger *slog.Logger) *Publisher {
+	p := &Publisher{
 		log: log, bus: local, logger: logger,
 		failed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "paddock_events_unpublished_total",
@@ -34,7 +35,8 @@ func newPublisher(log *events.Log, local *bus.Local, reg prometheus.Registerer, 
 	return p
 }
 
-func (p *publisher) Publish(records []events.Record) {
+// Publish implements [ingest.Publisher].
+func (p *Publisher) Publish(records []events.Record) {
 	p.log.Append(records)
 	msgs := make([]bus.Msg, len(records))
 	for i := range records {
@@ -43,7 +45,7 @@ func (p *publisher) Publish(records []events.Record) {
 	if p.bus.PublishBatch(msgs) == nil {
 		return
 	}
-	for _, m := range msgs { // one is refused: the others are not to suffer
+	for _, m := range msgs { // one is refused: publish the others
 		if err := p.bus.Publish(m.Subject, m.Reply, m.Header, m.Data); err != nil {
 			p.failed.Inc()
 			p.logger.Warn("event not published on the bus", "subject", m.Subject, "bytes", len(m.Data), "error", err)

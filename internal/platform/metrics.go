@@ -8,11 +8,11 @@ import (
 	"paddock/fence"
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
+	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/ingest"
-	"paddock/internal/platform/lookup"
 	"paddock/internal/platform/wireapi"
 	"paddock/wire/wirestats"
 )
@@ -96,7 +96,7 @@ func registerWire(reg prometheus.Registerer, a *wireapi.API) {
 	})
 }
 
-func registerSearch(reg prometheus.Registerer, d *lookup.BusDoor) {
+func registerSearch(reg prometheus.Registerer, d *busapi.Search) {
 	register(reg, []reading{
 		{"paddock_bus_searches_total", "Look-ups by request on the bus.", true, func() float64 { n, _ := d.Requests(); return float64(n) }},
 		{"paddock_bus_searches_refused_total", "Look-ups by request on the bus that were refused.", true, func() float64 { _, n := d.Requests(); return float64(n) }},

@@ -1,6 +1,7 @@
-package ingest
+package busapi
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,9 +10,20 @@ import (
 
 	"paddock/bus"
 	"paddock/fence"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/ingest"
 )
 
-// Where a user has permissions to publish, they hold for what a position says, too.
+// discard is a publisher that drops events.
+type discard struct{}
+
+func (discard) Publish([]events.Record) {}
+
+func newPipeline() *ingest.Pipeline {
+	return ingest.New(ingest.Config{Shards: 2, Views: ingest.NewViews(&fence.Catalog{}).View, Publisher: discard{}})
+}
+
+// The publish permissions of a user also hold for the fleet and the id in the body.
 func TestTheSubjectHoldsForUsersWithPermissions(t *testing.T) {
 	may := func(allow, deny []string) *bus.Permissions {
 		return &bus.Permissions{Publish: bus.SubjectPermission{Allow: allow, Deny: deny}}
@@ -30,9 +42,9 @@ func TestTheSubjectHoldsForUsersWithPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Shutdown(t.Context())
-	p := New(Config{Shards: 2, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}})
+	p := newPipeline()
 	defer p.Close(t.Context())
-	door, err := p.OpenBusDoor(server.Local("positions"), 0)
+	door, err := OpenPositions(p, server.Local("positions"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +83,7 @@ func TestTheSubjectHoldsForUsersWithPermissions(t *testing.T) {
 			t.Fatal(err)
 		}
 		nc.Close()
-		var r Result
+		var r ingest.Result
 		if err := json.Unmarshal(m.Data, &r); err != nil {
 			t.Fatal(err)
 		}
@@ -83,6 +95,44 @@ func TestTheSubjectHoldsForUsersWithPermissions(t *testing.T) {
 		}
 		if _, known := p.Object(c.fleet, c.id); r.Accepted+r.Late != 1 || !known {
 			t.Errorf("%s: %s %s: %s", c.user, c.subject, c.body, m.Data)
+		}
+	}
+}
+
+// The door does not answer on subjects that it receives: the shard that answers would decode the
+// positions of all publishers.
+func TestAnAnswerIsNoPosition(t *testing.T) {
+	server, err := bus.New(bus.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Shutdown(t.Context())
+	p := newPipeline()
+	defer p.Close(context.Background())
+	door, err := OpenPositions(p, server.Local("positions"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer door.Close()
+	client := server.Local("client")
+	seen := make(chan string, 8)
+	for _, subject := range []string{"pos.default.echo", "answers"} {
+		if _, err := client.Subscribe(subject, "", func(msgs []bus.Msg) {
+			for _, m := range msgs {
+				seen <- m.Subject
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, body := range []string{`{"lon":1,"lat":2}`, `not a position`} { // answered by the shard, and by the door
+		for _, reply := range []string{"pos.default.echo", "answers"} {
+			if err := client.Publish("pos.default.v1", reply, nil, []byte(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := <-seen; got != "answers" {
+			t.Errorf("%s: answered on %s", body, got)
 		}
 	}
 }

@@ -1,9 +1,27 @@
+// Package nowait reads from and writes to sockets without waiting, one system call
+// each: for those who wait for a socket by syscall.RawConn, and then want to know
+// from one call both what has come and whether another would be in vain.
 package nowait
 
 import (
 	"net"
 	"syscall"
 )
+
+// Raw gives access to the socket of a connection, for the functions of this package.
+// It is nil if the connection has no socket of its own, as in memory or under TLS, or
+// the system no calls that never wait; then the methods of net.Conn have to do.
+func Raw(conn net.Conn) syscall.RawConn {
+	direct, ok := conn.(syscall.Conn)
+	if !able || !ok {
+		return nil
+	}
+	raw, err := direct.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return raw
+}
 
 // Writer writes to a socket what it takes at once. The scheduler is not told of that: of a
 // thread that it knows to be in a system call it soon takes the processor away, which costs

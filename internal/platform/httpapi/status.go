@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	_ "embed"
 	"net/http"
 	"strconv"
 )
@@ -33,4 +34,18 @@ func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusNotFound, "there is no tunnel here: the file that paddock up was given has no section tunnel")
 	}
 	return writeJSON(w, http.StatusOK, a.cfg.Tunnel(find, most))
+}
+
+// openAPI describes /v1: OpenAPI 3.1. A test holds it against the real answers.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+func getOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/openapi+json")
+	_, _ = w.Write(openAPI)
+	return nil
 }

@@ -1,4 +1,4 @@
-package lookup
+package busapi
 
 import (
 	"encoding/json"
@@ -11,25 +11,25 @@ import (
 	"paddock/fence"
 )
 
-// counter is a door on a bus without clients, and one who asks within the process.
-type counter struct {
+// searchTest is a Search on a bus without network clients, and a client within the process.
+type searchTest struct {
 	*testing.T
-	door    *BusDoor
+	door    *Search
 	client  *bus.Local
 	answers []string
 }
 
-func newCounter(t *testing.T, c *fence.Catalog, maxPayload int) *counter {
+func newSearchTest(t *testing.T, c *fence.Catalog, maxPayload int) *searchTest {
 	t.Helper()
 	server, err := bus.New(bus.Config{MaxPayload: maxPayload})
 	if err != nil {
 		t.Fatal(err)
 	}
-	door, err := OpenBusDoor(server.Local("search"), c, maxPayload)
+	door, err := OpenSearch(server.Local("search"), c, maxPayload)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &counter{T: t, door: door, client: server.Local("client")}
+	k := &searchTest{T: t, door: door, client: server.Local("client")}
 	for _, pattern := range []string{"inbox", "pos.>", "paddock.other"} {
 		_, err := k.client.Subscribe(pattern, "", func(msgs []bus.Msg) {
 			for _, m := range msgs {
@@ -44,14 +44,14 @@ func newCounter(t *testing.T, c *fence.Catalog, maxPayload int) *counter {
 	return k
 }
 
-func (k *counter) ask(subject, reply, body string) {
+func (k *searchTest) ask(subject, reply, body string) {
 	k.Helper()
 	if err := k.client.Publish(subject, reply, nil, []byte(body)); err != nil {
 		k.Fatal(err)
 	}
 }
 
-func (k *counter) expect(answers ...string) {
+func (k *searchTest) expect(answers ...string) {
 	k.Helper()
 	if !slices.Equal(k.answers, answers) {
 		k.Errorf("got  %q\nwant %q", k.answers, answers)
@@ -59,8 +59,8 @@ func (k *counter) expect(answers ...string) {
 	k.answers = nil
 }
 
-func TestBusDoor(t *testing.T) {
-	k := newCounter(t, catalog(t), 1<<20)
+func TestSearch(t *testing.T) {
+	k := newSearchTest(t, catalog(t), 1<<20)
 	k.ask("paddock.search.one", "inbox", `[0.5,0.5]`)
 	k.ask("paddock.search._", "inbox", `[0.5,0.5]`)
 	k.ask("paddock.search._", "inbox", `{"set":"one","lon":0.5,"lat":0.5}`)
@@ -71,7 +71,7 @@ func TestBusDoor(t *testing.T) {
 	k.ask("paddock.search.three", "inbox", `[0.5,0.5]`)
 	k.expect("NATS/1.0\r\nNats-Service-Error-Code: 404\r\nNats-Service-Error: " + reason + "\r\n\r\n" + fmt.Sprintf(`{"error":%s}`, text))
 
-	// Nobody to answer, and answers that would be questions or positions.
+	// No reply subject, and reply subjects on which the platform receives.
 	for _, reply := range []string{"", "pos.a.b", "paddock.search.one", "paddock.other"} {
 		k.ask("paddock.search.one", reply, `[0.5,0.5]`)
 	}
@@ -83,15 +83,42 @@ func TestBusDoor(t *testing.T) {
 		t.Error(err)
 	}
 	k.ask("paddock.search.one", "inbox", `[0.5,0.5]`)
-	k.expect("NATS/1.0 503\r\nNats-Subject: paddock.search.one\r\n\r\n") // the bus says that nobody is there
+	k.expect("NATS/1.0 503\r\nNats-Subject: paddock.search.one\r\n\r\n") // the bus reports that there is no responder
 }
 
-// An answer is one message; one that would be larger is refused.
-func TestBusDoorAnswersFitIntoAMessage(t *testing.T) {
-	k := newCounter(t, catalog(t), 1000)
+// An answer is one message. A larger answer is refused.
+func TestSearchAnswersFitIntoAMessage(t *testing.T) {
+	k := newSearchTest(t, catalog(t), 1000)
 	k.ask("paddock.search.one", "inbox", `{"points":[`+strings.Repeat("[0.5,0.5],", 20)+`[2,2]]}`)
 	if len(k.answers) != 1 || !strings.Contains(k.answers[0], "Nats-Service-Error-Code: 413\r\n") ||
 		!strings.Contains(k.answers[0], "the answer is larger than 1000 bytes") {
 		t.Errorf("%q", k.answers)
 	}
 }
+
+// catalog returns two sets with the same fence, whose key needs escapes.
+func catalog(t *testing.T) *fence.Catalog {
+	t.Helper()
+	c := &fence.Catalog{}
+	for _, name := range []string{"one", "two"} {
+		set, err := fence.NewSet(name, fence.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := set.Put(fence.Fence{
+			Key: "a\"<é>", Properties: json.RawMessage(`{"x":1}`),
+			Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Add(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+const (
+	one  = `{"fences":[{"set":"one","id":"a\"\u003cé\u003e","properties":{"x":1}}]}`
+	both = `{"fences":[{"set":"one","id":"a\"\u003cé\u003e","properties":{"x":1}},{"set":"two","id":"a\"\u003cé\u003e","properties":{"x":1}}]}`
+)
