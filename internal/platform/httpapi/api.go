@@ -10,9 +10,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
-	"net/http/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -204,8 +202,8 @@ func (a *API) routes() http.Handler {
 		mux.Handle(path, otherMethods(methods))
 	}
 	mux.Handle("/v1/", handler(a.notInV1))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health{Status: "ok"}.write(w) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { a.ready().write(w) })
+	mux.Handle("GET /healthz", getHealth)
+	mux.Handle("GET /readyz", handler(a.getReady))
 	if a.cfg.Metrics != nil {
 		mux.Handle("GET /metrics", a.cfg.Metrics)
 		mux.Handle("/metrics", otherMethods([]string{http.MethodGet, http.MethodHead}))
@@ -238,33 +236,6 @@ func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// health is an answer of /healthz or /readyz.
-type health struct {
-	Status string   `json:"status"`          // ok, or what is wrong
-	Files  []string `json:"files,omitempty"` // of sets, that could not be read since the start
-}
-
-// ready says whether the service takes work and has all its sets. A file that fails later
-// changes nothing: what it held before is served.
-func (a *API) ready() health {
-	if a.isDraining() {
-		return health{Status: "draining"}
-	}
-	if missing := a.files().Missing(); len(missing) > 0 {
-		return health{Status: "sets missing", Files: missing}
-	}
-	return health{Status: "ok"}
-}
-
-func (h health) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	if h.Status != "ok" {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-	_ = json.NewEncoder(w).Encode(h) // the client may have gone
-}
-
 // otherMethods answers the methods that a path does not take. The mux would do
 // it, but for the pattern of all of /v1.
 func otherMethods(allowed []string) handler {
@@ -278,12 +249,4 @@ func otherMethods(allowed []string) handler {
 
 func (a *API) notInV1(_ http.ResponseWriter, r *http.Request) error {
 	return fail(http.StatusNotFound, "no endpoint %.256s; GET /v1/openapi.json lists them", r.URL.Path)
-}
-
-func profile(mux *http.ServeMux) {
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	_ "embed"
 	"net/http"
+	"net/http/pprof"
 	"strconv"
 )
 
@@ -48,4 +49,35 @@ func getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/openapi+json")
 	_, _ = w.Write(openAPI)
 	return nil
+}
+
+// health is an answer of /healthz or /readyz.
+type health struct {
+	Status string   `json:"status"`          // ok, or the obstacle
+	Files  []string `json:"files,omitempty"` // of sets, that could not be read since the start
+}
+
+var getHealth = handler(func(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+})
+
+// getReady reports whether the service accepts work and has all its sets. A file that fails after
+// the start does not change that: its previous contents are served.
+func (a *API) getReady(w http.ResponseWriter, _ *http.Request) error {
+	if a.isDraining() {
+		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "draining"})
+	}
+	if missing := a.files().Missing(); len(missing) > 0 {
+		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "sets missing", Files: missing})
+	}
+	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+}
+
+// profile adds the profiles of net/http/pprof.
+func profile(mux *http.ServeMux) {
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }

@@ -107,21 +107,6 @@ func New(cfg Config) *Pipeline {
 	return p
 }
 
-// room bounds the objects of all shards together.
-type room struct {
-	limit int64
-	taken atomic.Int64
-}
-
-// take reports whether there was room for one more.
-func (r *room) take() bool {
-	if r.taken.Add(1) <= r.limit {
-		return true
-	}
-	r.taken.Add(-1)
-	return false
-}
-
 // Close refuses what comes, applies what has been queued, and returns when all
 // its events have been published and all shards have ended. What has not been
 // applied when ctx ends is refused.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"paddock/fence/track"
 )
@@ -162,3 +163,18 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 // Removed counts the objects that were removed since the start. A handle of Dots may name
 // another object once this has changed.
 func (p *Pipeline) Removed() uint64 { return p.gone.Load() }
+
+// room bounds the objects of all shards together.
+type room struct {
+	limit int64
+	taken atomic.Int64
+}
+
+// take reports whether there was room for one more.
+func (r *room) take() bool {
+	if r.taken.Add(1) <= r.limit {
+		return true
+	}
+	r.taken.Add(-1)
+	return false
+}
