@@ -59,3 +59,11 @@ func (w *Writer) TryWrite(p []byte) (n int, err error) {
 	w.b = nil
 	return w.n, w.err
 }
+
+// Silent reports whether nothing has arrived on a socket, not even the end of the stream. It
+// consumes nothing.
+func Silent(fd uintptr) bool {
+	var b [1]byte
+	_, ok := Peek(fd, b[:])
+	return !ok
+}

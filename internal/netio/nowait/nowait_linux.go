@@ -72,13 +72,17 @@ func (r *Receiver) left() int32 {
 	return *(*int32)(unsafe.Pointer(&r.control[syscall.CmsgLen(0)]))
 }
 
-// Silent says whether nothing has come, not the end either. It takes nothing.
-func Silent(fd uintptr) bool {
-	var b [1]byte
+// Peek reads received bytes into b without consuming them; b is not empty. ok is false if nothing
+// has arrived, not even the end of the stream. At the end, and after an error, n is 0.
+func Peek(fd uintptr, b []byte) (n int, ok bool) {
 	for {
-		_, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&b[0])), 1, syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
-		if errno != syscall.EINTR {
-			return errno == syscall.EAGAIN
+		got, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
+		switch errno {
+		case 0:
+			return int(got), true
+		case syscall.EINTR:
+		default:
+			return 0, errno != syscall.EAGAIN
 		}
 	}
 }

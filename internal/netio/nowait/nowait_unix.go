@@ -34,16 +34,27 @@ func (*Receiver) Receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, 
 	return n, true, false, nil
 }
 
-// Silent says whether nothing has come, not the end either. It takes nothing.
-func Silent(fd uintptr) bool {
-	var b [1]byte
+// Peek reads received bytes into b without consuming them; b is not empty. ok is false if nothing
+// has arrived, not even the end of the stream. At the end, and after an error, n is 0.
+func Peek(fd uintptr, b []byte) (n int, ok bool) {
 	for {
-		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
+		n, _, err := syscall.Recvfrom(int(fd), b, syscall.MSG_PEEK)
 		if err != syscall.EINTR {
-			return err == syscall.EAGAIN
+			return max(n, 0), err != syscall.EAGAIN
 		}
 	}
 }
+
+// Heard reports whether the peer of a socket has sent anything, and whether it has closed its side.
+// Unread bytes hide the close here. Heard consumes nothing.
+func Heard(fd uintptr) (spoken, gone bool) {
+	var b [1]byte
+	n, ok := Peek(fd, b[:])
+	return ok && n > 0, ok && n == 0
+}
+
+// Cut returns false: a reset cannot be seen behind unread bytes here.
+func Cut(uintptr) bool { return false }
 
 // Send writes what the kernel takes at once; 0 if it takes nothing.
 func Send(fd uintptr, b []byte) (n int, err error) {
