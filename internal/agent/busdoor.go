@@ -3,15 +3,13 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
-	"strconv"
-
-	"paddock/internal/platform/events"
 
 	"paddock/bus"
+	"paddock/internal/netio/listen"
 	"paddock/internal/platform/busapi"
+	"paddock/internal/platform/events"
 )
 
 const (
@@ -41,16 +39,9 @@ type localBus struct {
 }
 
 func (a *Agent) openBus(context.Context) error {
-	host, text, err := net.SplitHostPort(a.settings.Bus.Listen)
+	host, port, err := busapi.Address(a.settings.Bus.Listen)
 	if err != nil {
 		return err
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		return fmt.Errorf("%q is no port", text)
-	}
-	if port == 0 {
-		port = -1
 	}
 	b := a.bus
 	b.server, err = bus.New(bus.Config{
@@ -61,7 +52,7 @@ func (a *Agent) openBus(context.Context) error {
 		return err
 	}
 	if err := b.server.Start(); err != nil {
-		return err
+		return listen.OrElse(err, "bus.listen in the file")
 	}
 	b.positions, b.searches, b.events = b.server.Local("positions"), b.server.Local("search"), b.server.Local("events")
 	a.feed.publish = func(subject string, json []byte) {

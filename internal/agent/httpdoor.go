@@ -30,7 +30,7 @@ func (a *Agent) openHTTP(ctx context.Context) error {
 	set := a.settings.HTTP
 	l, err := listen.Listen(ctx, set.Listen, set.Token != "")
 	if err != nil {
-		return err
+		return listen.OrElse(err, "http.listen in the file")
 	}
 	a.httpAt = listen.Limit(l, maxLocalConns)
 	a.http = &http.Server{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"paddock/bus"
+	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/events"
 	"paddock/wire"
 )
@@ -120,7 +120,7 @@ func (b *localBus) takeSearches(msgs []bus.Msg) {
 // ask answers one request.
 func (b *localBus) ask(m bus.Msg) {
 	defer func() { <-b.asking }()
-	body, err := withSet(m.Data, strings.TrimPrefix(m.Subject, "paddock.search."))
+	body, err := withSet(m.Data, strings.TrimPrefix(m.Subject, busapi.SearchPrefix))
 	var answer []byte
 	if err == nil {
 		answer, err = b.agent.search(context.Background(), body)
@@ -138,14 +138,7 @@ func (b *localBus) refuse(reply string, err error) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		status = p.Status
 	}
-	reason := strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, err.Error())
-	header := fmt.Appendf(nil, "NATS/1.0\r\nNats-Service-Error-Code: %d\r\nNats-Service-Error: %s\r\n\r\n", status, reason)
-	body, _ := events.PlainJSON(map[string]string{"error": err.Error()}) // always encodes
+	header, body := busapi.ErrorReply(status, err)
 	_ = b.searches.Publish(reply, "", header, body)
 }
 

@@ -65,14 +65,14 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 		switch {
 		case err == nil:
 			if gap.Count() > 0 {
-				b = s.event(b, gap.To, "gap", s.log.GapJSON(gap))
+				b = events.AppendServerSent(b, s.log.Cursor(gap.To), "gap", s.log.GapJSON(gap))
 			}
 			for i := range batch {
 				kind := batch[i].Kind.String()
 				if batch[i].Subject == "" {
 					kind = "gap"
 				}
-				b = s.event(b, batch[i].Cursor, kind, batch[i].JSON.Bytes())
+				b = events.AppendServerSent(b, s.log.Cursor(batch[i].Cursor), kind, batch[i].JSON.Bytes())
 			}
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			b = []byte(":\n\n")
@@ -83,13 +83,6 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 			return
 		}
 	}
-}
-
-func (s *eventStream) event(b []byte, cursor uint64, kind string, json []byte) []byte {
-	b = append(append(b, "id: "...), s.log.Cursor(cursor)...)
-	b = append(append(b, "\nevent: "...), kind...)
-	b = append(append(b, "\ndata: "...), json...)
-	return append(b, "\n\n"...)
 }
 
 func (s *eventStream) send(b []byte) error {

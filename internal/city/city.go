@@ -93,14 +93,3 @@ func (m *mesh) grains() float64 {
 // each place on land is in exactly one; "zones" overlap. The caller must not
 // change them.
 func (c *City) Sets() []SetData { return c.sets }
-
-// Bounds is the smallest box that holds every fence, degrees WGS84.
-func (c *City) Bounds() fence.Box {
-	box := fence.EmptyBox()
-	for _, set := range c.sets {
-		for _, f := range set.Fences {
-			box = box.Union(f.Geometry.Bounds())
-		}
-	}
-	return box
-}

@@ -67,12 +67,6 @@ func (c *City) Fleet() *Fleet {
 	return f
 }
 
-// Len is the number of vehicles.
-func (f *Fleet) Len() int { return len(f.vehicles) }
-
-// ID is the id of vehicle i.
-func (f *Fleet) ID(i int) string { return f.ids[i] }
-
 // longestStep is the longest time, in seconds, that the driving is computed for
 // at once; at more, vehicles could not brake in time for what comes.
 const longestStep = 1

@@ -16,7 +16,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -167,7 +166,7 @@ func (p *Platform) Objects() int {
 
 func (p *Platform) startBus(context.Context) error {
 	c := p.cfg.Bus
-	host, port, err := splitAddr(c.Listen)
+	host, port, err := busapi.Address(c.Listen)
 	if err != nil {
 		return p.cfg.Fault("bus.listen", err)
 	}
@@ -200,22 +199,6 @@ func (p *Platform) listenError(key string, err error) error {
 // otherAddress says how another address is given.
 var otherAddress = map[string]string{
 	"http.listen": "--listen", "bus.listen": "--bus-listen", "wire.listen": "--wire-listen", "tunnel.serve": "tunnel.serve in the file",
-}
-
-// splitAddr reads host:port in the terms of bus.Config, where port 0 means the
-// default and -1 any.
-func splitAddr(addr string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", 0, err
-	}
-	if port, err = strconv.Atoi(text); err != nil {
-		return "", 0, fmt.Errorf("%q is no port", text)
-	}
-	if port == 0 {
-		port = -1
-	}
-	return host, port, nil
 }
 
 func (p *Platform) startIngest(context.Context) error {

@@ -4,6 +4,8 @@ package busapi
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,21 @@ import (
 
 // PositionSubjects matches the subjects of positions: pos.<fleet>.<object>.
 const PositionSubjects = "pos.>"
+
+// Address splits host:port into the settings of [bus.Config], where port -1 takes a free port.
+func Address(addr string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	if port, err = strconv.Atoi(text); err != nil {
+		return "", 0, fmt.Errorf("%q is no port", text)
+	}
+	if port == 0 {
+		port = -1
+	}
+	return host, port, nil
+}
 
 // Positions takes positions from the bus. The body of a message is one that POST /v1/positions
 // takes. The fleet and the object of the subject apply to positions that name none, and to all

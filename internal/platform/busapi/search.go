@@ -3,7 +3,7 @@ package busapi
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -15,9 +15,10 @@ import (
 
 // SearchSubjects matches the subjects of look-ups: paddock.search.<set>, or paddock.search._ for
 // all sets or the set that the body names.
-const SearchSubjects = searchPrefix + "*"
+const SearchSubjects = SearchPrefix + "*"
 
-const searchPrefix = "paddock.search."
+// SearchPrefix precedes the name of the set in the subject of a look-up.
+const SearchPrefix = "paddock.search."
 
 // Search answers look-ups. The body of a request is one that [lookup.Lookup.Request] takes. The
 // answer is one message to the reply subject, which bounds its size. A refusal is answered too,
@@ -86,33 +87,33 @@ func (d *Search) answer(m *bus.Msg) {
 		return
 	}
 	d.refused.Add(1)
-	header, body := errorReply(err)
+	status := http.StatusInternalServerError
+	if e, ok := errors.AsType[*lookup.Error](err); ok {
+		status = e.Kind.Status()
+	}
+	header, body := ErrorReply(status, err)
 	// It fails for a bad reply subject, or when the bus has ended: there is no receiver then.
 	_ = d.local.Publish(m.Reply, "", header, body)
 }
 
 func setOf(subject string) string {
-	set := strings.TrimPrefix(subject, searchPrefix)
+	set := strings.TrimPrefix(subject, SearchPrefix)
 	if set == events.NoToken {
 		return ""
 	}
 	return set
 }
 
-// errorReply returns the answer to a refused request: the status code of HTTP and the reason as
-// headers, and the reason as JSON for clients that do not read headers.
-func errorReply(err error) (header, body []byte) {
-	code := 500
-	if e, ok := errors.AsType[*lookup.Error](err); ok {
-		code = e.Kind.Status()
-	}
+// ErrorReply returns the answer to a refused request: the status code of HTTP and the reason in the
+// headers that clients of NATS services read, and the reason as JSON for other clients.
+func ErrorReply(status int, err error) (header, body []byte) {
 	reason := strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return ' '
 		}
 		return r
 	}, err.Error())
-	header = []byte("NATS/1.0\r\nNats-Service-Error-Code: " + strconv.Itoa(code) + "\r\nNats-Service-Error: " + reason + "\r\n\r\n")
+	header = fmt.Appendf(nil, "NATS/1.0\r\nNats-Service-Error-Code: %d\r\nNats-Service-Error: %s\r\n\r\n", status, reason)
 	body, _ = events.PlainJSON(map[string]string{"error": err.Error()}) // always encodes
 	return header, body
 }

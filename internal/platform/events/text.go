@@ -66,3 +66,11 @@ func PlainJSON(v any) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
+
+// AppendServerSent appends a record as a server-sent event of this kind.
+func AppendServerSent(dst []byte, cursor, kind string, json []byte) []byte {
+	dst = append(append(dst, "id: "...), cursor...)
+	dst = append(append(dst, "\nevent: "...), kind...)
+	dst = append(append(dst, "\ndata: "...), json...)
+	return append(dst, "\n\n"...)
+}

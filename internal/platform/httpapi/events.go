@@ -129,12 +129,7 @@ var (
 	serverSent = encoding{
 		mediaType: "text/event-stream",
 		heartbeat: ":\n\n",
-		record: func(dst []byte, cursor, kind string, json []byte) []byte {
-			dst = append(append(dst, "id: "...), cursor...)
-			dst = append(append(dst, "\nevent: "...), kind...)
-			dst = append(append(dst, "\ndata: "...), json...)
-			return append(dst, "\n\n"...)
-		},
+		record:    events.AppendServerSent,
 	}
 	jsonLines = encoding{
 		mediaType: "application/x-ndjson",

@@ -60,9 +60,6 @@ var contentTypes = map[string]string{
 	".txt":         "text/plain; charset=utf-8",
 }
 
-// Built reports whether the dashboard was built before the binary was.
-func Built() bool { return built(dist()) }
-
 // Handler serves the dashboard, or the page that says how to build it. Paths
 // are taken as they come: mount it at the root, below more specific routes.
 //

@@ -87,10 +87,6 @@ func New(w io.Writer, o Options) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, h))
 }
 
-// Discard returns a logger that drops everything, for tests and for a nil
-// Logger in a Config.
-func Discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
 // IsTerminal reports whether w is a terminal that a person reads.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
