@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// stopGrace is how long a service that ignores its cancelled context is waited
-// for before the drain goes on without it.
+// stopGrace is the extra time for a service that ignores its cancelled context, before the drain
+// goes on without it.
 const stopGrace = time.Second
 
 // member is a started service. err belongs to its Run until ended is closed.
@@ -21,7 +21,7 @@ type member struct {
 	err    error
 }
 
-// launch gives the service its goroutine. stop is told when it fails.
+// launch starts the service's goroutine. stop is called if the service fails.
 func launch(ctx context.Context, s Service, stop context.CancelCauseFunc) *member {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m := &member{Service: s, cancel: cancel, ended: make(chan struct{})}
@@ -43,8 +43,7 @@ func (m *member) run(ctx context.Context, stop context.CancelCauseFunc) {
 	stop(m.err)
 }
 
-// stop drains the service, then ends its Run and waits for it. It returns what
-// went wrong with either.
+// stop drains the service, then ends its Run and waits for it. It returns the errors of both.
 func (m *member) stop(forced, limit context.Context) (failed []error) {
 	if m.Drain != nil {
 		if err := await(forced, limit, func() error { return m.Drain(limit) }); err != nil {
@@ -61,10 +60,10 @@ func (m *member) stop(forced, limit context.Context) (failed []error) {
 	return failed
 }
 
-// await returns what fn returns. It gives up on an fn that does not return:
-// stopGrace after limit has ended, or at once when the stop is forced.
+// await returns the result of fn. If fn does not return, await gives up: stopGrace after limit has
+// ended, or at once when the stop is forced.
 func await(forced, limit context.Context, fn func() error) error {
-	done := make(chan error, 1) // lets fn's goroutine end when nobody waits any more
+	done := make(chan error, 1) // lets fn's goroutine end after await has given up
 	go func() { done <- fn() }()
 	select {
 	case err := <-done:
@@ -85,20 +84,20 @@ func await(forced, limit context.Context, fn func() error) error {
 	}
 }
 
-// Server is an http.Server, or one that keeps its promises: Serve returns
-// http.ErrServerClosed after the others were called.
+// Server is an http.Server, or another server whose Serve returns http.ErrServerClosed after
+// Shutdown or Close.
 type Server interface {
 	Serve(net.Listener) error
 	Shutdown(context.Context) error
 	Close() error
 }
 
-// HTTP returns a Service that serves on an open listener. Its Drain stops
-// accepting, closes idle connections and waits for the requests that are being
-// answered; when the drain's time is up it closes their connections.
+// HTTP returns a Service that serves on an open listener. Its Drain stops accepting, closes idle
+// connections and waits for the requests in progress. At the end of the drain's time it closes
+// their connections.
 //
-// A handler that streams without end must end by itself when the server drains:
-// see [http.Server.RegisterOnShutdown]. The same holds for hijacked connections.
+// A handler that streams without end must end by itself when the server drains: see
+// [http.Server.RegisterOnShutdown]. The same holds for hijacked connections.
 func HTTP(name string, srv Server, ln net.Listener) Service {
 	return Service{
 		Name: name,
