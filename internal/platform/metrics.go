@@ -46,7 +46,7 @@ func registerHTTP(reg prometheus.Registerer, l *listen.Limited, s *plainhttp.Ser
 		{"paddock_http_connections", "Open HTTP connections.", false, func() float64 { return float64(l.Open()) }},
 		{"paddock_http_connection_waits_total", "Times that nothing was accepted because there were limits.connections.", true, func() float64 { return float64(l.Waits()) }},
 		{"paddock_http_short_requests_total", "Look-ups answered the short way, without net/http.", true, func() float64 { return float64(s.Stats().Requests) }},
-		{"paddock_http_handed_over_total", "Connections that went over to net/http with a request that was not for the short way.", true, func() float64 { return float64(s.Stats().Cooled) }},
+		{"paddock_http_handed_over_total", "Connections that went over to net/http with a request that was not for the short way.", true, func() float64 { return float64(s.Stats().HandedOver) }},
 		{"paddock_http_paused_total", "Requests refused because too many wrong tokens had come from their address.", true, stat(func(s httpapi.Stats) uint64 { return s.Paused })},
 		{"paddock_http_large_refused_total", "Requests refused because large bodies and answers had used up their memory.", true, stat(func(s httpapi.Stats) uint64 { return s.RefusedLarge })},
 		{"paddock_live_clients", "Dashboards that are connected.", false, func() float64 { return float64(a.Stats().Live) }},

@@ -47,7 +47,7 @@ func NewServer(site *Site, l net.Listener, certificates *tls.Config) *Server {
 		s.serve = func(l net.Listener) error { return long.ServeTLS(l, "", "") }
 		return s
 	}
-	s.serving = plainhttp.New(plainhttp.Options{Answer: site.appendAnswer, Admits: site.admits, Cold: long, Logger: site.log})
+	s.serving = plainhttp.New(plainhttp.Options{Answer: site.appendAnswer, Admits: site.admits, Fallback: long, Logger: site.log})
 	s.serve = s.serving.Serve
 	return s
 }

@@ -1,6 +1,6 @@
-// Package nowait reads from and writes to sockets without waiting, one system call
-// each: for those who wait for a socket by syscall.RawConn, and then want to know
-// from one call both what has come and whether another would be in vain.
+// Package nowait reads from and writes to sockets without blocking, with one system call each. Its
+// callers wait for a socket with syscall.RawConn, and learn from the one call both the bytes and
+// whether another call could return more.
 package nowait
 
 import (
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Raw gives access to the socket of a connection, for the functions of this package.
-// It is nil if the connection has no socket of its own, as in memory or under TLS, or
-// the system no calls that never wait; then the methods of net.Conn have to do.
+// Raw returns access to the socket of a connection, for the functions of this package. It returns
+// nil if the connection has no socket of its own, as in memory or under TLS, or if the system lacks
+// calls that never block; then the caller uses the methods of net.Conn.
 func Raw(conn net.Conn) syscall.RawConn {
 	direct, ok := conn.(syscall.Conn)
 	if !able || !ok {
@@ -23,19 +23,19 @@ func Raw(conn net.Conn) syscall.RawConn {
 	return raw
 }
 
-// Writer writes to a socket what it takes at once. The scheduler is not told of that: of a
-// thread that it knows to be in a system call it soon takes the processor away, which costs
-// more than most writes do. It serves one goroutine at a time.
+// Writer writes to a socket as many bytes as the kernel takes at once. It does not announce the
+// system call to the scheduler: the scheduler soon takes the processor from a thread in a known
+// system call, which costs more than most writes. A Writer serves one goroutine at a time.
 type Writer struct {
 	raw  syscall.RawConn
 	send func(fd uintptr) bool // made once
 
-	b   []byte // what send writes
+	b   []byte // the argument of send
 	n   int
 	err error
 }
 
-// NewWriter is nil for a connection that has to be written to in another way.
+// NewWriter returns nil for a connection that Raw does not support.
 func NewWriter(conn net.Conn) *Writer {
 	raw := Raw(conn)
 	if raw == nil {
@@ -44,13 +44,13 @@ func NewWriter(conn net.Conn) *Writer {
 	w := &Writer{raw: raw}
 	w.send = func(fd uintptr) bool {
 		w.n, w.err = Send(fd, w.b)
-		return true // RawConn.Write is not to wait
+		return true // RawConn.Write must not wait
 	}
 	return w
 }
 
-// TryWrite writes p[:n]; without an error the rest has to wait. The connection may also be
-// closed, or its write deadline over.
+// TryWrite writes p[:n]. Without an error, p[n:] has to wait. The error may also be that the
+// connection is closed or its write deadline has passed.
 func (w *Writer) TryWrite(p []byte) (n int, err error) {
 	w.b, w.n, w.err = p, 0, nil
 	if err := w.raw.Write(w.send); err != nil {

@@ -35,7 +35,7 @@ func TestListFences(t *testing.T) {
 func TestCirclesAndBoxesAreFound(t *testing.T) {
 	tw := newTown(t, options{})
 	server := NewServer(tw.api, slog.New(slog.DiscardHandler))
-	short, long := open(t, server), open(t, NewCold(tw.api, slog.New(slog.DiscardHandler)))
+	short, long := open(t, server), open(t, NewFallback(tw.api, slog.New(slog.DiscardHandler)))
 	asked := uint64(0)
 	for id, shape := range map[string]struct {
 		body    string

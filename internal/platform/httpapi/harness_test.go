@@ -95,7 +95,7 @@ func newTown(t testing.TB, o options) *town {
 		o.config(&cfg)
 	}
 	api := New(cfg)
-	cold := NewCold(api, slog.New(slog.DiscardHandler))
+	cold := NewFallback(api, slog.New(slog.DiscardHandler))
 	if o.server != nil {
 		o.server(cold)
 	}

@@ -20,11 +20,11 @@ const (
 
 // NewServer returns the server of the API: what is asked most is answered without
 // net/http.
-func NewServer(a *API, log *slog.Logger) *plainhttp.Server { return a.before(NewCold(a, log), log) }
+func NewServer(a *API, log *slog.Logger) *plainhttp.Server { return a.before(NewFallback(a, log), log) }
 
-// NewCold returns a server of the same with net/http alone. The streams of events set
+// NewFallback returns a server of the same with net/http alone. The streams of events set
 // deadlines of their own for each write.
-func NewCold(a *API, log *slog.Logger) *http.Server {
+func NewFallback(a *API, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: headerTimeout,
@@ -37,6 +37,6 @@ func NewCold(a *API, log *slog.Logger) *http.Server {
 }
 
 // before puts the short way before a server of the API.
-func (a *API) before(cold *http.Server, log *slog.Logger) *plainhttp.Server {
-	return plainhttp.New(plainhttp.Options{Answer: a.appendAnswer, Admits: a.admits, Cold: cold, Logger: log})
+func (a *API) before(fallback *http.Server, log *slog.Logger) *plainhttp.Server {
+	return plainhttp.New(plainhttp.Options{Answer: a.appendAnswer, Admits: a.admits, Fallback: fallback, Logger: log})
 }

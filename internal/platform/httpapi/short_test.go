@@ -167,7 +167,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 			config(c)
 		}})
 		short := NewServer(tw.api, slog.New(slog.DiscardHandler))
-		both, alone := open(t, short), open(t, NewCold(tw.api, slog.New(slog.DiscardHandler)))
+		both, alone := open(t, short), open(t, NewFallback(tw.api, slog.New(slog.DiscardHandler)))
 		compare := func(text string, want uint64) {
 			t.Helper()
 			both.hangUp() // what has gone over to net/http does not come back
@@ -249,7 +249,7 @@ func FuzzShortWay(f *testing.F) {
 		f.Add(words[0] == "POST", words[1], contentType, body)
 	}
 	tw := newTown(f, options{config: func(c *Config) { c.Gofence = gofence.New(c.Catalog, gofence.Options{}) }})
-	alone := open(f, NewCold(tw.api, slog.New(slog.DiscardHandler)))
+	alone := open(f, NewFallback(tw.api, slog.New(slog.DiscardHandler)))
 	f.Fuzz(func(t *testing.T, post bool, target, contentType, body string) {
 		if strings.ContainsAny(target+contentType, "\r\n") {
 			return // more than one request

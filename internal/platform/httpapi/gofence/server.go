@@ -29,15 +29,15 @@ const (
 func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	guard := access.NewGuard(token)
 	return plainhttp.New(plainhttp.Options{
-		Answer: h.AppendAnswer,
-		Admits: func(peer net.Addr, _, authorization string) bool { return guard.Admits(peer, authorization) },
-		Cold:   NewCold(h, guard, log),
-		Logger: log,
+		Answer:   h.AppendAnswer,
+		Admits:   func(peer net.Addr, _, authorization string) bool { return guard.Admits(peer, authorization) },
+		Fallback: NewFallback(h, guard, log),
+		Logger:   log,
 	})
 }
 
-// NewCold returns a server of the same with net/http alone.
-func NewCold(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server {
+// NewFallback returns a server of the same with net/http alone.
+func NewFallback(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           RequireToken(guard, http.NewCrossOriginProtection().Handler(h)),
 		ReadHeaderTimeout: readHeaderTimeout,

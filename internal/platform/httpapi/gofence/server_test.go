@@ -147,7 +147,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 
 // A client that stops in the middle loses its connection in bounded time.
 func TestServerHasTimeouts(t *testing.T) {
-	s := gofence.NewCold(http.NotFoundHandler(), access.NewGuard(""), discard)
+	s := gofence.NewFallback(http.NotFoundHandler(), access.NewGuard(""), discard)
 	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 {
 		t.Errorf("%+v", s)
 	}

@@ -37,7 +37,7 @@ type server interface {
 // what answers plain requests. Everything holds for both.
 func doors(h *gofence.Handler, token string) map[string]server {
 	return map[string]server{
-		"cold":  gofence.NewCold(h, access.NewGuard(token), discard),
+		"cold":  gofence.NewFallback(h, access.NewGuard(token), discard),
 		"plain": gofence.NewServer(h, token, discard),
 	}
 }

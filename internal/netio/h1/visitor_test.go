@@ -1,6 +1,8 @@
 package h1
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestClimbs(t *testing.T) {
 	for path, want := range map[string]bool{
