@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// heartbeat is the longest silence of a stream of events.
+	// heartbeat bounds the silence of a stream of events.
 	heartbeat = 15 * time.Second
-	// streamWrite is how long a reader may take for one write.
+	// streamWrite bounds one write to a reader.
 	streamWrite = 10 * time.Second
 	streamBatch = 256
 )
 
-// getEvents streams the platform's events as server-sent events: from now on, or
-// behind Last-Event-ID, as long as they are kept here.
+// getEvents streams the platform's events as server-sent events: new ones, or those after
+// Last-Event-ID while they are kept here.
 func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 	log := a.feed.log
 	after := log.Latest()
@@ -32,10 +32,10 @@ func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 		}
 		after = at
 	}
-	if !a.streams.take() {
+	if !a.streams.acquire() {
 		return fail(http.StatusServiceUnavailable, "%d streams of events are open, which is the most", maxStreams)
 	}
-	defer a.streams.give()
+	defer a.streams.release()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	s := &eventStream{log, w, http.NewResponseController(w)}
@@ -47,14 +47,14 @@ func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// eventStream is one reader's answer, of the handler's goroutine.
+// eventStream is the answer to one reader. It belongs to the handler's goroutine.
 type eventStream struct {
 	log     *events.Log
 	w       http.ResponseWriter
 	control *http.ResponseController
 }
 
-// follow writes events as they come, until the reader goes or the log ends.
+// follow writes events as they arrive, until the reader disconnects or the log ends.
 func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 	records := make([]events.Record, 0, streamBatch)
 	for {

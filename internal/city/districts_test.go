@@ -51,8 +51,8 @@ func edgesOf(mp fence.MultiPolygon) (es []edge) {
 	return es
 }
 
-// directed gives each directed edge of a set of districts its district, and
-// fails on one that occurs twice.
+// directed maps each directed edge of a set of districts to its district, and fails on an edge that
+// occurs twice.
 func directed(t *testing.T, fences []fence.Fence) map[edge]int {
 	t.Helper()
 	owners := map[edge]int{}

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// maxBusConns is how many connections the bus has.
+	// maxBusConns bounds the connections of the bus.
 	maxBusConns = 64
-	// busPayload and busQueue bound what waits for the disk: 64 MiB at the most.
+	// busPayload and busQueue bound the messages that wait for the disk to 64 MiB.
 	busPayload = 64 << 10
 	busQueue   = 1024
-	// busGroup is how many messages share one sync at most.
+	// busGroup bounds the messages that share one sync.
 	busGroup = 256
-	// busSearches is how many look-ups of the bus wait for answers at once.
+	// busSearches bounds the look-ups of the bus that wait for answers.
 	busSearches = 64
 )
 
-// localBus is a broker for the devices' NATS clients: positions come in on
-// pos.<fleet>.<object>, look-ups on paddock.search.<set>, events go out on fence.>.
+// localBus is a broker for the devices' NATS clients: positions come in on pos.<fleet>.<object>,
+// look-ups on paddock.search.<set>, and events go out on fence.>.
 type localBus struct {
 	agent     *Agent
 	source    *source
@@ -34,7 +34,7 @@ type localBus struct {
 	searches  *bus.Local
 	events    *bus.Local
 	queue     chan bus.Msg
-	asking    chan struct{} // a place for each look-up that waits
+	asking    chan struct{} // a slot for each look-up that waits
 	unsub     []*bus.Subscription
 }
 
@@ -61,7 +61,7 @@ func (a *Agent) openBus(context.Context) error {
 	return nil
 }
 
-// subscribe opens the doors.
+// subscribe begins to take positions and look-ups.
 func (b *localBus) subscribe(context.Context) error {
 	for _, s := range []struct {
 		local   *bus.Local
@@ -77,7 +77,7 @@ func (b *localBus) subscribe(context.Context) error {
 	return nil
 }
 
-// BusAddr is where the local bus is, once it has started; nil if there is none.
+// BusAddr returns the address of the local bus once it has started, or nil if there is none.
 func (a *Agent) BusAddr() net.Addr {
 	if a.bus == nil || a.bus.server == nil {
 		return nil
@@ -85,8 +85,8 @@ func (a *Agent) BusAddr() net.Addr {
 	return a.bus.server.Addr()
 }
 
-// takePositions runs on the goroutine of whoever routed the messages, and does not
-// wait: what finds a full queue is dropped, counted, and answered so.
+// takePositions is called by the goroutine that routes the messages, and does not block. Messages
+// for a full queue are dropped, counted, and refused with an answer.
 func (b *localBus) takePositions(msgs []bus.Msg) {
 	for _, m := range msgs {
 		m.Data, m.Header = slices.Clone(m.Data), nil
@@ -99,7 +99,7 @@ func (b *localBus) takePositions(msgs []bus.Msg) {
 	}
 }
 
-// run puts what has come on the disk, until ctx ends and nothing is left.
+// run writes queued messages to the disk until ctx ends.
 func (b *localBus) run(ctx context.Context) error {
 	for {
 		select {
@@ -111,7 +111,7 @@ func (b *localBus) run(ctx context.Context) error {
 	}
 }
 
-// keep takes a message, and those that wait behind it, with one sync of the disk.
+// keep writes a message, and those queued behind it, to the disk with one sync.
 func (b *localBus) keep(first bus.Msg) {
 	type taken struct {
 		reply  string
@@ -167,7 +167,7 @@ func (b *localBus) decode(m *bus.Msg) ([][]byte, Result, error) {
 	return bodies, res, nil
 }
 
-// answer tells the sender, unless the reply would come back in here.
+// answer sends an answer to a reply subject, unless the agent itself receives on that subject.
 func (b *localBus) answer(local *bus.Local, reply string, v any) {
 	if !busapi.Answerable(reply) {
 		return
@@ -176,7 +176,7 @@ func (b *localBus) answer(local *bus.Local, reply string, v any) {
 	_ = local.Publish(reply, "", nil, body)
 }
 
-// close shuts the doors, and lets what was taken come to the disk. It comes before the
+// close ends the subscriptions, and writes the queued messages to the disk. It is called before the
 // end of run.
 func (b *localBus) close(ctx context.Context) error {
 	var errs []error
@@ -190,7 +190,7 @@ func (b *localBus) close(ctx context.Context) error {
 		default:
 		}
 	}
-	for range cap(b.asking) { // those who ask have been answered
+	for range cap(b.asking) { // wait for the answers to pending look-ups
 		select {
 		case b.asking <- struct{}{}:
 		case <-ctx.Done():

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// maxSought bounds how many records are thought to be damaged in a row, and
-	// maxSummed how many bytes are summed up to find the next one.
+	// maxSought bounds the damaged records in a row, and maxSummed the bytes whose checksums are
+	// computed to find the next record.
 	maxSought = 4_096
 	maxSummed = 256 << 20
 	// latest is beyond the time of any record, in Unix milliseconds: the year 2248.
 	latest = 1 << 43
 )
 
-// behind looks for whole records behind what scan has found. Where there are none, writing
-// has not come to its end there, and the numbers were never given; the result is the last
-// number of what scan has found. Where there are some it is damage: the result is the last
+// behind searches for whole records after the first incomplete one, at which scan has stopped.
+// Without any, the last write was interrupted, and its numbers were never given: behind returns the
+// last number that scan has found. With some, the segment is damaged: behind returns the last
 // number that was given.
 func (g *segment) behind() (last uint64, err error) {
 	b, err := os.ReadFile(g.path)
@@ -28,7 +28,7 @@ func (g *segment) behind() (last uint64, err error) {
 	for summed := 0; ; {
 		at, number := nextWhole(b, last, &summed)
 		switch {
-		case summed > maxSummed: // as many as there may have been
+		case summed > maxSummed: // the largest possible number of records
 			return last + uint64(len(b)/recordHead), nil
 		case at < 0:
 			return last, nil
@@ -39,8 +39,8 @@ func (g *segment) behind() (last uint64, err error) {
 	}
 }
 
-// nextWhole finds the next whole record in b behind its first byte, and which number it has
-// behind last. at is -1 if there is none.
+// nextWhole finds the next whole record in b after its first byte, and its number, which is greater
+// than last. at is -1 if there is none.
 func nextWhole(b []byte, last uint64, summed *int) (at int, number uint64) {
 	for at = 1; at+recordHead <= len(b) && *summed <= maxSummed; at++ {
 		if recordLength(b[at:]) < 0 {
@@ -55,7 +55,7 @@ func nextWhole(b []byte, last uint64, summed *int) (at int, number uint64) {
 	return -1, 0
 }
 
-// recordLength is how long a record at the front of b would be, -1 if none can be there.
+// recordLength returns the length of a record at the front of b, or -1 if none can be there.
 func recordLength(b []byte) int {
 	if len(b) < recordHead {
 		return -1
@@ -67,7 +67,7 @@ func recordLength(b []byte) int {
 	return recordHead + int(n)
 }
 
-// isWhole says whether there is a record with that number at the front of b.
+// isWhole reports whether b begins with the record of that number.
 func isWhole(b []byte, number uint64, summed *int) bool {
 	n := recordLength(b)
 	if n < 0 {

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// maxBody bounds a request, in bytes: with maxLocalConns what all of them hold.
+	// maxBody bounds a request, in bytes. With maxLocalConns it bounds the memory of all requests.
 	maxBody = 1 << 20
-	// retryAfter is when to come back to a full buffer, in seconds.
+	// retryAfter is the Retry-After of a full buffer, in seconds.
 	retryAfter = 5
 )
 
@@ -53,17 +53,17 @@ func (a *Agent) serveHTTP(context.Context) error {
 }
 
 func (a *Agent) closeHTTP(ctx context.Context) error {
-	a.feed.log.End() // and with it the streams
+	a.feed.log.End() // ends the streams too
 	if err := a.http.Shutdown(ctx); err != nil {
 		return errors.Join(err, a.http.Close())
 	}
 	return nil
 }
 
-// routes are all that the endpoint answers.
+// routes returns the handler of the endpoint.
 func (a *Agent) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/positions", handler((&httpDoor{a.byHTTP, a.slow}).post))
+	mux.Handle("POST /v1/positions", handler((&positionsHandler{a.byHTTP, a.slow}).post))
 	mux.Handle("GET /v1/search", handler(a.getSearch))
 	mux.Handle("POST /v1/search", handler(a.postSearch))
 	mux.Handle("GET /v1/events", handler(a.getEvents))
@@ -73,8 +73,8 @@ func (a *Agent) routes() http.Handler {
 	return protect(access.NewToken(string(a.settings.HTTP.Token)), mux)
 }
 
-// protect lets in who brings the token or, where there is none, who calls this machine
-// by an address or as localhost; and no pages of other origins.
+// protect admits requests with the token or, if there is none, requests for an IP address or
+// localhost. It refuses pages of other origins.
 func protect(token access.Token, next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,13 +90,13 @@ func protect(token access.Token, next http.Handler) http.Handler {
 	})
 }
 
-// httpDoor takes positions by HTTP, as POST /v1/positions of the platform does.
-type httpDoor struct {
+// positionsHandler takes positions over HTTP, as POST /v1/positions of the platform does.
+type positionsHandler struct {
 	source *source
-	slow   *places
+	slow   *semaphore
 }
 
-func (d *httpDoor) post(w http.ResponseWriter, r *http.Request) error {
+func (d *positionsHandler) post(w http.ResponseWriter, r *http.Request) error {
 	dec := d.source.decoder()
 	q := r.URL.Query()
 	for key, values := range q {
@@ -132,7 +132,7 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request) error {
 // lineTypes are the media types of one JSON value a line.
 var lineTypes = []string{"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"}
 
-func readBody(w http.ResponseWriter, r *http.Request, slow *places) ([]byte, error) {
+func readBody(w http.ResponseWriter, r *http.Request, slow *semaphore) ([]byte, error) {
 	from, err := newBody(w, r, slow)
 	defer from.done()
 	var body []byte
@@ -151,7 +151,7 @@ func readBody(w http.ResponseWriter, r *http.Request, slow *places) ([]byte, err
 	return body, nil
 }
 
-// intakeProblem is the answer to a body that was not taken at all.
+// intakeProblem returns the answer to a refused body.
 func intakeProblem(err error) *problem {
 	if be, ok := errors.AsType[*ingest.BodyError](err); ok {
 		return fail(http.StatusBadRequest, "body: %v", be)
@@ -162,7 +162,7 @@ func intakeProblem(err error) *problem {
 	return fail(http.StatusServiceUnavailable, "%v", err)
 }
 
-// handler is an endpoint that may fail; an error has not been answered.
+// handler is an endpoint that may fail. If it returns an error, it has not answered.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +177,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.write(w)
 }
 
-// problem is an error as clients see it, RFC 9457.
+// problem is an error in the form of RFC 9457.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`

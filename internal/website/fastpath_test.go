@@ -20,7 +20,8 @@ var shortSite = map[string]string{
 
 var date = regexp.MustCompile(`Date: [^\r]+\r\n`)
 
-// Both ways give the same bytes, the date aside, and each takes what it shall.
+// The fast path and net/http give the same bytes, except for the date, and each answers the
+// requests meant for it.
 func TestShortAndLongWayGiveTheSame(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, shortSite)
@@ -29,7 +30,7 @@ func TestShortAndLongWayGiveTheSame(t *testing.T) {
 	defer long.Close()
 	longer := &served{addr: strings.TrimPrefix(long.URL, "http://")}
 	for _, tc := range []struct {
-		request string // after which comes the end
+		request string // followed by the end of the stream
 		short   bool
 	}{
 		{"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", true},
@@ -73,8 +74,7 @@ func TestShortAndLongWayGiveTheSame(t *testing.T) {
 	}
 }
 
-// Pipelined requests are answered in order, whichever way each takes, and however
-// the bytes are cut.
+// Pipelined requests are answered in order, on either path, however the bytes are cut.
 func TestPipelined(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, shortSite)
@@ -92,7 +92,7 @@ func TestPipelined(t *testing.T) {
 		conn := s.dial(t)
 		_, err := io.WriteString(conn, requests[:cut])
 		must(t, err)
-		if cut%2 == 0 { // so that the first part is read alone, as a rule
+		if cut%2 == 0 { // so that the first part is usually read alone
 			if n := strings.Count(requests[:cut], "\r\n\r\n"); n > 0 {
 				in := bufio.NewReader(io.LimitReader(conn, 1))
 				_, err := in.Peek(1)
@@ -122,14 +122,14 @@ func sameReplies(t *testing.T, cut int, got, want []reply) {
 	}
 }
 
-// A client that reads late gets everything, also of many answers at once.
+// A client that reads late receives all of many answers.
 func TestSlowReaderGetsAll(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, map[string]string{"a.bin": large[:maxShort], "large.bin": large})
 	s := serve(t, dir, inMemory)
 	const n = 100
 	conn := s.dial(t)
-	go func() { // ends with what it writes
+	go func() { // ends with its writes
 		_, _ = io.WriteString(conn, strings.Repeat("GET /a.bin HTTP/1.1\r\nHost: localhost\r\n\r\n", n)+"GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		_ = conn.CloseWrite()
 	}()
@@ -144,8 +144,8 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	}
 }
 
-// What a plain request costs once it has been read: its page is found, and the answer
-// put together.
+// The cost of a plain request after it is parsed: the look-up of its page, and the copy of the
+// answer.
 func BenchmarkShort(b *testing.B) {
 	answer := shortOfSocket(b)
 	b.ReportAllocs()
@@ -156,8 +156,7 @@ func BenchmarkShort(b *testing.B) {
 	}
 }
 
-// shortOfSocket returns a function that answers on the short way and says how many
-// bytes that was.
+// shortOfSocket returns a function that answers on the fast path and returns the number of bytes.
 func shortOfSocket(tb testing.TB) (answer func() int) {
 	dir := tb.TempDir()
 	plant(tb, dir, map[string]string{"index.html": large[:3516]})

@@ -11,42 +11,41 @@ import (
 	"paddock/internal/platform/position"
 )
 
-// maxRecord is what one acknowledged post of wire holds.
+// maxRecord bounds one acknowledged post of wire.
 const maxRecord = 16 << 10
 
-// anyTime lets positions be ahead of this machine's clock: it may be wrong until the
-// time has come over the network. The platform judges by its own.
+// anyTime lets positions be ahead of this machine's clock, which may be wrong until it is set from
+// the network. The platform checks times by its own clock.
 const anyTime = track.Millis(1) << 60
 
-// defaultFleet is that of positions that name none; its name need not be sent.
+// defaultFleet is the fleet of positions that name none, so its name need not be sent.
 const defaultFleet = "default"
 
-// source is a door for positions. Whatever comes in by it is judged as the platform
-// would, and is taken when it is on the disk. Its methods may be called by any number
-// of goroutines.
+// source accepts positions by the rules of the platform. A position is accepted once it is on the
+// disk. The methods are safe for concurrent use.
 type source struct {
 	name          string
 	spool         *spool.Spool
 	fleet, object string
 
-	accepted, rejected, refused atomic.Uint64 // positions: taken, bad, without room
+	accepted, rejected, refused atomic.Uint64 // positions: kept, invalid, without room
 }
 
-// Result is what became of the positions of one body.
+// Result is the outcome of the positions of one body.
 type Result struct {
-	Accepted int                `json:"accepted"` // they are on the disk
+	Accepted int                `json:"accepted"` // on the disk
 	Rejected []ingest.Rejection `json:"rejected"`
 	Omitted  int                `json:"omitted,omitempty"` // further rejections, which are not listed
 	ingest.Ignored
 }
 
-// decoder reads bodies as the platform's doors do.
+// decoder returns a decoder with the rules of the platform.
 func (s *source) decoder() ingest.Decoder {
 	return ingest.Decoder{Fleet: s.fleet, ID: s.object, Arrived: track.MillisOf(time.Now()), MaxAhead: anyTime}
 }
 
-// take reads a body and keeps its positions: all that are good or, with an error of
-// the buffer, none. An error of the body is a *ingest.BodyError or ingest.ErrTooMany.
+// take reads a body and keeps its valid positions, or none if the buffer fails. An error about the
+// body is a *ingest.BodyError or ingest.ErrTooMany.
 func (s *source) take(dec *ingest.Decoder, body []byte) (Result, error) {
 	batch, err := dec.Decode(body)
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *source) keep(batch *ingest.Batch) (Result, error) {
 	return res, nil
 }
 
-// append puts records on the disk.
+// append writes records to the disk.
 func (s *source) append(bodies [][]byte) error {
 	if _, err := s.spool.Append(bodies...); err != nil {
 		s.refused.Add(uint64(len(bodies)))
@@ -74,7 +73,7 @@ func (s *source) append(bodies [][]byte) error {
 	return nil
 }
 
-// encode makes records of a batch, and the result that holds once they are kept.
+// encode returns the records of a batch, and the result after they are kept.
 func (s *source) encode(batch *ingest.Batch) (bodies [][]byte, res Result) {
 	res = Result{Rejected: batch.Rejected, Omitted: batch.Omitted, Ignored: batch.Ignored}
 	if res.Rejected == nil {

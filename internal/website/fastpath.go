@@ -7,8 +7,8 @@ import (
 	"paddock/internal/process/access"
 )
 
-// appendAnswer is the short way: it appends the answer to a plain request for a page in
-// memory. Nil leaves the request to ServeHTTP, which would give the same bytes.
+// appendAnswer is the fast path: it appends the answer to a plain request for a page in memory. It
+// returns nil to leave the request to ServeHTTP, which would give the same bytes.
 //
 // hot: BenchmarkShort, TestShortWayDoesNotAllocate.
 func (s *Site) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
@@ -36,12 +36,12 @@ func (s *Site) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
 	return dst
 }
 
-// admits reports whether the site answers for a host. Nobody is asked who he is.
+// admits reports whether the site answers for a host. There is no authentication.
 func (s *Site) admits(_ net.Addr, host, _ string) bool {
 	return s.options.AnyHost || access.LocalName(host)
 }
 
-// record notes an answer in the log of requests, if that wants it.
+// record adds an answer to the request log.
 func (s *Site) record(r *plainhttp.Request, content *content) {
 	if !s.options.Requests.wants(200) {
 		return
