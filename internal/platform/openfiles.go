@@ -2,17 +2,17 @@ package platform
 
 import "paddock/internal/process/config"
 
-// ownFiles is how many files the platform has open besides connections: logs, sockets that
-// listen, sets, and those of connections that are being turned away.
+// ownFiles is the number of files that the platform has open besides connections: logs, listening
+// sockets, sets, and connections that are being refused.
 const ownFiles = 128
 
-// fewFiles is below what operators are warned of the bounds that follow.
+// fewFiles is the number of files below which the operator is warned about lowered bounds.
 const fewFiles = 4_096
 
-// shareFiles divides the files that the process may have open among the doors, where they are
-// fewer than the bounds of all doors together: one door must not take what lets vehicles in
-// at another. HTTP gets half, the bus and wire a quarter each; what one of them does not want
-// is the others'. open is 0 where it is not known. It says whether a bound was lowered.
+// shareFiles divides the files that the process may open among the doors, if they are fewer than
+// the bounds of all doors together, so that one door cannot exhaust the files of another. HTTP gets
+// half, the bus and wire a quarter each; a door that needs less leaves the rest to the others. open
+// is 0 if it is unknown. shareFiles reports whether it lowered a bound.
 func shareFiles(c *config.Config, open int) (lowered bool) {
 	doors := []struct {
 		most   *int
@@ -28,7 +28,7 @@ func shareFiles(c *config.Config, open int) (lowered bool) {
 		return false
 	}
 	settled := make([]bool, len(doors))
-	for again := true; again; { // until every door that wants less than its share has that
+	for again := true; again; { // until every door that needs less than its share has its bound
 		again = false
 		for i, d := range doors {
 			if !settled[i] && *d.most <= left*d.weight/weights {

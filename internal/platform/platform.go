@@ -1,15 +1,14 @@
-// Package platform composes the services into one process: which ones run, in
-// which order they start, and in which they drain. It is the only place where
-// services meet.
+// Package platform composes the services into one process: which services run, in which order they
+// start, and in which they drain. It is the only place where services meet.
 //
 //	doors (HTTP positions, bus pos.>, wire pos.update) ─▶ ingest ─▶ event log ─▶ HTTP and wire streams
 //	                                                              └▶ bus fence.>
 //
-// A drain goes the same way. The doors close first, then ingest applies what
-// they let in and publishes its events, then the log ends and the streams with
-// it, then the bus writes what is pending for its clients. So whatever was
-// acknowledged has been delivered to whoever was connected. The tunnel's visitors are
-// finished before all of that, while the clients that they are brought to are there.
+// A drain follows the same way. The doors close first. Ingest then applies the accepted positions
+// and publishes their events. Then the log ends, and the streams with it. Then the bus writes the
+// pending bytes of its clients. So the events of every acknowledged position have been delivered to
+// all connected subscribers. The tunnel's visitors are finished before all of that, while the
+// clients that serve them are still connected.
 package platform
 
 import (
@@ -45,53 +44,54 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// Subjects that only the platform itself publishes on: an event that anybody
-// could forge would be worth nothing.
+// reservedSubjects are the subjects on which only the platform publishes, so that clients cannot
+// forge events.
 var reservedSubjects = []string{"fence.>", "$SYS.>"}
 
-// Options of a Platform.
+// Options configure New.
 type Options struct {
 	Config  *config.Config
 	Logger  *slog.Logger
 	Version string
 
-	// Catalog holds the fences. Nil: Config.Sets.Dir is loaded at start, or the
-	// platform begins without any.
+	// Catalog holds the fences. If it is nil, Config.Sets.Dir is loaded at start, or the platform
+	// starts without fences.
 	Catalog *fence.Catalog
-	// Reload has the files of Config.Sets.Dir read again for each signal. Nil: never.
+	// Reload makes the platform read the files of Config.Sets.Dir again for each signal. Nil:
+	// never.
 	Reload <-chan os.Signal
-	// Tunnel is the tunnel's side that visitors reach, on the wire door's connections; the
+	// Tunnel configures the server side of the tunnel, on the connections of the wire door; the
 	// platform sets Agent and Logger. Nil: none.
 	Tunnel *tunneld.ServerOptions
-	// Demo tells the dashboard to explain itself.
+	// Demo makes the dashboard explain itself.
 	Demo bool
 }
 
-// Platform is all services of one process. Its fields are assigned while it
-// starts, before anything that reads them runs.
+// Platform holds all services of one process. Its fields are assigned while it starts, before their
+// readers run.
 type Platform struct {
 	opts Options
 	cfg  *config.Config
 	log  *slog.Logger
 
-	registry  *prometheus.Registry
-	catalog   *fence.Catalog
-	sets      *directory.Directory // nil: none
-	parents   []fence.MultiPolygon // of sets.parents
-	bus       *bus.Server
-	events    *events.Log
-	pipeline  *ingest.Pipeline
-	api       *httpapi.API
-	positions *busapi.Positions
-	search    *busapi.Search
-	server    *plainhttp.Server
-	listener  *listen.Limited
-	stopped   chan error // the result of the HTTP server's shutdown
-	wire      *wireapi.API
-	wireAt    net.Listener
-	wireTLS   *tls.Config        // nil: none
-	tickets   *handshake.Tickets // of wireTLS, nil: none
-	tunnel    *tunneld.Role      // nil: none
+	registry     *prometheus.Registry
+	catalog      *fence.Catalog
+	sets         *directory.Directory // nil: none
+	parents      []fence.MultiPolygon // of sets.parents
+	bus          *bus.Server
+	events       *events.Log
+	pipeline     *ingest.Pipeline
+	api          *httpapi.API
+	positions    *busapi.Positions
+	search       *busapi.Search
+	server       *plainhttp.Server
+	listener     *listen.Limited
+	stopped      chan error // the result of the HTTP server's shutdown
+	wire         *wireapi.API
+	wireListener net.Listener
+	wireTLS      *tls.Config        // nil: none
+	tickets      *handshake.Tickets // of wireTLS, nil: none
+	tunnel       *tunneld.Role      // nil: none
 }
 
 // New returns a platform that has not started.
@@ -102,7 +102,7 @@ func New(o Options) *Platform {
 	}
 	open := tunneld.OpenFiles()
 	if o.Tunnel != nil {
-		open /= 2 // the other half is for visitors, and for what the tunnel's clients take on wire
+		open /= 2 // the other half is for visitors, and for the tunnel's clients on wire
 		p.tunnel = newTunnel(*o.Tunnel, o.Version, p.log)
 	}
 	cfg := *p.cfg
@@ -118,7 +118,7 @@ func New(o Options) *Platform {
 	return p
 }
 
-// AddTo adds the platform's services to a group. What feeds it is added after.
+// AddTo adds the platform's services to a group. Sources of its traffic are added after it.
 func (p *Platform) AddTo(g *lifecycle.Group) {
 	for _, s := range []lifecycle.Service{
 		lifecycle.GiveBack("memory", lifecycle.Allocated()),
@@ -140,8 +140,8 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 	}
 }
 
-// URL is where the HTTP surface is, once it has started: unix:path for a socket,
-// which no browser opens.
+// URL returns the address of the HTTP server once it has started: unix:path for a socket, which
+// browsers do not open.
 func (p *Platform) URL() string {
 	if p.listener == nil {
 		return ""
@@ -152,13 +152,13 @@ func (p *Platform) URL() string {
 	return "http://" + p.listener.Addr().String() + "/"
 }
 
-// BusAddr is where the bus listens, nil before it has started.
+// BusAddr returns the address of the bus, or nil before it has started.
 func (p *Platform) BusAddr() net.Addr { return p.bus.Addr() }
 
-// Totals are what the pipeline has counted since the start.
+// Totals returns the pipeline's counts since the start.
 func (p *Platform) Totals() ingest.Totals { return p.pipeline.Metrics.Totals() }
 
-// Objects is the number of objects known.
+// Objects returns the number of known objects.
 func (p *Platform) Objects() int {
 	n, _ := p.pipeline.Counts()
 	return n
@@ -187,8 +187,8 @@ func (p *Platform) startBus(context.Context) error {
 	return nil
 }
 
-// listenError tells an address that cannot be had now, as one in use, from one
-// that never can.
+// listenError distinguishes an address that is unavailable now, such as one in use, from an invalid
+// one.
 func (p *Platform) listenError(key string, err error) error {
 	if _, ok := errors.AsType[*os.SyscallError](err); ok {
 		return p.cfg.Failure(key, listen.OrElse(err, otherAddress[key]))
@@ -196,7 +196,7 @@ func (p *Platform) listenError(key string, err error) error {
 	return p.cfg.Fault(key, err)
 }
 
-// otherAddress says how another address is given.
+// otherAddress names the way to set another address.
 var otherAddress = map[string]string{
 	"http.listen": "--listen", "bus.listen": "--bus-listen", "wire.listen": "--wire-listen", "tunnel.serve": "tunnel.serve in the file",
 }
@@ -221,8 +221,8 @@ func (p *Platform) startIngest(context.Context) error {
 	return nil
 }
 
-// drainIngest applies what the doors have let in, for half of the time that is left:
-// the other half is for its events, and for telling whose positions came too late.
+// drainIngest applies the accepted positions within half of the remaining time. The other half is
+// for their events, and for refusing the other positions.
 func (p *Platform) drainIngest(ctx context.Context) error {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -275,8 +275,8 @@ func (p *Platform) serveHTTP(context.Context) error {
 	return nil
 }
 
-// closeDoors takes no more positions. The HTTP server stops accepting at once,
-// but goes on serving the streams, which end later.
+// closeDoors stops accepting positions. The HTTP server stops accepting connections at once, but
+// goes on serving the streams, which end later.
 func (p *Platform) closeDoors(ctx context.Context) error {
 	p.api.Drain()
 	err := errors.Join(p.positions.Close(), p.search.Close())
@@ -285,7 +285,7 @@ func (p *Platform) closeDoors(ctx context.Context) error {
 	return err
 }
 
-// awaitHTTP waits for the requests that were being answered and for the streams.
+// awaitHTTP waits for the requests in progress and for the streams.
 func (p *Platform) awaitHTTP(ctx context.Context) error {
 	if p.server == nil {
 		return nil // the doors never opened

@@ -22,17 +22,16 @@ import (
 )
 
 const (
-	// trafficTick is how often the vehicles move. Each tick, a part of them
-	// reports, so that the load is even.
+	// trafficTick is the interval of moves. At each tick a part of the vehicles reports, so that
+	// the load is even.
 	trafficTick = 200 * time.Millisecond
-	// trafficTimeout is for one report; a demo that hangs should say so.
+	// trafficTimeout bounds one report, so that a hanging demo logs an error.
 	trafficTimeout = 10 * time.Second
-	// trafficFleet is that of all vehicles.
+	// trafficFleet is the fleet of all vehicles.
 	trafficFleet = "city"
 )
 
-// Traffic drives a simulated fleet through a front door: its vehicles report like
-// anybody else's.
+// Traffic drives a simulated fleet through a door, like any client.
 type Traffic struct {
 	Fleet  *city.Fleet
 	Every  time.Duration // between two reports of a vehicle
@@ -43,10 +42,9 @@ type Traffic struct {
 	fixes, due []city.Fix
 }
 
-// Sender is a way for the traffic's positions into a platform. It is used by one
-// goroutine.
+// Sender sends the traffic's positions to a platform. One goroutine uses it.
 type Sender interface {
-	// Send returns when the positions have been taken.
+	// Send returns once the positions have been accepted.
 	Send(ctx context.Context, fixes []city.Fix, at time.Time) error
 	Close()
 }
@@ -91,7 +89,7 @@ func (t *Traffic) run(ctx context.Context) error {
 	}
 }
 
-// report sends where one group of the vehicles is.
+// report sends the positions of one group of the vehicles.
 func (t *Traffic) report(ctx context.Context, group, groups int) error {
 	t.due = t.due[:0]
 	for _, f := range t.fixes {
@@ -114,7 +112,7 @@ type byHTTP struct {
 	body     bytes.Buffer
 }
 
-// SendByHTTP returns a way into p by HTTP, to be used once p has started.
+// SendByHTTP returns a Sender over HTTP, for use once p has started.
 func (p *Platform) SendByHTTP() Sender { return &byHTTP{platform: p} }
 
 func (s *byHTTP) Close() { s.client.CloseIdleConnections() }
@@ -177,15 +175,15 @@ func (s *byHTTP) Send(ctx context.Context, fixes []city.Fix, at time.Time) error
 	return nil
 }
 
-// byWire sends positions as acknowledged posts over one connection, which it makes
-// again when it has ended.
+// byWire sends positions as acknowledged posts over one connection, and reconnects after it has
+// ended.
 type byWire struct {
 	platform *Platform
 	conn     *wire.Conn // nil: none
 	body     []byte
 }
 
-// SendByWire returns a way into p by wire, to be used once p has started.
+// SendByWire returns a Sender over wire, for use once p has started.
 func (p *Platform) SendByWire() Sender { return &byWire{platform: p} }
 
 func (s *byWire) Close() {
@@ -194,7 +192,7 @@ func (s *byWire) Close() {
 	}
 }
 
-// connect makes the connection if there is none.
+// connect dials if there is no connection.
 func (s *byWire) connect(ctx context.Context) (err error) {
 	if s.conn != nil && s.conn.Err() == nil {
 		return nil
@@ -210,7 +208,7 @@ func (s *byWire) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// pinned is a client's TLS that trusts p's own certificate and no other.
+// pinned returns a client's TLS configuration that trusts only p's own certificate.
 func (p *Platform) pinned() *tls.Config {
 	if p.wireTLS == nil {
 		return nil

@@ -56,7 +56,7 @@ func subscribe(local *bus.Local, subjects string, take func([]bus.Msg)) (*bus.Su
 // Close ends the subscription.
 func (d *Search) Close() error { return d.sub.Unsubscribe() }
 
-// Requests returns the number of requests since the start, and of those that were refused.
+// Requests returns the number of requests since the start, and of the refused ones.
 func (d *Search) Requests() (all, refused uint64) { return d.requests.Load(), d.refused.Load() }
 
 // take is called by the goroutine that routes the messages.

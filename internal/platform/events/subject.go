@@ -6,7 +6,7 @@ import (
 	"paddock/fence/track"
 )
 
-// NoToken stands in a subject where there is nothing to name.
+// NoToken stands in a subject for an empty name.
 const NoToken = "_"
 
 const upperHex = "0123456789ABCDEF"
@@ -43,9 +43,9 @@ func appendToken(dst []byte, id string) []byte {
 	return dst
 }
 
-// ParseToken returns the id that a token names, and false if it names none: it
-// is empty or _, or holds a byte that has to be escaped or half an escape. It
-// reads escapes of bytes that need none, for clients that escape more than appendToken.
+// ParseToken returns the id of a token. It returns false for an empty token, for _, for an
+// unescaped byte that must be escaped, and for an incomplete escape. It accepts escapes of bytes
+// that need none, for clients that escape more than appendToken.
 func ParseToken(token string) (string, bool) {
 	if token == "" || token == NoToken {
 		return "", false
@@ -86,8 +86,7 @@ func unhex(c byte) int {
 	return -1
 }
 
-// Subject is where the event goes on the bus:
-// fence.<set>.<fence>.<event>.<fleet>.<object>.
+// Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>.
 func Subject(e *track.Event) string {
 	b := make([]byte, 0, 96)
 	b = append(b, "fence."...)

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// Text is the JSON of an event. Long properties of its fence and of its object are
-// not copied into it: all events that tell of them share their bytes.
+// Text is the JSON of an event. Long properties of its fence and of its object are not copied: all
+// events with them share their bytes.
 type Text struct {
-	own    []byte // without the parts
+	own    []byte // without the shared parts
 	shared []part // ascending by place
 }
 
-// part is JSON that is shared, and its place: before the byte of Text.own with this
-// index.
+// part is a piece of shared JSON, and its place: before the byte of Text.own with this index.
 type part struct {
 	at   int
 	json json.RawMessage
@@ -47,7 +46,7 @@ func (t *Text) Append(dst []byte) []byte {
 	return append(dst, t.own[from:]...)
 }
 
-// Bytes returns the text in one piece. It is not to be changed.
+// Bytes returns the text in one piece, which must not be changed.
 func (t *Text) Bytes() []byte {
 	if len(t.shared) == 0 {
 		return t.own

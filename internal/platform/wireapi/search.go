@@ -11,11 +11,11 @@ import (
 
 var lookups = sync.Pool{New: func() any { return new(lookup.Lookup) }}
 
-// keptAnswer is the largest buffer of an answer that is kept for the next one.
+// keptAnswer is the largest buffer of an answer that is reused.
 const keptAnswer = 64 << 10
 
-// search serves fence.search. A long answer goes on as a stream by itself; its
-// memory is counted until the peer has taken it.
+// search serves fence.search. A long answer continues as a stream; its memory counts until the peer
+// has received it.
 func (a *API) search(_ context.Context, r *wire.Request) error {
 	a.handlers.add(1)
 	defer a.handlers.add(-1)
@@ -40,7 +40,7 @@ func (a *API) search(_ context.Context, r *wire.Request) error {
 	return r.Respond(l.Answer)
 }
 
-// refusal is the answer to a look-up that is refused.
+// refusal returns the wire error for a refused look-up.
 func refusal(err error) error {
 	e, ok := errors.AsType[*lookup.Error](err)
 	if !ok {

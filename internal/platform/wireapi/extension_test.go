@@ -9,7 +9,7 @@ import (
 	"paddock/wire"
 )
 
-// lodger is a Guest that knows who calls himself its, and keeps out who calls himself kept.
+// lodger is an Extension that knows clients named its, and refuses clients named kept.
 type lodger struct{}
 
 type lodgersOwn struct{}
@@ -38,12 +38,12 @@ func (lodger) Authorize(c *wire.Conn, kind string) error {
 	return nil
 }
 
-// Who is let in beside a guest, and what he may: everybody the platform's own kinds, and
-// those whom the guest knows its kinds too.
-func TestGuest(t *testing.T) {
+// All admitted clients may use the platform's own kinds. Only the extension's clients may use its
+// kinds too.
+func TestExtension(t *testing.T) {
 	const token = "the platform's"
 	for _, c := range []struct {
-		name, token, as, secret string // as "": nothing is shown
+		name, token, as, secret string // as "": the client presents nothing
 		in                      bool
 		asks                    bool
 	}{
@@ -58,7 +58,7 @@ func TestGuest(t *testing.T) {
 		{"with nothing, no token", "", "", "", true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSite(t, func(cfg *Config) { cfg.Token, cfg.Guest = c.token, lodger{} })
+			s := newSite(t, func(cfg *Config) { cfg.Token, cfg.Extension = c.token, lodger{} })
 			config := &wire.Config{}
 			if c.as != "" {
 				config.Auth = wire.TokenAuth(c.as, []byte(c.secret))

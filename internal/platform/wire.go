@@ -11,12 +11,12 @@ import (
 	"paddock/internal/platform/wireapi"
 )
 
-// WireAddr is where the wire door listens, nil before it has started.
+// WireAddr returns the address of the wire door, or nil before it has started.
 func (p *Platform) WireAddr() net.Addr {
-	if p.wireAt == nil {
+	if p.wireListener == nil {
 		return nil
 	}
-	return p.wireAt.Addr()
+	return p.wireListener.Addr()
 }
 
 func (p *Platform) openWire(ctx context.Context) (err error) {
@@ -28,12 +28,12 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		}
 		p.wireTLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 		if p.tunnel != nil {
-			p.wireTLS.ClientAuth = tls.RequestClientCert // their keys are what clients are known by
+			p.wireTLS.ClientAuth = tls.RequestClientCert // clients are identified by their keys
 		}
 		p.tickets = handshake.OpenTickets(c.Key+".tickets", p.log)
 		p.tickets.Install(p.wireTLS)
 	}
-	p.wireAt, err = listen.Listen(ctx, c.Listen, c.Authenticated())
+	p.wireListener, err = listen.Listen(ctx, c.Listen, c.Authenticated())
 	if err != nil {
 		return p.listenError("wire.listen", err)
 	}
@@ -42,18 +42,18 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		Token: string(c.Token), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
 		MaxLarge: wireapi.LargeAtOnce * int64(p.cfg.Limits.Body), MaxConns: c.MaxConnections,
 		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,
-		Pauses: listen.Check(c.Listen, false) != nil, // who is of this machine is no stranger
+		Pauses: listen.Check(c.Listen, false) != nil, // loopback clients are never paused
 	}
 	if p.tunnel != nil {
-		config.Guest, config.Budget = guest{p.tunnel, p}, p.tunnel.LinkBudget()
+		config.Extension, config.Budget = tunnelExtension{p.tunnel, p}, p.tunnel.LinkBudget()
 	}
 	p.wire = wireapi.New(config)
 	registerWire(p.registry, p.wire)
-	p.log.Info("wire listening", "addr", p.wireAt.Addr().String(), "tls", p.wireTLS != nil)
+	p.log.Info("wire listening", "addr", p.wireListener.Addr().String(), "tls", p.wireTLS != nil)
 	return nil
 }
 
-// rotateTickets has new keys for session tickets each day, where there is TLS.
+// rotateTickets renews the keys of session tickets each day, if there is TLS.
 func (p *Platform) rotateTickets(ctx context.Context) error {
 	if p.tickets == nil {
 		return nil
@@ -61,10 +61,9 @@ func (p *Platform) rotateTickets(ctx context.Context) error {
 	return p.tickets.Run(ctx)
 }
 
-func (p *Platform) serveWire(context.Context) error { return p.wire.Serve(p.wireAt) }
+func (p *Platform) serveWire(context.Context) error { return p.wire.Serve(p.wireListener) }
 
-// closeWire takes no more positions, but goes on serving the streams of events,
-// which end later.
+// closeWire stops accepting positions, but goes on serving the streams of events, which end later.
 func (p *Platform) closeWire(ctx context.Context) error {
 	p.wire.Drain(ctx)
 	return nil
