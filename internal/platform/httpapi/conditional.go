@@ -11,11 +11,10 @@ import (
 	"paddock/fence"
 )
 
-// etags names states of sets, so that no two that a client may have seen share a
-// name: generations start again in each process, and with each set that takes
-// the name of a deleted one.
+// etags names states of sets, and never uses a name twice: generations restart in each process, and
+// with each set that takes the name of a deleted one.
 type etags struct {
-	epoch string // of the process
+	epoch string // identifies the process
 
 	mu   sync.Mutex
 	next uint64
@@ -31,7 +30,7 @@ func (e *etags) of(s *fence.Set, snap *fence.Snapshot) string {
 	defer e.mu.Unlock()
 	id, ok := e.ids[weak.Make(s)]
 	if !ok {
-		for p := range e.ids { // of sets that are gone
+		for p := range e.ids { // of deleted sets
 			if p.Value() == nil {
 				delete(e.ids, p)
 			}
@@ -43,7 +42,7 @@ func (e *etags) of(s *fence.Set, snap *fence.Snapshot) string {
 	return `"` + e.epoch + "-" + strconv.FormatUint(id, 36) + "-" + strconv.FormatUint(snap.Generation(), 10) + `"`
 }
 
-// tell puts the state that an answer is about into its head.
+// tell adds the state of a set to the head of an answer.
 func (e *etags) tell(w http.ResponseWriter, s *fence.Set, snap *fence.Snapshot) (etag string) {
 	etag = e.of(s, snap)
 	w.Header().Set("ETag", etag)
@@ -55,7 +54,7 @@ func tellGeneration(w http.ResponseWriter, snap *fence.Snapshot) {
 	w.Header().Set("Paddock-Generation", strconv.FormatUint(snap.Generation(), 10))
 }
 
-// answered tells the state, and answers 304 if the client has it already.
+// answered adds the state, and answers 304 if the client has it already.
 func (e *etags) answered(w http.ResponseWriter, r *http.Request, s *fence.Set, snap *fence.Snapshot) bool {
 	return answered(w, r, e.tell(w, s, snap))
 }
@@ -71,8 +70,8 @@ func answered(w http.ResponseWriter, r *http.Request, etag string) bool {
 	return true
 }
 
-// condition is what a change says about the state that it is meant for: the
-// headers If-Match and If-None-Match (RFC 9110, section 13.1).
+// condition holds the state for which a change is meant: the headers If-Match and If-None-Match
+// (RFC 9110, section 13.1).
 type condition struct{ match, noneMatch string }
 
 func conditionOf(r *http.Request) condition {
@@ -80,8 +79,8 @@ func conditionOf(r *http.Request) condition {
 	return condition{match: list("If-Match"), noneMatch: list("If-None-Match")}
 }
 
-// check refuses a change of a thing in a state with that name, or of none. etag
-// names the state of the set, and is "" if there is no set.
+// check refuses a change if the condition does not hold. etag names the state of the set, or is ""
+// if there is no set.
 func (c condition) check(exists bool, etag string) error {
 	switch {
 	case c.match != "" && !exists:
@@ -96,8 +95,8 @@ func (c condition) check(exists bool, etag string) error {
 	return nil
 }
 
-// names reports whether a list of ETags has this one. A proxy that compresses
-// weakens ETags; weak says whether such a one counts.
+// names reports whether a list of ETags contains etag. A proxy that compresses weakens ETags; weak
+// reports whether a weak one counts.
 func names(list, etag string, weak bool) bool {
 	for known := range strings.SplitSeq(list, ",") {
 		known = strings.TrimSpace(known)

@@ -21,7 +21,7 @@ func TestPostMakesASetOnly(t *testing.T) {
 	tw.expect(tw.get("/v1/sets/other"), 404, "")
 }
 
-// A change that says which state it is meant for is made in that state alone.
+// A conditional change is made only in the state that it names.
 func TestConditions(t *testing.T) {
 	const set, a, none = "/v1/sets/squares", "/v1/sets/squares/fences/a", "/v1/sets/squares/fences/none"
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// The state that an answer names is the one that the next change needs.
+// The state in an answer is valid for the next change.
 func TestChangesFollowOneAnother(t *testing.T) {
 	tw := newTown(t, options{})
 	const path = "/v1/sets/squares/fences/"
@@ -91,7 +91,7 @@ func TestChangesFollowOneAnother(t *testing.T) {
 	}
 }
 
-// Of many who change the same state, one does.
+// Of concurrent changes to one state, exactly one is made.
 func TestOneOfManyWins(t *testing.T) {
 	tw := newTown(t, options{})
 	tag := tw.get("/v1/sets/squares").header.Get("ETag")

@@ -9,13 +9,14 @@ import (
 
 const (
 	defaultTunnels = 100
-	// maxTunnels of each kind keep an answer below 2 MB, with 32 names of 253 bytes a client.
+	// maxTunnels bounds each kind, which keeps an answer below 2 MB with 32 names of 253 bytes a
+	// client.
 	maxTunnels = 200
 	// maxFind is longer than any name.
 	maxFind = 256
 )
 
-// getTunnel tells what goes on at the tunnel's server.
+// getTunnel answers with the state of the tunnel's server.
 func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
 	q, err := params(r, "find", "limit")
 	if err != nil {
@@ -37,7 +38,7 @@ func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, a.cfg.Tunnel(find, most))
 }
 
-// openAPI describes /v1: OpenAPI 3.1. A test holds it against the real answers.
+// openAPI describes /v1: OpenAPI 3.1. A test checks real answers against it.
 //
 //go:embed openapi.json
 var openAPI []byte

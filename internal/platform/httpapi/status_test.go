@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the tunnel tells is passed on; without one the answer says so.
+// The tunnel's state is returned; without a tunnel the answer explains that.
 func TestTunnel(t *testing.T) {
 	example := described().Paths["/v1/tunnel"]["get"].Responses["200"].Content["application/json"].Example
 	var asked []any

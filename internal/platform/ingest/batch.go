@@ -9,20 +9,19 @@ import (
 	"paddock/internal/platform/events"
 )
 
-// Batch is what one request or message brought: the positions that can be
-// applied, and the rest with reasons.
+// Batch is the content of one request or message: the positions that can be applied, and the
+// rejections of the others.
 type Batch struct {
 	Positions []track.Position
-	Indexes   []int // of each position in the batch as sent; nil if they are the same
+	Indexes   []int // index in the request of each position; nil if they are the same
 	Rejected  []Rejection
 	Omitted   int // rejections beyond maxListed
 	Renamed   int // positions that name another object than their subject
 	Ignored   Ignored
 }
 
-// maxListed bounds the rejections that an answer lists. Those beyond are only
-// counted: a body of a few bytes an element would otherwise be answered with a
-// hundred times its size.
+// maxListed bounds the rejections in an answer; further ones are only counted. Without the bound,
+// an answer could be a hundred times as large as a body with a few bytes an element.
 const maxListed = 1000
 
 func (b *Batch) index(i int) int {
@@ -58,23 +57,22 @@ func (r *Result) list() {
 	}
 }
 
-// maxLate bounds the late positions that an answer lists. The others are only counted.
+// maxLate bounds the late positions in an answer; further ones are only counted.
 const maxLate = 100
 
-// lateList gathers why positions of a batch are late: those with the smallest indexes, from
-// all shards.
+// lateList gathers the late positions of a batch with the smallest indexes, from all shards.
 type lateList struct {
 	mu    sync.Mutex
 	first []lateness // by index
 }
 
-// lateness is a late position, and the fix that its object has.
+// lateness is a late position, and the time of its object's last fix.
 type lateness struct {
 	member int32
 	than   track.Millis
 }
 
-// note lists a position of t's objects that was late just now, if there is room for it.
+// note adds a position of t's objects that was just found late, if there is room for it.
 func (l *lateList) note(member int32, p *track.Position, t *track.Shard) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +86,7 @@ func (l *lateList) note(member int32, p *track.Position, t *track.Shard) {
 	l.first = slices.Insert(l.first, at, lateness{member, t.LastFix(p.Fleet, p.ID)})
 }
 
-// rejections are those that are listed, once no shard notes any more.
+// rejections returns the listed positions, after the last call of note.
 func (l *lateList) rejections(b *Batch) (all []Rejection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

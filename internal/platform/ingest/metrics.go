@@ -12,7 +12,7 @@ import (
 	"paddock/internal/platform/events"
 )
 
-// Metrics counts what a pipeline does, for Prometheus and for people who watch.
+// Metrics counts the work of a pipeline, for Prometheus and for the dashboard.
 type Metrics struct {
 	results [resultCount]atomic.Uint64
 	total   atomic.Uint64 // events published
@@ -24,7 +24,7 @@ type Metrics struct {
 	latency latency
 }
 
-// What became of a position, as counted.
+// The counted outcomes of a position.
 const (
 	resultAccepted = iota
 	resultLate
@@ -36,7 +36,7 @@ const (
 
 var resultNames = [resultCount]string{"accepted", "late", "full", "rejected", "overloaded"}
 
-// NewMetrics registers the pipeline's metrics; a nil registerer counts only.
+// NewMetrics registers the pipeline's metrics. With a nil registerer it only counts.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -94,15 +94,15 @@ func (m *Metrics) published(records []events.Record) {
 	}
 }
 
-// Totals are counts since the start.
+// Totals holds counts since the start.
 type Totals struct {
 	Accepted, Late, Full, Rejected, Overloaded uint64
 
 	Events   uint64
-	EventP99 time.Duration // arrival to publication, over the last 5 to 10 seconds; 0 = there was no event
+	EventP99 time.Duration // arrival to publication, over the last 5 to 10 seconds; 0: there was no event
 }
 
-// Totals returns the counts as they are now.
+// Totals returns the present counts.
 func (m *Metrics) Totals() Totals {
 	return Totals{
 		Accepted: m.results[resultAccepted].Load(), Late: m.results[resultLate].Load(),
@@ -112,18 +112,18 @@ func (m *Metrics) Totals() Totals {
 	}
 }
 
-// latencyWindow is how long one half of the sliding window lasts.
+// latencyWindow is the duration of one half of the sliding window.
 const latencyWindow = 5 * time.Second
 
-// latency is a histogram over the last one to two windows: one half fills while
-// the other still counts.
+// latency is a histogram over the last one to two windows: one half is filled while the other still
+// counts.
 type latency struct {
 	mu       *sync.Mutex
 	now, old *hdrhistogram.Histogram
 	turned   time.Time
 }
 
-// Microseconds, to a minute, two digits: 30 KB.
+// newLatency returns histograms in microseconds, up to a minute, with two digits: 30 KB.
 func newLatency() latency {
 	h := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, time.Minute.Microseconds(), 2) }
 	return latency{mu: new(sync.Mutex), now: h(), old: h()}

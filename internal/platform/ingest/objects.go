@@ -9,8 +9,7 @@ import (
 	"paddock/fence/track"
 )
 
-// ask runs f on the shard's goroutine and waits for it. It reports false if the
-// shard has ended.
+// ask runs f on the shard's goroutine and waits for it. It returns false if the shard has ended.
 func (s *shard) ask(f func(*track.Shard)) bool {
 	done := make(chan struct{})
 	select {
@@ -22,7 +21,7 @@ func (s *shard) ask(f func(*track.Shard)) bool {
 	}
 }
 
-// Object returns what is known of one object.
+// Object returns the state of one object.
 func (p *Pipeline) Object(fleet, id string) (o track.Object, ok bool) {
 	p.shards[p.shardOf(fleet, id)].ask(func(t *track.Shard) { o, ok = t.Get(fleet, id) })
 	return o, ok
@@ -33,13 +32,12 @@ type Query struct {
 	In     track.FenceName // only objects in this fence, or set
 	Fleet  string          // only this fleet; "" is all
 	Prefix string          // only ids that begin with it
-	After  string          // only what comes after this key, see ObjectKey
-	Limit  int             // at most so many; 0: all
+	After  string          // only objects after this key, see ObjectKey
+	Limit  int             // bounds the result; 0: no bound
 }
 
-// Objects returns the selected objects ordered by fleet, then id, and whether
-// there are more behind them. Its memory is bounded by the limit, not by the
-// number of objects.
+// Objects returns the selected objects ordered by fleet, then id, and whether more follow. The
+// limit bounds its memory, even for very many objects.
 func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
 	for _, s := range p.shards {
 		s.ask(func(t *track.Shard) { objects = q.first(objects, t) })
@@ -53,8 +51,8 @@ func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
 	return objects, false
 }
 
-// first appends the selected objects of one shard, at most one more than the
-// limit: it looks for the largest key among those first, and copies then.
+// first appends the selected objects of one shard, at most one more than the limit. It finds the
+// largest of their keys before it copies objects.
 func (q *Query) first(dst []track.Object, t *track.Shard) []track.Object {
 	if q.Limit == 0 {
 		return t.Select(dst, q.In, q.selects)
@@ -90,8 +88,8 @@ func (q *Query) selects(fleet, id string) bool {
 // ObjectKey orders objects in lists by fleet, then id.
 func ObjectKey(fleet, id string) string { return fleet + "\x00" + id }
 
-// Dots appends a dot for each object. Their handles name them until they are removed;
-// Names tells whose they are.
+// Dots appends a dot for each object. A handle stands for its object until the object is removed;
+// Names returns the objects of handles.
 func (p *Pipeline) Dots(dst []track.Dot) []track.Dot {
 	for i, s := range p.shards {
 		from := len(dst)
@@ -104,13 +102,13 @@ func (p *Pipeline) Dots(dst []track.Dot) []track.Dot {
 	return dst
 }
 
-// Named says whose handle it is.
+// Named is the object of a handle.
 type Named struct {
 	Handle    uint32
 	Fleet, ID string
 }
 
-// Names appends fleet and id for each handle that Dots gave.
+// Names appends the fleet and the id of each handle from Dots.
 func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
 	n := uint32(len(p.shards))
 	byShard := make([][]uint32, n)
@@ -131,7 +129,7 @@ func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
 	return dst
 }
 
-// Counts is the number of objects known, and of those silent.
+// Counts returns the number of known objects, and of the silent ones among them.
 func (p *Pipeline) Counts() (objects, silent int) {
 	for _, s := range p.shards {
 		objects += int(s.objects.Load())
@@ -140,17 +138,17 @@ func (p *Pipeline) Counts() (objects, silent int) {
 	return objects, silent
 }
 
-// Remove forgets an object, and reports whether it was known. When it returns, an exit for
+// Remove forgets an object, and reports whether it was known. When Remove returns, an exit from
 // each fence that held the object has been published. The error is ErrClosed, or nil.
 func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	s := p.shards[p.shardOf(fleet, id)]
-	if !s.ask(func(t *track.Shard) { // on the shard's goroutine, whose events these are
+	if !s.ask(func(t *track.Shard) { // on the shard's goroutine, which owns its events
 		removed, s.events = t.Remove(fleet, id, now(), s.events)
 		if !removed {
 			return
 		}
-		if p.room != nil {
-			p.room.taken.Add(-1)
+		if p.limit != nil {
+			p.limit.taken.Add(-1)
 		}
 		p.gone.Add(1)
 		s.publish()
@@ -160,18 +158,18 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	return removed, nil
 }
 
-// Removed counts the objects that were removed since the start. A handle of Dots may name
-// another object once this has changed.
+// Removed returns the number of objects removed since the start. A handle of Dots may stand for
+// another object once it has changed.
 func (p *Pipeline) Removed() uint64 { return p.gone.Load() }
 
-// room bounds the objects of all shards together.
-type room struct {
+// objectLimit bounds the objects of all shards together.
+type objectLimit struct {
 	limit int64
 	taken atomic.Int64
 }
 
 // take reports whether there was room for one more.
-func (r *room) take() bool {
+func (r *objectLimit) take() bool {
 	if r.taken.Add(1) <= r.limit {
 		return true
 	}

@@ -24,7 +24,7 @@ func TestPositionsAtTheEdgesOfNumbers(t *testing.T) {
 	}
 }
 
-// A door's answer is the sign that the counts can be read.
+// The counts include a batch once its door has its answer.
 func TestCountsAreThoseOfTheAnswer(t *testing.T) {
 	p := New(Config{Shards: 2, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}})
 	defer p.Close(context.Background())

@@ -6,10 +6,9 @@ import (
 	"strconv"
 )
 
-// AppendParameters appends the query that the parameters of a GET mean, as
-// encoding/json writes it: a Feature without properties. It takes lat and lon alone,
-// in either order and with nothing escaped; false leaves others, and what is no
-// finite number, to the caller.
+// AppendParameters appends the query in the parameters of a GET, as encoding/json writes it: a
+// Feature without properties. It accepts only lat and lon, in either order and unescaped. It
+// returns false for other parameters, and for values that are not finite numbers.
 //
 // hot: BenchmarkAppendParameters, TestAppendParametersAllocatesNothing
 func AppendParameters(dst, query []byte) ([]byte, Point, bool) {
@@ -28,11 +27,10 @@ func AppendParameters(dst, query []byte) ([]byte, Point, bool) {
 	return dst, Point{Lon: lon, Lat: lat}, true
 }
 
-// coordinate reads the value of a parameter, which has no escapes if it is a number
-// without a sign of plus.
+// coordinate parses the value of a parameter. A number without a plus sign contains no escapes.
 func coordinate(parameter []byte, name string) (float64, bool) {
 	value, ok := bytes.CutPrefix(parameter, []byte(name))
-	if !ok || bytes.IndexByte(value, '+') >= 0 { // a space, when it is decoded
+	if !ok || bytes.IndexByte(value, '+') >= 0 { // a plus sign stands for a space
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(string(value), 64)

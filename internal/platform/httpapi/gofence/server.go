@@ -13,19 +13,18 @@ import (
 	"paddock/internal/process/access"
 )
 
-// The times after which a client that does not go on loses its connection. The
-// original knew none: a few thousand half-sent requests ended it.
+// The timeouts for slow clients. The original had none: a few thousand incomplete requests used it
+// up.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = time.Minute     // head and body: 64 MiB at 1 MB/s
-	writeTimeout      = 2 * time.Minute // from the head on; bounds what /debug/pprof/profile?seconds= may ask for
+	writeTimeout      = 2 * time.Minute // from the head on; also bounds /debug/pprof/profile?seconds=
 	idleTimeout       = 2 * time.Minute // between requests
 )
 
-// NewServer returns the server of `paddock fence`: h behind the token, which may be
-// empty, and closed to pages of other sites, which could otherwise make the browser
-// of a developer add fences to a service on loopback. What is asked most is answered
-// without net/http.
+// NewServer returns the server of `paddock fence`: h with an optional token. It refuses pages of
+// other sites, which could otherwise make a developer's browser add fences to a service on
+// loopback. The most common requests are answered without net/http.
 func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	guard := access.NewGuard(token)
 	return plainhttp.New(plainhttp.Options{
@@ -36,7 +35,7 @@ func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	})
 }
 
-// NewFallback returns a server of the same with net/http alone.
+// NewFallback returns a server with the same answers through net/http alone.
 func NewFallback(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           RequireToken(guard, http.NewCrossOriginProtection().Handler(h)),
@@ -49,9 +48,9 @@ func NewFallback(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Se
 	}
 }
 
-// RequireToken lets only those through that bring the token, see [access.Guard].
-// Others get 401 and learn nothing else, not even which paths exist. The
-// original knows no authentication: an empty token lets everybody through.
+// RequireToken admits only requests with the token, see [access.Guard]. Other requests get 401 and
+// learn nothing else, not even which paths exist. The original has no authentication: an empty
+// token admits every request.
 func RequireToken(guard *access.Guard, next http.Handler) http.Handler {
 	if !guard.Required() {
 		return next
@@ -70,7 +69,7 @@ func RequireToken(guard *access.Guard, next http.Handler) http.Handler {
 	})
 }
 
-// mountProfiles serves the profiles that the original served, and no others.
+// mountProfiles serves exactly the profiles that the original served.
 func mountProfiles(router *httprouter.Router) {
 	handlers := map[string]http.Handler{
 		"":             http.HandlerFunc(pprof.Index),

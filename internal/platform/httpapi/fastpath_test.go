@@ -17,8 +17,8 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 )
 
-// getting and posting are requests as programs write them. Fields are added to the head,
-// each with an end of line.
+// getting and posting return requests as programs write them. Fields are added to the head, each
+// with a line end.
 func getting(target string, fields ...string) string {
 	return "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(fields, "") + "\r\n"
 }
@@ -58,7 +58,7 @@ var shortRequests = []string{
 	posting("/fence/squares/search", `{`, secret),
 }
 
-// longRequests go to net/http.
+// longRequests are handed over to net/http.
 var longRequests = []string{
 	getting("/v1/search", secret), getting("/v1/search?lon=7", secret), getting("/v1/search?lon=&lat=5", secret), getting("/v1/search?lon=7&lat=5&lat=5", secret),
 	getting("/v1/search?lon=7&lat=5&x=1", secret), getting("/v1/search?lon=7&lat=5&=", secret),
@@ -83,7 +83,7 @@ var longRequests = []string{
 	getting("/fence", secret), getting("/fence/squares/search/", secret), "HEAD" + getting("/engarde", secret)[len("GET"):],
 }
 
-// door is one way into an API, for requests one after the other.
+// door is a server of the API, for requests one after the other.
 type door struct {
 	t    testing.TB
 	addr string
@@ -122,7 +122,7 @@ func (d *door) hangUp() {
 
 var dates = regexp.MustCompile(`\r\nDate: [^\r]*`)
 
-// ask sends a request and returns the bytes of the answer, but for the time in its date.
+// ask sends a request and returns the bytes of the answer, without the time in its date.
 func (d *door) ask(text string) string {
 	d.t.Helper()
 	if d.conn == nil {
@@ -153,8 +153,8 @@ func (d *door) ask(text string) string {
 	return dates.ReplaceAllString(d.raw.String(), "\r\nDate: now")
 }
 
-// The short way gives the bytes of the long way, and takes what it is made for. Nobody
-// gets by it what he would not get otherwise.
+// The fast path gives the bytes of net/http, and answers the requests meant for it. It gives no
+// access that net/http would refuse.
 func TestShortWayIsTheLongWay(t *testing.T) {
 	for name, config := range map[string]func(*Config){
 		"open":    func(*Config) {},
@@ -170,7 +170,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 		both, alone := open(t, short), open(t, NewFallback(tw.api, slog.New(slog.DiscardHandler)))
 		compare := func(text string, want uint64) {
 			t.Helper()
-			both.hangUp() // what has gone over to net/http does not come back
+			both.hangUp() // a connection that was handed over does not come back
 			before := short.Stats().Requests
 			got := both.ask(text)
 			if long := alone.ask(text); got != long {
@@ -192,7 +192,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 	}
 }
 
-// A short answer sees every change that was acknowledged before.
+// A fast answer includes every acknowledged change.
 func TestShortAnswersAreOfNow(t *testing.T) {
 	tw := newTown(t, options{})
 	for i := range 3 {
@@ -206,7 +206,7 @@ func TestShortAnswersAreOfNow(t *testing.T) {
 	tw.problem(tw.get("/v1/search?lon=7&lat=5&set=squares"), 404, `no set "squares"; GET /v1/sets lists them`)
 }
 
-// searching returns a function that answers a request the short way.
+// searching returns a function that answers a request on the fast path.
 func searching(t testing.TB, text string) func() []byte {
 	tw := newTown(t, options{})
 	r := plainhttp.Read(text, time.Now())
@@ -222,7 +222,7 @@ var shortForms = map[string]string{
 	"POST": posting("/v1/search?set=squares", `{"lon":7,"lat":5}`),
 }
 
-// BenchmarkShortSearch is a look-up of one point from the bytes of the request's head to
+// BenchmarkShortSearch measures a look-up of one point, from the bytes of the request's head to
 // those of the answer.
 func BenchmarkShortSearch(b *testing.B) {
 	for name, text := range shortForms {
@@ -236,7 +236,7 @@ func BenchmarkShortSearch(b *testing.B) {
 	}
 }
 
-// FuzzShortWay compares the ways for any parameters and bodies.
+// FuzzShortWay compares both paths for any parameters and bodies.
 func FuzzShortWay(f *testing.F) {
 	for _, text := range append(append([]string{}, shortRequests...), longRequests...) {
 		head, body, _ := strings.Cut(text, "\r\n\r\n")

@@ -13,13 +13,13 @@ import (
 	"paddock/internal/platform/lookup"
 )
 
-// maxShort bounds an answer of the short way, in bytes: what needs no budget. A larger
-// one is the long way's.
+// maxShort bounds an answer of the fast path, in bytes: a size that needs no budget. Larger answers
+// are left to net/http.
 const maxShort = budget.Free
 
-// appendAnswer is the short way: it appends the answer to a plain look-up. Nil leaves
-// the request to ServeHTTP, which would give the same bytes. Who asks is not checked
-// here: see admits.
+// appendAnswer is the fast path: it appends the answer to a plain look-up. It returns nil to leave
+// the request to ServeHTTP, which would give the same bytes. It does not check credentials: see
+// admits.
 func (a *API) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
 	if string(r.Path) == "/v1/search" {
 		return a.appendSearch(dst, r)
@@ -30,19 +30,19 @@ func (a *API) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
 	return nil
 }
 
-// shortSearch is a look-up of the short way. It belongs to one goroutine.
+// shortSearch is a look-up on the fast path. It belongs to one goroutine.
 type shortSearch struct {
 	lookup     lookup.Lookup
 	terms      lookup.Terms
 	generation uint64
-	set        string // a name that was asked for, so that it is made of bytes once
+	set        string // the last requested name, which is converted from bytes once
 	at         fence.Point
 	seen       uint8 // of the parameters
 }
 
 var shortSearches = sync.Pool{New: func() any { return &shortSearch{lookup: lookup.Lookup{Limit: maxShort}} }}
 
-// release gives s back, without the state of any set.
+// release returns s to the pool, without the snapshot of any set.
 func (s *shortSearch) release() {
 	s.lookup.End()
 	if cap(s.lookup.Answer) <= 2*maxShort {
@@ -50,8 +50,8 @@ func (s *shortSearch) release() {
 	}
 }
 
-// appendSearch answers GET and POST /v1/search. Of what is wrong with a request it
-// answers what a set says, as clients that ask for a generation meet it often.
+// appendSearch answers GET and POST /v1/search. Of the refusals it answers only those about the
+// set, because clients that name a generation often receive them.
 //
 // hot: BenchmarkShortSearch, TestShortSearchesAllocateNothing
 func (a *API) appendSearch(dst []byte, r *plainhttp.Request) []byte {
@@ -89,8 +89,8 @@ func (a *API) shortPoint(s *shortSearch) error {
 	return nil
 }
 
-// isJSON reports whether a body is of one of the media types that are often sent and
-// are read as JSON. Nearly all others are, too: look knows.
+// isJSON reports whether a media type is a common one that is read as JSON. Most other types are
+// read as JSON too: see look.
 func isJSON(contentType []byte) bool {
 	switch string(contentType) {
 	case "", "application/json", "application/json; charset=utf-8", "application/geo+json", "application/x-www-form-urlencoded":
@@ -99,7 +99,7 @@ func isJSON(contentType []byte) bool {
 	return false
 }
 
-// The parameters that a search has been given.
+// The parameters of a search, as bits.
 const (
 	seenLon = 1 << iota
 	seenLat
@@ -108,8 +108,8 @@ const (
 	seenProperties
 )
 
-// parameters reads those of a search, which are known, given once, and without escapes.
-// False leaves them to params and terms.
+// parameters parses the query of a search. It returns false, to leave the query to params and
+// terms, if a parameter is unknown, repeated or escaped.
 func (s *shortSearch) parameters(query []byte) bool {
 	s.terms, s.seen = lookup.Terms{}, 0
 	if bytes.ContainsAny(query, "%+;") {
@@ -127,7 +127,7 @@ func (s *shortSearch) parameters(query []byte) bool {
 	return true
 }
 
-// parameter takes one and notes that it was there.
+// parameter parses one parameter and marks it as seen.
 func (s *shortSearch) parameter(name, value []byte) bool {
 	var err error
 	switch string(name) {
@@ -156,7 +156,7 @@ func (s *shortSearch) parameter(name, value []byte) bool {
 	return err == nil
 }
 
-// choose takes a choice of properties that exists.
+// choose parses a choice of properties.
 func (s *shortSearch) choose(value []byte) bool {
 	switch string(value) {
 	case "", lookup.PropertiesAll:
@@ -168,14 +168,14 @@ func (s *shortSearch) choose(value []byte) bool {
 	return true
 }
 
-// located reports whether there is a point, on the earth.
+// located reports whether there is a valid point.
 func (s *shortSearch) located() bool {
 	const both = seenLon | seenLat
 	return s.seen&both == both && lookup.Check(s.at) == nil
 }
 
-// appendRefusal answers that there is no such set, or that it is at another generation.
-// Others are the long way's: what is malformed, and what is too large for this one.
+// appendRefusal answers that there is no such set, or that it is at another generation. Other
+// refusals are left to net/http.
 func appendRefusal(dst []byte, r *plainhttp.Request, err error) []byte {
 	e, ok := errors.AsType[*lookup.Error](err)
 	if !ok || e.Kind != lookup.NoSet && e.Kind != lookup.Gone {
