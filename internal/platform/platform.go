@@ -1,8 +1,9 @@
 // Package platform composes the services into one process: which services run, in which order they
 // start, and in which they drain. It is the only place where services meet.
 //
-//	doors (HTTP positions, bus pos.>, wire pos.update) ─▶ ingest ─▶ event log ─▶ HTTP and wire streams
-//	                                                              └▶ bus fence.>
+//	doors (HTTP positions, bus pos.>, wire pos.update)
+//	  └─▶ ingest ─┬─▶ event log ─▶ HTTP and wire streams
+//	              └─▶ bus fence.>
 //
 // A drain follows the same way. The doors close first. Ingest then applies the accepted positions
 // and publishes their events. Then the log ends, and the streams with it. Then the bus writes the

@@ -1,11 +1,14 @@
-// Package handshake bounds what connections cost whose peers are not known yet, so that
-// those who are find room and processors: how many handshakes of TLS compute at once
-// ([Turns]), who stands at a door and has to make room for others ([Crowd]), who waits
-// before it ([Room]), from where nothing is taken for a while since it has failed again and
-// again ([Pauses]), and how those who come back after a restart are spared the work
-// ([Tickets]).
+// Package handshake bounds the cost of connections whose peers are not authenticated yet, so that
+// authenticated peers keep room and processors:
 //
-// It knows nothing of what is spoken behind the door.
+//   - [Limiter] bounds the TLS handshakes that compute at once.
+//   - [PendingSet] holds the connections in their handshake, and chooses which of them is closed
+//     to make room for another.
+//   - [AcceptQueue] holds the connections that wait to begin their handshake.
+//   - [PenaltyBox] refuses addresses from which handshakes fail repeatedly.
+//   - [Tickets] keeps the keys of TLS session tickets over a restart, which saves full handshakes.
+//
+// The package does not depend on the protocol above TLS.
 package handshake
 
 import (
@@ -16,44 +19,44 @@ import (
 	"time"
 )
 
-// Patience is how long a peer may be waited for at a door where there is no room. Whoever
-// means it has answered by then from anywhere on Earth.
+// Patience is how long a pending peer may keep the server waiting when there is no room for others.
+// A responsive peer answers within it from anywhere on Earth.
 const Patience = time.Second
 
-// answeredMore is how much longer somebody may be waited for whom we have answered: to send
-// him away costs both sides what they have computed, and where a fleet comes back behind one
-// address, its machines may be as short of time as we are.
+// answeredMore is added to Patience for a peer that has received an answer. To close its connection
+// would waste the computation of both sides. When a fleet reconnects from behind one address, its
+// machines may be as busy as the server.
 const answeredMore = 3 * time.Second
 
-// Crowd is who stands at a door, of whom it is not known yet who he is, and who has to go
-// when there is no room for another one:
+// PendingSet holds connections whose peers are not authenticated yet. To make room for a new one,
+// it closes another:
 //
-//   - where one network has more of the places than that of the newcomer would have, whoever
-//     of its own is waited for the longest goes;
-//   - else whoever is waited for the longest goes, if that is longer than Patience;
-//   - else the newcomer is not let in: who waits for us leaves by himself, and soon.
+//   - If one network has more connections than the network of the new one would have, it is the
+//     one of that network whose peer has kept the server waiting for the longest time.
+//   - Otherwise it is the one whose peer has kept the server waiting for the longest time, if that
+//     is longer than Patience.
+//   - Otherwise the new connection is refused. The others wait for the server, and will leave soon.
 //
-// Whom we have answered is waited for some time longer.
+// A peer that has received an answer may take longer. So silent peers displace each other. They
+// keep others of their own network out for Patience at most, and other networks not at all.
 //
-// So those who come and say nothing take places from each other, and keep somebody of their
-// own network out for Patience at most, and others not at all.
-//
-// A Crowd has no lock: one goroutine at a time calls its methods.
+// A PendingSet has no lock: one goroutine at a time calls its methods.
 type Crowd struct {
-	in   []*Newcomer // in the order in which they came
+	in   []*Newcomer // in the order of arrival
 	each map[netip.Prefix]int
 }
 
-// Newcomer is one of a Crowd. Awaited, Served and Answered may be called by any goroutine, on nil too.
+// Pending is a connection of a PendingSet. Any goroutine may call Awaited, Served and Answered,
+// also on nil.
 type Newcomer struct {
 	Conn  net.Conn
 	from  netip.Prefix
-	since atomic.Pointer[time.Time] // since when the peer is waited for; nil: it waits for us
+	since atomic.Pointer[time.Time] // when the server began to wait for the peer; nil: the peer waits
 
 	answered atomic.Bool
 }
 
-// Awaited says that the peer is to speak.
+// Awaited records that the server waits for the peer.
 func (n *Newcomer) Awaited() {
 	if n == nil {
 		return
@@ -65,26 +68,26 @@ func (n *Newcomer) Awaited() {
 	n.since.CompareAndSwap(nil, &since)
 }
 
-// Served says that the peer has spoken, and waits for us.
+// Served records that the peer has sent something and waits for the server.
 func (n *Newcomer) Served() {
 	if n != nil {
 		n.since.Store(nil)
 	}
 }
 
-// Answered says that the peer has something of ours to go on with.
+// Answered records that the server has sent an answer.
 func (n *Newcomer) Answered() {
 	if n != nil {
 		n.answered.Store(true)
 	}
 }
 
-// Len is how many there are.
+// Len returns the number of connections.
 func (c *Crowd) Len() int { return len(c.in) }
 
-// Enter adds a connection to a crowd of at most so many; n is nil if there is no room for
-// it. out is who has had to go, nil if nobody: he is not of the crowd any more, and his
-// connection is to be closed. The newcomer is waited for.
+// Enter adds a connection to a set of at most most; n is nil if it is refused. out is the
+// connection that was removed to make room, or nil; the caller closes it. The server waits for the
+// new peer.
 func (c *Crowd) Enter(conn net.Conn, most int) (n, out *Newcomer) {
 	n = &Newcomer{Conn: conn}
 	n.from, _ = Network(conn.RemoteAddr())
@@ -103,7 +106,7 @@ func (c *Crowd) Enter(conn net.Conn, most int) (n, out *Newcomer) {
 	return n, out
 }
 
-// Leave removes a newcomer who is one of the crowd, and says whether he was.
+// Leave removes a connection, and reports whether it was in the set.
 func (c *Crowd) Leave(n *Newcomer) bool {
 	i := slices.Index(c.in, n)
 	if i < 0 {
@@ -116,7 +119,7 @@ func (c *Crowd) Leave(n *Newcomer) bool {
 	return true
 }
 
-// makesRoom is who goes for n, nil if nobody.
+// makesRoom returns the connection to remove for n, or nil.
 func (c *Crowd) makesRoom(n *Newcomer) *Newcomer {
 	largest := n.from
 	for from, count := range c.each {
@@ -135,8 +138,8 @@ func (c *Crowd) makesRoom(n *Newcomer) *Newcomer {
 	return nil
 }
 
-// slowest is who is waited for the longest among some, and for how long; nil if nobody is
-// waited for.
+// slowest returns the connection that has kept the server waiting for the longest time, among some,
+// and that time. It returns nil if all of them wait for the server.
 func (c *Crowd) slowest(among func(*Newcomer) bool) (slow *Newcomer, waited time.Duration) {
 	var first time.Time
 	for _, x := range c.in {

@@ -17,7 +17,8 @@ func (f from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(f.addr
 
 const bad, good = "192.0.2.1", "198.51.100.1"
 
-// Who is alone at his address gets a place at once, however many come from another one.
+// A connection that is alone at its address is admitted at once, however many arrive from another
+// address.
 func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Crowd
@@ -39,7 +40,7 @@ func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
 	})
 }
 
-// Of those whom one waits for, the slowest makes room; nobody who waits for us.
+// The slowest of the awaited connections is removed, and never one that waits for the server.
 func TestWhoMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Crowd
@@ -50,7 +51,7 @@ func TestWhoMakesRoom(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		in[0].Served()
-		in[0].Awaited() // since now
+		in[0].Awaited() // from now on
 		if _, out := c.Enter(from{address: good}, 4); out != in[1] {
 			t.Error("not the one who was waited for the longest")
 		}
@@ -63,8 +64,8 @@ func TestWhoMakesRoom(t *testing.T) {
 	})
 }
 
-// Where all are of one address, or of as many as there are places, somebody new is let in as
-// soon as one of them has been waited for longer than that takes whoever means it.
+// If all connections are of one address, or each is of its own, a new one is admitted once another
+// has exceeded Patience.
 func TestPatience(t *testing.T) {
 	for name, address := range map[string]func(int) string{
 		"one address":    func(int) string { return bad },
@@ -93,7 +94,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A crowd keeps nothing of those who have left.
+// A set keeps nothing of removed connections.
 func TestCrowdsForget(t *testing.T) {
 	var c Crowd
 	for i := range 100 {
@@ -105,7 +106,7 @@ func TestCrowdsForget(t *testing.T) {
 	}
 }
 
-// Whom we have answered is waited for some time longer.
+// A peer that has received an answer may take longer.
 func TestAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Crowd

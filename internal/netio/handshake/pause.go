@@ -8,36 +8,34 @@ import (
 )
 
 const (
-	// freeFailures is how many connections in a row may fail from an address for nothing:
-	// behind one address there may be many machines.
+	// freeFailures is the number of successive failures from an address without a penalty, because
+	// many machines may share one address.
 	freeFailures = 4
-	// minPause and maxPause bound how long an address is not listened to after a further
-	// one: it doubles from one to the other.
+	// minPause and maxPause bound the penalty of an address. It doubles with each further failure.
 	minPause, maxPause = time.Second, time.Minute
-	// maxPauses bounds the addresses that are remembered.
+	// maxPauses bounds the remembered addresses.
 	maxPauses = 4_096
 )
 
-// Pauses remember from where connections fail before it is known whose they are. Whoever
-// guesses, or speaks something else, is not listened to for a while; the first one from
-// his address who is let in ends that. The zero value remembers nothing yet; the methods
-// may be called by any number of goroutines.
+// PenaltyBox records the addresses from which handshakes fail. It pauses an address after repeated
+// failures, such as wrong tokens or another protocol, until a peer of that address is
+// authenticated. The zero value is empty. The methods are safe for concurrent use.
 type Pauses struct {
 	mu sync.Mutex
 	of map[netip.Prefix]*pause // guarded by mu
-	// swept is when room was made for the last time: to look at all costs too much for
-	// each of those whom there is no room for.
+	// swept is the time of the last sweep: a sweep is too expensive for each address for which
+	// there is no room.
 	swept time.Time // guarded by mu
 }
 
-// pause is what is remembered of an address.
+// pause holds the failures of an address.
 type pause struct {
 	failures int
 	until    time.Time
 }
 
-// Network is what counts as one address: of IPv6, all that one machine may choose from. ok
-// is false where there is none.
+// Network returns the prefix that counts as one address: for IPv6, all addresses that one machine
+// may choose from. ok is false if there is no IP address.
 func Network(a net.Addr) (of netip.Prefix, ok bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -51,7 +49,8 @@ func Network(a net.Addr) (of netip.Prefix, ok bool) {
 	return p, err == nil
 }
 
-// Failed counts one. Who has only looked whether the port is open has not failed.
+// Failed counts a failure. A connection that is closed without data, as by a port scan, is not a
+// failure.
 func (p *Pauses) Failed(peer net.Addr) {
 	from, ok := Network(peer)
 	if !ok {
@@ -78,7 +77,7 @@ func (p *Pauses) Failed(peer net.Addr) {
 	}
 }
 
-// forget makes room: it drops those whose pauses are over for long. p.mu is held.
+// forget makes room: it drops addresses whose pauses ended long ago. p.mu is held.
 func (p *Pauses) forget(now time.Time) bool {
 	if now.Sub(p.swept) < minPause {
 		return false
@@ -92,7 +91,7 @@ func (p *Pauses) forget(now time.Time) bool {
 	return len(p.of) < maxPauses
 }
 
-// Forgive ends what there is of an address.
+// Forgive forgets the failures of an address.
 func (p *Pauses) Forgive(peer net.Addr) {
 	from, ok := Network(peer)
 	p.mu.Lock()
@@ -102,7 +101,7 @@ func (p *Pauses) Forgive(peer net.Addr) {
 	}
 }
 
-// Now says whether an address is not listened to at present.
+// Now reports whether an address is paused.
 func (p *Pauses) Now(peer net.Addr) bool {
 	from, ok := Network(peer)
 	p.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// An address from which connections fail again and again is not listened to for a second,
-// then two, up to a minute, until somebody from there is let in. Others do not notice.
+// Repeated failures pause an address for a second, then two, up to a minute, until a peer of that
+// address is authenticated. Other addresses are not affected.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := new(Pauses)
@@ -38,7 +38,7 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-// What counts together, and how much is remembered.
+// The addresses of an IPv6 network count together, and their number is bounded.
 func TestPausesAreBounded(t *testing.T) {
 	p := new(Pauses)
 	for i := range 2 * freeFailures {
@@ -55,7 +55,7 @@ func TestPausesAreBounded(t *testing.T) {
 	}
 }
 
-// Those whose pauses are over for long make room for others.
+// Addresses whose pauses ended long ago make room for others.
 func TestPausesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, late := new(Pauses), &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}

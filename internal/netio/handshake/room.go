@@ -9,49 +9,49 @@ import (
 	"time"
 )
 
-// maxGlances is at how many of those who wait Next looks, and maxTries for how many networks
-// it asks whether there is a place.
+// maxGlances bounds the connections that Next examines, and maxTries the networks for which it
+// calls place.
 const maxGlances, maxTries = 256, 8
 
-// ErrStoodTooLong ends the wait of a connection in a Room.
+// ErrQueueTimeout ends the wait of a connection in an AcceptQueue.
 var ErrStoodTooLong = errors.New("handshake: no place has become free in time")
 
-// Room is where connections wait for which a Crowd has no place yet. When a server comes back
-// all its clients come with it; who is sent away then has made his half of a handshake for
-// nothing, comes again, and is one more in the next crowd. In a Room he costs a socket:
-// nothing is read of him, and no goroutine waits for him.
+// AcceptQueue holds connections for which a PendingSet has no room yet. When a server restarts, all
+// its clients reconnect at once. A refused client has computed its half of a handshake in vain, and
+// retries. A queued connection costs only a socket: the server reads nothing from it, and no
+// goroutine waits for it.
 //
-// Networks take turns, and of one network it is who came first, among those who have said
-// something. Who says nothing gets no place while others wait.
+// Networks take turns. Within a network the order is that of arrival, among the peers that have
+// sent something. A silent peer gets no room while others wait.
 //
-// A Room has no lock: one goroutine at a time calls its methods.
+// An AcceptQueue has no lock: one goroutine at a time calls its methods.
 type Room struct {
-	// Silence is how long one may say nothing, Limit how long one waits at most.
+	// Silence bounds the wait of a silent peer, and Limit any wait.
 	Silence, Limit time.Duration
-	// Heard says whether a peer has said something, and whether he has gone; nil does not
-	// know, and takes all for those who have spoken.
+	// Heard reports whether a peer has sent something, and whether it has closed the connection. If
+	// Heard is nil, all peers count as having sent something.
 	Heard func(net.Conn) (spoken, gone bool)
 
 	lines map[netip.Prefix]*line
-	turn  []netip.Prefix // the networks that have a line; the next one is the first
+	turn  []netip.Prefix // the networks with a line, in the order of their turns
 	n     int
 }
 
-// line are those of one network, who came first in front.
+// line holds the connections of one network, in the order of arrival.
 type line struct{ of []standing }
 
-// standing is one who waits.
+// standing is a queued connection.
 type standing struct {
 	conn  net.Conn
 	since time.Time
 }
 
-// Len is how many wait.
+// Len returns the number of connections.
 func (r *Room) Len() int { return r.n }
 
-// Enter lets a connection wait, among at most so many. Where there is no room for it, the
-// last one of the network with the longest line has to go, out, if that is longer than its own
-// would be; else in is false.
+// Enter adds a connection to a queue of at most most. If there is no room, it removes the last
+// connection of the network with the longest line, out, if that line is longer than the new
+// connection's would be; else in is false.
 func (r *Room) Enter(conn net.Conn, most int) (in bool, out net.Conn) {
 	from, _ := Network(conn.RemoteAddr())
 	if r.n >= most {
@@ -90,10 +90,10 @@ func (r *Room) count(of netip.Prefix) int {
 	return 0
 }
 
-// Next gives a place to somebody who has spoken, and says whether it could. place is asked
-// whether there is one for a connection, which then does not wait any more. dropped is told
-// who does not wait any more either, and why: he has left (io.EOF), has said nothing
-// (os.ErrDeadlineExceeded), or it was too long (ErrStoodTooLong).
+// Next passes a connection whose peer has sent something to place, and reports whether place has
+// accepted one. It calls dropped for connections that leave the queue for another reason: the peer
+// has disconnected (io.EOF), was silent for too long (os.ErrDeadlineExceeded), or has waited for
+// too long (ErrQueueTimeout).
 func (r *Room) Next(place func(net.Conn) bool, dropped func(net.Conn, error)) bool {
 	now, tries := time.Now(), 0
 	for range min(r.n, maxGlances) {
@@ -130,7 +130,7 @@ func (r *Room) Next(place func(net.Conn) bool, dropped func(net.Conn, error)) bo
 	return false
 }
 
-// look says how it stands with one who waits; why is nil if he may go on.
+// look examines a queued connection; why is nil if it stays in the queue.
 func (r *Room) look(s standing, now time.Time) (spoken bool, why error) {
 	spoken, gone := true, false
 	if r.Heard != nil {
@@ -147,7 +147,7 @@ func (r *Room) look(s standing, now time.Time) (spoken bool, why error) {
 	return spoken, nil
 }
 
-// Clear has nobody wait any more.
+// Clear removes all connections.
 func (r *Room) Clear(dropped func(net.Conn)) {
 	for _, l := range r.lines {
 		for _, s := range l.of {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// guest is a connection that is known by its name.
+// guest is a connection with a name.
 type guest struct {
 	from
 	name         string
@@ -24,7 +24,8 @@ func room() *Room {
 	}}
 }
 
-// leave is who gets the next place, by name, and who does not wait any more, in their order.
+// leave returns the name of the connection that is placed next, and the names of the dropped ones,
+// in order.
 func (r *Room) leave() (placed string, dropped []string) {
 	r.Next(func(c net.Conn) bool {
 		placed = c.(*guest).name
@@ -35,7 +36,8 @@ func (r *Room) leave() (placed string, dropped []string) {
 	return placed, dropped
 }
 
-// Networks take turns; of one network it is who came first, among those who have spoken.
+// Networks take turns. Within a network the order is that of arrival, among peers that have sent
+// something.
 func TestRoom(t *testing.T) {
 	r := room()
 	late := &guest{from: from{address: bad}, name: "late", silent: true}
@@ -72,7 +74,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Who says nothing stands for a while, who has spoken for longer.
+// A silent peer waits for Silence, others for Limit.
 func TestRoomPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, why := room(), map[string]error{}
@@ -95,7 +97,7 @@ func TestRoomPatience(t *testing.T) {
 	})
 }
 
-// At the bound it is the network with the longest line whose last one goes.
+// At the bound the last connection of the network with the longest line is removed.
 func TestRoomIsBounded(t *testing.T) {
 	r := room()
 	for i := range 4 {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// ErrTooLong ends a handshake in which the peer has sent more than it may.
+// ErrTooLong ends a handshake in which the peer has sent too many bytes.
 var ErrTooLong = errors.New("handshake: too many bytes")
 
-// Turns bound how many handshakes compute at once. Each runs on the goroutine of its own
-// connection; but their arithmetic, a signature above all, keeps processors busy, and a
-// storm of them would take all from those who are served already. A turn lasts while a
-// handshake computes, not while it waits for its peer, so that peers who say nothing keep
-// nobody out. Whose handshake has come further goes first: it costs little more, and what it
-// has cost already would be for nothing if its peer gave up. Else it is the order of asking.
+// Limiter bounds the handshakes that compute at once. Each handshake runs on the goroutine of its
+// own connection, but its arithmetic, a signature above all, keeps a processor busy. Many
+// handshakes at once would starve the established connections. A handshake holds a turn while it
+// computes, and not while it waits for its peer, so silent peers block no other. A handshake that
+// has computed before goes first: it costs little more, and its cost would be lost if its peer gave
+// up. Otherwise the order is that of arrival.
 //
-// The methods may be called by any number of goroutines.
+// The methods are safe for concurrent use.
 type Turns struct {
 	most     int
 	peer     time.Duration
@@ -28,32 +28,31 @@ type Turns struct {
 
 	mu    sync.Mutex
 	free  int                // guarded by mu
-	lines [2][]chan struct{} // guarded by mu; who waits: for his first turn, and for a later one
+	lines [2][]chan struct{} // guarded by mu; waiters for a first turn, and for a later one
 }
 
-// NewTurns are n turns, for handshakes in each of which the peer sends at most so many
-// bytes, and is waited for so long in all; 0 is as long as it takes.
+// NewLimiter returns a limiter of n turns. In each handshake the peer may send at most bytes, and
+// may keep the server waiting for peer in all; 0 is no bound.
 func NewTurns(n, bytes int, peer time.Duration) *Turns {
 	return &Turns{free: n, most: bytes, peer: peer}
 }
 
-// UnderWay is how many handshakes have begun and not ended, whatever they wait for.
+// UnderWay returns the number of handshakes that have begun and not ended.
 func (t *Turns) UnderWay() int { return int(t.underWay.Load()) }
 
-// Do calls shake, which is to do the server's part of a handshake over the connection that
-// it is given. That one is conn, and waits for a turn whenever something was read of it;
-// once Do has returned it is conn and nothing more. ctx bounds the waiting for turns alone:
-// whatever ends the handshake ends what is read of conn too. n, if it is not nil, is told
-// who is waited for.
+// Do calls shake, which does the server's part of a handshake over the connection that it is given.
+// That connection is conn, and waits for a turn after each read; once Do has returned, it is conn
+// alone. ctx bounds only the waits for turns: the end of the handshake is seen by the reads of
+// conn. n, if it is not nil, is told for which side the handshake waits.
 func (t *Turns) Do(ctx context.Context, conn net.Conn, n *Newcomer, shake func(net.Conn) error) error {
 	t.underWay.Add(1)
 	defer t.underWay.Add(-1)
 	c := &shaking{Conn: conn, ctx: ctx, turns: t, newcomer: n, left: t.peer}
-	defer c.over() // whatever happens
+	defer c.over() // also after a panic
 	return shake(c)
 }
 
-// take waits for a turn, the first one of its handshake or a later one.
+// take waits for a turn, the first of its handshake or a later one.
 func (t *Turns) take(ctx context.Context, later int) error {
 	t.mu.Lock()
 	if t.free > 0 {
@@ -61,7 +60,7 @@ func (t *Turns) take(ctx context.Context, later int) error {
 		t.mu.Unlock()
 		return nil
 	}
-	mine := make(chan struct{}, 1) // so that give does not wait
+	mine := make(chan struct{}, 1) // so that give does not block
 	t.lines[later] = append(t.lines[later], mine)
 	t.mu.Unlock()
 	select {
@@ -72,7 +71,7 @@ func (t *Turns) take(ctx context.Context, later int) error {
 		defer t.mu.Unlock()
 		if i := slices.Index(t.lines[later], mine); i >= 0 {
 			t.lines[later] = slices.Delete(t.lines[later], i, i+1)
-		} else { // it was given meanwhile
+		} else { // it has been given a turn meanwhile
 			t.next()
 		}
 		return ctx.Err()
@@ -86,7 +85,7 @@ func (t *Turns) give() {
 	t.next()
 }
 
-// next passes a turn on. t.mu is held.
+// next passes a turn to a waiter. t.mu is held.
 func (t *Turns) next() {
 	for later := len(t.lines) - 1; later >= 0; later-- {
 		if line := t.lines[later]; len(line) > 0 {
@@ -102,12 +101,12 @@ func (t *Turns) next() {
 type shaking struct {
 	net.Conn
 	ctx      context.Context
-	turns    *Turns // nil: the handshake is over
+	turns    *Turns // nil: the handshake has ended
 	newcomer *Newcomer
-	taken    bool // a turn
-	later    int  // 1 once there was one
+	taken    bool // holds a turn
+	later    int  // 1 after the first turn
 	read     int
-	left     time.Duration // of the peer's time, if that is bounded
+	left     time.Duration // remaining time of the peer, if it is bounded
 }
 
 // Read gives the turn back while it waits.
@@ -128,10 +127,10 @@ func (c *shaking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NetConn is the connection beneath.
+// NetConn returns the underlying connection.
 func (c *shaking) NetConn() net.Conn { return c.Conn }
 
-// await reads, for as long as the peer has.
+// await reads within the peer's remaining time.
 func (c *shaking) await(p []byte) (int, error) {
 	c.newcomer.Awaited()
 	defer c.newcomer.Served()
@@ -147,7 +146,7 @@ func (c *shaking) await(p []byte) (int, error) {
 	return n, err
 }
 
-// Write answers the peer.
+// Write sends bytes to the peer.
 func (c *shaking) Write(p []byte) (int, error) {
 	c.newcomer.Answered()
 	return c.Conn.Write(p)
@@ -163,7 +162,7 @@ func (c *shaking) leave() {
 func (c *shaking) over() {
 	c.leave()
 	if c.turns.peer > 0 {
-		_ = c.SetReadDeadline(time.Time{}) // an error if it is closed
+		_ = c.SetReadDeadline(time.Time{}) // fails if it is closed
 	}
 	c.turns, c.newcomer = nil, nil
 }

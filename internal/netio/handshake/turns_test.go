@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// read is a handshake that wants so many bytes, and then computes until compute is closed.
+// read returns a handshake that reads so many bytes, and then computes until compute is closed.
 func read(bytes int, compute <-chan struct{}) func(net.Conn) error {
 	return func(c net.Conn) error {
 		_, err := io.ReadFull(c, make([]byte, bytes))
@@ -22,8 +22,8 @@ func read(bytes int, compute <-chan struct{}) func(net.Conn) error {
 	}
 }
 
-// Those who say nothing hold no turn, however many they are; those who compute do, others
-// wait for them in their order, and no longer than their contexts last.
+// Silent peers hold no turn, however many they are. A computing handshake holds one, and others
+// wait for it in order, until their contexts end.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewTurns(1, 100, 0)
@@ -93,7 +93,7 @@ func TestPanicGivesTheTurnBack(t *testing.T) {
 	}
 }
 
-// A peer sends no more than he may in a handshake, and as much as he wants behind it.
+// A peer may send a bounded number of bytes in a handshake, and any number after it.
 func TestHandshakesAreBounded(t *testing.T) {
 	near, far := net.Pipe()
 	go func() {
@@ -119,7 +119,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	}
 }
 
-// Who has come further in his handshake has the next turn.
+// A handshake that has computed before gets the next turn.
 func TestFurtherOnesGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns, order := NewTurns(1, 100, 0), make(chan string, 3)
@@ -157,7 +157,7 @@ func TestFurtherOnesGoFirst(t *testing.T) {
 	})
 }
 
-// A peer has so much time in all; that in which he waits for us is not his.
+// The time of a peer is bounded in all. The time for which it waits for the server does not count.
 func TestPeersTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns, compute, result := NewTurns(1, 100, 5*time.Second), make(chan struct{}), make(chan error, 2)

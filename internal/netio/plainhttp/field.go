@@ -97,7 +97,7 @@ const (
 )
 
 // byteClasses holds the classes of each byte. Each class is a part of the bytes that net/http
-// accepts, without those that need a decision: escapes in the path, bytes beyond ASCII.
+// accepts. Escapes in the path and bytes beyond ASCII are left out, because they need a decision.
 var byteClasses = func() (t [256]byteClass) {
 	add := func(p byteClass, bytes string) {
 		for _, c := range []byte(bytes) {

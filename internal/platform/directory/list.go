@@ -17,7 +17,7 @@ import (
 var errNotRegular = errors.New("it is not a regular file")
 
 // list scans all files. If it fails, or finds none, nothing changes: a volume that is not mounted
-// is likelier than a user who wants all fences removed.
+// is likelier than the wish to remove all fences.
 func (d *Directory) list() error {
 	names, err := matching(d.o.Dir)
 	if err == nil && len(names) == 0 {

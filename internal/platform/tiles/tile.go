@@ -9,8 +9,8 @@
 //     first. Its properties: key; name, if one of the fence's own properties is a
 //     name and there is room to read it; large, if it fills much of the tile.
 //   - "rest": the places of fences that are not drawn, as cells of 4 pixels. Its
-//     properties: small, the number of those too small to see, and dropped, the
-//     number of those that did not fit into MaxBytes. The smallest are dropped first.
+//     properties: small, the number of fences that are too small to see, and dropped,
+//     the number that does not fit into MaxBytes. The smallest are dropped first.
 //
 // At MaxZoom no fence is too small. Coordinates beyond the Mercator square, over 85.0511 degrees of
 // latitude, are drawn at its edge.
