@@ -272,7 +272,7 @@ func (a *Agent) disconnect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
 	if err := a.link().Drain(ctx); err != nil {
-		a.log.Info("what was under way at the end was cut off", "error", err)
+		a.log.Info("visitors in progress were cut off at the end", "error", err)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (d *delivery) flush(ctx context.Context) (left uint64) {
 		_ = d.link.WaitAcked(ctx, last) // the caller reports the rest
 	}
 	if err := d.note(d.link.Acked()); err != nil && !errors.Is(err, spool.ErrClosed) {
-		d.log.Error("what was delivered could not be noted; the platform will drop it when it comes again", "error", err)
+		d.log.Error("delivered positions could not be recorded; the platform will drop them when they are sent again", "error", err)
 	}
 	return last - d.spool.Acked()
 }

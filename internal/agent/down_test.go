@@ -49,7 +49,7 @@ func TestSearch(t *testing.T) {
 		{"GET", "/v1/search?lon=1.5&lat=2&set=depots", "", 200, `{"lat":2,"lon":1.5,"set":"depots"}`},
 		{"POST", "/v1/search", `{"points":[[1,2]]}`, 200, `{"points":[[1,2]]}`},
 		{"GET", "/v1/search?lon=x&lat=2", "", 400, "is no number"},
-		{"GET", "/v1/search?long=1&lat=2", "", 400, "there are lon, lat"},
+		{"GET", "/v1/search?long=1&lat=2", "", 400, "use lon, lat"},
 		{"POST", "/v1/search?set=a", `[1,2]`, 400, "members of the body"},
 		{"POST", "/v1/search", `{"set":"nowhere"}`, 404, "no such set"},
 	} {

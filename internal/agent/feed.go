@@ -69,7 +69,7 @@ func (f *feed) run(ctx context.Context, conn *wire.Conn) {
 		if ctx.Err() != nil || errors.Is(err, io.EOF) {
 			return // the connection has ended, or the platform drains
 		}
-		f.logger.Warn("the platform's events: begun again", "error", err)
+		f.logger.Warn("the stream of the platform's events has failed; opening it again", "error", err)
 		if !f.restart(err) {
 			timer := time.NewTimer(feedRetry)
 			select {
@@ -175,7 +175,7 @@ func (f *feed) save(now bool) {
 		return
 	}
 	if err := spool.ReplaceFile(f.file, []byte(f.cursor+"\n")); err != nil {
-		f.logger.Error("the place in the platform's events could not be kept", "error", err)
+		f.logger.Error("the cursor of the platform's events could not be saved", "error", err)
 		return
 	}
 	f.written, f.at = f.cursor, time.Now()

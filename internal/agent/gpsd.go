@@ -71,7 +71,7 @@ func (g *gpsdSource) follow(ctx context.Context) error {
 			return err
 		}
 		if err := g.take(line); err != nil {
-			g.log.Warn("a fix was not taken", "error", err)
+			g.log.Warn("a fix was rejected", "error", err)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (d *positionsHandler) post(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	for key, values := range q {
 		if !slices.Contains([]string{"fleet", "id_property", "time_property"}, key) || len(values) != 1 {
-			return fail(http.StatusBadRequest, "query: %.64q: there are fleet, id_property and time_property, each once", key)
+			return fail(http.StatusBadRequest, "query: %.64q: use fleet, id_property and time_property, each once", key)
 		}
 	}
 	if fleet := q.Get("fleet"); fleet != "" {

@@ -43,7 +43,7 @@ func (p *semaphore) acquire() bool {
 func (p *semaphore) release() { <-p.taken }
 
 // errSlow refuses a slow body when all slots are taken.
-var errSlow = errors.New("too many bodies come slowly at the moment")
+var errSlow = errors.New("too many slow bodies at the moment")
 
 // body is the body of a request. It takes a slot once it has proved slow.
 type body struct {

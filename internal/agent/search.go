@@ -68,7 +68,7 @@ func (a *Agent) getSearch(w http.ResponseWriter, r *http.Request) error {
 		case "set", "properties":
 			ask[key] = value
 		default:
-			return fail(http.StatusBadRequest, "query: %.64q: there are lon, lat, set and properties", key)
+			return fail(http.StatusBadRequest, "query: %.64q: use lon, lat, set and properties", key)
 		}
 	}
 	body, err := json.Marshal(ask)

@@ -160,7 +160,7 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 		return true
 	}
 	if missing("connect") {
-		root.Fault("connect is missing: where the platform is")
+		root.Fault("connect is missing: the address of the platform")
 	}
 	if s.Link.Backoff.MaxTime != 0 {
 		root.Fault("backoff.max_time: the agent does not give up")
@@ -175,13 +175,13 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 		root.Fault("connect.inspect is of a tunnel's client; the agent keeps no requests")
 	}
 	if s.Link.Connect.Admin != "" || s.Link.Connect.Token != "" {
-		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent tells of itself at http.listen")
+		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent's status is at http.listen")
 	}
 	if len(s.Link.Tunnels) > 0 && s.Link.Connect.Plaintext && s.Link.Connect.TokenFile == "" {
 		root.Fault("tunnels over connect.plaintext want connect.token_file: the platform lists the clients that may offer tunnels, and only TLS shows it a key")
 	}
 	if s.GPSD != "" && s.Object == "" {
-		root.Fault("gpsd needs object: whose positions these are")
+		root.Fault("gpsd needs object: the object of its positions")
 	}
 	s.Events.Fleet, s.Events.Object = cmp.Or(s.Events.Fleet, s.Fleet), cmp.Or(s.Events.Object, s.Object)
 	if s.Buffer.Dir == "" {

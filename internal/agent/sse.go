@@ -28,12 +28,12 @@ func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 			return fail(http.StatusBadRequest, "Last-Event-ID: %v", err)
 		}
 		if err != nil || at+1 < log.Oldest() {
-			return fail(http.StatusGone, "Last-Event-ID: the events behind it are not kept here; begin without it")
+			return fail(http.StatusGone, "Last-Event-ID: the events after it are not kept here; begin without it")
 		}
 		after = at
 	}
 	if !a.streams.acquire() {
-		return fail(http.StatusServiceUnavailable, "%d streams of events are open, which is the most", maxStreams)
+		return fail(http.StatusServiceUnavailable, "%d streams of events are open, which is the limit", maxStreams)
 	}
 	defer a.streams.release()
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -112,7 +112,7 @@ func New(o Options) *Platform {
 		if open < fewFiles {
 			level = slog.LevelWarn
 		}
-		p.log.Log(context.Background(), level, "few files may be open (ulimit -n): the doors share them", "files", open, "http", p.cfg.Limits.Connections,
+		p.log.Log(context.Background(), level, "the limit on open files is low (ulimit -n): the doors share it", "files", open, "http", p.cfg.Limits.Connections,
 			"bus", p.cfg.Bus.MaxConnections, "wire", p.cfg.Wire.MaxConnections)
 	}
 	p.events = events.NewLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))

@@ -84,7 +84,7 @@ func (t *Traffic) run(ctx context.Context) error {
 		}
 		t.fixes = t.Fleet.Step(trafficTick, t.fixes[:0])
 		if err := t.report(ctx, n%groups, groups); err != nil {
-			t.Logger.Warn("the traffic's positions were not taken", "error", err)
+			t.Logger.Warn("the traffic's positions were not accepted", "error", err)
 		}
 	}
 }

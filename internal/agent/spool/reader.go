@@ -180,7 +180,7 @@ func (r *Reader) damaged(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Damaged++
-	s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", r.segment.path, "at", r.at)
+	s.log.Error("spool: a segment is damaged; the rest of it is lost", "file", r.segment.path, "at", r.at)
 	r.next = r.segment.end()
 	if last := s.segments[len(s.segments)-1]; last.first == r.segment.first {
 		s.spoiled = true // later records go to another segment

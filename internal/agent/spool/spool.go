@@ -184,12 +184,12 @@ func (s *Spool) load() error {
 			damaged = last >= g.end()
 			whole = !damaged
 			if whole {
-				s.log.Info("spool: the end of the last segment was not written whole", "file", g.path, "at", g.size)
+				s.log.Info("spool: the end of the last segment was not completely written", "file", g.path, "at", g.size)
 			}
 		}
 		if !whole {
 			s.stats.Damaged++
-			s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", g.path, "at", g.size)
+			s.log.Error("spool: a segment is damaged; the rest of it is lost", "file", g.path, "at", g.size)
 		}
 		s.segments = append(s.segments, g)
 		s.next = max(s.next, last+1)
@@ -273,7 +273,7 @@ func (s *Spool) Ack(number uint64) error {
 	if err != nil {
 		s.stats.Unmarked++
 		if !s.unmarked {
-			s.log.Error("spool: an acknowledgement cannot be written down; it is tried again, and delivery goes on", "error", err)
+			s.log.Error("spool: an acknowledgement cannot be written; retrying while delivery continues", "error", err)
 		}
 	}
 	s.unmarked = err != nil

@@ -14,7 +14,7 @@ import (
 const maxGlances, maxTries = 256, 8
 
 // ErrQueueTimeout ends the wait of a connection in an AcceptQueue.
-var ErrStoodTooLong = errors.New("handshake: no place has become free in time")
+var ErrStoodTooLong = errors.New("handshake: timed out in the accept queue")
 
 // AcceptQueue holds connections for which a PendingSet has no room yet. When a server restarts, all
 // its clients reconnect at once. A refused client has computed its half of a handshake in vain, and

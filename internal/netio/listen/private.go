@@ -64,7 +64,7 @@ func checkStale(path string) error {
 	case err != nil:
 		return err
 	case file.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is no socket: %w", path, ErrInUse)
+		return fmt.Errorf("%s is not a socket: %w", path, ErrInUse)
 	}
 	conn, err := net.Dial("unix", path)
 	switch {

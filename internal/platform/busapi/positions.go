@@ -104,7 +104,7 @@ func ParsePositionSubject(subject string) (fleet, id string, err error) {
 		}
 		name, ok := events.ParseToken(token)
 		if !ok {
-			return "", "", fmt.Errorf("subject %q: %q is no token: write bytes outside A-Z a-z 0-9 _ - as %%XX", subject, token)
+			return "", "", fmt.Errorf("subject %q: %q is not a token: write bytes outside A-Z a-z 0-9 _ - as %%XX", subject, token)
 		}
 		if err := ingest.CheckName("subject", name); err != nil {
 			return "", "", err

@@ -157,7 +157,7 @@ func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 			d.look()
 			pause.Reset(max(d.o.Interval, share*time.Since(begun)))
 		case s := <-reload:
-			d.log.Info("reloading; fences added at run time will be gone", "signal", s.String())
+			d.log.Info("reloading; fences added at run time will be lost", "signal", s.String())
 			if err := d.Reload(); err != nil {
 				d.log.Error("reload incomplete; what failed stays as it was", "error", err)
 			}
@@ -286,7 +286,7 @@ func (d *Directory) tell() {
 		switch f.fault.turn() {
 		case begins:
 			d.failures.Add(1)
-			d.log.Error("file refused; what its set holds stays", "file", f.name, "set", f.set, "error", f.fault.err)
+			d.log.Error("file refused; its set is unchanged", "file", f.name, "set", f.set, "error", f.fault.err)
 		case ends:
 			d.log.Info("file mended", "file", f.name, "set", f.set)
 		}

@@ -82,7 +82,7 @@ func openSnapshots(dir string, log *slog.Logger) *snapshots {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		log.Info("no snapshots of sets: nothing can be written there", "dir", dir, "error", err)
+		log.Info("no snapshots of sets: the directory is not writable", "dir", dir, "error", err)
 		return nil
 	}
 	return &snapshots{dir: dir, log: log}

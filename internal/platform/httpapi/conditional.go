@@ -84,7 +84,7 @@ func conditionOf(r *http.Request) condition {
 func (c condition) check(exists bool, etag string) error {
 	switch {
 	case c.match != "" && !exists:
-		return fail(http.StatusPreconditionFailed, "If-Match: there is no such thing: leave the header out to make it")
+		return fail(http.StatusPreconditionFailed, "If-Match: it does not exist: leave the header out to create it")
 	case c.match != "" && !names(c.match, etag, false):
 		return fail(http.StatusPreconditionFailed, "If-Match: the set has changed, its ETag is now %s: read it again", etag)
 	case exists && c.noneMatch == "*":

@@ -17,7 +17,7 @@ func TestPostMakesASetOnly(t *testing.T) {
 		t.Errorf("generation %s, %s", g, r.body)
 	}
 	tw.problem(tw.post("/v1/sets/new", noFences), 409, `set "new" exists: PUT replaces it`)
-	tw.problem(tw.post("/v1/sets/other", triangle, "If-Match", "*"), 412, "If-Match: there is no such thing: leave the header out to make it")
+	tw.problem(tw.post("/v1/sets/other", triangle, "If-Match", "*"), 412, "If-Match: it does not exist: leave the header out to create it")
 	tw.expect(tw.get("/v1/sets/other"), 404, "")
 }
 
@@ -35,7 +35,7 @@ func TestConditions(t *testing.T) {
 		{"PUT", a, "If-Match", "*", 200, ""},
 		{"PUT", a, "If-Match", `"x"`, 412, "If-Match: the set has changed, its ETag is now NOW: read it again"},
 		{"PUT", a, "If-Match", "W/NOW", 412, "If-Match: the set has changed, its ETag is now NOW: read it again"},
-		{"PUT", none, "If-Match", "NOW", 412, "If-Match: there is no such thing: leave the header out to make it"},
+		{"PUT", none, "If-Match", "NOW", 412, "If-Match: it does not exist: leave the header out to create it"},
 		{"PUT", none, "If-None-Match", "*", 201, ""},
 		{"PUT", a, "If-None-Match", "*", 412, "If-None-Match: it exists: leave the header out to replace it"},
 		{"PUT", a, "If-None-Match", "NOW", 412, "If-None-Match: the set is in this state, NOW"},
@@ -47,7 +47,7 @@ func TestConditions(t *testing.T) {
 		{"PUT", set, "If-Match", `"x"`, 412, "If-Match: the set has changed, its ETag is now NOW: read it again"},
 		{"PUT", set, "If-None-Match", "*", 412, "If-None-Match: it exists: leave the header out to replace it"},
 		{"PUT", "/v1/sets/new", "If-None-Match", "*", 201, ""},
-		{"PUT", "/v1/sets/new", "If-Match", "*", 412, "If-Match: there is no such thing: leave the header out to make it"},
+		{"PUT", "/v1/sets/new", "If-Match", "*", 412, "If-Match: it does not exist: leave the header out to create it"},
 		{"DELETE", set, "If-Match", "NOW", 204, ""},
 		{"DELETE", set, "If-Match", `"x"`, 412, "If-Match: the set has changed, its ETag is now NOW: read it again"},
 		{"DELETE", "/v1/sets/new", "If-Match", "*", 404, `no set "new"; GET /v1/sets lists them`},

@@ -186,7 +186,7 @@ func TestSetsAreBounded(t *testing.T) {
 		return tw.send(request{method: http.MethodPut, path: "/v1/sets/" + name, body: triangle})
 	}
 	tw.expect(put("third"), 201, "")
-	tw.problem(put("fourth"), 507, "there are 3 sets, and at most 3 may be made; remove one first")
+	tw.problem(put("fourth"), 507, "there are 3 sets, and at most 3 may be created; remove one first")
 	tw.expect(put("third"), 200, "")
 	tw.expect(tw.send(request{method: http.MethodDelete, path: "/v1/sets/far"}), 204, "")
 	tw.expect(put("fourth"), 201, "")
@@ -206,7 +206,7 @@ func TestLiveFeedsAreBounded(t *testing.T) {
 		"Connection", "Upgrade", "Upgrade", "websocket",
 		"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==",
 	}
-	tw.problem(tw.get("/v1/live", upgrade...), 503, "2 live feeds are open, which is the most")
+	tw.problem(tw.get("/v1/live", upgrade...), 503, "2 live feeds are open, which is the limit")
 	if n := tw.api.Stats().RefusedLive; n != 1 {
 		t.Errorf("%d refusals counted", n)
 	}

@@ -60,7 +60,7 @@ func (a *API) addViewer() error {
 	}
 	if a.viewers >= a.cfg.MaxLive {
 		a.refused.live.Add(1)
-		return fail(http.StatusServiceUnavailable, "%d live feeds are open, which is the most", a.cfg.MaxLive)
+		return fail(http.StatusServiceUnavailable, "%d live feeds are open, which is the limit", a.cfg.MaxLive)
 	}
 	a.viewers++
 	a.streams.Add(1)

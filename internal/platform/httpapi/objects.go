@@ -63,7 +63,7 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 	}
 	after, err := base64.RawURLEncoding.DecodeString(q.Get("after"))
 	if err != nil {
-		return fail(http.StatusBadRequest, "query: after is not what an earlier answer gave as next")
+		return fail(http.StatusBadRequest, "query: after is not the next of an earlier answer")
 	}
 	query.After = string(after)
 	found, more := a.cfg.Pipeline.Objects(query)

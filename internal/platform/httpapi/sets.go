@@ -228,7 +228,7 @@ func (a *API) makeSet(name string, c *fence.Collection, given condition) (*fence
 	}
 	if n := a.cfg.Catalog.Len(); n >= a.cfg.MaxSets {
 		a.refused.sets.Add(1)
-		return nil, nil, fail(http.StatusInsufficientStorage, "there are %d sets, and at most %d may be made; remove one first", n, a.cfg.MaxSets)
+		return nil, nil, fail(http.StatusInsufficientStorage, "there are %d sets, and at most %d may be created; remove one first", n, a.cfg.MaxSets)
 	}
 	snap, err := s.Replace(c)
 	if err != nil {

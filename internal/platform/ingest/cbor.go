@@ -78,11 +78,11 @@ func describeCBOR(err error) error {
 	case *cbor.MaxArrayElementsError, *cbor.MaxMapPairsError:
 		return fmt.Errorf("CBOR: more than %d elements", cborItems)
 	case *cbor.UnmarshalTypeError:
-		return errors.New("CBOR: a key that is no text")
+		return errors.New("CBOR: a key that is not a text")
 	case *cbor.ExtraneousDataError:
 		return errors.New("CBOR: something follows the map")
 	case *cbor.UnacceptableDataItemError:
-		return errors.New("CBOR: a number that is none, or infinite")
+		return errors.New("CBOR: a number that is NaN or infinite")
 	case *cbor.SemanticError:
 		return errors.New("CBOR: a text that is not UTF-8")
 	}

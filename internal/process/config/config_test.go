@@ -151,7 +151,7 @@ func TestFaults(t *testing.T) {
 		{"second document", "log: {}\n---\nlog: {}\n", "paddock.yaml:3:4: a second document; one file is one configuration"},
 		{"duration", "track:\n  ttl: 15\n", `paddock.yaml:2:3: track.ttl: "15" is no duration such as 90s, 15m or 1h30m`},
 		{"negative duration", "track:\n  ttl: -1s\n", "paddock.yaml:2:3: track.ttl: -1s is too small"},
-		{"size", "limits:\n  body: lots\n", `paddock.yaml:2:3: limits.body: "lots" is no size such as 64MiB`},
+		{"size", "limits:\n  body: lots\n", `paddock.yaml:2:3: limits.body: "lots" is not a size such as 64MiB`},
 		{"size of zero", "limits:\n  body: 0\n", "paddock.yaml:2:3: limits.body: 0B is too small"},
 		{"number", "limits:\n  events: 1.5\n", `paddock.yaml:2:3: limits.events: "1.5" is no whole number`},
 		{"huge number", "limits:\n  events: 99999999999999999999\n", `paddock.yaml:2:3: limits.events: "99999999999999999999" is too large`},

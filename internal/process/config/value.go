@@ -47,7 +47,7 @@ func ParseSize(s string) (Size, error) {
 	}
 	x, err := strconv.ParseFloat(strings.ReplaceAll(number, "_", ""), 64)
 	if err != nil || math.IsNaN(x) {
-		return 0, fmt.Errorf("%q is no size such as 64MiB", s)
+		return 0, fmt.Errorf("%q is not a size such as 64MiB", s)
 	}
 	bytes := x * float64(factor)
 	if bytes < 0 || bytes >= math.MaxInt64 || bytes != math.Trunc(bytes) {

@@ -261,7 +261,7 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > MaxFile {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%d bytes are more than a configuration has", info.Size())}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%d bytes are more than a configuration may have", info.Size())}
 	}
 	return os.ReadFile(path)
 }
