@@ -34,7 +34,7 @@ const (
 //
 // Nothing of a peer is dispatched before its HELLO has come and Config.Verify has
 // agreed; until then it counts as opening. Who opens and keeps us waiting makes room
-// for others, see handshake.Crowd; where there is no place a connection waits for one,
+// for others, see handshake.PendingSet; where there is no place a connection waits for one,
 // and nothing is read of it meanwhile. At the bound of those that are open, and of
 // those that wait, it is refused with GOAWAY RESOURCE_EXHAUSTED, which says when to
 // try again. No more handshakes compute at once than there are processors.
@@ -71,7 +71,7 @@ type Server struct {
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	crowd     handshake.Crowd               // of those that open
+	crowd     handshake.PendingSet          // of those that open
 	room      handshake.Room                // of those that wait for that
 	ushering  bool                          // usher runs
 	opening   map[*handshake.Newcomer]*Conn // the crowd; nil during the TLS handshake

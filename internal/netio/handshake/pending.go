@@ -41,7 +41,7 @@ const answeredMore = 3 * time.Second
 // keep others of their own network out for Patience at most, and other networks not at all.
 //
 // A PendingSet has no lock: one goroutine at a time calls its methods.
-type Crowd struct {
+type PendingSet struct {
 	in   []*Newcomer // in the order of arrival
 	each map[netip.Prefix]int
 }
@@ -83,12 +83,12 @@ func (n *Newcomer) Answered() {
 }
 
 // Len returns the number of connections.
-func (c *Crowd) Len() int { return len(c.in) }
+func (c *PendingSet) Len() int { return len(c.in) }
 
 // Enter adds a connection to a set of at most most; n is nil if it is refused. out is the
 // connection that was removed to make room, or nil; the caller closes it. The server waits for the
 // new peer.
-func (c *Crowd) Enter(conn net.Conn, most int) (n, out *Newcomer) {
+func (c *PendingSet) Enter(conn net.Conn, most int) (n, out *Newcomer) {
 	n = &Newcomer{Conn: conn}
 	n.from, _ = Network(conn.RemoteAddr())
 	n.Awaited()
@@ -107,7 +107,7 @@ func (c *Crowd) Enter(conn net.Conn, most int) (n, out *Newcomer) {
 }
 
 // Leave removes a connection, and reports whether it was in the set.
-func (c *Crowd) Leave(n *Newcomer) bool {
+func (c *PendingSet) Leave(n *Newcomer) bool {
 	i := slices.Index(c.in, n)
 	if i < 0 {
 		return false
@@ -120,7 +120,7 @@ func (c *Crowd) Leave(n *Newcomer) bool {
 }
 
 // makesRoom returns the connection to remove for n, or nil.
-func (c *Crowd) makesRoom(n *Newcomer) *Newcomer {
+func (c *PendingSet) makesRoom(n *Newcomer) *Newcomer {
 	largest := n.from
 	for from, count := range c.each {
 		if count > c.each[largest] {
@@ -140,7 +140,7 @@ func (c *Crowd) makesRoom(n *Newcomer) *Newcomer {
 
 // slowest returns the connection that has kept the server waiting for the longest time, among some,
 // and that time. It returns nil if all of them wait for the server.
-func (c *Crowd) slowest(among func(*Newcomer) bool) (slow *Newcomer, waited time.Duration) {
+func (c *PendingSet) slowest(among func(*Newcomer) bool) (slow *Newcomer, waited time.Duration) {
 	var first time.Time
 	for _, x := range c.in {
 		if since := x.since.Load(); since != nil && (slow == nil || since.Before(first)) && among(x) {

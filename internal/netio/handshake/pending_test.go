@@ -21,7 +21,7 @@ const bad, good = "192.0.2.1", "198.51.100.1"
 // address.
 func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c Crowd
+		var c PendingSet
 		for range 100 {
 			c.Enter(from{address: bad}, 8)
 		}
@@ -43,7 +43,7 @@ func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
 // The slowest of the awaited connections is removed, and never one that waits for the server.
 func TestWhoMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c Crowd
+		var c PendingSet
 		var in []*Newcomer
 		for range 4 {
 			n, _ := c.Enter(from{address: bad}, 4)
@@ -73,7 +73,7 @@ func TestPatience(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var c Crowd
+				var c PendingSet
 				first, _ := c.Enter(from{address: address(0)}, 3)
 				busy, _ := c.Enter(from{address: address(1)}, 3)
 				busy.Served()
@@ -96,7 +96,7 @@ func TestPatience(t *testing.T) {
 
 // A set keeps nothing of removed connections.
 func TestCrowdsForget(t *testing.T) {
-	var c Crowd
+	var c PendingSet
 	for i := range 100 {
 		n, _ := c.Enter(from{address: net.IPv4(10, 0, 0, byte(i)).String()}, 100)
 		c.Leave(n)
@@ -109,7 +109,7 @@ func TestCrowdsForget(t *testing.T) {
 // A peer that has received an answer may take longer.
 func TestAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c Crowd
+		var c PendingSet
 		n, _ := c.Enter(from{address: bad}, 1)
 		n.Served()
 		n.Answered()
