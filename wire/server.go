@@ -71,10 +71,10 @@ type Server struct {
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	crowd     handshake.PendingSet          // of those that open
-	room      handshake.Room                // of those that wait for that
-	ushering  bool                          // usher runs
-	opening   map[*handshake.Newcomer]*Conn // the crowd; nil during the TLS handshake
+	crowd     handshake.PendingSet         // of those that open
+	room      handshake.Room               // of those that wait for that
+	ushering  bool                         // usher runs
+	opening   map[*handshake.Pending]*Conn // the crowd; nil during the TLS handshake
 	conns     map[*Conn]struct{}
 	refusing  int
 	stats     ServerStats
@@ -107,7 +107,7 @@ func (s *Server) init() {
 		defer s.mu.Unlock()
 		s.room = handshake.Room{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
-		s.opening = map[*handshake.Newcomer]*Conn{}
+		s.opening = map[*handshake.Pending]*Conn{}
 		s.conns = map[*Conn]struct{}{}
 	})
 }

@@ -42,13 +42,13 @@ const answeredMore = 3 * time.Second
 //
 // A PendingSet has no lock: one goroutine at a time calls its methods.
 type PendingSet struct {
-	in   []*Newcomer // in the order of arrival
+	in   []*Pending // in the order of arrival
 	each map[netip.Prefix]int
 }
 
 // Pending is a connection of a PendingSet. Any goroutine may call Awaited, Served and Answered,
 // also on nil.
-type Newcomer struct {
+type Pending struct {
 	Conn  net.Conn
 	from  netip.Prefix
 	since atomic.Pointer[time.Time] // when the server began to wait for the peer; nil: the peer waits
@@ -57,7 +57,7 @@ type Newcomer struct {
 }
 
 // Awaited records that the server waits for the peer.
-func (n *Newcomer) Awaited() {
+func (n *Pending) Awaited() {
 	if n == nil {
 		return
 	}
@@ -69,14 +69,14 @@ func (n *Newcomer) Awaited() {
 }
 
 // Served records that the peer has sent something and waits for the server.
-func (n *Newcomer) Served() {
+func (n *Pending) Served() {
 	if n != nil {
 		n.since.Store(nil)
 	}
 }
 
 // Answered records that the server has sent an answer.
-func (n *Newcomer) Answered() {
+func (n *Pending) Answered() {
 	if n != nil {
 		n.answered.Store(true)
 	}
@@ -88,8 +88,8 @@ func (c *PendingSet) Len() int { return len(c.in) }
 // Enter adds a connection to a set of at most most; n is nil if it is refused. out is the
 // connection that was removed to make room, or nil; the caller closes it. The server waits for the
 // new peer.
-func (c *PendingSet) Enter(conn net.Conn, most int) (n, out *Newcomer) {
-	n = &Newcomer{Conn: conn}
+func (c *PendingSet) Enter(conn net.Conn, most int) (n, out *Pending) {
+	n = &Pending{Conn: conn}
 	n.from, _ = Network(conn.RemoteAddr())
 	n.Awaited()
 	if len(c.in) >= most {
@@ -107,7 +107,7 @@ func (c *PendingSet) Enter(conn net.Conn, most int) (n, out *Newcomer) {
 }
 
 // Leave removes a connection, and reports whether it was in the set.
-func (c *PendingSet) Leave(n *Newcomer) bool {
+func (c *PendingSet) Leave(n *Pending) bool {
 	i := slices.Index(c.in, n)
 	if i < 0 {
 		return false
@@ -120,7 +120,7 @@ func (c *PendingSet) Leave(n *Newcomer) bool {
 }
 
 // makesRoom returns the connection to remove for n, or nil.
-func (c *PendingSet) makesRoom(n *Newcomer) *Newcomer {
+func (c *PendingSet) makesRoom(n *Pending) *Pending {
 	largest := n.from
 	for from, count := range c.each {
 		if count > c.each[largest] {
@@ -128,11 +128,11 @@ func (c *PendingSet) makesRoom(n *Newcomer) *Newcomer {
 		}
 	}
 	if c.each[largest] > c.each[n.from]+1 {
-		if slow, _ := c.slowest(func(x *Newcomer) bool { return x.from == largest }); slow != nil {
+		if slow, _ := c.slowest(func(x *Pending) bool { return x.from == largest }); slow != nil {
 			return slow
 		}
 	}
-	if slow, waited := c.slowest(func(*Newcomer) bool { return true }); waited >= Patience {
+	if slow, waited := c.slowest(func(*Pending) bool { return true }); waited >= Patience {
 		return slow
 	}
 	return nil
@@ -140,7 +140,7 @@ func (c *PendingSet) makesRoom(n *Newcomer) *Newcomer {
 
 // slowest returns the connection that has kept the server waiting for the longest time, among some,
 // and that time. It returns nil if all of them wait for the server.
-func (c *PendingSet) slowest(among func(*Newcomer) bool) (slow *Newcomer, waited time.Duration) {
+func (c *PendingSet) slowest(among func(*Pending) bool) (slow *Pending, waited time.Duration) {
 	var first time.Time
 	for _, x := range c.in {
 		if since := x.since.Load(); since != nil && (slow == nil || since.Before(first)) && among(x) {

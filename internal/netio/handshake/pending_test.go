@@ -44,7 +44,7 @@ func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
 func TestWhoMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c PendingSet
-		var in []*Newcomer
+		var in []*Pending
 		for range 4 {
 			n, _ := c.Enter(from{address: bad}, 4)
 			in = append(in, n)

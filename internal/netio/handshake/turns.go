@@ -44,7 +44,7 @@ func (t *Turns) UnderWay() int { return int(t.underWay.Load()) }
 // That connection is conn, and waits for a turn after each read; once Do has returned, it is conn
 // alone. ctx bounds only the waits for turns: the end of the handshake is seen by the reads of
 // conn. n, if it is not nil, is told for which side the handshake waits.
-func (t *Turns) Do(ctx context.Context, conn net.Conn, n *Newcomer, shake func(net.Conn) error) error {
+func (t *Turns) Do(ctx context.Context, conn net.Conn, n *Pending, shake func(net.Conn) error) error {
 	t.underWay.Add(1)
 	defer t.underWay.Add(-1)
 	c := &shaking{Conn: conn, ctx: ctx, turns: t, newcomer: n, left: t.peer}
@@ -102,7 +102,7 @@ type shaking struct {
 	net.Conn
 	ctx      context.Context
 	turns    *Turns // nil: the handshake has ended
-	newcomer *Newcomer
+	newcomer *Pending
 	taken    bool // holds a turn
 	later    int  // 1 after the first turn
 	read     int
