@@ -47,7 +47,7 @@ type Server struct {
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
 	// MaxWaiting bounds the sockets that wait until they may begin with that, see
-	// handshake.Room; 0 is 16,384, less than 0 has none wait.
+	// handshake.AcceptQueue; 0 is 16,384, less than 0 has none wait.
 	MaxWaiting int
 	// MaxSockets bounds the connections and the sockets that wait together, whose peers are
 	// refused for an eighth more at most; 0 is as much as the bounds above come to.
@@ -72,7 +72,7 @@ type Server struct {
 	stopped   bool
 	listeners map[net.Listener]struct{}
 	crowd     handshake.PendingSet         // of those that open
-	room      handshake.Room               // of those that wait for that
+	room      handshake.AcceptQueue        // of those that wait for that
 	ushering  bool                         // usher runs
 	opening   map[*handshake.Pending]*Conn // the crowd; nil during the TLS handshake
 	conns     map[*Conn]struct{}
@@ -105,7 +105,7 @@ func (s *Server) init() {
 		s.called = make(chan struct{}, 1) // it is remembered that there was a call
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.room = handshake.Room{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
+		s.room = handshake.AcceptQueue{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
 		s.opening = map[*handshake.Pending]*Conn{}
 		s.conns = map[*Conn]struct{}{}

@@ -25,7 +25,7 @@ var ErrStoodTooLong = errors.New("handshake: timed out in the accept queue")
 // sent something. A silent peer gets no room while others wait.
 //
 // An AcceptQueue has no lock: one goroutine at a time calls its methods.
-type Room struct {
+type AcceptQueue struct {
 	// Silence bounds the wait of a silent peer, and Limit any wait.
 	Silence, Limit time.Duration
 	// Heard reports whether a peer has sent something, and whether it has closed the connection. If
@@ -47,12 +47,12 @@ type standing struct {
 }
 
 // Len returns the number of connections.
-func (r *Room) Len() int { return r.n }
+func (r *AcceptQueue) Len() int { return r.n }
 
 // Enter adds a connection to a queue of at most most. If there is no room, it removes the last
 // connection of the network with the longest line, out, if that line is longer than the new
 // connection's would be; else in is false.
-func (r *Room) Enter(conn net.Conn, most int) (in bool, out net.Conn) {
+func (r *AcceptQueue) Enter(conn net.Conn, most int) (in bool, out net.Conn) {
 	from, _ := Network(conn.RemoteAddr())
 	if r.n >= most {
 		longest := from
@@ -83,7 +83,7 @@ func (r *Room) Enter(conn net.Conn, most int) (in bool, out net.Conn) {
 	return true, out
 }
 
-func (r *Room) count(of netip.Prefix) int {
+func (r *AcceptQueue) count(of netip.Prefix) int {
 	if l := r.lines[of]; l != nil {
 		return len(l.of)
 	}
@@ -94,7 +94,7 @@ func (r *Room) count(of netip.Prefix) int {
 // accepted one. It calls dropped for connections that leave the queue for another reason: the peer
 // has disconnected (io.EOF), was silent for too long (os.ErrDeadlineExceeded), or has waited for
 // too long (ErrQueueTimeout).
-func (r *Room) Next(place func(net.Conn) bool, dropped func(net.Conn, error)) bool {
+func (r *AcceptQueue) Next(place func(net.Conn) bool, dropped func(net.Conn, error)) bool {
 	now, tries := time.Now(), 0
 	for range min(r.n, maxGlances) {
 		from := r.turn[0]
@@ -131,7 +131,7 @@ func (r *Room) Next(place func(net.Conn) bool, dropped func(net.Conn, error)) bo
 }
 
 // look examines a queued connection; why is nil if it stays in the queue.
-func (r *Room) look(s standing, now time.Time) (spoken bool, why error) {
+func (r *AcceptQueue) look(s standing, now time.Time) (spoken bool, why error) {
 	spoken, gone := true, false
 	if r.Heard != nil {
 		spoken, gone = r.Heard(s.conn)
@@ -148,7 +148,7 @@ func (r *Room) look(s standing, now time.Time) (spoken bool, why error) {
 }
 
 // Clear removes all connections.
-func (r *Room) Clear(dropped func(net.Conn)) {
+func (r *AcceptQueue) Clear(dropped func(net.Conn)) {
 	for _, l := range r.lines {
 		for _, s := range l.of {
 			dropped(s.conn)

@@ -17,8 +17,8 @@ type guest struct {
 	silent, gone bool
 }
 
-func room() *Room {
-	return &Room{Silence: 5 * time.Second, Limit: 30 * time.Second, Heard: func(c net.Conn) (spoken, gone bool) {
+func room() *AcceptQueue {
+	return &AcceptQueue{Silence: 5 * time.Second, Limit: 30 * time.Second, Heard: func(c net.Conn) (spoken, gone bool) {
 		g := c.(*guest)
 		return !g.silent, g.gone
 	}}
@@ -26,7 +26,7 @@ func room() *Room {
 
 // leave returns the name of the connection that is placed next, and the names of the dropped ones,
 // in order.
-func (r *Room) leave() (placed string, dropped []string) {
+func (r *AcceptQueue) leave() (placed string, dropped []string) {
 	r.Next(func(c net.Conn) bool {
 		placed = c.(*guest).name
 		return true
@@ -38,7 +38,7 @@ func (r *Room) leave() (placed string, dropped []string) {
 
 // Networks take turns. Within a network the order is that of arrival, among peers that have sent
 // something.
-func TestRoom(t *testing.T) {
+func TestAcceptQueue(t *testing.T) {
 	r := room()
 	late := &guest{from: from{address: bad}, name: "late", silent: true}
 	for _, g := range []*guest{
@@ -75,7 +75,7 @@ func TestRoom(t *testing.T) {
 }
 
 // A silent peer waits for Silence, others for Limit.
-func TestRoomPatience(t *testing.T) {
+func TestAcceptQueuePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, why := room(), map[string]error{}
 		none := func(net.Conn) bool { return false }
@@ -98,7 +98,7 @@ func TestRoomPatience(t *testing.T) {
 }
 
 // At the bound the last connection of the network with the longest line is removed.
-func TestRoomIsBounded(t *testing.T) {
+func TestAcceptQueueIsBounded(t *testing.T) {
 	r := room()
 	for i := range 4 {
 		r.Enter(&guest{from: from{address: bad}, name: fmt.Sprint("bad ", i)}, 4)
