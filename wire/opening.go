@@ -196,7 +196,7 @@ func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 // one who is known and kept out; nor where there was no time for him, or others wanted his
 // place, since behind one address there may be a fleet that comes back.
 func blamed(err error) bool {
-	for _, innocent := range []error{io.EOF, ErrClosed, errCrowded, context.DeadlineExceeded, handshake.ErrStoodTooLong} {
+	for _, innocent := range []error{io.EOF, ErrClosed, errCrowded, context.DeadlineExceeded, handshake.ErrQueueTimeout} {
 		if errors.Is(err, innocent) {
 			return false
 		}

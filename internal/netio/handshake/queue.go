@@ -14,7 +14,7 @@ import (
 const maxGlances, maxTries = 256, 8
 
 // ErrQueueTimeout ends the wait of a connection in an AcceptQueue.
-var ErrStoodTooLong = errors.New("handshake: timed out in the accept queue")
+var ErrQueueTimeout = errors.New("handshake: timed out in the accept queue")
 
 // AcceptQueue holds connections for which a PendingSet has no room yet. When a server restarts, all
 // its clients reconnect at once. A refused client has computed its half of a handshake in vain, and
@@ -142,7 +142,7 @@ func (r *AcceptQueue) look(s standing, now time.Time) (spoken bool, why error) {
 	case !spoken && waited >= r.Silence:
 		return false, os.ErrDeadlineExceeded
 	case waited >= r.Limit:
-		return false, ErrStoodTooLong
+		return false, ErrQueueTimeout
 	}
 	return spoken, nil
 }

@@ -91,7 +91,7 @@ func TestAcceptQueuePatience(t *testing.T) {
 			t.Errorf("%v", why)
 		}
 		time.Sleep(r.Limit - r.Silence)
-		if r.Next(none, dropped); !errors.Is(why["patient"], ErrStoodTooLong) || r.Len() != 0 {
+		if r.Next(none, dropped); !errors.Is(why["patient"], ErrQueueTimeout) || r.Len() != 0 {
 			t.Errorf("%v, %d wait", why, r.Len())
 		}
 	})
