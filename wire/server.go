@@ -62,8 +62,8 @@ type Server struct {
 	config  Config          // with defaults and the TLS of wire; set by prepare
 	ctx     context.Context // ends when the server stops; set by prepare
 	cancel  context.CancelFunc
-	tasks   sync.WaitGroup   // of every connection
-	turns   *handshake.Turns // set by prepare
+	tasks   sync.WaitGroup     // of every connection
+	turns   *handshake.Limiter // set by prepare
 	pauses  handshake.Pauses
 	lines   logbound.Lines // about connections that were not opened
 	called  chan struct{}  // to usher: there may be a place; set by prepare
@@ -101,7 +101,7 @@ func (s *Server) init() {
 			s.config.TLS = secureConfig(s.config.TLS, s.Beside.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
+		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
 		s.called = make(chan struct{}, 1) // it is remembered that there was a call
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -54,7 +54,7 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 }
 
 // secure does the server's handshake over nc, which it closes if that fails. n is as in
-// handshake.Turns.
+// handshake.Limiter.
 func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) (*secured, error) {
 	under := &cork{Conn: nc}
 	c := &secured{Conn: tls.Server(under, s.config.TLS), cork: under}

@@ -21,7 +21,7 @@ var ErrTooLong = errors.New("handshake: too many bytes")
 // up. Otherwise the order is that of arrival.
 //
 // The methods are safe for concurrent use.
-type Turns struct {
+type Limiter struct {
 	most     int
 	peer     time.Duration
 	underWay atomic.Int64
@@ -33,18 +33,18 @@ type Turns struct {
 
 // NewLimiter returns a limiter of n turns. In each handshake the peer may send at most bytes, and
 // may keep the server waiting for peer in all; 0 is no bound.
-func NewTurns(n, bytes int, peer time.Duration) *Turns {
-	return &Turns{free: n, most: bytes, peer: peer}
+func NewLimiter(n, bytes int, peer time.Duration) *Limiter {
+	return &Limiter{free: n, most: bytes, peer: peer}
 }
 
 // UnderWay returns the number of handshakes that have begun and not ended.
-func (t *Turns) UnderWay() int { return int(t.underWay.Load()) }
+func (t *Limiter) UnderWay() int { return int(t.underWay.Load()) }
 
 // Do calls shake, which does the server's part of a handshake over the connection that it is given.
 // That connection is conn, and waits for a turn after each read; once Do has returned, it is conn
 // alone. ctx bounds only the waits for turns: the end of the handshake is seen by the reads of
 // conn. n, if it is not nil, is told for which side the handshake waits.
-func (t *Turns) Do(ctx context.Context, conn net.Conn, n *Pending, shake func(net.Conn) error) error {
+func (t *Limiter) Do(ctx context.Context, conn net.Conn, n *Pending, shake func(net.Conn) error) error {
 	t.underWay.Add(1)
 	defer t.underWay.Add(-1)
 	c := &shaking{Conn: conn, ctx: ctx, turns: t, newcomer: n, left: t.peer}
@@ -53,7 +53,7 @@ func (t *Turns) Do(ctx context.Context, conn net.Conn, n *Pending, shake func(ne
 }
 
 // take waits for a turn, the first of its handshake or a later one.
-func (t *Turns) take(ctx context.Context, later int) error {
+func (t *Limiter) take(ctx context.Context, later int) error {
 	t.mu.Lock()
 	if t.free > 0 {
 		t.free--
@@ -79,14 +79,14 @@ func (t *Turns) take(ctx context.Context, later int) error {
 }
 
 // give ends a turn.
-func (t *Turns) give() {
+func (t *Limiter) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.next()
 }
 
 // next passes a turn to a waiter. t.mu is held.
-func (t *Turns) next() {
+func (t *Limiter) next() {
 	for later := len(t.lines) - 1; later >= 0; later-- {
 		if line := t.lines[later]; len(line) > 0 {
 			line[0] <- struct{}{}
@@ -101,7 +101,7 @@ func (t *Turns) next() {
 type shaking struct {
 	net.Conn
 	ctx      context.Context
-	turns    *Turns // nil: the handshake has ended
+	turns    *Limiter // nil: the handshake has ended
 	newcomer *Pending
 	taken    bool // holds a turn
 	later    int  // 1 after the first turn

@@ -24,9 +24,9 @@ func read(bytes int, compute <-chan struct{}) func(net.Conn) error {
 
 // Silent peers hold no turn, however many they are. A computing handshake holds one, and others
 // wait for it in order, until their contexts end.
-func TestTurns(t *testing.T) {
+func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := NewTurns(1, 100, 0)
+		turns := NewLimiter(1, 100, 0)
 		results := make(chan error, 100)
 		begin := func(ctx context.Context, compute <-chan struct{}) net.Conn {
 			near, far := net.Pipe()
@@ -76,7 +76,7 @@ func TestTurns(t *testing.T) {
 
 // A handshake that panics gives its turn back.
 func TestPanicGivesTheTurnBack(t *testing.T) {
-	turns := NewTurns(1, 100, 0)
+	turns := NewLimiter(1, 100, 0)
 	for range 3 {
 		near, far := net.Pipe()
 		go func() { _, _ = far.Write([]byte("a")) }()
@@ -100,7 +100,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		_, _ = far.Write(make([]byte, 1_000))
 		_ = far.Close()
 	}()
-	turns, n := NewTurns(1, 10, 0), 0
+	turns, n := NewLimiter(1, 10, 0), 0
 	var after net.Conn
 	err := turns.Do(t.Context(), near, nil, func(c net.Conn) (err error) {
 		after = c
@@ -122,7 +122,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 // A handshake that has computed before gets the next turn.
 func TestFurtherOnesGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, order := NewTurns(1, 100, 0), make(chan string, 3)
+		turns, order := NewLimiter(1, 100, 0), make(chan string, 3)
 		begin := func(name string, steps int) net.Conn {
 			near, far := net.Pipe()
 			go func() {
@@ -160,7 +160,7 @@ func TestFurtherOnesGoFirst(t *testing.T) {
 // The time of a peer is bounded in all. The time for which it waits for the server does not count.
 func TestPeersTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, compute, result := NewTurns(1, 100, 5*time.Second), make(chan struct{}), make(chan error, 2)
+		turns, compute, result := NewLimiter(1, 100, 5*time.Second), make(chan struct{}), make(chan error, 2)
 		begin := func() net.Conn {
 			near, far := net.Pipe()
 			go func() { result <- turns.Do(t.Context(), near, nil, read(3, compute)) }()
