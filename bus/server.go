@@ -41,7 +41,7 @@ type Server struct {
 	turns      *handshake.Limiter // of TLS
 	throttle   throttle
 	hasher     *hasher
-	pauses     handshake.Pauses
+	pauses     handshake.PenaltyBox
 	faultLines logbound.Lines // about connections that were closed for what they sent
 
 	reloading sync.Mutex // held by Reload alone, so that configurations come one by one

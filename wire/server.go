@@ -64,7 +64,7 @@ type Server struct {
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup     // of every connection
 	turns   *handshake.Limiter // set by prepare
-	pauses  handshake.Pauses
+	pauses  handshake.PenaltyBox
 	lines   logbound.Lines // about connections that were not opened
 	called  chan struct{}  // to usher: there may be a place; set by prepare
 

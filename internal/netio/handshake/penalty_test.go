@@ -9,9 +9,9 @@ import (
 
 // Repeated failures pause an address for a second, then two, up to a minute, until a peer of that
 // address is authenticated. Other addresses are not affected.
-func TestPauses(t *testing.T) {
+func TestPenaltyBox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := new(Pauses)
+		p := new(PenaltyBox)
 		guesser, other := &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}, &net.TCPAddr{IP: net.ParseIP("192.0.2.2")}
 		for range freeFailures {
 			p.Failed(guesser)
@@ -40,7 +40,7 @@ func TestPauses(t *testing.T) {
 
 // The addresses of an IPv6 network count together, and their number is bounded.
 func TestPausesAreBounded(t *testing.T) {
-	p := new(Pauses)
+	p := new(PenaltyBox)
 	for i := range 2 * freeFailures {
 		p.Failed(&net.TCPAddr{IP: net.IP{0x20, 1, 0xd, 0xb8, 15: byte(i)}})
 	}
@@ -58,7 +58,7 @@ func TestPausesAreBounded(t *testing.T) {
 // Addresses whose pauses ended long ago make room for others.
 func TestPausesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, late := new(Pauses), &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}
+		p, late := new(PenaltyBox), &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}
 		fail := func(peer net.Addr) bool {
 			for range freeFailures + 1 {
 				p.Failed(peer)

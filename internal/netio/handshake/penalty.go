@@ -20,7 +20,7 @@ const (
 // PenaltyBox records the addresses from which handshakes fail. It pauses an address after repeated
 // failures, such as wrong tokens or another protocol, until a peer of that address is
 // authenticated. The zero value is empty. The methods are safe for concurrent use.
-type Pauses struct {
+type PenaltyBox struct {
 	mu sync.Mutex
 	of map[netip.Prefix]*pause // guarded by mu
 	// swept is the time of the last sweep: a sweep is too expensive for each address for which
@@ -51,7 +51,7 @@ func Network(a net.Addr) (of netip.Prefix, ok bool) {
 
 // Failed counts a failure. A connection that is closed without data, as by a port scan, is not a
 // failure.
-func (p *Pauses) Failed(peer net.Addr) {
+func (p *PenaltyBox) Failed(peer net.Addr) {
 	from, ok := Network(peer)
 	if !ok {
 		return
@@ -78,7 +78,7 @@ func (p *Pauses) Failed(peer net.Addr) {
 }
 
 // forget makes room: it drops addresses whose pauses ended long ago. p.mu is held.
-func (p *Pauses) forget(now time.Time) bool {
+func (p *PenaltyBox) forget(now time.Time) bool {
 	if now.Sub(p.swept) < minPause {
 		return false
 	}
@@ -92,7 +92,7 @@ func (p *Pauses) forget(now time.Time) bool {
 }
 
 // Forgive forgets the failures of an address.
-func (p *Pauses) Forgive(peer net.Addr) {
+func (p *PenaltyBox) Forgive(peer net.Addr) {
 	from, ok := Network(peer)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *Pauses) Forgive(peer net.Addr) {
 }
 
 // Now reports whether an address is paused.
-func (p *Pauses) Now(peer net.Addr) bool {
+func (p *PenaltyBox) Now(peer net.Addr) bool {
 	from, ok := Network(peer)
 	p.mu.Lock()
 	defer p.mu.Unlock()
