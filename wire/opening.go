@@ -14,7 +14,7 @@ var errCrowded = errors.New("wire: the peer has kept us waiting, and others want
 
 // admit begins to open a connection, has it wait for that, or refuses it. It does not wait.
 func (s *Server) admit(nc net.Conn) {
-	paused := s.Pauses && s.pauses.Now(nc.RemoteAddr())
+	paused := s.Pauses && s.pauses.Paused(nc.RemoteAddr())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -101,8 +101,8 @@ func (p *PenaltyBox) Forgive(peer net.Addr) {
 	}
 }
 
-// Now reports whether an address is paused.
-func (p *PenaltyBox) Now(peer net.Addr) bool {
+// Paused reports whether an address is paused.
+func (p *PenaltyBox) Paused(peer net.Addr) bool {
 	from, ok := Network(peer)
 	p.mu.Lock()
 	defer p.mu.Unlock()

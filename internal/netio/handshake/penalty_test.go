@@ -15,24 +15,24 @@ func TestPenaltyBox(t *testing.T) {
 		guesser, other := &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}, &net.TCPAddr{IP: net.ParseIP("192.0.2.2")}
 		for range freeFailures {
 			p.Failed(guesser)
-			if p.Now(guesser) {
+			if p.Paused(guesser) {
 				t.Fatal("paused by a failure that is free")
 			}
 		}
 		for want := time.Second; want < 4*time.Minute; want *= 2 {
 			p.Failed(guesser)
 			time.Sleep(min(want, maxPause) - time.Millisecond)
-			if !p.Now(guesser) || p.Now(other) {
-				t.Errorf("before %v are over: %v, another address: %v", want, p.Now(guesser), p.Now(other))
+			if !p.Paused(guesser) || p.Paused(other) {
+				t.Errorf("before %v are over: %v, another address: %v", want, p.Paused(guesser), p.Paused(other))
 			}
 			time.Sleep(time.Millisecond)
-			if p.Now(guesser) {
+			if p.Paused(guesser) {
 				t.Errorf("paused for longer than %v", min(want, maxPause))
 			}
 		}
 		p.Failed(guesser)
 		p.Forgive(guesser)
-		if p.Now(guesser) {
+		if p.Paused(guesser) {
 			t.Error("not forgiven")
 		}
 	})
@@ -44,7 +44,7 @@ func TestPausesAreBounded(t *testing.T) {
 	for i := range 2 * freeFailures {
 		p.Failed(&net.TCPAddr{IP: net.IP{0x20, 1, 0xd, 0xb8, 15: byte(i)}})
 	}
-	if !p.Now(&net.TCPAddr{IP: net.ParseIP("2001:db8::ffff")}) {
+	if !p.Paused(&net.TCPAddr{IP: net.ParseIP("2001:db8::ffff")}) {
 		t.Error("each address of a network of IPv6 counts alone")
 	}
 	for i := range 2 * maxPauses {
@@ -63,7 +63,7 @@ func TestPausesAreForgotten(t *testing.T) {
 			for range freeFailures + 1 {
 				p.Failed(peer)
 			}
-			return p.Now(peer)
+			return p.Paused(peer)
 		}
 		for i := range maxPauses {
 			p.Failed(&net.TCPAddr{IP: net.IPv4(10, 0, byte(i>>8), byte(i))})

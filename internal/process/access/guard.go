@@ -45,7 +45,7 @@ func (g *Guard) Admits(peer net.Addr, authorization string) bool {
 	if !g.token.Required() {
 		return true
 	}
-	if !g.token.Admits(authorization) || g.pauses.Now(peer) {
+	if !g.token.Admits(authorization) || g.pauses.Paused(peer) {
 		return false
 	}
 	g.pauses.Forgive(peer)
@@ -62,7 +62,7 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 	right := g.token.Allows(r)
 	switch {
 	case peer == nil || known != nil && known.Load():
-	case g.pauses.Now(peer):
+	case g.pauses.Paused(peer):
 		g.paused.Add(1)
 		return Paused
 	case right:
