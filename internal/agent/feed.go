@@ -70,14 +70,8 @@ func (f *feed) run(ctx context.Context, conn *wire.Conn) {
 			return // the connection has ended, or the platform drains
 		}
 		f.logger.Warn("the stream of the platform's events has failed; opening it again", "error", err)
-		if !f.restart(err) {
-			timer := time.NewTimer(feedRetry)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-				return
-			}
+		if !f.restart(err) && sleep(ctx, feedRetry) != nil {
+			return
 		}
 	}
 }

@@ -42,11 +42,7 @@ func (g *gpsdSource) run(ctx context.Context) error {
 		if time.Since(began) > gpsdRetryMax {
 			wait = gpsdRetryMin
 		}
-		timer := time.NewTimer(wait/2 + rand.N(wait/2))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, wait/2+rand.N(wait/2)) != nil {
 			return nil
 		}
 	}

@@ -92,12 +92,8 @@ func (s *source) takeLines(ctx context.Context, chunk []byte) error {
 		if err := s.append(bodies); err == nil || ctx.Err() != nil {
 			return err
 		}
-		timer := time.NewTimer(fullRetry)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := sleep(ctx, fullRetry); err != nil {
+			return err
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package website
 
 import (
-	"errors"
 	"io"
 	"net"
 	"syscall"
 	"time"
+
+	"paddock/internal/netio/listen"
 )
 
 // The least speed of a client: each write of at most stretch bytes may take stall. So a large file
@@ -31,12 +32,7 @@ func (l pacedListener) Accept() (net.Conn, error) {
 type pacedConn struct{ net.Conn }
 
 // SyscallConn gives the connection's descriptor, if it has one.
-func (c *pacedConn) SyscallConn() (syscall.RawConn, error) {
-	if conn, ok := c.Conn.(syscall.Conn); ok {
-		return conn.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
+func (c *pacedConn) SyscallConn() (syscall.RawConn, error) { return listen.SyscallConn(c.Conn) }
 
 // Write implements net.Conn.
 func (c *pacedConn) Write(b []byte) (written int, err error) {
@@ -76,9 +72,4 @@ func (c *pacedConn) ReadFrom(r io.Reader) (sent int64, err error) {
 
 // CloseWrite lets net/http end a connection whose client is still sending without a reset, which
 // could destroy the answer on its way to the client.
-func (c *pacedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
+func (c *pacedConn) CloseWrite() error { return listen.CloseWrite(c.Conn) }

@@ -73,18 +73,24 @@ func (c *limitedConn) Close() error {
 func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
 // SyscallConn returns the connection's descriptor, if it has one.
-func (c *limitedConn) SyscallConn() (syscall.RawConn, error) {
-	if conn, ok := c.Conn.(syscall.Conn); ok {
-		return conn.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
+func (c *limitedConn) SyscallConn() (syscall.RawConn, error) { return SyscallConn(c.Conn) }
 
 // CloseWrite lets net/http end a connection whose client is still sending without a reset, which
 // could destroy the answer on its way to the client.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+func (c *limitedConn) CloseWrite() error { return CloseWrite(c.Conn) }
+
+// CloseWrite ends the sending half of a connection, if it has halves.
+func CloseWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return errors.ErrUnsupported
+}
+
+// SyscallConn returns the descriptor of a connection, if it has one.
+func SyscallConn(conn net.Conn) (syscall.RawConn, error) {
+	if c, ok := conn.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }

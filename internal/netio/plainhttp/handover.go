@@ -1,11 +1,12 @@
 package plainhttp
 
 import (
-	"errors"
 	"io"
 	"net"
 	"sync"
 	"time"
+
+	"paddock/internal/netio/listen"
 )
 
 // handovers is the listener of net/http: it accepts the connections that are handed over.
@@ -91,9 +92,4 @@ func (r *replay) ReadFrom(from io.Reader) (int64, error) { return io.Copy(r.Conn
 
 // CloseWrite lets net/http end a connection whose client is still sending without a reset, which
 // could destroy the answer on its way to the client.
-func (r *replay) CloseWrite() error {
-	if half, ok := r.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
+func (r *replay) CloseWrite() error { return listen.CloseWrite(r.Conn) }
