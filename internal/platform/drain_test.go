@@ -288,7 +288,7 @@ func (r *running) lookUp() io.Reader {
 	}
 	var metrics []byte
 	if _, metrics, err = r.call(http.MethodGet, "metrics", "", nil); err != nil || !strings.Contains(string(metrics), "\npaddock_http_short_requests_total 1\n") {
-		r.t.Errorf("it was not answered the short way, %v", err)
+		r.t.Errorf("it was not answered on the fast path, %v", err)
 	}
 	return in
 }

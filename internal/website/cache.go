@@ -13,9 +13,9 @@ const (
 	DefaultCacheBytes = 64 << 20
 	// maxInMemory is the size above which a file stays on disk, and is sent with sendfile.
 	maxInMemory = 1 << 20
-	// maxShort is the size above which the fast path leaves a file to net/http. The fast path
+	// maxFast is the size above which the fast path leaves a file to net/http. The fast path
 	// copies the answer into one buffer, which costs more than it saves for larger files.
-	maxShort = 64 << 10
+	maxFast = 64 << 10
 	// pageBytes is the cost of a page in the cache, besides its contents and names.
 	pageBytes = 2 << 10
 	// checkEvery is the interval at which a page is compared with its files.

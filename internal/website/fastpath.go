@@ -10,7 +10,7 @@ import (
 // appendAnswer is the fast path: it appends the answer to a plain request for a page in memory. It
 // returns nil to leave the request to ServeHTTP, which would give the same bytes.
 //
-// hot: BenchmarkShort, TestShortWayDoesNotAllocate.
+// hot: BenchmarkFast, TestFastPathDoesNotAllocate.
 func (s *Site) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
 	if r.Method == plainhttp.POST {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 var shortSite = map[string]string{
-	"index.html": "<h1>front</h1>", "app.js": "let a = 1", "app.js.br": "B", "app.js.gz": "GZ", "app.js.zst": "ZST", "big.bin": large[:maxShort+1],
+	"index.html": "<h1>front</h1>", "app.js": "let a = 1", "app.js.br": "B", "app.js.gz": "GZ", "app.js.zst": "ZST", "big.bin": large[:maxFast+1],
 	"sub/index.html": "sub", "empty.txt": "",
 }
 
@@ -22,7 +22,7 @@ var date = regexp.MustCompile(`Date: [^\r]+\r\n`)
 
 // The fast path and net/http give the same bytes, except for the date, and each answers the
 // requests meant for it.
-func TestShortAndLongWayGiveTheSame(t *testing.T) {
+func TestFastPathGivesTheSame(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, shortSite)
 	s := serve(t, dir, inMemory)
@@ -69,7 +69,7 @@ func TestShortAndLongWayGiveTheSame(t *testing.T) {
 			t.Errorf("%q:\nshort %q\nlong  %q", tc.request, got, want)
 		}
 		if short := s.Stats().Short > before; short != tc.short {
-			t.Errorf("%q: the short way answered: %v", tc.request, short)
+			t.Errorf("%q: the fast path answered: %v", tc.request, short)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func sameReplies(t *testing.T, cut int, got, want []reply) {
 // A client that reads late receives all of many answers.
 func TestSlowReaderGetsAll(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, map[string]string{"a.bin": large[:maxShort], "large.bin": large})
+	plant(t, dir, map[string]string{"a.bin": large[:maxFast], "large.bin": large})
 	s := serve(t, dir, inMemory)
 	const n = 100
 	conn := s.dial(t)
@@ -135,7 +135,7 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	}()
 	in := bufio.NewReaderSize(conn, 16)
 	for range n {
-		if r := readReply(t, in, "GET"); r.body != large[:maxShort] {
+		if r := readReply(t, in, "GET"); r.body != large[:maxFast] {
 			t.Fatalf("%d: %d bytes", r.status, len(r.body))
 		}
 	}
@@ -146,18 +146,18 @@ func TestSlowReaderGetsAll(t *testing.T) {
 
 // The cost of a plain request after it is parsed: the look-up of its page, and the copy of the
 // answer.
-func BenchmarkShort(b *testing.B) {
-	answer := shortOfSocket(b)
+func BenchmarkFast(b *testing.B) {
+	answer := fastAnswer(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if answer() == 0 {
-			b.Fatal("the short way leaves it")
+			b.Fatal("the fast path leaves it")
 		}
 	}
 }
 
-// shortOfSocket returns a function that answers on the fast path and returns the number of bytes.
-func shortOfSocket(tb testing.TB) (answer func() int) {
+// fastAnswer returns a function that answers on the fast path and returns the number of bytes.
+func fastAnswer(tb testing.TB) (answer func() int) {
 	dir := tb.TempDir()
 	plant(tb, dir, map[string]string{"index.html": large[:3516]})
 	s := open(tb, dir, inMemory)
@@ -169,8 +169,8 @@ func shortOfSocket(tb testing.TB) (answer func() int) {
 	}
 }
 
-func TestShortWayDoesNotAllocate(t *testing.T) {
-	answer := shortOfSocket(t)
+func TestFastPathDoesNotAllocate(t *testing.T) {
+	answer := fastAnswer(t)
 	if allocs := testing.AllocsPerRun(100, func() { answer() }); allocs != 0 || answer() < 3516 {
 		t.Errorf("%v allocations, %d bytes", allocs, answer())
 	}

@@ -141,7 +141,7 @@ func (s *Site) readInto(p *page, f *os.File) error {
 	}
 	p.inMemory = true
 	for i := range p.contents {
-		p.contents[i].head = p.shortHead(&p.contents[i])
+		p.contents[i].head = p.fastHead(&p.contents[i])
 	}
 	return nil
 }
@@ -209,10 +209,10 @@ var (
 	varyEncoding = []string{"Accept-Encoding"}
 )
 
-// shortHead renders the head of an answer for the fast path, up to its date, with the fields and
+// fastHead renders the head of an answer for the fast path, up to its date, with the fields and
 // the order of net/http. It returns nil if the content is too large.
-func (p *page) shortHead(c *content) []byte {
-	if c.stamp.size > maxShort {
+func (p *page) fastHead(c *content) []byte {
+	if c.stamp.size > maxFast {
 		return nil
 	}
 	h := http.Header{

@@ -58,7 +58,7 @@ func TestShutdown(t *testing.T) {
 // A shutdown whose time is up does not wait for clients.
 func TestShutdownInTime(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, map[string]string{"large.bin": large, "a.bin": large[:maxShort]})
+	plant(t, dir, map[string]string{"large.bin": large, "a.bin": large[:maxFast]})
 	s := serve(t, dir, inMemory)
 	for _, name := range []string{"large.bin", "a.bin"} {
 		conn := s.dial(t) // reads nothing

@@ -13,9 +13,9 @@ import (
 	"paddock/internal/platform/lookup"
 )
 
-// maxShort bounds an answer of the fast path, in bytes: a size that needs no budget. Larger answers
+// maxFast bounds an answer of the fast path, in bytes: a size that needs no budget. Larger answers
 // are left to net/http.
-const maxShort = budget.Free
+const maxFast = budget.Free
 
 // appendAnswer is the fast path: it appends the answer to a plain look-up. It returns nil to leave
 // the request to ServeHTTP, which would give the same bytes. It does not check credentials: see
@@ -30,8 +30,8 @@ func (a *API) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
 	return nil
 }
 
-// shortSearch is a look-up on the fast path. It belongs to one goroutine.
-type shortSearch struct {
+// fastSearch is a look-up on the fast path. It belongs to one goroutine.
+type fastSearch struct {
 	lookup     lookup.Lookup
 	terms      lookup.Terms
 	generation uint64
@@ -40,29 +40,29 @@ type shortSearch struct {
 	seen       uint8 // of the parameters
 }
 
-var shortSearches = sync.Pool{New: func() any { return &shortSearch{lookup: lookup.Lookup{Limit: maxShort}} }}
+var fastSearches = sync.Pool{New: func() any { return &fastSearch{lookup: lookup.Lookup{Limit: maxFast}} }}
 
 // release returns s to the pool, without the snapshot of any set.
-func (s *shortSearch) release() {
+func (s *fastSearch) release() {
 	s.lookup.End()
-	if cap(s.lookup.Answer) <= 2*maxShort {
-		shortSearches.Put(s)
+	if cap(s.lookup.Answer) <= 2*maxFast {
+		fastSearches.Put(s)
 	}
 }
 
 // appendSearch answers GET and POST /v1/search. Of the refusals it answers only those about the
 // set, because clients that name a generation often receive them.
 //
-// hot: BenchmarkShortSearch, TestShortSearchesAllocateNothing
+// hot: BenchmarkFastSearch, TestFastSearchesAllocateNothing
 func (a *API) appendSearch(dst []byte, r *plainhttp.Request) []byte {
-	s := shortSearches.Get().(*shortSearch)
+	s := fastSearches.Get().(*fastSearch)
 	defer s.release()
 	var err error
 	switch {
 	case !s.parameters(r.Query):
 		return nil
 	case r.Method == plainhttp.GET && s.located():
-		err = a.shortPoint(s)
+		err = a.fastPoint(s)
 	case r.Method == plainhttp.POST && s.seen&(seenLon|seenLat) == 0 && !r.FromPage && isJSON(r.ContentType) && int64(len(r.Body)) <= a.cfg.MaxBody:
 		err = s.lookup.JSON(a.cfg.Catalog, s.terms, r.Body)
 	default:
@@ -77,8 +77,8 @@ func (a *API) appendSearch(dst []byte, r *plainhttp.Request) []byte {
 	return append(dst, s.lookup.Answer...)
 }
 
-// shortPoint looks up the point of the parameters.
-func (a *API) shortPoint(s *shortSearch) error {
+// fastPoint looks up the point of the parameters.
+func (a *API) fastPoint(s *fastSearch) error {
 	if err := s.lookup.Open(a.cfg.Catalog, s.terms); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ const (
 
 // parameters parses the query of a search. It returns false, to leave the query to params and
 // terms, if a parameter is unknown, repeated or escaped.
-func (s *shortSearch) parameters(query []byte) bool {
+func (s *fastSearch) parameters(query []byte) bool {
 	s.terms, s.seen = lookup.Terms{}, 0
 	if bytes.ContainsAny(query, "%+;") {
 		return false
@@ -128,7 +128,7 @@ func (s *shortSearch) parameters(query []byte) bool {
 }
 
 // parameter parses one parameter and marks it as seen.
-func (s *shortSearch) parameter(name, value []byte) bool {
+func (s *fastSearch) parameter(name, value []byte) bool {
 	var err error
 	switch string(name) {
 	case "lon":
@@ -157,7 +157,7 @@ func (s *shortSearch) parameter(name, value []byte) bool {
 }
 
 // choose parses a choice of properties.
-func (s *shortSearch) choose(value []byte) bool {
+func (s *fastSearch) choose(value []byte) bool {
 	switch string(value) {
 	case "", lookup.PropertiesAll:
 	case lookup.PropertiesNone:
@@ -169,7 +169,7 @@ func (s *shortSearch) choose(value []byte) bool {
 }
 
 // located reports whether there is a valid point.
-func (s *shortSearch) located() bool {
+func (s *fastSearch) located() bool {
 	const both = seenLon | seenLat
 	return s.seen&both == both && lookup.Check(s.at) == nil
 }

@@ -32,8 +32,8 @@ const (
 	feature = `{"type":"Feature","properties":{"line":"M2"},"geometry":{"type":"Point","coordinates":[7,5]}}`
 )
 
-// shortRequests are answered without net/http.
-var shortRequests = []string{
+// fastRequests are answered without net/http.
+var fastRequests = []string{
 	getting("/v1/search?lon=7&lat=5", secret),
 	getting("/v1/search?lat=5&lon=7&set=squares&properties=none", secret),
 	getting("/v1/search?lat=5&lon=7&set=&properties=&", secret),
@@ -58,8 +58,8 @@ var shortRequests = []string{
 	posting("/fence/squares/search", `{`, secret),
 }
 
-// longRequests are handed over to net/http.
-var longRequests = []string{
+// otherRequests are handed over to net/http.
+var otherRequests = []string{
 	getting("/v1/search", secret), getting("/v1/search?lon=7", secret), getting("/v1/search?lon=&lat=5", secret), getting("/v1/search?lon=7&lat=5&lat=5", secret),
 	getting("/v1/search?lon=7&lat=5&x=1", secret), getting("/v1/search?lon=7&lat=5&=", secret),
 	getting("/v1/search?lon=7&lat=5&%73et=far", secret), getting("/v1/search?lon=+7&lat=5", secret), getting("/v1/search?lon=7;lat=5", secret),
@@ -155,7 +155,7 @@ func (d *door) ask(text string) string {
 
 // The fast path gives the bytes of net/http, and answers the requests meant for it. It gives no
 // access that net/http would refuse.
-func TestShortWayIsTheLongWay(t *testing.T) {
+func TestFastPathGivesTheSame(t *testing.T) {
 	for name, config := range map[string]func(*Config){
 		"open":    func(*Config) {},
 		"token":   func(c *Config) { c.Token = "s3cret" },
@@ -177,23 +177,23 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 				t.Errorf("%s: %.300q:\ngot  %.2000q\nwant %.2000q", name, text, got, long)
 			}
 			if n := short.Stats().Requests - before; n != want && (name == "open" || name == "token") {
-				t.Errorf("%s: %.300q: %d answered the short way", name, text, n)
+				t.Errorf("%s: %.300q: %d answered on the fast path", name, text, n)
 			}
 		}
-		for _, text := range shortRequests {
+		for _, text := range fastRequests {
 			compare(text, 1)
 			anybody := map[bool]uint64{true: 1}[name == "open"]
 			compare(strings.Replace(text, secret, "", 1), anybody)
 			compare(strings.Replace(text, "s3cret", "s3cre", 1), anybody)
 		}
-		for _, text := range longRequests {
+		for _, text := range otherRequests {
 			compare(text, 0)
 		}
 	}
 }
 
 // A fast answer includes every acknowledged change.
-func TestShortAnswersAreOfNow(t *testing.T) {
+func TestFastAnswersAreOfNow(t *testing.T) {
 	tw := newTown(t, options{})
 	for i := range 3 {
 		key := fmt.Sprintf("f%d", i)
@@ -222,9 +222,9 @@ var shortForms = map[string]string{
 	"POST": posting("/v1/search?set=squares", `{"lon":7,"lat":5}`),
 }
 
-// BenchmarkShortSearch measures a look-up of one point, from the bytes of the request's head to
+// BenchmarkFastSearch measures a look-up of one point, from the bytes of the request's head to
 // those of the answer.
-func BenchmarkShortSearch(b *testing.B) {
+func BenchmarkFastSearch(b *testing.B) {
 	for name, text := range shortForms {
 		b.Run(name, func(b *testing.B) {
 			search := searching(b, text)
@@ -236,9 +236,9 @@ func BenchmarkShortSearch(b *testing.B) {
 	}
 }
 
-// FuzzShortWay compares both paths for any parameters and bodies.
-func FuzzShortWay(f *testing.F) {
-	for _, text := range append(append([]string{}, shortRequests...), longRequests...) {
+// FuzzFastPath compares both paths for any parameters and bodies.
+func FuzzFastPath(f *testing.F) {
+	for _, text := range append(append([]string{}, fastRequests...), otherRequests...) {
 		head, body, _ := strings.Cut(text, "\r\n\r\n")
 		line, fields, _ := strings.Cut(head, "\r\n")
 		words := strings.Split(line, " ")

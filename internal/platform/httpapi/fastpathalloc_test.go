@@ -8,7 +8,7 @@ import (
 )
 
 // Not under the race detector: there a sync.Pool forgets at random.
-func TestShortSearchesAllocateNothing(t *testing.T) {
+func TestFastSearchesAllocateNothing(t *testing.T) {
 	for name, text := range shortForms {
 		search := searching(t, text)
 		if got := string(search()); !strings.HasSuffix(got, "\r\n\r\n"+inAB+"\n") {

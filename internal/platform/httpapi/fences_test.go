@@ -61,6 +61,6 @@ func TestCirclesAndBoxesAreFound(t *testing.T) {
 		}
 	}
 	if n := server.Stats().Requests; n != asked {
-		t.Errorf("%d of %d asked the short way", n, asked)
+		t.Errorf("%d of %d took the fast path", n, asked)
 	}
 }
