@@ -24,7 +24,7 @@ func read(bytes int, compute <-chan struct{}) func(net.Conn) error {
 
 // Silent peers hold no turn, however many they are. A computing handshake holds one, and others
 // wait for it in order, until their contexts end.
-func TestLimiter(t *testing.T) {
+func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewLimiter(1, 100, 0)
 		results := make(chan error, 100)

@@ -9,7 +9,7 @@ import (
 
 // Repeated failures pause an address for a second, then two, up to a minute, until a peer of that
 // address is authenticated. Other addresses are not affected.
-func TestPenaltyBox(t *testing.T) {
+func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := new(PenaltyBox)
 		guesser, other := &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}, &net.TCPAddr{IP: net.ParseIP("192.0.2.2")}
