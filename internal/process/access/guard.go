@@ -11,8 +11,8 @@ import (
 )
 
 // Guard requires a token. After repeated wrong tokens from one address it refuses that address for
-// a second, doubling up to a minute: see [handshake.PenaltyBox]. Loopback addresses are exempt, and so
-// are connections that have sent the right token before, because a proxy and honest clients may
+// a second, doubling up to a minute: see [handshake.PenaltyBox]. Loopback addresses are exempt, and
+// so are connections that have sent the right token before, because a proxy and honest clients may
 // share an address.
 type Guard struct {
 	token  Token

@@ -1,8 +1,8 @@
 // Package logbound bounds the rate of log lines of one kind, so that many failing peers do not
 // flood the log.
 //
-// It is separate from package logging because the libraries wire, bus and tunnel use it: they log to
-// a logger of their caller, and do not need the terminal detection of a command.
+// It is separate from package logging because the libraries wire, bus and tunnel use it: they log
+// to a logger of their caller, and need no terminal detection.
 package logbound
 
 import (
