@@ -212,7 +212,7 @@ func (s *Server) pause(d time.Duration) {
 
 // admit gives conn its goroutines, or an error if nobody took it.
 func (s *Server) admit(conn net.Conn, from doorKind) error {
-	if s.pauses.Now(conn.RemoteAddr()) {
+	if s.pauses.Paused(conn.RemoteAddr()) {
 		s.counters.paused.Add(1)
 		return errPaused
 	}

@@ -34,7 +34,7 @@ const (
 //
 // Nothing of a peer is dispatched before its HELLO has come and Config.Verify has
 // agreed; until then it counts as opening. Who opens and keeps us waiting makes room
-// for others, see handshake.Crowd; where there is no place a connection waits for one,
+// for others, see handshake.PendingSet; where there is no place a connection waits for one,
 // and nothing is read of it meanwhile. At the bound of those that are open, and of
 // those that wait, it is refused with GOAWAY RESOURCE_EXHAUSTED, which says when to
 // try again. No more handshakes compute at once than there are processors.
@@ -47,7 +47,7 @@ type Server struct {
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
 	// MaxWaiting bounds the sockets that wait until they may begin with that, see
-	// handshake.Room; 0 is 16,384, less than 0 has none wait.
+	// handshake.AcceptQueue; 0 is 16,384, less than 0 has none wait.
 	MaxWaiting int
 	// MaxSockets bounds the connections and the sockets that wait together, whose peers are
 	// refused for an eighth more at most; 0 is as much as the bounds above come to.
@@ -62,19 +62,19 @@ type Server struct {
 	config  Config          // with defaults and the TLS of wire; set by prepare
 	ctx     context.Context // ends when the server stops; set by prepare
 	cancel  context.CancelFunc
-	tasks   sync.WaitGroup   // of every connection
-	turns   *handshake.Turns // set by prepare
-	pauses  handshake.Pauses
+	tasks   sync.WaitGroup     // of every connection
+	turns   *handshake.Limiter // set by prepare
+	pauses  handshake.PenaltyBox
 	lines   logbound.Lines // about connections that were not opened
 	called  chan struct{}  // to usher: there may be a place; set by prepare
 
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	crowd     handshake.Crowd               // of those that open
-	room      handshake.Room                // of those that wait for that
-	ushering  bool                          // usher runs
-	opening   map[*handshake.Newcomer]*Conn // the crowd; nil during the TLS handshake
+	crowd     handshake.PendingSet         // of those that open
+	room      handshake.AcceptQueue        // of those that wait for that
+	ushering  bool                         // usher runs
+	opening   map[*handshake.Pending]*Conn // the crowd; nil during the TLS handshake
 	conns     map[*Conn]struct{}
 	refusing  int
 	stats     ServerStats
@@ -101,13 +101,13 @@ func (s *Server) init() {
 			s.config.TLS = secureConfig(s.config.TLS, s.Beside.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
+		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
 		s.called = make(chan struct{}, 1) // it is remembered that there was a call
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.room = handshake.Room{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
+		s.room = handshake.AcceptQueue{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
-		s.opening = map[*handshake.Newcomer]*Conn{}
+		s.opening = map[*handshake.Pending]*Conn{}
 		s.conns = map[*Conn]struct{}{}
 	})
 }

@@ -92,7 +92,7 @@ func (s *Server) seat() (more bool) {
 	}()
 	dropped := func(nc net.Conn, err error) {
 		_ = nc.Close()
-		if errors.Is(err, handshake.ErrStoodTooLong) {
+		if errors.Is(err, handshake.ErrQueueTimeout) {
 			s.stats.Refused++
 		} else {
 			s.stats.Failed++
