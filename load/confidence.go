@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"paddock/internal/histogram"
+	"paddock/load/histogram"
 )
 
 const (

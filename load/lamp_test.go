@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/histogram"
 	"paddock/load"
+	"paddock/load/histogram"
 )
 
 // healthy is what came of ten seconds at 1,000 requests a second, each answered in 2 ms.

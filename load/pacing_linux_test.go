@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/histogram"
 	"paddock/load"
+	"paddock/load/histogram"
 )
 
 // pacingRate and pacingTime are of what is measured: a request every 100 us.

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"paddock/internal/lab/responder"
+	"paddock/lab/responder"
 	"paddock/load"
 )
 

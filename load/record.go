@@ -3,7 +3,7 @@ package load
 import (
 	"time"
 
-	"paddock/internal/histogram"
+	"paddock/load/histogram"
 )
 
 // newInterval makes an interval to record in.

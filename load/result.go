@@ -3,7 +3,7 @@ package load
 import (
 	"time"
 
-	"paddock/internal/histogram"
+	"paddock/load/histogram"
 )
 
 // Interval is what happened in a part of a run: a second of it, or all.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/lab/runfile"
+	lab "paddock/lab/cli"
 )
 
 // outcomeOfAB runs paddock bench ab to its end.
@@ -59,7 +59,7 @@ func TestBenchABFiles(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := outcomeOfAB(t, "-n", "200", "-kc2", "--json", "--out", dir, "-kA", "me:s3cret", "-C", "a=s3cret",
 		"-g", filepath.Join(dir, "g.tsv"), s.URL+"/")
-	var document runfile.Document
+	var document lab.Document
 	if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}

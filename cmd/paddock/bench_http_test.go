@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"testing"
 
-	"paddock/internal/lab/runfile"
+	lab "paddock/lab/cli"
 )
 
 // service answers / with hello, /fail with 503, /echo with the request's body, and /never
@@ -176,7 +176,7 @@ func TestBenchHTTPReports(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "here")
 	code, stdout, stderr := outcome(t, strings.Replace(s.URL, "http://", "http://me:s3cret@", 1), "-n", "20", "-c", "2", "--json", "-q", "--allow-red",
 		"--out", dir, "-H", "Authorization: Bearer s3cret", "-HCookie: a=s3cret")
-	var summary runfile.Document
+	var summary lab.Document
 	if err := json.Unmarshal([]byte(stdout), &summary); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}
@@ -251,7 +251,7 @@ func TestBenchHTTPInterrupted(t *testing.T) {
 	s := newService(t)
 	cmd := benchHTTP(t, s.URL, "-c", "1", "-d", "1h", "--json", "-q")
 	out := s.interrupt(t, cmd)
-	var summary runfile.Document
+	var summary lab.Document
 	if err := json.Unmarshal(out, &summary); err != nil || cmd.ProcessState.ExitCode() != 130 {
 		t.Fatalf("%v: %v, %s", cmd.ProcessState, err, out)
 	}

@@ -13,8 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"paddock/internal/lab/httptunnel"
-	"paddock/internal/lab/sitecorpus"
+	lab "paddock/lab/cli"
 )
 
 // replayed is what one of the commands says with --json.
@@ -93,13 +92,13 @@ func TestBenchPressure(t *testing.T) {
 		t.Errorf("%+v", doc)
 	}
 	mu.Lock()
-	if len(asked) != sitecorpus.Files || asked["page.example/files/183"] == 0 {
+	if len(asked) != 184 || asked["page.example/files/183"] == 0 {
 		t.Errorf("%d files were asked for: %v", len(asked), asked)
 	}
 	mu.Unlock()
 	cmd := exec.CommandContext(t.Context(), "paddock", "bench", "spike", s.URL+"/7", "--rate", "100", "-d", "100ms", "--warmup", "10ms", "--slo", "err<=0", "--allow-red", "-q")
 	out, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != exitMissed {
+	if code := cmd.ProcessState.ExitCode(); code != 3 {
 		t.Errorf("exit code %d, %v: %s", code, err, out)
 	}
 }
@@ -132,7 +131,7 @@ func TestBenchTunnelOverload(t *testing.T) {
 }
 
 // overloadOf makes a short overload.
-func overloadOf(t *testing.T, args ...string) (o httptunnel.Overload) {
+func overloadOf(t *testing.T, args ...string) (o lab.Overload) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/lab/wireperf"
+	"paddock/lab/perf"
 )
 
 // wireTestTimeout ends a test whose process does not do what it waits for.
@@ -41,7 +41,7 @@ func startWireServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string
 }
 
 // bench runs `paddock bench wire` and returns its report.
-func bench(t *testing.T, args ...string) (r wireperf.Report, stderr string, err error) {
+func bench(t *testing.T, args ...string) (r perf.Report, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)
 	defer cancel()

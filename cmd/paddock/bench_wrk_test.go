@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/lab/runfile"
+	lab "paddock/lab/cli"
 )
 
 // wrkOutcome runs the command to its end, which judges no generator of a test's machine.
@@ -107,7 +107,7 @@ func TestBenchWrkFiles(t *testing.T) {
 	s := newService(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, stdout, stderr := wrkOutcome(t, "-d1", "-t1", "-c2", "--json", "--out", dir, "-v", strings.Replace(s.URL, "http://", "http://me:s3cret@", 1))
-	var summary runfile.Document
+	var summary lab.Document
 	if err := json.Unmarshal([]byte(stdout), &summary); err != nil || code != 0 || !strings.HasPrefix(stderr, "paddock ") || strings.Count(stderr, "\n") != 1 {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}

@@ -1,0 +1,98 @@
+// Package webload runs HTTP servers as processes and loads them with wrk: nginx for
+// comparison, and ours. It counts the processor time that the servers take.
+package webload
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/internal/gofence"
+)
+
+// Service is a server's process.
+type Service interface {
+	Addr() string
+	Pid() int
+	Stop() error
+}
+
+var (
+	_ Service = (*gofence.Server)(nil)
+	_ Service = (*Nginx)(nil)
+)
+
+// used is what a service's process and its children have used: nginx answers in
+// workers.
+type used struct{ Service }
+
+// Usage implements measure.User.
+func (u used) Usage() (sum measure.Usage, err error) {
+	return Usage(u.Pid())
+}
+
+// Usage is what processes and those that they have started have used.
+func Usage(pids ...int) (sum measure.Usage, err error) {
+	for _, pid := range Tree(pids...) {
+		one, err := measure.ProcessUsage(pid)
+		if err != nil {
+			return sum, err
+		}
+		sum.User += one.User
+		sum.System += one.System
+	}
+	return sum, nil
+}
+
+// Tree is processes and those that they have started, and these.
+func Tree(pids ...int) (all []int) {
+	for _, pid := range pids {
+		all = append(append(all, pid), Tree(children(pid)...)...)
+	}
+	return all
+}
+
+// Window reads the processor times of a service, of this process and of the machine at
+// its borders.
+type Window struct {
+	meter   *measure.Meter
+	machine measure.Usage
+}
+
+// OpenWindow reads them for the first time.
+func OpenWindow(s Service) (*Window, error) {
+	machine, err := measure.MachineUsage()
+	if err != nil {
+		return nil, err
+	}
+	meter, err := measure.StartMeter(used{s})
+	return &Window{meter, machine}, err
+}
+
+// Close returns what the window measured.
+func (w *Window) Close() (*measure.Measurement, error) {
+	m := &measure.Measurement{}
+	if err := w.meter.Stop(m); err != nil {
+		return nil, err
+	}
+	machine, err := measure.MachineUsage()
+	m.Machine = machine.Sub(w.machine).Total()
+	return m, err
+}
+
+// children are the processes that a process has started; none where /proc does not
+// say.
+func children(pid int) (pids []int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil
+	}
+	for field := range strings.FieldsSeq(string(text)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,66 @@
+package wirebench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"paddock/lab/compare/internal/harness"
+	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/wire/drive"
+	"paddock/lab/compare/internal/wire/peers"
+)
+
+// Processes are the programs that a measurement starts.
+type Processes struct {
+	// Serve returns the program and arguments that serve a peer, see [Serve];
+	// Relay those that relay to addr across the emulated link, see [ServeRelay].
+	Serve func(peer string, tls bool) []string
+	Relay func(addr string) []string
+}
+
+// Measure runs one contender: its server, its connection, its operation.
+func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurement, err error) {
+	c := t.Contender
+	peer, err := peers.Find(c.Peer)
+	if err != nil {
+		return nil, err
+	}
+	server, err := start(ctx, p.Serve(c.Peer, c.TLS), t.Where)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	target := peers.Target{Addr: server.Addr}
+	if c.TLS {
+		if target.TLS, err = peers.ClientTLS(server.Certificate); err != nil {
+			return nil, err
+		}
+	}
+	if c.Link {
+		relay, failed := start(ctx, p.Relay(server.Addr), nil)
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, relay.Stop()) }()
+		target.Addr = relay.Addr
+	}
+	session, err := peer.Dial(ctx, target)
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	defer session.Close()
+	if t.Profile != "" {
+		if err := server.Profile(t.Profile + "-server.pprof"); err != nil {
+			return nil, err
+		}
+		stop, failed := harness.Profile(t.Profile + "-client.pprof")
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	runtime.GC() // what the contender before has left is not this one's work
+	return drive.Run(ctx, c.Operation, session, server, t.Options)
+}
