@@ -189,7 +189,7 @@ func (s *state) text() ([]http1.Message, error) {
 		f, _ = s.wrk.RawGetString("request").(*lua.LFunction)
 	}
 	s.Push(f)
-	if err := s.call("request", s.of.steps, 0, 1); err != nil {
+	if err := s.call("request", s.of.limit, 0, 1); err != nil {
 		return nil, err
 	}
 	v := s.Get(-1)
@@ -212,7 +212,7 @@ const maxDelay = 24 * time.Hour
 // delay calls delay(), which gives whole milliseconds.
 func (s *state) delay() (time.Duration, error) {
 	s.Push(s.global("delay"))
-	if err := s.call("delay", s.of.steps, 0, 1); err != nil {
+	if err := s.call("delay", s.of.limit, 0, 1); err != nil {
 		return 0, err
 	}
 	v := s.Get(-1)

@@ -35,7 +35,7 @@ func (s *state) setWrk() {
 // setRequest makes wrk.request, which gives the same text each time.
 func (s *state) setRequest() error {
 	s.Push(s.wrk.RawGetString("format"))
-	if err := s.call("the request", s.of.steps, 0, 1); err != nil {
+	if err := s.call("the request", s.of.limit, 0, 1); err != nil {
 		return err
 	}
 	text := s.Get(-1)
@@ -89,7 +89,6 @@ func (s *state) format(l *lua.LState) int {
 	if body != lua.LNil {
 		b = append(b, body.String()...)
 	}
-	s.charge(l, len(b))
 	s.scratch = b
 	l.Push(lua.LString(b))
 	return 1

@@ -222,5 +222,5 @@ func (s *state) response(status int, head string, body []byte) error {
 	s.Push(lua.LNumber(status))
 	s.Push(headers)
 	s.Push(lua.LString(body))
-	return s.call("response", s.of.steps, 3, 0)
+	return s.call("response", s.of.limit, 3, 0)
 }

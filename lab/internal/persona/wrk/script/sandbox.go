@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -22,7 +23,7 @@ func (s *state) open() {
 	for _, name := range []string{"dofile", "loadfile", "load", "loadstring", "require", "module", "getfenv", "setfenv", "newproxy", "_printregs"} {
 		s.SetGlobal(name, s.unused(name))
 	}
-	s.set(nil, map[string]lua.LGFunction{"print": s.print, "collectgarbage": func(l *lua.LState) int { l.Push(lua.LNumber(0)); return 1 }, concatName: s.concat, keyName: s.key})
+	s.set(nil, map[string]lua.LGFunction{"print": s.print, "collectgarbage": func(l *lua.LState) int { l.Push(lua.LNumber(0)); return 1 }})
 	s.library(lua.OsLibName, map[string]lua.LGFunction{
 		"getenv": s.getenv, "time": now, "clock": clock, "exit": s.leave,
 	}, "execute", "remove", "rename", "tmpname", "setlocale", "date", "difftime")
@@ -30,7 +31,6 @@ func (s *state) open() {
 		"open": s.openFile, "lines": s.linesOf, "write": s.write,
 	}, "popen", "read", "input", "output", "tmpfile", "close", "type")
 	s.openFiles()
-	s.bound()
 	s.set(s.GetGlobal(lua.MathLibName).(*lua.LTable), map[string]lua.LGFunction{"random": s.rng.number, "randomseed": s.rng.seed})
 	s.rng.start(s.of.seed, uint64(s.number+1))
 }
@@ -55,6 +55,9 @@ func (s *state) library(name string, functions map[string]lua.LGFunction, unused
 	}
 	s.SetGlobal(name, t)
 }
+
+// errUnused is the error of a function of Lua that is not available.
+var errUnused = errors.New("is not available to scripts here")
 
 func (s *state) unused(name string) *lua.LFunction {
 	return s.NewFunction(func(l *lua.LState) int {

@@ -7,9 +7,9 @@
 // answers, with response(), cannot go ahead; it may run inline, which is slow and labelled
 // so.
 //
-// Scripts get base, string, table and math of Lua 5.1, what of os and io has no effect
-// beyond the run, and wrk's own functions. They are stopped when they take too many steps
-// or too much memory.
+// A script gets base, string, table and math of Lua 5.1, those functions of os and io that have
+// no effect beyond the run, and wrk's own functions. A call that takes too long ends, see
+// deadline.go.
 package script
 
 import (
@@ -39,7 +39,7 @@ type Options struct {
 	Environ []string  // "NAME=value"; nil = the process's
 	Print   io.Writer // where print and io.write go; nil = nowhere
 
-	steps int // of one call of request, delay or response; 0 = requestSteps
+	limit time.Duration // of one call of request, delay or response; 0 = requestTime
 }
 
 // ErrResponse says that a script wants answers.
@@ -56,7 +56,7 @@ type Script struct {
 	seed    uint64
 	environ []string
 	inline  bool
-	steps   int // of one call of request, delay or response
+	limit   time.Duration // of one call of request, delay or response
 
 	main    *state
 	threads []*state
@@ -71,7 +71,6 @@ type Script struct {
 
 	mu    sync.Mutex // guards what follows
 	files map[string]string
-	read  int64 // bytes of files
 	out   io.Writer
 }
 
@@ -85,7 +84,7 @@ func Load(name, text string, o Options) (*Script, error) {
 	}
 	s := &Script{
 		name: name, url: u, header: o.Header, args: o.Args, seed: o.Seed, environ: o.Environ, inline: o.Inline,
-		steps: cmp.Or(o.steps, requestSteps), files: map[string]string{}, out: o.Print,
+		limit: cmp.Or(o.limit, requestTime), files: map[string]string{}, out: o.Print,
 	}
 	s.failing, s.fail = context.WithCancelCause(context.Background())
 	if s.proto, err = compile(name, text); err != nil {
@@ -113,7 +112,7 @@ func (s *Script) addThread(i int) error {
 	if f := s.main.global("setup"); f != nil {
 		s.main.Push(f)
 		s.main.Push(s.main.thread(t))
-		if err := s.main.call("setup", loadSteps, 1, 0); err != nil {
+		if err := s.main.call("setup", loadTime, 1, 0); err != nil {
 			return err
 		}
 	}
@@ -124,7 +123,7 @@ func (s *Script) addThread(i int) error {
 		}
 		t.Push(f)
 		t.Push(args)
-		if err := t.call("init", loadSteps, 1, 0); err != nil {
+		if err := t.call("init", loadTime, 1, 0); err != nil {
 			return err
 		}
 	}

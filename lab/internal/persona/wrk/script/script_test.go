@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -100,7 +101,7 @@ func TestMistakes(t *testing.T) {
 		{"x = 1\nerror('oops')", "test.lua:2: oops"},
 		{"error({})", "test.lua: the script: table"},
 		{"\nnil_function()", "test.lua:2: attempt to call a non-function object"},
-		{"function init()\n local x = nil .. 'a'\nend", "test.lua:2: a string cannot be joined to a nil"},
+		{"function init()\n local x = nil .. 'a'\nend", "test.lua:2: cannot perform concat operation between nil and string"},
 		{"function setup(t)\n t:set('f', print)\nend", "test.lua:2: thread:set(\"f\"): only booleans"},
 		{"function setup(t) t.port = 1 end", `test.lua:1: a thread has no field "port" to set`},
 		{"function setup(t) t:stop() end", "test.lua:1: thread:stop is for a thread that runs"},
@@ -156,62 +157,20 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// A script that takes too much ends, wherever it does and whatever it catches.
-func TestLimits(t *testing.T) {
+// A call that takes too long ends, whatever it catches.
+func TestDeadline(t *testing.T) {
 	for _, tc := range []struct{ script, want string }{
-		{"function request() while true do end end", "test.lua:1: request takes too many steps"},
-		{"function request() while true do pcall(function() while true do end end) end end", "request takes too many steps"},
-		{"function delay() repeat until false end", "delay takes too many steps"},
+		{"function request() while true do end end", "test.lua:1: request takes longer than 1ms"},
+		{"function request() while true do pcall(function() while true do end end) end end", "request takes longer than 1ms"},
+		{"function delay() repeat until false end", "delay takes longer than 1ms"},
 		{"function request() local function f() return 1 + f() end return f() end", "stack overflow"},
-		{"local s = 'x' while true do s = s .. s end", "test.lua:1: a string of more than 32 MiB"},
-		{"local s = ('x'):rep(2^24) s = s .. s .. s", "a string of more than 32 MiB"},
-		{"('x'):rep(1e10)", "test.lua:1: a string of more than 32 MiB"},
-		{"string.rep('', 1e10)", ""},
-		{"(('x'):rep(1e5)):gsub('x', ('y'):rep(1e5))", "a string of more than 32 MiB"},
-		{"local y = ('y'):rep(1e5); (('x'):rep(1e5)):gsub('x', function() return y end)", "a string of more than 32 MiB"},
-		{"local y = ('y'):rep(1e5); (('x'):rep(1e5)):gsub('x', {x = y})", "a string of more than 32 MiB"},
-		{"string.format('%999999999d', 1)", "a width of more than two digits"},
-		{"string.format('%.1000f', 1)", "a width of more than two digits"},
-		{"local t, y = {}, ('y'):rep(1e6) for i = 1, 100 do t[i] = y end table.concat(t)", "a string of more than 32 MiB"},
-		{"t = {}\nt[67108863] = 1", "test.lua:2: more than 768 MiB of memory are held"},
-		{"t = {{}} t[1].x, t[1][6e7] = 1, 2", "more than 768 MiB"},
-		{"t = {1, a = 2, [6e7] = 3}", "more than 768 MiB"},
-		{"pcall(rawset, {}, 6e7, 1) while true do end", "more than 768 MiB"},
-		{"table.insert({}, 6e7, 1)", "more than 768 MiB"},
-		{"local t = {} t[6e7 + 0.5], t[-6e7], t[6e9], t['6e7'], t[true] = 1, 2, 3, 4, 5", ""},
-		{"local t = {} for i = 1, 70000 do t[#t + 1] = i end table.insert(t, 1, 0) rawset(t, 70002, 1) assert(#t == 70002)", ""},
-		{"local n, t = 0, {} local function f() n = n + 1 return n, 7 end t[f()], t[f()] = f() assert(n == 3 and t[1] == 3 and t[2] == 7)", ""},
 		{"function request() return ('x'):rep(2^24 + 1) end", "16777217 bytes are more than 16 MiB"},
 		{"function request() return ('GET / HTTP/1.1\\r\\n\\r\\n'):rep(1025) end", "more than 1024 requests at once"},
 	} {
-		_, err := start(t, tc.script, Options{steps: 64 << 10})
-		if got := fmt.Sprint(err); tc.want == "" && err != nil || !strings.Contains(got, tc.want) {
-			t.Errorf("%s\n got %.300s\nwant %s", tc.script, got, tc.want)
+		_, err := start(t, tc.script, Options{limit: time.Millisecond})
+		if !strings.Contains(fmt.Sprint(err), tc.want) {
+			t.Errorf("%s\n got %.300s\nwant %s", tc.script, err, tc.want)
 		}
-	}
-}
-
-// What the process holds is looked at each so many steps, and before long strings are made.
-func TestMemory(t *testing.T) {
-	m := newMeter()
-	m.begin("request", requestSteps)
-	m.most = 1
-	for step := 1; m.Done() == nil; step++ {
-		if step > checkEvery {
-			t.Fatalf("nobody has looked after %d steps", step)
-		}
-	}
-	if err := m.Err(); err == nil || err.Error() != "more than 0 MiB of memory are held" {
-		t.Error(err)
-	}
-	m = newMeter()
-	m.most = 1
-	m.begin("request", requestSteps)
-	if err := errors.Join(m.charge(checkBytes/2), m.charge(checkBytes/2)); err != nil {
-		t.Error(err)
-	}
-	if m.charge(1) == nil {
-		t.Error("nobody has looked")
 	}
 }
 

@@ -1,11 +1,13 @@
 package script
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
@@ -33,7 +35,7 @@ const (
 type state struct {
 	*lua.LState
 	of    *Script
-	meter *meter
+	until deadline   // of the call that runs
 	exit  *ExitError // os.exit has been called
 	rng   random
 	wrk   *lua.LTable
@@ -50,18 +52,18 @@ type state struct {
 // newState makes an interpreter and runs the script's file in it.
 func newState(of *Script, number int) (*state, error) {
 	s := &state{
-		of: of, meter: newMeter(), number: number,
+		of: of, number: number, until: deadline{Context: context.Background()},
 		LState: lua.NewState(lua.Options{
 			SkipOpenLibs: true, CallStackSize: callDepth, MinimizeStackMemory: true,
 			RegistrySize: firstValues, RegistryMaxSize: maxValues, RegistryGrowStep: valuesAtOnce,
 		}),
 	}
-	s.SetContext(s.meter)
-	s.meter.begin("the sandbox", loadSteps)
+	s.SetContext(&s.until)
+	s.until.begin("the sandbox", loadTime)
 	s.open()
 	s.setWrk()
 	s.Push(s.NewFunctionFromProto(of.proto))
-	return s, s.call("the script", loadSteps, 0, 0)
+	return s, s.call("the script", loadTime, 0, 0)
 }
 
 // compile reads a script.
@@ -77,7 +79,6 @@ func compile(name, text string) (*lua.FunctionProto, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	meterSteps(chunk)
 	proto, err := lua.Compile(chunk, name)
 	if e, ok := errors.AsType[*lua.CompileError](err); ok {
 		return nil, fmt.Errorf("%s:%d: %s", name, e.Line, e.Message)
@@ -87,8 +88,8 @@ func compile(name, text string) (*lua.FunctionProto, error) {
 
 // call calls the function that was pushed below its arguments. The error has the file and
 // the line.
-func (s *state) call(what string, steps, args, results int) error {
-	s.meter.begin(what, steps)
+func (s *state) call(what string, limit time.Duration, args, results int) error {
+	s.until.begin(what, limit)
 	err := s.PCall(args, results, nil)
 	if s.exit != nil {
 		return s.exit
@@ -112,13 +113,6 @@ func (s *state) global(name string) *lua.LFunction {
 	return f
 }
 
-// charge counts a string that is about to be made, and ends the script if it is too long.
-func (s *state) charge(l *lua.LState, bytes int) {
-	if err := s.meter.charge(bytes); err != nil {
-		l.RaiseError("%v", err)
-	}
-}
-
 // leave is os.exit.
 func (s *state) leave(l *lua.LState) int {
 	code := 0
@@ -131,7 +125,7 @@ func (s *state) leave(l *lua.LState) int {
 		}
 	}
 	s.exit = &ExitError{code}
-	s.meter.left, s.meter.why = 0, s.exit
+	s.until.err = s.exit
 	l.RaiseError("%v", s.exit)
 	return 0
 }
@@ -150,27 +144,16 @@ func (o *Script) readFile(name string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s is no file", name)
 	}
-	if info.Size() > maxFile-o.read {
-		return "", fmt.Errorf("%s: more than %d MiB of files", name, maxFile>>20)
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	var text strings.Builder // as bytes first it would take as much again
+	var text strings.Builder // a slice of bytes would have to be copied
 	text.Grow(int(info.Size()))
-	n, err := io.Copy(&text, io.LimitReader(f, maxFile-o.read+1))
-	if err != nil {
+	if _, err := io.Copy(&text, f); err != nil {
 		return "", err
 	}
-	if n > maxFile-o.read { // it has grown
-		return "", fmt.Errorf("%s: more than %d MiB of files", name, maxFile>>20)
-	}
-	o.read += n
 	o.files[name] = text.String()
 	return o.files[name], nil
 }
-
-// maxFile is how much a script may read of files in all.
-const maxFile = 256 << 20

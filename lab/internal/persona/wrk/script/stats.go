@@ -110,7 +110,7 @@ func (s *Script) Done(b *wrk.Block, truth Truth) error {
 	m.Push(m.stats(b.Corrected))
 	m.Push(m.stats(b.PerSecond))
 	m.Push(extra)
-	return m.call("done", loadSteps, 4, 0)
+	return m.call("done", loadTime, 4, 0)
 }
 
 // table is a table of numbers.
