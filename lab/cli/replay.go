@@ -205,3 +205,45 @@ func (u *replayURL) replay(ctx context.Context, c *Console, l *scenario.Load, fl
 	verdict, err := r.run(ctx, c)
 	return cmp.Or(err, verdict)
 }
+
+// pressureCmd makes go-http-tunnel's constant pressure. docs/guides/bench-tunnel.md is
+// its guide.
+type pressureCmd struct {
+	replayURL
+	replayFlags `embed:""`
+}
+
+// Help says what the columns are.
+func (*pressureCmd) Help() string {
+	return `Twenty minutes, or --duration, at each of 300, 400 and 500 requests a second, which are due whether or not others have been answered. The report is that of "paddock bench spike".
+
+` + replayExit + `
+
+    paddock bench pressure http://127.0.0.1:8000/ --corpus -H "Host: app.example" -d 2m`
+}
+
+// Run makes the load and prints its report.
+func (b *pressureCmd) Run(ctx context.Context, c *Console) error {
+	return b.replay(ctx, c, &scenario.Pressure, b.replayFlags)
+}
+
+// spikeCmd makes go-http-tunnel's load spike. docs/guides/bench-tunnel.md is its guide.
+type spikeCmd struct {
+	replayURL
+	replayFlags `embed:""`
+}
+
+// Help says what the columns are.
+func (*spikeCmd) Help() string {
+	return `Two minutes at each of 600, 800, 900 and 1000 requests a second, which are due whether or not others have been answered. The report has the original's columns, its figures beside them, and the p99 that users see.
+
+` + replayExit + `
+
+    paddock bench spike http://127.0.0.1:8000/ --corpus -H "Host: app.example"
+    paddock bench spike http://127.0.0.1:8000/ --rate 6000,8000 -d 30s --slo "p99<5ms,err<=0"`
+}
+
+// Run makes the load and prints its report.
+func (b *spikeCmd) Run(ctx context.Context, c *Console) error {
+	return b.replay(ctx, c, &scenario.Spike, b.replayFlags)
+}

@@ -3,6 +3,17 @@
 package report
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"paddock/lab/internal/figure"
 	"paddock/lab/internal/runfile"
 	"paddock/lab/internal/slo"
 	"paddock/load"
@@ -41,4 +52,44 @@ func (r *Run) Missed() (missed, unknown []slo.Outcome) {
 		}
 	}
 	return missed, unknown
+}
+
+// WriteFiles ends the files of the run's directory, and writes the HTML file beside them.
+func (r *Run) WriteFiles(dir string) error {
+	if err := r.Directory.Finish(r.Document, r.Result); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, "report.html"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.WriteHTML(f), f.Close())
+}
+
+// WriteRepeats writes what several runs of the same load had in common: each, their
+// median, and how far they lie apart.
+func WriteRepeats(w io.Writer, runs []*Run) error {
+	var rates []float64
+	var p50, p99 []time.Duration
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "run\trate\tp50\tp99\tlamp\t\n")
+	for i, r := range runs {
+		h := r.Result.Total.Response
+		rates, p50, p99 = append(rates, r.Result.PerSecond()), append(p50, h.Quantile(0.5)), append(p99, h.Quantile(0.99))
+		fmt.Fprintf(t, "%d\t%s/s\t%s\t%s\t%v\t\n", i+1, figure.Number(rates[i]), figure.Time(p50[i]), figure.Time(p99[i]), r.lamp().Verdict)
+	}
+	for _, line := range []struct {
+		name string
+		part float64
+	}{{"least", 0}, {"median", 0.5}, {"most", 1}} {
+		fmt.Fprintf(t, "%s\t%s/s\t%s\t%s\t\t\n", line.name, figure.Number(at(rates, line.part)), figure.Time(at(p50, line.part)), figure.Time(at(p99, line.part)))
+	}
+	return t.Flush()
+}
+
+// at is the value at a part of the way from the least to the most; the median of an even
+// number is the upper one.
+func at[T cmp.Ordered](values []T, part float64) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[int(part*float64(len(sorted)-1)+0.5)]
 }

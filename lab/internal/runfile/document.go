@@ -1,11 +1,31 @@
+// Package runfile writes down what came of a run of package load, so that people and other
+// programs can look at it later.
+//
+// A [Recorder] is told of each second while the run goes on. It keeps what a [Document]
+// says about all of them, in bounded room, and hands them on to the files of a
+// [Directory], which are written as the run goes: however long that is, memory does not
+// grow. The document itself, run.json, is written at the end; schema.json describes it.
+//
+//	run.json       everything, for programs
+//	seconds.csv    one line for each second, for spreadsheets
+//	seconds.ndjson the same with more in it, one JSON object for each
+//	run.hlog       the histograms of each second, as HdrHistogram's log
+//	response.hgrm  the percentiles of the response times, to be plotted; service, lag too
+//	bench.txt      one Go benchmark line, which benchstat reads
+//
+// A file that cannot be written does not end the run: the document names what is missing.
+// What is not known is null, and so is everything about no requests at all. Times in files
+// for programs are in ns and their names say so.
 package runfile
 
 import (
 	_ "embed"
 	"encoding/json"
 	"io"
+	"math"
 	"time"
 
+	"paddock/lab/internal/slo"
 	"paddock/load"
 )
 
@@ -238,4 +258,36 @@ func planOf(p *load.Plan, e load.Engine) Plan {
 		d.Pinned = []int{}
 	}
 	return d
+}
+
+// Objective is what the run had to meet, and what came of it.
+type Objective struct {
+	Objective string   `json:"objective"` // as it was given: "p99<50ms"
+	Measure   string   `json:"measure"`   // "p99", "lag.max", "err"
+	Op        string   `json:"op"`
+	Limit     *float64 `json:"limit"` // nil = a part of a rate that was not meant
+	Unit      string   `json:"unit"`  // of limit and measured: "ns", "share", "per_second"
+	Outcome   string   `json:"outcome"`
+	Measured  *float64 `json:"measured"` // nil = nothing, or some requests had no answer
+	Text      string   `json:"text"`     // what was measured, or why it is unknown
+}
+
+// ObjectivesOf says what came of a run's objectives.
+func ObjectivesOf(outcomes []slo.Outcome) []Objective {
+	all := []Objective{}
+	for _, o := range outcomes {
+		all = append(all, Objective{
+			Objective: o.Objective.String(), Measure: o.Name(), Op: o.Op.String(), Limit: finite(o.Limit),
+			Unit: o.Unit(), Outcome: o.State.String(), Measured: finite(o.Value), Text: o.Measured,
+		})
+	}
+	return all
+}
+
+// finite is a number, which JSON has of finite ones alone.
+func finite(f float64) *float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/nats/busbench"
 )
 
-func main() { entry.Main("bench-bus", program().Run) }
+func main() { programs.Main("bench-bus", program().Run) }
 
 func program() *harness.Program {
 	bench, pinned := &busbench.Bench{}, false
@@ -29,8 +29,8 @@ func program() *harness.Program {
 		Flags: func(flags *flag.FlagSet) {
 			flags.BoolVar(&pinned, "pinned", false, "bind the server to the first processor and the load to the second")
 			flags.IntVar(&bench.IdleConns, "idle-conns", busbench.IdleConns, "how many connections the goal idle has")
-			flags.StringVar(&bench.Paddock, "paddock", entry.Beside("paddock"), "the program of ours")
-			flags.StringVar(&bench.NATSServer, "nats-server", entry.Beside("nats-server"), "the program to compare with")
+			flags.StringVar(&bench.Paddock, "paddock", programs.Beside("paddock"), "the program of ours")
+			flags.StringVar(&bench.NATSServer, "nats-server", programs.Beside("nats-server"), "the program to compare with")
 		},
 		Dir:     &bench.Dir,
 		Measure: bench.Measure,

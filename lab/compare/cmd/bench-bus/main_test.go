@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/built"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/nats/busbench"
 )
 
@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		programs = dir
 		err = errors.Join(
-			built.Program(filepath.Join(dir, "paddock"), "../../../..", "./cmd/paddock"),
-			built.Program(filepath.Join(dir, "nats-server"), "../..", "github.com/nats-io/nats-server/v2"),
+			programs.Build(filepath.Join(dir, "paddock"), "../../../..", "./cmd/paddock"),
+			programs.Build(filepath.Join(dir, "nats-server"), "../..", "github.com/nats-io/nats-server/v2"),
 		)
 	}
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 
 	"paddock/lab/compare/internal/fencebench"
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 )
 
-func main() { entry.Main("bench-fence", program().Run) }
+func main() { programs.Main("bench-fence", program().Run) }
 
 func program() *harness.Program {
 	bench := &fencebench.Bench{}
@@ -22,7 +22,7 @@ func program() *harness.Program {
 		Rounds: 5, Duration: 300 * time.Millisecond, Warmup: 100 * time.Millisecond,
 		Flags: func(flags *flag.FlagSet) {
 			flags.StringVar(&bench.Data, "data", "", "directory of GeoJSON files with fences and positions; without it the simulated city")
-			flags.StringVar(&bench.Paddock, "paddock", entry.Beside("paddock"), "the program of ours")
+			flags.StringVar(&bench.Paddock, "paddock", programs.Beside("paddock"), "the program of ours")
 			flags.StringVar(&bench.Nginx, "nginx", "nginx", "the program to compare HTTP with")
 			flags.StringVar(&bench.Wrk, "wrk", "wrk", "the program that loads both")
 		},

@@ -16,7 +16,7 @@ import (
 
 	"paddock/lab/compare/internal/fencebench"
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/built"
+	"paddock/lab/compare/internal/harness/programs"
 )
 
 // paddock is the program of ours, built from this tree.
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "bench-fence-test-")
 	if err == nil {
 		paddock = filepath.Join(dir, "paddock")
-		err = built.Program(paddock, "../../../..", "./cmd/paddock")
+		err = programs.Build(paddock, "../../../..", "./cmd/paddock")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/http/loadbench"
 )
 
-func main() { entry.Main("bench-load", run) }
+func main() { programs.Main("bench-load", run) }
 
 // run compares, or is one of those that are compared.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -24,14 +24,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 func program() *harness.Program {
-	bench := &loadbench.Bench{Self: entry.Self()}
+	bench := &loadbench.Bench{Self: programs.Self()}
 	return &harness.Program{
 		Name:   "bench-load",
 		Goals:  loadbench.Goals,
 		Peers:  loadbench.Peers,
 		Rounds: 6, Duration: 5 * time.Second, Warmup: 500 * time.Millisecond,
 		Flags: func(flags *flag.FlagSet) {
-			flags.StringVar(&bench.Paddock, "paddock", entry.Beside("paddock"), "the program of ours")
+			flags.StringVar(&bench.Paddock, "paddock", programs.Beside("paddock"), "the program of ours")
 			flags.StringVar(&bench.Wrk, "wrk", "wrk", "a program to compare with")
 			flags.StringVar(&bench.Ab, "ab", "ab", "a program to compare with")
 			flags.StringVar(&bench.Hey, "hey", "hey", "a program to compare with")

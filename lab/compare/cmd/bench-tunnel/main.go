@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/tunnel/tunnelbench"
 )
 
-func main() { entry.Main("bench-tunnel", program().Run) }
+func main() { programs.Main("bench-tunnel", program().Run) }
 
 func program() *harness.Program {
 	bench := &tunnelbench.Bench{}
@@ -21,7 +21,7 @@ func program() *harness.Program {
 		Peers:  tunnelbench.Peers,
 		Rounds: 7, Duration: 4 * time.Second, Warmup: time.Second,
 		Flags: func(flags *flag.FlagSet) {
-			flags.StringVar(&bench.Paddock, "paddock", entry.Beside("paddock"), "the program of ours")
+			flags.StringVar(&bench.Paddock, "paddock", programs.Beside("paddock"), "the program of ours")
 			flags.StringVar(&bench.Rathole, "rathole", "rathole", "a program to compare with")
 			flags.StringVar(&bench.SSH, "ssh", "ssh", "a program to compare with")
 			flags.StringVar(&bench.SSHD, "sshd", "/usr/sbin/sshd", "its server")

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"paddock/lab/compare/internal/harness/built"
+	"paddock/lab/compare/internal/harness/programs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +26,7 @@ func TestOursAlone(t *testing.T) {
 		}
 	}
 	paddock := filepath.Join(t.TempDir(), "paddock")
-	if err := built.Program(paddock, "../../../..", "./cmd/paddock"); err != nil {
+	if err := programs.Build(paddock, "../../../..", "./cmd/paddock"); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/http/webbench"
 )
 
-func main() { entry.Main("bench-web", program().Run) }
+func main() { programs.Main("bench-web", program().Run) }
 
 func program() *harness.Program {
 	bench := &webbench.Bench{}
@@ -21,7 +21,7 @@ func program() *harness.Program {
 		Peers:  webbench.Peers,
 		Rounds: 10, Duration: 300 * time.Millisecond, Warmup: 100 * time.Millisecond,
 		Flags: func(flags *flag.FlagSet) {
-			flags.StringVar(&bench.Paddock, "paddock", entry.Beside("paddock"), "the program of ours")
+			flags.StringVar(&bench.Paddock, "paddock", programs.Beside("paddock"), "the program of ours")
 			flags.StringVar(&bench.Nginx, "nginx", "nginx", "the program to compare with")
 			flags.StringVar(&bench.Wrk, "wrk", "wrk", "the program that loads both")
 		},

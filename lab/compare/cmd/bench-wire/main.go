@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/wire/peers"
 	"paddock/lab/compare/internal/wire/wirebench"
 )
 
-func main() { entry.Main("bench-wire", run) }
+func main() { programs.Main("bench-wire", run) }
 
 // run is the comparison, or one of the processes that it starts:
 //
@@ -58,11 +58,11 @@ func program() *harness.Program {
 	processes := &wirebench.Processes{
 		Serve: func(peer string, tls bool) []string {
 			if tls {
-				return []string{entry.Self(), "serve", peer, "tls"}
+				return []string{programs.Self(), "serve", peer, "tls"}
 			}
-			return []string{entry.Self(), "serve", peer}
+			return []string{programs.Self(), "serve", peer}
 		},
-		Relay: func(addr string) []string { return []string{entry.Self(), "relay", addr} },
+		Relay: func(addr string) []string { return []string{programs.Self(), "relay", addr} },
 	}
 	return &harness.Program{
 		Name:   "bench-wire",

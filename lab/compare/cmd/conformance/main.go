@@ -14,11 +14,11 @@ import (
 	"regexp"
 	"strings"
 
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/nats/conformance"
 )
 
-func main() { entry.Main("conformance", run) }
+func main() { programs.Main("conformance", run) }
 
 // settings is what the command line says.
 type settings struct {

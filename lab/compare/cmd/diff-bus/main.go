@@ -11,11 +11,11 @@ import (
 	"os"
 	"time"
 
-	"paddock/lab/compare/internal/harness/entry"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/nats/busdiff"
 )
 
-func main() { entry.Main("diff-bus", run) }
+func main() { programs.Main("diff-bus", run) }
 
 // run is the program.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/http/webload"
+	responders "paddock/lab/responder"
 )
 
 // order is what a generator is to do.
@@ -62,4 +65,61 @@ func checkAnswers(program string, done, failed int64) error {
 		return fmt.Errorf("%s: no request was answered", program)
 	}
 	return nil
+}
+
+// wrkArgs are the arguments of wrk, which has no rate.
+func wrkArgs(o *order) ([]string, error) {
+	args := []string{"-t1", "-c" + o.connections(), "-d" + o.seconds() + "s", "-s", o.script, o.url}
+	switch o.op {
+	case opPost:
+		args = append(args, "--", "post", o.bodies)
+	case opFormat:
+		args = append(args, "--", "format", o.bodies)
+	case opPipeline:
+		args = append(args, "--", "pipeline", strconv.Itoa(depth))
+	case opNull, opNginx, opFrozen:
+	default:
+		return nil, cannot(wrkPeer, o.op)
+	}
+	return args, nil
+}
+
+// readWrk reads the line of the script.
+func readWrk(stdout string, m *measure.Measurement) error {
+	if err := webload.ReadSummary(stdout, m); err != nil {
+		return fmt.Errorf("wrk: %w", err)
+	}
+	m.Figures[string(harness.P999)], m.Figures[string(harness.P90)] = us(m.Latency.P999), us(m.Latency.P90)
+	return nil
+}
+
+// What the programs are held against: a service that stands still for a tenth of the time,
+// at a tenth of what it can do.
+const (
+	frozenText  = "1,000/s"
+	frozenRate  = 1000
+	frozenConns = 250 // more than come while it stands still, so that none waits for one
+	frozenFor   = 200 * time.Millisecond
+	// Also the warm-up: the service stands still as soon as the first request comes, which
+	// is when connections have been made. Whoever was due until then has waited for that,
+	// too, which is the truth, but not what the formula knows.
+	frozenEvery = 2 * time.Second
+	frozenSpeed = 10_000
+)
+
+func frozenLaw() *responders.Queue {
+	return &responders.Queue{PerSecond: frozenSpeed, Frozen: frozenFor, Every: frozenEvery}
+}
+
+// frozenTime is a time in whole periods.
+func frozenTime(d time.Duration) time.Duration { return max(d.Round(frozenEvery), frozenEvery) }
+
+// known is what users saw who came at equal distances: the formula of the law.
+func known() *measure.Measurement {
+	law := frozenLaw()
+	m := &measure.Measurement{Ops: frozenRate, Elapsed: time.Second, Figures: map[string]float64{}}
+	for metric, p := range map[harness.Metric]float64{harness.P50: 0.5, harness.P90: 0.9, harness.P99: 0.99, harness.P999: 0.999} {
+		m.Figures[string(metric)] = us(law.Response(p, frozenRate))
+	}
+	return m
 }

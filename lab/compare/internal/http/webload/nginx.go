@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/lab/compare/internal/harness/freeport"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/internal/gofence"
 	"paddock/lab/process"
 )
@@ -55,7 +55,7 @@ func StartNginx(ctx context.Context, program, dir, root string) (*Nginx, error) 
 	if err != nil {
 		return nil, fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
 	}
-	port, err := freeport.Find()
+	port, err := programs.FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,13 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"paddock/lab/compare/internal/harness"
-	"paddock/lab/compare/internal/harness/freeport"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/nats/natsload"
 	"paddock/lab/process"
 )
@@ -63,14 +64,14 @@ func start(ctx context.Context, argv []string, where *harness.Placement, profile
 }
 
 func startOnce(ctx context.Context, argv []string, where *harness.Placement, profiled bool) (*server, error) {
-	port, err := freeport.Find()
+	port, err := programs.FreePort()
 	if err != nil {
 		return nil, err
 	}
 	s := &server{addr: net.JoinHostPort("127.0.0.1", port), said: &tail{}, ended: make(chan struct{})}
 	args := append(argv[1:len(argv):len(argv)], "-a", "127.0.0.1", "-p", port)
 	if profiled {
-		if port, err = freeport.Find(); err != nil {
+		if port, err = programs.FreePort(); err != nil {
 			return nil, err
 		}
 		s.profile = net.JoinHostPort("127.0.0.1", port)
@@ -196,4 +197,27 @@ func download(ctx context.Context, url, file string) error {
 	}
 	_, err = io.Copy(f, response.Body)
 	return errors.Join(err, f.Close())
+}
+
+// tail keeps the end of what a process says.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - errorText; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
 }

@@ -1,3 +1,14 @@
+// Package clientscheck runs the same programs of a NATS client against two
+// servers, nats-server and ours, and compares what they print.
+//
+// A program is given the name of a scenario and prints one line for each thing
+// that its user would notice: a message, an error, an event. It writes nothing
+// that differs from run to run, so its output against nats-server is kept in a
+// file, and every run of either server has to repeat it.
+//
+// A line that begins with @ asks the runner for something that only it can do,
+// such as to start the server again or to stop the program for a while. The
+// program goes on when it has read a line from the runner.
 package clientscheck
 
 import (
@@ -188,4 +199,20 @@ func (c *check) differs(server string, client Client, s Scenario, want, got stri
 	for _, line := range difference(want, got) {
 		fmt.Fprintln(c.Report, "   ", line)
 	}
+}
+
+// Client is one client library with its program.
+type Client struct {
+	Name    string
+	Command []string
+}
+
+// ParseClient reads NAME=COMMAND, whose words are split at spaces.
+func ParseClient(text string) (Client, error) {
+	name, command, _ := strings.Cut(text, "=")
+	words := strings.Fields(command)
+	if name == "" || len(words) == 0 {
+		return Client{}, fmt.Errorf("%q is not NAME=COMMAND", text)
+	}
+	return Client{name, words}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/lab/compare/internal/harness/freeport"
+	"paddock/lab/compare/internal/harness/programs"
 )
 
 const (
@@ -39,11 +39,11 @@ type server struct {
 // newServer prepares a server for a scenario. The configuration is copied into
 // the directory, where a reload may replace it.
 func newServer(program string, m *material, configs string, s Scenario) (*server, error) {
-	port, err := freeport.Find()
+	port, err := programs.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	webPort, err := freeport.Find()
+	webPort, err := programs.FreePort()
 	if err != nil {
 		return nil, err
 	}

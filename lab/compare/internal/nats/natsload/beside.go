@@ -8,8 +8,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"paddock/lab/compare/internal/harness/ticker"
 )
 
 // besides is what goes on beside a stream: changes of subscriptions, and
@@ -72,7 +70,7 @@ const (
 // churn makes rate pairs of SUB and UNSUB a second until ctx ends, and then waits
 // until the server has done the last. One that falls behind its rate is an error.
 func churn(ctx context.Context, w *crew, c *conn, rate int) error {
-	ticks, err := ticker.New(churnTick)
+	ticks, err := newTicker(churnTick)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"paddock/lab/compare/internal/harness/measure"
-	"paddock/lab/compare/internal/harness/ticker"
 )
 
 // tick is how often a paced publisher sends what is due. Half of it is in every
@@ -18,7 +17,7 @@ const tick = 50 * time.Microsecond
 // it is due, and is sent when it is or as soon after as can be; what waits for a
 // slow write is late, and its latency says so.
 func (r *streaming) paced(c *conn, publisher int, began time.Time, d time.Duration) error {
-	ticks, err := ticker.New(tick)
+	ticks, err := newTicker(tick)
 	if err != nil {
 		return err
 	}

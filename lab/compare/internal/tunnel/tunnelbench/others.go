@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/lab/compare/internal/harness/freeport"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/process"
 )
 
@@ -65,7 +65,7 @@ func (p *pair) stand(front string) *stand {
 // addresses finds free ones of loopback.
 func addresses(n int) (all []string, err error) {
 	for range n {
-		port, err := freeport.Find()
+		port, err := programs.FreePort()
 		if err != nil {
 			return nil, err
 		}

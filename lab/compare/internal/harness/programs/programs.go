@@ -1,5 +1,6 @@
-// Package entry is how each program of the comparisons begins and ends.
-package entry
+// Package programs holds the start and the end of each program of the comparisons, and helps
+// with the programs that they start.
+package programs
 
 import (
 	"context"
@@ -7,7 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -36,3 +39,25 @@ func Self() string {
 
 // Beside is the path of a program in the folder of the running one.
 func Beside(name string) string { return filepath.Join(filepath.Dir(Self()), name) }
+
+// Build builds the package pkg, relative to the directory module, into the file program.
+func Build(program, module, pkg string) error {
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, pkg)
+	build.Dir = module
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", pkg, err, out)
+	}
+	return nil
+}
+
+// FreePort returns a port of this machine on which no program listens now. Another program may
+// take it before the caller does.
+func FreePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}

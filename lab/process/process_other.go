@@ -3,6 +3,8 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 )
@@ -13,3 +15,8 @@ func endWithParent(*exec.Cmd, bool) {}
 
 // parentDeath returns a channel with room for one value.
 func parentDeath() chan os.Signal { return make(chan os.Signal, 1) }
+
+// Read is not there.
+func Read(int) (Use, error) {
+	return Use{}, fmt.Errorf("what a process uses is read from Linux's /proc: %w", errors.ErrUnsupported)
+}

@@ -1,6 +1,9 @@
 package load
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // ThreadUse is what one thread of the generator did in an interval.
 type ThreadUse struct {
@@ -50,4 +53,23 @@ func (u ThreadUse) since(before ThreadUse, wall time.Duration) ThreadUse {
 	u.add(before, -1)
 	u.Wall = wall
 	return u
+}
+
+// since is what was done after an earlier reading.
+func (m MachineUse) since(before MachineUse) MachineUse {
+	m.User -= before.User
+	m.System -= before.System
+	m.Busy -= before.Busy
+	m.Idle -= before.Idle
+	m.Steal -= before.Steal
+	m.GCPause -= before.GCPause
+	m.Throttled -= before.Throttled
+	return m
+}
+
+// gcPause is for how long the collector has stopped the process so far.
+func gcPause() time.Duration {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return time.Duration(s.PauseTotalNs)
 }

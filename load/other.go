@@ -2,9 +2,18 @@
 
 package load
 
-import "runtime"
+import (
+	"errors"
+	"runtime"
+)
 
 // readMachine is what the process and the machine have done so far, as far as it is known.
 func readMachine() MachineUse {
 	return MachineUse{Processors: runtime.GOMAXPROCS(0), GCPause: gcPause()}
+}
+
+const haveEpoll = false
+
+func newEpoll(*Plan) (engine, error) {
+	return nil, errors.New("load: the epoll engine runs on Linux only; use the portable one")
 }

@@ -1,4 +1,4 @@
-package ticker
+package natsload
 
 import (
 	"os"
@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ticker ticks by a timer of the kernel that the runtime's poller waits for: the
+// ticker ticks by a timer of the kernel that the runtime's poller waits for: the
 // runtime's own timers are late by up to a millisecond when nothing else runs.
-type Ticker struct{ file *os.File }
+type ticker struct{ file *os.File }
 
-// New returns a ticker that Stop ends.
-func New(every time.Duration) (*Ticker, error) {
+// newTicker returns a ticker that Stop ends.
+func newTicker(every time.Duration) (*ticker, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("timerfd_create", err)
@@ -22,15 +22,15 @@ func New(every time.Duration) (*Ticker, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("timerfd_settime", err)
 	}
-	return &Ticker{os.NewFile(uintptr(fd), "timerfd")}, nil
+	return &ticker{os.NewFile(uintptr(fd), "timerfd")}, nil
 }
 
 // Wait returns at the next tick, or at once if one was missed.
-func (t *Ticker) Wait() error {
+func (t *ticker) Wait() error {
 	var expirations [8]byte
 	_, err := t.file.Read(expirations[:])
 	return err
 }
 
 // Stop ends it.
-func (t *Ticker) Stop() { t.file.Close() }
+func (t *ticker) Stop() { t.file.Close() }
