@@ -43,7 +43,7 @@ func newFenceSubject(dir, bodies string) (*fenceSubject, error) {
 
 // start starts a service of one kind as a process of this program, with more flags. Searches
 // are posted to url.
-func (s *fenceSubject) start(ctx context.Context, v gofence.Variant, parents string, flags ...string) (server *gofence.Server, target string, err error) {
+func (s *fenceSubject) start(ctx context.Context, v gofence.Variant, parents string, flags ...string) (server *process.Server, target string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, "", err
@@ -55,7 +55,7 @@ func (s *fenceSubject) start(ctx context.Context, v gofence.Variant, parents str
 	if parents = s.parentsOr(parents); parents != "" {
 		args = append(args, "--parents", parents)
 	}
-	if server, err = gofence.StartFence(ctx, self, args...); err != nil {
+	if server, err = process.StartFence(ctx, self, args...); err != nil {
 		return nil, "", err
 	}
 	return server, server.URL + "/fence/" + url.PathEscape(s.set) + "/search", nil

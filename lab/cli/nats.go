@@ -15,10 +15,10 @@ import (
 
 	natscodec "paddock/lab/internal/codec/nats"
 	"paddock/lab/internal/figure"
-	"paddock/lab/internal/gofence"
 	"paddock/lab/internal/persona/nats2012"
 	"paddock/lab/internal/report"
 	"paddock/lab/internal/runfile"
+	"paddock/lab/process"
 	"paddock/load"
 )
 
@@ -174,7 +174,7 @@ func (b *natsCmd) server(ctx context.Context, c *Console) (address string, stop 
 			login = append(login, flag+"="+value)
 		}
 	}
-	s, err := gofence.StartBus(ctx, self, login...)
+	s, err := process.StartBus(ctx, self, login...)
 	if err != nil {
 		return "", nil, err
 	}

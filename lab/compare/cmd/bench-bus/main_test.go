@@ -20,13 +20,13 @@ import (
 )
 
 // programs is the directory with the two programs.
-var programs string
+var builtPrograms string
 
 // The tests run the programs that they are about, built from this tree.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "bench-bus-test-")
 	if err == nil {
-		programs = dir
+		builtPrograms = dir
 		err = errors.Join(
 			programs.Build(filepath.Join(dir, "paddock"), "../../../..", "./cmd/paddock"),
 			programs.Build(filepath.Join(dir, "nats-server"), "../..", "github.com/nats-io/nats-server/v2"),
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // command is a run of bench-bus with short windows.
 func command(args ...string) []string {
 	return append([]string{
-		"--paddock", filepath.Join(programs, "paddock"), "--nats-server", filepath.Join(programs, "nats-server"),
+		"--paddock", filepath.Join(builtPrograms, "paddock"), "--nats-server", filepath.Join(builtPrograms, "nats-server"),
 		"--rounds", "1", "--duration", "20ms", "--warmup", "2ms", "--idle-conns", "50", "--progress=false",
 	}, args...)
 }

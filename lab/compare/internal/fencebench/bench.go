@@ -20,7 +20,7 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/http/webload"
-	"paddock/lab/internal/gofence"
+	"paddock/lab/process"
 	"paddock/load/http1"
 )
 
@@ -191,7 +191,7 @@ func (b *Bench) serve(ctx context.Context, s *scene, t harness.Turn) (webload.Se
 		at := s.corpus.Positions[0]
 		path += fmt.Sprintf("?lat=%v&lon=%v&key=old%%20whitney", at.Lat, at.Lon)
 	}
-	server, err := gofence.StartFence(ctx, b.Paddock, "--fence", t.Contender.Name, s.dir)
+	server, err := process.StartFence(ctx, b.Paddock, "--fence", t.Contender.Name, s.dir)
 	if err != nil {
 		return nil, "", err
 	}

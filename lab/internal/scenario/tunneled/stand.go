@@ -193,10 +193,10 @@ func (s *Stand) tokenFile() string { return filepath.Join(s.dir, "token") }
 func (s *Stand) clientKey() string { return filepath.Join(s.dir, "client.key") }
 
 // Server and Client are the processes' numbers.
-func (s *Stand) Server() int { return s.server.cmd.Process.Pid }
+func (s *Stand) Server() int { return s.server.Pid() }
 
 // Client is the process's number.
-func (s *Stand) Client() int { return s.client.cmd.Process.Pid }
+func (s *Stand) Client() int { return s.client.Pid() }
 
 // Stop takes it down: the client first, as one that leaves in peace.
 func (s *Stand) Stop() error {
@@ -221,9 +221,6 @@ func Serve(ctx context.Context, program string, args ...string) (*Service, error
 	}
 	return &Service{addr, c}, nil
 }
-
-// Pid is the process's number.
-func (s *Service) Pid() int { return s.cmd.Process.Pid }
 
 // Stop ends it.
 func (s *Service) Stop() error { return s.stop() }

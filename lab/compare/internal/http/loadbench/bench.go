@@ -17,6 +17,7 @@ import (
 	"paddock/lab/compare/internal/http/webbench"
 	"paddock/lab/compare/internal/http/webload"
 	"paddock/lab/internal/gofence"
+	"paddock/lab/process"
 )
 
 // Bench measures contenders. It belongs to one goroutine.
@@ -148,7 +149,7 @@ func (b *Bench) serve(ctx context.Context, o *order) (webload.Service, error) {
 		}
 		return n, nil
 	case opPublish:
-		return gofence.StartBus(ctx, b.Paddock)
+		return process.StartBus(ctx, b.Paddock)
 	case opFrozen, opCorrect:
 		return startResponder(ctx, b.Paddock, frozenLaw().String())
 	}

@@ -1,14 +1,11 @@
 package loadbench
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"paddock/lab/compare/internal/http/webload"
@@ -20,45 +17,45 @@ const responderTime = 10 * time.Second
 
 // responder is a process of `paddock bench responder`.
 type responder struct {
+	*process.Child
 	addr string
-	cmd  *exec.Cmd
-	wait func() error
 }
 
 var _ webload.Service = (*responder)(nil)
 
 // startResponder starts one with a law.
 func startResponder(ctx context.Context, program, law string) (*responder, error) {
-	r := &responder{cmd: exec.Command(program, append([]string{"bench", "responder"}, strings.Fields(law)...)...)}
-	out, err := r.cmd.StdoutPipe()
+	listens := make(chan string, 1)
+	child, err := process.Spawn("the responder", exec.Command(program, append([]string{"bench", "responder"}, strings.Fields(law)...)...),
+		process.Options{Follows: true}, func(line []byte) {
+			select {
+			case listens <- strings.TrimSpace(string(line)):
+			default: // its first line is the address
+			}
+		}, nil)
 	if err != nil {
 		return nil, err
 	}
-	if r.wait, err = process.Start(r.cmd, process.Options{Follows: true}); err != nil {
-		return nil, err
-	}
+	r := &responder{Child: child}
 	ctx, cancel := context.WithTimeout(ctx, responderTime)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = out.Close() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if !stop() || err != nil {
-		return nil, errors.Join(fmt.Errorf("the responder does not listen: %w", errors.Join(err, ctx.Err())), r.Stop())
+	select {
+	case r.addr = <-listens:
+		return r, nil
+	case <-child.Ended():
+		return nil, child.Failure()
+	case <-ctx.Done():
+		return nil, errors.Join(fmt.Errorf("the responder does not listen: %w", ctx.Err()), r.Stop())
 	}
-	r.addr = strings.TrimSpace(line)
-	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the process
-	return r, nil
 }
 
 // Addr implements webload.Service.
 func (r *responder) Addr() string { return r.addr }
 
-// Pid implements webload.Service.
-func (r *responder) Pid() int { return r.cmd.Process.Pid }
-
 // Stop implements webload.Service.
 func (r *responder) Stop() error {
-	err := r.cmd.Process.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(responderTime, func() { _ = r.cmd.Process.Kill() })
-	defer timer.Stop()
-	return errors.Join(err, r.wait())
+	if err := r.Child.Stop(responderTime); err != nil {
+		return err
+	}
+	return r.ExitError()
 }

@@ -11,7 +11,7 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/http/webload"
-	"paddock/lab/internal/gofence"
+	"paddock/lab/process"
 )
 
 // The peers.
@@ -95,5 +95,5 @@ func (b *Bench) start(ctx context.Context, peer, root string) (webload.Service, 
 	if peer == nginxPeer {
 		return webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
 	}
-	return gofence.StartWeb(ctx, b.Paddock, "--log", "none", root)
+	return process.StartWeb(ctx, b.Paddock, "--log", "none", root)
 }

@@ -1,7 +1,6 @@
 package webload
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"paddock/lab/compare/internal/harness/programs"
@@ -24,10 +22,8 @@ const (
 
 // Nginx serves files, with a worker for each processor.
 type Nginx struct {
-	addr    string
-	command *exec.Cmd
-	said    bytes.Buffer  // read once ended is closed
-	ended   chan struct{} // closed when the process has ended
+	addr  string
+	child *process.Child
 }
 
 const nginxConf = `daemon off;
@@ -63,17 +59,10 @@ func StartNginx(ctx context.Context, program, dir, root string) (*Nginx, error) 
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, port, root), 0o644)); err != nil {
 		return nil, err
 	}
-	n := &Nginx{addr: net.JoinHostPort("127.0.0.1", port), ended: make(chan struct{})}
-	n.command = exec.Command(path, "-e", "stderr", "-p", dir, "-c", conf)
-	n.command.Stderr = &n.said
-	wait, err := process.Start(n.command, process.Options{})
-	if err != nil {
+	n := &Nginx{addr: net.JoinHostPort("127.0.0.1", port)}
+	if n.child, err = process.Spawn("nginx", exec.Command(path, "-e", "stderr", "-p", dir, "-c", conf), process.Options{}, nil, nil); err != nil {
 		return nil, err
 	}
-	go func() {
-		_ = wait() // killed, as a rule
-		close(n.ended)
-	}()
 	if err := n.ready(ctx); err != nil {
 		return nil, errors.Join(err, n.Stop())
 	}
@@ -91,8 +80,8 @@ func (n *Nginx) ready(ctx context.Context) error {
 			return c.Close()
 		}
 		select {
-		case <-n.ended:
-			return fmt.Errorf("nginx has ended: %s", n.said.String())
+		case <-n.child.Ended():
+			return n.child.Failure()
 		case <-ctx.Done():
 			return fmt.Errorf("nginx does not listen: %w", ctx.Err())
 		case <-ticks.C:
@@ -104,18 +93,7 @@ func (n *Nginx) ready(ctx context.Context) error {
 func (n *Nginx) Addr() string { return n.addr }
 
 // Pid implements Service.
-func (n *Nginx) Pid() int { return n.command.Process.Pid }
+func (n *Nginx) Pid() int { return n.child.Pid() }
 
 // Stop implements Service.
-func (n *Nginx) Stop() error {
-	select {
-	case <-n.ended:
-		return fmt.Errorf("nginx has ended by itself: %s", n.said.String())
-	default:
-	}
-	err := n.command.Process.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(stopWithin, func() { _ = n.command.Process.Kill() })
-	defer timer.Stop()
-	<-n.ended
-	return err
-}
+func (n *Nginx) Stop() error { return n.child.Stop(stopWithin) }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness/measure"
-	"paddock/lab/internal/gofence"
+	"paddock/lab/process"
 )
 
 // Service is a server's process.
@@ -23,7 +23,7 @@ type Service interface {
 }
 
 var (
-	_ Service = (*gofence.Server)(nil)
+	_ Service = (*process.Server)(nil)
 	_ Service = (*Nginx)(nil)
 )
 

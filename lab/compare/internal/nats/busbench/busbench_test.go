@@ -1,7 +1,6 @@
 package busbench
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -112,19 +111,6 @@ func TestAProgramThatDoesNotServe(t *testing.T) {
 		if argv[0] == "sh" && !strings.Contains(err.Error(), "no such flag") {
 			t.Errorf("%q: %v does not say what it said", argv, err)
 		}
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var said tail
-	for range 10 {
-		if _, err := said.Write(bytes.Repeat([]byte("a"), errorText/4)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	said.Write([]byte("the end"))
-	if got := said.String(); len(got) != errorText || !strings.HasSuffix(got, "athe end") {
-		t.Errorf("%d bytes, which end in %q", len(got), got[max(0, len(got)-10):])
 	}
 }
 

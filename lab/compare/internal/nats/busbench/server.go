@@ -10,10 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"paddock/lab/compare/internal/harness"
@@ -31,8 +28,6 @@ const (
 	// portAttempts is how often a server is started on another port because the
 	// one found free was taken meanwhile.
 	portAttempts = 3
-	// errorText is how much of what a server says is kept for an error.
-	errorText = 2 << 10
 )
 
 // server is a server's process. It is given a free port because both programs
@@ -40,9 +35,7 @@ const (
 type server struct {
 	addr    string
 	profile string // where its profiles are served; "" without
-	command *exec.Cmd
-	said    *tail
-	ended   chan struct{} // closed when the process has ended
+	child   *process.Child
 }
 
 var _ natsload.Server = (*server)(nil)
@@ -68,7 +61,7 @@ func startOnce(ctx context.Context, argv []string, where *harness.Placement, pro
 	if err != nil {
 		return nil, err
 	}
-	s := &server{addr: net.JoinHostPort("127.0.0.1", port), said: &tail{}, ended: make(chan struct{})}
+	s := &server{addr: net.JoinHostPort("127.0.0.1", port)}
 	args := append(argv[1:len(argv):len(argv)], "-a", "127.0.0.1", "-p", port)
 	if profiled {
 		if port, err = programs.FreePort(); err != nil {
@@ -77,19 +70,11 @@ func startOnce(ctx context.Context, argv []string, where *harness.Placement, pro
 		s.profile = net.JoinHostPort("127.0.0.1", port)
 		args = append(args, "--profile", port)
 	}
-	s.command = exec.Command(argv[0], args...)
-	s.command.Stdout, s.command.Stderr = s.said, s.said
-	wait, err := process.Start(s.command, process.Options{Place: where.Start})
-	if err != nil {
+	if s.child, err = process.Spawn(argv[0], exec.Command(argv[0], args...), process.Options{Place: where.Start}, nil, nil); err != nil {
 		return nil, err
 	}
-	go func() {
-		_ = wait() // killed, as a rule
-		close(s.ended)
-	}()
 	if err := s.ready(ctx); err != nil {
-		_ = s.stop()
-		return nil, fmt.Errorf("%w: %s", err, s.said)
+		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
 }
@@ -103,10 +88,10 @@ func (s *server) ready(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-s.ended:
-			return fmt.Errorf("%s has ended", s.command.Path)
+		case <-s.child.Ended():
+			return s.child.Failure()
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not greet: %w", s.command.Path, ctx.Err())
+			return fmt.Errorf("the server does not greet: %w", ctx.Err())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -132,41 +117,16 @@ func greets(addr string) error {
 func (s *server) Addr() string { return s.addr }
 
 // Usage implements natsload.Server.
-func (s *server) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.command.Process.Pid) }
+func (s *server) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.child.Pid()) }
 
 // Memory implements natsload.Server.
 func (s *server) Memory() (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.command.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("statm: %q", text)
-	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize()), err
+	use, err := process.Read(s.child.Pid())
+	return use.Resident, err
 }
 
 // stop ends the process and waits for it.
-func (s *server) stop() error {
-	select {
-	case <-s.ended:
-		return fmt.Errorf("the server has ended by itself: %s", s.said)
-	default:
-	}
-	err := s.command.Process.Signal(syscall.SIGTERM)
-	timer := time.NewTimer(stopWithin)
-	defer timer.Stop()
-	select {
-	case <-s.ended:
-		return err
-	case <-timer.C:
-		err = errors.Join(err, s.command.Process.Kill(), fmt.Errorf("still there %v after SIGTERM", stopWithin))
-		<-s.ended
-		return err
-	}
-}
+func (s *server) stop() error { return s.child.Stop(stopWithin) }
 
 // fetchProfile writes a profile of so many seconds of the server's CPU, from now
 // on, into a file. wait returns when it is there.
@@ -197,27 +157,4 @@ func download(ctx context.Context, url, file string) error {
 	}
 	_, err = io.Copy(f, response.Body)
 	return errors.Join(err, f.Close())
-}
-
-// tail keeps the end of what a process says.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if over := len(t.text) - errorText; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
 }

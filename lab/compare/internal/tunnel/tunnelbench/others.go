@@ -1,7 +1,6 @@
 package tunnelbench
 
 import (
-	"bytes"
 	"crypto/ecdh"
 	"crypto/rand"
 	"encoding/base64"
@@ -12,7 +11,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"syscall"
+	"slices"
 	"time"
 
 	"paddock/lab/compare/internal/harness/programs"
@@ -22,42 +21,31 @@ import (
 // stopWithin is how long another's process may take to end.
 const stopWithin = 5 * time.Second
 
-// pair is another's server and client.
-type pair struct {
-	commands []*exec.Cmd
-	waits    []func() error // of each
-	said     bytes.Buffer   // of both; read once they have ended
-}
+// pair is the server and the client of a peer.
+type pair struct{ children []*process.Child }
 
 // run starts one of them.
 func (p *pair) run(program string, args ...string) error {
-	cmd := exec.Command(program, args...)
-	cmd.Stderr = &p.said
-	wait, err := process.Start(cmd, process.Options{})
-	if err != nil {
-		return err
+	child, err := process.Spawn(program, exec.Command(program, args...), process.Options{}, nil, nil)
+	if err == nil {
+		p.children = append(p.children, child)
 	}
-	p.commands, p.waits = append(p.commands, cmd), append(p.waits, wait)
-	return nil
+	return err
 }
 
 // stop ends both, the client first.
 func (p *pair) stop() error {
-	for i := len(p.commands) - 1; i >= 0; i-- {
-		cmd := p.commands[i]
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		timer := time.AfterFunc(stopWithin, func() { _ = cmd.Process.Kill() })
-		_ = p.waits[i]() // by a signal
-		timer.Stop()
+	for _, child := range slices.Backward(p.children) {
+		_ = child.Stop(stopWithin) // its failures are of no interest here
 	}
 	return nil
 }
 
-// stand is the pair as one.
+// stand returns the pair as one.
 func (p *pair) stand(front string) *stand {
 	s := &stand{front: front, stop: p.stop}
-	for _, cmd := range p.commands {
-		s.pids = append(s.pids, cmd.Process.Pid)
+	for _, child := range p.children {
+		s.pids = append(s.pids, child.Pid())
 	}
 	return s
 }
@@ -207,7 +195,7 @@ func (b *Bench) ssh(target string) (*stand, error) {
 		return nil, err
 	}
 	if err := dials(at[0]); err != nil {
-		return nil, errors.Join(fmt.Errorf("sshd: %w", err), p.stop(), errors.New(p.said.String()))
+		return nil, errors.Join(fmt.Errorf("sshd: %w", err), p.stop(), errors.New(p.children[0].Said()))
 	}
 	host, port, err := net.SplitHostPort(at[0])
 	if err == nil {
