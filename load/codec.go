@@ -101,14 +101,14 @@ func (a *Answers) Next() *Answer {
 // Reset makes a empty, and keeps its memory.
 func (a *Answers) Reset() { a.List, a.Reply, a.Why = a.List[:0], nil, "" }
 
-// Listening is a Thread of a protocol in which requests are answered on other connections
+// ListenerThread is a Thread of a protocol in which requests are answered on other connections
 // than their own: what one client publishes, others get. The plan's listeners are
 // connections that get such answers, each with its times: see ByTimes.
 //
 // Requests go out once the sessions of all connections are Ready, as far as the codec has
 // it so: a session that waits for a listener is asked again each millisecond. At the end
 // of the run, listeners go on for the plan's grace, or until nothing is missing.
-type Listening interface {
+type ListenerThread interface {
 	Thread
 
 	// Listener returns the state of listener i of the run, each time that it is

@@ -19,5 +19,5 @@
 // A late send has one cause, which is counted: all connections were waiting for the
 // service, the generator itself was late, or the request had not been made yet. From these, and from what the threads were
 // seen to do, a run says whether its numbers are the service's or only lower bounds set by
-// the generator: see [Lamp].
+// the generator: see [Verdict].
 package load

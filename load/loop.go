@@ -33,7 +33,7 @@ type loop struct {
 	plan   *Plan
 	tr     transport
 	thread Thread
-	listen Listening // thread, if the plan has listeners
+	listen ListenerThread // thread, if the plan has listeners
 	pauser Pauser    // nil = the thread is none
 	stripe Stripe    // nil = closed
 
@@ -68,8 +68,8 @@ type loop struct {
 	statuses int64  // answers of it that rec does not have
 	prompt   int64  // sends without any lag, likewise
 	samples  samples
-	each     func(*Ended) // nil = nobody wants to know
-	notice   Ended        // what it is told
+	each     func(*Outcome) // nil = nobody wants to know
+	notice   Outcome        // what it is told
 }
 
 // newLoop makes thread part of so many, with its share of the connections.
@@ -98,7 +98,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 		l.addConn()
 	}
 	if plan.Listeners > 0 {
-		l.listen, _ = l.thread.(Listening)
+		l.listen, _ = l.thread.(ListenerThread)
 		for i := part; i < plan.Listeners; i += of {
 			l.addConn().listens = i + 1
 		}

@@ -24,7 +24,7 @@ type Plan struct {
 	// many at the start, and MaxConns at most.
 	Conns, MaxConns int
 	// Listeners is how many more connections there are that send no requests, and get
-	// answers to those of others: see Listening. With them alone, Conns may be 0.
+	// answers to those of others: see ListenerThread. With them alone, Conns may be 0.
 	Listeners int
 	// Fanout is how many answers the listeners get of each request: 1 if 0.
 	Fanout int
@@ -60,7 +60,7 @@ type Plan struct {
 	Pace    Pace
 	// Each, if not nil, is asked once for each thread who is told of its requests as they
 	// end, from that thread: what it does there, the run waits for.
-	Each func(thread int) func(*Ended)
+	Each func(thread int) func(*Outcome)
 	// Seed is of everything that is drawn.
 	Seed uint64
 	// Pin is the processors to which threads are bound, in turns; nil = none.

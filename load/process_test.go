@@ -75,7 +75,7 @@ type order struct {
 
 // outcome is what it found.
 type outcome struct {
-	Lamp   load.Lamp
+	Verdict   load.Verdict
 	Late   [load.Causes]int64
 	Sent   int64
 	Thread load.ThreadUse

@@ -123,9 +123,9 @@ func (s *samples) merge(o *samples) {
 	}
 }
 
-// Ended is one request that has ended, with an answer or without: see [Plan.Each]. It is
+// Outcome is one request that has ended, with an answer or without: see [Plan.Each]. It is
 // valid until the call returns. Its times are in ns since the run's start.
-type Ended struct {
+type Outcome struct {
 	// Dialed and Connected are its connection's, if it is the first request on it; else 0.
 	Dialed, Connected int64
 	Due, Sent         int64
@@ -145,7 +145,7 @@ func (l *loop) notify(c *conn, s *slot, a *Answer, now int64) {
 		return
 	}
 	e := &l.notice
-	*e = Ended{Due: s.due, Sent: s.sent, Done: now, Class: a.Class, Status: a.Status, Body: a.Body, Last: a.Last}
+	*e = Outcome{Due: s.due, Sent: s.sent, Done: now, Class: a.Class, Status: a.Status, Body: a.Body, Last: a.Last}
 	if s.first {
 		e.Dialed, e.Connected = c.dialed, c.met
 	}

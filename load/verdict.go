@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// Verdict says how far a run's numbers may be believed.
-type Verdict uint8
+// Level says how far a run's numbers may be believed.
+type Level uint8
 
 // The verdicts, from the best to the worst.
 const (
-	Green Verdict = iota // the numbers are the service's
+	Green Level = iota // the numbers are the service's
 	Amber                // the generator may have had a part in them
 	Red                  // the generator set them: rates are lower bounds, times upper ones
 )
 
-var verdictNames = [...]string{"green", "amber", "red"}
+var levelNames = [...]string{"green", "amber", "red"}
 
 // String is the verdict's name in reports.
-func (v Verdict) String() string {
-	if int(v) < len(verdictNames) {
-		return verdictNames[v]
+func (v Level) String() string {
+	if int(v) < len(levelNames) {
+		return levelNames[v]
 	}
 	return "unknown"
 }
 
-// Lamp says whether the numbers of a run are the service's or were set by the generator,
+// Verdict says whether the numbers of a run are the service's or were set by the generator,
 // and what says so.
 //
 // A late send of an open run has a cause (see [Cause]); those of the generator's own doing
 // are weighed against the response times. In a closed run nothing is late but behind a pause,
-// or where requests are made more slowly than they are sent: there, as everywhere, the lamp
+// or where requests are made more slowly than they are sent: there, as everywhere, the verdict
 // goes by what the threads did. A thread that computes all the time
 // holds the service's answers up; one that was not let run does so too. A pool of
 // connections that is too small, or a service that is slow, is not the generator's doing.
-type Lamp struct {
-	Verdict  Verdict
+type Verdict struct {
+	Level  Level
 	Measures []Measure // everything that could be judged, the worst first
 }
 
@@ -48,7 +48,7 @@ type Measure struct {
 	Name       string
 	Value      float64
 	Amber, Red float64 // from where on the verdict is so
-	Verdict    Verdict
+	Level    Level
 	Text       string // with the numbers
 }
 
@@ -71,9 +71,9 @@ var (
 	scarceBounds = bounds{0.0001, 0.01}
 )
 
-// Judge gives the lamp of a run.
-func Judge(p *Plan, r *Result) Lamp {
-	var l Lamp
+// Judge gives the verdict of a run.
+func Judge(p *Plan, r *Result) Verdict {
+	var l Verdict
 	if r.Total.Done == 0 {
 		l.judge("nothing-measured", 1, bounds{1, 1}, "no request was answered")
 	}
@@ -86,22 +86,22 @@ func Judge(p *Plan, r *Result) Lamp {
 	l.judgeMachine(r)
 	l.judgeScarce(r)
 	slices.SortStableFunc(l.Measures, func(a, b Measure) int {
-		return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), cmp.Compare(b.Value/b.Red, a.Value/a.Red))
+		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(b.Value/b.Red, a.Value/a.Red))
 	})
 	return l
 }
 
 // judge adds a measure. Of those with one name the worst is kept: a run is as good as the
 // worst of its threads.
-func (l *Lamp) judge(name string, value float64, b bounds, text string, args ...any) {
+func (l *Verdict) judge(name string, value float64, b bounds, text string, args ...any) {
 	m := Measure{Name: name, Value: value, Amber: b.amber, Red: b.red, Text: fmt.Sprintf(text, args...)}
 	switch {
 	case value >= b.red:
-		m.Verdict = Red
+		m.Level = Red
 	case value >= b.amber:
-		m.Verdict = Amber
+		m.Level = Amber
 	}
-	l.Verdict = max(l.Verdict, m.Verdict)
+	l.Level = max(l.Level, m.Level)
 	at := slices.IndexFunc(l.Measures, func(m Measure) bool { return m.Name == name })
 	switch {
 	case at < 0:
@@ -113,7 +113,7 @@ func (l *Lamp) judge(name string, value float64, b bounds, text string, args ...
 
 // judgeLag weighs what the generator's own doing added to a request in the mean against
 // the p99 of the response times. It goes by the name of the cause that added most.
-func (l *Lamp) judgeLag(p *Plan, r *Result) {
+func (l *Verdict) judgeLag(p *Plan, r *Result) {
 	v := &r.Total
 	p99 := v.Response.Quantile(0.99)
 	if v.Sent == 0 || p99 == 0 {
@@ -137,7 +137,7 @@ func (l *Lamp) judgeLag(p *Plan, r *Result) {
 
 // judgeThread judges what thread i did. To be woken takes some time on any machine, so its
 // waiting for a processor is weighed like a lag, by how long each time.
-func (l *Lamp) judgeThread(i int, u ThreadUse, p99 time.Duration) {
+func (l *Verdict) judgeThread(i int, u ThreadUse, p99 time.Duration) {
 	if u.Wall <= 0 {
 		return
 	}
@@ -158,7 +158,7 @@ func (l *Lamp) judgeThread(i int, u ThreadUse, p99 time.Duration) {
 
 // judgeMachine judges what the process used of the machine and what that took from it, in
 // the warm-up and the grace too.
-func (l *Lamp) judgeMachine(r *Result) {
+func (l *Verdict) judgeMachine(r *Result) {
 	wall := float64(r.Warmup + r.Total.Length)
 	if wall <= 0 {
 		return
@@ -179,7 +179,7 @@ func (l *Lamp) judgeMachine(r *Result) {
 }
 
 // judgeScarce judges what the generator's side ran out of.
-func (l *Lamp) judgeScarce(r *Result) {
+func (l *Verdict) judgeScarce(r *Result) {
 	failed, all := &r.Total.Failed, r.Total.Done+r.Total.Errors()
 	for _, c := range []Class{ClassPorts, ClassFiles} {
 		if failed[c] > 0 {
@@ -192,8 +192,8 @@ func (l *Lamp) judgeScarce(r *Result) {
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
 // Causes are the measures that are not green, the worst first.
-func (l *Lamp) Causes() []Measure {
-	n := slices.IndexFunc(l.Measures, func(m Measure) bool { return m.Verdict == Green })
+func (l *Verdict) Causes() []Measure {
+	n := slices.IndexFunc(l.Measures, func(m Measure) bool { return m.Level == Green })
 	if n < 0 {
 		n = len(l.Measures)
 	}
@@ -201,12 +201,12 @@ func (l *Lamp) Causes() []Measure {
 }
 
 // String says the verdict and its causes in one line.
-func (l *Lamp) String() string {
+func (l *Verdict) String() string {
 	s := [...]string{
 		Green: "GREEN: the numbers are the service's",
 		Amber: "AMBER: the generator may have had a part in the numbers",
 		Red:   "RED: generator-bound, rates are lower bounds and times upper ones",
-	}[min(l.Verdict, Red)]
+	}[min(l.Level, Red)]
 	var why []string
 	for _, m := range l.Causes() {
 		why = append(why, m.Text)

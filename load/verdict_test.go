@@ -33,14 +33,14 @@ func late(r *load.Result, c load.Cause, n int64, each time.Duration) {
 	r.Total.LateTime[c] += time.Duration(n) * each
 }
 
-func TestLamp(t *testing.T) {
+func TestVerdict(t *testing.T) {
 	open := load.Plan{Arrivals: load.Constant{PerSecond: 1000}, Tolerance: time.Millisecond}
 	closed := load.Plan{Tolerance: time.Millisecond}
 	for _, c := range []struct {
 		name    string
 		plan    load.Plan
 		spoil   func(*load.Result)
-		verdict load.Verdict
+		verdict load.Level
 		cause   string // of the worst measure; "" = none
 	}{
 		{"healthy", open, func(*load.Result) {}, load.Green, ""},
@@ -98,16 +98,16 @@ func TestLamp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := healthy()
 			c.spoil(r)
-			lamp := load.Judge(&c.plan, r)
+			verdict := load.Judge(&c.plan, r)
 			worst := ""
-			if causes := lamp.Causes(); len(causes) > 0 {
+			if causes := verdict.Causes(); len(causes) > 0 {
 				worst = causes[0].Name
 			}
-			if lamp.Verdict != c.verdict || worst != c.cause {
-				t.Errorf("%v by %q, want %v by %q", &lamp, worst, c.verdict, c.cause)
+			if verdict.Level != c.verdict || worst != c.cause {
+				t.Errorf("%v by %q, want %v by %q", &verdict, worst, c.verdict, c.cause)
 			}
-			if !strings.HasPrefix(lamp.String(), strings.ToUpper(c.verdict.String())) {
-				t.Errorf("it says %q", lamp.String())
+			if !strings.HasPrefix(verdict.String(), strings.ToUpper(c.verdict.String())) {
+				t.Errorf("it says %q", verdict.String())
 			}
 		})
 	}

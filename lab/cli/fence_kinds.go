@@ -122,14 +122,14 @@ func (r *kindReport) writeText(w io.Writer) error {
 	fmt.Fprintln(t, "kind\trequests/s\tp50\tp90\tp99\tmax\terrors\tstart\tlamp\tgofence 2016\t")
 	for _, k := range r.Kinds {
 		h := k.measured.Result.Total.Response
-		lamp := load.Judge(k.measured.Plan, k.measured.Result)
+		verdict := load.Judge(k.measured.Plan, k.measured.Result)
 		original := "-"
 		if k.Original != nil {
 			original = figure.Number(*k.Original)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t%s\t\n", k.Kind, figure.Number(k.measured.Result.PerSecond()),
 			figure.Time(h.Quantile(0.5)), figure.Time(h.Quantile(0.9)), figure.Time(h.Quantile(0.99)), figure.Time(h.Max()),
-			figure.Count(k.measured.Result.Total.Errors()), figure.Time(time.Duration(k.Start)), lamp.Verdict, original)
+			figure.Count(k.measured.Result.Total.Errors()), figure.Time(time.Duration(k.Start)), verdict.Level, original)
 	}
 	return t.Flush()
 }

@@ -243,7 +243,7 @@ func (r *loadRun) once(ctx context.Context, c *Console, release func(), dir stri
 // outcomes judges the objectives. Where the generator was the bottleneck, the numbers are bounds,
 // unless --allow-red takes them as they are.
 func (r *loadRun) outcomes(result *load.Result, recorder *runfile.Recorder) []slo.Outcome {
-	if !r.AllowRed && load.Judge(&r.plan, result).Verdict == load.Red {
+	if !r.AllowRed && load.Judge(&r.plan, result).Level == load.Red {
 		return slo.CheckBounds(r.objectives, result, recorder.High)
 	}
 	return slo.Check(r.objectives, result)

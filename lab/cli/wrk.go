@@ -259,9 +259,9 @@ func (r *wrkRun) done(block *wrk.Block, run *report.Run) error {
 		return nil
 	}
 	r.script.Stop()
-	total, lamp := &run.Result.Total, load.Judge(run.Plan, run.Result)
+	total, verdict := &run.Result.Total, load.Judge(run.Plan, run.Result)
 	return scriptError(r.script.Done(block, script.Truth{
 		Response: block.Latency, Service: wrk.FromHistogram(total.Service, 0), Lag: wrk.FromHistogram(total.Lag, 0),
-		Verdict: lamp.Verdict.String(), Unanswered: run.Result.Unanswered.Count + run.Result.Unanswered.Unsent,
+		Verdict: verdict.Level.String(), Unanswered: run.Result.Unanswered.Count + run.Result.Unanswered.Unsent,
 	}))
 }

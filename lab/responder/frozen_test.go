@@ -63,7 +63,7 @@ const tolerated = 0.01
 //
 // No answer comes before it is given, so that what the generator says is never below the
 // truth. Above it, it is also what the machine took to wake the generator: of several runs
-// one is to be close, unless the lamp of a run has said that it is not to be believed.
+// one is to be close, unless the verdict of a run has said that it is not to be believed.
 func TestFrozen(t *testing.T) {
 	const perSecond = 2000
 	engines(t, func(t *testing.T, e load.Engine) {
@@ -74,11 +74,11 @@ func TestFrozen(t *testing.T) {
 				Arrivals: load.Constant{PerSecond: perSecond}, Duration: 2 * law.Every, Conns: 64, Engine: e,
 			}
 			r, truth, behind := frozenRun(t, &plan, law)
-			lamp := load.Judge(&plan, r)
+			verdict := load.Judge(&plan, r)
 			close := true
 			for _, p := range quantiles {
 				got, want, formula := r.Total.Response.Quantile(p), quantile(truth, p), law.Response(p, perSecond)
-				t.Logf("%v: p%v is %v, in truth %v, by the formula %v, begun %v late", lamp.Verdict, 100*p, got, want, formula, behind)
+				t.Logf("%v: p%v is %v, in truth %v, by the formula %v, begun %v late", verdict.Level, 100*p, got, want, formula, behind)
 				if got < want {
 					t.Errorf("p%v is %v, but the service took %v", 100*p, got, want)
 				}
@@ -92,7 +92,7 @@ func TestFrozen(t *testing.T) {
 			if close || t.Failed() {
 				return
 			}
-			believed = believed && lamp.Verdict == load.Green
+			believed = believed && verdict.Level == load.Green
 		}
 		if !believed {
 			t.Skip("the machine is too busy to measure on, and the runs say so")

@@ -47,13 +47,13 @@ type errorRow struct{ Count, Class, Text, First, Last, Bytes string }
 // WriteHTML writes the run as one HTML file, which is read offline, in light and dark, on
 // paper and on a phone.
 func (r *Run) WriteHTML(w io.Writer) error {
-	lamp, t := r.lamp(), &r.Result.Total
+	verdict, t := r.verdict(), &r.Result.Total
 	p := &page{
 		Run: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours
-		Verdict: lamp.Verdict.String(), Meaning: meanings[lamp.Verdict], Facts: r.facts(), Open: r.Plan.Arrivals != nil,
+		Verdict: verdict.Level.String(), Meaning: meanings[verdict.Level], Facts: r.facts(), Open: r.Plan.Arrivals != nil,
 		Began: r.Result.Began.UTC().Format(time.RFC3339), Command: strings.Join(r.Command, " "),
 	}
-	for _, m := range lamp.Causes() {
+	for _, m := range verdict.Causes() {
 		p.Causes = append(p.Causes, m.Text)
 	}
 	p.Columns = columns(t, p.Open)

@@ -37,8 +37,8 @@ type Run struct {
 // quantiles are those that reports show, between the least and the longest.
 var quantiles = runfile.Quantiles[1 : len(runfile.Quantiles)-1]
 
-// lamp judges the run.
-func (r *Run) lamp() load.Lamp { return load.Judge(r.Plan, r.Result) }
+// verdict judges the run.
+func (r *Run) verdict() load.Verdict { return load.Judge(r.Plan, r.Result) }
 
 // Missed are the objectives that were not met, and unknown those of which too little was
 // measured.
@@ -76,7 +76,7 @@ func WriteRepeats(w io.Writer, runs []*Run) error {
 	for i, r := range runs {
 		h := r.Result.Total.Response
 		rates, p50, p99 = append(rates, r.Result.PerSecond()), append(p50, h.Quantile(0.5)), append(p99, h.Quantile(0.99))
-		fmt.Fprintf(t, "%d\t%s/s\t%s\t%s\t%v\t\n", i+1, figure.Number(rates[i]), figure.Time(p50[i]), figure.Time(p99[i]), r.lamp().Verdict)
+		fmt.Fprintf(t, "%d\t%s/s\t%s\t%s\t%v\t\n", i+1, figure.Number(rates[i]), figure.Time(p50[i]), figure.Time(p99[i]), r.verdict().Level)
 	}
 	for _, line := range []struct {
 		name string

@@ -18,8 +18,8 @@ import (
 // WriteText writes the run for a person at a terminal.
 func (r *Run) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	lamp := r.lamp()
-	fmt.Fprintf(&b, "%s\n%s\n\n%s\n\n", figure.Text(r.Title), r.Load, lamp.String())
+	verdict := r.verdict()
+	fmt.Fprintf(&b, "%s\n%s\n\n%s\n\n", figure.Text(r.Title), r.Load, verdict.String())
 	for _, line := range r.facts() {
 		fmt.Fprintf(&b, "%-11s%s\n", line.Name, line.Text)
 	}

@@ -55,7 +55,7 @@ type Document struct {
 
 	Errors   []Error  `json:"errors"` // without samples, those beyond the first 64 texts
 	Fairness *Shares  `json:"fairness"`
-	Lamp     Lamp     `json:"lamp"`
+	Verdict  Verdict  `json:"lamp"`
 	Little   *Little  `json:"little"`  // nil = too little was measured
 	Steady   *Steady  `json:"steady"`  // nil = the run was too short
 	Host     Host     `json:"host"`    // what the generator used of its machine
@@ -154,9 +154,9 @@ type Shares struct {
 	Jain        float64 `json:"jain"` // R. Jain's index: 1 = all the same, 1/n = all on one
 }
 
-// Lamp says whether the numbers are the service's.
-type Lamp struct {
-	Verdict  string    `json:"verdict"` // "green", "amber", "red"
+// Verdict says whether the numbers are the service's.
+type Verdict struct {
+	Level    string    `json:"verdict"` // "green", "amber", "red"
 	Text     string    `json:"text"`
 	Measures []Measure `json:"measures"`
 }
@@ -164,7 +164,7 @@ type Lamp struct {
 // Measure is one of the things by which that is judged.
 type Measure struct {
 	Name    string  `json:"name"`
-	Verdict string  `json:"verdict"`
+	Level   string  `json:"verdict"`
 	Value   float64 `json:"value"`
 	Amber   float64 `json:"amber"`
 	Red     float64 `json:"red"`

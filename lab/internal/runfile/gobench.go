@@ -19,7 +19,7 @@ func WriteGoBenchmark(w io.Writer, name string, d *Document) error {
 			fmt.Fprintf(&b, "cpu: %s\n", *m.CPUModel)
 		}
 	}
-	fmt.Fprintf(&b, "driver: %s\nmodel: %s\nlamp: %s\n", d.Plan.Driver, d.Plan.Model, d.Lamp.Verdict)
+	fmt.Fprintf(&b, "driver: %s\nmodel: %s\nlamp: %s\n", d.Plan.Driver, d.Plan.Model, d.Verdict.Level)
 	fmt.Fprintf(&b, "Benchmark%s %d", benchmarkName(name), max(d.Totals.Done, 1))
 	if d.Totals.PerSecond != nil {
 		fmt.Fprintf(&b, " %g req/s", *d.Totals.PerSecond)

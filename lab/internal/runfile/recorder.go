@@ -91,7 +91,7 @@ func (r *Recorder) Document(m *Manifest, result *load.Result) *Document {
 		Schema: SchemaName, Manifest: m, Plan: planOf(&r.plan, result.Engine), Totals: totals(result),
 		Response: TimesOf(v.Response, &r.response), Service: TimesOf(v.Service, service), Lag: TimesOf(v.Lag, nil),
 		Connect: TimesOf(v.Connect, nil), FirstByte: TimesOf(v.FirstByte, nil),
-		Errors: errorsOf(result), Fairness: shares(result.PerConn), Lamp: lamp(load.Judge(&r.plan, result)),
+		Errors: errorsOf(result), Fairness: shares(result.PerConn), Verdict: verdictOf(load.Judge(&r.plan, result)),
 		Little: little(v), Steady: r.steady(), Host: host(result), Objectives: []Objective{}, Missing: []string{},
 	}
 	if r.directory != nil {
@@ -159,10 +159,10 @@ func shares(perConn []int64) *Shares {
 	return &Shares{len(perConn), slices.Min(perConn), slices.Max(perConn), sum * sum / squares / float64(len(perConn))}
 }
 
-func lamp(l load.Lamp) Lamp {
-	d := Lamp{Verdict: l.Verdict.String(), Text: l.String(), Measures: []Measure{}}
+func verdictOf(l load.Verdict) Verdict {
+	d := Verdict{Level: l.Level.String(), Text: l.String(), Measures: []Measure{}}
 	for _, m := range l.Measures {
-		d.Measures = append(d.Measures, Measure{m.Name, m.Verdict.String(), m.Value, m.Amber, m.Red, m.Text})
+		d.Measures = append(d.Measures, Measure{m.Name, m.Level.String(), m.Value, m.Amber, m.Red, m.Text})
 	}
 	return d
 }

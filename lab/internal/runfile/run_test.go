@@ -240,7 +240,7 @@ func TestNothingMeasured(t *testing.T) {
 		Duration: 50 * time.Millisecond, Grace: time.Millisecond, Engine: load.Portable,
 	}, nil)
 	valid(t, doc)
-	if doc.Response != nil || doc.Little != nil || doc.Steady != nil || doc.Fairness != nil || doc.Lamp.Verdict != "red" || len(doc.Errors) == 0 {
+	if doc.Response != nil || doc.Little != nil || doc.Steady != nil || doc.Fairness != nil || doc.Verdict.Level != "red" || len(doc.Errors) == 0 {
 		t.Errorf("%+v", doc)
 	}
 	var b bytes.Buffer

@@ -45,10 +45,10 @@ type byKind struct {
 }
 
 // Each is who is told of the requests of a thread. It is called for one thread after another.
-func (a *Answers) Each(int) func(*load.Ended) {
+func (a *Answers) Each(int) func(*load.Outcome) {
 	t := &byKind{served: histogram.New(), refused: histogram.New()}
 	a.threads = append(a.threads, t)
-	return func(e *load.Ended) {
+	return func(e *load.Outcome) {
 		switch {
 		case e.Class == load.ClassOK:
 			t.served.Record(e.Done - e.Sent)

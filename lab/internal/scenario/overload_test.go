@@ -16,8 +16,8 @@ func TestOverload(t *testing.T) {
 	for thread := range 2 {
 		each := a.Each(thread)
 		for range 450 {
-			each(&load.Ended{Sent: 5, Done: 5 + int64(100*time.Millisecond), Class: load.ClassOK, Status: 200})
-			each(&load.Ended{Sent: 5, Done: 5 + int64(time.Millisecond), Class: load.ClassStatus, Status: 503})
+			each(&load.Outcome{Sent: 5, Done: 5 + int64(100*time.Millisecond), Class: load.ClassOK, Status: 200})
+			each(&load.Outcome{Sent: 5, Done: 5 + int64(time.Millisecond), Class: load.ClassStatus, Status: 503})
 		}
 	}
 	r := &load.Result{Elapsed: time.Second, InTime: 900}

@@ -22,7 +22,7 @@ type Row struct {
 	P99Corrected time.Duration `json:"p99_corrected_ns"`
 	Max          time.Duration `json:"max_ns"`
 
-	Lamp     string    `json:"lamp"` // see load.Lamp
+	Verdict  string    `json:"lamp"` // see load.Verdict
 	Used     []Used    `json:"used,omitempty"`
 	Original *Original `json:"-"`
 }
@@ -39,12 +39,12 @@ func (l *Load) NewRow(perSecond float64, plan *load.Plan, r *load.Result) Row {
 	failed, all := slo.Failures(r)
 	every := time.Duration(math.Round(float64(time.Second) / perSecond))
 	response := r.Total.Response
-	lamp := load.Judge(plan, r)
+	verdict := load.Judge(plan, r)
 	return Row{
 		PerSecond: perSecond, Requests: all, Succeeded: all - failed,
 		P99: response.Quantile(0.99), P99Corrected: response.Corrected(every).Quantile(0.99),
 		Max:  max(response.Max(), r.Unanswered.Oldest),
-		Lamp: lamp.Verdict.String(), Original: l.At(perSecond),
+		Verdict: verdict.Level.String(), Original: l.At(perSecond),
 	}
 }
 

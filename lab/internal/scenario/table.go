@@ -29,7 +29,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		fmt.Fprintf(table, "%s/s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", figure.Number(row.PerSecond), percent(row.Success()),
-			figure.Time(row.P99), figure.Time(row.P99Corrected), figure.Time(row.Max), row.Lamp, theirs(row.Original, goHTTPTunnel), theirs(row.Original, koding))
+			figure.Time(row.P99), figure.Time(row.P99Corrected), figure.Time(row.Max), row.Verdict, theirs(row.Original, goHTTPTunnel), theirs(row.Original, koding))
 	}
 	if err := table.Flush(); err != nil {
 		return err

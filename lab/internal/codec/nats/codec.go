@@ -112,7 +112,7 @@ func (c *Codec) Thread(int, int) load.Thread { return thread{c} }
 
 type thread struct{ *Codec }
 
-var _ load.Listening = thread{}
+var _ load.ListenerThread = thread{}
 
 // Session returns the state of a connection that publishes or asks.
 func (t thread) Session() load.Session {

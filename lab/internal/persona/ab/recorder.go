@@ -77,7 +77,7 @@ func (r *Recorder) Plan(request *Request) load.Plan {
 	p := load.Plan{
 		Network: "tcp", Codec: newCodec(request, &r.server), Conns: r.o.Conns, Count: r.o.Requests,
 		Duration: r.o.Limit, Timeout: r.o.Timeout, Grace: r.o.Timeout, Threads: 1,
-		Each: func(int) func(*load.Ended) { return r.ended },
+		Each: func(int) func(*load.Outcome) { return r.ended },
 	}
 	var secure bool
 	p.Address, secure, _ = r.o.Address() // has been checked
@@ -90,7 +90,7 @@ func (r *Recorder) Plan(request *Request) load.Plan {
 // ended counts a request.
 //
 // hot: guarded by BenchmarkRecorder and TestRecorderDoesNotAllocate.
-func (r *Recorder) ended(e *load.Ended) {
+func (r *Recorder) ended(e *load.Outcome) {
 	if r.o.Limit > 0 && e.Done > int64(r.o.Limit) {
 		return // the time was over
 	}
@@ -142,7 +142,7 @@ func micros(ns int64) uint32 {
 }
 
 // class counts how a request ended.
-func (r *Recorder) class(e *load.Ended) {
+func (r *Recorder) class(e *load.Outcome) {
 	switch e.Class {
 	case load.ClassOK, load.ClassStatus:
 		r.answer(e)
@@ -164,7 +164,7 @@ func (r *Recorder) class(e *load.Ended) {
 }
 
 // answer counts one that has come whole.
-func (r *Recorder) answer(e *load.Ended) {
+func (r *Recorder) answer(e *load.Outcome) {
 	r.heard = e.Done
 	if e.Status/100 != 2 {
 		r.non2xx++

@@ -29,9 +29,9 @@ func recorder(t testing.TB, line string, stop func(error)) (*ab.Recorder, load.P
 }
 
 // ended is a request that was the first of its connection, with times in microseconds.
-func ended(dialed, connected, first, done int64) *load.Ended {
+func ended(dialed, connected, first, done int64) *load.Outcome {
 	const us = int64(time.Microsecond)
-	return &load.Ended{
+	return &load.Outcome{
 		Dialed: dialed * us, Connected: connected * us, Due: connected * us, Sent: connected * us,
 		FirstByte: first * us, Done: done * us, Status: 200, Body: 5,
 	}
@@ -171,25 +171,25 @@ Keep-Alive requests:    3
 func TestGivesUp(t *testing.T) {
 	for _, tc := range []struct {
 		name, line string
-		happens    func(r *ab.Recorder, tell func(*load.Ended))
+		happens    func(r *ab.Recorder, tell func(*load.Outcome))
 		want       string
 	}{
-		{"broke", "-n 5", func(_ *ab.Recorder, tell func(*load.Ended)) {
+		{"broke", "-n 5", func(_ *ab.Recorder, tell func(*load.Outcome)) {
 			tell(ended(0, 100, 200, 300))
-			tell(&load.Ended{Class: load.ClassReset})
+			tell(&load.Outcome{Class: load.ClassReset})
 		}, "a connection broke (reset) after 1 requests; -r goes on"},
-		{"broke with -r", "-n 5 -r", func(_ *ab.Recorder, tell func(*load.Ended)) { tell(&load.Ended{Class: load.ClassReset}) }, ""},
-		{"refused", "-n 5", func(r *ab.Recorder, _ func(*load.Ended)) {
+		{"broke with -r", "-n 5 -r", func(_ *ab.Recorder, tell func(*load.Outcome)) { tell(&load.Outcome{Class: load.ClassReset}) }, ""},
+		{"refused", "-n 5", func(r *ab.Recorder, _ func(*load.Outcome)) {
 			for range 11 {
 				v := &load.Interval{}
 				v.Failed[load.ClassRefused] = 1
 				r.Interval(v)
 			}
 		}, "11 connections could not be made"},
-		{"silence", "-n 5 -s 1", func(_ *ab.Recorder, tell func(*load.Ended)) {
+		{"silence", "-n 5 -s 1", func(_ *ab.Recorder, tell func(*load.Outcome)) {
 			tell(ended(0, 100, 200, 300))
-			tell(&load.Ended{Class: load.ClassTimeout, Done: int64(time.Second)}) // another was answered meanwhile
-			tell(&load.Ended{Class: load.ClassTimeout, Done: int64(2 * time.Second)})
+			tell(&load.Outcome{Class: load.ClassTimeout, Done: int64(time.Second)}) // another was answered meanwhile
+			tell(&load.Outcome{Class: load.ClassTimeout, Done: int64(2 * time.Second)})
 		}, "no answer came for 1s, after 2 requests"},
 	} {
 		var why error

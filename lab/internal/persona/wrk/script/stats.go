@@ -83,7 +83,7 @@ func (s *state) stats(of *wrk.Stats) lua.LValue {
 // Truth is what done() gets beyond what wrk gives to it.
 type Truth struct {
 	Response, Service, Lag *wrk.Stats // us
-	Verdict                string     // of the lamp
+	Verdict                string     // of the verdict
 	Unanswered             int64
 }
 

@@ -12,11 +12,11 @@ import (
 // Everybody who wants to know is told of each request once, in times that make sense.
 func TestEach(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
-		ended := make([][]load.Ended, 2)
+		ended := make([][]load.Outcome, 2)
 		r, err := load.Run(t.Context(), load.Plan{
 			Address: serve(t, echo), Codec: ping(64), Conns: 5, Depth: 3, Threads: 2, PerConn: 7, Count: 500, Engine: e,
-			Each: func(thread int) func(*load.Ended) {
-				return func(e *load.Ended) { ended[thread] = append(ended[thread], *e) }
+			Each: func(thread int) func(*load.Outcome) {
+				return func(e *load.Outcome) { ended[thread] = append(ended[thread], *e) }
 			},
 		}, nil)
 		if err != nil {
@@ -65,10 +65,10 @@ func TestEachIsToldOfFailures(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			engines(t, func(t *testing.T, e load.Engine) {
-				var ended []load.Ended
+				var ended []load.Outcome
 				_, err := load.Run(t.Context(), load.Plan{
 					Address: serve(t, tc.service), Codec: ping(8), Conns: 3, Count: 3, Timeout: 500 * time.Millisecond, Engine: e,
-					Each: func(int) func(*load.Ended) { return func(e *load.Ended) { ended = append(ended, *e) } },
+					Each: func(int) func(*load.Outcome) { return func(e *load.Outcome) { ended = append(ended, *e) } },
 				}, nil)
 				if err != nil || len(ended) != 3 {
 					t.Fatalf("%+v, %v", ended, err)
