@@ -34,8 +34,8 @@ type loop struct {
 	tr     transport
 	thread Thread
 	listen ListenerThread // thread, if the plan has listeners
-	pauser Pauser    // nil = the thread is none
-	stripe Stripe    // nil = closed
+	pauser Pauser         // nil = the thread is none
+	stripe Stripe         // nil = closed
 
 	number, step int64 // of the next request, and the distance to the one behind it
 	left         int64 // requests that may still be sent

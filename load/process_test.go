@@ -75,11 +75,11 @@ type order struct {
 
 // outcome is what it found.
 type outcome struct {
-	Verdict   load.Verdict
-	Late   [load.Causes]int64
-	Sent   int64
-	Thread load.ThreadUse
-	Steal  time.Duration
+	Verdict load.Verdict
+	Late    [load.Causes]int64
+	Sent    int64
+	Thread  load.ThreadUse
+	Steal   time.Duration
 }
 
 var get = []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

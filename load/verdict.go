@@ -14,8 +14,8 @@ type Level uint8
 // The verdicts, from the best to the worst.
 const (
 	Green Level = iota // the numbers are the service's
-	Amber                // the generator may have had a part in them
-	Red                  // the generator set them: rates are lower bounds, times upper ones
+	Amber              // the generator may have had a part in them
+	Red                // the generator set them: rates are lower bounds, times upper ones
 )
 
 var levelNames = [...]string{"green", "amber", "red"}
@@ -38,7 +38,7 @@ func (v Level) String() string {
 // holds the service's answers up; one that was not let run does so too. A pool of
 // connections that is too small, or a service that is slow, is not the generator's doing.
 type Verdict struct {
-	Level  Level
+	Level    Level
 	Measures []Measure // everything that could be judged, the worst first
 }
 
@@ -48,7 +48,7 @@ type Measure struct {
 	Name       string
 	Value      float64
 	Amber, Red float64 // from where on the verdict is so
-	Level    Level
+	Level      Level
 	Text       string // with the numbers
 }
 

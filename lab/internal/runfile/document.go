@@ -163,12 +163,12 @@ type Verdict struct {
 
 // Measure is one of the things by which that is judged.
 type Measure struct {
-	Name    string  `json:"name"`
-	Level   string  `json:"verdict"`
-	Value   float64 `json:"value"`
-	Amber   float64 `json:"amber"`
-	Red     float64 `json:"red"`
-	Text    string  `json:"text"`
+	Name  string  `json:"name"`
+	Level string  `json:"verdict"`
+	Value float64 `json:"value"`
+	Amber float64 `json:"amber"`
+	Red   float64 `json:"red"`
+	Text  string  `json:"text"`
 }
 
 // Little is the check by Little's law.

@@ -43,7 +43,7 @@ func (l *Load) NewRow(perSecond float64, plan *load.Plan, r *load.Result) Row {
 	return Row{
 		PerSecond: perSecond, Requests: all, Succeeded: all - failed,
 		P99: response.Quantile(0.99), P99Corrected: response.Corrected(every).Quantile(0.99),
-		Max:  max(response.Max(), r.Unanswered.Oldest),
+		Max:     max(response.Max(), r.Unanswered.Oldest),
 		Verdict: verdict.Level.String(), Original: l.At(perSecond),
 	}
 }
