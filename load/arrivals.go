@@ -11,9 +11,8 @@ import (
 // sequence that is fixed beforehand and never goes back. It is safe for any number of
 // goroutines.
 type Arrivals interface {
-	// Stripe yields the arrivals number k for which k mod of = part, in order: what one
-	// of so many threads has to do. The union over all parts is the whole sequence, to
-	// the nanosecond.
+	// Stripe yields the arrivals k with k mod of == part, in order: the share of one of several
+	// threads. The union over all parts is the whole sequence, to the nanosecond.
 	Stripe(part, of int) Stripe
 
 	// Rate is the number of arrivals per second that are meant at a time.
@@ -105,7 +104,7 @@ func (s *rampStripe) Next() (time.Duration, bool) {
 	return at, true
 }
 
-// Rate is what the ramp has reached.
+// Rate returns the rate that the ramp has reached.
 func (r Ramp) Rate(at time.Duration) float64 {
 	if at >= r.For {
 		return 0
@@ -155,9 +154,9 @@ func (b Burst) Length() time.Duration { return b.For }
 // String is like "burst 50 every 1s".
 func (b Burst) String() string { return fmt.Sprintf("burst %d every %v", b.Size, b.Every) }
 
-// Poisson is arrivals of many users who know nothing of each other: the distances between
-// them are drawn from the exponential distribution of the mean 1 / PerSecond. The same Seed
-// gives the same arrivals, whatever the number of stripes.
+// Poisson is the arrivals of many independent users: the distances between them are drawn from the
+// exponential distribution with the mean 1 / PerSecond. The same Seed gives the same arrivals, for
+// any number of stripes.
 type Poisson struct {
 	PerSecond float64
 	For       time.Duration // 0 = without end

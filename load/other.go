@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// readMachine is what the process and the machine have done so far, as far as it is known.
+// readMachine returns the use of the process and the machine so far, where it is known.
 func readMachine() MachineUse {
 	return MachineUse{Processors: runtime.GOMAXPROCS(0), GCPause: gcPause()}
 }

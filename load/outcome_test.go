@@ -9,7 +9,7 @@ import (
 	"paddock/load"
 )
 
-// Everybody who wants to know is told of each request once, in times that make sense.
+// Each callback gets each request once, with consistent times.
 func TestEach(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		ended := make([][]load.Outcome, 2)

@@ -9,9 +9,8 @@ import (
 // end.
 type Watcher interface {
 	Observer
-	// Watch is called once, before the load begins. progress may be called from any
-	// goroutine, during the run and behind it: it reads what the threads last told,
-	// and asks nothing of them.
+	// Watch is called once, before the load begins. Any goroutine may call progress, during the run
+	// and after it: it reads the numbers that the threads published last, and does not ask them.
 	Watch(progress func() Progress)
 }
 
@@ -26,7 +25,7 @@ type Progress struct {
 // progressEvery is how often a thread tells its progress, in ns.
 const progressEvery = int64(100 * time.Millisecond)
 
-// told is what a thread last told of its progress. One goroutine writes, any may read.
+// told holds the progress that a thread has published last. One goroutine writes, any may read.
 type told struct {
 	sent, ok, failed, inFlight atomic.Int64
 
@@ -34,7 +33,7 @@ type told struct {
 	past Progress // in the intervals before the one that is recorded
 }
 
-// tell publishes what the interval has brought so far.
+// tell publishes the counts of the interval so far.
 func (t *told) tell(v *Interval, inFlight, now int64) {
 	t.next = now + progressEvery
 	t.sent.Store(t.past.Sent + v.Sent)
@@ -50,7 +49,7 @@ func (t *told) keep(v *Interval) {
 	t.past.Failed += v.Errors()
 }
 
-// progress is what all threads last told.
+// progress returns the sum of the progress of all threads.
 func (r *run) progress() Progress {
 	p := Progress{At: time.Since(r.result.Began)}
 	for _, d := range r.drivers {
@@ -86,7 +85,7 @@ func (w *window) close(v *Interval, now int64) {
 	*w = window{began: now, from: v.Done}
 }
 
-// keep counts what the interval that is over has of the window.
+// keep counts the part of the window that lies in the interval that is over.
 func (w *window) keep(v *Interval) {
 	w.past += v.Done - w.from
 	w.from = 0

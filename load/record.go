@@ -106,7 +106,7 @@ func (s *samples) add(class Class, text string, bytes []byte, at int64) {
 	})
 }
 
-// merge counts what o has.
+// merge adds the counts of o.
 func (s *samples) merge(o *samples) {
 	for _, e := range o.list {
 		known := false
@@ -139,7 +139,7 @@ type Outcome struct {
 	Last   bool   // the service ends the connection behind it, and has said so
 }
 
-// notify tells whoever wants to know of a request that has ended.
+// notify calls the callback for a request that has ended.
 func (l *loop) notify(c *conn, s *slot, a *Answer, now int64) {
 	if l.each == nil {
 		return

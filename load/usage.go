@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ThreadUse is what one thread of the generator did in an interval.
+// ThreadUse is the activity of one thread of the generator in an interval.
 type ThreadUse struct {
 	CPU, Wall   time.Duration // its processor time, 0 = not known, of so much time
 	Waited      time.Duration // of Wall: it waited for events, for no longer than it meant to
@@ -35,7 +35,7 @@ func (u ThreadUse) Held() time.Duration {
 	return max(u.Wall-u.CPU-u.Waited, 0)
 }
 
-// add adds so many times what another did, or the same thread at another time.
+// add adds o, multiplied: another thread's use, or that of the same thread at another time.
 func (u *ThreadUse) add(o ThreadUse, times int64) {
 	n := time.Duration(times)
 	u.CPU += n * o.CPU
@@ -48,14 +48,14 @@ func (u *ThreadUse) add(o ThreadUse, times int64) {
 	u.Events += times * o.Events
 }
 
-// since is what was done after an earlier reading, in so much time.
+// since returns the use since an earlier reading, over the time wall.
 func (u ThreadUse) since(before ThreadUse, wall time.Duration) ThreadUse {
 	u.add(before, -1)
 	u.Wall = wall
 	return u
 }
 
-// since is what was done after an earlier reading.
+// since returns the use since an earlier reading.
 func (m MachineUse) since(before MachineUse) MachineUse {
 	m.User -= before.User
 	m.System -= before.System

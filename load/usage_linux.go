@@ -14,7 +14,7 @@ import (
 // userHZ is the unit of /proc/stat: USER_HZ, which is 100 on every Linux.
 const userHZ = 100
 
-// readMachine is what the process and the machine have done so far.
+// readMachine returns the use of the process and the machine so far.
 func readMachine() (m MachineUse) {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) == nil {
@@ -68,7 +68,7 @@ func throttledIn(group string) time.Duration {
 	return 0
 }
 
-// threadUse reads what the calling thread has done so far, which must stay on it.
+// threadUse reads the use of the calling thread, which must be locked to its goroutine.
 type threadUse struct {
 	schedstat *os.File // nil = not to be had
 }

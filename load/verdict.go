@@ -28,22 +28,22 @@ func (v Level) String() string {
 	return "unknown"
 }
 
-// Verdict says whether the numbers of a run are the service's or were set by the generator,
-// and what says so.
+// Verdict states whether the numbers of a run are the service's or were set by the generator, with
+// the measures that it is derived from.
 //
-// A late send of an open run has a cause (see [Cause]); those of the generator's own doing
-// are weighed against the response times. In a closed run nothing is late but behind a pause,
-// or where requests are made more slowly than they are sent: there, as everywhere, the verdict
-// goes by what the threads did. A thread that computes all the time
-// holds the service's answers up; one that was not let run does so too. A pool of
-// connections that is too small, or a service that is slow, is not the generator's doing.
+// A late send of an open run has a cause (see [Cause]); causes on the generator's side are compared
+// with the response times. A closed run can be late only behind a pause, or where requests are made
+// more slowly than they are sent. In every run the verdict also depends on the threads: a thread
+// that computes all the time delays the service's answers, and so does a thread that the system did
+// not run. A pool of connections that is too small, and a slow service, are not the generator's
+// doing.
 type Verdict struct {
 	Level    Level
 	Measures []Measure // everything that could be judged, the worst first
 }
 
-// Measure is one thing by which a run is judged: a share, from 0 to 1 but for lags, which
-// may be longer than what they are compared with.
+// Measure is one input of a verdict: a share from 0 to 1, or a lag relative to the duration that it
+// is compared with, which may be above 1.
 type Measure struct {
 	Name       string
 	Value      float64
@@ -57,8 +57,8 @@ type bounds struct{ amber, red float64 }
 
 // The measures' bounds.
 var (
-	// A hundredth of the p99 is less than what tells two runs apart; a twentieth is
-	// what people look for when they compare.
+	// A hundredth of the p99 is less than the difference between two runs; a twentieth is a
+	// difference that comparisons look for.
 	lagBounds = bounds{0.01, 0.05}
 	// Of a processor that is used for more than four fifths, a queue builds up before
 	// the thread now and then; at 95 % there always is one.
@@ -67,7 +67,7 @@ var (
 	stealBounds = bounds{0.05, 0.25}
 	quotaBounds = bounds{0.001, 0.05}
 	gcBounds    = bounds{0.002, 0.02}
-	// What is used up on this side is never the service's error.
+	// A shortage on this side is never the service's error.
 	scarceBounds = bounds{0.0001, 0.01}
 )
 
@@ -111,8 +111,8 @@ func (l *Verdict) judge(name string, value float64, b bounds, text string, args 
 	}
 }
 
-// judgeLag weighs what the generator's own doing added to a request in the mean against
-// the p99 of the response times. It goes by the name of the cause that added most.
+// judgeLag compares the mean lag that the generator itself added to a request with the p99 of the
+// response times. The measure has the name of the cause that added most.
 func (l *Verdict) judgeLag(p *Plan, r *Result) {
 	v := &r.Total
 	p99 := v.Response.Quantile(0.99)
@@ -135,8 +135,8 @@ func (l *Verdict) judgeLag(p *Plan, r *Result) {
 		late, v.Sent, p.Tolerance, time.Duration(mean), p99)
 }
 
-// judgeThread judges what thread i did. To be woken takes some time on any machine, so its
-// waiting for a processor is weighed like a lag, by how long each time.
+// judgeThread judges the use of thread i. A wake-up takes some time on any machine, so the time
+// that the thread waits for a processor is compared like a lag, by its mean length.
 func (l *Verdict) judgeThread(i int, u ThreadUse, p99 time.Duration) {
 	if u.Wall <= 0 {
 		return
@@ -156,8 +156,8 @@ func (l *Verdict) judgeThread(i int, u ThreadUse, p99 time.Duration) {
 		"thread %d was neither at work nor waiting as it meant to for %s of the time: it was not let run", i, percent(share(u.Held())))
 }
 
-// judgeMachine judges what the process used of the machine and what that took from it, in
-// the warm-up and the grace too.
+// judgeMachine judges how much of the machine the process used and how much others took from it,
+// including the warm-up and the grace.
 func (l *Verdict) judgeMachine(r *Result) {
 	wall := float64(r.Warmup + r.Total.Length)
 	if wall <= 0 {
@@ -178,7 +178,7 @@ func (l *Verdict) judgeMachine(r *Result) {
 	l.judge("gc-pause", pause, gcBounds, "the collector stopped the generator for %v", m.GCPause)
 }
 
-// judgeScarce judges what the generator's side ran out of.
+// judgeScarce judges the resources that ran out on the generator's side.
 func (l *Verdict) judgeScarce(r *Result) {
 	failed, all := &r.Total.Failed, r.Total.Done+r.Total.Errors()
 	for _, c := range []Class{ClassPorts, ClassFiles} {

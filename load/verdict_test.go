@@ -9,7 +9,7 @@ import (
 	"paddock/load/histogram"
 )
 
-// healthy is what came of ten seconds at 1,000 requests a second, each answered in 2 ms.
+// healthy is the result of ten seconds at 1,000 requests a second, each answered in 2 ms.
 func healthy() *load.Result {
 	r := &load.Result{Elapsed: 10 * time.Second, Total: load.Interval{
 		Length: 10 * time.Second, Sent: 10_000, Done: 10_000, InFlight: 2,
@@ -130,7 +130,7 @@ func TestLittle(t *testing.T) {
 	}
 }
 
-// Little's law holds for what the engines count, and they say what their threads did.
+// Little's law holds for the counts of the engines, which also report the use of their threads.
 func TestLittleOfRuns(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		r, err := load.Run(t.Context(), load.Plan{

@@ -17,7 +17,9 @@ type request struct {
 	last   bool  // its client wants the connection to end behind the answer
 }
 
-// scanner finds where requests end: heads, with bodies of a stated length.
+// scanner finds the ends of requests: heads, with bodies of a stated length. It is not
+// internal/netio/h1, because a responder that is much faster than its clients does no more than
+// find the end, the number and the length.
 type scanner struct {
 	head []byte // of a request that has not come whole
 	asks request

@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// Cells are counts by place, in ascending order and without those that are 0: of each, how
-// far it lies behind the one before, and the count, as varints. That is two or three bytes
-// for most. The zero value is empty.
+// Cells holds counts by index, in ascending order and without zeros. Each entry is two varints: the
+// distance to the previous index, and the count. Most entries take two or three bytes. The zero
+// value is empty.
 type Cells struct {
 	bytes []byte
 	last  int // place

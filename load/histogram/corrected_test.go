@@ -10,8 +10,7 @@ import (
 	"paddock/load/histogram"
 )
 
-// What is corrected afterwards is what HdrHistogram counts when each value is recorded as
-// corrected.
+// Corrected counts as HdrHistogram does when it records each value as corrected.
 func TestCorrected(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, every := range []time.Duration{time.Nanosecond * 700, time.Microsecond, time.Millisecond, 1_666_666, time.Second} {

@@ -31,7 +31,7 @@ const (
 type Histogram struct {
 	counts  []uint64
 	clamped uint64 // of the counted: those below 0 or above Max
-	// Of what was recorded, to the ns: nothing is counted in a bucket beyond them.
+	// The extremes of the recorded values, to the ns. No bucket beyond them has a count.
 	least int64 // math.MaxInt64 if there was nothing
 	most  int64 // 0 likewise
 }
@@ -56,8 +56,8 @@ func lowest(i int) int64 {
 	return int64(i-e*half) << e
 }
 
-// Record counts one duration in ns. What lies outside 0 and Max is counted at the nearer
-// of them, and as clamped.
+// Record counts one duration in ns. A value outside 0 and Max is counted at the nearer of them, and
+// as clamped.
 //
 // hot: guarded by TestDoesNotAllocate.
 func (h *Histogram) Record(ns int64) {
@@ -121,11 +121,11 @@ func (h *Histogram) Reset() {
 	h.clamped, h.least, h.most = 0, math.MaxInt64, 0
 }
 
-// Corrected is a histogram in which each duration above every has others behind it, shorter
-// by every each time, down to every itself: HdrHistogram's RecordCorrectedValue. It makes up
-// the requests that a generator has left out that waited for its answers. What was due
-// whether or not others were answered has nothing left out: its stalls then count twice.
-// Durations are those of Quantile, and every is above 0.
+// Corrected returns a histogram that adds, for each duration above every, further ones that are
+// shorter by every each time, down to every itself. This is HdrHistogram's RecordCorrectedValue. It
+// makes up for the requests that a closed-loop generator did not send while it waited for an
+// answer. An open run has not left any out, so its stalls would count twice. Durations are those of
+// Quantile, and every is above 0.
 func (h *Histogram) Corrected(every time.Duration) *Histogram {
 	c, step := h.Clone(), int64(every)
 	for r, n := range h.All() {

@@ -89,7 +89,7 @@ func same(t *testing.T, got, want *histogram.Histogram) {
 	}
 }
 
-// What is out of range is counted at the end that it lies beyond.
+// A value out of range is counted at the nearer end.
 func TestClamped(t *testing.T) {
 	h := histogram.New()
 	h.Record(-5)

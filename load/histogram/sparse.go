@@ -3,16 +3,16 @@ package histogram
 import "sort"
 
 const (
-	// sparseCells bounds what a Sparse holds. Beyond, 2, 4, 8 or 16 buckets that follow one
-	// another are counted as the last of them, so that a quantile is at most 0.2 %, 0.4 %,
-	// 0.8 % or 1.6 % off.
+	// sparseCells bounds the size of a Sparse. Beyond it, 2, 4, 8 or 16 adjacent buckets are
+	// counted as the last of them, so that a quantile is off by at most 0.2 %, 0.4 %, 0.8 % or 1.6
+	// %.
 	sparseCells = 4096
 	// markEvery is how many cells lie between two places to begin at.
 	markEvery = 32
 )
 
-// Sparse is what a histogram has counted, without the buckets that are empty: two or three
-// bytes for most of the others, of which there are 4,096 at most. It does not change.
+// Sparse holds the counts of a histogram without its empty buckets. Most of the others, at most
+// 4,096, take two or three bytes. It does not change.
 type Sparse struct {
 	cells Cells
 	marks []mark // one for each markEvery cells
@@ -27,7 +27,7 @@ type mark struct {
 	count  uint64 // of the cells before it
 }
 
-// Pack gives what h has counted so far.
+// Pack returns the counts of h so far.
 func Pack(h *Histogram) Sparse {
 	first, counts := h.used()
 	group := grouping(first, counts)

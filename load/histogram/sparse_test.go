@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is packed answers as what it was packed from, and adds up to it.
+// A packed histogram has the quantiles of its source, and adds up to it.
 func TestSparse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	for _, n := range []int{0, 1, 31, 32, 33, 1000, 20_000} {
@@ -35,8 +35,8 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// However many buckets are in use and however often they are packed, what is packed takes
-// 64 KiB at most and is off by as much as is said.
+// However many buckets are in use and however often they are packed, a Sparse takes 64 KiB at most
+// and is off by no more than its documentation states.
 func TestSparseIsBounded(t *testing.T) {
 	h := New()
 	for range 3 {

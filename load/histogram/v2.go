@@ -11,10 +11,10 @@ import (
 	"math/bits"
 )
 
-// The headers of HdrHistogram's encoding V2, in big endian: of what is compressed, a
-// cookie, the length of the counts, an offset that is 0, the digits, the least and the
-// largest value, and a ratio of values that is 1.0; of the whole, a cookie and the length
-// of the compressed part.
+// The headers of HdrHistogram's encoding V2, in big endian. The header of the compressed part has a
+// cookie, the length of the counts, an offset of 0, the digits, the least and the largest value,
+// and a ratio of values of 1.0. The outer header has a cookie and the length of the compressed
+// part.
 const (
 	cookieV2           = 0x1c849303 | 0x10
 	cookieV2Compressed = 0x1c849304 | 0x10
@@ -31,9 +31,9 @@ const countBytes = 9
 // ErrV2 is in all errors about bytes that are no histogram of this layout.
 var ErrV2 = errors.New("not a histogram in encoding V2")
 
-// AppendV2 appends h in HdrHistogram's encoding V2. Two histograms that have counted the
-// same give the same bytes. What was clamped is counted where it was clamped to, and
-// counts beyond the 2^63 that the encoding holds are written as that.
+// AppendV2 appends h in HdrHistogram's encoding V2. Two histograms with equal counts give equal
+// bytes. Clamped values are in the bucket that they were clamped to, and counts above the 2^63 of
+// the encoding are written as 2^63.
 func (h *Histogram) AppendV2(dst []byte) []byte {
 	at := len(dst)
 	dst = binary.BigEndian.AppendUint32(dst, cookieV2)
@@ -96,8 +96,8 @@ func count(b []byte) (n int64, size int) {
 	return 0, 0
 }
 
-// Encoder writes histograms compressed. It keeps what it works with, and belongs to one
-// goroutine. The zero value is ready.
+// Encoder writes compressed histograms. It reuses its buffers, and belongs to one goroutine. The
+// zero value is ready.
 type Encoder struct {
 	plain  []byte
 	packed bytes.Buffer
@@ -123,9 +123,9 @@ func (e *Encoder) Encode(h *Histogram) []byte {
 	return b
 }
 
-// Decode reads what Encode or another program has written in HdrHistogram's compressed
-// encoding V2, if it has values from 1 and three digits. Min and Max are then known to the
-// bucket alone: the least value of the first, the largest of the last.
+// Decode reads a histogram in HdrHistogram's compressed encoding V2, of Encode or of another
+// program, if it has values from 1 and three digits. Min and Max are then known to the bucket
+// alone: the least value of the first, the largest of the last.
 func Decode(b []byte) (*Histogram, error) {
 	if len(b) < headV2Compressed || binary.BigEndian.Uint32(b)&^cookieWords != cookieV2Compressed&^cookieWords {
 		return nil, fmt.Errorf("%w: its first bytes are others", ErrV2)
@@ -147,7 +147,7 @@ func Decode(b []byte) (*Histogram, error) {
 
 func decodePlain(b []byte) (*Histogram, error) {
 	if len(b) < headV2 || binary.BigEndian.Uint32(b)&^cookieWords != cookieV2&^cookieWords {
-		return nil, fmt.Errorf("%w: the first bytes of what is compressed are others", ErrV2)
+		return nil, fmt.Errorf("%w: the compressed part begins with other bytes", ErrV2)
 	}
 	if n := binary.BigEndian.Uint32(b[4:]); uint64(n) != uint64(len(b)-headV2) {
 		return nil, fmt.Errorf("%w: %d bytes of counts, where it says %d", ErrV2, len(b)-headV2, n)

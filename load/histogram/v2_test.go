@@ -26,7 +26,7 @@ func both(t *testing.T, values []int64) (*histogram.Histogram, *hdr.Histogram) {
 	return ours, theirs
 }
 
-// samples are histograms that differ in what matters to the encoding.
+// samples returns histograms that differ in the properties that the encoding depends on.
 func samples() map[string][]int64 {
 	rng := rand.New(rand.NewPCG(11, 12))
 	dense := make([]int64, 0, 100_000)
@@ -39,7 +39,7 @@ func samples() map[string][]int64 {
 	}
 }
 
-// HdrHistogram for Go reads every count that is written, and what it writes is read.
+// HdrHistogram for Go reads every count that is written, and its output can be read.
 func TestExchange(t *testing.T) {
 	var e histogram.Encoder
 	for name, values := range samples() {
@@ -118,7 +118,7 @@ func TestMergedBytes(t *testing.T) {
 	}
 }
 
-// What was written before does not show in what is written next.
+// An Encoder leaves nothing of one histogram in the next.
 func TestEncoderIsReused(t *testing.T) {
 	var used, fresh histogram.Encoder
 	big, small := histogram.New(), histogram.New()

@@ -24,11 +24,10 @@ type Files func(name string) ([]byte, error)
 //
 //	GET http://localhost:8080/healthz
 //
-// A target is a method and a URL, header lines, and the name of a file that holds the
-// body. A blank line or the next target ends it; lines that begin with # are comments. A
-// path alone is one of r.URL's service. What r says holds for each of them, but for the
-// header fields that the target has itself. All targets are of one service. The error
-// names the line.
+// A target is a method and a URL, header lines, and the name of a file that holds the body. A blank
+// line or the next target ends it; lines that begin with # are comments. A path alone is one of
+// r.URL's service. r holds the values that apply to each target, except for header fields that the
+// target has itself. All targets are of one service. An error names the line.
 func ReadTargets(in io.Reader, r Request, files Files) ([]Request, error) {
 	t := targets{usual: r, files: files, bodies: map[string][]byte{}}
 	lines := bufio.NewScanner(in)

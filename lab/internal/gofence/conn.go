@@ -72,7 +72,8 @@ func (c *Conn) Exchange(request []byte) error {
 
 var contentLength = []byte("content-length:")
 
-// head reads status line and header.
+// head reads a status line and a header. It is not internal/netio/h1, because it reads from a
+// buffered reader and needs the status and the length alone.
 func (c *Conn) head() (status int, length int64, err error) {
 	line, err := c.line()
 	if err != nil {

@@ -87,7 +87,7 @@ func (p *publisher) EndBatch(dst []byte) []byte {
 	return dst
 }
 
-var errPong = errors.New("a PONG that nobody has asked for")
+var errPong = errors.New("a PONG without a PING")
 
 // Receive takes PONGs, and refusals of single messages.
 func (p *publisher) Receive(in []byte, answers *load.Answers) (int, error) {

@@ -39,7 +39,8 @@ func split(text []byte) (list []http1.Message, err error) {
 	return list, nil
 }
 
-// first is the first request of a text.
+// first returns the first request of a text. It is not internal/netio/h1, because its errors tell
+// the author of a script the mistake, and it sends requests that a proxy would refuse.
 func first(text []byte) (m http1.Message, err error) {
 	end := bytes.Index(text, []byte("\r\n\r\n"))
 	if end < 0 {
