@@ -17,13 +17,13 @@ import (
 	"paddock/lab/internal/runfile"
 )
 
-// abCmd is ApacheBench: its flags are in lab/internal/persona/ab, as kong does not read what
-// people type there. docs/guides/bench-ab.md is its guide.
+// abCmd is ApacheBench. Its flags are in lab/internal/persona/ab, because kong does not parse the
+// forms that ab accepts. docs/guides/bench-ab.md is its guide.
 type abCmd struct {
 	Args []string `arg:"" optional:"" help:"The flags of ab, and the URL."`
 }
 
-// Flags are what the command reads itself.
+// Flags returns the flags that the command parses itself.
 func (*abCmd) Flags() getopt.Flags { return new(ab.Options).Flags() }
 
 // Help lists the flags.
@@ -59,7 +59,7 @@ func (b *abCmd) Run(ctx context.Context, parser *kong.Kong, c *Console) error {
 	return plainly(b.measure(ctx, c, o, request))
 }
 
-// request makes what is sent.
+// request makes the request to send.
 func (*abCmd) request(o *ab.Options) (*ab.Request, error) {
 	var body []byte
 	for _, file := range []struct{ flag, name string }{{"-p", o.PostFile}, {"-u", o.PutFile}} {

@@ -1,7 +1,7 @@
 // Package cli holds the commands of `paddock bench`. Package main mounts Bench into its
 // command line, and binds a Console for the Run methods.
 //
-// Each command has a file of its own, named after it. Those that make load at a rate or over
+// Each command has a file of its own, named after it. The commands that make load at a rate or over
 // connections share the flags and the exit codes of load.go.
 package cli
 

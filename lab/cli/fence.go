@@ -33,7 +33,7 @@ type fenceCmd struct {
 	loadFlags `embed:""`
 }
 
-// Help says what is asked, and what the exit codes mean.
+// Help describes the requests and the exit codes.
 func (*fenceCmd) Help() string {
 	return `The points are those of the gofence benchmark: positions of vehicles and ride requests around them, 37,290 in all. Over HTTP each is posted as a Feature; wire and the bus get the compact form of the kind fence.search and of the subject paddock.search.NAME.
 
@@ -85,7 +85,7 @@ func (b *fenceCmd) one(ctx context.Context, c *Console) (err error) {
 	return run.run(ctx, c)
 }
 
-// corpus is what is asked for.
+// corpus returns the bodies to post.
 func (b *fenceCmd) corpus() (corpus *gofence.Corpus, err error) {
 	if b.Bodies != "" {
 		return corpusOf(b.Bodies, "")

@@ -17,14 +17,14 @@ import (
 	"paddock/load"
 )
 
-// kindReport is what came of all kinds.
+// kindReport is the result of all kinds.
 type kindReport struct {
 	Corpus *gofence.CorpusName `json:"corpus"`
 	Set    string              `json:"set"`
 	Kinds  []kindRun           `json:"kinds"`
 }
 
-// kindRun is what came of one.
+// kindRun is the result of one kind.
 type kindRun struct {
 	Kind     string            `json:"kind"`
 	Start    int64             `json:"start_ns"` // from the start of the process until it listened

@@ -15,17 +15,17 @@ import (
 	"paddock/lab/process"
 )
 
-// fenceSubject is what the kinds of index are compared by, as services: the files that each
-// of them loads, the set that is searched, and what is posted.
+// fenceSubject is the input on which the kinds of index are compared, as services: the files that
+// each of them loads, the set that is searched, and the bodies that are posted.
 type fenceSubject struct {
 	dir, set  string
 	simulated bool // dir holds the simulated city
 	corpus    *gofence.Corpus
-	remove    func() error // of what was made for it
+	remove    func() error // removes the temporary files
 }
 
-// newFenceSubject takes the files of a directory, or of the simulated city if it is not named,
-// and posts what a file of bodies holds, if it is named.
+// newFenceSubject uses the files of a directory, or of the simulated city without one, and posts
+// the lines of a file of bodies, if there is one.
 func newFenceSubject(dir, bodies string) (*fenceSubject, error) {
 	s := &fenceSubject{simulated: dir == ""}
 	var err error
@@ -114,7 +114,7 @@ func townUnless(named string) (dir string, remove func() error, err error) {
 	return dir, remove, nil
 }
 
-// corpusOf is what a file of bodies holds, or else what a directory gives.
+// corpusOf reads a file of bodies, or makes the corpus of a directory.
 func corpusOf(bodies, dir string) (*gofence.Corpus, error) {
 	if bodies != "" {
 		text, err := os.ReadFile(bodies)

@@ -41,7 +41,7 @@ type httpCmd struct {
 	loadFlags `embed:""`
 }
 
-// Help says what the two kinds of load are, and what the exit codes mean.
+// Help describes the two kinds of load and the exit codes.
 func (*httpCmd) Help() string {
 	return `Without --rate each connection asks again when it is answered: how much the service can do. With --rate requests are due at their times whatever the service does, and response times count from when they were due: how it serves users who do not wait for each other.
 
@@ -128,7 +128,7 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// requests makes what is sent.
+// requests makes the requests to send.
 func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
 	given := 0
 	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
@@ -169,7 +169,7 @@ func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
 	return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
 }
 
-// readBodies reads a file of bodies, and warns of what one might not expect in it.
+// readBodies reads a file of bodies, and warns of carriage returns in it.
 func readBodies(c *Console, path string) (*http1.Bodies, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -204,7 +204,7 @@ func (b *httpCmd) targets(r http1.Request) (http1.Requests, error) {
 	return http1.Compile(list, os.ReadFile, b.Seed)
 }
 
-// method is what the report says.
+// method returns the method for the report.
 func (b *httpCmd) method() string {
 	switch {
 	case b.Targets != "":

@@ -21,8 +21,8 @@ import (
 	"paddock/load"
 )
 
-// loadFlags are what every benchmark that makes load lets people say of the load, of what
-// is to come of it, and of where that goes.
+// loadFlags are the flags of every benchmark that makes load: the load, the objectives, and where
+// the results go.
 type loadFlags struct {
 	Rate     string        `placeholder:"ARRIVALS" help:"Requests are due at this rate, whether or not the service keeps up: 1000/s, \"poisson 1000/s\", \"100..1000/s over 30s\", \"burst 50 every 1s\", or several with commas between them (default: each connection asks again when it is answered)."`
 	Conns    int           `short:"c" placeholder:"N" default:"${conns=50}" help:"Connections (default ${default})."`
@@ -63,12 +63,11 @@ type loadRun struct {
 	title      string
 	plan       load.Plan
 	objectives []slo.Objective
-	also       load.Observer // of each second; nil = nobody
+	also       load.Observer // called with each second; nil = none
 	heap       int           // by how many percent it grows; 0 = leanGC
 
-	// What the protocol has to say, where it has anything: begin makes ready what is of
-	// one run alone, and account adds to the report. Its error is what was promised and
-	// not kept.
+	// Hooks of the protocol, nil without one: begin prepares one run, and account adds to its
+	// report. The error of account is a promise that was broken.
 	begin   func(context.Context, *load.Plan) error
 	account func(*report.Run) error
 }
@@ -96,7 +95,7 @@ func (f *loadFlags) prepare(title string, plan load.Plan) (*loadRun, error) {
 	return r, nil
 }
 
-// check refuses what the plan cannot know to be a mistake.
+// check refuses mistakes that load.Plan.Check cannot detect.
 func (r *loadRun) check() error {
 	switch {
 	case r.Conns < 1 || r.Threads < 1 || r.Depth < 1:
@@ -249,7 +248,7 @@ func (r *loadRun) outcomes(result *load.Result, recorder *runfile.Recorder) []sl
 	return slo.Check(r.objectives, result)
 }
 
-// view is what shows the run while it goes on.
+// view returns the display of a running benchmark.
 func (r *loadRun) view(c *Console) *live.View {
 	v := &live.View{Title: r.title, Count: r.plan.Count, Out: c.Stderr}
 	if r.plan.Duration > 0 {
@@ -281,7 +280,7 @@ func (r *loadRun) publish(c *Console, run *report.Run, number int) error {
 	return run.WriteFiles(r.directory(number))
 }
 
-// describe says what load a plan makes.
+// describe returns a short description of the load of a plan.
 func describe(p *load.Plan, engine load.Engine) string {
 	text := fmt.Sprintf("%s connections, closed", figure.Count(int64(p.Conns)))
 	if p.Arrivals != nil {
@@ -307,7 +306,7 @@ func describe(p *load.Plan, engine load.Engine) string {
 	return text + fmt.Sprintf("; engine %s, threads %d", name, p.Threads)
 }
 
-// judge turns what came of a run into the program's exit.
+// judge turns the result of a run into the program's exit.
 func (r *loadRun) judge(run *report.Run) error {
 	missed, unknown := run.Missed()
 	switch {
@@ -357,9 +356,9 @@ func rank(err error) int {
 	return 3
 }
 
-// By how many percent of what is in use the heap grows before it is collected, while load is
-// made: little becomes garbage then, but for scripts, which leave some behind each request.
-// What a run keeps takes little more memory for it, instead of twice as much.
+// The heap grows by so many percent before it is collected while load is made. A run makes little
+// garbage, except with scripts, which leave some behind each request. So the memory of a run
+// exceeds its data by little, instead of by a factor of two.
 const (
 	leanGC   = 25
 	scriptGC = 50
@@ -378,7 +377,7 @@ func (c *Console) leanHeap(percent int) (undo func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// heapInUse is how many bytes the heap's objects take, with those that are garbage.
+// heapInUse returns the size of the heap's objects in bytes, garbage included.
 func heapInUse() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

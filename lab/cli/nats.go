@@ -42,7 +42,7 @@ type natsCmd struct {
 	loadFlags `kong:"embed,set='conns=1',set='depth=256'"`
 }
 
-// Help says what is verified, and what the exit codes mean.
+// Help describes the checks and the exit codes.
 func (*natsCmd) Help() string {
 	return `-c is the connections that publish or ask. Without --rate each has --depth messages under way; with --rate they are due at their times, and times count from when they were due.
 
@@ -55,12 +55,12 @@ Exit codes: 0 everything came and the objectives held, 1 a failure of this side,
     paddock bench nats --originals`
 }
 
-// doing are what there is to do.
+// doing lists the kinds of load.
 var doing = map[string]natscodec.Do{
 	"pub": natscodec.Publish, "sub": natscodec.Subscribe, "pubsub": natscodec.PubSub, "request": natscodec.Request,
 }
 
-// maxMessage bounds what is sent: a server takes 1 MiB as a rule.
+// maxMessage bounds a message: most servers take 1 MiB.
 const maxMessage = 64 << 20
 
 // Run makes the run and prints its report.
@@ -146,7 +146,7 @@ func beginNATS(ctx context.Context, p *load.Plan, codec *natscodec.Codec) error 
 	return nil
 }
 
-// body is what each message holds.
+// body returns the payload of each message.
 func (b *natsCmd) body(do natscodec.Do) ([]byte, error) {
 	switch {
 	case b.Payload < 0 || b.Payload > maxMessage:
@@ -182,7 +182,7 @@ func (b *natsCmd) server(ctx context.Context, c *Console) (address string, stop 
 	return s.Addr(), s.Stop, nil
 }
 
-// account says what became of the messages. Lost ones and doubled ones are an error.
+// account reports the fate of the messages. Lost ones and doubled ones are an error.
 func account(run *report.Run) error {
 	codec := run.Plan.Codec.(*natscodec.Codec)
 	if codec.Do != natscodec.PubSub && codec.Do != natscodec.Subscribe {

@@ -24,10 +24,10 @@ const (
 	// its bounds.
 	calmShare           = 5
 	calmLeast, calmMost = time.Second, time.Minute
-	// overloadConns is below what the front lets one address have, and above what a tunnel
-	// has under way.
+	// overloadConns is below the limit of the front for one address, and above the number of
+	// requests that a tunnel has in flight.
 	overloadConns = 240
-	// headBytes is what goes over the link for an answer besides its body.
+	// headBytes is the size of an answer on the link without its body.
 	headBytes = 250
 	// mbit is bytes.
 	mbit = 1e6 / 8
@@ -74,8 +74,8 @@ func (b *tunnelCmd) overload(ctx context.Context, c *Console, program string, si
 	return nil
 }
 
-// putUp starts what the load goes to: what bounds it is the service, or the link. down takes
-// down what there is by then.
+// putUp starts the service and the tunnel. Either the service or the link is the bottleneck. down
+// stops the processes that have been started, also after an error.
 func (x *overload) putUp(ctx context.Context, program string, size int) (down func() error, err error) {
 	var stops []func() error
 	down = func() (err error) {
@@ -120,7 +120,7 @@ func (x *overload) putUp(ctx context.Context, program string, size int) (down fu
 	return down, err
 }
 
-// make makes the loads, and fills in what came of them.
+// make makes the loads, and records their results.
 func (x *overload) make(ctx context.Context, c *Console) error {
 	used := process.NewWatch(x.stand.Server(), x.stand.Client())
 	length := cmp.Or(x.Duration, overloadTime)
@@ -150,7 +150,8 @@ func (x *overload) make(ctx context.Context, c *Console) error {
 	return err
 }
 
-// calm makes the load before, so that what is known of an idle tunnel is that of one in use.
+// calm makes the load before the overload, so that the idle levels are those of a tunnel that has
+// been used.
 func (x *overload) calm(ctx context.Context, c *Console, used *process.Watch, d time.Duration) (*report.Run, *scenario.Answers, error) {
 	beside, over := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -178,7 +179,7 @@ func (x *overload) flood(ctx context.Context, c *Console, used *process.Watch, r
 	return run, answers, err
 }
 
-// load lets visitors who know nothing of each other come, so many a second.
+// load makes requests of independent visitors, at a rate.
 func (x *overload) load(ctx context.Context, c *Console, used *process.Watch, perSecond float64, d time.Duration) (*report.Run, *scenario.Answers, error) {
 	answers := &scenario.Answers{}
 	plan := load.Plan{Network: "tcp", Address: x.stand.Front, Codec: &http1.Codec{Requests: x.requests}, Each: answers.Each}
@@ -199,7 +200,7 @@ func (x *overload) load(ctx context.Context, c *Console, used *process.Watch, pe
 	return done, answers, err
 }
 
-// cpu is what server and client have used so far.
+// cpu returns the processor time that server and client have used so far.
 func (*overload) cpu(used *process.Watch) time.Duration {
 	used.Look()
 	last, _ := used.Last()

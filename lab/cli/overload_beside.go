@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// askEvery is how often somebody asks beside a load.
+	// askEvery is the interval of the requests beside a load.
 	askEvery = 50 * time.Millisecond
-	// askWithin is how long he waits.
+	// askWithin is their timeout.
 	askWithin = 10 * time.Second
-	// quietHost is the name of the other tunnel, and quietBody what its answers hold, bytes.
+	// quietHost is the name of the other tunnel, and quietBody the length of its answers in bytes.
 	quietHost = "quiet.example"
 	quietBody = 100
 )
 
-// asker asks the front beside a load, over a connection of his own.
+// asker sends requests to the front beside a load, over a connection of its own.
 type asker struct {
 	front, host string
 	each        func(status int, hinted bool, took time.Duration) // status 0: no answer

@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// lookEvery is how often it is looked whether the tunnel is at rest, and peakEvery how
-	// often what it holds under load.
+	// lookEvery is the interval at which the levels are read until the tunnel is at rest, and
+	// peakEvery the interval under load.
 	lookEvery, peakEvery = 200 * time.Millisecond, time.Second
 	// kept is how many connections to targets a client keeps for the next visitors: four to
 	// the service, and one to that of the other tunnel.
 	kept = 5
-	// few is how much of a count comes and goes: 5 %, or one. The resident set may be 10 % larger,
-	// as what is free is given back in pieces.
+	// few is the part of a count that may vary: 5 %, or one. The resident set may be 10 % larger,
+	// because free memory is returned in pieces.
 	few, fewBytes = 0.05, 0.10
 	// residentFrom is how long a load must be for the resident set to be judged: before, the
 	// runtime has not come to rest itself.
 	residentFrom = 20 * time.Second
 )
 
-// restWatch looks at what both sides of a tunnel hold.
+// restWatch reads the levels of both sides of a tunnel.
 type restWatch struct {
 	stand  *tunneled.Stand
 	length time.Duration // of the load
 	before tunneled.Sides
 	peak   tunneled.Sides
 
-	server, client scenario.Slope // of what is resident under the load
+	server, client scenario.Slope // of the resident set under the load
 }
 
-// rested waits until nothing is under way and a crowd's connections have gone, which is what
-// is at rest.
+// rested waits until no request is in flight and the connections of the load have been closed, and
+// records the levels at rest.
 func (w *restWatch) rested(ctx context.Context) (err error) {
 	for began := time.Now(); ; {
 		if w.before, err = w.stand.Levels(ctx); err != nil {
@@ -65,7 +65,7 @@ func (w *restWatch) run(ctx context.Context) {
 	}
 }
 
-// await looks until both sides hold what they held before, or should have.
+// await reads the levels until they are back at those before the load, or the time is up.
 func (w *restWatch) await(ctx context.Context, o *scenario.Overload) error {
 	for began := time.Now(); ; {
 		now, err := w.stand.Levels(ctx)
@@ -82,7 +82,7 @@ func (w *restWatch) await(ctx context.Context, o *scenario.Overload) error {
 	}
 }
 
-// held is what is looked at: by how much of it, or how many, there may be more afterwards.
+// held lists the levels: how much more, or how many more, there may be afterwards.
 var held = []struct {
 	name        string
 	more, least float64
@@ -104,7 +104,7 @@ var held = []struct {
 	{"resident bytes of the client", fewBytes, 0, false, func(s *tunneled.Sides) float64 { return s.Client.Resident }},
 }
 
-// levels are all of them, with what they are now.
+// levels returns all of them, with their present values.
 func (w *restWatch) levels(now *tunneled.Sides) (all []scenario.Level) {
 	for _, h := range held {
 		l := scenario.Level{

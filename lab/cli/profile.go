@@ -70,7 +70,7 @@ func (b *profileCmd) Run(ctx context.Context, c *Console) error {
 	return err
 }
 
-// check refuses what cannot be before anything starts.
+// check refuses invalid flags before anything starts.
 func (b *profileCmd) check() ([]gofence.Bucket, []gofence.Variant, error) {
 	switch {
 	case b.Duration < time.Second || b.Duration%time.Second != 0 || b.Duration > time.Minute:

@@ -35,7 +35,7 @@ type replayFlags struct {
 	Quiet    bool          `short:"q" help:"Show nothing while it runs."`
 }
 
-// replayExit is what all of them say of their exit codes.
+// replayExit is the help on the exit codes of all of them.
 const replayExit = `Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objective was missed, 4 nothing was measured, or an objective cannot be told, 130 interrupted.`
 
 // replayConns is how many connections there are if nothing else is said.
@@ -44,16 +44,16 @@ const replayConns = 128
 // maxRates is how many rates a command takes.
 const maxRates = 64
 
-// replay is one of the loads, and on whom it is made.
+// replay is one of the loads, with its target.
 type replay struct {
 	replayFlags
 	load    *scenario.Load
 	target  string // as the report has it
-	subject string // what is asked for
+	subject string // the requests, for the report
 	plan    load.Plan
 
 	names []string       // of the processes that are watched
-	watch *process.Watch // nil: nobody
+	watch *process.Watch // nil without processes to watch
 }
 
 // check gives the first flag that makes no sense, and fills in the original's.
@@ -213,7 +213,7 @@ type pressureCmd struct {
 	replayFlags `embed:""`
 }
 
-// Help says what the columns are.
+// Help describes the columns.
 func (*pressureCmd) Help() string {
 	return `Twenty minutes, or --duration, at each of 300, 400 and 500 requests a second, which are due whether or not others have been answered. The report is that of "paddock bench spike".
 
@@ -233,7 +233,7 @@ type spikeCmd struct {
 	replayFlags `embed:""`
 }
 
-// Help says what the columns are.
+// Help describes the columns.
 func (*spikeCmd) Help() string {
 	return `Two minutes at each of 600, 800, 900 and 1000 requests a second, which are due whether or not others have been answered. The report has the original's columns, its figures beside them, and the p99 that users see.
 

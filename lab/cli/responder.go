@@ -26,7 +26,7 @@ type responderCmd struct {
 	Seed   uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
 }
 
-// Help says what the laws are, and what is printed.
+// Help describes the laws and the output.
 func (*responderCmd) Help() string {
 	return `A law says when a request is answered:
 
@@ -76,7 +76,7 @@ func (b *responderCmd) Run(ctx context.Context, c *Console) error {
 // maxBody is the largest body, in bytes.
 const maxBody = 64 << 20
 
-// contents are what is answered, if that has more than a length, and what to say of them.
+// contents returns the answers, if they have more than a length, and a description of them.
 func (b *responderCmd) contents() (_ []responder.Content, about string, err error) {
 	given := 0
 	for _, is := range []bool{b.Size != 0, b.Body != 0, b.Corpus} {
@@ -102,7 +102,7 @@ func (b *responderCmd) contents() (_ []responder.Content, about string, err erro
 	return nil, "", nil
 }
 
-// tellResponder says what a responder has done.
+// tellResponder prints the counts of a responder.
 func tellResponder(w io.Writer, did *responder.Did) error {
 	_, err := fmt.Fprintf(w, "%d requests on %d connections, %d answers; late by %v (p50), %v (p99), %v (most)\n",
 		did.Requests, did.Conns, did.Answers, did.Late.Quantile(0.5), did.Late.Quantile(0.99), did.Late.Max().Round(time.Microsecond))

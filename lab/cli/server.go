@@ -80,7 +80,7 @@ func (b *wireCmd) ownServer(ctx context.Context, c *Console) (addr, fingerprint 
 	args := []string{"wire", "serve", "--addr", "127.0.0.1:0", "--with-parent"}
 	switch {
 	case c.LogLevel != "":
-	case b.byLoad(): // a connection that says nothing goes before, to see that somebody is there
+	case b.byLoad(): // an empty connection is made first, to see that the server is there
 		args = append(args, "--log-level", "error")
 	default:
 		args = append(args, "--log-level", "warn")

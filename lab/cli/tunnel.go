@@ -28,7 +28,7 @@ type tunnelCmd struct {
 	replayFlags `embed:""`
 }
 
-// Help says what stands where.
+// Help describes the setup.
 func (*tunnelCmd) Help() string {
 	return `A service, the tunnel's server and its client are started as processes of this program, on loopback, with TLS between the two; the loads are those of "paddock bench spike" and "paddock bench pressure". The report says besides what processor time and memory the tunnel's processes took.
 
@@ -48,7 +48,7 @@ var loads = map[string][]*scenario.Load{
 	"spike": {&scenario.Spike}, "pressure": {&scenario.Pressure}, "both": {&scenario.Spike, &scenario.Pressure},
 }
 
-// Run puts up what is measured, makes the loads and prints their reports.
+// Run starts the tunnel, makes the loads and prints their reports.
 func (b *tunnelCmd) Run(ctx context.Context, c *Console) (err error) {
 	program, err := os.Executable()
 	if err != nil {

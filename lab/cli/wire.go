@@ -34,7 +34,7 @@ type wireCmd struct {
 	loadFlags `kong:"embed,set='conns=1',set='depth=64',set='timeout=0s'"`
 }
 
-// Help says what the outcome means.
+// Help describes the outcome.
 func (*wireCmd) Help() string {
 	return `Runs by --count are those of gofast's perf. With --rate, -d, -n, --slo or --out the load is made as "paddock bench http" makes it, with its report, objectives and exit codes: --do post sends acknowledged posts, request and streamtx are what they are, and --routines, --batchsize and --count have no part in it.
 
@@ -82,7 +82,7 @@ func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
 	return errors.Join(write(c.Stdout), report.Err())
 }
 
-// options are what gofast's flags say.
+// options returns the options for the flags of gofast.
 func (b *wireCmd) options() perf.Options {
 	return perf.Options{
 		Do: perf.Do(b.Do), Count: b.Count, Routines: b.Routines, Conns: b.Conns,

@@ -22,7 +22,7 @@ func (b *wireCmd) byLoad() bool {
 	return b.Rate != "" || b.Duration > 0 || b.loadFlags.Count > 0 || b.SLO != "" || b.Out != "" || b.Warmup > 0 || b.Repeat > 1 || b.Engine != "auto"
 }
 
-// makeLoad makes the load that the flags say, and reports what came of it.
+// makeLoad makes the load that the flags describe, and reports the result.
 func (b *wireCmd) makeLoad(ctx context.Context, c *Console) (err error) {
 	codec, err := b.codec()
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *wireCmd) makeLoad(ctx context.Context, c *Console) (err error) {
 	return run.run(ctx, c)
 }
 
-// codec is what is sent.
+// codec returns the codec for the flags.
 func (b *wireCmd) codec() (*wirecodec.Codec, error) {
 	o := b.options()
 	o.Timeout = 0 // which any request may have here

@@ -24,13 +24,13 @@ import (
 	"paddock/load/http1"
 )
 
-// wrkCmd measures a service the way wrk does: its flags are in lab/internal/persona/wrk, as
-// kong does not read what people type there. docs/guides/bench-wrk.md is its guide.
+// wrkCmd measures a service the way wrk does. Its flags are in lab/internal/persona/wrk, because
+// kong does not parse the forms that wrk accepts. docs/guides/bench-wrk.md is its guide.
 type wrkCmd struct {
 	Args []string `arg:"" optional:"" help:"The flags of wrk, and the URL."`
 }
 
-// Flags are what the command reads itself.
+// Flags returns the flags that the command parses itself.
 func (*wrkCmd) Flags() getopt.Flags { return new(wrk.Options).Flags() }
 
 // Help lists the flags.
@@ -78,7 +78,7 @@ type wrkRun struct {
 	blockTo io.Writer
 
 	script   *script.Script // nil = there is none
-	undo     func()         // of what was set for it; nil = nothing was
+	undo     func()         // restores the GC setting; nil = not changed
 	recorder *wrk.Recorder
 }
 
@@ -104,7 +104,7 @@ func (r *wrkRun) prepare(c *Console) (*loadRun, error) {
 	return run, errors.Join(run.readObjectives(), run.plan.Check())
 }
 
-// plan is what load wrk would make.
+// plan returns the load that wrk would make.
 func (r *wrkRun) plan(c *Console) (load.Plan, error) {
 	plan, secure, err := r.o.Plan()
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *wrkRun) plan(c *Console) (load.Plan, error) {
 	return plan, err
 }
 
-// requests makes what is sent without a script.
+// requests makes the requests to send without a script.
 func (r *wrkRun) requests(c *Console, request http1.Request) (http1.Requests, error) {
 	if r.o.Bodies == "" {
 		arena := &http1.Arena{}
@@ -164,7 +164,7 @@ func (r *wrkRun) load(c *Console, header []http1.Field, plan *load.Plan) error {
 	return err
 }
 
-// title is what was measured, without what is secret.
+// title names the target, without secrets.
 func (r *wrkRun) title() string {
 	switch to := runfile.Redact([]string{r.o.URL})[0]; {
 	case r.script != nil:

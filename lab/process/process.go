@@ -1,5 +1,5 @@
-// Package process is about processes that are measured: how they start and end, and what they
-// use of processor time, memory and descriptors.
+// Package process starts and stops processes that are measured, and reads their use of processor
+// time, memory and descriptors. It is outside lab/internal because tests of cmd/paddock use it.
 package process
 
 import (
@@ -147,7 +147,7 @@ func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "PADDOCK_") })
 }
 
-// Use is what a process uses at a moment; CPU is what it has used so far.
+// Use is the use of resources by a process at a moment; CPU is the sum so far.
 type Use struct {
 	CPU         time.Duration
 	Resident    int64 // bytes

@@ -35,7 +35,7 @@ func parentDeath() chan os.Signal {
 	return c
 }
 
-// Read reads what a process uses.
+// Read reads the use of a process.
 func Read(pid int) (u Use, err error) {
 	var now unix.Timespec
 	if err := unix.ClockGettime(clock(pid), &now); err != nil {

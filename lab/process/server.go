@@ -28,10 +28,10 @@ type Server struct {
 	child *Child
 }
 
-// StartFence starts program as `paddock fence` with the arguments, and returns when it
-// listens. Its log is read for its address and kept for errors. Unless the arguments say
-// otherwise it keeps no snapshots: what is measured leaves nothing in the user's cache,
-// and begins like the first start.
+// StartFence starts program as `paddock fence` with the arguments, and returns when it listens. It
+// reads the address from the log, whose end is kept for errors. Unless the arguments say otherwise
+// the server keeps no snapshots, so that a measurement leaves nothing in the user's cache and
+// begins like the first start.
 func StartFence(ctx context.Context, program string, args ...string) (*Server, error) {
 	return startServer(ctx, program, "fence", append([]string{"--snapshots", "off"}, args...))
 }

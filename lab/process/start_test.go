@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	select {} // a child waits for Follow, and a parent to be killed
 }
 
-// parent makes a directory, starts a child that has its output, and says what came of it.
+// parent makes a directory, starts a child that shares its output, and prints the result.
 func parent(cmd *exec.Cmd, o process.Options) {
 	dir, _, err := process.TempDir("start-test-")
 	fmt.Println(dir)

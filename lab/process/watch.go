@@ -6,8 +6,8 @@ import (
 	"paddock/load"
 )
 
-// Watch reads what processes use at every interval of a run: it is a load.Observer. A
-// process that cannot be read counts as what it was last.
+// Watch reads the use of processes at every interval of a run: it is a load.Observer. A process
+// that cannot be read keeps its last values.
 type Watch struct {
 	pids []int
 
@@ -42,7 +42,7 @@ func (w *Watch) Look() {
 	}
 }
 
-// Last is what each used when it was last looked at, and most the largest numbers so far.
+// Last returns the values of the last reading of each process, and most the largest ones so far.
 func (w *Watch) Last() (last, most []Use) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

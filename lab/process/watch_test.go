@@ -34,7 +34,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A process that is gone is an error, and for a watch what it was.
+// A process that is gone is an error for Read, and keeps its last values in a Watch.
 func TestGone(t *testing.T) {
 	const nobody = 1 << 22 // beyond pid_max
 	if _, err := process.Read(nobody); err == nil {

@@ -22,7 +22,7 @@ type conn struct {
 	out     []byte // to write
 	large   []byte // to write behind it, of an answer that is not copied
 	pauses  bool   // it has been read from for now
-	ends    bool   // behind what is to be written
+	ends    bool   // the connection ends behind the pending output
 }
 
 // due is a request that waits for its answer.
@@ -44,7 +44,7 @@ func (c *conn) handle(events uint32) {
 	c.settle()
 }
 
-// read takes what has come, as far as it may.
+// read reads requests, up to the bounds.
 func (c *conn) read() {
 	buf := c.buf
 	if c.ReadPerSecond > 0 {
@@ -56,7 +56,7 @@ func (c *conn) read() {
 	switch {
 	case wait:
 		return
-	case err != nil: // io.EOF too: who has gone is not answered
+	case err != nil: // io.EOF too: a client that has gone gets no answer
 		c.end()
 		return
 	}
@@ -87,7 +87,7 @@ func (c *conn) ask(r request, arrived int64) {
 	}
 }
 
-// answer answers what is ready, in the order in which it was asked.
+// answer writes the answers that are ready, in the order of the requests.
 func (c *conn) answer() {
 	n := 0
 	for ; n < len(c.waiting) && c.waiting[n].ready && len(c.large) == 0 && !c.ends && c.fd >= 0; n++ {
@@ -135,10 +135,10 @@ func pick(answers [][]byte, number int64) []byte {
 	return answers[max(number, 0)%int64(len(answers))]
 }
 
-// copied is up to what size answers are copied, so that several go out in one write.
+// copied is the size up to which answers are copied, so that several go out in one write.
 const copied = 16 << 10
 
-// add adds an answer to what is to be written.
+// add appends an answer to the output.
 func (c *conn) add(answer []byte) {
 	if len(answer) > copied {
 		c.large = answer
@@ -156,7 +156,7 @@ func (l *loop) note(d *due, now int64) {
 	l.did.Journal = append(l.did.Journal, Entry{d.number, time.Duration(d.arrived), time.Duration(d.at), time.Duration(now)})
 }
 
-// settle writes what is to be written, and watches for what is awaited.
+// settle writes the output, and registers for the events that the connection waits for.
 func (c *conn) settle() {
 	if c.fd < 0 {
 		return
@@ -180,7 +180,7 @@ func (c *conn) settle() {
 // writes reports whether something is still to be written.
 func (c *conn) writes() bool { return len(c.out)+len(c.large) > 0 }
 
-// write writes what can be written now, and what it had kept waiting.
+// write writes as much output as possible now, the delayed part included.
 func (c *conn) write() error {
 	for c.fd >= 0 && c.writes() {
 		part := &c.out

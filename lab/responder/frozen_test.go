@@ -56,14 +56,13 @@ var quantiles = []float64{0.5, 0.75, 0.9, 0.99, 0.999, 0.9999}
 
 const tolerated = 0.01
 
-// The response times of an open run are those of the service that it asked, at every
-// percentile, although the service stands still for most of the time. Two truths are known:
-// the formula, and what the service has written down, which holds on a machine too that
-// held the service up.
+// The response times of an open run are those of the service, at every percentile, although the
+// service stands still for most of the time. Two references are known: the formula, and the journal
+// of the service, which is right also on a machine that held the service up.
 //
-// No answer comes before it is given, so that what the generator says is never below the
-// truth. Above it, it is also what the machine took to wake the generator: of several runs
-// one is to be close, unless the verdict of a run has said that it is not to be believed.
+// No answer arrives before it is sent, so the numbers of the generator are never below the
+// reference. They are above it by the time that the machine takes to wake the generator: of several
+// runs one has to be close, unless the verdict of a run declares it unreliable.
 func TestFrozen(t *testing.T) {
 	const perSecond = 2000
 	engines(t, func(t *testing.T, e load.Engine) {

@@ -143,7 +143,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is read is written so that it is read again, and answers nobody before he comes.
+// The String of a parsed law parses again, and no answer is due before its request.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"at once", "delay 5ms", "queue 10000/s frozen 1s every 10s", "drawn 0=1ms 0.5=2ms 1=1s", "queue 0.001/s frozen 59m every 1h"} {
 		f.Add(text)

@@ -36,7 +36,7 @@ type loop struct {
 	epoll    int
 	waker    int // an eventfd
 
-	good, last [][]byte // answers, by the number of what is asked for
+	good, last [][]byte // answers, by the number of the request
 	turn       int      // of Wrong
 	conns      map[int]*conn
 	agenda     agenda

@@ -94,7 +94,7 @@ func parseDrawn(fields []string, seed uint64) (Law, error) {
 	return NewDrawn(seed, points...)
 }
 
-// maxTime is the longest time of a law: what histograms hold.
+// maxTime is the longest time of a law: the range of histograms.
 const maxTime = time.Hour
 
 func parseTime(text string) (time.Duration, error) {

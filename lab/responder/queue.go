@@ -9,13 +9,13 @@ import (
 // the same time for each: D in M/D/1. At the start of every period it may stand still for a
 // while, and then goes on where it was.
 //
-// With arrivals at equal distances, at a rate that uses the share rho of its speed, what
-// arrives s after it froze is answered after
+// With arrivals at equal distances, at a rate that uses the share rho of its speed, a request that
+// arrives s after the queue froze is answered after
 //
 //	R(s) = max(0, Frozen - s (1 - rho)) + 1 / PerSecond
 //
-// if that reaches 0 within a period: it waits for the rest of the pause, and for those that
-// came before it in the pause.
+// if that reaches 0 within a period: the request waits for the rest of the pause, and for the
+// requests that arrived before it in the pause.
 type Queue struct {
 	PerSecond     float64
 	Frozen, Every time.Duration // so long at the start of each period, which begin with the first request; 0 = never
@@ -83,7 +83,7 @@ func (q *Queue) String() string {
 	return fmt.Sprintf("queue %g/s frozen %v every %v", q.PerSecond, q.Frozen, q.Every)
 }
 
-// check gives what makes no sense.
+// check returns the mistake in a queue's parameters.
 func (q *Queue) check() error {
 	switch {
 	case !(q.PerSecond >= minPerSecond && q.PerSecond <= maxPerSecond):
@@ -94,8 +94,8 @@ func (q *Queue) check() error {
 	return nil
 }
 
-// What a queue's speed may be: the time for one request is in whole ns, and no longer than
-// anybody measures.
+// The bounds of a queue's speed: the time for one request is in whole ns, and at most the range of
+// a measurement.
 const (
 	minPerSecond = 0.001
 	maxPerSecond = 1e8
@@ -103,8 +103,8 @@ const (
 	leastAwake = 1000
 )
 
-// Law says when requests are answered. It is called once for each, in the order in which
-// they arrive, from one goroutine: what came before may count.
+// Law decides when requests are answered. It is called once for each, in the order of their
+// arrival, from one goroutine: it may depend on earlier requests.
 type Law interface {
 	// Due is when a request is answered that arrives at an instant. Both are times
 	// since the start of the service.

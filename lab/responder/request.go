@@ -11,7 +11,7 @@ const maxHead = 64 << 10
 
 var errRequest = errors.New("what came is no request")
 
-// request is what of one matters.
+// request holds the parts of a request that matter.
 type request struct {
 	number int64 // at the end of its path; -1 = there is none
 	last   bool  // its client wants the connection to end behind the answer
@@ -27,8 +27,8 @@ type scanner struct {
 	open bool  // the head has come, the body has not
 }
 
-// next takes from in what belongs to the next request, and gives the rest. ok = it has come
-// whole.
+// next consumes the bytes of the next request from in, and returns the rest. ok reports whether the
+// request is complete.
 func (s *scanner) next(in []byte) (rest []byte, r request, ok bool, err error) {
 	if !s.open {
 		if in, err = s.takeHead(in); err != nil || !s.open {
@@ -44,7 +44,7 @@ func (s *scanner) next(in []byte) (rest []byte, r request, ok bool, err error) {
 	return in[n:], s.asks, true, nil
 }
 
-// takeHead reads a head, if it has come whole, and gives what follows it.
+// takeHead reads a head, if it is complete, and returns the bytes behind it.
 func (s *scanner) takeHead(in []byte) (rest []byte, err error) {
 	head, used := in, 0
 	if len(s.head) > 0 {
@@ -70,7 +70,7 @@ func (s *scanner) takeHead(in []byte) (rest []byte, err error) {
 	return in[used+end+4:], nil
 }
 
-// read takes from a head what matters.
+// read reads the fields of a head that matter.
 func (s *scanner) read(head []byte) error {
 	line, fields, _ := bytes.Cut(head, []byte("\r\n"))
 	parts := bytes.Fields(line)

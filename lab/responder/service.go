@@ -1,11 +1,11 @@
-// Package responder is HTTP/1 services whose response times are known beforehand: what a
-// load generator says of them can be held against the truth.
+// Package responder provides HTTP/1 services with known response times, as a reference for load
+// generators. It is outside lab/internal because tests of package load use it.
 //
-// A [Law] says when a request is answered that arrives at an instant: at once, after a
-// fixed delay, after a drawn one, or when a queue of fixed speed has got to it, which may
-// stand still for a while now and then. It is arithmetic, without a clock. [Serve] keeps to
-// it on one thread, and says in the end how late it was, and if asked when each request
-// came and was answered: a machine that held everything up is then in what is expected too.
+// A [Law] decides when a request is answered, from the time of its arrival: at once, after a fixed
+// delay, after a random one, or when a queue of fixed speed has got to it, which may stand still at
+// times. It is arithmetic, without a clock. [Serve] follows the law on one thread. At the end it
+// reports how late it was and, on demand, when each request arrived and was answered, so that a
+// machine that held everything up is part of the expected times.
 //
 // Other services behave badly in one way each: they end connections, answer nonsense, or
 // read slowly.
@@ -21,7 +21,7 @@ import (
 	"paddock/load/histogram"
 )
 
-// Config says what service it is. Its zero values are defaults.
+// Config describes the service. Zero values are defaults.
 type Config struct {
 	// Address is the IP address and port to listen on; the port 0 takes a free one, and
 	// "" is that on loopback.
@@ -36,8 +36,7 @@ type Config struct {
 	// is the first. With them Size is 0. They do not change from then on.
 	Contents []Content
 
-	// Ending says what becomes of a connection once After of its requests have been
-	// answered.
+	// Ending decides the fate of a connection once After of its requests have been answered.
 	Ending Ending
 	After  int
 	// Wrong are answers that are given in turns instead of the right one. The
@@ -46,14 +45,13 @@ type Config struct {
 	// ReadPerSecond is how many bytes are read of a connection in a second; 0 = all.
 	ReadPerSecond int
 
-	// Journal is how many requests are written down; those that come later are counted
-	// only.
+	// Journal is the number of requests that are recorded; later ones are only counted.
 	Journal int
 	// MaxConns is how many connections may be open: 10,000 if 0. More are closed at once.
 	MaxConns int
 }
 
-// Content is what an answer holds.
+// Content is the body of an answer.
 type Content struct {
 	Type string // media type
 	Body []byte
@@ -71,18 +69,18 @@ const (
 	Partway               // the next answer stops in the middle
 )
 
-// The most that a connection reads at once, and may ask before it is answered: beyond that
-// it is not read from. What it asked in one read is taken in any case.
+// The bounds of one read of a connection, and of its unanswered requests: beyond them, the service
+// does not read from it. The requests of one read are accepted in any case.
 const (
 	readSize   = 64 << 10
 	maxWaiting = 1024
 )
 
-// Did is what a service has done.
+// Did holds the counts of a service.
 type Did struct {
 	Requests, Answers, Conns int64
 	Refused                  int64 // connections beyond Config.MaxConns
-	Unread                   int64 // connections that sent what is no request
+	Unread                   int64 // connections that sent an invalid request
 	// Late is how much later than by the law answers were given.
 	Late *histogram.Histogram
 	// Journal is in the order of the answers. Of connections that went away, requests
@@ -149,7 +147,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// Close ends the service and its connections, and says what it has done.
+// Close ends the service and its connections, and returns its counts.
 func (s *Service) Close() (*Did, error) {
 	s.wake()
 	<-s.ended

@@ -97,7 +97,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// What is no request ends its connection, and is counted.
+// An invalid request ends its connection, and is counted.
 func TestNoRequest(t *testing.T) {
 	for _, text := range []string{
 		"hello\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
@@ -136,7 +136,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Connections end as they are told to, and clients count what they find.
+// Connections end as configured, and clients count each kind of end.
 func TestEndings(t *testing.T) {
 	for name, c := range map[string]struct {
 		ending  responder.Ending

@@ -1,5 +1,5 @@
-// Package figure writes what was measured as people read it: three digits and a unit. It
-// also writes what a service sent, of which nothing may reach a terminal as it came.
+// Package figure formats measurements for people: three digits and a unit. It also formats text
+// that a service sent, so that none of it reaches a terminal raw.
 package figure
 
 import (
@@ -90,8 +90,8 @@ func Quantile(q float64) string {
 	return "p" + strconv.FormatFloat(100*q, 'g', 10, 64)
 }
 
-// Text is what a service sent, in one line of characters that show themselves: whatever
-// else it holds is written as in a Go string.
+// Text returns text of a service in one line of printable characters. Other characters are escaped
+// as in a Go string.
 func Text(s string) string {
 	quoted := strconv.Quote(s)
 	return quoted[1 : len(quoted)-1]

@@ -24,10 +24,10 @@ const (
 	GC         = "GC"
 )
 
-// FenceBuckets are the columns of gofence's table, in its order. It counted
-// fence.Get, json.Marshal, json.Unmarshal, http.readRequest, http.finishRequest and
-// runtime.gcBgMarkWorker; here each also takes what does the same work in our own
-// codec, in plainhttp and in the collector.
+// FenceBuckets returns the columns of gofence's table, in its order. gofence counted fence.Get,
+// json.Marshal, json.Unmarshal, http.readRequest, http.finishRequest and runtime.gcBgMarkWorker;
+// here each column also includes the functions that do the same work in our own codec, in plainhttp
+// and in the collector.
 func FenceBuckets() []Bucket {
 	return []Bucket{
 		{LookUp, regexp.MustCompile(`^paddock/fence\.\(\*\w+\)\.Append(Batch)?$`)},

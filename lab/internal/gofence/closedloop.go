@@ -21,8 +21,8 @@ type ClosedLoop struct {
 // Done is how many requests have been answered so far. Safe while Run runs.
 func (l *ClosedLoop) Done() int64 { return l.done.Load() }
 
-// Run sends until ctx ends, which is no error. What a connection or an answer fails
-// with ends all of it.
+// Run sends until ctx ends, which is no error. An error of a connection or an answer ends all of
+// it.
 func (l *ClosedLoop) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -63,7 +63,7 @@ func (c *Conn) Exchange(request []byte) error {
 		return err
 	}
 	if status != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(c.in, min(length, 512))) // what there is of it
+		text, _ := io.ReadAll(io.LimitReader(c.in, min(length, 512))) // as much as there is
 		return fmt.Errorf("answer %d: %q", status, text)
 	}
 	_, err = c.in.Discard(int(length))

@@ -1,9 +1,9 @@
-// Package gofence reproduces the tables of the original benchmarks: what they posted,
-// the load, the process that is measured, and their figures to stand beside ours.
+// Package gofence reproduces the benchmark of gofence: its bodies, its load and its profile table,
+// with its published figures beside ours.
 //
-// For gofence, a [Corpus] is what it posted, [Server] is `paddock fence` as a
-// process, [ClosedLoop] the load, [FetchProfile] takes the profile, [Attribute]
-// divides it among [Bucket]s, and [ProfileReport] is its table.
+// A [Corpus] holds the bodies, [ClosedLoop] is the load, [FetchProfile] takes the profile,
+// [Attribute] divides it among [Bucket]s, and [ProfileReport] is the table. The service is a
+// process.Server.
 package gofence
 
 import (
@@ -43,10 +43,9 @@ const maxPositionFile = 256 << 20
 // ErrNoPositions is wrapped by the error for a directory without point Features.
 var ErrNoPositions = errors.New("no point Feature")
 
-// Corpus is what the benchmark of gofence posts: GeoJSON point Features, each on one
-// line, in the order in which they are posted. The positions of vehicles come as
-// they are in the data; ride requests are made up around them. The same files give
-// the same corpus on every machine.
+// Corpus holds the bodies of the benchmark of gofence: GeoJSON point Features, each on one line, in
+// the order in which they are posted. Positions of vehicles are taken from the data; ride requests
+// are generated around them. The same files give the same corpus on every machine.
 type Corpus struct {
 	Bodies    [][]byte
 	Positions []fence.Point // of the vehicles among them, once each; the others are ride requests

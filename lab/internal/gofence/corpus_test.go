@@ -66,8 +66,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// The simulated city and what is drawn around its vehicles are the same on every
-// machine, so that two runs anywhere have posted the same.
+// The simulated city and the points around its vehicles are the same on every machine, so that two
+// runs anywhere post the same bodies.
 func TestTownCorpus(t *testing.T) {
 	dir := t.TempDir()
 	if err := gofence.WriteTown(dir); err != nil {

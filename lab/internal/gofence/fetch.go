@@ -15,13 +15,12 @@ import (
 const (
 	// maxProfile bounds a profile, in bytes; one of a minute has some hundred thousand.
 	maxProfile = 64 << 20
-	// profileGrace is what a profile may take beyond its seconds.
+	// profileGrace is the time that a profile may take beyond its seconds.
 	profileGrace = 30 * time.Second
 )
 
-// FetchProfile takes a profile of processor time of so many whole seconds from a
-// server that serves /debug/pprof. base is http://host:port; what else it has is
-// dropped. token, if not empty, is sent as its bearer.
+// FetchProfile takes a CPU profile of so many whole seconds from a server that serves /debug/pprof.
+// base is http://host:port; its path is dropped. token, if not empty, is sent as bearer.
 func FetchProfile(ctx context.Context, base, token string, seconds int) (*profile.Profile, error) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -44,7 +43,7 @@ func FetchProfile(ctx context.Context, base, token string, seconds int) (*profil
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // what there is of it
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // as much as there is
 		return nil, fmt.Errorf("%s: %s: %.200q; does it run with --profile?", at.Redacted(), response.Status, text)
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxProfile))

@@ -12,7 +12,7 @@ import (
 type ProfileRun struct {
 	URL      string   // of the server; with bodies, where they are posted: http://host:port/path
 	Token    string   // of the profile's request; "" without
-	Bodies   [][]byte // posted while the profile is taken; none: the load is somebody else's
+	Bodies   [][]byte // posted while the profile is taken; none: another program makes the load
 	Conns    int      // that post
 	Warmup   time.Duration
 	Duration time.Duration // of the profile, whole seconds
@@ -56,7 +56,7 @@ func (r *ProfileRun) fetch(ctx context.Context) (*profile.Profile, error) {
 func (r *ProfileRun) underLoad(ctx context.Context, load *ClosedLoop) (p *profile.Profile, rate float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1) // one word, whether anybody waits or not
+	ended := make(chan error, 1) // buffered: it may be that no goroutine receives it
 	go func() {
 		err := load.Run(ctx)
 		cancel() // without load there is nothing to profile
@@ -65,7 +65,7 @@ func (r *ProfileRun) underLoad(ctx context.Context, load *ClosedLoop) (p *profil
 	defer func() {
 		cancel()
 		if failed := <-ended; failed != nil {
-			err = failed // the cause: what the profile says comes of it
+			err = failed // the cause: the error of the profile follows from it
 		}
 	}()
 	warm := time.NewTimer(r.Warmup)

@@ -10,9 +10,8 @@ import (
 	"paddock/lab/internal/gofence"
 )
 
-// cpuProfile makes a profile of stacks, each written from its root to its leaf. Calls
-// are parted by spaces, and what is inlined into a call by +: "a b+c" is a location
-// of a, and one of b with c inlined.
+// cpuProfile makes a profile of stacks, each written from its root to its leaf. Calls are separated
+// by spaces, and inlined functions by +: "a b+c" is a location of a, and one of b with c inlined.
 func cpuProfile(stacks map[string]time.Duration) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{
 		{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"},
@@ -89,7 +88,8 @@ func TestOtherProfilesAreRefused(t *testing.T) {
 	}
 }
 
-// What serves a search, by net/http and without it, is in the column of its work.
+// The functions that serve a search, through net/http and without it, are in the column of their
+// work.
 func TestFenceBuckets(t *testing.T) {
 	for function, want := range map[string]string{
 		"paddock/fence.(*Snapshot).Append":                                  gofence.LookUp,

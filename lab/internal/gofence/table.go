@@ -19,7 +19,7 @@ type ProfileReport struct {
 	Rows    []ProfileRow `json:"rows"`
 }
 
-// CorpusName says what was posted.
+// CorpusName identifies a corpus.
 type CorpusName struct {
 	Bodies int    `json:"bodies"`
 	SHA256 string `json:"sha256"`

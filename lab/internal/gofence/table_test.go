@@ -42,7 +42,7 @@ cellmap         1.00 25.00%    0.00  0.00%  0.00  0.00%  0.00  0.00%  0.00  0.00
 	}
 }
 
-// Each row of the original adds up, as its publication says: Other is what is left.
+// Each row of the original adds up, as its publication says: Other is the remainder.
 func TestTheOriginalsOther(t *testing.T) {
 	published := map[string]float64{
 		"brute": 0.94, "city": 2.20, "bbox": 2.64, "city_bbox": 3.22, "qtree_z14": 3.17, "rtree": 3.20, "s2_z16": 3.07,

@@ -75,8 +75,8 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// What is kept of a run stays within 4 MiB, though each two seconds have response times of
-// all kinds there are, and other service times.
+// The data of a run of a day stays within 4 MiB, even if every two seconds have response times of
+// all magnitudes, and different service times.
 func TestKeepsLittle(t *testing.T) {
 	const seconds, bound = 700, 4 << 20
 	plan := load.Plan{Address: "host:80", Codec: &load.Raw{}, Duration: seconds * time.Second}
@@ -108,5 +108,5 @@ func TestKeepsLittle(t *testing.T) {
 	runtime.KeepAlive([]any{series, recorder, v})
 }
 
-// maxPage is what a page takes at most whose seconds have a hundred rows of times each.
+// maxPage bounds the size of a page whose seconds have a hundred rows of times each.
 const maxPage = 2 << 20

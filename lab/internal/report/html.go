@@ -24,7 +24,7 @@ var (
 	pageTemplate = template.Must(template.New("report").Parse(pageText))
 )
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	*Run
 	Style            template.CSS
@@ -82,7 +82,7 @@ var meanings = [...]string{
 	load.Red:   "Generator-bound: rates are lower bounds and times upper ones.",
 }
 
-// plotData is what the script draws.
+// plotData is the data of the script.
 type plotData struct {
 	Open   bool         `json:"open"`
 	Causes []string     `json:"causes"`

@@ -15,7 +15,7 @@ import (
 	"paddock/load/histogram"
 )
 
-// hostile is what a service may send to break out of a page or a terminal.
+// hostile is text by which a service tries to break out of a page or a terminal.
 const hostile = "</script><script>alert(1)</script>\x1b[2J\u202e"
 
 // newRun is an open run of some seconds in which a tenth of the requests failed.
@@ -96,8 +96,8 @@ func TestRateAskedFor(t *testing.T) {
 	}
 }
 
-// The page names no address to fetch anything from, stays small however long the run was,
-// and its data is what was recorded.
+// The page loads nothing from any address, stays small for any length of the run, and its data is
+// that of the recording.
 func TestPage(t *testing.T) {
 	for _, seconds := range []int{1, 20, 5000} {
 		var page bytes.Buffer
@@ -134,7 +134,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// What the text says of a run.
+// The text of a report.
 func TestText(t *testing.T) {
 	var text bytes.Buffer
 	if err := newRun(20).WriteText(&text); err != nil {

@@ -1,5 +1,5 @@
-// Package report says what came of a run: in text, as an object, and as one HTML file with
-// the plots, which asks nothing of any network.
+// Package report presents the result of a run: as text, as an object, and as one HTML file with the
+// plots, which loads nothing from any network.
 package report
 
 import (
@@ -21,20 +21,20 @@ import (
 
 // Run is a run that is over, and everything that is said of it.
 type Run struct {
-	Title    string   // what was measured
-	Command  []string // the command line, without what is secret
-	Load     string   // what load was made, in a few words
+	Title    string   // of the run
+	Command  []string // the command line, without secrets
+	Load     string   // a short description of the load
 	Plan     *load.Plan
 	Result   *load.Result
 	Outcomes []slo.Outcome
-	More     []Fact // what else there is to say, of the protocol
+	More     []Fact // further facts, of the protocol
 
 	Series    *Series            // nil = not recorded
-	Document  *runfile.Document  // what is written for programs
+	Document  *runfile.Document  // run.json
 	Directory *runfile.Directory // where its files are; nil = nowhere
 }
 
-// quantiles are those that reports show, between the least and the longest.
+// quantiles are the quantiles in reports, between the least and the longest.
 var quantiles = runfile.Quantiles[1 : len(runfile.Quantiles)-1]
 
 // verdict judges the run.
@@ -66,8 +66,8 @@ func (r *Run) WriteFiles(dir string) error {
 	return errors.Join(r.WriteHTML(f), f.Close())
 }
 
-// WriteRepeats writes what several runs of the same load had in common: each, their
-// median, and how far they lie apart.
+// WriteRepeats compares several runs of the same load: each of them, their median, and their
+// spread.
 func WriteRepeats(w io.Writer, runs []*Run) error {
 	var rates []float64
 	var p50, p99 []time.Duration

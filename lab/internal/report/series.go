@@ -114,7 +114,7 @@ func (s *Series) points() []point {
 	return append(slices.Clip(s.over), s.packed())
 }
 
-// add counts what follows p.
+// add merges the next point into p.
 func (p *point) add(o *point) {
 	whole := float64(p.Length + o.Length)
 	if whole > 0 {

@@ -38,7 +38,7 @@ func (r *Run) WriteText(w io.Writer) error {
 // Fact is one thing to say of a run.
 type Fact struct{ Name, Text string }
 
-// facts are what a run comes to, without the times.
+// facts returns the results of a run, without the times.
 func (r *Run) facts() []Fact {
 	t := &r.Result.Total
 	rate := figure.Number(r.Result.PerSecond()) + "/s good answers"
@@ -82,7 +82,7 @@ func (r *Run) failedShare() string {
 	return figure.Percent(float64(failed) / float64(max(all, 1)))
 }
 
-// little is what the check of the run's own bookkeeping says.
+// little describes the check of the run's own bookkeeping.
 func (r *Run) little() string {
 	l, ok := load.CheckLittle(&r.Result.Total)
 	switch {
@@ -127,7 +127,7 @@ func lateness(t *load.Interval) string {
 	return strings.Join(parts, ", ")
 }
 
-// cost is what the generator itself took.
+// cost returns the resources that the generator itself used.
 func (r *Run) cost() []Fact {
 	m, done := r.Result.Machine, r.Result.Total.Done
 	if m.User+m.System == 0 || done == 0 {
@@ -181,7 +181,7 @@ func (r *Run) writeErrors(b *bytes.Buffer) {
 	}
 }
 
-// shownBytes is how much of what came is shown.
+// shownBytes bounds the bytes of a stream that are shown.
 const shownBytes = 60
 
 // samples are the errors as they were seen, the most frequent first.

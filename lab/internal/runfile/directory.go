@@ -80,9 +80,9 @@ func (d *Directory) second(p Phase, v *load.Interval) {
 	}
 }
 
-// Finish writes the rest: the percentiles, the benchmark line and, at last, the document,
-// with what is missing by then. The error is that of the document; what else went wrong is
-// in it.
+// Finish writes the remaining files: the percentiles, the benchmark line and, at last, the
+// document, which lists missing files. The error is that of the document; other errors are in the
+// document.
 func (d *Directory) Finish(doc *Document, r *load.Result) error {
 	for _, s := range d.streams {
 		if s.w != nil {

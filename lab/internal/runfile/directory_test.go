@@ -70,7 +70,7 @@ func resultOf(v *load.Interval) *load.Result {
 	return &load.Result{Elapsed: v.Length, Total: *v, InTime: v.Done}
 }
 
-// When a disk is full the run goes on, and the document names what is missing.
+// When a disk is full the run goes on, and the document lists the missing files.
 func TestDiskFull(t *testing.T) {
 	f := &files{written: map[string]*bytes.Buffer{}, full: map[string]int{
 		LogFile: 2_000, SecondsCSVFile: -1, LagFile: 10,
@@ -104,7 +104,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// What cannot be written at all is the caller's to know.
+// The caller gets the error if the document cannot be written.
 func TestNoDocument(t *testing.T) {
 	f := &files{written: map[string]*bytes.Buffer{}, full: map[string]int{RunFile: 5}}
 	d := create("", f.create)

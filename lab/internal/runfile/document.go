@@ -1,10 +1,10 @@
-// Package runfile writes down what came of a run of package load, so that people and other
-// programs can look at it later.
+// Package runfile writes the results of a run of package load to files, for people and for other
+// programs.
 //
-// A [Recorder] is told of each second while the run goes on. It keeps what a [Document]
-// says about all of them, in bounded room, and hands them on to the files of a
-// [Directory], which are written as the run goes: however long that is, memory does not
-// grow. The document itself, run.json, is written at the end; schema.json describes it.
+// A [Recorder] is called with each second of the run. It keeps the data of the [Document] in
+// bounded memory, and passes each second on to the files of a [Directory], which grow during the
+// run. So memory does not grow with the length of the run. The document itself, run.json, is
+// written at the end; schema.json describes it.
 //
 //	run.json       everything, for programs
 //	seconds.csv    one line for each second, for spreadsheets
@@ -13,9 +13,9 @@
 //	response.hgrm  the percentiles of the response times, to be plotted; service, lag too
 //	bench.txt      one Go benchmark line, which benchstat reads
 //
-// A file that cannot be written does not end the run: the document names what is missing.
-// What is not known is null, and so is everything about no requests at all. Times in files
-// for programs are in ns and their names say so.
+// A file that cannot be written does not end the run: the document lists it as missing. Unknown
+// values are null, and so are all values over no requests. Times in files for programs are in ns
+// and have names that end in _ns.
 package runfile
 
 import (
@@ -62,7 +62,7 @@ type Document struct {
 	Missing  []string `json:"missing"` // files that could not be written, and why
 }
 
-// Plan is what load was made.
+// Plan describes the load.
 type Plan struct {
 	Driver    string  `json:"driver"` // the codec's name
 	Network   string  `json:"network"`
@@ -114,7 +114,7 @@ type Totals struct {
 	Late        map[string]Late  `json:"late"`
 }
 
-// Messages are those that were published to a broker, and what subscribers got of them.
+// Messages counts the messages that were published to a broker, and their deliveries.
 type Messages struct {
 	Published int64 `json:"published"`
 	Delivered int64 `json:"delivered"` // of them, to each subscriber or group, once
@@ -197,7 +197,7 @@ type Series struct {
 	Lag1       float64 `json:"lag1"`
 }
 
-// Host is what the generator used.
+// Host is the generator's use of its machine.
 type Host struct {
 	User        int64    `json:"user_ns"`
 	System      int64    `json:"system_ns"`
@@ -211,7 +211,7 @@ type Host struct {
 	Threads     []Thread `json:"threads"`
 }
 
-// Thread is what a thread of the generator did in the measured time.
+// Thread is the activity of a thread of the generator in the measured time.
 type Thread struct {
 	CPU         *int64 `json:"cpu_ns"` // nil = not known; so are ready and held then
 	Wall        int64  `json:"wall_ns"`
@@ -260,7 +260,7 @@ func planOf(p *load.Plan, e load.Engine) Plan {
 	return d
 }
 
-// Objective is what the run had to meet, and what came of it.
+// Objective is an objective of the run, with its outcome.
 type Objective struct {
 	Objective string   `json:"objective"` // as it was given: "p99<50ms"
 	Measure   string   `json:"measure"`   // "p99", "lag.max", "err"
@@ -272,7 +272,7 @@ type Objective struct {
 	Text      string   `json:"text"`     // what was measured, or why it is unknown
 }
 
-// ObjectivesOf says what came of a run's objectives.
+// ObjectivesOf returns the outcomes of a run's objectives.
 func ObjectivesOf(outcomes []slo.Outcome) []Objective {
 	all := []Objective{}
 	for _, o := range outcomes {

@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// WriteGoBenchmark writes a run as a line of Go benchmarks, below lines that say on what it
-// was made, so that benchstat compares several runs. The name is that of the benchmark,
-// without "Benchmark" in front. Lines of several runs may follow one another in a file.
+// WriteGoBenchmark writes a run as a line of Go benchmarks, below lines that describe the system,
+// so that benchstat compares several runs. name is the name of the benchmark, without the prefix
+// "Benchmark". A file may hold the lines of several runs.
 func WriteGoBenchmark(w io.Writer, name string, d *Document) error {
 	var b bytes.Buffer
 	if m := d.Manifest; m != nil {

@@ -13,7 +13,8 @@ const (
 	// ticksPerHalf is how many percentiles are written on the way to 50 %, to 75 %, to
 	// 87.5 %, and so on.
 	ticksPerHalf = 5
-	// What HdrHistogram says of its buckets, at three digits from 1 ns to an hour.
+	// The description of the buckets in HdrHistogram's output, for three digits from 1 ns to an
+	// hour.
 	hdrBuckets, hdrSubBuckets = 32, 2048
 )
 
@@ -33,8 +34,8 @@ func WritePercentiles(w io.Writer, h *histogram.Histogram) error {
 	return err
 }
 
-// percentiles writes a line for each level that the counts reach. The levels lie in equal
-// steps, of which each halving of what is left to 100 % has as many.
+// percentiles writes a line for each level that the counts reach. The levels have equal steps
+// within each halving of the distance to 100 %, and the same number of steps in each.
 func percentiles(b *bytes.Buffer, h *histogram.Histogram, n uint64) {
 	level, seen := 0.0, uint64(0) // level in %
 	for r, count := range h.All() {

@@ -15,10 +15,10 @@ import (
 	"paddock/load/histogram"
 )
 
-// logWriter writes a histogram log of HdrHistogram, version 1.3: a line for each second
-// and histogram, its tag "response", "service" or "lag". Those of the warm-up and the
-// grace have the phase in front, as in "warmup-response", so that what has a plain tag is
-// what counts.
+// logWriter writes a histogram log of HdrHistogram, version 1.3: a line for each second and
+// histogram, with the tag "response", "service" or "lag". Lines of the warm-up and the grace have
+// the phase as a prefix of the tag, as in "warmup-response", so that the plain tags hold the
+// measurement.
 type logWriter struct {
 	encoder histogram.Encoder
 	line    []byte
@@ -114,7 +114,7 @@ func parseLogLine(line string) (l LogLine, ok bool, err error) {
 	return l, err == nil, err
 }
 
-// seconds reads a number of seconds from 0 to what a duration holds.
+// seconds parses a number of seconds within the range of a duration.
 func seconds(text string) (time.Duration, error) {
 	s, err := strconv.ParseFloat(text, 64)
 	switch {

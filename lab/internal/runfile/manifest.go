@@ -11,7 +11,7 @@ import (
 	"paddock/internal/process/version"
 )
 
-// Manifest says with what and on what a run was made. What is not known is nil.
+// Manifest describes the program and the system of a run. Unknown values are nil.
 type Manifest struct {
 	Began time.Time `json:"began"`
 	Argv  []string  `json:"argv"` // without secrets
@@ -42,7 +42,7 @@ type Limit struct {
 	Hard uint64 `json:"hard"`
 }
 
-// ReadManifest reads what it can. Of argv, secrets are left out: see [Redact].
+// ReadManifest reads the values that the system provides. It omits secrets from argv: see [Redact].
 func ReadManifest(argv []string, began time.Time, secretFlags ...string) *Manifest {
 	v := version.Get()
 	m := &Manifest{

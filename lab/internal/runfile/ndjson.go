@@ -50,7 +50,7 @@ func brief(h *histogram.Histogram) *Brief {
 	return &Brief{n, int64(h.Quantile(0.5)), int64(h.Quantile(0.9)), int64(h.Quantile(0.99)), int64(h.Max())}
 }
 
-// SecondOf is what a part of a run says.
+// SecondOf returns the summary of a part of a run.
 func SecondOf(p Phase, v *load.Interval) *Second {
 	s := &Second{
 		Phase: p, Start: int64(v.Start), Length: int64(v.Length), Sent: v.Sent, Done: v.Done, Good: v.Failed[load.ClassOK],

@@ -15,8 +15,8 @@ import (
 	"paddock/load/histogram"
 )
 
-// HdrHistogram for Python, which shares no code with what writes here nor with
-// hdrhistogram-go, reads every count of a log, and finds the same quantiles.
+// HdrHistogram for Python, which shares no code with this encoder nor with hdrhistogram-go, reads
+// every count of a log, and finds the same quantiles.
 func TestPythonReadsTheLog(t *testing.T) {
 	python := python(t)
 	path := t.TempDir()

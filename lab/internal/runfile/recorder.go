@@ -12,8 +12,8 @@ import (
 // maxSeconds bounds the series of a run: beyond, two neighbours become one.
 const maxSeconds = 2048
 
-// Recorder keeps what a document says about the seconds of a run. Each run has its own. It
-// belongs to the goroutine of the run until that is over.
+// Recorder collects the data of a document from the seconds of a run. Each run has its own. It
+// belongs to the goroutine of the run until the run is over.
 type Recorder struct {
 	plan         load.Plan
 	response     load.Confidence
@@ -25,7 +25,7 @@ type Recorder struct {
 // NewRecorder makes the recorder of a run that is to be made with plan. It also writes the
 // files of d, if that is not nil.
 func NewRecorder(plan load.Plan, d *Directory) *Recorder {
-	_ = plan.Check() // fills in the defaults; the run says what is wrong with it
+	_ = plan.Check() // sets the defaults; the run reports an error
 	return &Recorder{plan: plan, directory: d}
 }
 
@@ -80,8 +80,7 @@ func phaseOf(p *load.Plan, v *load.Interval) Phase {
 	return Measured
 }
 
-// Document says what came of the run. Files that are missing are in it, if there is a
-// directory.
+// Document returns the result of the run. It lists missing files, if there is a directory.
 func (r *Recorder) Document(m *Manifest, result *load.Result) *Document {
 	v, service := &result.Total, r.service
 	if service == nil {

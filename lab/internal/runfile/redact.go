@@ -9,8 +9,7 @@ import (
 // redacted stands where a secret was.
 const redacted = "REDACTED"
 
-// secretName is what the names of headers, flags and URL parameters look like whose values
-// are secrets.
+// secretName matches the names of headers, flags and URL parameters whose values are secrets.
 const secretName = `[\w-]*(?:authorization|cookie|token|secret|passw(?:or)?d|api-?key|credential|signature)[\w-]*`
 
 var (
@@ -20,13 +19,13 @@ var (
 	secretPair = regexp.MustCompile(`(?i)(\b(?:pass|` + secretName + `)=)[^&\s#]*`)
 	// secretFlag is "--password", whose value is the next argument.
 	secretFlag = regexp.MustCompile(`(?i)^--?(?:pass|` + secretName + `)$`)
-	// userInfo is what stands before the host of a URL: a password, or a token.
+	// userInfo matches the part of a URL before the host: a password, or a token.
 	userInfo = regexp.MustCompile(`(\b[a-zA-Z][\w+.-]*://)[^/?#\s]*@`)
 )
 
-// Redact gives arguments without secrets: values of headers and parameters such as
-// Authorization, Cookie or password, and who logs in by a URL. flags are more flags whose
-// values are secrets, as "-A".
+// Redact returns arguments without secrets: without the values of headers and parameters such as
+// Authorization, Cookie or password, and without the user information of URLs. flags are more flags
+// whose values are secrets, as "-A".
 func Redact(argv []string, flags ...string) []string {
 	safe := make([]string, len(argv))
 	hide := false

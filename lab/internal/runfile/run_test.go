@@ -24,7 +24,7 @@ import (
 	"paddock/load/histogram"
 )
 
-// echo serves what it is sent.
+// echo starts an echo server.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,7 +52,7 @@ func echo(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// run makes some load, and writes what came of it.
+// run makes some load, and writes the result.
 func run(t *testing.T, plan load.Plan, d *runfile.Directory) (*runfile.Document, *load.Result) {
 	t.Helper()
 	r := runfile.NewRecorder(plan, d)
@@ -63,7 +63,7 @@ func run(t *testing.T, plan load.Plan, d *runfile.Directory) (*runfile.Document,
 	return r.Document(runfile.ReadManifest([]string{"paddock", "bench"}, result.Began), result), result
 }
 
-// schema is what a document must be like.
+// schema returns the schema of documents.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(runfile.Schema))
@@ -97,7 +97,7 @@ func valid(t *testing.T, d *runfile.Document) {
 	}
 }
 
-// The files of a run say the same as its result, and are read by what reads such files.
+// The files of a run agree with its result, and the usual readers of such files accept them.
 func TestDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "run")
 	d, err := runfile.Create(path)
@@ -252,7 +252,7 @@ func TestNothingMeasured(t *testing.T) {
 	}
 }
 
-// What came of objectives is in the document, whatever it was, and what is no number is null.
+// The document has every outcome of an objective, and null for a value that is no number.
 func TestObjectives(t *testing.T) {
 	list, err := slo.Parse("max<1s,rate>=0.5*target,err<1%,p99<1ms,connect.max<1s")
 	if err != nil {
@@ -281,7 +281,7 @@ func TestObjectives(t *testing.T) {
 	}
 }
 
-// What HdrHistogram prints of a histogram is what is written here, but for its columns.
+// The percentiles are equal to HdrHistogram's output, apart from the columns.
 func TestPercentiles(t *testing.T) {
 	ours, theirs := histogram.New(), hdr.New(1, int64(time.Hour), 3)
 	for i := range int64(10_000) {

@@ -5,10 +5,10 @@ import (
 	"paddock/load/histogram"
 )
 
-// Quantiles are those that documents give.
+// Quantiles are the quantiles in documents.
 var Quantiles = []float64{0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 1}
 
-// Times are what a histogram says.
+// Times summarizes a histogram.
 type Times struct {
 	Count     uint64     `json:"count"`
 	Clamped   uint64     `json:"clamped"` // of these, below 0 or above an hour, and counted as that

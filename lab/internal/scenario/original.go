@@ -1,5 +1,6 @@
-// Package scenario is the benchmark of go-http-tunnel made again: the rates at which it
-// asked for the files of a page through a tunnel, its columns, and what it found.
+// Package scenario repeats the benchmark of go-http-tunnel: its rates of requests for the files of
+// a page through a tunnel, and its columns, with its results. It also judges a tunnel under
+// overload.
 package scenario
 
 import "time"
@@ -11,7 +12,7 @@ type Load struct {
 	Rows     []Original
 }
 
-// Original is what it found at a rate.
+// Original is a result of the original benchmark at a rate.
 type Original struct {
 	PerSecond    float64
 	GoHTTPTunnel Figures

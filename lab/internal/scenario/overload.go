@@ -13,29 +13,29 @@ import (
 	"paddock/load/histogram"
 )
 
-// What an overloaded tunnel may take and must give.
+// The bounds for an overloaded tunnel.
 const (
 	serverMemory  = 256 << 20 // bytes, resident
 	clientMemory  = 128 << 20
-	leastGoodput  = 0.9                    // of what the service or the link can do
-	mostSlower    = 2                      // of the served, times what it takes at Calm of that
+	leastGoodput  = 0.9                    // of the capacity of the service or the link
+	mostSlower    = 2                      // times the p99 at Calm of the capacity
 	besideWithin  = 500 * time.Millisecond // p99 of another tunnel
 	refusedWithin = 10 * time.Millisecond  // p99
 	mostUnsent    = 10                     // one for so many that were sent
 )
 
-// Calm is the part of what can be done that is asked before the load, so that it is known
-// what an answer takes then.
+// Calm is the share of the capacity that is requested before the overload, to measure the normal
+// time of an answer.
 const Calm = 0.8
 
-// IdleWithin is how long after the load a tunnel may take until it holds what it held before.
+// IdleWithin bounds the time after the load until a tunnel is back at its level before it.
 const IdleWithin = 10 * time.Second
 
 // overloaded is the status of a refusal.
 const overloaded = 503
 
-// Answers tells the times of what was served from those of what was refused. Each is for
-// load.Plan.Each; Sum is called when the run is over.
+// Answers separates the times of served requests from those of refused ones. Each is for
+// load.Plan.Each; call Sum when the run is over.
 type Answers struct{ threads []*byKind }
 
 // byKind is one thread's.
@@ -44,7 +44,8 @@ type byKind struct {
 	other           int64
 }
 
-// Each is who is told of the requests of a thread. It is called for one thread after another.
+// Each returns the callback for the requests of a thread. It is called for one thread after
+// another.
 func (a *Answers) Each(int) func(*load.Outcome) {
 	t := &byKind{served: histogram.New(), refused: histogram.New()}
 	a.threads = append(a.threads, t)
@@ -60,7 +61,7 @@ func (a *Answers) Each(int) func(*load.Outcome) {
 	}
 }
 
-// Overload is what came of more load than a service can take.
+// Overload is the result of more load than a service can take.
 type Overload struct {
 	Capacity  float64       `json:"capacity"` // requests a second that the service can answer
 	Offered   float64       `json:"offered"`  // that were due
@@ -76,12 +77,12 @@ type Overload struct {
 	RefusedP99 time.Duration `json:"refused_p99_ns"`
 	// CalmP99 is like ServedP99, of the load before.
 	CalmP99 time.Duration `json:"calm_p99_ns"`
-	// ServedCPU is the processor time that server and client take for a request in the load
-	// before, RefusedCPU what a refusal takes if a request that is served takes that too.
+	// ServedCPU is the processor time of server and client for a request in the load before,
+	// RefusedCPU that of a refusal if a served request takes as much under overload.
 	ServedCPU  time.Duration `json:"served_cpu_ns"`
 	RefusedCPU time.Duration `json:"refused_cpu_ns"`
-	// Ceiling is what could be served at most if processor time were what bounds, as a part
-	// of what could be with nothing to refuse: see Overload.Spent.
+	// Ceiling is the share of the capacity that could be served at most if processor time were the
+	// only bound: see Overload.Spent.
 	Ceiling float64 `json:"ceiling"`
 	// ServerMemory and ClientMemory are the most that was resident, bytes, and ServerGrowth and
 	// ClientGrowth how fast that grew under the load, bytes a minute, once it had settled.
@@ -89,8 +90,8 @@ type Overload struct {
 	ClientMemory int64   `json:"client_resident_bytes"`
 	ServerGrowth float64 `json:"server_resident_bytes_per_minute"`
 	ClientGrowth float64 `json:"client_resident_bytes_per_minute"`
-	// Levels are what both hold; Idle is how long after the load it was until all of them
-	// were at rest, IdleWithin at most.
+	// Levels are the levels of both sides; Idle is the time after the load until all of them were
+	// at rest, at most IdleWithin.
 	Levels   []Level       `json:"levels"`
 	Idle     time.Duration `json:"idle_ns"`
 	Uplink   string        `json:"uplink,omitempty"` // the link's rate each way, where that is what bounds
@@ -99,14 +100,14 @@ type Overload struct {
 	Hinted   int64         `json:"refused_with_retry_after"`
 }
 
-// Beside is what came of another tunnel's small exchanges, over the same connection.
+// Beside is the result of another tunnel's small exchanges, over the same connection.
 type Beside struct {
 	Asked  int           `json:"asked"`
 	Failed int           `json:"failed"` // a refusal is one
 	P99    time.Duration `json:"p99_ns"`
 }
 
-// Served is the times of what was served.
+// Served returns the times of the served requests.
 func (a *Answers) Served() *histogram.Histogram {
 	all := histogram.New()
 	for _, t := range a.threads {
@@ -115,10 +116,9 @@ func (a *Answers) Served() *histogram.Histogram {
 	return all
 }
 
-// Spent takes what processor time server and client have used in the load before, and for
-// how many requests, and in the load itself, once that is counted. A refusal that takes x of
-// what a served request takes leaves (1 - n x) / (1 - x) of the goodput where n times as much
-// is asked as could be served.
+// Spent records the processor time that server and client used in the load before, for so many
+// requests, and in the load itself, once that is counted. If a refusal takes x of a served request,
+// and n times the capacity is requested, (1 - n x) / (1 - x) of the goodput is left.
 func (o *Overload) Spent(calm time.Duration, requests int64, load time.Duration) {
 	if requests == 0 || o.Refused == 0 {
 		return
@@ -138,7 +138,7 @@ func (o *Overload) share() float64 {
 	return float64(o.RefusedCPU) / float64(o.ServedCPU)
 }
 
-// Count takes what came of the run.
+// Count records the result of the run.
 func (o *Overload) Count(a *Answers, r *load.Result) {
 	served, refused := a.Served(), histogram.New()
 	for _, t := range a.threads {
@@ -152,7 +152,7 @@ func (o *Overload) Count(a *Answers, r *load.Result) {
 	o.Goodput, o.Duration = r.PerSecond(), r.Elapsed
 }
 
-// Missed says what does not hold of what an overloaded tunnel promises.
+// Missed returns the promises of an overloaded tunnel that did not hold.
 func (o *Overload) Missed() (missed []string) {
 	say := func(bad bool, format string, args ...any) {
 		if bad {

@@ -8,7 +8,7 @@ import (
 	"paddock/load"
 )
 
-// Row is what was measured at a rate.
+// Row is the measurement at a rate.
 type Row struct {
 	PerSecond float64 `json:"rate"`
 	Requests  int64   `json:"requests"`
@@ -27,7 +27,7 @@ type Row struct {
 	Original *Original `json:"-"`
 }
 
-// Used is what a process has used in the time of a row.
+// Used is the use of a process during a row.
 type Used struct {
 	Name        string        `json:"name"`
 	CPU         time.Duration `json:"cpu_ns"`

@@ -8,11 +8,11 @@ const (
 	// slopeFrom is how long a load must be for that to be judged: it takes some collections
 	// of garbage until their ups and downs are small beside it.
 	slopeFrom = 5 * time.Minute
-	// settling is the part of a load in which a process grows to what it needs.
+	// settling is the part of a load in which a process grows to its working size.
 	settling = 0.25
 )
 
-// Slope is how fast something grows, from what it was at times.
+// Slope is the growth of a value, from its samples.
 type Slope struct {
 	at    []time.Duration
 	value []float64

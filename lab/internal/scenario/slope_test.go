@@ -8,7 +8,7 @@ import (
 	"paddock/lab/internal/scenario"
 )
 
-// A line is found under what goes up and down, and the beginning does not count.
+// A line is fitted under values that go up and down, and the beginning does not count.
 func TestSlope(t *testing.T) {
 	var none, one, line scenario.Slope
 	one.Add(time.Second, 7)

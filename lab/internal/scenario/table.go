@@ -12,11 +12,11 @@ import (
 	"paddock/lab/internal/figure"
 )
 
-// Report is a load that was made, and what came of it.
+// Report is a load with its results.
 type Report struct {
 	Load     *Load
 	Target   string
-	Subject  string // what was asked for
+	Subject  string // the requests
 	Duration time.Duration
 	Rows     []Row
 }
@@ -43,7 +43,7 @@ p99 corrected and max, of four t2.micro machines; only how they compare with eac
 	return err
 }
 
-// writeUsed says what processes have used, where that is known.
+// writeUsed writes the use of the processes, where it is known.
 func (r *Report) writeUsed(w io.Writer) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -82,7 +82,7 @@ func theirs(o *Original, of func(*Original) Figures) string {
 	return fmt.Sprintf("%.2f %%, %s, %s", f.Success*100, duration(f.P99), duration(f.Max))
 }
 
-// percent writes a share with three decimals, cut and not rounded: what is not all never
+// percent writes a share with three decimals, truncated and not rounded: a share below 1 never
 // reads as 100.000 %.
 func percent(share float64) string {
 	if math.IsNaN(share) {

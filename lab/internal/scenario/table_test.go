@@ -41,7 +41,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// One request that failed is not 100.000 %, and what the original does not say is none.
+// One failed request is not 100.000 %, and values that the original does not have are left out.
 func TestReport(t *testing.T) {
 	for _, tc := range []struct {
 		load   *scenario.Load

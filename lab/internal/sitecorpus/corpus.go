@@ -55,7 +55,7 @@ func noise(draw *rand.PCG, size int) []byte {
 	return b[:size]
 }
 
-// words are what texts are made of.
+// words are the words of generated texts.
 var words = []string{
 	"vehicle", "fence", "depot", "route", "stop", "<div>", "</div>", "class=", "margin:", "return", "function", "var", "{", "}",
 	"0.5em;", "position", "the", "of", "and", "display:", "block;", "42", "\"none\"", "=", "link",

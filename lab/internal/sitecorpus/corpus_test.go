@@ -10,8 +10,7 @@ import (
 	"paddock/lab/internal/sitecorpus"
 )
 
-// The files are the same bytes wherever they are made. Whoever changes them makes all that
-// was measured with them history.
+// The files are the same bytes everywhere. A change makes earlier measurements incomparable.
 func TestDigest(t *testing.T) {
 	const want = "62602934cecb9835aa3a92ef1dfb9a3e41daef971eab9c74977c34a5a759f884"
 	files := sitecorpus.Make()

@@ -10,7 +10,7 @@ import (
 	"paddock/load/histogram"
 )
 
-// State is what came of an objective.
+// State is the outcome of an objective.
 type State uint8
 
 // The states, from the best to the worst.
@@ -25,12 +25,12 @@ var stateNames = [...]string{"met", "missed", "unknown"}
 // String is the state's name in reports.
 func (s State) String() string { return stateNames[min(s, Unknown)] }
 
-// Outcome is an objective and what came of it.
+// Outcome is an objective with its outcome.
 type Outcome struct {
 	Objective
 	State    State
 	Measured string  // "12.3ms", "0.1 %", or why it is unknown
-	Value    float64 // what was measured: NaN = nothing, +Inf = some had no answer
+	Value    float64 // measured: NaN = nothing, +Inf = some requests had no answer
 	Limit    float64 // in the same unit, see Unit; NaN = a part of a rate that was not meant
 }
 
@@ -39,7 +39,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%v: %v (%s)", o.Objective, o.State, o.Measured)
 }
 
-// Check says for each objective what came of it in a run.
+// Check returns the outcome of each objective in a run.
 func Check(list []Objective, r *load.Result) []Outcome {
 	var outcomes []Outcome
 	for _, o := range list {
@@ -137,7 +137,7 @@ func (o Objective) unknown(limit float64, why string) Outcome {
 	return Outcome{o, Unknown, why, math.NaN(), limit}
 }
 
-// checkTimes judges a measure of times. What never came counts as longer than all.
+// checkTimes judges a measure of times. A missing answer counts as longer than all others.
 func (o Objective) checkTimes(r *load.Result) Outcome {
 	h, missing := o.times(r)
 	limit := float64(o.Time)

@@ -39,7 +39,7 @@ type Objective struct {
 	OfTarget bool // Number times the rate that was meant
 }
 
-// Measure is what is compared.
+// Measure is the quantity that is compared.
 type Measure uint8
 
 // The measures.

@@ -12,7 +12,7 @@ import (
 // maxObjectives bounds how many there may be.
 const maxObjectives = 64
 
-// ParseError says what is wrong with a text, and where.
+// ParseError describes a mistake in a text, with its position.
 type ParseError struct {
 	Column int // of the text's bytes, from 1
 	Reason string

@@ -86,7 +86,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// What is read writes itself as something that is read as the same.
+// The String of parsed objectives parses to the same objectives.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"p99<50ms,err<0.1%,rate>=0.99*target", "lag.p99.99>=1h", "first-byte.mean<1ns", "rate>0.0000001/s", "err<=1e-3"} {
 		f.Add(text)
@@ -213,7 +213,7 @@ func TestCheckBounds(t *testing.T) {
 		{"rate>=200/s", open, slo.Unknown, "at least"},
 		{"rate<100/s", open, slo.Missed, "at least"},
 		{"rate<200/s", open, slo.Unknown, "at least"},
-		// Errors of the service are what they are.
+		// Errors of the service are exact.
 		{"err<=0%", open, slo.Met, "0.0 %"},
 		{"err<1%", func(r *load.Result) { r.Total.Failed[load.ClassStatus] = 20 }, slo.Missed, "2.0 %"},
 		{"err<1%", func(r *load.Result) { r.Unanswered.Count = 20 }, slo.Missed, "2.0 %"},

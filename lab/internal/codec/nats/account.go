@@ -10,8 +10,8 @@ const (
 	// maxStreams bounds the publishers that are told apart. Messages of others count
 	// as foreign.
 	maxStreams = 1 << 16
-	// maxHoles bounds the gaps that are kept of one publisher. When there are more,
-	// the oldest is given up: what would fill it counts as doubled.
+	// maxHoles bounds the gaps that are kept of one publisher. When there are more, the oldest is
+	// given up: a message that would fill it counts as doubled.
 	maxHoles = 4096
 )
 
@@ -22,7 +22,7 @@ type source struct{ run, publisher uint32 }
 type account struct {
 	delivered atomic.Int64 // different ones
 
-	mu      sync.Mutex // guards what follows: held for what one read has brought
+	mu      sync.Mutex // guards the following fields; held for the messages of one read
 	streams map[source]*stream
 	last    source // of the stream that was used last
 	at      *stream
@@ -48,7 +48,7 @@ func (a *account) of(from source) *stream {
 	return s
 }
 
-// gaps is how many messages are missing between those that came.
+// gaps returns the number of messages missing between those received.
 func (a *account) gaps() (n int64) {
 	for _, s := range a.streams {
 		for _, h := range s.holes {

@@ -9,8 +9,8 @@ import (
 	"paddock/load"
 )
 
-// client is what all connections have in common: how they introduce themselves, and what
-// they say by themselves.
+// client is the common part of all connections: the handshake, and the answers to the server's own
+// operations.
 type client struct {
 	codec   *Codec
 	first   []byte // lines behind CONNECT: subscriptions
@@ -35,14 +35,14 @@ func (*client) Greet(dst []byte) []byte { return dst }
 
 func (c *client) Ready() bool { return c.stage == isReady }
 
-// info is what of the server's INFO matters.
+// info holds the fields of the server's INFO that matter.
 type info struct {
 	MaxPayload  int  `json:"max_payload"`
 	Headers     bool `json:"headers"`
 	TLSRequired bool `json:"tls_required"`
 }
 
-// connect is what CONNECT says.
+// connect is the argument of CONNECT.
 type connect struct {
 	Verbose      bool   `json:"verbose"`
 	Pedantic     bool   `json:"pedantic"`
@@ -57,8 +57,8 @@ type connect struct {
 	NoResponders bool   `json:"no_responders"`
 }
 
-// introduce answers INFO: who we are, what we subscribe to, and a PING, so that all of it
-// has been taken when the PONG comes.
+// introduce answers INFO with CONNECT, the subscriptions and a PING. When the PONG comes, the
+// server has accepted all of them.
 func (c *client) introduce(text []byte) error {
 	var i info
 	if err := json.Unmarshal(text, &i); err != nil {
@@ -84,13 +84,13 @@ func (c *client) introduce(text []byte) error {
 	return nil
 }
 
-// refused is what a server says that will not have us, or closes the connection.
+// refused returns the error for a server that refuses or closes the connection.
 func refused(text []byte) error {
 	return &load.Failed{Class: load.ClassStatus, Err: fmt.Errorf("-ERR %q", text)}
 }
 
-// receive takes all operations of in, and hands to on those that are not the connection's
-// own: messages, -ERR and PONG once it is ready. It keeps what on has appended to c.reply.
+// receive consumes all operations of in, and passes on all but the connection's own:
+// messages, -ERR and PONG once it is ready. It keeps the bytes that on has appended to c.reply.
 func (c *client) receive(in []byte, answers *load.Answers, on func(*operation) error) (used int, err error) {
 	c.reply = c.reply[:0]
 	defer func() { answers.Reply = c.reply }()

@@ -2,9 +2,9 @@
 // published, and confirmed by the server's PONG; messages that subscribers get, each
 // verified and timed from when it was due; requests and their replies.
 //
-// A message that is verified begins with a [stamp]: its run, its publisher, its number
-// there, and two times. So whoever gets it knows whether one was lost, came twice or out of
-// order, also in another process of the same machine.
+// A message that is verified begins with a [stamp]: its run, its publisher, its number there, and
+// two times. From these a receiver detects messages that were lost, doubled or out of order, also
+// in another process of the same machine.
 package nats
 
 import (
@@ -16,10 +16,10 @@ import (
 	"paddock/load"
 )
 
-// Do is what the connections do.
+// Do is the kind of load that the connections make.
 type Do uint8
 
-// What there is to do.
+// The kinds of load.
 const (
 	Publish   Do = iota // messages, each confirmed by a PONG behind it
 	Subscribe           // listeners alone: others publish
@@ -56,7 +56,7 @@ type Codec struct {
 	foreign   atomic.Int64
 }
 
-// Login is what a client shows to the server: a user and a password, or a token.
+// Login holds the credentials of a client: a user and a password, or a token.
 type Login struct{ User, Pass, Token string }
 
 // Prepare checks the codec and makes it ready: before the run.
@@ -142,7 +142,7 @@ func (t thread) Missing() int64 {
 	return missing
 }
 
-// Account is what became of the messages of a run. It is complete once the run is over.
+// Account counts the fates of the messages of a run. It is complete once the run is over.
 type Account struct {
 	Published int64 `json:"published"`
 	Delivered int64 `json:"delivered"` // of those, to each listener or group, once
@@ -152,14 +152,14 @@ type Account struct {
 	Foreign   int64 `json:"foreign"`   // without a stamp, or of another run
 }
 
-// Account adds up what the listeners got.
+// Account adds up the counts of the listeners.
 func (c *Codec) Account() Account {
 	a := Account{Published: c.published.Load(), Foreign: c.foreign.Load()}
 	for _, g := range c.accounts {
 		a.Delivered += g.delivered.Load()
 		a.Doubled += g.doubled
 		if c.Do == Subscribe {
-			a.Lost += g.gaps() // what came behind the last one is not known
+			a.Lost += g.gaps() // messages behind the last one received are not known
 		}
 	}
 	for i := range c.orders {

@@ -44,7 +44,7 @@ func newPublisher(c *Codec) *publisher {
 	return p
 }
 
-// Ready also waits for the listeners: what is published before they are there is lost.
+// Ready also waits for the listeners: a message that is published before them is lost.
 func (p *publisher) Ready() bool {
 	return p.stage == isReady && p.codec.ready.Load() >= int64(p.codec.Listeners)
 }
@@ -70,8 +70,7 @@ func (p *publisher) Request(r *load.Request) error {
 	return nil
 }
 
-// endBatch counts the batch, of which nothing is written yet: what is delivered has been
-// counted.
+// endBatch counts the batch before any of it is written: a delivered message has been counted.
 func (p *publisher) endBatch() {
 	p.codec.published.Add(int64(p.made))
 	p.batches = append(p.batches, p.made)

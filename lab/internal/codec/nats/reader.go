@@ -12,7 +12,7 @@ import (
 // maxLine bounds a line of the server's, in bytes: INFO is the longest.
 const maxLine = 64 << 10
 
-// kind is what the server says.
+// kind is the kind of a server's operation.
 type kind uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	kindErr
 )
 
-// operation is one thing that the server says. It is borrowed from what was read.
+// operation is one operation of the server. It refers to the read buffer.
 type operation struct {
 	kind kind
 	text []byte // of INFO and -ERR
@@ -86,8 +86,8 @@ func upper(b byte) byte { return b &^ 0x20 }
 
 var errMessage = errors.New("a message whose line is not as it should be")
 
-// takeMessage takes MSG subject sid [reply] size, or HMSG with the size of the header
-// before that. in is what stands behind the line, of at bytes.
+// takeMessage parses MSG subject sid [reply] size, or HMSG with the size of the header before that.
+// in holds the bytes behind the line, of at bytes.
 //
 // hot: BenchmarkDeliveries, TestReaderDoesNotAllocate.
 func takeMessage(line, in []byte, at int, headers bool) (op operation, n int, err error) {
@@ -158,8 +158,8 @@ func number(b []byte) (n int, ok bool) {
 	return n, n <= maxMessage
 }
 
-// statusOf is what a message's header says of an error: the status of its first line, as
-// 503 of a request that nobody serves, or a service's own; 0 = none.
+// statusOf returns the status in the first line of a message's header, as 503 for a request without
+// a service, or a service's own; 0 = none.
 func statusOf(header []byte) uint16 {
 	if len(header) == 0 {
 		return 0

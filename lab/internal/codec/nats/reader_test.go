@@ -9,7 +9,7 @@ import (
 	"paddock/load"
 )
 
-// said is what a server says, and what it is taken for.
+// said lists output of a server with the parsed result.
 var said = []struct{ in, want string }{
 	{"INFO {\"max_payload\":1}\r\n", `info {"max_payload":1}`},
 	{"PING\r\n", "ping"},
@@ -195,7 +195,7 @@ func TestReceiveDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// What a listener takes for each message of 128 bytes that it gets.
+// BenchmarkDeliveries measures the cost of a message of 128 bytes to a listener.
 func BenchmarkDeliveries(b *testing.B) {
 	c := prepared(b, &Codec{Do: PubSub, Subject: "foo", Listeners: 1, Bodies: [][]byte{make([]byte, 128)}})
 	s := newSubscriber(c, 0)

@@ -8,8 +8,8 @@ import (
 	"paddock/load"
 )
 
-// requester is a connection that asks. Each request has a subject of its own for the
-// reply, whose last token is its place among those that wait.
+// requester is a connection that makes requests. Each request has a reply subject of its own, whose
+// last token is its slot.
 type requester struct {
 	client
 	inbox []byte // up to the last token
@@ -25,7 +25,7 @@ func newRequester(c *Codec) *requester {
 	return r
 }
 
-// Ready also waits for those who are to reply.
+// Ready also waits for the connections that reply.
 func (s *requester) Ready() bool {
 	return s.stage == isReady && s.codec.ready.Load() >= int64(s.codec.Listeners)
 }
@@ -62,8 +62,8 @@ func (s *requester) Receive(in []byte, answers *load.Answers) (int, error) {
 	})
 }
 
-// take finds the request of a reply. A header may say that it is an error: 503 of a server
-// where nobody serves the subject, or a service's own.
+// take finds the request of a reply. The header may have an error status: 503 of a server without a
+// subscriber, or a service's own.
 func (s *requester) take(op *operation, answers *load.Answers) error {
 	last, ok := bytes.CutPrefix(op.subject, s.inbox)
 	slot, err := strconv.ParseUint(string(last), 10, 32)

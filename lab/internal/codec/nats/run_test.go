@@ -112,7 +112,7 @@ func TestPubSubAtARate(t *testing.T) {
 	})
 }
 
-// Requests find their replies, whoever replies; where nobody does, the server says so.
+// Requests find their replies, from any responder; without one, the server answers with an error.
 func TestRequest(t *testing.T) {
 	address := server(t, bus.Config{})
 	run(t, func() *natscodec.Codec {
@@ -132,8 +132,8 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// A message that is refused is counted under its class with what the server said, and those
-// around it are not.
+// A message that is refused is counted under its class with the server's error, and its neighbours
+// are not.
 func TestPublishRefused(t *testing.T) {
 	address := server(t, bus.Config{DenyPublish: []string{"closed.>"}})
 	for _, do := range []natscodec.Do{natscodec.Publish, natscodec.PubSub} {
@@ -151,7 +151,7 @@ func TestPublishRefused(t *testing.T) {
 	}
 }
 
-// Who may not come in learns it before the run.
+// A client without permission to connect learns it before the run.
 func TestProbe(t *testing.T) {
 	address := server(t, bus.Config{Username: "u", Password: "p"})
 	c := &natscodec.Codec{Subject: "foo", Login: natscodec.Login{User: "u", Pass: "p"}}
@@ -167,7 +167,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// What cannot be is refused before the run.
+// Invalid options are refused before the run.
 func TestPrepare(t *testing.T) {
 	for name, c := range map[string]*natscodec.Codec{
 		"wildcard": {Subject: "a.*"},

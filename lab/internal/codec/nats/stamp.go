@@ -12,8 +12,8 @@ const StampSize = 36
 // stampMagic begins each stamp.
 var stampMagic = [4]byte{'P', 'd', 'k', '1'}
 
-// stamp is what a verified message begins with, little-endian: magic, run u32, publisher
-// u32, number u64, due and sent i64.
+// stamp is the beginning of a verified message, little-endian: magic, run u32, publisher u32,
+// number u64, due and sent i64.
 type stamp struct {
 	run, publisher uint32
 	number         uint64 // counts the publisher's messages from 1
@@ -43,7 +43,7 @@ func readStamp(b []byte) (s stamp, ok bool) {
 	}, true
 }
 
-// checkSubject refuses what is no subject, or, with wildcards, no pattern.
+// checkSubject refuses invalid subjects, or, with wildcards, invalid patterns.
 func checkSubject(s string, wildcards bool) error {
 	tokens := strings.Split(s, ".")
 	for i, t := range tokens {

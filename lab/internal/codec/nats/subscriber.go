@@ -12,7 +12,7 @@ type subscriber struct {
 	client
 	account *account
 	order   *order
-	is      bool // among those that are ready
+	is      bool // counted as ready
 }
 
 func newSubscriber(c *Codec, i int) *subscriber {
@@ -34,7 +34,7 @@ func (*subscriber) Request(*load.Request) error { return errListens }
 
 var errListens = &load.Failed{Class: load.ClassProtocol, Err: fmt.Errorf("a listener sends nothing")}
 
-// Receive takes messages: each that is new is the answer to the one who published it.
+// Receive takes messages: each new one is the answer to its publisher's request.
 func (s *subscriber) Receive(in []byte, answers *load.Answers) (int, error) {
 	zero := s.codec.clock.wall(answers.Now)
 	s.account.mu.Lock()

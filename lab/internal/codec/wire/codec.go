@@ -13,10 +13,10 @@ import (
 	"paddock/wire"
 )
 
-// Do is what the connections do.
+// Do is the kind of load that the connections make.
 type Do uint8
 
-// What there is to do.
+// The kinds of load.
 const (
 	Post    Do = iota // posts, done when the server has acknowledged them: it has handled them
 	Request           // requests, done when their answer is complete
@@ -33,13 +33,13 @@ type Codec struct {
 	Messages int
 	// Depth is how many may be under way on a connection, as in the plan.
 	Depth int
-	// Login proves who we are; nil = nobody.
+	// Login holds the credentials; nil = none.
 	Login *wire.Auth
 	// Good says whether the body of an answer is a good one; nil = any is.
 	Good func(body []byte) bool
 }
 
-// Check refuses what cannot be.
+// Check refuses invalid combinations.
 func (c *Codec) Check() error {
 	switch {
 	case !wire.ValidKindName(c.Kind):

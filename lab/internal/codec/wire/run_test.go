@@ -131,7 +131,7 @@ func TestRequest(t *testing.T) {
 		})
 }
 
-// What an answer holds may be judged.
+// The payload of an answer may be judged.
 func TestGood(t *testing.T) {
 	address := serve(t, &wire.Config{Mux: (&service{}).mux()})
 	good := func(b []byte) bool { return bytes.Equal(b, []byte("a")) }
@@ -160,7 +160,7 @@ func TestStream(t *testing.T) {
 		})
 }
 
-// What does not fit the server's limits ends the connection with the reason.
+// Load that exceeds the server's limits ends the connection with the reason.
 func TestLimits(t *testing.T) {
 	address := serve(t, &wire.Config{Mux: (&service{}).mux()})
 	for name, tc := range map[string]struct {

@@ -31,7 +31,7 @@ type call struct {
 	count []byte // the answer of a stream
 }
 
-// pump is what of a stream is still to be written.
+// pump is the rest of a stream that is still to be written.
 type pump struct {
 	id   wire.Slot
 	left int // messages
@@ -44,7 +44,7 @@ var _ load.Batched = (*session)(nil)
 func (s *session) Greet(dst []byte) []byte {
 	m, err := wire.NewMachine(wire.Dialer, wire.Hello{Agent: agent, Auth: s.codec.Login}, 0)
 	if err != nil {
-		return dst // what comes is then refused, with the reason
+		return dst // later bytes are then refused, with the reason
 	}
 	s.m = m
 	return s.EndBatch(dst)
@@ -53,8 +53,8 @@ func (s *session) Greet(dst []byte) []byte {
 // Ready is once the server's HELLO is there.
 func (s *session) Ready() bool { return s.ready }
 
-// Request begins one exchange. What it sends is gathered by the machine, and taken by
-// EndBatch, so that posts go together in one frame.
+// Request begins one exchange. The machine collects its output until EndBatch, so that posts go
+// together in one frame.
 func (s *session) Request(r *load.Request) error {
 	c := s.codec
 	body := c.Bodies[int(r.Number%int64(len(c.Bodies)))]
@@ -84,7 +84,7 @@ func (s *session) begin(id wire.Slot, slot uint32) {
 	s.calls[id.Index()] = call{slot: slot}
 }
 
-// EndBatch takes what the machine has to send.
+// EndBatch takes the output of the machine.
 func (s *session) EndBatch(dst []byte) []byte {
 	if s.m == nil {
 		return dst
@@ -160,7 +160,7 @@ func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error
 	return used, nil
 }
 
-// failed is what ended the connection.
+// failed returns the error that ended the connection.
 func failed(err error) error {
 	class := load.ClassParse
 	if _, said := errors.AsType[*wire.Error](err); said { // the server closed it, and says why
@@ -191,7 +191,7 @@ func (s *session) handle(answers *load.Answers) error {
 	return nil
 }
 
-// open judges the server's HELLO: what is under way must fit what it lets be.
+// open checks the server's HELLO: the load has to fit its limits.
 func (s *session) open() (err error) {
 	c, peer := s.codec, s.m.Peer()
 	largest := 0
@@ -201,7 +201,7 @@ func (s *session) open() (err error) {
 	// A server gives credit back when half of it was used: so much can always be sent.
 	lane := int(peer.PostInitial / 2)
 	const most = 5   // bytes of a body's length
-	const around = 8 // and of what stands before a request's
+	const around = 8 // and of the bytes before a request's
 	switch {
 	case c.Do != Stream && largest+around > int(peer.MaxFrame):
 		err = fmt.Errorf("a body has %d bytes, and the server takes frames of %d", largest, peer.MaxFrame)

@@ -40,7 +40,7 @@ type session struct {
 	codec *codec
 }
 
-// Receive takes what has come. A head that has not come whole comes again.
+// Receive implements load.Session. An incomplete head is passed again with more.
 func (s *session) Receive(in []byte, answers *load.Answers) (int, error) {
 	if !s.codec.known {
 		s.codec.look(in)

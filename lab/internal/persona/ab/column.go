@@ -87,8 +87,8 @@ func (c *column) percent(p int64) int64 {
 	return c.at(c.len() * p / 100)
 }
 
-// share is the same in the file of -e, where the rank is rounded. ab itself reads what is
-// behind the last value there.
+// share is the same in the file of -e, where the rank is rounded. ab itself reads beyond the last
+// value there.
 func (c *column) share(p int64) int64 {
 	if p == 0 {
 		return c.at(0)

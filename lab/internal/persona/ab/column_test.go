@@ -72,7 +72,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// Above the bound of what is kept, figures are right to a thousandth.
+// Beyond the bound of single samples, figures are right to a thousandth.
 func TestColumnOfMany(t *testing.T) {
 	h := histogram.New()
 	exact := column{}
@@ -98,8 +98,8 @@ func TestColumnOfMany(t *testing.T) {
 	}
 }
 
-// The doubts compare what is printed: a mean of 1 ms and a median of 0 are far from each
-// other if the deviation is 0.4 ms.
+// The warnings compare the printed values: a mean of 1 ms and a median of 0 are far from each other
+// if the deviation is 0.4 ms.
 func TestDoubt(t *testing.T) {
 	for _, tc := range []struct {
 		row  row

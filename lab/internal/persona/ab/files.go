@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// WriteFiles writes those that -e and -g name. kept is how many requests are in that of -g,
-// where all of them would not fit in memory.
+// WriteFiles writes the files of -e and -g. kept is the number of requests in the file of -g, where
+// all of them would not fit in memory.
 func (p *Report) WriteFiles() (kept int64, err error) {
 	if p.o.CSV != "" && p.r.done > 0 {
 		err = errors.Join(err, writeFile(p.o.CSV, p.writeCSV))

@@ -1,7 +1,6 @@
-// Package ab is ApacheBench over package load: its flags, the requests that it sends, and
-// what it prints, in the same columns, so that what people have written around it goes on
-// working. Where its figures are wrong, or its memory has no bound, the comment says what is
-// different here.
+// Package ab is ApacheBench over package load: its flags, its requests and its output, in the same
+// columns, so that scripts around ab keep working. Where ab's figures are wrong, or its memory is
+// unbounded, a comment describes the difference.
 //
 // [Options] are a command line. They make the codec of a run; a [Recorder] is told of each
 // request that ends, and its [Report] writes the text and the files.
@@ -20,7 +19,7 @@ import (
 	"paddock/load/http1"
 )
 
-// Options are what a command line says.
+// Options are the options of a command line.
 type Options struct {
 	URL string
 
@@ -77,7 +76,7 @@ func Parse(args []string) (*Options, error) {
 	return o, o.check()
 }
 
-// Flags are ab's, and those that all benchmarks here have.
+// Flags are ab's, and the flags that all benchmarks here have.
 func (o *Options) Flags() getopt.Flags {
 	return getopt.Flags{
 		{Short: 'n', Value: "N", Help: "Requests (default 1).", Set: getopt.Number(&o.Requests, 1)},
@@ -111,7 +110,7 @@ func (o *Options) Flags() getopt.Flags {
 	}
 }
 
-// absent are the flags of ab that are refused, each with what to do instead.
+// absent lists the flags of ab that are refused, each with the alternative.
 func absent() (list getopt.Flags) {
 	const tls = "certificates are not checked, and all else of TLS is up to both sides; paddock bench http has --cert, --cacert and more"
 	for _, f := range []struct {
@@ -226,7 +225,7 @@ func (o *Options) Address() (address string, secure bool, err error) {
 // String is the method and the URL.
 func (o *Options) String() string { return o.method() + " " + o.URL }
 
-// Hide gives a command line without what is secret in it.
+// Hide returns a command line without secrets.
 func (o *Options) Hide(args []string) []string {
 	safe := slices.Clone(args)
 	for _, secret := range append([]string{o.Auth, o.ProxyAuth}, o.Cookies...) {

@@ -8,11 +8,11 @@ import (
 	"paddock/lab/internal/persona/ab"
 )
 
-// body is what -p and -u send in these tests.
+// body is the content for -p and -u in these tests.
 const body = "a=1&b=2"
 
-// The bytes are those that ab 2.3 sent with the same flags, but for several cookies, of
-// which it sends the last alone, and the case of Content-Length.
+// The bytes are equal to the output of ab 2.3 with the same flags, except for several cookies, of which it
+// sends only the last, and the case of Content-Length.
 func TestRequest(t *testing.T) {
 	const usual = "Host: h:81\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n"
 	for _, tc := range []struct{ line, want string }{
@@ -109,7 +109,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// No report has what was given to log in.
+// No report contains credentials.
 func TestHide(t *testing.T) {
 	args := strings.Fields("bench ab -kA joe:secret -Ppro:secret -C s=secret http://h/secret/")
 	o, err := ab.Parse(args[2:])

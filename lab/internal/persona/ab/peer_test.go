@@ -126,8 +126,8 @@ var measured = []string{
 	"p50", "p66", "p75", "p80", "p90", "p95", "p98", "p99", "p100",
 }
 
-// A script that was written for ab reads the same figures from both reports, and those that
-// do not depend on the time are equal.
+// A script that was written for ab reads the same figures from both reports, and the figures that
+// do not depend on time are equal.
 func TestReportsAreReadAlike(t *testing.T) {
 	address := service(t)
 	_, port, _ := net.SplitHostPort(address)
@@ -137,7 +137,7 @@ func TestReportsAreReadAlike(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		flags, path string
-		want        map[string]string // what is special; and what is usual below
+		want        map[string]string // special values; the usual ones are below
 	}{
 		{"-n 30", "/", nil},
 		{"-n 30 -k", "/", map[string]string{"kept": "30"}},
@@ -184,7 +184,7 @@ func TestReportsAreReadAlike(t *testing.T) {
 	}
 }
 
-// The same for a script in Python, and for what the figures have to do with each other.
+// The same for a script in Python, and for the relations between the figures.
 func TestPythonReadsReports(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

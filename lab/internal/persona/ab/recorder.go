@@ -10,11 +10,11 @@ import (
 	"paddock/load/histogram"
 )
 
-// maxSamples is how many requests are kept one by one: 32 MiB. The times of those that
-// follow are counted in histograms, and those before them are then too.
+// maxSamples is the number of requests that are kept one by one: 32 MiB. Beyond it, the times of
+// all requests are counted in histograms.
 const maxSamples = 1 << 21
 
-// sample is what is kept of one request, in microseconds but for the first.
+// sample is the record of one request, in microseconds except for the first field.
 type sample struct {
 	began                uint32 // ms since the run's start
 	connect, total, wait uint32
@@ -26,7 +26,7 @@ func (s sample) processing() uint32 { return s.total - s.connect }
 // and when that has ended by others.
 type Recorder struct {
 	o        *Options
-	progress io.Writer // nil = nobody looks
+	progress io.Writer // nil = none
 	stop     func(error)
 	every    int64 // requests between two lines of progress
 

@@ -13,7 +13,7 @@ import (
 	"paddock/load"
 )
 
-// recorder is for a command line, with what its plan says.
+// recorder returns a recorder for a command line, with its plan.
 func recorder(t testing.TB, line string, stop func(error)) (*ab.Recorder, load.Plan) {
 	t.Helper()
 	o, err := ab.Parse(strings.Fields(line))
@@ -37,7 +37,7 @@ func ended(dialed, connected, first, done int64) *load.Outcome {
 	}
 }
 
-// text is the report of what was recorded.
+// text returns the report of a recording.
 func text(t testing.TB, r *ab.Recorder, result *load.Result) string {
 	t.Helper()
 	var b strings.Builder
@@ -166,8 +166,8 @@ Keep-Alive requests:    3
 	}
 }
 
-// What ends a run: a connection that breaks, unless -r is given; connections that cannot be
-// made; silence.
+// The ends of a run: a connection that breaks, unless -r is given; connections that cannot be made;
+// silence.
 func TestGivesUp(t *testing.T) {
 	for _, tc := range []struct {
 		name, line string
@@ -201,7 +201,7 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// What ends behind the time that -t gives does not count.
+// A request that ends after the time of -t does not count.
 func TestTimeIsOver(t *testing.T) {
 	r, plan := recorder(t, "-t 1 http://h/", nil)
 	tell := plan.Each(0)
@@ -240,7 +240,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// More requests than are kept: the figures go on, to a thousandth, and -g says what it has.
+// With more requests than are kept the figures are right to a thousandth, and -g states its number.
 func TestManyRequests(t *testing.T) {
 	const n = 1000
 	exact, plan := recorder(t, "-n 1000 http://h/", nil)

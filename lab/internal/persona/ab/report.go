@@ -6,7 +6,7 @@ import (
 	"paddock/load"
 )
 
-// Report is what ab says of a run.
+// Report is ab's report of a run.
 type Report struct {
 	o      *Options
 	r      *Recorder

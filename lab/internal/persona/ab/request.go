@@ -29,9 +29,9 @@ func (r *Request) Make(int64) (http1.Message, error) {
 // userAgent is ab's: a service that treats it in its own way does so here too.
 const userAgent = "ApacheBench/2.3"
 
-// Request makes what is sent: HTTP/1.0, with the fields in ab's order. body is the content
-// of the file that -p or -u names, if one does. Several cookies are one field, of which ab
-// sends the last.
+// Request makes the request: HTTP/1.0, with the fields in ab's order. body is the content of the
+// file of -p or -u, if there is one. Several cookies are one field, of which ab sends only the
+// last.
 func (o *Options) Request(body []byte) (*Request, error) {
 	fields, err := o.fields(body)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // served are the percentages of the requests whose times are listed.
 var served = []int64{50, 66, 75, 80, 90, 95, 98, 99, 100}
 
-// WriteStart writes what stands before the report, of which the end comes when the run is
-// over: see WriteEnd.
+// WriteStart writes the text before the report, whose end is written when the run is over: see
+// WriteEnd.
 func (o *Options) WriteStart(w io.Writer, version string) error {
 	text := fmt.Sprintf("This is paddock %s, in the form of ApacheBench 2.3\n\nBenchmarking %s ", version, figure.Text(o.target().Hostname()))
 	if o.Proxy != "" {
@@ -132,8 +132,8 @@ func (p *Report) writeFailed(b *bytes.Buffer) {
 	}
 }
 
-// writeTimes writes the table, and what ab has to say of times whose means and medians
-// are far from each other.
+// writeTimes writes the table, and ab's warnings about means and medians that are far from each
+// other.
 func (p *Report) writeTimes(b *bytes.Buffer) {
 	b.WriteString("\nConnection Times (ms)\n")
 	if p.o.NoSpread {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// config speaks TLS as ab does: with any certificate. What was agreed on the first connection
-// goes to the report.
+// config accepts any certificate, as ab does. The parameters of the first connection go to the
+// report.
 func (r *Recorder) config() *tls.Config {
 	first := true
 	return &tls.Config{
@@ -28,7 +28,7 @@ func (r *Recorder) config() *tls.Config {
 	}
 }
 
-// security is what was agreed, as ab writes it.
+// security holds the TLS parameters, as ab writes them.
 type security struct {
 	protocol string // the version, the suite, and the bits of the certificate's key and of the cipher; "" = no TLS
 	key      string // that of the connection; "" = ab has no word for its kind, or it is not known yet

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The names are those that OpenSSL has, and ab prints.
+// The names are OpenSSL's, which ab prints.
 func TestAgreed(t *testing.T) {
 	for _, tc := range []struct {
 		state         tls.ConnectionState

@@ -1,5 +1,5 @@
-// Package getopt reads command lines the way in which older load generators do, so that
-// what people type by habit keeps its meaning:
+// Package getopt parses command lines the way older load generators do, so that habitual command
+// lines keep their meaning:
 //
 //	-c 20   -c20   -c=20     a flag with its value
 //	-kc 20  -kc20            a switch and a flag in one word
@@ -21,7 +21,7 @@ import (
 type Flag struct {
 	Short byte   // as in -c; 0 = it has no short form
 	Long  string // as in --connections; "" = it has no long form
-	Value string // what the help calls its value; "" = a switch, which takes none
+	Value string // name of the value in the help; "" = a switch, which takes none
 	Help  string
 	// Set is called for each use, in the order of the command line. A switch gets "".
 	Set func(value string) error
@@ -151,7 +151,7 @@ func (f *Flag) set(value string) error {
 	return nil
 }
 
-// On is what a switch sets.
+// On returns the setter of a switch.
 func On(to *bool) func(string) error {
 	return func(string) error {
 		*to = true

@@ -9,7 +9,7 @@ import (
 	"paddock/lab/internal/persona/getopt"
 )
 
-// program is what a command line sets.
+// program holds the values that a command line sets.
 type program struct {
 	keep, latency bool
 	conns         int

@@ -14,8 +14,8 @@ type Row struct {
 	Queue string
 	// Apart is whether they are another connection's than the publisher's.
 	Apart bool
-	// Original is what the server of 2012 took for an operation, in ns; MB/s follow
-	// from the operation's length.
+	// Original is the time of the server of 2012 for an operation, in ns; MB/s follow from the
+	// operation's length.
 	Original float64
 }
 
@@ -33,17 +33,17 @@ var Rows = []Row{
 	{Name: "PubFourQueueSub", Subject: "foo", Payload: "ok", Sids: 4, Queue: "group1", Original: 2_822},
 }
 
-// op is what is written for each operation.
+// op returns the bytes of one operation.
 func (r *Row) op() []byte {
 	return fmt.Appendf(nil, "PUB %s %d\r\n%s\r\n", r.Subject, len(r.Payload), r.Payload)
 }
 
-// delivery is what comes for each operation, to subscription sid.
+// delivery returns the bytes that arrive for each operation, for subscription sid.
 func (r *Row) delivery(sid int) []byte {
 	return fmt.Appendf(nil, "MSG %s %d %d\r\n%s\r\n", r.Subject, sid, len(r.Payload), r.Payload)
 }
 
-// unsubscribe is what is said behind it.
+// unsubscribe returns the bytes behind the operations.
 func (r *Row) unsubscribe() (b []byte) {
 	for sid := range r.Sids {
 		b = fmt.Appendf(b, "UNSUB %d\r\n", sid+1)
@@ -51,7 +51,7 @@ func (r *Row) unsubscribe() (b []byte) {
 	return b
 }
 
-// subscribe is what is said before the clock runs.
+// subscribe returns the bytes before the clock starts.
 func (r *Row) subscribe() []byte {
 	var b []byte
 	for sid := range r.Sids {

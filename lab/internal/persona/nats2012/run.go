@@ -1,7 +1,7 @@
-// Package nats2012 makes the Go benchmarks of the NATS server of 2012 again, as they were
-// made: operations rendered once, written through a buffer of 32 KiB over one connection,
-// a PING behind them; the time runs until its PONG, or until the last byte of what is
-// delivered. Against any server, and as lines that benchstat reads.
+// Package nats2012 repeats the Go benchmarks of the NATS server of 2012: operations rendered once,
+// written through a buffer of 32 KiB over one connection, with a PING behind them. The time runs
+// until the PONG, or until the last delivered byte. It works with any server, and prints lines that
+// benchstat reads.
 package nats2012
 
 import (
@@ -27,7 +27,7 @@ const (
 	mostOps = 1 << 30
 )
 
-// Result is what came of one row.
+// Result is the result of one row.
 type Result struct {
 	Row     Row
 	N       int64 // operations
@@ -86,8 +86,8 @@ func once(ctx context.Context, address string, login natscodec.Login, row *Row, 
 	if err != nil {
 		return 0, err
 	}
-	// The server may learn late that the connections have ended, and deliver what is
-	// published next to members of the queue that are gone.
+	// The server may notice late that the connections have ended, and deliver the next messages to
+	// members of the queue that are gone.
 	return took, sub.exchange(append(row.unsubscribe(), "PING\r\n"...))
 }
 

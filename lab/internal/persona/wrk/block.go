@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Block is what wrk prints of a run.
+// Block is wrk's output for a run.
 type Block struct {
 	Latency   *Stats // us, as they were measured
 	Corrected *Stats // us, as wrk would have it; nil = not shown

@@ -1,10 +1,9 @@
-// Package wrk is what people who use wrk give to it and read from it: its numbers with
-// units, its statistics, its block of text and its Lua scripts, over package load.
+// Package wrk has wrk's interface over package load: its flags, its numbers with units, its
+// statistics, its block of text and its Lua scripts.
 //
-// wrk (since version 4) bends the response times of a run after it: it adds what it takes
-// for requests that were left out while the service stood still. [Stats.Correct] does the
-// same, so that the numbers can be set beside what was measured. Nothing else here changes
-// a measured number.
+// wrk (since version 4) changes the response times of a run afterwards: it adds times for requests
+// that it did not send while the service stood still. [Stats.Correct] does the same, so that the
+// numbers can be compared with the measured ones. Nothing else here changes a measured number.
 package wrk
 
 import (
@@ -22,7 +21,7 @@ import (
 	"paddock/load/http1"
 )
 
-// Options are what a command line says.
+// Options are the options of a command line.
 type Options struct {
 	Threads, Conns    int64
 	Duration, Timeout int64 // seconds
@@ -31,7 +30,7 @@ type Options struct {
 	Latency           bool // percentiles too
 	Version, Help     bool
 
-	// What wrk does not have.
+	// Options that wrk does not have.
 	Bodies      string
 	Compat      bool // send the empty body of wrk's scripts too
 	Inline      bool
@@ -45,7 +44,7 @@ type Options struct {
 	JSON, Quiet bool
 
 	URL  string
-	Args []string // the URL, and what follows it
+	Args []string // the URL and the arguments behind it
 }
 
 // The most that the flags may say: beyond, a mistake in typing is likelier.
@@ -144,7 +143,7 @@ func (o *Options) Plan() (plan load.Plan, secure bool, err error) {
 	}, secure, err
 }
 
-// Request is what wrk sends without a script: Host, and what -H says.
+// Request returns wrk's request without a script: Host, and the fields of -H.
 func (o *Options) Request() (http1.Request, error) {
 	r := http1.Request{URL: o.URL, Bare: true}
 	u, err := url.Parse(o.URL)
@@ -183,7 +182,7 @@ func (o *Options) WriteStart(w io.Writer, url string) error {
 	return err
 }
 
-// Shown is what of a block is written.
+// Shown returns the block without the parts that are not printed.
 func (o *Options) Shown(b *Block) *Block {
 	shown := *b
 	shown.Distribution = o.Latency

@@ -13,7 +13,7 @@ import (
 	"paddock/lab/responder"
 )
 
-// dumped is what the script prints of one statistic.
+// dumped parses the script's output of one statistic.
 func dumped(t *testing.T, text, name string) *Stats {
 	t.Helper()
 	s, sum, mean := &Stats{}, 0.0, -1.0
@@ -38,7 +38,7 @@ func dumped(t *testing.T, text, name string) *Stats {
 	if s.Min() != least || s.Max() != most || s.Count() == 0 {
 		t.Fatalf("%s: from %d to %d, and it has %d to %d", name, s.Min(), s.Max(), least, most)
 	}
-	// What the correction has put below the least is counted, and not listed.
+	// Values that the correction has added below the least one are counted, and not listed.
 	s.count = uint64(math.Round(sum / mean))
 	return s
 }

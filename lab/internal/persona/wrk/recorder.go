@@ -7,8 +7,8 @@ import (
 	"paddock/load/histogram"
 )
 
-// Recorder keeps what wrk says of a run: it is a load.Observer. What comes in the grace is
-// left out, as wrk does not wait for it.
+// Recorder collects wrk's numbers of a run: it is a load.Observer. It leaves out the grace, because
+// wrk does not wait for answers.
 type Recorder struct {
 	duration  time.Duration // 0 = the run is as long as it takes
 	service   *histogram.Histogram
@@ -64,9 +64,9 @@ func (r *Recorder) errors() (e Errors) {
 	return e
 }
 
-// Block is what wrk would print, with what was measured beside it. conns is how many
-// connections were asked for. wrk measures from the send, and does not count what it has
-// given up.
+// Block returns wrk's output, with the measured values beside it. conns is the number of
+// connections of the command line. wrk measures from the send, and does not count requests that
+// timed out.
 func (r *Recorder) Block(result *load.Result, conns int64) *Block {
 	corrected := FromHistogram(r.service, uint64(r.failed[load.ClassTimeout]))
 	corrected.Correct(Expected(r.runtime.Microseconds(), r.requests, conns))

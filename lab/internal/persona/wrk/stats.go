@@ -23,7 +23,7 @@ const (
 type Stats struct {
 	cells    []uint64 // how often each was seen
 	count    uint64
-	min, max int64 // of what was recorded; Correct does not change them
+	min, max int64 // of the recorded numbers; Correct does not change them
 }
 
 // cell is the place of a number.
@@ -62,10 +62,10 @@ func (s *Stats) room(value int64) {
 	}
 }
 
-// FromHistogram counts the times of h in whole microseconds, rounded down, without the
-// longest ones, so many as are left out: those that were given up. A bucket of the
-// histogram stands for its middle, which is at most 0.05 % off; the least time is exact,
-// and so is the largest if none is left out.
+// FromHistogram counts the times of h in whole microseconds, rounded down, without the longest
+// ones: without is the number of requests that timed out. A bucket of the histogram counts as its
+// middle, which is at most 0.05 % off. The least time is exact, and so is the largest if none is
+// left out.
 func FromHistogram(h *histogram.Histogram, without uint64) *Stats {
 	s := &Stats{}
 	s.room(h.Max().Microseconds())
@@ -92,16 +92,15 @@ func (s *Stats) Clone() *Stats {
 	return &c
 }
 
-// Correct adds what wrk takes for requests that were left out: for each number from twice
-// the expected one on, that less the expected one, less it again, and so on while it is
-// above the expected one. HdrHistogram's correction goes one step further. Of a run in
-// which connections ask again when they are answered these were never due: wrk prints them
-// all the same.
+// Correct adds wrk's times for requests that were not sent: for each number from twice the expected
+// one on, that number less the expected one, less it again, and so on while it is above the
+// expected one. HdrHistogram's correction goes one step further. In a closed run, such requests
+// were never due: wrk prints them all the same.
 func (s *Stats) Correct(expected int64) {
 	if expected <= 0 || s.count == 0 {
 		return
 	}
-	// What is added is below the number at hand, and is not looked at again.
+	// Added numbers are below the present one, and are not visited again.
 	for i := cell(2 * expected); i < len(s.cells); i++ {
 		n := s.cells[i]
 		if n == 0 || valueOf(i) < 2*expected {
@@ -114,8 +113,8 @@ func (s *Stats) Correct(expected int64) {
 	}
 }
 
-// Expected is what wrk expects of a run: how long each of so many connections took for a
-// request in the mean, in us. 0 = it does not correct.
+// Expected returns the time that wrk expects of a request: the mean time per request of each
+// connection, in us. 0 = no correction.
 func Expected(runtime, complete, connections int64) int64 {
 	if connections <= 0 || complete/connections <= 0 {
 		return 0
@@ -123,7 +122,7 @@ func Expected(runtime, complete, connections int64) int64 {
 	return runtime / (complete / connections)
 }
 
-// Count is how many numbers were counted, those that Correct has added too.
+// Count returns how many numbers were counted, including the numbers that Correct has added.
 func (s *Stats) Count() uint64 { return s.count }
 
 // Min is the least number that was recorded; 0 if there is none.
@@ -132,9 +131,8 @@ func (s *Stats) Min() int64 { return s.min }
 // Max is the largest one; 0 if there is none.
 func (s *Stats) Max() int64 { return s.max }
 
-// all yields the numbers from the least recorded one on, in ascending order, and how often
-// each was counted. What Correct has put below that is not seen by any statistic, but it
-// is in the count.
+// all yields the numbers from the least recorded one on, in ascending order, with their counts.
+// Numbers that Correct has added below the least one are in the count, but in no statistic.
 func (s *Stats) all() iter.Seq2[int64, uint64] {
 	return func(yield func(int64, uint64) bool) {
 		if s.count == 0 {

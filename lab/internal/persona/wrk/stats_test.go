@@ -35,8 +35,8 @@ func TestStats(t *testing.T) {
 		// sd = sqrt((9 + 1 + 1 + 9) / 3); within are 3 and 5; the ranks are
 		// round(2.5), round(3.5), round(4.1), round(4.46).
 		{"uncorrected", stats(1, 3, 5, 7), 0, "n 4 min 1 max 7 mean 4.00 sd 2.58 within 50.00 p50 5 p75 7 p90 7 p99 7"},
-		// 400 brings 300 and 200, but not 100; 200 would bring 100, but that is what is
-		// expected. The sum is 1300, that of squares about the mean 68333.33.
+		// 400 adds 300 and 200, but not 100; 200 would add 100, but that is the expected number.
+		// The sum is 1300, that of squares about the mean 68333.33.
 		{"corrected", stats(100, 100, 200, 400), 100, "n 6 min 100 max 400 mean 216.67 sd 116.90 within 83.33 p50 200 p75 300 p90 400 p99 400"},
 		// 700 and 400 are counted, but lie below the least: sums and walks begin there.
 		// The mean is 1000/3, and the rank of the median, 2, is never reached.
@@ -113,8 +113,8 @@ func TestCorrectIsThatOfOneCountEach(t *testing.T) {
 	}
 }
 
-// From the histogram of a run, which has three digits, come the figures of wrk, which has
-// counted each microsecond: within a thousandth, which is what wrk prints of most.
+// The figures from the histogram of a run, which has three digits, are those of wrk, which counts
+// each microsecond, within a thousandth. wrk prints most of them with that precision.
 func TestFromHistogram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, scale := range []float64{50, 1000, 20_000, 300_000} {
@@ -150,7 +150,7 @@ func TestFromHistogram(t *testing.T) {
 	}
 }
 
-// What was given up is what took longest.
+// Requests that timed out took longest.
 func TestFromHistogramWithout(t *testing.T) {
 	h := histogram.New()
 	for _, ns := range []int64{1000, 2000, 3000, 2e9, 2e9} {

@@ -28,8 +28,8 @@ var (
 // threshold is from which part of the next unit on a number is written in it.
 const threshold = 0.85
 
-// extended is a number as wrk computes with it: of x86's 80 bits, whose fraction has 64.
-// What lies between two numbers of two decimals goes by the last of these.
+// extended is a number as wrk computes with it: 80 bits of x86, with a fraction of 64. A number
+// between two with two decimals is rounded by its last bit.
 func extended(f float64) *big.Float { return new(big.Float).SetPrec(64).SetFloat64(f) }
 
 // format writes a number with so many decimals.

@@ -18,14 +18,14 @@ const (
 	barWidth = 40
 )
 
-// state is what the lines on a terminal are made of.
+// state is the data of the lines on a terminal.
 type state struct {
 	progress []load.Progress // the last frames', the oldest first
 	rates    []float64       // good answers by the second, the oldest first
 	last     struct {        // second
 		known              bool
 		p50, p90, p99, max time.Duration
-		lag, late          time.Duration // p99 of the lag, and the whole of what was not the service's
+		lag, late          time.Duration // p99 of the lag, and the sum of the lags that the generator caused
 	}
 	classes [load.Classes]int64 // since the start
 }
@@ -33,7 +33,7 @@ type state struct {
 // take notes how far the run is.
 func (s *state) take(p load.Progress) { s.progress = appendAtMost(s.progress, p, window+1) }
 
-// second notes what a second has brought.
+// second records the counts of a second.
 func (s *state) second(i *load.Interval) {
 	s.rates = appendAtMost(s.rates, i.PerSecond(), history)
 	l := &s.last
@@ -83,7 +83,7 @@ func (s *state) rate() float64 {
 	return float64(last.OK-first.OK) / (last.At - first.At).Seconds()
 }
 
-// failures are how many failed, and in what way the most did.
+// failures returns the number of failures, and the most frequent class.
 func (s *state) failures(now load.Progress) string {
 	text := figure.Count(now.Failed)
 	most := load.ClassOK

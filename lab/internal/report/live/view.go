@@ -1,6 +1,6 @@
-// Package live shows a run while it goes on: a few lines that change on a terminal, and one
-// line now and then elsewhere. It looks at what the run has published and never asks for
-// more: bench-load's goal report says what a run takes with it and without.
+// Package live shows a run while it goes on: a few changing lines on a terminal, and a line now and
+// then elsewhere. It reads the numbers that the run has published and never asks for more. The goal
+// report of bench-load compares the cost of a run with it and without.
 package live
 
 import (
@@ -15,13 +15,14 @@ import (
 	"paddock/load/histogram"
 )
 
-// frameEvery is how often the lines on a terminal change: faster than that nobody reads.
+// frameEvery is the interval at which the lines on a terminal change: a faster change cannot be
+// read.
 const frameEvery = 100 * time.Millisecond
 
 // View shows one run. It is a load.Watcher. Where Out is a terminal, its goroutine draws
 // from Watch until Close.
 type View struct {
-	Title    string        // what is measured
+	Title    string        // of the run
 	Length   time.Duration // how long the run is to be, its warm-up included; 0 = not known
 	Count    int64         // how many requests it is to make; 0 = not known
 	Out      io.Writer
@@ -32,12 +33,12 @@ type View struct {
 	ended  sync.WaitGroup
 	once   sync.Once
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the following fields
 	drawn int        // lines that are on the terminal now
 	told  state
 	since *histogram.Histogram // response times since the line before
 	next  time.Duration        // when the next line is due
-	began time.Duration        // of what the next line covers
+	began time.Duration        // start of the interval of the next line
 	ok    int64                // good answers in that
 	bad   int64                // others
 }
@@ -70,7 +71,7 @@ func (v *View) run(progress func() load.Progress) {
 	}
 }
 
-// Interval takes what a second of the run has brought.
+// Interval records a second of the run.
 func (v *View) Interval(i *load.Interval) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -88,7 +89,7 @@ func (v *View) Say(text string) {
 	fmt.Fprintln(v.Out, text)
 }
 
-// Close takes the changing lines away. What was measured is the report's to say.
+// Close removes the changing lines. The report shows the results.
 func (v *View) Close() {
 	v.once.Do(func() {
 		if v.ending != nil {
@@ -142,7 +143,7 @@ func cut(line string, columns int) string {
 	return string(runes[:min(len(runes), max(columns, 0))])
 }
 
-// line writes what happened since the line before, when one is due.
+// line prints the counts since the previous line, when a line is due.
 func (v *View) line(i *load.Interval) {
 	if v.since == nil {
 		v.since, v.next = histogram.New(), time.Second

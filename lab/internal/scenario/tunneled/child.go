@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// startWithin is how long a process may take until it says what is awaited.
+	// startWithin bounds the time until a process prints the awaited line.
 	startWithin = 30 * time.Second
 	// stopWithin is how long it may take to end after SIGTERM.
 	stopWithin = 15 * time.Second

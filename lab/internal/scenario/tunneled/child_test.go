@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What a process says is found among its other lines, and it ends when it is told to.
+// An awaited line is found among others, and the process ends on demand.
 func TestChild(t *testing.T) {
 	c, err := spawn(nil, "a shell", "sh", "-c", `trap "exit 0" TERM; echo hello; echo "id:   x y"; while :; do sleep 0.05; done`)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Of what a side says that is taken which is looked for, whatever else there is.
+// Only the levels of interest are read from the output of a side.
 func TestLevels(t *testing.T) {
 	var l Levels
 	err := l.parse(strings.NewReader(`# HELP go_goroutines Number of goroutines.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Levels is what a side of the tunnel holds at a moment, as its /metrics says.
+// Levels are the levels of a side of the tunnel at a moment, from its /metrics.
 type Levels struct {
 	Goroutines, Descriptors, Resident float64 // bytes
 
@@ -61,7 +61,7 @@ func (s *Sides) Most(o *Sides) {
 	s.Client.most(&o.Client)
 }
 
-// levelsWithin is how long a side may take to say what it holds.
+// levelsWithin bounds the time of a request for /metrics.
 const levelsWithin = 5 * time.Second
 
 // Levels asks both sides, each over a connection that does not stay. The stand is Watched.

@@ -19,7 +19,7 @@ import (
 // Host is the name under which visitors find the service.
 const Host = "bench.example"
 
-// Options say what stands where.
+// Options describe the setup.
 type Options struct {
 	Program string // paddock
 	Target  string // the service, host:port
@@ -28,7 +28,7 @@ type Options struct {
 	// Link, if not nil, is told where the server listens for clients, and says where the
 	// client is to find it: something stands between them.
 	Link func(server string) (string, error)
-	// Watched makes both sides say what they hold, for Stand.Levels.
+	// Watched makes both sides serve /metrics, for Stand.Levels.
 	Watched bool
 	// Others are further HTTP tunnels of the same client.
 	Others []Tunnel
@@ -82,7 +82,7 @@ func Start(ctx context.Context, o Options) (s *Stand, err error) {
 	return s, s.connect(ctx, &o, link, id, remote)
 }
 
-// serve starts the server, and gives where clients find it and who it is.
+// serve starts the server, and returns its address for clients and its identity.
 func (s *Stand) serve(ctx context.Context, o *Options, remote string) (link, id string, err error) {
 	allow, err := s.allow(o, remote)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Stand) serve(ctx context.Context, o *Options, remote string) (link, id 
 // token is the secret of a client without TLS; only its own server on loopback knows it.
 const token = "of the bench alone"
 
-// allow makes what the client is known by, and gives the server's flags that let it in.
+// allow makes the client's identity, and returns the server's flags that admit it.
 func (s *Stand) allow(o *Options, remote string) ([]string, error) {
 	if !o.Plain {
 		key, err := keyid.Make(s.clientKey())
@@ -149,7 +149,7 @@ func (s *Stand) connect(ctx context.Context, o *Options, link, id, remote string
 	return nil
 }
 
-// offer is how the client is told what to offer, and to whom.
+// offer returns the client's flags: its services, and the server.
 func (s *Stand) offer(o *Options, link, id, remote string) (args []string, err error) {
 	if o.Watched {
 		if s.clientAdmin, err = freeAddress(); err != nil {
@@ -225,7 +225,7 @@ func Serve(ctx context.Context, program string, args ...string) (*Service, error
 // Stop ends it.
 func (s *Service) Stop() error { return s.stop() }
 
-// freeAddress finds an address of loopback at which nobody listens now.
+// freeAddress finds an address of loopback without a listener.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -234,7 +234,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Sizes are what a service may be asked for, by the name of its size.
+// Sizes lists the names of the sizes that a service can answer with.
 func Sizes() []string { return []string{"corpus", "1B", "1KiB", "3.5kB", "32KiB-1", "32KiB+1", "1MiB"} }
 
 // Bytes is the length of a body by the name of its size; 0 = the files of the corpus.

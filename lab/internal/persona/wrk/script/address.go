@@ -66,7 +66,7 @@ func resolve(host, service string) ([]string, error) {
 	return found, err
 }
 
-// connect is wrk.connect(addr): whether somebody listens there.
+// connect is wrk.connect(addr): whether the address accepts a connection.
 func (s *state) connect(l *lua.LState) int {
 	c, err := net.DialTimeout("tcp", checkAddress(l, 1), patience)
 	if err == nil {

@@ -44,15 +44,14 @@ func (b *batch) reset() {
 	b.bytes, b.messages, b.pauses = b.bytes[:0], b.messages[:0], b.pauses[:0]
 }
 
-// ahead makes the requests of one thread before they are sent. It is the thread's
-// http1.Source: what is below "of the sender" belongs to that, the rest to the goroutine
-// that run is.
+// ahead makes the requests of one thread before they are sent. It is the thread's http1.Source: the
+// fields below "of the sender" belong to the sender, and the others to the goroutine of run.
 type ahead struct {
 	t     *state
 	depth int    // requests of the first call
 	next  *batch // that is filled; nil = a free one is to be waited for
 	made  int    // batches
-	size  int    // bytes in those that go round
+	size  int    // bytes in the batches that are in use
 
 	full  chan *batch   // to be sent; closed at the end. As many as there are batches: it never blocks
 	free  chan *batch   // sent. Likewise
@@ -206,7 +205,7 @@ func (s *state) text() ([]http1.Message, error) {
 	return list, nil
 }
 
-// maxDelay bounds what delay() may give.
+// maxDelay bounds the result of delay().
 const maxDelay = 24 * time.Hour
 
 // delay calls delay(), which gives whole milliseconds.

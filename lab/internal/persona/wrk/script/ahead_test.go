@@ -33,7 +33,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// What waits has a bound, whatever the size of the requests.
+// The ring is bounded, for requests of any size.
 func TestRingIsBounded(t *testing.T) {
 	for _, size := range []int{1, 3000, 3 << 20} {
 		s, err := start(t, fmt.Sprintf("local body = ('x'):rep(%d) function request() return wrk.format('POST', '/', nil, body) end", size), Options{})
@@ -141,7 +141,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// BenchmarkAhead is what a request that waits costs the thread that sends it.
+// BenchmarkAhead measures the cost of a prepared request to the thread that sends it.
 func BenchmarkAhead(b *testing.B) {
 	s, err := start(b, "", Options{})
 	if err != nil {
@@ -156,7 +156,7 @@ func BenchmarkAhead(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest is what a request costs that a script makes.
+// BenchmarkRequest measures the cost of a request that a script makes.
 func BenchmarkRequest(b *testing.B) {
 	for name, text := range map[string]string{
 		"constant": "function request() return wrk.request() end",

@@ -27,7 +27,7 @@ type deadline struct {
 	err   error     // not nil: the call has to end
 }
 
-// closed is what Done returns to end a call.
+// closed is returned by Done to end a call.
 var closed = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)

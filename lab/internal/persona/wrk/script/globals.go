@@ -8,7 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// setWrk makes the global wrk: what a request is made of, and the function that makes it.
+// setWrk makes the global wrk: the parts of a request, and the function that builds it.
 func (s *state) setWrk() {
 	u := s.of.url
 	s.wrk = s.NewTable()
@@ -55,8 +55,8 @@ func (s *state) or(l *lua.LState, i int, name string) lua.LValue {
 	return s.wrk.RawGetString(name)
 }
 
-// format is wrk.format(method, path, headers, body): a request as it is sent. What is nil
-// is taken from wrk. Host is sent in any case, and Content-Length if there is a body.
+// format is wrk.format(method, path, headers, body): a request as it is sent. Nil arguments are
+// taken from wrk. Host is always sent, and Content-Length if there is a body.
 func (s *state) format(l *lua.LState) int {
 	method, path, body := s.or(l, 1, "method"), s.or(l, 2, "path"), s.or(l, 4, "body")
 	for i, v := range []lua.LValue{method, path, body} {
@@ -107,7 +107,7 @@ func (s *state) hostName() string {
 	return name
 }
 
-// entries yields what is in a table, in the order in which it came there.
+// entries yields the entries of a table, in the order in which they were added.
 func entries(t *lua.LTable) iter.Seq2[lua.LValue, lua.LValue] {
 	return func(yield func(k, v lua.LValue) bool) {
 		for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {

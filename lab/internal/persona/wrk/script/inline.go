@@ -16,7 +16,7 @@ import (
 	"paddock/load/http1"
 )
 
-// maxAnswer bounds what a script gets of an answer, its head and framing included.
+// maxAnswer bounds an answer that is passed to a script, including its head and framing.
 const maxAnswer = 16 << 20
 
 // inline is HTTP/1 of which the script makes each request when it is sent, and gets each
@@ -131,7 +131,7 @@ func (s *inlineSession) Request(r *load.Request) error {
 	return nil
 }
 
-// Receive takes what has come, and gives complete answers to the script.
+// Receive passes complete answers to the script.
 func (s *inlineSession) Receive(in []byte, answers *load.Answers) (used int, err error) {
 	had := len(answers.List)
 	used, err = s.Session.Receive(in, answers)

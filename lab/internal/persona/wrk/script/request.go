@@ -10,7 +10,7 @@ import (
 	"paddock/load/http1"
 )
 
-// What a script's request may come to.
+// The bounds of a script's requests.
 const (
 	maxRequest  = 16 << 20 // bytes of all that one call returns
 	maxMessages = 1024     // requests of the same

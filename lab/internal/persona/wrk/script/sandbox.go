@@ -12,8 +12,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// open gives the interpreter what scripts may use: base, string, table and math of Lua, and
-// of os and io what has no effect beyond the run.
+// open opens the libraries of scripts: base, string, table and math of Lua, and those functions of
+// os and io that have no effect beyond the run.
 func (s *state) open() {
 	for name, open := range map[string]lua.LGFunction{"": lua.OpenBase, lua.TabLibName: lua.OpenTable, lua.StringLibName: lua.OpenString, lua.MathLibName: lua.OpenMath} {
 		s.Push(s.NewFunction(open))
@@ -46,7 +46,7 @@ func (s *state) set(t *lua.LTable, functions map[string]lua.LGFunction) {
 	}
 }
 
-// library makes a library of functions, and of those that say that they are not there.
+// library makes a library of functions; unused ones fail with an error.
 func (s *state) library(name string, functions map[string]lua.LGFunction, unused ...string) {
 	t := s.NewTable()
 	s.set(t, functions)
@@ -127,7 +127,7 @@ func (o *Script) environment(name string) (string, bool) {
 	return "", false
 }
 
-// random is the generator of one interpreter: what it draws is the same in each run.
+// random is the generator of one interpreter: its numbers are the same in each run.
 type random struct{ *rand.Rand }
 
 func (r *random) start(seed, stream uint64) { r.Rand = rand.New(rand.NewPCG(seed, stream)) }

@@ -1,11 +1,10 @@
 // Package script runs Lua scripts that were written for wrk, in a sandbox.
 //
-// wrk calls request() whenever a connection is about to send. Here request() and delay()
-// are called ahead of time, by a goroutine of each thread, and what they give waits in a
-// bounded ring: the thread that makes the load neither runs Lua nor waits for it. A ring
-// that has run dry is a late send, for the cause load.Script. A script that looks at
-// answers, with response(), cannot go ahead; it may run inline, which is slow and labelled
-// so.
+// wrk calls request() whenever a connection is about to send. Here a goroutine of each thread calls
+// request() and delay() ahead of time, and the results wait in a bounded ring: the thread that
+// makes the load neither runs Lua nor waits for it. An empty ring makes a late send, with the cause
+// load.Script. A script that looks at answers, with response(), cannot run ahead; it may run
+// inline, which is slow and labelled so.
 //
 // A script gets base, string, table and math of Lua 5.1, those functions of os and io that have
 // no effect beyond the run, and wrk's own functions. A call that takes too long ends, see
@@ -31,7 +30,7 @@ import (
 // Options say how a script is run.
 type Options struct {
 	URL     string
-	Args    []string      // what init gets: the URL, and what the user has put behind it
+	Args    []string      // arguments of init: the URL, and the user's arguments behind it
 	Header  []http1.Field // of wrk.headers
 	Threads int
 	Inline  bool // call the script where requests are sent, and answers received
@@ -45,8 +44,8 @@ type Options struct {
 // ErrResponse says that a script wants answers.
 var ErrResponse = errors.New("it has a function response(), which has to run between answers and requests and so cannot go ahead of them")
 
-// Script is one that was loaded, with an interpreter for each thread. Its methods are for
-// one goroutine, but for those of what Codec gives.
+// Script is a loaded script, with an interpreter for each thread. Its methods are for one
+// goroutine, except for those of the Codec.
 type Script struct {
 	name    string
 	proto   *lua.FunctionProto
@@ -69,7 +68,7 @@ type Script struct {
 	failing context.Context // ends when the script has failed during the run
 	fail    context.CancelCauseFunc
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the following fields
 	files map[string]string
 	out   io.Writer
 }
@@ -218,7 +217,7 @@ func (s *Script) Stop() {
 	}
 }
 
-// print writes what a script prints, whole.
+// print writes the output of one call.
 func (s *Script) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -174,8 +174,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// What each thread's script prints comes out whole, in the order of wrk: that of setup and
-// done first.
+// The output of each thread's script is printed in the order of wrk: that of setup and done first.
 func TestPrint(t *testing.T) {
 	var out bytes.Buffer
 	_, err := start(t, "print('a', 1, nil, true) io.write('b', 2, '\\n') io.stdout:write('c\\n')\nfunction setup(t) print('setup') end function init() print('init') end", Options{Threads: 2, Print: &out})
@@ -202,7 +201,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Where connections go is the first address of the URL, or what setup says.
+// Connections go to the first address of the URL, or to the address that setup sets.
 func TestAddress(t *testing.T) {
 	local := "function setup(t) t.addr = wrk.lookup('127.0.0.1', '7070')[1] assert(tostring(t.addr) == '127.0.0.1:7070') assert(not wrk.connect(wrk.lookup('127.0.0.1', '1')[1])) end"
 	for script, want := range map[string]string{

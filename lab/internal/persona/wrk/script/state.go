@@ -20,7 +20,7 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("the script has ended the run by os.exit(%d)", e.Code)
 }
 
-// ExitCode is what the script asked for.
+// ExitCode returns the argument of os.exit.
 func (e *ExitError) ExitCode() int { return e.Code }
 
 // The room of an interpreter.
@@ -41,7 +41,7 @@ type state struct {
 	wrk   *lua.LTable
 
 	scratch []byte // in which wrk.format puts a request together
-	made    []byte // what request() has returned last
+	made    []byte // the last result of request()
 
 	number  int  // of the thread, from 0; -1 = the one of setup and done
 	running bool // requests are made

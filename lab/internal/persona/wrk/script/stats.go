@@ -12,7 +12,7 @@ const statsType = "paddock.stats"
 // figures are statistics as a script asks for them.
 type figures struct {
 	*wrk.Stats
-	buckets []wrk.Bucket // nil = nobody has asked for one
+	buckets []wrk.Bucket // nil = not computed yet
 }
 
 // list is the numbers that were counted, in ascending order.
@@ -80,7 +80,7 @@ func (s *state) stats(of *wrk.Stats) lua.LValue {
 	return u
 }
 
-// Truth is what done() gets beyond what wrk gives to it.
+// Truth holds the arguments of done() that wrk does not have.
 type Truth struct {
 	Response, Service, Lag *wrk.Stats // us
 	Verdict                string     // of the verdict
