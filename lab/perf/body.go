@@ -32,8 +32,7 @@ type bodyID struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// pattern is what bodies are filled with, twice, so that any window of a period
-// is contiguous.
+// pattern is the filling of bodies, twice, so that any window of a period is contiguous.
 var pattern = func() []byte {
 	r := rand.NewChaCha8([32]byte{})
 	b := make([]byte, fillPeriod, 2*fillPeriod)

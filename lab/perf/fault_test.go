@@ -195,7 +195,7 @@ func TestRunReconnects(t *testing.T) {
 	}
 	gone, now := context.WithCancel(ctx)
 	now()
-	_ = stop(gone) // cuts off what is under way
+	_ = stop(gone) // cuts off the calls in flight
 	_, stop = startServer(t, o, target.Addr)
 	r := <-measured
 	closeAll()

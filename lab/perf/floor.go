@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Floor is what raw TCP did between the same two processes in the same run,
-// before and after it: what no protocol over TCP can beat by much.
+// Floor is the performance of raw TCP between the same two processes in the same run, before and
+// after it. No protocol over TCP can beat it by much.
 type Floor struct {
 	Echo  []FloorEcho `json:"echo"`
 	Bulk  []FloorBulk `json:"bulk"`

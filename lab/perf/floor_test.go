@@ -24,7 +24,7 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// A raw port is for who has asked, and there are few.
+// A raw port is for the client that has asked, and there are few.
 func TestFloorRefuses(t *testing.T) {
 	var ports floors
 	local := &net.UnixAddr{Name: "x", Net: "unix"}
@@ -52,7 +52,7 @@ func TestFloorRefuses(t *testing.T) {
 	if _, err := ports.listen(t.Context(), local); !errors.Is(err, errFloors) {
 		t.Errorf("one more: %v", err)
 	}
-	ports.close() // also ends those that nobody has come to
+	ports.close() // also ends ports without a connection
 	if _, err := ports.listen(t.Context(), local); !errors.Is(err, errFloors) {
 		t.Errorf("after the end: %v", err)
 	}

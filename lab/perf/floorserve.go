@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// What a raw connection does, told by its first byte; then comes the secret.
+// The first byte of a raw connection, which tells its purpose. The secret follows.
 const (
-	floorEchoes byte = 'e' // sends back what comes
-	floorSinks  byte = 's' // counts what comes, and sends the count at its end
+	floorEchoes byte = 'e' // sends each byte back
+	floorSinks  byte = 's' // counts the bytes, and sends the count at the end
 )
 
 const (
@@ -35,8 +35,8 @@ type floorPlace struct {
 
 var errFloors = errors.New("wireperf: enough raw connections are open")
 
-// floors opens raw TCP ports for who has asked over wire. Each takes one
-// connection that brings its secret, and is gone with it.
+// floors opens raw TCP ports for clients that have asked over wire. Each port takes one connection
+// that brings its secret, and closes with it.
 type floors struct {
 	tasks sync.WaitGroup
 

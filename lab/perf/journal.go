@@ -12,10 +12,10 @@ import (
 	"sync"
 )
 
-// A journal is a file of what was acknowledged: eight bytes of magic, then
-// records of one size, each with a checksum of its own. It is appended to and
-// brought to the disk before an acknowledgement leaves, so what was acknowledged
-// is in it whatever happens to the process.
+// A journal is a file of acknowledged posts: eight bytes of magic, then records of one size, each
+// with a checksum of its own. A record is appended and synced to the disk before its
+// acknowledgement is sent, so every acknowledged post is in the file, even after a crash of the
+// process.
 //
 //	session 16 B | epoch u64 | index u32 | number u64 | checksum u32 | run u64 | lane u32 | seq u64 | crc32c u32
 const (
@@ -37,8 +37,8 @@ type Acked struct {
 	body bodyID // zero if it is not a body that can be verified
 }
 
-// Lane is what numbers acknowledged posts: one of the connections of a session,
-// with those that took its place.
+// Lane identifies a sequence of acknowledged posts: one of the connections of a session, with the
+// connections that replaced it.
 type Lane struct {
 	Session [16]byte
 	Epoch   uint64
@@ -89,12 +89,12 @@ func parseRecord(b []byte) (a Acked, ok bool) {
 type Journal struct {
 	file *os.File
 
-	mu      sync.Mutex // guards what follows, and the file's end
+	mu      sync.Mutex // guards the following fields, and the file's end
 	buf     []byte
 	written int64 // bytes handed to the kernel
-	broken  error // a write failed: what follows it would not be found
+	broken  error // a write failed: later records would not be found
 
-	syncing sync.Mutex // held by who brings the file to the disk, for all that wait
+	syncing sync.Mutex // held by the goroutine that syncs the file, for all that wait
 	synced  int64      // guarded by syncing
 }
 
@@ -222,7 +222,7 @@ func (j *Journal) write(records []Acked) (end int64, err error) {
 	return j.written, nil
 }
 
-// breakOff ends the journal: what a failed sync has left on the disk is unknown.
+// breakOff ends the journal: after a failed sync the content of the disk is unknown.
 func (j *Journal) breakOff(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

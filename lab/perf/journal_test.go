@@ -57,8 +57,8 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// What a crash can leave behind: a file cut at any byte. What was whole stays,
-// and what follows is found again.
+// The result of a crash: a file cut at any byte. Whole records stay, and later ones are found
+// again.
 func TestJournalCutOff(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "journal")
@@ -160,7 +160,7 @@ func TestJournalTogether(t *testing.T) {
 	}
 }
 
-// What is read is what is written there, to the byte, and nothing behind it counts.
+// A journal is read as it was written, to the byte, and bytes behind it do not count.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(journalMagic))
 	f.Add(acked(1, 2, 3).append([]byte(journalMagic)))

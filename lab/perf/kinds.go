@@ -25,8 +25,8 @@ const (
 	statUnserved = "n_mdrops"
 )
 
-// serverReport is what perf.report answers: of the server's process, and of the
-// connection that asks.
+// serverReport is the answer of perf.report: about the server's process, and about the connection
+// that asks.
 type serverReport struct {
 	Instance string           `json:"instance"` // another one after each start
 	Usage    Usage            `json:"usage"`

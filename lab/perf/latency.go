@@ -9,8 +9,8 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// What the histogram resolves: three digits from 1 ns to an hour. What takes
-// longer counts as an hour there; mean and max are exact all the same.
+// The resolution of the histogram: three digits from 1 ns to an hour. A longer time counts as an
+// hour there; mean and max are exact all the same.
 const (
 	longest = int64(time.Hour)
 	digits  = 3
@@ -92,7 +92,7 @@ func (r *recorder) end(start time.Time, ops, weight int) {
 	}
 }
 
-// flush hands over what was recorded. The routine calls it when it ends.
+// flush hands over the recorded times. The routine calls it when it ends.
 func (r *recorder) flush() {
 	r.to.done.Add(r.ops)
 	r.ops = 0
@@ -132,7 +132,7 @@ type Latency struct {
 	Max   int64 `json:"max_ns"`
 }
 
-// summary returns the distribution of what has been flushed.
+// summary returns the distribution of the flushed times.
 func (l *latency) summary(of string) Latency {
 	l.mu.Lock()
 	defer l.mu.Unlock()

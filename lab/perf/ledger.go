@@ -19,7 +19,7 @@ const (
 
 var classNames = [classes]string{"post", "acked post", "request", "stream"}
 
-// Bounds on what a server remembers of verifying runs.
+// Bounds on a server's memory of verifying runs.
 const (
 	maxRuns  = 64      // the oldest one goes
 	maxLanes = 1 << 18 // of one run
@@ -27,8 +27,8 @@ const (
 
 var errLanes = errors.New("wireperf: too many lanes in one run")
 
-// ledger is what a server knows of the bodies that it had: the numbers of each
-// run's lanes. It is safe for concurrent use.
+// ledger is a server's record of the bodies that it has received: the numbers of each run's lanes.
+// It is safe for concurrent use.
 type ledger struct {
 	mu      sync.Mutex
 	corrupt [classes]int64
@@ -88,14 +88,14 @@ func (l *ledger) enter(c class, id bodyID) error {
 	return nil
 }
 
-// spoiled notes a body that was not what it should be.
+// spoiled counts a body that was not as expected.
 func (l *ledger) spoiled(c class) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.corrupt[c]++
 }
 
-// laneQuery asks for what the server had of a lane; laneReport answers it.
+// laneQuery asks for the server's record of a lane; laneReport is the answer.
 type laneQuery struct {
 	Run   uint64 `json:"run"`
 	Class class  `json:"class"`

@@ -21,8 +21,8 @@ type Target struct {
 
 	Reconnect bool // connections that end are made again; for verifying runs
 
-	// Session is who the client is, with Reconnect; zero is a random one. A process
-	// that begins under the name of another takes over from it.
+	// Session is the client's identity, with Reconnect; zero is a random one. A process that begins
+	// under the name of another takes over from it.
 	Session [16]byte
 }
 
@@ -38,13 +38,12 @@ const maxBackoff = time.Second
 
 const (
 	agent = "paddock bench wire"
-	// maxMessage is what a message of a stream, or an answer, may have.
+	// maxMessage bounds a message of a stream, and an answer.
 	maxMessage = maxPayload
 )
 
-// Open opens the connections of a run, all ready to be used. With t.Reconnect each
-// of them is a client, which makes it anew when it ends. closeAll ends them when
-// the run is over.
+// Open opens the connections of a run, all ready to be used. With t.Reconnect each of them is a
+// client, which connects again when its connection ends. closeAll ends them when the run is over.
 func Open(ctx context.Context, t Target, o Options) (run *Run, closeAll func(), err error) {
 	if err := o.Check(); err != nil {
 		return nil, nil, err
@@ -141,9 +140,8 @@ func (r *Run) KeepAcknowledged(file string) (closeFile func() error, err error) 
 	return journal.Close, nil
 }
 
-// ClientTLS is the configuration of a client for Target. With a fingerprint it
-// takes the certificate that has it, and no other; without one, those that the
-// system trusts.
+// ClientTLS is the configuration of a client for Target. With a fingerprint it accepts only the
+// certificate that has it; without one, those that the system trusts.
 func ClientTLS(fingerprint string) (*tls.Config, error) {
 	if fingerprint == "" {
 		return &tls.Config{MinVersion: tls.VersionTLS13}, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Do is what a run does.
+// Do is the kind of a run.
 type Do string
 
 // The runs that there are.
@@ -33,8 +33,7 @@ const (
 // ErrOptions is wrapped by the errors of Options.Check.
 var ErrOptions = errors.New("wireperf: options")
 
-// Options say what a run does. They are the flags of the original gofast's perf,
-// with its defaults.
+// Options describe a run. They are the flags of the original gofast's perf, with its defaults.
 type Options struct {
 	Do       Do  `json:"do"`
 	Count    int `json:"count"`     // operations of each connection, dealt to its routines
@@ -123,7 +122,7 @@ func (o Options) unit() string {
 	return "call"
 }
 
-// timed says what the latency of a run is the time of.
+// timed describes the interval that is the latency of a run.
 func (o Options) timed() string {
 	switch o.Do {
 	case Post:

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// reconcile compares what succeeded here with what the server had. Of a server
-// that was started anew it can only ask for the acknowledged posts, which its
-// journal has.
+// reconcile compares the successful calls with the server's record. Of a server that has been
+// restarted it can only ask for the acknowledged posts, which its journal has.
 func (r *Run) reconcile(ctx context.Context, report *Report, workers []*worker, before, after serverReport) *Verified {
 	v := &Verified{Restarted: after.Instance != "" && before.Instance != after.Instance, Reconnects: r.reconnects()}
 	at := [classes]*Class{&v.Posts, &v.Acked, &v.Requests, &v.Streams}
@@ -73,9 +72,8 @@ func (w *worker) reconcile(ctx context.Context, report *Report, c class, into *C
 	return nil
 }
 
-// laneReport asks what the server had of a lane. While something is missing that
-// may still be on its way it asks again, until nothing more comes; once that has
-// been so, no other lane is waited for.
+// laneReport asks for the server's record of a lane. While calls are missing that may still be on
+// their way it asks again, until the number does not change; after that it waits for no other lane.
 func (w *worker) laneReport(ctx context.Context, c class, wait bool) (had laneReport, err error) {
 	r := w.run
 	query := laneQuery{r.run, c, w.verify.lane}

@@ -1,11 +1,11 @@
-// Package perf measures wire, and proves what it carries: the perf server,
-// and the runs against it that `paddock bench wire` makes.
+// Package perf measures wire, and verifies the messages that it carries: the perf server, and the
+// runs against it that `paddock bench wire` makes. It is outside lab/internal because cmd/paddock
+// serves `paddock wire serve` with it.
 //
-// A run deals its operations to the routines of its connections, lets them go at
-// the same moment, and times each call. What a run says at the end does not rest
-// on the client alone: a run of posts asks the server how many it has had, a
-// stream ends with the receiver's count, and the processor time of both processes
-// is in the report.
+// A run distributes its operations to the routines of its connections, starts them at the same
+// moment, and times each call. Its report does not rest on the client alone: a run of posts asks
+// the server how many it has received, a stream ends with the receiver's count, and the processor
+// time of both processes is in the report.
 //
 // A verifying run mixes posts, acknowledged posts, requests and streams, each
 // body with its number and checksum, and both ends check every one. It reports
@@ -26,8 +26,8 @@ import (
 	"paddock/wire"
 )
 
-// Report is what a run has measured. WriteText prints it for people in the
-// manner of gofast's perf; as JSON it has the same figures, times in nanoseconds.
+// Report is the measurement of a run. WriteText prints it for people in the manner of gofast's
+// perf; as JSON it has the same figures, times in nanoseconds.
 type Report struct {
 	Options
 	Addr        string `json:"addr"`
@@ -57,8 +57,7 @@ type Report struct {
 	Accounts []Account `json:"-"`
 }
 
-// End is what a run cost one of the two processes, all of it together and by
-// operation.
+// End is the cost of a run to one of the two processes, in all and by operation.
 type End struct {
 	CPU    time.Duration `json:"cpu_ns"`
 	Allocs uint64        `json:"allocs"`
@@ -69,13 +68,13 @@ type End struct {
 	WritesPerOp float64 `json:"writes_per_op"` // to its sockets
 }
 
-// Delivery compares what a run of posts sent with what the server had.
+// Delivery compares the posts that a run sent with the server's count.
 type Delivery struct {
 	Sent     int64 `json:"sent"`
 	Received int64 `json:"received"` // the server's n_rxpost
 }
 
-// FailedCall is a call that did not do what it should.
+// FailedCall is a call with a wrong outcome.
 type FailedCall struct {
 	Verb    string `json:"verb"`
 	Conn    int    `json:"conn"`
@@ -98,7 +97,7 @@ const (
 
 var sentWords = map[Sent]string{SentNot: ", not sent", SentMaybe: ", maybe sent", SentYes: ", answered"}
 
-// sentBy reads it from the error. What says nothing about it may have been sent.
+// sentBy derives it from the error. With an unknown error the call may have been sent.
 func sentBy(err error) Sent {
 	var answer *wire.Error
 	switch {
@@ -114,13 +113,13 @@ func sentBy(err error) Sent {
 	return SentYes
 }
 
-// Lane is what the bodies of a routine's calls say that they belong to.
+// Lane returns the lane in the bodies of a routine's calls.
 func (r *Report) Lane(conn, routine int) uint32 { return uint32(conn*r.Routines + routine) }
 
 // maxFailures bounds the failed calls that a report lists; all are counted.
 const maxFailures = 10_000
 
-// perOp fills in what follows from the totals.
+// perOp fills in the figures that follow from the totals.
 func (e *End) perOp(ops, bytes, writes int64) {
 	if ops == 0 {
 		return
@@ -139,7 +138,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// WriteText writes the report for people: first what gofast's perf prints.
+// WriteText writes the report for people: first the output of gofast's perf.
 func (r *Report) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	p.f("Latency Average: %v\n", nanos(r.Latency.Mean))
@@ -191,8 +190,8 @@ func (p *printer) calls(heading string, total int64, list []FailedCall) {
 	}
 }
 
-// Err says what makes this run a failure, nil if nothing does. A call that failed
-// does, unless connections were made again: then it is to be expected, and listed.
+// Err returns the failure of this run, or nil. A failed call is a failure, unless connections were
+// made again: then failed calls are expected, and listed.
 func (r *Report) Err() error {
 	switch d := r.Delivery; {
 	case r.Failed > 0 && len(r.Failures) > 0 && (r.Verified == nil || r.Verified.Reconnects == 0):

@@ -73,7 +73,7 @@ func TestReportJSONVerify(t *testing.T) {
 	}
 }
 
-// What scripts read: the names stay.
+// Scripts read these names: they stay.
 func TestReportJSON(t *testing.T) {
 	var b bytes.Buffer
 	if err := sampleReports()["post"].WriteJSON(&b); err != nil {

@@ -13,7 +13,7 @@ import (
 	"paddock/wire"
 )
 
-// Conn is what a run needs of a connection, or of a client that makes it anew.
+// Conn is a connection of a run, or a client that reconnects.
 type Conn interface {
 	CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error)
 	Post(ctx context.Context, kind string, body []byte) error
@@ -30,8 +30,8 @@ var (
 )
 
 const (
-	// settleTime bounds what is asked of the server when the run is over: it must
-	// have handled everything that the connections still carry.
+	// settleTime bounds the queries to the server when the run is over: it must have handled
+	// everything that the connections still carry.
 	settleTime = 30 * time.Second
 	// stallTime is how long the server's count of posts may stand still before the
 	// rest counts as lost.
@@ -52,10 +52,10 @@ type Run struct {
 	session wire.Session
 	journal *Journal      // of acknowledged posts; nil: not kept
 	enough  atomic.Bool   // no more calls begin
-	stalled bool          // no more of what is missing comes
+	stalled bool          // missing calls do not arrive any more
 	stall   time.Duration // stallTime but in tests
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	failed   int64
 	failures []FailedCall
 	corrupt  [classes]int64
@@ -83,7 +83,7 @@ func (r *Run) Finish() { r.enough.Store(true) }
 // over says that no more calls begin.
 func (r *Run) over(ctx context.Context) bool { return ctx.Err() != nil || r.enough.Load() }
 
-// snapshot is what both ends have counted at one moment.
+// snapshot holds the counters of both ends at one moment.
 type snapshot struct {
 	client Usage
 	stats  map[string]int64
@@ -91,9 +91,8 @@ type snapshot struct {
 	each   []map[string]int64 // the server's counters, by connection
 }
 
-// Measure runs until everything is done or ctx ends, and reports what was
-// measured. An error means that there is nothing to report; whether what was
-// measured is a success, Report.Err says.
+// Measure runs until everything is done or ctx ends, and reports the measurements. An error means
+// that there is nothing to report; Report.Err tells whether the run was a success.
 func (r *Run) Measure(ctx context.Context) (*Report, error) {
 	report := &Report{Options: r.Options, Unit: r.unit(), Addr: r.target.Addr, TLS: r.target.TLS != nil}
 	if r.WithFloor {
@@ -181,8 +180,7 @@ func (r *Run) barrier(ctx context.Context, conn []*worker) {
 	}
 }
 
-// look asks both ends for what they have counted. With an error it is what could
-// be learned.
+// look reads the counters of both ends. With an error it returns the known ones.
 func (r *Run) look(ctx context.Context) (s snapshot, err error) {
 	s.client, s.stats = usage(), r.stats()
 	s.each = make([]map[string]int64, len(r.Conns))
@@ -198,7 +196,7 @@ func (r *Run) look(ctx context.Context) (s snapshot, err error) {
 	return s, nil
 }
 
-// settle fills in what the difference of two looks says.
+// settle fills in the differences of two looks.
 func (r *Run) settle(ctx context.Context, report *Report, workers []*worker, before, after snapshot) {
 	report.Ops = r.Done()
 	report.Stats = after.stats
@@ -229,7 +227,7 @@ func (r *Run) settle(ctx context.Context, report *Report, workers []*worker, bef
 	}
 }
 
-// fail notes a call that did not do what it should.
+// fail records a failed call.
 func (r *Run) fail(f FailedCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -259,8 +257,8 @@ func ask[T any](ctx context.Context, c Conn, kind string, query any) (answer T, 
 	return answer, json.Unmarshal(b, &answer)
 }
 
-// interrupted says that a call has failed because the run was told to end: what is
-// under way is given up then. A body that was not what was sent remains one.
+// interrupted reports whether a call has failed because the run was told to end: calls in flight
+// are given up then. A wrong body remains a failure.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && !errors.Is(err, errBody)
 }

@@ -149,7 +149,7 @@ func TestRunSecured(t *testing.T) {
 	}
 }
 
-// A run that is interrupted reports what was done, and that it was.
+// A run that is interrupted reports its work so far, and the interruption.
 func TestRunInterrupted(t *testing.T) {
 	target := serveForTest(t, ServerOptions{})
 	for _, do := range allDo {
@@ -191,8 +191,8 @@ func TestRunWithFloor(t *testing.T) {
 	}
 }
 
-// What both ends keep of acknowledged posts is the same, and a server that is
-// started again knows it.
+// Both ends keep the same records of acknowledged posts, and a server that is started again knows
+// them.
 func TestRunKeepsAcknowledged(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := filepath.Join(dir, "client"), filepath.Join(dir, "server")

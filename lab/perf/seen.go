@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Call names a call of a verifying run: what its body says.
+// Call identifies a call of a verifying run, from its body.
 type Call struct {
 	Run  uint64 // random, one of each run
 	Lane uint32 // of one routine: see Report.Lane
@@ -45,7 +45,7 @@ func newWitness(path string) (*witness, error) {
 	return &witness{file: f}, nil
 }
 
-// see notes bodies in one write. What is no verified body is left out.
+// see records bodies in one write. It leaves out bodies that are not verified ones.
 func (w *witness) see(c class, bodies iter.Seq2[uint64, []byte]) error {
 	if w == nil {
 		return nil
@@ -79,9 +79,8 @@ func (w *witness) close() error {
 	return w.file.Close()
 }
 
-// ReadSeen yields what ServerOptions.Seen has in its file, in the order in which it
-// came; or an error, at the end. A line at the end that was cut off is left out: its
-// handler has done nothing.
+// ReadSeen yields the records of the file of ServerOptions.Seen in their order; or an error, at the
+// end. It leaves out an incomplete line at the end: its handler has done nothing.
 func ReadSeen(path string) iter.Seq2[Seen, error] {
 	return func(yield func(Seen, error) bool) {
 		f, err := os.Open(path)

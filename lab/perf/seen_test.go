@@ -18,7 +18,7 @@ func readSeen(t *testing.T, path string) (all []Seen) {
 	return all
 }
 
-// What was seen is in the file at once, and a line that was cut off is not.
+// A record is in the file at once, and an incomplete line is not read.
 func TestSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seen")
 	w, err := newWitness(path)

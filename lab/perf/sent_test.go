@@ -9,7 +9,7 @@ import (
 	"paddock/wire"
 )
 
-// Only what had no effect for certain counts as not sent.
+// Only a call that had no effect for certain counts as not sent.
 func TestSentBy(t *testing.T) {
 	for _, tc := range []struct {
 		err  error

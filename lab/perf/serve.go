@@ -32,8 +32,8 @@ type perfServer struct {
 	known map[Lane]uint64 // the last number that the journal has
 }
 
-// mux registers the handlers. What needs no more than the bytes at hand runs on
-// the connection's reader.
+// mux registers the handlers. A handler that needs only the bytes at hand runs on the connection's
+// reader.
 func (s *perfServer) mux() *wire.Mux {
 	m := wire.NewMux()
 	m.HandlePosts(KindPost, s.posts, wire.Inline())
@@ -120,7 +120,7 @@ func (s *perfServer) streamTx(_ context.Context, stream *wire.Stream) error {
 	}
 }
 
-// streamRx sends what the first bytes order.
+// streamRx sends as many bytes as the first bytes order.
 func (s *perfServer) streamRx(_ context.Context, stream *wire.Stream) error {
 	first := make([]byte, orderSize)
 	if _, err := io.ReadFull(stream, first); err != nil {
@@ -160,8 +160,8 @@ func (s *perfServer) verifyReport(_ context.Context, body []byte) ([]byte, error
 	return json.Marshal(s.ledger.report(q))
 }
 
-// verifyRequest enters the body and answers it. What is not a body is answered
-// as an error, and counted.
+// verifyRequest records the body and answers it. An invalid body is answered with an error, and
+// counted.
 func (s *perfServer) verifyRequest(ctx context.Context, body []byte) ([]byte, error) {
 	if err := s.begin(ctx, classRequest, body); err != nil {
 		return nil, err

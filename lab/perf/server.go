@@ -12,7 +12,7 @@ import (
 	"paddock/wire"
 )
 
-// ServerOptions say how a perf server listens and what it keeps.
+// ServerOptions configure a perf server.
 type ServerOptions struct {
 	Token   string      // that clients must bring; "": none
 	TLS     *tls.Config // nil: plain
@@ -69,7 +69,7 @@ func (s *perfServer) config(o ServerOptions) *wire.Config {
 	}
 }
 
-// remember enters what a journal holds at the start.
+// remember records the content of a journal at the start.
 func (s *perfServer) remember(a Acked) {
 	s.note([]Acked{a})
 	if a.body != (bodyID{}) {
@@ -77,7 +77,7 @@ func (s *perfServer) remember(a Acked) {
 	}
 }
 
-// note takes the numbers of what the journal has.
+// note records the numbers of the journal's records.
 func (s *perfServer) note(records []Acked) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *perfServer) handled(of wire.Session) uint64 {
 // Serve answers on the listener until Shutdown, and returns nil then.
 func (s *Server) Serve(l net.Listener) error { return s.wire.Serve(l) }
 
-// Shutdown drains: what is under way is finished, as far as ctx allows.
+// Shutdown drains: calls in flight are finished, as far as ctx allows.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.wire.Shutdown(ctx)
 	s.perf.floors.close()

@@ -7,7 +7,7 @@ import (
 	"paddock/wire"
 )
 
-// streamOrder is what a client asks of perf.streamrx, as first data: two u64.
+// streamOrder is the first data of a client on perf.streamrx: two u64.
 type streamOrder struct {
 	Messages, Payload int
 }

@@ -27,8 +27,8 @@ const selfSignedDays = 30
 // than the one that was asked for.
 var ErrPin = errors.New("wireperf: the server's certificate is another one")
 
-// SelfSigned makes a certificate for a server that has none. Nobody vouches for
-// it: clients know it by its fingerprint.
+// SelfSigned makes a self-signed certificate for a server without one: clients know it by its
+// fingerprint.
 func SelfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -56,8 +56,8 @@ func Fingerprint(c tls.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Pinned is the configuration of a client that takes the certificate with this
-// fingerprint, whoever has signed it and whatever its name, and no other.
+// Pinned is the configuration of a client that accepts only the certificate with this fingerprint,
+// with any issuer and any name.
 func Pinned(fingerprint string) (*tls.Config, error) {
 	want, err := hex.DecodeString(fingerprint)
 	if err != nil || len(want) != sha256.Size {

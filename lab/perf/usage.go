@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Usage is what a process has used since it started.
+// Usage is the use of a process since it started.
 type Usage struct {
 	CPU    time.Duration `json:"cpu_ns"` // user and system time of all threads
 	Allocs uint64        `json:"allocs"` // objects of Go's heap

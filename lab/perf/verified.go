@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Verified is what a verifying run has found about its calls, by verb.
+// Verified is the result of a verifying run, by verb.
 type Verified struct {
 	Posts    Class `json:"posts"`
 	Acked    Class `json:"acked_posts"`
@@ -27,9 +27,8 @@ type Class struct {
 	Disorder   int64 `json:"disorder"`   // the server had it behind a later one of its routine
 }
 
-// Account says what became of each call that a routine of a verifying run has made
-// with one verb. They have the numbers from 1 to Begun; those that failed are in
-// Report.Failures.
+// Account is the outcome of each call that a routine of a verifying run has made with one verb. The
+// calls have the numbers from 1 to Begun; failed ones are in Report.Failures.
 type Account struct {
 	Verb          string
 	Conn, Routine int

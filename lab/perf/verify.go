@@ -85,7 +85,7 @@ func (w *worker) gone() bool {
 	}
 }
 
-// outcome enters what became of a call.
+// outcome records the outcome of a call.
 func (w *worker) outcome(ctx context.Context, c class, seq uint64, err error) {
 	v := &w.verify
 	switch {
@@ -114,7 +114,7 @@ func (w *worker) verifyInTime(ctx context.Context, c class, id bodyID) error {
 	return w.verifyCall(ctx, c, id)
 }
 
-// verifyCall makes one call and checks what it can of its outcome.
+// verifyCall makes one call and checks its outcome.
 func (w *worker) verifyCall(ctx context.Context, c class, id bodyID) (err error) {
 	v := &w.verify
 	size := w.run.Payload
@@ -162,7 +162,7 @@ func (w *worker) awaitAcks(ctx context.Context) {
 	v.waiting = v.waiting[:0]
 }
 
-// keepAcked brings those that were acknowledged into the client's journal.
+// keepAcked writes acknowledged posts to the client's journal.
 func (w *worker) keepAcked(upTo uint64) error {
 	v := &w.verify
 	if w.run.journal == nil {

@@ -87,8 +87,7 @@ func (w *worker) fail(verb string, seq uint64, err error) {
 	w.run.fail(FailedCall{Verb: verb, Conn: w.connIndex, Routine: w.routine, Seq: seq, Error: err.Error(), Sent: sentBy(err)})
 }
 
-// post hands over one batch. A batch is what there is up to its size: nothing is
-// waited for.
+// post sends one batch. A batch takes the available bodies up to its size, and waits for none.
 func (w *worker) post(ctx context.Context, left int) (n int, err error) {
 	n = min(left, len(w.bodies))
 	start := w.rec.begin()

@@ -1,5 +1,5 @@
-// Command go is the comparison's program in nats.go: it plays one scenario
-// against the server of NATS_URL and prints what its user would notice.
+// Command go is the comparison's program in nats.go: it plays one scenario against the server of
+// NATS_URL and prints the events that its user would notice.
 package main
 
 import (
@@ -124,7 +124,7 @@ func take(sub *nats.Subscription, n int) {
 	}
 }
 
-// events collects what the client tells of a connection.
+// events collects the client's reports of a connection.
 type events chan string
 
 func newEvents() events { return make(events, 100) }
@@ -147,7 +147,7 @@ func (e events) options(more ...nats.Option) []nats.Option {
 	}, more...)
 }
 
-// until says what happens up to the event that begins so.
+// until prints the events up to the one with this prefix.
 func (e events) until(prefix string) {
 	limit := time.After(patience)
 	for {
@@ -164,7 +164,7 @@ func (e events) until(prefix string) {
 	}
 }
 
-// none says what happens although nothing should.
+// none prints an event that should not happen.
 func (e events) none() {
 	select {
 	case event := <-e:

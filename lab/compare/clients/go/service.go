@@ -52,7 +52,7 @@ func service() {
 	nc.Close()
 }
 
-// answered is what the three answers of a service have.
+// answered holds the common fields of a service's three answers.
 type answered struct {
 	Type      string
 	Name      string

@@ -46,9 +46,8 @@ func command(args ...string) []string {
 	}, args...)
 }
 
-// Every goal within the process runs with every contender, over the simulated city,
-// and each has its figures: so every index has given the same answers. What cannot
-// be measured says why.
+// Every goal within the process runs with every contender, over the simulated city, and has
+// figures: so every index has given the same answers. A figure that is missing has a reason.
 func TestEveryIndex(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	var names []string
@@ -94,8 +93,8 @@ func TestEveryIndex(t *testing.T) {
 	}
 }
 
-// Ours is measured over HTTP where wrk is, and nginx where both are; what is not there
-// is left out with a line.
+// Ours is measured over HTTP where wrk is installed, and nginx where both are. A line names each
+// contender that is left out.
 func TestHTTP(t *testing.T) {
 	if testing.Short() {
 		t.Skip("wrk counts whole seconds")

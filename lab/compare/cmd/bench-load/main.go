@@ -1,5 +1,5 @@
-// Command bench-load compares `paddock bench http` with other load generators, and holds it
-// against what is known; `bench-load --list` names the goals.
+// Command bench-load compares `paddock bench http` with other load generators and with known
+// results; `bench-load --list` names the goals.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 
 func main() { programs.Main("bench-load", run) }
 
-// run compares, or is one of those that are compared.
+// run makes the comparison, or is one of the compared publishers.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) > 0 && args[0] == loadbench.PublishCommand {
 		return loadbench.Publish(args[1:], stdout)

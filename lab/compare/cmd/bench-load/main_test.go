@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // nothing is a command line without any other program.
 var nothing = []string{"--progress=false", "--rounds", "1", "--duration", "1ms", "--wrk", "no-wrk", "--ab", "no-ab", "--hey", "no-hey", "--oha", "no-oha", "--nginx", "no-nginx"}
 
-// Ours is measured by itself where nothing else is installed, and what is left out has a
-// line that says so.
+// Ours is measured by itself where no other program is installed. A line names each contender that
+// is left out.
 func TestOursAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs for seconds")

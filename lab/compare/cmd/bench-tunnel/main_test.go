@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Ours is measured beside nginx alone where nothing else is installed, and what is left out
-// has a line that says so.
+// Ours is measured beside nginx alone where no other program is installed. A line names each
+// contender that is left out.
 func TestOursAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs for seconds")

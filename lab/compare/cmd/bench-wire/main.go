@@ -1,6 +1,5 @@
-// Command bench-wire compares wire with what else carries messages between two
-// processes. It runs itself again as each contender's server; `bench-wire --list`
-// names the goals and contenders.
+// Command bench-wire compares wire with other ways to carry messages between two processes. It runs
+// itself again as each contender's server; `bench-wire --list` names the goals and contenders.
 package main
 
 import (

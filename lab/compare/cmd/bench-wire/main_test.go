@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Every goal runs with every contender in two processes, and only those that
-// say that they cannot have no figures.
+// Every goal runs with every contender in two processes. Only contenders that declare a goal
+// unsupported lack figures.
 func TestEveryGoal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out, progress bytes.Buffer

@@ -20,14 +20,14 @@ import (
 
 func main() { programs.Main("conformance", run) }
 
-// settings is what the command line says.
+// settings holds the flags.
 type settings struct {
 	paddock, reference string
 	suites             string
 	dir, cache         string
 	match              string
 	require            bool
-	say                func(string) // of what is going on
+	say                func(string) // prints the progress
 }
 
 func parse(args []string) (*settings, error) {

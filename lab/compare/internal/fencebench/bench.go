@@ -56,7 +56,7 @@ func (b *Bench) scene() (*scene, error) {
 	return b.read, nil
 }
 
-// Describe says in one line what is measured.
+// Describe returns a line about the measured data.
 func (b *Bench) Describe() (string, error) {
 	s, err := b.scene()
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *Bench) overHTTP(ctx context.Context, s *scene, t harness.Turn) (m *meas
 	return m, err
 }
 
-// serve starts the contender's server and says what to ask it for.
+// serve starts the contender's server and returns the URL to ask.
 func (b *Bench) serve(ctx context.Context, s *scene, t harness.Turn) (webload.Service, string, error) {
 	if t.Contender.Peer == nginxPeer {
 		root := filepath.Join(b.Dir, "www")

@@ -15,11 +15,10 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 )
 
-// mostBuilds is how many builds a window has at most: what precedes each is not
-// timed, and takes longer.
+// mostBuilds bounds the builds of a window: the preparation of each is not timed, and takes longer.
 const mostBuilds = 5
 
-// repeat calls prepare and then what it returns, which is timed, until the timed part
+// repeat calls prepare and then the function that it returns, which is timed, until the timed part
 // has taken the window.
 func repeat(o measure.Options, prepare func() (timed func() error, err error)) (*measure.Measurement, error) {
 	var took time.Duration
@@ -29,7 +28,7 @@ func repeat(o measure.Options, prepare func() (timed func() error, err error)) (
 		if err != nil {
 			return nil, err
 		}
-		runtime.GC() // what the one before has left is not this one's work
+		runtime.GC() // the garbage of the build before is not part of this one
 		began := time.Now()
 		if err := timed(); err != nil {
 			return nil, err
@@ -117,8 +116,8 @@ func (s *scene) fromSnapshot(temp string, o measure.Options) (*measure.Measureme
 	})
 }
 
-// memory is what the heap grows by for the fences and their index, by ring edge: all
-// but ids and properties, which the plain set does not have.
+// memory returns the growth of the heap for the fences and their index, by ring edge: without ids
+// and properties, which the plain set does not have.
 func (s *scene) memory(contender string) (*measure.Measurement, error) {
 	before := heap()
 	began := time.Now()
@@ -145,10 +144,10 @@ func (s *scene) memory(contender string) (*measure.Measurement, error) {
 	}), nil
 }
 
-// heap is what is in use after all garbage has gone.
+// heap returns the size of the heap without garbage.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers and pools kept
+	runtime.GC() // objects that finalizers and pools kept
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

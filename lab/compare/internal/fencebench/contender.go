@@ -7,7 +7,7 @@ import (
 	"paddock/fence"
 )
 
-// index is what every contender of the library has: the fences that hold a point, in
+// index is implemented by every contender of the library: it finds the fences that hold a point, in
 // any order. One goroutine asks at a time.
 type index interface {
 	find(dst []fence.Ref, lon, lat float64) []fence.Ref

@@ -15,7 +15,7 @@ const (
 	nginxPeer      = "nginx"
 )
 
-// Peers are what is measured.
+// Peers are the contenders.
 var Peers = []harness.Listed{
 	{Name: ourPeer, About: "every kind of index, its defaults; over HTTP paddock fence"},
 	{Name: golangGeo, About: "s2.ShapeIndex and ContainsPointQuery, one for the goroutine; edges are great circles"},
@@ -51,8 +51,8 @@ const (
 // whole seconds.
 const httpLonger = 10
 
-// Goals are the comparisons, in the order in which they run: the latencies last,
-// because they run at half of what nginx has reached before.
+// Goals returns the comparisons, in the order in which they run: the latencies last, because they
+// run at half the rate that nginx has reached before.
 func Goals() []harness.Goal {
 	atMost := func(name string, m harness.Metric, pass, stretch float64) harness.Bar {
 		return harness.Bar{Contender: name, Metric: m, Pass: pass, Stretch: stretch, AtMost: true}
@@ -135,7 +135,7 @@ func also(g *harness.Goal, m harness.Metric) {
 	}
 }
 
-// editGoal has the readers alone beside the edits: what the machine itself stalls.
+// editGoal has the readers alone beside the edits: the stalls of the machine itself.
 func editGoal(bars ...harness.Bar) harness.Goal {
 	g := harness.Goal{
 		Name: "edit", Title: "replace one fence while readers look up", Metric: harness.Stall, Within: true, Bars: bars,

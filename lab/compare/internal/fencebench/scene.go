@@ -23,7 +23,7 @@ const (
 	metersInDegree = 111_195.0
 )
 
-// scene is what all contenders are asked. Nobody changes it.
+// scene is the common input of all contenders. It does not change.
 type scene struct {
 	dir    string         // GeoJSON files
 	set    string         // name of the set

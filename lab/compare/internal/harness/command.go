@@ -41,7 +41,7 @@ type Program struct {
 	// removed behind the run. Others may read it: the workers of some servers run as another user.
 	Dir *string
 
-	// Describe, if set, says in one line what is measured, once the flags are known.
+	// Describe, if set, returns a line about the measured data, once the flags are known.
 	Describe func() (string, error)
 
 	// Measure takes a turn, see [Runner].
@@ -191,7 +191,7 @@ func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []
 	return conclude(o, result)
 }
 
-// describe adds what is measured to the header and to the result.
+// describe adds the description to the header and to the result.
 func (p *Program) describe(result *Result, stdout io.Writer) (err error) {
 	if p.Describe == nil {
 		return nil

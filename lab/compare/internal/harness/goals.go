@@ -29,7 +29,7 @@ const (
 	Stall          Metric = "stall_us"      // the longest time that a reader did not go on
 	StallP999      Metric = "stall_p999_us" // which one in a thousand of these times reaches
 
-	// Of what makes the load.
+	// Of the side that makes the load.
 	ClientCPU Metric = "client_us_per_op"      // user and system time of its process
 	UserCPU   Metric = "client_user_us_per_op" // user time alone
 	Resident  Metric = "resident_bytes"        // the most memory that it had
@@ -55,10 +55,10 @@ type Contender struct {
 	Name      string // unique within its goal
 	Peer      string
 	Operation measure.Operation
-	Driver    string // what loads it, where there are several
+	Driver    string // makes its load, where there are several
 	TLS       bool
 	Link      bool   // across the emulated link
-	Cold      bool   // without a warm-up: what a connection takes to come to speed counts
+	Cold      bool   // without a warm-up: the time until a connection has come to speed counts
 	Pin       Pin    // where its processes run; "" as the kernel chooses
 	Base      string // the contender that it is divided by; "" for the goal's, its own name for none
 
@@ -67,8 +67,8 @@ type Contender struct {
 	Also func(median func(Metric) string) string
 }
 
-// Bar is what one contender must reach against another, as the median over the
-// rounds of its figure divided by the other's; or by itself, in the metric's unit.
+// Bar is the figure that one contender must reach relative to another, as the median over the
+// rounds of the ratio of their figures; or by itself, in the metric's unit.
 type Bar struct {
 	Contender string  `json:"contender"`
 	Base      string  `json:"base"` // "": the figure itself is judged
@@ -87,10 +87,10 @@ type Goal struct {
 	Contenders []Contender
 	Bars       []Bar
 	Longer     int    // how many times the usual duration its windows take; 0 is 1
-	Once       bool   // one round is all: what it shows does not differ, or takes long
+	Once       bool   // one round is enough: its result does not differ, or takes long
 	Fine       bool   // its processor times are of the order of nanoseconds
 	Within     bool   // it runs within this process: there are no processor times of two ends
-	AlsoTitle  string // heads the column of what the contenders' Also returns
+	AlsoTitle  string // heads the column of the results of the contenders' Also
 }
 
 // Select returns the goals named in only, and of them the contenders whose peers

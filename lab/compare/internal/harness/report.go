@@ -172,7 +172,7 @@ func unit(m Metric) string {
 	return string(m[:3])
 }
 
-// clientUnit heads the column of a figure of what makes the load.
+// clientUnit heads the column of a figure of the load's side.
 func clientUnit(m Metric) string {
 	switch m {
 	case ClientCPU:
@@ -268,7 +268,7 @@ func (b Bar) Rule() string {
 	return text
 }
 
-// String returns the bar and what became of it, in one line.
+// String returns the bar and its outcome, in one line.
 func (v Verdict) String() string {
 	outcome := "MISSED"
 	switch {

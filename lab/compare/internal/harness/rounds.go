@@ -1,11 +1,10 @@
-// Package harness compares contenders: it runs those of a goal in turns for some
-// rounds, and reports what each did as a ratio to what its base did in the same
-// round. How one is measured is the comparison's own.
+// Package harness compares contenders: it runs the contenders of a goal in turns for some rounds,
+// and reports the figure of each as a ratio to the figure of its base in the same round. Each
+// comparison brings its own way to measure a contender.
 //
-// A ratio within a round is what can be compared: machines, and hours on one
-// machine, differ more than contenders do. So every round runs every contender
-// once, each round starts with another one, and the report gives the median over
-// the rounds with the smallest and the largest.
+// Only ratios within a round can be compared: machines, and hours on one machine, differ more than
+// contenders do. So every round runs every contender once, each round starts with another one, and
+// the report gives the median over the rounds with the smallest and the largest.
 package harness
 
 import (
@@ -66,7 +65,7 @@ type Turn struct {
 	Contender Contender
 	Options   measure.Options
 	Where     *Placement // where its processes run; nil: as the kernel chooses
-	Profile   string     // what the names of its CPU profiles begin with; "" for none
+	Profile   string     // the prefix of the names of its CPU profiles; "" for none
 }
 
 // Runner runs goals.
@@ -169,7 +168,7 @@ func (s *Sample) fill(m *measure.Measurement) {
 	}
 }
 
-// fillMachine adds what only some comparisons measure.
+// fillMachine adds the figures of only some comparisons.
 func (s *Sample) fillMachine(m *measure.Measurement) {
 	if m.ConnBytes != 0 {
 		s.Metrics[ConnBytes] = m.ConnBytes

@@ -27,9 +27,8 @@ func spreadOf(values []float64) Spread {
 	return Spread{Median: median, Min: sorted[0], Max: sorted[len(sorted)-1]}
 }
 
-// ratios divides what a contender did in a round by what its base did in the
-// same round. They come in the order
-// of the rounds; a round that lacks either counts for neither.
+// ratios divides the figure of a contender in a round by the figure of its base in the same round.
+// They are in the order of the rounds; a round that lacks either counts for neither.
 func ratios(contender, base map[int]float64) []float64 {
 	var quotients []float64
 	for _, round := range slices.Sorted(maps.Keys(contender)) {
@@ -40,7 +39,7 @@ func ratios(contender, base map[int]float64) []float64 {
 	return quotients
 }
 
-// Verdict is what became of one bar.
+// Verdict is the outcome of one bar.
 type Verdict struct {
 	Bar
 	Of      string    `json:"goal"`
@@ -67,7 +66,7 @@ func ratio(samples []Sample, goal, contender, base string, m Metric) (Spread, []
 	return spreadOf(quotients), quotients
 }
 
-// judged returns what a bar is about: ratios, or figures where it has no base.
+// judged returns the values of a bar: ratios, or figures where it has no base.
 func (b Bar) judged(samples []Sample, goal string) (Spread, []float64) {
 	if b.Base != "" {
 		return ratio(samples, goal, b.Contender, b.Base, b.Metric)

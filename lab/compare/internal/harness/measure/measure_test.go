@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The machine uses at least what this process does.
+// The machine uses at least as much as this process.
 func TestMachineUsage(t *testing.T) {
 	before, err := MachineUsage()
 	if errors.Is(err, errors.ErrUnsupported) {

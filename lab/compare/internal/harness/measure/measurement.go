@@ -1,5 +1,5 @@
-// Package measure holds what a measurement is made of: the window with its warm-up,
-// the processor time of both ends within it, and the latencies.
+// Package measure holds the parts of a measurement: the window with its warm-up, the processor time
+// of both ends within it, and the latencies.
 package measure
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Operation is what a measurement does.
+// Operation names the operation of a measurement.
 type Operation string
 
 // Options is how long a measurement takes. A warm-up precedes the window.
@@ -25,14 +25,14 @@ type Measurement struct {
 	Server  Usage
 	Latency Latency // of requests or deliveries; zero where none were timed
 
-	// Machine is what all processes of the machine have used within the window;
-	// zero where it was not read.
+	// Machine is the processor time of all processes of the machine within the window; zero where
+	// it was not read.
 	Machine time.Duration
-	// ConnBytes is what one idle connection adds to the server's resident memory;
-	// zero where that is not what was measured.
+	// ConnBytes is the resident memory of the server for one idle connection; zero in other
+	// measurements.
 	ConnBytes float64
-	// Figures are what only one comparison measures, by the harness's name of the
-	// metric; they take the place of what is derived from the rest.
+	// Figures are figures of only one comparison, by the harness's name of the metric; they replace
+	// figures that are derived from the rest.
 	Figures map[string]float64
 }
 

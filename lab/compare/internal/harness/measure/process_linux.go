@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessUsage returns what another process has used. The sum of its utime and
-// stime is that of its clock, in nanoseconds; /proc/PID/stat, which has steps of
-// 10 ms, says how it divides.
+// ProcessUsage returns the processor time of another process. The sum of its utime and stime is
+// that of its clock, in nanoseconds; their ratio is from /proc/PID/stat, which has steps of 10 ms.
 func ProcessUsage(pid int) (Usage, error) {
 	var now unix.Timespec
 	if err := unix.ClockGettime(processClock(pid), &now); err != nil {

@@ -15,7 +15,7 @@ type Usage struct {
 	System time.Duration
 }
 
-// OwnUsage returns what this process has used, over all its threads.
+// OwnUsage returns the processor time of this process, over all its threads.
 func OwnUsage() (Usage, error) {
 	var ru syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
@@ -24,7 +24,7 @@ func OwnUsage() (Usage, error) {
 	return Usage{time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())}, nil
 }
 
-// Sub returns what was used between two readings.
+// Sub returns the difference of two readings.
 func (u Usage) Sub(from Usage) Usage { return Usage{u.User - from.User, u.System - from.System} }
 
 // Total returns user and system time together.
@@ -57,7 +57,7 @@ func StartMeter(r User) (*Meter, error) {
 	return m, nil
 }
 
-// Stop ends the window and fills in what it measured.
+// Stop ends the window and fills in its measurements.
 func (m *Meter) Stop(into *Measurement) error {
 	into.Elapsed = time.Since(m.began)
 	client, err := OwnUsage()
@@ -76,9 +76,9 @@ func (m *Meter) Stop(into *Measurement) error {
 // supports.
 const clockTick = 10 * time.Millisecond
 
-// MachineUsage returns what all processes have used since the machine has
-// started, in steps of 10 ms a processor; what interrupts took is system time. On
-// other systems than Linux it is an error that wraps [errors.ErrUnsupported].
+// MachineUsage returns the processor time of all processes since the machine has started, in steps
+// of 10 ms a processor; interrupts count as system time. On other systems than Linux it is an error
+// that wraps [errors.ErrUnsupported].
 func MachineUsage() (Usage, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -55,7 +55,7 @@ func readAb(stdout string, m *measure.Measurement) error {
 	return checkAnswers(abPeer, m.Ops, int64(failed))
 }
 
-// number is what an expression's group has found.
+// number returns the number in the group of an expression.
 func number(of *regexp.Regexp, text string) (float64, error) {
 	found := of.FindStringSubmatch(text)
 	if found == nil {

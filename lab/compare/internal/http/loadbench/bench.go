@@ -93,7 +93,7 @@ func (b *Bench) program(peer string) string {
 	return map[string]string{ourPeer: b.Paddock, wrkPeer: b.Wrk, abPeer: b.Ab, heyPeer: b.Hey, ohaPeer: b.Oha, natsPeer: b.Self, bufioPeer: b.Self}[peer]
 }
 
-// order is what a turn is about. Its URL is a path still.
+// order returns the order of a turn. Its URL is still a path.
 func (b *Bench) order(t harness.Turn) (*order, error) {
 	o := &order{op: t.Contender.Operation, url: "/", conns: conns, duration: turnTime(t.Options)}
 	switch o.op {
@@ -134,7 +134,7 @@ func (b *Bench) corpus() (string, error) {
 	return b.bodies, os.WriteFile(b.bodies, c.Text(), 0o600)
 }
 
-// serve starts what is asked, and makes the path of the order that of a file if it has some.
+// serve starts the service, and replaces the path of the order by that of a file if it has some.
 func (b *Bench) serve(ctx context.Context, o *order) (webload.Service, error) {
 	switch o.op {
 	case opNginx:
@@ -199,7 +199,7 @@ func (b *Bench) ours(ctx context.Context, o *order, m *measure.Measurement) erro
 	return nil
 }
 
-// Describe says what the machine has of the programs to compare with.
+// Describe lists the programs of the machine that take part.
 func (b *Bench) Describe() (string, error) {
 	var missing []string
 	for _, program := range []string{b.Wrk, b.Ab, b.Hey, b.Oha, b.Nginx} {

@@ -12,7 +12,7 @@ import (
 	responders "paddock/lab/responder"
 )
 
-// order is what a generator is to do.
+// order describes the work of a generator.
 type order struct {
 	op       measure.Operation
 	url      string
@@ -33,10 +33,10 @@ func (o *order) connections() string { return strconv.Itoa(o.conns) }
 
 // generator is a program that makes load.
 type generator struct {
-	// args are its arguments; an error that wraps [errors.ErrUnsupported] says that it
-	// does not do what is asked.
+	// args returns its arguments; an error that wraps [errors.ErrUnsupported] means that it cannot
+	// do the work.
 	args func(o *order) ([]string, error)
-	// read takes what it has counted from what it printed.
+	// read reads its counts from its output.
 	read func(stdout string, m *measure.Measurement) error
 }
 
@@ -51,7 +51,7 @@ var others = map[string]generator{
 	bufioPeer: {publishArgs(bufioPeer), readPublished},
 }
 
-// cannot says that a program does not do what is asked.
+// cannot returns the error of a program that does not support an operation.
 func cannot(program string, op measure.Operation) error {
 	return fmt.Errorf("%s does no %s: %w", program, op, errors.ErrUnsupported)
 }
@@ -93,16 +93,16 @@ func readWrk(stdout string, m *measure.Measurement) error {
 	return nil
 }
 
-// What the programs are held against: a service that stands still for a tenth of the time,
-// at a tenth of what it can do.
+// The reference for the programs: a service that stands still for a tenth of the time, with a load
+// of a tenth of its capacity.
 const (
 	frozenText  = "1,000/s"
 	frozenRate  = 1000
 	frozenConns = 250 // more than come while it stands still, so that none waits for one
 	frozenFor   = 200 * time.Millisecond
-	// Also the warm-up: the service stands still as soon as the first request comes, which
-	// is when connections have been made. Whoever was due until then has waited for that,
-	// too, which is the truth, but not what the formula knows.
+	// Also the warm-up: the service stands still as soon as the first request arrives, when the
+	// connections have been made. Requests that were due until then have waited for the
+	// connections, too. That is the truth, but the formula does not include it.
 	frozenEvery = 2 * time.Second
 	frozenSpeed = 10_000
 )
@@ -114,7 +114,8 @@ func frozenLaw() *responders.Queue {
 // frozenTime is a time in whole periods.
 func frozenTime(d time.Duration) time.Duration { return max(d.Round(frozenEvery), frozenEvery) }
 
-// known is what users saw who came at equal distances: the formula of the law.
+// known returns the response times of users that arrive at equal distances, from the formula of the
+// law.
 func known() *measure.Measurement {
 	law := frozenLaw()
 	m := &measure.Measurement{Ops: frozenRate, Elapsed: time.Second, Figures: map[string]float64{}}

@@ -22,7 +22,7 @@ const (
 	bufioPeer = "bufio"
 )
 
-// Peers are what is measured.
+// Peers are the contenders.
 var Peers = []harness.Listed{
 	{Name: ourPeer, About: "paddock bench http -q --json, a thread; the process with its start and its report"},
 	{Name: wrkPeer, About: "-t1; its scripts make requests before the run where they can"},
@@ -142,8 +142,8 @@ func publishGoal() harness.Goal {
 	return g
 }
 
-// reportGoal is what a run takes that shows itself and writes all of its files, while it
-// goes on: not for the report at its end.
+// reportGoal compares the cost of a run that shows itself and writes all of its files, while it
+// goes on: without the report at its end.
 func reportGoal() harness.Goal {
 	const quiet, reported = "quiet", "reported"
 	g := harness.Goal{
@@ -174,7 +174,7 @@ func memoryGoal() harness.Goal {
 	return g
 }
 
-// pacingGoal is how late requests are sent, beside what the machine itself is late.
+// pacingGoal compares the lags of requests, beside the lag of the machine itself.
 func pacingGoal() harness.Goal {
 	const hybrid = "hybrid"
 	g := harness.Goal{
@@ -197,8 +197,8 @@ func pacingGoal() harness.Goal {
 	return g
 }
 
-// truthGoal is what programs say of a service that stands still at times. What users of it
-// saw is known.
+// truthGoal compares reports about a service that stands still at times. The true times of its
+// users are known.
 func truthGoal() harness.Goal {
 	const known = "known"
 	g := harness.Goal{

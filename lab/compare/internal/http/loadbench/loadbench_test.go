@@ -54,7 +54,7 @@ Percentage of the requests served within a certain time (ms)
 	wrkText = "x\nsummary requests=2000 duration=1000000 bytes=99 errors=0 mean=1500 p50=1000 p90=2000 p99=3000 p999=4000 max=5000\n"
 )
 
-// What the programs print is read as they mean it, and a run with failures is an error.
+// The output of the programs is read correctly, and a run with failures is an error.
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
 		peer, text    string
@@ -89,7 +89,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A program that does not do what is asked is left out.
+// A program that does not support an operation is left out.
 func TestWhatOthersCannot(t *testing.T) {
 	for peer, g := range others {
 		for op, can := range map[measure.Operation]bool{
@@ -153,7 +153,7 @@ func TestAndersonDarling(t *testing.T) {
 	}
 }
 
-// What is known of the frozen service is what the formula of its law gives.
+// The known times of the frozen service agree with the formula of its law.
 func TestKnown(t *testing.T) {
 	// A tenth of the time it stands still, for 200 ms; 9 of 10 requests that wait see less
 	// than the pause: P(R > x) = (0.2 - x) / (2 * 0.9).
@@ -170,7 +170,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// The live view has a terminal, and what is written to it goes away.
+// The live view has a terminal, whose output is discarded.
 func TestTerminal(t *testing.T) {
 	s, err := openTerminal()
 	if err != nil {

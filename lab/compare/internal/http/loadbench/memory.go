@@ -15,9 +15,9 @@ import (
 // memoryEvery is how often the memory of a process is looked at.
 const memoryEvery = 100 * time.Millisecond
 
-// memoryWatch looks at the memory of a process from begin to end. Its goroutine ends with
-// end. What the kernel says of a process that has ended is of no use: it counts the memory
-// of the process that started it, too.
+// memoryWatch reads the memory of a process from begin to end. Its goroutine ends with end. The
+// kernel's number for a process that has ended is of no use: it includes the memory of the process
+// that started it.
 type memoryWatch struct {
 	ending  chan struct{}
 	ended   sync.WaitGroup
@@ -42,7 +42,7 @@ func (w *memoryWatch) begin(pid int) {
 	})
 }
 
-// end makes what was seen figures.
+// end turns the readings into figures.
 func (w *memoryWatch) end(m *measure.Measurement) {
 	close(w.ending)
 	w.ended.Wait()

@@ -25,8 +25,8 @@ func ohaArgs(o *order) ([]string, error) {
 	return append(args, o.url), nil
 }
 
-// readOha reads its document. What it cut off at the end it counts as an error of its own
-// kind, which is none here.
+// readOha reads its document. oha counts requests that it aborts at the end as errors of their own
+// kind; they are none here.
 func readOha(stdout string, m *measure.Measurement) error {
 	var d struct {
 		Summary struct {

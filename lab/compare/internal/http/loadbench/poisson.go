@@ -13,8 +13,8 @@ import (
 const (
 	poissonSeeds = 100
 	poissonGaps  = 2000
-	// critical is what the statistic stays below for 95 of 100 samples of the known
-	// distribution (Stephens 1974).
+	// critical is the bound of the statistic for 95 of 100 samples of the known distribution
+	// (Stephens 1974).
 	critical = 2.492
 )
 

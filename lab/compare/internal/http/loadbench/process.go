@@ -22,8 +22,8 @@ func find(program string) (string, error) {
 	return path, nil
 }
 
-// run runs a generator to its end, gives what it printed, and writes into m what it used.
-// screen, if not nil, is its stderr.
+// run runs a generator to its end, returns its output, and writes its use into m. screen, if not
+// nil, is its stderr.
 func run(ctx context.Context, program string, args []string, screen *os.File, m *measure.Measurement) (string, error) {
 	path, err := find(program)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // `paddock bench nats pub` is compared with, as a process of its own.
 const PublishCommand = "publish"
 
-// What is published.
+// The published messages.
 const (
 	publishSubject = "paddock.bench"
 	publishBytes   = 128
@@ -29,7 +29,7 @@ const (
 	publishLook = 256
 )
 
-// published is what a publisher prints.
+// published is the output of a publisher.
 type published struct {
 	Messages int64 `json:"messages"`
 	NS       int64 `json:"ns"`
@@ -57,7 +57,7 @@ func Publish(args []string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(published{n, int64(time.Since(began))})
 }
 
-// publishNATS publishes by nats.go, as it does for whoever calls Publish in a loop.
+// publishNATS publishes by nats.go, with calls of Publish in a loop.
 func publishNATS(addr string, d time.Duration) (int64, error) {
 	c, err := nats.Connect("nats://"+addr, nats.NoReconnect())
 	if err != nil {
@@ -127,7 +127,7 @@ func publishArgs(peer string) func(o *order) ([]string, error) {
 	}
 }
 
-// readPublished reads what a publisher prints.
+// readPublished reads the output of a publisher.
 func readPublished(stdout string, m *measure.Measurement) error {
 	var p published
 	if err := json.Unmarshal([]byte(stdout), &p); err != nil {

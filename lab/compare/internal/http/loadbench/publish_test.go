@@ -41,7 +41,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// Mistakes of whoever starts one are told, and so is a server that is not there.
+// Mistakes in the arguments are reported, and so is a server that is not there.
 func TestPublishMistakes(t *testing.T) {
 	for args, want := range map[string]string{
 		"": "want publish and nats.go|bufio ADDRESS DURATION", "raw x 1s": `no publisher "raw"`, "bufio x soon": "invalid duration",

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is one that nobody looks at: what is written to it is read and forgotten.
+// terminal is a terminal whose output is discarded.
 type terminal struct {
 	master, slave *os.File
 	ended         sync.WaitGroup

@@ -20,7 +20,7 @@ const (
 	nginxPeer = "nginx"
 )
 
-// Peers are what is measured.
+// Peers are the contenders.
 var Peers = []harness.Listed{
 	{Name: ourPeer, About: "paddock web, without a log of requests"},
 	{Name: nginxPeer, About: "sendfile, cached descriptors, no log, a worker for each processor; left out where it is not installed"},

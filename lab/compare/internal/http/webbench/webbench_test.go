@@ -2,7 +2,7 @@ package webbench
 
 import "testing"
 
-// Every goal has a file, and bars for those that it compares.
+// Every goal has a file, and bars for its contenders.
 func TestGoals(t *testing.T) {
 	for _, g := range Goals() {
 		names := map[string]bool{}

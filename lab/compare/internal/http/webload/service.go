@@ -27,8 +27,7 @@ var (
 	_ Service = (*Nginx)(nil)
 )
 
-// used is what a service's process and its children have used: nginx answers in
-// workers.
+// used is the processor time of a service's process and its children: nginx answers in workers.
 type used struct{ Service }
 
 // Usage implements measure.User.
@@ -36,7 +35,7 @@ func (u used) Usage() (sum measure.Usage, err error) {
 	return Usage(u.Pid())
 }
 
-// Usage is what processes and those that they have started have used.
+// Usage returns the processor time of processes and their descendants.
 func Usage(pids ...int) (sum measure.Usage, err error) {
 	for _, pid := range Tree(pids...) {
 		one, err := measure.ProcessUsage(pid)
@@ -49,7 +48,7 @@ func Usage(pids ...int) (sum measure.Usage, err error) {
 	return sum, nil
 }
 
-// Tree is processes and those that they have started, and these.
+// Tree returns processes and their descendants.
 func Tree(pids ...int) (all []int) {
 	for _, pid := range pids {
 		all = append(append(all, pid), Tree(children(pid)...)...)
@@ -74,7 +73,7 @@ func OpenWindow(s Service) (*Window, error) {
 	return &Window{meter, machine}, err
 }
 
-// Close returns what the window measured.
+// Close returns the measurements of the window.
 func (w *Window) Close() (*measure.Measurement, error) {
 	m := &measure.Measurement{}
 	if err := w.meter.Stop(m); err != nil {

@@ -64,8 +64,8 @@ func Wrk(ctx context.Context, program, dir string, s Service, path, bodies strin
 	return m, ReadSummary(string(out), m)
 }
 
-// WriteScript writes the script for wrk into a directory, and gives its path: it says what
-// its arguments are.
+// WriteScript writes the script for wrk into a directory, and returns its path: the script
+// describes its arguments.
 func WriteScript(dir string) (path string, err error) {
 	path = filepath.Join(dir, "wrk.lua")
 	return path, os.WriteFile(path, wrkScript, 0o600)

@@ -30,7 +30,7 @@ type Bench struct {
 	profiling map[string]bool // by program: whether it has the flag for profiles
 }
 
-// maximum is what nats-server has been seen to reach, by operation and placement.
+// maximum holds the rates that nats-server has reached, by operation and placement.
 type maximum struct {
 	op  measure.Operation
 	pin harness.Pin
@@ -56,7 +56,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (*measure.Measureme
 	return m, err
 }
 
-// keep remembers what nats-server has reached.
+// keep records a rate of nats-server.
 func (b *Bench) keep(op operation, t harness.Turn, m *measure.Measurement) {
 	if b.maxima == nil {
 		b.maxima = map[maximum][]float64{}
@@ -66,8 +66,8 @@ func (b *Bench) keep(op operation, t harness.Turn, m *measure.Measurement) {
 	b.maxima[at] = append(b.maxima[at], rate)
 }
 
-// half returns the stream at half of what nats-server has reached in the rounds
-// before, or reaches now if it has not run.
+// half returns the stream at half the rate that nats-server has reached in the rounds before, or
+// reaches now if it has not run.
 func (b *Bench) half(ctx context.Context, op operation, t harness.Turn) (load, error) {
 	stream, ok := op.load.(natsload.Stream)
 	if !ok {
@@ -115,7 +115,7 @@ func (b *Bench) measure(ctx context.Context, l load, t harness.Turn) (m *measure
 		wait := s.fetchProfile(ctx, t.Profile+"-server.pprof", t.Options.Warmup+t.Options.Duration)
 		defer func() { err = errors.Join(err, wait()) }()
 	}
-	runtime.GC() // what the contender before has left is not this one's work
+	runtime.GC() // the garbage of the contender before is not part of this one
 	return run(ctx, s, t.Options)
 }
 

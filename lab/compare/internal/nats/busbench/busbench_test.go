@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What a goal names exists, once.
+// Each name in a goal exists, once.
 func TestGoalsAreConsistent(t *testing.T) {
 	b := &Bench{IdleConns: IdleConns}
 	goals := b.Goals(harness.Crossed)
@@ -67,7 +67,7 @@ func TestReferenceVersion(t *testing.T) {
 	}
 }
 
-// The clock of another process is what the kernel says when it has ended.
+// The clock of another process agrees with the kernel's numbers at its end.
 func TestProcessUsage(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; read line")
 	in, err := cmd.StdinPipe()
@@ -114,8 +114,7 @@ func TestAProgramThatDoesNotServe(t *testing.T) {
 	}
 }
 
-// A latency runs at half of the median of what nats-server has reached, per
-// message published.
+// A latency runs at half of the median rate of nats-server, per message published.
 func TestHalf(t *testing.T) {
 	b := &Bench{IdleConns: IdleConns}
 	op, latency, err := find("fan-out-8"+latencySuffix, IdleConns)

@@ -32,8 +32,8 @@ var Peers = []harness.Listed{
 // referenceVersion is that of lab/compare/go.mod; a test compares them.
 const referenceVersion = "v2.15.2"
 
-// Goals returns the comparisons in the order in which they run: the latencies
-// last, because they run at half of what nats-server has reached before.
+// Goals returns the comparisons in the order in which they run: the latencies last, because they
+// run at half the rate that nats-server has reached before.
 func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
 	var goals, latencies []harness.Goal
 	for _, op := range operations(b.IdleConns) {
@@ -112,10 +112,10 @@ func show(g *harness.Goal) {
 	}
 }
 
-// stalledGoal divides each server by itself without the stalled subscribers. It
-// also shows what two more cost that do read: a server without a processor to
-// spare delivers less to each of ten than to each of eight. Its windows are so
-// long that a stalled subscriber is hung up on, and comes again, twice in each.
+// stalledGoal divides each server by itself without the stalled subscribers. It also shows the cost
+// of two more subscribers that do read: a server without a processor to spare delivers less to each
+// of ten than to each of eight. Its windows are long enough for a stalled subscriber to be
+// disconnected and to come again twice in each.
 func stalledGoal(op operation) harness.Goal {
 	g := harness.Goal{
 		Name: op.name, Title: op.title, Metric: harness.OpsPerSecond, Fine: true, Longer: 6,
@@ -146,7 +146,7 @@ func latencyGoal(op operation) harness.Goal {
 	return g
 }
 
-// bars are what ours has to reach against nats-server.
+// bars returns the bars of ours against nats-server.
 func bars(name string) []harness.Bar {
 	atMost := func(m harness.Metric, pass, stretch float64) harness.Bar {
 		return harness.Bar{Contender: Ours, Base: Reference, Metric: m, Pass: pass, Stretch: stretch, AtMost: true}

@@ -10,7 +10,7 @@ import (
 	"paddock/lab/compare/internal/nats/natsload"
 )
 
-// operation is what a goal lets servers do.
+// operation is the load of a goal.
 type operation struct {
 	name   string
 	title  string

@@ -22,8 +22,8 @@ func TestRandomScripts(t *testing.T) {
 	}
 }
 
-// TestRegressions plays the scripts of testdata, each of which once showed a
-// difference or what is known as one.
+// TestRegressions plays the scripts of testdata, each of which once showed a difference, or shows a
+// known one.
 func TestRegressions(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -16,7 +16,7 @@ const (
 	bytewise = 400
 )
 
-// verdict is what a script has shown.
+// verdict is the result of a script.
 type verdict struct {
 	kind   verdictKind
 	name   string // of the explanation

@@ -11,9 +11,9 @@ import (
 //go:embed explained.txt
 var explainedText string
 
-// explanation is an entry of explained.txt: a difference that is known, and why it
-// stays. It is of one of three kinds: what it rewrites in both answers, or counts
-// once however often it comes in a row, makes them equal; or all its patterns match.
+// explanation is an entry of explained.txt: a difference that is known, and why it stays. There are
+// three kinds: it rewrites both answers to be equal, or it counts repetitions in both answers once,
+// or all its patterns match.
 type explanation struct {
 	name, why string
 
@@ -22,7 +22,7 @@ type explanation struct {
 	repeats frame
 
 	setting   *regexp.Regexp // its name
-	script    *regexp.Regexp // what one of the connections sends
+	script    *regexp.Regexp // bytes that one of the connections sends
 	reference *regexp.Regexp // the first frame of nats-server's answer that differs
 	ours      *regexp.Regexp // likewise
 }
@@ -82,7 +82,7 @@ func (e *explanation) set(key, value string) (err error) {
 	return err
 }
 
-// matches reports whether the patterns of e hold for what differs.
+// matches reports whether the patterns of e match the difference.
 func (e *explanation) matches(s *Script, d *difference) bool {
 	if e.script == nil || !e.setting.MatchString(s.Setting) || !e.reference.MatchString(d.reference) || !e.ours.MatchString(d.ours) {
 		return false
@@ -95,7 +95,7 @@ func (e *explanation) matches(s *Script, d *difference) bool {
 	return false
 }
 
-// applied is a with what e rewrites and counts once.
+// applied returns a with the rewrites of e.
 func (a *answer) applied(e *explanation) *answer {
 	out := *a
 	out.conns = make([][]frame, len(a.conns))
@@ -117,8 +117,8 @@ func (a *answer) applied(e *explanation) *answer {
 // entry.
 const several = "several of these together"
 
-// equal reports whether the answers are, but for what an entry makes equal; name is
-// the entry's, "" if none was needed.
+// equal reports whether the answers are equal after an entry's rewrites; name is the entry's, "" if
+// none was needed.
 func (r *rig) equal(reference, ours *answer) (name string, ok bool) {
 	if compare(reference, ours) == nil {
 		return "", true
@@ -132,7 +132,7 @@ func (r *rig) equal(reference, ours *answer) (name string, ok bool) {
 	return several, compare(r.rewritten(reference), r.rewritten(ours)) == nil
 }
 
-// rewritten is a with what all entries rewrite and count once.
+// rewritten returns a with the rewrites of all entries.
 func (r *rig) rewritten(a *answer) *answer {
 	for i := range r.explained {
 		a = a.applied(&r.explained[i])

@@ -50,7 +50,7 @@ func clientID(line []byte) uint64 {
 // queueMark begins the sids of queues whose members are several.
 const queueMark = "Q"
 
-// normalise cuts what came into frames and takes out what the protocol leaves
+// normalise cuts the received bytes into frames and removes the parts that the protocol leaves
 // open.
 func (a *answer) normalise(links []*link) {
 	for i, l := range links {
@@ -82,8 +82,8 @@ func (a *answer) add(conn int, b []byte) {
 	}
 }
 
-// volatile are the fields of INFO that say who and where a server is, and what
-// else than this protocol it offers.
+// volatile are the fields of INFO for the identity and address of a server, and for its features
+// beside this protocol.
 var volatile = []string{
 	"server_id", "server_name", "version", "git_commit", "go", "port", "client_id", "xkey", "api_lvl",
 }
@@ -126,9 +126,9 @@ func sidOf(b []byte) string {
 	return ""
 }
 
-// queuedForm is a message for the member of a queue, without what depends on
-// which member that is: its id, which may have been spoiled, and whether it takes
-// headers. How many queues got it shows in how often it is there.
+// queuedForm is a message for the member of a queue, without the parts that depend on the member:
+// its id, which may have been spoiled, and whether it takes headers. The number of copies shows how
+// many queues got it.
 func queuedForm(b []byte) string {
 	args, payload := splitMessage(b)
 	reply := ""

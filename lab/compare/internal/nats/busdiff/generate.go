@@ -17,7 +17,7 @@ type generator struct {
 	unique  int
 }
 
-// conn is what the generator knows of one connection.
+// conn is the generator's state of one connection.
 type conn struct {
 	id   int
 	sids []string
@@ -366,7 +366,7 @@ func (g *generator) unsubscribe(c *conn) string {
 		sid = g.from(c.sids...)
 	}
 	args := []string{sid}
-	// A maximum for one of several members would count what chance has brought.
+	// With several members, chance would decide when the maximum is reached.
 	if !g.one(3) && !strings.HasPrefix(sid, queueMark) {
 		args = append(args, g.from("0", "1", "1", "2", "2", "3", "5", "01", "000000002", "0000000002", "-1", "x", "1x", "+1", "99999999999999999999"))
 	}

@@ -5,12 +5,12 @@ import "slices"
 // minimiseTries bounds how often a script is played to make it smaller.
 const minimiseTries = 400
 
-// minimise makes s smaller while still says so: whole steps go, then pieces of
-// what is sent, the longest first.
+// minimise makes s smaller while still reports true: it removes whole steps, then parts of the
+// bytes, the longest first.
 func minimise(s Script, still func(*Script) bool) Script {
 	tries := 0
 	try := func(candidate Script) bool {
-		if !candidate.ordered() { // what has no defined answer shows nothing
+		if !candidate.ordered() { // a script without a defined answer shows nothing
 			return false
 		}
 		if tries++; tries > minimiseTries || !still(&candidate) {

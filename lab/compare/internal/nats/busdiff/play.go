@@ -19,7 +19,7 @@ const (
 	endWait = 10 * time.Second
 )
 
-// answer is what a server did with a script.
+// answer is the behaviour of a server with a script.
 type answer struct {
 	conns   [][]frame
 	queued  []string // messages for members of queues, sorted
@@ -74,7 +74,7 @@ func play(b broker, s *Script, pace time.Duration) (*answer, error) {
 	return a, err
 }
 
-// buffers are for what comes.
+// buffers are read buffers.
 var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
 // link is the client's end of one connection.
@@ -135,8 +135,8 @@ func (l *link) send(data []byte) {
 	}
 }
 
-// sync reports whether it has waited in vain: its PING may have become part of what
-// was not complete, which the server then may find fault with.
+// sync reports whether it has waited in vain: its PING may have become part of an incomplete
+// operation, which the server may then refuse.
 func (l *link) sync() bool {
 	l.line = l.line[:0]
 	l.send([]byte("PING\r\n"))
@@ -149,7 +149,7 @@ func (l *link) sync() bool {
 	return l.due > 0 && !l.ended
 }
 
-// pongs takes the PONGs that have come off those that are due.
+// pongs subtracts the received PONGs from the number that is due.
 func (l *link) pongs() {
 	for {
 		n := frameSize(l.got[l.at:])
@@ -163,7 +163,7 @@ func (l *link) pongs() {
 	}
 }
 
-// finish ends the connection from this side and reads what is left.
+// finish ends the connection from this side and reads the rest.
 func (l *link) finish() error {
 	l.conn.CloseWrite() //nolint:errcheck // the server may have closed
 	l.conn.SetReadDeadline(time.Now().Add(endWait))

@@ -5,8 +5,7 @@ import (
 	"io"
 )
 
-// Replay plays the scripts that r holds as text, and writes to w what each has
-// shown.
+// Replay plays the scripts that r holds as text, and writes the result of each to w.
 func Replay(r io.Reader, w io.Writer) error {
 	scripts, err := ParseScripts(r)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Script is what the connections of one history send, in order.
+// Script holds the bytes that the connections of one history send, in order.
 type Script struct {
 	Setting string // the name of a [Setting]
 	Steps   []Step
@@ -55,8 +55,8 @@ func (s *Script) String() string {
 	return b.String()
 }
 
-// ParseScripts reads what WriteTo wrote, several in a row, with # comments and
-// empty lines between.
+// ParseScripts parses the output of WriteTo, several in a row, with # comments and empty lines
+// between.
 func ParseScripts(r io.Reader) ([]Script, error) {
 	var all []Script
 	lines := bufio.NewScanner(r)

@@ -23,7 +23,7 @@ type Setting struct {
 	NoAuthUser                          string
 }
 
-// Settings are those that scripts are played against.
+// Settings returns the settings of the servers.
 func Settings() []Setting {
 	return []Setting{
 		{Name: "open"},
@@ -80,8 +80,8 @@ func (s *Setting) auth() bool {
 	return s.Token != "" || s.User != "" || len(s.Users) > 0 && s.NoAuthUser == ""
 }
 
-// queues says whether queues may have several members: not where what a connection
-// may publish depends on what chance has brought it.
+// queues reports whether queues may have several members: not where the permissions of a connection
+// make its answer depend on chance.
 func (s *Setting) queues() bool {
 	for i := range s.Users {
 		if p := s.Users[i].Permissions; p != nil && p.AllowResponses != nil {

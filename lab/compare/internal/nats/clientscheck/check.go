@@ -1,5 +1,5 @@
-// Package clientscheck runs the same programs of a NATS client against two
-// servers, nats-server and ours, and compares what they print.
+// Package clientscheck runs the same programs of a NATS client against two servers, nats-server and
+// ours, and compares their output.
 //
 // A program is given the name of a scenario and prints one line for each thing
 // that its user would notice: a message, an error, an event. It writes nothing
@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// Options say what to run, and where things are.
+// Options select the scenarios, and name the files.
 type Options struct {
 	Reference string // nats-server
 	Ours      string // our program; it runs under the name nats-server
@@ -73,7 +73,7 @@ func selected(name string, only []string) bool {
 	return len(only) == 0
 }
 
-// check holds what all comparisons share.
+// check holds the data that all comparisons share.
 type check struct {
 	Options
 	dir     string
@@ -95,7 +95,7 @@ func newCheck(o Options) (*check, error) {
 	return c, errors.Join(err, targetErr, referenceErr, os.Symlink(target, c.ours))
 }
 
-// compare returns what the cell of the table says.
+// compare returns the text of a cell of the table.
 func (c *check) compare(ctx context.Context, client Client, s Scenario) cell {
 	if _, none := s.Without[client.Name]; none {
 		return absent
@@ -171,8 +171,8 @@ func (c *check) golden(client Client, s Scenario, output string) (cell, error) {
 	return same, nil
 }
 
-// explained returns what ours prints where it is known not to do as nats-server
-// does; "" where there is no such difference. The file's first line has the reason.
+// explained returns our output where it is known to differ from nats-server's; "" where there is no
+// such difference. The file's first line has the reason.
 func (c *check) explained(client Client, s Scenario) (string, error) {
 	text, err := os.ReadFile(filepath.Join(c.Folder, "explained", client.Name, s.Name+".txt"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const folder = "../../../clients"
 
-// What is kept must be of a scenario, and each scenario must have something.
+// Each file belongs to a scenario, and each scenario has a file.
 func TestFilesBelongToScenarios(t *testing.T) {
 	golden := map[string]bool{}
 	configs := map[string]bool{"reload.next.conf": true}
@@ -115,8 +115,8 @@ func TestMaterialIsUsable(t *testing.T) {
 	}
 }
 
-// The whole, with programs that are shell scripts: what differs is found and
-// said, and a program that asks for something unknown is an error.
+// The whole, with programs that are shell scripts: differences are found and reported, and a
+// program that asks for an unknown action is an error.
 func TestCheck(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell")

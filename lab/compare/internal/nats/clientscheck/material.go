@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// material is what programs and servers find in their working directory: the
-// keys are made anew for each run, so that none is kept anywhere.
+// material holds the files in the working directory of programs and servers. Keys are generated for
+// each run, so that none is kept anywhere.
 type material struct {
 	dir   string
 	alice string // public nkey of alice.nk
@@ -97,7 +97,7 @@ func (m *material) write(name string, template *x509.Certificate, by *issuer, ke
 		return err
 	}
 	if template.IsCA {
-		// What it signs refers to it as it was parsed.
+		// Certificates that it signs refer to it as it was parsed.
 		parsed, err := x509.ParseCertificate(der)
 		if err != nil {
 			return err

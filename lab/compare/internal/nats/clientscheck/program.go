@@ -33,8 +33,8 @@ type play struct {
 	command *exec.Cmd
 }
 
-// run starts server and program and returns what the program printed. An error
-// is about the run; what goes wrong for the program is in its output.
+// run starts server and program and returns the program's output. An error is about the run; errors
+// of the program are in its output.
 func run(ctx context.Context, client Client, s Scenario, v *server, configs string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -70,7 +70,7 @@ func run(ctx context.Context, client Client, s Scenario, v *server, configs stri
 	return p.normalise(output), err
 }
 
-// converse reads the program's lines and does what it asks for.
+// converse reads the program's lines and does the requested actions.
 func (p *play) converse(ctx context.Context, in io.WriteCloser, out io.Reader) (string, error) {
 	defer in.Close()
 	var output strings.Builder
@@ -141,7 +141,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// flood publishes more than anybody can hold for who does not read.
+// flood publishes more than a server holds for a subscriber that does not read.
 func flood(url, subject string) error {
 	nc, err := nats.Connect(url)
 	if err != nil {
@@ -158,7 +158,7 @@ func flood(url, subject string) error {
 
 var clientAddress = regexp.MustCompile(`127\.0\.0\.1:\d+->`)
 
-// normalise replaces what differs from run to run.
+// normalise replaces the parts that differ from run to run.
 func (p *play) normalise(output string) string {
 	output = clientAddress.ReplaceAllString(output, "CLIENT->")
 	return strings.NewReplacer(

@@ -75,7 +75,7 @@ func (v *server) start(ctx context.Context) error {
 	}
 	v.ended = make(chan struct{})
 	go func(c *exec.Cmd, ended chan struct{}) {
-		_ = c.Wait() // what it said is in the log
+		_ = c.Wait() // its output is in the log
 		close(ended)
 	}(v.command, v.ended)
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
@@ -151,14 +151,14 @@ func (v *server) url(door string) string {
 // pid as the flag --signal has it.
 func (v *server) pid() string { return strconv.Itoa(v.command.Process.Pid) }
 
-// log keeps what a server says, and waits for words in it.
+// log keeps the output of a server, and waits for words in it.
 type log struct {
 	seen <-chan struct{}
 
 	mu    sync.Mutex
 	text  strings.Builder
 	words string
-	found chan struct{} // closed when the words come; nil = nobody waits
+	found chan struct{} // closed when the words come; nil = no goroutine waits
 }
 
 func newLog(words string) *log {
@@ -175,7 +175,7 @@ func (l *log) wait(words string) <-chan struct{} {
 	return l.found
 }
 
-// logText bounds what is kept of a log.
+// logText bounds the kept part of a log.
 const logText = 64 << 10
 
 // Write implements io.Writer. Servers write whole lines.

@@ -34,7 +34,7 @@ func nats(t *testing.T, options server.Options) string {
 	return s.Addr().String()
 }
 
-// What is published, delivered and asked counts as much as it was, with nats-server as with
+// The counts of published, delivered and requested messages are right, with nats-server as with
 // ours.
 func TestNATSServer(t *testing.T) {
 	address := nats(t, server.Options{})
@@ -78,7 +78,7 @@ func TestNATSServer(t *testing.T) {
 	}
 }
 
-// A message that may not be published is counted with what nats-server says.
+// A message that may not be published is counted with nats-server's error.
 func TestNATSServerRefuses(t *testing.T) {
 	address := nats(t, server.Options{Users: []*server.User{{
 		Username: "u", Password: "p",

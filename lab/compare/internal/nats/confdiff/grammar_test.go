@@ -1,5 +1,5 @@
-// Package confdiff holds what the reference makes of configuration files: its tests
-// record it, and check that the record is still true.
+// Package confdiff records how the reference parses configuration files: its tests check that the
+// record is still true.
 package confdiff
 
 import (

@@ -23,7 +23,7 @@ type AsyncNATS struct {
 	Cache string // where the package is put together and built: 0.7 GB
 }
 
-// Name returns what results call the suite.
+// Name returns the name of the suite in results.
 func (a AsyncNATS) Name() string { return "async-nats" }
 
 // List returns the file's name.
@@ -64,8 +64,8 @@ func (a AsyncNATS) Prepare(ctx context.Context, list *List) ([]Unit, error) {
 	return asUnits(units), err
 }
 
-// link gives the package the files of tests that are not left out as a whole, and
-// what they read. The others are units too, so that their tests are counted.
+// link links the files of tests that are not left out as a whole into the package, with the files
+// that they read. The others are units too, so that their tests are counted.
 func (a AsyncNATS) link(source, pkg string, list *List) ([]*rustUnit, error) {
 	files, err := filepath.Glob(filepath.Join(source, "*.rs"))
 	if err != nil {

@@ -1,12 +1,11 @@
-// Package conformance runs test suites that clients of the NATS protocol bring
-// with them against a server's binary, and judges what comes out.
+// Package conformance runs test suites of clients of the NATS protocol against a server's binary,
+// and judges the results.
 //
-// A suite is other people's: it is fetched when it is needed, and never changed.
-// What this repository holds about it is a [List]: the tests that say nothing
-// about this kind of server, each with a reason, the tests that are known to
-// fail, and how many are to be run. A test that fails and is not on the list is
-// an error, and so is a number of tests that is not the one expected: a suite
-// that leaves tests out by itself does not pass by that.
+// A suite belongs to another project: it is fetched when it is needed, and never changed. This
+// repository holds a [List] for it: the tests that do not apply to this kind of server, each with a
+// reason, the tests that are known to fail, and how many are to be run. A test that fails and is
+// not on the list is an error, and so is an unexpected number of tests: a suite that skips tests by
+// itself does not pass by that.
 package conformance
 
 import (
@@ -20,8 +19,8 @@ import (
 	"strings"
 )
 
-// List is what is known about a suite's tests. Names are "unit/test", where a
-// unit is one test program.
+// List is the knowledge about a suite's tests. Names are "unit/test", where a unit is one test
+// program.
 type List struct {
 	Reasons map[string]string // why tests are skipped, by key
 	Skips   map[string]string // key of the reason, by name; names may be patterns of [path.Match]
@@ -94,8 +93,8 @@ type Selection struct {
 	Skipped map[string][]string // by the reason's key
 }
 
-// Select applies the list to the tests of a suite. What the list names and the
-// suite does not have is an error, and so is another number of tests to run.
+// Select applies the list to the tests of a suite. A name that the suite does not have is an error,
+// and so is another number of tests to run.
 func (l *List) Select(tests []string) (*Selection, error) {
 	s := &Selection{Skipped: map[string][]string{}}
 	used := map[string]bool{}

@@ -16,7 +16,7 @@ type NATSGo struct {
 	Cache string // where the test programs are built
 }
 
-// Name returns what results call the suite.
+// Name returns the name of the suite in results.
 func (n NATSGo) Name() string { return "nats.go" }
 
 // List returns the file's name.

@@ -26,8 +26,8 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	return cmd
 }
 
-// output runs a command that must succeed and returns what it printed to its
-// standard output. The error has what it printed to the other.
+// output runs a command that must succeed and returns its standard output. The error has its
+// standard error.
 func output(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := command(ctx, dir, env, name, args...)
 	var out, diagnosis bytes.Buffer
@@ -38,8 +38,8 @@ func output(ctx context.Context, dir string, env []string, name string, args ...
 	return out.Bytes(), nil
 }
 
-// testProgram runs one that fails if a test fails: that is no error here. What it
-// leaves running is ended, and so is the program itself in the end.
+// testProgram runs a program that fails if a test fails: that is no error here. It ends processes
+// that the program leaves running, and the program itself.
 func testProgram(ctx context.Context, bound time.Duration, dir string, env []string, name string, args ...string) (string, error) {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()

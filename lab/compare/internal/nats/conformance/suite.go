@@ -17,10 +17,10 @@ var ErrUnavailable = errors.New("not available here")
 // Suite is a client's tests.
 type Suite interface {
 	Name() string
-	// List names the file in the repository that says what is known about them.
+	// List names the file in the repository that holds the list of its tests.
 	List() string
-	// Prepare fetches and builds what is needed and returns the test programs. Those
-	// that the list leaves out as a whole need not be built.
+	// Prepare fetches and builds the test programs and returns them. Programs that the list leaves
+	// out as a whole need not be built.
 	Prepare(context.Context, *List) ([]Unit, error)
 }
 
@@ -29,9 +29,8 @@ type Unit interface {
 	Name() string
 	// Tests returns the names of its tests. env is the servers' as in Run.
 	Tests(ctx context.Context, env []string) ([]string, error)
-	// Run runs tests, and calls report for each that ended, with the result. It
-	// returns what was printed. Tests for which report was not called were lost
-	// with the program.
+	// Run runs tests, and calls report for each that ended, with the result. It returns their
+	// output. Tests for which report was not called were lost with the program.
 	Run(ctx context.Context, env []string, tests []string, report func(string, Result)) (log string, err error)
 }
 
@@ -41,8 +40,8 @@ type Server struct {
 	Path string
 }
 
-// environment returns what test programs are given so that they find the
-// server under the name nats-server, on PATH. The name is a link in dir.
+// environment returns the environment in which test programs find the server under the name
+// nats-server, on PATH. The name is a link in dir.
 func (s Server) environment(dir string) ([]string, error) {
 	program, err := filepath.Abs(s.Path)
 	if err != nil {
@@ -57,8 +56,8 @@ func (s Server) environment(dir string) ([]string, error) {
 		"CONFORMANCE_SERVER="+link), nil
 }
 
-// Run runs a suite's tests against a server. match narrows them down; nil = all.
-// say is told what is going on.
+// Run runs a suite's tests against a server. match narrows them down; nil = all. say prints the
+// progress.
 func Run(ctx context.Context, suite Suite, units []Unit, list *List, server Server, match func(string) bool, say func(string)) (*Outcome, error) {
 	dir, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
@@ -99,7 +98,7 @@ func Run(ctx context.Context, suite Suite, units []Unit, list *List, server Serv
 	return o, nil
 }
 
-// run runs a unit's tests until each has a result, and then those that failed.
+// run runs a unit's tests until each has a result, and then runs failed tests again.
 func (o *Outcome) run(ctx context.Context, u Unit, env []string) error {
 	var tests []string
 	for _, name := range o.Selection.Run {
@@ -138,7 +137,7 @@ func (o *Outcome) run(ctx context.Context, u Unit, env []string) error {
 // busy, and some tests wait for milliseconds.
 const tries = 2
 
-// retry runs a test until it passes, and returns what it printed last.
+// retry runs a test until it passes, and returns its last output.
 func (o *Outcome) retry(ctx context.Context, u Unit, env []string, test string) (log string, err error) {
 	name := u.Name() + "/" + test
 	first := o.Results[name]

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable prints what came out, as a table that is Markdown too, and below it
-// each test that did not pass at once.
+// WriteTable prints the results, as a table that is Markdown too, and below it each test that did
+// not pass at once.
 func WriteTable(w io.Writer, outcomes []*Outcome) error {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(t, "| suite\t| server\t| tests\t| not applicable\t| applicable\t| passed\t| failed\t| not run\t| passed %\t|")

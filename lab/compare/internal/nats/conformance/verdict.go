@@ -23,14 +23,14 @@ func (r Result) String() string {
 	return string(r)
 }
 
-// Outcome is what came out of a suite against one server.
+// Outcome is the result of a suite against one server.
 type Outcome struct {
 	Suite, Server string
 	Selection     *Selection
 	Results       map[string]Result
 	// Again are the tests that failed, and passed when they were run alone.
 	Again []string
-	// Logs hold what tests that failed printed.
+	// Logs hold the output of failed tests.
 	Logs map[string]string
 }
 

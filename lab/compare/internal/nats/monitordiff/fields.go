@@ -1,7 +1,6 @@
-// Package monitordiff compares what the bus answers to its monitoring with what the
-// reference server does, after the same traffic: every field that the reference
-// always has must be there, of a type that its own structures take, and what both
-// count must be the same.
+// Package monitordiff compares the answers of the bus to monitoring requests with those of the
+// reference server, after the same traffic: every field that the reference always has must be
+// there, of a type that its own structures take, and the counts of both must be equal.
 package monitordiff
 
 import (

@@ -170,7 +170,7 @@ var own = map[string]string{
 	"name_tag":      "of accounts", "account_tag": "of accounts", "imports": "of accounts", "is_system": "of accounts",
 }
 
-// normalise takes away what is own, and puts lists in order.
+// normalise removes the values that differ between servers, and sorts lists.
 func normalise(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

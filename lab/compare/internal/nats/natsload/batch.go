@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// blockSize is what one write has, at most.
+// blockSize bounds one write.
 const blockSize = 64 << 10
 
 // batch is messages to publish, rendered. All are of the same length, so that a
@@ -58,8 +58,8 @@ func (b *batch) next(limit int) ([]byte, int) {
 // stampSize is how many bytes of a payload a stamp takes.
 const stampSize = 8
 
-// stamp writes into each of the messages who has sent it and its number: the
-// first is number, the second one more.
+// stamp writes the publisher and the number into each of the messages: the first has number, the
+// second one more.
 func (b *batch) stamp(messages []byte, publisher int, number int64) {
 	for at := b.body; at < len(messages); at += b.stride {
 		binary.LittleEndian.PutUint64(messages[at:], uint64(publisher)<<48|uint64(number))

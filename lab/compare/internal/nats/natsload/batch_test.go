@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is rendered is whole operations of one length, subject after subject.
+// A rendered batch has whole operations of one length, subject after subject.
 func TestRender(t *testing.T) {
 	for _, tc := range []struct {
 		subject        string

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// besides is what goes on beside a stream: changes of subscriptions, and
-// subscribers that do not read.
+// besides is the load beside a stream: changes of subscriptions, and subscribers that do not read.
 type besides struct {
 	running  sync.WaitGroup
 	halt     context.CancelFunc
@@ -111,8 +110,8 @@ const (
 	// stalledPing is how often a stalled subscriber finds out whether it still has
 	// its connection.
 	stalledPing = 50 * time.Millisecond
-	// reconnectWait is for how long a stalled subscriber stays away when it has
-	// lost its connection: what nats.go's DefaultReconnectWait is, and its kin's.
+	// reconnectWait is the time that a stalled subscriber stays away when it has lost its
+	// connection: the DefaultReconnectWait of nats.go and its kin.
 	reconnectWait = 2 * time.Second
 )
 

@@ -93,7 +93,7 @@ func (b *broker) serve(nc net.Conn) {
 			asked = true
 		case "SUB":
 			if strings.HasPrefix(words[1], "churn.") {
-				continue // nobody publishes there
+				continue // no client publishes there
 			}
 			b.mu.Lock()
 			b.subs[nc][words[len(words)-1]] = words[1]
@@ -126,7 +126,7 @@ func (i impatient) Write(p []byte) (int, error) {
 // patience is longer than a reader of the load ever takes, on a busy machine too.
 const patience = 2 * time.Second
 
-// flush writes what is pending, and hangs up on who does not take it at once.
+// flush writes the pending output, and closes connections that do not take it at once.
 func (b *broker) flush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,12 +16,11 @@ import (
 // dialTimeout bounds one connect with its greeting.
 const dialTimeout = 10 * time.Second
 
-// greeting is what every connection says first.
+// greeting is the first output of every connection.
 const greeting = `CONNECT {"verbose":false,"pedantic":false,"protocol":1,"headers":true,"no_responders":true,` +
 	`"lang":"bench","version":"1"}` + "\r\nPING\r\n"
 
-// dial connects and waits for the server's PONG, and for what follows the first
-// one.
+// dial connects and waits for the server's PONG, and for the bytes behind the first one.
 func dial(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -73,10 +72,10 @@ type conn struct {
 	wake     func() // called after received has grown; nil without
 }
 
-// parser is what a connection's reader feeds: a [Counter] or [Frames].
+// parser takes the bytes of a connection: a [Counter] or [Frames].
 type parser interface {
 	Feed(p []byte) error
-	// tally returns what has come so far.
+	// tally returns the counts so far.
 	tally() (messages, pings, pongs int64)
 }
 
@@ -85,8 +84,7 @@ func (c *Counter) tally() (messages, pings, pongs int64) { return c.Messages, c.
 // The receiver of whole messages counts them itself.
 func (f *Frames) tally() (messages, pings, pongs int64) { return -1, f.Pings, f.Pongs }
 
-// crew is the connections of one measurement. What one of them fails with ends
-// the context of all.
+// crew is the connections of one measurement. An error of one of them ends the context of all.
 type crew struct {
 	ctx     context.Context
 	fail    context.CancelCauseFunc
@@ -128,7 +126,7 @@ func (w *crew) close() {
 	w.fail(nil)
 }
 
-// readSize is what one read takes at most.
+// readSize bounds one read.
 const readSize = 128 << 10
 
 // read feeds the parser until the connection ends, and returns why.
@@ -161,8 +159,8 @@ func (c *conn) read() error {
 	}
 }
 
-// ping returns when the server has answered, and so has handled what this
-// connection sent before.
+// ping returns when the server has answered, and so has handled the earlier output of this
+// connection.
 func (c *conn) ping(ctx context.Context) error {
 	if _, err := io.WriteString(c.nc, "PING\r\n"); err != nil {
 		return errors.Join(err, context.Cause(ctx))
@@ -175,8 +173,8 @@ func (c *conn) ping(ctx context.Context) error {
 	}
 }
 
-// send writes whole operations. What the server said before it hung up says more
-// than the error of the write.
+// send writes whole operations. The server's last words before it closed tell more than the error
+// of the write.
 func (c *conn) send(ctx context.Context, operations []byte) error {
 	if _, err := c.nc.Write(operations); err != nil {
 		return fmt.Errorf("%s: %w", c.name, errors.Join(err, context.Cause(ctx)))

@@ -12,14 +12,13 @@ import (
 // maxLine is the longest line that a server may send: its INFO.
 const maxLine = 32 << 10
 
-// Errors of what a server sends.
+// Errors in a server's output.
 var (
 	ErrProtocol = errors.New("not what the protocol has")
 	ErrServer   = errors.New("the server says")
 )
 
-// Counter counts what a server sends, however the reads split it. It belongs to
-// one goroutine.
+// Counter counts a server's output, however the reads split it. It belongs to one goroutine.
 type Counter struct {
 	Messages int64
 	Bytes    int64 // of payload, with headers
@@ -39,14 +38,14 @@ type Counter struct {
 	headerSize int
 }
 
-// Expect makes the counter compare with this message, as the server delivers it,
-// before it parses. What differs is parsed.
+// Expect makes the counter compare with this message, as the server delivers it, before it parses.
+// Other bytes are parsed.
 func (c *Counter) Expect(message []byte, size int) {
 	c.one, c.size = len(message), size
 	c.block = bytes.Repeat(message, max(1, blockSize/len(message)))
 }
 
-// Feed counts what is in p. hot: BenchmarkCounter.
+// Feed counts the bytes of p. hot: BenchmarkCounter.
 func (c *Counter) Feed(p []byte) error {
 	for len(p) > 0 {
 		if c.left > 0 {
@@ -120,7 +119,7 @@ func (c *Counter) whole(p []byte) (int, error) {
 
 var errUnterminated = fmt.Errorf("%w: a payload without CRLF", ErrProtocol)
 
-// rest takes what belongs to the message that has begun.
+// rest takes the rest of the message that has begun.
 func (c *Counter) rest(p []byte) (int, error) {
 	n := min(len(p), c.left)
 	if at := c.left - 2; at >= 0 && at < n && p[at] != '\r' {
@@ -161,7 +160,7 @@ func (c *Counter) control(p []byte) (int, error) {
 	return i + 1, err
 }
 
-// act does what a whole line says.
+// act acts on a whole line.
 func (c *Counter) act(line []byte) error {
 	switch {
 	case bytes.HasPrefix(line, []byte("MSG ")), bytes.HasPrefix(line, []byte("HMSG ")):
@@ -209,7 +208,7 @@ type meter struct {
 }
 
 func startMeter(server Server) (*meter, error) {
-	runtime.GC() // what the warm-up has left is not the window's
+	runtime.GC() // the garbage of the warm-up is not part of the window
 	machine, err := measure.MachineUsage()
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// session is what a server might send, with every kind of line in it.
+// session is output of a server with every kind of line in it.
 const session = "INFO {\"max_payload\":1048576} \r\nPONG\r\n" +
 	"MSG foo 1 5\r\nhello\r\nMSG foo 1 5\r\nhello\r\nPING\r\n" +
 	"MSG foo 1 5\r\nMSG f\r\nMSG a.b 12 reply.to 0\r\n\r\n" +

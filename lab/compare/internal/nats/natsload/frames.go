@@ -12,14 +12,14 @@ type Frame struct {
 	Payload []byte
 }
 
-// Frames cuts what a server sends into messages, for subscribers that look into
-// them. It belongs to one goroutine.
+// Frames cuts a server's output into messages, for subscribers that look into them. It belongs to
+// one goroutine.
 type Frames struct {
 	Message func(Frame)
 	Pings   int64
 	Pongs   int64
 
-	kept []byte // the beginning of what has not come whole
+	kept []byte // the beginning of an incomplete message
 }
 
 // Feed hands over every message that is whole by now.

@@ -10,10 +10,9 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 )
 
-// Idle is an operation: connections that say hello and nothing more. What it
-// measures is the memory that each adds to the server; its window is what the
-// server may take to give back what the connecting took, and its processor time
-// is what they cost while they are idle.
+// Idle is an operation: connections that send CONNECT and nothing more. It measures the memory of
+// each on the server. Its window is the time in which the server may release the memory of
+// connecting, and its processor time is the cost of the idle connections.
 type Idle struct{ Conns int }
 
 // Measure connects, waits for the window and weighs the server.
@@ -50,8 +49,8 @@ func (q Idle) Measure(ctx context.Context, server Server, o measure.Options) (_ 
 	return m, errors.Join(ctx.Err(), stillThere(conns))
 }
 
-// stillThere asks the first and the last connection for a PONG: nobody was closed
-// for being idle.
+// stillThere asks the first and the last connection for a PONG: no connection was closed for being
+// idle.
 func stillThere(conns []net.Conn) error {
 	for _, nc := range []net.Conn{conns[0], conns[len(conns)-1]} {
 		if err := nc.SetDeadline(time.Now().Add(dialTimeout)); err != nil {

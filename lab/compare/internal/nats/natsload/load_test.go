@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var short = measure.Options{Warmup: 2 * time.Millisecond, Duration: 20 * time.Millisecond}
 
-// testWindow keeps short what the broker of these tests has to work off.
+// testWindow bounds the messages in flight at the broker of these tests.
 const testWindow = 16 << 10
 
 func TestStreams(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 )
 
-// tick is how often a paced publisher sends what is due. Half of it is in every
-// latency, whichever the server.
+// tick is the interval at which a paced publisher sends the messages that are due. Half of it is in
+// every latency, with either server.
 const tick = 50 * time.Microsecond
 
-// paced publishes at the stream's rate for d. Every message has the time at which
-// it is due, and is sent when it is or as soon after as can be; what waits for a
-// slow write is late, and its latency says so.
+// paced publishes at the stream's rate for d. Every message has the time at which it is due, and is
+// sent then or as soon after as possible; a message that waits for a slow write is late, and its
+// latency includes that.
 func (r *streaming) paced(c *conn, publisher int, began time.Time, d time.Duration) error {
 	ticks, err := newTicker(tick)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *streaming) paced(c *conn, publisher int, began time.Time, d time.Durati
 	return nil
 }
 
-// clock is the reader of a subscriber that times what it gets.
+// clock is the reader of a subscriber that times its messages.
 type clock struct {
 	frames Frames
 	count  int64

@@ -20,10 +20,9 @@ import (
 // service is the subject of requests.
 const service = "service"
 
-// Requests is an operation: requesters that each send the next request when they
-// have the answer to the last, and one responder that returns what it gets. Each
-// has a connection of its own, and each request a reply subject of its own under
-// its requester's inbox.
+// Requests is an operation: requesters that each send the next request when they have the answer to
+// the last, and one responder that returns each request's payload. Each has a connection of its
+// own, and each request a reply subject of its own under its requester's inbox.
 type Requests struct {
 	Size       int
 	Requesters int
@@ -155,7 +154,7 @@ func (c *caller) call(context.Context) error {
 	return nil
 }
 
-// skip reads what is not an answer, and answers the server's PINGs.
+// skip skips operations other than answers, and answers the server's PINGs.
 func (c *caller) skip() error {
 	for {
 		first, err := c.in.Peek(1)

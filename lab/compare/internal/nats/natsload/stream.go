@@ -1,17 +1,16 @@
-// Package natsload loads a server that speaks the NATS protocol, and counts what
-// comes back. It uses the socket: what it publishes was rendered beforehand in
-// batches of 64 KiB, and what it receives is counted by a parser that compares
-// whole blocks where every message is the same. So most of what a measurement
-// takes is the server's, and the same bytes go to every server.
+// Package natsload loads a server that speaks the NATS protocol, and counts its deliveries. It uses
+// the socket: messages are rendered beforehand in batches of 64 KiB, and received by a parser that
+// compares whole blocks where every message is the same. So most of the measured time is the
+// server's, and the same bytes go to every server.
 //
-// Nothing is lost without an error. Each window ends with a PING that the server
-// has answered to every publisher, and when each subscriber has what was sent; then
-// every subscriber's own PING is answered, after which one message too many would
-// have been seen. Publishers keep within a window of what may be under way, because
-// a broker has none, and closes a subscriber for which too much waits.
+// A lost message is an error. Each window ends with a PING that the server has answered to every
+// publisher, and when each subscriber has all messages; then every subscriber's own PING is
+// answered, so that one message too many would have been seen. Publishers keep within a window of
+// messages in flight, because a broker has none, and closes a subscriber with too many pending
+// ones.
 //
-// The operations are values of [Stream], [Requests] and [Idle]; some have a second
-// driver, nats.go, which shows what its users get.
+// The operations are values of [Stream], [Requests] and [Idle]; some have a second driver, nats.go,
+// which shows the performance that its users get.
 package natsload
 
 import (
@@ -28,12 +27,12 @@ import (
 )
 
 const (
-	// windowBytes is what may be under way to one subscriber: an eighth of what
-	// servers let wait by default.
+	// windowBytes bounds the bytes in flight to one subscriber: an eighth of the servers' default
+	// limit.
 	windowBytes = 8 << 20
-	// windowTotal is what may be under way to all of them.
+	// windowTotal bounds the bytes in flight to all of them.
 	windowTotal = 64 << 20
-	// perMessage is what a delivered message has beside its payload, about.
+	// perMessage is the size of a delivered message beside its payload, about.
 	perMessage = 24
 	// settle is how long the last messages may take to arrive after a window.
 	settle = 30 * time.Second
@@ -50,11 +49,11 @@ type Server interface {
 	Memory() (int64, error)
 }
 
-// Stream is an operation: publishers that send as fast as they may, or at a rate.
-// An operation is a delivery, or a message where nobody subscribes.
+// Stream is an operation: publishers that send as fast as they may, or at a rate. An operation is a
+// delivery, or a message without subscribers.
 type Stream struct {
 	Size        int    // bytes of payload
-	Subject     string // "foo" if empty; with Subjects, what their numbers follow
+	Subject     string // "foo" if empty; with Subjects, the prefix of their numbers
 	Subjects    int    // distinct ones, taken in turn; 0 is 1
 	Publishers  int    // connections; 0 is 1
 	Subscribers int    // connections
@@ -78,14 +77,14 @@ func (s Stream) fanOut() int {
 	return s.Subscribers - s.Uncounted
 }
 
-// Rated returns the stream at share of what a measurement of it has reached.
+// Rated returns the stream at a share of a measured rate.
 func (s Stream) Rated(reached, share float64) Stream {
 	s.Rate = reached / float64(max(1, s.fanOut())) * share
 	return s
 }
 
-// Latent reports whether the stream can run with a rate: somebody gets messages,
-// with room for a stamp.
+// Latent reports whether the stream can run with a rate: it has subscribers, and messages with room
+// for a stamp.
 func (s Stream) Latent() bool { return s.Subscribers > 0 && s.Size >= stampSize }
 
 // Measure runs the stream against a server.
@@ -129,7 +128,7 @@ type streaming struct {
 	clocks      []*clock // with a rate, one for each subscriber
 }
 
-// join connects everybody; the subscriptions are in effect when it returns.
+// join connects all clients; the subscriptions are in effect when it returns.
 func (r *streaming) join() error {
 	r.window = newWindow(r.limit(), r.arrived)
 	for i := range r.Subscribers {
@@ -159,7 +158,7 @@ func (r *streaming) join() error {
 	return nil
 }
 
-// receiver returns what a subscriber's reader feeds.
+// receiver returns the parser of a subscriber.
 func (r *streaming) receiver() parser {
 	if r.Rate > 0 {
 		c := newClock()
@@ -199,7 +198,7 @@ func (r *streaming) limit() int64 {
 	return int64(max(bytes/(r.Size+perMessage), 2*r.Publishers*block, 1))
 }
 
-// arrived returns how many messages everybody has who should.
+// arrived returns the number of messages that all subscribers have.
 func (r *streaming) arrived() int64 {
 	if r.Members > 0 {
 		sum := int64(0)
@@ -215,9 +214,8 @@ func (r *streaming) arrived() int64 {
 	return least
 }
 
-// run publishes for d and returns how many messages, when all have arrived and
-// every publisher's PING was answered. What else goes on does so in the measured
-// window only.
+// run publishes for d and returns how many messages, when all have arrived and every publisher's
+// PING was answered. The load beside it runs in the measured window only.
 func (r *streaming) run(d time.Duration, measured bool) (int64, error) {
 	before := r.window.sent.Load()
 	var beside besides

@@ -11,7 +11,7 @@ type window struct {
 	sent    atomic.Int64
 	arrived func() int64 // how many have come where they come last
 	waiting atomic.Int64
-	moved   chan struct{} // one token: who takes it and can go on passes it on
+	moved   chan struct{} // one token: a goroutine that takes it and can go on passes it on
 }
 
 func newWindow(limit int64, arrived func() int64) *window {
@@ -37,7 +37,7 @@ func (w *window) enter(ctx context.Context, n int) error {
 	return nil
 }
 
-// wake is called by who has received something.
+// wake is called after messages have been received.
 func (w *window) wake() {
 	if w.waiting.Load() > 0 {
 		w.pass()

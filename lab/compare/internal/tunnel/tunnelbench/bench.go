@@ -1,6 +1,6 @@
-// Package tunnelbench holds the goals of bench-tunnel: the tunnel of ours beside rathole and
-// OpenSSH, each a server's process and a client's, with nginx behind it and wrk before it.
-// What is compared is the processor time that both processes take for a request.
+// Package tunnelbench holds the goals of bench-tunnel: our tunnel beside rathole and OpenSSH, each
+// a server's process and a client's, with nginx behind it and wrk before it. The comparison is of
+// the processor time of both processes for a request.
 package tunnelbench
 
 import (
@@ -29,14 +29,14 @@ type Bench struct {
 	Dir string // for temporary files
 }
 
-// stand is what stands between a visitor and nginx.
+// stand is the setup between a visitor and nginx.
 type stand struct {
 	front string // host:port
-	pids  []int  // of its processes, without those that they start
+	pids  []int  // of its processes, without their children
 	stop  func() error
 }
 
-// Describe says what the machine has of the programs to compare with.
+// Describe lists the programs of the machine that take part.
 func (b *Bench) Describe() (string, error) {
 	var missing []string
 	for _, program := range []string{b.Wrk, b.Nginx, b.Rathole, b.SSH, b.SSHD} {
@@ -133,7 +133,7 @@ func (b *Bench) ours(ctx context.Context, contender, target string) (*stand, err
 	return &stand{front: x.Front, pids: []int{x.Server(), x.Client()}, stop: x.Stop}, nil
 }
 
-// content writes what is asked for, and gives its path; the corpus has none.
+// content writes the requested file, and returns its path; the corpus has none.
 func content(root, size string) (path string, err error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return "", err

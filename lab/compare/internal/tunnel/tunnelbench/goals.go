@@ -16,7 +16,7 @@ const (
 	ourPeer     = "paddock"
 )
 
-// Peers are what is measured.
+// Peers are the contenders.
 var Peers = []harness.Listed{
 	{Name: directPeer, About: "no tunnel: what is behind all of them"},
 	{Name: ratholePeer, About: "TCP, plain, or over TLS or Noise; looked for in PATH, --rathole FILE"},
@@ -24,7 +24,7 @@ var Peers = []harness.Listed{
 	{Name: ourPeer, About: "paddock tunnel serve, with tunnel tcp or tunnel http"},
 }
 
-// The contenders, by what is between a visitor and nginx.
+// The contenders, by the programs between a visitor and nginx.
 const (
 	direct       = "nginx alone"
 	rathole      = "rathole, plain"
@@ -44,17 +44,16 @@ var peerOf = map[string]string{
 	ourPlain: ourPeer, ourTCP: ourPeer, ourHTTP: ourPeer, ourDirect: ourPeer, ourDirectTLS: ourPeer,
 }
 
-// usual is what most goals ask for: the file of the original benchmarks of a server.
+// usual is the file of most goals, that of the original benchmarks of a server.
 const usual = "3.5kB"
 
-// bulk is what direct channels are for.
+// bulk is a file for which direct channels are made.
 const bulk = "1MiB"
 
-// patient is what is appended to an operation for one connection that asks again when it is
-// answered.
+// patient is appended to an operation with one connection that asks again when it is answered.
 const patient = ", one connection"
 
-// What a request of the HTTP front may cost: 57 us where nginx alone takes 8, and so many
+// The bounds of a request over the HTTP front: 57 us where nginx alone takes 8, and so many
 // requests in the time of one of nginx.
 const (
 	frontCost = 57.0 / 8
@@ -105,7 +104,7 @@ func also(median func(harness.Metric) string) string {
 	return fmt.Sprintf("%s, %s, %s, %s", median(harness.OpsPerSecond), median(harness.P50), median(harness.P99), median(harness.Resident))
 }
 
-// latency is what a tunnel adds for a visitor who is alone.
+// latency compares the time that a tunnel adds for a single visitor.
 func latency() harness.Goal {
 	g := goal("latency", usual+" for one connection: what a tunnel adds", usual+patient, direct, []string{direct, rathole, ratholeTLS, ssh, ourTCP, ourHTTP})
 	g.Metric = harness.P50

@@ -126,7 +126,7 @@ func (b *Bench) rathole(contender, target string) (*stand, error) {
 	return p.stand(at[1]), nil
 }
 
-// certificate makes one for localhost, in the form that rathole wants, and what trusts it.
+// certificate makes one for localhost, in the form for rathole, with its root.
 func (b *Bench) certificate() (pack, root string, err error) {
 	program, err := lookUp("openssl")
 	if err != nil {
@@ -208,7 +208,7 @@ func (b *Bench) ssh(target string) (*stand, error) {
 	return p.stand(at[1]), nil
 }
 
-// dials returns when somebody listens at an address.
+// dials returns when an address accepts connections.
 func dials(address string) (err error) {
 	for began := time.Now(); time.Since(began) < stopWithin; {
 		var c net.Conn

@@ -85,7 +85,7 @@ func (s *stand) Usage() (measure.Usage, error) { return webload.Usage(s.pids...)
 // readyWithin is how long a tunnel may take until it brings an answer.
 const readyWithin = 15 * time.Second
 
-// answers returns when whoever is at an address has an answer.
+// answers returns when the server at an address has answered.
 func answers(ctx context.Context, front string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()

@@ -22,7 +22,7 @@ import (
 	"paddock/tunnel"
 )
 
-// failing is gRPC's log: what its cases find ends the test, not the process.
+// failing is gRPC's log: failures of its cases end the test, not the process.
 type failing struct {
 	grpclog.LoggerV2
 }
@@ -113,7 +113,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// nothing keeps nothing of what is logged.
+// nothing discards the log.
 type nothing struct{}
 
 func (nothing) Write(b []byte) (int, error) { return len(b), nil }

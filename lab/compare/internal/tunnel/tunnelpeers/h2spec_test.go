@@ -19,8 +19,8 @@ import (
 	"paddock/tunnel"
 )
 
-// patience is how long a case of h2spec waits for what it expects. Many expect one of
-// several ends of the connection, and none of them is silence.
+// patience is the timeout of a case of h2spec. Many expect one of several ends of the connection,
+// and none of them is silence.
 const patience = 5 * time.Second
 
 // known are the cases that the front does not pass, and why.

@@ -23,7 +23,7 @@ var silent = slog.New(slog.DiscardHandler)
 // name is that of the tunnel: certificates have it, and it is a name of this machine.
 const name = "localhost"
 
-// certificate is one for name, and who trusts it.
+// certificate returns one for name, with a pool that trusts it.
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)

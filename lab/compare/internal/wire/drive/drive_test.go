@@ -60,7 +60,7 @@ func connect(t *testing.T, peer peers.Peer, withTLS bool) (peers.Session, local,
 	if err != nil {
 		return nil, local{}, err
 	}
-	t.Cleanup(func() { _ = stop() }) // what it says depends on which side ended first
+	t.Cleanup(func() { _ = stop() }) // its error depends on which side ended first
 	target.Addr = svc.Addr
 	session, err := peer.Dial(t.Context(), target)
 	if err != nil {
@@ -70,15 +70,15 @@ func connect(t *testing.T, peer peers.Peer, withTLS bool) (peers.Session, local,
 	return session, local{svc.Sink}, nil
 }
 
-// cannot lists what peers have not, as "peer operation" and "peer TLS".
+// cannot lists the missing operations, as "peer operation" and "peer TLS".
 var cannot = map[string]bool{
 	"raw requests": true, "raw paced": true, "raw beside": true,
 	"drpc beside": true,
 	"nats TLS":    true,
 }
 
-// Every peer does every operation that it has, and what it sent has arrived:
-// Run itself compares the counts.
+// Every peer does every operation that it has, and its messages have arrived: Run itself compares
+// the counts.
 func TestEveryPeer(t *testing.T) {
 	short := measure.Options{Warmup: 2 * time.Millisecond, Duration: 10 * time.Millisecond}
 	for _, peer := range peers.All() {

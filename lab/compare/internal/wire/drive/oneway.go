@@ -27,8 +27,8 @@ func openSenders(ctx context.Context, open func(context.Context) (peers.Sender, 
 	return senders, nil
 }
 
-// oneWay sends from n goroutines. The window ends when the other process has
-// received everything, so what waits in buffers is not counted before it arrives.
+// oneWay sends from n goroutines. The window ends when the other process has received everything,
+// so bytes in buffers are not counted before they arrive.
 func oneWay(ctx context.Context, open func(context.Context) (peers.Sender, error), r Remote, o measure.Options, n, size int) (*measure.Measurement, error) {
 	senders, err := openSenders(ctx, open, n, size)
 	if err != nil {

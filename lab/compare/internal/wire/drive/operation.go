@@ -1,8 +1,8 @@
 // Package drive runs one operation over one connection for a given time, and
 // measures it: how many, how fast, how much processor time at both ends.
 //
-// What is sent one way counts only once the other process has it: each window
-// ends when the receiver's count has reached what was sent.
+// A message that is sent one way counts only once the other process has it: each window ends when
+// the receiver's count has reached the sender's.
 package drive
 
 import (

@@ -36,7 +36,7 @@ func paced(ctx context.Context, s peers.Session, r Remote, o measure.Options, st
 	return m, r.Await(0, (sent+int64(streams))*peers.BulkSize, settle)
 }
 
-// measurePaced runs the window. Its bytes are those that came by the streams.
+// measurePaced runs the window. Its bytes are those of the streams.
 func measurePaced(ctx context.Context, callers []*caller, r Remote, d time.Duration) (*measure.Measurement, error) {
 	_, before, err := r.Received()
 	if err != nil {

@@ -23,7 +23,7 @@ var DRPC = Peer{
 		server := drpcserver.New(&drpcHandler{sink: svc.Sink})
 		ctx, cancel := context.WithCancel(context.Background())
 		stop := acceptLoop(svc.listener(), func(nc net.Conn) {
-			_ = server.ServeOne(ctx, nc) // ends with the connection; what is missing shows in the count
+			_ = server.ServeOne(ctx, nc) // ends with the connection; missing bytes show in the count
 		})
 		return func() error {
 			cancel()

@@ -12,11 +12,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// NATS is nats-server embedded in the server's process, together with the client
-// that answers and receives, which reaches it by loopback; the measured client is
-// in the other process. Limits on what may be pending are raised so that no
-// message is dropped. One-way messages have a window, because a broker has none:
-// the receiver says every eighth of it how far it is, as a careful user would.
+// NATS is nats-server embedded in the server's process, together with the client that answers and
+// receives, which reaches it by loopback; the measured client is in the other process. Limits on
+// pending messages are raised so that no message is dropped. One-way messages have a window,
+// because a broker has none: the receiver reports its count after every eighth of the window, as a
+// careful user would.
 var NATS = Peer{
 	Name:  "nats",
 	About: "nats.go with an embedded nats-server; request/reply over one inbox, one-way messages in a window of 16 MiB",
@@ -116,7 +116,7 @@ func dialNATS(_ context.Context, t Target) (Session, error) {
 type natsSession struct {
 	nc          *nats.Conn
 	sent, acked atomic.Int64
-	moved       chan struct{} // one token: acked has grown; who takes it and can go on passes it on
+	moved       chan struct{} // one token: acked has grown; a goroutine that takes it and can go on passes it on
 }
 
 func (s *natsSession) acknowledged(m *nats.Msg) {

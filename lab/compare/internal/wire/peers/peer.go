@@ -1,10 +1,9 @@
 // Package peers puts every contender of the comparison behind the same three
 // operations: a request with an answer, a one-way message, and a bulk stream.
 //
-// A [Peer] is a way to serve them and a way to reach what was served. The server
-// runs in a process of its own; what it takes in is counted in a [Sink], so that
-// the measuring side can ask what has really arrived. A peer that has no such
-// operation says so with an error that wraps [errors.ErrUnsupported].
+// A [Peer] is a way to serve messages and a way to reach that server. The server runs in a process
+// of its own; it counts its input in a [Sink], so that the measuring side can ask how much has
+// really arrived. A peer without an operation returns an error that wraps [errors.ErrUnsupported].
 //
 // Each adapter uses the settings that its project recommends for speed, and says
 // which. One rule holds for all of them: a message goes out by itself. No adapter
@@ -40,7 +39,7 @@ type Peer struct {
 	Dial func(ctx context.Context, t Target) (Session, error)
 }
 
-// Service is what a server gets, and where it says what it got.
+// Service is the input of a server, and the place for its counts.
 type Service struct {
 	Listener net.Listener // plain TCP on loopback; a peer that listens itself closes it
 	TLS      *tls.Config  // nil without TLS
@@ -57,9 +56,9 @@ type Target struct {
 	Link func(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// Session is one connection of a client. Its methods may be called by many
-// goroutines; what they return belongs to one goroutine, unless it says more.
-// A peer without an operation returns an error that wraps errors.ErrUnsupported.
+// Session is one connection of a client. Many goroutines may call its methods; the results belong
+// to one goroutine, unless their documentation says more. A peer without an operation returns an
+// error that wraps errors.ErrUnsupported.
 type Session interface {
 	// Requester returns one caller of the connection.
 	Requester(ctx context.Context) (Requester, error)

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// What the peers do is tested where it is measured, in package drive.
+// The peers are tested where they are measured, in package drive.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFind(t *testing.T) {

@@ -12,19 +12,19 @@ import (
 	"sync/atomic"
 )
 
-// The first byte of a byte stream says what follows on it.
+// The first byte of a byte stream, which tells its purpose.
 const (
 	modeEcho  = 'e' // messages of SmallSize bytes, each sent back
 	modePosts = 'p' // messages behind their lengths, u32 little-endian
 	modeBulk  = 'b' // bytes
 )
 
-// readBuffer is what a receiver of bulk reads at once. Four bulk messages were
-// not slower than one on loopback, and not faster than sixteen.
+// readBuffer bounds one read of a receiver of bulk. Four bulk messages were not slower than one on
+// loopback, and not faster than sixteen.
 const readBuffer = 4 * BulkSize
 
-// serveStream receives one byte stream as its first byte says. It is what raw
-// TCP, yamux and smux have in common, which carry bytes and no messages.
+// serveStream receives one byte stream according to its first byte. It is the common part of raw
+// TCP, yamux and smux, which carry bytes and no messages.
 func serveStream(s net.Conn, sink *Sink) error {
 	var mode [1]byte
 	if _, err := io.ReadFull(s, mode[:]); err != nil {
@@ -217,7 +217,7 @@ var Raw = Peer{
 	About: "net.Conn or tls.Conn of the standard library; one stream, nothing multiplexed",
 	Serve: func(svc *Service) (func() error, error) {
 		return acceptLoop(svc.listener(), func(nc net.Conn) {
-			_ = serveStream(nc, svc.Sink) // ends with the connection; what is missing shows in the count
+			_ = serveStream(nc, svc.Sink) // ends with the connection; missing bytes show in the count
 		}), nil
 	},
 	Dial: func(ctx context.Context, t Target) (Session, error) {

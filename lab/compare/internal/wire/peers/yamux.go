@@ -57,7 +57,7 @@ func serveSession(accept func() (net.Conn, error), sink *Sink) {
 			return
 		}
 		running.Go(func() {
-			_ = serveStream(stream, sink) // ends with the stream; what is missing shows in the count
+			_ = serveStream(stream, sink) // ends with the stream; missing bytes show in the count
 			stream.Close()
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"paddock/lab/compare/internal/wire/drive"
 )
 
-// everybody are the peers that multiplex, ours first.
+// everybody lists the peers that multiplex, ours first.
 var everybody = []string{"wire", "grpc", "drpc", "yamux", "smux", "nats"}
 
 // Goals returns the comparisons in the order in which they run.
@@ -56,8 +56,8 @@ func Goals() []harness.Goal {
 	return goals
 }
 
-// also returns what writes the second figure of a contender: the latencies where
-// the first is a rate, the rate of the streams where it is a latency beside them.
+// also returns the function that writes the second figure of a contender: the latencies where the
+// first is a rate, the rate of the streams where it is a latency beside them.
 func also(m harness.Metric, op measure.Operation) func(median func(harness.Metric) string) string {
 	return func(median func(harness.Metric) string) string {
 		switch {
@@ -100,8 +100,8 @@ func pinnedGoal(name string, pin harness.Pin, where string) harness.Goal {
 	}
 }
 
-// postGoal has the bulk rate of raw TCP among its rounds, which is the limit of
-// what any message could use of the socket.
+// postGoal has the bulk rate of raw TCP among its rounds, which bounds the rate of any message over
+// the socket.
 func postGoal() harness.Goal {
 	posts := contenders(drive.Posts, everybody...)
 	bulk := contenders(drive.Bulk, "raw")
@@ -133,8 +133,8 @@ func besideGoal() harness.Goal {
 	}
 }
 
-// wanGoal has the bar on what a stream carries once its window has grown, and
-// shows what it carries from its first byte on.
+// wanGoal has the bar on the rate of a stream once its window has grown, and shows the rate from
+// its first byte on.
 func wanGoal() harness.Goal {
 	all := contenders(drive.Bulk, "raw", "wire", "grpc", "drpc", "yamux", "smux")
 	for _, peer := range []string{"raw", "wire", "grpc"} {

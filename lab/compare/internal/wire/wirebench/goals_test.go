@@ -8,7 +8,7 @@ import (
 	"paddock/lab/compare/internal/wire/peers"
 )
 
-// What a goal names exists, once.
+// Each name in a goal exists, once.
 func TestGoalsAreConsistent(t *testing.T) {
 	for _, g := range Goals() {
 		names := map[string]bool{}

@@ -17,8 +17,8 @@ import (
 
 // Processes are the programs that a measurement starts.
 type Processes struct {
-	// Serve returns the program and arguments that serve a peer, see [Serve];
-	// Relay those that relay to addr across the emulated link, see [ServeRelay].
+	// Serve returns the program and arguments that serve a peer, see [Serve]; Relay returns the
+	// ones that relay to addr across the emulated link, see [ServeRelay].
 	Serve func(peer string, tls bool) []string
 	Relay func(addr string) []string
 }
@@ -64,11 +64,11 @@ func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Mea
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	runtime.GC() // what the contender before has left is not this one's work
+	runtime.GC() // the garbage of the contender before is not part of this one
 	return drive.Run(ctx, c.Operation, session, server, t.Options)
 }
 
-// link is what the goal wan runs across: 1 Gbit/s each way, 50 ms there and back.
+// link is the link of the goal wan: 1 Gbit/s each way, 50 ms there and back.
 var link = wiretest.LinkConfig{Rate: 125e6, Delay: 25 * time.Millisecond}
 
 // ServeRelay is the link's process: it passes connections on to addr across the

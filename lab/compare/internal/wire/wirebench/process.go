@@ -19,9 +19,8 @@ import (
 	"paddock/lab/process"
 )
 
-// The server is this program again. It is told what to do by lines on its
-// standard input and answers each with one line; when the input ends, so does
-// the server, however the measuring process ended.
+// The server is this program again. It gets commands by lines on its standard input and answers
+// each with one line; when the input ends, so does the server, however the measuring process ended.
 //
 //	                  ready ADDRESS [CERTIFICATE]
 //	usage             usage USER SYSTEM               nanoseconds so far
@@ -41,7 +40,7 @@ const (
 	lineError       = "error "
 )
 
-// awaitEvery is how often a server looks whether what is awaited has come.
+// awaitEvery is the interval at which a server looks whether the awaited messages have come.
 const awaitEvery = 100 * time.Microsecond
 
 // Serve is the server's process: it serves one peer until in ends.
@@ -183,7 +182,7 @@ func start(ctx context.Context, argv []string, where *harness.Placement) (*Serve
 	s.output = bufio.NewReader(output)
 	if err := s.ready(); err != nil {
 		s.input.Close()
-		_ = s.wait() // what it said says more than its status
+		_ = s.wait() // its output says more than its status
 		return nil, fmt.Errorf("%w%s", err, stderr.String())
 	}
 	return s, nil

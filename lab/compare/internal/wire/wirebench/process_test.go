@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// counting is a peer that has received 3 messages of 64 bytes before anybody asks.
+// counting is a peer that has received 3 messages of 64 bytes from the start.
 var counting = peers.Peer{
 	Serve: func(svc *peers.Service) (func() error, error) {
 		svc.Sink.Counter().Add(3, 3*peers.SmallSize)

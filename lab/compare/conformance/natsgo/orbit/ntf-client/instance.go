@@ -29,7 +29,7 @@ type ManagedServer struct {
 	server *spawn.Server
 }
 
-// TLSMaterial is what a client needs.
+// TLSMaterial holds the TLS files of a client.
 type TLSMaterial struct {
 	CAPEM         string
 	ClientCertPEM string // empty unless the server asks for it

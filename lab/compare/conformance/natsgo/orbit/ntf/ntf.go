@@ -1,6 +1,6 @@
-// Package ntf is what the TestMain of nats.go's integration tests starts when no
-// tester is running elsewhere. The tests then ask nothing of it but a port where
-// a server answers, so that is what it has: one server of the kind under test.
+// Package ntf is started by the TestMain of nats.go's integration tests when no tester is running
+// elsewhere. The tests need only a port where a server answers, so that is all it has: one server
+// of the kind under test.
 package ntf
 
 import (

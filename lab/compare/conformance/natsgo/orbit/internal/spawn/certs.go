@@ -30,7 +30,7 @@ type authority struct {
 	pem  []byte
 }
 
-// newCertificates makes them, and writes what the server reads to dir.
+// newCertificates makes them, and writes the server's files to dir.
 func newCertificates(dir string, t TLS) (*Certificates, error) {
 	ca, err := newAuthority()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"text/template"
 )
 
-// Config is what a test wants of its servers. The texts in Snippets are parts of
-// a configuration file, and templates over [Values].
+// Config describes the servers of a test. The texts in Snippets are parts of a configuration file,
+// and templates over [Values].
 type Config struct {
 	JetStream bool
 	TLS       *TLS
@@ -29,7 +29,7 @@ type TLS struct {
 	Timeout        float64 // seconds; 0 = 2
 }
 
-// Values is what a snippet may refer to.
+// Values are the values in a snippet.
 type Values struct {
 	ServerName  string
 	ClusterName string

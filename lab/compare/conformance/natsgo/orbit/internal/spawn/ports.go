@@ -23,7 +23,7 @@ var ports = struct {
 	given map[int]bool
 }{next: firstPort + rand.IntN(lastPort-firstPort), given: map[int]bool{}}
 
-// newPort returns a port that nobody listens on.
+// newPort returns a port without a listener.
 func newPort() (int, error) {
 	ports.Lock()
 	defer ports.Unlock()

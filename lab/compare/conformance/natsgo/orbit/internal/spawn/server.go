@@ -1,6 +1,6 @@
-// Package spawn runs servers as processes: the program that [Variable] names,
-// with a generated configuration file. What a server does is seen where anybody
-// sees it, in its log and at its ports; nothing is linked in.
+// Package spawn runs servers as processes: the program that [Variable] names, with a generated
+// configuration file. Their behaviour is observed from outside, in the log and at the ports; no
+// server is linked in.
 package spawn
 
 import (
@@ -188,5 +188,5 @@ func (s *Server) Release() { giveBack(s.values.Ports) }
 // which it does not know.
 func (s *Server) Cluster() string { return s.values.ClusterName }
 
-// Certificates returns what the server was given, nil without TLS.
+// Certificates returns the server's certificates, nil without TLS.
 func (s *Server) Certificates() *Certificates { return s.values.TLS }
