@@ -432,7 +432,8 @@ func (l *loop) connected(c *conn, now int64, err error) {
 	l.flush(now)
 }
 
-// unanswered returns the requests in flight at the end, and the requests that were due and not even sent.
+// unanswered returns the requests in flight at the end, and the requests that were due but not
+// sent.
 func (l *loop) unanswered(now int64) (u Unanswered) {
 	until := now
 	if l.stopped {

@@ -71,7 +71,7 @@ func outcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return outcomeOf(t, append([]string{"bench", "http"}, args...)...)
 }
 
-// Every exit code, and what is said with it.
+// Every exit code, with its message.
 func TestBenchHTTPExitCodes(t *testing.T) {
 	s := newService(t)
 	nobody := "http://" + deadAddress(t)
@@ -132,7 +132,7 @@ func TestBenchHTTPRed(t *testing.T) {
 	}
 }
 
-// What is sent is what the flags say.
+// The requests follow the flags.
 func TestBenchHTTPRequests(t *testing.T) {
 	s := newService(t)
 	dir := t.TempDir()
@@ -169,8 +169,7 @@ func TestBenchHTTPRequests(t *testing.T) {
 	}
 }
 
-// The objects say what the text says, secrets are in neither, and --quiet changes nothing
-// of either.
+// The JSON agrees with the text, neither contains secrets, and --quiet changes neither.
 func TestBenchHTTPReports(t *testing.T) {
 	s := newService(t)
 	dir := filepath.Join(t.TempDir(), "out", "here")
@@ -227,8 +226,8 @@ func TestBenchHTTPOverUnixAndTLS(t *testing.T) {
 	}
 }
 
-// interrupt runs a command that asks the service, sends it a Ctrl-C after ten requests, and
-// returns what it has written by its end.
+// interrupt runs a command that asks the service, sends it a Ctrl-C after ten requests, and returns
+// its output.
 func (s *service) interrupt(t *testing.T, cmd *exec.Cmd) (stdout []byte) {
 	t.Helper()
 	var out bytes.Buffer

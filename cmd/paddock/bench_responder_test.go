@@ -15,7 +15,7 @@ import (
 	lab "paddock/lab/cli"
 )
 
-// The responder answers by its law until a signal ends it, and says then what it has done.
+// The responder answers by its law until a signal ends it, and then prints its counts.
 func TestBenchResponder(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()

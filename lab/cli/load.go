@@ -26,23 +26,23 @@ import (
 type loadFlags struct {
 	Rate     string        `placeholder:"ARRIVALS" help:"Requests are due at this rate, whether or not the service keeps up: 1000/s, \"poisson 1000/s\", \"100..1000/s over 30s\", \"burst 50 every 1s\", or several with commas between them (default: each connection asks again when it is answered)."`
 	Conns    int           `short:"c" placeholder:"N" default:"${conns=50}" help:"Connections (default ${default})."`
-	Duration time.Duration `short:"d" placeholder:"DURATION" help:"For how long is measured (default 10s, unless -n or --rate says it)."`
+	Duration time.Duration `short:"d" placeholder:"DURATION" help:"Length of the measurement (default 10s, unless -n or --rate says it)."`
 	Count    int64         `name:"requests" short:"n" placeholder:"N" help:"End after so many requests."`
-	Warmup   time.Duration `placeholder:"DURATION" help:"Load before what is measured."`
+	Warmup   time.Duration `placeholder:"DURATION" help:"Unmeasured load before the measurement."`
 	Timeout  time.Duration `placeholder:"DURATION" default:"${timeout=30s}" help:"A request without an answer for so long has failed, and its time counts as this (default ${default})."`
 	Grace    time.Duration `placeholder:"DURATION" default:"5s" help:"For how long the end waits for answers (default ${default})."`
 	Depth    int           `placeholder:"N" default:"${depth=1}" help:"Requests that may wait on one connection (default ${default})."`
-	PerConn  int64         `placeholder:"N" help:"Make a connection anew after so many requests."`
+	PerConn  int64         `placeholder:"N" help:"Replace a connection after so many requests (default never)."`
 	Busy     string        `enum:"queue,open,shed,drop" placeholder:"WHAT" default:"queue" complete:"queue,open,shed,drop" help:"When no connection is idle, a request that is due waits (queue), gets a new connection (open), waits for --deadline at most (shed), or is dropped (default ${default})."`
 	MaxConns int           `placeholder:"N" help:"Connections at most, with --busy open (default 10000)."`
 	Deadline time.Duration `placeholder:"DURATION" help:"How late a request is still sent, with --busy shed."`
 
-	Engine  string `enum:"auto,epoll,go" placeholder:"ENGINE" default:"auto" complete:"auto,epoll,go" help:"What moves the bytes: epoll (Linux, no TLS) or go (default ${default}: epoll where it can)."`
+	Engine  string `enum:"auto,epoll,go" placeholder:"ENGINE" default:"auto" complete:"auto,epoll,go" help:"I/O engine: epoll (Linux, no TLS) or go (default ${default}: epoll where it can)."`
 	Threads int    `placeholder:"N" default:"1" help:"Threads that make the load (default ${default})."`
 	Pace    string `enum:"hybrid,sleep,spin" placeholder:"HOW" default:"hybrid" complete:"hybrid,sleep,spin" help:"How a thread waits for the next request: it sleeps, spins, or spins for the last of it (default ${default})."`
-	Seed    uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
+	Seed    uint64 `placeholder:"N" default:"1" help:"Seed of random choices (default ${default})."`
 
-	SLO      string `name:"slo" placeholder:"LIST" help:"What has to hold, such as \"p99<50ms,err<0.1%,rate>=0.99*target\", with commas, semicolons or spaces between them; the exit code says whether it did."`
+	SLO      string `name:"slo" placeholder:"LIST" help:"Objectives, such as \"p99<50ms,err<0.1%,rate>=0.99*target\", with commas, semicolons or spaces between them; the exit code says whether it did."`
 	AllowRed bool   `help:"Judge the objectives by the numbers as they are, although the generator was the bottleneck. Without, the rate is a lower bound and times are upper ones, and an objective that these do not prove is unknown."`
 	Out      string `type:"path" placeholder:"DIR" help:"Write the report to this directory: report.html with the plots, run.json and the rest for programs."`
 	JSON     bool   `name:"json" help:"Print the report as an object, that of run.json."`

@@ -30,7 +30,7 @@ type natsCmd struct {
 	Subject string `short:"s" placeholder:"SUBJECT" default:"paddock.bench" help:"Subject; of sub, with wildcards if you like (default ${default})."`
 	Payload int    `placeholder:"BYTES" default:"128" help:"Size of a message (default ${default})."`
 	Body    string `name:"body" placeholder:"TEXT" help:"Body of each message or request, instead of --payload."`
-	Subs    int    `placeholder:"N" default:"1" help:"Subscribers, a connection each; of request, those that reply: 0 if somebody else does (default ${default})."`
+	Subs    int    `placeholder:"N" default:"1" help:"Subscribers, a connection each; of request, the repliers: 0 if another program replies (default ${default})."`
 	Queue   string `placeholder:"GROUP" help:"The subscribers are a queue group: each message goes to one of them."`
 
 	User  string `placeholder:"USER" help:"User to log in as, with --pass."`
@@ -192,7 +192,7 @@ func account(run *report.Run) error {
 	text := fmt.Sprintf("%s published, %s delivered, %s lost, %s doubled, %s reordered", figure.Count(a.Published),
 		figure.Count(a.Delivered), figure.Count(a.Lost), figure.Count(a.Doubled), figure.Count(a.Reordered))
 	if a.Foreign > 0 {
-		text += fmt.Sprintf(", %s of somebody else", figure.Count(a.Foreign))
+		text += fmt.Sprintf(", %s of another run", figure.Count(a.Foreign))
 	}
 	run.More = append(run.More, report.Fact{Name: "messages", Text: text})
 	messages := runfile.Messages(a)

@@ -26,7 +26,7 @@ type replayFlags struct {
 	Duration time.Duration `short:"d" placeholder:"DURATION" help:"For how long at each rate (default the original's)."`
 	Conns    int           `short:"c" placeholder:"N" help:"Connections (default 128)."`
 	Threads  int           `placeholder:"N" default:"1" help:"Threads that make the load (default ${default})."`
-	Warmup   time.Duration `placeholder:"DURATION" default:"2s" help:"Load before what is measured, at each rate (default ${default})."`
+	Warmup   time.Duration `placeholder:"DURATION" default:"2s" help:"Unmeasured load before, at each rate (default ${default})."`
 	Timeout  time.Duration `placeholder:"DURATION" default:"30s" help:"A request without an answer for so long has failed (default ${default})."`
 	SLO      string        `name:"slo" placeholder:"LIST" help:"What has to hold at each rate, such as \"p99<5ms,err<=0\"; the exit code says whether it did."`
 	AllowRed bool          `help:"Judge the objectives by the numbers as they are, although the generator was the bottleneck."`

@@ -23,7 +23,7 @@ type responderCmd struct {
 	Size   int    `placeholder:"BYTES" help:"Length of an answer with its head (default 150)."`
 	Body   int    `placeholder:"BYTES" help:"Length of an answer's body, instead."`
 	Corpus bool   `help:"Answer with the 184 files that tunnels are measured with, at /0 to /183."`
-	Seed   uint64 `placeholder:"N" default:"1" help:"Of what is drawn (default ${default})."`
+	Seed   uint64 `placeholder:"N" default:"1" help:"Seed of random choices (default ${default})."`
 }
 
 // Help describes the laws and the output.
@@ -107,7 +107,7 @@ func tellResponder(w io.Writer, did *responder.Did) error {
 	_, err := fmt.Fprintf(w, "%d requests on %d connections, %d answers; late by %v (p50), %v (p99), %v (most)\n",
 		did.Requests, did.Conns, did.Answers, did.Late.Quantile(0.5), did.Late.Quantile(0.99), did.Late.Max().Round(time.Microsecond))
 	if err == nil && did.Refused+did.Unread > 0 {
-		_, err = fmt.Fprintf(w, "refused: %d connections beyond the bound, %d that sent what is no request\n", did.Refused, did.Unread)
+		_, err = fmt.Fprintf(w, "refused: %d connections beyond the bound, %d that sent an invalid request\n", did.Refused, did.Unread)
 	}
 	return err
 }

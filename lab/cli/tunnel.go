@@ -21,10 +21,10 @@ type tunnelCmd struct {
 
 	Size        string  `enum:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" default:"corpus" placeholder:"SIZE" complete:"corpus,1B,1KiB,3.5kB,32KiB-1,32KiB+1,1MiB" help:"What is asked for: the 184 files in turns, or a body of a size (default ${default})."`
 	TCP         bool    `name:"tcp" help:"Through a TCP tunnel, not an HTTP one."`
-	Direct      bool    `help:"Without a tunnel: what the service and this machine do alone."`
-	Capacity    float64 `placeholder:"PER-SECOND" default:"1000" help:"Of overload: what the service can answer (default ${default}/s)."`
+	Direct      bool    `help:"Without a tunnel: the service and this machine alone."`
+	Capacity    float64 `placeholder:"PER-SECOND" default:"1000" help:"Of overload: capacity of the service (default ${default}/s)."`
 	Times       float64 `placeholder:"N" default:"3" help:"Of overload: how many times that is asked (default ${default})."`
-	Uplink      float64 `placeholder:"MBIT-PER-SECOND" help:"Of overload: what bounds is not the service but the link between client and server, at this rate."`
+	Uplink      float64 `placeholder:"MBIT-PER-SECOND" help:"Of overload: the bottleneck is not the service but the link between client and server, at this rate."`
 	replayFlags `embed:""`
 }
 

@@ -26,7 +26,7 @@ type wireCmd struct {
 	Pin       string `placeholder:"SHA256" help:"Fingerprint of the server's certificate."`
 	Token     string `placeholder:"TOKEN" help:"Token to give; better given in the environment."`
 	Floor     bool   `help:"Measure raw TCP between the same processes as well, before and after: echo, and writes of 64 KiB."`
-	Reconnect bool   `help:"When verifying, make connections anew when they end: the calls that this costs are listed, and are no failure of the run."`
+	Reconnect bool   `help:"When verifying, reconnect when a connection ends: the calls that this costs are listed, and are no failure of the run."`
 	Session   string `placeholder:"ID" help:"When verifying with --reconnect, name of the client, 32 hexadecimal digits: a process that begins under it takes over from the one before (default a random one)."`
 	Journal   string `type:"path" placeholder:"FILE" help:"When verifying, write each post that was acknowledged to this file."`
 	Profile   string `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file, and that of a server of its own to FILE.server."`

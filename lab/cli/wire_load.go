@@ -69,7 +69,7 @@ func (b *wireCmd) codec() (*wirecodec.Codec, error) {
 	defaults := perf.DefaultOptions()
 	switch {
 	case o.Count != defaults.Count || o.Routines != defaults.Routines || o.Batch != defaults.Batch || o.Sample != defaults.Sample:
-		return nil, errors.New("--count, --routines, --batchsize and --sample are about runs by --count; -n, -c and --depth are what goes with --rate and -d")
+		return nil, errors.New("--count, --routines, --batchsize and --sample are about runs by --count; -n, -c and --depth go with --rate and -d")
 	case b.Floor || b.Reconnect || b.Session != "" || b.Journal != "":
 		return nil, errors.New("--floor, --reconnect, --session and --journal are about runs by --count")
 	case b.Token != "" && b.TLS:

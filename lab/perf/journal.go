@@ -17,7 +17,8 @@ import (
 // acknowledgement is sent, so every acknowledged post is in the file, even after a crash of the
 // process.
 //
-//	session 16 B | epoch u64 | index u32 | number u64 | checksum u32 | run u64 | lane u32 | seq u64 | crc32c u32
+//	session 16 B | epoch u64 | index u32 | number u64 | checksum u32 |
+//	run u64 | lane u32 | seq u64 | crc32c u32
 const (
 	journalMagic = "PDKJRNL\x01"
 	recordSize   = 64 // bytes

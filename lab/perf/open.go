@@ -141,7 +141,7 @@ func (r *Run) KeepAcknowledged(file string) (closeFile func() error, err error) 
 }
 
 // ClientTLS is the configuration of a client for Target. With a fingerprint it accepts only the
-// certificate that has it; without one, those that the system trusts.
+// certificate that has it; without one, the certificates that the system trusts.
 func ClientTLS(fingerprint string) (*tls.Config, error) {
 	if fingerprint == "" {
 		return &tls.Config{MinVersion: tls.VersionTLS13}, nil

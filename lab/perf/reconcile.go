@@ -29,7 +29,7 @@ func (r *Run) reconcile(ctx context.Context, report *Report, workers []*worker, 
 	for _, w := range workers {
 		for c := range classes {
 			if err := w.reconcile(ctx, report, c, at[c], v.Restarted); err != nil {
-				report.Unsettled = fmt.Sprintf("ask the server what it had, on connection %d: %v", w.connIndex, err)
+				report.Unsettled = fmt.Sprintf("ask the server for its count, on connection %d: %v", w.connIndex, err)
 				return v
 			}
 		}

@@ -18,5 +18,5 @@ func parentDeath() chan os.Signal { return make(chan os.Signal, 1) }
 
 // Read is not there.
 func Read(int) (Use, error) {
-	return Use{}, fmt.Errorf("what a process uses is read from Linux's /proc: %w", errors.ErrUnsupported)
+	return Use{}, fmt.Errorf("the use of a process is read from Linux's /proc: %w", errors.ErrUnsupported)
 }

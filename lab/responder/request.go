@@ -9,7 +9,7 @@ import (
 // maxHead is the longest head of a request, in bytes.
 const maxHead = 64 << 10
 
-var errRequest = errors.New("what came is no request")
+var errRequest = errors.New("the bytes are no request")
 
 // request holds the parts of a request that matter.
 type request struct {

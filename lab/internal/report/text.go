@@ -176,7 +176,7 @@ func (r *Run) writeErrors(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "  %s %v: %s (first at %s, last at %s)\n", figure.Count(s.Count), s.Class, figure.Text(s.Text), figure.Time(s.First), figure.Time(s.Last))
 		if len(s.Bytes) > 0 {
-			fmt.Fprintf(b, "    what came: %s\n", figure.Text(string(s.Bytes[:min(len(s.Bytes), shownBytes)])))
+			fmt.Fprintf(b, "    received: %s\n", figure.Text(string(s.Bytes[:min(len(s.Bytes), shownBytes)])))
 		}
 	}
 }

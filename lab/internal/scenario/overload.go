@@ -213,7 +213,7 @@ func (o *Overload) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "failed       %s\n", figure.Count(o.Failed))
 	fmt.Fprintf(w, "not sent     %s\n", figure.Count(o.Unsent))
 	fmt.Fprintf(w, "processor    %s for a served request, %s for a refused one (x %.2f), server and client together\n", figure.Time(o.ServedCPU), figure.Time(o.RefusedCPU), o.share())
-	fmt.Fprintf(w, "ceiling      %s of the goodput, if processor time were what bounds: (1 - %s x) / (1 - x)\n", figure.Percent(o.Ceiling), figure.Number(o.Offered/o.Capacity))
+	fmt.Fprintf(w, "ceiling      %s of the goodput, if processor time were the only bound: (1 - %s x) / (1 - x)\n", figure.Percent(o.Ceiling), figure.Number(o.Offered/o.Capacity))
 	if b := o.Beside; b != nil {
 		fmt.Fprintf(w, "beside       %d small requests to another tunnel of the client, %d failed, p99 %s\n", b.Asked, b.Failed, figure.Time(b.P99))
 	}

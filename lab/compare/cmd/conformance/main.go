@@ -36,7 +36,7 @@ func parse(args []string) (*settings, error) {
 	flags.StringVar(&s.paddock, "paddock", "", "the program of ours")
 	flags.StringVar(&s.reference, "reference", "", "nats-server, which must pass everything; empty = leave it out")
 	flags.StringVar(&s.suites, "suites", "nats.go,async-nats", "the suites to run")
-	flags.StringVar(&s.dir, "dir", "conformance", "the directory with what is known about the suites")
+	flags.StringVar(&s.dir, "dir", "conformance", "the directory with the lists of the suites")
 	flags.StringVar(&s.cache, "cache", filepath.Join(os.TempDir(), "paddock-conformance"), "where suites are built")
 	flags.StringVar(&s.match, "match", "", "run only tests whose name matches this regular expression")
 	flags.BoolVar(&s.require, "require", false, "a suite that is not available here is an error")

@@ -100,12 +100,12 @@ func (p *Program) parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&names, "peers", "", "run these peers alone, separated by commas; a ratio needs its base among them")
 	flags.IntVar(&o.rounds, "rounds", p.Rounds, "how often each contender has its turn")
 	flags.DurationVar(&o.duration, "duration", p.Duration, "length of a window")
-	flags.DurationVar(&o.warmup, "warmup", p.Warmup, "what precedes each window")
+	flags.DurationVar(&o.warmup, "warmup", p.Warmup, "the warm-up before each window")
 	flags.StringVar(&o.jsonFile, "json", "", "write the result with every sample to this file")
 	flags.StringVar(&o.profile, "profile", "", "write CPU profiles of both ends of each measurement into this directory")
 	flags.BoolVar(&o.strict, "strict", false, "fail if a bar is missed, or was not measured")
 	flags.BoolVar(&o.list, "list", false, "list goals, bars and peers")
-	flags.BoolVar(&o.progress, "progress", true, "say on stderr what is running")
+	flags.BoolVar(&o.progress, "progress", true, "print progress on stderr")
 	if p.Flags != nil {
 		p.Flags(flags)
 	}

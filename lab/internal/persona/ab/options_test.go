@@ -11,8 +11,8 @@ import (
 // body is the content for -p and -u in these tests.
 const body = "a=1&b=2"
 
-// The bytes are equal to the output of ab 2.3 with the same flags, except for several cookies, of which it
-// sends only the last, and the case of Content-Length.
+// The bytes are equal to the output of ab 2.3 with the same flags, except for several cookies, of
+// which it sends only the last, and the case of Content-Length.
 func TestRequest(t *testing.T) {
 	const usual = "Host: h:81\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n"
 	for _, tc := range []struct{ line, want string }{

@@ -29,7 +29,7 @@ var Peers = []harness.Listed{
 	{Name: abPeer, About: "-k; a thread is all it has"},
 	{Name: heyPeer, About: "-z; processors as the kernel lets it"},
 	{Name: ohaPeer, About: "--no-tui; processors as the kernel lets it"},
-	{Name: barePeer, About: "a loop that sleeps until 60 us before, turns for the rest and sends nothing: what the machine has"},
+	{Name: barePeer, About: "a loop that sleeps until 60 us before, spins for the rest and sends nothing: the machine's own lag"},
 	{Name: nginxPeer, About: "beside paddock web"},
 	{Name: natsPeer, About: "its Publish in a loop, to paddock bus, as ours"},
 	{Name: bufioPeer, About: "one rendered message in a loop through bufio, as the NATS server's Go benchmarks publish"},

@@ -31,11 +31,11 @@ func messages() []Scenario {
 	return []Scenario{
 		{Name: "pubsub", About: "literal and wildcard subscriptions, no echo"},
 		{Name: "queue", About: "two queue groups beside a plain subscriber, by count"},
-		{Name: "request", About: "reply, timeout, no responders, two who answer"},
+		{Name: "request", About: "reply, timeout, no responders, two responders"},
 		{Name: "headers", About: "values, order, empty payload, status"},
 		{Name: "autounsub", About: "a subscription that ends by count, before and after messages"},
 		{Name: "service", About: "micro service: answers, errors, PING, INFO, STATS"},
-		{Name: "info", About: "what the server says of itself, flush, round trip"},
+		{Name: "info", About: "the server's INFO, flush, round trip"},
 	}
 }
 

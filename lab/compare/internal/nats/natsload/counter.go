@@ -14,7 +14,7 @@ const maxLine = 32 << 10
 
 // Errors in a server's output.
 var (
-	ErrProtocol = errors.New("not what the protocol has")
+	ErrProtocol = errors.New("not according to the protocol")
 	ErrServer   = errors.New("the server says")
 )
 

@@ -18,7 +18,7 @@ const (
 
 // Peers are the contenders.
 var Peers = []harness.Listed{
-	{Name: directPeer, About: "no tunnel: what is behind all of them"},
+	{Name: directPeer, About: "no tunnel: the service behind all of them"},
 	{Name: ratholePeer, About: "TCP, plain, or over TLS or Noise; looked for in PATH, --rathole FILE"},
 	{Name: sshPeer, About: "ssh -R to an sshd of its own; looked for in PATH"},
 	{Name: ourPeer, About: "paddock tunnel serve, with tunnel tcp or tunnel http"},
@@ -106,7 +106,7 @@ func also(median func(harness.Metric) string) string {
 
 // latency compares the time that a tunnel adds for a single visitor.
 func latency() harness.Goal {
-	g := goal("latency", usual+" for one connection: what a tunnel adds", usual+patient, direct, []string{direct, rathole, ratholeTLS, ssh, ourTCP, ourHTTP})
+	g := goal("latency", usual+" for one connection: the time that a tunnel adds", usual+patient, direct, []string{direct, rathole, ratholeTLS, ssh, ourTCP, ourHTTP})
 	g.Metric = harness.P50
 	return g
 }

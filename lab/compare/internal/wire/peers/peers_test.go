@@ -67,7 +67,7 @@ func TestCertificateIsGoodForLoopbackAlone(t *testing.T) {
 	}
 }
 
-// handshake returns what the client says of the server.
+// handshake returns the client's error about the server.
 func handshake(client, server *tls.Config) error {
 	near, far := net.Pipe()
 	defer near.Close()

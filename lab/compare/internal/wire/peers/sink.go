@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Sink counts what one server has taken in by one-way messages and bulk streams;
-// requests are not counted, for their answers say enough. Every goroutine that receives adds
-// to a counter of its own, so that counting costs no peer more than another.
+// Sink counts the one-way messages and bulk streams that one server has received. It does not count
+// requests, because the client counts their answers. Every goroutine that receives adds to a
+// counter of its own, so that counting costs no peer more than another.
 type Sink struct {
 	mu       sync.Mutex
 	counters []*Counter
@@ -46,7 +46,7 @@ func (c *Counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Totals returns what has come so far, over all counters.
+// Totals returns the sums of all counters so far.
 func (s *Sink) Totals() (messages, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

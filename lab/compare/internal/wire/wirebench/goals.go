@@ -10,8 +10,8 @@ import (
 	"paddock/lab/compare/internal/wire/drive"
 )
 
-// everybody lists the peers that multiplex, ours first.
-var everybody = []string{"wire", "grpc", "drpc", "yamux", "smux", "nats"}
+// multiplexing lists the peers that multiplex, ours first.
+var multiplexing = []string{"wire", "grpc", "drpc", "yamux", "smux", "nats"}
 
 // Goals returns the comparisons in the order in which they run.
 func Goals() []harness.Goal {
@@ -19,13 +19,13 @@ func Goals() []harness.Goal {
 		{
 			Name: "request", Title: "requests of 64 B, one connection, 100 in flight",
 			Metric: harness.OpsPerSecond, Base: "grpc",
-			Contenders: contenders(drive.Requests, everybody...),
+			Contenders: contenders(drive.Requests, multiplexing...),
 			Bars:       []harness.Bar{{Contender: "wire", Base: "grpc", Metric: harness.OpsPerSecond, Pass: 12, Stretch: 20}},
 		},
 		{
 			Name: "roundtrip", Title: "requests of 64 B, one connection, one at a time",
 			Metric: harness.P50, Base: "raw",
-			Contenders: contenders(drive.RoundTrip, append([]string{"raw"}, everybody...)...),
+			Contenders: contenders(drive.RoundTrip, append([]string{"raw"}, multiplexing...)...),
 			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
 		},
 		pinnedGoal("apart", harness.Apart, "two processors"),
@@ -34,7 +34,7 @@ func Goals() []harness.Goal {
 		{
 			Name: "bulk", Title: "one stream, writes of 64 KiB",
 			Metric: harness.BytesPerSecond, Base: "raw",
-			Contenders: contenders(drive.Bulk, append([]string{"raw"}, everybody...)...),
+			Contenders: contenders(drive.Bulk, append([]string{"raw"}, multiplexing...)...),
 			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.BytesPerSecond, Pass: 0.90, Stretch: 0.97}},
 		},
 		{
@@ -103,7 +103,7 @@ func pinnedGoal(name string, pin harness.Pin, where string) harness.Goal {
 // postGoal has the bulk rate of raw TCP among its rounds, which bounds the rate of any message over
 // the socket.
 func postGoal() harness.Goal {
-	posts := contenders(drive.Posts, everybody...)
+	posts := contenders(drive.Posts, multiplexing...)
 	bulk := contenders(drive.Bulk, "raw")
 	bulk[0].Name, bulk[0].Base = "raw bulk", "raw bulk" // writes do not compare with messages
 	return harness.Goal{

@@ -26,7 +26,7 @@ import (
 //	usage             usage USER SYSTEM               nanoseconds so far
 //	received          received MESSAGES BYTES
 //	profile FILE      profiling                       from now until it ends
-//	await M B LIMIT   received MESSAGES BYTES         once both are reached, or after LIMIT nanoseconds
+//	await M B LIMIT   received MESSAGES BYTES         once both are reached, or after LIMIT ns
 //
 // A line that begins with "unsupported " or "error " says why instead.
 const (

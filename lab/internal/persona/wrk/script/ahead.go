@@ -200,7 +200,7 @@ func (s *state) text() ([]http1.Message, error) {
 	s.made = append(s.made[:0], text...)
 	list, err := split(s.made)
 	if err != nil {
-		return nil, fmt.Errorf("%s: what request() has returned: %w", s.of.name, err)
+		return nil, fmt.Errorf("%s: the result of request(): %w", s.of.name, err)
 	}
 	return list, nil
 }

@@ -108,7 +108,7 @@ func TestMistakes(t *testing.T) {
 		{"a = {}; a.a = a\nfunction setup(t) t:set('a', a) end", "test.lua:2: thread:set(\"a\"): tables within tables, too deep"},
 		{"function request() end", "test.lua: request() has returned a nil, not the text of a request"},
 		{"function request() return 7 end", "test.lua: request() has returned a number"},
-		{"function request() return '' end", "test.lua: what request() has returned: an empty text is no request"},
+		{"function request() return '' end", "test.lua: the result of request(): an empty text is no request"},
 		{"function request() return 'GET / HTTP/1.1\\r\\n' end", "request 1: no blank line ends its head"},
 		{"function request() return 'GET /\\r\\n\\r\\n' end", `request 1: its first line is "GET /", not like`},
 		{"function request() return 'CONNECT / HTTP/1.1\\r\\n\\r\\n' end", "CONNECT makes a tunnel"},
