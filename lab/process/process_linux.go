@@ -37,11 +37,9 @@ func parentDeath() chan os.Signal {
 
 // Read reads the use of a process.
 func Read(pid int) (u Use, err error) {
-	var now unix.Timespec
-	if err := unix.ClockGettime(clock(pid), &now); err != nil {
-		return u, fmt.Errorf("the clock of process %d: %w", pid, err)
+	if u.CPU, err = CPU(pid); err != nil {
+		return u, err
 	}
-	u.CPU = time.Duration(now.Nano())
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	status, err := os.ReadFile(dir + "status")
 	if err != nil {
@@ -54,8 +52,15 @@ func Read(pid int) (u Use, err error) {
 	return u, err
 }
 
-// clock is the id of a process's clock of processor time, as clock_getcpuclockid(3) has it.
-func clock(pid int) int32 { return int32(^pid<<3 | 2) }
+// CPU returns the processor time that a process has used so far, by its clock: see
+// clock_getcpuclockid(3).
+func CPU(pid int) (time.Duration, error) {
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &now); err != nil {
+		return 0, fmt.Errorf("the clock of process %d: %w", pid, err)
+	}
+	return time.Duration(now.Nano()), nil
+}
 
 // field is the number in a line of /proc/PID/status; 0 if there is none.
 func field(status []byte, name string) int64 {

@@ -68,13 +68,6 @@ func (q *Queue) Response(p, perSecond float64) time.Duration {
 	return time.Duration(max(behind, 0)) + q.Service()
 }
 
-// MeanResponse is the mean of the response times to requests that come at random at so many
-// a second, where it never freezes: the formula of Pollaczek and Khinchine.
-func (q *Queue) MeanResponse(perSecond float64) time.Duration {
-	rho := perSecond / q.PerSecond
-	return time.Duration(float64(q.Service()) * (1 + rho/(2*(1-rho))))
-}
-
 // String is like "queue 1000/s", or "queue 1000/s frozen 1s every 10s".
 func (q *Queue) String() string {
 	if q.Frozen <= 0 {

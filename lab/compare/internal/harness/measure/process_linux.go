@@ -7,17 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"paddock/lab/process"
 )
 
 // ProcessUsage returns the processor time of another process. The sum of its utime and stime is
 // that of its clock, in nanoseconds; their ratio is from /proc/PID/stat, which has steps of 10 ms.
 func ProcessUsage(pid int) (Usage, error) {
-	var now unix.Timespec
-	if err := unix.ClockGettime(processClock(pid), &now); err != nil {
-		return Usage{}, fmt.Errorf("the clock of process %d: %w", pid, err)
+	total, err := process.CPU(pid)
+	if err != nil {
+		return Usage{}, err
 	}
-	total := time.Duration(now.Nano())
 	user, system, err := processTicks(pid)
 	if err != nil {
 		return Usage{}, err
@@ -29,10 +28,6 @@ func ProcessUsage(pid int) (Usage, error) {
 	stime := time.Duration(float64(total) * share)
 	return Usage{User: total - stime, System: stime}, nil
 }
-
-// processClock returns the id of a process's clock of processor time, as
-// clock_getcpuclockid(3) does: the scheduler's clock of all its threads.
-func processClock(pid int) int32 { return int32(^pid<<3 | 2) }
 
 // processTicks returns utime and stime, the fields 14 and 15 of /proc/PID/stat.
 func processTicks(pid int) (user, system int64, err error) {
