@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -152,3 +153,31 @@ func (t *targets) body(name string) error {
 
 // shown is the beginning of a text for an error.
 func shown(text string) string { return text[:min(len(text), 60)] }
+
+// WithScheme returns a URL with its scheme: http, where it has none.
+func WithScheme(url string) string {
+	scheme, _, found := strings.Cut(url, "://")
+	if found && !strings.ContainsAny(scheme, "/?#") {
+		return url
+	}
+	return "http://" + url
+}
+
+// Endpoint is where the service of a URL listens, as load.Plan has it, and whether it
+// speaks TLS.
+func Endpoint(url string) (address string, secure bool, err error) {
+	u, err := parseURL(url)
+	if err != nil {
+		return "", false, err
+	}
+	secure = u.Scheme == "https"
+	port := u.Port()
+	switch {
+	case port != "":
+	case secure:
+		port = "443"
+	default:
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port), secure, nil
+}
