@@ -74,7 +74,7 @@ func (c *client) authenticate(given credentials) error {
 	for {
 		a, err := c.judge(c.srv.cfg(), given, nil, true)
 		if err == errAuthorization {
-			c.srv.wrongSecret(c.conn)
+			c.srv.pauses.FailedElsewhere(c.conn.RemoteAddr())
 		}
 		if err != nil {
 			return err

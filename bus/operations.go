@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 )
 
 var (
@@ -138,10 +139,10 @@ func (c *client) answer(subject []byte) bool {
 	return c.answers != nil && c.answers.take(subject)
 }
 
-// refusal is a SUB that is not accepted; its text leaves the connection open.
+// refusal is the answer to a SUB that is not accepted. The connection stays open.
 type refusal struct {
-	text       string
-	permission bool
+	text    string
+	counter *atomic.Uint64 // nil = none
 }
 
 func (c *client) onSubscribe(subject, queue, sid []byte) error {
@@ -151,11 +152,8 @@ func (c *client) onSubscribe(subject, queue, sid []byte) error {
 	c.route.breakOff()
 	added, refused := c.addSubscription(s, subject)
 	if refused != nil {
-		switch {
-		case refused.permission:
-			c.srv.counters.refused.Add(1)
-		case refused.text == textMaxSubscriptions:
-			c.srv.counters.subsRefused.Add(1)
+		if refused.counter != nil {
+			refused.counter.Add(1)
 		}
 		c.refuse(refused.text)
 		return nil
@@ -181,15 +179,15 @@ func (c *client) addSubscription(s *subscription, subject []byte) (added bool, r
 	defer c.mu.Unlock()
 	switch {
 	case s.queue == reservedQueue, !c.access.maySubscribe(s):
-		return false, &refusal{deniedSubscription(s), true}
+		return false, &refusal{deniedSubscription(s), &c.srv.counters.refused}
 	case cfg.MaxSubTokens > 0 && 1+bytes.Count(subject, []byte{tokenSep}) > cfg.MaxSubTokens:
-		return false, &refusal{fmt.Sprintf(textTooManyTokens, s.subject), true}
+		return false, &refusal{fmt.Sprintf(textTooManyTokens, s.subject), &c.srv.counters.refused}
 	case cfg.MaxSubs > 0 && len(c.subs) >= cfg.MaxSubs:
-		return false, &refusal{textMaxSubscriptions, false}
+		return false, &refusal{textMaxSubscriptions, &c.srv.counters.subsRefused}
 	case c.subs[s.sid] != nil || c.reason != 0:
 		return false, nil
 	case !wellFormedPattern(subject):
-		return false, &refusal{textInvalidSubject, false}
+		return false, &refusal{textInvalidSubject, nil}
 	}
 	s.filter = c.access.grant.filterFor(s.subject, s.queue)
 	if c.subs == nil {

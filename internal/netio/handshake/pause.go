@@ -78,6 +78,14 @@ func (p *Pauses) Failed(peer net.Addr) {
 	}
 }
 
+// FailedElsewhere counts a failure like Failed, unless the peer is on this machine: its own
+// addresses are never paused.
+func (p *Pauses) FailedElsewhere(peer net.Addr) {
+	if t, ok := peer.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
+		p.Failed(t)
+	}
+}
+
 // forget makes room: it drops those whose pauses are over for long. p.mu is held.
 func (p *Pauses) forget(now time.Time) bool {
 	if now.Sub(p.swept) < minPause {
