@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+
+	"paddock/bus/internal/subjects"
 )
 
 // seed makes the hashes of subjects different in each process, so that nobody
@@ -60,7 +62,7 @@ func (x *index) len() int { return x.now.Load().count }
 // insert adds s, whose subject is a well-formed pattern. It is in effect for
 // every snapshot that is taken after it returns.
 func (x *index) insert(s *subscription) {
-	wild := hasWildcard(s.subject)
+	wild := subjects.HasWildcard(s.subject)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	next, d := x.change(s.subject)
@@ -78,7 +80,7 @@ func (x *index) insert(s *subscription) {
 
 // remove takes s out; an s that is not there, or no longer, is no error.
 func (x *index) remove(s *subscription) {
-	wild := hasWildcard(s.subject)
+	wild := subjects.HasWildcard(s.subject)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	next, d := x.change(s.subject)
@@ -118,7 +120,7 @@ func (x *index) change(pattern string) (*snapshot, *domain) {
 	next := *x.now.Load()
 	next.seq++
 	d := &next.lead
-	if tok, _, _ := cutToken([]byte(pattern)); string(tok) != anyToken && string(tok) != anyTokens {
+	if tok, _, _ := subjects.Cut([]byte(pattern)); string(tok) != subjects.AnyToken && string(tok) != subjects.AnyTokens {
 		h := uint8(maphash.Bytes(seed, tok))
 		half := new([16]domain)
 		if old := next.by[h>>4]; old != nil {
@@ -135,14 +137,14 @@ func (x *index) change(pattern string) (*snapshot, *domain) {
 // * and >. A subject with an empty token reaches nothing.
 func (s *snapshot) match(hash uint64, subject []byte, m *matches) {
 	m.reset()
-	tok, _, _ := cutToken(subject)
+	tok, _, _ := subjects.Cut(subject)
 	d := s.domainOf(tok)
 	if d.literal.n > 0 {
 		if n, found := d.literal.get(hash, subject); found {
 			m.take(&n)
 		}
 	}
-	if s.lead.wild == nil && d.wild == nil || !noEmptyToken(subject) {
+	if s.lead.wild == nil && d.wild == nil || !subjects.NoEmptyToken(subject) {
 		return
 	}
 	d.wild.match(subject, m)
@@ -178,9 +180,9 @@ func (l *level) copied() *level {
 
 // with returns l and s, whose pattern from this level on is given.
 func (l *level) with(pattern []byte, s *subscription) *level {
-	tok, rest, more := cutToken(pattern)
+	tok, rest, more := subjects.Cut(pattern)
 	c := l.copied()
-	if string(tok) == anyTokens && !more {
+	if string(tok) == subjects.AnyTokens && !more {
 		c.tail = c.tail.with(s)
 		return c
 	}
@@ -199,9 +201,9 @@ func (l *level) without(pattern []byte, s *subscription) (rest *level, found boo
 	if l == nil {
 		return nil, false
 	}
-	tok, after, more := cutToken(pattern)
+	tok, after, more := subjects.Cut(pattern)
 	c := l.copied()
-	if string(tok) == anyTokens && !more {
+	if string(tok) == subjects.AnyTokens && !more {
 		c.tail, found = c.tail.without(s)
 	} else {
 		below := c.branch(tok)
@@ -227,7 +229,7 @@ func (l *level) without(pattern []byte, s *subscription) (rest *level, found boo
 
 // branch is where the patterns go on that have tok here.
 func (l *level) branch(tok []byte) *level {
-	if string(tok) == anyToken {
+	if string(tok) == subjects.AnyToken {
 		return l.any
 	}
 	next, _ := l.next.get(maphash.Bytes(seed, tok), tok)
@@ -240,7 +242,7 @@ func (l *level) setBranch(tok []byte, below *level) {
 	}
 	h := maphash.Bytes(seed, tok)
 	switch {
-	case string(tok) == anyToken:
+	case string(tok) == subjects.AnyToken:
 		l.any = below
 	case below == nil:
 		l.next = l.next.without(h, string(tok))
@@ -254,7 +256,7 @@ func (l *level) match(subject []byte, m *matches) {
 		return
 	}
 	m.take(&l.tail)
-	tok, rest, more := cutToken(subject)
+	tok, rest, more := subjects.Cut(subject)
 	if l.next.n > 0 {
 		if c, found := l.next.get(maphash.Bytes(seed, tok), tok); found {
 			c.step(rest, more, m)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
+
+	"paddock/bus/internal/subjects"
 )
 
 var (
@@ -180,13 +182,13 @@ func (c *client) addSubscription(s *subscription, subject []byte) (added bool, r
 	switch {
 	case s.queue == reservedQueue, !c.access.maySubscribe(s):
 		return false, &refusal{deniedSubscription(s), &c.srv.counters.refused}
-	case cfg.MaxSubTokens > 0 && 1+bytes.Count(subject, []byte{tokenSep}) > cfg.MaxSubTokens:
+	case cfg.MaxSubTokens > 0 && 1+bytes.Count(subject, []byte{subjects.Separator}) > cfg.MaxSubTokens:
 		return false, &refusal{fmt.Sprintf(textTooManyTokens, s.subject), &c.srv.counters.refused}
 	case cfg.MaxSubs > 0 && len(c.subs) >= cfg.MaxSubs:
 		return false, &refusal{textMaxSubscriptions, &c.srv.counters.subsRefused}
 	case c.subs[s.sid] != nil || c.reason != 0:
 		return false, nil
-	case !wellFormedPattern(subject):
+	case !subjects.WellFormedPattern(subject):
 		return false, &refusal{textInvalidSubject, nil}
 	}
 	s.filter = c.access.grant.filterFor(s.subject, s.queue)

@@ -1,6 +1,10 @@
 package bus
 
-import "bytes"
+import (
+	"bytes"
+
+	"paddock/bus/internal/subjects"
+)
 
 // handler receives the operations of one connection in order. Slices are
 // borrowed until the call returns. An error ends the connection.
@@ -248,7 +252,7 @@ func (p *parser) publish(op opcode, line []byte, h handler) error {
 		}
 		p.sizes = append(p.sizes, last...)
 	}
-	if p.pedantic && !wellFormedSubject(p.pub.subject) {
+	if p.pedantic && !subjects.WellFormed(p.pub.subject) {
 		h.onInvalidSubject()
 	}
 	return nil

@@ -1,6 +1,10 @@
 package bus
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"paddock/bus/internal/subjects"
+)
 
 const (
 	// reachEntries is how many subjects a router remembers; a power of two.
@@ -97,7 +101,7 @@ func (r *router) lookup(subject []byte) *reach {
 
 // renew makes e valid for snap.
 func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
-	tok, _, _ := cutToken(subject)
+	tok, _, _ := subjects.Cut(subject)
 	own := snap.domainOf(tok).gen
 	if e.seq == 0 || own != e.own || snap.lead.gen != e.lead {
 		to := r.walk(snap, e.hash, subject)

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math/rand/v2"
 	"time"
+
+	"paddock/bus/internal/subjects"
 )
 
 // holdBytes and holdMessages bound how long a router keeps a destination's lock
@@ -190,7 +192,7 @@ const fewListeners = 16
 // listening returns a plain subscription of the list that gets subject.
 func listening(subs iter.Seq[*subscription], subject []byte) *subscription {
 	for s := range subs {
-		if s.queue == "" && matchTokens(s.subject, subject) {
+		if s.queue == "" && subjects.Match(s.subject, subject) {
 			return s
 		}
 	}
