@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/bus/internal/protocol"
 )
 
 const (
@@ -41,7 +43,7 @@ type client struct {
 	nonce    string     // for nkeys; empty if there are none
 
 	// Owned by the reader.
-	parse   parser
+	parse   protocol.Parser
 	route   *router // while a batch is routed
 	opts    connectOptions
 	seized  bool    // enter has the writer's role
@@ -87,8 +89,8 @@ type client struct {
 }
 
 var (
-	_ endpoint = (*client)(nil)
-	_ handler  = (*client)(nil)
+	_ endpoint         = (*client)(nil)
+	_ protocol.Handler = (*client)(nil)
 )
 
 func newClient(s *Server, conn net.Conn) *client {
@@ -105,7 +107,7 @@ func newClient(s *Server, conn net.Conn) *client {
 		c.host = tcp.IP.String()
 	}
 	c.sock.init(conn)
-	c.parse.pedantic = c.opts.Pedantic
+	c.parse.Pedantic = c.opts.Pedantic
 	c.trace = newTracer(c)
 	c.begin(s.cfg())
 	return c
@@ -184,18 +186,18 @@ func (c *client) readAll() error {
 func (c *client) handle(batch []byte) bool {
 	now := time.Now().UnixNano()
 	c.lastInput.Store(now)
-	if (c.seen != c.srv.cfg() || c.parse.mustAuth) && !c.prepareBatch(batch) {
+	if (c.seen != c.srv.cfg() || c.parse.MustAuth) && !c.prepareBatch(batch) {
 		return false
 	}
 	c.trace.came(batch)
 	c.route = c.srv.router()
 	c.route.now = now
-	err := c.parse.feed(batch, c)
+	err := c.parse.Feed(batch, c)
 	c.finishBatch()
 	c.srv.release(c.route)
 	c.route = nil
 	c.flush()
-	if v, ok := errors.AsType[*violation](err); ok {
+	if v := violationOf(err); v != nil {
 		c.end(v)
 		return false
 	}

@@ -48,9 +48,9 @@ func (o *connectOptions) credentials() credentials {
 	return credentials{user: o.User, pass: o.Pass, token: o.Token, nkey: o.NKey, sig: o.Sig}
 }
 
-// onConnect handles the first CONNECT and any later one, which starts the
+// OnConnect handles the first CONNECT and any later one, which starts the
 // connection afresh: its subscriptions are dropped and it must authenticate.
-func (c *client) onConnect(options []byte) error {
+func (c *client) OnConnect(options []byte) error {
 	c.finishBatch() // what was routed so far went to the connection as it was
 	if c.greeted {
 		c.dropSubscriptions()
@@ -74,7 +74,7 @@ func (c *client) onConnect(options []byte) error {
 		return errNoResponders
 	}
 	c.greeted = true
-	c.parse.headers, c.parse.pedantic = headers, c.opts.Pedantic
+	c.parse.Headers, c.parse.Pedantic = headers, c.opts.Pedantic
 	c.mu.Lock()
 	c.headers, c.noEcho = headers, !c.opts.Echo
 	c.named()

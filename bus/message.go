@@ -1,6 +1,13 @@
 package bus
 
-import "strconv"
+import (
+	"strconv"
+
+	"paddock/bus/internal/protocol"
+)
+
+// crlf ends a line of the protocol, and a payload.
+const crlf = "\r\n"
 
 var lineEnd = []byte(crlf)
 
@@ -85,7 +92,7 @@ func (m *message) as(headers bool) (f form, payload int) {
 
 func (m *message) plainTail() []byte {
 	if len(m.tail) == 0 {
-		m.tail = appendReply(m.tail, m.reply)
+		m.tail = protocol.AppendReply(m.tail, m.reply)
 		m.tail = append(strconv.AppendInt(m.tail, int64(len(m.data)), 10), crlf...)
 	}
 	return m.tail
@@ -93,18 +100,11 @@ func (m *message) plainTail() []byte {
 
 func (m *message) headerTail() []byte {
 	if len(m.tailH) == 0 {
-		m.tailH = appendReply(m.tailH, m.reply)
+		m.tailH = protocol.AppendReply(m.tailH, m.reply)
 		m.tailH = append(strconv.AppendInt(m.tailH, int64(len(m.header)), 10), ' ')
 		m.tailH = append(strconv.AppendInt(m.tailH, int64(len(m.header)+len(m.data)), 10), crlf...)
 	}
 	return m.tailH
-}
-
-func appendReply(dst, reply []byte) []byte {
-	if len(reply) == 0 {
-		return dst
-	}
-	return append(append(dst, reply...), ' ')
 }
 
 // forLocal is m for in-process subscribers, copied once if its bytes are only

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"paddock/bus/internal/protocol"
 	"paddock/bus/internal/subjects"
 )
 
@@ -116,9 +117,9 @@ func (r *router) breakOff() {
 
 // receive counts a publication that goes nowhere: it has been received all the
 // same.
-func (r *router) receive(p *publication) {
+func (r *router) receive(p *protocol.Publication) {
 	r.inMsgs++
-	r.inBytes += uint64(len(p.payload))
+	r.inBytes += uint64(len(p.Payload))
 }
 
 // roll is a random number of 31 bits.

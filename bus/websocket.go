@@ -56,9 +56,9 @@ func (l *wsLayer) Closed(code int, text string) {
 
 // Limit: before a client is known it has nothing to say but CONNECT.
 func (l *wsLayer) Limit() int {
-	n := l.c.parse.maxLine + operationMost
+	n := l.c.parse.MaxLine + operationMost
 	if l.c.authorized.Load() {
-		n += l.c.parse.maxPayload
+		n += l.c.parse.MaxPayload
 	}
 	return n
 }
