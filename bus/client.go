@@ -31,16 +31,16 @@ var past = time.Unix(1, 0)
 // deliver to it, write what is pending for it, and end it; nobody but serve closes
 // the connection, which would wait for the reader.
 type client struct {
-	srv      *Server
-	conn     net.Conn
-	sock     socket
-	id       uint64
-	host     string     // the peer's address without port; empty in process
-	door     doorKind   // by which it has come
-	rejected *violation // set before serve: turned away after INFO
-	wire     *wire      // between protocol and socket; nil = nothing. Set by release
-	trace    *tracer    // nil = nothing is traced
-	nonce    string     // for nkeys; empty if there are none
+	srv       *Server
+	conn      net.Conn
+	sock      socket
+	id        uint64
+	host      string     // the peer's address without port; empty in process
+	door      doorKind   // by which it has come
+	rejected  *violation // set before serve: turned away after INFO
+	transport *transport // between protocol and socket; nil = nothing. Set by release
+	trace     *tracer    // nil = nothing is traced
+	nonce     string     // for nkeys; empty if there are none
 
 	// Owned by the reader.
 	parse   protocol.Parser
@@ -163,10 +163,10 @@ func (c *client) readLoop() {
 	}
 }
 
-// readAll reads to the end, through the wire if there is one: what its handshake
+// readAll reads to the end, through the transport if there is one: what its handshake
 // has left unread comes first.
 func (c *client) readAll() error {
-	w := c.wire
+	w := c.transport
 	if w == nil {
 		if len(c.early) > 0 && !c.handle(c.early) {
 			return nil
@@ -279,10 +279,10 @@ func (c *client) abort() {
 func (c *client) tlsInfo() *TLSInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wire == nil || c.wire.tls == nil {
+	if c.transport == nil || c.transport.tls == nil {
 		return nil
 	}
-	return c.wire.tls.info
+	return c.transport.tls.info
 }
 
 func (c *client) open() bool {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,4 +148,154 @@ func validEntry(e string, queues bool) bool {
 	default:
 		return false
 	}
+}
+
+// maxAnswers and maxAnswerBytes bound how many requests, and how many bytes of
+// their reply subjects, one client may have received and not answered: beyond
+// them the oldest can no longer be answered.
+const (
+	maxAnswers     = 1 << 16
+	maxAnswerBytes = 8 << 20
+)
+
+// answers are the reply subjects to which a client may publish because it has got
+// requests with them. The client's lock guards them.
+type answers struct {
+	rule  ResponsePermission
+	open  map[string]*answer
+	queue []*answer // in the order in which the requests came, from first on
+	first int
+	bytes int // of the subjects in queue
+}
+
+type answer struct {
+	reply string
+	since int64 // Unix ns
+	given int
+	over  bool // another request has come with the same reply, or no answer is left
+}
+
+func newAnswers(rule *ResponsePermission) *answers {
+	if rule == nil {
+		return nil
+	}
+	return &answers{rule: *rule, open: make(map[string]*answer)}
+}
+
+// request remembers that a request has been delivered at the time given.
+func (a *answers) request(reply []byte, now int64) {
+	if old := a.open[string(reply)]; old != nil {
+		old.over = true
+	}
+	r := &answer{reply: string(reply), since: now}
+	a.open[r.reply] = r
+	a.queue = append(a.queue, r)
+	a.bytes += len(r.reply)
+	a.prune(now)
+}
+
+// prune lets go of what has expired, is over, or is beyond the bounds.
+func (a *answers) prune(now int64) {
+	for a.first < len(a.queue) {
+		r := a.queue[a.first]
+		full := len(a.queue)-a.first > maxAnswers || a.bytes > maxAnswerBytes
+		if !full && !r.over && !a.expired(r, now) {
+			break
+		}
+		a.bytes -= len(r.reply)
+		if !r.over {
+			delete(a.open, r.reply)
+		}
+		a.queue[a.first] = nil
+		a.first++
+	}
+	if a.first > len(a.queue)/2 {
+		a.queue = append(a.queue[:0], a.queue[a.first:]...)
+		clear(a.queue[len(a.queue) : len(a.queue)+a.first])
+		a.first = 0
+	}
+}
+
+func (a *answers) expired(r *answer, now int64) bool {
+	return a.rule.Expires >= 0 && now-r.since > int64(a.rule.Expires)
+}
+
+// take uses up one answer to reply, if one is left.
+func (a *answers) take(reply []byte) bool {
+	r := a.open[string(reply)]
+	if r == nil || a.expired(r, time.Now().UnixNano()) {
+		return false
+	}
+	r.given++
+	if a.rule.Max >= 0 && r.given >= a.rule.Max {
+		r.over = true
+		delete(a.open, r.reply)
+	}
+	return true
+}
+
+// User is one who may connect: by name and password, or by nkey.
+type User struct {
+	Name     string
+	Password string // plain, or a bcrypt hash; "" = the empty one, or with TLS.MapUsers none
+	NKey     string // public key, "U..."; in place of Name and Password
+
+	Permissions *Permissions // nil = Config.Permissions
+	// Connections lists how the user may connect; empty = in every way.
+	Connections []ConnectionType
+}
+
+// Permissions say what a user may publish and subscribe to. The zero value
+// permits everything.
+//
+// A SUB is refused if an entry of Subscribe.Deny matches its subject as it is
+// written, or no entry of Subscribe.Allow matches everything that it does. A
+// wildcard that goes beyond an entry of Deny is accepted, and what is denied is
+// not delivered.
+//
+// Entries that name a queue are for SUBs with that queue, which may have
+// wildcards as subjects have. Where entries of Allow name queues for a subject, a
+// queue has to be among them; a SUB without a queue needs an entry without one.
+type Permissions struct {
+	Publish   SubjectPermission
+	Subscribe SubjectPermission // an entry may name a queue behind the subject: "orders.* workers"
+	// AllowResponses lets who has received a request publish to its reply subject,
+	// whatever Publish says. An empty Publish.Allow then permits nothing else. nil
+	// = no.
+	AllowResponses *ResponsePermission
+}
+
+// SubjectPermission lists patterns of subjects. What Deny matches is refused; of
+// the rest, what Allow matches is permitted, or everything if Allow is empty.
+type SubjectPermission struct{ Allow, Deny []string }
+
+// ResponsePermission bounds the answers to one request.
+type ResponsePermission struct {
+	Max     int           // answers; 0 = 1, -1 = no limit
+	Expires time.Duration // from the request's delivery; 0 = 2 min, -1 = never
+}
+
+// ConnectionType is a way to connect, under the name that configurations use.
+type ConnectionType string
+
+// The ways to connect to this broker.
+const (
+	ConnectionStandard  ConnectionType = "STANDARD"
+	ConnectionWebSocket ConnectionType = "WEBSOCKET"
+	ConnectionInProcess ConnectionType = "IN_PROCESS"
+)
+
+// connectionTypes are all that configurations may name. Who may come only by ways
+// that this broker has not cannot come.
+var connectionTypes = []ConnectionType{
+	ConnectionStandard, ConnectionWebSocket, ConnectionInProcess,
+	"LEAFNODE", "LEAFNODE_WS", "MQTT", "MQTT_WS",
+}
+
+// ParseConnectionType gives the way to connect of that name, in any case of letters.
+func ParseConnectionType(name string) (ConnectionType, error) {
+	if t := ConnectionType(strings.ToUpper(name)); slices.Contains(connectionTypes, t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown connection type %q", name)
 }

@@ -76,7 +76,7 @@ func (c *client) setLast(frame []byte) {
 
 // sayWhy leaves the close frame to be written last. c.mu is held.
 func (c *client) sayWhy(reason CloseReason) {
-	if c.wire == nil || c.wire.ws == nil || c.aborted {
+	if c.transport == nil || c.transport.ws == nil || c.aborted {
 		return
 	}
 	if c.lastFrame == nil {
@@ -107,7 +107,7 @@ func (r CloseReason) closeCode() int {
 func (c *client) enterWebSocket(w *WebSocket) bool {
 	c.seize()
 	deadline := time.Now().Add(w.HandshakeTimeout)
-	between := &wire{c: c}
+	between := &transport{c: c}
 	stream := io.ReadWriter(c.conn)
 	if w.TLS != nil {
 		layer, err := c.secure(w.TLS, nil, deadline)
@@ -157,7 +157,7 @@ func (c *client) refuseUpgrade(err error) {
 }
 
 // unless is w, or nil if there is nothing in it.
-func (w *wire) unless(empty bool) *wire {
+func (w *transport) unless(empty bool) *transport {
 	if empty {
 		return nil
 	}
