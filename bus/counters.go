@@ -242,7 +242,7 @@ func (s *snapshot) all(yield func(*subscription) bool) {
 }
 
 func (d *domain) all(yield func(*subscription) bool) bool {
-	for n := range d.literal.values {
+	for n := range d.literal.Values {
 		if !n.all(yield) {
 			return false
 		}
@@ -269,7 +269,7 @@ func (l *level) all(yield func(*subscription) bool) bool {
 	if !l.interest.all(yield) || !l.tail.all(yield) || !l.any.all(yield) {
 		return false
 	}
-	for below := range l.next.values {
+	for below := range l.next.Values {
 		if !below.all(yield) {
 			return false
 		}

@@ -36,7 +36,7 @@ type snapshot struct {
 // that begin with a wildcard.
 type domain struct {
 	gen     uint64 // the snapshot that changed it last
-	literal pmap[interest]
+	literal subjects.Map[interest]
 	wild    *level // nil = none
 }
 
@@ -71,8 +71,8 @@ func (x *index) insert(s *subscription) {
 		d.wild = d.wild.with([]byte(s.subject), s)
 	} else {
 		h := maphash.String(seed, s.subject)
-		n, _ := d.literal.get(h, []byte(s.subject))
-		d.literal = d.literal.with(h, s.subject, n.with(s))
+		n, _ := d.literal.Get(h, []byte(s.subject))
+		d.literal = d.literal.With(h, s.subject, n.with(s))
 	}
 	x.now.Store(next)
 	x.inserts.Add(1)
@@ -90,11 +90,11 @@ func (x *index) remove(s *subscription) {
 	} else {
 		h := maphash.String(seed, s.subject)
 		var n interest
-		n, _ = d.literal.get(h, []byte(s.subject))
+		n, _ = d.literal.Get(h, []byte(s.subject))
 		if n, found = n.without(s); n.empty() {
-			d.literal = d.literal.without(h, s.subject)
+			d.literal = d.literal.Without(h, s.subject)
 		} else {
-			d.literal = d.literal.with(h, s.subject, n)
+			d.literal = d.literal.With(h, s.subject, n)
 		}
 	}
 	if found {
@@ -139,8 +139,8 @@ func (s *snapshot) match(hash uint64, subject []byte, m *matches) {
 	m.reset()
 	tok, _, _ := subjects.Cut(subject)
 	d := s.domainOf(tok)
-	if d.literal.n > 0 {
-		if n, found := d.literal.get(hash, subject); found {
+	if d.literal.Len() > 0 {
+		if n, found := d.literal.Get(hash, subject); found {
 			m.take(&n)
 		}
 	}
@@ -161,12 +161,12 @@ func (x *index) match(subject []byte, m *matches) {
 type level struct {
 	interest          // patterns that end here
 	tail     interest // patterns that end in > below here
-	next     pmap[*level]
+	next     subjects.Map[*level]
 	any      *level // the token *
 }
 
 func (l *level) unused() bool {
-	return l == nil || l.interest.empty() && l.tail.empty() && l.next.n == 0 && l.any == nil
+	return l == nil || l.interest.empty() && l.tail.empty() && l.next.Len() == 0 && l.any == nil
 }
 
 // copied returns a level to change.
@@ -232,7 +232,7 @@ func (l *level) branch(tok []byte) *level {
 	if string(tok) == subjects.AnyToken {
 		return l.any
 	}
-	next, _ := l.next.get(maphash.Bytes(seed, tok), tok)
+	next, _ := l.next.Get(maphash.Bytes(seed, tok), tok)
 	return next
 }
 
@@ -245,9 +245,9 @@ func (l *level) setBranch(tok []byte, below *level) {
 	case string(tok) == subjects.AnyToken:
 		l.any = below
 	case below == nil:
-		l.next = l.next.without(h, string(tok))
+		l.next = l.next.Without(h, string(tok))
 	default:
-		l.next = l.next.with(h, string(tok), below)
+		l.next = l.next.With(h, string(tok), below)
 	}
 }
 
@@ -257,8 +257,8 @@ func (l *level) match(subject []byte, m *matches) {
 	}
 	m.take(&l.tail)
 	tok, rest, more := subjects.Cut(subject)
-	if l.next.n > 0 {
-		if c, found := l.next.get(maphash.Bytes(seed, tok), tok); found {
+	if l.next.Len() > 0 {
+		if c, found := l.next.Get(maphash.Bytes(seed, tok), tok); found {
 			c.step(rest, more, m)
 		}
 	}

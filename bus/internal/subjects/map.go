@@ -1,47 +1,47 @@
-package bus
+package subjects
 
 import "math/bits"
 
-// pmap is a persistent map from text to V: a change makes a new map that shares
+// Map is a persistent map from text to V: a change makes a new map that shares
 // all but a path with the old one, which stays as it is. It is a hash trie of 16
 // branches; whoever uses it brings the hashes, which must be the same for the
 // same text. The zero value is empty.
-type pmap[V any] struct {
-	root *pnode[V]
+type Map[V any] struct {
+	root *mapNode[V]
 	n    int
 }
 
-// pnode holds the branches that exist, in the order of their four bits.
-type pnode[V any] struct {
+// mapNode holds the branches that exist, in the order of their four bits.
+type mapNode[V any] struct {
 	present uint16
-	slots   []pslot[V]
+	slots   []mapSlot[V]
 }
 
-// pslot is a branch or a leaf.
-type pslot[V any] struct {
-	node *pnode[V]
-	leaf *pleaf[V]
+// mapSlot is a branch or a leaf.
+type mapSlot[V any] struct {
+	node *mapNode[V]
+	leaf *mapLeaf[V]
 }
 
-// pleaf is an entry; next has the same hash and another key.
-type pleaf[V any] struct {
+// mapLeaf is an entry; next has the same hash and another key.
+type mapLeaf[V any] struct {
 	hash  uint64
 	key   string
 	value V
-	next  *pleaf[V]
+	next  *mapLeaf[V]
 }
 
 const (
-	pbits = 4
-	pmask = 1<<pbits - 1
+	mapBits = 4
+	mapMask = 1<<mapBits - 1
 )
 
-// get returns key's value; found = it has one.
+// Get returns key's value; found = it has one.
 //
 // hot: guarded by BenchmarkIndex and TestMatchDoesNotAllocate.
-func (m *pmap[V]) get(hash uint64, key []byte) (value V, found bool) {
-	for n, h := m.root, hash; n != nil; h >>= pbits {
-		bit := uint16(1) << (h & pmask)
+func (m *Map[V]) Get(hash uint64, key []byte) (value V, found bool) {
+	for n, h := m.root, hash; n != nil; h >>= mapBits {
+		bit := uint16(1) << (h & mapMask)
 		if n.present&bit == 0 {
 			break
 		}
@@ -56,9 +56,9 @@ func (m *pmap[V]) get(hash uint64, key []byte) (value V, found bool) {
 	return value, false
 }
 
-// with returns a map in which key has the value.
-func (m pmap[V]) with(hash uint64, key string, value V) pmap[V] {
-	added := &pleaf[V]{hash: hash, key: key, value: value}
+// With returns a map in which key has the value.
+func (m Map[V]) With(hash uint64, key string, value V) Map[V] {
+	added := &mapLeaf[V]{hash: hash, key: key, value: value}
 	root, grown := m.root.with(added, 0)
 	m.root = root
 	if grown {
@@ -68,42 +68,42 @@ func (m pmap[V]) with(hash uint64, key string, value V) pmap[V] {
 }
 
 // with adds the leaf below n, whose branches are told by the bits from shift on.
-func (n *pnode[V]) with(added *pleaf[V], shift uint) (changed *pnode[V], grown bool) {
-	bit := uint16(1) << (added.hash >> shift & pmask)
+func (n *mapNode[V]) with(added *mapLeaf[V], shift uint) (changed *mapNode[V], grown bool) {
+	bit := uint16(1) << (added.hash >> shift & mapMask)
 	if n == nil {
-		return &pnode[V]{present: bit, slots: []pslot[V]{{leaf: added}}}, true
+		return &mapNode[V]{present: bit, slots: []mapSlot[V]{{leaf: added}}}, true
 	}
 	at := bits.OnesCount16(n.present & (bit - 1))
 	if n.present&bit == 0 {
-		slots := make([]pslot[V], len(n.slots)+1)
+		slots := make([]mapSlot[V], len(n.slots)+1)
 		copy(slots, n.slots[:at])
 		copy(slots[at+1:], n.slots[at:])
 		slots[at].leaf = added
-		return &pnode[V]{present: n.present | bit, slots: slots}, true
+		return &mapNode[V]{present: n.present | bit, slots: slots}, true
 	}
 	changed = n.clone()
 	slot := &changed.slots[at]
 	switch {
 	case slot.leaf == nil:
-		slot.node, grown = slot.node.with(added, shift+pbits)
+		slot.node, grown = slot.node.with(added, shift+mapBits)
 	case slot.leaf.hash == added.hash:
 		var replaced bool
 		added.next, replaced = slot.leaf.without(added.key)
 		slot.leaf, grown = added, !replaced
 	default:
-		below, _ := (*pnode[V])(nil).with(slot.leaf, shift+pbits)
+		below, _ := (*mapNode[V])(nil).with(slot.leaf, shift+mapBits)
 		slot.leaf = nil
-		slot.node, grown = below.with(added, shift+pbits)
+		slot.node, grown = below.with(added, shift+mapBits)
 	}
 	return changed, grown
 }
 
-func (n *pnode[V]) clone() *pnode[V] {
-	return &pnode[V]{present: n.present, slots: append(make([]pslot[V], 0, len(n.slots)), n.slots...)}
+func (n *mapNode[V]) clone() *mapNode[V] {
+	return &mapNode[V]{present: n.present, slots: append(make([]mapSlot[V], 0, len(n.slots)), n.slots...)}
 }
 
 // without returns the list without key; found = it was there.
-func (l *pleaf[V]) without(key string) (rest *pleaf[V], found bool) {
+func (l *mapLeaf[V]) without(key string) (rest *mapLeaf[V], found bool) {
 	if l == nil {
 		return nil, false
 	}
@@ -114,11 +114,11 @@ func (l *pleaf[V]) without(key string) (rest *pleaf[V], found bool) {
 	if !found {
 		return l, false
 	}
-	return &pleaf[V]{hash: l.hash, key: l.key, value: l.value, next: next}, true
+	return &mapLeaf[V]{hash: l.hash, key: l.key, value: l.value, next: next}, true
 }
 
-// without returns a map in which key has no value.
-func (m pmap[V]) without(hash uint64, key string) pmap[V] {
+// Without returns a map in which key has no value.
+func (m Map[V]) Without(hash uint64, key string) Map[V] {
 	root, found := m.root.without(hash, key, 0)
 	m.root = root
 	if found {
@@ -127,8 +127,8 @@ func (m pmap[V]) without(hash uint64, key string) pmap[V] {
 	return m
 }
 
-func (n *pnode[V]) without(hash uint64, key string, shift uint) (changed *pnode[V], found bool) {
-	bit := uint16(1) << (hash >> shift & pmask)
+func (n *mapNode[V]) without(hash uint64, key string, shift uint) (changed *mapNode[V], found bool) {
+	bit := uint16(1) << (hash >> shift & mapMask)
 	if n == nil || n.present&bit == 0 {
 		return n, false
 	}
@@ -140,7 +140,7 @@ func (n *pnode[V]) without(hash uint64, key string, shift uint) (changed *pnode[
 		}
 		slot.leaf, found = slot.leaf.without(key)
 	} else {
-		slot.node, found = slot.node.without(hash, key, shift+pbits)
+		slot.node, found = slot.node.without(hash, key, shift+mapBits)
 		if below := slot.node; below != nil && len(below.slots) == 1 && below.slots[0].leaf != nil {
 			slot = below.slots[0] // a branch of one leaf is that leaf
 		}
@@ -155,15 +155,15 @@ func (n *pnode[V]) without(hash uint64, key string, shift uint) (changed *pnode[
 	case len(n.slots) == 1:
 		return nil, true
 	}
-	slots := make([]pslot[V], 0, len(n.slots)-1)
+	slots := make([]mapSlot[V], 0, len(n.slots)-1)
 	slots = append(append(slots, n.slots[:at]...), n.slots[at+1:]...)
-	return &pnode[V]{present: n.present &^ bit, slots: slots}, true
+	return &mapNode[V]{present: n.present &^ bit, slots: slots}, true
 }
 
-// values goes through the values, in the order of the hashes.
-func (m pmap[V]) values(yield func(V) bool) { m.root.values(yield) }
+// Values goes through the values, in the order of the hashes.
+func (m Map[V]) Values(yield func(V) bool) { m.root.values(yield) }
 
-func (n *pnode[V]) values(yield func(V) bool) bool {
+func (n *mapNode[V]) values(yield func(V) bool) bool {
 	if n == nil {
 		return true
 	}
@@ -179,3 +179,6 @@ func (n *pnode[V]) values(yield func(V) bool) bool {
 	}
 	return true
 }
+
+// Len returns the number of entries.
+func (m *Map[V]) Len() int { return m.n }
