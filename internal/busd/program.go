@@ -222,3 +222,15 @@ func (p *Program) closeAll(ctx context.Context) error {
 	}
 	return errors.Join(err, p.closeHTTP(), p.removeFiles())
 }
+
+// action is what a signal asks for.
+type action int
+
+const (
+	doNothing    action = iota
+	doStop              // SIGINT
+	doStopGently        // SIGTERM: nothing in lame duck mode, which ends by itself
+	doReload            // SIGHUP
+	doReopen            // SIGUSR1
+	doLameDuck          // SIGUSR2
+)
