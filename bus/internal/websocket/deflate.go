@@ -24,7 +24,7 @@ var deflateTail = []byte{0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff}
 var errTooBig = &Error{CloseTooBig, "a deflated message is too big"}
 
 // Deflating holds large tables. No message depends on the one before, so that
-// they belong to whoever deflates or inflates at the moment, not to connections.
+// they belong to the goroutine that uses them at the moment, not to connections.
 var (
 	deflaters = sync.Pool{New: func() any {
 		w, _ := flate.NewWriter(nil, flate.BestSpeed)
@@ -37,9 +37,8 @@ var (
 	inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 )
 
-// unpack inflates a whole message and hands it over block by block. What it grows
-// to is bounded like what came: who sends a small message that is a very large one
-// is cut off after limit bytes of it.
+// unpack inflates a whole message and passes it on block by block. The inflated size has the
+// same bound as the deflated size: a small message that inflates to more is an error.
 func (r *Reader) unpack(sink Sink) error {
 	in := inflaters.Get().(io.ReadCloser)
 	defer inflaters.Put(in)

@@ -68,8 +68,8 @@ type Sink interface {
 	Limit() int
 }
 
-// Reader takes frames apart that a client sends. It is pure: no I/O, no clock,
-// and what comes out does not depend on how the bytes were split. Frames and
+// Reader reads the frames that a client sends. It is pure: no I/O, no clock,
+// and its output does not depend on how the bytes were split. Frames and
 // messages are only ways to carry a stream: text or binary, in one piece or many,
 // all of it is data. So a frame's length is never more than a number that counts
 // down, and costs no memory. Only deflated messages and control frames are kept

@@ -47,7 +47,7 @@ func Upgrade(stream io.ReadWriter, p *Policy) (deflate bool, err error) {
 	in := bufio.NewReader(io.LimitReader(stream, upgradeMost))
 	r, err := http.ReadRequest(in)
 	if ne := net.Error(nil); errors.As(err, &ne) || errors.Is(err, io.EOF) {
-		return false, err // nobody is there to be told
+		return false, err // the connection has ended
 	}
 	if err != nil {
 		err = &HandshakeError{http.StatusBadRequest, err.Error()}
@@ -115,7 +115,7 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// judgeOrigin checks of what site the page is. Who sends no origin is no page, and
+// judgeOrigin checks the site of the page. A client that sends no origin is no page, and
 // free to say whatever it likes: RFC 6455 section 10.2.
 func (p *Policy) judgeOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
