@@ -247,14 +247,6 @@ func (s *Server) admit(conn net.Conn, from doorKind) error {
 // errPaused says that too many wrong secrets have come from an address.
 var errPaused = errors.New("bus: the address is paused")
 
-// wrongSecret remembers from where wrong credentials come, but for this machine: after a few in
-// a row the address is not listened to for a second, up to a minute.
-func (s *Server) wrongSecret(conn net.Conn) {
-	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		s.pauses.Failed(tcp)
-	}
-}
-
 // InProcessConn returns the client's end of a connection without a socket, for
 // clients that speak the protocol; nats.go takes s as its InProcessServer. The
 // server treats it like any network connection, but for TLS, which is left to the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"paddock/bus/internal/subjects"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/process/logbound"
 )
@@ -235,7 +236,7 @@ func (s *Server) release(r *router) {
 // denied says whether network clients must not publish to subject.
 func (s *Server) denied(subject []byte) bool {
 	for _, pattern := range s.cfg().DenyPublish {
-		if matchTokens(pattern, subject) {
+		if subjects.Match(pattern, subject) {
 			return true
 		}
 	}

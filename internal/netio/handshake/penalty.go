@@ -77,6 +77,14 @@ func (p *PenaltyBox) Failed(peer net.Addr) {
 	}
 }
 
+// FailedElsewhere counts a failure like Failed, unless the peer is on this machine: its own
+// addresses are never paused.
+func (p *PenaltyBox) FailedElsewhere(peer net.Addr) {
+	if t, ok := peer.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
+		p.Failed(t)
+	}
+}
+
 // forget makes room: it drops addresses whose pauses ended long ago. p.mu is held.
 func (p *PenaltyBox) forget(now time.Time) bool {
 	if now.Sub(p.swept) < minPause {

@@ -77,3 +77,24 @@ func TestPausesAreForgotten(t *testing.T) {
 		}
 	})
 }
+
+// Failures from this machine's own addresses are not counted by FailedElsewhere.
+func TestPausesElsewhere(t *testing.T) {
+	p := new(PenaltyBox)
+	own := []string{"127.0.0.1", "::1", "::ffff:127.0.0.2"}
+	for range 2 * freeFailures {
+		for _, address := range own {
+			p.FailedElsewhere(&net.TCPAddr{IP: net.ParseIP(address)})
+		}
+		p.FailedElsewhere(&net.UnixAddr{Name: "x"})
+		p.FailedElsewhere(&net.TCPAddr{IP: net.ParseIP("192.0.2.1")})
+	}
+	for _, address := range own {
+		if p.Paused(&net.TCPAddr{IP: net.ParseIP(address)}) {
+			t.Errorf("%s is paused", address)
+		}
+	}
+	if !p.Paused(&net.TCPAddr{IP: net.ParseIP("192.0.2.1")}) {
+		t.Error("another address is not paused")
+	}
+}

@@ -57,7 +57,7 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 	if !g.token.Required() {
 		return Admitted
 	}
-	peer := stranger(r.RemoteAddr)
+	peer := tcpAddr(r.RemoteAddr)
 	known, _ := r.Context().Value(knownKey{}).(*atomic.Bool)
 	right := g.token.Allows(r)
 	switch {
@@ -71,7 +71,7 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 			known.Store(true)
 		}
 	case r.Header.Get("Authorization") != "":
-		g.pauses.Failed(peer)
+		g.pauses.FailedElsewhere(peer)
 	}
 	if right {
 		return Admitted
@@ -79,10 +79,10 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 	return Refused
 }
 
-// stranger returns the address of a remote peer, or nil for a loopback address.
-func stranger(remote string) net.Addr {
+// tcpAddr parses the remote address of a request. It returns nil if there is none.
+func tcpAddr(remote string) net.Addr {
 	address, err := netip.ParseAddrPort(remote)
-	if err != nil || address.Addr().Unmap().IsLoopback() {
+	if err != nil {
 		return nil
 	}
 	return net.TCPAddrFromAddrPort(address)

@@ -1,4 +1,4 @@
-package bus
+package websocket
 
 import (
 	"bytes"
@@ -13,61 +13,63 @@ const (
 	deflateLeast = 64
 	// inflateBlock is how much of a message is inflated before it is handed over.
 	inflateBlock = 32 << 10
-	// operationMost is what an operation has beyond its arguments and payload:
-	// opcode, separators, line ends.
-	operationMost = 16
+	// keptMessage is the largest buffer of a deflated message that outlives it.
+	keptMessage = 64 << 10
 )
 
 // deflateTail ends a message as its sender has left it out (RFC 7692 section
 // 7.2.2), and the stream with it.
 var deflateTail = []byte{0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff}
 
-var errTooBig = &wsError{wsTooBig, "a deflated message is too big"}
+var errTooBig = &Error{CloseTooBig, "a deflated message is too big"}
 
 // Deflating holds large tables. No message depends on the one before, so that
-// they belong to whoever deflates or inflates at the moment, not to connections.
+// they belong to the goroutine that uses them at the moment, not to connections.
 var (
 	deflaters = sync.Pool{New: func() any {
 		w, _ := flate.NewWriter(nil, flate.BestSpeed)
 		return w
 	}}
+	packedBufs = sync.Pool{New: func() any {
+		b := make([]byte, 0, keptMessage+keptMessage/8) // a piece that does not compress grows a little
+		return &b
+	}}
 	inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 )
 
-// unpack inflates a whole message and hands it over block by block. What it grows
-// to is bounded like what came: who sends a small message that is a very large one
-// is cut off after limit bytes of it.
-func (r *wsReader) unpack(sink wsSink) error {
+// unpack inflates a whole message and passes it on block by block. The inflated size has the
+// same bound as the deflated size: a small message that inflates to more is an error.
+func (r *Reader) unpack(sink Sink) error {
 	in := inflaters.Get().(io.ReadCloser)
 	defer inflaters.Put(in)
 	in.(flate.Resetter).Reset(io.MultiReader(bytes.NewReader(r.message), bytes.NewReader(deflateTail)), nil)
-	if r.message = r.message[:0]; cap(r.message) > keptPayload {
+	if r.message = r.message[:0]; cap(r.message) > keptMessage {
 		defer func() { r.message = nil }()
 	}
 	block := make([]byte, inflateBlock)
-	for left := sink.limit(); ; {
+	for left := sink.Limit(); ; {
 		n, err := in.Read(block)
 		if left -= n; left < 0 {
 			return errTooBig
 		}
-		if n > 0 && !sink.data(block[:n]) {
-			return errWSStop
+		if n > 0 && !sink.Data(block[:n]) {
+			return errStop
 		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return &wsError{wsInvalid, "a deflated message is broken"}
+			return &Error{closeInvalid, "a deflated message is broken"}
 		}
 	}
 }
 
-// appendMessage adds a binary message to dst, deflated if that is agreed on and
+// AppendMessage adds a binary message to dst, deflated if that is agreed on and
 // makes it smaller.
-func appendMessage(dst, payload []byte, deflate bool) []byte {
+func AppendMessage(dst, payload []byte, deflate bool) []byte {
 	if deflate && len(payload) > deflateLeast {
-		packed := sealedBufs.Get().(*[]byte)
-		defer sealedBufs.Put(packed)
+		packed := packedBufs.Get().(*[]byte)
+		defer packedBufs.Put(packed)
 		b := appender{(*packed)[:0]}
 		w := deflaters.Get().(*flate.Writer)
 		w.Reset(&b)
@@ -75,10 +77,10 @@ func appendMessage(dst, payload []byte, deflate bool) []byte {
 		w.Flush()
 		deflaters.Put(w)
 		if n := len(b.b) - 4; n < len(payload) { // without 00 00 ff ff
-			return appendFrame(dst, wsDeflated|wsBinary, b.b[:n])
+			return AppendFrame(dst, flagDeflated|opBinary, b.b[:n])
 		}
 	}
-	return appendFrame(dst, wsBinary, payload)
+	return AppendFrame(dst, opBinary, payload)
 }
 
 // appender is an io.Writer that appends.

@@ -1,4 +1,4 @@
-package bus
+package subjects
 
 import (
 	"fmt"
@@ -19,16 +19,16 @@ func TestPersistentMapAgainstMap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 4))
 			want := make(map[string]int)
-			var m, old pmap[int]
+			var m, old Map[int]
 			var oldWant map[string]int
 			for step := range 3000 {
 				i := rng.IntN(60)
 				key := fmt.Sprint(i)
 				if rng.IntN(2) == 0 {
-					m = m.with(hash(i), key, step)
+					m = m.With(hash(i), key, step)
 					want[key] = step
 				} else {
-					m = m.without(hash(i), key)
+					m = m.Without(hash(i), key)
 					delete(want, key)
 				}
 				if step == 1500 {
@@ -38,14 +38,14 @@ func TestPersistentMapAgainstMap(t *testing.T) {
 					}
 				}
 			}
-			check := func(m pmap[int], want map[string]int) {
+			check := func(m Map[int], want map[string]int) {
 				t.Helper()
 				if m.n != len(want) {
 					t.Errorf("%d entries, want %d", m.n, len(want))
 				}
 				for i := range 60 {
 					key := fmt.Sprint(i)
-					got, found := m.get(hash(i), []byte(key))
+					got, found := m.Get(hash(i), []byte(key))
 					if v, in := want[key]; found != in || got != v {
 						t.Errorf("%s: %d %v, want %d %v", key, got, found, v, in)
 					}
@@ -54,7 +54,7 @@ func TestPersistentMapAgainstMap(t *testing.T) {
 			check(m, want)
 			check(old, oldWant)
 			for i := range 60 {
-				m = m.without(hash(i), fmt.Sprint(i))
+				m = m.Without(hash(i), fmt.Sprint(i))
 			}
 			if m.root != nil || m.n != 0 {
 				t.Errorf("something is left: %+v", m)

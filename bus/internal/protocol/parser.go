@@ -1,28 +1,34 @@
-package bus
+// Package protocol reads the operations that clients of the NATS protocol send.
+package protocol
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
 
-// handler receives the operations of one connection in order. Slices are
+	"paddock/bus/internal/subjects"
+)
+
+// Handler receives the operations of one connection in order. Slices are
 // borrowed until the call returns. An error ends the connection.
-type handler interface {
-	onConnect(options []byte) error
-	onInvalidSubject() // of a PUB whose payload may not have come yet
-	onPublish(p *publication) error
-	onSubscribe(subject, queue, sid []byte) error
-	onUnsubscribe(sid []byte, limit uint64) error
-	onPing() error
-	onPong() error
-	onInfo(options []byte) error
+type Handler interface {
+	OnConnect(options []byte) error
+	OnInvalidSubject() // of a PUB whose payload may not have come yet
+	OnPublish(p *Publication) error
+	OnSubscribe(subject, queue, sid []byte) error
+	OnUnsubscribe(sid []byte, limit uint64) error
+	OnPing() error
+	OnPong() error
+	OnInfo(options []byte) error
 }
 
-// publication is a PUB or HPUB. The header block is payload[:header].
-type publication struct {
-	subject, reply []byte
-	payload        []byte
-	header         int // bytes; 0 for PUB
-	// exact is "[reply ]sizes\r\n", the payload and "\r\n" in one piece, if they
+// Publication is a PUB or HPUB. The header block is Payload[:Header].
+type Publication struct {
+	Subject, Reply []byte
+	Payload        []byte
+	Header         int // bytes; 0 for PUB
+	// Exact is "[reply ]sizes\r\n", the payload and "\r\n" in one piece, if they
 	// came so: with one space between, and no leading zeros.
-	exact []byte
+	Exact []byte
 }
 
 // parserState says what the next byte belongs to.
@@ -39,41 +45,52 @@ const (
 	maxSizeDigits = 9
 	// keptPayload is the largest carry-over buffer that outlives its message.
 	keptPayload = 64 << 10
-	crlf        = "\r\n"
+
+	crlf = "\r\n"
 )
 
-// parser turns bytes into operations. It is pure: no I/O, no clock, and the
+// The errors that end a connection. The server has the texts that clients are sent.
+var (
+	ErrUnknownOperation = errors.New("unknown operation")
+	ErrArguments        = errors.New("malformed arguments")
+	ErrControlLine      = errors.New("control line too long")
+	ErrPayload          = errors.New("payload too large")
+	ErrConnectFirst     = errors.New("operation before CONNECT")
+	ErrClientError      = errors.New("the client sent -ERR")
+)
+
+// Parser turns bytes into operations. It is pure: no I/O, no clock, and the
 // operations do not depend on how the bytes were split. What it carries from
-// one feed to the next is at most one line of maxLine bytes of arguments and
-// one payload of maxPayload bytes, and no memory is taken for bytes that have
+// one feed to the next is at most one line of MaxLine bytes of arguments and
+// one payload of MaxPayload bytes, and no memory is taken for bytes that have
 // not come.
-type parser struct {
-	maxLine    int  // bytes of arguments
-	maxPayload int  // bytes, header included
-	headers    bool // HPUB is allowed; set by the handler at CONNECT
-	mustAuth   bool // only CONNECT is allowed; cleared by the handler
-	pedantic   bool // published subjects are checked; set by the handler at CONNECT
+type Parser struct {
+	MaxLine    int  // bytes of arguments
+	MaxPayload int  // bytes, header included
+	Headers    bool // HPUB is allowed; set by the handler at CONNECT
+	MustAuth   bool // only CONNECT is allowed; cleared by the handler
+	Pedantic   bool // published subjects are checked; set by the handler at CONNECT
 
 	state   parserState
 	skipped opcode
 	line    []byte // carry-over of a split line
 	payload []byte // carry-over of a split payload
 	args    []byte // carry-over of a split publication's subject and reply
-	pub     publication
+	pub     Publication
 	size    int    // bytes of pub's payload
 	sizes   []byte // as they came, if with leading zeros; else empty
-	// written is what pub.exact cannot be, with sizes as they came: with leading
-	// zeros they go out. It is empty otherwise, and valid during onPublish.
-	written []byte
+	// written is what pub.Exact cannot be, with sizes as they came: with leading
+	// zeros they go out. It is empty otherwise, and valid during OnPublish.
+	Written []byte
 }
 
-// feed handles buf to its end, or to the first error, after which the parser
+// Feed handles buf to its end, or to the first error, after which the parser
 // must not be used again.
-func (p *parser) feed(buf []byte, h handler) (err error) {
+func (p *Parser) Feed(buf []byte, h Handler) (err error) {
 	for len(buf) > 0 && err == nil {
 		switch p.state {
 		case inLine:
-			if len(p.line) == 0 && !p.mustAuth && !p.pedantic {
+			if len(p.line) == 0 && !p.MustAuth && !p.Pedantic {
 				var n int
 				if n, err = p.quick(buf, h); n > 0 {
 					buf = buf[n:]
@@ -93,9 +110,15 @@ func (p *parser) feed(buf []byte, h handler) (err error) {
 	return err
 }
 
-func (p *parser) feedLine(buf []byte, h handler) ([]byte, error) {
-	if p.mustAuth && len(p.line) == 0 && upper(buf[0]) != 'C' {
-		return nil, errAuthorization
+// DemandsConnect reports whether buf, which is not empty, begins an operation that is not allowed
+// because it is not a CONNECT.
+func (p *Parser) DemandsConnect(buf []byte) bool {
+	return p.MustAuth && len(p.line) == 0 && upper(buf[0]) != 'C'
+}
+
+func (p *Parser) feedLine(buf []byte, h Handler) ([]byte, error) {
+	if p.DemandsConnect(buf) {
+		return nil, ErrConnectFirst
 	}
 	end := bytes.IndexByte(buf, '\n')
 	if end < 0 {
@@ -111,12 +134,12 @@ func (p *parser) feedLine(buf []byte, h handler) ([]byte, error) {
 
 // carryLine keeps the beginning of a line, unless it is already known to be
 // wrong or to need no keeping.
-func (p *parser) carryLine(buf []byte) error {
+func (p *Parser) carryLine(buf []byte) error {
 	p.line = append(p.line, buf...)
 	op, rest, found := lookup(p.line)
 	switch {
 	case found == notAnOp:
-		return errUnknownOp
+		return ErrUnknownOperation
 	case found == partOfOp:
 		return nil
 	case op.ignoresRest():
@@ -130,7 +153,7 @@ func (p *parser) carryLine(buf []byte) error {
 	return p.checkLine(args)
 }
 
-func (p *parser) feedSkip(buf []byte, h handler) ([]byte, error) {
+func (p *Parser) feedSkip(buf []byte, h Handler) ([]byte, error) {
 	end := bytes.IndexByte(buf, '\n')
 	if end < 0 {
 		return nil, nil
@@ -140,10 +163,10 @@ func (p *parser) feedSkip(buf []byte, h handler) ([]byte, error) {
 }
 
 // operation handles one whole line without its line feed.
-func (p *parser) operation(line []byte, h handler) error {
+func (p *Parser) operation(line []byte, h Handler) error {
 	op, rest, found := lookup(line)
 	if found != wholeOp {
-		return errUnknownOp
+		return ErrUnknownOperation
 	}
 	if op.ignoresRest() {
 		return p.plain(op, h)
@@ -165,11 +188,11 @@ func (p *parser) operation(line []byte, h handler) error {
 	case opUnsub:
 		return p.unsubscribe(args, h)
 	case opConnect:
-		return h.onConnect(args)
+		return h.OnConnect(args)
 	case opInfo:
-		return h.onInfo(args)
+		return h.OnInfo(args)
 	default: // opErr
-		return errClientErr
+		return ErrClientError
 	}
 }
 
@@ -186,12 +209,12 @@ func arguments(rest []byte) []byte {
 	return rest
 }
 
-func (p *parser) plain(op opcode, h handler) error {
+func (p *Parser) plain(op opcode, h Handler) error {
 	switch op {
 	case opPing:
-		return h.onPing()
+		return h.OnPing()
 	case opPong:
-		return h.onPong()
+		return h.OnPong()
 	default: // opOK
 		return nil
 	}
@@ -199,47 +222,47 @@ func (p *parser) plain(op opcode, h handler) error {
 
 // checkLine bounds the arguments, those of a line that is not complete too: they
 // get no shorter.
-func (p *parser) checkLine(args []byte) error {
-	if len(args) > p.maxLine {
-		return errControlLine
+func (p *Parser) checkLine(args []byte) error {
+	if len(args) > p.MaxLine {
+		return ErrControlLine
 	}
 	return nil
 }
 
 // publish reads `subject [reply] size` or `subject [reply] header total`, and
 // refuses on the line what would be too large.
-func (p *parser) publish(op opcode, line []byte, h handler) error {
+func (p *Parser) publish(op opcode, line []byte, h Handler) error {
 	sizes := 1
 	if op == opHPub {
-		if !p.headers {
-			return errArguments
+		if !p.Headers {
+			return ErrArguments
 		}
 		sizes = 2
 	}
 	var store [5][]byte
 	args := fields(line, store[:0], false)
 	if len(args) != sizes+1 && len(args) != sizes+2 {
-		return errArguments
+		return ErrArguments
 	}
 	last := args[len(args)-1]
-	total, ok := parseSize(last)
+	total, ok := ParseSize(last)
 	if !ok {
-		return errArguments
+		return ErrArguments
 	}
 	header, zeros := 0, last[0] == '0' && len(last) > 1
 	if op == opHPub {
 		first := args[len(args)-2]
-		if header, ok = parseSize(first); !ok || header > total {
-			return errArguments
+		if header, ok = ParseSize(first); !ok || header > total {
+			return ErrArguments
 		}
 		zeros = zeros || first[0] == '0' && len(first) > 1
 	}
-	if total > p.maxPayload {
-		return errPayload
+	if total > p.MaxPayload {
+		return ErrPayload
 	}
-	p.pub = publication{subject: args[0], header: header}
+	p.pub = Publication{Subject: args[0], Header: header}
 	if len(args) == sizes+2 {
-		p.pub.reply = args[1]
+		p.pub.Reply = args[1]
 	}
 	p.size, p.state, p.sizes = total, inPayload, p.sizes[:0]
 	if zeros {
@@ -248,13 +271,13 @@ func (p *parser) publish(op opcode, line []byte, h handler) error {
 		}
 		p.sizes = append(p.sizes, last...)
 	}
-	if p.pedantic && !wellFormedSubject(p.pub.subject) {
-		h.onInvalidSubject()
+	if p.Pedantic && !subjects.WellFormed(p.pub.Subject) {
+		h.OnInvalidSubject()
 	}
 	return nil
 }
 
-func (p *parser) feedPayload(buf []byte, h handler) ([]byte, error) {
+func (p *Parser) feedPayload(buf []byte, h Handler) ([]byte, error) {
 	whole := p.size + len(crlf)
 	if len(p.payload) == 0 && len(buf) >= whole {
 		return buf[whole:], p.deliver(buf[:whole], h)
@@ -272,60 +295,60 @@ func (p *parser) feedPayload(buf []byte, h handler) ([]byte, error) {
 		return buf[n:], err
 	}
 	if len(p.payload) > p.size && p.payload[p.size] != '\r' {
-		return nil, errUnknownOp
+		return nil, ErrUnknownOperation
 	}
 	return nil, nil
 }
 
 // deliver hands over a publication whose payload and line end are data.
-func (p *parser) deliver(data []byte, h handler) error {
+func (p *Parser) deliver(data []byte, h Handler) error {
 	if string(data[p.size:]) != crlf {
-		return errUnknownOp
+		return ErrUnknownOperation
 	}
 	p.state = inLine
-	p.pub.payload = data[:p.size]
+	p.pub.Payload = data[:p.size]
 	if len(p.sizes) == 0 {
-		return h.onPublish(&p.pub)
+		return h.OnPublish(&p.pub)
 	}
-	p.written = append(append(appendReply(p.written, p.pub.reply), p.sizes...), crlf...)
-	p.written = append(p.written, data...)
-	err := h.onPublish(&p.pub)
-	if p.written = p.written[:0]; cap(p.written) > keptPayload {
-		p.written = nil
+	p.Written = append(append(AppendReply(p.Written, p.pub.Reply), p.sizes...), crlf...)
+	p.Written = append(p.Written, data...)
+	err := h.OnPublish(&p.pub)
+	if p.Written = p.Written[:0]; cap(p.Written) > keptPayload {
+		p.Written = nil
 	}
 	return err
 }
 
 // keepArguments copies what still points into the caller's buffer.
-func (p *parser) keepArguments() {
-	n := len(p.pub.subject)
-	p.args = append(append(p.args[:0], p.pub.subject...), p.pub.reply...)
-	p.pub.subject, p.pub.reply = p.args[:n:n], p.args[n:]
+func (p *Parser) keepArguments() {
+	n := len(p.pub.Subject)
+	p.args = append(append(p.args[:0], p.pub.Subject...), p.pub.Reply...)
+	p.pub.Subject, p.pub.Reply = p.args[:n:n], p.args[n:]
 }
 
-func (p *parser) subscribe(line []byte, h handler) error {
+func (p *Parser) subscribe(line []byte, h Handler) error {
 	var store [4][]byte
 	switch args := fields(line, store[:0], true); len(args) {
 	case 2:
-		return h.onSubscribe(args[0], nil, args[1])
+		return h.OnSubscribe(args[0], nil, args[1])
 	case 3:
-		return h.onSubscribe(args[0], args[1], args[2])
+		return h.OnSubscribe(args[0], args[1], args[2])
 	default:
-		return errArguments
+		return ErrArguments
 	}
 }
 
 // unsubscribe reads `sid [max]`; a max that is no number counts as none.
-func (p *parser) unsubscribe(line []byte, h handler) error {
+func (p *Parser) unsubscribe(line []byte, h Handler) error {
 	var store [3][]byte
 	switch args := fields(line, store[:0], true); len(args) {
 	case 1:
-		return h.onUnsubscribe(args[0], 0)
+		return h.OnUnsubscribe(args[0], 0)
 	case 2:
-		limit, _ := parseSize(args[1])
-		return h.onUnsubscribe(args[0], uint64(limit))
+		limit, _ := ParseSize(args[1])
+		return h.OnUnsubscribe(args[0], uint64(limit))
 	default:
-		return errArguments
+		return ErrArguments
 	}
 }
 
@@ -352,8 +375,8 @@ func fields(s []byte, dst [][]byte, lineEnds bool) [][]byte {
 	return dst
 }
 
-// parseSize reads decimal digits only.
-func parseSize(s []byte) (n int, ok bool) {
+// ParseSize reads a number of decimal digits. It accepts neither a sign nor more than nine digits.
+func ParseSize(s []byte) (n int, ok bool) {
 	if len(s) == 0 || len(s) > maxSizeDigits {
 		return 0, false
 	}
@@ -364,4 +387,12 @@ func parseSize(s []byte) (n int, ok bool) {
 		n = n*10 + int(b-'0')
 	}
 	return n, true
+}
+
+// AppendReply appends the reply subject of a publication, and the space behind it, if there is one.
+func AppendReply(dst, reply []byte) []byte {
+	if len(reply) == 0 {
+		return dst
+	}
+	return append(append(dst, reply...), ' ')
 }

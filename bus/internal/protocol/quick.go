@@ -1,4 +1,4 @@
-package bus
+package protocol
 
 import (
 	"encoding/binary"
@@ -14,21 +14,21 @@ const quickLen = 16
 // operation would not handle in the same way, and what it leaves is for that.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
-func (p *parser) quick(buf []byte, h handler) (n int, err error) {
+func (p *Parser) quick(buf []byte, h Handler) (n int, err error) {
 	for len(buf)-n >= quickLen && err == nil {
 		whole := p.quickPub(buf[n:])
 		if whole == 0 {
 			break
 		}
 		n += whole
-		err = h.onPublish(&p.pub)
+		err = h.OnPublish(&p.pub)
 	}
 	return n, err
 }
 
 // quickPub reads `PUB subject [reply] size`, with single spaces, no leading zeros
 // and CRLF, and the payload. It returns 0 if b does not begin so.
-func (p *parser) quickPub(b []byte) (whole int) {
+func (p *Parser) quickPub(b []byte) (whole int) {
 	if string(b[:4]) != "PUB " {
 		return 0
 	}
@@ -50,17 +50,17 @@ func (p *parser) quickPub(b []byte) (whole int) {
 	}
 	data := end + len(crlf)
 	stop := data + size
-	if end > p.maxLine || size > p.maxPayload || stop+len(crlf) > len(args) || args[stop] != '\r' || args[stop+1] != '\n' {
+	if end > p.MaxLine || size > p.MaxPayload || stop+len(crlf) > len(args) || args[stop] != '\r' || args[stop+1] != '\n' {
 		return 0
 	}
 	// Field by field: a whole struct is made elsewhere first and copied in larger steps
 	// than it was written in, for which the processor has to wait.
 	pub := &p.pub
-	pub.subject, pub.reply = args[:space:space], nil
-	pub.payload, pub.header = args[data:stop:stop], 0
-	pub.exact = args[space+1 : stop+len(crlf)]
+	pub.Subject, pub.Reply = args[:space:space], nil
+	pub.Payload, pub.Header = args[data:stop:stop], 0
+	pub.Exact = args[space+1 : stop+len(crlf)]
 	if reply > 0 {
-		pub.reply = args[space+1 : reply : reply]
+		pub.Reply = args[space+1 : reply : reply]
 	}
 	return 4 + stop + len(crlf)
 }

@@ -1,4 +1,4 @@
-package bus
+package websocket
 
 import (
 	"bufio"
@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	httpaccess "paddock/internal/process/access"
 )
@@ -20,86 +19,45 @@ import (
 const (
 	// upgradeMost bounds the request of a handshake; browsers send cookies.
 	upgradeMost = 32 << 10
-	// wsGUID is RFC 6455 section 1.3.
-	wsGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+	// acceptGUID is RFC 6455 section 1.3.
+	acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 )
 
-// upgradeError is a handshake that is refused with an HTTP status.
-type upgradeError struct {
+// HandshakeError is a handshake that is refused with an HTTP status.
+type HandshakeError struct {
 	status int
 	reason string
 }
 
-func (e *upgradeError) Error() string { return "websocket handshake: " + e.reason }
+func (e *HandshakeError) Error() string { return "websocket handshake: " + e.reason }
 
-func (c *client) enterWebSocket(w *WebSocket) bool {
-	c.seize()
-	deadline := time.Now().Add(w.HandshakeTimeout)
-	between := &wire{c: c}
-	stream := io.ReadWriter(c.conn)
-	if w.TLS != nil {
-		layer, err := c.secure(w.TLS, nil, deadline)
-		if err != nil {
-			c.release(nil)
-			if !errors.Is(err, errStopping) {
-				c.end(errHandshake) // a web page cannot read more
-			}
-			return false
-		}
-		between.tls, stream = layer, layer.conn
-	}
-	c.waitUntil(deadline)
-	deflate, err := upgrade(stream, w)
-	c.waitUntil(time.Time{})
-	if err != nil {
-		c.release(between.unless(w.TLS == nil))
-		c.refuseUpgrade(err)
-		return false
-	}
-	between.ws = &wsLayer{c: c, in: wsReader{deflate: deflate}, deflate: deflate}
-	c.release(between)
-	c.greet()
-	return true
+// Policy decides about the requests of handshakes.
+type Policy struct {
+	TLS bool // the connection is encrypted
+	// SameOrigin refuses pages of another host; AllowedOrigins lists others to
+	// take. Neither set = all are taken.
+	SameOrigin     bool
+	AllowedOrigins []string
+	LocalNames     bool // pages of a name other than localhost are refused
+	Compression    bool // permessage-deflate is agreed to
 }
 
-// refuseUpgrade ends a connection that has not come to be one of WebSocket, unless
-// it is the server that ends.
-func (c *client) refuseUpgrade(err error) {
-	switch _, refused := errors.AsType[*upgradeError](err); {
-	case refused:
-		c.fault(err)
-		c.shut(ProtocolViolation, "")
-	case errors.Is(err, io.EOF):
-		c.shut(ClientClosed, "")
-	case !c.stop.Load():
-		c.shut(ReadError, "")
-	}
-}
-
-// unless is w, or nil if there is nothing in it.
-func (w *wire) unless(empty bool) *wire {
-	if empty {
-		return nil
-	}
-	return w
-}
-
-// upgrade reads the request of a WebSocket handshake and answers it.
-func upgrade(stream io.ReadWriter, w *WebSocket) (deflate bool, err error) {
+// Upgrade reads the request of a WebSocket handshake and answers it.
+func Upgrade(stream io.ReadWriter, p *Policy) (deflate bool, err error) {
 	in := bufio.NewReader(io.LimitReader(stream, upgradeMost))
 	r, err := http.ReadRequest(in)
 	if ne := net.Error(nil); errors.As(err, &ne) || errors.Is(err, io.EOF) {
-		return false, err // nobody is there to be told
+		return false, err // the connection has ended
 	}
 	if err != nil {
-		err = &upgradeError{http.StatusBadRequest, err.Error()}
+		err = &HandshakeError{http.StatusBadRequest, err.Error()}
 	} else {
-		err = w.judge(r)
+		err = p.judge(r)
 	}
 	if err == nil && in.Buffered() > 0 {
-		err = &upgradeError{http.StatusBadRequest, "client sent data before handshake is complete"}
+		err = &HandshakeError{http.StatusBadRequest, "client sent data before handshake is complete"}
 	}
-	if refused, ok := errors.AsType[*upgradeError](err); ok {
+	if refused, ok := errors.AsType[*HandshakeError](err); ok {
 		text := http.StatusText(refused.status)
 		fmt.Fprintf(stream, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nSec-Websocket-Version: 13\r\n"+
 			"Connection: close\r\nContent-Length: %d\r\n\r\n%s\n", refused.status, text, len(text)+1, text)
@@ -107,7 +65,7 @@ func upgrade(stream io.ReadWriter, w *WebSocket) (deflate bool, err error) {
 	}
 	answer := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
 		acceptKey(r.Header.Get("Sec-Websocket-Key")) + "\r\n"
-	if deflate = w.Compression && offersDeflate(r.Header); deflate {
+	if deflate = p.Compression && offersDeflate(r.Header); deflate {
 		answer += "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n"
 	}
 	_, err = io.WriteString(stream, answer+"\r\n")
@@ -115,20 +73,20 @@ func upgrade(stream io.ReadWriter, w *WebSocket) (deflate bool, err error) {
 }
 
 func acceptKey(key string) string {
-	sum := sha1.Sum([]byte(key + wsGUID))
+	sum := sha1.Sum([]byte(key + acceptGUID))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // judge checks a request: RFC 6455 section 4.2.1. Any path will do, for a proxy may
 // have put one in front, but for those of protocols that are not spoken here.
-func (w *WebSocket) judge(r *http.Request) error {
-	bad := func(reason string) error { return &upgradeError{http.StatusBadRequest, reason} }
+func (p *Policy) judge(r *http.Request) error {
+	bad := func(reason string) error { return &HandshakeError{http.StatusBadRequest, reason} }
 	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-Websocket-Key"))
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/mqtt"), strings.HasSuffix(r.URL.Path, "/leafnode"):
-		return &upgradeError{http.StatusNotFound, "no such endpoint: " + r.URL.Path}
+		return &HandshakeError{http.StatusNotFound, "no such endpoint: " + r.URL.Path}
 	case r.Method != http.MethodGet:
-		return &upgradeError{http.StatusMethodNotAllowed, "request method must be GET"}
+		return &HandshakeError{http.StatusMethodNotAllowed, "request method must be GET"}
 	case !r.ProtoAtLeast(1, 1):
 		return bad("HTTP is too old")
 	case r.Host == "":
@@ -142,7 +100,7 @@ func (w *WebSocket) judge(r *http.Request) error {
 	case !hasToken(r.Header, "Sec-Websocket-Version", "13"):
 		return bad("invalid version")
 	}
-	return w.judgeOrigin(r)
+	return p.judgeOrigin(r)
 }
 
 // hasToken says whether the list in a header has the token, in any case.
@@ -157,33 +115,33 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// judgeOrigin checks of what site the page is. Who sends no origin is no page, and
+// judgeOrigin checks the site of the page. A client that sends no origin is no page, and
 // free to say whatever it likes: RFC 6455 section 10.2.
-func (w *WebSocket) judgeOrigin(r *http.Request) error {
+func (p *Policy) judgeOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
-	if origin == "" || !w.SameOrigin && !w.LocalNames && len(w.AllowedOrigins) == 0 {
+	if origin == "" || !p.SameOrigin && !p.LocalNames && len(p.AllowedOrigins) == 0 {
 		return nil
 	}
 	scheme := "http"
-	if w.TLS != nil {
+	if p.TLS {
 		scheme = "https"
 	}
 	from := site(origin)
 	switch {
 	case from == "":
-		return &upgradeError{http.StatusForbidden, "origin not allowed: it cannot be read"}
-	case w.SameOrigin && from != site(scheme+"://"+r.Host):
-		return &upgradeError{http.StatusForbidden, "origin not allowed: not same origin"}
-	case w.LocalNames && !httpaccess.LocalName(r.Host):
-		return &upgradeError{http.StatusForbidden, "origin not allowed: without credentials only addresses and localhost are answered"}
-	case len(w.AllowedOrigins) > 0 && !w.allows(from):
-		return &upgradeError{http.StatusForbidden, "origin not allowed: not in the allowed list"}
+		return &HandshakeError{http.StatusForbidden, "origin not allowed: it cannot be read"}
+	case p.SameOrigin && from != site(scheme+"://"+r.Host):
+		return &HandshakeError{http.StatusForbidden, "origin not allowed: not same origin"}
+	case p.LocalNames && !httpaccess.LocalName(r.Host):
+		return &HandshakeError{http.StatusForbidden, "origin not allowed: without credentials only addresses and localhost are answered"}
+	case len(p.AllowedOrigins) > 0 && !p.allows(from):
+		return &HandshakeError{http.StatusForbidden, "origin not allowed: not in the allowed list"}
 	}
 	return nil
 }
 
-func (w *WebSocket) allows(from string) bool {
-	for _, origin := range w.AllowedOrigins {
+func (p *Policy) allows(from string) bool {
+	for _, origin := range p.AllowedOrigins {
 		if site(origin) == from {
 			return true
 		}

@@ -1,4 +1,4 @@
-package bus
+package protocol
 
 // opcode is an operation that a client may send.
 type opcode uint8
@@ -82,4 +82,11 @@ func upper(b byte) byte {
 		return b - ('a' - 'A')
 	}
 	return b
+}
+
+// Continues reports whether an operation's line does not end at its line feed: to the parser that
+// is the first byte of arguments that have not come.
+func Continues(line []byte) bool {
+	op, rest, found := lookup(line)
+	return found == wholeOp && !op.ignoresRest() && len(arguments(rest)) == 0
 }

@@ -2,9 +2,9 @@ package bus
 
 import "sync"
 
-// wirePiece is how much of what is pending is sealed at once: it is copied, and
+// transportPiece is how much of what is pending is sealed at once: it is copied, and
 // cannot be dropped any more.
-const wirePiece = 64 << 10
+const transportPiece = 64 << 10
 
 // sealedBufs are what pieces are sealed into, while they wait for the socket.
 var sealedBufs = sync.Pool{New: func() any {
@@ -12,11 +12,11 @@ var sealedBufs = sync.Pool{New: func() any {
 	return &b
 }}
 
-// wire is what lies between a client's protocol and its socket where that is more
+// transport is what lies between a client's protocol and its socket where that is more
 // than nothing: TLS, WebSocket, or the one within the other. It neither reads nor
 // writes itself: the reader opens through it what it has read, the writer seals
 // through it what it writes. A connection without has none, and pays nothing.
-type wire struct {
+type transport struct {
 	c   *client
 	tls *tlsLayer // nil = none
 	ws  *wsLayer  // nil = none
@@ -32,7 +32,7 @@ type wire struct {
 
 // open takes what a read of the socket returned, and handles what is in it. It
 // reports whether to go on.
-func (w *wire) open(raw []byte) bool {
+func (w *transport) open(raw []byte) bool {
 	if w.tls == nil {
 		return w.unframe(raw)
 	}
@@ -55,7 +55,7 @@ func (w *wire) open(raw []byte) bool {
 }
 
 // unframe handles what has been opened.
-func (w *wire) unframe(b []byte) bool {
+func (w *transport) unframe(b []byte) bool {
 	if w.ws == nil {
 		return w.c.handle(b)
 	}
@@ -65,13 +65,13 @@ func (w *wire) unframe(b []byte) bool {
 // write seals from s what is left of it, piece by piece, and writes it: what the
 // kernel takes at once, or one piece, waiting for it. n counts bytes of s, when
 // the last byte that stands for them has been written.
-func (w *wire) write(s *slab, wait bool) (n int, err error) {
+func (w *transport) write(s *slab, wait bool) (n int, err error) {
 	for rest := s.rest(); ; {
 		if w.sealed == nil {
 			if len(rest) == 0 || wait && n > 0 {
 				return n, nil
 			}
-			if err := w.seal(rest[:min(len(rest), wirePiece)], s.control); err != nil {
+			if err := w.seal(rest[:min(len(rest), transportPiece)], s.control); err != nil {
 				return n, err
 			}
 		}
@@ -95,7 +95,7 @@ func (w *wire) write(s *slab, wait bool) (n int, err error) {
 }
 
 // seal makes of a piece what goes on the socket. A control frame is one already.
-func (w *wire) seal(piece []byte, control bool) (err error) {
+func (w *transport) seal(piece []byte, control bool) (err error) {
 	w.sealed = sealedBufs.Get().(*[]byte)
 	w.from, w.covers = 0, len(piece)
 	b := (*w.sealed)[:0]
@@ -122,7 +122,7 @@ func (w *wire) seal(piece []byte, control bool) (err error) {
 }
 
 // clear lets go of what has been written.
-func (w *wire) clear() {
+func (w *transport) clear() {
 	if cap(*w.sealed) == sealedMost {
 		*w.sealed = (*w.sealed)[:0]
 		sealedBufs.Put(w.sealed)
@@ -132,7 +132,7 @@ func (w *wire) clear() {
 
 // bye is written last, if the socket takes it at once. c.mu is held, and nobody
 // writes.
-func (w *wire) bye() {
+func (w *transport) bye() {
 	if w.tls == nil || !w.c.sock.canTry() {
 		return
 	}

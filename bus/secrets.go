@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"regexp"
 	"runtime"
 	"sync"
 
+	"github.com/nats-io/nkeys"
 	"golang.org/x/crypto/bcrypt"
 )
 
@@ -93,4 +95,30 @@ func (h *hasher) sum(given, hash string) (sum [sha256.Size]byte) {
 	mac.Write([]byte(given))
 	mac.Sum(sum[:0])
 	return sum
+}
+
+// nonceBytes is how many random bytes a client with an nkey has to sign; as text
+// they are 15 characters.
+const nonceBytes = 11
+
+func newNonce() string {
+	var b [nonceBytes]byte
+	rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// signed reports whether sig, in base64, is the signature of nonce by the key of
+// a user. A connection without a nonce cannot have one.
+func signed(public, nonce, sig string) bool {
+	if nonce == "" || sig == "" {
+		return false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(sig)
+	if err != nil {
+		if raw, err = base64.StdEncoding.DecodeString(sig); err != nil {
+			return false
+		}
+	}
+	key, err := nkeys.FromPublicKey(public)
+	return err == nil && key.Verify([]byte(nonce), raw) == nil
 }
