@@ -44,7 +44,7 @@ type Conn struct {
 	ticks      time.Duration   // when timer is due
 	ours       []local         // by index of slot, from 1
 	theirs     []remote        // likewise
-	over       map[Slot]func() // called when the slot of ours is free
+	slotFree   map[Slot]func() // called when the slot of ours is free
 	running    map[string]int  // handlers by kind
 	lastKind   binding
 	keyed      map[postKey][]byte // the conflating lane
