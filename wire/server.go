@@ -55,8 +55,8 @@ type Server struct {
 	// Pauses has the server hang up at once, for a second up to a minute, on an address from
 	// which one connection after the other fails before it is known whose it is.
 	Pauses bool
-	// Beside is another protocol at the same listeners; nil is none.
-	Beside *Beside
+	// AltProtocol is another protocol served by the same listeners; nil means none.
+	AltProtocol *AltProtocol
 
 	prepare sync.Once
 	config  Config          // with defaults and the TLS of wire; set by prepare
@@ -98,7 +98,7 @@ func (s *Server) init() {
 	s.prepare.Do(func() {
 		s.config = s.Config.withDefaults()
 		if s.config.TLS != nil {
-			s.config.TLS = secureConfig(s.config.TLS, s.Beside.names()...)
+			s.config.TLS = secureConfig(s.config.TLS, s.AltProtocol.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)

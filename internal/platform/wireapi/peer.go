@@ -15,7 +15,7 @@ type Guest interface {
 	Verify(c *wire.Conn, h *wire.Hello) error
 	Authorize(c *wire.Conn, kind string) error
 	// Beside is what else its peers speak at the API's listener.
-	Beside() *wire.Beside
+	Beside() *wire.AltProtocol
 }
 
 // admit sets up who may connect, and with whom connections are shared.
@@ -29,7 +29,7 @@ func (a *API) admit(mux *wire.Mux) {
 	if g := a.cfg.Guest; g != nil {
 		g.Register(mux)
 		config.Authorize = g.Authorize
-		a.server.Beside = g.Beside()
+		a.server.AltProtocol = g.Beside()
 	}
 	if a.token == nil && a.cfg.Guest == nil {
 		return
