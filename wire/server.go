@@ -18,11 +18,11 @@ import (
 const (
 	// defaultMaxConns bounds connections: at the 24 KiB of an idle one, 400 MiB.
 	defaultMaxConns = 16_384
-	// defaultMaxOpening bounds those that are not known yet. Each of them may stay
+	// defaultMaxOpening bounds connections before their HELLO. Each of them may stay
 	// for 5 s, in TLS and again before HELLO, and costs about 40 KiB meanwhile.
 	defaultMaxOpening = 1_024
-	// maxHandshake is how many bytes a peer may send in the handshake of TLS: a
-	// certificate with some of those who have signed it.
+	// maxHandshake bounds the bytes that a peer may send in the TLS handshake: enough for a
+	// certificate chain.
 	maxHandshake = 16 << 10
 	// acceptPause and maxAcceptPause are how long to wait after an Accept that has
 	// failed for want of resources: it doubles from one to the other.
@@ -32,12 +32,11 @@ const (
 // Server accepts connections and starts each of them with Config. Its fields are
 // set before Serve; its methods may be called by any number of goroutines.
 //
-// Nothing of a peer is dispatched before its HELLO has come and Config.Verify has
-// agreed; until then it counts as opening. Who opens and keeps us waiting makes room
-// for others, see handshake.Crowd; where there is no place a connection waits for one,
-// and nothing is read of it meanwhile. At the bound of those that are open, and of
-// those that wait, it is refused with GOAWAY RESOURCE_EXHAUSTED, which says when to
-// try again. No more handshakes compute at once than there are processors.
+// The server dispatches no frame of a peer before it has received the peer's HELLO and
+// Config.Verify has accepted it. Until then the connection counts as opening. When too many
+// connections are opening, a slow one is closed in favor of a new one, or the new one waits
+// unread. At the bounds of open and of waiting connections, the server refuses a connection with
+// GOAWAY RESOURCE_EXHAUSTED and a time to retry. At most one handshake computes per processor.
 type Server struct {
 	// Config is that of every connection; nil is the zero Config. With Config.TLS
 	// connections are TLS 1.3 with ALPN wire/1, and no other ones.
