@@ -100,11 +100,11 @@ func (s *Server) open(n *handshake.Pending) {
 }
 
 // start does the TLS handshake, if there is one, and starts the connection. It returns nil
-// and no error for one that Beside has taken.
+// and no error for one that AltProtocol has taken.
 func (s *Server) start(n *handshake.Pending) (*Conn, error) {
 	under := n.Conn
-	if s.Beside.begins(under) {
-		return nil, s.Beside.take(under, under)
+	if s.AltProtocol.begins(under) {
+		return nil, s.AltProtocol.take(under, under)
 	}
 	if s.config.TLS != nil {
 		ctx, cancel := context.WithTimeout(s.ctx, secureTimeout)
@@ -114,8 +114,8 @@ func (s *Server) start(n *handshake.Pending) (*Conn, error) {
 			return nil, err
 		}
 		n.Awaited()
-		if s.Beside.agreed(secured) {
-			return nil, s.Beside.take(secured.Conn, n.Conn)
+		if s.AltProtocol.agreed(secured) {
+			return nil, s.AltProtocol.take(secured.Conn, n.Conn)
 		}
 		under = secured
 	}
@@ -147,7 +147,7 @@ func (s *Server) enter(n *handshake.Pending, c *Conn) bool {
 	return true
 }
 
-// handedOver drops what Beside has.
+// handedOver drops what AltProtocol has.
 func (s *Server) handedOver(n *handshake.Pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ type Extension interface {
 	Verify(c *wire.Conn, h *wire.Hello) error
 	Authorize(c *wire.Conn, kind string) error
 	// Beside returns the other protocols of its clients on the API's listener.
-	Beside() *wire.Beside
+	Beside() *wire.AltProtocol
 }
 
 // admit configures authentication, and adds the extension.
@@ -29,7 +29,7 @@ func (a *API) admit(mux *wire.Mux) {
 	if g := a.cfg.Extension; g != nil {
 		g.Register(mux)
 		config.Authorize = g.Authorize
-		a.server.Beside = g.Beside()
+		a.server.AltProtocol = g.Beside()
 	}
 	if a.token == nil && a.cfg.Extension == nil {
 		return

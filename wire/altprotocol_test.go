@@ -12,10 +12,10 @@ import (
 
 // Connections of another protocol at the same port are handed over with all that has come, and
 // those of wire are served as before.
-func TestBeside(t *testing.T) {
+func TestAltProtocol(t *testing.T) {
 	hello := []byte{0x8a, 'h', 'e', 'l', 'l', 'o'}
-	beside := func(fail error) *wire.Beside {
-		return &wire.Beside{First: hello[0], ALPN: "other/1", Serve: func(conn, socket net.Conn) error {
+	alt := func(fail error) *wire.AltProtocol {
+		return &wire.AltProtocol{First: hello[0], ALPN: "other/1", Serve: func(conn, socket net.Conn) error {
 			if _, ok := socket.(*net.TCPConn); !ok {
 				t.Errorf("the socket is a %T", socket)
 			}
@@ -41,7 +41,7 @@ func TestBeside(t *testing.T) {
 		{"refused", nil, nil, plain, errors.New("no")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &wire.Server{Config: &wire.Config{Mux: echoMux(), TLS: c.server, Logger: quiet}, Beside: beside(c.fail)}
+			s := &wire.Server{Config: &wire.Config{Mux: echoMux(), TLS: c.server, Logger: quiet}, AltProtocol: alt(c.fail)}
 			address := serve(t, s)
 			conn, err := c.dial(address)
 			if err != nil {
@@ -65,7 +65,7 @@ func TestBeside(t *testing.T) {
 }
 
 // A name that nobody has offered is none.
-func TestBesideNotThere(t *testing.T) {
+func TestAltProtocolNotThere(t *testing.T) {
 	address := serve(t, &wire.Server{Config: &wire.Config{TLS: serverTLS(), Logger: quiet}})
 	config := clientTLS()
 	config.NextProtos = []string{"other/1"}

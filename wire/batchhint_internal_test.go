@@ -2,17 +2,17 @@ package wire
 
 import "testing"
 
-// Who is alone soon waits for nobody but now and then, and for everybody again once
-// somebody has come.
-func TestCompany(t *testing.T) {
-	var c company
+// A goroutine that writes alone soon yields only now and then, and yields each time again
+// once another goroutine has appended.
+func TestBatchHint(t *testing.T) {
+	var h batchHint
 	const turns = 10 * aloneProbe
 	for range 2 {
 		waits := 0
 		for turn := range turns {
-			likely := c.likely()
+			likely := h.likely()
 			if turn < aloneTurns && !likely {
-				t.Fatalf("nobody is awaited in turn %d", turn+1)
+				t.Fatalf("no yield in turn %d", turn+1)
 			}
 			if likely {
 				waits++
@@ -21,6 +21,6 @@ func TestCompany(t *testing.T) {
 		if most := aloneTurns + turns/aloneProbe; waits != most {
 			t.Errorf("%d waits in %d turns alone, want %d", waits, turns, most)
 		}
-		c.came()
+		h.came()
 	}
 }
