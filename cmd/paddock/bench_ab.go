@@ -18,7 +18,7 @@ import (
 )
 
 // benchABCmd is ApacheBench: its flags are in internal/lab/ab, as kong does not read what
-// people type there. docs/guides/bench-ab.md is its guide.
+// people type there. docs/reference/bench-ab.md is its guide.
 type benchABCmd struct {
 	Args []string `arg:"" optional:"" help:"The flags of ab, and the URL."`
 }

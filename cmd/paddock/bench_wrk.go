@@ -25,7 +25,7 @@ import (
 )
 
 // benchWrkCmd measures a service the way wrk does: its flags are in internal/lab/wrk, as
-// kong does not read what people type there. docs/guides/bench-wrk.md is its guide.
+// kong does not read what people type there. docs/reference/bench-wrk.md is its guide.
 type benchWrkCmd struct {
 	Args []string `arg:"" optional:"" help:"The flags of wrk, and the URL."`
 }

@@ -55,7 +55,7 @@ func TestRangesOfTheStandard(t *testing.T) {
 }
 
 // Where both have an opinion, answers are those of net/http's FileServer: status,
-// header and bytes. docs/web.md lists where they differ.
+// header and bytes. docs/reference/web.md lists where they differ.
 func TestAgreesWithFileServer(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, oracleSite)

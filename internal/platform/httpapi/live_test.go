@@ -65,7 +65,7 @@ type liveFrame struct {
 	dots    *dots
 }
 
-// dots is a binary frame, read as docs/live.md says.
+// dots is a binary frame, read as docs/reference/live.md says.
 type dots struct {
 	thinned bool
 	at      float64

@@ -12,7 +12,7 @@ import (
 )
 
 // pointColumns is the media type of points in columns, which are answered by
-// fenceColumns: docs/http.md.
+// fenceColumns: docs/reference/http.md.
 const (
 	pointColumns = "application/vnd.paddock.points"
 	fenceColumns = "application/vnd.paddock.fences"

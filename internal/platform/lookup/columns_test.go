@@ -59,7 +59,7 @@ func scattered(n, side int) []byte {
 	return inColumns(at...)
 }
 
-// readColumns takes an answer apart by the words of docs/wire/KINDS.md.
+// readColumns takes an answer apart by the words of docs/reference/wire-kinds.md.
 func readColumns(t *testing.T, b []byte) (generation uint64, answers [][]uint32) {
 	t.Helper()
 	generation = binary.LittleEndian.Uint64(b)

@@ -7,7 +7,7 @@ import (
 )
 
 // The compact form of a request, which the doors that have no head of their own
-// take beside JSON: docs/wire/KINDS.md.
+// take beside JSON: docs/reference/wire-kinds.md.
 const (
 	CompactVersion = 1 // its first byte
 

@@ -1,5 +1,5 @@
 // Package wireapi is what the platform serves over the wire protocol: positions
-// as posts, look-ups as requests, events as a stream. docs/wire/KINDS.md
+// as posts, look-ups as requests, events as a stream. docs/reference/wire-kinds.md
 // specifies the three kinds.
 //
 // It is a door like the others: positions go to the ingest pipeline, look-ups

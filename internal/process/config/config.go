@@ -8,7 +8,7 @@
 // file, line and column, or the variable, or the flag.
 //
 // The struct is the documentation: [Default] holds the defaults, and
-// docs/paddock.example.yaml shows every key with them.
+// docs/reference/paddock.example.yaml shows every key with them.
 package config
 
 import (

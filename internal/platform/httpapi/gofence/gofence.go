@@ -10,7 +10,7 @@
 // Status lines, bodies and the headers that the original set are the same, and
 // so are its router and with it redirects, 404, 405 and OPTIONS. Where the
 // original gave a wrong answer, lost something silently or crashed, this one
-// differs; docs/gofence.md lists each case.
+// differs; docs/reference/gofence.md lists each case.
 //
 // A request takes one snapshot of one set and no lock. Bodies and answers are
 // bounded: maxSearchBody, maxAddBody, maxAnswer, and maxBodies for all bodies
