@@ -179,6 +179,10 @@ bench-tunnel: ## Compare paddock tunnel with rathole and ssh, nginx behind and w
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-tunnel --rathole '$(RATHOLE)' --json $(ARTIFACTS)/bench-tunnel.json $(ARGS)
 
+.PHONY: ratios
+ratios: ## Rewrite README's table of measured ratios from docs/results.
+	$(GO) run ./docs/results -w
+
 .PHONY: bench-web
 bench-web: ## Compare paddock web with nginx. ARGS="--only static-3.5kB --rounds 5"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock

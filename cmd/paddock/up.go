@@ -20,7 +20,7 @@ import (
 // upCmd runs the platform. A flag that is not given leaves its setting to the
 // environment and the file.
 type upCmd struct {
-	Config string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; docs/paddock.example.yaml shows every key."`
+	Config string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; docs/reference/paddock.example.yaml shows every key."`
 	Sets   string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each."`
 	Fence  string `placeholder:"KIND" help:"Kind of index."`
 	Watch  *bool  `negatable:"" help:"Look for changed files of sets every second, and serve them (default on). SIGHUP has them read in any case."`

@@ -12,7 +12,7 @@ import (
 	"paddock/wire"
 )
 
-// The platform's kinds that the agent uses; docs/wire/KINDS.md specifies them.
+// The platform's kinds that the agent uses; docs/reference/wire-kinds.md specifies them.
 const (
 	kindUpdate = "pos.update"
 	kindSkip   = "pos.skip"

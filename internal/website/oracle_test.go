@@ -54,7 +54,7 @@ func TestRangesOfTheStandard(t *testing.T) {
 	}
 }
 
-// Answers equal those of net/http's FileServer in status, header and bytes. docs/web.md lists the
+// Answers equal those of net/http's FileServer in status, header and bytes. docs/reference/web.md lists the
 // differences.
 func TestAgreesWithFileServer(t *testing.T) {
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 )
 
 // abCmd is ApacheBench. Its flags are in lab/internal/persona/ab, because kong does not parse the
-// forms that ab accepts. docs/guides/bench-ab.md is its guide.
+// forms that ab accepts. docs/reference/bench-ab.md is its guide.
 type abCmd struct {
 	Args []string `arg:"" optional:"" help:"The flags of ab, and the URL."`
 }

@@ -25,7 +25,7 @@ import (
 )
 
 // wrkCmd measures a service the way wrk does. Its flags are in lab/internal/persona/wrk, because
-// kong does not parse the forms that wrk accepts. docs/guides/bench-wrk.md is its guide.
+// kong does not parse the forms that wrk accepts. docs/reference/bench-wrk.md is its guide.
 type wrkCmd struct {
 	Args []string `arg:"" optional:"" help:"The flags of wrk, and the URL."`
 }

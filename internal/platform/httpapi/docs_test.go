@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestTheGuideIsTrue runs the examples of docs/http.md in order: each curl
+// TestTheGuideIsTrue runs the examples of docs/reference/http.md in order: each curl
 // command of a block, whose last answer must be the block of JSON that follows.
 func TestTheGuideIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/http.md")
+	text, err := os.ReadFile("../../../docs/reference/http.md")
 	must(t, err)
 	tw := newTown(t, options{emptyCatalog: true})
 	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?").FindAllStringSubmatch(string(text), -1)

@@ -65,7 +65,7 @@ type liveFrame struct {
 	dots    *dots
 }
 
-// dots is a binary frame, decoded as docs/live.md describes.
+// dots is a binary frame, decoded as docs/reference/live.md describes.
 type dots struct {
 	thinned bool
 	at      float64

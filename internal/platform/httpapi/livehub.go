@@ -90,7 +90,7 @@ func (h *liveHub) stats() liveFigures {
 }
 
 // A frame of positions: a header of 16 bytes, then a record of 16 bytes for each
-// object, all little-endian. docs/live.md has the layout.
+// object, all little-endian. docs/reference/live.md has the layout.
 const (
 	frameDots    = 1
 	flagThinned  = 1

@@ -12,7 +12,7 @@ import (
 )
 
 // pointColumns is the media type of points in columns, and fenceColumns that of their answers:
-// docs/http.md.
+// docs/reference/http.md.
 const (
 	pointColumns = "application/vnd.paddock.points"
 	fenceColumns = "application/vnd.paddock.fences"

@@ -59,7 +59,7 @@ func scattered(n, side int) []byte {
 	return inColumns(at...)
 }
 
-// readColumns decodes an answer as docs/wire/KINDS.md describes it.
+// readColumns decodes an answer as docs/reference/wire-kinds.md describes it.
 func readColumns(t *testing.T, b []byte) (generation uint64, answers [][]uint32) {
 	t.Helper()
 	generation = binary.LittleEndian.Uint64(b)

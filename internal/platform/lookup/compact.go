@@ -6,7 +6,7 @@ import (
 	"paddock/fence"
 )
 
-// The compact form of a request, which doors without HTTP accept beside JSON: docs/wire/KINDS.md.
+// The compact form of a request, which doors without HTTP accept beside JSON: docs/reference/wire-kinds.md.
 const (
 	CompactVersion = 1 // its first byte
 

@@ -12,7 +12,7 @@
 //	    bytes  id
 //	    bytes  props, if flagged: JSON, up to the end of the body
 //
-// Integers and floats are little-endian. docs/wire/KINDS.md is normative, and
+// Integers and floats are little-endian. docs/reference/wire-kinds.md is normative, and
 // testdata/positions.txt holds the vectors.
 //
 // Both ends of a link use this package, so it imports no other package of Paddock. It covers only

@@ -32,7 +32,7 @@ func TestGuideShowsTheExamples(t *testing.T) {
 
 // KINDS.md shows the bytes of a position and of a search.
 func TestKindsShowsTheVectors(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/wire/KINDS.md")
+	text, err := os.ReadFile("../../../docs/reference/wire-kinds.md")
 	must(t, err)
 	hex := func(b []byte) string { return fmt.Sprintf("% x", b) }
 	position := body(t, "v42", -73.9586, 40.7811, 1773314205000)

@@ -1,5 +1,5 @@
 // Package wireapi serves the platform's API over the wire protocol: positions as posts, look-ups as
-// requests, events as a stream. docs/wire/KINDS.md specifies the kinds.
+// requests, events as a stream. docs/reference/wire-kinds.md specifies the kinds.
 //
 // It is a door like the others: positions go to the ingest pipeline, look-ups read a snapshot of
 // the fences, events are read from the log.

@@ -26,7 +26,7 @@ func load(t *testing.T, text string, s Sources) (*Config, error) {
 
 // The example file shows every key with its default.
 func TestTheExampleIsTheDefault(t *testing.T) {
-	c, err := Load(Sources{File: "../../../docs/paddock.example.yaml"})
+	c, err := Load(Sources{File: "../../../docs/reference/paddock.example.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 }
 
 func FuzzReadYAML(f *testing.F) {
-	example, err := os.ReadFile("../../../docs/paddock.example.yaml")
+	example, err := os.ReadFile("../../../docs/reference/paddock.example.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}

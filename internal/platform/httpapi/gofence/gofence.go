@@ -9,7 +9,7 @@
 //
 // Status lines, bodies and the original's headers are the same. The router is the same too, and
 // with it redirects, 404, 405 and OPTIONS. This package differs where the original gave a wrong
-// answer, lost data silently or crashed; docs/gofence.md lists each case.
+// answer, lost data silently or crashed; docs/reference/gofence.md lists each case.
 //
 // A request takes one snapshot of one set and no lock. Bodies and answers are bounded:
 // maxSearchBody, maxAddBody, maxAnswer, and maxBodies for all bodies together.

@@ -1,5 +1,5 @@
 // Command conformance runs the test suites of NATS clients against a server's
-// binary: see docs/conformance.md. It fails when a test fails that is not listed
+// binary: see docs/design/conformance.md. It fails when a test fails that is not listed
 // as one that does, and when the number of tests is not the expected one.
 package main
 
