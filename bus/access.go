@@ -43,8 +43,8 @@ func (a *access) answersRule() *ResponsePermission {
 // adopt takes over, for the reader, what a batch needs to know. a is c.access.
 func (c *client) adopt(cfg *Config, a *access) {
 	c.seen, c.grant = cfg, a.grant
-	c.parse.maxLine, c.parse.maxPayload = cfg.MaxControlLine, cfg.MaxPayload
-	c.parse.mustAuth = a.pending
+	c.parse.MaxLine, c.parse.MaxPayload = cfg.MaxControlLine, cfg.MaxPayload
+	c.parse.MustAuth = a.pending
 	c.authorized.Store(!a.pending)
 }
 
@@ -60,7 +60,7 @@ func (c *client) prepareBatch(batch []byte) bool {
 	if ended {
 		return false
 	}
-	if c.parse.mustAuth && c.seen.logins.noAuth != nil && len(c.parse.line) == 0 && upper(batch[0]) != 'C' {
+	if c.seen.logins.noAuth != nil && c.parse.DemandsConnect(batch) {
 		// If not, the parser says so. A CONNECT that still comes is a later one.
 		c.greeted = c.authenticate(credentials{}) == nil
 	}
@@ -74,7 +74,7 @@ func (c *client) authenticate(given credentials) error {
 	for {
 		a, err := c.judge(c.srv.cfg(), given, nil, true)
 		if err == errAuthorization {
-			c.srv.wrongSecret(c.conn)
+			c.srv.pauses.FailedElsewhere(c.conn.RemoteAddr())
 		}
 		if err != nil {
 			return err

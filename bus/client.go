@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/bus/internal/protocol"
 )
 
 const (
@@ -29,19 +31,19 @@ var past = time.Unix(1, 0)
 // deliver to it, write what is pending for it, and end it; nobody but serve closes
 // the connection, which would wait for the reader.
 type client struct {
-	srv      *Server
-	conn     net.Conn
-	sock     socket
-	id       uint64
-	host     string     // the peer's address without port; empty in process
-	door     doorKind   // by which it has come
-	rejected *violation // set before serve: turned away after INFO
-	wire     *wire      // between protocol and socket; nil = nothing. Set by release
-	trace    *tracer    // nil = nothing is traced
-	nonce    string     // for nkeys; empty if there are none
+	srv       *Server
+	conn      net.Conn
+	sock      socket
+	id        uint64
+	host      string     // the peer's address without port; empty in process
+	door      doorKind   // by which it has come
+	rejected  *violation // set before serve: turned away after INFO
+	transport *transport // between protocol and socket; nil = nothing. Set by release
+	trace     *tracer    // nil = nothing is traced
+	nonce     string     // for nkeys; empty if there are none
 
 	// Owned by the reader.
-	parse   parser
+	parse   protocol.Parser
 	route   *router // while a batch is routed
 	opts    connectOptions
 	seized  bool    // enter has the writer's role
@@ -87,8 +89,8 @@ type client struct {
 }
 
 var (
-	_ endpoint = (*client)(nil)
-	_ handler  = (*client)(nil)
+	_ endpoint         = (*client)(nil)
+	_ protocol.Handler = (*client)(nil)
 )
 
 func newClient(s *Server, conn net.Conn) *client {
@@ -105,7 +107,7 @@ func newClient(s *Server, conn net.Conn) *client {
 		c.host = tcp.IP.String()
 	}
 	c.sock.init(conn)
-	c.parse.pedantic = c.opts.Pedantic
+	c.parse.Pedantic = c.opts.Pedantic
 	c.trace = newTracer(c)
 	c.begin(s.cfg())
 	return c
@@ -161,10 +163,10 @@ func (c *client) readLoop() {
 	}
 }
 
-// readAll reads to the end, through the wire if there is one: what its handshake
+// readAll reads to the end, through the transport if there is one: what its handshake
 // has left unread comes first.
 func (c *client) readAll() error {
-	w := c.wire
+	w := c.transport
 	if w == nil {
 		if len(c.early) > 0 && !c.handle(c.early) {
 			return nil
@@ -184,18 +186,18 @@ func (c *client) readAll() error {
 func (c *client) handle(batch []byte) bool {
 	now := time.Now().UnixNano()
 	c.lastInput.Store(now)
-	if (c.seen != c.srv.cfg() || c.parse.mustAuth) && !c.prepareBatch(batch) {
+	if (c.seen != c.srv.cfg() || c.parse.MustAuth) && !c.prepareBatch(batch) {
 		return false
 	}
 	c.trace.came(batch)
 	c.route = c.srv.router()
 	c.route.now = now
-	err := c.parse.feed(batch, c)
+	err := c.parse.Feed(batch, c)
 	c.finishBatch()
 	c.srv.release(c.route)
 	c.route = nil
 	c.flush()
-	if v, ok := errors.AsType[*violation](err); ok {
+	if v := violationOf(err); v != nil {
 		c.end(v)
 		return false
 	}
@@ -277,10 +279,10 @@ func (c *client) abort() {
 func (c *client) tlsInfo() *TLSInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wire == nil || c.wire.tls == nil {
+	if c.transport == nil || c.transport.tls == nil {
 		return nil
 	}
-	return c.wire.tls.info
+	return c.transport.tls.info
 }
 
 func (c *client) open() bool {

@@ -1,6 +1,11 @@
 package bus
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"net"
+	"runtime"
+	"strconv"
+)
 
 // connectOptions are what a client says in CONNECT. A later CONNECT changes
 // only the fields that it names.
@@ -48,9 +53,9 @@ func (o *connectOptions) credentials() credentials {
 	return credentials{user: o.User, pass: o.Pass, token: o.Token, nkey: o.NKey, sig: o.Sig}
 }
 
-// onConnect handles the first CONNECT and any later one, which starts the
+// OnConnect handles the first CONNECT and any later one, which starts the
 // connection afresh: its subscriptions are dropped and it must authenticate.
-func (c *client) onConnect(options []byte) error {
+func (c *client) OnConnect(options []byte) error {
 	c.finishBatch() // what was routed so far went to the connection as it was
 	if c.greeted {
 		c.dropSubscriptions()
@@ -74,7 +79,7 @@ func (c *client) onConnect(options []byte) error {
 		return errNoResponders
 	}
 	c.greeted = true
-	c.parse.headers, c.parse.pedantic = headers, c.opts.Pedantic
+	c.parse.Headers, c.parse.Pedantic = headers, c.opts.Pedantic
 	c.mu.Lock()
 	c.headers, c.noEcho = headers, !c.opts.Echo
 	c.named()
@@ -83,3 +88,122 @@ func (c *client) onConnect(options []byte) error {
 	c.acknowledge()
 	return nil
 }
+
+const (
+	// protocolVersion is the release of the reference server whose client
+	// protocol this is: clients switch features on by it. The product's own
+	// name stands in gitCommit.
+	protocolVersion = "2.12.0"
+	gitCommit       = "paddock"
+	// apiLevel is what that release says of JetStream's requests, with or without JetStream.
+	apiLevel = 2
+	// globalAccount is the name of the one account that there is, unless it has another.
+	globalAccount = "$G"
+)
+
+// info is the INFO message, in the order and with the names of the protocol.
+type info struct {
+	ServerID      string   `json:"server_id"`
+	ServerName    string   `json:"server_name"`
+	Version       string   `json:"version"`
+	Proto         int      `json:"proto"`
+	GitCommit     string   `json:"git_commit,omitempty"`
+	Go            string   `json:"go"`
+	Host          string   `json:"host"`
+	Port          int      `json:"port"`
+	Headers       bool     `json:"headers"`
+	AuthRequired  bool     `json:"auth_required,omitempty"`
+	TLSRequired   bool     `json:"tls_required,omitempty"`
+	TLSVerify     bool     `json:"tls_verify,omitempty"`
+	TLSAvailable  bool     `json:"tls_available,omitempty"`
+	MaxPayload    int      `json:"max_payload"`
+	ClientID      uint64   `json:"client_id,omitempty"`
+	ClientIP      string   `json:"client_ip,omitempty"`
+	Nonce         string   `json:"nonce,omitempty"`
+	ConnectURLs   []string `json:"connect_urls,omitempty"`
+	WSConnectURLs []string `json:"ws_connect_urls,omitempty"`
+	LameDuck      bool     `json:"ldm,omitempty"`
+	ConnectInfo   bool     `json:"connect_info,omitempty"`
+	RemoteAccount string   `json:"remote_account,omitempty"`
+	APILevel      int      `json:"api_lvl"`
+}
+
+// infoLine is the INFO for c; connected makes it the second one, which tells
+// the client as what it is connected.
+func (s *Server) infoLine(c *client, connected bool) []byte {
+	i := info{
+		ServerID:     s.id,
+		ServerName:   s.cfg().ServerName,
+		Version:      protocolVersion,
+		Proto:        1,
+		GitCommit:    gitCommit,
+		Go:           runtime.Version(),
+		Host:         s.cfg().Host,
+		Port:         max(s.cfg().Port, 0),
+		Headers:      !s.cfg().NoHeaders,
+		AuthRequired: s.cfg().asksForCredentials(),
+		MaxPayload:   s.cfg().MaxPayload,
+		ClientID:     c.id,
+		ClientIP:     c.host,
+		APILevel:     apiLevel,
+	}
+	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
+		i.Port = tcp.Port
+	}
+	s.infoDoor(&i, c)
+	s.cfg().advertise(&i)
+	s.infoLameDuck(&i)
+	if !connected {
+		i.Nonce = c.nonce
+	} else {
+		i.ConnectInfo, i.RemoteAccount = true, s.cfg().Account
+		i.AuthRequired = s.cfg().authRequired() // also with a no_auth_user, as the reference has it
+	}
+	text, err := json.Marshal(i)
+	if err != nil {
+		panic(err) // strings and numbers only
+	}
+	return append(append([]byte("INFO "), text...), " \r\n"...)
+}
+
+// advertise puts the address under which clients reach the server in the place of
+// the one where it listens.
+func (c *Config) advertise(i *info) {
+	if host, port, err := net.SplitHostPort(c.Advertise); err == nil {
+		i.Host = host
+		if n, err := strconv.Atoi(port); err == nil {
+			i.Port = n
+		}
+	} else if c.Advertise != "" {
+		i.Host = c.Advertise
+	}
+}
+
+// infoDoor fills in what depends on the door by which c has come.
+func (s *Server) infoDoor(i *info, c *client) {
+	cfg := s.cfg()
+	switch c.door {
+	case doorWebSocket:
+		w := cfg.WebSocket
+		i.Host, i.Port = w.Host, max(w.Port, 0)
+		if tcp, ok := s.WebSocketAddr().(*net.TCPAddr); ok {
+			i.Port = tcp.Port
+		}
+		i.TLSRequired = w.TLS != nil
+		i.TLSAvailable = w.TLS != nil
+	case doorTCP, doorInProcess:
+		if cfg.TLS == nil {
+			return
+		}
+		required := !cfg.TLS.AllowNonTLS || c.tlsFirst.Load()
+		if c.door == doorInProcess {
+			required = false
+		}
+		i.TLSRequired, i.TLSAvailable = required, !required
+		i.TLSVerify = cfg.TLS.verifies()
+	}
+}
+
+// ProtocolVersion is what INFO gives as the server's version: the release of the
+// reference server whose protocol this is. Clients switch features on by it.
+const ProtocolVersion = protocolVersion

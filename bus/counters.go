@@ -1,6 +1,10 @@
 package bus
 
 import (
+	"hash/maphash"
+	"iter"
+	"math/bits"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -109,4 +113,178 @@ func (s *Server) Stats() Stats {
 func minus(count, back *atomic.Uint64) uint64 {
 	b := back.Load()
 	return max(count.Load(), b) - b
+}
+
+// A histogram's bounds are powers of four bytes, from 64 to 1 MiB.
+const (
+	histogramFirst = 6 // its binary logarithm
+	histogramSteps = 8
+)
+
+// Histogram is a reading of sizes in bytes.
+type Histogram struct {
+	// Bounds are in ascending order. Counts[i] is of the sizes up to Bounds[i] and
+	// above the bound before; the last count is of those above all bounds.
+	Bounds []int
+	Counts []uint64
+	Sum    uint64
+}
+
+// histogram counts sizes. The zero value is empty.
+type histogram struct {
+	counts [histogramSteps + 1]atomic.Uint64
+	sum    atomic.Uint64
+}
+
+// observe counts one size; 0 is none.
+func (h *histogram) observe(n int) {
+	if n > 0 {
+		h.counts[histogramBin(n)].Add(1)
+		h.sum.Add(uint64(n))
+	}
+}
+
+func histogramBin(n int) int {
+	above := max(bits.Len(uint(n-1))-histogramFirst, 0) // powers of two beyond the first
+	return min((above+1)/2, histogramSteps)
+}
+
+func (h *histogram) reading() Histogram {
+	r := Histogram{Sum: h.sum.Load()}
+	for i := range h.counts {
+		r.Counts = append(r.Counts, h.counts[i].Load())
+	}
+	for i := range histogramSteps {
+		r.Bounds = append(r.Bounds, 1<<(histogramFirst+2*i))
+	}
+	return r
+}
+
+// IndexStats is a reading of the subject index.
+type IndexStats struct {
+	Subscriptions     int
+	Inserts, Removes  uint64
+	Lookups, Searches uint64 // subjects looked up, and those whose answer was not remembered
+	MaxFanout         int    // most subscriptions and queues that one search has found
+}
+
+// IndexStats reads the index. Lookups and searches are counted by batch.
+func (s *Server) IndexStats() IndexStats {
+	now := s.subs.now.Load()
+	return IndexStats{
+		Subscriptions: now.count,
+		Inserts:       s.subs.inserts.Load(),
+		Removes:       s.subs.removes.Load(),
+		Lookups:       s.counters.inMsgs.Load(),
+		Searches:      s.counters.searches.Load(),
+		MaxFanout:     int(s.counters.maxFanout.Load()),
+	}
+}
+
+// Subscriptions reads every subscription, or those that get what is published to
+// subject if it is not empty: total is how many there are, and list those from
+// number offset on, at most limit. The order is the same while no subscription
+// comes or goes. Nobody waits for it, but for the one whose counts are being read.
+func (s *Server) Subscriptions(subject string, offset, limit int) (list []SubInfo, total int) {
+	var page []*subscription
+	for sub := range s.subs.now.Load().interested(subject) {
+		if total >= offset && len(page) < limit {
+			page = append(page, sub)
+		}
+		total++
+	}
+	list = make([]SubInfo, len(page))
+	for i, sub := range page {
+		list[i] = sub.owner.read(sub)
+	}
+	return list, total
+}
+
+// interested goes through the subscriptions that get subject; "" = all there are.
+func (s *snapshot) interested(subject string) iter.Seq[*subscription] {
+	if subject == "" {
+		return s.all
+	}
+	var m matches
+	s.match(maphash.String(seed, subject), []byte(subject), &m)
+	return func(yield func(*subscription) bool) {
+		for _, list := range m.plain {
+			if !each(list, yield) {
+				return
+			}
+		}
+		for _, g := range m.groups {
+			if !each(g.members, yield) {
+				return
+			}
+		}
+	}
+}
+
+func each(list []*subscription, yield func(*subscription) bool) bool {
+	return !slices.ContainsFunc(list, func(s *subscription) bool { return !yield(s) })
+}
+
+func (s *snapshot) all(yield func(*subscription) bool) {
+	if !s.lead.all(yield) {
+		return
+	}
+	for _, half := range s.by {
+		if half == nil {
+			continue
+		}
+		for i := range half {
+			if !half[i].all(yield) {
+				return
+			}
+		}
+	}
+}
+
+func (d *domain) all(yield func(*subscription) bool) bool {
+	for n := range d.literal.Values {
+		if !n.all(yield) {
+			return false
+		}
+	}
+	return d.wild.all(yield)
+}
+
+func (n *interest) all(yield func(*subscription) bool) bool {
+	if !each(n.plain, yield) {
+		return false
+	}
+	for _, g := range n.groups {
+		if !each(g.members, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *level) all(yield func(*subscription) bool) bool {
+	if l == nil {
+		return true
+	}
+	if !l.interest.all(yield) || !l.tail.all(yield) || !l.any.all(yield) {
+		return false
+	}
+	for below := range l.next.Values {
+		if !below.all(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *client) read(s *subscription) SubInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.reading(c.id)
+}
+
+func (l *Local) read(s *subscription) SubInfo {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return s.reading(l.id)
 }

@@ -91,7 +91,7 @@ func (c *client) fallback(t *TLS) time.Duration {
 }
 
 // negotiate does the handshake of TLS, and what is asked of certificates.
-func (c *client) negotiate(t *TLS, begun []byte) (*wire, error) {
+func (c *client) negotiate(t *TLS, begun []byte) (*transport, error) {
 	if !c.srv.throttle.allow(t.Rate) {
 		return nil, errThrottled
 	}
@@ -109,7 +109,7 @@ func (c *client) negotiate(t *TLS, begun []byte) (*wire, error) {
 		c.mapped = names
 		c.mu.Unlock()
 	}
-	return &wire{c: c, tls: layer}, nil
+	return &transport{c: c, tls: layer}, nil
 }
 
 // seize takes the writer's role before anything has been written.
@@ -121,13 +121,13 @@ func (c *client) seize() {
 
 // release gives the writer's role back, with what is to lie between from now on,
 // and writes what has come up meanwhile.
-func (c *client) release(w *wire) {
+func (c *client) release(w *transport) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w != nil && w.tls != nil {
 		w.tls.hold()
 	}
-	c.wire = w
+	c.transport = w
 	c.out.flushing, c.seized = false, false
 	c.flushLocked()
 }

@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+
+	"paddock/bus/internal/subjects"
 )
 
 // seed makes the hashes of subjects different in each process, so that nobody
@@ -34,7 +36,7 @@ type snapshot struct {
 // that begin with a wildcard.
 type domain struct {
 	gen     uint64 // the snapshot that changed it last
-	literal pmap[interest]
+	literal subjects.Map[interest]
 	wild    *level // nil = none
 }
 
@@ -60,7 +62,7 @@ func (x *index) len() int { return x.now.Load().count }
 // insert adds s, whose subject is a well-formed pattern. It is in effect for
 // every snapshot that is taken after it returns.
 func (x *index) insert(s *subscription) {
-	wild := hasWildcard(s.subject)
+	wild := subjects.HasWildcard(s.subject)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	next, d := x.change(s.subject)
@@ -69,8 +71,8 @@ func (x *index) insert(s *subscription) {
 		d.wild = d.wild.with([]byte(s.subject), s)
 	} else {
 		h := maphash.String(seed, s.subject)
-		n, _ := d.literal.get(h, []byte(s.subject))
-		d.literal = d.literal.with(h, s.subject, n.with(s))
+		n, _ := d.literal.Get(h, []byte(s.subject))
+		d.literal = d.literal.With(h, s.subject, n.with(s))
 	}
 	x.now.Store(next)
 	x.inserts.Add(1)
@@ -78,7 +80,7 @@ func (x *index) insert(s *subscription) {
 
 // remove takes s out; an s that is not there, or no longer, is no error.
 func (x *index) remove(s *subscription) {
-	wild := hasWildcard(s.subject)
+	wild := subjects.HasWildcard(s.subject)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	next, d := x.change(s.subject)
@@ -88,11 +90,11 @@ func (x *index) remove(s *subscription) {
 	} else {
 		h := maphash.String(seed, s.subject)
 		var n interest
-		n, _ = d.literal.get(h, []byte(s.subject))
+		n, _ = d.literal.Get(h, []byte(s.subject))
 		if n, found = n.without(s); n.empty() {
-			d.literal = d.literal.without(h, s.subject)
+			d.literal = d.literal.Without(h, s.subject)
 		} else {
-			d.literal = d.literal.with(h, s.subject, n)
+			d.literal = d.literal.With(h, s.subject, n)
 		}
 	}
 	if found {
@@ -118,7 +120,7 @@ func (x *index) change(pattern string) (*snapshot, *domain) {
 	next := *x.now.Load()
 	next.seq++
 	d := &next.lead
-	if tok, _, _ := cutToken([]byte(pattern)); string(tok) != anyToken && string(tok) != anyTokens {
+	if tok, _, _ := subjects.Cut([]byte(pattern)); string(tok) != subjects.AnyToken && string(tok) != subjects.AnyTokens {
 		h := uint8(maphash.Bytes(seed, tok))
 		half := new([16]domain)
 		if old := next.by[h>>4]; old != nil {
@@ -135,14 +137,14 @@ func (x *index) change(pattern string) (*snapshot, *domain) {
 // * and >. A subject with an empty token reaches nothing.
 func (s *snapshot) match(hash uint64, subject []byte, m *matches) {
 	m.reset()
-	tok, _, _ := cutToken(subject)
+	tok, _, _ := subjects.Cut(subject)
 	d := s.domainOf(tok)
-	if d.literal.n > 0 {
-		if n, found := d.literal.get(hash, subject); found {
+	if d.literal.Len() > 0 {
+		if n, found := d.literal.Get(hash, subject); found {
 			m.take(&n)
 		}
 	}
-	if s.lead.wild == nil && d.wild == nil || !noEmptyToken(subject) {
+	if s.lead.wild == nil && d.wild == nil || !subjects.NoEmptyToken(subject) {
 		return
 	}
 	d.wild.match(subject, m)
@@ -159,12 +161,12 @@ func (x *index) match(subject []byte, m *matches) {
 type level struct {
 	interest          // patterns that end here
 	tail     interest // patterns that end in > below here
-	next     pmap[*level]
+	next     subjects.Map[*level]
 	any      *level // the token *
 }
 
 func (l *level) unused() bool {
-	return l == nil || l.interest.empty() && l.tail.empty() && l.next.n == 0 && l.any == nil
+	return l == nil || l.interest.empty() && l.tail.empty() && l.next.Len() == 0 && l.any == nil
 }
 
 // copied returns a level to change.
@@ -178,9 +180,9 @@ func (l *level) copied() *level {
 
 // with returns l and s, whose pattern from this level on is given.
 func (l *level) with(pattern []byte, s *subscription) *level {
-	tok, rest, more := cutToken(pattern)
+	tok, rest, more := subjects.Cut(pattern)
 	c := l.copied()
-	if string(tok) == anyTokens && !more {
+	if string(tok) == subjects.AnyTokens && !more {
 		c.tail = c.tail.with(s)
 		return c
 	}
@@ -199,9 +201,9 @@ func (l *level) without(pattern []byte, s *subscription) (rest *level, found boo
 	if l == nil {
 		return nil, false
 	}
-	tok, after, more := cutToken(pattern)
+	tok, after, more := subjects.Cut(pattern)
 	c := l.copied()
-	if string(tok) == anyTokens && !more {
+	if string(tok) == subjects.AnyTokens && !more {
 		c.tail, found = c.tail.without(s)
 	} else {
 		below := c.branch(tok)
@@ -227,10 +229,10 @@ func (l *level) without(pattern []byte, s *subscription) (rest *level, found boo
 
 // branch is where the patterns go on that have tok here.
 func (l *level) branch(tok []byte) *level {
-	if string(tok) == anyToken {
+	if string(tok) == subjects.AnyToken {
 		return l.any
 	}
-	next, _ := l.next.get(maphash.Bytes(seed, tok), tok)
+	next, _ := l.next.Get(maphash.Bytes(seed, tok), tok)
 	return next
 }
 
@@ -240,12 +242,12 @@ func (l *level) setBranch(tok []byte, below *level) {
 	}
 	h := maphash.Bytes(seed, tok)
 	switch {
-	case string(tok) == anyToken:
+	case string(tok) == subjects.AnyToken:
 		l.any = below
 	case below == nil:
-		l.next = l.next.without(h, string(tok))
+		l.next = l.next.Without(h, string(tok))
 	default:
-		l.next = l.next.with(h, string(tok), below)
+		l.next = l.next.With(h, string(tok), below)
 	}
 }
 
@@ -254,9 +256,9 @@ func (l *level) match(subject []byte, m *matches) {
 		return
 	}
 	m.take(&l.tail)
-	tok, rest, more := cutToken(subject)
-	if l.next.n > 0 {
-		if c, found := l.next.get(maphash.Bytes(seed, tok), tok); found {
+	tok, rest, more := subjects.Cut(subject)
+	if l.next.Len() > 0 {
+		if c, found := l.next.Get(maphash.Bytes(seed, tok), tok); found {
 			c.step(rest, more, m)
 		}
 	}

@@ -32,7 +32,7 @@ func (s *snapshot) unused() bool {
 		}
 	}
 	for _, d := range all {
-		if d.literal.root != nil || d.literal.n != 0 || d.wild != nil {
+		if d.literal.Len() != 0 || d.wild != nil {
 			return false
 		}
 	}

@@ -212,7 +212,7 @@ func (s *Server) pause(d time.Duration) {
 
 // admit gives conn its goroutines, or an error if nobody took it.
 func (s *Server) admit(conn net.Conn, from doorKind) error {
-	if s.pauses.Now(conn.RemoteAddr()) {
+	if s.pauses.Paused(conn.RemoteAddr()) {
 		s.counters.paused.Add(1)
 		return errPaused
 	}
@@ -246,14 +246,6 @@ func (s *Server) admit(conn net.Conn, from doorKind) error {
 
 // errPaused says that too many wrong secrets have come from an address.
 var errPaused = errors.New("bus: the address is paused")
-
-// wrongSecret remembers from where wrong credentials come, but for this machine: after a few in
-// a row the address is not listened to for a second, up to a minute.
-func (s *Server) wrongSecret(conn net.Conn) {
-	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		s.pauses.Failed(tcp)
-	}
-}
 
 // InProcessConn returns the client's end of a connection without a socket, for
 // clients that speak the protocol; nats.go takes s as its InProcessServer. The

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/bus/internal/subjects"
 )
 
 var (
@@ -170,7 +172,7 @@ type Subscription struct {
 // subscription. It is in effect when Subscribe returns. See [Local] for what fn
 // may do.
 func (l *Local) Subscribe(pattern, queue string, fn func([]Msg)) (*Subscription, error) {
-	if !ValidPattern(pattern) || queue != "" && !cleanText(queue) {
+	if !ValidPattern(pattern) || queue != "" && !subjects.Clean(queue) {
 		return nil, fmt.Errorf("%w: %q queue %q", ErrBadSubject, pattern, queue)
 	}
 	s := &subscription{owner: l, subject: pattern, queue: queue, fn: fn}
@@ -406,3 +408,20 @@ func (l *Local) awaitRoom() bool {
 	l.waiters--
 	return !l.draining && len(l.inbox) > 0
 }
+
+// ValidSubject reports whether s can be published to: at least one token, no
+// token empty, none a lone * or >, and no white space or control byte. Case and
+// bytes above 0x7f are free: subjects are compared as bytes.
+func ValidSubject(s string) bool { return subjects.Valid(s) }
+
+// ValidPattern reports whether s can be subscribed to: as [ValidSubject], but
+// any token may be *, and the last one may be >. The characters * and > inside
+// a longer token are literals.
+func ValidPattern(s string) bool {
+	return subjects.Clean(s) && subjects.WellFormedPattern([]byte(s))
+}
+
+// Match reports whether subject is matched by pattern. Tokens * and > of
+// pattern are wildcards, those of subject are not. A subject with an empty
+// token is matched by nothing.
+func Match(pattern, subject string) bool { return subjects.Match(pattern, []byte(subject)) }

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
+
+	"paddock/bus/internal/protocol"
+	"paddock/bus/internal/subjects"
 )
 
 var (
@@ -51,12 +55,12 @@ func (c *client) deny(format string, args ...any) {
 	c.refuse(fmt.Sprintf(format, args...))
 }
 
-// onInvalidSubject tells a pedantic client; its message is routed all the same.
-func (c *client) onInvalidSubject() { c.refuse(textInvalidPublish) }
+// OnInvalidSubject tells a pedantic client; its message is routed all the same.
+func (c *client) OnInvalidSubject() { c.refuse(textInvalidPublish) }
 
-func (c *client) onPublish(p *publication) error {
+func (c *client) OnPublish(p *protocol.Publication) error {
 	r := c.route
-	if p.header > 0 && tracesOnly(p.payload[:p.header]) {
+	if p.Header > 0 && tracesOnly(p.Payload[:p.Header]) {
 		r.settle()
 		r.receive(p)
 		c.srv.counters.traceOnly.Add(1)
@@ -68,17 +72,17 @@ func (c *client) onPublish(p *publication) error {
 		return nil
 	}
 	r.settle()
-	to := r.lookup(p.subject)
+	to := r.lookup(p.Subject)
 	switch {
-	case to.denied, c.grant != nil && !to.permits(c.grant, p.subject) && !c.answer(p.subject):
+	case to.denied, c.grant != nil && !to.permits(c.grant, p.Subject) && !c.answer(p.Subject):
 		r.receive(p)
-		c.deny(textDeniedPublish, p.subject)
+		c.deny(textDeniedPublish, p.Subject)
 		return nil
-	case len(p.reply) > 0 && (isReserved(p.reply, reservedReplies) || c.srv.denied(p.reply)):
+	case len(p.Reply) > 0 && (isReserved(p.Reply, reservedReplies) || c.srv.denied(p.Reply)):
 		r.receive(p)
-		c.deny(textDeniedReply, p.reply)
+		c.deny(textDeniedReply, p.Reply)
 		return nil
-	case to.nobody() && (len(p.reply) == 0 || !c.opts.NoResponders):
+	case to.nobody() && (len(p.Reply) == 0 || !c.opts.NoResponders):
 		c.acknowledge()
 		r.receive(p)
 		return nil
@@ -87,11 +91,11 @@ func (c *client) onPublish(p *publication) error {
 		return nil
 	}
 	c.acknowledge()
-	r.msg.reset(p.subject, p.reply, p.payload[:p.header], p.payload[p.header:])
-	if r.msg.exact = p.exact; len(p.exact) == 0 {
-		r.msg.exact = c.parse.written
+	r.msg.reset(p.Subject, p.Reply, p.Payload[:p.Header], p.Payload[p.Header:])
+	if r.msg.exact = p.Exact; len(p.Exact) == 0 {
+		r.msg.exact = c.parse.Written
 	}
-	if !r.route(to, c) && len(p.reply) > 0 && c.opts.NoResponders {
+	if !r.route(to, c) && len(p.Reply) > 0 && c.opts.NoResponders {
 		r.noResponders(c)
 	}
 	return nil
@@ -138,24 +142,21 @@ func (c *client) answer(subject []byte) bool {
 	return c.answers != nil && c.answers.take(subject)
 }
 
-// refusal is a SUB that is not accepted; its text leaves the connection open.
+// refusal is the answer to a SUB that is not accepted. The connection stays open.
 type refusal struct {
-	text       string
-	permission bool
+	text    string
+	counter *atomic.Uint64 // nil = none
 }
 
-func (c *client) onSubscribe(subject, queue, sid []byte) error {
+func (c *client) OnSubscribe(subject, queue, sid []byte) error {
 	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
 	s.sid = s.sidText[:len(sid)]
 	c.usage.active.Store(c.route.now)
 	c.route.breakOff()
 	added, refused := c.addSubscription(s, subject)
 	if refused != nil {
-		switch {
-		case refused.permission:
-			c.srv.counters.refused.Add(1)
-		case refused.text == textMaxSubscriptions:
-			c.srv.counters.subsRefused.Add(1)
+		if refused.counter != nil {
+			refused.counter.Add(1)
 		}
 		c.refuse(refused.text)
 		return nil
@@ -181,15 +182,15 @@ func (c *client) addSubscription(s *subscription, subject []byte) (added bool, r
 	defer c.mu.Unlock()
 	switch {
 	case s.queue == reservedQueue, !c.access.maySubscribe(s):
-		return false, &refusal{deniedSubscription(s), true}
-	case cfg.MaxSubTokens > 0 && 1+bytes.Count(subject, []byte{tokenSep}) > cfg.MaxSubTokens:
-		return false, &refusal{fmt.Sprintf(textTooManyTokens, s.subject), true}
+		return false, &refusal{deniedSubscription(s), &c.srv.counters.refused}
+	case cfg.MaxSubTokens > 0 && 1+bytes.Count(subject, []byte{subjects.Separator}) > cfg.MaxSubTokens:
+		return false, &refusal{fmt.Sprintf(textTooManyTokens, s.subject), &c.srv.counters.refused}
 	case cfg.MaxSubs > 0 && len(c.subs) >= cfg.MaxSubs:
-		return false, &refusal{textMaxSubscriptions, false}
+		return false, &refusal{textMaxSubscriptions, &c.srv.counters.subsRefused}
 	case c.subs[s.sid] != nil || c.reason != 0:
 		return false, nil
-	case !wellFormedPattern(subject):
-		return false, &refusal{textInvalidSubject, false}
+	case !subjects.WellFormedPattern(subject):
+		return false, &refusal{textInvalidSubject, nil}
 	}
 	s.filter = c.access.grant.filterFor(s.subject, s.queue)
 	if c.subs == nil {
@@ -206,7 +207,7 @@ func deniedSubscription(s *subscription) string {
 	return fmt.Sprintf(textDeniedSubscribe, s.subject)
 }
 
-func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
+func (c *client) OnUnsubscribe(sid []byte, limit uint64) error {
 	c.usage.active.Store(c.route.now)
 	c.route.breakOff()
 	c.mu.Lock()
@@ -223,9 +224,9 @@ func (c *client) onUnsubscribe(sid []byte, limit uint64) error {
 	return nil
 }
 
-// onPing ends the batch so far, so that its counters and callbacks come before
+// OnPing ends the batch so far, so that its counters and callbacks come before
 // the PONG, as the messages in the destinations' pending bytes do.
-func (c *client) onPing() error {
+func (c *client) OnPing() error {
 	c.finishBatch()
 	first := c.greeted && !c.told
 	c.told = c.told || first
@@ -240,15 +241,15 @@ func (c *client) onPing() error {
 	return nil
 }
 
-func (c *client) onPong() error {
+func (c *client) OnPong() error {
 	c.usage.pong(c.route.now)
 	c.pingsOut.Store(0)
 	c.answered.Store(true)
 	return nil
 }
 
-// onInfo ignores what a client says of itself, if it is an INFO.
-func (c *client) onInfo(options []byte) error {
+// OnInfo ignores what a client says of itself, if it is an INFO.
+func (c *client) OnInfo(options []byte) error {
 	if json.Unmarshal(options, new(info)) != nil {
 		return errArguments
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"sync"
 	"time"
+
+	"paddock/bus/internal/protocol"
 )
 
 const (
@@ -301,6 +303,6 @@ func frameSize(b []byte) (size, payload int, line []byte) {
 		return end, 0, nil
 	}
 	line = b[:end-len(crlf)]
-	payload, _ = parseSize(line[bytes.LastIndexByte(line, ' ')+1:])
+	payload, _ = protocol.ParseSize(line[bytes.LastIndexByte(line, ' ')+1:])
 	return end + payload + len(crlf), payload, line
 }

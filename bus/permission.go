@@ -2,8 +2,11 @@ package bus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"paddock/bus/internal/subjects"
 )
 
 const (
@@ -22,7 +25,7 @@ type grant struct {
 // subjectRules is a [SubjectPermission] to look things up in.
 type subjectRules struct {
 	limited     bool // only what allow has is permitted
-	allow, deny patternSet
+	allow, deny subjects.Set
 }
 
 func newGrant(p *Permissions) *grant {
@@ -40,19 +43,19 @@ func newGrant(p *Permissions) *grant {
 }
 
 func newRules(p SubjectPermission) subjectRules {
-	return subjectRules{limited: len(p.Allow) > 0, allow: newPatternSet(p.Allow), deny: newPatternSet(p.Deny)}
+	return subjectRules{limited: len(p.Allow) > 0, allow: subjects.NewSet(p.Allow), deny: subjects.NewSet(p.Deny)}
 }
 
 // limitsPublish reports whether there are subjects that must not be published to.
 func (g *grant) limitsPublish() bool {
-	return g != nil && (g.publish.limited || len(g.publish.deny.entries) > 0)
+	return g != nil && (g.publish.limited || len(g.publish.deny.Entries) > 0)
 }
 
 // mayPublish decides about a subject that is published to; answers to requests
 // are another matter.
 func (g *grant) mayPublish(subject []byte) bool {
 	p := &g.publish
-	return (!p.limited || p.allow.has(subject)) && !p.deny.has(subject)
+	return (!p.limited || p.allow.Has(subject)) && !p.deny.Has(subject)
 }
 
 // maySubscribe decides about a SUB. Where entries of a list name queues for the
@@ -61,41 +64,41 @@ func (g *grant) mayPublish(subject []byte) bool {
 func (g *grant) maySubscribe(subject []byte, queue string) bool {
 	p := &g.subscribe
 	if p.limited {
-		allowed := p.allow.covers(subject)
-		if named, among := p.allow.queue(subject, queue, true); named {
+		allowed := p.allow.Covers(subject)
+		if named, among := p.allow.Queue(subject, queue, true); named {
 			allowed = among
 		}
 		if !allowed {
 			return false
 		}
 	}
-	_, among := p.deny.queue(subject, queue, false)
-	return !among && !p.deny.has(subject)
+	_, among := p.deny.Queue(subject, queue, false)
+	return !among && !p.deny.Has(subject)
 }
 
 // filterFor returns what a subscription that has been permitted must not be
 // given; nil if it reaches nothing of that kind.
 func (g *grant) filterFor(pattern, queue string) *filter {
-	if g == nil || !hasWildcard(pattern) {
+	if g == nil || !subjects.HasWildcard(pattern) {
 		return nil
 	}
 	var entries []string
-	for _, e := range g.subscribe.deny.entries {
+	for _, e := range g.subscribe.deny.Entries {
 		subject, q, named := strings.Cut(e, " ")
-		if overlap(subject, pattern) && (!named || queue != "" && covers(q, []byte(queue))) {
+		if subjects.Overlap(subject, pattern) && (!named || queue != "" && subjects.Covers(q, []byte(queue))) {
 			entries = append(entries, subject)
 		}
 	}
 	if len(entries) == 0 {
 		return nil
 	}
-	return &filter{deny: newPatternSet(entries)}
+	return &filter{deny: subjects.NewSet(entries)}
 }
 
 // filter is what is not delivered to a subscription though its pattern matches.
 // The lock of the subscription's owner guards it.
 type filter struct {
-	deny   patternSet
+	deny   subjects.Set
 	latest []byte // the subject that came before, for streams of one subject
 	denied bool   // what has been decided about it
 }
@@ -103,121 +106,9 @@ type filter struct {
 func (f *filter) denies(subject []byte) bool {
 	if string(f.latest) != string(subject) || len(subject) == 0 {
 		f.latest = append(f.latest[:0], subject...)
-		f.denied = f.deny.has(subject)
+		f.denied = f.deny.Has(subject)
 	}
 	return f.denied
-}
-
-// patternSet is a list of patterns, each perhaps with a queue behind a space. A
-// subject is looked up among the literal ones and compared only with the
-// wildcards that begin as it does.
-type patternSet struct {
-	entries []string // all of it, in one form
-	literal map[string]struct{}
-	wild    map[string][]string // by their first tokens
-	lead    []string            // which begin with a wildcard
-	queues  [][2]string         // subject and queue
-}
-
-func newPatternSet(list []string) (p patternSet) {
-	for _, e := range list {
-		f := strings.Fields(e)
-		e = strings.Join(f, " ")
-		p.entries = append(p.entries, e)
-		first, _, _ := strings.Cut(e, ".")
-		switch {
-		case len(f) == 2:
-			p.queues = append(p.queues, [2]string{f[0], f[1]})
-		case !hasWildcard(e):
-			if p.literal == nil {
-				p.literal = make(map[string]struct{})
-			}
-			p.literal[e] = struct{}{}
-		case first == anyToken || first == anyTokens:
-			p.lead = append(p.lead, e)
-		default:
-			if p.wild == nil {
-				p.wild = make(map[string][]string)
-			}
-			p.wild[first] = append(p.wild[first], e)
-		}
-	}
-	return p
-}
-
-// has reports whether some pattern without a queue matches subject, whose tokens
-// are all literals.
-//
-// hot: guarded by TestPermissionsDoNotAllocate.
-func (p *patternSet) has(subject []byte) bool { return p.match(subject, matchTokens) }
-
-// covers reports whether some pattern without a queue matches all that subject, a
-// pattern, matches.
-func (p *patternSet) covers(subject []byte) bool { return p.match(subject, covers) }
-
-func (p *patternSet) match(subject []byte, match func(pattern string, subject []byte) bool) bool {
-	if _, ok := p.literal[string(subject)]; ok {
-		return true
-	}
-	for _, pattern := range p.lead {
-		if match(pattern, subject) {
-			return true
-		}
-	}
-	if p.wild == nil {
-		return false
-	}
-	tok, _, _ := cutToken(subject)
-	for _, pattern := range p.wild[string(tok)] {
-		if match(pattern, subject) {
-			return true
-		}
-	}
-	return false
-}
-
-// queue reports whether entries name queues for subject, and queue is among
-// them.
-func (p *patternSet) queue(subject []byte, queue string, whole bool) (named, among bool) {
-	if queue == "" {
-		return false, false
-	}
-	match := matchTokens
-	if whole {
-		match = covers
-	}
-	for _, e := range p.queues {
-		if match(e[0], subject) {
-			named = true
-			among = among || e[1] == queue || covers(e[1], []byte(queue))
-		}
-	}
-	return named, among
-}
-
-// covers reports whether pattern matches all that narrower matches. A last > is
-// more than one token, which * does not stand for.
-func covers(pattern string, narrower []byte) bool {
-	return matchTokens(pattern, narrower) && (!endsOpen(string(narrower)) || endsOpen(pattern))
-}
-
-func endsOpen(pattern string) bool { return pattern == anyTokens || strings.HasSuffix(pattern, ".>") }
-
-// overlap reports whether some subject is matched by both patterns.
-func overlap(a, b string) bool {
-	for {
-		atok, arest, amore := strings.Cut(a, ".")
-		btok, brest, bmore := strings.Cut(b, ".")
-		switch {
-		case atok == anyTokens && !amore, btok == anyTokens && !bmore:
-			return true
-		case atok != btok && atok != anyToken && btok != anyToken, amore != bmore:
-			return false
-		case !amore:
-			return true
-		}
-		a, b = arest, brest
-	}
 }
 
 // check says what is wrong with p; nil permits everything.
@@ -257,4 +148,154 @@ func validEntry(e string, queues bool) bool {
 	default:
 		return false
 	}
+}
+
+// maxAnswers and maxAnswerBytes bound how many requests, and how many bytes of
+// their reply subjects, one client may have received and not answered: beyond
+// them the oldest can no longer be answered.
+const (
+	maxAnswers     = 1 << 16
+	maxAnswerBytes = 8 << 20
+)
+
+// answers are the reply subjects to which a client may publish because it has got
+// requests with them. The client's lock guards them.
+type answers struct {
+	rule  ResponsePermission
+	open  map[string]*answer
+	queue []*answer // in the order in which the requests came, from first on
+	first int
+	bytes int // of the subjects in queue
+}
+
+type answer struct {
+	reply string
+	since int64 // Unix ns
+	given int
+	over  bool // another request has come with the same reply, or no answer is left
+}
+
+func newAnswers(rule *ResponsePermission) *answers {
+	if rule == nil {
+		return nil
+	}
+	return &answers{rule: *rule, open: make(map[string]*answer)}
+}
+
+// request remembers that a request has been delivered at the time given.
+func (a *answers) request(reply []byte, now int64) {
+	if old := a.open[string(reply)]; old != nil {
+		old.over = true
+	}
+	r := &answer{reply: string(reply), since: now}
+	a.open[r.reply] = r
+	a.queue = append(a.queue, r)
+	a.bytes += len(r.reply)
+	a.prune(now)
+}
+
+// prune lets go of what has expired, is over, or is beyond the bounds.
+func (a *answers) prune(now int64) {
+	for a.first < len(a.queue) {
+		r := a.queue[a.first]
+		full := len(a.queue)-a.first > maxAnswers || a.bytes > maxAnswerBytes
+		if !full && !r.over && !a.expired(r, now) {
+			break
+		}
+		a.bytes -= len(r.reply)
+		if !r.over {
+			delete(a.open, r.reply)
+		}
+		a.queue[a.first] = nil
+		a.first++
+	}
+	if a.first > len(a.queue)/2 {
+		a.queue = append(a.queue[:0], a.queue[a.first:]...)
+		clear(a.queue[len(a.queue) : len(a.queue)+a.first])
+		a.first = 0
+	}
+}
+
+func (a *answers) expired(r *answer, now int64) bool {
+	return a.rule.Expires >= 0 && now-r.since > int64(a.rule.Expires)
+}
+
+// take uses up one answer to reply, if one is left.
+func (a *answers) take(reply []byte) bool {
+	r := a.open[string(reply)]
+	if r == nil || a.expired(r, time.Now().UnixNano()) {
+		return false
+	}
+	r.given++
+	if a.rule.Max >= 0 && r.given >= a.rule.Max {
+		r.over = true
+		delete(a.open, r.reply)
+	}
+	return true
+}
+
+// User is one who may connect: by name and password, or by nkey.
+type User struct {
+	Name     string
+	Password string // plain, or a bcrypt hash; "" = the empty one, or with TLS.MapUsers none
+	NKey     string // public key, "U..."; in place of Name and Password
+
+	Permissions *Permissions // nil = Config.Permissions
+	// Connections lists how the user may connect; empty = in every way.
+	Connections []ConnectionType
+}
+
+// Permissions say what a user may publish and subscribe to. The zero value
+// permits everything.
+//
+// A SUB is refused if an entry of Subscribe.Deny matches its subject as it is
+// written, or no entry of Subscribe.Allow matches everything that it does. A
+// wildcard that goes beyond an entry of Deny is accepted, and what is denied is
+// not delivered.
+//
+// Entries that name a queue are for SUBs with that queue, which may have
+// wildcards as subjects have. Where entries of Allow name queues for a subject, a
+// queue has to be among them; a SUB without a queue needs an entry without one.
+type Permissions struct {
+	Publish   SubjectPermission
+	Subscribe SubjectPermission // an entry may name a queue behind the subject: "orders.* workers"
+	// AllowResponses lets who has received a request publish to its reply subject,
+	// whatever Publish says. An empty Publish.Allow then permits nothing else. nil
+	// = no.
+	AllowResponses *ResponsePermission
+}
+
+// SubjectPermission lists patterns of subjects. What Deny matches is refused; of
+// the rest, what Allow matches is permitted, or everything if Allow is empty.
+type SubjectPermission struct{ Allow, Deny []string }
+
+// ResponsePermission bounds the answers to one request.
+type ResponsePermission struct {
+	Max     int           // answers; 0 = 1, -1 = no limit
+	Expires time.Duration // from the request's delivery; 0 = 2 min, -1 = never
+}
+
+// ConnectionType is a way to connect, under the name that configurations use.
+type ConnectionType string
+
+// The ways to connect to this broker.
+const (
+	ConnectionStandard  ConnectionType = "STANDARD"
+	ConnectionWebSocket ConnectionType = "WEBSOCKET"
+	ConnectionInProcess ConnectionType = "IN_PROCESS"
+)
+
+// connectionTypes are all that configurations may name. Who may come only by ways
+// that this broker has not cannot come.
+var connectionTypes = []ConnectionType{
+	ConnectionStandard, ConnectionWebSocket, ConnectionInProcess,
+	"LEAFNODE", "LEAFNODE_WS", "MQTT", "MQTT_WS",
+}
+
+// ParseConnectionType gives the way to connect of that name, in any case of letters.
+func ParseConnectionType(name string) (ConnectionType, error) {
+	if t := ConnectionType(strings.ToUpper(name)); slices.Contains(connectionTypes, t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown connection type %q", name)
 }

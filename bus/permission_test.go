@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"paddock/bus/internal/subjects"
 )
 
 // The literal meaning of permissions: every subject of up to three tokens of a
@@ -126,9 +128,9 @@ func subscribesLiterally(t *testing.T, l literal, g *grant, pattern, queue strin
 	if !accepted {
 		clean := !slices.ContainsFunc(l.p.Subscribe.Deny, func(e string) bool {
 			subject, _, _ := strings.Cut(e, " ")
-			return overlap(subject, pattern)
+			return subjects.Overlap(subject, pattern)
 		})
-		single := slices.ContainsFunc(l.p.Subscribe.Allow, func(e string) bool { return covers(e, []byte(pattern)) })
+		single := slices.ContainsFunc(l.p.Subscribe.Allow, func(e string) bool { return subjects.Covers(e, []byte(pattern)) })
 		if clean && (single || len(l.p.Subscribe.Allow) == 0) {
 			t.Fatalf("%+v: SUB %s %s is refused", l.p, pattern, queue)
 		}
@@ -160,11 +162,11 @@ func TestOverlapAndCovers(t *testing.T) {
 			both = both || inA && inB
 			within = within && (inA || !inB)
 		}
-		if overlap(a, b) != both {
-			t.Fatalf("overlap(%s, %s) is not %v", a, b, both)
+		if subjects.Overlap(a, b) != both {
+			t.Fatalf("subjects.Overlap(%s, %s) is not %v", a, b, both)
 		}
-		if covers(a, []byte(b)) != within {
-			t.Fatalf("covers(%s, %s) is not %v", a, b, within)
+		if subjects.Covers(a, []byte(b)) != within {
+			t.Fatalf("subjects.Covers(%s, %s) is not %v", a, b, within)
 		}
 	}
 }

@@ -1,5 +1,11 @@
 package bus
 
+import (
+	"errors"
+
+	"paddock/bus/internal/protocol"
+)
+
 // CloseReason says why a connection ended. The texts are those that monitoring
 // tools of the protocol know.
 type CloseReason uint8
@@ -115,3 +121,25 @@ const (
 	textDeniedSubscribe   = "Permissions Violation for Subscription to %q"
 	textDeniedSubscribeTo = "Permissions Violation for Subscription to %q using queue %q"
 )
+
+// violationOf returns the violation for which err ends a connection; nil if it does not.
+func violationOf(err error) *violation {
+	switch err {
+	case nil:
+		return nil
+	case protocol.ErrUnknownOperation:
+		return errUnknownOp
+	case protocol.ErrArguments:
+		return errArguments
+	case protocol.ErrControlLine:
+		return errControlLine
+	case protocol.ErrPayload:
+		return errPayload
+	case protocol.ErrConnectFirst:
+		return errAuthorization
+	case protocol.ErrClientError:
+		return errClientErr
+	}
+	v, _ := errors.AsType[*violation](err)
+	return v
+}

@@ -3,6 +3,8 @@ package bus
 import (
 	"sync"
 	"sync/atomic"
+
+	"paddock/bus/internal/protocol"
 )
 
 // runMessages and runBytes bound a run: what one client gets at once.
@@ -74,26 +76,26 @@ func fans(plain []*subscription, groups []group) bool {
 }
 
 // begins says whether p, of a client that wants no answers, may begin a run.
-func (to *reach) begins(p *publication) bool {
-	return to.fan && len(p.exact) > 0 && len(p.reply) == 0
+func (to *reach) begins(p *protocol.Publication) bool {
+	return to.fan && len(p.Exact) > 0 && len(p.Reply) == 0
 }
 
 // continues says whether p belongs to the run: what holds for its subject has been
 // found when it began.
-func (g *run) continues(p *publication) bool {
-	return g.to != nil && len(p.exact) > 0 && len(p.reply) == 0 && string(p.subject) == string(g.subject) &&
-		len(g.pieces) < runMessages && g.size+len(p.exact) <= runBytes
+func (g *run) continues(p *protocol.Publication) bool {
+	return g.to != nil && len(p.Exact) > 0 && len(p.Reply) == 0 && string(p.Subject) == string(g.subject) &&
+		len(g.pieces) < runMessages && g.size+len(p.Exact) <= runBytes
 }
 
-func (g *run) begin(to *reach, from endpoint, p *publication) {
-	g.to, g.from, g.subject = to, from, p.subject
+func (g *run) begin(to *reach, from endpoint, p *protocol.Publication) {
+	g.to, g.from, g.subject = to, from, p.Subject
 	g.add(p)
 }
 
-func (g *run) add(p *publication) {
-	g.pieces = append(g.pieces, piece{p.exact, p.payload})
-	g.size += len(p.exact)
-	g.payload += len(p.payload)
+func (g *run) add(p *protocol.Publication) {
+	g.pieces = append(g.pieces, piece{p.Exact, p.Payload})
+	g.size += len(p.Exact)
+	g.payload += len(p.Payload)
 }
 
 // as returns the messages as s gets them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"paddock/bus/internal/subjects"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/process/logbound"
 )
@@ -37,11 +38,11 @@ type Server struct {
 	traffic    *traffic
 	clientIDs  atomic.Uint64
 	routers    sync.Pool
-	lame       atomic.Bool      // INFO tells of lame duck mode
-	turns      *handshake.Turns // of TLS
+	lame       atomic.Bool        // INFO tells of lame duck mode
+	turns      *handshake.Limiter // of TLS
 	throttle   throttle
 	hasher     *hasher
-	pauses     handshake.Pauses
+	pauses     handshake.PenaltyBox
 	faultLines logbound.Lines // about connections that were closed for what they sent
 
 	reloading sync.Mutex // held by Reload alone, so that configurations come one by one
@@ -82,7 +83,7 @@ func New(cfg Config) (*Server, error) {
 		subs:    newIndex(),
 		hasher:  newHasher(),
 		quiet:   make(chan struct{}),
-		turns:   handshake.NewTurns(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
+		turns:   handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
 		clients: make(map[*client]struct{}),
 		locals:  make(map[*Local]struct{}),
 	}
@@ -235,7 +236,7 @@ func (s *Server) release(r *router) {
 // denied says whether network clients must not publish to subject.
 func (s *Server) denied(subject []byte) bool {
 	for _, pattern := range s.cfg().DenyPublish {
-		if matchTokens(pattern, subject) {
+		if subjects.Match(pattern, subject) {
 			return true
 		}
 	}

@@ -1,11 +1,160 @@
 package bus
 
 import (
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"net"
+	"net/url"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
+
+// Defaults of [TLS] and [WebSocket].
+const (
+	DefaultTLSTimeout    = 2 * time.Second
+	DefaultWebSocketTime = 2 * time.Second
+	// DefaultTLSFallback is what a client that expects INFO first has to wait, so
+	// that it is short, and still longer than the first packet of one that does
+	// not takes.
+	DefaultTLSFallback = 50 * time.Millisecond
+)
+
+// TLS makes network connections secure, after INFO as the protocol has it.
+type TLS struct {
+	// Config holds the certificate, and ClientAuth with ClientCAs to ask for
+	// those of clients.
+	Config  *tls.Config
+	Timeout time.Duration // of the handshake; 0 = 2 s
+	// AllowNonTLS takes clients without TLS on the same port.
+	AllowNonTLS bool
+	// HandshakeFirst expects the handshake before INFO. With Fallback, a client
+	// that has sent nothing by then gets INFO first, as usual.
+	HandshakeFirst bool
+	Fallback       time.Duration
+	// PinnedCerts lists the SHA-256, in hex, of the public keys (SPKI, DER) that
+	// clients may have; empty = any.
+	PinnedCerts []string
+	// MapUsers takes the user from the client's certificate: an e-mail, DNS or URI
+	// name, or the subject's distinguished name, that is a User.Name.
+	MapUsers bool
+	// Rate bounds the handshakes begun per second; 0 = no limit.
+	Rate int
+}
+
+// WebSocket is a second door for clients that are web pages.
+type WebSocket struct {
+	Host string      // "" = Config.Host
+	Port int         // -1 = any free port
+	TLS  *tls.Config // nil = plain
+	// SameOrigin refuses pages of another host; AllowedOrigins lists others to
+	// take. Neither set = all are taken.
+	SameOrigin     bool
+	AllowedOrigins []string
+	// LocalNames refuses pages of a name other than localhost, too: a name may be made
+	// to lead to this machine, and its page is of the same origin then (DNS rebinding).
+	LocalNames       bool
+	Compression      bool          // permessage-deflate (RFC 7692) for clients that offer it
+	HandshakeTimeout time.Duration // 0 = 2 s
+}
+
+// withDefaults copies t and fills in its zeros.
+func (t *TLS) withDefaults() *TLS {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.Timeout = orDefault(c.Timeout, DefaultTLSTimeout)
+	c.Config = serverTLS(c.Config)
+	c.PinnedCerts = slices.Clone(c.PinnedCerts)
+	for i, pin := range c.PinnedCerts {
+		c.PinnedCerts[i] = strings.ToLower(pin)
+	}
+	return &c
+}
+
+// serverTLS is a copy of c that a server uses.
+func serverTLS(c *tls.Config) *tls.Config {
+	if c == nil {
+		return nil
+	}
+	c = c.Clone()
+	// Small records at first are for who shows a page before it has all of it. A
+	// write of ours is as large as what there is.
+	c.DynamicRecordSizingDisabled = true
+	return c
+}
+
+func (t *TLS) check() error {
+	switch {
+	case t == nil:
+		return nil
+	case !canServe(t.Config):
+		return errors.New("bus: TLS needs a certificate")
+	case min(t.Timeout, t.Fallback) < 0 || t.Rate < 0:
+		return errors.New("bus: a limit of TLS is negative")
+	case t.MapUsers && t.Config.ClientAuth != tls.RequireAndVerifyClientCert:
+		return errors.New("bus: to take users from certificates, TLS has to require and verify them")
+	case len(t.PinnedCerts) > 0 && t.Config.ClientAuth == tls.NoClientCert:
+		return errors.New("bus: pinned certificates need TLS to ask for certificates")
+	}
+	for _, pin := range t.PinnedCerts {
+		if sum, err := hex.DecodeString(pin); err != nil || len(sum) != 32 {
+			return fmt.Errorf("bus: pinned certificate %q is no SHA-256 in hex", pin)
+		}
+	}
+	return nil
+}
+
+func canServe(c *tls.Config) bool {
+	return c != nil && (len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil)
+}
+
+// verifies says that a client must show a certificate.
+func (t *TLS) verifies() bool { return t != nil && t.Config.ClientAuth >= tls.RequireAnyClientCert }
+
+func (c *Config) defaultAuthTimeout() time.Duration {
+	if c.TLS == nil {
+		return DefaultAuthTimeout
+	}
+	return c.TLS.Timeout + time.Second
+}
+
+// withDefaults copies w and fills in its zeros; those of c are filled in.
+func (w *WebSocket) withDefaults(c *Config) *WebSocket {
+	if w == nil {
+		return nil
+	}
+	d := *w
+	d.Host = orDefault(d.Host, c.Host)
+	d.HandshakeTimeout = orDefault(d.HandshakeTimeout, DefaultWebSocketTime)
+	d.TLS = serverTLS(d.TLS)
+	d.AllowedOrigins = slices.Clone(d.AllowedOrigins)
+	return &d
+}
+
+func (w *WebSocket) check() error {
+	switch {
+	case w == nil:
+		return nil
+	case w.Port < -1 || w.Port == 0 || w.Port > 65535:
+		return fmt.Errorf("bus: websocket: port %d is out of range", w.Port)
+	case w.HandshakeTimeout < 0:
+		return errors.New("bus: websocket: a duration is negative")
+	case w.TLS != nil && !canServe(w.TLS):
+		return errors.New("bus: websocket: TLS needs a certificate")
+	}
+	for _, text := range w.AllowedOrigins {
+		u, err := url.ParseRequestURI(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("bus: websocket: %q is no origin: http or https, and a host", text)
+		}
+	}
+	return nil
+}
 
 // Settings are what a server tells of its configuration, without its secrets.
 type Settings struct {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"paddock/bus/internal/subjects"
 )
 
 func TestMatch(t *testing.T) {
@@ -111,7 +113,7 @@ func FuzzMatch(f *testing.F) {
 		others := []*subscription{{subject: subject + ".x"}, {subject: pattern, queue: "q"}, {subject: "*.>"}}
 		var in []*subscription
 		for _, o := range append(others, s) {
-			if wellFormedPattern([]byte(o.subject)) {
+			if subjects.WellFormedPattern([]byte(o.subject)) {
 				x.insert(o)
 				in = append(in, o)
 			}

@@ -12,9 +12,9 @@ import (
 )
 
 // sealedMost bounds what a secure connection holds between TLS and the socket: one
-// piece of wirePiece with its records' overhead, and answers that TLS itself has
+// piece of transportPiece with its records' overhead, and answers that TLS itself has
 // for its peer. It comes on top of [Config.MaxPending].
-const sealedMost = wirePiece + wirePiece/8 + 4<<10
+const sealedMost = transportPiece + transportPiece/8 + 4<<10
 
 // maxHandshake is how many bytes a client may send in the handshake: its certificate, and
 // those of who has signed it.
@@ -164,3 +164,29 @@ func (t *tlsLayer) bye() []byte {
 
 // hold ends the handshake: from now on nothing waits for the socket.
 func (t *tlsLayer) hold() { t.under.held = true }
+
+// rateWindow is for how long handshakes are counted.
+const rateWindow = time.Second
+
+// throttle bounds how many handshakes of TLS begin in a second.
+type throttle struct {
+	mu    sync.Mutex // guards what follows
+	until time.Time  // the end of the window
+	begun int        // in the window
+}
+
+// allow counts one more in the present second, if there are fewer than rate; 0 =
+// any number.
+func (h *throttle) allow(rate int) bool {
+	if rate == 0 {
+		return true
+	}
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !now.Before(h.until) {
+		h.until, h.begun = now.Add(rateWindow), 0
+	}
+	h.begun++
+	return h.begun <= rate
+}

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"paddock/bus/internal/protocol"
 )
 
 // LevelTrace is the level of the lines that Config.Trace asks for.
@@ -71,7 +73,7 @@ func (t *tracer) side(s *traceSide, b []byte) {
 			return
 		}
 		s.line, b = appendFirst(s.line, b[:end]), b[end+1:]
-		if goesOn(s.line) {
+		if protocol.Continues(s.line) {
 			s.line = appendFirst(s.line, lineEnd[1:])
 			continue
 		}
@@ -93,13 +95,6 @@ func appendFirst(dst, b []byte) []byte {
 	return append(dst, b[:min(len(b), max(tracedBytes-len(dst), 0))]...)
 }
 
-// goesOn says whether an operation's line does not end here: to the parser the line feed is
-// the first byte of arguments that have not come.
-func goesOn(line []byte) bool {
-	op, rest, found := lookup(line)
-	return found == wholeOp && !op.ignoresRest() && len(arguments(rest)) == 0
-}
-
 // payloadOf is how many bytes follow a line, with their line end.
 func payloadOf(line []byte) int {
 	fields := bytes.Fields(line)
@@ -108,7 +103,7 @@ func payloadOf(line []byte) int {
 	}
 	switch string(bytes.ToUpper(fields[0])) {
 	case "PUB", "HPUB", "MSG", "HMSG":
-		if n, ok := parseSize(fields[len(fields)-1]); ok {
+		if n, ok := protocol.ParseSize(fields[len(fields)-1]); ok {
 			return n + len(crlf)
 		}
 	}

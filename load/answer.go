@@ -17,8 +17,8 @@ func (l *loop) greeted(c *conn, now int64) {
 	}
 }
 
-// received takes what has come on c, and gives how many bytes it is done with: those
-// behind come again with the next ones.
+// received passes the bytes of c to its session and returns how many of them the session has
+// consumed. The rest is passed again in front of the next ones.
 func (l *loop) received(c *conn, now int64, in []byte, fresh int) (used int) {
 	if c.state < stateGreeting {
 		return len(in)
@@ -77,7 +77,7 @@ func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
 		}
 		s := l.requestOf(c, a, now)
 		if s == nil {
-			l.fail(c, ClassProtocol, "an answer that nobody has asked for", in, now)
+			l.fail(c, ClassProtocol, "an answer without a request", in, now)
 			return false
 		}
 		l.complete(c, s, a, now)
@@ -177,7 +177,7 @@ func (l *loop) settle(c *conn, now int64) {
 	l.refill(c, now, now)
 }
 
-// ended says that the stream of c has ended: err is io.EOF, or what broke it.
+// ended handles the end of c's stream: err is io.EOF, or the error that broke it.
 func (l *loop) ended(c *conn, now int64, err error) {
 	if c.state < stateGreeting {
 		return

@@ -32,7 +32,7 @@ func all(s load.Stripe) (times []time.Duration) {
 	}
 }
 
-// What several threads have to do is, taken together, what one would.
+// The stripes of several threads add up to the sequence of one thread.
 func TestStripes(t *testing.T) {
 	for name, law := range laws {
 		whole := all(law.Stripe(0, 1))
@@ -119,7 +119,7 @@ func andersonDarling(x []float64) float64 {
 	return -n - sum/n
 }
 
-// ParseArrivals reads what String writes.
+// ParseArrivals reads the output of String.
 func TestParseArrivals(t *testing.T) {
 	for _, text := range []string{
 		"1000/s", "poisson 1000/s", "100..1000/s over 30s", "burst 50 every 1s",
@@ -158,7 +158,7 @@ func TestParseArrivals(t *testing.T) {
 	}
 }
 
-// FuzzParseArrivals: what is read can be written and read again, and yields arrivals.
+// FuzzParseArrivals: arrivals that parse can be written, parsed again, and yield.
 func FuzzParseArrivals(f *testing.F) {
 	f.Add("0..1000/s over 5s, 1000/s for 10s, poisson 2500.5/s for 1m0s, burst 5 every 10ms")
 	f.Fuzz(func(t *testing.T, text string) {

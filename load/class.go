@@ -12,7 +12,7 @@ type Class uint8
 const (
 	ClassOK          Class = iota
 	ClassDNS               // the name has no address
-	ClassRefused           // connect: nobody listens
+	ClassRefused           // connect: no process listens
 	ClassConnectTime       // connect: no answer in time
 	ClassConnect           // connect: anything else
 	ClassPorts             // connect: no free port (EADDRNOTAVAIL)
@@ -22,8 +22,8 @@ const (
 	ClassReset             // the connection was reset before the answer was complete
 	ClassEarlyEnd          // the connection ended within an answer
 	ClassClosed            // the connection ended before the answer began
-	ClassParse             // what came is no answer of the protocol
-	ClassProtocol          // it is one, but nobody has asked for it
+	ClassParse             // the bytes are no answer of the protocol
+	ClassProtocol          // an answer that was not asked for
 	ClassTimeout           // no answer in time
 	ClassStatus            // an answer that says that it failed: HTTP 400 and above, -ERR
 	ClassBody              // an answer whose body is not the expected one
@@ -80,7 +80,7 @@ func (c Cause) String() string {
 	return "unknown"
 }
 
-// classOf is the class of an error that says so, or of what the system says.
+// classOf returns the class that an error carries, or the class of a system error.
 func classOf(err error, otherwise Class) Class {
 	if f, ok := errors.AsType[*Failed](err); ok {
 		return f.Class

@@ -11,7 +11,7 @@ type Codec interface {
 	Thread(thread, threads int) Thread
 }
 
-// Thread makes the sessions of one thread, which may share what they like.
+// Thread makes the sessions of one thread. They may share state.
 type Thread interface {
 	// Session returns the state of one more connection.
 	Session() Session
@@ -19,22 +19,22 @@ type Thread interface {
 
 // Session is the protocol on one connection.
 type Session interface {
-	// Greet appends what is said before the first request. Requests wait until the
-	// session is Ready.
+	// Greet appends the bytes that go before the first request. Requests wait until the session is
+	// Ready.
 	Greet(dst []byte) []byte
 
 	// Ready reports whether requests may be sent.
 	Ready() bool
 
-	// Request says in r what to send next. r holds what the engine knows of it. The
-	// errors ErrNotYet and ErrOver say that there is nothing; others end the connection.
+	// Request fills in the next request to send. The engine has set the first fields of r. The
+	// errors ErrNotYet and ErrOver mean that there is no request; any other error ends the
+	// connection.
 	Request(r *Request) error
 
-	// Receive takes what has come: used bytes at the start of in are done with, and
-	// the others come again with more behind them. It appends the answers that are
-	// complete, and may say in reply what is to be sent at once, such as a PONG, which
-	// is valid until the next call. An error ends the connection, and its class is that
-	// of the oldest request that waits on it. Any split of the stream gives the same
+	// Receive consumes used bytes from the start of in. The rest is passed again, followed by the
+	// next bytes. Receive appends the answers that are complete, and may set a reply that is sent
+	// at once, such as a PONG, which stays valid until the next call. An error ends the connection,
+	// and its class is that of the oldest request in flight. Any split of the stream gives the same
 	// answers.
 	Receive(in []byte, answers *Answers) (used int, err error)
 
@@ -45,14 +45,14 @@ type Session interface {
 
 // Request is one request on its way out.
 type Request struct {
-	// What the engine says.
+	// Set by the engine.
 	Number   int64  // counts the requests of the run from 0
-	Slot     uint32 // its place among those that wait on the connection
+	Slot     uint32 // its index among the requests in flight on the connection
 	Due      int64  // ns since the run's start
 	Sent     int64  // ns since the run's start: now
 	LastHere bool   // the connection ends behind it, if the plan says how often that is
 
-	// What the session answers.
+	// Set by the session.
 	Bytes    []byte // valid until the next call of a session of the thread
 	NoAnswer bool   // it is complete when it is written
 	Quiet    bool   // listeners get its answers; its own only makes room for another request
@@ -63,10 +63,10 @@ type Match uint8
 
 // The ways in which it does.
 const (
-	Oldest  Match = iota // of those that wait on the connection
+	Oldest  Match = iota // the oldest request in flight on the connection
 	BySlot               // by Request.Slot
 	ByTimes              // it brings its times itself, and the connection may be another
-	Untimed              // of a request of nobody here, and counted alone
+	Untimed              // of no request of this run, and counted alone
 )
 
 // Answer is an answer that is complete.
@@ -75,7 +75,7 @@ type Answer struct {
 	Slot      uint32 // for BySlot
 	Due, Sent int64  // for ByTimes
 
-	Class  Class  // ClassOK, or what was wrong with it
+	Class  Class  // ClassOK, or the failure
 	Status uint16 // the protocol's, 0 if it has none
 	Body   int64  // bytes
 	Last   bool   // the service ends the connection behind it, and says so
@@ -85,8 +85,8 @@ type Answer struct {
 type Answers struct {
 	Now   int64 // ns since the run's start: when this has come
 	List  []Answer
-	Reply []byte // what the session has to say by itself
-	Why   string // of an answer that is not ClassOK: what the service said
+	Reply []byte // bytes to send at once
+	Why   string // the service's reason, of an answer that is not ClassOK
 }
 
 // Add appends one answer.
@@ -100,3 +100,33 @@ func (a *Answers) Next() *Answer {
 
 // Reset makes a empty, and keeps its memory.
 func (a *Answers) Reset() { a.List, a.Reply, a.Why = a.List[:0], nil, "" }
+
+// ListenerThread is a Thread of a protocol whose answers arrive on other connections than their
+// requests: subscribers get the messages that a publisher sends. The plan's listeners are
+// connections that get such answers, each with its times: see ByTimes.
+//
+// Requests go out once the sessions of all connections are Ready, as far as the codec has
+// it so: a session that waits for a listener is asked again each millisecond. At the end
+// of the run, listeners go on for the plan's grace, or until nothing is missing.
+type ListenerThread interface {
+	Thread
+
+	// Listener returns the state of listener i of the run, each time that it is
+	// connected. It is asked for no requests.
+	Listener(i int) Session
+
+	// Missing returns how many answers the listeners of all threads still expect for the requests
+	// sent so far. Any thread may call it, at any time; while requests are sent, the number may be
+	// late.
+	Missing() int64
+}
+
+// Batched is a Session that is told before anything is written, so that it can say
+// something once for all requests that are written together.
+type Batched interface {
+	Session
+
+	// EndBatch appends the bytes that go behind the requests made since the last call, of which
+	// there may be none, and any other bytes that the session has to send.
+	EndBatch(dst []byte) []byte
+}

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"paddock/internal/histogram"
+	"paddock/load/histogram"
 )
 
 const (
@@ -19,11 +19,11 @@ const (
 
 // Confidence gives the intervals in which a run's quantiles lie, with 95 % confidence.
 //
-// Requests of one second are alike: they waited in the same queue, beside the same
-// collection. So it is not they that are drawn anew, but whole blocks of a run's parts
-// that follow one another (H. Künsch's moving-block bootstrap), of a length that grows
-// with the cube root of their number. Memory is bounded however long the run: a part is
-// packed when it is over. It belongs to one goroutine. The zero value is ready.
+// Requests of one second resemble each other: they waited in the same queue, beside the same
+// garbage collection. Therefore single requests are not resampled, but whole blocks of consecutive
+// parts of the run (H. Künsch's moving-block bootstrap). The length of a block grows with the cube
+// root of the number of parts. Memory is bounded for runs of any length, because a part is packed
+// when it is over. A Confidence belongs to one goroutine. The zero value is ready.
 type Confidence struct {
 	parts []histogram.Sparse
 	span  int                  // intervals in each part

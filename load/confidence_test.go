@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/histogram"
 	"paddock/load"
+	"paddock/load/histogram"
 )
 
 // An interval of 95 % holds the true quantile in about 95 of 100 runs, though seconds

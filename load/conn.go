@@ -1,7 +1,7 @@
 package load
 
-// conn is one connection of a loop, over its lifetimes: a connection that ends is made
-// anew in its place.
+// conn is one connection of a loop, over its lifetimes: the loop dials again in the same place when
+// a connection ends.
 type conn struct {
 	index   int
 	state   connState
@@ -11,10 +11,10 @@ type conn struct {
 	fd      int     // of the epoll engine
 
 	flight flight
-	out    []byte // what is to be written
-	rest   []byte // of what came, what the session has not taken
+	out    []byte // bytes to write
+	rest   []byte // received bytes that the session has not consumed
 	queued bool   // among the idle ones
-	dirty  bool   // among those that have something to write
+	dirty  bool   // in the list of connections that have bytes to write
 	full   bool   // the transport takes nothing for now
 
 	since   int64 // ns of the state, or of the first byte of an answer
@@ -53,8 +53,8 @@ type slot struct {
 
 // flight is the requests under way on a connection, in the order in which they were sent.
 //
-// Slots are handed out by their address, which is good until the next one is put: to copy
-// what has just been written in smaller pieces makes a processor wait.
+// A slot is handed out by its address, which stays valid until the next slot is put. A copy of a
+// slot that was just written in smaller pieces would stall the processor.
 type flight struct {
 	slots      []slot // a ring; its length is a power of two
 	head, tail uint32 // of the oldest, and of the next

@@ -1,23 +1,27 @@
-// Package load makes load on a service and tells the truth about what came of it.
+// Package load makes load on a service and measures how the service responds.
 //
-// A [Plan] says what load: closed, with so many connections that each ask again when they
-// are answered, or open, with requests that are due at times that [Arrivals] give, whether
-// or not the service keeps up. A [Codec] speaks the protocol, without I/O. An engine moves
-// the bytes: one loop per thread over epoll, or goroutines over package net.
+// A run has three parts. A [Plan] describes the load. A [Codec] speaks the protocol of the
+// service: it makes requests and recognizes answers, without I/O; package http1 has the codec
+// for HTTP/1, and [Raw] is the simplest one. [Run] moves the bytes and returns a [Result].
 //
-// Three durations are kept of every request, and never mixed:
+// The load is closed or open. In a closed run each of a number of connections sends its next
+// request when the last one is answered: this measures how much the service can do. In an open run
+// requests are due at the times of [Arrivals], whether or not the service keeps up: this measures
+// the service for many users that do not wait for each other.
+//
+// Three durations are recorded of every request, and never mixed:
 //
 //	response   from the time at which it was due until its answer was complete
-//	service    from the time at which it was sent until then
+//	service    from the time at which it was sent until its answer was complete
 //	lag        from the time at which it was due until it was sent
 //
-// A load generator that counts only from the send omits what its users would have waited
-// while it was held up (coordinated omission, G. Tene). Nothing is corrected afterwards:
-// what is recorded has been measured. In a closed run a request is due as soon as its
-// connection is idle, or has paused.
+// A generator that counts from the send alone omits the time that users would have waited while
+// the generator was held up (coordinated omission, G. Tene). Nothing is corrected afterwards:
+// every recorded duration has been measured. In a closed run a request is due as soon as its
+// connection is idle or its pause is over.
 //
-// A late send has one cause, which is counted: all connections were waiting for the
-// service, the generator itself was late, or the request had not been made yet. From these, and from what the threads were
-// seen to do, a run says whether its numbers are the service's or only lower bounds set by
-// the generator: see [Lamp].
+// A late send has one cause, which is counted: all connections were in use, the generator itself
+// was late, or the request had not been made yet. From these causes and from the processor time
+// of its threads, [Judge] derives a [Verdict]: whether the numbers are the service's, or only
+// bounds that the generator has set.
 package load

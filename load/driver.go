@@ -52,7 +52,7 @@ func (d *driver) boundary(from int64) int64 {
 	return next
 }
 
-// turn does what the time demands, and reports whether the loop is at its end.
+// turn does the work that is due, and reports whether the loop is at its end.
 func (d *driver) turn(now int64) (over bool) {
 	if now >= d.swap {
 		d.change(d.swap)
@@ -76,7 +76,7 @@ func (d *driver) turn(now int64) (over bool) {
 	return d.finished() && d.heard() && d.missing() <= 0 || now >= d.last
 }
 
-// heard reports whether no thread sends what a listener of this one may get.
+// heard reports whether every thread has stopped sending to the listeners of this one.
 func (d *driver) heard() bool { return d.listen == nil || d.sending.Load() == 0 }
 
 // missing is how many answers listeners still are to get, of all threads.

@@ -17,7 +17,7 @@ func (l *loop) fail(c *conn, class Class, text string, in []byte, now int64) {
 	l.drop(c, ClassClosed, now)
 }
 
-// drop ends a connection and makes it anew. What waits on it has failed.
+// drop ends a connection and dials again. The requests in flight on it have failed.
 func (l *loop) drop(c *conn, class Class, now int64) {
 	f := &c.flight
 	for i := f.head; i != f.tail; i++ {

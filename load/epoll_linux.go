@@ -16,7 +16,7 @@ import (
 const haveEpoll = true
 
 const (
-	// readSize is the buffer of a thread: what one read brings at most.
+	// readSize is the size of a thread's read buffer.
 	readSize = 256 << 10
 	// readsAtOnce is after how many full reads of one connection the others have
 	// their turn.
@@ -143,7 +143,7 @@ func (l *epollLoop) run() {
 	}
 }
 
-// note counts what a wait was, of asked ns at most, from now to d.woken.
+// note counts one wait, of at most asked ns, from now to d.woken.
 func (l *epollLoop) note(n int, asked, last, now int64) {
 	idle := l.vain && l.sent == l.d.number // the turn before it did nothing either
 	l.vain, l.sent = n == 0, l.d.number
@@ -187,11 +187,11 @@ func (l *epollLoop) wait(until, now int64) (n int, asked int64) {
 	return n, asked
 }
 
-// epollWait is epoll_pwait2(2), whose timeout is in ns. A wait that cannot block need not
-// be known to the scheduler. Nor need one that no request is due behind: there is a
-// processor for others (see roomFor), the runtime's signals end the wait when it wants to
-// stop the world, and nobody else takes this thread's place away to give it back. To a
-// request that is due, such a signal would be a lag.
+// epollWait is epoll_pwait2(2), whose timeout is in ns. The scheduler of the runtime need not know
+// of a wait that cannot block, nor of one that is over long before a request is due. There is a
+// processor left for other goroutines (see roomFor), and the runtime's signals end the wait when it
+// wants to stop the world. If the scheduler knew of the wait, it would take the thread's place away
+// and give it back later. To a request that is due, that would be a lag.
 func (l *epollLoop) epollWait(ns int64, hidden bool) int {
 	events, size := uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events))
 	if ns == 0 {
@@ -252,8 +252,8 @@ func (l *epollLoop) dialed(c *conn) {
 	l.d.connected(c, l.clock.now(), err)
 }
 
-// read reads what has come on c: up to a read that brings less than it could, or to the
-// end of the stream if that has come too and will not be told again.
+// read reads from c until a read returns less than it could, or until the end of the stream if
+// epoll has reported that as well, because it will not report it again.
 func (l *epollLoop) read(c *conn, toEnd bool) {
 	for i := 0; i < readsAtOnce || toEnd; i++ {
 		if c.state < stateGreeting {

@@ -160,7 +160,7 @@ func TestListeners(t *testing.T) {
 	})
 }
 
-// What a listener never gets is unanswered when the grace is over.
+// An answer that a listener never gets is unanswered when the grace is over.
 func TestListenersMiss(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		r, err := load.Run(t.Context(), load.Plan{

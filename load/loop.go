@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// transport moves the bytes of a loop's connections. What comes of a call that does not
-// end at once is told to the loop later, from the same goroutine.
+// transport moves the bytes of a loop's connections. The result of a call that does not end at once
+// is reported to the loop later, from the same goroutine.
 type transport interface {
 	// dial begins to connect c. loop.connected follows.
 	dial(c *conn)
-	// write takes what it can of b. If that is not all, loop.writable follows.
+	// write writes as much of b as possible. If that is not all, loop.writable follows.
 	write(c *conn, b []byte) (n int, err error)
 	// hangUp closes the connection. Nothing follows for it.
 	hangUp(c *conn)
@@ -26,16 +26,16 @@ const (
 	never      = math.MaxInt64
 )
 
-// loop is one thread of a run: it says what is sent when and on which connection, and
-// counts what comes back. It does no I/O and has no clock: a transport does the one and
-// tells the time, in ns since the run's start. It belongs to one goroutine.
+// loop is one thread of a run: it decides when a request is sent and on which connection, and
+// counts the answers. It does no I/O and has no clock: its transport does the I/O and passes the
+// time, in ns since the run's start. It belongs to one goroutine.
 type loop struct {
 	plan   *Plan
 	tr     transport
 	thread Thread
-	listen Listening // thread, if the plan has listeners
-	pauser Pauser    // nil = the thread is none
-	stripe Stripe    // nil = closed
+	listen ListenerThread // thread, if the plan has listeners
+	pauser Pauser         // nil = the thread is none
+	stripe Stripe         // nil = closed
 
 	number, step int64 // of the next request, and the distance to the one behind it
 	left         int64 // requests that may still be sent
@@ -68,8 +68,8 @@ type loop struct {
 	statuses int64  // answers of it that rec does not have
 	prompt   int64  // sends without any lag, likewise
 	samples  samples
-	each     func(*Ended) // nil = nobody wants to know
-	notice   Ended        // what it is told
+	each     func(*Outcome) // nil = no callback
+	notice   Outcome        // its argument
 }
 
 // newLoop makes thread part of so many, with its share of the connections.
@@ -98,7 +98,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 		l.addConn()
 	}
 	if plan.Listeners > 0 {
-		l.listen, _ = l.thread.(Listening)
+		l.listen, _ = l.thread.(ListenerThread)
 		for i := part; i < plan.Listeners; i += of {
 			l.addConn().listens = i + 1
 		}
@@ -106,7 +106,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	return l
 }
 
-// share is the part of n that falls to one of several, the first ones getting what is over.
+// share returns one of several equal parts of n; the first ones get the remainder.
 func share(n int64, part, of int) int64 {
 	s := n / int64(of)
 	if int64(part) < n%int64(of) {
@@ -144,7 +144,7 @@ func (l *loop) advance() {
 	}
 }
 
-// tick does what the time demands.
+// tick does the work that is due.
 func (l *loop) tick(now int64) {
 	l.integrate(now)
 	if now >= l.house {
@@ -192,7 +192,7 @@ func (l *loop) integrate(now int64) {
 	l.counted = now
 }
 
-// stop ends the sending. What is under way may still be answered.
+// stop ends the sending. Requests in flight may still be answered.
 func (l *loop) stop(now int64) {
 	l.stopped, l.cut = true, now
 	l.thinking = nil
@@ -206,7 +206,7 @@ func (l *loop) exhausted() bool {
 // finished reports whether everything that was to be sent has ended.
 func (l *loop) finished() bool { return l.inFlight == 0 && l.quiet == 0 && l.exhausted() }
 
-// dispatch sends what is due, in an open run.
+// dispatch sends the requests that are due, in an open run.
 func (l *loop) dispatch(now int64) {
 	for l.next <= now && !l.stopped {
 		if l.dry >= l.next && now < l.retryAt {
@@ -266,8 +266,8 @@ func (l *loop) late(due, now int64) {
 	l.rec.LateTime[cause] += time.Duration(lag)
 }
 
-// send makes the next request and puts it among what c has to write. It reports whether
-// there was one that c could take.
+// send makes the next request and puts it into c's output. It reports whether there was a request
+// that c could take.
 func (l *loop) send(c *conn, due, now int64) bool {
 	r := &l.request
 	*r = Request{Number: l.number, Slot: c.flight.tail, Due: due, Sent: now}
@@ -341,8 +341,8 @@ func (l *loop) refill(c *conn, due, now int64) {
 // ending reports whether the connection has had all the requests that it is to have.
 func (l *loop) ending(c *conn) bool { return l.plan.PerConn > 0 && c.began >= l.plan.PerConn }
 
-// flush writes what was made. What a write brings about is written in the next turn: where
-// requests have no answer, each makes room for another without end.
+// flush writes the pending output. Output that a write causes is written in the next turn: where
+// requests have no answer, each write makes room for another request, without end.
 func (l *loop) flush(now int64) {
 	n := len(l.dirty)
 	for _, c := range l.dirty[:n] {
@@ -432,7 +432,8 @@ func (l *loop) connected(c *conn, now int64, err error) {
 	l.flush(now)
 }
 
-// unanswered is what waits still at the end, and what was due and not even sent.
+// unanswered returns the requests in flight at the end, and the requests that were due but not
+// sent.
 func (l *loop) unanswered(now int64) (u Unanswered) {
 	until := now
 	if l.stopped {

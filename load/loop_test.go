@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// desk is a transport without a wire: it takes what is written, up to room bytes in all.
+// desk is a transport without I/O: it accepts up to room bytes in all.
 type desk struct {
 	room, writes int
 }
@@ -34,15 +34,15 @@ func atDesk(t testing.TB, plan Plan) (*loop, *desk) {
 	return l, d
 }
 
-// What is under way counts from when it was sent, also if a connection that is made, or
-// takes bytes again, sends before anything else happens.
+// A request in flight counts from its send, also if a connection that is made, or becomes writable,
+// sends before any other event.
 func TestRequestsUnderWayCountFromTheirSend(t *testing.T) {
 	const second = int64(time.Second)
 	l, d := atDesk(t, Plan{Codec: &Raw{Request: []byte("ask"), Answer: 3}, Conns: 3, Depth: 2, Duration: time.Minute})
 	l.connected(l.conns[0], 0, nil) // sends two
 	l.connected(l.conns[1], second, nil)
 	d.room = 3
-	l.connected(l.conns[2], 2*second, nil) // half of what it has does not fit: it is under way all the same
+	l.connected(l.conns[2], 2*second, nil) // half of its output does not fit: it is in flight all the same
 	if want := float64(2*second + 4*second); l.area != want {
 		t.Errorf("%.0f requests ns, want %.0f", l.area, want)
 	}
@@ -70,7 +70,7 @@ func TestRequestsWithoutAnswersLetTheLoopGoOn(t *testing.T) {
 	}
 }
 
-// BenchmarkLoop is what the loop itself takes of a request, 16 on a connection.
+// BenchmarkLoop measures the loop's own cost of a request, with 16 on a connection.
 func BenchmarkLoop(b *testing.B) {
 	const depth, size = 16, 150
 	l, _ := atDesk(b, Plan{Codec: &Raw{Request: make([]byte, 40), Answer: size}, Conns: 50, Depth: depth, Duration: time.Hour})
@@ -86,7 +86,7 @@ func BenchmarkLoop(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/depth, "ns/request")
 }
 
-// What a loop does for each request takes no memory.
+// The loop does not allocate for a request.
 func TestTheLoopDoesNotAllocate(t *testing.T) {
 	l, _ := atDesk(t, Plan{Codec: &Raw{Request: make([]byte, 40), Answer: 150}, Conns: 1, Depth: 4, Duration: time.Hour})
 	l.connected(l.conns[0], 0, nil)

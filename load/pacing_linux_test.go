@@ -7,20 +7,20 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/histogram"
 	"paddock/load"
+	"paddock/load/histogram"
 )
 
-// pacingRate and pacingTime are of what is measured: a request every 100 us.
+// pacingRate and pacingTime describe the measurement: a request every 100 us.
 const (
 	pacingRate = 10_000
 	pacingTime = 4 * time.Second
 )
 
-// BenchmarkPacing is how exactly requests are sent when they are due, for each way to wait,
-// to a service that answers at once. Beside them stands the least that can be had of the
-// machine: a loop that sleeps until 60 us before, turns for the rest, and sends nothing.
-// What is late there is late by the machine.
+// BenchmarkPacing measures how exactly requests are sent at their due times, for each way to wait,
+// to a service that answers at once. For comparison it measures the machine itself: a loop that
+// sleeps until 60 us before, spins for the rest, and sends nothing. That loop is late only by the
+// machine.
 func BenchmarkPacing(b *testing.B) {
 	address := service(b, "at once")
 	for _, p := range []struct {

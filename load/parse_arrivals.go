@@ -18,8 +18,8 @@ import (
 //	burst 50 every 1s              many at once
 //	1000/s for 10s, 2000/s         all but a ramp take "for" where another follows
 //
-// A number alone is per second, and /m, /h are per minute and per hour. The error names
-// the stage and says what is wrong with it. seed is of what is drawn.
+// A number alone is per second, and /m, /h are per minute and per hour. An error names the stage
+// and the mistake. seed determines the random arrivals.
 func ParseArrivals(text string, seed uint64) (Arrivals, error) {
 	var stages Stages
 	for i, part := range strings.Split(text, ",") {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What Session.Request and Pauser.Pause return where there is no request.
+// The errors of Session.Request and Pauser.Pause where there is no request.
 var (
 	// ErrNotYet says that the next request has not been made yet. It is asked for again
 	// soon, and is late until then for the cause Script.
@@ -63,8 +63,8 @@ func (l *loop) without(err error, now int64) bool {
 	return true
 }
 
-// retry asks again for what had not been made, for the connection first that has waited
-// for longest.
+// retry asks again for requests that had not been made, first for the connection that has waited
+// longest.
 func (l *loop) retry(now int64) {
 	if now < l.retryAt || l.stopped {
 		return

@@ -15,7 +15,7 @@ type script struct {
 	pause  time.Duration
 	refuse int          // times
 	most   int64        // requests of a thread; 0 = no bound
-	asked  atomic.Int64 // requests, those that there were not too
+	asked  atomic.Int64 // requests, including the ones that did not exist yet
 }
 
 func (s *script) Thread(int, int) load.Thread {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Plan says what load is made. Its zero values are defaults where they make sense.
+// Plan describes the load. Zero values are defaults where they make sense.
 type Plan struct {
 	// Network and Address are where the service listens: "tcp" and host:port, or
 	// "unix" and a path. The name is resolved once, before the run.
@@ -24,7 +24,7 @@ type Plan struct {
 	// many at the start, and MaxConns at most.
 	Conns, MaxConns int
 	// Listeners is how many more connections there are that send no requests, and get
-	// answers to those of others: see Listening. With them alone, Conns may be 0.
+	// answers to those of others: see ListenerThread. With them alone, Conns may be 0.
 	Listeners int
 	// Fanout is how many answers the listeners get of each request: 1 if 0.
 	Fanout int
@@ -32,42 +32,41 @@ type Plan struct {
 	Depth int
 	// Think is how long a connection of a closed run pauses behind an answer.
 	Think time.Duration
-	// PerConn is after how many requests a connection is closed and made anew; 0 =
+	// PerConn is the number of requests after which a connection is closed and dialed again; 0 =
 	// never.
 	PerConn int64
 
-	// Duration is for how long is measured, Warmup what goes before it and is not.
-	// Count ends the run after so many requests. If both bounds are 0 the arrivals'
-	// length ends it.
+	// Duration is the length of the measurement, and Warmup precedes it unmeasured. Count ends the
+	// run after so many requests. If both bounds are 0 the arrivals' length ends it.
 	Duration, Warmup time.Duration
 	Count            int64
-	// Timeout is after what time a request counts as failed, and its connection is
-	// given up: 30 s if 0. It is recorded at that value.
+	// Timeout is the time after which a request fails and its connection is given up: 30 s if 0.
+	// The request is recorded with that value.
 	Timeout time.Duration
 	// Grace is how long the end of the run waits for answers: 5 s if 0. Requests that
 	// wait still are reported as unanswered.
 	Grace time.Duration
 
-	// Busy says what becomes of a request that is due when no connection is idle.
+	// Busy is the policy for a request that is due when no connection is idle.
 	Busy Busy
 	// Deadline is how late a request may be sent, for BusyShed.
 	Deadline time.Duration
-	// Tolerance is up to what lag a send is on time: 1 ms if 0.
+	// Tolerance is the largest lag of a send that is on time: 1 ms if 0.
 	Tolerance time.Duration
 
 	Engine  Engine
 	Threads int // 1 if 0
 	Pace    Pace
-	// Each, if not nil, is asked once for each thread who is told of its requests as they
-	// end, from that thread: what it does there, the run waits for.
-	Each func(thread int) func(*Ended)
+	// Each, if not nil, returns for each thread a callback for the outcome of each of its requests.
+	// The thread calls it, so the run waits for it.
+	Each func(thread int) func(*Outcome)
 	// Seed is of everything that is drawn.
 	Seed uint64
 	// Pin is the processors to which threads are bound, in turns; nil = none.
 	Pin []int
 }
 
-// Busy says what becomes of a request that is due when no connection is idle.
+// Busy is a policy for requests that are due when no connection is idle.
 type Busy uint8
 
 // The ways to deal with it.
@@ -78,7 +77,7 @@ const (
 	BusyDrop              // it is given up at once
 )
 
-// Engine is what moves the bytes.
+// Engine moves the bytes.
 type Engine uint8
 
 // The engines. They give the same counts for the same plan.
@@ -93,7 +92,7 @@ type Pace uint8
 
 // The ways to wait, from the cheapest to the most exact.
 const (
-	Hybrid Pace = iota // sleep, and turn for the last of it while serving what comes
+	Hybrid Pace = iota // sleep, and spin for the last part while serving events
 	Sleep              // sleep only
 	Spin               // never sleep
 )

@@ -16,9 +16,8 @@ const (
 	portableOut = 1 << 20
 )
 
-// portable is the engine over package net: a goroutine that is the loop, and two for each
-// connection. It speaks TLS and runs anywhere, and is what the other engine is compared
-// with.
+// portable is the engine over package net: one goroutine is the loop, and each connection has two.
+// It supports TLS and runs on any system, and the other engine is compared with it.
 type portable struct{ plan *Plan }
 
 // netLoop is one thread of the engine. It is the transport of its loop.
@@ -27,12 +26,12 @@ type netLoop struct {
 	d      *driver
 	clock  clock
 	events chan netEvent
-	conns  map[*conn]*netConn // those that are connected or about to be
+	conns  map[*conn]*netConn // connected, or dialing
 	ending chan struct{}      // closed at the end
 	tasks  sync.WaitGroup
 }
 
-// netEvent is what a connection's goroutines tell the loop.
+// netEvent is a message from a connection's goroutines to the loop.
 type netEvent struct {
 	c    *netConn
 	kind netKind
@@ -53,7 +52,7 @@ const (
 type netConn struct {
 	of *conn
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the following fields
 	nc    net.Conn   // nil = not connected yet
 	gone  bool
 	out   []byte
@@ -203,7 +202,7 @@ func (l *netLoop) read1(n *netConn, nc net.Conn) {
 	}
 }
 
-// write1 writes what the loop has handed over, until the connection ends.
+// write1 writes the output of the loop until the connection ends.
 func (l *netLoop) write1(n *netConn, nc net.Conn) {
 	var b []byte
 	for {

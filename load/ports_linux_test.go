@@ -52,7 +52,7 @@ func TestOutOfPorts(t *testing.T) {
 	}
 }
 
-// dialed is what a run has found.
+// dialed is the result of a run.
 type dialed struct {
 	Connects, NoPort, Done int64
 	Others                 string

@@ -16,11 +16,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"paddock/internal/lab/responder"
+	"paddock/lab/responder"
 	"paddock/load"
 )
 
-// roleVariable names what this program plays when a test starts it again as a process.
+// roleVariable names the role of this program when a test starts it again as a process.
 const roleVariable = "PADDOCK_LOAD_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -64,7 +64,7 @@ func respond() {
 	fatal(err)
 }
 
-// order is what a generator does.
+// order describes the work of a generator.
 type order struct {
 	Address   string
 	PerSecond float64 // 0 = closed
@@ -73,13 +73,13 @@ type order struct {
 	Pin       []int
 }
 
-// outcome is what it found.
+// outcome is its result.
 type outcome struct {
-	Lamp   load.Lamp
-	Late   [load.Causes]int64
-	Sent   int64
-	Thread load.ThreadUse
-	Steal  time.Duration
+	Verdict load.Verdict
+	Late    [load.Causes]int64
+	Sent    int64
+	Thread  load.ThreadUse
+	Steal   time.Duration
 }
 
 var get = []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -103,7 +103,7 @@ func generate() {
 	plan := o.plan()
 	r, err := load.Run(context.Background(), plan, nil)
 	fatal(err)
-	fatal(plan.Check()) // which fills in what Run had
+	fatal(plan.Check()) // sets the defaults, as Run did
 	fatal(json.NewEncoder(os.Stdout).Encode(outcome{load.Judge(&plan, r), r.Total.Late, r.Total.Sent, r.Total.Threads[0], r.Machine.Steal}))
 }
 

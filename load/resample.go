@@ -23,7 +23,7 @@ func newDraws(parts, block int) *draws {
 	return d
 }
 
-// sums puts, for each resample, the sum of what its parts have into sums.
+// sums sets, for each resample, its sum over the values of its parts.
 func (d *draws) sums(sums, of []float64) {
 	whole, rest := d.blockSums(of, d.block), d.blockSums(of, d.rest)
 	blocks := len(d.starts) / resamples

@@ -3,10 +3,10 @@ package load
 import (
 	"time"
 
-	"paddock/internal/histogram"
+	"paddock/load/histogram"
 )
 
-// Interval is what happened in a part of a run: a second of it, or all.
+// Interval holds the counts of a part of a run: a second of it, or all.
 type Interval struct {
 	Start, Length time.Duration // since the run's start
 
@@ -14,7 +14,7 @@ type Interval struct {
 	Sent, Done                int64   // requests written; answers complete, ClassOK or not
 	BytesOut, BytesIn, BodyIn int64
 	Connects, Reconnects      int64
-	Failed                    [Classes]int64 // by class; ClassOK counts what did not fail
+	Failed                    [Classes]int64 // by class; ClassOK counts the good answers
 	Status                    map[uint16]int64
 	Late                      [Causes]int64         // sends, by cause
 	LateTime                  [Causes]time.Duration // the sum of their lags
@@ -26,8 +26,8 @@ type Interval struct {
 	Windows                   []Window // that ended in it, of all threads; not in a run's total
 }
 
-// Observer is told of each interval when it is over, one after another. What it gets is
-// its own only until it returns.
+// Observer is called with each interval when it is over, in order. The interval is valid until the
+// call returns.
 type Observer interface {
 	Interval(*Interval)
 }
@@ -53,11 +53,11 @@ func (all Observers) Watch(progress func() Progress) {
 
 var _ Watcher = Observers(nil)
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Began   time.Time
 	Elapsed time.Duration // measured time, without the grace
-	Warmup  time.Duration // what went before it
+	Warmup  time.Duration // before the measurement
 	Engine  Engine
 
 	Total      Interval // of the measured time and the grace
@@ -69,8 +69,8 @@ type Result struct {
 	Stopped    bool // it was interrupted
 }
 
-// Unanswered is what still waited when the run was over: requests whose response times
-// are known only to be longer than their ages.
+// Unanswered holds the requests without an answer at the end of the run. Their response times are
+// known only to be longer than their ages.
 type Unanswered struct {
 	Count  int64         // sent
 	Unsent int64         // due, but never sent
@@ -81,17 +81,17 @@ type Unanswered struct {
 type Sample struct {
 	Class       Class
 	Text        string // of the error
-	Bytes       []byte // what came, up to 256 bytes; nil = nothing
+	Bytes       []byte // up to 256 bytes of the stream; nil = none
 	Count       int64
 	First, Last time.Duration // since the run's start
 }
 
-// MachineUse is what the process and the machine did during a run.
+// MachineUse is the use of the process and the machine during a run.
 type MachineUse struct {
 	User, System time.Duration // the process's
 	MaxResident  int64         // bytes
 	Busy, Idle   time.Duration // the machine's, over all processors; 0 = not known
-	Steal        time.Duration // of the same, what other virtual machines took
+	Steal        time.Duration // of the same, taken by other virtual machines
 	Processors   int           // that the process could use at once
 	GCPause      time.Duration
 	Throttled    time.Duration // the process's control group had used up its CPU quota

@@ -26,9 +26,9 @@ type clock struct{ zero time.Time }
 
 func (c clock) now() int64 { return int64(time.Since(c.zero)) }
 
-// Run makes the load that the plan says, and returns what came of it. When ctx ends the
-// run stops sending, waits for answers for the plan's grace and returns what was measured,
-// with Stopped set. The error says why nothing was measured. observer may be nil.
+// Run makes the load of the plan and returns its result. When ctx ends, Run stops sending, waits
+// for answers for the plan's grace and returns the result so far, with Stopped set. An error gives
+// the reason why nothing was measured. observer may be nil.
 func Run(ctx context.Context, plan Plan, observer Observer) (*Result, error) {
 	if err := plan.Check(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 		}
 		r.drivers = append(r.drivers, d)
 	}
-	runtime.GC() // what was prepared is not collected while it is measured
+	runtime.GC() // the garbage of the preparation is not collected during the measurement
 	before, undo := readMachine(), func() {}
 	if r.result.Engine == Epoll {
 		undo = roomFor(len(r.drivers))
@@ -223,7 +223,7 @@ func (r *run) add(total, v *Interval) {
 	}
 }
 
-// conclude counts what waits still.
+// conclude counts the requests still in flight.
 func (r *run) conclude(now int64) {
 	var all samples
 	for _, d := range r.drivers {

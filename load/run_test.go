@@ -74,8 +74,8 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// An open run sends what is due, whether or not the service keeps up: what it did not do
-// while it stood still counts from when it was due.
+// An open run sends the requests that are due, whether or not the service keeps up. A request that
+// was due while the run stood still counts from its due time.
 func TestOpenCountsFromTheTimeDue(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		const pause = 200 * time.Millisecond
@@ -120,8 +120,7 @@ func TestOpenCountsFromTheTimeDue(t *testing.T) {
 	})
 }
 
-// A request that is not answered in time is counted at that time, and its connection
-// made anew.
+// A request without an answer in time is counted at that time, and its connection is dialed again.
 func TestTimeout(t *testing.T) {
 	const timeout = 300 * time.Millisecond // which is for connecting too, on a busy machine
 	engines(t, func(t *testing.T, e load.Engine) {
@@ -139,7 +138,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// What waits still when the grace is over is reported as unanswered.
+// A request in flight when the grace is over is reported as unanswered.
 func TestUnanswered(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		address := serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
@@ -204,7 +203,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A run that is interrupted says what was measured until then.
+// A run that is interrupted reports the measurements so far.
 func TestInterrupted(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -225,8 +224,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// What is told of a run while it goes on adds up to what came of it, and so does what was
-// meant.
+// The progress during a run adds up to its result, and so does the intended rate.
 func TestProgress(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		w := &watcher{}
@@ -260,7 +258,7 @@ type observer func(*load.Interval)
 
 func (f observer) Interval(v *load.Interval) { f(v) }
 
-// Connections are made anew after as many requests as the plan says.
+// Connections are dialed again after as many requests as the plan says.
 func TestPerConn(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		r, err := load.Run(t.Context(), load.Plan{
@@ -305,7 +303,7 @@ type counter struct{ intervals, watched int }
 
 func (c *counter) Interval(*load.Interval) { c.intervals++ }
 
-// Several observers are told the same, and those that watch may.
+// Several observers get the same intervals, and watchers watch.
 func TestObservers(t *testing.T) {
 	var one, other counter
 	w := &watching{counter: &other}

@@ -19,12 +19,12 @@ import (
 	"paddock/load"
 )
 
-// The lamp of a generator that is a process of its own tells whether it was held up, and
-// by what. What the service does, or a pool that is too small, is not its doing.
+// The verdict of a generator in its own process tells whether it was held up, and the cause. A slow
+// service, or a pool that is too small, is not its doing.
 //
-// Nothing makes a machine quieter than it is: where the lamp is to be green, a run that is
-// not, for what others do on the machine, is made again. A lamp that is never green was
-// right if what the kernel says of each of these runs bears it out, and else was wrong.
+// The machine may be busy with other work. Where the verdict is to be green, a run that is not
+// green for such a reason is repeated. If no run is green, the verdicts were right if the kernel's
+// numbers for each of these runs confirm them, and wrong otherwise.
 func TestSaturation(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -52,23 +52,23 @@ func TestSaturation(t *testing.T) {
 					t.Errorf("only %d of %d sends were %v", o.Late[c.late], o.Sent, c.late)
 				}
 				if len(c.causes) > 0 {
-					if o.Lamp.Verdict != load.Red || !slices.Contains(c.causes, o.Lamp.Measures[0].Name) {
-						t.Errorf("%v, want one of %v", &o.Lamp, c.causes)
+					if o.Verdict.Level != load.Red || !slices.Contains(c.causes, o.Verdict.Measures[0].Name) {
+						t.Errorf("%v, want one of %v", &o.Verdict, c.causes)
 					}
 					return
 				}
-				if o.Lamp.Verdict == load.Green {
+				if o.Verdict.Level == load.Green {
 					return
 				}
-				for _, m := range o.Lamp.Causes() {
+				for _, m := range o.Verdict.Causes() {
 					if !slices.Contains(theMachines, m.Name) {
-						t.Errorf("%v", &o.Lamp)
+						t.Errorf("%v", &o.Verdict)
 					}
 				}
 				if !o.disturbed() {
-					t.Fatalf("%v, but the thread had its processor: %+v, steal %v", &o.Lamp, o.Thread, o.Steal)
+					t.Fatalf("%v, but the thread had its processor: %+v, steal %v", &o.Verdict, o.Thread, o.Steal)
 				}
-				t.Logf("held up by the machine: %v", &o.Lamp)
+				t.Logf("held up by the machine: %v", &o.Verdict)
 			}
 		})
 	}
@@ -105,8 +105,8 @@ func saturate(t *testing.T, law string, o order, hinder func(*testing.T, int) fu
 	return got
 }
 
-// hogs compute on the generator's processor: as many as leave it too little, however much the
-// system prefers whoever has slept.
+// hogs compute on the generator's processor: enough of them to leave it too little time, although
+// the kernel prefers threads that have slept.
 func hogs(t *testing.T, _ int) (stop func()) {
 	var all []func()
 	for range 3 {

@@ -6,8 +6,8 @@ import "time"
 const (
 	firstSpin = int64(60 * time.Microsecond)
 	minSpin   = int64(10 * time.Microsecond)
-	// maxSpin is the most of a processor that a request may take to be on time. What is
-	// later than that was held up, which no turning mends.
+	// maxSpin bounds the processor time that a request may cost to be on time. A longer delay has
+	// another cause, which spinning does not cure.
 	maxSpin = int64(150 * time.Microsecond)
 	// A window that shrinks by this with each request, and grows by so many times as
 	// much with a wake-up behind its request, is left by one wake-up in as many.

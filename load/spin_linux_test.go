@@ -51,7 +51,7 @@ func TestSpinWindowLearns(t *testing.T) {
 				t.Errorf("a window of %d ns, want %d to %d", w.ns, c.least, c.most)
 			}
 			const n = 10_000
-			_, missed := wake(&w, n, far, func() int64 { // what no window catches is not counted
+			_, missed := wake(&w, n, far, func() int64 { // a delay that no window covers is not counted
 				for {
 					if late := c.lateness(); late <= maxSpin {
 						return late

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What ends first comes first, whatever the order in which it came.
+// The pause that ends first is served first, in whatever order they were added.
 func TestThoughts(t *testing.T) {
 	var h thoughts
 	rng := rand.New(rand.NewPCG(1, 2))

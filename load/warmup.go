@@ -71,7 +71,8 @@ func mser(series []float64) (cut int, found bool) {
 	return best * batch, best < len(means)/2
 }
 
-// batches are the means of so many points each; what is over at the end is left out.
+// batches returns the means of groups of size points; points that are left over at the end are
+// dropped.
 func batches(series []float64, size int) []float64 {
 	means := make([]float64, 0, len(series)/size)
 	for b := range slices.Chunk(series, size) {
@@ -132,8 +133,8 @@ func correlation(a, b []float64) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// mannKendall is how likely the series' order is if it has no trend, and what the trend
-// amounts to.
+// mannKendall returns the probability of the series' order if it has no trend, and the size of the
+// trend.
 func mannKendall(series []float64, lag1 float64) (p, change float64) {
 	n := float64(len(series))
 	var s float64

@@ -93,10 +93,10 @@ func (d *directs) redeem(a *awaited, c *directChannel) (ok bool) {
 
 // Beside lets a wire.Server take the channels of direct tunnels where its clients connect.
 // Until it was called, clients are told that there are none.
-func (s *Server) Beside() *wire.Beside {
+func (s *Server) Beside() *wire.AltProtocol {
 	s.init()
 	s.directs.open.Store(true)
-	return &wire.Beside{First: message.DirectPreface[0], ALPN: message.DirectALPN, Serve: s.serveDirect}
+	return &wire.AltProtocol{First: message.DirectPreface[0], ALPN: message.DirectALPN, Serve: s.serveDirect}
 }
 
 // serveDirect judges a connection that says it is a channel. One whose ticket was

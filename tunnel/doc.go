@@ -2,7 +2,7 @@
 // cannot be reached. A Client holds one wire connection to a Server and binds
 // tunnels on it: a host name for HTTP, or an address for TCP. The server carries each
 // visitor down that connection, the client hands him to the target of the tunnel. The
-// protocol is docs/tunnel/SPEC.md; docs/guides/tunnel.md shows how to use it.
+// protocol is docs/design/tunnel/SPEC.md; docs/guides/tunnel-go.md shows how to use it.
 //
 // # One exchange
 //

@@ -53,7 +53,7 @@ func (p *pair) begin(s *Server) *pair {
 	s.Register(mux)
 	p.wire = &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Sessions: &wire.Sessions{}, TLS: p.linkTLS, ConnBudget: s.Limits.LinkBudget()}}
 	if p.direct {
-		p.wire.Beside = s.Beside()
+		p.wire.AltProtocol = s.Beside()
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- p.wire.Serve(p.link) }()

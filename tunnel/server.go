@@ -92,11 +92,11 @@ type Server struct {
 	cancelled atomic.Uint64
 	takeovers atomic.Uint64
 	hints     atomic.Uint64
-	resent    atomic.Uint64    // exchanges, to another member or over another connection
-	starved   atomic.Uint64    // connections of visitors that could not be accepted
-	heads     headcount        // of the fronts
-	rawHeads  headcount        // of TCP tunnels
-	turns     *handshake.Turns // of visitors in the handshake of TLS
+	resent    atomic.Uint64      // exchanges, to another member or over another connection
+	starved   atomic.Uint64      // connections of visitors that could not be accepted
+	heads     headcount          // of the fronts
+	rawHeads  headcount          // of TCP tunnels
+	turns     *handshake.Limiter // of visitors in the handshake of TLS
 	directs   directs
 
 	mu        sync.Mutex // guards all below; never held while something is sent
@@ -116,7 +116,7 @@ func (s *Server) init() {
 			s.admission = newGate(&s.limits)
 		}
 		s.log = cmp.Or(s.Logger, slog.Default())
-		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake, 0)
+		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, 0)
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
 		defer s.mu.Unlock()

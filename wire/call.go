@@ -183,7 +183,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		}
 	}
 	call.kind, call.takes = kind, c.m.takes
-	c.whenOver(call.slot, o.Over)
+	c.whenSlotFree(call.slot, o.Over)
 	if entry := c.local(call.slot); o.More {
 		call.stream = c.newStream(call.slot, kind, nil)
 		call.stream.decision = make(chan struct{})

@@ -36,8 +36,8 @@ type ClientConfig struct {
 	Network, Address string
 	// Dial replaces that. What it returns is the connection beneath TLS, if
 	// Config.TLS is set. DialTimeout bounds its context, 0: 10 s. TLS has 30 s more, since
-	// a server to which everybody comes back lets its clients wait: who gave up would stand
-	// at the end again.
+	// a server to which all clients reconnect lets them queue, and a client that gave up would
+	// join the queue at its end.
 	Dial        func(ctx context.Context) (net.Conn, error)
 	DialTimeout time.Duration
 	// Conns is how many connections are held to the peer, 0: 1. At most 64.

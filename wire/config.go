@@ -43,7 +43,7 @@ type Config struct {
 	// random part of the jitter later, so that not all come at once.
 	RetryAfter, RetryJitter time.Duration
 
-	// Auth makes what HELLO carries to prove who we are, for one connection.
+	// Auth returns the authentication data of HELLO for one connection.
 	Auth func(net.Conn) (*Auth, error)
 	// Verify judges the peer's HELLO before anything else of it is looked at. An
 	// *Error that it returns closes the connection with its code, another error

@@ -12,9 +12,9 @@ import (
 // Conn is one connection to a peer. All its methods may be called by any number
 // of goroutines at once.
 //
-// A Conn is a Machine and three things around it: a reader that feeds it, whoever
-// has something to say, and a writer that exists only while there is output. The
-// reader never waits for the writer, nor for a handler that is not Inline.
+// A Conn drives a Machine from three sides: a reader feeds it, callers add output, and a writer
+// exists only while there is output. The reader never waits for the writer, nor for a handler
+// that is not Inline.
 type Conn struct {
 	nc     net.Conn
 	sock   socket
@@ -44,7 +44,7 @@ type Conn struct {
 	ticks      time.Duration   // when timer is due
 	ours       []local         // by index of slot, from 1
 	theirs     []remote        // likewise
-	over       map[Slot]func() // called when the slot of ours is free
+	slotFree   map[Slot]func() // called when the slot of ours is free
 	running    map[string]int  // handlers by kind
 	lastKind   binding
 	keyed      map[postKey][]byte // the conflating lane

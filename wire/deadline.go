@@ -46,7 +46,7 @@ func (d *deadline) set(t time.Time) {
 }
 
 // wait returns what is closed when the deadline comes; nil if there is none, which
-// blocks for ever. Who waits must ask again after set.
+// blocks for ever. A waiting goroutine must call wait again after set.
 func (d *deadline) wait() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()

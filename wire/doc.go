@@ -1,39 +1,38 @@
-// Package wire is a symmetric binary protocol: two equal peers share one
-// connection, and either of them may send a post (no answer), a request (one
-// answer) or open a stream (bytes or messages both ways). The format and what every
-// frame does are laid down in docs/wire/SPEC.md, with vectors and histories in
-// testdata that any implementation can read; docs/guides/wire.md shows how programs
-// use it, docs/GUARANTEES.md what it promises and what bounds its memory.
+// Package wire implements a symmetric binary protocol: two equal peers share one connection.
+// Either peer sends posts (no answer) and requests (one answer), and opens streams (bytes or
+// messages both ways). Each of them names a kind, which selects the handler at the other peer.
+// Credit limits the amount of data in flight, so a slow receiver slows its sender down.
 //
-// # In use
+// docs/wire/SPEC.md specifies the format and the effect of every frame; testdata holds vectors
+// and histories for any implementation. docs/guides/wire.md shows how programs use the package.
+// docs/GUARANTEES.md lists its promises and the bounds of its memory.
 //
-// A Mux holds handlers by kind: HandlePost, Handle, Mux.HandleStream. A Server
-// accepts connections, Dial makes one, and a Client makes a new one whenever one
-// ends; each side may have a Mux. On a Conn, any number of goroutines Post, Call and
-// Open at once. Nothing waits to be sent together with something else, and no timer
-// is in the way: what is said while a write goes on leaves with the next.
+// # Use
 //
-// Contexts bound the wait of a call. A deadline of Call travels to the handler, and
-// so does giving up. Errors are for errors.Is and errors.As: *Error is what the peer
-// has said, ErrNotSent and ErrMaybeSent tell whether a call that the end of its
-// connection has cut off may have run, and Conn.Err why it ended.
+// A Mux holds handlers by kind: HandlePost, Handle, Mux.HandleStream. A Server accepts
+// connections, Dial makes one, and a Client replaces its connections when they end. Each side may
+// have a Mux. Any number of goroutines may call Post, Call and Open on a Conn at once. No output
+// is delayed by a timer: output that is produced during a write leaves with the next write.
 //
-// # Who owns the bytes
+// A context bounds the wait of a call. The deadline of a Call travels to the handler, and so does
+// its cancellation. Errors are made for errors.Is and errors.As: an *Error comes from the peer;
+// ErrNotSent and ErrMaybeSent tell whether a call that lost its connection may have run; Conn.Err
+// returns the reason for which the connection ended.
 //
-//  1. What is sent is the caller's again when the call returns. Small bytes are
-//     copied.
-//  2. Stream.Write of more than 4 KiB does not copy: it returns when the bytes have
-//     left the slice, or were not sent.
-//  3. A handler borrows what it gets as []byte: until it returns. So it is with
-//     Request.Body, Posts.All and the slice that Stream.WriteTo hands to its writer.
-//     What Call returns, and what CallAppend, ReadMsg and Read have filled, is the
-//     caller's.
-//  4. Values are encoded by appending to a buffer of the package: an
-//     encoding.BinaryAppender must not keep it, and an encoding.BinaryUnmarshaler
-//     must copy what it keeps. What a handler returns is copied before it is called
-//     again; it may be what the handler was given.
-//  5. Under the race detector memory that was lent is filled with 0xCC when it is
-//     given back, so that a test shows who has kept it.
+// # Ownership of bytes
+//
+//  1. A slice passed to a sending method belongs to the caller again when the method returns.
+//     Short slices are copied.
+//  2. Stream.Write does not copy more than 4 KiB: it returns when the bytes have left the slice,
+//     or were not sent.
+//  3. A handler borrows its []byte arguments until it returns. The same holds for Request.Body,
+//     Posts.All and the slice that Stream.WriteTo passes to its writer. The results of Call,
+//     CallAppend, ReadMsg and Read belong to the caller.
+//  4. Values are encoded by appending to a buffer of the package: an encoding.BinaryAppender must
+//     not keep it, and an encoding.BinaryUnmarshaler must copy the bytes that it keeps. The
+//     result of a handler is copied before the next call of the handler; it may be the argument.
+//  5. Under the race detector, lent memory is filled with 0xCC when it is given back, so that a
+//     test exposes code that has kept it.
 //
 // # Inside
 //

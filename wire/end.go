@@ -109,7 +109,7 @@ func (c *Conn) failLocked(err error) {
 		}
 	}
 	c.ours = nil
-	c.endOver()
+	c.endSlotFree()
 	c.closePosts()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(closeFlush))
 	if !c.out.writing {

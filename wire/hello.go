@@ -348,3 +348,26 @@ func readKinds(r *cborReader) map[string]uint32 {
 	}
 	return kinds
 }
+
+// Preface is the first bytes that each side sends: 0x89, "WIRE", CR, LF, version 1. It exposes
+// a client of a text protocol and a transfer that changes line ends.
+const Preface = "\x89WIRE\r\n\x01"
+
+// ErrNotWire is wrapped by the errors of CheckPreface.
+var ErrNotWire = errors.New("wire: peer does not speak wire")
+
+// CheckPreface checks the bytes received so far at the start of a connection. It returns an
+// error as soon as one differs. n is the preface's length once it is complete, else 0.
+func CheckPreface(b []byte) (n int, err error) {
+	got := b[:min(len(b), len(Preface))]
+	if string(got) != Preface[:len(got)] {
+		if got[0] == 0x16 { // a TLS record that carries a handshake
+			return 0, fmt.Errorf("%w (TLS client on a plain listener)", ErrNotWire)
+		}
+		return 0, fmt.Errorf("%w (first bytes %q)", ErrNotWire, got)
+	}
+	if len(got) < len(Preface) {
+		return 0, nil
+	}
+	return len(Preface), nil
+}

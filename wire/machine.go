@@ -211,3 +211,31 @@ func (m *Machine) worked(n int) {
 		m.useless = 0
 	}
 }
+
+// rttWindow is the length of a window of the rttFilter.
+const rttWindow = 10 * time.Second
+
+// rttFilter keeps the shortest round trip of the last 10 to 20 s, because a PING that waited
+// behind bulk data has measured the queue and not the path.
+type rttFilter struct {
+	best, previous time.Duration // of this window and of the one before; 0: none
+	since          time.Duration
+}
+
+// add records a round trip measured at now.
+func (f *rttFilter) add(rtt, now time.Duration) {
+	if now-f.since > rttWindow {
+		f.previous, f.best, f.since = f.best, 0, now
+	}
+	if f.best == 0 || rtt < f.best {
+		f.best = rtt
+	}
+}
+
+// min returns the shortest round trip, 0 if none was measured.
+func (f *rttFilter) min() time.Duration {
+	if f.best == 0 || f.previous != 0 && f.previous < f.best {
+		return f.previous
+	}
+	return f.best
+}

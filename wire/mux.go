@@ -36,7 +36,7 @@ func Inline() HandlerOption { return func(h *handler) { h.inline = true } }
 // NewMux returns a Mux that serves nothing.
 func NewMux() *Mux { return &Mux{kinds: map[string]*handler{}} }
 
-// Kinds are those that are served, in alphabetical order.
+// Kinds returns the kinds that have a handler, in alphabetical order.
 func (m *Mux) Kinds() []string { return slices.Sorted(maps.Keys(m.kinds)) }
 
 // lookup never returns nil.
@@ -108,7 +108,7 @@ func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error)
 // is called for one after the other in the
 // order in which they were sent: on the reader if Inline and no acknowledgement is
 // wanted, else on one goroutine of the connection. Credit goes back to the sender
-// when it returns, so a slow handler makes the sender wait, and nobody else. An
+// when it returns, so a slow handler delays only its sender. An
 // error is counted. A body that does not decode is an error too.
 func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, options ...HandlerOption) {
 	raw, ok := any(fn).(func(context.Context, []byte) error)

@@ -14,7 +14,7 @@ var errCrowded = errors.New("wire: the peer has kept us waiting, and others want
 
 // admit begins to open a connection, has it wait for that, or refuses it. It does not wait.
 func (s *Server) admit(nc net.Conn) {
-	paused := s.Pauses && s.pauses.Now(nc.RemoteAddr())
+	paused := s.Pauses && s.pauses.Paused(nc.RemoteAddr())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -77,7 +77,7 @@ func orDefault(n, otherwise int) int {
 }
 
 // open is the goroutine of a connection until its HELLO has been accepted.
-func (s *Server) open(n *handshake.Newcomer) {
+func (s *Server) open(n *handshake.Pending) {
 	defer s.tasks.Done()
 	c, err := s.start(n)
 	switch {
@@ -100,11 +100,11 @@ func (s *Server) open(n *handshake.Newcomer) {
 }
 
 // start does the TLS handshake, if there is one, and starts the connection. It returns nil
-// and no error for one that Beside has taken.
-func (s *Server) start(n *handshake.Newcomer) (*Conn, error) {
+// and no error for one that AltProtocol has taken.
+func (s *Server) start(n *handshake.Pending) (*Conn, error) {
 	under := n.Conn
-	if s.Beside.begins(under) {
-		return nil, s.Beside.take(under, under)
+	if s.AltProtocol.begins(under) {
+		return nil, s.AltProtocol.take(under, under)
 	}
 	if s.config.TLS != nil {
 		ctx, cancel := context.WithTimeout(s.ctx, secureTimeout)
@@ -114,8 +114,8 @@ func (s *Server) start(n *handshake.Newcomer) (*Conn, error) {
 			return nil, err
 		}
 		n.Awaited()
-		if s.Beside.agreed(secured) {
-			return nil, s.Beside.take(secured.Conn, n.Conn)
+		if s.AltProtocol.agreed(secured) {
+			return nil, s.AltProtocol.take(secured.Conn, n.Conn)
 		}
 		under = secured
 	}
@@ -132,7 +132,7 @@ func (s *Server) start(n *handshake.Newcomer) (*Conn, error) {
 }
 
 // enter makes a connection one of those that are open, if its HELLO was accepted.
-func (s *Server) enter(n *handshake.Newcomer, c *Conn) bool {
+func (s *Server) enter(n *handshake.Pending, c *Conn) bool {
 	if !isClosed(c.ready) {
 		return false
 	}
@@ -147,15 +147,15 @@ func (s *Server) enter(n *handshake.Newcomer, c *Conn) bool {
 	return true
 }
 
-// handedOver drops what Beside has.
-func (s *Server) handedOver(n *handshake.Newcomer) {
+// handedOver drops what AltProtocol has.
+func (s *Server) handedOver(n *handshake.Pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.vacate(n)
 }
 
 // vacate gives a place back, and says whether it was had until now. s.mu is held.
-func (s *Server) vacate(n *handshake.Newcomer) (present bool) {
+func (s *Server) vacate(n *handshake.Pending) (present bool) {
 	delete(s.opening, n)
 	present = s.crowd.Leave(n)
 	s.calls()
@@ -163,7 +163,7 @@ func (s *Server) vacate(n *handshake.Newcomer) (present bool) {
 }
 
 // failed drops what did not come to be a connection.
-func (s *Server) failed(n *handshake.Newcomer, err error) {
+func (s *Server) failed(n *handshake.Pending, err error) {
 	s.mu.Lock()
 	present, stopped := s.vacate(n), s.stopped
 	if !stopped {
@@ -196,7 +196,7 @@ func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 // one who is known and kept out; nor where there was no time for him, or others wanted his
 // place, since behind one address there may be a fleet that comes back.
 func blamed(err error) bool {
-	for _, innocent := range []error{io.EOF, ErrClosed, errCrowded, context.DeadlineExceeded, handshake.ErrStoodTooLong} {
+	for _, innocent := range []error{io.EOF, ErrClosed, errCrowded, context.DeadlineExceeded, handshake.ErrQueueTimeout} {
 		if errors.Is(err, innocent) {
 			return false
 		}

@@ -18,11 +18,11 @@ import (
 const (
 	// defaultMaxConns bounds connections: at the 24 KiB of an idle one, 400 MiB.
 	defaultMaxConns = 16_384
-	// defaultMaxOpening bounds those that are not known yet. Each of them may stay
+	// defaultMaxOpening bounds connections before their HELLO. Each of them may stay
 	// for 5 s, in TLS and again before HELLO, and costs about 40 KiB meanwhile.
 	defaultMaxOpening = 1_024
-	// maxHandshake is how many bytes a peer may send in the handshake of TLS: a
-	// certificate with some of those who have signed it.
+	// maxHandshake bounds the bytes that a peer may send in the TLS handshake: enough for a
+	// certificate chain.
 	maxHandshake = 16 << 10
 	// acceptPause and maxAcceptPause are how long to wait after an Accept that has
 	// failed for want of resources: it doubles from one to the other.
@@ -32,12 +32,11 @@ const (
 // Server accepts connections and starts each of them with Config. Its fields are
 // set before Serve; its methods may be called by any number of goroutines.
 //
-// Nothing of a peer is dispatched before its HELLO has come and Config.Verify has
-// agreed; until then it counts as opening. Who opens and keeps us waiting makes room
-// for others, see handshake.Crowd; where there is no place a connection waits for one,
-// and nothing is read of it meanwhile. At the bound of those that are open, and of
-// those that wait, it is refused with GOAWAY RESOURCE_EXHAUSTED, which says when to
-// try again. No more handshakes compute at once than there are processors.
+// The server dispatches no frame of a peer before it has received the peer's HELLO and
+// Config.Verify has accepted it. Until then the connection counts as opening. When too many
+// connections are opening, a slow one is closed in favor of a new one, or the new one waits
+// unread. At the bounds of open and of waiting connections, the server refuses a connection with
+// GOAWAY RESOURCE_EXHAUSTED and a time to retry. At most one handshake computes per processor.
 type Server struct {
 	// Config is that of every connection; nil is the zero Config. With Config.TLS
 	// connections are TLS 1.3 with ALPN wire/1, and no other ones.
@@ -47,7 +46,7 @@ type Server struct {
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
 	// MaxWaiting bounds the sockets that wait until they may begin with that, see
-	// handshake.Room; 0 is 16,384, less than 0 has none wait.
+	// handshake.AcceptQueue; 0 is 16,384, less than 0 has none wait.
 	MaxWaiting int
 	// MaxSockets bounds the connections and the sockets that wait together, whose peers are
 	// refused for an eighth more at most; 0 is as much as the bounds above come to.
@@ -55,26 +54,26 @@ type Server struct {
 	// Pauses has the server hang up at once, for a second up to a minute, on an address from
 	// which one connection after the other fails before it is known whose it is.
 	Pauses bool
-	// Beside is another protocol at the same listeners; nil is none.
-	Beside *Beside
+	// AltProtocol is another protocol served by the same listeners; nil means none.
+	AltProtocol *AltProtocol
 
 	prepare sync.Once
 	config  Config          // with defaults and the TLS of wire; set by prepare
 	ctx     context.Context // ends when the server stops; set by prepare
 	cancel  context.CancelFunc
-	tasks   sync.WaitGroup   // of every connection
-	turns   *handshake.Turns // set by prepare
-	pauses  handshake.Pauses
+	tasks   sync.WaitGroup     // of every connection
+	turns   *handshake.Limiter // set by prepare
+	pauses  handshake.PenaltyBox
 	lines   logbound.Lines // about connections that were not opened
 	called  chan struct{}  // to usher: there may be a place; set by prepare
 
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	crowd     handshake.Crowd               // of those that open
-	room      handshake.Room                // of those that wait for that
-	ushering  bool                          // usher runs
-	opening   map[*handshake.Newcomer]*Conn // the crowd; nil during the TLS handshake
+	crowd     handshake.PendingSet         // of those that open
+	room      handshake.AcceptQueue        // of those that wait for that
+	ushering  bool                         // usher runs
+	opening   map[*handshake.Pending]*Conn // the crowd; nil during the TLS handshake
 	conns     map[*Conn]struct{}
 	refusing  int
 	stats     ServerStats
@@ -98,16 +97,16 @@ func (s *Server) init() {
 	s.prepare.Do(func() {
 		s.config = s.Config.withDefaults()
 		if s.config.TLS != nil {
-			s.config.TLS = secureConfig(s.config.TLS, s.Beside.names()...)
+			s.config.TLS = secureConfig(s.config.TLS, s.AltProtocol.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.turns = handshake.NewTurns(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
+		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
 		s.called = make(chan struct{}, 1) // it is remembered that there was a call
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.room = handshake.Room{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
+		s.room = handshake.AcceptQueue{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
-		s.opening = map[*handshake.Newcomer]*Conn{}
+		s.opening = map[*handshake.Pending]*Conn{}
 		s.conns = map[*Conn]struct{}{}
 	})
 }

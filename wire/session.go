@@ -68,7 +68,7 @@ type session struct {
 
 // Restore tells, before connections are accepted, how many posts of s.ID, s.Epoch
 // and s.Index were handled by an earlier process. who is the identity that the
-// session is bound to, nil if it is bound to whoever comes first.
+// session is bound to, nil if it is bound to the first peer that uses it.
 func (s *Sessions) Restore(who any, of Session, handled uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 type shellStats struct {
 	txBytes      uint64
 	flushes      uint64
-	dropped      uint64 // posts that were not sent, or that nobody got
+	dropped      uint64 // posts that were not sent or not handled
 	droppedBytes uint64 // of those
 	unread       uint64 // bytes of streams that came and were not read
 	rxFailed     uint64 // posts whose handler returned an error
@@ -41,7 +41,7 @@ func (s *shellStats) took(t *tally) {
 	s.lastFrames = total
 }
 
-// dropPosts counts posts that came and that nobody gets.
+// dropPosts counts received posts that are not handled.
 func (s *shellStats) dropPosts(p *Posts) {
 	s.dropped += uint64(p.count)
 	s.droppedBytes += uint64(len(p.body))

@@ -2,8 +2,8 @@ package wire
 
 import "fmt"
 
-// Role is the side of a connection: who dialed and who accepted. It only decides
-// whose ids are whose.
+// Role is the side of a connection: the dialer or the acceptor. It only decides which ids each
+// side allocates.
 type Role uint8
 
 // The roles.
@@ -44,7 +44,7 @@ func MakeSlot(side Role, index uint32, generation uint16) Slot {
 	return Slot(uint32(side)<<sideShift | (index&MaxIndex)<<generationBits | uint32(generation)&generationMax)
 }
 
-// Side is who allocated the slot.
+// Side returns the side that allocated the slot.
 func (s Slot) Side() Role { return Role(s >> sideShift) }
 
 // Index is the slot's place in its side's table, from 1.

@@ -145,3 +145,11 @@ func (t *slotTable) next(id Slot, limit, takes uint32) (*slot, Reason) {
 	}
 	return s, ""
 }
+
+// Watch records that the owner of a local request or stream is to be notified when the slot is
+// free: the peer's last frame has arrived and the local one has been sent.
+func (m *Machine) Watch(id Slot) {
+	if s, own, is := m.find(id); own && is == isLive {
+		s.set(watched)
+	}
+}

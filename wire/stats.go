@@ -22,10 +22,10 @@ type Stats struct {
 	Flushes    int64 // n_flushes: writes to the socket; over TLS, to its records
 	Heartbeats int64 // n_rxbeats: PINGs that have come, not their answers
 
-	// What came, or was to be sent, and nobody gets: posts that nobody serves, that
-	// were handled before, that found no room here or (TryPost, PostKeyed) at the
-	// peer, that the end of the connection cut off from their handler; data of streams
-	// that were closed or reset.
+	// Dropped input and output: posts without a handler, posts that were handled before,
+	// posts that found no room here or (TryPost, PostKeyed) at the peer, posts that the end
+	// of the connection cut off from their handler, and data of streams that were closed or
+	// reset.
 	DroppedBytes    int64 // n_dropped
 	DroppedMessages int64 // n_mdrops; data that was never read is in bytes only
 

@@ -118,7 +118,7 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 				s.decision = make(chan struct{})
 			}
 			c.local(id).stream = s
-			c.whenOver(id, o.Over)
+			c.whenSlotFree(id, o.Over)
 			c.flushAndUnlock(false)
 			return s, nil
 		}

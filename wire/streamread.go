@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// reportAt is how many bytes a reader takes before he gives their credit back;
-// what he has taken when nothing more waits he gives back at once.
+// reportAt is the number of bytes that a reader takes before it returns their credit. It returns
+// the credit at once when no more bytes are buffered.
 const reportAt = 4 << 10
 
 // maxEmpties bounds the messages without bytes that wait on a stream: neither credit

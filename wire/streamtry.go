@@ -15,8 +15,8 @@ type TryWriter interface {
 }
 
 // TryWrite is Write for a short p that never waits: ok is false if Write would, or would
-// fail, or if p is longer than 4 KiB; nothing was sent then. Those who call it at the same
-// time share one write to the socket.
+// fail, or if p is longer than 4 KiB; nothing was sent then. Concurrent calls
+// share one write to the socket.
 //
 // hot: BenchmarkTryWrite, TestTryWriteDoesNotAllocate.
 func (s *Stream) TryWrite(p []byte) (ok bool) {

@@ -105,8 +105,8 @@ func (s *Stream) writeMessage(p []byte, flags Flags) (int, error) {
 	return s.finishWrite(len(p))
 }
 
-// writeShort copies p into the output if it is short and nobody waits for his
-// turn. It returns how much of it the credit allowed, and whether that was all: p
+// writeShort copies p into the output if it is short and no other writer waits for
+// its turn. It returns how much of it the credit allowed, and whether that was all: p
 // may be empty. Conn.mu is held.
 func (s *Stream) writeShort(p []byte, flags Flags) (n int, all bool, err error) {
 	if len(p) > copyLimit || len(s.c.out.ring) > 0 || s.c.m.Queued() > maxQueued {

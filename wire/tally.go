@@ -12,12 +12,12 @@ type tally struct {
 
 	// Of what has come only.
 	stale   uint64 // frames that named a slot which was free again
-	dropped uint64 // bytes that nobody gets
-	mdrops  uint64 // messages and posts that nobody gets
+	dropped uint64 // bytes discarded
+	mdrops  uint64 // messages and posts discarded
 }
 
-// frame counts a frame of size bytes; bodies of posts are counted by whoever has
-// looked inside.
+// frame counts a frame of size bytes; the bodies of posts are counted
+// where they are decoded.
 func (t *tally) frame(typ Type, flags Flags, size int) {
 	t.frames[typ]++
 	t.bytes += uint64(size)
@@ -63,7 +63,7 @@ func (t *tally) total() (n uint64) {
 	return n
 }
 
-// discard counts n bytes of f that nobody gets.
+// discard counts n discarded bytes of f.
 func (t *tally) discard(f *Frame, n int) {
 	t.dropped += uint64(n)
 	if f.Type == OPEN && n > 0 || f.Type == DATA && endsMessage(f.Flags, n) {

@@ -54,8 +54,8 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 }
 
 // secure does the server's handshake over nc, which it closes if that fails. n is as in
-// handshake.Turns.
-func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Newcomer) (*secured, error) {
+// handshake.Limiter.
+func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) (*secured, error) {
 	under := &cork{Conn: nc}
 	c := &secured{Conn: tls.Server(under, s.config.TLS), cork: under}
 	err := s.turns.Do(ctx, nc, n, func(shaking net.Conn) error {

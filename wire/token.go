@@ -21,10 +21,10 @@ const (
 )
 
 // ErrNotLocal is returned by TokenAuth for a connection without TLS that leaves
-// the machine: whoever sees its bytes could use them again.
+// the machine, because an observer of the bytes could use them again.
 var ErrNotLocal = errors.New("wire: a token needs TLS, a unix socket or loopback")
 
-// Identity is who a peer was found to be. VerifyTokens and VerifyKeys set it.
+// Identity is the authenticated identity of a peer. VerifyTokens and VerifyKeys set it.
 type Identity struct {
 	Scheme string // "token", or "tls" for a public key
 	Name   string // the token's id, or the name of the key
@@ -33,15 +33,15 @@ type Identity struct {
 // String is both parts, for logs.
 func (i Identity) String() string { return i.Scheme + ":" + i.Name }
 
-// TokenHash is what a server keeps of a secret. It is as sensitive as the secret:
-// who has it can authenticate. The secret must be random, not chosen by a person.
+// TokenHash returns the hash of a secret that a server keeps. The hash is as sensitive as the
+// secret, because it is sufficient to authenticate. The secret must be random, not chosen by a
+// person.
 func TokenHash(secret []byte) [sha256.Size]byte { return sha256.Sum256(secret) }
 
 // TokenAuth is a Config.Auth for a dialer: it proves that it knows the secret of a
 // token, without sending it. Over TLS the proof holds for this one connection.
 // Without TLS, on a unix socket or loopback only, the proof is always the same: it
-// is a password that whoever can read the socket can use again, which is root or
-// the peer itself.
+// is a password, which root and the peer could read from the socket and use again.
 func TokenAuth(id string, secret []byte) func(net.Conn) (*Auth, error) {
 	key := TokenHash(secret)
 	return func(nc net.Conn) (*Auth, error) {

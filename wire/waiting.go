@@ -92,7 +92,7 @@ func (s *Server) seat() (more bool) {
 	}()
 	dropped := func(nc net.Conn, err error) {
 		_ = nc.Close()
-		if errors.Is(err, handshake.ErrStoodTooLong) {
+		if errors.Is(err, handshake.ErrQueueTimeout) {
 			s.stats.Refused++
 		} else {
 			s.stats.Failed++
@@ -112,4 +112,25 @@ func (s *Server) seat() (more bool) {
 	}
 	s.ushering = !s.stopped && s.room.Len() > 0
 	return s.ushering
+}
+
+// gate lets any number of goroutines wait for a change, each with its own context. A change
+// wakes all of them; a goroutine that still cannot continue waits again. The gate is guarded by
+// its owner's lock.
+type gate struct{ changed chan struct{} }
+
+// wait returns a channel that the next open closes.
+func (g *gate) wait() <-chan struct{} {
+	if g.changed == nil {
+		g.changed = make(chan struct{})
+	}
+	return g.changed
+}
+
+// open wakes all waiting goroutines.
+func (g *gate) open() {
+	if g.changed != nil {
+		close(g.changed)
+		g.changed = nil
+	}
 }

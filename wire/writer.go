@@ -35,10 +35,10 @@ type outbox struct {
 	refs    []ref     // of the next Take
 	spare   []byte    // for the next Take
 
-	flights []ref  // of the present write; the writer's own
-	landed  uint32 // Machine.takes of the last buffer that was written
-	age     unsentAge
-	company company
+	flights   []ref  // of the present write; the writer's own
+	landed    uint32 // Machine.takes of the last buffer that was written
+	age       unsentAge
+	batchHint batchHint
 }
 
 // ref says that body goes into the output at a mark. The body is the stream's
@@ -82,14 +82,14 @@ func (c *Conn) flushAndUnlock(together bool) {
 	switch {
 	case o.writing:
 		if together {
-			o.company.came()
+			o.batchHint.came()
 		}
 	case o.corked > 0 || c.closed || !c.m.Pending():
 	case !c.sock.canTry():
 		c.wakeWriter()
 	default:
 		o.writing = true
-		if together && o.company.likely() {
+		if together && o.batchHint.likely() {
 			c.mu.Unlock()
 			runtime.Gosched()
 			c.mu.Lock()
@@ -105,7 +105,7 @@ func (c *Conn) wakeForSlot() {
 	if c.m.freed {
 		c.m.freed = false
 		c.slotGate.open()
-		c.tellOver()
+		c.tellSlotFree()
 	}
 }
 
@@ -392,3 +392,29 @@ func (c *Conn) await(ctx context.Context, g *gate) error {
 		return ctx.Err()
 	}
 }
+
+// A goroutine about to flush a small write yields once, so that others can append to the same
+// buffer and share the system call. A goroutine that is alone gains nothing from it, and each
+// yield makes the scheduler wake another thread to look for work.
+const (
+	// aloneTurns is the number of consecutive yields without a second writer after which
+	// yielding stops. With many writers, a run that long does not occur.
+	aloneTurns = 16
+	// aloneProbe is the interval, in turns, at which yielding is then tried again.
+	aloneProbe = 64
+)
+
+// batchHint predicts whether other goroutines will append to a buffer that is about to be
+// written. It is guarded by Conn.mu.
+type batchHint struct {
+	alone uint32 // turns since another goroutine appended
+}
+
+// likely begins a turn and reports whether a yield is worthwhile.
+func (h *batchHint) likely() bool {
+	h.alone++
+	return h.alone <= aloneTurns || h.alone%aloneProbe == 0
+}
+
+// came records that another goroutine has appended.
+func (h *batchHint) came() { h.alone = 0 }

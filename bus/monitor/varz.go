@@ -2,9 +2,12 @@ package monitor
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
+	"strings"
+	"sync"
 	"time"
 
 	"paddock/bus"
@@ -168,4 +171,48 @@ func (m *monitor) varzNow(st bus.Stats) varzNow {
 		v.MemLimit = limit
 	}
 	return v
+}
+
+// uptime writes d as 1y2d3h4m5s: whole seconds, without the units before the first
+// that is not zero. A year has 365 days.
+func uptime(d time.Duration) string {
+	left := max(int64(d/time.Second), 0)
+	var b strings.Builder
+	for _, unit := range []struct {
+		name    byte
+		seconds int64
+	}{{'y', 365 * 86400}, {'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}} {
+		n := left / unit.seconds
+		left %= unit.seconds
+		if n > 0 || b.Len() > 0 || unit.name == 's' {
+			fmt.Fprintf(&b, "%d%c", n, unit.name)
+		}
+	}
+	return b.String()
+}
+
+// usageWindow is the shortest time over which CPU use is averaged: who asks more
+// often gets the last answer.
+const usageWindow = time.Second
+
+// processUsage measures what the process takes, between readings.
+type processUsage struct {
+	mu    sync.Mutex
+	since time.Time
+	spent time.Duration // CPU time until since
+	cpu   float64
+}
+
+func (u *processUsage) start() { u.since, u.spent = time.Now(), cpuTime() }
+
+// read returns percents of one core and resident bytes.
+func (u *processUsage) read(now time.Time) (cpu float64, mem int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if window := now.Sub(u.since); window >= usageWindow {
+		spent := cpuTime()
+		u.cpu = math.Round(1000*(spent-u.spent).Seconds()/window.Seconds()) / 10
+		u.since, u.spent = now, spent
+	}
+	return u.cpu, resident()
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/lab/runfile"
+	lab "paddock/lab/cli"
 )
 
 // outcomeOfAB runs paddock bench ab to its end.
@@ -22,7 +22,7 @@ func outcomeOfAB(t *testing.T, args ...string) (code int, stdout, stderr string)
 	return outcomeOf(t, append([]string{"bench", "ab"}, args...)...)
 }
 
-// Every exit code but those of usage, and what is said with it. It is 0 where that of ab is.
+// Every exit code except for usage, with its message. It is 0 where ab's is.
 func TestBenchABExitCodes(t *testing.T) {
 	s := newService(t)
 	nobody := "http://" + deadAddress(t) + "/"
@@ -59,7 +59,7 @@ func TestBenchABFiles(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := outcomeOfAB(t, "-n", "200", "-kc2", "--json", "--out", dir, "-kA", "me:s3cret", "-C", "a=s3cret",
 		"-g", filepath.Join(dir, "g.tsv"), s.URL+"/")
-	var document runfile.Document
+	var document lab.Document
 	if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}
@@ -77,7 +77,7 @@ func TestBenchABFiles(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the run, and what was measured is reported.
+// Ctrl-C ends the run, and the measurements are reported.
 func TestBenchABInterrupted(t *testing.T) {
 	s := newService(t)
 	cmd := program(t, "bench", "ab", "-q", "-t", "3600", "-n", "1000000000", s.URL+"/")

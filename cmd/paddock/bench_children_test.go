@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A benchmark that is killed, or whose output is closed, takes its children with it, and what it
-// made for itself in the temporary directory.
+// A benchmark that is killed, or whose output is closed, takes its children with it, and its
+// temporary directories.
 func TestBenchTakesItsChildren(t *testing.T) {
 	for _, tc := range []struct {
 		name, args string

@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -27,24 +26,4 @@ func TestBenchFenceDoors(t *testing.T) {
 		{"no such set over the bus", p.bus + " --set nowhere -n 20 --slo err<1%", 3, "404: 20"},
 		{"nobody there", "wire://127.0.0.1:1 -n 20", 4, "connection refused"},
 	})
-}
-
-// The simulated city has boroughs for the kinds that group fences by areas.
-func TestFenceSubjectParents(t *testing.T) {
-	s, err := newFenceSubject("", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.remove(); err != nil {
-			t.Error(err)
-		}
-	}()
-	file, err := os.ReadFile(s.parentsOr(""))
-	if err != nil || !strings.Contains(string(file), `"Old Town"`) {
-		t.Errorf("%v: %.200s", err, file)
-	}
-	if got := s.parentsOr("FILE"); got != "FILE" {
-		t.Errorf("%q", got)
-	}
 }

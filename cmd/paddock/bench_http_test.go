@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"testing"
 
-	"paddock/internal/lab/runfile"
+	lab "paddock/lab/cli"
 )
 
 // service answers / with hello, /fail with 503, /echo with the request's body, and /never
@@ -71,7 +71,7 @@ func outcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return outcomeOf(t, append([]string{"bench", "http"}, args...)...)
 }
 
-// Every exit code, and what is said with it.
+// Every exit code, with its message.
 func TestBenchHTTPExitCodes(t *testing.T) {
 	s := newService(t)
 	nobody := "http://" + deadAddress(t)
@@ -132,7 +132,7 @@ func TestBenchHTTPRed(t *testing.T) {
 	}
 }
 
-// What is sent is what the flags say.
+// The requests follow the flags.
 func TestBenchHTTPRequests(t *testing.T) {
 	s := newService(t)
 	dir := t.TempDir()
@@ -169,14 +169,13 @@ func TestBenchHTTPRequests(t *testing.T) {
 	}
 }
 
-// The objects say what the text says, secrets are in neither, and --quiet changes nothing
-// of either.
+// The JSON agrees with the text, neither contains secrets, and --quiet changes neither.
 func TestBenchHTTPReports(t *testing.T) {
 	s := newService(t)
 	dir := filepath.Join(t.TempDir(), "out", "here")
 	code, stdout, stderr := outcome(t, strings.Replace(s.URL, "http://", "http://me:s3cret@", 1), "-n", "20", "-c", "2", "--json", "-q", "--allow-red",
 		"--out", dir, "-H", "Authorization: Bearer s3cret", "-HCookie: a=s3cret")
-	var summary runfile.Document
+	var summary lab.Document
 	if err := json.Unmarshal([]byte(stdout), &summary); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}
@@ -227,8 +226,8 @@ func TestBenchHTTPOverUnixAndTLS(t *testing.T) {
 	}
 }
 
-// interrupt runs a command that asks the service, sends it a Ctrl-C after ten requests, and
-// returns what it has written by its end.
+// interrupt runs a command that asks the service, sends it a Ctrl-C after ten requests, and returns
+// its output.
 func (s *service) interrupt(t *testing.T, cmd *exec.Cmd) (stdout []byte) {
 	t.Helper()
 	var out bytes.Buffer
@@ -251,7 +250,7 @@ func TestBenchHTTPInterrupted(t *testing.T) {
 	s := newService(t)
 	cmd := benchHTTP(t, s.URL, "-c", "1", "-d", "1h", "--json", "-q")
 	out := s.interrupt(t, cmd)
-	var summary runfile.Document
+	var summary lab.Document
 	if err := json.Unmarshal(out, &summary); err != nil || cmd.ProcessState.ExitCode() != 130 {
 		t.Fatalf("%v: %v, %s", cmd.ProcessState, err, out)
 	}

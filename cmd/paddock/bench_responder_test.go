@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/lab/runfile"
+	lab "paddock/lab/cli"
 )
 
-// The responder answers by its law until a signal ends it, and says then what it has done.
+// The responder answers by its law until a signal ends it, and then prints its counts.
 func TestBenchResponder(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
@@ -33,7 +33,7 @@ func TestBenchResponder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, report, _ := outcome(t, "http://"+strings.TrimSpace(address), "-n", "8", "-c", "2", "--allow-red", "--json")
-	var doc runfile.Document
+	var doc lab.Document
 	if err := json.Unmarshal([]byte(report), &doc); err != nil {
 		t.Fatalf("%v in %s", err, report)
 	}

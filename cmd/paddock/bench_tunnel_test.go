@@ -13,11 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	"paddock/internal/lab/httptunnel"
-	"paddock/internal/lab/sitecorpus"
+	lab "paddock/lab/cli"
 )
 
-// replayed is what one of the commands says with --json.
+// replayed is the output of one of the commands with --json.
 type replayed struct {
 	Load, Target, Subject string
 	Rows                  []struct {
@@ -73,8 +72,8 @@ func TestBenchTunnel(t *testing.T) {
 	}
 }
 
-// The files are asked for in turns, below the URL and under the name that was given; what
-// fails is no success, and an objective says so.
+// The files are requested in turns, below the URL and with the given host; a failed request is no
+// success, and an objective reports it.
 func TestBenchPressure(t *testing.T) {
 	var mu sync.Mutex // guards asked
 	asked := map[string]int{}
@@ -93,20 +92,21 @@ func TestBenchPressure(t *testing.T) {
 		t.Errorf("%+v", doc)
 	}
 	mu.Lock()
-	if len(asked) != sitecorpus.Files || asked["page.example/files/183"] == 0 {
+	if len(asked) != 184 || asked["page.example/files/183"] == 0 {
 		t.Errorf("%d files were asked for: %v", len(asked), asked)
 	}
 	mu.Unlock()
 	cmd := exec.CommandContext(t.Context(), "paddock", "bench", "spike", s.URL+"/7", "--rate", "100", "-d", "100ms", "--warmup", "10ms", "--slo", "err<=0", "--allow-red", "-q")
 	out, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != exitMissed {
+	if code := cmd.ProcessState.ExitCode(); code != 3 {
 		t.Errorf("exit code %d, %v: %s", code, err, out)
 	}
 }
 
-// Of ten times what a service can do it is given what it can do, every other visitor is
-// refused, and told when to come again; afterwards server and client hold what they held
-// before. So it is where a link of 20 Mbit/s bounds, and another tunnel is answered meanwhile.
+// Under ten times its capacity a service gets requests at its capacity. Every other visitor is
+// refused, with the time to come again. Afterwards server and client are back at their levels
+// before the load. The same holds where a link of 20 Mbit/s is the bottleneck, and another tunnel
+// is answered meanwhile.
 func TestBenchTunnelOverload(t *testing.T) {
 	if os.Getenv("PADDOCK_TEST_OVERLOAD") == "" {
 		t.Skip("it waits for up to 20 s: make test-overload runs it")
@@ -132,7 +132,7 @@ func TestBenchTunnelOverload(t *testing.T) {
 }
 
 // overloadOf makes a short overload.
-func overloadOf(t *testing.T, args ...string) (o httptunnel.Overload) {
+func overloadOf(t *testing.T, args ...string) (o lab.Overload) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()

@@ -14,14 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/lab/wireperf"
+	"paddock/lab/perf"
 )
 
-// wireTestTimeout ends a test whose process does not do what it waits for.
+// wireTestTimeout ends a test whose process does not behave as expected.
 const wireTestTimeout = 30 * time.Second
 
-// startWireServe runs `paddock wire serve` with more arguments and returns what
-// its first line says.
+// startWireServe runs `paddock wire serve` with more arguments and returns its first line.
 func startWireServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)
@@ -41,7 +40,7 @@ func startWireServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string
 }
 
 // bench runs `paddock bench wire` and returns its report.
-func bench(t *testing.T, args ...string) (r wireperf.Report, stderr string, err error) {
+func bench(t *testing.T, args ...string) (r perf.Report, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)
 	defer cancel()
@@ -76,7 +75,7 @@ func TestWireServe(t *testing.T) {
 	}
 }
 
-// Who has the fingerprint and the token gets in, and nobody else.
+// Only clients with the fingerprint and the token are admitted.
 func TestWireServeSecured(t *testing.T) {
 	_, line := startWireServe(t, "--addr", "127.0.0.1:0", "--tls", "--token", "sesame")
 	address, fingerprint, ok := strings.Cut(line, " ")
@@ -99,7 +98,7 @@ func TestWireServeSecured(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a run with what was measured until then, and its server with it.
+// Ctrl-C ends a run with the measurements so far, and its server with it.
 func TestBenchWireInterrupted(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/lab/runfile"
+	lab "paddock/lab/cli"
 )
 
 // wrkOutcome runs the command to its end, which judges no generator of a test's machine.
@@ -20,8 +20,8 @@ func wrkOutcome(t *testing.T, args ...string) (code int, stdout, stderr string) 
 	return outcomeOf(t, append([]string{"bench", "wrk", "--allow-red"}, args...)...)
 }
 
-// The text is wrk's, with the connections that were asked for, although those that do not
-// go up in threads are not made; then the report.
+// The text is wrk's, and names the connections of the command line, although the remainder of a
+// division by the threads is not made. The report follows.
 func TestBenchWrk(t *testing.T) {
 	s := newService(t)
 	code, stdout, stderr := wrkOutcome(t, "-t3", "-c=5", "-d1", "--latency", "-HX-One: a", "-H", "host: other", s.URL+"/x?y")
@@ -68,7 +68,7 @@ func TestBenchWrkBodies(t *testing.T) {
 	}
 }
 
-// What failed is counted as wrk does. The exit code is that of wrk, with objectives that of all
+// Failures are counted as wrk does. The exit code is that of wrk, and with objectives that of all
 // benchmarks.
 func TestBenchWrkFailures(t *testing.T) {
 	s := newService(t)
@@ -107,7 +107,7 @@ func TestBenchWrkFiles(t *testing.T) {
 	s := newService(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, stdout, stderr := wrkOutcome(t, "-d1", "-t1", "-c2", "--json", "--out", dir, "-v", strings.Replace(s.URL, "http://", "http://me:s3cret@", 1))
-	var summary runfile.Document
+	var summary lab.Document
 	if err := json.Unmarshal([]byte(stdout), &summary); err != nil || code != 0 || !strings.HasPrefix(stderr, "paddock ") || strings.Count(stderr, "\n") != 1 {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}

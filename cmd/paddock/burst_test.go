@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/lab/process"
+	"paddock/lab/process"
 )
 
 const (

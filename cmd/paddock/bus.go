@@ -10,7 +10,7 @@ import (
 	"paddock/internal/process/logging"
 )
 
-// busCmd is the broker alone. docs/bus.md is its guide. What a flag does not say is
+// busCmd is the broker alone. docs/guides/bus.md is its guide. What a flag does not say is
 // what the configuration file says, or the default that the flag's help tells.
 type busCmd struct {
 	Config string   `short:"c" placeholder:"FILE" help:"Configuration file, in the grammar of nats-server; flags go over it."`

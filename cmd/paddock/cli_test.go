@@ -76,15 +76,6 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// What the help says of --max-conns is so.
-func TestHelpOfMaxConns(t *testing.T) {
-	flags := findCommand(findCommand(model(t), "bench"), "http").Flags
-	flag := flags[slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Name == "max-conns" })]
-	if want := fmt.Sprintf("(default %d)", defaultMaxConns); !strings.Contains(flag.Help, want) {
-		t.Errorf("%q does not say %q", flag.Help, want)
-	}
-}
-
 // A grammar of its own, so that the test does not change with the commands.
 type sampleCLI struct {
 	Verbose bool            `short:"v"`

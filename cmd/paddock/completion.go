@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"paddock/internal/lab/getopt"
+	lab "paddock/lab/cli"
 )
 
 // Completion has two halves. The shell's half is a small script under
@@ -122,7 +122,7 @@ func findFlag(n *kong.Node, word string) *kong.Flag {
 }
 
 // habitual is a command that reads its flags itself, as another program does.
-type habitual interface{ Flags() getopt.Flags }
+type habitual interface{ Flags() lab.Flags }
 
 func flags(n *kong.Node) (out []candidate) {
 	if n.Target.CanAddr() {

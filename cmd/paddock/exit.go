@@ -10,14 +10,13 @@ import (
 	"paddock/internal/process/config"
 )
 
-// The exit codes. They are part of the interface: helpEpilogue documents them.
+// The exit codes. They are part of the interface: helpEpilogue documents them. Benchmarks also
+// end with 3 and 4, see package lab/cli.
 const (
-	exitOK         = 0
-	exitFailure    = 1
-	exitUsage      = 2
-	exitMissed     = 3
-	exitUnmeasured = 4
-	exitForced     = 130
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+	exitForced  = 130
 )
 
 // usageError is a mistake in the command line, the environment or the
@@ -31,25 +30,6 @@ func usagef(format string, args ...any) error {
 
 func (e usageError) Unwrap() error { return e.error }
 func (usageError) ExitCode() int   { return exitUsage }
-
-// missedError is a measurement that did not come to what was asked of it.
-type missedError struct{ error }
-
-func (e missedError) Unwrap() error { return e.error }
-func (missedError) ExitCode() int   { return exitMissed }
-
-// unmeasuredError is a measurement that has nothing to show, or nothing that may be
-// believed.
-type unmeasuredError struct{ error }
-
-func (e unmeasuredError) Unwrap() error { return e.error }
-func (unmeasuredError) ExitCode() int   { return exitUnmeasured }
-
-// interruptedError is a measurement that a signal ended: what was printed is not all.
-type interruptedError struct{ error }
-
-func (e interruptedError) Unwrap() error { return e.error }
-func (interruptedError) ExitCode() int   { return exitForced }
 
 // reportError writes an error for the person at the terminal and returns its exit
 // code. An error can bring its own, as lifecycle.ErrForced does with 130.

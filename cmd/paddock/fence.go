@@ -20,7 +20,7 @@ import (
 )
 
 // fenceCmd is the original gofence: its flags, its HTTP interface, and its
-// words when it does not start. docs/gofence.md is its guide.
+// words when it does not start. docs/reference/gofence.md is its guide.
 type fenceCmd struct {
 	Dir string `arg:"" optional:"" help:"Directory of GeoJSON files (*json), one set each."`
 

@@ -25,7 +25,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"paddock/internal/busd"
-	"paddock/internal/lab/process"
+	lab "paddock/lab/cli"
+	"paddock/lab/process"
 )
 
 // cli is the whole command line. To add a command, replace the comment line
@@ -45,7 +46,7 @@ type cli struct {
 	Tunnel     tunnelCmd     `cmd:"" group:"service" help:"Reach services on machines that cannot be reached: the server, and their side."`
 	Wire       wireCmd       `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
 	Web        webCmd        `cmd:"" group:"service" help:"Serve the files of a directory over HTTP."`
-	Bench      benchCmd      `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
+	Bench      lab.Bench     `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
 	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`
 	Version    versionCmd    `cmd:"" group:"about" help:"Show which build this is."`
 	Completion completionCmd `cmd:"" group:"about" help:"Print a completion script for a shell."`
@@ -91,6 +92,7 @@ func run(args []string, c *console) int {
 		return reportError(c.Stderr, err)
 	}
 	parsed.BindTo(context.Background(), (*context.Context)(nil))
+	parsed.Bind(&lab.Console{Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Environ: c.Environ, Args: c.args, LogLevel: root.LogLevel})
 	return reportError(c.Stderr, parsed.Run(c))
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // tunnelCmd is the reverse tunnel alone: services that cannot be reached, made
-// reachable through a server that can. docs/guides/tunnel-commands.md is its guide.
+// reachable through a server that can. docs/guides/tunnel.md is its guide.
 type tunnelCmd struct {
 	Serve tunnelServeCmd `cmd:"" help:"Be the server: take visitors, and bring them to the clients that hold a connection."`
 	HTTP  tunnelHTTPCmd  `cmd:"" name:"http" help:"Make a local HTTP service reachable under a host name."`

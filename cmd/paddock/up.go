@@ -12,6 +12,7 @@ import (
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/logging"
 	"paddock/internal/process/strictyaml"
+	"paddock/internal/process/terminal"
 	"paddock/internal/process/version"
 	"paddock/internal/tunneld"
 )
@@ -19,7 +20,7 @@ import (
 // upCmd runs the platform. A flag that is not given leaves its setting to the
 // environment and the file.
 type upCmd struct {
-	Config string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; docs/paddock.example.yaml shows every key."`
+	Config string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; docs/reference/paddock.example.yaml shows every key."`
 	Sets   string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each."`
 	Fence  string `placeholder:"KIND" help:"Kind of index."`
 	Watch  *bool  `negatable:"" help:"Look for changed files of sets every second, and serve them (default on). SIGHUP has them read in any case."`
@@ -109,10 +110,10 @@ func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 // serve runs a platform, with a status line where a person watches. feed, if any,
 // adds what brings positions in.
 func serve(ctx context.Context, c *console, o platform.Options, feed func(*platform.Platform, *lifecycle.Group)) error {
-	status := newStatusLine(c)
+	status := terminal.NewStatusLine(c.Stderr)
 	c.Stderr = status
 	format := o.Config.Log.Format
-	if status.terminal && format == string(logging.Auto) {
+	if status.Visible() && format == string(logging.Auto) {
 		format = string(logging.Text) // the logger cannot see the terminal through the status line
 	}
 	log, err := c.LoggerOver(o.Config.Log.Level, format)
@@ -138,7 +139,7 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 			}
 			return nil
 		},
-		Run: func(ctx context.Context) error { return status.run(ctx, p) },
+		Run: func(ctx context.Context) error { return showStatus(ctx, status, p) },
 	})
 	return group.Run(ctx)
 }

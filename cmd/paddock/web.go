@@ -17,7 +17,7 @@ import (
 	"paddock/internal/website"
 )
 
-// webCmd serves static files. docs/web.md is its guide.
+// webCmd serves static files. docs/reference/web.md is its guide.
 type webCmd struct {
 	Dir string `arg:"" type:"existingdir" help:"Directory to serve."`
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"paddock/internal/lab/wireperf"
+	"paddock/lab/perf"
 )
 
 // wireJournalCmd prints a journal that the perf server or a verifying run has
@@ -23,9 +23,9 @@ func (*wireJournalCmd) Help() string {
 func (j *wireJournalCmd) Run(c *console) (err error) {
 	out := bufio.NewWriter(c.Stdout)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	var numbers wireperf.Numbers
-	var twice []wireperf.Acked
-	for record, err := range wireperf.ReadJournal(j.File) {
+	var numbers perf.Numbers
+	var twice []perf.Acked
+	for record, err := range perf.ReadJournal(j.File) {
 		if err != nil {
 			return err
 		}

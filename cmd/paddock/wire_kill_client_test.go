@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/lab/wireperf"
+	"paddock/lab/perf"
 )
 
 const (
@@ -73,7 +73,7 @@ func TestClientIsKilled(t *testing.T) {
 	before := holds(t)
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "server.journal")
-	server, err := wireperf.NewServer(wireperf.ServerOptions{Journal: journal, Delay: killDelay, Logger: slog.New(slog.DiscardHandler)})
+	server, err := perf.NewServer(perf.ServerOptions{Journal: journal, Delay: killDelay, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestClientIsKilled(t *testing.T) {
 
 // withoutClients is nil if the server has no connection, and of the one name that all
 // clients had remembers no more than one session for each connection.
-func withoutClients(server *wireperf.Server) error {
+func withoutClients(server *perf.Server) error {
 	s := server.Stats()
 	if s.Server.Conns != 0 || s.Server.Opening != 0 || s.Sessions.Live != 0 || s.Sessions.Idle > killConns {
 		return fmt.Errorf("%+v", s)

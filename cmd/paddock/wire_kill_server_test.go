@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/lab/wireperf"
+	"paddock/lab/perf"
 	"paddock/wire"
 )
 
@@ -49,8 +49,8 @@ func TestServerIsKilled(t *testing.T) {
 	server := &killedServer{dir: t.TempDir(), address: "127.0.0.1:0"}
 	server.start(ctx, t)
 
-	run, closeAll, err := wireperf.Open(ctx, wireperf.Target{Network: "tcp", Addr: server.address, Reconnect: true}, wireperf.Options{
-		Do: wireperf.Verify, Count: 1 << 30, Routines: 3, Conns: 2, Batch: 1, Payload: killPayload, Stream: 8, Sample: 1,
+	run, closeAll, err := perf.Open(ctx, perf.Target{Network: "tcp", Addr: server.address, Reconnect: true}, perf.Options{
+		Do: perf.Verify, Count: 1 << 30, Routines: 3, Conns: 2, Batch: 1, Payload: killPayload, Stream: 8, Sample: 1,
 		Timeout: 150 * time.Millisecond, // so that some calls end before there is a server again
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func TestServerIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	measured := make(chan *wireperf.Report, 1)
+	measured := make(chan *perf.Report, 1)
 	go func() {
 		r, err := run.Measure(ctx)
 		if err != nil {
@@ -103,7 +103,7 @@ func TestServerIsKilled(t *testing.T) {
 }
 
 // atRest is nil if the clients hold nothing of the calls that they have made.
-func atRest(run *wireperf.Run) error {
+func atRest(run *perf.Run) error {
 	for i, c := range run.Conns {
 		client := c.(*wire.Client)
 		s := client.Stats()
@@ -119,7 +119,7 @@ func atRest(run *wireperf.Run) error {
 	return nil
 }
 
-func resentBy(run *wireperf.Run) (n uint64) {
+func resentBy(run *perf.Run) (n uint64) {
 	for _, c := range run.Conns {
 		n += c.(*wire.Client).Stats().Resent
 	}
@@ -143,7 +143,7 @@ func (s *killedServer) whatWasSeen(t *testing.T) witnessed {
 	last := map[routine]uint64{}
 	for i := range s.processes {
 		here := map[routine]uint64{}
-		for seen, err := range wireperf.ReadSeen(s.seen(i)) {
+		for seen, err := range perf.ReadSeen(s.seen(i)) {
 			if errors.Is(err, os.ErrNotExist) { // killed before it made the file
 				break
 			}
@@ -170,7 +170,7 @@ func (s *killedServer) whatWasSeen(t *testing.T) witnessed {
 }
 
 // checkServerKills compares the report with what the servers have seen and kept.
-func checkServerKills(t *testing.T, server *killedServer, report *wireperf.Report, resent uint64) {
+func checkServerKills(t *testing.T, server *killedServer, report *perf.Report, resent uint64) {
 	t.Helper()
 	records := readAcked(t, server.journal())
 	checkJournal(t, records)
@@ -207,7 +207,7 @@ func checkServerKills(t *testing.T, server *killedServer, report *wireperf.Repor
 				t.Errorf("%v %d is reported as %s, and is in the journal %d times", from, seq, outcome, n)
 			}
 			sums[outcome]++
-			if outcome == string(wireperf.SentMaybe) {
+			if outcome == string(perf.SentMaybe) {
 				sums["maybe seen"] += seen[from][seq]
 			}
 			if from.verb == "post" && outcome == "done" && seen[from][seq] == 0 {
@@ -241,29 +241,29 @@ func checkServerKills(t *testing.T, server *killedServer, report *wireperf.Repor
 func mayBeSeen(verb, outcome string) (least, most int) {
 	const often = 1 << 30
 	switch {
-	case outcome == string(wireperf.SentNot):
+	case outcome == string(perf.SentNot):
 		return 0, 0
 	case verb == "acked post" && outcome == "done":
 		return 1, often // it was sent until it was acknowledged
 	case verb == "acked post":
 		return 0, often
-	case verb == "post", outcome == string(wireperf.SentMaybe):
+	case verb == "post", outcome == string(perf.SentMaybe):
 		return 0, 1 // of a plain post no more was promised
 	}
 	return 1, 1
 }
 
 // failedCalls lists what is reported as failed, each call once.
-func failedCalls(t *testing.T, report *wireperf.Report) map[routine]map[uint64]wireperf.Sent {
+func failedCalls(t *testing.T, report *perf.Report) map[routine]map[uint64]perf.Sent {
 	t.Helper()
 	if int64(len(report.Failures)) != report.Failed {
 		t.Errorf("%d of %d failed calls are listed", len(report.Failures), report.Failed)
 	}
-	all := map[routine]map[uint64]wireperf.Sent{}
+	all := map[routine]map[uint64]perf.Sent{}
 	for _, f := range report.Failures {
 		from := routine{f.Verb, report.Lane(f.Conn, f.Routine)}
 		if all[from] == nil {
-			all[from] = map[uint64]wireperf.Sent{}
+			all[from] = map[uint64]perf.Sent{}
 		}
 		if _, twice := all[from][f.Seq]; twice {
 			t.Errorf("%s %d of %v is listed twice", f.Verb, f.Seq, from)

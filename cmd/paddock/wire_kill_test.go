@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"paddock/internal/lab/wireperf"
+	"paddock/lab/perf"
 )
 
 // These tests kill a process in the midst of a verifying run, again and again, and
@@ -199,9 +199,9 @@ func openFiles(t *testing.T) int {
 
 // readAcked returns the records of a journal, none of one whose process has not come
 // to make it.
-func readAcked(t *testing.T, path string) (all []wireperf.Acked) {
+func readAcked(t *testing.T, path string) (all []perf.Acked) {
 	t.Helper()
-	for a, err := range wireperf.ReadJournal(path) {
+	for a, err := range perf.ReadJournal(path) {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
@@ -216,11 +216,11 @@ func readAcked(t *testing.T, path string) (all []wireperf.Acked) {
 // checkJournal checks what a server has kept: each number of a lane once, in order,
 // from 1 on and without a gap, each body once and what was sent, and nothing of an
 // epoch behind one that took over.
-func checkJournal(t *testing.T, records []wireperf.Acked) {
+func checkJournal(t *testing.T, records []perf.Acked) {
 	t.Helper()
-	last := map[wireperf.Lane]uint64{}
+	last := map[perf.Lane]uint64{}
 	epochs := map[[16]byte]uint64{}
-	calls := map[wireperf.Call]wireperf.Acked{}
+	calls := map[perf.Call]perf.Acked{}
 	for i, a := range records {
 		if last[a.Lane]++; a.Number != last[a.Lane] {
 			t.Fatalf("record %d of the server's journal, %v, came behind number %d", i, a, last[a.Lane]-1)
@@ -240,9 +240,9 @@ func checkJournal(t *testing.T, records []wireperf.Acked) {
 }
 
 // checkKept checks that the server has everything that a client was told was kept.
-func checkKept(t *testing.T, server []wireperf.Acked, client string) (kept int) {
+func checkKept(t *testing.T, server []perf.Acked, client string) (kept int) {
 	t.Helper()
-	had := make(map[wireperf.Acked]bool, len(server))
+	had := make(map[perf.Acked]bool, len(server))
 	for _, a := range server {
 		had[a] = true
 	}

@@ -11,9 +11,9 @@ import (
 	"os/signal"
 	"time"
 
-	"paddock/internal/lab/wireperf"
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
+	"paddock/lab/perf"
 )
 
 // wireServeCmd is the perf server. docs/guides/bench-wire.md is its guide.
@@ -49,7 +49,7 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	server, err := wireperf.NewServer(wireperf.ServerOptions{Token: w.Token, TLS: secure, Journal: w.Journal, Seen: w.Seen, Delay: w.Delay, Logger: log})
+	server, err := perf.NewServer(perf.ServerOptions{Token: w.Token, TLS: secure, Journal: w.Journal, Seen: w.Seen, Delay: w.Delay, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -100,10 +100,10 @@ func (w *wireServeCmd) certificate() (config *tls.Config, fingerprint string, er
 			return nil, "", usageError{err}
 		}
 	} else {
-		if cert, err = wireperf.SelfSigned(); err != nil {
+		if cert, err = perf.SelfSigned(); err != nil {
 			return nil, "", err
 		}
-		fingerprint = wireperf.Fingerprint(cert)
+		fingerprint = perf.Fingerprint(cert)
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}}, fingerprint, nil
 }

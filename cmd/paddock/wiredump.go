@@ -88,7 +88,7 @@ func (d *wireDumpCmd) relay(ctx context.Context, c *console, o wiredump.Options)
 	}
 	door, err := listen.Listen(ctx, d.Relay, false)
 	if err != nil {
-		return err
+		return listen.OrElse(err, "--relay")
 	}
 	log.Info("listening", "addr", door.Addr().String(), "target", target)
 	relay := &wiredump.Relay{Listener: door, Network: network, Target: target, Output: c.Stdout, Options: o}

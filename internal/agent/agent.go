@@ -1,12 +1,12 @@
-// Package agent is the agent: what stands beside a vehicle's or a depot's devices and
-// holds their one connection to the platform.
+// Package agent runs beside the devices of a vehicle or a depot and holds their one connection to
+// the platform.
 //
-//	sources (HTTP, bus, stdin, gpsd) ─▶ intake ─▶ spool (disk) ─▶ delivery ─▶ wire ─▶ the platform
+//	sources (HTTP, bus, stdin, gpsd) ─▶ spool (disk) ─▶ delivery ─▶ wire ─▶ the platform
 //
-// A position is taken when it is on the disk. It leaves the disk when the platform
-// has acknowledged it; whatever happens to either process or to the link, it is
-// applied once, in its order. Over the same connection look-ups go up, events come down,
-// and visitors of the platform's tunnel come to local services.
+// A position is accepted once it is on the disk. It leaves the disk once the platform has
+// acknowledged it. It is applied exactly once and in order, whatever happens to either process or
+// to the link. Over the same connection the agent sends look-ups, receives events, and serves
+// visitors of the platform's tunnel from local services.
 package agent
 
 import (
@@ -34,40 +34,40 @@ import (
 )
 
 const (
-	// flushTime bounds how long the end waits for what is not delivered.
+	// flushTime bounds the wait for undelivered positions at the end.
 	flushTime = 5 * time.Second
-	// finishTime bounds how long it waits for visitors of the tunnels.
+	// finishTime bounds the wait for visitors of the tunnels at the end.
 	finishTime = 5 * time.Second
-	// sessionEpoch is the one that there is: numbers go on from life to life.
+	// sessionEpoch is the only epoch: the numbers continue after a restart.
 	sessionEpoch = 1
-	// keyName is the file of the key in the buffer's directory if none is named.
+	// keyName is the default file of the key, in the buffer's directory.
 	keyName = "agent.key"
 )
 
-// Options are what an Agent is made of.
+// Options configure New.
 type Options struct {
 	Settings *Settings
-	Agent    string // what the program calls itself
+	Agent    string // the program's name in HELLO
 	Logger   *slog.Logger
-	// Dial replaces how the platform is reached, beneath TLS; nil is by TCP.
+	// Dial replaces the connection to the platform, beneath TLS; nil dials TCP.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Stdin is where Settings.Stdin has positions read.
+	// Stdin has the positions for Settings.Stdin.
 	Stdin io.Reader
 }
 
-// Agent is the edge side of the platform, as a program.
+// Agent is the edge side of the platform.
 type Agent struct {
 	settings *Settings
-	who      string // by the key or token, for the session
+	identity string // by the key or token, part of the session's id
 	log      *slog.Logger
 	registry *prometheus.Registry
 	spool    *spool.Spool
 	config   wire.ClientConfig        // of the present session
-	delivery atomic.Pointer[delivery] // in the present session
-	renewed  atomic.Uint64            // sessions that another process had too
+	delivery atomic.Pointer[delivery] // of the present session
+	renewed  atomic.Uint64            // sessions that another process used too
 	http     *http.Server
-	streams  *places
-	slow     *places // bodies
+	streams  *semaphore
+	slow     *semaphore // of slow bodies
 	httpAt   *listen.Limited
 	sources  []*source
 	byHTTP   *source
@@ -76,24 +76,24 @@ type Agent struct {
 	gpsd     *gpsdSource // nil: none
 	tunnels  *tunnels    // nil: none
 	feed     *feed
-	feeding  sync.Mutex      // held by who runs feed
-	feedable context.Context // of feed, beside that of its connection
-	unfeed   context.CancelFunc
+	feeding  sync.Mutex      // held while feed runs
+	feedCtx  context.Context // ends the feed on every connection
+	stopFeed context.CancelFunc
 	stdin    io.Reader
 	since    time.Time
-	connects atomic.Uint64 // connections on which the platform has let us in
-	up       atomic.Int64  // those of them that are there
+	connects atomic.Uint64 // connections that the platform has admitted
+	up       atomic.Int64  // of these, open ones
 	lastUp   atomic.Int64  // Unix milliseconds of the latest one, 0: none yet
 }
 
-// New checks the settings and opens the buffer, so that whatever is wrong is told
-// before anything runs. What it returns is run, or closed.
+// New checks the settings and opens the buffer, so that errors are reported before anything runs.
+// The caller either runs the agent or closes it.
 func New(o Options) (*Agent, error) {
 	a := &Agent{
 		settings: o.Settings, log: o.Logger, registry: metrics.New(), since: time.Now(), stdin: o.Stdin,
-		streams: newPlaces(maxStreams), slow: newPlaces(maxSlowBodies),
+		streams: newSemaphore(maxStreams), slow: newSemaphore(maxSlowBodies),
 	}
-	a.feedable, a.unfeed = context.WithCancel(context.Background())
+	a.feedCtx, a.stopFeed = context.WithCancel(context.Background())
 	buffer := &o.Settings.Buffer
 	var err error
 	a.spool, err = spool.Open(spool.Options{
@@ -112,7 +112,7 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// addSources makes those that the settings name.
+// addSources makes the sources in the settings.
 func (a *Agent) addSources() {
 	a.byHTTP = a.source("http")
 	if a.settings.Bus.Listen != "" {
@@ -126,25 +126,25 @@ func (a *Agent) addSources() {
 	}
 }
 
-// Close lets go of the buffer of an agent that was not run.
+// Close closes the buffer of an agent that was not run.
 func (a *Agent) Close() error {
-	a.unfeed()
+	a.stopFeed()
 	return a.spool.Close()
 }
 
 // configure makes the link's configuration.
 func (a *Agent) configure(o Options) error {
 	connect, backoff := &o.Settings.Link.Connect, &o.Settings.Link.Backoff
-	config, who, err := connect.Link(filepath.Join(o.Settings.Buffer.Dir, keyName), a.log)
+	config, identity, err := connect.Link(filepath.Join(o.Settings.Buffer.Dir, keyName), a.log)
 	if err != nil {
 		return err
 	}
-	config.Agent, a.who = o.Agent, who
+	config.Agent, a.identity = o.Agent, identity
 	config.Mux = wire.NewMux()
 	if a.tunnels, err = newTunnels(o.Settings.Link.Tunnels, config.Mux, a.log); err != nil {
 		return err
 	}
-	config.Session = &wire.Session{ID: sessionID(a.spool.ID(), who), Epoch: sessionEpoch, Base: a.spool.Acked()}
+	config.Session = &wire.Session{ID: sessionID(a.spool.ID(), identity), Epoch: sessionEpoch, Base: a.spool.Acked()}
 	a.config = wire.ClientConfig{
 		Address: connect.Server, Dial: o.Dial, Config: config, SentBefore: a.spool.Last(),
 		MinBackoff: backoff.Interval, MaxBackoff: backoff.MaxInterval,
@@ -157,23 +157,23 @@ func (a *Agent) configure(o Options) error {
 	return nil
 }
 
-// sessionID is that of the buffer's numbers. The platform binds a session to who comes
-// with it, so another identity has another one.
-func sessionID(spool [16]byte, who string) (id [16]byte) {
-	sum := sha256.Sum256(append(spool[:], who...))
+// sessionID returns the session's id for a buffer and an identity. The platform binds a session to
+// its client's identity, so another identity needs another id.
+func sessionID(spool [16]byte, identity string) (id [16]byte) {
+	sum := sha256.Sum256(append(spool[:], identity...))
 	copy(id[:], sum[:])
 	return id
 }
 
-// source makes a door for positions.
+// source makes a source of positions.
 func (a *Agent) source(name string) *source {
 	s := &source{name: name, spool: a.spool, fleet: a.settings.Fleet, object: a.settings.Object}
 	a.sources = append(a.sources, s)
 	return s
 }
 
-// AddTo adds the agent's services. In the end the sources close first; then what is
-// kept is delivered, if that takes no longer than flushTime.
+// AddTo adds the agent's services. At the end the sources close first; then kept positions are
+// delivered, within flushTime.
 func (a *Agent) AddTo(g *lifecycle.Group) {
 	g.Add(lifecycle.Service{Name: "buffer", Drain: func(context.Context) error { return a.spool.Close() }})
 	if b := a.bus; b != nil {
@@ -203,7 +203,7 @@ func (a *Agent) connect(context.Context) error {
 	return nil
 }
 
-// begin begins the session of a.config.
+// begin starts the session of a.config.
 func (a *Agent) begin() error {
 	link, err := wire.NewClient(a.config)
 	if err != nil {
@@ -213,13 +213,13 @@ func (a *Agent) begin() error {
 	return nil
 }
 
-// link is the client of the present session.
+// link returns the client of the present session.
 func (a *Agent) link() *wire.Client { return a.delivery.Load().link }
 
-// deliver brings what is in the buffer to the platform until ctx ends. Where another
-// process has the same session, as with a copy of the buffer's directory, it goes on in
-// a new one with everything that is still on the disk: the platform has taken positions
-// of one of the two for the other's. What it knows already is late there, and dropped.
+// deliver sends the buffer's positions to the platform until ctx ends. If another process uses the
+// same session, as with a copied buffer, the platform has mistaken positions of one process for the
+// other's. deliver then sends everything on the disk again in a new session. The platform drops the
+// positions that it has: they are late.
 func (a *Agent) deliver(ctx context.Context) error {
 	for {
 		err := a.delivery.Load().run(ctx)
@@ -238,16 +238,16 @@ func (a *Agent) deliver(ctx context.Context) error {
 	}
 }
 
-// configureSession makes the session one of the buffer's present id.
+// configureSession sets the session for the buffer's present id.
 func (a *Agent) configureSession() {
 	config, session := *a.config.Config, *a.config.Config.Session
-	session.ID = sessionID(a.spool.ID(), a.who)
+	session.ID = sessionID(a.spool.ID(), a.identity)
 	session.Base = a.spool.First() - 1
 	config.Session = &session
 	a.config.Config, a.config.SentBefore = &config, session.Base
 }
 
-// flush delivers what it can, and says how much is left.
+// flush delivers as many positions as it can, and logs the number of the rest.
 func (a *Agent) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
@@ -259,26 +259,25 @@ func (a *Agent) flush(ctx context.Context) error {
 	return nil
 }
 
-// disconnect ends the link. Visitors who are under way are finished first, within
-// finishTime.
+// disconnect ends the link. It first waits for visitors, within finishTime.
 func (a *Agent) disconnect(ctx context.Context) error {
-	a.unfeed()
+	a.stopFeed()
 	if a.tunnels == nil {
 		return a.link().Close()
 	}
 	defer a.tunnels.client.CloseIdle()
 	if len(a.link().Conns()) == 0 {
-		return a.link().Close() // nobody is under way
+		return a.link().Close() // there are no visitors
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
 	if err := a.link().Drain(ctx); err != nil {
-		a.log.Info("what was under way at the end was cut off", "error", err)
+		a.log.Info("visitors in progress were cut off at the end", "error", err)
 	}
 	return nil
 }
 
-// connected runs for each connection.
+// connected is called for each connection.
 func (a *Agent) connected(ctx context.Context, conn *wire.Conn) {
 	var binding sync.WaitGroup
 	defer binding.Wait()
@@ -286,15 +285,15 @@ func (a *Agent) connected(ctx context.Context, conn *wire.Conn) {
 	if a.tunnels != nil {
 		binding.Go(func() { a.tunnels.client.Connected(ctx, conn) }) // ends with ctx at the latest
 	}
-	a.feeding.Lock() // the stream of the connection before ends with that
+	a.feeding.Lock() // the previous connection's stream ends with it
 	defer a.feeding.Unlock()
 	following, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(a.feedable, cancel)()
+	defer context.AfterFunc(a.feedCtx, cancel)()
 	a.feed.run(following, conn)
 }
 
-// admitted counts a connection on which the platform has let us in, until ctx ends.
+// admitted counts a connection from the platform's admission until ctx ends.
 func (a *Agent) admitted(ctx context.Context, conn *wire.Conn) {
 	if conn.Admitted(ctx) != nil {
 		return
@@ -307,13 +306,13 @@ func (a *Agent) admitted(ctx context.Context, conn *wire.Conn) {
 	<-ctx.Done()
 }
 
-// failed is told of each connection or attempt that has failed; there is no last one.
+// failed logs a failed connection or attempt. It returns false: the link keeps trying.
 func (a *Agent) failed(err error) bool {
 	a.log.Warn("no connection to the platform", "error", err)
 	return false
 }
 
-// HTTP is where the local endpoint is, once it has started; nil if there is none.
+// HTTP returns the address of the local endpoint once it has started, or nil if there is none.
 func (a *Agent) HTTP() net.Addr {
 	if a.httpAt == nil {
 		return nil
@@ -321,7 +320,7 @@ func (a *Agent) HTTP() net.Addr {
 	return a.httpAt.Addr()
 }
 
-// reason says why there is no connection.
+// reason returns why there is no connection.
 func (a *Agent) reason() string {
 	if err := a.link().Err(); err != nil {
 		return fmt.Sprintf("no connection to the platform: %v", err)

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"paddock/internal/agent/spool"
 	"paddock/wire"
 )
 
-// The platform's kinds that the agent uses; docs/wire/KINDS.md specifies them.
+// The platform's kinds that the agent uses; docs/reference/wire-kinds.md specifies them.
 const (
 	kindUpdate = "pos.update"
 	kindSkip   = "pos.skip"
@@ -20,25 +21,24 @@ const (
 )
 
 const (
-	// maxUnacked and maxUnackedBytes bound what is read ahead of the platform's
-	// acknowledgements: 1 Mbit/s with 2 s there and back.
+	// maxUnacked and maxUnackedBytes bound the unacknowledged posts: enough for 1 Mbit/s with a
+	// round trip of 2 s.
 	maxUnacked      = 4096
 	maxUnackedBytes = 256 << 10
 )
 
-// delivery brings what is in the spool to the platform, in order. A record's number is
-// that of its post in the session, from one life of the process to the next: so the
-// platform drops what comes to it twice. A number whose record is not there any more is
-// posted as a skip.
+// delivery sends the records of the spool to the platform, in order. A record's number is also the
+// number of its post in the session, even after a restart, so the platform can drop duplicates. A
+// number whose record is gone is posted as a skip.
 type delivery struct {
 	spool *spool.Spool
 	link  *wire.Client
-	base  uint64 // of the session: the number before that of its first post
+	base  uint64 // of the session: the number before its first post
 	log   *slog.Logger
 }
 
-// run posts, and notes what is acknowledged, until ctx ends. ErrSessionShared says that
-// the session is another process's too.
+// run posts records and records acknowledgements until ctx ends. ErrSessionShared means that
+// another process uses the session too.
 func (d *delivery) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -46,11 +46,11 @@ func (d *delivery) run(ctx context.Context) error {
 	go func() { results <- d.postAll(ctx) }()
 	go func() { results <- d.follow(ctx) }()
 	err := <-results
-	cancel() // one alone is of no use
+	cancel() // neither is of use without the other
 	return cmp.Or(err, <-results)
 }
 
-// postAll posts until ctx ends. What it has posted is acknowledged by follow.
+// postAll posts until ctx ends. follow handles the acknowledgements.
 func (d *delivery) postAll(ctx context.Context) error {
 	r := d.spool.Reader(d.base + 1)
 	defer r.Close()
@@ -68,16 +68,16 @@ func (d *delivery) postAll(ctx context.Context) error {
 	}
 }
 
-// post waits for room in the link's memory.
+// post waits for room among the unacknowledged posts.
 func (d *delivery) post(ctx context.Context, number uint64, kind string, body []byte) error {
 	got, err := d.link.PostAck(ctx, kind, body)
 	if err == nil && got != number {
-		err = fmt.Errorf("record %d went out as number %d", number, got) // they would never agree again
+		err = fmt.Errorf("record %d went out as number %d", number, got) // the numbers would never agree again
 	}
 	return err
 }
 
-// follow notes in the spool what the platform has acknowledged, until ctx ends.
+// follow records acknowledgements in the spool until ctx ends.
 func (d *delivery) follow(ctx context.Context) error {
 	for {
 		acked := d.link.Acked()
@@ -97,23 +97,35 @@ func (d *delivery) note(acked uint64) error {
 	return d.spool.Ack(acked)
 }
 
-// flush waits until all that was accepted is delivered, if there is a connection, and
-// no longer than ctx. It says how much is left.
+// flush waits, until ctx ends, for the delivery of all accepted records, if there is a connection.
+// It returns the number of undelivered ones.
 func (d *delivery) flush(ctx context.Context) (left uint64) {
 	last := d.spool.Last()
 	if len(d.link.Conns()) > 0 {
-		_ = d.link.WaitAcked(ctx, last) // what is left is said
+		_ = d.link.WaitAcked(ctx, last) // the caller reports the rest
 	}
 	if err := d.note(d.link.Acked()); err != nil && !errors.Is(err, spool.ErrClosed) {
-		d.log.Error("what was delivered could not be noted; the platform will drop it when it comes again", "error", err)
+		d.log.Error("delivered positions could not be recorded; the platform will drop them when they are sent again", "error", err)
 	}
 	return last - d.spool.Acked()
 }
 
-// ended makes an error that comes of the end of ctx none.
+// ended returns nil for an error that the end of ctx has caused.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, spool.ErrClosed) || errors.Is(err, wire.ErrClosed) {
 		return nil
 	}
 	return err
+}
+
+// sleep waits for d, or until ctx ends, and returns the error of ctx then.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -20,7 +20,7 @@ import (
 	"paddock/wire"
 )
 
-// Positions come to the platform in their order, however often the link is cut.
+// Positions reach the platform in order, however often the link is cut.
 func TestDelivery(t *testing.T) {
 	p := newPlatform(t)
 	a := start(t, p.settings(t.TempDir(), ""))
@@ -39,8 +39,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// What was accepted while the platform was away is delivered when it is back, also by
-// another process.
+// Positions accepted while the platform was down are delivered when it is back, also by another
+// process.
 func TestPlatformIsAway(t *testing.T) {
 	p := newPlatform(t)
 	dir := t.TempDir()
@@ -59,8 +59,8 @@ func TestPlatformIsAway(t *testing.T) {
 	sequence(t, p.await(600), 600)
 }
 
-// Something else that speaks wire is no place for positions: it cannot acknowledge them,
-// and they wait for the platform.
+// A server that speaks wire but has no kind for positions does not acknowledge them, so they wait
+// for the platform.
 func TestWrongDoor(t *testing.T) {
 	p := newPlatform(t)
 	s := p.settings(t.TempDir(), "")
@@ -79,7 +79,7 @@ func TestWrongDoor(t *testing.T) {
 	serving.Go(func() { _ = wrong.Serve(l) })
 	a := start(t, s)
 	a.post(0, 100)
-	for range cap(calls) { // the agent calls again, since the first connection has ended
+	for range cap(calls) { // the first connection has ended, so the agent dials again
 		<-calls
 	}
 	must(t, wrong.Close())
@@ -89,7 +89,7 @@ func TestWrongDoor(t *testing.T) {
 	a.stop()
 }
 
-// A platform that lets nobody in is no connection, although it answers.
+// An attempt that the platform refuses does not count as a connection.
 func TestRefusedAttemptsAreNotConnections(t *testing.T) {
 	p := newPlatform(t)
 	s := p.settings(t.TempDir(), "")
@@ -125,8 +125,8 @@ func TestRefusedAttemptsAreNotConnections(t *testing.T) {
 	a.stop()
 }
 
-// The agent is killed when the platform has applied positions, and before it could
-// note that. The next one has them in its buffer, and they are not applied again.
+// The agent is killed after the platform has applied positions, and before the agent has recorded
+// that. The next process finds them in its buffer, and they are not applied again.
 func TestKilledBeforeTheAcknowledgement(t *testing.T) {
 	p := newPlatform(t)
 	p.stall = make(chan struct{})
@@ -134,7 +134,7 @@ func TestKilledBeforeTheAcknowledgement(t *testing.T) {
 	a := start(t, p.settings(first, ""))
 	a.post(0, 100)
 	p.await(1)
-	second := t.TempDir() // what is on the disk at this moment
+	second := t.TempDir() // the disk at this moment
 	must(t, os.CopyFS(second, os.DirFS(first)))
 	close(p.stall)
 	p.mu.Lock()
@@ -152,8 +152,8 @@ func TestKilledBeforeTheAcknowledgement(t *testing.T) {
 	sequence(t, p.await(200), 200)
 }
 
-// The platform is killed when it has applied positions, before it said so. They are of
-// a life that is lost; the next one gets all that was not acknowledged, in order.
+// The platform is killed after it has applied positions, and before it has acknowledged them. Its
+// memory is lost. The next process receives all unacknowledged positions, in order.
 func TestPlatformIsKilled(t *testing.T) {
 	p := newPlatform(t)
 	a := start(t, p.settings(t.TempDir(), ""))
@@ -176,8 +176,8 @@ func TestPlatformIsKilled(t *testing.T) {
 	sequence(t, p.await(300), 300)
 }
 
-// Two agents whose buffers are copies of one directory have one session, and the platform
-// took positions of each for the other's. Both notice, and nothing is lost.
+// Two agents with copies of one buffer share a session, so the platform mistakes positions of each
+// for the other's. Both agents notice, and no position is lost.
 func TestACopiedBufferLosesNothing(t *testing.T) {
 	p := newPlatform(t)
 	first := t.TempDir()
@@ -218,7 +218,7 @@ func TestACopiedBufferLosesNothing(t *testing.T) {
 	b.stop()
 }
 
-// Positions that had to go are told as such, and those behind them keep their order.
+// Dropped positions are posted as skips, and the later ones keep their order.
 func TestOldestAreDropped(t *testing.T) {
 	p := newPlatform(t)
 	s := p.settings(t.TempDir(), "")
@@ -246,7 +246,7 @@ func TestOldestAreDropped(t *testing.T) {
 	}
 }
 
-// At the bound nothing is taken, if that is asked for, and the sender is told.
+// With full: refuse, positions beyond the bound are refused, and the sender gets an error.
 func TestNewestAreRefused(t *testing.T) {
 	p := newPlatform(t)
 	s := p.settings(t.TempDir(), "")
@@ -264,8 +264,8 @@ func TestNewestAreRefused(t *testing.T) {
 	}
 }
 
-// Streams of events and bodies that come slowly have their bounds, beyond which they are
-// refused. They leave room for what is answered at once.
+// Streams of events and slow bodies have bounds, beyond which they are refused. Quick requests
+// always have room.
 func TestSlowRequestsLeaveRoom(t *testing.T) {
 	p := newPlatform(t)
 	a := start(t, p.settings(t.TempDir(), ""))
@@ -376,7 +376,7 @@ func TestSettingsTellTheirPlace(t *testing.T) {
 	}
 }
 
-// Who starts an agent twice is told.
+// Starting an agent twice is an error.
 func TestOneAgentABuffer(t *testing.T) {
 	p := newPlatform(t)
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"paddock/wire"
 )
 
-// Look-ups go to the platform, and fail at once where there is none.
+// Look-ups are forwarded to the platform, and fail at once without a connection.
 func TestSearch(t *testing.T) {
 	p := newPlatform(t)
 	p.kill()
@@ -49,7 +49,7 @@ func TestSearch(t *testing.T) {
 		{"GET", "/v1/search?lon=1.5&lat=2&set=depots", "", 200, `{"lat":2,"lon":1.5,"set":"depots"}`},
 		{"POST", "/v1/search", `{"points":[[1,2]]}`, 200, `{"points":[[1,2]]}`},
 		{"GET", "/v1/search?lon=x&lat=2", "", 400, "is no number"},
-		{"GET", "/v1/search?long=1&lat=2", "", 400, "there are lon, lat"},
+		{"GET", "/v1/search?long=1&lat=2", "", 400, "use lon, lat"},
 		{"POST", "/v1/search?set=a", `[1,2]`, 400, "members of the body"},
 		{"POST", "/v1/search", `{"set":"nowhere"}`, 404, "no such set"},
 	} {
@@ -73,12 +73,12 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// event is one as the platform writes it.
+// event returns an event as the platform writes it.
 func event(n int) string {
 	return fmt.Sprintf(`{"specversion":"1.0","type":"paddock.fence.enter","id":"%d","data":{"set":"s","fence":{"id":"f 1"},"object":{"id":"v","fleet":"north"}}}`, n)
 }
 
-// The platform's events come out here, and the next agent goes on where this one was.
+// The platform's events are published here, and the next agent continues after them.
 func TestEvents(t *testing.T) {
 	p := newPlatform(t)
 	p.kill()
@@ -133,7 +133,7 @@ func TestEvents(t *testing.T) {
 	}
 	lines := bufio.NewReader(resp.Body)
 	var kinds []string
-	for len(kinds) < 5 { // the last one has come behind its cursor
+	for len(kinds) < 5 { // the last one was behind the cursor
 		line, err := lines.ReadString('\n')
 		must(t, err)
 		if kind, ok := strings.CutPrefix(line, "event: "); ok {

@@ -24,27 +24,26 @@ import (
 )
 
 const (
-	// feedRecords and feedBytes bound the events that are kept for those who read them
-	// here.
+	// feedRecords and feedBytes bound the events that are kept for local readers.
 	feedRecords = 10_000
 	feedBytes   = 16 << 20
-	// cursorEvery is how often the cursor is written to the disk at most.
+	// cursorEvery is the least interval between writes of the cursor.
 	cursorEvery = time.Second
-	// feedRetry is the wait after a stream that the platform has refused.
+	// feedRetry is the wait after a refused stream.
 	feedRetry = 5 * time.Second
 )
 
-// feed brings the platform's events here: to the log, which SSE reads, and to publish.
-// Its run is called for one connection after the other.
+// feed copies the platform's events to the local log, which SSE reads, and to publish. run is
+// called for one connection after the other.
 type feed struct {
 	filter       events.Filter
 	log          *events.Log
 	logger       *slog.Logger
-	file         string                            // where the cursor is kept
+	file         string                            // holds the cursor
 	publish      func(subject string, json []byte) // to the bus
-	cursor       string                            // owned by run: all before has been given out
-	written      string                            // owned by run: what file has
-	at           time.Time                         // owned by run: when it was written
+	cursor       string                            // owned by run: all earlier events were copied
+	written      string                            // owned by run: the contents of file
+	at           time.Time                         // owned by run: the time of the last write
 	events, gaps atomic.Uint64
 }
 
@@ -62,28 +61,22 @@ func newFeed(s *Settings, logger *slog.Logger) (*feed, error) {
 	return f, nil
 }
 
-// run follows the stream of one connection until ctx ends, at the latest with it.
+// run follows the stream of one connection until ctx or the connection ends.
 func (f *feed) run(ctx context.Context, conn *wire.Conn) {
 	for {
 		err := f.follow(ctx, conn)
 		f.save(true)
 		if ctx.Err() != nil || errors.Is(err, io.EOF) {
-			return // the connection ends, or the platform drains
+			return // the connection has ended, or the platform drains
 		}
-		f.logger.Warn("the platform's events: begun again", "error", err)
-		if !f.restart(err) {
-			timer := time.NewTimer(feedRetry)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-				return
-			}
+		f.logger.Warn("the stream of the platform's events has failed; opening it again", "error", err)
+		if !f.restart(err) && sleep(ctx, feedRetry) != nil {
+			return
 		}
 	}
 }
 
-// restart sees to it that a cursor which the platform does not take is not sent again.
+// restart replaces a cursor that the platform has refused. It reports whether it did.
 func (f *feed) restart(err error) bool {
 	e, ok := errors.AsType[*wire.Error](err)
 	if !ok || f.cursor == "" || e.Code != wire.OutOfRange && e.Code != wire.InvalidArgument {
@@ -92,7 +85,7 @@ func (f *feed) restart(err error) bool {
 	f.gaps.Add(1)
 	f.put("paddock.gap", nil, fmt.Appendf(nil, `{"type":"paddock.gap","from":%q,"reason":"the platform does not keep the events behind the cursor any more"}`, f.cursor))
 	f.cursor = ""
-	_ = cbor.Unmarshal(e.Details, &f.cursor) // the oldest that works, if it says so
+	_ = cbor.Unmarshal(e.Details, &f.cursor) // the oldest valid cursor, if the error has one
 	return true
 }
 
@@ -121,7 +114,7 @@ func (f *feed) follow(ctx context.Context, conn *wire.Conn) error {
 	}
 }
 
-// head is what is looked at of a message.
+// head holds the decoded part of a message.
 type head struct {
 	Type   string `json:"type"`
 	Cursor string `json:"cursor"`
@@ -137,7 +130,7 @@ type head struct {
 	} `json:"data"`
 }
 
-// take gives one message out.
+// take handles one message.
 func (f *feed) take(message []byte) error {
 	var h head
 	if err := json.Unmarshal(message, &h); err != nil {
@@ -157,12 +150,12 @@ func (f *feed) take(message []byte) error {
 	return nil
 }
 
-// put gives an event, or a gap, to the log and to the bus.
+// put adds an event, or a gap, to the log and publishes it on the bus.
 func (f *feed) put(kind string, h *head, message []byte) {
 	message = bytes.Clone(message)
 	r := events.Record{JSON: events.Plain(message), Arrived: track.MillisOf(time.Now())}
 	if h != nil {
-		r.Kind, _ = track.ParseKind(strings.TrimPrefix(kind, "paddock.fence.")) // what is unknown is called enter
+		r.Kind, _ = track.ParseKind(strings.TrimPrefix(kind, "paddock.fence.")) // an unknown kind counts as enter
 		r.Set, r.Fence, r.Fleet, r.Object = h.Data.Set, h.Data.Fence.ID, h.Data.Object.Fleet, h.Data.Object.ID
 		r.Subject = events.Subject(&track.Event{Kind: r.Kind, Set: r.Set, Fence: &fence.Fence{Key: r.Fence}, Fleet: r.Fleet, ID: r.Object})
 		f.publish(r.Subject, message)
@@ -170,13 +163,13 @@ func (f *feed) put(kind string, h *head, message []byte) {
 	f.log.Append([]events.Record{r})
 }
 
-// save writes the cursor, not more often than cursorEvery unless now says so.
+// save writes the cursor, at most once in cursorEvery unless now is set.
 func (f *feed) save(now bool) {
 	if f.cursor == f.written || !now && time.Since(f.at) < cursorEvery {
 		return
 	}
 	if err := spool.ReplaceFile(f.file, []byte(f.cursor+"\n")); err != nil {
-		f.logger.Error("the place in the platform's events could not be kept", "error", err)
+		f.logger.Error("the cursor of the platform's events could not be saved", "error", err)
 		return
 	}
 	f.written, f.at = f.cursor, time.Now()

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// gpsdSilence is how long gpsd may say nothing: it reports each second.
+	// gpsdSilence is the longest silence of gpsd, which reports every second.
 	gpsdSilence = time.Minute
-	// gpsdRetryMin and gpsdRetryMax bound the wait before it is dialed again.
+	// gpsdRetryMin and gpsdRetryMax bound the wait before the next dial.
 	gpsdRetryMin = time.Second
 	gpsdRetryMax = 30 * time.Second
 )
 
-// gpsdSource takes the fixes of a gpsd: its JSON protocol over TCP, reports of class
-// TPV with a fix in two dimensions or three.
+// gpsdSource reads positions from a gpsd: its JSON protocol over TCP, reports of class TPV with a
+// fix in two or three dimensions.
 type gpsdSource struct {
 	source  *source
 	address string
 	log     *slog.Logger
 }
 
-// run holds a connection to gpsd until ctx ends.
+// run keeps a connection to gpsd until ctx ends.
 func (g *gpsdSource) run(ctx context.Context) error {
 	for wait := gpsdRetryMin; ; wait = min(2*wait, gpsdRetryMax) {
 		began := time.Now()
@@ -42,11 +42,7 @@ func (g *gpsdSource) run(ctx context.Context) error {
 		if time.Since(began) > gpsdRetryMax {
 			wait = gpsdRetryMin
 		}
-		timer := time.NewTimer(wait/2 + rand.N(wait/2))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, wait/2+rand.N(wait/2)) != nil {
 			return nil
 		}
 	}
@@ -71,12 +67,12 @@ func (g *gpsdSource) follow(ctx context.Context) error {
 			return err
 		}
 		if err := g.take(line); err != nil {
-			g.log.Warn("a fix was not taken", "error", err)
+			g.log.Warn("a fix was rejected", "error", err)
 		}
 	}
 }
 
-// report is what is looked at of a line; gpsd_json(5) has the rest.
+// report is the decoded part of a line; gpsd_json(5) documents the rest.
 type report struct {
 	Class string   `json:"class"`
 	Mode  int      `json:"mode"` // 2 and 3 are fixes

@@ -14,18 +14,18 @@ import (
 const (
 	// maxLine bounds a line, in bytes; a longer one is rejected.
 	maxLine = 64 << 10
-	// lineChunk is how many bytes of lines share one sync of the disk at most.
+	// lineChunk bounds the bytes of lines that share one sync.
 	lineChunk = 256 << 10
-	// fullRetry is the wait before lines are offered again to a buffer that is full.
+	// fullRetry is the wait before lines are offered again to a full buffer.
 	fullRetry = time.Second
 )
 
-// readLines takes positions, one JSON object a line, from r until it ends or ctx does.
-// Who writes them waits while there is no room. A read cannot be cut off: what reads r
-// is left behind at the end of ctx, with one chunk at the most.
+// readLines takes positions, one JSON object a line, from r until it ends or ctx does. Its writer
+// waits while the buffer is full. A read cannot be interrupted: the goroutine that reads r outlives
+// ctx, with one chunk at most.
 func (s *source) readLines(ctx context.Context, r io.Reader) error {
 	chunks := make(chan []byte)
-	go func() { // ends with r, or behind the read that ctx has left
+	go func() { // ends with r, or after the read that ctx has abandoned
 		defer close(chunks)
 		in := bufio.NewReaderSize(r, maxLine)
 		for {
@@ -57,7 +57,7 @@ func (s *source) readLines(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// nextLines waits for a line, and returns it with those that are there already.
+// nextLines waits for a line, and returns it with the lines buffered behind it.
 func (s *source) nextLines(in *bufio.Reader) (chunk []byte, err error) {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -79,12 +79,12 @@ func (s *source) nextLines(in *bufio.Reader) (chunk []byte, err error) {
 	}
 }
 
-// takeLines keeps lines, and waits for room.
+// takeLines keeps lines, and waits while the buffer is full.
 func (s *source) takeLines(ctx context.Context, chunk []byte) error {
 	dec := s.decoder()
 	dec.Format = ingest.Lines
 	batch, err := dec.Decode(chunk)
-	if err != nil { // nothing but blanks
+	if err != nil { // only white space
 		return nil
 	}
 	bodies, _ := s.encode(batch)
@@ -92,12 +92,8 @@ func (s *source) takeLines(ctx context.Context, chunk []byte) error {
 		if err := s.append(bodies); err == nil || ctx.Err() != nil {
 			return err
 		}
-		timer := time.NewTimer(fullRetry)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := sleep(ctx, fullRetry); err != nil {
+			return err
 		}
 	}
 }

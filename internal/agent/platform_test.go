@@ -29,19 +29,19 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// platform stands for paddock up: it records what comes, and remembers sessions until
-// it is killed.
+// platform simulates `paddock up`: it records received positions, and remembers sessions until it
+// is killed.
 type platform struct {
 	t    *testing.T
 	addr string
 
 	mu      sync.Mutex
-	life    *wire.Server // nil: it is down
+	life    *wire.Server // nil: down
 	serving sync.WaitGroup
-	got     []string // positions, in the order in which they came
+	got     []string // positions, in order of arrival
 	skipped int
-	arrived chan struct{} // closed and replaced when something has come
-	stall   chan struct{} // not nil: positions are applied, and not acknowledged before it is closed
+	arrived chan struct{} // closed and replaced when positions arrive
+	stall   chan struct{} // not nil: positions are applied, but not acknowledged until it is closed
 	mux     func(*wire.Mux)
 }
 
@@ -53,12 +53,12 @@ func newPlatform(t *testing.T) *platform {
 	return p
 }
 
-// start begins a life that knows nothing of the one before, at the same address.
+// start starts the platform at the same address, without the memory of its last life.
 func (p *platform) start() {
 	p.t.Helper()
 	var l net.Listener
 	var err error
-	for range 100 { // the address of the life before may still be in use for a moment
+	for range 100 { // the old address may still be in use for a moment
 		if l, err = net.Listen("tcp", p.addr); err == nil {
 			break
 		}
@@ -72,7 +72,7 @@ func (p *platform) start() {
 	p.serving.Go(func() { _ = life.Serve(l) })
 }
 
-// serves is what a life serves.
+// serves returns the handlers of a life.
 func (p *platform) serves() *wire.Mux {
 	mux := wire.NewMux()
 	mux.HandlePosts(kindUpdate, p.update)
@@ -111,7 +111,7 @@ func (p *platform) update(ctx context.Context, posts *wire.Posts) error {
 	return nil
 }
 
-// kill ends the life without a word, with all that it remembers.
+// kill ends the life at once, with all its memory.
 func (p *platform) kill() {
 	p.mu.Lock()
 	life := p.life
@@ -135,7 +135,7 @@ func (p *platform) cut() {
 	}
 }
 
-// await waits until n positions have come, and returns all.
+// await waits until n positions have arrived, and returns all.
 func (p *platform) await(n int) []string {
 	p.t.Helper()
 	timeout := time.After(patience)
@@ -161,11 +161,11 @@ type running struct {
 	stop func()
 }
 
-// settings are those of an agent of p, with a file's further lines.
+// settings returns the settings of an agent of p, with further lines of the file.
 func (p *platform) settings(dir, more string) *Settings {
 	p.t.Helper()
 	token := ""
-	if strings.HasPrefix(more, "tunnels:") { // which want one without TLS
+	if strings.HasPrefix(more, "tunnels:") { // they need a token without TLS
 		file := filepath.Join(p.t.TempDir(), "token")
 		must(p.t, os.WriteFile(file, []byte("agent:secret\n"), 0o600))
 		token = fmt.Sprintf(", token_file: %q", file)
@@ -207,7 +207,7 @@ func startWith(t *testing.T, o Options) *running {
 	return &running{a, t, stop}
 }
 
-// do asks the local endpoint.
+// do sends a request to the local endpoint.
 func (r *running) do(method, path, body string) (status int, answer string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -242,10 +242,10 @@ func (r *running) postWith(from, to int, members string) {
 	}
 }
 
-// firstTime is a time in milliseconds that no decoder takes for seconds.
+// firstTime is a time in milliseconds that does not look like seconds.
 const firstTime = 1_700_000_000_000
 
-// sequence checks that the positions of post(0, n) have come in their order, once.
+// sequence checks that the positions of post(0, n) have arrived in order, once.
 func sequence(t *testing.T, got []string, n int) {
 	t.Helper()
 	if len(got) != n {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,15 +12,15 @@ import (
 	"time"
 
 	"paddock/bus"
+	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/events"
-	"paddock/internal/platform/plainjson"
 	"paddock/wire"
 )
 
 // searchTime bounds a look-up, there and back.
 const searchTime = 5 * time.Second
 
-// search forwards a look-up. Without a connection it fails at once.
+// search forwards a look-up. It fails at once without a connection.
 func (a *Agent) search(ctx context.Context, body []byte) ([]byte, error) {
 	if len(a.link().Conns()) == 0 {
 		return nil, fail(http.StatusServiceUnavailable, "%s", a.reason())
@@ -47,14 +46,14 @@ func (a *Agent) search(ctx context.Context, body []byte) ([]byte, error) {
 	return nil, fail(status, "the platform has not answered: %v", err)
 }
 
-// searchStatus is what the platform's refusals are over HTTP.
+// searchStatus maps the platform's refusals to HTTP.
 var searchStatus = map[wire.Code]int{
 	wire.InvalidArgument: http.StatusBadRequest, wire.NotFound: http.StatusNotFound,
 	wire.OutOfRange: http.StatusRequestEntityTooLarge, wire.FailedPrecondition: http.StatusPreconditionFailed,
 	wire.ResourceExhausted: http.StatusServiceUnavailable, wire.Unavailable: http.StatusServiceUnavailable,
 }
 
-// getSearch asks about the point of the query.
+// getSearch looks up the point of the query.
 func (a *Agent) getSearch(w http.ResponseWriter, r *http.Request) error {
 	q, ask := r.URL.Query(), map[string]any{}
 	for key, values := range q {
@@ -69,7 +68,7 @@ func (a *Agent) getSearch(w http.ResponseWriter, r *http.Request) error {
 		case "set", "properties":
 			ask[key] = value
 		default:
-			return fail(http.StatusBadRequest, "query: %.64q: there are lon, lat, set and properties", key)
+			return fail(http.StatusBadRequest, "query: %.64q: use lon, lat, set and properties", key)
 		}
 	}
 	body, err := json.Marshal(ask)
@@ -79,7 +78,7 @@ func (a *Agent) getSearch(w http.ResponseWriter, r *http.Request) error {
 	return a.answerSearch(w, r, body)
 }
 
-// postSearch asks what the body asks.
+// postSearch looks up the points of the body.
 func (a *Agent) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.RawQuery != "" {
 		return fail(http.StatusBadRequest, "query: set, generation and properties are members of the body here")
@@ -101,7 +100,7 @@ func (a *Agent) answerSearch(w http.ResponseWriter, r *http.Request, body []byte
 	return nil
 }
 
-// takeSearches runs on the goroutine of whoever routed the requests, and does not wait.
+// takeSearches is called by the goroutine that routes the requests, and does not block.
 func (b *localBus) takeSearches(msgs []bus.Msg) {
 	for _, m := range msgs {
 		if m.Reply == "" {
@@ -121,7 +120,7 @@ func (b *localBus) takeSearches(msgs []bus.Msg) {
 // ask answers one request.
 func (b *localBus) ask(m bus.Msg) {
 	defer func() { <-b.asking }()
-	body, err := withSet(m.Data, strings.TrimPrefix(m.Subject, "paddock.search."))
+	body, err := withSet(m.Data, strings.TrimPrefix(m.Subject, busapi.SearchPrefix))
 	var answer []byte
 	if err == nil {
 		answer, err = b.agent.search(context.Background(), body)
@@ -130,27 +129,20 @@ func (b *localBus) ask(m bus.Msg) {
 		b.refuse(m.Reply, err)
 		return
 	}
-	_ = b.searches.Publish(m.Reply, "", nil, answer) // the one who asked may be gone
+	_ = b.searches.Publish(m.Reply, "", nil, answer) // the requester may be gone
 }
 
-// refuse answers with the headers that clients of NATS services look for.
+// refuse answers with the headers that clients of NATS services read.
 func (b *localBus) refuse(reply string, err error) {
 	status := http.StatusInternalServerError
 	if p, ok := errors.AsType[*problem](err); ok {
 		status = p.Status
 	}
-	reason := strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, err.Error())
-	header := fmt.Appendf(nil, "NATS/1.0\r\nNats-Service-Error-Code: %d\r\nNats-Service-Error: %s\r\n\r\n", status, reason)
-	body, _ := plainjson.Marshal(map[string]string{"error": err.Error()}) // always encodes
+	header, body := busapi.ErrorReply(status, err)
 	_ = b.searches.Publish(reply, "", header, body)
 }
 
-// withSet puts the set that a subject names into the body of a look-up.
+// withSet adds the set of a subject to the body of a look-up.
 func withSet(body []byte, set string) ([]byte, error) {
 	if set == events.NoToken {
 		return body, nil

@@ -20,39 +20,39 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// Settings are what agent.yaml says. docs/guides/agent.md shows one.
+// Settings are the contents of agent.yaml. docs/guides/agent.md shows one.
 type Settings struct {
-	Fleet, Object string // of positions that name none; "": they must, or are of the fleet default
+	Fleet, Object string // of positions that name none; "": positions must name the object, and the fleet is default
 	Link          tunneld.Settings
 	Buffer        Buffer
 	HTTP          HTTP
 	Bus           Bus
-	Stdin         bool          // takes positions from the standard input
+	Stdin         bool          // take positions from the standard input
 	GPSD          string        // host:port of a gpsd; "": none
-	Events        events.Filter // of the platform's events that are brought here
+	Events        events.Filter // selects the platform's events that are copied here
 }
 
-// Bus is the local port for NATS clients.
+// Bus holds the settings of the local port for NATS clients.
 type Bus struct {
 	Listen string // "": none
 	Token  config.Secret
 }
 
-// Buffer is where positions wait for the link.
+// Buffer holds the settings of the spool.
 type Buffer struct {
 	Dir      string
 	MaxBytes int64
 	MaxAge   time.Duration // 0: no bound
-	Refuse   bool          // at MaxBytes the newest is refused; else the oldest is dropped
+	Refuse   bool          // at MaxBytes refuse new positions; else drop the oldest
 }
 
-// HTTP is the local endpoint.
+// HTTP holds the settings of the local endpoint.
 type HTTP struct {
 	Listen string // "": none
 	Token  config.Secret
 }
 
-// defaults are what holds where the file says nothing.
+// defaults returns the settings of an empty file.
 func defaults() *Settings {
 	return &Settings{
 		Buffer: Buffer{MaxBytes: int64(64 * config.MiB), MaxAge: 24 * time.Hour},
@@ -60,8 +60,8 @@ func defaults() *Settings {
 	}
 }
 
-// Load reads a file. The files that it names are looked for beside it. The error joins
-// everything that is wrong, each with its line and column.
+// Load reads a file. Relative names in it are relative to its directory. The error joins all
+// errors, each with its line and column.
 func Load(path string) (*Settings, error) {
 	text, err := strictyaml.ReadFile(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func Load(path string) (*Settings, error) {
 	return s, nil
 }
 
-// Read is Load of a text that is there. env looks up what ${NAME} stands for.
+// Read parses the text of a file. env looks up the variables of ${NAME}.
 func Read(path string, text []byte, env func(string) (string, bool)) (*Settings, error) {
 	file, root := strictyaml.Parse(path, text)
 	file.Env = env
@@ -103,7 +103,7 @@ func Read(path string, text []byte, env func(string) (string, bool)) (*Settings,
 	return s, nil
 }
 
-// fields are the keys of the file.
+// fields returns the keys of the file.
 func (s *Settings) fields() strictyaml.Fields {
 	f := s.Link.ClientSide()
 	f["fleet"] = strictyaml.Into(&s.Fleet, name)
@@ -149,7 +149,7 @@ func (s *Settings) fields() strictyaml.Fields {
 	return f
 }
 
-// check looks at what must be there.
+// check adds faults of required keys and of keys that only a tunnel's client has.
 func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 	missing := func(key string) bool {
 		for _, e := range entries {
@@ -160,7 +160,7 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 		return true
 	}
 	if missing("connect") {
-		root.Fault("connect is missing: where the platform is")
+		root.Fault("connect is missing: the address of the platform")
 	}
 	if s.Link.Backoff.MaxTime != 0 {
 		root.Fault("backoff.max_time: the agent does not give up")
@@ -175,13 +175,13 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 		root.Fault("connect.inspect is of a tunnel's client; the agent keeps no requests")
 	}
 	if s.Link.Connect.Admin != "" || s.Link.Connect.Token != "" {
-		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent tells of itself at http.listen")
+		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent's status is at http.listen")
 	}
 	if len(s.Link.Tunnels) > 0 && s.Link.Connect.Plaintext && s.Link.Connect.TokenFile == "" {
-		root.Fault("tunnels over connect.plaintext want connect.token_file: the platform lists who may have visitors, and a key is shown by TLS alone")
+		root.Fault("tunnels over connect.plaintext want connect.token_file: the platform lists the clients that may offer tunnels, and only TLS shows it a key")
 	}
 	if s.GPSD != "" && s.Object == "" {
-		root.Fault("gpsd needs object: whose positions these are")
+		root.Fault("gpsd needs object: the object of its positions")
 	}
 	s.Events.Fleet, s.Events.Object = cmp.Or(s.Events.Fleet, s.Fleet), cmp.Or(s.Events.Object, s.Object)
 	if s.Buffer.Dir == "" {
@@ -200,7 +200,7 @@ func nonEmpty(s string) (string, error) {
 	return s, nil
 }
 
-// name is that of a fleet or an object.
+// name reads the name of a fleet or an object.
 func name(s string) (string, error) {
 	if err := ingest.CheckName("name", s); err != nil {
 		return "", errors.New(strings.TrimPrefix(err.Error(), "name: "))
@@ -234,7 +234,7 @@ func full(s string) (refuse bool, err error) {
 	return false, fmt.Errorf("%q is neither drop_oldest nor refuse", s)
 }
 
-// address is host:port.
+// address reads host:port.
 func address(s string) (string, error) {
 	if _, _, err := net.SplitHostPort(s); err != nil {
 		return "", fmt.Errorf("%q is not host:port", s)

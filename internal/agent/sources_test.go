@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// connectBus is a NATS client of the agent.
+// connectBus returns a NATS client of the agent.
 func (r *running) connectBus() *nats.Conn {
 	r.t.Helper()
 	nc, err := nats.Connect("nats://" + r.BusAddr().String())
@@ -60,11 +60,11 @@ func TestStdin(t *testing.T) {
 			must(t, err)
 		}
 	}
-	_, err := fmt.Fprintf(out, `{"lon":1,"lat":2,"t":%d}`, firstTime+100) // without an end of line
+	_, err := fmt.Fprintf(out, `{"lon":1,"lat":2,"t":%d}`, firstTime+100) // without a line end
 	must(t, err)
 	must(t, out.Close())
 	sequence(t, p.await(101), 101)
-	late := time.After(patience) // a position is counted when it is on the disk, from where it may be gone already
+	late := time.After(patience) // a position is counted once it is on the disk, and may have been delivered already
 	for a.Status().Sources["stdin"] != (SourceStatus{Accepted: 101, Rejected: 2}) {
 		select {
 		case <-late:
@@ -74,7 +74,7 @@ func TestStdin(t *testing.T) {
 	}
 }
 
-// A gpsd that hangs up is dialed again; what is no fix does not count.
+// A gpsd that hangs up is dialed again; reports without a fix are ignored.
 func TestGPSD(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

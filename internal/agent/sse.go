@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// heartbeat is the longest silence of a stream of events.
+	// heartbeat bounds the silence of a stream of events.
 	heartbeat = 15 * time.Second
-	// streamWrite is how long a reader may take for one write.
+	// streamWrite bounds one write to a reader.
 	streamWrite = 10 * time.Second
 	streamBatch = 256
 )
 
-// getEvents streams the platform's events as server-sent events: from now on, or
-// behind Last-Event-ID, as long as they are kept here.
+// getEvents streams the platform's events as server-sent events: new ones, or those after
+// Last-Event-ID while they are kept here.
 func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 	log := a.feed.log
 	after := log.Latest()
@@ -28,14 +28,14 @@ func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 			return fail(http.StatusBadRequest, "Last-Event-ID: %v", err)
 		}
 		if err != nil || at+1 < log.Oldest() {
-			return fail(http.StatusGone, "Last-Event-ID: the events behind it are not kept here; begin without it")
+			return fail(http.StatusGone, "Last-Event-ID: the events after it are not kept here; begin without it")
 		}
 		after = at
 	}
-	if !a.streams.take() {
-		return fail(http.StatusServiceUnavailable, "%d streams of events are open, which is the most", maxStreams)
+	if !a.streams.acquire() {
+		return fail(http.StatusServiceUnavailable, "%d streams of events are open, which is the limit", maxStreams)
 	}
-	defer a.streams.give()
+	defer a.streams.release()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	s := &eventStream{log, w, http.NewResponseController(w)}
@@ -47,14 +47,14 @@ func (a *Agent) getEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// eventStream is one reader's answer, of the handler's goroutine.
+// eventStream is the answer to one reader. It belongs to the handler's goroutine.
 type eventStream struct {
 	log     *events.Log
 	w       http.ResponseWriter
 	control *http.ResponseController
 }
 
-// follow writes events as they come, until the reader goes or the log ends.
+// follow writes events as they arrive, until the reader disconnects or the log ends.
 func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 	records := make([]events.Record, 0, streamBatch)
 	for {
@@ -65,14 +65,14 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 		switch {
 		case err == nil:
 			if gap.Count() > 0 {
-				b = s.event(b, gap.To, "gap", s.log.GapJSON(gap))
+				b = events.AppendServerSent(b, s.log.Cursor(gap.To), "gap", s.log.GapJSON(gap))
 			}
 			for i := range batch {
 				kind := batch[i].Kind.String()
 				if batch[i].Subject == "" {
 					kind = "gap"
 				}
-				b = s.event(b, batch[i].Cursor, kind, batch[i].JSON.Bytes())
+				b = events.AppendServerSent(b, s.log.Cursor(batch[i].Cursor), kind, batch[i].JSON.Bytes())
 			}
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			b = []byte(":\n\n")
@@ -83,13 +83,6 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 			return
 		}
 	}
-}
-
-func (s *eventStream) event(b []byte, cursor uint64, kind string, json []byte) []byte {
-	b = append(append(b, "id: "...), s.log.Cursor(cursor)...)
-	b = append(append(b, "\nevent: "...), kind...)
-	b = append(append(b, "\ndata: "...), json...)
-	return append(b, "\n\n"...)
 }
 
 func (s *eventStream) send(b []byte) error {

@@ -11,31 +11,31 @@ import (
 	"paddock/wire"
 )
 
-// Status is what GET /status tells.
+// Status is the answer of GET /status.
 type Status struct {
 	Link    LinkStatus              `json:"link"`
 	Buffer  BufferStatus            `json:"buffer"`
 	Sources map[string]SourceStatus `json:"sources"`
 	Tunnels map[string]TunnelStatus `json:"tunnels,omitempty"`
-	Events  uint64                  `json:"events"` // that have come from the platform
+	Events  uint64                  `json:"events"` // received from the platform
 	Gaps    uint64                  `json:"gaps"`   // in them
 	Since   time.Time               `json:"since"`  // start of the process
 }
 
-// LinkStatus is about the connection to the platform.
+// LinkStatus describes the connection to the platform.
 type LinkStatus struct {
 	Up        bool       `json:"up"`
 	Platform  string     `json:"platform"`
 	Reason    string     `json:"reason,omitempty"`    // why it is not up
-	Connected *time.Time `json:"connected,omitempty"` // when it came up last
-	Connects  uint64     `json:"connects"`            // connections so far on which it has let us in
-	Resent    uint64     `json:"resent"`              // posts that went out again
-	Renewed   uint64     `json:"renewed"`             // sessions that another process had too
+	Connected *time.Time `json:"connected,omitempty"` // when it last came up
+	Connects  uint64     `json:"connects"`            // connections that the platform has admitted
+	Resent    uint64     `json:"resent"`              // posts that were sent again
+	Renewed   uint64     `json:"renewed"`             // sessions that another process used too
 }
 
-// BufferStatus is about the positions that wait.
+// BufferStatus describes the waiting positions.
 type BufferStatus struct {
-	Waiting  uint64 `json:"waiting"` // positions that are not acknowledged
+	Waiting  uint64 `json:"waiting"` // unacknowledged positions
 	Bytes    int64  `json:"bytes"`   // on the disk
 	MaxBytes int64  `json:"max_bytes"`
 	Accepted uint64 `json:"accepted"` // this and the following since the start
@@ -43,7 +43,7 @@ type BufferStatus struct {
 	Dropped  uint64 `json:"dropped"`
 	Expired  uint64 `json:"expired"`
 	Damaged  uint64 `json:"damaged"`
-	Unmarked uint64 `json:"unmarked"` // acknowledgements that could not be written down at once
+	Unmarked uint64 `json:"unmarked"` // acknowledgements that could not be written at once
 }
 
 // SourceStatus counts positions of one source.
@@ -57,7 +57,7 @@ func (a *Agent) getStatus(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, a.Status())
 }
 
-// Status reads all figures. It is called once the agent has started.
+// Status returns all figures. It is called after the agent has started.
 func (a *Agent) Status() Status {
 	link, buffer := a.link().Stats(), a.spool.Stats()
 	s := Status{

@@ -15,9 +15,8 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// A vehicle without a link for ten minutes, at one position a second: the platform has
-// all of them within the longest wait of the backoff after the link is back, in order,
-// once, and those of the time around it.
+// A vehicle has no link for ten minutes, at one position a second. The platform has all positions,
+// in order and once, within the longest wait of the backoff after the link is back.
 func TestTenMinutesWithoutALink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &platform{t: t, addr: "127.0.0.1:7400", arrived: make(chan struct{})}
@@ -53,7 +52,7 @@ func TestTenMinutesWithoutALink(t *testing.T) {
 	})
 }
 
-// memory is a network that is there or not.
+// memory is a network in memory that can be switched off.
 type memory struct {
 	config *wire.Config
 
@@ -79,7 +78,7 @@ func (m *memory) dial(context.Context) (net.Conn, error) {
 	return link, nil
 }
 
-// cut breaks what is connected; down is why there is no network then, nil if there is.
+// cut breaks the connections. down is the error of later dials, nil for none.
 func (m *memory) cut(down error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

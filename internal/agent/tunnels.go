@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// smallMax is the most that goes in one piece for a visitor: 33 ms of a link of
-	// 1 Mbit/s, for which positions wait.
+	// smallMax bounds one write for a visitor: 33 ms of a link of 1 Mbit/s, for which positions
+	// have to wait.
 	smallMax = 4 << 10
-	// tunnelBudget bounds the bytes that visitors under way may come to hold: 500 at a
-	// time.
+	// tunnelBudget bounds the memory of concurrent visitors, 500 at a time.
 	tunnelBudget = 32 << 20
 )
 
-// tunnels are the local services that visitors of the platform reach.
+// tunnels serves local services to visitors of the platform.
 type tunnels struct {
 	client *tunnel.Client
 	list   []tunneld.Tunnel
 }
 
-// newTunnels serves them on the connections whose Mux is m; nil without any.
+// newTunnels serves them on the connections whose Mux is m. It returns nil for an empty list.
 func newTunnels(list []tunneld.Tunnel, m *wire.Mux, log *slog.Logger) (*tunnels, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -40,15 +39,15 @@ func newTunnels(list []tunneld.Tunnel, m *wire.Mux, log *slog.Logger) (*tunnels,
 	return &tunnels{client, list}, nil
 }
 
-// TunnelStatus is about a local service that is offered.
+// TunnelStatus describes an offered local service.
 type TunnelStatus struct {
 	Proto  string `json:"proto"`
 	Target string `json:"target"`
-	Where  string `json:"where,omitempty"`  // as visitors know it, "" while it is not bound
+	Where  string `json:"where,omitempty"`  // the address for visitors, "" while it is not bound
 	Reason string `json:"reason,omitempty"` // why it is not bound
 }
 
-// status tells of each by its name.
+// status returns the status of each tunnel by its name.
 func (t *tunnels) status() map[string]TunnelStatus {
 	if t == nil {
 		return nil

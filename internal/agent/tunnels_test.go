@@ -17,7 +17,7 @@ import (
 	"paddock/wire"
 )
 
-// visitable is a platform whose visitors come to door.example.
+// visitable is a platform whose visitors request door.example.
 type visitable struct {
 	*platform
 	front    *httptest.Server
@@ -53,7 +53,7 @@ func newVisitable(t *testing.T) *visitable {
 	return v
 }
 
-// visit asks for door.example.
+// visit sends a request to door.example.
 func (v *visitable) visit() (status int, text string, err error) {
 	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.front.URL, nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func (v *visitable) visit() (status int, text string, err error) {
 	return resp.StatusCode, string(body), err
 }
 
-// until waits until it is so.
+// until waits until so returns true.
 func (v *visitable) until(so func() bool) {
 	v.t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -84,8 +84,8 @@ func (v *visitable) until(so func() bool) {
 	}
 }
 
-// Visitors come to a local service beside positions, on each further connection as on the
-// first, and whoever is there at the end is answered.
+// Visitors reach a local service beside positions, on each further connection as on the first. A
+// visitor in progress at the end is answered.
 func TestVisitors(t *testing.T) {
 	v := newVisitable(t)
 	visited, answer := make(chan struct{}), make(chan struct{})
@@ -108,7 +108,7 @@ func TestVisitors(t *testing.T) {
 			select {
 			case <-visited:
 				return answered
-			case err := <-answered: // the door is not bound yet
+			case err := <-answered: // the tunnel is not bound yet
 				t.Log(err)
 			}
 		}
@@ -134,18 +134,18 @@ func TestVisitors(t *testing.T) {
 	v.until(func() bool { return r.Status().Link.Connects > connects })
 	last := enter()
 	stopped := make(chan struct{})
-	go func() { // ends once the last visitor has been answered
+	go func() { // ends once the last visitor was answered
 		r.stop()
 		close(stopped)
 	}()
-	v.until(func() bool { // the agent's own doors are closed
+	v.until(func() bool { // the agent's own endpoint is closed
 		conn, err := net.Dial("tcp", r.HTTP().String())
 		if err == nil {
 			_ = conn.Close()
 		}
 		return err != nil
 	})
-	// Events are not waited for, which would come for ever.
+	// The end does not wait for the stream of events, which is endless.
 	if refused, ok := errors.AsType[*wire.Error](<-v.followed); !ok || refused.Code != wire.Cancelled {
 		t.Errorf("the stream of events ends with %v", refused)
 	}

@@ -20,14 +20,14 @@ import (
 // counts. A package imports packages of lower levels, and of its own directory. Services
 // import each other, as Go forbids cycles.
 var layers = map[string]int{
-	"internal/netio": 0, "internal/histogram": 0,
+	"internal/netio": 0, "load/histogram": 0,
 	"internal/process": 1,
 	"wire":             libraries, "bus": libraries, "fence": libraries, "load": libraries,
 	"fence/track": 3, "tunnel": 3,
 	"internal/agent": services, "internal/busd": services, "internal/city": services, "internal/platform": services,
 	"internal/tunneld": services, "internal/website": services, "internal/wiredump": services,
-	"internal/lab": 6, "internal/arch": 6,
-	"cmd": 7, "bench": 7,
+	"lab": 6, "internal/arch": 6,
+	"cmd": 7, "lab/compare": 7, "docs": 7,
 }
 
 const (
@@ -138,7 +138,7 @@ func (c *code) imports(f *source) {
 		to, below, _ := unitOf(target)
 		switch {
 		case below < level, to == unit, level == services && below == services:
-		case f.test && (below == services || strings.HasPrefix(target, "internal/lab/responder")):
+		case f.test && (below == services || strings.HasPrefix(target, "lab/responder")):
 			// a library's tests may use the demo's city, and services whose behaviour is known
 		default:
 			c.fault(f, spec.Pos(), "%s imports %s, which is not below it", f.dir, target)
@@ -210,8 +210,8 @@ func (c *code) sleeps() {
 
 // leaky lists directories whose tests do not use goleak, with the reason.
 var leaky = map[string]string{
-	"bench/conformance":      "the tests of foreign clients run here, and not our own",
-	"bench/internal/busdiff": "nats-server, which runs in the process, leaves goroutines behind",
+	"lab/compare/conformance":           "the tests of foreign clients run here, and not our own",
+	"lab/compare/internal/nats/busdiff": "nats-server, which runs in the process, leaves goroutines behind",
 }
 
 func isLeaky(dir string) bool {

@@ -10,4 +10,6 @@
 // Two command lines lead here: `paddock bus`, and, for tools that start the broker
 // as their test server, [Main], which takes the flags of the program whose name
 // [ProgramName] is.
+//
+// It is not below bus, as cmd/paddock cannot import bus/internal.
 package busd

@@ -9,6 +9,8 @@ import (
 	"net/http/pprof"
 	"strconv"
 	"time"
+
+	"paddock/bus/monitor"
 )
 
 const (
@@ -107,4 +109,17 @@ func profiles(int) http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
+}
+
+// monitor answers requests about the server.
+func (p *Program) monitor(h Monitoring) http.Handler {
+	return monitor.Handler(p.server, monitor.Options{
+		Host: h.Host, Port: h.Port, TLSPort: h.TLSPort, BasePath: h.BasePath,
+		Config: func() monitor.Loaded { return *p.loaded.Load() },
+	})
+}
+
+// noteLoaded lets monitoring tell what holds now.
+func (p *Program) noteLoaded(s *Settings) {
+	p.loaded.Store(&monitor.Loaded{Time: time.Now(), Digest: s.Digest, Tags: s.Tags})
 }

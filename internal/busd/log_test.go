@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"paddock/bus"
 )
 
 // instant is when the records of these tests are from.
@@ -38,7 +40,7 @@ func TestLines(t *testing.T) {
 		{Log{NoTime: true}, false, nil, record(slog.LevelError, "e"), pid + "[ERR] e"},
 		{Log{NoTime: true}, false, nil, record(levelFatal, "f"), pid + "[FTL] f"},
 		{Log{NoTime: true}, false, nil, record(slog.LevelDebug, "d"), pid + "[DBG] d"},
-		{Log{NoTime: true}, false, nil, record(levelTrace, "t"), pid + "[TRC] t"},
+		{Log{NoTime: true}, false, nil, record(bus.LevelTrace, "t"), pid + "[TRC] t"},
 		{Log{NoTime: true}, true, nil, record(slog.LevelInfo, "green"), pid + "[\x1b[32mINF\x1b[0m] green"},
 		{Log{NoTime: true}, false, []any{"client", "10.0.0.1:5222", "cid", uint64(7)}, record(slog.LevelError, "Stale Connection"), pid + "[ERR] 10.0.0.1:5222 - cid:7 - Stale Connection"},
 		{Log{NoTime: true}, false, []any{"a", 1}, record(slog.LevelInfo, "x", "b", "two words", "c", "", slog.Group("g", "d", time.Second)), pid + `[INF] x a=1 b="two words" c="" g.d=1s`},
@@ -58,7 +60,7 @@ func TestLines(t *testing.T) {
 func TestLevels(t *testing.T) {
 	h := newLineHandler(new(bytes.Buffer), Log{}, false)
 	enabled := func() (list []slog.Level) {
-		for _, l := range []slog.Level{levelTrace, slog.LevelDebug, slog.LevelInfo} {
+		for _, l := range []slog.Level{bus.LevelTrace, slog.LevelDebug, slog.LevelInfo} {
 			if h.Enabled(context.Background(), l) {
 				list = append(list, l)
 			}
@@ -71,7 +73,7 @@ func TestLevels(t *testing.T) {
 	}{
 		{Log{}, []slog.Level{slog.LevelInfo}},
 		{Log{Debug: true}, []slog.Level{slog.LevelDebug, slog.LevelInfo}},
-		{Log{Trace: true}, []slog.Level{levelTrace, slog.LevelInfo}},
+		{Log{Trace: true}, []slog.Level{bus.LevelTrace, slog.LevelInfo}},
 	} {
 		if h.out.configure(tc.log); !slices.Equal(enabled(), tc.want) {
 			t.Errorf("%+v: %v", tc.log, enabled())

@@ -12,11 +12,8 @@ import (
 	"paddock/bus"
 )
 
-// Levels beyond slog's own.
-const (
-	levelTrace = bus.LevelTrace
-	levelFatal = slog.LevelError + 4
-)
+// levelFatal is the level of the line that ends the program.
+const levelFatal = slog.LevelError + 4
 
 // lineTime is how a line begins behind the process id.
 const lineTime = "2006/01/02 15:04:05.000000"
@@ -63,7 +60,7 @@ func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool {
 	h.out.mu.Lock()
 	defer h.out.mu.Unlock()
 	switch {
-	case l <= levelTrace:
+	case l <= bus.LevelTrace:
 		return h.out.log.Trace
 	case l < slog.LevelInfo:
 		return h.out.log.Debug

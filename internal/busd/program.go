@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"paddock/bus"
 	"paddock/bus/monitor"
+	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
 )
 
@@ -89,11 +89,7 @@ func (p *Program) start() (err error) {
 		return p.fatal("Can't start monitoring: %w", err)
 	}
 	if err := p.server.Start(); err != nil {
-		hint := ""
-		if errors.Is(err, syscall.EADDRINUSE) {
-			hint = "; another program listens there, -p takes another port"
-		}
-		return p.fatal("Error listening on port: %s:%d, %w%s", orHost(cfg.Host), cfg.Port, unprefixed{err}, hint)
+		return p.fatal("Error listening on port: %s:%d, %w", orHost(cfg.Host), cfg.Port, listen.OrElse(unprefixed{err}, "-p"))
 	}
 	if err := p.writePid(); err != nil {
 		return p.fatal("Could not write pidfile: %w", err)
@@ -226,3 +222,15 @@ func (p *Program) closeAll(ctx context.Context) error {
 	}
 	return errors.Join(err, p.closeHTTP(), p.removeFiles())
 }
+
+// action is what a signal asks for.
+type action int
+
+const (
+	doNothing    action = iota
+	doStop              // SIGINT
+	doStopGently        // SIGTERM: nothing in lame duck mode, which ends by itself
+	doReload            // SIGHUP
+	doReopen            // SIGUSR1
+	doLameDuck          // SIGUSR2
+)

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// layArterials draws the streets that everyone knows: two avenues that cross in
-// the middle, three ring roads, radial roads between and beyond them, and the
-// causeway to the southern island. They part the land before anything else
-// does, so quarters end at them.
+// layArterials draws the main streets: two avenues that cross in the middle, three ring roads,
+// radial roads between and beyond them, and the causeway to the southern island. They divide the
+// land first, so quarters end at them.
 func layArterials(m *mesh, rng *rand.Rand) {
 	l := limits{snap: 70, clearance: 45, sine: 0.3, least: 6e4}
 	const river, sea = 1100, 3600 // metres that a bridge may span
@@ -73,8 +72,8 @@ func radial(rng *rand.Rand, ray func(turns, metres float64) vec, turns, radius f
 	return road
 }
 
-// joinsLands tells whether a bridge leads from a road on one landmass to a road
-// on another. It is asked while regions are still landmasses.
+// joinsLands reports whether a bridge leads from a road on one landmass to a road on another. It is
+// called while regions are still landmasses.
 func (m *mesh) joinsLands(b crossed) bool {
 	return m.coastal(b.from) != m.coastal(b.to) && m.degree(b.from) > 2 && m.degree(b.to) > 2
 }

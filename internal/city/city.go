@@ -1,17 +1,16 @@
-// Package city makes up a city: land in the sea, districts that fill it without
-// gaps, streets, zones, and a fleet of vehicles that drive about.
+// Package city generates a city: land in the sea, districts that fill it without gaps, streets,
+// zones, and a fleet of vehicles that drive on the streets.
 //
-// The same Config gives the same bytes on every CPU. Random numbers come from
-// seeded generators, one for each purpose; there is no trigonometry from the
-// math package, no fused multiply-add, and no iteration over maps.
+// The same Config gives the same bytes on every CPU. Random numbers come from seeded generators,
+// one for each purpose. The package uses no trigonometry of the math package, no fused
+// multiply-add, and no iteration over maps.
 //
-// The model, in the order in which it is built: a height map of noise gives the
-// coast (terrain, contours). The land becomes a planar mesh of faces. Arterial
-// streets part it, then streets divide what is left into districts, then lanes
-// divide these into blocks (mesh, carver, partition). Up to here everything is
-// ruler-straight; a one-to-one warp of the plane then bends it (survey).
-// Since each line of the mesh exists once, the districts on its two sides share
-// it bit for bit, and it is a street that vehicles can take.
+// The model, in the order in which it is built: a height map of noise gives the coast (terrain,
+// contours). The land becomes a planar mesh of faces. Arterial streets divide it, then streets
+// divide the rest into districts, then lanes divide these into blocks (mesh, carver, partition).
+// All lines are straight so far; a one-to-one warp of the plane then bends them (survey). Each line
+// of the mesh exists once. So the districts on its two sides share it bit for bit, and vehicles can
+// drive along it.
 package city
 
 import (
@@ -20,8 +19,7 @@ import (
 	"paddock/fence"
 )
 
-// Config says which city. The zero value is a city of 2,000 districts and 2,000
-// vehicles, seed 0.
+// Config selects the city. The zero value is a city of 2,000 districts and 2,000 vehicles, seed 0.
 type Config struct {
 	Seed      uint64
 	Districts int // about how many; 0 means 2,000; at least 200 and at most 20,000
@@ -46,8 +44,8 @@ type SetData struct {
 	Fences []fence.Fence
 }
 
-// City is immutable, and safe for concurrent use. Its vehicles are not part of
-// it: each call of Fleet gives new ones.
+// City is immutable, and safe for concurrent use. Its vehicles are not part of it: each call of
+// Fleet returns new ones.
 type City struct {
 	cfg  Config
 	sets []SetData
@@ -93,14 +91,3 @@ func (m *mesh) grains() float64 {
 // each place on land is in exactly one; "zones" overlap. The caller must not
 // change them.
 func (c *City) Sets() []SetData { return c.sets }
-
-// Bounds is the smallest box that holds every fence, degrees WGS84.
-func (c *City) Bounds() fence.Box {
-	box := fence.EmptyBox()
-	for _, set := range c.sets {
-		for _, f := range set.Fences {
-			box = box.Union(f.Geometry.Bounds())
-		}
-	}
-	return box
-}

@@ -45,9 +45,9 @@ func (c *City) set(t *testing.T, name string) []fence.Fence {
 	return c.sets[i].Fences
 }
 
-// seedOne is the SHA-256 of the city of seed 1: every id, property, coordinate
-// and street, and what its vehicles report in ten minutes. It changes with
-// the look of the city only, never with the CPU or the compiler's options.
+// seedOne is the SHA-256 of the city of seed 1: every id, property, coordinate and street, and the
+// reports of its vehicles over ten minutes. It changes only with the model, never with the CPU or
+// the compiler's options.
 const seedOne = "5af814eeb6e57b6b53d54de16dcfacf63255813560321ff0a3c7faced2e5ce4c"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

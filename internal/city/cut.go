@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// limits are what a new street must respect. All lengths are in metres.
+// limits are the rules for a new street. All lengths are in metres.
 type limits struct {
 	snap      float64 // an end this near to a vertex is moved onto it
 	clearance float64 // no closer to other streets, but near its own ends
@@ -79,7 +79,7 @@ func (m *mesh) settle(n end, h int32) int32 {
 	return m.next[h]
 }
 
-// clear tells whether the chain keeps clear of the outline that h is part of.
+// clear reports whether the chain keeps its distance from the outline that h is part of.
 func (m *mesh) clear(h int32, a, b end, chain []vec, clearance float64) bool {
 	nearEnd := float64(4 * clearance)
 	for e := range m.loop(h) {
@@ -102,7 +102,7 @@ func (m *mesh) clear(h int32, a, b end, chain []vec, clearance float64) bool {
 	return true
 }
 
-// fair tells whether both parts of the face would be large enough.
+// fair reports whether both parts of the face would be large enough.
 func (m *mesh) fair(ha, hb int32, chain []vec, l limits) bool {
 	part := slices.Clone(chain) // a to b; then on along the outline back to a
 	part = append(part, m.to(hb))
@@ -121,10 +121,9 @@ type stop struct {
 	v  int32
 }
 
-// lay puts a long street across everything it meets, with a crossing wherever
-// it does. What would run over water becomes a bridge if no longer than span;
-// a piece that the limits forbid is left out, and so are loose ends. A closed
-// path repeats its first point at its end.
+// lay puts a long street across all edges that it meets, with a crossing at each. A piece over
+// water becomes a bridge if it is no longer than span. Pieces that break the limits are left out,
+// and so are loose ends. A closed path repeats its first point at its end.
 func (m *mesh) lay(path []vec, c class, l limits, span float64) {
 	stops := m.stops(path, l.snap)
 	closed := path[0] == path[len(path)-1]

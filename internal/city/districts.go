@@ -39,7 +39,7 @@ type districtProperties struct {
 	AreaKm2    float64 `json:"area_km2"`
 }
 
-// profile makes up what a district is like from where it lies.
+// profile generates the properties of a district from its location.
 func profile(shape fence.MultiPolygon, at setting, rng *rand.Rand) districtProperties {
 	p := districtProperties{Kind: "residential", AreaKm2: areaKm2(shape)}
 	roll := rng.Float64()
@@ -90,7 +90,7 @@ func areaKm2(shape fence.MultiPolygon) float64 {
 	return math.Round(sum/1e3) / 1e3
 }
 
-// settings tells of each of n districts where it lies.
+// settings returns the location of each of n districts.
 func (m *mesh) settings(n int) []setting {
 	at := make([]setting, n)
 	beside := make([]int32, n) // the only neighbour so far, +1; -1 once there are two

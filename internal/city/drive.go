@@ -40,9 +40,9 @@ func (f *Fleet) place(kind Kind, d dice) vehicle {
 	return v
 }
 
-// laneOffset is how far right of the middle one drives, by class of street, in
-// metres. Many streets are borders of districts, so this is what keeps a vehicle
-// from crossing one with every error of its receiver.
+// laneOffset is the distance of a vehicle from the middle of the street, to the right, by class of
+// street, in metres. Many streets are borders of districts. Without the offset each error of a
+// receiver would put its vehicle into another district.
 var laneOffset = [...]float64{arterial: 8, street: 6, lane: 3.5}
 
 // laneChange is the time in which a vehicle gets over to its side after a turn,
@@ -133,7 +133,7 @@ func (f *Fleet) drive(v *vehicle, dt float64) {
 }
 
 const (
-	creep    = 1.0 // m/s: the least speed that a brake aims at, so that nobody takes for ever to arrive
+	creep    = 1.0 // m/s: the least speed that a brake aims at, so that each vehicle arrives
 	stopLine = 4.0 // metres before the junction
 )
 
@@ -206,7 +206,7 @@ func (f *Fleet) turnSpeed(a, b arc) float64 {
 	return clamp(5+float64(9*cos), 2.5, f.n.links[b.link()].speed)
 }
 
-// busStop tells whether buses stop on a street.
+// busStop reports whether buses stop on a street.
 func (n *network) busStop(a arc) bool {
 	return n.length(a) > 80 && mixBits(uint64(a.link()))%5 < 3
 }
@@ -218,8 +218,8 @@ const (
 	signalPause = 4
 )
 
-// red tells whether the traffic light at the end of an arc is red. Lights are a
-// function of the time alone.
+// red reports whether the traffic light at the end of an arc is red. Lights depend on the time
+// alone.
 func (f *Fleet) red(a arc) bool {
 	node := f.n.head(a)
 	shift := f.n.signal[node]

@@ -26,7 +26,7 @@ type Fleet struct {
 	ids      []string
 }
 
-// Kind is what a vehicle is, and the first part of its id.
+// Kind is the kind of a vehicle, and the first part of its id.
 type Kind uint8
 
 const (
@@ -67,14 +67,8 @@ func (c *City) Fleet() *Fleet {
 	return f
 }
 
-// Len is the number of vehicles.
-func (f *Fleet) Len() int { return len(f.vehicles) }
-
-// ID is the id of vehicle i.
-func (f *Fleet) ID(i int) string { return f.ids[i] }
-
-// longestStep is the longest time, in seconds, that the driving is computed for
-// at once; at more, vehicles could not brake in time for what comes.
+// longestStep is the longest time, in seconds, of one step of the simulation. With longer steps,
+// vehicles could not brake in time.
 const longestStep = 1
 
 // Step lets dt pass and appends one fix for each vehicle, in the order of their
@@ -95,7 +89,7 @@ func (f *Fleet) Step(dt time.Duration, dst []Fix) []Fix {
 	return dst
 }
 
-// fix is what vehicle i reports dt seconds after the last time.
+// fix returns the report of vehicle i, dt seconds after the last one.
 func (f *Fleet) fix(i int, dt float64) Fix {
 	v := &f.vehicles[i]
 	p, direction, segment := f.n.place(v.arc, v.at, v.segment)

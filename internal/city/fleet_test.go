@@ -55,8 +55,8 @@ func TestFleetDrivesSensibly(t *testing.T) {
 	c := cityOf(1)
 	f := c.Fleet()
 	last := f.Step(0, nil)
-	moved := make([]float64, f.Len())
-	stood := make([]int, f.Len())
+	moved := make([]float64, len(f.vehicles))
+	stood := make([]int, len(f.vehicles))
 	var fixes []Fix
 	var sum, gap float64
 	const seconds = 1200
@@ -86,14 +86,14 @@ func TestFleetDrivesSensibly(t *testing.T) {
 		}
 		copy(last, fixes)
 	}
-	sum, gap = sum/float64(seconds*f.Len()), gap/float64(seconds*f.Len())
+	sum, gap = sum/float64(seconds*len(f.vehicles)), gap/float64(seconds*len(f.vehicles))
 	t.Logf("mean speed %.1f m/s; on average %.2f m from what the speed says", sum, gap)
 	if sum < 4 || sum > 11 || gap > 1.5 {
 		t.Errorf("mean speed %.1f m/s; on average %.2f m from what the speed says", sum, gap)
 	}
 	for i := range moved {
 		if moved[i] < 200 || stood[i] > seconds*9/10 {
-			t.Errorf("%s: %.0f m in twenty minutes, stood %d s", f.ID(i), moved[i], stood[i])
+			t.Errorf("%s: %.0f m in twenty minutes, stood %d s", f.ids[i], moved[i], stood[i])
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestVehiclesChangeDistricts(t *testing.T) {
 
 func TestStepAllocatesNothing(t *testing.T) {
 	f := cityOf(1).Fleet()
-	dst := make([]Fix, 0, f.Len())
+	dst := make([]Fix, 0, len(f.vehicles))
 	if n := testing.AllocsPerRun(20, func() { dst = f.Step(time.Second, dst[:0]) }); n != 0 {
 		t.Errorf("%v allocations per step", n)
 	}
@@ -173,7 +173,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 
 func BenchmarkStep(b *testing.B) {
 	f := New(Config{Seed: 1}).Fleet()
-	dst := make([]Fix, 0, f.Len())
+	dst := make([]Fix, 0, len(f.vehicles))
 	for b.Loop() {
 		dst = f.Step(time.Second, dst[:0])
 	}

@@ -35,14 +35,14 @@ func (g *gps) step(dt float64, r *dice) {
 	g.drift.y = float64(g.drift.y*keep) + float64(kick*r.normal())
 }
 
-// accuracy is what the receiver says of itself: a radius that holds the truth
-// two times out of three, in metres with one digit.
+// accuracy returns the accuracy that the receiver reports: a radius that holds the truth two times
+// out of three, in metres with one digit.
 func (g *gps) accuracy() float64 {
 	return math.Floor(float64(g.sigma*15)+0.5) / 10
 }
 
-// dice is a small random generator, one for each vehicle, so that what one does
-// never depends on the others (SplitMix64).
+// dice is a small random generator, one for each vehicle, so that no vehicle depends on the others
+// (SplitMix64).
 type dice uint64
 
 func (d *dice) bits() uint64 {

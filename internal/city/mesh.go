@@ -25,7 +25,7 @@ type crossed struct {
 	via      []vec
 }
 
-// class says what runs along an edge.
+// class is the kind of line along an edge.
 type class uint8
 
 const (
@@ -192,8 +192,8 @@ func (m *mesh) corner(v int32, d vec, minSin float64) (int32, bool) {
 	return 0, false
 }
 
-// between tells whether a counter-clockwise turn from a meets d strictly
-// before b; if a and b point the same way, the turn is a full one.
+// between reports whether a counter-clockwise turn from a meets d strictly before b. If a and b
+// point the same way, the turn is a full one.
 func between(a, d, b vec) bool {
 	if ab := a.cross(b); ab > 0 || ab == 0 && a.dot(b) < 0 {
 		return a.cross(d) > 0 && d.cross(b) > 0 || ab == 0 && a.cross(d) > 0
@@ -201,8 +201,7 @@ func between(a, d, b vec) bool {
 	return !(b.cross(d) >= 0 && d.cross(a) >= 0)
 }
 
-// apart tells whether the angle between a and b has a sine of at least s, or is
-// obtuse.
+// apart reports whether the angle between a and b has a sine of at least s, or is obtuse.
 func apart(a, b vec, s float64) bool {
 	if a.dot(b) <= 0 {
 		return true

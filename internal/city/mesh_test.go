@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMeshInvariants checks what mesh promises, on the mesh of a whole city.
+// TestMeshInvariants checks the invariants of the mesh of a whole city.
 func TestMeshInvariants(t *testing.T) {
 	shores := newCoast(3)
 	m := &mesh{}

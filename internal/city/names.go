@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// CityName is what the simulated city calls itself.
+// CityName is the name of the simulated city.
 const CityName = "Port Averley"
 
-// borough is a part of the city that gives its districts a common name and
-// character. A quarter belongs to the borough whose seat is nearest.
+// borough is a part of the city whose districts share a name and a character. A quarter belongs to
+// the borough with the nearest seat.
 type borough struct {
 	name string
 	seat vec
@@ -70,7 +70,7 @@ var (
 	namePlaces = []string{"Green", "Hill", "Park", "End", "Heath", "Bridge", "Fold", "Rise", "Gardens", "Vale"}
 )
 
-// namer makes names up and never gives one twice.
+// namer generates names and never returns one twice.
 type namer struct {
 	rng   *rand.Rand
 	given map[string]int

@@ -68,10 +68,9 @@ func mixBits(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// warp bends the plane, so that streets laid out with a ruler get the curves of
-// a grown city. Every octave moves a point by at most a small part of its
-// wavelength: the sum stretches no direction by more than half and therefore
-// maps the plane one to one. What did not cross before does not cross after.
+// warp bends the plane, so that straight streets get the curves of a grown city. Every octave moves
+// a point by at most a small part of its wavelength. So the sum stretches no direction by more than
+// half, and maps the plane one to one: lines that did not cross before do not cross after.
 type warp struct {
 	octaves []warpOctave
 }

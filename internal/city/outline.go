@@ -37,8 +37,8 @@ func (s *survey) outlines(n int) []fence.MultiPolygon {
 	return out
 }
 
-// boundary tells whether half-edge e has land on its left and another district
-// or water on its right.
+// boundary reports whether half-edge e has land on its left and another district or water on its
+// right.
 func (m *mesh) boundary(e int32) bool {
 	f, g := m.face[e], m.face[e^1]
 	return f != water && (g == water || m.region[f] != m.region[g])

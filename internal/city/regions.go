@@ -16,7 +16,7 @@ const (
 // partition divides the land into districts and these into blocks: m.region
 // becomes the number of a face's district. It returns the borough of each.
 func partition(m *mesh, rng *rand.Rand, districts int) (boroughs []int) {
-	var quarters []int32 // what the arterials enclose
+	var quarters []int32 // the faces between arterials
 	for f := range m.first {
 		m.alignAxis(int32(f), rng)
 		m.region[f] = int32(nearestBorough(centroid(m.ring(int32(f)))))
@@ -63,7 +63,7 @@ func layWindmills(m *mesh, rng *rand.Rand, count int) {
 	}
 }
 
-// compact tells whether a face is about a rectangle, away from the shore.
+// compact reports whether a face is about a rectangle, away from the shore.
 func compact(m *mesh, f int32) bool {
 	for e := range m.loop(m.first[f]) {
 		if m.class[e/2] == shore {
@@ -185,7 +185,7 @@ func (m *mesh) coastal(v int32) int32 {
 	return 0
 }
 
-// touching tells whether two districts share any vertex.
+// touching reports whether two districts share a vertex.
 func (m *mesh) touching(a, b int32) bool {
 	for e, f := range m.face {
 		if f == water || m.region[f] != a {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// routes tell the way from everywhere to a number of hubs spread over the city:
-// one look-up at a junction instead of a search for each trip.
+// routes holds the way from every node to a number of hubs spread over the city: one look-up at a
+// junction instead of a search for each trip.
 //
 // Immutable once built.
 type routes struct {
@@ -105,7 +105,7 @@ func (n *network) waysTo(hub int32) (next []uint8, cost []int32) {
 	return next, cost
 }
 
-// slot is the place of an arc among those that leave a node.
+// slot returns the index of an arc among the arcs that leave a node.
 func (n *network) slot(v int32, a arc) uint8 {
 	for i, b := range n.leaving(v) {
 		if b == a {

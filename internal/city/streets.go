@@ -38,8 +38,8 @@ func (a arc) back() bool  { return a&1 == 1 }
 // speedLimit by class of street, m/s: 60, 50 and 30 km/h.
 var speedLimit = [...]float64{arterial: 16.7, street: 13.9, lane: 8.3}
 
-// newNetwork collects every edge that carries a street, drops dead ends and
-// what cannot be reached from the largest part, and numbers the rest.
+// newNetwork collects every edge that carries a street, drops dead ends and all parts but the
+// largest connected one, and numbers the rest.
 func newNetwork(s *survey) *network {
 	type road struct {
 		a, b   int32
@@ -92,8 +92,8 @@ func newNetwork(s *survey) *network {
 	return n
 }
 
-// throughRoads tells which edges of a graph are left when dead ends are taken
-// away, over and over, and then all but the largest connected part.
+// throughRoads reports which edges of a graph are left after dead ends are removed repeatedly, and
+// then all but the largest connected part.
 func throughRoads(nodes int, ends [][2]int32) []bool {
 	at := make([][]int32, nodes)
 	degree := make([]int, nodes)
@@ -119,8 +119,7 @@ func throughRoads(nodes int, ends [][2]int32) []bool {
 	return largestPart(at, ends, keep)
 }
 
-// largestPart keeps, of the edges that keep marks, those of the largest
-// connected part.
+// largestPart keeps, of the edges that keep marks, those of the largest connected part.
 func largestPart(at [][]int32, ends [][2]int32, keep []bool) []bool {
 	var best, part []int32
 	seen := make([]bool, len(ends))

@@ -18,8 +18,8 @@ func grain(p vec) float64 {
 	return lerp(centre, outskirts, t)
 }
 
-// carver divides faces into ever smaller ones by streets across them, largest
-// first relative to what is wanted at their place.
+// carver divides faces by streets across them, the largest first, relative to the wanted size at
+// their place.
 type carver struct {
 	m     *mesh
 	rng   *rand.Rand

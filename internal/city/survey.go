@@ -6,9 +6,8 @@ import (
 	"paddock/fence"
 )
 
-// The city lies in the middle of the North Atlantic, where no real map has
-// anything to contradict it. A degree of longitude is taken as at the centre's
-// latitude throughout: the sheet is small.
+// The city lies in the middle of the North Atlantic, where it overlaps no real map. A degree of
+// longitude has the length that it has at the centre's latitude, because the city is small.
 const (
 	centreLon, centreLat = -30.0, 47.5
 	metresPerLat         = 111177.0
@@ -16,8 +15,8 @@ const (
 	gridPerDegree        = 1e7
 )
 
-// locate gives the place of p on the globe, on a grid of 1e-7 degrees (about a
-// centimetre). Every coordinate that leaves this package passes here.
+// locate returns the place of p on the globe, on a grid of 1e-7 degrees (about a centimetre). Every
+// coordinate that leaves this package is rounded here.
 func locate(p vec) fence.Point {
 	return fence.Point{Lon: grid(centreLon, p.x/metresPerLon), Lat: grid(centreLat, p.y/metresPerLat)}
 }
@@ -60,8 +59,8 @@ func newSurvey(m *mesh, w warp, scale float64) *survey {
 	return s
 }
 
-// bend divides ab into pieces of about the given length, and gives the bent
-// points between the ends.
+// bend divides ab into pieces of about the given length, and returns the bent points between the
+// ends.
 func (s *survey) bend(a, b vec, length float64) []vec {
 	n := int(b.sub(a).len()/length + 0.5)
 	var points []vec

@@ -55,8 +55,8 @@ func segmentDistance(p, a, b vec) (dist, t float64) {
 	return p.sub(mix(a, b, t)).len(), t
 }
 
-// intersect gives the parameters on ab and on cd at which the two segments
-// cross, touching included; ok is false for parallel or distant ones.
+// intersect returns the parameters on ab and on cd at which the two segments cross, including a
+// touch; ok is false for parallel or distant segments.
 func intersect(a, b, c, d vec) (s, t float64, ok bool) {
 	r, q := b.sub(a), d.sub(c)
 	den := r.cross(q)
@@ -93,7 +93,7 @@ func centroid(ring []vec) vec {
 	return ring[0].add(c.scale(1 / (3 * sum)))
 }
 
-// within tells whether p is inside the ring, by counting crossings.
+// within reports whether p is inside the ring, by counting crossings.
 func within(p vec, ring []vec) bool {
 	in := false
 	for i, a := range ring {

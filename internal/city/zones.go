@@ -15,8 +15,8 @@ type zoneProperties struct {
 	Kind string `json:"kind"`
 }
 
-// zoning collects the operational fences. They overlap, unlike districts, and
-// keep to streets: what they mark is where vehicles go.
+// zoning collects the operational fences. They overlap, unlike districts, and follow streets,
+// because vehicles drive there.
 type zoning struct {
 	n      *network
 	warp   warp

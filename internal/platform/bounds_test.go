@@ -11,8 +11,8 @@ import (
 	"paddock/internal/process/config"
 )
 
-// At limits.connections nothing more is accepted; who waits is answered when
-// another one ends, and the figures tell.
+// At limits.connections no connection is accepted. A waiting request is answered once another
+// connection ends, and the metrics count it.
 func TestConnectionsAreBounded(t *testing.T) {
 	cfg := config.Default()
 	cfg.Limits.Connections = 2

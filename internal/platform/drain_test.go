@@ -23,7 +23,7 @@ import (
 	"paddock/wire"
 )
 
-// square is a catalog with one fence: longitude and latitude 0 to 1.
+// square returns a catalog with one fence: longitude and latitude 0 to 1.
 func square(t *testing.T) *fence.Catalog {
 	t.Helper()
 	set, err := fence.NewSet("zone", fence.Options{})
@@ -41,8 +41,8 @@ func square(t *testing.T) *fence.Catalog {
 	return catalog
 }
 
-// startSquare runs a platform with the square. Every position of an object that
-// goes in and out causes an event, the first one too.
+// startSquare runs a platform with the square. Every position of an object that alternates in and
+// out causes an event, including the first.
 func startSquare(t *testing.T) *running {
 	t.Helper()
 	cfg := config.Default()
@@ -50,12 +50,11 @@ func startSquare(t *testing.T) *running {
 	return start(t, cfg, square(t))
 }
 
-// shuttleTime is when every object's first position was; each next one is a
-// second later.
+// shuttleTime is the time of every object's first position; each next one is a second later.
 const shuttleTime = 1_700_000_000_000
 
-// hop is position number n of an object that is in the square at even n, and the
-// event that it causes.
+// hop returns position number n of an object that is in the square at even n, and the event that it
+// causes.
 func hop(id string, n int) (body, event string) {
 	x, kind := 0.5, "enter"
 	if n%2 == 1 {
@@ -65,13 +64,13 @@ func hop(id string, n int) (body, event string) {
 	return fmt.Sprintf(`{"id":%q,"lon":%v,"lat":0.5,"t":%d}`, id, x, t), fmt.Sprintf("%s %s %d", kind, id, t)
 }
 
-// shuttles keeps count of what was acknowledged.
+// shuttles records the acknowledged positions.
 type shuttles struct {
 	r     *running
-	after int // acknowledgements, after which the platform is told to stop
+	after int // acknowledgements after which the platform is stopped
 
 	mu    sync.Mutex
-	acked map[string]bool // the events that are due
+	acked map[string]bool // the events to expect
 	acks  int
 }
 
@@ -86,8 +85,7 @@ func (s *shuttles) acknowledged(events []string) {
 	}
 }
 
-// drive sends positions of some objects, again and again, until one request is
-// not answered as accepted.
+// drive sends positions of some objects repeatedly, until a request is not answered as accepted.
 func (s *shuttles) drive(name string, objects int, send func(body string) (accounts, error)) {
 	for n := 0; ; n++ {
 		var bodies, due []string
@@ -98,7 +96,7 @@ func (s *shuttles) drive(name string, objects int, send func(body string) (accou
 		}
 		a, err := send(strings.Join(bodies, "\n"))
 		if err != nil {
-			return // what became of it, nobody promises
+			return // its outcome is not defined
 		}
 		if a.Accepted != objects {
 			s.r.t.Errorf("%s: %d of %d accepted: %+v", name, a.Accepted, objects, a)
@@ -110,7 +108,7 @@ func (s *shuttles) drive(name string, objects int, send func(body string) (accou
 
 var errRefused = errors.New("refused")
 
-// byHTTP is a way to send, each call by its own request.
+// byHTTP sends each call with its own request.
 func (r *running) byHTTP(body string) (a accounts, err error) {
 	status, answer, err := r.call(http.MethodPost, "v1/positions", "application/x-ndjson", []byte(body))
 	if err != nil {
@@ -122,7 +120,7 @@ func (r *running) byHTTP(body string) (a accounts, err error) {
 	return a, json.Unmarshal(answer, &a)
 }
 
-// byBus is a way to send by request over a connection.
+// byBus returns a function that sends by request over a connection.
 func (r *running) byBus(nc *nats.Conn, name string) func(string) (accounts, error) {
 	return func(body string) (a accounts, err error) {
 		msg, err := nc.Request("pos.default."+name, []byte(body), patience)
@@ -139,11 +137,10 @@ func (r *running) byBus(nc *nats.Conn, name string) func(string) (accounts, erro
 	}
 }
 
-// driveByWire sends acknowledged posts of some objects, without waiting for each,
-// until the connection ends. What it counts as acknowledged is what the platform
-// said so of.
+// driveByWire sends acknowledged posts of some objects, without waiting for each, until the
+// connection ends. It records only posts that the platform has acknowledged.
 func (s *shuttles) driveByWire(c *wire.Conn, name string, objects int) {
-	ctx := context.Background() // the connection ends
+	ctx := context.Background() // the connection ends the test
 	var due [][]string          // of the posts from the last acknowledged one on
 	base := uint64(0)
 	settle := func() {
@@ -173,9 +170,8 @@ func (s *shuttles) driveByWire(c *wire.Conn, name string, objects int) {
 	}
 }
 
-// TestDrainDeliversWhatWasAcknowledged stops a platform in the middle of traffic
-// through all doors. Whoever followed its events has those of every position
-// that was acknowledged, whenever that was.
+// TestDrainDeliversWhatWasAcknowledged stops a platform in the middle of traffic through all doors.
+// Every subscriber has received the events of every acknowledged position.
 func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
 	for _, after := range []int{1, 10, 50, 200} {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
@@ -206,7 +202,7 @@ func TestDrainDeliversWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// checkDelivered: all that is due came, and nothing twice.
+// checkDelivered checks that every expected event was received, once.
 func checkDelivered(t *testing.T, name string, got []delivery, due map[string]bool) {
 	t.Helper()
 	came := map[string]bool{}
@@ -229,19 +225,19 @@ func checkDelivered(t *testing.T, name string, got []delivery, due map[string]bo
 	}
 }
 
-// TestDrainEndsIdleStreams: nobody who only listens holds up the end, and each
-// is told in the way of its protocol.
+// TestDrainEndsIdleStreams checks that idle subscribers do not delay the end, and that each stream
+// ends as its protocol requires.
 func TestDrainEndsIdleStreams(t *testing.T) {
 	r := startSquare(t)
 	sse, lines := r.sse(), r.lines()
 	_, natsgo := r.onBus()
 	byWire := r.onWire(r.wireConn())
-	if err := r.wireConn().Ready(t.Context()); err != nil { // and one that does nothing
+	if err := r.wireConn().Ready(t.Context()); err != nil { // an idle connection
 		t.Fatal(err)
 	}
 	var sets any
-	r.ask(&sets, http.MethodGet, "v1/sets", "", nil) // leaves a connection that waits for a request
-	looking := r.lookUp()                            // and one that has been answered without net/http
+	r.ask(&sets, http.MethodGet, "v1/sets", "", nil) // leaves an idle HTTP connection
+	looking := r.lookUp()                            // and one that was answered without net/http
 	idle, asking := r.live(), r.live()
 	if err := asking.Write(t.Context(), websocket.MessageText, []byte(`{"view":[0,0,1,1]}`)); err != nil {
 		t.Fatal(err)
@@ -267,8 +263,8 @@ func TestDrainEndsIdleStreams(t *testing.T) {
 	}
 }
 
-// lookUp connects and asks once for a point of the square, as a plain request. It gives
-// what comes afterwards.
+// lookUp connects and looks up a point of the square with a plain request. It returns a reader of
+// the bytes after the answer.
 func (r *running) lookUp() io.Reader {
 	r.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.URL(), "http://"), "/"))
@@ -292,7 +288,7 @@ func (r *running) lookUp() io.Reader {
 	}
 	var metrics []byte
 	if _, metrics, err = r.call(http.MethodGet, "metrics", "", nil); err != nil || !strings.Contains(string(metrics), "\npaddock_http_short_requests_total 1\n") {
-		r.t.Errorf("it was not answered the short way, %v", err)
+		r.t.Errorf("it was not answered on the fast path, %v", err)
 	}
 	return in
 }
@@ -311,7 +307,7 @@ func (r *running) live() *websocket.Conn {
 	return conn
 }
 
-// readToEnd returns the status that the server closed with, -1 without one.
+// readToEnd returns the close status of the server, or -1 without one.
 func readToEnd(ctx context.Context, conn *websocket.Conn) websocket.StatusCode {
 	for {
 		_, r, err := conn.Reader(ctx)

@@ -24,12 +24,12 @@ import (
 	"paddock/wire"
 )
 
-// mixedTime is how long TestMixedLoad goes on, unless PADDOCK_MIXED says otherwise.
+// mixedTime is the default duration of TestMixedLoad; PADDOCK_MIXED overrides it.
 const mixedTime = 2 * time.Second
 
-// TestMixedLoad sends positions by all doors, while fences are edited, files are reloaded,
-// objects are removed, points are looked up, and clients read slowly or not at all. Whoever
-// reads gets the events of each object in order, and none is missing.
+// TestMixedLoad sends positions by all doors while fences are edited, files are reloaded, objects
+// are removed, points are looked up, and clients read slowly or not at all. Each subscriber
+// receives the events of each object in order, with none missing.
 func TestMixedLoad(t *testing.T) {
 	last := mixedTime
 	if text := os.Getenv("PADDOCK_MIXED"); text != "" {
@@ -94,13 +94,13 @@ type mixed struct {
 	wire *wire.Conn
 
 	mu   sync.Mutex
-	sent int // positions that were answered as accepted
+	sent int // positions that were accepted
 }
 
 func newMixed(t *testing.T) *mixed {
 	cfg := config.Default()
 	cfg.Track.Initial, cfg.Sets.Dir = "enter", t.TempDir()
-	cfg.Bus.WriteDeadline = time.Second // who does not read is gone soon
+	cfg.Bus.WriteDeadline = time.Second // a client that does not read is closed soon
 	m := &mixed{t: t, dir: cfg.Sets.Dir}
 	m.write("left", 0)
 	m.write("right", 0)
@@ -168,7 +168,7 @@ func (m *mixed) byWire(n int, name string) {
 	m.note(1)
 }
 
-// edit changes sets and fences that are not those of the files.
+// edit changes sets and fences that have no files.
 func (m *mixed) edit(n int) {
 	square := []byte(squareOf("g", n))
 	for _, c := range []struct {
@@ -187,7 +187,7 @@ func (m *mixed) edit(n int) {
 	}
 }
 
-// reload changes a file, and has it read; one of three times it is broken.
+// reload changes a file, and reloads it; one of three times it is broken.
 func (m *mixed) reload(n int) {
 	if n%3 == 2 {
 		writeOver(m.t, filepath.Join(m.dir, "left.json"), "{")
@@ -197,7 +197,7 @@ func (m *mixed) reload(n int) {
 	m.r.reload <- syscall.SIGHUP
 }
 
-// remove makes an object known and has it forgotten.
+// remove creates an object and removes it.
 func (m *mixed) remove(n int) {
 	body, _ := hop("brief", n)
 	a, err := m.r.byHTTP(body)
@@ -207,7 +207,7 @@ func (m *mixed) remove(n int) {
 	}
 }
 
-// lookUp asks where a point is, by all doors.
+// lookUp looks up a point by all doors.
 func (m *mixed) lookUp(n int) {
 	const point, part = `{"lon":0.5,"lat":0.5}`, `"id":"f"`
 	var answer []byte
@@ -230,7 +230,7 @@ func (m *mixed) lookUp(n int) {
 	}
 }
 
-// ignore subscribes to all events with a client that reads nothing, until it is cut off.
+// ignore subscribes to all events with a client that reads nothing, until it is closed.
 func (m *mixed) ignore() {
 	conn, err := net.Dial("tcp", m.r.BusAddr().String())
 	if err == nil {
@@ -246,7 +246,7 @@ func (m *mixed) ignore() {
 	m.t.Cleanup(func() { conn.Close() })
 }
 
-// gaze opens streams of events and a feed of the dashboard, reads a little, and leaves.
+// gaze opens streams of events and a feed of the dashboard, reads a little, and disconnects.
 func (m *mixed) gaze() {
 	for _, accept := range []string{"text/event-stream", "application/x-ndjson"} {
 		req, err := http.NewRequestWithContext(m.t.Context(), http.MethodGet, m.r.URL()+"v1/events?last=100", nil)
@@ -260,7 +260,7 @@ func (m *mixed) gaze() {
 			m.t.Error(err)
 			return
 		}
-		_, _ = bufio.NewReader(res.Body).ReadString('\n') // it leaves whatever came
+		_, _ = bufio.NewReader(res.Body).ReadString('\n') // the result does not matter
 		_ = res.Body.Close()
 	}
 	feed := m.r.live()
@@ -271,7 +271,7 @@ func (m *mixed) gaze() {
 	_ = feed.CloseNow()
 }
 
-// judged is a stream of events of which nothing is kept but the count, and what was wrong.
+// judged is a stream of events, of which only the count and the errors are kept.
 type judged struct {
 	events int
 	next   map[string]int
@@ -279,7 +279,7 @@ type judged struct {
 	ended  chan struct{}
 }
 
-// judge checks that the events of each object come in their order.
+// judge checks that the events of each object arrive in order.
 func (s *judged) judge(text []byte) {
 	var e struct {
 		Type string
@@ -300,7 +300,7 @@ func (s *judged) judge(text []byte) {
 	}
 	s.events++
 	id := e.Data.Object.ID
-	if want := s.next[id] + 1; e.Data.Seq != want && id != "brief" { // that one begins again and again
+	if want := s.next[id] + 1; e.Data.Seq != want && id != "brief" { // that object is removed and created repeatedly
 		s.fault("event %d of %s, want %d", e.Data.Seq, id, want)
 	}
 	s.next[id] = e.Data.Seq
@@ -353,7 +353,7 @@ func (m *mixed) follow() map[string]*judged {
 		err = stream.WriteMsg([]byte(`{}`))
 	}
 	if err == nil {
-		_, err = stream.ReadMsg(nil) // where it begins
+		_, err = stream.ReadMsg(nil) // its first cursor
 	}
 	if err != nil {
 		m.t.Fatal(err)

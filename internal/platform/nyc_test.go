@@ -23,8 +23,7 @@ import (
 	"paddock/internal/process/config"
 )
 
-// nycDir holds real data that is not part of the repository. Its README says
-// what the files are.
+// nycDir holds real data that is not part of the repository. Its README describes the files.
 const nycDir = "../../../shared/data/nyc"
 
 const (
@@ -48,8 +47,7 @@ var nycSets = []struct {
 	{"nyc-ntas", "nyc_ntas.geojson", 195},
 }
 
-// vehicle is one bus: where it was, where it goes, and what the oracle says of
-// both places.
+// vehicle is one bus: its two places, and the oracle's answers for both.
 type vehicle struct {
 	id             string
 	feature        json.RawMessage // as in the file
@@ -79,7 +77,7 @@ func newPlace(lon, lat string) (p place, err error) {
 	return p, nil
 }
 
-// moved is the place step metres further in a direction in degrees.
+// moved returns the place step metres further in a direction in degrees.
 func (p *place) moved(t *testing.T, bearing float64) place {
 	const metresPerDegree = 111_320
 	sin, cos := math.Sincos(bearing * math.Pi / 180)
@@ -173,8 +171,8 @@ func TestNYC(t *testing.T) {
 	}
 }
 
-// checkSets: every polygon has become a fence, and the file of points is an
-// empty set.
+// checkSets checks that every polygon has become a fence, and that the file of points is an empty
+// set.
 func checkSets(t *testing.T, r *running) {
 	var answer struct {
 		Sets []struct {
@@ -195,8 +193,8 @@ func checkSets(t *testing.T, r *running) {
 	}
 }
 
-// report posts where the buses are in each form that positions have, one fleet
-// by each: all must be taken, and no first position causes an event.
+// report posts the places of the buses in each form of positions, one fleet for each form. All
+// positions must be accepted, and a first position causes no event.
 func report(t *testing.T, r *running, buses []vehicle) {
 	var lines, features bytes.Buffer
 	for _, v := range buses {
@@ -226,7 +224,7 @@ func report(t *testing.T, r *running, buses []vehicle) {
 	}
 }
 
-// checkObject compares what is known of a bus with its position in the file.
+// checkObject compares the state of a bus with its position in the file.
 func checkObject(t *testing.T, r *running, v *vehicle, fleet string) {
 	t.Helper()
 	var got struct {
@@ -247,8 +245,8 @@ func checkObject(t *testing.T, r *running, v *vehicle, fleet string) {
 // found is the answer for one point.
 type found struct{ Fences []hit }
 
-// checkSearch looks up where the buses are and go to, and corners of fences, by
-// each form of the request: all answers are the oracle's, in its order.
+// checkSearch looks up the places of the buses, and corners of fences, in each form of the request.
+// All answers are the oracle's, in its order.
 func checkSearch(t *testing.T, r *running, o *oracle, buses []vehicle) {
 	var points []place
 	for i := range buses {
@@ -266,7 +264,7 @@ func checkSearch(t *testing.T, r *running, o *oracle, buses []vehicle) {
 		}
 	}
 
-	parallel(len(buses), func(i int) { // where the buses are; the rest comes in batches
+	parallel(len(buses), func(i int) { // the first places; the rest comes in batches
 		status, answer, err := r.call(http.MethodGet, "v1/search?lon="+points[i].lonText+"&lat="+points[i].latText, "", nil)
 		var f found
 		if err != nil || status != http.StatusOK || json.Unmarshal(answer, &f) != nil {
@@ -305,8 +303,8 @@ func checkSearch(t *testing.T, r *running, o *oracle, buses []vehicle) {
 	}
 }
 
-// corners takes every n-th vertex of the fences and the middle of its edge:
-// points that the rule gives to one of two neighbours.
+// corners returns every n-th vertex of the fences and the middle of its edge: points that the rule
+// gives to one of two neighbours.
 func corners(t *testing.T, o *oracle, n int) (points []place) {
 	text := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 	count := 0
@@ -331,8 +329,8 @@ func corners(t *testing.T, o *oracle, n int) (points []place) {
 	return points
 }
 
-// checkMoves moves every bus while subscribers of every kind are there. Each of
-// them gets exactly the events that follow from the oracle, as the same bytes.
+// checkMoves moves every bus while subscribers of every kind follow. Each subscriber receives
+// exactly the events that follow from the oracle, as the same bytes.
 func checkMoves(t *testing.T, r *running, buses []vehicle) {
 	sse, lines, python := r.sse(), r.lines(), r.onPython()
 	wireConn := r.wireConn()
@@ -389,8 +387,8 @@ func checkMoves(t *testing.T, r *running, buses []vehicle) {
 	})
 }
 
-// moveByHTTP moves one fleet with one request, each third line of it twice: what
-// comes again is late and changes nothing.
+// moveByHTTP moves one fleet with one request, which has each third line twice: the repetition is
+// late and changes nothing.
 func moveByHTTP(t *testing.T, r *running, buses []vehicle) {
 	t.Helper()
 	var body bytes.Buffer
@@ -410,7 +408,7 @@ func moveByHTTP(t *testing.T, r *running, buses []vehicle) {
 	}
 }
 
-// moveByBus moves the other fleet, a message for each bus.
+// moveByBus moves the other fleet, with a message for each bus.
 func moveByBus(t *testing.T, nc *nats.Conn, buses []vehicle) {
 	t.Helper()
 	parallel(len(buses), func(i int) {
@@ -428,7 +426,7 @@ func moveByBus(t *testing.T, nc *nats.Conn, buses []vehicle) {
 	})
 }
 
-// token writes an id as a token of a subject, each byte by itself.
+// token writes an id as a token of a subject, each byte separately.
 func token(id string) (s string) {
 	for _, c := range []byte(id) {
 		if strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", rune(c)) {
@@ -447,8 +445,8 @@ func payloads(d []delivery) (p []string) {
 	return p
 }
 
-// checkBus compares what came on the bus with the events of the log: the order is
-// the same for each object, the subjects say what the events do.
+// checkBus compares the messages of the bus with the events of the log: the order is the same for
+// each object, and the subjects agree with the events.
 func checkBus(t *testing.T, got []delivery, known map[string]event) {
 	t.Helper()
 	if len(got) != len(known) {
@@ -473,7 +471,7 @@ func checkBus(t *testing.T, got []delivery, known map[string]event) {
 	}
 }
 
-// event is what the tests read of an event.
+// event is the part of an event that the tests read.
 type event struct {
 	ID, Type, Source, Subject string
 	Time                      time.Time
@@ -499,14 +497,13 @@ func decode(t *testing.T, payload string) (e event) {
 	return e
 }
 
-// change is one event as the oracle knows it.
+// change is one event as the oracle computes it.
 type change struct {
 	fleet, id, set, fence, kind string
 }
 
-// checkEvents compares the events with what follows from the oracle's answers
-// before and after the move, for the fleets that moved by HTTP, by the bus and by
-// wire.
+// checkEvents compares the events with the oracle's answers before and after
+// the move, for the fleets that moved by HTTP, by the bus and by wire.
 func checkEvents(t *testing.T, known map[string]event, buses []vehicle) {
 	want := map[change]bool{}
 	byID := map[string]*vehicle{}

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// oracle answers which fences hold a point from the text of GeoJSON files. It
-// shares nothing with the product: it reads with encoding/json and decides by
-// rationals.
+// oracle computes the fences that hold a point from the text of GeoJSON files. It shares no code
+// with the product: it reads with encoding/json and decides with rationals.
 type oracle struct{ sets []oracleSet }
 
 type oracleSet struct {
@@ -24,8 +23,8 @@ type oracleFence struct {
 	parts []oraclePart
 }
 
-// oraclePart is one polygon: the edges of all its rings, and the box around
-// them. Comparisons of float64 are exact, so the box loses nothing.
+// oraclePart is one polygon: the edges of all its rings, and the box around them. Comparisons of
+// float64 are exact, so the box excludes no point of the polygon.
 type oraclePart struct {
 	edges                    []oracleEdge
 	west, south, east, north float64
@@ -73,7 +72,7 @@ func (o *oracle) read(t *testing.T, name, path string) {
 		}
 		fence := oracleFence{key: strconv.Itoa(i)}
 		if f.ID != nil {
-			fence.key = string(f.ID) // these files have numbers, which are their own text
+			fence.key = string(f.ID) // the ids of these files are numbers
 		}
 		for _, rings := range polygons {
 			part, err := newOraclePart(rings)
@@ -118,7 +117,7 @@ func newOraclePart(rings [][][]json.Number) (p oraclePart, err error) {
 	return p, nil
 }
 
-// at lists the fences that hold the point, in the order of sets and files.
+// at returns the fences that hold the point, in the order of sets and files.
 func (o *oracle) at(x, y float64) []hit {
 	hits := []hit{}
 	for i := range o.sets {
@@ -135,7 +134,7 @@ func (o *oracle) at(x, y float64) []hit {
 	return hits
 }
 
-// holds says whether an odd number of edges counts for the point.
+// holds reports whether an odd number of edges counts for the point.
 func (p *oraclePart) holds(x, y float64) bool {
 	if y < p.south || y >= p.north || x < p.west || x >= p.east {
 		return false
@@ -149,8 +148,8 @@ func (p *oraclePart) holds(x, y float64) bool {
 	return odd
 }
 
-// passesEastOf says whether the point lies strictly to the west of the edge, at
-// a height that the edge has: orient(lo, hi, p) > 0.
+// passesEastOf reports whether the point lies strictly to the west of the edge, at a height that
+// the edge has: orient(lo, hi, p) > 0.
 func (e *oracleEdge) passesEastOf(x, y float64) bool {
 	if x < min(e.x0, e.x1) {
 		return true
@@ -167,8 +166,8 @@ func difference(a, b float64) *big.Rat {
 	return new(big.Rat).Sub(new(big.Rat).SetFloat64(a), new(big.Rat).SetFloat64(b))
 }
 
-// TestOracle holds the oracle itself to the rule, on a unit square with a hole
-// and a slanted edge: west and south borders are in, east and north ones not.
+// TestOracle checks the oracle itself on a unit square with a hole and a slanted edge: west and
+// south borders are in, east and north ones are not.
 func TestOracle(t *testing.T) {
 	path := t.TempDir() + "/set.json"
 	text := `{"type":"FeatureCollection","features":[{"type":"Feature","id":7,"properties":{},"geometry":{"type":"Polygon","coordinates":[

@@ -1,22 +1,21 @@
-// Package platform composes the services into one process: which ones run, in
-// which order they start, and in which they drain. It is the only place where
-// services meet.
+// Package platform composes the services into one process: which services run, in which order they
+// start, and in which they drain. It is the only place where services meet.
 //
-//	doors (HTTP positions, bus pos.>, wire pos.update) ─▶ ingest ─▶ event log ─▶ HTTP and wire streams
-//	                                                              └▶ bus fence.>
+//	doors (HTTP positions, bus pos.>, wire pos.update)
+//	  └─▶ ingest ─┬─▶ event log ─▶ HTTP and wire streams
+//	              └─▶ bus fence.>
 //
-// A drain goes the same way. The doors close first, then ingest applies what
-// they let in and publishes its events, then the log ends and the streams with
-// it, then the bus writes what is pending for its clients. So whatever was
-// acknowledged has been delivered to whoever was connected. The tunnel's visitors are
-// finished before all of that, while the clients that they are brought to are there.
+// A drain follows the same way. The doors close first. Ingest then applies the accepted positions
+// and publishes their events. Then the log ends, and the streams with it. Then the bus writes the
+// pending bytes of its clients. So the events of every acknowledged position have been delivered to
+// all connected subscribers. The tunnel's visitors are finished before all of that, while the
+// clients that serve them are still connected.
 package platform
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -32,12 +31,12 @@ import (
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
+	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
-	"paddock/internal/platform/lookup"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
@@ -46,53 +45,54 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// Subjects that only the platform itself publishes on: an event that anybody
-// could forge would be worth nothing.
+// reservedSubjects are the subjects on which only the platform publishes, so that clients cannot
+// forge events.
 var reservedSubjects = []string{"fence.>", "$SYS.>"}
 
-// Options of a Platform.
+// Options configure New.
 type Options struct {
 	Config  *config.Config
 	Logger  *slog.Logger
 	Version string
 
-	// Catalog holds the fences. Nil: Config.Sets.Dir is loaded at start, or the
-	// platform begins without any.
+	// Catalog holds the fences. If it is nil, Config.Sets.Dir is loaded at start, or the platform
+	// starts without fences.
 	Catalog *fence.Catalog
-	// Reload has the files of Config.Sets.Dir read again for each signal. Nil: never.
+	// Reload makes the platform read the files of Config.Sets.Dir again for each signal. Nil:
+	// never.
 	Reload <-chan os.Signal
-	// Tunnel is the tunnel's side that visitors reach, on the wire door's connections; the
+	// Tunnel configures the server side of the tunnel, on the connections of the wire door; the
 	// platform sets Agent and Logger. Nil: none.
 	Tunnel *tunneld.ServerOptions
-	// Demo tells the dashboard to explain itself.
+	// Demo makes the dashboard explain itself.
 	Demo bool
 }
 
-// Platform is all services of one process. Its fields are assigned while it
-// starts, before anything that reads them runs.
+// Platform holds all services of one process. Its fields are assigned while it starts, before their
+// readers run.
 type Platform struct {
 	opts Options
 	cfg  *config.Config
 	log  *slog.Logger
 
-	registry *prometheus.Registry
-	catalog  *fence.Catalog
-	sets     *directory.Directory // nil: none
-	parents  []fence.MultiPolygon // of sets.parents
-	bus      *bus.Server
-	events   *events.Log
-	pipeline *ingest.Pipeline
-	api      *httpapi.API
-	busDoor  *ingest.BusDoor
-	askDoor  *lookup.BusDoor
-	server   *plainhttp.Server
-	listener *listen.Limited
-	stopped  chan error // the result of the HTTP server's shutdown
-	wire     *wireapi.API
-	wireAt   net.Listener
-	wireTLS  *tls.Config        // nil: none
-	tickets  *handshake.Tickets // of wireTLS, nil: none
-	tunnel   *tunneld.Role      // nil: none
+	registry     *prometheus.Registry
+	catalog      *fence.Catalog
+	sets         *directory.Directory // nil: none
+	parents      []fence.MultiPolygon // of sets.parents
+	bus          *bus.Server
+	events       *events.Log
+	pipeline     *ingest.Pipeline
+	api          *httpapi.API
+	positions    *busapi.Positions
+	search       *busapi.Search
+	server       *plainhttp.Server
+	listener     *listen.Limited
+	stopped      chan error // the result of the HTTP server's shutdown
+	wire         *wireapi.API
+	wireListener net.Listener
+	wireTLS      *tls.Config        // nil: none
+	tickets      *handshake.Tickets // of wireTLS, nil: none
+	tunnel       *tunneld.Role      // nil: none
 }
 
 // New returns a platform that has not started.
@@ -103,7 +103,7 @@ func New(o Options) *Platform {
 	}
 	open := tunneld.OpenFiles()
 	if o.Tunnel != nil {
-		open /= 2 // the other half is for visitors, and for what the tunnel's clients take on wire
+		open /= 2 // the other half is for visitors, and for the tunnel's clients on wire
 		p.tunnel = newTunnel(*o.Tunnel, o.Version, p.log)
 	}
 	cfg := *p.cfg
@@ -112,14 +112,14 @@ func New(o Options) *Platform {
 		if open < fewFiles {
 			level = slog.LevelWarn
 		}
-		p.log.Log(context.Background(), level, "few files may be open (ulimit -n): the doors share them", "files", open, "http", p.cfg.Limits.Connections,
+		p.log.Log(context.Background(), level, "the limit on open files is low (ulimit -n): the doors share it", "files", open, "http", p.cfg.Limits.Connections,
 			"bus", p.cfg.Bus.MaxConnections, "wire", p.cfg.Wire.MaxConnections)
 	}
 	p.events = events.NewLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
 	return p
 }
 
-// AddTo adds the platform's services to a group. What feeds it is added after.
+// AddTo adds the platform's services to a group. Sources of its traffic are added after it.
 func (p *Platform) AddTo(g *lifecycle.Group) {
 	for _, s := range []lifecycle.Service{
 		lifecycle.GiveBack("memory", lifecycle.Allocated()),
@@ -141,8 +141,8 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 	}
 }
 
-// URL is where the HTTP surface is, once it has started: unix:path for a socket,
-// which no browser opens.
+// URL returns the address of the HTTP server once it has started: unix:path for a socket, which
+// browsers do not open.
 func (p *Platform) URL() string {
 	if p.listener == nil {
 		return ""
@@ -153,13 +153,13 @@ func (p *Platform) URL() string {
 	return "http://" + p.listener.Addr().String() + "/"
 }
 
-// BusAddr is where the bus listens, nil before it has started.
+// BusAddr returns the address of the bus, or nil before it has started.
 func (p *Platform) BusAddr() net.Addr { return p.bus.Addr() }
 
-// Totals are what the pipeline has counted since the start.
+// Totals returns the pipeline's counts since the start.
 func (p *Platform) Totals() ingest.Totals { return p.pipeline.Metrics.Totals() }
 
-// Objects is the number of objects known.
+// Objects returns the number of known objects.
 func (p *Platform) Objects() int {
 	n, _ := p.pipeline.Counts()
 	return n
@@ -167,7 +167,7 @@ func (p *Platform) Objects() int {
 
 func (p *Platform) startBus(context.Context) error {
 	c := p.cfg.Bus
-	host, port, err := splitAddr(c.Listen)
+	host, port, err := busapi.Address(c.Listen)
 	if err != nil {
 		return p.cfg.Fault("bus.listen", err)
 	}
@@ -188,8 +188,8 @@ func (p *Platform) startBus(context.Context) error {
 	return nil
 }
 
-// listenError tells an address that cannot be had now, as one in use, from one
-// that never can.
+// listenError distinguishes an address that is unavailable now, such as one in use, from an invalid
+// one.
 func (p *Platform) listenError(key string, err error) error {
 	if _, ok := errors.AsType[*os.SyscallError](err); ok {
 		return p.cfg.Failure(key, listen.OrElse(err, otherAddress[key]))
@@ -197,25 +197,9 @@ func (p *Platform) listenError(key string, err error) error {
 	return p.cfg.Fault(key, err)
 }
 
-// otherAddress says how another address is given.
+// otherAddress names the way to set another address.
 var otherAddress = map[string]string{
 	"http.listen": "--listen", "bus.listen": "--bus-listen", "wire.listen": "--wire-listen", "tunnel.serve": "tunnel.serve in the file",
-}
-
-// splitAddr reads host:port in the terms of bus.Config, where port 0 means the
-// default and -1 any.
-func splitAddr(addr string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", 0, err
-	}
-	if port, err = strconv.Atoi(text); err != nil {
-		return "", 0, fmt.Errorf("%q is no port", text)
-	}
-	if port == 0 {
-		port = -1
-	}
-	return host, port, nil
 }
 
 func (p *Platform) startIngest(context.Context) error {
@@ -230,7 +214,7 @@ func (p *Platform) startIngest(context.Context) error {
 			Initial: initial, TTL: c.TTL, MaxGap: c.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
 		},
 		Views:     ingest.NewViews(p.catalog).View,
-		Publisher: newPublisher(p.events, local, p.registry, p.log),
+		Publisher: busapi.NewPublisher(p.events, local, p.registry, p.log),
 		Metrics:   ingest.NewMetrics(p.registry),
 		Congested: local.Congested,
 	})
@@ -238,8 +222,8 @@ func (p *Platform) startIngest(context.Context) error {
 	return nil
 }
 
-// drainIngest applies what the doors have let in, for half of the time that is left:
-// the other half is for its events, and for telling whose positions came too late.
+// drainIngest applies the accepted positions within half of the remaining time. The other half is
+// for their events, and for refusing the other positions.
 func (p *Platform) drainIngest(ctx context.Context) error {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -266,15 +250,15 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		return p.listenError("http.listen", err)
 	}
 	p.listener = listen.Limit(listener, p.cfg.Limits.Connections)
-	p.busDoor, err = p.pipeline.OpenBusDoor(p.bus.Local("positions"), maxAhead)
+	p.positions, err = busapi.OpenPositions(p.pipeline, p.bus.Local("positions"), maxAhead)
 	if err != nil {
 		return errors.Join(err, p.listener.Close())
 	}
-	p.askDoor, err = lookup.OpenBusDoor(p.bus.Local("search"), p.catalog, int(p.cfg.Bus.MaxPayload))
+	p.search, err = busapi.OpenSearch(p.bus.Local("search"), p.catalog, int(p.cfg.Bus.MaxPayload))
 	if err != nil {
-		return errors.Join(err, p.busDoor.Close(), p.listener.Close())
+		return errors.Join(err, p.positions.Close(), p.listener.Close())
 	}
-	registerSearch(p.registry, p.askDoor)
+	registerSearch(p.registry, p.search)
 	p.server = httpapi.NewServer(p.api, p.log)
 	registerHTTP(p.registry, p.listener, p.server, p.api, p.catalog)
 	registerSets(p.registry, p.sets)
@@ -292,17 +276,17 @@ func (p *Platform) serveHTTP(context.Context) error {
 	return nil
 }
 
-// closeDoors takes no more positions. The HTTP server stops accepting at once,
-// but goes on serving the streams, which end later.
+// closeDoors stops accepting positions. The HTTP server stops accepting connections at once, but
+// goes on serving the streams, which end later.
 func (p *Platform) closeDoors(ctx context.Context) error {
 	p.api.Drain()
-	err := errors.Join(p.busDoor.Close(), p.askDoor.Close())
+	err := errors.Join(p.positions.Close(), p.search.Close())
 	p.server.Stop()
 	go func() { p.stopped <- p.server.Shutdown(ctx) }() // ends with ctx at the latest; awaitHTTP waits for it
 	return err
 }
 
-// awaitHTTP waits for the requests that were being answered and for the streams.
+// awaitHTTP waits for the requests in progress and for the streams.
 func (p *Platform) awaitHTTP(ctx context.Context) error {
 	if p.server == nil {
 		return nil // the doors never opened

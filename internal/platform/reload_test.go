@@ -15,7 +15,7 @@ import (
 	"paddock/internal/process/config"
 )
 
-// squareOf is a document of one fence around (1, 1) that tells its version.
+// squareOf returns a document of one fence around (1, 1) with its version.
 func squareOf(id string, version int) string {
 	return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"version":%d},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, id, version)
 }
@@ -31,8 +31,8 @@ func writeOver(t *testing.T, at, text string) {
 	}
 }
 
-// Files change, are broken and are mended, and fences are edited, while clients look up: no
-// look-up fails or finds a set half loaded, and positions are taken all the while.
+// Files are changed, broken and mended, and fences are edited, while clients look up points. No
+// look-up fails or finds a set half loaded, and positions are accepted throughout.
 func TestReloadsLoseNoRequest(t *testing.T) {
 	dir := t.TempDir()
 	at := func(set string) string { return filepath.Join(dir, set+".json") }
@@ -100,8 +100,8 @@ func TestReloadsLoseNoRequest(t *testing.T) {
 	}
 }
 
-// One broken file does not keep the service from starting: the other sets are served, and
-// /readyz says what is missing until it is there.
+// One broken file does not prevent the start: the other sets are served, and /readyz names the
+// missing file until it is mended.
 func TestABrokenFileDelaysReadiness(t *testing.T) {
 	dir := t.TempDir()
 	writeOver(t, filepath.Join(dir, "good.json"), squareOf("f", 1))

@@ -30,7 +30,7 @@ type running struct {
 	client  *http.Client
 	signals chan os.Signal
 	reload  chan os.Signal
-	done    chan error // what the run returned
+	done    chan error // the result of the run
 	stopped bool
 }
 
@@ -77,7 +77,7 @@ func startWith(t *testing.T, o platform.Options) *running {
 // signal sends SIGTERM.
 func (r *running) signal() { r.signals <- syscall.SIGTERM }
 
-// awaitEnd checks that the platform ends well.
+// awaitEnd checks that the platform ends without an error.
 func (r *running) awaitEnd() {
 	r.t.Helper()
 	r.stopped = true
@@ -126,7 +126,7 @@ type accounts struct {
 	Error string
 }
 
-// take posts positions of which every one must be accepted.
+// take posts positions, all of which must be accepted.
 func (r *running) take(want int, path, contentType string, body []byte) {
 	r.t.Helper()
 	var a accounts
@@ -136,8 +136,8 @@ func (r *running) take(want int, path, contentType string, body []byte) {
 	}
 }
 
-// dial connects to the bus. The connection is not made again when it ends;
-// closed is called then.
+// dial connects to the bus. The client does not reconnect; closed is called when the connection
+// ends.
 func (r *running) dial(closed func()) *nats.Conn {
 	r.t.Helper()
 	nc, err := nats.Connect("nats://"+r.BusAddr().String(), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { closed() }))

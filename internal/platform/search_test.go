@@ -20,7 +20,7 @@ import (
 	"paddock/wire"
 )
 
-// question is a search as every door takes it.
+// question is a look-up for every door.
 type question struct {
 	set     string    // "": all
 	at      uint64    // the generation; 0: any
@@ -30,7 +30,7 @@ type question struct {
 	want    string    // the answer, or the reason
 }
 
-// json is the body without its terms, which HTTP and the bus have outside of it.
+// json returns the body without its terms, which HTTP and the bus have outside of it.
 func (q *question) json(terms string) []byte {
 	if q.form == "one" {
 		return fmt.Appendf(nil, `{%s"lon":%v,"lat":%v}`, terms, q.lonLat[0], q.lonLat[1])
@@ -50,7 +50,7 @@ func (q *question) columns() (b []byte) {
 	return b
 }
 
-// binary is the compact form; the bus names the set in the subject.
+// binary returns the compact form; on the bus the subject names the set.
 func (q *question) binary(set string) []byte {
 	b := []byte{lookup.CompactVersion, lookup.CompactMany}
 	if q.form == "columns" {
@@ -67,7 +67,7 @@ func (q *question) binary(set string) []byte {
 	return append(b, q.columns()...)
 }
 
-// inBody are the terms as members of a JSON object.
+// inBody returns the terms as members of a JSON object.
 func (q *question) inBody(set string) (terms string) {
 	if set != "" {
 		terms += fmt.Sprintf(`"set":%q,`, set)
@@ -80,7 +80,7 @@ func (q *question) inBody(set string) (terms string) {
 
 func (q *question) isBinary() bool { return q.form == "compact" || q.form == "columns" }
 
-// reply is what a door says: the answer, or why not, with the status of HTTP.
+// reply is the answer of a door, or its refusal with the status of HTTP.
 type reply struct {
 	refused int
 	text    string
@@ -155,7 +155,7 @@ func searchByBus(t *testing.T, nc *nats.Conn, q *question) reply {
 	return reply{status, v.Error}
 }
 
-// columnsOf is an answer in columns: the generation, and the refs of each point.
+// columnsOf returns an answer in columns: the generation, and the refs of each point.
 func columnsOf(generation uint64, refs ...[]uint32) string {
 	b := binary.LittleEndian.AppendUint64(nil, generation)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(refs)))
@@ -173,8 +173,8 @@ func columnsOf(generation uint64, refs ...[]uint32) string {
 	return string(b)
 }
 
-// The doors give the same answer to the same question, to the byte, and refuse it
-// for the same reason.
+// All doors give the same answer to the same look-up, byte for byte, and refuse it for the same
+// reason.
 func TestSearchByEveryDoor(t *testing.T) {
 	r := start(t, config.Default(), square(t))
 	conn, nc := r.wireConn(), r.dial(func() {})

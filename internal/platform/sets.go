@@ -9,7 +9,8 @@ import (
 	"paddock/internal/platform/directory"
 )
 
-// fenceOptions are those of every set, except for the parents, which are read at start.
+// fenceOptions returns the options of every set. The parents are set once they are read at the
+// start.
 func (p *Platform) fenceOptions() fence.Options {
 	c := &p.cfg.Sets
 	return fence.Options{
@@ -19,7 +20,7 @@ func (p *Platform) fenceOptions() fence.Options {
 	}
 }
 
-// checkSets refuses settings of sets that no set could have.
+// checkSets refuses invalid settings of sets.
 func (p *Platform) checkSets() error {
 	c := &p.cfg.Sets
 	if _, err := fence.ParseKind(c.Kind); err != nil {
@@ -37,7 +38,7 @@ func (p *Platform) checkSets() error {
 	return nil
 }
 
-// loadSets reads the directory of sets and tells what was wrong in it.
+// loadSets reads the directory of sets and reports errors in it.
 func (p *Platform) loadSets(context.Context) error {
 	if err := p.checkSets(); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (p *Platform) loadSets(context.Context) error {
 	return nil
 }
 
-// followSets keeps the sets what the files of the directory say.
+// followSets keeps the sets equal to the files of the directory.
 func (p *Platform) followSets(ctx context.Context) error {
 	if p.sets != nil {
 		return p.sets.Run(ctx, p.opts.Reload)
@@ -79,7 +80,7 @@ func (p *Platform) followSets(ctx context.Context) error {
 	}
 }
 
-// setFiles tells how the directory stands; nil if there is none.
+// setFiles returns a function for the state of the directory, or nil if there is none.
 func (p *Platform) setFiles() func() directory.Status {
 	if p.sets == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"paddock/bus/bustest"
 )
 
-// delivery is one event as a subscriber got it.
+// delivery is one event as a subscriber received it.
 type delivery struct {
 	label   string // subject on the bus, kind over SSE, "" in NDJSON
 	payload string
@@ -28,7 +28,7 @@ type subscriber struct {
 	ended chan struct{} // closed after the last write to the fields above
 }
 
-// all returns what the subscriber got, once its stream has ended.
+// all returns the received events, once the stream has ended.
 func (s *subscriber) all(t *testing.T) []delivery {
 	t.Helper()
 	<-s.ended
@@ -38,7 +38,7 @@ func (s *subscriber) all(t *testing.T) []delivery {
 	return s.got
 }
 
-// stream follows GET /v1/events. When it returns, no later event escapes it.
+// stream follows GET /v1/events. It receives every event after stream has returned.
 func (r *running) stream(accept string, read func(*bufio.Reader) ([]delivery, error)) *subscriber {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.URL()+"v1/events", nil)
@@ -46,7 +46,7 @@ func (r *running) stream(accept string, read func(*bufio.Reader) ([]delivery, er
 		r.t.Fatal(err)
 	}
 	req.Header.Set("Accept", accept)
-	res, err := r.client.Transport.RoundTrip(req) // whose end only the server decides
+	res, err := r.client.Transport.RoundTrip(req) // only the server ends it
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -113,10 +113,10 @@ func readLines(r *bufio.Reader) (got []delivery, err error) {
 func (r *running) sse() *subscriber   { return r.stream("text/event-stream", readSSE) }
 func (r *running) lines() *subscriber { return r.stream("application/x-ndjson", readLines) }
 
-// busQueue is more than any test publishes: nats.go drops what does not fit.
+// busQueue is more than any test publishes: nats.go drops messages beyond its queue.
 const busQueue = 1 << 16
 
-// onBus follows fence.> with nats.go. The connection is the test's to use too.
+// onBus follows fence.> with nats.go. The test may use the connection too.
 func (r *running) onBus() (*nats.Conn, *subscriber) {
 	r.t.Helper()
 	s := &subscriber{ended: make(chan struct{})}
@@ -137,8 +137,8 @@ func (r *running) onBus() (*nats.Conn, *subscriber) {
 	return nc, s
 }
 
-// onPython follows fence.> with nats-py until something comes on test.end.
-// Without nats-py it returns nil.
+// onPython follows fence.> with nats-py until a message arrives on test.end. Without nats-py it
+// returns nil.
 func (r *running) onPython() *subscriber {
 	r.t.Helper()
 	python, err := bustest.FindPython()

@@ -12,11 +12,10 @@ import (
 	"paddock/wire"
 )
 
-// visitorsAt is where the tunnel's visitors come in unless the settings say otherwise, as
-// for the tunnel alone.
+// visitorsAt is the default address of the tunnel's visitors, as for the tunnel alone.
 const visitorsAt = "127.0.0.1:8000"
 
-// ReadTunnel reads the section tunnel of paddock.yaml. Faults are in the node's file.
+// ReadTunnel reads the section tunnel of paddock.yaml. Faults are added to the node's file.
 func ReadTunnel(n *strictyaml.Node) *tunneld.Settings {
 	s := &tunneld.Settings{}
 	s.ServerSide().Read(n, "tunnel")
@@ -25,18 +24,18 @@ func ReadTunnel(n *strictyaml.Node) *tunneld.Settings {
 }
 
 func newTunnel(o tunneld.ServerOptions, version string, log *slog.Logger) *tunneld.Role {
-	o.Agent, o.Logger, o.Files = "paddock/"+version, log, tunneld.OpenFiles()/2 // the other half is for all else
+	o.Agent, o.Logger, o.Files = "paddock/"+version, log, tunneld.OpenFiles()/2 // the other half is for all other services
 	return tunneld.NewRole(o)
 }
 
-// guest serves the tunnel's clients on the connections of the wire door.
-type guest struct {
+// tunnelExtension serves the tunnel's clients on the connections of the wire door.
+type tunnelExtension struct {
 	*tunneld.Role
 	platform *Platform
 }
 
-func (g guest) Register(m *wire.Mux) {
-	g.Role.Register(m, func() iter.Seq[*wire.Conn] { return g.platform.wire.Transport().All() })
+func (e tunnelExtension) Register(m *wire.Mux) {
+	e.Role.Register(m, func() iter.Seq[*wire.Conn] { return e.platform.wire.Transport().All() })
 }
 
 // openTunnel listens for visitors.
@@ -47,7 +46,7 @@ func (p *Platform) openTunnel(ctx context.Context) error {
 	p.registry.MustRegister(p.tunnel.Collector())
 	secure := "https"
 	if !p.tunnel.HTTPS() {
-		secure = "tls" // which is no scheme of a browser's: sni tunnels alone are there
+		secure = "tls" // not a scheme of browsers: there are only sni tunnels
 	}
 	for _, door := range []struct {
 		scheme string
@@ -60,7 +59,7 @@ func (p *Platform) openTunnel(ctx context.Context) error {
 	return nil
 }
 
-// overview is what the dashboard's page of the tunnel asks, nil without a tunnel.
+// overview returns the source of the dashboard's tunnel page, or nil without a tunnel.
 func (p *Platform) overview() func(find string, most int) any {
 	if p.tunnel == nil {
 		return nil
@@ -68,7 +67,7 @@ func (p *Platform) overview() func(find string, most int) any {
 	return func(find string, most int) any { return p.tunnel.Overview(find, most) }
 }
 
-// VisitorsAddr is where the tunnel's visitors come in over HTTP, nil without a tunnel.
+// VisitorsAddr returns the address of the tunnel's HTTP visitors, or nil without a tunnel.
 func (p *Platform) VisitorsAddr() net.Addr {
 	if p.tunnel == nil {
 		return nil

@@ -48,8 +48,8 @@ func startTunneled(t *testing.T) *tunneled {
 	return &tunneled{r, &wire.Config{TLS: &tls.Config{RootCAs: trust, Certificates: []tls.Certificate{key.Certificate}}}}
 }
 
-// offer brings visitors of door.example to url until the test ends, over one connection,
-// which it returns.
+// offer serves visitors of door.example from url until the test ends, over one connection, which it
+// returns.
 func (r *tunneled) offer(url string) *wire.Conn {
 	r.t.Helper()
 	bound := make(chan tunnel.Bound, 1)
@@ -75,7 +75,7 @@ func (r *tunneled) offer(url string) *wire.Conn {
 	return conn
 }
 
-// visit asks for door.example.
+// visit sends a request to door.example.
 func (r *tunneled) visit() (status int, text string, err error) {
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://"+r.VisitorsAddr().String()+"/", nil)
 	if err != nil {
@@ -91,8 +91,8 @@ func (r *tunneled) visit() (status int, text string, err error) {
 	return resp.StatusCode, string(body), err
 }
 
-// Who is listed by a key has visitors, and all that the platform serves; who knows the
-// token has the platform alone.
+// A client that is listed by its key has visitors and all services of the platform. A client with
+// the token has only the platform.
 func TestTunnelsClients(t *testing.T) {
 	r := startTunneled(t)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
@@ -132,7 +132,7 @@ func TestTunnelsClients(t *testing.T) {
 	}
 }
 
-// conforms holds an answer against a schema of the OpenAPI document.
+// conforms checks an answer against a schema of the OpenAPI document.
 func conforms(t *testing.T, answer []byte, schema string) {
 	t.Helper()
 	text, err := os.ReadFile("httpapi/openapi.json")
@@ -160,8 +160,8 @@ func conforms(t *testing.T, answer []byte, schema string) {
 	}
 }
 
-// A visitor who is there when the platform is told to stop is answered: the connections of
-// clients outlive the visitors.
+// A visitor in progress when the platform is stopped is answered: the connections of clients
+// outlive the visitors.
 func TestDrainAnswersVisitors(t *testing.T) {
 	r := startTunneled(t)
 	visited, answer := make(chan struct{}), make(chan struct{})
@@ -183,7 +183,7 @@ func TestDrainAnswersVisitors(t *testing.T) {
 	<-visited
 	at := r.VisitorsAddr().String()
 	r.signal()
-	for { // until no further visitors are taken
+	for { // until no further visitors are accepted
 		conn, err := (&net.Dialer{}).DialContext(context.WithoutCancel(t.Context()), "tcp", at)
 		if err != nil {
 			break

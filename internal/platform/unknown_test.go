@@ -11,8 +11,8 @@ import (
 	"paddock/internal/process/config"
 )
 
-// A request that no endpoint and no page takes is an error: a phone that got a page for its
-// positions would delete them.
+// A request for which there is no endpoint and no page is an error: a phone that received a page
+// for its positions would delete them.
 func TestUnknownRequestsFail(t *testing.T) {
 	r := start(t, config.Default(), nil)
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestUnknownRequestsFail(t *testing.T) {
 			t.Errorf("%s /%s: %s, %s, %+v; want %d, and %q", c.method, c.path, res.Status, res.Header.Get("Content-Type"), p, c.status, c.says)
 		}
 	}
-	// The addresses that the pages give themselves.
+	// The URLs that the pages write themselves.
 	for _, path := range []string{
 		"", "index.html", "?", "?at=1,2,3&fence=a/b&set=x&event=enter,exit&q=100%25&hide=y", "?object=f/v42", "?record=s/v42%2F1",
 		"tunnel", "tunnel.html?find=DEPOT",

@@ -111,7 +111,7 @@ func sendByWire(t *testing.T, c *wire.Conn, bodies [][]byte) {
 	}
 }
 
-// reportByWire sends where the buses are, or where they go to, by turns in the two
+// reportByWire sends the places of the buses before or after the move, alternating between the two
 // forms.
 func reportByWire(t *testing.T, c *wire.Conn, buses []vehicle, moved bool) {
 	t.Helper()
@@ -124,7 +124,7 @@ func reportByWire(t *testing.T, c *wire.Conn, buses []vehicle, moved bool) {
 		b := wireBody(t, fleetWire, v.id, at, when, i%2 == 0)
 		bodies = append(bodies, b)
 		if moved && i%3 == 0 {
-			bodies = append(bodies, b) // late, and changes nothing
+			bodies = append(bodies, b) // late, so it changes nothing
 		}
 	}
 	sendByWire(t, c, bodies)
@@ -157,7 +157,7 @@ func checkSearchByWire(t *testing.T, r *running, points []place) {
 	}
 }
 
-// The door refuses who does not know the secret, and the figures tell.
+// The wire door refuses clients without the token, and the metrics count them.
 func TestWireToken(t *testing.T) {
 	cfg := config.Default()
 	cfg.Wire.Token = "s3cret"

@@ -19,7 +19,7 @@ import (
 	"paddock/wire"
 )
 
-// certify writes a certificate for loopback and its key, and returns who trusts it.
+// certify writes a certificate for loopback and its key, and returns a pool that trusts it.
 func certify(t *testing.T, cfg *config.Config) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -56,8 +56,8 @@ func certify(t *testing.T, cfg *config.Config) *x509.CertPool {
 	return pool
 }
 
-// Over TLS the door takes whoever knows the token, and a drain is as good as
-// without; the demo's own vehicles find their way as well.
+// Over TLS the wire door admits clients with the token, and drains as without TLS; the demo's own
+// vehicles connect too.
 func TestWireTLS(t *testing.T) {
 	cfg := config.Default()
 	cfg.Wire.Token = "s3cret"
@@ -95,8 +95,8 @@ func TestWireTLS(t *testing.T) {
 	}
 }
 
-// Who comes back after the platform was started again needs no full handshake; the keys for
-// that are in a file of the owner's alone, beside the door's own.
+// After a restart of the platform, clients resume their TLS sessions. The ticket keys are in a file
+// beside the door's key, readable by its owner alone.
 func TestWireSessionsOutliveARestart(t *testing.T) {
 	cfg := config.Default()
 	cfg.Wire.Token = "s3cret"

@@ -13,7 +13,7 @@ import (
 	"paddock/wire"
 )
 
-// The kinds of docs/tunnel/SPEC.md section 9.
+// The kinds of docs/design/tunnel/SPEC.md section 9.
 const (
 	kindList = "tunnel.list"
 	kindKick = "tunnel.kick"

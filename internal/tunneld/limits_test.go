@@ -47,7 +47,7 @@ func TestEveryLimitIsRead(t *testing.T) {
 }
 
 // The budget that holds where none is set is enough for 4,096 clients, and 10,000 want 625 MiB
-// (docs/tunnel/SCENARIOS.md).
+// (docs/design/tunnel/SCENARIOS.md).
 func TestBudgetFor(t *testing.T) {
 	for clients, mib := range map[int]int64{0: 0, 4_096: 256, 10_000: 625} {
 		if got := BudgetFor(clients) >> 20; got != mib {

@@ -72,7 +72,7 @@ func (r *Role) Register(m *wire.Mux, conns func() iter.Seq[*wire.Conn]) {
 }
 
 // Beside takes the direct channels of clients: it is set at the server of their connections.
-func (r *Role) Beside() *wire.Beside { return r.tunnel.Beside() }
+func (r *Role) Beside() *wire.AltProtocol { return r.tunnel.Beside() }
 
 // LinkBudget is the wire.Config.ConnBudget of clients' connections.
 func (r *Role) LinkBudget() uint32 { return r.tunnel.Limits.LinkBudget() }

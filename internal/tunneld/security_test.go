@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// docs/tunnel/SECURITY.md names tests that are there, in the packages that it says.
+// docs/design/tunnel/SECURITY.md names tests that are there, in the packages that it says.
 func TestSecurityTestsAreThere(t *testing.T) {
-	page, err := os.ReadFile("../../docs/tunnel/SECURITY.md")
+	page, err := os.ReadFile("../../docs/design/tunnel/SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"paddock/tunnel"
 )
 
-// Settings are what a file says. docs/guides/tunnel-commands.md shows one.
+// Settings are what a file says. docs/guides/tunnel.md shows one.
 type Settings struct {
 	// Original says that the file is one of go-http-tunnel, which has some defaults of
 	// its own.

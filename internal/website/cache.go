@@ -9,24 +9,21 @@ import (
 )
 
 const (
-	// DefaultCacheBytes is the memory for pages unless told otherwise.
+	// DefaultCacheBytes is the default memory for pages.
 	DefaultCacheBytes = 64 << 20
-	// maxInMemory is the size above which a file stays on disk, to be sent from
-	// there by the kernel.
+	// maxInMemory is the size above which a file stays on disk, and is sent with sendfile.
 	maxInMemory = 1 << 20
-	// maxShort is the size above which the short way leaves a file to net/http: the
-	// answer is put together in one buffer, and beyond this that costs more than
-	// what is saved.
-	maxShort = 64 << 10
-	// pageBytes is what a page costs the cache beside its contents and its names.
+	// maxFast is the size above which the fast path leaves a file to net/http. The fast path
+	// copies the answer into one buffer, which costs more than it saves for larger files.
+	maxFast = 64 << 10
+	// pageBytes is the cost of a page in the cache, besides its contents and names.
 	pageBytes = 2 << 10
-	// checkEvery is how long a page is taken for what its files say.
+	// checkEvery is the interval at which a page is compared with its files.
 	checkEvery = time.Second
 )
 
-// cache holds pages by path, the least recently used of them go first. A page is
-// counted as used when it is compared with its files, once a second: so a look-up
-// changes nothing and takes a read lock only.
+// cache holds pages by path and evicts the least recently used. A page counts as used when it is
+// compared with its files, once a second, so a look-up changes nothing and takes only a read lock.
 type cache struct {
 	limit int64
 
@@ -38,7 +35,7 @@ type cache struct {
 	evicted, changed atomic.Uint64
 }
 
-// get returns the page of a path, nil if it is not there.
+// get returns the page of a path, or nil.
 func (c *cache) get(path []byte) *page {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -48,7 +45,7 @@ func (c *cache) get(path []byte) *page {
 	return nil
 }
 
-// put adds a page, and drops others until all fit.
+// put adds a page, and evicts others until all fit.
 func (c *cache) put(p *page) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +70,7 @@ func (c *cache) drop(p *page) {
 	}
 }
 
-// use says that a page has been asked for.
+// use marks a page as used.
 func (c *cache) use(p *page) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,15 +86,15 @@ func (c *cache) remove(e *list.Element) {
 	c.bytes -= p.bytes
 }
 
-// size returns what is held.
+// size returns the number of pages and their bytes.
 func (c *cache) size() (pages int, bytes int64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return len(c.pages), c.bytes
 }
 
-// page returns the page of a path: from memory if it is there and its files are as
-// they were, else from the directory. now is the time, late by a second at most.
+// page returns the page of a path: from memory if it is there and its files are unchanged, else
+// from the directory. now may be a second late.
 func (s *Site) page(path string, now time.Time) (*page, error) {
 	name, dir, ok := nameOf(path, s.options.Dotfiles)
 	if !ok {
@@ -109,7 +106,7 @@ func (s *Site) page(path string, now time.Time) (*page, error) {
 	}
 	s.loads <- struct{}{}
 	defer func() { <-s.loads }()
-	if p := s.cache.get(key); p != nil && s.current(p, now) { // another one was faster
+	if p := s.cache.get(key); p != nil && s.current(p, now) { // another request was faster
 		return p, nil
 	}
 	s.missed.Add(1)
@@ -120,8 +117,8 @@ func (s *Site) page(path string, now time.Time) (*page, error) {
 	return p, err
 }
 
-// current reports whether a page may be shown. Once a second one of those who ask
-// compares it with its files; meanwhile the others show it.
+// current reports whether a page may be served. Once a second one of its requests compares it with
+// its files, while the others serve it.
 func (s *Site) current(p *page, now time.Time) bool {
 	checked := p.checked.Load()
 	if now.UnixNano()-checked < int64(checkEvery) || !p.checked.CompareAndSwap(checked, now.UnixNano()) {

@@ -1,16 +1,16 @@
 package website
 
 import (
-	"errors"
 	"io"
 	"net"
 	"syscall"
 	"time"
+
+	"paddock/internal/netio/listen"
 )
 
-// The bounds of how slowly a client may take an answer: each write of at most
-// stretch bytes has stall for itself, so that a large file may take hours, but
-// nobody holds a connection with less than 4 KB a second.
+// The least speed of a client: each write of at most stretch bytes may take stall. So a large file
+// may take hours, but no client holds a connection with less than 4 KB a second.
 const (
 	stretch = 256 << 10
 	stall   = time.Minute
@@ -32,12 +32,7 @@ func (l pacedListener) Accept() (net.Conn, error) {
 type pacedConn struct{ net.Conn }
 
 // SyscallConn gives the connection's descriptor, if it has one.
-func (c *pacedConn) SyscallConn() (syscall.RawConn, error) {
-	if conn, ok := c.Conn.(syscall.Conn); ok {
-		return conn.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
+func (c *pacedConn) SyscallConn() (syscall.RawConn, error) { return listen.SyscallConn(c.Conn) }
 
 // Write implements net.Conn.
 func (c *pacedConn) Write(b []byte) (written int, err error) {
@@ -53,8 +48,8 @@ func (c *pacedConn) Write(b []byte) (written int, err error) {
 	}
 }
 
-// ReadFrom sends a file by the kernel: sendfile(2) is under the ReadFrom of a TCP
-// connection, if it gets the file itself or a bounded part of it.
+// ReadFrom sends a file with sendfile(2): the ReadFrom of a TCP connection uses it for a file, or
+// for a bounded part of one.
 func (c *pacedConn) ReadFrom(r io.Reader) (sent int64, err error) {
 	whole, bounded := r.(*io.LimitedReader)
 	if !bounded {
@@ -75,11 +70,6 @@ func (c *pacedConn) ReadFrom(r io.Reader) (sent int64, err error) {
 	return sent, nil
 }
 
-// CloseWrite lets net/http end a connection whose client is still sending without
-// a reset, which would cost that client the answer.
-func (c *pacedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
+// CloseWrite lets net/http end a connection whose client is still sending without a reset, which
+// could destroy the answer on its way to the client.
+func (c *pacedConn) CloseWrite() error { return listen.CloseWrite(c.Conn) }

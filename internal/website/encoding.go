@@ -2,8 +2,8 @@ package website
 
 import "bytes"
 
-// encodings are the precompressed forms that may stand beside a file: of
-// page.html, page.html.br is what a client gets that accepts br.
+// encodings are the precompressed forms that may exist beside a file: a client that accepts br gets
+// page.html.br for page.html.
 var encodings = [...]struct{ coding, extension string }{
 	{"br", ".br"},
 	{"zstd", ".zst"},
@@ -12,16 +12,15 @@ var encodings = [...]struct{ coding, extension string }{
 
 const identity = "identity"
 
-// accepted is what an Accept-Encoding says: thousandths by coding.
+// accepted is a parsed Accept-Encoding: weights in thousandths, by coding.
 type accepted struct {
 	named [len(encodings)]int // as encodings; -1 if not named
 	plain int                 // identity; -1 if not named
 	rest  int                 // of all others; -1 if there is no *
 }
 
-// readAccepted reads the value of Accept-Encoding: RFC 9110 section 12.5.3. An
-// element that is not of its grammar counts as if it were not there. Of two that
-// name the same coding the last one counts.
+// readAccepted parses the value of Accept-Encoding: RFC 9110 section 12.5.3. Malformed elements are
+// ignored. If a coding occurs twice, the last weight counts.
 func readAccepted(value []byte) (a accepted) {
 	a.plain, a.rest = -1, -1
 	for i := range a.named {
@@ -61,7 +60,7 @@ func (a *accepted) set(coding []byte, q int) {
 	}
 }
 
-// quality reads q=0.5 and returns 500, or -1 if it is nothing of the kind.
+// quality parses q=0.5 as 500. It returns -1 for a malformed weight.
 func quality(b []byte) int {
 	if len(b) < 3 || len(b) > 7 || b[0]|0x20 != 'q' || b[1] != '=' || b[2] != '0' && b[2] != '1' {
 		return -1
@@ -82,11 +81,11 @@ func quality(b []byte) int {
 	return q
 }
 
-// weight is how much the client wants an encoding, 0 if it refuses it.
+// weight returns the weight of an encoding for the client, 0 if the client refuses it.
 func (a *accepted) weight(i int) int { return max(0, orElse(a.named[i], a.rest)) }
 
-// identityWeight is the same of the file as it is. Unless the client says
-// otherwise, it takes that, but any encoding that it accepts comes first.
+// identityWeight returns the weight of the file without an encoding. By default a client accepts
+// the file, but prefers each encoding that it accepts.
 func (a *accepted) identityWeight() int { return orElse(a.plain, a.rest) }
 
 func orElse(q, otherwise int) int {

@@ -27,7 +27,7 @@ func TestEncodingIsChosen(t *testing.T) {
 			{"a.css", "*", "br"},
 			{"a.css", "*;q=0.5, br;q=0", "zstd"},
 			{"a.css", "*;q=0", ""},
-			{"a.css", "identity;q=0, *;q=0", ""}, // there is nothing else
+			{"a.css", "identity;q=0, *;q=0", ""}, // the only representation
 			{"a.css", "identity;q=0", ""},
 			{"a.css", "gzip;q=0.5, identity", ""},
 			{"a.css", "gzip;q=0.5, identity;q=0.4", "gzip"},
@@ -39,7 +39,7 @@ func TestEncodingIsChosen(t *testing.T) {
 			{"b.css", "br, zstd, gzip;q=0.1", "gzip"},
 			{"c.css", "br, gzip", ""},
 			{"d.css", "br, gzip", "gzip"},
-			{"d.css", "br", "br"}, // it asks for it
+			{"d.css", "br", "br"}, // the file itself was requested
 		} {
 			r := s.get(t, "GET", "/"+tc.name, "Accept-Encoding", tc.accept)
 			if got := r.header.Get("Content-Encoding"); got != tc.want || r.status != 200 {
@@ -74,7 +74,7 @@ func TestEncodingIsChosen(t *testing.T) {
 	}
 }
 
-// A precompressed form that is older than its file was made from another one.
+// A precompressed form that is older than its file was made from other contents.
 func TestStaleEncodingIsNotServed(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, map[string]string{"a.css": "new", "a.css.gz": "made from what was there before"})
@@ -90,7 +90,7 @@ func TestStaleEncodingIsNotServed(t *testing.T) {
 	}
 }
 
-// Weights are of RFC 9110's grammar, and nothing else counts.
+// Weights follow RFC 9110's grammar; other texts have no weight.
 func FuzzQuality(f *testing.F) {
 	for _, seed := range []string{"q=1", "q=0.123", "Q=1.000", "q=1.001", "q=.5", "q=0.1234", "q=00", "q = 1"} {
 		f.Add(seed)

@@ -14,10 +14,10 @@ import (
 	"paddock/internal/process/access"
 )
 
-// methods are those that are answered.
+// methods are the supported methods.
 const methods = "GET, HEAD, OPTIONS"
 
-// ServeHTTP answers any request: the long way.
+// ServeHTTP answers any request.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	a := &answer{ResponseWriter: w}
@@ -54,7 +54,7 @@ func (s *Site) serve(w *answer, r *http.Request, now time.Time) {
 	}
 }
 
-// show answers with a page. An error leaves the answer unwritten.
+// show answers with a page. If it returns an error, nothing was written.
 func (s *Site) show(w *answer, r *http.Request, p *page, now time.Time) error {
 	c := p.choose([]byte(strings.Join(r.Header["Accept-Encoding"], ",")))
 	is := c.stamp
@@ -68,14 +68,14 @@ func (s *Site) show(w *answer, r *http.Request, p *page, now time.Time) error {
 		if info.IsDir() {
 			return fs.ErrNotExist
 		}
-		body, is = f, stampOf(info, now) // what is sent, whatever was there before
+		body, is = f, stampOf(info, now) // the open file, even if it has changed since
 	}
 	p.describe(w.Header(), c, is)
 	if !is.settled {
 		is.modified = time.Time{}
 	}
 	w.length = is.size
-	if r.ProtoMajor >= 2 { // a stream that is stalled has no writes to bound: see pacedConn
+	if r.ProtoMajor >= 2 { // HTTP/2 has no write to bound while a stream stalls: see pacedConn
 		until := now.Add(stall + time.Duration(is.size/stretch)*stall)
 		if err := http.NewResponseController(w).SetWriteDeadline(until); err != nil {
 			return err
@@ -86,8 +86,8 @@ func (s *Site) show(w *answer, r *http.Request, p *page, now time.Time) error {
 	return nil
 }
 
-// mendRange makes a header one that http.ServeContent answers as RFC 9110 section 14 has it: a
-// range in a unit that is not known is ignored, and the last 0 bytes cannot be satisfied.
+// mendRange changes a Range header so that http.ServeContent answers it as RFC 9110 section 14
+// requires: a range in an unknown unit is ignored, and a suffix of 0 bytes cannot be satisfied.
 func mendRange(h http.Header) {
 	unit, specs, ok := strings.Cut(h.Get("Range"), "=")
 	if !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
@@ -103,10 +103,10 @@ func mendRange(h http.Header) {
 	h.Set("Range", "bytes="+strings.Join(list, ","))
 }
 
-// beyond is a range that no content has.
+// beyond is a range outside of every content.
 const beyond = "9223372036854775806-"
 
-// fail answers what has no page.
+// fail answers a request for which there is no page.
 func (s *Site) fail(w *answer, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errUnslashed):
@@ -131,8 +131,8 @@ func (s *Site) fail(w *answer, r *http.Request, err error) {
 // refuse answers with an error of one line.
 func refuse(w http.ResponseWriter, status int, reason string) { http.Error(w, reason, status) }
 
-// redirect sends the client to the directory that he has asked for without the slash at
-// the end. The path has one slash at its beginning, so that it leads to no other host.
+// redirect sends the client to a directory's path with the final slash. The path begins with
+// exactly one slash, so it cannot lead to another host.
 func redirect(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := nameOf(r.URL.Path, true)
 	to := url.URL{Path: urlPath(name, true), RawQuery: r.URL.RawQuery}
@@ -140,8 +140,8 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusMovedPermanently)
 }
 
-// answer notes what is answered, and says how long an encoded content is, which
-// http.ServeContent leaves out.
+// answer records the status and the length of an answer. It sets Content-Length for an encoded
+// content, which http.ServeContent omits.
 type answer struct {
 	http.ResponseWriter
 	length int64 // of the whole content
@@ -177,7 +177,7 @@ func (a *answer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom lets the kernel send a file.
+// ReadFrom uses sendfile if the connection can.
 func (a *answer) ReadFrom(r io.Reader) (int64, error) {
 	n, err := io.Copy(a.ResponseWriter, r)
 	a.bytes += n

@@ -20,13 +20,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is far longer than anything here takes.
+// patience is far longer than any step of these tests takes.
 const patience = 30 * time.Second
 
-// old is a time of files that have not been written just now.
+// old is the time of files that were not written just now.
 var old = time.Date(2024, 2, 29, 12, 30, 45, 123456789, time.UTC)
 
-// plant writes files of that time. A name that ends in a slash is a directory.
+// plant writes files with the time old. A name that ends in a slash is a directory.
 func plant(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -57,7 +57,7 @@ func open(t testing.TB, dir string, o Options) *Site {
 	return s
 }
 
-// inMemory are options under which small files are on the short way.
+// inMemory are options under which the fast path serves small files.
 var inMemory = Options{CacheBytes: 1 << 20}
 
 // served is a site behind a socket.
@@ -97,7 +97,7 @@ func (s *served) dial(t testing.TB) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// reply is an answer that has been read to its end.
+// reply is an answer that was read to its end.
 type reply struct {
 	status int
 	header http.Header
@@ -105,8 +105,8 @@ type reply struct {
 	close  bool
 }
 
-// raw sends bytes and nothing after them, and returns what comes until the server
-// closes the connection.
+// raw sends bytes, then nothing more, and returns the received bytes until the server closes the
+// connection.
 func (s *served) raw(t testing.TB, request string) string {
 	t.Helper()
 	conn := s.dial(t)
@@ -120,15 +120,14 @@ func (s *served) raw(t testing.TB, request string) string {
 	return string(all)
 }
 
-// asker sends one request after another over a connection, and over a new one when that
-// has ended.
+// asker sends one request after another over a connection, and opens another one when it has ended.
 type asker struct {
 	*served
 	conn net.Conn // nil = there is none
 	in   *bufio.Reader
 }
 
-// ask sends a GET and returns its answer, the lengths and chunks of the body apart.
+// ask sends a GET and returns its answer, with the lengths and chunks of the body decoded.
 func (a *asker) ask(t testing.TB, request string) string {
 	t.Helper()
 	if a.conn == nil {
@@ -188,7 +187,7 @@ func (s *Site) age() {
 	}
 }
 
-// large is more than the kernel takes at once, and than what is kept in memory.
+// large is longer than the kernel's buffers, and than the bound of pages in memory.
 var large = strings.Repeat("0123456789abcdef", 512<<10)
 
 // secret is in every file outside of the directory, and in none within.

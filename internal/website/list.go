@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxListed is how many names of a directory are shown.
+// maxListed bounds the names in a listing.
 const maxListed = 10_000
 
 var listing = template.Must(template.New("listing").Parse(`<!doctype html>
@@ -41,7 +41,7 @@ type listed struct {
 	Size                 any
 }
 
-// list answers with the names in a directory. An error leaves the answer unwritten.
+// list answers with the names in a directory. If it returns an error, nothing was written.
 func (s *Site) list(w http.ResponseWriter, r *http.Request, name string) error {
 	f, err := s.root.Open(name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Site) list(w http.ResponseWriter, r *http.Request, name string) error {
 	return nil
 }
 
-// listed returns the row of an entry; ok is false for what is not served.
+// listed returns the row of an entry; ok is false for entries that are not served.
 func (s *Site) listed(entry fs.DirEntry) (row listed, ok bool) {
 	name, mode := entry.Name(), entry.Type()
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) || !s.options.Dotfiles && hidden(name) {
@@ -96,6 +96,6 @@ func (s *Site) listed(entry fs.DirEntry) (row listed, ok bool) {
 		return row, false
 	}
 	row.Name = name
-	row.Link = (&url.URL{Path: name}).String() // puts ./ before what would be a scheme
+	row.Link = (&url.URL{Path: name}).String() // adds ./ to a name that looks like a scheme
 	return row, true
 }

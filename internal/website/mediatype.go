@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mediaTypes are the types by extension. They are all that counts: what the
-// machine's own tables say would change answers from one machine to the next.
+// mediaTypes holds the types by extension. The system's tables are not used, because answers would
+// differ between machines.
 var mediaTypes = map[string]string{
 	".7z":          "application/x-7z-compressed",
 	".aac":         "audio/aac",
@@ -81,10 +81,10 @@ var mediaTypes = map[string]string{
 	".zst":         "application/zstd",
 }
 
-// sniffed is how much of a file whose extension is not in the table decides.
+// sniffed is the number of bytes that decide about a file whose extension is not in the table.
 const sniffed = 512
 
-// mediaType returns the type of a file by its name, else by how it begins.
+// mediaType returns the type of a file by its name, else by its beginning.
 func mediaType(name string, beginning func() []byte) string {
 	if t, ok := mediaTypes[strings.ToLower(path.Ext(name))]; ok {
 		return t

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// oracleSite are files of which net/http's FileServer shows the same.
+// oracleSite holds files for which net/http's FileServer gives the same answers.
 var oracleSite = map[string]string{
 	"index.html":          "<h1>front</h1>",
 	"app.js":              "let a = 1",
@@ -29,7 +29,7 @@ var oracleSite = map[string]string{
 	"alphabet.txt":        "abcdefghijklmnopqrstuvwxyz",
 }
 
-// Ranges that net/http answers otherwise than RFC 9110 section 14 has it.
+// net/http answers these ranges differently from RFC 9110 section 14.
 func TestRangesOfTheStandard(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, oracleSite)
@@ -37,7 +37,7 @@ func TestRangesOfTheStandard(t *testing.T) {
 		for _, c := range []struct {
 			field  string
 			status int
-			body   string // "" = as it may be
+			body   string // "": any
 		}{
 			{"bytes=-0", 416, ""},
 			{"bytes=-00, -0", 416, ""},
@@ -54,8 +54,8 @@ func TestRangesOfTheStandard(t *testing.T) {
 	}
 }
 
-// Where both have an opinion, answers are those of net/http's FileServer: status,
-// header and bytes. docs/web.md lists where they differ.
+// Answers equal those of net/http's FileServer in status, header and bytes. docs/reference/web.md lists the
+// differences.
 func TestAgreesWithFileServer(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, oracleSite)
@@ -94,7 +94,7 @@ func TestAgreesWithFileServer(t *testing.T) {
 	for name := range oracleSite {
 		targets := []string{(&url.URL{Path: "/" + name}).EscapedPath()}
 		if dir, isIndex := strings.CutSuffix(name, indexName); isIndex {
-			targets = []string{"/" + dir} // the name itself differs: FileServer redirects
+			targets = []string{"/" + dir} // FileServer redirects index.html
 		}
 		for _, target := range targets {
 			for _, method := range []string{"GET", "HEAD"} {
@@ -126,7 +126,7 @@ func TestAgreesWithFileServer(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range both { // conditions on tags, which FileServer has none of
+	for _, s := range both { // conditions on tags, which FileServer does not send
 		for _, tc := range []struct {
 			field, value string
 			want         int
@@ -154,7 +154,7 @@ func TestAgreesWithFileServer(t *testing.T) {
 	}
 }
 
-// replyOf asks the oracle.
+// replyOf sends a request to the oracle.
 func replyOf(t *testing.T, base, method, target string, fields []string) reply {
 	t.Helper()
 	o := &served{addr: strings.TrimPrefix(base, "http://")}
@@ -170,7 +170,7 @@ func resolve(t *testing.T, target string, r reply) string {
 	return to.String()
 }
 
-// compare compares what FileServer answers, too.
+// compare also compares the header fields that FileServer sends.
 func compare(t *testing.T, what string, got, want reply) {
 	t.Helper()
 	if isMultipart(want) && isMultipart(got) {
@@ -186,7 +186,7 @@ func compare(t *testing.T, what string, got, want reply) {
 	}
 }
 
-// isOurs lists the types that differ: FileServer takes some from the machine.
+// isOurs reports whether the types differ because FileServer takes some from the machine.
 func isOurs(name, theirs, ours string) bool {
 	return name == "Content-Type" && strings.TrimSuffix(ours, "; charset=utf-8") == strings.TrimSuffix(theirs, "; charset=utf-8")
 }
@@ -195,7 +195,7 @@ func isMultipart(r reply) bool {
 	return strings.HasPrefix(r.header.Get("Content-Type"), "multipart/byteranges; boundary=")
 }
 
-// sameParts puts one boundary into both.
+// sameParts replaces the boundaries in both replies with one.
 func sameParts(t *testing.T, what string, a, b *reply) {
 	t.Helper()
 	for _, r := range []*reply{a, b} {

@@ -12,26 +12,25 @@ import (
 	"time"
 )
 
-// indexName is the file that a directory shows.
+// indexName is the file that answers for a directory.
 const indexName = "index.html"
 
-// unsettled is how long after a write a file may change again without that its time
-// does: the clocks of file systems tick up to two seconds apart. Until then it is
-// served without an ETag and a Last-Modified, which could come to stand for two
-// contents.
+// unsettled is the time after a write within which a file may change again with the same
+// modification time, because clocks of file systems tick up to two seconds apart. Until then the
+// file is served without ETag and Last-Modified, which could stand for two contents.
 const unsettled = 2 * time.Second
 
-// page is what one path shows. It is not changed after it has been made, but for
-// the fields that say so.
+// page is the content of one path. It does not change after it was made, except for the fields that
+// say so.
 type page struct {
 	path      string
 	mediaType string
 	contents  []content // the file itself, then its precompressed forms
-	seen      []sight   // what was looked at to make it
+	seen      []sight   // the files that were checked to make it
 	inMemory  bool
-	bytes     int64 // what it costs the cache
+	bytes     int64 // its cost in the cache
 
-	checked atomic.Int64 // Unix nanoseconds: when it was last compared with its files
+	checked atomic.Int64 // Unix nanoseconds of the last comparison with its files
 }
 
 // content is one representation of a page.
@@ -40,10 +39,10 @@ type content struct {
 	encoding int    // index into encodings, -1 for the file as it is
 	stamp    stamp
 	body     []byte // only if the page is in memory
-	head     []byte // of the short way's answer, up to the date; nil if that does not answer it
+	head     []byte // head of an answer on the fast path, up to the date; nil if there is none
 }
 
-// stamp is what a file is known by: it changes if the file does.
+// stamp identifies the state of a file: it changes with the file.
 type stamp struct {
 	modified time.Time
 	size     int64
@@ -54,8 +53,8 @@ func stampOf(info fs.FileInfo, now time.Time) stamp {
 	return stamp{info.ModTime(), info.Size(), now.Sub(info.ModTime()) > unsettled}
 }
 
-// tag returns the ETag. It is strong: equal tags mean equal bytes, as long as
-// nobody turns back the time of a file that he has changed.
+// tag returns the ETag. It is strong: equal tags mean equal bytes, unless the modification time of
+// a changed file is set back.
 func (c *content) tag(s stamp) string {
 	tag := strconv.FormatInt(s.modified.UnixNano(), 36) + "-" + strconv.FormatInt(s.size, 36)
 	if c.encoding >= 0 {
@@ -64,13 +63,13 @@ func (c *content) tag(s stamp) string {
 	return `"` + tag + `"`
 }
 
-// sight is what was found under a name.
+// sight is the file found under a name.
 type sight struct {
 	name string
-	info fs.FileInfo // nil if there was nothing that counts
+	info fs.FileInfo // nil if there was no regular file
 }
 
-// look returns what is there now. Only regular files count.
+// look returns the present file of a name. Only regular files count.
 func (s *Site) look(name string) sight {
 	info, err := s.root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -86,21 +85,21 @@ func (a sight) equal(b sight) bool {
 	return a.info.Size() == b.info.Size() && a.info.ModTime().Equal(b.info.ModTime()) && os.SameFile(a.info, b.info)
 }
 
-// newPage makes the page of a file that is open.
+// newPage makes the page of an open file.
 func (s *Site) newPage(path, name string, f *os.File, info fs.FileInfo) (*page, error) {
 	now := time.Now()
 	p := &page{path: path, seen: []sight{{name, info}}}
 	p.checked.Store(now.UnixNano())
 	p.mediaType = mediaType(name, func() []byte {
 		beginning := make([]byte, sniffed)
-		n, _ := f.ReadAt(beginning, 0) // less than that is a shorter file
+		n, _ := f.ReadAt(beginning, 0) // a shorter read means a shorter file
 		return beginning[:n]
 	})
 	p.contents = append(p.contents, content{name: name, encoding: -1, stamp: stampOf(info, now)})
 	for i := range encodings {
 		beside := s.look(name + encodings[i].extension)
 		p.seen = append(p.seen, beside)
-		// One that is older than the file was made from another one.
+		// An older form was made from other contents.
 		if beside.info != nil && !beside.info.ModTime().Before(info.ModTime()) {
 			p.contents = append(p.contents, content{name: beside.name, encoding: i, stamp: stampOf(beside.info, now)})
 		}
@@ -118,10 +117,10 @@ func (s *Site) newPage(path, name string, f *os.File, info fs.FileInfo) (*page, 
 	return p, s.readInto(p, f)
 }
 
-// errMoving is about a file that changes while it is read.
+// errMoving reports a file that changes while it is read.
 var errMoving = errors.New("the file is being written")
 
-// readInto brings the contents of a page into memory. The first one is open.
+// readInto reads the contents of a page into memory. The first file is open.
 func (s *Site) readInto(p *page, f *os.File) error {
 	for i := range p.contents {
 		c := &p.contents[i]
@@ -134,7 +133,7 @@ func (s *Site) readInto(p *page, f *os.File) error {
 		}
 		c.body = make([]byte, c.stamp.size)
 		if _, err := io.ReadFull(io.NewSectionReader(f, 0, c.stamp.size), c.body); err != nil {
-			return errMoving // it is shorter now
+			return errMoving // the file has become shorter
 		}
 		if after := s.look(c.name); !after.equal(p.sightOf(c.name)) {
 			return errMoving
@@ -142,7 +141,7 @@ func (s *Site) readInto(p *page, f *os.File) error {
 	}
 	p.inMemory = true
 	for i := range p.contents {
-		p.contents[i].head = p.shortHead(&p.contents[i])
+		p.contents[i].head = p.fastHead(&p.contents[i])
 	}
 	return nil
 }
@@ -156,7 +155,7 @@ func (p *page) sightOf(name string) sight {
 	return sight{}
 }
 
-// unchanged reports whether the page is still what its files say.
+// unchanged reports whether the page still equals its files.
 func (s *Site) unchanged(p *page) bool {
 	for _, c := range p.contents {
 		if !c.stamp.settled {
@@ -171,8 +170,8 @@ func (s *Site) unchanged(p *page) bool {
 	return true
 }
 
-// choose returns the content for a client with this Accept-Encoding: the encoding
-// of the highest weight, of several the smallest.
+// choose returns the content for a client with this Accept-Encoding: the encoding with the highest
+// weight, of several the smallest.
 func (p *page) choose(acceptEncoding []byte) *content {
 	best := &p.contents[0]
 	if len(p.contents) == 1 {
@@ -190,7 +189,7 @@ func (p *page) choose(acceptEncoding []byte) *content {
 	return best
 }
 
-// describe sets the header of an answer with this content, which is as s says.
+// describe sets the header of an answer with this content in the state s.
 func (p *page) describe(h http.Header, c *content, s stamp) {
 	h["Content-Type"] = []string{p.mediaType}
 	h["X-Content-Type-Options"] = noSniff
@@ -210,10 +209,10 @@ var (
 	varyEncoding = []string{"Accept-Encoding"}
 )
 
-// shortHead renders the answer of the short way up to its date, with the same
-// header in the same order as net/http's; nil if the content is too large for it.
-func (p *page) shortHead(c *content) []byte {
-	if c.stamp.size > maxShort {
+// fastHead renders the head of an answer for the fast path, up to its date, with the fields and
+// the order of net/http. It returns nil if the content is too large.
+func (p *page) fastHead(c *content) []byte {
+	if c.stamp.size > maxFast {
 		return nil
 	}
 	h := http.Header{

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// wellKnown is the one name with a leading dot that is meant for visitors: RFC 8615.
+// wellKnown is the only name with a leading dot that is always served: RFC 8615.
 const wellKnown = ".well-known"
 
-// nameOf returns the name within the directory that the path of a URL, its escapes
-// decoded, asks for; "." is the directory itself. dir says that the path asks for
-// a directory. ok is false if no file is served under such a path at all.
+// nameOf returns the name within the directory for the path of a URL, whose escapes are decoded;
+// "." is the directory itself. dir reports that the path requests a directory. ok is false if no
+// file can be served for such a path.
 //
-// Empty and dot segments are resolved within the path, as net/http's FileServer
-// does; they cannot climb above its root. A backslash would be a separator on some
-// systems and control bytes belong in no name, so that neither names anything here.
+// Empty and dot segments are resolved within the path, as in net/http's FileServer; they cannot
+// climb above its root. A backslash would be a separator on some systems, and control bytes belong
+// in no name, so paths with them name nothing.
 func nameOf(urlPath string, dotfiles bool) (name string, dir, ok bool) {
 	if !strings.HasPrefix(urlPath, "/") || !utf8.ValidString(urlPath) || strings.ContainsFunc(urlPath, odd) {
 		return "", false, false
@@ -39,7 +39,7 @@ func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
-// urlPath returns the one path, not escaped, under which a name is kept in memory.
+// urlPath returns the unescaped path under which a name is cached.
 func urlPath(name string, dir bool) string {
 	switch {
 	case name == ".":

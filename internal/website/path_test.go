@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// fortress is a directory with files beside it, links out of it, and names that
-// are not to be shown. Each file that nobody may see says secret.
+// fortress returns a directory with files beside it, links out of it, and hidden names. Each file
+// that must not be served has the word secret in it.
 func fortress(t testing.TB) (dir string) {
 	t.Helper()
 	outer := t.TempDir()
@@ -36,7 +36,7 @@ func fortress(t testing.TB) (dir string) {
 	return dir
 }
 
-// corpus are targets with which servers have been led out of their directory.
+// corpus returns targets of known path traversal attacks.
 func corpus() (targets []string) {
 	ups := []string{
 		"..", "%2e%2e", "%2E%2E", ".%2e", "%2e.", "%252e%252e", "%25252e%25252e", "%c0%ae%c0%ae", "%c0%2e%c0%2e", "%e0%80%ae%e0%80%ae",
@@ -68,8 +68,7 @@ func corpus() (targets []string) {
 	)
 }
 
-// No target shows what is not to be seen, over a real socket, whichever way the
-// request takes.
+// No target reveals a hidden file, over a real socket, on either path through the server.
 func TestNoWayOut(t *testing.T) {
 	dir := fortress(t)
 	targets := corpus()
@@ -86,7 +85,7 @@ func TestNoWayOut(t *testing.T) {
 					t.Errorf("%q: %q is no answer", target, answered)
 				}
 			}
-			if !strings.ContainsAny(target, " #") && strings.HasPrefix(target, "/") { // the short way's chance
+			if !strings.ContainsAny(target, " #") && strings.HasPrefix(target, "/") { // valid for the fast path
 				if answered := short.ask(t, "GET "+target+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); leaks([]byte(answered)) {
 					t.Errorf("%q shows %q", target, answered)
 				}
@@ -96,7 +95,7 @@ func TestNoWayOut(t *testing.T) {
 	t.Logf("%d targets", len(targets))
 }
 
-// What may be seen is.
+// Visible files are served.
 func TestWhatIsShown(t *testing.T) {
 	s := serve(t, fortress(t), inMemory)
 	for target, want := range map[string]string{
@@ -135,8 +134,7 @@ func TestRedirectsStay(t *testing.T) {
 	}
 }
 
-// While a name changes between a file within and a link out, no answer shows what
-// is outside.
+// While a name changes between a file within and a link out, no answer shows a file outside.
 func TestRenamesUnderWay(t *testing.T) {
 	dir := fortress(t)
 	s := open(t, dir, inMemory)
@@ -178,7 +176,7 @@ func TestRenamesUnderWay(t *testing.T) {
 	renaming.Wait()
 }
 
-// Nothing but what lies within the directory is served, whatever is asked for.
+// Only files within the directory are served, for any target.
 func FuzzPath(f *testing.F) {
 	if runtime.GOOS == "windows" {
 		f.Skip("the names of the fortress are no names there")
@@ -212,7 +210,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// Every name that is found is one that os.Root could open, and clean.
+// Every accepted name is clean, and os.Root can open it.
 func FuzzNameOf(f *testing.F) {
 	f.Add("/a/../b")
 	f.Fuzz(func(t *testing.T, path string) {

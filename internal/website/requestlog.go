@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxUnwritten bounds the lines that wait to be written. At the bound lines are
-	// left out and counted.
+	// maxUnwritten bounds the queued lines, in bytes. At the bound further lines are dropped and
+	// counted.
 	maxUnwritten = 1 << 20
-	// writeEvery is how long lines are gathered for one write.
+	// writeEvery is the interval of writes.
 	writeEvery = 50 * time.Millisecond
 )
 
-// RequestLog writes a line for each request that was answered: in the Common Log
-// Format, or as JSON. Nobody waits for it to be written. A nil log writes nothing.
+// RequestLog writes a line for each answered request: in the Common Log Format, or as JSON.
+// Requests do not wait for the writes. A nil log writes nothing.
 type RequestLog struct {
 	out        io.Writer
 	json       bool
@@ -34,15 +34,15 @@ type RequestLog struct {
 	ended   chan struct{} // closed by run
 }
 
-// NewRequestLog returns a log that writes to out until Close. errorsOnly leaves
-// out what was answered with a status below 400.
+// NewRequestLog returns a log that writes to out until Close. errorsOnly omits answers with a
+// status below 400.
 func NewRequestLog(out io.Writer, json, errorsOnly bool) *RequestLog {
 	l := &RequestLog{out: out, json: json, errorsOnly: errorsOnly, waiting: make(chan struct{}, 1), ended: make(chan struct{})}
 	go l.run()
 	return l
 }
 
-// Close writes what waits. Nothing is logged after it.
+// Close writes the queued lines. Later lines are dropped.
 func (l *RequestLog) Close() {
 	if l == nil {
 		return
@@ -54,7 +54,7 @@ func (l *RequestLog) Close() {
 	<-l.ended
 }
 
-// request is what a line tells.
+// request is the content of a line.
 type request struct {
 	begun                         time.Time
 	took                          time.Duration
@@ -95,7 +95,7 @@ func (l *RequestLog) wake() {
 	}
 }
 
-// run writes what has been added until the log is closed.
+// run writes queued lines until the log is closed.
 func (l *RequestLog) run() {
 	defer close(l.ended)
 	pause := time.NewTicker(writeEvery)
@@ -110,7 +110,7 @@ func (l *RequestLog) run() {
 			lines = l.tellLost(lines, lost)
 		}
 		if len(lines) > 0 {
-			_, _ = l.out.Write(lines) // whoever reads it has gone: serving goes on
+			_, _ = l.out.Write(lines) // a failed output does not stop the server
 		}
 		if spare = lines; closed {
 			return
@@ -119,7 +119,7 @@ func (l *RequestLog) run() {
 	}
 }
 
-// tellLost appends how many lines are missing here.
+// tellLost appends the number of dropped lines.
 func (l *RequestLog) tellLost(b []byte, lost uint64) []byte {
 	if l.json {
 		return fmt.Appendf(b, "{\"lost\":%d}\n", lost)
@@ -152,8 +152,8 @@ func (r request) host() string {
 	return "-"
 }
 
-// appendEscaped appends what a client has sent so that a line stays one: quotes,
-// backslashes and whatever is not printable ASCII as \xHH.
+// appendEscaped appends a value from a client, with quotes, backslashes and all bytes that are not
+// printable ASCII as \xHH, so that a line stays one line.
 func appendEscaped(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	for i := range len(s) {

@@ -13,13 +13,13 @@ import (
 	"paddock/internal/process/lifecycle"
 )
 
-// The times after which a client that does not go on loses its connection, and the
-// room for the head of a request. How slowly one may take an answer, pacedConn says.
+// The timeouts for slow clients, and the bound on the head of a request. pacedConn bounds how
+// slowly a client may read an answer.
 const (
 	headerTimeout  = 10 * time.Second
-	readTimeout    = time.Minute     // head and body, which nobody reads
+	readTimeout    = time.Minute     // head and body; the body is not used
 	idleTimeout    = 2 * time.Minute // between requests
-	maxHeaderBytes = 16 << 10        // bounds, too, how many ranges one request can ask for
+	maxHeaderBytes = 16 << 10        // also bounds the number of ranges in one request
 )
 
 // Server serves a site on one listener.
@@ -39,7 +39,7 @@ func NewServer(site *Site, l net.Listener, certificates *tls.Config) *Server {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(site.log.Handler(), slog.LevelDebug), // clients that leave, as a rule
+		ErrorLog:                     slog.NewLogLogger(site.log.Handler(), slog.LevelDebug), // mostly clients that disconnect
 	}
 	s := &Server{listener: pacedListener{l}}
 	if certificates != nil {
@@ -47,7 +47,7 @@ func NewServer(site *Site, l net.Listener, certificates *tls.Config) *Server {
 		s.serve = func(l net.Listener) error { return long.ServeTLS(l, "", "") }
 		return s
 	}
-	s.serving = plainhttp.New(plainhttp.Options{Answer: site.appendAnswer, Admits: site.admits, Cold: long, Logger: site.log})
+	s.serving = plainhttp.New(plainhttp.Options{Answer: site.appendAnswer, Admits: site.admits, Fallback: long, Logger: site.log})
 	s.serve = s.serving.Serve
 	return s
 }

@@ -21,8 +21,7 @@ import (
 	"time"
 )
 
-// A shutdown ends idle connections of either way at once, and finishes what is
-// being answered.
+// A shutdown ends idle connections at once, and completes the requests in progress.
 func TestShutdown(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, map[string]string{"a.txt": "a", "large.bin": large})
@@ -38,7 +37,7 @@ func TestShutdown(t *testing.T) {
 	_, err := busyIn.Peek(1)
 	must(t, err)
 	shut := make(chan error, 1)
-	go func() { // ends when all is served
+	go func() { // ends when all requests are answered
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		shut <- s.server.Shutdown(ctx)
@@ -56,13 +55,13 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// When its time is up, a shutdown waits for nobody.
+// A shutdown whose time is up does not wait for clients.
 func TestShutdownInTime(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, map[string]string{"large.bin": large, "a.bin": large[:maxShort]})
+	plant(t, dir, map[string]string{"large.bin": large, "a.bin": large[:maxFast]})
 	s := serve(t, dir, inMemory)
 	for _, name := range []string{"large.bin", "a.bin"} {
-		conn := s.dial(t) // which reads nothing
+		conn := s.dial(t) // reads nothing
 		go func() {       // ends when the connection does
 			for {
 				if _, err := io.WriteString(conn, strings.Repeat("GET /"+name+" HTTP/1.1\r\nHost: localhost\r\n\r\n", 50)); err != nil {
@@ -82,7 +81,7 @@ func TestShutdownInTime(t *testing.T) {
 
 func TestOverTLS(t *testing.T) {
 	dir := t.TempDir()
-	large := large[:2<<20] // it is the race detector that takes time
+	large := large[:2<<20] // large answers take long under the race detector
 	plant(t, dir, map[string]string{"a.txt": "a", "large.bin": large})
 	certificate, pool := selfSigned(t)
 	s := serveTLS(t, dir, inMemory, &tls.Config{Certificates: []tls.Certificate{certificate}})
@@ -103,7 +102,7 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
-// selfSigned returns a certificate for 127.0.0.1, and who trusts it.
+// selfSigned returns a certificate for 127.0.0.1, and a pool that trusts it.
 func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -173,7 +172,7 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
-// stuck is a writer that waits.
+// stuck is a writer that blocks.
 type stuck struct{ release chan struct{} }
 
 func (s stuck) Write(b []byte) (int, error) {
@@ -181,7 +180,7 @@ func (s stuck) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Lines that nobody takes are left out and counted; requests do not wait for them.
+// Lines for a blocked output are dropped and counted; requests do not wait for them.
 func TestRequestLogIsBounded(t *testing.T) {
 	out := stuck{make(chan struct{})}
 	log := NewRequestLog(out, false, false)

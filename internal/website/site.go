@@ -1,3 +1,20 @@
+// Package website serves the files of one directory over HTTP.
+//
+// A path becomes a page: one file, its type, and its precompressed encodings. Pages of small files
+// are kept in memory, bounded, and compared with their files once a second while they are
+// requested.
+//
+//	            ┌── plain GET of a page in memory ──▶ one read, one write
+//	connection ─┤
+//	            └── everything else, bytes unread ──▶ net/http ─▶ Site.ServeHTTP
+//
+// The fast path is that of package plainhttp. It answers a GET or HEAD without a body, conditions,
+// ranges or anything else that could change the answer. From the first other request on, net/http
+// has the connection, beginning with the bytes of that request. So there are never two readings of
+// one stream, and both paths give the same bytes.
+//
+// Files are opened through [os.Root], so neither paths nor symbolic links lead out of the
+// directory.
 package website
 
 import (
@@ -9,24 +26,25 @@ import (
 	"os"
 	"path"
 	"sync/atomic"
+	"syscall"
 )
 
-// maxLoads is how many pages are read from the directory at once: together they
-// hold 64 MiB at most that the cache does not know of yet.
+// maxLoads bounds the pages that are read from the directory at once: together they hold at most 64
+// MiB besides the cache.
 const maxLoads = 16
 
-// Options say how a directory is served. The zero value serves no dot files, lists
-// no directories, keeps nothing in memory, and answers for local names only.
+// Options configure a Site. The zero value serves no dot files, lists no directories, keeps nothing
+// in memory, and answers for local names only.
 type Options struct {
-	List       bool         // show what is in a directory without an index
+	List       bool         // list directories without an index
 	Dotfiles   bool         // serve names that begin with a dot, not only .well-known
-	AnyHost    bool         // answer whatever name the client knows this machine by
+	AnyHost    bool         // answer for every host name
 	CacheBytes int64        // memory for pages
 	Requests   *RequestLog  // nil writes none
 	Logger     *slog.Logger // nil drops the log
 }
 
-// Site is a directory that is served. Any number of goroutines may use it.
+// Site is a served directory. It is safe for concurrent use.
 type Site struct {
 	options Options
 	root    *os.Root
@@ -37,8 +55,7 @@ type Site struct {
 	requests, short, missed atomic.Uint64
 }
 
-// Open opens a directory. Where dir is a symbolic link, what it points to now is
-// served, until Close.
+// Open opens a directory. If dir is a symbolic link, its present target is served until Close.
 func Open(dir string, o Options) (*Site, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -53,18 +70,18 @@ func Open(dir string, o Options) (*Site, error) {
 	return s, nil
 }
 
-// Close gives the directory back. Nobody uses the site any more.
+// Close closes the directory. The site must not be used after it.
 func (s *Site) Close() error { return s.root.Close() }
 
 // Stats are counts since Open.
 type Stats struct {
-	Requests uint64 // all that were answered
-	Short    uint64 // of these, by the short way
+	Requests uint64 // answered requests
+	Short    uint64 // of these, on the fast path
 	Missed   uint64 // pages that were not in memory
-	Evicted  uint64 // pages dropped because others needed the room
+	Evicted  uint64 // pages dropped for lack of room
 	Changed  uint64 // pages dropped because their files have changed
 	Pages    int    // in memory now
-	Bytes    int64  // what they take
+	Bytes    int64  // of the pages in memory
 }
 
 // Stats returns the counts.
@@ -80,15 +97,14 @@ func (s *Site) Stats() Stats {
 	return stats
 }
 
-// errUnslashed is about a directory that is asked for without the slash at the end.
+// errUnslashed reports a request for a directory without the final slash.
 var errUnslashed = errors.New("a directory's path ends with a slash")
 
-// errNoIndex is about a directory that has nothing to show by itself.
+// errNoIndex reports a directory without an index.
 var errNoIndex = fmt.Errorf("a directory without %s: %w", indexName, fs.ErrNotExist)
 
-// find makes the page of a name from the directory. The error is errUnslashed,
-// errNoIndex, or the system's; that is not fs.ErrNotExist in each case in which
-// nothing is there, see isShortage.
+// find makes the page of a name from the directory. The error is errUnslashed, errNoIndex, or the
+// system's. For a missing file the latter is not always fs.ErrNotExist: see isShortage.
 func (s *Site) find(name string, dir bool) (*page, error) {
 	f, info, err := s.open(name)
 	if err != nil {
@@ -121,4 +137,36 @@ func (s *Site) findIndex(name string, dir bool) (*page, error) {
 		return nil, err
 	}
 	return s.newPage(urlPath(name, dir), index, f, info)
+}
+
+// open opens a file within the directory. A file that is neither regular nor a directory counts as
+// missing: O_NONBLOCK keeps the open of a named pipe from blocking.
+func (s *Site) open(name string) (*os.File, fs.FileInfo, error) {
+	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// shortages are the errors that do not concern the requested file.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO}
+
+// isShortage reports whether an error is a failure of the machine, and not about the name: a name
+// may be missing, too long, circular, or lead out of the directory.
+func isShortage(err error) bool {
+	for _, shortage := range shortages {
+		if errors.Is(err, shortage) {
+			return true
+		}
+	}
+	return false
 }

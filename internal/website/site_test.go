@@ -15,7 +15,7 @@ func touch(t testing.TB, dir, name string, at time.Time) {
 	must(t, os.Chtimes(filepath.Join(dir, name), at, at))
 }
 
-// A page changes when its file does, in whichever way that comes about.
+// A page changes with its file, however the file is changed.
 func TestChangesAreSeen(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, inMemory)
@@ -31,13 +31,13 @@ func TestChangesAreSeen(t *testing.T) {
 	expect("/a.txt", "not found\n")
 	plant(t, dir, map[string]string{"a.txt": "one"})
 	expect("/a.txt", "one")
-	plant(t, dir, map[string]string{"a.txt": "longer"}) // its time is the same
+	plant(t, dir, map[string]string{"a.txt": "longer"}) // with the same time
 	expect("/a.txt", "longer")
-	must(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("LONGER"), 0o644)) // its size is
+	must(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("LONGER"), 0o644)) // with the same size
 	expect("/a.txt", "LONGER")
 	plant(t, dir, map[string]string{"a.txt": "before", "b.txt": "behind"})
 	expect("/a.txt", "before")
-	must(t, os.Rename(filepath.Join(dir, "b.txt"), filepath.Join(dir, "a.txt"))) // both are
+	must(t, os.Rename(filepath.Join(dir, "b.txt"), filepath.Join(dir, "a.txt"))) // with the same time and size
 	expect("/a.txt", "behind")
 	plant(t, dir, map[string]string{"a.txt.gz": "compressed"})
 	expect("/a.txt", "compressed")
@@ -54,7 +54,7 @@ func TestChangesAreSeen(t *testing.T) {
 	}
 }
 
-// Between two comparisons, a second apart, the files are not looked at.
+// Between two comparisons, a second apart, the files are not checked.
 func TestPagesAreComparedOnceASecond(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, map[string]string{"a.txt": "one"})
@@ -73,8 +73,8 @@ func TestPagesAreComparedOnceASecond(t *testing.T) {
 	}
 }
 
-// What has just been written could change once more within the same tick of the
-// file system's clock: so nothing stands for it yet.
+// A file that was just written could change again within the same tick of the file system's clock,
+// so it has no tag yet.
 func TestFreshFilesHaveNoTag(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, inMemory)
@@ -97,7 +97,7 @@ func TestFreshFilesHaveNoTag(t *testing.T) {
 	}
 }
 
-// The pages in memory never take more than they may; those asked for last stay.
+// The pages in memory stay within the bound, and the most recently used remain.
 func TestCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"large.bin": large[:maxInMemory+1], "most.bin": large[:maxInMemory]}
@@ -128,14 +128,14 @@ func TestCacheIsBounded(t *testing.T) {
 	if stats := s.Stats(); stats.Missed != 100 || stats.Evicted < 80 {
 		t.Errorf("%+v", stats)
 	}
-	for _, name := range []string{"/most.bin", "/large.bin"} { // the one exceeds the cache, the other what any cache takes
+	for _, name := range []string{"/most.bin", "/large.bin"} { // one exceeds this cache, the other every cache
 		if p, err := s.page(name, now); err != nil || p.inMemory {
 			t.Errorf("%s is in memory: %v", name, err)
 		}
 	}
 }
 
-// Only regular files are served, and nobody waits for a pipe's other end.
+// Only regular files are served, and a named pipe does not block.
 func TestOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
@@ -214,7 +214,7 @@ func TestListing(t *testing.T) {
 		}
 	}
 	quiet := serve(t, dir, Options{})
-	for _, target := range []string{"/sub/", "/sub", "/sub/deep/"} { // not even that it is there
+	for _, target := range []string{"/sub/", "/sub", "/sub/deep/"} { // their existence is not revealed either
 		if r := quiet.get(t, "GET", target); r.status != 404 {
 			t.Errorf("%s without listings: %+v", target, r)
 		}

@@ -11,8 +11,8 @@ import (
 	"paddock/wire"
 )
 
-// FuzzCapture holds of any bytes, in any pieces: each line is one line that is
-// safe for a terminal, JSON is JSON, and pieces do not change what is shown.
+// FuzzCapture checks for any bytes, in any pieces: each line is one line that is safe for a
+// terminal, JSON is valid, and the pieces do not change the output.
 func FuzzCapture(f *testing.F) {
 	for _, v := range readVectors(f, "frames.txt") {
 		f.Add(v.bytes, uint16(3))
@@ -60,7 +60,7 @@ func FuzzCapture(f *testing.F) {
 	})
 }
 
-// sameFrames holds that there is one line for each frame.
+// sameFrames checks that there is one line for each frame.
 func sameFrames(t *testing.T, b []byte, text string) {
 	frames := 0
 	if rest, ok := bytes.CutPrefix(b, []byte(wire.Preface)); ok {

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Hex reads bytes that are written as pairs of hexadecimal digits, with white
-// space between them as one likes. A # begins a comment to the end of the line.
+// Hex decodes pairs of hexadecimal digits with optional white space between the pairs. A # begins a
+// comment to the end of the line.
 func Hex(r io.Reader) io.Reader {
 	return &hexReader{text: bufio.NewReader(r), line: 1}
 }
@@ -32,7 +32,7 @@ func (h *hexReader) Read(p []byte) (n int, err error) {
 	return 0, h.err
 }
 
-// pair takes two digits. io.EOF comes only between two pairs.
+// pair reads two digits. io.EOF is returned only between two pairs.
 func (h *hexReader) pair() (b byte, err error) {
 	high, err := h.digit()
 	if err != nil {

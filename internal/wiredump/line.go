@@ -8,17 +8,16 @@ import (
 	"paddock/wire"
 )
 
-// Line is one line of a dump: a frame, or an event. Its JSON is the output of
-// Options.JSON; what does not apply is absent.
+// Line is one line of a dump: a frame, or an event. Its JSON is the output of Options.JSON; fields
+// that do not apply are absent.
 type Line struct {
 	Conn    uint64   `json:"conn,omitempty"` // of a relay, from 1
 	From    string   `json:"from,omitempty"` // of a relay: dialer or acceptor
 	Seconds *float64 `json:"seconds,omitempty"`
 	Offset  int64    `json:"offset"` // in the direction's bytes
 
-	// Event is "" for a frame, else preface, broken, incomplete or long (a frame of
-	// which only the header is shown); of a relay also opened, failed, end, closed
-	// or dropped.
+	// Event is "" for a frame. Otherwise it is preface, broken, incomplete or long (a frame of
+	// which only the header is shown), or, of a relay, opened, failed, end, closed or dropped.
 	Event  string `json:"event,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Count  uint64 `json:"count,omitempty"` // dropped: lines; closed: bytes; ACK; POSTS: bodies
@@ -44,7 +43,7 @@ type Line struct {
 	typ wire.Type
 }
 
-// head is what a header says.
+// head returns a line with the contents of a header.
 func (d *reader) head(h wire.Header) *Line {
 	l := &Line{Offset: d.offset, Type: h.Type().String(), ID: h.ID(), Length: h.Len(), typ: h.Type()}
 	l.Flags = flagNames(h)
@@ -57,7 +56,7 @@ func (d *reader) head(h wire.Header) *Line {
 	return l
 }
 
-// line is a whole frame.
+// line returns the line of a whole frame.
 func (d *reader) line(h wire.Header, f *wire.Frame) *Line {
 	l := d.head(h)
 	var codec string
@@ -93,7 +92,7 @@ func (d *reader) line(h wire.Header, f *wire.Frame) *Line {
 			codec = "compressed"
 		}
 		if f.Type == wire.DATA || f.Type == wire.OPEN || f.Type == wire.EXTENSION {
-			codec = "bytes" // of a stream: a frame is no unit there
+			codec = "bytes" // a frame is not a unit of a stream
 		}
 		l.Bodies = []Body{showBody(f.Body, codec, d.options.Body)}
 	case wire.PING:
@@ -102,8 +101,7 @@ func (d *reader) line(h wire.Header, f *wire.Frame) *Line {
 	return l
 }
 
-// batch shows bodies until the limit of a frame is used up; of those that follow
-// only the number is told.
+// batch shows bodies until the limit of a frame is reached, then only the number of the others.
 func (d *reader) batch(batch []byte, codec string) (bodies []Body) {
 	for left := d.options.Body; len(batch) > 0 && left > 0; {
 		var b []byte
@@ -114,7 +112,7 @@ func (d *reader) batch(batch []byte, codec string) (bodies []Body) {
 	return bodies
 }
 
-// flagsByType has the names that SPEC gives to the bits; "" is reserved.
+// flagsByType holds the names of the flag bits in SPEC; "" is reserved.
 var flagsByType = [16][4]string{
 	wire.POST:      {"ACK", "", "", "COMP"},
 	wire.POSTS:     {"ACK", "", "", "COMP"},

@@ -6,33 +6,33 @@ import (
 	"paddock/wire"
 )
 
-// maxNamedSlots bounds what is remembered of the slots of a connection. Frames of
-// further ones are shown without the name of a kind.
+// maxNamedSlots bounds the slots of a connection whose kinds are remembered. Frames of further
+// slots are shown without the name of a kind.
 const maxNamedSlots = 1 << 16
 
-// names is what the frames of a connection have said so far that later frames are
-// named by. The readers of both directions use it.
+// names holds the names that the frames of a connection have defined for later frames. The readers
+// of both directions share it.
 type names struct {
 	mu    sync.Mutex
 	peers [2]peer // by role
 	slots map[wire.Slot]named
 }
 
-// peer is what one side has said of itself.
+// peer holds the definitions of one side.
 type peer struct {
 	kinds  map[uint32]string // by its numbers, at most wire.MaxKind
 	codecs map[uint32]string // of bodies, where BIND names one
-	frame  uint32            // that it accepts, 0: no HELLO seen
+	frame  uint32            // that it accepts; 0: no HELLO seen
 }
 
 // named is the last use of a slot.
 type named struct {
 	generation uint16
 	kind       uint32
-	by         wire.Role // whose number that is
+	by         wire.Role // whose number the kind is
 }
 
-// hello takes the payload of a HELLO. The error is a *wire.ProtocolError.
+// hello reads the payload of a HELLO. The error is a *wire.ProtocolError.
 func (n *names) hello(from wire.Role, payload []byte) error {
 	h, err := wire.ParseHello(payload)
 	if err != nil {
@@ -48,7 +48,7 @@ func (n *names) hello(from wire.Role, payload []byte) error {
 	return nil
 }
 
-// maxFrame is what a side accepts, as far as is known.
+// maxFrame returns the largest frame that a side accepts, as far as is known.
 func (n *names) maxFrame(of wire.Role) uint32 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,8 +58,8 @@ func (n *names) maxFrame(of wire.Role) uint32 {
 	return wire.MaxPayload
 }
 
-// learn takes what f says and returns the kind that f is about: its number, name
-// and codec, zero where they are not known.
+// learn records the definitions in f and returns the kind of f: its number, name and codec, zero
+// where unknown.
 func (n *names) learn(from wire.Role, f *wire.Frame) (number uint32, name, codec string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,7 +84,7 @@ func (n *names) learn(from wire.Role, f *wire.Frame) (number uint32, name, codec
 	return number, p.kinds[number], p.codecs[number]
 }
 
-// use notes what a slot was opened for.
+// use records the kind for which a slot was opened.
 func (n *names) use(s wire.Slot, kind uint32, by wire.Role) {
 	if n.slots == nil {
 		n.slots = map[wire.Slot]named{}
@@ -94,7 +94,7 @@ func (n *names) use(s wire.Slot, kind uint32, by wire.Role) {
 	}
 }
 
-// lane is a slot without its generation.
+// lane returns a slot without its generation.
 func lane(s wire.Slot) wire.Slot { return wire.MakeSlot(s.Side(), s.Index(), 0) }
 
 func (p *peer) bind(number uint32, name, codec string) {

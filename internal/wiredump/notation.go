@@ -27,15 +27,15 @@ var (
 
 const authKey = "12"
 
-// diagnostic is an item in the notation of RFC 8949 section 8, all in ASCII; false
-// if b is not one well-formed item.
+// diagnostic returns an item in the notation of RFC 8949 section 8, in ASCII. ok is false if b is
+// not one well-formed item.
 func diagnostic(b []byte) (string, bool) {
 	text, err := cbor.Diagnose(b)
 	return text, err == nil
 }
 
-// diagnosticMap is diagnostic of a map that package wire has accepted, with the
-// names of its keys, and without the secret of HELLO.
+// diagnosticMap returns the notation of a map that package wire has accepted, with the names of its
+// keys, and without the secret of HELLO.
 func diagnosticMap(b []byte, keys map[string]string) string {
 	if len(b) == 0 {
 		return ""
@@ -48,7 +48,7 @@ func diagnosticMap(b []byte, keys map[string]string) string {
 	for separator := "{"; len(rest) > 0; separator = ", " {
 		key, after, err := cbor.DiagnoseFirst(rest)
 		if err != nil {
-			return "" // not after the codec's check
+			return "" // impossible after the codec's check
 		}
 		value, next, err := cbor.DiagnoseFirst(after)
 		if err != nil {
@@ -70,7 +70,7 @@ func diagnosticMap(b []byte, keys map[string]string) string {
 	return text.String() + "}"
 }
 
-// hideSecret is the value of auth, with the length of its data alone.
+// hideSecret returns the value of auth, with only the length of its data.
 func hideSecret(hello []byte) string {
 	h, err := wire.ParseHello(hello)
 	if err != nil || h.Auth == nil {
@@ -80,8 +80,7 @@ func hideSecret(hello []byte) string {
 	return fmt.Sprintf("{1: %s, 2: /%d bytes, hidden/}", scheme, len(h.Auth.Data))
 }
 
-// Body is some of the bytes of a body. One of CBOR, Text and Hex is there, unless
-// none was to be shown.
+// Body is the shown part of a body. At most one of CBOR, Text and Hex is set.
 type Body struct {
 	Length int    `json:"length"`
 	CBOR   string `json:"cbor,omitempty"` // diagnostic notation
@@ -90,8 +89,7 @@ type Body struct {
 	Cut    bool   `json:"cut,omitempty"` // only its beginning
 }
 
-// showBody takes up to limit bytes of b. codec is what the peers call its
-// encoding, "" if they do not say.
+// showBody returns up to limit bytes of b. codec is the encoding that the peers have named, or "".
 func showBody(b []byte, codec string, limit int) Body {
 	body := Body{Length: len(b), Cut: limit < len(b)}
 	b = b[:min(limit, len(b))]
@@ -112,15 +110,15 @@ func showBody(b []byte, codec string, limit int) Body {
 	return body
 }
 
-// looksLikeCBOR says whether b begins as an array or map that is not empty. Two
-// peers that say nothing of their codec send such bytes seldom as something else.
+// looksLikeCBOR reports whether b begins like an array or map that is not empty. Peers that name no
+// codec rarely send other bodies that begin so.
 func looksLikeCBOR(b []byte) bool {
 	major := b[0] >> 5
 	return (major == 4 || major == 5) && len(b) > 1
 }
 
-// printable says whether b is text that can be read, and where its last whole
-// character ends if it was cut.
+// printable reports whether b is printable text, and where its last whole character ends if it was
+// cut.
 func printable(b []byte, cut bool) (end int, ok bool) {
 	for end < len(b) {
 		r, size := utf8.DecodeRune(b[end:])

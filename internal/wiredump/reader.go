@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// wholeFrame is up to which payload a frame is taken apart. Of a longer one
-	// only the header is shown, so that a direction keeps no more than this.
+	// wholeFrame is the largest payload of a frame that is decoded. Of a longer frame only the
+	// header is shown, which bounds the memory of a direction.
 	wholeFrame = 1 << 20
 
-	// keptBuffer is what a reader keeps between two frames.
+	// keptBuffer is the largest buffer that a reader keeps between two frames.
 	keptBuffer = 64 << 10
 )
 
-// reader takes the bytes of one direction, in pieces as they come, and emits a
-// line for each frame. After a broken one it emits nothing more.
+// reader decodes the bytes of one direction, in pieces, and emits a line for each frame. It emits
+// nothing after a broken frame.
 type reader struct {
 	options Options
 	names   *names
-	from    wire.Role // who sends
-	live    bool      // the preface must be there, as a peer will look at it
+	from    wire.Role // the sender
+	live    bool      // the preface is required, as by a peer
 	emit    func(*Line)
 
-	buf    []byte // what has come and was not shown yet
+	buf    []byte // received bytes that are not shown yet
 	offset int64  // of buf[0] in the direction
-	skip   int    // bytes of a long frame that are still to come
+	skip   int    // missing bytes of a long frame
 	opened bool   // past the preface
-	err    error  // why nothing more is read
+	err    error  // the reason to stop
 }
 
-// feed takes the next bytes. They are copied.
+// feed reads the next bytes, which it copies.
 func (d *reader) feed(p []byte) {
 	if d.err != nil {
 		return
@@ -56,7 +56,7 @@ func (d *reader) feed(p []byte) {
 	}
 }
 
-// end says that no more bytes will come.
+// end reports the end of the bytes.
 func (d *reader) end() {
 	if d.err != nil || len(d.buf) == 0 && d.skip == 0 {
 		return
@@ -78,7 +78,7 @@ func (d *reader) end() {
 	d.emit(&Line{Offset: d.offset, Event: "incomplete", Reason: d.err.Error()})
 }
 
-// next shows what begins at b[0] and returns its length, or 0 if more is needed.
+// next shows the frame at the beginning of b and returns its length, or 0 if it is incomplete.
 func (d *reader) next(b []byte) int {
 	switch {
 	case d.skip > 0:
@@ -112,11 +112,11 @@ func (d *reader) next(b []byte) int {
 	return n
 }
 
-// long shows a header, and lets the payload pass.
+// long shows a header, and skips the payload.
 func (d *reader) long(h wire.Header) {
 	l := d.head(h)
 	l.Event = "long"
-	if h.Type() != wire.REQ && h.Type() != wire.OPEN { // whose payload has the kind
+	if h.Type() != wire.REQ && h.Type() != wire.OPEN { // their payload has the kind
 		l.KindNumber, l.Kind, _ = d.names.learn(d.from, &wire.Frame{Type: h.Type(), ID: h.ID()})
 	}
 	d.emit(l)
@@ -130,8 +130,7 @@ func (d *reader) maxFrame() uint32 {
 	return d.names.maxFrame(1 - d.from)
 }
 
-// preface takes the preface. A capture need not have one, but one that begins as
-// a preface must be whole.
+// preface reads the preface. A capture may begin without a preface, but not with a broken one.
 func (d *reader) preface(b []byte) int {
 	const telling = 5 // 0x89 and the name: as a frame it would be DATA of 4 MiB
 	if len(b) < len(wire.Preface) {

@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// maxConnections is how many a relay has at once; more wait to be accepted.
+	// maxConnections bounds the connections of a relay; further ones wait in the accept queue.
 	maxConnections = 256
-	// dialTimeout bounds the way to the target.
+	// dialTimeout bounds a dial to the target.
 	dialTimeout = 10 * time.Second
-	// pipeBuffer is what a direction holds of the bytes that pass. A receiver that
-	// does not read is felt by the sender, as without the relay.
+	// pipeBuffer is the buffer of a direction. It is small enough that a slow receiver still slows
+	// down its sender.
 	pipeBuffer = 32 << 10
 )
 
-// Relay accepts connections, connects each to a target, passes the bytes of both
-// directions on unchanged, and shows the frames. The end of one direction is
-// passed on as such, and so is a reset. An output that is slow loses lines, which
-// is said; it never holds up a connection.
+// Relay accepts connections, connects each to a target, forwards the bytes of both directions
+// unchanged, and shows the frames. It forwards the end of a direction, and a reset. An output that
+// is too slow loses lines, which are counted; it never slows down a connection.
 type Relay struct {
 	Listener net.Listener // closed by Run
 	Network  string       // of the target: tcp or unix
@@ -36,8 +35,8 @@ type Relay struct {
 	wait  sync.WaitGroup
 }
 
-// Run relays until ctx ends or the output fails; then it closes all connections
-// and waits for its goroutines, the one that writes to Output included.
+// Run relays until ctx ends or the output fails. It then closes all connections and waits for its
+// goroutines, including the one that writes to Output.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -118,8 +117,8 @@ func (r *Relay) serve(ctx context.Context, p *passage, from net.Conn) {
 	p.say(&Line{Event: "closed"})
 }
 
-// pass copies one direction until it ends. The frames are shown before they are
-// passed on, so that a question is always above its answer.
+// pass copies one direction until it ends. Frames are shown before they are forwarded, so that a
+// request is always above its response.
 func (p *passage) pass(sender wire.Role, from, to net.Conn) {
 	d := reader{
 		options: p.relay.Options, names: &p.names, from: sender, live: true,
@@ -152,8 +151,7 @@ func (p *passage) pass(sender wire.Role, from, to net.Conn) {
 	}
 }
 
-// fail tells why a direction has ended, unless it was closed by the relay itself:
-// at its own end, or because the other direction has failed.
+// fail shows the reason why a direction has ended, unless the relay itself has closed it.
 func (p *passage) fail(sender wire.Role, err error) {
 	if !errors.Is(err, net.ErrClosed) {
 		p.sayFrom(sender, &Line{Event: "failed", Reason: err.Error()})
@@ -171,15 +169,14 @@ func (p *passage) say(l *Line) {
 	p.relay.spool.add(l)
 }
 
-// closeWrite passes the end of a direction on.
+// closeWrite forwards the end of a direction.
 func closeWrite(c net.Conn) {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // the peer is gone: its direction will tell
+		_ = half.CloseWrite() // the peer is gone: its own direction reports that
 	}
 }
 
-// reset ends both sides without the handshake of an orderly end, as the side did
-// that failed.
+// reset ends both sides with a reset, as the failed side did.
 func reset(sides ...net.Conn) {
 	for _, c := range sides {
 		if tcp, ok := c.(*net.TCPConn); ok {

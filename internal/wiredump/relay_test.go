@@ -17,10 +17,10 @@ import (
 	"paddock/wire"
 )
 
-// patience is far longer than anything here takes.
+// patience is far longer than any step of these tests takes.
 const patience = 20 * time.Second
 
-// output collects lines, and tells of each piece that is written.
+// output collects lines, and announces each write.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -52,8 +52,8 @@ func listenHere(t *testing.T) net.Listener {
 	return l
 }
 
-// startRelay returns a connection through a relay, its other end, and a function
-// that stops the relay and returns its error.
+// startRelay returns a connection through a relay, its other end, and a function that stops the
+// relay and returns its error.
 func startRelay(t *testing.T, out io.Writer) (near, far *net.TCPConn, stop func() error) {
 	t.Helper()
 	target, door := listenHere(t), listenHere(t)
@@ -106,7 +106,7 @@ func TestRelay(t *testing.T) {
 	send(t, near, far, conversation(t))
 	send(t, far, near, append([]byte(wire.Preface), hello(payload)...))
 	send(t, far, near, frame(wire.Frame{Type: wire.RES, ID: 0x1001, Body: []byte("ok")}))
-	if err := near.CloseWrite(); err != nil { // only this half: the answer still comes
+	if err := near.CloseWrite(); err != nil { // only this half: the answer is still read
 		t.Fatal(err)
 	}
 	if n, err := far.Read(make([]byte, 1)); n != 0 || err != io.EOF {
@@ -126,7 +126,7 @@ func TestRelay(t *testing.T) {
 	compare(t, "testdata/relay.golden", got)
 }
 
-// A frame longer than the receiver has said is broken, and passes as it came.
+// A frame longer than the receiver accepts is shown as broken, and forwarded unchanged.
 func TestRelayKnowsTheReceiver(t *testing.T) {
 	var out output
 	near, far, stop := startRelay(t, &out)
@@ -189,13 +189,13 @@ func TestRelayWithoutTarget(t *testing.T) {
 	}
 }
 
-// An output that takes nothing holds up nobody, and what it has missed is told.
+// A blocked output slows down no connection, and the dropped lines are counted.
 func TestRelayWithASlowOutput(t *testing.T) {
 	out := output{gate: make(chan struct{})}
 	near, far, stop := startRelay(t, &out)
 	send(t, near, far, []byte(wire.Preface))
 	batch := bytes.Repeat(wire.AppendFrame(nil, &wire.Frame{Type: wire.PING, Body: []byte("12345678")}), 1000)
-	const batches = 60 // of some 50 bytes of text for each frame: more than what may wait
+	const batches = 60 // about 50 bytes of text for each frame, more than the queue holds
 	for range batches {
 		send(t, near, far, batch)
 	}
@@ -210,7 +210,7 @@ func TestRelayWithASlowOutput(t *testing.T) {
 	} else if _, err := fmt.Sscan(m[1], &dropped); err != nil {
 		t.Fatal(err)
 	}
-	// Besides the frames: opened, preface, and at the end one or two of each side.
+	// Besides the frames: opened, preface, and at the end one or two lines for each side.
 	if shown := strings.Count(text, " PING "); shown+dropped < batches*1000 || shown+dropped > batches*1000+10 {
 		t.Errorf("%d frames shown, %d lines dropped", shown, dropped)
 	}

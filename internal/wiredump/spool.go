@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// spoolSize is how many bytes of lines wait for the output.
+// spoolSize bounds the queued lines, in bytes.
 const spoolSize = 1 << 20
 
-// spool stands between the connections and an output that may be slow: add never
-// waits. When the bound is reached, lines are dropped until the output has taken
-// all that waits, and then it says how many.
+// spool queues lines between the connections and an output that may be slow, so that add never
+// waits. At the bound lines are dropped until the output has written the queue; then a line has
+// their number.
 type spool struct {
 	asJSON bool
 	size   int
@@ -19,7 +19,7 @@ type spool struct {
 	waiting []byte
 	dropped uint64
 	closed  bool
-	wake    chan struct{} // holds a token while there is something to see; never closed
+	wake    chan struct{} // holds a token while there is work; never closed
 }
 
 func newSpool(asJSON bool, size int) *spool {
@@ -40,7 +40,7 @@ func (s *spool) add(l *Line) {
 	s.signal()
 }
 
-// close lets run end when everything is written.
+// close lets run end once all lines are written.
 func (s *spool) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *spool) run(w io.Writer) error {
 	return nil
 }
 
-// take hands out what waits, and lets empty be filled meanwhile.
+// take returns the queued lines, and uses empty for the next ones.
 func (s *spool) take(empty []byte) (batch []byte, dropped uint64, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,10 +46,10 @@ func (l *Line) Append(dst []byte, asJSON bool) []byte {
 	return append(dst, '\n')
 }
 
-// appendJSON escapes what a terminal would act on and JSON would let pass.
+// appendJSON escapes characters that a terminal would interpret and that JSON allows.
 func (l *Line) appendJSON(dst []byte) []byte {
 	b, err := json.Marshal(l)
-	if err != nil { // a Line has nothing that JSON lacks
+	if err != nil { // every Line can be encoded
 		panic(err)
 	}
 	for len(b) > 0 {
@@ -66,8 +66,7 @@ func (l *Line) appendJSON(dst []byte) []byte {
 	return dst
 }
 
-// appendPlace says where a line belongs: an offset, or a connection, the way and
-// the time.
+// appendPlace appends the place of a line: an offset, or a connection, the direction and the time.
 func (l *Line) appendPlace(dst []byte) []byte {
 	if l.Event == "dropped" {
 		return dst

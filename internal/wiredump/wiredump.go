@@ -1,14 +1,13 @@
-// Package wiredump shows the frames of a wire connection as text or JSON, one on
-// each line, for people who want to see what two peers say to each other.
+// Package wiredump shows the frames of a wire connection as text or JSON, one frame on each line,
+// to debug a conversation between two peers.
 //
-// A Capture is the bytes of one direction; a Relay stands between two live peers
-// and shows both. Each direction has a reader of its own, which judges frames by
-// the codec of package wire. The two share what one must know to name things: who
-// has bound which kind, and what each slot was opened for.
+// A Capture is the bytes of one direction. A Relay stands between two live peers and shows both
+// directions. Each direction has its own reader, which checks frames with the codec of package
+// wire. The two readers share the names: the kinds that each side has bound, and the kind for which
+// each slot was opened.
 //
-// What is shown is data of a stranger. Nothing of it reaches the output but
-// printable characters, what is kept of it is bounded, and credentials in HELLO
-// are hidden.
+// The data comes from unknown peers. Only printable characters reach the output, the memory is
+// bounded, and credentials in HELLO are hidden.
 package wiredump
 
 import (
@@ -19,19 +18,19 @@ import (
 	"paddock/wire"
 )
 
-// Options say what is shown.
+// Options configure the output.
 type Options struct {
 	Body     int    // bytes of body shown of each frame; 0: none
-	MaxFrame uint32 // of the receiver's HELLO; 0: what was seen of it, else no limit
+	MaxFrame uint32 // of the receiver's HELLO; 0: the value that was seen, else no limit
 	JSON     bool   // one object on each line, instead of text
 }
 
-// ErrBroken is wrapped by the error about bytes that are not the frames of wire.
+// ErrBroken is wrapped by the error about bytes that are not frames of wire.
 var ErrBroken = errors.New("the frames end")
 
-// Capture shows what one side has sent, with or without its preface. A frame that
-// the codec refuses ends it: that line says why, and so does the error, which
-// wraps ErrBroken and, if there is one, a *wire.ProtocolError.
+// Capture shows the bytes of one side, with or without the preface. It ends at a frame that the
+// codec refuses: that line has the reason, and the error wraps ErrBroken and, if there is one, a
+// *wire.ProtocolError.
 func Capture(w io.Writer, r io.Reader, o Options) error {
 	var failed error
 	var line []byte
@@ -59,7 +58,7 @@ func Capture(w io.Writer, r io.Reader, o Options) error {
 	return failed
 }
 
-// Check returns what is wrong with o, or nil.
+// Check returns an error if o is invalid.
 func (o Options) Check() error {
 	if o.Body < 0 {
 		return fmt.Errorf("a negative number of bytes of body: %d", o.Body)

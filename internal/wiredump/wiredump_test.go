@@ -71,8 +71,8 @@ func dump(b []byte, o Options) (string, error) {
 	return out.String(), err
 }
 
-// TestVectors shows every vector, and holds that what the codec refuses is named
-// with its reason, and fails.
+// TestVectors checks that every vector is shown, and that a refused one fails and is shown with its
+// reason.
 func TestVectors(t *testing.T) {
 	var golden strings.Builder
 	for _, file := range []string{"frames.txt", "hello.txt"} {
@@ -100,7 +100,7 @@ func TestVectors(t *testing.T) {
 				}
 			case "incomplete":
 				if len(b) == 0 {
-					break // nothing is missing of nothing
+					break // an empty input is complete
 				}
 				if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(out, "! offset 0: ") {
 					t.Errorf("%s: %v\n%s", v.name, err, out)
@@ -111,7 +111,7 @@ func TestVectors(t *testing.T) {
 	compare(t, "testdata/vectors.golden", golden.String())
 }
 
-// sameFlags holds our names of flags against those of package wire.
+// sameFlags compares the names of flags with those of package wire.
 func sameFlags(t *testing.T, v vector, out string) {
 	capitals := func(text string) (words []string) {
 		text, _, _ = strings.Cut(text, `"`)
@@ -147,7 +147,7 @@ func compare(t *testing.T, file, got string) {
 	}
 }
 
-// conversation is what a dialer could send: each frame in the notation of AppendFrame.
+// conversation returns the frames of a dialer, each in the notation of AppendFrame.
 func conversation(t testing.TB) []byte {
 	t.Helper()
 	payload, err := wire.Hello{
@@ -217,7 +217,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// What follows a frame that is not taken apart is in its place.
+// The frame after a long frame is at the right place.
 func TestLongFrame(t *testing.T) {
 	b := wire.AppendFrame(nil, &wire.Frame{Type: wire.POST, ID: 1, Body: make([]byte, 3<<20)})
 	b = wire.AppendFrame(b, &wire.Frame{Type: wire.PING, Body: []byte("12345678")})
@@ -297,7 +297,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// An output that fails is told, and so is an input.
+// A failing output is reported, and so is a failing input.
 func TestCaptureFails(t *testing.T) {
 	b := conversation(t)
 	r, w := io.Pipe()

@@ -29,9 +29,9 @@ func failed(a load.Answer) load.Answer {
 	return a
 }
 
-// feed asks so many times, and hands a stream to a session in parts: what is not taken
-// comes again with more behind it, as from an engine. It gives the answers and how it
-// ended, in words.
+// feed makes requests and hands a stream to a session in parts. Bytes that the session does not
+// consume are passed again with more behind them, as an engine does. feed returns the answers and
+// the end of the stream, in words.
 func feed(s load.Session, asked int, stream string, part func(left int) int) (got []load.Answer, how string) {
 	for range asked {
 		if err := s.Request(&load.Request{}); err != nil {
@@ -76,7 +76,7 @@ func sized(length, body string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Length: " + length + "\r\n\r\n" + body
 }
 
-// streams are what services send, and what it comes to. A stream without an ending ends
+// streams lists streams of services with the expected result. A stream without an ending ends
 // between answers.
 var streams = []struct {
 	name   string
@@ -277,7 +277,8 @@ func TestStatuses(t *testing.T) {
 var nginx = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sun, 22 Nov 2026 08:00:00 GMT\r\nContent-Type: text/html\r\nContent-Length: 3516\r\n" +
 	"Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT\r\nConnection: keep-alive\r\nETag: \"691e8b40-dbc\"\r\nAccept-Ranges: bytes\r\n\r\n" + strings.Repeat("x", 3516)
 
-// receiver gives what asks and reads one answer of nginx, learned or not.
+// receiver returns a function that sends a request and reads one answer of nginx, with a learned
+// head or not.
 func receiver(tb testing.TB, learn bool) func() {
 	s := session(form(0))
 	in := [][]byte{[]byte(nginx), []byte(strings.Replace(nginx, "691e", "692e", 1))}

@@ -24,9 +24,8 @@ type Bodies struct {
 	Returns int // bodies that end in a carriage return, which is sent
 }
 
-// ReadBodies reads a file of bodies. Blank lines are skipped. What begins as gzip does is
-// unpacked. Carriage returns at the ends of lines are kept: see Returns. The error names
-// the line.
+// ReadBodies reads a file of bodies. It skips blank lines and unpacks gzip. It keeps carriage
+// returns at the ends of lines: see Returns. An error names the line.
 func ReadBodies(r io.Reader) (*Bodies, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := in.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {

@@ -31,7 +31,9 @@ const (
 	chunkDone
 )
 
-// chunks finds the end of a chunked body: RFC 9112 section 7.1.
+// chunks finds the end of a chunked body: RFC 9112 section 7.1. It is not the decoder of
+// internal/netio/h1, because it goes on at any split of the stream without a copy, and keeps no
+// bytes of the body.
 type chunks struct {
 	stage chunkStage
 	left  int64 // of the chunk
@@ -39,8 +41,8 @@ type chunks struct {
 	digit bool  // the size has one
 }
 
-// next takes from the start of b, and gives how much, and what of it is data. used = 0:
-// it needs more to go on.
+// next consumes used bytes from the start of b, and returns the part of them that is data. With
+// used = 0 it needs more bytes.
 func (c *chunks) next(b []byte) (used int, data []byte, err error) {
 	for used < len(b) && c.stage != chunkDone {
 		switch c.stage {

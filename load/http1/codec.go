@@ -1,3 +1,9 @@
+// Package http1 is HTTP/1.1 and HTTP/1.0 from the client's side, without I/O: a
+// load.Codec.
+//
+// Requests are made before the run: [Request] describes one, an [Arena] holds the bytes of many,
+// and a send is a slice of it. Answers are parsed by RFC 9112: [Codec] finds where each answer
+// ends, skips its body, and counts it under the class of its failure.
 package http1
 
 import (
@@ -9,11 +15,11 @@ import (
 
 // Codec makes load with requests over HTTP/1. It is used by its address, and for one run.
 type Codec struct {
-	// Requests are what is sent.
+	// Requests makes the requests to send.
 	Requests Requests
 	// Good are the statuses of answers that did not fail; nil = those below 400.
 	Good *Statuses
-	// Expect is what the bodies of answers must be.
+	// Expect is a condition on the bodies of answers.
 	Expect Expect
 
 	length atomic.Int64 // of the first answer's body, and 1; 0 = not known
@@ -37,7 +43,7 @@ type pausing struct {
 	Pauser
 }
 
-// thread is what the sessions of a thread share.
+// thread is the state that the sessions of a thread share.
 type thread struct {
 	codec    *Codec
 	requests Source
@@ -48,7 +54,7 @@ type thread struct {
 // Session returns the state of a connection.
 func (t *thread) Session() load.Session { return &session{thread: t} }
 
-// Requests are what a run sends. They are safe for any number of goroutines.
+// Requests makes the requests of a run. It is safe for any number of goroutines.
 type Requests interface {
 	// Thread returns the source of thread part of so many.
 	Thread(part, of int) Source
@@ -74,7 +80,7 @@ type Message struct {
 	Form  Form
 }
 
-// Form is what of a request tells how its answer is read.
+// Form holds the properties of a request that determine how its answer is read.
 type Form uint8
 
 // The forms, which may come together.

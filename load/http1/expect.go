@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Expect says what the body of an answer must be, so that it does not count as
-// load.ClassBody. The zero value takes any. The answers to HEAD, and 204 and 304, have
-// none and are not checked.
+// Expect is a condition on the body of an answer; an answer that breaks it counts as
+// load.ClassBody. The zero value accepts any body. The answers to HEAD, and 204 and 304, have none
+// and are not checked.
 type Expect struct {
 	Length     int64  // bytes; 0 = any
 	SameLength bool   // as many as the first answer of the run
 	Body       []byte // these bytes; nil = any
 }
 
-// check is what is known of a body that comes.
+// check is the state of the check of one body.
 type check struct {
 	bare    bool // there is none, whatever is expected
 	differs bool // from Expect.Body
@@ -28,7 +28,7 @@ func (c *check) compare(want []byte, at int64, data []byte) {
 	c.differs = c.differs || len(data) > len(rest) || !bytes.Equal(rest[:len(data)], data)
 }
 
-// expected reports whether a complete body is what it must be.
+// expected reports whether a complete body meets the condition.
 func (c *Codec) expected(length int64, k check) bool {
 	e := &c.Expect
 	if k.bare {

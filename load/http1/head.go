@@ -11,11 +11,13 @@ import (
 const maxHead = 64 << 10
 
 var (
-	errNotHTTP = errors.New("http1: what came is no answer of HTTP/1")
+	errNotHTTP = errors.New("http1: the bytes are no answer of HTTP/1")
 	errBigHead = fmt.Errorf("http1: a head of more than %d KiB", maxHead>>10)
 )
 
-// head is what the head of an answer says about where it ends.
+// head holds the parts of an answer's head that determine where the answer ends.
+// Package internal/netio/h1 reads heads for a proxy, which refuses more than RFC 9112 demands and
+// returns other errors; a load generator counts each oddity under a class and names it.
 type head struct {
 	status    uint16
 	minor     uint8 // of the version, HTTP/1.minor
@@ -120,7 +122,7 @@ func (h *head) statusLine(line []byte) error {
 	return nil
 }
 
-// consistent checks what only the whole head tells.
+// consistent checks the rules that concern the whole head.
 func (h *head) consistent() error {
 	if h.coded && h.minor == 0 {
 		return errors.New("http1: an answer of HTTP/1.0 with a Transfer-Encoding")
@@ -268,5 +270,5 @@ func equalFold(b []byte, lower string) bool {
 	return true
 }
 
-// clip quotes the beginning of what is shown in an error.
+// clip quotes the beginning of b for an error.
 func clip(b []byte) string { return strconv.Quote(string(b[:min(len(b), 60)])) }

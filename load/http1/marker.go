@@ -90,7 +90,7 @@ func (m *marker) count(r *Request) int {
 	return n
 }
 
-// mark gives a text with marks. quote is what is done to the lines of files there.
+// mark returns a text with marks. quote escapes the lines of files.
 func (m *marker) mark(text string, quote quoting) (string, error) {
 	var out strings.Builder
 	for at := 0; ; {

@@ -214,8 +214,8 @@ type observer func(*load.Interval)
 
 func (f observer) Interval(v *load.Interval) { f(v) }
 
-// What a service sends without being asked is not taken for the next answer, where it
-// came in time; and it harms no more than its connection.
+// Bytes that a service sends without a request are not taken for the next answer if they arrived in
+// time, and they harm no other connection.
 func TestUnasked(t *testing.T) {
 	engines(t, func(t *testing.T, e load.Engine) {
 		good := says(sized("5", "hello"))
@@ -260,7 +260,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A name that nobody has, and a port where nobody listens, end the run before it begins.
+// A name that does not resolve, and a port without a listener, end the run before it begins.
 func TestNobodyThere(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

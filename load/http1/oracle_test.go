@@ -15,9 +15,9 @@ import (
 	"paddock/load/http1"
 )
 
-// FuzzAnswers holds for any stream: however it is cut, and whether its head was learned or
-// not, the answers are the same; and what is accepted net/http accepts too, with the same
-// body, but for what explained names.
+// FuzzAnswers: for any stream, the answers are the same however it is cut, and whether its head was
+// learned or not. net/http accepts each stream that is accepted, with the same body, apart from the
+// differences that explained lists.
 func FuzzAnswers(f *testing.F) {
 	for _, tc := range streams {
 		if len(tc.stream) < 1000 {

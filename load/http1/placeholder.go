@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A placeholder stands in a template for what differs from request to request. What it
-// stands for is a function of the run's seed and of the request's number alone, so that
-// it is the same for any number of threads.
+// A placeholder marks a part of a template that differs between requests. Its value depends only on
+// the seed of the run and the number of the request, so that it is the same for any number of
+// threads.
 type placeholder interface {
 	// put appends its value for request number k. draw is random, and its own.
 	put(dst []byte, k int64, draw uint64) []byte
@@ -70,7 +70,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// parsePlaceholder reads what stands between the braces. lines gives those of a file.
+// parsePlaceholder parses the text between the braces. lines returns the lines of a file.
 func parsePlaceholder(text string, lines func(name string) ([][]byte, error)) (placeholder, error) {
 	words := strings.Fields(text)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"paddock/load/http1"
 )
 
-// What is sent, to the byte.
+// Requests, to the byte.
 func TestRequest(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -121,8 +121,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// Request number k has body k mod n, and is what net/http reads it to be. The last one of
-// a connection says so.
+// Request number k has body k mod n, and net/http reads it as such. The last one of a connection
+// has Connection: close.
 func TestBodies(t *testing.T) {
 	var arena http1.Arena
 	if err := arena.AddBodies(http1.Request{URL: "http://a/b"}, [][]byte{[]byte("zero"), nil, []byte("two")}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"paddock/load"
 )
 
-// stage is what of an answer comes next.
+// stage is the part of an answer that is read next.
 type stage uint8
 
 const (
@@ -60,7 +60,7 @@ func (t *thread) splice(m Message) Message {
 	return Message{t.spliced, m.Head + len("Connection: close\r\n"), m.Form | Close}
 }
 
-// Receive takes what has come.
+// Receive implements load.Session.
 //
 // hot: guarded by BenchmarkReceive and TestDoesNotAllocate.
 func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error) {
@@ -92,7 +92,7 @@ func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error
 	return len(in), nil
 }
 
-var errUnasked = &load.Failed{Class: load.ClassProtocol, Err: errors.New("http1: bytes that nobody has asked for")}
+var errUnasked = &load.Failed{Class: load.ClassProtocol, Err: errors.New("http1: bytes without a request")}
 
 // takeUsual takes a whole answer of the learned shape, as most are, in one step; 0 = the
 // next one is not, or does not end here.
@@ -227,8 +227,8 @@ func (s *session) classOf(status uint16, body int64, k check) load.Class {
 	return load.ClassOK
 }
 
-// last reports whether the connection ends behind the answer: RFC 9112 section 9.3. Who
-// asks with HTTP/1.0 is told if it does not.
+// last reports whether the connection ends behind the answer: RFC 9112 section 9.3. A service tells
+// a client of HTTP/1.0 if it keeps the connection.
 func (s *session) last(form Form) bool {
 	h := &s.head
 	switch {

@@ -1,8 +1,8 @@
 package http1
 
-// shape is a head that has been read before. A service mostly says the same again, but for
-// the digits of Content-Length, and once a second the time: what is equal byte by byte
-// need not be read again.
+// shape is a head that has been read before. The heads of a service mostly differ only in the
+// digits of Content-Length and, once a second, in the time. A head that is otherwise equal byte by
+// byte need not be parsed again.
 type shape struct {
 	before, after []byte // of the digits; after is empty if there are none
 	head          head
@@ -36,8 +36,8 @@ func (s *shape) usual(b []byte) (n int, body int64) {
 // maxDigits is how many digits are a number without another look.
 const maxDigits = 18
 
-// match gives the length of the head at the start of b, and what it says, if it is the one
-// that was learned; else 0.
+// match returns the length of the head at the start of b, and its content, if it is the learned
+// one, and 0 otherwise.
 //
 // hot: guarded by BenchmarkReceive and TestDoesNotAllocate.
 func (s *shape) match(b []byte, h *head) int {
@@ -57,8 +57,8 @@ func (s *shape) match(b []byte, h *head) int {
 	return n
 }
 
-// digits reads the number at a place of b, and gives it with the length of the head if what
-// follows it is what was learned; else 0.
+// digits returns the number at an index of b and the length of the head, if the rest is equal to
+// the learned head, and 0 otherwise.
 func (s *shape) digits(b []byte, at int) (n int, length int64) {
 	n = at
 	for ; n < len(b) && isDigit(b[n]); n++ {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,11 +25,10 @@ type Files func(name string) ([]byte, error)
 //
 //	GET http://localhost:8080/healthz
 //
-// A target is a method and a URL, header lines, and the name of a file that holds the
-// body. A blank line or the next target ends it; lines that begin with # are comments. A
-// path alone is one of r.URL's service. What r says holds for each of them, but for the
-// header fields that the target has itself. All targets are of one service. The error
-// names the line.
+// A target is a method and a URL, header lines, and the name of a file that holds the body. A blank
+// line or the next target ends it; lines that begin with # are comments. A path alone is one of
+// r.URL's service. r holds the values that apply to each target, except for header fields that the
+// target has itself. All targets are of one service. An error names the line.
 func ReadTargets(in io.Reader, r Request, files Files) ([]Request, error) {
 	t := targets{usual: r, files: files, bodies: map[string][]byte{}}
 	lines := bufio.NewScanner(in)
@@ -153,3 +153,31 @@ func (t *targets) body(name string) error {
 
 // shown is the beginning of a text for an error.
 func shown(text string) string { return text[:min(len(text), 60)] }
+
+// WithScheme returns a URL with its scheme: http, where it has none.
+func WithScheme(url string) string {
+	scheme, _, found := strings.Cut(url, "://")
+	if found && !strings.ContainsAny(scheme, "/?#") {
+		return url
+	}
+	return "http://" + url
+}
+
+// Endpoint is where the service of a URL listens, as load.Plan has it, and whether it
+// speaks TLS.
+func Endpoint(url string) (address string, secure bool, err error) {
+	u, err := parseURL(url)
+	if err != nil {
+		return "", false, err
+	}
+	secure = u.Scheme == "https"
+	port := u.Port()
+	switch {
+	case port != "":
+	case secure:
+		port = "443"
+	default:
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port), secure, nil
+}

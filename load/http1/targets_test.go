@@ -89,8 +89,8 @@ func TestReadTargetsRefused(t *testing.T) {
 	}
 }
 
-// FuzzTargets holds for any file: what is read can be sent, or is refused with a reason,
-// and is of one service.
+// FuzzTargets: the requests of any file can be sent and are for one service, or the file is refused
+// with a reason.
 func FuzzTargets(f *testing.F) {
 	f.Add("GET http://a/b\nC: d\n@a.json\n\nPOST /e\n# f\n")
 	f.Add("GET http://a\nGET https://a\n")

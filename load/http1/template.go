@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Compile makes ready what a run sends: request number k is the one of list number k mod
-// its length. URLs, values of header fields and bodies may have placeholders:
+// Compile prepares the requests of a run: request number k is the one of list number k mod its
+// length. URLs, values of header fields and bodies may have placeholders:
 //
 //	{{seq}}          the number of the request, from 0
 //	{{rand 1 100}}   a number from 1 to 100
@@ -16,8 +16,8 @@ import (
 //	{{line FILE}}    the next line of a file, over and over
 //	{{"{{"}}         the text {{ itself
 //
-// In a URL the lines of a file are escaped. What is random depends on seed and on the
-// number of the request alone.
+// In a URL the lines of a file are escaped. Random values depend only on seed and on the number of
+// the request.
 func Compile(list []Request, files Files, seed uint64) (Requests, error) {
 	if len(list) == 0 {
 		return nil, errNoRequests
@@ -59,7 +59,7 @@ type template struct {
 	form       Form
 }
 
-// piece is text, and what is put behind it.
+// piece is text, followed by the value of a placeholder.
 type piece struct {
 	text []byte
 	hole placeholder // nil = nothing

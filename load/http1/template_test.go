@@ -26,7 +26,7 @@ func lines(name string) ([]byte, error) {
 	return nil, errors.New("no file " + name)
 }
 
-// sent gives what is sent as request number k.
+// sent returns the bytes of request number k.
 func sent(t *testing.T, requests http1.Requests, part, of int, k int64) string {
 	t.Helper()
 	m, err := requests.Thread(part, of).Make(k)
@@ -67,7 +67,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// What is random is in its bounds, depends on the number and the seed alone, and differs.
+// Random values are in their bounds, depend on the number and the seed alone, and differ.
 func TestRandom(t *testing.T) {
 	r := http1.Request{URL: "http://h/{{rand -3 3}}/{{rand -9223372036854775808 9223372036854775807}}/{{uuid}}/{{uuid}}"}
 	requests, again := compiled(t, r), compiled(t, r)

@@ -196,7 +196,7 @@ export interface TunnelRefused {
   count: number;
 }
 
-/** Of the refused, those for whom there was no room, by what there was none of. */
+/** Of the refused, those at an exhausted bound, by bound. */
 export interface TunnelOverload {
   of: string;
   count: number;
@@ -219,7 +219,7 @@ export interface TunnelSession {
   names_all: number;
   /** To the server. */
   connections: number;
-  /** Visitors who are carried by connections of their own. */
+  /** Visitors on connections of their own. */
   direct: number;
 }
 

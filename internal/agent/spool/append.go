@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// group is what is written and synced at once.
+// group is a batch of records that are written and synced together.
 type group struct {
 	bodies [][]byte
 	done   bool
@@ -14,9 +14,9 @@ type group struct {
 	err    error
 }
 
-// Append adds records and returns when they are on the disk: all of them or, with an
-// error, none. Last is the number of the last record of the group that they went
-// with. The bodies are borrowed until then. ErrFull, ErrClosed, or what the disk says.
+// Append adds records and returns once they are on the disk: all of them or, with an error, none.
+// last is the number of the last record of their group. The bodies are borrowed until Append
+// returns. The error is ErrFull, ErrClosed, or an error of the disk.
 func (s *Spool) Append(bodies ...[]byte) (last uint64, err error) {
 	size, err := sizeOf(bodies)
 	if err != nil || len(bodies) == 0 {
@@ -54,11 +54,11 @@ func sizeOf(bodies [][]byte) (n int64, err error) {
 	return n, nil
 }
 
-// makeRoom sees to it that so many bytes fit. s.mu is held.
+// makeRoom frees room for size bytes. s.mu is held.
 func (s *Spool) makeRoom(size int64) error {
 	s.expire()
 	if s.bytes+s.waiting+size > s.opts.MaxBytes {
-		_ = s.free() // if it could not be done before; else there is nothing to free
+		_ = s.free() // retries a failed attempt; otherwise there is nothing to free
 	}
 	for s.bytes+s.waiting+size > s.opts.MaxBytes {
 		if s.opts.Refuse || len(s.segments) == 1 || size > s.opts.MaxBytes/2 {
@@ -69,7 +69,7 @@ func (s *Spool) makeRoom(size int64) error {
 	return nil
 }
 
-// expire drops segments of which every record is too old. s.mu is held.
+// expire drops segments whose records are all too old. s.mu is held.
 func (s *Spool) expire() {
 	if s.opts.MaxAge == 0 {
 		return
@@ -80,7 +80,7 @@ func (s *Spool) expire() {
 	}
 }
 
-// drop removes the oldest segment, and counts what nobody will get. s.mu is held.
+// drop removes the oldest segment, and counts its undelivered records. s.mu is held.
 func (s *Spool) drop(why string, counter *uint64) {
 	g := s.segments[0]
 	lost := uint64(0)
@@ -94,8 +94,7 @@ func (s *Spool) drop(why string, counter *uint64) {
 	}
 }
 
-// lead writes what has gathered, for all who wait for it. s.mu is held but for the
-// writing.
+// lead writes the gathered group for all of its callers. s.mu is held, except during the write.
 func (s *Spool) lead() {
 	g, size := s.gathering, s.waiting
 	s.gathering, s.leading = new(group), true
@@ -135,24 +134,24 @@ func (s *Spool) lead() {
 	s.settled.Broadcast()
 }
 
-// writer writes at the end of the last segment.
+// writer appends to the last segment.
 type writer struct {
 	file    *os.File
-	segment segment // as the disk has it
+	segment segment // its state on the disk
 	buffer  []byte
-	broken  error // the file could not be brought back to what it was
+	broken  error // the file could not be restored after a failed write
 }
 
 // keptBuffer is the largest buffer that is kept for the next group.
 const keptBuffer = 256 << 10
 
-// resume goes on behind a segment's records.
+// resume continues after a segment's records.
 func (w *writer) resume(g *segment) (err error) {
 	if w.file, err = os.OpenFile(g.path, os.O_RDWR, 0o600); err != nil {
 		return err
 	}
 	w.segment = *g
-	if g.size == 0 { // it was not even begun
+	if g.size == 0 { // the file has no header yet
 		if _, err = w.file.WriteAt([]byte(magic), 0); err != nil {
 			return err
 		}
@@ -162,7 +161,7 @@ func (w *writer) resume(g *segment) (err error) {
 	return w.cut()
 }
 
-// cut brings the file back to its synced length.
+// cut truncates the file to its synced length.
 func (w *writer) cut() error {
 	err := w.file.Truncate(w.segment.size)
 	if err == nil {
@@ -171,7 +170,7 @@ func (w *writer) cut() error {
 	return err
 }
 
-// begin begins the segment of this number in place of the present one.
+// begin creates the segment whose first record has this number, and makes it the present one.
 func (w *writer) begin(dir string, first uint64) (*segment, error) {
 	if w.broken != nil {
 		return nil, w.broken
@@ -199,8 +198,8 @@ func (w *writer) begin(dir string, first uint64) (*segment, error) {
 	return &g, nil
 }
 
-// write writes records, accepted now by the spool's clock, and syncs them. The result is
-// the segment as it is then.
+// write writes and syncs records with the time now of the spool's clock. It returns the segment's
+// new state.
 func (w *writer) write(number uint64, now int64, bodies [][]byte) (*segment, error) {
 	if w.broken != nil {
 		return nil, w.broken

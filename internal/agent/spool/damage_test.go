@@ -17,9 +17,8 @@ func spoil(t *testing.T, dir string, at int) {
 	must(t, os.WriteFile(file, text, 0o600))
 }
 
-// Wherever the last segment is damaged, and whichever field: as long as a whole record stands
-// behind the damage, that was no end which was not written. It is counted, and no number
-// stands for two records.
+// If a whole record follows the damage, the last segment was damaged, and not just incompletely
+// written. This holds for any field. The damage is counted, and no number stands for two records.
 func TestDamageOfTheLastSegment(t *testing.T) {
 	const size = recordHead + len("one")
 	for name, at := range map[string]int{
@@ -54,7 +53,7 @@ func TestDamageOfTheLastSegment(t *testing.T) {
 	}
 }
 
-// What is accepted after damage was found while the segment is in use is not lost with it.
+// Damage that is found while the segment is in use does not lose later records.
 func TestDamageFoundWhileWriting(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -65,7 +64,7 @@ func TestDamageFoundWhileWriting(t *testing.T) {
 	want(t, "records", rest(t, s), "1:one 4:next 5:more")
 }
 
-// The oldest segment may make room at the moment at which the reader comes to it.
+// The oldest segment may be dropped at the moment at which the reader opens it.
 func TestReaderComesToASegmentThatMakesRoom(t *testing.T) {
 	o := small
 	o.Dir = t.TempDir()

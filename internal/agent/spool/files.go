@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// readID reads what was drawn for the directory, or draws it.
+// readID reads the directory's random id, or generates it.
 func readID(path string) (id [16]byte, err error) {
 	text, err := os.ReadFile(path)
 	if err == nil {
@@ -27,13 +27,13 @@ func readID(path string) (id [16]byte, err error) {
 	return drawID(path)
 }
 
-// drawID writes another id.
+// drawID generates and writes another id.
 func drawID(path string) (id [16]byte, err error) {
 	_, _ = rand.Read(id[:])
 	return id, ReplaceFile(path, []byte(hex.EncodeToString(id[:])+"\n"))
 }
 
-// ReplaceFile writes a file whole: after a crash there is the old one or the new one.
+// ReplaceFile writes a file atomically: after a crash it has the old contents or the new.
 func ReplaceFile(path string, text []byte) error {
 	fresh := path + ".new"
 	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -4,7 +4,7 @@ package spool
 
 import "os"
 
-// lockFile only makes the file: nothing here keeps a second process out.
+// lockFile opens the file. Other systems do not lock it against a second process.
 func lockFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }

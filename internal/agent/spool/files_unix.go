@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lockFile takes the file for this process, until it is closed.
+// lockFile locks the file for this process, until it is closed.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -24,7 +24,7 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// syncDir makes new and removed names last.
+// syncDir makes new and removed names durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzReader reads segments that hold anything, and become something else once they were
-// looked through: whatever it is, reading comes to the end of what is there, with numbers
-// that rise, and nothing but whole records.
+// FuzzReader reads segments with arbitrary contents, which change after they were scanned. The
+// reader comes to the end, its numbers rise, and it returns only whole records.
 func FuzzReader(f *testing.F) {
 	whole := []byte(magic)
 	for i := range uint64(5) {
@@ -28,7 +27,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(whole, broken, uint8(3))
 	}
 	ctx, cancel := context.WithCancel(f.Context())
-	cancel() // Next looks at what is there first
+	cancel() // Next returns present records first
 	f.Fuzz(func(t *testing.T, before, after []byte, acked uint8) {
 		dir := t.TempDir()
 		must(t, os.WriteFile(segmentPath(dir, 1), before, 0o600))

@@ -12,21 +12,21 @@ import (
 
 const markSlot = 16
 
-// mark is the file that says how far the receiver has come. The slots are written in
-// turn, so that one of them is whole whenever the process dies. Their room is taken when
-// the file is opened: a disk that is full later does not keep them from being written.
+// mark is the file with the highest acknowledged number. Its two slots are written in turn, so that
+// one is whole whenever the process dies. Their space is allocated when the file is opened, so a
+// full disk does not prevent later writes.
 type mark struct {
 	file    io.WriterAt
 	syncs   func() error
 	close   func() error
 	number  uint64 // guarded by Spool.mu
 	shown   atomic.Uint64
-	written uint64 // of number, to the file
+	written uint64 // the number in the file
 	slot    int64
 	dirty   bool
 }
 
-// openMark reads the file, or makes it.
+// openMark opens the file, or creates it.
 func openMark(path string) (*mark, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -39,7 +39,7 @@ func openMark(path string) (*mark, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return m, err
 		}
-		if n < markSlot { // the zeros that follow are no mark
+		if n < markSlot { // the zeros that follow are not a number
 			_, err := f.WriteAt(make([]byte, markSlot-n), slot*markSlot+int64(n))
 			if err != nil && !errors.Is(err, syscall.ENOSPC) {
 				return m, err
@@ -55,11 +55,10 @@ func openMark(path string) (*mark, error) {
 	return m, nil
 }
 
-// known is the number, without a lock.
+// known returns the number without a lock.
 func (m *mark) known() uint64 { return m.shown.Load() }
 
-// set raises the number. An error means that the file does not have it yet: write tries
-// again.
+// set raises the number. After an error the file does not have it yet; write retries.
 func (m *mark) set(number uint64) error {
 	if number > m.number {
 		m.number = number
@@ -68,8 +67,8 @@ func (m *mark) set(number uint64) error {
 	return m.write()
 }
 
-// write brings the number to the file. It reaches the disk with the next sync, or by
-// itself.
+// write writes the number to the file. It reaches the disk with the next sync, or when the system
+// flushes it.
 func (m *mark) write() error {
 	if m.written == m.number {
 		return nil
@@ -84,7 +83,7 @@ func (m *mark) write() error {
 	return nil
 }
 
-// sync brings the number to the disk.
+// sync writes the number to the disk.
 func (m *mark) sync() error {
 	if err := m.write(); err != nil || !m.dirty {
 		return err

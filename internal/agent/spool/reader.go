@@ -10,28 +10,28 @@ import (
 	"slices"
 )
 
-// Record is one that is handed out.
+// Record is a record from a Reader.
 type Record struct {
 	Number uint64
-	Body   []byte // good until the next call of the reader
+	Body   []byte // valid until the next call of the reader
 }
 
-// Reader hands the records out, one after the other. One goroutine uses it.
+// Reader returns the records in order. One goroutine uses it.
 type Reader struct {
 	spool   *Spool
-	next    uint64   // number
+	next    uint64   // number of the next record
 	file    *os.File // nil: none
-	segment segment  // of file, as far as it is read now
-	at      int64    // in file, where record next is
+	segment segment  // of file, as far as it is known now
+	at      int64    // offset in file of record next
 	records recordReader
-	expired uint64 // records that were too old, since the last one that was not
+	expired uint64 // expired records since the last valid one
 }
 
-// Reader returns a reader that begins with the record of this number, or the first one
-// behind it that there is. There is one at a time, which must be closed.
+// Reader returns a reader that begins with the record of this number, or the first one after it. A
+// spool has one reader at a time, which must be closed.
 func (s *Spool) Reader(first uint64) *Reader { return &Reader{spool: s, next: first} }
 
-// Close lets go of the file.
+// Close closes the reader's file.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil
@@ -41,8 +41,8 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Next returns the next record, once there is one. If numbers are missing before it,
-// there are no records for them. ErrClosed, or the end of ctx.
+// Next waits for the next record and returns it. Missing numbers before it have no records. The
+// error is ErrClosed, or that of ctx.
 func (r *Reader) Next(ctx context.Context) (Record, error) {
 	for {
 		grown, ok, err := r.locate()
@@ -59,7 +59,7 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 			}
 		}
 		if r.file == nil {
-			continue // on the way to the record the segment was found damaged, or made room
+			continue // the segment was damaged, or was dropped meanwhile
 		}
 		accepted, body, err := r.records.next()
 		if err != nil {
@@ -79,7 +79,7 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 	}
 }
 
-// tellExpired logs how many records in a row were too old.
+// tellExpired logs the number of expired records in a row.
 func (r *Reader) tellExpired() {
 	if r.expired > 0 {
 		r.spool.log.Warn("spool: records waited for longer than max_age, and are not delivered", "records", r.expired, "max_age", r.spool.opts.MaxAge)
@@ -87,7 +87,7 @@ func (r *Reader) tellExpired() {
 	}
 }
 
-// take notes that a record is handed out, or that it is too old for that.
+// take marks a record as taken. It returns false if the record has expired.
 func (r *Reader) take(number uint64, accepted int64) bool {
 	s := r.spool
 	s.mu.Lock()
@@ -100,8 +100,8 @@ func (r *Reader) take(number uint64, accepted int64) bool {
 	return true
 }
 
-// locate has r.records stand before record r.next, or the first one behind it that
-// there is. If there is none, ok is false, and grown is closed when there may be.
+// locate positions r.records before record r.next, or the first one after it. Without one, ok is
+// false, and grown is closed when there may be one.
 func (r *Reader) locate() (grown <-chan struct{}, ok bool, err error) {
 	s := r.spool
 	s.mu.Lock()
@@ -123,7 +123,7 @@ func (r *Reader) locate() (grown <-chan struct{}, ok bool, err error) {
 	return nil, true, err
 }
 
-// find returns the first segment that has records from number on. s.mu is held.
+// find returns the first segment with records from number on. s.mu is held.
 func (s *Spool) find(number uint64) (segment, bool) {
 	for _, g := range s.segments {
 		if g.records > 0 && g.end() > number {
@@ -133,21 +133,21 @@ func (s *Spool) find(number uint64) (segment, bool) {
 	return segment{}, false
 }
 
-// has says whether there is a segment with this first number.
+// has reports whether there is a segment with this first number.
 func (s *Spool) has(first uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.segments, func(g *segment) bool { return g.first == first })
 }
 
-// enter begins to read a segment, from r.next on if that is in it.
+// enter opens a segment, at r.next if that is in it.
 func (r *Reader) enter(g segment) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
 	f, err := os.Open(g.path)
 	if errors.Is(err, fs.ErrNotExist) && !r.spool.has(g.first) {
-		return nil // it has made room meanwhile
+		return nil // it was dropped meanwhile
 	}
 	if err != nil {
 		return err
@@ -165,13 +165,13 @@ func (r *Reader) enter(g segment) error {
 	return nil
 }
 
-// read goes on in the file up to where g ends.
+// read continues in the file up to the end of g.
 func (r *Reader) read(g segment) {
 	r.segment = g
 	r.records.from = bufio.NewReaderSize(io.NewSectionReader(r.file, r.at, g.size-r.at), 32<<10)
 }
 
-// damaged goes on behind a segment that cannot be read to its end.
+// damaged skips the rest of a damaged segment.
 func (r *Reader) damaged(err error) error {
 	if !errors.Is(err, errDamaged) && !errors.Is(err, io.EOF) {
 		return err
@@ -180,10 +180,10 @@ func (r *Reader) damaged(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Damaged++
-	s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", r.segment.path, "at", r.at)
+	s.log.Error("spool: a segment is damaged; the rest of it is lost", "file", r.segment.path, "at", r.at)
 	r.next = r.segment.end()
 	if last := s.segments[len(s.segments)-1]; last.first == r.segment.first {
-		s.spoiled = true // what is still to come goes elsewhere
+		s.spoiled = true // later records go to another segment
 	}
 	return r.Close()
 }

@@ -22,23 +22,23 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// segment is a file of records. But for the last one of a spool it does not change.
+// segment is a file of records. Only the last segment of a spool changes.
 type segment struct {
 	path    string
 	first   uint64 // number of the first record
-	records uint64 // that are synced
-	size    int64  // bytes that are synced
-	newest  int64  // when the last record was accepted, by the spool's clock
+	records uint64 // synced records
+	size    int64  // synced bytes
+	newest  int64  // time of the last record, by the spool's clock
 }
 
-// end is the number behind the last record.
+// end returns the number after the last record.
 func (g *segment) end() uint64 { return g.first + g.records }
 
 func segmentPath(dir string, first uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%016x%s", first, suffix))
 }
 
-// listSegments finds those of a directory, oldest first.
+// listSegments returns the segments of a directory, oldest first.
 func listSegments(dir string) (all []*segment, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -51,13 +51,13 @@ func listSegments(dir string) (all []*segment, err error) {
 			all = append(all, &segment{path: filepath.Join(dir, f.Name()), first: first})
 		}
 	}
-	slices.SortFunc(all, func(a, b *segment) int { // by name, and so by first
+	slices.SortFunc(all, func(a, b *segment) int { // the order of names is the order of first
 		return strings.Compare(a.path, b.path)
 	})
 	return all, nil
 }
 
-// scan reads the records up to the first one that is not whole, if there is one.
+// scan reads the records up to the first incomplete one. whole reports that there was none.
 func (g *segment) scan() (whole bool, err error) {
 	f, err := os.Open(g.path)
 	if err != nil {
@@ -83,7 +83,7 @@ func (g *segment) scan() (whole bool, err error) {
 	}
 }
 
-// errDamaged is what was never written so, or not to its end.
+// errDamaged reports bytes that were not written so, or not completely.
 var errDamaged = errors.New("damaged")
 
 func ignoreDamage(err error) error {
@@ -93,14 +93,14 @@ func ignoreDamage(err error) error {
 	return err
 }
 
-// recordReader takes a segment apart.
+// recordReader decodes a segment.
 type recordReader struct {
 	from   *bufio.Reader
 	number uint64 // of the next record
 	body   []byte
 }
 
-// head reads what stands before the records.
+// head reads the header of the file.
 func (r *recordReader) head() error {
 	var b [len(magic)]byte
 	if err := r.full(b[:]); err != nil {
@@ -121,7 +121,7 @@ func (r *recordReader) full(b []byte) error {
 	return err
 }
 
-// next reads a record; the body is good until the next call. io.EOF is the end.
+// next reads a record; the body is valid until the next call. io.EOF is the end.
 func (r *recordReader) next() (accepted int64, body []byte, err error) {
 	if _, err := r.from.Peek(1); err != nil {
 		return 0, nil, err

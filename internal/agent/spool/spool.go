@@ -1,16 +1,15 @@
-// Package spool keeps records on disk until their receiver has them: numbered from 1
-// on, handed out in order, none lost that was accepted, whenever the process dies.
+// Package spool keeps records on disk until their receiver has acknowledged them. Records are
+// numbered from 1 on and read in order, and no accepted record is lost, whenever the process dies.
 //
-// # What it promises
+// # Guarantees
 //
-// Append returns nil when its records are synced to the disk; all who wait meanwhile
-// share one sync. A record is handed out only after that, so that a number never
-// stands for two records. Ack notes how far the receiver has come. What a crash
-// leaves half written at the end was never accepted, and is cut off.
+// Append returns nil once its records are synced to the disk; concurrent calls share one sync. A
+// record is read only after that, so a number never stands for two records. Ack records the highest
+// number that the receiver has. Records that a crash leaves incomplete at the end were never
+// accepted, and are cut off.
 //
-// Numbers never begin again in a directory. Which numbers are missing on the way, as
-// their records were dropped at a bound, damaged, or too old, shows in those of the
-// records around.
+// Numbers never restart in a directory. A reader sees missing numbers, of records that were dropped
+// at a bound, damaged or expired, from the numbers around them.
 //
 // # On disk
 //
@@ -19,7 +18,7 @@
 //	lock    held by the process that uses it
 //	id      32 hexadecimal digits, drawn once
 //	acked   two slots of 16 bytes: u64 number, u32 CRC-32C of that, u32 0;
-//	        the higher one of those that are whole counts; zeros are none
+//	        the higher of the whole ones counts; zeros are none
 //	FIRST.spool   a segment, named after its first number: 16 hexadecimal digits
 //
 // A segment is the 8 bytes "PDKSPOOL", a u32 version, which is 1, a u32 0, and records:
@@ -31,9 +30,9 @@
 //
 // Integers are little-endian.
 //
-// The spool's clock goes on while the spool is open, and rests while it is not. It begins
-// at the time of the newest record, or at the Unix time if there is none. So a record
-// does not grow old at a stroke when the machine's clock is set.
+// The spool's clock runs while the spool is open, and stops while it is not. It begins at the time
+// of the newest record, or at the Unix time if there is none. So records do not expire at once when
+// the machine's clock is set.
 package spool
 
 import (
@@ -52,74 +51,73 @@ const (
 	MaxBody = 64 << 10
 	// MinBytes is the least bound of a spool.
 	MinBytes = 1 << 20
-	// defaultBytes is a day of one position a second, twice over.
+	// defaultBytes holds two days of one position a second.
 	defaultBytes = 16 << 20
-	// segmentsAtBound is how many segments there are at the bound: dropping the oldest
-	// costs this part of what is kept.
+	// segmentsAtBound is the number of segments at the bound: dropping the oldest loses this
+	// fraction of the records.
 	segmentsAtBound = 16
 )
 
 // ErrFull refuses records for which there is no room.
 var ErrFull = errors.New("the buffer is full")
 
-// ErrClosed is the outcome of what comes after Close.
+// ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("the buffer is closed")
 
-// Options are how a spool is kept. Zeros stand for defaults.
+// Options configure Open. Zeros stand for defaults.
 type Options struct {
 	Dir      string
 	MaxBytes int64         // of all segments, 0: 16 MiB; at least MinBytes
-	MaxAge   time.Duration // records that have waited longer while the spool was open are not handed out, 0: never
-	// Refuse lets Append fail at MaxBytes, with ErrFull. Otherwise the oldest segment
-	// makes room.
+	MaxAge   time.Duration // records that have waited longer, while the spool was open, expire; 0: never
+	// Refuse makes Append fail at MaxBytes, with ErrFull. Otherwise the oldest segment is dropped.
 	Refuse bool
 	Logger *slog.Logger // nil is slog.Default
 }
 
-// Spool is an open directory. Its methods may be called by any number of goroutines.
+// Spool is an open directory. Its methods are safe for concurrent use.
 type Spool struct {
 	opts    Options
 	log     *slog.Logger
-	segment int64 // bytes from which on a new one is begun
+	segment int64 // size from which on a new segment is begun
 	id      [16]byte
 	lock    *os.File
 	mark    *mark
-	writer  writer // owned by who leads
+	writer  writer // owned by the goroutine that leads
 
-	mu        sync.Mutex // guards all below; not held while the disk is written
-	settled   sync.Cond  // a group has been written
+	mu        sync.Mutex // guards all below; not held during writes
+	settled   sync.Cond  // signals that a group was written
 	gathering *group
-	waiting   int64 // bytes of it
+	waiting   int64 // bytes of gathering
 	leading   bool
 	closed    bool
-	segments  []*segment    // oldest first; never empty; the last one is written
+	segments  []*segment    // oldest first; never empty; the last one is appended to
 	next      uint64        // number of the next record
 	began     time.Time     // when it was opened
 	base      int64         // the spool's clock then, in milliseconds
-	unmarked  bool          // the mark could not be written the last time
-	taken     uint64        // highest number that was handed out
+	unmarked  bool          // the last write of the mark has failed
+	taken     uint64        // highest number that was read
 	bytes     int64         // of all segments
-	spoiled   bool          // the last segment has been found damaged, and takes no more
-	grown     chan struct{} // closed and replaced when records have come, or it is closed
+	spoiled   bool          // the last segment is damaged, and gets no more records
+	grown     chan struct{} // closed and replaced when records are added, or the spool is closed
 	stats     Stats
 }
 
-// Stats are a reading of a spool's figures. All but the first three count since Open.
+// Stats holds the state and counts of a spool. All but the first three count since Open.
 type Stats struct {
-	Records uint64 // that are not acknowledged, gaps included
+	Records uint64 // unacknowledged, gaps included
 	Bytes   int64  // on disk
-	Acked   uint64 // the highest number that is
+	Acked   uint64 // highest acknowledged number
 
 	Accepted uint64 // records
 	Syncs    uint64 // of the disk, for them
-	Refused  uint64 // records, at the bound
-	Dropped  uint64 // that were not handed out, to make room
-	Expired  uint64 // that were too old to be handed out
-	Damaged  uint64 // segments with something that was never written so
-	Unmarked uint64 // acknowledgements that could not be written down at once
+	Refused  uint64 // records refused at the bound
+	Dropped  uint64 // unread records dropped to make room
+	Expired  uint64 // records that expired unread
+	Damaged  uint64 // segments with damage
+	Unmarked uint64 // acknowledgements that could not be written at once
 }
 
-// Open opens the directory, which it makes if there is none. It reads all of it.
+// Open opens the directory, and creates it if it is missing. It reads all segments.
 func Open(o Options) (*Spool, error) {
 	o.MaxBytes = cmp.Or(o.MaxBytes, defaultBytes)
 	if o.MaxBytes < MinBytes {
@@ -163,10 +161,10 @@ func (s *Spool) open() (err error) {
 	return syncDir(s.opts.Dir)
 }
 
-// clock is the spool's clock, in milliseconds.
+// clock returns the time of the spool's clock, in milliseconds.
 func (s *Spool) clock() int64 { return s.base + time.Since(s.began).Milliseconds() }
 
-// load finds the segments, and begins to write behind the last one.
+// load opens the segments, and begins to write after the last one.
 func (s *Spool) load() error {
 	segments, err := listSegments(s.opts.Dir)
 	if err != nil {
@@ -186,12 +184,12 @@ func (s *Spool) load() error {
 			damaged = last >= g.end()
 			whole = !damaged
 			if whole {
-				s.log.Info("spool: the end of the last segment was not written whole", "file", g.path, "at", g.size)
+				s.log.Info("spool: the end of the last segment was not completely written", "file", g.path, "at", g.size)
 			}
 		}
 		if !whole {
 			s.stats.Damaged++
-			s.log.Error("spool: a segment is damaged; what follows in it is lost", "file", g.path, "at", g.size)
+			s.log.Error("spool: a segment is damaged; the rest of it is lost", "file", g.path, "at", g.size)
 		}
 		s.segments = append(s.segments, g)
 		s.next = max(s.next, last+1)
@@ -211,14 +209,14 @@ func (s *Spool) load() error {
 	return err
 }
 
-// ID is what was drawn when the directory was made, or by Renew.
+// ID returns the random id of the directory, which Renew replaces.
 func (s *Spool) ID() [16]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id
 }
 
-// Renew draws another id. The numbers go on.
+// Renew generates another id. The numbers continue.
 func (s *Spool) Renew() error {
 	id, err := drawID(filepath.Join(s.opts.Dir, "id"))
 	if err != nil {
@@ -230,24 +228,24 @@ func (s *Spool) Renew() error {
 	return nil
 }
 
-// First is the lowest number that a record on the disk may have.
+// First returns the lowest number that a record on the disk may have.
 func (s *Spool) First() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.segments[0].first
 }
 
-// Acked is the highest number that is acknowledged, and Last the highest one given.
+// Acked returns the highest acknowledged number.
 func (s *Spool) Acked() uint64 { return s.mark.known() }
 
-// Last is the highest number that was given to a record.
+// Last returns the highest number that was given to a record.
 func (s *Spool) Last() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.next - 1
 }
 
-// Stats reads the figures.
+// Stats returns the state and the counts.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,8 +255,8 @@ func (s *Spool) Stats() Stats {
 	return st
 }
 
-// Ack notes that the receiver has all records up to number, and frees their room. What
-// cannot be written down now is tried again later: until then the room is not freed.
+// Ack records that the receiver has all records up to number, and frees their room. A failed write
+// is retried later; the room is freed after it.
 func (s *Spool) Ack(number uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,7 +273,7 @@ func (s *Spool) Ack(number uint64) error {
 	if err != nil {
 		s.stats.Unmarked++
 		if !s.unmarked {
-			s.log.Error("spool: an acknowledgement cannot be written down; it is tried again, and delivery goes on", "error", err)
+			s.log.Error("spool: an acknowledgement cannot be written; retrying while delivery continues", "error", err)
 		}
 	}
 	s.unmarked = err != nil
@@ -285,7 +283,7 @@ func (s *Spool) Ack(number uint64) error {
 // free removes the segments whose records are all acknowledged. s.mu is held.
 func (s *Spool) free() error {
 	for len(s.segments) > 1 && s.segments[0].end() <= s.mark.number+1 {
-		// Once it is gone, nothing else says how far the receiver has come.
+		// Without the segment, only the mark has the number.
 		if err := s.mark.sync(); err != nil {
 			return err
 		}
@@ -304,8 +302,7 @@ func (s *Spool) remove() {
 	s.segments = append(s.segments[:0:0], s.segments[1:]...)
 }
 
-// Close lets nobody in any more, waits for those who write, and keeps what is there
-// for the next one.
+// Close refuses further calls, waits for pending writes, and keeps the records for the next Open.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ func open(t *testing.T, o Options) *Spool {
 	return s
 }
 
-// put appends each body by itself.
+// put appends each body separately.
 func put(t *testing.T, s *Spool, bodies ...string) {
 	t.Helper()
 	for _, b := range bodies {
@@ -47,14 +47,14 @@ func put(t *testing.T, s *Spool, bodies ...string) {
 	}
 }
 
-// rest reads what is there, as "1:body 2:body".
+// rest returns the present records, as "1:body 2:body".
 func rest(t *testing.T, s *Spool) string {
 	t.Helper()
 	r := s.Reader(s.Acked() + 1)
 	defer func() { must(t, r.Close()) }()
 	var all []string
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // Next looks at what is there first
+	cancel() // Next returns present records first
 	for {
 		got, err := r.Next(ctx)
 		if errors.Is(err, context.Canceled) {
@@ -72,7 +72,7 @@ func want(t *testing.T, what, got, want string) {
 	}
 }
 
-// segments are the files of records.
+// segments returns the files of records.
 func segments(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
@@ -80,7 +80,7 @@ func segments(t *testing.T, dir string) []string {
 	return files
 }
 
-// crash is the directory as a process leaves it that is killed now.
+// crash returns a copy of the directory, as a killed process would leave it now.
 func crash(t *testing.T, dir string) string {
 	t.Helper()
 	left := t.TempDir()
@@ -114,7 +114,7 @@ func TestRecordsOutliveTheProcess(t *testing.T) {
 	}
 }
 
-// Numbers go on although no record is there any more that says so.
+// Numbers continue even if no record is left.
 func TestNumbersNeverBeginAgain(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -129,8 +129,8 @@ func TestNumbersNeverBeginAgain(t *testing.T) {
 	want(t, "records", rest(t, s), "3:c")
 }
 
-// Whatever length the last segment was left with: whole records stay, the rest is cut
-// off, and the next one takes its place.
+// For any length of the last segment, whole records stay, the rest is cut off, and the next record
+// replaces it.
 func TestTornEnd(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -159,7 +159,7 @@ func TestTornEnd(t *testing.T) {
 	}
 }
 
-// A mark that was not written whole leaves the one before.
+// A mark that was written incompletely leaves the previous one.
 func TestTornMark(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -221,7 +221,7 @@ func TestTheOldestMakesRoom(t *testing.T) {
 	if st.Dropped == 0 || first.Number != st.Dropped+1 || st.Accepted != n || st.Records != n {
 		t.Errorf("%+v, the first one is %d", st, first.Number)
 	}
-	// What was handed out is not dropped: whoever has it delivers it.
+	// Read records are not dropped: the reader delivers them.
 	for range n {
 		put(t, s, half)
 	}
@@ -271,8 +271,8 @@ func TestRecordsGrowOld(t *testing.T) {
 	})
 }
 
-// A clock that was far behind when records were accepted, and has been set, does not make
-// them old. They grow old by the time for which the spool is open.
+// A clock that was far behind when records were accepted, and is then set, does not expire them.
+// They expire by the time for which the spool is open.
 func TestASetClockMakesNothingOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := small
@@ -289,12 +289,12 @@ func TestASetClockMakesNothingOld(t *testing.T) {
 	})
 }
 
-// fullDisk takes no write.
+// fullDisk fails each write.
 type fullDisk struct{}
 
 func (fullDisk) WriteAt([]byte, int64) (int, error) { return 0, syscall.ENOSPC }
 
-// A disk that does not take the mark costs no delivery. The room is freed once it does.
+// A disk that refuses the mark does not stop delivery. The room is freed once the mark is written.
 func TestAMarkThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	o := small
 	o.Dir = t.TempDir()
@@ -319,7 +319,7 @@ func TestAMarkThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The mark has its room from the start: no disk is too full for it later.
+// The mark's space is allocated at the start, so a full disk does not matter later.
 func TestTheMarkHasItsRoom(t *testing.T) {
 	dir := t.TempDir()
 	open(t, Options{Dir: dir})
@@ -330,8 +330,7 @@ func TestTheMarkHasItsRoom(t *testing.T) {
 	}
 }
 
-// All who wait at once get numbers of their own, and a reader sees them in order while
-// they come.
+// Concurrent calls get distinct numbers, and a reader sees the records in order meanwhile.
 func TestManyAppend(t *testing.T) {
 	o := small
 	o.Dir = t.TempDir()
@@ -394,12 +393,12 @@ func TestOneProcessADirectory(t *testing.T) {
 	}
 }
 
-// A disk that refuses a write costs the records of that write, and no others.
+// A failed write loses only the records of that write.
 func TestFailedWrite(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	put(t, s, "a")
 	good := s.writer.file
-	bad, err := os.Open(good.Name()) // not for writing
+	bad, err := os.Open(good.Name()) // not writable
 	must(t, err)
 	s.writer.file = bad
 	if _, err := s.Append([]byte("b")); err == nil {
@@ -414,7 +413,7 @@ func TestFailedWrite(t *testing.T) {
 	want(t, "records", rest(t, s), "1:a 2:d")
 }
 
-// The bytes are those that the package's comment says.
+// The bytes follow the package comment.
 func TestFormat(t *testing.T) {
 	b := appendRecord(nil, 7, 1_700_000_000_000, []byte("hi"))
 	want(t, "record", hex.EncodeToString(b), "02000000"+"2f09f285"+"0068e5cf8b010000"+"6869")

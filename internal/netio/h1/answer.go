@@ -5,9 +5,10 @@ import (
 	"strconv"
 )
 
-// AppendAnswerHead writes a target's head anew, as SPEC section 7 has it: the fields of
-// its connection gone, its length said once. toHead says that HEAD was asked; length is that
-// of the body in bytes where all of it is known, else -1.
+// AppendAnswerHead appends the head of a target's answer for the next hop, as SPEC section 7
+// requires: without the fields of the target's connection, and with its length stated once. toHead
+// reports that the request was a HEAD. length is the body's length in bytes if all of the body is
+// known, else -1.
 func AppendAnswerHead(dst []byte, h *Head, toHead bool, length int64) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = strconv.AppendInt(dst, int64(h.Status), 10)
@@ -25,7 +26,7 @@ func AppendAnswerHead(dst []byte, h *Head, toHead bool, length int64) []byte {
 	case h.Status == 101:
 		dst = append(append(append(dst, "Connection: Upgrade\r\nUpgrade: "...), h.Upgrade...), "\r\n"...)
 	case h.Status < 200, h.Status == 204:
-	case h.Length >= 0 && h.Bodiless(toHead): // what a GET would have
+	case h.Length >= 0 && h.Bodiless(toHead): // the length that a GET would have
 		dst = AppendLength(dst, h.Length)
 	case h.Bodiless(toHead):
 	case h.Length >= 0:
@@ -38,13 +39,13 @@ func AppendAnswerHead(dst []byte, h *Head, toHead bool, length int64) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendLength writes Content-Length, of n bytes.
+// AppendLength appends the field Content-Length for n bytes.
 func AppendLength(dst []byte, n int64) []byte {
 	return append(strconv.AppendInt(append(dst, "Content-Length: "...), n, 10), "\r\n"...)
 }
 
-// AppendTrailers writes what came behind the last chunk, but for what means something, and
-// the empty line.
+// AppendTrailers appends the trailers after the last chunk, except for the known fields, and the
+// empty line.
 func AppendTrailers(dst []byte, h *Head) []byte {
 	for i := range h.Fields {
 		f := &h.Fields[i]
@@ -56,8 +57,8 @@ func AppendTrailers(dst []byte, h *Head) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendUnchunked writes the head h, whose text is given, without its empty line, and without
-// what a visitor of HTTP/1.0 does not understand.
+// AppendUnchunked appends the head h, whose text is given, without its empty line and without the
+// fields that a visitor of HTTP/1.0 does not understand.
 func AppendUnchunked(dst, text []byte, h *Head) []byte {
 	line, _, _ := cutLine(text, false)
 	dst = append(append(dst, line...), "\r\n"...)
@@ -69,13 +70,13 @@ func AppendUnchunked(dst, text []byte, h *Head) []byte {
 	return dst
 }
 
-// AppendStatus writes a status line.
+// AppendStatus appends a status line.
 func AppendStatus(dst []byte, status int) []byte {
 	dst = strconv.AppendInt(append(dst, "HTTP/1.1 "...), int64(status), 10)
 	return append(append(append(dst, ' '), http.StatusText(status)...), "\r\n"...)
 }
 
-// AppendField writes one field.
+// AppendField appends one field.
 func AppendField[N, V string | []byte](dst []byte, name N, value V) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ": "...)

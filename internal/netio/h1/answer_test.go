@@ -37,8 +37,8 @@ func TestAppendAnswerHead(t *testing.T) {
 	}
 }
 
-// FuzzTargetAnswer: whatever a target may answer goes over the link as one head that the
-// other side takes, and means the same answer.
+// FuzzTargetAnswer checks that any accepted answer of a target is forwarded as one head, which the
+// other side accepts with the same meaning.
 func FuzzTargetAnswer(f *testing.F) {
 	for _, c := range headCases(f) {
 		if c.form == TargetAnswer && c.refused == "" {
@@ -54,7 +54,7 @@ func FuzzTargetAnswer(f *testing.F) {
 		length = max(length, -1)
 		out := AppendAnswerHead(nil, &h, toHead, length)
 		if length > 1e17 || len(out) > MaxHead {
-			return // there are no such bodies, and such heads are refused
+			return // such an answer has no body, and its head is refused
 		}
 		if err := link.Parse(out, LinkAnswer); err != nil {
 			t.Fatalf("%q: sent as %q: %v", text, out, err)

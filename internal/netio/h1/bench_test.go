@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkHead judges the heads of a usual request and its answer, and writes them anew:
-// what a tunnel does to each of them.
+// BenchmarkHead parses the heads of a typical request and its answer and writes the forwarded
+// heads, as a tunnel does for each exchange.
 func BenchmarkHead(b *testing.B) {
 	visitor := []byte("GET /a/b?c=d HTTP/1.1\r\nHost: example.com\r\nUser-Agent: bench/1.0\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=b; c=d\r\n\r\n")
 	target := []byte("HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: text/html\r\nContent-Length: 3488\r\nConnection: keep-alive\r\nETag: \"1\"\r\n\r\n")

@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// End is the length of the head at the front of b, with its empty line;
-// 0 if it has not come whole. Lines may end in LF alone, as targets end them. The first
-// seen bytes have been looked at before.
+// End returns the length of the head at the front of b, with its empty line, or 0 if the head is
+// incomplete. Lines may end in LF alone, as some targets end them. The first seen bytes were
+// searched before.
 func End(b []byte, seen int) int {
 	for at := max(seen-2, 0); ; {
 		n := bytes.IndexByte(b[at:], '\n')
@@ -27,7 +27,8 @@ func End(b []byte, seen int) int {
 	}
 }
 
-// tooLong is for a head that is, and whose first line ends there.
+// tooLong returns the error about a head that is too long. first is the end of its first line, or
+// -1.
 func tooLong(first int) error {
 	if first < 0 || first >= MaxVisitorHead {
 		return BadRequest(http.StatusRequestURITooLong, "over %d bytes", MaxVisitorHead)
@@ -38,9 +39,9 @@ func tooLong(first int) error {
 // EmptyLine ends the last line of a head and the head. It is constant.
 var EmptyLine = []byte("\r\n\r\n")
 
-// VisitorEnd is the length of the head at the front of b, with its empty line; 0 if it
-// has not come whole. The first seen bytes have been looked at before. The error says
-// that no head can become of it, which is seen as early as it can be.
+// VisitorEnd returns the length of the head at the front of b, with its empty line, or 0 if the
+// head is incomplete. The first seen bytes were searched before. An error means that b cannot
+// become a valid head; it is returned as early as possible.
 func VisitorEnd(b []byte, seen int) (n int, err error) {
 	from := max(seen-len(EmptyLine)+1, 0)
 	if at := bytes.Index(b[from:], EmptyLine); at >= 0 {

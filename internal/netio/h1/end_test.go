@@ -5,18 +5,18 @@ import (
 	"testing"
 )
 
-// A head ends where it ends, however it comes in pieces.
+// The end of a head does not depend on how it is cut into pieces.
 func TestEnd(t *testing.T) {
 	for _, c := range []struct {
 		text            string
-		target, visitor int // where it ends for them, 0: nowhere yet, -1: it is refused
+		target, visitor int // the end that each finds, 0: incomplete, -1: refused
 	}{
 		{"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET", 27, 27},
 		{"GET / HTTP/1.1\r\n\r\n", 18, 18},
 		{"HTTP/1.1 200 OK\nX: y\n\nbody", 22, -1},
 		{"HTTP/1.1 200 OK\r\nX: y\n\r\nbody", 24, -1},
 		{"HTTP/1.1 200 OK\nX: y\r\n\nbody", 23, -1},
-		{"\r\nbody", 2, 0}, // of trailers; before a visitor's head it was cut off
+		{"\r\nbody", 2, 0}, // trailers; a visitor's head would be cut off before
 		{"\n", 1, -1},
 		{"GET / HTTP/1.1\r\nHost: a\r\n", 0, 0},
 		{"GET / HTTP/1.1\r", 0, 0},

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Field is one field of a head; name and value are borrowed, the value without the
-// white space around it.
+// Field is one field of a head. The name and the value are borrowed; the value excludes the
+// surrounding white space.
 type Field struct {
 	Name, Value []byte
 	Known       KnownField
 }
 
-// KnownField says which of the fields it is that mean something to a tunnel.
+// KnownField identifies the fields that mean something to a tunnel.
 type KnownField uint8
 
-// The fields that mean something, and all others.
+// The known fields, and all others.
 const (
 	OtherField KnownField = iota
 	HostField
@@ -32,7 +32,7 @@ const (
 	ExpectField
 )
 
-// fieldNames are the names of the known fields in lower case.
+// fieldNames holds the names of the known fields, in lower case.
 var fieldNames = [...]string{
 	HostField:               "host",
 	ContentLengthField:      "content-length",
@@ -48,8 +48,8 @@ var fieldNames = [...]string{
 	ExpectField:             "expect",
 }
 
-// fieldsByLength lists the known fields by the length of their names: few names have
-// one of these lengths, and most fields need no comparison at all.
+// fieldsByLength lists the known fields by the length of their names. Most fields need no
+// comparison, because few known names have the same length.
 var fieldsByLength = func() (table [20][]KnownField) {
 	for f, name := range fieldNames {
 		if name != "" {
@@ -59,7 +59,7 @@ var fieldsByLength = func() (table [20][]KnownField) {
 	return table
 }()
 
-// LookupField says which known field a name is, in upper or lower case.
+// LookupField returns the known field of a name, in upper or lower case.
 func LookupField[T string | []byte](name T) KnownField {
 	if len(name) >= len(fieldsByLength) {
 		return OtherField
@@ -72,8 +72,8 @@ func LookupField[T string | []byte](name T) KnownField {
 	return OtherField
 }
 
-// HopByHop says whether a field is of one connection only, RFC 9110 section 7.6.1,
-// whoever has named it.
+// HopByHop reports whether a field applies to one connection only, RFC 9110 section 7.6.1, even if
+// no field Connection names it.
 func (f KnownField) HopByHop() bool {
 	switch f {
 	case ConnectionField, KeepAliveField, ProxyConnectionField, ProxyAuthenticateField,
@@ -83,7 +83,7 @@ func (f KnownField) HopByHop() bool {
 	return false
 }
 
-// EqualFold says whether b is the ASCII text, in upper or lower case, that lower is in
+// EqualFold reports whether the ASCII text b, in upper or lower case, equals lower, which is in
 // lower case.
 func EqualFold[T string | []byte](b T, lower string) bool {
 	if len(b) != len(lower) {
@@ -116,14 +116,14 @@ func Tokens(list []byte, fn func(token string)) {
 	}
 }
 
-// ByteClass says where a byte may occur.
+// ByteClass is a set of places where a byte may occur.
 type ByteClass uint8
 
-// The classes, which may be joined.
+// The classes. They can be combined.
 const (
 	TokenByte  ByteClass = 1 << iota // of a token, RFC 9110 section 5.6.2
 	ValueByte                        // of a value, RFC 9110 section 5.5: visible, space, HTAB, obs-text
-	TargetByte                       // of a request target, RFC 9112 section 3.2: visible ASCII but #
+	TargetByte                       // of a request target, RFC 9112 section 3.2: visible ASCII except #
 )
 
 var byteClasses = func() (table [256]ByteClass) {
@@ -144,7 +144,7 @@ var byteClasses = func() (table [256]ByteClass) {
 	return table
 }()
 
-// IsAll says whether every byte of b is of the class; so it is if there are none.
+// IsAll reports whether every byte of b is of the class. The empty text is of every class.
 func IsAll[T string | []byte](b T, class ByteClass) bool {
 	for i := range len(b) {
 		if byteClasses[b[i]]&class == 0 {

@@ -9,22 +9,21 @@ import (
 	"net/netip"
 )
 
-// Forward writes the head of a visitor's request anew, as SPEC section 7 has it: without
-// the fields of his connection and those by which he could speak for somebody else, with
-// ours.
+// Forward rewrites the head of a visitor's request for the link, as SPEC section 7 requires:
+// without the fields of the visitor's connection, without the fields that could claim another
+// origin, and with the fields of the front.
 type Forward struct {
 	Head      *Head
 	Peer      netip.AddrPort // the visitor's address; the zero value: unknown
-	Secure    bool           // he came over TLS
-	Trusted   bool           // the peer may say of whom it forwards
-	StripAuth bool           // the tunnel's own user and password go no further
+	Secure    bool           // the visitor's connection used TLS
+	Trusted   bool           // the peer is a proxy whose forwarding fields are believed
+	StripAuth bool           // remove the user and password of the tunnel
 	Upgrade   string
 }
 
 var errTarget = errors.New("the target of the request cannot be forwarded")
 
-// Append appends the head that goes over the link. The error is about a target that
-// cannot be forwarded.
+// Append appends the head for the link. It fails for a target that cannot be forwarded.
 //
 // hot: TestSmallExchangeAllocations of package tunnel.
 func (f *Forward) Append(dst []byte) ([]byte, error) {
@@ -49,8 +48,7 @@ func (f *Forward) Append(dst []byte) ([]byte, error) {
 	return append(dst, "\r\n"...), nil
 }
 
-// appendTarget appends the visitor's target as he wrote it; bytes beyond ASCII are
-// escaped.
+// appendTarget appends the visitor's target unchanged, with bytes beyond ASCII escaped.
 func (f *Forward) appendTarget(dst []byte) ([]byte, error) {
 	target := f.Head.Target
 	if len(target) == 0 || target[0] != '/' && (string(target) != "*" || string(f.Head.Method) != http.MethodOptions) {
@@ -71,8 +69,8 @@ func (f *Forward) appendTarget(dst []byte) ([]byte, error) {
 
 const upperHex = "0123456789ABCDEF"
 
-// drops says whether a field stays behind: it is of the visitor's connection, or will be
-// said anew.
+// drops reports whether a field is not copied: it belongs to the visitor's connection, or the front
+// writes it.
 func (f *Forward) drops(v *Field) bool {
 	switch v.Known {
 	case OtherField:
@@ -83,8 +81,8 @@ func (f *Forward) drops(v *Field) bool {
 	return true
 }
 
-// spoken says whether a field is one of those that we speak in. Many services take
-// underlines for dashes, so names with them are the same names.
+// spoken reports whether a field is one that the front writes. Many services treat an underscore as
+// a dash, so names with underscores count as the same names.
 func spoken(name []byte) bool {
 	switch len(name) {
 	case len("forwarded"):
@@ -103,7 +101,7 @@ func spoken(name []byte) bool {
 	return false
 }
 
-// equalDashed is equalFold that takes an underline for a dash.
+// equalDashed is like EqualFold for texts of equal length, but treats an underscore as a dash.
 func equalDashed(b []byte, lower string) bool {
 	for i, c := range b {
 		switch {
@@ -119,8 +117,8 @@ func equalDashed(b []byte, lower string) bool {
 	return true
 }
 
-// appendForwarding says who has asked for what. What a trusted peer has said comes
-// first; what anybody else has said is dropped.
+// appendForwarding appends the fields about the origin of the request. Values from a trusted peer
+// come first; values from other peers are dropped.
 func (f *Forward) appendForwarding(dst []byte) []byte {
 	var room [64]byte
 	h, address, proto := f.Head, append(room[:0], "unknown"...), "http"
@@ -161,7 +159,7 @@ func (f *Forward) appendForwarding(dst []byte) []byte {
 	return append(appendRequestID(dst, h.Get("x-request-id")), "\r\n"...)
 }
 
-// orElse is a unless it is empty.
+// orElse returns a, or b if a is empty.
 func orElse(a, b []byte) []byte {
 	if len(a) > 0 {
 		return a
@@ -169,11 +167,11 @@ func orElse(a, b []byte) []byte {
 	return b
 }
 
-// maxRequestID bounds what is kept of a visitor's own.
+// maxRequestID bounds a visitor's own request id.
 const maxRequestID = 64
 
-// appendRequestID keeps an id that is harmless in every log, or makes one. It tells
-// requests apart, and guards nothing.
+// appendRequestID keeps an id that is harmless in every log, or generates one. The id tells
+// requests apart; it is not a secret.
 func appendRequestID(dst, given []byte) []byte {
 	ok := len(given) > 0 && len(given) <= maxRequestID
 	for i := 0; ok && i < len(given); i++ {
@@ -189,7 +187,7 @@ func appendRequestID(dst, given []byte) []byte {
 	return hex.AppendEncode(dst, id[:])
 }
 
-// appendFraming says how long the body is, and what is asked of this hop.
+// appendFraming appends the length of the body, and the fields for this hop.
 func (f *Forward) appendFraming(dst []byte) []byte {
 	h := f.Head
 	switch size := h.BodySize(); {
@@ -219,8 +217,7 @@ func (f *Forward) appendFraming(dst []byte) []byte {
 	return dst
 }
 
-// appendAnnounced names the trailers that are to come, but for those that would mean
-// something.
+// appendAnnounced appends the names of announced trailers, except for the known fields.
 func appendAnnounced(dst, list []byte) []byte {
 	at := len(dst)
 	Tokens(list, func(token string) {
@@ -238,7 +235,7 @@ func appendAnnounced(dst, list []byte) []byte {
 	return dst
 }
 
-// hasToken says whether a list has an element, which is in lower case.
+// hasToken reports whether a list has an element, which is in lower case.
 func hasToken(list []byte, token string) (has bool) {
 	if EqualFold(list, token) {
 		return true
@@ -247,7 +244,7 @@ func hasToken(list []byte, token string) (has bool) {
 	return has
 }
 
-// bodyUsual says whether a target may want to know that there is no body.
+// bodyUsual reports whether a target may need to know that there is no body.
 func bodyUsual(method []byte) bool {
 	switch string(method) {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
@@ -256,8 +253,8 @@ func bodyUsual(method []byte) bool {
 	return false
 }
 
-// UpgradeAsked is the protocol that a visitor wants to change to, RFC 9110 section 7.8, ""
-// if none that can be: a change to h2c is between him and the front.
+// UpgradeAsked returns the protocol that a visitor wants to change to, RFC 9110 section 7.8, or ""
+// if there is none. A change to h2c does not count: it concerns only the visitor and the front.
 func (h *Head) UpgradeAsked() string {
 	if h.HTTP10 || h.BodySize() != 0 {
 		return ""
@@ -281,7 +278,7 @@ func (h *Head) UpgradeAsked() string {
 	return string(to)
 }
 
-// Idempotent says whether doing it twice does no harm, RFC 9110 section 9.2.2.
+// Idempotent reports whether the request can be repeated without harm, RFC 9110 section 9.2.2.
 func (h *Head) Idempotent() bool {
 	switch string(h.Method) {
 	case "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE":

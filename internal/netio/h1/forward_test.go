@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// forwarded is the head that becomes of a visitor's, without its first two lines and its
+// forwarded returns the forwarded form of a visitor's head, without its first two lines and its
 // last.
 func forwarded(t testing.TB, text string, how Forward) string {
 	t.Helper()
@@ -24,7 +24,7 @@ func forwarded(t testing.TB, text string, how Forward) string {
 	return string(out)
 }
 
-// ours are the fields by which a front speaks for itself.
+// ours holds the fields that a front writes.
 const ours = "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\nX-Real-Ip: 192.0.2.1\r\n" +
 	"Forwarded: for=192.0.2.1;host=\"a\";proto=http\r\nX-Request-Id: 7\r\n"
 
@@ -34,7 +34,7 @@ func TestForward(t *testing.T) {
 	for name, c := range map[string]struct {
 		how        Forward
 		line       string // of the request
-		text, want string // fields behind Host; in want those of ours are <ours>
+		text, want string // fields after Host; <ours> in want stands for ours
 	}{
 		"as it is":               {line: "GET /a?b=%20", text: "Accept: */*\r\n", want: "Accept: */*\r\n<ours>"},
 		"beyond ASCII":           {line: "GET /\xc3\xa9", want: "<ours>"},
@@ -68,7 +68,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// claims are what a visitor may say of an address or a target that are not those of the request.
+// claims holds fields with which a visitor can claim another address or target.
 var claims = []string{
 	"Client-Ip", "X-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Connecting-IPv6", "CF-Pseudo-IPv4", "Fastly-Client-IP", "Fly-Client-IP",
 	"X-Cluster-Client-IP", "X-Envoy-External-Address", "X-Azure-ClientIP", "X-Azure-SocketIP", "X-Appengine-User-IP", "X-Remote-IP", "X-Remote-Addr",
@@ -77,8 +77,8 @@ var claims = []string{
 	"X-Rewrite-URL", "X-Host", "X-HTTP-Host-Override", "X-Scheme", "X-Url-Scheme", "Front-End-Https",
 }
 
-// Of what a visitor claims nothing is forwarded, in any spelling; of what a trusted proxy
-// claims all is. Names that only look like these are forwarded.
+// A visitor's claims are not forwarded, in any spelling. The claims of a trusted proxy are, and so
+// are names that only look like these.
 func TestForwardClaims(t *testing.T) {
 	peer := netip.MustParseAddrPort("192.0.2.1:80")
 	const head = "GET / HTTP/1.1\r\nHost: a\r\n"
@@ -101,8 +101,8 @@ func TestForwardClaims(t *testing.T) {
 	}
 }
 
-// FuzzForward: whatever a visitor may send goes over the link as one head that the other
-// side takes, and means the same request.
+// FuzzForward checks that any accepted request of a visitor is forwarded as one head, which the
+// other side accepts with the same meaning.
 func FuzzForward(f *testing.F) {
 	for _, text := range []string{
 		"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: a:80\r\n\r\n", "GET http://a/b HTTP/1.0\r\nHost: a\r\nConnection: x\r\nX: y\r\n\r\n",
@@ -122,7 +122,7 @@ func FuzzForward(f *testing.F) {
 		how := Forward{Head: &h, Trusted: trusted, Upgrade: upgrade}
 		out, err := how.Append(nil)
 		if err != nil || len(out) > MaxHead {
-			return // it is refused
+			return // refused
 		}
 		if err := link.Parse(out, LinkRequest); err != nil {
 			t.Fatalf("%q: forwarded as %q: %v", text, out, err)

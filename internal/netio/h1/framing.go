@@ -2,28 +2,28 @@ package h1
 
 import "bytes"
 
-// Framing is how it is known where a body ends, RFC 9112 section 6.
+// Framing is the way to find the end of a body, RFC 9112 section 6.
 type Framing uint8
 
-// The ways.
+// The kinds of framing.
 const (
 	NoBody   Framing = iota
 	ByLength         // Content-Length
 	ByChunks         // Transfer-Encoding: chunked
-	ByClose          // with the connection
+	ByClose          // the end of the connection
 )
 
-// maxChunkLine bounds the line before a chunk, in bytes, extensions and end included.
+// maxChunkLine bounds the line before a chunk, in bytes, including extensions and the line end.
 const maxChunkLine = 256
 
-// NextChunk reads, at the front of b, what lies before the bytes of a chunk, RFC 9112 section
-// 7.1: the end of the chunk before it, if behind says that there was one, and the line with
-// its size. size is in bytes, and 0 is the last chunk, behind which there are trailers. n is
-// how many bytes of b that was, 0 if it has not come whole.
+// NextChunk reads the bytes between two chunks at the front of b, RFC 9112 section 7.1: the end of
+// the previous chunk, if behind reports that there was one, and the line with the size of the next.
+// size is in bytes; 0 is the last chunk, which trailers follow. n is the number of bytes read, or 0
+// if they are incomplete.
 //
-// It is read as strictly as it is written there, as whoever reads it otherwise finds another
-// end. lenient lets white space stand before an extension, as some targets have it. The error
-// wraps [ErrMalformed].
+// The line is read as strictly as it is written: a reader with other rules would find another end.
+// lenient allows white space before an extension, as some targets send it. The error wraps
+// [ErrMalformed].
 func NextChunk(b []byte, behind, lenient bool) (size int64, n int, err error) {
 	if behind {
 		switch {
@@ -51,8 +51,7 @@ func NextChunk(b []byte, behind, lenient bool) (size int64, n int, err error) {
 	return size, n + end + 1, nil
 }
 
-// chunkSize reads the hexadecimal number at the front, at most 15 digits; an extension
-// may follow.
+// chunkSize reads a hexadecimal number of at most 15 digits; an extension may follow.
 func chunkSize(line []byte, lenient bool) (n int64, ok bool) {
 	digits := 0
 	for ; digits < len(line); digits++ {

@@ -49,7 +49,7 @@ func TestNextChunk(t *testing.T) {
 		case c.refused == "" && (err != nil || size != c.size || n != c.n):
 			t.Errorf("%s: %d in %d bytes, %v; want %d in %d", name, size, n, err, c.size, c.n)
 		}
-		for cut := range c.n { // in pieces it is the same
+		for cut := range c.n { // the result does not depend on the pieces
 			if _, n, err := NextChunk([]byte(c.text[:cut]), c.behind, c.lenient); n > 0 || err != nil {
 				t.Errorf("%s, cut at %d: %d bytes, %v", name, cut, n, err)
 			}
@@ -57,7 +57,7 @@ func TestNextChunk(t *testing.T) {
 	}
 }
 
-// unchunked is the body of chunks, and what lies behind the last of them.
+// unchunked returns the body of chunks and the bytes after the last chunk.
 func unchunked(b []byte) (body, rest []byte, err error) {
 	for behind := false; ; behind = true {
 		size, n, err := NextChunk(b, behind, false)
@@ -74,8 +74,8 @@ func unchunked(b []byte) (body, rest []byte, err error) {
 	}
 }
 
-// FuzzChunks compares with net/http: a body that is taken it takes too, and reads as the
-// same.
+// FuzzChunks compares with net/http: net/http accepts every accepted body, and reads the same
+// bytes.
 func FuzzChunks(f *testing.F) {
 	for _, text := range []string{"0\r\n\r\n", "1;a\r\nx\r\n0\r\n\r\n", "3\r\nabc\r\n2\r\nde\r\n00\r\nX: y\r\n\r\n", "1\nx", "5\r\nab"} {
 		f.Add([]byte(text))
@@ -83,7 +83,7 @@ func FuzzChunks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		body, rest, err := unchunked(b)
 		if err != nil {
-			return // they may take what we refuse
+			return // net/http may accept a refused body
 		}
 		theirs, err := io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(b[:len(b)-len(rest)])))
 		if err != nil || !bytes.Equal(body, theirs) {

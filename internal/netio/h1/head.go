@@ -1,3 +1,15 @@
+// Package h1 implements HTTP/1.1 as a tunnel speaks it, on bytes and without I/O: which heads are
+// valid (RFC 9110, RFC 9112 and section 7 of the tunnel's SPEC), where a head ends, how a head is
+// rewritten for the next hop, and where a body ends.
+//
+// A head comes from one of three sides, and a [Form] selects the rules for it. The other side of
+// the link sends heads that this package has written, so nothing is forgiven there. A visitor may
+// send anything that RFC 9112 allows, except heads that two readers could take for two requests. A
+// target may also make the mistakes that old services make. [Head.Parse] and [Head.ParseVisitor]
+// check a head in one pass and without allocations; [Forward] and [AppendAnswerHead] write one.
+//
+// Values of this package are not safe for concurrent use unless they are constant. Parsed values
+// borrow from the bytes that were parsed.
 package h1
 
 import (
@@ -7,7 +19,7 @@ import (
 	"net/http"
 )
 
-// Form is which of the rules of SPEC section 7 a head is judged by.
+// Form selects the rules of SPEC section 7 for a head.
 type Form uint8
 
 // The forms.
@@ -16,24 +28,23 @@ const (
 	LinkAnswer                 // an answer on the link, from the client
 	LinkTrailers               // trailers on the link, from either
 	VisitorRequest             // a request from a visitor
-	TargetAnswer               // an answer from a target, who keeps to RFC 9112 more or less
+	TargetAnswer               // an answer from a target, which may deviate from RFC 9112
 	TargetTrailers             // trailers from a target
 )
 
-// fromTarget says whether a target has written the head: lines may end in LF alone.
+// fromTarget reports whether a target has written the head: its lines may end in LF alone.
 func (f Form) fromTarget() bool { return f >= TargetAnswer }
 
-// foreign says whether the head has not been written by one of us: fields of one hop
-// occur.
+// foreign reports whether another program has written the head: fields of one hop may occur.
 func (f Form) foreign() bool { return f >= VisitorRequest }
 
-// Head is the head of a message, RFC 9112 section 2.1, that has been checked. All its slices
-// are borrowed from the bytes that were parsed. The zero value is ready for Parse.
+// Head is the checked head of a message, RFC 9112 section 2.1. Its slices borrow from the parsed
+// bytes. The zero value is ready for Parse.
 type Head struct {
 	Method, Target []byte // of a request
 	Status         int    // of an answer
 	Reason         []byte // of an answer
-	HTTP10         bool   // HTTP/1.0 and no later, from a target or a visitor
+	HTTP10         bool   // HTTP/1.0, from a target or a visitor
 	Fields         []Field
 
 	Host          []byte
@@ -47,26 +58,25 @@ type Head struct {
 }
 
 const (
-	// MaxHead bounds a head on the link, in bytes: with opening and frame header it fits the
-	// first credit and the frame that every wire peer of ours announces, 64 KiB.
+	// MaxHead bounds a head on the link, in bytes. With its opening and frame header it fits the
+	// first credit and the frame size that every wire peer of Paddock announces, 64 KiB.
 	MaxHead = 48 << 10
 	// maxHost bounds a Host: a name, RFC 1035 section 2.3.4, and a port.
 	maxHost = 255 + len(":65535")
-	// maxFields bounds the fields of a head.
+	// maxFields bounds the number of fields.
 	maxFields = 256
 )
 
-// ErrMalformed is wrapped by every error about what was parsed.
+// ErrMalformed is wrapped by every parse error.
 var ErrMalformed = errors.New("tunnel: malformed head")
 
-// Malformed is an error that wraps [ErrMalformed] and says what is wrong.
+// Malformed returns an error that wraps [ErrMalformed] and has a reason.
 func Malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// Parse judges b, which is one whole head with its empty line, by a form, in one pass. h
-// may have been used before; its fields' memory is used again. The error wraps
-// [ErrMalformed], and h is not to be used then.
+// Parse checks b, which is one whole head with its empty line, in one pass. h may be reused; so is
+// the memory of its fields. The error wraps [ErrMalformed], and h is invalid after it.
 //
 // hot: TestParsingAHeadDoesNotAllocate.
 func (h *Head) Parse(b []byte, form Form) error {
@@ -104,7 +114,7 @@ func (h *Head) Parse(b []byte, form Form) error {
 	return h.judge(form)
 }
 
-// cutLine cuts the first line off, without its end.
+// cutLine cuts off the first line, without its end.
 func cutLine(b []byte, lenient bool) (line, rest []byte, err error) {
 	n := bytes.IndexByte(b, '\n')
 	switch {
@@ -168,7 +178,7 @@ func (h *Head) statusLine(b []byte, form Form) (rest []byte, err error) {
 	switch tail := line[prefix+3:]; {
 	case h.Status < 100:
 		return nil, Malformed("status %d", h.Status)
-	case len(tail) == 0 && form.fromTarget(): // the space is often forgotten
+	case len(tail) == 0 && form.fromTarget(): // servers often omit the space
 	case len(tail) == 0 || tail[0] != ' ' || !IsAll(tail, ValueByte):
 		return nil, Malformed("status line %.40q", line)
 	default:
@@ -202,11 +212,11 @@ func (h *Head) field(line []byte, form Form) error {
 	return nil
 }
 
-// note takes a field that means something to us.
+// note records a known field.
 func (h *Head) note(f *Field, form Form) error {
 	if form == LinkTrailers || form == TargetTrailers {
 		if form == TargetTrailers {
-			return nil // it is not forwarded
+			return nil // not forwarded
 		}
 		return Malformed("%s in trailers", f.Name)
 	}
@@ -254,8 +264,7 @@ func (h *Head) note(f *Field, form Form) error {
 	return nil
 }
 
-// noteConnection reads what a field Connection says. On the link it is Upgrade and
-// nothing else.
+// noteConnection reads a field Connection. On the link it may only be Upgrade.
 func (h *Head) noteConnection(f *Field, form Form) error {
 	if !form.foreign() {
 		if !EqualFold(f.Value, "upgrade") {
@@ -277,7 +286,7 @@ func (h *Head) noteConnection(f *Field, form Form) error {
 	return nil
 }
 
-// judge checks what concerns several fields.
+// judge checks rules about several fields.
 func (h *Head) judge(form Form) error {
 	switch {
 	case h.Chunked && h.Length >= 0:
@@ -294,7 +303,7 @@ func (h *Head) judge(form Form) error {
 	return nil
 }
 
-// BodySize is the length of a request's body in bytes, -1 if it is not known.
+// BodySize returns the length of a request's body in bytes, or -1 if it is unknown.
 func (h *Head) BodySize() int64 {
 	if h.Chunked {
 		return -1
@@ -302,8 +311,7 @@ func (h *Head) BodySize() int64 {
 	return max(h.Length, 0)
 }
 
-// Get is the value of the first field with a name, which is in lower case; nil if there
-// is none.
+// Get returns the value of the first field with a name, which is in lower case, or nil.
 func (h *Head) Get(name string) []byte {
 	for i := range h.Fields {
 		if f := &h.Fields[i]; EqualFold(f.Name, name) {
@@ -313,8 +321,9 @@ func (h *Head) Get(name string) []byte {
 	return nil
 }
 
-// Joined are the values of all fields with a name, which is in lower case, as one list:
-// RFC 9110 section 5.3. It is made anew where there are several, else borrowed or nil.
+// Joined returns the values of all fields with a name, which is in lower case, as one list: RFC
+// 9110 section 5.3. The list is allocated if there are several fields; otherwise it is borrowed, or
+// nil.
 func (h *Head) Joined(name string) (list []byte) {
 	for i := range h.Fields {
 		if f := &h.Fields[i]; EqualFold(f.Name, name) {
@@ -327,8 +336,8 @@ func (h *Head) Joined(name string) (list []byte) {
 	return list
 }
 
-// connectionNames are what fields Connection name, in lower case, which goes no further than
-// the connection: RFC 9110 section 7.6.1. The usual ones are not worth a list.
+// connectionNames returns the names in the fields Connection, in lower case. Fields with these
+// names apply to one connection only: RFC 9110 section 7.6.1. The most common names are omitted.
 func (h *Head) connectionNames() (names []string) {
 	for i := range h.Fields {
 		if f := &h.Fields[i]; f.Known == ConnectionField && !EqualFold(f.Value, "keep-alive") && !EqualFold(f.Value, "close") {
@@ -338,7 +347,7 @@ func (h *Head) connectionNames() (names []string) {
 	return names
 }
 
-// isNamed says whether a name is one of a list in lower case.
+// isNamed reports whether a name is in a list, which is in lower case.
 func isNamed[T string | []byte](name T, list []string) bool {
 	for _, n := range list {
 		if EqualFold(name, n) {
@@ -348,19 +357,19 @@ func isNamed[T string | []byte](name T, list []string) bool {
 	return false
 }
 
-// Path is the target up to its query.
+// Path returns the target without its query.
 func (h *Head) Path() string {
 	path, _, _ := bytes.Cut(h.Target, []byte{'?'})
 	return string(path)
 }
 
-// Bodiless says whether an answer, maybe one to HEAD, has no body whatever its fields say:
-// RFC 9112 section 6.3.
+// Bodiless reports whether an answer has no body, whatever its fields are: RFC 9112 section 6.3.
+// toHead reports that the request was a HEAD.
 func (h *Head) Bodiless(toHead bool) bool {
 	return toHead || h.Status < 200 || h.Status == 204 || h.Status == 304
 }
 
-// parseLength reads a Content-Length: 1 to 18 digits, so that sums stay in 64 bits.
+// parseLength reads a Content-Length of 1 to 18 digits, so that sums stay within 64 bits.
 func parseLength(b []byte) (n int64, ok bool) {
 	if len(b) == 0 || len(b) > 18 {
 		return 0, false
@@ -374,8 +383,7 @@ func parseLength(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// ValidHost says whether a Host names something, RFC 9110 section 7.2: no space, no list,
-// no path.
+// ValidHost reports whether a Host is a name, RFC 9110 section 7.2: no space, no list, no path.
 func ValidHost[T string | []byte](host T) bool {
 	if len(host) == 0 || len(host) > maxHost {
 		return false
@@ -391,7 +399,7 @@ func ValidHost[T string | []byte](host T) bool {
 	return true
 }
 
-// trim cuts spaces and tabs off both ends.
+// trim removes spaces and tabs at both ends.
 func trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]

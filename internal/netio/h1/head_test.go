@@ -94,8 +94,8 @@ func TestParsingAHeadDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzRequestHead compares with net/http: whatever is taken net/http reads as the same
-// one request, with nothing left over.
+// FuzzRequestHead compares with net/http: net/http reads every accepted head as the same single
+// request, with no bytes left over.
 func FuzzRequestHead(f *testing.F) {
 	for _, c := range headCases(f) {
 		if c.form == LinkRequest {
@@ -111,7 +111,7 @@ func FuzzRequestHead(f *testing.F) {
 		r, err := http.ReadRequest(in)
 		if err != nil {
 			if strings.Contains(err.Error(), "invalid URL") || strings.HasPrefix(err.Error(), "parse ") {
-				return // what the target's path means is not for us to judge
+				return // the meaning of the path is left to the target
 			}
 			t.Fatalf("%q: taken, but net/http says %v", b, err)
 		}

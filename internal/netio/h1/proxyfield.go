@@ -1,6 +1,6 @@
 package h1
 
-// proxyFields are the names, by their length, of fields in which proxies tell a service the
+// proxyFields holds the names, by their length, of fields in which proxies send a service the
 // address of a visitor, or the scheme, host and target of the request.
 var proxyFields = byLength(
 	"client-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "cf-connecting-ipv6", "cf-pseudo-ipv4", "fastly-client-ip", "fly-client-ip",
@@ -21,8 +21,8 @@ func byLength(names ...string) [][]string {
 	return lists
 }
 
-// proxyField reports whether a field is one of proxyFields or begins with X-Forwarded-. Only
-// a trusted proxy may send it. An underline counts as a dash, as it does in [spoken].
+// proxyField reports whether a field is one of proxyFields or begins with X-Forwarded-. Only a
+// trusted proxy may send it. An underscore counts as a dash, as in [spoken].
 func proxyField(name []byte) bool {
 	const prefix = "x-forwarded-"
 	if len(name) > len(prefix) && equalDashed(name[:len(prefix)], prefix) {

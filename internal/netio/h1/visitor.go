@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"strings"
 )
 
 const (
-	// MaxVisitorHead bounds the head of a visitor's request, in bytes: what we add to
-	// it and what the link allows leave room for more.
+	// MaxVisitorHead bounds the head of a visitor's request, in bytes: MaxHead leaves room for the
+	// fields of the front.
 	MaxVisitorHead = 32 << 10
 	// MaxVisitorFields bounds its fields.
 	MaxVisitorFields = 100
 )
 
-// RequestError is about a request that is refused with another status than 400. It wraps
-// [ErrMalformed].
+// RequestError refuses a request with another status than 400. It wraps [ErrMalformed].
 type RequestError struct {
 	Status int
 	Err    error
@@ -24,12 +24,12 @@ type RequestError struct {
 func (e *RequestError) Error() string { return e.Err.Error() }
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// BadRequest is a [RequestError] that says what is wrong.
+// BadRequest returns a [RequestError] with a reason.
 func BadRequest(status int, format string, args ...any) error {
 	return &RequestError{status, Malformed(format, args...)}
 }
 
-// StatusOf is the status for a malformed request.
+// StatusOf returns the status for a malformed request.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*RequestError](err); ok {
 		return e.Status
@@ -37,10 +37,10 @@ func StatusOf(err error) int {
 	return http.StatusBadRequest
 }
 
-// ParseVisitor judges b, one whole head of a visitor's request, as RFC 9112 has it, without
-// what it lets a server forgive: who forgives reads another request than who does not.
-// An absolute target becomes what it means. The error is as that of Parse, and [StatusOf]
-// tells what to answer.
+// ParseVisitor checks b, one whole head of a visitor's request, by RFC 9112 without the errors that
+// a server may forgive: a server that forgives them would read another request than one that does
+// not. An absolute target is reduced to its path. The error is as that of Parse; [StatusOf] returns
+// its status.
 //
 // hot: TestParsingAHeadDoesNotAllocate.
 func (h *Head) ParseVisitor(b []byte) error {
@@ -72,7 +72,7 @@ func (h *Head) ParseVisitor(b []byte) error {
 
 var rootTarget = []byte{'/'}
 
-// cutAbsolute takes an absolute target apart, RFC 9112 section 3.2.2.
+// cutAbsolute splits an absolute target, RFC 9112 section 3.2.2.
 func cutAbsolute(target []byte) (authority, path []byte, absolute bool) {
 	for _, scheme := range []string{"http://", "https://"} {
 		if n := len(scheme); len(target) >= n && EqualFold(target[:n], scheme) {
@@ -86,8 +86,8 @@ func cutAbsolute(target []byte) (authority, path []byte, absolute bool) {
 	return nil, nil, false
 }
 
-// visitorLine reads the request line of a visitor. Bytes beyond ASCII may occur in the
-// target, and are escaped when it is forwarded.
+// visitorLine reads the request line of a visitor. The target may have bytes beyond ASCII, which
+// are escaped when it is forwarded.
 func (h *Head) visitorLine(b []byte) (rest []byte, err error) {
 	line, rest, err := cutLine(b, false)
 	if err != nil {
@@ -119,8 +119,8 @@ func (h *Head) visitorLine(b []byte) (rest []byte, err error) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// validEscapes says whether each % of the path begins an escape: who takes one apart that
-// does not sees another path than who does not try.
+// validEscapes reports whether each % of the path begins an escape. Readers disagree about the
+// meaning of other paths.
 func validEscapes(target []byte) bool {
 	path, _, _ := bytes.Cut(target, []byte{'?'})
 	for {
@@ -137,7 +137,7 @@ func validEscapes(target []byte) bool {
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// validPort says whether what follows the name in a Host is a port, or nothing.
+// validPort reports whether the text after the name in a Host is a port, or empty.
 func validPort(host []byte) bool {
 	colon := bytes.LastIndexByte(host, ':')
 	if colon < 0 || host[len(host)-1] == ']' {
@@ -151,8 +151,8 @@ func validPort(host []byte) bool {
 	return len(host)-colon-1 <= len("65535") && (host[0] == '[' || bytes.IndexByte(host, ':') == colon)
 }
 
-// knownCodings says whether a list has only transfer codings that there are: one that is
-// not done is another mistake than one that does not exist.
+// knownCodings reports whether a list has only registered transfer codings. An unsupported coding
+// has another status than an unknown one.
 func knownCodings(list []byte) bool {
 	n, ok := 0, true
 	Tokens(list, func(token string) {
@@ -166,4 +166,20 @@ func knownCodings(list []byte) bool {
 		}
 	})
 	return ok && n > 0
+}
+
+// Climbs reports whether some reader could resolve a path to a place above its root: the path has a
+// segment "..", in any spelling.
+func Climbs(path string) bool {
+	if !strings.Contains(path, "..") && !strings.Contains(path, "%") {
+		return false
+	}
+	path, _, _ = strings.Cut(path, "?")
+	plain := strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/").Replace(path)
+	for segment := range strings.SplitSeq(plain, "/") {
+		if segment, _, _ = strings.Cut(segment, ";"); segment == ".." {
+			return true
+		}
+	}
+	return false
 }

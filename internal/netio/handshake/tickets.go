@@ -16,40 +16,40 @@ import (
 )
 
 const (
-	// ticketEach is for how long a key makes new tickets; maxTicketKeys is how many keys are
-	// kept, the present one included, so that a ticket is good for two to three days.
+	// ticketEach is the time for which a key makes new tickets. maxTicketKeys is the number of kept
+	// keys, including the present one, so a ticket is valid for two to three days.
 	ticketEach    = 24 * time.Hour
 	maxTicketKeys = 3
-	// ticketLook is how often it is looked whether the present key has become old.
+	// ticketLook is the interval of checks of the present key's age.
 	ticketLook = time.Hour
 )
 
-// Tickets are the keys of TLS session tickets, in a file: clients that come back after
-// the server was started again, all at once, need no full handshake. The file is as
-// secret as the server's key: who has it can come as any client that is listed by a key.
+// Tickets holds the keys of TLS session tickets in a file, so that clients that reconnect after a
+// restart of the server, all at once, need no full handshake. The file is as secret as the server's
+// key: with it one can pose as any client that is listed by a key.
 type Tickets struct {
 	path string
 	log  *slog.Logger
 
-	holder tls.Config // whose ticket keys they are
+	holder tls.Config // encrypts and decrypts with the keys
 
 	mu   sync.Mutex
-	keys []ticketKey // guarded by mu; the newest first
+	keys []ticketKey // guarded by mu; newest first
 }
 
-// ticketKey is one of them.
+// ticketKey is one key.
 type ticketKey struct {
 	made time.Time
 	key  [32]byte
 }
 
-// OpenTickets reads the keys that are there. A file that is not, or not ours alone, gives
-// way to a new one; one that cannot be written costs full handshakes after a restart.
+// OpenTickets reads the keys of a file. A file that is missing, or that other users can read, is
+// replaced. If the file cannot be written, clients need full handshakes after a restart.
 func OpenTickets(path string, log *slog.Logger) *Tickets {
 	t := &Tickets{path: path, log: log}
 	keys, err := readTickets(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.Warn("session tickets begin anew", "error", err)
+		log.Warn("session tickets start with a new key", "error", err)
 	}
 	t.keys = keys
 	t.rotate(time.Now())
@@ -83,7 +83,7 @@ func readTickets(path string) (keys []ticketKey, err error) {
 	return keys, nil
 }
 
-// rotate makes a new key if the present one is old, and has the keys used.
+// rotate makes a new key if the present one is old, and installs the keys.
 func (t *Tickets) rotate(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +125,7 @@ func (t *Tickets) write() error {
 	return os.Rename(beside, t.path)
 }
 
-// Install has a server's sessions sealed with the keys, those of later too.
+// Install makes a server's sessions use the present keys at any time.
 func (t *Tickets) Install(config *tls.Config) {
 	config.WrapSession = func(cs tls.ConnectionState, s *tls.SessionState) ([]byte, error) {
 		return t.holder.EncryptTicket(cs, s)

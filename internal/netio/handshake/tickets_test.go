@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Keys are read again, made anew each day and dropped after three, in a file of the
-// owner's alone; one that others can read is not believed.
+// Keys are read again, replaced each day and dropped after three, in a file with mode 0600. A file
+// that other users can read is not used.
 func TestTicketKeys(t *testing.T) {
 	path, log := filepath.Join(t.TempDir(), "tickets"), slog.New(slog.DiscardHandler)
 	first := OpenTickets(path, log)

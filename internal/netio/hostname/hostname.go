@@ -1,7 +1,6 @@
-// Package hostname is the one form in which names of hosts are written down, compared
-// and looked up: lower case, IDNA as ASCII, without a port, without the dot of the root.
-// Whoever binds, authorises or routes by a name uses it, so that no two of them can
-// take the same text for two names.
+// Package hostname normalises the names of hosts: lower case, IDNA as ASCII, without a port,
+// without the dot of the root. All code that binds, authorises or routes by a name uses it, so that
+// one text never counts as two names.
 package hostname
 
 import (
@@ -13,10 +12,10 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxLength is that of a name, RFC 1035 section 2.3.4; addresses are shorter.
+// maxLength bounds a name, RFC 1035 section 2.3.4; addresses are shorter.
 const maxLength = 253
 
-// Normalise returns the form of a host with or without a port: a name or an address.
+// Normalise returns the normal form of a host with or without a port: a name or an address.
 func Normalise(host string) (string, error) {
 	name := host
 	if strings.IndexByte(name, ':') >= 0 {
@@ -38,8 +37,8 @@ func Normalise(host string) (string, error) {
 	return name, nil
 }
 
-// Pattern is Normalise of what a policy may say: "*." at the front stands for one label.
-// A name under which anybody may register something (co.uk) has no such wildcard.
+// Pattern normalises a host pattern of a policy, in which "*." at the front stands for one label. A
+// name under which the public can register names (co.uk) must not follow the wildcard.
 func Pattern(s string) (string, error) {
 	rest, wild := strings.CutPrefix(s, "*.")
 	if strings.Contains(rest, ":") {
@@ -64,8 +63,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// valid says whether a name in lower case has letters, digits, '-' and '_' in labels of at
-// most 63, or is an address with colons.
+// valid reports whether a name in lower case has letters, digits, '-' and '_' in labels of at most
+// 63, or is an address with colons.
 func valid(name string) bool {
 	if name == "" || len(name) > maxLength {
 		return false

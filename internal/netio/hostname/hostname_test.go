@@ -39,7 +39,7 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// A name that is in its form already costs nothing.
+// A name in normal form costs no allocation.
 func TestPlainNamesDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { _, _ = hostname.Normalise("app.example.com") }); n != 0 {
 		t.Errorf("%v allocations", n)

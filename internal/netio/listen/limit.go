@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// Limited is a listener that has at most so many connections open at once. At
-// the bound it accepts nothing: further connections wait in the system's queue,
-// as their clients would behind any busy server, until one of the others ends.
+// Limited is a listener with a bound on its open connections. At the bound it accepts no
+// connection: further ones wait in the accept queue of the system until an open one ends.
 type Limited struct {
 	net.Listener
 	slots  chan struct{} // holds one for each open connection
@@ -30,13 +29,13 @@ func Limit(l net.Listener, n int) *Limited {
 	return s
 }
 
-// Open is the number of connections that are open now.
+// Open returns the number of open connections.
 func (s *Limited) Open() int { return len(s.slots) }
 
-// Waits counts how often nothing was accepted because of the bound.
+// Waits returns how often Accept had to wait because of the bound.
 func (s *Limited) Waits() uint64 { return s.waits.Load() }
 
-// Accept waits for room, then for a connection.
+// Accept waits for a free slot, then for a connection.
 func (s *Limited) Accept() (net.Conn, error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -56,10 +55,10 @@ func (s *Limited) Accept() (net.Conn, error) {
 	return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { <-s.slots })}, nil
 }
 
-// Close ends an Accept that waits, too.
+// Close closes the listener, and ends a waiting Accept.
 func (s *Limited) Close() error { return s.close() }
 
-// limitedConn gives its room back when it is closed.
+// limitedConn releases its slot when it is closed.
 type limitedConn struct {
 	net.Conn
 	release func()
@@ -70,22 +69,28 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// ReadFrom lets the kernel send a file, if the connection can.
+// ReadFrom uses sendfile if the connection can.
 func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
-// SyscallConn gives the connection's descriptor, if it has one.
-func (c *limitedConn) SyscallConn() (syscall.RawConn, error) {
-	if conn, ok := c.Conn.(syscall.Conn); ok {
-		return conn.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
+// SyscallConn returns the connection's descriptor, if it has one.
+func (c *limitedConn) SyscallConn() (syscall.RawConn, error) { return SyscallConn(c.Conn) }
 
-// CloseWrite lets net/http end a connection whose client is still sending
-// without a reset, which would cost that client the answer.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+// CloseWrite lets net/http end a connection whose client is still sending without a reset, which
+// could destroy the answer on its way to the client.
+func (c *limitedConn) CloseWrite() error { return CloseWrite(c.Conn) }
+
+// CloseWrite ends the sending half of a connection, if it has halves.
+func CloseWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return errors.ErrUnsupported
+}
+
+// SyscallConn returns the descriptor of a connection, if it has one.
+func SyscallConn(conn net.Conn) (syscall.RawConn, error) {
+	if c, ok := conn.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// patience is far longer than anything here takes.
+// patience is far longer than any step of these tests takes.
 const patience = 20 * time.Second
 
 // At the bound nothing is accepted until a connection ends.
@@ -32,7 +32,7 @@ func TestLimit(t *testing.T) {
 		}
 	}()
 	var open []net.Conn
-	for range 3 { // the third stays in the system's queue
+	for range 3 { // the third stays in the accept queue
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestLimit(t *testing.T) {
 	if n := l.Open(); n != 2 {
 		t.Errorf("%d open", n)
 	}
-	for range 2 { // closing twice makes room once
+	for range 2 { // closing twice frees one slot
 		_ = open[0].Close()
 	}
 	third := <-accepted
@@ -83,7 +83,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// net/http closes one direction first, which a wrapped connection must offer.
+// net/http closes one direction first, so a wrapped connection must have CloseWrite.
 func TestLimitedConnectionsCloseOneDirection(t *testing.T) {
 	inner, err := Listen(t.Context(), "127.0.0.1:0", false)
 	if err != nil {

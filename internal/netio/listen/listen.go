@@ -1,9 +1,9 @@
-// Package listen holds the rules about listening: nothing listens beyond this
-// machine without authentication, and the open connections have a bound.
+// Package listen opens listeners under two rules: a service without authentication is reachable
+// from this machine only, and the number of open connections has a bound.
 //
-// An address is host:port, :port (all interfaces), or a unix socket as
-// unix:path or a path with a slash in it. A unix socket is as private as its
-// directory's permissions, and so counts as this machine.
+// An address is host:port, :port (all interfaces), or a unix socket as unix:path or a path with a
+// slash in it. A unix socket is as private as its directory's permissions, so it counts as this
+// machine.
 package listen
 
 import (
@@ -16,20 +16,20 @@ import (
 	"syscall"
 )
 
-// ErrExposed is wrapped by the error about an address that other machines could
-// reach without credentials.
+// ErrExposed is wrapped by the error about an address that other machines could reach without
+// credentials.
 var ErrExposed = errors.New("refusing to listen beyond this machine without authentication")
 
 const unixPrefix = "unix:"
 
-// Check returns nil if a service that can ask for a token may listen on addr. authenticated
-// says that it refuses clients without credentials.
+// Check returns nil if a service that can require a token may listen on addr. authenticated reports
+// that it refuses clients without credentials.
 func Check(addr string, authenticated bool) error {
 	return CheckOr(addr, authenticated, "set a token")
 }
 
-// CheckOr is Check for a service with other credentials: the error tells remedy as the way
-// to have them. "" is a service without any.
+// CheckOr is Check for a service with other credentials. The error suggests remedy as the way to
+// require them; "" means that the service has none.
 func CheckOr(addr string, authenticated bool, remedy string) error {
 	if IsUnix(addr) {
 		return nil
@@ -54,8 +54,8 @@ func CheckOr(addr string, authenticated bool, remedy string) error {
 	return fmt.Errorf("%w: %q is %s; %slisten on 127.0.0.1:%s", ErrExposed, addr, where, remedy, port)
 }
 
-// OrElse adds to an error about an address that another program has which flag takes another
-// one. Other errors stay as they are.
+// OrElse adds a hint to an error about an address in use: the flag that takes another address. It
+// returns other errors unchanged.
 func OrElse(err error, flag string) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
@@ -63,7 +63,7 @@ func OrElse(err error, flag string) error {
 	return fmt.Errorf("%w: another program listens there; %s takes another address", err, flag)
 }
 
-// checkPort refuses what is neither a number up to 65535 nor the name of a service.
+// checkPort checks that a port is a number up to 65535 or the name of a service.
 func checkPort(port string) error {
 	if port == "" {
 		return errors.New("no port")
@@ -72,7 +72,7 @@ func checkPort(port string) error {
 	return err
 }
 
-// Listen checks addr and opens it. A port of 0 takes a free one.
+// Listen checks addr and opens a listener. Port 0 takes a free port.
 func Listen(ctx context.Context, addr string, authenticated bool) (net.Listener, error) {
 	if err := Check(addr, authenticated); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Listen(ctx context.Context, addr string, authenticated bool) (net.Listener,
 	return new(net.ListenConfig).Listen(ctx, network, addr)
 }
 
-// IsUnix reports whether addr is that of a unix socket.
+// IsUnix reports whether addr is the address of a unix socket.
 func IsUnix(addr string) bool {
 	_, ok := unixPath(addr)
 	return ok
@@ -98,8 +98,8 @@ func unixPath(addr string) (path string, ok bool) {
 	return addr, strings.Contains(addr, "/")
 }
 
-// isLoopback reports whether only this machine reaches host. A name that is not
-// localhost is not looked up: what it points to may change.
+// isLoopback reports whether only this machine can reach host. A name other than localhost is not
+// looked up, because its address may change.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")

@@ -9,25 +9,24 @@ import (
 	"syscall"
 )
 
-// privateMode lets the server's user alone connect: the file is the admission.
+// privateMode lets only the server's user connect: the permissions of the file are the
+// authentication.
 const privateMode = 0o600
 
-// ErrInUse refuses the path of a unix socket at which another server answers, or
-// that is something else.
+// ErrInUse refuses the path of a unix socket on which another server listens, or of a file that is
+// not a socket.
 var ErrInUse = errors.New("in use")
 
-// privateListener takes its file away when it is closed, unless another server has
-// put its own in its place.
+// privateListener removes its file when it is closed, unless another server has replaced the file.
 type privateListener struct {
 	*net.UnixListener
 	path string
 	file os.FileInfo
 }
 
-// Private listens at a unix socket that nobody but the own user may connect to. The
-// file appears at path with its final mode, after it is listened on: it is made beside
-// and moved. One that nobody listens on any more, which a server that was killed leaves
-// behind, is replaced.
+// Private listens on a unix socket to which only the server's own user can connect. The file is
+// created beside path and then renamed, so that it appears with its final mode and accepts
+// connections at once. A stale file, which a killed server leaves behind, is replaced.
 func Private(path string) (net.Listener, error) {
 	if err := checkStale(path); err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ func Private(path string) (net.Listener, error) {
 	return &privateListener{ln, path, file}, nil
 }
 
-// checkStale says whether path may be taken.
+// checkStale returns nil if path can be used.
 func checkStale(path string) error {
 	file, err := os.Lstat(path)
 	switch {
@@ -65,7 +64,7 @@ func checkStale(path string) error {
 	case err != nil:
 		return err
 	case file.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is no socket: %w", path, ErrInUse)
+		return fmt.Errorf("%s is not a socket: %w", path, ErrInUse)
 	}
 	conn, err := net.Dial("unix", path)
 	switch {
@@ -79,10 +78,10 @@ func checkStale(path string) error {
 	}
 }
 
-// Addr is the path.
+// Addr returns the path.
 func (l *privateListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
 
-// Close ends listening, and takes the file away.
+// Close stops listening and removes the file.
 func (l *privateListener) Close() error {
 	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.file) {
 		_ = os.Remove(l.path)

@@ -4,6 +4,8 @@ import (
 	"io"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 const able = true
@@ -11,8 +13,8 @@ const able = true
 // tcpInq is TCP_INQ, and TCP_CM_INQ: linux/tcp.h.
 const tcpInq = 36
 
-// Tells asks the kernel that each Receive from a TCP socket tells whether more has
-// come. It says whether the kernel will.
+// Tells asks the kernel to report with each Receive from a TCP socket whether more bytes are
+// queued. It reports whether the kernel does.
 func Tells(raw syscall.RawConn) (tells bool) {
 	_ = raw.Control(func(fd uintptr) {
 		tells = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpInq, 1) == nil
@@ -20,18 +22,17 @@ func Tells(raw syscall.RawConn) (tells bool) {
 	return tells
 }
 
-// Receiver reads with recvmsg, which can say along with the bytes whether more
-// has come. It serves one reader. The zero value is ready.
+// Receiver reads with recvmsg, which can report along with the bytes whether more are queued. It
+// serves one reader. The zero value is ready.
 type Receiver struct {
 	header  syscall.Msghdr
 	vector  syscall.Iovec
 	control [32]byte
 }
 
-// Receive reads what has come into b, without waiting. more says that another read
-// would not be in vain, as far as is known: not if tells is set and the kernel says
-// that nothing is left, the end of the stream included. wait says that nothing has
-// come at all. b is not empty; the error is io.EOF or a syscall.Errno.
+// Receive reads into b without blocking. more reports that another call may return something. It is
+// false only if tells is set and the kernel reports an empty queue, without the end of the stream.
+// wait reports that nothing was received. b is not empty; the error is io.EOF or a syscall.Errno.
 func (r *Receiver) Receive(fd uintptr, b []byte, tells bool) (n int, more, wait bool, err error) {
 	r.vector.Base = &b[0]
 	r.vector.SetLen(len(b))
@@ -41,7 +42,7 @@ func (r *Receiver) Receive(fd uintptr, b []byte, tells bool) (n int, more, wait 
 		r.header.SetControllen(len(r.control))
 	}
 	for {
-		// Raw: it does not wait, so that the scheduler need not know.
+		// The raw call does not block, so the scheduler need not know of it.
 		got, _, errno := syscall.RawSyscall(syscall.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.header)), syscall.MSG_DONTWAIT)
 		switch {
 		case errno == syscall.EINTR:
@@ -57,8 +58,8 @@ func (r *Receiver) Receive(fd uintptr, b []byte, tells bool) (n int, more, wait 
 	}
 }
 
-// left is how many bytes wait still, or 1 for the end of the stream: what
-// TCP_CM_INQ says, or -1 if it says nothing.
+// left returns the number of queued bytes, or 1 for the end of the stream, as reported in
+// TCP_CM_INQ. It returns -1 without such a report.
 func (r *Receiver) left() int32 {
 	if int(r.header.Controllen) < syscall.CmsgLen(4) {
 		return -1
@@ -70,24 +71,28 @@ func (r *Receiver) left() int32 {
 	return *(*int32)(unsafe.Pointer(&r.control[syscall.CmsgLen(0)]))
 }
 
-// Silent says whether nothing has come, not the end either. It takes nothing.
-func Silent(fd uintptr) bool {
-	var b [1]byte
+// Peek reads received bytes into b without consuming them; b is not empty. ok is false if nothing
+// has arrived, not even the end of the stream. At the end, and after an error, n is 0.
+func Peek(fd uintptr, b []byte) (n int, ok bool) {
 	for {
-		_, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&b[0])), 1, syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
-		if errno != syscall.EINTR {
-			return errno == syscall.EAGAIN
+		got, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
+		switch errno {
+		case 0:
+			return int(got), true
+		case syscall.EINTR:
+		default:
+			return 0, errno != syscall.EAGAIN
 		}
 	}
 }
 
-// Send writes what the kernel takes at once; 0 if it takes nothing, or b is empty.
+// Send writes the bytes that the kernel takes at once. n is 0 if it takes none, or b is empty.
 func Send(fd uintptr, b []byte) (n int, err error) { return send(syscall.SYS_WRITE, fd, b, 0) }
 
-// Gathers says that SendMore differs from Send.
+// Gathers reports whether SendMore differs from Send.
 const Gathers = true
 
-// msgMore is MSG_MORE, send(2): what is sent may wait for what follows.
+// msgMore is MSG_MORE, send(2): the bytes may wait for the next ones.
 const msgMore = 0x8000
 
 // SendMore is Send for bytes that others follow at once.
@@ -95,7 +100,7 @@ func SendMore(fd uintptr, b []byte) (n int, err error) {
 	return send(syscall.SYS_SENDTO, fd, b, msgMore|syscall.MSG_NOSIGNAL|syscall.MSG_DONTWAIT)
 }
 
-// send makes the call until it is not interrupted. write(2) knows nothing of flags.
+// send repeats the call while it is interrupted. write(2) takes no flags.
 func send(call, fd uintptr, b []byte, flags uintptr) (n int, err error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -110,6 +115,35 @@ func send(call, fd uintptr, b []byte, flags uintptr) (n int, err error) {
 			return 0, nil
 		default:
 			return 0, errno
+		}
+	}
+}
+
+// Heard reports whether the peer of a socket has sent anything, and whether it has closed its side
+// or the connection. It consumes nothing.
+func Heard(fd uintptr) (spoken, gone bool) {
+	one := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP}}
+	for {
+		n, err := unix.Poll(one[:], 0)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || n == 0:
+			return false, false
+		}
+		gone = one[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
+		return one[0].Revents&unix.POLLIN != 0, gone
+	}
+}
+
+// Cut reports whether the peer has reset the connection of a socket. Unread bytes do not hide the
+// reset. Cut consumes nothing.
+func Cut(fd uintptr) bool {
+	one := [1]unix.PollFd{{Fd: int32(fd)}}
+	for {
+		n, err := unix.Poll(one[:], 0)
+		if err != unix.EINTR {
+			return err == nil && n > 0 && one[0].Revents&unix.POLLERR != 0
 		}
 	}
 }

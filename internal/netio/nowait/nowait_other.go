@@ -7,32 +7,23 @@ import (
 	"syscall"
 )
 
-// Elsewhere a read or a write of a socket may wait: Raw gives nothing, and nobody
-// comes to call the rest.
+// On other systems a read or a write of a socket may block. Raw returns nil, so the other functions
+// are never called.
 const able = false
 
-// Tells says that the kernel will not tell.
-func Tells(syscall.RawConn) (tells bool) { return false }
+// Gathers reports whether SendMore differs from Send.
+const Gathers = false
 
 // Receiver reads nothing.
 type Receiver struct{}
 
-// Receive is not there.
 func (*Receiver) Receive(uintptr, []byte, bool) (n int, more, wait bool, err error) {
 	return 0, false, false, errors.ErrUnsupported
 }
 
-// Silent does not know.
-func Silent(uintptr) bool { return true }
-
-// Send is not there.
-func Send(uintptr, []byte) (n int, err error) { return 0, errors.ErrUnsupported }
-
-// Gathers says that SendMore differs from Send.
-const Gathers = false
-
-// SendMore is not there.
+func Tells(syscall.RawConn) (tells bool)          { return false }
+func Peek(uintptr, []byte) (n int, ok bool)       { return 0, false }
+func Heard(uintptr) (spoken, gone bool)           { return false, false }
+func Cut(uintptr) bool                            { return false }
+func Send(uintptr, []byte) (n int, err error)     { return 0, errors.ErrUnsupported }
 func SendMore(uintptr, []byte) (n int, err error) { return 0, errors.ErrUnsupported }
-
-// Peek sees nothing.
-func Peek(uintptr, []byte) (n int, ok bool) { return 0, true }

@@ -11,7 +11,7 @@ import (
 	"paddock/internal/netio/nowait"
 )
 
-// connect gives both ends of a connection.
+// connect returns both ends of a connection.
 func connect(t *testing.T) (near, far *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,8 +32,8 @@ func connect(t *testing.T) (near, far *net.TCPConn) {
 	return dialed.(*net.TCPConn), accepted.(*net.TCPConn)
 }
 
-// A read brings what has come and never waits for more; the end of the stream is
-// found, whatever the reads before have told.
+// Receive returns the received bytes and never blocks. It finds the end of the stream, whatever the
+// earlier calls have reported.
 func TestReceive(t *testing.T) {
 	near, far := connect(t)
 	raw, err := far.SyscallConn()
@@ -77,7 +77,7 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// A connection in memory has no socket, and so no such access.
+// A connection in memory has no socket, so Raw returns nil.
 func TestRawOfAPipe(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
@@ -104,7 +104,7 @@ func TestSend(t *testing.T) {
 				t.Error(err)
 			}
 			total += n
-			full = n == 0 // nobody reads: it says so, and does not wait
+			full = n == 0 // the peer does not read: Send returns 0 and does not block
 		}
 		return true
 	}); err != nil {
@@ -116,7 +116,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// Silent sees bytes and the end, and takes neither.
+// Silent sees bytes and the end of the stream, and consumes neither.
 func TestSilent(t *testing.T) {
 	near, far := connect(t)
 	silent := func() (is bool) {
@@ -128,12 +128,12 @@ func TestSilent(t *testing.T) {
 	}
 	_, _ = near.Write([]byte("x"))
 	_ = near.Close()
-	// The read waits for the byte, and Silent before it would have raced with it.
+	// The read waits for the byte. A call of Silent before it would race with the byte.
 	b := make([]byte, 1)
 	if _, err := io.ReadFull(far, b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := far.Read(b); !errors.Is(err, io.EOF) { // the end has come, and stays
+	if _, err := far.Read(b); !errors.Is(err, io.EOF) { // the end has arrived, and stays
 		t.Fatal(err)
 	}
 	if silent() {
@@ -141,7 +141,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// A Writer takes what the socket takes and no more, and fails once that is closed.
+// A Writer writes as much as the socket takes, and fails once it is closed.
 func TestWriter(t *testing.T) {
 	near, far := connect(t)
 	w := nowait.NewWriter(near)
@@ -154,7 +154,7 @@ func TestWriter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if total += n; n < len(b) { // nobody reads
+		if total += n; n < len(b) { // the peer does not read
 			break
 		}
 	}

@@ -9,15 +9,14 @@ import (
 
 const able = true
 
-// Tells asks the kernel that each Receive tells whether more has come: elsewhere
-// there is no such kernel.
+// Tells returns false: only Linux reports whether more bytes are queued.
 func Tells(syscall.RawConn) (tells bool) { return false }
 
-// Receiver reads without waiting.
+// Receiver reads without blocking.
 type Receiver struct{}
 
-// Receive reads what has come into b. more says that another read may bring more,
-// wait that nothing has come.
+// Receive reads into b. more reports that another call may return more bytes, wait that nothing was
+// received.
 func (*Receiver) Receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, err error) {
 	n, err = syscall.Read(int(fd), b)
 	for err == syscall.EINTR {
@@ -34,18 +33,29 @@ func (*Receiver) Receive(fd uintptr, b []byte, _ bool) (n int, more, wait bool, 
 	return n, true, false, nil
 }
 
-// Silent says whether nothing has come, not the end either. It takes nothing.
-func Silent(fd uintptr) bool {
-	var b [1]byte
+// Peek reads received bytes into b without consuming them; b is not empty. ok is false if nothing
+// has arrived, not even the end of the stream. At the end, and after an error, n is 0.
+func Peek(fd uintptr, b []byte) (n int, ok bool) {
 	for {
-		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
+		n, _, err := syscall.Recvfrom(int(fd), b, syscall.MSG_PEEK)
 		if err != syscall.EINTR {
-			return err == syscall.EAGAIN
+			return max(n, 0), err != syscall.EAGAIN
 		}
 	}
 }
 
-// Send writes what the kernel takes at once; 0 if it takes nothing.
+// Heard reports whether the peer of a socket has sent anything, and whether it has closed its side.
+// Unread bytes hide the close here. Heard consumes nothing.
+func Heard(fd uintptr) (spoken, gone bool) {
+	var b [1]byte
+	n, ok := Peek(fd, b[:])
+	return ok && n > 0, ok && n == 0
+}
+
+// Cut returns false: a reset cannot be seen behind unread bytes here.
+func Cut(uintptr) bool { return false }
+
+// Send writes the bytes that the kernel takes at once. n is 0 if it takes none.
 func Send(fd uintptr, b []byte) (n int, err error) {
 	n, err = syscall.Write(int(fd), b)
 	for err == syscall.EINTR {
@@ -57,7 +67,7 @@ func Send(fd uintptr, b []byte) (n int, err error) {
 	return max(n, 0), err
 }
 
-// Gathers says that SendMore differs from Send.
+// Gathers reports whether SendMore differs from Send.
 const Gathers = false
 
 // SendMore is Send for bytes that others follow at once.

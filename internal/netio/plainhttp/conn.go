@@ -4,28 +4,30 @@ import (
 	"bytes"
 	"crypto/subtle"
 	"net"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"paddock/internal/netio/nowait"
 )
 
 const (
-	// maxGathered is how much of the answers to pipelined requests goes into one
-	// write, in bytes; the last of them may go beyond.
+	// maxGathered bounds the answers to pipelined requests in one write, in bytes; the last answer
+	// may exceed it.
 	maxGathered = 128 << 10
-	// minNext is how many bytes a request after the first begins with: net/http
-	// takes fewer, and then the end, for noise that needs no answer.
+	// minNext is the length from which the beginning of a second request counts: net/http ignores
+	// fewer bytes before the end of the stream, without an answer.
 	minNext = 4
-	// patience is how long a request may stand half-read here. Then net/http waits
-	// for the rest, by its own timeouts.
+	// patience is how long a partial request is held here. Then net/http waits for the rest, with
+	// its own timeouts.
 	patience = time.Second
-	// coarseness is the part of a timeout by which it may end early: a deadline is
-	// set anew when so much of it has passed, not for every request.
+	// coarseness is the fraction of a timeout by which it may end early: a deadline is renewed once
+	// this part of it has passed, not for every request.
 	coarseness = 16
 )
 
-// buffers are what a connection needs while it answers. One that waits has none.
+// buffers is the memory of a connection that answers. A waiting connection has none.
 type buffers struct {
 	in       [maxRequest]byte
 	out      []byte
@@ -34,28 +36,28 @@ type buffers struct {
 
 var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
 
-// conn is a connection as long as all its requests are plain. One goroutine uses
-// it, but for expire.
+// conn is a connection whose requests were all plain so far. One goroutine uses it; expire may be
+// called by any.
 type conn struct {
 	net.Conn
 	server  *Server
 	request Request
-	tells   bool // the kernel says whether more has come
+	tells   bool // the kernel reports whether more bytes are queued
 
-	held     []byte // what has come of a request, nil between requests
-	cold     bool   // what is held is for net/http
-	last     bool   // the last answer was given
-	answered bool   // a request was answered: what is waited for now is another one
-	posted   bool   // and it was a POST
+	held     []byte // the received part of a request, nil between requests
+	handOver bool   // the held bytes go to net/http
+	last     bool   // the last answer was sent
+	answered bool   // a request was answered, so the next bytes begin another one
+	posted   bool   // the answered request was a POST
 
-	admitted            bool // what comes with these two
+	admitted            bool // for these two values
 	host, authorization []byte
-	extended            time.Time // when the deadline of a wait between requests was set
+	extended            time.Time // when the deadline between requests was set
 }
 
-// serve answers until a request is not plain: then net/http is to have the connection,
-// beginning with what is held. Otherwise the connection has ended.
-func (c *conn) serve() (cold bool) {
+// serve answers requests until one is not plain. It then returns true: net/http takes over the
+// connection, beginning with the held bytes. Otherwise the connection has ended.
+func (c *conn) serve() (handOver bool) {
 	raw := nowait.Raw(c.Conn)
 	if raw == nil {
 		return true // net/http reads from the beginning
@@ -63,22 +65,22 @@ func (c *conn) serve() (cold bool) {
 	c.tells = nowait.Tells(raw)
 	c.waitUntil(time.Now().Add(c.server.first))
 	err := raw.Read(c.drain)
-	return c.cold || err != nil && c.held != nil // it is late, or a stop has found it half read
+	return c.handOver || err != nil && c.held != nil // the request is late, or a stop has interrupted it
 }
 
-// waitUntil sets the time until which it waits for bytes.
+// waitUntil sets the time until which the connection waits for bytes.
 func (c *conn) waitUntil(t time.Time) {
-	_ = c.SetReadDeadline(t) // it fails if the connection has ended, as the read will
+	_ = c.SetReadDeadline(t) // fails if the connection has ended, as the read will
 	if c.server.stopping.Load() {
 		c.expire()
 	}
 }
 
-// expire makes it wait no more. Any goroutine may call it.
+// expire ends the wait for bytes. Any goroutine may call it.
 func (c *conn) expire() { _ = c.SetReadDeadline(time.Unix(1, 0)) }
 
-// drain answers what has come. It is called each time that the connection can be
-// read; done says that it is not to be called again.
+// drain answers the received requests. It is called each time the connection becomes readable; done
+// means that it must not be called again.
 //
 // hot: BenchmarkServe
 func (c *conn) drain(fd uintptr) (done bool) {
@@ -89,7 +91,7 @@ func (c *conn) drain(fd uintptr) (done bool) {
 		got, more, wait, err := b.receiver.Receive(fd, b.in[n:], c.tells)
 		switch {
 		case err != nil:
-			c.cold = c.held != nil && !(c.answered && len(c.held) < minNext) // it shall say what such an end means
+			c.handOver = c.held != nil && !(c.answered && len(c.held) < minNext) // net/http decides about this end of the stream
 			return true
 		case wait:
 			return false
@@ -100,7 +102,7 @@ func (c *conn) drain(fd uintptr) (done bool) {
 			c.held = nil
 			return true
 		case v == odd:
-			c.held, c.cold = bytes.Clone(rest), true
+			c.held, c.handOver = bytes.Clone(rest), true
 			return true
 		}
 		c.hold(rest, len(rest) < n+got)
@@ -111,8 +113,8 @@ func (c *conn) drain(fd uintptr) (done bool) {
 	}
 }
 
-// hold keeps what has come of a request, and sets how long the rest of it, or the next
-// one, is waited for. begun says that the request has begun just now.
+// hold keeps the received part of a request, and sets the deadline for the rest of it or for the
+// next request. begun reports that rest begins a new request.
 func (c *conn) hold(rest []byte, begun bool) {
 	switch {
 	case len(rest) == 0:
@@ -130,8 +132,8 @@ func (c *conn) hold(rest []byte, begun bool) {
 	}
 }
 
-// answer answers the plain requests at the beginning of in. It returns the rest, and
-// what that is.
+// answer answers the plain requests at the beginning of in. It returns the rest, and the verdict on
+// it.
 func (c *conn) answer(fd uintptr, b *buffers, in []byte) (rest []byte, v verdict, err error) {
 	for rest = in; ; {
 		b.out = b.out[:0]
@@ -145,9 +147,8 @@ func (c *conn) answer(fd uintptr, b *buffers, in []byte) (rest []byte, v verdict
 	}
 }
 
-// gather appends to b.out the answers to plain requests at the beginning of in, as
-// many as go into one write. It returns the rest of in, and what that is as far as it
-// has been looked at.
+// gather appends to b.out the answers to plain requests at the beginning of in, as many as one
+// write takes. It returns the rest of in, and the verdict on it as far as it was parsed.
 //
 // hot: BenchmarkGather, TestPlainRequestsAllocateNothing
 func (c *conn) gather(b *buffers, in []byte, now *moment) (rest []byte, v verdict) {
@@ -177,8 +178,8 @@ func (c *conn) gather(b *buffers, in []byte, now *moment) (rest []byte, v verdic
 	return in, plain
 }
 
-// admits reports whether the request may be answered here. It is asked once for what
-// does not change on a connection.
+// admits reports whether the request may be answered here. It asks once for values that do not
+// change on a connection.
 func (c *conn) admits() bool {
 	r := &c.request
 	if c.server.admits == nil || c.admitted && bytes.Equal(r.Host, c.host) && subtle.ConstantTimeCompare(r.Authorization, c.authorization) == 1 {
@@ -191,8 +192,8 @@ func (c *conn) admits() bool {
 	return true
 }
 
-// send writes what has been gathered: at once what the kernel takes, and waits with
-// the rest.
+// send writes the gathered answers: the part that the kernel takes at once, then the rest with a
+// deadline.
 func (c *conn) send(fd uintptr, b *buffers) error {
 	n, err := nowait.Send(fd, b.out)
 	if err == nil && n < len(b.out) {
@@ -204,4 +205,35 @@ func (c *conn) send(fd uintptr, b *buffers) error {
 		b.out = nil
 	}
 	return err
+}
+
+// clock holds the time, updated once a second.
+type clock struct{ now atomic.Pointer[moment] }
+
+// moment is a time, and the end of an answer's head at that time.
+type moment struct {
+	time.Time
+	end  []byte // Date and the empty line
+	last []byte // the same for the last answer on a connection
+}
+
+func momentOf(now time.Time) *moment {
+	date := string(now.UTC().AppendFormat([]byte("Date: "), http.TimeFormat)) + "\r\n"
+	return &moment{now, []byte(date + "\r\n"), []byte(date + "Connection: close\r\n\r\n")}
+}
+
+func (c *clock) set(now time.Time) { c.now.Store(momentOf(now)) }
+
+// run updates the time until stop is closed.
+func (c *clock) run(stop <-chan struct{}) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			c.set(now)
+		case <-stop:
+			return
+		}
+	}
 }

@@ -2,8 +2,8 @@ package plainhttp
 
 import "bytes"
 
-// field reads a line of the head. False: it is malformed, or means something that is
-// not for plain requests.
+// field reads a line of the head. It returns false if the line is malformed, or has a meaning that
+// plain requests do not have.
 func (r *Request) field(line []byte) bool {
 	colon := span(line, inToken)
 	if colon == 0 || colon == len(line) || line[colon] != ':' {
@@ -16,7 +16,7 @@ func (r *Request) field(line []byte) bool {
 	return r.take(name, bytes.Trim(value, " \t"))
 }
 
-// take notes a field; false if the request is not plain with it.
+// take records a field. It returns false if the request is not plain with it.
 func (r *Request) take(name, value []byte) bool {
 	switch name[0] | 0x20 {
 	case 'a':
@@ -57,20 +57,20 @@ func (r *Request) take(name, value []byte) bool {
 	return true
 }
 
-// is compares regardless of case. Both are ASCII.
+// is compares ASCII texts regardless of case.
 func is(text []byte, name string) bool {
 	return len(text) == len(name) && (string(text) == name || bytes.EqualFold(text, []byte(name)))
 }
 
-// set takes a field that must not be repeated.
+// set records a field that must not be repeated.
 func set(field *[]byte, value []byte) bool {
 	fresh := *field == nil
 	*field = value
 	return fresh && value != nil
 }
 
-// contentLength takes one of up to five digits, which is more than is taken here,
-// without a zero before others.
+// contentLength reads a number of up to five digits, which exceeds the bound on bodies, without
+// leading zeros.
 func (r *Request) contentLength(value []byte) bool {
 	if r.body >= 0 || len(value) == 0 || len(value) > 5 || value[0] == '0' && len(value) > 1 {
 		return false
@@ -85,21 +85,21 @@ func (r *Request) contentLength(value []byte) bool {
 	return true
 }
 
-// place is where a byte may stand.
-type place uint8
+// byteClass is a set of places where a byte may occur.
+type byteClass uint8
 
 const (
-	inToken place = 1 << iota // RFC 9110 section 5.6.2
-	inPath                    // what RFC 3986 lets stand there as it is
-	inQuery                   // visible ASCII but for the fragment's sign
-	inValue                   // visible ASCII, space and tab
-	inHost                    // names and addresses, with a port
+	inToken byteClass = 1 << iota // RFC 9110 section 5.6.2
+	inPath                        // unescaped in a path, RFC 3986
+	inQuery                       // visible ASCII except #
+	inValue                       // visible ASCII, space and tab
+	inHost                        // names and addresses, with a port
 )
 
-// places has those of each byte. Each is a part of what net/http takes, without what
-// would need a decision: escapes in the path, bytes beyond ASCII.
-var places = func() (t [256]place) {
-	add := func(p place, bytes string) {
+// byteClasses holds the classes of each byte. Each class is a part of the bytes that net/http
+// accepts. Escapes in the path and bytes beyond ASCII are left out, because they need a decision.
+var byteClasses = func() (t [256]byteClass) {
+	add := func(p byteClass, bytes string) {
 		for _, c := range []byte(bytes) {
 			t[c] |= p
 		}
@@ -117,10 +117,10 @@ var places = func() (t [256]place) {
 	return t
 }()
 
-// span returns how many bytes at the beginning of b may stand in a place.
-func span(b []byte, in place) int {
+// span returns how many bytes at the beginning of b are of a class.
+func span(b []byte, in byteClass) int {
 	for i, c := range b {
-		if places[c]&in == 0 {
+		if byteClasses[c]&in == 0 {
 			return i
 		}
 	}

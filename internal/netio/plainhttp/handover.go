@@ -1,30 +1,31 @@
 package plainhttp
 
 import (
-	"errors"
 	"io"
 	"net"
 	"sync"
 	"time"
+
+	"paddock/internal/netio/listen"
 )
 
-// handovers is the listener of net/http: it accepts what it is given.
+// handovers is the listener of net/http: it accepts the connections that are handed over.
 type handovers struct {
-	addr   net.Addr // set before anything is accepted
+	addr   net.Addr // set before any connection is accepted
 	conns  chan net.Conn
 	closed chan struct{}
 	close  func()
 }
 
 func newHandovers() *handovers {
-	h := &handovers{conns: make(chan net.Conn), closed: make(chan struct{})} // no capacity: whoever gives waits until it is taken
+	h := &handovers{conns: make(chan net.Conn), closed: make(chan struct{})} // unbuffered: give waits until the connection is accepted
 	h.close = sync.OnceFunc(func() { close(h.closed) })
 	return h
 }
 
-// give hands a connection over. When nobody accepts any more it is closed.
+// give hands a connection over. It closes the connection if net/http no longer accepts.
 func (h *handovers) give(c *conn) {
-	_ = c.SetDeadline(time.Time{}) // it fails if the connection has ended, as the next read will
+	_ = c.SetDeadline(time.Time{}) // fails if the connection has ended, as the next read will
 	r := &replay{Conn: c.Conn, held: c.held}
 	if c.posted {
 		r.lineEnds = 4
@@ -48,12 +49,12 @@ func (h *handovers) Accept() (net.Conn, error) {
 func (h *handovers) Close() error   { h.close(); return nil }
 func (h *handovers) Addr() net.Addr { return h.addr }
 
-// replay is a connection of which a part has been read already.
+// replay is a connection with a part that was read before.
 type replay struct {
 	net.Conn
 	held []byte
-	// lineEnds is how many ends of lines may still be left out before a request:
-	// net/http does that after a POST of its own.
+	// lineEnds is the number of line ends that may still be skipped before a request: net/http does
+	// so after a POST of its own.
 	lineEnds int
 }
 
@@ -64,7 +65,7 @@ func (r *replay) Read(p []byte) (n int, err error) {
 			n = copy(p, r.held)
 			r.held = r.held[n:]
 		} else {
-			r.held = nil // which lets go of the buffer
+			r.held = nil // releases the buffer
 			n, err = r.Conn.Read(p)
 		}
 		if r.lineEnds > 0 {
@@ -74,7 +75,7 @@ func (r *replay) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// begin leaves out ends of lines at the beginning of b.
+// begin skips line ends at the beginning of b.
 func (r *replay) begin(b []byte) []byte {
 	for ; len(b) > 0 && r.lineEnds > 0; r.lineEnds-- {
 		if b[0] != '\r' && b[0] != '\n' {
@@ -86,14 +87,9 @@ func (r *replay) begin(b []byte) []byte {
 	return b
 }
 
-// ReadFrom lets the kernel send a file, if the connection can.
+// ReadFrom uses sendfile if the connection can.
 func (r *replay) ReadFrom(from io.Reader) (int64, error) { return io.Copy(r.Conn, from) }
 
-// CloseWrite lets net/http end a connection whose client is still sending
-// without a reset, which would cost that client the answer.
-func (r *replay) CloseWrite() error {
-	if half, ok := r.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
+// CloseWrite lets net/http end a connection whose client is still sending without a reset, which
+// could destroy the answer on its way to the client.
+func (r *replay) CloseWrite() error { return listen.CloseWrite(r.Conn) }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Whatever is taken for a plain request net/http reads alike: the same end, the same
-// path and body, the connection kept.
+// FuzzRead compares with net/http: it reads every plain request as the same one, with the same end,
+// path and body, and keeps the connection.
 func FuzzRead(f *testing.F) {
 	for _, stream := range streams {
 		f.Add([]byte(stream))
@@ -89,13 +89,12 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// gathering returns a function that answers two requests on a connection without a
-// socket.
+// gathering returns a function that answers two requests on a connection without a socket.
 func gathering() func() (rest []byte) {
 	answer := func(dst []byte, r *Request) []byte {
 		return append(r.AppendEnd(append(dst, "HTTP/1.1 200 OK\r\n"...)), r.Body...)
 	}
-	s := New(Options{Answer: answer, Admits: func(net.Addr, string, string) bool { return true }, Cold: coldServer()})
+	s := New(Options{Answer: answer, Admits: func(net.Addr, string, string) bool { return true }, Fallback: coldServer()})
 	c, b := &conn{Conn: &net.TCPConn{}, server: s, request: Request{stopping: &s.stopping}}, new(buffers)
 	in := []byte(benchmarkRequests["search"] + benchmarkRequests["browser"])
 	return func() []byte {
@@ -126,11 +125,11 @@ func TestPlainRequestsAllocateNothing(t *testing.T) {
 	}
 }
 
-// What is admitted is asked for once as long as it does not change.
+// Admits is called once for values that do not change on a connection.
 func TestAdmits(t *testing.T) {
 	var asked []string
 	s := New(Options{
-		Answer: echo{}.answer, Cold: coldServer(),
+		Answer: echo{}.answer, Fallback: coldServer(),
 		Admits: func(_ net.Addr, host, authorization string) bool {
 			asked = append(asked, host+" "+authorization)
 			return host != "evil" && authorization != "Bearer wrong"

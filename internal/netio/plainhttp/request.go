@@ -13,24 +13,23 @@ const (
 	maxHead = 8 << 10
 )
 
-// Request is a plain request: of HTTP/1.1, with nothing escaped in its path, with one
-// host, and without fields that decide about the connection or about which part of
-// an answer is wanted. Its slices are borrowed until the function that it was given
-// to returns.
+// Request is a plain request: of HTTP/1.1, with an unescaped path and one host, and without fields
+// that affect the connection or select a part of the answer. Its slices are borrowed until the
+// function that received it returns.
 type Request struct {
 	Method         Method
-	Target         []byte // path and query as they came
-	Path           []byte // ASCII, begins with a slash; there may be dots and doubled slashes in it
+	Target         []byte // path and query, unchanged
+	Path           []byte // ASCII, begins with a slash; may have dot segments and doubled slashes
 	Query          []byte // without the question mark
 	Host           []byte // with its port, not empty
 	Authorization  []byte // nil: none
 	ContentType    []byte // nil: none
 	AcceptEncoding []byte // nil: none
-	FromPage       bool   // Origin or Sec-Fetch-Site says where a browser's page is from
+	FromPage       bool   // a browser's page sent it: it has Origin or Sec-Fetch-Site
 	Body           []byte // of a POST
 
 	Remote string    // the client's address
-	Now    time.Time // late by a second at most
+	Now    time.Time // at most a second late
 
 	size int // of the head, in bytes
 	body int // of the body
@@ -40,8 +39,8 @@ type Request struct {
 	last     bool         // the connection ends with this answer
 }
 
-// Read returns the plain request that is text, for tests and measurements of those who
-// answer; nil if it is none. Its date is that of now.
+// Read parses text as a plain request whose date is now, for tests and benchmarks of
+// Options.Answer. It returns nil if the request is not plain.
 func Read(text string, now time.Time) *Request {
 	r := &Request{Now: now, now: momentOf(now)}
 	if r.read([]byte(text)) != plain {
@@ -50,15 +49,15 @@ func Read(text string, now time.Time) *Request {
 	return r
 }
 
-// Last reports whether the connection ends with the answer to this request. Once it
-// does, it stays so.
+// Last reports whether the connection ends with the answer to this request. Once true, it stays
+// true.
 func (r *Request) Last() bool {
 	r.last = r.last || r.stopping != nil && r.stopping.Load()
 	return r.last
 }
 
-// AppendEnd appends what the head of an answer ends with: the date, that the connection
-// ends if this is its last answer, and the empty line.
+// AppendEnd appends the end of an answer's head: the date, Connection: close in the last answer,
+// and the empty line.
 func (r *Request) AppendEnd(dst []byte) []byte {
 	if r.Last() {
 		return append(dst, r.now.last...)
@@ -66,7 +65,7 @@ func (r *Request) AppendEnd(dst []byte) []byte {
 	return append(dst, r.now.end...)
 }
 
-// Method is one of those that plain requests have.
+// Method is the method of a plain request.
 type Method uint8
 
 // The methods of plain requests.
@@ -79,16 +78,16 @@ const (
 // String returns the method's name in a request.
 func (m Method) String() string { return [...]string{"GET", "HEAD", "POST"}[m] }
 
-// verdict is what has been found out about the beginning of a text.
+// verdict is the result of parsing the beginning of a text.
 type verdict uint8
 
 const (
 	partial verdict = iota // it may become a plain request
-	odd                    // it will not
-	plain                  // it begins with one
+	odd                    // it will not become one
+	plain                  // it begins with a plain request
 )
 
-// read takes the request that b begins with. It is plain when all of it is there.
+// read parses the request at the beginning of b. It is plain once it is complete.
 //
 // hot: BenchmarkRead, TestPlainRequestsAllocateNothing
 func (r *Request) read(b []byte) verdict {
@@ -104,9 +103,9 @@ func (r *Request) read(b []byte) verdict {
 	return plain
 }
 
-// parse reads the head of a request. Plain is what every reader of HTTP/1.1 takes
-// for the same: RFC 9112 without any of its options, exceptions and legacies.
-// That is what programs send; the rest is odd, though most of it is fine.
+// parse reads the head of a request. A request is plain if all readers of HTTP/1.1 agree about it:
+// RFC 9112 without its options, exceptions and legacy forms. Most programs send such requests.
+// Other requests may be valid too.
 func (r *Request) parse(b []byte) verdict {
 	*r = Request{Remote: r.Remote, Now: r.Now, now: r.now, stopping: r.stopping, body: -1}
 	if v := r.begin(b); v != plain {
@@ -127,7 +126,7 @@ func (r *Request) parse(b []byte) verdict {
 	}
 }
 
-// begin looks at the method only.
+// begin checks the method only.
 func (r *Request) begin(b []byte) verdict {
 	for m, begins := range [...]string{GET: "GET /", HEAD: "HEAD /", POST: "POST /"} {
 		n := min(len(b), len(begins))
@@ -142,8 +141,8 @@ func (r *Request) begin(b []byte) verdict {
 	return odd
 }
 
-// line takes the next line of the head. Others take a line feed alone for the end
-// of a line, so it is not waited behind.
+// line reads the next line of the head. A bare LF ends a line for other readers, so the request is
+// not plain then.
 func (r *Request) line(b []byte) ([]byte, verdict) {
 	n := bytes.IndexByte(b[r.size:], '\n')
 	if n < 0 {
@@ -157,7 +156,7 @@ func (r *Request) line(b []byte) ([]byte, verdict) {
 	return line[:n-1], plain
 }
 
-// complete judges what has been read as a whole.
+// complete checks the head as a whole.
 func (r *Request) complete() verdict {
 	if r.Host == nil || (r.Method == POST) != (r.body >= 0) {
 		return odd
@@ -166,7 +165,7 @@ func (r *Request) complete() verdict {
 	return plain
 }
 
-// requestLine reads a line that begins as begin has found.
+// requestLine reads a line whose method begin has found.
 func (r *Request) requestLine(line []byte) bool {
 	target, ok := bytes.CutSuffix(line, []byte(" HTTP/1.1"))
 	if !ok {

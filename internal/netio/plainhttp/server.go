@@ -1,3 +1,15 @@
+// Package plainhttp answers plain HTTP requests in front of net/http. The most common requests are
+// read at once, answered by one function and written at once, and a waiting connection holds no
+// buffers. net/http answers all other requests, and could answer all of them.
+//
+//	             ┌─ plain, and answered ─▶ one write
+//	bytes ─▶ Request.parse
+//	             └─ anything else ─▶ net/http, with these bytes and the connection for good
+//
+// Two readers may read the same bytes differently: the body for one of them is a request for the
+// other. So a request is plain only if it can be read in one way (Request.parse), and this package
+// refuses nothing. A request that is malformed, unusual, large, slow, or not answered by the
+// function goes to net/http from its first byte on, and the connection never comes back.
 package plainhttp
 
 import (
@@ -13,45 +25,45 @@ import (
 	"time"
 )
 
-// Options say what is answered, and what becomes of the rest.
+// Options configure a Server.
 type Options struct {
-	// Answer appends the answer to a request, its head ending with r.AppendEnd. Nil
-	// leaves the request to Cold. Many goroutines call it; it keeps nothing of r.
+	// Answer appends the answer to a request, and ends its head with r.AppendEnd. It returns nil to
+	// leave the request to Fallback. Many goroutines call it, and it keeps nothing of r.
 	Answer func(dst []byte, r *Request) []byte
-	// Admits reports whether requests of a peer for a host, with a field Authorization
-	// (empty for none), are answered here; else they are left to Cold. It is asked once
-	// for as many requests of a connection as agree in these. Nil admits all.
+	// Admits reports whether requests from a peer to a host, with an Authorization header ("" for
+	// none), may be answered here. Others are left to Fallback. It is called once for successive
+	// requests of a connection that agree in these values. Nil admits all.
 	Admits func(peer net.Addr, host, authorization string) bool
-	// Cold answers everything else, and is not used otherwise. Its ReadHeaderTimeout,
-	// for a first request, its IdleTimeout and its WriteTimeout hold for plain requests
-	// too, to the second; where it has none they have two minutes.
-	Cold *http.Server
-	// Logger hears of panics and of what hinders accepting. Nil discards.
+	// Fallback answers all other requests. The caller does not use it otherwise. Its
+	// ReadHeaderTimeout (for a first request), IdleTimeout and WriteTimeout apply to plain requests
+	// too, rounded to a second; without them the timeout is two minutes.
+	Fallback *http.Server
+	// Logger receives panics and accept errors. Nil discards them.
 	Logger *slog.Logger
 }
 
 const defaultTimeout = 2 * time.Minute
 
-// Server serves plain requests by a function, and others by net/http. It is used once.
+// Server answers plain requests with a function, and others with net/http. It is used once.
 type Server struct {
-	answer    func([]byte, *Request) []byte
-	admits    func(peer net.Addr, host, authorization string) bool
-	cold      *http.Server
-	log       *slog.Logger
-	clock     clock
-	handovers *handovers
-	requests  atomic.Uint64 // plain ones that were answered
-	cooled    atomic.Uint64 // connections handed over
-	stopping  atomic.Bool
-	stop      chan struct{} // closed when stopping is set
+	answer     func([]byte, *Request) []byte
+	admits     func(peer net.Addr, host, authorization string) bool
+	fallback   *http.Server
+	log        *slog.Logger
+	clock      clock
+	handovers  *handovers
+	requests   atomic.Uint64 // plain requests answered
+	handedOver atomic.Uint64 // connections handed over
+	stopping   atomic.Bool
+	stop       chan struct{} // closed when stopping is set
 
-	first, idle, write time.Duration // how long is waited: for a first request, another one, a client that does not read
+	first, idle, write time.Duration // timeouts: for a first request, for another one, for a client that does not read
 
-	running sync.WaitGroup // Serve, the clock, and net/http's Serve
-	serving sync.WaitGroup // a goroutine for each connection that net/http does not have
-	mu      sync.Mutex
-	doors   []net.Listener     // open ones
-	conns   map[*conn]struct{} // those that net/http does not have
+	running   sync.WaitGroup // Serve, the clock, and net/http's Serve
+	serving   sync.WaitGroup // a goroutine for each connection that was not handed over
+	mu        sync.Mutex
+	listeners []net.Listener     // open listeners
+	conns     map[*conn]struct{} // connections that were not handed over
 }
 
 // New returns a server.
@@ -61,34 +73,34 @@ func New(o Options) *Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		answer: o.Answer, admits: o.Admits, cold: o.Cold, log: log,
+		answer: o.Answer, admits: o.Admits, fallback: o.Fallback, log: log,
 		handovers: newHandovers(), conns: map[*conn]struct{}{}, stop: make(chan struct{}),
-		first: cmp.Or(o.Cold.ReadHeaderTimeout, defaultTimeout),
-		idle:  cmp.Or(o.Cold.IdleTimeout, defaultTimeout),
-		write: cmp.Or(o.Cold.WriteTimeout, defaultTimeout),
+		first: cmp.Or(o.Fallback.ReadHeaderTimeout, defaultTimeout),
+		idle:  cmp.Or(o.Fallback.IdleTimeout, defaultTimeout),
+		write: cmp.Or(o.Fallback.WriteTimeout, defaultTimeout),
 	}
 	s.clock.set(time.Now())
 	return s
 }
 
-// Stats are figures since the start.
+// Stats holds counts since the start.
 type Stats struct {
-	Requests uint64 // plain ones that were answered
-	Cooled   uint64 // connections that went over to net/http
+	Requests   uint64 // plain requests answered
+	HandedOver uint64 // connections handed over to net/http
 }
 
-// Stats reads the figures.
-func (s *Server) Stats() Stats { return Stats{s.requests.Load(), s.cooled.Load()} }
+// Stats returns the counts.
+func (s *Server) Stats() Stats { return Stats{s.requests.Load(), s.handedOver.Load()} }
 
-// Serve accepts connections until Shutdown or Close, and then returns
-// http.ErrServerClosed. It closes l.
+// Serve accepts connections until Shutdown or Close, and then returns http.ErrServerClosed. It
+// closes l.
 func (s *Server) Serve(l net.Listener) error {
 	if !s.open(l) {
 		return errors.Join(http.ErrServerClosed, l.Close())
 	}
 	defer s.running.Done()
 	s.running.Go(func() { s.clock.run(s.stop) })
-	s.running.Go(func() { _ = s.cold.Serve(s.handovers) }) // ends with its Shutdown or Close
+	s.running.Go(func() { _ = s.fallback.Serve(s.handovers) }) // ends with its Shutdown or Close
 	for {
 		c, err := s.accept(l)
 		switch {
@@ -102,7 +114,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// open adds a listener, unless the server stops.
+// open adds a listener, unless the server is stopping.
 func (s *Server) open(l net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,13 +122,13 @@ func (s *Server) open(l net.Listener) bool {
 		return false
 	}
 	s.running.Add(1)
-	s.doors = append(s.doors, l)
+	s.listeners = append(s.listeners, l)
 	s.handovers.addr = l.Addr()
 	return true
 }
 
-// accept returns the next connection. What may pass, such as a lack of descriptors, it
-// waits for, but not beyond a stop.
+// accept returns the next connection. After a temporary error, such as a lack of descriptors, it
+// retries until the server stops.
 func (s *Server) accept(l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		c, err := l.Accept()
@@ -138,8 +150,8 @@ func (s *Server) accept(l net.Listener) (net.Conn, error) {
 	}
 }
 
-// begin serves a connection, unless the server stops: in a goroutine that ends with the
-// connection, or when net/http has it.
+// begin serves a connection, unless the server is stopping. Its goroutine ends with the connection,
+// or when the connection is handed over.
 func (s *Server) begin(raw net.Conn) {
 	c := &conn{Conn: raw, server: s, request: Request{Remote: raw.RemoteAddr().String(), stopping: &s.stopping}}
 	s.mu.Lock()
@@ -152,33 +164,32 @@ func (s *Server) begin(raw net.Conn) {
 	s.serving.Go(func() { s.serve(c) })
 }
 
-// serve serves a connection until it ends or net/http has it.
+// serve serves a connection until it ends or is handed over.
 func (s *Server) serve(c *conn) {
-	cold := false
+	handOver := false
 	defer func() {
 		s.contain(c, recover())
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()
-		if cold {
-			s.cooled.Add(1)
+		if handOver {
+			s.handedOver.Add(1)
 			s.handovers.give(c)
 		} else {
 			_ = c.Close()
 		}
 	}()
-	cold = c.serve()
+	handOver = c.serve()
 }
 
-// contain keeps a panic from ending more than its connection, as net/http does.
+// contain logs a panic, which ends only its own connection, as in net/http.
 func (s *Server) contain(c *conn, panicked any) {
 	if panicked != nil {
 		s.log.Error("http: panic", "client", c.request.Remote, "panic", panicked, "stack", string(debug.Stack()))
 	}
 }
 
-// Stop accepts no more and lets each connection end with the request that it is
-// at. It does not wait.
+// Stop stops accepting and lets each connection end after its present request. It does not wait.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,17 +197,17 @@ func (s *Server) Stop() {
 		return
 	}
 	close(s.stop)
-	for _, l := range s.doors {
+	for _, l := range s.listeners {
 		_ = l.Close()
 	}
-	s.cold.SetKeepAlivesEnabled(false)
+	s.fallback.SetKeepAlivesEnabled(false)
 	for c := range s.conns {
 		c.expire()
 	}
 }
 
-// Shutdown stops and waits for the requests under way, those of net/http too. When
-// ctx ends first it returns its error, and Close ends the rest.
+// Shutdown stops the server and waits for the requests in progress, including those of net/http. If
+// ctx ends first, Shutdown returns its error, and Close ends the rest.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Stop()
 	quiet := make(chan struct{})
@@ -209,15 +220,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := s.cold.Shutdown(ctx)
+	err := s.fallback.Shutdown(ctx)
 	if err == nil {
 		s.running.Wait()
 	}
 	return err
 }
 
-// Close closes all connections at once and waits until their goroutines have
-// ended, but for those of net/http's handlers.
+// Close closes all connections at once and waits until their goroutines have ended, except for
+// handlers of net/http.
 func (s *Server) Close() error {
 	s.Stop()
 	s.handovers.close()
@@ -227,7 +238,7 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.serving.Wait()
-	err := s.cold.Close()
+	err := s.fallback.Close()
 	s.running.Wait()
 	return err
 }

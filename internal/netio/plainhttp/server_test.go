@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // half a second for the client to read an error
 }
 
-// patient is far longer than anything here takes.
+// patience is far longer than any step of these tests takes.
 const patient = 20 * time.Second
 
-// echo answers every path with what it was asked. Plain requests are answered only
-// under /hot.
+// echo answers every path with a description of the request. Plain requests are answered only under
+// /hot.
 type echo struct{ onHot func() }
 
 func echoText(method, target, body string) string {
@@ -63,7 +63,7 @@ func (e echo) answer(dst []byte, r *Request) []byte {
 }
 
 // before returns a server that answers under /hot, and before a cold one.
-func before(cold *http.Server) *Server { return New(Options{Answer: echo{}.answer, Cold: cold}) }
+func before(cold *http.Server) *Server { return New(Options{Answer: echo{}.answer, Fallback: cold}) }
 
 func coldServer() *http.Server {
 	return &http.Server{
@@ -99,8 +99,8 @@ func listening(t testing.TB, s interface {
 // dials counts connections.
 var dials atomic.Uint32
 
-// dial connects, from an address of its own where all of 127.0.0.0/8 is there: fuzzing
-// would else use up the ports of one.
+// dial connects, from a separate local address if all of 127.0.0.0/8 exists: fuzzing would exhaust
+// the ports of one address.
 func dial(t testing.TB, addr string) *net.TCPConn {
 	t.Helper()
 	var d net.Dialer
@@ -118,16 +118,16 @@ func dial(t testing.TB, addr string) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// converse sends the pieces, then nothing more, and returns what comes back until
-// the end, one line for each answer.
+// converse sends the pieces and closes its half. It returns the received answers, one line for
+// each.
 func converse(t testing.TB, addr string, pieces ...string) []string {
 	t.Helper()
 	answers, _ := talk(t, addr, pieces...)
 	return answers
 }
 
-// talk is converse, and says whether the server cut the connection short by a reset: who
-// closes with something unread does that, and it may cost the client the last answer.
+// talk is converse, and reports whether the server reset the connection. A server that closes with
+// unread bytes does so, and the client may lose the last answer.
 func talk(t testing.TB, addr string, pieces ...string) (answers []string, reset bool) {
 	t.Helper()
 	c := dial(t, addr)
@@ -136,7 +136,7 @@ func talk(t testing.TB, addr string, pieces ...string) (answers []string, reset 
 	sender.Go(func() {
 		for _, p := range pieces {
 			if _, err := io.WriteString(c, p); err != nil {
-				return // it may hang up before the end
+				return // the server may close the connection early
 			}
 		}
 		_ = c.CloseWrite()
@@ -155,7 +155,7 @@ func talk(t testing.TB, addr string, pieces ...string) (answers []string, reset 
 	return answers, reset
 }
 
-// readAnswer reads an answer as a text that does not depend on who wrote it.
+// readAnswer reads an answer as a text that is the same for both servers.
 func readAnswer(in *bufio.Reader) (string, error) {
 	r, err := http.ReadResponse(in, nil)
 	if err != nil {
@@ -184,7 +184,7 @@ const (
 	coldGet = "GET /cold HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
-// streams are what clients, and attackers, send on one connection.
+// streams are byte streams that clients, or attackers, send on one connection.
 var streams = map[string]string{
 	"nothing":                        "",
 	"hot":                            hotGet,
@@ -285,8 +285,8 @@ var streams = map[string]string{
 	"noise":                          "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 }
 
-// Whatever is sent, the answers are those of net/http alone: there are no two
-// readings of one stream of bytes.
+// The answers to any stream are those of net/http alone, so there are never two readings of one
+// stream.
 func TestOneReading(t *testing.T) {
 	alone := listening(t, coldServer())
 	both := listening(t, before(coldServer()))
@@ -298,7 +298,7 @@ func TestOneReading(t *testing.T) {
 	}
 }
 
-// It does not matter how a stream is cut into segments.
+// The answers do not depend on how a stream is cut into segments.
 func TestSegments(t *testing.T) {
 	alone := listening(t, coldServer())
 	both := listening(t, before(coldServer()))
@@ -334,7 +334,7 @@ func FuzzOneReading(f *testing.F) {
 		want, wantReset := talk(t, alone, string(stream))
 		got, gotReset := talk(t, both, string(stream))
 		n := min(len(want), len(got))
-		if wantReset && n == len(want) || gotReset && n == len(got) { // what is missing was lost on the way
+		if wantReset && n == len(want) || gotReset && n == len(got) { // the missing answers were lost with the reset
 			want, got = want[:n], got[:n]
 		}
 		if !slices.Equal(got, want) {
@@ -343,8 +343,7 @@ func FuzzOneReading(f *testing.F) {
 	})
 }
 
-// Hot requests do reach the hot side, however they are cut, until the first
-// other one.
+// Hot requests reach the hot side, however they are cut, until the first other request.
 func TestSides(t *testing.T) {
 	s := before(coldServer())
 	addr := listening(t, s)
@@ -361,13 +360,13 @@ func TestSides(t *testing.T) {
 		before := s.Stats()
 		converse(t, addr, tc.pieces...)
 		after := s.Stats()
-		if got := (Stats{after.Requests - before.Requests, after.Cooled - before.Cooled}); got != tc.want {
+		if got := (Stats{after.Requests - before.Requests, after.HandedOver - before.HandedOver}); got != tc.want {
 			t.Errorf("%q: %+v, want %+v", tc.pieces, got, tc.want)
 		}
 	}
 }
 
-// A panic costs its connection, and no other.
+// A panic ends its own connection only.
 func TestPanic(t *testing.T) {
 	var calm atomic.Bool
 	log := &bytes.Buffer{}
@@ -376,7 +375,7 @@ func TestPanic(t *testing.T) {
 			panic("boom")
 		}
 	}}
-	s := New(Options{Answer: once.answer, Cold: coldServer(), Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s := New(Options{Answer: once.answer, Fallback: coldServer(), Logger: slog.New(slog.NewTextHandler(log, nil))})
 	addr := listening(t, s)
 	if got := converse(t, addr, hotGet+hotGet); len(got) != 0 {
 		t.Errorf("answered %q", got)
@@ -384,7 +383,7 @@ func TestPanic(t *testing.T) {
 	if got := converse(t, addr, hotGet); len(got) != 1 {
 		t.Errorf("afterwards %q", got)
 	}
-	if err := s.Close(); err != nil { // whoever writes to the log has ended then
+	if err := s.Close(); err != nil { // the writers to the log have ended then
 		t.Error(err)
 	}
 	if !strings.Contains(log.String(), "boom") || !strings.Contains(log.String(), "server_test.go") {
@@ -392,7 +391,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// One that says nothing, or stops within a request, does not stay for ever.
+// A connection that sends nothing, or stops within a request, is closed.
 func TestTimeouts(t *testing.T) {
 	cold := coldServer()
 	cold.ReadHeaderTimeout, cold.IdleTimeout = 10*time.Millisecond, 20*time.Millisecond
@@ -417,8 +416,8 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// A shutdown closes connections that wait, finishes what runs on either side and
-// what has half come, and then no goroutine is left.
+// A shutdown closes idle connections, completes running and half-received requests on either side,
+// and leaves no goroutine.
 func TestShutdown(t *testing.T) {
 	entered, finish := make(chan struct{}), make(chan struct{})
 	cold := coldServer()
@@ -434,7 +433,7 @@ func TestShutdown(t *testing.T) {
 			<-finish
 		}
 	}}
-	s := New(Options{Answer: served.answer, Cold: cold})
+	s := New(Options{Answer: served.answer, Fallback: cold})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -495,10 +494,10 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// When its time is up a shutdown says so, and Close ends the rest.
+// A shutdown whose time is up returns an error, and Close ends the rest.
 func TestShutdownGivesUp(t *testing.T) {
 	entered, finish := make(chan struct{}), make(chan struct{})
-	s := New(Options{Answer: echo{onHot: func() { close(entered); <-finish }}.answer, Cold: coldServer()})
+	s := New(Options{Answer: echo{onHot: func() { close(entered); <-finish }}.answer, Fallback: coldServer()})
 	addr := listening(t, s)
 	c := dial(t, addr)
 	if _, err := io.WriteString(c, hotGet); err != nil {

@@ -1,15 +1,14 @@
-// Package budget bounds the memory that large requests take together. What is
-// beyond it is refused and may come again, rather than all of them ending the
-// process.
+// Package budget bounds the memory that large requests use together. Requests beyond the bound are
+// refused, so that their sum does not end the process.
 package budget
 
 import "sync/atomic"
 
-// Free is what a request may take without asking, in bytes: small requests get
-// through while large ones have used up the budget.
+// Free is the memory that a request may use without asking, in bytes, so that small requests pass
+// while large ones have used up the budget.
 const Free = 64 << 10
 
-// Budget is a number of bytes that requests share. Safe for concurrent use.
+// Budget is a number of bytes that requests share. It is safe for concurrent use.
 type Budget struct {
 	limit   int64
 	used    atomic.Int64
@@ -19,24 +18,23 @@ type Budget struct {
 // New returns a budget of that many bytes.
 func New(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Used is what all leases hold now, in bytes.
+// Used returns the bytes that all leases hold now.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Refused counts the times that there was no room.
+// Refused returns the number of refused requests for memory.
 func (b *Budget) Refused() uint64 { return b.refused.Load() }
 
-// Lease returns the part of one request, which holds nothing yet.
+// Lease returns an empty lease for one request.
 func (b *Budget) Lease() *Lease { return &Lease{of: b} }
 
-// Lease is the part of a budget that one request holds. It belongs to one
-// goroutine, which releases it.
+// Lease is the part of a budget that one request holds. One goroutine uses and releases it.
 type Lease struct {
 	of   *Budget
 	held int64
 }
 
-// Hold makes the lease n bytes in all and reports whether there was room. It
-// never makes it smaller, and up to Free there always is.
+// Hold grows the lease to n bytes in all and reports whether there was room. It never shrinks the
+// lease, and always succeeds up to Free.
 func (l *Lease) Hold(n int64) bool {
 	more := n - l.held
 	if n <= Free || more <= 0 {
@@ -51,7 +49,7 @@ func (l *Lease) Hold(n int64) bool {
 	return true
 }
 
-// Release gives everything back. It may be called again.
+// Release returns all bytes to the budget. It may be called again.
 func (l *Lease) Release() {
 	l.of.used.Add(-l.held)
 	l.held = 0

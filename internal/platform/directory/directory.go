@@ -1,16 +1,15 @@
-// Package directory keeps the sets of a catalog what the GeoJSON files of a
-// directory say: one set for each file whose name ends in "json", not recursive.
+// Package directory keeps the sets of a catalog equal to the GeoJSON files of a directory: one set
+// for each file whose name ends in "json", without subdirectories.
 //
-// [Directory.Run] looks at the directory again and again: at the name, size, time of
-// change and identity of each file, which works on every file system and for every
-// way to write a file. A file is read once it has been still from one look to the
-// next, and all others with it, so that neither an editor nor a copy is met half-way.
-// What a look reads becomes visible at one moment, all sets at once
-// (fence.Catalog.Apply). Content that is served already is not read again, whatever
-// its times say.
+// [Directory.Run] scans the directory periodically. It compares the name, size, modification time
+// and identity of each file, which works on every file system and for every way to write a file. It
+// waits until no file has changed between two scans and then reads all changed files, so that it
+// does not read a file that an editor or a copy has written only in part. All sets that it reads
+// become visible at once (fence.Catalog.Apply). A file whose contents are served already is not
+// parsed again, whatever its times are.
 //
-// What cannot be read costs nobody anything: the set stays as it was, and
-// [Directory.Sources] says why until the file is mended.
+// A file that cannot be read changes nothing: its set stays as it was, and [Directory.Status] has
+// the reason until the file is mended.
 package directory
 
 import (
@@ -26,13 +25,13 @@ import (
 )
 
 const (
-	// DefaultInterval is the time between two looks.
+	// DefaultInterval is the default time between two scans.
 	DefaultInterval = time.Second
-	// share is how many times longer a pause is than the look before it, at least:
-	// looking at a directory of very many files takes at most 5 % of a core.
+	// share is the least ratio of the pause to the duration of the scan before it, so that scans of
+	// a very large directory take at most 5 % of a core.
 	share = 20
-	// patience is how many looks in a row may find something moving before the rest is
-	// read all the same: one file that never rests must not hold up the others.
+	// patience is the number of scans in a row that may find a file changing before the other files
+	// are read anyway, so that one file that changes constantly does not block them.
 	patience = 10
 )
 
@@ -40,22 +39,22 @@ const (
 type Options struct {
 	Dir       string
 	Fences    fence.Options  // of the sets
-	Catalog   *fence.Catalog // that holds the sets, and may hold others
+	Catalog   *fence.Catalog // holds the sets, and may hold others
 	Logger    *slog.Logger   // nil discards
-	Interval  time.Duration  // between two looks; 0 is DefaultInterval
-	Unwatched bool           // only Reload looks
-	Partial   bool           // Open leaves out files that cannot be served, instead of failing
-	Snapshots string         // directory where snapshots of sets are kept for the next start; "" keeps none
+	Interval  time.Duration  // between two scans; 0 is DefaultInterval
+	Unwatched bool           // do not scan periodically; only Reload reads
+	Partial   bool           // let Open skip files that cannot be served, instead of failing
+	Snapshots string         // directory of snapshots of sets for the next start; "" keeps none
 }
 
-// Directory is a directory and what was read from it. Safe for concurrent use.
+// Directory is a directory and the sets that were read from it. It is safe for concurrent use.
 type Directory struct {
 	o   Options
 	log *slog.Logger
 
-	mu     sync.Mutex       // held by whoever reads the directory; guards what follows
-	files  map[string]*file // by name: those that are there, and those that are served
-	moving int              // looks in a row that found something moving
+	mu     sync.Mutex       // held while the directory is read; guards the fields below
+	files  map[string]*file // by name: present files, and files that are served
+	moving int              // scans in a row that found a changing file
 	kept   *snapshots       // nil = none
 	fault  fault            // of the directory as a whole
 
@@ -63,10 +62,10 @@ type Directory struct {
 	loads, failures atomic.Uint64 // of files, since the start
 }
 
-// Open reads the directory into the catalog. A directory without a file is ErrNoSets. One
-// file that cannot be read is an error here, as are two that have one name as sets; with
-// Options.Partial the others are served, and [Status.Missing] counts those. After an error
-// the catalog is as it was.
+// Open reads the directory into the catalog. A directory without a file is ErrNoSets. A file that
+// cannot be read is an error, and so are two files with one name as sets; with Options.Partial the
+// other files are served, and [Status.Missing] counts the failed ones. After an error the catalog
+// is unchanged.
 func Open(o Options) (*Directory, error) {
 	d := &Directory{o: o, log: o.Logger, files: map[string]*file{}}
 	if d.log == nil {
@@ -101,7 +100,7 @@ func Open(o Options) (*Directory, error) {
 	return d, nil
 }
 
-// remember makes contents of snapshots, and gives the files that must be read.
+// remember restores contents from snapshots, and returns the files that have to be read.
 func (d *Directory) remember(due []*file) (contents []*content, left []*file) {
 	for _, f := range due {
 		var c *content
@@ -118,7 +117,7 @@ func (d *Directory) remember(due []*file) (contents []*content, left []*file) {
 	return contents, left
 }
 
-// keep writes snapshots of what was read.
+// keep writes snapshots of the sets that were read.
 func (d *Directory) keep() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +129,7 @@ func (d *Directory) keep() {
 		if f.written || f.served == nil || f.gone() {
 			continue
 		}
-		f.written, wrote = true, true // or never
+		f.written, wrote = true, true // even if it fails
 		err := d.kept.write(f, f.source(d.o.Dir), d.o.Fences)
 		if err != nil && !errors.Is(err, fence.ErrEdited) {
 			d.log.Warn("no snapshot of a set", "file", f.name, "set", f.set, "error", err)
@@ -141,8 +140,8 @@ func (d *Directory) keep() {
 	}
 }
 
-// Run looks at the directory until ctx ends, and reloads for each signal. What Open has read
-// from files it keeps as snapshots.
+// Run scans the directory until ctx ends, and reloads for each signal. It first writes snapshots of
+// the files that Open has read.
 func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 	d.keep()
 	pause := time.NewTimer(d.o.Interval)
@@ -158,7 +157,7 @@ func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 			d.look()
 			pause.Reset(max(d.o.Interval, share*time.Since(begun)))
 		case s := <-reload:
-			d.log.Info("reloading; fences added at run time will be gone", "signal", s.String())
+			d.log.Info("reloading; fences added at run time will be lost", "signal", s.String())
 			if err := d.Reload(); err != nil {
 				d.log.Error("reload incomplete; what failed stays as it was", "error", err)
 			}
@@ -168,7 +167,7 @@ func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 	}
 }
 
-// look reads what has changed and is still now.
+// look scans the directory, and reads changed files once no file is changing.
 func (d *Directory) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,12 +179,11 @@ func (d *Directory) look() {
 		return
 	}
 	d.moving = 0
-	_ = d.load(whenStill) // tell says what failed
+	_ = d.load(whenStill) // tell reports the failures
 }
 
-// Reload makes the sets what the files say now, without waiting for them to be still.
-// It reads every file, whatever its size and time say. What was added to its set at run
-// time is gone. The error joins what could not be read.
+// Reload makes the sets equal to the files at once. It reads every file, whatever its size and time
+// are. Fences that were added at run time are lost. The error joins the failures.
 func (d *Directory) Reload() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,19 +194,19 @@ func (d *Directory) Reload() error {
 	d.moving = 0
 	err := d.load(always)
 	for _, f := range d.sorted() {
-		f.moved = false // it is judged as it is
+		f.moved = false // it was read in its present state
 		err = errors.Join(err, f.obstacle)
 	}
 	return err
 }
 
-// load makes the sets what the files say, and removes those of the files that have gone.
+// load makes the sets equal to the files, and removes the sets of missing files.
 func (d *Directory) load(m mode) error {
 	contents, failed := d.read(d.due(m), m)
 	return errors.Join(failed, d.publish(contents, d.gone(m)))
 }
 
-// read reads files. One that fails keeps the reason; the error joins them.
+// read reads files. A failed file keeps the reason; the error joins the reasons.
 func (d *Directory) read(due []*file, m mode) (contents []*content, failed error) {
 	for _, f := range due {
 		c, err := f.load(d.o, m)
@@ -220,7 +218,7 @@ func (d *Directory) read(due []*file, m mode) (contents []*content, failed error
 	return contents, failed
 }
 
-// publish makes what was read visible at one moment.
+// publish makes the contents visible at once.
 func (d *Directory) publish(contents []*content, gone []*file) error {
 	if len(contents) == 0 && len(gone) == 0 {
 		return nil
@@ -243,7 +241,7 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 		ch.Replace = append(ch.Replace, fence.Replacement{Set: set, Collection: c.collection})
 	}
 	snaps, err := d.o.Catalog.Apply(ch)
-	if err != nil { // ErrFull: a set has had four billion fences
+	if err != nil { // ErrFull: the set has used up its four billion refs
 		for _, c := range replaced {
 			err = errors.Join(err, c.file.fail(c.file.named(err)))
 		}
@@ -258,7 +256,7 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 	return failed
 }
 
-// published notes what readers see now.
+// published records the contents that readers see now.
 func (d *Directory) published(contents []*content, gone []*file) {
 	var report fence.Report
 	for _, c := range contents {
@@ -272,7 +270,7 @@ func (d *Directory) published(contents []*content, gone []*file) {
 	report.Log(d.log)
 }
 
-// tell tells the log what has begun to fail or ceased to, and readers how things stand.
+// tell logs failures that have begun or ended, and publishes the status.
 func (d *Directory) tell() {
 	now := time.Now()
 	switch d.fault.turn() {
@@ -288,7 +286,7 @@ func (d *Directory) tell() {
 		switch f.fault.turn() {
 		case begins:
 			d.failures.Add(1)
-			d.log.Error("file refused; what its set holds stays", "file", f.name, "set", f.set, "error", f.fault.err)
+			d.log.Error("file refused; its set is unchanged", "file", f.name, "set", f.set, "error", f.fault.err)
 		case ends:
 			d.log.Info("file mended", "file", f.name, "set", f.set)
 		}

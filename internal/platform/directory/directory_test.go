@@ -15,13 +15,12 @@ import (
 	"paddock/fence"
 )
 
-// square is a document of one fence with this id, around (1, 1).
+// square returns a document of one fence with this id, around (1, 1).
 func square(id int) string {
 	return fmt.Sprintf(`{"type":"Feature","id":%d,"properties":{},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, id)
 }
 
-// place is a directory of files whose times the tests make, so that no clock is too coarse
-// for them.
+// place is a directory of files whose times the tests set, so that no clock is too coarse for them.
 type place struct {
 	*testing.T
 	dir     string
@@ -65,7 +64,7 @@ func (p *place) must(err error) {
 
 func (p *place) at(name string) string { return filepath.Join(p.dir, name) }
 
-// write writes in place.
+// write writes a file in place.
 func (p *place) write(name, text string) {
 	p.Helper()
 	p.must(os.WriteFile(p.at(name), []byte(text), 0o600))
@@ -78,7 +77,7 @@ func (p *place) remove(name string) {
 	p.must(os.Remove(p.at(name)))
 }
 
-// serves checks the sets, each as name=ids of what holds (1, 1).
+// serves checks the sets, each as name=ids of the fences that hold (1, 1).
 func (p *place) serves(want ...string) {
 	p.Helper()
 	var got []string
@@ -95,16 +94,16 @@ func (p *place) serves(want ...string) {
 	}
 }
 
-// look looks once: at something that has just changed.
+// look scans once, which sees a file that has just changed.
 func (p *place) look() { p.d.look() }
 
-// settle looks often enough for what has changed to be read.
+// settle scans often enough for changed files to be read.
 func (p *place) settle() {
 	p.d.look()
 	p.d.look()
 }
 
-// refuses checks what is told of a file, "" for nothing.
+// refuses checks the reported failure of a file, "" for none.
 func (p *place) refuses(file, why string) {
 	p.Helper()
 	for _, s := range p.d.Status().Sources {
@@ -134,7 +133,7 @@ func TestChangesAreNoticed(t *testing.T) {
 
 	p.write("a.json", square(3))
 	p.look()
-	p.serves("a=1", "b-c=2") // it may not be still
+	p.serves("a=1", "b-c=2") // it may still be changing
 	p.look()
 	p.serves("a=3", "b-c=2")
 
@@ -152,8 +151,8 @@ func TestChangesAreNoticed(t *testing.T) {
 	}
 }
 
-// The refs and the set stay, so that whoever follows objects sees fences that change, not
-// fences that go and others that come.
+// The set and the refs stay, so that trackers see fences that change, not fences that are removed
+// and added.
 func TestASetKeepsItsIdentity(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -175,7 +174,7 @@ func TestRenameOver(t *testing.T) {
 	p.must(os.Chtimes(p.at("a.json.tmp"), p.written.Add(-time.Second), p.written.Add(-time.Second)))
 	info, err := os.Stat(p.at("a.json"))
 	p.must(err)
-	p.must(os.Chtimes(p.at("a.json.tmp"), info.ModTime(), info.ModTime())) // only its identity tells
+	p.must(os.Chtimes(p.at("a.json.tmp"), info.ModTime(), info.ModTime())) // only its identity has changed
 	p.must(os.Rename(p.at("a.json.tmp"), p.at("a.json")))
 	p.settle()
 	p.serves("a=2")
@@ -197,8 +196,8 @@ func TestAFileThatIsAwayForAMoment(t *testing.T) {
 	p.serves("a=2", "b=1")
 }
 
-// A file that grows is not read, and neither is what changed with it: both may belong
-// together. But a file that never rests does not hold up the others for ever.
+// A growing file is not read, and neither are other changed files, because they may belong
+// together. But a file that never stops changing does not block them for ever.
 func TestWhatMovesIsAwaited(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -260,7 +259,7 @@ func TestAMalformedFileLeavesItsSet(t *testing.T) {
 	}
 }
 
-// What a file held before is served again when it says so again, and mended at once.
+// A file that returns to its served contents is not parsed again, and its failure ends at once.
 func TestBackToWhatIsServed(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -301,7 +300,7 @@ func TestUnreadableFiles(t *testing.T) {
 	p.settle()
 	p.refuses("a.json", "a.json: permission denied")
 	p.serves("a=1", "linked=4")
-	p.must(os.Chmod(p.at("a.json"), 0o600)) // which shows in no stamp
+	p.must(os.Chmod(p.at("a.json"), 0o600)) // which changes no stamp
 	p.settle()
 	p.refuses("a.json", "")
 }
@@ -332,7 +331,7 @@ func TestTwoFilesOfOneName(t *testing.T) {
 	p.serves("z=9")
 }
 
-// A set whose file gave way to one that cannot be read goes when that goes.
+// The set of a removed file stays for a broken successor, and is removed with it.
 func TestAnHeirThatCannotBeRead(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -347,7 +346,7 @@ func TestAnHeirThatCannotBeRead(t *testing.T) {
 	p.serves("z=1")
 }
 
-// An empty directory is a volume that is not mounted, not a wish for no fences.
+// An empty directory is taken for a volume that is not mounted, and keeps its sets.
 func TestAnEmptyDirectoryKeepsTheSets(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -372,8 +371,7 @@ func TestAnEmptyDirectoryKeepsTheSets(t *testing.T) {
 	}
 }
 
-// Clocks of file systems are coarse: what was read right after it was written is compared
-// again.
+// Clocks of file systems are coarse, so a file that was read right after a write is compared again.
 func TestAHastyReadingIsRepeated(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -383,7 +381,7 @@ func TestAHastyReadingIsRepeated(t *testing.T) {
 	info, err := os.Stat(p.at("a.json"))
 	p.must(err)
 	p.must(os.WriteFile(p.at("a.json"), []byte(square(2)), 0o600))
-	p.must(os.Chtimes(p.at("a.json"), info.ModTime(), info.ModTime())) // no stamp tells
+	p.must(os.Chtimes(p.at("a.json"), info.ModTime(), info.ModTime())) // the stamp is the same
 	p.settle()
 	p.serves("a=2")
 }
@@ -401,8 +399,8 @@ func TestATouchChangesNothing(t *testing.T) {
 	p.serves("a=1+7")
 }
 
-// A reload does what the files say, of sets that were changed at run time too; it waits for
-// nothing; and it tries again what failed.
+// A reload restores the files' contents even in sets that were changed at run time. It does not
+// wait, and it retries failures.
 func TestReload(t *testing.T) {
 	p := newPlace(t)
 	for _, name := range []string{"a.json", "b.json", "c.json", "d.json"} {
@@ -418,7 +416,7 @@ func TestReload(t *testing.T) {
 	p.remove("d.json")
 	p.write("e.json", square(5))
 	b, _ := fence.NewSet("other", fence.Options{})
-	p.must(p.catalog.Add(b)) // no file's
+	p.must(p.catalog.Add(b)) // has no file
 	p.must(p.d.Reload())
 	p.serves("a=1", "b=1", "c=2", "e=5", "other=")
 
@@ -467,7 +465,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A partial start serves what can be read, and names the rest until it is mended.
+// A partial start serves the good files, and reports the others until they are mended.
 func TestAPartialStart(t *testing.T) {
 	p := newPlace(t)
 	p.partial = true
@@ -489,7 +487,7 @@ func TestAPartialStart(t *testing.T) {
 	p.write("b.json", "[")
 	p.settle()
 	p.serves("a=1", "b=2", "c=3")
-	p.missing() // what it held is served
+	p.missing() // its last contents are served
 }
 
 func (p *place) missing(want ...string) {
@@ -499,7 +497,7 @@ func (p *place) missing(want ...string) {
 	}
 }
 
-// Copies may keep size and time over other content. A reload reads all the same.
+// Copies may keep size and time with other contents. A reload reads every file.
 func TestAReloadReadsEveryFile(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))

@@ -16,49 +16,49 @@ import (
 	"paddock/fence"
 )
 
-// settling is how long after its time of change a file may change again without
-// showing it: clocks of file systems are coarse. What was read earlier is compared
-// once more after it, and by every reload.
+// settling is the time after a modification within which a file may change again without a new
+// modification time, because clocks of file systems are coarse. A file that was read within it is
+// compared once more later, and by every reload.
 const settling = 2 * time.Second
 
-// errMoving is wrapped where a file changed while it was read.
+// errMoving reports a file that changed while it was read.
 var errMoving = errors.New("it changed while it was read")
 
-// file is a file of the directory, and what was made of it.
+// file is a file of the directory, with its set.
 type file struct {
 	name string
-	set  string // named after it; "" = its name makes none
+	set  string // named after it; "": the name makes none
 
-	// As of the last look.
-	listed   bool        // it was there
-	info     os.FileInfo // nil = not to be had
-	moved    bool        // it was not as at the look before
-	obstacle error       // why it cannot even be tried
+	// As of the last scan.
+	listed   bool        // it was present
+	info     os.FileInfo // nil: unavailable
+	moved    bool        // it had changed since the scan before
+	obstacle error       // why it cannot be read at all
 
 	// As of the last reading.
-	stamp   os.FileInfo // of what was read, well or not; nil = nothing
-	failed  error       // why nothing came of it
-	again   bool        // the failure may go by itself: try at every look
+	stamp   os.FileInfo // of the contents, even if they failed; nil: not read
+	failed  error       // why it failed
+	again   bool        // the failure may be temporary: retry at every scan
 	read    time.Time
-	content uint64 // hash of what is served
+	content uint64 // hash of the served contents
 
-	skipped, omitted int  // of the content: features, findings
-	restored         bool // it came of a snapshot
-	written          bool // there is a snapshot, or there will be none
+	skipped, omitted int  // of the contents: features, findings
+	restored         bool // restored from a snapshot
+	written          bool // a snapshot was written, or tried
 
-	served     *fence.Set // nil = nothing
-	missing    bool       // it was there at the start, and nothing was served since
-	generation uint64     // of that set as it was read
+	served     *fence.Set // nil: none
+	missing    bool       // present at the start, and not served since
+	generation uint64     // of the set after the reading
 	loaded     time.Time
 
-	fault fault // what of all this is told
+	fault fault // the reported failure
 }
 
 func newFile(name string) *file {
 	return &file{name: name, set: fence.Slug(strings.TrimSuffix(name, path.Ext(name)))}
 }
 
-// same reports whether nothing shows that a file has changed.
+// same reports whether the stamps of a file are equal.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -66,7 +66,7 @@ func same(a, b os.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// look takes the file's stamp. A symbolic link stands for what it leads to.
+// look takes the file's stamp. A symbolic link stands for its target.
 func (f *file) look(at string, there bool) {
 	var info os.FileInfo
 	f.obstacle = nil
@@ -88,10 +88,10 @@ func (f *file) stat(at string) (os.FileInfo, error) {
 	return info, nil
 }
 
-// gone reports whether the file was not there at the last look.
+// gone reports whether the file was missing at the last scan.
 func (f *file) gone() bool { return !f.listed }
 
-// changed reports whether there is something else to read than what was read.
+// changed reports whether the file may differ from the contents that were read.
 func (f *file) changed(now time.Time) bool {
 	return f.again || !same(f.stamp, f.info) || f.hasty(f.read) && !f.hasty(now)
 }
@@ -101,15 +101,14 @@ func (f *file) hasty(read time.Time) bool {
 	return f.stamp != nil && read.Sub(f.stamp.ModTime()) < settling
 }
 
-// overtaken reports whether the set is not what was read, since somebody changed or
-// removed it.
+// overtaken reports whether the set was changed or removed since it was read from the file.
 func (f *file) overtaken(c *fence.Catalog) bool {
 	set, ok := c.Get(f.set)
 	return !ok || set != f.served || set.Snapshot().Generation() != f.generation
 }
 
-// trouble is why the set is not what the file holds; nil if it is. An obstacle that may go
-// with the next look is none yet.
+// trouble returns why the set differs from the file, or nil. An obstacle that may disappear with
+// the next scan does not count yet.
 func (f *file) trouble() error {
 	if f.obstacle != nil && (!f.moved || f.fault.err != nil) {
 		return f.obstacle
@@ -117,8 +116,8 @@ func (f *file) trouble() error {
 	return f.failed
 }
 
-// load reads the file. It gives nothing where the content is the one that is served, and
-// keeps the reason where it fails.
+// load reads the file. It returns nil if the contents are served already, and keeps the reason of a
+// failure.
 func (f *file) load(o Options, m mode) (*content, error) {
 	f.read, f.again = time.Now(), false
 	at := filepath.Join(o.Dir, f.name)
@@ -133,8 +132,8 @@ func (f *file) load(o Options, m mode) (*content, error) {
 	return c, nil
 }
 
-// open opens the file and takes the stamp of what will be read. It does not wait for
-// anything but a disk, whatever the file has become since the look.
+// open opens the file and takes its stamp. It does not block on a pipe, even if the file has become
+// one since the scan.
 func (f *file) open(at string) (*os.File, error) {
 	r, err := os.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -151,25 +150,25 @@ func (f *file) open(at string) (*os.File, error) {
 	return r, nil
 }
 
-// unchanged reports whether the file holds what is served.
+// unchanged reports whether the file holds the served contents.
 func (f *file) unchanged(at string) bool {
 	r, err := f.open(at)
 	if err != nil {
-		return false // parse will find the same
+		return false // parse will find the same error
 	}
 	defer r.Close()
 	sum, err := hash(r)
 	return err == nil && sum == f.content
 }
 
-// hash is that of all that r gives.
+// hash returns the hash of all bytes of r.
 func hash(r io.Reader) (uint64, error) {
 	h := xxhash.New()
 	_, err := io.Copy(h, r)
 	return h.Sum64(), err
 }
 
-// source is the file's whole path.
+// source returns the file's absolute path.
 func (f *file) source(dir string) string {
 	path, err := filepath.Abs(filepath.Join(dir, f.name))
 	if err != nil { // the working directory is gone
@@ -178,7 +177,7 @@ func (f *file) source(dir string) string {
 	return path
 }
 
-// parse reads what the file holds now.
+// parse reads the present contents of the file.
 func (f *file) parse(at string, o fence.Options) (*content, error) {
 	r, err := f.open(at)
 	if err != nil {
@@ -202,13 +201,13 @@ func (f *file) parse(at string, o fence.Options) (*content, error) {
 	return &content{file: f, collection: c, sum: h.Sum64()}, nil
 }
 
-// fail keeps why nothing came of the file, and returns it.
+// fail keeps the reason of a failure, and returns it.
 func (f *file) fail(err error) error {
 	f.failed = err
 	return err
 }
 
-// serve notes that the content is what readers see.
+// serve records that readers see the content.
 func (f *file) serve(c *content) {
 	f.failed, f.content, f.loaded = nil, c.sum, time.Now()
 	f.skipped, f.omitted = c.collection.Skipped, c.collection.Omitted
@@ -216,11 +215,48 @@ func (f *file) serve(c *content) {
 	f.served, f.generation, f.missing = c.set, c.snap.Generation(), false
 }
 
-// named says which file an error is about. The operating system's words repeat the
-// path, which is nobody's business but the operator's.
+// named adds the file's name to an error. The path in the system's error is left out, because
+// clients see the text.
 func (f *file) named(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		err = e.Err
 	}
 	return fmt.Errorf("%s: %w", f.name, err)
+}
+
+// content is the content of a file before it is published.
+type content struct {
+	file       *file
+	collection *fence.Collection
+	sum        uint64 // hash of the file
+
+	set  *fence.Set
+	snap *fence.Snapshot // the state of set with this content
+
+	restored bool // from a snapshot
+}
+
+// makeSet makes a set of the content, which readers do not see yet.
+func (c *content) makeSet(o fence.Options) error {
+	if c.set != nil {
+		return nil // from a snapshot
+	}
+	set, err := fence.NewSet(c.file.set, o)
+	if err != nil {
+		return c.file.named(err)
+	}
+	snap, err := set.Replace(c.collection)
+	if err != nil {
+		return c.file.named(err)
+	}
+	c.set, c.snap = set, snap
+	return nil
+}
+
+// report returns the findings in the content.
+func (c *content) report() fence.SetReport {
+	return fence.SetReport{
+		Name: c.set.Name(), File: c.file.name, Stats: c.snap.Stats(),
+		Skipped: c.collection.Skipped, Findings: c.snap.Findings(), Omitted: c.collection.Omitted,
+	}
 }

@@ -13,11 +13,11 @@ import (
 	"paddock/fence"
 )
 
-// errNotRegular refuses what opening might wait for, such as a pipe.
+// errNotRegular refuses files whose opening might block, such as a pipe.
 var errNotRegular = errors.New("it is not a regular file")
 
-// list looks at all files. If that fails, or there is none, nothing changes: a volume
-// that is not mounted is likelier than somebody who wants all fences gone.
+// list scans all files. If it fails, or finds none, nothing changes: a volume that is not mounted
+// is likelier than the wish to remove all fences.
 func (d *Directory) list() error {
 	names, err := matching(d.o.Dir)
 	if err == nil && len(names) == 0 {
@@ -40,7 +40,7 @@ func (d *Directory) list() error {
 	return nil
 }
 
-// matching lists the names of what may be sets, sorted.
+// matching returns the names of the files that may be sets, sorted.
 func matching(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -51,8 +51,8 @@ func matching(dir string) (names []string, err error) {
 	return names, err
 }
 
-// claim refuses files that have one name as sets, or none. What is served for such a
-// name stays so.
+// claim refuses files whose names make the same set, or none. A set that is served under such a
+// name stays.
 func (d *Directory) claim() {
 	first := map[string]*file{}
 	for _, f := range d.sorted() {
@@ -73,7 +73,7 @@ func (d *Directory) claim() {
 	}
 }
 
-// sorted lists the files by name.
+// sorted returns the files by name.
 func (d *Directory) sorted() []*file {
 	files := make([]*file, 0, len(d.files))
 	for _, name := range slices.Sorted(maps.Keys(d.files)) {
@@ -82,15 +82,15 @@ func (d *Directory) sorted() []*file {
 	return files
 }
 
-// A mode says which files are taken.
+// A mode selects the files to read.
 type mode bool
 
 const (
-	whenStill mode = false // those that have changed and are as at the last look
+	whenStill mode = false // files that have changed, but not since the last scan
 	always    mode = true  // all
 )
 
-// moved reports whether a file is not as at the last look.
+// moved reports whether a file has changed since the last scan.
 func (d *Directory) moved() bool {
 	for _, f := range d.files {
 		if f.moved {
@@ -100,7 +100,7 @@ func (d *Directory) moved() bool {
 	return false
 }
 
-// due lists the files to be read.
+// due returns the files to read.
 func (d *Directory) due(m mode) (due []*file) {
 	now := time.Now()
 	for _, f := range d.sorted() {
@@ -115,7 +115,7 @@ func (d *Directory) due(m mode) (due []*file) {
 	return due
 }
 
-// gone lists the files that are no more.
+// gone returns the removed files.
 func (d *Directory) gone(m mode) (gone []*file) {
 	for _, f := range d.sorted() {
 		if f.gone() && (m == always || !f.moved) {
@@ -125,20 +125,20 @@ func (d *Directory) gone(m mode) (gone []*file) {
 	return gone
 }
 
-// orphans names the sets of files that have gone, but for those that another file has the
-// name of, or that somebody else has made since.
+// orphans returns the names of the sets of removed files, except for sets that another file is
+// named after, or that were replaced at run time.
 func (d *Directory) orphans(gone []*file) (names []string) {
 	for _, f := range gone {
 		set, ok := d.o.Catalog.Get(f.set)
-		if ok && set == f.served && d.heir(f) == nil {
+		if ok && set == f.served && d.successor(f) == nil {
 			names = append(names, f.set)
 		}
 	}
 	return names
 }
 
-// heir is a file whose set has the name of that of one that has gone; nil if there is none.
-func (d *Directory) heir(gone *file) *file {
+// successor returns a present file whose set has the same name as that of a removed file, or nil.
+func (d *Directory) successor(gone *file) *file {
 	for _, f := range d.sorted() {
 		if f.set == gone.set && !f.gone() {
 			return f
@@ -147,11 +147,11 @@ func (d *Directory) heir(gone *file) *file {
 	return nil
 }
 
-// forget drops a file that has gone. Its set, if it stays, is its heir's.
+// forget drops a removed file. Its set, if it stays, passes to its successor.
 func (d *Directory) forget(f *file) {
 	delete(d.files, f.name)
 	d.log.Info("file gone", "file", f.name, "set", f.set)
-	if heir := d.heir(f); heir != nil && heir.served == nil {
-		heir.served = f.served
+	if successor := d.successor(f); successor != nil && successor.served == nil {
+		successor.served = f.served
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// errForeign refuses snapshots that somebody else may have written.
-var errForeign = errors.New("others than its owner may write to it, or its owner is somebody else")
+// errForeign refuses snapshots that other users may have written.
+var errForeign = errors.New("it belongs to another user, or other users may write to it")
 
-// private makes sure that nobody else has written the file, and nobody can.
+// private checks that the file belongs to this user, and that no other user can write it.
 func private(info os.FileInfo) error {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(s.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
@@ -20,7 +20,7 @@ func private(info os.FileInfo) error {
 	return nil
 }
 
-// syncDir makes a new name in the directory last.
+// syncDir makes a new name in the directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

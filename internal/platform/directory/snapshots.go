@@ -20,29 +20,29 @@ import (
 )
 
 const (
-	// maxSnapshots bounds the snapshots of a directory; those that were not used for longest go.
+	// maxSnapshots bounds the snapshots of a directory; the least recently used are removed.
 	maxSnapshots = 256
-	// maxSnapshot bounds one, in bytes: more is not read.
+	// maxSnapshot bounds one snapshot, in bytes; larger files are not read.
 	maxSnapshot = 16 << 30
 
 	snapshotSuffix = ".fences"
-	newSnapshot    = ".new-" // how names of those begin that are being written
+	newSnapshot    = ".new-" // the prefix of unfinished files
 )
 
-// snapshots are sets as they came of their files, written down so that the next start need
-// neither read nor index them: images as package fence makes them, in a directory of their
-// own, one for each file. They save time and nothing else: one that is missing, damaged, of
-// another version or of what the file no longer holds is refused, and made anew.
+// snapshots stores sets on disk, so that the next start need neither parse nor index their files:
+// images of package fence in a directory of their own, one for each file. They only save time. A
+// snapshot that is missing, damaged, of another version or of other contents is refused, and
+// written again.
 //
-// A snapshot is read whole, not mapped: a mapped file that is cut off later ends the process
-// with SIGBUS.
+// A snapshot is read, not mapped: if a mapped file were truncated, the process would end with
+// SIGBUS.
 type snapshots struct {
 	dir string
 	log *slog.Logger
 }
 
-// origin is what a snapshot was made of. The file's times say nothing: copies and images of
-// systems keep them over other content.
+// origin identifies the source of a snapshot. The file's times are not part of it, because copies
+// and system images keep them with other contents.
 type origin struct {
 	Path    string
 	Size    int64
@@ -51,8 +51,8 @@ type origin struct {
 	Omitted int
 }
 
-// SnapshotDir is what Options.Snapshots must be for a setting: "" is a directory in the user's
-// cache, if there is one; "off" is none.
+// SnapshotDir returns Options.Snapshots for a setting: "" is a directory in the user's cache, if
+// there is one; "off" is none.
 func SnapshotDir(setting string) string {
 	switch setting {
 	case "off":
@@ -68,7 +68,7 @@ func SnapshotDir(setting string) string {
 	return filepath.Join(dir, "paddock", "snapshots")
 }
 
-// openSnapshots prepares the directory; nil if it is "" or nothing can be written there.
+// openSnapshots prepares the directory. It returns nil if dir is "" or not writable.
 func openSnapshots(dir string, log *slog.Logger) *snapshots {
 	if dir == "" {
 		return nil
@@ -82,25 +82,26 @@ func openSnapshots(dir string, log *slog.Logger) *snapshots {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		log.Info("no snapshots of sets: nothing can be written there", "dir", dir, "error", err)
+		log.Info("no snapshots of sets: the directory is not writable", "dir", dir, "error", err)
 		return nil
 	}
 	return &snapshots{dir: dir, log: log}
 }
 
-// at is the snapshot of a file. Its name tells the set to people, and files and options apart.
+// at returns the path of a file's snapshot. Its name contains the set, for people, and a hash of
+// the file and the options.
 func (s *snapshots) at(source string, set string, o fence.Options) string {
 	key := fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%t", source, o.Kind, o.Boundary, o.Antimeridian, o.IDProperty, o.Strict)
 	return filepath.Join(s.dir, fmt.Sprintf("%.64s-%016x%s", set, xxhash.Sum64String(key), snapshotSuffix))
 }
 
-// open gives what the file was read as before; nil if that is not known, or not true any more.
+// open returns the content of a file from its snapshot, or nil if there is no valid one.
 func (s *snapshots) open(f *file, source string, o fence.Options) *content {
 	at := s.at(source, f.set, o)
 	c, err := s.use(at, f, source, o)
 	if err == nil {
 		now := time.Now()
-		_ = os.Chtimes(at, now, now) // it was used: see prune
+		_ = os.Chtimes(at, now, now) // mark as used: see prune
 		return c
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -132,10 +133,10 @@ func (s *snapshots) use(at string, f *file, source string, o fence.Options) (*co
 	return f.fromImage(image, source, o)
 }
 
-// errStale refuses a snapshot of what the file no longer holds.
+// errStale refuses a snapshot of other contents.
 var errStale = errors.New("the file has changed since it was made")
 
-// fromImage makes content of an image, if that is of what the file holds.
+// fromImage makes content from an image, if the image is of the file's present contents.
 func (f *file) fromImage(image []byte, source string, o fence.Options) (*content, error) {
 	r, err := f.open(source)
 	if err != nil {
@@ -166,8 +167,8 @@ func (f *file) fromImage(image []byte, source string, o fence.Options) (*content
 	}, nil
 }
 
-// write keeps a set for the next start. A set that was changed since it was made has no
-// snapshot; the next start reads its file.
+// write writes the snapshot of a set. A set that was changed at run time has none; the next start
+// reads its file.
 func (s *snapshots) write(f *file, source string, o fence.Options) (err error) {
 	note, err := json.Marshal(origin{
 		Path: source, Size: f.stamp.Size(), Sum: f.content, Skipped: f.skipped, Omitted: f.omitted,
@@ -181,7 +182,7 @@ func (s *snapshots) write(f *file, source string, o fence.Options) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(w.Name()) // what failed says more
+			_ = os.Remove(w.Name()) // the earlier error matters more
 		}
 	}()
 	err = f.served.WriteImage(w, note)
@@ -197,8 +198,8 @@ func (s *snapshots) write(f *file, source string, o fence.Options) (err error) {
 	return syncDir(s.dir)
 }
 
-// prune removes the snapshots that were not used for longest where there are too many, and
-// what a crash has left half-written.
+// prune removes the least recently used snapshots beyond the bound, and unfinished files of a
+// crash.
 func (s *snapshots) prune() {
 	entries, _ := os.ReadDir(s.dir)
 	type kept struct {

@@ -12,8 +12,8 @@ import (
 	"paddock/fence"
 )
 
-// restart opens the directory anew with snapshots beside it, and runs it until they are kept.
-// It gives what the log says.
+// restart opens the directory again with snapshots beside it, and runs it until they are written.
+// It returns the log.
 func (p *place) restart(o fence.Options) string {
 	p.Helper()
 	p.log.Reset()
@@ -26,7 +26,7 @@ func (p *place) restart(o fence.Options) string {
 	return p.log.String()
 }
 
-// fromSnapshot checks whether the set came of a snapshot.
+// fromSnapshot checks whether the set was restored from a snapshot.
 func (p *place) fromSnapshot(want bool) {
 	p.Helper()
 	if got := p.d.files["a.json"].restored; got != want {
@@ -56,7 +56,7 @@ func TestASnapshotIsUsedByTheNextStart(t *testing.T) {
 			t.Errorf("the log does not say %q each time:\n%s%s", part, first, second)
 		}
 	}
-	p.write("a.json", square(2)) // as any other set it follows its file
+	p.write("a.json", square(2)) // a restored set follows its file
 	p.settle()
 	p.serves("a=2")
 }
@@ -74,12 +74,12 @@ func TestASnapshotOfOtherContentIsRefused(t *testing.T) {
 
 	p.restart(fence.Options{})
 	p.fromSnapshot(true)
-	p.write("a.json", square(2)) // only its time is another
+	p.write("a.json", square(2)) // only its time has changed
 	p.restart(fence.Options{})
 	p.fromSnapshot(true)
 }
 
-// Copies and images of systems keep size and time over other content.
+// Copies and system images keep size and time with other contents.
 func TestSizeAndTimeVouchForNothing(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -104,7 +104,7 @@ func TestAnUnusableSnapshotIsRefused(t *testing.T) {
 		{"it has 0 bytes", func(at string, _ []byte) error { return os.Truncate(at, 0) }},
 		{"does not begin with", func(at string, b []byte) error { b[0]++; return os.WriteFile(at, b, 0o600) }},
 		{"version", func(at string, b []byte) error { b[8]++; return os.WriteFile(at, b, 0o600) }},
-		{"others than its owner", func(at string, _ []byte) error { return os.Chmod(at, 0o666) }},
+		{"other users may write to it", func(at string, _ []byte) error { return os.Chmod(at, 0o666) }},
 	} {
 		whole, err := os.ReadFile(p.snapshot())
 		p.must(err)
@@ -151,7 +151,7 @@ func TestWhereNothingCanBeWrittenThereAreNoSnapshots(t *testing.T) {
 	p.serves("a=1")
 }
 
-// Beyond the bound those that were not used for longest go, and with them what a crash left.
+// Beyond the bound the least recently used snapshots are removed, and unfinished files of a crash.
 func TestSnapshotsAreBounded(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
@@ -176,7 +176,7 @@ func TestSnapshotsAreBounded(t *testing.T) {
 	}
 }
 
-// largest is the largest file of the real data, which is not part of the project.
+// largest returns the largest file of the real data, which is not part of the project.
 func largest(b *testing.B) []byte {
 	b.Helper()
 	var largest string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A subscriber encodes a batch as one write: its memory must not be a multiple of
-// the longest properties.
+// A subscriber encodes a batch as one write, so its memory must not be a multiple of the longest
+// properties.
 func TestBatchesEndAtASize(t *testing.T) {
 	l := NewLog(100, 1<<30, "run")
 	for range 10 {
@@ -27,15 +27,15 @@ func TestBatchesEndAtASize(t *testing.T) {
 	if len(batches) != 3 || batches[0] != 4 || batches[1] != 4 || batches[2] != 2 {
 		t.Errorf("batches of %v records", batches)
 	}
-	// One that is larger than a batch still comes.
+	// A record larger than a batch is still delivered.
 	l.Append([]Record{{JSON: Plain(make([]byte, 2*batchBytes))}})
 	if records, _ := r.TryNext(make([]Record, 0, 100)); len(records) != 1 {
 		t.Errorf("%d records", len(records))
 	}
 }
 
-// No client can have a cursor that the log has not reached: one that invents it
-// sees what comes, and neither waits for that place nor begins again.
+// A cursor beyond the log was invented by the client. It sees new events, and neither waits for
+// that cursor nor starts over.
 func TestAPlaceThatTheLogHasNotReachedIsTheLatest(t *testing.T) {
 	for _, after := range []uint64{3, 4, 1 << 40, math.MaxUint64} {
 		l := NewLog(100, 1<<20, "run")

@@ -9,14 +9,13 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
-	"paddock/internal/platform/plainjson"
 )
 
-// encode writes the event as one CloudEvents 1.0 JSON object, without a newline.
+// encode returns the event as one CloudEvents 1.0 JSON object, without a newline.
 //
-// The attribute id is the object's id and its event count, as "v42/17", with
-// the fleet before it unless that is the default one; each is written as a
-// bus token, so that no two objects can meet in one id.
+// The attribute id is the object's id and its event count, as "v42/17", preceded by the fleet
+// unless that is the default one. Each part is written as a bus token, so that ids of two objects
+// never coincide.
 func encode(e *track.Event) Text {
 	var room [1024]byte
 	var shared []part
@@ -74,8 +73,8 @@ func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
 // DefaultFleet is the fleet of an object that names none.
 const DefaultFleet = "default"
 
-// VisitID names a visit as events do: the id of the event that began it, or
-// with a count of 0 if none did.
+// VisitID returns the id of a visit in events: the id of the event that began it, with a count of 0
+// if no event did.
 func VisitID(fleet, id string, visit uint64) string {
 	return string(appendEventID(nil, &track.Event{Fleet: fleet, ID: id}, visit))
 }
@@ -97,8 +96,8 @@ func AppendPoint(b []byte, p fence.Point) []byte {
 	return append(b, `]}`...)
 }
 
-// AppendFloat appends the shortest decimal that reads back as f. Coordinates
-// are never so small or large that an exponent would be shorter to read.
+// AppendFloat appends the shortest decimal that reads back as f. Coordinates are never so small or
+// large that an exponent would be shorter.
 func AppendFloat(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
@@ -113,10 +112,10 @@ func appendTime(b []byte, m track.Millis) []byte {
 // TimeFormat is RFC 3339 to the millisecond, for times in UTC.
 const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// FormatTime writes an instant as events do.
+// FormatTime formats an instant as events do.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
 
-// appendObject appends properties, or notes where they belong if they are long.
+// appendObject appends properties, or records their place if they are long.
 func appendObject(b []byte, raw json.RawMessage, shared []part) ([]byte, []part) {
 	switch {
 	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
@@ -127,8 +126,8 @@ func appendObject(b []byte, raw json.RawMessage, shared []part) ([]byte, []part)
 	return append(b, raw...), shared
 }
 
-// appendString appends s as a JSON string. Most ids are plain; the others go
-// through encoding/json, which knows every escape.
+// appendString appends s as a JSON string. Most ids need no escapes; the others go through
+// encoding/json.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -141,6 +140,6 @@ func appendString(b []byte, s string) []byte {
 }
 
 func appendEscaped(b []byte, s string) []byte {
-	text, _ := plainjson.Marshal(s) // a string always encodes
+	text, _ := PlainJSON(s) // a string always encodes
 	return append(b, text...)
 }

@@ -1,11 +1,10 @@
-// Package events turns what the tracker says into what subscribers read: one
-// CloudEvents JSON text per event, its bus subject, and a log that any number of
-// subscribers follow.
+// Package events encodes the tracker's events for subscribers: one CloudEvents JSON text for each
+// event, its bus subject, and a log that any number of subscribers follow.
 //
-// An event is encoded once. The [Log] keeps the last ones in memory; a
-// subscriber is no queue but a place in the log (see [Reader]), so a slow one
-// costs the others nothing and holds no memory. One that falls behind the
-// oldest record kept is told how many it missed.
+// An event is encoded once. The [Log] keeps the most recent events in memory. A subscriber is not a
+// queue but a position in the log (see [Reader]), so a slow one costs the others nothing and holds
+// no memory. A subscriber that falls behind the oldest kept record receives the number of missed
+// records.
 package events
 
 import (
@@ -18,16 +17,15 @@ import (
 	"paddock/fence/track"
 )
 
-// Record is one event, encoded. It is immutable; its bytes are shared by every
-// subscriber.
+// Record is one encoded event. It is immutable, and all subscribers share its bytes.
 type Record struct {
-	Cursor  uint64 // place in the log, counting from 1
+	Cursor  uint64 // position in the log, counting from 1
 	Subject string // on the bus
 	JSON    Text
 
 	Set, Fence, Fleet, Object string
 	Kind                      track.Kind
-	Arrived                   track.Millis // when its cause reached the process
+	Arrived                   track.Millis // when the cause of the event arrived
 }
 
 // NewRecord encodes an event. The log assigns the cursor.
@@ -40,8 +38,8 @@ func NewRecord(e *track.Event) Record {
 	}
 }
 
-// Log holds the most recent records, bounded by count and by bytes. JSON that
-// records share counts once. Safe for concurrent use.
+// Log holds the most recent records, bounded by count and by bytes. JSON that records share counts
+// once. It is safe for concurrent use.
 type Log struct {
 	maxRecords int
 	maxBytes   int64
@@ -50,17 +48,17 @@ type Log struct {
 	mu     sync.Mutex
 	ring   []Record // the record with cursor c is ring[(c-1) % len(ring)]
 	next   uint64   // cursor of the next record
-	oldest uint64   // smallest cursor kept; next if none is
+	oldest uint64   // smallest cursor kept; next if the log is empty
 	bytes  int64
-	shared map[*byte]int // for the first byte of JSON that is shared, the records with it
+	shared map[*byte]int // by the first byte of shared JSON: the number of records with it
 	grown  chan struct{} // closed and replaced when the log grows or ends
 	ended  bool
 	end    chan struct{} // closed by End
 }
 
-// NewLog returns an empty log that keeps at most maxRecords records and, but
-// for the newest, maxBytes bytes of JSON. The epoch tells its cursors from those
-// of another process: it is part of each cursor's text.
+// NewLog returns an empty log. It keeps at most maxRecords records and, except for the newest
+// record, maxBytes bytes of JSON. The epoch distinguishes its cursors from those of another
+// process: it is part of each cursor's text.
 func NewLog(maxRecords int, maxBytes int64, epoch string) *Log {
 	return &Log{
 		maxRecords: maxRecords, maxBytes: maxBytes, epoch: epoch,
@@ -69,9 +67,8 @@ func NewLog(maxRecords int, maxBytes int64, epoch string) *Log {
 	}
 }
 
-// Append adds records, assigning their cursors in order, and wakes whoever
-// waits. Records appended after End are still kept for readers that have not
-// finished, but nothing should be.
+// Append adds records, assigns their cursors in order, and wakes waiting readers. Nothing should be
+// appended after End; such records are kept for readers that have not finished.
 func (l *Log) Append(records []Record) {
 	if len(records) == 0 {
 		return
@@ -88,8 +85,7 @@ func (l *Log) Append(records []Record) {
 	l.wakeLocked()
 }
 
-// End tells readers that nothing more will come: they drain what is there and
-// then see ErrEnded.
+// End marks the end of the log. Readers receive the remaining records, and then ErrEnded.
 func (l *Log) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,25 +96,24 @@ func (l *Log) End() {
 	}
 }
 
-// Ended says whether End was called: what a reader finds after that is all there
-// will ever be.
+// Ended reports whether End was called. A reader that finds no record after that has read all.
 func (l *Log) Ended() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended
 }
 
-// Done is closed by End, for those who do other things while they wait.
+// Done returns a channel that End closes, for readers that wait for other things too.
 func (l *Log) Done() <-chan struct{} { return l.end }
 
-// Stats are the log's bounds in use.
+// Stats holds the size of the log.
 type Stats struct {
 	Records int
 	Bytes   int64
 	Total   uint64 // records ever appended
 }
 
-// Stats returns what the log holds now.
+// Stats returns the size of the log.
 func (l *Log) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,8 +127,8 @@ func (l *Log) wakeLocked() {
 
 func (l *Log) at(cursor uint64) *Record { return &l.ring[(cursor-1)%uint64(len(l.ring))] }
 
-// makeRoom drops the oldest records until one of this size fits, or grows the
-// ring while it is below its bound.
+// makeRoom drops the oldest records until one of this size fits, or grows the ring while it is
+// below its bound.
 func (l *Log) makeRoom(size int64) {
 	for l.oldest < l.next && l.bytes+size > l.maxBytes {
 		l.drop()
@@ -159,7 +154,7 @@ func (l *Log) drop() {
 	l.oldest++
 }
 
-// size is the number of bytes that the log holds more with r.
+// size returns the number of bytes that r adds to the log.
 func (l *Log) size(r *Record) int64 {
 	n := len(r.JSON.own)
 	for _, p := range r.JSON.shared {
@@ -170,7 +165,7 @@ func (l *Log) size(r *Record) int64 {
 	return int64(n)
 }
 
-// hold counts the bytes of r, which the log has now.
+// hold adds the bytes of r to the log's size.
 func (l *Log) hold(r *Record) {
 	l.bytes += l.size(r)
 	for _, p := range r.JSON.shared {
@@ -178,7 +173,7 @@ func (l *Log) hold(r *Record) {
 	}
 }
 
-// letGo counts the bytes of r, which the log has no more.
+// letGo subtracts the bytes of r from the log's size.
 func (l *Log) letGo(r *Record) {
 	for _, p := range r.JSON.shared {
 		if first := &p.json[0]; l.shared[first] > 1 {
@@ -192,18 +187,18 @@ func (l *Log) letGo(r *Record) {
 
 // Errors of a cursor that a client gives back.
 var (
-	// ErrBadCursor: not a text that this program ever gave out.
+	// ErrBadCursor: the text is not a cursor.
 	ErrBadCursor = errors.New("not a cursor")
 	// ErrGone: the cursor belongs to an earlier run of the process, whose events
 	// are not kept.
 	ErrGone = errors.New("cursor is of an earlier run")
 )
 
-// Cursor writes a place in the log as text for clients: opaque to them, unique
+// Cursor returns a position in the log as text for clients. The text is opaque to them, and unique
 // to this log.
 func (l *Log) Cursor(c uint64) string { return l.epoch + "-" + strconv.FormatUint(c, 10) }
 
-// ParseCursor reads what Cursor wrote. It returns ErrBadCursor or ErrGone.
+// ParseCursor parses a text of Cursor. The error is ErrBadCursor or ErrGone.
 func (l *Log) ParseCursor(s string) (uint64, error) {
 	epoch, count, ok := strings.Cut(s, "-")
 	if !ok {

@@ -4,18 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+
+	"paddock/fence/track"
 )
 
 // ErrEnded is returned when the log has ended and the reader has seen all of it.
 var ErrEnded = errors.New("event log ended")
 
-// Gap tells a reader that records were dropped before it came to them.
+// Gap reports records that were dropped before the reader came to them.
 type Gap struct {
-	From, To uint64 // cursors of the first and the last record missed; zeros are no gap
+	From, To uint64 // cursors of the first and the last missed record; zeros are no gap
 }
 
-// Count is the number of records missed, of all, not only of those that the
-// reader's filter would have selected.
+// Count returns the number of missed records. It includes records that the reader's filter would
+// have dropped.
 func (g Gap) Count() uint64 {
 	if g.From == 0 {
 		return 0
@@ -23,7 +26,7 @@ func (g Gap) Count() uint64 {
 	return g.To - g.From + 1
 }
 
-// GapJSON is the record that tells a subscriber what it missed.
+// GapJSON returns the record that reports a gap to a subscriber.
 func (l *Log) GapJSON(g Gap) []byte {
 	b, _ := json.Marshal(map[string]any{ // these values always encode
 		"type": "paddock.gap", "from": l.Cursor(g.From), "to": l.Cursor(g.To),
@@ -32,7 +35,7 @@ func (l *Log) GapJSON(g Gap) []byte {
 	return b
 }
 
-// Reader follows the log from a place in it. It belongs to one goroutine.
+// Reader follows the log from a position in it. It belongs to one goroutine.
 type Reader struct {
 	log    *Log
 	filter Filter
@@ -46,23 +49,22 @@ func (l *Log) Latest() uint64 {
 	return l.next - 1
 }
 
-// Oldest returns the cursor of the oldest record kept; that of the next one if
-// none is.
+// Oldest returns the cursor of the oldest kept record, or of the next one if the log is empty.
 func (l *Log) Oldest() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.oldest
 }
 
-// Reader follows the log from behind this cursor on: after(Latest()) sees only
-// what comes, after(0) all that is kept, and more as a gap if some is not. A
-// place that the log has not reached yet counts as the latest.
+// Reader returns a reader of the records after a cursor: after Latest(), only new ones; after 0,
+// all kept ones, preceded by a gap if some were dropped. A cursor beyond the log counts as the
+// latest.
 func (l *Log) Reader(after uint64, f Filter) *Reader {
 	return &Reader{log: l, filter: f, next: min(after, l.Latest()) + 1}
 }
 
-// Tail returns the cursor behind which the newest n records that f selects are
-// kept, or all of them if there are fewer.
+// Tail returns the cursor after which the log keeps the newest n records that f selects, or all of
+// them if there are fewer.
 func (l *Log) Tail(n int, f Filter) uint64 {
 	for at := l.Latest(); ; {
 		var done bool
@@ -72,8 +74,8 @@ func (l *Log) Tail(n int, f Filter) uint64 {
 	}
 }
 
-// tail looks back over up to scanLimit records from the one at this cursor on,
-// until n are found.
+// tail looks back over at most scanLimit records, from the one at this cursor on, until n are
+// found.
 func (l *Log) tail(at uint64, n int, f *Filter) (before uint64, left int, done bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,22 +91,21 @@ func (l *Log) tail(at uint64, n int, f *Filter) (before uint64, left int, done b
 	return at, n, false
 }
 
-// Position is the cursor of the last record that the reader has looked at,
-// selected or not.
+// Position returns the cursor of the last record that the reader has examined, selected or not.
 func (r *Reader) Position() uint64 { return r.next - 1 }
 
 const (
-	// scanLimit bounds the records looked at under the log's lock at a time, so
-	// that a reader with a narrow filter does not hold up the writers.
+	// scanLimit bounds the records examined under the log's lock at a time, so that a reader with a
+	// narrow filter does not delay the writers.
 	scanLimit = 512
-	// batchBytes ends a batch, in bytes of JSON: fences may have properties of
-	// any length, and each subscriber writes a batch as one.
+	// batchBytes ends a batch, in bytes of JSON: fences may have properties of any length, and each
+	// subscriber writes a batch at once.
 	batchBytes = 1 << 20
 )
 
-// Next appends the selected records that are there, at most as many as dst has
-// room for and no more after 1 MiB, and waits if there are none. A non-zero gap says what was missed
-// before them. It returns ErrEnded at the end, or the context's error.
+// Next appends selected records to dst, at most its capacity, and ends a batch after 1 MiB. It
+// waits if there are none. A non-zero gap reports records missed before them. The error is ErrEnded
+// at the end, or the context's error.
 //
 // dst must have capacity left.
 func (r *Reader) Next(ctx context.Context, dst []Record) ([]Record, Gap, error) {
@@ -129,7 +130,7 @@ func (r *Reader) Next(ctx context.Context, dst []Record) ([]Record, Gap, error) 
 	}
 }
 
-// TryNext is Next without waiting: no records and no error when none are there.
+// TryNext is like Next, but returns without records instead of waiting.
 func (r *Reader) TryNext(dst []Record) ([]Record, Gap) {
 	for {
 		out, gap, more, _, _ := r.scan(dst)
@@ -139,8 +140,7 @@ func (r *Reader) TryNext(dst []Record) ([]Record, Gap) {
 	}
 }
 
-// scan looks at up to scanLimit records. more says that it stopped before the
-// end of the log.
+// scan examines up to scanLimit records. more reports that it stopped before the end of the log.
 func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-chan struct{}, ended bool) {
 	l := r.log
 	l.mu.Lock()
@@ -162,4 +162,34 @@ func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-ch
 		r.next++
 	}
 	return dst, gap, r.next < l.next, l.grown, l.ended
+}
+
+// Filter selects events; an empty field selects all. It compares whole names with the ids, not with
+// their tokens.
+type Filter struct {
+	Set    string `json:"set"`
+	Fence  string `json:"fence"`
+	Event  string `json:"event"` // enter, exit or inside
+	Fleet  string `json:"fleet"`
+	Object string `json:"object"`
+}
+
+// Validate refuses an unknown kind of event, for which a filter would wait for ever.
+func (f *Filter) Validate() error {
+	if f.Event == "" {
+		return nil
+	}
+	if _, err := track.ParseKind(f.Event); err != nil {
+		return fmt.Errorf("event: %w", err)
+	}
+	return nil
+}
+
+// Match reports whether the filter selects the record.
+func (f *Filter) Match(r *Record) bool {
+	return (f.Set == "" || f.Set == r.Set) &&
+		(f.Fence == "" || f.Fence == r.Fence) &&
+		(f.Event == "" || f.Event == r.Kind.String()) &&
+		(f.Fleet == "" || f.Fleet == r.Fleet) &&
+		(f.Object == "" || f.Object == r.Object)
 }

@@ -6,20 +6,10 @@ import (
 	"paddock/fence/track"
 )
 
-// NoToken stands in a subject where there is nothing to name.
+// NoToken stands in a subject for an empty name.
 const NoToken = "_"
 
 const upperHex = "0123456789ABCDEF"
-
-// Token writes an id as one token of a bus subject: every byte outside
-// A-Z a-z 0-9 _ - becomes %XX. The map is one to one, so an id that is "_" or
-// empty is written %5F or _.
-func Token(id string) string {
-	if id != NoToken && id != "" && plain(id) {
-		return id
-	}
-	return string(appendToken(nil, id))
-}
 
 func plain(id string) bool {
 	for i := range len(id) {
@@ -34,6 +24,8 @@ func isTokenByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
+// appendToken writes an id as one token of a bus subject: each byte outside A-Z a-z 0-9 _ - becomes
+// %XX. The map is one to one: the empty id is written _, and the id "_" is written %5F.
 func appendToken(dst []byte, id string) []byte {
 	switch id {
 	case "":
@@ -51,9 +43,9 @@ func appendToken(dst []byte, id string) []byte {
 	return dst
 }
 
-// ParseToken returns the id that a token names, and false if it names none: it
-// is empty or _, or holds a byte that has to be escaped or half an escape. It
-// reads escapes of bytes that need none, for clients that escape more than Token.
+// ParseToken returns the id of a token. It returns false for an empty token, for _, for an
+// unescaped byte that must be escaped, and for an incomplete escape. It accepts escapes of bytes
+// that need none, for clients that escape more than appendToken.
 func ParseToken(token string) (string, bool) {
 	if token == "" || token == NoToken {
 		return "", false
@@ -94,8 +86,7 @@ func unhex(c byte) int {
 	return -1
 }
 
-// Subject is where the event goes on the bus:
-// fence.<set>.<fence>.<event>.<fleet>.<object>.
+// Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>.
 func Subject(e *track.Event) string {
 	b := make([]byte, 0, 96)
 	b = append(b, "fence."...)

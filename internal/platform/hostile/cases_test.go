@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// hostileCase is one input and what must become of it.
+// hostileCase is one input and its expected outcome.
 //
 // A file under testdata holds many, each as
 //
@@ -19,19 +19,18 @@ import (
 //	> Header: value
 //	lines of input
 //
-// In the input, ${text*n} is n times the text and \xNN is a byte. What the title
-// and the outcome mean depends on the door; see the function that plays them.
+// In the input, ${text*n} is n times the text and \xNN is a byte. The meaning of the title and of
+// the outcome depends on the door: see the function that plays the case.
 type hostileCase struct {
 	place   string // file:line
 	title   string
-	outcome string // a beginning of it
+	outcome string // or a beginning of it
 	headers []string
 	input   []byte
 }
 
-// expects says whether an outcome is the one that is due, or one of several
-// between which the network decides: "431 or closed". What is due may leave out
-// the end of a long text.
+// expects reports whether an outcome is the expected one. Alternatives between which the network
+// decides are written "431 or closed". The end of a long text may be omitted.
 func (c *hostileCase) expects(got string) bool {
 	for due := range strings.SplitSeq(c.outcome, " or ") {
 		if due != "" && strings.HasPrefix(got, due) {
@@ -62,7 +61,7 @@ func readCases(t *testing.T, name string) (cases []hostileCase) {
 			flush()
 			title, outcome, _ := strings.Cut(strings.TrimPrefix(line, "== "), " -> ")
 			c = &hostileCase{place: name + ":" + strconv.Itoa(i+1), title: string(expand(title)), outcome: outcome}
-		case c == nil: // the comment above the first
+		case c == nil: // the comment above the first case
 		case strings.HasPrefix(line, "> ") && len(input) == 0:
 			c.headers = append(c.headers, strings.TrimPrefix(line, "> "))
 		default:

@@ -19,9 +19,9 @@ import (
 	"paddock/wire"
 )
 
-// healthy is somebody who uses the platform while it is under fire: an object
-// that goes in and out of a fence, look-ups, and two subscribers to its events.
-// Every request must succeed and every event must come, once and in order.
+// healthy is a well-behaved user of the platform during the attack: an object that goes in and out
+// of a fence, look-ups, and subscribers to its events. Every request must succeed and every event
+// must arrive, once and in order.
 type healthy struct {
 	target *target
 	client *http.Client
@@ -30,13 +30,13 @@ type healthy struct {
 	stop   chan struct{}
 
 	using, reading sync.WaitGroup
-	begun          chan struct{} // closed after the first event has come to both
+	begun          chan struct{} // closed after the first event has arrived on all
 
 	mu       sync.Mutex
 	failures []string
 	moves    int // acknowledged
 
-	bySSE, byBus, byWire chan string // ids of events, as they come
+	bySSE, byBus, byWire chan string // ids of events, as received
 	nats                 *nats.Conn
 	wire                 *wire.Conn
 }
@@ -67,7 +67,7 @@ func (tg *target) healthy(t *testing.T) *healthy {
 	t.Cleanup(func() { _ = h.wire.Close() })
 	follow, err := h.wire.Open(ctx, wireapi.KindEvents, wire.OpenOptions{First: []byte(`{"object":"healthy"}`)})
 	must(t, err)
-	_, err = follow.ReadMsg(nil) // a cursor: from here on it follows
+	_, err = follow.ReadMsg(nil) // a cursor: the stream follows from here on
 	must(t, err)
 	h.reading.Go(func() { h.readWire(follow) })
 	h.using.Go(h.use)
@@ -88,7 +88,7 @@ func (h *healthy) call(method, path, body string) (*http.Response, error) {
 	return h.client.Do(r)
 }
 
-// read takes the events of the stream until it is cancelled.
+// read receives the events of the stream until it is cancelled.
 func (h *healthy) read(stream *http.Response) {
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
@@ -99,7 +99,7 @@ func (h *healthy) read(stream *http.Response) {
 	}
 }
 
-// readWire takes the events of the stream until its connection ends.
+// readWire receives the events of the stream until its connection ends.
 func (h *healthy) readWire(stream *wire.Stream) {
 	for {
 		m, err := stream.ReadMsg(nil)
@@ -112,8 +112,7 @@ func (h *healthy) readWire(stream *wire.Stream) {
 	}
 }
 
-// look asks by wire which fences hold 5, 5, and reports a position of another
-// object.
+// look sends by wire a look-up of 5, 5 and a position of another object.
 func (h *healthy) look(n int) {
 	answer, err := h.wire.Call(h.ctx, wireapi.KindSearch, []byte(`[5,5]`))
 	if want := `{"fences":[{"set":"squares","id":"a","properties":{}}]}` + "\n"; err != nil || string(answer) != want {
@@ -132,7 +131,7 @@ func (h *healthy) look(n int) {
 	}
 }
 
-// use moves the object and asks where it is, as long as the fire lasts.
+// use moves the object and looks up its place until the attack ends.
 func (h *healthy) use() {
 	first := time.Now().UnixMilli() - 3_600_000
 	for n := 0; ; n++ {
@@ -189,7 +188,7 @@ func (h *healthy) awaitStart(t *testing.T) {
 	}
 }
 
-// finish checks that everything went well.
+// finish checks the results.
 func (h *healthy) finish(t *testing.T) {
 	t.Helper()
 	close(h.stop)
@@ -213,7 +212,7 @@ func (h *healthy) finish(t *testing.T) {
 	t.Logf("%d moves meanwhile", h.moves)
 }
 
-// expect reads one event for each move but the first, in order.
+// expect reads one event for each move except the first, in order.
 func (h *healthy) expect(t *testing.T, name string, events chan string) {
 	t.Helper()
 	timeout := time.NewTimer(patience)

@@ -1,5 +1,5 @@
-// Package hostile holds one platform against some four hundred malformed inputs
-// at all of its doors, while others use it and must not notice.
+// Package hostile sends one platform about four hundred malformed inputs at all of its doors, while
+// well-behaved clients use it and must not be disturbed.
 package hostile
 
 import (
@@ -33,14 +33,13 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	// patience bounds each case. Nothing here may wait for one of the server's
-	// own times, which are longer.
+	// patience bounds each case. No case may wait for a timeout of the server, which is longer.
 	patience = 20 * time.Second
-	// atOnce is how many cases run together.
+	// atOnce is the number of concurrent cases.
 	atOnce = 8
 )
 
-// target is the platform under fire.
+// target is the platform under attack.
 type target struct {
 	*platform.Platform
 	http string // host:port
@@ -148,8 +147,7 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// settle waits until the goroutines of the hostile connections have ended, and
-// compares the memory.
+// settle waits until the goroutines of the hostile connections have ended, and compares the memory.
 func settle(t *testing.T, goroutines int, heap uint64) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -194,7 +192,7 @@ func (tg *target) bytes(c hostileCase) (string, error) {
 	return tg.exchange(append(bytes.ReplaceAll(c.input, []byte("\n"), []byte("\r\n")), "\r\n"...))
 }
 
-// exchange sends bytes and then no more, and reads one answer and up to the end.
+// exchange sends bytes, then nothing more, and reads one answer and the end.
 func (tg *target) exchange(input []byte) (string, error) {
 	conn, err := net.Dial("tcp", tg.http)
 	if err != nil {
@@ -205,7 +203,7 @@ func (tg *target) exchange(input []byte) (string, error) {
 		return "", err
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { // the server may answer and close before it has all
+	sending.Go(func() { // the server may answer and close early
 		_, _ = conn.Write(input)
 		_ = conn.(*net.TCPConn).CloseWrite()
 	})
@@ -229,7 +227,7 @@ func (tg *target) exchange(input []byte) (string, error) {
 	return fmt.Sprintf("%d %s", resp.StatusCode, reason(body)), nil
 }
 
-// closed tells an end of the connection from none.
+// closed reports an end of the connection.
 func closed(err error) (string, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return "", errors.New("neither answered nor closed")
@@ -253,8 +251,8 @@ func reason(body []byte) string {
 	return string(bytes.TrimSpace(body))
 }
 
-// bus plays bytes on the bus port and then a PING. The outcome is what came
-// before its PONG; or before the end, and "closed".
+// bus plays bytes on the bus port and then a PING. The outcome is the text before its PONG, or the
+// text before the end and "closed".
 func (tg *target) bus(c hostileCase) (string, error) {
 	conn, err := net.Dial("tcp", tg.BusAddr().String())
 	if err != nil {
@@ -365,7 +363,7 @@ func (tg *target) flood(t *testing.T, announced bool) {
 		head = fmt.Sprintf("POST /v1/positions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", size)
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { // until it has all, or the server has had enough
+	sending.Go(func() { // until all is sent, or the server has closed
 		_, err := io.WriteString(conn, head)
 		for range size / len(piece) {
 			if err == nil && !announced {
@@ -388,5 +386,5 @@ func (tg *target) flood(t *testing.T, announced bool) {
 	if resp.StatusCode != http.StatusRequestEntityTooLarge || !resp.Close || reason(body) != "body: larger than 67108864 bytes; send it in parts" {
 		t.Errorf("%s, close %v: %s", resp.Status, resp.Close, body)
 	}
-	must(t, conn.Close()) // else the sender would wait for its own time
+	must(t, conn.Close()) // the sender would wait for its own timeout
 }

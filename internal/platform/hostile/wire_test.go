@@ -41,7 +41,7 @@ func (tg *target) wire(c hostileCase) (string, error) {
 	}
 	var sending sync.WaitGroup
 	sending.Go(func() {
-		_, _ = conn.Write(input) // the server may answer and close before it has all
+		_, _ = conn.Write(input) // the server may answer and close early
 		if until == "" {
 			_ = conn.(*net.TCPConn).CloseWrite()
 		}
@@ -51,8 +51,7 @@ func (tg *target) wire(c hostileCase) (string, error) {
 	return strings.Join(said, ", "), err
 }
 
-// wireInput reads the input of a case, and which frame its outcome ends with: "" is
-// none.
+// wireInput reads the input of a case, and the frame that ends its outcome: "" is none.
 func wireInput(text []byte) (input []byte, until string, err error) {
 	until = "PONG"
 	for line := range strings.Lines(string(text)) {
@@ -117,7 +116,7 @@ func readWire(r io.Reader, until string) (said []string, err error) {
 	}
 }
 
-// wireText is what a frame says, "" for those that come at a time of their own.
+// wireText returns a frame as text, "" for frames that are sent at a time of their own.
 func wireText(f *wire.Frame) string {
 	switch {
 	case f.Type == wire.GOAWAY:

@@ -1,18 +1,15 @@
-// Package httpapi is Paddock's HTTP surface: the original gofence API, /v1, the
-// live feed of the dashboard, health and metrics.
+// Package httpapi serves Paddock over HTTP: the original gofence API, /v1, the live feed of the
+// dashboard, health and metrics.
 //
-// Handlers hold no state of their own: positions go to the ingest pipeline,
-// look-ups read a snapshot of the fences, events are read from the log. What
-// clients get wrong is answered as application/problem+json (RFC 9457), with the
-// field or the position.
+// Handlers hold no state: positions go to the ingest pipeline, look-ups read a snapshot of the
+// fences, events are read from the log. Client errors are answered as application/problem+json (RFC
+// 9457), with the field or the position.
 package httpapi
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
-	"net/http/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -33,39 +30,39 @@ import (
 // DefaultMaxBody bounds the body of a request, in bytes.
 const DefaultMaxBody = 64 << 20
 
-// Config is what the API is made from. All of the first group is needed.
+// Config configures New. All fields of the first group are required.
 type Config struct {
 	Catalog  *fence.Catalog
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 
-	Files   func() directory.Status // of the sets that were read from files; nil: none
+	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
 	Metrics http.Handler            // nil: none
 
-	Token    string        // what clients must show; "": nothing
+	Token    string        // required of clients; "": none
 	Profile  bool          // serve /debug/pprof
 	MaxBody  int64         // bytes; 0 means DefaultMaxBody. All large bodies and answers together: four times that
 	MaxAhead track.Millis  // see ingest.Decoder
-	Fences   fence.Options // of sets that are made at run time
+	Fences   fence.Options // of sets that are created at run time
 	Version  string
-	BusURL   string // told to the dashboard; "": none
-	Demo     bool   // told to the dashboard, which then explains itself
+	BusURL   string // sent to the dashboard; "": none
+	Demo     bool   // tells the dashboard to explain itself
 
-	// Tunnel is what goes on at the tunnel's server: clients and tunnels of which a name
-	// contains find, at most so many of each; nil: there is none.
+	// Tunnel returns the state of the tunnel's server: clients and tunnels whose names contain
+	// find, at most most of each; nil: there is no tunnel.
 	Tunnel func(find string, most int) any
 
-	// Zeros mean the defaults that are given.
-	MaxSets      int           // that may be there for another to be made; 1,000
+	// Zeros stand for the defaults given here.
+	MaxSets      int           // bound for the creation of sets; 1,000
 	MaxLive      int           // dashboards at once; 1,000
-	BodyTimeout  time.Duration // in which a body must have come; 1 minute
-	WriteTimeout time.Duration // for which a subscriber may leave its socket full; 10 s
+	BodyTimeout  time.Duration // for a request's body; 1 minute
+	WriteTimeout time.Duration // for a write to a subscriber; 10 s
 	Heartbeat    time.Duration // of a quiet stream of events; 15 s
 }
 
-// withDefaults fills in what was left zero.
+// withDefaults returns c with the defaults for zeros.
 func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
 	c.MaxSets = cmp.Or(c.MaxSets, 1000)
@@ -76,7 +73,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// API is the HTTP surface. Close it after its server has stopped accepting.
+// API is the HTTP API. Close it after its server has stopped accepting.
 type API struct {
 	cfg     Config
 	access  *access.Guard
@@ -87,12 +84,12 @@ type API struct {
 	tiles   *tiles.Cache
 	refused refusals
 
-	making sync.Mutex // held while a set is made
+	making sync.Mutex // held while a set is created
 
 	mu       sync.Mutex
 	draining bool
 	viewers  int            // open live feeds
-	streams  sync.WaitGroup // hijacked connections, which no http.Server waits for
+	streams  sync.WaitGroup // hijacked connections, for which no http.Server waits
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
@@ -112,15 +109,15 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.handler.ServeHTTP(w, r)
 }
 
-// Drain makes /readyz say 503, so that balancers look elsewhere.
+// Drain makes /readyz answer 503, so that load balancers choose another server.
 func (a *API) Drain() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.draining = true
 }
 
-// Close waits until the live feeds have ended, which they do by themselves when
-// the event log has ended; when ctx ends first they are cut.
+// Close waits for the end of the live feeds, which end with the event log. When ctx ends first,
+// Close cuts them.
 func (a *API) Close(ctx context.Context) {
 	stop := context.AfterFunc(ctx, a.cancel)
 	defer stop()
@@ -137,22 +134,22 @@ func (a *API) isDraining() bool {
 	return a.draining
 }
 
-// refusals count what was refused at a bound.
+// refusals counts requests refused at a bound.
 type refusals struct{ sets, live atomic.Uint64 }
 
-// Stats is a reading of the API's figures.
+// Stats holds the state and counts of the API.
 type Stats struct {
-	Live int // dashboards that are connected
+	Live int // connected dashboards
 
-	// Requests refused since the start: to make a set, to open a live feed, to
-	// take more memory for large bodies and answers.
+	// Requests refused since the start: to create a set, to open a live feed, to use more memory
+	// for large bodies and answers.
 	RefusedSets, RefusedLive, RefusedLarge uint64
-	Paused                                 uint64 // since wrong tokens had come from their address
+	Paused                                 uint64 // because of wrong tokens from their address
 
 	Tiles tiles.Stats
 }
 
-// Stats reads the figures.
+// Stats returns the state and the counts.
 func (a *API) Stats() Stats {
 	a.mu.Lock()
 	live := a.viewers
@@ -164,7 +161,7 @@ func (a *API) Stats() Stats {
 	}
 }
 
-// v1 is the API under /v1: what openapi.json describes.
+// v1 returns the handlers of /v1, which openapi.json describes.
 func (a *API) v1() map[string]handler {
 	return map[string]handler{
 		"GET /v1/sets":                         a.getSets,
@@ -204,8 +201,8 @@ func (a *API) routes() http.Handler {
 		mux.Handle(path, otherMethods(methods))
 	}
 	mux.Handle("/v1/", handler(a.notInV1))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health{Status: "ok"}.write(w) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { a.ready().write(w) })
+	mux.Handle("GET /healthz", getHealth)
+	mux.Handle("GET /readyz", handler(a.getReady))
 	if a.cfg.Metrics != nil {
 		mux.Handle("GET /metrics", a.cfg.Metrics)
 		mux.Handle("/metrics", otherMethods([]string{http.MethodGet, http.MethodHead}))
@@ -223,8 +220,7 @@ func (a *API) routes() http.Handler {
 	return a.dispatch(mux)
 }
 
-// dispatch sends each request to its router before another one could clean its
-// path in its own way.
+// dispatch chooses a router before another router could clean the path in its own way.
 func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -238,35 +234,8 @@ func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// health is an answer of /healthz or /readyz.
-type health struct {
-	Status string   `json:"status"`          // ok, or what is wrong
-	Files  []string `json:"files,omitempty"` // of sets, that could not be read since the start
-}
-
-// ready says whether the service takes work and has all its sets. A file that fails later
-// changes nothing: what it held before is served.
-func (a *API) ready() health {
-	if a.isDraining() {
-		return health{Status: "draining"}
-	}
-	if missing := a.files().Missing(); len(missing) > 0 {
-		return health{Status: "sets missing", Files: missing}
-	}
-	return health{Status: "ok"}
-}
-
-func (h health) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	if h.Status != "ok" {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-	_ = json.NewEncoder(w).Encode(h) // the client may have gone
-}
-
-// otherMethods answers the methods that a path does not take. The mux would do
-// it, but for the pattern of all of /v1.
+// otherMethods refuses the methods that a path does not have. The mux itself does not, because of
+// the pattern for all of /v1.
 func otherMethods(allowed []string) handler {
 	slices.Sort(allowed)
 	allow := strings.Join(allowed, ", ")
@@ -278,12 +247,4 @@ func otherMethods(allowed []string) handler {
 
 func (a *API) notInV1(_ http.ResponseWriter, r *http.Request) error {
 	return fail(http.StatusNotFound, "no endpoint %.256s; GET /v1/openapi.json lists them", r.URL.Path)
-}
-
-func profile(mux *http.ServeMux) {
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }

@@ -14,7 +14,7 @@ import (
 // multiple of the largest body.
 const bodiesAtOnce = 4
 
-// hold makes the lease n bytes in all. A failure is a problem for the client.
+// hold grows the lease to n bytes in all. A failure is a problem for the client.
 func hold(l *budget.Lease, n int64) error {
 	if !l.Hold(n) {
 		return fail(http.StatusServiceUnavailable, "too many large requests at once: send it again later, or in smaller parts")
@@ -22,8 +22,8 @@ func hold(l *budget.Lease, n int64) error {
 	return nil
 }
 
-// readBody reads the whole body, at most Config.MaxBody bytes, into memory of
-// the lease. It takes memory as bytes come, not as they are announced.
+// readBody reads the whole body, at most Config.MaxBody bytes, into memory of the lease. It takes
+// memory as bytes arrive, not as the client announces them.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *budget.Lease) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, fail(http.StatusUnsupportedMediaType, "Content-Encoding: %.64q: send the body as it is", e)
@@ -49,14 +49,14 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *budget.Lease) 
 		body = body[:len(body)+n]
 		switch {
 		case err == io.EOF:
-			// The time that a body may take is not meant for the answer.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every writer has one, as in tests
+			// The deadline of the body does not apply to the answer.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // test writers may have no deadline
 			return body, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			w.Header().Set("Connection", "close")
 			return nil, fail(http.StatusRequestTimeout, "body: not complete after %v", a.cfg.BodyTimeout)
 		case err != nil:
-			w.Header().Set("Connection", "close") // MaxBytesReader cannot say it through another writer
+			w.Header().Set("Connection", "close") // MaxBytesReader cannot set it through a wrapped writer
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				return nil, tooLarge
 			}
@@ -65,8 +65,8 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *budget.Lease) 
 	}
 }
 
-// limitBody gives a client that has announced a body a time to send it, whether
-// or not anybody will read it: net/http itself reads on before it answers.
+// limitBody sets a deadline for an announced body, even if no handler reads it: net/http itself
+// reads the rest before it answers.
 func (a *API) limitBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.cfg.BodyTimeout))

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestTheGuideIsTrue runs the examples of docs/http.md in order: each curl
+// TestTheGuideIsTrue runs the examples of docs/reference/http.md in order: each curl
 // command of a block, whose last answer must be the block of JSON that follows.
 func TestTheGuideIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/http.md")
+	text, err := os.ReadFile("../../../docs/reference/http.md")
 	must(t, err)
 	tw := newTown(t, options{emptyCatalog: true})
 	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?").FindAllStringSubmatch(string(text), -1)
@@ -32,7 +32,7 @@ func TestTheGuideIsTrue(t *testing.T) {
 
 var shellWord = regexp.MustCompile(`\$?'[^']*'|\S+`)
 
-// curl does what curl does with the few options of the guide.
+// curl runs a curl command with the few options of the guide.
 func (tw *town) curl(command string) reply {
 	tw.Helper()
 	q := request{method: "GET"}
@@ -72,7 +72,7 @@ func (tw *town) curl(command string) reply {
 	return tw.send(q)
 }
 
-// matches compares texts without regard to white space; … stands for anything.
+// matches compares texts, ignoring white space; … stands for any text.
 func matches(want, got string) bool {
 	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	var pattern strings.Builder

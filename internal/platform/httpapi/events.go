@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// streamBatch is how many events go out in one write at most.
+	// streamBatch bounds the events in one write.
 	streamBatch = 256
-	// maxEvents and maxPast bound an answer that does not wait: the second, in
-	// bytes, is passed by at most one batch.
+	// maxEvents and maxPast bound an answer that does not wait. It may exceed maxPast, in bytes, by
+	// one batch.
 	maxEvents = 10_000
 	maxPast   = 16 << 20
-	// cursorHeader tells where an answer that does not wait ends.
+	// cursorHeader holds the last cursor of an answer that does not wait.
 	cursorHeader = "Paddock-Cursor"
 )
 
-// getEvents streams events as server-sent events, or as newline-delimited JSON
-// where the client prefers that. A subscriber that falls behind the log gets a
-// gap record and goes on.
+// getEvents streams events as server-sent events, or as newline-delimited JSON if the client
+// prefers it. A subscriber that falls behind the log receives a gap record and continues.
 func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "last", "format", "limit", "wait")
 	if err != nil {
@@ -44,7 +43,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	cursor := q.Get("cursor")
 	if c := r.Header.Get("Last-Event-ID"); c != "" {
-		cursor = c // a browser that reconnects says here how far it came
+		cursor = c // sent by a browser that reconnects
 	}
 	after, err := a.startAt(cursor, wait)
 	if last := q.Get("last"); err == nil && last != "" {
@@ -67,8 +66,8 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// startAt says behind which cursor to begin: the newest without a cursor, or the
-// oldest where only the past is asked for.
+// startAt returns the cursor to begin after: the latest without a cursor, or the oldest if only
+// past events are requested.
 func (a *API) startAt(cursor string, wait bool) (uint64, error) {
 	oldest := a.cfg.Log.Oldest()
 	switch {
@@ -89,7 +88,7 @@ func (a *API) startAt(cursor string, wait bool) (uint64, error) {
 	return after, nil
 }
 
-// startBefore says behind which cursor the last so many events are.
+// startBefore returns the cursor before the last n events.
 func (a *API) startBefore(last, cursor string, f events.Filter) (uint64, error) {
 	n, err := strconv.Atoi(last)
 	if err != nil || n < 1 || n > maxEvents {
@@ -101,7 +100,7 @@ func (a *API) startBefore(last, cursor string, f events.Filter) (uint64, error) 
 	return a.cfg.Log.Tail(n, f), nil
 }
 
-// eventRange reads whether to wait for events, and if not, how many to give.
+// eventRange reads whether to wait for events, and otherwise how many to return.
 func eventRange(wait, limit string) (bool, int, error) {
 	switch {
 	case wait != "" && wait != "0" && wait != "1":
@@ -118,7 +117,7 @@ func eventRange(wait, limit string) (bool, int, error) {
 	return false, n, nil
 }
 
-// encoding is how events are written on a stream.
+// encoding is a form of a stream of events.
 type encoding struct {
 	mediaType string
 	heartbeat string
@@ -129,12 +128,7 @@ var (
 	serverSent = encoding{
 		mediaType: "text/event-stream",
 		heartbeat: ":\n\n",
-		record: func(dst []byte, cursor, kind string, json []byte) []byte {
-			dst = append(append(dst, "id: "...), cursor...)
-			dst = append(append(dst, "\nevent: "...), kind...)
-			dst = append(append(dst, "\ndata: "...), json...)
-			return append(dst, "\n\n"...)
-		},
+		record:    events.AppendServerSent,
 	}
 	jsonLines = encoding{
 		mediaType: "application/x-ndjson",
@@ -161,7 +155,7 @@ func eventFormat(format, accept string, wait bool) (encoding, error) {
 	return serverSent, nil
 }
 
-// eventStream is one subscriber's answer. It belongs to the handler's goroutine.
+// eventStream is the answer to one subscriber. It belongs to the handler's goroutine.
 type eventStream struct {
 	api *API
 	log *events.Log
@@ -178,10 +172,10 @@ func (s *eventStream) begin() {
 	h.Set("X-Accel-Buffering", "no")
 	s.w.WriteHeader(http.StatusOK)
 	_ = s.rc.Flush()
-	_ = s.rc.SetReadDeadline(time.Time{}) // of a body that should not have been there
+	_ = s.rc.SetReadDeadline(time.Time{}) // of a body, which is not expected here
 }
 
-// past answers with what is kept, up to the limit, and tells where that ends.
+// past answers with kept events, up to the limit, and the last cursor.
 func (s *eventStream) past(reader *events.Reader, limit int) {
 	for limit > 0 && len(s.buf) < maxPast {
 		records, gap := reader.TryNext(make([]events.Record, 0, min(limit, streamBatch)))
@@ -195,10 +189,10 @@ func (s *eventStream) past(reader *events.Reader, limit int) {
 	_ = answer(s.w, s.enc.mediaType, s.buf)
 }
 
-// follow writes events as they come, until the client goes or the log ends. The
-// log's end means that the process drains: everything was written before.
+// follow writes events as they occur, until the client disconnects or the log ends. The log ends in
+// a drain, after all events were written.
 func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
-	defer s.allowWrite() // of the last chunk, which tells the end from a broken connection
+	defer s.allowWrite() // of the last chunk, which distinguishes the end from a broken connection
 	records := make([]events.Record, 0, streamBatch)
 	for {
 		quiet, cancel := context.WithTimeout(ctx, s.api.cfg.Heartbeat)
@@ -218,7 +212,7 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 	}
 }
 
-// encode appends a batch to the buffer, behind the gap before it.
+// encode appends a batch to the buffer, after the gap before it.
 func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 	b := s.buf
 	if gap.Count() > 0 {
@@ -231,8 +225,7 @@ func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 	s.buf = b
 }
 
-// allowWrite gives the next write its time; that of the one before may have
-// passed.
+// allowWrite sets the deadline of the next write, because the previous one may have passed.
 func (s *eventStream) allowWrite() {
 	_ = s.rc.SetWriteDeadline(time.Now().Add(s.api.cfg.WriteTimeout))
 }

@@ -33,15 +33,15 @@ func (e cloudEvent) String() string {
 	return fmt.Sprintf("%s %s %s/%s", e.ID, strings.TrimPrefix(e.Type, "paddock.fence."), e.Data.Set, e.Data.Fence.ID)
 }
 
-// settle waits until every shard has seen the present fences and has published
-// what they change: the answer to a second question is given after that.
+// settle waits until every shard has seen the present fences and has published the resulting
+// events: the second question is answered after that.
 func (tw *town) settle() {
 	for range 2 {
 		tw.api.cfg.Pipeline.Objects(ingest.Query{Limit: 1})
 	}
 }
 
-// past returns the events that are kept.
+// past returns the kept events.
 func (tw *town) past(query string) (all []cloudEvent) {
 	tw.Helper()
 	r := tw.get("/v1/events?wait=0" + query)
@@ -109,7 +109,7 @@ type message struct {
 	data      cloudEvent
 }
 
-// next reads a message, byte for byte in the form that is documented.
+// next reads a message, byte for byte in the documented form.
 func (s *subscription) next() (m message) {
 	s.Helper()
 	var data string
@@ -158,7 +158,7 @@ func TestServerSentEvents(t *testing.T) {
 	}
 }
 
-// A subscriber that comes back says how far it came and misses nothing.
+// A subscriber that resumes at its cursor misses no event.
 func TestResume(t *testing.T) {
 	tw := newTown(t, options{})
 	first := tw.subscribe("/v1/events")
@@ -222,7 +222,7 @@ func TestPastEvents(t *testing.T) {
 	}
 	tw.swing("v", 4) // 8 events, of which 3 to 8 are kept
 	pages, cursor := "", ""
-	for range 4 { // pages of two, put together by the header
+	for range 4 { // pages of two, joined by the header
 		path := "/v1/events?wait=0&limit=2"
 		if cursor != "" {
 			path += "&cursor=" + cursor
@@ -265,7 +265,7 @@ func TestPastEvents(t *testing.T) {
 		"event=leave&cursor=xx": "",
 	} {
 		r := tw.get("/v1/events?" + query)
-		if detail == "" { // the words are those of package track
+		if detail == "" { // package track has the text
 			if detail = decode[Problem](tw, r).Detail; !strings.HasPrefix(detail, "query: event: ") {
 				t.Errorf("detail %q", detail)
 			}
@@ -274,18 +274,18 @@ func TestPastEvents(t *testing.T) {
 	}
 }
 
-// HEAD tells what GET would, and does not follow.
+// HEAD returns the head of GET, and does not follow.
 func TestHeadOfTheStream(t *testing.T) {
 	tw := newTown(t, options{})
 	tw.expect(tw.send(request{method: http.MethodHead, path: "/v1/events"}), 200, "")
 }
 
-// A subscriber that is too slow is told what it missed and goes on.
+// A slow subscriber receives the number of missed events and continues.
 func TestGapInTheStream(t *testing.T) {
 	tw := newTown(t, options{records: 5, config: func(c *Config) { c.WriteTimeout = patience }})
 	s := tw.subscribe("/v1/events?cursor=run1-0&object=v")
-	// The stream waits in its reader; it cannot look between two records that one
-	// batch appends, so it finds only the last five.
+	// The stream waits in its reader. The reader cannot run between two records of one batch, so it
+	// finds only the last five.
 	tw.swing("v", 40)
 	seen, missed, last := 0, 0, 0
 	for last < 80 {
@@ -324,7 +324,7 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// The server's own bound on the time of an answer does not end a stream.
+// The server's bound on the duration of an answer does not end a stream.
 func TestStreamsOutliveTheTimeOfAnAnswer(t *testing.T) {
 	tw := newTown(t, options{
 		config: func(c *Config) { c.Heartbeat = 10 * time.Millisecond; c.BodyTimeout = 10 * time.Millisecond },

@@ -13,8 +13,8 @@ import (
 	"paddock/internal/platform/lookup"
 )
 
-// getFences lists a set's fences by their ordinals, which answers in columns have
-// in place of ids: all, or those that are asked for. It writes as it goes.
+// getFences lists a set's fences by their ordinals, which answers in columns have instead of ids:
+// all fences, or the requested ones. It writes the list without building it in memory.
 func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
 	q, err := params(r, "ordinals", "properties")
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// chosen are the fences of the ordinals of a list, but for those that are gone.
+// chosen returns the fences with the ordinals of a list, except for deleted ones.
 func chosen(snap *fence.Snapshot, list string) (iter.Seq2[fence.Ref, *fence.Fence], error) {
 	var refs []fence.Ref
 	for text := range strings.SplitSeq(list, ",") {
@@ -62,7 +62,7 @@ func chosen(snap *fence.Snapshot, list string) (iter.Seq2[fence.Ref, *fence.Fenc
 	}, nil
 }
 
-// writeFences fails only if the client is gone, which nobody else cares for.
+// writeFences fails only if the client is gone; the error is ignored.
 func writeFences(w http.ResponseWriter, set string, generation uint64, fences iter.Seq2[fence.Ref, *fence.Fence], properties bool) {
 	b := bufio.NewWriterSize(w, 64<<10)
 	_, _ = fmt.Fprintf(b, `{"set":%s,"generation":%d,"fences":[`, quote(set), generation)
@@ -110,7 +110,7 @@ func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// quote writes s as JSON text.
+// quote returns s as a JSON string.
 func quote(s string) []byte {
 	b, _ := json.Marshal(s) // a string always encodes
 	return b
@@ -185,7 +185,7 @@ func (a *API) deleteFence(w http.ResponseWriter, r *http.Request) error {
 	}
 	key := r.PathValue("id")
 	if _, err := find(s, s.Snapshot(), key); err != nil {
-		return err // whatever the condition
+		return err // the condition does not matter
 	}
 	snap, ok, err := s.If(a.fenceGuard(s, key, conditionOf(r))).Delete(key)
 	if err != nil {

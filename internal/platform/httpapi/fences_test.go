@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Ordinals keep their meaning while fences come and go.
+// Ordinals keep their meaning when fences are added and removed.
 func TestListFences(t *testing.T) {
 	tw := newTown(t, options{})
 	const path = "/v1/sets/squares/fences"
@@ -30,12 +30,12 @@ func TestListFences(t *testing.T) {
 	tw.problem(tw.get(path+"?properties=some"), 400, `query: properties "some": use all or none`)
 }
 
-// Circles and boxes are fences like others: both ways find them, and
-// nothing outside of them.
+// Circles and boxes are fences like others: the fast path and net/http find them, and nothing
+// outside of them.
 func TestCirclesAndBoxesAreFound(t *testing.T) {
 	tw := newTown(t, options{})
 	server := NewServer(tw.api, slog.New(slog.DiscardHandler))
-	short, long := open(t, server), open(t, NewCold(tw.api, slog.New(slog.DiscardHandler)))
+	short, long := open(t, server), open(t, NewFallback(tw.api, slog.New(slog.DiscardHandler)))
 	asked := uint64(0)
 	for id, shape := range map[string]struct {
 		body    string
@@ -61,6 +61,6 @@ func TestCirclesAndBoxesAreFound(t *testing.T) {
 		}
 	}
 	if n := server.Stats().Requests; n != asked {
-		t.Errorf("%d of %d asked the short way", n, asked)
+		t.Errorf("%d of %d took the fast path", n, asked)
 	}
 }

@@ -24,11 +24,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must come: far longer than it
-// takes, so that only what never comes fails.
+// patience is far longer than any step of these tests takes, so that it only ends a test that would
+// hang.
 const patience = 20 * time.Second
 
-// logOnly publishes to the log alone: the bus has tests of its own.
+// logOnly publishes only to the log: the bus has its own tests.
 type logOnly struct{ log *events.Log }
 
 func (p logOnly) Publish(records []events.Record) { p.log.Append(records) }
@@ -48,7 +48,7 @@ type town struct {
 	stop    func()
 }
 
-// options change what a town is made of before it is.
+// options change a town before it is created.
 type options struct {
 	config       func(*Config)
 	server       func(*http.Server)
@@ -95,7 +95,7 @@ func newTown(t testing.TB, o options) *town {
 		o.config(&cfg)
 	}
 	api := New(cfg)
-	cold := NewCold(api, slog.New(slog.DiscardHandler))
+	cold := NewFallback(api, slog.New(slog.DiscardHandler))
 	if o.server != nil {
 		o.server(cold)
 	}
@@ -182,7 +182,7 @@ func (tw *town) move(id string, n int, lon, lat float64) {
 	tw.expect(r, 200, `{"accepted":1,"late":0,"rejected":[]}`)
 }
 
-// expect compares status and body; a body of "" is not looked at.
+// expect compares status and body; a body of "" is not compared.
 func (tw *town) expect(r reply, status int, body string) {
 	tw.Helper()
 	if r.status != status {

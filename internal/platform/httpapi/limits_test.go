@@ -45,7 +45,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	tw.problem(tw.post("/v1/positions", exact+" "), 413, "body: larger than 1000 bytes; send it in parts")
 }
 
-// raw sends bytes and returns the answer to them, however it ends.
+// raw sends bytes and returns the answer, whether or not the connection ends.
 func (tw *town) raw(text string) reply {
 	tw.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(tw.url, "http://"))
@@ -62,8 +62,8 @@ func (tw *town) raw(text string) reply {
 	return reply{resp.StatusCode, resp.Header, body}
 }
 
-// A client that announces a body and does not send it is answered and cut,
-// whoever would have read it.
+// A client that announces a body and does not send it is answered and disconnected, whichever
+// handler would have read it.
 func TestSlowBodies(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.BodyTimeout = 50 * time.Millisecond }})
 	for _, length := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
@@ -80,13 +80,13 @@ func TestSlowBodies(t *testing.T) {
 			}
 		}
 	}
-	// The time is for the body, not for what the connection does afterwards.
+	// The deadline is for the body, not for later requests of the connection.
 	tw.expect(tw.post("/v1/positions", `{"id":"a","lon":1,"lat":2}`), 200, "")
 	tw.expect(tw.get("/v1/sets"), 200, "")
 }
 
-// Large requests that come together are refused beyond the bound, small ones are
-// not, and when they are over there is room again.
+// Large concurrent requests are refused beyond the bound, small ones are not. After their end there
+// is room again.
 func TestLargeRequestsShareABound(t *testing.T) {
 	const large = 512 << 10
 	tw := newTown(t, options{config: func(c *Config) { c.MaxBody = large }})
@@ -120,13 +120,13 @@ func TestLargeRequestsShareABound(t *testing.T) {
 		}
 	}
 	for i, s := range held {
-		_, _ = s.body.Write(piece) // refused ones are cut short
-		if i == 0 {                // the first one has its room before the others ask
+		_, _ = s.body.Write(piece) // a refused request ends early
+		if i == 0 {                // the first request has its memory before the others
 			until("the first", func() bool { return tw.api.memory.Used() >= large })
 		}
 	}
-	// There is room for bodiesAtOnce at most; the others are refused as soon as the
-	// server has read so much of them.
+	// There is room for at most bodiesAtOnce; the server refuses the others once it has read too
+	// much of them.
 	until("the others", func() bool { return tw.api.memory.Refused() >= uint64(len(held)-bodiesAtOnce) })
 	tw.expect(tw.post("/v1/positions", `{"id":"a","lon":1,"lat":2}`), 200, "") // small
 	if used := tw.api.memory.Used(); used > bodiesAtOnce*large {
@@ -147,7 +147,7 @@ func TestLargeRequestsShareABound(t *testing.T) {
 	}
 }
 
-// A client that does not read its answer does not keep it for ever.
+// A client that does not read its answer is disconnected.
 func TestClientsThatDoNotRead(t *testing.T) {
 	tw := newTown(t, options{
 		config: func(c *Config) { c.WriteTimeout = 50 * time.Millisecond; c.Heartbeat = time.Millisecond },
@@ -160,13 +160,13 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(tw.url, "http://"))
 		must(t, err)
 		must(t, conn.(*net.TCPConn).SetReadBuffer(4096))
-		for range 8 { // pipelined, so that what socket buffers take does not matter
+		for range 8 { // pipelined, to fill the socket buffers
 			_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", target)
 			must(t, err)
 		}
 		defer conn.Close()
 	}
-	// stop, at the end, waits for the handlers: it would not come to that.
+	// stop, at the end, waits for the handlers, so it would hang.
 }
 
 func TestProblemWriterLeavesOthersAlone(t *testing.T) {
@@ -179,15 +179,14 @@ func TestProblemWriterLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// Sets are made up to the bound. Those that are there can still be replaced, and
-// one that is removed makes room.
+// Sets are created up to the bound. Existing ones can still be replaced, and a removal makes room.
 func TestSetsAreBounded(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.MaxSets = 3 }})
 	put := func(name string) reply {
 		return tw.send(request{method: http.MethodPut, path: "/v1/sets/" + name, body: triangle})
 	}
 	tw.expect(put("third"), 201, "")
-	tw.problem(put("fourth"), 507, "there are 3 sets, and at most 3 may be made; remove one first")
+	tw.problem(put("fourth"), 507, "there are 3 sets, and at most 3 may be created; remove one first")
 	tw.expect(put("third"), 200, "")
 	tw.expect(tw.send(request{method: http.MethodDelete, path: "/v1/sets/far"}), 204, "")
 	tw.expect(put("fourth"), 201, "")
@@ -196,7 +195,7 @@ func TestSetsAreBounded(t *testing.T) {
 	}
 }
 
-// A live feed beyond the bound is refused, and one that ends makes room.
+// A live feed beyond the bound is refused, and the end of another makes room.
 func TestLiveFeedsAreBounded(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.MaxLive = 2 }})
 	first, second := tw.live(), tw.live()
@@ -207,7 +206,7 @@ func TestLiveFeedsAreBounded(t *testing.T) {
 		"Connection", "Upgrade", "Upgrade", "websocket",
 		"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==",
 	}
-	tw.problem(tw.get("/v1/live", upgrade...), 503, "2 live feeds are open, which is the most")
+	tw.problem(tw.get("/v1/live", upgrade...), 503, "2 live feeds are open, which is the limit")
 	if n := tw.api.Stats().RefusedLive; n != 1 {
 		t.Errorf("%d refusals counted", n)
 	}

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// liveTick is how often a dashboard gets events; every liveDots-th time also
+	// liveTick is the interval of events to a dashboard. Every liveDots-th tick also sends
 	// positions, every liveStats-th the figures.
 	liveTick  = 100 * time.Millisecond
 	liveDots  = 2
 	liveStats = 10
 
 	liveEvents   = 1000    // in one frame
-	liveMessage  = 4 << 10 // bytes that a client may send at once
+	liveMessage  = 4 << 10 // bytes in one message of a client
 	livePatience = 2 * time.Second
 	liveThinned  = 20_000 // dots in one frame
 )
 
-// getLive is the dashboard's feed: one WebSocket that carries positions within
-// the client's view, events, and figures. The server does the thinning.
+// getLive serves the dashboard's feed: one WebSocket with positions within the client's view,
+// events, and figures. The server thins out the positions.
 func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// addViewer makes room for a live feed, or says why there is none.
+// addViewer counts a new live feed, or returns why it is refused.
 func (a *API) addViewer() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,7 +60,7 @@ func (a *API) addViewer() error {
 	}
 	if a.viewers >= a.cfg.MaxLive {
 		a.refused.live.Add(1)
-		return fail(http.StatusServiceUnavailable, "%d live feeds are open, which is the most", a.cfg.MaxLive)
+		return fail(http.StatusServiceUnavailable, "%d live feeds are open, which is the limit", a.cfg.MaxLive)
 	}
 	a.viewers++
 	a.streams.Add(1)
@@ -74,11 +74,11 @@ func (a *API) dropViewer() {
 	a.streams.Done()
 }
 
-// liveRequest is what a client may send. Fields that are absent change nothing.
+// liveRequest is a message of a client. Absent fields change nothing.
 type liveRequest struct {
-	View   *[4]float64    `json:"view"`   // west, south, east, north: positions only for it
-	Events *events.Filter `json:"events"` // which events
-	Cursor *string        `json:"cursor"` // go on behind it
+	View   *[4]float64    `json:"view"`   // west, south, east, north: the area of positions
+	Events *events.Filter `json:"events"` // selects events
+	Cursor *string        `json:"cursor"` // continue after it
 }
 
 // liveClient is one dashboard. Its fields belong to the goroutine of serve.
@@ -86,24 +86,24 @@ type liveClient struct {
 	api      *API
 	conn     *websocket.Conn
 	requests chan liveRequest // unbuffered, from read to run
-	ended    chan struct{}    // closed when nobody takes requests any more
-	fault    string           // what was wrong with a request; read's, until serve has waited for it
+	ended    chan struct{}    // closed when requests are no longer received
+	fault    string           // the error in a request; owned by read until serve has waited for it
 
 	view    *[4]float64 // nil: the whole world
 	filter  events.Filter
 	reader  *events.Reader
-	known   map[uint32]uint64 // handles that the client has names for: the last frame with each
-	removed uint64            // objects that had been removed when the names were sent
-	frames  uint64            // of positions, that were sent
-	sets    string            // what it was told of the sets
+	known   map[uint32]uint64 // handles with names at the client: the last frame with each
+	removed uint64            // removed objects when the names were sent
+	frames  uint64            // frames of positions so far
+	sets    string            // the last description of the sets
 	records []events.Record
 	dots    []track.Dot
 	frame   []byte
 }
 
-// serve talks to the client until it goes, or until the log ends and all of it
-// has been sent. The close handshake needs the connection whole: a context that
-// ends while read waits would cut it.
+// serve talks to the client until it disconnects, or until the log ends and all of it has been
+// sent. The close handshake needs an intact connection, which a context that ends during a read
+// would cut.
 func (c *liveClient) serve() {
 	ctx, cancel := context.WithCancel(c.api.ctx)
 	defer cancel()
@@ -129,8 +129,8 @@ func (c *liveClient) serve() {
 	<-read
 }
 
-// read passes on what the client asks for, until the connection ends or what it
-// sends is no request; then it says what is wrong.
+// read forwards the client's requests until the connection ends or a message is invalid; then it
+// returns the error.
 func (c *liveClient) read(ctx context.Context) (fault string) {
 	for {
 		_, data, err := c.conn.Read(ctx)
@@ -148,7 +148,7 @@ func (c *liveClient) read(ctx context.Context) (fault string) {
 	}
 }
 
-// parseLiveRequest reads a message. Its error is short enough for a close frame.
+// parseLiveRequest parses a message. Its error is short enough for a close frame.
 func parseLiveRequest(data []byte) (req liveRequest, err error) {
 	if json.Unmarshal(data, &req) != nil {
 		return req, errors.New("not a request of the live feed")
@@ -178,8 +178,7 @@ func (c *liveClient) run(ctx context.Context) error {
 	}
 }
 
-// wait takes requests until the next tick: however many come, the client gets no
-// more frames for it.
+// wait handles requests until the next tick, so that many requests do not cause more frames.
 func (c *liveClient) wait(ctx context.Context, ticker *time.Ticker) error {
 	for {
 		select {
@@ -197,8 +196,8 @@ func (c *liveClient) wait(ctx context.Context, ticker *time.Ticker) error {
 	}
 }
 
-// greet says hello and waits a little for the first request, so that a client
-// that resumes gets nothing before its cursor has come.
+// greet sends the greeting and waits briefly for the first request, so that a client that resumes
+// receives nothing before its cursor is known.
 func (c *liveClient) greet(ctx context.Context) error {
 	hello := map[string]any{
 		"type": "hello", "version": c.api.cfg.Version, "t": time.Now().UnixMilli(),
@@ -235,7 +234,8 @@ func (c *liveClient) obey(req liveRequest) error {
 	}
 	after, err := c.api.cfg.Log.ParseCursor(*req.Cursor)
 	if err != nil {
-		// Of an earlier run of the process: how much was missed, nobody knows.
+		// The cursor is of an earlier run of the process, so the number of missed events is
+		// unknown.
 		return c.send(map[string]any{
 			"type": "gap", "count": nil, "reason": "the server was restarted",
 			"cursor": c.api.cfg.Log.Cursor(c.reader.Position()),
@@ -245,7 +245,7 @@ func (c *liveClient) obey(req liveRequest) error {
 	return nil
 }
 
-// step sends what is due at the n-th tick.
+// step sends the messages of the n-th tick.
 func (c *liveClient) step(n int) error {
 	ended := c.api.cfg.Log.Ended()
 	if err := c.sendEvents(); err != nil {
@@ -301,7 +301,7 @@ func (c *liveClient) sendEvents() error {
 	}
 }
 
-// sendSets tells which sets there are, when that has changed.
+// sendSets sends the description of the sets if it has changed.
 func (c *liveClient) sendSets() error {
 	b, err := json.Marshal(map[string]any{"type": "sets", "sets": describeSets(c.api.cfg.Catalog)})
 	if err != nil || string(b) == c.sets {
@@ -330,17 +330,17 @@ func (c *liveClient) sendDots() error {
 	return c.write(websocket.MessageBinary, c.frame)
 }
 
-// sparedNames are kept beyond twice those of the last frame, so that few frames
-// look for names to forget.
+// sparedNames are kept beyond twice the number of the last frame, so that few frames search for
+// names to forget.
 const sparedNames = 1024
 
-// sendNames tells whose the handles are that the frame before had not. What has
-// left the view is named again when it comes back: neither side has to remember
-// every object that was ever in view.
+// sendNames sends the names for handles that the previous frame did not have. An object that
+// returns to the view is named again, so that neither side remembers all objects that were ever in
+// view.
 func (c *liveClient) sendNames() error {
 	var unknown []uint32
 	c.frames++
-	if n := c.api.cfg.Pipeline.Removed(); n != c.removed { // handles may name others
+	if n := c.api.cfg.Pipeline.Removed(); n != c.removed { // handles may have been reused
 		c.removed = n
 		clear(c.known)
 	}
@@ -372,8 +372,7 @@ func (c *liveClient) send(v any) error {
 	return c.write(websocket.MessageText, b)
 }
 
-// write gives the client a time to take a frame; one that does not loses its
-// connection.
+// write sends a frame with a deadline. A client that misses it loses its connection.
 func (c *liveClient) write(kind websocket.MessageType, b []byte) error {
 	ctx, cancel := context.WithTimeout(c.api.ctx, c.api.cfg.WriteTimeout)
 	defer cancel()

@@ -65,7 +65,7 @@ type liveFrame struct {
 	dots    *dots
 }
 
-// dots is a binary frame, read as docs/live.md says.
+// dots is a binary frame, decoded as docs/reference/live.md describes.
 type dots struct {
 	thinned bool
 	at      float64
@@ -102,7 +102,7 @@ func (v *viewer) frame() (f liveFrame) {
 	return liveFrame{Type: "dots", dots: d}
 }
 
-// until reads frames up to one of this type that is as wanted.
+// until reads frames up to one of this type that wanted accepts.
 func (v *viewer) until(kind string, wanted func(liveFrame) bool) liveFrame {
 	v.Helper()
 	for {
@@ -164,11 +164,11 @@ func TestLiveFeed(t *testing.T) {
 	if s := v.until("stats", nil); s.Fences != 3 || s.T == 0 {
 		t.Errorf("got %+v", s)
 	}
-	v.ask(`{"view":[170,-10,-170,20]}`) // across the antimeridian: nobody
+	v.ask(`{"view":[170,-10,-170,20]}`) // across the antimeridian: no objects
 	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == 0 })
 	v.ask(`{"view":[140,-10,-170,20]}`)
 	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == 1 })
-	v.ask(`{"view":[-10,-10,20,20]}`) // what comes back into view is named again
+	v.ask(`{"view":[-10,-10,20,20]}`) // objects that return to the view are named again
 	if again := v.until("names", nil).Names; len(again) != 1 || again[0] != names[0] {
 		t.Errorf("named %v, want %v", again, names)
 	}
@@ -176,7 +176,7 @@ func TestLiveFeed(t *testing.T) {
 	v.until("sets", func(f liveFrame) bool { return len(f.Sets) == 2 && f.Sets[1].Generation == 2 && f.Sets[1].Fences == 3 })
 }
 
-// A handle may name another object once one was removed: the names come again.
+// After a removal a handle may stand for another object, so the names are sent again.
 func TestLiveNamesAfterARemoval(t *testing.T) {
 	const n = 20 // over all shards
 	tw := newTown(t, options{})
@@ -224,21 +224,20 @@ func TestLiveFilter(t *testing.T) {
 	if fmt.Sprint(got) != "[w/2 exit squares/a w/4 exit squares/a]" {
 		t.Errorf("got %v", got)
 	}
-	// With a cursor: without one the filter holds from when the server sees it.
+	// With a cursor: otherwise the filter applies from the moment at which the server receives it.
 	v.ask(`{"events":{"set":"","fence":"","event":"","object":""},"cursor":"run1-8"}`)
 	tw.swing("x", 1)
 	v.until("events", func(f liveFrame) bool { return f.Events[0].Data.Object.ID == "x" })
 }
 
-// A dashboard that comes back goes on where it was, or is told what it cannot
-// have.
+// A dashboard that reconnects resumes at its cursor, or receives the size of the gap.
 func TestLiveResume(t *testing.T) {
 	tw := newTown(t, options{records: 6})
 	tw.swing("v", 5) // events 1 to 10, of which 5 to 10 are kept
 	for name, c := range map[string]struct {
 		cursor string
 		gap    int // -1: unknown
-		first  int // seq; 0: nothing of the past
+		first  int // seq; 0: no past events
 	}{
 		"kept":           {"run1-8", 0, 9},
 		"partly kept":    {"run1-2", 2, 5},
@@ -256,7 +255,7 @@ func TestLiveResume(t *testing.T) {
 				}
 			}
 			if c.first == 0 {
-				v.until("stats", nil) // comes behind events that there were
+				v.until("stats", nil) // comes after the past events
 				return
 			}
 			if e := v.until("events", nil).Events[0]; e.Data.Seq != c.first {
@@ -293,8 +292,7 @@ func TestBadLiveMessages(t *testing.T) {
 	}
 }
 
-// What is no handshake, or comes from another site's page, is refused with a
-// problem.
+// A request that is not a handshake, or is from another site's page, is refused with a problem.
 func TestLiveHandshake(t *testing.T) {
 	tw := newTown(t, options{})
 	upgrade := []string{"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="}
@@ -321,8 +319,7 @@ func TestLiveHandshake(t *testing.T) {
 	tw.live("Origin", tw.url).frame()
 }
 
-// A dashboard that no longer reads is dropped; it holds nothing meanwhile but
-// its place in the log.
+// A dashboard that does not read is disconnected; meanwhile it holds only its position in the log.
 func TestLiveClientThatDoesNotRead(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.WriteTimeout = 50 * time.Millisecond }, records: 200_000, logBytes: 1 << 30})
 	v := tw.live()
@@ -332,7 +329,7 @@ func TestLiveClientThatDoesNotRead(t *testing.T) {
 		tw.swing(fmt.Sprintf("v%d", i), 1000)
 	}
 	ended := make(chan struct{})
-	go func() { // stop waits for the feed, which ends only by dropping the client
+	go func() { // stop waits for the feed, which ends only when the client is dropped
 		defer close(ended)
 		tw.api.streams.Wait()
 	}()
@@ -343,7 +340,7 @@ func TestLiveClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// Before the first event there is no p99 of events, and not one of 0 ms.
+// Before the first event there is no p99 of events, rather than one of 0 ms.
 func TestLiveFeedEventP99(t *testing.T) {
 	tw := newTown(t, options{})
 	v := tw.live()
@@ -379,7 +376,7 @@ func TestLiveFeedsAreCutInTheEnd(t *testing.T) {
 	v.frame()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	tw.api.Close(ctx) // the log goes on: without the context this would not end
+	tw.api.Close(ctx) // the log goes on: without the context this would hang
 	if _, _, err := v.conn.Read(v.ctx); err == nil {
 		_, _, err = v.conn.Read(v.ctx)
 		if err == nil {

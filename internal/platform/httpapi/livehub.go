@@ -11,13 +11,13 @@ import (
 	"paddock/internal/platform/ingest"
 )
 
-// liveHub gathers what all dashboards show, once for all of them.
+// liveHub gathers the data for all dashboards, once for all of them.
 type liveHub struct {
 	cfg *Config
 
 	mu      sync.Mutex
 	sampled time.Time
-	sample  []track.Dot // replaced, never changed: readers keep it
+	sample  []track.Dot // replaced, never changed: readers hold it
 	figures liveFigures
 	counted time.Time
 	totals  ingest.Totals
@@ -36,7 +36,7 @@ func (h *liveHub) dots() (time.Time, []track.Dot) {
 	return h.sampled, h.sample
 }
 
-// liveFigures is the dashboard's bar of figures.
+// liveFigures are the figures of the dashboard's bar.
 type liveFigures struct {
 	Type            string   `json:"type"`
 	T               int64    `json:"t"`
@@ -45,7 +45,7 @@ type liveFigures struct {
 	Objects         int      `json:"objects"`
 	Silent          int      `json:"silent"`
 	Fences          int      `json:"fences"`
-	EventP99Ms      *float64 `json:"event_p99_ms"` // nil = there was no event
+	EventP99Ms      *float64 `json:"event_p99_ms"` // nil: there was no event
 	MemoryBytes     uint64   `json:"memory_bytes"`
 	RejectedPerSec  float64  `json:"rejected_per_s"`
 	LatePerSec      float64  `json:"late_per_s"`
@@ -63,7 +63,7 @@ func (h *liveHub) stats() liveFigures {
 	}
 	t := h.cfg.Pipeline.Metrics.Totals()
 	if elapsed > 5*time.Second {
-		h.totals = t // nobody watched: the rates begin now
+		h.totals = t // there was no viewer: the rates begin now
 	}
 	per := func(now, before uint64) float64 { return math.Round(float64(now-before)/elapsed.Seconds()*10) / 10 }
 	f := liveFigures{
@@ -90,7 +90,7 @@ func (h *liveHub) stats() liveFigures {
 }
 
 // A frame of positions: a header of 16 bytes, then a record of 16 bytes for each
-// object, all little-endian. docs/live.md has the layout.
+// object, all little-endian. docs/reference/live.md has the layout.
 const (
 	frameDots    = 1
 	flagThinned  = 1
@@ -126,7 +126,7 @@ func appendDots(b []byte, at time.Time, dots []track.Dot, thinned bool) []byte {
 	return b
 }
 
-// inView says whether a dot lies in a view, which may cross the antimeridian.
+// inView reports whether a dot lies in a view, which may cross the antimeridian.
 func inView(v *[4]float64, d *track.Dot) bool {
 	if v == nil {
 		return true

@@ -19,7 +19,7 @@ const (
 	maxPageProps = 4 << 20
 )
 
-// objectJSON is one object as GET /v1/objects tells it.
+// objectJSON is an object in the answer of GET /v1/objects.
 type objectJSON struct {
 	ID       string          `json:"id"`
 	Fleet    string          `json:"fleet"`
@@ -63,7 +63,7 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 	}
 	after, err := base64.RawURLEncoding.DecodeString(q.Get("after"))
 	if err != nil {
-		return fail(http.StatusBadRequest, "query: after is not what an earlier answer gave as next")
+		return fail(http.StatusBadRequest, "query: after is not the next of an earlier answer")
 	}
 	query.After = string(after)
 	found, more := a.cfg.Pipeline.Objects(query)
@@ -80,7 +80,7 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, &page)
 }
 
-// objectPage is one answer of a list; Next goes on behind it.
+// objectPage is one page of a list; Next continues after it.
 type objectPage struct {
 	Objects []objectJSON `json:"objects"`
 	Next    string       `json:"next,omitempty"`
@@ -98,7 +98,7 @@ func (a *API) getObject(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, describeObject(&o))
 }
 
-// deleteObject forgets an object. Its exits have been published when the answer comes.
+// deleteObject forgets an object. Its exits have been published before the answer.
 func (a *API) deleteObject(w http.ResponseWriter, r *http.Request) error {
 	fleet, id, err := objectName(r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// document is openapi.json as far as the tests look at it.
+// document is the part of openapi.json that the tests use.
 type document struct {
 	OpenAPI    string                          `json:"openapi"`
 	Paths      map[string]map[string]operation `json:"paths"`
@@ -53,8 +53,7 @@ type content struct {
 
 const documentURL = "https://paddock.example/openapi.json"
 
-// described is the document, and its schemas by JSON pointer, compiled when they
-// are first used.
+// described returns the document, and its schemas by JSON pointer, which are compiled on first use.
 var described = sync.OnceValue(func() *description {
 	d := &description{compiled: map[string]*jsonschema.Schema{}, compiler: jsonschema.NewCompiler()}
 	if err := json.Unmarshal(openAPI, &d.document); err != nil {
@@ -107,7 +106,7 @@ func pointer(parts ...string) string {
 	return b.String()
 }
 
-// find returns the operation that a request asks for, and its path template.
+// find returns the operation for a request, and its path template.
 func (d *description) find(method, path string) (template string, op operation, ok bool) {
 	path, _, _ = strings.Cut(path, "?")
 	if method == http.MethodHead {
@@ -122,9 +121,8 @@ func (d *description) find(method, path string) (template string, op operation, 
 	return "", operation{}, false
 }
 
-// conforms holds an answer against the document: its status, its media type and
-// its body must be described. Every answer that the tests of this package get
-// goes through here.
+// conforms checks an answer against the document: its status, its media type and its body must be
+// described. All answers in the tests of this package pass through it.
 func (tw *town) conforms(q request, r reply) {
 	tw.Helper()
 	media, _, _ := mime.ParseMediaType(r.header.Get("Content-Type"))
@@ -135,7 +133,7 @@ func (tw *town) conforms(q request, r reply) {
 	}
 	template, op, ok := described().find(q.method, q.path)
 	if !ok {
-		return // an answer about what does not exist
+		return // a path that does not exist
 	}
 	status := strconv.Itoa(r.status)
 	described_, ok := op.Responses[status]
@@ -171,7 +169,7 @@ func (tw *town) conforms(q request, r reply) {
 	}
 }
 
-// outside are the paths that the document describes and that are not under /v1.
+// outside holds the described paths that are not under /v1.
 var outside = []string{"get /healthz", "get /readyz"}
 
 func TestTheDocumentDescribesEveryRoute(t *testing.T) {
@@ -193,8 +191,7 @@ func TestTheDocumentDescribesEveryRoute(t *testing.T) {
 	}
 }
 
-// Every schema compiles, every reference leads somewhere, every example is what
-// it is an example of.
+// Every schema compiles, every reference resolves, and every example is valid.
 func TestTheDocumentHolds(t *testing.T) {
 	d := described()
 	if d.OpenAPI != "3.1.0" {
@@ -246,7 +243,7 @@ func TestTheDocumentHolds(t *testing.T) {
 	}
 }
 
-// A parameter that is described is taken, and one that is not is refused.
+// A described parameter is accepted, and any other is refused.
 func TestTheDocumentNamesEveryParameter(t *testing.T) {
 	tw := newTown(t, options{})
 	for path, ops := range described().Paths {

@@ -14,8 +14,8 @@ import (
 // submitTimeout bounds how long a request waits for room in the queues.
 const submitTimeout = 5 * time.Second
 
-// postPositions takes one position, an array, newline-delimited JSON or GeoJSON
-// and answers when all of it has been applied and its events published.
+// postPositions takes one position, an array, newline-delimited JSON or GeoJSON. It answers once
+// all of them have been applied and their events published.
 func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	q, err := params(r, "fleet", "id_property", "time_property")
 	if err != nil {
@@ -56,8 +56,8 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, positionStatus(&res), &res)
 }
 
-// positionStatus is 200 when anything was taken, or known already; otherwise
-// what kept all of it out.
+// positionStatus returns 200 if any position was accepted, or known already; otherwise the status
+// of the refusal.
 func positionStatus(r *ingest.Result) int {
 	switch {
 	case r.Accepted+r.Late > 0 || len(r.Rejected) == 0:
@@ -82,6 +82,6 @@ func positionFormat(contentType string) (ingest.Format, error) {
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines":
 		return ingest.Lines, nil
 	}
-	// What curl sends by default says nothing about the body.
+	// curl's default Content-Type does not describe the body.
 	return ingest.Detect, nil
 }

@@ -33,7 +33,7 @@ func TestPostPositions(t *testing.T) {
 	same := fmt.Sprintf(`{"id":"g","lon":1,"lat":2,"t":%d}`, at)
 	tw.expect(tw.post("/v1/positions", same), 200, ok)
 	tw.expect(tw.post("/v1/positions", same), 200, `{"accepted":0,"late":1,"rejected":[],`+
-		`"late_positions":[{"index":0,"reason":"not newer than `+events.FormatTime(at.Time())+`, which this object has"}]}`) // sending twice is no mistake
+		`"late_positions":[{"index":0,"reason":"not newer than `+events.FormatTime(at.Time())+`, which this object has"}]}`) // sending twice is allowed
 }
 
 func TestRefusedPositions(t *testing.T) {
@@ -53,9 +53,9 @@ func TestRefusedPositions(t *testing.T) {
 	}
 }
 
-// Known objects go on where new ones find no room.
+// Known objects are still updated when there is no room for new ones.
 func TestNoRoomForNewObjects(t *testing.T) {
-	tw := newTown(t, options{track: track.Options{MaxObjects: 3}}) // one a shard
+	tw := newTown(t, options{track: track.Options{MaxObjects: 3}}) // one for each shard
 	full, known := 0, ""
 	for i := range 30 {
 		r := tw.post("/v1/positions", fmt.Sprintf(`{"id":%d,"lon":1,"lat":1}`, i))
@@ -120,7 +120,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("%s: %v, next %q", query, ids, next)
 		}
 	}
-	for limit := 1; limit < 6; limit++ { // pages put together are the list
+	for limit := 1; limit < 6; limit++ { // the pages together are the list
 		var all []string
 		after := ""
 		for {
@@ -139,7 +139,7 @@ func TestObjects(t *testing.T) {
 	}
 	for query, detail := range map[string]string{
 		"?limit=0": `query: limit "0" is not a number from 1 to 10000`, "?limit=10001": `query: limit "10001" is not a number from 1 to 10000`,
-		"?limit=x": `query: limit "x" is not a number from 1 to 10000`, "?after=*": "query: after is not what an earlier answer gave as next",
+		"?limit=x": `query: limit "x" is not a number from 1 to 10000`, "?after=*": "query: after is not the next of an earlier answer",
 		"?fence=a": "query: fence needs its set", "?sort=id": `query: unknown parameter "sort": use fleet, prefix, set, fence, limit, after`,
 	} {
 		tw.problem(tw.get("/v1/objects"+query), 400, detail)
@@ -155,7 +155,7 @@ func TestObject(t *testing.T) {
 	o := decode[objectJSON](tw, r)
 	seen := o.Seen
 	since, now := track.Millis(at+4000).Time().Format("2006-01-02T15:04:05.000Z07:00"), track.Millis(at+6000).Time().Format("2006-01-02T15:04:05.000Z07:00")
-	inSince := o.Fences[0].Since // where the first observation put it: no event began this visit
+	inSince := o.Fences[0].Since // the first position put it there: no event began this visit
 	tw.expect(r, 200, `{"id":"v 1","fleet":"z","lon":7,"lat":5,"t":"`+now+`","seen":"`+seen+`","state":"moving","accuracy":4,"speed":3.5,"heading":90,"props":{"line":"M1"},"fences":[`+
 		`{"set":"squares","fence":"a","since":"`+inSince+`","visit":"z/v%201/0"},{"set":"squares","fence":"b","since":"`+since+`","visit":"z/v%201/1"}]}`)
 	tw.problem(tw.get("/v1/objects/v%201"), 404, `no object "v 1" in fleet "default"`)
@@ -190,7 +190,7 @@ func TestRemoveObject(t *testing.T) {
 	tw.expect(tw.get("/v1/objects/v%201?fleet=z"), 200, "") // another one
 	tw.move("new", 0, 1, 5)                                 // there is room
 	tw.expect(remove("/v1/objects/v%201?fleet=z"), 204, "")
-	tw.move("v 1", 1, 7, 5) // it is known again, at a time before the last that it had
+	tw.move("v 1", 1, 7, 5) // it is known again, at an earlier time than before
 	if page := decode[objectPage](tw, tw.get("/v1/objects")); len(page.Objects) != 2 {
 		t.Errorf("%+v", page)
 	}
@@ -200,7 +200,7 @@ func TestRemoveObject(t *testing.T) {
 	tw.problem(remove("/v1/objects/new"), 503, "shutting down")
 }
 
-// A page ends early where its objects are large.
+// A page ends early if its objects are large.
 func TestLargeObjectsMakeSmallPages(t *testing.T) {
 	tw := newTown(t, options{})
 	var lines strings.Builder

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,30 +11,29 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/platform/plainjson"
+	"paddock/internal/platform/events"
 )
 
-// Problem is an error as clients see it: RFC 9457, application/problem+json.
+// Problem is an error in the form for clients: RFC 9457, application/problem+json.
 type Problem struct {
 	Type   string `json:"type"` // a reference to docs, or about:blank
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
 
-	// Oldest is the oldest cursor that can still be read, where the one that was
-	// asked for is gone.
+	// Oldest is the oldest valid cursor, if the requested one is gone.
 	Oldest string `json:"oldest,omitempty"`
 }
 
 func (p *Problem) Error() string { return p.Title + ": " + p.Detail }
 
-// fail makes a problem that says what to do.
+// fail returns a problem; its detail says how to correct the request.
 func fail(status int, format string, args ...any) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
-// handler is an endpoint that may fail. A returned error has not been answered;
-// what is no *Problem becomes a 500.
+// handler is an endpoint that may fail. If it returns an error, it has not answered; an error other
+// than a *Problem becomes a 500.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,18 +55,18 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	h.Set("Cache-Control", "no-store")
 	retryLater(h, p.Status)
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(text) // the client may be gone; nobody else cares
+	_, _ = w.Write(text) // the client may be gone
 }
 
 const problemType = "application/problem+json"
 
-// text is the body of the answer.
+// text returns the body of the answer.
 func (p *Problem) text() []byte {
-	text, _ := plainjson.Marshal(p) // strings and numbers always encode
+	text, _ := events.PlainJSON(p) // strings and numbers always encode
 	return append(text, '\n')
 }
 
-// retryLater tells clients when to come again after a refusal that will pass.
+// retryLater sets Retry-After for a temporary refusal.
 func retryLater(h http.Header, status int) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		h.Set("Retry-After", "1")
@@ -74,7 +74,7 @@ func retryLater(h http.Header, status int) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := plainjson.Marshal(v)
+	body, err := events.PlainJSON(v)
 	if err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// params returns the query, refusing names that the endpoint does not know: a
-// filter with a typing error would silently select everything.
+// params returns the query. It refuses unknown names, because a misspelt filter would silently
+// select everything.
 func params(r *http.Request, known ...string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -106,3 +106,34 @@ func params(r *http.Request, known ...string) (url.Values, error) {
 	}
 	return q, nil
 }
+
+// problemWriter converts plain-text errors of others into problems: of the WebSocket library about
+// a handshake, of the dashboard about a URL.
+type problemWriter struct {
+	http.ResponseWriter
+	status int // of an error whose text is still missing; 0: no error, -1: it is written
+}
+
+func (w *problemWriter) WriteHeader(status int) {
+	if status < 400 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.status = status
+}
+
+func (w *problemWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		return w.ResponseWriter.Write(b)
+	}
+	if w.status > 0 {
+		w.Header().Del("X-Content-Type-Options")
+		writeProblem(w.ResponseWriter, fail(w.status, "%s", bytes.TrimSpace(b)))
+		w.status = -1
+	}
+	return len(b), nil
+}
+
+// Unwrap lets http.ResponseController and the WebSocket library reach the
+// connection.
+func (w *problemWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -7,10 +7,10 @@ import (
 	"paddock/internal/process/access"
 )
 
-// protect wraps all routes: who may come in, and from which pages.
+// protect wraps all routes with authentication and a check of the origin.
 //
-// A browser that shows another site must not be able to post positions here, so
-// unsafe requests from other origins are refused, also without a token.
+// A page of another site must not be able to post positions from a browser. So unsafe requests from
+// other origins are refused, even without a token.
 func (a *API) protect(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -37,8 +37,8 @@ func (a *API) protect(next http.Handler) http.Handler {
 	})
 }
 
-// admits is what protect asks of every request, for the short way: where it says no,
-// protect has the words.
+// admits makes the checks of protect for the fast path. If it returns false, protect answers with
+// the reason.
 func (a *API) admits(peer net.Addr, host, authorization string) bool {
 	if a.access.Required() {
 		return a.access.Admits(peer, authorization)

@@ -53,7 +53,7 @@ func TestOriginsAndHosts(t *testing.T) {
 			tw.problem(tw.post(path, body, headers...), 403, "cross-origin request from a browser")
 		}
 		tw.problem(tw.send(request{method: http.MethodDelete, path: "/v1/sets/squares", headers: headers}), 403, "cross-origin request from a browser")
-		tw.expect(tw.get("/v1/sets", headers...), 200, "") // which the browser keeps from the page
+		tw.expect(tw.get("/v1/sets", headers...), 200, "") // the browser hides it from the page
 	}
 	for _, headers := range [][]string{{}, {"Origin", tw.url}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}} {
 		tw.expect(tw.post("/v1/positions", body, headers...), 200, "")

@@ -11,8 +11,8 @@ import (
 	"paddock/internal/platform/lookup"
 )
 
-// pointColumns is the media type of points in columns, which are answered by
-// fenceColumns: docs/http.md.
+// pointColumns is the media type of points in columns, and fenceColumns that of their answers:
+// docs/reference/http.md.
 const (
 	pointColumns = "application/vnd.paddock.points"
 	fenceColumns = "application/vnd.paddock.fences"
@@ -34,7 +34,7 @@ func terms(q url.Values) (lookup.Terms, error) {
 	return t, nil
 }
 
-// lookupProblem is the answer to a look-up that is refused.
+// lookupProblem returns the answer to a refused look-up.
 func lookupProblem(err error) error {
 	if e, ok := errors.AsType[*lookup.Error](err); ok {
 		return fail(e.Kind.Status(), "%s", e.Reason)
@@ -96,10 +96,10 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s := &lookup.Lookup{}
-	if err := s.Open(a.cfg.Catalog, t); err != nil { // before the body is sent in vain
+	if err := s.Open(a.cfg.Catalog, t); err != nil { // refuse before the client sends the body
 		return lookupProblem(err)
 	}
-	s.End() // a client that sends slowly keeps no state of the sets
+	s.End() // a slow client holds no snapshot
 	l := a.memory.Lease()
 	defer l.Release()
 	body, err := a.readBody(w, r, l)
@@ -114,7 +114,7 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, mediaType, s.Answer)
 }
 
-// look answers a body by its media type, and gives that of the answer.
+// look answers a body by its media type, and returns the media type of the answer.
 func (a *API) look(s *lookup.Lookup, t lookup.Terms, contentType string, body []byte) (string, error) {
 	answerWith := func(form func(body []byte) error) error {
 		if err := s.Open(a.cfg.Catalog, t); err != nil {

@@ -54,7 +54,7 @@ func TestGetSearch(t *testing.T) {
 		{"lon=1;lat=2", 400, "query: invalid semicolon separator in query"},
 		{"lon=%zz", 400, `query: invalid URL escape "%zz"`},
 	} {
-		for range 3 { // always the same one
+		for range 3 { // always the same error
 			tw.problem(tw.get("/v1/search?"+c.query), c.status, c.detail)
 		}
 	}
@@ -104,7 +104,7 @@ func TestPostSearch(t *testing.T) {
 	tw.problem(tw.post("/v1/search?set=none", `[1,1]`), 404, `no set "none"; GET /v1/sets lists them`)
 }
 
-// In lines, a bad one is answered in its place.
+// In lines, a bad line is answered in its place.
 func TestSearchLines(t *testing.T) {
 	tw := newTown(t, options{})
 	r := tw.post("/v1/search", "\ufeff[1,1]\r\n\n{\"lon\":7,\"lat\":5}\nnonsense\n[1,99]", "Content-Type", "application/x-ndjson; charset=utf-8")
@@ -118,8 +118,7 @@ func TestSearchLines(t *testing.T) {
 	tw.expect(tw.post("/v1/search", "", "Content-Type", "application/x-ndjson"), 200, "")
 }
 
-// Points in columns are answered in columns, and the ordinals in them by the ids
-// of the set's fences.
+// Points in columns are answered in columns, and their ordinals by the ids of the set's fences.
 func TestSearchColumns(t *testing.T) {
 	tw := newTown(t, options{})
 	points := columns(7, 5, 50, 1, 1, 1)
@@ -146,8 +145,7 @@ func columns(lonLat ...float64) string {
 	return string(b)
 }
 
-// A body of as many points as one may have is held within the budget, like the
-// answer.
+// A body with the maximum number of points counts in the budget, as the answer does.
 func TestLargeColumnsAreHeld(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.MaxBody = 2 << 20 }})
 	body := columns(slices.Repeat([]float64{1, 1}, 100_000)...)
@@ -155,7 +153,7 @@ func TestLargeColumnsAreHeld(t *testing.T) {
 	if r.status != 200 || len(r.body) != 12+4*100_001+4*100_000 {
 		t.Errorf("%d, %d bytes", r.status, len(r.body))
 	}
-	tw.api.memory = budget.New(5 << 19) // enough for the body, and not for the answer
+	tw.api.memory = budget.New(5 << 19) // enough for the body, but not for the answer
 	tw.problem(tw.post("/v1/search?set=squares", body+columns(slices.Repeat([]float64{1, 1}, 30_000)...), "Content-Type", pointColumns),
 		503, "too many large requests at once: send it again later, or in smaller parts")
 	if used := tw.api.memory.Used(); used != 0 {
@@ -163,8 +161,7 @@ func TestLargeColumnsAreHeld(t *testing.T) {
 	}
 }
 
-// A short request can have a long answer: one point in many fences with long
-// properties, asked for often.
+// A short request can have a long answer: one point in many fences with long properties, repeated.
 func TestAnswersOfASearchAreBounded(t *testing.T) {
 	tw := newTown(t, options{})
 	set, err := fence.NewSet("heavy", fence.Options{})

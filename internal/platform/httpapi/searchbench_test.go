@@ -11,9 +11,9 @@ import (
 	"paddock/fence"
 )
 
-// BenchmarkSearchColumns is 100,000 points in columns over loopback, in one request
-// after the other: client and server share the processors. The floor is the same
-// body to a server that reads it and gives an answer of the same size.
+// BenchmarkSearchColumns sends 100,000 points in columns over loopback, one request after the
+// other, with client and server on the same processors. The floor sends the same body to a server
+// that reads it and returns an answer of the same size.
 func BenchmarkSearchColumns(b *testing.B) {
 	const n, side = 100_000, 64
 	set, err := fence.NewSet("grid", fence.Options{})

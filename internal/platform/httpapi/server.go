@@ -9,22 +9,21 @@ import (
 	"paddock/internal/process/access"
 )
 
-// The times after which a client that does not go on loses its connection, and
-// the room for the head of a request. The time for a body is Config.BodyTimeout.
+// The timeouts for slow clients, and the bound on the head of a request. Config.BodyTimeout bounds
+// a body.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute // between requests
-	answerTimeout  = 2 * time.Minute // for an answer that is no stream, from the head of the request on
+	answerTimeout  = 2 * time.Minute // for an answer other than a stream, from the head of the request on
 	maxHeaderBytes = 64 << 10
 )
 
-// NewServer returns the server of the API: what is asked most is answered without
-// net/http.
-func NewServer(a *API, log *slog.Logger) *plainhttp.Server { return a.before(NewCold(a, log), log) }
+// NewServer returns the server of the API, which answers the most common requests without net/http.
+func NewServer(a *API, log *slog.Logger) *plainhttp.Server { return a.before(NewFallback(a, log), log) }
 
-// NewCold returns a server of the same with net/http alone. The streams of events set
-// deadlines of their own for each write.
-func NewCold(a *API, log *slog.Logger) *http.Server {
+// NewFallback returns a server with the same answers through net/http alone. The streams of events
+// set their own deadline for each write.
+func NewFallback(a *API, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: headerTimeout,
@@ -32,11 +31,11 @@ func NewCold(a *API, log *slog.Logger) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnContext:       access.ConnContext,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // panics of handlers, descriptors used up
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // panics of handlers, lack of descriptors
 	}
 }
 
-// before puts the short way before a server of the API.
-func (a *API) before(cold *http.Server, log *slog.Logger) *plainhttp.Server {
-	return plainhttp.New(plainhttp.Options{Answer: a.appendAnswer, Admits: a.admits, Cold: cold, Logger: log})
+// before puts the fast path in front of a server of the API.
+func (a *API) before(fallback *http.Server, log *slog.Logger) *plainhttp.Server {
+	return plainhttp.New(plainhttp.Options{Answer: a.appendAnswer, Admits: a.admits, Fallback: fallback, Logger: log})
 }

@@ -28,12 +28,12 @@ type setJSON struct {
 	Reasons []findingJSON `json:"reasons,omitzero"`
 }
 
-// indexJSON describes what finds the fences of a set.
+// indexJSON describes the index of a set.
 type indexJSON struct {
-	Kind         fence.Kind `json:"kind"` // the one that works now, where the set's is auto
+	Kind         fence.Kind `json:"kind"` // the present one, if the set's kind is auto
 	Bytes        int64      `json:"bytes"`
 	BytesPerEdge float64    `json:"bytes_per_edge"` // 0 if there is none
-	Building     bool       `json:"building"`       // anew, while this one works
+	Building     bool       `json:"building"`       // a new one, while this one answers
 }
 
 type findingJSON struct {
@@ -87,7 +87,7 @@ type setList struct {
 	Failing []*sourceJSON `json:"failing,omitempty"` // files without a set
 }
 
-// set finds the set that the path names.
+// set returns the set in the path.
 func (a *API) set(r *http.Request) (*fence.Set, error) {
 	s, ok := a.cfg.Catalog.Get(r.PathValue("set"))
 	if !ok {
@@ -100,8 +100,7 @@ func noSet(name string) error {
 	return fail(http.StatusNotFound, "no set %.64q; GET /v1/sets lists them", name)
 }
 
-// getSet answers the fences as GeoJSON, or with findings=1 what was found wrong
-// in them at load.
+// getSet answers with the fences as GeoJSON, or for findings=1 with the findings at load.
 func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
 	q, err := params(r, "findings")
 	if err != nil {
@@ -125,8 +124,8 @@ func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// writeReport describes a set, with what was found wrong in it. The ETag is in the
-// body: in the head it would be that of the body (RFC 9110, section 9.3.4).
+// writeReport describes a set with its findings. The ETag is in the body: in the head it would be
+// that of the body (RFC 9110, section 9.3.4).
 func (a *API) writeReport(w http.ResponseWriter, status int, s *fence.Set, snap *fence.Snapshot) error {
 	j := describeSet(s, snap)
 	j.ETag, j.Reasons = a.etags.of(s, snap), []findingJSON{}
@@ -144,18 +143,18 @@ func (a *API) writeReport(w http.ResponseWriter, status int, s *fence.Set, snap 
 // maxSetName bounds the name of a set, in bytes: it is part of bus subjects.
 const maxSetName = 128
 
-// putSet makes a GeoJSON document the whole set, in one publication, and answers
-// with what was found wrong in it.
+// putSet replaces the whole set with a GeoJSON document, in one publication, and answers with the
+// findings.
 func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
 	return a.receiveSet(w, r, a.replaceSet)
 }
 
-// postSet makes a set that is not there yet.
+// postSet creates a set that does not exist yet.
 func (a *API) postSet(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
-	if s, err := a.set(r); err == nil { // before the body is read in vain
+	if s, err := a.set(r); err == nil { // refuse before the body is read
 		return taken(s.Name())
 	}
 	return a.receiveSet(w, r, func(name string, c *fence.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
@@ -168,7 +167,7 @@ func taken(name string) error {
 	return fail(http.StatusConflict, "set %q exists: PUT replaces it", name)
 }
 
-// receiveSet reads a GeoJSON document, and answers what became of it.
+// receiveSet reads a GeoJSON document, passes it to give, and answers with the result.
 func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	give func(name string, c *fence.Collection, given condition) (*fence.Set, *fence.Snapshot, int, error),
 ) error {
@@ -196,9 +195,9 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	return a.writeReport(w, status, s, snap)
 }
 
-// replaceSet gives a set of this name the fences of c, making it if need be.
+// replaceSet replaces the fences of a set, or creates the set.
 func (a *API) replaceSet(name string, c *fence.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
-	for { // until no other request makes or removes it meanwhile
+	for { // repeat if another request has created or removed it meanwhile
 		var found bool
 		if s, found = a.cfg.Catalog.Get(name); found {
 			snap, err = s.If(a.setGuard(s, given)).Replace(c)
@@ -213,7 +212,7 @@ func (a *API) replaceSet(name string, c *fence.Collection, given condition) (s *
 	}
 }
 
-// makeSet makes a set of the fences of c.
+// makeSet creates a set of the fences of c.
 func (a *API) makeSet(name string, c *fence.Collection, given condition) (*fence.Set, *fence.Snapshot, error) {
 	if err := given.check(false, ""); err != nil {
 		return nil, nil, err
@@ -229,7 +228,7 @@ func (a *API) makeSet(name string, c *fence.Collection, given condition) (*fence
 	}
 	if n := a.cfg.Catalog.Len(); n >= a.cfg.MaxSets {
 		a.refused.sets.Add(1)
-		return nil, nil, fail(http.StatusInsufficientStorage, "there are %d sets, and at most %d may be made; remove one first", n, a.cfg.MaxSets)
+		return nil, nil, fail(http.StatusInsufficientStorage, "there are %d sets, and at most %d may be created; remove one first", n, a.cfg.MaxSets)
 	}
 	snap, err := s.Replace(c)
 	if err != nil {
@@ -238,8 +237,8 @@ func (a *API) makeSet(name string, c *fence.Collection, given condition) (*fence
 	return s, snap, a.cfg.Catalog.Add(s)
 }
 
-// guard holds a condition against the state of a set, which names that of its
-// fences too. The set must not have been removed meanwhile.
+// guard checks a condition against the state of a set, which includes its fences. The set must not
+// have been removed meanwhile.
 func (a *API) guard(s *fence.Set, given condition, exists func(now *fence.Snapshot) bool) fence.Guard {
 	return func(now *fence.Snapshot) error {
 		if there, _ := a.cfg.Catalog.Get(s.Name()); there != s {
@@ -273,13 +272,13 @@ func (a *API) deleteSet(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refused turns what package fence says of bad data into a 400.
+// refused converts an error of package fence about bad data into a 400.
 func refused(err error) error {
 	if err == nil {
 		return nil
 	}
 	if p, ok := errors.AsType[*Problem](err); ok {
-		return p // a condition
+		return p // a failed condition
 	}
 	if errors.Is(err, fence.ErrFull) {
 		return fail(http.StatusInsufficientStorage, "%v", err)

@@ -14,8 +14,8 @@ const triangle = `{"type":"Feature","id":"ignored","properties":{"k":[1]},"geome
 
 var unsteady = regexp.MustCompile(`,"index":\{"kind":"cellmap","bytes":[0-9]+,"bytes_per_edge":[0-9.]+,"building":false\}|,"etag":"\\\"[0-9a-z]+-[0-9a-z]+-[0-9]+\\\""`)
 
-// steady is an answer without what differs between builds and runs: the memory of
-// an index, and ETags.
+// steady returns an answer without the values that differ between builds and runs: the memory of an
+// index, and ETags.
 func steady(r reply) reply {
 	r.body = unsteady.ReplaceAll(r.body, nil)
 	return r
@@ -74,7 +74,7 @@ func TestPutAndDeleteSet(t *testing.T) {
 			c.detail = decode[Problem](tw, r).Detail
 		}
 		if c.detail = strings.TrimSpace(c.detail); strings.Contains(c.detail, "unexpected end") {
-			c.detail = decode[Problem](tw, r).Detail // the words are those of package fence
+			c.detail = decode[Problem](tw, r).Detail // package fence has the text
 			if !strings.HasPrefix(c.detail, "x:1:") {
 				t.Errorf("no place in %q", c.detail)
 			}
@@ -146,8 +146,8 @@ func TestETags(t *testing.T) {
 	}
 }
 
-// A set that is deleted and made again begins to count generations again: no
-// state of it has the name of an earlier one, nor of one in another process.
+// A set that is deleted and created again restarts its generations. None of its ETags equals one of
+// the earlier set, or one of another process.
 func TestETagsAreNotUsedAgain(t *testing.T) {
 	tw, other := newTown(t, options{}), newTown(t, options{})
 	seen := map[string]bool{other.get("/v1/sets/squares").header.Get("ETag"): true}
@@ -162,8 +162,7 @@ func TestETagsAreNotUsedAgain(t *testing.T) {
 	}
 }
 
-// What an edit of fences means for an object shows in the events, each of which
-// is as the document describes it.
+// The events show the effect of an edit of fences on an object, each in the described form.
 func TestEditsCauseEvents(t *testing.T) {
 	tw := newTown(t, options{track: track.Options{Initial: track.InitialEnter}})
 	tw.move("v", 0, 7, 5) // in a and b

@@ -6,15 +6,15 @@ import (
 	"paddock/internal/platform/directory"
 )
 
-// sourceJSON is the file that a set is read from, and what became of it.
+// sourceJSON is the file of a set, and its state.
 type sourceJSON struct {
 	File   string     `json:"file"`
-	Loaded *time.Time `json:"loaded,omitempty"` // when what is served was read
-	Error  string     `json:"error,omitempty"`  // why it is not what the file holds
+	Loaded *time.Time `json:"loaded,omitempty"` // when the served contents were read
+	Error  string     `json:"error,omitempty"`  // why the set differs from the file
 	Since  *time.Time `json:"since,omitempty"`  // of the error
 }
 
-// files is how the files of the sets stand now; nothing if no set is read from one.
+// files returns the state of the sets' files, or nothing if there are none.
 func (a *API) files() directory.Status {
 	if a.cfg.Files == nil {
 		return directory.Status{}
@@ -44,8 +44,8 @@ func sourceOf(s directory.Source) *sourceJSON {
 	return j
 }
 
-// failing describes the files that no set was made of, and the directory itself, as
-// ".", if it cannot be read.
+// failing describes the files without a set, and the directory itself, as ".", if it cannot be
+// read.
 func (a *API) failing(files directory.Status) (failing []*sourceJSON) {
 	if files.Err != nil {
 		failing = append(failing, sourceOf(directory.Source{File: ".", Err: files.Err, Since: files.Since}))

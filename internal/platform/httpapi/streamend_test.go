@@ -33,8 +33,8 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 func (l *pipeListener) Close() error   { close(l.closed); return nil }
 func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// A stream that was quiet for longer than a write may take still ends in the way
-// of HTTP: its client can tell the end from a connection that broke.
+// A stream that was quiet for longer than a write may take still ends as HTTP requires, so its
+// client can distinguish the end from a broken connection.
 func TestStreamEndsWellAfterAQuietTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := events.NewLog(10, 1<<20, "e")
@@ -58,7 +58,7 @@ func TestStreamEndsWellAfterAQuietTime(t *testing.T) {
 		if _, err := io.ReadFull(res.Body, body); err != nil {
 			t.Errorf("%v: %q", err, body)
 		}
-		time.Sleep(time.Minute) // longer than the last write had, shorter than to the heartbeat
+		time.Sleep(time.Minute) // longer than the write timeout, shorter than the heartbeat
 		log.End()
 		if rest, err := io.ReadAll(res.Body); err != nil || len(rest) != 0 {
 			t.Errorf("the stream ended with %q, %v", rest, err)

@@ -16,9 +16,8 @@ import (
 // tileType is the media type of a vector tile.
 const tileType = "application/vnd.mapbox-vector-tile"
 
-// getTile answers a piece of a set's map as a vector tile: see package tiles. The
-// parameter v is not looked at: with another value a map gets another address,
-// so that it asks again when the set has changed.
+// getTile answers with a vector tile of a set: see package tiles. The parameter v is ignored: a map
+// changes it to get a new URL when the set has changed.
 func (a *API) getTile(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r, "v"); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (a *API) getTile(w http.ResponseWriter, r *http.Request) error {
 	snap := s.Snapshot()
 	state := a.etags.of(s, snap)
 	w.Header().Set("Vary", "Accept-Encoding")
-	// Weak: the same tile is there compressed and plain.
+	// Weak: the same tile is served compressed and plain.
 	if answered(w, r, "W/"+state) {
 		return nil
 	}
@@ -48,7 +47,7 @@ func (a *API) getTile(w http.ResponseWriter, r *http.Request) error {
 	return writeTile(w, r, data)
 }
 
-// tileOf reads the numbers of the path.
+// tileOf parses the numbers of the path.
 func tileOf(r *http.Request) (t tiles.Tile, err error) {
 	for _, n := range []struct {
 		name string
@@ -65,8 +64,8 @@ func tileOf(r *http.Request) (t tiles.Tile, err error) {
 	return t, nil
 }
 
-// writeTile answers with what gzip has made of a tile, or with the tile to a client that does not
-// take that.
+// writeTile answers with a compressed tile, and decompresses it for a client that does not accept
+// gzip.
 func writeTile(w http.ResponseWriter, r *http.Request, data []byte) error {
 	w.Header().Set("Content-Type", tileType)
 	if acceptsGzip(r.Header) {
@@ -85,14 +84,14 @@ func writeTile(w http.ResponseWriter, r *http.Request, data []byte) error {
 	return nil
 }
 
-// acceptsGzip reports whether the client takes gzip: RFC 9110 section 12.5.3.
+// acceptsGzip reports whether the client accepts gzip: RFC 9110 section 12.5.3.
 func acceptsGzip(h http.Header) bool {
 	any := false
 	for _, line := range h.Values("Accept-Encoding") {
 		for item := range strings.SplitSeq(line, ",") {
 			coding, weight, _ := strings.Cut(item, ";")
 			q, err := strconv.ParseFloat(strings.TrimPrefix(strings.ReplaceAll(weight, " ", ""), "q="), 64)
-			taken := err != nil || q > 0 // no weight is the full one
+			taken := err != nil || q > 0 // the default weight is 1
 			switch strings.ToLower(strings.TrimSpace(coding)) {
 			case "gzip", "x-gzip":
 				return taken

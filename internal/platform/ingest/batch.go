@@ -3,24 +3,25 @@ package ingest
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/events"
 )
 
-// Batch is what one request or message brought: the positions that can be
-// applied, and the rest with reasons.
+// Batch is the content of one request or message: the positions that can be applied, and the
+// rejections of the others.
 type Batch struct {
 	Positions []track.Position
-	Indexes   []int // of each position in the batch as sent; nil if they are the same
+	Indexes   []int // index in the request of each position; nil if they are the same
 	Rejected  []Rejection
 	Omitted   int // rejections beyond maxListed
 	Renamed   int // positions that name another object than their subject
 	Ignored   Ignored
 }
 
-// maxListed bounds the rejections that an answer lists. Those beyond are only
-// counted: a body of a few bytes an element would otherwise be answered with a
-// hundred times its size.
+// maxListed bounds the rejections in an answer; further ones are only counted. Without the bound,
+// an answer could be a hundred times as large as a body with a few bytes an element.
 const maxListed = 1000
 
 func (b *Batch) index(i int) int {
@@ -54,4 +55,44 @@ func (r *Result) list() {
 		r.Rejected = r.Rejected[:maxListed]
 		r.Omitted += n
 	}
+}
+
+// maxLate bounds the late positions in an answer; further ones are only counted.
+const maxLate = 100
+
+// lateList gathers the late positions of a batch with the smallest indexes, from all shards.
+type lateList struct {
+	mu    sync.Mutex
+	first []lateness // by index
+}
+
+// lateness is a late position, and the time of its object's last fix.
+type lateness struct {
+	member int32
+	than   track.Millis
+}
+
+// note adds a position of t's objects that was just found late, if there is room for it.
+func (l *lateList) note(member int32, p *track.Position, t *track.Shard) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.first); n == maxLate {
+		if l.first[n-1].member < member {
+			return
+		}
+		l.first = l.first[:n-1]
+	}
+	at, _ := slices.BinarySearchFunc(l.first, member, func(a lateness, m int32) int { return cmp.Compare(a.member, m) })
+	l.first = slices.Insert(l.first, at, lateness{member, t.LastFix(p.Fleet, p.ID)})
+}
+
+// rejections returns the listed positions, after the last call of note.
+func (l *lateList) rejections(b *Batch) (all []Rejection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, late := range l.first {
+		reason := "not newer than " + events.FormatTime(late.than.Time()) + ", which this object has"
+		all = append(all, Rejection{Index: b.index(int(late.member)), Reason: reason})
+	}
+	return all
 }

@@ -10,9 +10,9 @@ import (
 	"paddock/internal/platform/position"
 )
 
-// Binary reads a body of pos.update, one position in the fixed layout of package
-// position or as a CBOR map, into the batch; or rejects it with its index. The
-// forms differ in their first byte. Nothing of the body is kept.
+// Binary decodes a body of pos.update into the batch, or rejects it with its index. The body is one
+// position in the fixed layout of package position, or a CBOR map; the first byte tells the forms
+// apart. Nothing of the body is kept.
 func (d *Decoder) Binary(b *Batch, index int, body []byte) {
 	p, err := d.binary(body, &b.Ignored)
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *Decoder) binary(body []byte, ignored *Ignored) (track.Position, error) 
 	return track.Position{}, fmt.Errorf("body: begins with %#02x, neither %d for the fixed layout nor a CBOR map", body[0], position.Version)
 }
 
-// layout reads the fixed layout.
+// layout decodes the fixed layout.
 func (d *Decoder) layout(body []byte) (track.Position, error) {
 	in, err := position.Parse(body)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 type vector struct {
 	name         string
 	body         []byte
-	json, reason string // one of them
+	json, reason string // at most one of them is set
 }
 
 func vectors(t testing.TB) (all []vector) {
@@ -66,7 +66,7 @@ func same(a, b *track.Position) bool {
 		(a.Props == nil) == (b.Props == nil)
 }
 
-// A position is the same by every door.
+// A position means the same at every door.
 func TestVectors(t *testing.T) {
 	good, bad := 0, 0
 	seen := map[string]bool{}
@@ -122,7 +122,7 @@ func TestBodiesTooLargeForVectors(t *testing.T) {
 	}
 }
 
-// Names that a door gives hold here too; the body wins and that is counted.
+// Defaults of a door apply here too. The body overrides them, which is counted.
 func TestFleetOfTheDoor(t *testing.T) {
 	d := decoder()
 	d.Fleet = "trams"
@@ -139,7 +139,7 @@ func TestFleetOfTheDoor(t *testing.T) {
 	}
 }
 
-// The body belongs to the connection that brought it and will be overwritten.
+// The body belongs to its connection and will be overwritten.
 func TestNothingOfABodyIsKept(t *testing.T) {
 	for _, v := range vectors(t) {
 		body := append([]byte(nil), v.body...)
@@ -153,8 +153,8 @@ func TestNothingOfABodyIsKept(t *testing.T) {
 	}
 }
 
-// FuzzPosition: a body is one position or one rejection; a position is valid,
-// and in the fixed layout it decodes to itself.
+// FuzzPosition checks that a body is one position or one rejection. A position is valid, and in the
+// fixed layout it decodes to itself.
 func FuzzPosition(f *testing.F) {
 	for _, v := range vectors(f) {
 		f.Add(v.body)

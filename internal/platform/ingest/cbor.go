@@ -11,14 +11,14 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"paddock/fence/track"
-	"paddock/internal/platform/plainjson"
+	"paddock/internal/platform/events"
 )
 
 // cborMap is the major type of a map, in the upper bits of its first byte.
 const cborMap = 5
 
-// Limits of a position as CBOR, for whatever it holds beyond the known fields:
-// nothing is decoded that is larger.
+// Limits of a position as CBOR, for any values beyond the known fields. Larger values are not
+// decoded.
 const (
 	cborDepth = 16
 	cborItems = 1024
@@ -37,8 +37,7 @@ var cborMode = func() cbor.DecMode {
 	return mode
 }()
 
-// cbor reads a map with the keys of the JSON form, in lower case. It notes those that it has
-// in vain.
+// cbor decodes a map with the keys of the JSON form, in lower case. It records unknown keys.
 func (d *Decoder) cbor(body []byte, ignored *Ignored) (track.Position, error) {
 	var m map[string]any
 	if err := cborMode.Unmarshal(body, &m); err != nil {
@@ -65,7 +64,7 @@ func (d *Decoder) cbor(body []byte, ignored *Ignored) (track.Position, error) {
 	return d.judge(&f)
 }
 
-// describeCBOR says what the decoder found, without the names of Go's types.
+// describeCBOR returns the decoder's error without the names of Go's types.
 func describeCBOR(err error) error {
 	switch e := err.(type) {
 	case *cbor.DupMapKeyError:
@@ -79,19 +78,18 @@ func describeCBOR(err error) error {
 	case *cbor.MaxArrayElementsError, *cbor.MaxMapPairsError:
 		return fmt.Errorf("CBOR: more than %d elements", cborItems)
 	case *cbor.UnmarshalTypeError:
-		return errors.New("CBOR: a key that is no text")
+		return errors.New("CBOR: a key that is not a text")
 	case *cbor.ExtraneousDataError:
 		return errors.New("CBOR: something follows the map")
 	case *cbor.UnacceptableDataItemError:
-		return errors.New("CBOR: a number that is none, or infinite")
+		return errors.New("CBOR: a number that is NaN or infinite")
 	case *cbor.SemanticError:
 		return errors.New("CBOR: a text that is not UTF-8")
 	}
 	return errors.New("malformed CBOR")
 }
 
-// cborFields takes field after field of a map and keeps the first error. null is
-// as good as absent.
+// cborFields reads field after field of a map and keeps the first error. null counts as absent.
 type cborFields struct {
 	m   map[string]any
 	err error
@@ -130,8 +128,8 @@ func (r *cborFields) id() *string {
 	return &text
 }
 
-// wholeNumber writes an integer. One below -2^63, which the decoder gives as a
-// big.Int, counts as none: no field has such a value.
+// wholeNumber formats an integer. It fails below -2^63, which the decoder returns as a big.Int: no
+// field has such a value.
 func wholeNumber(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case uint64:
@@ -182,7 +180,7 @@ func (r *cborFields) time() *track.Millis {
 	return t
 }
 
-// props are written as JSON, members in the order of their names.
+// props encodes the properties as JSON, members in the order of their names.
 func (r *cborFields) props() json.RawMessage {
 	v := r.m["props"]
 	if v == nil {
@@ -196,7 +194,7 @@ func (r *cborFields) props() json.RawMessage {
 		r.fail(errors.New("props: bytes, a simple value, or an integer below -2^63"))
 		return nil
 	}
-	text, err := plainjson.Marshal(v)
+	text, err := events.PlainJSON(v)
 	if err != nil {
 		r.fail(fmt.Errorf("props: %w", err))
 		return nil
@@ -204,7 +202,7 @@ func (r *cborFields) props() json.RawMessage {
 	return text
 }
 
-// jsonable says whether JSON has all of a value.
+// jsonable reports whether a value can be written as JSON.
 func jsonable(v any) bool {
 	switch v := v.(type) {
 	case nil, bool, string, uint64, int64, float64:

@@ -13,34 +13,33 @@ import (
 	"paddock/fence/track"
 )
 
-// Format is how a body holds positions.
+// Format is the form of a body with positions.
 type Format uint8
 
 const (
-	// Detect looks at the body: an array, one object (a position, a Feature or a
+	// Detect decides by the body: an array, one object (a position, a Feature or a
 	// FeatureCollection), or else one object a line.
 	Detect Format = iota
-	// Lines is newline-delimited JSON: a bad line costs only itself.
+	// Lines is newline-delimited JSON, in which a bad line is rejected alone.
 	Lines
 )
 
-// Decoder reads the positions of a body. Its fields hold for every position
-// that does not say otherwise itself.
+// Decoder decodes the positions of a body. Its fields are defaults for every position.
 type Decoder struct {
 	Format Format
 
 	Fleet string // fleet of a position that names none; "" means default
-	ID    string // id of a position that names none; "" means that it must
-	// Holds makes Fleet and ID, where they are not "", hold for every position: one that says
-	// otherwise is rejected.
+	ID    string // id of a position that names none; "" means that one is required
+	// Holds makes Fleet and ID mandatory, where they are not "": a position with another value is
+	// rejected.
 	Holds   bool
-	Arrived track.Millis // time of a position that has none, and the measure of "future"
+	Arrived track.Millis // default time of a position, and the present for MaxAhead
 
-	// MaxAhead is how far a position's time may lie after Arrived, in
-	// milliseconds: one wrong clock would make every later fix late for ever.
+	// MaxAhead bounds the distance of a position's time after Arrived, in milliseconds. Without it
+	// one wrong clock would make all later fixes of an object late.
 	MaxAhead track.Millis
 
-	// For GeoJSON Features that hold these under other names.
+	// The names of these values in GeoJSON Features.
 	IDProperty   string // of the id; "" means "id"
 	TimeProperty string // of the time; "" means "t"
 
@@ -60,17 +59,16 @@ func (e *BodyError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
 
-// ErrTooMany refuses a body of more positions than maxPositions.
+// ErrTooMany refuses a body with more positions than maxPositions.
 var ErrTooMany = fmt.Errorf("more than %d positions: send them in parts", maxPositions)
 
-// maxPositions bounds the elements of one body: decoded they take several times
-// the memory of their text.
+// maxPositions bounds the elements of one body, because they take several times the memory of their
+// text.
 const maxPositions = 1_000_000
 
-// Decode reads all positions of a body. An element that is JSON but no
-// acceptable position, or a line that is not even JSON, is rejected with its
-// index and costs only itself; a body that is no JSON at all returns a
-// *BodyError, and one of too many elements ErrTooMany.
+// Decode decodes all positions of a body. An element that is not an acceptable position, or a line
+// that is not JSON, is rejected alone, with its index. A body that is not JSON at all returns a
+// *BodyError, and one with too many elements ErrTooMany.
 func (d *Decoder) Decode(body []byte) (*Batch, error) {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
@@ -91,7 +89,7 @@ func (d *Decoder) Decode(body []byte) (*Batch, error) {
 	}
 }
 
-// lines reads one position a line. Empty lines do not count.
+// lines decodes one position a line. Empty lines do not count.
 func (d *Decoder) lines(b *Batch, body []byte) error {
 	index := 0
 	for line := range bytes.SplitSeq(body, []byte{'\n'}) {
@@ -108,7 +106,7 @@ func (d *Decoder) lines(b *Batch, body []byte) error {
 	return nil
 }
 
-// value reads a body that is one JSON value.
+// value decodes a body that is one JSON value.
 func (d *Decoder) value(b *Batch, body []byte) error {
 	var head struct {
 		Type     string          `json:"type"`
@@ -124,13 +122,13 @@ func (d *Decoder) value(b *Batch, body []byte) error {
 	return nil
 }
 
-// array reads one position an element.
+// array decodes one position an element.
 func (d *Decoder) array(b *Batch, body []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if _, err := dec.Token(); err != nil {
 		return syntaxError(body)
 	}
-	var raw json.RawMessage // one buffer: nothing of an element is kept
+	var raw json.RawMessage // one buffer: no element is kept
 	for i := 0; dec.More(); i++ {
 		if i == cmp.Or(d.most, maxPositions) {
 			return ErrTooMany
@@ -149,7 +147,7 @@ func (d *Decoder) array(b *Batch, body []byte) error {
 	return nil
 }
 
-// syntaxError finds out what is wrong with a body that is not JSON.
+// syntaxError returns the syntax error in a body that is not JSON.
 func syntaxError(body []byte) error {
 	var v any
 	err := json.Unmarshal(body, &v)
@@ -159,7 +157,7 @@ func syntaxError(body []byte) error {
 	return &BodyError{Offset: -1, Reason: "malformed JSON"}
 }
 
-// one reads one element into the batch, or rejects it.
+// one decodes one element into the batch, or rejects it.
 func (d *Decoder) one(b *Batch, index int, raw []byte) {
 	p, err := d.position(raw, &b.Ignored)
 	if err != nil {
@@ -169,7 +167,7 @@ func (d *Decoder) one(b *Batch, index int, raw []byte) {
 	d.take(b, index, p)
 }
 
-// take puts a position into the batch.
+// take adds a position to the batch.
 func (d *Decoder) take(b *Batch, index int, p track.Position) {
 	if err := d.held(&p); err != nil {
 		b.reject(index, err.Error())
@@ -181,7 +179,7 @@ func (d *Decoder) take(b *Batch, index int, p track.Position) {
 	b.accept(index, p)
 }
 
-// held says what a position names against the subject, where that holds.
+// held returns an error if a position contradicts a subject that is mandatory.
 func (d *Decoder) held(p *track.Position) error {
 	const holds = "%s: %.64q is not %.64q of the subject, which holds where a user has publish permissions"
 	switch {
@@ -196,7 +194,7 @@ func (d *Decoder) held(p *track.Position) error {
 
 const maxElementBytes = 64 << 10
 
-// position reads one element, and notes the members that it has in vain.
+// position decodes one element, and records its unknown members.
 func (d *Decoder) position(raw []byte, ignored *Ignored) (track.Position, error) {
 	if len(raw) > maxElementBytes {
 		return track.Position{}, fmt.Errorf("longer than %d bytes", maxElementBytes)
@@ -219,7 +217,7 @@ func (d *Decoder) position(raw []byte, ignored *Ignored) (track.Position, error)
 	return d.build(&e)
 }
 
-// describe says what encoding/json found, without the names of Go's types.
+// describe returns an error of encoding/json without the names of Go's types.
 func describe(err error) error {
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if te.Field == "" {

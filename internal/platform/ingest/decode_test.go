@@ -11,17 +11,17 @@ import (
 	"paddock/internal/platform/position"
 )
 
-// arrival is when every body of these tests arrives: 2026-03-12T11:16:45.250Z.
+// arrival is the time of arrival of every body of these tests: 2026-03-12T11:16:45.250Z.
 const arrival = track.Millis(1773314205250)
 
 func decoder() Decoder { return Decoder{Arrived: arrival, MaxAhead: 60_000} }
 
-// at is a position with nothing but where and who.
+// at returns a position with only a name and a place.
 func at(fleet, id string, lon, lat float64) track.Position {
 	return track.Position{Fleet: fleet, ID: id, Lon: lon, Lat: lat, Time: arrival, Arrived: arrival}
 }
 
-// show makes positions comparable and readable.
+// show formats positions so that they can be compared.
 func show(positions []track.Position) string {
 	var b strings.Builder
 	for _, p := range positions {
@@ -103,7 +103,7 @@ func TestTimes(t *testing.T) {
 		`"2026-03-12T11:16:45.250Z"`:      arrival,
 		`"2026-03-12T12:16:45.25+01:00"`:  arrival,
 		`"2026-03-12T11:16:45.250999Z"`:   arrival,
-		`"2026-03-12T11:17:45.250Z"`:      arrival + 60_000, // just not too far ahead
+		`"2026-03-12T11:17:45.250Z"`:      arrival + 60_000, // just within MaxAhead
 		`"1999-12-31T23:59:59-00:00"`:     946684799000,
 		`"2026-03-12T11:16:45.25\u0030Z"`: arrival,
 	} {
@@ -113,8 +113,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Positions lie on a grid of 1e-7 degree, and input of up to seven decimals
-// stays as it is.
+// Positions are rounded to a grid of 1e-7 degree, and input of up to seven decimals is unchanged.
 func TestPositionsSnapToTheGrid(t *testing.T) {
 	for text, want := range map[string]float64{
 		"1.23456789": 1.2345679, "-1.23456789": -1.2345679, "0.00000004": 0, "0.00000006": 1e-7,
@@ -126,8 +125,8 @@ func TestPositionsSnapToTheGrid(t *testing.T) {
 	}
 }
 
-// What subject or query name holds where the body names nothing; the body wins,
-// and that is counted.
+// Defaults of the subject or the query apply to bodies without names. The body overrides them,
+// which is counted.
 func TestDefaultsOfADoor(t *testing.T) {
 	d := decoder()
 	d.Fleet, d.ID = "trams", "t1"
@@ -161,12 +160,12 @@ func TestPropertiesUnderOtherNames(t *testing.T) {
 		"properties":{"vehicle":"MTA_3846","ts":"2026-03-12T11:16:45Z","id":"no","t":"no"}}`, want)
 }
 
-// nested is an object of so many levels.
+// nested returns an object of so many levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// Props are as deep as GeoJSON may be, brackets in text do not count.
+// Props may be as deep as GeoJSON; brackets in strings do not count.
 func TestDepthOfProps(t *testing.T) {
 	for _, props := range []string{nested(64), `{"a":"` + strings.Repeat("[", 100) + `\"[","b":[{}]}`} {
 		want := at("default", "a", 1, 2)
@@ -185,8 +184,7 @@ func TestDepthOfProps(t *testing.T) {
 
 const swapped = ": lon and lat swapped?"
 
-// Each element is wrong in one way. What is told is exact: people will search
-// for it.
+// Each element has one error. The texts are exact, because people will search for them.
 var rejections = []struct{ element, reason string }{
 	{`1`, "a position is a JSON object, not a number"},
 	{`"v42"`, "a position is a JSON object, not a string"},
@@ -274,8 +272,7 @@ var rejections = []struct{ element, reason string }{
 	{"{\"id\":\"\xff\",\"lon\":1,\"lat\":2}", "not valid UTF-8"},
 }
 
-// A bad element costs only itself: in each form it stands between two good ones,
-// which are taken.
+// A bad element is rejected alone: in each form it is between two good ones, which are accepted.
 func TestEveryRejection(t *testing.T) {
 	const good = `{"id":"good","lon":1,"lat":2}`
 	for _, c := range rejections {
@@ -305,7 +302,7 @@ func TestEveryRejection(t *testing.T) {
 	}
 }
 
-// A line need not even be JSON; blank lines have no index.
+// A line may be invalid JSON; blank lines have no index.
 func TestALineThatIsNoJSONCostsOnlyItself(t *testing.T) {
 	d := decoder()
 	b, err := d.Decode([]byte("{\"id\":1,\"lon\":1,\"lat\":2}\n\n{\"id\":2,\"lon\":NaN,\"lat\":2}\n{\"id\":3,\"lon\":1\n{\"id\":4,\"lon\":1,\"lat\":2} x\n{\"id\":5,\"lon\":1,\"lat\":2}\n"))
@@ -355,7 +352,7 @@ func TestBodiesThatAreRefusedAsAWhole(t *testing.T) {
 	}
 }
 
-// In what calls itself lines, nothing is refused as a whole.
+// A body with the media type of lines is never refused as a whole.
 func TestLinesByName(t *testing.T) {
 	d := decoder()
 	d.Format = Lines
@@ -365,8 +362,8 @@ func TestLinesByName(t *testing.T) {
 	}
 }
 
-// The size of an answer does not grow with the number of bad elements, nor the
-// memory of a batch with that of its elements.
+// The size of an answer does not grow with the number of bad elements, nor the memory of a batch
+// with the number of its elements.
 func TestHugeBodiesAreBounded(t *testing.T) {
 	d := decoder()
 	b, err := d.Decode([]byte("[" + strings.Repeat("1,", 4999) + "1]"))

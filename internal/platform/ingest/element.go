@@ -36,27 +36,27 @@ type element struct {
 const (
 	maxIDBytes    = 256
 	maxPropsBytes = 16 << 10
-	// maxPropsDepth bounds the levels of objects and arrays, as package fence does for
-	// GeoJSON: each level costs the readers of events several times its two bytes.
+	// maxPropsDepth bounds the levels of objects and arrays, as package fence does for GeoJSON:
+	// each level costs readers of events several times its two bytes.
 	maxPropsDepth = 64
-	// earliestMillis is 1973 in milliseconds and the year 5138 in seconds: a
-	// number below it was meant as seconds.
+	// earliestMillis is 1973 in milliseconds and the year 5138 in seconds: a smaller number was
+	// probably meant as seconds.
 	earliestMillis = 1e11
-	// coordScale is the grid that positions snap to: 1e-7 degree, 1.1 cm. Input
-	// of up to seven decimals is kept as it is.
+	// coordScale is the grid of positions: 1e-7 degree, 1.1 cm. Input of up to seven decimals is
+	// unchanged.
 	coordScale = 1e7
 )
 
-// fields are what a position says, whatever form it came in. A nil is absent.
+// fields are the values of a position in any form. A nil is absent.
 type fields struct {
 	id, fleet                *string
 	lon, lat                 *float64
 	t                        *track.Millis
 	accuracy, speed, heading *float64
-	props                    json.RawMessage // anything
+	props                    json.RawMessage // of any kind
 }
 
-// build checks an element and makes it a position.
+// build checks an element and converts it to a position.
 func (d *Decoder) build(e *element) (track.Position, error) {
 	f := fields{
 		fleet: e.Fleet, lon: e.Lon, lat: e.Lat,
@@ -72,8 +72,7 @@ func (d *Decoder) build(e *element) (track.Position, error) {
 	return d.judge(&f)
 }
 
-// judge checks the fields and makes them a position: here all doors and all
-// forms meet.
+// judge checks the fields and converts them to a position. All doors and all forms meet here.
 func (d *Decoder) judge(f *fields) (track.Position, error) {
 	p := track.Position{Arrived: d.Arrived}
 	var err error
@@ -102,8 +101,8 @@ func (d *Decoder) judge(f *fields) (track.Position, error) {
 	return p, err
 }
 
-// feature turns a Feature into the element that says the same. What its
-// properties hold beyond the known fields describes the object.
+// feature converts a Feature to the equivalent element. Its properties beyond the known fields
+// describe the object.
 func (d *Decoder) feature(e *element) (track.Position, error) {
 	var point struct {
 		Type        string     `json:"type"`
@@ -128,7 +127,7 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 		return track.Position{}, d.missingID()
 	}
 	flat.T = take(orDefault(d.TimeProperty, "t"))
-	for _, known := range []struct { // in this order, so that the first error is always the same
+	for _, known := range []struct { // in a fixed order, so that the first error is always the same
 		name, kind string
 		to         any
 	}{
@@ -151,7 +150,7 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 	return d.build(&flat)
 }
 
-// missingID says how a Feature gets an id.
+// missingID returns an error that explains how to name a Feature's id.
 func (d *Decoder) missingID() error {
 	if d.IDProperty != "" {
 		return fmt.Errorf("id: missing: neither a member id nor properties.%.64q, which id_property names", d.IDProperty)
@@ -166,8 +165,8 @@ func orDefault(s, otherwise string) string {
 	return s
 }
 
-// readID reads an id. A number is the text that stands there, so it has one spelling: 1.0 and
-// 1e0 would be other objects than 1.
+// readID reads an id. A number must be whole, so that it has one spelling: 1.0 and 1e0 would be
+// other objects than 1.
 func readID(raw json.RawMessage) (*string, error) {
 	if isNull(raw) {
 		return nil, nil
@@ -205,8 +204,7 @@ func (d *Decoder) fleet(s *string) (string, error) {
 	return *s, CheckName("fleet", *s)
 }
 
-// CheckName says what is wrong with the id of an object or the name of a fleet:
-// both are 1 to 256 bytes of UTF-8.
+// CheckName checks the id of an object or the name of a fleet: 1 to 256 bytes of UTF-8.
 func CheckName(field, s string) error {
 	switch {
 	case s == "":
@@ -235,8 +233,8 @@ func place(lon, lat *float64) (x, y float64, err error) {
 	return snap(*lon), snap(*lat), nil
 }
 
-// snap rounds to the grid of stored positions, so that an object is evaluated
-// where it will be remembered. There is one zero, without a sign.
+// snap rounds to the grid of stored positions, so that an object is evaluated at its stored place.
+// There is one zero, without a sign.
 func snap(deg float64) float64 { return math.Round(deg*coordScale)/coordScale + 0 }
 
 func (d *Decoder) time(t *track.Millis) (track.Millis, error) {
@@ -244,7 +242,7 @@ func (d *Decoder) time(t *track.Millis) (track.Millis, error) {
 		return d.Arrived, nil
 	}
 	if ahead := *t - d.Arrived; ahead > d.MaxAhead {
-		const century = 36525 * 24 * time.Hour // a Duration ends at three of them
+		const century = 36525 * 24 * time.Hour // the largest Duration is three centuries
 		ahead = min(ahead, track.Millis(century.Milliseconds()))
 		return 0, fmt.Errorf("t: %v in the future, the limit is %v",
 			time.Duration(ahead)*time.Millisecond, time.Duration(d.MaxAhead)*time.Millisecond)

@@ -10,9 +10,8 @@ import (
 	"paddock/fence/track"
 )
 
-// FuzzDecode holds what the tracker relies on: every position that is let in is
-// a valid one, every element is let in or rejected with a reason, and a position
-// written out again decodes to itself.
+// FuzzDecode checks the assumptions of the tracker: every accepted position is valid, every element
+// is accepted or rejected with a reason, and a position written out again decodes to itself.
 func FuzzDecode(f *testing.F) {
 	for _, c := range rejections {
 		if len(c.element) < 1000 {

@@ -9,24 +9,23 @@ import (
 )
 
 const (
-	// maxIgnored bounds the names of ignored members that one answer lists, and
-	// maxIgnoredBytes each of them.
+	// maxIgnored bounds the names of ignored members in an answer, and maxIgnoredBytes each of
+	// them.
 	maxIgnored      = 16
 	maxIgnoredBytes = 64
 )
 
-// Ignored are the members of positions that nothing reads, as answers tell them. The zero
-// value holds none.
+// Ignored lists the unknown members of positions for an answer. The zero value is empty.
 type Ignored struct {
 	Names []string `json:"ignored,omitempty"`       // the first ones, each once
 	Count int      `json:"ignored_count,omitempty"` // in all positions
-	Hints []string `json:"hints,omitempty"`         // what was probably meant by a name
+	Hints []string `json:"hints,omitempty"`         // probable meanings of names
 }
 
-// members are the names that one form of a position has.
+// members holds the names of one form of a position.
 type members struct {
 	names [][]byte
-	// instead returns what a name of the position's fields is in this form.
+	// instead returns the name of a position's field in this form.
 	instead func(field string) string
 }
 
@@ -51,7 +50,7 @@ var (
 	}
 )
 
-// meant are fields by the names that other formats give them, in lower case without _ and -.
+// meant maps names of other formats, in lower case without _ and -, to fields.
 var meant = map[string]string{
 	"deviceid": "id", "device": "id", "vehicleid": "id", "objectid": "id", "uniqueid": "id",
 	"lng": "lon", "long": "lon", "longitude": "lon", "latitude": "lat",
@@ -60,8 +59,7 @@ var meant = map[string]string{
 	"properties": "props", "attributes": "props",
 }
 
-// look adds the members of a JSON object, which is well formed, that are not among known.
-// As with encoding/json, upper and lower case are the same.
+// look adds the unknown members of a well-formed JSON object. As in encoding/json, case is ignored.
 //
 // hot: guarded by TestMembersDoNotAllocate.
 func (g *Ignored) look(object []byte, known *members) {
@@ -87,7 +85,7 @@ func (g *Ignored) look(object []byte, known *members) {
 	}
 }
 
-// see adds a name, as it stands between its quotes, unless it is known.
+// see adds a name, which is still escaped, unless it is known.
 func (g *Ignored) see(name []byte, known *members) {
 	if bytes.IndexByte(name, '\\') >= 0 {
 		var text string
@@ -127,7 +125,7 @@ func (g *Ignored) add(name []byte, known *members) {
 	}
 }
 
-// isField reports whether a name is a field of positions, in this case of letters.
+// isField reports whether a name is a field of positions. The comparison is case-sensitive.
 func isField(name string) bool {
 	for _, k := range positionMembers.names {
 		if string(k) == name {
@@ -137,7 +135,7 @@ func isField(name string) bool {
 	return false
 }
 
-// cut shortens a text to so many bytes, and to whole characters.
+// cut shortens a text to a number of bytes, at the end of a character.
 func cut(text []byte, most int) []byte {
 	if len(text) <= most {
 		return text
@@ -146,4 +144,37 @@ func cut(text []byte, most int) []byte {
 		most--
 	}
 	return text[:most]
+}
+
+// deeper reports whether a JSON text has more than most levels of objects and arrays. The text need
+// not be well formed.
+func deeper(text []byte, most int) bool {
+	level := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = endOfText(text, i)
+		case '{', '[':
+			if level++; level > most {
+				return true
+			}
+		case '}', ']':
+			level--
+		}
+	}
+	return false
+}
+
+// endOfText returns the index of the quote that ends the string which begins at from, or the length
+// of json if there is none.
+func endOfText(json []byte, from int) int {
+	for i := from + 1; i < len(json); i++ {
+		switch json[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(json)
 }

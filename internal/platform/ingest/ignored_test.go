@@ -12,7 +12,7 @@ import (
 	"paddock/fence"
 )
 
-// submitted is the answer to a body, as JSON.
+// submitted returns the answer to a body, as JSON.
 func submitted(t *testing.T, p *Pipeline, d Decoder, body string) string {
 	t.Helper()
 	b, err := d.Decode([]byte(body))
@@ -30,7 +30,7 @@ func submitted(t *testing.T, p *Pipeline, d Decoder, body string) string {
 	return string(text)
 }
 
-// What a position has that nothing reads is told, or its sender would think that it was read.
+// Unknown members are reported, so that the sender does not believe them read.
 func TestUnknownMembersAreTold(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	p := New(Config{Shards: 1, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}, Metrics: NewMetrics(reg)})
@@ -73,14 +73,14 @@ func TestUnknownMembersAreTold(t *testing.T) {
 		},
 	} {
 		d := decoder()
-		d.Arrived += 1000 // each is newer than what went before
+		d.Arrived += 1000 // each is newer than the last
 		body := strings.ReplaceAll(c.body, `"X`, fmt.Sprintf(`"o%d-`, i))
 		n := max(1, strings.Count(body, `"o`))
 		if got, want := submitted(t, p, d, body), fmt.Sprintf(`{"accepted":%d,"late":0,"rejected":[]%s}`, n, c.want); got != want {
 			t.Errorf("%s\n got %s\nwant %s", body, got, want)
 		}
 	}
-	// A position that is rejected for what is missing names what it has instead.
+	// The rejection of a position with a missing field names its unknown members.
 	got := submitted(t, p, decoder(), `{"id":"a","lng":1,"lat":2}`)
 	if want := `{"accepted":0,"late":0,"rejected":[{"index":0,"reason":"lon: missing"}],"ignored":["lng"],"ignored_count":1,"hints":["lng: did you mean lon?"]}`; got != want {
 		t.Errorf("%s", got)
@@ -107,7 +107,7 @@ func TestUnknownMembersAreTold(t *testing.T) {
 	}
 }
 
-// A Feature without an id is told how another property becomes it.
+// A Feature without an id gets an error that explains id_property.
 func TestMissingIDOfAFeature(t *testing.T) {
 	const body = `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"vehicle":7}}`
 	d := decoder()
@@ -127,7 +127,7 @@ func TestMissingIDOfAFeature(t *testing.T) {
 	}
 }
 
-// A late position says what it is late for.
+// A late position is reported with the time of the last fix.
 func TestLatePositionsSayWhy(t *testing.T) {
 	p := New(Config{Shards: 2, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}})
 	defer p.Close(t.Context())

@@ -4,8 +4,7 @@ package ingest
 
 import "testing"
 
-// Looking for unknown members costs no memory where there are none, nor for names that are
-// listed already.
+// The search for unknown members does not allocate, unless it finds a new name.
 func TestMembersDoNotAllocate(t *testing.T) {
 	known := []byte(`{"id":"v42","fleet":"b","lon":-73.9586,"lat":40.7811,"t":1773314205000,"accuracy":5,"speed":8.25,"heading":270,"props":{"a":[1]}}`)
 	feature := []byte(`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"x":1}}`)

@@ -1,13 +1,11 @@
-// Package ingest is the way of a position from a door to its events: decode,
-// hand to the shard of its object, fold it into the tracker, encode what comes
-// out, publish.
+// Package ingest takes positions from the doors to their events: it decodes them, passes each to
+// the shard of its object, applies it to the tracker, and encodes and publishes the events.
 //
-// Objects are spread over shards by a keyed hash of (fleet, id). A shard is one
-// goroutine with its own [track.Shard] and a bounded queue, so the order of each
-// object's positions is the order in which its door took them. A door gets its
-// answer when every position of its batch has been applied and the events that
-// they caused have been published. What happens when a queue is full is the
-// door's choice: [Pipeline.Submit] waits, [Pipeline.TrySubmit] refuses.
+// Objects are distributed over shards by a keyed hash of (fleet, id). A shard is one goroutine with
+// its own [track.Shard] and a bounded queue. So the positions of an object are applied in the order
+// in which its door received them. A door gets its answer once every position of its batch has been
+// applied and the resulting events have been published. The door chooses what happens when a queue
+// is full: [Pipeline.Submit] waits, [Pipeline.TrySubmit] refuses.
 package ingest
 
 import (
@@ -24,37 +22,35 @@ import (
 )
 
 const (
-	// queueJobs bounds a shard's queue. With jobs of at most jobPositions
-	// positions of some 200 bytes, a full queue holds about 6 MB.
+	// queueJobs bounds a shard's queue. With jobs of at most jobPositions positions of about 200
+	// bytes, a full queue holds about 6 MB.
 	queueJobs    = 32
 	jobPositions = 1024
 
-	// tick is how often a shard looks for silent objects and changed fences
-	// when no position comes.
+	// tick is the interval at which an idle shard checks for silent objects and changed fences.
 	tick = 100 * time.Millisecond
 )
 
-// ErrClosed is returned for positions that come after Close.
+// ErrClosed is returned for positions after Close.
 var ErrClosed = errors.New("shutting down")
 
-// Publisher takes the encoded events of one batch and hands them to subscribers
-// before it returns. It is called by several shards at once.
+// Publisher passes the encoded events of one batch to subscribers before it returns. Several shards
+// call it at once.
 type Publisher interface {
 	Publish(records []events.Record)
 }
 
-// Config of a Pipeline. Zeros mean the defaults that are given.
+// Config configures New. Zeros stand for the defaults given here.
 type Config struct {
 	Shards int           // 4 for each CPU
-	Track  track.Options // MaxObjects counts over all shards here
+	Track  track.Options // MaxObjects bounds the objects of all shards here
 
-	Views     func() *track.View // the fences to track now; called by every shard, must be cheap
+	Views     func() *track.View // the present fences; called by every shard, must be cheap
 	Publisher Publisher
 	Metrics   *Metrics // nil: counted, but not exported
 
-	// Congested reports whether subscribers need time for what they have got. What takes
-	// long waits meanwhile: the rest of long jobs, changes of the fences, silences of
-	// many objects. Nil: never.
+	// Congested reports whether subscribers are behind. Long work is postponed meanwhile: the rest
+	// of long jobs, changes of the fences, timeouts of many objects. Nil: never.
 	Congested func() bool
 }
 
@@ -63,17 +59,17 @@ type Pipeline struct {
 	cfg    Config
 	seed   maphash.Seed
 	shards []*shard
-	room   *room         // for objects; nil: no bound
-	gone   atomic.Uint64 // objects removed
+	limit  *objectLimit  // bounds the objects; nil: no bound
+	gone   atomic.Uint64 // removed objects
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 
 	closing sync.RWMutex // held for reading while a batch is queued
 	closed  bool
-	givenUp atomic.Bool // what is still queued is refused
+	givenUp atomic.Bool // queued positions are refused
 
-	// turns has a token for each shard that may do what takes long at the same time:
-	// one processor is left to the others.
+	// turns has a token for each shard that may do long work at the same time. One processor is
+	// left for short work.
 	turns   chan struct{}
 	running sync.WaitGroup
 }
@@ -96,8 +92,8 @@ func New(cfg Config) *Pipeline {
 	}
 	opts := cfg.Track
 	if opts.MaxObjects > 0 {
-		p.room = &room{limit: int64(opts.MaxObjects)}
-		opts.MaxObjects, opts.Admit = 0, p.room.take
+		p.limit = &objectLimit{limit: int64(opts.MaxObjects)}
+		opts.MaxObjects, opts.Admit = 0, p.limit.take
 	}
 	for range cfg.Shards {
 		s := newShard(opts, p)
@@ -107,24 +103,8 @@ func New(cfg Config) *Pipeline {
 	return p
 }
 
-// room bounds the objects of all shards together.
-type room struct {
-	limit int64
-	taken atomic.Int64
-}
-
-// take reports whether there was room for one more.
-func (r *room) take() bool {
-	if r.taken.Add(1) <= r.limit {
-		return true
-	}
-	r.taken.Add(-1)
-	return false
-}
-
-// Close refuses what comes, applies what has been queued, and returns when all
-// its events have been published and all shards have ended. What has not been
-// applied when ctx ends is refused.
+// Close refuses new batches and applies the queued ones. It returns once all events have been
+// published and all shards have ended. Positions that are not applied when ctx ends are refused.
 func (p *Pipeline) Close(ctx context.Context) {
 	p.closing.Lock()
 	already := p.closed
@@ -139,32 +119,31 @@ func (p *Pipeline) Close(ctx context.Context) {
 	p.running.Wait()
 }
 
-// Result is what became of a batch. Its JSON form is the answer of every door.
+// Result is the outcome of a batch. Its JSON form is the answer of every door.
 type Result struct {
 	Accepted int         `json:"accepted"`
 	Late     int         `json:"late"`
 	Rejected []Rejection `json:"rejected"`
 	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
-	// LatePositions are the first of the late ones, with what each was late for.
+	// LatePositions holds the first late ones, each with the time of the last fix.
 	LatePositions []Rejection `json:"late_positions,omitempty"`
 	Ignored
 
-	// Overloaded counts the rejections for want of room in a queue, or of time before
-	// the end of the process; Full those of new objects beyond the bound.
+	// Overloaded counts the rejections because a queue was full or the process was ending; Full
+	// those of new objects beyond the bound.
 	Overloaded int `json:"-"`
 	Full       int `json:"-"`
 }
 
-// Rejection names one position that was not taken.
+// Rejection names one position that was not accepted.
 type Rejection struct {
 	Index  int    `json:"index"` // in the batch as it was sent, from 0
 	Reason string `json:"reason"`
 }
 
-// Submit hands a batch to the shards and waits until all of it has been applied
-// and its events published. Where a shard's queue stays full until ctx ends, the
-// positions that it would have got are rejected as overloaded. The error is
-// ErrClosed, or nil.
+// Submit passes a batch to the shards and waits until all of it has been applied and its events
+// published. If a shard's queue is full until ctx ends, the positions for that shard are rejected
+// as overloaded. The error is ErrClosed, or nil.
 func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	done := make(chan struct{})
 	pending := p.newPending(b, func(*pending) { close(done) })
@@ -187,9 +166,9 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	return pending.result(), nil
 }
 
-// TrySubmit hands a batch to the shards without waiting and calls done, on some
-// shard's goroutine, when all of it has been applied and published. Positions
-// whose queue is full are rejected as overloaded.
+// TrySubmit passes a batch to the shards without waiting. It calls done, on a shard's goroutine,
+// once all of it has been applied and published. Positions for a full queue are rejected as
+// overloaded.
 func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 	pending := p.newPending(b, func(pd *pending) {
 		r := pd.result()
@@ -207,7 +186,7 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 	})
 }
 
-// queue splits the batch by shard and gives each part to send.
+// queue splits the batch by shard and passes each part to send.
 func (p *Pipeline) queue(pd *pending, send func(*shard, job) bool) error {
 	p.closing.RLock()
 	defer p.closing.RUnlock()
@@ -249,13 +228,13 @@ func (p *Pipeline) shardOf(fleet, id string) int {
 	return int(h.Sum64() % uint64(len(p.shards)))
 }
 
-// pending is a batch on its way. Each job writes its own elements of outcomes.
+// pending is a batch in progress. Each job writes its own elements of outcomes.
 type pending struct {
 	batch    *Batch
 	metrics  *Metrics
 	outcomes []outcome
 	late     lateList
-	left     atomic.Int32 // jobs not done, and one for the door while it queues
+	left     atomic.Int32 // unfinished jobs, and one for the door while it queues
 	done     func(*pending)
 }
 
@@ -274,21 +253,21 @@ func (pd *pending) release() {
 	}
 }
 
-// outcome is track.Outcome, and two that only the pipeline knows.
+// outcome is track.Outcome, with two further values of the pipeline.
 type outcome uint8
 
 const (
 	overloaded = outcome(255) // the queue was full
-	unapplied  = outcome(254) // the pipeline gave up before it came to the position
+	unapplied  = outcome(254) // the pipeline ended before the position was applied
 )
 
-// job is the part of a batch that goes to one shard.
+// job is the part of a batch for one shard.
 type job struct {
 	pending *pending
 	members []int32 // indexes into the batch
 }
 
-// refuse gives members of the job an outcome without applying them.
+// refuse sets the outcome of members of the job without applying them.
 func (j job) refuse(members []int32, o outcome) {
 	for _, i := range members {
 		j.pending.outcomes[i] = o

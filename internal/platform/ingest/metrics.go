@@ -1,16 +1,18 @@
 package ingest
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 )
 
-// Metrics counts what a pipeline does, for Prometheus and for people who watch.
+// Metrics counts the work of a pipeline, for Prometheus and for the dashboard.
 type Metrics struct {
 	results [resultCount]atomic.Uint64
 	total   atomic.Uint64 // events published
@@ -22,7 +24,7 @@ type Metrics struct {
 	latency latency
 }
 
-// What became of a position, as counted.
+// The counted outcomes of a position.
 const (
 	resultAccepted = iota
 	resultLate
@@ -34,7 +36,7 @@ const (
 
 var resultNames = [resultCount]string{"accepted", "late", "full", "rejected", "overloaded"}
 
-// NewMetrics registers the pipeline's metrics; a nil registerer counts only.
+// NewMetrics registers the pipeline's metrics. With a nil registerer it only counts.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -68,6 +70,9 @@ func counter(name, help string, labels prometheus.Labels, v *atomic.Uint64) prom
 	return prometheus.NewCounterFunc(opts, func() float64 { return float64(v.Load()) })
 }
 
+// RejectBody counts a body without readable positions.
+func (m *Metrics) RejectBody() { m.results[resultRejected].Add(1) }
+
 // applied counts by track.Outcome.
 func (m *Metrics) applied(counts [3]int) {
 	m.results[resultAccepted].Add(uint64(counts[track.Accepted]))
@@ -89,15 +94,15 @@ func (m *Metrics) published(records []events.Record) {
 	}
 }
 
-// Totals are counts since the start.
+// Totals holds counts since the start.
 type Totals struct {
 	Accepted, Late, Full, Rejected, Overloaded uint64
 
 	Events   uint64
-	EventP99 time.Duration // arrival to publication, over the last 5 to 10 seconds; 0 = there was no event
+	EventP99 time.Duration // arrival to publication, over the last 5 to 10 seconds; 0: there was no event
 }
 
-// Totals returns the counts as they are now.
+// Totals returns the present counts.
 func (m *Metrics) Totals() Totals {
 	return Totals{
 		Accepted: m.results[resultAccepted].Load(), Late: m.results[resultLate].Load(),
@@ -105,4 +110,51 @@ func (m *Metrics) Totals() Totals {
 		Overloaded: m.results[resultOverloaded].Load(),
 		Events:     m.total.Load(), EventP99: m.latency.p99(time.Now()),
 	}
+}
+
+// latencyWindow is the duration of one half of the sliding window.
+const latencyWindow = 5 * time.Second
+
+// latency is a histogram over the last one to two windows: one half is filled while the other still
+// counts.
+type latency struct {
+	mu       *sync.Mutex
+	now, old *hdrhistogram.Histogram
+	turned   time.Time
+}
+
+// newLatency returns histograms in microseconds, up to a minute, with two digits: 30 KB.
+func newLatency() latency {
+	h := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, time.Minute.Microseconds(), 2) }
+	return latency{mu: new(sync.Mutex), now: h(), old: h()}
+}
+
+func (l *latency) record(at time.Time, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turn(at)
+	_ = l.now.RecordValue(min(max(1, d.Microseconds()), time.Minute.Microseconds()))
+}
+
+// turn begins a new half when the present one is over.
+func (l *latency) turn(at time.Time) {
+	age := at.Sub(l.turned)
+	if age < latencyWindow {
+		return
+	}
+	l.now, l.old = l.old, l.now
+	l.now.Reset()
+	if age >= 2*latencyWindow {
+		l.old.Reset()
+	}
+	l.turned = at
+}
+
+func (l *latency) p99(at time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turn(at)
+	both := hdrhistogram.Import(l.now.Export())
+	both.Merge(l.old)
+	return time.Duration(both.ValueAtQuantile(99)) * time.Microsecond
 }

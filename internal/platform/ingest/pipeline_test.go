@@ -17,8 +17,8 @@ import (
 	"paddock/internal/platform/events"
 )
 
-// published keeps what a pipeline publishes. While gate is not nil, Publish
-// waits for it to be closed.
+// published keeps the events of a pipeline. While gate is not nil, Publish waits until it is
+// closed.
 type published struct {
 	gate chan struct{}
 
@@ -35,7 +35,7 @@ func (p *published) Publish(records []events.Record) {
 	p.records = append(p.records, records...)
 }
 
-// texts are the events so far, as "enter zone/a v1 move", in their order.
+// texts returns the events so far, as "enter zone/a v1 move", in order.
 func (p *published) texts(t *testing.T) (texts []string) {
 	t.Helper()
 	p.mu.Lock()
@@ -57,7 +57,7 @@ func (p *published) count() int {
 	return len(p.records)
 }
 
-// unitSquare is the square of longitude and latitude 0 to 1, moved east.
+// unitSquare returns the square of longitude and latitude 0 to 1, moved east.
 func unitSquare(key string, east float64) fence.Fence {
 	return fence.Fence{Key: key, Geometry: fence.MultiPolygon{{{
 		{Lon: east, Lat: 0}, {Lon: east + 1, Lat: 0}, {Lon: east + 1, Lat: 1}, {Lon: east, Lat: 1},
@@ -91,7 +91,7 @@ func newPipeline(t *testing.T, pub Publisher, c Config) (*Pipeline, *fence.Catal
 	return p, catalog
 }
 
-// fix is position number n of an object that is in the square at odd n.
+// fix returns position number n of an object that is in the square at odd n.
 func fix(id string, n int) track.Position {
 	lon := 1.5
 	if n%2 == 1 {
@@ -108,7 +108,7 @@ func fixes(id string, from, count int) *Batch {
 	return b
 }
 
-// submit hands in a batch of which everything must be accepted.
+// submit passes in a batch that must be accepted completely.
 func submit(t *testing.T, p *Pipeline, b *Batch) {
 	t.Helper()
 	r, err := p.Submit(t.Context(), b)
@@ -117,8 +117,8 @@ func submit(t *testing.T, p *Pipeline, b *Batch) {
 	}
 }
 
-// Each object's events come in the order of its positions, whichever doors the
-// objects use and however many at once.
+// Each object's events are in the order of its positions, for any doors and any number of
+// concurrent ones.
 func TestOrderPerObject(t *testing.T) {
 	const objects, rounds, each = 8, 20, 7
 	pub := &published{}
@@ -131,7 +131,7 @@ func TestOrderPerObject(t *testing.T) {
 				submit(t, p, fixes(id, n*each, each))
 			}
 		})
-		doors.Go(func() { // goes on before it has its answer, twice at most
+		doors.Go(func() { // continues before its answer, twice at most
 			id := fmt.Sprintf("hurries%d", i)
 			room := make(chan struct{}, 2)
 			for n := range rounds {
@@ -145,7 +145,7 @@ func TestOrderPerObject(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			for range cap(room) { // wait for the answers that are out
+			for range cap(room) { // wait for the missing answers
 				room <- struct{}{}
 			}
 		})
@@ -174,8 +174,8 @@ func TestOrderPerObject(t *testing.T) {
 	}
 }
 
-// Doors that send for the same object at once may make each other late, but
-// never turn its time back.
+// Doors that send for the same object concurrently may make each other's positions late, but never
+// turn the object's time back.
 func TestDoorsThatShareAnObject(t *testing.T) {
 	const doors, rounds = 6, 50
 	pub := &published{}
@@ -212,8 +212,8 @@ func TestDoorsThatShareAnObject(t *testing.T) {
 	}
 }
 
-// blocked is a pipeline of one shard that is busy with a position, within a
-// bubble of fake time.
+// blocked returns a pipeline of one shard that is busy with a position, within a bubble of fake
+// time.
 func blocked(t *testing.T) (*Pipeline, *published) {
 	t.Helper()
 	pub := &published{gate: make(chan struct{})}
@@ -225,7 +225,7 @@ func blocked(t *testing.T) (*Pipeline, *published) {
 	return p, pub
 }
 
-// results gathers answers by the order of their batches.
+// results gathers answers in the order of their batches.
 type results struct {
 	mu  sync.Mutex
 	got map[int]Result
@@ -260,8 +260,8 @@ func TestTrySubmitRefusesWhatFindsAFullQueue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Of a batch that is too large for one place in the queue, the rest is
-		// refused; the indexes are those of the batch as it was sent.
+		// The part of a large batch that exceeds the queue is refused; the indexes are those of the
+		// batch as it was sent.
 		large := fixes("large", 0, jobPositions+2)
 		for i := range large.Positions {
 			large.Indexes = append(large.Indexes, i+5)
@@ -329,7 +329,7 @@ func TestSubmitWaitsForRoomUntilItsContextEnds(t *testing.T) {
 	})
 }
 
-// The answer to a position comes when its events are out, not before.
+// A position is answered after its events are published, not before.
 func TestAnswerFollowsPublication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pub := &published{gate: make(chan struct{})}
@@ -389,7 +389,7 @@ func TestCloseAppliesWhatIsQueued(t *testing.T) {
 	})
 }
 
-// Questions to a pipeline that has ended are answered, with nothing.
+// Questions to a closed pipeline are answered, with empty results.
 func TestClosedPipelineKnowsNothing(t *testing.T) {
 	p, _ := newPipeline(t, &published{}, Config{})
 	submit(t, p, fixes("v", 0, 1))
@@ -408,7 +408,7 @@ func TestClosedPipelineKnowsNothing(t *testing.T) {
 	}
 }
 
-// The bound on objects holds for all shards together, to the last one.
+// The bound on objects applies to all shards together, exactly.
 func TestMaxObjects(t *testing.T) {
 	const limit, sent = 100, 130
 	pub := &published{}
@@ -425,7 +425,7 @@ func TestMaxObjects(t *testing.T) {
 	if n, _ := p.Counts(); n != limit {
 		t.Errorf("%d objects", n)
 	}
-	again := &Batch{} // those that are known go on
+	again := &Batch{} // known objects are still updated
 	for i := range sent {
 		again.Positions = append(again.Positions, fix(fmt.Sprint("v", i), 1))
 	}
@@ -434,8 +434,7 @@ func TestMaxObjects(t *testing.T) {
 	}
 }
 
-// Whoever changes the fences and then hands in a position is sure that it meets
-// the change.
+// A batch that is submitted after a change of the fences sees the change.
 func TestChangedFencesAreSeenByTheNextBatch(t *testing.T) {
 	pub := &published{}
 	p, catalog := newPipeline(t, pub, Config{})
@@ -451,7 +450,7 @@ func TestChangedFencesAreSeenByTheNextBatch(t *testing.T) {
 			t.Errorf("position %d: %q, want %q", n, got, want)
 		}
 	}
-	next() // the first position causes nothing
+	next() // the first position causes no event
 	zone, _ := catalog.Get("zone")
 	replace := func(fences ...fence.Fence) {
 		t.Helper()
@@ -478,7 +477,7 @@ func TestChangedFencesAreSeenByTheNextBatch(t *testing.T) {
 	next("enter area/c v fence_added")
 }
 
-// Without a position, a shard looks at the fences and at the clock by itself.
+// Without positions, a shard checks the fences and the clock by itself.
 func TestTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pub := &published{}
@@ -562,7 +561,7 @@ func overlapping(n int) []fence.Fence {
 	return fences
 }
 
-// jumps returns positions of one object that are inside and outside by turns.
+// jumps returns positions of one object, alternately inside and outside.
 func jumps(id string, count int) *Batch {
 	b := &Batch{}
 	for i := range count {
@@ -573,7 +572,7 @@ func jumps(id string, count int) *Batch {
 	return b
 }
 
-// parts looks at how much is published at once.
+// parts records how much is published at once.
 type parts struct {
 	published
 	records, bytes atomic.Int64 // the most
@@ -589,8 +588,7 @@ func (p *parts) Publish(records []events.Record) {
 	p.published.Publish(records)
 }
 
-// However many events a job causes, and however large they are, they are published in
-// parts.
+// The events of a job are published in parts, however many and however large they are.
 func TestEventsArePublishedInParts(t *testing.T) {
 	const size = 100_000
 	large := overlapping(20)
@@ -619,8 +617,8 @@ func TestEventsArePublishedInParts(t *testing.T) {
 	}
 }
 
-// A job that takes long lets positions of other objects pass, while subscribers need
-// time for its events even without end. Those of its own object wait for it.
+// A long job lets positions of other objects pass, even while subscribers are behind for ever.
+// Later positions of its own object wait for it.
 func TestALongJobLetsOthersPass(t *testing.T) {
 	const long = 400
 	var congested atomic.Bool
@@ -649,7 +647,7 @@ func TestALongJobLetsOthersPass(t *testing.T) {
 	}
 }
 
-// A pipeline whose time is up refuses what it has not come to, and ends.
+// A pipeline whose time is up refuses unapplied positions, and ends.
 func TestCloseRefusesWhatItHasNoTimeFor(t *testing.T) {
 	const long = 400
 	p, catalog := newPipeline(t, &published{}, Config{Shards: 1, Congested: func() bool { return true }})

@@ -6,48 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/bus"
 	"paddock/fence"
 	"paddock/fence/track"
 )
-
-// An answer that comes in by the door again would make the shard that gives it
-// the one that decodes what everybody sends.
-func TestAnAnswerIsNoPosition(t *testing.T) {
-	server, err := bus.New(bus.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Shutdown(t.Context())
-	p := New(Config{Shards: 1, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}})
-	defer p.Close(context.Background())
-	door, err := p.OpenBusDoor(server.Local("positions"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer door.Close()
-	client := server.Local("client")
-	seen := make(chan string, 8)
-	for _, subject := range []string{"pos.default.echo", "answers"} {
-		if _, err := client.Subscribe(subject, "", func(msgs []bus.Msg) {
-			for _, m := range msgs {
-				seen <- m.Subject
-			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, body := range []string{`{"lon":1,"lat":2}`, `not a position`} { // answered by the shard, and by the door
-		for _, reply := range []string{"pos.default.echo", "answers"} {
-			if err := client.Publish("pos.default.v1", reply, nil, []byte(body)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := <-seen; got != "answers" {
-			t.Errorf("%s: answered on %s", body, got)
-		}
-	}
-}
 
 func TestPositionsAtTheEdgesOfNumbers(t *testing.T) {
 	dec := Decoder{Arrived: 1_773_314_205_250}
@@ -63,7 +24,7 @@ func TestPositionsAtTheEdgesOfNumbers(t *testing.T) {
 	}
 }
 
-// A door's answer is the sign that the counts can be read.
+// The counts include a batch once its door has its answer.
 func TestCountsAreThoseOfTheAnswer(t *testing.T) {
 	p := New(Config{Shards: 2, Views: NewViews(&fence.Catalog{}).View, Publisher: &published{}})
 	defer p.Close(context.Background())

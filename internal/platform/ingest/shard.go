@@ -9,15 +9,15 @@ import (
 	"paddock/internal/platform/events"
 )
 
-// shard is one goroutine around one track.Shard. Nothing else touches the
-// tracker; questions come as functions to run (see ask).
+// shard is one goroutine with its track.Shard, to which no other goroutine has access. Questions
+// arrive as functions to run (see ask).
 type shard struct {
 	cfg     *Config
 	givenUp *atomic.Bool  // the pipeline's
 	turns   chan struct{} // the pipeline's
 	tracker *track.Shard
-	jobs    chan job                // closed by Pipeline.Close; its capacity bounds what waits
-	asks    chan func(*track.Shard) // unbuffered: whoever asks waits anyway
+	jobs    chan job                // closed by Pipeline.Close; its capacity bounds the queue
+	asks    chan func(*track.Shard) // unbuffered: the caller waits anyway
 	ended   chan struct{}
 
 	view    *track.View
@@ -25,8 +25,8 @@ type shard struct {
 	events  []track.Event
 	records []events.Record
 
-	suspended []job          // have positions left; at most queueJobs
-	waiting   map[object]int // positions of suspended jobs by their object
+	suspended []job          // have unapplied positions; at most queueJobs
+	waiting   map[object]int // number of positions in suspended jobs, by object
 
 	objects, silent atomic.Int64
 }
@@ -39,9 +39,9 @@ func newShard(o track.Options, p *Pipeline) *shard {
 	}
 }
 
-// run owns the tracker until jobs is closed and drained. What takes long is done in
-// parts, between which others have their turn: a job that causes very many events, a
-// change of the fences, many objects that fall silent.
+// run owns the tracker until jobs is closed and drained. Long work is done in parts, so that short
+// jobs run between them: a job that causes very many events, a change of the fences, a timeout of
+// many objects.
 func (s *shard) run() {
 	defer close(s.ended)
 	ticker := time.NewTicker(tick)
@@ -74,8 +74,8 @@ func (s *shard) run() {
 	}
 }
 
-// refresh takes the fences as they are now, and does a step of what that makes due.
-// Whoever changed them before handing in a position is sure that it meets the change.
+// refresh takes the present fences, and does one step of the resulting work. A caller that has
+// changed the fences before it submits a position can rely on it.
 func (s *shard) refresh() {
 	if v := s.cfg.Views(); v != s.view {
 		s.view = v
@@ -84,9 +84,8 @@ func (s *shard) refresh() {
 	}
 }
 
-// backlog returns a channel that gives the shard a turn at what takes long, and one
-// that can be received from when it is time to ask again; nil is never. work gives the
-// turn back.
+// backlog returns a channel that gives the shard a turn at long work, and one that fires when
+// backlog should be called again; nil never fires. work returns the turn.
 func (s *shard) backlog() (turns <-chan struct{}, again <-chan time.Time) {
 	switch {
 	case !s.due && len(s.suspended) == 0:
@@ -97,7 +96,7 @@ func (s *shard) backlog() (turns <-chan struct{}, again <-chan time.Time) {
 	return s.turns, nil
 }
 
-// work does a part of what takes long, in a turn that backlog has given.
+// work does a part of the long work, in a turn from backlog.
 func (s *shard) work() {
 	defer func() { s.turns <- struct{}{} }()
 	if s.due {
@@ -108,13 +107,13 @@ func (s *shard) work() {
 	}
 }
 
-// step does a part of what changed fences and passing time have made due.
+// step does a part of the work that changed fences and timeouts have caused.
 func (s *shard) step() {
 	s.events, s.due = s.tracker.Step(s.events)
 	s.publish()
 }
 
-// finish does what is left, unless the pipeline gives up meanwhile.
+// finish does the remaining work, unless the pipeline gives up meanwhile.
 func (s *shard) finish() {
 	s.refresh()
 	for len(s.suspended) > 0 || s.due && !s.givenUp.Load() {
@@ -127,16 +126,16 @@ func (s *shard) finish() {
 }
 
 const (
-	// turn is how long a job is applied before others have their turn; it is looked at
-	// after each part that is published, and every lookEvery positions.
+	// turn bounds the time for which a job is applied before other jobs run. It is checked after
+	// each published part, and every lookEvery positions.
 	turn      = 2 * time.Millisecond
 	lookEvery = 16
-	// congestedPause is how long what takes long rests while subscribers are behind.
+	// congestedPause is the pause of long work while subscribers are behind.
 	congestedPause = 5 * time.Millisecond
 )
 
-// take applies a job, or suspends it: if it takes long, or if an object of it has an
-// earlier position in a suspended job.
+// take applies a job. It suspends the job if it takes long, or if a suspended job has an earlier
+// position of the same object.
 func (s *shard) take(j job) {
 	for _, i := range j.members {
 		if len(s.suspended) > 0 && s.waiting[objectOf(j.pending, i)] > 0 {
@@ -149,7 +148,7 @@ func (s *shard) take(j job) {
 	}
 }
 
-// suspend puts what is left of a job behind the other suspended ones.
+// suspend puts the rest of a job behind the other suspended ones.
 func (s *shard) suspend(j job) {
 	s.suspended = append(s.suspended, j)
 	for _, i := range j.members {
@@ -157,7 +156,7 @@ func (s *shard) suspend(j job) {
 	}
 }
 
-// resume applies more of the job that has been suspended for longest.
+// resume applies more of the first suspended job.
 func (s *shard) resume() {
 	j := &s.suspended[0]
 	before := j.members
@@ -172,7 +171,7 @@ func (s *shard) resume() {
 		s.suspended = slices.Delete(s.suspended, 0, 1)
 	}
 	if len(s.suspended) == 0 {
-		s.waiting = map[object]int{} // give back what it has grown to
+		s.waiting = map[object]int{} // free the grown map
 	}
 }
 
@@ -183,9 +182,9 @@ func objectOf(p *pending, i int32) object {
 	return object{p.batch.Positions[i].Fleet, p.batch.Positions[i].ID}
 }
 
-// apply folds positions of a job for its turn, publishes the events that they cause,
-// and leaves the others in the job. They are refused when the pipeline has given up. A
-// job without positions left is released: its door finds all that it caused.
+// apply applies positions of a job for one turn, publishes the resulting events, and leaves the
+// other positions in the job. If the pipeline has given up, it refuses them. A job without
+// positions left is released: all of its events are published.
 func (s *shard) apply(j *job) {
 	var counts [3]int
 	until := time.Now().Add(turn)
@@ -222,16 +221,15 @@ func (s *shard) apply(j *job) {
 }
 
 const (
-	// publishRecords and publishBytes bound what is handed to the publisher at once:
-	// one more event than fits into the bytes at most. A job may cause millions.
+	// publishRecords and publishBytes bound one call of the publisher, because a job may cause
+	// millions of events. A call may exceed the bytes by one event.
 	publishRecords = 1000
 	publishBytes   = 1 << 20
-	// keptEvents is how many gathered events a shard keeps room for.
+	// keptEvents is the largest buffer of events that a shard keeps.
 	keptEvents = 4 * publishRecords
 )
 
-// publish encodes and hands out the events gathered so far, in parts, and the counts
-// of objects.
+// publish encodes and publishes the gathered events, in parts, and updates the counts of objects.
 func (s *shard) publish() {
 	s.objects.Store(int64(s.tracker.Len()))
 	s.silent.Store(int64(s.tracker.Silent()))
@@ -253,7 +251,7 @@ func (s *shard) publish() {
 	}
 }
 
-// handOut publishes the records encoded so far.
+// handOut publishes the encoded records.
 func (s *shard) handOut() {
 	if len(s.records) == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"paddock/fence/track"
 )
 
-// Views gives the shards what the catalog holds now. A set gets an id when it is
-// first seen and keeps it as long as it stays in the catalog.
+// Views provides the shards with the present contents of a catalog. A set gets an id when it is
+// first seen and keeps it while it is in the catalog.
 type Views struct {
 	catalog *fence.Catalog
 	current atomic.Pointer[catalogView]
@@ -19,8 +19,7 @@ type Views struct {
 	next track.SetID
 }
 
-// catalogView is a view, and the sets that it was made of in the catalog's
-// order.
+// catalogView is a view, and its sets in the catalog's order.
 type catalogView struct {
 	view *track.View
 	sets []trackedSet
@@ -32,15 +31,15 @@ type trackedSet struct {
 	snap *fence.Snapshot
 }
 
-// NewViews follows a catalog.
+// NewViews returns the views of a catalog.
 func NewViews(c *fence.Catalog) *Views {
 	v := &Views{catalog: c}
 	v.current.Store(&catalogView{view: &track.View{}})
 	return v
 }
 
-// View returns the sets as they are now: the same pointer until something
-// changes. It costs one atomic load and one comparison a set.
+// View returns the present sets: the same pointer until a set changes. It costs one atomic load and
+// one comparison a set.
 func (v *Views) View() *track.View {
 	if c := v.current.Load(); v.isCurrent(c) {
 		return c.view

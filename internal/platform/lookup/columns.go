@@ -11,14 +11,13 @@ import (
 const (
 	// PointBytes is the size of a point in columns: lon and lat as float64.
 	PointBytes = 16
-	// columnsHead is the generation and the number of points of an answer.
+	// columnsHead is the size of the generation and the number of points in an answer.
 	columnsHead = 8 + 4
 )
 
-// Columns answers points of 16 bytes each, lon and lat as float64, by columns: the
-// generation of the set as u64, the number n of points as u32, n+1 offsets as u32,
-// and refs as u32, of which those from offset i to offset i+1 hold point i. All of
-// it is little-endian.
+// Columns answers points of 16 bytes each, lon and lat as float64, in columns: the generation of
+// the set as u64, the number n of points as u32, n+1 offsets as u32, and refs as u32. The fences
+// that hold point i are the refs from offset i to offset i+1. All values are little-endian.
 //
 // hot: BenchmarkColumns, TestColumnsDoNotAllocate.
 func (l *Lookup) Columns(points []byte) error {
@@ -56,8 +55,8 @@ func (l *Lookup) checkColumns(points []byte) error {
 	return l.needSet("an answer in columns")
 }
 
-// settleColumns appends the refs of the pending points, of which the first is
-// point number at, and fills in where they end.
+// settleColumns appends the refs of the pending points, the first of which is point number at, and
+// sets their offsets.
 func (l *Lookup) settleColumns(at int) error {
 	defer l.pending.reset()
 	if err := l.find(); err != nil {
@@ -78,8 +77,8 @@ func (l *Lookup) settleColumns(at int) error {
 	return nil
 }
 
-// grow makes room for n bytes more. It has the memory before it takes it: while
-// the answer moves, twice.
+// grow makes room for n more bytes. It asks for the memory first, twice as much while the answer is
+// copied.
 func (l *Lookup) grow(n int) error {
 	need := len(l.Answer) + n
 	if need > l.limit() {
@@ -96,7 +95,7 @@ func (l *Lookup) grow(n int) error {
 	return nil
 }
 
-// read adds points in columns, of which the first is point number at.
+// read adds points in columns, the first of which is point number at.
 func (p *pending) read(points []byte, at int) error {
 	n := len(points) / PointBytes
 	p.lon, p.lat = slices.Grow(p.lon, n)[:n], slices.Grow(p.lat, n)[:n]

@@ -12,8 +12,8 @@ import (
 	"paddock/fence"
 )
 
-// grid is a catalog with one set, "grid", of side x side squares of one degree
-// from (0,0), in the order of rows.
+// grid returns a catalog with one set, "grid", of side x side squares of one degree from (0,0), in
+// the order of rows.
 func grid(t testing.TB, side int) *fence.Catalog {
 	t.Helper()
 	set, err := fence.NewSet("grid", fence.Options{})
@@ -40,7 +40,7 @@ func grid(t testing.TB, side int) *fence.Catalog {
 	return c
 }
 
-// inColumns are points as a request has them.
+// inColumns encodes points for a request.
 func inColumns(lonLat ...float64) []byte {
 	var b []byte
 	for _, f := range lonLat {
@@ -49,7 +49,7 @@ func inColumns(lonLat ...float64) []byte {
 	return b
 }
 
-// scattered are n points over a grid and around it.
+// scattered returns n points over a grid and around it.
 func scattered(n, side int) []byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var at []float64
@@ -59,7 +59,7 @@ func scattered(n, side int) []byte {
 	return inColumns(at...)
 }
 
-// readColumns takes an answer apart by the words of docs/wire/KINDS.md.
+// readColumns decodes an answer as docs/reference/wire-kinds.md describes it.
 func readColumns(t *testing.T, b []byte) (generation uint64, answers [][]uint32) {
 	t.Helper()
 	generation = binary.LittleEndian.Uint64(b)
@@ -79,7 +79,7 @@ func readColumns(t *testing.T, b []byte) (generation uint64, answers [][]uint32)
 	return generation, answers
 }
 
-// Columns say what single look-ups say, over the borders of chunks too.
+// Columns have the answers of single look-ups, also across the borders of chunks.
 func TestColumns(t *testing.T) {
 	const side = 8
 	c, l := grid(t, side), &Lookup{}
@@ -139,8 +139,7 @@ func TestColumnsRefuse(t *testing.T) {
 	}
 }
 
-// The memory of an answer is asked for before it is taken, and what a chunk found
-// is part of it.
+// The memory of an answer is requested before it is taken. It includes the results of a chunk.
 func TestColumnsHoldTheirMemory(t *testing.T) {
 	c, points := grid(t, 2), inColumns(slices.Repeat([]float64{0.5, 0.5}, 100_000)...)
 	for _, room := range []int64{0, 400_000, 700_000} {
@@ -159,7 +158,7 @@ func TestColumnsHoldTheirMemory(t *testing.T) {
 	}
 }
 
-// Where all fences lie on one spot, fewer points are looked up at once.
+// If all fences overlap, fewer points are looked up at once.
 func TestChunksAreBoundedByWhatTheyMayFind(t *testing.T) {
 	l := &Lookup{}
 	if err := l.Begin(grid(t, 64), ""); err != nil {
@@ -174,7 +173,7 @@ func TestChunksAreBoundedByWhatTheyMayFind(t *testing.T) {
 	}
 }
 
-// Who keeps his Lookup asks in columns without an allocation.
+// A reused Lookup answers in columns without an allocation.
 func TestColumnsDoNotAllocate(t *testing.T) {
 	c, l, points := grid(t, 4), &Lookup{}, scattered(2*chunk, 4)
 	ask := func() {
@@ -188,9 +187,8 @@ func TestColumnsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkColumns is 100,000 points of a set of 4,096 squares in columns, on one
-// processor, without any network; beside it what the set's own AppendBatch takes
-// for the same points.
+// BenchmarkColumns looks up 100,000 points in a set of 4,096 squares, in columns, on one processor,
+// without a network. It compares with the set's own AppendBatch for the same points.
 func BenchmarkColumns(b *testing.B) {
 	const n, side = 100_000, 64
 	c, l, points := grid(b, side), &Lookup{}, scattered(n, side)

@@ -6,8 +6,7 @@ import (
 	"paddock/fence"
 )
 
-// The compact form of a request, which the doors that have no head of their own
-// take beside JSON: docs/wire/KINDS.md.
+// The compact form of a request, which doors without HTTP accept beside JSON: docs/reference/wire-kinds.md.
 const (
 	CompactVersion = 1 // its first byte
 
@@ -18,7 +17,7 @@ const (
 	compactFlags      = CompactSet | CompactMany | CompactColumns | CompactGeneration
 )
 
-// compact is a request in the compact form. Its bytes are those of the body.
+// compact is a request in the compact form. Its slices are borrowed from the body.
 type compact struct {
 	flags      byte
 	set        []byte
@@ -26,7 +25,7 @@ type compact struct {
 	points     []byte
 }
 
-// parseCompact reads a body whose first byte is CompactVersion.
+// parseCompact parses a body whose first byte is CompactVersion.
 func parseCompact(body []byte) (q compact, err error) {
 	if len(body) < 2 {
 		return q, fail(Invalid, "body: cut off")
@@ -93,7 +92,7 @@ func (l *Lookup) compact(q *compact) error {
 	return nil
 }
 
-// manyPoints answers points as numbers in the form of Document.
+// manyPoints answers binary points in the form of Document.
 func (l *Lookup) manyPoints(points []byte) error {
 	n, size := len(points)/PointBytes, l.chunkSize()
 	if n > MaxPoints {

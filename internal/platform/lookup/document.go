@@ -33,17 +33,17 @@ func (l *Lookup) Document(body []byte) error {
 	return nil
 }
 
-// withoutMark takes a byte order mark away.
+// withoutMark removes a byte order mark.
 func withoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\ufeff")) }
 
-// points answers a JSON array of points. It keeps a chunk of them at a time.
+// points answers a JSON array of points. It keeps one chunk of them at a time.
 func (l *Lookup) points(array json.RawMessage) error {
 	if array[0] != '[' {
 		return fail(Invalid, "points: must be an array")
 	}
 	dec := json.NewDecoder(bytes.NewReader(array))
 	if _, err := dec.Token(); err != nil {
-		return err // it has been found valid
+		return err // impossible: it is valid JSON
 	}
 	var raw json.RawMessage
 	size := l.chunkSize()
@@ -68,8 +68,8 @@ func (l *Lookup) points(array json.RawMessage) error {
 
 func (l *Lookup) beginResults() { l.text(`{"results":[`) }
 
-// endResults answers what is pending, and ends the results, each of which has a
-// comma behind it.
+// endResults answers the pending points, and ends the results, each of which is followed by a
+// comma.
 func (l *Lookup) endResults() error {
 	if err := l.settle(","); err != nil {
 		return err
@@ -83,7 +83,7 @@ func tooManyPoints() error {
 	return fail(TooLarge, "body: more than %d points; send them in parts", MaxPoints)
 }
 
-// Lines answers one line for each line; a bad one is answered with its error.
+// Lines answers each line with one line; a bad one with its error.
 func (l *Lookup) Lines(body []byte) error {
 	n, size := 0, l.chunkSize()
 	for line := range bytes.SplitSeq(withoutMark(body), []byte{'\n'}) {
@@ -107,7 +107,7 @@ func (l *Lookup) Lines(body []byte) error {
 	return l.settle("\n")
 }
 
-// badLine answers a line in its place, behind those that are pending.
+// badLine answers a bad line in its place, after the pending ones.
 func (l *Lookup) badLine(reason error) error {
 	if err := l.settle("\n"); err != nil {
 		return err

@@ -1,8 +1,8 @@
-// Package lookup answers which fences hold a point, as JSON: the look-ups of
-// every door, so that all of them give the same bytes.
+// Package lookup finds the fences that hold a point and answers as JSON. All doors use it, so their
+// answers have the same bytes.
 //
-// A Lookup is one request. It reads one snapshot of each set, without a lock, so
-// that all of its answers agree.
+// A Lookup is one request. It reads one snapshot of each set, without a lock, so all of its answers
+// agree.
 package lookup
 
 import (
@@ -18,28 +18,28 @@ import (
 const (
 	// MaxPoints bounds the points of one request.
 	MaxPoints = 1_000_000
-	// MaxAnswer bounds the answer of one request, in bytes: a few points may lie
-	// in thousands of fences with long properties.
+	// MaxAnswer bounds the answer of one request, in bytes: a few points may lie in thousands of
+	// fences with long properties.
 	MaxAnswer = 64 << 20
 )
 
-// Kind is what is wrong with a request.
+// Kind is the reason for the refusal of a request.
 type Kind uint8
 
 const (
 	// Invalid: the request is malformed.
 	Invalid Kind = iota
-	// NoSet: the set that it names does not exist.
+	// NoSet: the named set does not exist.
 	NoSet
-	// TooLarge: it has more points, or its answer more bytes, than one may have.
+	// TooLarge: the request has too many points, or its answer too many bytes.
 	TooLarge
-	// NoRoom: the door has no memory for its answer now.
+	// NoRoom: there is no memory for the answer at present.
 	NoRoom
-	// Gone: the set is not at the generation that it asks for.
+	// Gone: the set is not at the requested generation.
 	Gone
 )
 
-// Status is the code of HTTP for it, which the bus uses as well.
+// Status returns the status code of HTTP, which the bus uses too.
 func (k Kind) Status() int {
 	switch k {
 	case NoSet:
@@ -69,31 +69,31 @@ func fail(kind Kind, format string, args ...any) error {
 
 // Lookup is one request. It belongs to one goroutine.
 type Lookup struct {
-	// Answer is what has been answered so far. It must not be used after an error.
+	// Answer is the answer so far. It is invalid after an error.
 	Answer []byte
-	// Hold, if any, is asked whether the answer may take so many bytes in all.
+	// Hold, if set, reports whether the answer may use that many bytes in all.
 	Hold func(bytes int64) bool
 
 	// Limit bounds the answer in bytes; 0 means MaxAnswer.
 	Limit      int
-	bare       bool // without the properties of fences
+	bare       bool // omit the properties of fences
 	sets       []source
-	named      bool // one set has been asked for by its name
+	named      bool // the request names one set
 	generation uint64
-	scratch    []byte // of readers
+	scratch    []byte // buffer of readers
 	refs       []fence.Ref
 	pending    pending
 }
 
-// source is a set that is asked.
+// source is one of the requested sets.
 type source struct {
 	name  string
 	snap  *fence.Snapshot
 	found fence.Batch // for the points of a chunk
 }
 
-// Begin makes l a request to one set, or to all if set is "". What it has
-// allocated before is used again.
+// Begin makes l a request to one set, or to all if set is "". It reuses the memory of earlier
+// requests.
 func (l *Lookup) Begin(c *fence.Catalog, set string) error {
 	l.End()
 	l.bare = false
@@ -111,7 +111,7 @@ func (l *Lookup) Begin(c *fence.Catalog, set string) error {
 	return nil
 }
 
-// ask adds a set, in the room of one that was asked before.
+// ask adds a set, in the memory of an earlier one.
 func (l *Lookup) ask(s *fence.Set) {
 	l.sets = slices.Grow(l.sets, 1)[:len(l.sets)+1]
 	now := &l.sets[len(l.sets)-1]
@@ -129,7 +129,7 @@ func (l *Lookup) at(generation uint64) error {
 	return nil
 }
 
-// needSet refuses what only one set can answer, if none was named.
+// needSet refuses a request without a set for a feature that needs one.
 func (l *Lookup) needSet(what string) error {
 	if !l.named {
 		return fail(Invalid, "set missing: %s is that of one set", what)
@@ -137,8 +137,7 @@ func (l *Lookup) needSet(what string) error {
 	return nil
 }
 
-// End lets go of the snapshots, and of what is too large to keep for the next
-// request.
+// End releases the snapshots, and buffers that are too large to keep.
 func (l *Lookup) End() {
 	for i := range l.sets {
 		s := &l.sets[i]
@@ -157,8 +156,7 @@ func (l *Lookup) End() {
 	l.sets, l.Answer = l.sets[:0], l.Answer[:0]
 }
 
-// What a Lookup keeps from one request for the next: refs for each set, and
-// sets.
+// The buffers that a Lookup keeps between requests: refs for each set, and sets.
 const (
 	keptRefs = 8 * chunk
 	keptSets = 64
@@ -181,8 +179,8 @@ func (l *Lookup) Point(p fence.Point) error {
 	return l.fits()
 }
 
-// fences appends the fences of a set that hold a point. first is whether there
-// is none before them.
+// fences appends the fences of a set that hold a point. first reports whether the list is still
+// empty.
 func (l *Lookup) fences(s *source, refs []fence.Ref, first *bool) error {
 	for _, ref := range refs {
 		if !*first {
@@ -213,7 +211,7 @@ func (l *Lookup) found(set string, f *fence.Fence) {
 	l.text("}")
 }
 
-// appendString appends s as JSON text. Most names are plain.
+// appendString appends s as a JSON string. Most names need no escapes.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -36,7 +36,7 @@ const (
 	none = `{"fences":[]}`
 )
 
-// The forms of a request give the same answers, and a Lookup can be used again.
+// All forms of a request give the same answers, and a Lookup can be reused.
 func TestForms(t *testing.T) {
 	c, l := catalog(t), &Lookup{}
 	in := fence.Point{Lon: 0.5, Lat: 0.5}
@@ -90,7 +90,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A look-up for one point by one who keeps his Lookup costs no memory.
+// A reused Lookup looks up one point without an allocation.
 func TestPointDoesNotAllocate(t *testing.T) {
 	c, l := catalog(t), &Lookup{}
 	ask := func() {

@@ -25,8 +25,8 @@ var onePoint = []string{
 	`{"lon":0.5,"lat":0.5,"x":` + strings.Repeat("[", 12) + strings.Repeat("]", 12) + `}`, ``, `{}`, `null`, `5`, `"x"`, `{`,
 }
 
-// FuzzOnePoint: what is read in one pass has the answer, or the error, that it has
-// through encoding/json.
+// FuzzOnePoint checks that the single pass gives the same answers, and the same errors, as
+// encoding/json.
 func FuzzOnePoint(f *testing.F) {
 	for _, body := range onePoint {
 		f.Add(body, "")
@@ -50,14 +50,14 @@ func FuzzOnePoint(f *testing.F) {
 	})
 }
 
-// onePointForms are what programs send.
+// onePointForms are the forms that programs send.
 var onePointForms = map[string]string{
 	"pair":    `[2.5,2.25]`,
 	"members": `{"lon":2.5,"lat":2.25}`,
 	"feature": `{"type":"Feature","properties":{"line":"M2"},"geometry":{"type":"Point","coordinates":[2.5,2.25]}}`,
 }
 
-// A body about one point costs no memory by one who keeps his Lookup.
+// A reused Lookup reads a body with one point without an allocation.
 func TestOnePointDoesNotAllocate(t *testing.T) {
 	c, l := catalog(t), &Lookup{}
 	for name, body := range onePointForms {
@@ -74,7 +74,7 @@ func TestOnePointDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkOnePoint is a body about one point, in one pass and through encoding/json.
+// BenchmarkOnePoint reads a body with one point, in one pass and with encoding/json.
 func BenchmarkOnePoint(b *testing.B) {
 	c, l := catalog(b), &Lookup{}
 	for name, body := range onePointForms {

@@ -3,16 +3,16 @@ package lookup
 import "paddock/fence"
 
 const (
-	// chunk is how many points are looked up at once: enough to pay for the call,
-	// and few enough for their columns and answers to stay in the cache.
+	// chunk is the number of points that are looked up at once: enough to amortise the call, and
+	// few enough for their columns and answers to stay in the cache.
 	chunk = 1024
-	// chunkRefs bounds what a chunk may find, in refs, where all its points lie in
-	// all fences: 16 MiB. It is taken before it can be counted, by no more requests
-	// at once than there are processors.
+	// chunkRefs bounds the results of a chunk, in refs, if all its points lie in all fences: 16
+	// MiB. This memory is used before it can be counted, by at most as many requests at once as
+	// there are processors.
 	chunkRefs = 4 << 20
 )
 
-// pending are points that have been read and not yet looked up.
+// pending holds points that were read and not looked up yet.
 type pending struct{ lon, lat []float64 }
 
 func (p *pending) reset() { p.lon, p.lat = p.lon[:0], p.lat[:0] }
@@ -21,7 +21,7 @@ func (p *pending) add(at fence.Point) {
 	p.lon, p.lat = append(p.lon, at.Lon), append(p.lat, at.Lat)
 }
 
-// chunkSize is how many points to look up at once.
+// chunkSize returns the number of points to look up at once.
 func (l *Lookup) chunkSize() int {
 	fences := 0
 	for i := range l.sets {
@@ -30,7 +30,7 @@ func (l *Lookup) chunkSize() int {
 	return max(1, min(chunk, chunkRefs/max(fences, 1)))
 }
 
-// find looks the pending points up in all sets.
+// find looks up the pending points in all sets.
 func (l *Lookup) find() error {
 	held := int64(cap(l.Answer))
 	for i := range l.sets {
@@ -45,7 +45,7 @@ func (l *Lookup) find() error {
 // refBytes is the size of a ref, in memory as in columns.
 const refBytes = 4
 
-// settle answers the pending points, each as Point does, with end behind it.
+// settle answers the pending points, each as Point does, followed by end.
 func (l *Lookup) settle(end string) error {
 	defer l.pending.reset()
 	if err := l.find(); err != nil {
@@ -66,7 +66,7 @@ func (l *Lookup) settle(end string) error {
 	return l.fits()
 }
 
-// take adds a point, and settles a chunk of them.
+// take adds a point, and answers a chunk once it is full.
 func (l *Lookup) take(p fence.Point, size int, end string) error {
 	if l.pending.add(p); len(l.pending.lon) < size {
 		return nil

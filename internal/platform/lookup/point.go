@@ -53,7 +53,7 @@ func pointOf(pair []*float64) (fence.Point, error) {
 	return p, Check(p)
 }
 
-// Check says what is wrong with a point.
+// Check returns an error if a point is out of range.
 func Check(p fence.Point) error {
 	switch lon, lat := math.Abs(p.Lon), math.Abs(p.Lat); {
 	case lat > 90 && lat <= 180 && lon <= 90:

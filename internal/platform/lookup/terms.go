@@ -10,10 +10,10 @@ import (
 	"paddock/internal/platform/pointquery"
 )
 
-// Terms are what a request says beside its points.
+// Terms are the options of a request.
 type Terms struct {
-	Set        string  // that is asked; "": all of them
-	Generation *uint64 // at which the set must be, which then has to be named; nil: at any
+	Set        string  // "": all sets
+	Generation *uint64 // required generation of the set, which then has to be named; nil: any
 	Properties string  // PropertiesAll or PropertiesNone; "": all
 }
 
@@ -23,7 +23,7 @@ const (
 	PropertiesNone = "none"
 )
 
-// CheckProperties refuses a choice that does not exist.
+// CheckProperties refuses an unknown choice.
 func CheckProperties(choice string) error {
 	if choice != "" && choice != PropertiesAll && choice != PropertiesNone {
 		return fail(Invalid, "properties %.32q: use all or none", choice)
@@ -31,8 +31,7 @@ func CheckProperties(choice string) error {
 	return nil
 }
 
-// Open makes l a request with these terms. What it has allocated before is used
-// again.
+// Open makes l a request with these terms. It reuses the memory of earlier requests.
 func (l *Lookup) Open(c *fence.Catalog, t Terms) error {
 	if err := CheckProperties(t.Properties); err != nil {
 		return err
@@ -47,8 +46,8 @@ func (l *Lookup) Open(c *fence.Catalog, t Terms) error {
 	return l.at(*t.Generation)
 }
 
-// Request answers a body as the doors that have no head of their own take it: as
-// JSON does, or in the compact form, which the first byte tells apart.
+// Request answers a body from a door without HTTP: JSON, or the compact form, which its first byte
+// identifies.
 func (l *Lookup) Request(c *fence.Catalog, door Terms, body []byte) error {
 	if len(body) == 0 || body[0] != CompactVersion {
 		return l.JSON(c, door, body)
@@ -63,8 +62,8 @@ func (l *Lookup) Request(c *fence.Catalog, door Terms, body []byte) error {
 	return l.compact(&q)
 }
 
-// JSON answers a body that is one JSON value, as Document does. An object may hold
-// terms, the members set, generation and properties, beside those of the door.
+// JSON answers a body that is one JSON value, as Document does. An object may have terms, the
+// members set, generation and properties, in addition to those of the door.
 func (l *Lookup) JSON(c *fence.Catalog, door Terms, body []byte) error {
 	if l.scratch == nil {
 		l.scratch = make([]byte, 0, 256)
@@ -75,7 +74,7 @@ func (l *Lookup) JSON(c *fence.Catalog, door Terms, body []byte) error {
 	return l.any(c, door, body)
 }
 
-// any is JSON for every body, through encoding/json.
+// any is JSON for every body, with encoding/json.
 func (l *Lookup) any(c *fence.Catalog, door Terms, body []byte) error {
 	t, err := termsOf(body)
 	if err != nil {
@@ -87,7 +86,7 @@ func (l *Lookup) any(c *fence.Catalog, door Terms, body []byte) error {
 	return l.Document(body)
 }
 
-// one is JSON for a body that has been read already.
+// one is JSON for a body that was read in one pass.
 //
 // hot: BenchmarkOnePoint, TestOnePointDoesNotAllocate
 func (l *Lookup) one(c *fence.Catalog, door Terms, q *pointquery.Search) error {
@@ -110,7 +109,7 @@ func (l *Lookup) one(c *fence.Catalog, door Terms, q *pointquery.Search) error {
 	return nil
 }
 
-// choiceOf is a choice of properties as text, without an allocation if it exists.
+// choiceOf returns a choice of properties as a string. It does not allocate for a valid choice.
 func choiceOf(text []byte) string {
 	for _, choice := range [...]string{"", PropertiesAll, PropertiesNone} {
 		if string(text) == choice {
@@ -120,8 +119,7 @@ func choiceOf(text []byte) string {
 	return string(text)
 }
 
-// openBoth opens with the terms of the door and, where these say nothing, of the
-// body.
+// openBoth opens with the terms of the door and, where it has none, of the body.
 func (l *Lookup) openBoth(c *fence.Catalog, door, body Terms) error {
 	if door.Set != "" && body.Set != "" && door.Set != body.Set {
 		return fail(Invalid, "set: %.64q in the body, %.64q outside of it", body.Set, door.Set)
@@ -132,8 +130,7 @@ func (l *Lookup) openBoth(c *fence.Catalog, door, body Terms) error {
 	})
 }
 
-// termsOf reads the terms of a body. What is wrong with the rest of it, Document
-// says.
+// termsOf reads the terms of a body. Document reports other errors in it.
 func termsOf(body []byte) (t Terms, err error) {
 	if body = bytes.TrimLeft(withoutMark(body), " \t\r\n"); len(body) == 0 || body[0] != '{' {
 		return t, nil

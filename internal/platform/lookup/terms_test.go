@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// compactBody is a request in the compact form.
+// compactBody returns a request in the compact form.
 func compactBody(flags byte, set string, generation uint64, points ...float64) []byte {
 	b := []byte{CompactVersion, flags}
 	if flags&CompactSet != 0 {
@@ -19,7 +19,7 @@ func compactBody(flags byte, set string, generation uint64, points ...float64) [
 	return append(b, inColumns(points...)...)
 }
 
-// The terms of a door and those of a body add up.
+// The terms of a door and of a body are combined.
 func TestTerms(t *testing.T) {
 	c := catalog(t)
 	first, next := uint64(1), uint64(2)

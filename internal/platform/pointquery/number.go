@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// exactDigits is how many decimal digits every float64 keeps apart: a number of
-// no more digits is the shortest text of the float64 nearest to it.
+// exactDigits is the number of decimal digits that every float64 preserves: a number of at most so
+// many digits is the shortest text of its nearest float64.
 const exactDigits = 15
 
-// powers holds those powers of ten that divide an integer of exactDigits without
-// a second rounding: both are float64s themselves.
+// powers holds the powers of ten by which an integer of exactDigits can be divided without a second
+// rounding, because both are float64s.
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// number writes a number as float64 shows it, and returns it.
+// number reads a number and writes the shortest text of its float64.
 func (p *pass) number() (float64, bool) {
 	p.peek()
 	begin := p.at
@@ -29,7 +29,7 @@ func (p *pass) number() (float64, bool) {
 	return v, true
 }
 
-// float reads a number. exact says that its text is how float64 shows it.
+// float reads a number. exact reports that its text is the shortest text of its float64.
 func (p *pass) float() (v float64, exact, ok bool) {
 	if c := p.peek(); c != '-' && !isDigit(c) {
 		return 0, false, false
@@ -46,9 +46,9 @@ func (p *pass) float() (v float64, exact, ok bool) {
 	return v, false, err == nil
 }
 
-// decimal reads a number whose text is that of its float64: few digits, no
-// exponent, no zero at the end of its fraction, not too small. Anything else, a
-// malformed one too, it leaves to others.
+// decimal reads a number whose text is the shortest one of its float64: few digits, no exponent, no
+// zero at the end of its fraction, not too small. It returns false for all others, including
+// malformed ones.
 func (p *pass) decimal() (v float64, exact bool) {
 	text := p.text[p.at:]
 	i := 0
@@ -59,7 +59,7 @@ func (p *pass) decimal() (v float64, exact bool) {
 	first := i
 	var n uint64
 	for ; i < len(text) && isDigit(text[i]); i++ {
-		n = n*10 + uint64(text[i]-'0') // beyond exactDigits it is not used
+		n = n*10 + uint64(text[i]-'0') // not used beyond exactDigits
 	}
 	digits := i - first
 	if digits == 0 || digits > 1 && text[first] == '0' {
@@ -91,7 +91,7 @@ func (p *pass) decimal() (v float64, exact bool) {
 	return v, true
 }
 
-// scan passes over a number by the grammar of JSON, RFC 8259 section 6.
+// scan skips a number by the grammar of JSON, RFC 8259 section 6.
 func (p *pass) scan() bool {
 	if p.text[p.at] == '-' {
 		p.at++
@@ -125,8 +125,8 @@ func (p *pass) digits() (n int) {
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
-// appendFloat appends a finite number as encoding/json does: shortest, in
-// e-notation below 1e-6 and from 1e21 on, "e-9" rather than "e-09".
+// appendFloat appends a finite number as encoding/json does: shortest, in e-notation below 1e-6 and
+// from 1e21 on, "e-9" rather than "e-09".
 func appendFloat(b []byte, v float64) []byte {
 	abs := math.Abs(v)
 	if abs == 0 || 1e-6 <= abs && abs < 1e21 {

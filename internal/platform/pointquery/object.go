@@ -2,12 +2,12 @@ package pointquery
 
 import "bytes"
 
-// entry is a member of an object as it stands in the output: "key":value.
+// entry is a member of an object in the output: "key":value.
 type entry struct{ begin, keyEnd, end int }
 
-// object writes an object, sorted by its keys. Members are written as they come;
-// most objects are not sorted, so the members are then written again in order,
-// behind the first ones, and moved over them.
+// object writes an object, sorted by its keys. It writes members as they are read. If they are not
+// sorted, which is common, it writes them again in order, behind the first ones, and moves them
+// over the first ones.
 func (p *pass) object(levels int) bool {
 	var entries [maxKeys]entry
 	n := 0
@@ -32,7 +32,7 @@ func (p *pass) object(levels int) bool {
 		e.end = len(p.out)
 		i, fresh := p.place(entries[:n], e)
 		if !fresh {
-			return false // of a repeated key the last one counts
+			return false // the last of repeated keys would count
 		}
 		sorted = sorted && i == n
 		copy(entries[i+1:], entries[i:n])
@@ -46,7 +46,7 @@ func (p *pass) object(levels int) bool {
 	return !p.broken
 }
 
-// place finds where e belongs among sorted entries, and whether its key is new.
+// place finds the position of e among sorted entries, and reports whether its key is new.
 func (p *pass) place(entries []entry, e entry) (i int, fresh bool) {
 	key := p.out[e.begin+1 : e.keyEnd]
 	for i = len(entries); i > 0; i-- {
@@ -60,7 +60,7 @@ func (p *pass) place(entries []entry, e entry) (i int, fresh bool) {
 	return 0, true
 }
 
-// rewrite brings what has been written since begin into the order of the entries.
+// rewrite puts the output since begin into the order of the entries.
 func (p *pass) rewrite(begin int, entries []entry) {
 	end := len(p.out)
 	for i, e := range entries {

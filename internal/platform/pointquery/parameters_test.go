@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ofParameters is what the slow way makes of parameters.
+// ofParameters parses parameters with encoding/json.
 func ofParameters(query string) (echo string, at Point, ok bool) {
 	values, _ := url.ParseQuery(query)
 	var v [2]float64
@@ -65,7 +65,7 @@ func TestAppendParameters(t *testing.T) {
 	}
 }
 
-// What is taken is echoed as the slow way does.
+// Accepted parameters are echoed as encoding/json does.
 func FuzzAppendParameters(f *testing.F) {
 	for query := range parameters {
 		f.Add(query)

@@ -2,12 +2,11 @@ package pointquery
 
 import "unicode/utf8"
 
-// pass goes over a JSON text once and writes what it finds. Its methods return
-// false, or set broken, where the text is malformed or beyond what is taken; then
-// the pass is over.
+// pass reads a JSON text once and writes its values. Its methods return false, or set broken, if
+// the text is malformed or too complex; the pass is over then.
 type pass struct {
 	text   []byte
-	at     int // what has been read
+	at     int // bytes read so far
 	broken bool
 	out    []byte
 }
@@ -24,7 +23,7 @@ func (p *pass) peek() byte {
 	return 0
 }
 
-// take skips white space and then c, if that is what stands there.
+// take skips white space and then c, if it is next.
 func (p *pass) take(c byte) bool {
 	if p.peek() != c || p.at == len(p.text) {
 		return false
@@ -45,8 +44,8 @@ func (p *pass) literal(s string) bool {
 // ended reports whether only white space is left.
 func (p *pass) ended() bool { return p.peek() == 0 && p.at == len(p.text) }
 
-// open begins an object or array, and next goes on after an element of it. Both
-// report whether another element follows; the last one has then been closed.
+// open begins an object or array, and next continues after an element of it. Both report whether
+// another element follows; otherwise they have read the closing bracket.
 func (p *pass) open(bracket byte) bool {
 	if !p.take(bracket) {
 		p.broken = true
@@ -63,8 +62,7 @@ func (p *pass) next(end byte) bool {
 	return false
 }
 
-// key reads the name of a member and its colon. Names are plain: printable ASCII
-// that is the same in every text of JSON.
+// key reads the name of a member and its colon. The name must be printable ASCII without escapes.
 func (p *pass) key() (name []byte, ok bool) {
 	if !p.take('"') {
 		return nil, false
@@ -75,7 +73,7 @@ func (p *pass) key() (name []byte, ok bool) {
 	return name, p.take('"') && p.take(':')
 }
 
-// isPlain tells bytes that stand for themselves within a string.
+// isPlain marks the bytes that stand for themselves within a string.
 var isPlain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = true
@@ -134,10 +132,10 @@ func (p *pass) array(levels int) bool {
 	return !p.broken
 }
 
-// string writes a string. UTF-8 goes through as it is; what encoding/json would
-// mend or escape beyond ASCII is left to it.
+// string writes a string. UTF-8 is copied; it fails for sequences that encoding/json would replace
+// or escape.
 func (p *pass) string() bool {
-	p.at++ // the quotation mark, which the caller has seen
+	p.at++ // the quotation mark, which the caller has checked
 	p.out = append(p.out, '"')
 	for {
 		begin := p.at
@@ -169,7 +167,7 @@ func (p *pass) string() bool {
 
 const hex = "0123456789abcdef"
 
-// skip passes over any value without writing it.
+// skip skips any value.
 func (p *pass) skip(levels int) bool {
 	kept := p.out
 	p.out = p.out[len(p.out):]

@@ -1,35 +1,37 @@
 // Package pointquery reads queries about one point in one pass.
 //
-// Append reads a GeoJSON Feature with a Point, and gives it back as encoding/json
-// would: decoded into a map of properties and a slice of coordinates, and marshalled
-// again. Keys are sorted, numbers pass through float64, '<', '>' and '&' are escaped,
-// other members are gone. Read takes a point in any of the forms that /v1/search
-// knows, and gives nothing back.
+// Append reads a GeoJSON Feature with a Point, and writes it as encoding/json would after decoding
+// it into a map of properties and a slice of coordinates: keys are sorted, numbers pass through
+// float64, '<', '>' and '&' are escaped, and other members are dropped. Read reads a point in any
+// of the forms of /v1/search, and writes nothing.
 //
-// It takes what programs send: members in any order, members of no interest,
-// properties of any shape. What it does not take is not wrong, only rare, such as
-// escapes, names that are repeated or oddly written, and errors: then the caller
-// asks encoding/json, and the texts and oddities of that need no second home.
-// What it takes has the same outcome both ways; FuzzPointQuery holds it to that, and
-// FuzzOnePoint of internal/platform/lookup.
+// Both accept the queries that programs send: members in any order, unknown members, properties of
+// any shape. They return false for rare queries, such as those with escapes, repeated or unusually
+// spelled names, and errors. The caller then uses encoding/json, which defines the error texts and
+// the special cases. Accepted queries have the same result both ways; FuzzPointQuery checks that,
+// and FuzzOnePoint of internal/platform/lookup.
 package pointquery
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
 
 const (
 	maxKeys  = 16 // of one object within the properties
-	maxDepth = 8  // of objects and arrays within each other, in one member
+	maxDepth = 8  // nested objects and arrays in one member
 )
 
-// Point is where a query asks, in degrees.
+// Point is the point of a query, in degrees.
 type Point struct{ Lon, Lat float64 }
 
-// Append appends the query that body holds to dst:
+// Append appends the query in body to dst:
 //
 //	{"type":"Feature","properties":P,"geometry":{"type":"Point","coordinates":[...]}}
 //
-// It returns false if the body is none that it knows; what it has appended until
-// then is of no use. It keeps nothing of body.
+// It returns false for an unknown form; the bytes behind dst are undefined then. It keeps nothing
+// of body.
 //
 // hot: BenchmarkAppend, TestAppendAllocatesNothing
 func Append(dst, body []byte) ([]byte, Point, bool) {
@@ -45,14 +47,14 @@ type feature struct {
 	pass
 	point Point
 
-	typed, located  bool // the members that have been read
+	typed, located  bool // members read so far
 	hasProperties   bool
-	coordinatesAt   int  // where they begin in the text; 0: not seen
-	coordinatesDone bool // and they have been written
+	coordinatesAt   int  // their offset in the text; 0: not seen
+	coordinatesDone bool // they were written
 }
 
-// read reads the whole text. Members are written in their fixed order: what comes
-// too early, coordinates before properties, is read when its turn has come.
+// read reads the whole text. Members are written in a fixed order: coordinates that precede the
+// properties are read after them.
 func (f *feature) read() bool {
 	for more := f.open('{'); more; more = f.next('}') {
 		key, ok := f.key()
@@ -151,7 +153,38 @@ func (f *feature) coordinates() bool {
 	return !f.broken && n >= 2
 }
 
-// folds reports whether encoding/json would take key, which is ASCII, for name.
+// folds reports whether encoding/json would match key, which is ASCII, with name.
 func folds(key []byte, name string) bool {
 	return len(key) == len(name) && bytes.EqualFold(key, []byte(name))
+}
+
+// AppendParameters appends the query in the parameters of a GET, as encoding/json writes it: a
+// Feature without properties. It accepts only lat and lon, in either order and unescaped. It
+// returns false for other parameters, and for values that are not finite numbers.
+//
+// hot: BenchmarkAppendParameters, TestAppendParametersAllocatesNothing
+func AppendParameters(dst, query []byte) ([]byte, Point, bool) {
+	first, second, _ := bytes.Cut(query, []byte("&"))
+	if bytes.HasPrefix(first, []byte("lon=")) {
+		first, second = second, first
+	}
+	lat, ok := coordinate(first, "lat=")
+	lon, also := coordinate(second, "lon=")
+	if !ok || !also {
+		return dst, Point{}, false
+	}
+	dst = append(dst, `{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[`...)
+	dst = append(appendFloat(dst, lon), ',')
+	dst = append(appendFloat(dst, lat), "]}}"...)
+	return dst, Point{Lon: lon, Lat: lat}, true
+}
+
+// coordinate parses the value of a parameter. A number without a plus sign contains no escapes.
+func coordinate(parameter []byte, name string) (float64, bool) {
+	value, ok := bytes.CutPrefix(parameter, []byte(name))
+	if !ok || bytes.IndexByte(value, '+') >= 0 { // a plus sign stands for a space
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(value), 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }

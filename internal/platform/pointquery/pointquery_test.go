@@ -16,7 +16,7 @@ type message struct {
 	} `json:"geometry"`
 }
 
-// reference answers by encoding/json; false if there is nothing to ask for.
+// reference answers with encoding/json. It returns false if the query is invalid.
 func reference(body []byte) (echo string, at Point, ok bool) {
 	var m *message
 	if json.Unmarshal(body, &m) != nil || m == nil || m.Type != "Feature" || m.Geometry.Type != "Point" || len(m.Geometry.Coordinates) < 2 {
@@ -26,7 +26,7 @@ func reference(body []byte) (echo string, at Point, ok bool) {
 	return string(text), Point{m.Geometry.Coordinates[0], m.Geometry.Coordinates[1]}, err == nil
 }
 
-// agrees compares Append with the reference where it takes the body.
+// agrees compares Append with the reference if it accepts the body.
 func agrees(t *testing.T, body string) (taken bool) {
 	t.Helper()
 	const before = "before"
@@ -55,7 +55,7 @@ func withCoordinates(c string) string {
 	return `{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":` + c + `}}`
 }
 
-// What programs send is taken. The reference decides what comes out.
+// The queries of common programs are accepted, with the reference's result.
 func TestTaken(t *testing.T) {
 	for _, body := range []string{
 		bus,
@@ -79,7 +79,7 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// What is left to encoding/json: it has the words, or the oddity.
+// These queries are left to encoding/json, for its error texts and special cases.
 func TestLeft(t *testing.T) {
 	for _, body := range []string{
 		"", " ", "null", "[]", "{}", "{", `{"type"`, bus[:len(bus)-1], bus + "x", bus + bus, "\x00" + bus, bus + "\x00",
@@ -108,7 +108,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// Append writes behind what is there, and into its room only.
+// Append writes behind dst, within its capacity.
 func TestAppendAllocatesNothing(t *testing.T) {
 	dst, body := make([]byte, 0, 4<<10), []byte(bus)
 	if n := testing.AllocsPerRun(100, func() {
@@ -120,8 +120,8 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzPointQuery: what is taken is a query by encoding/json too, at the same
-// place and with the same echo.
+// FuzzPointQuery checks that an accepted query is valid for encoding/json too, with the same place
+// and echo.
 func FuzzPointQuery(f *testing.F) {
 	f.Add(bus)
 	f.Add(withProperties(`{"c":[1.50,"<é>",{"b":1e21,"a":-0}],"a":{"y":null,"x":true},"b":123456789012345678}`))
@@ -130,7 +130,7 @@ func FuzzPointQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) { agrees(t, body) })
 }
 
-// FuzzNumber: the text of every number is that of encoding/json.
+// FuzzNumber checks that the text of every number is that of encoding/json.
 func FuzzNumber(f *testing.F) {
 	for _, n := range []string{"1", "-0", "0.1", "1e21", "123456789012345", "0.000001", "999999999999999.9", "1.10", "4.9e-324"} {
 		f.Add(n)

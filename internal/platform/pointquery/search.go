@@ -2,17 +2,16 @@ package pointquery
 
 import "strconv"
 
-// Search is a query about one point, with what else it may say. Its slices are of the
-// body.
+// Search is a query about one point, with its options. Its slices are borrowed from the body.
 type Search struct {
 	Point
 	Set         []byte // the member set; nil: none
-	Properties  []byte // the member properties where it is a string; nil: it is not
+	Properties  []byte // the member properties if it is a string; else nil
 	Generation  uint64
 	Generations bool // there is a member generation
 }
 
-// member is a name that a search knows.
+// member is a member that a search may have.
 type member uint8
 
 const (
@@ -24,8 +23,8 @@ const (
 	set
 	generation
 	properties
-	points // of many: not for here
-	others // what it does not know
+	points // of several points, which Read does not accept
+	others // unknown members
 )
 
 var memberNames = [others]string{"lon", "lat", "type", "coordinates", "geometry", "set", "generation", "properties", "points"}
@@ -38,16 +37,15 @@ type search struct {
 	top, in located
 }
 
-// located is what a GeoJSON object says of its place.
+// located is the place in a GeoJSON object.
 type located struct {
 	isPoint, placed bool
 	at              Point
 }
 
-// Read reads [lon, lat], {"lon","lat"}, a GeoJSON Point or a Feature with one; an object
-// may hold set, generation and properties beside that. The point may be anywhere. It
-// returns false if the body is none that it knows. What it passes over goes to scratch,
-// so that most bodies allocate nothing.
+// Read reads [lon, lat], {"lon","lat"}, a GeoJSON Point or a Feature with one. An object may also
+// have set, generation and properties. The point need not be in range. Read returns false for an
+// unknown form. It uses scratch for skipped values, so that most bodies allocate nothing.
 //
 // hot: BenchmarkOnePoint and TestOnePointDoesNotAllocate of internal/platform/lookup
 func Read(body, scratch []byte) (Search, bool) {
@@ -62,8 +60,8 @@ func Read(body, scratch []byte) (Search, bool) {
 	return s.Search, ok && s.ended()
 }
 
-// document reads an object, and finds its point as encoding/json would: lon and lat
-// first, then the geometry, then the object itself.
+// document reads an object, and chooses its point as encoding/json would: lon and lat first, then
+// the geometry, then the object itself.
 func (s *search) document() bool {
 	for more := s.open('{'); more; more = s.next('}') {
 		key, ok := s.key()
@@ -85,8 +83,8 @@ func (s *search) document() bool {
 	return s.top.isPoint && s.top.placed
 }
 
-// known finds a member by its name. A name that encoding/json would take for it, and a
-// second one, are not for here.
+// known finds a member by its name. It fails for a repeated name, and for one in another case,
+// which encoding/json would match.
 func (s *search) known(key []byte) (m member, ok bool) {
 	for ; m < others; m++ {
 		if string(key) == memberNames[m] {
@@ -185,7 +183,7 @@ func (s *search) position() (at Point, ok bool) {
 	return at, !s.broken && n >= 2
 }
 
-// name reads a string that is the same in every text of JSON.
+// name reads a string without escapes.
 func (s *search) name() ([]byte, bool) {
 	if !s.take('"') {
 		return nil, false
@@ -206,7 +204,7 @@ func (s *search) generation() bool {
 	return err == nil && (n == 1 || s.text[begin] != '0')
 }
 
-// properties reads a choice, or passes over those of a Feature.
+// properties reads a choice, or skips the properties of a Feature.
 func (s *search) properties() (ok bool) {
 	if s.peek() != '"' {
 		return s.skip(maxDepth)

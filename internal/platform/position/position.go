@@ -1,5 +1,5 @@
-// Package position is the fixed layout of one position: the bytes that a device
-// sends as the body of a post of the kind pos.update.
+// Package position implements the fixed layout of one position: the body that a device sends as a
+// post of the kind pos.update.
 //
 //	0   u8   version, 1
 //	1   u8   flags: what else is there
@@ -12,13 +12,12 @@
 //	    bytes  id
 //	    bytes  props, if flagged: JSON, up to the end of the body
 //
-// Integers and floats are little-endian. docs/wire/KINDS.md is normative, and
+// Integers and floats are little-endian. docs/reference/wire-kinds.md is normative, and
 // testdata/positions.txt holds the vectors.
 //
-// It is a package of its own, without imports of ours, because both ends of a
-// link need it: whoever sends positions knows nothing of the platform that takes
-// them. It knows the layout only. What a position may say, such as the range of
-// a latitude, is decided where the positions of all doors meet.
+// Both ends of a link use this package, so it imports no other package of Paddock. It covers only
+// the layout. The rules for values, such as the range of a latitude, are in package ingest, for the
+// positions of all doors.
 package position
 
 import (
@@ -49,9 +48,9 @@ const (
 	knownFlags = 1<<iota - 1
 )
 
-// Position is one position as it is sent.
+// Position is one position to send.
 type Position struct {
-	Fleet    string  // "": none is named
+	Fleet    string  // "": the default fleet
 	ID       string  // 1 to 256 bytes
 	Time     int64   // Unix milliseconds, by the device's clock
 	Lon, Lat float64 // degrees WGS84
@@ -67,10 +66,10 @@ type Measure struct {
 	Known bool
 }
 
-// Known returns a quantity that is known.
+// Known returns a known quantity.
 func Known(v float32) Measure { return Measure{Value: v, Known: true} }
 
-// Error says which field of a body is wrong, and how.
+// Error names the wrong field of a body, and the reason.
 type Error struct{ Field, Reason string }
 
 func (e *Error) Error() string { return e.Field + ": " + e.Reason }
@@ -79,8 +78,8 @@ func wrong(field, format string, args ...any) error {
 	return &Error{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Append appends p in the fixed layout. The error is an *Error about a field that
-// is missing or too long; then dst comes back as it was.
+// Append appends p in the fixed layout. The error is an *Error about a field that is missing or too
+// long; dst is unchanged then.
 func Append(dst []byte, p *Position) ([]byte, error) {
 	if err := p.fits(); err != nil {
 		return dst, err
@@ -151,11 +150,9 @@ func checkProps(n int) error {
 	return nil
 }
 
-// Parse reads a body in the fixed layout. Nothing in p is borrowed but Props,
-// which are bytes of b. The error is an *Error.
+// Parse decodes a body in the fixed layout. Only Props is borrowed from b. The error is an *Error.
 //
-// The layout has one form for each position: appending what was parsed gives the
-// same bytes again.
+// Each position has one encoding: appending a parsed position gives the same bytes again.
 func Parse(b []byte) (p Position, err error) {
 	if len(b) < fixedSize {
 		return p, wrong("body", "%d bytes, the fixed part has %d", len(b), fixedSize)
@@ -199,8 +196,7 @@ func Parse(b []byte) (p Position, err error) {
 	return p, nil
 }
 
-// reader takes field after field. After the first error, which it keeps, it
-// gives zeros.
+// reader reads field after field. After the first error, which it keeps, it returns zeros.
 type reader struct {
 	rest []byte
 	err  error
@@ -212,7 +208,7 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// take returns the next n bytes, nil if they are not there.
+// take returns the next n bytes, or nil if they are missing.
 func (r *reader) take(field string, n int) []byte {
 	if len(r.rest) < n {
 		r.fail(wrong(field, "cut off"))

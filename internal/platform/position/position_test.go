@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// layouts are the vectors of the fixed layout: what is expected of a body by the
-// platform, "" if it takes it.
+// layouts returns the vectors of the fixed layout, with the platform's error, "" if it accepts the
+// body.
 func layouts(t testing.TB) map[string]struct {
 	body   []byte
 	reason string
@@ -56,8 +56,8 @@ func layouts(t testing.TB) map[string]struct {
 	return found
 }
 
-// Each form that the platform takes is the only one of its position. What only
-// the values make wrong is none of the layout's business.
+// Each accepted body is the only encoding of its position. Errors in values are not errors of the
+// layout.
 func TestVectors(t *testing.T) {
 	refused := 0
 	for name, v := range layouts(t) {
@@ -126,8 +126,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzLayout: what parses has one form, and what does not says which field is
-// wrong.
+// FuzzLayout checks that a body either has one encoding, or an error that names its field.
 func FuzzLayout(f *testing.F) {
 	for _, v := range layouts(f) {
 		f.Add(v.body)

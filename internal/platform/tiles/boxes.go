@@ -9,14 +9,14 @@ import (
 // fanout is the number of children of a node of Boxes.
 const fanout = 16
 
-// Boxes finds the fences of a snapshot by their boxes: an R-tree packed along a Hilbert curve,
+// Boxes indexes the fences of a snapshot by their boxes: an R-tree packed along a Hilbert curve,
 // about 38 bytes a fence. It is immutable, and does not keep the snapshot alive.
 type Boxes struct {
 	refs   []fence.Ref
-	levels [][]fence.Box // levels[0][i] is the box of refs[i]; each box above is around fanout of those below
+	levels [][]fence.Box // levels[0][i] is the box of refs[i]; each box above contains fanout boxes below
 }
 
-// NewBoxes makes the tree, in about a microsecond a fence. Fences without a vertex are not in it.
+// NewBoxes builds the tree, in about a microsecond a fence. It omits fences without a vertex.
 func NewBoxes(s *fence.Snapshot) *Boxes {
 	type place struct {
 		order uint32
@@ -52,9 +52,9 @@ func NewBoxes(s *fence.Snapshot) *Boxes {
 	return t
 }
 
-// Walk visits the fences whose boxes meet q, in no particular order, until each returns
-// false. Before it looks at fences one by one it offers them to group, as a box around n of
-// them, some of which may not meet q: where that returns true they count as visited.
+// Walk calls each for the fences whose boxes meet q, in no particular order, until it returns
+// false. Before that it calls group with a box around n fences, some of which may not meet q; if
+// group returns true, Walk skips these fences.
 func (t *Boxes) Walk(q fence.Box, group func(b fence.Box, n int) bool, each func(r fence.Ref, b fence.Box) bool) {
 	if len(t.refs) > 0 {
 		t.walk(len(t.levels)-1, 0, q, group, each)
@@ -80,7 +80,7 @@ func (t *Boxes) walk(level, i int, q fence.Box, group func(fence.Box, int) bool,
 	return true
 }
 
-// leaves is the number of fences below a node.
+// leaves returns the number of fences below a node.
 func (t *Boxes) leaves(level, i int) int {
 	n := 1
 	for range level {
@@ -89,8 +89,8 @@ func (t *Boxes) leaves(level, i int) int {
 	return min((i+1)*n, len(t.refs)) - i*n
 }
 
-// hilbert is the place of a box's middle along a Hilbert curve of 2^16 steps a side through the
-// world.
+// hilbert returns the position of a box's centre along a Hilbert curve of 2^16 steps a side through
+// the world.
 func hilbert(world, b fence.Box) uint32 {
 	const side = 1 << 16
 	step := func(at, from, to float64) uint32 {
@@ -111,7 +111,7 @@ func hilbert(world, b fence.Box) uint32 {
 			ry = 1
 		}
 		d += s * s * (3*rx ^ ry)
-		if ry == 0 { // turn the quadrant so that the curve goes on where it left
+		if ry == 0 { // rotate the quadrant so that the curve continues
 			if rx == 1 {
 				x, y = side-1-x, side-1-y
 			}

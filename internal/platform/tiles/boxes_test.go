@@ -42,7 +42,7 @@ func TestBoxesFindWhatALinearSearchFinds(t *testing.T) {
 	}
 }
 
-// Groups are taken whole with the number of their fences, and one that goes no further ends the walk.
+// Groups are counted with the number of their fences, and a false result of each ends the walk.
 func TestBoxesGroups(t *testing.T) {
 	s := snapshot(t, tessellation(50, 0, 0, 10)...)
 	b := NewBoxes(s)

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// cacheBytes bounds the tiles that are kept, compressed: some thousand screens.
+	// cacheBytes bounds the cached tiles, compressed: a few thousand screens.
 	cacheBytes = 32 << 20
-	// perEntry is about what an entry takes besides its bytes.
+	// perEntry is the approximate size of an entry without its bytes.
 	perEntry = 256
-	// patience is how long a tile may take, the time in which it waits for others included.
+	// patience bounds the time of a tile, including the wait for other tiles.
 	patience = 10 * time.Second
 )
 
-// Cache makes tiles and keeps those that were asked for last. The boxes of a set are made when
-// its first tile is asked for and are kept as long as the set. Safe for concurrent use.
+// Cache draws tiles and keeps the most recently used. The boxes of a set are built for its first
+// tile and kept as long as the set. It is safe for concurrent use.
 type Cache struct {
-	makers chan struct{} // one for each tile that is being made: half of the processors
+	makers chan struct{} // a slot for each tile in progress: half of the processors
 
 	mu      sync.Mutex
 	entries map[key]*list.Element
-	recent  list.List // of *entry, the last used in front
+	recent  list.List // of *entry, the most recently used in front
 	bytes   int
 	sets    map[weak.Pointer[fence.Set]]*indexed
 
@@ -48,18 +48,18 @@ type entry struct {
 	data []byte
 }
 
-// indexed is a set's boxes in the state that was asked for last.
+// indexed holds a set's boxes in the last requested state.
 type indexed struct {
 	mu    sync.Mutex
 	state string
 	boxes *Boxes
 }
 
-// Stats is a reading of a cache's figures.
+// Stats holds the counts of a cache.
 type Stats struct {
-	Bytes        int    // of the tiles that are kept
+	Bytes        int    // of the cached tiles
 	Made, Reused uint64 // tiles
-	Late         uint64 // tiles that were given up for time
+	Late         uint64 // tiles that took too long
 }
 
 // NewCache returns an empty cache.
@@ -71,16 +71,16 @@ func NewCache() *Cache {
 	}
 }
 
-// Stats reads the figures.
+// Stats returns the counts.
 func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Stats{Bytes: c.bytes, Made: c.made.Load(), Reused: c.reused.Load(), Late: c.late.Load()}
 }
 
-// Get is a tile of the set as it is in s, compressed with gzip; it must not be changed. State
-// names s among all states of all sets. The error is that of ctx, or context.DeadlineExceeded if
-// the tile took longer than ten seconds.
+// Get returns a tile of the set in the state s, compressed with gzip. The tile must not be changed.
+// state names s among all states of all sets. The error is that of ctx, or context.DeadlineExceeded
+// if the tile took longer than ten seconds.
 func (c *Cache) Get(ctx context.Context, set *fence.Set, s *fence.Snapshot, state string, t Tile) ([]byte, error) {
 	k := key{state, t}
 	if data, ok := c.find(k); ok {
@@ -107,7 +107,7 @@ func (c *Cache) find(k key) ([]byte, bool) {
 	return e.Value.(*entry).data, true
 }
 
-// make draws a tile, unless somebody else has while it waited for its turn.
+// make draws a tile, unless another request has drawn it during the wait.
 func (c *Cache) make(ctx context.Context, set *fence.Set, s *fence.Snapshot, k key) ([]byte, error) {
 	select {
 	case c.makers <- struct{}{}:
@@ -136,7 +136,7 @@ func compress(raw []byte) []byte {
 	return bytes.Clone(b.Bytes())
 }
 
-// keep puts a tile in, and those out that have not been asked for longest.
+// keep adds a tile, and evicts the least recently used.
 func (c *Cache) keep(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *Cache) keep(e *entry) {
 	}
 }
 
-// boxes are those of the set in that state; whoever asks first makes them.
+// boxes returns the set's boxes in that state. The first request builds them.
 func (c *Cache) boxes(set *fence.Set, s *fence.Snapshot, state string) *Boxes {
 	x := c.indexed(set)
 	x.mu.Lock()
@@ -168,7 +168,7 @@ func (c *Cache) indexed(set *fence.Set) *indexed {
 	defer c.mu.Unlock()
 	x, ok := c.sets[weak.Make(set)]
 	if !ok {
-		for p := range c.sets { // of sets that are gone
+		for p := range c.sets { // of deleted sets
 			if p.Value() == nil {
 				delete(c.sets, p)
 			}

@@ -6,7 +6,7 @@ import (
 	"paddock/fence"
 )
 
-// beyond tells on which sides of a box a point is, a bit for each.
+// beyond returns the sides of a box beyond which a point lies, a bit for each.
 func beyond(b fence.Box, p fence.Point) (sides uint8) {
 	if p.Lon < b.MinLon {
 		sides |= 1
@@ -23,15 +23,15 @@ func beyond(b fence.Box, p fence.Point) (sides uint8) {
 	return sides
 }
 
-// near projects a ring without most of what is far from the tile: a vertex between two others
-// with all three on one side of the box has no effect within the box. So a long ring costs little
-// where only a bit of it is in the tile.
+// near projects a ring, and drops most vertices far from the tile: a vertex has no effect within
+// the box if it and both of its neighbours lie beyond the same side. So a long ring costs little if
+// only a small part of it is in the tile.
 func (t Tile) near(dst []vertex, r fence.Ring, box fence.Box) []vertex {
 	before, at := beyond(box, r[len(r)-1]), beyond(box, r[0])
 	last, lastPlace := r[len(r)-1], t.project(r[len(r)-1])
 	for i, p := range r {
 		next := beyond(box, r[(i+1)%len(r)])
-		// The first and the last one stay, so that what stands before them is known.
+		// The first and the last vertex are kept, as neighbours of the others.
 		if before&at&next == 0 || i == 0 || i == len(r)-1 {
 			place := t.project(p)
 			if before&at == 0 {
@@ -45,12 +45,12 @@ func (t Tile) near(dst []vertex, r fence.Ring, box fence.Box) []vertex {
 	return dst
 }
 
-// maxBends bounds the vertices that are put into one edge.
+// maxBends bounds the vertices that are inserted into one edge.
 const maxBends = 256
 
-// bend puts vertices between those of an edge a-b, at u and v, that is straight in degrees and
-// not on the map. So it is drawn within a unit of where it is: without, an edge of half a degree
-// would be off by 40 m in Berlin.
+// bend inserts vertices into an edge a-b, at u and v, which is straight in degrees and curved on
+// the map, so that it is drawn within a unit of its place. Otherwise an edge of half a degree would
+// be off by 40 m in Berlin.
 func (t Tile) bend(dst []vertex, a, b fence.Point, u, v vertex) []vertex {
 	// The sagitta is at most pi/4 dy^2 / units.
 	if dy := v.y - u.y; dy*dy < t.units() {
@@ -70,8 +70,8 @@ func (t Tile) bend(dst []vertex, a, b fence.Point, u, v vertex) []vertex {
 }
 
 // clip cuts a ring to the tile and its buffer, one side after the other (Sutherland and Hodgman).
-// Where the ring leaves and comes back it runs along the edge of the buffer, which is out of
-// sight. It gives the result, and spare memory for the next one.
+// Where the ring leaves and returns, it runs along the edge of the buffer, which is invisible. clip
+// returns the result, and spare memory for the next ring.
 func clip(ring, spare []vertex) (cut, other []vertex) {
 	const low, high = -buffer, Extent + buffer
 	for side := range 4 {
@@ -103,7 +103,7 @@ func inside(side int, v vertex, low, high float64) bool {
 	}
 }
 
-// crossing is where the edge from a to b meets the line of a side.
+// crossing returns the point where the edge from a to b meets the line of a side.
 func crossing(side int, a, b vertex, low, high float64) vertex {
 	line := low
 	if side%2 == 1 {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// decoded is a tile as a client sees it, read by the text of the specification.
+// decoded is a tile as a client sees it, decoded by the text of the specification.
 type decoded map[string][]feature
 
 type feature struct {
 	properties map[string]any
-	rings      [][]grid // closed, without the repetition of the first vertex
+	rings      [][]grid // closed, without a repeated first vertex
 }
 
-// message calls field for each field of a protobuf message: with its number, or its bytes.
+// message calls field for each field of a protobuf message, with its number and its value or bytes.
 func message(b []byte, field func(number int, n uint64, content []byte)) error {
 	for len(b) > 0 {
 		tag, k := binary.Uvarint(b)
@@ -208,7 +208,7 @@ func (d decoded) byKey(t testing.TB) map[string]feature {
 	return m
 }
 
-// rest gives the counts of what is not drawn.
+// rest returns the counts of the rest.
 func (d decoded) rest() (small, dropped int) {
 	if len(d["rest"]) == 0 {
 		return 0, 0

@@ -9,8 +9,8 @@ import (
 	"paddock/fence"
 )
 
-// tolerance is how far a simplified border may be from the true one, in units: a quarter of a
-// pixel.
+// tolerance is the largest distance of a simplified border from the true one, in units: a quarter
+// of a pixel.
 const tolerance = pixel / 4
 
 // maxFenceBytes bounds the layer of the fences.
@@ -34,8 +34,8 @@ type candidate struct {
 	span span
 }
 
-// Draw makes a tile of a snapshot whose boxes are b. It has at most MaxBytes, none if there is
-// nothing to show. The error is that of ctx.
+// Draw returns a tile of a snapshot whose boxes are b. It has at most MaxBytes, and none if there
+// is nothing to show. The error is that of ctx.
 func Draw(ctx context.Context, s *fence.Snapshot, b *Boxes, t Tile) ([]byte, error) {
 	d := &drawing{
 		tile: t, bounds: t.bounds(),
@@ -57,20 +57,20 @@ func Draw(ctx context.Context, s *fence.Snapshot, b *Boxes, t Tile) ([]byte, err
 	return d.others.appendTo(d.fences.appendTo(nil)), ctx.Err()
 }
 
-// drawing is a tile that is being made.
+// drawing is a tile under construction.
 type drawing struct {
 	tile           Tile
 	bounds         fence.Box
 	fences, others layer
 	rest           rest
 
-	// Memory that one ring leaves to the next.
+	// Memory that is reused for each ring.
 	ring, spare []vertex
 	grid        []grid
 	simplifier  simplifier
 }
 
-// choose gives the fences to draw, the largest first, and takes the others for the rest.
+// choose returns the fences to draw, the largest first, and adds the others to the rest.
 func (d *drawing) choose(ctx context.Context, b *Boxes) []candidate {
 	var chosen []candidate
 	least := float64(cell)
@@ -100,7 +100,7 @@ func (d *drawing) choose(ctx context.Context, b *Boxes) []candidate {
 	return chosen
 }
 
-// drop leaves out fences that did not fit.
+// drop adds fences that did not fit to the rest.
 func (d *drawing) drop(left []candidate) {
 	for _, c := range left {
 		if d.rest.mark(c.span) {
@@ -128,7 +128,7 @@ func (d *drawing) draw(f *fence.Fence, s span) bool {
 	if s.side() >= large {
 		l.tagAs(keyLarge, 0)
 	}
-	const lengths = 16 // of what is around the tags and the commands
+	const lengths = 16 // of the fields around the tags and the commands
 	if l.size()+len(l.tags)+len(l.shape.commands)+lengths > maxFenceBytes {
 		l.values, l.count, l.tags = l.values[:values], count, l.tags[:0]
 		l.shape.reset()
@@ -138,8 +138,8 @@ func (d *drawing) draw(f *fence.Fence, s span) bool {
 	return true
 }
 
-// part adds the rings of one part: the first is the outline, the others are holes, as they are by
-// convention.
+// part adds the rings of one part: by convention the first is the outline, and the others are
+// holes.
 func (d *drawing) part(p fence.Polygon) {
 	for i, r := range p {
 		ring := d.cut(r)
@@ -150,7 +150,7 @@ func (d *drawing) part(p fence.Polygon) {
 			}
 			continue
 		}
-		// The format tells an outline from a hole by its direction.
+		// In the format the direction distinguishes an outline from a hole.
 		if (a > 0) != (i == 0) {
 			slices.Reverse(ring)
 		}
@@ -158,7 +158,7 @@ func (d *drawing) part(p fence.Polygon) {
 	}
 }
 
-// cut is what is left of a ring in the tile: nothing, or at least three vertices.
+// cut returns the part of a ring in the tile: nothing, or at least three vertices.
 func (d *drawing) cut(r fence.Ring) []grid {
 	if len(r) < 3 {
 		return nil
@@ -185,9 +185,9 @@ func (d *drawing) cut(r fence.Ring) []grid {
 	return d.grid
 }
 
-// collapsed draws a fence of which nothing is left in whole units, if it is tiny, as its box: so
-// at the closest zoom all fences can be seen. Else it is narrow, and part of the rest, or it is
-// not in the tile at all. It reports whether there is a shape now.
+// collapsed handles a fence whose rings have vanished at whole units. A tiny fence is drawn as its
+// box, so that all fences are visible at the closest zoom. A narrow fence is added to the rest.
+// Other fences are not in the tile. It reports whether there is a shape now.
 func (d *drawing) collapsed(f *fence.Fence, s span) bool {
 	if s.side() < cell {
 		west, north := int32(math.Floor(s.west)), int32(math.Floor(s.north))
@@ -223,7 +223,7 @@ func (d *drawing) trace(r fence.Ring) bool {
 	return marked
 }
 
-// area2 is twice the area of a ring, positive if it runs clockwise on the screen.
+// area2 returns twice the area of a ring, positive if it runs clockwise on the screen.
 func area2(r []grid) int64 {
 	var a int64
 	for i, g := range r {
@@ -233,7 +233,7 @@ func area2(r []grid) int64 {
 	return a
 }
 
-// drawRest adds the layer of what is not drawn.
+// drawRest adds the layer of the rest.
 func (d *drawing) drawRest() {
 	r := &d.rest
 	if r.small == 0 && r.dropped == 0 {

@@ -15,7 +15,7 @@ import (
 	"paddock/fence"
 )
 
-// snapshot is a set of these fences.
+// snapshot returns a set of these fences.
 func snapshot(t testing.TB, fences ...fence.Fence) *fence.Snapshot {
 	t.Helper()
 	s, err := fence.NewSet("s", fence.Options{Kind: fence.KindBBox})
@@ -33,8 +33,8 @@ func rectangle(w, s, e, n float64) fence.Ring {
 	return fence.Ring{{Lon: w, Lat: s}, {Lon: e, Lat: s}, {Lon: e, Lat: n}, {Lon: w, Lat: n}}
 }
 
-// tessellation is n by n fences that leave no gap, over a box of side degrees from (lon, lat) on.
-// Their corners are moved a bit, always in the same way.
+// tessellation returns n by n adjoining fences, over a box of side degrees from (lon, lat) on.
+// Their corners are displaced a little, always in the same way.
 func tessellation(n int, lon, lat, side float64) []fence.Fence {
 	random := rand.New(rand.NewPCG(1, 2))
 	step := side / float64(n)
@@ -64,14 +64,14 @@ func draw(t testing.TB, s *fence.Snapshot, b *Boxes, tile Tile) decoded {
 	return decode(t, raw)
 }
 
-// at is the tile that holds a point.
+// at returns the tile that holds a point.
 func at(z int, lon, lat float64) Tile {
 	v := Tile{Z: z}.project(fence.Point{Lon: lon, Lat: lat})
 	last := 1<<z - 1
 	return Tile{z, min(last, int(v.x/Extent)), min(last, int(v.y/Extent))}
 }
 
-// all are the tiles of a zoom that meet a box.
+// all returns the tiles of a zoom that meet a box.
 func all(z int, b fence.Box) (tiles []Tile) {
 	nw, se := at(z, b.MinLon, b.MaxLat), at(z, b.MaxLon, b.MinLat)
 	for y := nw.Y; y <= se.Y; y++ {
@@ -89,8 +89,8 @@ func TestATileToTheUnit(t *testing.T) {
 	s := snapshot(t, f, box("speck", -90, 0, -89.9, 0.1), box("elsewhere", 0, -60, 10, -50))
 	d := draw(t, s, NewBoxes(s), Tile{1, 1, 0})
 
-	// At zoom 1 the east ends at 4096, latitude 45 is y 0.359725 of the world and the equator its
-	// middle.
+	// At zoom 1 the east ends at 4096. Latitude 45 is y 0.359725 of the world, and the equator is
+	// its middle.
 	want := map[string]any{"key": "a/1", "name": "Aleph", "large": true}
 	if got := d["fences"]; len(got) != 1 || !maps.Equal(got[0].properties, want) {
 		t.Fatalf("got %v", got)
@@ -124,7 +124,7 @@ func TestATileToTheUnit(t *testing.T) {
 	}
 }
 
-// sameRing compares rings wherever they begin.
+// sameRing compares rings, wherever they begin.
 func sameRing(a, b []grid) bool {
 	for range a {
 		if slices.Equal(a, b) {
@@ -135,7 +135,7 @@ func sameRing(a, b []grid) bool {
 	return false
 }
 
-// star is a ring around a point, its vertices at random distances.
+// star returns a ring around a point, with its vertices at random distances.
 func star(random *rand.Rand, lon, lat, radius float64, vertices int) fence.Ring {
 	r := make(fence.Ring, vertices)
 	for i := range r {
@@ -146,7 +146,7 @@ func star(random *rand.Rand, lon, lat, radius float64, vertices int) fence.Ring 
 	return r
 }
 
-// What is drawn is the fence, but for what is within three units of its border.
+// The drawn shape equals the fence, except within three units of its border.
 func TestDrawnIsTheFence(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var fences []fence.Fence
@@ -186,7 +186,7 @@ func TestDrawnIsTheFence(t *testing.T) {
 				if _, ok := drawn[f.Key]; ok {
 					continue
 				}
-				// Not drawn: it is not there, or small.
+				// A fence that is not drawn is not in the tile, or small.
 				x, y := random.Float64()*Extent, random.Float64()*Extent
 				if tile.span(f.Geometry.Bounds()).side() < cell {
 					continue
@@ -202,8 +202,8 @@ func TestDrawnIsTheFence(t *testing.T) {
 	}
 }
 
-// surely tells whether the fence holds a point of the tile, and whether no border is within three
-// units of it. Borders are straight in degrees, which are units where they are so near.
+// surely reports whether the fence holds a point of the tile, and whether no border is within three
+// units of the point. Borders are straight in degrees, which are units over such a short distance.
 func surely(mp fence.MultiPolygon, tile Tile, x, y float64) (held, certain bool) {
 	units := tile.units()
 	at := fence.Point{
@@ -227,7 +227,7 @@ func surely(mp fence.MultiPolygon, tile Tile, x, y float64) (held, certain bool)
 	return mp.Contains(at), true
 }
 
-// From far away each fence of a dense set is drawn or counted; the area that they cover is
+// In a small scale each fence of a dense set is drawn or counted, and the area that they cover is
 // covered.
 func TestNoFenceIsForgotten(t *testing.T) {
 	fences := tessellation(120, 13, 52, 1)
@@ -273,7 +273,7 @@ func TestEveryFenceIsDrawnAtTheClosestZoom(t *testing.T) {
 	}
 }
 
-// A fence that is long and too narrow to draw is seen along its course, not over all of its box.
+// A fence that is long and too narrow to draw is visible along its course, not over all of its box.
 func TestNarrowFence(t *testing.T) {
 	river := fence.Fence{Key: "river", Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 60, Lat: 50}, {Lon: 60.0001, Lat: 50}}}}}
 	s := snapshot(t, river)
@@ -324,8 +324,7 @@ func TestWhatDoesNotFitIsDroppedSmallestFirst(t *testing.T) {
 	}
 }
 
-// The largest tile that there can be: fences until they no longer fit, and every other cell of
-// the rest.
+// The largest possible tile: fences until no more fit, and every other cell of the rest.
 func TestTheBoundHoldsForTheWorst(t *testing.T) {
 	d := drawing{bounds: Tile{}.bounds()}
 	d.fences = layer{name: "fences", keys: []string{"key"}}
@@ -358,7 +357,7 @@ func TestTheEdgesOfTheWorld(t *testing.T) {
 		last := 1<<z - 1
 		for _, x := range []int{0, last / 2, last} {
 			for _, y := range []int{0, last / 2, last} {
-				draw(t, s, b, Tile{z, x, y}) // checks where the vertices are
+				draw(t, s, b, Tile{z, x, y}) // checks the places of the vertices
 			}
 		}
 	}
@@ -419,7 +418,7 @@ func TestNameOf(t *testing.T) {
 	}
 }
 
-// Whatever the rings, a tile can be read and keeps its bounds.
+// For any rings, a tile is valid and keeps its bounds.
 func FuzzDraw(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 255, 255, 255, 0, 128, 255}, uint8(3), uint8(4), uint8(2))
 	f.Add([]byte{10, 10, 20, 20, 10, 20, 20, 10, 15, 15}, uint8(18), uint8(0), uint8(0))

@@ -29,8 +29,8 @@ const (
 	closePath = 7
 )
 
-// bytesPerRectangle bounds a rectangle's geometry: three commands, two numbers that lead to it,
-// three sides with a number and a zero each; the numbers take at most two bytes.
+// bytesPerRectangle bounds a rectangle's geometry: three commands, two numbers for its first
+// corner, and a number and a zero for each of three sides; the numbers take at most two bytes.
 const bytesPerRectangle = 3 + 2*2 + 3*(2+1)
 
 func appendField(dst []byte, field int, content []byte) []byte {
@@ -44,7 +44,7 @@ func appendNumber(dst []byte, field int, n uint64) []byte {
 	return binary.AppendUvarint(dst, n)
 }
 
-// layer is a layer that is being written. A feature is begun by tags and ended by add.
+// layer is a layer under construction. Each feature is begun with tags and ended with add.
 type layer struct {
 	name     string
 	keys     []string
@@ -57,10 +57,10 @@ type layer struct {
 	scratch []byte
 }
 
-// size is about what the layer takes.
+// size returns the approximate size of the layer.
 func (l *layer) size() int { return len(l.features) + len(l.values) }
 
-// value adds a value, and gives its number.
+// value adds a value, and returns its number.
 func (l *layer) value(v []byte) uint64 {
 	l.values = appendField(l.values, layerValues, v)
 	l.count++
@@ -70,13 +70,13 @@ func (l *layer) value(v []byte) uint64 {
 // tag gives the next feature a property: the number of its name in keys, and its value.
 func (l *layer) tag(key int, v []byte) { l.tagAs(key, l.value(v)) }
 
-// tagAs is tag with a value that is there already.
+// tagAs is tag with a value that was added before.
 func (l *layer) tagAs(key int, value uint64) {
 	l.tags = binary.AppendUvarint(l.tags, uint64(key))
 	l.tags = binary.AppendUvarint(l.tags, value)
 }
 
-// add writes the feature whose tags and shape are ready.
+// add writes the feature with the present tags and shape.
 func (l *layer) add() {
 	f := appendField(l.scratch[:0], featureTags, l.tags)
 	f = appendNumber(f, featureType, typePolygon)
@@ -109,7 +109,7 @@ func trueValue() []byte           { return appendNumber(nil, valueBool, 1) }
 // grid is a vertex in whole units.
 type grid struct{ x, y int32 }
 
-// shape is the geometry of a polygon that is being written.
+// shape is the geometry of a polygon under construction.
 type shape struct {
 	commands []byte
 	cursor   grid
@@ -117,7 +117,7 @@ type shape struct {
 
 func (s *shape) reset() { s.commands, s.cursor = s.commands[:0], grid{} }
 
-// ring appends a closed ring of at least three vertices, without the repetition of the first.
+// ring appends a closed ring of at least three vertices, without a repeated first vertex.
 func (s *shape) ring(r []grid) {
 	s.command(moveTo, 1)
 	s.to(r[0])

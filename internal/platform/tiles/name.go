@@ -11,7 +11,7 @@ import (
 const maxName = 64
 
 // nameOf chooses a name for a fence from its properties: the string in name, title or label, else
-// in the first property whose own name ends so, such as DistrictName. It is "" if there is none.
+// in the first property with such an ending, such as DistrictName. It returns "" if there is none.
 func nameOf(properties json.RawMessage) string {
 	if len(properties) == 0 {
 		return ""
@@ -40,7 +40,8 @@ func nameOf(properties json.RawMessage) string {
 	return shorten(best)
 }
 
-// namingRank is higher the more surely a property of that name names the fence; 0: it does not.
+// namingRank returns a higher rank the more likely a property of that name names the fence; 0: it
+// does not.
 func namingRank(property string) int {
 	p := strings.ToLower(property)
 	for i, word := range []string{"label", "title", "name"} {

@@ -5,11 +5,11 @@ import "math"
 // cells is the number of cells of a side of a tile.
 const cells = Extent / cell
 
-// maxRestBytes is the most that the layer of the rest takes: every other cell, each a rectangle
-// of its own, and the properties.
+// maxRestBytes bounds the layer of the rest: every other cell, each a rectangle of its own, and the
+// properties.
 const maxRestBytes = cells*cells/2*bytesPerRectangle + 128
 
-// rest marks where fences are that are not drawn, and counts them.
+// rest marks the places of fences that are not drawn, and counts them.
 type rest struct {
 	small, dropped int
 	rows           [cells][cells / 64]uint64
@@ -33,7 +33,7 @@ func (r *rest) mark(s span) bool {
 
 func cellOf(at float64) int { return int(math.Floor(at / cell)) }
 
-// lastCellOf is the last cell that the interval has more than its end in.
+// lastCellOf returns the last cell that contains more of the interval than its end.
 func lastCellOf(from, to float64) int { return max(cellOf(from), int(math.Ceil(to/cell))-1) }
 
 func (r *rest) marked(x, y int) bool { return r.rows[y][x/64]&(1<<(x%64)) != 0 }
@@ -60,7 +60,7 @@ func (r *rest) rectangles(yield func(x, y, width, height int)) {
 	}
 }
 
-// takeRun takes out a run of just these cells, and reports whether there was one.
+// takeRun removes a run of exactly these cells, and reports whether there was one.
 func (r *rest) takeRun(x, y, width int) bool {
 	if (x > 0 && r.marked(x-1, y)) || (x+width < cells && r.marked(x+width, y)) {
 		return false

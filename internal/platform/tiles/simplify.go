@@ -2,16 +2,15 @@ package tiles
 
 import "math"
 
-// simplifier leaves out vertices that hardly show. It keeps its memory from ring to ring.
+// simplifier removes vertices that are hardly visible. It reuses its memory from ring to ring.
 type simplifier struct {
 	keep  []bool
 	stack [][2]int
 }
 
-// simplify leaves out vertices of a ring that are within the tolerance of the line between
-// those that stay (Douglas and Peucker). It begins at the westernmost vertex, wherever the
-// ring begins, so that neighbours simplify their shared borders alike as far as they can. It
-// works in place.
+// simplify removes vertices of a ring that are within the tolerance of the line between the
+// remaining ones (Douglas and Peucker). It begins at the westernmost vertex, wherever the ring
+// begins, so that neighbours simplify most of their shared borders alike. It works in place.
 func (s *simplifier) simplify(ring []vertex, tolerance float64) []vertex {
 	n := len(ring)
 	if n <= 4 || tolerance <= 0 {
@@ -46,8 +45,8 @@ func (s *simplifier) simplify(ring []vertex, tolerance float64) []vertex {
 	return kept
 }
 
-// chain marks what stays between two vertices that stay. Its indices run beyond the end of the
-// ring, and mean its beginning there.
+// chain marks the vertices that remain between two remaining ones. Its indices continue beyond the
+// end of the ring at its beginning.
 func (s *simplifier) chain(ring []vertex, from, to int, tolerance float64) {
 	n := len(ring)
 	s.stack = append(s.stack[:0], [2]int{from, to})
@@ -69,7 +68,7 @@ func (s *simplifier) chain(ring []vertex, from, to int, tolerance float64) {
 
 func distance2(a, b vertex) float64 { return (a.x-b.x)*(a.x-b.x) + (a.y-b.y)*(a.y-b.y) }
 
-// toSegment2 is the square of the distance of v from the segment a-b.
+// toSegment2 returns the square of the distance of v from the segment a-b.
 func toSegment2(v, a, b vertex) float64 {
 	dx, dy := b.x-a.x, b.y-a.y
 	if dx == 0 && dy == 0 {

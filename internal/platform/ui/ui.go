@@ -1,10 +1,9 @@
-// Package ui serves the dashboard: the files that Vite builds from web/ into
-// dist/, embedded in the binary.
+// Package ui serves the dashboard: the files that Vite builds from web/ into dist/, embedded in the
+// binary.
 //
-// The folder is not under version control but for an empty file that keeps it,
-// so the package compiles without Node. A binary built that way has no
-// dashboard; it serves a page that says how to build one, and everything else
-// of Paddock works.
+// The folder is not under version control except for an empty file that keeps it, so the package
+// compiles without Node. A binary built that way has no dashboard. It serves a page with build
+// instructions, and all other parts of Paddock work.
 package ui
 
 import (
@@ -26,26 +25,26 @@ var embedded embed.FS
 //go:embed unbuilt.html
 var unbuilt []byte
 
-// The pages; every other file is named by one of them. Another page than the first is
-// found by its name without the extension.
+// The pages, which link to all other files. The URL of a page other than the first is its name
+// without the extension.
 const (
 	indexFile  = "index.html"
 	tunnelFile = "tunnel.html"
 )
 
-// assetPrefix holds the files whose names carry a hash of their content: under
-// one name they never change.
+// assetPrefix holds the files whose names contain a hash of their contents, so a file never
+// changes.
 const assetPrefix = "assets/"
 
-// policy allows what the page needs, from its own origin only: scripts, styles,
-// the map's worker, the API and its WebSocket. The map library's own icons are
-// data: URLs. Nothing may embed the page.
+// policy allows what the page needs, from its own origin only: scripts, styles, the map's worker,
+// the API and its WebSocket. The map library's own icons are data: URLs. No site may embed the
+// page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; worker-src 'self' blob:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// contentTypes names the types of all files that a build can hold. They are
-// not looked up in the system's tables: those differ between machines.
+// contentTypes holds the types of all files of a build. The system's tables are not used, because
+// they differ between machines.
 var contentTypes = map[string]string{
 	".html":        "text/html; charset=utf-8",
 	".css":         "text/css; charset=utf-8",
@@ -60,22 +59,19 @@ var contentTypes = map[string]string{
 	".txt":         "text/plain; charset=utf-8",
 }
 
-// Built reports whether the dashboard was built before the binary was.
-func Built() bool { return built(dist()) }
-
-// Handler serves the dashboard, or the page that says how to build it. Paths
-// are taken as they come: mount it at the root, below more specific routes.
+// Handler serves the dashboard, or the page with build instructions. It does not clean paths: mount
+// it at the root, below more specific routes.
 //
-// A page is at its own addresses only, and takes the query that it writes itself. Every
-// other request is an error in plain text, so that a program that came to the wrong
-// address does not take a page for success. GET and HEAD only. Hashed assets may be
-// cached for ever, the page is asked for again each time.
+// A page is only at its own URLs, with the query parameters that it writes itself. Every other
+// request is an error in plain text, so that a program with a wrong URL does not take a page for
+// success. The methods are GET and HEAD. Hashed assets may be cached for ever; the page is
+// revalidated each time.
 func Handler() http.Handler {
 	return newHandler(dist(), indexFile, "positions go to POST /v1/positions, and GET /v1/openapi.json lists the endpoints")
 }
 
-// TunnelHandler is Handler for a process that is a tunnel's server and nothing else: the
-// page of the tunnel is the one at its root.
+// TunnelHandler is like Handler, for a process that is only a tunnel's server: the tunnel's page is
+// at its root.
 func TunnelHandler() http.Handler {
 	return newHandler(dist(), tunnelFile, "the tunnel's page is at /, its figures are at GET /v1/tunnel")
 }
@@ -96,7 +92,7 @@ func built(files fs.FS) bool {
 type handler struct {
 	files fs.FS
 	root  string // the page at /
-	hint  string // what to ask instead of what is not there
+	hint  string // other URLs, for error texts
 	built bool
 }
 
@@ -104,8 +100,8 @@ func newHandler(files fs.FS, root, hint string) http.Handler {
 	return &handler{files: files, root: root, hint: hint, built: built(files)}
 }
 
-// queries holds for each page the parameters of its address: formatView in
-// web/src/view.ts, and find in web/src/tunnel/main.ts.
+// queries holds the query parameters of each page: formatView in web/src/view.ts, and find in
+// web/src/tunnel/main.ts.
 var queries = map[string][]string{
 	indexFile:  {"at", "fence", "object", "record", "set", "event", "q", "hide"},
 	tunnelFile: {"find"},
@@ -149,8 +145,8 @@ func (h *handler) nameOf(urlPath string) string {
 	return name
 }
 
-// unknown returns the first parameter of a query that is not one of known, "" if there
-// is none. The pages decode their parameters themselves, so nothing is decoded here.
+// unknown returns the first parameter of a query that is not in known, or "". The pages decode
+// their parameters themselves, so nothing is decoded here.
 func unknown(query string, known []string) string {
 	for part := range strings.SplitSeq(query, "&") {
 		if name, _, _ := strings.Cut(part, "="); part != "" && !slices.Contains(known, name) {
@@ -192,6 +188,6 @@ func write(w http.ResponseWriter, r *http.Request, ext string, content []byte) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Security-Policy", policy)
-	// A build has no time of its own: names and no-cache say what is current.
+	// A build has no modification time: names and no-cache control the caching.
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }

@@ -74,7 +74,7 @@ func TestServesTheBuild(t *testing.T) {
 	}
 }
 
-// A server of tunnels alone has the tunnel's page at its root, and the same files.
+// A tunnel's server alone has the tunnel's page at its root, and the same files.
 func TestTunnelAlone(t *testing.T) {
 	h := newHandler(build, tunnelFile, "ask elsewhere")
 	if got := body(t, get(t, h, http.MethodGet, "/")); got != "<title>Tunnel</title>" {
@@ -103,7 +103,7 @@ func TestMissingFilesAreNotThePage(t *testing.T) {
 	}
 }
 
-// A page takes the queries that it writes itself.
+// A page accepts the queries that it writes itself.
 func TestUnknownQueries(t *testing.T) {
 	built, unbuilt := newHandler(build, indexFile, "ask elsewhere"), newHandler(fstest.MapFS{}, indexFile, "ask elsewhere")
 	for target, want := range map[string]int{
@@ -135,8 +135,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// The page loads nothing from elsewhere and runs nothing inline: the policy
-// must hold for the page as it is served, built or not.
+// The page loads nothing from other origins and runs nothing inline. The policy must allow the page
+// as it is served, built or not.
 func TestPolicyAllowsOwnOriginOnly(t *testing.T) {
 	for name, h := range map[string]http.Handler{"built": newHandler(build, indexFile, "ask elsewhere"), "unbuilt": newHandler(fstest.MapFS{}, indexFile, "ask elsewhere")} {
 		csp := get(t, h, http.MethodGet, "/").Header.Get("Content-Security-Policy")
@@ -173,13 +173,13 @@ func TestUnbuiltSaysHowToBuild(t *testing.T) {
 	}
 }
 
-// What is embedded is one of the two, whichever way this binary was built.
+// One of the two pages is served, whether or not this binary has a dashboard.
 func TestEmbedded(t *testing.T) {
 	r := get(t, Handler(), http.MethodGet, "/")
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("status %d", r.StatusCode)
 	}
-	if got := strings.Contains(body(t, r), "make web"); got == Built() {
-		t.Errorf("Built() is %v, yet the page says how to build: %v", Built(), got)
+	if got := strings.Contains(body(t, r), "make web"); got == built(dist()) {
+		t.Errorf("the dashboard is built: %v, yet the page says how to build: %v", built(dist()), got)
 	}
 }

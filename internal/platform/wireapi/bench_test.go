@@ -44,8 +44,8 @@ func benchSite(b *testing.B) *wire.Conn {
 	return c
 }
 
-// BenchmarkUpdate is a position from the sender's memory until it is acknowledged
-// as applied, of 1,000 vehicles in one fence, over loopback.
+// BenchmarkUpdate measures a position from the sender's memory to its acknowledgement, for 1,000
+// vehicles in one fence, over loopback.
 func BenchmarkUpdate(b *testing.B) {
 	c := benchSite(b)
 	var ids [1000]string
@@ -71,7 +71,7 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "positions/s")
 }
 
-// BenchmarkSearch is a look-up in the compact form, with many in flight.
+// BenchmarkSearch measures a look-up in the compact form, with many in flight.
 func BenchmarkSearch(b *testing.B) {
 	c := benchSite(b)
 	question := compactBody("", false, 7, 5)

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// eventBatch is how many events are sent between two cursors at most.
+	// eventBatch bounds the events between two cursors.
 	eventBatch = 256
 	// maxFilter bounds the filter of a stream, in bytes.
 	maxFilter = 4 << 10
@@ -29,13 +29,13 @@ func (a *API) follow(ctx context.Context, s *wire.Stream) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range []*crowd{&a.handlers, &a.followers} {
+	for _, c := range []*activeCount{&a.handlers, &a.followers} {
 		c.add(1)
 		defer c.add(-1)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	go func() { // until the opener ends its half, or follow returns
+	go func() { // until the client ends its half, or follow returns
 		defer close(ended)
 		defer cancel()
 		_, _ = io.Copy(io.Discard, s)
@@ -86,7 +86,7 @@ func readFilter(r io.Reader, f any) error {
 		return errors.New("must be a JSON object; {} selects everything")
 	}
 	if err == nil {
-		_ = buffered.UnreadByte() // there is one
+		_ = buffered.UnreadByte() // always possible after ReadByte
 		dec := json.NewDecoder(buffered)
 		dec.DisallowUnknownFields()
 		err = dec.Decode(f)
@@ -105,7 +105,7 @@ func readFilter(r io.Reader, f any) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// gone refuses a cursor whose events are not kept any more.
+// gone refuses a cursor whose next events are not kept any more.
 func gone(oldest string) error {
 	details, _ := cbor.Marshal(oldest) // a text always encodes
 	return &wire.Error{
@@ -114,8 +114,8 @@ func gone(oldest string) error {
 	}
 }
 
-// send sends events as they come, until the opener goes or the log ends. The
-// log's end means that the process drains: everything was sent before.
+// send sends events as they occur, until the client disconnects or the log ends. The log ends in a
+// drain, after all events were sent.
 func (a *API) send(ctx context.Context, s *wire.Stream, reader *events.Reader) error {
 	if err := s.WriteMsg(a.cursor(reader)); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (a *API) send(ctx context.Context, s *wire.Stream, reader *events.Reader) e
 		if err != nil {
 			return err
 		}
-		clear(records[:cap(records)]) // what the log has dropped is not to be held here
+		clear(records[:cap(records)]) // so that records that the log has dropped are freed
 	}
 }
 
@@ -157,7 +157,7 @@ func (a *API) sendBatch(s *wire.Stream, batch []events.Record, gap events.Gap) e
 	return nil
 }
 
-// cursor is the record that says how far the reader has come.
+// cursor returns the record with the reader's position.
 func (a *API) cursor(r *events.Reader) []byte {
 	return fmt.Appendf(nil, `{"type":"paddock.cursor","cursor":%q}`, a.cfg.Log.Cursor(r.Position()))
 }

@@ -19,8 +19,8 @@ import (
 
 const firstTime = 1_700_000_000_000
 
-// hop moves an object into the square a at even n and out of it at odd n. Each
-// hop is one event.
+// hop moves an object into the square a at even n and out of it at odd n. Each hop causes one
+// event.
 func (s *site) hop(id string, n int) {
 	s.Helper()
 	batch, dec := &ingest.Batch{}, ingest.Decoder{Arrived: firstTime, MaxAhead: 1 << 30}
@@ -47,7 +47,7 @@ func (s *site) subscribe(c *wire.Conn, filter string) (stream *wire.Stream, curs
 	return stream, m.Cursor
 }
 
-// message is what the tests read of one.
+// message is the part of a message that the tests read.
 type message struct {
 	ID, Type, Subject, Cursor, From, To string
 	Count                               int
@@ -66,8 +66,7 @@ func (s *site) next(stream *wire.Stream) (m message) {
 	return m
 }
 
-// events reads messages until n are events, and returns their ids; last is the
-// newest cursor, which comes behind them.
+// events reads messages until n are events, and returns their ids; last is the cursor after them.
 func (s *site) events(stream *wire.Stream, n int) (ids []string, last string) {
 	s.Helper()
 	for {
@@ -122,7 +121,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// The filter may come in OPEN, or in pieces.
+// The filter may be in the OPEN frame, or arrive in pieces.
 func TestFilterInPieces(t *testing.T) {
 	s := newSite(t, nil)
 	stream, err := s.dial(nil).Open(s.ctx(), KindEvents, wire.OpenOptions{First: []byte(`{"obj`)})
@@ -139,8 +138,7 @@ func TestFilterInPieces(t *testing.T) {
 	}
 }
 
-// A stream that begins with the cursor of another misses nothing in between, and
-// repeats nothing.
+// A stream that begins with another stream's cursor misses no event in between, and repeats none.
 func TestCursorResumes(t *testing.T) {
 	s := newSite(t, nil)
 	c := s.dial(nil)
@@ -158,7 +156,7 @@ func TestCursorResumes(t *testing.T) {
 	}
 }
 
-// Behind a narrow filter the log moves on, and a quiet stream's cursor with it.
+// With a narrow filter the log grows without events for the stream, which receives cursors.
 func TestQuietStreamIsToldItsCursor(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.CursorEvery = time.Millisecond })
 	stream, begin := s.subscribe(s.dial(nil), `{"object":"nobody"}`)
@@ -235,8 +233,8 @@ func TestCursorThatIsGone(t *testing.T) {
 	}
 }
 
-// One that does not read costs nobody else anything, falls behind the log, and is
-// told what it missed.
+// A subscriber that does not read costs the others nothing. It falls behind the log, and receives
+// the number of missed events.
 func TestSlowSubscriberGetsAGap(t *testing.T) {
 	s := newSite(t, nil)
 	slow, _ := s.subscribe(s.dial(nil), `{}`)
@@ -270,7 +268,7 @@ func TestSlowSubscriberGetsAGap(t *testing.T) {
 	}
 }
 
-// The opener ends a stream with its half, and the platform by a drain.
+// The client ends a stream with its half, and the platform with a drain.
 func TestStreamsEnd(t *testing.T) {
 	s := newSite(t, nil)
 	c := s.dial(nil)

@@ -19,7 +19,7 @@ import (
 	"paddock/wire"
 )
 
-// A vehicle reports, and knows that its position has been applied.
+// A vehicle sends a position and learns that it has been applied.
 func Example_positions() {
 	ctx, addr, stop := paddock()
 	defer stop()
@@ -44,7 +44,7 @@ func Example_positions() {
 	// Output: applied
 }
 
-// A program asks which fences hold a point.
+// A program looks up the fences that hold a point.
 func Example_search() {
 	ctx, addr, stop := paddock()
 	defer stop()
@@ -62,7 +62,7 @@ func Example_search() {
 	// Output: {"fences":[{"set":"depots","id":"north","properties":{"name":"Depot North"}}]}
 }
 
-// A program follows the events of one set, and remembers how far it has come.
+// A program follows the events of one set, and remembers its position.
 func Example_events() {
 	ctx, addr, stop := paddock()
 	defer stop()
@@ -80,7 +80,7 @@ func Example_events() {
 	for cursor := ""; ; {
 		message, err := stream.ReadMsg(nil)
 		if err != nil {
-			log.Fatal(err) // io.EOF: the platform stops; come back with {"cursor": cursor}
+			log.Fatal(err) // io.EOF: the platform stops; reconnect with {"cursor": cursor}
 		}
 		var m struct{ Type, Subject, Cursor string }
 		if err := json.Unmarshal(message, &m); err != nil {
@@ -117,7 +117,7 @@ type toLog struct{ *events.Log }
 
 func (l toLog) Publish(records []events.Record) { l.Append(records) }
 
-// paddock is what `paddock up --initial enter` runs, but for the other doors.
+// paddock runs the wire API of `paddock up --initial enter`.
 func paddock() (ctx context.Context, addr string, stop func()) {
 	set, err := fence.NewSet("depots", fence.Options{})
 	if err != nil {

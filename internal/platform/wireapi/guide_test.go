@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The guide shows code that is compiled and run: each piece of it, but the one
-// that needs a certificate, stands in the examples.
+// The code in the guide is compiled and run: each piece of it is in the examples, except for the
+// one that needs a certificate.
 func TestGuideShowsTheExamples(t *testing.T) {
 	guide, err := os.ReadFile("../../../docs/guides/platform-by-wire.md")
 	must(t, err)
@@ -30,9 +30,9 @@ func TestGuideShowsTheExamples(t *testing.T) {
 	}
 }
 
-// KINDS.md shows a position and a search as bytes.
+// KINDS.md shows the bytes of a position and of a search.
 func TestKindsShowsTheVectors(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/wire/KINDS.md")
+	text, err := os.ReadFile("../../../docs/reference/wire-kinds.md")
 	must(t, err)
 	hex := func(b []byte) string { return fmt.Sprintf("% x", b) }
 	position := body(t, "v42", -73.9586, 40.7811, 1773314205000)

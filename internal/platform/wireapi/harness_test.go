@@ -30,7 +30,7 @@ type site struct {
 	drained  bool
 }
 
-// publisher appends to the log alone.
+// publisher appends only to the log.
 type publisher struct{ log *events.Log }
 
 func (p publisher) Publish(records []events.Record) { p.log.Append(records) }
@@ -93,8 +93,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	return s
 }
 
-// drain stops everything front to back, as the platform does. It may be called
-// again.
+// drain stops everything front to back, as the platform does. It may be called again.
 func (s *site) drain(ctx context.Context) {
 	if s.drained {
 		return
@@ -123,7 +122,7 @@ func (s *site) ctx() context.Context {
 	return ctx
 }
 
-// body is a position in the fixed layout.
+// body returns a position in the fixed layout.
 func body(t testing.TB, id string, lon, lat float64, at int64) []byte {
 	t.Helper()
 	b, err := position.Append(nil, &position.Position{ID: id, Lon: lon, Lat: lat, Time: at})

@@ -14,13 +14,13 @@ import (
 	"paddock/wire"
 )
 
-// all are the events of the log.
+// all returns the events of the log.
 func (s *site) all() []events.Record {
 	records, _ := s.log.Reader(0, events.Filter{}).TryNext(make([]events.Record, 0, 1000))
 	return records
 }
 
-// What was acknowledged has been applied, and its events are in the log.
+// An acknowledged position has been applied, and its events are in the log.
 func TestAcknowledgedMeansApplied(t *testing.T) {
 	s := newSite(t, nil)
 	c := s.dial(nil)
@@ -38,8 +38,7 @@ func TestAcknowledgedMeansApplied(t *testing.T) {
 	}
 }
 
-// A bad position costs nobody anything: it is counted, and the others of its batch
-// are taken and acknowledged.
+// A bad position is counted, and the others of its batch are accepted and acknowledged.
 func TestBadPositions(t *testing.T) {
 	s := newSite(t, nil)
 	c := s.dial(nil)
@@ -66,7 +65,7 @@ func TestBadPositions(t *testing.T) {
 	}
 }
 
-// Nothing overtakes, and nothing is dropped for want of room.
+// Positions of an object stay in order, and none is dropped for lack of room.
 func TestPositionsOfAnObjectAreInOrder(t *testing.T) {
 	s := newSite(t, nil)
 	c := s.dial(nil)
@@ -126,8 +125,8 @@ func TestConnectionsHaveABound(t *testing.T) {
 	}
 }
 
-// A drain in the middle of traffic: what was acknowledged has its events in the
-// log, and whoever follows them has them all.
+// A drain in the middle of traffic: the events of acknowledged positions are in the log, and every
+// subscriber has received them.
 func TestDrain(t *testing.T) {
 	for range 3 {
 		s := newSite(t, nil)
@@ -174,8 +173,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A client whose connection is cut again and again sends what was not acknowledged
-// once more, and each position is applied once.
+// A client whose connection is cut repeatedly sends unacknowledged positions again, and each
+// position is applied once.
 func TestSessionsApplyOnce(t *testing.T) {
 	s := newSite(t, nil)
 	var mu sync.Mutex
@@ -219,7 +218,7 @@ func TestSessionsApplyOnce(t *testing.T) {
 	}
 }
 
-// A position that its sender gave up is counted, and acknowledged in its turn.
+// A skipped position is counted, and acknowledged in its turn.
 func TestSkippedPositions(t *testing.T) {
 	s := newSite(t, nil)
 	c := s.dial(nil)

@@ -121,8 +121,7 @@ func TestSearchThatGoesOnIsRefused(t *testing.T) {
 	}
 }
 
-// A short request can have a long answer. It goes on as a stream, and its memory
-// is counted.
+// A short request can have a long answer. It continues as a stream, and its memory is counted.
 func TestLongAnswers(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxLarge = 4 << 20 })
 	big := square("h", -50, -50, 10)

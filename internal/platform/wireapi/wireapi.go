@@ -1,9 +1,8 @@
-// Package wireapi is what the platform serves over the wire protocol: positions
-// as posts, look-ups as requests, events as a stream. docs/wire/KINDS.md
-// specifies the three kinds.
+// Package wireapi serves the platform's API over the wire protocol: positions as posts, look-ups as
+// requests, events as a stream. docs/reference/wire-kinds.md specifies the kinds.
 //
-// It is a door like the others: positions go to the ingest pipeline, look-ups
-// read a snapshot of the fences, events are read from the log.
+// It is a door like the others: positions go to the ingest pipeline, look-ups read a snapshot of
+// the fences, events are read from the log.
 package wireapi
 
 import (
@@ -12,6 +11,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +23,7 @@ import (
 	"paddock/wire"
 )
 
-// The kinds that are served.
+// The served kinds.
 const (
 	KindUpdate = "pos.update"
 	KindSkip   = "pos.skip"
@@ -32,55 +32,54 @@ const (
 )
 
 const (
-	// LargeAtOnce bounds the memory of all large answers together, as a multiple of
-	// the largest body: the same as over HTTP.
+	// LargeAtOnce bounds the memory of all large answers together, as a multiple of the largest
+	// body, as over HTTP.
 	LargeAtOnce = 4
-	// hangUpTime is how long peers have to read the last bytes, to end their halves
-	// and to hang up, once all handlers have returned in a drain. A socket that is
-	// closed while its peer still sends may take what that has not read yet with it.
+	// hangUpTime is the time for peers to read the last bytes, to end their halves and to hang up,
+	// once all handlers have returned in a drain. Closing a socket while its peer still sends could
+	// destroy bytes that the peer has not read yet.
 	hangUpTime = time.Second
 )
 
-// Config is what the API is made from. All of the first group is needed.
+// Config configures New. All fields of the first group are required.
 type Config struct {
 	Catalog  *fence.Catalog
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 	Logger   *slog.Logger
 
-	Token    string        // whose secret clients must prove to know; "": none
-	TLS      *tls.Config   // nil: none
-	Guest    Guest         // nil: none
-	MaxAhead track.Millis  // see ingest.Decoder
-	MaxLarge int64         // bytes, of all large answers together; 0: 256 MiB
-	MaxConns int           // connections at once; 0: that of package wire
-	Pauses   bool          // see wire.Server
-	Budget   uint32        // bytes of streams that wait on a connection; 0: that of package wire
-	Version  string        // told to clients
-	Drain    time.Duration // in which a drain must be over; 0: that of package wire
+	Token     string        // clients prove that they know it; "": none
+	TLS       *tls.Config   // nil: none
+	Extension Extension     // nil: none
+	MaxAhead  track.Millis  // see ingest.Decoder
+	MaxLarge  int64         // bytes, of all large answers together; 0: 256 MiB
+	MaxConns  int           // connections at once; 0: the default of package wire
+	Pauses    bool          // see wire.Server
+	Budget    uint32        // bytes of streams that wait on a connection; 0: the default of package wire
+	Version   string        // sent to clients
+	Drain     time.Duration // bounds a drain; 0: the default of package wire
 
-	// CursorEvery is how often a quiet stream of events is told its cursor, since
-	// behind a narrow filter the log moves on without it; 0: 15 s.
+	// CursorEvery is the interval of cursors on a quiet stream of events, because with a narrow
+	// filter the log grows without events for the stream; 0: 15 s.
 	CursorEvery time.Duration
 }
 
-// API serves connections. Serve takes them until Drain; Close waits for their
-// end.
+// API serves connections. Serve accepts them until Drain; Close waits for their end.
 type API struct {
 	cfg    Config
 	large  *budget.Budget
-	token  func(*wire.Conn, *wire.Hello) error // whether a peer knows the token; nil: there is none
+	token  func(*wire.Conn, *wire.Hello) error // checks the token; nil: there is none
 	server wire.Server
 	counts counts
 
-	handlers  crowd // of requests and streams, which a drain waits for
-	followers crowd // of them, streams of events
+	handlers  activeCount // of requests and streams; a drain waits for them
+	followers activeCount // of streams of events
 
 	cut     context.CancelFunc // ends the drain of the connections; set by Drain
-	stopped chan error         // what the server's shutdown returned
+	stopped chan error         // the result of the server's shutdown
 }
 
-// counts are read by Stats.
+// counts holds the counters of Stats.
 type counts struct{ denied, positions, skipped, searches atomic.Uint64 }
 
 // New returns the API.
@@ -102,25 +101,23 @@ func New(cfg Config) *API {
 	return a
 }
 
-// Serve takes connections from l until Drain.
+// Serve accepts connections from l until Drain.
 func (a *API) Serve(l net.Listener) error { return a.server.Serve(l) }
 
-// Drain takes no more connections, and tells the peers to begin nothing new.
-// Streams of events go on until the log ends. It is called once; Close waits for
-// all of it, and ctx ends what has not ended by then.
+// Drain stops accepting connections, and asks the peers to begin nothing new. Streams of events
+// continue until the log ends. It is called once. Close waits for the end, which ctx bounds.
 func (a *API) Drain(ctx context.Context) {
 	ctx, a.cut = context.WithCancel(ctx)
 	go func() { a.stopped <- a.server.Shutdown(ctx) }() // ends with ctx at the latest; Close waits for it
 }
 
-// Close waits until all handlers have returned, which those of events do by
-// themselves when the log has ended, and then for the connections. It follows
-// Drain.
+// Close waits until all handlers have returned, which those of events do once the log has ended,
+// and then for the connections. It is called after Drain.
 func (a *API) Close(ctx context.Context) error {
 	err := a.handlers.wait(ctx)
 	hangUp := time.AfterFunc(hangUpTime, a.cut)
 	defer hangUp.Stop()
-	// Who was cut off now had everything, and did not hang up.
+	// Peers that are cut off now have received everything, but did not hang up.
 	if cut := <-a.stopped; cut != nil {
 		a.cfg.Logger.Info("wire: peers did not hang up", "error", cut)
 	}
@@ -128,24 +125,65 @@ func (a *API) Close(ctx context.Context) error {
 	return err
 }
 
-// Transport is the server beneath, for what its connections count.
+// Transport returns the wire server, for its counters.
 func (a *API) Transport() *wire.Server { return &a.server }
 
-// Stats is a reading of the API's figures.
+// Stats holds the state and counts of the API.
 type Stats struct {
 	wire.ServerStats
-	Subscribers int // streams of events that are open
+	Subscribers int // open streams of events
 
-	// Since the start: connections without the token, posts of positions, those that
-	// their senders gave up, look-ups, and answers that found no memory.
+	// Since the start: connections without the token, posts of positions, skipped positions,
+	// look-ups, and answers for which there was no memory.
 	Denied, Positions, Skipped, Searches, RefusedLarge uint64
 }
 
-// Stats reads the figures.
+// Stats returns the state and the counts.
 func (a *API) Stats() Stats {
 	c := &a.counts
 	return Stats{
 		ServerStats: a.server.Stats(), Subscribers: a.followers.count(), Denied: c.denied.Load(),
 		Positions: c.positions.Load(), Skipped: c.skipped.Load(), Searches: c.searches.Load(), RefusedLarge: a.large.Refused(),
 	}
+}
+
+// activeCount counts running handlers, and wakes a waiter when there are none.
+type activeCount struct {
+	mu    sync.Mutex
+	n     int
+	empty chan struct{} // made by wait
+}
+
+func (c *activeCount) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n += n
+	if c.n == 0 && c.empty != nil {
+		close(c.empty)
+		c.empty = nil
+	}
+}
+
+// wait waits until the count is zero. Only one goroutine may call it.
+func (c *activeCount) wait(ctx context.Context) error {
+	c.mu.Lock()
+	if c.n == 0 {
+		c.mu.Unlock()
+		return nil
+	}
+	empty := make(chan struct{})
+	c.empty = empty
+	c.mu.Unlock()
+	select {
+	case <-empty:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *activeCount) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
 }

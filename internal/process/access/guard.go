@@ -10,59 +10,59 @@ import (
 	"paddock/internal/netio/handshake"
 )
 
-// Guard asks for a token. An address from which wrong ones come again and again is not listened
-// to for a second, then up to a minute: see [handshake.Pauses]. This machine never is such an
-// address, nor is a connection that has brought the token before: behind an address there may be
-// a proxy and those who know the token.
+// Guard requires a token. After repeated wrong tokens from one address it refuses that address for
+// a second, doubling up to a minute: see [handshake.PenaltyBox]. Loopback addresses are exempt, and
+// so are connections that have sent the right token before, because a proxy and honest clients may
+// share an address.
 type Guard struct {
 	token  Token
-	pauses handshake.Pauses
+	pauses handshake.PenaltyBox
 	paused atomic.Uint64
 }
 
-// NewGuard returns one that asks for this text; an empty one asks for nothing.
+// NewGuard returns a Guard for the token text. The empty text requires nothing.
 func NewGuard(token string) *Guard { return &Guard{token: NewToken(token)} }
 
-// Required reports whether clients must bring anything.
+// Required reports whether requests must carry the token.
 func (g *Guard) Required() bool { return g.token.Required() }
 
-// Paused counts the requests that were refused since their address was not listened to.
+// Paused returns the number of requests that were refused because their address was paused.
 func (g *Guard) Paused() uint64 { return g.paused.Load() }
 
-// A Verdict is what becomes of a request.
+// A Verdict is the decision about a request.
 type Verdict uint8
 
 // The verdicts.
 const (
 	Admitted Verdict = iota
-	Refused          // it brings no token, or a wrong one: 401
-	Paused           // its address is not listened to at present: 429
+	Refused          // no token, or a wrong one: 401
+	Paused           // too many wrong tokens from its address: 429
 )
 
-// Admits reports whether a connection's first request is admitted. Where it is not, Judge says
-// why, and remembers it.
+// Admits reports whether the first request of a connection is admitted. If it is not, the caller
+// passes the request to Judge, which returns the reason and counts the failure.
 func (g *Guard) Admits(peer net.Addr, authorization string) bool {
 	if !g.token.Required() {
 		return true
 	}
-	if !g.token.Admits(authorization) || g.pauses.Now(peer) {
+	if !g.token.Admits(authorization) || g.pauses.Paused(peer) {
 		return false
 	}
 	g.pauses.Forgive(peer)
 	return true
 }
 
-// Judge judges a request over net/http, whose server has ConnContext.
+// Judge returns the verdict on a request. The server of the request must use ConnContext.
 func (g *Guard) Judge(r *http.Request) Verdict {
 	if !g.token.Required() {
 		return Admitted
 	}
-	peer := stranger(r.RemoteAddr)
+	peer := tcpAddr(r.RemoteAddr)
 	known, _ := r.Context().Value(knownKey{}).(*atomic.Bool)
 	right := g.token.Allows(r)
 	switch {
 	case peer == nil || known != nil && known.Load():
-	case g.pauses.Now(peer):
+	case g.pauses.Paused(peer):
 		g.paused.Add(1)
 		return Paused
 	case right:
@@ -71,7 +71,7 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 			known.Store(true)
 		}
 	case r.Header.Get("Authorization") != "":
-		g.pauses.Failed(peer)
+		g.pauses.FailedElsewhere(peer)
 	}
 	if right {
 		return Admitted
@@ -79,22 +79,23 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 	return Refused
 }
 
-// stranger is an address, unless it is of this machine.
-func stranger(remote string) net.Addr {
+// tcpAddr parses the remote address of a request. It returns nil if there is none.
+func tcpAddr(remote string) net.Addr {
 	address, err := netip.ParseAddrPort(remote)
-	if err != nil || address.Addr().Unmap().IsLoopback() {
+	if err != nil {
 		return nil
 	}
 	return net.TCPAddrFromAddrPort(address)
 }
 
-// knownKey is that of a connection's note that it has brought the token.
+// knownKey is the context key of a flag: the connection has sent the right token.
 type knownKey struct{}
 
-// ConnContext is for http.Server.ConnContext: it lets a Guard know connections again.
+// ConnContext is a value for http.Server.ConnContext. With it a Guard remembers connections that
+// have sent the right token.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, knownKey{}, new(atomic.Bool))
 }
 
-// Wait is what a paused client is told in Retry-After: the shortest pause, in seconds.
+// Wait is the Retry-After value, in seconds, for a paused client: the shortest pause.
 const Wait = "1"

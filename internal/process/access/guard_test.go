@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An address from which wrong tokens come is not listened to for a while. This machine, and
-// connections that have brought the token before, are.
+// Repeated wrong tokens pause an address. Loopback addresses and connections that have sent the
+// right token before are not paused.
 func TestGuardPausesStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGuard("right")
@@ -31,7 +31,7 @@ func TestGuardPausesStrangers(t *testing.T) {
 		}
 		judge(old, Admitted)
 		for range 20 {
-			judge(request("192.0.2.1:2", ""), Refused) // nothing was tried
+			judge(request("192.0.2.1:2", ""), Refused) // no token was tried
 			judge(request("127.0.0.1:2", "wrong"), Refused)
 		}
 		for range 5 {

@@ -1,14 +1,13 @@
-// Package config reads the platform's configuration: one strict YAML file, the
-// environment over it, and the command line's flags over both.
+// Package config reads the platform's configuration: one strict YAML file, the environment over it,
+// and the flags of the command line over both.
 //
-// Every setting is a key of one section, such as http.listen. The file spells it
-// as two lines, the environment as PADDOCK_HTTP_LISTEN. All three sources are
-// texts that set the same fields by the same rules, so a value means the same
-// wherever it stands. Whatever is wrong is reported at once, each with its place:
-// file, line and column, or the variable, or the flag.
+// Every setting is a key of one section, such as http.listen. The file spells it as two lines, the
+// environment as PADDOCK_HTTP_LISTEN. All three sources are texts that set the same fields by the
+// same rules, so a value means the same in each of them. All errors are reported at once, each with
+// its place: file, line and column, or the variable, or the flag.
 //
-// The struct is the documentation: [Default] holds the defaults, and
-// docs/paddock.example.yaml shows every key with them.
+// The struct is the documentation: [Default] holds the defaults, and docs/reference/paddock.example.yaml
+// shows every key with its default.
 package config
 
 import (
@@ -23,7 +22,7 @@ import (
 // ErrInvalid is wrapped by every error about a setting.
 var ErrInvalid = errors.New("invalid configuration")
 
-// Config is the platform's whole configuration. It is not changed after Load.
+// Config is the platform's whole configuration. It does not change after Load.
 type Config struct {
 	HTTP   HTTP   `yaml:"http"`
 	Bus    Bus    `yaml:"bus"`
@@ -33,81 +32,81 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 	Log    Log    `yaml:"log"`
 
-	// Warnings are about variables of the environment that look like settings
-	// and are none. They are for the log.
+	// Warnings lists variables of the environment that look like settings but are not. The caller
+	// logs them.
 	Warnings []string `yaml:"-"`
 
-	origins map[string]string // by key: where its value was given
+	origins map[string]string // by key: the place of its value
 }
 
-// HTTP is the API and the dashboard.
+// HTTP holds the settings of the API and the dashboard.
 type HTTP struct {
 	Listen  string `yaml:"listen"`  // host:port or unix:path; beyond loopback only with a token
-	Token   Secret `yaml:"token"`   // what clients must present; "" asks for nothing
+	Token   Secret `yaml:"token"`   // required of clients; "" requires none
 	Profile bool   `yaml:"profile"` // serve /debug/pprof
 }
 
-// Bus is the message broker for NATS clients.
+// Bus holds the settings of the message broker for NATS clients.
 type Bus struct {
 	Listen         string        `yaml:"listen"`          // host:port; beyond loopback only with credentials
-	User           string        `yaml:"user"`            // with Password; "" asks for none
+	User           string        `yaml:"user"`            // with Password; "" requires none
 	Password       Secret        `yaml:"password"`        //
 	Token          Secret        `yaml:"token"`           // instead of User and Password
-	MaxConnections int           `yaml:"max_connections"` // of the network
+	MaxConnections int           `yaml:"max_connections"` // open at once
 	MaxPayload     Size          `yaml:"max_payload"`     // of one message with its headers
-	MaxPending     Size          `yaml:"max_pending"`     // that wait for one connection before it is closed
-	PingInterval   time.Duration `yaml:"ping_interval"`   // of silence before a client is asked whether it is there
+	MaxPending     Size          `yaml:"max_pending"`     // queued for one connection before it is closed
+	PingInterval   time.Duration `yaml:"ping_interval"`   // without traffic before the server pings a client
 	WriteDeadline  time.Duration `yaml:"write_deadline"`  // for one write to a client before it is closed
 }
 
-// Wire is the door for devices and programs that speak the wire protocol.
+// Wire holds the settings of the listener for devices and programs that speak the wire protocol.
 type Wire struct {
 	Listen         string `yaml:"listen"`          // host:port or unix:path; beyond loopback only with token and TLS
-	Token          Secret `yaml:"token"`           // whose secret clients must prove to know; "" asks for nothing
+	Token          Secret `yaml:"token"`           // clients prove that they know it; "" requires none
 	Cert           string `yaml:"cert"`            // PEM file with the certificate, for TLS; "" is none
 	Key            string `yaml:"key"`             // PEM file with its key
 	MaxConnections int    `yaml:"max_connections"` // at once; further ones are refused
 }
 
-// Sets is where the fences come from.
+// Sets holds the settings of the sets of fences.
 type Sets struct {
-	Dir          string `yaml:"dir"`          // every *json file in it is a set of fences; "" starts without
-	Watch        bool   `yaml:"watch"`        // look for changed files every second, and serve them
-	Snapshots    string `yaml:"snapshots"`    // directory where sets are kept ready for the next start; "" is one in the user's cache, off keeps none
+	Dir          string `yaml:"dir"`          // each *json file in it is a set of fences; "" starts without sets
+	Watch        bool   `yaml:"watch"`        // check the files for changes every second, and reload them
+	Snapshots    string `yaml:"snapshots"`    // directory of prepared sets for a faster start; "" is one in the user's cache, off keeps none
 	Kind         string `yaml:"kind"`         // of index; "" is the default kind
 	Zoom         int    `yaml:"zoom"`         // finest level of the kinds that have one, 0 to 23
 	Parents      string `yaml:"parents"`      // GeoJSON file of areas by which the city kinds group fences; "" is none
-	Boundary     string `yaml:"boundary"`     // half-open, closed or open: which points of its own boundary a fence holds
-	Antimeridian string `yaml:"antimeridian"` // planar or unwrap: what an edge over half the world means
+	Boundary     string `yaml:"boundary"`     // half-open, closed or open: whether a fence contains the points of its boundary
+	Antimeridian string `yaml:"antimeridian"` // planar or unwrap: the meaning of an edge over half the world
 	IDProperty   string `yaml:"id_property"`  // property that names a fence whose feature has no id
 	Strict       bool   `yaml:"strict"`       // refuse shapes that RFC 7946 calls invalid
 }
 
-// Track is how moving objects are followed.
+// Track holds the settings for moving objects.
 type Track struct {
-	Initial  string        `yaml:"initial"`   // what an object's first position causes: none, inside or enter
-	TTL      time.Duration `yaml:"ttl"`       // of silence, after which an object leaves its fences; 0 is never
-	MaxAhead time.Duration `yaml:"max_ahead"` // how far in the future a position's time may lie
+	Initial  string        `yaml:"initial"`   // effect of an object's first position: none, inside or enter
+	TTL      time.Duration `yaml:"ttl"`       // without a position, after which an object leaves its fences; 0 is never
+	MaxAhead time.Duration `yaml:"max_ahead"` // largest distance of a position's time into the future
 	MaxGap   time.Duration `yaml:"max_gap"`   // between two positions for which a crossing is interpolated
 }
 
-// Limits bound the memory and the time that anybody can cost.
+// Limits bounds the memory and the time that clients can use.
 type Limits struct {
-	MaxObjects  int           `yaml:"max_objects"` // further new ones are refused, known ones go on
-	Connections int           `yaml:"connections"` // of HTTP at once; further ones wait to be accepted
+	MaxObjects  int           `yaml:"max_objects"` // further new objects are refused, known ones are still updated
+	Connections int           `yaml:"connections"` // of HTTP at once; further ones wait in the accept queue
 	Body        Size          `yaml:"body"`        // of one HTTP request
 	Events      int           `yaml:"events"`      // kept for replay
-	EventBytes  Size          `yaml:"event_bytes"` // kept for replay, whichever comes first
-	Drain       time.Duration `yaml:"drain"`       // that a stop may take
+	EventBytes  Size          `yaml:"event_bytes"` // kept for replay; the smaller bound applies
+	Drain       time.Duration `yaml:"drain"`       // longest duration of a shutdown
 }
 
-// Log is what the process says about itself.
+// Log holds the settings of the process's own log.
 type Log struct {
 	Level  string `yaml:"level"`  // debug, info, warn or error
 	Format string `yaml:"format"` // auto, text or json; auto is text on a terminal
 }
 
-// Default returns what holds where nothing is set.
+// Default returns the configuration without any source.
 func Default() *Config {
 	return &Config{
 		HTTP: HTTP{Listen: "127.0.0.1:8080"},
@@ -148,20 +147,19 @@ func (b Bus) Authenticated() bool { return b.Token != "" || b.User != "" }
 // Authenticated reports whether wire clients must present a token.
 func (w Wire) Authenticated() bool { return w.Token != "" }
 
-// Fault returns err as an error about a key, with the place where its value was
-// given. It is for checks that only the user of a setting can make.
+// Fault returns err as an error about a key, with the place of its value. It is for checks that
+// only the code behind a setting can make.
 func (c *Config) Fault(key string, err error) error {
 	return &Error{Place: c.origins[key], Key: key, Err: err}
 }
 
-// Failure returns err as an error about a key whose value is well formed but
-// could not be had, such as an address that is in use: it has its place, but
-// does not wrap ErrInvalid.
+// Failure returns err as an error about a key whose value is well formed but unavailable, such as
+// an address in use. The error has a place, but does not wrap ErrInvalid.
 func (c *Config) Failure(key string, err error) error {
 	return &Error{Place: c.origins[key], Key: key, Err: err, valid: true}
 }
 
-// Error is one wrong setting.
+// Error is one invalid setting.
 type Error struct {
 	Place string // "paddock.yaml:12:5", "$PADDOCK_LOG_LEVEL", "--level"; "" is the default
 	Key   string // "log.level"; "" if the place holds none
@@ -188,8 +186,8 @@ func (e *Error) Unwrap() []error {
 	return []error{ErrInvalid, e.Err}
 }
 
-// Validate checks each value by itself and those that must fit together. The
-// error joins all that is wrong.
+// Validate checks each value, and values that must fit together. The returned error joins all
+// errors.
 func (c *Config) Validate() error {
 	var faults []error
 	check := func(key string, err error) {
@@ -217,7 +215,7 @@ func (c *Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// credentials checks that there is one complete way to log in, or none.
+// credentials checks that the credentials are complete, and of one kind.
 func (b Bus) credentials() error {
 	if b.Token != "" && b.User != "" {
 		return errors.New("a token is set as well; clients can be asked for only one of the two")
@@ -225,8 +223,8 @@ func (b Bus) credentials() error {
 	return when((b.User == "") != (b.Password == ""), "user and password are set together or not at all")
 }
 
-// exposed checks that a token is not sent over a network in the clear: the proof
-// that a client knows it holds for one connection only with TLS.
+// exposed checks that a token is not sent over a network without TLS. The proof that a client knows
+// the token is bound to one connection only with TLS.
 func (w Wire) exposed() error {
 	if w.Token == "" || w.Cert != "" || listen.Check(w.Listen, false) == nil || listen.Check(w.Listen, true) != nil {
 		return nil

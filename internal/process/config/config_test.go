@@ -24,9 +24,9 @@ func load(t *testing.T, text string, s Sources) (*Config, error) {
 	return Load(s)
 }
 
-// The example shows every key, and shows its default.
+// The example file shows every key with its default.
 func TestTheExampleIsTheDefault(t *testing.T) {
-	c, err := Load(Sources{File: "../../../docs/paddock.example.yaml"})
+	c, err := Load(Sources{File: "../../../docs/reference/paddock.example.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +104,8 @@ track: {ttl: 0s}
 	}
 }
 
-// A section of somebody else's is read by him, with variables of the environment, and what
-// is wrong in it is told with everything else.
+// A reader for another section receives its node, with variables of the environment replaced. Its
+// faults are reported together with all others.
 func TestOthersSections(t *testing.T) {
 	read := func(text string) (got string, err error) {
 		_, err = load(t, text, Sources{Environ: []string{"WHO=nobody", "WHO=them"}, Others: map[string]func(*strictyaml.Node){
@@ -129,7 +129,7 @@ func TestOthersSections(t *testing.T) {
 	}
 }
 
-// What is wrong in a file is named with its place, as the whole message.
+// The whole message names the fault and its place.
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"misspelt key", "http:\n  listn: x\n", "paddock.yaml:2:3: unknown key http.listn; did you mean http.listen?"},
@@ -151,7 +151,7 @@ func TestFaults(t *testing.T) {
 		{"second document", "log: {}\n---\nlog: {}\n", "paddock.yaml:3:4: a second document; one file is one configuration"},
 		{"duration", "track:\n  ttl: 15\n", `paddock.yaml:2:3: track.ttl: "15" is no duration such as 90s, 15m or 1h30m`},
 		{"negative duration", "track:\n  ttl: -1s\n", "paddock.yaml:2:3: track.ttl: -1s is too small"},
-		{"size", "limits:\n  body: lots\n", `paddock.yaml:2:3: limits.body: "lots" is no size such as 64MiB`},
+		{"size", "limits:\n  body: lots\n", `paddock.yaml:2:3: limits.body: "lots" is not a size such as 64MiB`},
 		{"size of zero", "limits:\n  body: 0\n", "paddock.yaml:2:3: limits.body: 0B is too small"},
 		{"number", "limits:\n  events: 1.5\n", `paddock.yaml:2:3: limits.events: "1.5" is no whole number`},
 		{"huge number", "limits:\n  events: 99999999999999999999\n", `paddock.yaml:2:3: limits.events: "99999999999999999999" is too large`},
@@ -286,7 +286,7 @@ func TestFileThatIsNone(t *testing.T) {
 	}
 }
 
-// A check that only the platform can make points at the same place.
+// A check outside of this package reports the same place.
 func TestFault(t *testing.T) {
 	c, err := load(t, "sets:\n  kind: cube\n", Sources{})
 	if err != nil {
@@ -330,7 +330,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 }
 
 func FuzzReadYAML(f *testing.F) {
-	example, err := os.ReadFile("../../../docs/paddock.example.yaml")
+	example, err := os.ReadFile("../../../docs/reference/paddock.example.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -15,18 +15,18 @@ import (
 // envPrefix begins the variables that set keys.
 const envPrefix = "PADDOCK_"
 
-// Sources are where settings come from, each going over those before it.
+// Sources are the sources of the settings. Each overrides those before it.
 type Sources struct {
 	File    string            // path of the YAML file; "" is none
 	Environ []string          // KEY=value, as of os.Environ
-	Flags   map[string]string // by key, such as "http.listen"; only what was given
+	Flags   map[string]string // by key, such as "http.listen"; only the flags that were given
 
-	// Others read the sections of the file that are not of a Config, by their names. In
-	// these ${NAME} stands for a variable of the environment.
+	// Others holds the readers of file sections that are not part of Config, by name. In these
+	// sections ${NAME} stands for a variable of the environment.
 	Others map[string]func(*strictyaml.Node)
 }
 
-// lookup finds a variable of the environment.
+// lookup returns a variable of the environment.
 func (s *Sources) lookup(name string) (value string, ok bool) {
 	for _, entry := range s.Environ {
 		if rest, found := strings.CutPrefix(entry, name+"="); found {
@@ -36,9 +36,8 @@ func (s *Sources) lookup(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Load reads the settings over the defaults and validates them. The error joins
-// everything that is wrong and wraps ErrInvalid; a file that cannot be read is
-// wrong, too.
+// Load reads the settings over the defaults and validates them. The error joins all errors and
+// wraps ErrInvalid. A file that cannot be read is an error too.
 func Load(s Sources) (*Config, error) {
 	c := Default()
 	c.origins = map[string]string{}
@@ -53,7 +52,7 @@ func Load(s Sources) (*Config, error) {
 	faults = append(faults, c.readEnviron(s.Environ)...)
 	faults = append(faults, c.readFlags(s.Flags)...)
 	if err := errors.Join(faults...); err != nil {
-		return nil, err // Validate would complain about the same values again
+		return nil, err // Validate would report the same values again
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// set gives a key its value and remembers where that came from.
+// set gives a key its value and records the place of the value.
 func (c *Config) set(key, text, place string) error {
 	s, err := find(settings(c), key)
 	if err != nil {
@@ -86,8 +85,8 @@ func (c *Config) set(key, text, place string) error {
 	return nil
 }
 
-// readEnviron sets the keys whose variables are there. An empty variable counts
-// as absent, as for the other flags.
+// readEnviron sets the keys whose variables exist. An empty variable counts as absent, as for the
+// other flags.
 func (c *Config) readEnviron(environ []string) (faults []error) {
 	keys := map[string]string{}
 	for _, s := range settings(c) {
@@ -154,7 +153,7 @@ func sections(known []setting) (names []string) {
 	return names
 }
 
-// find returns the setting of a key. The error names the key that was probably meant.
+// find returns the setting of a key. The error suggests a similar key.
 func find(known []setting, key string) (setting, error) {
 	i := slices.IndexFunc(known, func(s setting) bool { return s.key == key })
 	if i < 0 {
@@ -163,7 +162,7 @@ func find(known []setting, key string) (setting, error) {
 	return known[i], nil
 }
 
-// unknownKey says that a key is none, and which one was probably meant.
+// unknownKey returns an error about an unknown key, with a similar key if there is one.
 func unknownKey(key string, known []setting) error {
 	var keys []string
 	for _, s := range known {

@@ -47,7 +47,7 @@ func ParseSize(s string) (Size, error) {
 	}
 	x, err := strconv.ParseFloat(strings.ReplaceAll(number, "_", ""), 64)
 	if err != nil || math.IsNaN(x) {
-		return 0, fmt.Errorf("%q is no size such as 64MiB", s)
+		return 0, fmt.Errorf("%q is not a size such as 64MiB", s)
 	}
 	bytes := x * float64(factor)
 	if bytes < 0 || bytes >= math.MaxInt64 || bytes != math.Trunc(bytes) {
@@ -56,7 +56,7 @@ func ParseSize(s string) (Size, error) {
 	return Size(bytes), nil
 }
 
-// String is the shortest text that ParseSize reads as the same size.
+// String returns the shortest text that ParseSize reads as the same size.
 func (s Size) String() string {
 	for _, u := range units[:3] {
 		if s != 0 && s%u.bytes == 0 {
@@ -71,7 +71,7 @@ type Secret string
 
 const hidden = "[hidden]"
 
-// String hides the text; string(s) gives it.
+// String hides the text. The conversion string(s) returns it.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -138,7 +138,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// zeroAllowed are the numbers for which 0 has a meaning of its own.
+// zeroAllowed holds the numbers for which 0 has a meaning of its own.
 var zeroAllowed = map[string]bool{
 	"track.ttl":       true, // never
 	"track.max_ahead": true, // no clock may be ahead
@@ -165,7 +165,7 @@ func positive[T cmp.Ordered](x T, orZero bool) error {
 	return fmt.Errorf("%v is too small", x)
 }
 
-// oneOf checks a word against the words that have a meaning.
+// oneOf checks that s is one of words.
 func oneOf(s string, words ...string) error {
 	for _, w := range words {
 		if s == w {

@@ -7,12 +7,11 @@ import (
 	"paddock/internal/process/strictyaml"
 )
 
-// Sections are the names of a file's sections, for who reads another one of the same
-// file.
+// Sections returns the names of a file's sections, for readers of other sections of the same file.
 func Sections() []string { return sections(settings(Default())) }
 
-// readYAML sets the keys that the file gives, by the same rules as the other sources.
-// It returns all that is wrong.
+// readYAML sets the keys of the file, by the same rules as the other sources. It returns all
+// errors.
 func (c *Config) readYAML(s *Sources, text []byte) []error {
 	file, root := strictyaml.Parse(s.File, text)
 	if root == nil {
@@ -50,7 +49,7 @@ func (c *Config) readYAML(s *Sources, text []byte) []error {
 	return append(faultsOf(file), faults...)
 }
 
-// faultsOf are those of the file's form.
+// faultsOf returns the errors of the file's form.
 func faultsOf(f *strictyaml.File) (faults []error) {
 	for _, fault := range f.Faults() {
 		faults = append(faults, &Error{Place: fault.Place, Err: fault.Err})

@@ -1,6 +1,6 @@
-// Package keyid makes and reads the keys by which machines know each other, and
-// the ids that people copy from one to the other: no authority, no certificate
-// that expires, no openssl.
+// Package keyid makes and reads the keys by which machines authenticate each other, and the ids of
+// these keys, which people copy between machines. It needs no certificate authority, and no
+// certificate expires.
 package keyid
 
 import (
@@ -26,18 +26,18 @@ import (
 	"time"
 )
 
-// ID names a key: the SHA-256 of its SubjectPublicKeyInfo in DER, RFC 5280. It
-// says nothing of certificates, which may be renewed or expire.
+// ID names a key: the SHA-256 of its SubjectPublicKeyInfo in DER, RFC 5280. It does not depend on
+// certificates, which may be renewed or expire.
 type ID [sha256.Size]byte
 
-// encoding is RFC 4648 section 6 in lower case: 52 characters that can be read out
-// on the telephone.
+// encoding is RFC 4648 section 6 in lower case: 52 characters that can be read out on the
+// telephone.
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Length is that of ID.String.
+// Length is the length of ID.String.
 const Length = 52
 
-// minRSA is the least size of an RSA key, in bits.
+// minRSA is the smallest accepted RSA key, in bits.
 const minRSA = 2048
 
 func (id ID) String() string { return encoding.EncodeToString(id[:]) }
@@ -45,14 +45,14 @@ func (id ID) String() string { return encoding.EncodeToString(id[:]) }
 // MarshalText makes an ID a string in JSON and YAML.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText is Parse.
+// UnmarshalText reads an ID as Parse does.
 func (id *ID) UnmarshalText(b []byte) (err error) {
 	*id, err = Parse(string(b))
 	return err
 }
 
-// Parse reads an id as a person may have written it: dashes, blanks around it and
-// the case of letters do not matter.
+// Parse reads an id as a person may have typed it: dashes, surrounding white space and the case of
+// letters are ignored.
 func Parse(s string) (id ID, err error) {
 	s = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "-", ""))
 	if len(s) != Length {
@@ -74,7 +74,7 @@ func Parse(s string) (id ID, err error) {
 	return id, nil
 }
 
-// Of is the id of a public key.
+// Of returns the id of a public key.
 func Of(public crypto.PublicKey) (id ID, err error) {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
@@ -83,14 +83,14 @@ func Of(public crypto.PublicKey) (id ID, err error) {
 	return sha256.Sum256(der), nil
 }
 
-// Key is a private key, with what TLS wants of it.
+// Key is a private key and its certificate for TLS.
 type Key struct {
 	ID          ID
 	Certificate tls.Certificate
 }
 
-// Load reads a private key: PKCS#8, PKCS#1 or SEC 1 in PEM. Its certificate is made
-// anew, so that there is none that expires.
+// Load reads a private key: PKCS#8, PKCS#1 or SEC 1 in PEM. Its certificate is generated on each
+// load and never expires.
 func Load(path string) (*Key, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -103,8 +103,8 @@ func Load(path string) (*Key, error) {
 	return selfSigned(signer)
 }
 
-// Make makes an Ed25519 key and writes it to path, which must not exist, for its
-// owner alone to read. A directory that is missing is made.
+// Make generates an Ed25519 key and writes it to path, readable by its owner alone. The file must
+// not exist. Make creates a missing directory.
 func Make(path string) (*Key, error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -117,7 +117,8 @@ func Make(path string) (*Key, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	// Whole or not at all, and never over another's: a link fails if path exists.
+	// The file appears complete or not at all, and never replaces another: a link fails if path
+	// exists.
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // of mode 0600
 	if err != nil {
 		return nil, err
@@ -136,8 +137,7 @@ func Make(path string) (*Key, error) {
 	return selfSigned(private)
 }
 
-// LoadOrMake loads the key at path, or makes it if there is none. made says that
-// it did.
+// LoadOrMake loads the key at path, or makes it if there is none. made reports that it was made.
 func LoadOrMake(path string) (key *Key, made bool, err error) {
 	if key, err = Load(path); !errors.Is(err, fs.ErrNotExist) {
 		return key, false, err
@@ -145,12 +145,12 @@ func LoadOrMake(path string) (key *Key, made bool, err error) {
 	if key, err = Make(path); !errors.Is(err, fs.ErrExist) {
 		return key, err == nil, err
 	}
-	key, err = Load(path) // another process was faster
+	key, err = Load(path) // another process has made it meanwhile
 	return key, false, err
 }
 
-// LoadPair reads a certificate and its key, each from its file. The certificate is
-// sent as it is; the ID is the key's.
+// LoadPair reads a certificate and its key from two files. The certificate is sent unchanged; the
+// ID is that of the key.
 func LoadPair(certificate, key string) (*Key, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
@@ -198,7 +198,7 @@ func parse(b []byte) (crypto.Signer, error) {
 	return nil, errors.New("no private key in PEM")
 }
 
-// strong says what is wrong with a key for this use.
+// strong returns an error if a key is too weak or of an unsupported kind.
 func strong(key crypto.Signer) error {
 	switch public := key.Public().(type) {
 	case ed25519.PublicKey:
@@ -218,8 +218,7 @@ func strong(key crypto.Signer) error {
 	}
 }
 
-// selfSigned makes a certificate that is there because TLS wants one: who verifies
-// looks at the key.
+// selfSigned generates a certificate because TLS requires one. Verification uses the key alone.
 func selfSigned(key crypto.Signer) (*Key, error) {
 	id, err := Of(key.Public())
 	if err != nil {
@@ -238,16 +237,15 @@ func selfSigned(key crypto.Signer) (*Key, error) {
 	return &Key{ID: id, Certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}, nil
 }
 
-// ErrOtherKey means that a peer has another key than the one that is pinned.
+// ErrOtherKey reports that a peer has another key than the pinned one.
 type ErrOtherKey struct{ Got, Want ID }
 
 func (e *ErrOtherKey) Error() string {
 	return fmt.Sprintf("the server's id is %s, want %s", e.Got, e.Want)
 }
 
-// Pin makes config trust the server with this key and no other, whoever signed its
-// certificate and for whatever name. It also holds when a session is resumed, for
-// which VerifyPeerCertificate is not called.
+// Pin makes config trust the server with this key and no other, whatever its certificate is. Pin
+// also applies to resumed sessions, for which VerifyPeerCertificate is not called.
 func Pin(config *tls.Config, want ID) {
 	config.InsecureSkipVerify = true // VerifyConnection does it
 	config.VerifyConnection = func(state tls.ConnectionState) error {

@@ -41,7 +41,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestOneKey holds that several processes that begin at once come to have one key.
+// TestOneKey checks that processes that start at once agree on one key.
 func TestOneKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "k")
 	ids := make([]keyid.ID, 8)
@@ -139,8 +139,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestPin holds that the pinned key is let pass, and no other, at a first handshake
-// and at one that resumes.
+// TestPin checks that only the pinned key is accepted, at a first handshake and at a resumed one.
 func TestPin(t *testing.T) {
 	dir := t.TempDir()
 	key, err := keyid.Make(filepath.Join(dir, "a"))
@@ -181,7 +180,7 @@ func TestPin(t *testing.T) {
 		if err := c.Handshake(); err != nil {
 			return false, err
 		}
-		_, err = c.Read(make([]byte, 1)) // the ticket comes with it
+		_, err = c.Read(make([]byte, 1)) // receives the session ticket too
 		return c.ConnectionState().DidResume, err
 	}
 	if resumed, err := dial(key.ID); resumed || err != nil {

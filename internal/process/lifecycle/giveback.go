@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	// giveBackLook is how often it is looked how much is under way, and giveBackAfter for how
-	// long it must have been below 1 / giveBackPart of its most, or nothing, before memory is
-	// given back.
+	// giveBackLook is the interval of the checks. Memory is returned after giveBackAfter without
+	// work, or with less than 1/giveBackPart of the peak since the last return.
 	giveBackLook, giveBackAfter = time.Second, 5 * time.Second
 	giveBackPart                = 10
-	// giveBackLeast, and 1 / giveBackShare of what was left the last time, is what has to have
-	// been taken since for a collection to be worth its while.
+	// A collection is worth its cost once giveBackLeast bytes, and 1/giveBackShare of the memory
+	// after the last return, have been taken since.
 	giveBackLeast, giveBackShare = 2 << 20, 16
 )
 
-// GiveBack returns a service that gives memory back to the system after each load. Without
-// it nothing is collected where little is allocated any more, and what the load has taken
-// stays for minutes. underWay returns how much there is to do, in any unit; it is called
-// once a second.
+// GiveBack returns a service that returns memory to the system after each load. Without it the
+// garbage collector does not run once allocation stops, and the memory of the load stays resident
+// for minutes. underWay returns the amount of present work, in any unit; it is called once a
+// second.
 func GiveBack(name string, underWay func() int) Service {
 	return Service{Name: name, Run: (&giveBack{underWay, heldOfSystem, collect}).run}
 }
@@ -33,8 +32,8 @@ type giveBack struct {
 	free     func()
 }
 
-// Allocated returns a function for GiveBack: how many KiB have been allocated since it
-// was called last.
+// Allocated returns a function for GiveBack. The function returns the KiB that were allocated since
+// its last call.
 func Allocated() func() int {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	var last uint64
@@ -46,7 +45,7 @@ func Allocated() func() int {
 	}
 }
 
-// run looks until ctx ends.
+// run checks until ctx ends.
 func (b *giveBack) run(ctx context.Context) error {
 	ticks := time.NewTicker(giveBackLook)
 	defer ticks.Stop()
@@ -72,14 +71,15 @@ func (b *giveBack) run(ctx context.Context) error {
 	}
 }
 
-// heldOfSystem is how much the runtime has of the system's memory.
+// heldOfSystem returns the bytes that the runtime has taken from the system and not returned.
 func heldOfSystem() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
 }
 
-// collect gives back what is free: twice, as pools let go of theirs at the second collection.
+// collect returns free memory to the system. It collects twice, because pools release their
+// contents at the second collection.
 func collect() {
 	runtime.GC()
 	debug.FreeOSMemory()

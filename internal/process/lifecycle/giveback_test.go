@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Memory is given back when a load has been over for a while, however it went on before,
-// and again once enough has been taken since; it is not where nothing was taken.
+// Memory is returned some time after a load has ended, and again once enough memory has been taken
+// since. It is not returned where none was taken.
 func TestGiveBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const mb = 1 << 20
@@ -55,7 +55,7 @@ func TestGiveBack(t *testing.T) {
 	})
 }
 
-// What is taken of the system, and given back.
+// collect returns memory that was taken from the system.
 func TestCollect(t *testing.T) {
 	collect()
 	before := heldOfSystem()
@@ -67,7 +67,7 @@ func TestCollect(t *testing.T) {
 	if taken[len(taken)-1] != 1 || with < before+24<<20 {
 		t.Fatalf("%d bytes before, %d with 32 MiB more", before, with)
 	}
-	collect() // nobody reads taken any more
+	collect() // taken is not used after this line
 	if after := heldOfSystem(); after > before+8<<20 {
 		t.Errorf("%d bytes before, %d after", before, after)
 	}

@@ -1,12 +1,11 @@
-// Package lifecycle starts the services of a process in order, keeps them
-// running, and drains them in the opposite order.
+// Package lifecycle starts the services of a process in order, keeps them running, and drains them
+// in the opposite order.
 //
-// Services are added from the back to the front: what others depend on comes
-// first, the doors through which work enters come last. The Group starts them
-// in that order. A signal, a cancelled context or a failing service ends the
-// run; then each service in turn, front to back, is told to finish what it has
-// and is waited for, before the next one behind it is. So no service loses the
-// ones that it hands its work to while it still has any.
+// Services are added from the back to the front: a service that others depend on comes first, the
+// listeners through which work enters come last. The Group starts them in that order. A signal, a
+// cancelled context or a failing service ends the run. Then each service in turn, front to back,
+// finishes its work before the next one is drained. So a service that still has work can always
+// hand it to the services behind it.
 //
 //	signal 1 ──▶ drain http ──▶ drain ingest ──▶ drain bus ──▶ exit 0
 //	signal 2 at any point of it ──────────────────────────────▶ exit 130
@@ -24,16 +23,16 @@ import (
 	"time"
 )
 
-// DefaultTimeout bounds a whole drain. It is below the 30 s that Kubernetes
-// leaves between SIGTERM and SIGKILL.
+// DefaultTimeout bounds a whole drain. It is below the 30 s that Kubernetes leaves between SIGTERM
+// and SIGKILL.
 const DefaultTimeout = 25 * time.Second
 
-// echo is the time in which a repeated signal is still the first one: timeout(1)
-// and terminals signal a process and then its group.
+// echo is the time within which a repeated signal counts as the first one: timeout(1) and terminals
+// signal a process and then its group.
 const echo = 200 * time.Millisecond
 
-// ErrStuck is wrapped by the error about a service that did not return in time.
-// Its goroutine is left behind; the process is expected to exit.
+// ErrStuck is wrapped by the error about a service that did not return in time. Its goroutine is
+// abandoned; the process is expected to exit.
 var ErrStuck = errors.New("did not stop in time")
 
 // ErrForced is returned by Run after a second signal. The process is expected
@@ -44,26 +43,24 @@ type forcedError struct{}
 
 func (forcedError) Error() string { return "forced to stop by a second signal" }
 
-// ExitCode is 128 + SIGINT, which shells know as "interrupted".
+// ExitCode returns 128 + SIGINT, which shells report as "interrupted".
 func (forcedError) ExitCode() int { return 130 }
 
-// A Service is one part of the process. Every function may be nil; each is
-// called at most once, and none concurrently with Start.
+// A Service is one part of the process. Every function may be nil. Each is called at most once, and
+// none concurrently with Start.
 type Service struct {
 	Name string
 
-	// Start makes the service ready and returns. Its context ends when the
-	// process is told to stop meanwhile. If it fails, it has cleaned up, and
-	// neither Run nor Drain is called.
+	// Start makes the service ready and returns. Its context ends if the process is stopped
+	// meanwhile. If Start fails, it has cleaned up, and neither Run nor Drain is called.
 	Start func(ctx context.Context) error
 
-	// Run works until its context ends. An error ends the whole group; nil says
-	// that this service has nothing more to do and leaves the others running.
-	// The context ends after Drain has returned, never before.
+	// Run works until its context ends, which is after Drain has returned. An error ends the whole
+	// group; nil means that this service has no more work, and leaves the others running.
 	Run func(ctx context.Context) error
 
-	// Drain stops taking work, finishes what it has taken and returns. When its
-	// context ends it gives up, drops the rest and says so in its error.
+	// Drain stops accepting work, finishes the accepted work and returns. When its context ends,
+	// Drain drops the rest and reports that in its error.
 	Drain func(ctx context.Context) error
 }
 
@@ -72,18 +69,18 @@ type Service struct {
 type Group struct {
 	Logger  *slog.Logger     // nil drops the log
 	Timeout time.Duration    // of the whole drain, 0 is DefaultTimeout
-	Signals <-chan os.Signal // what tells the group to stop; nil is SIGINT and SIGTERM
+	Signals <-chan os.Signal // stop the group; nil is SIGINT and SIGTERM
 
 	services []Service
 }
 
-// Add appends a service: in front of the earlier ones, see the package comment.
+// Add appends a service, in front of the earlier ones: see the package comment.
 func (g *Group) Add(s Service) { g.services = append(g.services, s) }
 
-// Run starts the services, waits for a reason to stop, and drains them. It
-// returns nil after a clean drain that a signal or ctx asked for; ErrForced; or
-// what failed, the cause before its consequences. All goroutines have ended by
-// then, but for those that ErrForced and ErrStuck are about.
+// Run starts the services, waits for a reason to stop, and drains them. It returns nil after a
+// clean drain that a signal or ctx requested, ErrForced after a second signal, or the failures, the
+// cause before its consequences. All goroutines have ended by then, except those of ErrForced and
+// ErrStuck.
 func (g *Group) Run(ctx context.Context) error {
 	if g.Logger == nil {
 		g.Logger = slog.New(slog.DiscardHandler)
@@ -106,12 +103,12 @@ func (g *Group) Run(ctx context.Context) error {
 	return g.drain(forced, started, err)
 }
 
-// A stopSignal is the cause of a stopping context that is no failure.
+// A stopSignal is the cause of a stopping context that did not fail.
 type stopSignal struct{ os.Signal }
 
 func (s stopSignal) Error() string { return s.String() }
 
-// cause returns why a running group stops, nil if it was asked to.
+// cause returns the failure that stops a running group, or nil if the stop was requested.
 func cause(stopping context.Context) error {
 	err := context.Cause(stopping)
 	if errors.As(err, new(stopSignal)) || errors.Is(err, stopping.Err()) {
@@ -120,13 +117,13 @@ func cause(stopping context.Context) error {
 	return err
 }
 
-// watch turns the first signal into stop and the second one into force, until
-// the function that it returns is called.
+// watch calls stop at the first signal and force at the second, until the returned function is
+// called.
 func (g *Group) watch(stop context.CancelCauseFunc, force context.CancelFunc) (release func()) {
 	signals := g.Signals
 	unsubscribe := func() {}
 	if signals == nil {
-		c := make(chan os.Signal, 2) // both signals, even if they come while nobody reads
+		c := make(chan os.Signal, 2) // room for both signals while no goroutine receives
 		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 		signals, unsubscribe = c, func() { signal.Stop(c) }
 	}
@@ -142,8 +139,8 @@ func (g *Group) watch(stop context.CancelCauseFunc, force context.CancelFunc) (r
 	}
 }
 
-// react stops at the first signal and forces at the next one that is no echo of
-// it, or ends with done.
+// react stops at the first signal and forces at the next one that is not an echo of it. It ends
+// with done.
 func (g *Group) react(signals <-chan os.Signal, done <-chan struct{}, stop context.CancelCauseFunc, force context.CancelFunc) {
 	var first time.Time
 	for {
@@ -165,7 +162,7 @@ func (g *Group) react(signals <-chan os.Signal, done <-chan struct{}, stop conte
 	}
 }
 
-// start starts the services in order and returns those that it did.
+// start starts the services in order and returns the started ones.
 func (g *Group) start(stopping, forced context.Context, stop context.CancelCauseFunc) (started []*member, err error) {
 	for _, s := range g.services {
 		if stopping.Err() != nil {
@@ -184,7 +181,7 @@ func (g *Group) start(stopping, forced context.Context, stop context.CancelCause
 	return started, nil
 }
 
-// startFailed tells a start that was cut short on request from one that failed.
+// startFailed returns the error of a failed start, but not of a start that a stop has interrupted.
 func (g *Group) startFailed(stopping context.Context, name string, err error) error {
 	if stopping.Err() != nil && errors.Is(err, stopping.Err()) {
 		return cause(stopping)
@@ -192,8 +189,8 @@ func (g *Group) startFailed(stopping context.Context, name string, err error) er
 	return fmt.Errorf("start %s: %w", name, err)
 }
 
-// drain drains the started services, the last one first, whatever goes wrong
-// with one of them. It returns the given reason joined with what went wrong.
+// drain drains the started services, the last one first, and continues after errors. It returns the
+// given reason joined with these errors.
 func (g *Group) drain(forced context.Context, started []*member, reason error) error {
 	if reason != nil {
 		g.Logger.Error("stopping because of a failure", "error", reason)
@@ -215,7 +212,7 @@ func (g *Group) drain(forced context.Context, started []*member, reason error) e
 			log.Info("drained")
 		}
 		for _, err := range failed {
-			if err != reason { // which has been told
+			if err != reason { // which has been logged
 				log.Error("drained with an error", "error", err)
 				errs = append(errs, err)
 			}

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// history records what happened to whom, in order.
+// history records the calls of services, in order.
 type history struct {
 	mu    sync.Mutex
 	lines []string
@@ -34,7 +34,7 @@ func (h *history) add(format string, args ...any) {
 	h.lines = append(h.lines, fmt.Sprintf(format, args...))
 }
 
-// service is a well-behaved one that only tells what is done to it.
+// service returns a service that only records its calls.
 func (h *history) service(name string) Service {
 	return Service{
 		Name:  name,
@@ -57,7 +57,7 @@ func (h *history) expect(t *testing.T, want ...string) {
 	}
 }
 
-// running is a Group in a goroutine, with signals at hand.
+// running is a Group in a goroutine, and its channel of signals.
 type running struct {
 	signals chan os.Signal
 	result  chan error
@@ -73,7 +73,7 @@ func launchGroup(g *Group, services ...Service) running {
 	return r
 }
 
-// signal sends one as soon as nothing else can happen.
+// signal sends a signal once all other goroutines are blocked.
 func (r running) signal(s os.Signal) {
 	synctest.Wait()
 	r.signals <- s
@@ -292,7 +292,7 @@ func TestRealSignals(t *testing.T) {
 	}
 }
 
-// A request that is being answered when the signal comes is answered.
+// A request that is being answered when the signal arrives is completed.
 func TestHTTPFinishesRequestsInFlight(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,5 +1,8 @@
-// Package logbound bounds how many lines of one kind are logged, so that a flood of peers
-// does not become one of lines.
+// Package logbound bounds the rate of log lines of one kind, so that many failing peers do not
+// flood the log.
+//
+// It is separate from package logging because the libraries wire, bus and tunnel use it: they log
+// to a logger of their caller, and need no terminal detection.
 package logbound
 
 import (
@@ -7,18 +10,18 @@ import (
 	"time"
 )
 
-// PerSecond is how many lines a second are written down; of the others there is a count.
+// PerSecond is the largest number of lines a second. Further lines are counted.
 const PerSecond = 50
 
 // Lines bounds the lines of one kind. Its zero value is ready, and safe for concurrent use.
 type Lines struct {
 	mu     sync.Mutex
-	second time.Time // guarded by mu; that of the lines so far
-	lines  int       // guarded by mu; in it
-	left   uint64    // guarded by mu; those since the last line that were not written down
+	second time.Time // guarded by mu; the start of the present second
+	lines  int       // guarded by mu; in the present second
+	left   uint64    // guarded by mu; omitted since the last line
 }
 
-// Take says whether a line may be written now, and how many were left out before it.
+// Take reports whether a line may be logged now, and how many were omitted before it.
 func (l *Lines) Take() (left uint64, ok bool) {
 	now := time.Now()
 	l.mu.Lock()

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// So many lines pass in a second, and the next one that does tells how many did not.
+// At most PerSecond lines are logged in a second, and the next line reports the number of omitted
+// ones.
 func TestLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Lines

@@ -1,8 +1,8 @@
-// Package logging makes the one slog.Logger of a command: text for a person at
-// a terminal, JSON for whatever else collects the output.
+// Package logging makes the slog.Logger of a command: text on a terminal, JSON for programs that
+// collect the output.
 //
-// Times are in UTC with milliseconds in both formats, so that the lines of two
-// machines can be merged.
+// Times are in UTC with milliseconds in both formats, so that the lines of two machines can be
+// merged.
 package logging
 
 import (
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Format is how a record is written.
+// Format is the encoding of records.
 type Format string
 
 // The formats. Auto is text when the output is a terminal and JSON otherwise.
@@ -26,20 +26,20 @@ const (
 	JSON Format = "json"
 )
 
-// Formats lists what ParseFormat takes, the default first.
+// Formats lists the values that ParseFormat accepts, the default first.
 func Formats() []string { return []string{string(Auto), string(Text), string(JSON)} }
 
-// Levels lists what ParseLevel takes, the most talkative first.
+// Levels lists the values that ParseLevel accepts, from the most to the least verbose.
 func Levels() []string { return []string{"debug", "info", "warn", "error"} }
 
-// Options says how to log. The zero value logs from level info on, in Auto.
+// Options configure New. The zero value logs from level info on, in Auto.
 type Options struct {
 	Level  slog.Level
 	Format Format
 }
 
-// Parse reads the two settings as flags and the configuration file give them.
-// An empty text stands for the default: info, auto.
+// Parse reads the two settings of flags and of the configuration file. An empty text stands for the
+// default: info, auto.
 func Parse(level, format string) (Options, error) {
 	l, err := ParseLevel(level)
 	if err != nil {
@@ -87,11 +87,7 @@ func New(w io.Writer, o Options) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, h))
 }
 
-// Discard returns a logger that drops everything, for tests and for a nil
-// Logger in a Config.
-func Discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-// IsTerminal reports whether w is a terminal that a person reads.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -1,6 +1,6 @@
-// Package metrics makes the process's Prometheus registry. Services register
-// their own collectors with it; none uses the library's global registry, so that
-// two platforms in one test do not share their counts.
+// Package metrics makes the process's Prometheus registry. Services register their own collectors
+// with it. The library's global registry is not used, so two platforms in one test do not share
+// their counts.
 package metrics
 
 import (
@@ -17,11 +17,10 @@ import (
 // Namespace is the first word of every metric's name: paddock_...
 const Namespace = "paddock"
 
-// maxScrapes bounds the scrapes that are answered at once; others get 503.
+// maxScrapes bounds the concurrent scrapes; further ones get 503.
 const maxScrapes = 4
 
-// New returns a registry that already tells about the Go runtime, the process
-// and the build.
+// New returns a registry with the metrics of the Go runtime, the process and the build.
 func New() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := version.Get()
@@ -40,8 +39,8 @@ func New() *prometheus.Registry {
 	return r
 }
 
-// Handler serves the registry in the format that the scraper asks for. A
-// collector that fails costs its own figures, is counted and logged.
+// Handler serves the registry in the format that the scraper requests. A collector that fails loses
+// only its own metrics; the failure is counted and logged.
 func Handler(r *prometheus.Registry, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{
 		Registry:            r,

@@ -3,20 +3,19 @@ package metrics
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"paddock/internal/process/logging"
 )
 
 func scrape(t *testing.T, r *prometheus.Registry) string {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	Handler(r, logging.Discard()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	Handler(r, slog.New(slog.DiscardHandler)).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	body, err := io.ReadAll(rec.Result().Body)
 	if err != nil || rec.Code != http.StatusOK {
 		t.Fatalf("status %d, %v", rec.Code, err)

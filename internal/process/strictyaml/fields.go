@@ -1,12 +1,12 @@
 package strictyaml
 
-// Fields are the keys of a mapping, each with what takes its value.
+// Fields maps the keys of a mapping to functions that read their values.
 type Fields map[string]func(e Entry)
 
-// Read gives each entry of n to its field. What names n in faults.
+// Read passes each entry of n to its function. Faults call n by the name what.
 func (f Fields) Read(n *Node, what string) { f.Take(n.Entries(what)) }
 
-// Take gives each entry to its field; a key without one is a fault.
+// Take passes each entry to its function. A key without a function is a fault.
 func (f Fields) Take(entries []Entry) {
 	for _, e := range entries {
 		if take, ok := Known(e, f); ok {
@@ -15,7 +15,7 @@ func (f Fields) Take(entries []Entry) {
 	}
 }
 
-// Into takes a single value that parse understands.
+// Into returns a function that reads one value with parse.
 func Into[T any](field *T, parse func(string) (T, error)) func(Entry) {
 	return func(e Entry) {
 		text, ok := e.Text(e.Key)
@@ -31,7 +31,7 @@ func Into[T any](field *T, parse func(string) (T, error)) func(Entry) {
 	}
 }
 
-// ListInto takes a list of values that parse understands.
+// ListInto returns a function that reads a list of values with parse.
 func ListInto[T any](field *[]T, parse func(string) (T, error)) func(Entry) {
 	return func(e Entry) {
 		for _, item := range e.Value.Items(e.Key) {
@@ -47,4 +47,40 @@ func ListInto[T any](field *[]T, parse func(string) (T, error)) func(Entry) {
 			*field = append(*field, v)
 		}
 	}
+}
+
+// maxTypos is the largest number of wrong letters in a misspelt word.
+const maxTypos = 2
+
+// Nearest returns the word that s is probably a misspelling of, or "" if none is near.
+func Nearest(s string, words []string) string {
+	best, typos := "", maxTypos+1
+	for _, w := range words {
+		if d := distance(s, w); d < typos {
+			best, typos = w, d
+		}
+	}
+	return best
+}
+
+// distance returns the number of letters to insert, delete or replace to turn a into b
+// (Levenshtein). Swapped neighbours count as two.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

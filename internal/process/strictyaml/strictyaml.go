@@ -1,14 +1,16 @@
-// Package strictyaml reads configuration written in YAML so that whatever is wrong in
-// it is told with its place, all at once: keys that nobody knows, values of the wrong
-// form, whatever the reader of a value says of it.
+// Package strictyaml reads configuration written in YAML and reports all its faults at once, each
+// with its place: unknown keys, values of the wrong form, and faults that the reader of a value
+// finds.
 //
-// Scalars are the texts that stand in the file, not what YAML makes of them: a
-// password of 0123 or no stays as it is written.
+// Scalars are the texts of the file, without YAML's interpretation: a password of 0123 or no stays
+// as it is written.
 package strictyaml
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +21,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Fault is one thing that is wrong.
+// Fault is one error in a file.
 type Fault struct {
 	Place string // "paddock.yaml:12:5", or the file alone
 	Err   error
@@ -31,22 +33,21 @@ func (f *Fault) Unwrap() error { return f.Err }
 
 // File is a document that is being read.
 type File struct {
-	// Env replaces ${NAME} in values; nil leaves them. A name that it does not know is
-	// a fault.
+	// Env replaces ${NAME} in values; nil leaves them. An unknown name is a fault.
 	Env func(name string) (value string, ok bool)
 
 	name   string
 	faults []*Fault
 }
 
-// Node is a value, or a key, in its place.
+// Node is a value or a key, with its place.
 type Node struct {
 	file *File
 	node ast.Node
 }
 
-// Parse reads text, which errors call by the last part of path. Without a document
-// root is nil. If it is not YAML, File.Faults says so.
+// Parse reads text. Faults call the file by the last element of path. root is nil if there is no
+// document. Syntax errors are in File.Faults.
 func Parse(path string, text []byte) (f *File, root *Node) {
 	f = &File{name: filepath.Base(path)}
 	tree, err := parser.ParseBytes(text, 0)
@@ -75,7 +76,7 @@ func Parse(path string, text []byte) (f *File, root *Node) {
 	return f, root
 }
 
-// Faults are all that were found until now.
+// Faults returns the faults that were found so far.
 func (f *File) Faults() []*Fault { return f.faults }
 
 func (f *File) fault(at *token.Token, format string, args ...any) {
@@ -89,20 +90,20 @@ func (f *File) place(at *token.Token) string {
 	return fmt.Sprintf("%s:%d:%d", f.name, at.Position.Line, at.Position.Column)
 }
 
-// Place is where the value stands: file, line and column.
+// Place returns the place of the value: file, line and column.
 func (n *Node) Place() string { return n.file.place(n.node.GetToken()) }
 
-// Fault notes what is wrong with the value.
+// Fault adds a fault of the value.
 func (n *Node) Fault(format string, args ...any) { n.file.fault(n.node.GetToken(), format, args...) }
 
-// Check notes err, if there is one.
+// Check adds err as a fault, unless it is nil.
 func (n *Node) Check(err error) {
 	if err != nil {
 		n.file.faults = append(n.file.faults, &Fault{n.Place(), err})
 	}
 }
 
-// Empty says that nothing stands there, not even "".
+// Empty reports whether the value is absent; "" is a value.
 func (n *Node) Empty() bool {
 	switch n.node.(type) {
 	case *ast.NullNode, *ast.CommentGroupNode:
@@ -118,8 +119,8 @@ type Entry struct {
 	Value *Node
 }
 
-// Entries are those of a mapping, in their order; none, if it is empty or not a
-// mapping, which is a fault. what names it in that.
+// Entries returns the entries of a mapping, in their order. Another kind of value is a fault, which
+// calls it by the name what.
 func (n *Node) Entries(what string) (all []Entry) {
 	var entries []*ast.MappingValueNode
 	switch m := n.node.(type) {
@@ -145,8 +146,7 @@ func (n *Node) Entries(what string) (all []Entry) {
 	return all
 }
 
-// Known finds the field of a key in known, and notes a fault if there is none, with
-// the key that was probably meant.
+// Known returns the field of a key. An unknown key is a fault, which suggests a similar key.
 func Known[T any](e Entry, known map[string]T) (field T, ok bool) {
 	if field, ok = known[e.Key]; !ok {
 		names := make([]string, 0, len(known))
@@ -159,7 +159,7 @@ func Known[T any](e Entry, known map[string]T) (field T, ok bool) {
 	return field, ok
 }
 
-// Text is that of the entry's value, as Node.Text gives it.
+// Text returns the text of the entry's value, as Node.Text does.
 func (e Entry) Text(what string) (text string, ok bool) {
 	if e.Value.Empty() {
 		e.At.Fault(`%s has no value; write "" for an empty one, or leave the key out`, what)
@@ -168,7 +168,7 @@ func (e Entry) Text(what string) (text string, ok bool) {
 	return e.Value.Text(what)
 }
 
-// Unknown notes that a key is none of known.
+// Unknown adds the fault that the key is not one of known.
 func (e Entry) Unknown(known []string) {
 	hint := "there are " + strings.Join(known, ", ")
 	if near := Nearest(e.Key, known); near != "" {
@@ -177,7 +177,7 @@ func (e Entry) Unknown(known []string) {
 	e.At.Fault("unknown key %s; %s", e.Key, hint)
 }
 
-// Items are those of a list; none, if it is empty or not a list, which is a fault.
+// Items returns the items of a list. Another kind of value is a fault.
 func (n *Node) Items(what string) (all []*Node) {
 	list, ok := n.node.(*ast.SequenceNode)
 	if !ok {
@@ -192,8 +192,8 @@ func (n *Node) Items(what string) (all []*Node) {
 	return all
 }
 
-// Text is that of a single value, as it is written but for quotes and ${NAME}. It is
-// a fault if something else stands there.
+// Text returns the text of a single value: as it is written, except for quotes and ${NAME}. Another
+// kind of value is a fault.
 func (n *Node) Text(what string) (text string, ok bool) {
 	switch s := n.node.(type) {
 	case *ast.StringNode:
@@ -235,7 +235,7 @@ func (n *Node) expand(s string) (string, bool) {
 	}
 }
 
-// kind names a node for a person.
+// kind names the kind of a node in faults.
 func (n *Node) kind() string {
 	switch n.node.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
@@ -248,4 +248,20 @@ func (n *Node) kind() string {
 		return "a tag"
 	}
 	return "a single value"
+}
+
+// MaxFile bounds a configuration file, in bytes: a list of 10,000 vehicles, each with its id and
+// its names, has about 1.5 MiB.
+const MaxFile = 8 << 20
+
+// ReadFile reads a file of at most MaxFile bytes. The error is an *fs.PathError.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > MaxFile {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%d bytes are more than a configuration may have", info.Size())}
+	}
+	return os.ReadFile(path)
 }

@@ -1,9 +1,9 @@
-// Package version knows which build of Paddock is running.
+// Package version identifies the running build of Paddock.
 //
-// Two sources are merged. The linker's -X values win, because `make build`
-// takes them from `git describe` even where Go's own stamping is switched off;
-// what they leave empty comes from the build information that the go command
-// embeds. A build with neither, such as `go run` outside a work tree, says so.
+// Two sources are merged. The linker's -X values take precedence, because `make build` takes them
+// from `git describe` even where Go's own stamping is off. Missing values come from the build
+// information that the go command embeds. A build with neither, such as `go run` outside a work
+// tree, reports "devel".
 package version
 
 import (
@@ -23,12 +23,12 @@ var (
 )
 
 const (
-	unknown     = "devel"  // what stands for a version that nobody recorded
-	dirtySuffix = "-dirty" // what `git describe --dirty` appends
-	shortHash   = 12       // digits of the revision that a person is shown
+	unknown     = "devel"  // the version of an unstamped build
+	dirtySuffix = "-dirty" // the suffix of `git describe --dirty`
+	shortHash   = 12       // digits of the revision in texts for people
 )
 
-// Info describes one build. Fields that nobody recorded are empty.
+// Info describes one build. Unknown fields are empty.
 type Info struct {
 	Version  string    `json:"version"`            // "v0.3.0", or "devel"
 	Revision string    `json:"revision,omitempty"` // full commit hash
@@ -38,13 +38,13 @@ type Info struct {
 	Platform string    `json:"platform"`           // "linux/amd64"
 }
 
-// Get returns the running program's build. It never changes while it runs.
+// Get returns the running program's build. It never changes while the program runs.
 var Get = sync.OnceValue(func() Info {
 	built, _ := debug.ReadBuildInfo()
 	return merge(built, linkedVersion, linkedRevision, linkedTime)
 })
 
-// String is the one line that `paddock version` prints.
+// String returns the line that `paddock version` prints.
 func (i Info) String() string {
 	var b strings.Builder
 	b.WriteString("paddock " + i.Version)
@@ -81,12 +81,12 @@ func merge(built *debug.BuildInfo, version, revision, commitTime string) Info {
 	return i
 }
 
-// fill takes from the build information what the linker left empty.
+// fill takes the values that the linker left empty from the build information.
 func (i *Info) fill(built *debug.BuildInfo) {
 	if i.Version == "" && built.Main.Version != "(devel)" {
 		i.Version = built.Main.Version
 	}
-	stamped := i.Revision == "" // the linker's revision and its dirt belong together
+	stamped := i.Revision == "" // the linker's revision and its dirty flag belong together
 	for _, s := range built.Settings {
 		switch {
 		case !stamped:

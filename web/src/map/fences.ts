@@ -11,7 +11,7 @@ const fillLayer = (set: string): string => `fill:${set}`;
 const lineLayer = (set: string): string => `line:${set}`;
 const restLayer = (set: string): string => `rest:${set}`;
 
-/** The layers of a large set's tiles: docs/http.md. */
+/** The layers of a large set's tiles: docs/reference/http.md. */
 const tiles = { fences: "fences", rest: "rest", maxzoom: 18 };
 
 /** CSS pixels up to which a fence's fill flashes. */

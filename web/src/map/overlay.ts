@@ -268,7 +268,7 @@ export class Overlay {
   }
 }
 
-/** Below this a step of a fast vehicle is less than a pixel: gliding would cost drawings that nobody sees. */
+/** Below this a step of a fast vehicle is less than a pixel: gliding would cost invisible drawings. */
 const glideFromZoom = 12.5;
 
 /** An object's size in CSS pixels. */

@@ -1,12 +1,12 @@
 // Catalog: loads the sets and keeps them current; a set is loaded again when its generation has changed. Of a large set only
-// the fences that somebody asks for are fetched.
+// the requested fences are fetched.
 
 import { fetchFence, fetchSet, fetchSets, type Properties, type SetInfo } from "../api";
 import { Signal } from "../signal";
 import { LargeSet } from "./largeset";
 import { boundsOf, buildSet, isLarge, nameAlone, type FenceInfo, type FenceName, type FenceSet } from "./sets";
 
-/** A large set that changes all the time is drawn anew at most this often: it is not only this page that has to work for it. */
+/** A large set that changes all the time is redrawn at most this often: the server has to work for it too. */
 const redrawEveryMs = 3_000;
 
 export class Catalog {
@@ -20,12 +20,12 @@ export class Catalog {
   readonly #colours = new Map<string, number>();
   readonly #loading = new Map<string, number>();
   readonly #tags = new Map<string, string>();
-  /** Of large sets: when they were drawn, and who waits to be drawn again. */
+  /** Of large sets: when they were drawn, and which of them wait to be redrawn. */
   readonly #redrawn = new Map<string, number>();
   readonly #waiting = new Map<string, number>();
   #loads = 0;
 
-  /** Asks for everything anew: after a restart of the server its generations say nothing about what is here. */
+  /** Requests everything again: after a restart of the server its generations say nothing about what is here. */
   async load(): Promise<void> {
     try {
       this.#loads++;
@@ -36,7 +36,7 @@ export class Catalog {
   }
 
   /** Takes the server's list of sets; resolves when those that differ have been fetched. */
-  async apply(infos: readonly SetInfo[], anew = false): Promise<void> {
+  async apply(infos: readonly SetInfo[], reload = false): Promise<void> {
     this.infos.set([...infos].sort((a, b) => (a.name < b.name ? -1 : 1)));
     this.listed.set(true);
     for (const { name } of this.infos.value) {
@@ -48,7 +48,7 @@ export class Catalog {
     }
     const [large, small] = [infos.filter(isLarge), infos.filter((info) => !isLarge(info))];
     for (const info of large) this.#redraw(info);
-    await Promise.all(small.map((info) => this.#fetch(info, anew)));
+    await Promise.all(small.map((info) => this.#fetch(info, reload)));
   }
 
   fence(set: string, key: string): FenceInfo | undefined {
@@ -121,10 +121,10 @@ export class Catalog {
     this.sets.update((sets) => new Map(sets).set(name, next));
   }
 
-  async #fetch(info: SetInfo, anew: boolean): Promise<void> {
+  async #fetch(info: SetInfo, reload: boolean): Promise<void> {
     const { name, generation } = info;
     const present = this.sets.value.get(name);
-    if ((!anew && present?.info.generation === generation) || this.#loading.get(name) === generation) return;
+    if ((!reload && present?.info.generation === generation) || this.#loading.get(name) === generation) return;
     this.#loading.set(name, generation);
     try {
       const fetched = await fetchSet(name, present && typeof present.drawn !== "string" ? this.#tags.get(name) : "");

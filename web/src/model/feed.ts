@@ -91,7 +91,7 @@ export class Feed {
     this.#prepend([{ id: this.#nextID++, time: now, body: { type: "gap", count, reason } }]);
   }
 
-  /** The server was restarted: it counts events anew, so ids that were seen come again for others. */
+  /** The server was restarted: it counts events from the start, so known ids stand for other events. */
   restart(): void {
     this.#seen.clear();
   }

@@ -14,7 +14,7 @@ export class LargeSet implements FenceSet {
   readonly drawn: string;
   /** Keys that are being fetched. */
   readonly asked = new Set<string>();
-  /** Keys that somebody asked for and that the set does not have. */
+  /** Requested keys that the set does not have. */
   readonly missing = new Set<string>();
 
   /** version differs whenever the fences may. */

@@ -29,7 +29,7 @@ export interface FenceSet {
   drawn: FeatureCollection<Polygon | MultiPolygon> | string;
 }
 
-/** A set beyond this is not loaded: the map draws it from tiles, and a fence is fetched when somebody asks for it. */
+/** A set beyond this is not loaded: the map draws it from tiles, and a fence is fetched when it is requested. */
 const mostFences = 2_500;
 const mostEdges = 250_000;
 

@@ -39,7 +39,7 @@ export function connections({ connections: all, direct }: Pick<TunnelSession, "c
   return all > 1 || own ? `${formatCount(all)} ${all === 1 ? "connection" : "connections"}${own}` : "";
 }
 
-/** The page sends nobody away itself: who may look may not do that. */
+/** The page disconnects no client itself: it may be open to readers without that permission. */
 export function kickCommand(client: string): string {
   return `paddock tunnel kick ${/^[\w.-]+$/.test(client) ? client : quoteForShell(client)}`;
 }

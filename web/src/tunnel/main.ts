@@ -95,9 +95,9 @@ function start(): void {
   const rates = new Rates();
   const figures = createFigureList(specs);
   const [clients, tunnels, refusals, bounds] = [createClients(rates), createTunnels(rates), createRefusals(rates), createBounds()];
-  const nobody = h("p", { class: "note" });
+  const noClients = h("p", { class: "note" });
   const nothing = h("p", { class: "note" });
-  const clientCard = card("Clients", clients.element, nobody);
+  const clientCard = card("Clients", clients.element, noClients);
   const tunnelCard = card("Tunnels", tunnels.element, nothing);
 
   const show = (tunnel: Tunnel): void => {
@@ -109,10 +109,10 @@ function start(): void {
     bounds.show(tunnel.figures);
     setText(clientCard.count, countText(tunnel.sessions.length, tunnel.sessions_all));
     setText(tunnelCard.count, countText(tunnel.tunnels.length, tunnel.tunnels_all));
-    nobody.hidden = tunnel.sessions_all > 0;
+    noClients.hidden = tunnel.sessions_all > 0;
     nothing.hidden = tunnel.tunnels_all > 0;
-    if (tunnel.figures.sessions > 0) setText(nobody, "No client has this in its name.");
-    else fill(nobody, "No client is connected. On the machine with the service: ", h("code", {}, "paddock tunnel http PORT --server HOST"));
+    if (tunnel.figures.sessions > 0) setText(noClients, "No client has this in its name.");
+    else fill(noClients, "No client is connected. On the machine with the service: ", h("code", {}, "paddock tunnel http PORT --server HOST"));
     setText(nothing, tunnel.figures.names > 0 ? "No tunnel has this in its name." : "Nothing is held.");
   };
   const poll = new Poll(show);

@@ -14,7 +14,7 @@ interface Reading {
 export class Rates {
   #readings: Reading[] = [];
 
-  /** Takes an answer in. An older one than the last is of another clock: everything begins anew. */
+  /** Takes an answer in. An answer older than the last is of another clock: everything starts over. */
   add(tunnel: Tunnel): void {
     const last = this.#readings.at(-1);
     if (tunnel.t === last?.t) return;

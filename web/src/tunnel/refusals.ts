@@ -1,4 +1,4 @@
-// Who was refused: by where on the way and why. What there was no room of stands below.
+// Refused visitors, by place and reason. The exhausted bounds are below.
 
 import type { Tunnel, TunnelRefused } from "../api";
 import { fill, h } from "../dom";
@@ -8,7 +8,7 @@ import { Table } from "./table";
 
 /** What the server's words mean. */
 const meanings: Record<string, string> = {
-  no_route: "Nobody holds the host or the path",
+  no_route: "No client serves the host or the path",
   denied: "The client may not have the name any more",
   malformed: "The request was not proper HTTP, or too large or too slow",
   misdirected: "TLS was begun with a name of another client",
@@ -23,7 +23,7 @@ const meanings: Record<string, string> = {
   unreachable: "The service took no connection",
   broken: "The service ended early, or spoke no HTTP",
   too_late: "The service took too long",
-  unintroduced: "A proxy has not said properly whom it brings",
+  unintroduced: "A proxy has sent a malformed introduction",
   gone: "The visitor left",
 };
 
@@ -38,7 +38,7 @@ export function createRefusals(rates: Rates): { element: HTMLElement; show: (tun
     ],
     ({ stage, reason }) => `${stage} ${reason}`,
   );
-  const note = h("p", { class: "note" }, "Nobody so far.");
+  const note = h("p", { class: "note" }, "None so far.");
   const overloads = h("p", { class: "note" });
   const show = ({ refused, overloads: full }: Tunnel): void => {
     table.show(refused);

@@ -1,4 +1,4 @@
-// Details of a fence: what it is, who is inside now and since when, its last events.
+// Details of a fence: its name and properties, the objects inside and since when, its last events.
 
 import { fetchEvents, fetchObjects, type FenceEvent, type ObjectState } from "../api";
 import type { App } from "../app";
@@ -56,7 +56,7 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
 
 function showOccupants(app: App, target: HTMLElement, objects: ObjectState[], set: string, fence: string): void {
   const since = ({ fences }: ObjectState): string => fences.find((f) => f.set === set && f.fence === fence)?.since ?? "";
-  // Who came last is on top.
+  // The last to arrive is on top.
   const sorted = objects.toSorted((a, b) => Date.parse(since(b)) - Date.parse(since(a)));
   const row = (object: ObjectState): HTMLElement =>
     h(
@@ -65,5 +65,5 @@ function showOccupants(app: App, target: HTMLElement, objects: ObjectState[], se
       linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id),
       h("span", { class: "hit-detail" }, "for ", lasting(since(object))),
     );
-  listOf(target, "members", sorted, (object) => `${objectKey(object.fleet, object.id)} ${since(object)}`, row, "Nobody.");
+  listOf(target, "members", sorted, (object) => `${objectKey(object.fleet, object.id)} ${since(object)}`, row, "No objects.");
 }

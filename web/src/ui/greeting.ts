@@ -37,7 +37,7 @@ export function createGreeting(app: App): HTMLElement {
       "div",
       { class: "tries" },
       h("button", { type: "button", onclick: followOne }, icon("follow"), "Follow a vehicle"),
-      h("button", { type: "button", onclick: lookInside }, icon("eye"), "See who is in a fence"),
+      h("button", { type: "button", onclick: lookInside }, icon("eye"), "See what is in a fence"),
       h("button", { type: "button", onclick: openEvent }, icon("list"), "Open an event"),
     ),
     h("button", { type: "button", class: "icon-button", "aria-label": "Close the greeting", onclick: close }, icon("close")),

@@ -10,8 +10,8 @@ import (
 	"paddock/fence"
 )
 
-// add answers POST /fence/{name}/add. Order of checks: size, feature, name. It
-// never replaces: what is added twice is answered twice.
+// add answers POST /fence/{name}/add. Order of checks: size, feature, name. It never replaces a
+// fence: after two equal requests a search returns two fences.
 func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	var body bytes.Buffer
 	l := h.bodies.Lease()
@@ -48,7 +48,7 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 	respond(w, "application/json", []byte(`"success"`))
 }
 
-// refuseFeature tells the client what the original told it, and the log why.
+// refuseFeature sends the client the original's text, and logs the reason.
 func (h *Handler) refuseFeature(w http.ResponseWriter, set string, reason error) {
 	h.log.Debug("feature refused", "set", set, "reason", reason)
 	refuse(w, badRequest("Unable to read geojson feature"))

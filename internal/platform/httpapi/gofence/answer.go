@@ -10,14 +10,14 @@ import (
 	"paddock/internal/platform/pointquery"
 )
 
-// maxAnswer bounds an answer, in bytes: one look-up among ten thousand
-// overlapping fences must not take all memory.
+// maxAnswer bounds an answer, in bytes, so that a look-up among ten thousand overlapping fences
+// does not use up the memory.
 const maxAnswer = 16 << 20
 
-// maxKept is the largest buffer that waits in answers for the next request.
+// maxKept is the largest buffer that the pool keeps.
 const maxKept = 64 << 10
 
-// answer is the answer to one search, in the making. It belongs to one goroutine.
+// answer is the answer to one search under construction. It belongs to one goroutine.
 type answer struct {
 	text []byte
 	refs []fence.Ref
@@ -25,7 +25,7 @@ type answer struct {
 
 var answers = sync.Pool{New: func() any { return new(answer) }}
 
-// release gives a back. Its text must not be used any more.
+// release returns a to the pool. Its text must not be used after it.
 func (a *answer) release() {
 	if cap(a.text) <= maxKept {
 		answers.Put(a)
@@ -78,14 +78,15 @@ func (h *Handler) toQuery(a *answer, name, rawQuery []byte) error {
 	return err
 }
 
-// echo appends a query. What was decoded from JSON, or is finite, marshals.
+// echo appends a query. The error is always nil, because queries come from JSON or have finite
+// numbers.
 func echo(dst []byte, query *PointMessage) ([]byte, error) {
 	text, err := json.Marshal(query)
 	return append(dst, text...), err
 }
 
-// search completes an answer that holds its query with the fences of the named
-// set; false if there is no such set.
+// search completes an answer, which holds its query, with the fences of the named set. found is
+// false if there is no such set.
 func (h *Handler) search(a *answer, name []byte, at pointquery.Point) (found bool, err error) {
 	serving := h.serving.Load()
 	set, ok := serving.catalog.Get(string(name))
@@ -110,7 +111,7 @@ func (h *Handler) search(a *answer, name []byte, at pointquery.Point) (found boo
 	return true, nil
 }
 
-// unknownFence is the reason that both POST routes give.
+// unknownFence returns the reason for an unknown name in both POST routes.
 func unknownFence(name string) string {
 	return fmt.Sprintf("FenceIndex does not contain fence %q", name)
 }

@@ -12,7 +12,7 @@ import (
 // maxBodies bounds the large bodies of all requests together, in bytes.
 const maxBodies = 4 * maxAddBody
 
-// leased fills a buffer as far as the lease goes.
+// leased writes to a buffer within a lease.
 type leased struct {
 	dst   *bytes.Buffer
 	lease *budget.Lease
@@ -27,9 +27,8 @@ func (w leased) Write(b []byte) (int, error) {
 	return w.dst.Write(b)
 }
 
-// readBody reads a whole body into dst, taking memory as bytes come and not as
-// they are announced. The original answers a body that breaks off, or whose
-// chunks are malformed, like one that is too large.
+// readBody reads a whole body into dst. It takes memory as bytes arrive, not as the client
+// announces them. The original answers an incomplete or malformed body like one that is too large.
 func readBody(w http.ResponseWriter, r *http.Request, dst *bytes.Buffer, l *budget.Lease, limit int64, line string) error {
 	if r.ContentLength > limit {
 		return tooLarge(line) // unread: net/http then closes the connection
@@ -37,12 +36,12 @@ func readBody(w http.ResponseWriter, r *http.Request, dst *bytes.Buffer, l *budg
 	var to io.Writer = leased{dst, l}
 	if n := r.ContentLength; n >= 0 && n <= budget.Free {
 		dst.Grow(int(n) + bytes.MinRead)
-		to = dst // which reads without a buffer between
+		to = dst // reads without an intermediate buffer
 	}
 	_, err := io.Copy(to, http.MaxBytesReader(w, r.Body, limit))
 	switch {
 	case errors.Is(err, errBusy):
-		w.Header().Set("Connection", "close") // with the rest of the body in it
+		w.Header().Set("Connection", "close") // the rest of the body is unread
 		return errBusy
 	case err != nil:
 		return tooLarge(line)

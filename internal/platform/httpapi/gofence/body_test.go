@@ -11,8 +11,8 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 )
 
-// Large bodies that come together are refused beyond the bound, small ones are
-// not, and when they are over there is room again.
+// Large concurrent bodies are refused beyond the bound, small ones are not. After their end there
+// is room again.
 func TestLargeBodiesShareABound(t *testing.T) {
 	const large = 96 << 10
 	h := gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{MaxBodies: large * 3 / 2})
@@ -30,7 +30,7 @@ func TestLargeBodiesShareABound(t *testing.T) {
 		status, _ := post("search", body)
 		slow <- status
 	}()
-	// A second write is taken only after the first has been kept.
+	// The second write blocks until the first has been read.
 	for _, part := range []string{strings.Repeat(" ", large), " "} {
 		if _, err := io.WriteString(sender, part); err != nil {
 			t.Fatal(err)

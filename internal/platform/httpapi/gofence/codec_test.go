@@ -14,8 +14,8 @@ import (
 	"paddock/fence"
 )
 
-// answerMessage is the whole answer as the original declared it. Marshalled at
-// once, from maps, it is the reference for what this package puts together.
+// answerMessage is the whole answer as the original declared it. encoding/json marshals it as the
+// reference for this package.
 type answerMessage struct {
 	Query  PointMessage `json:"query"`
 	Fences []Properties `json:"fences"`
@@ -25,8 +25,8 @@ type answerMessage struct {
 // pole.
 const everywhere = `{"type":"Polygon","coordinates":[[[-180,-90],[180,-90],[180,90],[-180,90],[-180,-90]]]}`
 
-// worldOf returns a handler over a set "world" of one fence with the given id
-// and properties, both JSON; false if that makes no Feature.
+// worldOf returns a handler over a set "world" of one fence with the given id and properties, both
+// JSON. It returns false if they make no Feature.
 func worldOf(t testing.TB, id, properties string) (*Handler, bool) {
 	t.Helper()
 	text := `{"type":"Feature","id":` + id + `,"properties":` + properties + `,"geometry":` + everywhere + `}`
@@ -47,8 +47,8 @@ func search(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// FuzzSearch holds answers against encoding/json on plain structs and maps: the
-// same bytes for every body, and for properties of every fence.
+// FuzzSearch compares answers with encoding/json on plain structs and maps: the same bytes for
+// every body, and for properties of every fence.
 func FuzzSearch(f *testing.F) {
 	point := func(properties string) string {
 		return `{"type":"Feature","properties":` + properties + `,"geometry":{"type":"Point","coordinates":[2,1]}}`
@@ -82,7 +82,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// reference answers a body the long way.
+// reference answers a body with encoding/json.
 func reference(t *testing.T, body string, shown Properties) (status int, text string) {
 	var p *PointMessage
 	if err := json.Unmarshal([]byte(body), &p); err != nil {
@@ -108,7 +108,7 @@ func answered(t *testing.T, p PointMessage, shown Properties) (status int, text 
 	return http.StatusOK, string(out)
 }
 
-// FuzzQuery holds the parameters of a GET against the same.
+// FuzzQuery compares the parameters of a GET with the same reference.
 func FuzzQuery(f *testing.F) {
 	f.Add("lat=1&lon=2")
 	f.Add("lat=1&lon=2&a=%FF&a=2&b=%3C+%26&=x&c")
@@ -128,12 +128,12 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// queryReference answers parameters the long way.
+// queryReference answers parameters with encoding/json.
 func queryReference(t *testing.T, values url.Values) (status int, text string) {
 	at := map[string]float64{}
 	for _, name := range []string{"lat", "lon"} {
 		v, err := strconv.ParseFloat(values.Get(name), 64)
-		if err != nil || v-v != 0 { // no number at all, or not a finite one
+		if err != nil || v-v != 0 { // not a number, or not a finite one
 			return http.StatusBadRequest, "Query param '" + name + "' required as float\n"
 		}
 		at[name] = v
@@ -147,7 +147,7 @@ func queryReference(t *testing.T, values url.Values) (status int, text string) {
 	return answered(t, *newPoint(at["lon"], at["lat"], p), nil)
 }
 
-// FuzzAdd: whatever is added is refused with the one line, or can be found.
+// FuzzAdd checks that an added fence is either refused with the one line, or found.
 func FuzzAdd(f *testing.F) {
 	f.Add(`{"type":"Feature","id":"x","properties":{"a":1},"geometry":` + everywhere + `}`)
 	f.Add(`{"type":"Feature","id":{"not":"an id"},"properties":null,"geometry":` + everywhere + `}`)
@@ -172,7 +172,7 @@ func FuzzAdd(f *testing.F) {
 	})
 }
 
-// TestNumbersTooLarge: the original could not load such a file at all.
+// TestNumbersTooLarge covers a file that the original could not load.
 func TestNumbersTooLarge(t *testing.T) {
 	h, ok := worldOf(t, `"f"`, `{"b":1.0,"a":1e999}`)
 	if !ok {
@@ -184,8 +184,8 @@ func TestNumbersTooLarge(t *testing.T) {
 	}
 }
 
-// FuzzRoute: no request line brings the router down, and only the statuses of
-// the interface come back.
+// FuzzRoute checks that no request line makes the router panic, and that only the statuses of the
+// interface are returned.
 func FuzzRoute(f *testing.F) {
 	f.Add("GET", "/fence/zones/search/")
 	f.Add("POST", "//FENCE/../fence/\u0130/ADD")

@@ -1,5 +1,5 @@
-// Package gofence serves the HTTP interface of the original gofence, byte for
-// byte, over the sets of a fence.Catalog:
+// Package gofence serves the HTTP interface of the original gofence, byte for byte, over the sets
+// of a fence.Catalog:
 //
 //	GET  /engarde                              is it there
 //	GET  /fence                                names of the sets
@@ -7,14 +7,12 @@
 //	GET  /fence/{name}/search?lat=&lon=&k=v    the same from parameters
 //	POST /fence/{name}/add                     one more fence, until the process ends
 //
-// Status lines, bodies and the headers that the original set are the same, and
-// so are its router and with it redirects, 404, 405 and OPTIONS. Where the
-// original gave a wrong answer, lost something silently or crashed, this one
-// differs; docs/gofence.md lists each case.
+// Status lines, bodies and the original's headers are the same. The router is the same too, and
+// with it redirects, 404, 405 and OPTIONS. This package differs where the original gave a wrong
+// answer, lost data silently or crashed; docs/reference/gofence.md lists each case.
 //
-// A request takes one snapshot of one set and no lock. Bodies and answers are
-// bounded: maxSearchBody, maxAddBody, maxAnswer, and maxBodies for all bodies
-// together.
+// A request takes one snapshot of one set and no lock. Bodies and answers are bounded:
+// maxSearchBody, maxAddBody, maxAnswer, and maxBodies for all bodies together.
 package gofence
 
 import (
@@ -45,7 +43,7 @@ type Options struct {
 	MaxBodies int64
 }
 
-// Handler answers the routes of the package comment. Safe for concurrent use.
+// Handler answers the routes of the package comment. It is safe for concurrent use.
 type Handler struct {
 	router  *httprouter.Router
 	serving atomic.Pointer[serving]
@@ -53,8 +51,8 @@ type Handler struct {
 	log     *slog.Logger
 }
 
-// serving is what a request works with from its start to its end. A new catalog
-// brings new renderings: the old ones go with the last request that uses them.
+// serving is the state that a request uses from its start to its end. A new catalog brings new
+// renderings; the old ones are freed with the last request that uses them.
 type serving struct {
 	catalog    *fence.Catalog
 	renderings renderings
@@ -80,16 +78,16 @@ func New(c *fence.Catalog, o Options) *Handler {
 	return h
 }
 
-// Use answers requests from c from now on, all sets at once. Requests under way
-// finish with the catalog that they started with.
+// Use makes c the catalog of new requests, all sets at once. Requests in progress finish with their
+// catalog.
 func (h *Handler) Use(c *fence.Catalog) { h.serving.Store(&serving{catalog: c}) }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.router.ServeHTTP(w, r) }
 
-// Owns reports whether a path belongs to this interface, in any case and with
-// any slashes or dots that its router would redirect. A server with other
-// routes asks before its own router cleans the path in its own way.
+// Owns reports whether a path belongs to this interface, in any case and with any slashes or dots
+// that its router would redirect. A server with other routes calls it before its own router cleans
+// the path in its own way.
 func Owns(urlPath string) bool {
 	first, _, _ := strings.Cut(path.Clean("/" + urlPath)[1:], "/")
 	return strings.EqualFold(first, "engarde") || strings.EqualFold(first, "fence")
@@ -101,8 +99,8 @@ func (h *Handler) engarde(w http.ResponseWriter, _ *http.Request, _ httprouter.P
 	respond(w, "text/plain", []byte(touche))
 }
 
-// list answers without the headers of the others: the original left this one to
-// net/http, which took it for text.
+// list answers without the headers of the other routes: the original left this one to net/http,
+// which detected text.
 func (h *Handler) list(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 	names := h.serving.Load().catalog.Names()
 	if names == nil {
@@ -126,7 +124,7 @@ func respond(w http.ResponseWriter, contentType string, body []byte) {
 	write(w, body)
 }
 
-// write leaves an error to net/http: the client is gone, and nobody else cares.
+// write ignores errors, because they mean that the client is gone.
 func write(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body)
@@ -144,15 +142,14 @@ func badRequest(line string) error { return &refusal{http.StatusBadRequest, line
 
 func tooLarge(line string) error { return &refusal{http.StatusRequestEntityTooLarge, line} }
 
-// refuse answers with one line of plain text. An error that brings no status is
-// a bad request.
+// refuse answers with one line of plain text. The default status is 400.
 func refuse(w http.ResponseWriter, err error) {
 	header, line := w.Header(), err.Error()+"\n"
 	header.Set("Content-Type", refusalType)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Length", strconv.Itoa(len(line)))
 	w.WriteHeader(statusOf(err))
-	_, _ = io.WriteString(w, line) // the client may be gone; nobody else cares
+	_, _ = io.WriteString(w, line) // the client may be gone
 }
 
 const refusalType = "text/plain; charset=utf-8"

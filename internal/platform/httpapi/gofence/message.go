@@ -4,30 +4,31 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"reflect"
 	"strings"
 
 	"paddock/fence"
 )
 
-// Properties are those of a query, as encoding/json makes a map of them: keys
-// sorted, the last duplicate wins, numbers through float64.
+// Properties holds the properties of a query as encoding/json decodes them into a map: keys sorted,
+// the last duplicate wins, numbers as float64.
 type Properties map[string]any
 
-// PointMessage is a query: a GeoJSON Feature with a Point. It is decoded from
-// the body of a POST, made from the parameters of a GET, and echoed in the
-// answer in this order of members. Other members of the body are dropped.
+// PointMessage is a query: a GeoJSON Feature with a Point. It is decoded from the body of a POST,
+// or built from the parameters of a GET, and repeated in the answer with its members in this order.
+// Other members of the body are dropped.
 //
-// The names of the types and of their fields belong to the interface: error
-// lines of encoding/json show them to the client.
+// The names of the types and of their fields belong to the interface: error texts of encoding/json
+// contain them.
 type PointMessage struct {
 	Type       string        `json:"type"`
 	Properties Properties    `json:"properties"`
 	Geometry   PointGeometry `json:"geometry"`
 }
 
-// PointGeometry holds a position: longitude, latitude, and whatever else came
-// with it, such as the altitude.
+// PointGeometry holds a position: longitude, latitude, and any further coordinates, such as the
+// altitude.
 type PointGeometry struct {
 	Type        string    `json:"type"`
 	Coordinates []float64 `json:"coordinates"`
@@ -42,8 +43,8 @@ func newPoint(lon, lat float64, p Properties) *PointMessage {
 	}
 }
 
-// decodePoint reads the body of a search. The text of its error is what the
-// client sees after "Invalid query ".
+// decodePoint reads the body of a search. The client receives the text of its error after "Invalid
+// query ".
 func decodePoint(body []byte) (*PointMessage, error) {
 	var p *PointMessage
 	if err := json.Unmarshal(body, &p); err != nil {
@@ -61,8 +62,8 @@ var messagePackage = reflect.TypeFor[PointMessage]().PkgPath()
 
 const originalPackage = "geofence"
 
-// originalText lets an error of encoding/json name our types as those of the
-// original program: "… of type geofence.PointGeometry".
+// originalText changes the names of types in an error of encoding/json to those of the original
+// program: "… of type geofence.PointGeometry".
 func originalText(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) || mismatch.Type.PkgPath() != messagePackage {
@@ -75,9 +76,8 @@ func originalText(err error) error {
 	return badRequest(text + originalPackage + "." + mismatch.Type.Name())
 }
 
-// featureMessage is the body of an add, decoded as the original decodes it:
-// member names in any case, repeated properties merged, bbox and crs checked
-// for their shape and otherwise of no interest.
+// featureMessage is the body of an add, decoded as the original decodes it: member names in any
+// case, repeated properties merged, bbox and crs checked only for their shape.
 type featureMessage struct {
 	Type       string                     `json:"type"`
 	ID         json.RawMessage            `json:"id"`
@@ -92,7 +92,7 @@ type crsMessage struct {
 	Properties map[string]string `json:"properties"`
 }
 
-// canonicalFeature is what of a featureMessage the fence package is to read.
+// canonicalFeature is the part of a featureMessage that package fence reads.
 type canonicalFeature struct {
 	Type       string                     `json:"type"`
 	ID         json.RawMessage            `json:"id,omitempty"`
@@ -101,8 +101,8 @@ type canonicalFeature struct {
 	CRS        *crsMessage                `json:"crs,omitempty"`
 }
 
-// decodeFeature reads the body of an add. Its error is for the log: a client
-// always gets the same line. Of the options only what edges mean counts.
+// decodeFeature reads the body of an add. Its error is for the log: the client always receives the
+// same line. Of the options only Antimeridian applies.
 func decodeFeature(body []byte, o fence.ReadOptions) (fence.Fence, error) {
 	var m *featureMessage
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -123,9 +123,9 @@ func decodeFeature(body []byte, o fence.ReadOptions) (fence.Fence, error) {
 	return f, err
 }
 
-// renderProperties returns how answers show a fence: its properties with "id"
-// set from the Feature, over an own one; null if it has none. A loaded number
-// that float64 cannot hold is shown as given.
+// renderProperties returns the properties of a fence for answers: with "id" set from the Feature,
+// which replaces a property of that name, or null if there are none. A number beyond float64 is
+// kept as given.
 func renderProperties(f *fence.Fence) []byte {
 	if text, err := marshalProperties(f.Properties, f.ID); err == nil {
 		return text
@@ -137,7 +137,7 @@ func renderProperties(f *fence.Fence) []byte {
 	return text
 }
 
-// marshalProperties takes both through float64 and maps, as the original did.
+// marshalProperties passes both through float64 and maps, as the original did.
 func marshalProperties(properties, id json.RawMessage) ([]byte, error) {
 	return merge(properties, id, json.Unmarshal)
 }
@@ -169,4 +169,14 @@ func merge(properties, id json.RawMessage, unmarshal func([]byte, any) error) ([
 	}
 	p["id"] = v
 	return json.Marshal(p)
+}
+
+// Reason returns why the directory dir, as the user gave it, could not be loaded. It uses the
+// original program's text where there is one.
+func Reason(err error, dir string) string {
+	notThere, _ := errors.AsType[*fs.PathError](err) // about the directory; errors about files have no path
+	if errors.Is(err, fence.ErrNoSets) || notThere != nil && errors.Is(notThere, fs.ErrNotExist) {
+		return "No valid geojson fences at " + dir
+	}
+	return err.Error()
 }

@@ -15,7 +15,7 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 )
 
-// nycDir holds real data that is no part of the project.
+// nycDir holds real data that is not part of the project.
 const nycDir = "../../../../../shared/data/nyc"
 
 func nyc(t testing.TB) fs.FS {
@@ -75,8 +75,8 @@ type answer struct {
 	Fences []map[string]any `json:"fences"`
 }
 
-// The museums of the original's own tests: two on Manhattan's streets, one
-// elsewhere. Sets of areas that cover the city hold the first two once each.
+// The museums of the original's own tests: two in Manhattan, one elsewhere. Each set of areas that
+// covers the city holds the first two once.
 func TestMuseums(t *testing.T) {
 	c := nycCatalog(t)
 	h := gofence.New(c, gofence.Options{})
@@ -102,7 +102,7 @@ func TestMuseums(t *testing.T) {
 	}
 }
 
-// writeBodies makes the file that testdata/bodies.lua reads.
+// writeBodies writes the file that testdata/bodies.lua reads.
 func writeBodies(t testing.TB, lines []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "bodies.jsonl")

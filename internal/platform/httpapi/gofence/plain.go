@@ -8,9 +8,9 @@ import (
 	"paddock/internal/netio/plainhttp"
 )
 
-// AppendAnswer answers a plain request for /engarde or a search, as ServeHTTP does.
-// Nil leaves others to that: names that do not stand in a path as they are, and what
-// the page of another site might have posted. Who asks is not checked.
+// AppendAnswer answers a plain request for /engarde or a search, as ServeHTTP does. It returns nil
+// to leave other requests to ServeHTTP: names with escapes, and requests that another site's page
+// may have posted. It does not check credentials.
 //
 // hot: BenchmarkPlain, TestPlainSearchesAllocateNothing
 func (h *Handler) AppendAnswer(dst []byte, r *plainhttp.Request) []byte {
@@ -35,17 +35,17 @@ func (h *Handler) AppendAnswer(dst []byte, r *plainhttp.Request) []byte {
 	return append(headPlain(dst, r, "application/json", len(a.text)), a.text...)
 }
 
-// searchName is the name in the path of a search.
+// searchName returns the name in the path of a search.
 func searchName(path []byte) (name []byte, ok bool) {
 	const before, after = "/fence/", "/search"
 	if len(path) <= len(before)+len(after) || string(path[:len(before)]) != before || string(path[len(path)-len(after):]) != after {
 		return nil, false
 	}
 	name = path[len(before) : len(path)-len(after)]
-	return name, name[0] != '.' && bytes.IndexByte(name, '/') < 0 // a segment that begins with a dot may lead elsewhere
+	return name, name[0] != '.' && bytes.IndexByte(name, '/') < 0 // a segment with a leading dot may be a dot segment
 }
 
-// headPlain appends the head that respond has written, field by field as net/http does.
+// headPlain appends the head that respond writes, in the form of net/http.
 func headPlain(dst []byte, r *plainhttp.Request, contentType string, length int) []byte {
 	dst = append(dst, "HTTP/1.1 200 OK\r\n"...)
 	if !r.Last() {
@@ -56,7 +56,7 @@ func headPlain(dst []byte, r *plainhttp.Request, contentType string, length int)
 	return r.AppendEnd(append(dst, "\r\nServer: gofence\r\n"...))
 }
 
-// refusePlain appends what refuse writes.
+// refusePlain appends the answer that refuse writes.
 func refusePlain(dst []byte, r *plainhttp.Request, err error) []byte {
 	status, line := statusOf(err), err.Error()
 	dst = strconv.AppendInt(append(dst, "HTTP/1.1 "...), int64(status), 10)

@@ -8,27 +8,26 @@ import (
 	"paddock/fence"
 )
 
-// renderings keeps the text of the fences that were answered, so that an answer
-// is a copy. It holds one snapshot of each set at most: the first request that
-// sees a new generation starts afresh. Safe for concurrent use; readers take no
-// lock and allocate nothing.
+// renderings caches the text of the answered fences, so that an answer is a copy. It holds at most
+// one generation of each set: the first request that sees a new generation starts an empty cache.
+// It is safe for concurrent use; readers take no lock and allocate nothing.
 type renderings struct {
-	mu   sync.Mutex // held by whoever changes the map
+	mu   sync.Mutex // held while the map is changed
 	sets atomic.Pointer[map[string]*slot]
 }
 
-// slot is the place of the sets of one name.
+// slot holds the renderings of the sets of one name.
 type slot = atomic.Pointer[setRenderings]
 
-// setRenderings are those of one generation of one set.
+// setRenderings holds the texts of one generation of one set.
 type setRenderings struct {
 	set        *fence.Set
 	generation uint64
 	fences     sync.Map // *fence.Fence -> []byte, never written to again
 }
 
-// of returns the renderings of a snapshot. A request that still holds an older
-// one than the others renders for itself alone.
+// of returns the renderings of a snapshot. A request with an older snapshot than the cache gets
+// renderings of its own.
 func (r *renderings) of(set *fence.Set, snap *fence.Snapshot) *setRenderings {
 	s := r.slot(set.Name())
 	kept := s.Load()
@@ -67,7 +66,7 @@ func (r *renderings) load() map[string]*slot {
 	return nil
 }
 
-// drop forgets a set that is no longer there.
+// drop removes a deleted set.
 func (r *renderings) drop(name string) {
 	if r.load()[name] == nil {
 		return

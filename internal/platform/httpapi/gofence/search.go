@@ -11,7 +11,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// The bounds of bodies, in bytes: those that the original meant to hold.
+// The bounds of bodies, in bytes. The original intended the same bounds.
 const (
 	maxSearchBody = 1 << 20
 	maxAddBody    = 64 << 20
@@ -43,7 +43,7 @@ func (h *Handler) searchQuery(w http.ResponseWriter, r *http.Request, ps httprou
 	h.respondSearch(w, func(a *answer) error { return h.toQuery(a, []byte(ps.ByName("name")), []byte(r.URL.RawQuery)) })
 }
 
-// respondSearch sends what ask answers.
+// respondSearch sends the answer of ask.
 func (h *Handler) respondSearch(w http.ResponseWriter, ask func(*answer) error) {
 	a := answers.Get().(*answer)
 	defer a.release()
@@ -54,9 +54,9 @@ func (h *Handler) respondSearch(w http.ResponseWriter, ask func(*answer) error) 
 	respond(w, "application/json", a.text)
 }
 
-// parsePoint makes a query of the parameters of a GET. Order of checks: lat, lon.
+// parsePoint builds a query from the parameters of a GET. Order of checks: lat, lon.
 func parsePoint(rawQuery string) (*PointMessage, error) {
-	values, _ := url.ParseQuery(rawQuery) // what is malformed is left out, as the original did
+	values, _ := url.ParseQuery(rawQuery) // malformed parameters are left out, as the original did
 	lat, err := coordinate(values, "lat")
 	if err != nil {
 		return nil, err
@@ -72,8 +72,7 @@ func parsePoint(rawQuery string) (*PointMessage, error) {
 	return newPoint(lon, lat, p), nil
 }
 
-// coordinate takes a parameter out of values. What no JSON answer could show is
-// no coordinate.
+// coordinate removes a parameter from values. A value that JSON cannot represent is refused.
 func coordinate(values url.Values, key string) (float64, error) {
 	v, err := strconv.ParseFloat(values.Get(key), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {

@@ -4,37 +4,39 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
+
+	"github.com/julienschmidt/httprouter"
 
 	"paddock/internal/netio/plainhttp"
 	"paddock/internal/process/access"
 )
 
-// The times after which a client that does not go on loses its connection. The
-// original knew none: a few thousand half-sent requests ended it.
+// The timeouts for slow clients. The original had none: a few thousand incomplete requests used it
+// up.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = time.Minute     // head and body: 64 MiB at 1 MB/s
-	writeTimeout      = 2 * time.Minute // from the head on; bounds what /debug/pprof/profile?seconds= may ask for
+	writeTimeout      = 2 * time.Minute // from the head on; also bounds /debug/pprof/profile?seconds=
 	idleTimeout       = 2 * time.Minute // between requests
 )
 
-// NewServer returns the server of `paddock fence`: h behind the token, which may be
-// empty, and closed to pages of other sites, which could otherwise make the browser
-// of a developer add fences to a service on loopback. What is asked most is answered
-// without net/http.
+// NewServer returns the server of `paddock fence`: h with an optional token. It refuses pages of
+// other sites, which could otherwise make a developer's browser add fences to a service on
+// loopback. The most common requests are answered without net/http.
 func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	guard := access.NewGuard(token)
 	return plainhttp.New(plainhttp.Options{
-		Answer: h.AppendAnswer,
-		Admits: func(peer net.Addr, _, authorization string) bool { return guard.Admits(peer, authorization) },
-		Cold:   NewCold(h, guard, log),
-		Logger: log,
+		Answer:   h.AppendAnswer,
+		Admits:   func(peer net.Addr, _, authorization string) bool { return guard.Admits(peer, authorization) },
+		Fallback: NewFallback(h, guard, log),
+		Logger:   log,
 	})
 }
 
-// NewCold returns a server of the same with net/http alone.
-func NewCold(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server {
+// NewFallback returns a server with the same answers through net/http alone.
+func NewFallback(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           RequireToken(guard, http.NewCrossOriginProtection().Handler(h)),
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -43,5 +45,45 @@ func NewCold(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server
 		IdleTimeout:       idleTimeout,
 		ConnContext:       access.ConnContext,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
+// RequireToken admits only requests with the token, see [access.Guard]. Other requests get 401 and
+// learn nothing else, not even which paths exist. The original has no authentication: an empty
+// token admits every request.
+func RequireToken(guard *access.Guard, next http.Handler) http.Handler {
+	if !guard.Required() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch guard.Judge(r) {
+		case access.Refused:
+			w.Header()["Www-Authenticate"] = access.Challenge
+			refuse(w, &refusal{http.StatusUnauthorized, "Token required"})
+		case access.Paused:
+			w.Header().Set("Retry-After", access.Wait)
+			refuse(w, &refusal{http.StatusTooManyRequests, "too many wrong tokens came from your address"})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// mountProfiles serves exactly the profiles that the original served.
+func mountProfiles(router *httprouter.Router) {
+	handlers := map[string]http.Handler{
+		"":             http.HandlerFunc(pprof.Index),
+		"cmdline":      http.HandlerFunc(pprof.Cmdline),
+		"profile":      http.HandlerFunc(pprof.Profile),
+		"symbol":       http.HandlerFunc(pprof.Symbol),
+		"heap":         pprof.Handler("heap"),
+		"block":        pprof.Handler("block"),
+		"goroutine":    pprof.Handler("goroutine"),
+		"threadcreate": pprof.Handler("threadcreate"),
+	}
+	for name, handler := range handlers {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			router.Handler(method, "/debug/pprof/"+name, handler)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestCPUProfile takes a whole profile over the server with its timeouts.
+// TestCPUProfile receives a whole profile within the server's timeouts.
 func TestCPUProfile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")
@@ -147,13 +147,13 @@ func TestPagesOfOtherSites(t *testing.T) {
 
 // A client that stops in the middle loses its connection in bounded time.
 func TestServerHasTimeouts(t *testing.T) {
-	s := gofence.NewCold(http.NotFoundHandler(), access.NewGuard(""), discard)
+	s := gofence.NewFallback(http.NotFoundHandler(), access.NewGuard(""), discard)
 	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// An answer has a bound: many fences on one spot cost a refusal, not memory.
+// The bound on answers: a search among many fences on one spot is refused.
 func TestAnswerBound(t *testing.T) {
 	feature := fmt.Sprintf(`{"type":"Feature","properties":{"text":%q},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, strings.Repeat("x", 1<<20))
 	c := catalogOf(t, map[string]string{"few.json": feature, "many.json": feature})
@@ -180,14 +180,14 @@ func TestAnswerBound(t *testing.T) {
 	}
 }
 
-// Answers follow each change of a set, and keep what did not change.
+// Answers reflect each change of a set, and keep unchanged texts.
 func TestAnswersFollowTheSet(t *testing.T) {
 	c := catalogOf(t, map[string]string{"a.json": version(1)["a.json"]})
 	set, _ := c.Get("a")
 	h := gofence.New(c, gofence.Options{})
 	check := func(fences string) {
 		t.Helper()
-		for range 2 { // rendered, then from what was kept
+		for range 2 { // rendered, then from the cache
 			if got, want := get(h, "/fence/a/search?lat=1&lon=1"), fmt.Sprintf(atOneOne, fences); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -235,7 +235,7 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// version is a directory of two sets that tell which version they are of.
+// version returns a directory of two sets that contain their version.
 func version(v int) map[string]string {
 	square := func(set string) string {
 		return fmt.Sprintf(`{"type":"Feature","id":%d,"properties":{"set":%q},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, v, set)

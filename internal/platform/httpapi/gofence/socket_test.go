@@ -33,11 +33,11 @@ type server interface {
 	Close() error
 }
 
-// doors are the two servers of the interface: net/http alone, and behind
-// what answers plain requests. Everything holds for both.
+// doors returns the two servers of the interface: net/http alone, and net/http behind the fast
+// path. All tests apply to both.
 func doors(h *gofence.Handler, token string) map[string]server {
 	return map[string]server{
-		"cold":  gofence.NewCold(h, access.NewGuard(token), discard),
+		"cold":  gofence.NewFallback(h, access.NewGuard(token), discard),
 		"plain": gofence.NewServer(h, token, discard),
 	}
 }

@@ -24,8 +24,8 @@ import (
 // ioTimeout ends a test whose server does not answer. It measures nothing.
 const ioTimeout = 20 * time.Second
 
-// TestTranscripts plays testdata/*.http with every kind of index, and before the hot side: what a client sends, and each byte of
-// what it gets, over a real socket. Format of a file:
+// TestTranscripts plays testdata/*.http with every kind of index, with and without the fast path:
+// the client's lines, and each byte of the answers, over a real socket. Format of a file:
 //
 //	# comment; a line of its own
 //	=== name of the case; starts with fresh sets
@@ -35,10 +35,10 @@ const ioTimeout = 20 * time.Second
 //	< line received, likewise
 //	<q "Go-quoted piece of the body"
 //
-// A case is a conversation on one connection; >< pairs may follow each other.
-// The lines of a body are joined by LF, so that a body that ends in LF shows an
-// empty last line. Content-Length and Host of a request are added where absent.
-// Header fields received are compared without order, all but Date.
+// A case is a conversation on one connection; >< pairs may follow each other. The lines of a body
+// are joined by LF, so that a body that ends in LF has an empty last line. Content-Length and Host
+// of a request are added if they are absent. Received header fields are compared without order, all
+// except Date.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.http")
 	if err != nil || len(files) == 0 {
@@ -91,7 +91,7 @@ type message struct {
 	body []byte
 }
 
-// changesSets tells whether it needs sets of its own. Nothing but an add changes one.
+// changesSets reports whether it needs sets of its own, because it adds a fence.
 func (c conversation) changesSets() bool {
 	return slices.ContainsFunc(c.exchanges, func(e exchange) bool { return strings.Contains(e.sent.head[0], "/add") })
 }
@@ -112,13 +112,13 @@ func (c conversation) play(t *testing.T, conn net.Conn) {
 	}
 }
 
-// String is the message in the order in which messages are compared.
+// String returns the message in the form for comparisons.
 func (m message) String() string {
 	fields := slices.Sorted(slices.Values(m.head[1:]))
 	return fmt.Sprintf("%s\n%s\n%q", m.head[0], strings.Join(fields, "\n"), m.body)
 }
 
-// wire is the message as it is sent.
+// wire returns the bytes of the message.
 func (m message) wire() []byte {
 	head := slices.Clone(m.head)
 	has := func(field string) bool {
@@ -133,8 +133,7 @@ func (m message) wire() []byte {
 	return append([]byte(strings.Join(head, "\r\n")+"\r\n\r\n"), m.body...)
 }
 
-// readResponse reads one response as it is on the wire, but for the chunks of
-// its body and for Date.
+// readResponse reads one response in its wire form, except for the chunks of its body and for Date.
 func readResponse(in *bufio.Reader, toHead bool) (message, error) {
 	var m message
 	chunked := false
@@ -195,7 +194,7 @@ func parseTranscript(t *testing.T, file, text string) []conversation {
 		}
 		sending, inBody = send, false
 	}
-	var open bool // a body line came before: the next one follows an LF
+	var open bool // the next body line follows an LF
 	for i, line := range strings.Split(text, "\n") {
 		if line == "" || line[0] == '#' {
 			continue

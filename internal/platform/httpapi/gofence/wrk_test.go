@@ -9,8 +9,8 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 )
 
-// TestWrk is the original benchmark in little: wrk posts real positions, and
-// well-formed bodies get no other answer than 200.
+// TestWrk is a small version of the original benchmark: wrk posts real positions, and the answer to
+// each well-formed body is 200.
 func TestWrk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes two seconds")

@@ -1,2 +1,0 @@
-// Package ticker ticks every few microseconds, for loads that have a schedule.
-package ticker

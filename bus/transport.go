@@ -1,0 +1,142 @@
+package bus
+
+import "sync"
+
+// transportPiece is how much of what is pending is sealed at once: it is copied, and
+// cannot be dropped any more.
+const transportPiece = 64 << 10
+
+// sealedBufs are what pieces are sealed into, while they wait for the socket.
+var sealedBufs = sync.Pool{New: func() any {
+	b := make([]byte, 0, sealedMost)
+	return &b
+}}
+
+// transport is what lies between a client's protocol and its socket where that is more
+// than nothing: TLS, WebSocket, or the one within the other. It neither reads nor
+// writes itself: the reader opens through it what it has read, the writer seals
+// through it what it writes. A connection without has none, and pays nothing.
+type transport struct {
+	c   *client
+	tls *tlsLayer // nil = none
+	ws  *wsLayer  // nil = none
+
+	// The writer's.
+	sealed *[]byte // nil = nothing is sealed
+	from   int     // what is before has been written
+	covers int     // bytes of the slab that sealed stands for
+
+	// The reader's.
+	err error // why open has said that no more is to be read
+}
+
+// open takes what a read of the socket returned, and handles what is in it. It
+// reports whether to go on.
+func (w *transport) open(raw []byte) bool {
+	if w.tls == nil {
+		return w.unframe(raw)
+	}
+	w.tls.under.in = raw
+	block := blocks.Get().(*[blockSize]byte)
+	defer blocks.Put(block)
+	for {
+		n, done, err := w.tls.fill(block[:])
+		if n > 0 && !w.unframe(block[:n]) {
+			return false
+		}
+		if err != nil {
+			w.err = err
+			return false
+		}
+		if done {
+			return true
+		}
+	}
+}
+
+// unframe handles what has been opened.
+func (w *transport) unframe(b []byte) bool {
+	if w.ws == nil {
+		return w.c.handle(b)
+	}
+	return w.ws.open(b)
+}
+
+// write seals from s what is left of it, piece by piece, and writes it: what the
+// kernel takes at once, or one piece, waiting for it. n counts bytes of s, when
+// the last byte that stands for them has been written.
+func (w *transport) write(s *slab, wait bool) (n int, err error) {
+	for rest := s.rest(); ; {
+		if w.sealed == nil {
+			if len(rest) == 0 || wait && n > 0 {
+				return n, nil
+			}
+			if err := w.seal(rest[:min(len(rest), transportPiece)], s.control); err != nil {
+				return n, err
+			}
+		}
+		var m int
+		if b := (*w.sealed)[w.from:]; wait {
+			m, err = w.c.conn.Write(b)
+		} else {
+			m, err = w.c.sock.tryWrite(b)
+		}
+		w.from += m
+		if w.from < len(*w.sealed) {
+			return n, err
+		}
+		n += w.covers
+		rest = rest[w.covers:]
+		w.clear()
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// seal makes of a piece what goes on the socket. A control frame is one already.
+func (w *transport) seal(piece []byte, control bool) (err error) {
+	w.sealed = sealedBufs.Get().(*[]byte)
+	w.from, w.covers = 0, len(piece)
+	b := (*w.sealed)[:0]
+	switch {
+	case w.ws == nil || control:
+	case w.tls == nil:
+		*w.sealed = w.ws.seal(b, piece)
+		return nil
+	default:
+		frame := sealedBufs.Get().(*[]byte)
+		defer sealedBufs.Put(frame)
+		piece = w.ws.seal((*frame)[:0], piece)
+	}
+	if w.tls == nil {
+		b = append(b, piece...)
+	} else {
+		b, err = w.tls.seal(b, piece)
+	}
+	*w.sealed = b
+	if err != nil {
+		w.clear() // TLS says the same the next time
+	}
+	return err
+}
+
+// clear lets go of what has been written.
+func (w *transport) clear() {
+	if cap(*w.sealed) == sealedMost {
+		*w.sealed = (*w.sealed)[:0]
+		sealedBufs.Put(w.sealed)
+	}
+	w.sealed = nil
+}
+
+// bye is written last, if the socket takes it at once. c.mu is held, and nobody
+// writes.
+func (w *transport) bye() {
+	if w.tls == nil || !w.c.sock.canTry() {
+		return
+	}
+	if b := w.tls.bye(); len(b) > 0 {
+		w.c.sock.tryWrite(b)
+	}
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	_ "embed"
+	"net/http"
+	"net/http/pprof"
+	"strconv"
+)
+
+const (
+	defaultTunnels = 100
+	// maxTunnels bounds each kind, which keeps an answer below 2 MB with 32 names of 253 bytes a
+	// client.
+	maxTunnels = 200
+	// maxFind is longer than any name.
+	maxFind = 256
+)
+
+// getTunnel answers with the state of the tunnel's server.
+func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "find", "limit")
+	if err != nil {
+		return err
+	}
+	most := defaultTunnels
+	if s := q.Get("limit"); s != "" {
+		if most, err = strconv.Atoi(s); err != nil || most < 1 || most > maxTunnels {
+			return fail(http.StatusBadRequest, "query: limit %.64q is not a number from 1 to %d", s, maxTunnels)
+		}
+	}
+	find := q.Get("find")
+	switch {
+	case len(find) > maxFind:
+		return fail(http.StatusBadRequest, "query: find has more than %d bytes", maxFind)
+	case a.cfg.Tunnel == nil:
+		return fail(http.StatusNotFound, "there is no tunnel here: the file that paddock up was given has no section tunnel")
+	}
+	return writeJSON(w, http.StatusOK, a.cfg.Tunnel(find, most))
+}
+
+// openAPI describes /v1: OpenAPI 3.1. A test checks real answers against it.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+func getOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/openapi+json")
+	_, _ = w.Write(openAPI)
+	return nil
+}
+
+// health is an answer of /healthz or /readyz.
+type health struct {
+	Status string   `json:"status"`          // ok, or the obstacle
+	Files  []string `json:"files,omitempty"` // of sets, that could not be read since the start
+}
+
+var getHealth = handler(func(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+})
+
+// getReady reports whether the service accepts work and has all its sets. A file that fails after
+// the start does not change that: its previous contents are served.
+func (a *API) getReady(w http.ResponseWriter, _ *http.Request) error {
+	if a.isDraining() {
+		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "draining"})
+	}
+	if missing := a.files().Missing(); len(missing) > 0 {
+		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "sets missing", Files: missing})
+	}
+	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+}
+
+// profile adds the profiles of net/http/pprof.
+func profile(mux *http.ServeMux) {
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+}

@@ -1,0 +1,85 @@
+package wireapi
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/lookup"
+	"paddock/wire"
+)
+
+// update serves pos.update: the posts of a frame are one batch. It returns, and the posts are
+// acknowledged, once all of them have been applied and their events published, or were rejected.
+// Meanwhile the sender's credit runs out, so no position is dropped for lack of room.
+func (a *API) update(ctx context.Context, posts *wire.Posts) error {
+	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
+	batch := &ingest.Batch{Positions: make([]track.Position, 0, posts.Len())}
+	i := 0
+	for _, body := range posts.All() {
+		dec.Binary(batch, i, body)
+		i++
+	}
+	a.counts.positions.Add(uint64(i))
+	// Received positions are applied even if their connection ends meanwhile.
+	_, err := a.cfg.Pipeline.Submit(context.WithoutCancel(ctx), batch)
+	if errors.Is(err, ingest.ErrClosed) && posts.Acknowledged() {
+		// The batch came too late in a drain. Returning would acknowledge it, so update waits for
+		// the end of the connection: the drain ends it once its subscriber has the last events.
+		<-posts.Conn().Done()
+	}
+	return err
+}
+
+// skip serves pos.skip: numbers of positions that the sender has dropped.
+func (a *API) skip(_ context.Context, posts *wire.Posts) error {
+	a.counts.skipped.Add(uint64(posts.Len()))
+	return nil
+}
+
+var lookups = sync.Pool{New: func() any { return new(lookup.Lookup) }}
+
+// keptAnswer is the largest buffer of an answer that is reused.
+const keptAnswer = 64 << 10
+
+// search serves fence.search. A long answer continues as a stream; its memory counts until the peer
+// has received it.
+func (a *API) search(_ context.Context, r *wire.Request) error {
+	a.handlers.add(1)
+	defer a.handlers.add(-1)
+	a.counts.searches.Add(1)
+	if r.Stream() != nil {
+		return &wire.Error{Code: wire.OutOfRange, Msg: "body: larger than a frame; send it in parts"}
+	}
+	lease := a.large.Lease()
+	defer lease.Release()
+	l := lookups.Get().(*lookup.Lookup)
+	defer func() {
+		l.End()
+		if l.Hold = nil; cap(l.Answer) > keptAnswer {
+			l.Answer = nil
+		}
+		lookups.Put(l)
+	}()
+	l.Hold = lease.Hold
+	if err := l.Request(a.cfg.Catalog, lookup.Terms{}, r.Body); err != nil {
+		return refusal(err)
+	}
+	return r.Respond(l.Answer)
+}
+
+// refusal returns the wire error for a refused look-up.
+func refusal(err error) error {
+	e, ok := errors.AsType[*lookup.Error](err)
+	if !ok {
+		return err
+	}
+	code := map[lookup.Kind]wire.Code{
+		lookup.Invalid: wire.InvalidArgument, lookup.NoSet: wire.NotFound,
+		lookup.TooLarge: wire.OutOfRange, lookup.NoRoom: wire.ResourceExhausted, lookup.Gone: wire.FailedPrecondition,
+	}[e.Kind]
+	return &wire.Error{Code: code, Msg: e.Reason}
+}

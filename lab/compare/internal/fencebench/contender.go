@@ -1,0 +1,78 @@
+package fencebench
+
+import (
+	"bytes"
+	"fmt"
+
+	"paddock/fence"
+)
+
+// index is implemented by every contender of the library: it finds the fences that hold a point, in
+// any order. One goroutine asks at a time.
+type index interface {
+	find(dst []fence.Ref, lon, lat float64) []fence.Ref
+}
+
+// peers build an index of other programs from the fences, whose order gives the refs.
+var peers = map[string]func([]*fence.Fence) index{
+	golangGeo:      newS2Index,
+	tidwall:        newTidwallIndex,
+	simplefeatures: newSimpleIndex,
+}
+
+var _ index = ours{}
+
+// ours is a set of one of our kinds.
+type ours struct{ snap *fence.Snapshot }
+
+func (o ours) find(dst []fence.Ref, lon, lat float64) []fence.Ref {
+	return o.snap.Append(dst, lon, lat)
+}
+
+// read reads the plain set.
+func (s *scene) read() (*fence.Collection, error) {
+	return fence.ReadGeoJSON(bytes.NewReader(s.plain), "plain", fence.ReadOptions{})
+}
+
+// newSet indexes a collection.
+func newSet(kind string, c *fence.Collection) (*fence.Set, error) {
+	set, err := fence.NewSet("bench", fence.Options{Kind: fence.Kind(kind)})
+	if err != nil {
+		return nil, err
+	}
+	_, err = set.Replace(c)
+	return set, err
+}
+
+// index returns the contender's index, built once and compared with the others.
+func (b *Bench) index(contender string) (index, error) {
+	if x, ok := b.built[contender]; ok {
+		return x, nil
+	}
+	s, err := b.scene()
+	if err != nil {
+		return nil, err
+	}
+	var x index
+	if build, ok := peers[contender]; ok {
+		x = build(s.fences)
+	} else {
+		c, err := s.read()
+		if err != nil {
+			return nil, err
+		}
+		set, err := newSet(contender, c)
+		if err != nil {
+			return nil, err
+		}
+		x = ours{set.Snapshot()}
+	}
+	if err := b.agree(s, contender, x); err != nil {
+		return nil, fmt.Errorf("%s: %w", contender, err)
+	}
+	if b.built == nil {
+		b.built = map[string]index{}
+	}
+	b.built[contender] = x
+	return x, nil
+}

@@ -1,0 +1,63 @@
+// Package programs holds the start and the end of each program of the comparisons, and helps
+// with the programs that they start.
+package programs
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// Main runs a program with the arguments behind its name. An interrupt or SIGTERM ends its
+// context. An error is told on stderr, and makes the exit code 1, but for one that is
+// [flag.ErrHelp]: then the flags have been listed.
+func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// Self is the path of the running program.
+func Self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// Beside is the path of a program in the folder of the running one.
+func Beside(name string) string { return filepath.Join(filepath.Dir(Self()), name) }
+
+// Build builds the package pkg, relative to the directory module, into the file program.
+func Build(program, module, pkg string) error {
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, pkg)
+	build.Dir = module
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", pkg, err, out)
+	}
+	return nil
+}
+
+// FreePort returns a port of this machine on which no program listens now. Another program may
+// take it before the caller does.
+func FreePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}

@@ -1,0 +1,287 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Result is one run, as --json writes it.
+type Result struct {
+	Date     time.Time `json:"date"`
+	Machine  Machine   `json:"machine"`
+	Command  []string  `json:"command"`
+	Subject  string    `json:"subject,omitempty"` // what is measured, where that depends on data
+	Rounds   int       `json:"rounds"`
+	Duration string    `json:"duration"`
+	Warmup   string    `json:"warmup"`
+	Verdicts []Verdict `json:"verdicts"`
+	Samples  []Sample  `json:"samples"`
+}
+
+// WriteJSON writes the result with every sample.
+func (r *Result) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// WriteHeader says where and how a run takes place.
+func (r *Result) WriteHeader(w io.Writer) error {
+	m := r.Machine
+	_, err := fmt.Fprintf(w, "%s, %d cores, Linux %s, %s, %s\n%d rounds in turns, windows of %s after %s; median (min..max) over the rounds\n",
+		m.CPU, m.Cores, m.Kernel, m.Go, r.Date.Format(time.RFC3339), r.Rounds, r.Duration, r.Warmup)
+	return err
+}
+
+// WriteTable writes one goal: a line for each contender, then the bars.
+func WriteTable(w io.Writer, g *Goal, samples []Sample) error {
+	fmt.Fprintf(w, "\n%s: %s\n", g.Name, g.Title)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	titles := []string{"  ", unit(g.Metric), "min..max", "ratio", "min..max"}
+	if !g.Within {
+		titles = append(titles, cpuTitle(g))
+	}
+	fmt.Fprintln(table, strings.Join(append(titles, g.AlsoTitle), "\t"))
+	for _, c := range g.Contenders {
+		fmt.Fprintf(table, "  %s\t%s\n", c.Name, row(g, c, samples))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, v := range Judge(g, samples) {
+		if _, err := fmt.Fprintf(w, "  %s\n", v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row returns the cells of one contender, or why it has none.
+func row(g *Goal, c Contender, samples []Sample) string {
+	own := spreadOf(values(samples, g.Name, c.Name, g.Metric))
+	if why := reason(samples, g.Name, c.Name); why != "" {
+		return why
+	}
+	ratioCell, ratioSpread := "", ""
+	if base := g.BaseOf(c); base != "" && base != c.Name {
+		if spread, rounds := ratio(samples, g.Name, c.Name, base, g.Metric); len(rounds) > 0 {
+			ratioCell = fmt.Sprintf("%.2fx %s", spread.Median, base)
+			ratioSpread = fmt.Sprintf("%.2f..%.2f", spread.Min, spread.Max)
+		}
+	}
+	cells := []string{
+		figure(own.Median, g.Metric), figure(own.Min, g.Metric) + ".." + figure(own.Max, g.Metric),
+		ratioCell, ratioSpread,
+	}
+	if !g.Within {
+		cells = append(cells, cpuCell(g, c, samples))
+	}
+	cells = append(cells, also(g, c, samples))
+	return strings.Join(cells, "\t")
+}
+
+// also returns the last cell of a contender.
+func also(g *Goal, c Contender, samples []Sample) string {
+	if c.Also == nil {
+		return ""
+	}
+	return c.Also(func(m Metric) string {
+		all := values(samples, g.Name, c.Name, m)
+		if len(all) == 0 {
+			return ""
+		}
+		return figure(spreadOf(all).Median, m)
+	})
+}
+
+func values(samples []Sample, goal, contender string, m Metric) []float64 {
+	var all []float64
+	for _, value := range figures(samples, goal, contender, m) {
+		all = append(all, value)
+	}
+	return all
+}
+
+// reason returns why a contender has no figures; "" if it has some.
+func reason(samples []Sample, goal, contender string) string {
+	why := "not run"
+	for _, s := range samples {
+		switch {
+		case s.Goal != goal || s.Contender != contender:
+		case s.Failed != "":
+			return "failed: " + s.Failed
+		case s.Unsupported != "":
+			why = "cannot: " + s.Unsupported
+		default:
+			return ""
+		}
+	}
+	return why
+}
+
+func cpuTitle(g *Goal) string {
+	if g.Fine {
+		return "CPU/op client+server, machine"
+	}
+	return "CPU/op client+server"
+}
+
+func cpuCell(g *Goal, c Contender, samples []Sample) string {
+	client, server := cpuPerOp(samples, g.Name, c.Name)
+	if !g.Fine {
+		return fmt.Sprintf("%.2f + %.2f us", client.Median, server.Median)
+	}
+	machine := spreadOf(values(samples, g.Name, c.Name, MachineCPU))
+	return fmt.Sprintf("%s + %s, %s", figure(client.Median, ServerCPU), figure(server.Median, ServerCPU), figure(machine.Median, MachineCPU))
+}
+
+// cpuPerOp returns microseconds of each end for each operation. Where streams run
+// beside the requests, they are in it.
+func cpuPerOp(samples []Sample, goal, contender string) (client, server Spread) {
+	var clients, servers []float64
+	for _, s := range samples {
+		if s.Goal == goal && s.Contender == contender && s.Ops > 0 {
+			clients = append(clients, s.ClientCPU.total()/float64(s.Ops))
+			servers = append(servers, s.ServerCPU.total()/float64(s.Ops))
+		}
+	}
+	return spreadOf(clients), spreadOf(servers)
+}
+
+func unit(m Metric) string {
+	switch m {
+	case OpsPerSecond:
+		return "per second"
+	case BytesPerSecond:
+		return "bytes/s"
+	case ServerCPU, MachineCPU:
+		return "server CPU/op"
+	case ConnBytes:
+		return "memory/conn"
+	case NanosPerOp, AllocsPerOp, EdgeBytes, Millis, Stall, StallP999:
+		return ownUnit(m)
+	case P999:
+		return "p99.9"
+	case ClientCPU, UserCPU, Resident, Growth, RateError, Passed:
+		return clientUnit(m)
+	}
+	return string(m[:3])
+}
+
+// clientUnit heads the column of a figure of the load's side.
+func clientUnit(m Metric) string {
+	switch m {
+	case ClientCPU:
+		return "client CPU/op"
+	case UserCPU:
+		return "client user/op"
+	case RateError:
+		return "rate error"
+	case Passed:
+		return "passed"
+	}
+	return "memory"
+}
+
+// ownUnit heads the column of a figure that is measured within one process.
+func ownUnit(m Metric) string {
+	switch m {
+	case NanosPerOp:
+		return "ns/op"
+	case AllocsPerOp:
+		return "allocs/op"
+	case EdgeBytes:
+		return "bytes/edge"
+	case Stall:
+		return "stall"
+	case StallP999:
+		return "stall p99.9"
+	}
+	return "time"
+}
+
+// figure prints a value with three digits and its unit's prefix.
+func figure(v float64, m Metric) string {
+	switch m {
+	case P50, P90, P99, P999, Slowest, Stall, StallP999:
+		if v >= 1e6 {
+			return fmt.Sprintf("%.3g s", v/1e6)
+		}
+		if v >= 1e3 {
+			return fmt.Sprintf("%.3g ms", v/1e3)
+		}
+		return fmt.Sprintf("%.3g us", v)
+	case ServerCPU, MachineCPU, ClientCPU, UserCPU:
+		if v >= 1 {
+			return fmt.Sprintf("%.3g us", v)
+		}
+		return fmt.Sprintf("%.3g ns", v*1e3)
+	case BytesPerSecond:
+		return prefixed(v) + "B/s"
+	case ConnBytes, Resident, Growth:
+		return prefixed(v) + "B"
+	case RateError:
+		return fmt.Sprintf("%.3g %%", v)
+	case NanosPerOp:
+		return figure(v/1e3, ServerCPU)
+	case Millis:
+		return figure(v*1e3, P50)
+	case AllocsPerOp, EdgeBytes, Passed:
+		return fmt.Sprintf("%.3g", v)
+	}
+	return prefixed(v)
+}
+
+func prefixed(v float64) string {
+	for _, step := range []struct {
+		size   float64
+		prefix string
+	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if v >= step.size {
+			return fmt.Sprintf("%.3g%s", v/step.size, step.prefix)
+		}
+	}
+	return fmt.Sprintf("%.3g ", v)
+}
+
+// Rule returns the bar in one line.
+func (b Bar) Rule() string {
+	sign := ">="
+	if b.AtMost {
+		sign = "<="
+	}
+	if b.Base == "" {
+		text := fmt.Sprintf("bar: %s %s %g %s", b.Contender, sign, b.Pass, b.Metric)
+		if b.Stretch != 0 {
+			text += fmt.Sprintf(" (goal %g)", b.Stretch)
+		}
+		return text
+	}
+	text := fmt.Sprintf("bar: %s %s %gx %s in %s", b.Contender, sign, b.Pass, b.Base, b.Metric)
+	if b.Stretch != 0 {
+		text += fmt.Sprintf(" (goal %gx)", b.Stretch)
+	}
+	return text
+}
+
+// String returns the bar and its outcome, in one line.
+func (v Verdict) String() string {
+	outcome := "MISSED"
+	switch {
+	case v.Ratio == nil:
+		return v.Rule() + ": not measured"
+	case v.Reached:
+		outcome = "met, with the goal"
+	case v.Met:
+		outcome = "met"
+	}
+	if v.Base == "" {
+		f := func(x float64) string { return strings.TrimSpace(figure(x, v.Metric)) }
+		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Min), f(v.Ratio.Max))
+	}
+	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Min, v.Ratio.Max)
+}

@@ -1,0 +1,103 @@
+package harness
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// Spread is the median of some rounds, and the smallest and largest of them.
+type Spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// spreadOf summarises values; all NaN without any.
+func spreadOf(values []float64) Spread {
+	if len(values) == 0 {
+		return Spread{math.NaN(), math.NaN(), math.NaN()}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	mid := len(sorted) / 2
+	median := sorted[mid]
+	if len(sorted)%2 == 0 {
+		median = (sorted[mid-1] + sorted[mid]) / 2
+	}
+	return Spread{Median: median, Min: sorted[0], Max: sorted[len(sorted)-1]}
+}
+
+// ratios divides the figure of a contender in a round by the figure of its base in the same round.
+// They are in the order of the rounds; a round that lacks either counts for neither.
+func ratios(contender, base map[int]float64) []float64 {
+	var quotients []float64
+	for _, round := range slices.Sorted(maps.Keys(contender)) {
+		if b := base[round]; b > 0 {
+			quotients = append(quotients, contender[round]/b)
+		}
+	}
+	return quotients
+}
+
+// Verdict is the outcome of one bar.
+type Verdict struct {
+	Bar
+	Of      string    `json:"goal"`
+	Ratio   *Spread   `json:"ratio"` // the figure itself where there is no base; nil: not measured
+	Rounds  []float64 `json:"rounds"`
+	Met     bool      `json:"met"`
+	Reached bool      `json:"stretch_met"`
+}
+
+// figures returns a metric of one contender by round.
+func figures(samples []Sample, goal, contender string, m Metric) map[int]float64 {
+	byRound := map[int]float64{}
+	for _, s := range samples {
+		if value, ok := s.Metrics[m]; ok && s.Goal == goal && s.Contender == contender {
+			byRound[s.Round] = value
+		}
+	}
+	return byRound
+}
+
+// ratio returns the spread of a contender's figure divided by its base's.
+func ratio(samples []Sample, goal, contender, base string, m Metric) (Spread, []float64) {
+	quotients := ratios(figures(samples, goal, contender, m), figures(samples, goal, base, m))
+	return spreadOf(quotients), quotients
+}
+
+// judged returns the values of a bar: ratios, or figures where it has no base.
+func (b Bar) judged(samples []Sample, goal string) (Spread, []float64) {
+	if b.Base != "" {
+		return ratio(samples, goal, b.Contender, b.Base, b.Metric)
+	}
+	byRound := figures(samples, goal, b.Contender, b.Metric)
+	own := make([]float64, 0, len(byRound))
+	for _, round := range slices.Sorted(maps.Keys(byRound)) {
+		own = append(own, byRound[round])
+	}
+	return spreadOf(own), own
+}
+
+// Judge holds the samples against the goal's bars.
+func Judge(g *Goal, samples []Sample) []Verdict {
+	verdicts := make([]Verdict, len(g.Bars))
+	for i, bar := range g.Bars {
+		spread, rounds := bar.judged(samples, g.Name)
+		v := Verdict{Bar: bar, Of: g.Name, Rounds: rounds}
+		if len(rounds) > 0 {
+			v.Ratio = &spread
+			v.Met = bar.reached(spread.Median, bar.Pass)
+			v.Reached = bar.Stretch != 0 && bar.reached(spread.Median, bar.Stretch)
+		}
+		verdicts[i] = v
+	}
+	return verdicts
+}
+
+func (b Bar) reached(ratio, mark float64) bool {
+	if b.AtMost {
+		return ratio <= mark
+	}
+	return ratio >= mark
+}

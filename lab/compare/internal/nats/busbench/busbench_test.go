@@ -1,0 +1,140 @@
+package busbench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"paddock/lab/compare/internal/harness"
+	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/nats/natsload"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Each name in a goal exists, once.
+func TestGoalsAreConsistent(t *testing.T) {
+	b := &Bench{IdleConns: IdleConns}
+	goals := b.Goals(harness.Crossed)
+	seen := map[string]bool{}
+	for _, g := range goals {
+		if seen[g.Name] {
+			t.Errorf("two goals are called %s", g.Name)
+		}
+		seen[g.Name] = true
+		names := map[string]bool{}
+		for _, c := range g.Contenders {
+			if names[c.Name] {
+				t.Errorf("%s: two contenders are called %s", g.Name, c.Name)
+			}
+			names[c.Name] = true
+			if _, _, err := find(c.Operation, IdleConns); err != nil {
+				t.Errorf("%s: %v", g.Name, err)
+			}
+			if c.Pin != harness.Crossed {
+				t.Errorf("%s: %s is not pinned", g.Name, c.Name)
+			}
+		}
+		for _, c := range g.Contenders {
+			if base := g.BaseOf(c); base != "" && !names[base] {
+				t.Errorf("%s: %s is divided by %s, which does not run", g.Name, c.Name, base)
+			}
+		}
+		for _, bar := range g.Bars {
+			if !names[bar.Contender] || !names[bar.Base] {
+				t.Errorf("%s: %s", g.Name, bar.Rule())
+			}
+		}
+	}
+	for _, name := range []string{"PubNoPayload", "PubFourQueueSub", "one-to-one-16-latency", "stalled", "idle"} {
+		if !seen[name] {
+			t.Errorf("no goal %s", name)
+		}
+	}
+}
+
+// The version in --list is the one that is built.
+func TestReferenceVersion(t *testing.T) {
+	text, err := os.ReadFile("../../../go.mod")
+	if err != nil || !strings.Contains(string(text), "github.com/nats-io/nats-server/v2 "+referenceVersion+"\n") {
+		t.Errorf("go.mod does not require nats-server %s (%v)", referenceVersion, err)
+	}
+}
+
+// The clock of another process agrees with the kernel's numbers at its end.
+func TestProcessUsage(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; read line")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := measure.ProcessUsage(cmd.Process.Pid)
+	in.Close()
+	_ = cmd.Wait() // read has reached its end
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if got.Total() < want/2 || got.Total() > want {
+		t.Errorf("got %v while it ran, %v when it had ended", got.Total(), want)
+	}
+	if _, err := measure.ProcessUsage(cmd.Process.Pid); err == nil {
+		t.Error("a process that has ended still has a clock")
+	}
+}
+
+func TestAProgramThatDoesNotServe(t *testing.T) {
+	for _, argv := range [][]string{{"/does/not/exist"}, {"sh", "-c", "echo no such flag >&2; exit 1"}} {
+		_, err := start(t.Context(), argv, nil, false)
+		if err == nil {
+			t.Fatalf("%q: no error", argv)
+		}
+		if argv[0] == "sh" && !strings.Contains(err.Error(), "no such flag") {
+			t.Errorf("%q: %v does not say what it said", argv, err)
+		}
+	}
+}
+
+// A latency runs at half of the median rate of nats-server, per message published.
+func TestHalf(t *testing.T) {
+	b := &Bench{IdleConns: IdleConns}
+	op, latency, err := find("fan-out-8"+latencySuffix, IdleConns)
+	if err != nil || !latency {
+		t.Fatalf("%v, latency %v", err, latency)
+	}
+	turn := harness.Turn{Contender: harness.Contender{Peer: Ours, Operation: "fan-out-8" + latencySuffix}}
+	for _, ops := range []int64{1600, 800, 8_000_000} {
+		b.keep(op, turn, &measure.Measurement{Ops: ops, Elapsed: time.Second})
+	}
+	half, err := b.half(context.Background(), op, turn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := half.(natsload.Stream).Rate; got != 100 {
+		t.Errorf("got %v a second, want 100: half of 1600 deliveries to 8", got)
+	}
+	turn.Contender.Pin = harness.Crossed
+	b.NATSServer = "/does/not/exist"
+	if _, err := b.half(context.Background(), op, turn); err == nil {
+		t.Error("the maximum of another placement was taken")
+	}
+}

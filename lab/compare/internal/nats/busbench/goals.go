@@ -1,0 +1,181 @@
+// Package busbench holds the goals of bench-bus, and measures its contenders: a
+// broker's own program, started as a process for each turn, under a load that is
+// the same for every one.
+package busbench
+
+import (
+	"slices"
+
+	"paddock/lab/compare/internal/harness"
+	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/nats/natsload"
+)
+
+// The peers, and the drivers that load them.
+const (
+	Ours      = "paddock"
+	Reference = "nats-server"
+
+	// noStall is nats-server with no_fast_producer_stall.
+	noStall = "nats-server-no-stall"
+
+	byNATSGo = "nats.go"
+)
+
+// Peers are the contenders' servers. Both run with their defaults.
+var Peers = []harness.Listed{
+	{Name: Ours, About: "paddock bus, its defaults"},
+	{Name: Reference, About: "nats-server " + referenceVersion + ", its defaults"},
+	{Name: noStall, About: "the same with no_fast_producer_stall, in the goal " + stalledName},
+}
+
+// referenceVersion is that of lab/compare/go.mod; a test compares them.
+const referenceVersion = "v2.15.2"
+
+// Goals returns the comparisons in the order in which they run: the latencies last, because they
+// run at half the rate that nats-server has reached before.
+func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
+	var goals, latencies []harness.Goal
+	for _, op := range operations(b.IdleConns) {
+		switch op.name {
+		case unstalledName, tenName:
+			continue // they run beside the goal that they are the base of
+		case stalledName:
+			goals = append(goals, stalledGoal(op))
+		default:
+			goals = append(goals, goalOf(op))
+		}
+		if op.latent() {
+			latencies = append(latencies, latencyGoal(op))
+		}
+	}
+	goals = append(goals, latencies...)
+	for i := range goals {
+		for j := range goals[i].Contenders {
+			goals[i].Contenders[j].Pin = pin
+		}
+	}
+	return goals
+}
+
+// goalOf is ours against nats-server, by the raw driver and by nats.go.
+func goalOf(op operation) harness.Goal {
+	g := harness.Goal{Name: op.name, Title: op.title, Metric: metricOf(op), Base: Reference, Fine: true, Bars: bars(op.name)}
+	for _, peer := range []string{Ours, Reference} {
+		g.Contenders = append(g.Contenders, contender(peer, op.name))
+	}
+	if op.byNATS {
+		for _, peer := range []string{Ours, Reference} {
+			c := contender(peer, op.name)
+			c.Name, c.Driver, c.Base = peer+" by nats.go", byNATSGo, Reference+" by nats.go"
+			g.Contenders = append(g.Contenders, c)
+		}
+	}
+	show(&g)
+	return g
+}
+
+func contender(peer, op string) harness.Contender {
+	return harness.Contender{Name: peer, Peer: peer, Operation: measure.Operation(op)}
+}
+
+func metricOf(op operation) harness.Metric {
+	switch op.load.(type) {
+	case natsload.Requests:
+		return harness.P50
+	case natsload.Idle:
+		return harness.ConnBytes
+	}
+	if op.name == "subjects-1m" || op.name == "churn" {
+		return harness.OpsPerSecond
+	}
+	return harness.ServerCPU
+}
+
+// show sets the last column.
+func show(g *harness.Goal) {
+	g.AlsoTitle = "per second"
+	also := func(median func(harness.Metric) string) string { return median(harness.OpsPerSecond) }
+	switch g.Metric {
+	case harness.P50:
+		g.AlsoTitle = "p99, p99.9, per second"
+		also = func(median func(harness.Metric) string) string {
+			return median(harness.P99) + ", " + median(harness.P999) + ", " + median(harness.OpsPerSecond)
+		}
+	case harness.ConnBytes:
+		g.AlsoTitle, also = "", nil
+	case harness.OpsPerSecond:
+		g.AlsoTitle, also = "", nil // the processor times say the rest
+	}
+	for i := range g.Contenders {
+		g.Contenders[i].Also = also
+	}
+}
+
+// stalledGoal divides each server by itself without the stalled subscribers. It also shows the cost
+// of two more subscribers that do read: a server without a processor to spare delivers less to each
+// of ten than to each of eight. Its windows are long enough for a stalled subscriber to be
+// disconnected and to come again twice in each.
+func stalledGoal(op operation) harness.Goal {
+	g := harness.Goal{
+		Name: op.name, Title: op.title, Metric: harness.OpsPerSecond, Fine: true, Longer: 6,
+		Bars: []harness.Bar{{
+			Contender: Ours, Base: Ours + " unstalled", Metric: harness.OpsPerSecond, Pass: 0.95, Stretch: 0.99,
+		}},
+	}
+	for _, peer := range []string{Ours, Reference, noStall} {
+		alone, ten, beside := contender(peer, unstalledName), contender(peer, tenName), contender(peer, stalledName)
+		alone.Name += " unstalled"
+		ten.Name += " ten reading"
+		ten.Base, beside.Base = alone.Name, alone.Name
+		g.Contenders = append(g.Contenders, alone, ten, beside)
+	}
+	show(&g)
+	return g
+}
+
+// latencyGoal runs a stream at half of nats-server's maximum.
+func latencyGoal(op operation) harness.Goal {
+	name := op.name + latencySuffix
+	g := harness.Goal{
+		Name: name, Title: op.title + "; half of nats-server's maximum, from the intended times",
+		Metric: harness.P50, Base: Reference, Fine: true,
+		Contenders: []harness.Contender{contender(Ours, name), contender(Reference, name)},
+	}
+	show(&g)
+	return g
+}
+
+// bars returns the bars of ours against nats-server.
+func bars(name string) []harness.Bar {
+	atMost := func(m harness.Metric, pass, stretch float64) harness.Bar {
+		return harness.Bar{Contender: Ours, Base: Reference, Metric: m, Pass: pass, Stretch: stretch, AtMost: true}
+	}
+	atLeast := func(m harness.Metric, pass, stretch float64) harness.Bar {
+		return harness.Bar{Contender: Ours, Base: Reference, Metric: m, Pass: pass, Stretch: stretch}
+	}
+	switch name {
+	case "publish-16", "one-to-one-16", "fan-out-8":
+		return []harness.Bar{atMost(harness.ServerCPU, 0.33, 0.2)}
+	case "one-to-one-128":
+		return []harness.Bar{atMost(harness.ServerCPU, 0.33, 0.25)}
+	case "four-to-one", "queue-4":
+		return []harness.Bar{atMost(harness.ServerCPU, 0.4, 0.2)}
+	case "request-1", "request-50":
+		return slices.Concat(requestBars(Ours, Reference), requestBars(Ours+" by nats.go", Reference+" by nats.go"))
+	case "subjects-1m":
+		return []harness.Bar{atLeast(harness.OpsPerSecond, 2.5, 4)}
+	case "churn":
+		return []harness.Bar{atLeast(harness.OpsPerSecond, 3, 5)}
+	case "idle":
+		return []harness.Bar{atMost(harness.ConnBytes, 0.25, 0)}
+	}
+	return nil
+}
+
+func requestBars(ours, base string) []harness.Bar {
+	return []harness.Bar{
+		{Contender: ours, Base: base, Metric: harness.P50, Pass: 0.75, Stretch: 0.6, AtMost: true},
+		{Contender: ours, Base: base, Metric: harness.P99, Pass: 0.6, Stretch: 0.4, AtMost: true},
+	}
+}

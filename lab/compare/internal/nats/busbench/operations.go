@@ -1,0 +1,138 @@
+package busbench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/nats/natsload"
+)
+
+// operation is the load of a goal.
+type operation struct {
+	name   string
+	title  string
+	load   load
+	byNATS bool // measured by nats.go too
+	seed   bool // a row of the original benchmark
+}
+
+// load is a Stream, Requests or Idle.
+type load interface {
+	Measure(ctx context.Context, s natsload.Server, o measure.Options) (*measure.Measurement, error)
+}
+
+// clientLoad is a load that nats.go can make too.
+type clientLoad interface {
+	MeasureNATS(ctx context.Context, s natsload.Server, o measure.Options) (*measure.Measurement, error)
+}
+
+const (
+	manySubjects = 1_000_000
+	fewSubjects  = 1_000
+	churnRate    = 10_000
+)
+
+// IdleConns is how many connections the goal idle has, by its bar.
+const IdleConns = 10_000
+
+// operations returns all of them in the order in which they run, with so many
+// idle connections.
+func operations(idle int) []operation {
+	return slices.Concat(publishing(), seeds(), delivering(), besides(), asking(idle))
+}
+
+func publishing() []operation {
+	return []operation{
+		{name: "publish-16", title: "publish 16 B, no subscriber", load: natsload.Stream{Size: 16}, byNATS: true},
+		{name: "publish-128", title: "publish 128 B, no subscriber", load: natsload.Stream{Size: 128}, byNATS: true},
+		{name: "publish-2400", title: "publish 2,400 B, no subscriber", load: natsload.Stream{Size: 2400}},
+	}
+}
+
+// seeds are the rows of the NATS benchmark of 2012, under its names.
+func seeds() []operation {
+	row := func(name, title string, s natsload.Stream) operation {
+		return operation{name: name, title: "NATS 2012: " + title, load: s, seed: true}
+	}
+	same := natsload.Stream{Size: 2, Subscribers: 1, Same: true}
+	two, four, conns := same, same, same
+	two.Members, four.Members, conns.Same = 2, 4, false
+	return []operation{
+		row("PubNoPayload", "publish nothing on a", natsload.Stream{Subject: "a"}),
+		row("PubMinPayload", "publish 1 B on a", natsload.Stream{Subject: "a", Size: 1}),
+		row("PubTinyPayload", "publish 2 B on foo", natsload.Stream{Size: 2}),
+		row("PubSmallPayload", "publish 11 B on foo", natsload.Stream{Size: 11}),
+		row("PubMedPayload", "publish 43 B on foo", natsload.Stream{Size: 43}),
+		row("PubLargePayload", "publish 2,400 B on foo", natsload.Stream{Size: 2400}),
+		row("PubSub", "one connection gets what it publishes, 2 B", same),
+		row("PubSubTwoConns", "publish on one connection, subscribe on another, 2 B", conns),
+		row("PubTwoQueueSub", "a queue group of 2 on the publisher's connection, 2 B", two),
+		row("PubFourQueueSub", "a queue group of 4 on the publisher's connection, 2 B", four),
+	}
+}
+
+func delivering() []operation {
+	return []operation{
+		{name: "one-to-one-16", title: "1:1, 16 B", load: natsload.Stream{Size: 16, Subscribers: 1}, byNATS: true},
+		{name: "one-to-one-128", title: "1:1, 128 B", load: natsload.Stream{Size: 128, Subscribers: 1}, byNATS: true},
+		{name: "fan-out-8", title: "1:8, 128 B, per delivery", load: natsload.Stream{Size: 128, Subscribers: 8}},
+		{name: "fan-out-100", title: "1:100, 128 B, per delivery", load: natsload.Stream{Size: 128, Subscribers: 100}},
+		{name: "four-to-one", title: "4:1, 128 B", load: natsload.Stream{Size: 128, Publishers: 4, Subscribers: 1}},
+		{name: "queue-2", title: "a queue group of 2 connections, 16 B", load: natsload.Stream{Size: 16, Subscribers: 2, Members: 1}},
+		{name: "queue-4", title: "a queue group of 4 connections, 16 B", load: natsload.Stream{Size: 16, Subscribers: 4, Members: 1}},
+		{
+			name: "subjects-1m", title: "1:1, 16 B on 1,000,000 subjects in turn, one wildcard subscription",
+			load: natsload.Stream{Size: 16, Subject: "many.", Subjects: manySubjects, Subscribers: 1},
+		},
+	}
+}
+
+func besides() []operation {
+	alone := natsload.Stream{Size: 128, Subscribers: 8}
+	stalled, ten := alone, alone
+	stalled.Stalled = 2
+	ten.Subscribers, ten.Uncounted = 10, 2
+	return []operation{
+		{
+			name: "churn", title: "1:1, 128 B on 1,000 subjects, beside 10,000 SUB and UNSUB a second",
+			load: natsload.Stream{Size: 128, Subject: "few.", Subjects: fewSubjects, Subscribers: 1, Churn: churnRate},
+		},
+		{name: unstalledName, title: "1:8, 128 B, per delivery", load: alone},
+		{name: tenName, title: "1:10, 128 B, per delivery to eight of them", load: ten},
+		{name: stalledName, title: "1:8, 128 B, per delivery, beside 2 subscribers that do not read", load: stalled},
+	}
+}
+
+func asking(idle int) []operation {
+	return []operation{
+		{name: "request-1", title: "request and reply, 128 B, 1 requester", load: natsload.Requests{Size: 128, Requesters: 1}, byNATS: true},
+		{name: "request-50", title: "request and reply, 128 B, 50 requesters", load: natsload.Requests{Size: 128, Requesters: 50}, byNATS: true},
+		{name: "idle", title: fmt.Sprintf("%d idle connections: the server's resident memory for each", idle), load: natsload.Idle{Conns: idle}},
+	}
+}
+
+const (
+	unstalledName = "unstalled"
+	tenName       = "ten reading"
+	stalledName   = "stalled"
+	latencySuffix = "-latency"
+)
+
+// find returns the operation of a contender. That of a latency is its stream.
+func find(op measure.Operation, idle int) (operation, bool, error) {
+	name, latency := strings.CutSuffix(string(op), latencySuffix)
+	all := operations(idle)
+	if i := slices.IndexFunc(all, func(o operation) bool { return o.name == name }); i >= 0 {
+		return all[i], latency, nil
+	}
+	return operation{}, false, fmt.Errorf("no operation %q", op)
+}
+
+// latent reports whether the operation has a latency goal.
+func (o operation) latent() bool {
+	s, ok := o.load.(natsload.Stream)
+	return ok && s.Latent() && !o.seed && s.Stalled == 0 && o.name != unstalledName && o.name != tenName
+}

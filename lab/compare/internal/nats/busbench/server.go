@@ -1,0 +1,160 @@
+package busbench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"paddock/lab/compare/internal/harness"
+	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/harness/programs"
+	"paddock/lab/compare/internal/nats/natsload"
+	"paddock/lab/process"
+)
+
+const (
+	// readyWithin is how long a server may take until it greets.
+	readyWithin = 20 * time.Second
+	// stopWithin is how long it may take to end after SIGTERM.
+	stopWithin = 20 * time.Second
+	// portAttempts is how often a server is started on another port because the
+	// one found free was taken meanwhile.
+	portAttempts = 3
+)
+
+// server is a server's process. It is given a free port because both programs
+// understand -a and -p.
+type server struct {
+	addr    string
+	profile string // where its profiles are served; "" without
+	child   *process.Child
+}
+
+var _ natsload.Server = (*server)(nil)
+
+// start starts a program and waits until it greets.
+func start(ctx context.Context, argv []string, where *harness.Placement, profiled bool) (*server, error) {
+	var failures []error
+	for range portAttempts {
+		s, err := startOnce(ctx, argv, where, profiled)
+		if err == nil {
+			return s, nil
+		}
+		failures = append(failures, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, errors.Join(failures...)
+}
+
+func startOnce(ctx context.Context, argv []string, where *harness.Placement, profiled bool) (*server, error) {
+	port, err := programs.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{addr: net.JoinHostPort("127.0.0.1", port)}
+	args := append(argv[1:len(argv):len(argv)], "-a", "127.0.0.1", "-p", port)
+	if profiled {
+		if port, err = programs.FreePort(); err != nil {
+			return nil, err
+		}
+		s.profile = net.JoinHostPort("127.0.0.1", port)
+		args = append(args, "--profile", port)
+	}
+	if s.child, err = process.Spawn(argv[0], exec.Command(argv[0], args...), process.Options{Place: where.Start}, nil, nil); err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+// ready returns when the server greets.
+func (s *server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for {
+		if err := greets(s.addr); err == nil {
+			return nil
+		}
+		select {
+		case <-s.child.Ended():
+			return s.child.Failure()
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not greet: %w", ctx.Err())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func greets(addr string) error {
+	nc, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	if err := nc.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(nc).ReadString('\n')
+	if err == nil && !strings.HasPrefix(line, "INFO ") {
+		err = fmt.Errorf("a greeting of %.40q", line)
+	}
+	return err
+}
+
+// Addr implements natsload.Server.
+func (s *server) Addr() string { return s.addr }
+
+// Usage implements natsload.Server.
+func (s *server) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.child.Pid()) }
+
+// Memory implements natsload.Server.
+func (s *server) Memory() (int64, error) {
+	use, err := process.Read(s.child.Pid())
+	return use.Resident, err
+}
+
+// stop ends the process and waits for it.
+func (s *server) stop() error { return s.child.Stop(stopWithin) }
+
+// fetchProfile writes a profile of so many seconds of the server's CPU, from now
+// on, into a file. wait returns when it is there.
+func (s *server) fetchProfile(ctx context.Context, file string, d time.Duration) (wait func() error) {
+	failed := make(chan error, 1)
+	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.profile, max(1, int(d.Round(time.Second).Seconds())))
+	go func() { failed <- download(ctx, url, file) }()
+	return func() error { return <-failed }
+}
+
+func download(ctx context.Context, url, file string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, response.Body)
+	return errors.Join(err, f.Close())
+}

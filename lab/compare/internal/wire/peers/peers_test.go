@@ -1,0 +1,98 @@
+package peers
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The peers are tested where they are measured, in package drive.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFind(t *testing.T) {
+	for _, p := range All() {
+		if found, err := Find(p.Name); err != nil || found.About != p.About {
+			t.Errorf("%s: %v, %q", p.Name, err, found.About)
+		}
+	}
+	if _, err := Find("http"); err == nil || !strings.Contains(err.Error(), "wire, raw, grpc") {
+		t.Errorf("an unknown peer: %v", err)
+	}
+}
+
+func TestSinkAddsUpItsCounters(t *testing.T) {
+	var sink Sink
+	var adding sync.WaitGroup
+	for i := range 8 {
+		adding.Go(func() {
+			counter := sink.Counter()
+			for range 1000 {
+				counter.Add(1, i)
+			}
+			if _, err := counter.Write(make([]byte, 10)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	adding.Wait()
+	if messages, bytes := sink.Totals(); messages != 8000 || bytes != 28000+80 {
+		t.Errorf("got %d messages, %d bytes", messages, bytes)
+	}
+}
+
+func TestCertificateIsGoodForLoopbackAlone(t *testing.T) {
+	server, der, err := NewCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := ClientTLS(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := handshake(client, server); err != nil {
+		t.Error(err)
+	}
+	stranger, _, err := NewCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := handshake(client, stranger); err == nil {
+		t.Error("another certificate was accepted")
+	}
+}
+
+// handshake returns the client's error about the server.
+func handshake(client, server *tls.Config) error {
+	near, far := net.Pipe()
+	defer near.Close()
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		_ = tls.Server(far, server).Handshake() // the client's word counts
+		far.Close()
+	})
+	defer serving.Wait()
+	defer near.Close()
+	return tls.Client(near, client).Handshake()
+}
+
+// A message that is longer than any that is sent ends the stream: the two ends
+// have lost each other.
+func TestPostsThatCannotBe(t *testing.T) {
+	near, far := net.Pipe()
+	var serving sync.WaitGroup
+	var err error
+	serving.Go(func() { err = serveStream(far, &Sink{}) })
+	_, writeErr := near.Write([]byte{modePosts})
+	_, headErr := near.Write([]byte{SmallSize + 1, 0, 0, 0})
+	serving.Wait()
+	near.Close()
+	if writeErr != nil || headErr != nil || err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("got %v (%v, %v)", err, writeErr, headErr)
+	}
+}

@@ -1,0 +1,169 @@
+// Package wirebench holds the goals of bench-wire, and measures its contenders:
+// each with a server's process of its own, which is the program itself again.
+package wirebench
+
+import (
+	"fmt"
+
+	"paddock/lab/compare/internal/harness"
+	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/wire/drive"
+)
+
+// multiplexing lists the peers that multiplex, ours first.
+var multiplexing = []string{"wire", "grpc", "drpc", "yamux", "smux", "nats"}
+
+// Goals returns the comparisons in the order in which they run.
+func Goals() []harness.Goal {
+	goals := []harness.Goal{
+		{
+			Name: "request", Title: "requests of 64 B, one connection, 100 in flight",
+			Metric: harness.OpsPerSecond, Base: "grpc",
+			Contenders: contenders(drive.Requests, multiplexing...),
+			Bars:       []harness.Bar{{Contender: "wire", Base: "grpc", Metric: harness.OpsPerSecond, Pass: 12, Stretch: 20}},
+		},
+		{
+			Name: "roundtrip", Title: "requests of 64 B, one connection, one at a time",
+			Metric: harness.P50, Base: "raw",
+			Contenders: contenders(drive.RoundTrip, append([]string{"raw"}, multiplexing...)...),
+			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
+		},
+		pinnedGoal("apart", harness.Apart, "two processors"),
+		pinnedGoal("together", harness.Together, "one processor"),
+		postGoal(),
+		{
+			Name: "bulk", Title: "one stream, writes of 64 KiB",
+			Metric: harness.BytesPerSecond, Base: "raw",
+			Contenders: contenders(drive.Bulk, append([]string{"raw"}, multiplexing...)...),
+			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.BytesPerSecond, Pass: 0.90, Stretch: 0.97}},
+		},
+		{
+			Name: "tls", Title: "one stream, writes of 64 KiB, TLS 1.3",
+			Metric: harness.BytesPerSecond, Base: "raw",
+			Contenders: overTLS(contenders(drive.Bulk, "raw", "wire", "grpc", "drpc", "yamux", "smux")),
+			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.BytesPerSecond, Pass: 0.95, Stretch: 1.1}},
+		},
+		besideGoal(),
+		wanGoal(),
+	}
+	for i := range goals {
+		g := &goals[i]
+		g.AlsoTitle = alsoTitle(g.Metric)
+		for j := range g.Contenders {
+			g.Contenders[j].Also = also(g.Metric, g.Contenders[j].Operation)
+		}
+	}
+	return goals
+}
+
+// also returns the function that writes the second figure of a contender: the latencies where the
+// first is a rate, the rate of the streams where it is a latency beside them.
+func also(m harness.Metric, op measure.Operation) func(median func(harness.Metric) string) string {
+	return func(median func(harness.Metric) string) string {
+		switch {
+		case op == drive.Posts || op == drive.Bulk:
+			return median(harness.BytesPerSecond)
+		case op == drive.Requests:
+			return median(harness.P50) + " / " + median(harness.P99)
+		case op == drive.Beside:
+			return median(harness.P50) + ", streams " + median(harness.BytesPerSecond)
+		case m == harness.P50:
+			return median(harness.P99)
+		}
+		return median(harness.P50)
+	}
+}
+
+func alsoTitle(m harness.Metric) string {
+	switch m {
+	case harness.P50:
+		return "p99"
+	case harness.P99:
+		return "p50"
+	case harness.BytesPerSecond:
+		return "payload"
+	}
+	return "p50 / p99, or payload"
+}
+
+// pinnedGoal is the round trip with both processes bound. Its bar is that of
+// roundtrip, in figures that stay.
+func pinnedGoal(name string, pin harness.Pin, where string) harness.Goal {
+	all := contenders(drive.RoundTrip, "raw", "wire", "drpc", "yamux", "smux")
+	for i := range all {
+		all[i].Pin = pin
+	}
+	return harness.Goal{
+		Name: name, Title: "requests of 64 B, one at a time, the processes bound to " + where,
+		Metric: harness.P50, Base: "raw", Contenders: all,
+		Bars: []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
+	}
+}
+
+// postGoal has the bulk rate of raw TCP among its rounds, which bounds the rate of any message over
+// the socket.
+func postGoal() harness.Goal {
+	posts := contenders(drive.Posts, multiplexing...)
+	bulk := contenders(drive.Bulk, "raw")
+	bulk[0].Name, bulk[0].Base = "raw bulk", "raw bulk" // writes do not compare with messages
+	return harness.Goal{
+		Name: "post", Title: "one-way messages of 64 B from 100 goroutines, one connection",
+		Metric: harness.OpsPerSecond, Base: "grpc",
+		Contenders: append(bulk, posts...),
+		Bars: []harness.Bar{
+			{Contender: "wire", Base: "grpc", Metric: harness.OpsPerSecond, Pass: 12},
+			{Contender: "wire", Base: "raw bulk", Metric: harness.BytesPerSecond, Pass: 0.25, Stretch: 0.45},
+		},
+	}
+}
+
+// besideGoal divides each peer by itself, without the bulk streams.
+func besideGoal() harness.Goal {
+	var all []harness.Contender
+	for _, peer := range []string{"wire", "grpc", "yamux", "smux"} {
+		alone := harness.Contender{Name: peer + " alone", Peer: peer, Operation: drive.Paced}
+		loaded := harness.Contender{Name: peer, Peer: peer, Operation: drive.Beside, Base: alone.Name}
+		all = append(all, alone, loaded)
+	}
+	return harness.Goal{
+		Name: "beside", Title: fmt.Sprintf("requests of 64 B at %.0f/s beside %d bulk streams on the same connection",
+			1/drive.Pace.Seconds(), drive.BulkStreams),
+		Metric: harness.P99, Contenders: all,
+		Bars: []harness.Bar{{Contender: "wire", Base: "wire alone", Metric: harness.P99, Pass: 3, AtMost: true}},
+	}
+}
+
+// wanGoal has the bar on the rate of a stream once its window has grown, and shows the rate from
+// its first byte on.
+func wanGoal() harness.Goal {
+	all := contenders(drive.Bulk, "raw", "wire", "grpc", "drpc", "yamux", "smux")
+	for _, peer := range []string{"raw", "wire", "grpc"} {
+		all = append(all, harness.Contender{
+			Name: peer + " from cold", Peer: peer, Operation: drive.Bulk, Cold: true, Base: "raw from cold",
+		})
+	}
+	for i := range all {
+		all[i].Link = true
+	}
+	return harness.Goal{
+		Name: "wan", Title: "one stream, writes of 64 KiB, across 1 Gbit/s with a round trip of 50 ms",
+		Metric: harness.BytesPerSecond, Base: "raw", Contenders: all,
+		Bars:   []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.BytesPerSecond, Pass: 0.90, Stretch: 0.95}},
+		Longer: 3,
+	}
+}
+
+func contenders(op measure.Operation, names ...string) []harness.Contender {
+	all := make([]harness.Contender, len(names))
+	for i, name := range names {
+		all[i] = harness.Contender{Name: name, Peer: name, Operation: op}
+	}
+	return all
+}
+
+func overTLS(all []harness.Contender) []harness.Contender {
+	for i := range all {
+		all[i].TLS = true
+	}
+	return all
+}

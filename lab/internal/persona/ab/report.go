@@ -1,0 +1,46 @@
+package ab
+
+import (
+	"time"
+
+	"paddock/load"
+)
+
+// Report is ab's report of a run.
+type Report struct {
+	o      *Options
+	r      *Recorder
+	result *load.Result
+
+	connect, processing, waiting, total column
+}
+
+// Report makes the report of a run that is over.
+func (r *Recorder) Report(result *load.Result) *Report {
+	p := &Report{o: r.o, r: r, result: result}
+	if m := r.many; m != nil {
+		p.connect, p.processing, p.waiting, p.total = column{many: m.connect}, column{many: m.processing}, column{many: m.waiting}, column{many: m.total}
+		return p
+	}
+	p.connect = columnOf(r.samples, func(s sample) uint32 { return s.connect })
+	p.processing = columnOf(r.samples, sample.processing)
+	p.waiting = columnOf(r.samples, func(s sample) uint32 { return s.wait })
+	p.total = columnOf(r.samples, func(s sample) uint32 { return s.total })
+	return p
+}
+
+// seconds is how long the run took, to its last answer.
+func (p *Report) seconds() float64 { return time.Duration(p.r.last).Seconds() }
+
+// unconnected is how many connections could not be made.
+func unconnected(v *load.Interval) (n int64) {
+	for _, c := range []load.Class{
+		load.ClassDNS, load.ClassRefused, load.ClassConnectTime, load.ClassConnect, load.ClassPorts, load.ClassFiles, load.ClassTLS,
+	} {
+		n += v.Failed[c]
+	}
+	return n
+}
+
+// Done is how many requests have ended.
+func (p *Report) Done() int64 { return p.r.done }

@@ -1,0 +1,95 @@
+package script
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// addressType names addresses in the interpreter's registry.
+const addressType = "paddock.addr"
+
+// patience is how long names and connections may take.
+const patience = 5 * time.Second
+
+// openAddresses lets addresses be shown.
+func (s *state) openAddresses() {
+	s.set(s.NewTypeMetatable(addressType), map[string]lua.LGFunction{"__tostring": func(l *lua.LState) int {
+		l.Push(lua.LString(checkAddress(l, 1)))
+		return 1
+	}})
+}
+
+// address is host:port as a value.
+func (s *state) address(text string) *lua.LUserData {
+	u := s.NewUserData()
+	u.Value, u.Metatable = text, s.GetTypeMetatable(addressType)
+	return u
+}
+
+func checkAddress(l *lua.LState, i int) string {
+	text, ok := l.CheckUserData(i).Value.(string)
+	if !ok {
+		l.ArgError(i, "an address is expected, as wrk.lookup gives it")
+	}
+	return text
+}
+
+// lookup is wrk.lookup(host, service): the addresses of a name.
+func (s *state) lookup(l *lua.LState) int {
+	addresses, err := resolve(l.CheckString(1), l.CheckString(2))
+	if err != nil {
+		l.RaiseError("wrk.lookup: %v", err)
+	}
+	t := l.NewTable()
+	for _, a := range addresses {
+		t.Append(s.address(a))
+	}
+	l.Push(t)
+	return 1
+}
+
+func resolve(host, service string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	port, err := net.DefaultResolver.LookupPort(ctx, "tcp", service)
+	if err != nil {
+		return nil, err
+	}
+	found, err := net.DefaultResolver.LookupHost(ctx, host)
+	for i, ip := range found {
+		found[i] = net.JoinHostPort(ip, strconv.Itoa(port))
+	}
+	return found, err
+}
+
+// connect is wrk.connect(addr): whether the address accepts a connection.
+func (s *state) connect(l *lua.LState) int {
+	c, err := net.DialTimeout("tcp", checkAddress(l, 1), patience)
+	if err == nil {
+		c.Close()
+	}
+	l.Push(lua.LBool(err == nil))
+	return 1
+}
+
+// target is where the thread's connections go: to the first address of the URL's host,
+// unless setup has said otherwise.
+func (s *state) target(l *lua.LState) string {
+	if s.addr != "" {
+		return s.addr
+	}
+	u := s.of.url
+	service := u.Port()
+	if service == "" {
+		service = u.Scheme
+	}
+	found, err := resolve(u.Hostname(), service)
+	if err != nil {
+		l.RaiseError("thread.addr: %v", err)
+	}
+	return found[0]
+}

@@ -1,0 +1,52 @@
+package scenario
+
+import (
+	"math"
+	"time"
+
+	"paddock/lab/internal/slo"
+	"paddock/load"
+)
+
+// Row is the measurement at a rate.
+type Row struct {
+	PerSecond float64 `json:"rate"`
+	Requests  int64   `json:"requests"`
+	Succeeded int64   `json:"succeeded"`
+
+	// P99 and Max are of the response times, which count from when a request was due.
+	// P99Corrected is the original's column: of the same times, corrected by
+	// HdrHistogram for a request that is due each 1/rate. The load is open, so that
+	// nothing is to be corrected: stalls count twice in it.
+	P99          time.Duration `json:"p99_ns"`
+	P99Corrected time.Duration `json:"p99_corrected_ns"`
+	Max          time.Duration `json:"max_ns"`
+
+	Verdict  string    `json:"lamp"` // see load.Verdict
+	Used     []Used    `json:"used,omitempty"`
+	Original *Original `json:"-"`
+}
+
+// Used is the use of a process during a row.
+type Used struct {
+	Name        string        `json:"name"`
+	CPU         time.Duration `json:"cpu_ns"`
+	MaxResident int64         `json:"max_resident_bytes"` // as sampled once a second
+}
+
+// NewRow makes the row of a run at a rate.
+func (l *Load) NewRow(perSecond float64, plan *load.Plan, r *load.Result) Row {
+	failed, all := slo.Failures(r)
+	every := time.Duration(math.Round(float64(time.Second) / perSecond))
+	response := r.Total.Response
+	verdict := load.Judge(plan, r)
+	return Row{
+		PerSecond: perSecond, Requests: all, Succeeded: all - failed,
+		P99: response.Quantile(0.99), P99Corrected: response.Corrected(every).Quantile(0.99),
+		Max:     max(response.Max(), r.Unanswered.Oldest),
+		Verdict: verdict.Level.String(), Original: l.At(perSecond),
+	}
+}
+
+// Success is the share of the requests that were answered well; NaN without any.
+func (r *Row) Success() float64 { return float64(r.Succeeded) / float64(r.Requests) }

@@ -1,0 +1,142 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// saidBytes is how much of a child's output is kept for errors.
+const saidBytes = 4 << 10
+
+// Child is a process that was started by Spawn. Its owner calls Stop.
+type Child struct {
+	name  string
+	cmd   *exec.Cmd
+	said  tail
+	ended chan struct{} // closed when the process has ended and its output has been read
+	err   error         // of its end; read it once ended is closed
+}
+
+// Spawn starts a child as Start does, and waits for its end in a goroutine. Errors call it name.
+// The child keeps the end of its output for errors.
+//
+// stdout and stderr, if not nil, are called with each line of that output, from one goroutine
+// each. Lines of stdout are not kept then.
+func Spawn(name string, cmd *exec.Cmd, o Options, stdout, stderr func(line []byte)) (*Child, error) {
+	c := &Child{name: name, cmd: cmd, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &c.said, &c.said
+	if stdout != nil {
+		cmd.Stdout = &lineWriter{each: stdout}
+	}
+	if stderr != nil {
+		cmd.Stderr = &lineWriter{each: stderr, copied: &c.said}
+	}
+	wait, err := Start(cmd, o)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		c.err = wait()
+		close(c.ended)
+	}()
+	return c, nil
+}
+
+// Pid returns the id of the process.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// Ended returns a channel that is closed when the process has ended.
+func (c *Child) Ended() <-chan struct{} { return c.ended }
+
+// Said returns the end of the output so far.
+func (c *Child) Said() string { return c.said.String() }
+
+// Failure returns an error that says that the process has ended by itself. Call it once Ended is
+// closed.
+func (c *Child) Failure() error {
+	return fmt.Errorf("%s has ended by itself (%v): %s", c.name, c.err, c.said.String())
+}
+
+// ExitError returns the error of the process's end, with the end of its output. Call it once Ended
+// is closed.
+func (c *Child) ExitError() error {
+	if c.err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: %s", c.name, c.err, c.said.String())
+}
+
+// Stop sends SIGTERM and waits for the end of the process. It kills a process that does not end
+// within a duration. That is an error, as is a process that has ended by itself.
+func (c *Child) Stop(within time.Duration) error {
+	select {
+	case <-c.ended:
+		return c.Failure()
+	default:
+	}
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+		return nil
+	case <-timer.C:
+		err := errors.Join(c.cmd.Process.Kill(), fmt.Errorf("%s is still there %v after SIGTERM", c.name, within))
+		<-c.ended
+		return err
+	}
+}
+
+// tail keeps the end of the text that is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - saidBytes; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// lineWriter passes on whole lines, without their ends.
+type lineWriter struct {
+	each   func(line []byte)
+	copied *tail // of all that is written; nil = none
+	rest   []byte
+}
+
+// Write implements io.Writer.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	if w.copied != nil {
+		_, _ = w.copied.Write(p)
+	}
+	w.rest = append(w.rest, p...)
+	for {
+		line, after, ok := bytes.Cut(w.rest, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		w.each(line)
+		w.rest = append(w.rest[:0], after...)
+	}
+}

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// endWithParent does nothing: there is no such signal. Children that follow see the end of the
+// pipe.
+func endWithParent(*exec.Cmd, bool) {}
+
+// parentDeath returns a channel with room for one value.
+func parentDeath() chan os.Signal { return make(chan os.Signal, 1) }
+
+// Read is not there.
+func Read(int) (Use, error) {
+	return Use{}, fmt.Errorf("the use of a process is read from Linux's /proc: %w", errors.ErrUnsupported)
+}
