@@ -76,6 +76,7 @@ func (r *returner) begin(ctx context.Context, t *testing.T, s *standing, keyFile
 // comes by the ticket of its last session, unless a handshake with that was cut off: then
 // crypto/tls has thrown it away. PADDOCK_TUNNEL_CLIENTS=10000 is a fleet.
 func TestTunnelClientsComeBack(t *testing.T) {
+	t.Parallel()
 	n := fewClients
 	if text := os.Getenv("PADDOCK_TUNNEL_CLIENTS"); text != "" {
 		var err error
