@@ -147,7 +147,7 @@ func TestACrowdAtOneClient(t *testing.T) {
 // What a client has for its target by itself is enough for all that a server lets in of one
 // tunnel by itself: otherwise connections that stay open would take the room of requests.
 func TestDefaultsFitTogether(t *testing.T) {
-	l := Limits{}.withDefaults()
+	l := Limits{}.WithDefaults()
 	of, err := newTarget(Tunnel{Name: "web", Protocol: HTTP, Target: "127.0.0.1:1"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -26,4 +26,4 @@ type directChannel struct {
 func (c *directChannel) cut() { resetConn(c.socket) }
 
 // securedBy says whether a channel has to be TLS, where the link is or is not.
-func (p Protocol) securedBy(link bool) bool { return link && p != SNI }
+func securedBy(p Protocol, link bool) bool { return link && p != SNI }

@@ -100,7 +100,7 @@ func (c *Client) channel(ctx context.Context, link *wire.Conn, p Protocol, t *me
 		}
 	}()
 	made = &directChannel{socket, socket}
-	if p.securedBy(r.secure != nil) {
+	if securedBy(p, r.secure != nil) {
 		secured := tls.Client(socket, r.secure)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			return nil, fmt.Errorf("%w: %w", errDirect, err)

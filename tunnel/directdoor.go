@@ -45,7 +45,7 @@ const maxTickets = 4_096
 
 // issue makes a ticket for a stream of a link, nil if too many are out.
 func (d *directs) issue(link *wire.Conn, p Protocol) *awaited {
-	a := &awaited{Ticket: message.NewTicket(), secured: p.securedBy(overTLS(link.NetConn())), came: make(chan *directChannel, 1)}
+	a := &awaited{Ticket: message.NewTicket(), secured: securedBy(p, overTLS(link.NetConn())), came: make(chan *directChannel, 1)}
 	a.key, a.keyed = wire.PeerKey(link)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"sync"
 	"time"
 
 	"paddock/internal/netio/h1"
@@ -37,9 +36,6 @@ type exchange struct {
 	stop    func() bool   // the visitor's leaving resets the stream no more
 	proceed chan struct{} // closed when an expecting visitor may send his body
 }
-
-// frames are buffers for small exchanges and records.
-var frames = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
 // exchange is the front: it carries a visitor's request, of which x says where it is, to
 // the tunnel of its host.

@@ -197,6 +197,3 @@ const (
 	// of his body, and to end: some round trips of the longest ways that there are.
 	answerLinger = 5 * time.Second
 )
-
-// longAgo is a deadline that wakes whoever waits.
-var longAgo = time.Unix(1, 0)

@@ -18,9 +18,6 @@ const (
 	// stream and of a connection, and how many streams it has. A permit counts the first for
 	// each body that is not short (exchange.needs).
 	h2StreamBuffer, h2ConnBuffer, h2Streams = 128 << 10, 512 << 10, 128
-	// h2Frame is the longest frame of HTTP/2 that is taken, from visitors and targets: room
-	// for it is made before it has come.
-	h2Frame = 16 << 10
 	// shutdown is how long the visitors of a front may take to finish.
 	shutdown = 10 * time.Second
 )

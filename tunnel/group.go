@@ -1,31 +1,12 @@
 package tunnel
 
 import (
-	"errors"
 	"fmt"
-
-	"paddock/wire"
 )
 
 // A group is clients that have one name together, each for itself allowed to have it, and to
 // be of the group. Whoever wants to be one of them says the group's name; the first one's
 // word is what others are held against.
-
-// errGroup is about a group's name.
-var errGroup = errors.New("a group's name is 1 to 64 letters, digits, dots, - and _")
-
-// checkGroup judges a group's name.
-func checkGroup(name string) error {
-	if len(name) > 64 {
-		return errGroup
-	}
-	for _, c := range []byte(name) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return errGroup
-		}
-	}
-	return nil
-}
 
 // placeFor finds where an identity may have what it asks for, nil if nobody has that yet. The
 // error wraps ErrNameHeld, or ErrOverloaded. s.mu is held.
@@ -105,13 +86,4 @@ func (p *place) admitsOneMore(identity string, ask *bindAsk) error {
 		return fmt.Errorf("%w: the group has %d members", ErrOverloaded, len(all))
 	}
 	return nil
-}
-
-// refusal is why the tunnel was refused for which the i-th result is.
-func (a *bindAnswer) refusal(i int, group string) error {
-	e := &wire.Error{Code: a.Results[i].Code, Msg: a.Results[i].Reason}
-	if group != "" && !a.Groups && e.Code == wire.AlreadyExists {
-		e.Msg += " (the server knows no groups)"
-	}
-	return e
 }

@@ -107,3 +107,6 @@ func readIntroduction(conn net.Conn) (h proxyproto.Header, rest []byte, err erro
 		return h, nil, fmt.Errorf("%w: %d bytes of one: %w", errIntroduction, len(b), err)
 	}
 }
+
+// Bare returns the connection without what the server adds to it.
+func (c *proxied) Bare() net.Conn { return c.Conn }

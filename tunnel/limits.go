@@ -52,10 +52,11 @@ const firstWindow = 64 << 10
 // bounded by Bytes: a stream counts as much as its first window.
 func (l Limits) LinkBudget() uint32 {
 	const most, rest = 256 << 20, 16 << 20
-	return uint32(min(rest+firstWindow*int64(l.withDefaults().TunnelStreams), most))
+	return uint32(min(rest+firstWindow*int64(l.WithDefaults().TunnelStreams), most))
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns the limits with the defaults in place of 0.
+func (l Limits) WithDefaults() Limits {
 	number := func(n *int, otherwise int) {
 		if *n <= 0 {
 			*n = otherwise

@@ -127,12 +127,6 @@ func (l *listener) Addr() net.Addr {
 	return tunnelAddr(l.where)
 }
 
-// tunnelAddr is the address of a tunnel at its server.
-type tunnelAddr string
-
-func (tunnelAddr) Network() string  { return "tunnel" }
-func (a tunnelAddr) String() string { return string(a) }
-
 func (l *listener) error(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tunnel", Addr: l.Addr(), Err: err}
 }

@@ -8,15 +8,6 @@ import (
 	"paddock/wire"
 )
 
-// Namer is a Policy that chooses hosts for HTTP tunnels whose clients have asked for none.
-type Namer interface {
-	Policy
-	// Name is a host that the identity may have for the tunnel that it calls id. try counts
-	// from 0: if somebody else holds a name, the next one is asked for. The same arguments
-	// give the same name. It does not wait; the error is for the client.
-	Name(identity string, id uint16, try int) (host string, err error)
-}
-
 // maxNames is how many names are tried for one tunnel.
 const maxNames = 8
 

@@ -14,15 +14,6 @@ import (
 	"paddock/wire"
 )
 
-// Errors for what callers branch on.
-var (
-	ErrDenied     = errors.New("tunnel: policy does not allow it")
-	ErrNameHeld   = errors.New("tunnel: name held by another client")
-	ErrOverloaded = errors.New("tunnel: too much is under way")
-	ErrAway       = errors.New("tunnel: the client is away")
-	ErrClosed     = errors.New("tunnel: closed")
-)
-
 // errCredentials is about visitors of whom a tunnel asks more.
 var errCredentials = errors.New("tunnel: user or password")
 

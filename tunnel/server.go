@@ -17,20 +17,6 @@ import (
 	"paddock/wire"
 )
 
-// Policy says what a client may have, and of which groups it may be: who says a group's
-// name shares the visitors of its members, if both may have the name. It is asked at the binding and again for each
-// visitor, so that a change counts at once; it does not wait. The error is for the client
-// and the log; ErrDenied is a good one.
-type Policy interface {
-	Allow(identity string, b Binding) error
-}
-
-// PolicyFunc is a function as a Policy.
-type PolicyFunc func(identity string, b Binding) error
-
-// Allow calls f.
-func (f PolicyFunc) Allow(identity string, b Binding) error { return f(identity, b) }
-
 // Hooks tell what happens. They are called outside of locks and do not wait; nil is
 // nothing.
 type Hooks struct {
@@ -111,7 +97,7 @@ type Server struct {
 
 func (s *Server) init() {
 	s.prepare.Do(func() {
-		s.limits = s.Limits.withDefaults()
+		s.limits = s.Limits.WithDefaults()
 		if s.admission = s.Admission; s.admission == nil {
 			s.admission = newGate(&s.limits)
 		}

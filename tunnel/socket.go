@@ -43,13 +43,13 @@ func innermost(conn net.Conn) net.Conn {
 // socketOf is the connection whose socket is read and written without waiting: what a
 // visitor may take no longer than stall only counts where somebody waits.
 func socketOf(conn net.Conn) net.Conn {
-	if v, ok := conn.(*visitor); ok {
-		conn = v.Conn
+	for {
+		over, ok := conn.(interface{ Bare() net.Conn })
+		if !ok {
+			return conn
+		}
+		conn = over.Bare()
 	}
-	if p, ok := conn.(*proxied); ok {
-		conn = p.Conn
-	}
-	return conn
 }
 
 // overTLS says whether a connection is over TLS.

@@ -122,3 +122,6 @@ func (c *visitor) Close() error {
 	c.once.Do(func() { c.s.heads.leave(c.from) })
 	return c.Conn.Close()
 }
+
+// Bare returns the connection without what the server adds to it.
+func (c *visitor) Bare() net.Conn { return c.Conn }
