@@ -1,0 +1,45 @@
+package client
+
+import "sync/atomic"
+
+// Stats counts what a Client has done. In an idle client Inflight and Bytes are 0.
+type Stats struct {
+	Inflight int   `json:"inflight"` // exchanges and connections under way
+	Bytes    int64 `json:"bytes"`    // that they may come to hold
+	Idle     int   `json:"idle"`     // connections to targets that wait for work
+	Shared   int   `json:"shared"`   // connections to targets of HTTP/2
+
+	Direct       int    `json:"direct"`        // direct channels, made or being made
+	DirectFailed uint64 `json:"direct_failed"` // that could not be made
+
+	Full        uint64 `json:"full"`  // refused for Budget or MaxInflight
+	Hints       uint64 `json:"hints"` // to the server: full, down, or no longer so
+	Dials       uint64 `json:"dials"` // connections to targets, or attempts
+	DialsFailed uint64 `json:"dials_failed"`
+	DialsSpared uint64 `json:"dials_spared"` // refused at once: the target had taken no connection a moment before
+	Retries     uint64 `json:"retries"`      // exchanges that an idle connection's end has sent to a fresh one
+}
+
+// clientCounts are those of a client's targets.
+type clientCounts struct {
+	full, hints, dials, failed, spared, retries, directFailed atomic.Uint64
+}
+
+// Stats returns the present counts.
+func (c *Client) Stats() Stats {
+	n := &c.counts
+	s := Stats{
+		Bytes: c.budget.used.Load(), Full: n.full.Load(), Hints: n.hints.Load(), Dials: n.dials.Load(), DialsFailed: n.failed.Load(),
+		DialsSpared: n.spared.Load(), Retries: n.retries.Load(), Direct: int(c.directs.Load()), DirectFailed: n.directFailed.Load(),
+	}
+	for _, b := range c.all() {
+		if b != nil {
+			s.Inflight += int(b.inflight.Load())
+			s.Idle += b.pool.size()
+			if b.h2 != nil {
+				s.Shared += b.h2.size()
+			}
+		}
+	}
+	return s
+}

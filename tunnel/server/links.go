@@ -1,0 +1,123 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+	"paddock/wire"
+)
+
+// MaxConns bounds the connections of one client.
+const MaxConns = 16
+
+// link is one of the connections of a session.
+type link struct {
+	*wire.Conn
+	underWay atomic.Int64 // exchanges that were begun while the session had several links
+}
+
+func newLinks(conn *wire.Conn) *[]*link { return &[]*link{{Conn: conn}} }
+
+// all are the links of a session, at least one: the last one stays when it has ended.
+func (x *session) all() []*link { return *x.links.Load() }
+
+// lead is the one that has been there longest.
+func (x *session) lead() *wire.Conn { return x.all()[0].Conn }
+
+// has says whether a connection is one of the session's.
+func (x *session) has(conn *wire.Conn) bool {
+	return slices.ContainsFunc(x.all(), func(l *link) bool { return l.Conn == conn })
+}
+
+// choose gives the connection on which an exchange is to go, the one with the least under
+// way, and what is to be called when the exchange is over.
+func (x *session) choose(over func()) (*wire.Conn, func()) {
+	links := x.all()
+	if len(links) == 1 {
+		return links[0].Conn, over
+	}
+	best := x.least(links, func(l *link) bool { return !l.behind(x.server) })
+	if best == nil {
+		best = x.least(links, func(*link) bool { return true })
+	}
+	if best == nil {
+		return links[0].Conn, over
+	}
+	best.underWay.Add(1)
+	return best.Conn, func() {
+		best.underWay.Add(-1)
+		over()
+	}
+}
+
+// least is the one of the links that live, and fit, with the least under way; nil if there
+// is none.
+func (x *session) least(links []*link, fits func(*link) bool) (best *link) {
+	for _, l := range links {
+		if l.Err() == nil && fits(l) && (best == nil || l.underWay.Load() < best.underWay.Load()) {
+			best = l
+		}
+	}
+	return best
+}
+
+// errLinkBehind wraps ErrOverloaded: what is under way waits for the link already.
+var errLinkBehind = fmt.Errorf("%w: the client's link is behind", tunnel.ErrOverloaded)
+
+// behind says whether the link takes nothing, or its client says nothing, for longer than
+// Limits.Unsent.
+func (l *link) behind(s *Server) bool { return s.limits.Unsent > 0 && l.Lag() >= s.limits.Unsent }
+
+// behind says whether all links are: what would go over them would wait for nothing, and
+// hold its permit meanwhile. Streams that are open wait at their sources.
+func (x *session) behind() bool {
+	for _, l := range x.all() {
+		if l.Err() != nil || !l.behind(x.server) {
+			return false
+		}
+	}
+	return true
+}
+
+// admits says whether a connection comes beside those of the session, or in place of one
+// of several: it is of the same life of the same client. Server.mu is held.
+func (x *session) admits(conn *wire.Conn) bool {
+	mine, its := x.lead().Peer().Session, conn.Peer().Session
+	if mine == nil || its == nil || mine.ID != its.ID || mine.Epoch != its.Epoch {
+		return false
+	}
+	links := x.all()
+	return len(links) > 1 || links[0].Peer().Session.Index != its.Index
+}
+
+// join adds a connection that is admitted, and returns the one whose place it has taken,
+// or nil. Server.mu is held.
+func (x *session) join(conn *wire.Conn) (before *wire.Conn, err error) {
+	links := slices.Clone(x.all())
+	at := slices.IndexFunc(links, func(l *link) bool { return l.Peer().Session.Index == conn.Peer().Session.Index })
+	switch {
+	case at >= 0:
+		before = links[at].Conn
+		links[at] = &link{Conn: conn}
+	case len(links) >= MaxConns:
+		return nil, message.Refused(wire.ResourceExhausted, "more than %d connections", MaxConns)
+	default:
+		links = append(links, &link{Conn: conn})
+	}
+	x.links.Store(&links)
+	return before, nil
+}
+
+// part takes a connection out, unless it is the last one. Server.mu is held.
+func (x *session) part(conn *wire.Conn) (last bool) {
+	links := x.all()
+	if len(links) == 1 {
+		return true
+	}
+	links = slices.DeleteFunc(slices.Clone(links), func(l *link) bool { return l.Conn == conn })
+	x.links.Store(&links)
+	return false
+}
