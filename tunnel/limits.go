@@ -2,7 +2,7 @@ package tunnel
 
 import "time"
 
-// defaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
+// DefaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
 const DefaultTunnelRequests, DefaultTunnelStreams = 256, 1_024
 
 // Limits bound what a server holds and how long it waits. 0 stands for the default.

@@ -1,11 +1,12 @@
 package client
 
 import (
+	"strings"
+	"testing"
+
 	"paddock/tunnel"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
-	"strings"
-	"testing"
 )
 
 // What a client has for its target by itself is enough for all that a server lets in of one

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"paddock/tunnel/internal/tunneltest"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"paddock/internal/process/logbound"
 	"paddock/tunnel"
+	"paddock/tunnel/internal/tunneltest"
 	"paddock/tunnel/server"
 	"paddock/wire"
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"paddock/tunnel/server"
-
 	"golang.org/x/net/http2"
+
+	"paddock/tunnel/server"
 )
 
 // A call that its service resets before it has said anything ends with the status that

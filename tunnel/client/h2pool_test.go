@@ -5,18 +5,18 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"paddock/tunnel/internal/tunneltest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"paddock/tunnel"
-	"paddock/tunnel/server"
-
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/tunneltest"
+	"paddock/tunnel/server"
 )
 
 // h2Peer is one connection of a target of HTTP/2 that says frame by frame what it does.

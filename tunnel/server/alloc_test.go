@@ -3,12 +3,12 @@ package server
 import (
 	"bytes"
 	"net"
-	"paddock/tunnel/internal/tunneltest"
 	"testing"
 
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/tunneltest"
 	"paddock/wire"
 )
 

@@ -12,16 +12,16 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
-	"paddock/tunnel/internal/tunneltest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"paddock/tunnel"
 	"paddock/tunnel/client"
-
-	"github.com/coder/websocket"
+	"paddock/tunnel/internal/tunneltest"
 )
 
 // An event reaches the visitor when it has been flushed, not when the answer ends.

@@ -8,13 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // scale is a number of the environment, for those who have the time; otherwise is that

@@ -8,11 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
+	"testing"
+
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/tunneltest"
-	"strings"
-	"testing"
 )
 
 // show answers with what of a request a tunnel may change.

@@ -7,11 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"paddock/tunnel"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"paddock/tunnel"
 )
 
 // Requests that are sent at once are answered in their order, with bodies of all kinds

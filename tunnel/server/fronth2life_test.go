@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/tunnel"
-
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"paddock/tunnel"
 )
 
 // h2Walker is a visitor in memory who speaks HTTP/2 himself.

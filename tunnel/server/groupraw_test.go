@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"paddock/tunnel/internal/tunneltest"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/tunnel"
 	"paddock/tunnel/client"
+	"paddock/tunnel/internal/tunneltest"
 )
 
 // greets is a service that says a text to who connects, once he has said something, and then

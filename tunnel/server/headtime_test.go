@@ -3,10 +3,11 @@ package server
 import (
 	"io"
 	"net/http"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
 	"testing"
 	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // A request that is sent again, as its connection has ended under it, has as much time for

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"paddock/tunnel/internal/tunneltest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/tunneltest"
 	"paddock/wire"
 )
 

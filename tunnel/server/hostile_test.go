@@ -7,14 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // visitorCase is a line of testdata/visitors.txt.

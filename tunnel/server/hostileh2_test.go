@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"paddock/tunnel"
-	"paddock/tunnel/client"
-
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // h2Case is a request of HTTP/2 as it is written: fields in their order, then the body.

@@ -6,14 +6,15 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
-	"paddock/tunnel/internal/tunneltest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
+	"paddock/tunnel/internal/tunneltest"
 )
 
 // hostile is a service that ends connections as it likes. What it does on each one

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // fewLeave is how often visitors leave where PADDOCK_TUNNEL_LEAVE says nothing.

@@ -5,10 +5,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"paddock/tunnel"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"paddock/tunnel"
 )
 
 // Somebody posts every 5 s, and that is when the service ends connections on which it waits. Each POST is done once, and none of them fails if the service has said how

@@ -3,10 +3,11 @@ package server
 import (
 	"io"
 	"net/http"
-	"paddock/tunnel"
 	"strings"
 	"sync"
 	"testing"
+
+	"paddock/tunnel"
 )
 
 // Who asks to be told hears of each request that was served, however it traveled, once.

@@ -8,11 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"testing"
+
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/tunneltest"
-	"strings"
-	"testing"
 )
 
 // h2c is a service that speaks HTTP/2 alone behind a tunnel, and a visitor who does.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"paddock/tunnel/internal/tunneltest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"paddock/tunnel"
 	"paddock/tunnel/client"
+	"paddock/tunnel/internal/tunneltest"
 	"paddock/wire"
 )
 

@@ -7,12 +7,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
-	"paddock/tunnel/internal/tunneltest"
 	"sync"
 	"testing"
 	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
+	"paddock/tunnel/internal/tunneltest"
 )
 
 // Thousands of visitors are slow at once, each in his way: with a head, with a body, or in

@@ -5,11 +5,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"paddock/tunnel"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"paddock/tunnel"
 )
 
 // Over HTTP/2 a body of unknown length has the least rate that it has over HTTP/1.1, until

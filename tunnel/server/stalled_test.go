@@ -3,10 +3,11 @@ package server
 import (
 	"errors"
 	"net"
-	"paddock/tunnel"
 	"syscall"
 	"testing"
 	"time"
+
+	"paddock/tunnel"
 )
 
 // flood writes to c until nothing more is taken, and tells when that is so.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"paddock/tunnel/internal/tunneltest"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"paddock/tunnel"
 	"paddock/tunnel/client"
+	"paddock/tunnel/internal/tunneltest"
 	"paddock/wire"
 )
 

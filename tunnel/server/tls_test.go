@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"paddock/tunnel/internal/tunneltest"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/tunnel"
 	"paddock/tunnel/client"
+	"paddock/tunnel/internal/tunneltest"
 	"paddock/wire"
 )
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
-	"paddock/tunnel/internal/tunneltest"
 	"testing"
 
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/tunneltest"
 	"paddock/wire"
 )
 

@@ -7,12 +7,13 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
-	"paddock/tunnel/internal/tunneltest"
 	"strconv"
 	"strings"
 	"testing"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
+	"paddock/tunnel/internal/tunneltest"
 )
 
 // everyAnswer is a service that answers in all the ways in which answers end.

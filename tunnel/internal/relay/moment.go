@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// moment is a time that goroutines share. As a number it would lose the clock in it that nobody
+// Moment is a time that goroutines share. As a number it would lose the clock in it that nobody
 // sets: a pause of a second would last an hour once the machine's clock is set back by one. The
 // zero value is the zero time.
 type Moment struct{ at atomic.Pointer[time.Time] }
@@ -19,13 +19,13 @@ func (m *Moment) Get() (t time.Time) {
 	return t
 }
 
-// clear makes it the zero time.
+// Clear makes it the zero time.
 func (m *Moment) Clear() { m.at.Store(nil) }
 
-// isAhead says whether it is still to come.
+// IsAhead says whether it is still to come.
 func (m *Moment) IsAhead() bool { return time.Now().Before(m.Get()) }
 
-// pass makes it now if it lies so long ago, and says whether it does: of several who ask
+// Pass makes it now if it lies so long ago, and says whether it does: of several who ask
 // together one is told so.
 func (m *Moment) Pass(after time.Duration) bool {
 	last := m.at.Load()

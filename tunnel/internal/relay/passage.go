@@ -4,21 +4,22 @@ import (
 	"errors"
 	"net"
 	"os"
-	"paddock/tunnel"
 	"sync/atomic"
+
+	"paddock/tunnel"
 )
 
-// passage is what has gone over a connection that was carried as it is, and what cut it
+// Passage is what has gone over a connection that was carried as it is, and what cut it
 // first. The counts are complete when the connection has ended.
 type Passage struct {
 	Received, Sent atomic.Int64 // bytes from the visitor, and to him
 	first          atomic.Pointer[tunnel.End]
 }
 
-// cut notes what has cut it, if nothing has before.
+// Cut notes what has cut it, if nothing has before.
 func (p *Passage) Cut(by tunnel.End) { p.first.CompareAndSwap(nil, &by) }
 
-// ended is how it ended.
+// Ended is how it ended.
 func (p *Passage) Ended() tunnel.End {
 	if by := p.first.Load(); by != nil {
 		return *by

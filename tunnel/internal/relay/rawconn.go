@@ -80,7 +80,7 @@ func (c *rawConn) Close() (err error) {
 	return err
 }
 
-// addrOf is an address of TCP; without one it is the empty one of a tunnel.
+// AddrOf is an address of TCP; without one it is the empty one of a tunnel.
 func AddrOf(a netip.AddrPort) net.Addr {
 	if !a.IsValid() {
 		return TunnelAddr("")

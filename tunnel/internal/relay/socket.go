@@ -9,7 +9,7 @@ import (
 // A socket ends in two halves, each with a FIN, or all at once with a reset: what was cut
 // must not look whole to who reads it.
 
-// closeWrite ends our half, of a connection that has halves.
+// CloseWrite ends our half, of a connection that has halves.
 func CloseWrite(conn net.Conn) error {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -17,7 +17,7 @@ func CloseWrite(conn net.Conn) error {
 	return nil
 }
 
-// resetConn closes a connection in a way that does not look like an end. Of TLS it closes the
+// ResetConn closes a connection in a way that does not look like an end. Of TLS it closes the
 // socket beneath: an alert would say that the end is meant.
 func ResetConn(conn net.Conn) {
 	if socket, ok := Innermost(conn).(interface{ SetLinger(sec int) error }); ok {
@@ -29,7 +29,7 @@ func ResetConn(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// innermost is the connection under TLS, and under others that lie over one and say so.
+// Innermost is the connection under TLS, and under others that lie over one and say so.
 func Innermost(conn net.Conn) net.Conn {
 	for {
 		over, ok := conn.(interface{ NetConn() net.Conn })
@@ -40,7 +40,7 @@ func Innermost(conn net.Conn) net.Conn {
 	}
 }
 
-// socketOf is the connection whose socket is read and written without waiting: what a
+// SocketOf is the connection whose socket is read and written without waiting: what a
 // visitor may take no longer than stall only counts where somebody waits.
 func SocketOf(conn net.Conn) net.Conn {
 	for {
@@ -52,13 +52,13 @@ func SocketOf(conn net.Conn) net.Conn {
 	}
 }
 
-// overTLS says whether a connection is over TLS.
+// OverTLS says whether a connection is over TLS.
 func OverTLS(conn net.Conn) bool {
 	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok
 }
 
-// addrPort is an address without a zone, the zero value if it is not of TCP.
+// AddrPort is an address without a zone, the zero value if it is not of TCP.
 func AddrPort(a net.Addr) netip.AddrPort {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {

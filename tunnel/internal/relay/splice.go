@@ -1,3 +1,5 @@
+// Package relay copies bytes between a visitor's or a target's socket and a wire stream, or between
+// two sockets, in both directions: half-closes, resets, idle timeouts and slow readers included.
 package relay
 
 import (
@@ -14,10 +16,10 @@ import (
 	"paddock/wire"
 )
 
-// errCut is wrapped when a connection ended by a reset, of either side.
+// ErrCut is wrapped when a connection ended by a reset, of either side.
 var ErrCut = errors.New("tunnel: connection cut")
 
-// splice carries bytes both ways between a socket and a stream, until both directions
+// Splice carries bytes both ways between a socket and a stream, until both directions
 // have ended. first is what was read of the socket before.
 //
 // A direction that ends leaves the other one alone, which then may be silent for
@@ -30,7 +32,7 @@ func Splice(conn net.Conn, first []byte, st Far, linger time.Duration) error {
 	return SpliceCounted(conn, first, st, linger, new(Passage))
 }
 
-// spliceCounted is splice that counts what has gone over.
+// SpliceCounted is splice that counts what has gone over.
 func SpliceCounted(conn net.Conn, first []byte, st Far, linger time.Duration, over *Passage) error {
 	s := splicing{conn: conn, st: st, linger: linger, over: over}
 	st.WhenCut(func() { s.cut(tunnel.CutByTarget) }) // who waits until the socket takes something would not hear of it

@@ -9,7 +9,7 @@ import (
 	"paddock/wire"
 )
 
-// far is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
+// Far is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
 // travel in records.
 type Far interface {
 	io.WriterTo
@@ -23,7 +23,7 @@ type Far interface {
 	WhenCut(f func())
 }
 
-// rawStream is the stream of a raw connection: its bytes are what travels.
+// RawStream is the stream of a raw connection: its bytes are what travels.
 type RawStream struct{ *wire.Stream }
 
 func (r *RawStream) Send(b []byte) error {
@@ -33,7 +33,7 @@ func (r *RawStream) Send(b []byte) error {
 
 func (r *RawStream) TrySend(b []byte) bool { return r.TryWrite(b[1:]) }
 
-// recordStream is a stream behind a 101: bytes travel in records of the body.
+// RecordStream is a stream behind a 101: bytes travel in records of the body.
 type RecordStream struct{ *wire.Stream }
 
 func (r *RecordStream) Send(b []byte) error {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"sync"
@@ -331,4 +333,98 @@ func (c *h1Conn) hijack() (net.Conn, []byte, error) {
 	first := bytes.Clone(c.room.in[c.r:c.w])
 	c.room.in, c.room.out = nil, nil
 	return c.conn, first, nil
+}
+
+// errNoHTTP2 is what a visitor is told who begins with the preface of HTTP/2 where there is
+// none.
+var errNoHTTP2 = h1.BadRequest(http.StatusHTTPVersionNotSupported, "HTTP/2 is off at this front")
+
+// declined is what he gets: the SETTINGS with which a server begins, none, and GOAWAY with
+// HTTP_1_1_REQUIRED and a word for people; RFC 9113 sections 3.4, 6.8 and 7.
+var declined = func() []byte {
+	const settings, goAway, http11Required, word = 4, 7, 0xd, "HTTP/1.1 is spoken here, and HTTP/2 is off"
+	frame := func(kind byte, payload string) []byte {
+		return append([]byte{0, 0, byte(len(payload)), kind, 0, 0, 0, 0, 0}, payload...)
+	}
+	return append(frame(settings, ""), frame(goAway, fmt.Sprintf("\x00\x00\x00\x00\x00\x00\x00%c%s", http11Required, word))...)
+}()
+
+// decline refuses HTTP/2 in its own words.
+func (c *h1Conn) decline() {
+	c.f.s.refused(Refusal{Reason: Malformed, Status: http.StatusHTTPVersionNotSupported, Peer: c.peer.String(), Err: errNoHTTP2})
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.f.s.limits.Stall))
+	if _, err := c.conn.Write(declined); err == nil {
+		c.linger()
+	}
+}
+
+// protocols are those that visitors are offered when TLS begins.
+func (s *Server) protocols() []string {
+	if s.NoHTTP2 {
+		return []string{"http/1.1"}
+	}
+	return []string{"h2", "http/1.1"}
+}
+
+// watchAfter is how long an exchange goes on before anybody looks whether the visitor is
+// still there: most are over by then, and cost no goroutine.
+const watchAfter = 5 * time.Millisecond
+
+// h1Watch is the goroutine that reads on while an answer is waited for and given: the
+// end of the connection is the visitor's leaving. What he sends meanwhile is his next
+// request. When the room is full nobody looks any more, and only writing fails.
+type h1Watch struct {
+	armed bool // by whoever has read the end of the body
+	timer *time.Timer
+	done  chan struct{} // gets one value when readAhead returns
+
+	mu      sync.Mutex
+	stopped bool // guarded by mu
+}
+
+// watch begins to look, in a while.
+func (c *h1Conn) watch() {
+	w := &c.ahead
+	w.armed, w.stopped = true, false
+	if w.timer == nil {
+		w.timer = time.AfterFunc(watchAfter, c.readAhead)
+		return
+	}
+	w.timer.Reset(watchAfter)
+}
+
+// unwatch ends it, before anybody else reads.
+func (c *h1Conn) unwatch() {
+	w := &c.ahead
+	if !w.armed {
+		return
+	}
+	w.armed = false
+	if w.timer.Stop() {
+		return
+	}
+	w.mu.Lock()
+	w.stopped = true
+	c.readUntil(relay.LongAgo)
+	w.mu.Unlock()
+	<-w.done
+}
+
+// readAhead is the goroutine: it reads until it is stopped or nothing more is to come.
+func (c *h1Conn) readAhead() {
+	w := &c.ahead
+	defer func() { w.done <- struct{}{} }()
+	w.mu.Lock()
+	if !w.stopped {
+		c.readUntil(time.Time{})
+	}
+	w.mu.Unlock()
+	for c.w < len(c.room.in) {
+		n, err := c.conn.Read(c.room.in[c.w:])
+		c.w += n
+		if err != nil {
+			_ = c.lost(err)
+			return
+		}
+	}
 }
