@@ -101,3 +101,7 @@ func comma(dst []byte, i int) []byte {
 	}
 	return dst
 }
+
+// Ref is the ordinal of a fence in its set, ascending in load order. It is stable for the
+// life of the process: replacing a fence keeps it, and a deleted one's is never used again.
+type Ref uint32

@@ -167,7 +167,3 @@ func (p Point) outOfRange() string {
 	}
 	return fmt.Sprintf("%v,%v is out of range", p.Lon, p.Lat)
 }
-
-// Ref is the ordinal of a fence in its set, ascending in load order. It is stable for the
-// life of the process: replacing a fence keeps it, and a deleted one's is never used again.
-type Ref uint32
