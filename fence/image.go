@@ -83,7 +83,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // The zoom and the parents never change an answer.
 func imageOptions(o Options) string {
 	return fmt.Sprintf("kind=%s boundary=%s antimeridian=%s id=%q strict=%t limits=%+v",
-		o.Kind, o.Boundary, o.Antimeridian, o.IDProperty, o.Strict, o.Limits.withDefaults())
+		o.Kind, o.Boundary, o.Antimeridian, o.IDProperty, o.Strict, o.Limits.WithDefaults())
 }
 
 // bytesOf is the memory of a slice without pointers.

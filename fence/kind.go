@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"paddock/fence/internal/cellmap"
+	"paddock/fence/internal/index"
 )
 
 // Kind names a way to index a set.
@@ -62,21 +65,21 @@ var registry []registration
 
 type registration struct {
 	kind      Kind
-	newWriter func(indexOptions) writer
+	newWriter func(index.IndexOptions) index.Writer
 }
 
 // The list is filled here since auto looks into it.
 func init() {
 	registry = []registration{
-		{KindBrute, newBruteWriter},
-		{KindBBox, newBBoxWriter},
-		{KindCity, newCityWriter},
-		{KindCityBBox, newCityBBoxWriter},
-		{KindQTree, newQTreeWriter},
-		{KindQRTree, newQRTreeWriter},
-		{KindRTree, newRTreeWriter},
-		{KindS2, newS2Writer},
-		{KindCellmap, func(o indexOptions) writer { return newCellWriter(o) }},
+		{KindBrute, index.NewBruteWriter},
+		{KindBBox, index.NewBBoxWriter},
+		{KindCity, index.NewCityWriter},
+		{KindCityBBox, index.NewCityBBoxWriter},
+		{KindQTree, index.NewQTreeWriter},
+		{KindQRTree, index.NewQRTreeWriter},
+		{KindRTree, index.NewRTreeWriter},
+		{KindS2, index.NewS2Writer},
+		{KindCellmap, func(o index.IndexOptions) index.Writer { return cellmap.NewCellWriter(o) }},
 		{KindAuto, newAuto},
 	}
 }
@@ -106,30 +109,30 @@ func ParseKind(s string) (Kind, error) {
 	return "", fmt.Errorf("%w %q: it must be one of %s", ErrKind, s, strings.Join(names, ", "))
 }
 
-func newWriter(o indexOptions) writer {
+func newWriter(o index.IndexOptions) index.Writer {
 	for _, r := range registry {
-		if string(r.kind) == o.kind {
+		if string(r.kind) == o.Kind {
 			return r.newWriter(o)
 		}
 	}
-	panic("fence: kind not registered: " + o.kind) // NewSet has checked it.
+	panic("fence: kind not registered: " + o.Kind) // NewSet has checked it.
 }
 
 // newAuto makes the writer of KindAuto.
-func newAuto(o indexOptions) writer {
-	as := func(kind Kind) func() writer {
+func newAuto(o index.IndexOptions) index.Writer {
+	as := func(kind Kind) func() index.Writer {
 		o := o
-		o.kind = string(kind)
-		return func() writer { return newWriter(o) }
+		o.Kind = string(kind)
+		return func() index.Writer { return newWriter(o) }
 	}
-	return newAutoWriter(as(KindBBox), as(DefaultKind))
+	return cellmap.NewAutoWriter(as(KindBBox), as(DefaultKind))
 }
 
 // cellWriterOf is the writer of a cellmap that w is or has, nil if there is none.
-func cellWriterOf(w writer) *cellWriter {
-	if a, ok := w.(*autoWriter); ok {
-		w = a.current()
+func cellWriterOf(w index.Writer) *cellmap.CellWriter {
+	if a, ok := w.(*cellmap.AutoWriter); ok {
+		w = a.Current()
 	}
-	c, _ := w.(*cellWriter)
+	c, _ := w.(*cellmap.CellWriter)
 	return c
 }
