@@ -130,7 +130,7 @@ func (p *rawPeer) hello(h wire.Hello, kinds ...string) {
 	for i, kind := range kinds {
 		h.Kinds[kind] = uint32(i + 1)
 	}
-	body, err := h.WithDefaults().Append(nil)
+	body, err := wire.AppendHello(nil, h)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 	c := &Client{config: config, conn: config.Config.withDefaults()}
 	c.conn.Session = clientSession(c.conn.Session)
 	hello := c.conn.hello()
-	if _, err := hello.Append(nil); err != nil {
+	if _, err := AppendHello(nil, hello); err != nil {
 		return nil, err
 	}
 	c.lane.begin(c.conn.Session.Base, config.SentBefore, config.MaxUnacked, config.MaxUnackedBytes)

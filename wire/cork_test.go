@@ -86,7 +86,7 @@ func TestTLSKeyUpdate(t *testing.T) {
 	if suite := secured.ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
 		t.Skipf("the keys are those of %s, which this test does not know", tls.CipherSuiteName(suite))
 	}
-	hello, err := wire.Hello{Kinds: map[string]uint32{"flow": 1}, StreamInitial: 16 << 20}.Append(nil)
+	hello, err := wire.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"flow": 1}, StreamInitial: 16 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

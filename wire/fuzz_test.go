@@ -93,7 +93,7 @@ func FuzzHello(f *testing.F) {
 		if again, err := strict.Marshal(values); err != nil || !bytes.Equal(again, b) {
 			t.Errorf("%x\nis not deterministic: %v\n%x", b, err, again)
 		}
-		once, err := h.Append(nil)
+		once, err := wire.AppendHello(nil, *h)
 		if len(once) > wire.MaxHello {
 			t.Fatal("longer than a HELLO may be")
 		}

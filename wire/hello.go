@@ -11,42 +11,6 @@ import (
 	"time"
 )
 
-// Hello is what a side says of itself when the connection opens. The zero value
-// of each field stands for the default that SPEC section 4 gives. What the limits
-// say binds the peer.
-type Hello struct {
-	MinVersion, MaxVersion uint8 // 0: 1
-
-	Agent         string        // for logs, at most 128 bytes
-	MaxFrame      uint32        // bytes of payload that I accept; 0: 64 KiB
-	MaxInflight   uint32        // slots that you may hold; 0: 4,096
-	ConnBudget    uint32        // bytes, initial credit of the connection; 0: 16 MiB
-	StreamInitial uint32        // bytes, initial credit of a stream; 0: 256 KiB
-	PostInitial   uint32        // bytes, initial credit of the post lane; 0: 1 MiB
-	Idle          time.Duration // whole milliseconds; 0: 30 s
-	Compression   []string      // that I read, best first
-	Codecs        []string      // of bodies that I read, best first; nil: raw, cbor
-	Features      uint64
-	Auth          *Auth             // nil: none
-	Kinds         map[string]uint32 // my kinds by name
-	Session       *Session          // nil: none
-	Dictionaries  []uint64
-}
-
-// Auth is a credential: a scheme's name and its data.
-type Auth struct {
-	Scheme string
-	Data   []byte
-}
-
-// Session names what outlives a connection. See SPEC section 8.
-type Session struct {
-	ID    [16]byte // random, or else unique
-	Epoch uint64   // of the process that holds it; a higher one takes over
-	Index uint32   // of this connection among those of the session
-	Base  uint64   // posts that were acknowledged before this connection
-}
-
 // limit is a row of SPEC's table: default, allowance before the peer's HELLO
 // (which is the least legal value too), and the most legal value.
 type limit struct{ def, before, most uint32 }
@@ -73,7 +37,7 @@ var defaultCodecs = []string{"raw", "cbor"}
 var ErrHello = errors.New("wire: illegal HELLO")
 
 // WithDefaults returns h with every zero field at its default.
-func (h Hello) WithDefaults() Hello {
+func WithDefaults(h Hello) Hello {
 	h.MinVersion, h.MaxVersion = cmp.Or(h.MinVersion, 1), cmp.Or(h.MaxVersion, 1)
 	h.MaxFrame = cmp.Or(h.MaxFrame, limitFrame.def)
 	h.MaxInflight = cmp.Or(h.MaxInflight, limitInflight.def)
@@ -87,12 +51,12 @@ func (h Hello) WithDefaults() Hello {
 	return h
 }
 
-// Append appends h, defaults filled in, as the payload of a HELLO frame. It fails
+// AppendHello appends h, defaults filled in, as the payload of a HELLO frame. It fails
 // with ErrHello exactly where the peer would refuse it.
-func (h Hello) Append(dst []byte) ([]byte, error) {
+func AppendHello(dst []byte, h Hello) ([]byte, error) {
 	at := len(dst)
-	h = h.WithDefaults()
-	dst = h.append(dst)
+	h = WithDefaults(h)
+	dst = appendHello(dst, &h)
 	if n := len(dst) - at; n > MaxHello {
 		return dst[:at], fmt.Errorf("%w: %d bytes; bind some kinds later", ErrHello, n)
 	}
@@ -121,9 +85,9 @@ const (
 	helloDictionaries
 )
 
-// append writes all that differs from what an absent key means, in the order of
+// appendHello writes all that differs from what an absent key means, in the order of
 // the keys, which is that of deterministic CBOR.
-func (h *Hello) append(dst []byte) []byte {
+func appendHello(dst []byte, h *Hello) []byte {
 	at, pairs := len(dst), byte(0)
 	key := func(k byte) {
 		dst = append(dst, k)
@@ -165,7 +129,7 @@ func (h *Hello) append(dst []byte) []byte {
 	number(helloFeatures, h.Features, 0)
 	if h.Auth != nil {
 		key(helloAuth)
-		dst = h.Auth.append(dst)
+		dst = appendAuth(dst, h.Auth)
 	}
 	if len(h.Kinds) > 0 {
 		key(helloKinds)
@@ -173,7 +137,7 @@ func (h *Hello) append(dst []byte) []byte {
 	}
 	if h.Session != nil {
 		key(helloSession)
-		dst = h.Session.append(dst)
+		dst = appendSession(dst, h.Session)
 	}
 	if len(h.Dictionaries) > 0 {
 		key(helloDictionaries)
@@ -186,12 +150,12 @@ func (h *Hello) append(dst []byte) []byte {
 	return dst
 }
 
-func (a *Auth) append(dst []byte) []byte {
+func appendAuth(dst []byte, a *Auth) []byte {
 	dst = appendCBORText(append(dst, cborMap<<5|2, 1), a.Scheme)
 	return appendCBORBytes(append(dst, 2), a.Data)
 }
 
-func (s *Session) append(dst []byte) []byte {
+func appendSession(dst []byte, s *Session) []byte {
 	dst = appendCBORBytes(append(dst, cborMap<<5|4, 1), s.ID[:])
 	dst = appendCBORHead(append(dst, 2), cborUint, s.Epoch)
 	dst = appendCBORHead(append(dst, 3), cborUint, uint64(s.Index))
@@ -220,12 +184,12 @@ func ParseHello(b []byte) (*Hello, error) {
 	var h Hello
 	r := cborReader{b: b}
 	for range r.pairs() {
-		h.read(&r, r.uint())
+		readHello(&h, &r, r.uint())
 	}
 	if r.bad || h.MinVersion == 0 {
 		return nil, helloError(BadHello)
 	}
-	h = h.WithDefaults()
+	h = WithDefaults(h)
 	return &h, nil
 }
 
@@ -233,8 +197,8 @@ func helloError(reason Reason) error {
 	return &ProtocolError{Frame: HELLO, Code: Protocol, Reason: reason}
 }
 
-// read takes the value of a key.
-func (h *Hello) read(r *cborReader, key uint64) {
+// readHello reads the value of a key.
+func readHello(h *Hello, r *cborReader, key uint64) {
 	switch key {
 	case helloVersions:
 		r.bad = r.bad || r.array() != 2

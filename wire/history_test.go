@@ -157,7 +157,7 @@ func newPlayer(t *testing.T, options string) *player {
 			hello.Session = &wire.Session{Base: 10}
 		}
 		var ev wire.Event
-		payload, _ := hello.Append(nil)
+		payload, _ := wire.AppendHello(nil, hello)
 		if _, err := m.Feed(wire.AppendFrame(nil, &wire.Frame{Type: wire.HELLO, Body: payload}), &ev); err != nil {
 			t.Fatal(err)
 		}

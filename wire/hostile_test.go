@@ -352,7 +352,7 @@ func TestNothingBeforeVerify(t *testing.T) {
 			return &wire.Error{Code: wire.PermissionDenied}
 		}})
 		h := wire.Hello{Kinds: map[string]uint32{"post": 1}}
-		body, _ := h.WithDefaults().Append(nil)
+		body, _ := wire.AppendHello(nil, h)
 		b := wire.AppendFrame([]byte(wire.Preface), &wire.Frame{Type: wire.HELLO, Body: body})
 		b = wire.AppendFrame(b, &wire.Frame{Type: wire.POST, ID: 1, Body: []byte("x")})
 		p.listen()

@@ -90,14 +90,14 @@ func (w *window) give(n int) (due bool) {
 // NewMachine returns a machine whose preface and HELLO are in its output. The
 // error is ErrHello, if the peer would refuse hello.
 func NewMachine(role Role, hello Hello, now time.Duration) (*Machine, error) {
-	hello = hello.WithDefaults()
+	hello = WithDefaults(hello)
 	m := &Machine{
 		role: role, self: hello,
 		conn: newWindow(hello.ConnBudget), posts: newWindow(hello.PostInitial),
 		bound:    map[string]uint32{},
 		connSend: int64(limitConn.before), postsSend: int64(limitPost.before),
 	}
-	payload, err := hello.Append(nil)
+	payload, err := AppendHello(nil, hello)
 	if err != nil {
 		return nil, err
 	}

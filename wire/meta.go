@@ -9,21 +9,8 @@ import (
 // maxIdempotencyKey bounds what a receiver may have to remember for a request.
 const maxIdempotencyKey = 64
 
-// Meta is what REQ, RES and OPEN may say besides kind and body. Its slices are
-// borrowed from the frame. The zero value says nothing.
-type Meta struct {
-	HasDeadline bool
-	HasPriority bool
-	Priority    uint8
-	Deadline    time.Duration // from now, in whole milliseconds
-	Traceparent []byte        // W3C trace context, text
-	Codec       []byte        // of the body, text
-	Key         []byte        // idempotency key
-	Raw         []byte        // the CBOR map as it came, unknown keys included
-}
-
-// clone is m with slices of its own.
-func (m *Meta) clone() Meta {
+// cloneMeta returns m with slices of its own.
+func cloneMeta(m *Meta) Meta {
 	var own Meta
 	_ = parseMeta(bytes.Clone(m.Raw), &own)
 	return own
@@ -46,7 +33,7 @@ func parseMeta(b []byte, m *Meta) (reason Reason) {
 	m.Raw = b
 	r := cborReader{b: b}
 	for range r.pairs() {
-		m.read(&r, r.uint())
+		readMeta(m, &r, r.uint())
 	}
 	if r.bad {
 		return BadMeta
@@ -54,8 +41,8 @@ func parseMeta(b []byte, m *Meta) (reason Reason) {
 	return ""
 }
 
-// read takes the value of a key.
-func (m *Meta) read(r *cborReader, key uint64) {
+// readMeta reads the value of a key.
+func readMeta(m *Meta, r *cborReader, key uint64) {
 	switch key {
 	case metaDeadline:
 		const most = uint64(math.MaxInt64 / time.Millisecond)

@@ -39,7 +39,7 @@ func newRequest(c *Conn, id Slot, h *handler, meta *Meta) *Request {
 	}
 	r.c, r.slot, r.handler = c, id, h
 	if meta.Raw != nil {
-		r.Meta = meta.clone()
+		r.Meta = cloneMeta(meta)
 	}
 	r.ctx = newRequestContext(c.ctx, meta)
 	return r

@@ -249,7 +249,7 @@ func TestServerVerifiesFirst(t *testing.T) {
 }
 
 func pipelined(t *testing.T) []byte {
-	hello, err := wire.Hello{Kinds: map[string]uint32{"r": 1, "p": 2}}.Append(nil)
+	hello, err := wire.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"r": 1, "p": 2}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (c *Conn) newStream(id Slot, kind string, meta *Meta) *Stream {
 	s := &Stream{c: c, id: id, kind: kind, arrive: make(chan struct{}, 1)}
 	s.sent = make(chan struct{}, 1)
 	if meta != nil && meta.Raw != nil {
-		s.meta = meta.clone()
+		s.meta = cloneMeta(meta)
 	}
 	s.tuning.window = int(c.m.self.StreamInitial)
 	return s

@@ -128,7 +128,7 @@ func TestHelloVectors(t *testing.T) {
 			if got := "text " + h.String(); got != v.want {
 				t.Errorf("got  %s\nwant %s", got, v.want)
 			}
-			again, err := h.Append(nil)
+			again, err := wire.AppendHello(nil, *h)
 			if err != nil || bytes.Equal(again, v.bytes) == v.lossy {
 				t.Errorf("encoded again (lossy: %v, %v)\n%x\nwant\n%x", v.lossy, err, again, v.bytes)
 			}
@@ -149,7 +149,7 @@ func TestHelloThatThePeerWouldRefuse(t *testing.T) {
 		"too many kinds":  {Kinds: kinds},
 		"a long agent":    {Agent: strings.Repeat("x", 129)},
 	} {
-		if b, err := h.Append([]byte("kept")); !errors.Is(err, wire.ErrHello) || string(b) != "kept" {
+		if b, err := wire.AppendHello([]byte("kept"), h); !errors.Is(err, wire.ErrHello) || string(b) != "kept" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}

@@ -99,7 +99,7 @@ func TestRelay(t *testing.T) {
 	var out output
 	near, far, stop := startRelay(t, &out)
 	frame := func(f wire.Frame) []byte { return wire.AppendFrame(nil, &f) }
-	payload, err := wire.Hello{MaxFrame: 20_000}.Append(nil)
+	payload, err := wire.AppendHello(nil, wire.Hello{MaxFrame: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestRelay(t *testing.T) {
 func TestRelayKnowsTheReceiver(t *testing.T) {
 	var out output
 	near, far, stop := startRelay(t, &out)
-	payload, err := wire.Hello{MaxFrame: 20_000}.Append(nil)
+	payload, err := wire.AppendHello(nil, wire.Hello{MaxFrame: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,10 +150,10 @@ func compare(t *testing.T, file, got string) {
 // conversation returns the frames of a dialer, each in the notation of AppendFrame.
 func conversation(t testing.TB) []byte {
 	t.Helper()
-	payload, err := wire.Hello{
+	payload, err := wire.AppendHello(nil, wire.Hello{
 		Agent: "test", Auth: &wire.Auth{Scheme: "token", Data: []byte("very secret")},
 		Kinds: map[string]uint32{"pos.update": 1, "fence.search": 2},
-	}.Append(nil)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

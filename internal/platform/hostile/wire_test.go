@@ -15,7 +15,7 @@ import (
 
 // wireHello is the opening that the cases call hello.
 var wireHello = func() []byte {
-	payload, err := wire.Hello{Kinds: map[string]uint32{"pos.update": 1, "fence.search": 2, "fence.events": 3, "nobody": 4}}.Append(nil)
+	payload, err := wire.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"pos.update": 1, "fence.search": 2, "fence.events": 3, "nobody": 4}})
 	if err != nil {
 		panic(err)
 	}

@@ -1,0 +1,39 @@
+package wire
+
+import "time"
+
+// Hello is what a side says of itself when the connection opens. The zero value
+// of each field stands for the default that SPEC section 4 gives. What the limits
+// say binds the peer.
+type Hello struct {
+	MinVersion, MaxVersion uint8 // 0: 1
+
+	Agent         string        // for logs, at most 128 bytes
+	MaxFrame      uint32        // bytes of payload that I accept; 0: 64 KiB
+	MaxInflight   uint32        // slots that you may hold; 0: 4,096
+	ConnBudget    uint32        // bytes, initial credit of the connection; 0: 16 MiB
+	StreamInitial uint32        // bytes, initial credit of a stream; 0: 256 KiB
+	PostInitial   uint32        // bytes, initial credit of the post lane; 0: 1 MiB
+	Idle          time.Duration // whole milliseconds; 0: 30 s
+	Compression   []string      // that I read, best first
+	Codecs        []string      // of bodies that I read, best first; nil: raw, cbor
+	Features      uint64
+	Auth          *Auth             // nil: none
+	Kinds         map[string]uint32 // my kinds by name
+	Session       *Session          // nil: none
+	Dictionaries  []uint64
+}
+
+// Auth is a credential: a scheme's name and its data.
+type Auth struct {
+	Scheme string
+	Data   []byte
+}
+
+// Session names what outlives a connection. See SPEC section 8.
+type Session struct {
+	ID    [16]byte // random, or else unique
+	Epoch uint64   // of the process that holds it; a higher one takes over
+	Index uint32   // of this connection among those of the session
+	Base  uint64   // posts that were acknowledged before this connection
+}
