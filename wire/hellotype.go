@@ -1,6 +1,14 @@
 package wire
 
-import "time"
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Hello is what a side says of itself when the connection opens. The zero value
 // of each field stands for the default that SPEC section 4 gives. What the limits
@@ -36,4 +44,39 @@ type Session struct {
 	Epoch uint64   // of the process that holds it; a higher one takes over
 	Index uint32   // of this connection among those of the session
 	Base  uint64   // posts that were acknowledged before this connection
+}
+
+// String lists every key, in the notation of the test vectors. It has the scheme and the length of a
+// credential, and not the secret.
+func (h *Hello) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "versions=%d-%d agent=%s max_frame=%d max_inflight=%d conn_budget=%d stream_initial=%d post_initial=%d idle_ms=%d",
+		h.MinVersion, h.MaxVersion, AppendQuoted(nil, "", []byte(h.Agent)), h.MaxFrame, h.MaxInflight,
+		h.ConnBudget, h.StreamInitial, h.PostInitial, h.Idle.Milliseconds())
+	fmt.Fprintf(&b, " compression=%s codecs=%s features=%d",
+		strings.Join(h.Compression, ","), strings.Join(h.Codecs, ","), h.Features)
+	if h.Auth != nil { // the data is a secret
+		fmt.Fprintf(&b, " auth=%s:%d", h.Auth.Scheme, len(h.Auth.Data))
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Kinds)) {
+		fmt.Fprintf(&b, " kind=%s:%d", name, h.Kinds[name])
+	}
+	if s := h.Session; s != nil {
+		fmt.Fprintf(&b, " session=%x:%d:%d:%d", s.ID, s.Epoch, s.Index, s.Base)
+	}
+	for _, id := range h.Dictionaries {
+		fmt.Fprintf(&b, " dictionary=%d", id)
+	}
+	return b.String()
+}
+
+// AppendQuoted appends a label and the bytes: in quotes if they are printable ASCII, else in
+// hexadecimal.
+func AppendQuoted(dst []byte, label string, b []byte) []byte {
+	dst = append(dst, label...)
+	plain := func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
+	if bytes.IndexFunc(b, plain) < 0 {
+		return append(append(append(dst, '"'), b...), '"')
+	}
+	return append(hex.AppendEncode(append(dst, "h'"...), b), '\'')
 }
