@@ -264,3 +264,17 @@ func cutUvarint(p []byte) (n uint32, rest []byte, reason Reason) {
 
 // uvarintLen is the length of n's shortest form.
 func uvarintLen(n uint32) int { return (bits.Len32(n|1) + 6) / 7 }
+
+// setMeta gives f a meta block.
+func (f *Frame) setMeta(meta []byte) {
+	if meta != nil {
+		f.Flags |= FlagMeta
+		f.Meta.Raw = meta
+	}
+}
+
+// size is an upper bound of the payload of REQ, RES and OPEN.
+func (f *Frame) size() int {
+	const fixed = 8 + 5 // kind and credit, length of meta
+	return fixed + len(f.Meta.Raw) + len(f.Body)
+}

@@ -89,17 +89,3 @@ func (m *Machine) Open(kind uint32, flags Flags, credit uint32, meta, first []by
 	m.tx.first(first)
 	return id, nil
 }
-
-// setMeta gives f a meta block.
-func (f *Frame) setMeta(meta []byte) {
-	if meta != nil {
-		f.Flags |= FlagMeta
-		f.Meta.Raw = meta
-	}
-}
-
-// size is an upper bound of the payload of REQ, RES and OPEN.
-func (f *Frame) size() int {
-	const fixed = 8 + 5 // kind and credit, length of meta
-	return fixed + len(f.Meta.Raw) + len(f.Body)
-}
