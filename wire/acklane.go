@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"paddock/internal/wire/frame"
 )
 
 const (
@@ -71,7 +73,7 @@ func (l *ackLane) await(ctx context.Context, g *gate) error {
 }
 
 func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number uint64, err error) {
-	if len(body) > int(limitFrame.before) {
+	if len(body) > int(frame.LimitFrame.Before) {
 		return 0, fmt.Errorf("%w: %d bytes in a post to be acknowledged", ErrTooLarge, len(body))
 	}
 	if err := ctx.Err(); err != nil {
@@ -81,7 +83,7 @@ func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number ui
 	defer l.mu.Unlock()
 	own, ok := l.kinds[kind]
 	if !ok {
-		if !ValidKindName(kind) || len(l.kinds) >= maxAckKinds {
+		if !frame.ValidKindName(kind) || len(l.kinds) >= maxAckKinds {
 			return 0, fmt.Errorf("%w: %q", ErrKind, kind)
 		}
 		own = kind

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"paddock/internal/netio/nowait"
+	"paddock/internal/wire/machine"
 )
 
 // AltProtocol is another protocol whose connections a Server accepts at its own listeners. The
@@ -32,7 +33,7 @@ func (a *AltProtocol) begins(nc net.Conn) bool {
 	if a == nil || a.First == 0 || raw == nil {
 		return false
 	}
-	_ = nc.SetReadDeadline(time.Now().Add(helloTimeout))
+	_ = nc.SetReadDeadline(time.Now().Add(machine.HelloTimeout))
 	defer func() { _ = nc.SetReadDeadline(time.Time{}) }()
 	var first [1]byte
 	n := 0
@@ -50,7 +51,7 @@ func (a *AltProtocol) agreed(s *secured) bool {
 
 // take passes a connection to Serve.
 func (a *AltProtocol) take(conn, socket net.Conn) error {
-	_ = socket.SetDeadline(time.Now().Add(helloTimeout))
+	_ = socket.SetDeadline(time.Now().Add(machine.HelloTimeout))
 	return a.Serve(conn, socket)
 }
 

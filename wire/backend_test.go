@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -40,7 +41,7 @@ func (b *backend) dial(context.Context) (net.Conn, error) {
 		faults = b.faults(len(b.conns))
 	}
 	link := wiretest.Faulty(ours, faults)
-	conn, err := wire.NewConn(theirs, wire.Acceptor, b.config)
+	conn, err := wire.NewConn(theirs, frame.Acceptor, b.config)
 	if err != nil {
 		b.t.Error(err)
 		return nil, err

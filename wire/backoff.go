@@ -3,6 +3,8 @@ package wire
 import (
 	"math/rand/v2"
 	"time"
+
+	"paddock/internal/wire/machine"
 )
 
 const (
@@ -31,7 +33,7 @@ func newBackoff(least, most, healthy time.Duration) backoff {
 // after is the wait after a connection that lived so long, 0 if there was none.
 // A healthy one makes the failures before it count no more; if it was drained, the
 // next one is made at once, or when the peer has said.
-func (b *backoff) after(lived time.Duration, drained bool, away Goaway) time.Duration {
+func (b *backoff) after(lived time.Duration, drained bool, away machine.Goaway) time.Duration {
 	healthy := lived >= b.healthy
 	if healthy {
 		b.failures = 0

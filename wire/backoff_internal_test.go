@@ -3,6 +3,8 @@ package wire
 import (
 	"testing"
 	"time"
+
+	"paddock/internal/wire/machine"
 )
 
 func TestBackoff(t *testing.T) {
@@ -12,7 +14,7 @@ func TestBackoff(t *testing.T) {
 		before  int // failures
 		lived   time.Duration
 		drained bool
-		away    Goaway
+		away    machine.Goaway
 		low     time.Duration // with a random part of 0
 		high    time.Duration // with nearly 1
 	}{
@@ -25,12 +27,12 @@ func TestBackoff(t *testing.T) {
 		{name: "drained", lived: time.Minute, drained: true},
 		{name: "drained young", before: 2, lived: time.Second, drained: true, high: 800 * time.Millisecond},
 		{
-			name: "drained with advice", lived: time.Minute, drained: true, away: Goaway{7 * time.Second, 3 * time.Second},
+			name: "drained with advice", lived: time.Minute, drained: true, away: machine.Goaway{RetryAfter: 7 * time.Second, Jitter: 3 * time.Second},
 			low: 7 * time.Second, high: 10 * time.Second,
 		},
-		{name: "closed with advice", away: Goaway{RetryAfter: time.Minute}, low: time.Minute, high: time.Minute},
-		{name: "advice that is shorter than the backoff", before: 20, away: Goaway{RetryAfter: time.Second}, low: time.Second, high: 30 * time.Second},
-		{name: "absurd advice", away: Goaway{RetryAfter: 1000 * time.Hour}, low: time.Hour, high: time.Hour},
+		{name: "closed with advice", away: machine.Goaway{RetryAfter: time.Minute}, low: time.Minute, high: time.Minute},
+		{name: "advice that is shorter than the backoff", before: 20, away: machine.Goaway{RetryAfter: time.Second}, low: time.Second, high: 30 * time.Second},
+		{name: "absurd advice", away: machine.Goaway{RetryAfter: 1000 * time.Hour}, low: time.Hour, high: time.Hour},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -54,14 +56,14 @@ func TestBackoffGrowsAndForgets(t *testing.T) {
 	b := newBackoff(time.Second, time.Minute, time.Hour)
 	b.random = func() float64 { return 1 }
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-		if got := b.after(0, false, Goaway{}); got != want*time.Second {
+		if got := b.after(0, false, machine.Goaway{}); got != want*time.Second {
 			t.Errorf("waits %v, want %ds", got, want)
 		}
 	}
-	if got := b.after(2*time.Hour, false, Goaway{}); got != time.Second {
+	if got := b.after(2*time.Hour, false, machine.Goaway{}); got != time.Second {
 		t.Errorf("waits %v after a healthy connection", got)
 	}
-	if got := b.after(2*time.Hour, true, Goaway{}); got != 0 || b.failures != 0 {
+	if got := b.after(2*time.Hour, true, machine.Goaway{}); got != 0 || b.failures != 0 {
 		t.Errorf("waits %v after a drain, with %d failures", got, b.failures)
 	}
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"sync"
 	"sync/atomic"
+
+	"paddock/internal/wire/frame"
 )
 
 const (
@@ -104,7 +106,7 @@ func (b *block) release() {
 	if left > 0 {
 		return
 	}
-	if mangle {
+	if frame.Mangle {
 		for i := range b.buf {
 			b.buf[i] = 0xCC
 		}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -38,11 +39,11 @@ func piped(t testing.TB, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 // over returns two connections over given ones, and closes them in the end.
 func over(t testing.TB, dc, ac net.Conn, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 	t.Helper()
-	d, err := wire.NewConn(dc, wire.Dialer, dialer)
+	d, err := wire.NewConn(dc, frame.Dialer, dialer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err = wire.NewConn(ac, wire.Acceptor, acceptor)
+	a, err = wire.NewConn(ac, frame.Acceptor, acceptor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +96,8 @@ type rawPeer struct {
 	nc net.Conn
 
 	mu  sync.Mutex
-	got []wire.Frame // all that has come and was not taken
-	err error        // why nothing more comes
+	got []frame.Frame // all that has come and was not taken
+	err error         // why nothing more comes
 }
 
 // attack returns an acceptor with cfg and a raw peer that has dialed it and has not
@@ -104,7 +105,7 @@ type rawPeer struct {
 func attack(t *testing.T, cfg *wire.Config) (*rawPeer, *wire.Conn) {
 	t.Helper()
 	raw, nc := wiretest.Pipe(1 << 20)
-	c, err := wire.NewConn(nc, wire.Acceptor, cfg)
+	c, err := wire.NewConn(nc, frame.Acceptor, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,20 +131,20 @@ func (p *rawPeer) hello(h wire.Hello, kinds ...string) {
 	for i, kind := range kinds {
 		h.Kinds[kind] = uint32(i + 1)
 	}
-	body, err := wire.AppendHello(nil, h)
+	body, err := frame.AppendHello(nil, h)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.bytes(wire.AppendFrame([]byte(wire.Preface), &wire.Frame{Type: wire.HELLO, Body: body})); err != nil {
+	if err := p.bytes(frame.AppendFrame([]byte(frame.Preface), &frame.Frame{Type: frame.HELLO, Body: body})); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
 // send sends frames in one write.
-func (p *rawPeer) send(frames ...wire.Frame) error {
+func (p *rawPeer) send(frames ...frame.Frame) error {
 	var b []byte
 	for i := range frames {
-		b = wire.AppendFrame(b, &frames[i])
+		b = frame.AppendFrame(b, &frames[i])
 	}
 	return p.bytes(b)
 }
@@ -157,12 +158,12 @@ func (p *rawPeer) listen() {
 		for {
 			n, err := p.nc.Read(piece)
 			b = append(b, piece[:n]...)
-			if !opened && len(b) >= len(wire.Preface) {
-				b, opened = b[len(wire.Preface):], true
+			if !opened && len(b) >= len(frame.Preface) {
+				b, opened = b[len(frame.Preface):], true
 			}
 			for opened {
-				var f wire.Frame
-				size, bad := wire.Next(b, 1<<24-1, &f)
+				var f frame.Frame
+				size, bad := frame.Next(b, 1<<24-1, &f)
 				if bad != nil {
 					p.t.Errorf("a bad frame: %v", bad)
 				}
@@ -187,12 +188,12 @@ func (p *rawPeer) listen() {
 
 // take waits until nothing happens any more, and returns what has come since, but
 // for HELLO and CREDIT.
-func (p *rawPeer) take() (frames []wire.Frame) {
+func (p *rawPeer) take() (frames []frame.Frame) {
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range p.got {
-		if f.Type != wire.HELLO && f.Type != wire.CREDIT {
+		if f.Type != frame.HELLO && f.Type != frame.CREDIT {
 			frames = append(frames, f)
 		}
 	}
@@ -209,7 +210,7 @@ func (p *rawPeer) closedWith(c *wire.Conn, code wire.Code) {
 		return
 	}
 	last := frames[len(frames)-1]
-	if last.Type != wire.GOAWAY || last.Code != code {
+	if last.Type != frame.GOAWAY || last.Code != code {
 		p.t.Errorf("the last frame is %v %v, want GOAWAY %v", last.Type, last.Code, code)
 	}
 	if p.err == nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"paddock/internal/wire/frame"
 )
 
 // call is a request that waits for its answer. It is in Conn.ours from when it is
@@ -16,7 +18,7 @@ import (
 type call struct {
 	answered chan struct{} // gets one value
 	kind     string
-	slot     Slot
+	slot     frame.Slot
 	takes    uint32 // Machine.takes when it was sent
 	done     bool
 	dst      []byte
@@ -140,7 +142,7 @@ func setDeadline(ctx context.Context, meta *Meta) {
 
 // encodeMeta is nil for a meta that says nothing.
 func encodeMeta(meta *Meta) []byte {
-	if b := AppendMeta(nil, meta); len(b) > 1 {
+	if b := frame.AppendMeta(nil, meta); len(b) > 1 {
 		return b
 	}
 	return nil
@@ -154,7 +156,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	if _, ok := ctx.Deadline(); ok && meta == nil {
 		m := Meta{}
 		setDeadline(ctx, &m)
-		meta = AppendMeta(call.room[:0], &m)
+		meta = frame.AppendMeta(call.room[:0], &m)
 	}
 	c.mu.Lock()
 	for {
@@ -182,7 +184,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 			return err
 		}
 	}
-	call.kind, call.takes = kind, c.m.takes
+	call.kind, call.takes = kind, c.m.Takes
 	c.whenSlotFree(call.slot, o.Over)
 	if entry := c.local(call.slot); o.More {
 		call.stream = c.newStream(call.slot, kind, nil)
@@ -194,20 +196,20 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	if c.out.corked > 0 {
 		c.mustWrite()
 	}
-	c.flushAndUnlock(c.m.ours.live > 1)
+	c.flushAndUnlock(c.m.Ours.Live > 1)
 	return nil
 }
 
 // notSent says why something could not be sent. c.mu is held.
 func (c *Conn) notSent(err error) error {
 	if errors.Is(err, ErrClosed) {
-		return &lostError{cause: cmp.Or(c.err, c.m.err, err)}
+		return &lostError{cause: cmp.Or(c.err, c.m.Failure, err)}
 	}
 	return err
 }
 
 // local is the entry of a slot of ours, emptied. c.mu is held.
-func (c *Conn) local(id Slot) *local {
+func (c *Conn) local(id frame.Slot) *local {
 	i := int(id.Index())
 	for len(c.ours) < i {
 		c.ours = append(c.ours, local{})
@@ -218,7 +220,7 @@ func (c *Conn) local(id Slot) *local {
 
 // kindNumber is what the peer knows a kind by. c.mu is held.
 func (c *Conn) kindNumber(kind string) (uint32, error) {
-	if c.m.err != nil {
+	if c.m.Failure != nil {
 		return 0, ErrClosed // also where the output is full: nobody would wake us
 	}
 	if c.lastKind.name == kind {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/internal/wire/frame"
 )
 
 const (
@@ -138,7 +140,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 	c := &Client{config: config, conn: config.Config.withDefaults()}
 	c.conn.Session = clientSession(c.conn.Session)
 	hello := c.conn.hello()
-	if _, err := AppendHello(nil, hello); err != nil {
+	if _, err := frame.AppendHello(nil, hello); err != nil {
 		return nil, err
 	}
 	c.lane.begin(c.conn.Session.Base, config.SentBefore, config.MaxUnacked, config.MaxUnackedBytes)

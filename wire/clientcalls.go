@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+
+	"paddock/internal/wire/machine"
 )
 
 type (
@@ -129,7 +131,7 @@ func (a *attempt) done(ctx context.Context, err error) (retry bool) {
 // failed is done for work that has failed. It waits if the peer has asked for that.
 func (a *attempt) failed(ctx context.Context, err error) (retry bool) {
 	c := a.c
-	wait, e := Goaway{}, (*Error)(nil)
+	wait, e := machine.Goaway{}, (*Error)(nil)
 	switch {
 	case errors.Is(err, ErrMaybeSent):
 		if ctx.Value(idempotentKey{}) == nil {

@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 )
 
 const (
@@ -69,7 +72,7 @@ type Config struct {
 }
 
 // goaway is what a GOAWAY of ours says.
-func (c *Config) goaway() Goaway { return Goaway{c.RetryAfter, c.RetryJitter} }
+func (c *Config) goaway() machine.Goaway { return machine.Goaway{RetryAfter: c.RetryAfter, Jitter: c.RetryJitter} }
 
 // hello is the HELLO of a connection with this configuration.
 func (c *Config) hello() Hello {
@@ -90,7 +93,7 @@ func (c *Config) withDefaults() Config {
 		d.MaxMessage = defaultMaxMessage
 	}
 	if d.StreamInitial == 0 {
-		d.StreamInitial = limitStream.before
+		d.StreamInitial = frame.LimitStream.Before
 	}
 	if d.MaxWindow == 0 {
 		d.MaxWindow = maxStreamWindow

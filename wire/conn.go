@@ -7,6 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 )
 
 // Conn is one connection to a peer. All its methods may be called by any number
@@ -18,7 +21,7 @@ import (
 type Conn struct {
 	nc     net.Conn
 	sock   socket
-	role   Role
+	role   frame.Role
 	config Config
 	start  time.Time
 	serial uint64 // among the connections of the process, from 1
@@ -32,7 +35,7 @@ type Conn struct {
 	in reader // the reader's own
 
 	mu         sync.Mutex // guards all below; never held during I/O or a handler
-	m          *Machine
+	m          *machine.Machine
 	closed     bool
 	delivering bool         // the reader has something that came and was not dealt with
 	err        error        // why closed
@@ -41,11 +44,11 @@ type Conn struct {
 	lane       *sessionLane // set before ready is closed, by the reader
 	identity   any
 	timer      *time.Timer
-	ticks      time.Duration   // when timer is due
-	ours       []local         // by index of slot, from 1
-	theirs     []remote        // likewise
-	slotFree   map[Slot]func() // called when the slot of ours is free
-	running    map[string]int  // handlers by kind
+	ticks      time.Duration         // when timer is due
+	ours       []local               // by index of slot, from 1
+	theirs     []remote              // likewise
+	slotFree   map[frame.Slot]func() // called when the slot of ours is free
+	running    map[string]int        // handlers by kind
 	lastKind   binding
 	keyed      map[postKey][]byte // the conflating lane
 	grown      int                // how much windows have grown, of all streams
@@ -62,7 +65,7 @@ type Conn struct {
 	out        outbox
 	posts      postLane
 	long       int // bytes of long inline answers that wait for credit
-	rtt        rttFilter
+	rtt        machine.RttFilter
 	epoch      epoch
 	stats      shellStats
 }
@@ -101,12 +104,12 @@ func Dial(ctx context.Context, network, address string, cfg *Config) (*Conn, err
 			return nil, err
 		}
 	}
-	return NewConn(nc, Dialer, cfg)
+	return NewConn(nc, frame.Dialer, cfg)
 }
 
 // NewConn starts a connection over nc, which it owns from now on, also when it
 // fails. The error is ErrHello, for a configuration that the peer would refuse.
-func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
+func NewConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 	c := &Conn{
 		nc: nc, role: role, config: cfg.withDefaults(), start: time.Now(), serial: serials.Add(1),
 		ready: make(chan struct{}), done: make(chan struct{}),
@@ -118,20 +121,20 @@ func NewConn(nc net.Conn, role Role, cfg *Config) (*Conn, error) {
 		hello.Auth, err = c.config.Auth(nc)
 	}
 	if err == nil {
-		c.m, err = NewMachine(role, hello, 0)
+		c.m, err = machine.NewMachine(role, hello, 0)
 	}
 	if err != nil {
 		_ = nc.Close()
 		return nil, err
 	}
 	c.m.SentBefore(c.config.sentBefore)
-	c.sock.init(nc, c.m.self.Idle)
+	c.sock.init(nc, c.m.Self.Idle)
 	c.out.spare = make([]byte, 0, 512)
 	c.out.write = c.writeLoop
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ticks = helloTimeout
+	c.ticks = machine.HelloTimeout
 	c.timer = time.AfterFunc(c.ticks, c.tick)
 	c.tasks.Add(1)
 	go c.readLoop()
@@ -219,7 +222,7 @@ func (c *Conn) Name() string { return fmt.Sprintf("%v-%d", c.role, c.serial) }
 func (c *Conn) Since() time.Time { return c.start }
 
 // Role says whether we dialed or accepted.
-func (c *Conn) Role() Role { return c.role }
+func (c *Conn) Role() frame.Role { return c.role }
 
 // LocalAddr is that of the connection beneath.
 func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
@@ -242,10 +245,10 @@ func (c *Conn) Err() error {
 }
 
 // Goaway is what the peer has said about coming back, when it drained or closed.
-func (c *Conn) Goaway() Goaway {
+func (c *Conn) Goaway() machine.Goaway {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.m.away
+	return c.m.Away
 }
 
 // GoingAway returns a channel that is closed when the peer drains; the connection
@@ -253,7 +256,7 @@ func (c *Conn) Goaway() Goaway {
 func (c *Conn) GoingAway() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.m.goawayReceived || c.closed {
+	if c.m.GoawayReceived || c.closed {
 		return closedChannel
 	}
 	return c.drained.wait()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -29,7 +30,7 @@ func connect(tb testing.TB, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a, err = wire.NewConn(<-accepted, wire.Acceptor, acceptor)
+	a, err = wire.NewConn(<-accepted, frame.Acceptor, acceptor)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -86,12 +87,12 @@ func TestTLSKeyUpdate(t *testing.T) {
 	if suite := secured.ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
 		t.Skipf("the keys are those of %s, which this test does not know", tls.CipherSuiteName(suite))
 	}
-	hello, err := wire.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"flow": 1}, StreamInitial: 16 << 20})
+	hello, err := frame.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"flow": 1}, StreamInitial: 16 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := wire.AppendFrame([]byte(wire.Preface), &wire.Frame{Type: wire.HELLO, Body: hello})
-	b = wire.AppendFrame(b, &wire.Frame{Type: wire.OPEN, ID: uint32(wire.MakeSlot(wire.Dialer, 1, 1)), Kind: 1})
+	b := frame.AppendFrame([]byte(frame.Preface), &frame.Frame{Type: frame.HELLO, Body: hello})
+	b = frame.AppendFrame(b, &frame.Frame{Type: frame.OPEN, ID: uint32(frame.MakeSlot(frame.Dialer, 1, 1)), Kind: 1})
 	if _, err := secured.Write(b); err != nil {
 		t.Fatal(err)
 	}
@@ -121,20 +122,20 @@ func clientSecret(t *testing.T, keys string) []byte {
 // receiveFlow reads the frames of TestTLSKeyUpdate, and calls now and then between
 // them.
 func receiveFlow(t *testing.T, r io.Reader, size int, now func()) {
-	if _, err := io.ReadFull(r, make([]byte, len(wire.Preface))); err != nil {
+	if _, err := io.ReadFull(r, make([]byte, len(frame.Preface))); err != nil {
 		t.Fatal(err)
 	}
 	got, next := 0, 0
-	for header := make([]byte, wire.HeaderSize); ; {
+	for header := make([]byte, frame.HeaderSize); ; {
 		if _, err := io.ReadFull(r, header); err != nil {
 			t.Fatalf("after %d bytes: %v", got, err)
 		}
-		h := wire.ParseHeader(header)
+		h := frame.ParseHeader(header)
 		payload := make([]byte, h.Len())
 		if _, err := io.ReadFull(r, payload); err != nil {
 			t.Fatalf("after %d bytes: %v", got, err)
 		}
-		if h.Type() != wire.DATA {
+		if h.Type() != frame.DATA {
 			continue
 		}
 		for i, b := range payload {
@@ -146,7 +147,7 @@ func receiveFlow(t *testing.T, r io.Reader, size int, now func()) {
 			now()
 			next += size / 10
 		}
-		if h.Flags()&wire.FlagEnd != 0 {
+		if h.Flags()&frame.FlagEnd != 0 {
 			break
 		}
 	}

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 )
 
 // delivery is what one frame asks of the application. Its slices are those of the
 // reader's block.
 type delivery struct {
-	op      Op
-	flags   Flags
+	op      machine.Op
+	flags   frame.Flags
 	batch   bool // POSTS
-	slot    Slot
+	slot    frame.Slot
 	skip    int
 	bodies  int
 	last    uint64 // number of the last post, 0: without ACK
@@ -25,55 +28,55 @@ type delivery struct {
 
 // answer is that of an inline handler: bytes of reader.replies, or an error.
 type answer struct {
-	slot     Slot
+	slot     frame.Slot
 	from, to int
 	err      error
 }
 
 // note takes what an event means into the tables, and a delivery for what must be
 // done without the lock. c.mu is held.
-func (c *Conn) note(ev *Event) {
+func (c *Conn) note(ev *machine.Event) {
 	f := ev.Frame
 	d := delivery{op: ev.Op, slot: ev.Slot, flags: f.Flags, body: f.Body}
 	switch ev.Op {
-	case OpHello:
-		c.tickAt(c.m.heard+c.m.idle/3, c.m.heard) // T is known now
+	case machine.OpHello:
+		c.tickAt(c.m.HeardAt+c.m.Idle/3, c.m.HeardAt) // T is known now
 		c.refill()
-	case OpPost:
-		d.batch, d.skip, d.bodies, d.last = f.Type == POSTS, ev.Skip, 1, ev.Last
+	case machine.OpPost:
+		d.batch, d.skip, d.bodies, d.last = f.Type == frame.POSTS, ev.Skip, 1, ev.Last
 		if d.batch {
 			d.bodies = int(f.Count)
 		}
 		d.handler = c.handler(f.ID)
-	case OpRequest:
+	case machine.OpRequest:
 		c.noteRequest(f, &d)
-	case OpOpen:
+	case machine.OpOpen:
 		d.handler = c.handler(f.Kind)
 		d.stream = c.newStream(ev.Slot, d.handler.kind, &f.Meta)
-		d.stream.confirm = f.Has(FlagConfirm)
+		d.stream.confirm = f.Has(frame.FlagConfirm)
 		*c.remote(ev.Slot) = remote{stream: d.stream}
-	case OpResponse:
+	case machine.OpResponse:
 		if c.noteResponse(f, &d); d.stream == nil {
 			return
 		}
-	case OpData, OpReset:
+	case machine.OpData, machine.OpReset:
 		if d.stream = c.streamOf(ev.Slot); d.stream == nil {
-			c.m.discard(len(f.Body))
+			c.m.Discard(len(f.Body))
 			return
 		}
-		if ev.Op == OpReset {
+		if ev.Op == machine.OpReset {
 			d.err = &Error{Code: ev.Code, Msg: string(f.Text)}
 			d.stream.stopLocked(d.err)
 			if r := c.requestOf(ev.Slot); r != nil { // it was promoted, or its body goes on
 				r.cancel(context.Canceled)
 			}
 		}
-	case OpStop:
+	case machine.OpStop:
 		if s := c.streamOf(ev.Slot); s != nil {
 			s.stopLocked(&Error{Code: ev.Code, Msg: string(f.Text)})
 		}
 		return
-	case OpCancel:
+	case machine.OpCancel:
 		if r := c.requestOf(ev.Slot); r != nil {
 			r.cancel(context.Canceled)
 		}
@@ -86,18 +89,18 @@ func (c *Conn) note(ev *Event) {
 }
 
 // noteControl deals with what concerns no slot but for its credit. c.mu is held.
-func (c *Conn) noteControl(ev *Event) {
+func (c *Conn) noteControl(ev *machine.Event) {
 	switch ev.Op {
-	case OpCredit:
+	case machine.OpCredit:
 		c.noteCredit(ev.Frame.ID)
-	case OpGoaway:
+	case machine.OpGoaway:
 		c.drained.open()
 		c.slotGate.open()
-	case OpPong:
+	case machine.OpPong:
 		c.ponged.open()
-		c.rtt.add(ev.RTT, c.m.heard)
-		c.sock.fit(c.rtt.min())
-	case OpAck:
+		c.rtt.Add(ev.RTT, c.m.HeardAt)
+		c.sock.fit(c.rtt.Min())
+	case machine.OpAck:
 		c.ackGate.open()
 	}
 }
@@ -105,13 +108,13 @@ func (c *Conn) noteControl(ev *Event) {
 // noteCredit wakes what has waited for it. c.mu is held.
 func (c *Conn) noteCredit(id uint32) {
 	switch id {
-	case connectionID:
+	case frame.ConnectionID:
 		c.unstarve()
-	case postLaneID:
+	case frame.PostLaneID:
 		c.postGate.open()
 		c.sendKeyed()
 	default:
-		if s := c.streamOf(Slot(id)); s != nil {
+		if s := c.streamOf(frame.Slot(id)); s != nil {
 			s.enterRing()
 		}
 	}
@@ -132,7 +135,7 @@ func (c *Conn) refill() {
 }
 
 // remote is the entry of a slot of the peer's. c.mu is held.
-func (c *Conn) remote(id Slot) *remote {
+func (c *Conn) remote(id frame.Slot) *remote {
 	i := int(id.Index())
 	for len(c.theirs) < i {
 		c.theirs = append(c.theirs, remote{})
@@ -141,12 +144,12 @@ func (c *Conn) remote(id Slot) *remote {
 }
 
 // is says whether the entry is that of id, and not of an earlier use of the slot.
-func (r *remote) is(id Slot) bool {
+func (r *remote) is(id frame.Slot) bool {
 	return r.stream != nil && r.stream.id == id || r.request != nil && r.request.slot == id
 }
 
 // streamOf is the stream in a live slot, nil if it is none. c.mu is held.
-func (c *Conn) streamOf(id Slot) *Stream {
+func (c *Conn) streamOf(id frame.Slot) *Stream {
 	i := int(id.Index())
 	if id.Side() == c.role {
 		if i > len(c.ours) {
@@ -162,7 +165,7 @@ func (c *Conn) streamOf(id Slot) *Stream {
 
 // requestOf is the request in a slot of the peer's whose handler runs, nil if there
 // is none. c.mu is held.
-func (c *Conn) requestOf(id Slot) *Request {
+func (c *Conn) requestOf(id frame.Slot) *Request {
 	if i := int(id.Index()); id.Side() != c.role && i <= len(c.theirs) {
 		return c.theirs[i-1].request
 	}
@@ -171,16 +174,16 @@ func (c *Conn) requestOf(id Slot) *Request {
 
 // noteRequest prepares a request whose handler does not run on the reader, so that
 // a CANCEL right behind it finds it. c.mu is held.
-func (c *Conn) noteRequest(f *Frame, d *delivery) {
+func (c *Conn) noteRequest(f *frame.Frame, d *delivery) {
 	h := c.handler(f.Kind)
 	d.handler = h
-	if h.answer != nil && h.inline && !f.Has(FlagMore) {
+	if h.answer != nil && h.inline && !f.Has(frame.FlagMore) {
 		return
 	}
 	r := newRequest(c, d.slot, h, &f.Meta)
 	entry := c.remote(d.slot)
 	*entry = remote{request: r}
-	if f.Has(FlagMore) {
+	if f.Has(frame.FlagMore) {
 		r.body = c.newStream(d.slot, h.kind, &f.Meta)
 		entry.stream = r.body
 	}
@@ -189,7 +192,7 @@ func (c *Conn) noteRequest(f *Frame, d *delivery) {
 
 // noteResponse completes a call, or decides about a stream that we have opened.
 // c.mu is held.
-func (c *Conn) noteResponse(f *Frame, d *delivery) {
+func (c *Conn) noteResponse(f *frame.Frame, d *delivery) {
 	i := int(d.slot.Index())
 	if i > len(c.ours) {
 		return
@@ -199,9 +202,9 @@ func (c *Conn) noteResponse(f *Frame, d *delivery) {
 	case call != nil:
 		l.call = nil
 		switch {
-		case f.Has(FlagErr):
+		case f.Has(frame.FlagErr):
 			call.err = remoteError(f)
-		case f.Has(FlagMore):
+		case f.Has(frame.FlagMore):
 			l.stream = c.newStream(d.slot, call.kind, &f.Meta)
 			call.stream = l.stream
 			call.dst = append(call.dst, f.Body...)
@@ -212,12 +215,12 @@ func (c *Conn) noteResponse(f *Frame, d *delivery) {
 		c.in.woken = append(c.in.woken, call)
 	case l.stream != nil:
 		d.stream = l.stream
-		if f.Has(FlagErr) {
+		if f.Has(frame.FlagErr) {
 			d.err = remoteError(f)
 			d.stream.stopLocked(d.err)
 			return
 		}
-		if !f.Has(FlagMore) { // the answer to a request whose body went on
+		if !f.Has(frame.FlagMore) { // the answer to a request whose body went on
 			d.stream.stopLocked(ErrStopped)
 		}
 		d.stream.enterRing()
@@ -225,10 +228,10 @@ func (c *Conn) noteResponse(f *Frame, d *delivery) {
 }
 
 // remoteError is RES ERR as a Go value.
-func remoteError(f *Frame) *Error {
+func remoteError(f *frame.Frame) *Error {
 	e := &Error{
 		Code: f.Code, Msg: string(f.Text), NotStarted: f.NotStarted,
-		RetryAfter: milliseconds(f.RetryAfter),
+		RetryAfter: machine.Milliseconds(f.RetryAfter),
 	}
 	if len(f.Body) > 0 {
 		e.Details = append([]byte(nil), f.Body...)
@@ -238,25 +241,25 @@ func remoteError(f *Frame) *Error {
 
 // deliver does what a frame asks for. The error ends the connection.
 func (c *Conn) deliver(d *delivery) error {
-	if d.op != OpData {
+	if d.op != machine.OpData {
 		c.in.wakeLate()
 	}
 	switch d.op {
-	case OpHello:
+	case machine.OpHello:
 		return c.opened()
-	case OpPost:
+	case machine.OpPost:
 		return c.deliverPosts(d)
-	case OpRequest:
+	case machine.OpRequest:
 		c.deliverRequest(d)
-	case OpOpen:
+	case machine.OpOpen:
 		c.deliverStream(d)
-	case OpData:
+	case machine.OpData:
 		if !d.stream.push(&c.in, d.body, d.flags) {
 			return c.flooded(d.stream)
 		}
-	case OpReset:
+	case machine.OpReset:
 		d.stream.end(d.err)
-	case OpResponse:
+	case machine.OpResponse:
 		d.stream.decide(d.body, d.flags, d.err)
 	}
 	return nil
@@ -392,12 +395,12 @@ func (c *Conn) answerAll() {
 }
 
 // answerInline answers one request. c.mu is held.
-func (c *Conn) answerInline(id Slot, body []byte, err error) {
+func (c *Conn) answerInline(id frame.Slot, body []byte, err error) {
 	switch {
 	case err != nil:
 		_ = c.m.Fail(id, asError(err))
 		return
-	case c.m.Queued()+c.long > int(c.m.self.ConnBudget):
+	case c.m.Queued()+c.long > int(c.m.Self.ConnBudget):
 		_ = c.m.Fail(id, &Error{Code: ResourceExhausted, Msg: "too many answers wait to be sent"})
 		return
 	}
@@ -410,8 +413,8 @@ func (c *Conn) answerInline(id Slot, body []byte, err error) {
 }
 
 // answerLong promotes: the answer is longer than a frame. c.mu is held.
-func (c *Conn) answerLong(id Slot, body []byte) {
-	head := c.m.maxFrame() / 2
+func (c *Conn) answerLong(id frame.Slot, body []byte) {
+	head := c.m.MaxFrame() / 2
 	if err := c.m.Respond(id, nil, body[:head], true); err != nil {
 		c.m.Done(id)
 		return

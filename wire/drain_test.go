@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -65,7 +66,7 @@ func TestDrainCutOff(t *testing.T) {
 					p, c := attack(t, &wire.Config{Mux: mux, Logger: quiet})
 					p.hello(wire.Hello{}, "wait")
 					if busy {
-						_ = p.send(wire.Frame{Type: wire.REQ, ID: uint32(wire.MakeSlot(wire.Dialer, 1, 1)), Kind: 1})
+						_ = p.send(frame.Frame{Type: frame.REQ, ID: uint32(frame.MakeSlot(frame.Dialer, 1, 1)), Kind: 1})
 					}
 					synctest.Wait()
 					drained := make(chan error, 1)

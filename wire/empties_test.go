@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -21,12 +22,12 @@ func TestMessagesWithoutBytesAreBounded(t *testing.T) {
 		peer, c := attack(t, &wire.Config{Mux: mux, Logger: quiet})
 		peer.listen()
 		peer.hello(wire.Hello{}, "deaf")
-		id := uint32(wire.MakeSlot(wire.Dialer, 1, 1))
-		frames := []wire.Frame{{Type: wire.OPEN, ID: id, Kind: 1}}
+		id := uint32(frame.MakeSlot(frame.Dialer, 1, 1))
+		frames := []frame.Frame{{Type: frame.OPEN, ID: id, Kind: 1}}
 		for range 6000 {
-			frames = append(frames, wire.Frame{Type: wire.DATA, ID: id})
+			frames = append(frames, frame.Frame{Type: frame.DATA, ID: id})
 		}
-		frames = append(frames, wire.Frame{Type: wire.DATA, ID: id, Body: []byte{1}})
+		frames = append(frames, frame.Frame{Type: frame.DATA, ID: id, Body: []byte{1}})
 		if err := peer.send(frames...); err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,7 @@ func (c *Conn) failLocked(err error) {
 		return
 	}
 	c.unserved = !c.served()
-	if c.m.err == nil && c.m.Draining() && !c.unserved && c.m.Queued() == 0 {
+	if c.m.Failure == nil && c.m.Draining() && !c.unserved && c.m.Queued() == 0 {
 		err = errDrained // the peer has hung up, as it should
 	}
 	c.closed, c.err = true, err
@@ -127,8 +127,8 @@ func (c *Conn) openGates() {
 
 // lost is the error of a call that the end of the connection has cut off.
 func (c *Conn) lost(call *call) error {
-	sent := c.flushed || call.takes != c.m.takes
-	return &lostError{cause: c.err, sent: sent && !c.m.untouched}
+	sent := c.flushed || call.takes != c.m.Takes
+	return &lostError{cause: c.err, sent: sent && !c.m.Untouched}
 }
 
 // hangUp closes the socket, which ends the reader too.
@@ -195,7 +195,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.DrainTimeout)
 	defer cancel()
 	c.mu.Lock()
-	ended, waiting := c.closed, c.m.err == nil && c.m.Queued() > 0
+	ended, waiting := c.closed, c.m.Failure == nil && c.m.Queued() > 0
 	c.m.Drain(c.config.goaway(), "draining")
 	c.slotGate.open()
 	c.mustWrite()
@@ -237,7 +237,7 @@ func (c *Conn) quiet() bool {
 
 // served is quiet but for the output. c.mu is held.
 func (c *Conn) served() bool {
-	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.acked >= c.m.sent && len(c.keyed) == 0
+	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.Acked >= c.m.Sent && len(c.keyed) == 0
 }
 
 // settled is called whenever something has ended: it wakes whoever waits for
@@ -247,7 +247,7 @@ func (c *Conn) settled() {
 		return
 	}
 	c.idleGate.open()
-	if c.m.goawayReceived {
+	if c.m.GoawayReceived {
 		c.failLocked(errDrained)
 	}
 }

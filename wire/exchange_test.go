@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -30,15 +31,15 @@ func TestExchangeWithPython(t *testing.T) {
 	// announces that.
 	least := wire.Config{MaxFrame: 16384, MaxInflight: 64, ConnBudget: 262144, StreamInitial: 65536, PostInitial: 65536}
 	for _, tc := range []struct {
-		role wire.Role // ours
-		ends bool      // we begin the end: the peer drains
+		role frame.Role // ours
+		ends bool       // we begin the end: the peer drains
 		name string
 		wire.Config
 	}{
-		{wire.Dialer, true, "defaults", wire.Config{}},
-		{wire.Acceptor, false, "defaults", wire.Config{}},
-		{wire.Dialer, false, "least", least},
-		{wire.Acceptor, true, "least", least},
+		{frame.Dialer, true, "defaults", wire.Config{}},
+		{frame.Acceptor, false, "defaults", wire.Config{}},
+		{frame.Dialer, false, "least", least},
+		{frame.Acceptor, true, "least", least},
 	} {
 		t.Run(fmt.Sprintf("%v/%s/ends=%v", tc.role, tc.name, tc.ends), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), exchangeTime)
@@ -81,7 +82,7 @@ type exchangePeer struct {
 
 // exchangeConn starts the Python side in the other role and connects to it, or
 // lets it connect.
-func exchangeConn(ctx context.Context, t *testing.T, role wire.Role, ends bool, config *wire.Config) (*wire.Conn, *exchangePeer) {
+func exchangeConn(ctx context.Context, t *testing.T, role frame.Role, ends bool, config *wire.Config) (*wire.Conn, *exchangePeer) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,7 +90,7 @@ func exchangeConn(ctx context.Context, t *testing.T, role wire.Role, ends bool, 
 	}
 	defer l.Close()
 	words := []string{"-I", "testdata/exchange.py", "dial", l.Addr().String()}
-	if role == wire.Dialer {
+	if role == frame.Dialer {
 		words = []string{"-I", "testdata/exchange.py", "listen", "127.0.0.1:0"}
 	}
 	if ends {
@@ -106,7 +107,7 @@ func exchangeConn(ctx context.Context, t *testing.T, role wire.Role, ends bool, 
 	}
 	t.Cleanup(func() { p.kill() })
 	p.stdout = bufio.NewReader(pipe)
-	if role == wire.Acceptor {
+	if role == frame.Acceptor {
 		if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(exchangeTime)); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func exchangeConn(ctx context.Context, t *testing.T, role wire.Role, ends bool, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := wire.NewConn(nc, wire.Acceptor, config)
+		c, err := wire.NewConn(nc, frame.Acceptor, config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,10 @@
 package wire
 
-import "sync"
+import (
+	"sync"
+
+	"paddock/internal/wire/frame"
+)
 
 // FreshPools forgets what was pooled: a channel that was made in one bubble of
 // testing/synctest must not be used in another.
@@ -13,7 +17,7 @@ func FreshPools() {
 func (c *Conn) Credits() Credits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.m.Credits()
+	return CreditsOf(c.m)
 }
 
 // Live is how many requests and streams there are, of both sides.
@@ -42,8 +46,8 @@ func (c *Conn) Running() (n int) {
 
 // Limits are the credits that a connection announced.
 func (c *Conn) Limits() (conn, posts int64) {
-	return int64(c.m.self.ConnBudget), int64(c.m.self.PostInitial)
+	return int64(c.m.Self.ConnBudget), int64(c.m.Self.PostInitial)
 }
 
 // RaceEnabled says whether the race detector watches, or buffers are mangled.
-const RaceEnabled = mangle
+const RaceEnabled = frame.Mangle

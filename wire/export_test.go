@@ -1,6 +1,11 @@
 package wire
 
-import "net"
+import (
+	"net"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
+)
 
 // Credits is what a Machine knows of the bytes that may flow.
 type Credits struct {
@@ -9,18 +14,15 @@ type Credits struct {
 	ConnOwed, PostsOwed       int64 // consumed, not granted yet
 }
 
-// Credits is for tests.
-func (m *Machine) Credits() Credits {
+// CreditsOf returns the credits of a machine.
+func CreditsOf(m *machine.Machine) Credits {
 	return Credits{
-		m.connSend, m.postsSend, m.conn.receive, m.posts.receive, m.conn.owed, m.posts.owed,
+		m.ConnSend, m.PostsSend, m.Conn.Receive, m.Posts.Receive, m.Conn.Owed, m.Posts.Owed,
 	}
 }
 
-// Acked is the number of the last post that the peer has acknowledged.
-func (m *Machine) Acked() uint64 { return m.acked }
-
-// TakeBytes is Take for who needs no buffers back.
-func (m *Machine) TakeBytes() []byte {
+// TakeBytes is Take without buffers to give back.
+func TakeBytes(m *machine.Machine) []byte {
 	buffer, from := m.Take(nil)
 	return buffer[from:]
 }
@@ -30,7 +32,7 @@ var SecureDialer = secureDialer
 
 // Mangle says that memory which is given back is spoiled, which is so under the
 // race detector: allocations and bytes mean nothing then.
-const Mangle = mangle
+const Mangle = frame.Mangle
 
 // Backlog bounds the streams that wait for Accept.
 const Backlog = defaultBacklog

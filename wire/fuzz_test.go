@@ -6,6 +6,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -16,8 +17,8 @@ func FuzzFrame(f *testing.F) {
 		f.Add(v.bytes)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var frame, alone wire.Frame
-		n, err := wire.Next(b, receiverMaxFrame, &frame)
+		var whole, alone frame.Frame
+		n, err := frame.Next(b, receiverMaxFrame, &whole)
 		if err != nil {
 			failure(t, err)
 			return
@@ -25,13 +26,13 @@ func FuzzFrame(f *testing.F) {
 		if n == 0 {
 			return
 		}
-		if again := wire.AppendFrame(nil, &frame); !bytes.Equal(again, b[:n]) {
-			t.Errorf("%v\n%x\nencoded again\n%x", &frame, b[:n], again)
+		if again := frame.AppendFrame(nil, &whole); !bytes.Equal(again, b[:n]) {
+			t.Errorf("%v\n%x\nencoded again\n%x", &whole, b[:n], again)
 		}
-		if m, err := wire.Next(b[:n], receiverMaxFrame, &alone); m != n || err != nil || alone.String() != frame.String() {
-			t.Errorf("alone: %d, %v, %v; before others: %d, %v", m, err, &alone, n, &frame)
+		if m, err := frame.Next(b[:n], receiverMaxFrame, &alone); m != n || err != nil || alone.String() != whole.String() {
+			t.Errorf("alone: %d, %v, %v; before others: %d, %v", m, err, &alone, n, &whole)
 		}
-		checkMeta(t, &frame.Meta)
+		checkMeta(t, &whole.Meta)
 	})
 }
 
@@ -40,10 +41,10 @@ func checkMeta(t *testing.T, m *wire.Meta) {
 	if m.Raw == nil {
 		return
 	}
-	raw := wire.AppendMeta(nil, m)
-	f := wire.Frame{Type: wire.RES, Flags: wire.FlagMeta, ID: 0x1001, Meta: wire.Meta{Raw: raw}}
-	var again wire.Frame
-	if _, err := wire.Next(wire.AppendFrame(nil, &f), receiverMaxFrame, &again); err != nil {
+	raw := frame.AppendMeta(nil, m)
+	f := frame.Frame{Type: frame.RES, Flags: frame.FlagMeta, ID: 0x1001, Meta: wire.Meta{Raw: raw}}
+	var again frame.Frame
+	if _, err := frame.Next(frame.AppendFrame(nil, &f), receiverMaxFrame, &again); err != nil {
 		t.Fatalf("%x: %v", raw, err)
 	}
 	if again.Meta.Deadline != m.Deadline || !bytes.Equal(again.Meta.Key, m.Key) ||
@@ -81,7 +82,7 @@ func FuzzHello(f *testing.F) {
 		f.Add(v.bytes)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h, err := wire.ParseHello(b)
+		h, err := frame.ParseHello(b)
 		if err != nil {
 			failure(t, err)
 			return
@@ -93,17 +94,17 @@ func FuzzHello(f *testing.F) {
 		if again, err := strict.Marshal(values); err != nil || !bytes.Equal(again, b) {
 			t.Errorf("%x\nis not deterministic: %v\n%x", b, err, again)
 		}
-		once, err := wire.AppendHello(nil, *h)
-		if len(once) > wire.MaxHello {
+		once, err := frame.AppendHello(nil, *h)
+		if len(once) > frame.MaxHello {
 			t.Fatal("longer than a HELLO may be")
 		}
 		if err != nil {
-			if len(b) > wire.MaxHello {
+			if len(b) > frame.MaxHello {
 				return
 			}
 			t.Fatalf("%v: %v", h, err)
 		}
-		h2, err := wire.ParseHello(once)
+		h2, err := frame.ParseHello(once)
 		if err != nil || h2.String() != h.String() {
 			t.Errorf("%v\nagain %v, %v", h, h2, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -69,7 +70,7 @@ func fuzzOneSide(t *testing.T, mode byte, seed uint64, script []byte) {
 		p.nc.Close()
 	}
 	<-c.Done() // T is a second, so that a peer that stays is silent too long
-	var broken *wire.ProtocolError
+	var broken *frame.ProtocolError
 	var remote *wire.Error
 	if err := c.Err(); !errors.Is(err, wire.ErrClosed) && !errors.Is(err, wire.ErrPeerDead) && !errors.Is(err, wire.ErrNotWire) &&
 		!errors.Is(err, wire.ErrHelloLate) && !errors.As(err, &broken) && !errors.As(err, &remote) && !isBrokenPipe(err) {
@@ -123,57 +124,57 @@ func madeUp(script []byte) (b []byte) {
 	for len(script) > 0 {
 		op, how := next(), next()
 		index := how % 4
-		side := wire.Dialer
+		side := frame.Dialer
 		if how&64 != 0 && op%4 == 0 {
-			side = wire.Acceptor
+			side = frame.Acceptor
 		}
-		if typ := wire.Type(op % 16); typ == wire.REQ || typ == wire.OPEN {
+		if typ := frame.Type(op % 16); typ == frame.REQ || typ == frame.OPEN {
 			generations[index]++
 		}
-		f := wire.Frame{
-			Type: wire.Type(op % 16), Kind: uint32(1 + how/4%5),
-			ID: uint32(wire.MakeSlot(side, uint32(index+1), uint16(generations[index]&4095))),
+		f := frame.Frame{
+			Type: frame.Type(op % 16), Kind: uint32(1 + how/4%5),
+			ID: uint32(frame.MakeSlot(side, uint32(index+1), uint16(generations[index]&4095))),
 		}
 		switch f.Type {
-		case wire.POST:
+		case frame.POST:
 			f.ID, f.Body = f.Kind, payload(next()*how/8)
-		case wire.POSTS:
+		case frame.POSTS:
 			f.ID = f.Kind
 			for range 1 + how%5 {
 				n := next()
 				f.Body = append(binary.AppendUvarint(f.Body, uint64(n)), payload(n)...)
 			}
-		case wire.REQ, wire.OPEN, wire.DATA, wire.RES:
+		case frame.REQ, frame.OPEN, frame.DATA, frame.RES:
 			f.Body = payload(next() * (how / 16))
-			f.Flags = wire.Flags(next() & 3)
-			if f.Type == wire.REQ {
-				f.Flags &= wire.FlagMore
+			f.Flags = frame.Flags(next() & 3)
+			if f.Type == frame.REQ {
+				f.Flags &= frame.FlagMore
 			}
-			if f.Type == wire.OPEN && f.Has(wire.FlagConfirm) {
+			if f.Type == frame.OPEN && f.Has(frame.FlagConfirm) {
 				f.Body = nil
 			}
-			if f.Type == wire.RES && f.Has(wire.FlagErr) {
-				f.Flags, f.Code, f.Body = wire.FlagErr, 7, nil
+			if f.Type == frame.RES && f.Has(frame.FlagErr) {
+				f.Flags, f.Code, f.Body = frame.FlagErr, 7, nil
 			}
-		case wire.RESET:
-			f.Code, f.Flags = wire.Code(1+next()), wire.Flags(how>>7)
-		case wire.CREDIT:
+		case frame.RESET:
+			f.Code, f.Flags = wire.Code(1+next()), frame.Flags(how>>7)
+		case frame.CREDIT:
 			f.Credit = uint32(1 + next()<<(how%16))
 			if how&32 != 0 {
 				f.ID = uint32(how & 1)
 			}
-		case wire.PING:
-			f.ID, f.Body, f.Flags = 0, make([]byte, 8), wire.Flags(how&1)
-		case wire.ACK:
+		case frame.PING:
+			f.ID, f.Body, f.Flags = 0, make([]byte, 8), frame.Flags(how&1)
+		case frame.ACK:
 			f.ID, f.Count = 0, uint64(next())
-		case wire.HELLO, wire.CRITICAL:
+		case frame.HELLO, frame.CRITICAL:
 			continue // they end it
-		case wire.GOAWAY:
+		case frame.GOAWAY:
 			f.Code = wire.Code(how / 64)
-		case wire.BIND:
+		case frame.BIND:
 			f.ID, f.Text = uint32(6+next()), fmt.Appendf(nil, "kind.%d", how)
 		}
-		b = wire.AppendFrame(b, &f)
+		b = frame.AppendFrame(b, &f)
 	}
 	return b
 }

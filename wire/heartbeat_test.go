@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -42,7 +43,7 @@ func TestSilentPeerIsDead(t *testing.T) {
 				p.take()
 				began := time.Now()
 				time.Sleep(idle/3 + time.Millisecond)
-				if frames := p.take(); len(frames) != 1 || frames[0].Type != wire.PING {
+				if frames := p.take(); len(frames) != 1 || frames[0].Type != frame.PING {
 					t.Errorf("after T/3: %v", frames)
 				}
 				time.Sleep(2 * idle / 5) // a second PING has gone out, which is no news
@@ -145,8 +146,8 @@ func TestPeerThatNeverReadsIsDead(t *testing.T) {
 // Who connects and says nothing, or half of something, has 5 s.
 func TestHelloTimeout(t *testing.T) {
 	for name, first := range map[string]string{
-		"nothing": "", "half a preface": wire.Preface[:4], "preface": wire.Preface,
-		"half a HELLO": wire.Preface + "\x21\x00\x00\xb0\x00\x00\x00\x00\xa5",
+		"nothing": "", "half a preface": frame.Preface[:4], "preface": frame.Preface,
+		"half a HELLO": frame.Preface + "\x21\x00\x00\xb0\x00\x00\x00\x00\xa5",
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -177,7 +178,7 @@ func TestHelloDripIsLate(t *testing.T) {
 		var drip sync.WaitGroup
 		defer drip.Wait()
 		drip.Go(func() {
-			for _, b := range []byte(wire.Preface + "\x21\x00\x00\xb0\x00\x00\x00\x00\xa5\x01\x82\x01\x01") {
+			for _, b := range []byte(frame.Preface + "\x21\x00\x00\xb0\x00\x00\x00\x00\xa5\x01\x82\x01\x01") {
 				if p.bytes([]byte{b}) != nil {
 					return
 				}
@@ -204,7 +205,7 @@ func TestDrainLimit(t *testing.T) {
 		p, c := attack(t, &wire.Config{Mux: mux, Logger: quiet})
 		p.hello(wire.Hello{}, "stuck")
 		p.listen()
-		if err := p.send(wire.Frame{Type: wire.REQ, ID: uint32(wire.MakeSlot(wire.Dialer, 1, 1)), Kind: 1}); err != nil {
+		if err := p.send(frame.Frame{Type: frame.REQ, ID: uint32(frame.MakeSlot(frame.Dialer, 1, 1)), Kind: 1}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -212,7 +213,7 @@ func TestDrainLimit(t *testing.T) {
 		defer life.Wait()
 		life.Go(func() {
 			for c.Err() == nil {
-				_ = p.send(wire.Frame{Type: wire.PING, Body: make([]byte, 8)})
+				_ = p.send(frame.Frame{Type: frame.PING, Body: make([]byte, 8)})
 				time.Sleep(time.Second)
 			}
 		})
@@ -294,7 +295,7 @@ func TestStuckWriteIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := wire.NewConn(nc, wire.Acceptor, &wire.Config{Mux: echoMux(), Idle: time.Second, Logger: quiet})
+	c, err := wire.NewConn(nc, frame.Acceptor, &wire.Config{Mux: echoMux(), Idle: time.Second, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,10 +309,10 @@ func TestStuckWriteIsSeen(t *testing.T) {
 	life.Go(func() { // it asks and is alive, and reads nothing
 		for i := uint32(1); c.Err() == nil; i++ {
 			if i < 100 {
-				_ = p.send(wire.Frame{Type: wire.REQ, ID: slotID(i, 1), Kind: 1, Body: make([]byte, 50_000)})
+				_ = p.send(frame.Frame{Type: frame.REQ, ID: slotID(i, 1), Kind: 1, Body: make([]byte, 50_000)})
 				continue
 			}
-			_ = p.send(wire.Frame{Type: wire.PING, Body: make([]byte, 8)})
+			_ = p.send(frame.Frame{Type: frame.PING, Body: make([]byte, 8)})
 			<-beat.C
 		}
 	})

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 	"paddock/wire"
 )
 
@@ -91,7 +93,7 @@ func specRows(t *testing.T) (rows []string) {
 // player runs one history.
 type player struct {
 	t    *testing.T
-	m    *wire.Machine
+	m    *machine.Machine
 	now  time.Duration
 	hold bool // nothing is taken from the machine
 	live int
@@ -141,24 +143,24 @@ var testHello = wire.Hello{
 }
 
 func newPlayer(t *testing.T, options string) *player {
-	role := wire.Dialer
+	role := frame.Dialer
 	if strings.Contains(options, "acceptor") {
-		role = wire.Acceptor
+		role = frame.Acceptor
 	}
-	m, err := wire.NewMachine(role, testHello, 0)
+	m, err := machine.NewMachine(role, testHello, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &player{t: t, m: m}
-	m.TakeBytes()
+	wire.TakeBytes(m)
 	if !strings.Contains(options, "new") {
 		hello := testHello
 		if strings.Contains(options, "session") {
 			hello.Session = &wire.Session{Base: 10}
 		}
-		var ev wire.Event
-		payload, _ := wire.AppendHello(nil, hello)
-		if _, err := m.Feed(wire.AppendFrame(nil, &wire.Frame{Type: wire.HELLO, Body: payload}), &ev); err != nil {
+		var ev machine.Event
+		payload, _ := frame.AppendHello(nil, hello)
+		if _, err := m.Feed(frame.AppendFrame(nil, &frame.Frame{Type: frame.HELLO, Body: payload}), &ev); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,13 +196,13 @@ func (p *player) say(format string, args ...any) { fmt.Fprintf(&p.out, format+"\
 
 func (p *player) feed(text string) {
 	b := parseFrame(p.t, text)
-	var ev wire.Event
+	var ev machine.Event
 	p.m.Heard(p.now)
 	n, err := p.m.Feed(b, &ev)
 	if err == nil && n != len(b) {
 		p.t.Fatalf("%s: %d of %d bytes", text, n, len(b))
 	}
-	if err == nil && ev.Op != wire.OpNone {
+	if err == nil && ev.Op != machine.OpNone {
 		line := "! " + ev.Op.String()
 		if ev.Slot.Valid() {
 			line += " " + ev.Slot.String()
@@ -224,9 +226,9 @@ func (p *player) feed(text string) {
 // results shows what the machine has to send, and what became of it.
 func (p *player) results() {
 	if !p.hold {
-		var f wire.Frame
-		for rest := p.m.TakeBytes(); len(rest) > 0; {
-			n, err := wire.Next(rest, testHello.MaxFrame, &f)
+		var f frame.Frame
+		for rest := wire.TakeBytes(p.m); len(rest) > 0; {
+			n, err := frame.Next(rest, testHello.MaxFrame, &f)
 			if err != nil || n == 0 {
 				p.t.Fatalf("the output is not legal: %x: %d, %v", rest, n, err)
 			}
@@ -240,7 +242,7 @@ func (p *player) results() {
 	}
 	if err := p.m.Err(); err != nil && !p.said {
 		p.said = true
-		var broken *wire.ProtocolError
+		var broken *frame.ProtocolError
 		if errors.As(err, &broken) {
 			p.say("x %v %s", broken.Code, broken.Reason)
 		} else {
@@ -267,15 +269,15 @@ func (p *player) wish(text string) {
 	}
 	number := func(i int) int { n, _ := strconv.Atoi(arg(i)); return n }
 	has := func(word string) bool { return slices.Contains(words, word) }
-	flags := func() (f wire.Flags) {
-		for name, bit := range map[string]wire.Flags{"END": wire.FlagEnd, "CONFIRM": wire.FlagConfirm, "MORE": wire.FlagMore} {
+	flags := func() (f frame.Flags) {
+		for name, bit := range map[string]frame.Flags{"END": frame.FlagEnd, "CONFIRM": frame.FlagConfirm, "MORE": frame.FlagMore} {
 			if has(name) {
 				f |= bit
 			}
 		}
 		return f
 	}
-	slot := func() wire.Slot { return parseSlot(p.t, arg(1)) }
+	slot := func() frame.Slot { return parseSlot(p.t, arg(1)) }
 	var err error
 	switch arg(0) {
 	case "request":
@@ -309,7 +311,7 @@ func (p *player) wish(text string) {
 	case "bind":
 		_, err = p.m.Bind(arg(1))
 	case "drain":
-		p.m.Drain(wire.Goaway{RetryAfter: time.Second, Jitter: 5 * time.Second}, "bye")
+		p.m.Drain(machine.Goaway{RetryAfter: time.Second, Jitter: 5 * time.Second}, "bye")
 	case "tick":
 		p.now, _ = time.ParseDuration(arg(1))
 		_, err = p.m.Tick(p.now)
@@ -343,29 +345,29 @@ func body(text string) []byte {
 	return nil
 }
 
-func parseSlot(t *testing.T, text string) wire.Slot {
+func parseSlot(t *testing.T, text string) frame.Slot {
 	var side byte
 	var index, generation int
 	if n, err := fmt.Sscanf(text, "%c%d/%d", &side, &index, &generation); n != 3 || err != nil {
 		t.Fatalf("slot %q?", text)
 	}
-	role := wire.Dialer
+	role := frame.Dialer
 	if side == 'a' {
-		role = wire.Acceptor
+		role = frame.Acceptor
 	}
-	return wire.MakeSlot(role, uint32(index), uint16(generation))
+	return frame.MakeSlot(role, uint32(index), uint16(generation))
 }
 
 // parseFrame reads the notation of Frame.String, with x*N for a long body.
 func parseFrame(t *testing.T, text string) []byte {
 	words := strings.Fields(text)
-	var f wire.Frame
-	for f.Type = wire.POST; f.Type.String() != words[0]; f.Type++ {
-		if f.Type == wire.CRITICAL {
+	var f frame.Frame
+	for f.Type = frame.POST; f.Type.String() != words[0]; f.Type++ {
+		if f.Type == frame.CRITICAL {
 			t.Fatalf("frame %q?", text)
 		}
 	}
-	flags := map[string]wire.Flags{
+	flags := map[string]frame.Flags{
 		"ACK": 1, "ERR": 1, "END": 1, "STOP": 1, "PONG": 1, "MORE": 2, "CONFIRM": 2, "META": 4, "COMP": 8,
 	}
 	number := func(s string) uint64 { n, _ := strconv.ParseUint(s, 10, 64); return n }
@@ -374,7 +376,7 @@ func parseFrame(t *testing.T, text string) []byte {
 		switch {
 		case flags[word] != 0:
 			f.Flags |= flags[word]
-		case name == "kind" && (f.Type == wire.REQ || f.Type == wire.OPEN):
+		case name == "kind" && (f.Type == frame.REQ || f.Type == frame.OPEN):
 			f.Kind = uint32(number(value))
 		case name == "kind":
 			f.ID = uint32(number(value))
@@ -385,14 +387,14 @@ func parseFrame(t *testing.T, text string) []byte {
 		case name == "name":
 			f.Text = body(value)
 		case name == "deadline":
-			f.Meta.Raw = wire.AppendMeta(nil, &wire.Meta{HasDeadline: true, Deadline: time.Duration(number(value)) * time.Millisecond})
+			f.Meta.Raw = frame.AppendMeta(nil, &wire.Meta{HasDeadline: true, Deadline: time.Duration(number(value)) * time.Millisecond})
 		case name == "versions":
 			f.Body = []byte{0xa1, 1, 0x82, byte(number(value)), byte(number(value))}
 		case word == "not-started":
 			f.NotStarted = true
 		case isField:
 			t.Fatalf("field %q in %q?", word, text)
-		case f.Type == wire.POSTS:
+		case f.Type == frame.POSTS:
 			f.Body = append(append(f.Body, byte(len(body(word)))), body(word)...)
 		case word[0] == '"' || strings.HasPrefix(word, "h'") || strings.HasPrefix(word, "x*"):
 			f.Body = body(word)
@@ -400,13 +402,13 @@ func parseFrame(t *testing.T, text string) []byte {
 			f.ID = uint32(parseSlot(t, word))
 		case word == "posts":
 			f.ID = 1
-		case f.Type == wire.CREDIT && word != "connection":
+		case f.Type == frame.CREDIT && word != "connection":
 			f.Credit = uint32(number(word))
-		case f.Type == wire.ACK:
+		case f.Type == frame.ACK:
 			f.Count = number(word)
-		case f.Type == wire.GOAWAY || f.Type == wire.EXTENSION:
+		case f.Type == frame.GOAWAY || f.Type == frame.EXTENSION:
 			f.ID = uint32(number(word))
 		}
 	}
-	return wire.AppendFrame(nil, &f)
+	return frame.AppendFrame(nil, &f)
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -44,53 +45,53 @@ func hostileMux(running *atomic.Int32) *wire.Mux {
 }
 
 func slotID(index uint32, generation int) uint32 {
-	return uint32(wire.MakeSlot(wire.Dialer, index, uint16(generation%4096)))
+	return uint32(frame.MakeSlot(frame.Dialer, index, uint16(generation%4096)))
 }
 
 // Each flood ends the connection with FLOOD, or does nothing that grows: never more
 // handlers than slots, and no more memory than the windows.
 func TestFloods(t *testing.T) {
-	resetFrame := func(id uint32) wire.Frame { return wire.Frame{Type: wire.RESET, ID: id, Code: wire.Cancelled} }
+	resetFrame := func(id uint32) frame.Frame { return frame.Frame{Type: frame.RESET, ID: id, Code: wire.Cancelled} }
 	for _, tc := range []struct {
 		name  string
 		flood bool // ends with FLOOD
-		first []wire.Frame
-		next  func(i int) []wire.Frame
+		first []frame.Frame
+		next  func(i int) []frame.Frame
 	}{
-		{"OPEN and RESET", true, nil, func(i int) []wire.Frame {
+		{"OPEN and RESET", true, nil, func(i int) []frame.Frame {
 			if i < 64 {
 				id := slotID(uint32(i+1), 1)
-				return []wire.Frame{{Type: wire.OPEN, ID: id, Kind: kindStuck}, resetFrame(id)}
+				return []frame.Frame{{Type: frame.OPEN, ID: id, Kind: kindStuck}, resetFrame(id)}
 			}
-			return []wire.Frame{resetFrame(slotID(uint32(i%64+1), 1))}
+			return []frame.Frame{resetFrame(slotID(uint32(i%64+1), 1))}
 		}},
-		{"REQ and CANCEL", true, nil, func(i int) []wire.Frame {
+		{"REQ and CANCEL", true, nil, func(i int) []frame.Frame {
 			if i < 64 {
 				id := slotID(uint32(i+1), 1)
-				return []wire.Frame{{Type: wire.REQ, ID: id, Kind: kindStuck}, {Type: wire.CANCEL, ID: id}}
+				return []frame.Frame{{Type: frame.REQ, ID: id, Kind: kindStuck}, {Type: frame.CANCEL, ID: id}}
 			}
-			return []wire.Frame{{Type: wire.CANCEL, ID: slotID(uint32(i%64+1), 1)}}
+			return []frame.Frame{{Type: frame.CANCEL, ID: slotID(uint32(i%64+1), 1)}}
 		}},
-		{"PING", false, nil, func(i int) []wire.Frame {
-			return []wire.Frame{{Type: wire.PING, Body: fmt.Appendf(nil, "%08d", i)}}
+		{"PING", false, nil, func(i int) []frame.Frame {
+			return []frame.Frame{{Type: frame.PING, Body: fmt.Appendf(nil, "%08d", i)}}
 		}},
-		{"PONG", false, nil, func(i int) []wire.Frame {
-			return []wire.Frame{{Type: wire.PING, Flags: wire.FlagPong, Body: fmt.Appendf(nil, "%08d", i)}}
+		{"PONG", false, nil, func(i int) []frame.Frame {
+			return []frame.Frame{{Type: frame.PING, Flags: frame.FlagPong, Body: fmt.Appendf(nil, "%08d", i)}}
 		}},
-		{"small CREDIT", true, nil, func(int) []wire.Frame { return []wire.Frame{{Type: wire.CREDIT, Credit: 1}} }},
-		{"extension", true, nil, func(int) []wire.Frame {
-			return []wire.Frame{{Type: wire.EXTENSION, ID: 77, Body: make([]byte, 100)}}
+		{"small CREDIT", true, nil, func(int) []frame.Frame { return []frame.Frame{{Type: frame.CREDIT, Credit: 1}} }},
+		{"extension", true, nil, func(int) []frame.Frame {
+			return []frame.Frame{{Type: frame.EXTENSION, ID: 77, Body: make([]byte, 100)}}
 		}},
-		{"empty DATA", true, []wire.Frame{{Type: wire.OPEN, ID: slotID(1, 1), Kind: kindStuck}}, func(int) []wire.Frame {
-			return []wire.Frame{{Type: wire.DATA, Flags: wire.FlagMore, ID: slotID(1, 1)}}
+		{"empty DATA", true, []frame.Frame{{Type: frame.OPEN, ID: slotID(1, 1), Kind: kindStuck}}, func(int) []frame.Frame {
+			return []frame.Frame{{Type: frame.DATA, Flags: frame.FlagMore, ID: slotID(1, 1)}}
 		}},
-		{"empty posts", false, nil, func(int) []wire.Frame { return []wire.Frame{{Type: wire.POST, ID: kindPost}} }},
-		{"STOP", true, []wire.Frame{{Type: wire.OPEN, ID: slotID(1, 1), Kind: kindStuck}}, func(int) []wire.Frame {
+		{"empty posts", false, nil, func(int) []frame.Frame { return []frame.Frame{{Type: frame.POST, ID: kindPost}} }},
+		{"STOP", true, []frame.Frame{{Type: frame.OPEN, ID: slotID(1, 1), Kind: kindStuck}}, func(int) []frame.Frame {
 			f := resetFrame(slotID(1, 1))
-			f.Flags = wire.FlagStop
-			return []wire.Frame{f}
+			f.Flags = frame.FlagStop
+			return []frame.Frame{f}
 		}},
-		{"GOAWAY", false, nil, func(int) []wire.Frame { return []wire.Frame{{Type: wire.GOAWAY}} }},
+		{"GOAWAY", false, nil, func(int) []frame.Frame { return []frame.Frame{{Type: frame.GOAWAY}} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestFloods(t *testing.T) {
 				synctest.Wait()
 				// A GOAWAY while nothing is under way ends the connection, as it should.
 				if tc.name == "GOAWAY" {
-					_ = p.send(wire.Frame{Type: wire.REQ, ID: slotID(1, 1), Kind: kindStuck})
+					_ = p.send(frame.Frame{Type: frame.REQ, ID: slotID(1, 1), Kind: kindStuck})
 				}
 				before, most := inUse(), int32(0)
 				for i := range 30_000 {
@@ -138,20 +139,20 @@ func TestRuleBreakers(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		code   wire.Code
-		frames []wire.Frame
+		frames []frame.Frame
 	}{
-		{"a second HELLO", wire.Protocol, []wire.Frame{{Type: wire.HELLO, Body: []byte{0xa1, 1, 0x82, 1, 1}}}},
-		{"BIND twice", wire.Protocol, []wire.Frame{{Type: wire.BIND, ID: 1, Text: []byte("echo")}}},
-		{"critical extension", wire.Unsupported, []wire.Frame{{Type: wire.CRITICAL}}},
-		{"post of an unbound kind", wire.Protocol, []wire.Frame{{Type: wire.POST, ID: 900}}},
-		{"credit over the limit", wire.FlowControl, []wire.Frame{{Type: wire.CREDIT, Credit: 1<<31 - 1}}},
-		{"post over the lane", wire.FlowControl, []wire.Frame{
-			{Type: wire.POST, ID: kindStuck, Body: make([]byte, 60_000)},
-			{Type: wire.POST, ID: kindStuck, Body: make([]byte, 60_000)},
+		{"a second HELLO", wire.Protocol, []frame.Frame{{Type: frame.HELLO, Body: []byte{0xa1, 1, 0x82, 1, 1}}}},
+		{"BIND twice", wire.Protocol, []frame.Frame{{Type: frame.BIND, ID: 1, Text: []byte("echo")}}},
+		{"critical extension", wire.Unsupported, []frame.Frame{{Type: frame.CRITICAL}}},
+		{"post of an unbound kind", wire.Protocol, []frame.Frame{{Type: frame.POST, ID: 900}}},
+		{"credit over the limit", wire.FlowControl, []frame.Frame{{Type: frame.CREDIT, Credit: 1<<31 - 1}}},
+		{"post over the lane", wire.FlowControl, []frame.Frame{
+			{Type: frame.POST, ID: kindStuck, Body: make([]byte, 60_000)},
+			{Type: frame.POST, ID: kindStuck, Body: make([]byte, 60_000)},
 		}},
-		{"an answer nobody asked for", wire.Protocol, []wire.Frame{{Type: wire.RES, ID: uint32(wire.MakeSlot(wire.Acceptor, 1, 1))}}},
-		{"a slot used twice", wire.Protocol, []wire.Frame{
-			{Type: wire.REQ, ID: slotID(1, 1), Kind: kindStuck}, {Type: wire.REQ, ID: slotID(1, 2), Kind: kindStuck},
+		{"an answer nobody asked for", wire.Protocol, []frame.Frame{{Type: frame.RES, ID: uint32(frame.MakeSlot(frame.Acceptor, 1, 1))}}},
+		{"a slot used twice", wire.Protocol, []frame.Frame{
+			{Type: frame.REQ, ID: slotID(1, 1), Kind: kindStuck}, {Type: frame.REQ, ID: slotID(1, 2), Kind: kindStuck},
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -163,7 +164,7 @@ func TestRuleBreakers(t *testing.T) {
 				synctest.Wait()
 				_ = p.send(tc.frames...)
 				p.closedWith(c, tc.code)
-				var broken *wire.ProtocolError
+				var broken *frame.ProtocolError
 				if !errors.As(c.Err(), &broken) || broken.Code != tc.code {
 					t.Errorf("got %v", c.Err())
 				}
@@ -180,23 +181,23 @@ func TestRuleBreakers(t *testing.T) {
 // it costs a block until its bytes come.
 func TestAnnouncedLengths(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		header := func(typ wire.Type, id uint32, n int) []byte { return wire.MakeHeader(typ, 0, id, n).Append(nil) }
+		header := func(typ frame.Type, id uint32, n int) []byte { return frame.MakeHeader(typ, 0, id, n).Append(nil) }
 		p, c := attack(t, nil)
 		p.hello(wire.Hello{}, hostileKinds...)
 		p.listen()
-		_ = p.bytes(header(wire.POST, kindPost, 1<<24-1))
+		_ = p.bytes(header(frame.POST, kindPost, 1<<24-1))
 		p.closedWith(c, wire.FrameSize)
 
 		p, c = attack(t, nil) // before HELLO too
 		p.listen()
-		_ = p.bytes(append([]byte(wire.Preface), header(wire.HELLO, 0, 1<<24-1)...))
+		_ = p.bytes(append([]byte(frame.Preface), header(frame.HELLO, 0, 1<<24-1)...))
 		p.closedWith(c, wire.FrameSize)
 
 		before := inUse()
 		for range 20 {
 			p, _ := attack(t, &wire.Config{MaxFrame: 1<<24 - 1})
 			p.hello(wire.Hello{}, hostileKinds...)
-			_ = p.bytes(header(wire.DATA, slotID(1, 1), 1<<24-1))
+			_ = p.bytes(header(frame.DATA, slotID(1, 1), 1<<24-1))
 		}
 		synctest.Wait()
 		if grown := inUse() - before; grown > 20*(256<<10+1<<20) { // the pipes hold some too
@@ -221,7 +222,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 				before := inUse()
 				body := payload(60_000)
 				for i := range uint32(inflight) {
-					if err := p.send(wire.Frame{Type: wire.REQ, ID: slotID(i+1, 1), Kind: kind, Body: body}); err != nil {
+					if err := p.send(frame.Frame{Type: frame.REQ, ID: slotID(i+1, 1), Kind: kind, Body: body}); err != nil {
 						t.Fatalf("the reader has stopped: %v", err)
 					}
 				}
@@ -251,23 +252,23 @@ func TestSillyWindow(t *testing.T) {
 		p.hello(wire.Hello{}, hostileKinds...)
 		p.listen()
 		_ = p.send(
-			wire.Frame{Type: wire.OPEN, ID: slotID(1, 1), Kind: kindEcho, Credit: 1},
-			wire.Frame{Type: wire.DATA, ID: slotID(1, 1), Body: payload(20_000)},
+			frame.Frame{Type: frame.OPEN, ID: slotID(1, 1), Kind: kindEcho, Credit: 1},
+			frame.Frame{Type: frame.DATA, ID: slotID(1, 1), Body: payload(20_000)},
 		)
 		var got []byte
 		for range 500 {
 			for _, f := range p.take() {
-				if f.Type == wire.DATA {
+				if f.Type == frame.DATA {
 					got = append(got, f.Body...)
 				}
 			}
-			_ = p.send(wire.Frame{Type: wire.CREDIT, ID: slotID(1, 1), Credit: 1})
+			_ = p.send(frame.Frame{Type: frame.CREDIT, ID: slotID(1, 1), Credit: 1})
 		}
 		if len(got) != 500 || !bytes.Equal(got, payload(20_000)[:500]) {
 			t.Errorf("%d bytes have come", len(got))
 		}
 		for range 10_000 {
-			_ = p.send(wire.Frame{Type: wire.CREDIT, ID: slotID(1, 1), Credit: 1})
+			_ = p.send(frame.Frame{Type: frame.CREDIT, ID: slotID(1, 1), Credit: 1})
 		}
 		p.closedWith(c, wire.Flood)
 	})
@@ -289,25 +290,25 @@ func TestStreamRuleBreakers(t *testing.T) {
 		p, c := attack(t, &wire.Config{Mux: mux, StreamInitial: 64 << 10, Logger: quiet})
 		p.hello(wire.Hello{}, "echo", "stuck")
 		p.listen()
-		data := wire.Frame{Type: wire.DATA, ID: slotID(1, 1), Body: make([]byte, 40_000)}
-		_ = p.send(wire.Frame{Type: wire.OPEN, ID: slotID(1, 1), Kind: 2}, data, data) // over the window
+		data := frame.Frame{Type: frame.DATA, ID: slotID(1, 1), Body: make([]byte, 40_000)}
+		_ = p.send(frame.Frame{Type: frame.OPEN, ID: slotID(1, 1), Kind: 2}, data, data) // over the window
 		var code wire.Code
 		for _, f := range p.take() {
-			if f.Type == wire.RESET {
+			if f.Type == frame.RESET {
 				code = f.Code
 			}
 		}
 		if code != wire.FlowControl {
 			t.Errorf("over the stream's credit: %v", code)
 		}
-		_ = p.send(wire.Frame{Type: wire.RESET, ID: slotID(1, 1), Code: wire.FlowControl})
-		end := wire.Frame{Type: wire.DATA, Flags: wire.FlagEnd, ID: slotID(1, 2)}
-		more := wire.Frame{Type: wire.DATA, ID: slotID(1, 2), Body: []byte("more")}
+		_ = p.send(frame.Frame{Type: frame.RESET, ID: slotID(1, 1), Code: wire.FlowControl})
+		end := frame.Frame{Type: frame.DATA, Flags: frame.FlagEnd, ID: slotID(1, 2)}
+		more := frame.Frame{Type: frame.DATA, ID: slotID(1, 2), Body: []byte("more")}
 		synctest.Wait()
-		_ = p.send(wire.Frame{Type: wire.OPEN, ID: slotID(1, 2), Kind: 2}, end, more) // after END
+		_ = p.send(frame.Frame{Type: frame.OPEN, ID: slotID(1, 2), Kind: 2}, end, more) // after END
 		code = 0
 		for _, f := range p.take() {
-			if f.Type == wire.RESET {
+			if f.Type == frame.RESET {
 				code = f.Code
 			}
 		}
@@ -327,7 +328,7 @@ func TestStreamRuleBreakers(t *testing.T) {
 // Not wire at all: one error that says what came instead.
 func TestNotWire(t *testing.T) {
 	for first, want := range map[string]string{
-		"GET / HTTP/1.1\r\n": "GET /", "\x16\x03\x01\x02\x00": "TLS", "\x89WIRE\n\x01": "", wire.Preface[:7] + "\x02": "",
+		"GET / HTTP/1.1\r\n": "GET /", "\x16\x03\x01\x02\x00": "TLS", "\x89WIRE\n\x01": "", frame.Preface[:7] + "\x02": "",
 	} {
 		bubble(t, func(t *testing.T) {
 			p, c := attack(t, &wire.Config{Logger: quiet})
@@ -352,9 +353,9 @@ func TestNothingBeforeVerify(t *testing.T) {
 			return &wire.Error{Code: wire.PermissionDenied}
 		}})
 		h := wire.Hello{Kinds: map[string]uint32{"post": 1}}
-		body, _ := wire.AppendHello(nil, h)
-		b := wire.AppendFrame([]byte(wire.Preface), &wire.Frame{Type: wire.HELLO, Body: body})
-		b = wire.AppendFrame(b, &wire.Frame{Type: wire.POST, ID: 1, Body: []byte("x")})
+		body, _ := frame.AppendHello(nil, h)
+		b := frame.AppendFrame([]byte(frame.Preface), &frame.Frame{Type: frame.HELLO, Body: body})
+		b = frame.AppendFrame(b, &frame.Frame{Type: frame.POST, ID: 1, Body: []byte("x")})
 		p.listen()
 		_ = p.bytes(b)
 		p.closedWith(c, wire.PermissionDenied)

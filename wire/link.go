@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"paddock/internal/netio/nowait"
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 )
 
 // link is one of a client's connections: the present one, and those after it.
@@ -63,8 +65,8 @@ func (l *link) run() {
 // sharesSession reports whether a connection has ended in a way that only another process
 // with the same session explains.
 func sharesSession(err error) bool {
-	if broken, ok := errors.AsType[*ProtocolError](err); ok {
-		return broken.Reason == AckAhead
+	if broken, ok := errors.AsType[*frame.ProtocolError](err); ok {
+		return broken.Reason == frame.AckAhead
 	}
 	said, ok := errors.AsType[*Error](err)
 	return ok && said.Code == Aborted
@@ -86,11 +88,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // live makes a connection and keeps it until it takes no more work.
-func (l *link) live() (lived time.Duration, drained bool, away Goaway, err error) {
+func (l *link) live() (lived time.Duration, drained bool, away machine.Goaway, err error) {
 	c := l.c
 	conn, turn, err := l.connect()
 	if err != nil {
-		return 0, false, Goaway{}, err
+		return 0, false, machine.Goaway{}, err
 	}
 	if err := conn.Ready(c.ctx); err != nil {
 		_ = conn.Close()
@@ -143,7 +145,7 @@ func (l *link) connect() (conn *Conn, turn uint64, err error) {
 	if l.index == 0 {
 		turn, session.Base, config.sentBefore = c.lane.attach()
 	}
-	conn, err = NewConn(nc, Dialer, &config)
+	conn, err = NewConn(nc, frame.Dialer, &config)
 	return conn, turn, err
 }
 

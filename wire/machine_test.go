@@ -5,24 +5,26 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 	"paddock/wire"
 )
 
 // pair is two machines whose HELLOs have passed.
-func pair(t *testing.T, hello wire.Hello) (dialer, acceptor *wire.Machine) {
+func pair(t *testing.T, hello wire.Hello) (dialer, acceptor *machine.Machine) {
 	t.Helper()
-	var machines [2]*wire.Machine
+	var machines [2]*machine.Machine
 	var hellos [2][]byte
-	for i, role := range []wire.Role{wire.Dialer, wire.Acceptor} {
-		m, err := wire.NewMachine(role, hello, 0)
+	for i, role := range []frame.Role{frame.Dialer, frame.Acceptor} {
+		m, err := machine.NewMachine(role, hello, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines[i], hellos[i] = m, m.TakeBytes()
+		machines[i], hellos[i] = m, wire.TakeBytes(m)
 	}
 	for i, m := range machines {
-		var ev wire.Event
-		if _, err := m.Feed(hellos[1-i][len(wire.Preface):], &ev); err != nil || ev.Op != wire.OpHello {
+		var ev machine.Event
+		if _, err := m.Feed(hellos[1-i][len(frame.Preface):], &ev); err != nil || ev.Op != machine.OpHello {
 			t.Fatal(ev.Op, err)
 		}
 	}
@@ -30,11 +32,11 @@ func pair(t *testing.T, hello wire.Hello) (dialer, acceptor *wire.Machine) {
 }
 
 // move carries what from has to say to the other, and calls f for each event.
-func move(t *testing.T, from, to *wire.Machine, spare []byte, f func(*wire.Event)) []byte {
-	return moveEvents(t, from, to, spare, new(wire.Event), f)
+func move(t *testing.T, from, to *machine.Machine, spare []byte, f func(*machine.Event)) []byte {
+	return moveEvents(t, from, to, spare, new(machine.Event), f)
 }
 
-func moveEvents(t *testing.T, from, to *wire.Machine, spare []byte, ev *wire.Event, f func(*wire.Event)) []byte {
+func moveEvents(t *testing.T, from, to *machine.Machine, spare []byte, ev *machine.Event, f func(*machine.Event)) []byte {
 	piece, at := from.Take(spare)
 	for rest := piece[at:]; len(rest) > 0; {
 		n, err := to.Feed(rest, ev)
@@ -58,27 +60,27 @@ func TestMachineDoesNotAllocate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve := func(ev *wire.Event) {
+	serve := func(ev *machine.Event) {
 		switch ev.Op {
-		case wire.OpPost:
+		case machine.OpPost:
 			acceptor.PostsDone(len(ev.Frame.Body))
 			acceptor.Acknowledge(ev.Last)
-		case wire.OpRequest:
+		case machine.OpRequest:
 			if err := acceptor.Respond(ev.Slot, nil, ev.Frame.Body, false); err != nil {
 				t.Error(err)
 			}
-		case wire.OpData:
+		case machine.OpData:
 			acceptor.Consume(ev.Slot, len(ev.Frame.Body))
 		}
 	}
 	answers := 0
-	hear := func(ev *wire.Event) {
-		if ev.Op == wire.OpResponse {
+	hear := func(ev *machine.Event) {
+		if ev.Op == machine.OpResponse {
 			answers++
 		}
 	}
-	meta := wire.AppendMeta(nil, &wire.Meta{HasDeadline: true, Deadline: time.Second})
-	var ev wire.Event
+	meta := frame.AppendMeta(nil, &wire.Meta{HasDeadline: true, Deadline: time.Second})
+	var ev machine.Event
 	round := func() {
 		for range 10 {
 			_, err1 := dialer.Post(1, body, true)
@@ -117,8 +119,8 @@ func TestCreditOfAnEndedStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	spare := move(t, dialer, acceptor, nil, func(ev *wire.Event) {
-		if ev.Op == wire.OpData {
+	spare := move(t, dialer, acceptor, nil, func(ev *machine.Event) {
+		if ev.Op == machine.OpData {
 			acceptor.Consume(ev.Slot, len(ev.Frame.Body))
 		}
 	})
@@ -129,11 +131,11 @@ func TestCreditOfAnEndedStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := false
-	move(t, dialer, acceptor, spare, func(ev *wire.Event) { failed = failed || ev.Op == wire.OpReset })
+	move(t, dialer, acceptor, spare, func(ev *machine.Event) { failed = failed || ev.Op == machine.OpReset })
 	if !failed || !acceptor.Pending() {
 		t.Fatal("the stream has ended:", failed, "its credit still waits:", acceptor.Pending())
 	}
-	if b := acceptor.TakeBytes(); len(b) > 0 || acceptor.Pending() {
+	if b := wire.TakeBytes(acceptor); len(b) > 0 || acceptor.Pending() {
 		t.Errorf("for a stream that has ended: %x; more waits: %v", b, acceptor.Pending())
 	}
 }
@@ -141,11 +143,11 @@ func TestCreditOfAnEndedStream(t *testing.T) {
 // TestPipelining holds that work may ride behind HELLO, up to the allowance.
 func TestPipelining(t *testing.T) {
 	hello := wire.Hello{Kinds: map[string]uint32{"k": 1}}
-	dialer, err := wire.NewMachine(wire.Dialer, hello, 0)
+	dialer, err := machine.NewMachine(frame.Dialer, hello, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	acceptor, err := wire.NewMachine(wire.Acceptor, hello, 0)
+	acceptor, err := machine.NewMachine(frame.Acceptor, hello, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,14 +163,14 @@ func TestPipelining(t *testing.T) {
 		t.Errorf("a post over the allowance: %v", err)
 	}
 	requests := 0
-	opening := dialer.TakeBytes()[len(wire.Preface):]
+	opening := wire.TakeBytes(dialer)[len(frame.Preface):]
 	for len(opening) > 0 {
-		var ev wire.Event
+		var ev machine.Event
 		n, err := acceptor.Feed(opening, &ev)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.Op == wire.OpRequest {
+		if ev.Op == machine.OpRequest {
 			requests++
 		}
 		opening = opening[n:]
@@ -176,8 +178,8 @@ func TestPipelining(t *testing.T) {
 	if requests != 64 {
 		t.Errorf("%d requests came", requests)
 	}
-	var ev wire.Event
-	if _, err := dialer.Feed(acceptor.TakeBytes()[len(wire.Preface):], &ev); err != nil {
+	var ev machine.Event
+	if _, err := dialer.Feed(wire.TakeBytes(acceptor)[len(frame.Preface):], &ev); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := dialer.Request(1, nil, nil, false); err != nil {
@@ -191,18 +193,18 @@ func TestPipelining(t *testing.T) {
 // TestFirstFrameIsJudgedByItsHeader holds that a peer which is not known yet
 // cannot make us keep more than a HELLO.
 func TestFirstFrameIsJudgedByItsHeader(t *testing.T) {
-	for h, want := range map[wire.Header]string{
-		wire.MakeHeader(wire.HELLO, 0, 0, 4096):       "",
-		wire.MakeHeader(wire.GOAWAY, 0, 0, 100):       "",
-		wire.MakeHeader(wire.POST, 0, 1, 60_000):      "error PROTOCOL not-hello",
-		wire.MakeHeader(wire.EXTENSION, 0, 1, 60_000): "error PROTOCOL not-hello",
-		wire.MakeHeader(wire.HELLO, 0, 0, 4097):       "error FRAME_SIZE too-long",
+	for h, want := range map[frame.Header]string{
+		frame.MakeHeader(frame.HELLO, 0, 0, 4096):       "",
+		frame.MakeHeader(frame.GOAWAY, 0, 0, 100):       "",
+		frame.MakeHeader(frame.POST, 0, 1, 60_000):      "error PROTOCOL not-hello",
+		frame.MakeHeader(frame.EXTENSION, 0, 1, 60_000): "error PROTOCOL not-hello",
+		frame.MakeHeader(frame.HELLO, 0, 0, 4097):       "error FRAME_SIZE too-long",
 	} {
-		m, err := wire.NewMachine(wire.Acceptor, wire.Hello{}, 0)
+		m, err := machine.NewMachine(frame.Acceptor, wire.Hello{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var ev wire.Event
+		var ev machine.Event
 		n, err := m.Feed(h.Append(nil), &ev)
 		if n != 0 || err != nil && failure(t, err) != want || err == nil && want != "" {
 			t.Errorf("%v: %d, %v", h, n, err)
@@ -214,12 +216,12 @@ func TestFirstFrameIsJudgedByItsHeader(t *testing.T) {
 func TestFeedOfClosed(t *testing.T) {
 	dialer, _ := pair(t, wire.Hello{Kinds: map[string]uint32{"k": 1}})
 	dialer.Close(wire.Unavailable)
-	goaway := dialer.TakeBytes()
-	var f wire.Frame
-	if _, err := wire.Next(goaway, receiverMaxFrame, &f); err != nil || f.Type != wire.GOAWAY || f.Code != wire.Unavailable {
+	goaway := wire.TakeBytes(dialer)
+	var f frame.Frame
+	if _, err := frame.Next(goaway, receiverMaxFrame, &f); err != nil || f.Type != frame.GOAWAY || f.Code != wire.Unavailable {
 		t.Errorf("%v, %v", &f, err)
 	}
-	var ev wire.Event
+	var ev machine.Event
 	if n, err := dialer.Feed(goaway, &ev); n != 0 || !errors.Is(err, wire.ErrClosed) {
 		t.Errorf("Feed: %d, %v", n, err)
 	}
@@ -240,18 +242,18 @@ func TestFeedOfClosed(t *testing.T) {
 // TestGenerationsWrap uses one slot more often than generations can tell apart.
 func TestGenerationsWrap(t *testing.T) {
 	dialer, acceptor := pair(t, wire.Hello{Kinds: map[string]uint32{"k": 1}})
-	var last wire.Slot
+	var last frame.Slot
 	for range 5000 {
 		id, err := dialer.Request(1, nil, nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		move(t, dialer, acceptor, nil, func(ev *wire.Event) {
+		move(t, dialer, acceptor, nil, func(ev *machine.Event) {
 			if err := acceptor.Respond(ev.Slot, nil, nil, false); err != nil {
 				t.Fatal(err)
 			}
 		})
-		move(t, acceptor, dialer, nil, func(*wire.Event) {})
+		move(t, acceptor, dialer, nil, func(*machine.Event) {})
 		last = id
 	}
 	if last.Index() != 1 || last.Generation() != 5000%4096 {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 	"paddock/wire"
 )
 
@@ -40,7 +42,7 @@ type talk struct {
 	key      uint16
 	owner    int
 	stream   bool
-	id       wire.Slot
+	id       frame.Slot
 	served   bool // its handler has been called
 	answered bool // RES has been sent
 	answers  int
@@ -63,16 +65,16 @@ func (k *talk) content(from, offset int) byte {
 
 // party is one machine with its application.
 type party struct {
-	m       *wire.Machine
-	in      []byte            // what has arrived
-	link    []byte            // what is on its way to the other
-	owned   map[wire.Slot]int // by slot, the present talk
-	serving map[wire.Slot]int // the same for the other's slots
-	posted  uint64            // bodies sent
-	numbers uint64            // of those, the ones that are to be acknowledged
-	heard   uint64            // bodies received
-	pending []int             // payloads whose credit is not given back
-	last    uint64            // number to acknowledge
+	m       *machine.Machine
+	in      []byte             // what has arrived
+	link    []byte             // what is on its way to the other
+	owned   map[frame.Slot]int // by slot, the present talk
+	serving map[frame.Slot]int // the same for the other's slots
+	posted  uint64             // bodies sent
+	numbers uint64             // of those, the ones that are to be acknowledged
+	heard   uint64             // bodies received
+	pending []int              // payloads whose credit is not given back
+	last    uint64             // number to acknowledge
 }
 
 type model struct {
@@ -86,17 +88,17 @@ type model struct {
 
 func newModel(t *testing.T, script []byte) *model {
 	m := &model{t: t, script: script}
-	for side, role := range []wire.Role{wire.Dialer, wire.Acceptor} {
+	for side, role := range []frame.Role{frame.Dialer, frame.Acceptor} {
 		hello := testHello
 		hello.MaxFrame = 16 << 10 << (m.next() % 3)
 		hello.StreamInitial = 64 << 10 << (m.next() % 2)
-		machine, err := wire.NewMachine(role, hello, 0)
+		machine, err := machine.NewMachine(role, hello, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.sides[side] = &party{m: machine, owned: map[wire.Slot]int{}, serving: map[wire.Slot]int{}}
-		out := machine.TakeBytes()
-		m.sides[side].link = slices.Clone(out[len(wire.Preface):])
+		m.sides[side] = &party{m: machine, owned: map[frame.Slot]int{}, serving: map[frame.Slot]int{}}
+		out := wire.TakeBytes(machine)
+		m.sides[side].link = slices.Clone(out[len(frame.Preface):])
 	}
 	return m
 }
@@ -121,7 +123,7 @@ func (m *model) act() {
 	case 2:
 		m.request(side, op&16 != 0)
 	case 3:
-		m.open(side, wire.Flags(op>>4&3), m.next()*3)
+		m.open(side, frame.Flags(op>>4&3), m.next()*3)
 	case 4, 5, 6:
 		m.write(side, m.pick(), m.next()*150, op&16 != 0 && op&32 != 0)
 	case 7:
@@ -162,7 +164,7 @@ func (m *model) pass(p *party, op int) {
 	m.later(time.Duration(m.next()) * time.Millisecond)
 	switch op >> 4 {
 	case 0:
-		p.m.Drain(wire.Goaway{}, "")
+		p.m.Drain(machine.Goaway{}, "")
 	case 1, 2:
 		p.m.Ping(m.now)
 	case 3, 4:
@@ -219,10 +221,10 @@ func (m *model) post(p *party, n int, ack bool) {
 func (m *model) begin(side int, stream bool) (*talk, []byte) {
 	k := &talk{key: uint16(len(m.talks)), owner: side, stream: stream}
 	key := binary.LittleEndian.AppendUint16(nil, k.key)
-	return k, wire.AppendMeta(nil, &wire.Meta{Key: key})
+	return k, frame.AppendMeta(nil, &wire.Meta{Key: key})
 }
 
-func (m *model) started(k *talk, id wire.Slot) {
+func (m *model) started(k *talk, id frame.Slot) {
 	k.id = id
 	m.sides[k.owner].owned[id] = len(m.talks)
 	m.talks = append(m.talks, k)
@@ -238,15 +240,15 @@ func (m *model) request(side int, more bool) {
 	}
 }
 
-func (m *model) open(side int, flags wire.Flags, n int) {
-	if flags&wire.FlagConfirm != 0 {
+func (m *model) open(side int, flags frame.Flags, n int) {
+	if flags&frame.FlagConfirm != 0 {
 		n = 0
 	}
 	k, meta := m.begin(side, true)
 	id, err := m.sides[side].m.Open(1, flags, 0, meta, k.bytes(side, n))
 	if !m.refused(err) {
 		k.halves[side].sent = n
-		k.halves[side].ended = flags&wire.FlagEnd != 0
+		k.halves[side].ended = flags&frame.FlagEnd != 0
 		m.started(k, id)
 	}
 }
@@ -278,9 +280,9 @@ func (m *model) write(side int, k *talk, n int, end bool) {
 	if !m.knows(side, k) || !m.current(side, k) {
 		return
 	}
-	var flags wire.Flags
+	var flags frame.Flags
 	if end {
-		flags = wire.FlagEnd
+		flags = frame.FlagEnd
 	}
 	sent, err := m.sides[side].m.Data(k.id, k.bytes(side, n), flags)
 	if m.refused(err) {
@@ -361,7 +363,7 @@ func (m *model) postsDone(p *party) {
 
 func (m *model) take(side int) {
 	p := m.sides[side]
-	p.link = append(p.link, p.m.TakeBytes()...)
+	p.link = append(p.link, wire.TakeBytes(p.m)...)
 }
 
 // carry brings up to n bytes from side to the other, which deals with them.
@@ -372,7 +374,7 @@ func (m *model) carry(side, n int) {
 	from.link = from.link[n:]
 	to.m.Heard(m.now)
 	for {
-		var ev wire.Event
+		var ev machine.Event
 		n, err := to.m.Feed(to.in, &ev)
 		if err != nil {
 			m.t.Fatalf("side %d: %v in %v", 1-side, err, ev.Frame)
@@ -385,34 +387,34 @@ func (m *model) carry(side, n int) {
 	}
 }
 
-func (m *model) event(side int, ev *wire.Event) {
+func (m *model) event(side int, ev *machine.Event) {
 	p := m.sides[side]
 	switch ev.Op {
-	case wire.OpPost:
+	case machine.OpPost:
 		m.onPost(p, ev)
-	case wire.OpAck:
+	case machine.OpAck:
 		if ev.Frame.Count > m.sides[1-side].last {
 			m.t.Fatalf("ack of %d, of which %d were handled", ev.Frame.Count, m.sides[1-side].last)
 		}
-	case wire.OpRequest, wire.OpOpen:
+	case machine.OpRequest, machine.OpOpen:
 		m.onServe(side, ev)
-	case wire.OpResponse, wire.OpData, wire.OpReset, wire.OpStop, wire.OpCancel:
+	case machine.OpResponse, machine.OpData, machine.OpReset, machine.OpStop, machine.OpCancel:
 		m.onTalk(side, ev)
 	}
 }
 
-func (m *model) onPost(p *party, ev *wire.Event) {
+func (m *model) onPost(p *party, ev *machine.Event) {
 	hear := func(body []byte) {
 		if p.heard++; binary.LittleEndian.Uint64(body) != p.heard {
 			m.t.Fatalf("post %d came as %d", binary.LittleEndian.Uint64(body), p.heard)
 		}
 	}
-	if ev.Frame.Type == wire.POST {
+	if ev.Frame.Type == frame.POST {
 		hear(ev.Frame.Body)
 	} else {
 		for rest := ev.Frame.Body; len(rest) > 0; {
 			var body []byte
-			body, rest = wire.CutPost(rest)
+			body, rest = frame.CutPost(rest)
 			hear(body)
 		}
 	}
@@ -420,10 +422,10 @@ func (m *model) onPost(p *party, ev *wire.Event) {
 	p.last = max(p.last, ev.Last)
 }
 
-func (m *model) onServe(side int, ev *wire.Event) {
+func (m *model) onServe(side int, ev *machine.Event) {
 	key := int(binary.LittleEndian.Uint16(ev.Frame.Meta.Key))
 	k := m.talks[key]
-	if k.served || k.id != ev.Slot || k.owner == side || k.stream != (ev.Op == wire.OpOpen) {
+	if k.served || k.id != ev.Slot || k.owner == side || k.stream != (ev.Op == machine.OpOpen) {
 		m.t.Fatalf("side %d was given %v: %+v", side, ev.Frame, k)
 	}
 	k.served = true
@@ -433,7 +435,7 @@ func (m *model) onServe(side int, ev *wire.Event) {
 	}
 }
 
-func (m *model) onTalk(side int, ev *wire.Event) {
+func (m *model) onTalk(side int, ev *machine.Event) {
 	p := m.sides[side]
 	key, ok := p.owned[ev.Slot]
 	if !ok {
@@ -443,27 +445,27 @@ func (m *model) onTalk(side int, ev *wire.Event) {
 		m.t.Fatalf("side %d: %v for an unknown slot %v", side, ev.Op, ev.Slot)
 	}
 	k := m.talks[key]
-	if k.deaf[side] && ev.Op != wire.OpStop || k.stopped[side] && ev.Op == wire.OpData {
+	if k.deaf[side] && ev.Op != machine.OpStop || k.stopped[side] && ev.Op == machine.OpData {
 		m.t.Fatalf("side %d: %v by %v, which it has given up: %+v", side, ev.Op, ev.Frame.Type, k)
 	}
 	switch ev.Op {
-	case wire.OpData:
+	case machine.OpData:
 		m.onBytes(side, k, ev)
-	case wire.OpResponse:
+	case machine.OpResponse:
 		m.onAnswer(side, k, ev)
 	default:
 		if !k.gaveUp[1-side] {
 			m.t.Fatalf("side %d: %v of %v, but the other has not given up: %+v", side, ev.Op, ev.Frame.Type, k)
 		}
-		k.deaf[side] = k.deaf[side] || ev.Op == wire.OpReset
+		k.deaf[side] = k.deaf[side] || ev.Op == machine.OpReset
 	}
 }
 
-func (m *model) onAnswer(side int, k *talk, ev *wire.Event) {
+func (m *model) onAnswer(side int, k *talk, ev *machine.Event) {
 	if k.answers++; k.answers > 1 || side != k.owner {
 		m.t.Fatalf("side %d: answer %d: %+v", side, k.answers, k)
 	}
-	failed := ev.Frame.Has(wire.FlagErr)
+	failed := ev.Frame.Has(frame.FlagErr)
 	refused := failed && ev.Frame.NotStarted
 	if failed {
 		k.deaf[side] = true
@@ -476,12 +478,12 @@ func (m *model) onAnswer(side int, k *talk, ev *wire.Event) {
 	if !k.answered || ev.Frame.Body[0] != byte(k.key) {
 		m.t.Fatalf("side %d: the answer of another: %v: %+v", side, ev.Frame, k)
 	}
-	if !ev.Frame.Has(wire.FlagMore) {
+	if !ev.Frame.Has(frame.FlagMore) {
 		k.deaf[side] = true
 	}
 }
 
-func (m *model) onBytes(side int, k *talk, ev *wire.Event) {
+func (m *model) onBytes(side int, k *talk, ev *machine.Event) {
 	h := &k.halves[1-side]
 	for i, c := range ev.Frame.Body {
 		if c != k.content(1-side, h.got+i) {
@@ -490,7 +492,7 @@ func (m *model) onBytes(side int, k *talk, ev *wire.Event) {
 	}
 	h.got += len(ev.Frame.Body)
 	h.unread += len(ev.Frame.Body)
-	if ev.Frame.Has(wire.FlagEnd) {
+	if ev.Frame.Has(frame.FlagEnd) {
 		if h.gotEnd || !h.ended || h.got != h.sent {
 			m.t.Fatalf("side %d: ended at %d: %+v", side, h.got, k)
 		}
@@ -520,15 +522,15 @@ func (m *model) finish() {
 		if p.m.Live() != 0 {
 			m.t.Errorf("side %d: %d slots are live", side, p.m.Live())
 		}
-		a, b := p.m.Credits(), other.m.Credits()
+		a, b := wire.CreditsOf(p.m), wire.CreditsOf(other.m)
 		if a.ConnSend != b.ConnReceive || a.PostsSend != b.PostsReceive {
 			m.t.Errorf("side %d may send %+v, the other expects %+v", side, a, b)
 		}
 		if a.ConnReceive+a.ConnOwed != int64(testHello.ConnBudget) || a.PostsReceive+a.PostsOwed != int64(testHello.PostInitial) {
 			m.t.Errorf("side %d has lost credit: %+v", side, a)
 		}
-		if other.heard != p.posted || p.m.Acked() != p.numbers {
-			m.t.Errorf("side %d: %d of %d posts, %d of %d acknowledged", side, other.heard, p.posted, p.m.Acked(), p.numbers)
+		if other.heard != p.posted || p.m.Acked != p.numbers {
+			m.t.Errorf("side %d: %d of %d posts, %d of %d acknowledged", side, other.heard, p.posted, p.m.Acked, p.numbers)
 		}
 	}
 	for _, k := range m.talks {

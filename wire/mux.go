@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"paddock/internal/wire/frame"
 )
 
 // Mux holds the handlers of a side, by kind. A kind may be served as a post, as a
@@ -50,7 +52,7 @@ func (m *Mux) lookup(kind string) *handler {
 // add registers under a name. It panics where the program is wrong: the name is
 // not legal, or taken.
 func (m *Mux) add(kind string, options []HandlerOption, set func(*handler) (taken bool)) {
-	if !ValidKindName(kind) {
+	if !frame.ValidKindName(kind) {
 		panic(fmt.Sprintf("wire: kind %q: want 1 to 255 of a-z, 0-9, dot, dash, underscore", kind))
 	}
 	h := m.kinds[kind]

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/nettest"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -28,8 +29,8 @@ func TestStreamIsANetConn(t *testing.T) {
 		},
 	}
 	for name, dial := range transports {
-		for _, opener := range []wire.Role{wire.Dialer, wire.Acceptor} {
-			if opener == wire.Acceptor && name != "tcp" {
+		for _, opener := range []frame.Role{frame.Dialer, frame.Acceptor} {
+			if opener == frame.Acceptor && name != "tcp" {
 				continue // one is enough to see that the sides are equal
 			}
 			t.Run(name+"/"+opener.String(), func(t *testing.T) {
@@ -37,16 +38,16 @@ func TestStreamIsANetConn(t *testing.T) {
 					tk := newTaker()
 					cfg := &wire.Config{Mux: tk.Mux}
 					dc, ac := dial(t)
-					d, err := wire.NewConn(dc, wire.Dialer, cfg)
+					d, err := wire.NewConn(dc, frame.Dialer, cfg)
 					if err != nil {
 						return nil, nil, nil, err
 					}
-					a, err := wire.NewConn(ac, wire.Acceptor, cfg)
+					a, err := wire.NewConn(ac, frame.Acceptor, cfg)
 					if err != nil {
 						return nil, nil, nil, err
 					}
 					from := d
-					if opener == wire.Acceptor {
+					if opener == frame.Acceptor {
 						from = a
 					}
 					s, err := from.Open(context.Background(), "s", wire.OpenOptions{})

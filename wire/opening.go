@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"paddock/internal/netio/handshake"
+	"paddock/internal/wire/frame"
 )
 
 // errCrowded ends a connection that opens and has kept us waiting when others came.
@@ -119,7 +120,7 @@ func (s *Server) start(n *handshake.Pending) (*Conn, error) {
 		}
 		under = secured
 	}
-	c, err := NewConn(under, Acceptor, &s.config)
+	c, err := NewConn(under, frame.Acceptor, &s.config)
 	if err != nil {
 		return nil, err
 	}

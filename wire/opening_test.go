@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock/internal/netio/handshake"
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -39,7 +40,7 @@ func enter(t *testing.T, nc net.Conn, config *tls.Config) error {
 		}
 		nc = secured
 	}
-	c, err := wire.NewConn(nc, wire.Dialer, &wire.Config{Logger: quiet})
+	c, err := wire.NewConn(nc, frame.Dialer, &wire.Config{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestSilentFlood(t *testing.T) {
 		first          string // what those of the flood say
 	}{
 		"plain":            {},
-		"half a preface":   {first: wire.Preface[:4]},
+		"half a preface":   {first: frame.Preface[:4]},
 		"TLS":              {server: serverTLS(), client: clientTLS()},
 		"half a handshake": {server: serverTLS(), client: clientTLS(), first: "\x16\x03\x01\x02\x00\x01"},
 	} {

@@ -129,7 +129,7 @@ func (c *Conn) postLocked(ctx context.Context, kind string, body []byte, ack boo
 func (c *Conn) Acked() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.m.acked
+	return c.m.Acked
 }
 
 // WaitAcked waits until the peer has acknowledged all posts up to number. The error
@@ -137,7 +137,7 @@ func (c *Conn) Acked() uint64 {
 func (c *Conn) WaitAcked(ctx context.Context, number uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.m.acked < number {
+	for c.m.Acked < number {
 		if c.closed {
 			return c.err
 		}

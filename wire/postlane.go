@@ -4,6 +4,8 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"paddock/internal/wire/frame"
 )
 
 // maxWaitingPosts bounds the frames of posts that wait for a handler. The bytes
@@ -53,7 +55,7 @@ func (p *Posts) All() iter.Seq2[uint64, []byte] {
 		for i := range p.skip + p.count {
 			body := rest
 			if p.batch {
-				body, rest = CutPost(rest)
+				body, rest = frame.CutPost(rest)
 			}
 			if i < p.skip {
 				continue
@@ -188,7 +190,7 @@ func (c *Conn) postLoop() {
 			if p.last != 0 && handled {
 				c.m.Acknowledge(p.last)
 			}
-			if c.m.postDue || c.m.ackDue > 0 && c.now()-flushed >= ackDelay {
+			if c.m.PostDue || c.m.AckDue > 0 && c.now()-flushed >= ackDelay {
 				flushed = c.now()
 				c.wakeWriter() // what is done is told while others still run
 			}
@@ -198,7 +200,7 @@ func (c *Conn) postLoop() {
 			}
 		}
 		clear(waiting)
-		if mangle {
+		if frame.Mangle {
 			for i := range arena {
 				arena[i] = 0xCC
 			}
@@ -284,7 +286,7 @@ func (c *Conn) runSome(h *handler, p *Posts) (done, failed int) {
 func (p *Posts) cut(n int) {
 	if p.batch {
 		for range p.skip + n {
-			_, p.body = CutPost(p.body)
+			_, p.body = frame.CutPost(p.body)
 		}
 		p.skip = 0
 	}

@@ -3,6 +3,9 @@ package wire
 import (
 	"fmt"
 	"io"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 )
 
 const (
@@ -61,8 +64,8 @@ func (r *reader) room() []byte {
 	size := len(r.block.buf)
 	have := r.to - r.from
 	need := minRead
-	if have >= HeaderSize {
-		need = max(need, HeaderSize+ParseHeader(r.block.buf[r.from:]).Len()-have)
+	if have >= frame.HeaderSize {
+		need = max(need, frame.HeaderSize+frame.ParseHeader(r.block.buf[r.from:]).Len()-have)
 	}
 	if size-r.to >= need {
 		return r.block.buf[r.to:]
@@ -139,7 +142,7 @@ func (c *Conn) readLoop() {
 // leave together at its end.
 func (c *Conn) arrived() error {
 	if !c.in.opened {
-		n, err := CheckPreface(c.in.bytes())
+		n, err := frame.CheckPreface(c.in.bytes())
 		if n == 0 || err != nil {
 			return err
 		}
@@ -171,7 +174,7 @@ func (c *Conn) readError(err error) error {
 		return c.socketError(err)
 	case c.drainedOut():
 		return errDrained
-	case c.m.peer == nil:
+	case c.m.PeerHello == nil:
 		return fmt.Errorf("%w: by the peer, before its HELLO", ErrClosed)
 	}
 	return fmt.Errorf("%w: by the peer", ErrClosed)
@@ -189,7 +192,7 @@ func (c *Conn) batch() (more bool, err error) {
 	c.m.Heard(c.now())
 	c.reportHanded()
 	in.deliveries = in.deliveries[:0]
-	var ev Event
+	var ev machine.Event
 	hello := false
 	for len(in.deliveries) < batchFrames && !hello {
 		n, e := c.m.Feed(in.bytes(), &ev)
@@ -198,9 +201,9 @@ func (c *Conn) batch() (more bool, err error) {
 		}
 		in.from += n
 		more = true
-		if ev.Op != OpNone {
+		if ev.Op != machine.OpNone {
 			c.note(&ev)
-			hello = ev.Op == OpHello
+			hello = ev.Op == machine.OpHello
 		}
 		if err != nil {
 			break

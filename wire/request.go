@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"paddock/internal/wire/frame"
 )
 
 // Request is what a handler of HandleRequest gets. It is valid until the handler
@@ -17,7 +19,7 @@ type Request struct {
 	Meta Meta
 
 	c       *Conn
-	slot    Slot
+	slot    frame.Slot
 	handler *handler
 	ctx     *requestContext
 	block   *block  // Body's
@@ -31,7 +33,7 @@ type Request struct {
 var requests sync.Pool
 
 // newRequest prepares the request of a slot. Conn.mu is held.
-func newRequest(c *Conn, id Slot, h *handler, meta *Meta) *Request {
+func newRequest(c *Conn, id frame.Slot, h *handler, meta *Meta) *Request {
 	r, _ := requests.Get().(*Request)
 	if r == nil {
 		r = new(Request)
@@ -39,7 +41,7 @@ func newRequest(c *Conn, id Slot, h *handler, meta *Meta) *Request {
 	}
 	r.c, r.slot, r.handler = c, id, h
 	if meta.Raw != nil {
-		r.Meta = cloneMeta(meta)
+		r.Meta = frame.CloneMeta(meta)
 	}
 	r.ctx = newRequestContext(c.ctx, meta)
 	return r
@@ -99,7 +101,7 @@ func (r *Request) Respond(body []byte) error {
 
 func (r *Request) respondLong(body []byte) error {
 	r.replied = false
-	head := int(limitFrame.before) / 2
+	head := int(frame.LimitFrame.Before) / 2
 	s, err := r.Promote(body[:head])
 	if err == nil {
 		_, err = s.Write(body[head:])

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+
+	"paddock/internal/wire/frame"
 )
 
 // allowed asks Config.Authorize.
@@ -24,9 +26,9 @@ func (c *Conn) allowed(h *handler) error {
 func (c *Conn) deliverStream(d *delivery) {
 	s := d.stream
 	if len(d.body) > 0 {
-		s.push(&c.in, d.body, d.flags&FlagEnd)
-	} else if d.flags&FlagEnd != 0 {
-		s.push(&c.in, nil, FlagEnd)
+		s.push(&c.in, d.body, d.flags&frame.FlagEnd)
+	} else if d.flags&frame.FlagEnd != 0 {
+		s.push(&c.in, nil, frame.FlagEnd)
 	}
 	if d.handler.stream == nil {
 		c.finishStream(s, &Error{Code: Unimplemented, Msg: "no handler for streams of " + s.kind, NotStarted: true})
@@ -88,7 +90,7 @@ func (c *Conn) finishStream(s *Stream, err error) {
 
 // finishSlot ends a slot of the peer's whose handler has returned. A handler that
 // has closed its stream may return late, when the slot has another one. c.mu is held.
-func (c *Conn) finishSlot(id Slot) (was remote) {
+func (c *Conn) finishSlot(id frame.Slot) (was remote) {
 	if c.closed {
 		return remote{}
 	}

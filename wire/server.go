@@ -13,6 +13,7 @@ import (
 
 	"paddock/internal/netio/handshake"
 	"paddock/internal/process/logbound"
+	"paddock/internal/wire/machine"
 )
 
 const (
@@ -100,11 +101,11 @@ func (s *Server) init() {
 			s.config.TLS = secureConfig(s.config.TLS, s.AltProtocol.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, helloTimeout)
+		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, machine.HelloTimeout)
 		s.called = make(chan struct{}, 1) // it is remembered that there was a call
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.room = handshake.AcceptQueue{Silence: helloTimeout, Limit: secureTimeout, Heard: heard}
+		s.room = handshake.AcceptQueue{Silence: machine.HelloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
 		s.opening = map[*handshake.Pending]*Conn{}
 		s.conns = map[*Conn]struct{}{}

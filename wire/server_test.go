@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -227,13 +228,13 @@ func TestServerVerifiesFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for rest := got[len(wire.Preface):]; len(rest) > 0; {
-				var f wire.Frame
-				n, err := wire.Next(rest, wire.MaxPayload, &f)
+			for rest := got[len(frame.Preface):]; len(rest) > 0; {
+				var f frame.Frame
+				n, err := frame.Next(rest, frame.MaxPayload, &f)
 				if err != nil || n == 0 {
 					t.Fatal(n, err)
 				}
-				if f.Type == wire.GOAWAY {
+				if f.Type == frame.GOAWAY {
 					code = f.Code
 				}
 				rest = rest[n:]
@@ -249,11 +250,11 @@ func TestServerVerifiesFirst(t *testing.T) {
 }
 
 func pipelined(t *testing.T) []byte {
-	hello, err := wire.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"r": 1, "p": 2}})
+	hello, err := frame.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"r": 1, "p": 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := wire.AppendFrame([]byte(wire.Preface), &wire.Frame{Type: wire.HELLO, Body: hello})
-	b = wire.AppendFrame(b, &wire.Frame{Type: wire.REQ, ID: uint32(wire.MakeSlot(wire.Dialer, 1, 1)), Kind: 1})
-	return wire.AppendFrame(b, &wire.Frame{Type: wire.POST, ID: 2, Body: bytes.Repeat([]byte("x"), 10)})
+	b := frame.AppendFrame([]byte(frame.Preface), &frame.Frame{Type: frame.HELLO, Body: hello})
+	b = frame.AppendFrame(b, &frame.Frame{Type: frame.REQ, ID: uint32(frame.MakeSlot(frame.Dialer, 1, 1)), Kind: 1})
+	return frame.AppendFrame(b, &frame.Frame{Type: frame.POST, ID: 2, Body: bytes.Repeat([]byte("x"), 10)})
 }

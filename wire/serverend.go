@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"paddock/internal/wire/frame"
 )
 
 const (
@@ -58,8 +60,8 @@ func (s *Server) refuse(nc net.Conn, text string) {
 			under = secured
 			_ = nc.SetDeadline(time.Now().Add(refuseTime))
 		}
-		sendRefusal(under, &Frame{
-			Type: GOAWAY, Code: ResourceExhausted, Text: []byte(text),
+		sendRefusal(under, &frame.Frame{
+			Type: frame.GOAWAY, Code: ResourceExhausted, Text: []byte(text),
 			RetryAfter: uint32(refuseRetry.Milliseconds()), Jitter: uint32(refuseRetry.Milliseconds()),
 		})
 	}()
@@ -68,9 +70,9 @@ func (s *Server) refuse(nc net.Conn, text string) {
 // sendRefusal writes the preface and goaway, and closes nc. It reads what the peer
 // has sent meanwhile: to close with bytes unread would reset the connection, and
 // the peer might never see the reason. nc has a deadline.
-func sendRefusal(nc net.Conn, goaway *Frame) {
+func sendRefusal(nc net.Conn, goaway *frame.Frame) {
 	defer nc.Close()
-	if _, err := nc.Write(AppendFrame([]byte(Preface), goaway)); err != nil {
+	if _, err := nc.Write(frame.AppendFrame([]byte(frame.Preface), goaway)); err != nil {
 		return
 	}
 	if half, ok := nc.(interface{ CloseWrite() error }); ok {

@@ -3,6 +3,8 @@ package wire
 import (
 	"math/bits"
 	"time"
+
+	"paddock/internal/wire/machine"
 )
 
 // shellStats counts what the machine does not see. It is guarded by Conn.mu.
@@ -33,8 +35,8 @@ func (s *shellStats) wrote(n int) {
 
 // took counts the frames that are about to be written: all of those in t that
 // were not before.
-func (s *shellStats) took(t *tally) {
-	total := t.total()
+func (s *shellStats) took(t *machine.Tally) {
+	total := t.Total()
 	if n := total - s.lastFrames; n > 0 {
 		s.perFlush[min(bits.Len64(n), histogramBuckets)-1]++
 	}

@@ -7,6 +7,9 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 )
 
 // Stats is what a connection has counted since its start, and its state at the
@@ -87,15 +90,15 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m, s := c.m, &c.stats
-	both := func(t Type) int64 { return int64(m.tx.frames[t] + m.rx.frames[t]) }
+	both := func(t frame.Type) int64 { return int64(m.Tx.Frames[t] + m.Rx.Frames[t]) }
 	st := Stats{
-		Tx: m.tx.traffic(), Rx: m.rx.traffic(),
-		Flushes: int64(s.flushes), Heartbeats: int64(m.rx.frames[PING] - m.rx.pongs),
-		DroppedBytes:    int64(s.droppedBytes + s.unread + m.rx.dropped),
-		DroppedMessages: int64(s.dropped + m.rx.mdrops),
-		Cancels:         both(CANCEL), Resets: both(RESET), Credits: both(CREDIT),
-		Stale: int64(m.rx.stale), PostErrors: int64(s.rxFailed), Conflated: int64(s.conflated), Stall: s.stalled,
-		RTT: c.rtt.min(),
+		Tx: trafficOf(&m.Tx), Rx: trafficOf(&m.Rx),
+		Flushes: int64(s.flushes), Heartbeats: int64(m.Rx.Frames[frame.PING] - m.Rx.Pongs),
+		DroppedBytes:    int64(s.droppedBytes + s.unread + m.Rx.Dropped),
+		DroppedMessages: int64(s.dropped + m.Rx.Mdrops),
+		Cancels:         both(frame.CANCEL), Resets: both(frame.RESET), Credits: both(frame.CREDIT),
+		Stale: int64(m.Rx.Stale), PostErrors: int64(s.rxFailed), Conflated: int64(s.conflated), Stall: s.stalled,
+		RTT: c.rtt.Min(),
 	}
 	st.Tx.Bytes = int64(s.txBytes)
 	for i, n := range s.perFlush {
@@ -110,9 +113,9 @@ func (c *Conn) Stats() Stats {
 // gauges fills in the state of the moment. c.mu is held.
 func (c *Conn) gauges(st *Stats) {
 	m := c.m
-	streams := m.ours.streams + m.theirs.streams
+	streams := m.Ours.Streams + m.Theirs.Streams
 	st.Inflight, st.Streams, st.Keyed = int64(m.Live()-streams), int64(streams), int64(len(c.keyed))
-	st.QueuedBytes = int64(len(Preface)) + int64(m.tx.bytes) - int64(c.stats.txBytes)
+	st.QueuedBytes = int64(len(frame.Preface)) + int64(m.Tx.Bytes) - int64(c.stats.txBytes)
 	for _, waiting := range [][]*Stream{c.out.ring, c.starved} {
 		for _, s := range waiting {
 			st.QueuedBytes += int64(len(s.pend))
@@ -125,14 +128,14 @@ func (c *Conn) gauges(st *Stats) {
 	}
 }
 
-func (t *tally) traffic() Traffic {
+func trafficOf(t *machine.Tally) Traffic {
 	r := Traffic{
-		Posts: int64(t.posts), Requests: int64(t.frames[REQ]), Responses: int64(t.frames[RES]),
-		Starts: int64(t.frames[OPEN]), Stream: int64(t.messages), Fins: int64(t.ends),
-		Bytes: int64(t.bytes), Frames: int64(t.total()), Errors: int64(t.errors),
+		Posts: int64(t.Posts), Requests: int64(t.Frames[frame.REQ]), Responses: int64(t.Frames[frame.RES]),
+		Starts: int64(t.Frames[frame.OPEN]), Stream: int64(t.Messages), Fins: int64(t.Ends),
+		Bytes: int64(t.Bytes), Frames: int64(t.Total()), Errors: int64(t.Errors),
 	}
 	if r.Frames > 0 {
-		r.Bytes += int64(len(Preface))
+		r.Bytes += int64(len(frame.Preface))
 	}
 	return r
 }

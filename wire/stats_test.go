@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -185,7 +186,7 @@ func TestStatsOfAStalledSocket(t *testing.T) {
 		const room = 100
 		near, far := wiretest.Pipe(room)
 		defer far.Close()
-		c, err := wire.NewConn(near, wire.Dialer, nil)
+		c, err := wire.NewConn(near, frame.Dialer, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"paddock/internal/wire/frame"
 )
 
 // linger is how long a stream that was closed here may stay open at the peer.
@@ -20,7 +22,7 @@ const linger = 60 * time.Second
 // of the stream, which the peer knows. No memory is held while none wait.
 type Stream struct {
 	c        *Conn
-	id       Slot
+	id       frame.Slot
 	kind     string
 	meta     Meta
 	confirm  bool          // the peer waits for Accept
@@ -50,13 +52,13 @@ var (
 )
 
 // newStream makes the stream of a live slot. Conn.mu is held.
-func (c *Conn) newStream(id Slot, kind string, meta *Meta) *Stream {
+func (c *Conn) newStream(id frame.Slot, kind string, meta *Meta) *Stream {
 	s := &Stream{c: c, id: id, kind: kind, arrive: make(chan struct{}, 1)}
 	s.sent = make(chan struct{}, 1)
 	if meta != nil && meta.Raw != nil {
-		s.meta = cloneMeta(meta)
+		s.meta = frame.CloneMeta(meta)
 	}
-	s.tuning.window = int(c.m.self.StreamInitial)
+	s.tuning.window = int(c.m.Self.StreamInitial)
 	return s
 }
 
@@ -100,15 +102,15 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var flags Flags
+	var flags frame.Flags
 	if o.Confirm {
-		flags = FlagConfirm
+		flags = frame.FlagConfirm
 	}
 	meta := encodeMeta(&o.Meta)
 	c.mu.Lock()
 	for {
 		number, err := c.kindNumber(kind)
-		var id Slot
+		var id frame.Slot
 		if err == nil {
 			id, err = c.m.Open(number, flags, 0, meta, o.First)
 		}
@@ -182,14 +184,14 @@ func (s *Stream) Accept(head []byte) error {
 
 // decide tells of RES to a stream that we have opened, or to a request whose body
 // it is.
-func (s *Stream) decide(head []byte, flags Flags, err error) {
+func (s *Stream) decide(head []byte, flags frame.Flags, err error) {
 	if err != nil {
 		s.end(err)
 		return
 	}
 	s.mu.Lock()
 	s.ruleLocked(append([]byte(nil), head...), nil)
-	if flags&FlagMore == 0 {
+	if flags&frame.FlagMore == 0 {
 		s.queue.ended = true
 	}
 	s.mu.Unlock()

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 )
 
 // reportAt is the number of bytes that a reader takes before it returns their credit. It returns
@@ -14,7 +17,7 @@ const reportAt = 4 << 10
 
 // maxEmpties bounds the messages without bytes that wait on a stream: neither credit
 // nor, between others with bytes, the count of useless frames does.
-const maxEmpties = maxUseless
+const maxEmpties = machine.MaxUseless
 
 // receiveQueue holds what has come for a stream. Long pieces stay where they were
 // read; short ones are copied, so that they do not hold back a block that is much
@@ -129,7 +132,7 @@ func (q *receiveQueue) drop() (n int) {
 
 // push takes what a frame has brought. It runs on the connection's reader, which
 // lends its block. ok is false if too many messages without bytes wait.
-func (s *Stream) push(in *reader, b []byte, flags Flags) (ok bool) {
+func (s *Stream) push(in *reader, b []byte, flags frame.Flags) (ok bool) {
 	s.mu.Lock()
 	dropped := 0
 	handed := s.handOverLocked(in, b)
@@ -137,18 +140,18 @@ func (s *Stream) push(in *reader, b []byte, flags Flags) (ok bool) {
 	switch {
 	case s.failed != nil:
 		dropped = len(b)
-	case len(b) > 0 || handed == 0 && flags&(FlagEnd|FlagMore) == 0:
-		s.queue.push(in.block, b, flags&FlagMore == 0)
+	case len(b) > 0 || handed == 0 && flags&(frame.FlagEnd|frame.FlagMore) == 0:
+		s.queue.push(in.block, b, flags&frame.FlagMore == 0)
 	}
-	if flags&FlagEnd != 0 {
+	if flags&frame.FlagEnd != 0 {
 		s.queue.ended = true
 	}
 	ok = s.queue.empties <= maxEmpties
 	s.mu.Unlock()
-	if handed > 0 && len(b) == 0 && flags&FlagEnd == 0 {
+	if handed > 0 && len(b) == 0 && flags&frame.FlagEnd == 0 {
 		return ok
 	}
-	if len(b) < smallBlockSize || flags&FlagEnd != 0 || !in.putOff(s, len(b)) {
+	if len(b) < smallBlockSize || flags&frame.FlagEnd != 0 || !in.putOff(s, len(b)) {
 		s.wakeReader()
 	}
 	if dropped > 0 {
@@ -339,7 +342,7 @@ func (s *Stream) consume(n int) {
 	c.mu.Lock()
 	s.tune(n)
 	c.m.Consume(s.id, n)
-	if len(c.m.grants) > 0 || c.m.connDue {
+	if len(c.m.Grants) > 0 || c.m.ConnDue {
 		c.flushAndUnlock(false)
 		return
 	}

@@ -25,7 +25,7 @@ func (s *Stream) TryWrite(p []byte) (ok bool) {
 	}
 	c := s.c
 	c.mu.Lock()
-	if s.broken == nil && !s.writeBy.over() && c.m.sendRoom(s.id) >= len(p) {
+	if s.broken == nil && !s.writeBy.over() && c.m.SendRoom(s.id) >= len(p) {
 		_, ok, _ = s.writeShort(p, 0)
 	}
 	s.writing.Unlock()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"os"
+
+	"paddock/internal/wire/frame"
 )
 
 // copyLimit is the size up to which bytes are copied into the output, so that the
@@ -12,10 +14,10 @@ const copyLimit = 4 << 10
 
 // sender is the half of a stream that we send. It is guarded by Conn.mu.
 type sender struct {
-	pend    []byte // of the present Write, what is not in the output yet
-	flags   Flags  // of its last frame
-	waiting bool   // pend is to be sent, though it may be empty
-	flying  int    // bytes that the writer has by reference
+	pend    []byte      // of the present Write, what is not in the output yet
+	flags   frame.Flags // of its last frame
+	waiting bool        // pend is to be sent, though it may be empty
+	flying  int         // bytes that the writer has by reference
 	inRing  bool
 	starved bool          // in Conn.starved
 	broken  error         // why nothing can be written any more
@@ -60,7 +62,7 @@ func (s *Stream) endWriteLocked() error {
 		return nil
 	}
 	s.acceptLocked()
-	_, err := s.c.m.Data(s.id, nil, FlagEnd)
+	_, err := s.c.m.Data(s.id, nil, frame.FlagEnd)
 	if err == nil && s.broken == nil {
 		s.broken = errEnded
 	}
@@ -75,7 +77,7 @@ func (s *Stream) acceptLocked() {
 	}
 }
 
-func (s *Stream) writeMessage(p []byte, flags Flags) (int, error) {
+func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.writeBy.over() {
@@ -108,7 +110,7 @@ func (s *Stream) writeMessage(p []byte, flags Flags) (int, error) {
 // writeShort copies p into the output if it is short and no other writer waits for
 // its turn. It returns how much of it the credit allowed, and whether that was all: p
 // may be empty. Conn.mu is held.
-func (s *Stream) writeShort(p []byte, flags Flags) (n int, all bool, err error) {
+func (s *Stream) writeShort(p []byte, flags frame.Flags) (n int, all bool, err error) {
 	if len(p) > copyLimit || len(s.c.out.ring) > 0 || s.c.m.Queued() > maxQueued {
 		return 0, false, nil
 	}
@@ -177,12 +179,12 @@ func (s *Stream) send(most int) (n int, more bool) {
 	m := s.c.m
 	size, flags := min(len(s.pend), most), s.flags
 	if size < len(s.pend) {
-		flags = FlagMore
+		flags = frame.FlagMore
 	}
 	n, err := m.DataHeader(s.id, size, flags)
 	switch {
 	case errors.Is(err, ErrNoCredit):
-		if m.connSend == 0 && !s.starved {
+		if m.ConnSend == 0 && !s.starved {
 			s.starved = true
 			if len(s.c.starved) == 0 {
 				s.c.starvedAt = s.c.now()
@@ -198,7 +200,7 @@ func (s *Stream) send(most int) (n int, more bool) {
 		s.c.out.refs = append(s.c.out.refs, ref{at: m.Mark(), body: s.pend[:n:n], stream: s})
 		s.flying += n
 	} else {
-		m.out = append(m.out, s.pend[:n]...)
+		m.Out = append(m.Out, s.pend[:n]...)
 	}
 	if s.pend = s.pend[n:]; len(s.pend) > 0 {
 		return n, true

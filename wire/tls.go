@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock/internal/netio/handshake"
+	"paddock/internal/wire/frame"
 )
 
 // ALPN is the protocol's name in TLS.
@@ -65,7 +66,7 @@ func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) 
 	})
 	if isPlain(err) {
 		_ = nc.SetDeadline(time.Now().Add(refuseTime))
-		sendRefusal(nc, &Frame{Type: GOAWAY, Code: FailedPrecondition, Text: []byte("TLS is wanted here")})
+		sendRefusal(nc, &frame.Frame{Type: frame.GOAWAY, Code: FailedPrecondition, Text: []byte("TLS is wanted here")})
 		return nil, errors.New("wire: peer speaks wire without TLS")
 	}
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) 
 // those of wire.
 func isPlain(err error) bool {
 	var header tls.RecordHeaderError
-	return errors.As(err, &header) && string(header.RecordHeader[:]) == Preface[:len(header.RecordHeader)]
+	return errors.As(err, &header) && string(header.RecordHeader[:]) == frame.Preface[:len(header.RecordHeader)]
 }
 
 // handshake also holds that the peer means wire, or another one of names.

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -205,7 +206,7 @@ func TestTLSInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := wire.NewConn(secured, wire.Dialer, nil)
+	c, err := wire.NewConn(secured, frame.Dialer, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestTLSOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := wire.NewConn(nc, wire.Dialer, nil)
+	c, err := wire.NewConn(nc, frame.Dialer, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

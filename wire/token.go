@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"unicode/utf8"
+
+	"paddock/internal/wire/frame"
 )
 
 // SPEC section 12.
@@ -79,7 +81,7 @@ var (
 )
 
 func verifyToken(c *Conn, a *Auth, lookup func(string) ([]byte, bool)) (id string, err error) {
-	if c.role != Acceptor || a == nil || a.Scheme != tokenScheme {
+	if c.role != frame.Acceptor || a == nil || a.Scheme != tokenScheme {
 		return "", errNoToken
 	}
 	n := len(a.Data) - sha256.Size

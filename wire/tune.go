@@ -81,7 +81,7 @@ func (s *Stream) tune(n int) {
 	if t.epoch != e.number {
 		t.epoch, t.bytes = e.number, 0
 	}
-	half := uint64(c.m.self.StreamInitial) / 2
+	half := uint64(c.m.Self.StreamInitial) / 2
 	if early := t.read < half && t.read+uint64(n) >= half; early && !s.over && c.grown < c.shortSum() {
 		s.widen(earlyWindow)
 	}
@@ -103,7 +103,7 @@ func (s *Stream) tune(n int) {
 // held.
 func (s *Stream) widen(size int) {
 	c, t := s.c, &s.tuning
-	room := int(c.m.conn.initial)/2 - c.grown
+	room := int(c.m.Conn.Initial)/2 - c.grown
 	more := min(min(size, c.config.MaxWindow)-t.window, room)
 	if more <= 0 {
 		return
@@ -117,7 +117,7 @@ func (s *Stream) widen(size int) {
 // endEpoch begins a new epoch when a round trip has passed. c.mu is held.
 func (c *Conn) endEpoch() {
 	e := &c.epoch
-	now, rtt := c.m.heard, c.rtt.min()
+	now, rtt := c.m.HeardAt, c.rtt.Min()
 	elapsed := now - e.since
 	if rtt == 0 || elapsed < max(rtt, epochLeast) {
 		return
@@ -152,8 +152,8 @@ func (s *Stream) leave() {
 
 // unread is how many bytes of the peer's wait here, of all streams. c.mu is held.
 func (c *Conn) unread() int64 {
-	w := &c.m.conn
-	return w.initial - w.receive - w.owed
+	w := &c.m.Conn
+	return w.Initial - w.Receive - w.Owed
 }
 
 // stalled finds the streams to be reset because bytes of theirs that nobody reads
@@ -167,7 +167,7 @@ func (c *Conn) stalled(now time.Duration) (victims []*Stream) {
 			return
 		}
 		t := &s.tuning
-		if t.seen != t.read || t.stuck == 0 || c.m.unread(s.id) == 0 {
+		if t.seen != t.read || t.stuck == 0 || c.m.Unread(s.id) == 0 {
 			t.seen, t.stuck = t.read, now
 		}
 		if now-t.stuck >= stallLimit {
@@ -181,12 +181,12 @@ func (c *Conn) stalled(now time.Duration) (victims []*Stream) {
 		look(r.stream)
 	}
 	slices.SortFunc(still, func(a, b *Stream) int { return cmp.Compare(a.tuning.stuck, b.tuning.stuck) })
-	excess := c.unread() - c.m.conn.initial/2
+	excess := c.unread() - c.m.Conn.Initial/2
 	for _, s := range still {
 		if excess <= 0 {
 			break
 		}
-		excess -= c.m.unread(s.id)
+		excess -= c.m.Unread(s.id)
 		victims = append(victims, s)
 	}
 	return victims

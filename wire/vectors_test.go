@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -67,7 +68,7 @@ func readVectors(t testing.TB, file string) (vectors []vector) {
 // failure is an error in the notation of the vectors.
 func failure(t testing.TB, err error) string {
 	t.Helper()
-	var broken *wire.ProtocolError
+	var broken *frame.ProtocolError
 	if !errors.As(err, &broken) {
 		t.Fatalf("not a ProtocolError: %v", err)
 	}
@@ -77,8 +78,8 @@ func failure(t testing.TB, err error) string {
 func TestFrameVectors(t *testing.T) {
 	for _, v := range readVectors(t, "frames.txt") {
 		t.Run(v.name, func(t *testing.T) {
-			var f wire.Frame
-			n, err := wire.Next(v.bytes, receiverMaxFrame, &f)
+			var f frame.Frame
+			n, err := frame.Next(v.bytes, receiverMaxFrame, &f)
 			switch {
 			case err != nil:
 				if got := failure(t, err); got != v.want {
@@ -92,7 +93,7 @@ func TestFrameVectors(t *testing.T) {
 				if got := "text " + f.String(); n != len(v.bytes) || got != v.want {
 					t.Errorf("got  %s of %d bytes\nwant %s of %d", got, n, v.want, len(v.bytes))
 				}
-				if again := wire.AppendFrame(nil, &f); !bytes.Equal(again, v.bytes) {
+				if again := frame.AppendFrame(nil, &f); !bytes.Equal(again, v.bytes) {
 					t.Errorf("encoded again\n%x\nwant\n%x", again, v.bytes)
 				}
 			}
@@ -104,10 +105,10 @@ func TestFrameVectors(t *testing.T) {
 // otherwise than the whole, only not yet.
 func TestFrameVectorsInPieces(t *testing.T) {
 	for _, v := range readVectors(t, "frames.txt") {
-		var whole, part wire.Frame
-		_, wantErr := wire.Next(v.bytes, receiverMaxFrame, &whole)
+		var whole, part frame.Frame
+		_, wantErr := frame.Next(v.bytes, receiverMaxFrame, &whole)
 		for end := range len(v.bytes) {
-			n, err := wire.Next(v.bytes[:end], receiverMaxFrame, &part)
+			n, err := frame.Next(v.bytes[:end], receiverMaxFrame, &part)
 			if n != 0 || err != nil && (wantErr == nil || err.Error() != wantErr.Error()) {
 				t.Errorf("%s: %d of its %d bytes: n=%d, %v; the whole: %v", v.name, end, len(v.bytes), n, err, wantErr)
 			}
@@ -118,7 +119,7 @@ func TestFrameVectorsInPieces(t *testing.T) {
 func TestHelloVectors(t *testing.T) {
 	for _, v := range readVectors(t, "hello.txt") {
 		t.Run(v.name, func(t *testing.T) {
-			h, err := wire.ParseHello(v.bytes)
+			h, err := frame.ParseHello(v.bytes)
 			if err != nil {
 				if got := failure(t, err); got != v.want {
 					t.Errorf("got  %s\nwant %s", got, v.want)
@@ -128,7 +129,7 @@ func TestHelloVectors(t *testing.T) {
 			if got := "text " + h.String(); got != v.want {
 				t.Errorf("got  %s\nwant %s", got, v.want)
 			}
-			again, err := wire.AppendHello(nil, *h)
+			again, err := frame.AppendHello(nil, *h)
 			if err != nil || bytes.Equal(again, v.bytes) == v.lossy {
 				t.Errorf("encoded again (lossy: %v, %v)\n%x\nwant\n%x", v.lossy, err, again, v.bytes)
 			}
@@ -149,19 +150,19 @@ func TestHelloThatThePeerWouldRefuse(t *testing.T) {
 		"too many kinds":  {Kinds: kinds},
 		"a long agent":    {Agent: strings.Repeat("x", 129)},
 	} {
-		if b, err := wire.AppendHello([]byte("kept"), h); !errors.Is(err, wire.ErrHello) || string(b) != "kept" {
+		if b, err := frame.AppendHello([]byte("kept"), h); !errors.Is(err, wire.ErrHello) || string(b) != "kept" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
 }
 
 func TestPreface(t *testing.T) {
-	for n := range len(wire.Preface) {
-		if got, err := wire.CheckPreface([]byte(wire.Preface[:n])); got != 0 || err != nil {
+	for n := range len(frame.Preface) {
+		if got, err := frame.CheckPreface([]byte(frame.Preface[:n])); got != 0 || err != nil {
 			t.Errorf("%d bytes: %d, %v", n, got, err)
 		}
 	}
-	if n, err := wire.CheckPreface([]byte(wire.Preface + "more")); n != 8 || err != nil {
+	if n, err := frame.CheckPreface([]byte(frame.Preface + "more")); n != 8 || err != nil {
 		t.Errorf("whole: %d, %v", n, err)
 	}
 	for got, want := range map[string]string{
@@ -171,24 +172,24 @@ func TestPreface(t *testing.T) {
 		"\x89WIRE\n\x01":          `wire: peer does not speak wire (first bytes "\x89WIRE\n\x01")`,
 		"\x09WIRE\r\n\x01 7 bits": `wire: peer does not speak wire (first bytes "\tWIRE\r\n\x01")`,
 	} {
-		if _, err := wire.CheckPreface([]byte(got)); !errors.Is(err, wire.ErrNotWire) || err.Error() != want {
+		if _, err := frame.CheckPreface([]byte(got)); !errors.Is(err, wire.ErrNotWire) || err.Error() != want {
 			t.Errorf("%q: %v", got, err)
 		}
 	}
 }
 
 func TestSlot(t *testing.T) {
-	for want, s := range map[string]wire.Slot{
+	for want, s := range map[string]frame.Slot{
 		"d1/1":         0x00001001,
 		"a1/1":         0x80001001,
 		"a524287/4095": 0xFFFFFFFF,
 	} {
-		again := wire.MakeSlot(s.Side(), s.Index(), s.Generation())
+		again := frame.MakeSlot(s.Side(), s.Index(), s.Generation())
 		if s.String() != want || again != s || !s.Valid() {
 			t.Errorf("%s: %v, again %v", want, s, again)
 		}
 	}
-	if wire.Slot(0x80000FFF).Valid() {
+	if frame.Slot(0x80000FFF).Valid() {
 		t.Error("index 0 is valid")
 	}
 }
@@ -198,16 +199,16 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 		if !strings.HasPrefix(v.want, "text ") {
 			continue
 		}
-		var f wire.Frame
+		var f frame.Frame
 		buf := make([]byte, 0, 1024)
 		got := testing.AllocsPerRun(20, func() {
-			if _, err := wire.Next(v.bytes, receiverMaxFrame, &f); err != nil {
+			if _, err := frame.Next(v.bytes, receiverMaxFrame, &f); err != nil {
 				t.Error(err)
 			}
-			buf = wire.AppendFrame(buf[:0], &f)
-			if f.Type == wire.POSTS {
+			buf = frame.AppendFrame(buf[:0], &f)
+			if f.Type == frame.POSTS {
 				for rest := f.Body; len(rest) > 0; {
-					_, rest = wire.CutPost(rest)
+					_, rest = frame.CutPost(rest)
 				}
 			}
 		})

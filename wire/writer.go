@@ -102,8 +102,8 @@ func (c *Conn) flushAndUnlock(together bool) {
 // wakeForSlot wakes those that wait for a slot, if one has become free, however that
 // came about. c.mu is held.
 func (c *Conn) wakeForSlot() {
-	if c.m.freed {
-		c.m.freed = false
+	if c.m.Freed {
+		c.m.Freed = false
 		c.slotGate.open()
 		c.tellSlotFree()
 	}
@@ -122,7 +122,7 @@ func (c *Conn) writeInline() {
 			return
 		}
 		c.out.spare = nil
-		c.stats.took(&c.m.tx)
+		c.stats.took(&c.m.Tx)
 		c.mu.Unlock()
 		n, err := c.sock.tryWrite(buffer[from:])
 		c.mu.Lock()
@@ -181,7 +181,7 @@ func (c *Conn) rest() {
 // wrote ends a write that has sent all of buffer. c.mu is held.
 func (c *Conn) wrote(buffer []byte) {
 	c.out.spare = buffer
-	c.out.landed = c.m.takes - 1
+	c.out.landed = c.m.Takes - 1
 	c.flushGate.open()
 	if c.m.Queued() < maxQueued {
 		c.postGate.open()
@@ -237,7 +237,7 @@ func (c *Conn) writeRound() (held, more bool) {
 	}
 	c.out.spare = nil
 	c.out.refs, c.out.flights = c.out.flights[:0], c.out.refs
-	c.stats.took(&c.m.tx)
+	c.stats.took(&c.m.Tx)
 	now := c.now()
 	c.out.age.begin(now)
 	c.m.Wrote(now, true)
@@ -318,7 +318,7 @@ func (c *Conn) trim() {
 	if cap(c.out.spare) > keptOutput {
 		c.out.spare = nil
 	}
-	c.m.trim(keptOutput)
+	c.m.Trim(keptOutput)
 }
 
 // Flush waits until all that was sent before has been given to the socket. It
@@ -327,7 +327,7 @@ func (c *Conn) trim() {
 func (c *Conn) Flush(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	target := c.m.takes
+	target := c.m.Takes
 	if c.m.Pending() {
 		c.mustWrite()
 	} else {

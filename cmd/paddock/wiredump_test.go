@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 // TestWireDumpReadsBytes holds that a file and the standard input are taken as
 // bytes.
 func TestWireDumpReadsBytes(t *testing.T) {
 	t.Parallel()
-	capture := append([]byte(wire.Preface), wire.AppendFrame(nil, &wire.Frame{Type: wire.ACK, Count: 7})...)
+	capture := append([]byte(frame.Preface), frame.AppendFrame(nil, &frame.Frame{Type: frame.ACK, Count: 7})...)
 	file := filepath.Join(t.TempDir(), "capture")
 	if err := os.WriteFile(file, capture, 0o600); err != nil {
 		t.Fatal(err)
@@ -79,10 +79,10 @@ func TestWireDumpRelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	if _, err := io.WriteString(near, wire.Preface); err != nil {
+	if _, err := io.WriteString(near, frame.Preface); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(far, make([]byte, len(wire.Preface))); err != nil {
+	if _, err := io.ReadFull(far, make([]byte, len(frame.Preface))); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

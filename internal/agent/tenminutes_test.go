@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -69,7 +70,7 @@ func (m *memory) dial(context.Context) (net.Conn, error) {
 		return nil, m.down
 	}
 	ours, theirs := wiretest.Pipe(0)
-	conn, err := wire.NewConn(theirs, wire.Acceptor, m.config)
+	conn, err := wire.NewConn(theirs, frame.Acceptor, m.config)
 	if err != nil {
 		return nil, err
 	}

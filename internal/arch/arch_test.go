@@ -20,8 +20,8 @@ import (
 // counts. A package imports packages of lower levels, and of its own directory. Services
 // import each other, as Go forbids cycles.
 var layers = map[string]int{
-	"internal/netio": 0, "load/histogram": 0,
-	"internal/process": 1,
+	"internal/netio": 0, "load/histogram": 0, "wire/protocol": 0,
+	"internal/process": 1, "internal/wire": 1,
 	"wire":             libraries, "bus": libraries, "fence": libraries, "load": libraries,
 	"fence/track": 3, "tunnel": 3,
 	"internal/agent": services, "internal/busd": services, "internal/city": services, "internal/platform": services,

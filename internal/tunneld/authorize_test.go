@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"paddock/internal/process/keyid"
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestAuthorizeByThePresentList(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	conn, err := wire.NewConn(near, wire.Acceptor, nil)
+	conn, err := wire.NewConn(near, frame.Acceptor, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

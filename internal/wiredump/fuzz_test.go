@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 // FuzzCapture checks for any bytes, in any pieces: each line is one line that is safe for a
@@ -63,12 +63,12 @@ func FuzzCapture(f *testing.F) {
 // sameFrames checks that there is one line for each frame.
 func sameFrames(t *testing.T, b []byte, text string) {
 	frames := 0
-	if rest, ok := bytes.CutPrefix(b, []byte(wire.Preface)); ok {
+	if rest, ok := bytes.CutPrefix(b, []byte(frame.Preface)); ok {
 		b, frames = rest, 1
 	}
 	for len(b) > 0 {
-		var f wire.Frame
-		n, err := wire.Next(b, wire.MaxPayload, &f)
+		var f frame.Frame
+		n, err := frame.Next(b, frame.MaxPayload, &f)
 		if n == 0 || err != nil {
 			t.Fatalf("%x: %d, %v", b, n, err)
 		}

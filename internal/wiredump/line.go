@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 // Line is one line of a dump: a frame, or an event. Its JSON is the output of Options.JSON; fields
@@ -40,16 +40,16 @@ type Line struct {
 	Content    string   `json:"content,omitempty"` // of HELLO, BIND, error details; likewise
 	Bodies     []Body   `json:"bodies,omitempty"`
 
-	typ wire.Type
+	typ frame.Type
 }
 
 // head returns a line with the contents of a header.
-func (d *reader) head(h wire.Header) *Line {
+func (d *reader) head(h frame.Header) *Line {
 	l := &Line{Offset: d.offset, Type: h.Type().String(), ID: h.ID(), Length: h.Len(), typ: h.Type()}
 	l.Flags = flagNames(h)
 	switch h.Type() {
-	case wire.REQ, wire.RES, wire.OPEN, wire.DATA, wire.RESET, wire.CREDIT, wire.CANCEL:
-		if s := wire.Slot(h.ID()); s.Valid() {
+	case frame.REQ, frame.RES, frame.OPEN, frame.DATA, frame.RESET, frame.CREDIT, frame.CANCEL:
+		if s := frame.Slot(h.ID()); s.Valid() {
 			l.Slot = s.String()
 		}
 	}
@@ -57,7 +57,7 @@ func (d *reader) head(h wire.Header) *Line {
 }
 
 // line returns the line of a whole frame.
-func (d *reader) line(h wire.Header, f *wire.Frame) *Line {
+func (d *reader) line(h frame.Header, f *frame.Frame) *Line {
 	l := d.head(h)
 	var codec string
 	l.KindNumber, l.Kind, codec = d.names.learn(d.from, f)
@@ -71,32 +71,32 @@ func (d *reader) line(h wire.Header, f *wire.Frame) *Line {
 	}
 	l.NotStarted, l.RetryAfter, l.Jitter = f.NotStarted, f.RetryAfter, f.Jitter
 	switch f.Type {
-	case wire.HELLO:
+	case frame.HELLO:
 		l.Content = diagnosticMap(f.Body, helloKeys)
-	case wire.BIND:
+	case frame.BIND:
 		l.Text = ""
 		l.Content = fmt.Sprintf("[%q]", f.Text)
 		if len(f.Codec) > 0 {
 			l.Content = fmt.Sprintf("[%q, %s]", f.Text, strconv.QuoteToASCII(string(f.Codec)))
 		}
-	case wire.POSTS:
+	case frame.POSTS:
 		l.Bodies = d.batch(f.Body, codec)
-	case wire.RES:
-		if f.Has(wire.FlagErr) {
+	case frame.RES:
+		if f.Has(frame.FlagErr) {
 			l.Content, _ = diagnostic(f.Body)
 			break
 		}
 		fallthrough
-	case wire.POST, wire.REQ, wire.OPEN, wire.DATA, wire.EXTENSION:
+	case frame.POST, frame.REQ, frame.OPEN, frame.DATA, frame.EXTENSION:
 		if slices.Contains(l.Flags, "COMP") {
 			codec = "compressed"
 		}
-		if f.Type == wire.DATA || f.Type == wire.OPEN || f.Type == wire.EXTENSION {
+		if f.Type == frame.DATA || f.Type == frame.OPEN || f.Type == frame.EXTENSION {
 			codec = "bytes" // a frame is not a unit of a stream
 		}
 		l.Bodies = []Body{showBody(f.Body, codec, d.options.Body)}
-	case wire.PING:
-		l.Bodies = []Body{showBody(f.Body, "bytes", wire.HeaderSize)}
+	case frame.PING:
+		l.Bodies = []Body{showBody(f.Body, "bytes", frame.HeaderSize)}
 	}
 	return l
 }
@@ -105,7 +105,7 @@ func (d *reader) line(h wire.Header, f *wire.Frame) *Line {
 func (d *reader) batch(batch []byte, codec string) (bodies []Body) {
 	for left := d.options.Body; len(batch) > 0 && left > 0; {
 		var b []byte
-		b, batch = wire.CutPost(batch)
+		b, batch = frame.CutPost(batch)
 		bodies = append(bodies, showBody(b, codec, left))
 		left -= max(1, len(b))
 	}
@@ -114,19 +114,19 @@ func (d *reader) batch(batch []byte, codec string) (bodies []Body) {
 
 // flagsByType holds the names of the flag bits in SPEC; "" is reserved.
 var flagsByType = [16][4]string{
-	wire.POST:      {"ACK", "", "", "COMP"},
-	wire.POSTS:     {"ACK", "", "", "COMP"},
-	wire.REQ:       {"", "MORE", "META", "COMP"},
-	wire.RES:       {"ERR", "MORE", "META", "COMP"},
-	wire.OPEN:      {"END", "CONFIRM", "META", ""},
-	wire.DATA:      {"END", "MORE", "", "COMP"},
-	wire.RESET:     {"STOP", "", "", ""},
-	wire.PING:      {"PONG", "", "", ""},
-	wire.EXTENSION: {"1", "2", "4", "8"},
-	wire.CRITICAL:  {"1", "2", "4", "8"},
+	frame.POST:      {"ACK", "", "", "COMP"},
+	frame.POSTS:     {"ACK", "", "", "COMP"},
+	frame.REQ:       {"", "MORE", "META", "COMP"},
+	frame.RES:       {"ERR", "MORE", "META", "COMP"},
+	frame.OPEN:      {"END", "CONFIRM", "META", ""},
+	frame.DATA:      {"END", "MORE", "", "COMP"},
+	frame.RESET:     {"STOP", "", "", ""},
+	frame.PING:      {"PONG", "", "", ""},
+	frame.EXTENSION: {"1", "2", "4", "8"},
+	frame.CRITICAL:  {"1", "2", "4", "8"},
 }
 
-func flagNames(h wire.Header) (names []string) {
+func flagNames(h frame.Header) (names []string) {
 	for bit, name := range flagsByType[h.Type()] {
 		if h.Flags()&(1<<bit) != 0 {
 			if name == "" {

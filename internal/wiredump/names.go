@@ -3,7 +3,7 @@ package wiredump
 import (
 	"sync"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 // maxNamedSlots bounds the slots of a connection whose kinds are remembered. Frames of further
@@ -15,7 +15,7 @@ const maxNamedSlots = 1 << 16
 type names struct {
 	mu    sync.Mutex
 	peers [2]peer // by role
-	slots map[wire.Slot]named
+	slots map[frame.Slot]named
 }
 
 // peer holds the definitions of one side.
@@ -29,12 +29,12 @@ type peer struct {
 type named struct {
 	generation uint16
 	kind       uint32
-	by         wire.Role // whose number the kind is
+	by         frame.Role // whose number the kind is
 }
 
 // hello reads the payload of a HELLO. The error is a *wire.ProtocolError.
-func (n *names) hello(from wire.Role, payload []byte) error {
-	h, err := wire.ParseHello(payload)
+func (n *names) hello(from frame.Role, payload []byte) error {
+	h, err := frame.ParseHello(payload)
 	if err != nil {
 		return err
 	}
@@ -49,31 +49,31 @@ func (n *names) hello(from wire.Role, payload []byte) error {
 }
 
 // maxFrame returns the largest frame that a side accepts, as far as is known.
-func (n *names) maxFrame(of wire.Role) uint32 {
+func (n *names) maxFrame(of frame.Role) uint32 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if frame := n.peers[of].frame; frame > 0 {
 		return frame
 	}
-	return wire.MaxPayload
+	return frame.MaxPayload
 }
 
 // learn records the definitions in f and returns the kind of f: its number, name and codec, zero
 // where unknown.
-func (n *names) learn(from wire.Role, f *wire.Frame) (number uint32, name, codec string) {
+func (n *names) learn(from frame.Role, f *frame.Frame) (number uint32, name, codec string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	by := from
 	switch f.Type {
-	case wire.BIND:
+	case frame.BIND:
 		n.peers[from].bind(f.ID, string(f.Text), string(f.Codec))
 		number = f.ID
-	case wire.POST, wire.POSTS:
+	case frame.POST, frame.POSTS:
 		number = f.ID
-	case wire.REQ, wire.OPEN:
+	case frame.REQ, frame.OPEN:
 		number = f.Kind
 		n.use(f.Slot(), number, from)
-	case wire.RES, wire.DATA, wire.RESET, wire.CREDIT, wire.CANCEL:
+	case frame.RES, frame.DATA, frame.RESET, frame.CREDIT, frame.CANCEL:
 		use := n.slots[lane(f.Slot())]
 		if use.generation != f.Slot().Generation() {
 			return 0, "", ""
@@ -85,9 +85,9 @@ func (n *names) learn(from wire.Role, f *wire.Frame) (number uint32, name, codec
 }
 
 // use records the kind for which a slot was opened.
-func (n *names) use(s wire.Slot, kind uint32, by wire.Role) {
+func (n *names) use(s frame.Slot, kind uint32, by frame.Role) {
 	if n.slots == nil {
-		n.slots = map[wire.Slot]named{}
+		n.slots = map[frame.Slot]named{}
 	}
 	if _, known := n.slots[lane(s)]; known || len(n.slots) < maxNamedSlots {
 		n.slots[lane(s)] = named{s.Generation(), kind, by}
@@ -95,7 +95,7 @@ func (n *names) use(s wire.Slot, kind uint32, by wire.Role) {
 }
 
 // lane returns a slot without its generation.
-func lane(s wire.Slot) wire.Slot { return wire.MakeSlot(s.Side(), s.Index(), 0) }
+func lane(s frame.Slot) frame.Slot { return frame.MakeSlot(s.Side(), s.Index(), 0) }
 
 func (p *peer) bind(number uint32, name, codec string) {
 	if p.kinds == nil {

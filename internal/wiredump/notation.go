@@ -10,7 +10,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 // Names of keys, shown as comments of the notation.
@@ -72,7 +72,7 @@ func diagnosticMap(b []byte, keys map[string]string) string {
 
 // hideSecret returns the value of auth, with only the length of its data.
 func hideSecret(hello []byte) string {
-	h, err := wire.ParseHello(hello)
+	h, err := frame.ParseHello(hello)
 	if err != nil || h.Auth == nil {
 		return "/hidden/"
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 const (
@@ -22,8 +22,8 @@ const (
 type reader struct {
 	options Options
 	names   *names
-	from    wire.Role // the sender
-	live    bool      // the preface is required, as by a peer
+	from    frame.Role // the sender
+	live    bool       // the preface is required, as by a peer
 	emit    func(*Line)
 
 	buf    []byte // received bytes that are not shown yet
@@ -71,9 +71,9 @@ func (d *reader) end() {
 	switch {
 	case d.skip > 0:
 		d.err = fmt.Errorf("%d bytes of a payload are missing: %w", d.skip, io.ErrUnexpectedEOF)
-	case len(d.buf) >= wire.HeaderSize:
-		h := wire.ParseHeader(d.buf)
-		d.err = fmt.Errorf("%v, but only %d bytes of it: %w", h, len(d.buf)-wire.HeaderSize, io.ErrUnexpectedEOF)
+	case len(d.buf) >= frame.HeaderSize:
+		h := frame.ParseHeader(d.buf)
+		d.err = fmt.Errorf("%v, but only %d bytes of it: %w", h, len(d.buf)-frame.HeaderSize, io.ErrUnexpectedEOF)
 	}
 	d.emit(&Line{Offset: d.offset, Event: "incomplete", Reason: d.err.Error()})
 }
@@ -87,20 +87,20 @@ func (d *reader) next(b []byte) int {
 		return n
 	case !d.opened:
 		return d.preface(b)
-	case len(b) < wire.HeaderSize:
+	case len(b) < frame.HeaderSize:
 		return 0
 	}
-	h := wire.ParseHeader(b)
+	h := frame.ParseHeader(b)
 	if err := h.Check(d.maxFrame()); err != nil {
 		return d.broken(h, err)
 	}
 	if h.Len() > wholeFrame {
 		d.long(h)
-		return wire.HeaderSize
+		return frame.HeaderSize
 	}
-	var f wire.Frame
-	n, err := wire.Next(b, wire.MaxPayload, &f)
-	if err == nil && n > 0 && f.Type == wire.HELLO {
+	var f frame.Frame
+	n, err := frame.Next(b, frame.MaxPayload, &f)
+	if err == nil && n > 0 && f.Type == frame.HELLO {
 		err = d.names.hello(d.from, f.Body)
 	}
 	switch {
@@ -113,11 +113,11 @@ func (d *reader) next(b []byte) int {
 }
 
 // long shows a header, and skips the payload.
-func (d *reader) long(h wire.Header) {
+func (d *reader) long(h frame.Header) {
 	l := d.head(h)
 	l.Event = "long"
-	if h.Type() != wire.REQ && h.Type() != wire.OPEN { // their payload has the kind
-		l.KindNumber, l.Kind, _ = d.names.learn(d.from, &wire.Frame{Type: h.Type(), ID: h.ID()})
+	if h.Type() != frame.REQ && h.Type() != frame.OPEN { // their payload has the kind
+		l.KindNumber, l.Kind, _ = d.names.learn(d.from, &frame.Frame{Type: h.Type(), ID: h.ID()})
 	}
 	d.emit(l)
 	d.skip = h.Len()
@@ -133,10 +133,10 @@ func (d *reader) maxFrame() uint32 {
 // preface reads the preface. A capture may begin without a preface, but not with a broken one.
 func (d *reader) preface(b []byte) int {
 	const telling = 5 // 0x89 and the name: as a frame it would be DATA of 4 MiB
-	if len(b) < len(wire.Preface) {
+	if len(b) < len(frame.Preface) {
 		return 0
 	}
-	if !d.live && string(b[:telling]) != wire.Preface[:telling] {
+	if !d.live && string(b[:telling]) != frame.Preface[:telling] {
 		d.opened = true
 		return d.next(b)
 	}
@@ -144,7 +144,7 @@ func (d *reader) preface(b []byte) int {
 }
 
 func (d *reader) judgePreface(b []byte) int {
-	n, err := wire.CheckPreface(b)
+	n, err := frame.CheckPreface(b)
 	if err != nil {
 		d.err = err
 		d.emit(&Line{Offset: d.offset, Event: "broken", Reason: err.Error()})
@@ -157,11 +157,11 @@ func (d *reader) judgePreface(b []byte) int {
 	return n
 }
 
-func (d *reader) broken(h wire.Header, err error) int {
+func (d *reader) broken(h frame.Header, err error) int {
 	d.err = err
 	l := d.head(h)
 	l.Event, l.Reason = "broken", err.Error()
-	if e, ok := errors.AsType[*wire.ProtocolError](err); ok {
+	if e, ok := errors.AsType[*frame.ProtocolError](err); ok {
 		l.Code, l.CodeNumber, l.Reason = e.Code.String(), uint16(e.Code), string(e.Reason)
 	}
 	d.emit(l)

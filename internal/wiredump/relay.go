@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 const (
@@ -111,15 +111,15 @@ func (r *Relay) serve(ctx context.Context, p *passage, from net.Conn) {
 	})
 	defer unhook()
 	var back sync.WaitGroup
-	back.Go(func() { p.pass(wire.Acceptor, to, from) })
-	p.pass(wire.Dialer, from, to)
+	back.Go(func() { p.pass(frame.Acceptor, to, from) })
+	p.pass(frame.Dialer, from, to)
 	back.Wait()
 	p.say(&Line{Event: "closed"})
 }
 
 // pass copies one direction until it ends. Frames are shown before they are forwarded, so that a
 // request is always above its response.
-func (p *passage) pass(sender wire.Role, from, to net.Conn) {
+func (p *passage) pass(sender frame.Role, from, to net.Conn) {
 	d := reader{
 		options: p.relay.Options, names: &p.names, from: sender, live: true,
 		emit: func(l *Line) { p.sayFrom(sender, l) },
@@ -152,13 +152,13 @@ func (p *passage) pass(sender wire.Role, from, to net.Conn) {
 }
 
 // fail shows the reason why a direction has ended, unless the relay itself has closed it.
-func (p *passage) fail(sender wire.Role, err error) {
+func (p *passage) fail(sender frame.Role, err error) {
 	if !errors.Is(err, net.ErrClosed) {
 		p.sayFrom(sender, &Line{Event: "failed", Reason: err.Error()})
 	}
 }
 
-func (p *passage) sayFrom(sender wire.Role, l *Line) {
+func (p *passage) sayFrom(sender frame.Role, l *Line) {
 	l.From = sender.String()
 	p.say(l)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -98,21 +99,21 @@ func send(t *testing.T, from, to net.Conn, b []byte) {
 func TestRelay(t *testing.T) {
 	var out output
 	near, far, stop := startRelay(t, &out)
-	frame := func(f wire.Frame) []byte { return wire.AppendFrame(nil, &f) }
-	payload, err := wire.AppendHello(nil, wire.Hello{MaxFrame: 20_000})
+	encode := func(f frame.Frame) []byte { return frame.AppendFrame(nil, &f) }
+	payload, err := frame.AppendHello(nil, wire.Hello{MaxFrame: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	send(t, near, far, conversation(t))
-	send(t, far, near, append([]byte(wire.Preface), hello(payload)...))
-	send(t, far, near, frame(wire.Frame{Type: wire.RES, ID: 0x1001, Body: []byte("ok")}))
+	send(t, far, near, append([]byte(frame.Preface), hello(payload)...))
+	send(t, far, near, encode(frame.Frame{Type: frame.RES, ID: 0x1001, Body: []byte("ok")}))
 	if err := near.CloseWrite(); err != nil { // only this half: the answer is still read
 		t.Fatal(err)
 	}
 	if n, err := far.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 		t.Errorf("after the half-close: %d, %v", n, err)
 	}
-	send(t, far, near, frame(wire.Frame{Type: wire.ACK, Count: 3}))
+	send(t, far, near, encode(frame.Frame{Type: frame.ACK, Count: 3}))
 	far.Close()
 	if n, err := near.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 		t.Errorf("after the close: %d, %v", n, err)
@@ -130,13 +131,13 @@ func TestRelay(t *testing.T) {
 func TestRelayKnowsTheReceiver(t *testing.T) {
 	var out output
 	near, far, stop := startRelay(t, &out)
-	payload, err := wire.AppendHello(nil, wire.Hello{MaxFrame: 20_000})
+	payload, err := frame.AppendHello(nil, wire.Hello{MaxFrame: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	send(t, far, near, append([]byte(wire.Preface), hello(payload)...))
-	send(t, near, far, append([]byte(wire.Preface), hello(payload)...))
-	send(t, near, far, wire.AppendFrame(nil, &wire.Frame{Type: wire.POST, ID: 1, Body: make([]byte, 20_001)}))
+	send(t, far, near, append([]byte(frame.Preface), hello(payload)...))
+	send(t, near, far, append([]byte(frame.Preface), hello(payload)...))
+	send(t, near, far, frame.AppendFrame(nil, &frame.Frame{Type: frame.POST, ID: 1, Body: make([]byte, 20_001)}))
 	send(t, near, far, []byte("whatever follows"))
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -153,7 +154,7 @@ func TestRelayKnowsTheReceiver(t *testing.T) {
 func TestRelayPassesAReset(t *testing.T) {
 	var out output
 	near, far, _ := startRelay(t, &out)
-	send(t, near, far, []byte(wire.Preface))
+	send(t, near, far, []byte(frame.Preface))
 	if err := near.SetLinger(0); err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +194,8 @@ func TestRelayWithoutTarget(t *testing.T) {
 func TestRelayWithASlowOutput(t *testing.T) {
 	out := output{gate: make(chan struct{})}
 	near, far, stop := startRelay(t, &out)
-	send(t, near, far, []byte(wire.Preface))
-	batch := bytes.Repeat(wire.AppendFrame(nil, &wire.Frame{Type: wire.PING, Body: []byte("12345678")}), 1000)
+	send(t, near, far, []byte(frame.Preface))
+	batch := bytes.Repeat(frame.AppendFrame(nil, &frame.Frame{Type: frame.PING, Body: []byte("12345678")}), 1000)
 	const batches = 60 // about 50 bytes of text for each frame, more than the queue holds
 	for range batches {
 		send(t, near, far, batch)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 // Append appends the line with its end.
@@ -76,9 +76,9 @@ func (l *Line) appendPlace(dst []byte) []byte {
 	}
 	arrow := "--"
 	switch l.From {
-	case wire.Dialer.String():
+	case frame.Dialer.String():
 		arrow = "->"
-	case wire.Acceptor.String():
+	case frame.Acceptor.String():
 		arrow = "<-"
 	}
 	return fmt.Appendf(dst, "#%d %11.6f %s ", l.Conn, *l.Seconds, arrow)
@@ -89,17 +89,17 @@ func (l *Line) appendHead(dst []byte) []byte {
 	switch {
 	case l.Slot != "":
 		dst = append(append(dst, ' '), l.Slot...)
-	case l.typ == wire.CREDIT && l.ID == 0:
+	case l.typ == frame.CREDIT && l.ID == 0:
 		dst = append(dst, " connection"...)
-	case l.typ == wire.CREDIT && l.ID == 1:
+	case l.typ == frame.CREDIT && l.ID == 1:
 		dst = append(dst, " posts"...)
-	case l.typ == wire.GOAWAY:
+	case l.typ == frame.GOAWAY:
 		dst = fmt.Appendf(dst, " accepted=%d", l.ID)
-	case l.typ == wire.EXTENSION, l.Event == "broken":
+	case l.typ == frame.EXTENSION, l.Event == "broken":
 		dst = fmt.Appendf(dst, " id=%#x", l.ID)
 	}
 	switch {
-	case l.Kind != "" && l.typ != wire.BIND:
+	case l.Kind != "" && l.typ != frame.BIND:
 		dst = append(append(dst, ' '), l.Kind...)
 	case l.KindNumber != 0:
 		dst = fmt.Appendf(dst, " kind=%d", l.KindNumber)
@@ -113,13 +113,13 @@ func (l *Line) appendHead(dst []byte) []byte {
 func (l *Line) appendFrame(dst []byte) []byte {
 	dst = l.appendHead(dst)
 	switch l.typ {
-	case wire.OPEN, wire.CREDIT:
+	case frame.OPEN, frame.CREDIT:
 		dst = fmt.Appendf(dst, " credit=%d", l.Credit)
-	case wire.ACK:
+	case frame.ACK:
 		dst = fmt.Appendf(dst, " count=%d", l.Count)
-	case wire.POSTS:
+	case frame.POSTS:
 		dst = fmt.Appendf(dst, " posts=%d", l.Count)
-	case wire.GOAWAY:
+	case frame.GOAWAY:
 		if l.Code == "" {
 			dst = append(dst, " drain"...)
 		}
@@ -151,7 +151,7 @@ func (l *Line) appendFrame(dst []byte) []byte {
 	for i := range l.Bodies {
 		dst = l.Bodies[i].append(append(dst, ' '))
 	}
-	if more := l.Count - uint64(len(l.Bodies)); l.typ == wire.POSTS && more > 0 && len(l.Bodies) > 0 {
+	if more := l.Count - uint64(len(l.Bodies)); l.typ == frame.POSTS && more > 0 && len(l.Bodies) > 0 {
 		dst = fmt.Appendf(dst, " and %d more", more)
 	}
 	return dst

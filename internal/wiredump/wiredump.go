@@ -15,7 +15,7 @@ import (
 	"fmt"
 	"io"
 
-	"paddock/wire"
+	"paddock/internal/wire/frame"
 )
 
 // Options configure the output.
@@ -63,8 +63,8 @@ func (o Options) Check() error {
 	if o.Body < 0 {
 		return fmt.Errorf("a negative number of bytes of body: %d", o.Body)
 	}
-	if o.MaxFrame > wire.MaxPayload {
-		return fmt.Errorf("no frame has more than %d bytes of payload", wire.MaxPayload)
+	if o.MaxFrame > frame.MaxPayload {
+		return fmt.Errorf("no frame has more than %d bytes of payload", frame.MaxPayload)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -62,7 +63,7 @@ func readVectors(t testing.TB, file string) (vectors []vector) {
 
 // hello frames the payload of a HELLO.
 func hello(payload []byte) []byte {
-	return append(wire.MakeHeader(wire.HELLO, 0, 0, len(payload)).Append(nil), payload...)
+	return append(frame.MakeHeader(frame.HELLO, 0, 0, len(payload)).Append(nil), payload...)
 }
 
 func dump(b []byte, o Options) (string, error) {
@@ -91,7 +92,7 @@ func TestVectors(t *testing.T) {
 				sameFlags(t, v, out)
 			case "error":
 				code, reason, _ := strings.Cut(rest, " ")
-				var broken *wire.ProtocolError
+				var broken *frame.ProtocolError
 				if !errors.Is(err, ErrBroken) || !errors.As(err, &broken) || string(broken.Reason) != reason {
 					t.Errorf("%s: %v", v.name, err)
 				}
@@ -150,28 +151,28 @@ func compare(t *testing.T, file, got string) {
 // conversation returns the frames of a dialer, each in the notation of AppendFrame.
 func conversation(t testing.TB) []byte {
 	t.Helper()
-	payload, err := wire.AppendHello(nil, wire.Hello{
+	payload, err := frame.AppendHello(nil, wire.Hello{
 		Agent: "test", Auth: &wire.Auth{Scheme: "token", Data: []byte("very secret")},
 		Kinds: map[string]uint32{"pos.update": 1, "fence.search": 2},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot := func(index uint32) uint32 { return uint32(wire.MakeSlot(wire.Dialer, index, 1)) }
-	b := append([]byte(wire.Preface), hello(payload)...)
-	for _, f := range []wire.Frame{
-		{Type: wire.POST, ID: 1, Body: []byte("\xa2\x61a\x01\x61b\xfb\x40\x44\x66\x66\x66\x66\x66\x66")},
-		{Type: wire.POSTS, Flags: wire.FlagAck, ID: 1, Body: []byte("\x02hi\x00\x03\x00\x01\x02")},
-		{Type: wire.REQ, Flags: wire.FlagMeta, ID: slot(1), Kind: 2, Meta: wire.Meta{Raw: []byte("\xa1\x01\x18\xfa")}, Body: []byte("a\x1b[31m")},
-		{Type: wire.BIND, ID: 3, Text: []byte("fence.events"), Codec: []byte("cbor")},
-		{Type: wire.OPEN, Flags: wire.FlagConfirm, ID: slot(2), Kind: 3},
-		{Type: wire.DATA, Flags: wire.FlagEnd, ID: slot(2), Body: []byte("\x81\x01")},
-		{Type: wire.CANCEL, ID: slot(1)},
-		{Type: wire.RESET, Flags: wire.FlagStop, ID: slot(2), Code: 4097, Text: []byte("\u009b31m enough")},
-		{Type: wire.POST, ID: 9, Body: []byte("unbound")},
-		{Type: wire.GOAWAY, ID: 2, Text: []byte("bye")},
+	slot := func(index uint32) uint32 { return uint32(frame.MakeSlot(frame.Dialer, index, 1)) }
+	b := append([]byte(frame.Preface), hello(payload)...)
+	for _, f := range []frame.Frame{
+		{Type: frame.POST, ID: 1, Body: []byte("\xa2\x61a\x01\x61b\xfb\x40\x44\x66\x66\x66\x66\x66\x66")},
+		{Type: frame.POSTS, Flags: frame.FlagAck, ID: 1, Body: []byte("\x02hi\x00\x03\x00\x01\x02")},
+		{Type: frame.REQ, Flags: frame.FlagMeta, ID: slot(1), Kind: 2, Meta: wire.Meta{Raw: []byte("\xa1\x01\x18\xfa")}, Body: []byte("a\x1b[31m")},
+		{Type: frame.BIND, ID: 3, Text: []byte("fence.events"), Codec: []byte("cbor")},
+		{Type: frame.OPEN, Flags: frame.FlagConfirm, ID: slot(2), Kind: 3},
+		{Type: frame.DATA, Flags: frame.FlagEnd, ID: slot(2), Body: []byte("\x81\x01")},
+		{Type: frame.CANCEL, ID: slot(1)},
+		{Type: frame.RESET, Flags: frame.FlagStop, ID: slot(2), Code: 4097, Text: []byte("\u009b31m enough")},
+		{Type: frame.POST, ID: 9, Body: []byte("unbound")},
+		{Type: frame.GOAWAY, ID: 2, Text: []byte("bye")},
 	} {
-		b = wire.AppendFrame(b, &f)
+		b = frame.AppendFrame(b, &f)
 	}
 	return b
 }
@@ -219,8 +220,8 @@ func TestConversation(t *testing.T) {
 
 // The frame after a long frame is at the right place.
 func TestLongFrame(t *testing.T) {
-	b := wire.AppendFrame(nil, &wire.Frame{Type: wire.POST, ID: 1, Body: make([]byte, 3<<20)})
-	b = wire.AppendFrame(b, &wire.Frame{Type: wire.PING, Body: []byte("12345678")})
+	b := frame.AppendFrame(nil, &frame.Frame{Type: frame.POST, ID: 1, Body: make([]byte, 3<<20)})
+	b = frame.AppendFrame(b, &frame.Frame{Type: frame.PING, Body: []byte("12345678")})
 	out, err := dump(b, Options{})
 	want := "       0  POST kind=1 len=3145728 (not taken apart: over 1048576 bytes)\n 3145736  PING len=8 \"12345678\"\n"
 	if err != nil || out != want {
@@ -252,7 +253,7 @@ func TestBodyLimit(t *testing.T) {
 			t.Errorf("%q up to %d: %s, want %s", tc.body, tc.limit, got, tc.want)
 		}
 	}
-	batch := wire.AppendFrame(nil, &wire.Frame{Type: wire.POSTS, ID: 1, Body: []byte("\x02aa\x02bb\x02cc")})
+	batch := frame.AppendFrame(nil, &frame.Frame{Type: frame.POSTS, ID: 1, Body: []byte("\x02aa\x02bb\x02cc")})
 	if out, _ := dump(batch, Options{Body: 3}); !strings.HasSuffix(out, `posts=3 "aa" "b"...(2) and 1 more`+"\n") {
 		t.Error(out)
 	}

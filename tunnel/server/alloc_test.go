@@ -5,6 +5,7 @@ import (
 	"net"
 	"testing"
 
+	"paddock/internal/wire/frame"
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/message"
@@ -57,7 +58,7 @@ func TestSmallExchangeAllocates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	server, err := wire.NewConn(<-accepted, wire.Acceptor, &wire.Config{Logger: silent})
+	server, err := wire.NewConn(<-accepted, frame.Acceptor, &wire.Config{Logger: silent})
 	if err != nil {
 		t.Fatal(err)
 	}

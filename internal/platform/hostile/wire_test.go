@@ -10,16 +10,17 @@ import (
 	"sync"
 	"time"
 
+	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
 // wireHello is the opening that the cases call hello.
 var wireHello = func() []byte {
-	payload, err := wire.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"pos.update": 1, "fence.search": 2, "fence.events": 3, "nobody": 4}})
+	payload, err := frame.AppendHello(nil, wire.Hello{Kinds: map[string]uint32{"pos.update": 1, "fence.search": 2, "fence.events": 3, "nobody": 4}})
 	if err != nil {
 		panic(err)
 	}
-	return append(wire.MakeHeader(wire.HELLO, 0, 0, len(payload)).Append(nil), payload...)
+	return append(frame.MakeHeader(frame.HELLO, 0, 0, len(payload)).Append(nil), payload...)
 }()
 
 // wire plays bytes in hexadecimal at the wire door. See testdata/wire.txt.
@@ -37,7 +38,7 @@ func (tg *target) wire(c hostileCase) (string, error) {
 		return "", err
 	}
 	if until == "PONG" {
-		input = append(wire.MakeHeader(wire.PING, 0, 0, 8).Append(input), "hostile!"...)
+		input = append(frame.MakeHeader(frame.PING, 0, 0, 8).Append(input), "hostile!"...)
 	}
 	var sending sync.WaitGroup
 	sending.Go(func() {
@@ -58,7 +59,7 @@ func wireInput(text []byte) (input []byte, until string, err error) {
 		line = strings.TrimSpace(line)
 		switch word, rest, _ := strings.Cut(line, " "); word {
 		case "preface":
-			input = append(input, wire.Preface...)
+			input = append(input, frame.Preface...)
 		case "hello":
 			input = append(input, wireHello...)
 		case "end":
@@ -84,15 +85,15 @@ func readWire(r io.Reader, until string) (said []string, err error) {
 	for {
 		n, err := r.Read(buf)
 		b = append(b, buf[:n]...)
-		if !opened && len(b) >= len(wire.Preface) {
-			if opened = true; !bytes.HasPrefix(b, []byte(wire.Preface)) {
+		if !opened && len(b) >= len(frame.Preface) {
+			if opened = true; !bytes.HasPrefix(b, []byte(frame.Preface)) {
 				return said, fmt.Errorf("the server speaks %q", b)
 			}
-			b = b[len(wire.Preface):]
+			b = b[len(frame.Preface):]
 		}
 		for opened {
-			var f wire.Frame
-			size, err := wire.Next(b, wire.MaxPayload, &f)
+			var f frame.Frame
+			size, err := frame.Next(b, frame.MaxPayload, &f)
 			if err != nil {
 				return said, err
 			}
@@ -117,15 +118,15 @@ func readWire(r io.Reader, until string) (said []string, err error) {
 }
 
 // wireText returns a frame as text, "" for frames that are sent at a time of their own.
-func wireText(f *wire.Frame) string {
+func wireText(f *frame.Frame) string {
 	switch {
-	case f.Type == wire.GOAWAY:
+	case f.Type == frame.GOAWAY:
 		return "GOAWAY " + f.Code.String()
-	case f.Type == wire.RES && f.Has(wire.FlagErr):
+	case f.Type == frame.RES && f.Has(frame.FlagErr):
 		return fmt.Sprintf("RES %v %s", f.Code, f.Text)
-	case f.Type == wire.PING && f.Has(wire.FlagPong):
+	case f.Type == frame.PING && f.Has(frame.FlagPong):
 		return "PONG"
-	case f.Type == wire.PING || f.Type == wire.HELLO || f.Type == wire.CREDIT || f.Type == wire.BIND:
+	case f.Type == frame.PING || f.Type == frame.HELLO || f.Type == frame.CREDIT || f.Type == frame.BIND:
 		return ""
 	}
 	return f.String()

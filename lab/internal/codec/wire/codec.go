@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 
+	"paddock/internal/wire/frame"
 	"paddock/load"
 	"paddock/wire"
 )
@@ -42,7 +43,7 @@ type Codec struct {
 // Check refuses invalid combinations.
 func (c *Codec) Check() error {
 	switch {
-	case !wire.ValidKindName(c.Kind):
+	case !frame.ValidKindName(c.Kind):
 		return fmt.Errorf("%q is no name of a kind", c.Kind)
 	case len(c.Bodies) == 0:
 		return errors.New("there is nothing to send")

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
 	"paddock/load"
 	"paddock/wire"
 )
@@ -13,8 +15,8 @@ const agent = "paddock bench"
 // session is one connection.
 type session struct {
 	codec *Codec
-	m     *wire.Machine
-	ev    wire.Event
+	m     *machine.Machine
+	ev    machine.Event
 	kind  uint32 // the number of ours
 	spare []byte // for the machine's output
 	came  bool   // the peer's preface
@@ -33,7 +35,7 @@ type call struct {
 
 // pump is the rest of a stream that is still to be written.
 type pump struct {
-	id   wire.Slot
+	id   frame.Slot
 	left int // messages
 	at   int // bytes of the present one that are
 }
@@ -42,7 +44,7 @@ var _ load.Batched = (*session)(nil)
 
 // Greet is the preface and HELLO.
 func (s *session) Greet(dst []byte) []byte {
-	m, err := wire.NewMachine(wire.Dialer, wire.Hello{Agent: agent, Auth: s.codec.Login}, 0)
+	m, err := machine.NewMachine(frame.Dialer, wire.Hello{Agent: agent, Auth: s.codec.Login}, 0)
 	if err != nil {
 		return dst // later bytes are then refused, with the reason
 	}
@@ -77,7 +79,7 @@ func (s *session) Request(r *load.Request) error {
 	return err
 }
 
-func (s *session) begin(id wire.Slot, slot uint32) {
+func (s *session) begin(id frame.Slot, slot uint32) {
 	for int(id.Index()) >= len(s.calls) {
 		s.calls = append(s.calls, call{})
 	}
@@ -128,7 +130,7 @@ func (s *session) write(p *pump) error {
 		p.at = 0
 		p.left--
 	}
-	_, _ = s.m.Data(p.id, nil, wire.FlagEnd) // fails for a stream that has ended
+	_, _ = s.m.Data(p.id, nil, frame.FlagEnd) // fails for a stream that has ended
 	return errWritten
 }
 
@@ -138,7 +140,7 @@ func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error
 		return 0, &load.Failed{Class: load.ClassProtocol, Err: wire.ErrHello}
 	}
 	if !s.came {
-		n, err := wire.CheckPreface(in)
+		n, err := frame.CheckPreface(in)
 		if n == 0 {
 			return 0, err
 		}
@@ -173,19 +175,19 @@ func failed(err error) error {
 func (s *session) handle(answers *load.Answers) error {
 	f := s.ev.Frame
 	switch s.ev.Op {
-	case wire.OpHello:
+	case machine.OpHello:
 		return s.open()
-	case wire.OpAck:
+	case machine.OpAck:
 		for ; s.acked < f.Count; s.acked++ {
 			answers.Add(load.Answer{})
 		}
-	case wire.OpResponse:
+	case machine.OpResponse:
 		s.respond(f, answers)
-	case wire.OpData:
+	case machine.OpData:
 		s.data(f, answers)
-	case wire.OpReset:
+	case machine.OpReset:
 		s.fail(s.ev.Slot, s.ev.Code, f.Text, answers)
-	case wire.OpRequest, wire.OpOpen, wire.OpPost:
+	case machine.OpRequest, machine.OpOpen, machine.OpPost:
 		return &load.Failed{Class: load.ClassProtocol, Err: fmt.Errorf("the server sent a %v of its own", f.Type)}
 	}
 	return nil
@@ -220,14 +222,14 @@ func (s *session) open() (err error) {
 }
 
 // respond takes RES: an answer, its beginning, or why there is none.
-func (s *session) respond(f *wire.Frame, answers *load.Answers) {
-	if f.Has(wire.FlagErr) {
+func (s *session) respond(f *frame.Frame, answers *load.Answers) {
+	if f.Has(frame.FlagErr) {
 		s.fail(s.ev.Slot, f.Code, f.Text, answers)
 		return
 	}
 	c := &s.calls[s.ev.Slot.Index()]
 	c.body += int64(len(f.Body))
-	if f.Has(wire.FlagMore) {
+	if f.Has(frame.FlagMore) {
 		return
 	}
 	a := load.Answer{Match: load.BySlot, Slot: c.slot, Body: c.body}
@@ -238,14 +240,14 @@ func (s *session) respond(f *wire.Frame, answers *load.Answers) {
 }
 
 // data takes DATA of an answer, or of a stream, whose end is the answer.
-func (s *session) data(f *wire.Frame, answers *load.Answers) {
+func (s *session) data(f *frame.Frame, answers *load.Answers) {
 	s.m.Consume(s.ev.Slot, len(f.Body))
 	c := &s.calls[s.ev.Slot.Index()]
 	c.body += int64(len(f.Body))
 	if s.codec.Do == Stream && len(c.count) <= 8 {
 		c.count = append(c.count, f.Body...)
 	}
-	if !f.Has(wire.FlagEnd) {
+	if !f.Has(frame.FlagEnd) {
 		return
 	}
 	a := load.Answer{Match: load.BySlot, Slot: c.slot, Body: c.body}
@@ -269,7 +271,7 @@ func counted(b []byte, n int) bool {
 }
 
 // fail ends a call with the server's error.
-func (s *session) fail(id wire.Slot, code wire.Code, text []byte, answers *load.Answers) {
+func (s *session) fail(id frame.Slot, code wire.Code, text []byte, answers *load.Answers) {
 	answers.Why = fmt.Sprintf("%v: %s", code, text)
 	answers.Add(load.Answer{Match: load.BySlot, Slot: s.calls[id.Index()].slot, Class: load.ClassStatus, Status: uint16(code)})
 }

@@ -1,4 +1,4 @@
-package wire
+package frame
 
 import "encoding/binary"
 
@@ -36,7 +36,7 @@ func AppendFrame(dst []byte, f *Frame) []byte {
 		dst = appendBind(dst, f)
 	}
 	dst = append(dst, f.Body...)
-	MakeHeader(f.Type, f.Flags, f.ID, len(dst)-at-HeaderSize).put(dst[at:])
+	MakeHeader(f.Type, f.Flags, f.ID, len(dst)-at-HeaderSize).Put(dst[at:])
 	return dst
 }
 

@@ -1,7 +1,9 @@
-package wire
+package frame
 
 import (
 	"strconv"
+
+	"paddock/wire/protocol"
 )
 
 // String is f in the notation of the vectors and histories: the type, the id, the
@@ -26,7 +28,7 @@ func (f *Frame) appendText(dst []byte) []byte {
 		for rest := f.Body; len(rest) > 0; {
 			var body []byte
 			body, rest = CutPost(rest)
-			dst = AppendQuoted(dst, " ", body)
+			dst = protocol.AppendQuoted(dst, " ", body)
 		}
 		return dst
 	case REQ:
@@ -40,7 +42,7 @@ func (f *Frame) appendText(dst []byte) []byte {
 			dst = f.appendFailure(dst)
 		}
 	case RESET:
-		return AppendQuoted(appendNumber(dst, " code=", uint64(f.Code)), " text=", f.Text)
+		return protocol.AppendQuoted(appendNumber(dst, " code=", uint64(f.Code)), " text=", f.Text)
 	case CREDIT:
 		return appendNumber(dst, " ", uint64(f.Credit))
 	case CANCEL:
@@ -51,13 +53,13 @@ func (f *Frame) appendText(dst []byte) []byte {
 		dst = f.appendFailure(dst)
 		return appendNumber(dst, " jitter=", uint64(f.Jitter))
 	case BIND:
-		dst = AppendQuoted(dst, " name=", f.Text)
+		dst = protocol.AppendQuoted(dst, " name=", f.Text)
 		if len(f.Codec) > 0 {
-			dst = AppendQuoted(dst, " codec=", f.Codec)
+			dst = protocol.AppendQuoted(dst, " codec=", f.Codec)
 		}
 		return dst
 	}
-	return AppendQuoted(dst, " ", f.Body)
+	return protocol.AppendQuoted(dst, " ", f.Body)
 }
 
 func (f *Frame) appendID(dst []byte) []byte {
@@ -66,9 +68,9 @@ func (f *Frame) appendID(dst []byte) []byte {
 		return dst
 	case rule == idKind:
 		return appendNumber(dst, " kind=", uint64(f.ID))
-	case rule == idCredit && f.ID == connectionID:
+	case rule == idCredit && f.ID == ConnectionID:
 		return append(dst, " connection"...)
-	case rule == idCredit && f.ID == postLaneID:
+	case rule == idCredit && f.ID == PostLaneID:
 		return append(dst, " posts"...)
 	case rule == idAny:
 		return appendNumber(dst, " ", uint64(f.ID))
@@ -82,24 +84,24 @@ func (f *Frame) appendFailure(dst []byte) []byte {
 		dst = append(dst, " not-started"...)
 	}
 	dst = appendNumber(dst, " retry=", uint64(f.RetryAfter))
-	return AppendQuoted(dst, " text=", f.Text)
+	return protocol.AppendQuoted(dst, " text=", f.Text)
 }
 
-func appendMetaText(dst []byte, m *Meta) []byte {
+func appendMetaText(dst []byte, m *protocol.Meta) []byte {
 	if m.HasDeadline {
 		dst = appendNumber(dst, " deadline=", uint64(m.Deadline.Milliseconds()))
 	}
 	if m.Traceparent != nil {
-		dst = AppendQuoted(dst, " traceparent=", m.Traceparent)
+		dst = protocol.AppendQuoted(dst, " traceparent=", m.Traceparent)
 	}
 	if m.Codec != nil {
-		dst = AppendQuoted(dst, " codec=", m.Codec)
+		dst = protocol.AppendQuoted(dst, " codec=", m.Codec)
 	}
 	if m.HasPriority {
 		dst = appendNumber(dst, " priority=", uint64(m.Priority))
 	}
 	if m.Key != nil {
-		dst = AppendQuoted(dst, " key=", m.Key)
+		dst = protocol.AppendQuoted(dst, " key=", m.Key)
 	}
 	return dst
 }

@@ -1,6 +1,6 @@
 //go:build !race && !wiredebug
 
-package wire
+package frame
 
 // mangle spoils memory that is given back.
-const mangle = false
+const Mangle = false

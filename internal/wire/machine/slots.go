@@ -1,4 +1,9 @@
-package wire
+package machine
+
+import (
+	"paddock/internal/wire/frame"
+	"paddock/wire/protocol"
+)
 
 // form is what a slot is used for.
 type form uint8
@@ -33,12 +38,12 @@ type slot struct {
 	generation uint16 // last used; 0 before the first use
 	form       form
 	bits       slotBits
-	code       Code   // of the RESET that is owed; 0: none
-	put        uint32 // Machine.takes when our last frame went to the output
-	send       int64  // bytes that we may still send
-	receive    int64  // bytes that the peer may still send
-	window     int64  // what receive began with
-	owed       int64  // bytes consumed and not granted again
+	code       protocol.Code // of the RESET that is owed; 0: none
+	put        uint32        // Machine.takes when our last frame went to the output
+	send       int64         // bytes that we may still send
+	receive    int64         // bytes that the peer may still send
+	window     int64         // what receive began with
+	owed       int64         // bytes consumed and not granted again
 }
 
 func (s *slot) is(bits slotBits) bool { return s.bits&bits == bits }
@@ -62,8 +67,8 @@ func (s *slot) carries(own bool) bool {
 // slotTable holds the slots that one side has allocated: slots[i] has index i+1.
 type slotTable struct {
 	slots   []slot
-	live    int      // requests and streams
-	streams int      // of those, streams
+	Live    int      // requests and streams
+	Streams int      // of those, streams
 	spare   []uint32 // free indices; used for our own table alone
 }
 
@@ -77,15 +82,15 @@ const (
 )
 
 // find implements the table at the end of SPEC section 3.
-func (t *slotTable) find(id Slot) (*slot, found) {
+func (t *slotTable) find(id frame.Slot) (*slot, found) {
 	i := id.Index()
 	if i == 0 || int(i) > len(t.slots) {
 		return nil, isUnknown
 	}
 	s := &t.slots[i-1]
-	behind := (s.generation - id.Generation()) & generationMax
+	behind := (s.generation - id.Generation()) & frame.GenerationMax
 	switch {
-	case behind > maxStale:
+	case behind > frame.MaxStale:
 		return nil, isUnknown
 	case behind > 0 || s.form == free:
 		return nil, isStale
@@ -112,24 +117,24 @@ func (t *slotTable) allocate(limit uint32, f form) (index uint32, s *slot, ok bo
 
 // begin makes a free slot live, in its next generation.
 func (t *slotTable) begin(s *slot, f form) {
-	*s = slot{generation: (s.generation + 1) & generationMax, form: f, put: s.put}
-	t.live++
+	*s = slot{generation: (s.generation + 1) & frame.GenerationMax, form: f, put: s.put}
+	t.Live++
 	if f == stream {
-		t.streams++
+		t.Streams++
 	}
 }
 
 // next judges the first frame of a slot that the peer allocates.
-func (t *slotTable) next(id Slot, limit, takes uint32) (*slot, Reason) {
+func (t *slotTable) next(id frame.Slot, limit, takes uint32) (*slot, frame.Reason) {
 	i, n := id.Index(), uint32(len(t.slots))
 	switch {
 	case i > limit:
-		return nil, IndexHigh
+		return nil, frame.IndexHigh
 	case i > n+1:
-		return nil, IndexGap
+		return nil, frame.IndexGap
 	case i == n+1:
 		if id.Generation() != 1 {
-			return nil, NotNext
+			return nil, frame.NotNext
 		}
 		t.slots = append(t.slots, slot{})
 		return &t.slots[n], ""
@@ -137,18 +142,18 @@ func (t *slotTable) next(id Slot, limit, takes uint32) (*slot, Reason) {
 	s := &t.slots[i-1]
 	switch {
 	case s.form != free:
-		return nil, SlotLive
-	case id.Generation() != (s.generation+1)&generationMax:
-		return nil, NotNext
+		return nil, frame.SlotLive
+	case id.Generation() != (s.generation+1)&frame.GenerationMax:
+		return nil, frame.NotNext
 	case s.put == takes:
-		return nil, NotSentYet
+		return nil, frame.NotSentYet
 	}
 	return s, ""
 }
 
 // Watch records that the owner of a local request or stream is to be notified when the slot is
 // free: the peer's last frame has arrived and the local one has been sent.
-func (m *Machine) Watch(id Slot) {
+func (m *Machine) Watch(id frame.Slot) {
 	if s, own, is := m.find(id); own && is == isLive {
 		s.set(watched)
 	}

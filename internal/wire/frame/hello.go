@@ -1,4 +1,4 @@
-package wire
+package frame
 
 import (
 	"bytes"
@@ -9,18 +9,20 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"paddock/wire/protocol"
 )
 
 // limit is a row of SPEC's table: default, allowance before the peer's HELLO
 // (which is the least legal value too), and the most legal value.
-type limit struct{ def, before, most uint32 }
+type limit struct{ def, Before, most uint32 }
 
 var (
-	limitFrame    = limit{64 << 10, 16 << 10, MaxPayload}
-	limitInflight = limit{4096, 64, MaxIndex}
-	limitConn     = limit{16 << 20, 256 << 10, math.MaxInt32}
-	limitStream   = limit{256 << 10, 64 << 10, 16 << 20}
-	limitPost     = limit{1 << 20, 64 << 10, math.MaxInt32}
+	LimitFrame    = limit{64 << 10, 16 << 10, MaxPayload}
+	LimitInflight = limit{4096, 64, MaxIndex}
+	LimitConn     = limit{16 << 20, 256 << 10, math.MaxInt32}
+	LimitStream   = limit{256 << 10, 64 << 10, 16 << 20}
+	LimitPost     = limit{1 << 20, 64 << 10, math.MaxInt32}
 	limitIdle     = limit{30_000, 1_000, 3_600_000} // ms; nothing is allowed before
 )
 
@@ -37,13 +39,13 @@ var defaultCodecs = []string{"raw", "cbor"}
 var ErrHello = errors.New("wire: illegal HELLO")
 
 // WithDefaults returns h with every zero field at its default.
-func WithDefaults(h Hello) Hello {
+func WithDefaults(h protocol.Hello) protocol.Hello {
 	h.MinVersion, h.MaxVersion = cmp.Or(h.MinVersion, 1), cmp.Or(h.MaxVersion, 1)
-	h.MaxFrame = cmp.Or(h.MaxFrame, limitFrame.def)
-	h.MaxInflight = cmp.Or(h.MaxInflight, limitInflight.def)
-	h.ConnBudget = cmp.Or(h.ConnBudget, limitConn.def)
-	h.StreamInitial = cmp.Or(h.StreamInitial, limitStream.def)
-	h.PostInitial = cmp.Or(h.PostInitial, limitPost.def)
+	h.MaxFrame = cmp.Or(h.MaxFrame, LimitFrame.def)
+	h.MaxInflight = cmp.Or(h.MaxInflight, LimitInflight.def)
+	h.ConnBudget = cmp.Or(h.ConnBudget, LimitConn.def)
+	h.StreamInitial = cmp.Or(h.StreamInitial, LimitStream.def)
+	h.PostInitial = cmp.Or(h.PostInitial, LimitPost.def)
 	h.Idle = cmp.Or(h.Idle, time.Duration(limitIdle.def)*time.Millisecond)
 	if h.Codecs == nil {
 		h.Codecs = defaultCodecs
@@ -53,7 +55,7 @@ func WithDefaults(h Hello) Hello {
 
 // AppendHello appends h, defaults filled in, as the payload of a HELLO frame. It fails
 // with ErrHello exactly where the peer would refuse it.
-func AppendHello(dst []byte, h Hello) ([]byte, error) {
+func AppendHello(dst []byte, h protocol.Hello) ([]byte, error) {
 	at := len(dst)
 	h = WithDefaults(h)
 	dst = appendHello(dst, &h)
@@ -87,7 +89,7 @@ const (
 
 // appendHello writes all that differs from what an absent key means, in the order of
 // the keys, which is that of deterministic CBOR.
-func appendHello(dst []byte, h *Hello) []byte {
+func appendHello(dst []byte, h *protocol.Hello) []byte {
 	at, pairs := len(dst), byte(0)
 	key := func(k byte) {
 		dst = append(dst, k)
@@ -118,11 +120,11 @@ func appendHello(dst []byte, h *Hello) []byte {
 		key(helloAgent)
 		dst = appendCBORText(dst, h.Agent)
 	}
-	number(helloMaxFrame, uint64(h.MaxFrame), uint64(limitFrame.def))
-	number(helloMaxInflight, uint64(h.MaxInflight), uint64(limitInflight.def))
-	number(helloConnBudget, uint64(h.ConnBudget), uint64(limitConn.def))
-	number(helloStreamInitial, uint64(h.StreamInitial), uint64(limitStream.def))
-	number(helloPostInitial, uint64(h.PostInitial), uint64(limitPost.def))
+	number(helloMaxFrame, uint64(h.MaxFrame), uint64(LimitFrame.def))
+	number(helloMaxInflight, uint64(h.MaxInflight), uint64(LimitInflight.def))
+	number(helloConnBudget, uint64(h.ConnBudget), uint64(LimitConn.def))
+	number(helloStreamInitial, uint64(h.StreamInitial), uint64(LimitStream.def))
+	number(helloPostInitial, uint64(h.PostInitial), uint64(LimitPost.def))
 	number(helloIdle, uint64(h.Idle/time.Millisecond), uint64(limitIdle.def))
 	texts(helloCompression, h.Compression, nil)
 	texts(helloCodecs, h.Codecs, defaultCodecs)
@@ -150,12 +152,12 @@ func appendHello(dst []byte, h *Hello) []byte {
 	return dst
 }
 
-func appendAuth(dst []byte, a *Auth) []byte {
+func appendAuth(dst []byte, a *protocol.Auth) []byte {
 	dst = appendCBORText(append(dst, cborMap<<5|2, 1), a.Scheme)
 	return appendCBORBytes(append(dst, 2), a.Data)
 }
 
-func appendSession(dst []byte, s *Session) []byte {
+func appendSession(dst []byte, s *protocol.Session) []byte {
 	dst = appendCBORBytes(append(dst, cborMap<<5|4, 1), s.ID[:])
 	dst = appendCBORHead(append(dst, 2), cborUint, s.Epoch)
 	dst = appendCBORHead(append(dst, 3), cborUint, uint64(s.Index))
@@ -177,11 +179,11 @@ func appendKinds(dst []byte, kinds map[string]uint32) []byte {
 
 // ParseHello reads the payload of a HELLO frame. What is absent gets its default.
 // Nothing in the result is borrowed. The error is a *ProtocolError.
-func ParseHello(b []byte) (*Hello, error) {
+func ParseHello(b []byte) (*protocol.Hello, error) {
 	if !validCBOR(b) {
 		return nil, helloError(BadCBOR)
 	}
-	var h Hello
+	var h protocol.Hello
 	r := cborReader{b: b}
 	for range r.pairs() {
 		readHello(&h, &r, r.uint())
@@ -194,11 +196,11 @@ func ParseHello(b []byte) (*Hello, error) {
 }
 
 func helloError(reason Reason) error {
-	return &ProtocolError{Frame: HELLO, Code: Protocol, Reason: reason}
+	return &ProtocolError{Frame: HELLO, Code: protocol.Protocol, Reason: reason}
 }
 
 // readHello reads the value of a key.
-func readHello(h *Hello, r *cborReader, key uint64) {
+func readHello(h *protocol.Hello, r *cborReader, key uint64) {
 	switch key {
 	case helloVersions:
 		r.bad = r.bad || r.array() != 2
@@ -208,15 +210,15 @@ func readHello(h *Hello, r *cborReader, key uint64) {
 		h.Agent = string(r.text())
 		r.bad = r.bad || len(h.Agent) > maxAgent
 	case helloMaxFrame:
-		h.MaxFrame = limitFrame.read(r)
+		h.MaxFrame = LimitFrame.read(r)
 	case helloMaxInflight:
-		h.MaxInflight = limitInflight.read(r)
+		h.MaxInflight = LimitInflight.read(r)
 	case helloConnBudget:
-		h.ConnBudget = limitConn.read(r)
+		h.ConnBudget = LimitConn.read(r)
 	case helloStreamInitial:
-		h.StreamInitial = limitStream.read(r)
+		h.StreamInitial = LimitStream.read(r)
 	case helloPostInitial:
-		h.PostInitial = limitPost.read(r)
+		h.PostInitial = LimitPost.read(r)
 	case helloIdle:
 		h.Idle = time.Duration(limitIdle.read(r)) * time.Millisecond
 	case helloCompression:
@@ -239,15 +241,15 @@ func readHello(h *Hello, r *cborReader, key uint64) {
 }
 
 func (l limit) read(r *cborReader) uint32 {
-	return uint32(r.uintIn(uint64(l.before), uint64(l.most)))
+	return uint32(r.uintIn(uint64(l.Before), uint64(l.most)))
 }
 
 // fixedKey takes a key that must be k.
 func fixedKey(r *cborReader, k uint64) { r.uintIn(k, k) }
 
-func readAuth(r *cborReader) *Auth {
+func readAuth(r *cborReader) *protocol.Auth {
 	r.bad = r.bad || r.pairs() != 2
-	var a Auth
+	var a protocol.Auth
 	fixedKey(r, 1)
 	a.Scheme = string(r.text())
 	fixedKey(r, 2)
@@ -255,9 +257,9 @@ func readAuth(r *cborReader) *Auth {
 	return &a
 }
 
-func readSession(r *cborReader) *Session {
+func readSession(r *cborReader) *protocol.Session {
 	r.bad = r.bad || r.pairs() != 4
-	var s Session
+	var s protocol.Session
 	fixedKey(r, 1)
 	id := r.bytes()
 	r.bad = r.bad || len(id) != len(s.ID)

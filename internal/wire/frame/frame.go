@@ -1,9 +1,11 @@
-package wire
+package frame
 
 import (
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+
+	"paddock/wire/protocol"
 )
 
 // Frame is a frame as values. Which fields have a meaning depends on the type,
@@ -13,17 +15,17 @@ type Frame struct {
 	Flags Flags
 	ID    uint32 // a slot, a kind, a count or 0
 
-	Kind       uint32 // REQ, OPEN
-	Credit     uint32 // OPEN: what the opener grants, 0 = as in its HELLO; CREDIT: the delta
-	Code       Code   // RESET, GOAWAY, RES ERR
-	NotStarted bool   // RES ERR: it is safe to try again
-	RetryAfter uint32 // RES ERR, GOAWAY; milliseconds
-	Jitter     uint32 // GOAWAY; milliseconds
-	Count      uint64 // ACK; POSTS: how many bodies
-	Text       []byte // RESET, GOAWAY, RES ERR: the message; BIND: the name
-	Codec      []byte // BIND
-	Meta       Meta   // if FlagMeta is set
-	Body       []byte // body, bytes, map, batch, PING's 8 bytes, details of RES ERR
+	Kind       uint32        // REQ, OPEN
+	Credit     uint32        // OPEN: what the opener grants, 0 = as in its HELLO; CREDIT: the delta
+	Code       protocol.Code // RESET, GOAWAY, RES ERR
+	NotStarted bool          // RES ERR: it is safe to try again
+	RetryAfter uint32        // RES ERR, GOAWAY; milliseconds
+	Jitter     uint32        // GOAWAY; milliseconds
+	Count      uint64        // ACK; POSTS: how many bodies
+	Text       []byte        // RESET, GOAWAY, RES ERR: the message; BIND: the name
+	Codec      []byte        // BIND
+	Meta       protocol.Meta // if FlagMeta is set
+	Body       []byte        // body, bytes, map, batch, PING's 8 bytes, details of RES ERR
 }
 
 // Slot is the id as a slot.
@@ -57,7 +59,7 @@ func Next(b []byte, maxFrame uint32, f *Frame) (n int, err error) {
 func Decode(h Header, payload []byte, f *Frame) error {
 	*f = Frame{Type: h.Type(), Flags: h.Flags(), ID: h.ID(), Body: payload}
 	if reason := f.decode(payload); reason != "" {
-		return h.fail(Protocol, reason)
+		return h.fail(protocol.Protocol, reason)
 	}
 	return nil
 }
@@ -73,7 +75,7 @@ func (f *Frame) decode(p []byte) Reason {
 	case OPEN:
 		return f.decodeOpen(p)
 	case RESET:
-		f.Code, f.Text, f.Body = Code(binary.LittleEndian.Uint16(p)), p[2:], nil
+		f.Code, f.Text, f.Body = protocol.Code(binary.LittleEndian.Uint16(p)), p[2:], nil
 		if f.Code == 0 {
 			return ZeroCode
 		}
@@ -139,13 +141,13 @@ func (f *Frame) decodeMeta(p []byte) ([]byte, Reason) {
 }
 
 // errorBlockSize is the fixed part of an error block.
-const errorBlockSize = 8
+const ErrorBlockSize = 8
 
 func (f *Frame) decodeErrorBlock(p []byte) Reason {
-	if len(p) < errorBlockSize {
+	if len(p) < ErrorBlockSize {
 		return Short
 	}
-	f.Code, f.NotStarted = Code(binary.LittleEndian.Uint16(p)), p[2]&1 == 1
+	f.Code, f.NotStarted = protocol.Code(binary.LittleEndian.Uint16(p)), p[2]&1 == 1
 	f.RetryAfter = binary.LittleEndian.Uint32(p[4:])
 	if f.Code == 0 {
 		return ZeroCode
@@ -153,7 +155,7 @@ func (f *Frame) decodeErrorBlock(p []byte) Reason {
 	if p[2] > 1 || p[3] != 0 {
 		return ReservedField
 	}
-	n, p, reason := cutUvarint(p[errorBlockSize:])
+	n, p, reason := cutUvarint(p[ErrorBlockSize:])
 	if reason != "" {
 		return reason
 	}
@@ -171,7 +173,7 @@ func (f *Frame) decodeErrorBlock(p []byte) Reason {
 }
 
 func (f *Frame) decodeGoaway(p []byte) Reason {
-	f.Code, f.RetryAfter = Code(binary.LittleEndian.Uint16(p)), binary.LittleEndian.Uint32(p[4:])
+	f.Code, f.RetryAfter = protocol.Code(binary.LittleEndian.Uint16(p)), binary.LittleEndian.Uint32(p[4:])
 	f.Jitter, f.Text, f.Body = binary.LittleEndian.Uint32(p[8:]), p[12:], nil
 	if binary.LittleEndian.Uint16(p[2:]) != 0 {
 		return ReservedField
@@ -263,10 +265,10 @@ func cutUvarint(p []byte) (n uint32, rest []byte, reason Reason) {
 }
 
 // uvarintLen is the length of n's shortest form.
-func uvarintLen(n uint32) int { return (bits.Len32(n|1) + 6) / 7 }
+func UvarintLen(n uint32) int { return (bits.Len32(n|1) + 6) / 7 }
 
 // setMeta gives f a meta block.
-func (f *Frame) setMeta(meta []byte) {
+func (f *Frame) SetMeta(meta []byte) {
 	if meta != nil {
 		f.Flags |= FlagMeta
 		f.Meta.Raw = meta
@@ -274,7 +276,7 @@ func (f *Frame) setMeta(meta []byte) {
 }
 
 // size is an upper bound of the payload of REQ, RES and OPEN.
-func (f *Frame) size() int {
+func (f *Frame) Size() int {
 	const fixed = 8 + 5 // kind and credit, length of meta
 	return fixed + len(f.Meta.Raw) + len(f.Body)
 }

@@ -1,6 +1,10 @@
-package wire
+package frame
 
-import "fmt"
+import (
+	"fmt"
+
+	"paddock/wire/protocol"
+)
 
 // Reason names the rule that a frame broke. SPEC section 10 and the vectors use
 // the same words.
@@ -62,13 +66,13 @@ const (
 type ProtocolError struct {
 	Frame  Type
 	ID     uint32 // of the frame
-	Code   Code
+	Code   protocol.Code
 	Reason Reason
 }
 
 // Error names the code, the frame and the reason.
 func (e *ProtocolError) Error() string {
-	if hasSlot(e.Frame) && Slot(e.ID).Valid() {
+	if HasSlot(e.Frame) && Slot(e.ID).Valid() {
 		return fmt.Sprintf("wire: %v in %v %v: %s", e.Code, e.Frame, Slot(e.ID), e.Reason)
 	}
 	return fmt.Sprintf("wire: %v in %v: %s", e.Code, e.Frame, e.Reason)

@@ -1,13 +1,18 @@
-package wire
+package machine
+
+import (
+	"paddock/internal/wire/frame"
+	"paddock/wire/protocol"
+)
 
 // mostPost bounds a frame of posts: half of the lane, since the peer may hold
 // back grants for the other half.
 func (m *Machine) mostPost() int {
-	lane := limitPost.before
-	if m.peer != nil {
-		lane = m.peer.PostInitial
+	lane := frame.LimitPost.Before
+	if m.PeerHello != nil {
+		lane = m.PeerHello.PostInitial
 	}
-	return min(m.maxFrame(), int(lane/2))
+	return min(m.MaxFrame(), int(lane/2))
 }
 
 // Post sends a body of a kind that Bind has returned. It joins the body to the
@@ -16,28 +21,28 @@ func (m *Machine) mostPost() int {
 //
 // hot: TestMachineDoesNotAllocate.
 func (m *Machine) Post(kind uint32, body []byte, wantAck bool) (number uint64, err error) {
-	if m.err != nil {
-		return 0, ErrClosed
+	if m.Failure != nil {
+		return 0, protocol.ErrClosed
 	}
 	most := m.mostPost()
 	if len(body) > most {
 		return 0, m.tooLarge()
 	}
-	var flags Flags
+	var flags frame.Flags
 	if wantAck {
-		flags = FlagAck
+		flags = frame.FlagAck
 	}
-	cost, ok := m.appendPost(kind, flags, body, most, m.postsSend)
+	cost, ok := m.appendPost(kind, flags, body, most, m.PostsSend)
 	if !ok {
-		return 0, ErrNoCredit
+		return 0, protocol.ErrNoCredit
 	}
-	m.postsSend -= int64(cost)
+	m.PostsSend -= int64(cost)
 	if !wantAck {
 		return 0, nil
 	}
-	m.sent++
-	m.everSent = max(m.everSent, m.sent)
-	return m.sent, nil
+	m.Sent++
+	m.everSent = max(m.everSent, m.Sent)
+	return m.Sent, nil
 }
 
 // SentBefore tells how many acknowledged posts of the session were sent on
@@ -46,8 +51,8 @@ func (m *Machine) SentBefore(n uint64) { m.everSent = max(m.everSent, n) }
 
 // PostsDone gives back the credit of a POST or POSTS whose payload has n bytes.
 func (m *Machine) PostsDone(n int) {
-	if m.posts.give(n) {
-		m.postDue = true
+	if m.Posts.give(n) {
+		m.PostDue = true
 	}
 }
 
@@ -63,6 +68,6 @@ func (m *Machine) Known(n uint64) {
 // Acknowledge tells that the handlers of all posts up to number have completed.
 func (m *Machine) Acknowledge(number uint64) {
 	if number > m.done {
-		m.done, m.ackDue = number, number
+		m.done, m.AckDue = number, number
 	}
 }

@@ -1,43 +1,48 @@
-package wire
+package machine
+
+import (
+	"paddock/internal/wire/frame"
+	"paddock/wire/protocol"
+)
 
 // Data sends as much of p as frame and credits allow, and returns how much; 0
 // with ErrNoCredit. flags are FlagEnd, to end our half behind p, and FlagMore.
 //
 // hot: TestMachineDoesNotAllocate.
-func (m *Machine) Data(id Slot, p []byte, flags Flags) (n int, err error) {
+func (m *Machine) Data(id frame.Slot, p []byte, flags frame.Flags) (n int, err error) {
 	n, err = m.DataHeader(id, len(p), flags)
-	m.out = append(m.out, p[:n]...)
+	m.Out = append(m.Out, p[:n]...)
 	return n, err
 }
 
 // DataHeader is Data but for the bytes themselves, which stay with the caller:
 // he puts them where Mark then is, in the bytes that the next Take hands out.
-func (m *Machine) DataHeader(id Slot, size int, flags Flags) (n int, err error) {
+func (m *Machine) DataHeader(id frame.Slot, size int, flags frame.Flags) (n int, err error) {
 	s, err := m.own(id)
 	switch {
 	case err != nil:
 		return 0, err
 	case !s.is(oursOpen | oursBytes):
-		return 0, ErrSlot
+		return 0, protocol.ErrSlot
 	case s.is(stopped) && (size > 0 || s.code != 0):
-		return 0, ErrStopped
+		return 0, protocol.ErrStopped
 	case s.is(undecided) && id.Side() != m.role:
-		return 0, ErrSlot
+		return 0, protocol.ErrSlot
 	}
 	n = int(min(int64(size), m.room(s)))
 	if n == 0 && size > 0 {
-		return 0, ErrNoCredit
+		return 0, protocol.ErrNoCredit
 	}
-	if flags &= FlagEnd | FlagMore; n < size {
-		flags = FlagMore
+	if flags &= frame.FlagEnd | frame.FlagMore; n < size {
+		flags = frame.FlagMore
 	}
 	s.send -= int64(n)
-	m.connSend -= int64(n)
-	m.putHeader(MakeHeader(DATA, flags, uint32(id), n))
+	m.ConnSend -= int64(n)
+	m.putHeader(frame.MakeHeader(frame.DATA, flags, uint32(id), n))
 	if id.Side() != m.role {
 		s.set(begun)
 	}
-	if flags&FlagEnd != 0 {
+	if flags&frame.FlagEnd != 0 {
 		m.endOurs(s)
 		m.settle(id, s)
 	}
@@ -45,7 +50,7 @@ func (m *Machine) DataHeader(id Slot, size int, flags Flags) (n int, err error) 
 }
 
 // sendRoom is how many bytes Data would take at once; it takes none of a slot that is gone.
-func (m *Machine) sendRoom(id Slot) int {
+func (m *Machine) SendRoom(id frame.Slot) int {
 	s, err := m.own(id)
 	if err != nil {
 		return -1
@@ -58,16 +63,16 @@ func (m *Machine) room(s *slot) int64 {
 	if s.is(undecided) {
 		return 0
 	}
-	return min(s.send, m.connSend, int64(m.maxFrame()))
+	return min(s.send, m.ConnSend, int64(m.MaxFrame()))
 }
 
 // Mark is the place in the output behind the last frame.
-func (m *Machine) Mark() int { return len(m.out) }
+func (m *Machine) Mark() int { return len(m.Out) }
 
 // Consume gives back the credit of n bytes of DATA, or of first data, that were
 // delivered. It is called once for each of them, also when the slot has failed or
 // is gone.
-func (m *Machine) Consume(id Slot, n int) {
+func (m *Machine) Consume(id frame.Slot, n int) {
 	m.giveConn(n)
 	s, err := m.own(id)
 	if err != nil || n == 0 || !s.is(theirsOpen) || s.is(discard) {
@@ -76,7 +81,7 @@ func (m *Machine) Consume(id Slot, n int) {
 	s.owed += int64(n)
 	if s.owed >= m.grantStep(s) && !s.is(listed) {
 		s.set(listed)
-		m.grants = append(m.grants, id)
+		m.Grants = append(m.Grants, id)
 	}
 }
 
@@ -84,12 +89,12 @@ func (m *Machine) Consume(id Slot, n int) {
 // began with, but an eighth of one that has become much larger. Steps of half a
 // large window would keep a long path half empty.
 func (m *Machine) grantStep(s *slot) int64 {
-	return max((min(s.window, int64(m.self.StreamInitial))+1)/2, s.window/4)
+	return max((min(s.window, int64(m.Self.StreamInitial))+1)/2, s.window/4)
 }
 
 // Widen lets n more bytes of a stream be under way than until now. They are
 // granted along with the next that are consumed.
-func (m *Machine) Widen(id Slot, n int) {
+func (m *Machine) Widen(id frame.Slot, n int) {
 	s, err := m.own(id)
 	if err != nil || !s.is(theirsOpen) || s.is(discard) || s.window+int64(n) > maxCredit {
 		return
@@ -99,7 +104,7 @@ func (m *Machine) Widen(id Slot, n int) {
 }
 
 // unread is how many bytes of a slot were delivered and not consumed.
-func (m *Machine) unread(id Slot) int64 {
+func (m *Machine) Unread(id frame.Slot) int64 {
 	s, err := m.own(id)
 	if err != nil {
 		return 0
@@ -108,30 +113,30 @@ func (m *Machine) unread(id Slot) int64 {
 }
 
 // discard gives back the credit of n bytes of the present frame that nobody gets.
-func (m *Machine) discard(n int) {
+func (m *Machine) Discard(n int) {
 	m.giveConn(n)
-	m.rx.discard(&m.frame, n)
+	m.Rx.discard(&m.frame, n)
 }
 
 func (m *Machine) giveConn(n int) {
-	if m.conn.give(n) {
-		m.connDue = true
+	if m.Conn.give(n) {
+		m.ConnDue = true
 	}
 }
 
 // Cancel gives up a request of ours: RES is dropped when it comes.
-func (m *Machine) Cancel(id Slot) error {
+func (m *Machine) Cancel(id frame.Slot) error {
 	s, err := m.own(id)
 	if err != nil {
 		return err
 	}
 	if id.Side() != m.role || s.form != request {
-		return ErrSlot
+		return protocol.ErrSlot
 	}
 	if s.is(cancelled) {
 		return nil
 	}
-	m.put(&Frame{Type: CANCEL, ID: uint32(id)})
+	m.put(&frame.Frame{Type: frame.CANCEL, ID: uint32(id)})
 	s.set(cancelled | discard | stopped)
 	m.endOurs(s)
 	m.settle(id, s)
@@ -139,27 +144,27 @@ func (m *Machine) Cancel(id Slot) error {
 }
 
 // Stop tells the peer that we read no more; what comes is dropped.
-func (m *Machine) Stop(id Slot, code Code) error {
+func (m *Machine) Stop(id frame.Slot, code protocol.Code) error {
 	s, err := m.own(id)
 	if err != nil {
 		return err
 	}
 	if !s.is(theirsOpen|theirsBytes) || s.is(discard) || code == 0 {
-		return ErrSlot
+		return protocol.ErrSlot
 	}
-	m.putReset(s, id, FlagStop, code)
+	m.putReset(s, id, frame.FlagStop, code)
 	s.set(discard)
 	return nil
 }
 
 // Reset ends both halves of a stream, or of a promoted request, at once.
-func (m *Machine) Reset(id Slot, code Code) error {
+func (m *Machine) Reset(id frame.Slot, code protocol.Code) error {
 	s, err := m.own(id)
 	if err != nil {
 		return err
 	}
 	if !s.carries(id.Side() == m.role) || s.is(resetSent) || code == 0 {
-		return ErrSlot
+		return protocol.ErrSlot
 	}
 	m.putReset(s, id, 0, code)
 	s.set(discard | stopped)

@@ -1,6 +1,11 @@
-package wire
+package machine
 
-import "time"
+import (
+	"time"
+
+	"paddock/internal/wire/frame"
+	"paddock/wire/protocol"
+)
 
 // Op says what an Event is.
 type Op uint8
@@ -36,10 +41,10 @@ func (o Op) String() string { return opNames[o] }
 // Feed or until the bytes given to Feed change.
 type Event struct {
 	Op    Op
-	Slot  Slot
-	Code  Code          // OpReset, OpStop
+	Slot  frame.Slot
+	Code  protocol.Code // OpReset, OpStop
 	Skip  int           // OpPost: so many bodies at the front are known already
 	Last  uint64        // OpPost with FlagAck: the number of the last body
 	RTT   time.Duration // OpPong
-	Frame *Frame        // the frame itself
+	Frame *frame.Frame  // the frame itself
 }

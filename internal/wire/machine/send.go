@@ -1,50 +1,55 @@
-package wire
+package machine
 
-import "strings"
+import (
+	"strings"
+
+	"paddock/internal/wire/frame"
+	"paddock/wire/protocol"
+)
 
 // Bind returns the number of one of our kinds, and tells the peer if it is new.
 func (m *Machine) Bind(name string) (number uint32, err error) {
 	if number, ok := m.bound[name]; ok {
 		return number, nil
 	}
-	if m.err != nil {
-		return 0, ErrClosed
+	if m.Failure != nil {
+		return 0, protocol.ErrClosed
 	}
-	if !ValidKindName(name) {
-		return 0, ErrKind
+	if !frame.ValidKindName(name) {
+		return 0, protocol.ErrKind
 	}
-	taken := make([]bool, MaxKind+1)
+	taken := make([]bool, frame.MaxKind+1)
 	for _, n := range m.bound {
 		taken[n] = true
 	}
-	for number = 1; number <= MaxKind; number++ {
+	for number = 1; number <= frame.MaxKind; number++ {
 		if !taken[number] {
 			m.bound[name] = number
-			m.put(&Frame{Type: BIND, ID: number, Text: []byte(name)})
+			m.put(&frame.Frame{Type: frame.BIND, ID: number, Text: []byte(name)})
 			return number, nil
 		}
 	}
-	return 0, ErrKind
+	return 0, protocol.ErrKind
 }
 
 // maxFrame is how much payload the peer takes.
-func (m *Machine) maxFrame() int {
-	if m.peer == nil {
-		return int(limitFrame.before)
+func (m *Machine) MaxFrame() int {
+	if m.PeerHello == nil {
+		return int(frame.LimitFrame.Before)
 	}
-	return int(m.peer.MaxFrame)
+	return int(m.PeerHello.MaxFrame)
 }
 
 // tooLarge is for what does not fit: for ever, or until HELLO has come.
 func (m *Machine) tooLarge() error {
-	if m.peer == nil {
-		return ErrNoCredit
+	if m.PeerHello == nil {
+		return protocol.ErrNoCredit
 	}
-	return ErrTooLarge
+	return protocol.ErrTooLarge
 }
 
-func (m *Machine) putReset(s *slot, id Slot, flags Flags, code Code) {
-	m.put(&Frame{Type: RESET, Flags: flags, ID: uint32(id), Code: code})
+func (m *Machine) putReset(s *slot, id frame.Slot, flags frame.Flags, code protocol.Code) {
+	m.put(&frame.Frame{Type: frame.RESET, Flags: flags, ID: uint32(id), Code: code})
 	if flags == 0 {
 		s.set(resetSent)
 	}
@@ -54,18 +59,18 @@ func (m *Machine) putReset(s *slot, id Slot, flags Flags, code Code) {
 func (m *Machine) endOurs(s *slot) {
 	if s.is(oursOpen) {
 		s.clear(oursOpen)
-		s.put = m.takes
+		s.put = m.Takes
 	}
 }
 
 // own finds a live slot for a call of the application.
-func (m *Machine) own(id Slot) (*slot, error) {
-	if m.err != nil {
-		return nil, ErrClosed
+func (m *Machine) own(id frame.Slot) (*slot, error) {
+	if m.Failure != nil {
+		return nil, protocol.ErrClosed
 	}
 	s, _, is := m.find(id)
 	if is != isLive {
-		return nil, ErrSlot
+		return nil, protocol.ErrSlot
 	}
 	return s, nil
 }
@@ -77,25 +82,25 @@ func cutText(text string, most int) []byte {
 
 // Drain tells the peer that we take no new work, and when it may come back.
 func (m *Machine) Drain(back Goaway, why string) {
-	if m.err == nil && !m.goawaySent {
+	if m.Failure == nil && !m.goawaySent {
 		m.goawaySent = true
-		m.put(&Frame{
-			Type: GOAWAY, ID: m.accepted, Text: cutText(why, MaxText),
+		m.put(&frame.Frame{
+			Type: frame.GOAWAY, ID: m.accepted, Text: cutText(why, frame.MaxText),
 			RetryAfter: wholeMilliseconds(back.RetryAfter), Jitter: wholeMilliseconds(back.Jitter),
 		})
 	}
 }
 
 // Close ends the connection; why goes to the peer as the last frame.
-func (m *Machine) Close(code Code) {
-	if m.err == nil {
-		_ = m.closeWith(ErrClosed, code)
+func (m *Machine) Close(code protocol.Code) {
+	if m.Failure == nil {
+		_ = m.closeWith(protocol.ErrClosed, code)
 	}
 }
 
 // Drained ends the connection after a drain, where both sides know why.
 func (m *Machine) Drained() {
-	if m.err == nil {
-		m.err = ErrClosed
+	if m.Failure == nil {
+		m.Failure = protocol.ErrClosed
 	}
 }

@@ -1,17 +1,20 @@
-package wire
+package machine
 
 import (
 	"encoding/binary"
 	"fmt"
 	"time"
+
+	"paddock/internal/wire/frame"
+	"paddock/wire/protocol"
 )
 
 // life knows what the clock has to say: how long the peer has been silent, how
 // long it has taken nothing, and when to ask.
 type life struct {
-	idle    time.Duration // T of SPEC section 9
+	Idle    time.Duration // T of SPEC section 9
 	start   time.Duration
-	heard   time.Duration // last byte from the peer
+	HeardAt time.Duration // last byte from the peer
 	asked   time.Duration // last PING
 	owed    time.Duration // the first PING since the peer was heard
 	wrote   time.Duration // last progress of a write
@@ -22,11 +25,11 @@ type life struct {
 }
 
 func (l *life) startLife(idle, now time.Duration) {
-	*l = life{idle: idle, start: now, heard: now, asked: now, wrote: now, counted: now}
+	*l = life{Idle: idle, start: now, HeardAt: now, asked: now, wrote: now, counted: now}
 }
 
 // Heard tells that bytes have come. It is called before they are fed.
-func (m *Machine) Heard(now time.Duration) { m.heard = now }
+func (m *Machine) Heard(now time.Duration) { m.HeardAt = now }
 
 // Wrote tells that a write has begun or has made progress; waiting, that some of
 // it is still to be written.
@@ -35,28 +38,28 @@ func (m *Machine) Wrote(now time.Duration, waiting bool) { m.wrote, m.waiting = 
 // Tick judges the time, and returns when it must be called again at the latest.
 // It may put a PING into the output. The error has closed the connection.
 func (m *Machine) Tick(now time.Duration) (next time.Duration, err error) {
-	if m.err != nil {
-		return now, m.err
+	if m.Failure != nil {
+		return now, m.Failure
 	}
-	if m.peer == nil && now-m.start >= helloTimeout {
-		return now, m.closeWith(fmt.Errorf("%w for %v", ErrHelloLate, helloTimeout), Timeout)
+	if m.PeerHello == nil && now-m.start >= HelloTimeout {
+		return now, m.closeWith(fmt.Errorf("%w for %v", protocol.ErrHelloLate, HelloTimeout), protocol.Timeout)
 	}
-	if now-m.heard >= m.idle || m.waiting && now-m.wrote >= m.idle {
-		return now, m.closeWith(fmt.Errorf("%w for %v", ErrPeerDead, m.idle), PeerDead)
+	if now-m.HeardAt >= m.Idle || m.waiting && now-m.wrote >= m.Idle {
+		return now, m.closeWith(fmt.Errorf("%w for %v", protocol.ErrPeerDead, m.Idle), protocol.PeerDead)
 	}
-	if now-m.counted >= m.idle {
+	if now-m.counted >= m.Idle {
 		m.useless, m.counted = 0, now
 	}
-	if m.peer == nil {
-		return min(m.start+helloTimeout, m.heard+m.idle), nil
+	if m.PeerHello == nil {
+		return min(m.start+HelloTimeout, m.HeardAt+m.Idle), nil
 	}
-	third := m.idle / 3
-	if now-max(m.heard, m.asked) >= third {
+	third := m.Idle / 3
+	if now-max(m.HeardAt, m.asked) >= third {
 		m.Ping(now)
 	}
-	next = min(max(m.heard, m.asked)+third, m.heard+m.idle)
+	next = min(max(m.HeardAt, m.asked)+third, m.HeardAt+m.Idle)
 	if m.waiting {
-		next = min(next, m.wrote+m.idle)
+		next = min(next, m.wrote+m.Idle)
 	}
 	return next, nil
 }
@@ -65,7 +68,7 @@ func (m *Machine) Tick(now time.Duration) (next time.Duration, err error) {
 // the place of a PING that is not answered yet.
 func (m *Machine) Ping(now time.Duration) {
 	m.pings++
-	if m.asked <= m.heard {
+	if m.asked <= m.HeardAt {
 		m.owed = now
 	}
 	m.asked = now
@@ -75,7 +78,7 @@ func (m *Machine) Ping(now time.Duration) {
 // Unheard is for how long the peer has owed an answer to a PING, nothing at all having come
 // from it; 0 if it owes none.
 func (m *Machine) Unheard(now time.Duration) time.Duration {
-	if m.asked <= m.heard {
+	if m.asked <= m.HeardAt {
 		return 0
 	}
 	return now - m.owed
@@ -84,15 +87,15 @@ func (m *Machine) Unheard(now time.Duration) time.Duration {
 // RTT is the last round trip that was measured, 0 if none was.
 func (m *Machine) RTT() time.Duration { return m.rtt }
 
-func (m *Machine) onPing(f *Frame, ev *Event) error {
-	if !f.Has(FlagPong) {
+func (m *Machine) onPing(f *frame.Frame, ev *Event) error {
+	if !f.Has(frame.FlagPong) {
 		m.pong, m.pongDue = [8]byte(f.Body), true
 		return nil
 	}
 	if m.pings == 0 || binary.LittleEndian.Uint64(f.Body) != m.pings {
 		return nil
 	}
-	m.rtt = max(1, m.heard-m.asked) // a clock may be too coarse for it
+	m.rtt = max(1, m.HeardAt-m.asked) // a clock may be too coarse for it
 	ev.Op, ev.RTT = OpPong, m.rtt
 	return nil
 }

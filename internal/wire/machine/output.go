@@ -1,8 +1,10 @@
-package wire
+package machine
 
 import (
 	"encoding/binary"
 	"slices"
+
+	"paddock/internal/wire/frame"
 )
 
 // controlRoom is kept free at the front of each output buffer for the control
@@ -17,51 +19,51 @@ const controlRoom = 3*16 + 2*12
 // Invariant: out has controlRoom bytes at the front; batch is 0, or the offset of
 // the last frame of out, which is POST or POSTS.
 type output struct {
-	out   []byte
+	Out   []byte
 	batch int
-	takes uint32 // how often out was taken, from 1
+	Takes uint32 // how often out was taken, from 1
 	begun bool   // HELLO has been taken
 	last  int    // once closed: where in out the GOAWAY is; 0: there is none
 
 	pong    [8]byte
 	pongDue bool
 	pingDue bool
-	ackDue  uint64 // number to acknowledge; 0: none
-	connDue bool
-	postDue bool
-	grants  []Slot // slots whose credit is to be granted
+	AckDue  uint64 // number to acknowledge; 0: none
+	ConnDue bool
+	PostDue bool
+	Grants  []frame.Slot // slots whose credit is to be granted
 
-	tx tally
+	Tx Tally
 }
 
 func (o *output) startOutput() {
-	o.takes = 1
-	o.out = make([]byte, controlRoom, 512)
+	o.Takes = 1
+	o.Out = make([]byte, controlRoom, 512)
 }
 
 // put appends a frame.
-func (o *output) put(f *Frame) {
+func (o *output) put(f *frame.Frame) {
 	o.batch = 0
-	at := len(o.out)
-	o.out = AppendFrame(o.out, f)
-	o.tx.frame(f.Type, f.Flags, len(o.out)-at)
+	at := len(o.Out)
+	o.Out = frame.AppendFrame(o.Out, f)
+	o.Tx.frame(f.Type, f.Flags, len(o.Out)-at)
 }
 
 // putHeader appends the header of a frame whose payload is the caller's to put.
-func (o *output) putHeader(h Header) {
+func (o *output) putHeader(h frame.Header) {
 	o.batch = 0
-	o.out = h.Append(o.out)
-	o.tx.frame(h.Type(), h.Flags(), HeaderSize+h.Len())
+	o.Out = h.Append(o.Out)
+	o.Tx.frame(h.Type(), h.Flags(), frame.HeaderSize+h.Len())
 }
 
 // Pending says whether Take has something to hand out.
 func (m *Machine) Pending() bool {
-	return len(m.out) > controlRoom || len(m.grants) > 0 ||
-		m.begun && (m.pongDue || m.pingDue || m.ackDue > 0 || m.connDue || m.postDue)
+	return len(m.Out) > controlRoom || len(m.Grants) > 0 ||
+		m.begun && (m.pongDue || m.pingDue || m.AckDue > 0 || m.ConnDue || m.PostDue)
 }
 
 // Queued is how many bytes wait, but for control frames.
-func (m *Machine) Queued() int { return len(m.out) - controlRoom }
+func (m *Machine) Queued() int { return len(m.Out) - controlRoom }
 
 // Take hands out all that waits: buffer[from:] is to be written before the next
 // is taken. What follows gathers in spare, whose content is lost: a buffer that
@@ -73,13 +75,13 @@ func (m *Machine) Take(spare []byte) (buffer []byte, from int) {
 		return nil, 0
 	}
 	m.putGrants()
-	buffer, from = m.out, controlRoom
+	buffer, from = m.Out, controlRoom
 	if m.begun { // HELLO is the first frame
 		from = m.prependControl(buffer)
 	}
-	m.out = slices.Grow(spare[:0], controlRoom)[:controlRoom]
+	m.Out = slices.Grow(spare[:0], controlRoom)[:controlRoom]
 	m.batch, m.last = 0, 0
-	m.takes++
+	m.Takes++
 	m.begun = true
 	return buffer, from
 }
@@ -87,71 +89,71 @@ func (m *Machine) Take(spare []byte) (buffer []byte, from int) {
 // DropQueued drops what waits on a closed connection, but for the GOAWAY. It says
 // whether it did: what goes along with HELLO stays.
 func (m *Machine) DropQueued() bool {
-	if !m.begun || m.err == nil {
+	if !m.begun || m.Failure == nil {
 		return false
 	}
-	keep := m.out[:0]
+	keep := m.Out[:0]
 	if m.last > 0 {
-		keep = m.out[m.last:]
+		keep = m.Out[m.last:]
 	}
-	m.out = append(m.out[:controlRoom], keep...)
-	m.batch, m.last, m.grants = 0, controlRoom, m.grants[:0]
+	m.Out = append(m.Out[:controlRoom], keep...)
+	m.batch, m.last, m.Grants = 0, controlRoom, m.Grants[:0]
 	return true
 }
 
 // putGrants appends CREDIT for the slots that are due. It goes behind the frame
 // that opened the slot, which may still be in out.
 func (m *Machine) putGrants() {
-	for _, id := range m.grants {
+	for _, id := range m.Grants {
 		t, _ := m.table(id)
 		s := &t.slots[id.Index()-1]
 		s.clear(listed)
 		if s.form == free || s.generation != id.Generation() || !s.is(theirsOpen) || s.is(discard) {
 			continue
 		}
-		m.put(&Frame{Type: CREDIT, ID: uint32(id), Credit: uint32(s.owed)})
+		m.put(&frame.Frame{Type: frame.CREDIT, ID: uint32(id), Credit: uint32(s.owed)})
 		s.receive += s.owed
 		s.owed = 0
 	}
-	m.grants = m.grants[:0]
+	m.Grants = m.Grants[:0]
 }
 
 // prependControl writes what is due right before b[controlRoom], and returns
 // where it begins.
 func (m *Machine) prependControl(b []byte) (at int) {
 	at = controlRoom
-	before := func(h Header, payload uint64) {
-		n := HeaderSize + h.Len()
+	before := func(h frame.Header, payload uint64) {
+		n := frame.HeaderSize + h.Len()
 		at -= n
-		h.put(b[at:])
-		m.tx.frame(h.Type(), h.Flags(), n)
-		if n == HeaderSize+4 {
-			binary.LittleEndian.PutUint32(b[at+HeaderSize:], uint32(payload))
+		h.Put(b[at:])
+		m.Tx.frame(h.Type(), h.Flags(), n)
+		if n == frame.HeaderSize+4 {
+			binary.LittleEndian.PutUint32(b[at+frame.HeaderSize:], uint32(payload))
 		} else {
-			binary.LittleEndian.PutUint64(b[at+HeaderSize:], payload)
+			binary.LittleEndian.PutUint64(b[at+frame.HeaderSize:], payload)
 		}
 	}
 	credit := func(id uint32, w *window, due *bool) {
 		if *due {
-			before(MakeHeader(CREDIT, 0, id, 4), uint64(w.owed))
-			w.receive += w.owed
-			w.owed = 0
+			before(frame.MakeHeader(frame.CREDIT, 0, id, 4), uint64(w.Owed))
+			w.Receive += w.Owed
+			w.Owed = 0
 			*due = false
 		}
 	}
-	credit(postLaneID, &m.posts, &m.postDue)
-	credit(connectionID, &m.conn, &m.connDue)
+	credit(frame.PostLaneID, &m.Posts, &m.PostDue)
+	credit(frame.ConnectionID, &m.Conn, &m.ConnDue)
 	if m.pingDue {
-		before(MakeHeader(PING, 0, 0, 8), m.pings)
+		before(frame.MakeHeader(frame.PING, 0, 0, 8), m.pings)
 		m.pingDue = false
 	}
 	if m.pongDue {
-		before(MakeHeader(PING, FlagPong, 0, 8), binary.LittleEndian.Uint64(m.pong[:]))
+		before(frame.MakeHeader(frame.PING, frame.FlagPong, 0, 8), binary.LittleEndian.Uint64(m.pong[:]))
 		m.pongDue = false
 	}
-	if m.ackDue > 0 { // before PONG: what a HELLO has told is known once its sender is let in
-		before(MakeHeader(ACK, 0, 0, 8), m.ackDue)
-		m.ackDue = 0
+	if m.AckDue > 0 { // before PONG: what a HELLO has told is known once its sender is let in
+		before(frame.MakeHeader(frame.ACK, 0, 0, 8), m.AckDue)
+		m.AckDue = 0
 	}
 	return at
 }
@@ -159,52 +161,52 @@ func (m *Machine) prependControl(b []byte) (at int) {
 // appendPost adds a body to the batch at the end of out, if it is of the same
 // kind and has room up to most bytes, else in a frame of its own. cost is by how
 // much payload grew; nothing is changed if it would be over credit.
-func (o *output) appendPost(kind uint32, flags Flags, body []byte, most int, credit int64) (cost int, ok bool) {
+func (o *output) appendPost(kind uint32, flags frame.Flags, body []byte, most int, credit int64) (cost int, ok bool) {
 	grown, fits := o.growth(kind, flags, len(body), most)
 	if !fits {
 		if int64(len(body)) > credit {
 			return 0, false
 		}
-		o.batch = len(o.out)
-		o.out = MakeHeader(POST, flags, kind, len(body)).Append(o.out)
-		o.out = append(o.out, body...)
-		o.tx.frame(POST, flags, HeaderSize+len(body))
-		o.tx.posts++
+		o.batch = len(o.Out)
+		o.Out = frame.MakeHeader(frame.POST, flags, kind, len(body)).Append(o.Out)
+		o.Out = append(o.Out, body...)
+		o.Tx.frame(frame.POST, flags, frame.HeaderSize+len(body))
+		o.Tx.Posts++
 		return len(body), true
 	}
 	if int64(grown) > credit {
 		return 0, false
 	}
-	h := ParseHeader(o.out[o.batch:])
-	if h.Type() == POST { // its body gets a length of its own
+	h := frame.ParseHeader(o.Out[o.batch:])
+	if h.Type() == frame.POST { // its body gets a length of its own
 		var length [binary.MaxVarintLen32]byte
 		n := binary.PutUvarint(length[:], uint64(h.Len()))
-		o.out = slices.Insert(o.out, o.batch+HeaderSize, length[:n]...)
+		o.Out = slices.Insert(o.Out, o.batch+frame.HeaderSize, length[:n]...)
 	}
-	o.out = binary.AppendUvarint(o.out, uint64(len(body)))
-	o.out = append(o.out, body...)
-	MakeHeader(POSTS, flags, kind, h.Len()+grown).put(o.out[o.batch:])
-	o.tx.posts++
-	o.tx.bytes += uint64(grown)
+	o.Out = binary.AppendUvarint(o.Out, uint64(len(body)))
+	o.Out = append(o.Out, body...)
+	frame.MakeHeader(frame.POSTS, flags, kind, h.Len()+grown).Put(o.Out[o.batch:])
+	o.Tx.Posts++
+	o.Tx.Bytes += uint64(grown)
 	return grown, true
 }
 
 // growth is by how much the payload of the last frame would grow.
-func (o *output) growth(kind uint32, flags Flags, n, most int) (grown int, fits bool) {
+func (o *output) growth(kind uint32, flags frame.Flags, n, most int) (grown int, fits bool) {
 	if o.batch == 0 {
 		return 0, false
 	}
-	h := ParseHeader(o.out[o.batch:])
-	grown = uvarintLen(uint32(n)) + n
-	if h.Type() == POST {
-		grown += uvarintLen(uint32(h.Len()))
+	h := frame.ParseHeader(o.Out[o.batch:])
+	grown = frame.UvarintLen(uint32(n)) + n
+	if h.Type() == frame.POST {
+		grown += frame.UvarintLen(uint32(h.Len()))
 	}
 	return grown, h.ID() == kind && h.Flags() == flags && h.Len()+grown <= most
 }
 
 // trim lets go of an output buffer larger than most, if it is empty.
-func (o *output) trim(most int) {
-	if len(o.out) == controlRoom && cap(o.out) > most {
-		o.out = make([]byte, controlRoom, 512)
+func (o *output) Trim(most int) {
+	if len(o.Out) == controlRoom && cap(o.Out) > most {
+		o.Out = make([]byte, controlRoom, 512)
 	}
 }

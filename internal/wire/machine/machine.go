@@ -1,19 +1,22 @@
-package wire
+package machine
 
 import (
 	"math"
 	"time"
+
+	"paddock/internal/wire/frame"
+	"paddock/wire/protocol"
 )
 
 const (
 	// helloTimeout is how long the peer's preface and HELLO may take.
-	helloTimeout = 5 * time.Second
+	HelloTimeout = 5 * time.Second
 	// maxCredit bounds every credit.
 	maxCredit = math.MaxInt32
 	// smallGrant is the least CREDIT that counts as work.
 	smallGrant = 1024
 	// maxUseless is how many frames that do no work a peer may send within T.
-	maxUseless = 10_000
+	MaxUseless = 10_000
 )
 
 // Machine is one side of a connection: what SPEC says, and nothing else. Bytes
@@ -30,74 +33,74 @@ const (
 // and not granted yet plus what was delivered and not consumed is the initial
 // value.
 type Machine struct {
-	role Role
-	self Hello // what we announced
-	peer *Hello
-	err  error // once closed
+	role      frame.Role
+	Self      protocol.Hello // what we announced
+	PeerHello *protocol.Hello
+	Failure   error // once closed
 
-	goawaySent, goawayReceived bool
+	goawaySent, GoawayReceived bool
 
-	ours, theirs slotTable
-	freed        bool   // a slot of ours has become free; its reader resets this
-	watched      []Slot // slots of ours that have become free and that Watch has named; likewise
-	frame        Frame  // of the present Feed
+	Ours, Theirs slotTable
+	Freed        bool         // a slot of ours has become free; its reader resets this
+	Watched      []frame.Slot // slots of ours that have become free and that Watch has named; likewise
+	frame        frame.Frame  // of the present Feed
 
 	// Of receiving.
 	kinds     []string // the peer's, by number; "" is not bound
 	accepted  uint32   // REQ and OPEN, for GOAWAY
-	conn      window
-	posts     window
+	Conn      window
+	Posts     window
 	have      uint64 // posts with ACK that came, by number
 	known     uint64 // those up to here were handled before this connection
 	done      uint64 // those up to here have been handled
-	away      Goaway
-	untouched bool // the peer has closed and accepted nothing
+	Away      Goaway
+	Untouched bool // the peer has closed and accepted nothing
 	useless   int
 	ignored   uint64
-	rx        tally
+	Rx        Tally
 
 	// Of sending.
 	output
 	bound     map[string]uint32 // our kinds
-	connSend  int64             // bytes that we may still send
-	postsSend int64
-	sent      uint64 // posts with ACK, by number
+	ConnSend  int64             // bytes that we may still send
+	PostsSend int64
+	Sent      uint64 // posts with ACK, by number
 	everSent  uint64 // in the session, on any connection
-	acked     uint64
+	Acked     uint64
 
 	life
 }
 
 // window is a credit that we give: receive bytes may still come, owed were
 // consumed and not granted again.
-type window struct{ receive, owed, initial int64 }
+type window struct{ Receive, Owed, Initial int64 }
 
 // Goaway is what the peer has said about coming back, with its last GOAWAY: not
 // before RetryAfter plus a random part of Jitter, so that not all come at once.
 type Goaway struct{ RetryAfter, Jitter time.Duration }
 
 func newWindow(initial uint32) window {
-	return window{receive: int64(initial), initial: int64(initial)}
+	return window{Receive: int64(initial), Initial: int64(initial)}
 }
 
 // give takes consumed bytes back, and says whether it is time for a grant: half a
 // window, so that a sender never waits in vain.
 func (w *window) give(n int) (due bool) {
-	w.owed += int64(n)
-	return w.owed >= w.initial/2
+	w.Owed += int64(n)
+	return w.Owed >= w.Initial/2
 }
 
 // NewMachine returns a machine whose preface and HELLO are in its output. The
 // error is ErrHello, if the peer would refuse hello.
-func NewMachine(role Role, hello Hello, now time.Duration) (*Machine, error) {
-	hello = WithDefaults(hello)
+func NewMachine(role frame.Role, hello protocol.Hello, now time.Duration) (*Machine, error) {
+	hello = frame.WithDefaults(hello)
 	m := &Machine{
-		role: role, self: hello,
-		conn: newWindow(hello.ConnBudget), posts: newWindow(hello.PostInitial),
+		role: role, Self: hello,
+		Conn: newWindow(hello.ConnBudget), Posts: newWindow(hello.PostInitial),
 		bound:    map[string]uint32{},
-		connSend: int64(limitConn.before), postsSend: int64(limitPost.before),
+		ConnSend: int64(frame.LimitConn.Before), PostsSend: int64(frame.LimitPost.Before),
 	}
-	payload, err := AppendHello(nil, hello)
+	payload, err := frame.AppendHello(nil, hello)
 	if err != nil {
 		return nil, err
 	}
@@ -105,26 +108,26 @@ func NewMachine(role Role, hello Hello, now time.Duration) (*Machine, error) {
 		m.bound[name] = number
 	}
 	if s := hello.Session; s != nil {
-		m.sent, m.everSent, m.acked = s.Base, s.Base, s.Base
+		m.Sent, m.everSent, m.Acked = s.Base, s.Base, s.Base
 	}
 	m.startLife(hello.Idle, now)
 	m.startOutput()
-	m.out = append(m.out, Preface...)
-	m.put(&Frame{Type: HELLO, Body: payload})
+	m.Out = append(m.Out, frame.Preface...)
+	m.put(&frame.Frame{Type: frame.HELLO, Body: payload})
 	return m, nil
 }
 
 // Peer is what the peer's HELLO said, nil until it has come.
-func (m *Machine) Peer() *Hello { return m.peer }
+func (m *Machine) Peer() *protocol.Hello { return m.PeerHello }
 
 // Err is why the connection is closed, nil while it is not.
-func (m *Machine) Err() error { return m.err }
+func (m *Machine) Err() error { return m.Failure }
 
 // Live is how many requests and streams there are, of both sides.
-func (m *Machine) Live() int { return m.ours.live + m.theirs.live }
+func (m *Machine) Live() int { return m.Ours.Live + m.Theirs.Live }
 
 // Draining says whether a GOAWAY has been sent or has come.
-func (m *Machine) Draining() bool { return m.goawaySent || m.goawayReceived }
+func (m *Machine) Draining() bool { return m.goawaySent || m.GoawayReceived }
 
 // PeerKind is the name that the peer has bound to a number, "" if it has not.
 func (m *Machine) PeerKind(number uint32) string {
@@ -145,62 +148,62 @@ func (m *Machine) setPeerKind(number uint32, name string) {
 }
 
 // table is the one in which id lies; own says whether it is ours.
-func (m *Machine) table(id Slot) (t *slotTable, own bool) {
+func (m *Machine) table(id frame.Slot) (t *slotTable, own bool) {
 	if id.Side() == m.role {
-		return &m.ours, true
+		return &m.Ours, true
 	}
-	return &m.theirs, false
+	return &m.Theirs, false
 }
 
 // find looks up the slot of a frame that has come.
-func (m *Machine) find(id Slot) (s *slot, own bool, is found) {
+func (m *Machine) find(id frame.Slot) (s *slot, own bool, is found) {
 	t, own := m.table(id)
 	s, is = t.find(id)
 	return s, own, is
 }
 
 // settle frees the slot if both last frames have passed.
-func (m *Machine) settle(id Slot, s *slot) {
+func (m *Machine) settle(id frame.Slot, s *slot) {
 	if s.bits&(oursOpen|theirsOpen) != 0 || s.form == free {
 		return
 	}
 	t, own := m.table(id)
-	t.live--
+	t.Live--
 	if s.form == stream {
-		t.streams--
+		t.Streams--
 	}
 	was := s.bits
 	s.form, s.bits = free, s.bits&listed
 	if own {
 		t.spare = append(t.spare, id.Index())
-		m.freed = true
+		m.Freed = true
 		if was&watched != 0 {
-			m.watched = append(m.watched, id)
+			m.Watched = append(m.Watched, id)
 		}
 	}
 }
 
 // closeWith closes the connection, with a GOAWAY as the last frame.
-func (m *Machine) closeWith(err error, code Code) error {
-	if m.err == nil {
-		m.err = err
-		m.last = len(m.out)
-		m.put(&Frame{Type: GOAWAY, ID: m.accepted, Code: code})
+func (m *Machine) closeWith(err error, code protocol.Code) error {
+	if m.Failure == nil {
+		m.Failure = err
+		m.last = len(m.Out)
+		m.put(&frame.Frame{Type: frame.GOAWAY, ID: m.accepted, Code: code})
 	}
-	return m.err
+	return m.Failure
 }
 
 // broken closes the connection because of the present frame.
-func (m *Machine) broken(code Code, reason Reason) error {
+func (m *Machine) broken(code protocol.Code, reason frame.Reason) error {
 	f := &m.frame
-	return m.closeWith(&ProtocolError{Frame: f.Type, ID: f.ID, Code: code, Reason: reason}, code)
+	return m.closeWith(&frame.ProtocolError{Frame: f.Type, ID: f.ID, Code: code, Reason: reason}, code)
 }
 
 // wasted counts a frame that did no work.
 func (m *Machine) wasted() error {
 	m.ignored++
-	if m.useless++; m.useless >= maxUseless {
-		return m.broken(Flood, NoWork)
+	if m.useless++; m.useless >= MaxUseless {
+		return m.broken(protocol.Flood, frame.NoWork)
 	}
 	return nil
 }
@@ -217,13 +220,13 @@ const rttWindow = 10 * time.Second
 
 // rttFilter keeps the shortest round trip of the last 10 to 20 s, because a PING that waited
 // behind bulk data has measured the queue and not the path.
-type rttFilter struct {
+type RttFilter struct {
 	best, previous time.Duration // of this window and of the one before; 0: none
 	since          time.Duration
 }
 
 // add records a round trip measured at now.
-func (f *rttFilter) add(rtt, now time.Duration) {
+func (f *RttFilter) Add(rtt, now time.Duration) {
 	if now-f.since > rttWindow {
 		f.previous, f.best, f.since = f.best, 0, now
 	}
@@ -233,7 +236,7 @@ func (f *rttFilter) add(rtt, now time.Duration) {
 }
 
 // min returns the shortest round trip, 0 if none was measured.
-func (f *rttFilter) min() time.Duration {
+func (f *RttFilter) Min() time.Duration {
 	if f.best == 0 || f.previous != 0 && f.previous < f.best {
 		return f.previous
 	}

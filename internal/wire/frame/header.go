@@ -1,8 +1,10 @@
-package wire
+package frame
 
 import (
 	"encoding/binary"
 	"fmt"
+
+	"paddock/wire/protocol"
 )
 
 // Type is the kind of a frame.
@@ -119,7 +121,7 @@ var reservedFlags = func() (masks [16]Flags) {
 // String is the type's name in SPEC.
 func (t Type) String() string { return frameRules[t&15].name }
 
-func hasSlot(t Type) bool {
+func HasSlot(t Type) bool {
 	rule := frameRules[t&15].id
 	return rule == idSlot || rule == idCredit
 }
@@ -143,7 +145,7 @@ func (h Header) Append(dst []byte) []byte {
 }
 
 // put writes the header's 8 bytes over the start of b.
-func (h Header) put(b []byte) { binary.LittleEndian.PutUint64(b, uint64(h)) }
+func (h Header) Put(b []byte) { binary.LittleEndian.PutUint64(b, uint64(h)) }
 
 // Len is the length of the payload in bytes.
 func (h Header) Len() int { return int(h & MaxPayload) }
@@ -170,24 +172,24 @@ func (h Header) Check(maxFrame uint32) error {
 	rule := &frameRules[t]
 	switch {
 	case n > maxFrame || t == HELLO && n > MaxHello:
-		return h.fail(FrameSize, TooLong)
+		return h.fail(protocol.FrameSize, TooLong)
 	case t == CRITICAL:
-		return h.fail(Unsupported, Critical)
+		return h.fail(protocol.Unsupported, Critical)
 	case h.Flags()&reservedFlags[t] != 0:
-		return h.fail(Protocol, ReservedFlag)
+		return h.fail(protocol.Protocol, ReservedFlag)
 	case t == RES && h.Flags()&(FlagErr|FlagMore) == FlagErr|FlagMore:
-		return h.fail(Protocol, FlagsTogether)
+		return h.fail(protocol.Protocol, FlagsTogether)
 	case !rule.id.allows(h.ID()):
-		return h.fail(Protocol, BadID)
+		return h.fail(protocol.Protocol, BadID)
 	case n < rule.min:
-		return h.fail(Protocol, Short)
+		return h.fail(protocol.Protocol, Short)
 	case n > rule.max:
-		return h.fail(Protocol, Trailing)
+		return h.fail(protocol.Protocol, Trailing)
 	}
 	return nil
 }
 
-func (h Header) fail(code Code, reason Reason) error {
+func (h Header) fail(code protocol.Code, reason Reason) error {
 	return &ProtocolError{Frame: h.Type(), ID: h.ID(), Code: code, Reason: reason}
 }
 

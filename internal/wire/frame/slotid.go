@@ -1,4 +1,4 @@
-package wire
+package frame
 
 import "fmt"
 
@@ -28,11 +28,11 @@ const (
 	MaxIndex = 1<<indexBits - 1
 
 	generations   = 1 << generationBits
-	maxStale      = generations/2 - 1 // how far back a generation counts as stale
-	connectionID  = 0                 // of CREDIT
-	postLaneID    = 1                 // of CREDIT
+	MaxStale      = generations/2 - 1 // how far back a generation counts as stale
+	ConnectionID  = 0                 // of CREDIT
+	PostLaneID    = 1                 // of CREDIT
 	sideShift     = 31
-	generationMax = generations - 1
+	GenerationMax = generations - 1
 )
 
 // Slot is the id of a request or stream: the side that allocated it (bit 31), an
@@ -41,7 +41,7 @@ type Slot uint32
 
 // MakeSlot packs a slot. index is at most MaxIndex; generation counts modulo 4,096.
 func MakeSlot(side Role, index uint32, generation uint16) Slot {
-	return Slot(uint32(side)<<sideShift | (index&MaxIndex)<<generationBits | uint32(generation)&generationMax)
+	return Slot(uint32(side)<<sideShift | (index&MaxIndex)<<generationBits | uint32(generation)&GenerationMax)
 }
 
 // Side returns the side that allocated the slot.
@@ -51,7 +51,7 @@ func (s Slot) Side() Role { return Role(s >> sideShift) }
 func (s Slot) Index() uint32 { return uint32(s) >> generationBits & MaxIndex }
 
 // Generation tells the uses of one index apart.
-func (s Slot) Generation() uint16 { return uint16(s & generationMax) }
+func (s Slot) Generation() uint16 { return uint16(s & GenerationMax) }
 
 // Valid says whether the index is not the reserved 0.
 func (s Slot) Valid() bool { return s.Index() != 0 }

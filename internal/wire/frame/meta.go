@@ -1,17 +1,19 @@
-package wire
+package frame
 
 import (
 	"bytes"
 	"math"
 	"time"
+
+	"paddock/wire/protocol"
 )
 
 // maxIdempotencyKey bounds what a receiver may have to remember for a request.
 const maxIdempotencyKey = 64
 
 // cloneMeta returns m with slices of its own.
-func cloneMeta(m *Meta) Meta {
-	var own Meta
+func CloneMeta(m *protocol.Meta) protocol.Meta {
+	var own protocol.Meta
 	_ = parseMeta(bytes.Clone(m.Raw), &own)
 	return own
 }
@@ -26,7 +28,7 @@ const (
 )
 
 // parseMeta reads a map; reason is "" if it is legal.
-func parseMeta(b []byte, m *Meta) (reason Reason) {
+func parseMeta(b []byte, m *protocol.Meta) (reason Reason) {
 	if !validCBOR(b) {
 		return BadCBOR
 	}
@@ -42,7 +44,7 @@ func parseMeta(b []byte, m *Meta) (reason Reason) {
 }
 
 // readMeta reads the value of a key.
-func readMeta(m *Meta, r *cborReader, key uint64) {
+func readMeta(m *protocol.Meta, r *cborReader, key uint64) {
 	switch key {
 	case metaDeadline:
 		const most = uint64(math.MaxInt64 / time.Millisecond)
@@ -65,7 +67,7 @@ func readMeta(m *Meta, r *cborReader, key uint64) {
 
 // AppendMeta appends the map of m, without a length before it. m.Raw is not
 // looked at.
-func AppendMeta(dst []byte, m *Meta) []byte {
+func AppendMeta(dst []byte, m *protocol.Meta) []byte {
 	at, pairs := len(dst), byte(0)
 	dst = append(dst, cborMap<<5)
 	head := func(key, major byte, arg uint64) {

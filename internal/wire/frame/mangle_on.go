@@ -1,0 +1,6 @@
+//go:build race || wiredebug
+
+package frame
+
+// Mangle spoils memory that is given back.
+const Mangle = true
