@@ -72,7 +72,9 @@ type Config struct {
 }
 
 // goaway is what a GOAWAY of ours says.
-func (c *Config) goaway() machine.Goaway { return machine.Goaway{RetryAfter: c.RetryAfter, Jitter: c.RetryJitter} }
+func (c *Config) goaway() machine.Goaway {
+	return machine.Goaway{RetryAfter: c.RetryAfter, Jitter: c.RetryJitter}
+}
 
 // hello is the HELLO of a connection with this configuration.
 func (c *Config) hello() Hello {

@@ -36,13 +36,14 @@
 //
 // # Inside
 //
-//   - Header, Frame and Hello are the codec: bytes in, values out. It is pure,
-//     keeps nothing, and takes no memory for bytes that have not come.
-//   - Machine is one side of a connection as a plain value: frames and the
-//     application's wishes go in; events and output bytes come out. It has no
-//     I/O, no clock and no goroutine, and is not safe for concurrent use.
-//   - Conn is a Machine with a socket: a reader, a writer, handlers and time.
+//   - internal/wire/frame is the codec: bytes in, values out. It does no I/O, keeps no state, and
+//     allocates nothing for bytes that have not arrived.
+//   - internal/wire/machine is one side of a connection as a plain value. Frames and the
+//     application's calls go in; events and output bytes come out. It has no I/O, no clock and no
+//     goroutine, and is not safe for concurrent use.
+//   - Conn is a machine with a socket: a reader, a writer, handlers and time.
 //
-// A slice in a decoded Frame, Meta or Event is borrowed from the input: it is
-// valid until the caller reuses the buffer that it gave.
+// Package protocol has the values that both peers exchange: codes, errors, HELLO and metadata. The
+// programs that load and show connections use codec and machine too, so these are not below this
+// directory.
 package wire

@@ -48,7 +48,7 @@ func ExampleConn_Post() {
 }
 
 // A request has one answer.
-func ExampleConn_Call() {
+func Example() {
 	mux := wire.NewMux()
 	wire.Handle(mux, "greet", func(_ context.Context, name []byte) ([]byte, error) {
 		if len(name) == 0 {

@@ -1,3 +1,5 @@
+// Package protocol has the values that the two peers of a wire connection exchange: codes, errors,
+// HELLO and metadata. Package wire has them under the same names.
 package protocol
 
 import (

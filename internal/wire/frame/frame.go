@@ -1,3 +1,8 @@
+// Package frame is the codec of the wire protocol: frames, HELLO and metadata, between bytes and
+// values (docs/wire/SPEC.md). It does no I/O and keeps no state.
+//
+// A slice in a decoded Frame or Meta is borrowed from the input: it is valid until the caller reuses
+// the buffer.
 package frame
 
 import (
@@ -140,7 +145,7 @@ func (f *Frame) decodeMeta(p []byte) ([]byte, Reason) {
 	return p[n:], parseMeta(p[:n], &f.Meta)
 }
 
-// errorBlockSize is the fixed part of an error block.
+// ErrorBlockSize is the fixed part of an error block.
 const ErrorBlockSize = 8
 
 func (f *Frame) decodeErrorBlock(p []byte) Reason {
@@ -264,10 +269,10 @@ func cutUvarint(p []byte) (n uint32, rest []byte, reason Reason) {
 	return 0, nil, Short
 }
 
-// uvarintLen is the length of n's shortest form.
+// UvarintLen is the length of n's shortest form.
 func UvarintLen(n uint32) int { return (bits.Len32(n|1) + 6) / 7 }
 
-// setMeta gives f a meta block.
+// SetMeta gives f a meta block.
 func (f *Frame) SetMeta(meta []byte) {
 	if meta != nil {
 		f.Flags |= FlagMeta
@@ -275,7 +280,7 @@ func (f *Frame) SetMeta(meta []byte) {
 	}
 }
 
-// size is an upper bound of the payload of REQ, RES and OPEN.
+// Size is an upper bound of the payload of REQ, RES and OPEN.
 func (f *Frame) Size() int {
 	const fixed = 8 + 5 // kind and credit, length of meta
 	return fixed + len(f.Meta.Raw) + len(f.Body)

@@ -144,7 +144,7 @@ func (h Header) Append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, uint64(h))
 }
 
-// put writes the header's 8 bytes over the start of b.
+// Put writes the header's 8 bytes over the start of b.
 func (h Header) Put(b []byte) { binary.LittleEndian.PutUint64(b, uint64(h)) }
 
 // Len is the length of the payload in bytes.

@@ -2,5 +2,5 @@
 
 package frame
 
-// mangle spoils memory that is given back.
+// Mangle spoils memory that is given back.
 const Mangle = false

@@ -11,7 +11,7 @@ import (
 // maxIdempotencyKey bounds what a receiver may have to remember for a request.
 const maxIdempotencyKey = 64
 
-// cloneMeta returns m with slices of its own.
+// CloneMeta returns m with slices of its own.
 func CloneMeta(m *protocol.Meta) protocol.Meta {
 	var own protocol.Meta
 	_ = parseMeta(bytes.Clone(m.Raw), &own)

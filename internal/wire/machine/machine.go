@@ -1,3 +1,9 @@
+// Package machine is one side of a wire connection as a plain value: the rules of docs/wire/SPEC.md
+// without I/O, clock and goroutines. Received bytes and the application's calls go in; events and
+// output bytes come out.
+//
+// A Machine is not safe for concurrent use. A slice in an Event is borrowed from the input: it is
+// valid until the caller reuses the buffer.
 package machine
 
 import (
@@ -9,13 +15,13 @@ import (
 )
 
 const (
-	// helloTimeout is how long the peer's preface and HELLO may take.
+	// HelloTimeout is how long the peer's preface and HELLO may take.
 	HelloTimeout = 5 * time.Second
 	// maxCredit bounds every credit.
 	maxCredit = math.MaxInt32
 	// smallGrant is the least CREDIT that counts as work.
 	smallGrant = 1024
-	// maxUseless is how many frames that do no work a peer may send within T.
+	// MaxUseless is how many frames that do no work a peer may send within T.
 	MaxUseless = 10_000
 )
 
@@ -218,14 +224,14 @@ func (m *Machine) worked(n int) {
 // rttWindow is the length of a window of the rttFilter.
 const rttWindow = 10 * time.Second
 
-// rttFilter keeps the shortest round trip of the last 10 to 20 s, because a PING that waited
+// RttFilter keeps the shortest round trip of the last 10 to 20 s, because a PING that waited
 // behind bulk data has measured the queue and not the path.
 type RttFilter struct {
 	best, previous time.Duration // of this window and of the one before; 0: none
 	since          time.Duration
 }
 
-// add records a round trip measured at now.
+// Add records a round trip measured at now.
 func (f *RttFilter) Add(rtt, now time.Duration) {
 	if now-f.since > rttWindow {
 		f.previous, f.best, f.since = f.best, 0, now
@@ -235,7 +241,7 @@ func (f *RttFilter) Add(rtt, now time.Duration) {
 	}
 }
 
-// min returns the shortest round trip, 0 if none was measured.
+// Min returns the shortest round trip, 0 if none was measured.
 func (f *RttFilter) Min() time.Duration {
 	if f.best == 0 || f.previous != 0 && f.previous < f.best {
 		return f.previous

@@ -204,7 +204,7 @@ func (o *output) growth(kind uint32, flags frame.Flags, n, most int) (grown int,
 	return grown, h.ID() == kind && h.Flags() == flags && h.Len()+grown <= most
 }
 
-// trim lets go of an output buffer larger than most, if it is empty.
+// Trim lets go of an output buffer larger than most, if it is empty.
 func (o *output) Trim(most int) {
 	if len(o.Out) == controlRoom && cap(o.Out) > most {
 		o.Out = make([]byte, controlRoom, 512)

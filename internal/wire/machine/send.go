@@ -32,7 +32,7 @@ func (m *Machine) Bind(name string) (number uint32, err error) {
 	return 0, protocol.ErrKind
 }
 
-// maxFrame is how much payload the peer takes.
+// MaxFrame is how much payload the peer takes.
 func (m *Machine) MaxFrame() int {
 	if m.PeerHello == nil {
 		return int(frame.LimitFrame.Before)

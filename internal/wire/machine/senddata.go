@@ -49,7 +49,7 @@ func (m *Machine) DataHeader(id frame.Slot, size int, flags frame.Flags) (n int,
 	return n, nil
 }
 
-// sendRoom is how many bytes Data would take at once; it takes none of a slot that is gone.
+// SendRoom is how many bytes Data would take at once; it takes none of a slot that is gone.
 func (m *Machine) SendRoom(id frame.Slot) int {
 	s, err := m.own(id)
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Machine) Widen(id frame.Slot, n int) {
 	s.owed += int64(n)
 }
 
-// unread is how many bytes of a slot were delivered and not consumed.
+// Unread is how many bytes of a slot were delivered and not consumed.
 func (m *Machine) Unread(id frame.Slot) int64 {
 	s, err := m.own(id)
 	if err != nil {
@@ -112,7 +112,7 @@ func (m *Machine) Unread(id frame.Slot) int64 {
 	return s.window - s.receive - s.owed
 }
 
-// discard gives back the credit of n bytes of the present frame that nobody gets.
+// Discard gives back the credit of n bytes of the present frame that nobody gets.
 func (m *Machine) Discard(n int) {
 	m.giveConn(n)
 	m.Rx.discard(&m.frame, n)

@@ -2,7 +2,7 @@ package machine
 
 import "paddock/internal/wire/frame"
 
-// tally counts the frames of one direction.
+// Tally counts the frames of one direction.
 type Tally struct {
 	Frames   [16]uint64 // by type; a batch of posts as it began
 	Bytes    uint64     // of frames with their headers
@@ -57,7 +57,7 @@ func endsMessage(flags frame.Flags, n int) bool {
 	return flags&frame.FlagMore == 0 && (n > 0 || flags&frame.FlagEnd == 0)
 }
 
-// total is how many frames there were.
+// Total is how many frames there were.
 func (t *Tally) Total() (n uint64) {
 	for _, of := range t.Frames {
 		n += of
