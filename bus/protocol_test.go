@@ -162,6 +162,7 @@ func (h *history) busConfig(t *testing.T) bus.Config {
 func TestProtocolHistories(t *testing.T) {
 	for _, h := range readHistories(t) {
 		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
 			cfg := h.busConfig(t)
 			tcp := func(send func(net.Conn, string)) {
 				s := startServer(t, cfg)

@@ -139,6 +139,7 @@ func around(rng *rand.Rand, centre Point, n int) []Point {
 // TestWideRecords: cells with more parts or edges than the usual record has room for, up to
 // where masks have no room on the stack, answer as others do.
 func TestWideRecords(t *testing.T) {
+	t.Parallel()
 	centre := Point{-73.96, 40.78}
 	for _, tc := range []struct{ fences, edges int }{
 		{16, 4}, {17, 4}, {40, 60}, {fewLocals + 88, 4}, {1, 2040}, {1, 2148},

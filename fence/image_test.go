@@ -241,6 +241,7 @@ func TestImageOfARecordOfNothing(t *testing.T) {
 
 // Single words are changed, so that whatever they are is bounded by something.
 func TestImageOfOneWrongWord(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{imageDocument, crowdDocument()} {
 		whole := imageOf(t, documentSet(t, text, Options{}), "")
 		words := []uint32{1, 0, 1<<32 - 1, entryNode, entryCell | 3, 77}

@@ -35,6 +35,7 @@ func checkOrient(t *testing.T, a, b, c Point) {
 }
 
 func TestOrientNearLines(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 800 {
 		a := Point{rng.Float64()*360 - 180, rng.Float64()*180 - 90}
@@ -71,6 +72,7 @@ func TestOrientUsesEveryStage(t *testing.T) {
 }
 
 func TestOrientAtTheLimitsOfFloat64(t *testing.T) {
+	t.Parallel()
 	values := []float64{
 		0, math.Copysign(0, -1), 5e-324, -5e-324, 1e-323, 2.2250738585072014e-308, 1e-200, -1e-200, 1e-150, 1e-140,
 		ulps(1e-140, 1), 1e-110, 1e-20, 0.5, 1, ulps(1, 1), -180, 180, 90, 1e150, 1e200, -1e200,

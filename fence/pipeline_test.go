@@ -22,6 +22,7 @@ func documentOf(features []string) string {
 // TestManyBatches reads features of all sizes, good and bad, and finds them in order, however
 // many are parsed at once.
 func TestManyBatches(t *testing.T) {
+	t.Parallel()
 	var features []string
 	for i := range 4000 {
 		switch {

@@ -39,8 +39,10 @@ func variants(kind fence.Kind, parents []fence.MultiPolygon) []fence.Options {
 // TestScenes: every kind, with every option, under every boundary rule, is right about scenes
 // made to be hard. The oracle decides.
 func TestScenes(t *testing.T) {
+	t.Parallel()
 	for run, name := range slices.Sorted(maps.Keys(scenes)) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rng := rand.New(rand.NewPCG(41, 42))
 			sc := scenes[name](rng)
 			points := sc.probe(rng, 150)
@@ -303,8 +305,10 @@ func parentsScene(*rand.Rand) scene {
 // TestScenesEdited makes each scene by edits in a random order, among others that are taken
 // back, and compares with the set loaded at once.
 func TestScenesEdited(t *testing.T) {
+	t.Parallel()
 	for run, name := range slices.Sorted(maps.Keys(scenes)) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rng := rand.New(rand.NewPCG(43, 44))
 			sc := scenes[name](rng)
 			points := sc.probe(rng, 40)

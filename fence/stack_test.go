@@ -12,6 +12,7 @@ import (
 // TestStackedFences puts very many fences upon each other: answers stay right, and no index
 // takes memory for every pair of them.
 func TestStackedFences(t *testing.T) {
+	t.Parallel()
 	const n = 500
 	rng := rand.New(rand.NewPCG(43, 44))
 	var areas []fence.MultiPolygon
@@ -47,6 +48,7 @@ func TestStackedFences(t *testing.T) {
 // Fences that lie upon each other, with edges that cross each other everywhere, take an
 // index memory by their edges, not by their crossings.
 func TestStars(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 62))
 	var stars []fence.MultiPolygon
 	for range 400 / fence.Slowdown {

@@ -58,6 +58,7 @@ func gridRing(rng *rand.Rand, n, size int) Ring {
 // TestSweepFindsWhatPairsShow runs small rings on coarse grids, where everything degenerate is
 // common: vertical edges, shared vertices, vertices on edges, crossings at a vertex.
 func TestSweepFindsWhatPairsShow(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	seen := map[faultKind]int{}
 	var s sweeper
@@ -94,6 +95,7 @@ func comb(n int) Ring {
 }
 
 func TestSweepOfLongRings(t *testing.T) {
+	t.Parallel()
 	ring := comb(17_000)
 	var s sweeper
 	start := time.Now()
@@ -159,6 +161,7 @@ func TestTidyChangesNoAnswer(t *testing.T) {
 // TestBoxJoinIsRight compares with the definition: what it calls clear has no fault, and of
 // rings as short as these it is never in doubt.
 func TestBoxJoinIsRight(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(4, 4))
 	seen := map[bool]int{}
 	var j boxJoin

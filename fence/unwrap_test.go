@@ -67,6 +67,7 @@ func TestUnwrap(t *testing.T) {
 // TestUnwrapIsAShift moves random rings to the antimeridian by whole degrees, which is exact
 // for coordinates on a grid: what holds a point there is what holds the moved one here.
 func TestUnwrapIsAShift(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(71, 72))
 	inside := 0
 	for i := range 400 {

@@ -1,18 +1,6 @@
 package tunnel
 
-import (
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"net"
-	"strconv"
-	"strings"
-
-	"paddock/internal/netio/h1"
-	"paddock/internal/netio/hostname"
-	"paddock/tunnel/internal/message"
-	"paddock/wire"
-)
+import "errors"
 
 // Protocol is what a tunnel carries.
 type Protocol string
@@ -41,109 +29,48 @@ func (b Binding) String() string {
 	return b.Host + b.Path
 }
 
-// The bodies of SPEC section 2.
-type (
-	bindRequest struct {
-		Version  int       `cbor:"1,keyasint,omitempty"`
-		SmallMax int       `cbor:"2,keyasint,omitempty"`
-		Tunnels  []bindAsk `cbor:"3,keyasint,omitempty"`
-	}
-	bindAsk struct {
-		ID       uint16     `cbor:"1,keyasint,omitempty"`
-		Protocol Protocol   `cbor:"2,keyasint,omitempty"`
-		Host     string     `cbor:"3,keyasint,omitempty"`
-		Path     string     `cbor:"4,keyasint,omitempty"`
-		Address  string     `cbor:"5,keyasint,omitempty"`
-		Auth     *basicAuth `cbor:"6,keyasint,omitempty"`
-		Direct   bool       `cbor:"7,keyasint,omitempty"`
-		Group    string     `cbor:"8,keyasint,omitempty"`
-	}
-	bindAnswer struct {
-		Results []bindResult `cbor:"1,keyasint,omitempty"`
-		Hints   bool         `cbor:"2,keyasint,omitempty"` // the server takes tunnel.hint
-		Groups  bool         `cbor:"3,keyasint,omitempty"` // the server knows groups
-	}
-	bindResult struct {
-		ID     uint16    `cbor:"1,keyasint,omitempty"`
-		Where  string    `cbor:"2,keyasint,omitempty"`
-		Code   wire.Code `cbor:"3,keyasint,omitempty"`
-		Reason string    `cbor:"4,keyasint,omitempty"`
-		Direct bool      `cbor:"5,keyasint,omitempty"`
-	}
-	unbindRequest struct {
-		IDs []uint16 `cbor:"1,keyasint,omitempty"`
-	}
-	unbindAnswer struct{}
+// Namer is a Policy that chooses hosts for HTTP tunnels whose clients have asked for none.
+type Namer interface {
+	Policy
+	// Name is a host that the identity may have for the tunnel that it calls id. try counts
+	// from 0: if somebody else holds a name, the next one is asked for. The same arguments
+	// give the same name. It does not wait; the error is for the client.
+	Name(identity string, id uint16, try int) (host string, err error)
+}
+
+// Policy says what a client may have, and of which groups it may be: who says a group's
+// name shares the visitors of its members, if both may have the name. It is asked at the binding and again for each
+// visitor, so that a change counts at once; it does not wait. The error is for the client
+// and the log; ErrDenied is a good one.
+type Policy interface {
+	Allow(identity string, b Binding) error
+}
+
+// PolicyFunc is a function as a Policy.
+type PolicyFunc func(identity string, b Binding) error
+
+// Allow calls f.
+func (f PolicyFunc) Allow(identity string, b Binding) error { return f(identity, b) }
+
+// Errors for what callers branch on.
+var (
+	ErrDenied     = errors.New("tunnel: policy does not allow it")
+	ErrNameHeld   = errors.New("tunnel: name held by another client")
+	ErrOverloaded = errors.New("tunnel: too much is under way")
+	ErrAway       = errors.New("tunnel: the client is away")
+	ErrClosed     = errors.New("tunnel: closed")
 )
 
-// maxTunnels bounds the tunnels of one client.
-const maxTunnels = 1_024
+// End is how a connection ended that was carried as it is; it is also the word for a log.
+type End string
 
-// check judges what does not concern one tunnel alone.
-func (r *bindRequest) check() error {
-	switch {
-	case r.Version != message.Version:
-		return refused(wire.InvalidArgument, "bind of version %d", r.Version)
-	case r.SmallMax != 0 && (r.SmallMax < message.MinSmall || r.SmallMax > message.MaxSmall):
-		return refused(wire.InvalidArgument, "small_max of %d", r.SmallMax)
-	case len(r.Tunnels) == 0 || len(r.Tunnels) > maxTunnels:
-		return refused(wire.InvalidArgument, "%d tunnels", len(r.Tunnels))
-	}
-	return nil
-}
-
-// binding is what the client asks for, normalised. HTTP without a host leaves it to the
-// server.
-func (a *bindAsk) binding() (b Binding, err error) {
-	b = Binding{Protocol: a.Protocol, Path: strings.TrimSuffix(a.Path, "/"), Address: a.Address, Group: a.Group}
-	switch {
-	case a.ID == 0:
-		return b, errors.New("a tunnel has an id from 1")
-	case a.Protocol != HTTP && a.Protocol != TCP && a.Protocol != SNI:
-		return b, fmt.Errorf("unknown protocol %.20q", a.Protocol)
-	case a.Auth != nil && (a.Protocol != HTTP || !a.Auth.valid()):
-		return b, errors.New("malformed auth")
-	case a.Direct && a.Protocol == HTTP:
-		return b, errors.New("direct is for tcp and sni")
-	case a.Group != "" && checkGroup(a.Group) != nil:
-		return b, checkGroup(a.Group)
-	case a.Group != "" && a.Protocol == HTTP && a.Host == "":
-		return b, errors.New("a group needs a host")
-	case a.Protocol == TCP:
-		return b, a.checkAddress()
-	case a.Address != "":
-		return b, fmt.Errorf("%s has no address", a.Protocol)
-	case b.Path != "" && (a.Protocol != HTTP || b.Path[0] != '/' || !h1.IsAll(b.Path, h1.TargetByte) || h1.Climbs(b.Path)):
-		return b, fmt.Errorf("path %.40q", a.Path)
-	}
-	if a.Host != "" || a.Protocol == SNI {
-		b.Host, err = hostname.Pattern(a.Host)
-	}
-	return b, err
-}
-
-// size is how many bytes it takes in a request, at most.
-func (a *bindAsk) size() int {
-	const rest = 32 + saltSize + sha256.Size // keys, lengths, id, protocol; the auth
-	return rest + len(a.Host) + len(a.Path) + len(a.Address) + len(a.Group)
-}
-
-func (a *bindAsk) checkAddress() error {
-	host, port, err := net.SplitHostPort(a.Address)
-	number := uint64(0)
-	if err == nil {
-		number, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err == nil && number == 0 && a.Group != "" {
-		return errors.New("a group needs a port")
-	}
-	if err != nil || host == "" || a.Host != "" || a.Path != "" {
-		return fmt.Errorf("address %.60q: want host:port", a.Address)
-	}
-	return nil
-}
-
-// refused is how a handler says no before anything has begun.
-func refused(code wire.Code, format string, args ...any) *wire.Error {
-	return &wire.Error{Code: code, Msg: "tunnel: " + fmt.Sprintf(format, args...), NotStarted: true}
-}
+// The ends.
+const (
+	Closed       End = "closed"  // both directions ended well
+	CutByVisitor End = "visitor" // the visitor has reset it, or took nothing for too long
+	CutByTarget  End = "target"  // the target, or its client, has reset it
+	CutSilent    End = "silent"  // one direction had ended, and the other one was silent for Limits.Linger
+	CutLost      End = "lost"    // the connection of the client has ended
+	CutStopped   End = "stopped" // the server has
+	CutSomewhere End = "cut"     // a direct one, by the visitor or the target
+)

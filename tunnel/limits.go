@@ -2,8 +2,8 @@ package tunnel
 
 import "time"
 
-// defaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
-const defaultTunnelRequests, defaultTunnelStreams = 256, 1_024
+// DefaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
+const DefaultTunnelRequests, DefaultTunnelStreams = 256, 1_024
 
 // Limits bound what a server holds and how long it waits. 0 stands for the default.
 type Limits struct {
@@ -52,10 +52,11 @@ const firstWindow = 64 << 10
 // bounded by Bytes: a stream counts as much as its first window.
 func (l Limits) LinkBudget() uint32 {
 	const most, rest = 256 << 20, 16 << 20
-	return uint32(min(rest+firstWindow*int64(l.withDefaults().TunnelStreams), most))
+	return uint32(min(rest+firstWindow*int64(l.WithDefaults().TunnelStreams), most))
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns the limits with the defaults in place of 0.
+func (l Limits) WithDefaults() Limits {
 	number := func(n *int, otherwise int) {
 		if *n <= 0 {
 			*n = otherwise
@@ -68,8 +69,8 @@ func (l Limits) withDefaults() Limits {
 	}
 	number(&l.Requests, 4_096)
 	number(&l.Streams, 16_384)
-	number(&l.TunnelRequests, defaultTunnelRequests)
-	number(&l.TunnelStreams, defaultTunnelStreams)
+	number(&l.TunnelRequests, DefaultTunnelRequests)
+	number(&l.TunnelStreams, DefaultTunnelStreams)
 	number(&l.Direct, 256)
 	number(&l.Queue, 64)
 	number(&l.Sessions, 16_384)

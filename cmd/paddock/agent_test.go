@@ -131,6 +131,7 @@ func (s *agentSite) delivered(n int) {
 // kill -9 of the agent, of the platform, and of both, at any moment: each position that
 // the agent has accepted is applied, once, in its order.
 func TestAgentAndPlatformAreKilled(t *testing.T) {
+	t.Parallel()
 	s := &agentSite{t: t, ctx: t.Context(), dir: t.TempDir(), wire: "127.0.0.1:0"}
 	s.startPlatform()
 	text := fmt.Sprintf("connect: {server: %q, plaintext: true}\nbuffer: {dir: buffer}\nhttp: {listen: \"127.0.0.1:0\"}\nbackoff: {interval: 5ms, max_interval: 50ms}\n", s.wire)

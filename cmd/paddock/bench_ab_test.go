@@ -24,6 +24,7 @@ func outcomeOfAB(t *testing.T, args ...string) (code int, stdout, stderr string)
 
 // Every exit code except for usage, with its message. It is 0 where ab's is.
 func TestBenchABExitCodes(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	nobody := "http://" + deadAddress(t) + "/"
 	resets := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -55,6 +56,7 @@ func TestBenchABExitCodes(t *testing.T) {
 
 // The object is all that --json prints, and no file has secrets.
 func TestBenchABFiles(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	dir := t.TempDir()
 	code, stdout, stderr := outcomeOfAB(t, "-n", "200", "-kc2", "--json", "--out", dir, "-kA", "me:s3cret", "-C", "a=s3cret",
@@ -79,6 +81,7 @@ func TestBenchABFiles(t *testing.T) {
 
 // Ctrl-C ends the run, and the measurements are reported.
 func TestBenchABInterrupted(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	cmd := program(t, "bench", "ab", "-q", "-t", "3600", "-n", "1000000000", s.URL+"/")
 	out := s.interrupt(t, cmd)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,13 @@ import (
 // A benchmark that is killed, or whose output is closed, takes its children with it, and its
 // temporary directories.
 func TestBenchTakesItsChildren(t *testing.T) {
+	t.Parallel()
+	zone := t.TempDir()
+	if err := os.WriteFile(filepath.Join(zone, "zone.geojson"), []byte(`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},
+		"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}},
+		{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[0.5,0.5]}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name, args string
 		ready      string // in a line of either output, when the children run
@@ -25,7 +33,7 @@ func TestBenchTakesItsChildren(t *testing.T) {
 		{"nats by load", "nats pub -d 1h", "failed 0", true},
 		{"wire", "wire -d 1h", "failed 0", true},
 		{"tunnel", "tunnel spike -d 1h --warmup 0s --rate 100", "failed 0", true},
-		{"fence", "fence --kind brute -d 1h", "failed 0", true},
+		{"fence", "fence --kind brute -d 1h --data " + zone, "failed 0", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

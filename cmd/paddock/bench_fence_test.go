@@ -10,6 +10,7 @@ import (
 
 // A platform answers the same points by every door.
 func TestBenchFenceDoors(t *testing.T) {
+	t.Parallel()
 	p := startUp(t, "demo", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0", "--vehicles", "10")
 	defer p.terminate(t)
 	bodies := filepath.Join(t.TempDir(), "bodies")

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	lab "paddock/lab/cli"
 )
@@ -31,6 +32,9 @@ type service struct {
 	body  atomic.Pointer[string]
 }
 
+// answerTime bounds what a closed run takes of the processors.
+const answerTime = 3 * time.Millisecond
+
 func newService(t *testing.T) *service {
 	s := &service{asked: make(chan struct{}, 100)}
 	over := make(chan struct{})
@@ -43,6 +47,7 @@ func newService(t *testing.T) *service {
 		text := string(body)
 		s.seen.Store(r)
 		s.body.Store(&text)
+		<-time.After(answerTime)
 		switch r.URL.Path {
 		case "/fail":
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -73,6 +78,7 @@ func outcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 // Every exit code, with its message.
 func TestBenchHTTPExitCodes(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	nobody := "http://" + deadAddress(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -104,6 +110,7 @@ func TestBenchHTTPExitCodes(t *testing.T) {
 // Where the generator is the bottleneck, here for want of descriptors, its numbers are bounds:
 // objectives that they prove are judged, and without objectives nothing is amiss.
 func TestBenchHTTPRed(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	for _, tc := range []struct {
 		slo  string
@@ -134,6 +141,7 @@ func TestBenchHTTPRed(t *testing.T) {
 
 // The requests follow the flags.
 func TestBenchHTTPRequests(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -171,6 +179,7 @@ func TestBenchHTTPRequests(t *testing.T) {
 
 // The JSON agrees with the text, neither contains secrets, and --quiet changes neither.
 func TestBenchHTTPReports(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	dir := filepath.Join(t.TempDir(), "out", "here")
 	code, stdout, stderr := outcome(t, strings.Replace(s.URL, "http://", "http://me:s3cret@", 1), "-n", "20", "-c", "2", "--json", "-q", "--allow-red",
@@ -204,6 +213,7 @@ func TestBenchHTTPReports(t *testing.T) {
 }
 
 func TestBenchHTTPOverUnixAndTLS(t *testing.T) {
+	t.Parallel()
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Host)) })
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", path)
@@ -247,6 +257,7 @@ func (s *service) interrupt(t *testing.T, cmd *exec.Cmd) (stdout []byte) {
 
 // The first Ctrl-C ends the sending, waits for answers and reports.
 func TestBenchHTTPInterrupted(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	cmd := benchHTTP(t, s.URL, "-c", "1", "-d", "1h", "--json", "-q")
 	out := s.interrupt(t, cmd)
@@ -261,6 +272,7 @@ func TestBenchHTTPInterrupted(t *testing.T) {
 
 // The second Ctrl-C ends it at once, although an answer is waited for.
 func TestBenchHTTPInterruptedTwice(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	cmd := benchHTTP(t, s.URL+"/never", "-c", "1", "-d", "1h", "--grace", "1h", "--timeout", "1h")
 	stderr, err := cmd.StderrPipe()

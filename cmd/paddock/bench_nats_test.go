@@ -31,6 +31,7 @@ func broker(t *testing.T, config bus.Config) string {
 
 // Every kind of load, with its exit code and its message.
 func TestBenchNATS(t *testing.T) {
+	t.Parallel()
 	open, closed := broker(t, bus.Config{}), broker(t, bus.Config{Token: "sesame", DenyPublish: []string{"no.>"}})
 	checkEndings(t, "bench nats", "--allow-red -q", []ending{
 		{"pub", "pub -n 500 -a " + open, 0, "500 sent, 500 answered"},
@@ -46,6 +47,7 @@ func TestBenchNATS(t *testing.T) {
 
 // A run's files count the fates of the messages, and contain no token.
 func TestBenchNATSFiles(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	code, _, stderr := outcomeOf(t, "bench", "nats", "pubsub", "-n", "300", "-q", "--allow-red", "--token", "s3cret", "--out", dir)
 	if code != 0 {

@@ -17,6 +17,7 @@ import (
 
 // The responder answers by its law until a signal ends it, and then prints its counts.
 func TestBenchResponder(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "paddock", "bench", "responder", "delay", "20ms", "--size", "200")

@@ -53,6 +53,7 @@ func replayOf(t *testing.T, args ...string) (doc replayed) {
 
 // A tunnel is put up, asked for, measured and taken down, of each kind.
 func TestBenchTunnel(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{}, {"--tcp", "--size", "3.5kB"}} {
 		doc := replayOf(t, append([]string{"tunnel", "spike", "--rate", "100,600", "-c", "16"}, args...)...)
 		if doc.Load != "spike" || len(doc.Rows) != 2 {
@@ -75,6 +76,7 @@ func TestBenchTunnel(t *testing.T) {
 // The files are requested in turns, below the URL and with the given host; a failed request is no
 // success, and an objective reports it.
 func TestBenchPressure(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex // guards asked
 	asked := map[string]int{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -58,6 +58,7 @@ func bench(t *testing.T, args ...string) (r perf.Report, stderr string, err erro
 
 // A server over a unix socket, which a SIGTERM drains.
 func TestWireServe(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
 	cmd, address := startWireServe(t, "--addr", "unix:"+socket)
 	if address != "unix:"+socket {
@@ -77,6 +78,7 @@ func TestWireServe(t *testing.T) {
 
 // Only clients with the fingerprint and the token are admitted.
 func TestWireServeSecured(t *testing.T) {
+	t.Parallel()
 	_, line := startWireServe(t, "--addr", "127.0.0.1:0", "--tls", "--token", "sesame")
 	address, fingerprint, ok := strings.Cut(line, " ")
 	if !ok || len(fingerprint) != 64 {
@@ -100,6 +102,7 @@ func TestWireServeSecured(t *testing.T) {
 
 // Ctrl-C ends a run with the measurements so far, and its server with it.
 func TestBenchWireInterrupted(t *testing.T) {
+	t.Parallel()
 	journal := filepath.Join(t.TempDir(), "journal")
 	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)
 	defer cancel()

@@ -11,13 +11,13 @@ import (
 
 // A script makes the requests, and has the last word.
 func TestBenchWrkScripts(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	dir := t.TempDir()
 	bodies := filepath.Join(dir, "bodies")
 	if err := os.WriteFile(bodies, []byte("one\ntwo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("WRK_BODIES", bodies)
 	for _, tc := range []struct {
 		name, script string
 		args         []string
@@ -27,7 +27,7 @@ func TestBenchWrkScripts(t *testing.T) {
 		{
 			name: "bodies",
 			script: `local list = {}
-for line in io.lines(os.getenv("WRK_BODIES")) do list[#list + 1] = line end
+for line in io.lines("` + bodies + `") do list[#list + 1] = line end
 print("Let " .. #list .. " bodies hit the floor")
 local at = 0
 function request()
@@ -81,7 +81,8 @@ end`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			file := filepath.Join(dir, "script.lua")
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "script.lua")
 			if err := os.WriteFile(file, []byte(tc.script), 0o600); err != nil {
 				t.Fatal(err)
 			}

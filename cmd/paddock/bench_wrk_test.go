@@ -23,6 +23,7 @@ func wrkOutcome(t *testing.T, args ...string) (code int, stdout, stderr string) 
 // The text is wrk's, and names the connections of the command line, although the remainder of a
 // division by the threads is not made. The report follows.
 func TestBenchWrk(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	code, stdout, stderr := wrkOutcome(t, "-t3", "-c=5", "-d1", "--latency", "-HX-One: a", "-H", "host: other", s.URL+"/x?y")
 	want := regexp.MustCompile(`^Running 1s test @ ` + s.URL + `/x\?y
@@ -51,6 +52,7 @@ GET `)
 
 // Bodies are posted in turns, the empty one too if wrk's scripts would send it.
 func TestBenchWrkBodies(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	file := filepath.Join(t.TempDir(), "bodies")
 	if err := os.WriteFile(file, []byte("one\n\none\n"), 0o600); err != nil {
@@ -71,6 +73,7 @@ func TestBenchWrkBodies(t *testing.T) {
 // Failures are counted as wrk does. The exit code is that of wrk, and with objectives that of all
 // benchmarks.
 func TestBenchWrkFailures(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	nobody := "http://" + deadAddress(t)
 	for _, tc := range []struct {
@@ -94,6 +97,7 @@ func TestBenchWrkFailures(t *testing.T) {
 
 // Ctrl-C ends the run with its report, and with the exit code of wrk.
 func TestBenchWrkInterrupted(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	cmd := program(t, "bench", "wrk", "-t1", "-c1", "-d1h", s.URL)
 	out := s.interrupt(t, cmd)
@@ -104,6 +108,7 @@ func TestBenchWrkInterrupted(t *testing.T) {
 
 // The files and the object are those of any benchmark.
 func TestBenchWrkFiles(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, stdout, stderr := wrkOutcome(t, "-d1", "-t1", "-c2", "--json", "--out", dir, "-v", strings.Replace(s.URL, "http://", "http://me:s3cret@", 1))

@@ -82,6 +82,7 @@ func (s *testServer) signal(order string) {
 }
 
 func TestBusByTheOtherName(t *testing.T) {
+	t.Parallel()
 	s := startTestServer(t, "-m", "-1", "--ports_file_dir=DIR", "--store_dir", "DIR", "-js", "-D", "-logtime_utc",
 		"-cluster_name", "c", "--user", "ann", "--pass", "sesame")
 	monitor := s.await("Starting http monitor on ")
@@ -123,6 +124,7 @@ func TestBusByTheOtherName(t *testing.T) {
 }
 
 func TestBusLameDuckBySignal(t *testing.T) {
+	t.Parallel()
 	config := filepath.Join(t.TempDir(), "bus.conf")
 	if err := os.WriteFile(config, []byte(`lame_duck_duration: "300ms", lame_duck_grace_period: "100ms"`), 0o600); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ const busTestTimeout = 30 * time.Second
 // TestBusProcess runs `paddock bus` as its users do: a client that must give a
 // password, and a SIGTERM after which the client still gets what was published.
 func TestBusProcess(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "bus.pid")
 	ctx, cancel := context.WithTimeout(t.Context(), busTestTimeout)
 	t.Cleanup(cancel)

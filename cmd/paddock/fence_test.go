@@ -35,6 +35,7 @@ func TestFenceFlagListsTheKinds(t *testing.T) {
 // reload on SIGHUP, one on a broken file, a file that is mended and noticed, and a
 // SIGTERM during a request.
 func TestFenceProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeSet(t, dir, "first.json", square)
 	p := startFence(t, dir)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -15,6 +16,10 @@ const otherName = "nats-server"
 // The scenarios under testdata run this test binary as the program "paddock", or by
 // the other name.
 func TestMain(m *testing.M) {
+	// The tests wait for processes most of the time.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	testscript.Main(leakChecked{m}, map[string]func(){"paddock": main, otherName: main})
 }
 

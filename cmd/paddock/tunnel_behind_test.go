@@ -16,6 +16,7 @@ import (
 // The commands that take names of this machine alone are reached through a tunnel by the flag
 // that the client's log names, and the platform also by its token.
 func TestOurServicesBehindATunnel(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	dir, site := t.TempDir(), t.TempDir()

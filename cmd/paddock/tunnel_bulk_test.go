@@ -47,6 +47,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 // However much goes up and down, neither process takes more memory for it.
 // PADDOCK_TUNNEL_MIB=10240 is 10 GiB each way.
 func TestTunnelMemoryIsFlat(t *testing.T) {
+	t.Parallel()
 	mib, most := int64(fewMiB), int64(20<<20)
 	if text := os.Getenv("PADDOCK_TUNNEL_MIB"); text != "" {
 		var err error

@@ -13,6 +13,7 @@ import (
 // visitors, raw ones and clients theirs, none of its accepts fails, and the log says what is lower
 // than usual. `check` says it beforehand.
 func TestTunnelWithFewFiles(t *testing.T) {
+	t.Parallel()
 	for _, files := range []int{64, 256, 1024} {
 		t.Run(fmt.Sprint(files), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*killTime)

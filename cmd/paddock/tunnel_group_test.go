@@ -28,7 +28,7 @@ type groupService struct {
 	twice  atomic.Int64
 }
 
-const groupAnswer, groupLong = 2_000, 2 << 20
+const groupAnswer, groupLong = 2_000, 1 << 20
 
 func newGroupService(t *testing.T, orders *sync.Map) *groupService {
 	s := &groupService{orders: orders}
@@ -116,6 +116,7 @@ func (c *crowd) ask(s *standing, client *http.Client, order string) error {
 // exchange at most. No GET whose answer had not begun is, and no POST is done twice. The client
 // that comes back is a member again.
 func TestTunnelGroupMemberIsKilled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*killTime)
 	defer cancel()
 	s := newStanding(ctx, t)
@@ -158,16 +159,16 @@ func TestTunnelGroupMemberIsKilled(t *testing.T) {
 			return nil
 		})
 	}
-	asked(20)
+	asked(10)
 	killed.kill()
 	alone := one.served.Load()
-	asked(20)
+	asked(10)
 	if n := one.served.Load() - alone; n > 14 {
 		t.Errorf("the service of the client that was killed has served %d more", n)
 	}
 	alone = one.served.Load()
 	start("client.key", one)
-	asked(20)
+	asked(10)
 	close(stop)
 	load.Wait()
 	t.Logf("%d GETs, %d lost; %d POSTs, %d lost; %d long answers, %d lost", gets.asked.Load(), len(gets.lost),

@@ -106,6 +106,7 @@ func newOverPath(t *testing.T, within time.Duration) *overPath {
 // has the name at once: nobody hears that it is in use, and visitors do not wait for the
 // dead connection to be noticed.
 func TestTunnelPathIsLost(t *testing.T) {
+	t.Parallel()
 	s := newOverPath(t, 2*killTime)
 	close(s.path.gone)
 	first, second := s.client, s.connect(s.link)

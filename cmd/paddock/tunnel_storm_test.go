@@ -20,6 +20,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -50,8 +51,8 @@ func (r *returner) begin(ctx context.Context, t *testing.T, s *standing, keyFile
 		}
 		return verify(state)
 	}
-	c, err := tunnel.NewClient(tunnel.ClientConfig{
-		Tunnels: []tunnel.Tunnel{{Name: host, Protocol: tunnel.HTTP, Host: host, Target: s.target.Listener.Addr().String()}}, Logger: quiet,
+	c, err := client.New(client.Config{
+		Tunnels: []client.Tunnel{{Name: host, Protocol: tunnel.HTTP, Host: host, Target: s.target.Listener.Addr().String()}}, Logger: quiet,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +77,7 @@ func (r *returner) begin(ctx context.Context, t *testing.T, s *standing, keyFile
 // comes by the ticket of its last session, unless a handshake with that was cut off: then
 // crypto/tls has thrown it away. PADDOCK_TUNNEL_CLIENTS=10000 is a fleet.
 func TestTunnelClientsComeBack(t *testing.T) {
+	t.Parallel()
 	n := fewClients
 	if text := os.Getenv("PADDOCK_TUNNEL_CLIENTS"); text != "" {
 		var err error

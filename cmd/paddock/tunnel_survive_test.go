@@ -17,6 +17,7 @@ import (
 // A client is killed again and again; the one that comes after it has its name at once, and
 // the server holds no more in the end than before.
 func TestTunnelClientIsKilled(t *testing.T) {
+	t.Parallel()
 	ctx, plan := planKills(t, 0)
 	s := newStanding(ctx, t)
 	s.serve(0)
@@ -44,6 +45,7 @@ func TestTunnelClientIsKilled(t *testing.T) {
 // A server is killed again and again; its client comes back by itself, and holds no more in
 // the end than before.
 func TestTunnelServerIsKilled(t *testing.T) {
+	t.Parallel()
 	ctx, plan := planKills(t, 1)
 	s := newStanding(ctx, t)
 	s.serve(0)
@@ -84,6 +86,7 @@ func TestTunnelServerIsKilled(t *testing.T) {
 // there is, the link stays, nobody is accepted, the server tells and counts it and does not
 // spin, and it goes on by itself when they have gone.
 func TestTunnelWithoutDescriptors(t *testing.T) {
+	t.Parallel()
 	const descriptors = 128
 	ctx, cancel := context.WithTimeout(t.Context(), 4*killTime)
 	defer cancel()

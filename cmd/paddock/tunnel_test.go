@@ -107,6 +107,7 @@ func shortPath(t *testing.T, name string) string {
 // client may not have are refused; a client that is killed and started again takes its
 // name back at once; operators list and kick; all end in peace.
 func TestTunnelProcesses(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

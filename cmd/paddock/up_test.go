@@ -103,6 +103,7 @@ const upSquare = `{"type":"Feature","id":"dock","properties":{},"geometry":{"typ
 // TestUpProcess runs `paddock up` as its users do: a set from a directory,
 // settings from a file, a position, its event, and SIGTERM.
 func TestUpProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "sets"), 0o700); err != nil {
 		t.Fatal(err)
@@ -146,6 +147,7 @@ func TestUpProcess(t *testing.T) {
 // TestDemoProcess waits for events of the simulated city's traffic, by each way
 // that its positions can take.
 func TestDemoProcess(t *testing.T) {
+	t.Parallel()
 	for _, via := range []string{"http", "wire"} {
 		t.Run(via, func(t *testing.T) { runDemo(t, via) })
 	}
@@ -172,6 +174,7 @@ func runDemo(t *testing.T, via string) {
 
 // Who starts without any fences is told how to get some.
 func TestUpWithoutSets(t *testing.T) {
+	t.Parallel()
 	p := startUp(t, "up", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
 	p.terminate(t)
 	if want := "curl -T FILE " + p.url + "v1/sets/NAME"; !strings.Contains(p.log.String(), want) {
@@ -182,6 +185,7 @@ func TestUpWithoutSets(t *testing.T) {
 // An address that is in use is a failure, not a mistake: it may be free the next
 // time. The error names the key and the address.
 func TestUpWithPortInUse(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -105,6 +105,7 @@ func (s *tunnelSite) metric(line string) {
 // positions take. What the platform does not allow is not bound; after a restart of the
 // platform the rest is bound again; whom the list has no more is sent away.
 func TestUpBringsVisitorsToTheAgent(t *testing.T) {
+	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s", r.Host, r.URL.Path)
 	}))

@@ -12,6 +12,7 @@ import (
 // TestWebProcess runs `paddock web` as its users do: a request of each way, and a
 // SIGTERM, after which every request has its line.
 func TestWebProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeSet(t, dir, "index.html", "front")
 	var lines bytes.Buffer

@@ -21,6 +21,7 @@ import (
 // TestWireDumpReadsBytes holds that a file and the standard input are taken as
 // bytes.
 func TestWireDumpReadsBytes(t *testing.T) {
+	t.Parallel()
 	capture := append([]byte(wire.Preface), wire.AppendFrame(nil, &wire.Frame{Type: wire.ACK, Count: 7})...)
 	file := filepath.Join(t.TempDir(), "capture")
 	if err := os.WriteFile(file, capture, 0o600); err != nil {
@@ -38,6 +39,7 @@ func TestWireDumpReadsBytes(t *testing.T) {
 
 // TestWireDumpRelay runs the relay as its users do.
 func TestWireDumpRelay(t *testing.T) {
+	t.Parallel()
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

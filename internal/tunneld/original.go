@@ -29,7 +29,7 @@ func (s *Settings) readOriginal(entries []strictyaml.Entry) {
 			}
 		},
 		"backoff": func(e strictyaml.Entry) {
-			fields := backoffFields(&s.Backoff)
+			fields := backoffKeys(&s.Backoff).fields()
 			fields["multiplier"] = strictyaml.Into(&multiplier, factor) // full jitter takes its place
 			fields.Read(e.Value, e.Key)
 		},

@@ -15,7 +15,7 @@ var elsewhere = map[string]string{
 // ServerSide are the entries of the section for a process in which the link is another
 // one's: serve and clients.
 func (s *Settings) ServerSide() strictyaml.Fields {
-	serve := s.serveFields()
+	serve := s.serveKeys().fields()
 	for key, why := range elsewhere {
 		serve[key] = func(e strictyaml.Entry) { e.At.Fault("serve.%s has no place here: %s", key, why) }
 	}

@@ -273,7 +273,7 @@ describe("everyone can use it", () => {
             }
           };
           await look("");
-          await page.getByRole("button", { name: "See who is in a fence" }).click();
+          await page.getByRole("button", { name: "See what is in a fence" }).click();
           await page.getByRole("heading", { name: /^Inside now/ }).waitFor();
           await look("fence");
           if (!options.isMobile) return;

@@ -54,7 +54,7 @@ describe("the tunnel's page", () => {
   it("says how to begin when nobody is there, and is found from the map", () =>
     withPage(async (page, seen) => {
       await page.getByText("No client is connected.").waitFor();
-      await page.getByText("Nobody so far.").waitFor();
+      await page.getByText("None so far.").waitFor();
       await look(page, "empty", ["light"]);
       const { host } = new URL(tunnel.server.url);
       assert.deepEqual(seen.requests.filter((url) => !/^(data|blob):/.test(url) && new URL(url).host !== host), []);

@@ -53,7 +53,8 @@ type options struct {
 	only, peers            []string
 	rounds                 int
 	duration, warmup       time.Duration
-	jsonFile, profile      string
+	jsonFile, summary      string
+	profile                string
 	strict, list, progress bool
 }
 
@@ -102,6 +103,7 @@ func (p *Program) parse(args []string, stderr io.Writer) (*options, error) {
 	flags.DurationVar(&o.duration, "duration", p.Duration, "length of a window")
 	flags.DurationVar(&o.warmup, "warmup", p.Warmup, "the warm-up before each window")
 	flags.StringVar(&o.jsonFile, "json", "", "write the result with every sample to this file")
+	flags.StringVar(&o.summary, "summary", "", "write the ratios, without the samples, to this file, as docs/results keeps them")
 	flags.StringVar(&o.profile, "profile", "", "write CPU profiles of both ends of each measurement into this directory")
 	flags.BoolVar(&o.strict, "strict", false, "fail if a bar is missed, or was not measured")
 	flags.BoolVar(&o.list, "list", false, "list goals, bars and peers")
@@ -184,6 +186,7 @@ func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []
 		}
 		result.Samples = append(result.Samples, samples...)
 		result.Verdicts = append(result.Verdicts, Judge(&g, samples)...)
+		result.Ratios = append(result.Ratios, Ratios(&g, samples)...)
 		if err := WriteTable(stdout, &g, samples); err != nil {
 			return err
 		}
@@ -223,14 +226,17 @@ func (p *Program) runner(o *options, stderr io.Writer) (*Runner, error) {
 	return runner, nil
 }
 
-// conclude writes the file, and makes a missed bar an error if asked to.
+// conclude writes the files. With --strict a missed bar is an error.
 func conclude(o *options, result *Result) error {
 	if o.jsonFile != "" {
-		f, err := os.Create(o.jsonFile)
-		if err != nil {
+		if err := result.write(o.jsonFile); err != nil {
 			return err
 		}
-		if err := errors.Join(result.WriteJSON(f), f.Close()); err != nil {
+	}
+	if o.summary != "" {
+		summary := *result
+		summary.Verdicts, summary.Samples = nil, nil
+		if err := summary.write(o.summary); err != nil {
 			return err
 		}
 	}

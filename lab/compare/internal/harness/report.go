@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,15 +19,18 @@ type Result struct {
 	Rounds   int       `json:"rounds"`
 	Duration string    `json:"duration"`
 	Warmup   string    `json:"warmup"`
-	Verdicts []Verdict `json:"verdicts"`
-	Samples  []Sample  `json:"samples"`
+	Ratios   []Ratio   `json:"ratios"`
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	Samples  []Sample  `json:"samples,omitempty"`
 }
 
-// WriteJSON writes the result with every sample.
-func (r *Result) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+// write writes the result as JSON to a new file.
+func (r *Result) write(name string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o666)
 }
 
 // WriteHeader says where and how a run takes place.

@@ -79,6 +79,36 @@ func (b Bar) judged(samples []Sample, goal string) (Spread, []float64) {
 	return spreadOf(own), own
 }
 
+// Ratio is the figure of one contender divided by that of another, over the rounds.
+type Ratio struct {
+	Goal      string `json:"goal"`
+	Title     string `json:"title"`
+	Contender string `json:"contender"`
+	Base      string `json:"base"`
+	Metric    Metric `json:"metric"`
+	Spread
+}
+
+// Ratios returns the ratios of a goal's table, and those of its bars.
+func Ratios(g *Goal, samples []Sample) (all []Ratio) {
+	wanted := make([]Bar, 0, len(g.Contenders)+len(g.Bars))
+	for _, c := range g.Contenders {
+		wanted = append(wanted, Bar{Contender: c.Name, Base: g.BaseOf(c), Metric: g.Metric})
+	}
+	for _, b := range append(wanted, g.Bars...) {
+		known := slices.ContainsFunc(all, func(r Ratio) bool {
+			return r.Contender == b.Contender && r.Base == b.Base && r.Metric == b.Metric
+		})
+		if b.Base == "" || b.Base == b.Contender || known {
+			continue
+		}
+		if spread, rounds := ratio(samples, g.Name, b.Contender, b.Base, b.Metric); len(rounds) > 0 {
+			all = append(all, Ratio{g.Name, g.Title, b.Contender, b.Base, b.Metric, spread})
+		}
+	}
+	return all
+}
+
 // Judge holds the samples against the goal's bars.
 func Judge(g *Goal, samples []Sample) []Verdict {
 	verdicts := make([]Verdict, len(g.Bars))
