@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 	"paddock/internal/city"
 )
 
@@ -29,7 +31,7 @@ func TestAdversarial(t *testing.T) {
 	points, err := strconv.Atoi(os.Getenv("PADDOCK_POINTS"))
 	all := err == nil
 	if !all {
-		points = adversarialPoints / fence.Slowdown
+		points = adversarialPoints / sampling.Slowdown
 	}
 	arenas := tessellations(t, all)
 	if all {
@@ -44,12 +46,12 @@ func TestAdversarial(t *testing.T) {
 type arena struct {
 	name   string
 	kinds  map[fence.Kind]*fence.Snapshot
-	areas  []fence.MultiPolygon // by ref
+	areas  []geometry.MultiPolygon // by ref
 	bands  bands
-	within func(p fence.Point) bool // one fence is the owner here; nil = that is not known
+	within func(p geometry.Point) bool // one fence is the owner here; nil = that is not known
 }
 
-func newArena(t *testing.T, name string, areas []fence.MultiPolygon) *arena {
+func newArena(t *testing.T, name string, areas []geometry.MultiPolygon) *arena {
 	a := &arena{name: name, areas: areas, kinds: map[fence.Kind]*fence.Snapshot{}, bands: newBands(areas)}
 	for _, kind := range fence.Kinds() {
 		a.kinds[kind] = newSet(t, kind, areas...).Snapshot()
@@ -61,7 +63,7 @@ func newArena(t *testing.T, name string, areas []fence.MultiPolygon) *arena {
 func cities(t *testing.T) (all []*arena) {
 	if _, err := os.Stat(cityDir); err == nil {
 		for set := range loadCity(t, fence.KindBrute).All() {
-			var areas []fence.MultiPolygon
+			var areas []geometry.MultiPolygon
 			for _, f := range set.Snapshot().All() {
 				areas = append(areas, f.Geometry)
 			}
@@ -71,7 +73,7 @@ func cities(t *testing.T) (all []*arena) {
 		}
 	}
 	for _, set := range city.New(city.Config{Seed: 7}).Sets() {
-		var areas []fence.MultiPolygon
+		var areas []geometry.MultiPolygon
 		for i := range set.Fences {
 			areas = append(areas, set.Fences[i].Geometry)
 		}
@@ -85,26 +87,26 @@ func tessellations(t *testing.T, large bool) (all []*arena) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	for _, where := range []struct {
 		name   string
-		to     fence.Point
+		to     geometry.Point
 		factor float64
 		n      int
 	}{
-		{"streets", fence.Point{Lon: -74, Lat: 40}, 1, 40},
-		{"grains", fence.Point{Lon: 0, Lat: 0}, 1e-8, 20},
-		{"poles and antimeridian", fence.Point{Lon: -180, Lat: -90}, 180, 24},
-		{"up to the antimeridian", fence.Point{Lon: 178, Lat: 10}, 2, 24},
+		{"streets", geometry.Point{Lon: -74, Lat: 40}, 1, 40},
+		{"grains", geometry.Point{Lon: 0, Lat: 0}, 1e-8, 20},
+		{"poles and antimeridian", geometry.Point{Lon: -180, Lat: -90}, 180, 24},
+		{"up to the antimeridian", geometry.Point{Lon: 178, Lat: 10}, 2, 24},
 	} {
 		if !large {
 			where.n /= 4
 		}
-		var areas []fence.MultiPolygon
+		var areas []geometry.MultiPolygon
 		for _, cell := range tessellation(rng, where.n) {
 			areas = append(areas, scaled(cell, where.to, where.factor))
 		}
 		a := newArena(t, where.name, areas)
 		west, south := where.to.Lon, where.to.Lat
 		east, north := west+where.factor, south+where.factor
-		a.within = func(p fence.Point) bool {
+		a.within = func(p geometry.Point) bool {
 			if p.Lon == 180 {
 				p.Lon = -180
 			}
@@ -160,15 +162,15 @@ func linear(k fence.Kind) bool {
 }
 
 // draw gives some points around one ring of one fence.
-func (a *arena) draw(rng *rand.Rand) []fence.Point {
+func (a *arena) draw(rng *rand.Rand) []geometry.Point {
 	area := a.areas[rng.IntN(len(a.areas))]
 	part := area[rng.IntN(len(area))]
 	ring := part[rng.IntN(len(part))]
 	i := rng.IntN(len(ring))
 	v, w, other := ring[i], ring[(i+1)%len(ring)], ring[rng.IntN(len(ring))]
 	s := rng.Float64()
-	mid := fence.Point{Lon: (v.Lon + w.Lon) / 2, Lat: (v.Lat + w.Lat) / 2}
-	at := []fence.Point{
+	mid := geometry.Point{Lon: (v.Lon + w.Lon) / 2, Lat: (v.Lat + w.Lat) / 2}
+	at := []geometry.Point{
 		v, mid,
 		{Lon: v.Lon + s*(w.Lon-v.Lon), Lat: v.Lat + s*(w.Lat-v.Lat)},
 		{Lon: v.Lon, Lat: other.Lat},
@@ -182,9 +184,9 @@ func (a *arena) draw(rng *rand.Rand) []fence.Point {
 	for _, p := range at {
 		at = append(
 			at,
-			fence.Point{Lon: ulps(p.Lon, 1-2*rng.IntN(2)), Lat: p.Lat},
-			fence.Point{Lon: p.Lon, Lat: ulps(p.Lat, 1-2*rng.IntN(2))},
-			fence.Point{Lon: ulps(p.Lon, rng.IntN(9)-4), Lat: ulps(p.Lat, rng.IntN(9)-4)},
+			geometry.Point{Lon: ulps(p.Lon, 1-2*rng.IntN(2)), Lat: p.Lat},
+			geometry.Point{Lon: p.Lon, Lat: ulps(p.Lat, 1-2*rng.IntN(2))},
+			geometry.Point{Lon: ulps(p.Lon, rng.IntN(9)-4), Lat: ulps(p.Lat, rng.IntN(9)-4)},
 		)
 	}
 	return at
@@ -200,11 +202,11 @@ type bands struct {
 }
 
 type bandEdge struct {
-	a, b fence.Point
+	a, b geometry.Point
 	part int
 }
 
-func newBands(areas []fence.MultiPolygon) bands {
+func newBands(areas []geometry.MultiPolygon) bands {
 	b := bands{south: math.Inf(1), north: math.Inf(-1)}
 	var edges []bandEdge
 	for ref, area := range areas {
@@ -235,7 +237,7 @@ func (b *bands) row(lat float64) int {
 }
 
 // holders is what oracleHolds says of every fence. parity is zero, and so again afterwards.
-func (b *bands) holders(dst []fence.Ref, p fence.Point, parity []uint64) []fence.Ref {
+func (b *bands) holders(dst []fence.Ref, p geometry.Point, parity []uint64) []fence.Ref {
 	if math.IsNaN(p.Lon-p.Lon) || math.IsNaN(p.Lat-p.Lat) {
 		return dst
 	}

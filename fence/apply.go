@@ -3,6 +3,8 @@ package fence
 import (
 	"cmp"
 	"slices"
+
+	"paddock/fence/geojson"
 )
 
 // Change is a step of a catalog that readers see all of, or nothing.
@@ -15,7 +17,7 @@ type Change struct {
 // Replacement is a set and the collection that becomes the whole of it: see Set.Replace.
 type Replacement struct {
 	Set        *Set
-	Collection *Collection
+	Collection *geojson.Collection
 }
 
 // Apply makes the change. Readers see it happen at one moment: who has seen any of it, in
@@ -26,10 +28,10 @@ type Replacement struct {
 // Only those who change the same sets wait while their indexes are built. A set that is removed
 // is held too: who is changing it is done before it goes.
 func (c *Catalog) Apply(ch Change) ([]*Snapshot, error) {
-	found := make([]map[int][]Finding, len(ch.Replace))
+	found := make([]map[int][]geojson.Finding, len(ch.Replace))
 	for i, r := range ch.Replace {
 		var err error
-		if found[i], err = r.Set.inspect(r.Collection); err != nil {
+		if found[i], err = r.Collection.Check(r.Set.options.Strict); err != nil {
 			return nil, err
 		}
 	}

@@ -9,13 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"paddock/fence/geojson"
 )
 
 // collectionOf is a document of one square with this id.
-func collectionOf(t *testing.T, id int) *Collection {
+func collectionOf(t *testing.T, id int) *geojson.Collection {
 	t.Helper()
 	text := fmt.Sprintf(`{"type":"Feature","id":%d,"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, id)
-	c, err := ReadGeoJSON(strings.NewReader(text), "x", ReadOptions{})
+	c, err := geojson.ReadGeoJSON(strings.NewReader(text), "x", geojson.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +73,9 @@ func TestApplyFailsAsAWhole(t *testing.T) {
 	if !errors.Is(err, ErrFull) || a.Snapshot().Generation() != 1 || c.Len() != 2 {
 		t.Errorf("%v; generation %d, %d sets", err, a.Snapshot().Generation(), c.Len())
 	}
-	empty := &Collection{Fences: []Fence{{Key: "x"}}}
+	empty := &geojson.Collection{Fences: []Fence{{Key: "x"}}}
 	_, err = c.Apply(Change{Replace: []Replacement{{a, collectionOf(t, 2)}, {b, empty}}})
-	if _, ok := errors.AsType[*RefusedError](err); !ok || a.Snapshot().Generation() != 1 {
+	if _, ok := errors.AsType[*geojson.RefusedError](err); !ok || a.Snapshot().Generation() != 1 {
 		t.Errorf("%v; generation %d", err, a.Snapshot().Generation())
 	}
 }

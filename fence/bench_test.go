@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // largest gives the largest file of the real data.
@@ -124,7 +125,7 @@ func BenchmarkPut(b *testing.B) {
 	for _, kind := range fence.Kinds() {
 		b.Run(string(kind), func(b *testing.B) {
 			s := newSet(b, kind, tessellation(rand.New(rand.NewPCG(33, 34)), 22)...)
-			moved := fence.MultiPolygon{{square(-73.5, 40.5, 0.01)}}
+			moved := geometry.MultiPolygon{{square(-73.5, 40.5, 0.01)}}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, _, err := s.Put(fence.Fence{Key: "77", Geometry: moved}); err != nil {

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
-var boundaries = []fence.Boundary{fence.BoundaryHalfOpen, fence.BoundaryClosed, fence.BoundaryOpen}
+var boundaries = []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed, geometry.BoundaryOpen}
 
 func TestBoundary(t *testing.T) {
-	areas := map[string]fence.MultiPolygon{
+	areas := map[string]geometry.MultiPolygon{
 		"holed":   {{square(0, 0, 9), square(3, 3, 3)}},
 		"two":     {{square(0, 0, 2)}, {square(1, 1, 2)}},
 		"slanted": {{{{Lon: 0, Lat: 0}, {Lon: 3, Lat: 1}, {Lon: 0, Lat: 1}}}},
@@ -57,7 +59,7 @@ func TestBoundary(t *testing.T) {
 		"the north pole":             {"north", 5, 90, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := map[fence.Boundary]bool{fence.BoundaryHalfOpen: tc.halfOpen, fence.BoundaryClosed: tc.closed, fence.BoundaryOpen: tc.open}
+			want := map[geometry.Boundary]bool{geometry.BoundaryHalfOpen: tc.halfOpen, geometry.BoundaryClosed: tc.closed, geometry.BoundaryOpen: tc.open}
 			for i, s := range snapshots[tc.area] {
 				b := boundaries[i%len(boundaries)]
 				if got := len(s.Append(nil, tc.lon, tc.lat)) == 1; got != want[b] {
@@ -65,7 +67,7 @@ func TestBoundary(t *testing.T) {
 				}
 			}
 			for _, b := range boundaries {
-				if oracleHoldsBy(b, areas[tc.area], fence.Point{Lon: tc.lon, Lat: tc.lat}) != want[b] {
+				if oracleHoldsBy(b, areas[tc.area], geometry.Point{Lon: tc.lon, Lat: tc.lat}) != want[b] {
 					t.Errorf("the oracle disagrees with the table about %s", b)
 				}
 			}
@@ -82,8 +84,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		{fence.Options{Zoom: -2}, fence.ErrZoom},
 		{fence.Options{Zoom: fence.ZoomWorld, Kind: fence.KindS2}, nil},
 		{fence.Options{Zoom: fence.MaxZoom, Kind: fence.KindQTree}, nil},
-		{fence.Options{Boundary: "shut"}, fence.ErrBoundary},
-		{fence.Options{Antimeridian: "wrap"}, fence.ErrAntimeridian},
+		{fence.Options{Boundary: "shut"}, geometry.ErrBoundary},
+		{fence.Options{Antimeridian: "wrap"}, geometry.ErrAntimeridian},
 	} {
 		if _, err := fence.NewSet("x", c.o); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c.o, err)
@@ -97,16 +99,16 @@ func TestReadersSeeWholeEdits(t *testing.T) {
 	cells := tessellation(rand.New(rand.NewPCG(61, 62)), 5)
 	for _, kind := range fence.Kinds() {
 		t.Run(string(kind), func(t *testing.T) {
-			s := newSetOf(t, fence.Options{Kind: kind, Parents: []fence.MultiPolygon{area(box(-75, 39, -73.5, 42))}}, cells...)
+			s := newSetOf(t, fence.Options{Kind: kind, Parents: []geometry.MultiPolygon{area(box(-75, 39, -73.5, 42))}}, cells...)
 			done := make(chan struct{})
 			var readers sync.WaitGroup
 			for r := range 2 {
 				readers.Go(func() { readUntil(t, s, done, rand.New(rand.NewPCG(63, uint64(r)))) })
 			}
 			rng := rand.New(rand.NewPCG(65, 66))
-			for range 60 / fence.Slowdown {
+			for range 60 / sampling.Slowdown {
 				putArea(t, s, "0", cells[rng.IntN(len(cells))])
-				putArea(t, s, "new", fence.MultiPolygon{{square(-74, 40, rng.Float64())}})
+				putArea(t, s, "new", geometry.MultiPolygon{{square(-74, 40, rng.Float64())}})
 				s.Delete("new")
 			}
 			close(done)
@@ -123,7 +125,7 @@ func readUntil(t *testing.T, s *fence.Set, done chan struct{}, rng *rand.Rand) {
 		default:
 		}
 		snap := s.Snapshot()
-		p := fence.Point{Lon: -74 + rng.Float64(), Lat: 40 + rng.Float64()}
+		p := geometry.Point{Lon: -74 + rng.Float64(), Lat: 40 + rng.Float64()}
 		var want []fence.Ref
 		for r, f := range snap.All() {
 			if f.Geometry.Contains(p) {

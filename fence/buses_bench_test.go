@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // busPoints is how many positions BenchmarkBuses asks for in turn: far more than a branch
@@ -63,7 +64,7 @@ func buses(b *testing.B) (lon, lat []float64) {
 }
 
 // realPoints gives the Point features of the real data.
-func realPoints(b *testing.B) (points []fence.Point) {
+func realPoints(b *testing.B) (points []geometry.Point) {
 	b.Helper()
 	files, _ := filepath.Glob(filepath.Join(cityDir, "*json"))
 	for _, file := range files {
@@ -85,7 +86,7 @@ func realPoints(b *testing.B) (points []fence.Point) {
 		for _, f := range doc.Features {
 			var at [2]float64
 			if f.Geometry.Type == "Point" && json.Unmarshal(f.Geometry.Coordinates, &at) == nil {
-				points = append(points, fence.Point{Lon: at[0], Lat: at[1]})
+				points = append(points, geometry.Point{Lon: at[0], Lat: at[1]})
 			}
 		}
 	}

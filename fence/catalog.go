@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -115,3 +116,16 @@ func (c *Catalog) RemoveIf(s *Set, allowed Guard) (last *Snapshot, err error) {
 	c.sets.Store(&sets)
 	return last, nil
 }
+
+var (
+	// ErrNoKey is returned for a Put of a fence without a key.
+	ErrNoKey = errors.New("fence has no key")
+	// ErrFull is returned when a set has used up its 2^32 refs.
+	ErrFull = errors.New("set is full")
+	// ErrExists is wrapped where a set's name is taken.
+	ErrExists = errors.New("set exists")
+	// ErrName is wrapped where a set's name is empty.
+	ErrName = errors.New("no name for a set")
+	// ErrNoSets is wrapped where a directory holds no set.
+	ErrNoSets = errors.New("no sets")
+)

@@ -8,32 +8,36 @@ import (
 	"slices"
 	"testing"
 	"weak"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/cellmap"
 )
 
 // crookedGrid gives n x n quadrangles that share their vertices.
-func crookedGrid(rng *rand.Rand, n int) (areas []MultiPolygon) {
-	vertices := make([][]Point, n+1)
+func crookedGrid(rng *rand.Rand, n int) (areas []geometry.MultiPolygon) {
+	vertices := make([][]geometry.Point, n+1)
 	for y := range vertices {
 		for x := range n + 1 {
-			vertices[y] = append(vertices[y], Point{-74 + (float64(x)+rng.Float64()/2)/float64(n), 40 + (float64(y)+rng.Float64()/2)/float64(n)})
+			vertices[y] = append(vertices[y], geometry.Point{Lon: -74 + (float64(x)+rng.Float64()/2)/float64(n), Lat: 40 + (float64(y)+rng.Float64()/2)/float64(n)})
 		}
 	}
 	for y := range n {
 		for x := range n {
-			areas = append(areas, MultiPolygon{{{vertices[y][x], vertices[y][x+1], vertices[y+1][x+1], vertices[y+1][x]}}})
+			areas = append(areas, geometry.MultiPolygon{{{vertices[y][x], vertices[y][x+1], vertices[y+1][x+1], vertices[y+1][x]}}})
 		}
 	}
 	return areas
 }
 
 // patchedSet is a cellmap of areas whose keys are their numbers.
-func patchedSet(t *testing.T, b Boundary, areas []MultiPolygon) (*Set, *cellWriter) {
+func patchedSet(t *testing.T, b geometry.Boundary, areas []geometry.MultiPolygon) (*Set, *cellmap.CellWriter) {
 	t.Helper()
 	s, err := NewSet("patched", Options{Kind: KindCellmap, Boundary: b})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Collection{}
+	c := &geojson.Collection{}
 	for _, a := range areas {
 		c.Fences = append(c.Fences, Fence{Geometry: a})
 	}
@@ -44,7 +48,7 @@ func patchedSet(t *testing.T, b Boundary, areas []MultiPolygon) (*Set, *cellWrit
 	return s, cellWriterOf(s.writer)
 }
 
-func putFence(t *testing.T, s *Set, key string, a MultiPolygon) {
+func putFence(t *testing.T, s *Set, key string, a geometry.MultiPolygon) {
 	t.Helper()
 	if _, _, err := s.Put(Fence{Key: key, Geometry: a}); err != nil {
 		t.Fatal(err)
@@ -52,7 +56,7 @@ func putFence(t *testing.T, s *Set, key string, a MultiPolygon) {
 }
 
 // checkPatched compares a snapshot's answers with those of the geometries themselves.
-func checkPatched(t *testing.T, s *Snapshot, r rule, points []Point) {
+func checkPatched(t *testing.T, s *Snapshot, r geometry.Rule, points []geometry.Point) {
 	t.Helper()
 	var b Batch
 	var lon, lat []float64
@@ -63,7 +67,7 @@ func checkPatched(t *testing.T, s *Snapshot, r rule, points []Point) {
 	for i, p := range points {
 		var want []Ref
 		for ref, f := range s.All() {
-			if f.Geometry.decide(r, p) {
+			if f.Geometry.Decide(r, p) {
 				want = append(want, ref)
 			}
 		}
@@ -75,68 +79,68 @@ func checkPatched(t *testing.T, s *Snapshot, r rule, points []Point) {
 
 // hardSpots gives points in and around a fence that are hard for cells: vertices, middles of
 // edges, points a float beside them, and corners of the grid's cells.
-func hardSpots(rng *rand.Rand, m *cellmap, mp MultiPolygon, n int) (points []Point) {
+func hardSpots(rng *rand.Rand, m *cellmap.Cellmap, mp geometry.MultiPolygon, n int) (points []geometry.Point) {
 	bounds := mp.Bounds()
 	for range n {
 		ring := mp[rng.IntN(len(mp))][0]
 		i := rng.IntN(len(ring))
 		a, b := ring[i], ring[(i+1)%len(ring)]
-		middle := Point{(a.Lon + b.Lon) / 2, (a.Lat + b.Lat) / 2}
-		any := Point{
-			bounds.MinLon + rng.Float64()*(bounds.MaxLon-bounds.MinLon),
-			bounds.MinLat + rng.Float64()*(bounds.MaxLat-bounds.MinLat),
+		middle := geometry.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2}
+		any := geometry.Point{
+			Lon: bounds.MinLon + rng.Float64()*(bounds.MaxLon-bounds.MinLon),
+			Lat: bounds.MinLat + rng.Float64()*(bounds.MaxLat-bounds.MinLat),
 		}
-		shift := m.shift - uint(rng.IntN(int(min(m.shift, 4))))
-		corner := Point{toDegrees(int64(toUnits(any.Lon)) >> shift << shift), toDegrees(int64(toUnits(any.Lat)) >> shift << shift)}
+		shift := m.Shift - uint(rng.IntN(int(min(m.Shift, 4))))
+		corner := geometry.Point{Lon: cellmap.ToDegrees(int64(cellmap.ToUnits(any.Lon)) >> shift << shift), Lat: cellmap.ToDegrees(int64(cellmap.ToUnits(any.Lat)) >> shift << shift)}
 		points = append(points, a, middle, any, corner,
-			Point{math.Nextafter(a.Lon, 0), a.Lat}, Point{middle.Lon, math.Nextafter(middle.Lat, 90)})
+			geometry.Point{Lon: math.Nextafter(a.Lon, 0), Lat: a.Lat}, geometry.Point{Lon: middle.Lon, Lat: math.Nextafter(middle.Lat, 90)})
 	}
 	return points
 }
 
 // randomChange gives an area in the grid of a crooked one: like one that is there, moved to lie
 // on a neighbour's edges, of several parts with a hole, or with very many edges.
-func randomChange(rng *rand.Rand, areas []MultiPolygon) MultiPolygon {
+func randomChange(rng *rand.Rand, areas []geometry.MultiPolygon) geometry.MultiPolygon {
 	like := areas[rng.IntN(len(areas))]
 	ring := slices.Clone(like[0][0])
-	c := Point{(ring[0].Lon + ring[2].Lon) / 2, (ring[0].Lat + ring[2].Lat) / 2}
+	c := geometry.Point{Lon: (ring[0].Lon + ring[2].Lon) / 2, Lat: (ring[0].Lat + ring[2].Lat) / 2}
 	switch rng.IntN(6) {
 	case 0:
 		return like
 	case 1:
 		ring[rng.IntN(4)] = c
-		return MultiPolygon{{ring}}
+		return geometry.MultiPolygon{{ring}}
 	case 2: // the middle of each edge is another vertex
-		var r Ring
+		var r geometry.Ring
 		for i, a := range ring {
 			b := ring[(i+1)%4]
-			r = append(r, a, Point{(a.Lon + b.Lon) / 2, (a.Lat + b.Lat) / 2})
+			r = append(r, a, geometry.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2})
 		}
-		return MultiPolygon{{r}}
+		return geometry.MultiPolygon{{r}}
 	case 3:
-		hole := Ring{{c.Lon, c.Lat}, {c.Lon + 0.01, c.Lat}, {c.Lon, c.Lat + 0.01}}
-		return MultiPolygon{{ring, hole}, areas[rng.IntN(len(areas))][0], {{c, ring[0], ring[1]}}}
+		hole := geometry.Ring{{Lon: c.Lon, Lat: c.Lat}, {Lon: c.Lon + 0.01, Lat: c.Lat}, {Lon: c.Lon, Lat: c.Lat + 0.01}}
+		return geometry.MultiPolygon{{ring, hole}, areas[rng.IntN(len(areas))][0], {{c, ring[0], ring[1]}}}
 	case 4:
-		return MultiPolygon{{star(rng, c, 3+rng.IntN(30))[:4]}}
+		return geometry.MultiPolygon{{star(rng, c, 3+rng.IntN(30))[:4]}}
 	}
-	var r Ring
+	var r geometry.Ring
 	for i := range 60 {
 		turn, far := 2*math.Pi*float64(i)/60, 0.02+0.02*rng.Float64()
-		r = append(r, Point{c.Lon + far*math.Cos(turn), c.Lat + far*math.Sin(turn)})
+		r = append(r, geometry.Point{Lon: c.Lon + far*math.Cos(turn), Lat: c.Lat + far*math.Sin(turn)})
 	}
-	return MultiPolygon{{r}}
+	return geometry.MultiPolygon{{r}}
 }
 
 // TestPatchesEqualBuilds adds, replaces and deletes fences in any order. Whatever the boundaries
 // count as, the cells that are left answer as those that are built of the fences that are left.
 func TestPatchesEqualBuilds(t *testing.T) {
-	for _, b := range []Boundary{BoundaryHalfOpen, BoundaryClosed, BoundaryOpen} {
+	for _, b := range []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed, geometry.BoundaryOpen} {
 		t.Run(string(b), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(91, 92))
 			areas := crookedGrid(rng, 10)
 			s, w := patchedSet(t, b, areas)
 			before := s.Snapshot()
-			was := hardSpots(rng, w.base, areas[0], 5)
+			was := hardSpots(rng, w.Base, areas[0], 5)
 			for i := range 240 {
 				key := fmt.Sprint(rng.IntN(120)) // some are new
 				next := randomChange(rng, areas)
@@ -148,18 +152,18 @@ func TestPatchesEqualBuilds(t *testing.T) {
 				} else {
 					putFence(t, s, key, next)
 				}
-				checkPatched(t, s.Snapshot(), w.rule, hardSpots(rng, w.base, next, 2))
+				checkPatched(t, s.Snapshot(), w.Rule, hardSpots(rng, w.Base, next, 2))
 				if i%40 == 39 {
-					var spots []Point
+					var spots []geometry.Point
 					for _, f := range s.Snapshot().All() {
-						spots = append(spots, hardSpots(rng, w.base, f.Geometry, 1)...)
+						spots = append(spots, hardSpots(rng, w.Base, f.Geometry, 1)...)
 					}
-					checkPatched(t, s.Snapshot(), w.rule, spots)
+					checkPatched(t, s.Snapshot(), w.Rule, spots)
 				}
 			}
-			checkPatched(t, before, w.rule, was)
-			if n := w.patch.tiles; n == 0 || len(w.inOver) > 60 {
-				t.Errorf("%d tiles, %d fences beside the cells: cells have not been tested", n, len(w.inOver))
+			checkPatched(t, before, w.Rule, was)
+			if n := w.Patch.Tiles; n == 0 || len(w.InOver) > 60 {
+				t.Errorf("%d tiles, %d fences beside the cells: cells have not been tested", n, len(w.InOver))
 			}
 		})
 	}
@@ -170,32 +174,32 @@ func TestPatchesEqualBuilds(t *testing.T) {
 func TestWhatCellsCannotTake(t *testing.T) {
 	rng := rand.New(rand.NewPCG(93, 94))
 	areas := crookedGrid(rng, 28) // so many that it is not outgrown
-	s, w := patchedSet(t, BoundaryHalfOpen, areas)
-	many := make(Ring, patchEdges+1)
+	s, w := patchedSet(t, geometry.BoundaryHalfOpen, areas)
+	many := make(geometry.Ring, cellmap.PatchEdges+1)
 	for i := range many {
 		turn := 2 * math.Pi * float64(i) / float64(len(many))
-		many[i] = Point{-73.5 + 0.1*math.Cos(turn), 40.5 + 0.1*math.Sin(turn)}
+		many[i] = geometry.Point{Lon: -73.5 + 0.1*math.Cos(turn), Lat: 40.5 + 0.1*math.Sin(turn)}
 	}
-	beyond := MultiPolygon{{{{-75, 39}, {-73.4, 40.5}, {-74, 42}}}}
-	for i, a := range []MultiPolygon{beyond, {{many}}} {
+	beyond := geometry.MultiPolygon{{{{Lon: -75, Lat: 39}, {Lon: -73.4, Lat: 40.5}, {Lon: -74, Lat: 42}}}}
+	for i, a := range []geometry.MultiPolygon{beyond, {{many}}} {
 		key := fmt.Sprint(i)
 		putFence(t, s, key, a)
-		if _, ok := w.inOver[Ref(i)]; !ok {
+		if _, ok := w.InOver[Ref(i)]; !ok {
 			t.Fatalf("%d is in cells", i)
 		}
-		spots := append(hardSpots(rng, w.base, a, 5), hardSpots(rng, w.base, areas[i], 5)...)
-		checkPatched(t, s.Snapshot(), w.rule, spots)
+		spots := append(hardSpots(rng, w.Base, a, 5), hardSpots(rng, w.Base, areas[i], 5)...)
+		checkPatched(t, s.Snapshot(), w.Rule, spots)
 		for k := range 10 { // cells around it are made anew meanwhile
 			putFence(t, s, fmt.Sprint(400+k), randomChange(rng, areas))
-			checkPatched(t, s.Snapshot(), w.rule, spots)
+			checkPatched(t, s.Snapshot(), w.Rule, spots)
 		}
 		putFence(t, s, key, areas[i])
-		checkPatched(t, s.Snapshot(), w.rule, spots)
+		checkPatched(t, s.Snapshot(), w.Rule, spots)
 		s.Delete(key)
-		checkPatched(t, s.Snapshot(), w.rule, spots)
+		checkPatched(t, s.Snapshot(), w.Rule, spots)
 	}
-	if _, ok := w.inOver[0]; ok || !slices.Equal(w.apart[:2], []Ref{0, 1}) {
-		t.Errorf("%v are apart", w.apart)
+	if _, ok := w.InOver[0]; ok || !slices.Equal(w.Apart[:2], []Ref{0, 1}) {
+		t.Errorf("%v are apart", w.Apart)
 	}
 }
 
@@ -204,9 +208,9 @@ func TestWhatCellsCannotTake(t *testing.T) {
 func TestEditsLeaveNothingBehind(t *testing.T) {
 	rng := rand.New(rand.NewPCG(95, 96))
 	areas := crookedGrid(rng, 12)
-	s, w := patchedSet(t, BoundaryHalfOpen, areas)
+	s, w := patchedSet(t, geometry.BoundaryHalfOpen, areas)
 	moved := func(i int) {
-		a := MultiPolygon{{slices.Clone(areas[i][0][0])}}
+		a := geometry.MultiPolygon{{slices.Clone(areas[i][0][0])}}
 		a[0][0][0].Lon += rng.Float64() * 1e-3 // it stays in the grid
 		putFence(t, s, fmt.Sprint(i), a)
 	}
@@ -214,8 +218,8 @@ func TestEditsLeaveNothingBehind(t *testing.T) {
 		moved(i)
 	}
 	bytes := s.Snapshot().Stats().Bytes
-	var old []weak.Pointer[cellmap]
-	for _, page := range w.patch.pages {
+	var old []weak.Pointer[cellmap.Cellmap]
+	for _, page := range w.Patch.Pages {
 		for _, tile := range page {
 			if tile != nil {
 				old = append(old, weak.Make(tile))
@@ -240,8 +244,8 @@ func TestEditsLeaveNothingBehind(t *testing.T) {
 	if len(old) == 0 || left > 0 {
 		t.Errorf("of %d tiles %d are left", len(old), left)
 	}
-	if len(w.inOver)+len(w.apart) > 0 || s.Building() {
-		t.Errorf("%d fences are beside the cells", len(w.inOver))
+	if len(w.InOver)+len(w.Apart) > 0 || s.Building() {
+		t.Errorf("%d fences are beside the cells", len(w.InOver))
 	}
 	runtime.KeepAlive(s)
 }
@@ -250,7 +254,7 @@ func TestEditsLeaveNothingBehind(t *testing.T) {
 func TestEditedSetsDoNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(97, 98))
 	areas := crookedGrid(rng, 8)
-	s, w := patchedSet(t, BoundaryHalfOpen, areas)
+	s, w := patchedSet(t, geometry.BoundaryHalfOpen, areas)
 	for i := range 12 {
 		putFence(t, s, fmt.Sprint(i), areas[12-i])
 	}
@@ -260,7 +264,7 @@ func TestEditedSetsDoNotAllocate(t *testing.T) {
 	for _, a := range areas {
 		p := a[0][0][0]
 		lon, lat = append(lon, p.Lon), append(lat, p.Lat)
-		checkPatched(t, snap, w.rule, hardSpots(rng, w.base, a, 10))
+		checkPatched(t, snap, w.Rule, hardSpots(rng, w.Base, a, 10))
 		if n := testing.AllocsPerRun(10, func() { dst = snap.Append(dst[:0], p.Lon, p.Lat) }); n != 0 {
 			t.Errorf("Append allocates %v times", n)
 		}
@@ -269,4 +273,19 @@ func TestEditedSetsDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { b.Reset(); snap.AppendBatch(&b, lon, lat) }); n != 0 {
 		t.Errorf("AppendBatch allocates %v times", n)
 	}
+}
+
+// star has n edges into one spot and n out of it, all within a unit there.
+func star(rng *rand.Rand, centre geometry.Point, n int) geometry.Ring {
+	var r geometry.Ring
+	for i := range n {
+		turn := 2 * math.Pi * (float64(i) + rng.Float64()/2) / float64(n)
+		near := math.Ldexp(rng.Float64(), -24)
+		r = append(
+			r,
+			geometry.Point{Lon: centre.Lon + math.Cos(turn), Lat: centre.Lat + math.Sin(turn)},
+			geometry.Point{Lon: centre.Lon + near*math.Cos(turn), Lat: centre.Lat + near*math.Sin(turn)},
+		)
+	}
+	return r
 }

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"paddock/fence/geometry"
+	"paddock/fence/internal/cellmap"
 )
 
 // district is a square of some size over the south-western part of the crooked grid.
-func district(rng *rand.Rand, size float64) MultiPolygon {
-	b := Box{-73.9 - rng.Float64()/100, 40.1 - rng.Float64()/100, -73.9 + size, 40.1 + size}
-	return MultiPolygon{{boxRing(b)}}
+func district(rng *rand.Rand, size float64) geometry.MultiPolygon {
+	b := geometry.Box{MinLon: -73.9 - rng.Float64()/100, MinLat: 40.1 - rng.Float64()/100, MaxLon: -73.9 + size, MaxLat: 40.1 + size}
+	return geometry.MultiPolygon{{boxRing(b)}}
 }
 
 // TestEditsAmongStackedFences: where fences lie upon each other each cell that an edit touches
@@ -31,18 +34,18 @@ func TestEditsAmongStackedFences(t *testing.T) {
 			for range tc.districts {
 				areas = append(areas, district(rng, 0.35))
 			}
-			s, w := patchedSet(t, BoundaryHalfOpen, areas)
-			base, edges := w.base, s.Snapshot().Stats().Edges
+			s, w := patchedSet(t, geometry.BoundaryHalfOpen, areas)
+			base, edges := w.Base, s.Snapshot().Stats().Edges
 			next := district(rng, tc.size)
 			putFence(t, s, "another", next)
-			checkPatched(t, s.Snapshot(), w.rule, hardSpots(rng, base, next, 5))
-			looks := w.patcher.looks
-			t.Logf("%d looks at %d fences", looks, len(w.patcher.refs))
-			if looks == 0 || looks > patchLooks+edges {
+			checkPatched(t, s.Snapshot(), w.Rule, hardSpots(rng, base, next, 5))
+			looks := w.Patcher.Looks
+			t.Logf("%d looks at %d fences", looks, len(w.Patcher.Refs))
+			if looks == 0 || looks > cellmap.PatchLooks+edges {
 				t.Errorf("an edit among %d edges took %d looks", edges, looks)
 			}
-			if inCells := len(w.inOver) == 0; inCells != tc.inCells {
-				t.Errorf("%d fences are beside the cells", len(w.inOver))
+			if inCells := len(w.InOver) == 0; inCells != tc.inCells {
+				t.Errorf("%d fences are beside the cells", len(w.InOver))
 			}
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
 // TestRealData asks every kind about vertices, midpoints and points beside them, and compares
@@ -18,12 +20,12 @@ func TestRealData(t *testing.T) {
 		for _, kind := range fence.Kinds() {
 			others[kind] = reindexed(t, reference, kind)
 		}
-		var boxes []fence.Box
+		var boxes []geometry.Box
 		for _, f := range reference.All() {
 			boxes = append(boxes, f.Geometry.Bounds())
 		}
 		edges := oddEdges(reference)
-		for _, p := range cityPoints(rng, reference, 60/fence.Slowdown) {
+		for _, p := range cityPoints(rng, reference, 60/sampling.Slowdown) {
 			var want []fence.Ref
 			parity := 0
 			for r, f := range reference.All() {
@@ -51,7 +53,7 @@ func TestRealData(t *testing.T) {
 // reindexed is the snapshot with another kind of index.
 func reindexed(t *testing.T, s *fence.Snapshot, kind fence.Kind) *fence.Snapshot {
 	t.Helper()
-	var areas []fence.MultiPolygon
+	var areas []geometry.MultiPolygon
 	for _, f := range s.All() {
 		areas = append(areas, f.Geometry)
 	}
@@ -59,8 +61,8 @@ func reindexed(t *testing.T, s *fence.Snapshot, kind fence.Kind) *fence.Snapshot
 }
 
 // oddEdges lists the undirected edges that occur an odd number of times in the set.
-func oddEdges(s *fence.Snapshot) (odd [][2]fence.Point) {
-	edges := map[[2]fence.Point]int{}
+func oddEdges(s *fence.Snapshot) (odd [][2]geometry.Point) {
+	edges := map[[2]geometry.Point]int{}
 	for _, f := range s.All() {
 		for _, part := range f.Geometry {
 			for _, ring := range part {
@@ -69,7 +71,7 @@ func oddEdges(s *fence.Snapshot) (odd [][2]fence.Point) {
 					if b.Lat < a.Lat || (b.Lat == a.Lat && b.Lon < a.Lon) {
 						a, b = b, a
 					}
-					edges[[2]fence.Point{a, b}]++
+					edges[[2]geometry.Point{a, b}]++
 				}
 			}
 		}
@@ -83,8 +85,8 @@ func oddEdges(s *fence.Snapshot) (odd [][2]fence.Point) {
 }
 
 // cityPoints gives n hard points of fences of the set, spread over it.
-func cityPoints(rng *rand.Rand, s *fence.Snapshot, n int) []fence.Point {
-	var at []fence.Point
+func cityPoints(rng *rand.Rand, s *fence.Snapshot, n int) []geometry.Point {
+	var at []geometry.Point
 	for s.Len() > 0 && len(at) < n {
 		f := s.Fence(fence.Ref(rng.IntN(s.Len())))
 		pts := hardPoints(rng, f.Geometry)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 // FuzzAgainstJSON: a document is taken if encoding/json takes it, and what is a polygon to a
@@ -30,9 +32,9 @@ func FuzzAgainstJSON(f *testing.F) {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		c, err := fence.ReadGeoJSON(bytes.NewReader(doc), "f", fence.ReadOptions{})
+		c, err := geojson.ReadGeoJSON(bytes.NewReader(doc), "f", geojson.ReadOptions{})
 		text := bytes.TrimPrefix(doc, []byte("\xef\xbb\xbf"))
-		if e, ok := errors.AsType[*fence.SyntaxError](err); ok && e.Reason != "nested deeper than 64" && json.Valid(text) {
+		if e, ok := errors.AsType[*geojson.SyntaxError](err); ok && e.Reason != "nested deeper than 64" && json.Valid(text) {
 			t.Fatalf("%v, but encoding/json takes it", err)
 		}
 		if err != nil {
@@ -48,12 +50,12 @@ func FuzzAgainstJSON(f *testing.F) {
 		if len(features) != len(c.Fences)+c.Skipped {
 			t.Fatalf("%d features, %d fences, %d skipped", len(features), len(c.Fences), c.Skipped)
 		}
-		gone, dropped := map[int]fence.Code{}, map[int]bool{}
+		gone, dropped := map[int]geojson.Code{}, map[int]bool{}
 		for _, fd := range c.Findings {
-			if fd.Fatal || fd.Code == fence.CodeNoGeometry || fd.Code == fence.CodeNotPolygon {
+			if fd.Fatal || fd.Code == geojson.CodeNoGeometry || fd.Code == geojson.CodeNotPolygon {
 				gone[fd.Feature] = fd.Code
 			}
-			dropped[fd.Feature] = dropped[fd.Feature] || fd.Code == fence.CodeDroppedRing
+			dropped[fd.Feature] = dropped[fd.Feature] || fd.Code == geojson.CodeDroppedRing
 		}
 		fences := c.Fences
 		for i, raw := range features {
@@ -62,7 +64,7 @@ func FuzzAgainstJSON(f *testing.F) {
 			if !refused && plain && !dropped[i] {
 				sameFence(t, &fences[0], want)
 			}
-			if plain && refused && code != fence.CodeNoArea {
+			if plain && refused && code != geojson.CodeNoArea {
 				t.Fatalf("feature %d, %s: %s", i, raw, code)
 			}
 			if !refused {
@@ -100,8 +102,8 @@ func plainFeatures(doc []byte) (features []json.RawMessage, ok bool) {
 
 // plainFence is the fence of a Feature whose area is written as a polygon, and in order.
 func plainFence(raw json.RawMessage) (f *fence.Fence, ok bool) {
-	var members, geometry map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil || json.Unmarshal(members["geometry"], &geometry) != nil ||
+	var members, shape map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || json.Unmarshal(members["geometry"], &shape) != nil ||
 		string(members["type"]) != `"Feature"` || members["circle"] != nil || members["crs"] != nil {
 		return nil, false
 	}
@@ -113,18 +115,18 @@ func plainFence(raw json.RawMessage) (f *fence.Fence, ok bool) {
 		f.Properties = nil
 	}
 	var many [][][][]json.Number
-	switch string(geometry["type"]) {
+	switch string(shape["type"]) {
 	case `"Polygon"`:
 		many = make([][][][]json.Number, 1)
-		ok = unmarshalNumbers(geometry["coordinates"], &many[0])
+		ok = unmarshalNumbers(shape["coordinates"], &many[0])
 	case `"MultiPolygon"`:
-		ok = unmarshalNumbers(geometry["coordinates"], &many)
+		ok = unmarshalNumbers(shape["coordinates"], &many)
 	}
 	if !ok {
 		return nil, false
 	}
 	for _, rings := range many {
-		part := make(fence.Polygon, len(rings))
+		part := make(geometry.Polygon, len(rings))
 		for i, positions := range rings {
 			if part[i], ok = plainRing(positions); !ok {
 				return nil, false
@@ -140,8 +142,8 @@ func unmarshalNumbers(raw json.RawMessage, v any) bool {
 	return !bytes.ContainsAny(raw, `"n`) && len(raw) > 0 && json.Unmarshal(raw, v) == nil
 }
 
-func plainRing(positions [][]json.Number) (fence.Ring, bool) {
-	ring := make(fence.Ring, len(positions))
+func plainRing(positions [][]json.Number) (geometry.Ring, bool) {
+	ring := make(geometry.Ring, len(positions))
 	for i, p := range positions {
 		if len(p) < 2 {
 			return nil, false
@@ -151,7 +153,7 @@ func plainRing(positions [][]json.Number) (fence.Ring, bool) {
 		if err := errors.Join(err1, err2); err != nil || lon < -180 || lon > 180 || lat < -90 || lat > 90 {
 			return nil, false
 		}
-		ring[i] = fence.Point{Lon: lon, Lat: lat}
+		ring[i] = geometry.Point{Lon: lon, Lat: lat}
 	}
 	if n := len(ring); n > 1 && ring[0] == ring[n-1] {
 		ring = slices.Clip(ring[:n-1])

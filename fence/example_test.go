@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 const zones = `{"type":"FeatureCollection","features":[
@@ -18,7 +20,7 @@ const zones = `{"type":"FeatureCollection","features":[
 ]}`
 
 func Example() {
-	c, err := fence.ReadGeoJSON(strings.NewReader(zones), "zones.geojson", fence.ReadOptions{})
+	c, err := geojson.ReadGeoJSON(strings.NewReader(zones), "zones.geojson", geojson.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,11 +44,11 @@ func ExampleSet_Put() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	depot := fence.Fence{Key: "depot", Geometry: fence.MultiPolygon{{{{0, 0}, {2, 0}, {1, 2}}}}}
+	depot := fence.Fence{Key: "depot", Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 2, Lat: 0}, {Lon: 1, Lat: 2}}}}}
 	created, snap, err := set.Put(depot)
 	fmt.Println(created, snap.Len(), err)
 
-	depot.Geometry = fence.MultiPolygon{{{{0, 0}, {5, 0}, {5, 5}}}}
+	depot.Geometry = geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 5, Lat: 0}, {Lon: 5, Lat: 5}}}}
 	created, snap, err = set.Put(depot)
 	fmt.Println(created, snap.Len(), err, snap.Append(nil, 4, 1))
 	// Output:
@@ -59,7 +61,7 @@ func ExampleSnapshot_AppendBatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, snap, err := set.Put(fence.Fence{Key: "depot", Geometry: fence.MultiPolygon{{{{0, 0}, {2, 0}, {1, 2}}}}})
+	_, snap, err := set.Put(fence.Fence{Key: "depot", Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 2, Lat: 0}, {Lon: 1, Lat: 2}}}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func ExampleLoadDir() {
 }
 
 func ExampleReadGeoJSON_syntaxError() {
-	_, err := fence.ReadGeoJSON(strings.NewReader("{\"type\":\n  oops}"), "zones.geojson", fence.ReadOptions{})
+	_, err := geojson.ReadGeoJSON(strings.NewReader("{\"type\":\n  oops}"), "zones.geojson", geojson.ReadOptions{})
 	fmt.Println(err)
 	// Output: zones.geojson:2:3: unexpected 'o', a JSON value is due (byte 11)
 }
@@ -103,7 +105,7 @@ func ExampleSnapshot_WriteGeoJSON() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, _, err := set.Add(fence.Fence{Key: "depot", Geometry: fence.MultiPolygon{{{{0, 0}, {2, 0}, {1, 2}}}}}); err != nil {
+	if _, _, err := set.Add(fence.Fence{Key: "depot", Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 2, Lat: 0}, {Lon: 1, Lat: 2}}}}}); err != nil {
 		log.Fatal(err)
 	}
 	if err := set.Snapshot().WriteGeoJSON(os.Stdout); err != nil {

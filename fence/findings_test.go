@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 // TestFindings gives each defect once, with the place that it must name.
@@ -41,14 +43,14 @@ func TestFindings(t *testing.T) {
 		"properties":         {feature(`"properties":"x","geometry":` + poly1), "invalid-properties: the properties are a string: ignored", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := read(t, collection(polygon(ring1), tc.feature), fence.ReadOptions{})
+			c := read(t, collection(polygon(ring1), tc.feature), geojson.ReadOptions{})
 			if len(c.Fences) != 2 || len(c.Findings) != 1 {
 				t.Fatalf("%d fences, %v", len(c.Fences), c.Findings)
 			}
 			if got, want := c.Findings[0].String(), `test.json: feature 1 "1": `+tc.want; got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
-			strict := read(t, tc.feature, fence.ReadOptions{Strict: true})
+			strict := read(t, tc.feature, geojson.ReadOptions{Strict: true})
 			if taken := len(strict.Fences) == 1; taken != tc.lax || strict.Findings[0].Fatal == tc.lax {
 				t.Errorf("strict: %+v", strict)
 			}
@@ -62,8 +64,8 @@ func TestFindingsKeepTheirPlace(t *testing.T) {
 	s := mustSet(t, fence.Options{})
 	for i := range 3 {
 		x := float64(10 * i)
-		ring := fence.Ring{{Lon: x}, {Lon: x + 4}, {Lon: x + 4}, {Lon: x + 9}, {Lon: x + 4}, {Lon: x + 4, Lat: 4}}
-		if _, _, err := s.Put(fence.Fence{Key: fmt.Sprint(i), Geometry: fence.MultiPolygon{{ring}}}); err != nil {
+		ring := geometry.Ring{{Lon: x}, {Lon: x + 4}, {Lon: x + 4}, {Lon: x + 9}, {Lon: x + 4}, {Lon: x + 4, Lat: 4}}
+		if _, _, err := s.Put(fence.Fence{Key: fmt.Sprint(i), Geometry: geometry.MultiPolygon{{ring}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,7 +91,7 @@ func TestNothingToFind(t *testing.T) {
 		"island in a lake":       multi(`[[0,0],[9,0],[9,9],[0,9],[0,0]],[[1,1],[8,1],[8,8],[1,8],[1,1]]`, `[[2,2],[3,2],[3,3],[2,2]]`),
 		"the world":              polygon(`[[-180,-90],[0,-90],[180,-90],[180,90],[0,90],[-180,90],[-180,-90]]`),
 	} {
-		if c := read(t, f, fence.ReadOptions{Strict: true}); len(c.Fences) != 1 || len(c.Findings) != 0 {
+		if c := read(t, f, geojson.ReadOptions{Strict: true}); len(c.Fences) != 1 || len(c.Findings) != 0 {
 			t.Errorf("%s: %v", name, c.Findings)
 		}
 	}
@@ -129,7 +131,7 @@ func TestSkippedAndRefused(t *testing.T) {
 		"own crs":               {feature(`"id":"x","crs":{"properties":{"name":"EPSG:2263"}},"geometry":` + poly1), `crs: the feature's coordinate reference system is "EPSG:2263"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := read(t, collection(polygon(ring1), tc.feature, polygon(ring1)), fence.ReadOptions{})
+			c := read(t, collection(polygon(ring1), tc.feature, polygon(ring1)), geojson.ReadOptions{})
 			if len(c.Fences) != 2 || len(c.Findings) != 1 || c.Skipped != 1 {
 				t.Fatalf("%d fences, %d skipped, %v", len(c.Fences), c.Skipped, c.Findings)
 			}
@@ -143,8 +145,8 @@ func TestSkippedAndRefused(t *testing.T) {
 			if got := c.Findings[0]; got.String() != prefix+tc.want || got.Fatal != tc.fatal {
 				t.Errorf("got  %s\nwant %s", got, prefix+tc.want)
 			}
-			_, _, err := fence.ParseFeature([]byte(tc.feature), fence.ReadOptions{})
-			if e, ok := errors.AsType[*fence.RefusedError](err); !ok || !strings.HasSuffix(e.Error(), tc.want) {
+			_, _, err := geojson.ParseFeature([]byte(tc.feature), geojson.ReadOptions{})
+			if e, ok := errors.AsType[*geojson.RefusedError](err); !ok || !strings.HasSuffix(e.Error(), tc.want) {
 				t.Errorf("ParseFeature: %v", err)
 			}
 		})
@@ -152,7 +154,7 @@ func TestSkippedAndRefused(t *testing.T) {
 }
 
 func TestElementsThatAreNoFeatures(t *testing.T) {
-	c := read(t, collection("1", "null", `{"type":"Point","coordinates":[1,2]}`, `{}`, polygon(ring1)), fence.ReadOptions{})
+	c := read(t, collection("1", "null", `{"type":"Point","coordinates":[1,2]}`, `{}`, polygon(ring1)), geojson.ReadOptions{})
 	var got []string
 	for _, f := range c.Findings {
 		got = append(got, f.String())
@@ -168,22 +170,22 @@ test.json: feature 3: refused: not-feature: it has no type`
 
 func TestParseFeature(t *testing.T) {
 	data := []byte(feature(`"id":"a","properties":{"p":1},"geometry":` + poly1))
-	f, findings, err := fence.ParseFeature(data, fence.ReadOptions{})
+	f, findings, err := geojson.ParseFeature(data, geojson.ReadOptions{})
 	clear(data) // the fence keeps nothing of it
 	if err != nil || len(findings) != 0 || f.Key != "a" || string(f.ID) != `"a"` || string(f.Properties) != `{"p":1}` {
 		t.Errorf("got %+v, %v, %v", f, findings, err)
 	}
-	f, _, err = fence.ParseFeature([]byte(polygon(ring1)), fence.ReadOptions{})
+	f, _, err = geojson.ParseFeature([]byte(polygon(ring1)), geojson.ReadOptions{})
 	if err != nil || f.Key != "" || f.ID != nil || f.Properties != nil {
 		t.Errorf("without id: %+v, %v", f, err)
 	}
 	for _, doc := range []string{"", "{", polygon(ring1) + "x"} {
-		if _, _, err := fence.ParseFeature([]byte(doc), fence.ReadOptions{}); errors.As(err, new(*fence.SyntaxError)) == false {
+		if _, _, err := geojson.ParseFeature([]byte(doc), geojson.ReadOptions{}); errors.As(err, new(*geojson.SyntaxError)) == false {
 			t.Errorf("%q: %v", doc, err)
 		}
 	}
 	for _, doc := range []string{poly1, collection(polygon(ring1)), "null", "[]"} {
-		if _, _, err := fence.ParseFeature([]byte(doc), fence.ReadOptions{}); errors.As(err, new(*fence.RefusedError)) == false {
+		if _, _, err := geojson.ParseFeature([]byte(doc), geojson.ReadOptions{}); errors.As(err, new(*geojson.RefusedError)) == false {
 			t.Errorf("%q: %v", doc, err)
 		}
 	}

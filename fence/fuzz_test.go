@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 // FuzzReadGeoJSON: whatever the bytes, no panic and an error that names the file, or a
@@ -23,8 +25,8 @@ func FuzzReadGeoJSON(f *testing.F) {
 		f.Add([]byte(doc), false)
 	}
 	f.Fuzz(func(t *testing.T, doc []byte, strict bool) {
-		o := fence.ReadOptions{Strict: strict, IDProperty: "a"}
-		c, err := fence.ReadGeoJSON(bytes.NewReader(doc), "f.json", o)
+		o := geojson.ReadOptions{Strict: strict, IDProperty: "a"}
+		c, err := geojson.ReadGeoJSON(bytes.NewReader(doc), "f.json", o)
 		if err != nil {
 			if c != nil || !bytes.HasPrefix([]byte(err.Error()), []byte("f.json:")) {
 				t.Fatalf("got %v, %v", c, err)
@@ -35,10 +37,10 @@ func FuzzReadGeoJSON(f *testing.F) {
 			t.Fatal("took what is not JSON")
 		}
 		var out bytes.Buffer
-		if err := fence.WriteGeoJSON(&out, pointers(c.Fences)); err != nil {
+		if err := geojson.WriteGeoJSON(&out, pointers(c.Fences)); err != nil {
 			t.Fatal(err)
 		}
-		again, err := fence.ReadGeoJSON(&out, "again.json", o)
+		again, err := geojson.ReadGeoJSON(&out, "again.json", o)
 		if err != nil || len(again.Fences) != len(c.Fences) {
 			t.Fatalf("%d fences became %v, %v", len(c.Fences), again, err)
 		}
@@ -67,12 +69,12 @@ func FuzzEdits(f *testing.F) {
 	f.Add(uint64(2), uint64(9), -180.0, 90.0)
 	f.Fuzz(func(t *testing.T, a, b uint64, lon, lat float64) {
 		rng := rand.New(rand.NewPCG(a, b))
-		var areas []fence.MultiPolygon
+		var areas []geometry.MultiPolygon
 		for range 1 + rng.IntN(80) {
-			areas = append(areas, append(randomArea(rng), fence.Polygon{square(rng.Float64()*9, 0, 1)}))
+			areas = append(areas, append(randomArea(rng), geometry.Polygon{square(rng.Float64()*9, 0, 1)}))
 		}
 		gone := fence.Ref(rng.IntN(len(areas)))
-		points := append(some(rng, hardPoints(rng, areas[rng.IntN(len(areas))]), 200), fence.Point{Lon: lon, Lat: lat})
+		points := append(some(rng, hardPoints(rng, areas[rng.IntN(len(areas))]), 200), geometry.Point{Lon: lon, Lat: lat})
 		var want [][]fence.Ref
 		for _, kind := range fence.Kinds() {
 			s := newSet(t, kind, areas...)

@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 const (
@@ -33,14 +35,14 @@ func multi(parts ...string) string {
 	return feature(`"geometry":{"type":"MultiPolygon","coordinates":[[` + strings.Join(parts, "],[") + `]]}`)
 }
 
-func read(t *testing.T, doc string, o fence.ReadOptions) *fence.Collection {
+func read(t *testing.T, doc string, o geojson.ReadOptions) *geojson.Collection {
 	t.Helper()
-	c, err := fence.ReadGeoJSON(strings.NewReader(doc), "test.json", o)
+	c, err := geojson.ReadGeoJSON(strings.NewReader(doc), "test.json", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A reader that gives one byte at a time meets every boundary between two reads.
-	slow, err := fence.ReadGeoJSON(iotest.OneByteReader(strings.NewReader(doc)), "test.json", o)
+	slow, err := geojson.ReadGeoJSON(iotest.OneByteReader(strings.NewReader(doc)), "test.json", o)
 	if err != nil || fmt.Sprint(slow) != fmt.Sprint(c) {
 		t.Fatalf("read byte by byte: %v, %v, want %v", slow, err, c)
 	}
@@ -68,11 +70,11 @@ func TestReadDocuments(t *testing.T) {
 		"numbers in other shapes": strings.ReplaceAll(poly1, "[4,4]", "[0.4E1,40e-1]"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := read(t, doc, fence.ReadOptions{})
+			c := read(t, doc, geojson.ReadOptions{})
 			if len(c.Fences) != 1 || len(c.Findings) != 0 || c.Skipped != 0 {
 				t.Fatalf("got %+v", c)
 			}
-			want := fence.MultiPolygon{{{{0, 0}, {4, 0}, {4, 4}, {0, 4}}}}
+			want := geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 4, Lat: 0}, {Lon: 4, Lat: 4}, {Lon: 0, Lat: 4}}}}
 			if got := c.Fences[0].Geometry; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("got %v", got)
 			}
@@ -89,23 +91,23 @@ func TestReadRefusesDocuments(t *testing.T) {
 		want error
 		text string
 	}{
-		"array":               {`[1,2]`, fence.ErrNotGeoJSON, "test.json: not GeoJSON: the document is no object"},
-		"object":              {`{"a":1}`, fence.ErrNotGeoJSON, "no type"},
-		"other type":          {`{"type":"Table"}`, fence.ErrNotGeoJSON, `"Table"`},
-		"type is a number":    {`{"type":7}`, fence.ErrNotGeoJSON, "the type is 7"},
-		"TopoJSON":            {`{"type":"Topology","objects":{},"arcs":[[[0,0]]]}`, fence.ErrNotGeoJSON, "TopoJSON"},
-		"no features":         {`{"type":"FeatureCollection"}`, fence.ErrNotGeoJSON, "no array of features"},
-		"features is null":    {`{"type":"FeatureCollection","features":null}`, fence.ErrNotGeoJSON, "no array of features"},
-		"features without":    {`{"features":[]}`, fence.ErrNotGeoJSON, "not FeatureCollection"},
-		"feet":                {crs("urn:ogc:def:crs:EPSG::2263"), fence.ErrCRS, `"urn:ogc:def:crs:EPSG::2263"`},
-		"mercator":            {crs("EPSG:3857"), fence.ErrCRS, `"EPSG:3857"`},
-		"4326 of another":     {crs("ESRI:4326"), fence.ErrCRS, "ESRI:4326"},
-		"crs after features":  {`{"type":"FeatureCollection","features":[],"crs":{"type":"name","properties":{"name":"EPSG:2263"}}}`, fence.ErrCRS, "EPSG:2263"},
-		"crs that is a link":  {strings.Replace(poly1, "{", `{"crs":{"type":"link","properties":{"href":"http://example.com/crs/42"}},`, 1), fence.ErrCRS, "example.com/crs/42"},
-		"crs that is nothing": {strings.Replace(poly1, "{", `{"crs":"x",`, 1), fence.ErrCRS, "x"},
+		"array":               {`[1,2]`, geojson.ErrNotGeoJSON, "test.json: not GeoJSON: the document is no object"},
+		"object":              {`{"a":1}`, geojson.ErrNotGeoJSON, "no type"},
+		"other type":          {`{"type":"Table"}`, geojson.ErrNotGeoJSON, `"Table"`},
+		"type is a number":    {`{"type":7}`, geojson.ErrNotGeoJSON, "the type is 7"},
+		"TopoJSON":            {`{"type":"Topology","objects":{},"arcs":[[[0,0]]]}`, geojson.ErrNotGeoJSON, "TopoJSON"},
+		"no features":         {`{"type":"FeatureCollection"}`, geojson.ErrNotGeoJSON, "no array of features"},
+		"features is null":    {`{"type":"FeatureCollection","features":null}`, geojson.ErrNotGeoJSON, "no array of features"},
+		"features without":    {`{"features":[]}`, geojson.ErrNotGeoJSON, "not FeatureCollection"},
+		"feet":                {crs("urn:ogc:def:crs:EPSG::2263"), geojson.ErrCRS, `"urn:ogc:def:crs:EPSG::2263"`},
+		"mercator":            {crs("EPSG:3857"), geojson.ErrCRS, `"EPSG:3857"`},
+		"4326 of another":     {crs("ESRI:4326"), geojson.ErrCRS, "ESRI:4326"},
+		"crs after features":  {`{"type":"FeatureCollection","features":[],"crs":{"type":"name","properties":{"name":"EPSG:2263"}}}`, geojson.ErrCRS, "EPSG:2263"},
+		"crs that is a link":  {strings.Replace(poly1, "{", `{"crs":{"type":"link","properties":{"href":"http://example.com/crs/42"}},`, 1), geojson.ErrCRS, "example.com/crs/42"},
+		"crs that is nothing": {strings.Replace(poly1, "{", `{"crs":"x",`, 1), geojson.ErrCRS, "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := fence.ReadGeoJSON(strings.NewReader(tc.doc), "test.json", fence.ReadOptions{})
+			c, err := geojson.ReadGeoJSON(strings.NewReader(tc.doc), "test.json", geojson.ReadOptions{})
 			if c != nil || !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("got %v, %v", c, err)
 			}
@@ -148,8 +150,8 @@ func TestSyntaxErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range []io.Reader{strings.NewReader(tc.doc), iotest.OneByteReader(strings.NewReader(tc.doc))} {
-				_, err := fence.ReadGeoJSON(r, "test.json", fence.ReadOptions{})
-				e, ok := errors.AsType[*fence.SyntaxError](err)
+				_, err := geojson.ReadGeoJSON(r, "test.json", geojson.ReadOptions{})
+				e, ok := errors.AsType[*geojson.SyntaxError](err)
 				if !ok {
 					t.Fatalf("got %v", err)
 				}
@@ -164,7 +166,7 @@ func TestSyntaxErrors(t *testing.T) {
 func TestSyntaxErrorFarIntoAStream(t *testing.T) {
 	line := polygon(ring1) + ",\n"
 	doc := `{"type":"FeatureCollection","features":[` + "\n" + strings.Repeat(line, 5000) + "  oops"
-	_, err := fence.ReadGeoJSON(strings.NewReader(doc), "big.json", fence.ReadOptions{})
+	_, err := geojson.ReadGeoJSON(strings.NewReader(doc), "big.json", geojson.ReadOptions{})
 	want := fmt.Sprintf("big.json:5002:3: unexpected 'o', a JSON value is due (byte %d)", len(doc)-4)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
@@ -175,7 +177,7 @@ func TestReadPassesOnErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for _, doc := range []string{"", `{"type`, poly1} {
 		r := io.MultiReader(strings.NewReader(doc), iotest.ErrReader(broken))
-		if _, err := fence.ReadGeoJSON(r, "test.json", fence.ReadOptions{}); !errors.Is(err, broken) {
+		if _, err := geojson.ReadGeoJSON(r, "test.json", geojson.ReadOptions{}); !errors.Is(err, broken) {
 			t.Errorf("after %q: %v", doc, err)
 		}
 	}
@@ -188,7 +190,7 @@ func TestKeys(t *testing.T) {
 		feature(`"id":null,"properties":{"code":"K1"}`+g), feature(`"properties":{"code":12}`+g), feature(`"properties":{"other":1}`+g),
 		feature(`"id":"a b~2"`+g), feature(`"id":""`+g), feature(`"id":{}`+g), feature(`"id":"7"`+g), feature(`"id":"\u00e9\n"`+g),
 	)
-	c := read(t, doc, fence.ReadOptions{IDProperty: "code"})
+	c := read(t, doc, geojson.ReadOptions{IDProperty: "code"})
 	var keys, ids []string
 	for _, f := range c.Fences {
 		keys, ids = append(keys, f.Key), append(ids, string(f.ID))
@@ -216,7 +218,7 @@ func TestPropertiesAreKept(t *testing.T) {
 		`"properties":{},`:                       "{}",
 		`"properties":[1],`:                      "",
 	} {
-		c := read(t, feature(given+`"geometry":`+poly1), fence.ReadOptions{})
+		c := read(t, feature(given+`"geometry":`+poly1), geojson.ReadOptions{})
 		if got := string(c.Fences[0].Properties); got != want {
 			t.Errorf("%s: %s", given, got)
 		}
@@ -228,15 +230,15 @@ func TestRoundTrip(t *testing.T) {
 		feature(`"id":"a","properties":{"x": [1, "ü"]},"geometry":`+poly1),
 		feature(`"id":2.50,"geometry":{"type":"MultiPolygon","coordinates":[[[[-0,1e-7],[0.1,0.2],[1e-300,5]],[[1,1],[2,2],[1,3]]],[`+ring1+`]]}`),
 	)
-	c := read(t, doc, fence.ReadOptions{})
+	c := read(t, doc, geojson.ReadOptions{})
 	var b strings.Builder
-	if err := fence.WriteGeoJSON(&b, pointers(c.Fences)); err != nil {
+	if err := geojson.WriteGeoJSON(&b, pointers(c.Fences)); err != nil {
 		t.Fatal(err)
 	}
 	if !json.Valid([]byte(b.String())) {
 		t.Fatalf("not JSON: %s", b.String())
 	}
-	again := read(t, b.String(), fence.ReadOptions{})
+	again := read(t, b.String(), geojson.ReadOptions{})
 	if fmt.Sprint(again.Fences) != fmt.Sprint(c.Fences) {
 		t.Errorf("got %v\nwant %v", again.Fences, c.Fences)
 	}
@@ -265,19 +267,19 @@ func pointers(fences []fence.Fence) func(func(*fence.Fence) bool) {
 func TestLimits(t *testing.T) {
 	big := feature(`"id":"big","properties":{"x":"` + strings.Repeat("x", 300_000) + `"},"geometry":` + poly1)
 	small := feature(`"id":"small","geometry":` + poly1)
-	c := read(t, collection(small, big, small), fence.ReadOptions{Limits: fence.Limits{FeatureBytes: 1000}})
-	if len(c.Fences) != 2 || c.Skipped != 1 || c.Findings[0].Code != fence.CodeTooLarge || c.Findings[0].Feature != 1 || !c.Findings[0].Fatal {
+	c := read(t, collection(small, big, small), geojson.ReadOptions{Limits: geojson.Limits{FeatureBytes: 1000}})
+	if len(c.Fences) != 2 || c.Skipped != 1 || c.Findings[0].Code != geojson.CodeTooLarge || c.Findings[0].Feature != 1 || !c.Findings[0].Fatal {
 		t.Errorf("large feature: %+v", c)
 	}
-	c = read(t, big, fence.ReadOptions{Limits: fence.Limits{FeatureBytes: 1000}})
-	if len(c.Fences) != 0 || c.Skipped != 1 || c.Findings[0].Code != fence.CodeTooLarge {
+	c = read(t, big, geojson.ReadOptions{Limits: geojson.Limits{FeatureBytes: 1000}})
+	if len(c.Fences) != 0 || c.Skipped != 1 || c.Findings[0].Code != geojson.CodeTooLarge {
 		t.Errorf("large document of one feature: %+v", c)
 	}
-	_, err := fence.ReadGeoJSON(strings.NewReader(collection(small, small)), "f", fence.ReadOptions{Limits: fence.Limits{Vertices: 9}})
-	if !errors.Is(err, fence.ErrLimit) {
+	_, err := geojson.ReadGeoJSON(strings.NewReader(collection(small, small)), "f", geojson.ReadOptions{Limits: geojson.Limits{Vertices: 9}})
+	if !errors.Is(err, geojson.ErrLimit) {
 		t.Errorf("vertices: %v", err)
 	}
-	c = read(t, collection(small, small, small, small), fence.ReadOptions{Limits: fence.Limits{Findings: 2}})
+	c = read(t, collection(small, small, small, small), geojson.ReadOptions{Limits: geojson.Limits{Findings: 2}})
 	if len(c.Fences) != 4 || len(c.Findings) != 2 || c.Omitted != 1 {
 		t.Errorf("findings: %+v", c)
 	}

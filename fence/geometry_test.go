@@ -6,25 +6,26 @@ import (
 	"slices"
 	"testing"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
-func square(lon, lat, size float64) fence.Ring {
-	return fence.Ring{{Lon: lon, Lat: lat}, {Lon: lon + size, Lat: lat}, {Lon: lon + size, Lat: lat + size}, {Lon: lon, Lat: lat + size}}
+func square(lon, lat, size float64) geometry.Ring {
+	return geometry.Ring{{Lon: lon, Lat: lat}, {Lon: lon + size, Lat: lat}, {Lon: lon + size, Lat: lat + size}, {Lon: lon, Lat: lat + size}}
 }
 
 func TestContains(t *testing.T) {
 	negZero := math.Copysign(0, -1)
-	unit := fence.MultiPolygon{{square(0, 0, 1)}}
-	holed := fence.MultiPolygon{{square(0, 0, 9), square(3, 3, 3)}}
-	overlapping := fence.MultiPolygon{{square(0, 0, 2)}, {square(1, 1, 2)}}
-	east := fence.MultiPolygon{{square(170, -5, 10)}}
-	west := fence.MultiPolygon{{square(-180, -5, 10)}}
-	north := fence.MultiPolygon{{square(0, 80, 10)}}
-	spiked := fence.MultiPolygon{{{{0, 0}, {4, 0}, {4, 4}, {2, 4}, {2, 9}, {2, 4}, {0, 4}, {0, 4}}}}
+	unit := geometry.MultiPolygon{{square(0, 0, 1)}}
+	holed := geometry.MultiPolygon{{square(0, 0, 9), square(3, 3, 3)}}
+	overlapping := geometry.MultiPolygon{{square(0, 0, 2)}, {square(1, 1, 2)}}
+	east := geometry.MultiPolygon{{square(170, -5, 10)}}
+	west := geometry.MultiPolygon{{square(-180, -5, 10)}}
+	north := geometry.MultiPolygon{{square(0, 80, 10)}}
+	spiked := geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 4, Lat: 0}, {Lon: 4, Lat: 4}, {Lon: 2, Lat: 4}, {Lon: 2, Lat: 9}, {Lon: 2, Lat: 4}, {Lon: 0, Lat: 4}, {Lon: 0, Lat: 4}}}}
 
 	for name, tc := range map[string]struct {
-		area     fence.MultiPolygon
+		area     geometry.MultiPolygon
 		lon, lat float64
 		want     bool
 	}{
@@ -57,10 +58,10 @@ func TestContains(t *testing.T) {
 		"on a spike":                   {spiked, 2, 6, false},
 		"below a spike":                {spiked, 2, 3, true},
 		"no parts":                     {nil, 0, 0, false},
-		"empty ring":                   {fence.MultiPolygon{{{}}}, 0, 0, false},
+		"empty ring":                   {geometry.MultiPolygon{{{}}}, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := fence.Point{Lon: tc.lon, Lat: tc.lat}
+			p := geometry.Point{Lon: tc.lon, Lat: tc.lat}
 			if got := tc.area.Contains(p); got != tc.want {
 				t.Errorf("got %v", got)
 			}
@@ -73,7 +74,7 @@ func TestContains(t *testing.T) {
 
 func TestContainsAgreesWithOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for range 60 / fence.Slowdown {
+	for range 60 / sampling.Slowdown {
 		area := randomArea(rng)
 		for _, p := range some(rng, hardPoints(rng, area), 200) {
 			if got, want := area.Contains(p), oracleHolds(area, p); got != want {
@@ -88,9 +89,9 @@ func TestContainsOfSlivers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	inside := 0
 	for range 300 {
-		a := fence.Point{Lon: rng.Float64() * 100, Lat: rng.Float64() * 50}
-		b := fence.Point{Lon: a.Lon + rng.Float64() - 0.5, Lat: a.Lat + rng.Float64()}
-		area := fence.MultiPolygon{{{a, b, {Lon: ulps(b.Lon, 1+rng.IntN(3)), Lat: b.Lat}}}}
+		a := geometry.Point{Lon: rng.Float64() * 100, Lat: rng.Float64() * 50}
+		b := geometry.Point{Lon: a.Lon + rng.Float64() - 0.5, Lat: a.Lat + rng.Float64()}
+		area := geometry.MultiPolygon{{{a, b, {Lon: ulps(b.Lon, 1+rng.IntN(3)), Lat: b.Lat}}}}
 		for _, p := range hardPoints(rng, area) {
 			want := oracleHolds(area, p)
 			if got := area.Contains(p); got != want {
@@ -112,7 +113,7 @@ func TestContainsIgnoresHowRingsAreWritten(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range 200 {
 		area := randomArea(rng)
-		other := make(fence.MultiPolygon, len(area))
+		other := make(geometry.MultiPolygon, len(area))
 		for i, part := range area {
 			for _, r := range part {
 				k := rng.IntN(len(r))
@@ -135,31 +136,31 @@ func TestContainsIgnoresHowRingsAreWritten(t *testing.T) {
 
 // tessellation cuts a square into triangles that share their edges bit for bit: a jittered
 // grid, each cell cut along one of its diagonals, rings turned and reversed at random.
-func tessellation(rng *rand.Rand, n int) []fence.MultiPolygon {
-	at := make([][]fence.Point, n+1)
+func tessellation(rng *rand.Rand, n int) []geometry.MultiPolygon {
+	at := make([][]geometry.Point, n+1)
 	for i := range at {
-		at[i] = make([]fence.Point, n+1)
+		at[i] = make([]geometry.Point, n+1)
 		for j := range at[i] {
-			at[i][j] = fence.Point{Lon: -74 + float64(i)/float64(n), Lat: 40 + float64(j)/float64(n)}
+			at[i][j] = geometry.Point{Lon: -74 + float64(i)/float64(n), Lat: 40 + float64(j)/float64(n)}
 			if i > 0 && j > 0 && i < n && j < n {
 				at[i][j].Lon += (rng.Float64() - 0.5) / float64(4*n)
 				at[i][j].Lat += (rng.Float64() - 0.5) / float64(4*n)
 			}
 		}
 	}
-	var cells []fence.MultiPolygon
+	var cells []geometry.MultiPolygon
 	for i := range n {
 		for j := range n {
 			a, b, c, d := at[i][j], at[i+1][j], at[i+1][j+1], at[i][j+1]
 			if rng.IntN(2) == 0 {
 				a, b, c, d = b, c, d, a
 			}
-			for _, r := range []fence.Ring{{a, b, c}, {a, c, d}} {
+			for _, r := range []geometry.Ring{{a, b, c}, {a, c, d}} {
 				if rng.IntN(2) == 0 {
 					slices.Reverse(r)
 				}
 				k := rng.IntN(3)
-				cells = append(cells, fence.MultiPolygon{{append(slices.Clone(r[k:]), r[:k]...)}})
+				cells = append(cells, geometry.MultiPolygon{{append(slices.Clone(r[k:]), r[:k]...)}})
 			}
 		}
 	}
@@ -191,8 +192,8 @@ func TestOneOwner(t *testing.T) {
 func TestFilledHole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	lake := randomRing(rng, 9, 0)
-	around := fence.MultiPolygon{{square(-50, -50, 100), lake}}
-	island := fence.MultiPolygon{{lake}}
+	around := geometry.MultiPolygon{{square(-50, -50, 100), lake}}
+	island := geometry.MultiPolygon{{lake}}
 	for _, p := range hardPoints(rng, island) {
 		if around.Contains(p) == island.Contains(p) {
 			t.Fatalf("%v is in both or in neither", p)
@@ -201,14 +202,14 @@ func TestFilledHole(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	mp := fence.MultiPolygon{{square(1, 2, 3)}, {square(-7, 0, 1)}}
-	if got, want := mp.Bounds(), (fence.Box{MinLon: -7, MinLat: 0, MaxLon: 4, MaxLat: 5}); got != want {
+	mp := geometry.MultiPolygon{{square(1, 2, 3)}, {square(-7, 0, 1)}}
+	if got, want := mp.Bounds(), (geometry.Box{MinLon: -7, MinLat: 0, MaxLon: 4, MaxLat: 5}); got != want {
 		t.Errorf("got %v", got)
 	}
-	if empty := (fence.MultiPolygon{}).Bounds(); !empty.Empty() || mp.Bounds().Empty() {
+	if empty := (geometry.MultiPolygon{}).Bounds(); !empty.Empty() || mp.Bounds().Empty() {
 		t.Error("Empty is wrong")
 	}
-	if got := mp.Bounds().Union(fence.EmptyBox()); got != mp.Bounds() {
+	if got := mp.Bounds().Union(geometry.EmptyBox()); got != mp.Bounds() {
 		t.Errorf("the empty box is not neutral: %v", got)
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 func box(t *testing.T, key string) Fence {
 	t.Helper()
-	area, err := Rectangle(0, 0, 1, 1)
+	area, err := geometry.Rectangle(0, 0, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +46,11 @@ func TestGuards(t *testing.T) {
 	}{
 		{"put", func() error { _, _, err := s.If(at(0)).Put(box(t, "a")); return err }, nil, 1},
 		{"put too late", func() error { _, _, err := s.If(at(0)).Put(box(t, "b")); return err }, refused, 1},
-		{"replace too late", func() error { _, err := s.If(at(0)).Replace(&Collection{}); return err }, refused, 1},
-		{"replace", func() error { _, err := s.If(at(1)).Replace(&Collection{Fences: []Fence{box(t, "a")}}); return err }, nil, 2},
+		{"replace too late", func() error { _, err := s.If(at(0)).Replace(&geojson.Collection{}); return err }, refused, 1},
+		{"replace", func() error {
+			_, err := s.If(at(1)).Replace(&geojson.Collection{Fences: []Fence{box(t, "a")}})
+			return err
+		}, nil, 2},
 		{"delete too late", func() error { _, _, err := s.If(at(1)).Delete("a"); return err }, refused, 2},
 		{"delete", func() error { _, _, err := s.If(at(2)).Delete("a"); return err }, nil, 3},
 		{"remove too late", func() error { _, err := c.RemoveIf(s, at(2)); return err }, refused, 3},

@@ -22,7 +22,7 @@ import (
 //	parts      uint32 for each: its number of rings
 //	rings      uint32 for each: its number of vertices
 //	points     Point of each vertex
-//	grid       imageGrid of the cellmap; empty, as are the next two, if there is none
+//	grid       Grid of the cellmap; empty, as are the next two, if there is none
 //	dir        its entries
 //	words      its records and lists
 //
@@ -77,19 +77,13 @@ const (
 // imageFence is a fence. Sizes are in bytes of text; those of what may be nil are one more.
 type imageFence struct{ Parts, Key, ID, Properties uint32 }
 
-// imageGrid is what a cellmap has beside its arrays.
-type imageGrid struct {
-	X0, Y0             int32
-	Shift, W, H, Spare uint32
-}
-
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // imageOptions tells what the set's answers, and what is read from its document, depend on.
 // The zoom and the parents never change an answer.
 func imageOptions(o Options) string {
 	return fmt.Sprintf("kind=%s boundary=%s antimeridian=%s id=%q strict=%t limits=%+v",
-		o.Kind, o.Boundary, o.Antimeridian, o.IDProperty, o.Strict, o.Limits.withDefaults())
+		o.Kind, o.Boundary, o.Antimeridian, o.IDProperty, o.Strict, o.Limits.WithDefaults())
 }
 
 // bytesOf is the memory of a slice without pointers.

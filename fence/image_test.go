@@ -9,6 +9,11 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/cellmap"
+	"paddock/fence/internal/sampling"
 )
 
 // imageDocument has what an image must carry: keys of all sorts, properties and none, holes,
@@ -21,7 +26,7 @@ const imageDocument = `{"type":"FeatureCollection","features":[
 
 func documentSet(t testing.TB, text string, o Options) *Set {
 	t.Helper()
-	c, err := ReadGeoJSON(strings.NewReader(text), "doc", o.Reading())
+	c, err := geojson.ReadGeoJSON(strings.NewReader(text), "doc", o.Reading())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +51,7 @@ func imageOf(t testing.TB, s *Set, note string) []byte {
 
 func TestImageOfEveryKind(t *testing.T) {
 	for _, kind := range Kinds() {
-		for _, boundary := range []Boundary{BoundaryHalfOpen, BoundaryClosed} {
+		for _, boundary := range []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed} {
 			o := Options{Kind: kind, Boundary: boundary}
 			made := documentSet(t, imageDocument, o)
 			opened, note, err := OpenImage("y", imageOf(t, made, "from doc"), o)
@@ -121,7 +126,7 @@ func TestImageIsRefused(t *testing.T) {
 		{"a bit", "checksum is wrong", func(b []byte) []byte { b[len(b)/2] ^= 4; return b }, Options{}},
 		{"other kind", `other options: "kind=cellmap`, func(b []byte) []byte { return b }, Options{Kind: KindRTree}},
 		{"other id", "other options", func(b []byte) []byte { return b }, Options{IDProperty: "n"}},
-		{"other boundary", "other options", func(b []byte) []byte { return b }, Options{Boundary: BoundaryOpen}},
+		{"other boundary", "other options", func(b []byte) []byte { return b }, Options{Boundary: geometry.BoundaryOpen}},
 	}
 	for _, c := range cases {
 		_, _, err := OpenImage("x", c.change(bytes.Clone(whole)), c.options)
@@ -162,7 +167,7 @@ func repair(b []byte) {
 // set that answers.
 func FuzzImage(f *testing.F) {
 	crowd := crowdDocument()
-	for _, o := range []Options{{}, {Boundary: BoundaryClosed}, {Kind: KindRTree}} {
+	for _, o := range []Options{{}, {Boundary: geometry.BoundaryClosed}, {Kind: KindRTree}} {
 		f.Add(imageOf(f, documentSet(f, imageDocument, o), "note"))
 		f.Add(imageOf(f, documentSet(f, `{"type":"FeatureCollection","features":[]}`, o), ""))
 	}
@@ -170,7 +175,7 @@ func FuzzImage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = append(make([]byte, 0, len(b)+8), b...)
 		repair(b)
-		for _, o := range []Options{{}, {Boundary: BoundaryClosed}, {Kind: KindRTree}} {
+		for _, o := range []Options{{}, {Boundary: geometry.BoundaryClosed}, {Kind: KindRTree}} {
 			if s, _, err := OpenImage("x", b, o); err == nil {
 				askAll(t, s)
 			}
@@ -229,12 +234,12 @@ func askAll(t *testing.T, s *Set) {
 
 // A record of nothing at the very end of the words is loaded by batches all the same.
 func TestImageOfARecordOfNothing(t *testing.T) {
-	m := &cellmap{w: 1, h: 1, shift: minShift, dir: []uint32{entryCell | 1}, words: []uint32{0, 0}}
-	if err := m.check(0); err == nil {
+	m := &cellmap.Cellmap{W: 1, H: 1, Shift: cellmap.MinShift, Dir: []uint32{cellmap.EntryCell | 1}, Words: []uint32{0, 0}}
+	if err := m.Check(0); err == nil {
 		t.Error("taken")
 	}
-	m.words = append(m.words, 0)
-	if err := m.check(0); err != nil {
+	m.Words = append(m.Words, 0)
+	if err := m.Check(0); err != nil {
 		t.Error(err)
 	}
 }
@@ -244,8 +249,8 @@ func TestImageOfOneWrongWord(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{imageDocument, crowdDocument()} {
 		whole := imageOf(t, documentSet(t, text, Options{}), "")
-		words := []uint32{1, 0, 1<<32 - 1, entryNode, entryCell | 3, 77}
-		step := 4 * max(1, len(whole)/4*Slowdown/400) // some hundred in all
+		words := []uint32{1, 0, 1<<32 - 1, cellmap.EntryNode, cellmap.EntryCell | 3, 77}
+		step := 4 * max(1, len(whole)/4*sampling.Slowdown/400) // some hundred in all
 		for i, at := 0, int(imageHeaderSize); at+4 <= len(whole); i, at = i+1, at+step {
 			b := append(make([]byte, 0, len(whole)+8), whole...)
 			*(*uint32)(unsafe.Pointer(&b[at])) = words[i%len(words)]

@@ -3,6 +3,9 @@ package fence
 import (
 	"encoding/binary"
 	"math"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 // ownFinding, in place of a ref, marks a finding of no fence.
@@ -14,15 +17,15 @@ func (s *Snapshot) appendFindings(b []byte) []byte {
 	for _, f := range s.findings {
 		b = appendFinding(b, ownFinding, f)
 	}
-	for e := range s.table.all() {
-		for _, f := range e.findings {
-			b = appendFinding(b, uint64(e.ref), f)
+	for e := range s.table.All() {
+		for _, f := range e.Findings {
+			b = appendFinding(b, uint64(e.Ref), f)
 		}
 	}
 	return b
 }
 
-func appendFinding(b []byte, ref uint64, f Finding) []byte {
+func appendFinding(b []byte, ref uint64, f geojson.Finding) []byte {
 	b = binary.AppendUvarint(b, ref)
 	b = binary.AppendVarint(b, int64(f.Feature))
 	for _, text := range []string{f.File, f.Key, string(f.Code), f.Reason} {
@@ -46,19 +49,19 @@ type findingReader struct {
 	failed bool
 }
 
-func (r *findingReader) next() (ref uint64, f Finding) {
+func (r *findingReader) next() (ref uint64, f geojson.Finding) {
 	ref = r.uvarint()
 	feature, n := binary.Varint(r.b)
 	r.skip(n)
 	f.Feature = int(feature)
-	f.File, f.Key, f.Code, f.Reason = r.text(), r.text(), Code(r.text()), r.text()
+	f.File, f.Key, f.Code, f.Reason = r.text(), r.text(), geojson.Code(r.text()), r.text()
 	flags := r.take(1)
 	if r.failed {
-		return 0, Finding{}
+		return 0, geojson.Finding{}
 	}
 	f.Fatal = flags[0]&1 != 0
 	if flags[0]&2 != 0 {
-		f.At = &Point{r.float(), r.float()}
+		f.At = &geometry.Point{Lon: r.float(), Lat: r.float()}
 	}
 	return ref, f
 }

@@ -7,6 +7,11 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/cellmap"
+	"paddock/fence/internal/index"
 )
 
 // OpenImage makes a set of what WriteImage wrote under the same options, and gives the note
@@ -37,11 +42,11 @@ type imageReader struct {
 	set     *Set
 	section [imageSections][]byte
 
-	entries  []*entry
-	table    *table
+	entries  []*index.Entry
+	table    *index.Table
 	keys     *keys
-	findings []Finding
-	rings    []Ring // all but empty ones
+	findings []geojson.Finding
+	rings    []geometry.Ring // all but empty ones
 	starts   []uint32
 }
 
@@ -51,7 +56,7 @@ func (r *imageReader) open(image []byte) error {
 		return err
 	}
 	var (
-		index   *cellmap
+		index   *cellmap.Cellmap
 		damaged error
 		invalid error
 		beside  sync.WaitGroup
@@ -73,7 +78,7 @@ func (r *imageReader) open(image []byte) error {
 	if err := cmp.Or(damaged, err, invalid); err != nil {
 		return err
 	}
-	r.publish(index)
+	r.Publish(index)
 	return nil
 }
 
@@ -106,7 +111,7 @@ func (r *imageReader) header(image []byte) (sum uint32, err error) {
 }
 
 // fences makes the entries, which share the image's memory.
-func (r *imageReader) fences(geometry []Polygon) error {
+func (r *imageReader) fences(geometry []geometry.Polygon) error {
 	fences, ok := sliceOf[imageFence](r.section[sectionFences])
 	if !ok {
 		return fmt.Errorf("section %d is of no whole number of fences", sectionFences)
@@ -129,33 +134,33 @@ func (r *imageReader) fences(geometry []Polygon) error {
 
 // list makes the table and the keys.
 func (r *imageReader) list(fences []Fence) error {
-	r.table, r.keys = &table{}, newKeys(len(fences))
+	r.table, r.keys = &index.Table{}, newKeys(len(fences))
 	for i := range fences {
 		f := &fences[i]
-		if fd, bad := refusal(f.Geometry); bad {
+		if fd, bad := geojson.Refusal(f.Geometry); bad {
 			return fmt.Errorf("fence %d: %v", i, fd)
 		}
 		if _, taken := r.keys.get(f.Key); taken {
 			return fmt.Errorf("fence %d has the key of another: %.64q", i, f.Key)
 		}
-		e := newEntry(Ref(i), f, nil)
+		e := index.NewEntry(Ref(i), f, nil)
 		r.entries = append(r.entries, e)
-		r.table.put(Ref(i), e)
+		r.table.Put(Ref(i), e)
 		r.keys.put(f.Key, Ref(i))
 	}
 	return nil
 }
 
 // geometry makes the parts of all fences.
-func (r *imageReader) geometry() ([]Polygon, error) {
+func (r *imageReader) geometry() ([]geometry.Polygon, error) {
 	parts, ok1 := sliceOf[uint32](r.section[sectionParts])
 	sizes, ok2 := sliceOf[uint32](r.section[sectionRings])
-	points, ok3 := sliceOf[Point](r.section[sectionPoints])
+	points, ok3 := sliceOf[geometry.Point](r.section[sectionPoints])
 	if !ok1 || !ok2 || !ok3 {
 		return nil, fmt.Errorf("a section of the geometry has a size that is none")
 	}
-	rings := make([]Ring, len(sizes))
-	r.rings, r.starts = make([]Ring, 0, len(sizes)), make([]uint32, 0, len(sizes))
+	rings := make([]geometry.Ring, len(sizes))
+	r.rings, r.starts = make([]geometry.Ring, 0, len(sizes)), make([]uint32, 0, len(sizes))
 	at := uint64(0)
 	for i, n := range sizes {
 		if uint64(n) > uint64(len(points))-at {
@@ -167,7 +172,7 @@ func (r *imageReader) geometry() ([]Polygon, error) {
 		}
 		at += uint64(n)
 	}
-	polygons := make([]Polygon, len(parts))
+	polygons := make([]geometry.Polygon, len(parts))
 	for i, n := range parts {
 		if uint64(n) > uint64(len(rings)) {
 			return nil, fmt.Errorf("part %d has more rings than there are", i)
@@ -210,7 +215,7 @@ func (r *imageReader) readFindings() error {
 			r.findings = append(r.findings, f)
 		case ref < uint64(len(r.entries)):
 			e := r.entries[ref]
-			e.findings = append(e.findings, f)
+			e.Findings = append(e.Findings, f)
 		default:
 			return fmt.Errorf("a finding is about fence %d of %d", ref, len(r.entries))
 		}
@@ -219,38 +224,33 @@ func (r *imageReader) readFindings() error {
 }
 
 // cellmap makes the index; nil if there is none. It needs the geometry, and no fence.
-func (r *imageReader) cellmap() (*cellmap, error) {
+func (r *imageReader) cellmap() (*cellmap.Cellmap, error) {
 	if len(r.section[sectionGrid]) == 0 {
 		return nil, nil
 	}
-	grid, ok := sliceOf[imageGrid](r.section[sectionGrid])
+	grid, ok := sliceOf[cellmap.CellGrid](r.section[sectionGrid])
 	dir, ok2 := sliceOf[uint32](r.section[sectionDir])
 	words, ok3 := sliceOf[uint32](r.section[sectionWords])
 	if !ok || !ok2 || !ok3 || len(grid) != 1 {
 		return nil, fmt.Errorf("a section of the index has a size that is none")
 	}
-	g := grid[0]
-	m := &cellmap{
-		rule: r.set.options.Boundary.rule(),
-		x0:   g.X0, y0: g.Y0, shift: uint(g.Shift), w: g.W, h: g.H,
-		dir: dir, words: words, rings: r.rings, starts: r.starts,
-	}
-	return m, m.check(len(r.section[sectionFences]) / int(unsafe.Sizeof(imageFence{})))
+	fences := len(r.section[sectionFences]) / int(unsafe.Sizeof(imageFence{}))
+	return cellmap.OpenCellmap(grid[0], dir, words, r.rings, r.starts, r.set.options.Boundary.Rule(), fences)
 }
 
 // publish makes what was read the set's first generation.
-func (r *imageReader) publish(m *cellmap) {
+func (r *imageReader) Publish(m *cellmap.Cellmap) {
 	s := r.set
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = int64(len(r.entries))
-	s.writer = newWriter(s.options)
-	if w, ok := s.writer.(*cellWriter); ok && m != nil {
-		w.begin(m, r.table)
+	s.writer = newWriter(s.options.index())
+	if w, ok := s.writer.(*cellmap.CellWriter); ok && m != nil {
+		w.Begin(m, r.table)
 	} else {
 		for _, e := range r.entries {
-			s.writer.replace(nil, e)
+			s.writer.Replace(nil, e)
 		}
 	}
-	s.publish(&Snapshot{table: r.table, keys: r.keys, bounds: r.table.bounds(), findings: slices.Clip(r.findings)})
+	s.Publish(&Snapshot{table: r.table, keys: r.keys, bounds: r.table.Bounds(), findings: slices.Clip(r.findings)})
 }

@@ -3,6 +3,9 @@ package fence
 import (
 	"hash/crc32"
 	"io"
+
+	"paddock/fence/geometry"
+	"paddock/fence/internal/cellmap"
 )
 
 // WriteImage writes the set for OpenImage, together with a note, such as what the set was
@@ -54,7 +57,7 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 		text         []byte
 		fences       []imageFence
 		parts, rings []uint32
-		points       []Point
+		points       []geometry.Point
 	)
 	size := func(b []byte) uint32 {
 		if b == nil {
@@ -62,11 +65,11 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 		}
 		return uint32(len(b)) + 1
 	}
-	for e := range s.table.all() {
-		if int(e.ref) != len(fences) {
+	for e := range s.table.All() {
+		if int(e.Ref) != len(fences) {
 			return false
 		}
-		f := e.fence
+		f := e.Fence
 		fences = append(fences, imageFence{uint32(len(f.Geometry)), uint32(len(f.Key)), size(f.ID), size(f.Properties)})
 		text = append(append(append(text, f.Key...), f.ID...), f.Properties...)
 		for _, part := range f.Geometry {
@@ -80,10 +83,11 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 	sections[sectionFindings] = s.appendFindings(nil)
 	sections[sectionText], sections[sectionFences] = text, bytesOf(fences)
 	sections[sectionParts], sections[sectionRings], sections[sectionPoints] = bytesOf(parts), bytesOf(rings), bytesOf(points)
-	if x, ok := s.index.(*cellIndex); ok && x.edits == nil {
-		m := x.base
-		sections[sectionGrid] = bytesOf([]imageGrid{{X0: m.x0, Y0: m.y0, Shift: uint32(m.shift), W: m.w, H: m.h}})
-		sections[sectionDir], sections[sectionWords] = bytesOf(m.dir), bytesOf(m.words)
+	if x, ok := s.index.(*cellmap.CellIndex); ok {
+		if grid, dir, words, asBuilt := x.Arrays(); asBuilt {
+			sections[sectionGrid] = bytesOf([]cellmap.CellGrid{grid})
+			sections[sectionDir], sections[sectionWords] = bytesOf(dir), bytesOf(words)
+		}
 	}
 	return true
 }

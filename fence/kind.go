@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"paddock/fence/internal/cellmap"
+	"paddock/fence/internal/index"
 )
 
 // Kind names a way to index a set.
@@ -62,22 +65,22 @@ var registry []registration
 
 type registration struct {
 	kind      Kind
-	newWriter func(Options) writer
+	newWriter func(index.IndexOptions) index.Writer
 }
 
 // The list is filled here since auto looks into it.
 func init() {
 	registry = []registration{
-		{KindBrute, newBruteWriter},
-		{KindBBox, newBBoxWriter},
-		{KindCity, newCityWriter},
-		{KindCityBBox, newCityBBoxWriter},
-		{KindQTree, newQTreeWriter},
-		{KindQRTree, newQRTreeWriter},
-		{KindRTree, newRTreeWriter},
-		{KindS2, newS2Writer},
-		{KindCellmap, newCellWriter},
-		{KindAuto, newAutoWriter},
+		{KindBrute, index.NewBruteWriter},
+		{KindBBox, index.NewBBoxWriter},
+		{KindCity, index.NewCityWriter},
+		{KindCityBBox, index.NewCityBBoxWriter},
+		{KindQTree, index.NewQTreeWriter},
+		{KindQRTree, index.NewQRTreeWriter},
+		{KindRTree, index.NewRTreeWriter},
+		{KindS2, index.NewS2Writer},
+		{KindCellmap, func(o index.IndexOptions) index.Writer { return cellmap.NewCellWriter(o) }},
+		{KindAuto, newAuto},
 	}
 }
 
@@ -106,11 +109,30 @@ func ParseKind(s string) (Kind, error) {
 	return "", fmt.Errorf("%w %q: it must be one of %s", ErrKind, s, strings.Join(names, ", "))
 }
 
-func newWriter(o Options) writer {
+func newWriter(o index.IndexOptions) index.Writer {
 	for _, r := range registry {
-		if r.kind == o.Kind {
+		if string(r.kind) == o.Kind {
 			return r.newWriter(o)
 		}
 	}
-	panic("fence: kind not registered: " + string(o.Kind)) // NewSet has checked it.
+	panic("fence: kind not registered: " + o.Kind) // NewSet has checked it.
+}
+
+// newAuto makes the writer of KindAuto.
+func newAuto(o index.IndexOptions) index.Writer {
+	as := func(kind Kind) func() index.Writer {
+		o := o
+		o.Kind = string(kind)
+		return func() index.Writer { return newWriter(o) }
+	}
+	return cellmap.NewAutoWriter(as(KindBBox), as(DefaultKind))
+}
+
+// cellWriterOf is the writer of a cellmap that w is or has, nil if there is none.
+func cellWriterOf(w index.Writer) *cellmap.CellWriter {
+	if a, ok := w.(*cellmap.AutoWriter); ok {
+		w = a.Current()
+	}
+	c, _ := w.(*cellmap.CellWriter)
+	return c
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 // drawing makes areas of bytes, so that a fuzzer can change one vertex. Each vertex is two
@@ -22,34 +24,34 @@ const (
 	drawFence = -128
 )
 
-func (d drawing) areas(data []byte) []fence.MultiPolygon {
-	areas := []fence.MultiPolygon{{{{}}}}
+func (d drawing) areas(data []byte) []geometry.MultiPolygon {
+	areas := []geometry.MultiPolygon{{{{}}}}
 	for len(data) >= 2 && len(areas) <= 8 {
 		x, y := int8(data[0]), int8(data[1])
 		a := &areas[len(areas)-1]
 		part := &(*a)[len(*a)-1]
 		switch x {
 		case drawFence:
-			areas, data = append(areas, fence.MultiPolygon{{{}}}), data[1:]
+			areas, data = append(areas, geometry.MultiPolygon{{{}}}), data[1:]
 			continue
 		case drawPart:
-			*a, data = append(*a, fence.Polygon{{}}), data[1:]
+			*a, data = append(*a, geometry.Polygon{{}}), data[1:]
 			continue
 		case drawRing:
-			*part, data = append(*part, fence.Ring{}), data[1:]
+			*part, data = append(*part, geometry.Ring{}), data[1:]
 			continue
 		}
 		ring := &(*part)[len(*part)-1]
 		*ring = append(*ring, d.at(x, y))
 		data = data[2:]
 	}
-	return slices.DeleteFunc(areas, func(mp fence.MultiPolygon) bool {
-		return slices.ContainsFunc(fence.Validate(mp), func(f fence.Finding) bool { return f.Fatal })
+	return slices.DeleteFunc(areas, func(mp geometry.MultiPolygon) bool {
+		return slices.ContainsFunc(geojson.Validate(mp), func(f geojson.Finding) bool { return f.Fatal })
 	})
 }
 
-func (d drawing) at(x, y int8) fence.Point {
-	return fence.Point{Lon: min(max(d.x0+float64(x)*d.unit, -180), 180), Lat: min(max(d.y0+float64(y)*d.unit, -90), 90)}
+func (d drawing) at(x, y int8) geometry.Point {
+	return geometry.Point{Lon: min(max(d.x0+float64(x)*d.unit, -180), 180), Lat: min(max(d.y0+float64(y)*d.unit, -90), 90)}
 }
 
 // FuzzKinds: for whatever set, valid or not, all kinds give the same answers, under each
@@ -76,14 +78,14 @@ func FuzzKinds(f *testing.F) {
 			return
 		}
 		rng := rand.New(rand.NewPCG(1, uint64(choice)))
-		var points []fence.Point
+		var points []geometry.Point
 		for _, a := range areas {
 			points = append(points, some(rng, hardPoints(rng, a), 80/len(areas))...)
 		}
 		for _, p := range some(rng, slices.Clone(points), 6) {
 			points = append(points, onBorders(rng, p)...)
 		}
-		points = append(points, fence.Point{Lon: 180, Lat: points[0].Lat}, fence.Point{Lon: points[0].Lon, Lat: 90})
+		points = append(points, geometry.Point{Lon: 180, Lat: points[0].Lat}, geometry.Point{Lon: points[0].Lon, Lat: 90})
 		b := boundaries[int(choice)%3]
 		zoom := []int{fence.ZoomWorld, 3, 9, 14, 19}[int(choice/3)%5]
 		want := bruteAnswers(t, b, areas, points)
@@ -96,7 +98,7 @@ func FuzzKinds(f *testing.F) {
 	})
 }
 
-func bruteAnswers(t *testing.T, b fence.Boundary, areas []fence.MultiPolygon, points []fence.Point) (all [][]fence.Ref) {
+func bruteAnswers(t *testing.T, b geometry.Boundary, areas []geometry.MultiPolygon, points []geometry.Point) (all [][]fence.Ref) {
 	s := newSetOf(t, fence.Options{Kind: fence.KindBrute, Boundary: b}, areas...).Snapshot()
 	for _, p := range points {
 		all = append(all, s.Append(nil, p.Lon, p.Lat))
@@ -105,7 +107,7 @@ func bruteAnswers(t *testing.T, b fence.Boundary, areas []fence.MultiPolygon, po
 }
 
 // agree checks all kinds. The first fences are the parents of the city kinds.
-func agree(t *testing.T, b fence.Boundary, zoom int, areas []fence.MultiPolygon, points []fence.Point, want [][]fence.Ref) {
+func agree(t *testing.T, b geometry.Boundary, zoom int, areas []geometry.MultiPolygon, points []geometry.Point, want [][]fence.Ref) {
 	t.Helper()
 	for _, kind := range fence.Kinds() {
 		o := fence.Options{Kind: kind, Boundary: b, Zoom: zoom, Parents: areas[:(len(areas)+1)/2]}
@@ -115,12 +117,12 @@ func agree(t *testing.T, b fence.Boundary, zoom int, areas []fence.MultiPolygon,
 
 // rewrite turns and reverses rings, and shuffles rings, parts and fences. Fence i of the
 // result was order[i].
-func rewrite(rng *rand.Rand, areas []fence.MultiPolygon) (out []fence.MultiPolygon, order []int) {
+func rewrite(rng *rand.Rand, areas []geometry.MultiPolygon) (out []geometry.MultiPolygon, order []int) {
 	order = rng.Perm(len(areas))
 	for _, i := range order {
-		var mp fence.MultiPolygon
+		var mp geometry.MultiPolygon
 		for _, part := range areas[i] {
-			var pg fence.Polygon
+			var pg geometry.Polygon
 			for _, r := range part {
 				k := rng.IntN(max(len(r), 1))
 				turned := append(slices.Clone(r[k:]), r[:k]...)
@@ -153,21 +155,21 @@ func reordered(answers [][]fence.Ref, order []int) (out [][]fence.Ref) {
 
 // shifted moves everything by a power of two, if that rounds nothing, leaves the world's edge
 // alone and takes nothing over it; else it moves nothing.
-func (d drawing) shifted(areas []fence.MultiPolygon, points []fence.Point) ([]fence.MultiPolygon, []fence.Point) {
+func (d drawing) shifted(areas []geometry.MultiPolygon, points []geometry.Point) ([]geometry.MultiPolygon, []geometry.Point) {
 	exact := true
-	move := func(p fence.Point) fence.Point {
-		q := fence.Point{Lon: p.Lon + 16*d.unit, Lat: p.Lat - 4*d.unit}
+	move := func(p geometry.Point) geometry.Point {
+		q := geometry.Point{Lon: p.Lon + 16*d.unit, Lat: p.Lat - 4*d.unit}
 		exact = exact && q.Lon-16*d.unit == p.Lon && q.Lat+4*d.unit == p.Lat &&
 			math.Abs(p.Lon) < 180 && math.Abs(q.Lon) < 180 && math.Abs(q.Lat) <= 90
 		return q
 	}
-	var out []fence.MultiPolygon
+	var out []geometry.MultiPolygon
 	for _, a := range areas {
-		var mp fence.MultiPolygon
+		var mp geometry.MultiPolygon
 		for _, part := range a {
-			var pg fence.Polygon
+			var pg geometry.Polygon
 			for _, r := range part {
-				var moved fence.Ring
+				var moved geometry.Ring
 				for _, p := range r {
 					moved = append(moved, move(p))
 				}
@@ -180,7 +182,7 @@ func (d drawing) shifted(areas []fence.MultiPolygon, points []fence.Point) ([]fe
 	if !exact {
 		return areas, points
 	}
-	var at []fence.Point
+	var at []geometry.Point
 	for _, p := range points {
 		exact = true
 		if q := move(p); exact {
@@ -194,7 +196,7 @@ func (d drawing) shifted(areas []fence.MultiPolygon, points []fence.Point) ([]fe
 
 // checkChords cuts rings in two between two of their vertices: a point is in the ring if it is
 // in one of the pieces and not in the other, and never in both if the ring is simple.
-func checkChords(t *testing.T, rng *rand.Rand, areas []fence.MultiPolygon, points []fence.Point) {
+func checkChords(t *testing.T, rng *rand.Rand, areas []geometry.MultiPolygon, points []geometry.Point) {
 	t.Helper()
 	for _, a := range areas {
 		r := a[0][0]
@@ -203,9 +205,9 @@ func checkChords(t *testing.T, rng *rand.Rand, areas []fence.MultiPolygon, point
 		}
 		i := rng.IntN(len(r) - 2)
 		j := i + 2 + rng.IntN(len(r)-i-2)
-		one := fence.MultiPolygon{{slices.Clone(r[i : j+1])}}
-		two := fence.MultiPolygon{{append(slices.Clone(r[j:]), r[:i+1]...)}}
-		whole := fence.MultiPolygon{{r}}
+		one := geometry.MultiPolygon{{slices.Clone(r[i : j+1])}}
+		two := geometry.MultiPolygon{{append(slices.Clone(r[j:]), r[:i+1]...)}}
+		whole := geometry.MultiPolygon{{r}}
 		for _, p := range points {
 			if whole.Contains(p) != (one.Contains(p) != two.Contains(p)) {
 				t.Fatalf("%v: %v cut from %d to %d", p, r, i, j)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"paddock/fence/geojson"
 )
 
 // LoadDir reads every file of the directory whose name ends in "json", not recursively, as one
@@ -110,7 +112,7 @@ func (f *fileLoad) load(fsys fs.FS, o Options) error {
 		return err
 	}
 	defer r.Close()
-	c, err := ReadGeoJSON(r, f.file, o.Reading())
+	c, err := geojson.ReadGeoJSON(r, f.file, o.Reading())
 	if err != nil {
 		return err
 	}

@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // The shares of a load: BenchmarkRead within BenchmarkLoad within BenchmarkFile, and
 // BenchmarkIndex for the rest.
 
-func readLargest(tb testing.TB, data []byte) *fence.Collection {
+func readLargest(tb testing.TB, data []byte) *geojson.Collection {
 	tb.Helper()
-	c, err := fence.ReadGeoJSON(bytes.NewReader(data), "largest", fence.ReadOptions{})
+	c, err := geojson.ReadGeoJSON(bytes.NewReader(data), "largest", geojson.ReadOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func BenchmarkValidate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range c.Fences {
-			fence.Validate(c.Fences[i].Geometry)
+			geojson.Validate(c.Fences[i].Geometry)
 		}
 	}
 }
@@ -75,7 +76,7 @@ func BenchmarkFile(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		c, err := fence.ReadGeoJSON(f, name, fence.ReadOptions{})
+		c, err := geojson.ReadGeoJSON(f, name, geojson.ReadOptions{})
 		if err := errors.Join(err, f.Close()); err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // cityDir holds real data; it is not part of the project.
@@ -61,7 +62,7 @@ stops: 0 fences, 0 parts, 0 edges, 1 features skipped, 1 findings
 
 func TestReportIsBounded(t *testing.T) {
 	points := slices.Repeat([]string{feature(`"geometry":null`)}, 100)
-	_, report, err := fence.LoadDir(dir(map[string]string{"a.json": collection(points...)}), fence.Options{Limits: fence.Limits{Findings: 90}})
+	_, report, err := fence.LoadDir(dir(map[string]string{"a.json": collection(points...)}), fence.Options{Limits: geojson.Limits{Findings: 90}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestLoadDirRefuses(t *testing.T) {
 		"nothing":              {map[string]string{"a.txt": ""}, fence.ErrNoSets, "*json"},
 		"same slug":            {map[string]string{"a b.json": poly1, "A_b.geojson": poly1}, fence.ErrExists, `A_b.geojson and a b.json are both named "a-b"`},
 		"no slug":              {map[string]string{"-.json": poly1}, fence.ErrName, "-.json"},
-		"no GeoJSON":           {map[string]string{"a.json": "{}"}, fence.ErrNotGeoJSON, "a.json"},
+		"no GeoJSON":           {map[string]string{"a.json": "{}"}, geojson.ErrNotGeoJSON, "a.json"},
 		"broken":               {map[string]string{"a.json": poly1, "b.json": `{"type":}`}, nil, "b.json:1:9: unexpected '}'"},
 		"two broken":           {map[string]string{"a.json": poly1, "b.json": "?", "c.json": poly1, "d.json": "!", "d .json": poly1}, nil, "b.json:1:1: unexpected '?'"},
 		"broken and same slug": {map[string]string{"a.json": "?", "b.json": poly1, "b_.json": poly1}, nil, "a.json:1:1: unexpected '?'"},
@@ -97,7 +98,7 @@ func TestLoadDirRefuses(t *testing.T) {
 			if c != nil || err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Fatalf("got %v, %v", c, err)
 			}
-			if tc.want != nil && !errors.Is(err, tc.want) || tc.want == nil && !errors.As(err, new(*fence.SyntaxError)) {
+			if tc.want != nil && !errors.Is(err, tc.want) || tc.want == nil && !errors.As(err, new(*geojson.SyntaxError)) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -1,6 +1,13 @@
 package fence
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/index"
+)
 
 // Options are a set's settings. The zero value is what most want.
 type Options struct {
@@ -14,21 +21,21 @@ type Options struct {
 
 	// Parents are what KindCity and KindCityBBox group fences by, such as the districts of a
 	// city. They never change an answer. Without any, those kinds look at every fence.
-	Parents []MultiPolygon
+	Parents []geometry.MultiPolygon
 
-	Boundary Boundary // which points of its own boundary a fence holds; "" is BoundaryHalfOpen
+	Boundary geometry.Boundary // which points of its own boundary a fence holds; "" is BoundaryHalfOpen
 
 	// Antimeridian says what an edge over half the world means when fences are read.
-	Antimeridian Antimeridian
+	Antimeridian geometry.Antimeridian
 
-	IDProperty string // property that gives the key of a Feature without id; "" is none
-	Strict     bool   // refuse what RFC 7946 calls invalid: see Code
-	Limits     Limits // of documents that LoadDir reads
+	IDProperty string         // property that gives the key of a Feature without id; "" is none
+	Strict     bool           // refuse what RFC 7946 calls invalid: see Code
+	Limits     geojson.Limits // of documents that LoadDir reads
 }
 
 // Reading is what the options say about reading documents.
-func (o Options) Reading() ReadOptions {
-	return ReadOptions{IDProperty: o.IDProperty, Strict: o.Strict, Antimeridian: o.Antimeridian, Limits: o.Limits}
+func (o Options) Reading() geojson.ReadOptions {
+	return geojson.ReadOptions{IDProperty: o.IDProperty, Strict: o.Strict, Antimeridian: o.Antimeridian, Limits: o.Limits}
 }
 
 // checked gives the options with the defaults put in.
@@ -37,16 +44,16 @@ func (o Options) checked() (Options, error) {
 	if o.Kind, err = ParseKind(string(o.Kind)); err != nil {
 		return o, err
 	}
-	if o.Boundary, err = ParseBoundary(string(o.Boundary)); err != nil {
+	if o.Boundary, err = geometry.ParseBoundary(string(o.Boundary)); err != nil {
 		return o, err
 	}
-	if o.Antimeridian, err = ParseAntimeridian(string(o.Antimeridian)); err != nil {
+	if o.Antimeridian, err = geometry.ParseAntimeridian(string(o.Antimeridian)); err != nil {
 		return o, err
 	}
 	switch {
 	case o.Zoom == 0:
 		o.Zoom = DefaultZoom
-	case o.Zoom == ZoomWorld: // stays, see level
+	case o.Zoom == ZoomWorld: // stays, see index
 	case o.Zoom < 0 || o.Zoom > MaxZoom:
 		return o, fmt.Errorf("%w: %d is not within 0 and %d", ErrZoom, o.Zoom, MaxZoom)
 	}
@@ -61,5 +68,21 @@ func ZoomLevel(z int) int {
 	return z
 }
 
-// level is the zoom level that checked options mean.
-func (o Options) level() int { return max(o.Zoom, 0) }
+// index gives what checked options mean to an index.
+func (o Options) index() index.IndexOptions {
+	return index.IndexOptions{Kind: string(o.Kind), Zoom: max(o.Zoom, 0), Parents: o.Parents, Rule: o.Boundary.Rule()}
+}
+
+// ReadParents reads the areas of a GeoJSON document for Options.Parents. The errors are those
+// of ReadGeoJSON; features that give no area are left out.
+func ReadParents(r io.Reader, file string, o geojson.ReadOptions) ([]geometry.MultiPolygon, error) {
+	c, err := geojson.ReadGeoJSON(r, file, o)
+	if err != nil {
+		return nil, err
+	}
+	var areas []geometry.MultiPolygon
+	for i := range c.Fences {
+		areas = append(areas, c.Fences[i].Geometry)
+	}
+	return areas, nil
+}

@@ -5,12 +5,12 @@ import (
 	"math/big"
 	"math/rand/v2"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // oracleHolds decides by exact rationals where an edge meets the parallel of p, independently
 // of the product's predicate.
-func oracleHolds(mp fence.MultiPolygon, p fence.Point) bool {
+func oracleHolds(mp geometry.MultiPolygon, p geometry.Point) bool {
 	if math.IsNaN(p.Lon-p.Lon) || math.IsNaN(p.Lat-p.Lat) {
 		return false
 	}
@@ -34,7 +34,7 @@ func oracleHolds(mp fence.MultiPolygon, p fence.Point) bool {
 }
 
 // eastOf reports whether the edge meets the parallel of p strictly to the east of p.
-func eastOf(a, b, p fence.Point) bool {
+func eastOf(a, b, p geometry.Point) bool {
 	if b.Lat < a.Lat {
 		a, b = b, a
 	}
@@ -65,8 +65,8 @@ func ulps(x float64, n int) float64 {
 
 // hardPoints gives points at which float64 is most likely to err: on and beside vertices and
 // edges, and level with them.
-func hardPoints(rng *rand.Rand, mp fence.MultiPolygon) []fence.Point {
-	var at []fence.Point
+func hardPoints(rng *rand.Rand, mp geometry.MultiPolygon) []geometry.Point {
+	var at []geometry.Point
 	for _, part := range mp {
 		for _, ring := range part {
 			for i, a := range ring {
@@ -74,16 +74,16 @@ func hardPoints(rng *rand.Rand, mp fence.MultiPolygon) []fence.Point {
 				s := rng.Float64()
 				at = append(
 					at, a,
-					fence.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2},
-					fence.Point{Lon: a.Lon + s*(b.Lon-a.Lon), Lat: a.Lat + s*(b.Lat-a.Lat)},
-					fence.Point{Lon: a.Lon, Lat: c.Lat},
-					fence.Point{Lon: c.Lon, Lat: a.Lat},
+					geometry.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2},
+					geometry.Point{Lon: a.Lon + s*(b.Lon-a.Lon), Lat: a.Lat + s*(b.Lat-a.Lat)},
+					geometry.Point{Lon: a.Lon, Lat: c.Lat},
+					geometry.Point{Lon: c.Lon, Lat: a.Lat},
 				)
 			}
 		}
 	}
 	for _, p := range at {
-		at = append(at, fence.Point{Lon: ulps(p.Lon, rng.IntN(9)-4), Lat: ulps(p.Lat, rng.IntN(9)-4)})
+		at = append(at, geometry.Point{Lon: ulps(p.Lon, rng.IntN(9)-4), Lat: ulps(p.Lat, rng.IntN(9)-4)})
 	}
 	return at
 }
@@ -96,22 +96,22 @@ func some[T any](rng *rand.Rand, points []T, n int) []T {
 
 // randomRing gives a ring of n vertices, invalid more often than not. The coarser the grid,
 // the more edges are level, collinear or equal.
-func randomRing(rng *rand.Rand, n int, grid float64) fence.Ring {
-	r := make(fence.Ring, n)
+func randomRing(rng *rand.Rand, n int, grid float64) geometry.Ring {
+	r := make(geometry.Ring, n)
 	cx, cy := rng.Float64()*40-20, rng.Float64()*40-20
 	for i := range r {
 		x, y := cx+rng.Float64()*10, cy+rng.Float64()*10
 		if grid > 0 {
 			x, y = math.Round(x/grid)*grid, math.Round(y/grid)*grid
 		}
-		r[i] = fence.Point{Lon: x, Lat: y}
+		r[i] = geometry.Point{Lon: x, Lat: y}
 	}
 	return r
 }
 
-func randomArea(rng *rand.Rand) fence.MultiPolygon {
+func randomArea(rng *rand.Rand) geometry.MultiPolygon {
 	grid := []float64{0, 1, 0.1, 2.5}[rng.IntN(4)]
-	mp := make(fence.MultiPolygon, 1+rng.IntN(3))
+	mp := make(geometry.MultiPolygon, 1+rng.IntN(3))
 	for i := range mp {
 		for range 1 + rng.IntN(3) {
 			n := 3 + rng.IntN(8)
@@ -125,20 +125,20 @@ func randomArea(rng *rand.Rand) fence.MultiPolygon {
 }
 
 // oracleHoldsBy decides by exact rationals under a boundary rule.
-func oracleHoldsBy(b fence.Boundary, mp fence.MultiPolygon, p fence.Point) bool {
-	if b == fence.BoundaryHalfOpen {
+func oracleHoldsBy(b geometry.Boundary, mp geometry.MultiPolygon, p geometry.Point) bool {
+	if b == geometry.BoundaryHalfOpen {
 		return oracleHolds(mp, p)
 	}
-	at := []fence.Point{p}
+	at := []geometry.Point{p}
 	if math.Abs(p.Lon) == 180 {
-		at = []fence.Point{{Lon: -180, Lat: p.Lat}, {Lon: 180, Lat: p.Lat}}
+		at = []geometry.Point{{Lon: -180, Lat: p.Lat}, {Lon: 180, Lat: p.Lat}}
 	}
 	for _, part := range mp {
 		on := false
 		for _, p := range at {
 			on = on || oracleOnEdge(part, p)
 		}
-		if b == fence.BoundaryClosed && on || !on && oracleHolds(fence.MultiPolygon{part}, p) {
+		if b == geometry.BoundaryClosed && on || !on && oracleHolds(geometry.MultiPolygon{part}, p) {
 			return true
 		}
 	}
@@ -146,7 +146,7 @@ func oracleHoldsBy(b fence.Boundary, mp fence.MultiPolygon, p fence.Point) bool 
 }
 
 // oracleOnEdge reports whether p is on an edge of the part.
-func oracleOnEdge(part fence.Polygon, p fence.Point) bool {
+func oracleOnEdge(part geometry.Polygon, p geometry.Point) bool {
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	for _, r := range part {
 		for i, a := range r {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // A fence's properties stand inside events and answers that end at a line break, and in
@@ -20,14 +20,14 @@ func TestPropertiesAreOneLineOfUTF8(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			doc := "{\"type\":\"Feature\",\"id\":\"k\",\"properties\":\n" + c.given + geometry
-			f, _, err := fence.ParseFeature([]byte(doc), fence.ReadOptions{})
+			f, _, err := geojson.ParseFeature([]byte(doc), geojson.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if string(f.Properties) != c.want {
 				t.Errorf("a feature alone: %q, want %q", f.Properties, c.want)
 			}
-			all, err := fence.ReadGeoJSON(strings.NewReader(`{"type":"FeatureCollection","features":[`+doc+`]}`), "x", fence.ReadOptions{})
+			all, err := geojson.ReadGeoJSON(strings.NewReader(`{"type":"FeatureCollection","features":[`+doc+`]}`), "x", geojson.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,89 +2,43 @@ package fence
 
 import (
 	"runtime"
-	"slices"
+	"sync/atomic"
+
+	"paddock/fence/internal/cellmap"
+	"paddock/fence/internal/index"
 )
-
-// renewSteps is how many changes a renewal takes in at once, for which writers wait, and how
-// many each edit takes in for it beside its own: so it gains on those who write without a pause.
-const renewSteps = 4
-
-// renewal is a cellmap that is built anew beside a set. It follows what has changed meanwhile,
-// and takes the place of the set's own when it has all.
-type renewal struct {
-	of      *cellWriter // whose place it takes
-	next    *cellWriter
-	table   *table   // what next has when it has taken in the changes
-	changes []change // still to be taken in
-}
-
-// step takes in n changes that led to the table now, and says whether that is all of them.
-//
-// It takes in those that led to one table before it looks at the next: cells are made of what
-// is in a table, so that what is in another would stay in some of them.
-func (r *renewal) step(now *table, n int) (all bool) {
-	for range n {
-		if len(r.changes) == 0 {
-			if r.changes, r.table = changesBetween(r.table, now), now; len(r.changes) == 0 {
-				return true
-			}
-		}
-		r.next.take(r.changes[0], r.table)
-		r.changes = r.changes[1:]
-	}
-	return len(r.changes) == 0 && r.table == now
-}
-
-// changesBetween lists what became of the fences of a table until it was another.
-func changesBetween(then, now *table) (changes []change) {
-	for i := range max(len(then.pages), len(now.pages)) {
-		before, after := then.page(i), now.page(i)
-		if before == after {
-			continue
-		}
-		for k := range pageSize {
-			old, successor := before.entry(k), after.entry(k)
-			if old != successor {
-				changes = append(changes, change{old, successor})
-			}
-		}
-	}
-	return changes
-}
 
 // tend begins to build a cellmap anew where the set has outgrown its own, or helps the one that
 // has been built to follow.
 func (s *Set) tend() {
 	w, now := cellWriterOf(s.writer), s.current.Load().table
 	switch {
-	case s.renewal != nil && s.renewal.of == w:
-		s.renewal.step(now, renewSteps)
-	case w != nil && !s.tending.Load() && w.stale(now):
+	case s.renewal != nil && s.renewal.Of == w:
+		s.renewal.Step(now)
+	case w != nil && !s.tending.Load() && w.Stale(now):
 		s.tending.Store(true)
 		s.tasks.Go(func() { s.renew(w, now) })
 	}
 }
 
 // renew builds a cellmap of the table then, and lets w go on from it.
-func (s *Set) renew(w *cellWriter, then *table) {
-	r := &renewal{of: w, next: newCellWriter(s.options).(*cellWriter), table: then}
-	r.next.begin(buildCellmapOn(1, slices.Collect(then.all()), w.rule), then)
+func (s *Set) renew(w *cellmap.CellWriter, then *index.Table) {
+	r := cellmap.NewRenewal(w, then)
 	for s.follow(r) {
 		runtime.Gosched() // to a writer that has waited
 	}
 }
 
 // follow has a renewal follow the set for a while, and says whether there is more to do.
-func (s *Set) follow(r *renewal) (more bool) {
+func (s *Set) follow(r *cellmap.Renewal) (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := *s.current.Load()
-	if cellWriterOf(s.writer) == r.of {
-		if s.renewal = r; !r.step(now.table, renewSteps) {
+	if cellWriterOf(s.writer) == r.Of {
+		if s.renewal = r; !r.Step(now.table) {
 			return true
 		}
-		*r.of = *r.next
-		now.index = r.of.publish(now.table)
+		now.index = r.Finish(now.table)
 		s.current.Store(&now)
 	} // else the whole set has been replaced meanwhile
 	s.renewal = nil
@@ -99,3 +53,41 @@ func (s *Set) Building() bool { return s.tending.Load() }
 // Settle waits for the index that is being built anew in the background, if there is one.
 // Answers do not depend on it.
 func (s *Set) Settle() { s.tasks.Wait() }
+
+// published is what readers see of a thing that changes: one value at a time, which is never
+// changed itself. Readers take no lock. One goroutine at a time may store or stage.
+//
+// Things that change together are staged with one [commit]: until that is done readers see
+// what was there before of all of them, and afterwards what was staged of all of them.
+type published[T any] struct {
+	current atomic.Pointer[T]
+	staged  atomic.Pointer[staged[T]] // nil but for the moment of a commit
+}
+
+type staged[T any] struct {
+	next *T
+	with *commit
+}
+
+// commit is the moment at which what was staged with it becomes visible.
+type commit struct{ done atomic.Bool }
+
+// Load is the present value, nil before the first one.
+func (p *published[T]) Load() *T {
+	if s := p.staged.Load(); s != nil && s.with.done.Load() {
+		return s.next
+	}
+	return p.current.Load()
+}
+
+// Store makes next the present value.
+func (p *published[T]) Store(next *T) { p.current.Store(next) }
+
+// stage lets next become the present value when the commit is done. Call settle then.
+func (p *published[T]) stage(next *T, with *commit) { p.staged.Store(&staged[T]{next, with}) }
+
+// settle ends the staging of a commit that is done.
+func (p *published[T]) settle() {
+	p.current.Store(p.staged.Load().next)
+	p.staged.Store(nil)
+}

@@ -1,15 +1,20 @@
 package fence
 
-import "strconv"
+import (
+	"strconv"
+
+	"paddock/fence/geojson"
+	"paddock/fence/internal/index"
+)
 
 // Replace makes the collection the whole set, in one publication. A key that stays keeps its
 // ref. Fences without a key get one as by Add. The collection belongs to the set from now
 // on. One that does not come from ReadGeoJSON is validated first. If it fails the set is as
 // before: the error is ErrFull or a *RefusedError, whose Feature is the fence's index.
-func (s *Set) Replace(c *Collection) (*Snapshot, error) { return s.If(nil).Replace(c) }
+func (s *Set) Replace(c *geojson.Collection) (*Snapshot, error) { return s.If(nil).Replace(c) }
 
-func (s *Set) replaceIf(allowed Guard, c *Collection) (*Snapshot, error) {
-	found, err := s.inspect(c)
+func (s *Set) replaceIf(allowed Guard, c *geojson.Collection) (*Snapshot, error) {
+	found, err := c.Check(s.options.Strict)
 	if err != nil {
 		return nil, err
 	}
@@ -21,43 +26,14 @@ func (s *Set) replaceIf(allowed Guard, c *Collection) (*Snapshot, error) {
 	if !s.room(c) {
 		return nil, ErrFull
 	}
-	return s.publish(s.rebuild(c, found)), nil
-}
-
-// inspect gives the findings, by the fence's index, that the collection does not have itself.
-func (s *Set) inspect(c *Collection) (found map[int][]Finding, err error) {
-	found = map[int][]Finding{}
-	for i := range c.Fences {
-		fs, err := s.recheck(&c.Fences[i], c.inspected)
-		if e, ok := err.(*RefusedError); ok {
-			e.Finding.Feature = i
-			return nil, e
-		}
-		if len(fs) > 0 {
-			found[i] = fs
-		}
-	}
-	return found, nil
+	return s.Publish(s.rebuild(c, found)), nil
 }
 
 // room reports whether there are refs for all of the collection, even if none stays.
-func (s *Set) room(c *Collection) bool { return s.next+int64(len(c.Fences)) <= 1<<32 }
-
-// recheck does in full what ReadGeoJSON has not done, and otherwise makes sure only of what
-// an index relies on.
-func (s *Set) recheck(f *Fence, inspected bool) ([]Finding, error) {
-	if !inspected {
-		return s.check(f)
-	}
-	if fd, bad := refusal(f.Geometry); bad {
-		fd.Key = f.Key
-		return nil, &RefusedError{fd}
-	}
-	return nil, nil
-}
+func (s *Set) room(c *geojson.Collection) bool { return s.next+int64(len(c.Fences)) <= 1<<32 }
 
 // rebuild starts the writer anew with the collection's fences.
-func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
+func (s *Set) rebuild(c *geojson.Collection, found map[int][]geojson.Finding) *Snapshot {
 	now := s.current.Load()
 	next := &Snapshot{keys: newKeys(len(c.Fences))}
 	clear(s.repeats)
@@ -68,48 +44,48 @@ func (s *Set) rebuild(c *Collection, found map[int][]Finding) *Snapshot {
 			extra = append(extra, fd)
 		}
 	}
-	var byKey map[string][]Finding
+	var byKey map[string][]geojson.Finding
 	given := make(map[string]bool, len(c.Fences))
 	for i := range c.Fences {
 		given[c.Fences[i].Key] = true
 	}
 	byKey, next.findings = splitFindings(given, c.Findings, extra)
 
-	entries := &table{}
+	entries := &index.Table{}
 	for i := range c.Fences {
 		f := new(c.Fences[i]) // so that a fence replaced later does not live as long as its neighbours
 		ref, ok := now.keys.get(f.Key)
 		if !ok {
 			ref, _ = s.newRef() // Replace has made sure of room.
 		}
-		entries.put(ref, newEntry(ref, f, byKey[f.Key]))
+		entries.Put(ref, index.NewEntry(ref, f, byKey[f.Key]))
 		next.keys.put(f.Key, ref)
 	}
-	next.table, next.bounds = entries, entries.bounds()
-	s.writer = newWriter(s.options)
-	for e := range entries.all() {
-		s.writer.replace(nil, e)
+	next.table, next.bounds = entries, entries.Bounds()
+	s.writer = newWriter(s.options.index())
+	for e := range entries.All() {
+		s.writer.Replace(nil, e)
 	}
 	return next
 }
 
 // assignKeys gives every fence a key that no other has.
-func (s *Set) assignKeys(fences []Fence) []Finding {
-	var findings []Finding
+func (s *Set) assignKeys(fences []Fence) []geojson.Finding {
+	var findings []geojson.Finding
 	used := make(map[string]struct{}, len(fences))
 	for i := range fences {
 		f := &fences[i]
 		base := f.Key
 		if base == "" {
-			base = f.givenKey(s.options.IDProperty)
+			base = f.GivenKey(s.options.IDProperty)
 		}
 		if base == "" {
 			base = strconv.Itoa(i)
 		}
-		f.Key = uniqueKey(base, s.repeats, func(k string) bool { _, ok := used[k]; return ok })
+		f.Key = geojson.UniqueKey(base, s.repeats, func(k string) bool { _, ok := used[k]; return ok })
 		used[f.Key] = struct{}{}
 		if f.Key != base {
-			fd := duplicateFinding(base, f.Key)
+			fd := geojson.DuplicateFinding(base, f.Key)
 			fd.Feature = i
 			findings = append(findings, fd)
 		}
@@ -119,8 +95,8 @@ func (s *Set) assignKeys(fences []Fence) []Finding {
 
 // splitFindings tells the findings of the fences that are in the set, by key, from the others:
 // those of files, and of features that were refused or skipped, whether or not these have an id.
-func splitFindings(given map[string]bool, lists ...[]Finding) (byKey map[string][]Finding, others []Finding) {
-	byKey = map[string][]Finding{}
+func splitFindings(given map[string]bool, lists ...[]geojson.Finding) (byKey map[string][]geojson.Finding, others []geojson.Finding) {
+	byKey = map[string][]geojson.Finding{}
 	for _, fs := range lists {
 		for _, f := range fs {
 			if f.Fatal || !given[f.Key] {
@@ -131,4 +107,40 @@ func splitFindings(given map[string]bool, lists ...[]Finding) (byKey map[string]
 		}
 	}
 	return byKey, others
+}
+
+// Guard decides about a change of a set: now is the set as it is when the change would be made,
+// and nothing comes between. An error refuses the change, and is what its caller gets. It must
+// not change a set itself. A nil Guard allows everything.
+type Guard func(now *Snapshot) error
+
+func (g Guard) check(now *Snapshot) error {
+	if g == nil {
+		return nil
+	}
+	return g(now)
+}
+
+// Guarded makes changes to a set that a Guard allows.
+type Guarded struct {
+	set     *Set
+	allowed Guard
+}
+
+// If is the set for changes under a condition.
+func (s *Set) If(allowed Guard) Guarded { return Guarded{s, allowed} }
+
+// Put is Set.Put, if the guard allows it; otherwise the error is the guard's.
+func (g Guarded) Put(f Fence) (created bool, snap *Snapshot, err error) {
+	return g.set.putIf(g.allowed, f)
+}
+
+// Delete is Set.Delete, if the guard allows it; otherwise the error is the guard's.
+func (g Guarded) Delete(key string) (snap *Snapshot, ok bool, err error) {
+	return g.set.deleteIf(g.allowed, key)
+}
+
+// Replace is Set.Replace, if the guard allows it; otherwise the error is the guard's.
+func (g Guarded) Replace(c *geojson.Collection) (*Snapshot, error) {
+	return g.set.replaceIf(g.allowed, c)
 }

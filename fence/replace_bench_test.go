@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 const (
@@ -43,7 +44,7 @@ func BenchmarkReplace(b *testing.B) {
 		e := newEditing(b, lon, lat)
 		for b.Loop() {
 			due := e.reader.last.Add(time.Second / 1000)
-			e.replace(b)
+			e.Replace(b)
 			for e.reader.last.Before(due) {
 				e.reader.read()
 			}
@@ -54,7 +55,7 @@ func BenchmarkReplace(b *testing.B) {
 		e := newEditing(b, lon, lat)
 		b.ReportAllocs()
 		for b.Loop() {
-			e.replace(b)
+			e.Replace(b)
 		}
 		e.report(b)
 	})
@@ -88,7 +89,7 @@ func newEdits(b *testing.B) *editing {
 }
 
 // replace moves a fence by a tenth of a metre at most from where it was at first.
-func (e *editing) replace(b *testing.B) {
+func (e *editing) Replace(b *testing.B) {
 	f := e.fences[e.rng.IntN(len(e.fences))]
 	f = &fence.Fence{Key: f.Key, Geometry: movedEast(f.Geometry, float64(e.rng.IntN(3)-1)*1e-6)}
 	began := time.Now()
@@ -119,7 +120,7 @@ func BenchmarkEditedBatch(b *testing.B) {
 		b.Run(strconv.Itoa(edits), func(b *testing.B) {
 			e := newEdits(b)
 			for range edits {
-				e.replace(b)
+				e.Replace(b)
 			}
 			const n = 1 << 12
 			var batch fence.Batch
@@ -136,8 +137,8 @@ func BenchmarkEditedBatch(b *testing.B) {
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
 // movedEast moves a geometry.
-func movedEast(mp fence.MultiPolygon, degrees float64) fence.MultiPolygon {
-	moved := make(fence.MultiPolygon, len(mp))
+func movedEast(mp geometry.MultiPolygon, degrees float64) geometry.MultiPolygon {
+	moved := make(geometry.MultiPolygon, len(mp))
 	for i, part := range mp {
 		for _, ring := range part {
 			ring = slices.Clone(ring)

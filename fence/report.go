@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"paddock/fence/geojson"
 )
 
 // linesPerCode bounds what is shown of the findings of one code in one set: a file of a million
@@ -21,7 +23,7 @@ type SetReport struct {
 	File     string
 	Stats    Stats
 	Skipped  int // features that gave no fence
-	Findings []Finding
+	Findings []geojson.Finding
 	Omitted  int // findings beyond Limits.Findings
 }
 
@@ -59,7 +61,7 @@ func (s *SetReport) write(b *strings.Builder) {
 
 // lines tells the first findings of each code, and how many more there are.
 func (s *SetReport) lines() (lines []string) {
-	seen := map[Code]int{}
+	seen := map[geojson.Code]int{}
 	for _, f := range s.Findings {
 		if seen[f.Code]++; seen[f.Code] <= linesPerCode {
 			lines = append(lines, f.String())

@@ -8,16 +8,19 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
 // scaled moves an area that lies near (-74, 40) to a place, and makes it smaller or larger.
-func scaled(mp fence.MultiPolygon, to fence.Point, factor float64) fence.MultiPolygon {
-	out := make(fence.MultiPolygon, len(mp))
+func scaled(mp geometry.MultiPolygon, to geometry.Point, factor float64) geometry.MultiPolygon {
+	out := make(geometry.MultiPolygon, len(mp))
 	for i, part := range mp {
 		for _, ring := range part {
-			r := make(fence.Ring, len(ring))
+			r := make(geometry.Ring, len(ring))
 			for k, p := range ring {
-				r[k] = fence.Point{Lon: to.Lon + (p.Lon+74)*factor, Lat: to.Lat + (p.Lat-40)*factor}
+				r[k] = geometry.Point{Lon: to.Lon + (p.Lon+74)*factor, Lat: to.Lat + (p.Lat-40)*factor}
 			}
 			out[i] = append(out[i], r)
 		}
@@ -33,11 +36,11 @@ func TestScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
 	run := 0
 	for _, factor := range []float64{1e-12, 1e-8, 1e-6, 1e-4, 1e-2, 1, 20} {
-		for _, to := range []fence.Point{{Lon: -74, Lat: 40}, {Lon: 0, Lat: 0}, {Lon: 159, Lat: -70}, {Lon: -180, Lat: -90}} {
-			if run++; !fence.Sampled(run) {
+		for _, to := range []geometry.Point{{Lon: -74, Lat: 40}, {Lon: 0, Lat: 0}, {Lon: 159, Lat: -70}, {Lon: -180, Lat: -90}} {
+			if run++; run%sampling.Slowdown != 0 {
 				continue
 			}
-			var areas []fence.MultiPolygon
+			var areas []geometry.MultiPolygon
 			for _, cell := range tessellation(rng, 6) {
 				areas = append(areas, scaled(cell, to, factor))
 			}
@@ -46,14 +49,14 @@ func TestScales(t *testing.T) {
 				for _, part := range a {
 					for _, ring := range part {
 						for k, p := range ring {
-							ring[k] = fence.Point{Lon: math.Abs(p.Lon)/30 - 74, Lat: math.Abs(p.Lat)/30 + 40}
+							ring[k] = geometry.Point{Lon: math.Abs(p.Lon)/30 - 74, Lat: math.Abs(p.Lat)/30 + 40}
 						}
 					}
 				}
 				areas = append(areas, scaled(a, to, factor))
 			}
 			areas = append(areas, areas[3])
-			var points []fence.Point
+			var points []geometry.Point
 			for _, a := range areas {
 				points = append(points, some(rng, hardPoints(rng, a), 15)...)
 			}
@@ -81,7 +84,7 @@ func TestScales(t *testing.T) {
 }
 
 // onGrid moves a point to a border of a dyadic grid near it, or one ulp beside that.
-func onGrid(rng *rand.Rand, p fence.Point, size float64) fence.Point {
+func onGrid(rng *rand.Rand, p geometry.Point, size float64) geometry.Point {
 	step := math.Exp2(math.Floor(math.Log2(size)) - float64(rng.IntN(6)))
 	snap := func(x float64) float64 {
 		if rng.IntN(4) == 0 {
@@ -89,25 +92,25 @@ func onGrid(rng *rand.Rand, p fence.Point, size float64) fence.Point {
 		}
 		return ulps(math.Round(x/step)*step, rng.IntN(3)-1)
 	}
-	return fence.Point{Lon: snap(p.Lon), Lat: snap(p.Lat)}
+	return geometry.Point{Lon: snap(p.Lon), Lat: snap(p.Lat)}
 }
 
 // A polygon that zigzags between the poles has very many edges across very many cells. The
 // index becomes coarser then, instead of taking memory for all of them.
 func TestLongEdgesTakeBoundedMemory(t *testing.T) {
 	const teeth, most = 30_000, 256 << 20 // it took 500 MB without the bound
-	ring := fence.Ring{{Lon: -179, Lat: -89}}
+	ring := geometry.Ring{{Lon: -179, Lat: -89}}
 	for i := range teeth {
-		ring = append(ring, fence.Point{Lon: -179 + 358*float64(i+1)/(teeth+2), Lat: 88 - float64(i%2*176)})
+		ring = append(ring, geometry.Point{Lon: -179 + 358*float64(i+1)/(teeth+2), Lat: 88 - float64(i%2*176)})
 	}
-	ring = append(ring, fence.Point{Lon: 179, Lat: -89})
+	ring = append(ring, geometry.Point{Lon: 179, Lat: -89})
 	set, err := fence.NewSet("zigzag", fence.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	snap, err := set.Replace(&fence.Collection{Fences: []fence.Fence{{Geometry: fence.MultiPolygon{{ring}}}}})
+	snap, err := set.Replace(&geojson.Collection{Fences: []fence.Fence{{Geometry: geometry.MultiPolygon{{ring}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,17 +11,20 @@ import (
 	"github.com/golang/geo/s2"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
 // scene is a set that some kind may find hard, with parents for the kinds that take them.
 type scene struct {
-	areas   []fence.MultiPolygon
-	parents []fence.MultiPolygon
-	points  []fence.Point // beside those that its own edges suggest
+	areas   []geometry.MultiPolygon
+	parents []geometry.MultiPolygon
+	points  []geometry.Point // beside those that its own edges suggest
 }
 
 // variants are the options that a kind is tried with: each that changes what it does.
-func variants(kind fence.Kind, parents []fence.MultiPolygon) []fence.Options {
+func variants(kind fence.Kind, parents []geometry.MultiPolygon) []fence.Options {
 	var os []fence.Options
 	switch kind {
 	case fence.KindQTree, fence.KindQRTree, fence.KindS2:
@@ -46,11 +49,11 @@ func TestScenes(t *testing.T) {
 			rng := rand.New(rand.NewPCG(41, 42))
 			sc := scenes[name](rng)
 			points := sc.probe(rng, 150)
-			for _, b := range []fence.Boundary{fence.BoundaryHalfOpen, fence.BoundaryClosed, fence.BoundaryOpen} {
+			for _, b := range []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed, geometry.BoundaryOpen} {
 				want := sc.answers(b, points)
 				for _, kind := range fence.Kinds() {
 					for _, o := range variants(kind, sc.parents) {
-						if run++; !fence.Sampled(run) {
+						if run++; run%sampling.Slowdown != 0 {
 							continue
 						}
 						o.Boundary = b
@@ -62,7 +65,7 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-func checkAnswers(t *testing.T, o fence.Options, s *fence.Snapshot, points []fence.Point, want [][]fence.Ref) {
+func checkAnswers(t *testing.T, o fence.Options, s *fence.Snapshot, points []geometry.Point, want [][]fence.Ref) {
 	t.Helper()
 	for i, p := range points {
 		if got := s.Append(nil, p.Lon, p.Lat); !slices.Equal(got, want[i]) {
@@ -72,14 +75,14 @@ func checkAnswers(t *testing.T, o fence.Options, s *fence.Snapshot, points []fen
 	}
 }
 
-func newSetOf(t testing.TB, o fence.Options, areas ...fence.MultiPolygon) *fence.Set {
+func newSetOf(t testing.TB, o fence.Options, areas ...geometry.MultiPolygon) *fence.Set {
 	t.Helper()
 	s, err := fence.NewSet("test", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Settle)
-	c := &fence.Collection{}
+	c := &geojson.Collection{}
 	for _, a := range areas {
 		c.Fences = append(c.Fences, fence.Fence{Geometry: a})
 	}
@@ -91,8 +94,8 @@ func newSetOf(t testing.TB, o fence.Options, areas ...fence.MultiPolygon) *fence
 
 // probe gives points on and beside the edges, on and beside borders of tiles and cells, and
 // the scene's own.
-func (sc *scene) probe(rng *rand.Rand, n int) []fence.Point {
-	var at []fence.Point
+func (sc *scene) probe(rng *rand.Rand, n int) []geometry.Point {
+	var at []geometry.Point
 	for _, a := range append(slices.Clone(sc.areas), sc.parents...) {
 		at = append(at, some(rng, hardPoints(rng, a), max(4, 2*n/len(sc.areas)))...)
 	}
@@ -102,24 +105,24 @@ func (sc *scene) probe(rng *rand.Rand, n int) []fence.Point {
 	}
 	at = append(at, sc.points...)
 	for _, p := range sc.points {
-		at = append(at, fence.Point{Lon: ulps(p.Lon, rng.IntN(3)-1), Lat: ulps(p.Lat, rng.IntN(3)-1)})
+		at = append(at, geometry.Point{Lon: ulps(p.Lon, rng.IntN(3)-1), Lat: ulps(p.Lat, rng.IntN(3)-1)})
 	}
 	return at
 }
 
 // onBorders gives points near p on a border of tiles, or at a corner or the centre of an S2
 // cell, and an ulp beside it.
-func onBorders(rng *rand.Rand, p fence.Point) []fence.Point {
+func onBorders(rng *rand.Rand, p geometry.Point) []geometry.Point {
 	z := rng.IntN(fence.MaxZoom + 1)
 	n := math.Exp2(float64(z))
-	q := fence.Point{
+	q := geometry.Point{
 		Lon: math.Round((p.Lon+180)/360*n)/n*360 - 180,
 		Lat: math.Round((p.Lat+90)/180*n)/n*180 - 90,
 	}
 	id := s2.CellIDFromLatLng(s2.LatLngFromDegrees(min(max(p.Lat, -90), 90), p.Lon)).Parent(z)
 	corner := s2.LatLngFromPoint(s2.CellFromCellID(id).Vertex(rng.IntN(4)))
 	centre := id.LatLng()
-	at := []fence.Point{
+	at := []geometry.Point{
 		{Lon: q.Lon, Lat: p.Lat},
 		{Lon: p.Lon, Lat: q.Lat},
 		q,
@@ -127,14 +130,14 @@ func onBorders(rng *rand.Rand, p fence.Point) []fence.Point {
 		{Lon: centre.Lng.Degrees(), Lat: centre.Lat.Degrees()},
 	}
 	for _, p := range at {
-		at = append(at, fence.Point{Lon: ulps(p.Lon, rng.IntN(3)-1), Lat: ulps(p.Lat, rng.IntN(3)-1)})
+		at = append(at, geometry.Point{Lon: ulps(p.Lon, rng.IntN(3)-1), Lat: ulps(p.Lat, rng.IntN(3)-1)})
 	}
 	return at
 }
 
 // answers asks the oracle.
-func (sc *scene) answers(b fence.Boundary, points []fence.Point) [][]fence.Ref {
-	boxes := make([]fence.Box, len(sc.areas))
+func (sc *scene) answers(b geometry.Boundary, points []geometry.Point) [][]fence.Ref {
+	boxes := make([]geometry.Box, len(sc.areas))
 	for i, a := range sc.areas {
 		boxes[i] = a.Bounds()
 	}
@@ -152,11 +155,11 @@ func (sc *scene) answers(b fence.Boundary, points []fence.Point) [][]fence.Ref {
 	return all
 }
 
-func box(w, s, e, n float64) fence.Ring {
-	return fence.Ring{{Lon: w, Lat: s}, {Lon: e, Lat: s}, {Lon: e, Lat: n}, {Lon: w, Lat: n}}
+func box(w, s, e, n float64) geometry.Ring {
+	return geometry.Ring{{Lon: w, Lat: s}, {Lon: e, Lat: s}, {Lon: e, Lat: n}, {Lon: w, Lat: n}}
 }
 
-func area(rings ...fence.Ring) fence.MultiPolygon { return fence.MultiPolygon{rings} }
+func area(rings ...geometry.Ring) geometry.MultiPolygon { return geometry.MultiPolygon{rings} }
 
 var scenes = map[string]func(*rand.Rand) scene{
 	"random": func(rng *rand.Rand) (sc scene) {
@@ -171,7 +174,7 @@ var scenes = map[string]func(*rand.Rand) scene{
 	"tessellation": func(rng *rand.Rand) scene {
 		return scene{
 			areas: tessellation(rng, 6),
-			parents: []fence.MultiPolygon{
+			parents: []geometry.MultiPolygon{
 				area(box(-74.1, 39.9, -73.5, 41.1)), // over half of it, and over the next one
 				area(box(-73.6, 39.9, -72.9, 41.1)),
 				area(box(-73.7, 40.3, -73.3, 40.7)), // within both
@@ -183,13 +186,13 @@ var scenes = map[string]func(*rand.Rand) scene{
 	"parents": parentsScene,
 	"poles": func(*rand.Rand) scene {
 		return scene{
-			areas: []fence.MultiPolygon{
+			areas: []geometry.MultiPolygon{
 				area(box(-180, 80, 180, 90)), area(box(-180, -90, 180, -80)), area(box(10, 89.9999999, 40, 90)),
-				area(fence.Ring{{Lon: -180, Lat: 89}, {Lon: 0, Lat: 89.99999}, {Lon: 180, Lat: 89}}),
+				area(geometry.Ring{{Lon: -180, Lat: 89}, {Lon: 0, Lat: 89.99999}, {Lon: 180, Lat: 89}}),
 				area(box(-90, -90, 90, -89.99999999)), area(box(-180, -90, 180, 90), box(-170, -85, 170, 85)),
 			},
-			parents: []fence.MultiPolygon{area(box(-180, 70, 180, 90)), area(box(-180, -90, 180, -70))},
-			points: []fence.Point{
+			parents: []geometry.MultiPolygon{area(box(-180, 70, 180, 90)), area(box(-180, -90, 180, -70))},
+			points: []geometry.Point{
 				{Lon: 0, Lat: 90},
 				{Lon: 20, Lat: 90},
 				{Lon: -180, Lat: 90},
@@ -209,14 +212,14 @@ var scenes = map[string]func(*rand.Rand) scene{
 	},
 	"antimeridian": func(*rand.Rand) scene {
 		return scene{
-			areas: []fence.MultiPolygon{
+			areas: []geometry.MultiPolygon{
 				{{box(170, -10, 180, 10)}, {box(-180, -10, -170, 10)}},
 				area(box(-180, -90, 180, 90)),
 				area(box(179.9999999, 0, 180, 1)), area(box(-180, 0, -179.9999999, 1)), area(box(-180, 20, 180, 30)),
-				area(fence.Ring{{Lon: 180, Lat: 40}, {Lon: 170, Lat: 45}, {Lon: 180, Lat: 50}}), area(box(179, 0, ulps(180, -1), 2)),
+				area(geometry.Ring{{Lon: 180, Lat: 40}, {Lon: 170, Lat: 45}, {Lon: 180, Lat: 50}}), area(box(179, 0, ulps(180, -1), 2)),
 			},
-			parents: []fence.MultiPolygon{area(box(160, -20, 180, 20)), area(box(-180, -20, -160, 20)), area(box(-180, -90, 180, 90))},
-			points: []fence.Point{
+			parents: []geometry.MultiPolygon{area(box(160, -20, 180, 20)), area(box(-180, -20, -160, 20)), area(box(-180, -90, 180, 90))},
+			points: []geometry.Point{
 				{Lon: 180, Lat: 0},
 				{Lon: -180, Lat: 0},
 				{Lon: 180, Lat: 10},
@@ -234,14 +237,14 @@ var scenes = map[string]func(*rand.Rand) scene{
 	},
 	"huge and thin": func(*rand.Rand) scene {
 		return scene{
-			areas: []fence.MultiPolygon{
+			areas: []geometry.MultiPolygon{
 				area(box(-180, -90, 180, 90), box(-1, -1, 1, 1)), area(box(-1, -1, 1, 1)),
-				area(fence.Ring{{Lon: -179, Lat: -89}, {Lon: 179, Lat: 89}, {Lon: 179, Lat: ulps(89, 3)}}),
-				area(fence.Ring{{Lon: -100, Lat: 0.1}, {Lon: 100, Lat: 0.1}, {Lon: 100, Lat: ulps(0.1, 1)}, {Lon: -100, Lat: ulps(0.1, 1)}}),
+				area(geometry.Ring{{Lon: -179, Lat: -89}, {Lon: 179, Lat: 89}, {Lon: 179, Lat: ulps(89, 3)}}),
+				area(geometry.Ring{{Lon: -100, Lat: 0.1}, {Lon: 100, Lat: 0.1}, {Lon: 100, Lat: ulps(0.1, 1)}, {Lon: -100, Lat: ulps(0.1, 1)}}),
 				area(box(5, 5, ulps(5, 1), ulps(5, 1))), area(box(-180, -90, 180, 90)),
 			},
-			parents: []fence.MultiPolygon{area(box(-180, -90, 180, 90)), area(box(0, 0, 90, 90))},
-			points:  []fence.Point{{Lon: 0, Lat: 0}, {Lon: 5, Lat: 5}, {Lon: 90, Lat: 0.1}, {Lon: -1, Lat: -1}, {Lon: 1, Lat: 1}},
+			parents: []geometry.MultiPolygon{area(box(-180, -90, 180, 90)), area(box(0, 0, 90, 90))},
+			points:  []geometry.Point{{Lon: 0, Lat: 0}, {Lon: 5, Lat: 5}, {Lon: 90, Lat: 0.1}, {Lon: -1, Lat: -1}, {Lon: 1, Lat: 1}},
 		}
 	},
 	"on borders of tiles": func(rng *rand.Rand) (sc scene) {
@@ -253,15 +256,15 @@ var scenes = map[string]func(*rand.Rand) scene{
 			sc.areas = append(sc.areas, area(b))
 			sc.points = append(sc.points, b...)
 		}
-		sc.parents = []fence.MultiPolygon{area(box(-180, 0, 0, 90)), area(box(0, -90, 180, 0)), area(box(-90, -45, 90, 45))}
+		sc.parents = []geometry.MultiPolygon{area(box(-180, 0, 0, 90)), area(box(0, -90, 180, 0)), area(box(-90, -45, 90, 45))}
 		return sc
 	},
 	"stacked": func(rng *rand.Rand) (sc scene) {
 		for i := range 90 {
 			d := float64(i%50) / 1e5
-			sc.areas = append(sc.areas, fence.MultiPolygon{{box(-d, -d, 1+d, 1+d)}, {box(0.5, -d, 2, 1)}})
+			sc.areas = append(sc.areas, geometry.MultiPolygon{{box(-d, -d, 1+d, 1+d)}, {box(0.5, -d, 2, 1)}})
 		}
-		sc.parents = []fence.MultiPolygon{area(box(-1, -1, 3, 3)), area(box(-0.0001, -0.0001, 2.5, 1.0001))}
+		sc.parents = []geometry.MultiPolygon{area(box(-1, -1, 3, 3)), area(box(-0.0001, -0.0001, 2.5, 1.0001))}
 		return sc
 	},
 }
@@ -270,14 +273,14 @@ var scenes = map[string]func(*rand.Rand) scene{
 func parentsScene(*rand.Rand) scene {
 	lake := box(4, 4, 6, 6)
 	return scene{
-		parents: []fence.MultiPolygon{
+		parents: []geometry.MultiPolygon{
 			area(box(0, 0, 10, 10), lake),
 			area(box(3, 3, 12, 12)),                      // overlaps the first and covers its lake
 			{{box(20, 0, 30, 10)}, {box(25, 5, 35, 15)}}, // its parts overlap
-			area(fence.Ring{{Lon: 40, Lat: 0}, {Lon: 50, Lat: 10}, {Lon: 50, Lat: 0}, {Lon: 40, Lat: 10}}), // crosses itself
+			area(geometry.Ring{{Lon: 40, Lat: 0}, {Lon: 50, Lat: 10}, {Lon: 50, Lat: 0}, {Lon: 40, Lat: 10}}), // crosses itself
 			area(),
 		},
-		areas: []fence.MultiPolygon{
+		areas: []geometry.MultiPolygon{
 			area(box(1, 1, 2, 2)),                      // within
 			area(box(0, 0, 10, 10), lake),              // equal to its parent
 			area(box(0, 0, 10, 10)),                    // equal but for the lake
@@ -296,8 +299,8 @@ func parentsScene(*rand.Rand) scene {
 			area(box(41, 4, 42, 6)),
 			area(box(44, 4.9, 46, 5.1)),
 			area(box(1, 1, 3, 3), box(0.5, 0.5, 1.5, 1.5)), // a hole outside its shell
-			area(fence.Ring{{Lon: 7, Lat: 7}, {Lon: 9, Lat: 9}, {Lon: 9, Lat: 7}, {Lon: 7, Lat: 9}}),                        // crosses itself
-			area(fence.Ring{{Lon: 9, Lat: 1}, {Lon: 9.5, Lat: 1}, {Lon: 11, Lat: 1}, {Lon: 9.5, Lat: 1}, {Lon: 9, Lat: 2}}), // a spike out of the parent
+			area(geometry.Ring{{Lon: 7, Lat: 7}, {Lon: 9, Lat: 9}, {Lon: 9, Lat: 7}, {Lon: 7, Lat: 9}}),                        // crosses itself
+			area(geometry.Ring{{Lon: 9, Lat: 1}, {Lon: 9.5, Lat: 1}, {Lon: 11, Lat: 1}, {Lon: 9.5, Lat: 1}, {Lon: 9, Lat: 2}}), // a spike out of the parent
 		},
 	}
 }
@@ -312,10 +315,10 @@ func TestScenesEdited(t *testing.T) {
 			rng := rand.New(rand.NewPCG(43, 44))
 			sc := scenes[name](rng)
 			points := sc.probe(rng, 40)
-			want := sc.answers(fence.BoundaryHalfOpen, points)
+			want := sc.answers(geometry.BoundaryHalfOpen, points)
 			for _, kind := range fence.Kinds() {
 				for _, o := range variants(kind, sc.parents) {
-					if run++; !fence.Sampled(run) {
+					if run++; run%sampling.Slowdown != 0 {
 						continue
 					}
 					s := newSetOf(t, o, sc.areas...)
@@ -345,7 +348,7 @@ func TestScenesEdited(t *testing.T) {
 	}
 }
 
-func putArea(t *testing.T, s *fence.Set, key string, a fence.MultiPolygon) {
+func putArea(t *testing.T, s *fence.Set, key string, a geometry.MultiPolygon) {
 	t.Helper()
 	if _, _, err := s.Put(fence.Fence{Key: key, Geometry: a}); err != nil {
 		t.Fatal(err)

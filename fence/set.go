@@ -1,11 +1,15 @@
 package fence
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/cellmap"
+	"paddock/fence/internal/index"
 )
 
 // Set is a named set of fences that changes while it is read. Any number of goroutines may
@@ -16,13 +20,13 @@ type Set struct {
 	current published[Snapshot]
 
 	mu      sync.Mutex // held by the one writer; guards what follows
-	writer  writer
+	writer  index.Writer
 	next    int64          // the next ref that was never used
 	repeats map[string]int // by key: the last suffix given to a repetition
 
-	renewal *renewal       // follows the set, once it is built; else nil
-	tending atomic.Bool    // an index is being built anew; changed by the writer
-	tasks   sync.WaitGroup // that builder
+	renewal *cellmap.Renewal // follows the set, once it is built; else nil
+	tending atomic.Bool      // an index is being built anew; changed by the writer
+	tasks   sync.WaitGroup   // that builder
 }
 
 // NewSet makes an empty set of generation 0. The error wraps ErrName, ErrKind, ErrZoom,
@@ -35,9 +39,9 @@ func NewSet(name string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{name: name, options: o, writer: newWriter(o), repeats: map[string]int{}}
-	t := &table{}
-	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.publish(t), bounds: EmptyBox()})
+	s := &Set{name: name, options: o, writer: newWriter(o.index()), repeats: map[string]int{}}
+	t := &index.Table{}
+	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.Publish(t), bounds: geometry.EmptyBox()})
 	return s, nil
 }
 
@@ -48,7 +52,7 @@ func (s *Set) Name() string { return s.name }
 func (s *Set) Kind() Kind { return s.options.Kind }
 
 // Reading is how documents for the set are read.
-func (s *Set) Reading() ReadOptions { return s.options.Reading() }
+func (s *Set) Reading() geojson.ReadOptions { return s.options.Reading() }
 
 // Snapshot is the set as it is now: one atomic load. Hold it for a request or a batch, so
 // that all of it sees the same fences.
@@ -59,7 +63,7 @@ func (s *Set) Snapshot() *Snapshot { return s.current.Load() }
 // on. The geometry and the raw JSON belong to the set from now on. The error is a
 // *RefusedError, or ErrFull.
 func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
-	findings, err := s.check(&f)
+	findings, err := f.Check(s.options.Strict)
 	if err != nil {
 		return "", nil, err
 	}
@@ -72,16 +76,16 @@ func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
 	}
 	base := f.Key
 	if base == "" {
-		base = f.givenKey(s.options.IDProperty)
+		base = f.GivenKey(s.options.IDProperty)
 	}
 	if base == "" {
 		base = strconv.Itoa(int(ref))
 	}
-	f.Key = uniqueKey(base, s.repeats, func(k string) bool { _, ok := now.keys.get(k); return ok })
+	f.Key = geojson.UniqueKey(base, s.repeats, func(k string) bool { _, ok := now.keys.get(k); return ok })
 	if f.Key != base {
-		findings = append(findings, duplicateFinding(base, f.Key))
+		findings = append(findings, geojson.DuplicateFinding(base, f.Key))
 	}
-	return f.Key, s.put(now, nil, newEntry(ref, &f, keyed(findings, f.Key))), nil
+	return f.Key, s.put(now, nil, index.NewEntry(ref, &f, geojson.Keyed(findings, f.Key))), nil
 }
 
 // Put adds the fence or replaces the one of the same key, which keeps its ref and place.
@@ -93,7 +97,7 @@ func (s *Set) putIf(allowed Guard, f Fence) (created bool, snap *Snapshot, err e
 	if f.Key == "" {
 		return false, nil, ErrNoKey
 	}
-	findings, err := s.check(&f)
+	findings, err := f.Check(s.options.Strict)
 	if err != nil {
 		return false, nil, err
 	}
@@ -105,14 +109,14 @@ func (s *Set) putIf(allowed Guard, f Fence) (created bool, snap *Snapshot, err e
 	}
 	ref, ok := now.keys.get(f.Key)
 	if ok {
-		e := newEntry(ref, &f, keyed(findings, f.Key))
-		return false, s.put(now, now.table.get(ref), e), nil
+		e := index.NewEntry(ref, &f, geojson.Keyed(findings, f.Key))
+		return false, s.put(now, now.table.Get(ref), e), nil
 	}
 	ref, err = s.newRef()
 	if err != nil {
 		return false, nil, err
 	}
-	return true, s.put(now, nil, newEntry(ref, &f, keyed(findings, f.Key))), nil
+	return true, s.put(now, nil, index.NewEntry(ref, &f, geojson.Keyed(findings, f.Key))), nil
 }
 
 // Delete takes the fence out, and reports whether there was one. Its ref is not used again.
@@ -132,26 +136,26 @@ func (s *Set) deleteIf(allowed Guard, key string) (snap *Snapshot, ok bool, err 
 	if !ok {
 		return now, false, nil
 	}
-	old := now.table.get(ref)
-	s.writer.replace(old, nil)
-	next := &Snapshot{table: now.table.with(ref, nil), keys: now.keys.without(key), findings: now.findings}
-	next.bounds = next.table.boundsAfter(now.bounds, old, nil)
-	return s.publish(next), true, nil
+	old := now.table.Get(ref)
+	s.writer.Replace(old, nil)
+	next := &Snapshot{table: now.table.With(ref, nil), keys: now.keys.without(key), findings: now.findings}
+	next.bounds = next.table.BoundsAfter(now.bounds, old, nil)
+	return s.Publish(next), true, nil
 }
 
 // put publishes the set with e in place of old, or beside all others if old is nil.
-func (s *Set) put(now *Snapshot, old, e *entry) *Snapshot {
-	s.writer.replace(old, e)
-	next := &Snapshot{table: now.table.with(e.ref, e), keys: now.keys, findings: now.findings}
-	next.bounds = next.table.boundsAfter(now.bounds, old, e)
+func (s *Set) put(now *Snapshot, old, e *index.Entry) *Snapshot {
+	s.writer.Replace(old, e)
+	next := &Snapshot{table: now.table.With(e.Ref, e), keys: now.keys, findings: now.findings}
+	next.bounds = next.table.BoundsAfter(now.bounds, old, e)
 	if old == nil {
-		next.keys = now.keys.with(e.fence.Key, e.ref)
+		next.keys = now.keys.with(e.Fence.Key, e.Ref)
 	}
-	return s.publish(next)
+	return s.Publish(next)
 }
 
 // publish makes the next snapshot the current one.
-func (s *Set) publish(next *Snapshot) *Snapshot {
+func (s *Set) Publish(next *Snapshot) *Snapshot {
 	s.current.Store(s.prepare(next))
 	s.tend()
 	return next
@@ -160,7 +164,7 @@ func (s *Set) publish(next *Snapshot) *Snapshot {
 // prepare numbers and indexes the next snapshot, which nobody sees yet.
 func (s *Set) prepare(next *Snapshot) *Snapshot {
 	next.generation = s.current.Load().generation + 1
-	next.index = s.writer.publish(next.table)
+	next.index = s.writer.Publish(next.table)
 	return next
 }
 
@@ -170,42 +174,4 @@ func (s *Set) newRef() (Ref, error) {
 	}
 	s.next++
 	return Ref(s.next - 1), nil
-}
-
-// check refuses a fence that no set may hold, and otherwise tells its defects.
-func (s *Set) check(f *Fence) ([]Finding, error) {
-	findings := Validate(f.Geometry)
-	for _, fd := range findings {
-		if fd.Fatal || (s.options.Strict && fd.Code.strict()) {
-			fd.Key, fd.Fatal = f.Key, true
-			return nil, &RefusedError{fd}
-		}
-	}
-	return findings, nil
-}
-
-func keyed(findings []Finding, key string) []Finding {
-	for i := range findings {
-		findings[i].Key = key
-	}
-	return findings
-}
-
-func duplicateFinding(base, key string) Finding {
-	return Finding{
-		Feature: -1, Key: key, Code: CodeDuplicateID,
-		Reason: fmt.Sprintf("the key %q is taken: this fence is %q", base, key),
-	}
-}
-
-// uniqueKey gives base, or base with the first suffix above the last one given that makes it
-// free.
-func uniqueKey(base string, repeats map[string]int, taken func(string) bool) string {
-	key := base
-	for taken(key) {
-		n := max(repeats[base], 1) + 1
-		repeats[base] = n
-		key = base + "~" + strconv.Itoa(n)
-	}
-	return key
 }

@@ -12,10 +12,13 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
-func at(lon, lat, size float64) fence.MultiPolygon {
-	return fence.MultiPolygon{{square(lon, lat, size)}}
+func at(lon, lat, size float64) geometry.MultiPolygon {
+	return geometry.MultiPolygon{{square(lon, lat, size)}}
 }
 
 func mustSet(t *testing.T, o fence.Options) *fence.Set {
@@ -92,7 +95,7 @@ func TestPutKeepsRef(t *testing.T) {
 	if got := snap.Append(nil, 1.5, 0.5); len(got) != 0 {
 		t.Errorf("where b was: %v", got)
 	}
-	if got := snap.Bounds(); got != (fence.Box{MinLon: 0, MinLat: 0, MaxLon: 4, MaxLat: 1}) {
+	if got := snap.Bounds(); got != (geometry.Box{MinLon: 0, MinLat: 0, MaxLon: 4, MaxLat: 1}) {
 		t.Errorf("bounds %v", got)
 	}
 	if _, _, err := s.Put(fence.Fence{Geometry: at(0, 0, 1)}); !errors.Is(err, fence.ErrNoKey) {
@@ -131,7 +134,7 @@ func TestDeletedRefsAreNotUsedAgain(t *testing.T) {
 func TestReplaceKeepsRefsOfKeys(t *testing.T) {
 	s := mustSet(t, fence.Options{})
 	load := func(keys ...string) *fence.Snapshot {
-		c := &fence.Collection{}
+		c := &geojson.Collection{}
 		for _, k := range keys {
 			c.Fences = append(c.Fences, fence.Fence{Key: k, Geometry: at(0, 0, 1)})
 		}
@@ -163,23 +166,23 @@ func TestReplaceKeepsRefsOfKeys(t *testing.T) {
 
 func TestSetsRefuseBadFences(t *testing.T) {
 	bad := map[string]struct {
-		area fence.MultiPolygon
-		code fence.Code
+		area geometry.MultiPolygon
+		code geojson.Code
 	}{
-		"none":      {nil, fence.CodeNoArea},
-		"no ring":   {fence.MultiPolygon{{}}, fence.CodeNoArea},
-		"a line":    {fence.MultiPolygon{{{{0, 0}, {1, 1}, {2, 2}}}}, fence.CodeNoArea},
-		"NaN":       {fence.MultiPolygon{{{{0, 0}, {math.NaN(), 1}, {2, 2}}}}, fence.CodeOutOfRange},
-		"infinity":  {fence.MultiPolygon{{{{0, 0}, {1, math.Inf(-1)}, {2, 2}}}}, fence.CodeOutOfRange},
-		"longitude": {fence.MultiPolygon{{{{0, 0}, {180.0000001, 1}, {2, 2}}}}, fence.CodeOutOfRange},
+		"none":      {nil, geojson.CodeNoArea},
+		"no ring":   {geometry.MultiPolygon{{}}, geojson.CodeNoArea},
+		"a line":    {geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 2, Lat: 2}}}}, geojson.CodeNoArea},
+		"NaN":       {geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: math.NaN(), Lat: 1}, {Lon: 2, Lat: 2}}}}, geojson.CodeOutOfRange},
+		"infinity":  {geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: math.Inf(-1)}, {Lon: 2, Lat: 2}}}}, geojson.CodeOutOfRange},
+		"longitude": {geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 180.0000001, Lat: 1}, {Lon: 2, Lat: 2}}}}, geojson.CodeOutOfRange},
 	}
 	s := mustSet(t, fence.Options{})
 	for name, tc := range bad {
 		_, _, addErr := s.Add(fence.Fence{Geometry: tc.area})
 		_, _, putErr := s.Put(fence.Fence{Key: "k", Geometry: tc.area})
-		_, repErr := s.Replace(&fence.Collection{Fences: []fence.Fence{{Geometry: at(0, 0, 1)}, {Geometry: tc.area}}})
+		_, repErr := s.Replace(&geojson.Collection{Fences: []fence.Fence{{Geometry: at(0, 0, 1)}, {Geometry: tc.area}}})
 		for _, err := range []error{addErr, putErr, repErr} {
-			if e, ok := errors.AsType[*fence.RefusedError](err); !ok || e.Finding.Code != tc.code {
+			if e, ok := errors.AsType[*geojson.RefusedError](err); !ok || e.Finding.Code != tc.code {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -190,19 +193,19 @@ func TestSetsRefuseBadFences(t *testing.T) {
 }
 
 func TestStrictSetRefuses(t *testing.T) {
-	bowtie := fence.MultiPolygon{{{{0, 0}, {4, 4}, {4, 0}, {0, 4}}}}
+	bowtie := geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 4, Lat: 4}, {Lon: 4, Lat: 0}, {Lon: 0, Lat: 4}}}}
 	if _, snap, err := mustSet(t, fence.Options{}).Add(fence.Fence{Geometry: bowtie}); err != nil || len(snap.Findings()) != 1 {
 		t.Errorf("lenient: %v", err)
 	}
 	_, _, err := mustSet(t, fence.Options{Strict: true}).Add(fence.Fence{Key: "k", Geometry: bowtie})
-	if e, ok := errors.AsType[*fence.RefusedError](err); !ok || e.Finding.Code != fence.CodeSelfCrossing || e.Finding.Key != "k" {
+	if e, ok := errors.AsType[*geojson.RefusedError](err); !ok || e.Finding.Code != geojson.CodeSelfCrossing || e.Finding.Key != "k" {
 		t.Errorf("strict: %v", err)
 	}
-	made := func() *fence.Collection {
-		return &fence.Collection{Fences: []fence.Fence{{Geometry: at(0, 0, 1)}, {Geometry: bowtie}}}
+	made := func() *geojson.Collection {
+		return &geojson.Collection{Fences: []fence.Fence{{Geometry: at(0, 0, 1)}, {Geometry: bowtie}}}
 	}
 	_, err = mustSet(t, fence.Options{Strict: true}).Replace(made())
-	if e, ok := errors.AsType[*fence.RefusedError](err); !ok || e.Finding.Feature != 1 {
+	if e, ok := errors.AsType[*geojson.RefusedError](err); !ok || e.Finding.Feature != 1 {
 		t.Errorf("strict, replaced: %v", err)
 	}
 	snap, err := mustSet(t, fence.Options{}).Replace(made())
@@ -213,7 +216,7 @@ func TestStrictSetRefuses(t *testing.T) {
 
 // TestFindingsGoWithTheirFence: replacing a defective fence by a good one clears its findings.
 func TestFindingsGoWithTheirFence(t *testing.T) {
-	c := read(t, collection(polygon(ring1), polygon(`[[0,0],[4,0],[4,4]]`), feature(`"geometry":null`)), fence.ReadOptions{})
+	c := read(t, collection(polygon(ring1), polygon(`[[0,0],[4,0],[4,4]]`), feature(`"geometry":null`)), geojson.ReadOptions{})
 	s := mustSet(t, fence.Options{})
 	snap, err := s.Replace(c)
 	if err != nil || len(snap.Findings()) != 2 {
@@ -222,7 +225,7 @@ func TestFindingsGoWithTheirFence(t *testing.T) {
 	if _, snap, err = s.Put(fence.Fence{Key: "1", Geometry: at(0, 0, 1)}); err != nil {
 		t.Fatal(err)
 	}
-	if fs := snap.Findings(); len(fs) != 1 || fs[0].Code != fence.CodeNoGeometry {
+	if fs := snap.Findings(); len(fs) != 1 || fs[0].Code != geojson.CodeNoGeometry {
 		t.Errorf("got %v", fs)
 	}
 }
@@ -263,7 +266,7 @@ func TestReadersNeverWait(t *testing.T) {
 			})
 		}
 		rng := rand.New(rand.NewPCG(25, 26))
-		for range 400 / fence.Slowdown {
+		for range 400 / sampling.Slowdown {
 			key := fmt.Sprint(rng.IntN(100))
 			if rng.IntN(3) == 0 {
 				s.Delete(key)
@@ -347,9 +350,9 @@ func TestCatalog(t *testing.T) {
 
 // A feature that gave no fence is told of, also if it has an id.
 func TestFindingsOfSkippedFeaturesStay(t *testing.T) {
-	c, err := fence.ReadGeoJSON(strings.NewReader(`{"type":"FeatureCollection","features":[
+	c, err := geojson.ReadGeoJSON(strings.NewReader(`{"type":"FeatureCollection","features":[
 		{"type":"Feature","id":"p","properties":null,"geometry":{"type":"Point","coordinates":[1,2]}},
-		{"type":"Feature","id":"q","properties":null,"geometry":null}]}`), "points", fence.ReadOptions{})
+		{"type":"Feature","id":"q","properties":null,"geometry":null}]}`), "points", geojson.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
 // TestStackedFences puts very many fences upon each other: answers stay right, and no index
@@ -15,20 +17,20 @@ func TestStackedFences(t *testing.T) {
 	t.Parallel()
 	const n = 500
 	rng := rand.New(rand.NewPCG(43, 44))
-	var areas []fence.MultiPolygon
+	var areas []geometry.MultiPolygon
 	for range n {
-		ring := make(fence.Ring, 24)
+		ring := make(geometry.Ring, 24)
 		x, y, size := -73.9+rng.NormFloat64()/1e4, 40.7+rng.NormFloat64()/1e4, 0.003+rng.Float64()/1e3
 		for k := range ring {
 			sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(len(ring)))
-			ring[k] = fence.Point{Lon: x + size*cos, Lat: y + size*sin}
+			ring[k] = geometry.Point{Lon: x + size*cos, Lat: y + size*sin}
 		}
-		areas = append(areas, fence.MultiPolygon{{ring}})
+		areas = append(areas, geometry.MultiPolygon{{ring}})
 	}
 	reference := newSet(t, fence.KindBrute, areas...).Snapshot()
-	var points []fence.Point
-	for range 60 / fence.Slowdown {
-		points = append(points, fence.Point{Lon: -73.9 + rng.NormFloat64()/400, Lat: 40.7 + rng.NormFloat64()/400})
+	var points []geometry.Point
+	for range 60 / sampling.Slowdown {
+		points = append(points, geometry.Point{Lon: -73.9 + rng.NormFloat64()/400, Lat: 40.7 + rng.NormFloat64()/400})
 		points = append(points, some(rng, hardPoints(rng, areas[rng.IntN(n)]), 2)...)
 	}
 	for _, kind := range fence.Kinds() {
@@ -50,16 +52,16 @@ func TestStackedFences(t *testing.T) {
 func TestStars(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 62))
-	var stars []fence.MultiPolygon
-	for range 400 / fence.Slowdown {
-		var r fence.Ring
+	var stars []geometry.MultiPolygon
+	for range 400 / sampling.Slowdown {
+		var r geometry.Ring
 		lon, lat := rng.Float64()/2, rng.Float64()/2
 		for k := range 300 {
 			sin, cos := math.Sincos(float64(k) / 300 * 2 * math.Pi)
 			d := 0.05 + 0.05*rng.Float64()
-			r = append(r, fence.Point{Lon: lon + d*cos, Lat: lat + d*sin})
+			r = append(r, geometry.Point{Lon: lon + d*cos, Lat: lat + d*sin})
 		}
-		stars = append(stars, fence.MultiPolygon{{r}})
+		stars = append(stars, geometry.MultiPolygon{{r}})
 	}
 	s, reference := newSet(t, fence.KindCellmap, stars...).Snapshot(), newSet(t, fence.KindBBox, stars...).Snapshot()
 	if stats := s.Stats(); stats.Bytes > 200*int64(stats.Edges) {

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
 // TestKinds is what every kind of index must do. A new kind needs only to be registered.
@@ -44,14 +47,14 @@ func TestLookUpsDoNotAllocate(t *testing.T) {
 	}
 }
 
-func newSet(t testing.TB, kind fence.Kind, areas ...fence.MultiPolygon) *fence.Set {
+func newSet(t testing.TB, kind fence.Kind, areas ...geometry.MultiPolygon) *fence.Set {
 	t.Helper()
 	s, err := fence.NewSet("test", fence.Options{Kind: kind})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Settle)
-	c := &fence.Collection{}
+	c := &geojson.Collection{}
 	for _, a := range areas {
 		c.Fences = append(c.Fences, fence.Fence{Geometry: a})
 	}
@@ -62,7 +65,7 @@ func newSet(t testing.TB, kind fence.Kind, areas ...fence.MultiPolygon) *fence.S
 }
 
 // wantRefs asks the oracle for every fence of the snapshot.
-func wantRefs(s *fence.Snapshot, p fence.Point) []fence.Ref {
+func wantRefs(s *fence.Snapshot, p geometry.Point) []fence.Ref {
 	var refs []fence.Ref
 	for r, f := range s.All() {
 		if oracleHolds(f.Geometry, p) {
@@ -72,7 +75,7 @@ func wantRefs(s *fence.Snapshot, p fence.Point) []fence.Ref {
 	return refs
 }
 
-func checkRefs(t *testing.T, s *fence.Snapshot, p fence.Point) {
+func checkRefs(t *testing.T, s *fence.Snapshot, p geometry.Point) {
 	t.Helper()
 	if got, want := s.Append(nil, p.Lon, p.Lat), wantRefs(s, p); !slices.Equal(got, want) {
 		t.Fatalf("%v: %v, want %v", p, got, want)
@@ -91,12 +94,12 @@ func testEmptySet(t *testing.T, kind fence.Kind) {
 
 // hardQuestions returns overlapping areas, points on and beside their boundaries, and the areas
 // that hold each point by exact arithmetic.
-var hardQuestions = sync.OnceValues(func() (areas []fence.MultiPolygon, answers map[fence.Point][]fence.Ref) {
+var hardQuestions = sync.OnceValues(func() (areas []geometry.MultiPolygon, answers map[geometry.Point][]fence.Ref) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	for range 60 {
 		areas = append(areas, randomArea(rng))
 	}
-	answers = map[fence.Point][]fence.Ref{}
+	answers = map[geometry.Point][]fence.Ref{}
 	for _, a := range areas[:20] {
 		for _, p := range some(rng, hardPoints(rng, a), 30) {
 			answers[p] = nil
@@ -136,22 +139,22 @@ func testOneOwner(t *testing.T, kind fence.Kind) {
 
 // testOrder puts fences with several parts that overlap on one spot.
 func testOrder(t *testing.T, kind fence.Kind) {
-	var areas []fence.MultiPolygon
-	for i := range 300 / fence.Slowdown {
+	var areas []geometry.MultiPolygon
+	for i := range 300 / sampling.Slowdown {
 		d := float64(i%17) / 100
-		areas = append(areas, fence.MultiPolygon{{square(-1-d, -1, 3)}, {square(-2, -1+d, 3)}, {square(-1, -2-d, 3)}})
+		areas = append(areas, geometry.MultiPolygon{{square(-1-d, -1, 3)}, {square(-2, -1+d, 3)}, {square(-1, -2-d, 3)}})
 	}
 	s := newSet(t, kind, areas...).Snapshot()
 	got := s.Append(nil, 0, 0)
 	if len(got) != len(areas) || !slices.IsSorted(got) {
 		t.Errorf("%d answers: %v", len(got), got)
 	}
-	checkRefs(t, s, fence.Point{Lon: 0, Lat: 0})
+	checkRefs(t, s, geometry.Point{Lon: 0, Lat: 0})
 }
 
 // testAppends makes sure that what dst held stays as it is, also if it looks like an answer.
 func testAppends(t *testing.T, kind fence.Kind) {
-	s := newSet(t, kind, fence.MultiPolygon{{square(0, 0, 1)}}, fence.MultiPolygon{{square(0, 0, 2)}}).Snapshot()
+	s := newSet(t, kind, geometry.MultiPolygon{{square(0, 0, 1)}}, geometry.MultiPolygon{{square(0, 0, 2)}}).Snapshot()
 	got := s.Append([]fence.Ref{9, 0, 0}, 0.5, 0.5)
 	if want := []fence.Ref{9, 0, 0, 0, 1}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
@@ -198,7 +201,7 @@ func testUnevenBatch(t *testing.T, kind fence.Kind) {
 }
 
 func testBeyond(t *testing.T, kind fence.Kind) {
-	world := fence.MultiPolygon{{{{-180, -90}, {180, -90}, {180, 90}, {-180, 90}}}}
+	world := geometry.MultiPolygon{{{{Lon: -180, Lat: -90}, {Lon: 180, Lat: -90}, {Lon: 180, Lat: 90}, {Lon: -180, Lat: 90}}}}
 	s := newSet(t, kind, world).Snapshot()
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 181, 1e300, -1e300, -180.5} {
 		if got := s.Append(nil, x, 0); len(got) != 0 {
@@ -235,13 +238,13 @@ func testEdits(t *testing.T, kind fence.Kind) {
 	s := newSet(t, kind)
 	type past struct {
 		snap *fence.Snapshot
-		p    fence.Point
+		p    geometry.Point
 		want []fence.Ref
 	}
 	var history []past
 	var live []string
-	for i := range 300 / fence.Slowdown {
-		area := append(randomArea(rng), fence.Polygon{square(float64(i%20), 0, 1)})
+	for i := range 300 / sampling.Slowdown {
+		area := append(randomArea(rng), geometry.Polygon{square(float64(i%20), 0, 1)})
 		switch op := rng.IntN(5); {
 		case op < 2 || len(live) == 0:
 			key, _, err := s.Add(fence.Fence{Geometry: area})
@@ -260,7 +263,7 @@ func testEdits(t *testing.T, kind fence.Kind) {
 			}
 			live = slices.Delete(live, k, k+1)
 		}
-		want := fence.EmptyBox()
+		want := geometry.EmptyBox()
 		for _, f := range s.Snapshot().All() {
 			want = want.Union(f.Geometry.Bounds())
 		}
@@ -281,8 +284,8 @@ func testEdits(t *testing.T, kind fence.Kind) {
 }
 
 func testStats(t *testing.T, kind fence.Kind) {
-	s := newSet(t, kind, fence.MultiPolygon{{square(0, 0, 1)}, {square(5, 5, 1), square(5.2, 5.2, 0.1)}})
-	key, _, err := s.Add(fence.Fence{Geometry: fence.MultiPolygon{{square(9, 9, 1)}}})
+	s := newSet(t, kind, geometry.MultiPolygon{{square(0, 0, 1)}, {square(5, 5, 1), square(5.2, 5.2, 0.1)}})
+	key, _, err := s.Add(fence.Fence{Geometry: geometry.MultiPolygon{{square(9, 9, 1)}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 	"paddock/internal/city"
 	"paddock/internal/netio/listen"
 	"paddock/internal/platform"
@@ -43,7 +45,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 		return town.WriteGeoJSON(d.Write)
 	}
 	catalog, err := cityCatalog(town, fence.Options{
-		Kind: fence.Kind(cfg.Sets.Kind), Zoom: fence.ZoomLevel(cfg.Sets.Zoom), Boundary: fence.Boundary(cfg.Sets.Boundary),
+		Kind: fence.Kind(cfg.Sets.Kind), Zoom: fence.ZoomLevel(cfg.Sets.Zoom), Boundary: geometry.Boundary(cfg.Sets.Boundary),
 	})
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func cityCatalog(town *city.City, o fence.Options) (*fence.Catalog, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := set.Replace(&fence.Collection{Fences: data.Fences}); err != nil {
+		if _, err := set.Replace(&geojson.Collection{Fences: data.Fences}); err != nil {
 			return nil, err
 		}
 		if err := catalog.Add(set); err != nil {

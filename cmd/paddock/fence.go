@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/internal/netio/listen"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/httpapi/gofence"
@@ -100,10 +101,10 @@ func (f *fenceCmd) check() (o fence.Options, err error) {
 	if o.Kind, err = fence.ParseKind(f.Kind); err != nil {
 		return o, err
 	}
-	if o.Boundary, err = fence.ParseBoundary(f.Boundary); err != nil {
+	if o.Boundary, err = geometry.ParseBoundary(f.Boundary); err != nil {
 		return o, err
 	}
-	if o.Antimeridian, err = fence.ParseAntimeridian(f.Antimeridian); err != nil {
+	if o.Antimeridian, err = geometry.ParseAntimeridian(f.Antimeridian); err != nil {
 		return o, err
 	}
 	if err := listen.Check(f.address(), f.Token != ""); err != nil {
@@ -115,7 +116,7 @@ func (f *fenceCmd) check() (o fence.Options, err error) {
 
 // parents reads the file of parents if the kind is one that has them. The variable is the
 // original's.
-func (f *fenceCmd) parents(o fence.Options) ([]fence.MultiPolygon, error) {
+func (f *fenceCmd) parents(o fence.Options) ([]geometry.MultiPolygon, error) {
 	path := cmp.Or(f.Parents, os.Getenv("NYC_BOROS_PATH"))
 	if path == "" || o.Kind != fence.KindCity && o.Kind != fence.KindCityBBox {
 		return nil, nil

@@ -3,7 +3,7 @@ package track
 import (
 	"math"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // crossingTime dates the change of membership between two fixes: the last
@@ -15,7 +15,7 @@ import (
 // Where the path says nothing (no edge is crossed because the rounding of
 // the two ends decides, a step over the antimeridian, a silence longer than
 // maxGap) it is the second fix's time.
-func crossingTime(g fence.MultiPolygon, a, b fence.Point, from, to, maxGap Millis) Millis {
+func crossingTime(g geometry.MultiPolygon, a, b geometry.Point, from, to, maxGap Millis) Millis {
 	if to-from > maxGap || math.Abs(b.Lon-a.Lon) > 180 {
 		return to
 	}
@@ -39,7 +39,7 @@ func crossingTime(g fence.MultiPolygon, a, b fence.Point, from, to, maxGap Milli
 // meet returns where the segment a -> b meets p -> q, as the share of a -> b, 0
 // to 1. Parallel segments do not meet. Products are rounded one by one, so that
 // every CPU gives the same share.
-func meet(a, b, p, q fence.Point) (float64, bool) {
+func meet(a, b, p, q geometry.Point) (float64, bool) {
 	dx, dy := b.Lon-a.Lon, b.Lat-a.Lat
 	ex, ey := q.Lon-p.Lon, q.Lat-p.Lat
 	den := float64(dx*ey) - float64(dy*ex)

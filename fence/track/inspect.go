@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // Object is what is known of one object: a copy, free to keep.
 type Object struct {
 	Fleet, ID string
 	Props     json.RawMessage
-	Point     fence.Point
+	Point     geometry.Point
 	Time      Millis // of the last accepted fix
 	Arrived   Millis
 	State     State
@@ -31,7 +32,7 @@ type Visit struct {
 // Dot is what a map draws of an object.
 type Dot struct {
 	Handle         uint32 // names the object within its shard, until it is removed
-	Point          fence.Point
+	Point          geometry.Point
 	Speed, Heading Measure
 	State          State
 }

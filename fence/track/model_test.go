@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 )
 
@@ -31,7 +32,7 @@ type modelObject struct {
 func (m *model) holding(p track.Position) map[string]bool {
 	in := map[string]bool{}
 	for key, f := range m.fences {
-		if f.Geometry.Contains(fence.Point{Lon: p.Lon, Lat: p.Lat}) {
+		if f.Geometry.Contains(geometry.Point{Lon: p.Lon, Lat: p.Lat}) {
 			in[key] = true
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // What counts as standing still, for people who look at a map.
@@ -39,12 +39,12 @@ type object struct {
 	handle    uint32
 	props     json.RawMessage
 
-	point                    fence.Point
+	point                    geometry.Point
 	time                     Millis // of the last accepted fix
 	arrived                  Millis
 	accuracy, speed, heading Measure
 
-	anchor      fence.Point // where it has been standing, if it has
+	anchor      geometry.Point // where it has been standing, if it has
 	anchorSince Millis
 	moved       bool // it has left an anchor
 
@@ -59,7 +59,7 @@ type object struct {
 
 // take stores a fix.
 func (o *object) take(p *Position, arrived Millis) {
-	o.point = fence.Point{Lon: p.Lon, Lat: p.Lat}
+	o.point = geometry.Point{Lon: p.Lon, Lat: p.Lat}
 	if metres(o.anchor, o.point) > dwellRadius {
 		o.anchor, o.anchorSince, o.moved = o.point, p.Time, true
 	}
@@ -84,7 +84,7 @@ func (o *object) state() State {
 
 // metres is the distance of two near points, good to a percent: enough to tell
 // standing from moving, never used for membership.
-func metres(a, b fence.Point) float64 {
+func metres(a, b geometry.Point) float64 {
 	const perDegree = 111_320.0
 	dx := (b.Lon - a.Lon) * math.Cos(a.Lat*math.Pi/180)
 	dy := b.Lat - a.Lat

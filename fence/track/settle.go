@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // cause is why an object's memberships are looked at again.
@@ -12,7 +13,7 @@ type cause struct {
 	reason   Reason
 	at, time Millis // of the event, unless the crossing says more exactly
 	arrived  Millis // at this process
-	from     fence.Point
+	from     geometry.Point
 	fromTime Millis
 	unseen   bool // the object was silent: nothing is known of its path
 	edited   bool // the fences changed and not the object, whose view is the one before

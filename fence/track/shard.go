@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // defaultMaxGap is the silence beyond which a straight line between two fixes
@@ -190,7 +191,7 @@ func (s *Shard) add(p *Position) *object {
 	o := &object{
 		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID),
 		arrived: p.Arrived, view: s.view, seq: s.numbers,
-		anchor: fence.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
+		anchor: geometry.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
 	s.place(o)
 	s.objects[key{o.fleet, o.id}] = o

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // Millis is an instant in milliseconds since the Unix epoch, or a length of
@@ -171,8 +172,8 @@ type Event struct {
 	Fleet, ID string
 	Props     json.RawMessage // the object's, nil if none are known
 
-	Point   fence.Point // where the object is now
-	Prev    fence.Point // where it was before, if HasPrev
+	Point   geometry.Point // where the object is now
+	Prev    geometry.Point // where it was before, if HasPrev
 	HasPrev bool
 
 	At      Millis // when the boundary was crossed, between the two fixes

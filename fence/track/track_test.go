@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 )
 
 // square is the fence [x, x+w) x [y, y+w).
 func square(key string, x, y, w float64) fence.Fence {
-	return fence.Fence{Key: key, Geometry: fence.MultiPolygon{{{
+	return fence.Fence{Key: key, Geometry: geometry.MultiPolygon{{{
 		{Lon: x, Lat: y}, {Lon: x + w, Lat: y}, {Lon: x + w, Lat: y + w}, {Lon: x, Lat: y + w},
 	}}}}
 }
@@ -123,7 +124,7 @@ func TestEventFields(t *testing.T) {
 	if out.Seq != 2 || out.Visit != 1 || !out.HasPrev || out.Since != 1000 || out.At != 2000 || out.Time != 3000 || out.Arrived != 9000 {
 		t.Errorf("exit: %+v", out)
 	}
-	if out.Prev != (fence.Point{Lon: 0.5, Lat: 0.5}) || out.Point != (fence.Point{Lon: 1.5, Lat: 0.5}) || string(out.Props) != `{"k":1}` {
+	if out.Prev != (geometry.Point{Lon: 0.5, Lat: 0.5}) || out.Point != (geometry.Point{Lon: 1.5, Lat: 0.5}) || string(out.Props) != `{"k":1}` {
 		t.Errorf("exit: %+v", out)
 	}
 	if out.Set != "s" || out.Fleet != "f" || out.ID != "o" {
@@ -294,7 +295,7 @@ func TestRemovedObjects(t *testing.T) {
 	}
 	for i, e := range events {
 		if e.Kind != track.Exit || e.Reason.String() != "object_removed" || e.At != 3000 || e.Time != 3000 || e.Arrived != 3000 ||
-			e.Since != 1000 || e.Seq != uint64(3+i) || e.Visit != uint64(1+i) || e.Point != (fence.Point{Lon: 0.5, Lat: 0.5}) {
+			e.Since != 1000 || e.Seq != uint64(3+i) || e.Visit != uint64(1+i) || e.Point != (geometry.Point{Lon: 0.5, Lat: 0.5}) {
 			t.Errorf("%+v", e)
 		}
 	}

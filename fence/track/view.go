@@ -1,6 +1,8 @@
 package track
 
-import "paddock/fence"
+import (
+	"paddock/fence"
+)
 
 // SetID names a set for as long as it exists. A set that is deleted and made
 // again under the same name gets another one, so that the old memberships end.

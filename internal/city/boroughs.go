@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // boroughMargin is by how much the area of a borough is larger than its districts' hull.
@@ -37,7 +38,7 @@ func (c *City) Boroughs() []fence.Fence {
 		properties := struct {
 			Name string `json:"name"`
 		}{b.name}
-		areas = append(areas, newFence(fmt.Sprintf("b%02d", i+1), properties, fence.MultiPolygon{{toRing(ring)}}))
+		areas = append(areas, newFence(fmt.Sprintf("b%02d", i+1), properties, geometry.MultiPolygon{{toRing(ring)}}))
 	}
 	return areas
 }

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // cityOf builds each city once for all tests.
@@ -156,10 +157,10 @@ var streetClasses = [...]string{shore: "", arterial: "arterial", street: "street
 
 // lines are all streets, each from one junction to another, in
 // the same places as the vehicles' fixes but for GPS noise.
-func (c *City) lines() iter.Seq2[string, []fence.Point] {
-	return func(yield func(string, []fence.Point) bool) {
+func (c *City) lines() iter.Seq2[string, []geometry.Point] {
+	return func(yield func(string, []geometry.Point) bool) {
 		for _, l := range c.streets.links {
-			line := make([]fence.Point, 0, l.end-l.start)
+			line := make([]geometry.Point, 0, l.end-l.start)
 			for _, p := range c.streets.pos[l.start:l.end] {
 				line = append(line, locate(p))
 			}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // districts turns the partition into fences, with the islets as outlying parts
@@ -15,7 +16,7 @@ func districts(s *survey, c coast, boroughOf []int, rng *rand.Rand) []fence.Fenc
 	shapes := s.outlines(len(boroughOf))
 	for _, islet := range c.islets {
 		r := s.m.nearestShore(centroid(islet))
-		shapes[r] = append(shapes[r], fence.Polygon{toRing(s.bent(islet))})
+		shapes[r] = append(shapes[r], geometry.Polygon{toRing(s.bent(islet))})
 	}
 	settings := s.m.settings(len(shapes))
 	names := newNamer(rng)
@@ -25,7 +26,7 @@ func districts(s *survey, c coast, boroughOf []int, rng *rand.Rand) []fence.Fenc
 		p.Name, p.Borough = names.name(settings[r]), boroughs[boroughOf[r]].name
 		fences = append(fences, newFence(fmt.Sprintf("d%04d", r+1), p, shape))
 	}
-	shape := fence.MultiPolygon{{toRing(s.bent(c.reserve))}}
+	shape := geometry.MultiPolygon{{toRing(s.bent(c.reserve))}}
 	p := districtProperties{Name: "Skerrow Island", Borough: "Southholm", Kind: "nature reserve", AreaKm2: areaKm2(shape)}
 	return append(fences, newFence(fmt.Sprintf("d%04d", len(shapes)+1), p, shape))
 }
@@ -40,7 +41,7 @@ type districtProperties struct {
 }
 
 // profile generates the properties of a district from its location.
-func profile(shape fence.MultiPolygon, at setting, rng *rand.Rand) districtProperties {
+func profile(shape geometry.MultiPolygon, at setting, rng *rand.Rand) districtProperties {
 	p := districtProperties{Kind: "residential", AreaKm2: areaKm2(shape)}
 	roll := rng.Float64()
 	switch {
@@ -65,14 +66,14 @@ func profile(shape fence.MultiPolygon, at setting, rng *rand.Rand) districtPrope
 
 // newFence makes a fence with the id as its key. Marshalling a struct of
 // strings and finite numbers cannot fail.
-func newFence(id string, properties any, shape fence.MultiPolygon) fence.Fence {
+func newFence(id string, properties any, shape geometry.MultiPolygon) fence.Fence {
 	quoted, _ := json.Marshal(id)
 	object, _ := json.Marshal(properties)
 	return fence.Fence{Key: id, ID: quoted, Properties: object, Geometry: shape}
 }
 
 // areaKm2 is the area of a shape whose holes follow its shells, to three digits.
-func areaKm2(shape fence.MultiPolygon) float64 {
+func areaKm2(shape geometry.MultiPolygon) float64 {
 	var sum float64
 	for _, part := range shape {
 		for i, r := range part {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 func TestDistrictCounts(t *testing.T) {
@@ -38,9 +39,9 @@ func TestDistrictCounts(t *testing.T) {
 	}
 }
 
-type edge struct{ a, b fence.Point }
+type edge struct{ a, b geometry.Point }
 
-func edgesOf(mp fence.MultiPolygon) (es []edge) {
+func edgesOf(mp geometry.MultiPolygon) (es []edge) {
 	for _, part := range mp {
 		for _, r := range part {
 			for i, p := range r {
@@ -92,7 +93,7 @@ func TestSharedEdgesAreEqual(t *testing.T) {
 				t.Fatalf("seed %d: district %d on both sides of %v", seed, i, e)
 			}
 		}
-		next := map[fence.Point]fence.Point{}
+		next := map[geometry.Point]geometry.Point{}
 		for _, e := range shores(owners) {
 			if _, twice := next[e.a]; twice {
 				t.Fatalf("seed %d: two shores meet at %v", seed, e.a)
@@ -102,7 +103,7 @@ func TestSharedEdgesAreEqual(t *testing.T) {
 		rings := 0
 		for len(next) > 0 {
 			var ring []vec
-			var at fence.Point
+			var at geometry.Point
 			for at = range next {
 				break
 			}
@@ -171,7 +172,7 @@ func TestNamesAreUnique(t *testing.T) {
 // owners indexes the districts by box, for the test of owners below.
 type owners struct {
 	fences []fence.Fence
-	boxes  []fence.Box
+	boxes  []geometry.Box
 }
 
 func newOwners(fences []fence.Fence) *owners {
@@ -182,7 +183,7 @@ func newOwners(fences []fence.Fence) *owners {
 	return o
 }
 
-func (o *owners) of(p fence.Point) (keys []int) {
+func (o *owners) of(p geometry.Point) (keys []int) {
 	for i, b := range o.boxes {
 		if b.Contains(p) && o.fences[i].Geometry.Contains(p) {
 			keys = append(keys, i)
@@ -198,14 +199,14 @@ func TestOneOwner(t *testing.T) {
 	o := newOwners(ds)
 	edges := directed(t, ds)
 	single := shores(edges)
-	onShore := map[fence.Point]bool{}
+	onShore := map[geometry.Point]bool{}
 	for _, e := range single {
 		onShore[e.a] = true
 	}
 	rng := stream(1, "test")
 	for range 3000 {
 		e := pick(rng, edgesOf(pick(rng, ds).Geometry))
-		middle := fence.Point{Lon: (e.a.Lon + e.b.Lon) / 2, Lat: (e.a.Lat + e.b.Lat) / 2}
+		middle := geometry.Point{Lon: (e.a.Lon + e.b.Lon) / 2, Lat: (e.a.Lat + e.b.Lat) / 2}
 		_, shared := edges[edge{e.b, e.a}]
 		if n := len(o.of(middle)); n > 1 || shared && n != 1 {
 			t.Errorf("the middle %v of an edge has %d owners; shared: %v", middle, n, shared)
@@ -216,7 +217,7 @@ func TestOneOwner(t *testing.T) {
 	}
 	box, land := boundsOf(cityOf(1)), 0
 	for range 2000 {
-		p := fence.Point{Lon: lerp(box.MinLon, box.MaxLon, rng.Float64()), Lat: lerp(box.MinLat, box.MaxLat, rng.Float64())}
+		p := geometry.Point{Lon: lerp(box.MinLon, box.MaxLon, rng.Float64()), Lat: lerp(box.MinLat, box.MaxLat, rng.Float64())}
 		want := 0
 		for _, e := range single { // by the parity of the shores that a ray crosses
 			if (e.a.Lat > p.Lat) != (e.b.Lat > p.Lat) && p.Lon < e.a.Lon+(e.b.Lon-e.a.Lon)*(p.Lat-e.a.Lat)/(e.b.Lat-e.a.Lat) {
@@ -234,8 +235,8 @@ func TestOneOwner(t *testing.T) {
 }
 
 // boundsOf returns the smallest box around all fences, in degrees WGS84.
-func boundsOf(c *City) fence.Box {
-	box := fence.EmptyBox()
+func boundsOf(c *City) geometry.Box {
+	box := geometry.EmptyBox()
 	for _, set := range c.sets {
 		for _, f := range set.Fences {
 			box = box.Union(f.Geometry.Bounds())

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // WriteGeoJSON writes each set to a file of its name in dir, as a
@@ -31,7 +32,7 @@ func writeSet(name string, fences []fence.Fence) (err error) {
 			err = e
 		}
 	}()
-	return fence.WriteGeoJSON(f, pointers(fences))
+	return geojson.WriteGeoJSON(f, pointers(fences))
 }
 
 func pointers(fences []fence.Fence) func(func(*fence.Fence) bool) {

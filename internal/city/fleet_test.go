@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 func TestNetworkIsConnected(t *testing.T) {
@@ -63,7 +63,7 @@ func TestFleetDrivesSensibly(t *testing.T) {
 	for second := range seconds {
 		fixes = f.Step(time.Second, fixes[:0])
 		for i, x := range fixes {
-			a, b := plane(fence.Point{Lon: last[i].Lon, Lat: last[i].Lat}), plane(fence.Point{Lon: x.Lon, Lat: x.Lat})
+			a, b := plane(geometry.Point{Lon: last[i].Lon, Lat: last[i].Lat}), plane(geometry.Point{Lon: x.Lon, Lat: x.Lat})
 			d := b.sub(a).len()
 			if limit := max(last[i].Speed, x.Speed) + 16; d > limit {
 				t.Errorf("%s moved %.1f m in a second at %.1f m/s", x.ID, d, x.Speed)
@@ -133,14 +133,14 @@ func TestVehiclesChangeDistricts(t *testing.T) {
 	fixes := f.Step(0, nil)
 	first := make([][]int, len(fixes))
 	for i, x := range fixes {
-		first[i] = o.of(fence.Point{Lon: x.Lon, Lat: x.Lat})
+		first[i] = o.of(geometry.Point{Lon: x.Lon, Lat: x.Lat})
 	}
 	changed := make([]bool, len(fixes))
 	water := 0
 	for range 10 {
 		fixes = f.Step(time.Minute, fixes[:0])
 		for i, x := range fixes {
-			now := o.of(fence.Point{Lon: x.Lon, Lat: x.Lat})
+			now := o.of(geometry.Point{Lon: x.Lon, Lat: x.Lat})
 			if len(now) == 0 {
 				water++
 			} else if len(first[i]) == 0 || now[0] != first[i][0] {

@@ -1,10 +1,10 @@
 package city
 
-import "paddock/fence"
+import "paddock/fence/geometry"
 
 // outlines assembles the geometry of each of n districts from the mesh. Each
 // edge between two districts becomes an edge of both, point for point.
-func (s *survey) outlines(n int) []fence.MultiPolygon {
+func (s *survey) outlines(n int) []geometry.MultiPolygon {
 	shells, holes := make([][][]vec, n), make([][][]vec, n)
 	seen := make([]bool, len(s.m.org))
 	for e := range int32(len(seen)) {
@@ -22,10 +22,10 @@ func (s *survey) outlines(n int) []fence.MultiPolygon {
 			holes[r] = append(holes[r], ring)
 		}
 	}
-	out := make([]fence.MultiPolygon, n)
+	out := make([]geometry.MultiPolygon, n)
 	for r := range out {
 		for _, shell := range shells[r] {
-			part := fence.Polygon{toRing(shell)}
+			part := geometry.Polygon{toRing(shell)}
 			for _, hole := range holes[r] {
 				if within(mix(hole[0], hole[1], 0.5), shell) {
 					part = append(part, toRing(hole))

@@ -3,7 +3,7 @@ package city
 import (
 	"math"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // The city lies in the middle of the North Atlantic, where it overlaps no real map. A degree of
@@ -17,8 +17,8 @@ const (
 
 // locate returns the place of p on the globe, on a grid of 1e-7 degrees (about a centimetre). Every
 // coordinate that leaves this package is rounded here.
-func locate(p vec) fence.Point {
-	return fence.Point{Lon: grid(centreLon, p.x/metresPerLon), Lat: grid(centreLat, p.y/metresPerLat)}
+func locate(p vec) geometry.Point {
+	return geometry.Point{Lon: grid(centreLon, p.x/metresPerLon), Lat: grid(centreLat, p.y/metresPerLat)}
 }
 
 // grid rounds origin + degrees to the nearest double of a seven-digit decimal.
@@ -27,7 +27,7 @@ func grid(origin, degrees float64) float64 {
 }
 
 // plane is the inverse of locate, but for the rounding.
-func plane(p fence.Point) vec {
+func plane(p geometry.Point) vec {
 	return vec{float64((p.Lon - centreLon) * metresPerLon), float64((p.Lat - centreLat) * metresPerLat)}
 }
 
@@ -92,8 +92,8 @@ func (s *survey) bent(ring []vec) []vec {
 	return out
 }
 
-func toRing(points []vec) fence.Ring {
-	r := make(fence.Ring, len(points))
+func toRing(points []vec) geometry.Ring {
+	r := make(geometry.Ring, len(points))
 	for i, p := range points {
 		r[i] = locate(p)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // zoneProperties are a zone's GeoJSON properties.
@@ -52,12 +53,12 @@ func zones(n *network, w warp, rng *rand.Rand) []fence.Fence {
 // add appends a fence; rings are bent by w and run in any direction.
 func (z *zoning) add(kind, name string, w warp, rings ...[]vec) {
 	z.counts[kind]++
-	part := fence.Polygon{}
+	part := geometry.Polygon{}
 	for _, r := range rings {
 		part = append(part, toRing((&survey{warp: w}).bent(r)))
 	}
 	id := fmt.Sprintf("%s-%02d", kind, z.counts[kind])
-	z.fences = append(z.fences, newFence(id, zoneProperties{name, kind}, fence.MultiPolygon{part}))
+	z.fences = append(z.fences, newFence(id, zoneProperties{name, kind}, geometry.MultiPolygon{part}))
 }
 
 // lowEmission is the area within the second ring road, but for the blocks about

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
 	"paddock/wire"
@@ -30,7 +31,7 @@ func square(t *testing.T) *fence.Catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fence.Fence{Key: "square", Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}}}
+	f := fence.Fence{Key: "square", Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}}}
 	if _, _, err := set.Put(f); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ import (
 
 	"paddock/bus"
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
@@ -77,8 +78,8 @@ type Platform struct {
 
 	registry     *prometheus.Registry
 	catalog      *fence.Catalog
-	sets         *directory.Directory // nil: none
-	parents      []fence.MultiPolygon // of sets.parents
+	sets         *directory.Directory    // nil: none
+	parents      []geometry.MultiPolygon // of sets.parents
 	bus          *bus.Server
 	events       *events.Log
 	pipeline     *ingest.Pipeline

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/internal/platform/directory"
 )
 
@@ -15,7 +16,7 @@ func (p *Platform) fenceOptions() fence.Options {
 	c := &p.cfg.Sets
 	return fence.Options{
 		Kind: fence.Kind(c.Kind), Zoom: fence.ZoomLevel(c.Zoom), Parents: p.parents,
-		Boundary: fence.Boundary(c.Boundary), Antimeridian: fence.Antimeridian(c.Antimeridian),
+		Boundary: geometry.Boundary(c.Boundary), Antimeridian: geometry.Antimeridian(c.Antimeridian),
 		IDProperty: c.IDProperty, Strict: c.Strict,
 	}
 }
@@ -26,10 +27,10 @@ func (p *Platform) checkSets() error {
 	if _, err := fence.ParseKind(c.Kind); err != nil {
 		return p.cfg.Fault("sets.kind", err)
 	}
-	if _, err := fence.ParseBoundary(c.Boundary); err != nil {
+	if _, err := geometry.ParseBoundary(c.Boundary); err != nil {
 		return p.cfg.Fault("sets.boundary", err)
 	}
-	if _, err := fence.ParseAntimeridian(c.Antimeridian); err != nil {
+	if _, err := geometry.ParseAntimeridian(c.Antimeridian); err != nil {
 		return p.cfg.Fault("sets.antimeridian", err)
 	}
 	if c.Zoom < 0 || c.Zoom > fence.MaxZoom {

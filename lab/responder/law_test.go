@@ -103,7 +103,7 @@ func TestQueueOverPeriods(t *testing.T) {
 // The times that are drawn have the distribution that was asked for: Kolmogorov and
 // Smirnov's bound at 1 %.
 func TestDrawn(t *testing.T) {
-	points := []responder.Point{{0, time.Millisecond}, {0.5, 2 * time.Millisecond}, {0.99, 50 * time.Millisecond}, {1, time.Second}}
+	points := []responder.Point{{Share: 0, Time: time.Millisecond}, {Share: 0.5, Time: 2 * time.Millisecond}, {Share: 0.99, Time: 50 * time.Millisecond}, {Share: 1, Time: time.Second}}
 	d, err := responder.NewDrawn(7, points...)
 	if err != nil {
 		t.Fatal(err)

@@ -30,18 +30,18 @@ func TestRequest(t *testing.T) {
 		{"no path", http1.Request{URL: "https://a"}, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n", 0},
 		{
 			"order kept, usual ones replaced",
-			http1.Request{URL: "http://a", UserAgent: "p", Header: []http1.Field{{"Z", "1"}, {"host", "b"}, {"A", ""}, {"Accept", ""}}},
+			http1.Request{URL: "http://a", UserAgent: "p", Header: []http1.Field{{Name: "Z", Value: "1"}, {Name: "host", Value: "b"}, {Name: "A", Value: ""}, {Name: "Accept", Value: ""}}},
 			"GET / HTTP/1.1\r\nUser-Agent: p\r\nZ: 1\r\nhost: b\r\nA: \r\n\r\n", 0,
 		},
 		{"a body", http1.Request{URL: "http://a", Body: []byte("hi")}, "POST / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nContent-Length: 2\r\n\r\nhi", 0},
 		{"an empty body", http1.Request{Method: "PUT", URL: "http://a", Body: []byte{}}, "PUT / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nContent-Length: 0\r\n\r\n", 0},
 		{"HEAD", http1.Request{Method: "HEAD", URL: "http://a"}, "HEAD / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n", http1.NoBody},
 		{"a user", http1.Request{URL: "http://me:pw@a"}, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nAuthorization: Basic bWU6cHc=\r\n\r\n", 0},
-		{"close", http1.Request{URL: "http://a", Header: []http1.Field{{"Connection", "x, Close"}}}, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nConnection: x, Close\r\n\r\n", http1.Close},
+		{"close", http1.Request{URL: "http://a", Header: []http1.Field{{Name: "Connection", Value: "x, Close"}}}, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nConnection: x, Close\r\n\r\n", http1.Close},
 		{"1.0", http1.Request{URL: "http://a", Version10: true}, "GET / HTTP/1.0\r\nHost: a\r\nAccept: */*\r\n\r\n", http1.Version10 | http1.Close},
 		{
 			"as ab does",
-			http1.Request{URL: "http://a", Version10: true, Bare: true, Header: []http1.Field{{"Connection", "Keep-Alive"}, {"Host", "a"}, {"User-Agent", "ApacheBench/2.3"}, {"Accept", "*/*"}}},
+			http1.Request{URL: "http://a", Version10: true, Bare: true, Header: []http1.Field{{Name: "Connection", Value: "Keep-Alive"}, {Name: "Host", Value: "a"}, {Name: "User-Agent", Value: "ApacheBench/2.3"}, {Name: "Accept", Value: "*/*"}}},
 			"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n", http1.Version10,
 		},
 	} {
@@ -63,12 +63,12 @@ func TestRequestRefused(t *testing.T) {
 		"a line in the URL": {URL: "http://a/\r\nX: y"},
 		"a bad method":      {URL: "http://a", Method: "GET /"},
 		"CONNECT":           {URL: "http://a", Method: "CONNECT"},
-		"a bad name":        {URL: "http://a", Header: []http1.Field{{"a b", "c"}}},
-		"no name":           {URL: "http://a", Header: []http1.Field{{"", "c"}}},
-		"a line in a value": {URL: "http://a", Header: []http1.Field{{"a", "b\r\nc: d"}}},
+		"a bad name":        {URL: "http://a", Header: []http1.Field{{Name: "a b", Value: "c"}}},
+		"no name":           {URL: "http://a", Header: []http1.Field{{Name: "", Value: "c"}}},
+		"a line in a value": {URL: "http://a", Header: []http1.Field{{Name: "a", Value: "b\r\nc: d"}}},
 		"a bad agent":       {URL: "http://a", UserAgent: "a\nb"},
-		"a wrong length":    {URL: "http://a", Header: []http1.Field{{"Content-Length", "1"}}},
-		"chunked":           {URL: "http://a", Header: []http1.Field{{"Transfer-Encoding", "chunked"}}},
+		"a wrong length":    {URL: "http://a", Header: []http1.Field{{Name: "Content-Length", Value: "1"}}},
+		"chunked":           {URL: "http://a", Header: []http1.Field{{Name: "Transfer-Encoding", Value: "chunked"}}},
 	} {
 		if got, _, _, err := r.Append([]byte("before")); err == nil || string(got) != "before" {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -77,7 +77,7 @@ func TestRequestRefused(t *testing.T) {
 }
 
 func TestParseField(t *testing.T) {
-	for text, want := range map[string]http1.Field{"A: b": {"A", "b"}, "A:b:c ": {"A", "b:c"}, "A:": {"A", ""}} {
+	for text, want := range map[string]http1.Field{"A: b": {Name: "A", Value: "b"}, "A:b:c ": {Name: "A", Value: "b:c"}, "A:": {Name: "A", Value: ""}} {
 		if got, err := http1.ParseField(text); got != want || err != nil {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}

@@ -38,7 +38,7 @@ DELETE http://a/six
 A: 1
 A: 2
 `
-	usual := http1.Request{URL: "http://a", UserAgent: "p", Header: []http1.Field{{"Accept", "*/*"}, {"B", "b"}}}
+	usual := http1.Request{URL: "http://a", UserAgent: "p", Header: []http1.Field{{Name: "Accept", Value: "*/*"}, {Name: "B", Value: "b"}}}
 	got, err := http1.ReadTargets(strings.NewReader(text), usual, files)
 	if err != nil {
 		t.Fatal(err)

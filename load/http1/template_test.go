@@ -51,9 +51,9 @@ func compiled(t *testing.T, list ...http1.Request) http1.Requests {
 // Placeholders in a URL, a header and a body, and the length of the body that it comes to.
 func TestTemplate(t *testing.T) {
 	requests := compiled(t,
-		http1.Request{URL: "http://h/{{seq}}?n={{line names}}", Header: []http1.Field{{"X", "{{line names}}!"}}, Body: []byte("<{{seq}}>{{line names}}<{{\"{{\"}}>")},
+		http1.Request{URL: "http://h/{{seq}}?n={{line names}}", Header: []http1.Field{{Name: "X", Value: "{{line names}}!"}}, Body: []byte("<{{seq}}>{{line names}}<{{\"{{\"}}>")},
 		http1.Request{URL: "http://h/plain", Method: "HEAD"},
-		http1.Request{URL: "http://h/static", Body: []byte("mark0x000 {{\"{{\"}}seq}}"), Header: []http1.Field{{"X", "{{ seq }}"}}},
+		http1.Request{URL: "http://h/static", Body: []byte("mark0x000 {{\"{{\"}}seq}}"), Header: []http1.Field{{Name: "X", Value: "{{ seq }}"}}},
 	)
 	for k, want := range map[int64]string{
 		0:  "POST /0?n=a%20b HTTP/1.1\r\nHost: h\r\nAccept: */*\r\nX: a b!\r\nContent-Length: 10\r\n\r\n<0>a b<{{>",
@@ -116,10 +116,10 @@ func TestTemplateRefused(t *testing.T) {
 		"rand, words":  {http1.Request{URL: "http://h/{{rand a b}}"}, "is no {{rand FROM TO}}"},
 		"no file":      {http1.Request{URL: "http://h/{{line x}}"}, "no file x"},
 		"a blank file": {http1.Request{URL: "http://h/{{line blank}}"}, "blank: http1: bodies: there is none"},
-		"a bad line":   {http1.Request{URL: "http://h", Header: []http1.Field{{"A", "{{line control}}"}}}, "the header A: byte 0: control: the line \"a\\x01\" has a control character"},
+		"a bad line":   {http1.Request{URL: "http://h", Header: []http1.Field{{Name: "A", Value: "{{line control}}"}}}, "the header A: byte 0: control: the line \"a\\x01\" has a control character"},
 		"the host":     {http1.Request{URL: "http://h{{seq}}/"}, "a placeholder in the host"},
 		"the user":     {http1.Request{URL: "http://{{seq}}@h/"}, "where none may be"},
-		"a length":     {http1.Request{URL: "http://h/", Body: []byte("{{seq}}"), Header: []http1.Field{{"Content-Length", "9"}}}, "its length is not known"},
+		"a length":     {http1.Request{URL: "http://h/", Body: []byte("{{seq}}"), Header: []http1.Field{{Name: "Content-Length", Value: "9"}}}, "its length is not known"},
 		"many":         {http1.Request{URL: "http://h/", Body: bytes.Repeat([]byte("{{seq}}"), 1001)}, "more than 1000 placeholders"},
 	} {
 		if _, err := http1.Compile([]http1.Request{tc.r}, lines, 0); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -138,7 +138,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add("/mar{{seq}}", "{{\"mark0x\"}}", "{{\"m\"}}ark1x{{seq}}", int64(1))
 	f.Add("/{{line names}}", "mark0x", "mark0x000{{seq}}", int64(1))
 	f.Fuzz(func(t *testing.T, path, value, body string, k int64) {
-		requests, err := http1.Compile([]http1.Request{{URL: "http://h" + path, Header: []http1.Field{{"X", value}}, Body: []byte(body)}}, lines, 1)
+		requests, err := http1.Compile([]http1.Request{{URL: "http://h" + path, Header: []http1.Field{{Name: "X", Value: value}}, Body: []byte(body)}}, lines, 1)
 		if err != nil {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 
 	"paddock/bus"
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // searchTest is a Search on a bus without network clients, and a client within the process.
@@ -107,7 +108,7 @@ func catalog(t *testing.T) *fence.Catalog {
 		}
 		if _, _, err := set.Put(fence.Fence{
 			Key: "a\"<é>", Properties: json.RawMessage(`{"x":1}`),
-			Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}},
+			Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}},
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // square returns a document of one fence with this id, around (1, 1).
@@ -430,7 +431,7 @@ func TestReload(t *testing.T) {
 
 func parse(t *testing.T, feature string) *fence.Fence {
 	t.Helper()
-	f, _, err := fence.ParseFeature([]byte(feature), fence.ReadOptions{})
+	f, _, err := geojson.ParseFeature([]byte(feature), geojson.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

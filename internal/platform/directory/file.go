@@ -14,6 +14,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // settling is the time after a modification within which a file may change again without a new
@@ -186,7 +187,7 @@ func (f *file) parse(at string, o fence.Options) (*content, error) {
 	}
 	defer r.Close()
 	h := xxhash.New()
-	c, err := fence.ReadGeoJSON(io.TeeReader(r, h), f.name, o.Reading())
+	c, err := geojson.ReadGeoJSON(io.TeeReader(r, h), f.name, o.Reading())
 	if now, statErr := r.Stat(); statErr != nil || !same(f.stamp, now) {
 		f.again = true
 		return nil, f.named(errMoving)
@@ -227,7 +228,7 @@ func (f *file) named(err error) error {
 // content is the content of a file before it is published.
 type content struct {
 	file       *file
-	collection *fence.Collection
+	collection *geojson.Collection
 	sum        uint64 // hash of the file
 
 	set  *fence.Set

@@ -17,6 +17,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 const (
@@ -162,7 +163,7 @@ func (f *file) fromImage(image []byte, source string, o fence.Options) (*content
 		return nil, errStale
 	}
 	return &content{
-		file: f, collection: &fence.Collection{Skipped: from.Skipped, Omitted: from.Omitted}, sum: from.Sum,
+		file: f, collection: &geojson.Collection{Skipped: from.Skipped, Omitted: from.Omitted}, sum: from.Sum,
 		set: set, snap: set.Snapshot(), restored: true,
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // restart opens the directory again with snapshots beside it, and runs it until they are written.
@@ -133,7 +134,7 @@ func TestASnapshotMayBeCutOffWhileItIsUsed(t *testing.T) {
 func TestSnapshotsOfOtherOptionsAreApart(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))
-	for _, o := range []fence.Options{{}, {Kind: fence.KindRTree}, {Boundary: fence.BoundaryClosed}, {IDProperty: "x"}} {
+	for _, o := range []fence.Options{{}, {Kind: fence.KindRTree}, {Boundary: geometry.BoundaryClosed}, {IDProperty: "x"}} {
 		p.restart(o)
 		p.fromSnapshot(false)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 )
 
@@ -88,7 +88,7 @@ func appendEventID(b []byte, e *track.Event, seq uint64) []byte {
 }
 
 // AppendPoint appends a GeoJSON Point.
-func AppendPoint(b []byte, p fence.Point) []byte {
+func AppendPoint(b []byte, p geometry.Point) []byte {
 	b = append(b, `{"type":"Point","coordinates":[`...)
 	b = AppendFloat(b, p.Lon)
 	b = append(b, ',')

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 )
 
@@ -24,7 +25,7 @@ func event() *track.Event {
 		Kind: track.Exit, Reason: track.Move, Set: "tracts",
 		Fence: &fence.Fence{Key: "101", Properties: json.RawMessage(`{"name":"Old \"Dock\" <1>"}`)},
 		Fleet: "default", ID: "v42",
-		Point: fence.Point{Lon: -73.9586, Lat: 40.7811}, Prev: fence.Point{Lon: -73.9588, Lat: 40.7809}, HasPrev: true,
+		Point: geometry.Point{Lon: -73.9586, Lat: 40.7811}, Prev: geometry.Point{Lon: -73.9588, Lat: 40.7809}, HasPrev: true,
 		At: 1773314205250, Time: 1773314206000, Since: 1773313800000, Seq: 17, Visit: 9,
 	}
 }

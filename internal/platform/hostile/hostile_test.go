@@ -25,6 +25,8 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 	"paddock/internal/platform"
 	"paddock/internal/process/config"
 	"paddock/internal/process/lifecycle"
@@ -49,9 +51,9 @@ func start(t *testing.T) *target {
 	t.Helper()
 	set, err := fence.NewSet("squares", fence.Options{})
 	must(t, err)
-	_, err = set.Replace(&fence.Collection{Fences: []fence.Fence{{
+	_, err = set.Replace(&geojson.Collection{Fences: []fence.Fence{{
 		Key: "a", Properties: json.RawMessage(`{}`),
-		Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 10, Lat: 0}, {Lon: 10, Lat: 10}, {Lon: 0, Lat: 10}}}},
+		Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 10, Lat: 0}, {Lon: 10, Lat: 10}, {Lon: 0, Lat: 10}}}},
 	}}})
 	must(t, err)
 	catalog := &fence.Catalog{}

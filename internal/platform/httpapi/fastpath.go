@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/internal/netio/plainhttp"
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/lookup"
@@ -36,7 +36,7 @@ type fastSearch struct {
 	terms      lookup.Terms
 	generation uint64
 	set        string // the last requested name, which is converted from bytes once
-	at         fence.Point
+	at         geometry.Point
 	seen       uint8 // of the parameters
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/internal/platform/lookup"
 )
 
@@ -151,7 +152,7 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, findings, err := fence.ParseFeature(body, a.cfg.Fences.Reading())
+	f, findings, err := geojson.ParseFeature(body, a.cfg.Fences.Reading())
 	if err != nil {
 		return refused(err)
 	}

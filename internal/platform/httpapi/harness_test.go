@@ -17,6 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
@@ -61,7 +63,7 @@ type options struct {
 func square(key string, w, s, e, n float64) fence.Fence {
 	return fence.Fence{
 		Key: key, ID: json.RawMessage(fmt.Sprintf("%q", key)), Properties: json.RawMessage(`{"name":"` + key + `"}`),
-		Geometry: fence.MultiPolygon{{{{Lon: w, Lat: s}, {Lon: e, Lat: s}, {Lon: e, Lat: n}, {Lon: w, Lat: n}}}},
+		Geometry: geometry.MultiPolygon{{{{Lon: w, Lat: s}, {Lon: e, Lat: s}, {Lon: e, Lat: n}, {Lon: w, Lat: n}}}},
 	}
 }
 
@@ -75,7 +77,7 @@ func newTown(t testing.TB, o options) *town {
 		} {
 			set, err := fence.NewSet(name, fence.Options{})
 			must(t, err)
-			_, err = set.Replace(&fence.Collection{Fences: fences})
+			_, err = set.Replace(&geojson.Collection{Fences: fences})
 			must(t, err)
 			must(t, catalog.Add(set))
 		}

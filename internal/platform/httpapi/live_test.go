@@ -14,7 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 )
 
@@ -389,7 +389,7 @@ func TestLiveFeedsAreCutInTheEnd(t *testing.T) {
 func TestThinning(t *testing.T) {
 	all := make([]track.Dot, 10_000)
 	for i := range all {
-		all[i] = track.Dot{Handle: uint32(i), Point: fence.Point{Lon: float64(i) / 100}}
+		all[i] = track.Dot{Handle: uint32(i), Point: geometry.Point{Lon: float64(i) / 100}}
 	}
 	kept := thin(append([]track.Dot(nil), all...), 3000)
 	again := thin(append([]track.Dot(nil), all[:9999]...), 3000)

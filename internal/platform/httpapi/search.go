@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/internal/platform/lookup"
 )
 
@@ -47,7 +47,7 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var p fence.Point
+	var p geometry.Point
 	if p.Lon, err = degrees("lon", q.Get("lon")); err != nil {
 		return err
 	}

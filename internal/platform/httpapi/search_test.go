@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/lookup"
 )
@@ -168,7 +169,7 @@ func TestAnswersOfASearchAreBounded(t *testing.T) {
 	must(t, err)
 	f := square("h", 0, 0, 10, 10)
 	f.Properties = json.RawMessage(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
-	_, err = set.Replace(&fence.Collection{Fences: []fence.Fence{f}})
+	_, err = set.Replace(&geojson.Collection{Fences: []fence.Fence{f}})
 	must(t, err)
 	must(t, tw.catalog.Add(set))
 	body := `{"points":[` + strings.Repeat("[1,1],", 99) + `[1,1]]}`

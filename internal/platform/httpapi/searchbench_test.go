@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // BenchmarkSearchColumns sends 100,000 points in columns over loopback, one request after the
@@ -20,7 +21,7 @@ func BenchmarkSearchColumns(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	all := &fence.Collection{}
+	all := &geojson.Collection{}
 	for i := range side * side {
 		x, y := float64(i%side), float64(i/side)
 		all.Fences = append(all.Fences, square("", x, y, x+1, y+1))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // setJSON describes a set.
@@ -37,12 +38,12 @@ type indexJSON struct {
 }
 
 type findingJSON struct {
-	Feature int         `json:"feature"`
-	Fence   string      `json:"fence,omitempty"`
-	Code    fence.Code  `json:"code"`
-	Reason  string      `json:"reason"`
-	At      *[2]float64 `json:"at,omitempty"`
-	Refused bool        `json:"refused"`
+	Feature int          `json:"feature"`
+	Fence   string       `json:"fence,omitempty"`
+	Code    geojson.Code `json:"code"`
+	Reason  string       `json:"reason"`
+	At      *[2]float64  `json:"at,omitempty"`
+	Refused bool         `json:"refused"`
 }
 
 func describeSet(s *fence.Set, snap *fence.Snapshot) setJSON {
@@ -157,7 +158,7 @@ func (a *API) postSet(w http.ResponseWriter, r *http.Request) error {
 	if s, err := a.set(r); err == nil { // refuse before the body is read
 		return taken(s.Name())
 	}
-	return a.receiveSet(w, r, func(name string, c *fence.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
+	return a.receiveSet(w, r, func(name string, c *geojson.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
 		s, snap, err = a.makeSet(name, c, given)
 		return s, snap, http.StatusCreated, err
 	})
@@ -169,7 +170,7 @@ func taken(name string) error {
 
 // receiveSet reads a GeoJSON document, passes it to give, and answers with the result.
 func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
-	give func(name string, c *fence.Collection, given condition) (*fence.Set, *fence.Snapshot, int, error),
+	give func(name string, c *geojson.Collection, given condition) (*fence.Set, *fence.Snapshot, int, error),
 ) error {
 	if _, err := params(r); err != nil {
 		return err
@@ -184,7 +185,7 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return err
 	}
-	c, err := fence.ReadGeoJSON(bytes.NewReader(body), name, a.cfg.Fences.Reading())
+	c, err := geojson.ReadGeoJSON(bytes.NewReader(body), name, a.cfg.Fences.Reading())
 	if err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
@@ -196,7 +197,7 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 }
 
 // replaceSet replaces the fences of a set, or creates the set.
-func (a *API) replaceSet(name string, c *fence.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
+func (a *API) replaceSet(name string, c *geojson.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
 	for { // repeat if another request has created or removed it meanwhile
 		var found bool
 		if s, found = a.cfg.Catalog.Get(name); found {
@@ -213,7 +214,7 @@ func (a *API) replaceSet(name string, c *fence.Collection, given condition) (s *
 }
 
 // makeSet creates a set of the fences of c.
-func (a *API) makeSet(name string, c *fence.Collection, given condition) (*fence.Set, *fence.Snapshot, error) {
+func (a *API) makeSet(name string, c *geojson.Collection, given condition) (*fence.Set, *fence.Snapshot, error) {
 	if err := given.check(false, ""); err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 )
@@ -59,7 +61,7 @@ func (p *published) count() int {
 
 // unitSquare returns the square of longitude and latitude 0 to 1, moved east.
 func unitSquare(key string, east float64) fence.Fence {
-	return fence.Fence{Key: key, Geometry: fence.MultiPolygon{{{
+	return fence.Fence{Key: key, Geometry: geometry.MultiPolygon{{{
 		{Lon: east, Lat: 0}, {Lon: east + 1, Lat: 0}, {Lon: east + 1, Lat: 1}, {Lon: east, Lat: 1},
 	}}}}
 }
@@ -71,7 +73,7 @@ func addSet(t *testing.T, c *fence.Catalog, name string, fences ...fence.Fence) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Replace(&fence.Collection{Fences: fences}); err != nil {
+	if _, err := s.Replace(&geojson.Collection{Fences: fences}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Add(s); err != nil {
@@ -454,7 +456,7 @@ func TestChangedFencesAreSeenByTheNextBatch(t *testing.T) {
 	zone, _ := catalog.Get("zone")
 	replace := func(fences ...fence.Fence) {
 		t.Helper()
-		if _, err := zone.Replace(&fence.Collection{Fences: fences}); err != nil {
+		if _, err := zone.Replace(&geojson.Collection{Fences: fences}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 const (
@@ -102,7 +102,7 @@ func (p *pending) read(points []byte, at int) error {
 	for i := range n {
 		lon, lat := pointAt(points[PointBytes*i:])
 		if !(lon >= -180 && lon <= 180 && lat >= -90 && lat <= 90) {
-			return fail(Invalid, "points[%d]: %v", at+i, Check(fence.Point{Lon: lon, Lat: lat}))
+			return fail(Invalid, "points[%d]: %v", at+i, Check(geometry.Point{Lon: lon, Lat: lat}))
 		}
 		p.lon[i], p.lat[i] = lon, lat
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 // grid returns a catalog with one set, "grid", of side x side squares of one degree from (0,0), in
@@ -23,14 +25,14 @@ func grid(t testing.TB, side int) *fence.Catalog {
 	var fences []fence.Fence
 	for y := range side {
 		for x := range side {
-			area, err := fence.Rectangle(float64(x), float64(y), float64(x+1), float64(y+1))
+			area, err := geometry.Rectangle(float64(x), float64(y), float64(x+1), float64(y+1))
 			if err != nil {
 				t.Fatal(err)
 			}
 			fences = append(fences, fence.Fence{Key: fmt.Sprintf("%d-%d", x, y), Geometry: area})
 		}
 	}
-	if _, err := set.Replace(&fence.Collection{Fences: fences}); err != nil {
+	if _, err := set.Replace(&geojson.Collection{Fences: fences}); err != nil {
 		t.Fatal(err)
 	}
 	c := &fence.Catalog{}

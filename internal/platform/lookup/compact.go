@@ -3,7 +3,7 @@ package lookup
 import (
 	"encoding/binary"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // The compact form of a request, which doors without HTTP accept beside JSON: docs/reference/wire-kinds.md.
@@ -81,7 +81,7 @@ func (l *Lookup) compact(q *compact) error {
 		return l.manyPoints(q.points)
 	}
 	lon, lat := pointAt(q.points)
-	p := fence.Point{Lon: lon, Lat: lat}
+	p := geometry.Point{Lon: lon, Lat: lat}
 	if err := Check(p); err != nil {
 		return fail(Invalid, "body: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 const (
@@ -165,7 +166,7 @@ const (
 func (l *Lookup) text(t string) { l.Answer = append(l.Answer, t...) }
 
 // Point appends {"fences":[...]} for one point to the answer.
-func (l *Lookup) Point(p fence.Point) error {
+func (l *Lookup) Point(p geometry.Point) error {
 	l.text(`{"fences":[`)
 	first := true
 	for i := range l.sets {

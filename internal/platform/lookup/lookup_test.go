@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 func catalog(t testing.TB) *fence.Catalog {
@@ -18,7 +19,7 @@ func catalog(t testing.TB) *fence.Catalog {
 		}
 		f := fence.Fence{
 			Key: "a\"<é>", Properties: json.RawMessage(`{"x":1}`),
-			Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}},
+			Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 1, Lat: 0}, {Lon: 1, Lat: 1}, {Lon: 0, Lat: 1}}}},
 		}
 		if _, _, err := set.Put(f); err != nil {
 			t.Fatal(err)
@@ -39,7 +40,7 @@ const (
 // All forms of a request give the same answers, and a Lookup can be reused.
 func TestForms(t *testing.T) {
 	c, l := catalog(t), &Lookup{}
-	in := fence.Point{Lon: 0.5, Lat: 0.5}
+	in := geometry.Point{Lon: 0.5, Lat: 0.5}
 	for _, tc := range []struct {
 		set, want string
 		ask       func() error
@@ -76,7 +77,7 @@ func TestRefusals(t *testing.T) {
 		{Invalid, "points: must be an array", func(l *Lookup) error { return l.Document([]byte(`{"points":1}`)) }},
 		{NoRoom, "too many large requests at once: send it again later, or in smaller parts", func(l *Lookup) error {
 			l.Hold = full
-			return l.Point(fence.Point{})
+			return l.Point(geometry.Point{})
 		}},
 	} {
 		l := &Lookup{}
@@ -94,7 +95,7 @@ func TestRefusals(t *testing.T) {
 func TestPointDoesNotAllocate(t *testing.T) {
 	c, l := catalog(t), &Lookup{}
 	ask := func() {
-		if l.Begin(c, "") != nil || l.Point(fence.Point{Lon: 2, Lat: 2}) != nil {
+		if l.Begin(c, "") != nil || l.Point(geometry.Point{Lon: 2, Lat: 2}) != nil {
 			t.Error("refused")
 		}
 	}

@@ -1,6 +1,6 @@
 package lookup
 
-import "paddock/fence"
+import "paddock/fence/geometry"
 
 const (
 	// chunk is the number of points that are looked up at once: enough to amortise the call, and
@@ -17,7 +17,7 @@ type pending struct{ lon, lat []float64 }
 
 func (p *pending) reset() { p.lon, p.lat = p.lon[:0], p.lat[:0] }
 
-func (p *pending) add(at fence.Point) {
+func (p *pending) add(at geometry.Point) {
 	p.lon, p.lat = append(p.lon, at.Lon), append(p.lat, at.Lat)
 }
 
@@ -67,7 +67,7 @@ func (l *Lookup) settle(end string) error {
 }
 
 // take adds a point, and answers a chunk once it is full.
-func (l *Lookup) take(p fence.Point, size int, end string) error {
+func (l *Lookup) take(p geometry.Point, size int, end string) error {
 	if l.pending.add(p); len(l.pending.lon) < size {
 		return nil
 	}

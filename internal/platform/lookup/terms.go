@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/internal/platform/pointquery"
 )
 
@@ -98,7 +99,7 @@ func (l *Lookup) one(c *fence.Catalog, door Terms, q *pointquery.Search) error {
 	if err := l.openBoth(c, door, t); err != nil {
 		return err
 	}
-	p := fence.Point{Lon: q.Lon, Lat: q.Lat}
+	p := geometry.Point{Lon: q.Lon, Lat: q.Lat}
 	if err := Check(p); err != nil {
 		return fail(Invalid, "body: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // fanout is the number of children of a node of Boxes.
@@ -13,7 +14,7 @@ const fanout = 16
 // about 38 bytes a fence. It is immutable, and does not keep the snapshot alive.
 type Boxes struct {
 	refs   []fence.Ref
-	levels [][]fence.Box // levels[0][i] is the box of refs[i]; each box above contains fanout boxes below
+	levels [][]geometry.Box // levels[0][i] is the box of refs[i]; each box above contains fanout boxes below
 }
 
 // NewBoxes builds the tree, in about a microsecond a fence. It omits fences without a vertex.
@@ -21,7 +22,7 @@ func NewBoxes(s *fence.Snapshot) *Boxes {
 	type place struct {
 		order uint32
 		ref   fence.Ref
-		box   fence.Box
+		box   geometry.Box
 	}
 	places := make([]place, 0, s.Len())
 	world := s.Bounds()
@@ -32,15 +33,15 @@ func NewBoxes(s *fence.Snapshot) *Boxes {
 	}
 	slices.SortFunc(places, func(a, b place) int { return int(int64(a.order) - int64(b.order)) })
 	t := &Boxes{refs: make([]fence.Ref, len(places))}
-	leaves := make([]fence.Box, len(places))
+	leaves := make([]geometry.Box, len(places))
 	for i, p := range places {
 		t.refs[i], leaves[i] = p.ref, p.box
 	}
-	t.levels = [][]fence.Box{leaves}
+	t.levels = [][]geometry.Box{leaves}
 	for below := leaves; len(below) > 1; {
-		above := make([]fence.Box, 0, (len(below)+fanout-1)/fanout)
+		above := make([]geometry.Box, 0, (len(below)+fanout-1)/fanout)
 		for children := range slices.Chunk(below, fanout) {
-			b := fence.EmptyBox()
+			b := geometry.EmptyBox()
 			for _, c := range children {
 				b = b.Union(c)
 			}
@@ -55,13 +56,13 @@ func NewBoxes(s *fence.Snapshot) *Boxes {
 // Walk calls each for the fences whose boxes meet q, in no particular order, until it returns
 // false. Before that it calls group with a box around n fences, some of which may not meet q; if
 // group returns true, Walk skips these fences.
-func (t *Boxes) Walk(q fence.Box, group func(b fence.Box, n int) bool, each func(r fence.Ref, b fence.Box) bool) {
+func (t *Boxes) Walk(q geometry.Box, group func(b geometry.Box, n int) bool, each func(r fence.Ref, b geometry.Box) bool) {
 	if len(t.refs) > 0 {
 		t.walk(len(t.levels)-1, 0, q, group, each)
 	}
 }
 
-func (t *Boxes) walk(level, i int, q fence.Box, group func(fence.Box, int) bool, each func(fence.Ref, fence.Box) bool) bool {
+func (t *Boxes) walk(level, i int, q geometry.Box, group func(geometry.Box, int) bool, each func(fence.Ref, geometry.Box) bool) bool {
 	b := t.levels[level][i]
 	if !b.Intersects(q) {
 		return true
@@ -91,7 +92,7 @@ func (t *Boxes) leaves(level, i int) int {
 
 // hilbert returns the position of a box's centre along a Hilbert curve of 2^16 steps a side through
 // the world.
-func hilbert(world, b fence.Box) uint32 {
+func hilbert(world, b geometry.Box) uint32 {
 	const side = 1 << 16
 	step := func(at, from, to float64) uint32 {
 		if !(to > from) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 func TestBoxesFindWhatALinearSearchFinds(t *testing.T) {
@@ -20,14 +21,14 @@ func TestBoxesFindWhatALinearSearchFinds(t *testing.T) {
 		b := NewBoxes(s)
 		for range 50 {
 			w, so := random.Float64()*300-150, random.Float64()*150-75
-			q := fence.Box{MinLon: w, MinLat: so, MaxLon: w + random.Float64()*60, MaxLat: so + random.Float64()*60}
+			q := geometry.Box{MinLon: w, MinLat: so, MaxLon: w + random.Float64()*60, MaxLat: so + random.Float64()*60}
 			var want, got []fence.Ref
 			for r, f := range s.All() {
 				if f.Geometry.Bounds().Intersects(q) {
 					want = append(want, r)
 				}
 			}
-			b.Walk(q, func(fence.Box, int) bool { return false }, func(r fence.Ref, at fence.Box) bool {
+			b.Walk(q, func(geometry.Box, int) bool { return false }, func(r fence.Ref, at geometry.Box) bool {
 				if at != s.Fence(r).Geometry.Bounds() {
 					t.Errorf("fence %d: box %v", r, at)
 				}
@@ -46,22 +47,22 @@ func TestBoxesFindWhatALinearSearchFinds(t *testing.T) {
 func TestBoxesGroups(t *testing.T) {
 	s := snapshot(t, tessellation(50, 0, 0, 10)...)
 	b := NewBoxes(s)
-	world := fence.Box{MinLon: -180, MinLat: -90, MaxLon: 180, MaxLat: 90}
+	world := geometry.Box{MinLon: -180, MinLat: -90, MaxLon: 180, MaxLat: 90}
 	for _, largest := range []int{1, 16, 256, 4096} {
 		seen, single := 0, 0
-		b.Walk(world, func(at fence.Box, n int) bool {
+		b.Walk(world, func(at geometry.Box, n int) bool {
 			if n > largest {
 				return false
 			}
 			seen += n
 			return true
-		}, func(fence.Ref, fence.Box) bool { seen++; single++; return true })
+		}, func(fence.Ref, geometry.Box) bool { seen++; single++; return true })
 		if seen != 2500 || (largest >= 16 && single > 0) {
 			t.Errorf("groups of %d: %d fences, %d of them alone", largest, seen, single)
 		}
 	}
 	visits := 0
-	b.Walk(world, func(fence.Box, int) bool { return false }, func(fence.Ref, fence.Box) bool { visits++; return visits < 20 })
+	b.Walk(world, func(geometry.Box, int) bool { return false }, func(fence.Ref, geometry.Box) bool { visits++; return visits < 20 })
 	if visits != 20 {
 		t.Errorf("%d visits", visits)
 	}

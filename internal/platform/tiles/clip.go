@@ -3,11 +3,11 @@ package tiles
 import (
 	"math"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // beyond returns the sides of a box beyond which a point lies, a bit for each.
-func beyond(b fence.Box, p fence.Point) (sides uint8) {
+func beyond(b geometry.Box, p geometry.Point) (sides uint8) {
 	if p.Lon < b.MinLon {
 		sides |= 1
 	}
@@ -26,7 +26,7 @@ func beyond(b fence.Box, p fence.Point) (sides uint8) {
 // near projects a ring, and drops most vertices far from the tile: a vertex has no effect within
 // the box if it and both of its neighbours lie beyond the same side. So a long ring costs little if
 // only a small part of it is in the tile.
-func (t Tile) near(dst []vertex, r fence.Ring, box fence.Box) []vertex {
+func (t Tile) near(dst []vertex, r geometry.Ring, box geometry.Box) []vertex {
 	before, at := beyond(box, r[len(r)-1]), beyond(box, r[0])
 	last, lastPlace := r[len(r)-1], t.project(r[len(r)-1])
 	for i, p := range r {
@@ -51,12 +51,12 @@ const maxBends = 256
 // bend inserts vertices into an edge a-b, at u and v, which is straight in degrees and curved on
 // the map, so that it is drawn within a unit of its place. Otherwise an edge of half a degree would
 // be off by 40 m in Berlin.
-func (t Tile) bend(dst []vertex, a, b fence.Point, u, v vertex) []vertex {
+func (t Tile) bend(dst []vertex, a, b geometry.Point, u, v vertex) []vertex {
 	// The sagitta is at most pi/4 dy^2 / units.
 	if dy := v.y - u.y; dy*dy < t.units() {
 		return dst
 	}
-	off2 := toSegment2(t.project(fence.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2}), u, v)
+	off2 := toSegment2(t.project(geometry.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2}), u, v)
 	if !(off2 > 1) {
 		return dst
 	}
@@ -64,7 +64,7 @@ func (t Tile) bend(dst []vertex, a, b fence.Point, u, v vertex) []vertex {
 	n := min(maxBends, int(math.Ceil(math.Sqrt(math.Sqrt(off2)))))
 	for k := 1; k < n; k++ {
 		f := float64(k) / float64(n)
-		dst = append(dst, t.project(fence.Point{Lon: a.Lon + (b.Lon-a.Lon)*f, Lat: a.Lat + (b.Lat-a.Lat)*f}))
+		dst = append(dst, t.project(geometry.Point{Lon: a.Lon + (b.Lon-a.Lon)*f, Lat: a.Lat + (b.Lat-a.Lat)*f}))
 	}
 	return dst
 }

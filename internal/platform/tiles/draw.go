@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // tolerance is the largest distance of a simplified border from the true one, in units: a quarter
@@ -60,7 +61,7 @@ func Draw(ctx context.Context, s *fence.Snapshot, b *Boxes, t Tile) ([]byte, err
 // drawing is a tile under construction.
 type drawing struct {
 	tile           Tile
-	bounds         fence.Box
+	bounds         geometry.Box
 	fences, others layer
 	rest           rest
 
@@ -77,7 +78,7 @@ func (d *drawing) choose(ctx context.Context, b *Boxes) []candidate {
 	if d.tile.Z == MaxZoom {
 		least = 0
 	}
-	b.Walk(d.bounds, func(b fence.Box, n int) bool {
+	b.Walk(d.bounds, func(b geometry.Box, n int) bool {
 		s := d.tile.span(b)
 		if s.side() >= least {
 			return false
@@ -86,7 +87,7 @@ func (d *drawing) choose(ctx context.Context, b *Boxes) []candidate {
 			d.rest.small += n
 		}
 		return true
-	}, func(r fence.Ref, b fence.Box) bool {
+	}, func(r fence.Ref, b geometry.Box) bool {
 		if s := d.tile.span(b); s.side() >= least {
 			chosen = append(chosen, candidate{r, s})
 		} else if d.rest.mark(s) {
@@ -140,7 +141,7 @@ func (d *drawing) draw(f *fence.Fence, s span) bool {
 
 // part adds the rings of one part: by convention the first is the outline, and the others are
 // holes.
-func (d *drawing) part(p fence.Polygon) {
+func (d *drawing) part(p geometry.Polygon) {
 	for i, r := range p {
 		ring := d.cut(r)
 		a := area2(ring)
@@ -159,7 +160,7 @@ func (d *drawing) part(p fence.Polygon) {
 }
 
 // cut returns the part of a ring in the tile: nothing, or at least three vertices.
-func (d *drawing) cut(r fence.Ring) []grid {
+func (d *drawing) cut(r geometry.Ring) []grid {
 	if len(r) < 3 {
 		return nil
 	}
@@ -208,7 +209,7 @@ func (d *drawing) collapsed(f *fence.Fence, s span) bool {
 }
 
 // trace marks the cells along a ring, and reports whether there are any in the tile.
-func (d *drawing) trace(r fence.Ring) bool {
+func (d *drawing) trace(r geometry.Ring) bool {
 	d.ring = d.tile.near(d.ring[:0], r, d.bounds)
 	d.ring, d.spare = clip(d.ring, d.spare)
 	marked := false

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 )
 
 // snapshot returns a set of these fences.
@@ -20,17 +22,17 @@ func snapshot(t testing.TB, fences ...fence.Fence) *fence.Snapshot {
 	t.Helper()
 	s, err := fence.NewSet("s", fence.Options{Kind: fence.KindBBox})
 	must(t, err)
-	_, err = s.Replace(&fence.Collection{Fences: fences})
+	_, err = s.Replace(&geojson.Collection{Fences: fences})
 	must(t, err)
 	return s.Snapshot()
 }
 
 func box(key string, w, s, e, n float64) fence.Fence {
-	return fence.Fence{Key: key, Geometry: fence.MultiPolygon{{rectangle(w, s, e, n)}}}
+	return fence.Fence{Key: key, Geometry: geometry.MultiPolygon{{rectangle(w, s, e, n)}}}
 }
 
-func rectangle(w, s, e, n float64) fence.Ring {
-	return fence.Ring{{Lon: w, Lat: s}, {Lon: e, Lat: s}, {Lon: e, Lat: n}, {Lon: w, Lat: n}}
+func rectangle(w, s, e, n float64) geometry.Ring {
+	return geometry.Ring{{Lon: w, Lat: s}, {Lon: e, Lat: s}, {Lon: e, Lat: n}, {Lon: w, Lat: n}}
 }
 
 // tessellation returns n by n adjoining fences, over a box of side degrees from (lon, lat) on.
@@ -38,10 +40,10 @@ func rectangle(w, s, e, n float64) fence.Ring {
 func tessellation(n int, lon, lat, side float64) []fence.Fence {
 	random := rand.New(rand.NewPCG(1, 2))
 	step := side / float64(n)
-	corners := make([]fence.Point, (n+1)*(n+1))
+	corners := make([]geometry.Point, (n+1)*(n+1))
 	for i := range corners {
 		x, y := float64(i%(n+1)), float64(i/(n+1))
-		corners[i] = fence.Point{Lon: lon + (x+random.Float64()*0.6)*step, Lat: lat + (y+random.Float64()*0.6)*step}
+		corners[i] = geometry.Point{Lon: lon + (x+random.Float64()*0.6)*step, Lat: lat + (y+random.Float64()*0.6)*step}
 	}
 	var fences []fence.Fence
 	for y := range n {
@@ -50,7 +52,7 @@ func tessellation(n int, lon, lat, side float64) []fence.Fence {
 			fences = append(fences, fence.Fence{
 				Key:        fmt.Sprintf("f%d", y*n+x),
 				Properties: json.RawMessage(fmt.Sprintf(`{"ZoneName":"Zone %d-%d"}`, x, y)),
-				Geometry:   fence.MultiPolygon{{{corners[at], corners[at+1], corners[at+n+2], corners[at+n+1]}}},
+				Geometry:   geometry.MultiPolygon{{{corners[at], corners[at+1], corners[at+n+2], corners[at+n+1]}}},
 			})
 		}
 	}
@@ -66,13 +68,13 @@ func draw(t testing.TB, s *fence.Snapshot, b *Boxes, tile Tile) decoded {
 
 // at returns the tile that holds a point.
 func at(z int, lon, lat float64) Tile {
-	v := Tile{Z: z}.project(fence.Point{Lon: lon, Lat: lat})
+	v := Tile{Z: z}.project(geometry.Point{Lon: lon, Lat: lat})
 	last := 1<<z - 1
 	return Tile{z, min(last, int(v.x/Extent)), min(last, int(v.y/Extent))}
 }
 
 // all returns the tiles of a zoom that meet a box.
-func all(z int, b fence.Box) (tiles []Tile) {
+func all(z int, b geometry.Box) (tiles []Tile) {
 	nw, se := at(z, b.MinLon, b.MaxLat), at(z, b.MaxLon, b.MinLat)
 	for y := nw.Y; y <= se.Y; y++ {
 		for x := nw.X; x <= se.X; x++ {
@@ -136,12 +138,12 @@ func sameRing(a, b []grid) bool {
 }
 
 // star returns a ring around a point, with its vertices at random distances.
-func star(random *rand.Rand, lon, lat, radius float64, vertices int) fence.Ring {
-	r := make(fence.Ring, vertices)
+func star(random *rand.Rand, lon, lat, radius float64, vertices int) geometry.Ring {
+	r := make(geometry.Ring, vertices)
 	for i := range r {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(vertices))
 		d := radius * (0.5 + random.Float64()/2)
-		r[i] = fence.Point{Lon: lon + d*cos, Lat: lat + d*sin}
+		r[i] = geometry.Point{Lon: lon + d*cos, Lat: lat + d*sin}
 	}
 	return r
 }
@@ -152,12 +154,12 @@ func TestDrawnIsTheFence(t *testing.T) {
 	var fences []fence.Fence
 	for i := range 60 {
 		lon, lat, radius := 13+random.Float64(), 52+random.Float64(), math.Pow(10, -3*random.Float64())
-		f := fence.Fence{Key: fmt.Sprint(i), Geometry: fence.MultiPolygon{{star(random, lon, lat, radius, 5+random.IntN(200))}}}
+		f := fence.Fence{Key: fmt.Sprint(i), Geometry: geometry.MultiPolygon{{star(random, lon, lat, radius, 5+random.IntN(200))}}}
 		if i%2 == 0 {
 			f.Geometry[0] = append(f.Geometry[0], star(random, lon, lat, radius*0.4, 30))
 		}
 		if i%3 == 0 {
-			f.Geometry = append(f.Geometry, fence.Polygon{star(random, lon+2.5*radius, lat, radius, 12)})
+			f.Geometry = append(f.Geometry, geometry.Polygon{star(random, lon+2.5*radius, lat, radius, 12)})
 		}
 		fences = append(fences, f)
 	}
@@ -204,14 +206,14 @@ func TestDrawnIsTheFence(t *testing.T) {
 
 // surely reports whether the fence holds a point of the tile, and whether no border is within three
 // units of the point. Borders are straight in degrees, which are units over such a short distance.
-func surely(mp fence.MultiPolygon, tile Tile, x, y float64) (held, certain bool) {
+func surely(mp geometry.MultiPolygon, tile Tile, x, y float64) (held, certain bool) {
 	units := tile.units()
-	at := fence.Point{
+	at := geometry.Point{
 		Lon: (x+float64(tile.X*Extent))/units*360 - 180, Lat: latitude((y + float64(tile.Y*Extent)) / units),
 	}
 	perLon := units / 360
 	perLat := perLon / math.Cos(at.Lat*math.Pi/180)
-	around := func(p fence.Point) vertex { return vertex{(p.Lon - at.Lon) * perLon, (p.Lat - at.Lat) * perLat} }
+	around := func(p geometry.Point) vertex { return vertex{(p.Lon - at.Lon) * perLon, (p.Lat - at.Lat) * perLat} }
 	for _, part := range mp {
 		for _, ring := range part {
 			from := around(ring[len(ring)-1])
@@ -255,7 +257,7 @@ func TestNoFenceIsForgotten(t *testing.T) {
 		}
 	}
 	seen := draw(t, s, b, Tile{})["rest"][0]
-	middle := Tile{}.project(fence.Point{Lon: 13.5, Lat: 52.5})
+	middle := Tile{}.project(geometry.Point{Lon: 13.5, Lat: 52.5})
 	if !seen.holds(middle.x, middle.y) {
 		t.Error("from far away nothing is seen of the set")
 	}
@@ -275,13 +277,13 @@ func TestEveryFenceIsDrawnAtTheClosestZoom(t *testing.T) {
 
 // A fence that is long and too narrow to draw is visible along its course, not over all of its box.
 func TestNarrowFence(t *testing.T) {
-	river := fence.Fence{Key: "river", Geometry: fence.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 60, Lat: 50}, {Lon: 60.0001, Lat: 50}}}}}
+	river := fence.Fence{Key: "river", Geometry: geometry.MultiPolygon{{{{Lon: 0, Lat: 0}, {Lon: 60, Lat: 50}, {Lon: 60.0001, Lat: 50}}}}}
 	s := snapshot(t, river)
 	d := draw(t, s, NewBoxes(s), Tile{})
 	if small, _ := d.rest(); small != 1 || len(d["fences"]) != 0 {
 		t.Fatalf("got %v", d)
 	}
-	corner, course := Tile{}.project(fence.Point{Lon: 50, Lat: 10}), Tile{}.project(fence.Point{})
+	corner, course := Tile{}.project(geometry.Point{Lon: 50, Lat: 10}), Tile{}.project(geometry.Point{})
 	if f := d["rest"][0]; f.holds(corner.x, corner.y) || !f.holds(course.x+1, course.y+1) {
 		t.Errorf("cells %v", f.rings)
 	}
@@ -296,7 +298,7 @@ func TestWhatDoesNotFitIsDroppedSmallestFirst(t *testing.T) {
 	for i := range 3000 {
 		fences = append(fences, fence.Fence{
 			Key:      fmt.Sprint(i),
-			Geometry: fence.MultiPolygon{{star(random, 0, 0, 20+float64(i%1000)/50, 300)}},
+			Geometry: geometry.MultiPolygon{{star(random, 0, 0, 20+float64(i%1000)/50, 300)}},
 		})
 	}
 	s := snapshot(t, fences...)
@@ -426,22 +428,22 @@ func FuzzDraw(f *testing.F) {
 		tile := Tile{Z: int(z) % (MaxZoom + 1)}
 		tile.X, tile.Y = int(x)%(1<<tile.Z), int(y)%(1<<tile.Z)
 		b := tile.bounds()
-		var ring fence.Ring
-		var part fence.Polygon
+		var ring geometry.Ring
+		var part geometry.Polygon
 		for ; len(data) >= 2; data = data[2:] {
 			if data[0] == 255 {
 				part, ring = append(part, ring), nil
 				continue
 			}
 			// Around the tile, half of them outside.
-			ring = append(ring, fence.Point{
+			ring = append(ring, geometry.Point{
 				Lon: max(-180, min(180, b.MinLon+(b.MaxLon-b.MinLon)*(float64(data[0])/128-0.5))),
 				Lat: max(-90, min(90, b.MinLat+(b.MaxLat-b.MinLat)*(float64(data[1])/128-0.5))),
 			})
 		}
 		s, err := fence.NewSet("s", fence.Options{})
 		must(t, err)
-		if _, snap, err := s.Put(fence.Fence{Key: "k", Geometry: fence.MultiPolygon{append(part, ring)}}); err == nil {
+		if _, snap, err := s.Put(fence.Fence{Key: "k", Geometry: geometry.MultiPolygon{append(part, ring)}}); err == nil {
 			draw(t, snap, NewBoxes(snap), tile)
 		}
 	})

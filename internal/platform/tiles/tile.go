@@ -20,7 +20,7 @@ import (
 	"fmt"
 	"math"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 const (
@@ -65,7 +65,7 @@ type vertex struct{ x, y float64 }
 func (t Tile) units() float64 { return math.Ldexp(Extent, t.Z) }
 
 // project returns the place of a point in degrees.
-func (t Tile) project(p fence.Point) vertex {
+func (t Tile) project(p geometry.Point) vertex {
 	s := math.Sin(p.Lat * math.Pi / 180)
 	y := 0.5 - math.Log((1+s)/(1-s))/(4*math.Pi) // infinite at the poles
 	return vertex{
@@ -76,10 +76,10 @@ func (t Tile) project(p fence.Point) vertex {
 
 // bounds returns the box around the tile and its buffer, in degrees. At the edge of the Mercator
 // square it extends over the pole.
-func (t Tile) bounds() fence.Box {
+func (t Tile) bounds() geometry.Box {
 	west, east := float64(t.X*Extent-buffer), float64((t.X+1)*Extent+buffer)
 	north, south := float64(t.Y*Extent-buffer), float64((t.Y+1)*Extent+buffer)
-	b := fence.Box{
+	b := geometry.Box{
 		MinLon: west/t.units()*360 - 180, MaxLon: east/t.units()*360 - 180,
 		MinLat: latitude(south / t.units()), MaxLat: latitude(north / t.units()),
 	}
@@ -101,8 +101,8 @@ func latitude(y float64) float64 {
 // span is a rectangle in units of a tile.
 type span struct{ west, north, east, south float64 }
 
-func (t Tile) span(b fence.Box) span {
-	nw, se := t.project(fence.Point{Lon: b.MinLon, Lat: b.MaxLat}), t.project(fence.Point{Lon: b.MaxLon, Lat: b.MinLat})
+func (t Tile) span(b geometry.Box) span {
+	nw, se := t.project(geometry.Point{Lon: b.MinLon, Lat: b.MaxLat}), t.project(geometry.Point{Lon: b.MaxLon, Lat: b.MinLat})
 	return span{nw.x, nw.y, se.x, se.y}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/position"
@@ -20,7 +21,7 @@ func benchSite(b *testing.B) *wire.Conn {
 	b.Helper()
 	set, err := fence.NewSet("squares", fence.Options{})
 	must(b, err)
-	_, err = set.Replace(&fence.Collection{Fences: []fence.Fence{square("a", 0, 0, 10), square("b", 5, 0, 10)}})
+	_, err = set.Replace(&geojson.Collection{Fences: []fence.Fence{square("a", 0, 0, 10), square("b", 5, 0, 10)}})
 	must(b, err)
 	catalog := &fence.Catalog{}
 	must(b, catalog.Add(set))

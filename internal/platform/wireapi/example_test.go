@@ -12,6 +12,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
@@ -123,7 +124,7 @@ func paddock() (ctx context.Context, addr string, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	north := fence.Fence{Key: "north", Properties: json.RawMessage(`{"name":"Depot North"}`), Geometry: fence.MultiPolygon{{{
+	north := fence.Fence{Key: "north", Properties: json.RawMessage(`{"name":"Depot North"}`), Geometry: geometry.MultiPolygon{{{
 		{Lon: 13.40, Lat: 52.51}, {Lon: 13.42, Lat: 52.51}, {Lon: 13.42, Lat: 52.53}, {Lon: 13.40, Lat: 52.53},
 	}}}}
 	if _, _, err := set.Put(north); err != nil {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
@@ -45,7 +47,7 @@ func must(t testing.TB, err error) {
 func square(key string, x, y, size float64) fence.Fence {
 	return fence.Fence{
 		Key: key, Properties: json.RawMessage(`{"name":"` + key + `"}`),
-		Geometry: fence.MultiPolygon{{{{Lon: x, Lat: y}, {Lon: x + size, Lat: y}, {Lon: x + size, Lat: y + size}, {Lon: x, Lat: y + size}}}},
+		Geometry: geometry.MultiPolygon{{{{Lon: x, Lat: y}, {Lon: x + size, Lat: y}, {Lon: x + size, Lat: y + size}, {Lon: x, Lat: y + size}}}},
 	}
 }
 
@@ -54,7 +56,7 @@ func (s *site) addSet(name string, fences ...fence.Fence) {
 	s.Helper()
 	set, err := fence.NewSet(name, fence.Options{})
 	must(s, err)
-	_, err = set.Replace(&fence.Collection{Fences: fences})
+	_, err = set.Replace(&geojson.Collection{Fences: fences})
 	must(s, err)
 	must(s, s.catalog.Add(set))
 }

@@ -20,7 +20,7 @@ import (
 	"slices"
 	"strconv"
 
-	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // The size of the original's corpus: so many bodies, each three times. Positions
@@ -48,7 +48,7 @@ var ErrNoPositions = errors.New("no point Feature")
 // are generated around them. The same files give the same corpus on every machine.
 type Corpus struct {
 	Bodies    [][]byte
-	Positions []fence.Point // of the vehicles among them, once each; the others are ride requests
+	Positions []geometry.Point // of the vehicles among them, once each; the others are ride requests
 }
 
 // place is a point in millionths of a degree.
@@ -83,7 +83,7 @@ func newCorpus(positions [][]byte, around []place) *Corpus {
 	c := &Corpus{}
 	bodies := slices.Clip(positions[:min(len(positions), corpusDistinct)])
 	for i := range bodies {
-		c.Positions = append(c.Positions, fence.Point{Lon: float64(around[i].lon) / 1e6, Lat: float64(around[i].lat) / 1e6})
+		c.Positions = append(c.Positions, geometry.Point{Lon: float64(around[i].lon) / 1e6, Lat: float64(around[i].lat) / 1e6})
 	}
 	for n := 1; len(bodies) < corpusDistinct; n++ {
 		bodies = append(bodies, rideRequest(n, around[d.below(len(around))].off(d)))
@@ -128,8 +128,8 @@ func (c *Corpus) Named() *CorpusName {
 }
 
 // Points are where the bodies are, in their order, for requests that say nothing else.
-func (c *Corpus) Points() ([]fence.Point, error) {
-	points := make([]fence.Point, 0, len(c.Bodies))
+func (c *Corpus) Points() ([]geometry.Point, error) {
+	points := make([]geometry.Point, 0, len(c.Bodies))
 	for i, body := range c.Bodies {
 		var feature struct {
 			Geometry struct{ Coordinates []float64 } `json:"geometry"`
@@ -141,7 +141,7 @@ func (c *Corpus) Points() ([]fence.Point, error) {
 		if len(at) < 2 {
 			return nil, fmt.Errorf("body %d is no point Feature", i+1)
 		}
-		points = append(points, fence.Point{Lon: at[0], Lat: at[1]})
+		points = append(points, geometry.Point{Lon: at[0], Lat: at[1]})
 	}
 	return points, nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/lab/internal/gofence"
 )
 
@@ -94,7 +95,7 @@ func TestTownParents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parents, err := fence.ReadParents(bytes.NewReader(file), "boroughs", fence.ReadOptions{})
+	parents, err := fence.ReadParents(bytes.NewReader(file), "boroughs", geojson.ReadOptions{})
 	if err != nil || len(parents) < 5 {
 		t.Fatalf("%d parents, %v", len(parents), err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // add answers POST /fence/{name}/add. Order of checks: size, feature, name. It never replaces a
@@ -22,7 +22,7 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 	}
 	name := ps.ByName("name")
 	set, ok := h.serving.Load().catalog.Get(name)
-	var reading fence.ReadOptions
+	var reading geojson.ReadOptions
 	if ok {
 		reading = set.Reading()
 	}
@@ -36,7 +36,7 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 		return
 	}
 	key, snap, err := set.Add(f)
-	if _, refused := errors.AsType[*fence.RefusedError](err); refused {
+	if _, refused := errors.AsType[*geojson.RefusedError](err); refused {
 		h.refuseFeature(w, name, err)
 		return
 	}

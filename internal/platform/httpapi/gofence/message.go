@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // Properties holds the properties of a query as encoding/json decodes them into a map: keys sorted,
@@ -103,7 +104,7 @@ type canonicalFeature struct {
 
 // decodeFeature reads the body of an add. Its error is for the log: the client always receives the
 // same line. Of the options only Antimeridian applies.
-func decodeFeature(body []byte, o fence.ReadOptions) (fence.Fence, error) {
+func decodeFeature(body []byte, o geojson.ReadOptions) (fence.Fence, error) {
 	var m *featureMessage
 	if err := json.Unmarshal(body, &m); err != nil {
 		return fence.Fence{}, err
@@ -115,7 +116,7 @@ func decodeFeature(body []byte, o fence.ReadOptions) (fence.Fence, error) {
 	if err != nil {
 		return fence.Fence{}, err
 	}
-	f, _, err := fence.ParseFeature(text, fence.ReadOptions{Antimeridian: o.Antimeridian})
+	f, _, err := geojson.ParseFeature(text, geojson.ReadOptions{Antimeridian: o.Antimeridian})
 	if err != nil {
 		return fence.Fence{}, err
 	}

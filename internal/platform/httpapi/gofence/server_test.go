@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/process/access"
 )
@@ -158,7 +159,7 @@ func TestAnswerBound(t *testing.T) {
 	feature := fmt.Sprintf(`{"type":"Feature","properties":{"text":%q},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`, strings.Repeat("x", 1<<20))
 	c := catalogOf(t, map[string]string{"few.json": feature, "many.json": feature})
 	many, _ := c.Get("many")
-	f, _, err := fence.ParseFeature([]byte(feature), fence.ReadOptions{})
+	f, _, err := geojson.ParseFeature([]byte(feature), geojson.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestAnswersFollowTheSet(t *testing.T) {
 		}
 	}
 	check(`{"id":1,"set":"a"}`)
-	f, _, err := fence.ParseFeature([]byte(version(2)["b.json"]), fence.ReadOptions{})
+	f, _, err := geojson.ParseFeature([]byte(version(2)["b.json"]), geojson.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

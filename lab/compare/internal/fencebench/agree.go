@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // near is how close to an edge, in degrees, another program may answer otherwise: a
@@ -51,7 +52,7 @@ func (b *Bench) agree(s *scene, contender string, x index) error {
 
 // excused reports whether the point is near an edge of each fence that only one of
 // the answers has.
-func (s *scene) excused(got, want []fence.Ref, p fence.Point) bool {
+func (s *scene) excused(got, want []fence.Ref, p geometry.Point) bool {
 	for _, ref := range slices.Concat(got, want) {
 		if slices.Contains(got, ref) == slices.Contains(want, ref) {
 			continue
@@ -64,7 +65,7 @@ func (s *scene) excused(got, want []fence.Ref, p fence.Point) bool {
 }
 
 // distance is that of a point from the fence's edges, in degrees.
-func (s *scene) distance(f *fence.Fence, p fence.Point) float64 {
+func (s *scene) distance(f *fence.Fence, p geometry.Point) float64 {
 	least := math.Inf(1)
 	for ring := range rings(f) {
 		for i, a := range ring {

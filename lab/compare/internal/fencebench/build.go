@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/internal/platform/directory"
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
@@ -64,7 +65,7 @@ func (s *scene) fromFile(contender string, o measure.Options) (*measure.Measurem
 				return err
 			}
 			defer f.Close()
-			c, err := fence.ReadGeoJSON(f, s.file, fence.ReadOptions{})
+			c, err := geojson.ReadGeoJSON(f, s.file, geojson.ReadOptions{})
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 )
 
 // index is implemented by every contender of the library: it finds the fences that hold a point, in
@@ -30,12 +31,12 @@ func (o ours) find(dst []fence.Ref, lon, lat float64) []fence.Ref {
 }
 
 // read reads the plain set.
-func (s *scene) read() (*fence.Collection, error) {
-	return fence.ReadGeoJSON(bytes.NewReader(s.plain), "plain", fence.ReadOptions{})
+func (s *scene) read() (*geojson.Collection, error) {
+	return geojson.ReadGeoJSON(bytes.NewReader(s.plain), "plain", geojson.ReadOptions{})
 }
 
 // newSet indexes a collection.
-func newSet(kind string, c *fence.Collection) (*fence.Set, error) {
+func newSet(kind string, c *geojson.Collection) (*fence.Set, error) {
 	set, err := fence.NewSet("bench", fence.Options{Kind: fence.Kind(kind)})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 )
@@ -104,9 +105,9 @@ func (s *scene) replaceEach(ctx context.Context, set *fence.Set, counted time.Ti
 	return nil
 }
 
-func movedBy(geometry fence.MultiPolygon, degrees float64) fence.MultiPolygon {
-	moved := make(fence.MultiPolygon, len(geometry))
-	for i, part := range geometry {
+func movedBy(area geometry.MultiPolygon, degrees float64) geometry.MultiPolygon {
+	moved := make(geometry.MultiPolygon, len(area))
+	for i, part := range area {
 		for _, ring := range part {
 			ring = slices.Clone(ring)
 			for k := range ring {

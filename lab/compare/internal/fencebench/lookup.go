@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 )
@@ -23,7 +24,7 @@ const (
 )
 
 // lookUp asks for one point after the other, in one thread.
-func lookUp(x index, points []fence.Point, o measure.Options) *measure.Measurement {
+func lookUp(x index, points []geometry.Point, o measure.Options) *measure.Measurement {
 	dst := make([]fence.Ref, 0, 64)
 	next := 0
 	run := func(d time.Duration) (ops int64, took time.Duration) {
@@ -53,7 +54,7 @@ func lookUp(x index, points []fence.Point, o measure.Options) *measure.Measureme
 
 // lookUpCold times one look-up after memory has been walked that the caches do not
 // hold beside the index. The figure is the median; a reading of the clock is in it.
-func lookUpCold(x index, points []fence.Point, o measure.Options) *measure.Measurement {
+func lookUpCold(x index, points []geometry.Point, o measure.Options) *measure.Measurement {
 	walk := make([]byte, evicted)
 	dst := make([]fence.Ref, 0, 64)
 	times := measure.NewHistogram()
@@ -76,7 +77,7 @@ func lookUpCold(x index, points []fence.Point, o measure.Options) *measure.Measu
 }
 
 // batch asks for batchPoints points at once, then for the next ones.
-func batch(snap *fence.Snapshot, points []fence.Point, o measure.Options) *measure.Measurement {
+func batch(snap *fence.Snapshot, points []geometry.Point, o measure.Options) *measure.Measurement {
 	lon, lat := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
 		lon[i], lat[i] = p.Lon, p.Lat

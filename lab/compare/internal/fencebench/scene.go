@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 	"paddock/lab/internal/gofence"
 )
 
@@ -31,8 +33,8 @@ type scene struct {
 	fences []*fence.Fence // of the set
 	plain  []byte         // the set as GeoJSON without properties: geometry and keys alone
 	edges  int            // of all rings
-	bounds fence.Box
-	points map[string][]fence.Point // by the sort's name
+	bounds geometry.Box
+	points map[string][]geometry.Point // by the sort's name
 	corpus *gofence.Corpus
 }
 
@@ -51,7 +53,7 @@ func newScene(dir, temp string) (*scene, error) {
 			return nil, err
 		}
 	}
-	s := &scene{dir: dir, points: map[string][]fence.Point{}}
+	s := &scene{dir: dir, points: map[string][]geometry.Point{}}
 	catalog, report, err := fence.LoadDir(os.DirFS(dir), fence.Options{Kind: fence.KindBBox})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -88,8 +90,8 @@ func newScene(dir, temp string) (*scene, error) {
 }
 
 // rings yields all rings of a fence.
-func rings(f *fence.Fence) iter.Seq[fence.Ring] {
-	return func(yield func(fence.Ring) bool) {
+func rings(f *fence.Fence) iter.Seq[geometry.Ring] {
+	return func(yield func(geometry.Ring) bool) {
 		for _, part := range f.Geometry {
 			for _, ring := range part {
 				if !yield(ring) {
@@ -103,7 +105,7 @@ func rings(f *fence.Fence) iter.Seq[fence.Ring] {
 // plain writes the fences without ids and properties.
 func plain(fences []*fence.Fence) ([]byte, error) {
 	var b bytes.Buffer
-	err := fence.WriteGeoJSON(&b, func(yield func(*fence.Fence) bool) {
+	err := geojson.WriteGeoJSON(&b, func(yield func(*fence.Fence) bool) {
 		for _, f := range fences {
 			if !yield(&fence.Fence{Key: f.Key, Geometry: f.Geometry}) {
 				return
@@ -120,18 +122,18 @@ func (s *scene) draw() {
 		for _, p := range s.corpus.Positions {
 			north := (2*rng.Float64() - 1) * jitterMeters / metersInDegree
 			east := (2*rng.Float64() - 1) * jitterMeters / metersInDegree / math.Cos(p.Lat*math.Pi/180)
-			s.points[buses] = append(s.points[buses], fence.Point{Lon: p.Lon + east, Lat: p.Lat + north})
+			s.points[buses] = append(s.points[buses], geometry.Point{Lon: p.Lon + east, Lat: p.Lat + north})
 		}
 	}
 	s.points[buses] = s.points[buses][:scenePoints]
-	var corners []fence.Ring
+	var corners []geometry.Ring
 	for _, f := range s.fences {
 		for ring := range rings(f) {
 			corners = append(corners, ring)
 		}
 	}
 	for range scenePoints {
-		s.points[uniform] = append(s.points[uniform], fence.Point{
+		s.points[uniform] = append(s.points[uniform], geometry.Point{
 			Lon: s.bounds.MinLon + rng.Float64()*(s.bounds.MaxLon-s.bounds.MinLon),
 			Lat: s.bounds.MinLat + rng.Float64()*(s.bounds.MaxLat-s.bounds.MinLat),
 		})
@@ -143,11 +145,11 @@ func (s *scene) draw() {
 }
 
 // onEdge is a vertex of the ring, a middle of an edge, or a float beside either.
-func onEdge(rng *rand.Rand, ring fence.Ring) fence.Point {
+func onEdge(rng *rand.Rand, ring geometry.Ring) geometry.Point {
 	i := rng.IntN(len(ring))
 	p, next := ring[i], ring[(i+1)%len(ring)]
 	if rng.IntN(2) == 0 {
-		p = fence.Point{Lon: (p.Lon + next.Lon) / 2, Lat: (p.Lat + next.Lat) / 2}
+		p = geometry.Point{Lon: (p.Lon + next.Lon) / 2, Lat: (p.Lat + next.Lat) / 2}
 	}
 	switch rng.IntN(4) {
 	case 0:

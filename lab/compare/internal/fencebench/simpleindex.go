@@ -5,6 +5,7 @@ import (
 	"github.com/peterstace/simplefeatures/rtree"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // simpleIndex is simplefeatures without cgo: a bulk-loaded R-tree over geometries.
@@ -20,7 +21,7 @@ func newSimpleIndex(fences []*fence.Fence) index {
 	var items []rtree.BulkItem
 	for ref, f := range fences {
 		for _, part := range f.Geometry {
-			box := fence.MultiPolygon{part}.Bounds()
+			box := geometry.MultiPolygon{part}.Bounds()
 			items = append(items, rtree.BulkItem{
 				Box:      rtree.Box{MinX: box.MinLon, MinY: box.MinLat, MaxX: box.MaxLon, MaxY: box.MaxLat},
 				RecordID: len(x.parts),

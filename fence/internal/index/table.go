@@ -1,0 +1,195 @@
+package index
+
+import (
+	"iter"
+	"sync"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+)
+
+// Entry is a fence in a set. It is immutable once published, but for its parts: a
+// writer prepares these before it publishes an index that asks them.
+type Entry struct {
+	Ref      geojson.Ref
+	Fence    *geojson.Fence
+	boxes    []geometry.Box // of each part, in order
+	Bounds   geometry.Box
+	parts    []geometry.PreparedPart // of each part; nil until prepare
+	once     sync.Once               // of prepare
+	Edges    int
+	Findings []geojson.Finding
+}
+
+func NewEntry(ref geojson.Ref, f *geojson.Fence, findings []geojson.Finding) *Entry {
+	e := &Entry{Ref: ref, Fence: f, Edges: f.Geometry.Vertices(), Findings: findings}
+	e.boxes, e.Bounds = make([]geometry.Box, len(f.Geometry)), geometry.EmptyBox()
+	for i, part := range f.Geometry {
+		e.boxes[i] = part.Bounds()
+		e.Bounds = e.Bounds.Union(e.boxes[i])
+	}
+	return e
+}
+
+// prepare makes the parts, for indexes that ask them about points. It does nothing the second
+// time; it is called by the set's writer and by a builder in the background.
+func (e *Entry) prepare() {
+	e.once.Do(func() {
+		e.parts = make([]geometry.PreparedPart, len(e.Fence.Geometry))
+		for i, part := range e.Fence.Geometry {
+			e.parts[i] = geometry.Prepare(part)
+		}
+	})
+}
+
+// pageSize trades what an edit copies (one page and the list of pages) against the length
+// of that list.
+const pageSize = 256
+
+type page struct {
+	live    int
+	entries [pageSize]*Entry
+}
+
+// Table maps refs to entries. It is immutable: with gives a changed copy that shares all
+// pages but one, so that an edit of a set of a million fences copies some 35 kB. A page
+// without entries is nil, so that refs that are never used again cost 8 bytes per 256.
+type Table struct {
+	pages  []*page
+	Fences int
+	Parts  int
+	Edges  int
+}
+
+func (t *Table) Get(r geojson.Ref) *Entry {
+	i := int(r / pageSize)
+	if i >= len(t.pages) || t.pages[i] == nil {
+		return nil
+	}
+	return t.pages[i].entries[r%pageSize]
+}
+
+// With gives a table in which e is at r; nil takes out what is there.
+func (t *Table) With(r geojson.Ref, e *Entry) *Table {
+	i := int(r / pageSize)
+	next := *t
+	next.pages = make([]*page, max(len(t.pages), i+1))
+	copy(next.pages, t.pages)
+	pg := new(page)
+	if next.pages[i] != nil {
+		*pg = *next.pages[i]
+	}
+	next.pages[i] = pg
+	next.Put(r, e)
+	return &next
+}
+
+// page is the i-th one, nil if it has no entries.
+func (t *Table) page(i int) *page {
+	if i >= len(t.pages) {
+		return nil
+	}
+	return t.pages[i]
+}
+
+func (pg *page) entry(k int) *Entry {
+	if pg == nil {
+		return nil
+	}
+	return pg.entries[k]
+}
+
+// Put changes the table in place: only for one that is not published yet, and whose page of
+// r is not shared.
+func (t *Table) Put(r geojson.Ref, e *Entry) {
+	i := int(r / pageSize)
+	for len(t.pages) <= i {
+		t.pages = append(t.pages, nil)
+	}
+	if t.pages[i] == nil {
+		t.pages[i] = new(page)
+	}
+	pg := t.pages[i]
+	t.account(pg, pg.entries[r%pageSize], -1)
+	t.account(pg, e, 1)
+	pg.entries[r%pageSize] = e
+	if pg.live == 0 {
+		t.pages[i] = nil
+	}
+}
+
+func (t *Table) account(pg *page, e *Entry, sign int) {
+	if e == nil {
+		return
+	}
+	pg.live += sign
+	t.Fences += sign
+	t.Parts += sign * len(e.boxes)
+	t.Edges += sign * e.Edges
+}
+
+// All yields the entries by ascending ref.
+func (t *Table) All() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		for _, pg := range t.pages {
+			if pg == nil {
+				continue
+			}
+			for _, e := range pg.entries {
+				if e != nil && !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (t *Table) Bounds() geometry.Box {
+	b := geometry.EmptyBox()
+	for e := range t.All() {
+		b = b.Union(e.Bounds)
+	}
+	return b
+}
+
+// BoundsAfter is the table's bounds, given those of the table before old was replaced by e.
+// Only where old reached their border must all entries be asked.
+func (t *Table) BoundsAfter(before geometry.Box, old, e *Entry) geometry.Box {
+	if old != nil && (old.Bounds.MinLon == before.MinLon || old.Bounds.MinLat == before.MinLat ||
+		old.Bounds.MaxLon == before.MaxLon || old.Bounds.MaxLat == before.MaxLat) {
+		return t.Bounds()
+	}
+	if e == nil {
+		return before
+	}
+	return before.Union(e.Bounds)
+}
+
+func (t *Table) Stats(kind string, extra int64) IndexStats {
+	const pageBytes = 8 * pageSize
+	bytes := extra
+	for _, pg := range t.pages {
+		if pg != nil {
+			bytes += pageBytes
+		}
+	}
+	return IndexStats{Kind: kind, Fences: t.Fences, Parts: t.Parts, Edges: t.Edges, Bytes: bytes}
+}
+
+// Changes yields the entries that are others in the table now, with their successors. Either may
+// be nil.
+func (t *Table) Changes(now *Table) iter.Seq2[*Entry, *Entry] {
+	return func(yield func(old, successor *Entry) bool) {
+		for i := range max(len(t.pages), len(now.pages)) {
+			before, after := t.page(i), now.page(i)
+			if before == after {
+				continue
+			}
+			for k := range pageSize {
+				if old, successor := before.entry(k), after.entry(k); old != successor && !yield(old, successor) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package fence
-
-const Slowdown = 1
