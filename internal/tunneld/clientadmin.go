@@ -29,7 +29,7 @@ type clientStatus struct {
 	Counts  tunnel.ClientStats `json:"counts"`
 }
 
-// boundStatus is what became of a tunnel.
+// boundStatus is the result of binding a tunnel.
 type boundStatus struct {
 	Name  string `json:"name"`
 	Where string `json:"where,omitempty"` // absent: it is not bound

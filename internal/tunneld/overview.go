@@ -10,20 +10,20 @@ import (
 	"paddock/tunnel"
 )
 
-// Overview is what the dashboard shows of the tunnel, at one moment. Counters are since
-// the server's start: what rates they make is the page's affair.
+// Overview holds the figures of the tunnel that the dashboard shows, at one moment. Counters count
+// from the server's start; the page computes rates from them.
 type Overview struct {
 	T           int64         `json:"t"` // Unix ms
 	Figures     Figures       `json:"figures"`
 	Refused     []RefusedLine `json:"refused"`   // one for each reason that has occurred
-	Overloads   []CountLine   `json:"overloads"` // of those, what there was no room of
+	Overloads   []CountLine   `json:"overloads"` // of those, the ones refused for want of capacity
 	Sessions    []SessionLine `json:"sessions"`
 	SessionsAll int           `json:"sessions_all"` // that match, of which Sessions are the first
 	Tunnels     []TunnelLine  `json:"tunnels"`
 	TunnelsAll  int           `json:"tunnels_all"`
 }
 
-// Figures are those of the whole server, and the bounds of what has one.
+// Figures holds the counts of the whole server, and the bounds of the bounded ones.
 type Figures struct {
 	Sessions      int    `json:"sessions"`
 	SessionsLimit int    `json:"sessions_limit"`
@@ -37,7 +37,7 @@ type Figures struct {
 	Streams       int    `json:"streams"`
 	StreamsLimit  int    `json:"streams_limit"`
 	Queued        int    `json:"queued"`
-	Bytes         int64  `json:"bytes"` // accounted to what is under way
+	Bytes         int64  `json:"bytes"` // accounted to current work
 	BytesLimit    int64  `json:"bytes_limit"`
 	Begun         uint64 `json:"begun"` // exchanges that were let in
 	Served        uint64 `json:"served"`
@@ -48,7 +48,7 @@ type Figures struct {
 	Sent          int64  `json:"sent"`
 }
 
-// RefusedLine counts visitors who were refused for a reason.
+// RefusedLine counts the visitors that were refused for one reason.
 type RefusedLine struct {
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"`
@@ -66,9 +66,9 @@ type TunnelLine struct {
 	At       string `json:"at"`
 	Protocol string `json:"protocol"`
 	Client   string `json:"client"`
-	Group    string `json:"group,omitempty"` // absent: nobody else can have it
-	Members  int    `json:"members"`         // clients who have it
-	Here     int    `json:"here"`            // of these, those who are connected
+	Group    string `json:"group,omitempty"` // absent: the name is exclusive
+	Members  int    `json:"members"`         // clients that hold it
+	Here     int    `json:"here"`            // of these, the connected ones
 	Away     bool   `json:"away"`
 	Waiting  int    `json:"waiting"`
 	InFlight int    `json:"in_flight"`
@@ -83,7 +83,7 @@ type TunnelLine struct {
 // over all clients.
 const lookEvery = 500 * time.Millisecond
 
-// look is what one look has found. It is not changed.
+// look is the result of one evaluation. It is immutable.
 type look struct {
 	at       time.Time
 	stats    tunnel.ServerStats
@@ -91,7 +91,7 @@ type look struct {
 	held     []tunnel.Held
 }
 
-// looks keeps the last one for whoever else asks.
+// looks caches the last look for concurrent requests.
 type looks struct {
 	mu   sync.Mutex
 	last *look // guarded by mu

@@ -79,7 +79,7 @@ func sameHost(a, b string) bool {
 	return err1 == nil && err2 == nil && x.Unmap() == y.Unmap()
 }
 
-// String is what ParsePortRange reads.
+// String returns the form that ParsePortRange reads.
 func (r PortRange) String() string {
 	ports := strconv.Itoa(int(r.First))
 	if r.Last != r.First {

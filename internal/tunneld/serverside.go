@@ -2,8 +2,8 @@ package tunneld
 
 import "paddock/internal/process/strictyaml"
 
-// elsewhere are the keys of a server that has a link of its own, with what says so where
-// another one's link is used.
+// elsewhere maps the keys of a server with a link of its own to the setting that replaces each if
+// another program owns the link.
 var elsewhere = map[string]string{
 	"listen":      "clients come to wire.listen here",
 	"key":         "clients know the platform by the key of wire.cert",

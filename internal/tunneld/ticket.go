@@ -9,11 +9,10 @@ import (
 // that has become bad is not to keep its client out for ever.
 const maxCut = 8
 
-// ticket is the tls.ClientSessionCache of a client, who has one server. crypto/tls throws
-// a ticket away with each handshake that fails. When a server comes back and all its
-// clients with it, handshakes are cut off for want of time; without their tickets the
-// next ones would cost each side a signature more, and more of them would be cut off. So
-// the ticket is kept, until a newer one comes.
+// ticket is the tls.ClientSessionCache of a client, which has a single server. crypto/tls drops a
+// ticket with each failed handshake. When a server restarts and all of its clients return, some
+// handshakes time out; without tickets the next attempts would cost both sides one more signature,
+// and more of them would time out. Therefore the ticket is kept until a newer one arrives.
 type ticket struct {
 	mu   sync.Mutex
 	last *tls.ClientSessionState // guarded by mu

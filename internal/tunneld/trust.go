@@ -21,9 +21,9 @@ type untrusted struct{ error }
 
 func (e untrusted) Unwrap() error { return e.error }
 
-// trust is how a client tells its server from others: by the id that is pinned, by who has
-// signed its certificate, or, for files of go-http-tunnel that say nothing of it, by the
-// key that was seen first. firstSeen is the file that remembers that, "" if none may.
+// trust decides how a client recognizes its server: by the pinned id, by the signer of its
+// certificate, or, for files of go-http-tunnel that set neither, by the key that the server showed
+// first. firstSeen is the file that stores that key, "" if it must not be stored.
 func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -67,8 +67,8 @@ func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tl
 	return config, nil
 }
 
-// bySignature trusts whom the roots in a file have signed for the host, or those of the
-// system if there is no file.
+// bySignature trusts servers with a certificate for the host that is signed by one of the roots in
+// a file, or by the system's roots without a file.
 func bySignature(host, rootFile string) (func(tls.ConnectionState, keyid.ID) error, error) {
 	var roots *x509.CertPool
 	if rootFile != "" {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// secrets are the fields whose values are shown to nobody. Names that end in one of
-// secretEnds are such too: X-Api-Key, Set-Cookie.
+// secrets are the fields whose values are never shown. Names that end in one of secretEnds are
+// secrets too: X-Api-Key, Set-Cookie.
 var (
 	secrets    = []string{"www-authenticate", "authentication-info"}
 	secretEnds = []string{"authorization", "cookie", "token", "key", "secret", "signature", "password"}
