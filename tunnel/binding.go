@@ -1,5 +1,7 @@
 package tunnel
 
+import "errors"
+
 // Protocol is what a tunnel carries.
 type Protocol string
 
@@ -26,3 +28,49 @@ func (b Binding) String() string {
 	}
 	return b.Host + b.Path
 }
+
+// Namer is a Policy that chooses hosts for HTTP tunnels whose clients have asked for none.
+type Namer interface {
+	Policy
+	// Name is a host that the identity may have for the tunnel that it calls id. try counts
+	// from 0: if somebody else holds a name, the next one is asked for. The same arguments
+	// give the same name. It does not wait; the error is for the client.
+	Name(identity string, id uint16, try int) (host string, err error)
+}
+
+// Policy says what a client may have, and of which groups it may be: who says a group's
+// name shares the visitors of its members, if both may have the name. It is asked at the binding and again for each
+// visitor, so that a change counts at once; it does not wait. The error is for the client
+// and the log; ErrDenied is a good one.
+type Policy interface {
+	Allow(identity string, b Binding) error
+}
+
+// PolicyFunc is a function as a Policy.
+type PolicyFunc func(identity string, b Binding) error
+
+// Allow calls f.
+func (f PolicyFunc) Allow(identity string, b Binding) error { return f(identity, b) }
+
+// Errors for what callers branch on.
+var (
+	ErrDenied     = errors.New("tunnel: policy does not allow it")
+	ErrNameHeld   = errors.New("tunnel: name held by another client")
+	ErrOverloaded = errors.New("tunnel: too much is under way")
+	ErrAway       = errors.New("tunnel: the client is away")
+	ErrClosed     = errors.New("tunnel: closed")
+)
+
+// End is how a connection ended that was carried as it is; it is also the word for a log.
+type End string
+
+// The ends.
+const (
+	Closed       End = "closed"  // both directions ended well
+	CutByVisitor End = "visitor" // the visitor has reset it, or took nothing for too long
+	CutByTarget  End = "target"  // the target, or its client, has reset it
+	CutSilent    End = "silent"  // one direction had ended, and the other one was silent for Limits.Linger
+	CutLost      End = "lost"    // the connection of the client has ended
+	CutStopped   End = "stopped" // the server has
+	CutSomewhere End = "cut"     // a direct one, by the visitor or the target
+)

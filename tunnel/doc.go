@@ -1,29 +1,31 @@
-// Package tunnel lets visitors of a public server reach services on machines that
-// cannot be reached. A Client holds one wire connection to a Server and binds
-// tunnels on it: a host name for HTTP, or an address for TCP. The server carries each
-// visitor down that connection, the client hands him to the target of the tunnel. The
-// protocol is docs/design/tunnel/SPEC.md; docs/guides/tunnel-go.md shows how to use it.
+// Package tunnel is the vocabulary of a reverse tunnel: visitors of a public server reach services
+// on machines that accept no connections from outside. Package paddock/tunnel/server is the public
+// side, package paddock/tunnel/client the side of the services.
+//
+// A client holds one wire connection to the server and binds tunnels on it: a host name for HTTP or
+// for TLS by server name, or an address for TCP. The server forwards each visitor over that
+// connection, and the client connects the visitor to the target of the tunnel. The protocol is
+// docs/design/tunnel/SPEC.md; docs/guides/tunnel-go.md shows how to use the packages.
 //
 // # One exchange
 //
-// The front, Server.exchange, finds the route, checks what the tunnel asks of
-// visitors, takes a permit, and writes the request's head anew. A request whose body
-// is short and known travels as one wire request and comes back as one answer, all
-// else as a stream. At the client a connection to the target is taken out of a pool,
-// used, and put back only if it is certain where the answer has ended.
+// The server's front finds the route of a request, checks the credentials that the tunnel requires,
+// takes a permit, and writes the request's head for the next hop. A request with a short body of
+// known length travels as one wire request, and its answer as one wire answer. Other requests
+// travel as streams. The client takes a connection to the target from a pool, and puts it back only
+// if the end of the answer is certain.
 //
 //	visitor ── front ── route ── permit ── exchange ══ wire ══ exchange ── pool ── target
 //
-// # What bounds it
+// # Bounds
 //
-// Each bound has a name in Limits or ClientConfig, and what is over it is refused with a
-// reason, a Refusal: never queued without end. A visitor who leaves cancels his
-// exchange across the tunnel within one round trip; his permit is free when the
-// client has answered, not before, so that leaving makes no work for others.
+// Each bound has a name in Limits or in the client's Config. Work beyond a bound is refused with a
+// reason, and no queue is unbounded. A visitor that disconnects cancels its exchange at both ends
+// within one round trip. Its permit is released when the client has answered, and not before.
 //
 // # Trust
 //
-// The client never dials what the server names: a tunnel's number stands for a target
-// of the client's own. Both sides check every head that the other has sent in one pass
-// (see internal/netio/h1), so that no head can be read as two.
+// The client never dials an address that the server names: a tunnel's number stands for a target of
+// the client's configuration. Both sides check every head that the other side has sent, in one pass
+// (internal/netio/h1), so that no head can be read in two ways.
 package tunnel

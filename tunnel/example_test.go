@@ -11,23 +11,25 @@ import (
 	"net/http/httptest"
 
 	"paddock/tunnel"
+	"paddock/tunnel/client"
+	"paddock/tunnel/server"
 	"paddock/wire"
 )
 
 // A program serves visitors of a public name without a port of its own. Both ends are in
 // one process here; the link is a connection over loopback.
-func ExampleClient_Listen() {
+func Example_listen() {
 	server, link, stop := exampleServer()
 	defer stop()
-	client, err := tunnel.NewClient(tunnel.ClientConfig{Logger: slog.New(slog.DiscardHandler)})
+	c, err := client.New(client.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	go func() { ended <- client.Run(ctx, wire.ClientConfig{Address: link}) }()
+	go func() { ended <- c.Run(ctx, wire.ClientConfig{Address: link}) }()
 
-	l, err := client.Listen(ctx, tunnel.Tunnel{Name: "greeter", Protocol: tunnel.HTTP, Host: "bus-17.example.com"})
+	l, err := c.Listen(ctx, client.Tunnel{Name: "greeter", Protocol: tunnel.HTTP, Host: "bus-17.example.com"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,17 +51,17 @@ func ExampleClient_Listen() {
 
 // The server reaches the service of a TCP tunnel as a visitor would, with no port
 // between.
-func ExampleServer_Dial() {
+func Example_dial() {
 	server, link, stop := exampleServer()
 	defer stop()
-	client, err := tunnel.NewClient(tunnel.ClientConfig{Logger: slog.New(slog.DiscardHandler)})
+	c, err := client.New(client.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	go func() { ended <- client.Run(ctx, wire.ClientConfig{Address: link}) }()
-	l, err := client.Listen(ctx, tunnel.Tunnel{Name: "echo", Protocol: tunnel.TCP, Remote: "127.0.0.1:0"})
+	go func() { ended <- c.Run(ctx, wire.ClientConfig{Address: link}) }()
+	l, err := c.Listen(ctx, client.Tunnel{Name: "echo", Protocol: tunnel.TCP, Remote: "127.0.0.1:0"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,9 +89,9 @@ func ExampleServer_Dial() {
 }
 
 // exampleServer lets everybody have everything, which is for examples alone.
-func exampleServer() (s *tunnel.Server, link string, stop func()) {
+func exampleServer() (s *server.Server, link string, stop func()) {
 	quiet := slog.New(slog.DiscardHandler)
-	s = &tunnel.Server{Logger: quiet, Policy: tunnel.PolicyFunc(func(string, tunnel.Binding) error { return nil })}
+	s = &server.Server{Logger: quiet, Policy: tunnel.PolicyFunc(func(string, tunnel.Binding) error { return nil })}
 	mux := wire.NewMux()
 	s.Register(mux)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -2,8 +2,8 @@ package tunnel
 
 import "time"
 
-// defaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
-const defaultTunnelRequests, defaultTunnelStreams = 256, 1_024
+// DefaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
+const DefaultTunnelRequests, DefaultTunnelStreams = 256, 1_024
 
 // Limits bound what a server holds and how long it waits. 0 stands for the default.
 type Limits struct {
@@ -69,8 +69,8 @@ func (l Limits) WithDefaults() Limits {
 	}
 	number(&l.Requests, 4_096)
 	number(&l.Streams, 16_384)
-	number(&l.TunnelRequests, defaultTunnelRequests)
-	number(&l.TunnelStreams, defaultTunnelStreams)
+	number(&l.TunnelRequests, DefaultTunnelRequests)
+	number(&l.TunnelStreams, DefaultTunnelStreams)
 	number(&l.Direct, 256)
 	number(&l.Queue, 64)
 	number(&l.Sessions, 16_384)

@@ -20,6 +20,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -50,8 +51,8 @@ func (r *returner) begin(ctx context.Context, t *testing.T, s *standing, keyFile
 		}
 		return verify(state)
 	}
-	c, err := tunnel.NewClient(tunnel.ClientConfig{
-		Tunnels: []tunnel.Tunnel{{Name: host, Protocol: tunnel.HTTP, Host: host, Target: s.target.Listener.Addr().String()}}, Logger: quiet,
+	c, err := client.New(client.Config{
+		Tunnels: []client.Tunnel{{Name: host, Protocol: tunnel.HTTP, Host: host, Target: s.target.Listener.Addr().String()}}, Logger: quiet,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"paddock/internal/tunneld"
-	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -18,7 +18,7 @@ const (
 
 // tunnels serves local services to visitors of the platform.
 type tunnels struct {
-	client *tunnel.Client
+	client *client.Client
 	list   []tunneld.Tunnel
 }
 
@@ -27,11 +27,11 @@ func newTunnels(list []tunneld.Tunnel, m *wire.Mux, log *slog.Logger) (*tunnels,
 	if len(list) == 0 {
 		return nil, nil
 	}
-	config := tunnel.ClientConfig{Budget: tunnelBudget, SmallMax: smallMax, Logger: log}
+	config := client.Config{Budget: tunnelBudget, SmallMax: smallMax, Logger: log}
 	for i := range list {
 		config.Tunnels = append(config.Tunnels, list[i].Offer())
 	}
-	client, err := tunnel.NewClient(config)
+	client, err := client.New(config)
 	if err != nil {
 		return nil, err
 	}

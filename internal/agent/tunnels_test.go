@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"paddock/tunnel"
+	"paddock/tunnel/server"
 	"paddock/wire"
 )
 
@@ -26,7 +27,7 @@ type visitable struct {
 
 func newVisitable(t *testing.T) *visitable {
 	t.Helper()
-	server := &tunnel.Server{Logger: slog.New(slog.DiscardHandler), Policy: tunnel.PolicyFunc(func(_ string, b tunnel.Binding) error {
+	server := &server.Server{Logger: slog.New(slog.DiscardHandler), Policy: tunnel.PolicyFunc(func(_ string, b tunnel.Binding) error {
 		if b.Host == "door.example" {
 			return nil
 		}

@@ -210,6 +210,7 @@ func (c *code) sleeps() {
 
 // leaky lists directories whose tests do not use goleak, with the reason.
 var leaky = map[string]string{
+	"tunnel/internal/tunneltest":        "the tests of server and client use it, and check for leaks",
 	"lab/compare/conformance":           "the tests of foreign clients run here, and not our own",
 	"lab/compare/internal/nats/busdiff": "nats-server, which runs in the process, leaves goroutines behind",
 }

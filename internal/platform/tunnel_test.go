@@ -22,6 +22,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -52,10 +53,10 @@ func startTunneled(t *testing.T) *tunneled {
 // returns.
 func (r *tunneled) offer(url string) *wire.Conn {
 	r.t.Helper()
-	bound := make(chan tunnel.Bound, 1)
-	client, err := tunnel.NewClient(tunnel.ClientConfig{
-		Tunnels: []tunnel.Tunnel{{Name: "door", Protocol: tunnel.HTTP, Host: "door.example", Target: url}},
-		OnBound: func(b tunnel.Bound) { bound <- b }, Logger: slog.New(slog.DiscardHandler),
+	bound := make(chan client.Bound, 1)
+	client, err := client.New(client.Config{
+		Tunnels: []client.Tunnel{{Name: "door", Protocol: tunnel.HTTP, Host: "door.example", Target: url}},
+		OnBound: func(b client.Bound) { bound <- b }, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		r.t.Fatal(err)

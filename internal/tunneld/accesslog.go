@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"paddock/internal/process/logbound"
-	"paddock/tunnel"
+	"paddock/tunnel/server"
 )
 
 // accessLog writes a line for each visitor that was refused, or relayed by another way than its
@@ -15,7 +15,7 @@ type accessLog struct {
 }
 
 // refused writes the line, unless there were too many of late.
-func (a *accessLog) refused(f tunnel.Refusal) {
+func (a *accessLog) refused(f server.Refusal) {
 	left, ok := a.lines.Take()
 	if !ok {
 		return
@@ -26,7 +26,7 @@ func (a *accessLog) refused(f tunnel.Refusal) {
 
 // served writes the line of an answered request or of a relayed connection. It is set only if the
 // configuration asks for such lines, since every visitor makes one.
-func (a *accessLog) served(v tunnel.Served) {
+func (a *accessLog) served(v server.Served) {
 	if v.End != "" && v.Method == "" {
 		a.log.Info("visitor carried", "protocol", v.Protocol, "tunnel", v.Tunnel, "client", v.Identity, "peer", v.Peer, "host", v.Host,
 			"received", v.Received, "sent", v.Sent, "ms", v.Took.Milliseconds(), "end", v.End, "direct", v.Direct)
@@ -42,7 +42,7 @@ func (a *accessLog) served(v tunnel.Served) {
 
 // fallen writes the line of a visitor that the link carries because no direct channel was
 // available.
-func (a *accessLog) fallen(f tunnel.Fallen) {
+func (a *accessLog) fallen(f server.Fallen) {
 	left, ok := a.lines.Take()
 	if !ok {
 		return

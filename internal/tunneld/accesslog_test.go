@@ -10,6 +10,7 @@ import (
 
 	"paddock/internal/process/logbound"
 	"paddock/tunnel"
+	"paddock/tunnel/server"
 )
 
 // Each refusal is a line, up to a number in each second; the next line says how many were
@@ -18,8 +19,8 @@ func TestAccessLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		a := &accessLog{log: slog.New(slog.NewJSONHandler(&out, nil))}
-		f := tunnel.Refusal{
-			Reason: tunnel.Overloaded, Status: 503, Tunnel: "app.example", Identity: "bus-17", Peer: "192.0.2.1:5", Host: "app.example\nx",
+		f := server.Refusal{
+			Reason: server.Overloaded, Status: 503, Tunnel: "app.example", Identity: "bus-17", Peer: "192.0.2.1:5", Host: "app.example\nx",
 			Waited: 7 * time.Millisecond,
 		}
 		for range logbound.PerSecond + 7 {
@@ -45,10 +46,10 @@ func TestAccessLogIsBounded(t *testing.T) {
 		}
 		out.Reset()
 		for range logbound.PerSecond + 7 { // these lines are not bounded: the operator asked for all
-			a.served(tunnel.Served{Method: "GET", Path: "/a\nb", Status: 200, Sent: 3, RequestID: "id-7", Took: 5 * time.Millisecond})
+			a.served(server.Served{Method: "GET", Path: "/a\nb", Status: 200, Sent: 3, RequestID: "id-7", Took: 5 * time.Millisecond})
 		}
-		a.served(tunnel.Served{Protocol: tunnel.HTTP, Method: "GET", Status: 101, Received: 4, Sent: 5, End: tunnel.CutLost})
-		a.served(tunnel.Served{Protocol: tunnel.SNI, Tunnel: "a", Host: "b", Received: 4, Sent: 5, Took: time.Second, End: tunnel.Closed, Direct: true})
+		a.served(server.Served{Protocol: tunnel.HTTP, Method: "GET", Status: 101, Received: 4, Sent: 5, End: tunnel.CutLost})
+		a.served(server.Served{Protocol: tunnel.SNI, Tunnel: "a", Host: "b", Received: 4, Sent: 5, Took: time.Second, End: tunnel.Closed, Direct: true})
 		for _, want := range []string{
 			`"msg":"visitor served","end":"lost","status":101,`,
 			`"msg":"visitor carried","protocol":"sni","tunnel":"a","client":"","peer":"","host":"b","received":4,"sent":5,"ms":1000,"end":"closed","direct":true}`,

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -70,7 +71,7 @@ func CheckServer(ctx context.Context, o ClientOptions) (Check, error) {
 }
 
 // take records the results of the trials.
-func (k *Check) take(c *Client, trials []tunnel.Trial, at fronts) (err error) {
+func (k *Check) take(c *Client, trials []client.Trial, at fronts) (err error) {
 	refused, missing := 0, 0
 	for _, t := range trials {
 		target := c.targets[t.Tunnel]

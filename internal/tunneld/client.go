@@ -14,6 +14,7 @@ import (
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld/inspector"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -46,7 +47,7 @@ type Client struct {
 	options ClientOptions
 	log     *slog.Logger
 	key     *keyid.Key
-	tunnel  *tunnel.Client
+	tunnel  *client.Client
 	link    wire.ClientConfig
 	targets map[string]Tunnel
 
@@ -74,7 +75,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := tunnel.ClientConfig{Logger: o.Logger, OnBound: c.onBound, Budget: o.Settings.Connect.Budget * 3 / 8} // the rest is the runtime's and wire's
+	config := client.Config{Logger: o.Logger, OnBound: c.onBound, Budget: o.Settings.Connect.Budget * 3 / 8} // the rest is the runtime's and wire's
 	if o.Settings.Connect.Inspect != "" {
 		c.inspector = inspector.New()
 		config.OnFailed = c.onFailed
@@ -89,7 +90,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		}
 		config.Tunnels = append(config.Tunnels, offered)
 	}
-	if c.tunnel, err = tunnel.NewClient(config); err != nil {
+	if c.tunnel, err = client.New(config); err != nil {
 		return nil, err
 	}
 	return c, c.configure()
@@ -182,7 +183,7 @@ func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
 
 // onBound reports the result of binding a tunnel. A client that is not allowed any of its tunnels
 // ends: to try again would not help.
-func (c *Client) onBound(b tunnel.Bound) {
+func (c *Client) onBound(b client.Bound) {
 	if b.Err == nil {
 		c.mu.Lock()
 		c.bound = true
@@ -213,7 +214,7 @@ func (c *Client) onBound(b tunnel.Bound) {
 
 // onFailed shows the inspector an exchange for which there was no connection that it could
 // have listened in on.
-func (c *Client) onFailed(f tunnel.Failure) {
+func (c *Client) onFailed(f client.Failure) {
 	if !f.Reached && f.Request != nil && !strings.HasPrefix(c.targets[f.Tunnel].Target, "h2c://") {
 		c.inspector.Failed(f.Tunnel, f.Request, f.Err.Error())
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"paddock/internal/process/lifecycle"
-	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/tunnel/tunnelstats"
 )
 
@@ -26,7 +26,7 @@ func (c *Client) ServeAdmin(ctx context.Context, g *lifecycle.Group) error {
 // clientStatus is the answer of /status.
 type clientStatus struct {
 	Tunnels []boundStatus      `json:"tunnels"`
-	Counts  tunnel.ClientStats `json:"counts"`
+	Counts  client.Stats `json:"counts"`
 }
 
 // boundStatus is the result of binding a tunnel.

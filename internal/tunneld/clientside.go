@@ -6,6 +6,7 @@ import (
 
 	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -35,8 +36,8 @@ func (c *Connect) Link(keyFile string, log *slog.Logger) (config *wire.Config, w
 }
 
 // Offer returns the tunnel in the form that package tunnel takes.
-func (t *Tunnel) Offer() tunnel.Tunnel {
-	return tunnel.Tunnel{
+func (t *Tunnel) Offer() client.Tunnel {
+	return client.Tunnel{
 		Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,
 		Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight, ProxyProtocol: t.ProxyProtocol,
 		Direct: t.Direct, Group: t.Group,

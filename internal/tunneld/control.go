@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"paddock/tunnel"
+	"paddock/tunnel/server"
 	"paddock/wire"
 )
 
@@ -119,7 +119,7 @@ func (r *Role) list(_ context.Context, ask listRequest) (a listAnswer, err error
 }
 
 // line is a session as operators see it.
-func (r *Roster) line(x *tunnel.Session) SessionLine {
+func (r *Roster) line(x *server.Session) SessionLine {
 	l := SessionLine{
 		Name: x.Identity, Address: x.Peer, Agent: x.Agent, AgeMs: time.Since(x.Since).Milliseconds(), RTTUs: x.RTT.Microseconds(),
 		InFlight: x.Requests, Streams: x.Streams, BytesIn: x.Link.Received, BytesOut: x.Link.Sent,

@@ -14,13 +14,13 @@ import (
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld/inspector"
-	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // inspect routes the connections to the target of an HTTP tunnel through the inspector. For a
 // target with TLS the handshake is made here, so that the inspector sees plain HTTP/1.1. Targets of
 // h2c are left as they are.
-func inspect(i *inspector.Inspector, t tunnel.Tunnel) (tunnel.Tunnel, error) {
+func inspect(i *inspector.Inspector, t client.Tunnel) (client.Tunnel, error) {
 	address, secured, dialer := t.Target, (*tls.Config)(nil), new(net.Dialer)
 	if strings.Contains(t.Target, "://") {
 		u, err := url.Parse(t.Target)

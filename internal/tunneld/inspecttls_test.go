@@ -13,6 +13,7 @@ import (
 
 	"paddock/internal/tunneld/inspector"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // Requests to a service with TLS are inspected in plain text, by HTTP/1.1. The service's
@@ -33,7 +34,7 @@ func TestInspectTLS(t *testing.T) {
 		{"not trusted", nil, `"exchanges":[]`},
 	} {
 		i := inspector.New()
-		offered, err := inspect(i, tunnel.Tunnel{Name: "web", Protocol: tunnel.HTTP, Target: service.URL, TLS: c.tls})
+		offered, err := inspect(i, client.Tunnel{Name: "web", Protocol: tunnel.HTTP, Target: service.URL, TLS: c.tls})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"paddock/tunnel"
+	"paddock/tunnel/server"
 )
 
 // Overview holds the figures of the tunnel that the dashboard shows, at one moment. Counters count
@@ -86,9 +86,9 @@ const lookEvery = 500 * time.Millisecond
 // look is the result of one evaluation. It is immutable.
 type look struct {
 	at       time.Time
-	stats    tunnel.ServerStats
-	sessions []tunnel.Session
-	held     []tunnel.Held
+	stats    server.Stats
+	sessions []server.Session
+	held     []server.Held
 }
 
 // looks caches the last look for concurrent requests.
@@ -98,7 +98,7 @@ type looks struct {
 }
 
 // get returns a look that is younger than lookEvery.
-func (l *looks) get(s *tunnel.Server) *look {
+func (l *looks) get(s *server.Server) *look {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); l.last == nil || now.Sub(l.last.at) >= lookEvery {
@@ -142,7 +142,7 @@ func (r *Role) Overview(find string, most int) Overview {
 // mentions is strings.Contains without regard to the case of s. part is in lower case.
 func mentions(s, part string) bool { return strings.Contains(strings.ToLower(s), part) }
 
-func tunnelLine(x *tunnel.Held) TunnelLine {
+func tunnelLine(x *server.Held) TunnelLine {
 	return TunnelLine{
 		At: x.At, Protocol: string(x.Protocol), Client: x.Identity, Group: x.Group, Members: x.Members, Here: x.Here, Away: x.Away, Waiting: x.Waiting,
 		InFlight: x.Requests, Limit: x.Limit, Streams: x.Streams, Queued: x.Queued,
@@ -150,7 +150,7 @@ func tunnelLine(x *tunnel.Held) TunnelLine {
 	}
 }
 
-func figuresOf(s *tunnel.ServerStats) Figures {
+func figuresOf(s *server.Stats) Figures {
 	l := &s.Limits
 	return Figures{
 		Sessions: s.Sessions, SessionsLimit: l.Sessions, Names: s.Names, Away: s.Away, Waiting: s.Waiting,
@@ -162,9 +162,9 @@ func figuresOf(s *tunnel.ServerStats) Figures {
 }
 
 // refusedLines are in the order of a visitor's way.
-func refusedLines(s *tunnel.ServerStats) []RefusedLine {
+func refusedLines(s *server.Stats) []RefusedLine {
 	lines := []RefusedLine{}
-	for _, reason := range tunnel.Reasons() {
+	for _, reason := range server.Reasons() {
 		if n := s.Refused[reason.String()]; n > 0 {
 			lines = append(lines, RefusedLine{reason.Stage(), reason.String(), n})
 		}
@@ -172,7 +172,7 @@ func refusedLines(s *tunnel.ServerStats) []RefusedLine {
 	return lines
 }
 
-func overloadLines(s *tunnel.ServerStats) []CountLine {
+func overloadLines(s *server.Stats) []CountLine {
 	lines := []CountLine{}
 	for of, n := range s.Overloads {
 		if n > 0 {

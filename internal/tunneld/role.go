@@ -16,6 +16,7 @@ import (
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
 	"paddock/tunnel"
+	"paddock/tunnel/server"
 	"paddock/tunnel/tunnelstats"
 	"paddock/wire"
 )
@@ -31,7 +32,7 @@ type Role struct {
 	shares  shares
 	log     *slog.Logger
 	roster  *Roster
-	tunnel  *tunnel.Server
+	tunnel  *server.Server
 	conns   func() iter.Seq[*wire.Conn]     // among which the clients' are; set by Register
 	visitor atomic.Pointer[tls.Certificate] // for visitors, nil without TLS
 	http    net.Listener                    // nil: none
@@ -45,7 +46,7 @@ type Role struct {
 func NewRole(o ServerOptions) *Role {
 	serve := &o.Settings.Serve
 	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
-	r.tunnel = &tunnel.Server{
+	r.tunnel = &server.Server{
 		Policy: doors{r.roster, serve}, Identify: Identify, MaxInflight: r.roster.MaxInflight, Logger: r.log,
 		TrustedProxies: serve.Trusted, ProxyProtocolFrom: serve.Proxies, NoHTTP2: serve.NoHTTP2,
 		Limits: serve.Limits, Hooks: r.hooks(),
@@ -217,13 +218,13 @@ func (d doors) Allow(identity string, b tunnel.Binding) error {
 }
 
 // hooks write the log of refused visitors and of connected clients.
-func (r *Role) hooks() tunnel.Hooks {
+func (r *Role) hooks() server.Hooks {
 	access := &accessLog{log: r.log}
-	hooks := tunnel.Hooks{
-		Connected: func(x tunnel.Session) {
+	hooks := server.Hooks{
+		Connected: func(x server.Session) {
 			r.log.Info("client connected", "client", x.Identity, "peer", x.Peer, "agent", x.Agent)
 		},
-		Disconnected: func(x tunnel.Session) {
+		Disconnected: func(x server.Session) {
 			r.log.Info("client gone", "client", x.Identity, "peer", x.Peer, "after", time.Since(x.Since).Round(time.Second))
 		},
 		Bound: func(who string, b tunnel.Binding) {

@@ -15,7 +15,7 @@ import (
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/keyid"
 	"paddock/internal/process/lifecycle"
-	"paddock/tunnel"
+	"paddock/tunnel/server"
 	"paddock/wire"
 	"paddock/wire/wirestats"
 )
@@ -164,7 +164,7 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 // serverStatus is the answer of /status.
 type serverStatus struct {
 	ID     keyid.ID           `json:"id"`
-	Tunnel tunnel.ServerStats `json:"tunnel"`
+	Tunnel server.Stats `json:"tunnel"`
 	Wire   wire.ServerStats   `json:"wire"`
 	Link   map[string]int64   `json:"link"` // counters of wire by name
 }

@@ -11,7 +11,7 @@ import (
 
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/config"
-	"paddock/tunnel"
+	"paddock/tunnel/server"
 )
 
 // modeMux and modeDirect are how the visitors of a tunnel travel.
@@ -73,8 +73,8 @@ func count(s string) (int, error) {
 // connections is how many a client holds.
 func connections(s string) (int, error) {
 	n, err := count(s)
-	if err == nil && n > tunnel.MaxConns {
-		err = fmt.Errorf("%d is too many: at most %d", n, tunnel.MaxConns)
+	if err == nil && n > server.MaxConns {
+		err = fmt.Errorf("%d is too many: at most %d", n, server.MaxConns)
 	}
 	return n, err
 }

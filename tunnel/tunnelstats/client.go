@@ -3,13 +3,13 @@ package tunnelstats
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // Client exports a client's counts as paddock_tunnel_client_* and paddock_tunnel_backend_*.
-func Client(c *tunnel.Client) prometheus.Collector { return clientCollector{c} }
+func Client(c *client.Client) prometheus.Collector { return clientCollector{c} }
 
-type clientCollector struct{ client *tunnel.Client }
+type clientCollector struct{ client *client.Client }
 
 var (
 	boundDesc    = describe("client_bound", "1 for a tunnel that visitors can find, 0 for one that they cannot.", "tunnel")

@@ -5,14 +5,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"paddock/tunnel"
+	"paddock/tunnel/server"
 )
 
 // Server exports a server's counts as paddock_tunnel_*. It is registered once for a
 // registry.
-func Server(s *tunnel.Server) prometheus.Collector { return serverCollector{s} }
+func Server(s *server.Server) prometheus.Collector { return serverCollector{s} }
 
-type serverCollector struct{ server *tunnel.Server }
+type serverCollector struct{ server *server.Server }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("paddock_tunnel_"+name, help, labels, nil)
@@ -22,37 +22,37 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 type figure struct {
 	desc  *prometheus.Desc
 	typ   prometheus.ValueType
-	value func(*tunnel.ServerStats) float64
+	value func(*server.Stats) float64
 }
 
-func gauge(name, help string, value func(*tunnel.ServerStats) int) figure {
-	return figure{describe(name, help), prometheus.GaugeValue, func(s *tunnel.ServerStats) float64 { return float64(value(s)) }}
+func gauge(name, help string, value func(*server.Stats) int) figure {
+	return figure{describe(name, help), prometheus.GaugeValue, func(s *server.Stats) float64 { return float64(value(s)) }}
 }
 
-func counter(name, help string, value func(*tunnel.ServerStats) uint64) figure {
-	return figure{describe(name, help), prometheus.CounterValue, func(s *tunnel.ServerStats) float64 { return float64(value(s)) }}
+func counter(name, help string, value func(*server.Stats) uint64) figure {
+	return figure{describe(name, help), prometheus.CounterValue, func(s *server.Stats) float64 { return float64(value(s)) }}
 }
 
 var (
 	figures = []figure{
-		gauge("sessions", "Clients that are connected.", func(s *tunnel.ServerStats) int { return s.Sessions }),
-		gauge("names", "Hosts and addresses that clients hold.", func(s *tunnel.ServerStats) int { return s.Names }),
-		gauge("names_away", "Those of them whose clients are away; their leases run.", func(s *tunnel.ServerStats) int { return s.Away }),
-		gauge("waiting", "Visitors who wait for a client that is away.", func(s *tunnel.ServerStats) int { return s.Waiting }),
-		gauge("visitors", "Connections of visitors to the fronts.", func(s *tunnel.ServerStats) int { return s.Visitors }),
-		gauge("raw_visitors", "Connections of visitors to TCP tunnels.", func(s *tunnel.ServerStats) int { return s.Raw }),
-		gauge("handshakes", "TLS handshakes of visitors that are under way.", func(s *tunnel.ServerStats) int { return s.Handshakes }),
-		gauge("inflight", "Requests that are under way.", func(s *tunnel.ServerStats) int { return s.Requests }),
-		gauge("streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *tunnel.ServerStats) int { return s.Streams }),
-		gauge("direct", "Visitors of direct tunnels who are carried by channels of their own, or wait for one.", func(s *tunnel.ServerStats) int { return s.Direct.Now }),
-		counter("direct_total", "Visitors who were carried by channels of their own.", func(s *tunnel.ServerStats) uint64 { return s.Direct.Carried }),
-		counter("direct_refused_total", "Connections for direct channels that had no ticket, or came too late.", func(s *tunnel.ServerStats) uint64 { return s.Direct.Refused }),
-		gauge("queued", "Requests that wait for room.", func(s *tunnel.ServerStats) int { return s.Queued }),
-		counter("served_total", "Exchanges that got the target's answer.", func(s *tunnel.ServerStats) uint64 { return s.Served }),
-		counter("accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *tunnel.ServerStats) uint64 { return s.AcceptErrors }),
-		counter("hints_total", "Times that a client has said that it is full, that a target is down, or that this is over.", func(s *tunnel.ServerStats) uint64 { return s.Hints }),
-		counter("resent_total", "Exchanges that were sent again, to another member of a group or over the client's next connection.", func(s *tunnel.ServerStats) uint64 { return s.Resent }),
-		counter("takeovers_total", "Sessions that their own identity has replaced.", func(s *tunnel.ServerStats) uint64 { return s.Takeovers }),
+		gauge("sessions", "Clients that are connected.", func(s *server.Stats) int { return s.Sessions }),
+		gauge("names", "Hosts and addresses that clients hold.", func(s *server.Stats) int { return s.Names }),
+		gauge("names_away", "Those of them whose clients are away; their leases run.", func(s *server.Stats) int { return s.Away }),
+		gauge("waiting", "Visitors who wait for a client that is away.", func(s *server.Stats) int { return s.Waiting }),
+		gauge("visitors", "Connections of visitors to the fronts.", func(s *server.Stats) int { return s.Visitors }),
+		gauge("raw_visitors", "Connections of visitors to TCP tunnels.", func(s *server.Stats) int { return s.Raw }),
+		gauge("handshakes", "TLS handshakes of visitors that are under way.", func(s *server.Stats) int { return s.Handshakes }),
+		gauge("inflight", "Requests that are under way.", func(s *server.Stats) int { return s.Requests }),
+		gauge("streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *server.Stats) int { return s.Streams }),
+		gauge("direct", "Visitors of direct tunnels who are carried by channels of their own, or wait for one.", func(s *server.Stats) int { return s.Direct.Now }),
+		counter("direct_total", "Visitors who were carried by channels of their own.", func(s *server.Stats) uint64 { return s.Direct.Carried }),
+		counter("direct_refused_total", "Connections for direct channels that had no ticket, or came too late.", func(s *server.Stats) uint64 { return s.Direct.Refused }),
+		gauge("queued", "Requests that wait for room.", func(s *server.Stats) int { return s.Queued }),
+		counter("served_total", "Exchanges that got the target's answer.", func(s *server.Stats) uint64 { return s.Served }),
+		counter("accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *server.Stats) uint64 { return s.AcceptErrors }),
+		counter("hints_total", "Times that a client has said that it is full, that a target is down, or that this is over.", func(s *server.Stats) uint64 { return s.Hints }),
+		counter("resent_total", "Exchanges that were sent again, to another member of a group or over the client's next connection.", func(s *server.Stats) uint64 { return s.Resent }),
+		counter("takeovers_total", "Sessions that their own identity has replaced.", func(s *server.Stats) uint64 { return s.Takeovers }),
 	}
 
 	membersDesc   = describe("group_members", "Clients of a group: of the name that has the fewest of them connected. State is here or away.", "group", "state")
@@ -110,14 +110,14 @@ func (c serverCollector) Collect(out chan<- prometheus.Metric) {
 	count(exchangeDesc, all.Requests-all.Promoted, "request")
 	count(exchangeDesc, all.Promoted, "promoted")
 	count(exchangeDesc, all.Streams, "stream")
-	for _, r := range tunnel.Reasons() {
+	for _, r := range server.Reasons() {
 		count(refusedDesc, stats.Refused[r.String()], r.Stage(), r.String())
 	}
 	for of, n := range stats.Overloads {
 		count(overloadsDesc, n, of)
 	}
 	count(cancelledDesc, stats.Cancelled, "visitor")
-	for _, f := range tunnel.Fallbacks() {
+	for _, f := range server.Fallbacks() {
 		count(fallbackDesc, stats.Direct.Fallbacks[f.String()], f.String())
 	}
 	count(directDesc, uint64(stats.Direct.Sent), "sent")
@@ -128,7 +128,7 @@ func (c serverCollector) Collect(out chan<- prometheus.Metric) {
 }
 
 // limits sends the bounds.
-func limits(out chan<- prometheus.Metric, stats *tunnel.ServerStats) {
+func limits(out chan<- prometheus.Metric, stats *server.Stats) {
 	l := &stats.Limits
 	level := func(desc *prometheus.Desc, v float64, label string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, label)

@@ -19,7 +19,7 @@ import (
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 
-	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // failing is gRPC's log: failures of its cases end the test, not the process.
@@ -73,12 +73,12 @@ func TestGRPC(t *testing.T) {
 		name   string
 		scheme string
 		server []grpc.ServerOption
-		tunnel tunnel.Tunnel
+		tunnel client.Tunnel
 	}{
 		{name: "h2c", scheme: "h2c://"},
 		{
 			name: "https", scheme: "https://", server: []grpc.ServerOption{grpc.Creds(credentials.NewServerTLSFromCert(&own))},
-			tunnel: tunnel.Tunnel{TLS: &tls.Config{RootCAs: roots, ServerName: certificateName}},
+			tunnel: client.Tunnel{TLS: &tls.Config{RootCAs: roots, ServerName: certificateName}},
 		},
 	} {
 		l := listen(t)
@@ -140,7 +140,7 @@ func TestGRPCCancel(t *testing.T) {
 	pb.RegisterTestServiceServer(server, s)
 	go func() { _ = server.Serve(l) }() // ends with Stop
 	t.Cleanup(server.Stop)
-	plain, _ := carry(t, tunnel.Tunnel{Target: "h2c://" + l.Addr().String()}, own)
+	plain, _ := carry(t, client.Tunnel{Target: "h2c://" + l.Addr().String()}, own)
 	conn, err := grpc.NewClient("passthrough:///"+plain, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority(name))
 	if err != nil {
 		t.Fatal(err)

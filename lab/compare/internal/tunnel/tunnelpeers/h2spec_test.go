@@ -16,7 +16,7 @@ import (
 	"github.com/summerwind/h2spec/http2"
 	"github.com/summerwind/h2spec/spec"
 
-	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // patience is the timeout of a case of h2spec. Many expect one of several ends of the connection,
@@ -45,7 +45,7 @@ func TestH2Spec(t *testing.T) {
 		_, _ = io.WriteString(w, "an answer of some length, so that windows can be too small for it")
 	}))
 	t.Cleanup(service.Close)
-	plain, secure := carry(t, tunnel.Tunnel{Target: service.Listener.Addr().String()}, own)
+	plain, secure := carry(t, client.Tunnel{Target: service.Listener.Addr().String()}, own)
 	for front, address := range map[string]string{"h2c": plain, "TLS": secure} {
 		_, port, err := net.SplitHostPort(address)
 		if err != nil {

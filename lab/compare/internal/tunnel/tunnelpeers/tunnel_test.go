@@ -13,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/tunnel"
+	"paddock/tunnel/client"
+	"paddock/tunnel/server"
 	"paddock/wire"
 )
 
@@ -39,9 +41,9 @@ const certificateName = "example.com"
 
 // carry offers a target at a server and returns where visitors come in, without TLS and
 // with it.
-func carry(t *testing.T, target tunnel.Tunnel, own tls.Certificate) (plain, secure string) {
+func carry(t *testing.T, target client.Tunnel, own tls.Certificate) (plain, secure string) {
 	t.Helper()
-	server := &tunnel.Server{Logger: silent, Policy: tunnel.PolicyFunc(func(string, tunnel.Binding) error { return nil })}
+	server := &server.Server{Logger: silent, Policy: tunnel.PolicyFunc(func(string, tunnel.Binding) error { return nil })}
 	mux := wire.NewMux()
 	server.Register(mux)
 	linked := &wire.Server{Config: &wire.Config{Mux: mux, Logger: silent, Sessions: &wire.Sessions{}}}
@@ -51,13 +53,13 @@ func carry(t *testing.T, target tunnel.Tunnel, own tls.Certificate) (plain, secu
 	go func() { ended <- server.Serve(http, nil) }()
 	go func() { ended <- server.ServeTLS(https, &tls.Config{Certificates: []tls.Certificate{own}}) }()
 
-	bound := make(chan tunnel.Bound, 2)
-	config := tunnel.ClientConfig{Logger: silent, OnBound: func(b tunnel.Bound) { bound <- b }}
+	bound := make(chan client.Bound, 2)
+	config := client.Config{Logger: silent, OnBound: func(b client.Bound) { bound <- b }}
 	for _, host := range []string{name, certificateName} {
 		target.Name, target.Protocol, target.Host = host, tunnel.HTTP, host
 		config.Tunnels = append(config.Tunnels, target)
 	}
-	client, err := tunnel.NewClient(config)
+	client, err := client.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

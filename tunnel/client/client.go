@@ -1,0 +1,407 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/internal/process/logbound"
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/relay"
+	"paddock/wire"
+)
+
+// Client is the side that cannot be reached: it offers local services through a server.
+// Run holds a connection of its own; a program that has a wire.Client already uses
+// Register and Connected.
+type Client struct {
+	config  Config
+	log     *slog.Logger
+	linger  time.Duration
+	budget  byteBudget
+	counts  clientCounts
+	reach   atomic.Pointer[reach]     // nil: no channels are made
+	hint    hinter                    // of budget
+	hinted  relay.Moment              // when a hint was told
+	directs atomic.Int64              // channels, made or being made
+	fails   logbound.Lines            // of the log
+	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed
+
+	mu    sync.Mutex
+	conns map[*wire.Conn]bool // guarded by mu; on which all is bound, and whether their servers take hints
+	bound []Bound             // guarded by mu; by tunnel
+}
+
+// Config is what a Client offers. Zeros stand for defaults.
+type Config struct {
+	Tunnels []Tunnel
+	// Budget bounds the bytes that exchanges and connections under way may come to hold,
+	// 0: 96 MiB. Each counts 64 KiB, and a small exchange its request too. What finds no
+	// room is refused before anything of it reaches a target.
+	Budget int64
+	// SmallMax is the most that head and body of a small exchange have together, 0:
+	// 32 KiB. A thin link takes less, at least 1 KiB: such an exchange goes in one piece.
+	SmallMax int
+	// Linger is how long one direction of a raw connection lives on without a byte when
+	// the other one has ended, 0: 60 s.
+	Linger time.Duration
+	// OnBound is told what became of each tunnel, at each connection; it does not wait.
+	OnBound func(Bound)
+	// OnFailed is told of each visitor whom a local service has failed; it does not wait. The
+	// log has them too, at most 50 in a second.
+	OnFailed func(Failure)
+	// Logger gets what fails; nil is slog.Default.
+	Logger *slog.Logger
+}
+
+// Bound is what became of a tunnel at the server.
+type Bound struct {
+	Tunnel string // its name
+	Where  string // as visitors know it, "" if it is not bound
+	Direct bool   // its visitors may go by connections of their own
+	Group  string // whose other members may have it too, "" if nobody else can
+	Err    error  // why not: an *Error of wire, or why the connection ended
+}
+
+// New checks the configuration. The client needs no Close: what it holds are
+// connections to targets that wait, and they end with Run or CloseIdle.
+func New(config Config) (*Client, error) {
+	c := &Client{
+		config: config, log: cmp.Or(config.Logger, slog.Default()), linger: cmp.Or(config.Linger, time.Minute),
+		budget: byteBudget{limit: cmp.Or(config.Budget, defaultBudget)}, conns: map[*wire.Conn]bool{},
+	}
+	c.hint.c, c.hint.over = c, func(message.HintState) bool { return c.budget.roomy() }
+	if n := len(config.Tunnels); n > message.MaxTunnels {
+		return nil, fmt.Errorf("tunnel: %d tunnels: want at most %d", n, message.MaxTunnels)
+	}
+	if config.Budget < 0 || config.Budget > 0 && config.Budget < minBudget {
+		return nil, fmt.Errorf("tunnel: Budget %d: want at least %d", config.Budget, minBudget)
+	}
+	if n := config.SmallMax; n != 0 && (n < message.MinSmall || n > message.MaxSmall) {
+		return nil, fmt.Errorf("tunnel: SmallMax %d: want %d to %d", n, message.MinSmall, message.MaxSmall)
+	}
+	for _, t := range config.Tunnels {
+		b, err := newTarget(t, &c.counts, nil)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := c.add(b); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// add gives a target an id.
+func (c *Client) add(b *target) (id uint16, err error) {
+	ask := b.ask(1)
+	if _, err := ask.Binding(); err != nil {
+		return 0, fmt.Errorf("tunnel %s: %w", b.Name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	targets := slices.Clone(c.all())
+	at := slices.Index(targets, nil)
+	if at < 0 {
+		if at = len(targets); at == message.MaxTunnels {
+			return 0, fmt.Errorf("%w: %d tunnels", tunnel.ErrOverloaded, message.MaxTunnels)
+		}
+		targets, c.bound = append(targets, nil), append(c.bound, Bound{})
+	}
+	b.hint.c, b.hint.tunnel, b.hint.over = c, uint16(at+1), b.takes
+	targets[at], c.bound[at] = b, Bound{Tunnel: b.Name, Err: wire.ErrNoConn}
+	c.targets.Store(&targets)
+	return uint16(at + 1), nil
+}
+
+// remove makes the id mean nothing any more.
+func (c *Client) remove(id uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	targets := slices.Clone(c.all())
+	targets[id-1] = nil
+	c.bound[id-1] = Bound{}
+	c.targets.Store(&targets)
+}
+
+// all are the targets by id, of which some may be nil. Nobody changes the list.
+func (c *Client) all() []*target {
+	if list := c.targets.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// of is the target of an id, nil if it means nothing.
+func (c *Client) of(id uint16) *target {
+	if all := c.all(); id > 0 && int(id) <= len(all) {
+		return all[id-1]
+	}
+	return nil
+}
+
+// Register serves visitors on the connections whose Mux is m.
+func (c *Client) Register(m *wire.Mux) {
+	m.HandleRequest(message.KindHTTP, c.serveRequest, wire.Inline())
+	m.HandleStream(message.KindHTTP, c.serveStream)
+	m.HandleStream(message.KindConn, c.serveRaw)
+}
+
+// Run holds a connection to a server and serves visitors until ctx ends, whose end is
+// none of its errors: what is under way is finished first. When config.GiveUp says that
+// a failure was the last, Run returns it. Mux of config is replaced; OnConnect returns
+// before anything is bound on the connection.
+func (c *Client) Run(ctx context.Context, config wire.ClientConfig) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	shared := wire.Config{}
+	if config.Config != nil {
+		shared = *config.Config
+	}
+	shared.Mux = wire.NewMux()
+	c.Register(shared.Mux)
+	config.Config = &shared
+	if ask := config.GiveUp; ask != nil {
+		config.GiveUp = func(err error) bool {
+			last := ask(err)
+			if last {
+				end(&gaveUp{err})
+			}
+			return last
+		}
+	}
+	first := config.OnConnect
+	config.OnConnect = func(ctx context.Context, conn *wire.Conn) {
+		if first != nil {
+			first(ctx, conn)
+		}
+		if ctx.Err() == nil && conn.Err() == nil {
+			c.Connected(ctx, conn)
+		}
+	}
+	c.Reach(&config)
+	link, err := wire.NewClient(config)
+	if err != nil {
+		return err
+	}
+	defer c.wait()
+	defer c.CloseIdle()
+	<-ctx.Done()
+	if last := new(gaveUp); errors.As(context.Cause(ctx), &last) {
+		_ = link.Close()
+		return last.error
+	}
+	return link.Drain(context.WithoutCancel(ctx)) // within DrainTimeout
+}
+
+// gaveUp is the failure after which Run ends.
+type gaveUp struct{ error }
+
+// CloseIdle closes the connections to targets that wait for work, and those in use when
+// they are done. It is for the end.
+func (c *Client) CloseIdle() {
+	for _, b := range c.all() {
+		if b != nil {
+			b.closeIdle()
+		}
+	}
+}
+
+// wait waits for the goroutines of connections to targets. No exchange is under way.
+func (c *Client) wait() {
+	for _, b := range c.all() {
+		if b != nil {
+			b.pool.tasks.Wait()
+		}
+	}
+}
+
+// Bindings are what became of each tunnel: those of the configuration in its order, then
+// those of listeners.
+func (c *Client) Bindings() (list []Bound) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, b := range c.all() {
+		if b != nil {
+			list = append(list, c.bound[i])
+		}
+	}
+	return list
+}
+
+// minRetry and maxRetry bound the wait before a tunnel is asked for again that was
+// refused: somebody else's lease may end, a policy may change.
+const minRetry, maxRetry = time.Second, 30 * time.Second
+
+// Connected binds all tunnels on a new connection, and again and again those that are
+// refused, until ctx ends. It is made for wire.ClientConfig.OnConnect.
+func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
+	c.mu.Lock()
+	c.conns[conn] = false
+	missing := make([]uint16, len(c.all()))
+	c.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.conns, conn)
+	})
+	for i := range missing {
+		missing[i] = uint16(i + 1)
+	}
+	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
+		missing = c.bind(ctx, conn, missing)
+		if len(missing) == 0 {
+			break
+		}
+		timer := time.NewTimer(wait/2 + rand.N(wait/2))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// maxBind is how many bytes of names are asked for at once: with what else is said of each
+// they fit a frame, which every server takes.
+const maxBind = 32 << 10
+
+// bind asks for the tunnels with these ids, and returns those that were refused. Many are
+// asked for in parts: the lease of those that come later runs for a moment.
+func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missing []uint16) {
+	r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
+	var asked []*target
+	size := 0
+	for _, id := range ids {
+		b := c.of(id)
+		if b == nil {
+			continue
+		}
+		ask := b.ask(id)
+		if size += ask.Size(); size > maxBind && len(asked) > 0 {
+			missing = append(missing, c.bindThese(ctx, conn, &r, asked)...)
+			r.Tunnels, asked, size = nil, nil, ask.Size()
+		}
+		r.Tunnels, asked = append(r.Tunnels, ask), append(asked, b)
+	}
+	if len(asked) > 0 {
+		missing = append(missing, c.bindThese(ctx, conn, &r, asked)...)
+	}
+	return missing
+}
+
+// bindThese is bind for what fits one request.
+func (c *Client) bindThese(ctx context.Context, conn *wire.Conn, r *message.BindRequest, asked []*target) (missing []uint16) {
+	a, err := wire.Call[message.BindRequest, message.BindAnswer](ctx, conn, message.KindBind, *r)
+	if err == nil && len(a.Results) != len(asked) {
+		err = errors.New("tunnel: the server has answered for other tunnels")
+	}
+	if err == nil && a.Hints {
+		c.takesHints(conn)
+	}
+	for i, target := range asked {
+		b := Bound{Tunnel: target.Name, Err: err}
+		if err == nil {
+			b.take(target, &a, i)
+		}
+		id := r.Tunnels[i].ID
+		if b.Err != nil {
+			missing = append(missing, id)
+		}
+		c.note(id, target, b)
+	}
+	return missing
+}
+
+// take reads what the server has answered.
+func (b *Bound) take(target *target, a *message.BindAnswer, i int) {
+	got := &a.Results[i]
+	if *b = (Bound{Tunnel: target.Name}); got.Code != 0 {
+		b.Err = a.Refusal(i, target.Group)
+		return
+	}
+	if b.Where, b.Direct = got.Where, got.Direct; a.Groups {
+		b.Group = target.Group
+	}
+}
+
+// note tells what became of a tunnel, unless that was known.
+func (c *Client) note(id uint16, target *target, b Bound) {
+	c.mu.Lock()
+	if c.of(id) != target { // the listener was closed meanwhile
+		c.mu.Unlock()
+		return
+	}
+	before := c.bound[id-1]
+	c.bound[id-1] = b
+	c.mu.Unlock()
+	if target.listener != nil {
+		target.listener.note(b)
+	}
+	if before.Where == b.Where && fmt.Sprint(before.Err) == fmt.Sprint(b.Err) {
+		return
+	}
+	if b.Err != nil {
+		c.log.Warn("tunnel: not bound", "tunnel", b.Tunnel, "error", b.Err)
+	} else {
+		c.log.Info("tunnel: bound", "tunnel", b.Tunnel, "at", b.Where)
+		if target.Group != b.Group {
+			c.log.Warn("tunnel: the server knows no groups: nobody else can have the name", "tunnel", b.Tunnel, "group", target.Group)
+		}
+		if target.Direct && !b.Direct {
+			c.log.Warn("tunnel: the server takes no direct channels, and carries visitors by the link", "tunnel", b.Tunnel)
+		}
+	}
+	if c.config.OnBound != nil {
+		c.config.OnBound(b)
+	}
+}
+
+// smallMax is the most that a small answer has.
+func (c *Client) smallMax() int { return cmp.Or(c.config.SmallMax, message.MaxSmall) }
+
+// enter finds the target of a tunnel's id and counts an exchange that may come to hold
+// size bytes; leave ends it.
+func (c *Client) enter(id uint16, size int, protocols ...tunnel.Protocol) (*target, error) {
+	b := c.of(id)
+	if b == nil {
+		return nil, message.Refused(wire.NotFound, "no tunnel %d", id)
+	}
+	if !slices.Contains(protocols, b.Protocol) {
+		return nil, message.Refused(wire.NotFound, "tunnel %d is of %s", id, b.Protocol)
+	}
+	if !b.enter() {
+		b.hint.tell(message.HintFull, message.MaxHint)
+		return nil, c.full("too much is under way at the target")
+	}
+	if !c.budget.take(size + b.ahead) {
+		b.leave()
+		c.hint.tell(message.HintFull, message.MaxHint)
+		return nil, c.full("too much is under way at the client")
+	}
+	return b, nil
+}
+
+// leave ends what enter has counted.
+func (c *Client) leave(b *target, size int) {
+	c.budget.give(size + b.ahead)
+	b.leave()
+	c.hint.settle()
+}
+
+// full is the refusal of what finds no room; the visitor is asked to come again.
+func (c *Client) full(why string) error {
+	c.counts.full.Add(1)
+	e := message.Refused(wire.ResourceExhausted, "%s", why)
+	e.RetryAfter = time.Second
+	return e
+}

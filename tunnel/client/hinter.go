@@ -1,0 +1,99 @@
+package client
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/relay"
+	"paddock/wire"
+)
+
+const (
+	// hintPause is how long a tunnel whose state was told is not told of again, but for
+	// that it takes visitors: one at its bound would change with every visitor.
+	hintPause = minDialAgain
+	// hintGap lies between two hints of a client, whatever they are about, those aside that
+	// take others back: with a thousand tunnels it has better things to say.
+	hintGap = 5 * time.Millisecond
+)
+
+// hinter tells the server that a tunnel takes no visitors for the moment, or that the
+// client takes none, so that they are refused before they take the link; and that this is
+// over. It speaks when a visitor was refused, so it needs no timer: a hint that has run
+// out while it was still true is told again with the next one. A hint that is not told
+// costs a visitor's way over the link, no more. Safe for concurrent use.
+type hinter struct {
+	c      *Client                      // nil: nobody is told
+	tunnel uint16                       // 0: all of them
+	over   func(message.HintState) bool // what was told is so no longer
+
+	told  atomic.Uint32 // message.HintState
+	quiet relay.Moment  // until then nothing but HintOpen is told
+
+	mu   sync.Mutex // held while something is told, so that hints keep their order
+	conn *wire.Conn // guarded by mu; on which it was told
+}
+
+// tell says that visitors find nothing for span, rounded up to milliseconds.
+func (h *hinter) tell(state message.HintState, span time.Duration) {
+	defer h.settle() // it may have passed before anybody saw that it was told
+	if h.c == nil || h.quiet.IsAhead() || !h.c.hinted.Pass(hintGap) {
+		return
+	}
+	conn := h.c.hinting()
+	if conn == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.quiet.Set(time.Now().Add(hintPause))
+	h.told.Store(uint32(state))
+	h.conn = conn
+	h.post(message.Hint{State: state, Tunnel: h.tunnel, Span: min(span.Truncate(time.Millisecond)+time.Millisecond, message.MaxHint)})
+}
+
+// settle takes back what was told, if it is so no longer. It is called whenever that may
+// be.
+func (h *hinter) settle() {
+	state := h.told.Load()
+	if state == uint32(message.HintOpen) || !h.over(message.HintState(state)) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.told.CompareAndSwap(state, uint32(message.HintOpen)) {
+		h.post(message.Hint{Tunnel: h.tunnel})
+	}
+}
+
+// post does not wait: while the link has no room the last hint of a tunnel waits. That the
+// connection has ended is nothing to us: what was told on it is forgotten soon. h.mu is
+// held.
+func (h *hinter) post(what message.Hint) {
+	h.c.counts.hints.Add(1)
+	_ = h.conn.PostKeyed(message.KindHint, string([]byte{byte(h.tunnel), byte(h.tunnel >> 8)}), message.AppendHint(nil, what))
+}
+
+// hinting is a connection whose server takes hints, nil if there is none.
+func (c *Client) hinting() *wire.Conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn, takes := range c.conns {
+		if takes && conn.Err() == nil {
+			return conn
+		}
+	}
+	return nil
+}
+
+// takesHints notes that the server at the other end of conn does, where conn is one on
+// which tunnels are bound.
+func (c *Client) takesHints(conn *wire.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, is := c.conns[conn]; is {
+		c.conns[conn] = true
+	}
+}

@@ -1,0 +1,117 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"paddock/tunnel/internal/message"
+	"paddock/wire"
+)
+
+// Trial is what would become of a tunnel.
+type Trial struct {
+	Tunnel string // its name
+	Where  string // as visitors would know it, "" if it would not be bound
+	Err    error  // why not: an *Error of wire
+	Direct bool   // its visitors would go by connections of their own
+	Group  string // whose other members could have it too, "" if nobody else could
+	Target error  // why the local service takes no connection, nil if it takes one
+}
+
+// Try asks the server at the other end of conn what binding all tunnels would do, and
+// dials each target once. Nothing is bound, and a client of the same identity that serves
+// visitors goes on with that. The error is about all of it: there is no answer.
+func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
+	r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
+	var asked []*target
+	var trials []Trial
+	size := 0
+	for i, b := range c.all() {
+		if b == nil {
+			continue
+		}
+		ask := b.ask(uint16(i + 1))
+		if size += ask.Size(); size > maxBind && len(r.Tunnels) > 0 {
+			if err := tryThese(ctx, conn, &r, &trials); err != nil {
+				return nil, err
+			}
+			size = ask.Size()
+		}
+		r.Tunnels, asked = append(r.Tunnels, ask), append(asked, b)
+	}
+	if err := tryThese(ctx, conn, &r, &trials); err != nil {
+		return nil, err
+	}
+	for i, b := range asked {
+		trials[i].Tunnel = b.Name
+	}
+	tryTargets(ctx, asked, trials)
+	return trials, nil
+}
+
+// tryThese asks for the tunnels of r, of which none is left then, and appends what would
+// become of them.
+func tryThese(ctx context.Context, conn *wire.Conn, r *message.BindRequest, trials *[]Trial) error {
+	if len(r.Tunnels) == 0 {
+		return nil
+	}
+	a, err := wire.Call[message.BindRequest, message.BindAnswer](ctx, conn, message.KindTry, *r)
+	if err != nil {
+		return err
+	}
+	if len(a.Results) != len(r.Tunnels) {
+		return errors.New("tunnel: the server has answered for other tunnels")
+	}
+	for i, got := range a.Results {
+		t := Trial{Where: got.Where, Direct: got.Direct}
+		switch group := r.Tunnels[i].Group; {
+		case got.Code != 0:
+			t.Where, t.Err = "", a.Refusal(i, group)
+		case a.Groups:
+			t.Group = group
+		}
+		*trials = append(*trials, t)
+	}
+	r.Tunnels = nil
+	return nil
+}
+
+// maxTries is how many targets are dialed at once.
+const maxTries = 16
+
+// tryTargets fills in Target.
+func tryTargets(ctx context.Context, asked []*target, trials []Trial) {
+	room, done := make(chan struct{}, maxTries), make(chan struct{}, len(asked))
+	for i, b := range asked {
+		room <- struct{}{}
+		go func() { // ends with its dial
+			trials[i].Target = b.try(ctx)
+			<-room
+			done <- struct{}{}
+		}()
+	}
+	for range asked {
+		<-done
+	}
+}
+
+// try dials the target, and greets it where it must speak HTTP/2.
+func (b *target) try(ctx context.Context) error {
+	if b.listener != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.DialTimeout)
+	defer cancel()
+	if p := b.h2; p != nil && p.secure == nil {
+		c, err := p.connect(ctx)
+		if err != nil {
+			return err
+		}
+		return c.http.Close()
+	}
+	conn, err := b.connect(ctx, b.secure)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

@@ -1,0 +1,69 @@
+package relay
+
+import (
+	"crypto/tls"
+	"net"
+	"net/netip"
+)
+
+// A socket ends in two halves, each with a FIN, or all at once with a reset: what was cut
+// must not look whole to who reads it.
+
+// CloseWrite ends our half, of a connection that has halves.
+func CloseWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// ResetConn closes a connection in a way that does not look like an end. Of TLS it closes the
+// socket beneath: an alert would say that the end is meant.
+func ResetConn(conn net.Conn) {
+	if socket, ok := Innermost(conn).(interface{ SetLinger(sec int) error }); ok {
+		_ = socket.SetLinger(0)
+	}
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	_ = conn.Close()
+}
+
+// Innermost is the connection under TLS, and under others that lie over one and say so.
+func Innermost(conn net.Conn) net.Conn {
+	for {
+		over, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return conn
+		}
+		conn = over.NetConn()
+	}
+}
+
+// SocketOf is the connection whose socket is read and written without waiting: what a
+// visitor may take no longer than stall only counts where somebody waits.
+func SocketOf(conn net.Conn) net.Conn {
+	for {
+		over, ok := conn.(interface{ Bare() net.Conn })
+		if !ok {
+			return conn
+		}
+		conn = over.Bare()
+	}
+}
+
+// OverTLS says whether a connection is over TLS.
+func OverTLS(conn net.Conn) bool {
+	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	return ok
+}
+
+// AddrPort is an address without a zone, the zero value if it is not of TCP.
+func AddrPort(a net.Addr) netip.AddrPort {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	p := t.AddrPort()
+	return netip.AddrPortFrom(p.Addr().Unmap().WithZone(""), p.Port())
+}

@@ -1,7 +1,0 @@
-//go:build !race
-
-package tunnel
-
-const raceEnabled = false
-
-const crowd = 200

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/admission"
+)
+
+// Admission bounds what is under way. The zero Server has an admission.Gate with the
+// bounds of its Limits.
+type Admission interface {
+	// Lane is called once for each tunnel that is bound, under the name that visitors
+	// know. Its permits survive the client's connection.
+	Lane(tunnel string) Lane
+}
+
+// Lane admits to one tunnel. Its methods are called by any number of goroutines.
+type Lane interface {
+	// Enter takes a permit, or waits for one until ctx ends, or fails at once; the error
+	// is ErrOverloaded or wraps it. size is how many bytes the exchange holds at most
+	// while it is under way, as far as that is known.
+	Enter(ctx context.Context, class Class, size int) (Permit, error)
+}
+
+// Permit is for one exchange.
+type Permit interface {
+	// Promote makes it one of a stream. It fails where there are too many, and
+	// remains what it was.
+	Promote() error
+	// Begin exchanges it, which is one of a Body that is here now, for one of a Request, as
+	// Enter gives them out. On an error it remains what it was.
+	Begin(ctx context.Context) (Permit, error)
+	// Answered is told how the target has answered, when so much of its answer has come
+	// that it is seen how fast it does, or it is known not to come; failed means not at
+	// all, or that it has too much to do. It may be called when the permit has been
+	// released.
+	Answered(failed bool)
+	// Release is called once, by wire and under its lock: it does not wait.
+	Release()
+}
+
+// Class tells short work from that which may last for hours: many idle WebSockets
+// must not use up what requests need, nor visitors who take their time to send a body.
+type Class uint8
+
+// The classes.
+const (
+	Request Class = iota
+	Stream
+	// Body is for a request of which the body is still to come. It is bounded as streams
+	// are. Once the body is here its permit begins to be one of a Request, or is promoted.
+	Body
+)
+
+// gate is the Admission of the zero Server.
+type gate struct{ *admission.Gate }
+
+// gateLane is a Lane of gate.
+type gateLane struct{ *admission.Lane }
+
+// gatePermit is a Permit of gate.
+type gatePermit struct{ *admission.Permit }
+
+func newGate(l *tunnel.Limits) gate {
+	return gate{admission.New(admission.Limits{
+		Requests: l.Requests, LaneRequests: l.TunnelRequests, Streams: l.Streams, LaneStreams: l.TunnelStreams,
+		Bytes: l.Bytes, LaneQueue: l.Queue,
+	})}
+}
+
+func (g gate) Lane(string) Lane { return gateLane{g.Gate.Lane()} }
+
+func (l gateLane) Enter(ctx context.Context, class Class, size int) (Permit, error) {
+	var p *admission.Permit
+	var err error
+	switch class {
+	case Stream:
+		p, err = l.Stream(int64(size))
+	case Body:
+		p, err = l.Body(int64(size))
+	default:
+		p, err = l.Request(ctx, int64(size))
+	}
+	if err != nil {
+		return nil, overloaded(err)
+	}
+	return gatePermit{p}, nil
+}
+
+func (p gatePermit) Promote() error { return overloaded(p.Permit.Promote()) }
+
+func (p gatePermit) Begin(ctx context.Context) (Permit, error) {
+	request, err := p.Permit.Begin(ctx)
+	if err != nil {
+		return nil, overloaded(err)
+	}
+	return gatePermit{request}, nil
+}
+
+// noRoom is ErrOverloaded for a reason of the gate's. There are many of them when there is
+// little time, so nothing is made for each.
+type noRoom struct{ *admission.Refusal }
+
+func (e noRoom) Error() string { return tunnel.ErrOverloaded.Error() + ": " + e.Reason.String() }
+
+func (noRoom) Unwrap() error { return tunnel.ErrOverloaded }
+
+// overloaded makes a refusal ErrOverloaded; other errors are those of a context.
+func overloaded(err error) error {
+	if refusal, ok := err.(*admission.Refusal); ok {
+		return noRoom{refusal}
+	}
+	return err
+}
+
+// share is what one identity has under way, of all its tunnels, where the server bounds
+// that.
+type share struct {
+	claims int          // guarded by Server.mu; of the identity, not dropped
+	used   atomic.Int64 // permits that are out
+}
+
+// lane is where visitors of a claim, one member's, take their permits. s.mu is held.
+func (s *Server) lane(c *claim) Lane {
+	lane := s.admission.Lane(c.where)
+	if s.MaxInflight == nil {
+		return lane
+	}
+	of := s.shares[c.identity]
+	if of == nil {
+		of = &share{}
+		s.shares[c.identity] = of
+	}
+	of.claims++
+	return &sharedLane{Lane: lane, share: of, most: func() int { return s.MaxInflight(c.identity) }}
+}
+
+// unshare ends what lane has begun. s.mu is held.
+func (s *Server) unshare(c *claim) {
+	if l, ok := c.lane.(*sharedLane); ok {
+		if l.share.claims--; l.share.claims == 0 {
+			delete(s.shares, c.identity)
+		}
+	}
+}
+
+// sharedLane admits to one tunnel what its identity may have under way in all.
+type sharedLane struct {
+	Lane
+	share *share
+	most  func() int // 0: no bound
+}
+
+// Enter implements Lane. What is over the share is refused at once: to wait would take
+// the places of those whose tunnel has room.
+func (l *sharedLane) Enter(ctx context.Context, class Class, size int) (Permit, error) {
+	if n := l.share.used.Add(1); l.most() > 0 && n > int64(l.most()) {
+		l.share.used.Add(-1)
+		return nil, fmt.Errorf("%w: of all tunnels of the client", tunnel.ErrOverloaded)
+	}
+	p, err := l.Lane.Enter(ctx, class, size)
+	if err != nil {
+		l.share.used.Add(-1)
+		return nil, err
+	}
+	return &sharedPermit{p, l.share}, nil
+}
+
+// sharedPermit gives its part of the share back.
+type sharedPermit struct {
+	Permit
+	share *share
+}
+
+// Begin leaves its part of the share with the request.
+func (p *sharedPermit) Begin(ctx context.Context) (Permit, error) {
+	request, err := p.Permit.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &sharedPermit{request, p.share}, nil
+}
+
+func (p *sharedPermit) Release() {
+	p.share.used.Add(-1)
+	p.Permit.Release()
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/admission"
+)
+
+// guest is a visitor before a place.
+type guest interface {
+	// suits is nil if the holder can serve him.
+	suits(h *holder) error
+	// class is Stream for what may last, else Request: by which members are compared.
+	class() Class
+	// needs is what is asked of a holder's lane.
+	needs(h *holder) (class Class, size int)
+}
+
+// seat is who serves a visitor, and the permit for it.
+type seat struct {
+	claim  *claim
+	holder *holder
+	permit Permit
+	took   Class // what the permit was asked for
+}
+
+// letIn finds who serves a visitor at a place, and takes a permit there: in a group the
+// member with the least to do. Those who are away or draining, or refuse, are passed over, and
+// so are those who were tried before. With patience it waits for a moment for somebody
+// who comes back. reasonOf says what an error means.
+func (s *Server) letIn(ctx context.Context, p *place, g guest, before []*claim, patience bool) (seat, error) {
+	found, err := s.letInNow(ctx, p, g, before)
+	if err != tunnel.ErrAway || !patience || p.served() {
+		return found, err
+	}
+	if err := p.wait(ctx, &s.limits); err != nil {
+		return seat{}, err
+	}
+	return s.letInNow(ctx, p, g, before)
+}
+
+// letInNow asks one member after another. The error is the best that one of them has said.
+func (s *Server) letInNow(ctx context.Context, p *place, g guest, before []*claim) (seat, error) {
+	why, c := tunnel.ErrAway, p.choose(g.class(), before)
+	for first := true; ; first = false {
+		m, h := c.next()
+		if m == nil {
+			return seat{}, why
+		}
+		found, err := s.ask(ctx, m, h, g)
+		c.came()
+		if err == nil {
+			p.leeway.earn()
+			return found, nil
+		}
+		if first || hopeOf(err) > hopeOf(why) {
+			why = err
+		}
+		if ctx.Err() != nil || hasWaited(err) {
+			return seat{}, why
+		}
+	}
+}
+
+// ask asks one member.
+func (s *Server) ask(ctx context.Context, m *claim, h *holder, g guest) (found seat, err error) {
+	if err := s.allowed(m.identity, m.at); err != nil {
+		return found, denied(err)
+	}
+	if h == nil {
+		return found, tunnel.ErrAway
+	}
+	if err := g.suits(h); err != nil {
+		return found, err
+	}
+	if err := h.shed(); err != nil {
+		return found, err
+	}
+	class, size := g.needs(h)
+	permit, err := m.lane.Enter(ctx, class, size)
+	return seat{m, h, permit, class}, err
+}
+
+// denied makes an error of a policy ErrDenied, whatever it wraps.
+func denied(err error) error {
+	if errors.Is(err, tunnel.ErrDenied) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", tunnel.ErrDenied, err)
+}
+
+// hasWaited says whether a request has been in a queue for as long as it may: it is not for
+// it to wait in the next one.
+func hasWaited(err error) bool {
+	why, ok := err.(noRoom)
+	return ok && why.Reason == admission.QueueTime
+}
+
+// hope is what a visitor may expect whom a member has refused.
+type hope uint8
+
+// From the least to the most.
+const (
+	hopeNone  hope = iota // nobody may serve him
+	hopeAway              // somebody may come back
+	hopeDown              // a service does not answer
+	hopeLater             // there is no room at present
+	hopeKnown             // he has to say who he is
+)
+
+// hopeOf is what to expect after an error.
+func hopeOf(err error) hope {
+	switch {
+	case errors.Is(err, tunnel.ErrDenied):
+		return hopeNone
+	case err == tunnel.ErrAway:
+		return hopeAway
+	case err == errHintDown:
+		return hopeDown
+	case err == errCredentials:
+		return hopeKnown
+	}
+	return hopeLater
+}

@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"paddock/internal/netio/hostname"
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+	"paddock/wire"
+)
+
+// A group is clients that have one name together, each for itself allowed to have it, and to
+// be of the group. Whoever wants to be one of them says the group's name; the first one's
+// word is what others are held against.
+
+// placeFor finds where an identity may have what it asks for, nil if nobody has that yet. The
+// error wraps ErrNameHeld, or ErrOverloaded. s.mu is held.
+func (s *Server) placeFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *place, err error) {
+	if b.Protocol == tunnel.TCP {
+		if p = s.at(identity, b, ask.ID); p != nil {
+			err = p.admits(identity, b)
+		}
+	} else {
+		for _, table := range []*routes{&s.routes, &s.names} { // a name is whole, whatever is carried for it
+			for _, other := range table.of(b.Host) {
+				if err = other.admits(identity, b); err != nil {
+					return nil, err
+				}
+			}
+		}
+		p = s.table(b.Protocol).exactly(b.Host, b.Path)
+	}
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return p, p.admitsOneMore(identity, ask)
+}
+
+// at is the place of an address. s.mu is held.
+func (s *Server) at(identity string, b tunnel.Binding, id uint16) *place {
+	if p := s.addresses[b.Address]; p != nil {
+		return p
+	}
+	if b.Group != "" {
+		for _, p := range s.addresses {
+			if p.at.Address == b.Address { // asked for in the same words: localhost, say
+				return p
+			}
+		}
+	}
+	return s.sameAsked(identity, b, id)
+}
+
+// admits says whether an identity may have b beside those who have the place, which is of the
+// same host or the same address: if these are others, only as one of their group. Server.mu
+// is held.
+func (p *place) admits(identity string, b tunnel.Binding) error {
+	for _, c := range p.all() {
+		switch {
+		case c.identity == identity:
+		case c.at.Group == "" && b.Group == "":
+			return tunnel.ErrNameHeld
+		case c.at.Group == "":
+			return fmt.Errorf("%w, who shares it with no group", tunnel.ErrNameHeld)
+		case b.Group == "":
+			return fmt.Errorf("%w, or several: it is shared by a group", tunnel.ErrNameHeld)
+		case c.at.Group != b.Group:
+			return fmt.Errorf("%w, of another group", tunnel.ErrNameHeld)
+		case c.at.Protocol != b.Protocol:
+			return fmt.Errorf("%w, whose group has it for %s", tunnel.ErrNameHeld, c.at.Protocol)
+		}
+	}
+	return nil
+}
+
+// admitsOneMore says whether an identity may be one of those who have the place. What is asked
+// of visitors must be asked by all: else there would be a way around it. Server.mu is held.
+func (p *place) admitsOneMore(identity string, ask *message.BindAsk) error {
+	all := p.all()
+	for _, c := range all {
+		h := c.holder.Load()
+		if c.identity == identity || h == nil || (h.auth == nil) == (ask.Auth == nil) {
+			continue
+		}
+		if h.auth != nil {
+			return fmt.Errorf("%w: the others of the group ask visitors for a user and password", tunnel.ErrNameHeld)
+		}
+		return fmt.Errorf("%w: the others of the group ask visitors for no user and password", tunnel.ErrNameHeld)
+	}
+	if len(all) >= maxMembers && p.of(identity) == nil {
+		return fmt.Errorf("%w: the group has %d members", tunnel.ErrOverloaded, len(all))
+	}
+	return nil
+}
+
+// maxNames is how many names are tried for one tunnel.
+const maxNames = 8
+
+// errNoNames is told to a client that has asked for no host.
+var errNoNames = fmt.Errorf("%w: this server chooses no names: ask for a host", tunnel.ErrDenied)
+
+// chosenName is a name of the policy's, in the normal form.
+func chosenName(n tunnel.Namer, identity string, id uint16, try int) (string, error) {
+	host, err := n.Name(identity, id, try)
+	if err != nil {
+		return "", err
+	}
+	return hostname.Normalise(host)
+}
+
+// grantAny is grant of the first free name that the policy has for a tunnel, and tells
+// which it is.
+func (s *Server) grantAny(x *session, ask *message.BindAsk, b *tunnel.Binding) (c *claim, code wire.Code, err error) {
+	namer, ok := s.Policy.(tunnel.Namer)
+	if !ok {
+		return nil, wire.PermissionDenied, errNoNames
+	}
+	for try := range maxNames {
+		if b.Host, err = chosenName(namer, x.identity, ask.ID, try); err != nil {
+			return nil, wire.PermissionDenied, err
+		}
+		if c, code, err = s.grant(x, ask, *b); !errors.Is(err, tunnel.ErrNameHeld) {
+			return c, code, err
+		}
+	}
+	return nil, wire.AlreadyExists, tunnel.ErrNameHeld
+}
+
+// try serves tunnel.try.
+func (s *Server) try(ctx context.Context, r message.BindRequest) (a message.BindAnswer, err error) {
+	if err := r.Check(); err != nil {
+		return a, err
+	}
+	identity := s.identify(wire.ConnFrom(ctx))
+	for i := range r.Tunnels {
+		ask := &r.Tunnels[i]
+		where, code, err := s.tryOne(identity, ask)
+		if err != nil {
+			a.Results = append(a.Results, message.BindResult{ID: ask.ID, Code: code, Reason: err.Error()})
+			continue
+		}
+		a.Results = append(a.Results, message.BindResult{ID: ask.ID, Where: where, Direct: ask.Direct && s.directs.open.Load()})
+	}
+	a.Groups = true
+	return a, nil
+}
+
+// tryOne says where a tunnel would be bound, or why not.
+func (s *Server) tryOne(identity string, ask *message.BindAsk) (where string, code wire.Code, err error) {
+	b, err := ask.Binding()
+	if err != nil {
+		return "", wire.InvalidArgument, err
+	}
+	if b.Protocol != tunnel.HTTP || b.Host != "" {
+		return s.mayBind(identity, ask, b)
+	}
+	namer, ok := s.Policy.(tunnel.Namer)
+	if !ok {
+		return "", wire.PermissionDenied, errNoNames
+	}
+	for try := range maxNames {
+		if b.Host, err = chosenName(namer, identity, ask.ID, try); err != nil {
+			return "", wire.PermissionDenied, err
+		}
+		if where, code, err = s.mayBind(identity, ask, b); !errors.Is(err, tunnel.ErrNameHeld) {
+			break
+		}
+	}
+	return where, code, err
+}
+
+// mayBind says whether an identity would get a binding.
+func (s *Server) mayBind(identity string, ask *message.BindAsk, b tunnel.Binding) (where string, code wire.Code, err error) {
+	if err := s.allowed(identity, b); err != nil {
+		return "", wire.PermissionDenied, err
+	}
+	s.mu.Lock()
+	p, err := s.placeFor(identity, ask, b)
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		return "", codeOf(err), err
+	case b.Protocol != tunnel.TCP || p != nil:
+		return b.String(), 0, nil
+	}
+	l, err := listen(b.Address)
+	if err != nil {
+		return "", wire.Unavailable, fmt.Errorf("tunnel: %w", err)
+	}
+	_ = l.Close()
+	return b.String(), 0, nil
+}

@@ -1,0 +1,224 @@
+package server
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"paddock/wire"
+)
+
+// maxMembers bounds the clients of a group: each visitor is brought to the one with the
+// least to do, which is looked for among all.
+const maxMembers = 32
+
+// choice goes over the members of a place: those with less to do first, each once, those
+// who are away last.
+type choice struct {
+	place   *place
+	members []*claim
+	tried   uint32 // a bit for each
+	class   Class  // of what they are compared by
+	chosen  *claim // by the last choice among several, until he is let in or refused
+}
+
+// choose begins a choice without those who were tried before.
+func (p *place) choose(class Class, before []*claim) choice {
+	c := choice{place: p, members: p.all(), class: class}
+	for i, m := range c.members {
+		for _, b := range before {
+			if m == b {
+				c.tried |= 1 << i
+			}
+		}
+	}
+	return c
+}
+
+// next is who is asked next, nil when all were. Without a holder he is away.
+func (c *choice) next() (*claim, *holder) {
+	if len(c.members) == 1 {
+		if c.tried != 0 {
+			return nil, nil
+		}
+		c.tried = 1
+		return c.members[0], c.members[0].holder.Load()
+	}
+	return c.least()
+}
+
+// least is the member with the least to do, as a part of what it may have to do; of equals who
+// was chosen longest ago. What is under way is counted at this server, so all of them are
+// compared: nobody else brings them visitors whom we do not know of. He who comes counts from
+// here on, else two who come at once would wait for one, and nobody would come to the other.
+func (c *choice) least() (*claim, *holder) {
+	best := -1
+	var holds *holder
+	var does load
+	c.place.choosing.Lock()
+	defer c.place.choosing.Unlock()
+	for i, m := range c.members {
+		if c.tried&(1<<i) != 0 {
+			continue
+		}
+		h := m.holder.Load()
+		if h != nil && h.session.drains() {
+			h = nil
+		}
+		switch is := m.load(c.class); {
+		case best < 0:
+			best, holds, does = i, h, is
+		case h == nil:
+		case holds == nil || is.less(does) || !does.less(is) && m.chosen < c.members[best].chosen:
+			best, holds, does = i, h, is
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	c.tried |= 1 << best
+	if holds != nil {
+		c.place.turn++
+		c.chosen = c.members[best]
+		c.chosen.chosen = c.place.turn
+		c.chosen.coming.Add(1)
+	}
+	return c.members[best], holds
+}
+
+// came hears that the one who was chosen has let the visitor in, or refused him.
+func (c *choice) came() {
+	if c.chosen != nil {
+		c.chosen.coming.Add(-1)
+		c.chosen = nil
+	}
+}
+
+// drains says whether a client takes nothing new on any of its connections.
+func (x *session) drains() bool {
+	for _, l := range x.all() {
+		select {
+		case <-l.GoingAway():
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// load is how much a member has under way, of how much it may have.
+type load struct{ now, most int }
+
+// less compares the parts.
+func (a load) less(b load) bool { return a.now*b.most < b.now*a.most }
+
+// load compares like with like: streams may last for days, and say nothing of how soon a
+// request is answered. Of lanes that do not tell only who is coming counts.
+func (c *claim) load(class Class) load {
+	stats, coming := c.laneStats(), int(c.coming.Load())
+	if class == Stream {
+		return load{stats.Streams + coming, 1}
+	}
+	return load{stats.Requests + stats.Waiting + coming, max(stats.Limit, 1)}
+}
+
+const (
+	// maxAttempts bounds how often one request is sent, the first time included.
+	maxAttempts = 3
+	// retryPart is of how many exchanges one may be sent again, in the long run.
+	retryPart = 10
+)
+
+// leeway bounds what the members of a group are sent that another member did not serve: else
+// one that fails all its visitors would double what the others have to do. It has room
+// for all that one of them may have under way when it is lost.
+type leeway struct {
+	parts atomic.Int64
+	most  int64
+}
+
+func (l *leeway) init(exchanges int) {
+	l.most = retryPart * int64(exchanges)
+	l.parts.Store(l.most)
+}
+
+// earn hears of an exchange that was let in.
+func (l *leeway) earn() {
+	if l.parts.Load() < l.most {
+		l.parts.Add(1)
+	}
+}
+
+// take is for one that is to be sent again.
+func (l *leeway) take() bool {
+	if l.parts.Add(-retryPart) < 0 {
+		l.parts.Add(retryPart)
+		return false
+	}
+	return true
+}
+
+// fate is what is known of a request that was not answered.
+type fate uint8
+
+const (
+	fateOther    fate = iota // it was, or may be the cause
+	fateRefused              // nobody has begun with it; the client is there
+	fateNotSent              // it has not left: the connection has ended
+	fateMaybeRun             // the connection ended, and it may have been done
+)
+
+// fateOf is what an error says. conn is where the request was sent.
+func fateOf(conn *wire.Conn, err error) fate {
+	var e *wire.Error
+	switch {
+	case errors.Is(err, wire.ErrNotSent):
+		return fateNotSent
+	case errors.Is(err, wire.ErrMaybeSent), conn.Err() != nil && errors.Is(err, conn.Err()):
+		return fateMaybeRun
+	case errors.Is(err, wire.ErrDraining):
+		return fateRefused
+	case !errors.As(err, &e) || !e.NotStarted:
+		return fateOther
+	}
+	switch e.Code {
+	case wire.ResourceExhausted, wire.Unavailable, wire.DeadlineExceeded, wire.NotFound:
+		return fateRefused
+	}
+	return fateOther
+}
+
+// attempts are those of one visitor.
+type attempts struct {
+	n      int                     // beside the first
+	unsure bool                    // one of them may have been done
+	past   [maxAttempts - 1]*claim // who has refused
+	passed int                     // of these
+}
+
+// again says whether there may be another one at the place, and notes what became of the last.
+// What may have been done is done again at most once, and only if that does no harm: a
+// request that kills who serves it must not kill all. Without a group there is only the same
+// client, over its next connection.
+func (a *attempts) again(at *seat, became fate, harmless bool) bool {
+	p := at.claim.place
+	switch {
+	case became == fateOther, a.n == maxAttempts-1:
+		return false
+	case became == fateMaybeRun && (a.unsure || !harmless):
+		return false
+	case !p.grouped() && (became == fateRefused || a.n > 0):
+		return false
+	case p.grouped() && !p.leeway.take():
+		return false
+	}
+	a.n++
+	a.unsure = a.unsure || became == fateMaybeRun
+	if became == fateRefused {
+		a.past[a.passed] = at.claim
+		a.passed++
+	}
+	return true
+}
+
+// before are those who are not asked again.
+func (a *attempts) before() []*claim { return a.past[:a.passed] }

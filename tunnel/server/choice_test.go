@@ -1,0 +1,169 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/admission"
+	"paddock/tunnel/internal/message"
+	"paddock/wire"
+)
+
+func TestLoads(t *testing.T) {
+	for _, c := range []struct {
+		a, b load
+		less bool
+	}{
+		{load{0, 256}, load{1, 256}, true},
+		{load{1, 256}, load{0, 256}, false},
+		{load{1, 256}, load{1, 256}, false},
+		{load{10, 256}, load{1, 8}, true}, // one that is slow may have less
+		{load{0, 8}, load{1, 256}, true},
+	} {
+		if c.a.less(c.b) != c.less {
+			t.Errorf("%v before %v", c.a, c.b)
+		}
+	}
+}
+
+// Visitors who come at once are spread too: who is on his way to a member counts there.
+func TestChoicesAtOnce(t *testing.T) {
+	const each = 40
+	m := newMembers(t, &Server{})
+	for _, agent := range []string{"one", "two", "six"} {
+		m.joins(agent, says(agent))
+	}
+	p := m.server.routes.find("example.com", "/")
+	members := p.all()
+	left := make(chan struct{})
+	var all sync.WaitGroup
+	var chosen [each * 3]choice
+	for i := range chosen {
+		all.Go(func() {
+			<-left
+			chosen[i] = p.choose(Stream, nil)
+			chosen[i].next()
+		})
+	}
+	close(left)
+	all.Wait()
+	for i, m := range members {
+		if n := m.coming.Load(); n != each {
+			t.Errorf("%d come to member %d", n, i)
+		}
+	}
+	for i := range chosen {
+		chosen[i].came()
+	}
+	if n := members[0].coming.Load(); n != 0 {
+		t.Errorf("%d come when all are there", n)
+	}
+}
+
+// What is sent again is a tenth of what is let in, beyond a store that was there at first.
+func TestLeeway(t *testing.T) {
+	var l leeway
+	l.init(3)
+	taken := func() (n int) {
+		for l.take() {
+			n++
+		}
+		return n
+	}
+	if n := taken(); n != 3 {
+		t.Errorf("%d at first", n)
+	}
+	for range 100 * retryPart {
+		l.earn()
+	}
+	if n := taken(); n != 3 {
+		t.Errorf("%d after a while", n)
+	}
+	for range retryPart + retryPart/2 {
+		l.earn()
+	}
+	if n := taken(); n != 1 {
+		t.Errorf("%d", n)
+	}
+}
+
+// How often a request is sent, by what became of it before.
+func TestAttempts(t *testing.T) {
+	for name, c := range map[string]struct {
+		group    string
+		harmless bool
+		fates    []fate
+		want     int // of these after which it is sent again
+	}{
+		"nobody had it":                    {"web", false, []fate{fateNotSent, fateRefused, fateRefused}, 2},
+		"somebody may have done it":        {"web", false, []fate{fateMaybeRun}, 0},
+		"and that does no harm":            {"web", true, []fate{fateMaybeRun, fateMaybeRun}, 1},
+		"refused, and then lost":           {"web", true, []fate{fateRefused, fateMaybeRun, fateRefused}, 2},
+		"somebody has done it":             {"web", true, []fate{fateOther}, 0},
+		"alone, and lost":                  {"", true, []fate{fateMaybeRun, fateNotSent}, 1},
+		"alone, and refused":               {"", true, []fate{fateRefused}, 0},
+		"alone, and it may have been done": {"", false, []fate{fateMaybeRun}, 0},
+	} {
+		p := &place{at: tunnel.Binding{Group: c.group}}
+		p.leeway.init(10)
+		var a attempts
+		got := 0
+		for _, f := range c.fates {
+			if !a.again(&seat{claim: &claim{place: p}}, f, c.harmless) {
+				break
+			}
+			got++
+		}
+		if got != c.want {
+			t.Errorf("%s: sent again %d times, want %d", name, got, c.want)
+		}
+	}
+}
+
+// The visitor is told what helps him most.
+func TestHope(t *testing.T) {
+	order := []error{denied(errors.New("no")), tunnel.ErrAway, errHintDown, noRoom{&admission.Refusal{Reason: admission.QueueFull}}, errCredentials}
+	for i := range order[1:] {
+		if hopeOf(order[i]) >= hopeOf(order[i+1]) {
+			t.Errorf("%v is better than %v", order[i], order[i+1])
+		}
+	}
+	for _, err := range []error{errHintFull, errLinkBehind, fmt.Errorf("%w: of all tunnels of the client", tunnel.ErrOverloaded)} {
+		if hopeOf(err) != hopeLater {
+			t.Errorf("%v: %d", err, hopeOf(err))
+		}
+	}
+}
+
+func TestFates(t *testing.T) {
+	m := newMembers(t, &Server{})
+	m.joins("one", says("one"))
+	m.server.mu.Lock()
+	conn := m.server.sessions["one"].lead()
+	m.server.mu.Unlock()
+	for _, c := range []struct {
+		err  error
+		want fate
+	}{
+		{wire.ErrNotSent, fateNotSent},
+		{wire.ErrMaybeSent, fateMaybeRun},
+		{wire.ErrDraining, fateRefused},
+		{message.Refused(wire.ResourceExhausted, "full"), fateRefused},
+		{message.Refused(wire.Unavailable, "down"), fateRefused},
+		{message.Refused(wire.InvalidArgument, "refused"), fateOther},
+		{&wire.Error{Code: wire.Unavailable}, fateOther}, // the target has ended it
+		{message.Malformed("no head"), fateOther},
+	} {
+		if got := fateOf(conn, c.err); got != c.want {
+			t.Errorf("%v: %d", c.err, got)
+		}
+	}
+	m.server.Kick("one")
+	<-conn.Done()
+	if got := fateOf(conn, conn.Err()); got != fateMaybeRun {
+		t.Errorf("a stream of a connection that is lost: %d", got)
+	}
+}

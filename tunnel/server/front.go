@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/internal/netio/h1"
+	"paddock/tunnel/internal/relay"
+)
+
+const (
+	// HTTP/2 buffers what a visitor sends before it is read. These are the windows of one
+	// stream and of a connection, and how many streams it has. A permit counts the first for
+	// each body that is not short (exchange.needs).
+	h2StreamBuffer, h2ConnBuffer, h2Streams = 128 << 10, 512 << 10, 128
+	// shutdown is how long the visitors of a front may take to finish.
+	shutdown = 10 * time.Second
+)
+
+// Serve serves visitors on l, which it closes in the end: HTTP/1.1 and, without NoHTTP2,
+// HTTP/2, in plain text, or with config as ServeTLS does. It returns nil after Close.
+func (s *Server) Serve(l net.Listener, config *tls.Config) error {
+	if config != nil {
+		return s.ServeTLS(l, config)
+	}
+	s.init()
+	f := s.front(l.Addr())
+	return f.serve(l, func(conn net.Conn, first []byte) {
+		c := newH1Conn(f, conn, "", false)
+		c.take(first)
+		c.serve()
+	})
+}
+
+// front is a listener of visitors. HTTP/1.1 is its own (h1Conn), HTTP/2 that of net/http.
+type front struct {
+	s        *Server
+	http2    *http.Server
+	handed   *handed
+	clock    clock
+	stopping atomic.Bool
+	visits   sync.WaitGroup // a goroutine for each connection that net/http does not have
+
+	mu    sync.Mutex
+	conns map[*h1Conn]struct{} // guarded by mu
+}
+
+// front makes one. Its http.Server has every limit that the zero value lacks.
+func (s *Server) front(at net.Addr) *front {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &front{s: s, handed: newHanded(at), conns: map[*h1Conn]struct{}{}, http2: &http.Server{
+		Handler:                      s,
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            s.limits.Head,
+		IdleTimeout:                  s.limits.Idle,
+		MaxHeaderBytes:               h1.MaxVisitorHead,
+		Protocols:                    protocols,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          h2Streams,
+			MaxReceiveBufferPerStream:     h2StreamBuffer,
+			MaxReceiveBufferPerConnection: h2ConnBuffer,
+			MaxReadFrameSize:              relay.H2Frame,
+			WriteByteTimeout:              s.limits.Stall,
+		},
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}}
+}
+
+// serve gives each connection of l to visit, with what of it has been read, until the server
+// closes or l does. Then those that are under way may finish.
+func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) error {
+	s := f.s
+	stop := context.AfterFunc(s.ctx, func() { _ = l.Close() })
+	defer stop()
+	var http2 sync.WaitGroup
+	http2.Go(func() { _ = f.http2.Serve(f.handed) }) // ends with its Shutdown
+	s.accept(s.visitors(l), &f.visits, func(conn net.Conn) {
+		if first, ok := conn.(*visitor).introduced(); ok {
+			visit(conn, first)
+		}
+	})
+	_ = l.Close()
+	f.drain()
+	http2.Wait()
+	if s.ctx.Err() == nil {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// drain waits for what is under way, up to shutdown.
+func (f *front) drain() {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdown)
+	defer cancel()
+	f.stopping.Store(true)
+	f.each((*h1Conn).stop)
+	cut := context.AfterFunc(ctx, func() {
+		f.each(func(c *h1Conn) {
+			c.cancel()
+			_ = c.conn.Close()
+		})
+	})
+	if f.http2.Shutdown(ctx) != nil {
+		_ = f.http2.Close()
+	}
+	f.visits.Wait()
+	cut()
+}
+
+// each calls fn for the connections of HTTP/1.1.
+func (f *front) each(fn func(*h1Conn)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		fn(c)
+	}
+}
+
+// enter adds a connection, unless the front stops.
+func (f *front) enter(c *h1Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.conns[c] = struct{}{}
+	return !f.stopping.Load()
+}
+
+func (f *front) leave(c *h1Conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.conns, c)
+}
+
+// handed is the listener of net/http: it accepts what it is given.
+type handed struct {
+	at     net.Addr
+	conns  chan net.Conn // without capacity: who gives waits until it is taken
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newHanded(at net.Addr) *handed {
+	return &handed{at: at, conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// give hands a connection over. When nobody accepts any more it is closed.
+func (h *handed) give(conn net.Conn) {
+	select {
+	case h.conns <- conn:
+	case <-h.closed:
+		_ = conn.Close()
+	}
+}
+
+func (h *handed) Accept() (net.Conn, error) {
+	select {
+	case conn := <-h.conns:
+		return conn, nil
+	case <-h.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *handed) Close() error {
+	h.once.Do(func() { close(h.closed) })
+	return nil
+}
+
+func (h *handed) Addr() net.Addr { return h.at }

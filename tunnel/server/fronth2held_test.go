@@ -1,0 +1,64 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/client"
+	"paddock/tunnel/internal/message"
+)
+
+// What HTTP/2 keeps of a body that nobody has read yet is counted with the stream, and what
+// of a body is in memory for nobody else is not waited with.
+func TestHTTP2BodiesAreCounted(t *testing.T) {
+	p := newPair(t, &Server{Limits: tunnel.Limits{Return: time.Hour}})
+	begun, over := make(chan struct{}), make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- struct{}{}
+		<-over
+	}))
+	defer service.Close()
+	_, stop := p.client(client.Config{Tunnels: []client.Tunnel{{Name: "web", Protocol: tunnel.HTTP, Host: "example.com", Target: service.Listener.Addr().String()}}})
+	for _, c := range []struct {
+		visitor *http.Client
+		want    int64
+	}{
+		{p.HTTP, 2 * message.MaxRecord},
+		{h2Visitor(t), 2*message.MaxRecord + h2StreamBuffer},
+	} {
+		body, feed := io.Pipe()
+		answered := make(chan error, 1)
+		go func() {
+			res, err := c.visitor.Do(p.Request(http.MethodPost, "example.com", "/", body))
+			if err == nil {
+				err = res.Body.Close()
+			}
+			answered <- err
+		}()
+		<-begun
+		if held := p.server.admission.(gate).Stats().Bytes; held != c.want {
+			t.Errorf("%d bytes are counted, want %d", held, c.want)
+		}
+		over <- struct{}{}
+		_ = feed.Close()
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+		p.idle()
+	}
+	stop()
+	p.Eventually("somebody serves the name", func() bool { return p.server.routes.find("example.com", "/").all()[0].holder.Load() == nil })
+	res, err := h2Visitor(t).Do(p.Request(http.MethodPost, "example.com", "/", strings.NewReader("x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("with nobody there: %s", res.Status)
+	}
+}

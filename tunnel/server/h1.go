@@ -1,0 +1,430 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"paddock/internal/netio/h1"
+	"paddock/internal/netio/nowait"
+	"paddock/tunnel/internal/proxyproto"
+	"paddock/tunnel/internal/relay"
+)
+
+// h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, takes his
+// requests one after the other and answers each before it looks at the next; it waits
+// for the link with the request in its own stack. Beside it there are at most one that
+// sends the body of a long upload (upload.run) and one that looks whether the visitor is
+// still there (readAhead), and never both.
+//
+// It is the turn of each of its requests.
+type h1Conn struct {
+	f          *front
+	conn       net.Conn
+	raw        syscall.RawConn    // nil: under TLS
+	arrived    func(uintptr) bool // c.receive, made once
+	peer       netip.AddrPort
+	secure     bool
+	serverName string
+	ctx        context.Context // ends when the visitor has gone
+	cancel     context.CancelFunc
+
+	room    *h1Room   // nil while nothing has come
+	r, w    int       // room.in[r:w] is what nobody has taken
+	readErr error     // of receive
+	until   time.Time // the read deadline between requests, if timed has not been set
+	timed   atomic.Bool
+	served  bool // a request: what is waited for is another one
+	ahead   h1Watch
+
+	mu   sync.Mutex
+	idle bool // guarded by mu: what comes next may be given up
+
+	body   h1Body
+	answer h1Answer
+}
+
+// h1Room is what a connection needs while a request is under way.
+type h1Room struct {
+	in       []byte // all of it may be read into
+	out      []byte // of the answer, not written yet
+	receiver nowait.Receiver
+	req      request
+	x        exchange
+}
+
+const (
+	firstRoom = proxyproto.MaxBytes // what comes along with a header of a proxy fits
+	// maxRoom holds a head, and behind it what is between the chunks of a body.
+	maxRoom = h1.MaxVisitorHead + 16<<10
+	// keptRoom is up to which size a buffer is used again.
+	keptRoom = 64 << 10
+)
+
+var h1Rooms = sync.Pool{New: func() any { return &h1Room{in: make([]byte, firstRoom)} }}
+
+// newH1Conn is for a connection that may have TLS behind it, begun with serverName.
+func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn {
+	c := &h1Conn{f: f, conn: conn, peer: relay.AddrPort(conn.RemoteAddr()), secure: secure, serverName: serverName}
+	c.raw = nowait.Raw(relay.SocketOf(conn))
+	c.arrived = c.receive
+	c.ahead.done = make(chan struct{}, 1)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// take has what was read of the connection before stand first. It is called before serve.
+func (c *h1Conn) take(first []byte) {
+	if len(first) > 0 {
+		c.room = h1Rooms.Get().(*h1Room)
+		c.w = copy(c.room.in, first)
+	}
+}
+
+// errHTTP2 says that the visitor speaks HTTP/2.
+var errHTTP2 = errors.New("tunnel: the preface of HTTP/2")
+
+// http2Preface is RFC 9113 section 3.4.
+const http2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// serve answers request after request, until the connection ends or net/http has it.
+func (c *h1Conn) serve() {
+	if !c.f.enter(c) {
+		_ = c.conn.Close()
+		return
+	}
+	defer c.f.leave(c)
+	defer c.cancel()
+	for c.next() {
+		err := c.readHead()
+		if errors.Is(err, errHTTP2) && c.f.s.NoHTTP2 {
+			c.decline()
+			break
+		}
+		if errors.Is(err, errHTTP2) {
+			c.f.handed.give(&begun{Conn: c.conn, first: bytes.Clone(c.room.in[c.r:c.w])})
+			c.rest()
+			return
+		}
+		if !c.turn(err) {
+			break
+		}
+	}
+	c.rest()
+	_ = c.conn.Close()
+}
+
+// next waits for the next request, if nothing of it has come already.
+func (c *h1Conn) next() bool {
+	if c.r < c.w {
+		c.w = copy(c.room.in, c.room.in[c.r:c.w])
+		c.r = 0
+		return !c.timed.Load() || c.wait()
+	}
+	c.rest()
+	if !c.wait() {
+		return false
+	}
+	var err error
+	if c.raw != nil {
+		if err = c.raw.Read(c.arrived); err == nil {
+			err = c.readErr
+		}
+	} else {
+		var one [1]byte
+		if _, err = io.ReadFull(c.conn, one[:]); err == nil { // the rest waits in the buffers of TLS
+			c.room = h1Rooms.Get().(*h1Room)
+			c.room.in[0], c.r, c.w = one[0], 0, 1
+		}
+	}
+	c.mu.Lock()
+	c.idle = false
+	c.mu.Unlock()
+	return err == nil
+}
+
+// receive takes what has come, without waiting. done says that something has.
+func (c *h1Conn) receive(fd uintptr) (done bool) {
+	room := h1Rooms.Get().(*h1Room)
+	n, _, wait, err := room.receiver.Receive(fd, room.in, false)
+	if wait || err != nil {
+		h1Rooms.Put(room)
+		c.readErr = err
+		return !wait
+	}
+	c.room, c.r, c.w = room, 0, n
+	return true
+}
+
+// rest gives the room back.
+func (c *h1Conn) rest() {
+	room := c.room
+	if room == nil {
+		return
+	}
+	c.room, c.r, c.w = nil, 0, 0
+	if room.in == nil {
+		return // somebody has the connection
+	}
+	if len(room.in) > firstRoom {
+		room.in = make([]byte, firstRoom)
+	}
+	if cap(room.out) > keptRoom {
+		room.out = nil
+	}
+	room.req.ctx = nil
+	h1Rooms.Put(room)
+}
+
+// wait bounds how long the next request is waited for; false: not at all. The deadline
+// is moved when a sixteenth of its time has passed, not for every request.
+func (c *h1Conn) wait() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.f.stopping.Load() {
+		return false
+	}
+	c.idle = c.r == c.w
+	span, now := c.f.s.limits.Idle, time.Now()
+	if !c.served {
+		span = c.f.s.limits.Head
+	}
+	if left := c.until.Sub(now); c.timed.Swap(false) || left < span-span/16 || left > span {
+		c.until = now.Add(span)
+		_ = c.conn.SetReadDeadline(c.until)
+	}
+	return true
+}
+
+// stop ends the wait for a request that has not come, or for the end of one who was answered.
+func (c *h1Conn) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.idle {
+		_ = c.conn.SetReadDeadline(relay.LongAgo)
+	}
+}
+
+// turn answers one request, or says what was wrong with its head. It says whether there
+// may be another one.
+func (c *h1Conn) turn(err error) bool {
+	q := &c.room.req
+	q.ctx, q.peer, q.secure, q.serverName = c.ctx, c.peer, c.secure, c.serverName
+	c.served = true
+	c.answer = h1Answer{}
+	switch {
+	case err == nil:
+	case errors.Is(err, h1.ErrMalformed):
+		c.answer.closes = true
+		c.f.s.refuse(c, Refusal{Reason: Malformed, Err: err})
+		c.linger()
+		return false
+	case errors.Is(err, os.ErrDeadlineExceeded) && !c.f.stopping.Load():
+		c.answer.closes = true
+		c.f.s.refuse(c, Refusal{Reason: Malformed, Err: h1.BadRequest(408, "no whole head in time")})
+		return false
+	default:
+		return false
+	}
+	if c.body.begin(&q.Head); c.body.over.Load() {
+		c.watch()
+	} else {
+		c.readUntil(time.Time{}) // who reads the body bounds that
+	}
+	x := &c.room.x
+	x.t, x.r = c, q
+	c.f.s.exchange(x)
+	*x = exchange{head: h1.Head{Fields: x.head.Fields[:0]}}
+	c.unwatch()
+	return c.another()
+}
+
+// maxUnread is how much of a body is read that nobody wants, so that the connection can
+// be kept.
+const maxUnread = 64 << 10
+
+// another says whether the connection is fit for another request, and reads what is left
+// of this one.
+func (c *h1Conn) another() bool {
+	a := &c.answer
+	switch {
+	case a.over || a.err != nil || c.ctx.Err() != nil:
+		return false
+	case a.closes:
+		if c.r < c.w || !c.body.over.Load() {
+			c.linger()
+		}
+		return false
+	case c.body.over.Load():
+		return true
+	}
+	c.readUntil(time.Now().Add(c.f.s.limits.Head))
+	err := c.body.err
+	for err == nil {
+		_, err = c.readBody(c.room.scratch())
+	}
+	return errors.Is(err, io.EOF)
+}
+
+// scratch is room for what nobody wants.
+func (r *h1Room) scratch() []byte {
+	if cap(r.out) < firstRoom {
+		r.out = make([]byte, 0, firstRoom)
+	}
+	return r.out[:cap(r.out)]
+}
+
+// linger ends the connection so that the answer arrives: whoever closes with something
+// unread, or is sent more afterwards, resets, and a reset overtakes what was written, or
+// fails the visitor's own writing before he has looked. So what he sends is dropped until
+// he ends, which one does who has seen the answer, or until the time is over.
+func (c *h1Conn) linger() {
+	if relay.CloseWrite(c.conn) != nil {
+		return
+	}
+	c.mu.Lock()
+	span := answerLinger
+	if c.idle = true; c.f.stopping.Load() {
+		span = bodyLinger
+	}
+	c.readUntil(time.Now().Add(span))
+	c.mu.Unlock()
+	for err := error(nil); err == nil; {
+		_, err = c.conn.Read(c.room.scratch())
+	}
+}
+
+func (c *h1Conn) asked() *request { return &c.room.req }
+
+// here is of one who reads; behind the body somebody else does.
+func (c *h1Conn) here(n int64) bool { return n == 0 || int64(c.w-c.r) >= n }
+
+func (c *h1Conn) readUntil(t time.Time) {
+	c.timed.Store(true)
+	_ = c.conn.SetReadDeadline(t)
+}
+
+func (c *h1Conn) abort() {
+	// Where the end is the answer's, a clean one would look whole. And what a visitor does
+	// not take, the system would keep for him, for minutes.
+	if c.answer.framing == h1.ByClose || isTimeout(c.answer.err) {
+		relay.ResetConn(c.conn)
+	}
+	c.answer.over = true
+}
+
+func (c *h1Conn) hijack() (net.Conn, []byte, error) {
+	c.unwatch()
+	c.answer.over = true
+	if err := c.ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	_ = c.conn.SetReadDeadline(time.Time{})
+	first := bytes.Clone(c.room.in[c.r:c.w])
+	c.room.in, c.room.out = nil, nil
+	return c.conn, first, nil
+}
+
+// errNoHTTP2 is what a visitor is told who begins with the preface of HTTP/2 where there is
+// none.
+var errNoHTTP2 = h1.BadRequest(http.StatusHTTPVersionNotSupported, "HTTP/2 is off at this front")
+
+// declined is what he gets: the SETTINGS with which a server begins, none, and GOAWAY with
+// HTTP_1_1_REQUIRED and a word for people; RFC 9113 sections 3.4, 6.8 and 7.
+var declined = func() []byte {
+	const settings, goAway, http11Required, word = 4, 7, 0xd, "HTTP/1.1 is spoken here, and HTTP/2 is off"
+	frame := func(kind byte, payload string) []byte {
+		return append([]byte{0, 0, byte(len(payload)), kind, 0, 0, 0, 0, 0}, payload...)
+	}
+	return append(frame(settings, ""), frame(goAway, fmt.Sprintf("\x00\x00\x00\x00\x00\x00\x00%c%s", http11Required, word))...)
+}()
+
+// decline refuses HTTP/2 in its own words.
+func (c *h1Conn) decline() {
+	c.f.s.refused(Refusal{Reason: Malformed, Status: http.StatusHTTPVersionNotSupported, Peer: c.peer.String(), Err: errNoHTTP2})
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.f.s.limits.Stall))
+	if _, err := c.conn.Write(declined); err == nil {
+		c.linger()
+	}
+}
+
+// protocols are those that visitors are offered when TLS begins.
+func (s *Server) protocols() []string {
+	if s.NoHTTP2 {
+		return []string{"http/1.1"}
+	}
+	return []string{"h2", "http/1.1"}
+}
+
+// watchAfter is how long an exchange goes on before anybody looks whether the visitor is
+// still there: most are over by then, and cost no goroutine.
+const watchAfter = 5 * time.Millisecond
+
+// h1Watch is the goroutine that reads on while an answer is waited for and given: the
+// end of the connection is the visitor's leaving. What he sends meanwhile is his next
+// request. When the room is full nobody looks any more, and only writing fails.
+type h1Watch struct {
+	armed bool // by whoever has read the end of the body
+	timer *time.Timer
+	done  chan struct{} // gets one value when readAhead returns
+
+	mu      sync.Mutex
+	stopped bool // guarded by mu
+}
+
+// watch begins to look, in a while.
+func (c *h1Conn) watch() {
+	w := &c.ahead
+	w.armed, w.stopped = true, false
+	if w.timer == nil {
+		w.timer = time.AfterFunc(watchAfter, c.readAhead)
+		return
+	}
+	w.timer.Reset(watchAfter)
+}
+
+// unwatch ends it, before anybody else reads.
+func (c *h1Conn) unwatch() {
+	w := &c.ahead
+	if !w.armed {
+		return
+	}
+	w.armed = false
+	if w.timer.Stop() {
+		return
+	}
+	w.mu.Lock()
+	w.stopped = true
+	c.readUntil(relay.LongAgo)
+	w.mu.Unlock()
+	<-w.done
+}
+
+// readAhead is the goroutine: it reads until it is stopped or nothing more is to come.
+func (c *h1Conn) readAhead() {
+	w := &c.ahead
+	defer func() { w.done <- struct{}{} }()
+	w.mu.Lock()
+	if !w.stopped {
+		c.readUntil(time.Time{})
+	}
+	w.mu.Unlock()
+	for c.w < len(c.room.in) {
+		n, err := c.conn.Read(c.room.in[c.w:])
+		c.w += n
+		if err != nil {
+			_ = c.lost(err)
+			return
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"paddock/tunnel/internal/proxyproto"
+	"paddock/tunnel/internal/relay"
+)
+
+// introductionTime is how long a proxy may take for its header: a lost packet must fit, says
+// the PROXY protocol in its section 2.
+const introductionTime = 3 * time.Second
+
+// errIntroduction is wrapped where a proxy has not said properly whom it brings.
+var errIntroduction = errors.New("tunnel: no header of the PROXY protocol")
+
+// proxied is the connection of a visitor through a proxy that has introduced him.
+type proxied struct {
+	net.Conn
+	visitor, dialed net.Addr
+}
+
+func (c *proxied) RemoteAddr() net.Addr { return c.visitor }
+func (c *proxied) LocalAddr() net.Addr  { return c.dialed }
+
+// CloseWrite ends our half.
+func (c *proxied) CloseWrite() error { return relay.CloseWrite(c.Conn) }
+
+// NetConn is what lies beneath.
+func (c *proxied) NetConn() net.Conn { return c.Conn }
+
+// introduces says whether the connections from an address begin with a header of the PROXY
+// protocol. From there one is required, and from anywhere else none is looked for: to guess
+// would let visitors introduce themselves.
+func (s *Server) introduces(a netip.Addr) bool { return within(s.ProxyProtocolFrom, a) }
+
+// manyBehind says whether an address stands for many visitors.
+func (s *Server) manyBehind(a netip.Addr) bool { return s.trusts(a) || s.introduces(a) }
+
+// within says whether one of the networks has an address, which is of IPv4 where it can be;
+// a network of these may be written as one of IPv6.
+func within(networks []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {
+		if p.Addr().Is4In6() && a.Is4() {
+			return p.Contains(netip.AddrFrom16(a.As16()))
+		}
+		return p.Contains(a)
+	})
+}
+
+// introduced reads from a connection, if it comes from a proxy that introduces, whose it is.
+// first is what was read behind that. The addresses of known are the visitor's and the one
+// that he has dialed, or the socket's where the proxy speaks for itself. The error is io.EOF
+// if the proxy wanted nothing, as one that looks whether somebody listens.
+func (s *Server) introduced(conn net.Conn) (known net.Conn, first []byte, err error) {
+	if !s.introduces(relay.AddrPort(conn.RemoteAddr()).Addr()) {
+		return conn, nil, nil
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(introductionTime))
+	stop := context.AfterFunc(s.ctx, func() { _ = conn.SetReadDeadline(relay.LongAgo) })
+	h, first, err := readIntroduction(conn)
+	if !stop() && err == nil {
+		err = s.ctx.Err()
+	}
+	if err != nil {
+		return conn, nil, err
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	if !h.Source.IsValid() {
+		return conn, first, nil
+	}
+	return &proxied{conn, net.TCPAddrFromAddrPort(h.Source), net.TCPAddrFromAddrPort(h.Destination)}, first, nil
+}
+
+// readIntroduction reads the header that comes first on a connection, and what comes along
+// with it, which with it has at most proxyproto.MaxBytes.
+func readIntroduction(conn net.Conn) (h proxyproto.Header, rest []byte, err error) {
+	const usual = 256 // of a header with what proxies like to say of TLS
+	for b := make([]byte, 0, usual); ; {
+		h, n, err := proxyproto.Parse(b)
+		switch {
+		case err != nil:
+			return h, nil, fmt.Errorf("%w: %w", errIntroduction, err)
+		case n > 0:
+			return h, b[n:], nil
+		case len(b) == cap(b):
+			b = append(make([]byte, 0, proxyproto.MaxBytes), b...)
+		}
+		n, err = conn.Read(b[len(b):cap(b)])
+		if b = b[:len(b)+n]; n > 0 {
+			continue // an error comes again
+		}
+		switch {
+		case errors.Is(err, io.EOF) && len(b) == 0:
+			return h, nil, io.EOF
+		case errors.Is(err, io.EOF):
+			err = io.ErrUnexpectedEOF
+		case err == nil:
+			err = io.ErrNoProgress
+		}
+		return h, nil, fmt.Errorf("%w: %d bytes of one: %w", errIntroduction, len(b), err)
+	}
+}
+
+// Bare returns the connection without what the server adds to it.
+func (c *proxied) Bare() net.Conn { return c.Conn }

@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+	"paddock/wire"
+)
+
+// MaxConns bounds the connections of one client.
+const MaxConns = 16
+
+// link is one of the connections of a session.
+type link struct {
+	*wire.Conn
+	underWay atomic.Int64 // exchanges that were begun while the session had several links
+}
+
+func newLinks(conn *wire.Conn) *[]*link { return &[]*link{{Conn: conn}} }
+
+// all are the links of a session, at least one: the last one stays when it has ended.
+func (x *session) all() []*link { return *x.links.Load() }
+
+// lead is the one that has been there longest.
+func (x *session) lead() *wire.Conn { return x.all()[0].Conn }
+
+// has says whether a connection is one of the session's.
+func (x *session) has(conn *wire.Conn) bool {
+	return slices.ContainsFunc(x.all(), func(l *link) bool { return l.Conn == conn })
+}
+
+// choose gives the connection on which an exchange is to go, the one with the least under
+// way, and what is to be called when the exchange is over.
+func (x *session) choose(over func()) (*wire.Conn, func()) {
+	links := x.all()
+	if len(links) == 1 {
+		return links[0].Conn, over
+	}
+	best := x.least(links, func(l *link) bool { return !l.behind(x.server) })
+	if best == nil {
+		best = x.least(links, func(*link) bool { return true })
+	}
+	if best == nil {
+		return links[0].Conn, over
+	}
+	best.underWay.Add(1)
+	return best.Conn, func() {
+		best.underWay.Add(-1)
+		over()
+	}
+}
+
+// least is the one of the links that live, and fit, with the least under way; nil if there
+// is none.
+func (x *session) least(links []*link, fits func(*link) bool) (best *link) {
+	for _, l := range links {
+		if l.Err() == nil && fits(l) && (best == nil || l.underWay.Load() < best.underWay.Load()) {
+			best = l
+		}
+	}
+	return best
+}
+
+// errLinkBehind wraps ErrOverloaded: what is under way waits for the link already.
+var errLinkBehind = fmt.Errorf("%w: the client's link is behind", tunnel.ErrOverloaded)
+
+// behind says whether the link takes nothing, or its client says nothing, for longer than
+// Limits.Unsent.
+func (l *link) behind(s *Server) bool { return s.limits.Unsent > 0 && l.Lag() >= s.limits.Unsent }
+
+// behind says whether all links are: what would go over them would wait for nothing, and
+// hold its permit meanwhile. Streams that are open wait at their sources.
+func (x *session) behind() bool {
+	for _, l := range x.all() {
+		if l.Err() != nil || !l.behind(x.server) {
+			return false
+		}
+	}
+	return true
+}
+
+// admits says whether a connection comes beside those of the session, or in place of one
+// of several: it is of the same life of the same client. Server.mu is held.
+func (x *session) admits(conn *wire.Conn) bool {
+	mine, its := x.lead().Peer().Session, conn.Peer().Session
+	if mine == nil || its == nil || mine.ID != its.ID || mine.Epoch != its.Epoch {
+		return false
+	}
+	links := x.all()
+	return len(links) > 1 || links[0].Peer().Session.Index != its.Index
+}
+
+// join adds a connection that is admitted, and returns the one whose place it has taken,
+// or nil. Server.mu is held.
+func (x *session) join(conn *wire.Conn) (before *wire.Conn, err error) {
+	links := slices.Clone(x.all())
+	at := slices.IndexFunc(links, func(l *link) bool { return l.Peer().Session.Index == conn.Peer().Session.Index })
+	switch {
+	case at >= 0:
+		before = links[at].Conn
+		links[at] = &link{Conn: conn}
+	case len(links) >= MaxConns:
+		return nil, message.Refused(wire.ResourceExhausted, "more than %d connections", MaxConns)
+	default:
+		links = append(links, &link{Conn: conn})
+	}
+	x.links.Store(&links)
+	return before, nil
+}
+
+// part takes a connection out, unless it is the last one. Server.mu is held.
+func (x *session) part(conn *wire.Conn) (last bool) {
+	links := x.all()
+	if len(links) == 1 {
+		return true
+	}
+	links = slices.DeleteFunc(slices.Clone(links), func(l *link) bool { return l.Conn == conn })
+	x.links.Store(&links)
+	return false
+}
+
+// hinted is the last that a client has said of a tunnel, or of all its tunnels. The zero
+// value is nothing. Safe for concurrent use.
+type hinted struct{ last atomic.Pointer[said] }
+
+// said is a hint that holds until then.
+type said struct {
+	state message.HintState
+	until time.Time
+}
+
+func (h *hinted) set(what message.Hint) {
+	if what.State == message.HintOpen {
+		h.last.Store(nil)
+		return
+	}
+	h.last.Store(&said{what.State, time.Now().Add(what.Span)})
+}
+
+// state is what holds now.
+func (h *hinted) state() message.HintState {
+	last := h.last.Load()
+	if last == nil || !time.Now().Before(last.until) {
+		return message.HintOpen
+	}
+	return last.state
+}
+
+// Why a visitor is refused before he has taken the link, beside errLinkBehind.
+var (
+	errHintFull = fmt.Errorf("%w: the client has said that it is full", tunnel.ErrOverloaded)
+	errHintDown = errors.New("tunnel: the client has said that the target takes no connection")
+)
+
+// shed is why no visitor is to be brought to the holder now, nil if he may be.
+func (h *holder) shed() error {
+	if h.session.behind() {
+		return errLinkBehind
+	}
+	for _, said := range []*hinted{&h.hinted, &h.session.hinted} {
+		switch said.state() {
+		case message.HintFull:
+			return errHintFull
+		case message.HintDown:
+			return errHintDown
+		}
+	}
+	return nil
+}
+
+// hint serves tunnel.hint, on the link's reader. One about what the client does not hold
+// means nothing.
+func (s *Server) hint(ctx context.Context, body []byte) error {
+	what, err := message.ParseHint(body)
+	if err != nil {
+		return err
+	}
+	s.hints.Add(1)
+	conn := wire.ConnFrom(ctx)
+	identity := s.identify(conn)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.sessions[identity]
+	switch {
+	case x == nil || !x.has(conn):
+	case what.Tunnel == 0:
+		x.hinted.set(what)
+	case x.claims[what.Tunnel] != nil:
+		if h := x.claims[what.Tunnel].holder.Load(); h != nil && h.session == x {
+			h.hinted.set(what)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+)
+
+// place is where visitors come in: a host with a path, or an address. One client has it,
+// or the members of a group share it. It outlives their connections by the lease, and with
+// it the listener, and whoever waits.
+type place struct {
+	at       tunnel.Binding // as it was asked for; with port 0 the key has no meaning to others
+	where    string         // as visitors know it
+	listener net.Listener
+	refused  atomic.Uint64 // visitors who asked for it
+	members  atomic.Pointer[[]*claim]
+	leeway   leeway
+
+	choosing sync.Mutex // makes a choice among members, and what it changes, one step
+	turn     uint64     // guarded by choosing; counts choices
+
+	mu      sync.Mutex
+	back    chan struct{} // guarded by mu; closed when somebody serves again, or never will
+	waiting int           // guarded by mu
+	gone    bool          // guarded by mu
+}
+
+// newPlace has no members yet.
+func newPlace(at tunnel.Binding, s *Server) *place {
+	p := &place{at: at, where: at.String()}
+	p.members.Store(&[]*claim{})
+	p.leeway.init(s.limits.TunnelRequests + s.limits.TunnelStreams)
+	return p
+}
+
+// all are the claims at the place. The list is not changed once it is there.
+func (p *place) all() []*claim { return *p.members.Load() }
+
+// grouped says whether there may be several.
+func (p *place) grouped() bool { return p.at.Group != "" }
+
+// of is the claim of an identity, nil if it has none.
+func (p *place) of(identity string) *claim {
+	for _, c := range p.all() {
+		if c.identity == identity {
+			return c
+		}
+	}
+	return nil
+}
+
+// add makes a claim one of the place. Server.mu is held.
+func (p *place) add(c *claim) {
+	all := append(slices.Clone(p.all()), c)
+	p.members.Store(&all)
+}
+
+// remove takes a claim out, and says whether that was the last. Server.mu is held.
+func (p *place) remove(c *claim) (last bool) {
+	all := slices.DeleteFunc(slices.Clone(p.all()), func(o *claim) bool { return o == c })
+	p.members.Store(&all)
+	return len(all) == 0
+}
+
+// served says whether somebody is there.
+func (p *place) served() bool {
+	for _, c := range p.all() {
+		if c.holder.Load() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// here is how many are.
+func (p *place) here() (n int) {
+	for _, c := range p.all() {
+		if c.holder.Load() != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// sole is the identity that has the place, "" if several do.
+func (p *place) sole() string {
+	if all := p.all(); len(all) == 1 {
+		return all[0].identity
+	}
+	return ""
+}
+
+// sameClients says whether the same clients have both places.
+func (p *place) sameClients(o *place) bool {
+	if p == o {
+		return true
+	}
+	mine, its := p.all(), o.all()
+	return len(mine) == len(its) && !slices.ContainsFunc(mine, func(c *claim) bool { return o.of(c.identity) == nil })
+}
+
+// release lets those go on who wait.
+func (p *place) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.back != nil {
+		close(p.back)
+		p.back = nil
+	}
+}
+
+// waitingNow is how many wait for somebody to serve.
+func (p *place) waitingNow() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting
+}
+
+// end tells those who wait that nobody comes.
+func (p *place) end() {
+	p.mu.Lock()
+	p.gone = true
+	p.mu.Unlock()
+	p.release()
+}
+
+// wait returns when somebody is there, for a moment also somebody who comes back. The
+// error is ErrAway or that of ctx.
+func (p *place) wait(ctx context.Context, l *tunnel.Limits) error {
+	p.mu.Lock()
+	if p.gone || p.waiting >= l.Waiting {
+		p.mu.Unlock()
+		return tunnel.ErrAway
+	}
+	if p.back == nil {
+		p.back = make(chan struct{})
+	}
+	back := p.back
+	p.waiting++
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.waiting--
+		p.mu.Unlock()
+	}()
+	if p.served() { // it came back before we had asked to be told
+		return nil
+	}
+	timer := time.NewTimer(l.Return)
+	defer timer.Stop()
+	select {
+	case <-back:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.served() {
+		return nil
+	}
+	return tunnel.ErrAway
+}
+
+// claim is what one identity has at a place. It outlives his connection by the lease, and
+// with it the permits that are out.
+type claim struct {
+	place    *place
+	at       tunnel.Binding
+	where    string // of the place
+	identity string
+	lane     Lane
+	holder   atomic.Pointer[holder]
+	chosen   uint64       // guarded by place.choosing; place.turn when it was chosen last
+	coming   atomic.Int64 // visitors for whom it was chosen, and who are not let in yet
+	lease    *time.Timer  // guarded by Server.mu; nil while somebody holds it
+	dropped  bool         // guarded by Server.mu; it is no claim any more
+	last     uint16       // guarded by Server.mu; the tunnel of its identity that had it last
+}
+
+// holder is the session that serves a claim at present.
+type holder struct {
+	session *session
+	id      uint16
+	auth    *message.BasicAuth
+	direct  bool // visitors are carried by channels of their own
+	hinted  hinted
+}
+
+// hold gives the claim to a session.
+func (c *claim) hold(h *holder) {
+	c.holder.Store(h)
+	c.place.release()
+}

@@ -1,0 +1,7 @@
+//go:build !race
+
+package server
+
+const raceEnabled = false
+
+const crowd = 200

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/relay"
+	"paddock/wire"
+)
+
+// rawGuest is a visitor of a place for raw connections.
+type rawGuest struct {
+	s     *Server
+	place *place
+	open  *message.Channel // what is said of him
+	tries attempts
+	seat  // once he is let in
+}
+
+// enter finds who serves him, and takes a permit. ctx bounds the wait for both.
+func (r *rawGuest) enter(ctx context.Context) (err error) {
+	r.seat, err = r.s.letIn(ctx, r.place, r, nil, true)
+	return err
+}
+
+// dial opens the stream of one who is let in, at another member of a group if the first one
+// does not take it; release is called at its end, or if there is none.
+func (r *rawGuest) dial(ctx context.Context, release func()) (*wire.Stream, error) {
+	for {
+		r.open.Tunnel = r.holder.id
+		conn, over := r.holder.session.choose(release)
+		st, err := conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, r.open), Over: over})
+		if err == nil || !r.again(ctx, conn, err) {
+			return st, err
+		}
+		release = r.permit.Release
+	}
+}
+
+// far is the stream of one who is there: of a group one that may go elsewhere.
+func (r *rawGuest) far(ctx context.Context, st *wire.Stream) relay.Far {
+	if !r.place.grouped() {
+		return &relay.RawStream{Stream: st}
+	}
+	return &rawAgain{ctx: ctx, guest: r, now: &relay.RawStream{Stream: st}, changed: make(chan struct{})}
+}
+
+// again finds who is asked next. Nothing of him has reached a service.
+func (r *rawGuest) again(ctx context.Context, conn *wire.Conn, err error) bool {
+	became := fateOf(conn, err)
+	if !r.place.grouped() || ctx.Err() != nil || !r.tries.again(&r.seat, became, false) {
+		return false
+	}
+	if became != fateRefused {
+		r.s.lost(r.holder.session, conn)
+	}
+	next, failed := r.s.letIn(ctx, r.place, r, r.tries.before(), false)
+	if failed != nil {
+		return false
+	}
+	r.s.resent.Add(1)
+	r.seat = next
+	return true
+}
+
+// suits implements guest.
+func (*rawGuest) suits(*holder) error { return nil }
+
+// class implements guest.
+func (*rawGuest) class() Class { return Stream }
+
+// needs implements guest.
+func (*rawGuest) needs(*holder) (class Class, size int) { return Stream, 2 * message.MaxRecord }
+
+// maxKept is how much of what a visitor has sent is kept while nothing has come back: as
+// much as the beginning of TLS takes.
+const maxKept = 16 << 10
+
+// rawAgain is the stream of a raw connection of a group. As long as nothing has come of a
+// member, and it says that its service has seen nothing, another one is sent what the visitor
+// has sent so far. After that it is a rawStream, and costs no more.
+//
+// One goroutine is in WriteTo, which changes the member, and one sends.
+type rawAgain struct {
+	ctx   context.Context
+	guest *rawGuest
+
+	settled atomic.Bool // there is no other member for him any more
+	mu      sync.Mutex
+	now     *relay.RawStream // guarded by mu until it is settled
+	kept    []byte           // guarded by mu
+	ended   bool             // guarded by mu: he sends no more
+	cut     func()           // guarded by mu; of WhenCut
+	changed chan struct{}    // guarded by mu: closed when now is another, or it is settled
+}
+
+// stream is the present one.
+func (r *rawAgain) stream() *relay.RawStream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+// settle leaves the visitor where he is.
+func (r *rawAgain) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settleLocked()
+}
+
+func (r *rawAgain) settleLocked() {
+	if !r.settled.Load() {
+		r.settled.Store(true)
+		r.kept = nil
+		r.now.WhenCut(r.cut)
+		close(r.changed)
+	}
+}
+
+// WriteTo writes what comes. The first bytes settle it.
+func (r *rawAgain) WriteTo(w io.Writer) (total int64, err error) {
+	defer r.settle()
+	first := relay.Frames.Get().(*[]byte)
+	defer relay.Frames.Put(first)
+	for !r.settled.Load() {
+		n, err := r.stream().Read((*first)[:cap(*first)])
+		if n == 0 && err != nil && !errors.Is(err, io.EOF) && r.move(err) {
+			continue
+		}
+		r.settle()
+		if n > 0 {
+			n, err := w.Write((*first)[:n])
+			if total += int64(n); err != nil {
+				return total, err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return total, nil
+		case err != nil:
+			return total, err
+		}
+	}
+	n, err := r.stream().WriteTo(w)
+	return total + n, err
+}
+
+// move opens a stream to another member with all that the visitor has sent. The lock is held,
+// so that what he sends next comes behind it.
+func (r *rawAgain) move(why error) (moved bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.settled.Load() || !r.guest.again(r.ctx, r.now.Conn(), why) {
+		return false
+	}
+	rest := r.guest.open.Rest
+	r.guest.open.Rest = append(rest[:len(rest):len(rest)], r.kept...)
+	st, err := r.guest.dial(r.ctx, r.guest.permit.Release)
+	r.guest.open.Rest = rest
+	if err != nil {
+		return false
+	}
+	_ = r.now.Reset(wire.Cancelled)
+	r.now = &relay.RawStream{Stream: st}
+	close(r.changed)
+	r.changed = make(chan struct{})
+	if r.ended {
+		_ = st.CloseWrite()
+	}
+	return true
+}
+
+// Send keeps what it sends as long as it may be sent again. If it fails meanwhile WriteTo finds
+// out why: b is with who comes next then, or nobody comes.
+func (r *rawAgain) Send(b []byte) error {
+	if r.settled.Load() {
+		return r.now.Send(b)
+	}
+	r.mu.Lock()
+	now, changed := r.now, r.changed
+	if r.kept = append(r.kept, b[1:]...); len(r.kept) > maxKept {
+		r.settleLocked()
+	}
+	r.mu.Unlock()
+	err := now.Send(b)
+	if err == nil {
+		return nil
+	}
+	<-changed
+	if r.stream() == now {
+		return err
+	}
+	return nil
+}
+
+// TrySend does not, before it is settled.
+func (r *rawAgain) TrySend(b []byte) bool { return r.settled.Load() && r.now.TrySend(b) }
+
+// CloseWrite ends what the visitor sends, wherever he is.
+func (r *rawAgain) CloseWrite() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	return r.now.CloseWrite()
+}
+
+// Reset ends it.
+func (r *rawAgain) Reset(code wire.Code) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settleLocked()
+	return r.now.Reset(code)
+}
+
+// SetReadDeadline bounds the wait for what comes.
+func (r *rawAgain) SetReadDeadline(t time.Time) error { return r.stream().SetReadDeadline(t) }
+
+// WhenCut tells of a stream that is cut once it is settled. Before that WriteTo finds it out.
+func (r *rawAgain) WhenCut(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cut = f; r.settled.Load() {
+		r.now.WhenCut(f)
+	}
+}
+
+var _ relay.Far = (*rawAgain)(nil)

@@ -1,0 +1,247 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"paddock/internal/netio/h1"
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+	"paddock/wire"
+)
+
+// errCredentials is about visitors of whom a tunnel asks more.
+var errCredentials = errors.New("tunnel: user or password")
+
+// Reason is why a visitor was refused; it is also the label of the counter.
+type Reason uint8
+
+// The reasons.
+const (
+	NoRoute         Reason = iota // nobody holds the host, or the path
+	Denied                        // the policy does not allow the tunnel any more
+	Malformed                     // the request
+	Misdirected                   // TLS was begun with a name that leads to another client
+	Unauthenticated               // user and password are missing or wrong
+	Overloaded                    // a bound of the server's
+	ClientFull                    // a bound of the client's
+	HintFull                      // the client has said that it is full
+	LinkBehind                    // the client's link takes nothing, or he says nothing
+	ClientAway                    // the lease runs, or the client drains
+	ClientLost                    // its connection ended under the request
+	HintDown                      // the client has said that the target takes no connection
+	Unreachable                   // the target took no connection
+	Broken                        // the target ended early, or spoke no HTTP
+	TooLate                       // the target took too long
+	Unintroduced                  // a proxy has not said properly whom it brings
+	Gone                          // the visitor left
+	reasons
+)
+
+// answers is section 3.8 of what the front says: status and, as RFC 9209 names it, error.
+var answers = [reasons]struct {
+	name, error string
+	status      int
+	text        string
+	later       bool // Retry-After
+}{
+	NoRoute:         {"no_route", "destination_not_found", 404, "no tunnel for this address", false},
+	Denied:          {"denied", "destination_not_found", 404, "no tunnel for this address", false},
+	Misdirected:     {"misdirected", "http_request_error", 421, "the connection is for another name", false},
+	Malformed:       {"malformed", "http_request_error", 400, "malformed request", false},
+	Unauthenticated: {"unauthenticated", "http_request_denied", 401, "user and password are wanted", false},
+	Overloaded:      {"overloaded", "connection_limit_reached", 503, "too many requests are under way", true},
+	ClientFull:      {"client_full", "connection_limit_reached", 503, "too many requests are under way", true},
+	HintFull:        {"hint_full", "connection_limit_reached", 503, "too many requests are under way", true},
+	LinkBehind:      {"link_behind", "connection_limit_reached", 503, "the connection to the service is overloaded", true},
+	ClientAway:      {"client_away", "destination_unavailable", 503, "the service is away", true},
+	ClientLost:      {"client_lost", "connection_terminated", 502, "the connection to the service was lost", false},
+	HintDown:        {"hint_down", "connection_refused", 502, "the service does not answer", false},
+	Unreachable:     {"unreachable", "connection_refused", 502, "the service does not answer", false},
+	Broken:          {"broken", "http_protocol_error", 502, "the service has given no whole answer", false},
+	TooLate:         {"too_late", "http_response_timeout", 504, "the service takes too long", false},
+	Unintroduced:    {"unintroduced", "http_request_error", 400, "malformed request", false},
+	Gone:            {"gone", "", 499, "", false},
+}
+
+// String is the reason in a log.
+func (r Reason) String() string { return answers[r].name }
+
+// Refusal is what became of a visitor who was not served.
+type Refusal struct {
+	Reason   Reason
+	Status   int    // of the answer, 0 for a raw connection
+	Tunnel   string // where visitors find it, "" if there is none
+	Identity string // of the client, "" if there is none
+	Peer     string // the visitor's address
+	Host     string // that he asked for
+	Waited   time.Duration
+	Err      error // more about it, nil if there is no more
+}
+
+// refuse answers a visitor of the front.
+func (s *Server) refuse(t turn, f Refusal) {
+	if f.Status == 0 {
+		f.Status = answers[f.Reason].status
+	}
+	if f.Reason == Malformed {
+		f.Status = h1.StatusOf(f.Err)
+	}
+	r := t.asked()
+	f.Peer, f.Host = r.peer.String(), string(r.Host)
+	s.refused(f)
+	if f.Reason == Gone {
+		t.abort()
+		return
+	}
+	a := refusals[refusalKey{f.Reason, f.Status, rand.IntN(maxRetryAfter)}]
+	if t.begin(a.text, &a.head, a.body, true) == nil {
+		_ = t.end(nil, nil) // if it fails he has gone, and so much was done for him already
+	}
+}
+
+// maxRetryAfter is the longest Retry-After, in seconds; the shortest is one second.
+const maxRetryAfter = 3
+
+type refusalKey struct {
+	reason Reason
+	status int
+	later  int // Retry-After, less one second
+}
+
+// refusal is an answer that was made before anybody has asked.
+type refusal struct {
+	text, body []byte
+	head       h1.Head // of text
+}
+
+// refusals are all that there are.
+var refusals = func() map[refusalKey]*refusal {
+	all := map[refusalKey]*refusal{}
+	for reason := range reasons {
+		statuses := []int{answers[reason].status}
+		if reason == Malformed {
+			statuses = []int{400, 408, 413, 414, 417, 431, 501, 505}
+		}
+		for _, status := range statuses {
+			for later := range maxRetryAfter {
+				all[refusalKey{reason, status, later}] = makeRefusal(reason, status, later)
+			}
+		}
+	}
+	return all
+}()
+
+func makeRefusal(reason Reason, status, later int) *refusal {
+	a := &answers[reason]
+	text := a.text
+	if status != a.status {
+		text = strings.ToLower(http.StatusText(status))
+	}
+	f := &refusal{body: fmt.Appendf(nil, "%d %s\n", status, text)}
+	f.text = fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n", status, http.StatusText(status))
+	f.text = fmt.Appendf(f.text, "Proxy-Status: paddock; error=%s\r\n", a.error)
+	if a.later {
+		f.text = fmt.Appendf(f.text, "Retry-After: %d\r\n", 1+later)
+	}
+	if reason == Unauthenticated {
+		f.text = append(f.text, "Www-Authenticate: Basic realm=\"tunnel\", charset=\"UTF-8\"\r\n"...)
+	}
+	f.text = append(h1.AppendLength(f.text, int64(len(f.body))), "\r\n"...)
+	if err := f.head.Parse(f.text, h1.LinkAnswer); err != nil {
+		panic(err) // never: what is above is all there is
+	}
+	return f
+}
+
+// refused counts and tells of a refusal.
+func (s *Server) refused(f Refusal) {
+	s.refusals[f.Reason].Add(1)
+	if s.Hooks.Refused != nil {
+		s.Hooks.Refused(f)
+	}
+}
+
+// reasonOf is why an exchange has failed before its head, as the far side or wire says.
+func reasonOf(ctx context.Context, err error) Reason {
+	var e *wire.Error
+	switch {
+	case ctx.Err() != nil:
+		return Gone
+	case errors.Is(err, errHintFull):
+		return HintFull
+	case errors.Is(err, errLinkBehind):
+		return LinkBehind
+	case errors.Is(err, errHintDown):
+		return HintDown
+	case errors.Is(err, tunnel.ErrOverloaded), errors.Is(err, wire.ErrNoSlot):
+		return Overloaded
+	case errors.Is(err, wire.ErrDraining), errors.Is(err, wire.ErrNotSent), errors.Is(err, tunnel.ErrAway):
+		return ClientAway
+	case errors.Is(err, tunnel.ErrDenied):
+		return Denied
+	case errors.Is(err, errCredentials):
+		return Unauthenticated
+	case errors.Is(err, errIntroduction):
+		return Unintroduced
+	case errors.Is(err, message.ErrMalformed), errors.Is(err, h1.ErrMalformed):
+		return Broken
+	case !errors.As(err, &e):
+		return ClientLost
+	}
+	switch e.Code {
+	case wire.NotFound:
+		return NoRoute
+	case wire.ResourceExhausted:
+		return ClientFull
+	case wire.DeadlineExceeded:
+		return TooLate
+	case wire.Unavailable:
+		if e.NotStarted {
+			return Unreachable
+		}
+		return Broken
+	case wire.StaleEpoch, wire.PeerDead:
+		return ClientLost
+	}
+	return Broken
+}
+
+// Stage is where on his way a visitor was who was refused for the reason.
+func (r Reason) Stage() string {
+	switch r {
+	case NoRoute, Denied, Misdirected:
+		return "route"
+	case LinkBehind:
+		return "link"
+	case Unauthenticated:
+		return "authorise"
+	case Overloaded:
+		return "permit"
+	case ClientAway:
+		return "session"
+	case ClientFull, HintFull, ClientLost:
+		return "client"
+	case HintDown, Unreachable, Broken, TooLate:
+		return "target"
+	case Unintroduced:
+		return "accept"
+	case Gone:
+		return "visitor"
+	}
+	return "head"
+}
+
+// Reasons are all there are.
+func Reasons() []Reason {
+	all := make([]Reason, reasons)
+	for r := range all {
+		all[r] = Reason(r)
+	}
+	return all
+}

@@ -1,0 +1,262 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"paddock/internal/netio/handshake"
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+	"paddock/wire"
+)
+
+// Hooks tell what happens. They are called outside of locks and do not wait; nil is
+// nothing.
+type Hooks struct {
+	Connected, Disconnected func(Session)
+	Bound, Unbound          func(identity string, b tunnel.Binding)
+	Refused                 func(Refusal)
+	// Served is told of each request of which the visitor got the answer, and of each connection
+	// that was carried as it is, at its end.
+	Served func(Served)
+	// Fallen is told of each visitor of a direct tunnel whom the link carries.
+	Fallen func(Fallen)
+	// BindRefused is told of each tunnel that a client asked for and did not get.
+	BindRefused func(identity string, b tunnel.Binding, peer string, err error)
+}
+
+// Server is the side that visitors reach. Its fields are set before it is used; its
+// methods may be called by any number of goroutines. The zero value denies all.
+//
+// It serves the clients of a wire.Server, or of any wire connection whose Mux it has
+// been registered with, and visitors by ServeHTTP and at the addresses that clients bind.
+type Server struct {
+	// Policy is who may have what; nil is nobody.
+	Policy tunnel.Policy
+	// Identify names a client; nil takes the name of wire.Identity and, without one,
+	// the session of its HELLO: whoever comes with the same identity takes over.
+	Identify func(*wire.Conn) string
+	Limits   tunnel.Limits
+	// Admission bounds what is under way; nil does so by Limits.
+	Admission Admission
+	// MaxInflight is how much of that all tunnels of an identity may have together, 0 for
+	// as much as Admission lets in. It is asked for each visitor and does not wait; nil is
+	// 0 for everybody. It is set before Register.
+	MaxInflight func(identity string) int
+	Hooks       Hooks
+	// TrustedProxies may say of whom they forward.
+	TrustedProxies []netip.Prefix
+	// ProxyProtocolFrom are the networks of proxies that introduce each visitor by a header
+	// of the PROXY protocol, version 1 or 2: at Serve, ServeTLS and the addresses of TCP
+	// tunnels a connection from there is closed without one. The visitor's address is then
+	// the one that is told. From anywhere else none is read.
+	ProxyProtocolFrom []netip.Prefix
+	// NoHTTP2 has Serve and ServeTLS speak HTTP/1.1 alone: TLS offers nothing else, and who
+	// begins with HTTP/2 is told so.
+	NoHTTP2 bool
+	// Logger gets what fails; nil is slog.Default.
+	Logger *slog.Logger
+
+	prepare   sync.Once
+	limits    tunnel.Limits
+	admission Admission
+	log       *slog.Logger
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	tasks     sync.WaitGroup
+	routes    routes
+	names     routes // of SNI, whose paths are all ""
+	refusals  [reasons]atomic.Uint64
+	served    atomic.Uint64
+	cancelled atomic.Uint64
+	takeovers atomic.Uint64
+	hints     atomic.Uint64
+	resent    atomic.Uint64      // exchanges, to another member or over another connection
+	starved   atomic.Uint64      // connections of visitors that could not be accepted
+	heads     headcount          // of the fronts
+	rawHeads  headcount          // of TCP tunnels
+	turns     *handshake.Limiter // of visitors in the handshake of TLS
+	directs   directs
+
+	mu        sync.Mutex // guards all below; never held while something is sent
+	closed    bool
+	sessions  map[string]*session // by identity
+	addresses map[string]*place   // of TCP by the address that listens
+	shares    map[string]*share   // by identity, with MaxInflight
+	clients   map[string]*tally   // by identity, as long as it has claims
+	past      LinkBytes           // of sessions that have ended
+	begun     Begun               // of claims that are no more
+}
+
+func (s *Server) init() {
+	s.prepare.Do(func() {
+		s.limits = s.Limits.WithDefaults()
+		if s.admission = s.Admission; s.admission == nil {
+			s.admission = newGate(&s.limits)
+		}
+		s.log = cmp.Or(s.Logger, slog.Default())
+		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, 0)
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sessions, s.addresses = map[string]*session{}, map[string]*place{}
+		s.shares, s.clients = map[string]*share{}, map[string]*tally{}
+	})
+}
+
+// Register lets the clients bind whose connections serve m.
+func (s *Server) Register(m *wire.Mux) {
+	s.init()
+	wire.Handle(m, message.KindBind, s.bind)
+	wire.Handle(m, message.KindUnbind, s.unbind)
+	wire.Handle(m, message.KindTry, s.try)
+	wire.HandlePost(m, message.KindHint, s.hint, wire.Inline())
+}
+
+// Close ends what the server listens on and forgets all names. The connections of
+// clients belong to who has accepted them. It waits for the goroutines of the server.
+func (s *Server) Close() error {
+	s.init()
+	s.mu.Lock()
+	s.closed = true
+	sessions := s.sessions
+	s.sessions = map[string]*session{}
+	for c := range s.claims() {
+		s.drop(c)
+	}
+	s.mu.Unlock()
+	s.cancel()
+	for _, x := range sessions {
+		s.disconnected(x)
+	}
+	s.tasks.Wait()
+	return nil
+}
+
+// identify names a client.
+func (s *Server) identify(c *wire.Conn) string {
+	if s.Identify != nil {
+		return s.Identify(c)
+	}
+	if who, ok := c.Identity().(wire.Identity); ok {
+		return who.Name
+	}
+	if peer := c.Peer(); peer != nil && peer.Session != nil {
+		return "session-" + hex.EncodeToString(peer.Session.ID[:])
+	}
+	return c.Name()
+}
+
+// allowed asks the policy.
+func (s *Server) allowed(identity string, b tunnel.Binding) error {
+	if s.Policy == nil {
+		return tunnel.ErrDenied
+	}
+	return s.Policy.Allow(identity, b)
+}
+
+// bind serves tunnel.bind.
+func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.BindAnswer, err error) {
+	conn := wire.ConnFrom(ctx)
+	if err := r.Check(); err != nil {
+		return a, err
+	}
+	x, err := s.session(conn, &r)
+	if err != nil {
+		return a, err
+	}
+	for i := range r.Tunnels {
+		a.Results = append(a.Results, s.bindOne(x, conn, &r.Tunnels[i]))
+	}
+	s.settle(x)
+	a.Hints, a.Groups = true, true
+	return a, nil
+}
+
+// bindOne binds one tunnel, or says why not.
+func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) message.BindResult {
+	b, err := ask.Binding()
+	code := wire.InvalidArgument
+	var c *claim
+	switch {
+	case err != nil:
+	case b.Protocol == tunnel.HTTP && b.Host == "":
+		c, code, err = s.grantAny(x, ask, &b)
+	default:
+		c, code, err = s.grant(x, ask, b)
+	}
+	if err != nil {
+		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", conn.RemoteAddr().String(), "error", err)
+		if s.Hooks.BindRefused != nil {
+			s.Hooks.BindRefused(x.identity, b, conn.RemoteAddr().String(), err)
+		}
+		return message.BindResult{ID: ask.ID, Code: code, Reason: err.Error()}
+	}
+	if s.Hooks.Bound != nil {
+		s.Hooks.Bound(x.identity, b)
+	}
+	return message.BindResult{ID: ask.ID, Where: c.where, Direct: ask.Direct && s.directs.open.Load()}
+}
+
+// grant gives a session a binding that the policy allows and nobody else holds.
+func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *claim, code wire.Code, err error) {
+	if err := s.allowed(x.identity, b); err != nil {
+		return nil, wire.PermissionDenied, err
+	}
+	c, err = s.take(x, ask, b)
+	return c, codeOf(err), err
+}
+
+// codeOf is what a client is told of a tunnel that it may have, and does not get.
+func codeOf(err error) wire.Code {
+	switch {
+	case errors.Is(err, tunnel.ErrNameHeld):
+		return wire.AlreadyExists
+	case errors.Is(err, tunnel.ErrOverloaded):
+		return wire.ResourceExhausted
+	}
+	return wire.Unavailable
+}
+
+// unbind serves tunnel.unbind. What is not bound is no error.
+func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.UnbindAnswer, error) {
+	conn := wire.ConnFrom(ctx)
+	identity := s.identify(conn)
+	var gone []*claim
+	s.mu.Lock()
+	if x := s.sessions[identity]; x != nil && x.has(conn) {
+		for _, id := range r.IDs {
+			if c := x.claims[id]; c != nil {
+				delete(x.claims, id)
+				s.drop(c)
+				gone = append(gone, c)
+			}
+		}
+	}
+	s.mu.Unlock()
+	s.unbound(gone)
+	return message.UnbindAnswer{}, nil
+}
+
+func (s *Server) unbound(claims []*claim) {
+	if s.Hooks.Unbound == nil {
+		return
+	}
+	for _, c := range claims {
+		s.Hooks.Unbound(c.identity, c.at)
+	}
+}
+
+// listen opens the address of a TCP tunnel.
+func listen(address string) (net.Listener, error) {
+	var config net.ListenConfig
+	return config.Listen(context.Background(), "tcp", address)
+}

@@ -1,0 +1,170 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"paddock/tunnel"
+	"paddock/wire"
+)
+
+// Session is a client that is connected. Peer, Agent, Since and RTT are of the connection
+// that has been there longest.
+type Session struct {
+	Identity string
+	Peer     string // its address
+	Agent    string // what it calls itself
+	Since    time.Time
+	RTT      time.Duration // 0: not measured yet
+	Conns    int           // connections
+	Requests int           // under way
+	Streams  int           // open
+	Direct   int           // of these, visitors who are carried by channels of their own
+	Link     LinkBytes
+	Bindings []string // where visitors find it
+	Groups   []Membership
+}
+
+// Membership is a name that a client shares with others of its group.
+type Membership struct {
+	At      string // where visitors find it
+	Group   string
+	Members int // clients who have it
+	Here    int // those of them who are not away
+}
+
+// LinkBytes are what connections of clients have carried, headers included, before TLS, and
+// their direct channels.
+type LinkBytes struct {
+	Sent     int64 `json:"sent"`
+	Received int64 `json:"received"`
+}
+
+func (b *LinkBytes) add(s *wire.Stats) {
+	b.Sent += s.Tx.Bytes
+	b.Received += s.Rx.Bytes
+}
+
+// Sessions lists the clients by identity.
+func (s *Server) Sessions() []Session { return s.SessionsAfter("", 0) }
+
+// SessionsAfter lists at most n of the clients whose identities come after one, by
+// identity; 0 is all of them.
+func (s *Server) SessionsAfter(identity string, n int) []Session {
+	s.init()
+	s.mu.Lock()
+	names := make([]string, 0, len(s.sessions))
+	for name := range s.sessions {
+		if name > identity {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if n > 0 && len(names) > n {
+		names = names[:n]
+	}
+	found, list := make([]*session, len(names)), make([]Session, len(names))
+	for i, name := range names {
+		found[i] = s.sessions[name]
+		for _, c := range found[i].claims {
+			list[i].hold(c)
+		}
+	}
+	s.mu.Unlock()
+	for i, x := range found {
+		holds := list[i]
+		list[i] = x.describe()
+		list[i].Bindings, list[i].Groups = holds.Bindings, holds.Groups
+		slices.Sort(list[i].Bindings)
+		slices.SortFunc(list[i].Groups, func(a, b Membership) int { return cmp.Compare(a.At, b.At) })
+	}
+	return list
+}
+
+// hold adds what a client has.
+func (d *Session) hold(c *claim) {
+	d.Bindings = append(d.Bindings, c.where)
+	if p := c.place; p.grouped() {
+		d.Groups = append(d.Groups, Membership{c.where, p.at.Group, len(p.all()), p.here()})
+	}
+}
+
+// describe is the session for others, without its bindings.
+func (x *session) describe() Session {
+	links := x.all()
+	lead := links[0]
+	d := Session{Identity: x.identity, Peer: lead.RemoteAddr().String(), Since: lead.Since(), Conns: len(links)}
+	for _, l := range links {
+		stats := l.Stats()
+		d.Requests += int(stats.Inflight)
+		d.Streams += int(stats.Streams)
+		d.Link.add(&stats)
+		if l == lead {
+			d.RTT = stats.RTT
+		}
+	}
+	d.Direct = int(x.direct.now.Load())
+	d.Link.Sent += x.direct.bytes[0].Load()
+	d.Link.Received += x.direct.bytes[1].Load()
+	if peer := lead.Peer(); peer != nil {
+		d.Agent = peer.Agent
+	}
+	return d
+}
+
+// Kick ends the connections of a client, who may come back at once if the policy lets
+// him. It says whether there was one.
+func (s *Server) Kick(identity string) bool {
+	s.init()
+	s.mu.Lock()
+	x := s.sessions[identity]
+	s.mu.Unlock()
+	if x == nil {
+		return false
+	}
+	for _, l := range x.all() {
+		l.Abort(wire.PermissionDenied)
+	}
+	return true
+}
+
+// Held is a name or an address that a client holds, with what goes on there; of what a group
+// has, each member's part.
+type Held struct {
+	At       string // where visitors find it
+	Protocol tunnel.Protocol
+	Identity string // of the client
+	Group    string // "": nobody else can have it
+	Members  int    // clients who have it; without a group 1
+	Here     int    // those of them who are not away
+	Away     bool   // the client is away, and its lease runs
+	Waiting  int    // visitors who wait for anybody who has it
+	Requests int    // under way
+	Streams  int    // open
+	Queued   int    // requests that wait for one of these
+	Limit    int    // of Requests, as it is now; 0 where the Admission does not tell
+	Begun    Begun
+	Refused  uint64 // visitors who asked for it, whoever was to serve them, and were not served
+}
+
+// Held lists all names and addresses, by place and protocol.
+func (s *Server) Held() []Held {
+	s.init()
+	s.mu.Lock()
+	var list []Held
+	for c := range s.claims() {
+		lane, p := c.laneStats(), c.place
+		list = append(list, Held{
+			At: c.where, Protocol: c.at.Protocol, Identity: c.identity, Group: c.at.Group, Members: len(p.all()), Here: p.here(),
+			Away: c.holder.Load() == nil, Waiting: p.waitingNow(),
+			Requests: lane.Requests, Streams: lane.Streams, Queued: lane.Waiting, Limit: lane.Limit, Begun: lane.Begun,
+			Refused: p.refused.Load(),
+		})
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Identity, b.Identity))
+	})
+	return list
+}

@@ -1,0 +1,217 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/admission"
+)
+
+// Stats is what a Server holds, and has done. Once nothing is under way and no
+// visitor is there, what it holds is what it held before: Sessions and Names of those who
+// are connected, and zeros.
+type Stats struct {
+	Sessions   int   `json:"sessions"`   // clients that are connected
+	Names      int   `json:"names"`      // hosts and addresses that are held
+	Away       int   `json:"away"`       // of these, those whose clients are away, all of them; their leases run
+	Waiting    int   `json:"waiting"`    // visitors who wait for one of these
+	Visitors   int   `json:"visitors"`   // connections of visitors to the fronts
+	Raw        int   `json:"raw"`        // connections of visitors to TCP tunnels
+	Handshakes int   `json:"handshakes"` // of TLS, of visitors
+	Requests   int   `json:"requests"`   // under way
+	Streams    int   `json:"streams"`
+	Queued     int   `json:"queued"` // requests that wait for one of these
+	Bytes      int64 `json:"bytes"`  // accounted to all of these
+
+	Served    uint64 `json:"served"`    // exchanges that got the target's answer
+	Cancelled uint64 `json:"cancelled"` // exchanges that the visitor has left
+	Takeovers uint64 `json:"takeovers"` // sessions that their own identity has replaced
+	Hints     uint64 `json:"hints"`     // of clients: full, down, or no longer so
+	Resent    uint64 `json:"resent"`    // exchanges, to another member of a group, or over the client's next connection
+	// AcceptErrors are the times that no visitor could be accepted, for want of descriptors
+	// above all; each is followed by a pause.
+	AcceptErrors uint64 `json:"accept_errors"`
+
+	Refused    map[string]uint64 `json:"refused"`   // visitors, by reason
+	Overloads  map[string]uint64 `json:"overloads"` // those of them that found no room, by what there was none of
+	Waits      uint64            `json:"waits"`     // of requests in queues that have ended
+	Waited     time.Duration     `json:"waited_ns"` // all these waits together
+	Direct     DirectStats       `json:"direct"`
+	Begun      Begun             `json:"begun"` // of all clients, those who have gone too
+	Link       LinkBytes         `json:"link"`
+	Identities []IdentityStats   `json:"identities"` // by name
+	Groups     []GroupStats      `json:"groups"`     // by name
+	RTTs       []time.Duration   `json:"rtts_ns"`    // of the sessions of which one was measured
+	Limits     tunnel.Limits     `json:"-"`          // that hold
+}
+
+// DirectStats are the visitors of direct tunnels.
+type DirectStats struct {
+	Now       int               `json:"now"`       // carried by channels, or waiting for one
+	Carried   uint64            `json:"carried"`   // by channels, in all
+	Sent      int64             `json:"sent"`      // bytes to clients by channels
+	Received  int64             `json:"received"`  // and from them
+	Fallbacks map[string]uint64 `json:"fallbacks"` // visitors whom the link has carried, by reason
+	Refused   uint64            `json:"refused"`   // connections that were no channel
+}
+
+// IdentityStats is what one identity holds and was sent. It begins anew when the identity
+// holds no name for a while.
+type IdentityStats struct {
+	Identity string `json:"identity"`
+	Names    int    `json:"names"`
+	Requests int    `json:"requests"`
+	Streams  int    `json:"streams"`
+	Queued   int    `json:"queued"`
+	Begun    Begun  `json:"begun"`
+}
+
+// GroupStats are the clients of one group. It may have several names at the server.
+type GroupStats struct {
+	Group string `json:"group"`
+	Names int    `json:"names"`
+	// Members are those of the name that has the fewest of them here, and Here how many these are.
+	Members int `json:"members"`
+	Here    int `json:"here"`
+}
+
+// Begun counts exchanges that were let in. What was promoted is among the requests, as
+// which it began.
+type Begun = admission.LaneTotals
+
+// tally is what is known of an identity beyond its present claims.
+type tally struct {
+	claims int
+	past   Begun // of claims that are no more
+}
+
+// laneStats is what a lane of ours tells; those of others tell nothing.
+func (c *claim) laneStats() (stats admission.LaneStats) {
+	lane := c.lane
+	if shared, ok := lane.(*sharedLane); ok {
+		lane = shared.Lane
+	}
+	if l, ok := lane.(gateLane); ok {
+		stats = l.Stats()
+	}
+	return stats
+}
+
+// counted makes a claim one of its identity. s.mu is held.
+func (s *Server) counted(c *claim) {
+	t := s.clients[c.identity]
+	if t == nil {
+		t = &tally{}
+		s.clients[c.identity] = t
+	}
+	t.claims++
+}
+
+// uncounted ends that. s.mu is held.
+func (s *Server) uncounted(c *claim) {
+	t, begun := s.clients[c.identity], c.laneStats().Begun
+	t.past.Add(begun)
+	s.begun.Add(begun)
+	if t.claims--; t.claims == 0 {
+		delete(s.clients, c.identity)
+	}
+}
+
+// Stats looks at the server.
+func (s *Server) Stats() Stats {
+	s.init()
+	stats := Stats{
+		Visitors: s.heads.now(), Raw: s.rawHeads.now(), Handshakes: s.turns.UnderWay(),
+		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), Resent: s.resent.Load(), AcceptErrors: s.starved.Load(),
+		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
+	}
+	for r := range reasons {
+		if n := s.refusals[r].Load(); n > 0 {
+			stats.Refused[r.String()] = n
+		}
+	}
+	stats.Direct = s.directs.stats()
+	if g, ok := s.admission.(gate); ok {
+		held := g.Stats()
+		stats.Requests, stats.Streams, stats.Queued, stats.Bytes = held.Requests, held.Streams, held.Waiting, held.Bytes
+		stats.Overloads, stats.Waits, stats.Waited = held.Refused, held.Waits, held.Waited
+	}
+	stats.Overloads["visitors"], stats.Overloads["visitors each"] = s.heads.refused.Load(), s.heads.refusedEach.Load()
+	stats.Overloads["raw visitors"] = s.rawHeads.refused.Load()
+	s.mu.Lock()
+	sessions := make([]*session, 0, len(s.sessions))
+	for _, x := range s.sessions {
+		sessions = append(sessions, x)
+	}
+	stats.Sessions, stats.Link = len(sessions), s.past
+	s.countClaims(&stats)
+	s.mu.Unlock()
+	for _, x := range sessions {
+		for _, l := range x.all() {
+			link := l.Stats()
+			stats.Link.add(&link)
+			if link.RTT > 0 {
+				stats.RTTs = append(stats.RTTs, link.RTT)
+			}
+		}
+	}
+	return stats
+}
+
+// UnderWay is how many requests and streams are under way: of Stats what is looked at often.
+func (s *Server) UnderWay() int {
+	s.init()
+	g, ok := s.admission.(gate)
+	if !ok {
+		return 0
+	}
+	held := g.Stats()
+	return held.Requests + held.Streams
+}
+
+// countClaims fills in what the claims tell. s.mu is held.
+func (s *Server) countClaims(stats *Stats) {
+	of := make(map[string]*IdentityStats, len(s.clients))
+	for identity, t := range s.clients {
+		of[identity] = &IdentityStats{Identity: identity, Names: t.claims, Begun: t.past}
+	}
+	stats.Begun = s.begun
+	for p := range s.places() {
+		stats.Names++
+		if !p.served() {
+			stats.Away++
+		}
+		stats.Waiting += p.waitingNow()
+		stats.countGroup(p)
+	}
+	for c := range s.claims() {
+		lane, client := c.laneStats(), of[c.identity]
+		client.Requests += lane.Requests
+		client.Streams += lane.Streams
+		client.Queued += lane.Waiting
+		client.Begun.Add(lane.Begun)
+		stats.Begun.Add(lane.Begun)
+	}
+	for _, client := range of {
+		stats.Identities = append(stats.Identities, *client)
+	}
+	slices.SortFunc(stats.Identities, func(a, b IdentityStats) int { return cmp.Compare(a.Identity, b.Identity) })
+}
+
+// countGroup counts a place, if a group has it.
+func (s *Stats) countGroup(p *place) {
+	if !p.grouped() {
+		return
+	}
+	at, known := slices.BinarySearchFunc(s.Groups, p.at.Group, func(g GroupStats, name string) int { return cmp.Compare(g.Group, name) })
+	if !known {
+		s.Groups = slices.Insert(s.Groups, at, GroupStats{Group: p.at.Group, Members: len(p.all()), Here: p.here()})
+	}
+	g := &s.Groups[at]
+	g.Names++
+	if here := p.here(); here < g.Here {
+		g.Members, g.Here = len(p.all()), here
+	}
+}

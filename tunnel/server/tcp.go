@@ -1,0 +1,170 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"paddock/internal/netio/hostname"
+	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/relay"
+	"paddock/wire"
+)
+
+// acceptPause and maxAcceptPause are how long to wait after an Accept that has failed
+// for want of resources: it doubles from one to the other.
+const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
+
+// acceptTCP is the goroutine of a TCP tunnel's listener; the place's end closes it.
+func (s *Server) acceptTCP(p *place) {
+	defer s.tasks.Done()
+	s.accept(&rawVisitors{p.listener, s, p}, &s.tasks, func(conn net.Conn) { s.serveTCP(p, conn) })
+}
+
+// rawVisitors bounds the visitors of all TCP tunnels together, before anything is made for
+// them: they leave descriptors to the fronts and to clients.
+type rawVisitors struct {
+	net.Listener
+	s *Server
+	p *place
+}
+
+// Accept resets those that are over the bound.
+func (v *rawVisitors) Accept() (net.Conn, error) {
+	for {
+		conn, err := v.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		most := v.s.limits.RawVisitors
+		if err = v.s.rawHeads.enter(relay.AddrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
+			return conn, nil
+		}
+		v.s.refuseRaw(v.p, v.p.sole(), conn, &message.Channel{}, err)
+		_ = conn.Close()
+	}
+}
+
+// accept starts a goroutine of the group for each connection of l, until l is closed.
+func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Conn)) {
+	pause := acceptPause
+	for {
+		conn, err := l.Accept()
+		if err == nil {
+			pause = acceptPause
+			group.Go(func() { serve(conn) })
+			continue
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		s.starved.Add(1)
+		s.log.Warn("tunnel: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-s.ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		pause = min(2*pause, maxAcceptPause)
+	}
+}
+
+// serveTCP is the goroutine of a visitor of a TCP tunnel.
+func (s *Server) serveTCP(p *place, conn net.Conn) {
+	defer s.rawHeads.leave(relay.AddrPort(conn.RemoteAddr()).Addr())
+	defer conn.Close()
+	known, first, err := s.introduced(conn)
+	switch {
+	case err == nil:
+		s.carryRaw(p, known, &message.Channel{Rest: first})
+	case !errors.Is(err, io.EOF):
+		s.refuseRaw(p, p.sole(), conn, &message.Channel{}, err)
+	}
+}
+
+// carryRaw carries a visitor's connection as it is, behind what open says of it.
+func (s *Server) carryRaw(p *place, conn net.Conn, open *message.Channel) {
+	began := time.Now()
+	open.Visitor, open.Local = relay.AddrPort(conn.RemoteAddr()), relay.AddrPort(conn.LocalAddr())
+	r := rawGuest{s: s, place: p, open: open}
+	err := r.enter(s.ctx)
+	if err != nil {
+		s.refuseRaw(p, p.sole(), conn, open, err)
+		return
+	}
+	release := r.permit.Release
+	if r.holder.direct && s.directs.open.Load() {
+		carried, rest := s.carryDirect(&r.seat, conn, open, release)
+		if carried {
+			return
+		}
+		release = rest
+	}
+	st, err := r.dial(s.ctx, release)
+	if err != nil {
+		s.refuseRaw(p, r.claim.identity, conn, open, err)
+		return
+	}
+	to := r.far(s.ctx, st)
+	stop := context.AfterFunc(s.ctx, func() { _ = to.Reset(wire.Unavailable) })
+	defer stop()
+	var over relay.Passage
+	err = relay.SpliceCounted(conn, nil, to, s.limits.Linger, &over)
+	if again, ok := to.(*rawAgain); ok {
+		st = again.stream().Stream
+	}
+	s.carried(r.claim, open, &over, st, began, false)
+	if err == nil {
+		s.served.Add(1)
+	} else {
+		s.cancelled.Add(1)
+		s.log.Debug("tunnel: raw connection", "address", p.where, "error", err)
+	}
+}
+
+// refuseRaw tells of a visitor who is refused, and has him reset: there is nothing to tell him.
+func (s *Server) refuseRaw(p *place, identity string, conn net.Conn, open *message.Channel, err error) {
+	p.refused.Add(1)
+	s.refused(Refusal{
+		Reason: reasonOf(s.ctx, err), Tunnel: p.where, Identity: identity, Peer: conn.RemoteAddr().String(), Host: string(open.Name), Err: err,
+	})
+	relay.ResetConn(conn)
+}
+
+// Dial connects to the service of a tunnel, as a visitor would from within the process:
+// at is the address that a TCP tunnel has got, or a host of SNI.
+// The same bounds and the same policy count. ctx bounds the wait for a permit and for a
+// client that is away; that the service took no connection shows in the first Read. The
+// connection has CloseWrite. Close of the Server does not end it.
+func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
+	s.init()
+	s.mu.Lock()
+	p := s.addresses[at]
+	s.mu.Unlock()
+	open := &message.Channel{}
+	if name, err := hostname.Normalise(at); p == nil && err == nil {
+		p = s.names.find(name, "")
+		open.SNI, open.Name = true, []byte(name)
+	}
+	if p == nil {
+		return nil, dialError(at, errors.New("no tunnel for raw connections is bound there"))
+	}
+	r := rawGuest{s: s, place: p, open: open}
+	if err := r.enter(ctx); err != nil {
+		return nil, dialError(at, err)
+	}
+	st, err := r.dial(ctx, r.permit.Release)
+	if err != nil {
+		return nil, dialError(at, err)
+	}
+	return relay.NewRawConn(st, nil, relay.TunnelAddr(""), relay.TunnelAddr(p.where)), nil
+}
+
+func dialError(at string, err error) error {
+	return &net.OpError{Op: "dial", Net: "tunnel", Addr: relay.TunnelAddr(at), Err: err}
+}

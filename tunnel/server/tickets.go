@@ -1,0 +1,175 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/tunnel"
+	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/relay"
+	"paddock/wire"
+)
+
+// directs are the tickets of a server that were not used yet, and where channels come in.
+type directs struct {
+	open    atomic.Bool // somebody listens for channels
+	now     atomic.Int64
+	carried atomic.Uint64
+	bytes   [2]atomic.Int64 // from visitors, to visitors
+	falls   [fallbacks]atomic.Uint64
+	refused atomic.Uint64 // connections that are no channel
+
+	mu      sync.Mutex
+	tickets map[[message.TicketIDBytes]byte]*awaited // guarded by mu
+}
+
+// awaited is a ticket that was handed out.
+type awaited struct {
+	*message.Ticket
+	secured bool
+	key     [sha256.Size]byte // of the client's link, with keyed
+	keyed   bool
+	came    chan *relay.DirectChannel // has room for the one that there may be
+	expiry  *time.Timer
+
+	over bool // guarded by directs.mu; used, or withdrawn
+}
+
+// maxTickets bounds the tickets that are out, withdrawn ones too until their time is over.
+const maxTickets = 4_096
+
+// issue makes a ticket for a stream of a link, nil if too many are out.
+func (d *directs) issue(link *wire.Conn, p tunnel.Protocol) *awaited {
+	a := &awaited{Ticket: message.NewTicket(), secured: relay.SecuredBy(p, relay.OverTLS(link.NetConn())), came: make(chan *relay.DirectChannel, 1)}
+	a.key, a.keyed = wire.PeerKey(link)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.tickets) >= maxTickets {
+		return nil
+	}
+	if d.tickets == nil {
+		d.tickets = map[[message.TicketIDBytes]byte]*awaited{}
+	}
+	d.tickets[a.ID] = a
+	a.expiry = time.AfterFunc(relay.DirectTime, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.tickets, a.ID)
+	})
+	return a
+}
+
+// withdraw makes a ticket good for nothing. Until its time is over it is known: who comes
+// late with it is no stranger.
+func (d *directs) withdraw(a *awaited) {
+	d.mu.Lock()
+	a.over = true
+	d.mu.Unlock()
+	select {
+	case c := <-a.came:
+		c.Cut()
+	default:
+	}
+}
+
+// redeem gives a channel to who waits for it.
+func (d *directs) redeem(a *awaited, c *relay.DirectChannel) (ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a.over {
+		return false
+	}
+	a.over = true
+	a.expiry.Stop()
+	delete(d.tickets, a.ID)
+	a.came <- c
+	return true
+}
+
+// Beside lets a wire.Server take the channels of direct tunnels where its clients connect.
+// Until it was called, clients are told that there are none.
+func (s *Server) Beside() *wire.AltProtocol {
+	s.init()
+	s.directs.open.Store(true)
+	return &wire.AltProtocol{First: message.DirectPreface[0], ALPN: message.DirectALPN, Serve: s.serveDirect}
+}
+
+// serveDirect judges a connection that says it is a channel. One whose ticket was
+// withdrawn is closed, and no more: it was meant well.
+func (s *Server) serveDirect(conn, socket net.Conn) error {
+	c := &relay.DirectChannel{Conn: conn, Socket: socket}
+	err := s.directs.admit(c)
+	if err != nil {
+		s.directs.refused.Add(1)
+		_ = socket.Close()
+	}
+	if errors.Is(err, errLate) {
+		err = nil
+	}
+	return err
+}
+
+// errLate is about a ticket that is good for nothing any more.
+var errLate = fmt.Errorf("%w: its ticket was used or withdrawn", relay.ErrDirect)
+
+// nobodys stands for a ticket that is not there: to look costs as much as for one that is.
+var nobodys = message.NewTicket()
+
+// admit reads what a channel begins with.
+func (d *directs) admit(c *relay.DirectChannel) error {
+	var hello [message.HelloBytes]byte
+	if _, err := io.ReadFull(c, hello[:]); err != nil {
+		return fmt.Errorf("%w: %w", relay.ErrDirect, err)
+	}
+	id := [message.TicketIDBytes]byte(hello[len(message.DirectPreface):])
+	d.mu.Lock()
+	a := d.tickets[id]
+	d.mu.Unlock()
+	t := nobodys
+	if a != nil {
+		t = a.Ticket
+	}
+	proven := t.Proves("client", hello[len(message.DirectPreface)+message.TicketIDBytes:])
+	switch {
+	case string(hello[:len(message.DirectPreface)]) != message.DirectPreface:
+		return fmt.Errorf("%w: first bytes %x", relay.ErrDirect, hello[:len(message.DirectPreface)])
+	case a == nil || !proven:
+		return fmt.Errorf("%w: no such ticket", relay.ErrDirect)
+	case a.secured != relay.OverTLS(c.Conn):
+		return fmt.Errorf("%w: TLS, or none, against what was asked for", relay.ErrDirect)
+	case a.secured && a.keyed && !a.comesWith(c.Conn):
+		return fmt.Errorf("%w: not the key of its link", relay.ErrDirect)
+	}
+	_ = c.Socket.SetDeadline(time.Time{})
+	if !d.redeem(a, c) {
+		return errLate
+	}
+	return nil
+}
+
+// comesWith says whether a channel has the key of the link.
+func (a *awaited) comesWith(conn net.Conn) bool {
+	state := conn.(interface{ ConnectionState() tls.ConnectionState }).ConnectionState()
+	return len(state.PeerCertificates) > 0 && sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo) == a.key
+}
+
+// stats are the counts.
+func (d *directs) stats() DirectStats {
+	s := DirectStats{
+		Now: int(d.now.Load()), Carried: d.carried.Load(), Sent: d.bytes[0].Load(), Received: d.bytes[1].Load(),
+		Fallbacks: map[string]uint64{}, Refused: d.refused.Load(),
+	}
+	for f := range fallbacks {
+		if n := d.falls[f].Load(); n > 0 {
+			s.Fallbacks[f.String()] = n
+		}
+	}
+	return s
+}

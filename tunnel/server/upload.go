@@ -1,0 +1,200 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"paddock/internal/netio/h1"
+	"paddock/tunnel/internal/message"
+	"paddock/tunnel/internal/relay"
+	"paddock/wire"
+)
+
+// upload is the goroutine that sends a request's body while the answer comes.
+type upload struct {
+	x        *exchange
+	proceed  chan struct{} // nil: nobody waits for 100
+	over     chan struct{} // closed when the answer is: who waits for 100 stops
+	done     chan struct{} // closed when it has returned; nil: there is none
+	whole    bool          // all of the body was sent; to be read once done is closed
+	err      error         // why reading it has failed; likewise
+	received int64         // bytes of it that were read; likewise
+
+	mu       sync.Mutex
+	ended    bool // guarded by mu: nobody waits for the visitor any more
+	answered bool // guarded by mu: there is an answer, or the beginning of one
+}
+
+// expectWait is how long a target may take to say that it wants a body. One that knows
+// nothing of Expect waits for the body itself.
+const expectWait = time.Second
+
+// minRate bounds a slow body: so many bytes within rateSpan. One of unknown length may be
+// a conversation, and as slow as that; but who says nothing within talkSpan, and is told
+// nothing either, does not converse. Streams of calls may wait for longer on both sides.
+const (
+	minRateBytes = 5_000
+	rateSpan     = 10 * time.Second
+	talkSpan     = 60 * time.Second
+)
+
+// upload begins to send the body. A request that upgrades sends nothing yet: its half
+// stays open.
+func (x *exchange) upload(st *wire.Stream) *upload {
+	u := &upload{x: x, over: make(chan struct{})}
+	if x.upgrade != "" {
+		return u
+	}
+	if x.r.BodySize() == 0 {
+		_ = st.CloseWrite()
+		return u
+	}
+	if x.r.Expects {
+		x.proceed = make(chan struct{})
+		u.proceed = x.proceed
+	}
+	u.done = make(chan struct{})
+	go u.run(st)
+	return u
+}
+
+// run sends until the body ends, or reading or writing fails.
+func (u *upload) run(st *wire.Stream) {
+	defer close(u.done)
+	if u.proceed != nil {
+		timer := time.NewTimer(expectWait)
+		defer timer.Stop()
+		select {
+		case <-u.proceed:
+		case <-timer.C:
+		case <-u.over:
+			return
+		}
+		u.x.t.proceed()
+	}
+	if err := u.send(st); err != nil {
+		u.mu.Lock()
+		if !u.ended {
+			u.err = err
+		}
+		u.mu.Unlock()
+		_ = st.Reset(wire.Cancelled)
+	}
+}
+
+func (u *upload) send(st *wire.Stream) error {
+	b := relay.Records.Get().(*relay.Record)
+	defer relay.Records.Put(b)
+	span, since := rateSpan, minRateBytes
+	if u.talks() {
+		span = talkSpan
+	}
+	for {
+		if since >= minRateBytes {
+			u.readWithin(span)
+			since = 0
+		}
+		b[0] = message.RecordBody
+		n, err := u.x.t.Read(b[1:])
+		u.received += int64(n)
+		if since += n; n > 0 {
+			if werr := st.WriteMsg(b[:1+n]); werr != nil {
+				return nil // the far side wants no more; the answer tells
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return u.sendTrailers(st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// talks says whether the body may be one half of a conversation.
+func (u *upload) talks() bool { return u.x.r.BodySize() < 0 }
+
+// readWithin bounds the next reads, unless nobody waits for them any more, or they may take
+// as long as they like.
+func (u *upload) readWithin(span time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.ended && !(u.talks() && (u.answered || u.x.r.calls())) {
+		u.x.t.readUntil(time.Now().Add(span))
+	}
+}
+
+// answer hears that the answer begins.
+func (u *upload) answer() {
+	if u == nil || u.done == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.answered = true; u.talks() && !u.ended {
+		u.x.t.readUntil(time.Time{})
+	}
+}
+
+func (u *upload) sendTrailers(st *wire.Stream) error {
+	msg := []byte{message.RecordTrailers}
+	for _, f := range u.x.t.trailers() {
+		if f.Known == h1.OtherField {
+			msg = h1.AppendField(msg, f.Name, f.Value)
+		}
+	}
+	if len(msg) > 1 {
+		if err := st.WriteMsg(append(msg, "\r\n"...)); err != nil {
+			return nil
+		}
+	}
+	u.whole = st.CloseWrite() == nil
+	return nil
+}
+
+// end waits for the goroutine, once the answer is over: net/http wants the body back.
+// One that still reads is woken by a deadline. It says whether the body was sent whole.
+func (u *upload) end(st *wire.Stream) (whole bool) {
+	close(u.over)
+	if u.done == nil {
+		return true
+	}
+	select {
+	case <-u.done:
+		return u.whole
+	default:
+	}
+	_ = st.SetWriteDeadline(relay.LongAgo)
+	u.mu.Lock()
+	u.ended = true
+	u.x.t.readUntil(relay.LongAgo)
+	u.mu.Unlock()
+	<-u.done
+	if !u.x.r.http2 { // so long net/http takes the rest, so that no reset overtakes the answer
+		u.x.t.readUntil(time.Now().Add(bodyLinger))
+	}
+	return u.whole
+}
+
+// running says whether the body is still being sent.
+func (u *upload) running() bool {
+	if u == nil || u.done == nil {
+		return false
+	}
+	select {
+	case <-u.done:
+		return false
+	default:
+		return true
+	}
+}
+
+const (
+	// bodyLinger is how long the rest of a body is taken that nobody wants.
+	bodyLinger = 500 * time.Millisecond
+	// answerLinger is how long a visitor may take to see the answer that came in the midst
+	// of his body, and to end: some round trips of the longest ways that there are.
+	answerLinger = 5 * time.Second
+)

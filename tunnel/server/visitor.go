@@ -1,0 +1,204 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/internal/netio/nowait"
+	"paddock/tunnel"
+	"paddock/tunnel/internal/relay"
+)
+
+// visitors bounds the connections of the fronts, all and from one address, and how long
+// each may take nothing of what is written to it.
+type visitors struct {
+	net.Listener
+	s *Server
+}
+
+func (s *Server) visitors(l net.Listener) net.Listener { return &visitors{l, s} }
+
+// Accept drops those that are over a bound: they are refused before they cost
+// anything.
+func (v *visitors) Accept() (net.Conn, error) {
+	for {
+		conn, err := v.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := relay.AddrPort(conn.RemoteAddr()).Addr()
+		if err = v.s.heads.enter(from, v.s.limits.Visitors, v.s.limits.VisitorsEach, v.s.manyBehind(from)); err == nil {
+			return &visitor{Conn: conn, s: v.s, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
+		}
+		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String(), Err: err})
+		_ = conn.Close()
+	}
+}
+
+// visitor is a connection whose writes end if nothing of them is taken for stall: one
+// who asks and does not read would hold what is written for him for ever.
+type visitor struct {
+	net.Conn
+	s     *Server
+	from  netip.Addr
+	stall time.Duration
+	armed relay.Moment // when the write deadline was set last
+	once  sync.Once
+
+	trying sync.Mutex
+	now    *nowait.Writer // nil: no write is known not to wait; it belongs to who holds trying
+}
+
+// introduced learns from a proxy that introduces who the visitor is, who then counts as one
+// from his own address. first is what has come of him; without ok he has been sent away. It
+// is called once, before anything else.
+func (c *visitor) introduced() (first []byte, ok bool) {
+	if !c.s.introduces(c.from) {
+		return nil, true
+	}
+	began := time.Now()
+	conn, first, err := c.s.introduced(c.Conn)
+	c.Conn = conn
+	if from := relay.AddrPort(conn.RemoteAddr()).Addr(); err == nil && from != c.from && !c.s.manyBehind(from) {
+		if err = c.s.heads.turnsOut(from, c.s.limits.VisitorsEach); err == nil {
+			c.from = from
+		}
+	}
+	if err == nil {
+		return first, true
+	}
+	if !errors.Is(err, io.EOF) {
+		c.s.refused(Refusal{Reason: reasonOf(c.s.ctx, err), Peer: c.RemoteAddr().String(), Waited: time.Since(began), Err: err})
+	}
+	_ = c.Close()
+	return nil, false
+}
+
+// Write writes what is taken at once, and then pieces, each of which has stall.
+func (c *visitor) Write(p []byte) (total int, err error) {
+	const piece = 64 << 10
+	if total = c.tryWrite(p); total == len(p) {
+		return total, nil
+	}
+	p = p[total:]
+	for {
+		c.arm()
+		n, err := c.Conn.Write(p[:min(len(p), piece)])
+		total += n
+		if p = p[n:]; err != nil || len(p) == 0 {
+			return total, err
+		}
+	}
+}
+
+// tryWrite writes p[:n] without waiting. If something is in the way, the next write says so.
+func (c *visitor) tryWrite(p []byte) (n int) {
+	if c.now == nil || !c.trying.TryLock() {
+		return 0
+	}
+	defer c.trying.Unlock()
+	n, _ = c.now.TryWrite(p)
+	return n
+}
+
+// arm moves the deadline, at most once for each sixteenth of stall.
+func (c *visitor) arm() {
+	if now := time.Now(); now.Sub(c.armed.Get()) > c.stall/16 {
+		c.armed.Set(now)
+		_ = c.Conn.SetWriteDeadline(now.Add(c.stall))
+	}
+}
+
+// CloseWrite ends our half, for those who upgrade.
+func (c *visitor) CloseWrite() error { return relay.CloseWrite(c.Conn) }
+
+// NetConn is the connection beneath.
+func (c *visitor) NetConn() net.Conn { return c.Conn }
+
+// Close gives the place back.
+func (c *visitor) Close() error {
+	c.once.Do(func() { c.s.heads.leave(c.from) })
+	return c.Conn.Close()
+}
+
+// Bare returns the connection without what the server adds to it.
+func (c *visitor) Bare() net.Conn { return c.Conn }
+
+// headcount is how many connections of visitors there are: at all fronts together, or at all
+// addresses of TCP tunnels. Each of them takes a descriptor of the process.
+type headcount struct {
+	mu   sync.Mutex
+	all  int                // guarded by mu
+	each map[netip.Addr]int // guarded by mu; by address, those of proxies themselves aside
+
+	refused, refusedEach atomic.Uint64 // since there were too many in all, from one address
+}
+
+// Why a visitor is refused before anything of him was read.
+var (
+	errCrowd     = fmt.Errorf("%w: as many visitors as there may be", tunnel.ErrOverloaded)
+	errCrowdEach = fmt.Errorf("%w: as many visitors as there may be from one address", tunnel.ErrOverloaded)
+)
+
+// enter counts one more from an address, if there may be one: the error wraps ErrOverloaded.
+// A proxy has as many as there may be in all: behind it there are many visitors.
+func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= most {
+		c.refused.Add(1)
+		return errCrowd
+	}
+	if !proxy {
+		if err := c.one(from, each); err != nil {
+			return err
+		}
+	}
+	c.all++
+	return nil
+}
+
+// turnsOut counts one who has entered as a proxy to be from an address, if there may be one
+// more from there.
+func (c *headcount) turnsOut(from netip.Addr, each int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.one(from, each)
+}
+
+// one counts one more from an address. mu is held.
+func (c *headcount) one(from netip.Addr, each int) error {
+	if c.each[from] >= each {
+		c.refusedEach.Add(1)
+		return errCrowdEach
+	}
+	if c.each == nil {
+		c.each = map[netip.Addr]int{}
+	}
+	c.each[from]++
+	return nil
+}
+
+func (c *headcount) leave(from netip.Addr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if n := c.each[from]; n > 1 {
+		c.each[from] = n - 1
+	} else {
+		delete(c.each, from)
+	}
+}
+
+// now is how many there are.
+func (c *headcount) now() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
