@@ -2,7 +2,7 @@ package tunnel
 
 import "errors"
 
-// Protocol is what a tunnel carries.
+// Protocol is the kind of traffic that a tunnel carries.
 type Protocol string
 
 // The protocols.
@@ -12,7 +12,7 @@ const (
 	SNI  Protocol = "sni"  // TLS connections for a host, as they are
 )
 
-// Binding is what a client asks to have at the server.
+// Binding is a name or an address that a client asks the server for.
 type Binding struct {
 	Protocol Protocol
 	Host     string // HTTP, SNI: normalised; "*." stands for one label
@@ -52,7 +52,7 @@ type PolicyFunc func(identity string, b Binding) error
 // Allow calls f.
 func (f PolicyFunc) Allow(identity string, b Binding) error { return f(identity, b) }
 
-// Errors for what callers branch on.
+// Errors that callers test for.
 var (
 	ErrDenied     = errors.New("tunnel: policy does not allow it")
 	ErrNameHeld   = errors.New("tunnel: name held by another client")

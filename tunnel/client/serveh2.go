@@ -205,10 +205,10 @@ func (v *h2Visit) sendBodyH2(st *wire.Stream, res *http.Response) error {
 // cancelledStream is the code of a stream that is not wanted any more.
 const cancelledStream = 8
 
-// grpcAnswer is what a gRPC service meant that has reset a call before it said anything: a
-// status alone, as gRPC's clients take such a reset from a service without anything between.
-// Services do so when their clock is the first to find the call's time over. It is nil for
-// other errors, and for what is no call.
+// grpcAnswer returns the status for a gRPC call that the service has reset before it answered: a
+// status alone, as a gRPC client derives from such a reset if it is connected directly. Services
+// reset when their own clock is the first to find the deadline of the call exceeded. It returns nil
+// for other errors, and for requests that are no calls.
 func grpcAnswer(r *http.Request, begun time.Time, err error) *http.Response {
 	var reset h2Reset
 	if !errors.As(err, &reset) || reset.Code != cancelledStream || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {

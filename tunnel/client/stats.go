@@ -49,14 +49,14 @@ func (c *Client) Stats() Stats {
 }
 
 const (
-	// defaultBudget is what a client may hold for visitors: 1,500 at a time.
+	// defaultBudget is the memory that a client may use for visitors: 1,500 at a time.
 	defaultBudget = 96 << 20
 	// minBudget is room for a visitor or two.
 	minBudget = 4 * message.ExchangeBytes
 )
 
-// byteBudget bounds what all that is under way at a client may come to hold, by what it
-// may hold at worst: an answer in one piece knows no credit. Safe for concurrent use.
+// byteBudget bounds the bytes that a client's exchanges may hold together. It reserves the worst
+// case, since an answer in one piece needs no credit. Safe for concurrent use.
 type byteBudget struct {
 	limit int64
 	used  atomic.Int64

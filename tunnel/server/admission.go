@@ -9,7 +9,7 @@ import (
 	"paddock/tunnel/internal/admission"
 )
 
-// Admission bounds what is under way. The zero Server has an admission.Gate with the
+// Admission bounds the work in progress. Without one a Server uses an admission.Gate with the
 // bounds of its Limits.
 type Admission interface {
 	// Lane is called once for each tunnel that is bound, under the name that visitors
@@ -27,11 +27,11 @@ type Lane interface {
 
 // Permit is for one exchange.
 type Permit interface {
-	// Promote makes it one of a stream. It fails where there are too many, and
-	// remains what it was.
+	// Promote turns the permit into one of a stream. It fails if there are too many streams, and
+	// the permit remains as it was.
 	Promote() error
-	// Begin exchanges it, which is one of a Body that is here now, for one of a Request, as
-	// Enter gives them out. On an error it remains what it was.
+	// Begin exchanges the permit of a Body that has arrived for that of a Request, as Enter returns
+	// one. On an error it remains as it was.
 	Begin(ctx context.Context) (Permit, error)
 	// Answered is told how the target has answered, when so much of its answer has come
 	// that it is seen how fast it does, or it is known not to come; failed means not at
@@ -42,8 +42,8 @@ type Permit interface {
 	Release()
 }
 
-// Class tells short work from that which may last for hours: many idle WebSockets
-// must not use up what requests need, nor visitors who take their time to send a body.
+// Class separates short work from work that may last for hours: idle WebSockets, and visitors that
+// are slow to send a body, must not use up the capacity for requests.
 type Class uint8
 
 // The classes.

@@ -17,8 +17,8 @@ import (
 	"paddock/wire"
 )
 
-// A path that swallows everything is found dead after 10 s. Once the client owes a sign of
-// life for 2 s nobody is sent down it any more.
+// A path that drops every packet is found dead after 10 s. When the client has owed a sign of life
+// for 2 s, visitors are not sent to it any more.
 func TestLinkThatSaysNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newIsland(t, tunnel.Limits{})

@@ -11,11 +11,10 @@ import (
 	"paddock/wire"
 )
 
-// A group is clients that have one name together, each for itself allowed to have it, and to
-// be of the group. Whoever wants to be one of them says the group's name; the first one's
-// word is what others are held against.
+// A group consists of clients that share a name, each of them allowed to have it, and to be in the
+// group. A client joins by the group's name; its settings must match those of the first member.
 
-// placeFor finds where an identity may have what it asks for, nil if nobody has that yet. The
+// placeFor returns the place where an identity may have its binding, nil if the name is free. The
 // error wraps ErrNameHeld, or ErrOverloaded. s.mu is held.
 func (s *Server) placeFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *place, err error) {
 	if b.Protocol == tunnel.TCP {
@@ -53,9 +52,8 @@ func (s *Server) at(identity string, b tunnel.Binding, id uint16) *place {
 	return s.sameAsked(identity, b, id)
 }
 
-// admits says whether an identity may have b beside those who have the place, which is of the
-// same host or the same address: if these are others, only as one of their group. Server.mu
-// is held.
+// admits reports whether an identity may have b, which has the same host or address as the place:
+// if others hold it, only as a member of their group. Server.mu is held.
 func (p *place) admits(identity string, b tunnel.Binding) error {
 	for _, c := range p.all() {
 		switch {
@@ -63,7 +61,7 @@ func (p *place) admits(identity string, b tunnel.Binding) error {
 		case c.at.Group == "" && b.Group == "":
 			return tunnel.ErrNameHeld
 		case c.at.Group == "":
-			return fmt.Errorf("%w, who shares it with no group", tunnel.ErrNameHeld)
+			return fmt.Errorf("%w: it is shared with no group", tunnel.ErrNameHeld)
 		case b.Group == "":
 			return fmt.Errorf("%w, or several: it is shared by a group", tunnel.ErrNameHeld)
 		case c.at.Group != b.Group:
@@ -75,8 +73,8 @@ func (p *place) admits(identity string, b tunnel.Binding) error {
 	return nil
 }
 
-// admitsOneMore says whether an identity may be one of those who have the place. What is asked
-// of visitors must be asked by all: else there would be a way around it. Server.mu is held.
+// admitsOneMore reports whether an identity may join the members of the place. All members must
+// require the same of visitors: otherwise one would be a way around it. Server.mu is held.
 func (p *place) admitsOneMore(identity string, ask *message.BindAsk) error {
 	all := p.all()
 	for _, c := range all {

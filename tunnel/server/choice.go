@@ -11,17 +11,16 @@ import (
 // least to do, which is looked for among all.
 const maxMembers = 32
 
-// choice goes over the members of a place: those with less to do first, each once, those
-// who are away last.
+// choice iterates over the members of a place, each once: the least loaded first, those away last.
 type choice struct {
 	place   *place
 	members []*claim
 	tried   uint32 // a bit for each
-	class   Class  // of what they are compared by
-	chosen  *claim // by the last choice among several, until he is let in or refused
+	class   Class  // members are compared by their load of it
+	chosen  *claim // by the last choice among several, until the visitor is admitted or refused
 }
 
-// choose begins a choice without those who were tried before.
+// choose begins a choice that skips the members tried before.
 func (p *place) choose(class Class, before []*claim) choice {
 	c := choice{place: p, members: p.all(), class: class}
 	for i, m := range c.members {
@@ -34,7 +33,8 @@ func (p *place) choose(class Class, before []*claim) choice {
 	return c
 }
 
-// next is who is asked next, nil when all were. Without a holder he is away.
+// next returns the next member to try, nil after the last. A nil holder means that the member is
+// away.
 func (c *choice) next() (*claim, *holder) {
 	if len(c.members) == 1 {
 		if c.tried != 0 {
@@ -46,10 +46,10 @@ func (c *choice) next() (*claim, *holder) {
 	return c.least()
 }
 
-// least is the member with the least to do, as a part of what it may have to do; of equals who
-// was chosen longest ago. What is under way is counted at this server, so all of them are
-// compared: nobody else brings them visitors whom we do not know of. He who comes counts from
-// here on, else two who come at once would wait for one, and nobody would come to the other.
+// least returns the member with the least load relative to its capacity; of equals, the one that
+// was chosen longest ago. All members are compared, since this server counts all of their visitors:
+// no other server sends them any. A chosen visitor counts from here on, otherwise two visitors that
+// arrive at once would both be sent to one member.
 func (c *choice) least() (*claim, *holder) {
 	best := -1
 	var holds *holder
@@ -85,7 +85,7 @@ func (c *choice) least() (*claim, *holder) {
 	return c.members[best], holds
 }
 
-// came hears that the one who was chosen has let the visitor in, or refused him.
+// came records that the chosen member has admitted or refused the visitor.
 func (c *choice) came() {
 	if c.chosen != nil {
 		c.chosen.coming.Add(-1)
@@ -111,8 +111,8 @@ type load struct{ now, most int }
 // less compares the parts.
 func (a load) less(b load) bool { return a.now*b.most < b.now*a.most }
 
-// load compares like with like: streams may last for days, and say nothing of how soon a
-// request is answered. Of lanes that do not tell only who is coming counts.
+// load returns the load of one class: streams may last for days, and do not predict how soon a
+// request is answered. For lanes without statistics only the visitors on their way count.
 func (c *claim) load(class Class) load {
 	stats, coming := c.laneStats(), int(c.coming.Load())
 	if class == Stream {

@@ -29,7 +29,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// Visitors who come at once are spread too: who is on his way to a member counts there.
+// Simultaneous visitors are spread too: a visitor on its way to a member counts there.
 func TestChoicesAtOnce(t *testing.T) {
 	const each = 40
 	m := newMembers(t, &Server{})
@@ -63,7 +63,7 @@ func TestChoicesAtOnce(t *testing.T) {
 	}
 }
 
-// What is sent again is a tenth of what is let in, beyond a store that was there at first.
+// Retries are at most a tenth of the admitted requests, beyond an initial reserve.
 func TestLeeway(t *testing.T) {
 	var l leeway
 	l.init(3)
@@ -90,7 +90,7 @@ func TestLeeway(t *testing.T) {
 	}
 }
 
-// How often a request is sent, by what became of it before.
+// TestAttempts checks how often a request is sent, by the results of its attempts.
 func TestAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
 		group    string
@@ -123,7 +123,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// The visitor is told what helps him most.
+// Of several refusals the visitor receives the most useful one.
 func TestHope(t *testing.T) {
 	order := []error{denied(errors.New("no")), tunnel.ErrAway, errHintDown, noRoom{&admission.Refusal{Reason: admission.QueueFull}}, errCredentials}
 	for i := range order[1:] {

@@ -35,7 +35,7 @@ func (f Fallback) String() string {
 // Fallbacks are all there are.
 func Fallbacks() []Fallback { return []Fallback{DirectFull, DirectPaused, DirectLate, DirectRefused} }
 
-// Fallen is a visitor of a direct tunnel whom the link carries.
+// Fallen is a visitor of a direct tunnel that the link carries.
 type Fallen struct {
 	Reason   Fallback
 	Tunnel   string // where visitors find it
@@ -74,7 +74,7 @@ func (s *Server) carryDirect(at *seat, conn net.Conn, open *message.Channel, rel
 		return false, release
 	}
 	permit := &jointPermit{release: release}
-	permit.holders.Store(2) // the stream, and we, who may want it for another one
+	permit.holders.Store(2) // the stream, and this call, which may need it for another one
 	link, over := x.choose(permit.leave)
 	a := d.issue(link, c.at.Protocol)
 	if a == nil {
@@ -109,7 +109,7 @@ func (s *Server) carryDirect(at *seat, conn net.Conn, open *message.Channel, rel
 	}
 }
 
-// jointPermit is a permit that is given back by the last who has it.
+// jointPermit is a permit that its last holder releases.
 type jointPermit struct {
 	holders atomic.Int32
 	release func()
@@ -121,8 +121,8 @@ func (p *jointPermit) leave() {
 	}
 }
 
-// fallbackOf is what an error of await means for the visitor; fallbacks is that there is no
-// help for him.
+// fallbackOf returns the fallback for an error of await; fallbacks if the visitor has left or
+// cannot be served.
 func fallbackOf(err error) Fallback {
 	var e *wire.Error
 	switch {
@@ -137,13 +137,13 @@ func fallbackOf(err error) Fallback {
 // errNoChannel is that no channel has come.
 var errNoChannel = errors.New("tunnel: no direct channel has come in time")
 
-// followed is the stream of a visitor who is, or is to be, carried by a channel.
+// followed is the stream of a visitor that a channel carries, or may carry soon.
 type followed struct {
 	st    *wire.Stream
 	ended chan error // has room for how the stream ended, io.EOF for well
 
 	mu  sync.Mutex
-	cut func() // guarded by mu; what a stream that does not end well takes along
+	cut func() // guarded by mu; cuts the relay when the stream fails
 }
 
 // follow reads the stream until its end. Nothing comes on it.
@@ -190,7 +190,7 @@ func (v *followed) await(ctx context.Context, a *awaited, wait time.Duration) (*
 	}
 }
 
-// weld carries the visitor, until both of his directions have ended.
+// weld carries the visitor until both directions have ended.
 func (s *Server) weld(c *claim, h *holder, v *followed, channel *relay.DirectChannel, conn net.Conn, open *message.Channel, began time.Time) {
 	counts := &h.session.direct
 	s.directs.carried.Add(1)
@@ -205,7 +205,7 @@ func (s *Server) weld(c *claim, h *holder, v *followed, channel *relay.DirectCha
 	v.cut = w.Cut
 	v.mu.Unlock()
 	select {
-	case err := <-v.ended: // before it knew what to cut
+	case err := <-v.ended: // before the relay was set
 		if !errors.Is(err, io.EOF) {
 			w.Cut()
 		}

@@ -22,7 +22,7 @@ type exchange struct {
 	t       turn
 	r       *request
 	place   *place
-	seat    // once he is let in
+	seat    // once it is admitted
 	tries   attempts
 	way     way        // how the request travels
 	conn    *wire.Conn // by which, once it is chosen
@@ -36,7 +36,7 @@ type exchange struct {
 	head    h1.Head
 	up      *upload       // of a stream
 	stop    func() bool   // the visitor's leaving resets the stream no more
-	proceed chan struct{} // closed when an expecting visitor may send his body
+	proceed chan struct{} // closed when an expecting visitor may send its body
 }
 
 // exchange is the front: it carries a visitor's request, of which x says where it is, to
@@ -63,7 +63,8 @@ func (x *exchange) refuse(reason Reason, err error) {
 	x.s.refuse(x.t, f)
 }
 
-// client is who serves the visitor, or would have, "" if it may have been several.
+// client returns the client that serves the visitor, or would have, "" if there are several
+// candidates.
 func (x *exchange) client() string {
 	if x.claim != nil {
 		return x.claim.identity
@@ -92,15 +93,16 @@ func (x *exchange) admit() (Reason, error) {
 		return Malformed, errors.New("the path climbs")
 	}
 	x.classify()
-	// For somebody who comes back is not waited with a body of HTTP/2: it comes meanwhile
-	// whoever reads it, and is counted by nobody yet.
+	// An exchange over HTTP/2 with a body does not wait for a client to reconnect: net/http would
+	// receive the body meanwhile, and its buffers are not accounted for yet.
 	if x.seat, err = s.letIn(r.ctx, x.place, x, nil, !r.http2 || r.BodySize() == 0); err != nil {
 		return reasonOf(r.ctx, err), err
 	}
 	return 0, nil
 }
 
-// leadsTo says whether the name with which TLS was begun is of the clients who have the place.
+// leadsTo reports whether the server name of the TLS handshake is bound by the same clients as the
+// place.
 func (s *Server) leadsTo(serverName, path string, p *place) bool {
 	name, err := hostname.Normalise(serverName)
 	if err != nil {
@@ -119,7 +121,7 @@ func (x *exchange) suits(h *holder) error {
 		return nil
 	}
 	if x.guarded != (h.auth != nil) || x.way == asSmall && len(x.buf) > h.session.small {
-		return tunnel.ErrAway // what is to be sent again was made for others
+		return tunnel.ErrAway // the request was prepared for other members
 	}
 	return nil
 }
@@ -132,7 +134,7 @@ func (x *exchange) class() Class {
 	return Request
 }
 
-// needs implements guest: with what HTTP/2 keeps of a long body before it is read.
+// needs implements guest: it includes the buffer that HTTP/2 keeps of a long body.
 func (x *exchange) needs(h *holder) (class Class, size int) {
 	switch {
 	case x.way == asSmall, x.way == undecided && x.small(h) && x.t.here(x.r.BodySize()):
@@ -145,7 +147,7 @@ func (x *exchange) needs(h *holder) (class Class, size int) {
 	return Stream, 2 * message.MaxRecord
 }
 
-// classify reads what decides how the request travels.
+// classify decides how the request travels.
 func (x *exchange) classify() {
 	r := x.r
 	if r.secure {
@@ -212,7 +214,7 @@ func (x *exchange) carry() {
 	x.carryStream(*text)
 }
 
-// open begins what is sent to the holder with the head that is text.
+// open fills the opening message to the holder, with text as the head.
 func (x *exchange) open(text []byte) {
 	x.buf = message.AppendOpening(x.buf[:0], &message.Opening{Flags: x.flags, Tunnel: x.holder.id, Visitor: x.r.peer, Head: text})
 }
@@ -282,7 +284,7 @@ func (x *exchange) bodyIsHere() error {
 	return err
 }
 
-// refuseBody answers where the body has not come: nobody may be there any more.
+// refuseBody answers a request whose body did not arrive. The visitor may be gone.
 func (x *exchange) refuseBody(err error) {
 	switch {
 	case isTimeout(err):
@@ -294,15 +296,15 @@ func (x *exchange) refuseBody(err error) {
 	}
 }
 
-// tooMuch says whether a status tells of a target that cannot do what it is asked.
+// tooMuch reports whether a status means that the target is overloaded.
 func tooMuch(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// again finds who is sent the request once more that was not answered: another member of the
-// group, or the same client over its next connection, for whom it is waited for a moment if he
-// was lost. Nothing was done for it, or doing it again does no harm. The error is for the
-// visitor, if there is nobody: why is how the last attempt ended.
+// again finds the next client to receive an unanswered request: another member of the group, or the
+// same client over its next connection, for which it waits a moment if the client was lost. The
+// request had no effect, or repeating it does no harm. If there is no such client, the error is for
+// the visitor; why is the error of the last attempt.
 func (x *exchange) again(why error) error {
 	became := fateOf(x.conn, why)
 	if x.r.ctx.Err() != nil || !x.tries.again(&x.seat, became, x.flags&message.FlagIdempotent != 0) {
@@ -401,7 +403,7 @@ func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
 	return context.AfterFunc(x.r.ctx, func() { _ = st.Reset(wire.Cancelled) })
 }
 
-// carryStream is a wire stream. text is the head, for who is sent the request next.
+// carryStream carries the exchange by a wire stream. text is the head, kept for the next attempt.
 func (x *exchange) carryStream(text []byte) {
 	for {
 		err := x.stream()
@@ -437,7 +439,7 @@ func (x *exchange) stream() error {
 	if whole := x.up.end(st); whole && err == nil {
 		_ = st.Close()
 	} else {
-		_ = st.Reset(resetCode(err)) // what was not sent whole must not look so
+		_ = st.Reset(resetCode(err)) // a truncated request must not look complete
 	}
 	switch {
 	case !a.begun && x.up.err != nil:
@@ -450,7 +452,7 @@ func (x *exchange) stream() error {
 	return nil
 }
 
-// resetCode is what the client is told of an exchange that ends early.
+// resetCode returns the code that tells the client why an exchange ends early.
 func resetCode(err error) wire.Code {
 	if errors.Is(err, message.ErrMalformed) || errors.Is(err, h1.ErrMalformed) {
 		return wire.Protocol

@@ -13,8 +13,8 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// What HTTP/2 keeps of a body that nobody has read yet is counted with the stream, and what
-// of a body is in memory for nobody else is not waited with.
+// HTTP/2's buffer for an unread body is counted with the stream, and an exchange does not wait for
+// a client while its body sits in an uncounted buffer.
 func TestHTTP2BodiesAreCounted(t *testing.T) {
 	p := newPair(t, &Server{Limits: tunnel.Limits{Return: time.Hour}})
 	begun, over := make(chan struct{}), make(chan struct{})

@@ -21,13 +21,12 @@ import (
 	"paddock/tunnel/internal/relay"
 )
 
-// h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, takes his
-// requests one after the other and answers each before it looks at the next; it waits
-// for the link with the request in its own stack. Beside it there are at most one that
-// sends the body of a long upload (upload.run) and one that looks whether the visitor is
-// still there (readAhead), and never both.
+// h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, reads its requests one
+// after the other and answers each before it reads the next; it waits for the link with the request
+// on its own stack. At most one other goroutine runs beside it: either upload.run, which sends a
+// long body, or readAhead, which notices that the visitor leaves.
 //
-// It is the turn of each of its requests.
+// It implements turn for each of its requests.
 type h1Conn struct {
 	f          *front
 	conn       net.Conn
@@ -40,21 +39,21 @@ type h1Conn struct {
 	cancel     context.CancelFunc
 
 	room    *h1Room   // nil while nothing has come
-	r, w    int       // room.in[r:w] is what nobody has taken
+	r, w    int       // room.in[r:w] is unread
 	readErr error     // of receive
 	until   time.Time // the read deadline between requests, if timed has not been set
 	timed   atomic.Bool
-	served  bool // a request: what is waited for is another one
+	served  bool // a request has been served: the next one is awaited
 	ahead   h1Watch
 
 	mu   sync.Mutex
-	idle bool // guarded by mu: what comes next may be given up
+	idle bool // guarded by mu: the connection may be closed
 
 	body   h1Body
 	answer h1Answer
 }
 
-// h1Room is what a connection needs while a request is under way.
+// h1Room holds the buffers of a connection while a request is in progress.
 type h1Room struct {
 	in       []byte // all of it may be read into
 	out      []byte // of the answer, not written yet
@@ -64,8 +63,8 @@ type h1Room struct {
 }
 
 const (
-	firstRoom = proxyproto.MaxBytes // what comes along with a header of a proxy fits
-	// maxRoom holds a head, and behind it what is between the chunks of a body.
+	firstRoom = proxyproto.MaxBytes // fits a proxy's header with the bytes behind it
+	// maxRoom holds a head, and the framing between the chunks of its body.
 	maxRoom = h1.MaxVisitorHead + 16<<10
 	// keptRoom is up to which size a buffer is used again.
 	keptRoom = 64 << 10
@@ -83,7 +82,7 @@ func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn 
 	return c
 }
 
-// take has what was read of the connection before stand first. It is called before serve.
+// take puts bytes that were read before at the front. It is called before serve.
 func (c *h1Conn) take(first []byte) {
 	if len(first) > 0 {
 		c.room = h1Rooms.Get().(*h1Room)
@@ -153,7 +152,7 @@ func (c *h1Conn) next() bool {
 	return err == nil
 }
 
-// receive takes what has come, without waiting. done says that something has.
+// receive reads available bytes without waiting. done reports whether there are any.
 func (c *h1Conn) receive(fd uintptr) (done bool) {
 	room := h1Rooms.Get().(*h1Room)
 	n, _, wait, err := room.receiver.Receive(fd, room.in, false)
@@ -174,7 +173,7 @@ func (c *h1Conn) rest() {
 	}
 	c.room, c.r, c.w = nil, 0, 0
 	if room.in == nil {
-		return // somebody has the connection
+		return // the connection was hijacked
 	}
 	if len(room.in) > firstRoom {
 		room.in = make([]byte, firstRoom)
@@ -206,7 +205,7 @@ func (c *h1Conn) wait() bool {
 	return true
 }
 
-// stop ends the wait for a request that has not come, or for the end of one who was answered.
+// stop ends the wait for the next request, or for the end of a connection after its last answer.
 func (c *h1Conn) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,8 +214,8 @@ func (c *h1Conn) stop() {
 	}
 }
 
-// turn answers one request, or says what was wrong with its head. It says whether there
-// may be another one.
+// turn answers one request, or reports the fault of its head. It reports whether another request
+// may follow.
 func (c *h1Conn) turn(err error) bool {
 	q := &c.room.req
 	q.ctx, q.peer, q.secure, q.serverName = c.ctx, c.peer, c.secure, c.serverName
@@ -239,7 +238,7 @@ func (c *h1Conn) turn(err error) bool {
 	if c.body.begin(&q.Head); c.body.over.Load() {
 		c.watch()
 	} else {
-		c.readUntil(time.Time{}) // who reads the body bounds that
+		c.readUntil(time.Time{}) // readers of the body set deadlines
 	}
 	x := &c.room.x
 	x.t, x.r = c, q
@@ -249,12 +248,10 @@ func (c *h1Conn) turn(err error) bool {
 	return c.another()
 }
 
-// maxUnread is how much of a body is read that nobody wants, so that the connection can
-// be kept.
+// maxUnread bounds the unwanted rest of a body that is read to keep the connection.
 const maxUnread = 64 << 10
 
-// another says whether the connection is fit for another request, and reads what is left
-// of this one.
+// another reads the rest of the request, and reports whether the connection can take another one.
 func (c *h1Conn) another() bool {
 	a := &c.answer
 	switch {
@@ -276,7 +273,7 @@ func (c *h1Conn) another() bool {
 	return errors.Is(err, io.EOF)
 }
 
-// scratch is room for what nobody wants.
+// scratch returns a buffer for bytes that are dropped.
 func (r *h1Room) scratch() []byte {
 	if cap(r.out) < firstRoom {
 		r.out = make([]byte, 0, firstRoom)
@@ -284,10 +281,10 @@ func (r *h1Room) scratch() []byte {
 	return r.out[:cap(r.out)]
 }
 
-// linger ends the connection so that the answer arrives: whoever closes with something
-// unread, or is sent more afterwards, resets, and a reset overtakes what was written, or
-// fails the visitor's own writing before he has looked. So what he sends is dropped until
-// he ends, which one does who has seen the answer, or until the time is over.
+// linger ends the connection so that the answer arrives. A close with unread bytes, or bytes that
+// arrive after it, causes a reset. A reset overtakes written data, or fails the visitor's own write
+// before it reads the answer. Therefore the visitor's bytes are dropped until it ends, as a visitor
+// does that has the answer, or until the time is over.
 func (c *h1Conn) linger() {
 	if relay.CloseWrite(c.conn) != nil {
 		return
@@ -306,7 +303,8 @@ func (c *h1Conn) linger() {
 
 func (c *h1Conn) asked() *request { return &c.room.req }
 
-// here is of one who reads; behind the body somebody else does.
+// here reports whether n bytes of the body are buffered. It is for bodies that this connection
+// reads.
 func (c *h1Conn) here(n int64) bool { return n == 0 || int64(c.w-c.r) >= n }
 
 func (c *h1Conn) readUntil(t time.Time) {
@@ -315,8 +313,8 @@ func (c *h1Conn) readUntil(t time.Time) {
 }
 
 func (c *h1Conn) abort() {
-	// Where the end is the answer's, a clean one would look whole. And what a visitor does
-	// not take, the system would keep for him, for minutes.
+	// If the end of the connection ends the answer, a clean close would make a truncated answer
+	// look complete. And the system would keep untaken bytes for minutes.
 	if c.answer.framing == h1.ByClose || isTimeout(c.answer.err) {
 		relay.ResetConn(c.conn)
 	}
@@ -335,12 +333,11 @@ func (c *h1Conn) hijack() (net.Conn, []byte, error) {
 	return c.conn, first, nil
 }
 
-// errNoHTTP2 is what a visitor is told who begins with the preface of HTTP/2 where there is
-// none.
+// errNoHTTP2 answers a visitor that sends the preface of HTTP/2 to a front without it.
 var errNoHTTP2 = h1.BadRequest(http.StatusHTTPVersionNotSupported, "HTTP/2 is off at this front")
 
-// declined is what he gets: the SETTINGS with which a server begins, none, and GOAWAY with
-// HTTP_1_1_REQUIRED and a word for people; RFC 9113 sections 3.4, 6.8 and 7.
+// declined is the answer to the preface: a server's initial empty SETTINGS, and GOAWAY with
+// HTTP_1_1_REQUIRED and a readable reason; RFC 9113 sections 3.4, 6.8 and 7.
 var declined = func() []byte {
 	const settings, goAway, http11Required, word = 4, 7, 0xd, "HTTP/1.1 is spoken here, and HTTP/2 is off"
 	frame := func(kind byte, payload string) []byte {
@@ -358,7 +355,7 @@ func (c *h1Conn) decline() {
 	}
 }
 
-// protocols are those that visitors are offered when TLS begins.
+// protocols returns the protocols that TLS offers to visitors.
 func (s *Server) protocols() []string {
 	if s.NoHTTP2 {
 		return []string{"http/1.1"}
@@ -366,15 +363,15 @@ func (s *Server) protocols() []string {
 	return []string{"h2", "http/1.1"}
 }
 
-// watchAfter is how long an exchange goes on before anybody looks whether the visitor is
-// still there: most are over by then, and cost no goroutine.
+// watchAfter is the age of an exchange at which the server begins to look whether the visitor has
+// left: most are over by then, and cost no goroutine.
 const watchAfter = 5 * time.Millisecond
 
-// h1Watch is the goroutine that reads on while an answer is waited for and given: the
-// end of the connection is the visitor's leaving. What he sends meanwhile is his next
-// request. When the room is full nobody looks any more, and only writing fails.
+// h1Watch is the goroutine that reads ahead while an answer is awaited and sent: the end of the
+// connection means that the visitor has left. Other bytes are its next request. When the buffer is
+// full reading stops, and only failing writes reveal that the visitor has left.
 type h1Watch struct {
-	armed bool // by whoever has read the end of the body
+	armed bool // by the reader of the body's end
 	timer *time.Timer
 	done  chan struct{} // gets one value when readAhead returns
 
@@ -393,7 +390,7 @@ func (c *h1Conn) watch() {
 	w.timer.Reset(watchAfter)
 }
 
-// unwatch ends it, before anybody else reads.
+// unwatch ends the reading ahead, before another goroutine reads.
 func (c *h1Conn) unwatch() {
 	w := &c.ahead
 	if !w.armed {

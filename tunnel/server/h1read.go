@@ -13,7 +13,7 @@ import (
 
 // h1Body is how far the body of a request has been read.
 type h1Body struct {
-	base    int // what is before it in the room is the head
+	base    int // the head lies before it
 	kind    h1.Framing
 	left    int64 // of the length, or of the present chunk
 	inChunk bool
@@ -76,7 +76,7 @@ func (c *h1Conn) readHead() error {
 	}
 }
 
-// fill reads more behind what nobody has taken.
+// fill reads more bytes behind the unread ones.
 func (c *h1Conn) fill() error {
 	base := c.body.base
 	if c.r == c.w {
@@ -100,7 +100,7 @@ func (c *h1Conn) fill() error {
 	return c.lost(err)
 }
 
-// grow makes the room larger; what was borrowed of it stays.
+// grow enlarges the buffer; slices of the old one stay valid.
 func (r *h1Room) grow() error {
 	if len(r.in) >= maxRoom {
 		return h1.BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d bytes", maxRoom)
@@ -111,7 +111,7 @@ func (r *h1Room) grow() error {
 	return nil
 }
 
-// lost notes what a read has failed of: if it is not the time, the visitor has gone.
+// lost classifies a read error: unless it is a timeout, the visitor has left.
 func (c *h1Conn) lost(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -175,8 +175,7 @@ func (c *h1Conn) readBody(p []byte) (int, error) {
 	return n, nil
 }
 
-// chunk reads what lies between the bytes of chunks, and behind the last of them the
-// trailers.
+// chunk reads the framing between the bytes of chunks, and after the last one the trailers.
 func (c *h1Conn) chunk() error {
 	d := &c.body
 	if d.left > 0 {

@@ -13,8 +13,8 @@ import (
 type h1Answer struct {
 	framing   h1.Framing
 	closes    bool // the connection ends with it
-	reading   bool // somebody reads the body meanwhile
-	over      bool // it was cut, or somebody else has the connection
+	reading   bool // the body is read meanwhile
+	over      bool // it was cut, or the connection was hijacked
 	err       error
 	expecting sync.Mutex
 	begun     bool // guarded by expecting: it is too late to ask for the body
@@ -34,7 +34,7 @@ func (c *h1Conn) proceed() {
 	defer a.expecting.Unlock()
 	if !a.begun && !a.continued {
 		a.continued = true
-		_, _ = c.conn.Write(continueHead) // if it fails, so does what follows
+		_, _ = c.conn.Write(continueHead) // if it fails, later writes fail too
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *h1Conn) unwanted() bool {
 	return c.answer.reading || c.room.req.Expects || d.kind == h1.ByChunks || d.left > maxUnread
 }
 
-// write implements turn: what was gathered goes out when there is enough of it.
+// write implements turn: it gathers small writes into larger ones.
 func (c *h1Conn) write(b []byte) error {
 	a, out := &c.answer, c.room.out
 	if len(b) == 0 || a.framing == h1.NoBody {
@@ -143,8 +143,8 @@ func (c *h1Conn) end(trailers []byte, _ *h1.Head) error {
 // last says that the connection ends with this answer, unless the body has been read.
 func (c *h1Conn) last() { c.answer.closes = c.answer.closes || !c.body.over.Load() }
 
-// clock appends the field Date, made once a second: RFC 9110 section 6.6.1 wants it of
-// whoever passes an answer on that has none.
+// clock appends the field Date, made once a second: RFC 9110 section 6.6.1 requires a gateway to
+// add it to an answer without one.
 type clock struct {
 	mu   sync.Mutex
 	at   int64

@@ -167,8 +167,8 @@ func (p *place) wait(ctx context.Context, l *tunnel.Limits) error {
 	return tunnel.ErrAway
 }
 
-// claim is what one identity has at a place. It outlives his connection by the lease, and
-// with it the permits that are out.
+// claim is the share of one identity in a place. It outlives the identity's connection by the
+// lease, and keeps the permits in use.
 type claim struct {
 	place    *place
 	at       tunnel.Binding
@@ -177,8 +177,8 @@ type claim struct {
 	lane     Lane
 	holder   atomic.Pointer[holder]
 	chosen   uint64       // guarded by place.choosing; place.turn when it was chosen last
-	coming   atomic.Int64 // visitors for whom it was chosen, and who are not let in yet
-	lease    *time.Timer  // guarded by Server.mu; nil while somebody holds it
+	coming   atomic.Int64 // visitors that it was chosen for, and that are not admitted yet
+	lease    *time.Timer  // guarded by Server.mu; nil while a connection holds it
 	dropped  bool         // guarded by Server.mu; it is no claim any more
 	last     uint16       // guarded by Server.mu; the tunnel of its identity that had it last
 }

@@ -19,7 +19,7 @@ type rawGuest struct {
 	place *place
 	open  *message.Channel // what is said of him
 	tries attempts
-	seat  // once he is let in
+	seat  // once it is admitted
 }
 
 // enter finds who serves him, and takes a permit. ctx bounds the wait for both.

@@ -62,7 +62,7 @@ type Server struct {
 	// NoHTTP2 has Serve and ServeTLS speak HTTP/1.1 alone: TLS offers nothing else, and who
 	// begins with HTTP/2 is told so.
 	NoHTTP2 bool
-	// Logger gets what fails; nil is slog.Default.
+	// Logger receives errors; nil is slog.Default.
 	Logger *slog.Logger
 
 	prepare   sync.Once

@@ -31,7 +31,7 @@ type Membership struct {
 	At      string // where visitors find it
 	Group   string
 	Members int // clients who have it
-	Here    int // those of them who are not away
+	Here    int // those of them that are not away
 }
 
 // LinkBytes are what connections of clients have carried, headers included, before TLS, and
@@ -129,23 +129,23 @@ func (s *Server) Kick(identity string) bool {
 	return true
 }
 
-// Held is a name or an address that a client holds, with what goes on there; of what a group
-// has, each member's part.
+// Held is a name or an address that a client holds, with its current load; for a group, one
+// member's part.
 type Held struct {
 	At       string // where visitors find it
 	Protocol tunnel.Protocol
 	Identity string // of the client
-	Group    string // "": nobody else can have it
-	Members  int    // clients who have it; without a group 1
-	Here     int    // those of them who are not away
+	Group    string // "": the name is exclusive
+	Members  int    // clients that have it; without a group 1
+	Here     int    // those of them that are not away
 	Away     bool   // the client is away, and its lease runs
-	Waiting  int    // visitors who wait for anybody who has it
+	Waiting  int    // visitors that wait for any member
 	Requests int    // under way
 	Streams  int    // open
 	Queued   int    // requests that wait for one of these
 	Limit    int    // of Requests, as it is now; 0 where the Admission does not tell
 	Begun    Begun
-	Refused  uint64 // visitors who asked for it, whoever was to serve them, and were not served
+	Refused  uint64 // visitors that asked for it and were not served by any member
 }
 
 // Held lists all names and addresses, by place and protocol.

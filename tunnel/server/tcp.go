@@ -32,7 +32,7 @@ type rawVisitors struct {
 	p *place
 }
 
-// Accept resets those that are over the bound.
+// Accept resets connections over the bound.
 func (v *rawVisitors) Accept() (net.Conn, error) {
 	for {
 		conn, err := v.Listener.Accept()
@@ -87,7 +87,7 @@ func (s *Server) serveTCP(p *place, conn net.Conn) {
 	}
 }
 
-// carryRaw carries a visitor's connection as it is, behind what open says of it.
+// carryRaw relays a visitor's connection as it is, after the opening message open.
 func (s *Server) carryRaw(p *place, conn net.Conn, open *message.Channel) {
 	began := time.Now()
 	open.Visitor, open.Local = relay.AddrPort(conn.RemoteAddr()), relay.AddrPort(conn.LocalAddr())
@@ -127,7 +127,8 @@ func (s *Server) carryRaw(p *place, conn net.Conn, open *message.Channel) {
 	}
 }
 
-// refuseRaw tells of a visitor who is refused, and has him reset: there is nothing to tell him.
+// refuseRaw reports a refused visitor to the hooks, and resets it: its protocol is unknown, so it
+// cannot be told.
 func (s *Server) refuseRaw(p *place, identity string, conn net.Conn, open *message.Channel, err error) {
 	p.refused.Add(1)
 	s.refused(Refusal{

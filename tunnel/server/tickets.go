@@ -19,7 +19,7 @@ import (
 
 // directs are the tickets of a server that were not used yet, and where channels come in.
 type directs struct {
-	open    atomic.Bool // somebody listens for channels
+	open    atomic.Bool // channels are listened for
 	now     atomic.Int64
 	carried atomic.Uint64
 	bytes   [2]atomic.Int64 // from visitors, to visitors
@@ -66,8 +66,8 @@ func (d *directs) issue(link *wire.Conn, p tunnel.Protocol) *awaited {
 	return a
 }
 
-// withdraw makes a ticket good for nothing. Until its time is over it is known: who comes
-// late with it is no stranger.
+// withdraw invalidates a ticket. It stays known until it expires, so that a late channel is not
+// taken for a stranger's.
 func (d *directs) withdraw(a *awaited) {
 	d.mu.Lock()
 	a.over = true
@@ -79,7 +79,7 @@ func (d *directs) withdraw(a *awaited) {
 	}
 }
 
-// redeem gives a channel to who waits for it.
+// redeem passes a channel to the visitor that waits for it.
 func (d *directs) redeem(a *awaited, c *relay.DirectChannel) (ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,7 +122,7 @@ var errLate = fmt.Errorf("%w: its ticket was used or withdrawn", relay.ErrDirect
 // nobodys stands for a ticket that is not there: to look costs as much as for one that is.
 var nobodys = message.NewTicket()
 
-// admit reads what a channel begins with.
+// admit reads the first message of a channel.
 func (d *directs) admit(c *relay.DirectChannel) error {
 	var hello [message.HelloBytes]byte
 	if _, err := io.ReadFull(c, hello[:]); err != nil {
@@ -143,7 +143,7 @@ func (d *directs) admit(c *relay.DirectChannel) error {
 	case a == nil || !proven:
 		return fmt.Errorf("%w: no such ticket", relay.ErrDirect)
 	case a.secured != relay.OverTLS(c.Conn):
-		return fmt.Errorf("%w: TLS, or none, against what was asked for", relay.ErrDirect)
+		return fmt.Errorf("%w: TLS, or none, contrary to the ticket", relay.ErrDirect)
 	case a.secured && a.keyed && !a.comesWith(c.Conn):
 		return fmt.Errorf("%w: not the key of its link", relay.ErrDirect)
 	}

@@ -140,7 +140,7 @@ type headcount struct {
 	refused, refusedEach atomic.Uint64 // since there were too many in all, from one address
 }
 
-// Why a visitor is refused before anything of him was read.
+// Reasons to refuse a visitor before any of its bytes is read.
 var (
 	errCrowd     = fmt.Errorf("%w: as many visitors as there may be", tunnel.ErrOverloaded)
 	errCrowdEach = fmt.Errorf("%w: as many visitors as there may be from one address", tunnel.ErrOverloaded)
@@ -164,8 +164,8 @@ func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
 	return nil
 }
 
-// turnsOut counts one who has entered as a proxy to be from an address, if there may be one
-// more from there.
+// turnsOut counts a visitor that a proxy has forwarded for an address, if the address is below its
+// bound.
 func (c *headcount) turnsOut(from netip.Addr, each int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

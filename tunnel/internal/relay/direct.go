@@ -16,7 +16,8 @@ import (
 const (
 	// DirectTime is how long a ticket is good for, and all that comes before the bytes.
 	DirectTime = 10 * time.Second
-	// DirectPause is how long no channel is asked for of a client who could make none.
+	// DirectPause is the time for which no channel is requested from a client that failed to make
+	// one.
 	DirectPause = 10 * time.Second
 )
 
@@ -62,7 +63,7 @@ func NewWeld(conn net.Conn, channel *DirectChannel, linger time.Duration, count 
 // Run returns when both directions have ended, or the weld was cut.
 func (w *weld) Run() error {
 	for i, by := range []tunnel.End{tunnel.CutByVisitor, tunnel.CutByTarget} {
-		watch := lookoutFor(w.ends[i], func() { w.cutAs(by) }) // the kernel does not say what it waits for
+		watch := lookoutFor(w.ends[i], func() { w.cutAs(by) }) // a blocked splice does not report it
 		watch.begin()
 		defer watch.end()
 	}
@@ -119,7 +120,7 @@ func IsSocket(conn net.Conn) bool {
 	return ok
 }
 
-// moved lets the silence of the other direction begin anew, once one has ended.
+// moved restarts the silence timer of the other direction, once one direction has ended.
 func (w *weld) moved() {
 	if w.half.Load() {
 		until := time.Now().Add(w.linger)
