@@ -25,8 +25,8 @@ func (c *Client) ServeAdmin(ctx context.Context, g *lifecycle.Group) error {
 
 // clientStatus is the answer of /status.
 type clientStatus struct {
-	Tunnels []boundStatus      `json:"tunnels"`
-	Counts  client.Stats `json:"counts"`
+	Tunnels []boundStatus `json:"tunnels"`
+	Counts  client.Stats  `json:"counts"`
 }
 
 // boundStatus is the result of binding a tunnel.

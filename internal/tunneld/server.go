@@ -163,10 +163,10 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 
 // serverStatus is the answer of /status.
 type serverStatus struct {
-	ID     keyid.ID           `json:"id"`
-	Tunnel server.Stats `json:"tunnel"`
-	Wire   wire.ServerStats   `json:"wire"`
-	Link   map[string]int64   `json:"link"` // counters of wire by name
+	ID     keyid.ID         `json:"id"`
+	Tunnel server.Stats     `json:"tunnel"`
+	Wire   wire.ServerStats `json:"wire"`
+	Link   map[string]int64 `json:"link"` // counters of wire by name
 }
 
 func (s *Server) status() any {

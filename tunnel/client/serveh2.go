@@ -166,7 +166,7 @@ func (v *h2Visit) answer(res *http.Response) error {
 	return v.sendBodyH2(st, res)
 }
 
-// minAnswer is room for what precedes the head of a small answer.
+// minAnswer is the size of the fields before the head of a small answer.
 const minAnswer = 8
 
 // sendBodyH2 sends body and trailers as records.

@@ -116,8 +116,7 @@ func overloaded(err error) error {
 	return err
 }
 
-// share is what one identity has under way, of all its tunnels, where the server bounds
-// that.
+// share counts the current work of one identity over all of its tunnels, if the server bounds it.
 type share struct {
 	claims int          // guarded by Server.mu; of the identity, not dropped
 	used   atomic.Int64 // permits that are out
@@ -138,7 +137,7 @@ func (s *Server) lane(c *claim) Lane {
 	return &sharedLane{Lane: lane, share: of, most: func() int { return s.MaxInflight(c.identity) }}
 }
 
-// unshare ends what lane has begun. s.mu is held.
+// unshare undoes lane. s.mu is held.
 func (s *Server) unshare(c *claim) {
 	if l, ok := c.lane.(*sharedLane); ok {
 		if l.share.claims--; l.share.claims == 0 {
@@ -147,15 +146,15 @@ func (s *Server) unshare(c *claim) {
 	}
 }
 
-// sharedLane admits to one tunnel what its identity may have under way in all.
+// sharedLane admits work to one tunnel within the bound of its identity.
 type sharedLane struct {
 	Lane
 	share *share
 	most  func() int // 0: no bound
 }
 
-// Enter implements Lane. What is over the share is refused at once: to wait would take
-// the places of those whose tunnel has room.
+// Enter implements Lane. Work beyond the share is refused at once: a waiting request would take the
+// place of another whose tunnel has capacity.
 func (l *sharedLane) Enter(ctx context.Context, class Class, size int) (Permit, error) {
 	if n := l.share.used.Add(1); l.most() > 0 && n > int64(l.most()) {
 		l.share.used.Add(-1)

@@ -11,26 +11,26 @@ import (
 
 // guest is a visitor before a place.
 type guest interface {
-	// suits is nil if the holder can serve him.
+	// suits returns nil if the holder can serve the visitor.
 	suits(h *holder) error
-	// class is Stream for what may last, else Request: by which members are compared.
+	// class is Stream for work that may last, otherwise Request: members are compared by it.
 	class() Class
-	// needs is what is asked of a holder's lane.
+	// needs returns the size and class for which the holder's lane is asked.
 	needs(h *holder) (class Class, size int)
 }
 
-// seat is who serves a visitor, and the permit for it.
+// seat is the client that serves a visitor, with the permit for it.
 type seat struct {
 	claim  *claim
 	holder *holder
 	permit Permit
-	took   Class // what the permit was asked for
+	took   Class // the class that the permit was requested for
 }
 
-// letIn finds who serves a visitor at a place, and takes a permit there: in a group the
-// member with the least to do. Those who are away or draining, or refuse, are passed over, and
-// so are those who were tried before. With patience it waits for a moment for somebody
-// who comes back. reasonOf says what an error means.
+// letIn finds the client that serves a visitor at a place, and takes a permit there: in a group the
+// least loaded member. Members that are away, draining or refusing are skipped, and so are those in
+// before. With patience it waits a moment for a client to come back. reasonOf maps the error to a
+// reason.
 func (s *Server) letIn(ctx context.Context, p *place, g guest, before []*claim, patience bool) (seat, error) {
 	found, err := s.letInNow(ctx, p, g, before)
 	if err != tunnel.ErrAway || !patience || p.served() {
@@ -99,19 +99,19 @@ func hasWaited(err error) bool {
 	return ok && why.Reason == admission.QueueTime
 }
 
-// hope is what a visitor may expect whom a member has refused.
+// hope is the rank of a refusal: how much a visitor may still expect.
 type hope uint8
 
 // From the least to the most.
 const (
-	hopeNone  hope = iota // nobody may serve him
-	hopeAway              // somebody may come back
+	hopeNone  hope = iota // no client may serve the visitor
+	hopeAway              // a client may come back
 	hopeDown              // a service does not answer
 	hopeLater             // there is no room at present
-	hopeKnown             // he has to say who he is
+	hopeKnown             // the visitor has to authenticate
 )
 
-// hopeOf is what to expect after an error.
+// hopeOf returns the rank of an error.
 func hopeOf(err error) hope {
 	switch {
 	case errors.Is(err, tunnel.ErrDenied):

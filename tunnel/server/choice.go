@@ -128,9 +128,9 @@ const (
 	retryPart = 10
 )
 
-// leeway bounds what the members of a group are sent that another member did not serve: else
-// one that fails all its visitors would double what the others have to do. It has room
-// for all that one of them may have under way when it is lost.
+// leeway bounds the requests that are sent to another member of a group after one has not served
+// them: otherwise a member that fails all of its visitors would double the load of the others. It
+// suffices for all current requests of one lost member.
 type leeway struct {
 	parts atomic.Int64
 	most  int64
@@ -157,17 +157,17 @@ func (l *leeway) take() bool {
 	return true
 }
 
-// fate is what is known of a request that was not answered.
+// fate classifies a request that was not answered.
 type fate uint8
 
 const (
 	fateOther    fate = iota // it was, or may be the cause
-	fateRefused              // nobody has begun with it; the client is there
+	fateRefused              // it was not begun; the client is connected
 	fateNotSent              // it has not left: the connection has ended
 	fateMaybeRun             // the connection ended, and it may have been done
 )
 
-// fateOf is what an error says. conn is where the request was sent.
+// fateOf classifies an error. conn is the connection on which the request was sent.
 func fateOf(conn *wire.Conn, err error) fate {
 	var e *wire.Error
 	switch {
@@ -191,14 +191,14 @@ func fateOf(conn *wire.Conn, err error) fate {
 type attempts struct {
 	n      int                     // beside the first
 	unsure bool                    // one of them may have been done
-	past   [maxAttempts - 1]*claim // who has refused
+	past   [maxAttempts - 1]*claim // members that have refused
 	passed int                     // of these
 }
 
-// again says whether there may be another one at the place, and notes what became of the last.
-// What may have been done is done again at most once, and only if that does no harm: a
-// request that kills who serves it must not kill all. Without a group there is only the same
-// client, over its next connection.
+// again reports whether there may be another attempt at the place, and records the result of the
+// last. A request that may have had an effect is repeated at most once, and only if that does no
+// harm: a request that crashes its member must not crash all of them. Without a group the only
+// candidate is the same client, over its next connection.
 func (a *attempts) again(at *seat, became fate, harmless bool) bool {
 	p := at.claim.place
 	switch {
@@ -220,5 +220,5 @@ func (a *attempts) again(at *seat, became fate, harmless bool) bool {
 	return true
 }
 
-// before are those who are not asked again.
+// before returns the members that are not asked again.
 func (a *attempts) before() []*claim { return a.past[:a.passed] }

@@ -35,8 +35,8 @@ func (x *session) has(conn *wire.Conn) bool {
 	return slices.ContainsFunc(x.all(), func(l *link) bool { return l.Conn == conn })
 }
 
-// choose gives the connection on which an exchange is to go, the one with the least under
-// way, and what is to be called when the exchange is over.
+// choose returns the least loaded connection for an exchange, and the function to call when the
+// exchange is over.
 func (x *session) choose(over func()) (*wire.Conn, func()) {
 	links := x.all()
 	if len(links) == 1 {
@@ -67,15 +67,15 @@ func (x *session) least(links []*link, fits func(*link) bool) (best *link) {
 	return best
 }
 
-// errLinkBehind wraps ErrOverloaded: what is under way waits for the link already.
+// errLinkBehind wraps ErrOverloaded: earlier exchanges are waiting for the link already.
 var errLinkBehind = fmt.Errorf("%w: the client's link is behind", tunnel.ErrOverloaded)
 
 // behind says whether the link takes nothing, or its client says nothing, for longer than
 // Limits.Unsent.
 func (l *link) behind(s *Server) bool { return s.limits.Unsent > 0 && l.Lag() >= s.limits.Unsent }
 
-// behind says whether all links are: what would go over them would wait for nothing, and
-// hold its permit meanwhile. Streams that are open wait at their sources.
+// behind reports whether all links are congested: a new exchange would only wait, and hold its
+// permit meanwhile. Open streams wait at their sources.
 func (x *session) behind() bool {
 	for _, l := range x.all() {
 		if l.Err() != nil || !l.behind(x.server) {

@@ -12,22 +12,22 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// place is where visitors come in: a host with a path, or an address. One client has it,
-// or the members of a group share it. It outlives their connections by the lease, and with
-// it the listener, and whoever waits.
+// place is an entrance for visitors: a host with a path, or an address. One client holds it, or the
+// members of a group share it. It outlives their connections by the lease, together with its
+// listener and its waiting visitors.
 type place struct {
 	at       tunnel.Binding // as it was asked for; with port 0 the key has no meaning to others
 	where    string         // as visitors know it
 	listener net.Listener
-	refused  atomic.Uint64 // visitors who asked for it
+	refused  atomic.Uint64 // visitors that asked for it
 	members  atomic.Pointer[[]*claim]
 	leeway   leeway
 
-	choosing sync.Mutex // makes a choice among members, and what it changes, one step
+	choosing sync.Mutex // makes a choice among members and its effects one step
 	turn     uint64     // guarded by choosing; counts choices
 
 	mu      sync.Mutex
-	back    chan struct{} // guarded by mu; closed when somebody serves again, or never will
+	back    chan struct{} // guarded by mu; closed when a client serves again, or none ever will
 	waiting int           // guarded by mu
 	gone    bool          // guarded by mu
 }
@@ -69,7 +69,7 @@ func (p *place) remove(c *claim) (last bool) {
 	return len(all) == 0
 }
 
-// served says whether somebody is there.
+// served reports whether a client is connected that can serve it.
 func (p *place) served() bool {
 	for _, c := range p.all() {
 		if c.holder.Load() != nil {
@@ -106,7 +106,7 @@ func (p *place) sameClients(o *place) bool {
 	return len(mine) == len(its) && !slices.ContainsFunc(mine, func(c *claim) bool { return o.of(c.identity) == nil })
 }
 
-// release lets those go on who wait.
+// release wakes the waiting visitors.
 func (p *place) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,14 +116,14 @@ func (p *place) release() {
 	}
 }
 
-// waitingNow is how many wait for somebody to serve.
+// waitingNow returns the number of waiting visitors.
 func (p *place) waitingNow() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting
 }
 
-// end tells those who wait that nobody comes.
+// end tells the waiting visitors that no client will come.
 func (p *place) end() {
 	p.mu.Lock()
 	p.gone = true
@@ -131,8 +131,8 @@ func (p *place) end() {
 	p.release()
 }
 
-// wait returns when somebody is there, for a moment also somebody who comes back. The
-// error is ErrAway or that of ctx.
+// wait returns when a client is connected; for a moment it waits for one to come back. The error is
+// ErrAway or that of ctx.
 func (p *place) wait(ctx context.Context, l *tunnel.Limits) error {
 	p.mu.Lock()
 	if p.gone || p.waiting >= l.Waiting {

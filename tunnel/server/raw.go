@@ -17,19 +17,19 @@ import (
 type rawGuest struct {
 	s     *Server
 	place *place
-	open  *message.Channel // what is said of him
+	open  *message.Channel // describes the visitor
 	tries attempts
 	seat  // once it is admitted
 }
 
-// enter finds who serves him, and takes a permit. ctx bounds the wait for both.
+// enter finds the client for the visitor, and takes a permit. ctx bounds the wait for both.
 func (r *rawGuest) enter(ctx context.Context) (err error) {
 	r.seat, err = r.s.letIn(ctx, r.place, r, nil, true)
 	return err
 }
 
-// dial opens the stream of one who is let in, at another member of a group if the first one
-// does not take it; release is called at its end, or if there is none.
+// dial opens the stream of an admitted visitor, at another member of a group if the first one
+// refuses it; release is called at its end, or if there is none.
 func (r *rawGuest) dial(ctx context.Context, release func()) (*wire.Stream, error) {
 	for {
 		r.open.Tunnel = r.holder.id
@@ -42,7 +42,7 @@ func (r *rawGuest) dial(ctx context.Context, release func()) (*wire.Stream, erro
 	}
 }
 
-// far is the stream of one who is there: of a group one that may go elsewhere.
+// far returns the relay's end of a stream: for a group one that may move to another member.
 func (r *rawGuest) far(ctx context.Context, st *wire.Stream) relay.Far {
 	if !r.place.grouped() {
 		return &relay.RawStream{Stream: st}
@@ -50,7 +50,7 @@ func (r *rawGuest) far(ctx context.Context, st *wire.Stream) relay.Far {
 	return &rawAgain{ctx: ctx, guest: r, now: &relay.RawStream{Stream: st}, changed: make(chan struct{})}
 }
 
-// again finds who is asked next. Nothing of him has reached a service.
+// again finds the next member. None of the visitor's bytes have reached a service.
 func (r *rawGuest) again(ctx context.Context, conn *wire.Conn, err error) bool {
 	became := fateOf(conn, err)
 	if !r.place.grouped() || ctx.Err() != nil || !r.tries.again(&r.seat, became, false) {
@@ -77,24 +77,24 @@ func (*rawGuest) class() Class { return Stream }
 // needs implements guest.
 func (*rawGuest) needs(*holder) (class Class, size int) { return Stream, 2 * message.MaxRecord }
 
-// maxKept is how much of what a visitor has sent is kept while nothing has come back: as
-// much as the beginning of TLS takes.
+// maxKept bounds the visitor's bytes that are kept until the first byte of an answer: they suffice
+// for the beginning of TLS.
 const maxKept = 16 << 10
 
-// rawAgain is the stream of a raw connection of a group. As long as nothing has come of a
-// member, and it says that its service has seen nothing, another one is sent what the visitor
-// has sent so far. After that it is a rawStream, and costs no more.
+// rawAgain is the stream of a raw connection of a group. Until the first byte of an answer, if a
+// member reports that its service has seen nothing, the visitor's bytes so far are sent to another
+// member. After that it is a rawStream, and costs no more.
 //
 // One goroutine is in WriteTo, which changes the member, and one sends.
 type rawAgain struct {
 	ctx   context.Context
 	guest *rawGuest
 
-	settled atomic.Bool // there is no other member for him any more
+	settled atomic.Bool // the member is final
 	mu      sync.Mutex
 	now     *relay.RawStream // guarded by mu until it is settled
 	kept    []byte           // guarded by mu
-	ended   bool             // guarded by mu: he sends no more
+	ended   bool             // guarded by mu: the visitor has ended its half
 	cut     func()           // guarded by mu; of WhenCut
 	changed chan struct{}    // guarded by mu: closed when now is another, or it is settled
 }
@@ -106,7 +106,7 @@ func (r *rawAgain) stream() *relay.RawStream {
 	return r.now
 }
 
-// settle leaves the visitor where he is.
+// settle fixes the present member.
 func (r *rawAgain) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *rawAgain) settleLocked() {
 	}
 }
 
-// WriteTo writes what comes. The first bytes settle it.
+// WriteTo writes the bytes of the member. The first ones settle it.
 func (r *rawAgain) WriteTo(w io.Writer) (total int64, err error) {
 	defer r.settle()
 	first := relay.Frames.Get().(*[]byte)
@@ -150,8 +150,8 @@ func (r *rawAgain) WriteTo(w io.Writer) (total int64, err error) {
 	return total + n, err
 }
 
-// move opens a stream to another member with all that the visitor has sent. The lock is held,
-// so that what he sends next comes behind it.
+// move opens a stream to another member and sends all bytes of the visitor so far. The lock is
+// held, so that later bytes follow them.
 func (r *rawAgain) move(why error) (moved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,8 +175,8 @@ func (r *rawAgain) move(why error) (moved bool) {
 	return true
 }
 
-// Send keeps what it sends as long as it may be sent again. If it fails meanwhile WriteTo finds
-// out why: b is with who comes next then, or nobody comes.
+// Send keeps the sent bytes as long as they may be sent again. If it fails meanwhile, WriteTo finds
+// the cause: b is sent to the next member, or there is none.
 func (r *rawAgain) Send(b []byte) error {
 	if r.settled.Load() {
 		return r.now.Send(b)
@@ -201,7 +201,7 @@ func (r *rawAgain) Send(b []byte) error {
 // TrySend does not, before it is settled.
 func (r *rawAgain) TrySend(b []byte) bool { return r.settled.Load() && r.now.TrySend(b) }
 
-// CloseWrite ends what the visitor sends, wherever he is.
+// CloseWrite ends the visitor's direction, at whichever member it is.
 func (r *rawAgain) CloseWrite() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +217,7 @@ func (r *rawAgain) Reset(code wire.Code) error {
 	return r.now.Reset(code)
 }
 
-// SetReadDeadline bounds the wait for what comes.
+// SetReadDeadline bounds the wait for the member's bytes.
 func (r *rawAgain) SetReadDeadline(t time.Time) error { return r.stream().SetReadDeadline(t) }
 
 // WhenCut tells of a stream that is cut once it is settled. Before that WriteTo finds it out.

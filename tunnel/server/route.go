@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// routes finds the place of a request. Reading takes no lock; who changes it holds
-// Server.mu.
+// routes finds the place of a request. Readers take no lock; writers hold Server.mu.
 type routes struct {
 	hosts sync.Map // of *hostRoutes by host, or by "*." and the rest of it
 }
@@ -97,7 +96,7 @@ func (t *routes) exactly(host, path string) *place {
 	return nil
 }
 
-// add enters a place whose host and path nobody has.
+// add enters a place whose host and path are free.
 func (t *routes) add(p *place) {
 	list := append(slices.Clone(t.of(p.at.Host)), p)
 	slices.SortStableFunc(list, func(a, b *place) int { return len(b.at.Path) - len(a.at.Path) })

@@ -18,8 +18,8 @@ import (
 	"paddock/wire"
 )
 
-// Hooks tell what happens. They are called outside of locks and do not wait; nil is
-// nothing.
+// Hooks are called on events. They are called outside of locks and must not block; nil hooks are
+// not called.
 type Hooks struct {
 	Connected, Disconnected func(Session)
 	Bound, Unbound          func(identity string, b tunnel.Binding)
@@ -27,7 +27,7 @@ type Hooks struct {
 	// Served is told of each request of which the visitor got the answer, and of each connection
 	// that was carried as it is, at its end.
 	Served func(Served)
-	// Fallen is told of each visitor of a direct tunnel whom the link carries.
+	// Fallen is called with each visitor of a direct tunnel that the link carries.
 	Fallen func(Fallen)
 	// BindRefused is told of each tunnel that a client asked for and did not get.
 	BindRefused func(identity string, b tunnel.Binding, peer string, err error)
@@ -39,27 +39,27 @@ type Hooks struct {
 // It serves the clients of a wire.Server, or of any wire connection whose Mux it has
 // been registered with, and visitors by ServeHTTP and at the addresses that clients bind.
 type Server struct {
-	// Policy is who may have what; nil is nobody.
+	// Policy decides which bindings clients may have; nil allows none.
 	Policy tunnel.Policy
-	// Identify names a client; nil takes the name of wire.Identity and, without one,
-	// the session of its HELLO: whoever comes with the same identity takes over.
+	// Identify names a client; nil takes the name of wire.Identity and, without one, the session of
+	// its HELLO. A client with the same identity takes over.
 	Identify func(*wire.Conn) string
 	Limits   tunnel.Limits
-	// Admission bounds what is under way; nil does so by Limits.
+	// Admission bounds the current work; nil does so by Limits.
 	Admission Admission
-	// MaxInflight is how much of that all tunnels of an identity may have together, 0 for
-	// as much as Admission lets in. It is asked for each visitor and does not wait; nil is
-	// 0 for everybody. It is set before Register.
+	// MaxInflight bounds the current work of all tunnels of an identity together, 0 for as much as
+	// Admission admits. It is called for each visitor and must not block; nil is 0 for every
+	// identity. It is set before Register.
 	MaxInflight func(identity string) int
 	Hooks       Hooks
-	// TrustedProxies may say of whom they forward.
+	// TrustedProxies may send the addresses of the visitors they forward.
 	TrustedProxies []netip.Prefix
 	// ProxyProtocolFrom are the networks of proxies that introduce each visitor by a header
 	// of the PROXY protocol, version 1 or 2: at Serve, ServeTLS and the addresses of TCP
 	// tunnels a connection from there is closed without one. The visitor's address is then
 	// the one that is told. From anywhere else none is read.
 	ProxyProtocolFrom []netip.Prefix
-	// NoHTTP2 has Serve and ServeTLS speak HTTP/1.1 alone: TLS offers nothing else, and who
+	// NoHTTP2 restricts Serve and ServeTLS to HTTP/1.1: TLS offers nothing else, and a visitor that
 	// begins with HTTP/2 is told so.
 	NoHTTP2 bool
 	// Logger receives errors; nil is slog.Default.
@@ -121,8 +121,8 @@ func (s *Server) Register(m *wire.Mux) {
 	wire.HandlePost(m, message.KindHint, s.hint, wire.Inline())
 }
 
-// Close ends what the server listens on and forgets all names. The connections of
-// clients belong to who has accepted them. It waits for the goroutines of the server.
+// Close closes the server's listeners and forgets all names. The connections of clients belong to
+// the program that has accepted them. It waits for the goroutines of the server.
 func (s *Server) Close() error {
 	s.init()
 	s.mu.Lock()
@@ -206,7 +206,7 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) mess
 	return message.BindResult{ID: ask.ID, Where: c.where, Direct: ask.Direct && s.directs.open.Load()}
 }
 
-// grant gives a session a binding that the policy allows and nobody else holds.
+// grant gives a session a binding that the policy allows and no other client holds.
 func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *claim, code wire.Code, err error) {
 	if err := s.allowed(x.identity, b); err != nil {
 		return nil, wire.PermissionDenied, err
@@ -215,7 +215,7 @@ func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *c
 	return c, codeOf(err), err
 }
 
-// codeOf is what a client is told of a tunnel that it may have, and does not get.
+// codeOf returns the code for a tunnel that the client may have, and does not get.
 func codeOf(err error) wire.Code {
 	switch {
 	case errors.Is(err, tunnel.ErrNameHeld):
@@ -226,7 +226,7 @@ func codeOf(err error) wire.Code {
 	return wire.Unavailable
 }
 
-// unbind serves tunnel.unbind. What is not bound is no error.
+// unbind serves tunnel.unbind. A tunnel that is not bound is no error.
 func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.UnbindAnswer, error) {
 	conn := wire.ConnFrom(ctx)
 	identity := s.identify(conn)

@@ -177,8 +177,8 @@ func (s *Server) disconnected(x *session) {
 	}
 }
 
-// settle lets the lease begin of what the session before had and this one has not
-// bound again.
+// settle starts the leases of claims that the previous session had and this one has not bound
+// again.
 func (s *Server) settle(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,8 +211,8 @@ func (s *Server) rest(c *claim) {
 	c.lease = timer
 }
 
-// drop ends a claim: with the last one the name is free, and nobody listens. Once is
-// enough. s.mu is held.
+// drop ends a claim: with the last one the name is free, and its listener closes. Later calls do
+// nothing. s.mu is held.
 func (s *Server) drop(c *claim) {
 	if c.dropped {
 		return
@@ -230,7 +230,7 @@ func (s *Server) drop(c *claim) {
 	}
 }
 
-// shut ends a place that nobody has any more. s.mu is held.
+// shut ends a place without claims. s.mu is held.
 func (s *Server) shut(p *place) {
 	if p.listener != nil {
 		_ = p.listener.Close()
@@ -244,7 +244,7 @@ func (s *Server) shut(p *place) {
 	p.end()
 }
 
-// take gives a session what it asks for, if nobody else holds it.
+// take gives a session the binding that it asks for, unless another client holds it.
 func (s *Server) take(x *session, ask *message.BindAsk, b tunnel.Binding) (*claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -300,7 +300,7 @@ func (s *Server) claim(x *session, ask *message.BindAsk, b tunnel.Binding) (*cla
 	return s.join(p, x.identity, b), nil
 }
 
-// open makes a place that nobody has. s.mu is held.
+// open makes a new place. s.mu is held.
 func (s *Server) open(b tunnel.Binding) (*place, error) {
 	p := newPlace(b, s)
 	if b.Protocol != tunnel.TCP {
@@ -358,7 +358,7 @@ func (s *Server) claims() iter.Seq[*claim] {
 	}
 }
 
-// table are the routes of hosts by HTTP, or of those that are passed through.
+// table returns the routes of HTTP hosts, or of those of SNI.
 func (s *Server) table(p tunnel.Protocol) *routes {
 	if p == tunnel.SNI {
 		return &s.names
@@ -366,8 +366,8 @@ func (s *Server) table(p tunnel.Protocol) *routes {
 	return &s.routes
 }
 
-// sameAsked finds what the identity has got for the same words before: one at port 0 keeps its
-// port, of several each tunnel its own. s.mu is held.
+// sameAsked finds the place that the identity was given for the same request before: one at port 0
+// keeps its port, of several each tunnel its own. s.mu is held.
 func (s *Server) sameAsked(identity string, b tunnel.Binding, id uint16) *place {
 	for _, p := range s.addresses {
 		c := p.of(identity)

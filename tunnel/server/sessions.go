@@ -14,13 +14,13 @@ import (
 type Session struct {
 	Identity string
 	Peer     string // its address
-	Agent    string // what it calls itself
+	Agent    string // as the client names its program
 	Since    time.Time
 	RTT      time.Duration // 0: not measured yet
 	Conns    int           // connections
 	Requests int           // under way
 	Streams  int           // open
-	Direct   int           // of these, visitors who are carried by channels of their own
+	Direct   int           // of these, visitors with a direct channel
 	Link     LinkBytes
 	Bindings []string // where visitors find it
 	Groups   []Membership
@@ -30,12 +30,12 @@ type Session struct {
 type Membership struct {
 	At      string // where visitors find it
 	Group   string
-	Members int // clients who have it
+	Members int // clients that have it
 	Here    int // those of them that are not away
 }
 
-// LinkBytes are what connections of clients have carried, headers included, before TLS, and
-// their direct channels.
+// LinkBytes counts the bytes of clients' connections, headers included, before TLS, and of their
+// direct channels.
 type LinkBytes struct {
 	Sent     int64 `json:"sent"`
 	Received int64 `json:"received"`
@@ -82,7 +82,7 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 	return list
 }
 
-// hold adds what a client has.
+// hold adds the claims of a client.
 func (d *Session) hold(c *claim) {
 	d.Bindings = append(d.Bindings, c.where)
 	if p := c.place; p.grouped() {
@@ -113,8 +113,8 @@ func (x *session) describe() Session {
 	return d
 }
 
-// Kick ends the connections of a client, who may come back at once if the policy lets
-// him. It says whether there was one.
+// Kick ends the connections of a client, which may come back at once if the policy allows it. It
+// reports whether the client was connected.
 func (s *Server) Kick(identity string) bool {
 	s.init()
 	s.mu.Lock()

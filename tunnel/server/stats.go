@@ -16,7 +16,7 @@ type Stats struct {
 	Sessions   int   `json:"sessions"`   // clients that are connected
 	Names      int   `json:"names"`      // hosts and addresses that are held
 	Away       int   `json:"away"`       // of these, those whose clients are away, all of them; their leases run
-	Waiting    int   `json:"waiting"`    // visitors who wait for one of these
+	Waiting    int   `json:"waiting"`    // visitors that wait for one of these
 	Visitors   int   `json:"visitors"`   // connections of visitors to the fronts
 	Raw        int   `json:"raw"`        // connections of visitors to TCP tunnels
 	Handshakes int   `json:"handshakes"` // of TLS, of visitors
@@ -35,11 +35,11 @@ type Stats struct {
 	AcceptErrors uint64 `json:"accept_errors"`
 
 	Refused    map[string]uint64 `json:"refused"`   // visitors, by reason
-	Overloads  map[string]uint64 `json:"overloads"` // those of them that found no room, by what there was none of
+	Overloads  map[string]uint64 `json:"overloads"` // refusals for want of capacity, by the exhausted resource
 	Waits      uint64            `json:"waits"`     // of requests in queues that have ended
 	Waited     time.Duration     `json:"waited_ns"` // all these waits together
 	Direct     DirectStats       `json:"direct"`
-	Begun      Begun             `json:"begun"` // of all clients, those who have gone too
+	Begun      Begun             `json:"begun"` // of all clients, past ones included
 	Link       LinkBytes         `json:"link"`
 	Identities []IdentityStats   `json:"identities"` // by name
 	Groups     []GroupStats      `json:"groups"`     // by name
@@ -53,12 +53,12 @@ type DirectStats struct {
 	Carried   uint64            `json:"carried"`   // by channels, in all
 	Sent      int64             `json:"sent"`      // bytes to clients by channels
 	Received  int64             `json:"received"`  // and from them
-	Fallbacks map[string]uint64 `json:"fallbacks"` // visitors whom the link has carried, by reason
+	Fallbacks map[string]uint64 `json:"fallbacks"` // visitors that the link has carried, by reason
 	Refused   uint64            `json:"refused"`   // connections that were no channel
 }
 
-// IdentityStats is what one identity holds and was sent. It begins anew when the identity
-// holds no name for a while.
+// IdentityStats holds the current figures and the totals of one identity. The totals restart when
+// the identity holds no name for a while.
 type IdentityStats struct {
 	Identity string `json:"identity"`
 	Names    int    `json:"names"`
@@ -77,17 +77,16 @@ type GroupStats struct {
 	Here    int `json:"here"`
 }
 
-// Begun counts exchanges that were let in. What was promoted is among the requests, as
-// which it began.
+// Begun counts admitted exchanges. A promoted one counts as a request, as which it began.
 type Begun = admission.LaneTotals
 
-// tally is what is known of an identity beyond its present claims.
+// tally holds the counts of an identity that outlive its present claims.
 type tally struct {
 	claims int
 	past   Begun // of claims that are no more
 }
 
-// laneStats is what a lane of ours tells; those of others tell nothing.
+// laneStats returns the figures of a built-in lane; other lanes have none.
 func (c *claim) laneStats() (stats admission.LaneStats) {
 	lane := c.lane
 	if shared, ok := lane.(*sharedLane); ok {
@@ -160,7 +159,8 @@ func (s *Server) Stats() Stats {
 	return stats
 }
 
-// UnderWay is how many requests and streams are under way: of Stats what is looked at often.
+// UnderWay returns the number of current requests and streams: the part of Stats that is read
+// often.
 func (s *Server) UnderWay() int {
 	s.init()
 	g, ok := s.admission.(gate)
@@ -171,7 +171,7 @@ func (s *Server) UnderWay() int {
 	return held.Requests + held.Streams
 }
 
-// countClaims fills in what the claims tell. s.mu is held.
+// countClaims fills in the figures of the claims. s.mu is held.
 func (s *Server) countClaims(stats *Stats) {
 	of := make(map[string]*IdentityStats, len(s.clients))
 	for identity, t := range s.clients {

@@ -10,7 +10,7 @@ import (
 	"paddock/wire"
 )
 
-// held is what the server holds, of what it tells.
+// held returns the current figures among the server's stats.
 func held(s *Server) Stats {
 	now := s.Stats()
 	is := Stats{
@@ -24,8 +24,7 @@ func held(s *Server) Stats {
 	return is
 }
 
-// What the server holds is seen while it holds it, and gone when it is over; what it has
-// done stays.
+// The server's stats show current work while it lasts, and zeros when it is over; totals stay.
 func TestStatsTellOfIdleness(t *testing.T) {
 	p := newPair(t, &Server{Identify: func(*wire.Conn) string { return "bus-17" }})
 	hold, inside := make(chan struct{}), make(chan struct{}, 2)

@@ -15,8 +15,8 @@ import (
 	"paddock/tunnel/internal/relay"
 )
 
-// visitors bounds the connections of the fronts, all and from one address, and how long
-// each may take nothing of what is written to it.
+// visitors bounds the connections of the fronts, in total and from one address, and how long each
+// may stall a write.
 type visitors struct {
 	net.Listener
 	s *Server
@@ -24,8 +24,7 @@ type visitors struct {
 
 func (s *Server) visitors(l net.Listener) net.Listener { return &visitors{l, s} }
 
-// Accept drops those that are over a bound: they are refused before they cost
-// anything.
+// Accept drops connections over a bound before they cost anything.
 func (v *visitors) Accept() (net.Conn, error) {
 	for {
 		conn, err := v.Listener.Accept()
@@ -41,8 +40,8 @@ func (v *visitors) Accept() (net.Conn, error) {
 	}
 }
 
-// visitor is a connection whose writes end if nothing of them is taken for stall: one
-// who asks and does not read would hold what is written for him for ever.
+// visitor is a connection whose writes fail if no bytes are taken for stall: otherwise a visitor
+// that does not read would hold its answer for ever.
 type visitor struct {
 	net.Conn
 	s     *Server
@@ -52,12 +51,12 @@ type visitor struct {
 	once  sync.Once
 
 	trying sync.Mutex
-	now    *nowait.Writer // nil: no write is known not to wait; it belongs to who holds trying
+	now    *nowait.Writer // nil: writes may wait; guarded by trying
 }
 
-// introduced learns from a proxy that introduces who the visitor is, who then counts as one
-// from his own address. first is what has come of him; without ok he has been sent away. It
-// is called once, before anything else.
+// introduced reads the visitor's address from a proxy's header; the visitor then counts for its own
+// address. first holds the visitor's bytes that came with it; without ok the connection was
+// dropped. It is called once, before anything else.
 func (c *visitor) introduced() (first []byte, ok bool) {
 	if !c.s.introduces(c.from) {
 		return nil, true
@@ -80,7 +79,7 @@ func (c *visitor) introduced() (first []byte, ok bool) {
 	return nil, false
 }
 
-// Write writes what is taken at once, and then pieces, each of which has stall.
+// Write writes as much as is taken at once, and then pieces, each within stall.
 func (c *visitor) Write(p []byte) (total int, err error) {
 	const piece = 64 << 10
 	if total = c.tryWrite(p); total == len(p) {
@@ -115,7 +114,7 @@ func (c *visitor) arm() {
 	}
 }
 
-// CloseWrite ends our half, for those who upgrade.
+// CloseWrite ends the written half, for upgraded connections.
 func (c *visitor) CloseWrite() error { return relay.CloseWrite(c.Conn) }
 
 // NetConn is the connection beneath.
@@ -127,7 +126,7 @@ func (c *visitor) Close() error {
 	return c.Conn.Close()
 }
 
-// Bare returns the connection without what the server adds to it.
+// Bare returns the connection below the server's wrappers.
 func (c *visitor) Bare() net.Conn { return c.Conn }
 
 // headcount is how many connections of visitors there are: at all fronts together, or at all

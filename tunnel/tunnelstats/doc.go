@@ -1,6 +1,6 @@
-// Package tunnelstats exports what tunnel servers and clients count to Prometheus. A
-// program that wants none of it does not import any of that with tunnel.
+// Package tunnelstats exports the stats of tunnel servers and clients to Prometheus. A program that
+// imports only tunnel does not depend on Prometheus.
 //
-// Everything is read when somebody asks; nothing runs in between. Labels are what the
-// policy calls its clients, and words of the library's own: no visitor makes a series.
+// The figures are read at each scrape; nothing runs in between. Labels are the names that the
+// policy gives to clients, and fixed words of the library: the input of visitors makes no series.
 package tunnelstats

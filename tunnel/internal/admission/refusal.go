@@ -5,7 +5,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	NoBytes        Reason = iota // what it would hold is more than the budget has left
+	NoBytes        Reason = iota // the request needs more bytes than the budget has left
 	QueueFull                    // as many wait as may
 	QueueTime                    // it has waited for as long as it may
 	TooGreedy                    // its lane has half of everything while others wait

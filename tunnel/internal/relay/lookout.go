@@ -9,11 +9,11 @@ import (
 	"paddock/internal/netio/nowait"
 )
 
-// lookEvery is how often a lookout looks. What it finds has waited already.
+// lookEvery is the interval at which a lookout polls.
 const lookEvery = time.Second
 
-// lookout looks whether a socket has been cut from which nobody reads at present, as what
-// has come from it waits for somebody who takes nothing: who reads would hear of it.
+// lookout polls a socket for a reset while no goroutine is reading from it. A relay that is blocked
+// on a slow peer does not read, so it would not notice that its other side has gone.
 type lookout struct {
 	raw   syscall.RawConn // nil: nothing can be seen
 	gone  func()          // called if it has been

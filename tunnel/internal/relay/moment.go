@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Moment is a time that goroutines share. As a number it would lose the clock in it that nobody
-// sets: a pause of a second would last an hour once the machine's clock is set back by one. The
-// zero value is the zero time.
+// Moment is a time that goroutines share. A plain number would lose the monotonic clock: if the
+// machine's clock is set back by an hour, a pause of a second would last an hour. The zero value is
+// the zero time.
 type Moment struct{ at atomic.Pointer[time.Time] }
 
 func (m *Moment) Set(t time.Time) { m.at.Store(&t) }
@@ -25,8 +25,8 @@ func (m *Moment) Clear() { m.at.Store(nil) }
 // IsAhead says whether it is still to come.
 func (m *Moment) IsAhead() bool { return time.Now().Before(m.Get()) }
 
-// Pass makes it now if it lies so long ago, and says whether it does: of several who ask
-// together one is told so.
+// Pass sets the moment to now if it lies at least after in the past, and reports whether it did. Of
+// several concurrent calls only one succeeds.
 func (m *Moment) Pass(after time.Duration) bool {
 	last := m.at.Load()
 	if last != nil && time.Since(*last) < after {

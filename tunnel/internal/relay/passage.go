@@ -9,14 +9,14 @@ import (
 	"paddock/tunnel"
 )
 
-// Passage is what has gone over a connection that was carried as it is, and what cut it
-// first. The counts are complete when the connection has ended.
+// Passage counts the bytes of a relayed connection, and records the first cause of its end. The
+// counts are complete when the connection has ended.
 type Passage struct {
-	Received, Sent atomic.Int64 // bytes from the visitor, and to him
+	Received, Sent atomic.Int64 // bytes from the visitor, and to it
 	first          atomic.Pointer[tunnel.End]
 }
 
-// Cut notes what has cut it, if nothing has before.
+// Cut records the cause of the end, unless there is an earlier one.
 func (p *Passage) Cut(by tunnel.End) { p.first.CompareAndSwap(nil, &by) }
 
 // Ended is how it ended.
@@ -27,7 +27,7 @@ func (p *Passage) Ended() tunnel.End {
 	return tunnel.Closed
 }
 
-// nearEnd is what an error of the visitor's socket means.
+// nearEnd returns the end that an error of the visitor's socket means.
 func nearEnd(err error) tunnel.End {
 	var at *net.OpError
 	if errors.Is(err, os.ErrDeadlineExceeded) && errors.As(err, &at) && at.Op == "read" {
@@ -36,7 +36,7 @@ func nearEnd(err error) tunnel.End {
 	return tunnel.CutByVisitor
 }
 
-// farEnd is what an error of the stream means.
+// farEnd returns the end that an error of the stream means.
 func farEnd(err error) tunnel.End {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return tunnel.CutSilent
@@ -44,8 +44,8 @@ func farEnd(err error) tunnel.End {
 	return tunnel.CutByTarget
 }
 
-// weldEnd is what an error between two sockets means, from one of which (0 is the visitor's)
-// bytes were carried. Where the system carries them it does not say whose error it was.
+// weldEnd returns the end that an error between two sockets means, while bytes were copied from one
+// of them (0 is the visitor's). When the kernel copies, it does not report which of the two failed.
 func weldEnd(from int, err error) tunnel.End {
 	var at *net.OpError
 	errors.As(err, &at)
