@@ -254,7 +254,7 @@ func (c *Client) explained(err error) error {
 	return err
 }
 
-// rejected says whether an error is the server's word, or ours about the server, rather
+// rejected reports whether an error is the server's word, or ours about the server, rather
 // than the network's.
 func rejected(err error) bool {
 	return hasCode(err, wire.Unauthenticated) || hasCode(err, wire.PermissionDenied) || errors.As(err, new(untrusted))

@@ -184,7 +184,7 @@ func (r *Roster) find(who string) (name string, err error) {
 	return name, nil
 }
 
-// Distrusted says whether an error is that the server is not the one that was meant.
+// Distrusted reports whether an error is that the server is not the one that was meant.
 func Distrusted(err error) bool { return errors.As(err, new(untrusted)) }
 
 // Operator speaks to a server's operator kinds.

@@ -19,7 +19,7 @@ const DefaultBudget = 256 << 20
 // the size of an idle one, and as much again for garbage that is not collected yet.
 func BudgetFor(clients int) int64 { return int64(clients) * 64 << 10 }
 
-// Serves says whether settings are those of a server.
+// Serves reports whether settings are those of a server.
 func (s *Settings) Serves() bool {
 	return len(s.Clients) > 0 || !reflect.ValueOf(s.Serve).IsZero()
 }

@@ -116,7 +116,7 @@ func Identify(c *wire.Conn) string {
 	return m.name
 }
 
-// Holds says whether a connection that was let in would be let in now.
+// Holds reports whether a connection that was let in would be let in now.
 func (r *Roster) Holds(c *wire.Conn) bool {
 	m, ok := c.Identity().(member)
 	who := r.peers.Load().byName[m.name]
@@ -171,7 +171,7 @@ func (r *Roster) MaxInflight(identity string) int {
 	return 0
 }
 
-// Admin says whether a client may list and kick others.
+// Admin reports whether a client may list and kick others.
 func (r *Roster) Admin(name string) bool {
 	who := r.peers.Load().byName[name]
 	return who != nil && who.Admin && !who.expired()

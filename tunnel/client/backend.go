@@ -97,7 +97,7 @@ func (b *backend) unread() []byte {
 	return b.buf[b.r:b.w]
 }
 
-// readHead reads a head up to its empty line and judges it. begun says whether a byte of
+// readHead reads a head up to its empty line and judges it. begun reports whether a byte of
 // it has come before an error.
 func (b *backend) readHead(h *h1.Head, form h1.Form) (begun bool, err error) {
 	seen := 0

@@ -40,7 +40,7 @@ type Client struct {
 	bound []Bound             // guarded by mu; by tunnel
 }
 
-// Config is what a Client offers. Zeros stand for defaults.
+// Config configures a Client. Zeros stand for defaults.
 type Config struct {
 	Tunnels []Tunnel
 	// Budget bounds the bytes that concurrent exchanges and connections may hold, 0: 96 MiB. Each
@@ -72,8 +72,8 @@ type Bound struct {
 	Err    error  // why not: an *Error of wire, or why the connection ended
 }
 
-// New checks the configuration. The client needs no Close: what it holds are
-// connections to targets that wait, and they end with Run or CloseIdle.
+// New checks the configuration. The client needs no Close: it holds only idle connections to
+// targets, which end with Run or CloseIdle.
 func New(config Config) (*Client, error) {
 	c := &Client{
 		config: config, log: cmp.Or(config.Logger, slog.Default()), linger: cmp.Or(config.Linger, time.Minute),

@@ -88,7 +88,7 @@ func (i *h2Interims) close() {
 	}
 }
 
-// any says whether one has come.
+// any reports whether one has come.
 func (i *h2Interims) any() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

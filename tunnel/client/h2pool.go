@@ -58,7 +58,7 @@ type h2Dial struct {
 	err  error         // why there is no connection; to be read once over is closed
 }
 
-// isPlain says whether the target has chosen HTTP/1.1 lately.
+// isPlain reports whether the target has chosen HTTP/1.1 lately.
 func (p *h2Pool) isPlain() bool { return p.secure != nil && p.plain.IsAhead() }
 
 // take finds capacity for an exchange on a connection younger than the first so many; leave returns
@@ -265,7 +265,7 @@ func (c *h2Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// hasEnded says whether it takes nothing more. net/http knows before it closes it, and tells
+// hasEnded reports whether it takes nothing more. net/http knows before it closes it, and tells
 // exchanges in between.
 func (c *h2Conn) hasEnded() bool {
 	select {

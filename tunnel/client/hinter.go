@@ -25,9 +25,9 @@ const (
 // out while it was still true is told again with the next one. A hint that is not told
 // costs a visitor's way over the link, no more. Safe for concurrent use.
 type hinter struct {
-	c      *Client                      // nil: nobody is told
+	c      *Client                      // nil: no hints are sent
 	tunnel uint16                       // 0: all of them
-	over   func(message.HintState) bool // what was told is so no longer
+	over   func(message.HintState) bool // the state of the hint has ended
 
 	told  atomic.Uint32 // message.HintState
 	quiet relay.Moment  // until then nothing but HintOpen is told
@@ -38,7 +38,7 @@ type hinter struct {
 
 // tell says that visitors find nothing for span, rounded up to milliseconds.
 func (h *hinter) tell(state message.HintState, span time.Duration) {
-	defer h.settle() // it may have passed before anybody saw that it was told
+	defer h.settle() // the state may have ended before the hint was recorded
 	if h.c == nil || h.quiet.IsAhead() || !h.c.hinted.Pass(hintGap) {
 		return
 	}
@@ -54,8 +54,7 @@ func (h *hinter) tell(state message.HintState, span time.Duration) {
 	h.post(message.Hint{State: state, Tunnel: h.tunnel, Span: min(span.Truncate(time.Millisecond)+time.Millisecond, message.MaxHint)})
 }
 
-// settle takes back what was told, if it is so no longer. It is called whenever that may
-// be.
+// settle takes a hint back if it is not true any more. It is called whenever that may be the case.
 func (h *hinter) settle() {
 	state := h.told.Load()
 	if state == uint32(message.HintOpen) || !h.over(message.HintState(state)) {
@@ -68,9 +67,8 @@ func (h *hinter) settle() {
 	}
 }
 
-// post does not wait: while the link has no room the last hint of a tunnel waits. That the
-// connection has ended is nothing to us: what was told on it is forgotten soon. h.mu is
-// held.
+// post does not wait: while the link is congested, the last hint of a tunnel waits. The end of the
+// connection is ignored: its hints expire soon. h.mu is held.
 func (h *hinter) post(what message.Hint) {
 	h.c.counts.hints.Add(1)
 	_ = h.conn.PostKeyed(message.KindHint, string([]byte{byte(h.tunnel), byte(h.tunnel >> 8)}), message.AppendHint(nil, what))

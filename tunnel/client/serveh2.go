@@ -18,7 +18,7 @@ import (
 	"paddock/wire"
 )
 
-// tryH2 says whether an exchange is for HTTP/2, as far as is known.
+// tryH2 reports whether an exchange is for HTTP/2, as far as is known.
 func (v *visit) tryH2() bool {
 	p := v.target.h2
 	return p != nil && (p.secure == nil || v.req.Upgrade == nil && !p.isPlain())
@@ -113,7 +113,7 @@ const (
 	goneAway = "http2: Transport received Server's graceful shutdown GOAWAY"
 )
 
-// harmless says whether a request may be sent again that got no answer over c: the target
+// harmless reports whether a request may be sent again that got no answer over c: the target
 // has not looked at it, or it is idempotent and the connection was an old one that has
 // ended. Its body must be at hand.
 func (v *h2Visit) harmless(err error, c *h2Conn) bool {

@@ -6,7 +6,7 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// Stats counts what a Client has done. In an idle client Inflight and Bytes are 0.
+// Stats counts the work of a Client. In an idle client Inflight and Bytes are 0.
 type Stats struct {
 	Inflight int   `json:"inflight"` // exchanges and connections under way
 	Bytes    int64 `json:"bytes"`    // that they may come to hold
@@ -71,7 +71,7 @@ func (b *byteBudget) take(n int) (ok bool) {
 	return true
 }
 
-// roomy says whether there is room again for an eighth of all, and for whatever a visitor
+// roomy reports whether there is room again for an eighth of all, and for whatever a visitor
 // brings.
 func (b *byteBudget) roomy() bool {
 	return b.used.Load() <= b.limit-max(b.limit/8, message.ExchangeBytes+message.MaxSmall+h2Window)

@@ -193,7 +193,7 @@ func (b *target) takes(told message.HintState) bool {
 	return b.connected() || b.failed.Get().IsZero()
 }
 
-// connected says whether a connection waits for work.
+// connected reports whether a connection waits for work.
 func (b *target) connected() bool { return b.pool.size() > 0 || b.h2 != nil && b.h2.size() > 0 }
 
 // dialTimeout is how long a connection to a target may take, if nothing else is said.
@@ -286,7 +286,7 @@ func (b *target) connectPlain(ctx context.Context) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", b.address)
 }
 
-// direct says whether the head can be sent to the target as it has come.
+// direct reports whether the head can be sent to the target as it has come.
 func (b *target) direct() bool { return b.path == "" && b.query == "" && b.HostHeader == "" }
 
 // rewrite appends the head as the target is to see it: its path before the request's,

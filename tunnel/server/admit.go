@@ -92,7 +92,7 @@ func denied(err error) error {
 	return fmt.Errorf("%w: %w", tunnel.ErrDenied, err)
 }
 
-// hasWaited says whether a request has been in a queue for as long as it may: it is not for
+// hasWaited reports whether a request has been in a queue for as long as it may: it is not for
 // it to wait in the next one.
 func hasWaited(err error) bool {
 	why, ok := err.(noRoom)

@@ -63,7 +63,7 @@ func (a *answerReader) whole() error {
 	return nil
 }
 
-// allCame says whether as much of the body has come as the head says, if it does.
+// allCame reports whether as much of the body has come as the head says, if it does.
 func (a *answerReader) allCame() bool {
 	h := &a.x.head
 	return h.Bodiless(a.x.flags&message.FlagHead != 0) || h.Length == a.got

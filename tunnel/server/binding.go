@@ -169,7 +169,7 @@ func (s *Server) tryOne(identity string, ask *message.BindAsk) (where string, co
 	return where, code, err
 }
 
-// mayBind says whether an identity would get a binding.
+// mayBind reports whether an identity would get a binding.
 func (s *Server) mayBind(identity string, ask *message.BindAsk, b tunnel.Binding) (where string, code wire.Code, err error) {
 	if err := s.allowed(identity, b); err != nil {
 		return "", wire.PermissionDenied, err

@@ -93,7 +93,7 @@ func (c *choice) came() {
 	}
 }
 
-// drains says whether a client takes nothing new on any of its connections.
+// drains reports whether a client takes nothing new on any of its connections.
 func (x *session) drains() bool {
 	for _, l := range x.all() {
 		select {

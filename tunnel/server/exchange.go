@@ -168,7 +168,8 @@ func (x *exchange) classify() {
 	r.Expects = r.Expects && !r.HTTP10 && r.BodySize() != 0
 }
 
-// small says whether the request may be a small exchange with a holder, but for the size of its head.
+// small reports whether the request may be a small exchange with a holder, ignoring the size of
+// its head.
 func (x *exchange) small(h *holder) bool {
 	n := x.r.BodySize()
 	return n >= 0 && n < int64(h.session.small) && x.upgrade == "" && !x.r.Expects

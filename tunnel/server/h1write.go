@@ -90,7 +90,7 @@ func (c *h1Conn) begin(text []byte, h *h1.Head, rest []byte, whole bool) error {
 	return c.write(rest)
 }
 
-// unwanted says whether more of the body is to come than is worth reading.
+// unwanted reports whether more of the body is to come than is worth reading.
 func (c *h1Conn) unwanted() bool {
 	d := &c.body
 	if d.over.Load() {

@@ -36,15 +36,15 @@ func (c *proxied) CloseWrite() error { return relay.CloseWrite(c.Conn) }
 // NetConn returns the underlying connection.
 func (c *proxied) NetConn() net.Conn { return c.Conn }
 
-// introduces says whether the connections from an address begin with a header of the PROXY
+// introduces reports whether the connections from an address begin with a header of the PROXY
 // protocol. From there one is required, and from anywhere else none is looked for: to guess
 // would let visitors introduce themselves.
 func (s *Server) introduces(a netip.Addr) bool { return within(s.ProxyProtocolFrom, a) }
 
-// manyBehind says whether an address stands for many visitors.
+// manyBehind reports whether an address stands for many visitors.
 func (s *Server) manyBehind(a netip.Addr) bool { return s.trusts(a) || s.introduces(a) }
 
-// within says whether one of the networks has an address, which is of IPv4 where it can be;
+// within reports whether one of the networks has an address, which is of IPv4 where it can be;
 // a network of these may be written as one of IPv6.
 func within(networks []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {

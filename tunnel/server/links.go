@@ -30,7 +30,7 @@ func (x *session) all() []*link { return *x.links.Load() }
 // lead is the one that has been there longest.
 func (x *session) lead() *wire.Conn { return x.all()[0].Conn }
 
-// has says whether a connection is one of the session's.
+// has reports whether a connection is one of the session's.
 func (x *session) has(conn *wire.Conn) bool {
 	return slices.ContainsFunc(x.all(), func(l *link) bool { return l.Conn == conn })
 }
@@ -70,7 +70,7 @@ func (x *session) least(links []*link, fits func(*link) bool) (best *link) {
 // errLinkBehind wraps ErrOverloaded: earlier exchanges are waiting for the link already.
 var errLinkBehind = fmt.Errorf("%w: the client's link is behind", tunnel.ErrOverloaded)
 
-// behind says whether the link takes nothing, or its client says nothing, for longer than
+// behind reports whether the link takes nothing, or its client says nothing, for longer than
 // Limits.Unsent.
 func (l *link) behind(s *Server) bool { return s.limits.Unsent > 0 && l.Lag() >= s.limits.Unsent }
 
@@ -85,7 +85,7 @@ func (x *session) behind() bool {
 	return true
 }
 
-// admits says whether a connection comes beside those of the session, or in place of one
+// admits reports whether a connection comes beside those of the session, or in place of one
 // of several: it is of the same life of the same client. Server.mu is held.
 func (x *session) admits(conn *wire.Conn) bool {
 	mine, its := x.lead().Peer().Session, conn.Peer().Session
@@ -143,7 +143,7 @@ func (h *hinted) set(what message.Hint) {
 	h.last.Store(&said{what.State, time.Now().Add(what.Span)})
 }
 
-// state is what holds now.
+// state returns the present state.
 func (h *hinted) state() message.HintState {
 	last := h.last.Load()
 	if last == nil || !time.Now().Before(last.until) {
@@ -152,13 +152,13 @@ func (h *hinted) state() message.HintState {
 	return last.state
 }
 
-// Why a visitor is refused before he has taken the link, beside errLinkBehind.
+// Reasons to refuse a visitor before it uses the link, beside errLinkBehind.
 var (
 	errHintFull = fmt.Errorf("%w: the client has said that it is full", tunnel.ErrOverloaded)
 	errHintDown = errors.New("tunnel: the client has said that the target takes no connection")
 )
 
-// shed is why no visitor is to be brought to the holder now, nil if he may be.
+// shed returns the reason to send no visitor to the holder now, nil if there is none.
 func (h *holder) shed() error {
 	if h.session.behind() {
 		return errLinkBehind
@@ -174,8 +174,8 @@ func (h *holder) shed() error {
 	return nil
 }
 
-// hint serves tunnel.hint, on the link's reader. One about what the client does not hold
-// means nothing.
+// hint serves tunnel.hint, on the link's reader. A hint about a tunnel that the client does not
+// hold is ignored.
 func (s *Server) hint(ctx context.Context, body []byte) error {
 	what, err := message.ParseHint(body)
 	if err != nil {

@@ -43,7 +43,7 @@ func newPlace(at tunnel.Binding, s *Server) *place {
 // all are the claims at the place. The list is not changed once it is there.
 func (p *place) all() []*claim { return *p.members.Load() }
 
-// grouped says whether there may be several.
+// grouped reports whether there may be several.
 func (p *place) grouped() bool { return p.at.Group != "" }
 
 // of is the claim of an identity, nil if it has none.
@@ -62,7 +62,7 @@ func (p *place) add(c *claim) {
 	p.members.Store(&all)
 }
 
-// remove takes a claim out, and says whether that was the last. Server.mu is held.
+// remove takes a claim out, and reports whether that was the last. Server.mu is held.
 func (p *place) remove(c *claim) (last bool) {
 	all := slices.DeleteFunc(slices.Clone(p.all()), func(o *claim) bool { return o == c })
 	p.members.Store(&all)
@@ -97,7 +97,7 @@ func (p *place) sole() string {
 	return ""
 }
 
-// sameClients says whether the same clients have both places.
+// sameClients reports whether the same clients have both places.
 func (p *place) sameClients(o *place) bool {
 	if p == o {
 		return true

@@ -44,7 +44,7 @@ func (t *routes) on(host, path string) *place {
 	return nil
 }
 
-// covers says whether a path is the place's, or continues it behind a slash.
+// covers reports whether a path is the place's, or continues it behind a slash.
 func (p *place) covers(path string) bool {
 	prefix := p.at.Path
 	return prefix == "" || strings.HasPrefix(path, prefix) &&
@@ -65,7 +65,7 @@ func (t *routes) all() iter.Seq[*place] {
 	}
 }
 
-// has says whether there is a place for the host, of any path.
+// has reports whether there is a place for the host, of any path.
 func (t *routes) has(host string) bool {
 	if _, ok := t.hosts.Load(host); ok {
 		return true

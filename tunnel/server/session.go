@@ -114,7 +114,7 @@ func (s *Server) enter(x, before *session) error {
 	return nil
 }
 
-// sameInstance says whether two connections are of one process, or of one that was
+// sameInstance reports whether two connections are of one process, or of one that was
 // started again with its session.
 func sameInstance(a, b *wire.Conn) bool {
 	x, y := a.Peer(), b.Peer()

@@ -9,9 +9,9 @@ import (
 	"paddock/tunnel/internal/admission"
 )
 
-// Stats is what a Server holds, and has done. Once nothing is under way and no
-// visitor is there, what it holds is what it held before: Sessions and Names of those who
-// are connected, and zeros.
+// Stats holds the current figures and the totals of a Server. Without work and visitors the current
+// figures return to their idle values: Sessions and Names count the connected clients, all others
+// are zero.
 type Stats struct {
 	Sessions   int   `json:"sessions"`   // clients that are connected
 	Names      int   `json:"names"`      // hosts and addresses that are held

@@ -154,7 +154,7 @@ func (d *directs) admit(c *relay.DirectChannel) error {
 	return nil
 }
 
-// comesWith says whether a channel has the key of the link.
+// comesWith reports whether a channel has the key of the link.
 func (a *awaited) comesWith(conn net.Conn) bool {
 	state := conn.(interface{ ConnectionState() tls.ConnectionState }).ConnectionState()
 	return len(state.PeerCertificates) > 0 && sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo) == a.key

@@ -22,7 +22,7 @@ type request struct {
 	wrong      error // with the request, nil: nothing
 }
 
-// calls says whether the body may be a stream of gRPC's or Connect's messages, over HTTP/2:
+// calls reports whether the body may be a stream of gRPC's or Connect's messages, over HTTP/2:
 // services answer with the head only when they have something to say.
 func (r *request) calls() bool {
 	if !r.http2 {
@@ -47,7 +47,7 @@ type turn interface {
 	// wraps h1.ErrMalformed is the visitor's mistake.
 	io.Reader
 	trailers() []h1.Field
-	// here says whether so many bytes of the body can be read without waiting.
+	// here reports whether so many bytes of the body can be read without waiting.
 	here(n int64) bool
 	// readUntil bounds how long Read waits; the zero time is no bound.
 	readUntil(t time.Time)

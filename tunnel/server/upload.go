@@ -113,7 +113,7 @@ func (u *upload) send(st *wire.Stream) error {
 	}
 }
 
-// talks says whether the body may be one half of a conversation.
+// talks reports whether the body may be one half of a conversation.
 func (u *upload) talks() bool { return u.x.r.BodySize() < 0 }
 
 // readWithin bounds the next reads, unless the visitor is not waited for any more or may take
@@ -155,7 +155,7 @@ func (u *upload) sendTrailers(st *wire.Stream) error {
 }
 
 // end waits for the goroutine, once the answer is over: net/http wants the body back.
-// One that still reads is woken by a deadline. It says whether the body was sent whole.
+// One that still reads is woken by a deadline. It reports whether the body was sent whole.
 func (u *upload) end(st *wire.Stream) (whole bool) {
 	close(u.over)
 	if u.done == nil {
@@ -178,7 +178,7 @@ func (u *upload) end(st *wire.Stream) (whole bool) {
 	return u.whole
 }
 
-// running says whether the body is still being sent.
+// running reports whether the body is still being sent.
 func (u *upload) running() bool {
 	if u == nil || u.done == nil {
 		return false

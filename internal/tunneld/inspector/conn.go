@@ -153,7 +153,7 @@ func (i *Inspector) Failed(tunnel string, request []byte, fault string) {
 	i.end(x, fault)
 }
 
-// await has answers wait for that to a request, and says whether it takes it. It may have
+// await has answers wait for that to a request, and reports whether it takes it. It may have
 // the one before still, whose end has been read already but not looked at.
 func (c *conn) await(x *exchange) bool {
 	select {
@@ -216,7 +216,7 @@ func (c *conn) noAnswerCame() {
 	}
 }
 
-// answer reads one, and says whether another may follow.
+// answer reads one, and reports whether another may follow.
 func (c *conn) answer(x *exchange, in *bufio.Reader) bool {
 	r, err := c.answerHead(x, in)
 	if err != nil {

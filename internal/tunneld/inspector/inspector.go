@@ -94,7 +94,7 @@ type message struct {
 	whole bool  // it has come to its end
 }
 
-// cut says whether there is more of the body than is kept.
+// cut reports whether there is more of the body than is kept.
 func (m *message) cut() bool { return m.bytes > int64(len(m.body)) }
 
 // begin keeps an exchange, and lets the oldest fall out that there is no room for.

@@ -47,7 +47,7 @@ func secret(name string) bool {
 	return slices.Contains(secrets, name) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// isText says whether bytes, which may be cut anywhere, are text.
+// isText reports whether bytes, which may be cut anywhere, are text.
 func isText(b []byte) bool {
 	for range utf8.UTFMax - 1 {
 		if len(b) == 0 || utf8.Valid(b) {

@@ -37,8 +37,8 @@ func (d *demand) note(s *span, now time.Time, inTime, all bool) {
 	}
 }
 
-// usual reports whether the demand of a span is at most what the service has done in time, at least
-// until a moment ago.
+// usual reports whether the demand of a span is at most the throughput that the service has
+// achieved in time, at least until a moment ago.
 func (d *demand) usual(s *span, now time.Time) bool {
 	return d.done > 0 && s.asks() <= moreThanUsual*d.done && (d.slow.IsZero() || now.Sub(d.slow) < bearing)
 }

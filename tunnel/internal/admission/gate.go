@@ -152,12 +152,12 @@ func (l *Lane) open(size int64, coming bool) (*Permit, error) {
 	return &Permit{lane: l, size: size, stream: true, coming: coming, ended: true, answered: true}, nil
 }
 
-// room says whether one more request may begin in l. g.mu is held.
+// room reports whether one more request may begin in l. g.mu is held.
 func (g *Gate) room(l *Lane) bool {
 	return g.requests < g.limits.Requests && max(l.requests, l.limit.awaited) < l.limit.now()
 }
 
-// unfair says whether l has more than half of all that may be under way while others
+// unfair reports whether l has more than half of all that may be under way while others
 // wait. g.mu is held.
 func (g *Gate) unfair(l *Lane) bool {
 	return g.waiting > l.queue.live && l.requests >= max(g.limits.Requests/2, 1)

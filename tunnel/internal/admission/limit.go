@@ -234,7 +234,7 @@ func (l *limit) endDip(now time.Time) {
 	l.phase, l.span = level, span{from: now, last: now}
 }
 
-// wellAt says whether the service took about its usual time then.
+// wellAt reports whether the service took about its usual time then.
 func (l *limit) wellAt(s *span) bool {
 	is := s.answer()
 	return is <= l.patience || float64(is) <= doubt*float64(l.usual)

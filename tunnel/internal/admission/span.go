@@ -36,7 +36,7 @@ func (s *span) pass(now time.Time, n int) {
 	s.most = max(s.most, n)
 }
 
-// tells says whether it has lasted for least, and for long enough to tell anything.
+// tells reports whether it has lasted for least, and for long enough to tell anything.
 func (s *span) tells(least time.Duration) bool {
 	return s.ended >= windowEnds && s.last.Sub(s.from) >= max(least, windowTimes*s.answer())
 }

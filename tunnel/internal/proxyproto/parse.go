@@ -43,7 +43,7 @@ func Parse(b []byte) (h Header, n int, err error) {
 	return h, 0, ErrNone
 }
 
-// agree says whether b begins with start, or start with b.
+// agree reports whether b begins with start, or start with b.
 func agree(b []byte, start string) bool {
 	n := min(len(b), len(start))
 	return string(b[:n]) == start[:n]

@@ -33,7 +33,7 @@ type DirectChannel struct {
 // Cut ends it by a reset.
 func (c *DirectChannel) Cut() { ResetConn(c.Socket) }
 
-// SecuredBy says whether a channel has to be TLS, where the link is or is not.
+// SecuredBy reports whether a channel has to be TLS, where the link is or is not.
 func SecuredBy(p tunnel.Protocol, link bool) bool { return link && p != tunnel.SNI }
 
 // weldPiece is how much is carried before it is counted.
@@ -114,7 +114,7 @@ func copyPiece(dst, src net.Conn) (int64, error) {
 	return int64(n), err
 }
 
-// IsSocket says whether the system can carry bytes to and from it by itself.
+// IsSocket reports whether the system can carry bytes to and from it by itself.
 func IsSocket(conn net.Conn) bool {
 	_, ok := conn.(*net.TCPConn)
 	return ok

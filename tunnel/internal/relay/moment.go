@@ -22,7 +22,7 @@ func (m *Moment) Get() (t time.Time) {
 // Clear makes it the zero time.
 func (m *Moment) Clear() { m.at.Store(nil) }
 
-// IsAhead says whether it is still to come.
+// IsAhead reports whether it is still to come.
 func (m *Moment) IsAhead() bool { return time.Now().Before(m.Get()) }
 
 // Pass sets the moment to now if it lies at least after in the past, and reports whether it did. Of

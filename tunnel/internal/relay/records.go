@@ -60,7 +60,7 @@ type QuietReader struct {
 	// would mean to wait: next returns it then. It runs while the socket is being read, and so
 	// must not close it.
 	pass  func(b []byte) (ok bool)
-	tells bool // the kernel says whether more has come
+	tells bool // the kernel reports whether more has come
 
 	Raw  syscall.RawConn
 	in   nowait.Receiver

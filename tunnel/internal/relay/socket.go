@@ -52,7 +52,7 @@ func SocketOf(conn net.Conn) net.Conn {
 	}
 }
 
-// OverTLS says whether a connection is over TLS.
+// OverTLS reports whether a connection is over TLS.
 func OverTLS(conn net.Conn) bool {
 	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok
