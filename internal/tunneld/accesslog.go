@@ -42,7 +42,7 @@ func (a *accessLog) served(v server.Served) {
 
 // fallen writes the line of a visitor that the link carries because no direct channel was
 // available.
-func (a *accessLog) fallen(f server.Fallen) {
+func (a *accessLog) directFallback(f server.DirectFallback) {
 	left, ok := a.lines.Take()
 	if !ok {
 		return

@@ -72,8 +72,8 @@ func (r *Role) Register(m *wire.Mux, conns func() iter.Seq[*wire.Conn]) {
 	wire.Handle(m, kindFronts, func(context.Context, struct{}) (fronts, error) { return r.fronts(), nil })
 }
 
-// Beside takes the direct channels of clients: it is set at the server of their connections.
-func (r *Role) Beside() *wire.AltProtocol { return r.tunnel.Beside() }
+// AltProtocol takes the direct channels of clients: it is set at the server of their connections.
+func (r *Role) AltProtocol() *wire.AltProtocol { return r.tunnel.AltProtocol() }
 
 // LinkBudget is the wire.Config.ConnBudget of clients' connections.
 func (r *Role) LinkBudget() uint32 { return r.tunnel.Limits.LinkBudget() }
@@ -234,8 +234,8 @@ func (r *Role) hooks() server.Hooks {
 			}
 			r.log.Info("bound", "client", who, "at", b.String())
 		},
-		Refused: access.refused,
-		Fallen:  access.fallen,
+		Refused:        access.refused,
+		DirectFallback: access.directFallback,
 	}
 	if r.options.Settings.Serve.LogServed {
 		hooks.Served = access.served

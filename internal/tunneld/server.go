@@ -76,7 +76,7 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.Verify, Authorize: s.Authorize, Logger: s.log,
 		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin, ConnBudget: s.LinkBudget(),
-	}, AltProtocol: s.Beside()}
+	}, AltProtocol: s.AltProtocol()}
 	s.shares.bound(s.wire, &s.tunnel.Limits)
 	s.Register(mux, s.wire.All)
 	if len(o.Settings.Clients) == 0 {

@@ -29,8 +29,8 @@ type Client struct {
 	budget  byteBudget
 	counts  clientCounts
 	reach   atomic.Pointer[reach]     // nil: no channels are made
-	hint    hinter                    // of budget
-	hinted  relay.Moment              // when a hint was told
+	hint    hintSender                // of budget
+	hinted  relay.AtomicTime          // when a hint was told
 	directs atomic.Int64              // channels, made or being made
 	fails   logbound.Lines            // of the log
 	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed

@@ -66,7 +66,7 @@ func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, op
 		return err
 	}
 	defer conn.Close()
-	w := relay.NewWeld(conn, channel, c.linger, func(int, int64) {})
+	w := relay.NewDirectRelay(conn, channel, c.linger, func(int, int64) {})
 	stop := context.AfterFunc(ctx, w.Cut)
 	defer stop()
 	if head := b.preamble(open); len(head) > 0 {

@@ -42,8 +42,8 @@ var (
 // for concurrent use.
 type h2Pool struct {
 	of     *target
-	secure *tls.Config  // offers HTTP/2 and HTTP/1.1; nil: HTTP/2 alone, without TLS
-	plain  relay.Moment // until when the target is not asked for HTTP/2 again
+	secure *tls.Config      // offers HTTP/2 and HTTP/1.1; nil: HTTP/2 alone, without TLS
+	plain  relay.AtomicTime // until when the target is not asked for HTTP/2 again
 
 	mu      sync.Mutex
 	conns   []*h2Conn // guarded by mu, the oldest first: the others are idle first

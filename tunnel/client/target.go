@@ -74,12 +74,12 @@ type target struct {
 	query    string // before that of each request
 	secure   *tls.Config
 	inflight atomic.Int64
-	failed   relay.Moment // until when it is not dialed again
+	failed   relay.AtomicTime // until when it is not dialed again
 	pool     pool
 	h2       *h2Pool // nil: it speaks HTTP/1.1
 	ahead    int     // bytes that it may send before they are wanted, for each exchange
 	counts   *clientCounts
-	hint     hinter      // begins to speak when the target has an id
+	hint     hintSender  // begins to speak when the target has an id
 	warned   atomic.Bool // of an answer 421
 	listener *listener   // takes raw connections; nil: they are dialed
 }

@@ -100,30 +100,30 @@ func (p gatePermit) Begin(ctx context.Context) (Permit, error) {
 	return gatePermit{request}, nil
 }
 
-// noRoom is ErrOverloaded for a reason of the gate's. There are many of them when there is
+// gateRefusal is ErrOverloaded for a reason of the gate's. There are many of them when there is
 // little time, so nothing is made for each.
-type noRoom struct{ *admission.Refusal }
+type gateRefusal struct{ *admission.Refusal }
 
-func (e noRoom) Error() string { return tunnel.ErrOverloaded.Error() + ": " + e.Reason.String() }
+func (e gateRefusal) Error() string { return tunnel.ErrOverloaded.Error() + ": " + e.Reason.String() }
 
-func (noRoom) Unwrap() error { return tunnel.ErrOverloaded }
+func (gateRefusal) Unwrap() error { return tunnel.ErrOverloaded }
 
 // overloaded makes a refusal ErrOverloaded; other errors are those of a context.
 func overloaded(err error) error {
 	if refusal, ok := err.(*admission.Refusal); ok {
-		return noRoom{refusal}
+		return gateRefusal{refusal}
 	}
 	return err
 }
 
 // share counts the current work of one identity over all of its tunnels, if the server bounds it.
 type share struct {
-	claims int          // guarded by Server.mu; of the identity, not dropped
+	leases int          // guarded by Server.mu; of the identity, not dropped
 	used   atomic.Int64 // permits that are out
 }
 
-// lane is where visitors of a claim, one member's, take their permits. s.mu is held.
-func (s *Server) lane(c *claim) Lane {
+// lane is where visitors of a lease, one member's, take their permits. s.mu is held.
+func (s *Server) lane(c *lease) Lane {
 	lane := s.admission.Lane(c.where)
 	if s.MaxInflight == nil {
 		return lane
@@ -133,14 +133,14 @@ func (s *Server) lane(c *claim) Lane {
 		of = &share{}
 		s.shares[c.identity] = of
 	}
-	of.claims++
+	of.leases++
 	return &sharedLane{Lane: lane, share: of, most: func() int { return s.MaxInflight(c.identity) }}
 }
 
 // unshare undoes lane. s.mu is held.
-func (s *Server) unshare(c *claim) {
+func (s *Server) unshare(c *lease) {
 	if l, ok := c.lane.(*sharedLane); ok {
-		if l.share.claims--; l.share.claims == 0 {
+		if l.share.leases--; l.share.leases == 0 {
 			delete(s.shares, c.identity)
 		}
 	}

@@ -173,9 +173,9 @@ func (a *answerReader) finish(err error) {
 	if reason == Gone {
 		x.s.cancelled.Add(1)
 	}
-	x.place.refused.Add(1)
+	x.endpoint.refused.Add(1)
 	x.s.refused(Refusal{
-		Reason: reason, Tunnel: x.claim.where, Identity: x.claim.identity,
+		Reason: reason, Tunnel: x.lease.where, Identity: x.lease.identity,
 		Peer: x.r.peer.String(), Host: string(x.r.Host), Err: fmt.Errorf("behind the head: %w", err),
 	})
 	x.t.abort()
@@ -200,7 +200,7 @@ func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
 	}
 	x.stop() // from now on a FIN is the end of one half
 	x.s.served.Add(1)
-	told, over := x.told(), new(relay.Passage)
+	told, over := x.told(), new(relay.Transfer)
 	if _, err = conn.Write(text); err == nil {
 		stop := context.AfterFunc(x.s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 		defer stop()
@@ -215,7 +215,7 @@ func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
 		x.s.Hooks.Served(*told)
 	}
 	if err != nil && !errors.Is(err, relay.ErrCut) {
-		x.s.log.Debug("tunnel: upgraded connection", "tunnel", x.claim.where, "error", err)
+		x.s.log.Debug("tunnel: upgraded connection", "tunnel", x.lease.where, "error", err)
 	}
 	return nil
 }

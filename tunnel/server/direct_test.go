@@ -84,8 +84,8 @@ func TestDirectFallsBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
-			var fallen []Fallen
-			p := directPair(t, &Server{Limits: tunnel.Limits{DirectWait: c.wait}, Hooks: Hooks{Fallen: func(f Fallen) {
+			var fallen []DirectFallback
+			p := directPair(t, &Server{Limits: tunnel.Limits{DirectWait: c.wait}, Hooks: Hooks{DirectFallback: func(f DirectFallback) {
 				mu.Lock()
 				defer mu.Unlock()
 				fallen = append(fallen, f)
@@ -134,12 +134,12 @@ func TestDirectFull(t *testing.T) {
 func TestDirectTickets(t *testing.T) {
 	p := directPair(t, &Server{}, false)
 	d := &p.server.directs
-	issue := func() *awaited {
-		a := &awaited{Ticket: message.NewTicket(), came: make(chan *relay.DirectChannel, 1), expiry: time.NewTimer(time.Hour)}
+	issue := func() *pendingTicket {
+		a := &pendingTicket{Ticket: message.NewTicket(), came: make(chan *relay.DirectChannel, 1), expiry: time.NewTimer(time.Hour)}
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.tickets == nil {
-			d.tickets = map[[message.TicketIDBytes]byte]*awaited{}
+			d.tickets = map[[message.TicketIDBytes]byte]*pendingTicket{}
 		}
 		d.tickets[a.ID] = a
 		return a

@@ -161,7 +161,7 @@ func TestGroupRefuses(t *testing.T) {
 			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "Example.com.", Group: "web"}, "",
 		},
 		"no group at the first": {
-			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, "shares it with no group",
+			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, "it is shared with no group",
 		},
 		"no group at the second": {
 			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com"}, "shared by a group",
@@ -510,8 +510,8 @@ func TestGroupIsBounded(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range maxMembers + 1 {
-		x := &session{server: s, identity: fmt.Sprint(i), claims: map[uint16]*claim{}}
-		_, err = s.claim(x, ask, b)
+		x := &session{server: s, identity: fmt.Sprint(i), leases: map[uint16]*lease{}}
+		_, err = s.lease(x, ask, b)
 		if (err != nil) != (i == maxMembers) {
 			t.Fatalf("%d: %v", i, err)
 		}

@@ -38,10 +38,10 @@ type h1Conn struct {
 	ctx        context.Context // ends when the visitor has gone
 	cancel     context.CancelFunc
 
-	room    *h1Room   // nil while nothing has come
-	r, w    int       // room.in[r:w] is unread
-	readErr error     // of receive
-	until   time.Time // the read deadline between requests, if timed has not been set
+	buffers *h1Buffers // nil while nothing has come
+	r, w    int        // room.in[r:w] is unread
+	readErr error      // of receive
+	until   time.Time  // the read deadline between requests, if timed has not been set
 	timed   atomic.Bool
 	served  bool // a request has been served: the next one is awaited
 	ahead   h1Watch
@@ -53,8 +53,8 @@ type h1Conn struct {
 	answer h1Answer
 }
 
-// h1Room holds the buffers of a connection while a request is in progress.
-type h1Room struct {
+// h1Buffers holds the buffers of a connection while a request is in progress.
+type h1Buffers struct {
 	in       []byte // all of it may be read into
 	out      []byte // of the answer, not written yet
 	receiver nowait.Receiver
@@ -63,14 +63,14 @@ type h1Room struct {
 }
 
 const (
-	firstRoom = proxyproto.MaxBytes // fits a proxy's header with the bytes behind it
-	// maxRoom holds a head, and the framing between the chunks of its body.
-	maxRoom = h1.MaxVisitorHead + 16<<10
+	firstBuffer = proxyproto.MaxBytes // fits a proxy's header with the bytes behind it
+	// maxBuffer holds a head, and the framing between the chunks of its body.
+	maxBuffer = h1.MaxVisitorHead + 16<<10
 	// keptRoom is up to which size a buffer is used again.
 	keptRoom = 64 << 10
 )
 
-var h1Rooms = sync.Pool{New: func() any { return &h1Room{in: make([]byte, firstRoom)} }}
+var h1BufferPool = sync.Pool{New: func() any { return &h1Buffers{in: make([]byte, firstBuffer)} }}
 
 // newH1Conn is for a connection that may have TLS behind it, begun with serverName.
 func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn {
@@ -85,8 +85,8 @@ func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn 
 // take puts bytes that were read before at the front. It is called before serve.
 func (c *h1Conn) take(first []byte) {
 	if len(first) > 0 {
-		c.room = h1Rooms.Get().(*h1Room)
-		c.w = copy(c.room.in, first)
+		c.buffers = h1BufferPool.Get().(*h1Buffers)
+		c.w = copy(c.buffers.in, first)
 	}
 }
 
@@ -111,7 +111,7 @@ func (c *h1Conn) serve() {
 			break
 		}
 		if errors.Is(err, errHTTP2) {
-			c.f.handed.give(&begun{Conn: c.conn, first: bytes.Clone(c.room.in[c.r:c.w])})
+			c.f.handed.give(&begun{Conn: c.conn, first: bytes.Clone(c.buffers.in[c.r:c.w])})
 			c.rest()
 			return
 		}
@@ -126,7 +126,7 @@ func (c *h1Conn) serve() {
 // next waits for the next request, if nothing of it has come already.
 func (c *h1Conn) next() bool {
 	if c.r < c.w {
-		c.w = copy(c.room.in, c.room.in[c.r:c.w])
+		c.w = copy(c.buffers.in, c.buffers.in[c.r:c.w])
 		c.r = 0
 		return !c.timed.Load() || c.wait()
 	}
@@ -142,8 +142,8 @@ func (c *h1Conn) next() bool {
 	} else {
 		var one [1]byte
 		if _, err = io.ReadFull(c.conn, one[:]); err == nil { // the rest waits in the buffers of TLS
-			c.room = h1Rooms.Get().(*h1Room)
-			c.room.in[0], c.r, c.w = one[0], 0, 1
+			c.buffers = h1BufferPool.Get().(*h1Buffers)
+			c.buffers.in[0], c.r, c.w = one[0], 0, 1
 		}
 	}
 	c.mu.Lock()
@@ -154,35 +154,35 @@ func (c *h1Conn) next() bool {
 
 // receive reads available bytes without waiting. done reports whether there are any.
 func (c *h1Conn) receive(fd uintptr) (done bool) {
-	room := h1Rooms.Get().(*h1Room)
+	room := h1BufferPool.Get().(*h1Buffers)
 	n, _, wait, err := room.receiver.Receive(fd, room.in, false)
 	if wait || err != nil {
-		h1Rooms.Put(room)
+		h1BufferPool.Put(room)
 		c.readErr = err
 		return !wait
 	}
-	c.room, c.r, c.w = room, 0, n
+	c.buffers, c.r, c.w = room, 0, n
 	return true
 }
 
 // rest gives the room back.
 func (c *h1Conn) rest() {
-	room := c.room
+	room := c.buffers
 	if room == nil {
 		return
 	}
-	c.room, c.r, c.w = nil, 0, 0
+	c.buffers, c.r, c.w = nil, 0, 0
 	if room.in == nil {
 		return // the connection was hijacked
 	}
-	if len(room.in) > firstRoom {
-		room.in = make([]byte, firstRoom)
+	if len(room.in) > firstBuffer {
+		room.in = make([]byte, firstBuffer)
 	}
 	if cap(room.out) > keptRoom {
 		room.out = nil
 	}
 	room.req.ctx = nil
-	h1Rooms.Put(room)
+	h1BufferPool.Put(room)
 }
 
 // wait bounds how long the next request is waited for; false: not at all. The deadline
@@ -217,7 +217,7 @@ func (c *h1Conn) stop() {
 // turn answers one request, or reports the fault of its head. It reports whether another request
 // may follow.
 func (c *h1Conn) turn(err error) bool {
-	q := &c.room.req
+	q := &c.buffers.req
 	q.ctx, q.peer, q.secure, q.serverName = c.ctx, c.peer, c.secure, c.serverName
 	c.served = true
 	c.answer = h1Answer{}
@@ -240,7 +240,7 @@ func (c *h1Conn) turn(err error) bool {
 	} else {
 		c.readUntil(time.Time{}) // readers of the body set deadlines
 	}
-	x := &c.room.x
+	x := &c.buffers.x
 	x.t, x.r = c, q
 	c.f.s.exchange(x)
 	*x = exchange{head: h1.Head{Fields: x.head.Fields[:0]}}
@@ -268,15 +268,15 @@ func (c *h1Conn) another() bool {
 	c.readUntil(time.Now().Add(c.f.s.limits.Head))
 	err := c.body.err
 	for err == nil {
-		_, err = c.readBody(c.room.scratch())
+		_, err = c.readBody(c.buffers.scratch())
 	}
 	return errors.Is(err, io.EOF)
 }
 
 // scratch returns a buffer for bytes that are dropped.
-func (r *h1Room) scratch() []byte {
-	if cap(r.out) < firstRoom {
-		r.out = make([]byte, 0, firstRoom)
+func (r *h1Buffers) scratch() []byte {
+	if cap(r.out) < firstBuffer {
+		r.out = make([]byte, 0, firstBuffer)
 	}
 	return r.out[:cap(r.out)]
 }
@@ -297,11 +297,11 @@ func (c *h1Conn) linger() {
 	c.readUntil(time.Now().Add(span))
 	c.mu.Unlock()
 	for err := error(nil); err == nil; {
-		_, err = c.conn.Read(c.room.scratch())
+		_, err = c.conn.Read(c.buffers.scratch())
 	}
 }
 
-func (c *h1Conn) asked() *request { return &c.room.req }
+func (c *h1Conn) asked() *request { return &c.buffers.req }
 
 // here reports whether n bytes of the body are buffered. It is for bodies that this connection
 // reads.
@@ -328,8 +328,8 @@ func (c *h1Conn) hijack() (net.Conn, []byte, error) {
 		return nil, nil, err
 	}
 	_ = c.conn.SetReadDeadline(time.Time{})
-	first := bytes.Clone(c.room.in[c.r:c.w])
-	c.room.in, c.room.out = nil, nil
+	first := bytes.Clone(c.buffers.in[c.r:c.w])
+	c.buffers.in, c.buffers.out = nil, nil
 	return c.conn, first, nil
 }
 
@@ -416,8 +416,8 @@ func (c *h1Conn) readAhead() {
 		c.readUntil(time.Time{})
 	}
 	w.mu.Unlock()
-	for c.w < len(c.room.in) {
-		n, err := c.conn.Read(c.room.in[c.w:])
+	for c.w < len(c.buffers.in) {
+		n, err := c.conn.Read(c.buffers.in[c.w:])
 		c.w += n
 		if err != nil {
 			_ = c.lost(err)

@@ -175,11 +175,11 @@ func FuzzVisitor(f *testing.F) {
 		if !c.next() || c.readHead() != nil {
 			return
 		}
-		h := &c.room.req.Head
+		h := &c.buffers.req.Head
 		c.body.begin(h)
 		body, err := io.ReadAll(c)
 		c.unwatch()
-		left := string(c.room.in[c.r:c.w]) + string(c.conn.(*textConn).text)
+		left := string(c.buffers.in[c.r:c.w]) + string(c.conn.(*textConn).text)
 		in := bufio.NewReader(strings.NewReader(strings.TrimPrefix(string(text), "\r\n")))
 		r, theirs := http.ReadRequest(in)
 		if theirs != nil {

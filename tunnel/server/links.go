@@ -125,26 +125,26 @@ func (x *session) part(conn *wire.Conn) (last bool) {
 	return false
 }
 
-// hinted is the last that a client has said of a tunnel, or of all its tunnels. The zero
+// hintStatus is the last that a client has said of a tunnel, or of all its tunnels. The zero
 // value is nothing. Safe for concurrent use.
-type hinted struct{ last atomic.Pointer[said] }
+type hintStatus struct{ last atomic.Pointer[timedHint] }
 
-// said is a hint that holds until then.
-type said struct {
+// timedHint is a hint that holds until then.
+type timedHint struct {
 	state message.HintState
 	until time.Time
 }
 
-func (h *hinted) set(what message.Hint) {
+func (h *hintStatus) set(what message.Hint) {
 	if what.State == message.HintOpen {
 		h.last.Store(nil)
 		return
 	}
-	h.last.Store(&said{what.State, time.Now().Add(what.Span)})
+	h.last.Store(&timedHint{what.State, time.Now().Add(what.Span)})
 }
 
 // state returns the present state.
-func (h *hinted) state() message.HintState {
+func (h *hintStatus) state() message.HintState {
 	last := h.last.Load()
 	if last == nil || !time.Now().Before(last.until) {
 		return message.HintOpen
@@ -158,12 +158,12 @@ var (
 	errHintDown = errors.New("tunnel: the client has said that the target takes no connection")
 )
 
-// shed returns the reason to send no visitor to the holder now, nil if there is none.
-func (h *holder) shed() error {
+// shed returns the reason to send no visitor to the owner now, nil if there is none.
+func (h *owner) shed() error {
 	if h.session.behind() {
 		return errLinkBehind
 	}
-	for _, said := range []*hinted{&h.hinted, &h.session.hinted} {
+	for _, said := range []*hintStatus{&h.hint, &h.session.hinted} {
 		switch said.state() {
 		case message.HintFull:
 			return errHintFull
@@ -191,9 +191,9 @@ func (s *Server) hint(ctx context.Context, body []byte) error {
 	case x == nil || !x.has(conn):
 	case what.Tunnel == 0:
 		x.hinted.set(what)
-	case x.claims[what.Tunnel] != nil:
-		if h := x.claims[what.Tunnel].holder.Load(); h != nil && h.session == x {
-			h.hinted.set(what)
+	case x.leases[what.Tunnel] != nil:
+		if h := x.leases[what.Tunnel].owner.Load(); h != nil && h.session == x {
+			h.hint.set(what)
 		}
 	}
 	return nil

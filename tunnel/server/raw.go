@@ -13,27 +13,27 @@ import (
 	"paddock/wire"
 )
 
-// rawGuest is a visitor of a place for raw connections.
-type rawGuest struct {
-	s     *Server
-	place *place
-	open  *message.Channel // describes the visitor
-	tries attempts
-	seat  // once it is admitted
+// rawVisit is a visitor of an endpoint for raw connections.
+type rawVisit struct {
+	s          *Server
+	endpoint   *endpoint
+	open       *message.Channel // describes the visitor
+	tries      attempts
+	assignment // once it is admitted
 }
 
 // enter finds the client for the visitor, and takes a permit. ctx bounds the wait for both.
-func (r *rawGuest) enter(ctx context.Context) (err error) {
-	r.seat, err = r.s.letIn(ctx, r.place, r, nil, true)
+func (r *rawVisit) enter(ctx context.Context) (err error) {
+	r.assignment, err = r.s.admit(ctx, r.endpoint, r, nil, true)
 	return err
 }
 
 // dial opens the stream of an admitted visitor, at another member of a group if the first one
 // refuses it; release is called at its end, or if there is none.
-func (r *rawGuest) dial(ctx context.Context, release func()) (*wire.Stream, error) {
+func (r *rawVisit) dial(ctx context.Context, release func()) (*wire.Stream, error) {
 	for {
-		r.open.Tunnel = r.holder.id
-		conn, over := r.holder.session.choose(release)
+		r.open.Tunnel = r.owner.id
+		conn, over := r.owner.session.choose(release)
 		st, err := conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, r.open), Over: over})
 		if err == nil || !r.again(ctx, conn, err) {
 			return st, err
@@ -43,52 +43,52 @@ func (r *rawGuest) dial(ctx context.Context, release func()) (*wire.Stream, erro
 }
 
 // far returns the relay's end of a stream: for a group one that may move to another member.
-func (r *rawGuest) far(ctx context.Context, st *wire.Stream) relay.Far {
-	if !r.place.grouped() {
+func (r *rawVisit) remote(ctx context.Context, st *wire.Stream) relay.RemoteStream {
+	if !r.endpoint.grouped() {
 		return &relay.RawStream{Stream: st}
 	}
-	return &rawAgain{ctx: ctx, guest: r, now: &relay.RawStream{Stream: st}, changed: make(chan struct{})}
+	return &rawRetry{ctx: ctx, visit: r, now: &relay.RawStream{Stream: st}, changed: make(chan struct{})}
 }
 
 // again finds the next member. None of the visitor's bytes have reached a service.
-func (r *rawGuest) again(ctx context.Context, conn *wire.Conn, err error) bool {
-	became := fateOf(conn, err)
-	if !r.place.grouped() || ctx.Err() != nil || !r.tries.again(&r.seat, became, false) {
+func (r *rawVisit) again(ctx context.Context, conn *wire.Conn, err error) bool {
+	became := outcomeOf(conn, err)
+	if !r.endpoint.grouped() || ctx.Err() != nil || !r.tries.again(&r.assignment, became, false) {
 		return false
 	}
-	if became != fateRefused {
-		r.s.lost(r.holder.session, conn)
+	if became != outcomeRefused {
+		r.s.lost(r.owner.session, conn)
 	}
-	next, failed := r.s.letIn(ctx, r.place, r, r.tries.before(), false)
+	next, failed := r.s.admit(ctx, r.endpoint, r, r.tries.before(), false)
 	if failed != nil {
 		return false
 	}
 	r.s.resent.Add(1)
-	r.seat = next
+	r.assignment = next
 	return true
 }
 
-// suits implements guest.
-func (*rawGuest) suits(*holder) error { return nil }
+// suits implements admissionRequest.
+func (*rawVisit) suits(*owner) error { return nil }
 
-// class implements guest.
-func (*rawGuest) class() Class { return Stream }
+// class implements admissionRequest.
+func (*rawVisit) class() Class { return Stream }
 
-// needs implements guest.
-func (*rawGuest) needs(*holder) (class Class, size int) { return Stream, 2 * message.MaxRecord }
+// needs implements admissionRequest.
+func (*rawVisit) needs(*owner) (class Class, size int) { return Stream, 2 * message.MaxRecord }
 
 // maxKept bounds the visitor's bytes that are kept until the first byte of an answer: they suffice
 // for the beginning of TLS.
 const maxKept = 16 << 10
 
-// rawAgain is the stream of a raw connection of a group. Until the first byte of an answer, if a
+// rawRetry is the stream of a raw connection of a group. Until the first byte of an answer, if a
 // member reports that its service has seen nothing, the visitor's bytes so far are sent to another
 // member. After that it is a rawStream, and costs no more.
 //
 // One goroutine is in WriteTo, which changes the member, and one sends.
-type rawAgain struct {
+type rawRetry struct {
 	ctx   context.Context
-	guest *rawGuest
+	visit *rawVisit
 
 	settled atomic.Bool // the member is final
 	mu      sync.Mutex
@@ -100,20 +100,20 @@ type rawAgain struct {
 }
 
 // stream is the present one.
-func (r *rawAgain) stream() *relay.RawStream {
+func (r *rawRetry) stream() *relay.RawStream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now
 }
 
 // settle fixes the present member.
-func (r *rawAgain) settle() {
+func (r *rawRetry) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settleLocked()
 }
 
-func (r *rawAgain) settleLocked() {
+func (r *rawRetry) settleLocked() {
 	if !r.settled.Load() {
 		r.settled.Store(true)
 		r.kept = nil
@@ -123,7 +123,7 @@ func (r *rawAgain) settleLocked() {
 }
 
 // WriteTo writes the bytes of the member. The first ones settle it.
-func (r *rawAgain) WriteTo(w io.Writer) (total int64, err error) {
+func (r *rawRetry) WriteTo(w io.Writer) (total int64, err error) {
 	defer r.settle()
 	first := relay.Frames.Get().(*[]byte)
 	defer relay.Frames.Put(first)
@@ -152,16 +152,16 @@ func (r *rawAgain) WriteTo(w io.Writer) (total int64, err error) {
 
 // move opens a stream to another member and sends all bytes of the visitor so far. The lock is
 // held, so that later bytes follow them.
-func (r *rawAgain) move(why error) (moved bool) {
+func (r *rawRetry) move(why error) (moved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.settled.Load() || !r.guest.again(r.ctx, r.now.Conn(), why) {
+	if r.settled.Load() || !r.visit.again(r.ctx, r.now.Conn(), why) {
 		return false
 	}
-	rest := r.guest.open.Rest
-	r.guest.open.Rest = append(rest[:len(rest):len(rest)], r.kept...)
-	st, err := r.guest.dial(r.ctx, r.guest.permit.Release)
-	r.guest.open.Rest = rest
+	rest := r.visit.open.Rest
+	r.visit.open.Rest = append(rest[:len(rest):len(rest)], r.kept...)
+	st, err := r.visit.dial(r.ctx, r.visit.permit.Release)
+	r.visit.open.Rest = rest
 	if err != nil {
 		return false
 	}
@@ -177,7 +177,7 @@ func (r *rawAgain) move(why error) (moved bool) {
 
 // Send keeps the sent bytes as long as they may be sent again. If it fails meanwhile, WriteTo finds
 // the cause: b is sent to the next member, or there is none.
-func (r *rawAgain) Send(b []byte) error {
+func (r *rawRetry) Send(b []byte) error {
 	if r.settled.Load() {
 		return r.now.Send(b)
 	}
@@ -199,10 +199,10 @@ func (r *rawAgain) Send(b []byte) error {
 }
 
 // TrySend does not, before it is settled.
-func (r *rawAgain) TrySend(b []byte) bool { return r.settled.Load() && r.now.TrySend(b) }
+func (r *rawRetry) TrySend(b []byte) bool { return r.settled.Load() && r.now.TrySend(b) }
 
 // CloseWrite ends the visitor's direction, at whichever member it is.
-func (r *rawAgain) CloseWrite() error {
+func (r *rawRetry) CloseWrite() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
@@ -210,7 +210,7 @@ func (r *rawAgain) CloseWrite() error {
 }
 
 // Reset ends it.
-func (r *rawAgain) Reset(code wire.Code) error {
+func (r *rawRetry) Reset(code wire.Code) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settleLocked()
@@ -218,10 +218,10 @@ func (r *rawAgain) Reset(code wire.Code) error {
 }
 
 // SetReadDeadline bounds the wait for the member's bytes.
-func (r *rawAgain) SetReadDeadline(t time.Time) error { return r.stream().SetReadDeadline(t) }
+func (r *rawRetry) SetReadDeadline(t time.Time) error { return r.stream().SetReadDeadline(t) }
 
 // WhenCut tells of a stream that is cut once it is settled. Before that WriteTo finds it out.
-func (r *rawAgain) WhenCut(f func()) {
+func (r *rawRetry) WhenCut(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cut = f; r.settled.Load() {
@@ -229,4 +229,4 @@ func (r *rawAgain) WhenCut(f func()) {
 	}
 }
 
-var _ relay.Far = (*rawAgain)(nil)
+var _ relay.RemoteStream = (*rawRetry)(nil)

@@ -51,13 +51,13 @@ func (x *exchange) told() *Served {
 	}
 	r := x.r
 	return &Served{
-		Protocol: tunnel.HTTP, Tunnel: x.claim.where, Identity: x.claim.identity, Peer: r.peer.String(), Host: string(r.Host), Method: string(r.Method),
+		Protocol: tunnel.HTTP, Tunnel: x.lease.where, Identity: x.lease.identity, Peer: r.peer.String(), Host: string(r.Host), Method: string(r.Method),
 		Path: r.Path(), RequestID: x.id, Status: x.head.Status,
 	}
 }
 
 // carried tells of a visitor's connection that has ended.
-func (s *Server) carried(c *claim, open *message.Channel, over *relay.Passage, st *wire.Stream, began time.Time, direct bool) {
+func (s *Server) carried(c *lease, open *message.Channel, over *relay.Transfer, st *wire.Stream, began time.Time, direct bool) {
 	if s.Hooks.Served == nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Server) carried(c *claim, open *message.Channel, over *relay.Passage, s
 }
 
 // endOf is how a connection ended over a stream.
-func (s *Server) endOf(over *relay.Passage, st *wire.Stream) tunnel.End {
+func (s *Server) endOf(over *relay.Transfer, st *wire.Stream) tunnel.End {
 	switch end := over.Ended(); {
 	case end == tunnel.Closed:
 		return end

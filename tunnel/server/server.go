@@ -27,8 +27,8 @@ type Hooks struct {
 	// Served is told of each request of which the visitor got the answer, and of each connection
 	// that was carried as it is, at its end.
 	Served func(Served)
-	// Fallen is called with each visitor of a direct tunnel that the link carries.
-	Fallen func(Fallen)
+	// DirectFallback is called with each visitor of a direct tunnel that the link carries.
+	DirectFallback func(DirectFallback)
 	// BindRefused is told of each tunnel that a client asked for and did not get.
 	BindRefused func(identity string, b tunnel.Binding, peer string, err error)
 }
@@ -81,19 +81,19 @@ type Server struct {
 	hints     atomic.Uint64
 	resent    atomic.Uint64      // exchanges, to another member or over another connection
 	starved   atomic.Uint64      // connections of visitors that could not be accepted
-	heads     headcount          // of the fronts
-	rawHeads  headcount          // of TCP tunnels
+	heads     connCounts         // of the fronts
+	rawHeads  connCounts         // of TCP tunnels
 	turns     *handshake.Limiter // of visitors in the handshake of TLS
-	directs   directs
+	directs   ticketTable
 
 	mu        sync.Mutex // guards all below; never held while something is sent
 	closed    bool
-	sessions  map[string]*session // by identity
-	addresses map[string]*place   // of TCP by the address that listens
-	shares    map[string]*share   // by identity, with MaxInflight
-	clients   map[string]*tally   // by identity, as long as it has claims
-	past      LinkBytes           // of sessions that have ended
-	begun     Begun               // of claims that are no more
+	sessions  map[string]*session        // by identity
+	addresses map[string]*endpoint       // of TCP by the address that listens
+	shares    map[string]*share          // by identity, with MaxInflight
+	clients   map[string]*identityTotals // by identity, as long as it has leases
+	past      LinkBytes                  // of sessions that have ended
+	begun     AdmittedCounts             // of leases that are no more
 }
 
 func (s *Server) init() {
@@ -107,8 +107,8 @@ func (s *Server) init() {
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.sessions, s.addresses = map[string]*session{}, map[string]*place{}
-		s.shares, s.clients = map[string]*share{}, map[string]*tally{}
+		s.sessions, s.addresses = map[string]*session{}, map[string]*endpoint{}
+		s.shares, s.clients = map[string]*share{}, map[string]*identityTotals{}
 	})
 }
 
@@ -129,7 +129,7 @@ func (s *Server) Close() error {
 	s.closed = true
 	sessions := s.sessions
 	s.sessions = map[string]*session{}
-	for c := range s.claims() {
+	for c := range s.leases() {
 		s.drop(c)
 	}
 	s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.Bin
 func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) message.BindResult {
 	b, err := ask.Binding()
 	code := wire.InvalidArgument
-	var c *claim
+	var c *lease
 	switch {
 	case err != nil:
 	case b.Protocol == tunnel.HTTP && b.Host == "":
@@ -207,7 +207,7 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) mess
 }
 
 // grant gives a session a binding that the policy allows and no other client holds.
-func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *claim, code wire.Code, err error) {
+func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *lease, code wire.Code, err error) {
 	if err := s.allowed(x.identity, b); err != nil {
 		return nil, wire.PermissionDenied, err
 	}
@@ -230,12 +230,12 @@ func codeOf(err error) wire.Code {
 func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.UnbindAnswer, error) {
 	conn := wire.ConnFrom(ctx)
 	identity := s.identify(conn)
-	var gone []*claim
+	var gone []*lease
 	s.mu.Lock()
 	if x := s.sessions[identity]; x != nil && x.has(conn) {
 		for _, id := range r.IDs {
-			if c := x.claims[id]; c != nil {
-				delete(x.claims, id)
+			if c := x.leases[id]; c != nil {
+				delete(x.leases, id)
 				s.drop(c)
 				gone = append(gone, c)
 			}
@@ -246,11 +246,11 @@ func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.U
 	return message.UnbindAnswer{}, nil
 }
 
-func (s *Server) unbound(claims []*claim) {
+func (s *Server) unbound(leases []*lease) {
 	if s.Hooks.Unbound == nil {
 		return
 	}
-	for _, c := range claims {
+	for _, c := range leases {
 		s.Hooks.Unbound(c.identity, c.at)
 	}
 }

@@ -67,7 +67,7 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 	found, list := make([]*session, len(names)), make([]Session, len(names))
 	for i, name := range names {
 		found[i] = s.sessions[name]
-		for _, c := range found[i].claims {
+		for _, c := range found[i].leases {
 			list[i].hold(c)
 		}
 	}
@@ -82,10 +82,10 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 	return list
 }
 
-// hold adds the claims of a client.
-func (d *Session) hold(c *claim) {
+// hold adds the leases of a client.
+func (d *Session) hold(c *lease) {
 	d.Bindings = append(d.Bindings, c.where)
-	if p := c.place; p.grouped() {
+	if p := c.endpoint; p.grouped() {
 		d.Groups = append(d.Groups, Membership{c.where, p.at.Group, len(p.all()), p.here()})
 	}
 }
@@ -144,20 +144,20 @@ type Held struct {
 	Streams  int    // open
 	Queued   int    // requests that wait for one of these
 	Limit    int    // of Requests, as it is now; 0 where the Admission does not tell
-	Begun    Begun
+	Begun    AdmittedCounts
 	Refused  uint64 // visitors that asked for it and were not served by any member
 }
 
-// Held lists all names and addresses, by place and protocol.
+// Held lists all names and addresses, by endpoint and protocol.
 func (s *Server) Held() []Held {
 	s.init()
 	s.mu.Lock()
 	var list []Held
-	for c := range s.claims() {
-		lane, p := c.laneStats(), c.place
+	for c := range s.leases() {
+		lane, p := c.laneStats(), c.endpoint
 		list = append(list, Held{
 			At: c.where, Protocol: c.at.Protocol, Identity: c.identity, Group: c.at.Group, Members: len(p.all()), Here: p.here(),
-			Away: c.holder.Load() == nil, Waiting: p.waitingNow(),
+			Away: c.owner.Load() == nil, Waiting: p.waitingNow(),
 			Requests: lane.Requests, Streams: lane.Streams, Queued: lane.Waiting, Limit: lane.Limit, Begun: lane.Begun,
 			Refused: p.refused.Load(),
 		})

@@ -257,7 +257,7 @@ func TestAwaitedBodiesTakeNoRoom(t *testing.T) {
 			t.Errorf("a body that came with its head: %.40q", text)
 		}
 		synctest.Wait()
-		if n := p.server.Stats(); n.Begun != (Begun{Requests: 7}) || n.Requests != 0 || n.Streams != 0 || n.Bytes != 0 {
+		if n := p.server.Stats(); n.Begun != (AdmittedCounts{Requests: 7}) || n.Requests != 0 || n.Streams != 0 || n.Bytes != 0 {
 			t.Errorf("%+v", n)
 		}
 	})

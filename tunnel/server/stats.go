@@ -39,7 +39,7 @@ type Stats struct {
 	Waits      uint64            `json:"waits"`     // of requests in queues that have ended
 	Waited     time.Duration     `json:"waited_ns"` // all these waits together
 	Direct     DirectStats       `json:"direct"`
-	Begun      Begun             `json:"begun"` // of all clients, past ones included
+	Begun      AdmittedCounts    `json:"begun"` // of all clients, past ones included
 	Link       LinkBytes         `json:"link"`
 	Identities []IdentityStats   `json:"identities"` // by name
 	Groups     []GroupStats      `json:"groups"`     // by name
@@ -60,12 +60,12 @@ type DirectStats struct {
 // IdentityStats holds the current figures and the totals of one identity. The totals restart when
 // the identity holds no name for a while.
 type IdentityStats struct {
-	Identity string `json:"identity"`
-	Names    int    `json:"names"`
-	Requests int    `json:"requests"`
-	Streams  int    `json:"streams"`
-	Queued   int    `json:"queued"`
-	Begun    Begun  `json:"begun"`
+	Identity string         `json:"identity"`
+	Names    int            `json:"names"`
+	Requests int            `json:"requests"`
+	Streams  int            `json:"streams"`
+	Queued   int            `json:"queued"`
+	Begun    AdmittedCounts `json:"begun"`
 }
 
 // GroupStats are the clients of one group. It may have several names at the server.
@@ -77,17 +77,17 @@ type GroupStats struct {
 	Here    int `json:"here"`
 }
 
-// Begun counts admitted exchanges. A promoted one counts as a request, as which it began.
-type Begun = admission.LaneTotals
+// AdmittedCounts counts admitted exchanges. A promoted one counts as a request, as which it began.
+type AdmittedCounts = admission.LaneTotals
 
-// tally holds the counts of an identity that outlive its present claims.
-type tally struct {
-	claims int
-	past   Begun // of claims that are no more
+// identityTotals holds the counts of an identity that outlive its present leases.
+type identityTotals struct {
+	leases int
+	past   AdmittedCounts // of leases that are no more
 }
 
 // laneStats returns the figures of a built-in lane; other lanes have none.
-func (c *claim) laneStats() (stats admission.LaneStats) {
+func (c *lease) laneStats() (stats admission.LaneStats) {
 	lane := c.lane
 	if shared, ok := lane.(*sharedLane); ok {
 		lane = shared.Lane
@@ -98,22 +98,22 @@ func (c *claim) laneStats() (stats admission.LaneStats) {
 	return stats
 }
 
-// counted makes a claim one of its identity. s.mu is held.
-func (s *Server) counted(c *claim) {
+// counted makes a lease one of its identity. s.mu is held.
+func (s *Server) counted(c *lease) {
 	t := s.clients[c.identity]
 	if t == nil {
-		t = &tally{}
+		t = &identityTotals{}
 		s.clients[c.identity] = t
 	}
-	t.claims++
+	t.leases++
 }
 
 // uncounted ends that. s.mu is held.
-func (s *Server) uncounted(c *claim) {
+func (s *Server) uncounted(c *lease) {
 	t, begun := s.clients[c.identity], c.laneStats().Begun
 	t.past.Add(begun)
 	s.begun.Add(begun)
-	if t.claims--; t.claims == 0 {
+	if t.leases--; t.leases == 0 {
 		delete(s.clients, c.identity)
 	}
 }
@@ -145,7 +145,7 @@ func (s *Server) Stats() Stats {
 		sessions = append(sessions, x)
 	}
 	stats.Sessions, stats.Link = len(sessions), s.past
-	s.countClaims(&stats)
+	s.countLeases(&stats)
 	s.mu.Unlock()
 	for _, x := range sessions {
 		for _, l := range x.all() {
@@ -171,14 +171,14 @@ func (s *Server) UnderWay() int {
 	return held.Requests + held.Streams
 }
 
-// countClaims fills in the figures of the claims. s.mu is held.
-func (s *Server) countClaims(stats *Stats) {
+// countLeases fills in the figures of the leases. s.mu is held.
+func (s *Server) countLeases(stats *Stats) {
 	of := make(map[string]*IdentityStats, len(s.clients))
 	for identity, t := range s.clients {
-		of[identity] = &IdentityStats{Identity: identity, Names: t.claims, Begun: t.past}
+		of[identity] = &IdentityStats{Identity: identity, Names: t.leases, Begun: t.past}
 	}
 	stats.Begun = s.begun
-	for p := range s.places() {
+	for p := range s.endpoints() {
 		stats.Names++
 		if !p.served() {
 			stats.Away++
@@ -186,7 +186,7 @@ func (s *Server) countClaims(stats *Stats) {
 		stats.Waiting += p.waitingNow()
 		stats.countGroup(p)
 	}
-	for c := range s.claims() {
+	for c := range s.leases() {
 		lane, client := c.laneStats(), of[c.identity]
 		client.Requests += lane.Requests
 		client.Streams += lane.Streams
@@ -200,8 +200,8 @@ func (s *Server) countClaims(stats *Stats) {
 	slices.SortFunc(stats.Identities, func(a, b IdentityStats) int { return cmp.Compare(a.Identity, b.Identity) })
 }
 
-// countGroup counts a place, if a group has it.
-func (s *Stats) countGroup(p *place) {
+// countGroup counts an endpoint, if a group has it.
+func (s *Stats) countGroup(p *endpoint) {
 	if !p.grouped() {
 		return
 	}

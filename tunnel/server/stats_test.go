@@ -18,7 +18,7 @@ func held(s *Server) Stats {
 		Handshakes: now.Handshakes, Requests: now.Requests, Streams: now.Streams, Queued: now.Queued, Bytes: now.Bytes,
 	}
 	for _, c := range now.Identities {
-		c.Begun = Begun{}
+		c.Begun = AdmittedCounts{}
 		is.Identities = append(is.Identities, c)
 	}
 	return is
@@ -62,7 +62,7 @@ func TestStatsTellOfIdleness(t *testing.T) {
 	p.HTTP.CloseIdleConnections()
 	p.Eventually("it holds something", func() bool { return reflect.DeepEqual(held(p.server), before) })
 	after := p.server.Stats()
-	if after.Served != 2 || after.Identities[0].Begun != (Begun{Requests: 1, Streams: 1}) || after.Link.Received == 0 {
+	if after.Served != 2 || after.Identities[0].Begun != (AdmittedCounts{Requests: 1, Streams: 1}) || after.Link.Received == 0 {
 		t.Errorf("afterwards: %+v", after)
 	}
 }

@@ -47,7 +47,7 @@ type visitor struct {
 	s     *Server
 	from  netip.Addr
 	stall time.Duration
-	armed relay.Moment // when the write deadline was set last
+	armed relay.AtomicTime // when the write deadline was set last
 	once  sync.Once
 
 	trying sync.Mutex
@@ -65,7 +65,7 @@ func (c *visitor) introduced() (first []byte, ok bool) {
 	conn, first, err := c.s.introduced(c.Conn)
 	c.Conn = conn
 	if from := relay.AddrPort(conn.RemoteAddr()).Addr(); err == nil && from != c.from && !c.s.manyBehind(from) {
-		if err = c.s.heads.turnsOut(from, c.s.limits.VisitorsEach); err == nil {
+		if err = c.s.heads.countForwarded(from, c.s.limits.VisitorsEach); err == nil {
 			c.from = from
 		}
 	}
@@ -129,9 +129,9 @@ func (c *visitor) Close() error {
 // Bare returns the connection below the server's wrappers.
 func (c *visitor) Bare() net.Conn { return c.Conn }
 
-// headcount is how many connections of visitors there are: at all fronts together, or at all
+// connCounts is how many connections of visitors there are: at all fronts together, or at all
 // addresses of TCP tunnels. Each of them takes a descriptor of the process.
-type headcount struct {
+type connCounts struct {
 	mu   sync.Mutex
 	all  int                // guarded by mu
 	each map[netip.Addr]int // guarded by mu; by address, those of proxies themselves aside
@@ -147,7 +147,7 @@ var (
 
 // enter counts one more from an address, if there may be one: the error wraps ErrOverloaded.
 // A proxy has as many as there may be in all: behind it there are many visitors.
-func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
+func (c *connCounts) enter(from netip.Addr, most, each int, proxy bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all >= most {
@@ -163,16 +163,16 @@ func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
 	return nil
 }
 
-// turnsOut counts a visitor that a proxy has forwarded for an address, if the address is below its
-// bound.
-func (c *headcount) turnsOut(from netip.Addr, each int) error {
+// countForwarded counts a visitor that a proxy has forwarded for an address, if the address is
+// below its bound.
+func (c *connCounts) countForwarded(from netip.Addr, each int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.one(from, each)
 }
 
 // one counts one more from an address. mu is held.
-func (c *headcount) one(from netip.Addr, each int) error {
+func (c *connCounts) one(from netip.Addr, each int) error {
 	if c.each[from] >= each {
 		c.refusedEach.Add(1)
 		return errCrowdEach
@@ -184,7 +184,7 @@ func (c *headcount) one(from netip.Addr, each int) error {
 	return nil
 }
 
-func (c *headcount) leave(from netip.Addr) {
+func (c *connCounts) leave(from netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all--
@@ -196,7 +196,7 @@ func (c *headcount) leave(from netip.Addr) {
 }
 
 // now is how many there are.
-func (c *headcount) now() int {
+func (c *connCounts) now() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all

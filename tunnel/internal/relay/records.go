@@ -116,8 +116,8 @@ func (q *QuietReader) receive(fd uintptr) (done bool) {
 	}
 }
 
-// littleRoom is how much an idle connection is read with that has to have a buffer.
-const littleRoom = 2 << 10
+// smallBuffer is how much an idle connection is read with that has to have a buffer.
+const smallBuffer = 2 << 10
 
 // thriftyReader reads from a connection that takes a buffer to wait: a small one as long as
 // little comes. It serves one goroutine.
@@ -131,7 +131,7 @@ type thriftyReader struct {
 func (t *thriftyReader) Next() (b *Record, n int, err error) {
 	if !t.much {
 		if t.little == nil {
-			t.little = make([]byte, littleRoom)
+			t.little = make([]byte, smallBuffer)
 		}
 		n, err = t.conn.Read(t.little)
 		t.much = n == len(t.little)
@@ -144,7 +144,7 @@ func (t *thriftyReader) Next() (b *Record, n int, err error) {
 	}
 	b = Records.Get().(*Record)
 	n, err = t.conn.Read(b[1:])
-	t.much = n > littleRoom
+	t.much = n > smallBuffer
 	if n == 0 {
 		Records.Put(b)
 		return nil, 0, err

@@ -9,9 +9,9 @@ import (
 	"paddock/wire"
 )
 
-// Far is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
+// RemoteStream is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
 // travel in records.
-type Far interface {
+type RemoteStream interface {
 	io.WriterTo
 	// Send sends b[1:]; the first byte is room for a header.
 	Send(b []byte) error

@@ -28,12 +28,12 @@ var ErrCut = errors.New("tunnel: connection cut")
 //
 // Each direction has a goroutine, which is mostly idle: bytes that fit the socket, or the stream,
 // are written by the goroutine that has read them.
-func Splice(conn net.Conn, first []byte, st Far, linger time.Duration) error {
-	return SpliceCounted(conn, first, st, linger, new(Passage))
+func Splice(conn net.Conn, first []byte, st RemoteStream, linger time.Duration) error {
+	return SpliceCounted(conn, first, st, linger, new(Transfer))
 }
 
 // SpliceCounted is splice that counts the bytes.
-func SpliceCounted(conn net.Conn, first []byte, st Far, linger time.Duration, over *Passage) error {
+func SpliceCounted(conn net.Conn, first []byte, st RemoteStream, linger time.Duration, over *Transfer) error {
 	s := splicing{conn: conn, st: st, linger: linger, over: over}
 	st.WhenCut(func() { s.cut(tunnel.CutByTarget) }) // a blocked write to the socket would not notice it
 	defer st.WhenCut(nil)
@@ -49,19 +49,19 @@ func SpliceCounted(conn net.Conn, first []byte, st Far, linger time.Duration, ov
 // splicing is a pair of directions.
 type splicing struct {
 	conn   net.Conn
-	st     Far
+	st     RemoteStream
 	linger time.Duration
 	half   atomic.Bool // one direction has ended
 	once   sync.Once
-	over   *Passage
+	over   *Transfer
 }
 
 // up carries from the socket to the stream.
 func (s *splicing) up(first []byte) error {
 	if err := s.sendFirst(first); err != nil {
-		return s.torn(farEnd(err), err)
+		return s.torn(streamEnd(err), err)
 	}
-	in, watch := s.source(), lookoutFor(s.conn, func() { s.cut(tunnel.CutByVisitor) })
+	in, watch := s.source(), watchResets(s.conn, func() { s.cut(tunnel.CutByVisitor) })
 	defer watch.end()
 	for {
 		b, n, err := in.Next()
@@ -70,7 +70,7 @@ func (s *splicing) up(first []byte) error {
 			s.ended()
 			return s.st.CloseWrite()
 		case err != nil:
-			return s.torn(nearEnd(err), err)
+			return s.torn(visitorEnd(err), err)
 		}
 		s.moved()
 		watch.begin()
@@ -78,7 +78,7 @@ func (s *splicing) up(first []byte) error {
 		watch.end()
 		Records.Put(b)
 		if err != nil {
-			return s.torn(farEnd(err), err)
+			return s.torn(streamEnd(err), err)
 		}
 		s.over.Received.Add(int64(n))
 	}
@@ -132,9 +132,9 @@ func (s *splicing) down() error {
 	n, err := s.st.WriteTo(w)
 	s.over.Sent.Add(n)
 	if err != nil && w.failed {
-		return s.torn(nearEnd(err), err)
+		return s.torn(visitorEnd(err), err)
 	} else if err != nil {
-		return s.torn(farEnd(err), err)
+		return s.torn(streamEnd(err), err)
 	}
 	s.ended()
 	return CloseWrite(s.conn)

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Moment is a time that goroutines share. A plain number would lose the monotonic clock: if the
+// AtomicTime is a time that goroutines share. A plain number would lose the monotonic clock: if the
 // machine's clock is set back by an hour, a pause of a second would last an hour. The zero value is
 // the zero time.
-type Moment struct{ at atomic.Pointer[time.Time] }
+type AtomicTime struct{ at atomic.Pointer[time.Time] }
 
-func (m *Moment) Set(t time.Time) { m.at.Store(&t) }
+func (m *AtomicTime) Set(t time.Time) { m.at.Store(&t) }
 
-func (m *Moment) Get() (t time.Time) {
+func (m *AtomicTime) Get() (t time.Time) {
 	if at := m.at.Load(); at != nil {
 		t = *at
 	}
@@ -20,14 +20,14 @@ func (m *Moment) Get() (t time.Time) {
 }
 
 // Clear makes it the zero time.
-func (m *Moment) Clear() { m.at.Store(nil) }
+func (m *AtomicTime) Clear() { m.at.Store(nil) }
 
 // IsAhead reports whether it is still to come.
-func (m *Moment) IsAhead() bool { return time.Now().Before(m.Get()) }
+func (m *AtomicTime) IsAhead() bool { return time.Now().Before(m.Get()) }
 
 // Pass sets the moment to now if it lies at least after in the past, and reports whether it did. Of
 // several concurrent calls only one succeeds.
-func (m *Moment) Pass(after time.Duration) bool {
+func (m *AtomicTime) Pass(after time.Duration) bool {
 	last := m.at.Load()
 	if last != nil && time.Since(*last) < after {
 		return false

@@ -12,16 +12,16 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// place is an entrance for visitors: a host with a path, or an address. One client holds it, or the
-// members of a group share it. It outlives their connections by the lease, together with its
+// endpoint is an entrance for visitors: a host with a path, or an address. One client holds it, or
+// the members of a group share it. It outlives their connections by the lease, together with its
 // listener and its waiting visitors.
-type place struct {
+type endpoint struct {
 	at       tunnel.Binding // as it was asked for; with port 0 the key has no meaning to others
 	where    string         // as visitors know it
 	listener net.Listener
 	refused  atomic.Uint64 // visitors that asked for it
-	members  atomic.Pointer[[]*claim]
-	leeway   leeway
+	members  atomic.Pointer[[]*lease]
+	retries  retryBudget
 
 	choosing sync.Mutex // makes a choice among members and its effects one step
 	turn     uint64     // guarded by choosing; counts choices
@@ -33,21 +33,21 @@ type place struct {
 }
 
 // newPlace has no members yet.
-func newPlace(at tunnel.Binding, s *Server) *place {
-	p := &place{at: at, where: at.String()}
-	p.members.Store(&[]*claim{})
-	p.leeway.init(s.limits.TunnelRequests + s.limits.TunnelStreams)
+func newEndpoint(at tunnel.Binding, s *Server) *endpoint {
+	p := &endpoint{at: at, where: at.String()}
+	p.members.Store(&[]*lease{})
+	p.retries.init(s.limits.TunnelRequests + s.limits.TunnelStreams)
 	return p
 }
 
-// all are the claims at the place. The list is not changed once it is there.
-func (p *place) all() []*claim { return *p.members.Load() }
+// all are the leases at the endpoint. The list is not changed once it is there.
+func (p *endpoint) all() []*lease { return *p.members.Load() }
 
 // grouped reports whether there may be several.
-func (p *place) grouped() bool { return p.at.Group != "" }
+func (p *endpoint) grouped() bool { return p.at.Group != "" }
 
-// of is the claim of an identity, nil if it has none.
-func (p *place) of(identity string) *claim {
+// of is the lease of an identity, nil if it has none.
+func (p *endpoint) of(identity string) *lease {
 	for _, c := range p.all() {
 		if c.identity == identity {
 			return c
@@ -56,23 +56,23 @@ func (p *place) of(identity string) *claim {
 	return nil
 }
 
-// add makes a claim one of the place. Server.mu is held.
-func (p *place) add(c *claim) {
+// add makes a lease one of the endpoint. Server.mu is held.
+func (p *endpoint) add(c *lease) {
 	all := append(slices.Clone(p.all()), c)
 	p.members.Store(&all)
 }
 
-// remove takes a claim out, and reports whether that was the last. Server.mu is held.
-func (p *place) remove(c *claim) (last bool) {
-	all := slices.DeleteFunc(slices.Clone(p.all()), func(o *claim) bool { return o == c })
+// remove takes a lease out, and reports whether that was the last. Server.mu is held.
+func (p *endpoint) remove(c *lease) (last bool) {
+	all := slices.DeleteFunc(slices.Clone(p.all()), func(o *lease) bool { return o == c })
 	p.members.Store(&all)
 	return len(all) == 0
 }
 
 // served reports whether a client is connected that can serve it.
-func (p *place) served() bool {
+func (p *endpoint) served() bool {
 	for _, c := range p.all() {
-		if c.holder.Load() != nil {
+		if c.owner.Load() != nil {
 			return true
 		}
 	}
@@ -80,34 +80,34 @@ func (p *place) served() bool {
 }
 
 // here is how many are.
-func (p *place) here() (n int) {
+func (p *endpoint) here() (n int) {
 	for _, c := range p.all() {
-		if c.holder.Load() != nil {
+		if c.owner.Load() != nil {
 			n++
 		}
 	}
 	return n
 }
 
-// sole is the identity that has the place, "" if several do.
-func (p *place) sole() string {
+// sole is the identity that has the endpoint, "" if several do.
+func (p *endpoint) sole() string {
 	if all := p.all(); len(all) == 1 {
 		return all[0].identity
 	}
 	return ""
 }
 
-// sameClients reports whether the same clients have both places.
-func (p *place) sameClients(o *place) bool {
+// sameClients reports whether the same clients have both endpoints.
+func (p *endpoint) sameClients(o *endpoint) bool {
 	if p == o {
 		return true
 	}
 	mine, its := p.all(), o.all()
-	return len(mine) == len(its) && !slices.ContainsFunc(mine, func(c *claim) bool { return o.of(c.identity) == nil })
+	return len(mine) == len(its) && !slices.ContainsFunc(mine, func(c *lease) bool { return o.of(c.identity) == nil })
 }
 
 // release wakes the waiting visitors.
-func (p *place) release() {
+func (p *endpoint) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.back != nil {
@@ -117,14 +117,14 @@ func (p *place) release() {
 }
 
 // waitingNow returns the number of waiting visitors.
-func (p *place) waitingNow() int {
+func (p *endpoint) waitingNow() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting
 }
 
 // end tells the waiting visitors that no client will come.
-func (p *place) end() {
+func (p *endpoint) end() {
 	p.mu.Lock()
 	p.gone = true
 	p.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *place) end() {
 
 // wait returns when a client is connected; for a moment it waits for one to come back. The error is
 // ErrAway or that of ctx.
-func (p *place) wait(ctx context.Context, l *tunnel.Limits) error {
+func (p *endpoint) wait(ctx context.Context, l *tunnel.Limits) error {
 	p.mu.Lock()
 	if p.gone || p.waiting >= l.Waiting {
 		p.mu.Unlock()
@@ -167,33 +167,33 @@ func (p *place) wait(ctx context.Context, l *tunnel.Limits) error {
 	return tunnel.ErrAway
 }
 
-// claim is the share of one identity in a place. It outlives the identity's connection by the
+// lease is the share of one identity in an endpoint. It outlives the identity's connection by the
 // lease, and keeps the permits in use.
-type claim struct {
-	place    *place
+type lease struct {
+	endpoint *endpoint
 	at       tunnel.Binding
-	where    string // of the place
+	where    string // of the endpoint
 	identity string
 	lane     Lane
-	holder   atomic.Pointer[holder]
-	chosen   uint64       // guarded by place.choosing; place.turn when it was chosen last
+	owner    atomic.Pointer[owner]
+	chosen   uint64       // guarded by endpoint.choosing; endpoint.turn when it was chosen last
 	coming   atomic.Int64 // visitors that it was chosen for, and that are not admitted yet
-	lease    *time.Timer  // guarded by Server.mu; nil while a connection holds it
-	dropped  bool         // guarded by Server.mu; it is no claim any more
+	expiry   *time.Timer  // guarded by Server.mu; nil while a connection holds it
+	dropped  bool         // guarded by Server.mu; it is no lease any more
 	last     uint16       // guarded by Server.mu; the tunnel of its identity that had it last
 }
 
-// holder is the session that serves a claim at present.
-type holder struct {
+// owner is the session that serves a lease at present.
+type owner struct {
 	session *session
 	id      uint16
 	auth    *message.BasicAuth
 	direct  bool // visitors are carried by channels of their own
-	hinted  hinted
+	hint    hintStatus
 }
 
-// hold gives the claim to a session.
-func (c *claim) hold(h *holder) {
-	c.holder.Store(h)
-	c.place.release()
+// hold gives the lease to a session.
+func (c *lease) hold(h *owner) {
+	c.owner.Store(h)
+	c.endpoint.release()
 }
