@@ -128,7 +128,7 @@ kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), an
 .PHONY: tunnel-scale
 tunnel-scale: ## Tunnel at scale: 10,000 clients come back, 10 GiB, 5,000 slow visitors, 100,000 who leave, a dead path.
 	PADDOCK_TUNNEL_CLIENTS=10000 PADDOCK_TUNNEL_MIB=10240 PADDOCK_TUNNEL_LOST=1 $(GO) test -v -count 1 -timeout 2h -run 'TestTunnel(ClientsComeBack|MemoryIsFlat|LossIsNoticed)' $(TESTFLAGS) ./cmd/paddock
-	PADDOCK_TUNNEL_OPEN=1000 PADDOCK_TUNNEL_SLOW=5000 PADDOCK_TUNNEL_LEAVE=100000 PADDOCK_TUNNEL_REUSE=10000 PADDOCK_TUNNEL_POSTS=720 $(GO) test -v -count 1 -timeout 1h -run 'Test(ACrowdAtOneClient|SlowCrowd|VisitorsLeave|EndsAtTheMomentOfReuse|PostsAtTheMomentOfReuse)' $(TESTFLAGS) ./tunnel
+	PADDOCK_TUNNEL_OPEN=1000 PADDOCK_TUNNEL_SLOW=5000 PADDOCK_TUNNEL_LEAVE=100000 PADDOCK_TUNNEL_REUSE=10000 PADDOCK_TUNNEL_POSTS=720 $(GO) test -v -count 1 -timeout 1h -run 'Test(ACrowdAtOneClient|SlowCrowd|VisitorsLeave|EndsAtTheMomentOfReuse|PostsAtTheMomentOfReuse)' $(TESTFLAGS) ./tunnel/server
 
 .PHONY: bench
 bench: ## Run the Go benchmarks. BENCH=Contains
