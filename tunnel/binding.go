@@ -2,7 +2,7 @@ package tunnel
 
 import "errors"
 
-// Protocol is what a tunnel carries.
+// Protocol is the kind of traffic that a tunnel carries.
 type Protocol string
 
 // The protocols.
@@ -12,7 +12,7 @@ const (
 	SNI  Protocol = "sni"  // TLS connections for a host, as they are
 )
 
-// Binding is what a client asks to have at the server.
+// Binding is a name or an address that a client asks the server for.
 type Binding struct {
 	Protocol Protocol
 	Host     string // HTTP, SNI: normalised; "*." stands for one label
@@ -32,16 +32,16 @@ func (b Binding) String() string {
 // Namer is a Policy that chooses hosts for HTTP tunnels whose clients have asked for none.
 type Namer interface {
 	Policy
-	// Name is a host that the identity may have for the tunnel that it calls id. try counts
-	// from 0: if somebody else holds a name, the next one is asked for. The same arguments
-	// give the same name. It does not wait; the error is for the client.
+	// Name returns a host that the identity may have for the tunnel with this id. try counts from
+	// 0: if the name is taken, the next one is asked for. The same arguments give the same name. It
+	// must not block; the error is sent to the client.
 	Name(identity string, id uint16, try int) (host string, err error)
 }
 
-// Policy says what a client may have, and of which groups it may be: who says a group's
-// name shares the visitors of its members, if both may have the name. It is asked at the binding and again for each
-// visitor, so that a change counts at once; it does not wait. The error is for the client
-// and the log; ErrDenied is a good one.
+// Policy decides which bindings a client may have, and which groups it may join: a client that
+// names a group shares the visitors of its members, if both may have the name. It is asked at the
+// binding and again for each visitor, so that a change takes effect at once; it must not block. The
+// error is for the client and the log; ErrDenied is a good one.
 type Policy interface {
 	Allow(identity string, b Binding) error
 }
@@ -52,7 +52,7 @@ type PolicyFunc func(identity string, b Binding) error
 // Allow calls f.
 func (f PolicyFunc) Allow(identity string, b Binding) error { return f(identity, b) }
 
-// Errors for what callers branch on.
+// Errors that callers test for.
 var (
 	ErrDenied     = errors.New("tunnel: policy does not allow it")
 	ErrNameHeld   = errors.New("tunnel: name held by another client")

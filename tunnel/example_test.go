@@ -88,7 +88,7 @@ func Example_dial() {
 	// Output: there and back <nil>
 }
 
-// exampleServer lets everybody have everything, which is for examples alone.
+// exampleServer allows every client every name, which is for examples alone.
 func exampleServer() (s *server.Server, link string, stop func()) {
 	quiet := slog.New(slog.DiscardHandler)
 	s = &server.Server{Logger: quiet, Policy: tunnel.PolicyFunc(func(string, tunnel.Binding) error { return nil })}

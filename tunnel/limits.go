@@ -2,22 +2,23 @@ package tunnel
 
 import "time"
 
-// DefaultTunnelRequests and defaultTunnelStreams are what one tunnel may have under way.
+// DefaultTunnelRequests and defaultTunnelStreams bound the concurrent work of one tunnel.
 const DefaultTunnelRequests, DefaultTunnelStreams = 256, 1_024
 
-// Limits bound what a server holds and how long it waits. 0 stands for the default.
+// Limits bound the memory, the connections and the waiting times of a server. 0 stands for the
+// default.
 type Limits struct {
 	Requests, Streams             int // under way in all, 4,096 and 16,384
 	TunnelRequests, TunnelStreams int // of one tunnel, 256 and 1,024
-	// Direct is how many visitors are carried by channels of their own, 256; each takes up to
-	// six descriptors. The link carries more than these, and those for whom there is none
-	// within DirectWait, 2 s.
+	// Direct bounds the visitors with direct channels, 256; each takes up to six descriptors.
+	// Visitors beyond it, and those whose channel does not open within DirectWait, 2 s, are carried
+	// by the link.
 	Direct     int
 	DirectWait time.Duration
-	// Queue is how many requests wait for one of these, for each tunnel, 64; for how
-	// long, and what a slow target changes, is said in tunnel/internal/admission.
+	// Queue is the number of requests that wait for one of these, for each tunnel, 64. For how long
+	// they wait, and the effect of a slow target, see tunnel/internal/admission.
 	Queue int
-	// Bytes bounds what all that is under way or waits may hold, 96 MiB.
+	// Bytes bounds the memory of all current and waiting work, 96 MiB.
 	Bytes    int64
 	Sessions int // clients, 16,384
 	// Visitors are connections to the fronts, 4,096, and VisitorsEach those from one
@@ -31,9 +32,9 @@ type Limits struct {
 	// tunnel, 64.
 	Lease, Return time.Duration
 	Waiting       int
-	// Head is how long a visitor may take for the head of a request, 10 s; Idle how long
-	// he may say nothing between requests, 75 s; Stall how long he may take nothing of an
-	// answer, 30 s.
+	// Head is the time that a visitor has for the head of a request, 10 s; Idle the longest pause
+	// between requests, 75 s; Stall the longest time for which it may take no bytes of an answer,
+	// 30 s.
 	Head, Idle, Stall time.Duration
 	// Unsent is how long a client's link may take nothing, or its client say nothing though
 	// it was asked, until further visitors are refused, 2 s; negative is for ever.
@@ -43,13 +44,13 @@ type Limits struct {
 	Linger time.Duration
 }
 
-// firstWindow is what wire lets a stream have on its way before its reader has taken any.
+// firstWindow is the number of bytes that wire sends on a stream before its reader has taken any.
 const firstWindow = 64 << 10
 
-// LinkBudget is what wire.Config.ConnBudget ought to be for connections of clients: room
-// for the first windows of all streams of a tunnel, so that visitors who take nothing, or
-// little, leave the others' answers theirs. What all clients together may hold so is
-// bounded by Bytes: a stream counts as much as its first window.
+// LinkBudget returns the wire.Config.ConnBudget for connections of clients: it suffices for the
+// first windows of all streams of a tunnel, so that slow visitors do not delay the answers of
+// others. The total over all clients is bounded by Bytes: a stream counts as much as its first
+// window.
 func (l Limits) LinkBudget() uint32 {
 	const most, rest = 256 << 20, 16 << 20
 	return uint32(min(rest+firstWindow*int64(l.WithDefaults().TunnelStreams), most))

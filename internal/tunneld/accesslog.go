@@ -7,11 +7,11 @@ import (
 	"paddock/tunnel/server"
 )
 
-// accessLog writes a line for each visitor who was refused, or carried otherwise than his
-// tunnel says.
+// accessLog writes a line for each visitor that was refused, or relayed by another way than its
+// tunnel is configured for.
 type accessLog struct {
 	log   *slog.Logger
-	lines logbound.Lines // of those who were refused, or carried otherwise
+	lines logbound.Lines // for visitors that were refused, or fell back to the link
 }
 
 // refused writes the line, unless there were too many of late.
@@ -24,8 +24,8 @@ func (a *accessLog) refused(f server.Refusal) {
 		"client", f.Identity, "peer", f.Peer, "host", f.Host, "waited_ms", f.Waited.Milliseconds(), "left_out", left, "error", f.Err)
 }
 
-// served writes the line of a request that was answered, or of a connection that was carried
-// as it is. There is one for each, for who has asked for them.
+// served writes the line of an answered request or of a relayed connection. It is set only if the
+// configuration asks for such lines, since every visitor makes one.
 func (a *accessLog) served(v server.Served) {
 	if v.End != "" && v.Method == "" {
 		a.log.Info("visitor carried", "protocol", v.Protocol, "tunnel", v.Tunnel, "client", v.Identity, "peer", v.Peer, "host", v.Host,
@@ -40,8 +40,9 @@ func (a *accessLog) served(v server.Served) {
 		"method", v.Method, "path", v.Path, "received", v.Received, "sent", v.Sent, "ms", v.Took.Milliseconds(), "request_id", v.RequestID)
 }
 
-// fallen writes the line of a visitor whom the link carries instead of a channel of his own.
-func (a *accessLog) fallen(f server.Fallen) {
+// fallen writes the line of a visitor that the link carries because no direct channel was
+// available.
+func (a *accessLog) directFallback(f server.DirectFallback) {
 	left, ok := a.lines.Take()
 	if !ok {
 		return

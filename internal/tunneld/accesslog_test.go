@@ -45,7 +45,7 @@ func TestAccessLogIsBounded(t *testing.T) {
 			t.Errorf("a second later: %s", text)
 		}
 		out.Reset()
-		for range logbound.PerSecond + 7 { // whoever asks for these wants all of them
+		for range logbound.PerSecond + 7 { // these lines are not bounded: the operator asked for all
 			a.served(server.Served{Method: "GET", Path: "/a\nb", Status: 200, Sent: 3, RequestID: "id-7", Took: 5 * time.Millisecond})
 		}
 		a.served(server.Served{Protocol: tunnel.HTTP, Method: "GET", Status: 101, Received: 4, Sent: 5, End: tunnel.CutLost})

@@ -56,8 +56,8 @@ func tell(w http.ResponseWriter, v any) {
 	_ = out.Encode(v)
 }
 
-// guard keeps those out who bring no token, and web pages whose names were made to lead
-// here.
+// guard refuses requests without the token, and web pages whose host names were made to resolve to
+// this address.
 func (a *Admin) guard(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

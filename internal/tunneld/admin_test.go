@@ -39,8 +39,8 @@ func ask(t *testing.T, address, path, host, token string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// Every bound has a gauge beside it, refusals are counted by where and why, and names are
-// those of the list: what visitors say makes no series.
+// Every bound has a gauge beside it, and refusals are counted by stage and reason. Label values
+// come from fixed lists: the input of visitors makes no series.
 func TestAdminTells(t *testing.T) {
 	s := newStage(t)
 	bound, _ := s.connect(t.Context(), "127.0.0.1:1", "", nil)
@@ -51,7 +51,8 @@ func TestAdminTells(t *testing.T) {
 	address := s.server.Admin().String()
 	code, text := ask(t, address, "/metrics", "", "")
 	for deadline := time.Now().Add(5 * time.Second); !strings.Contains(text, "\npaddock_tunnel_inflight 0\n") && time.Now().Before(deadline); {
-		// The visitor has his answer a moment before the link says that it is over.
+		// The visitor receives its answer a moment before the link reports that the request is
+		// over.
 		code, text = ask(t, address, "/metrics", "", "")
 	}
 	if code != http.StatusOK {

@@ -10,8 +10,8 @@ import (
 	"paddock/wire"
 )
 
-// Who was let in by a list at the moment at which another one took its place, or at which he was
-// sent away, is not found among those who are connected. He may bind nothing.
+// A client can be admitted by a list at the moment at which the list is replaced or the client is
+// kicked. Such a client is not found among the connected ones, and must not bind anything.
 func TestAuthorizeByThePresentList(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

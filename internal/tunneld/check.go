@@ -11,14 +11,14 @@ import (
 	"paddock/wire"
 )
 
-// Check is what was found out about a client's settings by asking its server.
+// Check is the result of checking a client's settings against its server.
 type Check struct {
 	Server  string         `json:"server"`
 	ID      string         `json:"id,omitempty"` // by which the server is to know the client; absent: it has a token
 	Tunnels []CheckedRoute `json:"tunnels"`
 }
 
-// CheckedRoute is what a visitor of a tunnel would find.
+// CheckedRoute describes the destination of a tunnel's visitors.
 type CheckedRoute struct {
 	Name    string `json:"name"`
 	Where   string `json:"where,omitempty"`   // absent: it would not be bound
@@ -32,12 +32,12 @@ type CheckedRoute struct {
 // ErrTarget says that a target takes no connection.
 var ErrTarget = errors.New("a target takes no connection")
 
-// CheckServer connects to the server of settings, asks what it would bind of the tunnels
-// with these names (of all of them without a name) and dials their targets. Nothing is
-// bound, and a client that runs is not disturbed. The error wraps ErrRefused where the
-// server lets us have less than all, ErrTarget where only a target is missing.
+// CheckServer connects to the server of settings, asks which of the tunnels with these names (of
+// all of them without a name) it would bind, and dials their targets. Nothing is bound, and a
+// running client is not disturbed. The error wraps ErrRefused if the server would not bind all of
+// them, ErrTarget if only a target is missing.
 func CheckServer(ctx context.Context, o ClientOptions) (Check, error) {
-	o.Logger = slog.New(slog.DiscardHandler) // what fails is in the answer
+	o.Logger = slog.New(slog.DiscardHandler) // the answer reports failures
 	check := Check{Server: o.Settings.Connect.Server, Tunnels: []CheckedRoute{}}
 	c, err := NewClient(o)
 	if err != nil {
@@ -62,7 +62,7 @@ func CheckServer(ctx context.Context, o ClientOptions) (Check, error) {
 	}
 	trials, err := c.tunnel.Try(ctx, conn)
 	if hasCode(err, wire.Unimplemented) {
-		return check, fmt.Errorf("the server lets us in, and is too old to tell what it would bind: %w", err)
+		return check, fmt.Errorf("the server admits this client, and is too old to report which tunnels it would bind: %w", err)
 	}
 	if err != nil {
 		return check, c.refusedBy(err)
@@ -70,7 +70,7 @@ func CheckServer(ctx context.Context, o ClientOptions) (Check, error) {
 	return check, check.take(c, trials, at)
 }
 
-// take notes what was found.
+// take records the results of the trials.
 func (k *Check) take(c *Client, trials []client.Trial, at fronts) (err error) {
 	refused, missing := 0, 0
 	for _, t := range trials {

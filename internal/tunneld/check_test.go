@@ -22,8 +22,8 @@ func (s *stage) check(key string, hosts map[string]string) (tunneld.Check, error
 	return tunneld.CheckServer(s.t.Context(), tunneld.ClientOptions{Settings: settings})
 }
 
-// What the server would bind is told, what it would not, and which targets are missing;
-// the client that serves visitors meanwhile is not disturbed.
+// The check reports the bindings that the server would make, the ones that it would refuse, and the
+// targets that are missing. The client that serves visitors meanwhile is not disturbed.
 func TestCheckServer(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer service.Close()

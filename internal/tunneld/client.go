@@ -18,15 +18,15 @@ import (
 	"paddock/wire"
 )
 
-// ErrRefused is wrapped by the error about a server that does not let us in, or gives us
-// nothing of what we ask for, or is not the one that was meant.
+// ErrRefused is wrapped by the error about a server that does not admit the client, refuses all of
+// its bindings, or is not the expected server.
 var ErrRefused = errors.New("refused")
 
 // ErrGaveUp is wrapped by the error about a server that was away for longer than the
 // settings wait.
 var ErrGaveUp = errors.New("gave up connecting")
 
-// ClientOptions are what a Client is made of.
+// ClientOptions configures a Client.
 type ClientOptions struct {
 	Settings *Settings
 	Names    []string // of the tunnels to offer; none is all
@@ -36,9 +36,9 @@ type ClientOptions struct {
 	// FirstSeen is the file that remembers the server's key for a configuration that says
 	// nothing of it, "" for none.
 	FirstSeen string
-	// Bound is told what became of each tunnel: where is a URL, or an address.
+	// Bound is called with the result of binding each tunnel: where is a URL, or an address.
 	Bound  func(name, where, target string)
-	Agent  string // what the program calls itself
+	Agent  string // the name that the program gives of itself
 	Logger *slog.Logger
 }
 
@@ -129,7 +129,8 @@ func (c *Client) configure() (err error) {
 	return nil
 }
 
-// ID is what a server must list to let the client in, false if it comes with a token.
+// ID returns the id that a server must list to admit the client. It returns false if the client
+// uses a token.
 func (c *Client) ID() (id keyid.ID, ok bool) {
 	if c.key == nil {
 		return id, false
@@ -143,8 +144,8 @@ func (c *Client) AddTo(g *lifecycle.Group) {
 	g.Add(lifecycle.Service{Name: "tunnel", Run: c.Run})
 }
 
-// Run serves until ctx ends. The error wraps ErrRefused or ErrGaveUp, or is about what
-// the end has cut off.
+// Run serves until ctx ends. The error wraps ErrRefused or ErrGaveUp, or reports the work that the
+// end cut off.
 func (c *Client) Run(ctx context.Context) error {
 	ctx, c.end = context.WithCancelCause(ctx)
 	defer c.end(nil)
@@ -180,8 +181,8 @@ func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
 	c.log.Info("connected", "server", conn.RemoteAddr().String())
 }
 
-// onBound tells what became of a tunnel. A client that has got nothing at all, because
-// it may not, ends: nothing of what it could do would help.
+// onBound reports the result of binding a tunnel. A client that is not allowed any of its tunnels
+// ends: to try again would not help.
 func (c *Client) onBound(b client.Bound) {
 	if b.Err == nil {
 		c.mu.Lock()
@@ -237,7 +238,7 @@ func (c *Client) failed(err error) bool {
 	return true
 }
 
-// explained adds to a server's word what it is about, and what helps.
+// explained adds the cause and the remedy to a server's error.
 func (c *Client) explained(err error) error {
 	switch {
 	case hasCode(err, wire.Unauthenticated) && c.key == nil:
@@ -245,7 +246,7 @@ func (c *Client) explained(err error) error {
 	case hasCode(err, wire.Unauthenticated):
 		return fmt.Errorf("%w: the server does not list this machine, whose id is %s: its operator adds that to tunnel.clients, or says --allow ID=HOST", err, c.key.ID)
 	case hasCode(err, wire.PermissionDenied):
-		return fmt.Errorf("%w: the server keeps this client out: its operator has sent it away for a while, or has changed what is listed", err)
+		return fmt.Errorf("%w: the server keeps this client out: its operator has sent it away for a while, or has changed the list", err)
 	case hasCode(err, wire.StaleEpoch):
 		return fmt.Errorf("%w: another process has come with the same key or token, and has taken over: "+
 			"offer all services from one file (paddock tunnel start), or give each process a key of its own (--key)", err)
@@ -253,7 +254,7 @@ func (c *Client) explained(err error) error {
 	return err
 }
 
-// rejected says whether an error is the server's word, or ours about the server, rather
+// rejected reports whether an error is the server's word, or ours about the server, rather
 // than the network's.
 func rejected(err error) bool {
 	return hasCode(err, wire.Unauthenticated) || hasCode(err, wire.PermissionDenied) || errors.As(err, new(untrusted))

@@ -9,7 +9,7 @@ import (
 	"paddock/wire"
 )
 
-// What a server says of us is told with what helps, and stays what it is.
+// An error of the server is reported with its remedy, and keeps its identity.
 func TestExplained(t *testing.T) {
 	keyed, token := &Client{key: &keyid.Key{ID: keyid.ID{7}}}, &Client{}
 	for _, c := range []struct {
@@ -30,8 +30,8 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// Files that are missing, and what would let strangers in, are faults of a file that is
-// otherwise right.
+// Missing files, and settings that would admit strangers, are faults of a file that is otherwise
+// right.
 func TestSettingsFaults(t *testing.T) {
 	s, err := Read("f.yaml", []byte("tunnel:\n  serve: {listen: '0.0.0.0:1', admin: '0.0.0.0:2', tls_crt: nowhere.crt, tls_key: nowhere.key}\n"+
 		"  connect: {server: 'a:1', token_file: nowhere.token, root_ca: nowhere.pem}\n"), nil, nil)

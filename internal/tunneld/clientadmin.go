@@ -25,11 +25,11 @@ func (c *Client) ServeAdmin(ctx context.Context, g *lifecycle.Group) error {
 
 // clientStatus is the answer of /status.
 type clientStatus struct {
-	Tunnels []boundStatus      `json:"tunnels"`
-	Counts  client.Stats `json:"counts"`
+	Tunnels []boundStatus `json:"tunnels"`
+	Counts  client.Stats  `json:"counts"`
 }
 
-// boundStatus is what became of a tunnel.
+// boundStatus is the result of binding a tunnel.
 type boundStatus struct {
 	Name  string `json:"name"`
 	Where string `json:"where,omitempty"` // absent: it is not bound

@@ -20,9 +20,9 @@ func (s *Settings) ClientSide() strictyaml.Fields {
 	return side
 }
 
-// Link is how to reach the server, and to prove who we are. Who names that to others:
-// it is the same as long as the server takes us for the same. keyFile is that of the
-// key if the settings name none.
+// Link returns the configuration of a link to the server, with this client's credentials. The last
+// result names the server's identity: it stays the same for as long as the server takes the client
+// for the same. keyFile is the file of the key if the settings name none.
 func (c *Connect) Link(keyFile string, log *slog.Logger) (config *wire.Config, who string, err error) {
 	config, key, err := c.link(keyFile, "", log)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Connect) Link(keyFile string, log *slog.Logger) (config *wire.Config, w
 	return config, key.ID.String(), nil
 }
 
-// Offer makes a tunnel what package tunnel takes.
+// Offer returns the tunnel in the form that package tunnel takes.
 func (t *Tunnel) Offer() client.Tunnel {
 	return client.Tunnel{
 		Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,

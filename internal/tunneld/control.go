@@ -69,17 +69,17 @@ type SessionLine struct {
 type InGroup struct {
 	At      string `cbor:"1,keyasint,omitempty" json:"at"`
 	Group   string `cbor:"2,keyasint,omitempty" json:"group"`
-	Members int    `cbor:"3,keyasint,omitempty" json:"members"` // clients who have it
-	Here    int    `cbor:"4,keyasint,omitempty" json:"here"`    // of these, those who are connected
+	Members int    `cbor:"3,keyasint,omitempty" json:"members"` // clients that hold it
+	Here    int    `cbor:"4,keyasint,omitempty" json:"here"`    // of these, the connected ones
 }
 
-// Kicked is what became of a kick.
+// Kicked is the result of a kick.
 type Kicked struct {
 	Name      string `cbor:"1,keyasint,omitempty" json:"name"`
 	Connected bool   `cbor:"2,keyasint,omitempty" json:"connected"`
 }
 
-// registerControl serves operators on m. Whoever calls is one: see Authorize.
+// registerControl serves operators on m. Every caller is an operator: see Authorize.
 func (r *Role) registerControl(m *wire.Mux) {
 	wire.Handle(m, kindList, r.list)
 	wire.Handle(m, kindKick, r.kick)
@@ -92,9 +92,9 @@ func (r *Role) Authorize(c *wire.Conn, kind string) error {
 	case !strings.HasPrefix(kind, kinds):
 		return nil
 	case who == "":
-		return &wire.Error{Code: wire.PermissionDenied, Msg: "the tunnel is for who is listed in tunnel.clients: this connection has shown no listed token, and no listed key, which takes TLS", NotStarted: true}
-	case !r.roster.Holds(c): // who was let in while the list was read again, or while he was sent away
-		return &wire.Error{Code: wire.PermissionDenied, Msg: "what has let this connection in holds no longer", NotStarted: true}
+		return &wire.Error{Code: wire.PermissionDenied, Msg: "the tunnel is for clients that are listed in tunnel.clients: this connection has shown no listed token, and no listed key, which takes TLS", NotStarted: true}
+	case !r.roster.Holds(c): // admitted while the list was read again, or while the client was kicked
+		return &wire.Error{Code: wire.PermissionDenied, Msg: "the credentials of this connection are no longer valid", NotStarted: true}
 	case (kind == kindList || kind == kindKick) && !r.roster.Admin(who):
 		return &wire.Error{Code: wire.PermissionDenied, Msg: "only for clients that are listed with admin: true", NotStarted: true}
 	}
@@ -161,7 +161,7 @@ func (r *Role) kick(_ context.Context, ask kickRequest) (k Kicked, err error) {
 	return k, nil
 }
 
-// find returns the name of who is meant by a name, an id, or the beginning of an id.
+// find returns the name of the client with this name or id, or with an id that begins so.
 func (r *Roster) find(who string) (name string, err error) {
 	p := r.peers.Load()
 	if _, ok := p.byName[who]; ok {
@@ -184,7 +184,7 @@ func (r *Roster) find(who string) (name string, err error) {
 	return name, nil
 }
 
-// Distrusted says whether an error is that the server is not the one that was meant.
+// Distrusted reports whether an error is that the server is not the one that was meant.
 func Distrusted(err error) bool { return errors.As(err, new(untrusted)) }
 
 // Operator speaks to a server's operator kinds.

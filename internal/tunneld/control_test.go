@@ -31,9 +31,8 @@ func code(err error) wire.Code {
 	return 0
 }
 
-// Whoever can open the control socket sees who is connected, and sends them away: by
-// name, id, or the beginning of one. A client that was sent away comes back when its
-// time is over, not before.
+// A process that can open the control socket lists the connected clients and kicks them: by name,
+// id, or the beginning of one. A kicked client comes back when its time is over, not before.
 func TestControlSocket(t *testing.T) {
 	s := newStage(t)
 	bound, ended := s.connect(t.Context(), "127.0.0.1:1", "", nil)
@@ -90,7 +89,7 @@ func TestControlSocket(t *testing.T) {
 	}
 }
 
-// Over the link, only who is listed as admin is an operator.
+// Over the link, only clients that are listed as admin are operators.
 func TestOperatorsAreListed(t *testing.T) {
 	s := newStage(t)
 	admin, err := keyid.Make(s.path("admin.key"))

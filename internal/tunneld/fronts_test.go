@@ -12,9 +12,8 @@ import (
 	"paddock/internal/process/keyid"
 )
 
-// A client prints an https URL where the server has a certificate, and only there. Without
-// one the server's log tells what is missing, and services with TLS of their own are found
-// at the same port.
+// A client prints an https URL only if the server has a certificate. Without one the server's log
+// reports the omission, and services with TLS of their own are reached at the same port.
 func TestURLs(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }

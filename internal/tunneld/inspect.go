@@ -17,8 +17,8 @@ import (
 	"paddock/tunnel/client"
 )
 
-// inspect has the connections to the target of an HTTP tunnel go through the inspector.
-// One by TLS is begun here: what is listened in on is behind it, and HTTP/1.1. Targets of
+// inspect routes the connections to the target of an HTTP tunnel through the inspector. For a
+// target with TLS the handshake is made here, so that the inspector sees plain HTTP/1.1. Targets of
 // h2c are left as they are.
 func inspect(i *inspector.Inspector, t client.Tunnel) (client.Tunnel, error) {
 	address, secured, dialer := t.Target, (*tls.Config)(nil), new(net.Dialer)

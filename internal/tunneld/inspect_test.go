@@ -13,8 +13,8 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// What visitors ask for is seen at the inspector's address, and what the service saw is
-// what it sees without.
+// Requests of visitors are shown at the inspector's address, and the service receives the same
+// bytes as without the inspector.
 func TestInspect(t *testing.T) {
 	service := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	service.Close() // a target by TLS is taken; that it is not there is told as ever
@@ -48,7 +48,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("a visitor: %d", got)
 	}
 	code, text := ask(t, at.String(), "/v1/exchanges", "", "")
-	for range 1_000 { // it is looked at beside the visitor, who may be ahead
+	for range 1_000 { // the inspector runs beside the visitor, and may be behind
 		if strings.Contains(text, `"target":"/sub/"`) {
 			break
 		}

@@ -16,8 +16,8 @@ import (
 	"paddock/tunnel/client"
 )
 
-// What goes to a service by TLS is seen as it was before it, by HTTP/1.1; the service's
-// certificate is asked for as ever.
+// Requests to a service with TLS are inspected in plain text, by HTTP/1.1. The service's
+// certificate is verified as without the inspector.
 func TestInspectTLS(t *testing.T) {
 	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
 	service.EnableHTTP2 = true

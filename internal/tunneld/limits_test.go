@@ -10,8 +10,8 @@ import (
 	"paddock/tunnel"
 )
 
-// Every limit of the library has a key, but for those that have one elsewhere; what is read
-// is printed as it was.
+// Every limit of the library has a key, except for those with a key elsewhere. A printed value
+// reads back as it was.
 func TestEveryLimitIsRead(t *testing.T) {
 	var lines []string
 	for name := range limitKeys(&tunnel.Limits{}).fields() {

@@ -14,8 +14,8 @@ import (
 	"paddock/wire"
 )
 
-// link is how to reach the server, and to prove who we are: by a token, or by the key,
-// which is nil then. keyFile and firstSeen are as in ClientOptions.
+// link returns the configuration of a link to the server, and the key that proves the client's
+// identity: nil if the client uses a token. keyFile and firstSeen are as in ClientOptions.
 func (c *Connect) link(keyFile, firstSeen string, log *slog.Logger) (config *wire.Config, key *keyid.Key, err error) {
 	config = &wire.Config{}
 	if c.TokenFile != "" {

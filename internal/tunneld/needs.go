@@ -12,20 +12,20 @@ import (
 	"paddock/internal/process/keyid"
 )
 
-// DefaultBudget is what a server may take of memory unless the file says otherwise.
+// DefaultBudget is the memory that a server may take unless the file sets it.
 const DefaultBudget = 256 << 20
 
-// BudgetFor is how many bytes of memory a server wants for so many clients, 64 KiB for each:
-// what an idle one takes, and as much again that need not be collected yet.
+// BudgetFor returns the bytes of memory that a server wants for so many clients, 64 KiB for each:
+// the size of an idle one, and as much again for garbage that is not collected yet.
 func BudgetFor(clients int) int64 { return int64(clients) * 64 << 10 }
 
-// Serves says whether settings are those of a server.
+// Serves reports whether settings are those of a server.
 func (s *Settings) Serves() bool {
 	return len(s.Clients) > 0 || !reflect.ValueOf(s.Serve).IsZero()
 }
 
-// Faults are what would be wrong with settings here and now: files that are missing or are
-// something else, and what would let strangers in.
+// Faults returns the faults that settings have on this machine: files that are missing or of
+// another kind, and settings that would admit strangers.
 func (s *Settings) Faults() (faults []error) {
 	found := func(key string, err error) {
 		if err != nil {
@@ -62,8 +62,8 @@ func (s *Settings) Faults() (faults []error) {
 	return faults
 }
 
-// Needs says what the limits of a server want of the machine, and what they get of a process
-// that may open so many files, a line for each. The warnings are about what does not fit.
+// Needs compares the limits of a server with the files that this process may open, and returns a
+// line for each. The warnings are about limits that do not fit.
 func (s *Settings) Needs(open int) (lines, warnings []string) {
 	share := share(s.Serve.Limits, len(s.Clients), open)
 	may := "how many may be open is not known"
@@ -73,11 +73,11 @@ func (s *Settings) Needs(open int) (lines, warnings []string) {
 	lines = append(lines, fmt.Sprintf("files: the limits want %d, %s: visitors %d, raw_visitors %d, direct %d with %d each, connections of clients %d, the server's own %d",
 		share.wanted(), may, share.visitors, share.raw, share.direct, filesDirect, share.link, share.own))
 	if cuts := share.cuts(); len(cuts) > 0 {
-		warnings = append(warnings, fmt.Sprintf("bounds will be lower than usual: %s; for all of it raise what the server may open to %d (ulimit -n, or LimitNOFILE of systemd)",
+		warnings = append(warnings, fmt.Sprintf("bounds will be lower than usual: %s; for all of it raise the server's limit of open files to %d (ulimit -n, or LimitNOFILE of systemd)",
 			strings.Join(cuts, ", "), share.wanted()))
 	}
 	if !share.fits() {
-		warnings = append(warnings, fmt.Sprintf("too few files are left to clients, %d of %d, and %d clients are listed: lower the limits of visitors, or raise what the server may open",
+		warnings = append(warnings, fmt.Sprintf("too few files are left to clients, %d of %d, and %d clients are listed: lower the limits of visitors, or raise the server's limit of open files",
 			share.link, open, share.clients))
 	}
 	budget := cmp.Or(s.Serve.Budget, DefaultBudget)

@@ -11,8 +11,8 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// Every field of the settings is set by some key of the file: one that nothing sets is an
-// option that nobody can use, and one that is read into nothing would show here as zero.
+// Every field of the settings is set by some key of the file. A field that no key sets is an option
+// that cannot be used, and a key that sets no field would show here as zero.
 func TestEveryOptionIsRead(t *testing.T) {
 	const serve = "tunnel:\n  serve: {listen: 'a:1', http: 'a:2', tls: 'a:3', tls_crt: c, tls_key: k, key: s, budget: 2MiB, lease: 1s, admin: 'a:4', admin_token: t, plaintext: on, control: c, access_log: all, http2: off, limits: {queue: 3}, trusted_proxies: [10.0.0.0/8], proxy_protocol_from: [10.0.0.0/8]}\n"
 	s, err := read(serve + `  clients:
@@ -44,7 +44,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	}
 }
 
-// What a tunnel and a client may have reaches those who hold it.
+// The bounds of a tunnel and of a client reach the sessions that they apply to.
 func TestEveryOptionOfATunnelIsUsed(t *testing.T) {
 	s, err := read("tunnel: {tunnels: {web: {proto: http, addr: a, host: a.example, path: /x, auth: 'a:b', host_header: h, response_timeout: 1s, max_inflight: 1, group: g}," +
 		" raw: {proto: tcp, addr: a, remote_addr: 'a:7', proxy_protocol: on, mode: direct}}}\n")

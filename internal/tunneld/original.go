@@ -11,9 +11,9 @@ import (
 // originalTunnel are the keys of a tunnel in a file of go-http-tunnel.
 var originalTunnel = []string{"proto", "addr", "auth", "host", "remote_addr"}
 
-// readOriginal reads a file of go-http-tunnel as it is, with that program's
-// defaults. Two of them are settled by who uses the settings: without root_ca the
-// first key of the server that is seen is pinned, and max_time ends the client.
+// readOriginal reads a file of go-http-tunnel unchanged, with that program's defaults. The caller
+// implements two of them: without root_ca the first key that the server shows is pinned, and
+// max_time ends the client.
 func (s *Settings) readOriginal(entries []strictyaml.Entry) {
 	s.Connect.Cert, s.Connect.Key = "client.crt", "client.key"
 	s.Backoff = Backoff{Interval: 500 * time.Millisecond, MaxInterval: time.Minute, MaxTime: 15 * time.Minute}

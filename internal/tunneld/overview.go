@@ -2,28 +2,32 @@ package tunneld
 
 import (
 	"cmp"
+	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"paddock/internal/platform/ui"
 	"paddock/tunnel/server"
 )
 
-// Overview is what the dashboard shows of the tunnel, at one moment. Counters are since
-// the server's start: what rates they make is the page's affair.
+// Overview holds the figures of the tunnel that the dashboard shows, at one moment. Counters count
+// from the server's start; the page computes rates from them.
 type Overview struct {
 	T           int64         `json:"t"` // Unix ms
 	Figures     Figures       `json:"figures"`
 	Refused     []RefusedLine `json:"refused"`   // one for each reason that has occurred
-	Overloads   []CountLine   `json:"overloads"` // of those, what there was no room of
+	Overloads   []CountLine   `json:"overloads"` // of those, the ones refused for want of capacity
 	Sessions    []SessionLine `json:"sessions"`
 	SessionsAll int           `json:"sessions_all"` // that match, of which Sessions are the first
 	Tunnels     []TunnelLine  `json:"tunnels"`
 	TunnelsAll  int           `json:"tunnels_all"`
 }
 
-// Figures are those of the whole server, and the bounds of what has one.
+// Figures holds the counts of the whole server, and the bounds of the bounded ones.
 type Figures struct {
 	Sessions      int    `json:"sessions"`
 	SessionsLimit int    `json:"sessions_limit"`
@@ -37,7 +41,7 @@ type Figures struct {
 	Streams       int    `json:"streams"`
 	StreamsLimit  int    `json:"streams_limit"`
 	Queued        int    `json:"queued"`
-	Bytes         int64  `json:"bytes"` // accounted to what is under way
+	Bytes         int64  `json:"bytes"` // accounted to current work
 	BytesLimit    int64  `json:"bytes_limit"`
 	Begun         uint64 `json:"begun"` // exchanges that were let in
 	Served        uint64 `json:"served"`
@@ -48,7 +52,7 @@ type Figures struct {
 	Sent          int64  `json:"sent"`
 }
 
-// RefusedLine counts visitors who were refused for a reason.
+// RefusedLine counts the visitors that were refused for one reason.
 type RefusedLine struct {
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"`
@@ -66,9 +70,9 @@ type TunnelLine struct {
 	At       string `json:"at"`
 	Protocol string `json:"protocol"`
 	Client   string `json:"client"`
-	Group    string `json:"group,omitempty"` // absent: nobody else can have it
-	Members  int    `json:"members"`         // clients who have it
-	Here     int    `json:"here"`            // of these, those who are connected
+	Group    string `json:"group,omitempty"` // absent: the name is exclusive
+	Members  int    `json:"members"`         // clients that hold it
+	Here     int    `json:"here"`            // of these, the connected ones
 	Away     bool   `json:"away"`
 	Waiting  int    `json:"waiting"`
 	InFlight int    `json:"in_flight"`
@@ -83,7 +87,7 @@ type TunnelLine struct {
 // over all clients.
 const lookEvery = 500 * time.Millisecond
 
-// look is what one look has found. It is not changed.
+// look is the result of one evaluation. It is immutable.
 type look struct {
 	at       time.Time
 	stats    server.Stats
@@ -91,7 +95,7 @@ type look struct {
 	held     []server.Held
 }
 
-// looks keeps the last one for whoever else asks.
+// looks caches the last look for concurrent requests.
 type looks struct {
 	mu   sync.Mutex
 	last *look // guarded by mu
@@ -181,4 +185,25 @@ func overloadLines(s *server.Stats) []CountLine {
 	}
 	slices.SortFunc(lines, func(a, b CountLine) int { return cmp.Compare(a.Of, b.Of) })
 	return lines
+}
+
+// maxShown bounds the clients, and the tunnels, of one answer: with 32 names of 253 bytes a
+// client it stays below 2 MB.
+const defaultShown, maxShown = 100, 200
+
+// show puts the dashboard's page of the tunnel on m, and GET /v1/tunnel which it asks, as
+// the platform has them.
+func (r *Role) show(m *http.ServeMux) {
+	m.HandleFunc("GET /v1/tunnel", func(w http.ResponseWriter, ask *http.Request) {
+		most, query := defaultShown, ask.URL.Query()
+		if s := query.Get("limit"); s != "" {
+			var err error
+			if most, err = strconv.Atoi(s); err != nil || most < 1 || most > maxShown {
+				http.Error(w, fmt.Sprintf("limit is 1 to %d", maxShown), http.StatusBadRequest)
+				return
+			}
+		}
+		tell(w, r.Overview(query.Get("find"), most))
+	})
+	m.Handle("/", ui.TunnelHandler())
 }

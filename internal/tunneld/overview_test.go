@@ -21,8 +21,8 @@ func (s *stage) overview(query string) (o tunneld.Overview) {
 	return o
 }
 
-// The page is told who is there, what they hold and what became of visitors; a name finds
-// those in whose names it is.
+// The overview lists the connected clients, their names and the fate of visitors. A search by name
+// also finds the clients that hold a matching name.
 func TestOverview(t *testing.T) {
 	s := newStage(t)
 	bound, _ := s.connect(t.Context(), "127.0.0.1:1", "", nil)

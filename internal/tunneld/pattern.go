@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Covers says whether a pattern of package hostname allows a client to bind host, which may
+// Covers reports whether a pattern of package hostname allows a client to bind host, which may
 // be a pattern itself.
 func Covers(pattern, host string) bool {
 	if pattern == host {
@@ -52,7 +52,7 @@ func ParsePortRange(s string) (r PortRange, err error) {
 	return PortRange{host, uint16(a), uint16(b)}, nil
 }
 
-// Covers says whether a client may listen on host:port. Port 0, any that is free, needs
+// Covers reports whether a client may listen on host:port. Port 0, any that is free, needs
 // a range that has them all.
 func (r PortRange) Covers(address string) bool {
 	host, text, err := net.SplitHostPort(address)
@@ -79,7 +79,7 @@ func sameHost(a, b string) bool {
 	return err1 == nil && err2 == nil && x.Unmap() == y.Unmap()
 }
 
-// String is what ParsePortRange reads.
+// String returns the form that ParsePortRange reads.
 func (r PortRange) String() string {
 	ports := strconv.Itoa(int(r.First))
 	if r.Last != r.First {

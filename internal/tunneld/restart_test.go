@@ -102,7 +102,7 @@ func TestNamesAreChosen(t *testing.T) {
 	}
 }
 
-// Plaintext is for this machine, and lets in whoever has a token.
+// Plaintext is limited to this machine, and admits every client with a token.
 func TestPlaintext(t *testing.T) {
 	settings := &tunneld.Settings{Serve: tunneld.Serve{Listen: "0.0.0.0:0", Plaintext: true}, Clients: []tunneld.Peer{{Name: "a"}}}
 	if _, err := tunneld.OpenServer(t.Context(), tunneld.ServerOptions{Settings: settings, Key: t.TempDir() + "/key", Logger: silent}); err == nil {

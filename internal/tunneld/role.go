@@ -24,9 +24,9 @@ import (
 // maxOperators bounds the connections of the control socket.
 const maxOperators = 16
 
-// Role is the side that visitors reach without a link of its own: where they come in, who
-// may have what, and who operates it. Whoever has connections of clients serves it on
-// them: Register, Verify, Authorize.
+// Role is the server's side without a link of its own: the listeners for visitors, the list of
+// clients with their permissions, and the operators' access. The owner of clients' connections
+// serves the role on them: see Register, Verify and Authorize.
 type Role struct {
 	options ServerOptions
 	shares  shares
@@ -42,7 +42,7 @@ type Role struct {
 	looks   looks                           // for the dashboard
 }
 
-// NewRole makes what settings say. It does not listen yet: see Open.
+// NewRole returns a role with these settings. It does not listen yet: see Open.
 func NewRole(o ServerOptions) *Role {
 	serve := &o.Settings.Serve
 	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
@@ -72,13 +72,13 @@ func (r *Role) Register(m *wire.Mux, conns func() iter.Seq[*wire.Conn]) {
 	wire.Handle(m, kindFronts, func(context.Context, struct{}) (fronts, error) { return r.fronts(), nil })
 }
 
-// Beside takes the direct channels of clients: it is set at the server of their connections.
-func (r *Role) Beside() *wire.AltProtocol { return r.tunnel.Beside() }
+// AltProtocol takes the direct channels of clients: it is set at the server of their connections.
+func (r *Role) AltProtocol() *wire.AltProtocol { return r.tunnel.AltProtocol() }
 
 // LinkBudget is the wire.Config.ConnBudget of clients' connections.
 func (r *Role) LinkBudget() uint32 { return r.tunnel.Limits.LinkBudget() }
 
-// Verify is a wire.Config.Verify that lets in who is listed.
+// Verify is a wire.Config.Verify that admits listed clients.
 func (r *Role) Verify(c *wire.Conn, h *wire.Hello) error { return r.roster.Verify(c, h) }
 
 // Collector tells how the role fares.
@@ -113,7 +113,7 @@ func (r *Role) Open(ctx context.Context) (err error) {
 	return r.listenControl(serve)
 }
 
-// closeListeners is for those that nobody serves yet.
+// closeListeners closes listeners that are not served yet.
 func (r *Role) closeListeners() {
 	for _, open := range []net.Listener{r.http, r.tls, r.control} {
 		if open != nil {
@@ -135,7 +135,8 @@ func (r *Role) readCertificate(serve *Serve) error {
 	return nil
 }
 
-// listenControl opens the control socket. One that nobody has asked for may be missing.
+// listenControl opens the control socket. If the settings do not name one, the default one may fail
+// to open.
 func (r *Role) listenControl(serve *Serve) (err error) {
 	path := cmp.Or(serve.Control, r.options.Control)
 	if path == "" || path == noControl {
@@ -208,7 +209,7 @@ type doors struct {
 	serve *Serve
 }
 
-// Allow is what the list allows, if visitors can come.
+// Allow returns the list's decision, provided that visitors can reach the binding.
 func (d doors) Allow(identity string, b tunnel.Binding) error {
 	if b.Protocol == tunnel.SNI && d.serve.TLS == "" {
 		return fmt.Errorf("%w: this server has no address for visitors by TLS (tls in its section serve, or --tls)", tunnel.ErrDenied)
@@ -216,7 +217,7 @@ func (d doors) Allow(identity string, b tunnel.Binding) error {
 	return d.Roster.Allow(identity, b)
 }
 
-// hooks write the log of who was refused what, and who came.
+// hooks write the log of refused visitors and of connected clients.
 func (r *Role) hooks() server.Hooks {
 	access := &accessLog{log: r.log}
 	hooks := server.Hooks{
@@ -233,8 +234,8 @@ func (r *Role) hooks() server.Hooks {
 			}
 			r.log.Info("bound", "client", who, "at", b.String())
 		},
-		Refused: access.refused,
-		Fallen:  access.fallen,
+		Refused:        access.refused,
+		DirectFallback: access.directFallback,
 	}
 	if r.options.Settings.Serve.LogServed {
 		hooks.Served = access.served

@@ -14,8 +14,9 @@ import (
 	"paddock/wire"
 )
 
-// Roster is who may connect to a server, and what each of them may have; nobody else
-// may anything. It may be replaced while it is asked, by any number of goroutines.
+// Roster lists the clients that may connect to a server, each with its permissions. Clients that
+// are not listed have no permissions. It may be replaced while it is in use, by any number of
+// goroutines.
 type Roster struct {
 	peers atomic.Pointer[peers]
 
@@ -23,17 +24,17 @@ type Roster struct {
 	blocked map[string]time.Time // guarded by mu; until when, by name
 }
 
-// peers are those that are listed, by whatever they come with. They are not changed.
+// peers indexes the listed clients by each of their credentials. It is immutable.
 type peers struct {
 	byName  map[string]*Peer
 	byKey   map[keyid.ID]*Peer
 	byToken map[string]*Peer
 }
 
-// member is the identity of a connection: whom it has proved to be, and by what.
+// member is the identity of a connection: the listed client, and the credential that proved it.
 type member struct {
 	name  string
-	proof [sha256.Size]byte // SHA-256 of his key, or of his token
+	proof [sha256.Size]byte // SHA-256 of the client's key, or of its token
 }
 
 // String is the name, for logs.
@@ -46,7 +47,7 @@ func NewRoster(clients []Peer) *Roster {
 	return r
 }
 
-// Replace makes others the clients. Who is connected stays so: see Holds.
+// Replace replaces the list of clients. Connected clients stay connected: see Holds.
 func (r *Roster) Replace(clients []Peer) {
 	p := &peers{map[string]*Peer{}, map[keyid.ID]*Peer{}, map[string]*Peer{}}
 	for _, c := range slices.Clone(clients) {
@@ -60,8 +61,8 @@ func (r *Roster) Replace(clients []Peer) {
 	r.peers.Store(p)
 }
 
-// Verify is the wire.Config.Verify of a server: it lets in who is listed. A stranger is
-// told his id, which is what his listing takes.
+// Verify is the wire.Config.Verify of a server: it admits listed clients. A client that is not
+// listed is told its id, so that it can be listed.
 func (r *Roster) Verify(c *wire.Conn, h *wire.Hello) error {
 	p := r.peers.Load()
 	var who *Peer
@@ -80,7 +81,7 @@ func (r *Roster) Verify(c *wire.Conn, h *wire.Hello) error {
 		return stranger("neither a key nor a token")
 	}
 	if who == nil || who.expired() {
-		return stranger("what lets this client in has expired")
+		return stranger("the listing of this client has expired")
 	}
 	if left := r.blockedFor(who.Name); left > 0 {
 		return &wire.Error{Code: wire.PermissionDenied, Msg: "the operator has sent this client away for a while", RetryAfter: left}
@@ -115,7 +116,7 @@ func Identify(c *wire.Conn) string {
 	return m.name
 }
 
-// Holds says whether a connection that was let in would be let in now.
+// Holds reports whether a connection that was let in would be let in now.
 func (r *Roster) Holds(c *wire.Conn) bool {
 	m, ok := c.Identity().(member)
 	who := r.peers.Load().byName[m.name]
@@ -129,7 +130,7 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 	case who == nil:
 		return fmt.Errorf("%w: the client is not listed", tunnel.ErrDenied)
 	case who.expired():
-		return fmt.Errorf("%w: what lets the client in has expired", tunnel.ErrDenied)
+		return fmt.Errorf("%w: the listing of the client has expired", tunnel.ErrDenied)
 	case len(who.Protocols) > 0 && !slices.Contains(who.Protocols, string(b.Protocol)):
 		return fmt.Errorf("%w: %s is not among the protos that are listed for %s", tunnel.ErrDenied, b.Protocol, identity)
 	case b.Protocol == tunnel.TCP && !slices.ContainsFunc(who.Ports, func(p PortRange) bool { return p.Covers(b.Address) }):
@@ -142,9 +143,9 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 	return nil
 }
 
-// Name is tunnel.Namer: a label under the first pattern of the client's that has room for
-// one. It follows from the client's key or token, so that the same client gets the same
-// name again, and nobody else can tell it beforehand from the list's names.
+// Name is a tunnel.Namer: a label below the first pattern of the client that has a free one. It is
+// derived from the client's key or token, so that the same client gets the same name again, and
+// other clients cannot guess it from the names in the list.
 func (r *Roster) Name(identity string, id uint16, try int) (string, error) {
 	who := r.peers.Load().byName[identity]
 	if who == nil {
@@ -162,8 +163,7 @@ func (r *Roster) Name(identity string, id uint16, try int) (string, error) {
 // nameLength is that of a label that the server chooses, five bits a character.
 const nameLength = 8
 
-// MaxInflight is the tunnel.Server.MaxInflight of who is listed, 0 if his listing says
-// nothing of it.
+// MaxInflight is the tunnel.Server.MaxInflight of a listed client, 0 if its entry does not set it.
 func (r *Roster) MaxInflight(identity string) int {
 	if who := r.peers.Load().byName[identity]; who != nil {
 		return who.MaxInflight
@@ -171,7 +171,7 @@ func (r *Roster) MaxInflight(identity string) int {
 	return 0
 }
 
-// Admin says whether a client may list and kick others.
+// Admin reports whether a client may list and kick others.
 func (r *Roster) Admin(name string) bool {
 	who := r.peers.Load().byName[name]
 	return who != nil && who.Admin && !who.expired()

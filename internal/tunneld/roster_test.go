@@ -9,7 +9,7 @@ import (
 	"paddock/tunnel"
 )
 
-// What is not listed is not allowed, and a new list counts at once.
+// Names that are not listed are not allowed, and a new list takes effect at once.
 func TestRosterAllows(t *testing.T) {
 	web := func(host string) tunnel.Binding { return tunnel.Binding{Protocol: tunnel.HTTP, Host: host} }
 	tcp := func(address string) tunnel.Binding {

@@ -13,7 +13,7 @@ import (
 	"paddock/tunnel"
 )
 
-// ReadSection reads what stands under the key tunnel. Faults are in the node's file.
+// ReadSection reads the section under the key tunnel. Faults are recorded in the node's file.
 func (s *Settings) ReadSection(n *strictyaml.Node) {
 	s.fields().Read(n, "tunnel")
 }
@@ -164,7 +164,7 @@ func (s *Settings) readServe(e strictyaml.Entry, known strictyaml.Fields) {
 	}
 }
 
-// readPeer reads one who may connect.
+// readPeer reads the entry of a client that may connect.
 func (s *Settings) readPeer(n *strictyaml.Node) {
 	p := Peer{Place: n.Place()}
 	var c credential

@@ -20,14 +20,14 @@ import (
 	"paddock/wire/wirestats"
 )
 
-// idle is the silence after which the other side is dead: half a minute of wire would
-// be too long for visitors who wait.
+// idle is the silence after which the peer is considered dead: wire's half a minute would be too
+// long for waiting visitors.
 const idle = 10 * time.Second
 
 // returnWithin is the time over which the clients of a server that drains come back.
 const returnWithin = 5 * time.Second
 
-// ServerOptions are what a Server is made of.
+// ServerOptions configures a Server.
 type ServerOptions struct {
 	Settings *Settings
 	// Key is the file of the server's key if the settings name none; it is made if there
@@ -43,7 +43,7 @@ type ServerOptions struct {
 	Control string
 	// Files is how many files the role may have open, 0 for as many as the process.
 	Files  int
-	Agent  string // what the program calls itself
+	Agent  string // the name that the program gives of itself
 	Logger *slog.Logger
 }
 
@@ -76,11 +76,11 @@ func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		Agent: o.Agent, Mux: mux, Idle: idle, Verify: s.Verify, Authorize: s.Authorize, Logger: s.log,
 		TLS:         s.linkTLS(serve),
 		RetryJitter: returnWithin, ConnBudget: s.LinkBudget(),
-	}, AltProtocol: s.Beside()}
+	}, AltProtocol: s.AltProtocol()}
 	s.shares.bound(s.wire, &s.tunnel.Limits)
 	s.Register(mux, s.wire.All)
 	if len(o.Settings.Clients) == 0 {
-		s.log.Warn("nobody can connect, since no clients are listed: add tunnel.clients to the file, or say --allow ID=HOST, with what \"paddock tunnel id\" prints at the client")
+		s.log.Warn("no client can connect, since none is listed: add tunnel.clients to the file, or set --allow ID=HOST, where ID is printed by \"paddock tunnel id\" at the client")
 	}
 	return s, s.listen(ctx, serve)
 }
@@ -100,7 +100,7 @@ func (s *Server) check() error {
 	return s.options.Settings.exposed()
 }
 
-// exposed is what would let strangers in.
+// exposed returns an error if the settings would admit strangers.
 func (s *Settings) exposed() error {
 	serve := &s.Serve
 	if serve.Plaintext && listen.Check(serve.Listen, false) != nil {
@@ -135,7 +135,7 @@ func (s *Serve) keyFile(file string) string {
 	return cmp.Or(s.Identity, file)
 }
 
-// listen opens what is configured, all of it or nothing.
+// listen opens every configured listener, or none.
 func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 	if err = s.Open(ctx); err != nil {
 		return err
@@ -163,10 +163,10 @@ func (s *Server) listen(ctx context.Context, serve *Serve) (err error) {
 
 // serverStatus is the answer of /status.
 type serverStatus struct {
-	ID     keyid.ID           `json:"id"`
-	Tunnel server.Stats `json:"tunnel"`
-	Wire   wire.ServerStats   `json:"wire"`
-	Link   map[string]int64   `json:"link"` // counters of wire by name
+	ID     keyid.ID         `json:"id"`
+	Tunnel server.Stats     `json:"tunnel"`
+	Wire   wire.ServerStats `json:"wire"`
+	Link   map[string]int64 `json:"link"` // counters of wire by name
 }
 
 func (s *Server) status() any {

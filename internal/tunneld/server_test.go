@@ -116,7 +116,7 @@ func (s *stage) connectTo(ctx context.Context, host, target, firstSeen string, c
 	return bound, ended
 }
 
-// status is what a visitor of app.example gets.
+// status returns the status of a request for app.example.
 func (s *stage) status() int {
 	s.t.Helper()
 	return s.statusOf("")
@@ -138,8 +138,7 @@ func (s *stage) statusOf(path string) int {
 	return res.StatusCode
 }
 
-// A list that is read again counts at once, for who is connected too; one that is wrong
-// changes nothing.
+// A reloaded list takes effect at once, for connected clients too. A faulty list changes nothing.
 func TestReload(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer target.Close()
@@ -172,7 +171,7 @@ func TestReload(t *testing.T) {
 	}
 	s.list("app.example")
 	s.reload()
-	got := s.status() // which waits for the client, who was sent away, to come back
+	got := s.status() // waits for the kicked client to come back
 	for range 10 {
 		if got != http.StatusServiceUnavailable {
 			break
@@ -188,8 +187,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// The key that is seen first is the only one that is believed from then on; without
-// such a file, a key that nobody has signed is not.
+// The first key that the server shows is the only one that is trusted from then on. Without a file
+// to remember it, a self-signed key is not trusted.
 func TestTrust(t *testing.T) {
 	s := newStage(t)
 	seen := s.path("seen")
@@ -218,7 +217,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// A token lets in who knows its secret, and nobody else.
+// A token admits the clients that know its secret, and no other.
 func TestToken(t *testing.T) {
 	s := newStage(t)
 	s.tokens("a secret")
@@ -237,7 +236,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// tokens lists one token alone, and returns what lets a client come with it.
+// tokens lists a single token, and returns the setting with which a client uses it.
 func (s *stage) tokens(secret string) func(*tunneld.Connect) {
 	hash := sha256.Sum256([]byte(secret))
 	s.write("tunnel: {clients: [{name: ci, token_sha256: " + hex.EncodeToString(hash[:]) + ", hosts: [app.example]}]}\n")

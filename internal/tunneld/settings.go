@@ -1,5 +1,6 @@
-// Package tunneld is the tunnel as a program: its configuration, in its own form and
-// in that of go-http-tunnel, who may have which names, and what runs.
+// Package tunneld is the tunnel as a program: its configuration in its own form and in that of
+// go-http-tunnel, the list of clients with the names that each may bind, and the running server and
+// client.
 package tunneld
 
 import (
@@ -17,7 +18,7 @@ import (
 	"paddock/tunnel"
 )
 
-// Settings are what a file says. docs/guides/tunnel.md shows one.
+// Settings holds the contents of a configuration file. docs/guides/tunnel.md shows one.
 type Settings struct {
 	// Original says that the file is one of go-http-tunnel, which has some defaults of
 	// its own.
@@ -49,14 +50,15 @@ type Serve struct {
 	Token     string        // that these ask for; "" on loopback only
 	LogServed bool          // access_log: all
 	NoHTTP2   bool          // http2: off
-	Limits    tunnel.Limits // what is set of it; Bytes and Lease are not
+	Limits    tunnel.Limits // as configured; Bytes and Lease are not
 	Control   string        // path of the control socket; "" is a usual one, "off" is none
 }
 
 // noControl is the Serve.Control without a control socket.
 const noControl = "off"
 
-// Peer is a client that may connect, and what it may have. There are no others.
+// Peer is a client that may connect, with its permissions. Clients that are not listed cannot
+// connect.
 type Peer struct {
 	Name        string
 	Admin       bool // may list and kick
@@ -77,7 +79,7 @@ type Connect struct {
 	Server    string // host:port of the server's wire listener
 	ServerID  keyid.ID
 	Pinned    bool   // ServerID is set
-	RootCA    string // PEM file of who may have signed the server's certificate
+	RootCA    string // PEM file of the certificates that may sign the server's
 	Key       string // PEM file; made if it is missing
 	Cert      string // PEM file; "": a certificate is made for the key
 	TokenFile string
@@ -119,8 +121,8 @@ type Backoff struct {
 	MaxTime               time.Duration // 0: for ever
 }
 
-// Load reads a file of either form. The files that it names are looked for beside it. others are the sections of paddock.yaml that are
-// not the tunnel's business. The error joins everything that is wrong.
+// Load reads a file of either form. File names in it are relative to its directory. others are
+// the sections of paddock.yaml that belong to other parts. The error joins all faults.
 func Load(path string, others []string) (*Settings, error) {
 	text, err := strictyaml.ReadFile(path)
 	if err != nil {
@@ -133,7 +135,7 @@ func Load(path string, others []string) (*Settings, error) {
 	return s, err
 }
 
-// Read is Load of a text that is there. env looks up what ${NAME} stands for.
+// Read is Load for a text in memory. env returns the value of ${NAME}.
 func Read(path string, text []byte, others []string, env func(string) (string, bool)) (*Settings, error) {
 	file, root := strictyaml.Parse(path, text)
 	s := &Settings{}
@@ -183,4 +185,21 @@ func joined(file *strictyaml.File) error {
 		faults = append(faults, f)
 	}
 	return errors.Join(faults...)
+}
+
+// locate makes the names of files those of the directory of the configuration that has
+// them.
+func (s *Settings) locate(dir string) {
+	for _, name := range []*string{
+		&s.Serve.Cert, &s.Serve.Key, &s.Serve.Identity,
+		&s.Connect.Cert, &s.Connect.Key, &s.Connect.RootCA, &s.Connect.TokenFile,
+		&s.Serve.Control,
+	} {
+		if *name == noControl {
+			continue
+		}
+		if *name != "" && !filepath.IsAbs(*name) {
+			*name = filepath.Join(dir, *name)
+		}
+	}
 }

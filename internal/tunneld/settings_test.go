@@ -75,7 +75,7 @@ func TestWholeSection(t *testing.T) {
 	}
 }
 
-// TestOriginal reads what users of go-http-tunnel have.
+// TestOriginal reads files as users of go-http-tunnel have them.
 func TestOriginal(t *testing.T) {
 	s, err := read(`
 server_addr: 54.12.12.45:5223
@@ -138,14 +138,14 @@ func TestFaults(t *testing.T) {
 		{"proxy", "tunnel: {serve: {trusted_proxies: [10.0.0.0]}}\n", "1:36: trusted_proxies: 10.0.0.0 is no network: for this address alone it is 10.0.0.0/32"},
 		{"no network", "tunnel: {serve: {trusted_proxies: [10.0.0.0/33]}}\n", `1:36: trusted_proxies: "10.0.0.0/33" is no network such as`},
 		{"half of IPv6", "tunnel: {serve: {trusted_proxies: ['::ffff:10.0.0.0/90']}}\n", "1:36: trusted_proxies: ::ffff:10.0.0.0/90 is a network of IPv6 by an address of IPv4"},
-		{"introduced by everybody, as IPv6", "tunnel: {serve: {proxy_protocol_from: ['::ffff:0.0.0.0/96']}}\n", "1:40: proxy_protocol_from: ::ffff:0.0.0.0/96 is everybody"},
+		{"introduced by all addresses, as IPv6", "tunnel: {serve: {proxy_protocol_from: ['::ffff:0.0.0.0/96']}}\n", "1:40: proxy_protocol_from: ::ffff:0.0.0.0/96 contains all addresses"},
 		{"unknown limit", "tunnel: {serve: {limits: {stream: 3}}}\n", "1:27: unknown key stream; did you mean streams?"},
 		{"limit of nothing", "tunnel: {serve: {limits: {queue: 0}}}\n", "1:34: queue: \"0\" is no positive number"},
 		{"limit without a unit", "tunnel: {serve: {limits: {head: 10}}}\n", "1:33: head: \"10\" is no duration"},
 		{"access log of nothing", "tunnel: {serve: {access_log: none}}\n", "1:30: access_log: \"none\" is neither refused nor all"},
 		{"introduced by an address", "tunnel: {serve: {proxy_protocol_from: [10.0.0.1]}}\n", "1:40: proxy_protocol_from: "},
-		{"introduced by everybody", "tunnel: {serve: {proxy_protocol_from: [10.0.0.0/8, '::/0']}}\n", "1:52: proxy_protocol_from: ::/0 is everybody"},
-		{"connect to nobody", "tunnel: {connect: {}}\n", "1:10: connect needs server"},
+		{"introduced by all addresses", "tunnel: {serve: {proxy_protocol_from: [10.0.0.0/8, '::/0']}}\n", "1:52: proxy_protocol_from: ::/0 contains all addresses"},
+		{"connect without a server", "tunnel: {connect: {}}\n", "1:10: connect needs server"},
 		{"short id", "tunnel: {connect: {server: 'a:1', server_id: abc}}\n", "1:46: server_id: id of 3 characters, want 52"},
 		{"environment", "tunnel: {connect: {server: '${WHERE}:1'}}\n", "1:28: the environment has no WHERE"},
 

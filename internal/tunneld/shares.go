@@ -9,23 +9,22 @@ import (
 	"paddock/wire"
 )
 
-// The most that each kind of connection comes to where there are files enough: what the
-// tunnel and wire bound by themselves.
+// The usual bound of each kind of connection, which applies if enough files can be opened. The
+// tunnel and wire have the same defaults.
 const (
 	mostVisitors, mostRaw, mostDirect = 4_096, 4_096, 256
 	mostClients, mostOpening          = 16_384, 1_024
 	mostLink                          = 2 * mostClients // as many again wait, or come back while their old connections are still there
 )
 
-// filesDirect is how many files a visitor takes who is carried by a connection of his own.
+// filesDirect is the number of files that a visitor with a direct channel takes.
 const filesDirect = 6
 
-// shares are what becomes of the files that a server may have open: the one place where that
-// is decided. A sixteenth and some are the server's own. Of the rest half is for the visitors
-// of the fronts, an eighth for those of TCP tunnels, three sixteenths for direct ones; the
-// link has what is left, that is at least as much. What the settings bound is taken off
-// first, and the others divide the remainder in the same proportion. Nobody gets more than
-// the usual bound, and nobody nothing.
+// shares divides the files that a server may open between the kinds of connections; no other place
+// decides on it. A sixteenth and some are the server's own. Of the rest half is for visitors of the
+// fronts, an eighth for those of TCP tunnels, three sixteenths for direct ones; the remainder, at
+// least as much, is for the link. Configured bounds are subtracted first, and the others divide the
+// rest in the same proportion. No share exceeds the usual bound, and no share is zero.
 type shares struct {
 	open int // files that may be open, 0 is unknown: then everything is as usual
 
@@ -38,7 +37,8 @@ type shares struct {
 	set     tunnel.Limits
 }
 
-// share divides so many open files; limits are what is set, clients how many are expected.
+// share divides this many open files. limits are the configured ones, clients is the expected
+// number of clients.
 func share(limits tunnel.Limits, clients, open int) shares {
 	s := shares{open: open, set: limits, clients: max(clients, limits.Sessions), link: mostLink}
 	s.own = 16 + min(open/16, 1_024)
@@ -83,19 +83,19 @@ func (s *shares) wanted() int {
 	return others + 16 + min((others+16)/15+1, 1_024)
 }
 
-// fits says whether the link has room for the clients that are expected, and at least for an
-// eighth of all: what is set for visitors may leave less.
+// fits reports whether the link has files for the expected clients, and for at least an eighth of
+// all: configured limits of visitors may leave less.
 func (s *shares) fits() bool {
 	return s.open == 0 || s.guest || s.link >= max(s.clients, (s.open-s.own)/8)
 }
 
-// limit makes limits fit that nobody has set.
+// limit lowers the limits that are not configured to their shares.
 func (s *shares) limit(l *tunnel.Limits) {
 	l.Visitors, l.RawVisitors, l.Direct = s.visitors, s.raw, s.direct
 }
 
-// bound makes the bounds of the link's server fit, and with them how many clients there are.
-// Those who open have a quarter, so that clients do not wait for strangers.
+// bound lowers the bounds of the link's server to its share, and with them the number of clients.
+// Handshakes get a quarter, so that clients do not wait for strangers.
 func (s *shares) bound(w *wire.Server, l *tunnel.Limits) {
 	w.MaxConns, w.MaxSockets = min(s.link, mostClients), s.link
 	if l.Sessions == 0 {
@@ -125,14 +125,14 @@ func (s *shares) cuts() (cuts []string) {
 	return cuts
 }
 
-// tell writes to the log what was cut, and what does not fit.
+// tell logs the bounds that were lowered, and the ones that do not fit.
 func (s *shares) tell(log *slog.Logger) {
 	if cuts := s.cuts(); len(cuts) > 0 {
 		log.Info("bounds are lower than usual, since this process may open few files", "may_open", s.open, "enough", s.wanted(),
 			"bounds", strings.Join(cuts, ", "), "remedy", "ulimit -n, or LimitNOFILE of systemd")
 	}
 	if !s.fits() {
-		log.Warn("too few files are left to clients: lower the limits of visitors, or raise what this process may open",
+		log.Warn("too few files are left to clients: lower the limits of visitors, or raise this process's limit of open files",
 			"may_open", s.open, "left", s.link, "clients", s.clients, "visitors", s.visitors, "raw_visitors", s.raw, "direct", s.direct)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"paddock/wire"
 )
 
-// However few files a process may open, what all may come to take is no more than that, and
-// everybody gets something; what the link's server refuses and holds is within its share.
+// However few files a process may open, the sum of all shares is no more than that and no share is
+// empty. The link's server stays within its share with refused and held connections together.
 func TestSharesAreWithinTheFiles(t *testing.T) {
 	for open := 40; open < 1<<17; open += 1 + open/7 {
 		s := share(tunnel.Limits{}, 0, open)
@@ -54,7 +54,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// The log says what was cut and why, and warns of what is set and leaves too little.
+// The log reports lowered bounds with their cause, and warns of configured ones that leave too
+// little for the rest.
 func TestSharesAreTold(t *testing.T) {
 	told := func(set tunnel.Limits, clients, open int) string {
 		var b bytes.Buffer

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 
 	"paddock/internal/agent/spool"
 	"paddock/internal/process/keyid"
@@ -21,9 +22,9 @@ type untrusted struct{ error }
 
 func (e untrusted) Unwrap() error { return e.error }
 
-// trust is how a client tells its server from others: by the id that is pinned, by who has
-// signed its certificate, or, for files of go-http-tunnel that say nothing of it, by the
-// key that was seen first. firstSeen is the file that remembers that, "" if none may.
+// trust decides how a client recognizes its server: by the pinned id, by the signer of its
+// certificate, or, for files of go-http-tunnel that set neither, by the key that the server showed
+// first. firstSeen is the file that stores that key, "" if it must not be stored.
 func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -67,8 +68,8 @@ func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tl
 	return config, nil
 }
 
-// bySignature trusts whom the roots in a file have signed for the host, or those of the
-// system if there is no file.
+// bySignature trusts servers with a certificate for the host that is signed by one of the roots in
+// a file, or by the system's roots without a file.
 func bySignature(host, rootFile string) (func(tls.ConnectionState, keyid.ID) error, error) {
 	var roots *x509.CertPool
 	if rootFile != "" {
@@ -119,4 +120,34 @@ func (p *pinFile) verify(_ tls.ConnectionState, id keyid.ID) error {
 		return fmt.Errorf("%w, which was seen first; if the server has a new key, remove %s", &keyid.ErrOtherKey{Got: id, Want: want}, p.path)
 	}
 	return nil
+}
+
+// maxCut is how many handshakes in a row may be cut off before a ticket is given up: one
+// that has become bad is not to keep its client out for ever.
+const maxCut = 8
+
+// ticket is the tls.ClientSessionCache of a client, which has a single server. crypto/tls drops a
+// ticket with each failed handshake. When a server restarts and all of its clients return, some
+// handshakes time out; without tickets the next attempts would cost both sides one more signature,
+// and more of them would time out. Therefore the ticket is kept until a newer one arrives.
+type ticket struct {
+	mu   sync.Mutex
+	last *tls.ClientSessionState // guarded by mu
+	cut  int                     // guarded by mu; handshakes since it came
+}
+
+// Get returns the ticket.
+func (t *ticket) Get(string) (last *tls.ClientSessionState, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last, t.last != nil
+}
+
+// Put keeps a newer one. nil says that a handshake has failed.
+func (t *ticket) Put(_ string, newer *tls.ClientSessionState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cut++; newer != nil || t.cut >= maxCut {
+		t.last, t.cut = newer, 0
+	}
 }

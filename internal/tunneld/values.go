@@ -17,7 +17,8 @@ import (
 // modeMux and modeDirect are how the visitors of a tunnel travel.
 const modeMux, modeDirect = "mux", "direct"
 
-// ParseMode reads how visitors travel: by the link, or each by a connection of his own.
+// ParseMode reads the mode of a tunnel: visitors share the link, or each has a connection of its
+// own.
 func ParseMode(s string) (direct bool, err error) {
 	if s != modeMux && s != modeDirect {
 		return false, fmt.Errorf("%q is neither %s nor %s", s, modeMux, modeDirect)
@@ -28,7 +29,7 @@ func ParseMode(s string) (direct bool, err error) {
 // logRefused and logAll are which visitors have a line in the log.
 const logRefused, logAll = "refused", "all"
 
-// accessLines reads which; all are those who were served too.
+// accessLines reads which lines the access log has. all includes the lines of served visitors.
 func accessLines(s string) (all bool, err error) {
 	if s != logRefused && s != logAll {
 		return false, fmt.Errorf("%q is neither %s nor %s", s, logRefused, logAll)
@@ -102,7 +103,7 @@ func spanOrZero(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// orNever makes 0 what the tunnel takes for no limit.
+// orNever turns 0 into the value that the tunnel takes for no limit.
 func orNever(d time.Duration, err error) (time.Duration, error) {
 	if err == nil && d == 0 {
 		d = -1
@@ -129,8 +130,8 @@ func loopback(s string) (string, error) {
 	return address(s)
 }
 
-// network is a prefix. Visitors' addresses of IPv4 are compared as such, so a network of
-// these that is written as one of IPv6 becomes what it means.
+// network reads a prefix. Visitors' IPv4 addresses are compared as IPv4, so an IPv4 prefix that is
+// written as IPv6 is converted.
 func network(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if a, is := netip.ParseAddr(s); is == nil {
@@ -149,11 +150,11 @@ func network(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// introducers is a network of proxies that say who the visitors are.
+// introducers reads a network of proxies that are trusted to name the visitors' addresses.
 func introducers(s string) (netip.Prefix, error) {
 	p, err := network(s)
 	if err == nil && p.Bits() == 0 {
-		err = fmt.Errorf("%s is everybody: whoever comes could say that he is anybody", s)
+		err = fmt.Errorf("%s contains all addresses: every visitor could claim any address", s)
 	}
 	return p, err
 }
@@ -195,7 +196,7 @@ func path(s string) (string, error) {
 	return s, nil
 }
 
-// hostHeader is what the service sees as Host.
+// hostHeader reads the value of the Host field that the service receives.
 func hostHeader(s string) (string, error) {
 	if s == "preserve" {
 		return "", nil

@@ -15,18 +15,18 @@ import (
 	"paddock/tunnel/internal/relay"
 )
 
-// backend is a connection to an HTTP target and what has been read of it. It serves one
-// exchange at a time, and holds no buffer while it waits, for an exchange or an answer.
+// backend is a connection to an HTTP target with its read buffer. It serves one exchange at a time,
+// and holds no buffer while it waits for an exchange or an answer.
 type backend struct {
 	conn    net.Conn
-	beneath syscall.RawConn // of what lies under TLS, too; nil: whether it lives cannot be seen
+	beneath syscall.RawConn // the socket, below TLS too; nil: its state is unknown
 	reused  bool            // it has served an exchange before
 	since   time.Time       // set by rest: when it began to wait
 	expires time.Time       // and until when it does at most
 	watching
 
 	buf  *relay.Record // nil while it waits
-	r, w int           // buf[r:w] is what nobody has taken; r is at least 1
+	r, w int           // buf[r:w] is unread; r is at least 1
 	keep time.Duration // how long the target keeps it, as it said
 }
 
@@ -52,18 +52,18 @@ func (b *backend) free() {
 	b.r, b.w = 0, 0
 }
 
-// close ends the connection for good. It is for whoever reads from it.
+// close ends the connection for good. Only its reader calls it.
 func (b *backend) close() {
 	_ = b.conn.Close()
 	b.stopClock()
 	b.free()
 }
 
-// abort ends what goes on: the visitor has left. The target is to see that at once.
+// abort ends the exchange because the visitor has left, so that the target notices at once.
 func (b *backend) abort() { _ = b.conn.Close() }
 
-// fill reads more behind what nobody has taken, which it may move to the front. The error
-// is h1.ErrMalformed where there is no room, else that of the connection.
+// fill reads more bytes behind the unread ones, which it may move to the front. The error is
+// h1.ErrMalformed if the buffer is full, otherwise that of the connection.
 func (b *backend) fill() error {
 	if b.buf == nil {
 		b.buf, b.r, b.w = relay.Records.Get().(*relay.Record), 1, 1
@@ -89,7 +89,7 @@ func (b *backend) fill() error {
 	return err
 }
 
-// rest of what was read and nobody has taken.
+// unread returns the bytes that were read and not consumed.
 func (b *backend) unread() []byte {
 	if b.buf == nil {
 		return nil
@@ -97,7 +97,7 @@ func (b *backend) unread() []byte {
 	return b.buf[b.r:b.w]
 }
 
-// readHead reads a head up to its empty line and judges it. begun says whether a byte of
+// readHead reads a head up to its empty line and judges it. begun reports whether a byte of
 // it has come before an error.
 func (b *backend) readHead(h *h1.Head, form h1.Form) (begun bool, err error) {
 	seen := 0

@@ -17,7 +17,7 @@ type body struct {
 	stay    bool // do not wait: errWait instead
 }
 
-// errWait says that what has come does not suffice.
+// errWait reports that the buffered bytes do not suffice.
 var errWait = errors.New("tunnel: nothing more has come")
 
 // bodyOf says how the body behind a head ends.
@@ -76,7 +76,7 @@ func (d *body) next() ([]byte, error) {
 	return piece, nil
 }
 
-// chunk reads what lies between the bytes of chunks.
+// chunk reads the framing between the bytes of chunks.
 func (d *body) chunk() error {
 	if d.inChunk && d.left > 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"paddock/wire"
 )
 
-// What a client has for its target by itself is enough for all that a server lets in of one
-// tunnel by itself: otherwise connections that stay open would take the room of requests.
+// A client's default bounds suffice for everything that a server admits to one tunnel by default:
+// otherwise connections that stay open would take the capacity for requests.
 func TestDefaultsFitTogether(t *testing.T) {
 	l := tunnel.Limits{}.WithDefaults()
 	of, err := newTarget(Tunnel{Name: "web", Protocol: tunnel.HTTP, Target: "127.0.0.1:1"}, nil, nil)

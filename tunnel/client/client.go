@@ -29,8 +29,8 @@ type Client struct {
 	budget  byteBudget
 	counts  clientCounts
 	reach   atomic.Pointer[reach]     // nil: no channels are made
-	hint    hinter                    // of budget
-	hinted  relay.Moment              // when a hint was told
+	hint    hintSender                // of budget
+	hinted  relay.AtomicTime          // when a hint was told
 	directs atomic.Int64              // channels, made or being made
 	fails   logbound.Lines            // of the log
 	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed
@@ -40,12 +40,12 @@ type Client struct {
 	bound []Bound             // guarded by mu; by tunnel
 }
 
-// Config is what a Client offers. Zeros stand for defaults.
+// Config configures a Client. Zeros stand for defaults.
 type Config struct {
 	Tunnels []Tunnel
-	// Budget bounds the bytes that exchanges and connections under way may come to hold,
-	// 0: 96 MiB. Each counts 64 KiB, and a small exchange its request too. What finds no
-	// room is refused before anything of it reaches a target.
+	// Budget bounds the bytes that concurrent exchanges and connections may hold, 0: 96 MiB. Each
+	// counts 64 KiB, and a small exchange also its request. An exchange beyond the budget is
+	// refused before any of it reaches a target.
 	Budget int64
 	// SmallMax is the most that head and body of a small exchange have together, 0:
 	// 32 KiB. A thin link takes less, at least 1 KiB: such an exchange goes in one piece.
@@ -53,26 +53,27 @@ type Config struct {
 	// Linger is how long one direction of a raw connection lives on without a byte when
 	// the other one has ended, 0: 60 s.
 	Linger time.Duration
-	// OnBound is told what became of each tunnel, at each connection; it does not wait.
+	// OnBound is called with the result of binding each tunnel, at each connection. It must not
+	// block.
 	OnBound func(Bound)
-	// OnFailed is told of each visitor whom a local service has failed; it does not wait. The
-	// log has them too, at most 50 in a second.
+	// OnFailed is called for each visitor that a local service has failed. It must not block.
+	// Failures are logged as well, at most 50 a second.
 	OnFailed func(Failure)
-	// Logger gets what fails; nil is slog.Default.
+	// Logger receives errors; nil is slog.Default.
 	Logger *slog.Logger
 }
 
-// Bound is what became of a tunnel at the server.
+// Bound is the result of binding a tunnel at the server.
 type Bound struct {
 	Tunnel string // its name
 	Where  string // as visitors know it, "" if it is not bound
 	Direct bool   // its visitors may go by connections of their own
-	Group  string // whose other members may have it too, "" if nobody else can
+	Group  string // the group that may share the name, "" if it is exclusive
 	Err    error  // why not: an *Error of wire, or why the connection ended
 }
 
-// New checks the configuration. The client needs no Close: what it holds are
-// connections to targets that wait, and they end with Run or CloseIdle.
+// New checks the configuration. The client needs no Close: it holds only idle connections to
+// targets, which end with Run or CloseIdle.
 func New(config Config) (*Client, error) {
 	c := &Client{
 		config: config, log: cmp.Or(config.Logger, slog.Default()), linger: cmp.Or(config.Linger, time.Minute),
@@ -132,7 +133,7 @@ func (c *Client) remove(id uint16) {
 	c.targets.Store(&targets)
 }
 
-// all are the targets by id, of which some may be nil. Nobody changes the list.
+// all returns the targets by id, of which some may be nil. The list is immutable.
 func (c *Client) all() []*target {
 	if list := c.targets.Load(); list != nil {
 		return *list
@@ -155,10 +156,10 @@ func (c *Client) Register(m *wire.Mux) {
 	m.HandleStream(message.KindConn, c.serveRaw)
 }
 
-// Run holds a connection to a server and serves visitors until ctx ends, whose end is
-// none of its errors: what is under way is finished first. When config.GiveUp says that
-// a failure was the last, Run returns it. Mux of config is replaced; OnConnect returns
-// before anything is bound on the connection.
+// Run keeps a connection to a server and serves visitors until ctx ends, which is not reported as
+// an error: current work is finished first. If config.GiveUp declares a failure final, Run returns
+// it. Run replaces the Mux of config; OnConnect returns before any tunnel is bound on the
+// connection.
 func (c *Client) Run(ctx context.Context, config wire.ClientConfig) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -224,7 +225,7 @@ func (c *Client) wait() {
 	}
 }
 
-// Bindings are what became of each tunnel: those of the configuration in its order, then
+// Bindings returns the result of binding each tunnel: the configured ones in their order, then
 // those of listeners.
 func (c *Client) Bindings() (list []Bound) {
 	c.mu.Lock()
@@ -237,12 +238,12 @@ func (c *Client) Bindings() (list []Bound) {
 	return list
 }
 
-// minRetry and maxRetry bound the wait before a tunnel is asked for again that was
-// refused: somebody else's lease may end, a policy may change.
+// minRetry and maxRetry bound the wait before a refused tunnel is asked for again: the lease of
+// another client may end, or a policy may change.
 const minRetry, maxRetry = time.Second, 30 * time.Second
 
-// Connected binds all tunnels on a new connection, and again and again those that are
-// refused, until ctx ends. It is made for wire.ClientConfig.OnConnect.
+// Connected binds all tunnels on a new connection, and repeatedly the refused ones, until ctx ends.
+// It is made for wire.ClientConfig.OnConnect.
 func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 	c.mu.Lock()
 	c.conns[conn] = false
@@ -271,12 +272,12 @@ func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 	}
 }
 
-// maxBind is how many bytes of names are asked for at once: with what else is said of each
-// they fit a frame, which every server takes.
+// maxBind bounds the bytes of names in one request: with the other fields they fit a frame that
+// every server accepts.
 const maxBind = 32 << 10
 
-// bind asks for the tunnels with these ids, and returns those that were refused. Many are
-// asked for in parts: the lease of those that come later runs for a moment.
+// bind asks for the tunnels with these ids, and returns the refused ones. Large lists are sent in
+// parts: the leases of later parts run for a moment longer.
 func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missing []uint16) {
 	r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
 	var asked []*target
@@ -299,7 +300,7 @@ func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missi
 	return missing
 }
 
-// bindThese is bind for what fits one request.
+// bindThese is bind for a list that fits one request.
 func (c *Client) bindThese(ctx context.Context, conn *wire.Conn, r *message.BindRequest, asked []*target) (missing []uint16) {
 	a, err := wire.Call[message.BindRequest, message.BindAnswer](ctx, conn, message.KindBind, *r)
 	if err == nil && len(a.Results) != len(asked) {
@@ -322,7 +323,7 @@ func (c *Client) bindThese(ctx context.Context, conn *wire.Conn, r *message.Bind
 	return missing
 }
 
-// take reads what the server has answered.
+// take reads the server's answer.
 func (b *Bound) take(target *target, a *message.BindAnswer, i int) {
 	got := &a.Results[i]
 	if *b = (Bound{Tunnel: target.Name}); got.Code != 0 {
@@ -334,7 +335,7 @@ func (b *Bound) take(target *target, a *message.BindAnswer, i int) {
 	}
 }
 
-// note tells what became of a tunnel, unless that was known.
+// note records and reports the result of binding a tunnel, unless it is known already.
 func (c *Client) note(id uint16, target *target, b Bound) {
 	c.mu.Lock()
 	if c.of(id) != target { // the listener was closed meanwhile
@@ -355,7 +356,7 @@ func (c *Client) note(id uint16, target *target, b Bound) {
 	} else {
 		c.log.Info("tunnel: bound", "tunnel", b.Tunnel, "at", b.Where)
 		if target.Group != b.Group {
-			c.log.Warn("tunnel: the server knows no groups: nobody else can have the name", "tunnel", b.Tunnel, "group", target.Group)
+			c.log.Warn("tunnel: the server knows no groups: the name is exclusive", "tunnel", b.Tunnel, "group", target.Group)
 		}
 		if target.Direct && !b.Direct {
 			c.log.Warn("tunnel: the server takes no direct channels, and carries visitors by the link", "tunnel", b.Tunnel)
@@ -391,14 +392,14 @@ func (c *Client) enter(id uint16, size int, protocols ...tunnel.Protocol) (*targ
 	return b, nil
 }
 
-// leave ends what enter has counted.
+// leave undoes the accounting of enter.
 func (c *Client) leave(b *target, size int) {
 	c.budget.give(size + b.ahead)
 	b.leave()
 	c.hint.settle()
 }
 
-// full is the refusal of what finds no room; the visitor is asked to come again.
+// full returns the refusal of an exchange beyond a bound; the visitor is asked to come again.
 func (c *Client) full(why string) error {
 	c.counts.full.Add(1)
 	e := message.Refused(wire.ResourceExhausted, "%s", why)

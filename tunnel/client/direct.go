@@ -44,7 +44,7 @@ func (c *Client) Reach(config *wire.ClientConfig) {
 	c.reach.Store(r)
 }
 
-// serveDirect serves a visitor by a channel of his own.
+// serveDirect serves a visitor over a channel of its own.
 func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, open *message.Channel) error {
 	if c.directs.Add(1) > maxDirect {
 		c.directs.Add(-1)
@@ -66,7 +66,7 @@ func (c *Client) serveDirect(ctx context.Context, st *wire.Stream, b *target, op
 		return err
 	}
 	defer conn.Close()
-	w := relay.NewWeld(conn, channel, c.linger, func(int, int64) {})
+	w := relay.NewDirectRelay(conn, channel, c.linger, func(int, int64) {})
 	stop := context.AfterFunc(ctx, w.Cut)
 	defer stop()
 	if head := b.preamble(open); len(head) > 0 {
@@ -138,7 +138,7 @@ func (r *reach) connect(ctx context.Context, server net.Addr) (net.Conn, error) 
 	return dialer.DialContext(ctx, "tcp", at.String())
 }
 
-// preamble is what the target gets before the bytes that are still to come.
+// preamble returns the bytes that the target receives before those of the visitor.
 func (b *target) preamble(open *message.Channel) []byte {
 	if !b.ProxyProtocol {
 		return open.Rest

@@ -9,8 +9,8 @@ import (
 	"paddock/wire"
 )
 
-// Failure is a visitor whom the local service of a tunnel has failed: it took no connection,
-// or ended one without a whole answer.
+// Failure is a visitor that the local service of a tunnel has failed: it refused the connection, or
+// ended it without a complete answer.
 type Failure struct {
 	Tunnel string // its name
 	// Request is the request as the service was to get it: the head, and as much of the body
@@ -20,8 +20,8 @@ type Failure struct {
 	Err     error
 }
 
-// targetError is a failure of a target: what the server is told, and the cause, which stays
-// at this side.
+// targetError is a failure of a target: the error for the server, and its cause, which stays at the
+// client.
 type targetError struct {
 	told  *wire.Error
 	cause error
@@ -52,7 +52,7 @@ func (c *Client) failed(b *target, h *h1.Head, f *Failure) {
 	}
 }
 
-// logged cuts what a visitor has sent to the length that a line of the log keeps.
+// logged cuts a visitor's input to the length that a line of the log keeps.
 func logged(s string) string {
 	const most = 256
 	return s[:min(len(s), most)]

@@ -47,7 +47,7 @@ func (j *journal) lines(with string) (found []string) {
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// failures keeps what OnFailed was told.
+// failures records the calls of OnFailed.
 type failures struct {
 	mu  sync.Mutex
 	all []Failure // guarded by mu
@@ -150,7 +150,7 @@ func TestFailuresAreLoggedWithinABound(t *testing.T) {
 	})
 }
 
-// A visitor who leaves is no failure of the service.
+// A visitor that leaves is not counted as a failure of the service.
 func TestLeavingIsNoFailure(t *testing.T) {
 	p := newPair(t, &server.Server{})
 	came, leave := make(chan struct{}), make(chan struct{})

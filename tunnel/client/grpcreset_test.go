@@ -11,8 +11,8 @@ import (
 	"paddock/tunnel/server"
 )
 
-// A call that its service resets before it has said anything ends with the status that
-// gRPC's clients would find without a tunnel; what is no call is a 502.
+// A call that its service resets before it answers ends with the status that gRPC's clients would
+// report without a tunnel; another request ends with 502.
 func TestGRPCReset(t *testing.T) {
 	p := newPair(t, &server.Server{})
 	p.h2Target(p.frames(nil, func(peer *h2Peer, stream uint32, _ int) {

@@ -14,26 +14,26 @@ import (
 	"paddock/wire"
 )
 
-// h2Body is the body of a request to a target of HTTP/2: what has come with the opening,
-// then the records of the stream. net/http reads it on a goroutine of its own, and may
-// still do so when it has answered.
+// h2Body is the body of a request to a target of HTTP/2: the bytes that came with the opening, then
+// the records of the stream. net/http reads it on a goroutine of its own, and may still do so after
+// the answer.
 type h2Body struct {
 	length int64        // as the head says, -1: it does not
-	first  []byte       // what has come with the opening
+	first  []byte       // came with the opening
 	st     *wire.Stream // nil: that is all
 
-	mu      sync.Mutex  // held by whoever reads
-	piece   []byte      // guarded by mu: what nobody has read
+	mu      sync.Mutex  // held during Read
+	piece   []byte      // guarded by mu: unread
 	msg     []byte      // guarded by mu: memory of piece
 	got     int64       // guarded by mu
 	begun   bool        // guarded by mu: first alone would not do any more
-	trailer http.Header // guarded by mu: those that were announced
+	trailer http.Header // guarded by mu: the announced ones
 	late    bool        // guarded by mu: they have come
-	over    bool        // guarded by mu: nobody may read any more
+	over    bool        // guarded by mu: Read fails
 }
 
-// h2Body is the body of the exchange's request, of which rest bytes came with the opening
-// and what follows comes by st; nil if there is none.
+// h2Body returns the body of the exchange's request, of which rest bytes came with the opening and
+// the others come by st; nil if there is none.
 func (v *visit) h2Body(st *wire.Stream, rest int64) *h2Body {
 	if v.req.Length <= 0 && !v.req.Chunked {
 		return nil
@@ -94,7 +94,7 @@ func (b *h2Body) whole() error {
 	return io.EOF
 }
 
-// trailers takes those that were announced: net/http sends no others. b.mu is held.
+// trailers keeps the announced ones: net/http sends no others. b.mu is held.
 func (b *h2Body) trailers(text []byte) error {
 	var t h1.Head
 	if err := t.Parse(text, h1.LinkTrailers); err != nil {
@@ -109,7 +109,7 @@ func (b *h2Body) trailers(text []byte) error {
 	return nil
 }
 
-// Close implements io.Closer. The target wants no more: who waits for the visitor is woken.
+// Close implements io.Closer. The target wants no more: a Read that waits for the visitor returns.
 func (b *h2Body) Close() error {
 	if b.st != nil {
 		_ = b.st.SetReadDeadline(relay.LongAgo)
@@ -117,7 +117,8 @@ func (b *h2Body) Close() error {
 	return nil
 }
 
-// rewind lets the body be read once more from its beginning, if that can be. Nobody reads.
+// rewind restarts the body at its beginning, and reports whether that is possible. No Read is in
+// progress.
 func (b *h2Body) rewind() bool {
 	if b == nil {
 		return true
@@ -134,7 +135,7 @@ func (b *h2Body) rewind() bool {
 	return true
 }
 
-// finish waits until nobody reads, for good: what the body borrows goes back.
+// finish waits for the last Read, and returns borrowed memory.
 func (b *h2Body) finish() {
 	if b == nil {
 		return

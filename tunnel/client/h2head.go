@@ -57,7 +57,7 @@ func (v *visit) h2URL() *url.URL {
 	if v.target.secure != nil {
 		at.Scheme = "https"
 	}
-	if strings.HasPrefix(at.Opaque, "//") { // else net/url would take what follows for a host
+	if strings.HasPrefix(at.Opaque, "//") { // otherwise net/url would take the rest for a host
 		at.Opaque = "//" + string(v.req.Host) + at.Opaque
 	}
 	return at
@@ -103,7 +103,7 @@ func appendH2Head(dst []byte, res *http.Response, toHead bool) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendH2Fields writes fields, but for those of a connection, and what says a length.
+// appendH2Fields writes fields, except those of a connection and those of the length.
 func appendH2Fields(dst []byte, fields map[string][]string) []byte {
 	for _, name := range sortedNames(fields) {
 		if known := h1.LookupField(name); known.HopByHop() || known == h1.ContentLengthField || known == h1.TrailerField || known == h1.HostField {

@@ -51,7 +51,7 @@ func (i *h2Interims) got(status int, fields textproto.MIMEHeader) error {
 	return nil
 }
 
-// run sends what is queued, and ends when nothing is. close waits for it.
+// run sends queued heads, and ends when the queue is empty. close waits for it.
 func (i *h2Interims) run() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -66,7 +66,7 @@ func (i *h2Interims) run() {
 	i.idle.Broadcast()
 }
 
-// sendInterim sends the record of a head. If it fails, so does what follows.
+// sendInterim sends the record of a head. If it fails, later sends fail too.
 func (v *visit) sendInterim(record []byte) {
 	if v.st == nil {
 		st, err := v.r.Promote(message.AppendAnswer(nil, nil, nil))
@@ -88,7 +88,7 @@ func (i *h2Interims) close() {
 	}
 }
 
-// any says whether one has come.
+// any reports whether one has come.
 func (i *h2Interims) any() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// h2Window is what a target of HTTP/2 may send ahead for a visitor who does not read.
+	// h2Window bounds the unread bytes of one answer that a target of HTTP/2 may send.
 	h2Window = 64 << 10
-	// h2Each is how many exchanges share a connection. The windows of all of them fit into
-	// that of the connection, which net/http has below 4 MiB: visitors who do not read stop
-	// nobody else's answer.
+	// h2Each is the number of exchanges that share a connection. All of their windows fit into that
+	// of the connection, which net/http has below 4 MiB: a visitor that does not read does not stop
+	// the answers of others.
 	h2Each = 50
 	// h2Conns bounds the connections to one target, those included that only finish.
 	h2Conns = 64
@@ -37,18 +37,18 @@ var (
 	errPlain = errors.New("tunnel: the target speaks HTTP/1.1")
 )
 
-// h2Pool holds the connections to a target over which HTTP/2 is spoken, each shared by
-// exchanges. net/http speaks; how many connections there are, and who takes which, is
-// decided here. Safe for concurrent use.
+// h2Pool holds the connections to a target of HTTP/2, each shared by exchanges. net/http implements
+// the protocol; the pool decides on the number of connections and the assignment of exchanges. Safe
+// for concurrent use.
 type h2Pool struct {
 	of     *target
-	secure *tls.Config  // offers HTTP/2 and HTTP/1.1; nil: HTTP/2 alone, without TLS
-	plain  relay.Moment // until when the target is not asked for HTTP/2 again
+	secure *tls.Config      // offers HTTP/2 and HTTP/1.1; nil: HTTP/2 alone, without TLS
+	plain  relay.AtomicTime // until when the target is not asked for HTTP/2 again
 
 	mu      sync.Mutex
 	conns   []*h2Conn // guarded by mu, the oldest first: the others are idle first
 	made    uint64    // guarded by mu; connections so far
-	dialing *h2Dial   // guarded by mu; nil: nobody dials
+	dialing *h2Dial   // guarded by mu; nil: no dial in progress
 	closed  bool      // guarded by mu
 }
 
@@ -58,11 +58,11 @@ type h2Dial struct {
 	err  error         // why there is no connection; to be read once over is closed
 }
 
-// isPlain says whether the target has chosen HTTP/1.1 lately.
+// isPlain reports whether the target has chosen HTTP/1.1 lately.
 func (p *h2Pool) isPlain() bool { return p.secure != nil && p.plain.IsAhead() }
 
-// take finds room for an exchange on a connection younger than the first so many; leave
-// gives it back. What it returns is reserved for one RoundTrip.
+// take finds capacity for an exchange on a connection younger than the first so many; leave returns
+// it. The result is reserved for one RoundTrip.
 func (p *h2Pool) take(ctx context.Context, first uint64) (*h2Conn, error) {
 	for {
 		p.mu.Lock()
@@ -90,13 +90,13 @@ func (p *h2Pool) take(ctx context.Context, first uint64) (*h2Conn, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if d.err != nil && !errors.Is(d.err, context.Canceled) { // else it was another visitor's, who has left
+		if d.err != nil && !errors.Is(d.err, context.Canceled) { // otherwise the dial was another visitor's, and that one has left
 			return nil, d.err
 		}
 	}
 }
 
-// dial adds a connection, takes it, and tells whoever waits for it.
+// dial adds a connection, takes it, and wakes the exchanges that wait for it.
 func (p *h2Pool) dial(ctx context.Context, d *h2Dial) (c *h2Conn, err error) {
 	err = p.of.attempt(ctx, func(ctx context.Context) (err error) {
 		c, err = p.connect(ctx)
@@ -189,7 +189,7 @@ func (p *h2Pool) size() int {
 	return len(p.conns)
 }
 
-// close closes the connections that nobody uses, and the others after their last exchange.
+// close closes the idle connections at once, and the others after their last exchange.
 func (p *h2Pool) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -247,7 +247,8 @@ func (c *h2Conn) transport() *http.Transport {
 	}
 }
 
-// Read reads. What comes first are the settings; when more is wanted they have been read.
+// Read implements net.Conn. The first bytes are the settings; when more is read, they have been
+// processed.
 func (c *h2Conn) Read(p []byte) (int, error) {
 	if c.reads++; c.reads == 2 {
 		close(c.greeted)
@@ -264,7 +265,7 @@ func (c *h2Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// hasEnded says whether it takes nothing more. net/http knows before it closes it, and tells
+// hasEnded reports whether it takes nothing more. net/http knows before it closes it, and tells
 // exchanges in between.
 func (c *h2Conn) hasEnded() bool {
 	select {

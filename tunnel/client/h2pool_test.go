@@ -19,7 +19,7 @@ import (
 	"paddock/tunnel/server"
 )
 
-// h2Peer is one connection of a target of HTTP/2 that says frame by frame what it does.
+// h2Peer is one connection of a target of HTTP/2 that the test scripts frame by frame.
 type h2Peer struct {
 	n      int // which connection it is, from 1
 	conn   net.Conn
@@ -186,7 +186,7 @@ func TestH2TargetLimitsAConnection(t *testing.T) {
 	all.Wait()
 }
 
-// Visitors who do not read stop nobody else's answer, though all share a connection.
+// Visitors that do not read do not stop the answers of others, though all share a connection.
 func TestH2StalledReaders(t *testing.T) {
 	unread := make(chan struct{})
 	service := tunneltest.H2Service(t, func(w http.ResponseWriter, r *http.Request) {
@@ -239,7 +239,7 @@ func TestH2StalledReaders(t *testing.T) {
 	}
 }
 
-// Whoever speaks no HTTP/2 where it is wanted is no target, and that is said.
+// A target that does not support the required HTTP/2 is reported as such.
 func TestH2TargetOfHTTP1(t *testing.T) {
 	said := make(chan error, 2)
 	p := newPair(t, &server.Server{Hooks: server.Hooks{Refused: func(f server.Refusal) { said <- f.Err }}})

@@ -13,8 +13,8 @@ type over struct{ net.Conn }
 
 func (o over) NetConn() net.Conn { return o.Conn }
 
-// Whether a target still keeps a connection is asked of its socket, however much lies over
-// it; but what is read and written goes through all of that.
+// The state of an idle connection is read from its socket, however many layers lie above it; data
+// passes through all of them.
 func TestBackendOverAnotherConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 type listener struct {
 	c    *Client
 	id   uint16
-	conn chan net.Conn // unbuffered: who waits is counted as under way
+	conn chan net.Conn // unbuffered: a waiting connection counts as current work
 	done chan struct{} // closed by Close
 	once sync.Once
 	told chan Bound // holds the last, until Listen has seen it
@@ -27,15 +27,14 @@ type listener struct {
 	where string // guarded by mu
 }
 
-// Listen binds one more tunnel, whose visitors are connections of the listener: nothing
-// is dialed, and no port is opened. Target and Dial of t are empty. It waits until the
-// tunnel is bound, which needs Run or Connected, and fails when it is refused or ctx has
-// ended. After that it stays bound over connections that are lost, until Close.
+// Listen binds one more tunnel, whose visitors are connections of the listener: nothing is dialed,
+// and no port is opened. Target and Dial of t are empty. Listen waits until the tunnel is bound,
+// which needs Run or Connected, and fails when it is refused or ctx has ended. The tunnel then
+// stays bound across lost connections, until Close.
 //
-// Visitors of TCP and SNI come as they are: with their own addresses, with CloseWrite, and
-// cut when the connection to the server is lost. For HTTP a connection carries exchanges,
-// as from a reverse proxy; give the listener to http.Serve. Close leaves alone what was
-// accepted.
+// Visitors of TCP and SNI come unchanged: with their own addresses, with CloseWrite, and cut when
+// the connection to the server is lost. For HTTP a connection carries exchanges, as from a reverse
+// proxy; pass the listener to http.Serve. Close does not affect accepted connections.
 func (c *Client) Listen(ctx context.Context, t Tunnel) (net.Listener, error) {
 	if t.Target != "" || t.Dial != nil {
 		return nil, errors.New("tunnel: Listen: a listener has neither Target nor Dial")
@@ -76,8 +75,8 @@ func (c *Client) connections() (list []*wire.Conn) {
 	return list
 }
 
-// note takes what became of the tunnel. That a connection has ended is no refusal: the
-// next one asks again.
+// note records the result of binding the tunnel. A lost connection is no refusal: the next one asks
+// again.
 func (l *listener) note(b Bound) {
 	if _, refused := b.Err.(*wire.Error); b.Err != nil && !refused {
 		return
@@ -133,7 +132,7 @@ func (l *listener) error(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tunnel", Addr: l.Addr(), Err: err}
 }
 
-// offer waits until somebody takes the connection.
+// offer waits until the connection is accepted.
 func (l *listener) offer(ctx context.Context, conn net.Conn) error {
 	select {
 	case l.conn <- conn:
@@ -155,7 +154,7 @@ func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	return near, nil
 }
 
-// serveRaw hands a visitor over, and waits until he is done with.
+// serveRaw hands a visitor over, and waits for the end of its connection.
 func (l *listener) serveRaw(ctx context.Context, st *wire.Stream, open *message.Channel) error {
 	conn := relay.NewRawConn(st, open.Rest, relay.AddrOf(open.Local), relay.AddrOf(open.Visitor))
 	within, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -164,7 +163,7 @@ func (l *listener) serveRaw(ctx context.Context, st *wire.Stream, open *message.
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return message.Refused(wire.Unavailable, "nobody takes the connection")
+		return message.Refused(wire.Unavailable, "the listener does not accept the connection")
 	}
 	select {
 	case <-conn.Closed:

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// maxIdle bounds the connections to one target that wait for work: as many as its
-	// visitors at a time, so that none is made anew in a steady crowd.
+	// maxIdle bounds the idle connections to one target: as many as it has visitors at a time, so
+	// that a steady crowd needs no new ones.
 	maxIdle = 256
 	// idleTime is how long one waits at most.
 	idleTime = 60 * time.Second
-	// spare are so many for the next visitors. Those beyond were for a crowd, and wait for
-	// crowdTime: what its passing leaves behind goes soon.
+	// spare is the number of idle connections that are kept for the next visitors. Those beyond it
+	// were made for a crowd, and are closed after crowdTime.
 	spare     = 4
 	crowdTime = 4 * time.Second
 )
@@ -45,8 +45,8 @@ func (p *pool) get(v *visit) *backend {
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
 		now := time.Now()
-		// A request that can be sent again goes out without another look: that the
-		// connection has ended is seen by whoever reads from it.
+		// A request that can be repeated goes out without another check: the reader of the
+		// connection notices if it has ended.
 		fit := now.Before(b.expires) && (b.watched && v.flags&message.FlagIdempotent != 0 || b.silent())
 		if fit && b.take(v, now) {
 			return b
@@ -91,7 +91,7 @@ func (p *pool) size() int {
 	return len(p.idle)
 }
 
-// expire closes those that have waited for too long. They lie in front.
+// expire closes connections that were idle for too long. They are at the front.
 func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +111,7 @@ func (p *pool) expire() {
 	p.timer.Reset(crowdTime)
 }
 
-// close closes those that wait, and from now on all that come back.
+// close closes the idle connections, and from now on all that are returned.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

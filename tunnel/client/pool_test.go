@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a crowd has left behind is closed within seconds; a few connections wait for the
-// next visitors, and no longer than they may.
+// Connections that a crowd has left behind are closed within seconds; a few stay idle for the next
+// visitors, and no longer than their limit.
 func TestPoolAfterACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pool

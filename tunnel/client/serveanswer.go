@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// behind is for how long bytes wait for the link when it has too little room: an answer
-	// in one piece, and what goes along with the head of a longer one, would wait in front
-	// of all that comes later, of other tunnels too. Streams take turns, and stand aside.
+	// behind is the delay of the link from which it counts as congested: an answer in one piece,
+	// and the body that goes with the head of a longer one, would queue in front of later bytes, of
+	// other tunnels too. Streams take turns and yield.
 	behind = 20 * time.Millisecond
 	// maxAhead is how much goes ahead of streams when there is room, of an answer that is
 	// one, and minAhead when there is not.
@@ -73,8 +73,8 @@ func (v *visit) answerWhole(r *wire.Request, toHead bool, small int) error {
 	}
 }
 
-// answerLong is for a body that is long, or may be: what has come of it goes along with
-// the head, up to most bytes. One that has come whole after all is answered whole.
+// answerLong is for a body that is long, or may be: the available part goes with the head, up to
+// most bytes. A body that turns out to be complete is sent whole.
 func (v *visit) answerLong(r *wire.Request, toHead bool, most int) error {
 	v.body.stay = true
 	first := relay.Records.Get().(*relay.Record)
@@ -112,7 +112,7 @@ func (v *visit) answerLong(r *wire.Request, toHead bool, most int) error {
 	return v.promote(r)
 }
 
-// promote answers with what has been made, and goes on as a stream.
+// promote sends the prepared answer, and goes on as a stream.
 func (v *visit) promote(r *wire.Request) error {
 	st, err := r.Promote(v.out)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// What goes ahead of streams is little while the link has too little room, whatever is
-// configured, and as much as may be again once it has.
+// Little is sent ahead of streams while the link is congested, whatever is configured, and the
+// configured amount again afterwards.
 func TestAheadOfStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := wiretest.Pipe(100)

@@ -18,7 +18,7 @@ import (
 	"paddock/wire"
 )
 
-// tryH2 says whether an exchange is for HTTP/2, as far as is known.
+// tryH2 reports whether an exchange is for HTTP/2, as far as is known.
 func (v *visit) tryH2() bool {
 	p := v.target.h2
 	return p != nil && (p.secure == nil || v.req.Upgrade == nil && !p.isPlain())
@@ -113,7 +113,7 @@ const (
 	goneAway = "http2: Transport received Server's graceful shutdown GOAWAY"
 )
 
-// harmless says whether a request may be sent again that got no answer over c: the target
+// harmless reports whether a request may be sent again that got no answer over c: the target
 // has not looked at it, or it is idempotent and the connection was an old one that has
 // ended. Its body must be at hand.
 func (v *h2Visit) harmless(err error, c *h2Conn) bool {
@@ -166,7 +166,7 @@ func (v *h2Visit) answer(res *http.Response) error {
 	return v.sendBodyH2(st, res)
 }
 
-// minAnswer is room for what precedes the head of a small answer.
+// minAnswer is the size of the fields before the head of a small answer.
 const minAnswer = 8
 
 // sendBodyH2 sends body and trailers as records.
@@ -205,10 +205,10 @@ func (v *h2Visit) sendBodyH2(st *wire.Stream, res *http.Response) error {
 // cancelledStream is the code of a stream that is not wanted any more.
 const cancelledStream = 8
 
-// grpcAnswer is what a gRPC service meant that has reset a call before it said anything: a
-// status alone, as gRPC's clients take such a reset from a service without anything between.
-// Services do so when their clock is the first to find the call's time over. It is nil for
-// other errors, and for what is no call.
+// grpcAnswer returns the status for a gRPC call that the service has reset before it answered: a
+// status alone, as a gRPC client derives from such a reset if it is connected directly. Services
+// reset when their own clock is the first to find the deadline of the call exceeded. It returns nil
+// for other errors, and for requests that are no calls.
 func grpcAnswer(r *http.Request, begun time.Time, err error) *http.Response {
 	var reset h2Reset
 	if !errors.As(err, &reset) || reset.Code != cancelledStream || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {

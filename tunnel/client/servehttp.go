@@ -24,7 +24,7 @@ type visit struct {
 	flags   message.Flags
 	req     h1.Head
 	resp    h1.Head
-	whole   []byte // what to send first: the head, and as much of the body as came with it
+	whole   []byte // sent first: the head, and the part of the body that came with it
 	replay  bool   // that is all there is to send
 	awaited bool   // the wait for the head is bounded already
 	b       *backend
@@ -39,7 +39,7 @@ type visit struct {
 	spare, text []byte // memory of whole, and of an answer's head
 }
 
-// visits are those of small exchanges; what they have made is used again.
+// visits holds visits of small exchanges for reuse, with their buffers.
 var visits = sync.Pool{New: func() any { return new(visit) }}
 
 func (v *visit) recycle() {
@@ -47,8 +47,8 @@ func (v *visit) recycle() {
 	visits.Put(v)
 }
 
-// begin judges an opening and finds its target, whom leave leaves. rest is how many
-// bytes of the body came along.
+// begin checks an opening and finds its target, which leave releases. rest is the number of body
+// bytes that came with it.
 func (v *visit) begin(ctx context.Context, c *Client, msg []byte) (rest int64, err error) {
 	o, err := message.ParseOpening(msg)
 	if err != nil {
@@ -78,7 +78,7 @@ func (v *visit) begin(ctx context.Context, c *Client, msg []byte) (rest int64, e
 	return int64(len(o.Rest)), nil
 }
 
-// leave ends what begin has counted.
+// leave undoes the accounting of begin.
 func (v *visit) leave() { v.c.leave(v.target, v.size) }
 
 // maxAtOnce bounds the requests that the link's reader writes to a target itself: a
@@ -166,7 +166,7 @@ func (v *visit) fresh() error {
 	return v.over(b)
 }
 
-// over is serve over a connection from which nobody else reads.
+// over is serve over a connection without another reader.
 func (v *visit) over(b *backend) error {
 	v.b, v.awaited = b, false
 	v.stop = context.AfterFunc(v.ctx, b.leaver())
@@ -245,7 +245,7 @@ func (v *visit) readHead() (begun bool, err error) {
 	return begun, err
 }
 
-// failure is what the server is told where a target has failed before its head.
+// failure returns the error for the server when a target has failed before its head.
 func (v *visit) failure(err error) error {
 	var timeout net.Error
 	told := &wire.Error{Code: wire.Unavailable, Msg: "the target has ended the connection before its answer"}

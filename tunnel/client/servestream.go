@@ -122,8 +122,8 @@ func (v *visit) sendUp(st *wire.Stream, sent int64) (err error) {
 	}
 }
 
-// errTargetWrite wraps the error of a write to the target, who may have answered already:
-// what he says is read all the same.
+// errTargetWrite wraps the error of a write to the target, which may have answered already: its
+// answer is read all the same.
 var errTargetWrite = errors.New("tunnel: the target takes no more")
 
 func (v *visit) write(b []byte) error {
@@ -171,11 +171,10 @@ func (v *visit) stream(st *wire.Stream) error {
 	return v.sendBody(st)
 }
 
-// switchProtocols lets bytes go both ways behind the target's 101; those that came glued
-// to it come first.
+// switchProtocols relays bytes both ways after the target's 101; bytes that came with it go first.
 func (v *visit) switchProtocols(st *wire.Stream) error {
 	if v.flags&message.FlagUpgrade == 0 || v.resp.Upgrade == nil {
-		return &wire.Error{Code: wire.Internal, Msg: "the target has changed the protocol, and nobody asked"}
+		return &wire.Error{Code: wire.Internal, Msg: "the target has changed the protocol without a request for it"}
 	}
 	if err := st.WriteMsg(h1.AppendAnswerHead([]byte{message.RecordHead}, &v.resp, false, -1)); err != nil {
 		return err
@@ -192,8 +191,8 @@ func (v *visit) switchProtocols(st *wire.Stream) error {
 	return nil
 }
 
-// serveRaw is the handler of a raw connection. What comes while the target is being
-// dialed waits within the stream's window.
+// serveRaw is the handler of a raw connection. Bytes that arrive while the target is being dialed
+// wait within the stream's window.
 func (c *Client) serveRaw(ctx context.Context, st *wire.Stream) error {
 	first, err := st.ReadMsgUpTo(nil, relay.MaxOpening)
 	if err != nil {

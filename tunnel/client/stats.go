@@ -6,7 +6,7 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// Stats counts what a Client has done. In an idle client Inflight and Bytes are 0.
+// Stats counts the work of a Client. In an idle client Inflight and Bytes are 0.
 type Stats struct {
 	Inflight int   `json:"inflight"` // exchanges and connections under way
 	Bytes    int64 `json:"bytes"`    // that they may come to hold
@@ -49,14 +49,14 @@ func (c *Client) Stats() Stats {
 }
 
 const (
-	// defaultBudget is what a client may hold for visitors: 1,500 at a time.
+	// defaultBudget is the memory that a client may use for visitors: 1,500 at a time.
 	defaultBudget = 96 << 20
 	// minBudget is room for a visitor or two.
 	minBudget = 4 * message.ExchangeBytes
 )
 
-// byteBudget bounds what all that is under way at a client may come to hold, by what it
-// may hold at worst: an answer in one piece knows no credit. Safe for concurrent use.
+// byteBudget bounds the bytes that a client's exchanges may hold together. It reserves the worst
+// case, since an answer in one piece needs no credit. Safe for concurrent use.
 type byteBudget struct {
 	limit int64
 	used  atomic.Int64
@@ -71,7 +71,7 @@ func (b *byteBudget) take(n int) (ok bool) {
 	return true
 }
 
-// roomy says whether there is room again for an eighth of all, and for whatever a visitor
+// roomy reports whether there is room again for an eighth of all, and for whatever a visitor
 // brings.
 func (b *byteBudget) roomy() bool {
 	return b.used.Load() <= b.limit-max(b.limit/8, message.ExchangeBytes+message.MaxSmall+h2Window)

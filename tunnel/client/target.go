@@ -21,13 +21,13 @@ import (
 	"paddock/wire"
 )
 
-// Tunnel is one that a client offers: what it binds at the server, and the local
+// Tunnel is a tunnel that a client offers: the name or address to bind at the server, and the local
 // service behind it.
 type Tunnel struct {
 	Name     string // for logs
 	Protocol tunnel.Protocol
 	Host     string // HTTP, SNI
-	Path     string // HTTP: only what lies under it
+	Path     string // HTTP: only requests below it
 	Remote   string // TCP: the address at the server
 	// Group is whose members have the name together, if the server lets them: other clients,
 	// each with an identity of its own, that bind the same with the same group. Visitors are
@@ -45,10 +45,10 @@ type Tunnel struct {
 	TLS *tls.Config
 	// Auth, "user:password", is asked of visitors before anything reaches us; HTTP.
 	Auth string
-	// HostHeader is what the target sees as Host; "" is what the visitor has sent.
+	// HostHeader is the Host that the target receives; "" is the visitor's.
 	HostHeader string
-	// ProxyProtocol tells the target who the visitor is by a header of the PROXY
-	// protocol, version 2, ahead of his bytes; TCP, SNI.
+	// ProxyProtocol sends the visitor's address to the target in a header of the PROXY protocol,
+	// version 2, ahead of the visitor's bytes; TCP, SNI.
 	ProxyProtocol bool
 	// Direct has each visitor's bytes go by a connection of their own to the server, beside
 	// the link, if the server takes such: for bulk. TCP, SNI; not for a listener.
@@ -57,8 +57,8 @@ type Tunnel struct {
 	// taken the last of the request so far: 0 is 60 s, negative is for ever. DialTimeout
 	// bounds that for a connection: 0 is 5 s.
 	HeadTimeout, DialTimeout time.Duration
-	// MaxInflight bounds what is under way at the target, 0: 1,280, which is as much as a
-	// server lets in by itself. More is refused.
+	// MaxInflight bounds the current work at the target, 0: 1,280, which is the default of a
+	// server. Work beyond it is refused.
 	MaxInflight int
 }
 
@@ -74,18 +74,17 @@ type target struct {
 	query    string // before that of each request
 	secure   *tls.Config
 	inflight atomic.Int64
-	failed   relay.Moment // until when it is not dialed again
+	failed   relay.AtomicTime // until when it is not dialed again
 	pool     pool
 	h2       *h2Pool // nil: it speaks HTTP/1.1
 	ahead    int     // bytes that it may send before they are wanted, for each exchange
 	counts   *clientCounts
-	hint     hinter      // begins to speak when the target has an id
+	hint     hintSender  // begins to speak when the target has an id
 	warned   atomic.Bool // of an answer 421
 	listener *listener   // takes raw connections; nil: they are dialed
 }
 
-// newTarget reads what a Tunnel says. l takes what visitors bring, nil if they are
-// brought to Target.
+// newTarget reads a Tunnel. l accepts its visitors; nil if they are connected to Target.
 func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
 	b := &target{Tunnel: t, address: t.Target, counts: counts, listener: l}
 	b.HeadTimeout = cmp.Or(t.HeadTimeout, time.Minute)
@@ -114,7 +113,7 @@ func newTarget(t Tunnel, counts *clientCounts, l *listener) (*target, error) {
 	return b, nil
 }
 
-// dialable says what is wrong with an address before anybody waits for it.
+// dialable returns the fault of an address before a dial would.
 func dialable(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -162,7 +161,7 @@ func (b *target) readURL(text string) error {
 	return nil
 }
 
-// binding is what the server is asked for.
+// ask returns the request for the server.
 func (b *target) ask(id uint16) message.BindAsk {
 	a := message.BindAsk{ID: id, Protocol: b.Protocol, Host: b.Host, Path: b.Path, Address: b.Remote, Group: b.Group, Direct: b.Direct}
 	if b.Auth != "" {
@@ -171,7 +170,7 @@ func (b *target) ask(id uint16) message.BindAsk {
 	return a
 }
 
-// enter counts what is under way, unless it is too much.
+// enter counts an exchange, unless the bound is reached.
 func (b *target) enter() (ok bool) {
 	if b.inflight.Add(1) > int64(b.MaxInflight) {
 		b.inflight.Add(-1)
@@ -185,8 +184,8 @@ func (b *target) leave() {
 	b.hint.settle()
 }
 
-// takes says whether a state that was told is over: an eighth of what may be under way is
-// done, or there is a connection.
+// takes reports whether a reported state is over: an eighth of the allowed work has ended, or there
+// is a connection.
 func (b *target) takes(told message.HintState) bool {
 	if told == message.HintFull {
 		return b.inflight.Load() <= int64(b.MaxInflight-max(b.MaxInflight/8, 1))
@@ -194,7 +193,7 @@ func (b *target) takes(told message.HintState) bool {
 	return b.connected() || b.failed.Get().IsZero()
 }
 
-// connected says whether a connection waits for work.
+// connected reports whether a connection waits for work.
 func (b *target) connected() bool { return b.pool.size() > 0 || b.h2 != nil && b.h2.size() > 0 }
 
 // dialTimeout is how long a connection to a target may take, if nothing else is said.
@@ -287,7 +286,7 @@ func (b *target) connectPlain(ctx context.Context) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", b.address)
 }
 
-// direct says whether the head can be sent to the target as it has come.
+// direct reports whether the head can be sent to the target as it has come.
 func (b *target) direct() bool { return b.path == "" && b.query == "" && b.HostHeader == "" }
 
 // rewrite appends the head as the target is to see it: its path before the request's,

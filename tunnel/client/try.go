@@ -8,19 +8,19 @@ import (
 	"paddock/wire"
 )
 
-// Trial is what would become of a tunnel.
+// Trial is the result that binding a tunnel would have.
 type Trial struct {
 	Tunnel string // its name
 	Where  string // as visitors would know it, "" if it would not be bound
 	Err    error  // why not: an *Error of wire
 	Direct bool   // its visitors would go by connections of their own
-	Group  string // whose other members could have it too, "" if nobody else could
+	Group  string // the group that could share the name, "" if it would be exclusive
 	Target error  // why the local service takes no connection, nil if it takes one
 }
 
-// Try asks the server at the other end of conn what binding all tunnels would do, and
-// dials each target once. Nothing is bound, and a client of the same identity that serves
-// visitors goes on with that. The error is about all of it: there is no answer.
+// Try asks the server at the other end of conn for the results of binding all tunnels, and dials
+// each target once. Nothing is bound, and a running client of the same identity is not affected.
+// The error is about the whole call: there are no results.
 func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
 	r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
 	var asked []*target
@@ -49,8 +49,7 @@ func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
 	return trials, nil
 }
 
-// tryThese asks for the tunnels of r, of which none is left then, and appends what would
-// become of them.
+// tryThese asks for the tunnels of r, which it empties, and appends the results.
 func tryThese(ctx context.Context, conn *wire.Conn, r *message.BindRequest, trials *[]Trial) error {
 	if len(r.Tunnels) == 0 {
 		return nil

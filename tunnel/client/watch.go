@@ -10,14 +10,14 @@ import (
 	"paddock/wire"
 )
 
-// watching is how a kept connection to a target is shared between its own goroutine,
-// which waits for what the target says, and whoever has an exchange for it. That goroutine
-// reads always: it sees the end of an idle connection at once, and an answer wakes nobody
-// but it, who brings it to the visitor.
+// watching shares a kept connection to a target between its own goroutine, which waits for the
+// target's bytes, and the exchange that uses it. That goroutine reads always: it notices the end of
+// an idle connection at once, and an answer wakes only this goroutine, which brings it to the
+// visitor.
 //
-// An exchange takes the connection, writes its request, and says so by asked: from then
-// on the exchange belongs to the connection's goroutine. A connection without a socket that
-// can be asked without waiting (TLS, memory) is not watched: whoever takes it reads.
+// An exchange takes the connection, writes its request, and calls asked: from then on the exchange
+// belongs to the connection's goroutine. A connection without a socket that can be read without
+// waiting (TLS, memory) is not watched: its exchange reads.
 type watching struct {
 	quiet   *relay.QuietReader // nil: it cannot be watched
 	watched bool               // its goroutine runs; set once, by the pool
@@ -31,7 +31,7 @@ type watching struct {
 	writing bool        // guarded by mu
 	sent    int         // guarded by mu; bytes of the request
 	sentErr error       // guarded by mu
-	gone    bool        // guarded by mu; it has ended, and serves nobody
+	gone    bool        // guarded by mu; it has ended, and serves no exchange
 	due     time.Time   // guarded by mu; when a head is late, zero: none is awaited
 	clock   *time.Timer // guarded by mu; looks at due
 	ticking bool        // guarded by mu
@@ -48,8 +48,8 @@ func (b *backend) initWatching() {
 	}
 }
 
-// silent says whether an idle connection is still open, as far as can be seen without
-// waiting. Bytes that nobody has asked for count as an end.
+// silent reports whether an idle connection is still open, as far as can be seen without waiting.
+// Unexpected bytes count as an end.
 func (b *backend) silent() bool {
 	if b.beneath == nil {
 		return true
@@ -86,8 +86,8 @@ func (b *backend) asked(n int, err error) {
 	b.written.Signal()
 }
 
-// exchange is the one whose answer has come, with what became of its request; nil if
-// nobody has asked for what has come.
+// exchange returns the exchange whose answer has arrived, with the result of its request; nil if
+// the bytes are unexpected.
 func (b *backend) exchange() (v *visit, sent int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,8 +106,8 @@ func (b *backend) settle() {
 	b.uses++
 }
 
-// leaver returns what ends the exchange of the moment when its visitor has left; later it
-// does nothing. The target sees that at once.
+// leaver returns a function that ends the present exchange when its visitor has left; later it does
+// nothing. The target notices at once.
 func (b *backend) leaver() func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,8 +148,8 @@ func (b *backend) await() error {
 	return err
 }
 
-// bringSafely brings the answer on the goroutine of the connection, and tells whoever
-// waits for that. A panic becomes an error, as in a handler of wire.
+// bringSafely brings the answer on the goroutine of the connection, and wakes the exchange. A panic
+// becomes an error, as in a handler of wire.
 func (v *visit) bringSafely(sent int, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -170,8 +170,8 @@ func (b *backend) expect(d time.Duration) {
 	}
 }
 
-// expectLocked is expect. The clock goes on over many exchanges: to set one for each
-// would cost more than what it bounds.
+// expectLocked is expect. The timer runs over many exchanges: one for each would cost more than the
+// work that it bounds.
 func (b *backend) expectLocked(d time.Duration, now time.Time) {
 	if d <= 0 {
 		return
@@ -188,8 +188,8 @@ func (b *backend) expectLocked(d time.Duration, now time.Time) {
 	}
 }
 
-// expectAnew lets the wait for a head begin anew, if one is awaited: the target has taken
-// more of the request, and cannot be late while it is being asked.
+// expectAnew restarts the wait for a head, if one is awaited: the target has taken more of the
+// request, and cannot be late before it has all of it.
 func (b *backend) expectAnew(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -198,7 +198,7 @@ func (b *backend) expectAnew(d time.Duration) {
 	}
 }
 
-// headCame ends what expect has begun, and says whether that was in time.
+// headCame ends the wait of expect, and reports whether the head was in time.
 func (b *backend) headCame() (inTime bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

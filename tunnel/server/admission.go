@@ -9,7 +9,7 @@ import (
 	"paddock/tunnel/internal/admission"
 )
 
-// Admission bounds what is under way. The zero Server has an admission.Gate with the
+// Admission bounds the work in progress. Without one a Server uses an admission.Gate with the
 // bounds of its Limits.
 type Admission interface {
 	// Lane is called once for each tunnel that is bound, under the name that visitors
@@ -27,11 +27,11 @@ type Lane interface {
 
 // Permit is for one exchange.
 type Permit interface {
-	// Promote makes it one of a stream. It fails where there are too many, and
-	// remains what it was.
+	// Promote turns the permit into one of a stream. It fails if there are too many streams, and
+	// the permit remains as it was.
 	Promote() error
-	// Begin exchanges it, which is one of a Body that is here now, for one of a Request, as
-	// Enter gives them out. On an error it remains what it was.
+	// Begin exchanges the permit of a Body that has arrived for that of a Request, as Enter returns
+	// one. On an error it remains as it was.
 	Begin(ctx context.Context) (Permit, error)
 	// Answered is told how the target has answered, when so much of its answer has come
 	// that it is seen how fast it does, or it is known not to come; failed means not at
@@ -42,8 +42,8 @@ type Permit interface {
 	Release()
 }
 
-// Class tells short work from that which may last for hours: many idle WebSockets
-// must not use up what requests need, nor visitors who take their time to send a body.
+// Class separates short work from work that may last for hours: idle WebSockets, and visitors that
+// are slow to send a body, must not use up the capacity for requests.
 type Class uint8
 
 // The classes.
@@ -100,31 +100,30 @@ func (p gatePermit) Begin(ctx context.Context) (Permit, error) {
 	return gatePermit{request}, nil
 }
 
-// noRoom is ErrOverloaded for a reason of the gate's. There are many of them when there is
+// gateRefusal is ErrOverloaded for a reason of the gate's. There are many of them when there is
 // little time, so nothing is made for each.
-type noRoom struct{ *admission.Refusal }
+type gateRefusal struct{ *admission.Refusal }
 
-func (e noRoom) Error() string { return tunnel.ErrOverloaded.Error() + ": " + e.Reason.String() }
+func (e gateRefusal) Error() string { return tunnel.ErrOverloaded.Error() + ": " + e.Reason.String() }
 
-func (noRoom) Unwrap() error { return tunnel.ErrOverloaded }
+func (gateRefusal) Unwrap() error { return tunnel.ErrOverloaded }
 
 // overloaded makes a refusal ErrOverloaded; other errors are those of a context.
 func overloaded(err error) error {
 	if refusal, ok := err.(*admission.Refusal); ok {
-		return noRoom{refusal}
+		return gateRefusal{refusal}
 	}
 	return err
 }
 
-// share is what one identity has under way, of all its tunnels, where the server bounds
-// that.
+// share counts the current work of one identity over all of its tunnels, if the server bounds it.
 type share struct {
-	claims int          // guarded by Server.mu; of the identity, not dropped
+	leases int          // guarded by Server.mu; of the identity, not dropped
 	used   atomic.Int64 // permits that are out
 }
 
-// lane is where visitors of a claim, one member's, take their permits. s.mu is held.
-func (s *Server) lane(c *claim) Lane {
+// lane is where visitors of a lease, one member's, take their permits. s.mu is held.
+func (s *Server) lane(c *lease) Lane {
 	lane := s.admission.Lane(c.where)
 	if s.MaxInflight == nil {
 		return lane
@@ -134,28 +133,28 @@ func (s *Server) lane(c *claim) Lane {
 		of = &share{}
 		s.shares[c.identity] = of
 	}
-	of.claims++
+	of.leases++
 	return &sharedLane{Lane: lane, share: of, most: func() int { return s.MaxInflight(c.identity) }}
 }
 
-// unshare ends what lane has begun. s.mu is held.
-func (s *Server) unshare(c *claim) {
+// unshare undoes lane. s.mu is held.
+func (s *Server) unshare(c *lease) {
 	if l, ok := c.lane.(*sharedLane); ok {
-		if l.share.claims--; l.share.claims == 0 {
+		if l.share.leases--; l.share.leases == 0 {
 			delete(s.shares, c.identity)
 		}
 	}
 }
 
-// sharedLane admits to one tunnel what its identity may have under way in all.
+// sharedLane admits work to one tunnel within the bound of its identity.
 type sharedLane struct {
 	Lane
 	share *share
 	most  func() int // 0: no bound
 }
 
-// Enter implements Lane. What is over the share is refused at once: to wait would take
-// the places of those whose tunnel has room.
+// Enter implements Lane. Work beyond the share is refused at once: a waiting request would take the
+// place of another whose tunnel has capacity.
 func (l *sharedLane) Enter(ctx context.Context, class Class, size int) (Permit, error) {
 	if n := l.share.used.Add(1); l.most() > 0 && n > int64(l.most()) {
 		l.share.used.Add(-1)

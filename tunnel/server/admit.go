@@ -9,64 +9,64 @@ import (
 	"paddock/tunnel/internal/admission"
 )
 
-// guest is a visitor before a place.
-type guest interface {
-	// suits is nil if the holder can serve him.
-	suits(h *holder) error
-	// class is Stream for what may last, else Request: by which members are compared.
+// admissionRequest is a visitor before an endpoint.
+type admissionRequest interface {
+	// suits returns nil if the owner can serve the visitor.
+	suits(h *owner) error
+	// class is Stream for work that may last, otherwise Request: members are compared by it.
 	class() Class
-	// needs is what is asked of a holder's lane.
-	needs(h *holder) (class Class, size int)
+	// needs returns the size and class for which the owner's lane is asked.
+	needs(h *owner) (class Class, size int)
 }
 
-// seat is who serves a visitor, and the permit for it.
-type seat struct {
-	claim  *claim
-	holder *holder
+// assignment is the client that serves a visitor, with the permit for it.
+type assignment struct {
+	lease  *lease
+	owner  *owner
 	permit Permit
-	took   Class // what the permit was asked for
+	took   Class // the class that the permit was requested for
 }
 
-// letIn finds who serves a visitor at a place, and takes a permit there: in a group the
-// member with the least to do. Those who are away or draining, or refuse, are passed over, and
-// so are those who were tried before. With patience it waits for a moment for somebody
-// who comes back. reasonOf says what an error means.
-func (s *Server) letIn(ctx context.Context, p *place, g guest, before []*claim, patience bool) (seat, error) {
-	found, err := s.letInNow(ctx, p, g, before)
+// admit finds the client that serves a visitor at an endpoint, and takes a permit there: in a group
+// the least loaded member. Members that are away, draining or refusing are skipped, and so are
+// those in before. With patience it waits a moment for a client to come back. reasonOf maps the
+// error to a reason.
+func (s *Server) admit(ctx context.Context, p *endpoint, g admissionRequest, before []*lease, patience bool) (assignment, error) {
+	found, err := s.admitNow(ctx, p, g, before)
 	if err != tunnel.ErrAway || !patience || p.served() {
 		return found, err
 	}
 	if err := p.wait(ctx, &s.limits); err != nil {
-		return seat{}, err
+		return assignment{}, err
 	}
-	return s.letInNow(ctx, p, g, before)
+	return s.admitNow(ctx, p, g, before)
 }
 
-// letInNow asks one member after another. The error is the best that one of them has said.
-func (s *Server) letInNow(ctx context.Context, p *place, g guest, before []*claim) (seat, error) {
+// admitNow asks one member after another. The error is the best that one of them has said.
+func (s *Server) admitNow(ctx context.Context, p *endpoint, g admissionRequest, before []*lease) (assignment, error) {
 	why, c := tunnel.ErrAway, p.choose(g.class(), before)
 	for first := true; ; first = false {
 		m, h := c.next()
 		if m == nil {
-			return seat{}, why
+			return assignment{}, why
 		}
-		found, err := s.ask(ctx, m, h, g)
+		found, err := s.askMember(ctx, m, h, g)
 		c.came()
 		if err == nil {
-			p.leeway.earn()
+			p.retries.earn()
 			return found, nil
 		}
-		if first || hopeOf(err) > hopeOf(why) {
+		if first || rankOf(err) > rankOf(why) {
 			why = err
 		}
 		if ctx.Err() != nil || hasWaited(err) {
-			return seat{}, why
+			return assignment{}, why
 		}
 	}
 }
 
 // ask asks one member.
-func (s *Server) ask(ctx context.Context, m *claim, h *holder, g guest) (found seat, err error) {
+func (s *Server) askMember(ctx context.Context, m *lease, h *owner, g admissionRequest) (found assignment, err error) {
 	if err := s.allowed(m.identity, m.at); err != nil {
 		return found, denied(err)
 	}
@@ -81,7 +81,7 @@ func (s *Server) ask(ctx context.Context, m *claim, h *holder, g guest) (found s
 	}
 	class, size := g.needs(h)
 	permit, err := m.lane.Enter(ctx, class, size)
-	return seat{m, h, permit, class}, err
+	return assignment{m, h, permit, class}, err
 }
 
 // denied makes an error of a policy ErrDenied, whatever it wraps.
@@ -92,36 +92,36 @@ func denied(err error) error {
 	return fmt.Errorf("%w: %w", tunnel.ErrDenied, err)
 }
 
-// hasWaited says whether a request has been in a queue for as long as it may: it is not for
+// hasWaited reports whether a request has been in a queue for as long as it may: it is not for
 // it to wait in the next one.
 func hasWaited(err error) bool {
-	why, ok := err.(noRoom)
+	why, ok := err.(gateRefusal)
 	return ok && why.Reason == admission.QueueTime
 }
 
-// hope is what a visitor may expect whom a member has refused.
-type hope uint8
+// refusalRank is the rank of a refusal: how much a visitor may still expect.
+type refusalRank uint8
 
 // From the least to the most.
 const (
-	hopeNone  hope = iota // nobody may serve him
-	hopeAway              // somebody may come back
-	hopeDown              // a service does not answer
-	hopeLater             // there is no room at present
-	hopeKnown             // he has to say who he is
+	rankNone        refusalRank = iota // no client may serve the visitor
+	rankAway                           // a client may come back
+	rankDown                           // a service does not answer
+	rankLater                          // there is no room at present
+	rankCredentials                    // the visitor has to authenticate
 )
 
-// hopeOf is what to expect after an error.
-func hopeOf(err error) hope {
+// rankOf returns the rank of an error.
+func rankOf(err error) refusalRank {
 	switch {
 	case errors.Is(err, tunnel.ErrDenied):
-		return hopeNone
+		return rankNone
 	case err == tunnel.ErrAway:
-		return hopeAway
+		return rankAway
 	case err == errHintDown:
-		return hopeDown
+		return rankDown
 	case err == errCredentials:
-		return hopeKnown
+		return rankCredentials
 	}
-	return hopeLater
+	return rankLater
 }

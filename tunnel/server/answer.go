@@ -22,7 +22,7 @@ type answerReader struct {
 	x        *exchange
 	st       *wire.Stream
 	begun    bool   // the final head has been written
-	switched bool   // the visitor's connection is his and the target's now
+	switched bool   // the connection belongs to the visitor's and the target's protocol now
 	late     []byte // trailers
 	lateHead h1.Head
 	got      int64
@@ -63,7 +63,7 @@ func (a *answerReader) whole() error {
 	return nil
 }
 
-// allCame says whether as much of the body has come as the head says, if it does.
+// allCame reports whether as much of the body has come as the head says, if it does.
 func (a *answerReader) allCame() bool {
 	h := &a.x.head
 	return h.Bodiless(a.x.flags&message.FlagHead != 0) || h.Length == a.got
@@ -87,7 +87,7 @@ func (a *answerReader) record(msg []byte) error {
 	return message.Malformed("record %d", msg[0])
 }
 
-// interim passes 1xx on. 100 is for who has asked for it.
+// interim passes a 1xx on, and 100 only to a visitor that expects it.
 func (a *answerReader) interim(text []byte) error {
 	x := a.x
 	if err := x.head.Parse(text, h1.LinkAnswer); err != nil {
@@ -115,7 +115,7 @@ func (a *answerReader) finalHead(text []byte) error {
 	}
 	if x.head.Status == http.StatusSwitchingProtocols {
 		if x.upgrade == "" {
-			return message.Malformed("status 101, and nobody asked")
+			return message.Malformed("status 101 without a request for it")
 		}
 		a.switched = true
 		return x.switchProtocols(a.st, text)
@@ -146,8 +146,8 @@ func (a *answerReader) trailers(text []byte) error {
 	return a.lateHead.Parse(a.late, h1.LinkTrailers)
 }
 
-// finish ends the exchange as it went: what has begun and is not whole must not look
-// whole to the visitor.
+// finish ends the exchange: an answer that has begun and is incomplete must not look complete to
+// the visitor.
 func (a *answerReader) finish(err error) {
 	x := a.x
 	if err == nil {
@@ -166,26 +166,26 @@ func (a *answerReader) finish(err error) {
 	}
 	reason := reasonOf(x.r.ctx, err)
 	if reason == Gone && a.late == nil && a.allCame() && x.t.flush() == nil {
-		x.served(a.got) // he has left, but not before he had the whole answer
+		x.served(a.got) // the visitor has left with an incomplete answer
 		x.t.abort()
 		return
 	}
 	if reason == Gone {
 		x.s.cancelled.Add(1)
 	}
-	x.place.refused.Add(1)
+	x.endpoint.refused.Add(1)
 	x.s.refused(Refusal{
-		Reason: reason, Tunnel: x.claim.where, Identity: x.claim.identity,
+		Reason: reason, Tunnel: x.lease.where, Identity: x.lease.identity,
 		Peer: x.r.peer.String(), Host: string(x.r.Host), Err: fmt.Errorf("behind the head: %w", err),
 	})
 	x.t.abort()
 }
 
-// begin passes the final head on, and what is there of the body.
+// begin passes on the final head, and the part of the body that came with it.
 func (x *exchange) begin(text, rest []byte, whole bool) error {
 	x.up.answer()
 	if x.up.running() {
-		x.t.last() // what is left of the body is not waited for
+		x.t.last() // the rest of the body is not waited for
 	}
 	return x.t.begin(text, &x.head, rest, whole)
 }
@@ -200,7 +200,7 @@ func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
 	}
 	x.stop() // from now on a FIN is the end of one half
 	x.s.served.Add(1)
-	told, over := x.told(), new(relay.Passage)
+	told, over := x.told(), new(relay.Transfer)
 	if _, err = conn.Write(text); err == nil {
 		stop := context.AfterFunc(x.s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 		defer stop()
@@ -215,7 +215,7 @@ func (x *exchange) switchProtocols(st *wire.Stream, text []byte) error {
 		x.s.Hooks.Served(*told)
 	}
 	if err != nil && !errors.Is(err, relay.ErrCut) {
-		x.s.log.Debug("tunnel: upgraded connection", "tunnel", x.claim.where, "error", err)
+		x.s.log.Debug("tunnel: upgraded connection", "tunnel", x.lease.where, "error", err)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 	"paddock/wire"
 )
 
-// A path that swallows everything is found dead after 10 s. Once the client owes a sign of
-// life for 2 s nobody is sent down it any more.
+// A path that drops every packet is found dead after 10 s. When the client has owed a sign of life
+// for 2 s, visitors are not sent to it any more.
 func TestLinkThatSaysNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newIsland(t, tunnel.Limits{})
@@ -26,14 +26,14 @@ func TestLinkThatSaysNothing(t *testing.T) {
 		_, stop := n.client("bus-17", lost)
 		synctest.Wait()
 		time.Sleep(time.Minute) // it is well
-		holder := n.server.routes.find("bus-17.example", "").all()[0].holder.Load()
-		if err := holder.shed(); err != nil {
+		owner := n.server.routes.find("bus-17.example", "").all()[0].owner.Load()
+		if err := owner.shed(); err != nil {
 			t.Errorf("well: %v", err)
 		}
 		close(lost)
 		begin, from := time.Now(), time.Duration(0)
-		for holder.session.lead().Err() == nil {
-			if err := holder.shed(); err != nil && from == 0 {
+		for owner.session.lead().Err() == nil {
+			if err := owner.shed(); err != nil && from == 0 {
 				from = time.Since(begin)
 			} else if err == nil && from != 0 {
 				t.Errorf("visitors are let in again after %v", time.Since(begin))
@@ -43,7 +43,7 @@ func TestLinkThatSaysNothing(t *testing.T) {
 		if ask, unsent := liveness/3, 2*time.Second; from < unsent || from > ask+unsent+200*time.Millisecond {
 			t.Errorf("visitors were refused from %v on", from)
 		}
-		if err := holder.shed(); err != nil {
+		if err := owner.shed(); err != nil {
 			t.Errorf("the connection has ended, and that is another reason: %v", err)
 		}
 		stop()
@@ -101,8 +101,8 @@ func TestLinkThatTakesNothing(t *testing.T) {
 			statuses <- res.StatusCode
 		}()
 	}
-	holder := p.server.routes.find("thin.example.com", "").all()[0].holder.Load()
-	p.Eventually("the link takes it all", func() bool { return holder.session.lead().OldestUnsent() > 300*time.Millisecond })
+	owner := p.server.routes.find("thin.example.com", "").all()[0].owner.Load()
+	p.Eventually("the link takes it all", func() bool { return owner.session.lead().OldestUnsent() > 300*time.Millisecond })
 	for range 20 {
 		if res, body := p.Get("thin.example.com", "/"); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.Contains(body, "connection") {
 			t.Errorf("%d %v %q", res.StatusCode, res.Header, body)

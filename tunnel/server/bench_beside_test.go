@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// BenchmarkSmallBeside is how long a small request takes alone, and beside eight bulk
-// answers and one that nobody reads: the promise of fairness is the ratio of the two.
+// BenchmarkSmallBeside measures a small request alone, and beside eight bulk answers and one that
+// is not read: the fairness of the link is the ratio of the two.
 //
-//	go test ./tunnel -run '^$' -bench SmallBeside -benchtime 3000x
+//	go test ./tunnel/server -run '^$' -bench SmallBeside -benchtime 3000x
 func BenchmarkSmallBeside(b *testing.B) {
 	for _, readers := range []int{0, 8} {
 		b.Run(map[int]string{0: "nothing", 8: "bulk"}[readers], func(b *testing.B) {

@@ -11,13 +11,12 @@ import (
 	"paddock/wire"
 )
 
-// A group is clients that have one name together, each for itself allowed to have it, and to
-// be of the group. Whoever wants to be one of them says the group's name; the first one's
-// word is what others are held against.
+// A group consists of clients that share a name, each of them allowed to have it, and to be in the
+// group. A client joins by the group's name; its settings must match those of the first member.
 
-// placeFor finds where an identity may have what it asks for, nil if nobody has that yet. The
-// error wraps ErrNameHeld, or ErrOverloaded. s.mu is held.
-func (s *Server) placeFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *place, err error) {
+// endpointFor returns the endpoint where an identity may have its binding, nil if the name is free.
+// The error wraps ErrNameHeld, or ErrOverloaded. s.mu is held.
+func (s *Server) endpointFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *endpoint, err error) {
 	if b.Protocol == tunnel.TCP {
 		if p = s.at(identity, b, ask.ID); p != nil {
 			err = p.admits(identity, b)
@@ -38,8 +37,8 @@ func (s *Server) placeFor(identity string, ask *message.BindAsk, b tunnel.Bindin
 	return p, p.admitsOneMore(identity, ask)
 }
 
-// at is the place of an address. s.mu is held.
-func (s *Server) at(identity string, b tunnel.Binding, id uint16) *place {
+// at is the endpoint of an address. s.mu is held.
+func (s *Server) at(identity string, b tunnel.Binding, id uint16) *endpoint {
 	if p := s.addresses[b.Address]; p != nil {
 		return p
 	}
@@ -53,17 +52,16 @@ func (s *Server) at(identity string, b tunnel.Binding, id uint16) *place {
 	return s.sameAsked(identity, b, id)
 }
 
-// admits says whether an identity may have b beside those who have the place, which is of the
-// same host or the same address: if these are others, only as one of their group. Server.mu
-// is held.
-func (p *place) admits(identity string, b tunnel.Binding) error {
+// admits reports whether an identity may have b, which has the same host or address as the
+// endpoint: if others hold it, only as a member of their group. Server.mu is held.
+func (p *endpoint) admits(identity string, b tunnel.Binding) error {
 	for _, c := range p.all() {
 		switch {
 		case c.identity == identity:
 		case c.at.Group == "" && b.Group == "":
 			return tunnel.ErrNameHeld
 		case c.at.Group == "":
-			return fmt.Errorf("%w, who shares it with no group", tunnel.ErrNameHeld)
+			return fmt.Errorf("%w: it is shared with no group", tunnel.ErrNameHeld)
 		case b.Group == "":
 			return fmt.Errorf("%w, or several: it is shared by a group", tunnel.ErrNameHeld)
 		case c.at.Group != b.Group:
@@ -75,12 +73,12 @@ func (p *place) admits(identity string, b tunnel.Binding) error {
 	return nil
 }
 
-// admitsOneMore says whether an identity may be one of those who have the place. What is asked
-// of visitors must be asked by all: else there would be a way around it. Server.mu is held.
-func (p *place) admitsOneMore(identity string, ask *message.BindAsk) error {
+// admitsOneMore reports whether an identity may join the members of the endpoint. All members must
+// require the same of visitors: otherwise one would be a way around it. Server.mu is held.
+func (p *endpoint) admitsOneMore(identity string, ask *message.BindAsk) error {
 	all := p.all()
 	for _, c := range all {
-		h := c.holder.Load()
+		h := c.owner.Load()
 		if c.identity == identity || h == nil || (h.auth == nil) == (ask.Auth == nil) {
 			continue
 		}
@@ -112,7 +110,7 @@ func chosenName(n tunnel.Namer, identity string, id uint16, try int) (string, er
 
 // grantAny is grant of the first free name that the policy has for a tunnel, and tells
 // which it is.
-func (s *Server) grantAny(x *session, ask *message.BindAsk, b *tunnel.Binding) (c *claim, code wire.Code, err error) {
+func (s *Server) grantAny(x *session, ask *message.BindAsk, b *tunnel.Binding) (c *lease, code wire.Code, err error) {
 	namer, ok := s.Policy.(tunnel.Namer)
 	if !ok {
 		return nil, wire.PermissionDenied, errNoNames
@@ -171,13 +169,13 @@ func (s *Server) tryOne(identity string, ask *message.BindAsk) (where string, co
 	return where, code, err
 }
 
-// mayBind says whether an identity would get a binding.
+// mayBind reports whether an identity would get a binding.
 func (s *Server) mayBind(identity string, ask *message.BindAsk, b tunnel.Binding) (where string, code wire.Code, err error) {
 	if err := s.allowed(identity, b); err != nil {
 		return "", wire.PermissionDenied, err
 	}
 	s.mu.Lock()
-	p, err := s.placeFor(identity, ask, b)
+	p, err := s.endpointFor(identity, ask, b)
 	s.mu.Unlock()
 	switch {
 	case err != nil:

@@ -11,19 +11,19 @@ import (
 // least to do, which is looked for among all.
 const maxMembers = 32
 
-// choice goes over the members of a place: those with less to do first, each once, those
-// who are away last.
+// choice iterates over the members of an endpoint, each once: the least loaded first, those away
+// last.
 type choice struct {
-	place   *place
-	members []*claim
-	tried   uint32 // a bit for each
-	class   Class  // of what they are compared by
-	chosen  *claim // by the last choice among several, until he is let in or refused
+	endpoint *endpoint
+	members  []*lease
+	tried    uint32 // a bit for each
+	class    Class  // members are compared by their load of it
+	chosen   *lease // by the last choice among several, until the visitor is admitted or refused
 }
 
-// choose begins a choice without those who were tried before.
-func (p *place) choose(class Class, before []*claim) choice {
-	c := choice{place: p, members: p.all(), class: class}
+// choose begins a choice that skips the members tried before.
+func (p *endpoint) choose(class Class, before []*lease) choice {
+	c := choice{endpoint: p, members: p.all(), class: class}
 	for i, m := range c.members {
 		for _, b := range before {
 			if m == b {
@@ -34,33 +34,34 @@ func (p *place) choose(class Class, before []*claim) choice {
 	return c
 }
 
-// next is who is asked next, nil when all were. Without a holder he is away.
-func (c *choice) next() (*claim, *holder) {
+// next returns the next member to try, nil after the last. A nil owner means that the member is
+// away.
+func (c *choice) next() (*lease, *owner) {
 	if len(c.members) == 1 {
 		if c.tried != 0 {
 			return nil, nil
 		}
 		c.tried = 1
-		return c.members[0], c.members[0].holder.Load()
+		return c.members[0], c.members[0].owner.Load()
 	}
 	return c.least()
 }
 
-// least is the member with the least to do, as a part of what it may have to do; of equals who
-// was chosen longest ago. What is under way is counted at this server, so all of them are
-// compared: nobody else brings them visitors whom we do not know of. He who comes counts from
-// here on, else two who come at once would wait for one, and nobody would come to the other.
-func (c *choice) least() (*claim, *holder) {
+// least returns the member with the least load relative to its capacity; of equals, the one that
+// was chosen longest ago. All members are compared, since this server counts all of their visitors:
+// no other server sends them any. A chosen visitor counts from here on, otherwise two visitors that
+// arrive at once would both be sent to one member.
+func (c *choice) least() (*lease, *owner) {
 	best := -1
-	var holds *holder
+	var holds *owner
 	var does load
-	c.place.choosing.Lock()
-	defer c.place.choosing.Unlock()
+	c.endpoint.choosing.Lock()
+	defer c.endpoint.choosing.Unlock()
 	for i, m := range c.members {
 		if c.tried&(1<<i) != 0 {
 			continue
 		}
-		h := m.holder.Load()
+		h := m.owner.Load()
 		if h != nil && h.session.drains() {
 			h = nil
 		}
@@ -77,15 +78,15 @@ func (c *choice) least() (*claim, *holder) {
 	}
 	c.tried |= 1 << best
 	if holds != nil {
-		c.place.turn++
+		c.endpoint.turn++
 		c.chosen = c.members[best]
-		c.chosen.chosen = c.place.turn
+		c.chosen.chosen = c.endpoint.turn
 		c.chosen.coming.Add(1)
 	}
 	return c.members[best], holds
 }
 
-// came hears that the one who was chosen has let the visitor in, or refused him.
+// came records that the chosen member has admitted or refused the visitor.
 func (c *choice) came() {
 	if c.chosen != nil {
 		c.chosen.coming.Add(-1)
@@ -93,7 +94,7 @@ func (c *choice) came() {
 	}
 }
 
-// drains says whether a client takes nothing new on any of its connections.
+// drains reports whether a client takes nothing new on any of its connections.
 func (x *session) drains() bool {
 	for _, l := range x.all() {
 		select {
@@ -111,9 +112,9 @@ type load struct{ now, most int }
 // less compares the parts.
 func (a load) less(b load) bool { return a.now*b.most < b.now*a.most }
 
-// load compares like with like: streams may last for days, and say nothing of how soon a
-// request is answered. Of lanes that do not tell only who is coming counts.
-func (c *claim) load(class Class) load {
+// load returns the load of one class: streams may last for days, and do not predict how soon a
+// request is answered. For lanes without statistics only the visitors on their way count.
+func (c *lease) load(class Class) load {
 	stats, coming := c.laneStats(), int(c.coming.Load())
 	if class == Stream {
 		return load{stats.Streams + coming, 1}
@@ -128,28 +129,28 @@ const (
 	retryPart = 10
 )
 
-// leeway bounds what the members of a group are sent that another member did not serve: else
-// one that fails all its visitors would double what the others have to do. It has room
-// for all that one of them may have under way when it is lost.
-type leeway struct {
+// retryBudget bounds the requests that are sent to another member of a group after one has not
+// served them: otherwise a member that fails all of its visitors would double the load of the
+// others. It suffices for all current requests of one lost member.
+type retryBudget struct {
 	parts atomic.Int64
 	most  int64
 }
 
-func (l *leeway) init(exchanges int) {
+func (l *retryBudget) init(exchanges int) {
 	l.most = retryPart * int64(exchanges)
 	l.parts.Store(l.most)
 }
 
 // earn hears of an exchange that was let in.
-func (l *leeway) earn() {
+func (l *retryBudget) earn() {
 	if l.parts.Load() < l.most {
 		l.parts.Add(1)
 	}
 }
 
 // take is for one that is to be sent again.
-func (l *leeway) take() bool {
+func (l *retryBudget) take() bool {
 	if l.parts.Add(-retryPart) < 0 {
 		l.parts.Add(retryPart)
 		return false
@@ -157,68 +158,68 @@ func (l *leeway) take() bool {
 	return true
 }
 
-// fate is what is known of a request that was not answered.
-type fate uint8
+// outcome classifies a request that was not answered.
+type outcome uint8
 
 const (
-	fateOther    fate = iota // it was, or may be the cause
-	fateRefused              // nobody has begun with it; the client is there
-	fateNotSent              // it has not left: the connection has ended
-	fateMaybeRun             // the connection ended, and it may have been done
+	outcomeOther    outcome = iota // it was, or may be the cause
+	outcomeRefused                 // it was not begun; the client is connected
+	outcomeNotSent                 // it has not left: the connection has ended
+	outcomeMaybeRun                // the connection ended, and it may have been done
 )
 
-// fateOf is what an error says. conn is where the request was sent.
-func fateOf(conn *wire.Conn, err error) fate {
+// outcomeOf classifies an error. conn is the connection on which the request was sent.
+func outcomeOf(conn *wire.Conn, err error) outcome {
 	var e *wire.Error
 	switch {
 	case errors.Is(err, wire.ErrNotSent):
-		return fateNotSent
+		return outcomeNotSent
 	case errors.Is(err, wire.ErrMaybeSent), conn.Err() != nil && errors.Is(err, conn.Err()):
-		return fateMaybeRun
+		return outcomeMaybeRun
 	case errors.Is(err, wire.ErrDraining):
-		return fateRefused
+		return outcomeRefused
 	case !errors.As(err, &e) || !e.NotStarted:
-		return fateOther
+		return outcomeOther
 	}
 	switch e.Code {
 	case wire.ResourceExhausted, wire.Unavailable, wire.DeadlineExceeded, wire.NotFound:
-		return fateRefused
+		return outcomeRefused
 	}
-	return fateOther
+	return outcomeOther
 }
 
 // attempts are those of one visitor.
 type attempts struct {
 	n      int                     // beside the first
 	unsure bool                    // one of them may have been done
-	past   [maxAttempts - 1]*claim // who has refused
+	past   [maxAttempts - 1]*lease // members that have refused
 	passed int                     // of these
 }
 
-// again says whether there may be another one at the place, and notes what became of the last.
-// What may have been done is done again at most once, and only if that does no harm: a
-// request that kills who serves it must not kill all. Without a group there is only the same
-// client, over its next connection.
-func (a *attempts) again(at *seat, became fate, harmless bool) bool {
-	p := at.claim.place
+// again reports whether there may be another attempt at the endpoint, and records the result of the
+// last. A request that may have had an effect is repeated at most once, and only if that does no
+// harm: a request that crashes its member must not crash all of them. Without a group the only
+// candidate is the same client, over its next connection.
+func (a *attempts) again(at *assignment, became outcome, harmless bool) bool {
+	p := at.lease.endpoint
 	switch {
-	case became == fateOther, a.n == maxAttempts-1:
+	case became == outcomeOther, a.n == maxAttempts-1:
 		return false
-	case became == fateMaybeRun && (a.unsure || !harmless):
+	case became == outcomeMaybeRun && (a.unsure || !harmless):
 		return false
-	case !p.grouped() && (became == fateRefused || a.n > 0):
+	case !p.grouped() && (became == outcomeRefused || a.n > 0):
 		return false
-	case p.grouped() && !p.leeway.take():
+	case p.grouped() && !p.retries.take():
 		return false
 	}
 	a.n++
-	a.unsure = a.unsure || became == fateMaybeRun
-	if became == fateRefused {
-		a.past[a.passed] = at.claim
+	a.unsure = a.unsure || became == outcomeMaybeRun
+	if became == outcomeRefused {
+		a.past[a.passed] = at.lease
 		a.passed++
 	}
 	return true
 }
 
-// before are those who are not asked again.
-func (a *attempts) before() []*claim { return a.past[:a.passed] }
+// before returns the members that are not asked again.
+func (a *attempts) before() []*lease { return a.past[:a.passed] }

@@ -29,7 +29,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// Visitors who come at once are spread too: who is on his way to a member counts there.
+// Simultaneous visitors are spread too: a visitor on its way to a member counts there.
 func TestChoicesAtOnce(t *testing.T) {
 	const each = 40
 	m := newMembers(t, &Server{})
@@ -63,9 +63,9 @@ func TestChoicesAtOnce(t *testing.T) {
 	}
 }
 
-// What is sent again is a tenth of what is let in, beyond a store that was there at first.
+// Retries are at most a tenth of the admitted requests, beyond an initial reserve.
 func TestLeeway(t *testing.T) {
-	var l leeway
+	var l retryBudget
 	l.init(3)
 	taken := func() (n int) {
 		for l.take() {
@@ -90,29 +90,29 @@ func TestLeeway(t *testing.T) {
 	}
 }
 
-// How often a request is sent, by what became of it before.
+// TestAttempts checks how often a request is sent, by the results of its attempts.
 func TestAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
 		group    string
 		harmless bool
-		fates    []fate
+		fates    []outcome
 		want     int // of these after which it is sent again
 	}{
-		"nobody had it":                    {"web", false, []fate{fateNotSent, fateRefused, fateRefused}, 2},
-		"somebody may have done it":        {"web", false, []fate{fateMaybeRun}, 0},
-		"and that does no harm":            {"web", true, []fate{fateMaybeRun, fateMaybeRun}, 1},
-		"refused, and then lost":           {"web", true, []fate{fateRefused, fateMaybeRun, fateRefused}, 2},
-		"somebody has done it":             {"web", true, []fate{fateOther}, 0},
-		"alone, and lost":                  {"", true, []fate{fateMaybeRun, fateNotSent}, 1},
-		"alone, and refused":               {"", true, []fate{fateRefused}, 0},
-		"alone, and it may have been done": {"", false, []fate{fateMaybeRun}, 0},
+		"nobody had it":                    {"web", false, []outcome{outcomeNotSent, outcomeRefused, outcomeRefused}, 2},
+		"somebody may have done it":        {"web", false, []outcome{outcomeMaybeRun}, 0},
+		"and that does no harm":            {"web", true, []outcome{outcomeMaybeRun, outcomeMaybeRun}, 1},
+		"refused, and then lost":           {"web", true, []outcome{outcomeRefused, outcomeMaybeRun, outcomeRefused}, 2},
+		"somebody has done it":             {"web", true, []outcome{outcomeOther}, 0},
+		"alone, and lost":                  {"", true, []outcome{outcomeMaybeRun, outcomeNotSent}, 1},
+		"alone, and refused":               {"", true, []outcome{outcomeRefused}, 0},
+		"alone, and it may have been done": {"", false, []outcome{outcomeMaybeRun}, 0},
 	} {
-		p := &place{at: tunnel.Binding{Group: c.group}}
-		p.leeway.init(10)
+		p := &endpoint{at: tunnel.Binding{Group: c.group}}
+		p.retries.init(10)
 		var a attempts
 		got := 0
 		for _, f := range c.fates {
-			if !a.again(&seat{claim: &claim{place: p}}, f, c.harmless) {
+			if !a.again(&assignment{lease: &lease{endpoint: p}}, f, c.harmless) {
 				break
 			}
 			got++
@@ -123,17 +123,17 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// The visitor is told what helps him most.
+// Of several refusals the visitor receives the most useful one.
 func TestHope(t *testing.T) {
-	order := []error{denied(errors.New("no")), tunnel.ErrAway, errHintDown, noRoom{&admission.Refusal{Reason: admission.QueueFull}}, errCredentials}
+	order := []error{denied(errors.New("no")), tunnel.ErrAway, errHintDown, gateRefusal{&admission.Refusal{Reason: admission.QueueFull}}, errCredentials}
 	for i := range order[1:] {
-		if hopeOf(order[i]) >= hopeOf(order[i+1]) {
+		if rankOf(order[i]) >= rankOf(order[i+1]) {
 			t.Errorf("%v is better than %v", order[i], order[i+1])
 		}
 	}
 	for _, err := range []error{errHintFull, errLinkBehind, fmt.Errorf("%w: of all tunnels of the client", tunnel.ErrOverloaded)} {
-		if hopeOf(err) != hopeLater {
-			t.Errorf("%v: %d", err, hopeOf(err))
+		if rankOf(err) != rankLater {
+			t.Errorf("%v: %d", err, rankOf(err))
 		}
 	}
 }
@@ -146,24 +146,24 @@ func TestFates(t *testing.T) {
 	m.server.mu.Unlock()
 	for _, c := range []struct {
 		err  error
-		want fate
+		want outcome
 	}{
-		{wire.ErrNotSent, fateNotSent},
-		{wire.ErrMaybeSent, fateMaybeRun},
-		{wire.ErrDraining, fateRefused},
-		{message.Refused(wire.ResourceExhausted, "full"), fateRefused},
-		{message.Refused(wire.Unavailable, "down"), fateRefused},
-		{message.Refused(wire.InvalidArgument, "refused"), fateOther},
-		{&wire.Error{Code: wire.Unavailable}, fateOther}, // the target has ended it
-		{message.Malformed("no head"), fateOther},
+		{wire.ErrNotSent, outcomeNotSent},
+		{wire.ErrMaybeSent, outcomeMaybeRun},
+		{wire.ErrDraining, outcomeRefused},
+		{message.Refused(wire.ResourceExhausted, "full"), outcomeRefused},
+		{message.Refused(wire.Unavailable, "down"), outcomeRefused},
+		{message.Refused(wire.InvalidArgument, "refused"), outcomeOther},
+		{&wire.Error{Code: wire.Unavailable}, outcomeOther}, // the target has ended it
+		{message.Malformed("no head"), outcomeOther},
 	} {
-		if got := fateOf(conn, c.err); got != c.want {
+		if got := outcomeOf(conn, c.err); got != c.want {
 			t.Errorf("%v: %d", c.err, got)
 		}
 	}
 	m.server.Kick("one")
 	<-conn.Done()
-	if got := fateOf(conn, conn.Err()); got != fateMaybeRun {
+	if got := outcomeOf(conn, conn.Err()); got != outcomeMaybeRun {
 		t.Errorf("a stream of a connection that is lost: %d", got)
 	}
 }

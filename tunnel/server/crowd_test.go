@@ -18,8 +18,8 @@ import (
 	"paddock/tunnel/client"
 )
 
-// scale is a number of the environment, for those who have the time; otherwise is that
-// of each check.
+// scale reads a number from the environment, for longer runs; otherwise is the value for each
+// check.
 func scale(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -33,8 +33,7 @@ func scale(t testing.TB, name string, otherwise int) int {
 	return n
 }
 
-// upgrade makes a visitor's connection one of those that stay open: what it says comes
-// back.
+// upgrade turns a visitor's connection into an echo that stays open.
 func (p *pair) upgrade() (net.Conn, *bufio.Reader) {
 	p.T.Helper()
 	conn := dialTCP(p.T, p.Front.Addr().String())
@@ -59,7 +58,7 @@ func serveEcho(w http.ResponseWriter) {
 	_, _ = io.Copy(conn, rw)
 }
 
-// echoes says whether an upgraded connection still does what it did.
+// echoes reports an error if an upgraded connection does not echo any more.
 func echoes(conn net.Conn, in *bufio.Reader, text string) error {
 	if _, err := fmt.Fprintln(conn, text); err != nil {
 		return err
@@ -70,9 +69,9 @@ func echoes(conn net.Conn, in *bufio.Reader, text string) error {
 	return nil
 }
 
-// As many requests as a tunnel may have are in its one client at once, beside hundreds
-// of connections that stay open: neither takes the other's room, what is beyond a bound
-// is told so, and nobody gets 502.
+// One client receives as many requests as a tunnel may have, beside hundreds of connections that
+// stay open. Neither takes the capacity of the other, requests beyond a bound are refused with its
+// reason, and no visitor receives 502.
 func TestACrowdAtOneClient(t *testing.T) {
 	const bound = tunnel.DefaultTunnelRequests
 	open := scale(t, "PADDOCK_TUNNEL_OPEN", 200)
@@ -147,13 +146,13 @@ func TestACrowdAtOneClient(t *testing.T) {
 	}
 }
 
-// beside is what one client has to do in the test and the benchmark below.
+// beside is the workload of one client in the test and the benchmark below.
 type beside struct {
 	*pair
-	stalled atomic.Int64 // bytes that the target has written for who does not read
+	stalled atomic.Int64 // bytes that the target has written for the stalled visitor
 	stop    chan struct{}
 	wg      sync.WaitGroup
-	read    []atomic.Int64 // by each who reads
+	read    []atomic.Int64 // by each reader
 }
 
 // newBeside has a client with a service of endless answers.
@@ -177,8 +176,7 @@ func newBeside(p *pair) *beside {
 	return b
 }
 
-// begin has somebody ask for an endless answer whom nothing of it interests, and others
-// who read theirs.
+// begin starts a visitor that never reads its endless answer, and others that read theirs.
 func (b *beside) begin(readers int) {
 	b.T.Helper()
 	ask := func(path string) net.Conn {
@@ -209,7 +207,7 @@ func (b *beside) begin(readers int) {
 	}
 }
 
-// everyone says whether all who read have got n bytes more than at before.
+// everyone reports whether all readers have received n bytes more than before.
 func (b *beside) everyone(before []int64, n int64) bool {
 	for i := range b.read {
 		if b.read[i].Load() < before[i]+n {
@@ -231,9 +229,9 @@ func (b *beside) end() {
 	b.wg.Wait()
 }
 
-// Who does not read his answer holds his own window and no more, and nobody else up:
-// others read on, and every small request beside them is answered. By how much they are
-// slower is BenchmarkSmallBeside.
+// A visitor that does not read its answer fills its own window and no more, and delays no other
+// visitor: others read on, and every small request beside them is answered. BenchmarkSmallBeside
+// measures the slowdown.
 func TestOneWhoDoesNotRead(t *testing.T) {
 	// Socket buffers of loopback take some MiB at each of three sockets, and the window of
 	// a stream grows to 16 MiB at most.

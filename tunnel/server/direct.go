@@ -35,8 +35,8 @@ func (f Fallback) String() string {
 // Fallbacks are all there are.
 func Fallbacks() []Fallback { return []Fallback{DirectFull, DirectPaused, DirectLate, DirectRefused} }
 
-// Fallen is a visitor of a direct tunnel whom the link carries.
-type Fallen struct {
+// DirectFallback is a visitor of a direct tunnel that the link carries.
+type DirectFallback struct {
 	Reason   Fallback
 	Tunnel   string // where visitors find it
 	Identity string // of the client
@@ -47,20 +47,20 @@ type Fallen struct {
 
 // directCounts are those of a session.
 type directCounts struct {
-	now    atomic.Int64    // channels
-	bytes  [2]atomic.Int64 // from visitors, to visitors
-	paused relay.Moment    // until when none is asked for
+	now    atomic.Int64     // channels
+	bytes  [2]atomic.Int64  // from visitors, to visitors
+	paused relay.AtomicTime // until when none is asked for
 }
 
 // carryDirect carries a visitor by a channel. carried is false if that is for the link to
 // do, which release is for then: it gives the permit back.
-func (s *Server) carryDirect(at *seat, conn net.Conn, open *message.Channel, release func()) (carried bool, rest func()) {
-	c, h := at.claim, at.holder
+func (s *Server) carryDirect(at *assignment, conn net.Conn, open *message.Channel, release func()) (carried bool, rest func()) {
+	c, h := at.lease, at.owner
 	d, x, began := &s.directs, h.session, time.Now()
 	fall := func(why Fallback, err error) {
 		d.falls[why].Add(1)
-		if s.Hooks.Fallen != nil {
-			s.Hooks.Fallen(Fallen{why, c.where, c.identity, conn.RemoteAddr().String(), time.Since(began), err})
+		if s.Hooks.DirectFallback != nil {
+			s.Hooks.DirectFallback(DirectFallback{why, c.where, c.identity, conn.RemoteAddr().String(), time.Since(began), err})
 		}
 	}
 	if d.now.Add(1) > int64(s.limits.Direct) {
@@ -74,7 +74,7 @@ func (s *Server) carryDirect(at *seat, conn net.Conn, open *message.Channel, rel
 		return false, release
 	}
 	permit := &jointPermit{release: release}
-	permit.holders.Store(2) // the stream, and we, who may want it for another one
+	permit.holders.Store(2) // the stream, and this call, which may need it for another one
 	link, over := x.choose(permit.leave)
 	a := d.issue(link, c.at.Protocol)
 	if a == nil {
@@ -89,17 +89,17 @@ func (s *Server) carryDirect(at *seat, conn net.Conn, open *message.Channel, rel
 	if err != nil {
 		return false, permit.leave // the link has the same to say
 	}
-	v := s.follow(st, conn)
+	v := s.watchStream(st, conn)
 	channel, err := v.await(s.ctx, a, s.limits.DirectWait)
 	if err == nil {
-		s.weld(c, h, v, channel, conn, open, began)
+		s.relayDirect(c, h, v, channel, conn, open, began)
 		permit.leave()
 		return true, nil
 	}
 	_ = st.Reset(wire.Cancelled)
 	switch why := fallbackOf(err); {
 	case s.ctx.Err() != nil || why == fallbacks:
-		s.refuseRaw(c.place, c.identity, conn, open, err)
+		s.refuseRaw(c.endpoint, c.identity, conn, open, err)
 		permit.leave()
 		return true, nil
 	default:
@@ -109,7 +109,7 @@ func (s *Server) carryDirect(at *seat, conn net.Conn, open *message.Channel, rel
 	}
 }
 
-// jointPermit is a permit that is given back by the last who has it.
+// jointPermit is a permit that its last owner releases.
 type jointPermit struct {
 	holders atomic.Int32
 	release func()
@@ -121,8 +121,8 @@ func (p *jointPermit) leave() {
 	}
 }
 
-// fallbackOf is what an error of await means for the visitor; fallbacks is that there is no
-// help for him.
+// fallbackOf returns the fallback for an error of await; fallbacks if the visitor has left or
+// cannot be served.
 func fallbackOf(err error) Fallback {
 	var e *wire.Error
 	switch {
@@ -137,18 +137,18 @@ func fallbackOf(err error) Fallback {
 // errNoChannel is that no channel has come.
 var errNoChannel = errors.New("tunnel: no direct channel has come in time")
 
-// followed is the stream of a visitor who is, or is to be, carried by a channel.
-type followed struct {
+// watchedStream is the stream of a visitor that a channel carries, or may carry soon.
+type watchedStream struct {
 	st    *wire.Stream
 	ended chan error // has room for how the stream ended, io.EOF for well
 
 	mu  sync.Mutex
-	cut func() // guarded by mu; what a stream that does not end well takes along
+	cut func() // guarded by mu; cuts the relay when the stream fails
 }
 
 // follow reads the stream until its end. Nothing comes on it.
-func (s *Server) follow(st *wire.Stream, conn net.Conn) *followed {
-	v := &followed{st: st, ended: make(chan error, 1)}
+func (s *Server) watchStream(st *wire.Stream, conn net.Conn) *watchedStream {
+	v := &watchedStream{st: st, ended: make(chan error, 1)}
 	stop := context.AfterFunc(s.ctx, func() { _ = st.Reset(wire.Unavailable) })
 	s.tasks.Go(func() {
 		defer stop()
@@ -169,7 +169,7 @@ func (s *Server) follow(st *wire.Stream, conn net.Conn) *followed {
 }
 
 // await waits for the channel, and answers it.
-func (v *followed) await(ctx context.Context, a *awaited, wait time.Duration) (*relay.DirectChannel, error) {
+func (v *watchedStream) await(ctx context.Context, a *pendingTicket, wait time.Duration) (*relay.DirectChannel, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -190,14 +190,14 @@ func (v *followed) await(ctx context.Context, a *awaited, wait time.Duration) (*
 	}
 }
 
-// weld carries the visitor, until both of his directions have ended.
-func (s *Server) weld(c *claim, h *holder, v *followed, channel *relay.DirectChannel, conn net.Conn, open *message.Channel, began time.Time) {
+// direct relay carries the visitor until both directions have ended.
+func (s *Server) relayDirect(c *lease, h *owner, v *watchedStream, channel *relay.DirectChannel, conn net.Conn, open *message.Channel, began time.Time) {
 	counts := &h.session.direct
 	s.directs.carried.Add(1)
 	counts.now.Add(1)
 	defer counts.now.Add(-1)
 	defer channel.Close()
-	w := relay.NewWeld(conn, channel, s.limits.Linger, func(from int, n int64) {
+	w := relay.NewDirectRelay(conn, channel, s.limits.Linger, func(from int, n int64) {
 		counts.bytes[from].Add(n)
 		s.directs.bytes[from].Add(n)
 	})
@@ -205,7 +205,7 @@ func (s *Server) weld(c *claim, h *holder, v *followed, channel *relay.DirectCha
 	v.cut = w.Cut
 	v.mu.Unlock()
 	select {
-	case err := <-v.ended: // before it knew what to cut
+	case err := <-v.ended: // before the relay was set
 		if !errors.Is(err, io.EOF) {
 			w.Cut()
 		}

@@ -35,7 +35,7 @@ func directPair(t testing.TB, s *Server, secure bool) *pair {
 	return p.begin(s)
 }
 
-// linkCertificate makes what both sides of a link by TLS need.
+// linkCertificate returns a configuration for both sides of a link with TLS.
 func linkCertificate(t testing.TB) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -72,7 +72,7 @@ func (i *interceptor) config(p *pair) wire.ClientConfig {
 	}}
 }
 
-// A visitor for whom no channel comes is carried by the link, and those after him at once.
+// A visitor whose channel does not come is carried by the link, and later ones at once.
 func TestDirectFallsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		dial func(ctx context.Context) (net.Conn, error)
@@ -84,8 +84,8 @@ func TestDirectFallsBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
-			var fallen []Fallen
-			p := directPair(t, &Server{Limits: tunnel.Limits{DirectWait: c.wait}, Hooks: Hooks{Fallen: func(f Fallen) {
+			var fallen []DirectFallback
+			p := directPair(t, &Server{Limits: tunnel.Limits{DirectWait: c.wait}, Hooks: Hooks{DirectFallback: func(f DirectFallback) {
 				mu.Lock()
 				defer mu.Unlock()
 				fallen = append(fallen, f)
@@ -134,12 +134,12 @@ func TestDirectFull(t *testing.T) {
 func TestDirectTickets(t *testing.T) {
 	p := directPair(t, &Server{}, false)
 	d := &p.server.directs
-	issue := func() *awaited {
-		a := &awaited{Ticket: message.NewTicket(), came: make(chan *relay.DirectChannel, 1), expiry: time.NewTimer(time.Hour)}
+	issue := func() *pendingTicket {
+		a := &pendingTicket{Ticket: message.NewTicket(), came: make(chan *relay.DirectChannel, 1), expiry: time.NewTimer(time.Hour)}
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.tickets == nil {
-			d.tickets = map[[message.TicketIDBytes]byte]*awaited{}
+			d.tickets = map[[message.TicketIDBytes]byte]*pendingTicket{}
 		}
 		d.tickets[a.ID] = a
 		return a
@@ -180,8 +180,8 @@ func TestDirectTickets(t *testing.T) {
 	}
 }
 
-// A channel that comes over TLS with another key than its client's link is nobody's: a ticket
-// of one client is of no use to another.
+// A channel over TLS with another key than its client's link is rejected: a ticket of one client is
+// of no use to another.
 func TestDirectTicketOfAnotherClient(t *testing.T) {
 	p := directPair(t, &Server{}, true)
 	other := linkCertificate(t)
@@ -200,8 +200,8 @@ func TestDirectTicketOfAnotherClient(t *testing.T) {
 	}
 }
 
-// Strangers who dial for channels hold places of those who open, no more of them than there
-// are, and nothing once they have said something wrong.
+// Strangers that dial for channels count as connections that are opening, at most as many as are
+// allowed, and are closed after their first invalid message.
 func TestDirectFlood(t *testing.T) {
 	const floods = 200
 	p := directPair(t, &Server{}, false)

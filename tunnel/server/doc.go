@@ -5,8 +5,8 @@
 // registered with. Visitors come by Serve and ServeTLS, by ServeHTTP, and by the addresses of TCP
 // tunnels.
 //
-// The way of a visitor through the files: front.go, tls.go and tcp.go accept connections; h1.go and
-// nethttp.go read requests; admit.go and admission.go take permits; place.go, choice.go and links.go
-// find the client and one of its connections; exchange.go and raw.go forward. session.go has the
-// connected clients and their bindings.
+// The way of a visitor through the files: front.go, tls.go and tcp.go accept connections; h1.go
+// and nethttp.go read requests; admit.go and admission.go take permits; endpoint.go, choice.go and
+// links.go find the client and one of its connections; exchange.go and raw.go forward. session.go
+// has the connected clients and their bindings.
 package server

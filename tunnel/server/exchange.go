@@ -18,25 +18,25 @@ import (
 
 // exchange is one request of a visitor on its way through the front.
 type exchange struct {
-	s       *Server
-	t       turn
-	r       *request
-	place   *place
-	seat    // once he is let in
-	tries   attempts
-	way     way        // how the request travels
-	conn    *wire.Conn // by which, once it is chosen
-	guarded bool       // the visitor's user and password stay behind
-	flags   message.Flags
-	upgrade string
-	id      string // of the request, where Hooks.Served is set
-	began   time.Time
-	buf     []byte  // of a frame; given back in the end
-	room    *[]byte // of the answer to a small exchange, likewise
-	head    h1.Head
-	up      *upload       // of a stream
-	stop    func() bool   // the visitor's leaving resets the stream no more
-	proceed chan struct{} // closed when an expecting visitor may send his body
+	s          *Server
+	t          turn
+	r          *request
+	endpoint   *endpoint
+	assignment // once it is admitted
+	tries      attempts
+	way        way        // how the request travels
+	conn       *wire.Conn // by which, once it is chosen
+	guarded    bool       // the visitor's user and password stay behind
+	flags      message.Flags
+	upgrade    string
+	id         string // of the request, where Hooks.Served is set
+	began      time.Time
+	buf        []byte  // of a frame; given back in the end
+	room       *[]byte // of the answer to a small exchange, likewise
+	head       h1.Head
+	up         *upload       // of a stream
+	stop       func() bool   // the visitor's leaving resets the stream no more
+	proceed    chan struct{} // closed when an expecting visitor may send its body
 }
 
 // exchange is the front: it carries a visitor's request, of which x says where it is, to
@@ -56,19 +56,20 @@ func (s *Server) exchange(x *exchange) {
 
 func (x *exchange) refuse(reason Reason, err error) {
 	f := Refusal{Reason: reason, Err: err, Waited: time.Since(x.began)}
-	if x.place != nil {
-		f.Tunnel, f.Identity = x.place.where, x.client()
-		x.place.refused.Add(1)
+	if x.endpoint != nil {
+		f.Tunnel, f.Identity = x.endpoint.where, x.client()
+		x.endpoint.refused.Add(1)
 	}
 	x.s.refuse(x.t, f)
 }
 
-// client is who serves the visitor, or would have, "" if it may have been several.
+// client returns the client that serves the visitor, or would have, "" if there are several
+// candidates.
 func (x *exchange) client() string {
-	if x.claim != nil {
-		return x.claim.identity
+	if x.lease != nil {
+		return x.lease.identity
 	}
-	return x.place.sole()
+	return x.endpoint.sole()
 }
 
 // admit finds the tunnel and takes a permit.
@@ -82,26 +83,27 @@ func (x *exchange) admit() (Reason, error) {
 		return Malformed, errors.Join(errors.New("host or method"), err)
 	}
 	path := r.Path()
-	if x.place = s.routes.find(host, path); x.place == nil {
+	if x.endpoint = s.routes.find(host, path); x.endpoint == nil {
 		return NoRoute, errors.New("no tunnel")
 	}
-	if r.serverName != "" && r.serverName != host && !s.leadsTo(r.serverName, path, x.place) {
+	if r.serverName != "" && r.serverName != host && !s.leadsTo(r.serverName, path, x.endpoint) {
 		return Misdirected, errors.New("TLS was begun with another name")
 	}
-	if x.place.at.Path != "" && h1.Climbs(path) {
+	if x.endpoint.at.Path != "" && h1.Climbs(path) {
 		return Malformed, errors.New("the path climbs")
 	}
 	x.classify()
-	// For somebody who comes back is not waited with a body of HTTP/2: it comes meanwhile
-	// whoever reads it, and is counted by nobody yet.
-	if x.seat, err = s.letIn(r.ctx, x.place, x, nil, !r.http2 || r.BodySize() == 0); err != nil {
+	// An exchange over HTTP/2 with a body does not wait for a client to reconnect: net/http would
+	// receive the body meanwhile, and its buffers are not accounted for yet.
+	if x.assignment, err = s.admit(r.ctx, x.endpoint, x, nil, !r.http2 || r.BodySize() == 0); err != nil {
 		return reasonOf(r.ctx, err), err
 	}
 	return 0, nil
 }
 
-// leadsTo says whether the name with which TLS was begun is of the clients who have the place.
-func (s *Server) leadsTo(serverName, path string, p *place) bool {
+// leadsTo reports whether the server name of the TLS handshake is bound by the same clients as the
+// endpoint.
+func (s *Server) leadsTo(serverName, path string, p *endpoint) bool {
 	name, err := hostname.Normalise(serverName)
 	if err != nil {
 		return false
@@ -110,8 +112,8 @@ func (s *Server) leadsTo(serverName, path string, p *place) bool {
 	return named != nil && named.sameClients(p)
 }
 
-// suits implements guest.
-func (x *exchange) suits(h *holder) error {
+// suits implements admissionRequest.
+func (x *exchange) suits(h *owner) error {
 	if h.auth != nil && !h.auth.Admits(string(x.r.Get("authorization"))) {
 		return errCredentials
 	}
@@ -119,12 +121,12 @@ func (x *exchange) suits(h *holder) error {
 		return nil
 	}
 	if x.guarded != (h.auth != nil) || x.way == asSmall && len(x.buf) > h.session.small {
-		return tunnel.ErrAway // what is to be sent again was made for others
+		return tunnel.ErrAway // the request was prepared for other members
 	}
 	return nil
 }
 
-// class implements guest.
+// class implements admissionRequest.
 func (x *exchange) class() Class {
 	if x.r.BodySize() < 0 || x.upgrade != "" || x.r.Expects {
 		return Stream
@@ -132,8 +134,8 @@ func (x *exchange) class() Class {
 	return Request
 }
 
-// needs implements guest: with what HTTP/2 keeps of a long body before it is read.
-func (x *exchange) needs(h *holder) (class Class, size int) {
+// needs implements admissionRequest: it includes the buffer that HTTP/2 keeps of a long body.
+func (x *exchange) needs(h *owner) (class Class, size int) {
 	switch {
 	case x.way == asSmall, x.way == undecided && x.small(h) && x.t.here(x.r.BodySize()):
 		return Request, message.MaxSmall
@@ -145,7 +147,7 @@ func (x *exchange) needs(h *holder) (class Class, size int) {
 	return Stream, 2 * message.MaxRecord
 }
 
-// classify reads what decides how the request travels.
+// classify decides how the request travels.
 func (x *exchange) classify() {
 	r := x.r
 	if r.secure {
@@ -166,8 +168,9 @@ func (x *exchange) classify() {
 	r.Expects = r.Expects && !r.HTTP10 && r.BodySize() != 0
 }
 
-// small says whether the request may be a small exchange with a holder, but for the size of its head.
-func (x *exchange) small(h *holder) bool {
+// small reports whether the request may be a small exchange with an owner, ignoring the size of
+// its head.
+func (x *exchange) small(h *owner) bool {
 	n := x.r.BodySize()
 	return n >= 0 && n < int64(h.session.small) && x.upgrade == "" && !x.r.Expects
 }
@@ -183,7 +186,7 @@ const (
 
 // carry sends the request and brings the answer.
 func (x *exchange) carry() {
-	x.guarded = x.holder.auth != nil
+	x.guarded = x.owner.auth != nil
 	f := h1.Forward{
 		Head: &x.r.Head, Peer: x.r.peer, Secure: x.r.secure, Upgrade: x.upgrade,
 		StripAuth: x.guarded, Trusted: x.s.trusts(x.r.peer.Addr()),
@@ -198,7 +201,7 @@ func (x *exchange) carry() {
 	}
 	x.noteID(*text)
 	x.open(*text)
-	if x.small(x.holder) && len(*text)+int(x.r.BodySize()) <= x.holder.session.small {
+	if x.small(x.owner) && len(*text)+int(x.r.BodySize()) <= x.owner.session.small {
 		x.way, x.room = asSmall, text
 		x.carrySmall()
 		return
@@ -212,9 +215,9 @@ func (x *exchange) carry() {
 	x.carryStream(*text)
 }
 
-// open begins what is sent to the holder with the head that is text.
+// open fills the opening message to the owner, with text as the head.
 func (x *exchange) open(text []byte) {
-	x.buf = message.AppendOpening(x.buf[:0], &message.Opening{Flags: x.flags, Tunnel: x.holder.id, Visitor: x.r.peer, Head: text})
+	x.buf = message.AppendOpening(x.buf[:0], &message.Opening{Flags: x.flags, Tunnel: x.owner.id, Visitor: x.r.peer, Head: text})
 }
 
 func (s *Server) trusts(peer netip.Addr) bool { return within(s.TrustedProxies, peer) }
@@ -243,7 +246,7 @@ func (x *exchange) carrySmall() {
 			x.fail(err)
 			return
 		}
-		message.SetTunnel(x.buf, x.holder.id)
+		message.SetTunnel(x.buf, x.owner.id)
 		answer, err = x.call()
 	}
 	text, rest, err := message.ParseAnswer(answer.Head)
@@ -282,7 +285,7 @@ func (x *exchange) bodyIsHere() error {
 	return err
 }
 
-// refuseBody answers where the body has not come: nobody may be there any more.
+// refuseBody answers a request whose body did not arrive. The visitor may be gone.
 func (x *exchange) refuseBody(err error) {
 	switch {
 	case isTimeout(err):
@@ -294,35 +297,35 @@ func (x *exchange) refuseBody(err error) {
 	}
 }
 
-// tooMuch says whether a status tells of a target that cannot do what it is asked.
+// tooMuch reports whether a status means that the target is overloaded.
 func tooMuch(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// again finds who is sent the request once more that was not answered: another member of the
-// group, or the same client over its next connection, for whom it is waited for a moment if he
-// was lost. Nothing was done for it, or doing it again does no harm. The error is for the
-// visitor, if there is nobody: why is how the last attempt ended.
+// again finds the next client to receive an unanswered request: another member of the group, or the
+// same client over its next connection, for which it waits a moment if the client was lost. The
+// request had no effect, or repeating it does no harm. If there is no such client, the error is for
+// the visitor; why is the error of the last attempt.
 func (x *exchange) again(why error) error {
-	became := fateOf(x.conn, why)
-	if x.r.ctx.Err() != nil || !x.tries.again(&x.seat, became, x.flags&message.FlagIdempotent != 0) {
+	became := outcomeOf(x.conn, why)
+	if x.r.ctx.Err() != nil || !x.tries.again(&x.assignment, became, x.flags&message.FlagIdempotent != 0) {
 		return why
 	}
 	x.answered(reasonOf(x.r.ctx, why))
-	lost := became != fateRefused
+	lost := became != outcomeRefused
 	if lost {
-		x.s.lost(x.holder.session, x.conn)
+		x.s.lost(x.owner.session, x.conn)
 	}
-	next, failed := x.s.letIn(x.r.ctx, x.place, x, x.tries.before(), lost)
+	next, failed := x.s.admit(x.r.ctx, x.endpoint, x, x.tries.before(), lost)
 	switch {
 	case failed == nil:
-	case !lost && hopeOf(failed) >= hopeLater:
+	case !lost && rankOf(failed) >= rankLater:
 		return failed
 	default:
 		return why
 	}
 	x.s.resent.Add(1)
-	x.seat = next
+	x.assignment = next
 	return nil
 }
 
@@ -387,7 +390,7 @@ func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
 
 // call sends a small exchange, and waits for its answer.
 func (x *exchange) call() (*wire.Answer, error) {
-	conn, over := x.holder.session.choose(x.permit.Release)
+	conn, over := x.owner.session.choose(x.permit.Release)
 	x.conn = conn
 	answer, err := conn.CallStream(x.r.ctx, message.KindHTTP, x.buf, wire.CallOptions{Over: over, Into: (*x.room)[:0]})
 	if err == nil {
@@ -401,7 +404,7 @@ func (x *exchange) cancelWith(st *wire.Stream) (stop func() bool) {
 	return context.AfterFunc(x.r.ctx, func() { _ = st.Reset(wire.Cancelled) })
 }
 
-// carryStream is a wire stream. text is the head, for who is sent the request next.
+// carryStream carries the exchange by a wire stream. text is the head, kept for the next attempt.
 func (x *exchange) carryStream(text []byte) {
 	for {
 		err := x.stream()
@@ -419,7 +422,7 @@ func (x *exchange) carryStream(text []byte) {
 // stream is one attempt: the body goes up while the answer comes down. The error is of one
 // that has led to nothing, and has not taken anything of the body.
 func (x *exchange) stream() error {
-	conn, over := x.holder.session.choose(x.permit.Release)
+	conn, over := x.owner.session.choose(x.permit.Release)
 	x.conn = conn
 	st, err := conn.Open(x.r.ctx, message.KindHTTP, wire.OpenOptions{First: x.buf, Over: over})
 	if err != nil {
@@ -437,7 +440,7 @@ func (x *exchange) stream() error {
 	if whole := x.up.end(st); whole && err == nil {
 		_ = st.Close()
 	} else {
-		_ = st.Reset(resetCode(err)) // what was not sent whole must not look so
+		_ = st.Reset(resetCode(err)) // a truncated request must not look complete
 	}
 	switch {
 	case !a.begun && x.up.err != nil:
@@ -450,7 +453,7 @@ func (x *exchange) stream() error {
 	return nil
 }
 
-// resetCode is what the client is told of an exchange that ends early.
+// resetCode returns the code that tells the client why an exchange ends early.
 func resetCode(err error) wire.Code {
 	if errors.Is(err, message.ErrMalformed) || errors.Is(err, h1.ErrMalformed) {
 		return wire.Protocol

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// HTTP/2 buffers what a visitor sends before it is read. These are the windows of one
-	// stream and of a connection, and how many streams it has. A permit counts the first for
-	// each body that is not short (exchange.needs).
+	// HTTP/2 buffers a visitor's bytes before they are read. These are the windows of one stream
+	// and of a connection, and the number of its streams. A permit counts the first for each body
+	// that is not short (exchange.needs).
 	h2StreamBuffer, h2ConnBuffer, h2Streams = 128 << 10, 512 << 10, 128
 	// shutdown is how long the visitors of a front may take to finish.
 	shutdown = 10 * time.Second
@@ -74,8 +74,8 @@ func (s *Server) front(at net.Addr) *front {
 	}}
 }
 
-// serve gives each connection of l to visit, with what of it has been read, until the server
-// closes or l does. Then those that are under way may finish.
+// serve calls visit with each connection of l and the bytes read from it, until the server or l
+// closes. Current connections may then finish.
 func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) error {
 	s := f.s
 	stop := context.AfterFunc(s.ctx, func() { _ = l.Close() })
@@ -96,7 +96,7 @@ func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) e
 	return nil
 }
 
-// drain waits for what is under way, up to shutdown.
+// drain waits for current connections, up to shutdown.
 func (f *front) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdown)
 	defer cancel()
@@ -138,10 +138,10 @@ func (f *front) leave(c *h1Conn) {
 	delete(f.conns, c)
 }
 
-// handed is the listener of net/http: it accepts what it is given.
+// handed is the listener of net/http: it accepts the connections that are given to it.
 type handed struct {
 	at     net.Addr
-	conns  chan net.Conn // without capacity: who gives waits until it is taken
+	conns  chan net.Conn // unbuffered: give waits until it is accepted
 	closed chan struct{}
 	once   sync.Once
 }
@@ -150,7 +150,7 @@ func newHanded(at net.Addr) *handed {
 	return &handed{at: at, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// give hands a connection over. When nobody accepts any more it is closed.
+// give hands a connection over, or closes it after the listener has closed.
 func (h *handed) give(conn net.Conn) {
 	select {
 	case h.conns <- conn:

@@ -16,7 +16,7 @@ import (
 	"paddock/tunnel/internal/tunneltest"
 )
 
-// show answers with what of a request a tunnel may change.
+// show answers with the parts of a request that a tunnel may change.
 func show(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{
 		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "X-Request-Id",
@@ -177,8 +177,8 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// A target that closes idle connections costs no visitor anything: what may be repeated
-// is, and what may not is not sent on a connection that has ended.
+// A target that closes idle connections causes no visible errors: a repeatable request is repeated,
+// and any other is not sent on a connection that has ended.
 func TestTargetClosesIdleConnections(t *testing.T) {
 	p := newPair(t, &Server{})
 	p.raw(func(conn net.Conn, in *bufio.Reader) {
@@ -187,7 +187,7 @@ func TestTargetClosesIdleConnections(t *testing.T) {
 			return
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
-		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") // and the connection is closed, which nobody said
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") // and the connection is closed without notice
 	})
 	for i := range 100 {
 		method := []string{http.MethodGet, http.MethodPost}[i%2]

@@ -128,8 +128,8 @@ func TestCutAnswerWithoutLength(t *testing.T) {
 	}
 }
 
-// A visitor who leaves while he is waited for ends the target's work, whether or not
-// he has sent more.
+// A visitor that leaves before its answer ends the target's work, whether or not it has sent more
+// bytes.
 func TestLeavingCancels(t *testing.T) {
 	for name, more := range map[string]string{"silent": "", "pipelining": "GET /next HTTP/1.1\r\nHost: example.com\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestRefusalKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// Whoever begins with a head and does not end it is told so, and one who says nothing is
-// not waited for; both in the time for heads.
+// A visitor that does not complete its head is answered with the reason, and one that sends no byte
+// is closed; both after the time for heads.
 func TestSlowHeads(t *testing.T) {
 	p := newPair(t, &Server{Limits: tunnel.Limits{Head: 50 * time.Millisecond}})
 	for text, want := range map[string]string{

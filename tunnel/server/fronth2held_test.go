@@ -13,8 +13,8 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// What HTTP/2 keeps of a body that nobody has read yet is counted with the stream, and what
-// of a body is in memory for nobody else is not waited with.
+// HTTP/2's buffer for an unread body is counted with the stream, and an exchange does not wait for
+// a client while its body sits in an uncounted buffer.
 func TestHTTP2BodiesAreCounted(t *testing.T) {
 	p := newPair(t, &Server{Limits: tunnel.Limits{Return: time.Hour}})
 	begun, over := make(chan struct{}), make(chan struct{})
@@ -52,7 +52,7 @@ func TestHTTP2BodiesAreCounted(t *testing.T) {
 		p.idle()
 	}
 	stop()
-	p.Eventually("somebody serves the name", func() bool { return p.server.routes.find("example.com", "/").all()[0].holder.Load() == nil })
+	p.Eventually("somebody serves the name", func() bool { return p.server.routes.find("example.com", "/").all()[0].owner.Load() == nil })
 	res, err := h2Visitor(t).Do(p.Request(http.MethodPost, "example.com", "/", strings.NewReader("x")))
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"paddock/tunnel"
 )
 
-// h2Walker is a visitor in memory who speaks HTTP/2 himself.
+// h2Walker is a visitor in memory with an HTTP/2 codec of its own.
 type h2Walker struct {
 	*walker
 	*http2.Framer
@@ -54,8 +54,8 @@ func (w *h2Walker) drain() (ended chan struct{}) {
 	return ended
 }
 
-// A connection of HTTP/2 without TLS lives on between its requests, as one with TLS does: what
-// bounds its first head bounds nothing more.
+// A connection of HTTP/2 without TLS stays open between its requests, as one with TLS does: the
+// deadline of its first head ends with that head.
 func TestHTTP2LivesBeyondItsFirstHead(t *testing.T) {
 	service := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })
 	for name, pieces := range map[string]int{"preface at once": 1, "preface in pieces": 3} {
@@ -88,7 +88,7 @@ func TestHTTP2LivesBeyondItsFirstHead(t *testing.T) {
 	}
 }
 
-// inPieces writes what it is first given in pieces.
+// inPieces writes its input in pieces.
 type inPieces struct {
 	*walker
 	pieces int
@@ -106,8 +106,8 @@ func (c *inPieces) Write(p []byte) (n int, err error) {
 	return n + m, err
 }
 
-// A visitor of HTTP/2 who opens no window for his answers holds them for no longer than one of
-// HTTP/1.1 who reads nothing; and what he holds goes with his connection.
+// A visitor of HTTP/2 that opens no window for its answers can hold them no longer than an HTTP/1.1
+// visitor that does not read. The held answers end with the connection.
 func TestShutWindowsOfHTTP2(t *testing.T) {
 	service := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for {
@@ -174,8 +174,8 @@ func TestRapidResetOfHTTP2(t *testing.T) {
 	})
 }
 
-// A head of HTTP/2 that goes on without end (CVE-2023-45288), or becomes large by being taken
-// out of the table again and again, ends the stream or the connection, and reaches nobody.
+// An endless head of HTTP/2 (CVE-2023-45288), or one that grows by repeated references to the
+// table, ends the stream or the connection, and reaches no client.
 func TestEndlessHeadsOfHTTP2(t *testing.T) {
 	var came atomic.Int64
 	service := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { came.Add(1) })
@@ -227,8 +227,8 @@ func TestEndlessHeadsOfHTTP2(t *testing.T) {
 	}
 }
 
-// Fields of a request over HTTP/2 are as many at most as over HTTP/1.1; more are refused as the
-// visitor's mistake, and nobody blames the service.
+// A request over HTTP/2 may have as many fields as one over HTTP/1.1; more are refused as the
+// visitor's fault, not reported as the service's.
 func TestManyFieldsOfHTTP2(t *testing.T) {
 	service := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	onPlaza(t, tunnel.Limits{}, service, func(p *plaza) {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Without HTTP/2 a visitor who begins with it is told, in its own words, that HTTP/1.1 is
-// wanted; TLS offers nothing but HTTP/1.1; and HTTP/1.1 is served as ever, also if it asks
-// to change to h2c.
+// Without HTTP/2 a visitor that begins with it is told, in HTTP/2, that HTTP/1.1 is required. TLS
+// offers HTTP/1.1 alone. HTTP/1.1 is served as usual, also if it asks for an upgrade to h2c.
 func TestNoHTTP2(t *testing.T) {
 	refused := make(chan Refusal, 8)
 	p := newPair(t, &Server{NoHTTP2: true, Hooks: Hooks{Refused: func(f Refusal) { refused <- f }}})

@@ -32,7 +32,7 @@ func newMembers(t *testing.T, s *Server) *members {
 	return &members{pair: newPair(t, s), group: "web"}
 }
 
-// ask starts a client that wants what w says. One that was thrown out stays away.
+// ask starts a client that offers w. A client that was kicked stays away.
 func (m *members) ask(agent string, w client.Tunnel) (c *client.Client, stop func()) {
 	m.T.Helper()
 	w.Name = agent
@@ -91,8 +91,8 @@ func (s *stuck) free() {
 	}
 }
 
-// under has some POSTs under way at the only member: more than who has just answered may still
-// count.
+// under starts some POSTs at the only member: more than the lane may still count for visitors that
+// were just answered.
 func (m *members) under(s *stuck) (results []chan string) {
 	for range 3 {
 		results = append(results, m.outcome("POST", nil))
@@ -115,7 +115,7 @@ func (m *members) outcome(method string, header http.Header) chan string {
 	return got
 }
 
-// Visitors are spread: one after another in turn, and each to who has less to do.
+// Visitors are spread: in turn one after another, and each to the member with the least load.
 func TestGroupShares(t *testing.T) {
 	m := newMembers(t, &Server{})
 	entered := make(chan string, 8)
@@ -150,8 +150,8 @@ func TestGroupShares(t *testing.T) {
 	}
 }
 
-// A name is shared with who asks for the same in the same group, and may have it; with
-// nobody else.
+// A name is shared only with clients that ask for the same name in the same group, and are allowed
+// to have it.
 func TestGroupRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second client.Tunnel
@@ -161,7 +161,7 @@ func TestGroupRefuses(t *testing.T) {
 			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "Example.com.", Group: "web"}, "",
 		},
 		"no group at the first": {
-			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, "shares it with no group",
+			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, "it is shared with no group",
 		},
 		"no group at the second": {
 			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com"}, "shared by a group",
@@ -215,7 +215,7 @@ func TestGroupRefuses(t *testing.T) {
 	}
 }
 
-// try asks what binding would do.
+// try returns the result that binding would have.
 func (m *members) try(agent string, w client.Tunnel) client.Trial {
 	m.T.Helper()
 	w.Name = agent
@@ -235,8 +235,8 @@ func (m *members) try(agent string, w client.Tunnel) client.Trial {
 	return trials[0]
 }
 
-// What was under way at a member that is lost is done by another one, if that does no
-// harm; whatever carries it. All else goes on.
+// Requests in progress at a lost member are repeated at another one, if that does no harm. All
+// other requests go on.
 func TestGroupMemberIsLost(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"small":    {},
@@ -271,7 +271,7 @@ func TestGroupMemberIsLost(t *testing.T) {
 	}
 }
 
-// A request that brings down who serves it does not bring down all.
+// A request that crashes its member does not crash all of them.
 func TestGroupDeadlyRequest(t *testing.T) {
 	m := newMembers(t, &Server{})
 	var killed atomic.Int32
@@ -290,7 +290,7 @@ func TestGroupDeadlyRequest(t *testing.T) {
 	}
 }
 
-// The same client from elsewhere takes over from itself, and from nobody else.
+// The same client from another place takes over from its own session, and from no other client.
 func TestGroupTakeover(t *testing.T) {
 	m := newMembers(t, &Server{})
 	entered := make(chan string, 8)
@@ -315,7 +315,7 @@ func TestGroupTakeover(t *testing.T) {
 	}
 }
 
-// Who leaves in order finishes what he has, and gets nothing new.
+// A member that leaves in order finishes its requests, and gets no new ones.
 func TestGroupDrain(t *testing.T) {
 	m := newMembers(t, &Server{})
 	entered := make(chan string, 8)
@@ -342,7 +342,7 @@ func TestGroupDrain(t *testing.T) {
 	<-stopped
 }
 
-// What a member refuses before anything was done for it goes to another one at once.
+// A request that a member refuses before it had any effect is sent to another member at once.
 func TestGroupOfWhichOneRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		w    client.Tunnel
@@ -453,7 +453,7 @@ func TestGroupPolicy(t *testing.T) {
 	}
 }
 
-// Each member asks for its own user and password: who has those of one is served by that one.
+// Each member has its own user and password: visitors with those of one member are served by it.
 func TestGroupPasswords(t *testing.T) {
 	m := newMembers(t, &Server{})
 	for _, agent := range []string{"one", "two"} {
@@ -473,7 +473,8 @@ func TestGroupPasswords(t *testing.T) {
 	}
 }
 
-// A group may become smaller and larger, and another one once nobody else is of it.
+// A group may shrink and grow, and the name may pass to another group when no other client is a
+// member.
 func TestGroupChanges(t *testing.T) {
 	m := newMembers(t, &Server{Limits: tunnel.Limits{Lease: 100 * time.Millisecond}})
 	_, stop := m.joins("one", says("one"))
@@ -509,8 +510,8 @@ func TestGroupIsBounded(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range maxMembers + 1 {
-		x := &session{server: s, identity: fmt.Sprint(i), claims: map[uint16]*claim{}}
-		_, err = s.claim(x, ask, b)
+		x := &session{server: s, identity: fmt.Sprint(i), leases: map[uint16]*lease{}}
+		_, err = s.lease(x, ask, b)
 		if (err != nil) != (i == maxMembers) {
 			t.Fatalf("%d: %v", i, err)
 		}

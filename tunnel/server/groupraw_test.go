@@ -14,8 +14,8 @@ import (
 	"paddock/tunnel/internal/tunneltest"
 )
 
-// greets is a service that says a text to who connects, once he has said something, and then
-// what he says, until he ends. Over TLS if config is not nil.
+// greets starts a service that sends a text to each connection after its first byte, and then
+// echoes until the peer ends. With TLS if config is not nil.
 func greets(t testing.TB, text string, config *tls.Config) (address string) {
 	t.Helper()
 	l := tunneltest.Listen(t)
@@ -44,7 +44,7 @@ func greets(t testing.TB, text string, config *tls.Config) (address string) {
 	return l.Addr().String()
 }
 
-// greeted connects, and returns who has answered.
+// greeted connects, and returns the text of the service that answers.
 func greeted(t testing.TB, conn net.Conn) string {
 	t.Helper()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
@@ -97,8 +97,8 @@ func (m *members) joinsRaw(agent string, r *raw) (c *client.Client, stop func())
 	return c, stop
 }
 
-// Visitors are spread over the members by how many each of them has; who leaves gets no
-// more, and cuts nobody off; who is lost takes only his own along.
+// Visitors are spread over the members by their number of connections. A leaving member gets no
+// more, and cuts no connection. A lost member loses only its own.
 func TestGroupRaw(t *testing.T) {
 	overRaw(t, tunnel.Limits{}, func(m *members, r *raw) {
 		_, stop := m.joinsRaw("one", r)
@@ -178,8 +178,8 @@ func TestGroupKeepsItsPort(t *testing.T) {
 	})
 }
 
-// Who comes to a member whose service takes no connection, or that is full, is brought to another
-// one, with all that he has said; also if he says no more.
+// A visitor of a member whose service refuses the connection, or that is full, is moved to another
+// member with all the bytes it has sent; also if it sends no more.
 func TestGroupRawOfWhichOneRefuses(t *testing.T) {
 	overRaw(t, tunnel.Limits{}, func(m *members, r *raw) {
 		down := r.want
@@ -188,7 +188,7 @@ func TestGroupRawOfWhichOneRefuses(t *testing.T) {
 		m.bound(c)
 		m.joinsRaw("two", r)
 		var open []net.Conn
-		for range 10 { // who is there makes the other one the next choice
+		for range 10 { // existing visitors make the other member the next choice
 			conn := r.dial()
 			open = append(open, conn)
 			if who := greeted(m.T, conn); who != "two" {

@@ -21,13 +21,12 @@ import (
 	"paddock/tunnel/internal/relay"
 )
 
-// h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, takes his
-// requests one after the other and answers each before it looks at the next; it waits
-// for the link with the request in its own stack. Beside it there are at most one that
-// sends the body of a long upload (upload.run) and one that looks whether the visitor is
-// still there (readAhead), and never both.
+// h1Conn is a visitor's connection with HTTP/1.1. One goroutine, serve, reads its requests one
+// after the other and answers each before it reads the next; it waits for the link with the request
+// on its own stack. At most one other goroutine runs beside it: either upload.run, which sends a
+// long body, or readAhead, which notices that the visitor leaves.
 //
-// It is the turn of each of its requests.
+// It implements turn for each of its requests.
 type h1Conn struct {
 	f          *front
 	conn       net.Conn
@@ -39,23 +38,23 @@ type h1Conn struct {
 	ctx        context.Context // ends when the visitor has gone
 	cancel     context.CancelFunc
 
-	room    *h1Room   // nil while nothing has come
-	r, w    int       // room.in[r:w] is what nobody has taken
-	readErr error     // of receive
-	until   time.Time // the read deadline between requests, if timed has not been set
+	buffers *h1Buffers // nil while nothing has come
+	r, w    int        // room.in[r:w] is unread
+	readErr error      // of receive
+	until   time.Time  // the read deadline between requests, if timed has not been set
 	timed   atomic.Bool
-	served  bool // a request: what is waited for is another one
+	served  bool // a request has been served: the next one is awaited
 	ahead   h1Watch
 
 	mu   sync.Mutex
-	idle bool // guarded by mu: what comes next may be given up
+	idle bool // guarded by mu: the connection may be closed
 
 	body   h1Body
 	answer h1Answer
 }
 
-// h1Room is what a connection needs while a request is under way.
-type h1Room struct {
+// h1Buffers holds the buffers of a connection while a request is in progress.
+type h1Buffers struct {
 	in       []byte // all of it may be read into
 	out      []byte // of the answer, not written yet
 	receiver nowait.Receiver
@@ -64,14 +63,14 @@ type h1Room struct {
 }
 
 const (
-	firstRoom = proxyproto.MaxBytes // what comes along with a header of a proxy fits
-	// maxRoom holds a head, and behind it what is between the chunks of a body.
-	maxRoom = h1.MaxVisitorHead + 16<<10
+	firstBuffer = proxyproto.MaxBytes // fits a proxy's header with the bytes behind it
+	// maxBuffer holds a head, and the framing between the chunks of its body.
+	maxBuffer = h1.MaxVisitorHead + 16<<10
 	// keptRoom is up to which size a buffer is used again.
 	keptRoom = 64 << 10
 )
 
-var h1Rooms = sync.Pool{New: func() any { return &h1Room{in: make([]byte, firstRoom)} }}
+var h1BufferPool = sync.Pool{New: func() any { return &h1Buffers{in: make([]byte, firstBuffer)} }}
 
 // newH1Conn is for a connection that may have TLS behind it, begun with serverName.
 func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn {
@@ -83,11 +82,11 @@ func newH1Conn(f *front, conn net.Conn, serverName string, secure bool) *h1Conn 
 	return c
 }
 
-// take has what was read of the connection before stand first. It is called before serve.
+// take puts bytes that were read before at the front. It is called before serve.
 func (c *h1Conn) take(first []byte) {
 	if len(first) > 0 {
-		c.room = h1Rooms.Get().(*h1Room)
-		c.w = copy(c.room.in, first)
+		c.buffers = h1BufferPool.Get().(*h1Buffers)
+		c.w = copy(c.buffers.in, first)
 	}
 }
 
@@ -112,7 +111,7 @@ func (c *h1Conn) serve() {
 			break
 		}
 		if errors.Is(err, errHTTP2) {
-			c.f.handed.give(&begun{Conn: c.conn, first: bytes.Clone(c.room.in[c.r:c.w])})
+			c.f.handed.give(&begun{Conn: c.conn, first: bytes.Clone(c.buffers.in[c.r:c.w])})
 			c.rest()
 			return
 		}
@@ -127,7 +126,7 @@ func (c *h1Conn) serve() {
 // next waits for the next request, if nothing of it has come already.
 func (c *h1Conn) next() bool {
 	if c.r < c.w {
-		c.w = copy(c.room.in, c.room.in[c.r:c.w])
+		c.w = copy(c.buffers.in, c.buffers.in[c.r:c.w])
 		c.r = 0
 		return !c.timed.Load() || c.wait()
 	}
@@ -143,8 +142,8 @@ func (c *h1Conn) next() bool {
 	} else {
 		var one [1]byte
 		if _, err = io.ReadFull(c.conn, one[:]); err == nil { // the rest waits in the buffers of TLS
-			c.room = h1Rooms.Get().(*h1Room)
-			c.room.in[0], c.r, c.w = one[0], 0, 1
+			c.buffers = h1BufferPool.Get().(*h1Buffers)
+			c.buffers.in[0], c.r, c.w = one[0], 0, 1
 		}
 	}
 	c.mu.Lock()
@@ -153,37 +152,37 @@ func (c *h1Conn) next() bool {
 	return err == nil
 }
 
-// receive takes what has come, without waiting. done says that something has.
+// receive reads available bytes without waiting. done reports whether there are any.
 func (c *h1Conn) receive(fd uintptr) (done bool) {
-	room := h1Rooms.Get().(*h1Room)
+	room := h1BufferPool.Get().(*h1Buffers)
 	n, _, wait, err := room.receiver.Receive(fd, room.in, false)
 	if wait || err != nil {
-		h1Rooms.Put(room)
+		h1BufferPool.Put(room)
 		c.readErr = err
 		return !wait
 	}
-	c.room, c.r, c.w = room, 0, n
+	c.buffers, c.r, c.w = room, 0, n
 	return true
 }
 
 // rest gives the room back.
 func (c *h1Conn) rest() {
-	room := c.room
+	room := c.buffers
 	if room == nil {
 		return
 	}
-	c.room, c.r, c.w = nil, 0, 0
+	c.buffers, c.r, c.w = nil, 0, 0
 	if room.in == nil {
-		return // somebody has the connection
+		return // the connection was hijacked
 	}
-	if len(room.in) > firstRoom {
-		room.in = make([]byte, firstRoom)
+	if len(room.in) > firstBuffer {
+		room.in = make([]byte, firstBuffer)
 	}
 	if cap(room.out) > keptRoom {
 		room.out = nil
 	}
 	room.req.ctx = nil
-	h1Rooms.Put(room)
+	h1BufferPool.Put(room)
 }
 
 // wait bounds how long the next request is waited for; false: not at all. The deadline
@@ -206,7 +205,7 @@ func (c *h1Conn) wait() bool {
 	return true
 }
 
-// stop ends the wait for a request that has not come, or for the end of one who was answered.
+// stop ends the wait for the next request, or for the end of a connection after its last answer.
 func (c *h1Conn) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,10 +214,10 @@ func (c *h1Conn) stop() {
 	}
 }
 
-// turn answers one request, or says what was wrong with its head. It says whether there
-// may be another one.
+// turn answers one request, or reports the fault of its head. It reports whether another request
+// may follow.
 func (c *h1Conn) turn(err error) bool {
-	q := &c.room.req
+	q := &c.buffers.req
 	q.ctx, q.peer, q.secure, q.serverName = c.ctx, c.peer, c.secure, c.serverName
 	c.served = true
 	c.answer = h1Answer{}
@@ -239,9 +238,9 @@ func (c *h1Conn) turn(err error) bool {
 	if c.body.begin(&q.Head); c.body.over.Load() {
 		c.watch()
 	} else {
-		c.readUntil(time.Time{}) // who reads the body bounds that
+		c.readUntil(time.Time{}) // readers of the body set deadlines
 	}
-	x := &c.room.x
+	x := &c.buffers.x
 	x.t, x.r = c, q
 	c.f.s.exchange(x)
 	*x = exchange{head: h1.Head{Fields: x.head.Fields[:0]}}
@@ -249,12 +248,10 @@ func (c *h1Conn) turn(err error) bool {
 	return c.another()
 }
 
-// maxUnread is how much of a body is read that nobody wants, so that the connection can
-// be kept.
+// maxUnread bounds the unwanted rest of a body that is read to keep the connection.
 const maxUnread = 64 << 10
 
-// another says whether the connection is fit for another request, and reads what is left
-// of this one.
+// another reads the rest of the request, and reports whether the connection can take another one.
 func (c *h1Conn) another() bool {
 	a := &c.answer
 	switch {
@@ -271,23 +268,23 @@ func (c *h1Conn) another() bool {
 	c.readUntil(time.Now().Add(c.f.s.limits.Head))
 	err := c.body.err
 	for err == nil {
-		_, err = c.readBody(c.room.scratch())
+		_, err = c.readBody(c.buffers.scratch())
 	}
 	return errors.Is(err, io.EOF)
 }
 
-// scratch is room for what nobody wants.
-func (r *h1Room) scratch() []byte {
-	if cap(r.out) < firstRoom {
-		r.out = make([]byte, 0, firstRoom)
+// scratch returns a buffer for bytes that are dropped.
+func (r *h1Buffers) scratch() []byte {
+	if cap(r.out) < firstBuffer {
+		r.out = make([]byte, 0, firstBuffer)
 	}
 	return r.out[:cap(r.out)]
 }
 
-// linger ends the connection so that the answer arrives: whoever closes with something
-// unread, or is sent more afterwards, resets, and a reset overtakes what was written, or
-// fails the visitor's own writing before he has looked. So what he sends is dropped until
-// he ends, which one does who has seen the answer, or until the time is over.
+// linger ends the connection so that the answer arrives. A close with unread bytes, or bytes that
+// arrive after it, causes a reset. A reset overtakes written data, or fails the visitor's own write
+// before it reads the answer. Therefore the visitor's bytes are dropped until it ends, as a visitor
+// does that has the answer, or until the time is over.
 func (c *h1Conn) linger() {
 	if relay.CloseWrite(c.conn) != nil {
 		return
@@ -300,13 +297,14 @@ func (c *h1Conn) linger() {
 	c.readUntil(time.Now().Add(span))
 	c.mu.Unlock()
 	for err := error(nil); err == nil; {
-		_, err = c.conn.Read(c.room.scratch())
+		_, err = c.conn.Read(c.buffers.scratch())
 	}
 }
 
-func (c *h1Conn) asked() *request { return &c.room.req }
+func (c *h1Conn) asked() *request { return &c.buffers.req }
 
-// here is of one who reads; behind the body somebody else does.
+// here reports whether n bytes of the body are buffered. It is for bodies that this connection
+// reads.
 func (c *h1Conn) here(n int64) bool { return n == 0 || int64(c.w-c.r) >= n }
 
 func (c *h1Conn) readUntil(t time.Time) {
@@ -315,8 +313,8 @@ func (c *h1Conn) readUntil(t time.Time) {
 }
 
 func (c *h1Conn) abort() {
-	// Where the end is the answer's, a clean one would look whole. And what a visitor does
-	// not take, the system would keep for him, for minutes.
+	// If the end of the connection ends the answer, a clean close would make a truncated answer
+	// look complete. And the system would keep untaken bytes for minutes.
 	if c.answer.framing == h1.ByClose || isTimeout(c.answer.err) {
 		relay.ResetConn(c.conn)
 	}
@@ -330,17 +328,16 @@ func (c *h1Conn) hijack() (net.Conn, []byte, error) {
 		return nil, nil, err
 	}
 	_ = c.conn.SetReadDeadline(time.Time{})
-	first := bytes.Clone(c.room.in[c.r:c.w])
-	c.room.in, c.room.out = nil, nil
+	first := bytes.Clone(c.buffers.in[c.r:c.w])
+	c.buffers.in, c.buffers.out = nil, nil
 	return c.conn, first, nil
 }
 
-// errNoHTTP2 is what a visitor is told who begins with the preface of HTTP/2 where there is
-// none.
+// errNoHTTP2 answers a visitor that sends the preface of HTTP/2 to a front without it.
 var errNoHTTP2 = h1.BadRequest(http.StatusHTTPVersionNotSupported, "HTTP/2 is off at this front")
 
-// declined is what he gets: the SETTINGS with which a server begins, none, and GOAWAY with
-// HTTP_1_1_REQUIRED and a word for people; RFC 9113 sections 3.4, 6.8 and 7.
+// declined is the answer to the preface: a server's initial empty SETTINGS, and GOAWAY with
+// HTTP_1_1_REQUIRED and a readable reason; RFC 9113 sections 3.4, 6.8 and 7.
 var declined = func() []byte {
 	const settings, goAway, http11Required, word = 4, 7, 0xd, "HTTP/1.1 is spoken here, and HTTP/2 is off"
 	frame := func(kind byte, payload string) []byte {
@@ -358,7 +355,7 @@ func (c *h1Conn) decline() {
 	}
 }
 
-// protocols are those that visitors are offered when TLS begins.
+// protocols returns the protocols that TLS offers to visitors.
 func (s *Server) protocols() []string {
 	if s.NoHTTP2 {
 		return []string{"http/1.1"}
@@ -366,15 +363,15 @@ func (s *Server) protocols() []string {
 	return []string{"h2", "http/1.1"}
 }
 
-// watchAfter is how long an exchange goes on before anybody looks whether the visitor is
-// still there: most are over by then, and cost no goroutine.
+// watchAfter is the age of an exchange at which the server begins to look whether the visitor has
+// left: most are over by then, and cost no goroutine.
 const watchAfter = 5 * time.Millisecond
 
-// h1Watch is the goroutine that reads on while an answer is waited for and given: the
-// end of the connection is the visitor's leaving. What he sends meanwhile is his next
-// request. When the room is full nobody looks any more, and only writing fails.
+// h1Watch is the goroutine that reads ahead while an answer is awaited and sent: the end of the
+// connection means that the visitor has left. Other bytes are its next request. When the buffer is
+// full reading stops, and only failing writes reveal that the visitor has left.
 type h1Watch struct {
-	armed bool // by whoever has read the end of the body
+	armed bool // by the reader of the body's end
 	timer *time.Timer
 	done  chan struct{} // gets one value when readAhead returns
 
@@ -393,7 +390,7 @@ func (c *h1Conn) watch() {
 	w.timer.Reset(watchAfter)
 }
 
-// unwatch ends it, before anybody else reads.
+// unwatch ends the reading ahead, before another goroutine reads.
 func (c *h1Conn) unwatch() {
 	w := &c.ahead
 	if !w.armed {
@@ -419,8 +416,8 @@ func (c *h1Conn) readAhead() {
 		c.readUntil(time.Time{})
 	}
 	w.mu.Unlock()
-	for c.w < len(c.room.in) {
-		n, err := c.conn.Read(c.room.in[c.w:])
+	for c.w < len(c.buffers.in) {
+		n, err := c.conn.Read(c.buffers.in[c.w:])
 		c.w += n
 		if err != nil {
 			_ = c.lost(err)

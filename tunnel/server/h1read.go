@@ -13,7 +13,7 @@ import (
 
 // h1Body is how far the body of a request has been read.
 type h1Body struct {
-	base    int // what is before it in the room is the head
+	base    int // the head lies before it
 	kind    h1.Framing
 	left    int64 // of the length, or of the present chunk
 	inChunk bool
@@ -40,7 +40,7 @@ func (d *h1Body) begin(h *h1.Head) {
 func (c *h1Conn) readHead() error {
 	seen, first, skipped := 0, !c.served && !c.secure, false
 	for timed := false; ; {
-		b := c.room.in[c.r:c.w]
+		b := c.buffers.in[c.r:c.w]
 		switch n := min(len(b), len(http2Preface)); {
 		case first && n > 2 && string(b[:n]) == http2Preface[:n]:
 			if n == len(http2Preface) {
@@ -55,13 +55,13 @@ func (c *h1Conn) readHead() error {
 		default:
 			n, err := h1.VisitorEnd(b, seen)
 			if err != nil {
-				c.room.req.Head = h1.Head{Fields: c.room.req.Fields[:0]}
+				c.buffers.req.Head = h1.Head{Fields: c.buffers.req.Fields[:0]}
 				return err
 			}
 			if n > 0 {
 				c.r += n
 				c.body.base = c.r
-				return c.room.req.ParseVisitor(b[:n])
+				return c.buffers.req.ParseVisitor(b[:n])
 			}
 			seen = len(b)
 		}
@@ -76,21 +76,21 @@ func (c *h1Conn) readHead() error {
 	}
 }
 
-// fill reads more behind what nobody has taken.
+// fill reads more bytes behind the unread ones.
 func (c *h1Conn) fill() error {
 	base := c.body.base
 	if c.r == c.w {
 		c.r, c.w = base, base
 	}
-	if c.w == len(c.room.in) {
+	if c.w == len(c.buffers.in) {
 		if c.r > base {
-			c.w = base + copy(c.room.in[base:], c.room.in[c.r:c.w])
+			c.w = base + copy(c.buffers.in[base:], c.buffers.in[c.r:c.w])
 			c.r = base
-		} else if err := c.room.grow(); err != nil {
+		} else if err := c.buffers.grow(); err != nil {
 			return err
 		}
 	}
-	n, err := c.conn.Read(c.room.in[c.w:])
+	n, err := c.conn.Read(c.buffers.in[c.w:])
 	if c.w += n; n > 0 {
 		return nil
 	}
@@ -100,18 +100,18 @@ func (c *h1Conn) fill() error {
 	return c.lost(err)
 }
 
-// grow makes the room larger; what was borrowed of it stays.
-func (r *h1Room) grow() error {
-	if len(r.in) >= maxRoom {
-		return h1.BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d bytes", maxRoom)
+// grow enlarges the buffer; slices of the old one stay valid.
+func (r *h1Buffers) grow() error {
+	if len(r.in) >= maxBuffer {
+		return h1.BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d bytes", maxBuffer)
 	}
-	in := make([]byte, min(2*len(r.in), maxRoom))
+	in := make([]byte, min(2*len(r.in), maxBuffer))
 	copy(in, r.in)
 	r.in = in
 	return nil
 }
 
-// lost notes what a read has failed of: if it is not the time, the visitor has gone.
+// lost classifies a read error: unless it is a timeout, the visitor has left.
 func (c *h1Conn) lost(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -162,7 +162,7 @@ func (c *h1Conn) readBody(p []byte) (int, error) {
 	if int64(len(p)) > d.left {
 		p = p[:d.left]
 	}
-	n := copy(p, c.room.in[c.r:c.w])
+	n := copy(p, c.buffers.in[c.r:c.w])
 	if c.r += n; n == 0 {
 		var err error
 		if n, err = c.conn.Read(p); n == 0 && err != nil {
@@ -175,15 +175,14 @@ func (c *h1Conn) readBody(p []byte) (int, error) {
 	return n, nil
 }
 
-// chunk reads what lies between the bytes of chunks, and behind the last of them the
-// trailers.
+// chunk reads the framing between the bytes of chunks, and after the last one the trailers.
 func (c *h1Conn) chunk() error {
 	d := &c.body
 	if d.left > 0 {
 		return nil
 	}
 	for {
-		size, n, err := h1.NextChunk(c.room.in[c.r:c.w], d.inChunk, false)
+		size, n, err := h1.NextChunk(c.buffers.in[c.r:c.w], d.inChunk, false)
 		if err != nil {
 			return err
 		}
@@ -206,7 +205,7 @@ const maxTrailers = 8 << 10
 // readTrailers reads them, up to their empty line; the error is io.EOF if all is well.
 func (c *h1Conn) readTrailers() error {
 	for seen := 0; ; {
-		b := c.room.in[c.r:c.w]
+		b := c.buffers.in[c.r:c.w]
 		n := 0
 		if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
 			n = 2

@@ -13,8 +13,8 @@ import (
 type h1Answer struct {
 	framing   h1.Framing
 	closes    bool // the connection ends with it
-	reading   bool // somebody reads the body meanwhile
-	over      bool // it was cut, or somebody else has the connection
+	reading   bool // the body is read meanwhile
+	over      bool // it was cut, or the connection was hijacked
 	err       error
 	expecting sync.Mutex
 	begun     bool // guarded by expecting: it is too late to ask for the body
@@ -34,12 +34,12 @@ func (c *h1Conn) proceed() {
 	defer a.expecting.Unlock()
 	if !a.begun && !a.continued {
 		a.continued = true
-		_, _ = c.conn.Write(continueHead) // if it fails, so does what follows
+		_, _ = c.conn.Write(continueHead) // if it fails, later writes fail too
 	}
 }
 
 func (c *h1Conn) interim(text []byte, _ *h1.Head) error {
-	if c.room.req.HTTP10 {
+	if c.buffers.req.HTTP10 {
 		return nil // HTTP/1.0 knows of none
 	}
 	a := &c.answer
@@ -50,12 +50,12 @@ func (c *h1Conn) interim(text []byte, _ *h1.Head) error {
 }
 
 func (c *h1Conn) begin(text []byte, h *h1.Head, rest []byte, whole bool) error {
-	q, a := &c.room.req, &c.answer
+	q, a := &c.buffers.req, &c.answer
 	a.expecting.Lock()
 	a.begun = true
 	a.expecting.Unlock()
 	a.closes = a.closes || q.Closes || q.HTTP10 && !q.Keeps || c.f.stopping.Load() || c.unwanted()
-	out := c.room.out[:0]
+	out := c.buffers.out[:0]
 	if q.HTTP10 && h.Chunked {
 		out = h1.AppendUnchunked(out, text, h)
 	} else {
@@ -86,22 +86,22 @@ func (c *h1Conn) begin(text []byte, h *h1.Head, rest []byte, whole bool) error {
 	case q.HTTP10:
 		out = append(out, "Connection: keep-alive\r\n"...)
 	}
-	c.room.out = append(out, "\r\n"...)
+	c.buffers.out = append(out, "\r\n"...)
 	return c.write(rest)
 }
 
-// unwanted says whether more of the body is to come than is worth reading.
+// unwanted reports whether more of the body is to come than is worth reading.
 func (c *h1Conn) unwanted() bool {
 	d := &c.body
 	if d.over.Load() {
 		return false
 	}
-	return c.answer.reading || c.room.req.Expects || d.kind == h1.ByChunks || d.left > maxUnread
+	return c.answer.reading || c.buffers.req.Expects || d.kind == h1.ByChunks || d.left > maxUnread
 }
 
-// write implements turn: what was gathered goes out when there is enough of it.
+// write implements turn: it gathers small writes into larger ones.
 func (c *h1Conn) write(b []byte) error {
-	a, out := &c.answer, c.room.out
+	a, out := &c.answer, c.buffers.out
 	if len(b) == 0 || a.framing == h1.NoBody {
 		return nil
 	}
@@ -111,31 +111,31 @@ func (c *h1Conn) write(b []byte) error {
 	} else {
 		out = append(out, b...)
 	}
-	if c.room.out = out; len(out) < maxGathered {
+	if c.buffers.out = out; len(out) < maxGathered {
 		return nil
 	}
 	return c.flush()
 }
 
 func (c *h1Conn) flush() error {
-	if len(c.room.out) == 0 {
+	if len(c.buffers.out) == 0 {
 		return c.answer.err
 	}
-	if _, err := c.conn.Write(c.room.out); err != nil {
+	if _, err := c.conn.Write(c.buffers.out); err != nil {
 		c.answer.err = err
 		c.cancel()
 	}
-	c.room.out = c.room.out[:0]
+	c.buffers.out = c.buffers.out[:0]
 	return c.answer.err
 }
 
 func (c *h1Conn) end(trailers []byte, _ *h1.Head) error {
 	if c.answer.framing == h1.ByChunks {
-		out := append(c.room.out, "0\r\n"...)
+		out := append(c.buffers.out, "0\r\n"...)
 		if trailers == nil {
 			trailers = h1.EmptyLine[2:]
 		}
-		c.room.out = append(out, trailers...)
+		c.buffers.out = append(out, trailers...)
 	}
 	return c.flush()
 }
@@ -143,8 +143,8 @@ func (c *h1Conn) end(trailers []byte, _ *h1.Head) error {
 // last says that the connection ends with this answer, unless the body has been read.
 func (c *h1Conn) last() { c.answer.closes = c.answer.closes || !c.body.over.Load() }
 
-// clock appends the field Date, made once a second: RFC 9110 section 6.6.1 wants it of
-// whoever passes an answer on that has none.
+// clock appends the field Date, made once a second: RFC 9110 section 6.6.1 requires a gateway to
+// add it to an answer without one.
 type clock struct {
 	mu   sync.Mutex
 	at   int64

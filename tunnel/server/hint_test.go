@@ -20,8 +20,8 @@ import (
 // reasonCount is how many visitors were refused for a reason.
 func (p *pair) reasonCount(r Reason) uint64 { return p.server.Stats().Refused[r.String()] }
 
-// A client that is full is told of by one refusal; those who come then are refused before
-// they have taken its link, until there is room.
+// The first refusal of a full client informs the server. Later visitors are refused before they use
+// the client's link, until it has capacity again.
 func TestFullClientIsSpared(t *testing.T) {
 	for name, config := range map[string]client.Config{
 		"target": {Tunnels: []client.Tunnel{{MaxInflight: 1}}},
@@ -57,7 +57,7 @@ func TestFullClientIsSpared(t *testing.T) {
 				if res, _ := p.Get("example.com", "/"); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" {
 					t.Errorf("%d %v", res.StatusCode, res.Header)
 				}
-				// His refusal may be faster than the hint that has left before it.
+				// The refusal may arrive before the hint, though the hint was sent first.
 				p.Eventually("unheard", func() bool { n := c.Stats().Hints; return n > 0 && p.server.Stats().Hints == n })
 			}
 			came, spared := c.Stats().Full, p.reasonCount(HintFull)
@@ -78,8 +78,8 @@ func TestFullClientIsSpared(t *testing.T) {
 	}
 }
 
-// What a dead target costs is the first visitor's: the others are answered at once, at the
-// server, until it lives.
+// Only the first visitor waits for a dead target: the others are answered at once, at the server,
+// until the target is back.
 func TestDeadTargetIsTold(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(web.Close)
@@ -122,7 +122,7 @@ func (p *pair) bare(mux *wire.Mux) *wire.Conn {
 	return conn
 }
 
-// A hint shuts a tunnel for as long as it says, though nobody takes it back.
+// A hint closes a tunnel for its announced time, even if the client does not take it back.
 func TestHintRunsOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		hint   message.Hint
@@ -159,7 +159,8 @@ func TestHintRunsOut(t *testing.T) {
 	}
 }
 
-// What is no hint, or is about what the client has not, means nothing and costs nothing.
+// Malformed hints, and hints about tunnels that the client does not have, are ignored and cost
+// nothing.
 func TestHintsThatMeanNothing(t *testing.T) {
 	p := newPair(t, &Server{})
 	p.web(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

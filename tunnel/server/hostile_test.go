@@ -22,7 +22,7 @@ import (
 type visitorCase struct {
 	name   string
 	status int    // 0: it is taken
-	seen   string // what the service sees
+	seen   string // as the service receives it
 	text   string
 }
 
@@ -55,7 +55,7 @@ func visitorCases(t testing.TB) (cases []visitorCase) {
 	return cases
 }
 
-// recorder is a service that says what it has been asked, and remembers it.
+// recorder is a service that returns each request as its answer, and records it.
 type recorder struct {
 	mu   sync.Mutex
 	seen []string // whole requests only
@@ -73,7 +73,7 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// take returns what has been asked since the last time.
+// take returns the requests since the last call.
 func (s *recorder) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,9 +82,8 @@ func (s *recorder) take() []string {
 	return seen
 }
 
-// Whatever a visitor sends is refused, or reaches the service as the one request that it
-// is; what stands behind it is his next request or nothing; and others get their own
-// answers.
+// Every input of a visitor is refused, or reaches the service as exactly one request. Bytes behind
+// it are the visitor's next request or are dropped, and other visitors get their own answers.
 func TestHostileVisitors(t *testing.T) {
 	cases := visitorCases(t)
 	if len(cases) < 200 {
@@ -140,7 +139,7 @@ func visitorAt(t *testing.T, address string) *rawVisitor {
 	return &rawVisitor{conn, t, bufio.NewReader(conn)}
 }
 
-func (v *rawVisitor) send(text string) { _, _ = io.WriteString(v, text) } // who is refused may be too late
+func (v *rawVisitor) send(text string) { _, _ = io.WriteString(v, text) } // fails if the visitor was refused before
 
 // answered reads the next answer.
 func (v *rawVisitor) answered(name string, status int, body string) {
@@ -176,11 +175,11 @@ func FuzzVisitor(f *testing.F) {
 		if !c.next() || c.readHead() != nil {
 			return
 		}
-		h := &c.room.req.Head
+		h := &c.buffers.req.Head
 		c.body.begin(h)
 		body, err := io.ReadAll(c)
 		c.unwatch()
-		left := string(c.room.in[c.r:c.w]) + string(c.conn.(*textConn).text)
+		left := string(c.buffers.in[c.r:c.w]) + string(c.conn.(*textConn).text)
 		in := bufio.NewReader(strings.NewReader(strings.TrimPrefix(string(text), "\r\n")))
 		r, theirs := http.ReadRequest(in)
 		if theirs != nil {
@@ -193,7 +192,7 @@ func FuzzVisitor(f *testing.F) {
 			t.Fatalf("%q: length %d, net/http: %d, %s", text, h.Length, r.ContentLength, r.Proto)
 		}
 		if err != nil {
-			return // they may take what we refuse
+			return // the service may accept input that the front refuses
 		}
 		whole, theirs := io.ReadAll(r.Body)
 		if theirs != nil || string(whole) != string(body) {
@@ -205,7 +204,7 @@ func FuzzVisitor(f *testing.F) {
 	})
 }
 
-// testFront is a front that nobody serves.
+// testFront returns a front without a listener.
 func (s *Server) testFront() *front {
 	s.init()
 	return s.front(nil)

@@ -22,7 +22,7 @@ type h2Case struct {
 	fields []string // name, value, name, value
 	body   string   // no frame of it if empty
 	late   []string // trailers
-	seen   string   // what the service sees; "": the request is refused
+	seen   string   // as the service receives it; "": the request is refused
 }
 
 // pseudo are the fields with which a request begins.
@@ -100,8 +100,8 @@ var h2Cases = []h2Case{
 // the body.
 var bodyBehindNone = h2Case{name: "length 0", fields: pseudo("POST", "/", "example.com", "content-length", "0"), body: "GET /smuggled HTTP/1.1\r\n\r\n"}
 
-// What a visitor sends over HTTP/2 is refused, or reaches the service as one request of
-// HTTP/1.1: nothing in a field or a body becomes another line or another request.
+// Input over HTTP/2 is refused, or reaches the service as one request of HTTP/1.1: no field and no
+// body becomes another line or another request.
 func TestHostileHTTP2(t *testing.T) {
 	service := &recorder{}
 	backend := httptest.NewServer(service)

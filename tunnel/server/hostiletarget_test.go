@@ -17,8 +17,8 @@ import (
 	"paddock/tunnel/internal/tunneltest"
 )
 
-// hostile is a service that ends connections as it likes. What it does on each one
-// with the n-th request, from 1, is act's.
+// hostile is a service that ends connections at chosen moments. act handles the n-th request of
+// each connection, from 1.
 type hostile struct {
 	t      *testing.T
 	l      net.Listener
@@ -70,7 +70,7 @@ func (h *hostile) serve(conn *net.TCPConn) {
 		_ = conn.Close()
 		select {
 		case h.ended <- struct{}{}:
-		default: // of so many nobody waits for
+		default: // requests beyond the expected ones are dropped
 		}
 	}()
 	in := bufio.NewReader(conn)
@@ -167,9 +167,9 @@ func TestEndedIdleConnection(t *testing.T) {
 	}
 }
 
-// What the target does to a request on a connection that was kept: the one that may be
-// sent again is, once and over a fresh connection, if nothing of an answer has come; a
-// POST whose bytes were written never is.
+// The target fails under a request on a kept connection. A repeatable request is sent once more,
+// over a fresh connection, if no byte of an answer has arrived; a POST whose bytes were written is
+// never repeated.
 func TestEndedUnderARequest(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -207,7 +207,8 @@ func TestEndedUnderARequest(t *testing.T) {
 	}
 }
 
-// A first request is not sent again: what ends a new connection would end the next one.
+// The first request of a connection is not repeated: the same failure would end the next
+// connection.
 func TestEndedFreshConnection(t *testing.T) {
 	p := newPair(t, &Server{})
 	h := &hostile{act: func(int) act { return drop }}

@@ -18,10 +18,10 @@ import (
 // the PROXY protocol in its section 2.
 const introductionTime = 3 * time.Second
 
-// errIntroduction is wrapped where a proxy has not said properly whom it brings.
+// errIntroduction is wrapped by the error about a proxy without a valid header.
 var errIntroduction = errors.New("tunnel: no header of the PROXY protocol")
 
-// proxied is the connection of a visitor through a proxy that has introduced him.
+// proxied is the connection of a visitor through a proxy that has named its address.
 type proxied struct {
 	net.Conn
 	visitor, dialed net.Addr
@@ -33,18 +33,18 @@ func (c *proxied) LocalAddr() net.Addr  { return c.dialed }
 // CloseWrite ends our half.
 func (c *proxied) CloseWrite() error { return relay.CloseWrite(c.Conn) }
 
-// NetConn is what lies beneath.
+// NetConn returns the underlying connection.
 func (c *proxied) NetConn() net.Conn { return c.Conn }
 
-// introduces says whether the connections from an address begin with a header of the PROXY
+// introduces reports whether the connections from an address begin with a header of the PROXY
 // protocol. From there one is required, and from anywhere else none is looked for: to guess
 // would let visitors introduce themselves.
 func (s *Server) introduces(a netip.Addr) bool { return within(s.ProxyProtocolFrom, a) }
 
-// manyBehind says whether an address stands for many visitors.
+// manyBehind reports whether an address stands for many visitors.
 func (s *Server) manyBehind(a netip.Addr) bool { return s.trusts(a) || s.introduces(a) }
 
-// within says whether one of the networks has an address, which is of IPv4 where it can be;
+// within reports whether one of the networks has an address, which is of IPv4 where it can be;
 // a network of these may be written as one of IPv6.
 func within(networks []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {
@@ -55,10 +55,10 @@ func within(networks []netip.Prefix, a netip.Addr) bool {
 	})
 }
 
-// introduced reads from a connection, if it comes from a proxy that introduces, whose it is.
-// first is what was read behind that. The addresses of known are the visitor's and the one
-// that he has dialed, or the socket's where the proxy speaks for itself. The error is io.EOF
-// if the proxy wanted nothing, as one that looks whether somebody listens.
+// introduced reads the visitor's address from a connection if its peer is a trusted proxy. first
+// holds the bytes that were read behind the header. The addresses of known are the visitor's and
+// the one that it dialed, or the socket's if the proxy speaks for itself. The error is io.EOF if
+// the proxy closed without a byte, as a health check does.
 func (s *Server) introduced(conn net.Conn) (known net.Conn, first []byte, err error) {
 	if !s.introduces(relay.AddrPort(conn.RemoteAddr()).Addr()) {
 		return conn, nil, nil
@@ -79,10 +79,10 @@ func (s *Server) introduced(conn net.Conn) (known net.Conn, first []byte, err er
 	return &proxied{conn, net.TCPAddrFromAddrPort(h.Source), net.TCPAddrFromAddrPort(h.Destination)}, first, nil
 }
 
-// readIntroduction reads the header that comes first on a connection, and what comes along
-// with it, which with it has at most proxyproto.MaxBytes.
+// readIntroduction reads the header at the beginning of a connection, and the bytes that arrive
+// with it; together at most proxyproto.MaxBytes.
 func readIntroduction(conn net.Conn) (h proxyproto.Header, rest []byte, err error) {
-	const usual = 256 // of a header with what proxies like to say of TLS
+	const usual = 256 // a header with the usual fields about TLS
 	for b := make([]byte, 0, usual); ; {
 		h, n, err := proxyproto.Parse(b)
 		switch {
@@ -109,5 +109,5 @@ func readIntroduction(conn net.Conn) (h proxyproto.Header, rest []byte, err erro
 	}
 }
 
-// Bare returns the connection without what the server adds to it.
+// Bare returns the connection below the server's wrappers.
 func (c *proxied) Bare() net.Conn { return c.Conn }

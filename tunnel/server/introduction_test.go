@@ -25,7 +25,7 @@ import (
 	"paddock/tunnel/internal/tunneltest"
 )
 
-// Whom proxies speak of in these tests, and where he has dialed.
+// The addresses of the visitor in these tests, and of its destination.
 var (
 	someVisitor = netip.MustParseAddrPort("192.0.2.1:56324")
 	someDoor    = netip.MustParseAddrPort("198.51.100.2:443")
@@ -52,7 +52,8 @@ func introductions() []struct {
 	}
 }
 
-// fronts is a server with one of each, the target behind each, and what that was told.
+// fronts is a server with one front of each kind, the target behind each, and the addresses that
+// each target received.
 type fronts struct {
 	*pair
 	tls, tcp       string
@@ -61,12 +62,12 @@ type fronts struct {
 	refused        chan string
 }
 
-// newFronts has visitors from this machine introduced, or nobody.
+// newFronts requires the header from this machine, or from no address.
 func newFronts(t *testing.T, introduced, direct bool) *fronts {
 	t.Helper()
 	f := &fronts{headers: make(chan proxyproto.Header, 8), refused: make(chan string, 64)}
 	s := &Server{
-		// What visitors say of whom they forward is not believed, whoever has brought them.
+		// Forwarding fields that visitors send are not believed, whichever proxy forwards them.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Hooks:          Hooks{Refused: func(r Refusal) { f.refused <- fmt.Sprint(r.Reason, " ", r.Peer, " ", r.Err) }},
 	}
@@ -98,7 +99,7 @@ func newFronts(t *testing.T, introduced, direct bool) *fronts {
 	return f
 }
 
-// echoIntroduced is a target that reads who the visitor is, and says back what he says.
+// echoIntroduced is a target that reads the visitor's address, and then echoes its bytes.
 func (f *fronts) echoIntroduced(c *net.TCPConn) {
 	var b []byte
 	for room := make([]byte, 64); ; {
@@ -135,8 +136,8 @@ func (f *fronts) visit(address, begin string, piece int) *net.TCPConn {
 	return conn
 }
 
-// whose is who the visitor at the other end of a connection is, when he was introduced and
-// when he was not.
+// whose returns the address of the visitor at the other end of a connection, with a header and
+// without one.
 func whose(conn net.Conn, told bool) string {
 	if told {
 		return someVisitor.Addr().String()
@@ -144,8 +145,8 @@ func whose(conn net.Conn, told bool) string {
 	return relay.AddrPort(conn.LocalAddr()).Addr().String()
 }
 
-// A proxy's header says who the visitor is, at each front, in both versions, however it is
-// cut, alone or with the first bytes of his: for the target's fields, and its header.
+// A proxy's header names the visitor, at each front, in both versions, however it is cut, alone or
+// with the visitor's first bytes: in the fields and in the header that the target receives.
 func TestIntroducedVisitors(t *testing.T) {
 	f := newFronts(t, true, false)
 	const request = "GET / HTTP/1.1\r\nHost: web.example\r\nX-Forwarded-For: 6.6.6.6\r\nConnection: close\r\n\r\n"
@@ -251,8 +252,8 @@ func TestIntroducedHTTP2(t *testing.T) {
 	}
 }
 
-// Where a header is required and none comes, or nonsense, or half of one, the connection
-// ends, is counted as that, and reaches nobody.
+// If a required header is missing, invalid or incomplete, the connection ends and is counted with
+// its reason, and no target receives it.
 func TestBadIntroductions(t *testing.T) {
 	f := newFronts(t, true, false)
 	const request = "GET / HTTP/1.1\r\nHost: web.example\r\n\r\n"
@@ -288,7 +289,7 @@ func TestBadIntroductions(t *testing.T) {
 	if n := f.server.Stats().Refused["unintroduced"]; n != counted || len(f.headers) > 0 {
 		t.Errorf("%d of %d were counted, %d have reached a target", n, counted, len(f.headers))
 	}
-	// One that looks whether somebody listens is neither a visitor nor a fault.
+	// A health check is counted neither as a visitor nor as a fault.
 	for _, at := range []string{f.Front.Addr().String(), f.tls, f.tcp} {
 		conn := f.visit(at, "", 0)
 		_ = conn.CloseWrite()
@@ -303,8 +304,8 @@ func TestBadIntroductions(t *testing.T) {
 	}
 }
 
-// From who is not listed a header is what it looks like to the front that it comes to:
-// no request, no TLS, and for TCP bytes like any others.
+// A header from an address that is not listed is taken for data: invalid as a request and as TLS,
+// and for TCP bytes like any others.
 func TestHeadersOfStrangers(t *testing.T) {
 	f := newFronts(t, false, false)
 	for _, c := range introductions() {
@@ -375,7 +376,7 @@ func TestIntroducedCrowd(t *testing.T) {
 		const one, other = "PROXY TCP4 192.0.2.1 198.51.100.2 1 443\r\n", "PROXY TCP6 2001:db8::1 2001:db8::2 1 443\r\n"
 		come("203.0.113.1", one, 3, 2)
 		come("203.0.113.2", one, 1, 0)
-		come("192.0.2.1", "", 1, 0) // and he himself no more
+		come("192.0.2.1", "", 1, 0) // and the proxy's own address has no free place either
 		come("203.0.113.2", other, 3, 2)
 		come("203.0.113.1", "PROXY UNKNOWN\r\n", 3, 3)
 		come("203.0.113.1", "PROXY TCP4 203.0.113.1 198.51.100.2 1 443\r\n", 3, 3) // it looks whether we serve

@@ -25,12 +25,12 @@ func descriptors() int {
 	return len(list)
 }
 
-// Visitors leave: before there is an answer, in the midst of it, in the midst of what they
-// send; some say so and some do not. The service hears of each, and in the end nothing is
-// left of any: no goroutine, no descriptor, no connection to the service, no permit.
+// Visitors leave: before the answer, in the middle of it, in the middle of their body; some with a
+// FIN and some without. The service is notified of each, and in the end nothing is left: no
+// goroutine, no descriptor, no connection to the service, no permit.
 func TestVisitorsLeave(t *testing.T) {
 	times, crowd := scale(t, "PADDOCK_TUNNEL_LEAVE", fewLeave), 12
-	p := newPair(t, &Server{Limits: tunnel.Limits{VisitorsEach: 4_096}}) // who has left is there for a moment
+	p := newPair(t, &Server{Limits: tunnel.Limits{VisitorsEach: 4_096}}) // visitors that have left count for a moment
 	var begun, ended, conns atomic.Int64
 	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun.Add(1)
@@ -76,7 +76,7 @@ func TestVisitorsLeave(t *testing.T) {
 		}
 		defer conn.Close()
 		switch i % 3 {
-		case 0: // before the head, or before the service has heard of him
+		case 0: // before the head, or before the service has received it
 			_, err = io.WriteString(conn, "GET /head HTTP/1.1\r\nHost: example.com\r\n\r\n")
 		case 1:
 			_, err = io.WriteString(conn, "GET /answer HTTP/1.1\r\nHost: example.com\r\n\r\n")

@@ -30,13 +30,13 @@ func (x *session) all() []*link { return *x.links.Load() }
 // lead is the one that has been there longest.
 func (x *session) lead() *wire.Conn { return x.all()[0].Conn }
 
-// has says whether a connection is one of the session's.
+// has reports whether a connection is one of the session's.
 func (x *session) has(conn *wire.Conn) bool {
 	return slices.ContainsFunc(x.all(), func(l *link) bool { return l.Conn == conn })
 }
 
-// choose gives the connection on which an exchange is to go, the one with the least under
-// way, and what is to be called when the exchange is over.
+// choose returns the least loaded connection for an exchange, and the function to call when the
+// exchange is over.
 func (x *session) choose(over func()) (*wire.Conn, func()) {
 	links := x.all()
 	if len(links) == 1 {
@@ -67,15 +67,15 @@ func (x *session) least(links []*link, fits func(*link) bool) (best *link) {
 	return best
 }
 
-// errLinkBehind wraps ErrOverloaded: what is under way waits for the link already.
+// errLinkBehind wraps ErrOverloaded: earlier exchanges are waiting for the link already.
 var errLinkBehind = fmt.Errorf("%w: the client's link is behind", tunnel.ErrOverloaded)
 
-// behind says whether the link takes nothing, or its client says nothing, for longer than
+// behind reports whether the link takes nothing, or its client says nothing, for longer than
 // Limits.Unsent.
 func (l *link) behind(s *Server) bool { return s.limits.Unsent > 0 && l.Lag() >= s.limits.Unsent }
 
-// behind says whether all links are: what would go over them would wait for nothing, and
-// hold its permit meanwhile. Streams that are open wait at their sources.
+// behind reports whether all links are congested: a new exchange would only wait, and hold its
+// permit meanwhile. Open streams wait at their sources.
 func (x *session) behind() bool {
 	for _, l := range x.all() {
 		if l.Err() != nil || !l.behind(x.server) {
@@ -85,7 +85,7 @@ func (x *session) behind() bool {
 	return true
 }
 
-// admits says whether a connection comes beside those of the session, or in place of one
+// admits reports whether a connection comes beside those of the session, or in place of one
 // of several: it is of the same life of the same client. Server.mu is held.
 func (x *session) admits(conn *wire.Conn) bool {
 	mine, its := x.lead().Peer().Session, conn.Peer().Session
@@ -125,26 +125,26 @@ func (x *session) part(conn *wire.Conn) (last bool) {
 	return false
 }
 
-// hinted is the last that a client has said of a tunnel, or of all its tunnels. The zero
+// hintStatus is the last that a client has said of a tunnel, or of all its tunnels. The zero
 // value is nothing. Safe for concurrent use.
-type hinted struct{ last atomic.Pointer[said] }
+type hintStatus struct{ last atomic.Pointer[timedHint] }
 
-// said is a hint that holds until then.
-type said struct {
+// timedHint is a hint that holds until then.
+type timedHint struct {
 	state message.HintState
 	until time.Time
 }
 
-func (h *hinted) set(what message.Hint) {
+func (h *hintStatus) set(what message.Hint) {
 	if what.State == message.HintOpen {
 		h.last.Store(nil)
 		return
 	}
-	h.last.Store(&said{what.State, time.Now().Add(what.Span)})
+	h.last.Store(&timedHint{what.State, time.Now().Add(what.Span)})
 }
 
-// state is what holds now.
-func (h *hinted) state() message.HintState {
+// state returns the present state.
+func (h *hintStatus) state() message.HintState {
 	last := h.last.Load()
 	if last == nil || !time.Now().Before(last.until) {
 		return message.HintOpen
@@ -152,18 +152,18 @@ func (h *hinted) state() message.HintState {
 	return last.state
 }
 
-// Why a visitor is refused before he has taken the link, beside errLinkBehind.
+// Reasons to refuse a visitor before it uses the link, beside errLinkBehind.
 var (
 	errHintFull = fmt.Errorf("%w: the client has said that it is full", tunnel.ErrOverloaded)
 	errHintDown = errors.New("tunnel: the client has said that the target takes no connection")
 )
 
-// shed is why no visitor is to be brought to the holder now, nil if he may be.
-func (h *holder) shed() error {
+// shed returns the reason to send no visitor to the owner now, nil if there is none.
+func (h *owner) shed() error {
 	if h.session.behind() {
 		return errLinkBehind
 	}
-	for _, said := range []*hinted{&h.hinted, &h.session.hinted} {
+	for _, said := range []*hintStatus{&h.hint, &h.session.hinted} {
 		switch said.state() {
 		case message.HintFull:
 			return errHintFull
@@ -174,8 +174,8 @@ func (h *holder) shed() error {
 	return nil
 }
 
-// hint serves tunnel.hint, on the link's reader. One about what the client does not hold
-// means nothing.
+// hint serves tunnel.hint, on the link's reader. A hint about a tunnel that the client does not
+// hold is ignored.
 func (s *Server) hint(ctx context.Context, body []byte) error {
 	what, err := message.ParseHint(body)
 	if err != nil {
@@ -191,9 +191,9 @@ func (s *Server) hint(ctx context.Context, body []byte) error {
 	case x == nil || !x.has(conn):
 	case what.Tunnel == 0:
 		x.hinted.set(what)
-	case x.claims[what.Tunnel] != nil:
-		if h := x.claims[what.Tunnel].holder.Load(); h != nil && h.session == x {
-			h.hinted.set(what)
+	case x.leases[what.Tunnel] != nil:
+		if h := x.leases[what.Tunnel].owner.Load(); h != nil && h.session == x {
+			h.hint.set(what)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (p *pair) several(n int, h http.HandlerFunc) (stop func()) {
 	tunnels := []client.Tunnel{{Name: "web", Protocol: tunnel.HTTP, Host: "example.com", Target: backend.Listener.Addr().String()}}
 	_, stop = p.start(client.Config{Tunnels: tunnels, Logger: silent}, wire.ClientConfig{
 		Conns: n, Config: &wire.Config{Agent: "bus-17", Logger: silent},
-		GiveUp: func(err error) bool { // who was replaced stays away
+		GiveUp: func(err error) bool { // a replaced client stays away
 			var e *wire.Error
 			return errors.As(err, &e) && e.Code == wire.StaleEpoch
 		},
@@ -47,8 +47,8 @@ func (p *pair) present() *session {
 	return p.server.sessions["bus-17"]
 }
 
-// Several connections of a client are one session, and what is under way is shared out
-// among them. One that is lost takes nothing with it but its own exchanges.
+// Several connections of a client are one session, which shares out its exchanges among them. A
+// lost connection ends only its own exchanges.
 func TestSeveralConnections(t *testing.T) {
 	const n, visitors = 3, 12
 	var gone int
@@ -94,7 +94,7 @@ func TestSeveralConnections(t *testing.T) {
 			t.Errorf("on the connection that was lost: %s", got)
 		}
 	}
-	for range 10 { // nobody waits for its return
+	for range 10 { // its return is not awaited
 		if res, body := p.Get("example.com", "/"); body != "here" {
 			t.Fatal(res.StatusCode, body)
 		}

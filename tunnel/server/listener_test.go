@@ -128,8 +128,8 @@ func TestListenTCP(t *testing.T) {
 	p.Eventually("permits are out at the client", func() bool { return c.Stats().Inflight == 0 && c.Stats().Bytes == 0 })
 }
 
-// What the server refuses is the error of Listen, and leaves nothing behind; a tunnel
-// comes back with the connection.
+// Listen returns the server's refusal as its error, and leaves nothing behind; a bound tunnel comes
+// back with the connection.
 func TestListenRefused(t *testing.T) {
 	p := newPair(t, &Server{Policy: tunnel.PolicyFunc(func(_ string, b tunnel.Binding) error {
 		if b.Host == "no.example.com" {

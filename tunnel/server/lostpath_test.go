@@ -14,9 +14,9 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// A client whose path swallows everything notices within 12 s by itself, also if only one
-// direction is gone and the server still hears it. By another path it has its name back at
-// once, whatever the server knows of the old session: nobody hears that the name is in use.
+// A client whose path drops every packet notices within 12 s, also if only one direction is lost
+// and the server still hears it. By another path it gets its name back at once, whatever the state
+// of the old session at the server: the name is not reported as in use.
 func TestAClientLosesItsPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		toClient, toServer bool
@@ -90,8 +90,8 @@ func TestAClientLosesItsPath(t *testing.T) {
 	}
 }
 
-// lossy is a path of which either direction may be lost: what is sent that way does not
-// arrive, nor does the end of the connection.
+// lossy is a path whose directions may be lost: bytes sent that way do not arrive, nor does the end
+// of the connection.
 type lossy struct{ client, server *wiretest.FaultConn }
 
 func newLossy() *lossy {

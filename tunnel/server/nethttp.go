@@ -35,7 +35,7 @@ type netTurn struct {
 	late    []h1.Field // trailers
 	aborted bool
 
-	stall   time.Duration // how long he may take nothing; over HTTP/2
+	stall   time.Duration // longest wait for the visitor's window; over HTTP/2
 	overdue *time.Timer   // of a write
 
 	mu    sync.Mutex
@@ -86,8 +86,9 @@ func (t *netTurn) read() {
 	}
 }
 
-// contradiction is what net/http overlooks in a request of HTTP/2: another host beside the
-// authority, and a length that is not that of the body; RFC 9113 sections 8.3.1 and 8.1.1.
+// contradiction returns the faults that net/http overlooks in a request of HTTP/2: a Host that
+// differs from the authority, and a length that differs from the body's; RFC 9113 sections 8.3.1
+// and 8.1.1.
 func contradiction(r *http.Request) error {
 	if hosts := r.Header["Host"]; len(hosts) > 1 || len(hosts) == 1 && !strings.EqualFold(hosts[0], r.Host) {
 		return h1.Malformed("Host %.40q beside %.40q", hosts, r.Host)
@@ -103,7 +104,7 @@ func (t *netTurn) asked() *request { return &t.req }
 
 func (t *netTurn) Read(p []byte) (int, error) { return t.r.Body.Read(p) }
 
-// here is not known of what net/http has read.
+// here implements turn: net/http does not report its buffered bytes.
 func (t *netTurn) here(n int64) bool { return n == 0 }
 
 func (t *netTurn) trailers() []h1.Field {
@@ -139,7 +140,7 @@ func (t *netTurn) begin(_ []byte, h *h1.Head, rest []byte, _ bool) error {
 	header := t.w.Header()
 	setFields(header, h)
 	if _, typed := header["Content-Type"]; !typed {
-		header["Content-Type"] = nil // what the target has not said is not guessed
+		header["Content-Type"] = nil // net/http must not guess it
 	}
 	t.w.WriteHeader(h.Status)
 	if len(rest) == 0 {
@@ -161,8 +162,8 @@ func (t *netTurn) flush() error {
 	return t.control.Flush()
 }
 
-// begins begins a write. Over HTTP/2 it waits for the window of its stream, which the visitor
-// may never open: net/http waits for that as long as he likes, and holds the stream.
+// begins is called before a write. Over HTTP/2 a write waits for the window of its stream, which
+// the visitor may never open: net/http would wait without a bound, and hold the stream.
 func (t *netTurn) begins() {
 	if !t.req.http2 {
 		return
@@ -177,7 +178,7 @@ func (t *netTurn) begins() {
 	}
 }
 
-// ends ends what begins has begun.
+// ends is called after a write.
 func (t *netTurn) ends() {
 	if !t.req.http2 {
 		return
@@ -199,7 +200,7 @@ func (t *netTurn) stalled() {
 }
 
 func (t *netTurn) end(_ []byte, h *h1.Head) error {
-	if t.req.http2 { // what is still in its buffers net/http writes when the turn is over
+	if t.req.http2 { // net/http writes its buffers after the turn
 		_ = t.control.SetWriteDeadline(time.Now().Add(t.stall))
 	}
 	if h == nil {

@@ -12,14 +12,14 @@ const (
 	// paceStall is how long nothing may come: then it is the target that is waited for, which
 	// may last for ever.
 	paceStall = 2 * time.Second
-	// paceTaken is how long the visitor may take for what has come: then it is he who is
-	// waited for.
+	// paceTaken is the time from which the visitor, not the link, is taken for the cause of a slow
+	// answer.
 	paceTaken = 100 * time.Millisecond
 )
 
-// pace tells a promoted exchange's permit when enough of the answer has come. The head alone
-// does not tell: it goes ahead of all bodies, however many of them the link cannot take.
-// What comes goes to one goroutine; nil is one to which nothing matters.
+// pace reports to a promoted exchange's permit when enough of the answer has arrived. The head
+// alone proves nothing: it travels ahead of all bodies, however many of them the link cannot carry.
+// All calls come from one goroutine; nil ignores them.
 type pace struct {
 	permit Permit
 	failed bool
@@ -37,8 +37,8 @@ func (p *pace) begin(permit Permit, failed, known bool) {
 
 func (p *pace) tell() { p.permit.Answered(p.failed) }
 
-// came hears of n bytes of the body. What came along with the head says nothing of what there
-// is, as it may have been cut.
+// came records n bytes of the body. The bytes that come with the head prove nothing about the
+// speed, as the body may have been cut there.
 func (p *pace) came(n int) {
 	if p == nil || p.timer == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// toldPermit notes what a permit is told.
+// toldPermit records the calls of Answered.
 type toldPermit struct{ answered, failed int }
 
 func (p *toldPermit) Promote() error                        { return nil }
@@ -23,8 +23,8 @@ func (p *toldPermit) Answered(failed bool) {
 	}
 }
 
-// An answer has told how fast it comes once enough of it has come, or it waits for somebody
-// else than the link; once only.
+// An answer's speed is reported once enough of it has arrived, or once the visitor is the one that
+// delays it; and once only.
 func TestPace(t *testing.T) {
 	const full = message.MaxRecord
 	for name, c := range map[string]struct {

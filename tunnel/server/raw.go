@@ -13,27 +13,27 @@ import (
 	"paddock/wire"
 )
 
-// rawGuest is a visitor of a place for raw connections.
-type rawGuest struct {
-	s     *Server
-	place *place
-	open  *message.Channel // what is said of him
-	tries attempts
-	seat  // once he is let in
+// rawVisit is a visitor of an endpoint for raw connections.
+type rawVisit struct {
+	s          *Server
+	endpoint   *endpoint
+	open       *message.Channel // describes the visitor
+	tries      attempts
+	assignment // once it is admitted
 }
 
-// enter finds who serves him, and takes a permit. ctx bounds the wait for both.
-func (r *rawGuest) enter(ctx context.Context) (err error) {
-	r.seat, err = r.s.letIn(ctx, r.place, r, nil, true)
+// enter finds the client for the visitor, and takes a permit. ctx bounds the wait for both.
+func (r *rawVisit) enter(ctx context.Context) (err error) {
+	r.assignment, err = r.s.admit(ctx, r.endpoint, r, nil, true)
 	return err
 }
 
-// dial opens the stream of one who is let in, at another member of a group if the first one
-// does not take it; release is called at its end, or if there is none.
-func (r *rawGuest) dial(ctx context.Context, release func()) (*wire.Stream, error) {
+// dial opens the stream of an admitted visitor, at another member of a group if the first one
+// refuses it; release is called at its end, or if there is none.
+func (r *rawVisit) dial(ctx context.Context, release func()) (*wire.Stream, error) {
 	for {
-		r.open.Tunnel = r.holder.id
-		conn, over := r.holder.session.choose(release)
+		r.open.Tunnel = r.owner.id
+		conn, over := r.owner.session.choose(release)
 		st, err := conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, r.open), Over: over})
 		if err == nil || !r.again(ctx, conn, err) {
 			return st, err
@@ -42,78 +42,78 @@ func (r *rawGuest) dial(ctx context.Context, release func()) (*wire.Stream, erro
 	}
 }
 
-// far is the stream of one who is there: of a group one that may go elsewhere.
-func (r *rawGuest) far(ctx context.Context, st *wire.Stream) relay.Far {
-	if !r.place.grouped() {
+// far returns the relay's end of a stream: for a group one that may move to another member.
+func (r *rawVisit) remote(ctx context.Context, st *wire.Stream) relay.RemoteStream {
+	if !r.endpoint.grouped() {
 		return &relay.RawStream{Stream: st}
 	}
-	return &rawAgain{ctx: ctx, guest: r, now: &relay.RawStream{Stream: st}, changed: make(chan struct{})}
+	return &rawRetry{ctx: ctx, visit: r, now: &relay.RawStream{Stream: st}, changed: make(chan struct{})}
 }
 
-// again finds who is asked next. Nothing of him has reached a service.
-func (r *rawGuest) again(ctx context.Context, conn *wire.Conn, err error) bool {
-	became := fateOf(conn, err)
-	if !r.place.grouped() || ctx.Err() != nil || !r.tries.again(&r.seat, became, false) {
+// again finds the next member. None of the visitor's bytes have reached a service.
+func (r *rawVisit) again(ctx context.Context, conn *wire.Conn, err error) bool {
+	became := outcomeOf(conn, err)
+	if !r.endpoint.grouped() || ctx.Err() != nil || !r.tries.again(&r.assignment, became, false) {
 		return false
 	}
-	if became != fateRefused {
-		r.s.lost(r.holder.session, conn)
+	if became != outcomeRefused {
+		r.s.lost(r.owner.session, conn)
 	}
-	next, failed := r.s.letIn(ctx, r.place, r, r.tries.before(), false)
+	next, failed := r.s.admit(ctx, r.endpoint, r, r.tries.before(), false)
 	if failed != nil {
 		return false
 	}
 	r.s.resent.Add(1)
-	r.seat = next
+	r.assignment = next
 	return true
 }
 
-// suits implements guest.
-func (*rawGuest) suits(*holder) error { return nil }
+// suits implements admissionRequest.
+func (*rawVisit) suits(*owner) error { return nil }
 
-// class implements guest.
-func (*rawGuest) class() Class { return Stream }
+// class implements admissionRequest.
+func (*rawVisit) class() Class { return Stream }
 
-// needs implements guest.
-func (*rawGuest) needs(*holder) (class Class, size int) { return Stream, 2 * message.MaxRecord }
+// needs implements admissionRequest.
+func (*rawVisit) needs(*owner) (class Class, size int) { return Stream, 2 * message.MaxRecord }
 
-// maxKept is how much of what a visitor has sent is kept while nothing has come back: as
-// much as the beginning of TLS takes.
+// maxKept bounds the visitor's bytes that are kept until the first byte of an answer: they suffice
+// for the beginning of TLS.
 const maxKept = 16 << 10
 
-// rawAgain is the stream of a raw connection of a group. As long as nothing has come of a
-// member, and it says that its service has seen nothing, another one is sent what the visitor
-// has sent so far. After that it is a rawStream, and costs no more.
+// rawRetry is the stream of a raw connection of a group. Until the first byte of an answer, if a
+// member reports that its service has seen nothing, the visitor's bytes so far are sent to another
+// member. After that it is a rawStream, and costs no more.
 //
 // One goroutine is in WriteTo, which changes the member, and one sends.
-type rawAgain struct {
+type rawRetry struct {
 	ctx   context.Context
-	guest *rawGuest
+	visit *rawVisit
 
-	settled atomic.Bool // there is no other member for him any more
+	settled atomic.Bool // the member is final
 	mu      sync.Mutex
 	now     *relay.RawStream // guarded by mu until it is settled
 	kept    []byte           // guarded by mu
-	ended   bool             // guarded by mu: he sends no more
+	ended   bool             // guarded by mu: the visitor has ended its half
 	cut     func()           // guarded by mu; of WhenCut
 	changed chan struct{}    // guarded by mu: closed when now is another, or it is settled
 }
 
 // stream is the present one.
-func (r *rawAgain) stream() *relay.RawStream {
+func (r *rawRetry) stream() *relay.RawStream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now
 }
 
-// settle leaves the visitor where he is.
-func (r *rawAgain) settle() {
+// settle fixes the present member.
+func (r *rawRetry) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settleLocked()
 }
 
-func (r *rawAgain) settleLocked() {
+func (r *rawRetry) settleLocked() {
 	if !r.settled.Load() {
 		r.settled.Store(true)
 		r.kept = nil
@@ -122,8 +122,8 @@ func (r *rawAgain) settleLocked() {
 	}
 }
 
-// WriteTo writes what comes. The first bytes settle it.
-func (r *rawAgain) WriteTo(w io.Writer) (total int64, err error) {
+// WriteTo writes the bytes of the member. The first ones settle it.
+func (r *rawRetry) WriteTo(w io.Writer) (total int64, err error) {
 	defer r.settle()
 	first := relay.Frames.Get().(*[]byte)
 	defer relay.Frames.Put(first)
@@ -150,18 +150,18 @@ func (r *rawAgain) WriteTo(w io.Writer) (total int64, err error) {
 	return total + n, err
 }
 
-// move opens a stream to another member with all that the visitor has sent. The lock is held,
-// so that what he sends next comes behind it.
-func (r *rawAgain) move(why error) (moved bool) {
+// move opens a stream to another member and sends all bytes of the visitor so far. The lock is
+// held, so that later bytes follow them.
+func (r *rawRetry) move(why error) (moved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.settled.Load() || !r.guest.again(r.ctx, r.now.Conn(), why) {
+	if r.settled.Load() || !r.visit.again(r.ctx, r.now.Conn(), why) {
 		return false
 	}
-	rest := r.guest.open.Rest
-	r.guest.open.Rest = append(rest[:len(rest):len(rest)], r.kept...)
-	st, err := r.guest.dial(r.ctx, r.guest.permit.Release)
-	r.guest.open.Rest = rest
+	rest := r.visit.open.Rest
+	r.visit.open.Rest = append(rest[:len(rest):len(rest)], r.kept...)
+	st, err := r.visit.dial(r.ctx, r.visit.permit.Release)
+	r.visit.open.Rest = rest
 	if err != nil {
 		return false
 	}
@@ -175,9 +175,9 @@ func (r *rawAgain) move(why error) (moved bool) {
 	return true
 }
 
-// Send keeps what it sends as long as it may be sent again. If it fails meanwhile WriteTo finds
-// out why: b is with who comes next then, or nobody comes.
-func (r *rawAgain) Send(b []byte) error {
+// Send keeps the sent bytes as long as they may be sent again. If it fails meanwhile, WriteTo finds
+// the cause: b is sent to the next member, or there is none.
+func (r *rawRetry) Send(b []byte) error {
 	if r.settled.Load() {
 		return r.now.Send(b)
 	}
@@ -199,10 +199,10 @@ func (r *rawAgain) Send(b []byte) error {
 }
 
 // TrySend does not, before it is settled.
-func (r *rawAgain) TrySend(b []byte) bool { return r.settled.Load() && r.now.TrySend(b) }
+func (r *rawRetry) TrySend(b []byte) bool { return r.settled.Load() && r.now.TrySend(b) }
 
-// CloseWrite ends what the visitor sends, wherever he is.
-func (r *rawAgain) CloseWrite() error {
+// CloseWrite ends the visitor's direction, at whichever member it is.
+func (r *rawRetry) CloseWrite() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
@@ -210,18 +210,18 @@ func (r *rawAgain) CloseWrite() error {
 }
 
 // Reset ends it.
-func (r *rawAgain) Reset(code wire.Code) error {
+func (r *rawRetry) Reset(code wire.Code) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settleLocked()
 	return r.now.Reset(code)
 }
 
-// SetReadDeadline bounds the wait for what comes.
-func (r *rawAgain) SetReadDeadline(t time.Time) error { return r.stream().SetReadDeadline(t) }
+// SetReadDeadline bounds the wait for the member's bytes.
+func (r *rawRetry) SetReadDeadline(t time.Time) error { return r.stream().SetReadDeadline(t) }
 
 // WhenCut tells of a stream that is cut once it is settled. Before that WriteTo finds it out.
-func (r *rawAgain) WhenCut(f func()) {
+func (r *rawRetry) WhenCut(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cut = f; r.settled.Load() {
@@ -229,4 +229,4 @@ func (r *rawAgain) WhenCut(f func()) {
 	}
 }
 
-var _ relay.Far = (*rawAgain)(nil)
+var _ relay.RemoteStream = (*rawRetry)(nil)

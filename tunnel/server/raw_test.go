@@ -15,11 +15,10 @@ import (
 	"paddock/wire"
 )
 
-// What raw connections are promised is promised whatever carries them. Tests of it are here,
-// and each is tried with every carrier.
+// The guarantees of raw connections hold for every carrier. The tests here run with each of them.
 
-// overCarriers runs a test over the link, over channels that are bare, and over those that
-// are secured; and looks whether it was that which has carried.
+// overCarriers runs a test over the link, over plain channels, and over secured ones; and checks
+// which of them carried the traffic.
 func overCarriers(t *testing.T, limits tunnel.Limits, test func(t *testing.T, p *pair)) {
 	for name, pair := range map[string]func(t *testing.T, s *Server) *pair{
 		"link":    func(t *testing.T, s *Server) *pair { return newPair(t, s) },
@@ -36,8 +35,8 @@ func overCarriers(t *testing.T, limits tunnel.Limits, test func(t *testing.T, p 
 	}
 }
 
-// Who sends without reading is held back, and what he has sent comes back whole. What
-// channels carry counts.
+// A visitor that sends without reading is held back, and all of its bytes come back. Bytes over
+// channels are counted.
 func TestBothWaysAtOnce(t *testing.T) {
 	overCarriers(t, tunnel.Limits{}, func(t *testing.T, p *pair) {
 		visitor := dialTCP(t, p.tcp(echoTCP))
@@ -64,7 +63,8 @@ func TestBothWaysAtOnce(t *testing.T) {
 	})
 }
 
-// Who sends, ends his half, and then reads gets the whole reply; and so does the other.
+// A side that sends, ends its half, and then reads receives the complete reply; the same holds for
+// the other side.
 func TestHalfClose(t *testing.T) {
 	overCarriers(t, tunnel.Limits{}, func(t *testing.T, p *pair) {
 		visitor := dialTCP(t, p.tcp(func(c *net.TCPConn) {
@@ -151,7 +151,7 @@ func TestResetByTheTarget(t *testing.T) {
 	})
 }
 
-// Kicking the client ends what is carried, at both ends; so does the end of the server.
+// A kick of the client ends its relayed connections, at both ends; so does the end of the server.
 func TestRawKick(t *testing.T) {
 	for name, end := range map[string]func(p *pair){
 		"kick":  func(p *pair) { p.server.Kick(p.server.Sessions()[0].Identity) },
@@ -213,8 +213,8 @@ func TestRawDrain(t *testing.T) {
 	})
 }
 
-// Visitors by SNI too. His ClientHello goes over the link, and the rest by a channel, if there
-// is one, that is bare though the link is TLS.
+// The same for visitors by SNI. The ClientHello goes over the link, and the rest by a channel, if
+// there is one, which is plain though the link is TLS.
 func TestRawSNI(t *testing.T) {
 	overCarriers(t, tunnel.Limits{}, func(t *testing.T, p *pair) {
 		inner := linkCertificate(t)

@@ -10,8 +10,8 @@ import (
 	"paddock/wire"
 )
 
-// A client that sends a record longer than it may be is reset before all of it has come, and
-// what its visitor has got does not look whole: nobody gathers what nobody has counted.
+// A client that sends a record beyond its bound is reset before all of it has arrived, and the
+// visitor's answer does not look complete: no uncounted bytes are buffered.
 func TestLongRecordsAreRefused(t *testing.T) {
 	head := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for name, c := range map[string]struct {

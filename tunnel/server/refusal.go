@@ -15,7 +15,7 @@ import (
 	"paddock/wire"
 )
 
-// errCredentials is about visitors of whom a tunnel asks more.
+// errCredentials is the refusal of visitors without a tunnel's user and password.
 var errCredentials = errors.New("tunnel: user or password")
 
 // Reason is why a visitor was refused; it is also the label of the counter.
@@ -23,7 +23,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	NoRoute         Reason = iota // nobody holds the host, or the path
+	NoRoute         Reason = iota // no client holds the host, or the path
 	Denied                        // the policy does not allow the tunnel any more
 	Malformed                     // the request
 	Misdirected                   // TLS was begun with a name that leads to another client
@@ -31,19 +31,20 @@ const (
 	Overloaded                    // a bound of the server's
 	ClientFull                    // a bound of the client's
 	HintFull                      // the client has said that it is full
-	LinkBehind                    // the client's link takes nothing, or he says nothing
+	LinkBehind                    // the client's link is congested or silent
 	ClientAway                    // the lease runs, or the client drains
 	ClientLost                    // its connection ended under the request
 	HintDown                      // the client has said that the target takes no connection
 	Unreachable                   // the target took no connection
 	Broken                        // the target ended early, or spoke no HTTP
 	TooLate                       // the target took too long
-	Unintroduced                  // a proxy has not said properly whom it brings
+	Unintroduced                  // a proxy sent no valid header
 	Gone                          // the visitor left
 	reasons
 )
 
-// answers is section 3.8 of what the front says: status and, as RFC 9209 names it, error.
+// answers holds the status of each refusal, and its error in the words of RFC 9209 (section 3.8 of
+// the SPEC).
 var answers = [reasons]struct {
 	name, error string
 	status      int
@@ -72,14 +73,14 @@ var answers = [reasons]struct {
 // String is the reason in a log.
 func (r Reason) String() string { return answers[r].name }
 
-// Refusal is what became of a visitor who was not served.
+// Refusal is a visitor that was not served, with the reason.
 type Refusal struct {
 	Reason   Reason
 	Status   int    // of the answer, 0 for a raw connection
 	Tunnel   string // where visitors find it, "" if there is none
 	Identity string // of the client, "" if there is none
 	Peer     string // the visitor's address
-	Host     string // that he asked for
+	Host     string // as the visitor asked for it
 	Waited   time.Duration
 	Err      error // more about it, nil if there is no more
 }
@@ -101,7 +102,7 @@ func (s *Server) refuse(t turn, f Refusal) {
 	}
 	a := refusals[refusalKey{f.Reason, f.Status, rand.IntN(maxRetryAfter)}]
 	if t.begin(a.text, &a.head, a.body, true) == nil {
-		_ = t.end(nil, nil) // if it fails he has gone, and so much was done for him already
+		_ = t.end(nil, nil) // it fails if the visitor has left
 	}
 }
 
@@ -114,7 +115,7 @@ type refusalKey struct {
 	later  int // Retry-After, less one second
 }
 
-// refusal is an answer that was made before anybody has asked.
+// refusal is a prepared answer.
 type refusal struct {
 	text, body []byte
 	head       h1.Head // of text
@@ -154,7 +155,7 @@ func makeRefusal(reason Reason, status, later int) *refusal {
 	}
 	f.text = append(h1.AppendLength(f.text, int64(len(f.body))), "\r\n"...)
 	if err := f.head.Parse(f.text, h1.LinkAnswer); err != nil {
-		panic(err) // never: what is above is all there is
+		panic(err) // never: the input is constant
 	}
 	return f
 }
@@ -212,7 +213,7 @@ func reasonOf(ctx context.Context, err error) Reason {
 	return Broken
 }
 
-// Stage is where on his way a visitor was who was refused for the reason.
+// Stage returns the stage at which a visitor is refused for the reason.
 func (r Reason) Stage() string {
 	switch r {
 	case NoRoute, Denied, Misdirected:

@@ -26,11 +26,11 @@ type island struct {
 	conns  chan net.Conn // that were dialed; not buffered: they are accepted at once
 	closed chan struct{} // with the present listener
 	ended  chan error
-	dials  map[string]int // by who has dialed, guarded by mu
+	dials  map[string]int // by client, guarded by mu
 	mu     sync.Mutex
 }
 
-// liveness is what the programs ask of wire; section 9 of its SPEC.
+// liveness is the timeout that the programs set for wire; section 9 of its SPEC.
 const liveness = 10 * time.Second
 
 func newIsland(t *testing.T, limits tunnel.Limits) *island {
@@ -79,7 +79,7 @@ func (n *island) dialer(who string, lost <-chan struct{}) func(context.Context) 
 	}
 }
 
-// islandListener accepts what is dialed.
+// islandListener accepts the connections that are dialed in memory.
 type islandListener struct {
 	conns  <-chan net.Conn
 	closed chan struct{}
@@ -97,7 +97,7 @@ func (l *islandListener) Accept() (net.Conn, error) {
 func (l *islandListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *islandListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// blackhole is a connection on a path that may be lost: what is written vanishes then.
+// blackhole is a connection on a path that may be lost: its written bytes vanish then.
 type blackhole struct {
 	net.Conn
 	lost <-chan struct{}
@@ -112,7 +112,7 @@ func (b *blackhole) Write(p []byte) (int, error) {
 	}
 }
 
-// client runs one for who.example until stop.
+// client starts a client for the host name of who, and returns it with a function that ends it.
 func (n *island) client(who string, lost <-chan struct{}) (c *client.Client, stop func()) {
 	c, err := client.New(client.Config{
 		Tunnels: []client.Tunnel{{Name: who, Protocol: tunnel.HTTP, Host: who + ".example", Target: "127.0.0.1:1"}}, Logger: silent,
@@ -132,8 +132,8 @@ func (n *island) client(who string, lost <-chan struct{}) (c *client.Client, sto
 	}
 }
 
-// inBubble runs a test with fake time. What wire keeps in pools between calls belongs to
-// the time in which it was made.
+// inBubble runs a test with fake time. Objects in wire's pools must not cross from one bubble to
+// another.
 func inBubble(t *testing.T, test func(*testing.T)) {
 	t.Helper()
 	emptyPools()
@@ -147,8 +147,8 @@ func emptyPools() {
 	runtime.GC()
 }
 
-// A path that swallows everything: who comes by another one with the same identity
-// replaces the dead session at once; where nobody comes, it is found dead within 12 s.
+// The path drops every packet. A client that comes by another path with the same identity replaces
+// the dead session at once. Without one, the session is found dead within 12 s.
 func TestALostPath(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newIsland(t, tunnel.Limits{})

@@ -12,10 +12,10 @@ import (
 	"paddock/tunnel"
 )
 
-// Somebody posts every 5 s, and that is when the service ends connections on which it waits. Each POST is done once, and none of them fails if the service has said how
-// long it waits. If it has not, a POST may meet the end of its connection: then nobody can
-// know whether it was done, it is not sent again, and the visitor hears of it.
-// PADDOCK_TUNNEL_POSTS=720 is for an hour.
+// A visitor posts every 5 s, exactly when the service closes idle connections. Each POST is
+// executed once, and none of them fails if the service announces its timeout. Otherwise a POST may
+// meet the end of its connection: then it is unknown whether it was executed, it is not sent again,
+// and the visitor receives an error. PADDOCK_TUNNEL_POSTS=720 runs for an hour.
 func TestPostsAtTheMomentOfReuse(t *testing.T) {
 	const every = 5 * time.Second
 	span := every * time.Duration(scale(t, "PADDOCK_TUNNEL_POSTS", 60))

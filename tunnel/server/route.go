@@ -8,21 +8,20 @@ import (
 	"sync/atomic"
 )
 
-// routes finds the place of a request. Reading takes no lock; who changes it holds
-// Server.mu.
+// routes finds the endpoint of a request. Readers take no lock; writers hold Server.mu.
 type routes struct {
 	hosts sync.Map // of *hostRoutes by host, or by "*." and the rest of it
 }
 
-// hostRoutes are the places of one host, longest path first. The list is not changed
+// hostRoutes are the endpoints of one host, longest path first. The list is not changed
 // once it is there.
 type hostRoutes struct {
-	places atomic.Pointer[[]*place]
+	endpoints atomic.Pointer[[]*endpoint]
 }
 
-// find returns the place for a normalised host and a path, nil if there is none. Exact
+// find returns the endpoint for a normalised host and a path, nil if there is none. Exact
 // hosts go before wildcards, even if only the wildcard has the path.
-func (t *routes) find(host, path string) *place {
+func (t *routes) find(host, path string) *endpoint {
 	if p := t.on(host, path); p != nil {
 		return p
 	}
@@ -32,12 +31,12 @@ func (t *routes) find(host, path string) *place {
 	return nil
 }
 
-func (t *routes) on(host, path string) *place {
+func (t *routes) on(host, path string) *endpoint {
 	found, ok := t.hosts.Load(host)
 	if !ok {
 		return nil
 	}
-	for _, p := range *found.(*hostRoutes).places.Load() {
+	for _, p := range *found.(*hostRoutes).endpoints.Load() {
 		if p.covers(path) {
 			return p
 		}
@@ -45,18 +44,18 @@ func (t *routes) on(host, path string) *place {
 	return nil
 }
 
-// covers says whether a path is the place's, or continues it behind a slash.
-func (p *place) covers(path string) bool {
+// covers reports whether a path is the endpoint's, or continues it behind a slash.
+func (p *endpoint) covers(path string) bool {
 	prefix := p.at.Path
 	return prefix == "" || strings.HasPrefix(path, prefix) &&
 		(len(path) == len(prefix) || path[len(prefix)] == '/' || path[len(prefix)] == '?')
 }
 
-// all are the places of the table.
-func (t *routes) all() iter.Seq[*place] {
-	return func(yield func(*place) bool) {
+// all are the endpoints of the table.
+func (t *routes) all() iter.Seq[*endpoint] {
+	return func(yield func(*endpoint) bool) {
 		t.hosts.Range(func(_, entry any) bool {
-			for _, p := range *entry.(*hostRoutes).places.Load() {
+			for _, p := range *entry.(*hostRoutes).endpoints.Load() {
 				if !yield(p) {
 					return false
 				}
@@ -66,7 +65,7 @@ func (t *routes) all() iter.Seq[*place] {
 	}
 }
 
-// has says whether there is a place for the host, of any path.
+// has reports whether there is an endpoint for the host, of any path.
 func (t *routes) has(host string) bool {
 	if _, ok := t.hosts.Load(host); ok {
 		return true
@@ -78,17 +77,17 @@ func (t *routes) has(host string) bool {
 	return ok
 }
 
-// of are the places of a host, of all paths.
-func (t *routes) of(host string) []*place {
+// of are the endpoints of a host, of all paths.
+func (t *routes) of(host string) []*endpoint {
 	found, ok := t.hosts.Load(host)
 	if !ok {
 		return nil
 	}
-	return *found.(*hostRoutes).places.Load()
+	return *found.(*hostRoutes).endpoints.Load()
 }
 
-// exactly returns the place of that host and path.
-func (t *routes) exactly(host, path string) *place {
+// exactly returns the endpoint of that host and path.
+func (t *routes) exactly(host, path string) *endpoint {
 	for _, p := range t.of(host) {
 		if p.at.Path == path {
 			return p
@@ -97,28 +96,28 @@ func (t *routes) exactly(host, path string) *place {
 	return nil
 }
 
-// add enters a place whose host and path nobody has.
-func (t *routes) add(p *place) {
+// add enters an endpoint whose host and path are free.
+func (t *routes) add(p *endpoint) {
 	list := append(slices.Clone(t.of(p.at.Host)), p)
-	slices.SortStableFunc(list, func(a, b *place) int { return len(b.at.Path) - len(a.at.Path) })
+	slices.SortStableFunc(list, func(a, b *endpoint) int { return len(b.at.Path) - len(a.at.Path) })
 	if found, ok := t.hosts.Load(p.at.Host); ok {
-		found.(*hostRoutes).places.Store(&list)
+		found.(*hostRoutes).endpoints.Store(&list)
 		return
 	}
 	entry := &hostRoutes{}
-	entry.places.Store(&list)
+	entry.endpoints.Store(&list)
 	t.hosts.Store(p.at.Host, entry)
 }
 
-// remove takes a place out.
-func (t *routes) remove(p *place) {
+// remove takes an endpoint out.
+func (t *routes) remove(p *endpoint) {
 	found, ok := t.hosts.Load(p.at.Host)
 	if !ok {
 		return
 	}
 	entry := found.(*hostRoutes)
-	list := slices.DeleteFunc(slices.Clone(*entry.places.Load()), func(o *place) bool { return o == p })
-	entry.places.Store(&list)
+	list := slices.DeleteFunc(slices.Clone(*entry.endpoints.Load()), func(o *endpoint) bool { return o == p })
+	entry.endpoints.Store(&list)
 	if len(list) == 0 {
 		t.hosts.Delete(p.at.Host)
 	}

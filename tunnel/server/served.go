@@ -17,13 +17,13 @@ type Served struct {
 	Tunnel    string          // where visitors find it
 	Identity  string          // of the client
 	Peer      string          // the visitor's address
-	Host      string          // that he asked for, "" of TCP
+	Host      string          // as the visitor asked for it, "" of TCP
 	Method    string          // "" of a raw connection, as the next three
 	Path      string          // without its query, which may hold secrets
 	RequestID string          // that the target was given
 	Status    int             // 101: the connection went on as something else
-	Received  int64           // bytes of his body, or of what he sent on such a connection
-	Sent      int64           // bytes of the answer's, or of what he got on it
+	Received  int64           // bytes of the request's body, or from the visitor on such a connection
+	Sent      int64           // bytes of the answer's body, or to the visitor on it
 	Took      time.Duration
 	End       tunnel.End // of a connection that was carried as it is; "" of a request
 	Direct    bool       // it had a channel of its own
@@ -44,20 +44,20 @@ func (x *exchange) served(sent int64) {
 	x.s.Hooks.Served(*v)
 }
 
-// told is what is known of an exchange when its head is answered, nil if nobody asks.
+// told returns the description of an exchange when its head is answered, nil without a hook.
 func (x *exchange) told() *Served {
 	if x.s.Hooks.Served == nil {
 		return nil
 	}
 	r := x.r
 	return &Served{
-		Protocol: tunnel.HTTP, Tunnel: x.claim.where, Identity: x.claim.identity, Peer: r.peer.String(), Host: string(r.Host), Method: string(r.Method),
+		Protocol: tunnel.HTTP, Tunnel: x.lease.where, Identity: x.lease.identity, Peer: r.peer.String(), Host: string(r.Host), Method: string(r.Method),
 		Path: r.Path(), RequestID: x.id, Status: x.head.Status,
 	}
 }
 
 // carried tells of a visitor's connection that has ended.
-func (s *Server) carried(c *claim, open *message.Channel, over *relay.Passage, st *wire.Stream, began time.Time, direct bool) {
+func (s *Server) carried(c *lease, open *message.Channel, over *relay.Transfer, st *wire.Stream, began time.Time, direct bool) {
 	if s.Hooks.Served == nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Server) carried(c *claim, open *message.Channel, over *relay.Passage, s
 }
 
 // endOf is how a connection ended over a stream.
-func (s *Server) endOf(over *relay.Passage, st *wire.Stream) tunnel.End {
+func (s *Server) endOf(over *relay.Transfer, st *wire.Stream) tunnel.End {
 	switch end := over.Ended(); {
 	case end == tunnel.Closed:
 		return end
@@ -81,8 +81,7 @@ func (s *Server) endOf(over *relay.Passage, st *wire.Stream) tunnel.End {
 	}
 }
 
-// noteID keeps the request's id, which is in the head that the target gets, if somebody is
-// to be told.
+// noteID keeps the request's id, which is in the head that the target receives, if there is a hook.
 func (x *exchange) noteID(text []byte) {
 	if x.s.Hooks.Served == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"paddock/tunnel"
 )
 
-// Who asks to be told hears of each request that was served, however it traveled, once.
+// The hook is called once for each request that was served, however it traveled.
 func TestServedIsTold(t *testing.T) {
 	var mu sync.Mutex
 	var told []Served

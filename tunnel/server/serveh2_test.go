@@ -16,7 +16,8 @@ import (
 	"paddock/tunnel/internal/tunneltest"
 )
 
-// h2c is a service that speaks HTTP/2 alone behind a tunnel, and a visitor who does.
+// h2c starts a service behind a tunnel that accepts HTTP/2 alone, and returns a visitor that uses
+// it.
 func (p *pair) h2c(h http.HandlerFunc) (c *client.Client, visitor *http.Client) {
 	p.T.Helper()
 	c, stop := p.client(client.Config{Tunnels: []client.Tunnel{{Name: "h2", Protocol: tunnel.HTTP, Host: "example.com", Target: "h2c://" + tunneltest.H2Service(p.T, h)}}})
@@ -94,7 +95,7 @@ func TestH2Target(t *testing.T) {
 	}
 }
 
-// Both directions are open at once, and a visitor who leaves is seen by the target.
+// Both directions are open at once, and the target notices that a visitor leaves.
 func TestH2Conversation(t *testing.T) {
 	p := newPair(t, &Server{})
 	left := make(chan struct{})
@@ -133,7 +134,7 @@ func TestH2Conversation(t *testing.T) {
 	<-left
 }
 
-// What goes wrong at a target of HTTP/2 has the answers of any other.
+// Failures of a target of HTTP/2 are answered like those of any other.
 func TestH2TargetFails(t *testing.T) {
 	p := newPair(t, &Server{})
 	read := make(chan struct{})
@@ -178,8 +179,8 @@ func TestH2TargetFails(t *testing.T) {
 	}
 }
 
-// A target of https speaks what it agrees to: HTTP/2, or HTTP/1.1, and that with whoever
-// upgrades.
+// A target of https is spoken to in the protocol that it agrees to: HTTP/2 or HTTP/1.1, and
+// HTTP/1.1 for upgrades.
 func TestH2TargetOverTLS(t *testing.T) {
 	p := newPair(t, &Server{})
 	for i, is := range []struct {

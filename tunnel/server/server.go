@@ -18,8 +18,8 @@ import (
 	"paddock/wire"
 )
 
-// Hooks tell what happens. They are called outside of locks and do not wait; nil is
-// nothing.
+// Hooks are called on events. They are called outside of locks and must not block; nil hooks are
+// not called.
 type Hooks struct {
 	Connected, Disconnected func(Session)
 	Bound, Unbound          func(identity string, b tunnel.Binding)
@@ -27,8 +27,8 @@ type Hooks struct {
 	// Served is told of each request of which the visitor got the answer, and of each connection
 	// that was carried as it is, at its end.
 	Served func(Served)
-	// Fallen is told of each visitor of a direct tunnel whom the link carries.
-	Fallen func(Fallen)
+	// DirectFallback is called with each visitor of a direct tunnel that the link carries.
+	DirectFallback func(DirectFallback)
 	// BindRefused is told of each tunnel that a client asked for and did not get.
 	BindRefused func(identity string, b tunnel.Binding, peer string, err error)
 }
@@ -39,30 +39,30 @@ type Hooks struct {
 // It serves the clients of a wire.Server, or of any wire connection whose Mux it has
 // been registered with, and visitors by ServeHTTP and at the addresses that clients bind.
 type Server struct {
-	// Policy is who may have what; nil is nobody.
+	// Policy decides which bindings clients may have; nil allows none.
 	Policy tunnel.Policy
-	// Identify names a client; nil takes the name of wire.Identity and, without one,
-	// the session of its HELLO: whoever comes with the same identity takes over.
+	// Identify names a client; nil takes the name of wire.Identity and, without one, the session of
+	// its HELLO. A client with the same identity takes over.
 	Identify func(*wire.Conn) string
 	Limits   tunnel.Limits
-	// Admission bounds what is under way; nil does so by Limits.
+	// Admission bounds the current work; nil does so by Limits.
 	Admission Admission
-	// MaxInflight is how much of that all tunnels of an identity may have together, 0 for
-	// as much as Admission lets in. It is asked for each visitor and does not wait; nil is
-	// 0 for everybody. It is set before Register.
+	// MaxInflight bounds the current work of all tunnels of an identity together, 0 for as much as
+	// Admission admits. It is called for each visitor and must not block; nil is 0 for every
+	// identity. It is set before Register.
 	MaxInflight func(identity string) int
 	Hooks       Hooks
-	// TrustedProxies may say of whom they forward.
+	// TrustedProxies may send the addresses of the visitors they forward.
 	TrustedProxies []netip.Prefix
 	// ProxyProtocolFrom are the networks of proxies that introduce each visitor by a header
 	// of the PROXY protocol, version 1 or 2: at Serve, ServeTLS and the addresses of TCP
 	// tunnels a connection from there is closed without one. The visitor's address is then
 	// the one that is told. From anywhere else none is read.
 	ProxyProtocolFrom []netip.Prefix
-	// NoHTTP2 has Serve and ServeTLS speak HTTP/1.1 alone: TLS offers nothing else, and who
+	// NoHTTP2 restricts Serve and ServeTLS to HTTP/1.1: TLS offers nothing else, and a visitor that
 	// begins with HTTP/2 is told so.
 	NoHTTP2 bool
-	// Logger gets what fails; nil is slog.Default.
+	// Logger receives errors; nil is slog.Default.
 	Logger *slog.Logger
 
 	prepare   sync.Once
@@ -81,19 +81,19 @@ type Server struct {
 	hints     atomic.Uint64
 	resent    atomic.Uint64      // exchanges, to another member or over another connection
 	starved   atomic.Uint64      // connections of visitors that could not be accepted
-	heads     headcount          // of the fronts
-	rawHeads  headcount          // of TCP tunnels
+	heads     connCounts         // of the fronts
+	rawHeads  connCounts         // of TCP tunnels
 	turns     *handshake.Limiter // of visitors in the handshake of TLS
-	directs   directs
+	directs   ticketTable
 
 	mu        sync.Mutex // guards all below; never held while something is sent
 	closed    bool
-	sessions  map[string]*session // by identity
-	addresses map[string]*place   // of TCP by the address that listens
-	shares    map[string]*share   // by identity, with MaxInflight
-	clients   map[string]*tally   // by identity, as long as it has claims
-	past      LinkBytes           // of sessions that have ended
-	begun     Begun               // of claims that are no more
+	sessions  map[string]*session        // by identity
+	addresses map[string]*endpoint       // of TCP by the address that listens
+	shares    map[string]*share          // by identity, with MaxInflight
+	clients   map[string]*identityTotals // by identity, as long as it has leases
+	past      LinkBytes                  // of sessions that have ended
+	begun     AdmittedCounts             // of leases that are no more
 }
 
 func (s *Server) init() {
@@ -107,8 +107,8 @@ func (s *Server) init() {
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.sessions, s.addresses = map[string]*session{}, map[string]*place{}
-		s.shares, s.clients = map[string]*share{}, map[string]*tally{}
+		s.sessions, s.addresses = map[string]*session{}, map[string]*endpoint{}
+		s.shares, s.clients = map[string]*share{}, map[string]*identityTotals{}
 	})
 }
 
@@ -121,15 +121,15 @@ func (s *Server) Register(m *wire.Mux) {
 	wire.HandlePost(m, message.KindHint, s.hint, wire.Inline())
 }
 
-// Close ends what the server listens on and forgets all names. The connections of
-// clients belong to who has accepted them. It waits for the goroutines of the server.
+// Close closes the server's listeners and forgets all names. The connections of clients belong to
+// the program that has accepted them. It waits for the goroutines of the server.
 func (s *Server) Close() error {
 	s.init()
 	s.mu.Lock()
 	s.closed = true
 	sessions := s.sessions
 	s.sessions = map[string]*session{}
-	for c := range s.claims() {
+	for c := range s.leases() {
 		s.drop(c)
 	}
 	s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.Bin
 func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) message.BindResult {
 	b, err := ask.Binding()
 	code := wire.InvalidArgument
-	var c *claim
+	var c *lease
 	switch {
 	case err != nil:
 	case b.Protocol == tunnel.HTTP && b.Host == "":
@@ -206,8 +206,8 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) mess
 	return message.BindResult{ID: ask.ID, Where: c.where, Direct: ask.Direct && s.directs.open.Load()}
 }
 
-// grant gives a session a binding that the policy allows and nobody else holds.
-func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *claim, code wire.Code, err error) {
+// grant gives a session a binding that the policy allows and no other client holds.
+func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *lease, code wire.Code, err error) {
 	if err := s.allowed(x.identity, b); err != nil {
 		return nil, wire.PermissionDenied, err
 	}
@@ -215,7 +215,7 @@ func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *c
 	return c, codeOf(err), err
 }
 
-// codeOf is what a client is told of a tunnel that it may have, and does not get.
+// codeOf returns the code for a tunnel that the client may have, and does not get.
 func codeOf(err error) wire.Code {
 	switch {
 	case errors.Is(err, tunnel.ErrNameHeld):
@@ -226,16 +226,16 @@ func codeOf(err error) wire.Code {
 	return wire.Unavailable
 }
 
-// unbind serves tunnel.unbind. What is not bound is no error.
+// unbind serves tunnel.unbind. A tunnel that is not bound is no error.
 func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.UnbindAnswer, error) {
 	conn := wire.ConnFrom(ctx)
 	identity := s.identify(conn)
-	var gone []*claim
+	var gone []*lease
 	s.mu.Lock()
 	if x := s.sessions[identity]; x != nil && x.has(conn) {
 		for _, id := range r.IDs {
-			if c := x.claims[id]; c != nil {
-				delete(x.claims, id)
+			if c := x.leases[id]; c != nil {
+				delete(x.leases, id)
 				s.drop(c)
 				gone = append(gone, c)
 			}
@@ -246,11 +246,11 @@ func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.U
 	return message.UnbindAnswer{}, nil
 }
 
-func (s *Server) unbound(claims []*claim) {
+func (s *Server) unbound(leases []*lease) {
 	if s.Hooks.Unbound == nil {
 		return
 	}
-	for _, c := range claims {
+	for _, c := range leases {
 		s.Hooks.Unbound(c.identity, c.at)
 	}
 }

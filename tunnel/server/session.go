@@ -21,10 +21,10 @@ type session struct {
 	small    int                     // head and body of a small exchange have at most so many bytes
 
 	direct directCounts
-	hinted hinted // of all its tunnels
+	hinted hintStatus // of all its tunnels
 
-	claims  map[uint16]*claim // guarded by Server.mu
-	old     []*claim          // guarded by Server.mu; of the session before, not bound again yet
+	leases  map[uint16]*lease // guarded by Server.mu
+	old     []*lease          // guarded by Server.mu; of the session before, not bound again yet
 	changes []time.Time       // guarded by Server.mu; when other instances took over
 }
 
@@ -57,7 +57,7 @@ func (s *Server) session(conn *wire.Conn, r *message.BindRequest) (*session, err
 		}
 		return before, err
 	}
-	x := &session{server: s, identity: identity, small: r.SmallMax, claims: map[uint16]*claim{}}
+	x := &session{server: s, identity: identity, small: r.SmallMax, leases: map[uint16]*lease{}}
 	x.links.Store(newLinks(conn))
 	if x.small == 0 {
 		x.small = message.MaxSmall
@@ -104,17 +104,17 @@ func (s *Server) enter(x, before *session) error {
 			x.changes = append(x.changes, now)
 		}
 		x.old = before.old
-		for _, c := range before.claims {
+		for _, c := range before.leases {
 			x.old = append(x.old, c)
 		}
-		before.claims, before.old = nil, nil
+		before.leases, before.old = nil, nil
 	}
 	s.sessions[x.identity] = x
 	s.watch(x, x.lead())
 	return nil
 }
 
-// sameInstance says whether two connections are of one process, or of one that was
+// sameInstance reports whether two connections are of one process, or of one that was
 // started again with its session.
 func sameInstance(a, b *wire.Conn) bool {
 	x, y := a.Peer(), b.Peer()
@@ -143,13 +143,13 @@ func (s *Server) lost(x *session, conn *wire.Conn) {
 	last := x.part(conn)
 	if last {
 		delete(s.sessions, x.identity)
-		for _, c := range x.claims {
+		for _, c := range x.leases {
 			s.rest(c)
 		}
 		for _, c := range x.old {
 			s.rest(c)
 		}
-		x.claims, x.old = nil, nil
+		x.leases, x.old = nil, nil
 	}
 	s.mu.Unlock()
 	if last {
@@ -177,61 +177,61 @@ func (s *Server) disconnected(x *session) {
 	}
 }
 
-// settle lets the lease begin of what the session before had and this one has not
-// bound again.
+// settle starts the leases of leases that the previous session had and this one has not bound
+// again.
 func (s *Server) settle(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range x.old {
-		if h := c.holder.Load(); h == nil || h.session != x {
+		if h := c.owner.Load(); h == nil || h.session != x {
 			s.rest(c)
 		}
 	}
 	x.old = nil
 }
 
-// rest lets the lease of a claim begin. s.mu is held.
-func (s *Server) rest(c *claim) {
-	c.holder.Store(nil)
-	if c.lease != nil || c.dropped {
+// rest lets the lease of a lease begin. s.mu is held.
+func (s *Server) rest(c *lease) {
+	c.owner.Store(nil)
+	if c.expiry != nil || c.dropped {
 		return
 	}
 	var timer *time.Timer
 	timer = time.AfterFunc(s.limits.Lease, func() {
 		s.mu.Lock()
-		due := c.lease == timer
+		due := c.expiry == timer
 		if due {
 			s.drop(c)
 		}
 		s.mu.Unlock()
 		if due {
-			s.unbound([]*claim{c})
+			s.unbound([]*lease{c})
 		}
 	})
-	c.lease = timer
+	c.expiry = timer
 }
 
-// drop ends a claim: with the last one the name is free, and nobody listens. Once is
-// enough. s.mu is held.
-func (s *Server) drop(c *claim) {
+// drop ends a lease: with the last one the name is free, and its listener closes. Later calls do
+// nothing. s.mu is held.
+func (s *Server) drop(c *lease) {
 	if c.dropped {
 		return
 	}
 	c.dropped = true
-	if c.lease != nil {
-		c.lease.Stop()
-		c.lease = nil
+	if c.expiry != nil {
+		c.expiry.Stop()
+		c.expiry = nil
 	}
-	c.holder.Store(nil)
+	c.owner.Store(nil)
 	s.unshare(c)
 	s.uncounted(c)
-	if c.place.remove(c) {
-		s.shut(c.place)
+	if c.endpoint.remove(c) {
+		s.shut(c.endpoint)
 	}
 }
 
-// shut ends a place that nobody has any more. s.mu is held.
-func (s *Server) shut(p *place) {
+// shut ends an endpoint without leases. s.mu is held.
+func (s *Server) shut(p *endpoint) {
 	if p.listener != nil {
 		_ = p.listener.Close()
 		if s.addresses[p.at.Address] == p {
@@ -244,40 +244,40 @@ func (s *Server) shut(p *place) {
 	p.end()
 }
 
-// take gives a session what it asks for, if nobody else holds it.
-func (s *Server) take(x *session, ask *message.BindAsk, b tunnel.Binding) (*claim, error) {
+// take gives a session the binding that it asks for, unless another client holds it.
+func (s *Server) take(x *session, ask *message.BindAsk, b tunnel.Binding) (*lease, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.sessions[x.identity] != x {
 		return nil, tunnel.ErrClosed
 	}
-	c, err := s.claim(x, ask, b)
+	c, err := s.lease(x, ask, b)
 	if err != nil {
 		return nil, err
 	}
-	switch before := x.claims[ask.ID]; {
+	switch before := x.leases[ask.ID]; {
 	case before == c:
 	case before != nil:
 		s.drop(before)
-	case len(x.claims) >= message.MaxTunnels:
-		if c.holder.Load() == nil && c.lease == nil { // made just now
+	case len(x.leases) >= message.MaxTunnels:
+		if c.owner.Load() == nil && c.expiry == nil { // made just now
 			s.drop(c)
 		}
 		return nil, fmt.Errorf("%w: %d tunnels", tunnel.ErrOverloaded, message.MaxTunnels)
 	}
-	x.claims[ask.ID] = c
-	if c.lease != nil {
-		c.lease.Stop()
-		c.lease = nil
+	x.leases[ask.ID] = c
+	if c.expiry != nil {
+		c.expiry.Stop()
+		c.expiry = nil
 	}
 	c.last = ask.ID
-	c.hold(&holder{session: x, id: ask.ID, auth: ask.Auth, direct: ask.Direct})
+	c.hold(&owner{session: x, id: ask.ID, auth: ask.Auth, direct: ask.Direct})
 	return c, nil
 }
 
-// claim finds the claim that x may have, or makes it. s.mu is held.
-func (s *Server) claim(x *session, ask *message.BindAsk, b tunnel.Binding) (*claim, error) {
-	p, err := s.placeFor(x.identity, ask, b)
+// lease finds the lease that x may have, or makes it. s.mu is held.
+func (s *Server) lease(x *session, ask *message.BindAsk, b tunnel.Binding) (*lease, error) {
+	p, err := s.endpointFor(x.identity, ask, b)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (s *Server) claim(x *session, ask *message.BindAsk, b tunnel.Binding) (*cla
 		if c == nil {
 			return s.join(p, x.identity, b), nil
 		}
-		if h := c.holder.Load(); h != nil && h.session == x && h.id != ask.ID {
+		if h := c.owner.Load(); h != nil && h.session == x && h.id != ask.ID {
 			return nil, fmt.Errorf("%w: your tunnel %d", tunnel.ErrNameHeld, h.id)
 		}
 		if c.at.Group == b.Group {
@@ -300,9 +300,9 @@ func (s *Server) claim(x *session, ask *message.BindAsk, b tunnel.Binding) (*cla
 	return s.join(p, x.identity, b), nil
 }
 
-// open makes a place that nobody has. s.mu is held.
-func (s *Server) open(b tunnel.Binding) (*place, error) {
-	p := newPlace(b, s)
+// open makes a new endpoint. s.mu is held.
+func (s *Server) open(b tunnel.Binding) (*endpoint, error) {
+	p := newEndpoint(b, s)
 	if b.Protocol != tunnel.TCP {
 		s.table(b.Protocol).add(p)
 		return p, nil
@@ -318,18 +318,18 @@ func (s *Server) open(b tunnel.Binding) (*place, error) {
 	return p, nil
 }
 
-// join gives an identity its claim at a place. s.mu is held.
-func (s *Server) join(p *place, identity string, b tunnel.Binding) *claim {
-	c := &claim{place: p, at: b, where: p.where, identity: identity}
+// join gives an identity its lease at an endpoint. s.mu is held.
+func (s *Server) join(p *endpoint, identity string, b tunnel.Binding) *lease {
+	c := &lease{endpoint: p, at: b, where: p.where, identity: identity}
 	c.lane = s.lane(c)
 	p.add(c)
 	s.counted(c)
 	return c
 }
 
-// places are all that are held. s.mu is held.
-func (s *Server) places() iter.Seq[*place] {
-	return func(yield func(*place) bool) {
+// endpoints are all that are held. s.mu is held.
+func (s *Server) endpoints() iter.Seq[*endpoint] {
+	return func(yield func(*endpoint) bool) {
 		for _, p := range s.addresses {
 			if !yield(p) {
 				return
@@ -345,10 +345,10 @@ func (s *Server) places() iter.Seq[*place] {
 	}
 }
 
-// claims are those at all places. s.mu is held.
-func (s *Server) claims() iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
-		for p := range s.places() {
+// leases are those at all endpoints. s.mu is held.
+func (s *Server) leases() iter.Seq[*lease] {
+	return func(yield func(*lease) bool) {
+		for p := range s.endpoints() {
 			for _, c := range p.all() {
 				if !yield(c) {
 					return
@@ -358,7 +358,7 @@ func (s *Server) claims() iter.Seq[*claim] {
 	}
 }
 
-// table are the routes of hosts by HTTP, or of those that are passed through.
+// table returns the routes of HTTP hosts, or of those of SNI.
 func (s *Server) table(p tunnel.Protocol) *routes {
 	if p == tunnel.SNI {
 		return &s.names
@@ -366,15 +366,15 @@ func (s *Server) table(p tunnel.Protocol) *routes {
 	return &s.routes
 }
 
-// sameAsked finds what the identity has got for the same words before: one at port 0 keeps its
-// port, of several each tunnel its own. s.mu is held.
-func (s *Server) sameAsked(identity string, b tunnel.Binding, id uint16) *place {
+// sameAsked finds the endpoint that the identity was given for the same request before: one at port
+// 0 keeps its port, of several each tunnel its own. s.mu is held.
+func (s *Server) sameAsked(identity string, b tunnel.Binding, id uint16) *endpoint {
 	for _, p := range s.addresses {
 		c := p.of(identity)
 		if c == nil || c.at != b || c.last != id && strings.HasSuffix(b.Address, ":0") {
 			continue
 		}
-		if h := c.holder.Load(); h == nil || h.session != s.sessions[identity] || h.id == id {
+		if h := c.owner.Load(); h == nil || h.session != s.sessions[identity] || h.id == id {
 			return p
 		}
 	}

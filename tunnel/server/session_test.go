@@ -18,7 +18,7 @@ import (
 	"paddock/wire"
 )
 
-// named lets clients say who they are: the agent of their HELLO.
+// named identifies clients by the agent of their HELLO.
 func named(c *wire.Conn) string { return c.Peer().Agent }
 
 // says is a client with one HTTP tunnel that answers with a text.
@@ -38,7 +38,7 @@ func (p *pair) says(agent, host, text string) (c *client.Client, stop func()) {
 	tunnels := []client.Tunnel{{Name: text, Protocol: tunnel.HTTP, Host: host, Target: l.Addr().String()}}
 	return p.start(client.Config{Tunnels: tunnels, Logger: silent}, wire.ClientConfig{
 		Config: &wire.Config{Agent: agent, Logger: silent},
-		GiveUp: func(error) bool { return true }, // who was thrown out stays away
+		GiveUp: func(error) bool { return true }, // a kicked client stays away
 	})
 }
 
@@ -108,8 +108,7 @@ func TestVisitorsWaitForTheReturn(t *testing.T) {
 	}
 }
 
-// What the policy does not allow is refused for that tunnel alone, and again for each
-// visitor.
+// A tunnel that the policy does not allow is refused on its own, and again for each visitor.
 func TestPolicy(t *testing.T) {
 	var revoked atomic.Bool
 	policy := tunnel.PolicyFunc(func(_ string, b tunnel.Binding) error {
@@ -146,8 +145,8 @@ func TestTheZeroServerDeniesAll(t *testing.T) {
 	}
 }
 
-// A visitor who leaves ends the work at the target, wherever the exchange is, and his
-// permit comes back; again and again.
+// A visitor that leaves ends the work at the target, at every stage of the exchange, and its permit
+// is released; repeatedly.
 func TestCancellation(t *testing.T) {
 	for name, c := range map[string]struct{ ask, answer string }{
 		"before the head":  {"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", ""},
@@ -188,7 +187,7 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// What is over a bound is refused at once, and says when to come back.
+// A request over a bound is refused at once, with the time to come back.
 func TestOverload(t *testing.T) {
 	p := newPair(t, &Server{Limits: tunnel.Limits{TunnelRequests: 2}})
 	release := make(chan struct{})

@@ -14,13 +14,13 @@ import (
 type Session struct {
 	Identity string
 	Peer     string // its address
-	Agent    string // what it calls itself
+	Agent    string // as the client names its program
 	Since    time.Time
 	RTT      time.Duration // 0: not measured yet
 	Conns    int           // connections
 	Requests int           // under way
 	Streams  int           // open
-	Direct   int           // of these, visitors who are carried by channels of their own
+	Direct   int           // of these, visitors with a direct channel
 	Link     LinkBytes
 	Bindings []string // where visitors find it
 	Groups   []Membership
@@ -30,12 +30,12 @@ type Session struct {
 type Membership struct {
 	At      string // where visitors find it
 	Group   string
-	Members int // clients who have it
-	Here    int // those of them who are not away
+	Members int // clients that have it
+	Here    int // those of them that are not away
 }
 
-// LinkBytes are what connections of clients have carried, headers included, before TLS, and
-// their direct channels.
+// LinkBytes counts the bytes of clients' connections, headers included, before TLS, and of their
+// direct channels.
 type LinkBytes struct {
 	Sent     int64 `json:"sent"`
 	Received int64 `json:"received"`
@@ -67,7 +67,7 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 	found, list := make([]*session, len(names)), make([]Session, len(names))
 	for i, name := range names {
 		found[i] = s.sessions[name]
-		for _, c := range found[i].claims {
+		for _, c := range found[i].leases {
 			list[i].hold(c)
 		}
 	}
@@ -82,10 +82,10 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 	return list
 }
 
-// hold adds what a client has.
-func (d *Session) hold(c *claim) {
+// hold adds the leases of a client.
+func (d *Session) hold(c *lease) {
 	d.Bindings = append(d.Bindings, c.where)
-	if p := c.place; p.grouped() {
+	if p := c.endpoint; p.grouped() {
 		d.Groups = append(d.Groups, Membership{c.where, p.at.Group, len(p.all()), p.here()})
 	}
 }
@@ -113,8 +113,8 @@ func (x *session) describe() Session {
 	return d
 }
 
-// Kick ends the connections of a client, who may come back at once if the policy lets
-// him. It says whether there was one.
+// Kick ends the connections of a client, which may come back at once if the policy allows it. It
+// reports whether the client was connected.
 func (s *Server) Kick(identity string) bool {
 	s.init()
 	s.mu.Lock()
@@ -129,35 +129,35 @@ func (s *Server) Kick(identity string) bool {
 	return true
 }
 
-// Held is a name or an address that a client holds, with what goes on there; of what a group
-// has, each member's part.
+// Held is a name or an address that a client holds, with its current load; for a group, one
+// member's part.
 type Held struct {
 	At       string // where visitors find it
 	Protocol tunnel.Protocol
 	Identity string // of the client
-	Group    string // "": nobody else can have it
-	Members  int    // clients who have it; without a group 1
-	Here     int    // those of them who are not away
+	Group    string // "": the name is exclusive
+	Members  int    // clients that have it; without a group 1
+	Here     int    // those of them that are not away
 	Away     bool   // the client is away, and its lease runs
-	Waiting  int    // visitors who wait for anybody who has it
+	Waiting  int    // visitors that wait for any member
 	Requests int    // under way
 	Streams  int    // open
 	Queued   int    // requests that wait for one of these
 	Limit    int    // of Requests, as it is now; 0 where the Admission does not tell
-	Begun    Begun
-	Refused  uint64 // visitors who asked for it, whoever was to serve them, and were not served
+	Begun    AdmittedCounts
+	Refused  uint64 // visitors that asked for it and were not served by any member
 }
 
-// Held lists all names and addresses, by place and protocol.
+// Held lists all names and addresses, by endpoint and protocol.
 func (s *Server) Held() []Held {
 	s.init()
 	s.mu.Lock()
 	var list []Held
-	for c := range s.claims() {
-		lane, p := c.laneStats(), c.place
+	for c := range s.leases() {
+		lane, p := c.laneStats(), c.endpoint
 		list = append(list, Held{
 			At: c.where, Protocol: c.at.Protocol, Identity: c.identity, Group: c.at.Group, Members: len(p.all()), Here: p.here(),
-			Away: c.holder.Load() == nil, Waiting: p.waitingNow(),
+			Away: c.owner.Load() == nil, Waiting: p.waitingNow(),
 			Requests: lane.Requests, Streams: lane.Streams, Queued: lane.Waiting, Limit: lane.Limit, Begun: lane.Begun,
 			Refused: p.refused.Load(),
 		})

@@ -74,7 +74,7 @@ type walker struct {
 	in *bufio.Reader
 }
 
-// walkIn connects one who comes from an address.
+// walkIn connects a visitor with this address.
 func (p *plaza) walkIn(from string) *walker {
 	p.t.Helper()
 	near, far := wiretest.Pipe(64 << 10)
@@ -92,8 +92,7 @@ type arrived struct {
 func (a *arrived) RemoteAddr() net.Addr { return a.from }
 func (a *arrived) CloseWrite() error    { return a.Conn.(interface{ CloseWrite() error }).CloseWrite() }
 
-// trickle writes a text, a piece of it each second, until it is all there or nobody takes
-// any more.
+// trickle writes a text in pieces, one each second, until the end or an error.
 func (w *walker) trickle(text string, piece int) {
 	for len(text) > 0 {
 		n := min(piece, len(text))
@@ -113,7 +112,7 @@ func (w *walker) got(begun time.Time) (text string, took time.Duration) {
 	return string(b), took
 }
 
-// servedAtOnce checks that a visitor who is not slow waits for nobody.
+// servedAtOnce checks that a fast visitor does not wait for others.
 func (p *plaza) servedAtOnce(from string) {
 	p.t.Helper()
 	w, begun := p.walkIn(from), time.Now()
@@ -126,9 +125,8 @@ func (p *plaza) servedAtOnce(from string) {
 	}
 }
 
-// Each way of being slow ends at its deadline, with an answer where there is one to give,
-// and not before; whoever is fast enough, however slow, is served; and nobody else notices
-// any of them.
+// Each kind of slow visitor ends at its deadline, with an answer if one is possible, and not
+// before. A visitor within its deadlines is served, however slow. Other visitors are not affected.
 func TestSlowVisitors(t *testing.T) {
 	const post = "POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: %d\r\n\r\n"
 	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -259,13 +257,13 @@ func TestAwaitedBodiesTakeNoRoom(t *testing.T) {
 			t.Errorf("a body that came with its head: %.40q", text)
 		}
 		synctest.Wait()
-		if n := p.server.Stats(); n.Begun != (Begun{Requests: 7}) || n.Requests != 0 || n.Streams != 0 || n.Bytes != 0 {
+		if n := p.server.Stats(); n.Begun != (AdmittedCounts{Requests: 7}) || n.Requests != 0 || n.Streams != 0 || n.Bytes != 0 {
 			t.Errorf("%+v", n)
 		}
 	})
 }
 
-// A request whose body was awaited is one of what its client may have under way, and not two.
+// A request whose body was awaited counts once towards the bound of its client, not twice.
 func TestAwaitedBodyIsOneOfItsShare(t *testing.T) {
 	p := newPair(t, &Server{MaxInflight: func(string) int { return 1 }})
 	p.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
@@ -281,8 +279,8 @@ func TestAwaitedBodyIsOneOfItsShare(t *testing.T) {
 	}
 }
 
-// Visitors who take nothing of long answers leave the link to the others: what has come
-// for them and waits does not use up what the others' answers need.
+// Visitors that take no bytes of long answers do not delay others on the link: their waiting bytes
+// do not use up the window of other answers.
 func TestStalledVisitorsLeaveTheLinkFree(t *testing.T) {
 	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for n := 0; r.URL.Path != "/" && (r.URL.Path == "/endless" || n < 64); n++ {
@@ -318,8 +316,8 @@ func TestStalledVisitorsLeaveTheLinkFree(t *testing.T) {
 	})
 }
 
-// Connections are bounded from each address and in all; who is over a bound is sent away
-// at once and counted, and there is room again when others have gone.
+// Connections are bounded for each address and in total. A visitor over a bound is dropped at once
+// and counted, and new ones are accepted when others have left.
 func TestManyVisitors(t *testing.T) {
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	onPlaza(t, tunnel.Limits{Visitors: 30, VisitorsEach: 20}, ok, func(p *plaza) {

@@ -16,10 +16,10 @@ import (
 	"paddock/tunnel/internal/tunneltest"
 )
 
-// Thousands of visitors are slow at once, each in his way: with a head, with a body, or in
-// reading. All of them have gone soon after their deadlines, and whoever is not slow is
-// served all the while, but for the moment in which they come. TestSlowVisitors has the
-// exact times, of few.
+// Thousands of visitors are slow at once, each in one way: with a head, with a body, or in reading.
+// All of them are gone soon after their deadlines, and fast visitors are served all the while,
+// except for the moment in which the slow ones arrive. TestSlowVisitors checks the exact times,
+// with few visitors.
 func TestSlowCrowd(t *testing.T) {
 	if os.Getenv("PADDOCK_TUNNEL_SLOW") == "" {
 		t.Skip("takes half a minute; PADDOCK_TUNNEL_SLOW=5000 is a crowd")
@@ -72,7 +72,7 @@ func TestSlowCrowd(t *testing.T) {
 			default:
 				fmt.Fprint(conn, "GET /endless HTTP/1.1\r\nHost: example.com\r\n\r\n")
 				limit = stall + slack
-				select { // and reads nothing: what the kernel takes for him is little
+				select { // and reads nothing: the kernel buffers little
 				case <-time.After(limit):
 				case <-ctx.Done():
 					return

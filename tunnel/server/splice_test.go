@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// echoTCP is a target that gives back what it gets.
+// echoTCP is a target that returns its input.
 func echoTCP(c *net.TCPConn) { _, _ = io.Copy(c, c) }
 
 // pattern is n bytes of which a piece that is missing or doubled shows.
@@ -20,8 +20,8 @@ func pattern(n int) []byte {
 	return b
 }
 
-// A visitor who reads nothing for a while costs the others nothing, though all share the
-// goroutines of the link, and then gets all that was sent to him, whole and in order.
+// A visitor that reads nothing for a while does not delay the others, though all share the
+// goroutines of the link, and then receives all of its bytes, complete and in order.
 func TestSlowVisitor(t *testing.T) {
 	p := newPair(t, &Server{})
 	all := pattern(8 << 20)
@@ -52,8 +52,8 @@ func TestSlowVisitor(t *testing.T) {
 	}
 }
 
-// Idle raw connections hold no buffers: what each takes, at server, client, visitor and target
-// together, and besides the stacks of their goroutines, is far less than one.
+// Idle raw connections hold no buffers: the memory of each, at server, client, visitor and target
+// together, without the stacks of their goroutines, is far less than one buffer.
 func TestIdleRawConnectionsAreSmall(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector takes memory of its own")
@@ -91,7 +91,7 @@ func TestIdleRawConnectionsAreSmall(t *testing.T) {
 
 func heapInUse() int64 {
 	runtime.GC()
-	runtime.GC() // the first one leaves what pools hold
+	runtime.GC() // the first one keeps the contents of pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

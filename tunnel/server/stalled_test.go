@@ -21,8 +21,8 @@ func flood(c *net.TCPConn, full func()) {
 	}
 }
 
-// A visitor of a raw connection who reads nothing is cut like any other when what he is
-// carried by ends: the target's connection, the client, the server.
+// A visitor of a raw connection that reads nothing is cut like any other when its carrier ends: the
+// target's connection, the client, the server.
 func TestStalledVisitorIsCut(t *testing.T) {
 	for name, end := range map[string]func(p *pair, target *net.TCPConn){
 		"target": func(_ *pair, target *net.TCPConn) { _ = target.SetLinger(0); _ = target.Close() },
@@ -57,7 +57,7 @@ func TestStalledVisitorIsCut(t *testing.T) {
 	}
 }
 
-// A target that reads nothing hears at once of a visitor who is cut.
+// A target that reads nothing is notified at once when its visitor is cut.
 func TestStalledTargetIsCut(t *testing.T) {
 	overCarriers(t, tunnel.Limits{}, func(t *testing.T, p *pair) {
 		came, over, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)

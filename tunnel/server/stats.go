@@ -9,14 +9,14 @@ import (
 	"paddock/tunnel/internal/admission"
 )
 
-// Stats is what a Server holds, and has done. Once nothing is under way and no
-// visitor is there, what it holds is what it held before: Sessions and Names of those who
-// are connected, and zeros.
+// Stats holds the current figures and the totals of a Server. Without work and visitors the current
+// figures return to their idle values: Sessions and Names count the connected clients, all others
+// are zero.
 type Stats struct {
 	Sessions   int   `json:"sessions"`   // clients that are connected
 	Names      int   `json:"names"`      // hosts and addresses that are held
 	Away       int   `json:"away"`       // of these, those whose clients are away, all of them; their leases run
-	Waiting    int   `json:"waiting"`    // visitors who wait for one of these
+	Waiting    int   `json:"waiting"`    // visitors that wait for one of these
 	Visitors   int   `json:"visitors"`   // connections of visitors to the fronts
 	Raw        int   `json:"raw"`        // connections of visitors to TCP tunnels
 	Handshakes int   `json:"handshakes"` // of TLS, of visitors
@@ -35,11 +35,11 @@ type Stats struct {
 	AcceptErrors uint64 `json:"accept_errors"`
 
 	Refused    map[string]uint64 `json:"refused"`   // visitors, by reason
-	Overloads  map[string]uint64 `json:"overloads"` // those of them that found no room, by what there was none of
+	Overloads  map[string]uint64 `json:"overloads"` // refusals for want of capacity, by the exhausted resource
 	Waits      uint64            `json:"waits"`     // of requests in queues that have ended
 	Waited     time.Duration     `json:"waited_ns"` // all these waits together
 	Direct     DirectStats       `json:"direct"`
-	Begun      Begun             `json:"begun"` // of all clients, those who have gone too
+	Begun      AdmittedCounts    `json:"begun"` // of all clients, past ones included
 	Link       LinkBytes         `json:"link"`
 	Identities []IdentityStats   `json:"identities"` // by name
 	Groups     []GroupStats      `json:"groups"`     // by name
@@ -53,19 +53,19 @@ type DirectStats struct {
 	Carried   uint64            `json:"carried"`   // by channels, in all
 	Sent      int64             `json:"sent"`      // bytes to clients by channels
 	Received  int64             `json:"received"`  // and from them
-	Fallbacks map[string]uint64 `json:"fallbacks"` // visitors whom the link has carried, by reason
+	Fallbacks map[string]uint64 `json:"fallbacks"` // visitors that the link has carried, by reason
 	Refused   uint64            `json:"refused"`   // connections that were no channel
 }
 
-// IdentityStats is what one identity holds and was sent. It begins anew when the identity
-// holds no name for a while.
+// IdentityStats holds the current figures and the totals of one identity. The totals restart when
+// the identity holds no name for a while.
 type IdentityStats struct {
-	Identity string `json:"identity"`
-	Names    int    `json:"names"`
-	Requests int    `json:"requests"`
-	Streams  int    `json:"streams"`
-	Queued   int    `json:"queued"`
-	Begun    Begun  `json:"begun"`
+	Identity string         `json:"identity"`
+	Names    int            `json:"names"`
+	Requests int            `json:"requests"`
+	Streams  int            `json:"streams"`
+	Queued   int            `json:"queued"`
+	Begun    AdmittedCounts `json:"begun"`
 }
 
 // GroupStats are the clients of one group. It may have several names at the server.
@@ -77,18 +77,17 @@ type GroupStats struct {
 	Here    int `json:"here"`
 }
 
-// Begun counts exchanges that were let in. What was promoted is among the requests, as
-// which it began.
-type Begun = admission.LaneTotals
+// AdmittedCounts counts admitted exchanges. A promoted one counts as a request, as which it began.
+type AdmittedCounts = admission.LaneTotals
 
-// tally is what is known of an identity beyond its present claims.
-type tally struct {
-	claims int
-	past   Begun // of claims that are no more
+// identityTotals holds the counts of an identity that outlive its present leases.
+type identityTotals struct {
+	leases int
+	past   AdmittedCounts // of leases that are no more
 }
 
-// laneStats is what a lane of ours tells; those of others tell nothing.
-func (c *claim) laneStats() (stats admission.LaneStats) {
+// laneStats returns the figures of a built-in lane; other lanes have none.
+func (c *lease) laneStats() (stats admission.LaneStats) {
 	lane := c.lane
 	if shared, ok := lane.(*sharedLane); ok {
 		lane = shared.Lane
@@ -99,22 +98,22 @@ func (c *claim) laneStats() (stats admission.LaneStats) {
 	return stats
 }
 
-// counted makes a claim one of its identity. s.mu is held.
-func (s *Server) counted(c *claim) {
+// counted makes a lease one of its identity. s.mu is held.
+func (s *Server) counted(c *lease) {
 	t := s.clients[c.identity]
 	if t == nil {
-		t = &tally{}
+		t = &identityTotals{}
 		s.clients[c.identity] = t
 	}
-	t.claims++
+	t.leases++
 }
 
 // uncounted ends that. s.mu is held.
-func (s *Server) uncounted(c *claim) {
+func (s *Server) uncounted(c *lease) {
 	t, begun := s.clients[c.identity], c.laneStats().Begun
 	t.past.Add(begun)
 	s.begun.Add(begun)
-	if t.claims--; t.claims == 0 {
+	if t.leases--; t.leases == 0 {
 		delete(s.clients, c.identity)
 	}
 }
@@ -146,7 +145,7 @@ func (s *Server) Stats() Stats {
 		sessions = append(sessions, x)
 	}
 	stats.Sessions, stats.Link = len(sessions), s.past
-	s.countClaims(&stats)
+	s.countLeases(&stats)
 	s.mu.Unlock()
 	for _, x := range sessions {
 		for _, l := range x.all() {
@@ -160,7 +159,8 @@ func (s *Server) Stats() Stats {
 	return stats
 }
 
-// UnderWay is how many requests and streams are under way: of Stats what is looked at often.
+// UnderWay returns the number of current requests and streams: the part of Stats that is read
+// often.
 func (s *Server) UnderWay() int {
 	s.init()
 	g, ok := s.admission.(gate)
@@ -171,14 +171,14 @@ func (s *Server) UnderWay() int {
 	return held.Requests + held.Streams
 }
 
-// countClaims fills in what the claims tell. s.mu is held.
-func (s *Server) countClaims(stats *Stats) {
+// countLeases fills in the figures of the leases. s.mu is held.
+func (s *Server) countLeases(stats *Stats) {
 	of := make(map[string]*IdentityStats, len(s.clients))
 	for identity, t := range s.clients {
-		of[identity] = &IdentityStats{Identity: identity, Names: t.claims, Begun: t.past}
+		of[identity] = &IdentityStats{Identity: identity, Names: t.leases, Begun: t.past}
 	}
 	stats.Begun = s.begun
-	for p := range s.places() {
+	for p := range s.endpoints() {
 		stats.Names++
 		if !p.served() {
 			stats.Away++
@@ -186,7 +186,7 @@ func (s *Server) countClaims(stats *Stats) {
 		stats.Waiting += p.waitingNow()
 		stats.countGroup(p)
 	}
-	for c := range s.claims() {
+	for c := range s.leases() {
 		lane, client := c.laneStats(), of[c.identity]
 		client.Requests += lane.Requests
 		client.Streams += lane.Streams
@@ -200,8 +200,8 @@ func (s *Server) countClaims(stats *Stats) {
 	slices.SortFunc(stats.Identities, func(a, b IdentityStats) int { return cmp.Compare(a.Identity, b.Identity) })
 }
 
-// countGroup counts a place, if a group has it.
-func (s *Stats) countGroup(p *place) {
+// countGroup counts an endpoint, if a group has it.
+func (s *Stats) countGroup(p *endpoint) {
 	if !p.grouped() {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"paddock/wire"
 )
 
-// held is what the server holds, of what it tells.
+// held returns the current figures among the server's stats.
 func held(s *Server) Stats {
 	now := s.Stats()
 	is := Stats{
@@ -18,14 +18,13 @@ func held(s *Server) Stats {
 		Handshakes: now.Handshakes, Requests: now.Requests, Streams: now.Streams, Queued: now.Queued, Bytes: now.Bytes,
 	}
 	for _, c := range now.Identities {
-		c.Begun = Begun{}
+		c.Begun = AdmittedCounts{}
 		is.Identities = append(is.Identities, c)
 	}
 	return is
 }
 
-// What the server holds is seen while it holds it, and gone when it is over; what it has
-// done stays.
+// The server's stats show current work while it lasts, and zeros when it is over; totals stay.
 func TestStatsTellOfIdleness(t *testing.T) {
 	p := newPair(t, &Server{Identify: func(*wire.Conn) string { return "bus-17" }})
 	hold, inside := make(chan struct{}), make(chan struct{}, 2)
@@ -63,7 +62,7 @@ func TestStatsTellOfIdleness(t *testing.T) {
 	p.HTTP.CloseIdleConnections()
 	p.Eventually("it holds something", func() bool { return reflect.DeepEqual(held(p.server), before) })
 	after := p.server.Stats()
-	if after.Served != 2 || after.Identities[0].Begun != (Begun{Requests: 1, Streams: 1}) || after.Link.Received == 0 {
+	if after.Served != 2 || after.Identities[0].Begun != (AdmittedCounts{Requests: 1, Streams: 1}) || after.Link.Received == 0 {
 		t.Errorf("afterwards: %+v", after)
 	}
 }

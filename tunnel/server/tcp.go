@@ -18,8 +18,8 @@ import (
 // for want of resources: it doubles from one to the other.
 const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 
-// acceptTCP is the goroutine of a TCP tunnel's listener; the place's end closes it.
-func (s *Server) acceptTCP(p *place) {
+// acceptTCP is the goroutine of a TCP tunnel's listener; the endpoint's end closes it.
+func (s *Server) acceptTCP(p *endpoint) {
 	defer s.tasks.Done()
 	s.accept(&rawVisitors{p.listener, s, p}, &s.tasks, func(conn net.Conn) { s.serveTCP(p, conn) })
 }
@@ -29,10 +29,10 @@ func (s *Server) acceptTCP(p *place) {
 type rawVisitors struct {
 	net.Listener
 	s *Server
-	p *place
+	p *endpoint
 }
 
-// Accept resets those that are over the bound.
+// Accept resets connections over the bound.
 func (v *rawVisitors) Accept() (net.Conn, error) {
 	for {
 		conn, err := v.Listener.Accept()
@@ -75,7 +75,7 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 }
 
 // serveTCP is the goroutine of a visitor of a TCP tunnel.
-func (s *Server) serveTCP(p *place, conn net.Conn) {
+func (s *Server) serveTCP(p *endpoint, conn net.Conn) {
 	defer s.rawHeads.leave(relay.AddrPort(conn.RemoteAddr()).Addr())
 	defer conn.Close()
 	known, first, err := s.introduced(conn)
@@ -87,19 +87,19 @@ func (s *Server) serveTCP(p *place, conn net.Conn) {
 	}
 }
 
-// carryRaw carries a visitor's connection as it is, behind what open says of it.
-func (s *Server) carryRaw(p *place, conn net.Conn, open *message.Channel) {
+// carryRaw relays a visitor's connection as it is, after the opening message open.
+func (s *Server) carryRaw(p *endpoint, conn net.Conn, open *message.Channel) {
 	began := time.Now()
 	open.Visitor, open.Local = relay.AddrPort(conn.RemoteAddr()), relay.AddrPort(conn.LocalAddr())
-	r := rawGuest{s: s, place: p, open: open}
+	r := rawVisit{s: s, endpoint: p, open: open}
 	err := r.enter(s.ctx)
 	if err != nil {
 		s.refuseRaw(p, p.sole(), conn, open, err)
 		return
 	}
 	release := r.permit.Release
-	if r.holder.direct && s.directs.open.Load() {
-		carried, rest := s.carryDirect(&r.seat, conn, open, release)
+	if r.owner.direct && s.directs.open.Load() {
+		carried, rest := s.carryDirect(&r.assignment, conn, open, release)
 		if carried {
 			return
 		}
@@ -107,18 +107,18 @@ func (s *Server) carryRaw(p *place, conn net.Conn, open *message.Channel) {
 	}
 	st, err := r.dial(s.ctx, release)
 	if err != nil {
-		s.refuseRaw(p, r.claim.identity, conn, open, err)
+		s.refuseRaw(p, r.lease.identity, conn, open, err)
 		return
 	}
-	to := r.far(s.ctx, st)
+	to := r.remote(s.ctx, st)
 	stop := context.AfterFunc(s.ctx, func() { _ = to.Reset(wire.Unavailable) })
 	defer stop()
-	var over relay.Passage
+	var over relay.Transfer
 	err = relay.SpliceCounted(conn, nil, to, s.limits.Linger, &over)
-	if again, ok := to.(*rawAgain); ok {
+	if again, ok := to.(*rawRetry); ok {
 		st = again.stream().Stream
 	}
-	s.carried(r.claim, open, &over, st, began, false)
+	s.carried(r.lease, open, &over, st, began, false)
 	if err == nil {
 		s.served.Add(1)
 	} else {
@@ -127,8 +127,9 @@ func (s *Server) carryRaw(p *place, conn net.Conn, open *message.Channel) {
 	}
 }
 
-// refuseRaw tells of a visitor who is refused, and has him reset: there is nothing to tell him.
-func (s *Server) refuseRaw(p *place, identity string, conn net.Conn, open *message.Channel, err error) {
+// refuseRaw reports a refused visitor to the hooks, and resets it: its protocol is unknown, so it
+// cannot be told.
+func (s *Server) refuseRaw(p *endpoint, identity string, conn net.Conn, open *message.Channel, err error) {
 	p.refused.Add(1)
 	s.refused(Refusal{
 		Reason: reasonOf(s.ctx, err), Tunnel: p.where, Identity: identity, Peer: conn.RemoteAddr().String(), Host: string(open.Name), Err: err,
@@ -154,7 +155,7 @@ func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
 	if p == nil {
 		return nil, dialError(at, errors.New("no tunnel for raw connections is bound there"))
 	}
-	r := rawGuest{s: s, place: p, open: open}
+	r := rawVisit{s: s, endpoint: p, open: open}
 	if err := r.enter(ctx); err != nil {
 		return nil, dialError(at, err)
 	}

@@ -76,7 +76,7 @@ func TestNoTarget(t *testing.T) {
 	_ = l.Close()
 	c, _ := p.client(client.Config{Tunnels: []client.Tunnel{{Name: "tcp", Protocol: tunnel.TCP, Remote: "127.0.0.1:0", Target: address}}})
 	visitor, err := net.Dial("tcp", c.Bindings()[0].Where)
-	if err == nil { // else he was reset before he had begun
+	if err == nil { // otherwise the connection was reset at once
 		defer visitor.Close()
 		_, err = visitor.Read(make([]byte, 1))
 	}
@@ -116,8 +116,8 @@ func TestChosenPortsStay(t *testing.T) {
 	}
 }
 
-// A crowd at the addresses of TCP tunnels has so many places and no more; further visitors
-// are reset, and counted for what they are. Those at the fronts do not notice.
+// Visitors at the addresses of TCP tunnels are bounded in number; further ones are reset, and
+// counted with their reason. Visitors at the fronts are not affected.
 func TestTCPCrowd(t *testing.T) {
 	refused := make(chan Refusal, 4)
 	p := newPair(t, &Server{Limits: tunnel.Limits{RawVisitors: 2}, Hooks: Hooks{Refused: func(f Refusal) { refused <- f }}})

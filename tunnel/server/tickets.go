@@ -17,9 +17,9 @@ import (
 	"paddock/wire"
 )
 
-// directs are the tickets of a server that were not used yet, and where channels come in.
-type directs struct {
-	open    atomic.Bool // somebody listens for channels
+// ticketTable are the tickets of a server that were not used yet, and where channels come in.
+type ticketTable struct {
+	open    atomic.Bool // channels are listened for
 	now     atomic.Int64
 	carried atomic.Uint64
 	bytes   [2]atomic.Int64 // from visitors, to visitors
@@ -27,11 +27,11 @@ type directs struct {
 	refused atomic.Uint64 // connections that are no channel
 
 	mu      sync.Mutex
-	tickets map[[message.TicketIDBytes]byte]*awaited // guarded by mu
+	tickets map[[message.TicketIDBytes]byte]*pendingTicket // guarded by mu
 }
 
-// awaited is a ticket that was handed out.
-type awaited struct {
+// pendingTicket is a ticket that was handed out.
+type pendingTicket struct {
 	*message.Ticket
 	secured bool
 	key     [sha256.Size]byte // of the client's link, with keyed
@@ -39,15 +39,15 @@ type awaited struct {
 	came    chan *relay.DirectChannel // has room for the one that there may be
 	expiry  *time.Timer
 
-	over bool // guarded by directs.mu; used, or withdrawn
+	over bool // guarded by ticketTable.mu; used, or withdrawn
 }
 
 // maxTickets bounds the tickets that are out, withdrawn ones too until their time is over.
 const maxTickets = 4_096
 
 // issue makes a ticket for a stream of a link, nil if too many are out.
-func (d *directs) issue(link *wire.Conn, p tunnel.Protocol) *awaited {
-	a := &awaited{Ticket: message.NewTicket(), secured: relay.SecuredBy(p, relay.OverTLS(link.NetConn())), came: make(chan *relay.DirectChannel, 1)}
+func (d *ticketTable) issue(link *wire.Conn, p tunnel.Protocol) *pendingTicket {
+	a := &pendingTicket{Ticket: message.NewTicket(), secured: relay.SecuredBy(p, relay.OverTLS(link.NetConn())), came: make(chan *relay.DirectChannel, 1)}
 	a.key, a.keyed = wire.PeerKey(link)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +55,7 @@ func (d *directs) issue(link *wire.Conn, p tunnel.Protocol) *awaited {
 		return nil
 	}
 	if d.tickets == nil {
-		d.tickets = map[[message.TicketIDBytes]byte]*awaited{}
+		d.tickets = map[[message.TicketIDBytes]byte]*pendingTicket{}
 	}
 	d.tickets[a.ID] = a
 	a.expiry = time.AfterFunc(relay.DirectTime, func() {
@@ -66,9 +66,9 @@ func (d *directs) issue(link *wire.Conn, p tunnel.Protocol) *awaited {
 	return a
 }
 
-// withdraw makes a ticket good for nothing. Until its time is over it is known: who comes
-// late with it is no stranger.
-func (d *directs) withdraw(a *awaited) {
+// withdraw invalidates a ticket. It stays known until it expires, so that a late channel is not
+// taken for a stranger's.
+func (d *ticketTable) withdraw(a *pendingTicket) {
 	d.mu.Lock()
 	a.over = true
 	d.mu.Unlock()
@@ -79,8 +79,8 @@ func (d *directs) withdraw(a *awaited) {
 	}
 }
 
-// redeem gives a channel to who waits for it.
-func (d *directs) redeem(a *awaited, c *relay.DirectChannel) (ok bool) {
+// redeem passes a channel to the visitor that waits for it.
+func (d *ticketTable) redeem(a *pendingTicket, c *relay.DirectChannel) (ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if a.over {
@@ -93,9 +93,9 @@ func (d *directs) redeem(a *awaited, c *relay.DirectChannel) (ok bool) {
 	return true
 }
 
-// Beside lets a wire.Server take the channels of direct tunnels where its clients connect.
+// AltProtocol lets a wire.Server take the channels of direct tunnels where its clients connect.
 // Until it was called, clients are told that there are none.
-func (s *Server) Beside() *wire.AltProtocol {
+func (s *Server) AltProtocol() *wire.AltProtocol {
 	s.init()
 	s.directs.open.Store(true)
 	return &wire.AltProtocol{First: message.DirectPreface[0], ALPN: message.DirectALPN, Serve: s.serveDirect}
@@ -119,11 +119,11 @@ func (s *Server) serveDirect(conn, socket net.Conn) error {
 // errLate is about a ticket that is good for nothing any more.
 var errLate = fmt.Errorf("%w: its ticket was used or withdrawn", relay.ErrDirect)
 
-// nobodys stands for a ticket that is not there: to look costs as much as for one that is.
-var nobodys = message.NewTicket()
+// unknownTicket stands for a ticket that is not there: to look costs as much as for one that is.
+var unknownTicket = message.NewTicket()
 
-// admit reads what a channel begins with.
-func (d *directs) admit(c *relay.DirectChannel) error {
+// admit reads the first message of a channel.
+func (d *ticketTable) admit(c *relay.DirectChannel) error {
 	var hello [message.HelloBytes]byte
 	if _, err := io.ReadFull(c, hello[:]); err != nil {
 		return fmt.Errorf("%w: %w", relay.ErrDirect, err)
@@ -132,7 +132,7 @@ func (d *directs) admit(c *relay.DirectChannel) error {
 	d.mu.Lock()
 	a := d.tickets[id]
 	d.mu.Unlock()
-	t := nobodys
+	t := unknownTicket
 	if a != nil {
 		t = a.Ticket
 	}
@@ -143,7 +143,7 @@ func (d *directs) admit(c *relay.DirectChannel) error {
 	case a == nil || !proven:
 		return fmt.Errorf("%w: no such ticket", relay.ErrDirect)
 	case a.secured != relay.OverTLS(c.Conn):
-		return fmt.Errorf("%w: TLS, or none, against what was asked for", relay.ErrDirect)
+		return fmt.Errorf("%w: TLS, or none, contrary to the ticket", relay.ErrDirect)
 	case a.secured && a.keyed && !a.comesWith(c.Conn):
 		return fmt.Errorf("%w: not the key of its link", relay.ErrDirect)
 	}
@@ -154,14 +154,14 @@ func (d *directs) admit(c *relay.DirectChannel) error {
 	return nil
 }
 
-// comesWith says whether a channel has the key of the link.
-func (a *awaited) comesWith(conn net.Conn) bool {
+// comesWith reports whether a channel has the key of the link.
+func (a *pendingTicket) comesWith(conn net.Conn) bool {
 	state := conn.(interface{ ConnectionState() tls.ConnectionState }).ConnectionState()
 	return len(state.PeerCertificates) > 0 && sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo) == a.key
 }
 
 // stats are the counts.
-func (d *directs) stats() DirectStats {
+func (d *ticketTable) stats() DirectStats {
 	s := DirectStats{
 		Now: int(d.now.Load()), Carried: d.carried.Load(), Sent: d.bytes[0].Load(), Received: d.bytes[1].Load(),
 		Fallbacks: map[string]uint64{}, Refused: d.refused.Load(),

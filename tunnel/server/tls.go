@@ -16,14 +16,14 @@ import (
 // ClientHello that is read, and little more.
 const maxHandshake = 2 * clienthello.MaxBytes
 
-// unrecognizedName is the alert for a name that nobody holds: RFC 6066 section 3, as a
-// record of RFC 8446 section 6.
+// unrecognizedName is the alert for a name that no client holds: RFC 6066 section 3, as a record of
+// RFC 8446 section 6.
 var unrecognizedName = []byte{21, 3, 3, 0, 2, 2, 112}
 
-// ServeTLS serves visitors by TLS on l, which it closes in the end. Whoever asks for the
-// name of an SNI tunnel is passed through with every byte he has sent; for that of an
-// HTTP tunnel, or for none, TLS ends here with config, and HTTP/1.1 and, without NoHTTP2,
-// HTTP/2 are served. nil is for passing through alone. It returns nil after Close.
+// ServeTLS serves visitors by TLS on l, which it closes in the end. A visitor that asks for the
+// name of an SNI tunnel is relayed with every byte it has sent. For the name of an HTTP tunnel, or
+// for none, TLS ends here with config, and HTTP/1.1 and, without NoHTTP2, HTTP/2 are served. With a
+// nil config it only relays. It returns nil after Close.
 func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 	s.init()
 	f := &tlsFront{front: s.front(l.Addr())}
@@ -40,7 +40,7 @@ type tlsFront struct {
 	config *tls.Config
 }
 
-// greet finds out whom a visitor wants, and brings him there. first is what has been read.
+// greet finds the visitor's destination and serves it. first holds the bytes that have been read.
 func (f *tlsFront) greet(conn net.Conn, first []byte) {
 	s := f.s
 	ctx, cancel := context.WithTimeout(s.ctx, s.limits.Head)
@@ -86,8 +86,8 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 	newH1Conn(f.front, secured, state.ServerName, true).serve()
 }
 
-// readHello reads until it is known whom the visitor wants: came is what has come already,
-// and first all that was read.
+// readHello reads until the destination is known: came holds the bytes that were read before, and
+// first all of them.
 func readHello(conn net.Conn, came []byte) (h clienthello.Hello, first []byte, err error) {
 	var r clienthello.Reader
 	b := relay.Frames.Get().(*[]byte)

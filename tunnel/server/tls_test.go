@@ -82,8 +82,8 @@ func (s *slowly) Write(p []byte) (total int, err error) {
 	return total + n, err
 }
 
-// echo is a target with TLS that says what it has read once that ends; proxied, it
-// expects who the visitor is ahead of TLS.
+// echo is a target with TLS that returns its whole input once that has ended; proxied, it expects
+// the visitor's address ahead of TLS.
 func echo(t *testing.T, config *tls.Config, proxied func(header []byte)) (address string) {
 	t.Helper()
 	l := tunneltest.Listen(t)
@@ -117,8 +117,8 @@ func echo(t *testing.T, config *tls.Config, proxied func(header []byte)) (addres
 	return l.Addr().String()
 }
 
-// A visitor of an SNI tunnel speaks TLS with the target; one of an HTTP tunnel with the
-// front, at the same port; nobody else gets further than an alert.
+// A visitor of an SNI tunnel speaks TLS with the target, one of an HTTP tunnel with the front, at
+// the same port; any other visitor receives an alert.
 func TestServeTLS(t *testing.T) {
 	p := newPair(t, &Server{})
 	frontConfig, frontID := selfMade(t)
@@ -192,7 +192,7 @@ func pinned(name string, id keyid.ID) *tls.Config {
 	return config
 }
 
-// A connection that was begun with one client's name brings nobody to another's.
+// A connection that was begun with the name of one client does not reach the tunnels of another.
 func TestMisdirected(t *testing.T) {
 	p := newPair(t, &Server{Identify: named})
 	config, id := selfMade(t)
@@ -237,7 +237,7 @@ func TestNameIsHeldWhole(t *testing.T) {
 	}
 }
 
-// Visitors who begin TLS and then say nothing more hold no place that others need.
+// Visitors that begin TLS and then fall silent do not use up the places of others.
 func TestStalledHandshakes(t *testing.T) {
 	p := newPair(t, &Server{Limits: tunnel.Limits{Head: time.Minute, VisitorsEach: 10_000}})
 	config, id := selfMade(t)

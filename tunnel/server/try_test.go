@@ -26,8 +26,7 @@ func try(t *testing.T, conn *wire.Conn, ask ...message.BindAsk) []message.BindRe
 	return a.Results
 }
 
-// What is tried is not bound: a name and an address are free as before, and who holds one
-// keeps it.
+// A trial binds nothing: a name and an address are free as before, and an owner keeps its name.
 func TestTry(t *testing.T) {
 	p := newPair(t, &Server{Identify: named})
 	c, _ := p.says("a", "a.example.com", "x")

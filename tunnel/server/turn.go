@@ -10,19 +10,19 @@ import (
 	"paddock/internal/netio/h1"
 )
 
-// request is what a visitor asks for, whoever has read it. What it holds is borrowed
-// until his turn is over.
+// request is a visitor's request, independent of the front that has read it. Its memory is borrowed
+// until the turn is over.
 type request struct {
-	h1.Head                    // with the fields of his connection; the target begins with a slash, or is *
-	ctx        context.Context // ends when he leaves
-	peer       netip.AddrPort  // his address; the zero value: unknown
-	secure     bool            // he came over TLS
+	h1.Head                    // without the fields of the visitor's connection; the target begins with a slash, or is *
+	ctx        context.Context // ends when the visitor leaves
+	peer       netip.AddrPort  // the visitor's address; the zero value: unknown
+	secure     bool            // the visitor came over TLS
 	serverName string          // that TLS was begun with
 	http2      bool
 	wrong      error // with the request, nil: nothing
 }
 
-// calls says whether the body may be a stream of gRPC's or Connect's messages, over HTTP/2:
+// calls reports whether the body may be a stream of gRPC's or Connect's messages, over HTTP/2:
 // services answer with the head only when they have something to say.
 func (r *request) calls() bool {
 	if !r.http2 {
@@ -47,21 +47,21 @@ type turn interface {
 	// wraps h1.ErrMalformed is the visitor's mistake.
 	io.Reader
 	trailers() []h1.Field
-	// here says whether so many bytes of the body can be read without waiting.
+	// here reports whether so many bytes of the body can be read without waiting.
 	here(n int64) bool
 	// readUntil bounds how long Read waits; the zero time is no bound.
 	readUntil(t time.Time)
-	// last says that what is left of the body will not be read.
+	// last announces that the rest of the body will not be read.
 	last()
 	// duplex says that the body is read while the answer is written.
 	duplex()
-	// proceed asks a visitor who expects it for the body. Who reads may call it too.
+	// proceed sends 100 to a visitor that expects it. The reader of the body may call it too.
 	proceed()
 
 	// interim passes on a checked head with 1xx.
 	interim(text []byte, h *h1.Head) error
-	// begin passes on a checked final head and what is there of the body; whole says that
-	// this is all of it.
+	// begin passes on a checked final head and the available part of the body; whole reports
+	// whether that is all of it.
 	begin(text []byte, h *h1.Head, rest []byte, whole bool) error
 	// write passes on more of the body, which it keeps until flush or end.
 	write(b []byte) error
@@ -70,6 +70,6 @@ type turn interface {
 	end(trailers []byte, h *h1.Head) error
 	// abort cuts the answer: it must not look whole. The turn is over.
 	abort()
-	// hijack gives the connection to the caller, and what was read of it. The turn is over.
+	// hijack gives the connection and its buffered bytes to the caller. The turn is over.
 	hijack() (conn net.Conn, first []byte, err error)
 }

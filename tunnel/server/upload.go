@@ -15,15 +15,15 @@ import (
 // upload is the goroutine that sends a request's body while the answer comes.
 type upload struct {
 	x        *exchange
-	proceed  chan struct{} // nil: nobody waits for 100
-	over     chan struct{} // closed when the answer is: who waits for 100 stops
+	proceed  chan struct{} // nil: 100 is not awaited
+	over     chan struct{} // closed with the answer: ends the wait for 100
 	done     chan struct{} // closed when it has returned; nil: there is none
 	whole    bool          // all of the body was sent; to be read once done is closed
 	err      error         // why reading it has failed; likewise
 	received int64         // bytes of it that were read; likewise
 
 	mu       sync.Mutex
-	ended    bool // guarded by mu: nobody waits for the visitor any more
+	ended    bool // guarded by mu: the visitor is not waited for any more
 	answered bool // guarded by mu: there is an answer, or the beginning of one
 }
 
@@ -31,9 +31,9 @@ type upload struct {
 // nothing of Expect waits for the body itself.
 const expectWait = time.Second
 
-// minRate bounds a slow body: so many bytes within rateSpan. One of unknown length may be
-// a conversation, and as slow as that; but who says nothing within talkSpan, and is told
-// nothing either, does not converse. Streams of calls may wait for longer on both sides.
+// minRate bounds a slow body: this many bytes within rateSpan. A body of unknown length may be a
+// conversation, and slow; but if no bytes pass in either direction within talkSpan, it is none.
+// Streams of calls may pause for longer on both sides.
 const (
 	minRateBytes = 5_000
 	rateSpan     = 10 * time.Second
@@ -113,11 +113,11 @@ func (u *upload) send(st *wire.Stream) error {
 	}
 }
 
-// talks says whether the body may be one half of a conversation.
+// talks reports whether the body may be one half of a conversation.
 func (u *upload) talks() bool { return u.x.r.BodySize() < 0 }
 
-// readWithin bounds the next reads, unless nobody waits for them any more, or they may take
-// as long as they like.
+// readWithin bounds the next reads, unless the visitor is not waited for any more or may take
+// unlimited time.
 func (u *upload) readWithin(span time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -155,7 +155,7 @@ func (u *upload) sendTrailers(st *wire.Stream) error {
 }
 
 // end waits for the goroutine, once the answer is over: net/http wants the body back.
-// One that still reads is woken by a deadline. It says whether the body was sent whole.
+// One that still reads is woken by a deadline. It reports whether the body was sent whole.
 func (u *upload) end(st *wire.Stream) (whole bool) {
 	close(u.over)
 	if u.done == nil {
@@ -178,7 +178,7 @@ func (u *upload) end(st *wire.Stream) (whole bool) {
 	return u.whole
 }
 
-// running says whether the body is still being sent.
+// running reports whether the body is still being sent.
 func (u *upload) running() bool {
 	if u == nil || u.done == nil {
 		return false
@@ -192,9 +192,9 @@ func (u *upload) running() bool {
 }
 
 const (
-	// bodyLinger is how long the rest of a body is taken that nobody wants.
+	// bodyLinger is the time for which the unwanted rest of a body is read.
 	bodyLinger = 500 * time.Millisecond
-	// answerLinger is how long a visitor may take to see the answer that came in the midst
-	// of his body, and to end: some round trips of the longest ways that there are.
+	// answerLinger is the time that a visitor has to notice an answer in the middle of its body,
+	// and to end: a few of the longest round trips.
 	answerLinger = 5 * time.Second
 )

@@ -15,8 +15,8 @@ import (
 	"paddock/tunnel/internal/relay"
 )
 
-// visitors bounds the connections of the fronts, all and from one address, and how long
-// each may take nothing of what is written to it.
+// visitors bounds the connections of the fronts, in total and from one address, and how long each
+// may stall a write.
 type visitors struct {
 	net.Listener
 	s *Server
@@ -24,8 +24,7 @@ type visitors struct {
 
 func (s *Server) visitors(l net.Listener) net.Listener { return &visitors{l, s} }
 
-// Accept drops those that are over a bound: they are refused before they cost
-// anything.
+// Accept drops connections over a bound before they cost anything.
 func (v *visitors) Accept() (net.Conn, error) {
 	for {
 		conn, err := v.Listener.Accept()
@@ -41,23 +40,23 @@ func (v *visitors) Accept() (net.Conn, error) {
 	}
 }
 
-// visitor is a connection whose writes end if nothing of them is taken for stall: one
-// who asks and does not read would hold what is written for him for ever.
+// visitor is a connection whose writes fail if no bytes are taken for stall: otherwise a visitor
+// that does not read would hold its answer for ever.
 type visitor struct {
 	net.Conn
 	s     *Server
 	from  netip.Addr
 	stall time.Duration
-	armed relay.Moment // when the write deadline was set last
+	armed relay.AtomicTime // when the write deadline was set last
 	once  sync.Once
 
 	trying sync.Mutex
-	now    *nowait.Writer // nil: no write is known not to wait; it belongs to who holds trying
+	now    *nowait.Writer // nil: writes may wait; guarded by trying
 }
 
-// introduced learns from a proxy that introduces who the visitor is, who then counts as one
-// from his own address. first is what has come of him; without ok he has been sent away. It
-// is called once, before anything else.
+// introduced reads the visitor's address from a proxy's header; the visitor then counts for its own
+// address. first holds the visitor's bytes that came with it; without ok the connection was
+// dropped. It is called once, before anything else.
 func (c *visitor) introduced() (first []byte, ok bool) {
 	if !c.s.introduces(c.from) {
 		return nil, true
@@ -66,7 +65,7 @@ func (c *visitor) introduced() (first []byte, ok bool) {
 	conn, first, err := c.s.introduced(c.Conn)
 	c.Conn = conn
 	if from := relay.AddrPort(conn.RemoteAddr()).Addr(); err == nil && from != c.from && !c.s.manyBehind(from) {
-		if err = c.s.heads.turnsOut(from, c.s.limits.VisitorsEach); err == nil {
+		if err = c.s.heads.countForwarded(from, c.s.limits.VisitorsEach); err == nil {
 			c.from = from
 		}
 	}
@@ -80,7 +79,7 @@ func (c *visitor) introduced() (first []byte, ok bool) {
 	return nil, false
 }
 
-// Write writes what is taken at once, and then pieces, each of which has stall.
+// Write writes as much as is taken at once, and then pieces, each within stall.
 func (c *visitor) Write(p []byte) (total int, err error) {
 	const piece = 64 << 10
 	if total = c.tryWrite(p); total == len(p) {
@@ -115,7 +114,7 @@ func (c *visitor) arm() {
 	}
 }
 
-// CloseWrite ends our half, for those who upgrade.
+// CloseWrite ends the written half, for upgraded connections.
 func (c *visitor) CloseWrite() error { return relay.CloseWrite(c.Conn) }
 
 // NetConn is the connection beneath.
@@ -127,12 +126,12 @@ func (c *visitor) Close() error {
 	return c.Conn.Close()
 }
 
-// Bare returns the connection without what the server adds to it.
+// Bare returns the connection below the server's wrappers.
 func (c *visitor) Bare() net.Conn { return c.Conn }
 
-// headcount is how many connections of visitors there are: at all fronts together, or at all
+// connCounts is how many connections of visitors there are: at all fronts together, or at all
 // addresses of TCP tunnels. Each of them takes a descriptor of the process.
-type headcount struct {
+type connCounts struct {
 	mu   sync.Mutex
 	all  int                // guarded by mu
 	each map[netip.Addr]int // guarded by mu; by address, those of proxies themselves aside
@@ -140,7 +139,7 @@ type headcount struct {
 	refused, refusedEach atomic.Uint64 // since there were too many in all, from one address
 }
 
-// Why a visitor is refused before anything of him was read.
+// Reasons to refuse a visitor before any of its bytes is read.
 var (
 	errCrowd     = fmt.Errorf("%w: as many visitors as there may be", tunnel.ErrOverloaded)
 	errCrowdEach = fmt.Errorf("%w: as many visitors as there may be from one address", tunnel.ErrOverloaded)
@@ -148,7 +147,7 @@ var (
 
 // enter counts one more from an address, if there may be one: the error wraps ErrOverloaded.
 // A proxy has as many as there may be in all: behind it there are many visitors.
-func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
+func (c *connCounts) enter(from netip.Addr, most, each int, proxy bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all >= most {
@@ -164,16 +163,16 @@ func (c *headcount) enter(from netip.Addr, most, each int, proxy bool) error {
 	return nil
 }
 
-// turnsOut counts one who has entered as a proxy to be from an address, if there may be one
-// more from there.
-func (c *headcount) turnsOut(from netip.Addr, each int) error {
+// countForwarded counts a visitor that a proxy has forwarded for an address, if the address is
+// below its bound.
+func (c *connCounts) countForwarded(from netip.Addr, each int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.one(from, each)
 }
 
 // one counts one more from an address. mu is held.
-func (c *headcount) one(from netip.Addr, each int) error {
+func (c *connCounts) one(from netip.Addr, each int) error {
 	if c.each[from] >= each {
 		c.refusedEach.Add(1)
 		return errCrowdEach
@@ -185,7 +184,7 @@ func (c *headcount) one(from netip.Addr, each int) error {
 	return nil
 }
 
-func (c *headcount) leave(from netip.Addr) {
+func (c *connCounts) leave(from netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all--
@@ -197,7 +196,7 @@ func (c *headcount) leave(from netip.Addr) {
 }
 
 // now is how many there are.
-func (c *headcount) now() int {
+func (c *connCounts) now() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all

@@ -15,7 +15,7 @@ var (
 	boundDesc    = describe("client_bound", "1 for a tunnel that visitors can find, 0 for one that they cannot.", "tunnel")
 	underWayDesc = describe("client_inflight", "Exchanges and connections that are under way.")
 	heldDesc     = describe("client_bytes", "Bytes that these may come to hold.")
-	fullDesc     = describe("client_refused_total", "Visitors whom the client's own bounds have refused.")
+	fullDesc     = describe("client_refused_total", "Visitors that the client's own bounds have refused.")
 	hintsDesc    = describe("client_hints_total", "Times that the server was told that the client is full, that a target is down, or that this is over.")
 	directsDesc  = describe("client_direct", "Direct channels that are made, or being made.")
 	noDirectDesc = describe("client_direct_failed_total", "Direct channels that could not be made.")
@@ -24,7 +24,7 @@ var (
 	retriesDesc  = describe("backend_retries_total", "Exchanges that the end of an idle connection has sent to a fresh one.")
 )
 
-// Describe sends what Collect will send.
+// Describe implements prometheus.Collector.
 func (clientCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{boundDesc, underWayDesc, heldDesc, fullDesc, hintsDesc, directsDesc, noDirectDesc, connsDesc, dialsDesc, retriesDesc} {
 		out <- d

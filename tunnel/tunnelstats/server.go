@@ -1,3 +1,8 @@
+// Package tunnelstats exports the stats of tunnel servers and clients to Prometheus. A program that
+// imports only tunnel does not depend on Prometheus.
+//
+// The figures are read at each scrape; nothing runs in between. Labels are the names that the
+// policy gives to clients, and fixed words of the library: the input of visitors makes no series.
 package tunnelstats
 
 import (
@@ -38,14 +43,14 @@ var (
 		gauge("sessions", "Clients that are connected.", func(s *server.Stats) int { return s.Sessions }),
 		gauge("names", "Hosts and addresses that clients hold.", func(s *server.Stats) int { return s.Names }),
 		gauge("names_away", "Those of them whose clients are away; their leases run.", func(s *server.Stats) int { return s.Away }),
-		gauge("waiting", "Visitors who wait for a client that is away.", func(s *server.Stats) int { return s.Waiting }),
+		gauge("waiting", "Visitors that wait for a client that is away.", func(s *server.Stats) int { return s.Waiting }),
 		gauge("visitors", "Connections of visitors to the fronts.", func(s *server.Stats) int { return s.Visitors }),
 		gauge("raw_visitors", "Connections of visitors to TCP tunnels.", func(s *server.Stats) int { return s.Raw }),
 		gauge("handshakes", "TLS handshakes of visitors that are under way.", func(s *server.Stats) int { return s.Handshakes }),
 		gauge("inflight", "Requests that are under way.", func(s *server.Stats) int { return s.Requests }),
 		gauge("streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *server.Stats) int { return s.Streams }),
-		gauge("direct", "Visitors of direct tunnels who are carried by channels of their own, or wait for one.", func(s *server.Stats) int { return s.Direct.Now }),
-		counter("direct_total", "Visitors who were carried by channels of their own.", func(s *server.Stats) uint64 { return s.Direct.Carried }),
+		gauge("direct", "Visitors with a direct channel, or waiting for one.", func(s *server.Stats) int { return s.Direct.Now }),
+		counter("direct_total", "Visitors that had a direct channel.", func(s *server.Stats) uint64 { return s.Direct.Carried }),
 		counter("direct_refused_total", "Connections for direct channels that had no ticket, or came too late.", func(s *server.Stats) uint64 { return s.Direct.Refused }),
 		gauge("queued", "Requests that wait for room.", func(s *server.Stats) int { return s.Queued }),
 		counter("served_total", "Exchanges that got the target's answer.", func(s *server.Stats) uint64 { return s.Served }),
@@ -58,16 +63,16 @@ var (
 	membersDesc   = describe("group_members", "Clients of a group: of the name that has the fewest of them connected. State is here or away.", "group", "state")
 	queueDesc     = describe("queue_seconds", "Waits of requests for room that have ended, whatever came of them.")
 	rttDesc       = describe("rtt_seconds", "Round trips of the clients that are connected, each one's shortest of late.")
-	requestsDesc  = describe("requests_total", "Exchanges that were let in, as what they began.", "client", "class")
-	exchangeDesc  = describe("exchange_total", "Exchanges that were let in, by how they traveled; those that were promoted began as requests.", "verb")
-	refusedDesc   = describe("refused_total", "Visitors who were refused.", "stage", "reason")
-	overloadsDesc = describe("overloads_total", "Visitors for whom there was no room, by what there was none of.", "of")
+	requestsDesc  = describe("requests_total", "Admitted exchanges, by the class as which they began.", "client", "class")
+	exchangeDesc  = describe("exchange_total", "Admitted exchanges, by how they traveled; promoted ones began as requests.", "verb")
+	refusedDesc   = describe("refused_total", "Refused visitors.", "stage", "reason")
+	overloadsDesc = describe("overloads_total", "Visitors refused for want of capacity, by the exhausted resource.", "of")
 	cancelledDesc = describe("cancelled_total", "Exchanges that were left before their end.", "by")
-	fallbackDesc  = describe("direct_fallbacks_total", "Visitors of direct tunnels whom the link has carried.", "reason")
+	fallbackDesc  = describe("direct_fallbacks_total", "Visitors of direct tunnels that the link has carried.", "reason")
 	directDesc    = describe("direct_bytes_total", "Bytes that direct channels have carried.", "direction")
 	bytesDesc     = describe("bytes_total", "Bytes that the connections of clients have carried, headers included, before TLS.", "direction")
-	budgetDesc    = describe("budget_bytes", "Bytes accounted to what is under way or waits, and the most that may be.", "kind")
-	limitDesc     = describe("limit", "Bounds of what other metrics show.", "of")
+	budgetDesc    = describe("budget_bytes", "Bytes accounted to current and waiting work, and their bound.", "kind")
+	limitDesc     = describe("limit", "Bounds of other metrics.", "of")
 
 	labeled = []*prometheus.Desc{
 		membersDesc, queueDesc, rttDesc, requestsDesc, exchangeDesc, refusedDesc, overloadsDesc, cancelledDesc, fallbackDesc, directDesc, bytesDesc, budgetDesc, limitDesc,
@@ -77,7 +82,7 @@ var (
 // rttBuckets are the upper bounds of rtt_seconds: from one machine to a satellite.
 var rttBuckets = []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1}
 
-// Describe sends what Collect will send.
+// Describe implements prometheus.Collector.
 func (serverCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, f := range figures {
 		out <- f.desc

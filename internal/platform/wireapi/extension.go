@@ -14,8 +14,8 @@ type Extension interface {
 	// the token. The error PERMISSION_DENIED refuses a client in any case.
 	Verify(c *wire.Conn, h *wire.Hello) error
 	Authorize(c *wire.Conn, kind string) error
-	// Beside returns the other protocols of its clients on the API's listener.
-	Beside() *wire.AltProtocol
+	// AltProtocol returns the other protocols of its clients on the API's listener.
+	AltProtocol() *wire.AltProtocol
 }
 
 // admit configures authentication, and adds the extension.
@@ -29,7 +29,7 @@ func (a *API) admit(mux *wire.Mux) {
 	if g := a.cfg.Extension; g != nil {
 		g.Register(mux)
 		config.Authorize = g.Authorize
-		a.server.AltProtocol = g.Beside()
+		a.server.AltProtocol = g.AltProtocol()
 	}
 	if a.token == nil && a.cfg.Extension == nil {
 		return

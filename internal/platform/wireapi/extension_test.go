@@ -18,7 +18,7 @@ func (lodger) Register(m *wire.Mux) {
 	wire.Handle(m, "lodger.ask", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
 }
 
-func (lodger) Beside() *wire.AltProtocol { return nil }
+func (lodger) AltProtocol() *wire.AltProtocol { return nil }
 
 func (lodger) Verify(c *wire.Conn, h *wire.Hello) error {
 	switch {

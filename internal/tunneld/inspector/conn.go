@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// conn is a connection that is listened in on: what is written to it and read from it goes
-// to a reader of requests and one of answers too, each with its goroutine.
+// conn is an inspected connection. Bytes written to it and read from it are copied to a reader of
+// requests and a reader of answers, each with its goroutine.
 type conn struct {
 	net.Conn
 	inspector *Inspector
@@ -37,7 +37,7 @@ func (i *Inspector) listenIn(inner net.Conn, tunnel string, replayOf uint64) *co
 	}
 	i.parsers.Go(func() { // ends with the connection, or where it is no HTTP
 		c.requests(bufio.NewReader(up))
-		_ = up.Close() // what is still written is not looked at, and does not wait for that
+		_ = up.Close() // later writes are not inspected, and do not wait for the inspector
 		close(c.requestsOver)
 	})
 	i.parsers.Go(func() { // likewise
@@ -45,7 +45,7 @@ func (i *Inspector) listenIn(inner net.Conn, tunnel string, replayOf uint64) *co
 		_ = down.Close()
 		close(c.answersOver)
 		<-c.requestsOver
-		c.nobody()
+		c.noAnswerCame()
 	})
 	return c
 }
@@ -76,7 +76,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// CloseWrite ends what is written.
+// CloseWrite ends the written direction.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -92,12 +92,12 @@ func (c *conn) SetLinger(seconds int) error {
 	return errors.ErrUnsupported
 }
 
-// NetConn is what is listened in on: whether it is still open can be asked of it.
+// NetConn returns the inspected connection, so that callers can ask it whether it is still open.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 const noAnswer = "the connection ended before the answer"
 
-// requests reads what is written to the service.
+// requests reads the bytes that are written to the service.
 func (c *conn) requests(in *bufio.Reader) {
 	for {
 		head, err := readHead(in)
@@ -136,8 +136,8 @@ func newExchange(tunnel string, head []byte) (x *exchange, length int64, err err
 	}, length, nil
 }
 
-// Failed keeps an exchange for which there was no connection to the service. request is what
-// there is of its request: the head, and the body or the beginning of it.
+// Failed keeps an exchange for which there was no connection to the service. request holds its
+// head, and the body or the beginning of it.
 func (i *Inspector) Failed(tunnel string, request []byte, fault string) {
 	in := bufio.NewReader(bytes.NewReader(request))
 	head, err := readHead(in)
@@ -149,11 +149,11 @@ func (i *Inspector) Failed(tunnel string, request []byte, fault string) {
 		return
 	}
 	i.begin(x)
-	_ = i.read(x, &x.request, length, in) // what is not whole is kept as that
+	_ = i.read(x, &x.request, length, in) // an incomplete body is kept as incomplete
 	i.end(x, fault)
 }
 
-// await has answers wait for that to a request, and says whether it takes it. It may have
+// await has answers wait for that to a request, and reports whether it takes it. It may have
 // the one before still, whose end has been read already but not looked at.
 func (c *conn) await(x *exchange) bool {
 	select {
@@ -169,7 +169,7 @@ func (c *conn) await(x *exchange) bool {
 	}
 }
 
-// isSwitched waits until it is known whether what follows is another protocol.
+// isSwitched waits until the answer decides whether the following bytes are another protocol.
 func (c *conn) isSwitched() bool {
 	select {
 	case switched := <-c.switched:
@@ -179,7 +179,7 @@ func (c *conn) isSwitched() bool {
 	}
 }
 
-// answers reads what the service says.
+// answers reads the bytes that the service sends.
 func (c *conn) answers(in *bufio.Reader) {
 	for {
 		if _, err := in.Peek(1); err != nil {
@@ -207,8 +207,8 @@ func (c *conn) next() *exchange {
 	}
 }
 
-// nobody ends the exchange that waits for an answer which does not come.
-func (c *conn) nobody() {
+// noAnswerCame ends the exchange whose answer does not come.
+func (c *conn) noAnswerCame() {
 	select {
 	case x := <-c.asked:
 		c.inspector.end(x, noAnswer)
@@ -216,7 +216,7 @@ func (c *conn) nobody() {
 	}
 }
 
-// answer reads one, and says whether another may follow.
+// answer reads one, and reports whether another may follow.
 func (c *conn) answer(x *exchange, in *bufio.Reader) bool {
 	r, err := c.answerHead(x, in)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package inspector keeps the last exchanges of HTTP/1.1 with a local service, so that
-// whoever makes it can look at them, and send one again.
+// Package inspector keeps the last exchanges of HTTP/1.1 with a local service, so that its
+// developer can look at them, and send one again.
 //
-// It listens in on connections to the service: see Inspector.Dial. What passes is neither
-// changed nor held up; what is no HTTP/1.1 is not looked at. How much is kept is bounded by
-// count and by bytes, and what falls out is counted. Secrets in fields of heads are masked
-// when they are shown, not when they are kept: a request can be sent again as it was.
+// It copies the bytes of connections to the service: see Inspector.Dial. Traffic is neither changed
+// nor delayed, and other protocols than HTTP/1.1 are not parsed. The kept exchanges are bounded by
+// count and by bytes, and dropped ones are counted. Secrets in header fields are masked when they
+// are shown, not when they are kept: a request can be sent again as it was.
 package inspector
 
 import (
@@ -15,15 +15,16 @@ import (
 	"time"
 )
 
-// Bounds of what is kept.
+// Bounds of the kept exchanges.
 const (
 	maxExchanges = 100
 	maxBytes     = 16 << 20
 	maxBody      = 16 << 10 // of one body; the rest is only counted
 	maxHead      = 64 << 10
-	// underWay is what an exchange counts until it has ended, beside its request's head.
+	// underWay is the size that is accounted for an exchange until it has ended, beside its
+	// request's head.
 	underWay = 2*maxBody + maxHead
-	// overhead is what it counts beside heads and bodies.
+	// overhead is the size that is accounted for an exchange beside its heads and bodies.
 	overhead = 512
 )
 
@@ -33,7 +34,7 @@ type Inspector struct {
 
 	mu        sync.Mutex
 	dials     map[string]dial // guarded by mu; of the services, by tunnel
-	exchanges []*exchange     // guarded by mu, with what they hold; the oldest first
+	exchanges []*exchange     // guarded by mu, with their contents; the oldest first
 	bytes     int             // guarded by mu; that they count
 	last      uint64          // guarded by mu; the id given last
 	dropped   uint64          // guarded by mu; exchanges that fell out
@@ -66,7 +67,7 @@ func (i *Inspector) Dial(tunnel string, d func(context.Context) (net.Conn, error
 // read.
 func (i *Inspector) Wait() { i.parsers.Wait() }
 
-// exchange is a request and what came of it.
+// exchange is a request and its answer.
 type exchange struct {
 	id       uint64
 	tunnel   string
@@ -93,7 +94,7 @@ type message struct {
 	whole bool  // it has come to its end
 }
 
-// cut says whether there is more of the body than is kept.
+// cut reports whether there is more of the body than is kept.
 func (m *message) cut() bool { return m.bytes > int64(len(m.body)) }
 
 // begin keeps an exchange, and lets the oldest fall out that there is no room for.
@@ -122,7 +123,7 @@ func (i *Inspector) note(x *exchange, change func()) {
 	}
 }
 
-// end has an exchange count what it holds. Once is enough.
+// end marks an exchange as ended and accounts for its real size. Later calls do nothing.
 func (i *Inspector) end(x *exchange, fault string) {
 	i.note(x, func() {
 		if x.ended {

@@ -92,8 +92,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Exchanges of every framing are kept as they were, over one connection after the other,
-// and the one who makes them gets what he would without.
+// Exchanges of every framing are kept as they were, over one connection after the other, and the
+// visitor receives the same answers as without the inspector.
 func TestExchangesAreKept(t *testing.T) {
 	s := newStage(t, echo)
 	if got := s.send("POST", "/a?b=c", strings.NewReader("hello"), "Authorization", "Bearer a-secret", "X-Api-Key", "a-secret", "X-Other", "shown"); got != "hello" {
@@ -133,8 +133,8 @@ func TestExchangesAreKept(t *testing.T) {
 	}
 }
 
-// What there is no room for falls out, and is counted; what the rest holds is what is
-// counted of it.
+// Exchanges beyond the bounds are dropped and counted, and the accounted size equals the size of
+// the kept ones.
 func TestBounds(t *testing.T) {
 	i := New()
 	for range maxExchanges + 5 {
@@ -159,8 +159,8 @@ func TestBounds(t *testing.T) {
 	i.note(first, func() { t.Error("one that fell out takes more in") })
 }
 
-// A service that speaks something else, or less than it said, is noted, and holds nobody
-// up.
+// A service that speaks another protocol, or sends less than it announced, is noted, and delays no
+// connection.
 func TestNoHTTP(t *testing.T) {
 	i := New()
 	for _, answer := range []string{"SSH-2.0-x\r\n" + strings.Repeat("y", 20_000), "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", ""} {
@@ -245,7 +245,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// A request is sent again as it was, its secrets too, and only by those who may.
+// A request is sent again as it was, secrets included, and only by authorized callers.
 func TestReplay(t *testing.T) {
 	var seen []string
 	st := newStage(t, func(w http.ResponseWriter, r *http.Request) {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// secrets are the fields whose values are shown to nobody. Names that end in one of
-// secretEnds are such too: X-Api-Key, Set-Cookie.
+// secrets are the fields whose values are never shown. Names that end in one of secretEnds are
+// secrets too: X-Api-Key, Set-Cookie.
 var (
 	secrets    = []string{"www-authenticate", "authentication-info"}
 	secretEnds = []string{"authorization", "cookie", "token", "key", "secret", "signature", "password"}
@@ -47,7 +47,7 @@ func secret(name string) bool {
 	return slices.Contains(secrets, name) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// isText says whether bytes, which may be cut anywhere, are text.
+// isText reports whether bytes, which may be cut anywhere, are text.
 func isText(b []byte) bool {
 	for range utf8.UTFMax - 1 {
 		if len(b) == 0 || utf8.Valid(b) {

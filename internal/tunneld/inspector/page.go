@@ -17,7 +17,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// policy of the page: nothing but its own files, what it asks here, and an icon that is none.
+// policy restricts the page to its own files, its own requests, and an empty icon.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // summary is a line of the list.

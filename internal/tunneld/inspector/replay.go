@@ -26,8 +26,8 @@ var (
 	errBusy    = errors.New("too many requests are being sent again")
 )
 
-// Replay sends the request of an exchange to its service once more, over a connection of
-// its own. What comes of it is an exchange too.
+// Replay sends the request of an exchange to its service once more, over a connection of its own.
+// The result is kept as a new exchange.
 func (i *Inspector) Replay(ctx context.Context, id uint64) error {
 	select {
 	case i.replays <- struct{}{}:

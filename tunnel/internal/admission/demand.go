@@ -3,20 +3,20 @@ package admission
 import "time"
 
 const (
-	// moreThanUsual is from how many times what a service was seen to do in time it is asked
-	// for more than that.
+	// moreThanUsual is the factor above a service's proven throughput from which the demand counts
+	// as higher than usual.
 	moreThanUsual = 2
 	// bearing is how long a service that is asked for no more than usual may be slow without
 	// being given less.
 	bearing = time.Second
-	// forget is the part of a step by which what was seen gives way to less.
+	// forget is the part of a step by which a higher proven throughput decays towards a lower one.
 	forget = 0.02
 )
 
-// demand is how much is asked of a service, beside what it has done in time until now. Where
-// it becomes slow though no more is asked than before, it is the service that has changed, or
-// this machine: most often it has stood still for a moment, and goes on. Nobody need be refused
-// for that. A service that is asked for more than it can do is another matter.
+// demand compares the demand for a service with the throughput that it has achieved in time until
+// now. If a service becomes slow under its usual demand, the cause is the service or this machine:
+// most often a short pause, after which it goes on. No visitor need be refused for that. Demand
+// beyond the service's capacity is another matter.
 type demand struct {
 	done float64   // asked a second, and answered in time; 0: nothing is known
 	slow time.Time // since when it does not do as much any more; zero if it does
@@ -37,8 +37,8 @@ func (d *demand) note(s *span, now time.Time, inTime, all bool) {
 	}
 }
 
-// usual says whether no more is asked in a span than what the service has done in time, until
-// a moment ago at least.
+// usual reports whether the demand of a span is at most the throughput that the service has
+// achieved in time, at least until a moment ago.
 func (d *demand) usual(s *span, now time.Time) bool {
 	return d.done > 0 && s.asks() <= moreThanUsual*d.done && (d.slow.IsZero() || now.Sub(d.slow) < bearing)
 }

@@ -1,22 +1,21 @@
-// Package admission decides what is let in while others wait: how much may be under
-// way at once, who waits and for how long, and who is refused, with the reason.
+// Package admission admits work to services: it decides how much runs at once, which requests wait
+// and for how long, and which are refused, with the reason.
 //
-// A Gate bounds all work of a process, a Lane that for one service behind it. Work is
-// of two kinds: requests, which end soon, and streams, which may last for days and
-// have a bound of their own, so that a thousand idle ones leave requests their room.
+// A Gate bounds all work of a process, a Lane that for one service behind it. Work is of two kinds:
+// requests, which end soon, and streams, which may last for days and have a bound of their own, so
+// that a thousand idle streams do not use up the capacity for requests.
 //
-// A request that finds no room waits in its lane's queue. The queue is short in time:
-// as long as it runs empty now and then, which is what it does in a burst, a request
-// waits up to Limits.Interval; once it has not been empty for that long, or has refused
-// somebody in that time, there is more to do than can be done: a request waits up to
-// Limits.Target, and only as many wait as are served in that. That is CoDel (RFC 8289) with
-// the control law of Facebook's "Fail at Scale" (2015), made for requests, which cannot be
-// dropped silently.
+// A request beyond the limit waits in its lane's queue. The queue is short in time. As long as it
+// becomes empty now and then, as it does in a burst, a request waits up to Limits.Interval. If it
+// has not been empty for that long, or has refused a request in that time, the lane is overloaded:
+// a request waits up to Limits.Target, and only as many wait as are served in that time. That is
+// CoDel (RFC 8289) with the control law of Facebook's "Fail at Scale" (2015), made for requests,
+// which cannot be dropped silently.
 //
-// How much a lane may have under way follows what its service can take: see limit.go. A
-// request that becomes a stream counts there until enough of its answer has come to tell
-// how fast it comes: else a link that is too narrow for all answers would be given any
-// number of them, as their heads pass.
+// The limit of a lane follows the capacity of its service: see limit.go. A request that becomes a
+// stream counts as a request until enough of its answer has arrived to show its speed: otherwise a
+// link that is too narrow for all answers would be given any number of them, since their heads
+// pass.
 package admission
 
 import (
@@ -59,8 +58,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Gate is what all lanes share. Its methods, and those of its lanes and permits, may
-// be called by any number of goroutines.
+// Gate is the state that all lanes share. Its methods, and those of its lanes and permits, may be
+// called by any number of goroutines.
 type Gate struct {
 	limits Limits
 
@@ -69,7 +68,7 @@ type Gate struct {
 	streams  int
 	bytes    int64
 	waiting  int
-	queued   []*Lane // those in which somebody waits, the next in turn first
+	queued   []*Lane // the lanes with waiters, the next in turn first
 	refused  [reasons]uint64
 
 	waits    atomic.Uint64 // that have ended
@@ -79,13 +78,14 @@ type Gate struct {
 // New makes a gate. Negative limits are the caller's mistake.
 func New(l Limits) *Gate { return &Gate{limits: l.withDefaults()} }
 
-// Limits are those that hold, the defaults filled in.
+// Limits returns the limits in force, with the defaults filled in.
 func (g *Gate) Limits() Limits { return g.limits }
 
-// Lane makes a lane. It needs no end: the gate knows it only while somebody waits.
+// Lane returns a new lane. It needs no Close: the gate refers to it only while a request waits in
+// it.
 func (g *Gate) Lane() *Lane { return &Lane{gate: g, limit: newLimit(&g.limits)} }
 
-// Lane is what one service has under way, and who waits for it.
+// Lane holds the current work of one service, and the requests that wait for it.
 type Lane struct {
 	gate     *Gate
 	requests int
@@ -128,9 +128,9 @@ func (l *Lane) Request(ctx context.Context, size int64) (*Permit, error) {
 // Stream takes a place among the streams, without waiting.
 func (l *Lane) Stream(size int64) (*Permit, error) { return l.open(size, false) }
 
-// Body takes such a place for a request of which the body is still to come: how long that
-// takes is the visitor's affair, so it must not use up what requests need. What it becomes
-// is let in, and counted, once the body is here: with Permit.Begin, or with Promote.
+// Body admits a request whose body is still to come. The time for that depends on the visitor, so
+// the permit must not use up the capacity for requests. Once the body is complete, Permit.Begin or
+// Permit.Promote turns it into one that counts as admitted.
 func (l *Lane) Body(size int64) (*Permit, error) { return l.open(size, true) }
 
 func (l *Lane) open(size int64, coming bool) (*Permit, error) {
@@ -152,12 +152,12 @@ func (l *Lane) open(size int64, coming bool) (*Permit, error) {
 	return &Permit{lane: l, size: size, stream: true, coming: coming, ended: true, answered: true}, nil
 }
 
-// room says whether one more request may begin in l. g.mu is held.
+// room reports whether one more request may begin in l. g.mu is held.
 func (g *Gate) room(l *Lane) bool {
 	return g.requests < g.limits.Requests && max(l.requests, l.limit.awaited) < l.limit.now()
 }
 
-// unfair says whether l has more than half of all that may be under way while others
+// unfair reports whether l has more than half of all that may be under way while others
 // wait. g.mu is held.
 func (g *Gate) unfair(l *Lane) bool {
 	return g.waiting > l.queue.live && l.requests >= max(g.limits.Requests/2, 1)
@@ -182,7 +182,7 @@ func (g *Gate) begin(l *Lane, now time.Time) {
 	l.limit.begun(now)
 }
 
-// wait puts somebody new into the queue of l. g.mu is held.
+// wait adds a waiter to the queue of l. g.mu is held.
 func (g *Gate) wait(l *Lane, now time.Time) *waiter {
 	if !l.listed {
 		l.listed = true
@@ -192,7 +192,7 @@ func (g *Gate) wait(l *Lane, now time.Time) *waiter {
 	return l.queue.push(&waiter{lane: l, ready: make(chan struct{}), limit: l.queue.patience(now, &g.limits)}, now)
 }
 
-// leave takes w, who has not been served, out of the queue. g.mu is held.
+// leave removes a waiter that has not been served from the queue. g.mu is held.
 func (g *Gate) leave(l *Lane, w *waiter) {
 	l.queue.drop(w)
 	g.waiting--
@@ -204,8 +204,7 @@ func (g *Gate) refuseAndUnlock(why Reason) error {
 	return &Refusal{why}
 }
 
-// serve lets in who waits, as far as there is room: one of each lane in its turn. g.mu
-// is held.
+// serve admits waiters as far as capacity allows: one of each lane in its turn. g.mu is held.
 func (g *Gate) serve() {
 	for skipped := 0; len(g.queued) > skipped && g.requests < g.limits.Requests; {
 		l := g.queued[0]
@@ -242,10 +241,9 @@ type Permit struct {
 	released bool
 }
 
-// Answered tells how the service has answered, once so much of its answer has come that it
-// is seen how long that takes: failed means that there was none, or that it says that it is
-// overloaded. Only the first call counts, and none for what began as a stream. It may come
-// after Release.
+// Answered reports how the service has answered, once enough of the answer has arrived to measure
+// its time: failed means that there was no answer, or one that reports an overload. Only the first
+// call counts, and none for a permit that began as a stream. It may come after Release.
 func (p *Permit) Answered(failed bool) {
 	g, l := p.lane.gate, p.lane
 	g.mu.Lock()
@@ -304,9 +302,9 @@ func (p *Permit) Promote() error {
 	return nil
 }
 
-// Begin exchanges the place of a body that has come for that of a request, which it waits for
-// as Lane.Request does; the bytes that it holds are counted once. On an error the permit
-// remains what it was, otherwise it has ended.
+// Begin exchanges the permit of a complete body for that of a request, for which it waits as
+// Lane.Request does; the bytes that it holds are counted once. On an error the permit remains as it
+// was, otherwise it has ended.
 func (p *Permit) Begin(ctx context.Context) (*Permit, error) {
 	request, err := p.lane.Request(ctx, 0)
 	if err != nil {
@@ -320,7 +318,7 @@ func (p *Permit) Begin(ctx context.Context) (*Permit, error) {
 	return request, nil
 }
 
-// Release ends what was under way. It does not wait, and may be called again.
+// Release returns the permit. It does not wait, and may be called again.
 func (p *Permit) Release() {
 	g, l := p.lane.gate, p.lane
 	g.mu.Lock()

@@ -41,8 +41,8 @@ func idle(t *testing.T, g *Gate) {
 	}
 }
 
-// waits starts n requests that find no room, one after the other, and returns who
-// was served, in order; it is complete once all is done.
+// waits starts n requests beyond the limit, one after the other, and returns the served ones in
+// order; the list is complete once all is done.
 func waits(t *testing.T, l *Lane, n int, all *sync.WaitGroup) (served *[]int, refusals *[]time.Duration) {
 	var mu sync.Mutex
 	served, refusals = new([]int), new([]time.Duration)
@@ -64,7 +64,7 @@ func waits(t *testing.T, l *Lane, n int, all *sync.WaitGroup) (served *[]int, re
 	return served, refusals
 }
 
-// TestBurst: those who come all at once wait in their order, up to an interval.
+// TestBurst: simultaneous requests wait in their order, up to an interval.
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{LaneRequests: 2, LaneFloor: 1, LaneQueue: 4})
@@ -100,8 +100,8 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// TestOverload: who comes to a queue that does not run empty waits for a short time, and is
-// refused at once if there is no place.
+// TestOverload: a request in a queue that does not become empty waits for a short time, and is
+// refused at once if the queue is full.
 func TestOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{LaneRequests: 1, LaneFloor: 1, LaneQueue: 3, Interval: 20 * time.Millisecond})
@@ -110,7 +110,7 @@ func TestOverload(t *testing.T) {
 		var all sync.WaitGroup
 		waits(t, l, 1, &all)
 		time.Sleep(15 * time.Millisecond)
-		waits(t, l, 1, &all) // so that there is somebody when the first goes
+		waits(t, l, 1, &all) // so that the queue is not empty when the first ends
 		time.Sleep(10 * time.Millisecond)
 		served, refusals := waits(t, l, 3, &all)
 		if n := l.Stats().Waiting; n != 3 || !slices.Equal(*refusals, []time.Duration{0}) {
@@ -137,9 +137,9 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// TestLastingOverload: three times what can be done comes, for seconds, and now and then
-// so much is done at once that the queue runs empty. Whoever is refused is so soon, and most
-// are at once.
+// TestLastingOverload: requests arrive at three times the capacity, for seconds, and now and then
+// so many end at once that the queue becomes empty. Requests are refused soon, and most of those at
+// once.
 func TestLastingOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{LaneRequests: 10, LaneFloor: 10})
@@ -265,7 +265,7 @@ func TestShare(t *testing.T) {
 		if len(*served) != 1 {
 			t.Errorf("served %v", *served)
 		}
-		busy = append(busy, enter(t, greedy, 1)...) // nobody waits any more
+		busy = append(busy, enter(t, greedy, 1)...) // no waiters are left
 		for _, p := range busy {
 			p.Release()
 		}
@@ -273,7 +273,7 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// TestGone: whoever does not want to wait any longer leaves nothing behind.
+// TestGone: a waiter that gives up leaves nothing behind.
 func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{LaneRequests: 1, LaneFloor: 1})

@@ -7,26 +7,26 @@ const (
 	// service has all that it can work on, twice as much under way only takes twice as long:
 	// so this is also how far beyond it a limit comes to rest.
 	slack = 1.5
-	// lower is the part of a limit at which it is measured what is usual. It is well below
-	// 1/slack: else a limit far beyond the knee would find itself usual.
+	// lower is the part of a limit at which the usual time is measured. It is well below 1/slack:
+	// otherwise a limit far beyond the knee would appear to be usual.
 	lower = 0.25
-	// smoothing is the part of a step that is taken at once, and learning that of what is
-	// learned about what is usual while nothing is done for it.
+	// smoothing is the part of a step that is taken at once; learning is the same for the usual
+	// time while no measurement lowers the load.
 	smoothing, learning = 0.5, 0.2
 	// doubt is by how much an answer must take longer than usual for that to be measured
 	// again. It is below slack, where a limit at rest is.
 	doubt = 1.25
-	// rest is how long what was measured holds, and restTimes that in times of what it took:
-	// with so little under way less is done. It is doubled, up to longestRest, when it has
-	// shown that there was nothing to doubt. It holds no longer once the limit has become
-	// another, moved times as high or as low: what was usual may have been beyond the knee, or
-	// is not any more.
+	// rest is the time for which a measurement is valid, and restTimes its minimum as a multiple of
+	// the measurement's duration: with a lowered limit the throughput is lower. It is doubled, up
+	// to longestRest, when a new measurement confirms the old one. It ends early when the limit has
+	// changed by the factor moved: the usual time may have been measured beyond the knee, or may
+	// not apply any more.
 	rest, restTimes = 5 * time.Second, 40
 	longestRest     = 10 * time.Minute
 	moved           = 1.5
-	// lowWindow is like window while it is measured what is usual. That lasts so many times
-	// an answer's time, and not beyond longestDip, or is given up: a service whose visitors
-	// wait for minutes for something to happen is not overloaded, and has no lower.
+	// lowWindow is the window while the usual time is measured. A measurement lasts this many times
+	// an answer's time, at most longestDip, or is given up: a service whose visitors wait for
+	// minutes for an event is not overloaded, and has no lower time.
 	lowWindow  = window / 4
 	dipTimes   = 6
 	longestDip = 15 * time.Second
@@ -40,28 +40,28 @@ const (
 	regain = 0.1
 )
 
-// phase is what a limit is doing.
+// phase is the state of a limit.
 type phase uint8
 
 const (
-	level   phase = iota // what may be under way is its value
+	level   phase = iota // the limit is its value
 	falling              // waiting until no more than a part of it is
-	low                  // gathering what an answer takes then
+	low                  // measuring the time of an answer at low load
 )
 
-// limit is how much a lane may have under way, which follows the time its service takes to
-// begin its answer: where that grows beyond what is usual, more work waits within the
-// service, where nobody can refuse it. What is best is known: the service's rate times what
-// an answer takes when nothing waits, which by Little's law is as much as it works on at
-// once; more is only a longer wait (Kleinrock 1979). Both are measured, the first all the
-// time, the second when there is little to do anyway, or else by letting less in for a
-// moment: with a quarter of what may be under way. If that was far too much, a quarter still
-// is, and the limit is a quarter nearer; so it goes on until a quarter is too little.
+// limit is the number of requests that a lane may run at once. It follows the time in which the
+// service begins its answer: if that grows beyond the usual time, requests queue within the
+// service, where they cannot be refused. The best value is known: the service's rate times the time
+// of an answer without queueing, which by Little's law is the number it works on at once; more only
+// wait longer (Kleinrock 1979). The rate is measured continuously, the time when the load is low
+// anyway, or else by lowering the limit to a quarter for a moment. If the limit was far too high, a
+// quarter is too high as well, and the new limit is a quarter nearer; this repeats until a quarter
+// is too low.
 //
-// So a limit is slack times the rate times the usual time. It is never less for a service
-// that answers within Limits.Patience, nor because of what has not been measured.
+// So a limit is slack times the rate times the usual time. It is not lowered for a service that
+// answers within Limits.Patience, nor without a measurement.
 //
-// It begins at its greatest, as a service is well until it has shown otherwise.
+// It begins at its maximum: a service counts as healthy until it has shown otherwise.
 type limit struct {
 	least, most float64
 	patience    time.Duration
@@ -72,10 +72,10 @@ type limit struct {
 	late    lateRow
 	hasty   bool // it was lowered for a row since the last span that was whole
 	phase   phase
-	rate    float64 // of what ends, in the last span; 0: nothing is known
+	rate    float64 // answers per second in the last span; 0: unknown
 	demand  demand
 
-	usual   time.Duration // what an answer takes at lower; 0: nothing is known
+	usual   time.Duration // time of an answer at lower; 0: unknown
 	usualAt time.Time     // when that was measured
 	usualOf float64       // value then
 	restFor time.Duration
@@ -83,7 +83,7 @@ type limit struct {
 	dipTo    float64
 	dipSince time.Time
 	dipUntil time.Time // when it is given up
-	before   span      // what has led to it
+	before   span      // the span that has led to it
 }
 
 // lateRow is answers one after another, all of them late.
@@ -114,8 +114,8 @@ func (l *limit) begun(now time.Time) {
 	l.look(now)
 }
 
-// ended hears that one of them has ended, however it did, and what it took. It says whether
-// that shows an overload.
+// ended records the end of a request, successful or not, and its duration. It reports whether that
+// shows an overload.
 func (l *limit) ended(now time.Time, took time.Duration) (overload bool) {
 	l.span.pass(now, l.awaited)
 	l.awaited--
@@ -127,9 +127,9 @@ func (l *limit) ended(now time.Time, took time.Duration) (overload bool) {
 	return false
 }
 
-// lookAt sees whether one answer after another comes much too late, and so would those that
-// begin now, while more is under way than where it is seen what is usual. What was usual is
-// believed then: a service that has become slower just now is found out later.
+// lookAt detects that one answer after another is far too late, and new ones would be too, while
+// the load is above that at which the usual time is measured. The usual time is trusted at this
+// point: a service that has just become slower is found out later.
 func (l *limit) lookAt(now time.Time, took time.Duration) (overload bool) {
 	late := lateTimes * l.allowed()
 	if l.usual == 0 || l.phase != level || l.hasty || float64(took) <= late {
@@ -153,7 +153,7 @@ func (l *limit) lookAt(now time.Time, took time.Duration) (overload bool) {
 	return true
 }
 
-// allowed is what an answer may take until the limit is lowered.
+// allowed returns the duration of an answer from which the limit is lowered.
 func (l *limit) allowed() float64 { return max(slack*float64(l.usual), float64(l.patience)) }
 
 // failed hears that one of these was no answer.
@@ -215,15 +215,15 @@ func (l *limit) step(now time.Time) {
 	}
 }
 
-// lower is how much is under way where it is seen what is usual.
+// lower returns the load at which the usual time is measured.
 func (l *limit) lower() float64 { return max(l.least, lower*l.value) }
 
-// doubted says whether what is usual holds no longer.
+// doubted reports whether the usual time must be measured again.
 func (l *limit) doubted(now time.Time) bool {
 	return l.usualAt.IsZero() || now.Sub(l.usualAt) >= l.restFor || l.value*moved < l.usualOf || l.value > moved*l.usualOf
 }
 
-// endDip lets in what may be under way again.
+// endDip restores the limit after a measurement.
 func (l *limit) endDip(now time.Time) {
 	l.usualAt, l.usualOf = now, l.value
 	again := rest
@@ -234,7 +234,7 @@ func (l *limit) endDip(now time.Time) {
 	l.phase, l.span = level, span{from: now, last: now}
 }
 
-// wellAt says whether the service took about its usual time then.
+// wellAt reports whether the service took about its usual time then.
 func (l *limit) wellAt(s *span) bool {
 	is := s.answer()
 	return is <= l.patience || float64(is) <= doubt*float64(l.usual)

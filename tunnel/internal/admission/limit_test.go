@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// service works on so many requests at once, in the order in which they come; each takes it
-// takes times what spread draws.
+// service works on a number of requests at once, in the order of arrival; each takes the time takes
+// multiplied by a draw of spread.
 type service struct {
 	free   chan struct{}
 	takes  time.Duration
@@ -43,7 +43,7 @@ func (s *service) work() {
 	<-s.free
 }
 
-// outcome is what came of visitors.
+// outcome counts the results of visitors.
 type outcome struct {
 	served, refused int
 	times           []time.Duration // of the served, with the wait
@@ -56,8 +56,8 @@ func (o *outcome) p99() time.Duration {
 	return o.times[len(o.times)*99/100]
 }
 
-// visit lets visitors come at random, so many a second for so long, and waits until the last
-// has gone. It returns what came of those who came after the first settle.
+// visit sends visitors at random, at a mean rate for a duration, and waits until the last has
+// ended. It returns the results of those after the first settle.
 func visit(t *testing.T, l *Lane, perSecond float64, settle, d time.Duration, s *service, fails func() bool) *outcome {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(perSecond), uint64(d)))
@@ -97,9 +97,9 @@ func visit(t *testing.T, l *Lane, perSecond float64, settle, d time.Duration, s 
 
 func never() bool { return false }
 
-// TestLimitFindsTheKnee: of three times what a service can do it is given what it can do, and
-// what it is given takes no more than twice what it takes at four fifths of that. Before,
-// nothing was known of it.
+// TestLimitFindsTheKnee: of three times its capacity a service receives its capacity, and an answer
+// takes at most twice the time that it takes at four fifths of the capacity. The limit begins
+// without any measurement.
 func TestLimitFindsTheKnee(t *testing.T) {
 	for name, c := range map[string]struct {
 		at     int
@@ -167,8 +167,8 @@ func TestLimitLeavesThoseWhoWait(t *testing.T) {
 	})
 }
 
-// TestLimitFollowsTheService: it rises and falls with what the service can do, whatever was
-// usual.
+// TestLimitFollowsTheService: the limit rises and falls with the capacity of the service, whatever
+// was usual before.
 func TestLimitFollowsTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Limits{}).Lane()

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// queue is who waits in a lane, in the order of arrival. Those who have gone stay in
-// it until they are met; live does not count them.
+// queue holds the waiters of a lane, in the order of arrival. Waiters that gave up stay in it until
+// they are reached; live does not count them.
 type queue struct {
 	waiters []*waiter
 	live    int
 	since   time.Time // when it was empty for the last time
-	late    time.Time // when somebody was refused, or should have been, for the last time
+	late    time.Time // the last time that a request was refused, or should have been
 }
 
 // waiter is one request that waits.
@@ -23,22 +23,22 @@ type waiter struct {
 	gone  bool
 }
 
-// overloaded says whether more comes than is done: the queue has not been empty for an
-// interval, or somebody was refused within the last one. A queue whose waiters go so soon is
-// empty now and then, which says nothing.
+// overloaded reports whether the demand exceeds the capacity: the queue has not been empty for an
+// interval, or a request was refused within the last one. A queue whose waiters give up quickly is
+// empty now and then, which proves nothing.
 func (q *queue) overloaded(now time.Time, interval time.Duration) bool {
 	return q.live > 0 && now.Sub(q.since) > interval || now.Sub(q.late) <= interval
 }
 
-// full hears that somebody was refused for want of a place: an overload goes on, but a burst
-// is none.
+// full records that a request was refused because the queue is full. It continues an overload, but
+// does not begin one.
 func (q *queue) full(now time.Time, interval time.Duration) {
 	if q.overloaded(now, interval) {
 		q.late = now
 	}
 }
 
-// patience is how long one who comes now may wait.
+// patience returns the time for which a new waiter may wait.
 func (q *queue) patience(now time.Time, l *Limits) time.Duration {
 	if q.overloaded(now, l.Interval) {
 		return l.Target
@@ -65,7 +65,7 @@ func (q *queue) push(w *waiter, now time.Time) *waiter {
 	return w
 }
 
-// oldest is who has waited for the longest time. There is one.
+// oldest returns the waiter that has waited longest. The queue is not empty.
 func (q *queue) oldest() *waiter {
 	for q.waiters[0].gone {
 		q.waiters = q.waiters[1:]
@@ -121,3 +121,25 @@ func (g *Gate) waited(begin time.Time) {
 	g.waits.Add(1)
 	g.waitedNs.Add(int64(time.Since(begin)))
 }
+
+// Reason is why something was refused. It is also the label of a metric.
+type Reason uint8
+
+// The reasons.
+const (
+	NoBytes        Reason = iota // the request needs more bytes than the budget has left
+	QueueFull                    // as many wait as may
+	QueueTime                    // it has waited for as long as it may
+	TooGreedy                    // its lane has half of everything while others wait
+	TooManyStreams               // as many are open as may
+	reasons
+)
+
+var reasonNames = [reasons]string{"bytes", "queue full", "queue time", "share", "streams"}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// Refusal is the error of work that was not let in. Nothing of it has begun.
+type Refusal struct{ Reason Reason }
+
+func (r *Refusal) Error() string { return "overloaded: " + r.Reason.String() }

@@ -3,20 +3,20 @@ package admission
 import "time"
 
 const (
-	// window is how long what a service did is gathered at least before a lane's limit is
-	// looked at again, and windowEnds how many requests must have ended.
+	// window is the minimum time that a span covers before a lane's limit is adjusted, and
+	// windowEnds the minimum number of ended requests.
 	window     = 100 * time.Millisecond
 	windowEnds = 32
 	// windowTimes is how many times an answer's own time a span lasts at least: requests that
 	// begin together end together, and a shorter span would see all of them, or none.
 	windowTimes = 2
-	// tooManyFailed is the part of what ends that may fail before a service counts as failing.
+	// tooManyFailed is the part of ended requests that may fail before a service counts as failing.
 	tooManyFailed = 0.1
 )
 
-// span is what a service did for a while. It is told by what was awaited, not by the time of
-// each answer: by Little's law the mean of these is what was awaited over what ended, and
-// nothing is left out because it has not ended yet.
+// span summarises the work of a service over some time. It measures the total waiting time, not
+// that of each answer: by Little's law the mean time is the total waiting time divided by the
+// number of ended requests, which includes the requests that have not ended yet.
 type span struct {
 	from, last time.Time     // last is when something began or ended
 	awaited    time.Duration // by all requests together
@@ -36,7 +36,7 @@ func (s *span) pass(now time.Time, n int) {
 	s.most = max(s.most, n)
 }
 
-// tells says whether it has lasted for least, and for long enough to tell anything.
+// tells reports whether it has lasted for least, and for long enough to tell anything.
 func (s *span) tells(least time.Duration) bool {
 	return s.ended >= windowEnds && s.last.Sub(s.from) >= max(least, windowTimes*s.answer())
 }
@@ -54,5 +54,5 @@ func (s *span) asks() float64 { return float64(s.asked) / max(s.last.Sub(s.from)
 // underWay is how many requests were awaited, in the mean. The span tells something.
 func (s *span) underWay() float64 { return float64(s.awaited) / float64(s.last.Sub(s.from)) }
 
-// failing says whether too much of what has ended was no answer.
+// failing reports whether too many of the ended requests have failed.
 func (s *span) failing() bool { return float64(s.failed) > tooManyFailed*float64(s.ended) }

@@ -2,7 +2,7 @@ package admission
 
 import "time"
 
-// Stats is what a gate holds, and what it has refused since it was made.
+// Stats holds the current figures of a gate, and its refusals since it was made.
 type Stats struct {
 	Requests, Streams, Waiting int
 	Bytes                      int64
@@ -25,15 +25,15 @@ func (g *Gate) Stats() Stats {
 	return s
 }
 
-// LaneStats is what a lane holds, and what it has let in.
+// LaneStats holds the current figures of a lane, and its totals.
 type LaneStats struct {
 	Requests, Streams, Waiting int
 	Limit                      int // of requests, as it is now
 	Begun                      LaneTotals
 }
 
-// LaneTotals count what a lane has let in since it was made. What was promoted is among
-// the requests, as which it began.
+// LaneTotals counts the work that a lane has admitted since it was made. A promoted request counts
+// as a request, as which it began.
 type LaneTotals struct {
 	Requests uint64 `json:"requests"`
 	Streams  uint64 `json:"streams"`

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// TestLimitSeesSuddenOverload: to a service that was well comes three times what it can do,
-// at once. Few are let in who wait long, before it is seen.
+// TestLimitSeesSuddenOverload: the demand for a healthy service jumps to three times its capacity.
+// Few of the admitted requests wait long before the limit reacts.
 func TestLimitSeesSuddenOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{})
 		l := g.Lane()
 		s := newService(1, time.Millisecond, same)
 		calm := visit(t, l, 800, time.Second, 2*time.Second, s, never)
-		time.Sleep(10 * time.Second) // what is known is not new
+		time.Sleep(10 * time.Second) // the measurements are not new
 		o := visit(t, l, 3000, 0, 3*time.Second, s, never)
 		late := 0
 		for _, took := range o.times {
@@ -34,8 +34,8 @@ func TestLimitSeesSuddenOverload(t *testing.T) {
 	})
 }
 
-// TestLimitBearsAPause: a service with room to spare does nothing for 50 ms, now and then, as
-// any process does on a machine that is shared. Nobody is refused for it.
+// TestLimitBearsAPause: a service with spare capacity stops for 50 ms now and then, as any process
+// does on a shared machine. No request is refused for it.
 func TestLimitBearsAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{})

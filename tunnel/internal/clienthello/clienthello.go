@@ -1,10 +1,8 @@
-// Package clienthello reads the first message of a TLS connection, which says whom
-// the client wants, without answering it: a proxy that passes TLS through looks at
-// it and hands on every byte.
+// Package clienthello reads the first message of a TLS connection, which names the host that the
+// client wants, without answering it: a proxy that relays TLS reads it and passes on every byte.
 //
-// The message may come in as many records, segments and single bytes as it likes
-// (RFC 8446 section 5.1): with a post-quantum key share it is larger than what one
-// read brings.
+// The message may arrive in any number of records, segments and single bytes (RFC 8446 section
+// 5.1): with a post-quantum key share it is larger than a single read.
 package clienthello
 
 import (
@@ -15,8 +13,8 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// MaxBytes bounds what Reader keeps: a record of TLS at its largest, with the
-// headers of some more.
+// MaxBytes bounds the buffer of a Reader: a record of TLS at its largest, with the headers of some
+// more.
 const MaxBytes = 16<<10 + 256
 
 const (
@@ -38,12 +36,12 @@ var (
 	ErrTooLarge = fmt.Errorf("ClientHello of more than %d bytes", MaxBytes)
 )
 
-// Hello is what a client says of itself before it is answered.
+// Hello holds the fields of a client's first message.
 type Hello struct {
 	ServerName string   // in lower case, without a dot at its end; "": none was sent
 	ALPN       []string // the protocols it offers, the preferred first
-	// ECH says that there is an encrypted ClientHello within: ServerName is that of
-	// whoever fronts for the one who is meant.
+	// ECH reports that there is an encrypted ClientHello within: ServerName is then the name of the
+	// public front, not of the real destination.
 	ECH bool
 }
 
@@ -54,11 +52,11 @@ type Reader struct {
 	at      int // in raw: behind the last record that was looked at in whole
 }
 
-// Bytes is everything that was fed: what a backend must see first.
+// Bytes returns all bytes that were fed: a backend must receive them first.
 func (r *Reader) Bytes() []byte { return r.raw }
 
-// Feed takes what came next, all of it. done says that the message was whole, and
-// h is what it says. An error is final.
+// Feed takes the next bytes, all of them. done reports that the message is complete, and h holds
+// its fields. An error is final.
 func (r *Reader) Feed(b []byte) (h Hello, done bool, err error) {
 	r.raw = append(r.raw, b...)
 	for len(r.raw)-r.at >= recordHeader {

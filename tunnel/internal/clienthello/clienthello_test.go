@@ -14,7 +14,7 @@ import (
 	"paddock/tunnel/internal/clienthello"
 )
 
-// recorded is what a client of crypto/tls sends first.
+// recorded returns the first bytes that a client of crypto/tls sends.
 func recorded(t testing.TB, config *tls.Config) []byte {
 	t.Helper()
 	near, far := net.Pipe()
@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBound holds that nobody is waited for beyond MaxBytes.
+// TestBound checks that a message beyond MaxBytes is not waited for.
 func TestBound(t *testing.T) {
 	var r clienthello.Reader
 	b := []byte{22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 3, 0, 0x3f, 0xff} // a message of 16,383 bytes, in records of one
@@ -181,8 +181,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// FuzzHello compares with crypto/tls: what that takes, and has a name that can be a
-// host's, is read alike.
+// FuzzHello compares with crypto/tls: messages that it accepts, with a name that is a valid host,
+// are read alike.
 func FuzzHello(f *testing.F) {
 	good := recorded(f, &tls.Config{ServerName: "a.example", NextProtos: []string{"h2"}})
 	f.Add(good)

@@ -55,7 +55,7 @@ type (
 // MaxTunnels bounds the tunnels of one client.
 const MaxTunnels = 1_024
 
-// Check judges what does not concern one tunnel alone.
+// Check validates the parts of a request that do not concern one tunnel alone.
 func (r *BindRequest) Check() error {
 	switch {
 	case r.Version != Version:
@@ -68,8 +68,8 @@ func (r *BindRequest) Check() error {
 	return nil
 }
 
-// Binding is what the client asks for, normalised. HTTP without a host leaves it to the
-// server.
+// Binding returns the binding that the client asks for, normalised. For HTTP without a host the
+// server chooses one.
 func (a *BindAsk) Binding() (b tunnel.Binding, err error) {
 	b = tunnel.Binding{Protocol: a.Protocol, Path: strings.TrimSuffix(a.Path, "/"), Address: a.Address, Group: a.Group}
 	switch {
@@ -153,9 +153,9 @@ func (a *BindAnswer) Refusal(i int, group string) error {
 // client besides its request: a record in each direction.
 const ExchangeBytes = 2 * MaxRecord
 
-// BasicAuth is what the server knows of a tunnel's user and password: a salt, and the
-// HMAC-SHA-256 of "user:password" under it. One HMAC costs a visitor's request a
-// microsecond, and tells nobody the password who does not guess it.
+// BasicAuth is the server's copy of a tunnel's user and password: a salt, and the HMAC-SHA-256 of
+// "user:password" under it. One HMAC takes a microsecond of a visitor's request, and reveals the
+// password only to a caller that guesses it.
 type BasicAuth struct {
 	Salt []byte `cbor:"1,keyasint,omitempty"`
 	MAC  []byte `cbor:"2,keyasint,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"paddock/internal/netio/h1"
 )
 
-// Flags are what an opening says in one bit each.
+// Flags are the one-bit fields of an opening.
 type Flags uint8
 
 // The flags.
@@ -78,8 +78,7 @@ func AppendAnswer(dst, head, rest []byte) []byte {
 	return append(dst, rest...)
 }
 
-// ParseAnswer is the opposite of [AppendAnswer], for any bytes. What it returns is
-// borrowed.
+// ParseAnswer is the inverse of [AppendAnswer]. Its results borrow b.
 func ParseAnswer(b []byte) (head, rest []byte, err error) {
 	switch {
 	case len(b) < 2:

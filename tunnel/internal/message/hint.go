@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// HintState is what a client says of a tunnel.
+// HintState is the state of a tunnel that a client reports.
 type HintState uint8
 
 // The states.

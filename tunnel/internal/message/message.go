@@ -1,3 +1,10 @@
+// Package message is the tunnel's protocol as bytes, without I/O: sections 3, 4, 6 and 10 of its
+// SPEC. It holds the openings of exchanges and raw connections with their answers, the ticket of a
+// direct channel, and the hint. Each has an Append function and a Parse function, which inverts it
+// for valid bytes and returns an error that wraps [ErrMalformed] for all others.
+//
+// Parsed values borrow the given bytes. The requests of section 2, by which a client binds its
+// tunnels, are CBOR: see bind.go.
 package message
 
 import (
@@ -24,15 +31,15 @@ const (
 	// MaxRecord bounds the bytes of the body in one record. Two of them are in memory for
 	// each stream that copies.
 	MaxRecord = 32 << 10
-	// MaxSmall and MinSmall bound what small_max may say: how many bytes head and body of a
-	// small exchange have together at most.
+	// MaxSmall and MinSmall bound the value of small_max: the most bytes that head and body of a
+	// small exchange have together.
 	MaxSmall, MinSmall = 32 << 10, 1 << 10
 )
 
 // ErrMalformed is wrapped by every error of this package.
 var ErrMalformed = errors.New("tunnel: malformed exchange")
 
-// Malformed is an error that wraps [ErrMalformed] and says what is wrong.
+// Malformed returns an error that wraps [ErrMalformed] and names the fault.
 func Malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
@@ -46,7 +53,7 @@ func cutUvarint(b []byte) (n uint64, rest []byte, err error) {
 	return n, b[size:], nil
 }
 
-// appendAddress appends length, address and port; what is not valid is unknown.
+// appendAddress appends length, address and port; an invalid address is written as unknown.
 func appendAddress(dst []byte, a netip.AddrPort) []byte {
 	address := a.Addr().Unmap().AsSlice()
 	dst = append(dst, byte(len(address)))

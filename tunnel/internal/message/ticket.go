@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 )
 
-// What a direct channel begins with: SPEC section 6.1.
+// The first bytes of a direct channel: SPEC section 6.1.
 const (
-	// DirectPreface is what a channel begins with.
+	// DirectPreface begins a channel.
 	DirectPreface = "\x8aBARE\r\n\x01"
-	// DirectALPN is what it is called in TLS.
+	// DirectALPN is its protocol name in TLS.
 	DirectALPN = "paddock-direct/1"
 
 	TicketIDBytes, TicketSecretBytes = 16, 32
@@ -25,7 +25,7 @@ type Ticket struct {
 	Secret [TicketSecretBytes]byte
 }
 
-// NewTicket makes one that nobody can guess.
+// NewTicket returns a ticket that cannot be guessed.
 func NewTicket() *Ticket {
 	t := &Ticket{}
 	_, _ = rand.Read(t.ID[:]) // never fails
@@ -33,7 +33,7 @@ func NewTicket() *Ticket {
 	return t
 }
 
-// Proof is what shows that a side, "client" or "server", knows the secret: ProofBytes.
+// Proof proves that a side, "client" or "server", knows the secret: ProofBytes.
 func (t *Ticket) Proof(side string) []byte {
 	m := hmac.New(sha256.New, t.Secret[:])
 	_, _ = m.Write([]byte("tunnel direct " + side))
@@ -44,7 +44,7 @@ func (t *Ticket) Proof(side string) []byte {
 // Proves compares a proof of a side in constant time.
 func (t *Ticket) Proves(side string, proof []byte) bool { return hmac.Equal(t.Proof(side), proof) }
 
-// Hello is what the client says first: HelloBytes.
+// Hello returns the first message of the client: HelloBytes.
 func (t *Ticket) Hello() []byte {
 	return append(append([]byte(DirectPreface), t.ID[:]...), t.Proof("client")...)
 }

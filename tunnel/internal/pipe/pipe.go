@@ -1,5 +1,5 @@
-// Package pipe is connections within the process that behave as sockets do: net.Pipe has no
-// room for what nobody reads yet, and no halves.
+// Package pipe provides connections within the process that behave as sockets do: net.Pipe has no
+// buffer and no half-close.
 package pipe
 
 import (
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// maxWaiting is how many bytes of each direction wait in a pipe at most: whoever answers
-// without reading to the end finds room for what he says, as with a socket.
+// maxWaiting bounds the buffered bytes of each direction: a side that answers before it has read to
+// the end can write, as with a socket.
 const maxWaiting = 32 << 10
 
-// Conn is one end of a connection within the process. It behaves as a socket does: with
-// room for what is written, deadlines, and two halves. Safe for concurrent use.
+// Conn is one end of a connection within the process. It behaves as a socket does: with a write
+// buffer, deadlines, and two halves. Safe for concurrent use.
 type Conn struct {
 	in, out *half
 	addr    net.Addr
@@ -39,7 +39,7 @@ func (c *Conn) RemoteAddr() net.Addr { return c.addr }
 // Read implements net.Conn.
 func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b) }
 
-// Write implements net.Conn. The error is EPIPE once nobody reads any more.
+// Write implements net.Conn. The error is EPIPE after the other end has closed.
 func (c *Conn) Write(b []byte) (int, error) { return c.out.write(b) }
 
 // SetReadDeadline implements net.Conn.
@@ -54,13 +54,13 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// CloseWrite ends our half, behind what was written.
+// CloseWrite ends the written half, after the buffered bytes.
 func (c *Conn) CloseWrite() error {
 	c.out.end(syscall.EPIPE)
 	return nil
 }
 
-// Close implements net.Conn. What was written can still be read.
+// Close implements net.Conn. Bytes that were written can still be read.
 func (c *Conn) Close() error {
 	c.out.end(net.ErrClosed)
 	c.in.leave()
@@ -72,9 +72,9 @@ type half struct {
 	mu               sync.Mutex
 	readers, writers waiters
 	writing          sync.Mutex // one Write at a time
-	buf              []byte     // guarded by mu; what waits
+	buf              []byte     // guarded by mu; written and not read
 	over             error      // guarded by mu; why no more can be written
-	left             bool       // guarded by mu; nobody reads any more
+	left             bool       // guarded by mu; the reader has closed
 }
 
 func newHalf() *half {
@@ -133,7 +133,7 @@ func (h *half) write(b []byte) (n int, err error) {
 	}
 }
 
-// end lets no more be written: the reader finds io.EOF behind what waits.
+// end closes the half for writing: the reader finds io.EOF after the buffered bytes.
 func (h *half) end(why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +141,7 @@ func (h *half) end(why error) {
 	h.wake()
 }
 
-// leave lets nobody read any more.
+// leave closes the half for reading.
 func (h *half) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,7 +149,7 @@ func (h *half) leave() {
 	h.wake()
 }
 
-// wake lets all look again, and stops what would only wake them once more.
+// wake wakes all waiters, and stops a timer that would only do the same later.
 func (h *half) wake() {
 	for _, e := range []*waiters{&h.readers, &h.writers} {
 		if e.timer != nil {
@@ -159,8 +159,8 @@ func (h *half) wake() {
 	}
 }
 
-// waiters is where those wait who read, or those who write. Its fields are guarded by
-// the mutex of its Cond.
+// waiters is the set of goroutines that wait to read, or to write. Its fields are guarded by the
+// mutex of its Cond.
 type waiters struct {
 	sync.Cond
 	deadline time.Time
@@ -171,7 +171,7 @@ func (e *waiters) init(mu *sync.Mutex) { e.L = mu }
 
 func (e *waiters) late() bool { return !e.deadline.IsZero() && !time.Now().Before(e.deadline) }
 
-// set is a deadline for those who wait, and for who comes after.
+// set sets the deadline of present and future waiters.
 func (e *waiters) set(t time.Time) error {
 	e.L.Lock()
 	defer e.L.Unlock()

@@ -29,10 +29,10 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// Parse reads the header that b begins with. n is its length, and 0 without an error if more
-// of it has to come; what lies behind it is not looked at. The addresses are not valid where
-// the proxy tells of none: LOCAL, UNKNOWN, and what is not TCP. The error is or wraps one of
-// ErrNone, ErrMalformed and ErrTooLong, and more bytes would not change it.
+// Parse reads the header at the beginning of b. n is its length, or 0 without an error if the
+// header is incomplete; bytes behind it are ignored. The addresses are invalid if the proxy sends
+// none: LOCAL, UNKNOWN, and protocols other than TCP. The error is or wraps one of ErrNone,
+// ErrMalformed and ErrTooLong, and more bytes would not change it.
 func Parse(b []byte) (h Header, n int, err error) {
 	switch {
 	case agree(b, signature):
@@ -43,7 +43,7 @@ func Parse(b []byte) (h Header, n int, err error) {
 	return h, 0, ErrNone
 }
 
-// agree says whether b begins with start, or start with b.
+// agree reports whether b begins with start, or start with b.
 func agree(b []byte, start string) bool {
 	n := min(len(b), len(start))
 	return string(b[:n]) == start[:n]
@@ -74,7 +74,7 @@ func parseBinary(b []byte) (h Header, n int, err error) {
 	return h, n, nil
 }
 
-// parseAddresses reads what lies behind the fixed part of a whole header: two addresses, two
+// parseAddresses reads the part of a complete header behind the fixed one: two addresses, two
 // ports, and values.
 func parseAddresses(header []byte, family byte) (h Header, err error) {
 	b, size := header[fixed:], 4

@@ -40,7 +40,7 @@ func vectors(t testing.TB) (all []vector) {
 	return all
 }
 
-// told is what Parse has returned, as the vectors have it.
+// told returns the result of Parse in the form of the vectors.
 func told(b []byte) string {
 	h, n, err := proxyproto.Parse(b)
 	switch {
@@ -77,8 +77,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// However a header is cut, nothing is known of it before its last byte has come, and nothing
-// behind that changes it; what is refused early stays so.
+// However a header is cut, it is incomplete until its last byte has arrived, and bytes behind that
+// do not change it. A header that is refused early stays refused.
 func TestParseInPieces(t *testing.T) {
 	for _, v := range vectors(t) {
 		_, whole, bad := proxyproto.Parse(v.text)
@@ -94,7 +94,7 @@ func TestParseInPieces(t *testing.T) {
 	}
 }
 
-// What is written is read again.
+// Written headers read back as they were.
 func TestRoundTrip(t *testing.T) {
 	at := netip.MustParseAddrPort
 	for _, h := range []proxyproto.Header{

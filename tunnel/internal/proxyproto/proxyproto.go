@@ -1,6 +1,6 @@
-// Package proxyproto writes and reads the header of the PROXY protocol, by which a proxy
-// tells a server who the client is: haproxy's doc/proxy-protocol.txt. It writes version 2
-// and reads both.
+// Package proxyproto writes and reads the header of the PROXY protocol, by which a proxy tells a
+// server the client's address: haproxy's doc/proxy-protocol.txt. It writes version 2 and reads
+// both.
 package proxyproto
 
 import (
@@ -22,19 +22,19 @@ const (
 	typeAuthority = 0x02
 	typeChecksum  = 0x03
 
-	// maxValue bounds what is told of a client, so that a header stays below what
-	// receivers take: haproxy reads up to 16 KiB, others 536 bytes.
+	// maxValue bounds each value about a client, so that a header stays below the limit of
+	// receivers: haproxy reads up to 16 KiB, others 536 bytes.
 	maxValue = 255
 )
 
-// Header is what is told of a connection.
+// Header describes a connection.
 type Header struct {
 	// Source and Destination are the client's address and the one that it dialled.
 	// If either is not valid, the receiver is told that the connection is the
 	// proxy's own (LOCAL). Parse gives both, or neither: then the addresses are those
 	// of the socket.
 	Source, Destination netip.AddrPort
-	ALPN                string // what was agreed on or offered; "": not told
+	ALPN                string // agreed on or offered; "": absent
 	Authority           string // the server name of TLS; "": not told
 }
 

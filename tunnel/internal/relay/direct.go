@@ -16,7 +16,8 @@ import (
 const (
 	// DirectTime is how long a ticket is good for, and all that comes before the bytes.
 	DirectTime = 10 * time.Second
-	// DirectPause is how long no channel is asked for of a client who could make none.
+	// DirectPause is the time for which no channel is requested from a client that failed to make
+	// one.
 	DirectPause = 10 * time.Second
 )
 
@@ -32,37 +33,37 @@ type DirectChannel struct {
 // Cut ends it by a reset.
 func (c *DirectChannel) Cut() { ResetConn(c.Socket) }
 
-// SecuredBy says whether a channel has to be TLS, where the link is or is not.
+// SecuredBy reports whether a channel has to be TLS, where the link is or is not.
 func SecuredBy(p tunnel.Protocol, link bool) bool { return link && p != tunnel.SNI }
 
-// weldPiece is how much is carried before it is counted.
-const weldPiece = 4 << 20
+// directPiece is how much is carried before it is counted.
+const directPiece = 4 << 20
 
-// weld carries bytes both ways between a socket and a channel until both directions have
+// direct relay carries bytes both ways between a socket and a channel until both directions have
 // ended; the rules are those of splice. Between two sockets the kernel moves them, where
 // it can (splice(2)).
-type weld struct {
+type directRelay struct {
 	ends   [2]net.Conn // the visitor's or the target's, and the channel
 	cuts   [2]func()   // end them by a reset
 	count  func(from int, n int64)
 	linger time.Duration
-	Over   Passage
+	Over   Transfer
 	half   atomic.Bool // one direction has ended
 	once   sync.Once
 }
 
-func NewWeld(conn net.Conn, channel *DirectChannel, linger time.Duration, count func(from int, n int64)) *weld {
+func NewDirectRelay(conn net.Conn, channel *DirectChannel, linger time.Duration, count func(from int, n int64)) *directRelay {
 	socket := SocketOf(conn)
-	return &weld{
+	return &directRelay{
 		ends: [2]net.Conn{socket, channel.Conn}, cuts: [2]func(){func() { ResetConn(socket) }, channel.Cut},
 		count: count, linger: linger,
 	}
 }
 
-// Run returns when both directions have ended, or the weld was cut.
-func (w *weld) Run() error {
+// Run returns when both directions have ended, or the direct relay was cut.
+func (w *directRelay) Run() error {
 	for i, by := range []tunnel.End{tunnel.CutByVisitor, tunnel.CutByTarget} {
-		watch := lookoutFor(w.ends[i], func() { w.cutAs(by) }) // the kernel does not say what it waits for
+		watch := watchResets(w.ends[i], func() { w.cutAs(by) }) // a blocked splice does not report it
 		watch.begin()
 		defer watch.end()
 	}
@@ -73,7 +74,7 @@ func (w *weld) Run() error {
 }
 
 // carry carries from one end to the other.
-func (w *weld) carry(from int) error {
+func (w *directRelay) carry(from int) error {
 	src, dst := w.ends[from], w.ends[1-from]
 	for {
 		n, err := copyPiece(dst, src)
@@ -91,7 +92,7 @@ func (w *weld) carry(from int) error {
 			w.moved()
 			return CloseWrite(dst)
 		default:
-			w.cutAs(weldEnd(from, err))
+			w.cutAs(socketsEnd(from, err))
 			return fmt.Errorf("%w: %w", ErrCut, err)
 		}
 	}
@@ -100,7 +101,7 @@ func (w *weld) carry(from int) error {
 // copyPiece carries a piece, less at the end, which is io.EOF, or after a failure.
 func copyPiece(dst, src net.Conn) (int64, error) {
 	if IsSocket(src) && IsSocket(dst) {
-		return io.CopyN(dst, src, weldPiece)
+		return io.CopyN(dst, src, directPiece)
 	}
 	b := Records.Get().(*Record)
 	defer Records.Put(b)
@@ -113,14 +114,14 @@ func copyPiece(dst, src net.Conn) (int64, error) {
 	return int64(n), err
 }
 
-// IsSocket says whether the system can carry bytes to and from it by itself.
+// IsSocket reports whether the system can carry bytes to and from it by itself.
 func IsSocket(conn net.Conn) bool {
 	_, ok := conn.(*net.TCPConn)
 	return ok
 }
 
-// moved lets the silence of the other direction begin anew, once one has ended.
-func (w *weld) moved() {
+// moved restarts the silence timer of the other direction, once one direction has ended.
+func (w *directRelay) moved() {
 	if w.half.Load() {
 		until := time.Now().Add(w.linger)
 		for _, end := range w.ends {
@@ -130,9 +131,9 @@ func (w *weld) moved() {
 }
 
 // Cut ends both ends by a reset, as the far side has asked for. Once is enough.
-func (w *weld) Cut() { w.cutAs(tunnel.CutByTarget) }
+func (w *directRelay) Cut() { w.cutAs(tunnel.CutByTarget) }
 
-func (w *weld) cutAs(end tunnel.End) {
+func (w *directRelay) cutAs(end tunnel.End) {
 	w.once.Do(func() {
 		w.Over.Cut(end)
 		for _, cut := range w.cuts {

@@ -21,7 +21,7 @@ type rawConn struct {
 	Closed        chan struct{}
 
 	mu    sync.Mutex
-	first []byte // guarded by mu; what came with the opening
+	first []byte // guarded by mu; came with the opening
 }
 
 func NewRawConn(st *wire.Stream, first []byte, local, remote net.Addr) *rawConn {

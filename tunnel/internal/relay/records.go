@@ -20,9 +20,9 @@ const (
 	MaxOpening = h1.MaxHead + message.MaxRecord
 )
 
-// ReadRecord appends the next record of an exchange to dst, which is empty. One that is longer
-// than it may be is malformed before all of it has come: what is counted of an exchange is no
-// more than that.
+// ReadRecord appends the next record of an exchange to dst, which is empty. A record beyond its
+// bound is malformed before all of it has arrived, since an exchange's permit counts no more than
+// that.
 func ReadRecord(st *wire.Stream, dst []byte) ([]byte, error) {
 	b, err := st.ReadMsgUpTo(dst, maxMessage)
 	if errors.Is(err, wire.ErrTooLarge) || err == nil && len(b) > 1+message.MaxRecord && b[0] == message.RecordBody {
@@ -34,7 +34,7 @@ func ReadRecord(st *wire.Stream, dst []byte) ([]byte, error) {
 // Frames are buffers for small exchanges and records.
 var Frames = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
-// LongAgo is a deadline that wakes whoever waits.
+// LongAgo is a deadline that wakes a blocked call at once.
 var LongAgo = time.Unix(1, 0)
 
 // H2Frame is the longest frame of HTTP/2 that is accepted, from visitors and targets. Its buffer is
@@ -60,13 +60,13 @@ type QuietReader struct {
 	// would mean to wait: next returns it then. It runs while the socket is being read, and so
 	// must not close it.
 	pass  func(b []byte) (ok bool)
-	tells bool // the kernel says whether more has come
+	tells bool // the kernel reports whether more has come
 
 	Raw  syscall.RawConn
 	in   nowait.Receiver
 	read func(fd uintptr) bool // receive, made once
 
-	buf *Record // what receive has got
+	buf *Record // read by receive
 	n   int
 	err error
 }
@@ -82,8 +82,8 @@ func NewQuietReader(conn net.Conn) *QuietReader {
 	return q
 }
 
-// Next waits until something has come, which is buf[1:1+n]. buf is the caller's, who
-// puts it back; with an error it is nil.
+// Next waits for bytes and returns them as buf[1:1+n]. The caller puts buf back; with an error it
+// is nil.
 func (q *QuietReader) Next() (buf *Record, n int, err error) {
 	if err := q.Raw.Read(q.read); err != nil { // closed, or the deadline
 		return nil, 0, err
@@ -93,9 +93,9 @@ func (q *QuietReader) Next() (buf *Record, n int, err error) {
 	return buf, n, err
 }
 
-// receive reads what has come without waiting; it is called when the socket is ready.
-// What has been passed on leaves it in here, until nothing is left: to leave RawConn.Read
-// would forget what the kernel has announced meanwhile, and take a read in vain.
+// receive reads available bytes without waiting; it is called when the socket is ready. After a
+// read it tries again, until nothing is left: returning to RawConn.Read would lose the readiness
+// that the kernel has reported meanwhile, and cost a futile read.
 func (q *QuietReader) receive(fd uintptr) (done bool) {
 	buf := Records.Get().(*Record)
 	for {
@@ -116,8 +116,8 @@ func (q *QuietReader) receive(fd uintptr) (done bool) {
 	}
 }
 
-// littleRoom is how much an idle connection is read with that has to have a buffer.
-const littleRoom = 2 << 10
+// smallBuffer is how much an idle connection is read with that has to have a buffer.
+const smallBuffer = 2 << 10
 
 // thriftyReader reads from a connection that takes a buffer to wait: a small one as long as
 // little comes. It serves one goroutine.
@@ -127,12 +127,11 @@ type thriftyReader struct {
 	much   bool // the last read has filled its buffer
 }
 
-// Next waits until something has come, which is b[1:1+n]; b is the caller's, who puts it
-// back.
+// Next waits for bytes and returns them as b[1:1+n]; the caller puts b back.
 func (t *thriftyReader) Next() (b *Record, n int, err error) {
 	if !t.much {
 		if t.little == nil {
-			t.little = make([]byte, littleRoom)
+			t.little = make([]byte, smallBuffer)
 		}
 		n, err = t.conn.Read(t.little)
 		t.much = n == len(t.little)
@@ -145,7 +144,7 @@ func (t *thriftyReader) Next() (b *Record, n int, err error) {
 	}
 	b = Records.Get().(*Record)
 	n, err = t.conn.Read(b[1:])
-	t.much = n > littleRoom
+	t.much = n > smallBuffer
 	if n == 0 {
 		Records.Put(b)
 		return nil, 0, err

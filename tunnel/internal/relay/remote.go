@@ -9,11 +9,11 @@ import (
 	"paddock/wire"
 )
 
-// Far is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
+// RemoteStream is the stream of a raw or upgraded connection: a wire.Stream, or one whose bytes
 // travel in records.
-type Far interface {
+type RemoteStream interface {
 	io.WriterTo
-	// Send sends b[1:]; the first byte is room for what is put before it.
+	// Send sends b[1:]; the first byte is room for a header.
 	Send(b []byte) error
 	// TrySend is Send that does not wait: false if nothing was sent.
 	TrySend(b []byte) bool
@@ -23,7 +23,7 @@ type Far interface {
 	WhenCut(f func())
 }
 
-// RawStream is the stream of a raw connection: its bytes are what travels.
+// RawStream is the stream of a raw connection: its bytes travel without records.
 type RawStream struct{ *wire.Stream }
 
 func (r *RawStream) Send(b []byte) error {

@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// A socket ends in two halves, each with a FIN, or all at once with a reset: what was cut
-// must not look whole to who reads it.
+// A socket ends in two halves, each with a FIN, or at once with a reset: truncated data must not
+// look complete to its reader.
 
 // CloseWrite ends our half, of a connection that has halves.
 func CloseWrite(conn net.Conn) error {
@@ -40,8 +40,8 @@ func Innermost(conn net.Conn) net.Conn {
 	}
 }
 
-// SocketOf is the connection whose socket is read and written without waiting: what a
-// visitor may take no longer than stall only counts where somebody waits.
+// SocketOf returns the connection whose socket is read and written without waiting: the time limit
+// stall matters only to calls that wait.
 func SocketOf(conn net.Conn) net.Conn {
 	for {
 		over, ok := conn.(interface{ Bare() net.Conn })
@@ -52,7 +52,7 @@ func SocketOf(conn net.Conn) net.Conn {
 	}
 }
 
-// OverTLS says whether a connection is over TLS.
+// OverTLS reports whether a connection is over TLS.
 func OverTLS(conn net.Conn) bool {
 	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok

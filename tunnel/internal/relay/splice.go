@@ -19,29 +19,29 @@ import (
 // ErrCut is wrapped when a connection ended by a reset, of either side.
 var ErrCut = errors.New("tunnel: connection cut")
 
-// Splice carries bytes both ways between a socket and a stream, until both directions
-// have ended. first is what was read of the socket before.
+// Splice copies bytes both ways between a socket and a stream, until both directions have ended.
+// first holds the bytes that were read from the socket before.
 //
-// A direction that ends leaves the other one alone, which then may be silent for
-// linger. A reset of one side, or silence, resets the other: what was cut must not
-// look whole. The socket is not closed, but after a reset it is told to end so.
+// A direction that ends does not affect the other one, which may then be silent for linger. A reset
+// of one side, or silence, resets the other: truncated data must not look complete. The socket is
+// not closed, but after a reset its close will reset it.
 //
-// Both directions have a goroutine, which most of the time has little to do: what fits the
-// socket, or the stream, is given to it by whoever has read it.
-func Splice(conn net.Conn, first []byte, st Far, linger time.Duration) error {
-	return SpliceCounted(conn, first, st, linger, new(Passage))
+// Each direction has a goroutine, which is mostly idle: bytes that fit the socket, or the stream,
+// are written by the goroutine that has read them.
+func Splice(conn net.Conn, first []byte, st RemoteStream, linger time.Duration) error {
+	return SpliceCounted(conn, first, st, linger, new(Transfer))
 }
 
-// SpliceCounted is splice that counts what has gone over.
-func SpliceCounted(conn net.Conn, first []byte, st Far, linger time.Duration, over *Passage) error {
+// SpliceCounted is splice that counts the bytes.
+func SpliceCounted(conn net.Conn, first []byte, st RemoteStream, linger time.Duration, over *Transfer) error {
 	s := splicing{conn: conn, st: st, linger: linger, over: over}
-	st.WhenCut(func() { s.cut(tunnel.CutByTarget) }) // who waits until the socket takes something would not hear of it
+	st.WhenCut(func() { s.cut(tunnel.CutByTarget) }) // a blocked write to the socket would not notice it
 	defer st.WhenCut(nil)
 	up := make(chan error, 1)
 	go func() { up <- s.up(first) }()
 	down := s.down()
 	if down != nil {
-		s.cut(tunnel.CutByVisitor) // unless it is cut already, his socket was not to be ended
+		s.cut(tunnel.CutByVisitor) // the socket must not end cleanly, unless it is cut already
 	}
 	return errors.Join(down, <-up)
 }
@@ -49,19 +49,19 @@ func SpliceCounted(conn net.Conn, first []byte, st Far, linger time.Duration, ov
 // splicing is a pair of directions.
 type splicing struct {
 	conn   net.Conn
-	st     Far
+	st     RemoteStream
 	linger time.Duration
 	half   atomic.Bool // one direction has ended
 	once   sync.Once
-	over   *Passage
+	over   *Transfer
 }
 
 // up carries from the socket to the stream.
 func (s *splicing) up(first []byte) error {
 	if err := s.sendFirst(first); err != nil {
-		return s.torn(farEnd(err), err)
+		return s.torn(streamEnd(err), err)
 	}
-	in, watch := s.source(), lookoutFor(s.conn, func() { s.cut(tunnel.CutByVisitor) })
+	in, watch := s.source(), watchResets(s.conn, func() { s.cut(tunnel.CutByVisitor) })
 	defer watch.end()
 	for {
 		b, n, err := in.Next()
@@ -70,7 +70,7 @@ func (s *splicing) up(first []byte) error {
 			s.ended()
 			return s.st.CloseWrite()
 		case err != nil:
-			return s.torn(nearEnd(err), err)
+			return s.torn(visitorEnd(err), err)
 		}
 		s.moved()
 		watch.begin()
@@ -78,7 +78,7 @@ func (s *splicing) up(first []byte) error {
 		watch.end()
 		Records.Put(b)
 		if err != nil {
-			return s.torn(farEnd(err), err)
+			return s.torn(streamEnd(err), err)
 		}
 		s.over.Received.Add(int64(n))
 	}
@@ -90,7 +90,7 @@ func (s *splicing) torn(end tunnel.End, why error) error {
 	return fmt.Errorf("%w: %w", ErrCut, why)
 }
 
-// sendFirst sends what was read before.
+// sendFirst sends the bytes that were read before.
 func (s *splicing) sendFirst(first []byte) error {
 	b := Records.Get().(*Record)
 	defer Records.Put(b)
@@ -105,8 +105,8 @@ func (s *splicing) sendFirst(first []byte) error {
 	return nil
 }
 
-// source is where the socket is read. What the stream takes without waiting goes to it
-// from there.
+// source returns the reader of the socket. It writes to the stream directly as long as that does
+// not wait.
 func (s *splicing) source() interface {
 	Next() (b *Record, n int, err error)
 } {
@@ -132,9 +132,9 @@ func (s *splicing) down() error {
 	n, err := s.st.WriteTo(w)
 	s.over.Sent.Add(n)
 	if err != nil && w.failed {
-		return s.torn(nearEnd(err), err)
+		return s.torn(visitorEnd(err), err)
 	} else if err != nil {
-		return s.torn(farEnd(err), err)
+		return s.torn(streamEnd(err), err)
 	}
 	s.ended()
 	return CloseWrite(s.conn)
@@ -146,7 +146,7 @@ func (s *splicing) ended() {
 	s.moved()
 }
 
-// moved lets the silence begin anew.
+// moved restarts the silence timer.
 func (s *splicing) moved() {
 	if s.half.Load() {
 		until := time.Now().Add(s.linger)
@@ -164,8 +164,8 @@ func (s *splicing) cut(end tunnel.End) {
 	})
 }
 
-// socketWriter writes to the socket of a splicing, and lets the silence begin anew. It
-// implements wire.TryWriter: the link's reader writes what the socket takes at once.
+// socketWriter writes to the socket of a splicing, and restarts the silence timer. It implements
+// wire.TryWriter: the link's reader writes as much as the socket takes at once.
 type socketWriter struct {
 	s      *splicing
 	now    *nowait.Writer // nil: no write is known not to wait

@@ -28,7 +28,7 @@ type Server interface {
 	Register(mux *wire.Mux)
 	Serve(l net.Listener, config *tls.Config) error
 	Close() error
-	Beside() *wire.AltProtocol
+	AltProtocol() *wire.AltProtocol
 }
 
 // Client is a tunnel client.
@@ -60,7 +60,7 @@ func (p *Pair) Begin(s Server, budget uint32, idle func()) {
 	s.Register(mux)
 	p.Wire = &wire.Server{Config: &wire.Config{Mux: mux, Logger: Silent, Sessions: &wire.Sessions{}, TLS: p.LinkTLS, ConnBudget: budget}}
 	if p.Direct {
-		p.Wire.AltProtocol = s.Beside()
+		p.Wire.AltProtocol = s.AltProtocol()
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- p.Wire.Serve(p.Link) }()

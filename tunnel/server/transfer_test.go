@@ -12,8 +12,8 @@ import (
 	"paddock/wire"
 )
 
-// Of each connection that is carried as it is somebody who asks hears once, at its end: what
-// went each way, and who has ended it; whether the link carries it or a channel of its own.
+// The hook is called once for each relayed connection, at its end, with the bytes of each direction
+// and the side that ended it; whether the link carries it or a channel of its own.
 func TestCarriedIsTold(t *testing.T) {
 	const asked, answered = 100_000, 300_000
 	came := make(chan struct{}, 1)
@@ -77,8 +77,8 @@ func TestCarriedIsTold(t *testing.T) {
 				want := Served{Protocol: tunnel.TCP, Tunnel: address, Identity: v.Identity, Peer: peer, Received: c.received, Sent: c.sent, Took: v.Took, End: c.end, Direct: direct}
 				ends := []tunnel.End{c.end}
 				if direct && c.directEnd != "" {
-					ends = []tunnel.End{tunnel.CutByVisitor, tunnel.CutByTarget, tunnel.CutSomewhere} // who was first, and whether the system says so, is chance
-					want.Received, want.Sent = v.Received, v.Sent                                     // what the system had moved when it failed is not told
+					ends = []tunnel.End{tunnel.CutByVisitor, tunnel.CutByTarget, tunnel.CutSomewhere} // which side is first, and whether the kernel reports it, is chance
+					want.Received, want.Sent = v.Received, v.Sent                                     // the kernel does not report bytes that it moved before a failure
 				}
 				for _, want.End = range ends {
 					if v == want {
@@ -93,7 +93,7 @@ func TestCarriedIsTold(t *testing.T) {
 	}
 }
 
-// What ends with the link, or with the server, is told so.
+// The end of the link, or of the server, is reported as such.
 func TestCarriedEndsWithOthers(t *testing.T) {
 	told := make(chan Served, 4)
 	p := newPair(t, &Server{Hooks: Hooks{Served: func(v Served) { told <- v }}})
@@ -122,8 +122,7 @@ func TestCarriedEndsWithOthers(t *testing.T) {
 	}
 }
 
-// A connection that has become something else is told of at its end, with what went each way
-// behind the head.
+// An upgraded connection is reported at its end, with the bytes of each direction behind the head.
 func TestUpgradedIsTold(t *testing.T) {
 	told := make(chan Served, 4)
 	p := newPair(t, &Server{Hooks: Hooks{Served: func(v Served) { told <- v }}})

@@ -19,26 +19,26 @@ const (
 	hintGap = 5 * time.Millisecond
 )
 
-// hinter tells the server that a tunnel takes no visitors for the moment, or that the
+// hintSender tells the server that a tunnel takes no visitors for the moment, or that the
 // client takes none, so that they are refused before they take the link; and that this is
 // over. It speaks when a visitor was refused, so it needs no timer: a hint that has run
 // out while it was still true is told again with the next one. A hint that is not told
 // costs a visitor's way over the link, no more. Safe for concurrent use.
-type hinter struct {
-	c      *Client                      // nil: nobody is told
+type hintSender struct {
+	c      *Client                      // nil: no hints are sent
 	tunnel uint16                       // 0: all of them
-	over   func(message.HintState) bool // what was told is so no longer
+	over   func(message.HintState) bool // the state of the hint has ended
 
-	told  atomic.Uint32 // message.HintState
-	quiet relay.Moment  // until then nothing but HintOpen is told
+	told  atomic.Uint32    // message.HintState
+	quiet relay.AtomicTime // until then nothing but HintOpen is told
 
 	mu   sync.Mutex // held while something is told, so that hints keep their order
 	conn *wire.Conn // guarded by mu; on which it was told
 }
 
 // tell says that visitors find nothing for span, rounded up to milliseconds.
-func (h *hinter) tell(state message.HintState, span time.Duration) {
-	defer h.settle() // it may have passed before anybody saw that it was told
+func (h *hintSender) tell(state message.HintState, span time.Duration) {
+	defer h.settle() // the state may have ended before the hint was recorded
 	if h.c == nil || h.quiet.IsAhead() || !h.c.hinted.Pass(hintGap) {
 		return
 	}
@@ -54,9 +54,8 @@ func (h *hinter) tell(state message.HintState, span time.Duration) {
 	h.post(message.Hint{State: state, Tunnel: h.tunnel, Span: min(span.Truncate(time.Millisecond)+time.Millisecond, message.MaxHint)})
 }
 
-// settle takes back what was told, if it is so no longer. It is called whenever that may
-// be.
-func (h *hinter) settle() {
+// settle takes a hint back if it is not true any more. It is called whenever that may be the case.
+func (h *hintSender) settle() {
 	state := h.told.Load()
 	if state == uint32(message.HintOpen) || !h.over(message.HintState(state)) {
 		return
@@ -68,10 +67,9 @@ func (h *hinter) settle() {
 	}
 }
 
-// post does not wait: while the link has no room the last hint of a tunnel waits. That the
-// connection has ended is nothing to us: what was told on it is forgotten soon. h.mu is
-// held.
-func (h *hinter) post(what message.Hint) {
+// post does not wait: while the link is congested, the last hint of a tunnel waits. The end of the
+// connection is ignored: its hints expire soon. h.mu is held.
+func (h *hintSender) post(what message.Hint) {
 	h.c.counts.hints.Add(1)
 	_ = h.conn.PostKeyed(message.KindHint, string([]byte{byte(h.tunnel), byte(h.tunnel >> 8)}), message.AppendHint(nil, what))
 }

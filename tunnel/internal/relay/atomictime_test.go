@@ -6,7 +6,7 @@ import (
 )
 
 func TestMoment(t *testing.T) {
-	var m Moment
+	var m AtomicTime
 	if m.IsAhead() || !m.Get().IsZero() {
 		t.Error("the zero value is to come")
 	}
