@@ -130,10 +130,10 @@ func (l *ackLane) attach() (turn, base, ever uint64) {
 	return l.turn, l.acked, l.ever
 }
 
-// take returns the next posts of one kind for a connection, in dst; or what is
-// closed when there may be some; or neither once its turn is over. Those that the
-// peer has had before, as it has told on this connection, keep their numbers and
-// lose their bodies.
+// take returns the next posts of one kind for a connection, in dst. If there are none it returns a
+// channel that is closed when there may be some. It returns neither once the connection's turn is
+// over. Posts that the peer has acknowledged on this connection keep their numbers and lose their
+// bodies.
 func (l *ackLane) take(turn uint64, dst [][]byte) (kind string, bodies [][]byte, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

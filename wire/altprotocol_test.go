@@ -64,7 +64,7 @@ func TestAltProtocol(t *testing.T) {
 	}
 }
 
-// A name that nobody has offered is none.
+// A name that the client has not offered is not agreed.
 func TestAltProtocolNotThere(t *testing.T) {
 	address := serve(t, &wire.Server{Config: &wire.Config{TLS: serverTLS(), Logger: quiet}})
 	config := clientTLS()

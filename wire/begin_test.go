@@ -12,8 +12,8 @@ import (
 	"paddock/wire"
 )
 
-// A handler that begins on the reader answers by an error, leaves the rest to a goroutine
-// of its own, or leaves the request to somebody else; callers see no difference.
+// A handler that begins on the reader answers with an error, starts a goroutine, or hands the
+// request on. Callers see no difference.
 func TestBegin(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()
@@ -83,8 +83,8 @@ func TestBegin(t *testing.T) {
 	})
 }
 
-// Whoever holds a request learns that its caller has left, once, and the slot stays
-// taken until he has ended it; so does the end of the connection.
+// The holder of a request is told once that its caller has left. The slot stays taken until the
+// holder ends the request. The same holds at the end of the connection.
 func TestLaterCancelled(t *testing.T) {
 	for _, how := range []string{"cancel", "deadline", "connection"} {
 		t.Run(how, func(t *testing.T) {

@@ -96,8 +96,8 @@ func warmBlock() *block {
 
 func (b *block) retain() { b.refs.Add(1) }
 
-// release gives a reference back. In builds with the race detector the bytes are
-// spoiled, so that whoever kept a borrowed slice sees it.
+// release gives a reference back. In builds with the race detector the bytes are overwritten, so
+// that code which has kept a borrowed slice fails.
 func (b *block) release() {
 	left := b.refs.Add(-1)
 	if left < 0 {

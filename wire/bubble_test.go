@@ -149,7 +149,7 @@ func (p *rawPeer) send(frames ...frame.Frame) error {
 	return p.bytes(b)
 }
 
-// listen begins to collect what comes.
+// listen begins to collect the peer's frames.
 func (p *rawPeer) listen() {
 	go func() {
 		var b []byte

@@ -35,7 +35,7 @@ func (c *call) finish(err error) {
 	c.answered <- struct{}{}
 }
 
-// recycle gives the call back. Nobody else may know it any more.
+// recycle gives the call back to the pool. There must be no other reference to it.
 func (c *call) recycle() {
 	*c = call{answered: c.answered}
 	calls.Put(c)
@@ -59,8 +59,8 @@ type CallOptions struct {
 	Into []byte
 }
 
-// Answer is what a request got. Head is the caller's own, behind CallOptions.Into. Stream is nil, or where
-// the answer goes on; it must be closed.
+// Answer is the answer to a request. Head belongs to the caller, see CallOptions.Into. Stream
+// carries the rest of the answer, or is nil; the caller must close it.
 type Answer struct {
 	Head   []byte
 	Stream *Stream
@@ -221,7 +221,7 @@ func (c *Conn) local(id frame.Slot) *local {
 // kindNumber is what the peer knows a kind by. c.mu is held.
 func (c *Conn) kindNumber(kind string) (uint32, error) {
 	if c.m.Failure != nil {
-		return 0, ErrClosed // also where the output is full: nobody would wake us
+		return 0, ErrClosed // also while the output is full: no wake-up would come
 	}
 	if c.lastKind.name == kind {
 		return c.lastKind.number, nil

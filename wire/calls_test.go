@@ -66,7 +66,7 @@ func TestCancelKeepsTheSlot(t *testing.T) {
 	})
 }
 
-// The deadline goes along; who notices first, the error is the same.
+// The deadline travels with the call. The error is the same, whichever side notices it first.
 func TestDeadlineTravels(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()
@@ -291,7 +291,7 @@ func TestBodyGoesOn(t *testing.T) {
 	})
 }
 
-// A handler may call back to whoever has called it, to any depth that slots allow.
+// A handler may call its caller, to any depth that slots allow.
 func TestCallBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()

@@ -155,7 +155,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// clientSession is who the client is to its peer.
+// clientSession returns the session by which the peer knows the client.
 func clientSession(given *Session) *Session {
 	if given == nil {
 		s := &Session{Epoch: 1}
@@ -167,7 +167,7 @@ func clientSession(given *Session) *Session {
 	return &s
 }
 
-// Session is who the client is to its peer.
+// Session is the session by which the peer knows the client.
 func (c *Client) Session() Session { return *c.conn.Session }
 
 // Ready waits for a connection.

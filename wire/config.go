@@ -68,7 +68,7 @@ type Config struct {
 	// is slog.Default.
 	Logger *slog.Logger
 
-	sentBefore uint64 // of the session's posts, those that other connections carried
+	sentBefore uint64 // posts of the session that other connections have carried
 }
 
 // goaway is what a GOAWAY of ours says.
@@ -85,7 +85,8 @@ func (c *Config) hello() Hello {
 	}
 }
 
-// withDefaults is a copy without zeros, but for those that HELLO fills.
+// withDefaults returns a copy in which zeros are replaced by defaults, except for the fields of
+// HELLO.
 func (c *Config) withDefaults() Config {
 	var d Config
 	if c != nil {

@@ -52,7 +52,7 @@ type Conn struct {
 	lastKind   binding
 	keyed      map[postKey][]byte // the conflating lane
 	grown      int                // how much windows have grown, of all streams
-	starved    []*Stream          // those that wait for credit of the connection
+	starved    []*Stream          // streams that wait for credit of the connection
 	starvedAt  time.Duration      // since when
 	postGate   gate               // post credit, or room in the output
 	slotGate   gate               // a slot may be free, or a limit has grown

@@ -22,8 +22,8 @@ const (
 
 var (
 	errCorkFull = errors.New("wire: TLS: peer asks for keys and takes nothing")
-	// errEmptyCork ends a read of records when those that have come are read. As a
-	// net.Error that is temporary it leaves the tls.Conn as it was.
+	// errEmptyCork ends a read of records when all received records are read. It is a temporary
+	// net.Error, so the tls.Conn stays usable.
 	errEmptyCork net.Error = emptyCork{}
 )
 

@@ -265,8 +265,7 @@ func (c *Conn) deliver(d *delivery) error {
 	return nil
 }
 
-// flooded ends a connection whose peer sends messages without bytes that nobody
-// reads.
+// flooded ends a connection whose peer sends empty messages that are not read.
 func (c *Conn) flooded(s *Stream) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"paddock/wire"
 )
 
-// TestMessagesWithoutBytesAreBounded sends more of them than a stream may hold to
-// somebody who does not read; a byte in between keeps them from being counted as
-// useless.
+// TestMessagesWithoutBytesAreBounded sends more empty messages than a stream may hold to a peer
+// that does not read. A byte between two of them keeps them from being counted as useless.
 func TestMessagesWithoutBytesAreBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()
@@ -42,7 +41,7 @@ func TestMessagesWithoutBytesAreBounded(t *testing.T) {
 	})
 }
 
-// TestMessagesWithoutBytesCanBeRead sends as many to somebody who reads.
+// TestMessagesWithoutBytesCanBeRead sends as many to a peer that reads.
 func TestMessagesWithoutBytesCanBeRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const each = 7000

@@ -69,9 +69,8 @@ func (c *Conn) fail(err error) {
 	c.failLocked(err)
 }
 
-// failLocked ends the connection: everything that waits is woken. Whoever has the
-// writer's role sends the last bytes and hangs up; if nobody has, a writer is
-// started for that.
+// failLocked ends the connection and wakes everything that waits. The goroutine with the writer's
+// role sends the last bytes and closes the socket. If there is none, a writer is started for that.
 func (c *Conn) failLocked(err error) {
 	if c.closed {
 		return
@@ -86,7 +85,7 @@ func (c *Conn) failLocked(err error) {
 	} else {
 		c.m.Close(Unavailable)
 	}
-	if !c.flushed { // nobody waits for what those calls would do
+	if !c.flushed { // the results of those calls are not needed
 		c.flushed = !c.m.DropQueued()
 	}
 	c.timer.Stop()
@@ -240,8 +239,8 @@ func (c *Conn) served() bool {
 	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.Acked >= c.m.Sent && len(c.keyed) == 0
 }
 
-// settled is called whenever something has ended: it wakes whoever waits for
-// quiet, and ends a connection that the peer drains. c.mu is held.
+// settled is called whenever a request or stream has ended. It wakes goroutines that wait for an
+// idle connection, and ends a connection that the peer drains. c.mu is held.
 func (c *Conn) settled() {
 	if !c.m.Draining() || c.closed || !c.quiet() {
 		return
@@ -285,9 +284,9 @@ func (c *Conn) socketError(err error) error {
 // c.mu is held.
 func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
 
-// writeFailed ends the connection because of a write. A peer that has hung up has
-// often said why before: the reader gets a moment to find that. c.mu is held but
-// for that, and the writer's role is the caller's, who is not the reader.
+// writeFailed ends the connection because of a failed write. A peer that has closed its end has
+// often sent the reason before, so the reader gets a moment to find it. c.mu is held except during
+// that wait. The caller has the writer's role and is not the reader.
 func (c *Conn) writeFailed(err error) {
 	if !c.closed && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
 		c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"paddock/wire"
 )
 
-// The server logs lines. Nobody answers to a post; the request behind them proves
-// that they have been handled, as both handlers are inline and so keep their order.
+// The server logs lines. A post has no answer. The request after the posts proves that they have
+// been handled: both handlers are inline, and so keep their order.
 func ExampleConn_Post() {
 	mux := wire.NewMux()
 	wire.HandlePost(mux, "log.line", func(_ context.Context, line []byte) error {

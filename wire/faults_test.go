@@ -141,8 +141,8 @@ func TestSocketTimeoutIsPeerDead(t *testing.T) {
 	})
 }
 
-// Both sides flood each other with everything at once, through a narrow pipe: nobody
-// waits for ever.
+// Both sides flood each other with all kinds of frames through a narrow pipe. No goroutine waits
+// for ever.
 func TestMutualFlood(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		dc, ac := wiretest.Pipe(1 << 10)

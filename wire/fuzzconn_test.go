@@ -83,7 +83,7 @@ func isBrokenPipe(err error) bool {
 	return err != nil && bytes.Contains([]byte(err.Error()), []byte("broken pipe"))
 }
 
-// fuzzMux serves the hostileKinds with handlers that do something with what comes.
+// fuzzMux serves the hostileKinds with handlers that use the received values.
 func fuzzMux() *wire.Mux {
 	mux := echoMux()
 	mux.HandleRequest("stuck", func(ctx context.Context, r *wire.Request) error {

@@ -15,8 +15,8 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// A connection on which nobody says anything lives: each side asks in time, also if
-// T is shorter than what HELLO may take.
+// A connection without messages lives: each side sends PING in time, also if T is shorter than the
+// time for HELLO.
 func TestIdleConnectionLives(t *testing.T) {
 	for _, idle := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second} {
 		t.Run(idle.String(), func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestPeerThatNeverReadsIsDead(t *testing.T) {
 	})
 }
 
-// Who connects and says nothing, or half of something, has 5 s.
+// A connection that sends nothing, or half of a HELLO, is closed after 5 s.
 func TestHelloTimeout(t *testing.T) {
 	for name, first := range map[string]string{
 		"nothing": "", "half a preface": frame.Preface[:4], "preface": frame.Preface,

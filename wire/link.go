@@ -23,8 +23,8 @@ type link struct {
 	backoff  backoff // of run
 	inflight atomic.Int64
 
-	// conn takes work. It is set by run under keyedMu, and taken away by whoever
-	// finds that it takes none.
+	// conn accepts work. run sets it under keyedMu. The goroutine that finds that it accepts none
+	// removes it.
 	conn atomic.Pointer[Conn]
 
 	keyedMu   sync.Mutex // guards all below; a connection's lock may be taken under it
@@ -122,8 +122,8 @@ func (l *link) live() (lived time.Duration, drained bool, away machine.Goaway, e
 	return time.Since(since), conn.Err() == errDrained, conn.Goaway(), conn.Err()
 }
 
-// connect dials, and says who we are. turn is that of the connection in the lane
-// of acknowledged posts.
+// connect dials and sends the client's HELLO. turn is the turn of the connection in the lane of
+// acknowledged posts.
 func (l *link) connect() (conn *Conn, turn uint64, err error) {
 	c := l.c
 	nc, err := c.dial()
@@ -241,9 +241,8 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// backoff says how long to wait before the next attempt: a random part of a time
-// that doubles with each failure ("full jitter"), so that those who were cut off
-// together do not come back together.
+// backoff computes the wait before the next attempt: a random part of a time that doubles with each
+// failure ("full jitter"). Clients that were cut off together do not reconnect together.
 type backoff struct {
 	min, max, healthy time.Duration
 	failures          int

@@ -34,7 +34,7 @@ type Listener struct {
 	full    uint64    // guarded by mu; streams that found no room
 }
 
-// waiter is a stream that nobody has accepted yet.
+// waiter is a stream that has not been accepted yet.
 type waiter struct {
 	stream  *Stream
 	refused chan struct{} // closed by Close
@@ -70,7 +70,7 @@ func (l *Listener) AcceptStream(ctx context.Context) (*Stream, error) {
 			s := l.waiting[0].stream
 			l.waiting = slices.Delete(l.waiting, 0, 1)
 			l.mu.Unlock()
-			_ = s.Accept(nil) // for who has opened it with Confirm
+			_ = s.Accept(nil) // for a peer that has opened it with Confirm
 			return s, nil
 		}
 		changed := l.changed.wait()
@@ -83,7 +83,7 @@ func (l *Listener) AcceptStream(ctx context.Context) (*Stream, error) {
 	}
 }
 
-// serve is the handler of a stream: it lasts as long as the stream is somebody's.
+// serve is the handler of a stream. It returns when the stream has no owner any more.
 func (l *Listener) serve(ctx context.Context, s *Stream) error {
 	w := &waiter{s, make(chan struct{})}
 	if err := l.enqueue(w); err != nil {

@@ -106,8 +106,8 @@ func TestMachineDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestCreditOfAnEndedStream holds that credit which nobody can use any more is taken
-// out of what waits, and leaves nothing to write.
+// TestCreditOfAnEndedStream holds that credit of an ended stream is removed from the waiting
+// output, and leaves nothing to write.
 func TestCreditOfAnEndedStream(t *testing.T) {
 	dialer, acceptor := pair(t, wire.Hello{Kinds: map[string]uint32{"k": 1}, StreamInitial: 64 << 10})
 	stream, err := dialer.Open(1, 0, 0, nil, nil)

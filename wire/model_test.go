@@ -542,7 +542,7 @@ func (m *model) finish() {
 	}
 }
 
-// finishTalk takes k a step nearer to its end: in peace, if nobody gave up.
+// finishTalk takes k a step nearer to its end, which is regular unless a side gave up.
 func (m *model) finishTalk(k *talk) {
 	server := 1 - k.owner
 	for side := range 2 {

@@ -51,11 +51,11 @@ func (s *Server) full() bool {
 	return len(s.conns)+len(s.opening) >= most
 }
 
-// place gives a connection a place among those that open, if there is one or somebody has to
-// make room for it. s.mu is held.
+// place adds a connection to the pending set, if there is a free place or another connection has to
+// give up its own. s.mu is held.
 func (s *Server) place(nc net.Conn) bool {
 	most := s.mostOpening()
-	if len(s.opening) >= most+maxRefusing { // among them those who make room, and have not gone yet
+	if len(s.opening) >= most+maxRefusing { // including connections that were dropped and have not ended yet
 		return false
 	}
 	n, out := s.crowd.Enter(nc, most)
@@ -134,7 +134,7 @@ func (s *Server) start(n *handshake.Pending) (*Conn, error) {
 	return c, nil
 }
 
-// enter makes a connection one of those that are open, if its HELLO was accepted.
+// enter adds a connection to the open ones, if its HELLO was accepted.
 func (s *Server) enter(n *handshake.Pending, c *Conn) bool {
 	if !isClosed(c.ready) {
 		return false
@@ -194,10 +194,10 @@ func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 	}
 }
 
-// blamed says whether it is the peer's fault that a connection was not opened: not of one
-// who has said nothing and left, as those do who only look whether the port is open; nor of
-// one who is known and kept out; nor where there was no time for him, or others wanted his
-// place, since behind one address there may be a fleet that comes back.
+// blamed reports whether a connection failed to open through a fault of the peer. It is not a fault
+// to close without a byte, as port scanners and health checks do, or to be known and not admitted.
+// Nor is it one if the server had no time, or needed the place for another connection: a whole
+// fleet may reconnect from behind one address.
 func blamed(err error) bool {
 	for _, innocent := range []error{io.EOF, ErrClosed, errCrowded, context.DeadlineExceeded, handshake.ErrQueueTimeout} {
 		if errors.Is(err, innocent) {
@@ -209,13 +209,14 @@ func blamed(err error) bool {
 }
 
 const (
-	// defaultMaxStanding bounds those for whom there is no place yet: each is a socket, some
-	// 4 KiB with what the system has for it.
+	// defaultMaxStanding bounds the connections that wait for a place. Each takes a socket and some
+	// 4 KiB of kernel memory.
 	defaultMaxStanding = 16_384
-	// secureTimeout is how long a connection may take to be opened from the moment of its
-	// accept, where it is us who take that long; and how long a client has for it.
+	// secureTimeout bounds the time from accept until the connection is open, where the server is
+	// the slower side. A client has as long.
 	secureTimeout = 30 * time.Second
-	// usherEach is how often it is looked who has spoken, or has stood for too long.
+	// usherEach is the interval at which waiting connections are checked for bytes and for their
+	// time limit.
 	usherEach = 20 * time.Millisecond
 )
 
@@ -235,7 +236,7 @@ func (s *Server) stand(nc net.Conn) {
 	}
 }
 
-// mostStanding is how many may wait, besides those that are here. s.mu is held.
+// mostStanding returns how many connections may wait besides the present ones. s.mu is held.
 func (s *Server) mostStanding() int {
 	most := orDefault(s.MaxWaiting, defaultMaxStanding)
 	if s.MaxSockets > 0 {
@@ -244,8 +245,8 @@ func (s *Server) mostStanding() int {
 	return most
 }
 
-// heard says whether the peer of a connection has said something, and whether he has gone.
-// It is not known where there is no socket.
+// heard reports whether the peer of a connection has sent a byte, and whether it has closed the
+// connection. Both are unknown for a connection without a socket.
 func heard(nc net.Conn) (spoken, gone bool) {
 	raw := nowait.Raw(nc)
 	if raw == nil {
@@ -263,7 +264,7 @@ func (s *Server) calls() {
 	}
 }
 
-// usher gives places to those who wait, for as long as there are any.
+// usher gives places to waiting connections until none waits.
 func (s *Server) usher() {
 	defer s.tasks.Done()
 	ticker := time.NewTicker(usherEach)
@@ -277,7 +278,7 @@ func (s *Server) usher() {
 	}
 }
 
-// seat gives away the places that there are. It says whether somebody still waits.
+// seat gives the free places to waiting connections. It reports whether some still wait.
 func (s *Server) seat() (more bool) {
 	type drop struct {
 		nc  net.Conn

@@ -48,9 +48,9 @@ func enter(t *testing.T, nc net.Conn, config *tls.Config) error {
 	return c.Ready(t.Context())
 }
 
-// A flood of connections that say nothing, or begin TLS and stop, has so many places, and
-// goroutines and memory for these alone. It does not keep out those who come from somewhere
-// else, nor for longer than handshake.Patience those who come from its own address.
+// A flood of connections that send nothing, or begin TLS and stop, takes a bounded number of
+// places, and goroutines and memory for these only. It does not keep out connections from other
+// addresses, and keeps out those from its own address no longer than handshake.Patience.
 func TestSilentFlood(t *testing.T) {
 	const places, crowd = 32, 400
 	for name, c := range map[string]struct {
@@ -78,7 +78,8 @@ func TestSilentFlood(t *testing.T) {
 				if n := s.Stats().Opening; n != places {
 					t.Errorf("%d are opening", n)
 				}
-				// Each has two at most, and so has each who is being told that there is no room.
+				// Each pending connection has at most two goroutines, and so has each connection
+				// that is being refused.
 				if n := runtime.NumGoroutine() - goroutines; n > 3*(places+64) {
 					t.Errorf("%d more goroutines", n)
 				}
@@ -108,8 +109,8 @@ func TestSilentFlood(t *testing.T) {
 	}
 }
 
-// With MaxSockets those that are open, open and wait are never more together, whoever comes;
-// who comes from elsewhere gets in all the same.
+// With MaxSockets, open, pending and waiting connections together never exceed the bound. A
+// connection from another address is still admitted.
 func TestServerBoundsSockets(t *testing.T) {
 	const sockets = 16
 	bubble(t, func(t *testing.T) {
@@ -142,8 +143,8 @@ func TestServerBoundsSockets(t *testing.T) {
 	})
 }
 
-// With Pauses an address from which connections fail again and again is hung up on, for a
-// while; others are not, and those who only look at the port have not failed.
+// With Pauses, connections from an address are closed for a while after repeated failures from it.
+// Other addresses are not affected, and a port scan is not a failure.
 func TestServerPauses(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := &wire.Server{Pauses: true, Config: &wire.Config{Logger: quiet, Verify: func(c *wire.Conn, _ *wire.Hello) error {
@@ -210,8 +211,8 @@ func TestFleetComesAtOnce(t *testing.T) {
 	}
 }
 
-// Those who say nothing get no place while somebody of their own address waits who has spoken,
-// and do not stay for ever.
+// Connections that send nothing get no place while another one of their address waits that has sent
+// bytes, and do not stay for ever.
 func TestSilentOnesWaitForOthers(t *testing.T) {
 	const places, silent = 4, 40
 	s := &wire.Server{MaxOpening: places}
@@ -235,7 +236,7 @@ func TestSilentOnesWaitForOthers(t *testing.T) {
 	}
 }
 
-// Who waits for a place when the server ends is let go.
+// A connection that waits for a place when the server ends is closed.
 func TestServerEndsWithAFullRoom(t *testing.T) {
 	s := &wire.Server{MaxOpening: 2}
 	address := serve(t, s)

@@ -27,9 +27,8 @@ func (c *Conn) Post(ctx context.Context, kind string, body []byte) error {
 	return err
 }
 
-// lockSoon takes c.mu, which nobody holds for long, without queueing up for it: a
-// hundred goroutines that post all the time would make the mutex hand itself from one
-// sleeper to the next.
+// lockSoon takes c.mu, which is held only briefly, without queueing for it. If a hundred goroutines
+// that post all the time queued, the mutex would be handed from one sleeping goroutine to the next.
 func (c *Conn) lockSoon() {
 	for range lockTries {
 		if c.mu.TryLock() {

@@ -42,9 +42,8 @@ func (p *Posts) Session() *Session { return p.c.Peer().Session }
 // Acknowledged says whether the peer wants to know when the handler has returned.
 func (p *Posts) Acknowledged() bool { return p.last != 0 }
 
-// All yields the bodies with their numbers in the session, which are 0 if nobody
-// wants to know. Bodies that have been handled on an earlier connection of the
-// session are not among them.
+// All yields the bodies with their numbers in the session. The numbers are 0 for posts without
+// acknowledgement. Bodies that were handled on an earlier connection of the session are left out.
 func (p *Posts) All() iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {
 		number := uint64(0)

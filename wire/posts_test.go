@@ -15,8 +15,8 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// A slow handler of posts makes their sender wait, with a bound on what waits, and
-// nobody else: requests and streams of the same connection go on.
+// A slow handler of posts makes their sender wait, and the amount of waiting data is bounded.
+// Requests and streams of the same connection go on.
 func TestSlowPostHandler(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := echoMux()
@@ -71,8 +71,8 @@ func TestSlowPostHandler(t *testing.T) {
 	})
 }
 
-// Credit and acknowledgements go back while the handlers of later posts still run: a
-// sender never waits for all that he has sent.
+// Credit and acknowledgements go back while the handlers of later posts still run: a sender never
+// waits until all of its posts are handled.
 func TestPostCreditComesInSteps(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()
@@ -223,8 +223,8 @@ func TestPostKeyed(t *testing.T) {
 	}
 }
 
-// Who waits for room is woken by the end of the connection, however full the output
-// is, and posts fail from then on.
+// A goroutine that waits for room is woken by the end of the connection, however full the output
+// is. Posts fail from then on.
 func TestWaitersAtTheEnd(t *testing.T) {
 	for _, end := range []string{"closed", "write fails"} {
 		t.Run(end, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestWaitersAtTheEnd(t *testing.T) {
 	}
 }
 
-// What is corked waits for uncork, unless somebody would have to wait for it.
+// Corked output waits for uncork, unless a goroutine would have to wait for it.
 func TestCork(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := sinkMux()

@@ -30,7 +30,7 @@ type reader struct {
 
 	// A stream whose reader is still to be woken. To wake another goroutine costs
 	// as much as to decrypt a record: where more has come already, bulk gathers.
-	gathers   bool // whoever reads will call wakeLate before it waits
+	gathers   bool // the reader calls wakeLate before it waits
 	late      *Stream
 	lateBytes int
 
@@ -45,7 +45,7 @@ type reader struct {
 	inline     Posts
 }
 
-// bytes are those that have come.
+// bytes returns the received bytes that are not consumed.
 func (r *reader) bytes() []byte {
 	if r.block == nil {
 		return nil
@@ -118,7 +118,8 @@ func (r *reader) putOff(s *Stream, n int) bool {
 	return true
 }
 
-// wakeLate wakes whoever was put off. It is called before anything that may wait.
+// wakeLate wakes the goroutines whose wake-up was put off. It is called before anything that may
+// wait.
 func (r *reader) wakeLate() {
 	if s := r.late; s != nil {
 		r.late, r.lateBytes = nil, 0

@@ -140,10 +140,10 @@ func (r *Request) Promote(head []byte) (*Stream, error) {
 // as if fn were the handler. It is for handlers that begin on the reader.
 func (r *Request) Go(fn func(context.Context, *Request) error) { r.rest = fn }
 
-// Later lets somebody else answer after the handler has returned nil: by Respond or
-// Promote, and always by End, which may come before that return. It is for handlers that
-// begin on the reader, and the last that they do with the Request. When the context ends,
-// left is called on a goroutine of its own: once, and perhaps still when End has returned.
+// Later lets another goroutine answer after the handler has returned nil: by Respond or Promote,
+// and always by End, which may be called before that return. It is for handlers that begin on the
+// reader, and is their last use of the Request. When the context ends, left is called once on a
+// goroutine of its own, perhaps still after End has returned.
 func (r *Request) Later(left func()) {
 	r.c.in.later = true
 	r.ctx.whenLeft(left)
@@ -162,7 +162,7 @@ func (r *Request) begin() {
 	in.later = false
 	err := r.call()
 	switch {
-	case in.later: // r may be somebody else's already, or nobody's
+	case in.later: // r may belong to another goroutine already, or be recycled
 	case err == nil && r.rest != nil:
 		go r.run()
 	default:

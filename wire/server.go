@@ -42,7 +42,7 @@ type Server struct {
 	// Config is that of every connection; nil is the zero Config. With Config.TLS
 	// connections are TLS 1.3 with ALPN wire/1, and no other ones.
 	Config *Config
-	// MaxConns bounds the connections, those that open included; 0 is 16,384.
+	// MaxConns bounds the connections, including pending ones. 0 is 16,384.
 	MaxConns int
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
@@ -71,8 +71,8 @@ type Server struct {
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	crowd     handshake.PendingSet         // of those that open
-	room      handshake.AcceptQueue        // of those that wait for that
+	crowd     handshake.PendingSet         // connections that are opening
+	room      handshake.AcceptQueue        // connections that wait to be opened
 	ushering  bool                         // usher runs
 	opening   map[*handshake.Pending]*Conn // the crowd; nil during the TLS handshake
 	conns     map[*Conn]struct{}
@@ -90,7 +90,7 @@ type ServerStats struct {
 	Accepted uint64 // opened, in all
 	Refused  uint64 // at a bound
 	Failed   uint64 // not TLS, not wire, too late, or refused by Verify
-	Crowded  uint64 // of those that failed: had to make room for others
+	Crowded  uint64 // of the failed ones: dropped in favour of others
 	Paused   uint64 // hung up on, since others from there had failed
 }
 
@@ -191,8 +191,8 @@ func (s *Server) All() iter.Seq[*Conn] {
 	}
 }
 
-// Total are the Stats of all connections that were opened, together. Those that have
-// ended are among them, so no counter ever falls.
+// Total returns the Stats of all connections that were opened, added up. Connections that have
+// ended are included, so no counter ever falls.
 func (s *Server) Total() Stats {
 	s.mu.Lock()
 	sum, conns := s.past, s.openConns()

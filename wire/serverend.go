@@ -81,8 +81,7 @@ func sendRefusal(nc net.Conn, goaway *frame.Frame) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(nc, blockSize))
 }
 
-// stop takes no new connections, drops those that are opening or wait for that, and
-// returns those that are open.
+// stop accepts no new connections, closes pending and waiting ones, and returns the open ones.
 func (s *Server) stop() (open []*Conn) {
 	s.init()
 	s.mu.Lock()

@@ -66,9 +66,9 @@ type session struct {
 	waits    *list.Element // in Sessions.idle; nil: it has a connection
 }
 
-// Restore tells, before connections are accepted, how many posts of s.ID, s.Epoch
-// and s.Index were handled by an earlier process. who is the identity that the
-// session is bound to, nil if it is bound to the first peer that uses it.
+// Restore sets, before connections are accepted, how many posts of s.ID, s.Epoch and s.Index were
+// handled by an earlier process. who is the identity that the session is bound to; nil binds it to
+// the first peer that uses it.
 func (s *Sessions) Restore(who any, of Session, handled uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *Sessions) leave(c *Conn, id [16]byte) {
 	s.expire()
 }
 
-// rest puts a session to those that have no connection. s.mu is held.
+// rest adds a session to those without a connection. s.mu is held.
 func (s *Sessions) rest(known *session) {
 	if known.waits != nil {
 		s.idle.Remove(known.waits)

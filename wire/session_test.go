@@ -69,7 +69,7 @@ func TestSessionEpochs(t *testing.T) {
 	})
 }
 
-// A session belongs to whoever proved to be somebody when it was first seen.
+// A session belongs to the identity that was proved when it was first seen.
 func TestSessionIdentity(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sessions := new(wire.Sessions)

@@ -13,9 +13,8 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// TestStalledStreamsMakeRoom holds that streams which nobody reads do not stop the
-// others for ever: when they hold the connection's budget, those that have stood
-// still for longest are reset.
+// TestStalledStreamsMakeRoom holds that unread streams do not stop the others for ever. When they
+// hold the connection's budget, the ones that have stood still for longest are reset.
 func TestStalledStreamsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mux := wire.NewMux()

@@ -54,9 +54,8 @@ type Stats struct {
 	// socket, the present write included. Of streams it counts what waits for its turn
 	// or for credit of the connection, not what waits for credit of its own stream.
 	QueuedBytes int64
-	// OldestUnsent is oldest_unsent_ms: for how long, at most, the oldest of these
-	// bytes has waited. What a Cork holds back, and small bytes that nobody has begun
-	// to write, have no age.
+	// OldestUnsent is oldest_unsent_ms: an upper bound on the waiting time of the oldest of these
+	// bytes. Corked bytes, and small bytes whose write has not begun, have no age.
 	OldestUnsent time.Duration
 
 	// PerFlush is n_flush_0001 to n_flush_2048: element i counts the batches of 2^i to

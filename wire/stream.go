@@ -198,9 +198,8 @@ func (s *Stream) decide(head []byte, flags frame.Flags, err error) {
 	s.wakeReader()
 }
 
-// ruleLocked tells whoever waits for the decision; the first one counts. A peer may
-// reset the stream instead of deciding, and the connection may end. Stream.mu is
-// held.
+// ruleLocked wakes the goroutines that wait for the decision. The first decision counts. Instead of
+// deciding, a peer may reset the stream, and the connection may end. Stream.mu is held.
 func (s *Stream) ruleLocked(head []byte, verdict error) {
 	if s.decision != nil && !isClosed(s.decision) {
 		s.head, s.verdict = head, verdict
@@ -208,9 +207,8 @@ func (s *Stream) ruleLocked(head []byte, verdict error) {
 	}
 }
 
-// Close ends both halves: what was written is still sent, what comes is dropped, and
-// further reads and writes get net.ErrClosed.
-// It does not wait for the peer.
+// Close ends both halves. Bytes that were written are still sent, received bytes are dropped, and
+// further reads and writes get net.ErrClosed. It does not wait for the peer.
 func (s *Stream) Close() error {
 	s.c.mu.Lock()
 	s.stopLocked(net.ErrClosed)
@@ -256,10 +254,10 @@ func (s *Stream) abort(code Code, why error) error {
 	return err
 }
 
-// WhenCut lets f be called, on a goroutine of its own and once, when the stream does not come
-// to its end: it is reset, by either side, or closed, or its connection has ended before the
-// peer's half. It takes the place of an earlier f; nil is nothing. It is for who passes bytes
-// on to where they may not be taken, and would not look at the stream before they are.
+// WhenCut sets a function that is called once, on a goroutine of its own, if the stream does not
+// end regularly: either side has reset it, it was closed, or its connection has ended before the
+// peer's half. f replaces an earlier function; nil removes it. It is for a relay that is blocked on
+// its other side, and would not look at the stream until that accepts bytes.
 func (s *Stream) WhenCut(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

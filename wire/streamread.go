@@ -325,7 +325,7 @@ func (s *Stream) leaveTo(to *direct) int64 {
 	return to.n
 }
 
-// lose counts n bytes that came and that nobody will read.
+// lose counts n received bytes that will not be read.
 func (s *Stream) lose(n int) {
 	if n > 0 {
 		s.c.mu.Lock()

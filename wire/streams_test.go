@@ -54,8 +54,8 @@ func TestStalledStream(t *testing.T) {
 	})
 }
 
-// Who opens more streams than the peer allows waits, and goes on as soon as one of
-// them has ended, however it ends.
+// A goroutine that opens more streams than the peer allows waits. It goes on as soon as one of them
+// has ended, in any way.
 func TestSlotsOfStreams(t *testing.T) {
 	ends := map[string]func(ds, as *wire.Stream, release func()){
 		"handler returns": func(ds, _ *wire.Stream, release func()) {

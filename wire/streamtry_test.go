@@ -30,8 +30,8 @@ func (w *meanWriter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// What comes reaches a writer that can write without waiting whole and in order, by one way
-// or the other, however much it takes; and the sender gets his credit back.
+// Received bytes reach a writer that can write without waiting, whole and in order, by either path,
+// however much it accepts. The sender gets its credit back.
 func TestTryWriterGetsAll(t *testing.T) {
 	for name, end := range map[string]func(s *wire.Stream) error{
 		"END":   (*wire.Stream).CloseWrite,
@@ -176,7 +176,7 @@ func relayed(tb testing.TB, size int) (s *wire.Stream, came <-chan struct{}) {
 	return s, w.whole
 }
 
-// Bytes that nobody waits for cost no allocation at either end.
+// Bytes without a waiting goroutine cost no allocation at either end.
 func TestTryWriteDoesNotAllocate(t *testing.T) {
 	skipUnderRace(t)
 	body := make([]byte, 4000)

@@ -164,7 +164,7 @@ func (s *Stream) lineUp() {
 	}
 }
 
-// enterRing is lineUp for when nobody is about to write. Conn.mu is held.
+// enterRing is lineUp for the case that no write is about to begin. Conn.mu is held.
 func (s *Stream) enterRing() {
 	s.lineUp()
 	s.c.mustWrite()
@@ -284,7 +284,7 @@ func (s *Stream) TryWrite(p []byte) (ok bool) {
 	return ok
 }
 
-// direct is where WriteTo wants what comes, while it waits.
+// direct is the destination of received bytes while WriteTo waits.
 type direct struct {
 	w TryWriter
 	n int64 // bytes that w has taken
@@ -296,8 +296,8 @@ type handedOver struct {
 	n      int
 }
 
-// handOverLocked gives b to who waits in WriteTo, if nothing is in front of it, and returns
-// how much was taken. It runs on the connection's reader; Stream.mu is held.
+// handOverLocked gives b to a waiting WriteTo, if no bytes are queued before it, and returns how
+// much was accepted. It runs on the connection's reader. Stream.mu is held.
 func (s *Stream) handOverLocked(in *reader, b []byte) (n int) {
 	if s.to == nil || s.failed != nil || len(b) == 0 || len(b) > directMost || !s.queue.empty() {
 		return 0

@@ -97,8 +97,8 @@ func (s *secured) handshake(ctx context.Context, names []string) error {
 	return nil
 }
 
-// secured is a TLS connection over a cork: it writes records, and reads those that
-// have come, without waiting.
+// secured is a TLS connection over a cork: it writes records, and reads the received ones, without
+// waiting.
 type secured struct {
 	*tls.Conn
 	cork   *cork
@@ -207,10 +207,9 @@ func (s *secured) Close() error {
 	return s.Conn.Close()
 }
 
-// PeerKey is the SHA-256 of the public key (SubjectPublicKeyInfo) in the peer's
-// certificate, which the TLS handshake has proved to be his. It outlives the
-// certificate when that is renewed. ok is false without TLS, or without a
-// certificate.
+// PeerKey returns the SHA-256 of the public key (SubjectPublicKeyInfo) in the peer's certificate.
+// The TLS handshake has proved that the peer owns it. It stays the same when the certificate is
+// renewed with the same key. ok is false without TLS, or without a certificate.
 func PeerKey(c *Conn) (sum [sha256.Size]byte, ok bool) {
 	state, ok := tlsState(c.nc)
 	if !ok || len(state.PeerCertificates) == 0 {

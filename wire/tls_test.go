@@ -248,7 +248,7 @@ func TestTLSRefuses(t *testing.T) {
 		change(config)
 		nc, err := tls.Dial("tcp", address, config)
 		if err != nil {
-			continue // as it should be, for those that TLS itself refuses
+			continue // expected for the ones that TLS itself refuses
 		}
 		_ = nc.SetDeadline(time.Now().Add(5 * time.Second))
 		if n, err := nc.Read(make([]byte, 1)); err == nil {

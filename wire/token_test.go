@@ -12,7 +12,7 @@ import (
 	"paddock/wire"
 )
 
-// tokens serves echoMux to whoever has the token "gate" with the secret "open".
+// tokens serves echoMux to clients that have the token "gate" with the secret "open".
 func tokens(t *testing.T, cfg wire.Config) (s *wire.Server, address string) {
 	hash, empty := wire.TokenHash([]byte("open")), wire.TokenHash(nil)
 	cfg.Mux, cfg.Verify = echoMux(), wire.VerifyTokens(func(id string) ([]byte, bool) {

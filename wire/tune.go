@@ -10,8 +10,8 @@ import (
 // at a round trip of 50 ms.
 const maxStreamWindow = 16 << 20
 
-// stallLimit is how long a stream may hold bytes that nobody reads while the
-// connection is short of room for the others.
+// stallLimit is how long a stream may hold unread bytes while the connection is short of room for
+// other streams.
 const stallLimit = 30 * time.Second
 
 // longRate is the rate, in bytes per second, that a long path is thought to carry
@@ -31,10 +31,10 @@ const (
 	// other one is at work.
 	shortSum  = 512 << 10
 	secureSum = 1 << 20
-	// earlyWindow is what the window of a stream becomes as soon as half of its first one
-	// has been consumed, while what streams have grown by is together less than on a short
-	// path: answers of a page come whole within two round trips, and whoever takes nothing
-	// gets no more than the first window.
+	// earlyWindow is the window of a stream once half of its first window has been consumed, as
+	// long as all streams together have grown by less than on a short path. The answers of a page
+	// arrive whole within two round trips then, and a stream that is not read gets no more than the
+	// first window.
 	earlyWindow = 256 << 10
 	// hungry is the part of the windows that one round trip must carry to show that
 	// they are the limit. A peer that is given half a window at a time can be held to
@@ -54,11 +54,11 @@ type tuning struct {
 	stuck  time.Duration // since when it has been the same
 }
 
-// epoch finds the windows that the streams of a connection need together: what
-// arrives in one round trip is what must be under way, and if that is near the sum
-// of the windows of those that carry it, the windows are the limit and not the path.
-// Together, since whatever is under way on a path beyond what it holds is a queue in
-// front of small frames. It is guarded by Conn.mu.
+// epoch finds the windows that the streams of a connection need together. The bytes that arrive in
+// one round trip are the bytes that must be in flight. If they are near the sum of the windows of
+// the streams that carry them, the windows are the limit, and not the path. The sum counts, since
+// bytes in flight beyond the capacity of the path are a queue in front of small frames. It is
+// guarded by Conn.mu.
 type epoch struct {
 	number uint64
 	since  time.Duration
@@ -156,10 +156,9 @@ func (c *Conn) unread() int64 {
 	return w.Initial - w.Receive - w.Owed
 }
 
-// stalled finds the streams to be reset because bytes of theirs that nobody reads
-// leave less than half of the connection's budget for the others: those that have
-// stood still for stallLimit, the longest first, and no more than it takes. c.mu is
-// held.
+// stalled returns the streams to be reset because their unread bytes leave less than half of the
+// connection's budget for the others: streams that have stood still for stallLimit, the longest
+// first, and no more than necessary. c.mu is held.
 func (c *Conn) stalled(now time.Duration) (victims []*Stream) {
 	var still []*Stream
 	look := func(s *Stream) {

@@ -62,8 +62,8 @@ var (
 	// ErrTooLarge means that a body is longer than the peer takes, and was not sent;
 	// or that an answer or a message is longer than Config.MaxMessage.
 	ErrTooLarge = protocol.ErrTooLarge
-	// ErrSlot is returned for a slot that is gone, or not in a state for the call: a
-	// second answer to a request, Accept for a stream that nobody asked to confirm.
+	// ErrSlot is returned for a slot that has ended, or whose state does not allow the call: a
+	// second answer to a request, or Accept for a stream that was opened without Confirm.
 	ErrSlot = protocol.ErrSlot
 	// ErrStopped is returned for writes after the peer's STOP or RESET.
 	ErrStopped = protocol.ErrStopped

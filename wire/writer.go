@@ -15,16 +15,15 @@ const (
 	bulkBatch = 64 << 10
 	// quantum is what a stream may send in its turn when others wait: 16 KiB.
 	quantum = 16 << 10
-	// inlineRounds is how often one who had something to say writes for others too,
-	// before a writer of its own is started.
+	// inlineRounds is how often a goroutine with output writes for others too, before a writer of
+	// its own is started.
 	inlineRounds = 2
 	// keptOutput is the size up to which an idle connection keeps its buffers.
 	keptOutput = 4 << 10
 )
 
-// outbox is what the writer works from. There is at most one writer, whoever has
-// set writing: a goroutine of its own, or a caller that found nobody writing. All
-// fields are guarded by Conn.mu.
+// outbox is the state of the writer. There is at most one writer, the goroutine that has set
+// writing: one of its own, or a caller that found no other. All fields are guarded by Conn.mu.
 //
 // Invariant: while ring is not empty, writing is set.
 type outbox struct {
@@ -53,16 +52,15 @@ type ref struct {
 // connection that has ended is not full: nothing would end the wait. c.mu is held.
 func (c *Conn) full() bool { return c.m.Queued() > maxQueued && !c.closed }
 
-// wakeWriter starts a writer if there is something to write and nobody does, unless
-// it is corked. c.mu is held.
+// wakeWriter starts a writer if there is output and no writer, unless the output is corked. c.mu is
+// held.
 func (c *Conn) wakeWriter() {
 	if c.out.corked == 0 {
 		c.mustWrite()
 	}
 }
 
-// mustWrite is wakeWriter in spite of a cork, for what somebody waits for. c.mu is
-// held.
+// mustWrite is wakeWriter in spite of a cork, for output that a goroutine waits for. c.mu is held.
 func (c *Conn) mustWrite() {
 	o := &c.out
 	if o.writing || c.closed || !c.m.Pending() && len(o.ring) == 0 {
@@ -73,9 +71,9 @@ func (c *Conn) mustWrite() {
 	go c.out.write()
 }
 
-// flushAndUnlock writes at once what waits, if nobody else is writing and it can
-// be done without waiting; together lets others add to it before, if any are likely to.
-// c.mu is held, and released.
+// flushAndUnlock writes the waiting output at once, if there is no other writer and the write does
+// not wait. With together, other goroutines may add to it first, if any are likely to. c.mu is
+// held, and released.
 func (c *Conn) flushAndUnlock(together bool) {
 	c.wakeForSlot()
 	o := &c.out
@@ -99,8 +97,8 @@ func (c *Conn) flushAndUnlock(together bool) {
 	c.mu.Unlock()
 }
 
-// wakeForSlot wakes those that wait for a slot, if one has become free, however that
-// came about. c.mu is held.
+// wakeForSlot wakes the goroutines that wait for a slot, if one has become free in any way. c.mu is
+// held.
 func (c *Conn) wakeForSlot() {
 	if c.m.Freed {
 		c.m.Freed = false
@@ -140,8 +138,8 @@ func (c *Conn) writeInline() {
 	c.handOver()
 }
 
-// writeFor lets the caller be the writer until the stream's bytes have left: he
-// would have to wait for another one anyway. c.mu is held but for the writes.
+// writeFor makes the caller the writer until the stream's bytes have left: otherwise it would wait
+// for another writer. c.mu is held except during the writes.
 func (c *Conn) writeFor(s *Stream) {
 	if c.out.writing || c.closed {
 		return
@@ -156,11 +154,11 @@ func (c *Conn) writeFor(s *Stream) {
 	}
 }
 
-// handOver passes the writer's role on to a goroutine of its own, or gives it back
-// if nothing is left to write. c.mu is held.
+// handOver passes the writer's role to a goroutine of its own, or gives it up if nothing is left to
+// write. c.mu is held.
 //
-// Whoever hands over never hangs up himself: closing a socket waits for its reader,
-// and he may be that.
+// A goroutine that hands over never closes the socket itself: closing waits for the reader, and the
+// goroutine may be the reader.
 func (c *Conn) handOver() {
 	if c.closed || c.m.Pending() || len(c.out.ring) > 0 {
 		c.tasks.Add(1)
@@ -219,10 +217,9 @@ func (c *Conn) writeLoop() {
 	}
 }
 
-// writeRound writes once, waiting if it must. held says whether the caller still has
-// the writer's role, which he gives back when nothing is left to write; more is
-// false once the connection has ended and its last bytes are out, or never will be.
-// c.mu is held but for the write.
+// writeRound writes once, waiting if it must. held reports whether the caller still has the
+// writer's role, which it gives up when nothing is left to write. more is false once the connection
+// has ended and its last bytes have left, or never will. c.mu is held except during the write.
 func (c *Conn) writeRound() (held, more bool) {
 	last := c.closed
 	if !last {
@@ -344,9 +341,9 @@ func (c *Conn) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Cork holds back what is sent from now on, until uncork is called: what belongs
-// together then goes in one write. What somebody must wait for leaves all the same,
-// and takes the rest along: a call, a long Write, a post that finds no room, Flush.
+// Cork holds back output until uncork is called, so that related frames leave in one write. Output
+// that a goroutine must wait for leaves all the same, and takes the rest along: a call, a long
+// Write, a post without room, Flush.
 func (c *Conn) Cork() (uncork func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,8 +46,8 @@ type Session struct {
 	Base  uint64   // posts that were acknowledged before this connection
 }
 
-// String lists every key, in the notation of the test vectors. It has the scheme and the length of a
-// credential, and not the secret.
+// String lists every key, in the notation of the test vectors. Of a credential it has the scheme
+// and the length, and not the secret.
 func (h *Hello) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "versions=%d-%d agent=%s max_frame=%d max_inflight=%d conn_budget=%d stream_initial=%d post_initial=%d idle_ms=%d",

@@ -1,7 +1,6 @@
-// Package wirestats shows what the connections of package wire count: over HTTP,
-// through expvar, and to Prometheus. A program that wants none of it does not
-// import any of that with wire.
+// Package wirestats shows the counters of connections of package wire: over HTTP, through expvar,
+// and to Prometheus. It is a package of its own, so that programs without it do not link these.
 //
-// Everything is read when somebody asks; nothing runs in between. Asking costs each
-// connection a moment of its lock.
+// The counters are read on request; nothing runs in between. A request takes the lock of each
+// connection for a moment.
 package wirestats

@@ -30,9 +30,9 @@ type Transport struct {
 //	GET /statistics?name=NAME     those of one
 //	GET /statistics?keys=A,B      some counters only, by the names of wire.StatNames
 //
-// A name or key that there is not is answered 404 with a line of text that says
-// which. The caller mounts it on a mux of his own, behind http.StripPrefix if it is
-// not at the root, and guards it: it tells the addresses of the peers.
+// An unknown name or key is answered 404 with a line of text that names it. The caller mounts the
+// handler on a mux, behind http.StripPrefix if it is not at the root, and guards it: it shows the
+// addresses of the peers.
 func Handler(s Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /transports", func(w http.ResponseWriter, _ *http.Request) {

@@ -21,9 +21,9 @@ type Conns func() []*wire.Conn
 // All are the listed connections.
 func (list Conns) All() iter.Seq[*wire.Conn] { return slices.Values(list()) }
 
-// Total adds up the Stats of a Source's connections. If the Source has a method
-// Total itself, as *wire.Server has, those that have ended are in it; else the
-// counters fall when a connection ends.
+// Total adds up the Stats of a Source's connections. If the Source has a method Total itself, as
+// *wire.Server has, connections that have ended are included. Otherwise the counters fall when a
+// connection ends.
 func Total(s Source) (sum wire.Stats) {
 	if s, ok := s.(interface{ Total() wire.Stats }); ok {
 		return s.Total()

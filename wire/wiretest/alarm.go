@@ -20,9 +20,8 @@ func (c clock) at(t time.Time) instant {
 	return c.now().after(time.Until(t))
 }
 
-// alarm is a condition variable whose waiters also wake at an instant. They
-// share one timer, which is set only while somebody waits for an instant. A
-// waiter can wake early and must look again.
+// alarm is a condition variable whose waiters also wake at an instant. They share one timer, which
+// is set only while a waiter has an instant. A waiter can wake early and must look again.
 type alarm struct {
 	clock
 	cond  *sync.Cond
@@ -59,7 +58,7 @@ func (a *alarm) ring() {
 // broadcast wakes all waiters. The mutex must be held.
 func (a *alarm) broadcast() { a.cond.Broadcast() }
 
-// stop wakes all waiters for good: nobody waits for an instant any more.
+// stop wakes all waiters for good. None of them waits for an instant any more.
 func (a *alarm) stop() {
 	if a.timer != nil {
 		a.timer.Stop()

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// FaultConn is a connection with faults: those that it was made with, and those
-// that its commands Stall, Resume and Cut bring about while it is in use. Its
-// methods may be called at the same time, and it starts no goroutine.
+// FaultConn is a connection with faults: those of its creation, and those of its commands Stall,
+// Resume and Cut. Its methods may be called concurrently. It starts no goroutine.
 type FaultConn struct {
 	inner   net.Conn
 	in, out *side
@@ -54,9 +53,9 @@ func (c *FaultConn) setStalled(d Direction, stalled bool) {
 	}
 }
 
-// Cut resets the connection: Reads and Writes fail with ECONNRESET, those that
-// wait now too, and so do the peer's if the connection within has SetLinger, as
-// TCP and those of this package have. Without it, it is closed.
+// Cut resets the connection. Reads and Writes fail with ECONNRESET, including the waiting ones. The
+// peer's fail too if the inner connection has SetLinger, as TCP and the connections of this package
+// have. Without it, the connection is closed.
 func (c *FaultConn) Cut() {
 	c.mu.Lock()
 	over := c.cut || c.closed

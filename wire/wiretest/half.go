@@ -15,7 +15,7 @@ import (
 type half struct {
 	clock
 	buffer int // most bytes in the queue
-	window int // most bytes that nobody has read: in the queue, on their way, arrived
+	window int // most unread bytes: in the queue, in flight, arrived
 
 	mu    sync.Mutex
 	bytes ring // all that was written and not read

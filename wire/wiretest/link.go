@@ -54,9 +54,8 @@ func (l LinkConfig) withDefaults() LinkConfig {
 // in returns how many bytes the link sends in d.
 func (l LinkConfig) in(d time.Duration) int { return int(float64(l.Rate) * d.Seconds()) }
 
-// window returns how many bytes of one direction may be unread: the queue, the
-// link's length, and what comes in while the reader sleeps on, has not been
-// scheduled yet, or does not read.
+// window returns how many bytes of one direction may be unread: the queue, the length of the link,
+// and the bytes that arrive while the reader sleeps, is not scheduled, or does not read.
 func (l LinkConfig) window() int {
 	if l.Rate == 0 {
 		return l.Buffer

@@ -96,7 +96,7 @@ func TestShaperPassesALateResetOn(t *testing.T) {
 	}
 }
 
-// TestShaperCloseEndsAll has data on its way that nobody reads.
+// TestShaperCloseEndsAll has unread data in flight.
 func TestShaperCloseEndsAll(t *testing.T) {
 	client, server, s := shaped(t, wiretest.LinkConfig{Rate: 1000, Delay: time.Hour})
 	failed := make(chan error, 2)

@@ -1,8 +1,8 @@
 // Package frame is the codec of the wire protocol: frames, HELLO and metadata, between bytes and
 // values (docs/wire/SPEC.md). It does no I/O and keeps no state.
 //
-// A slice in a decoded Frame or Meta is borrowed from the input: it is valid until the caller reuses
-// the buffer.
+// A slice in a decoded Frame or Meta is borrowed from the input. It is valid until the caller
+// reuses the buffer.
 package frame
 
 import (

@@ -50,7 +50,7 @@ const (
 const (
 	// HeaderSize is the length of a frame's header in bytes.
 	HeaderSize = 8
-	// MaxPayload is what 24 bits can say. Nobody need accept as much: see
+	// MaxPayload is the largest length that 24 bits can hold. A receiver may accept less, see
 	// Hello.MaxFrame.
 	MaxPayload = 1<<24 - 1
 	// MaxHello bounds what a peer that is not known yet can make us keep.

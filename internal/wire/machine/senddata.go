@@ -15,8 +15,8 @@ func (m *Machine) Data(id frame.Slot, p []byte, flags frame.Flags) (n int, err e
 	return n, err
 }
 
-// DataHeader is Data but for the bytes themselves, which stay with the caller:
-// he puts them where Mark then is, in the bytes that the next Take hands out.
+// DataHeader is Data without the bytes themselves. The caller puts them at the position that Mark
+// returns then, in the bytes that the next Take returns.
 func (m *Machine) DataHeader(id frame.Slot, size int, flags frame.Flags) (n int, err error) {
 	s, err := m.own(id)
 	switch {
@@ -112,7 +112,7 @@ func (m *Machine) Unread(id frame.Slot) int64 {
 	return s.window - s.receive - s.owed
 }
 
-// Discard gives back the credit of n bytes of the present frame that nobody gets.
+// Discard gives back the credit of n bytes of the present frame that are not delivered.
 func (m *Machine) Discard(n int) {
 	m.giveConn(n)
 	m.Rx.discard(&m.frame, n)
@@ -143,7 +143,7 @@ func (m *Machine) Cancel(id frame.Slot) error {
 	return nil
 }
 
-// Stop tells the peer that we read no more; what comes is dropped.
+// Stop tells the peer that this side reads no more. Bytes that still arrive are dropped.
 func (m *Machine) Stop(id frame.Slot, code protocol.Code) error {
 	s, err := m.own(id)
 	if err != nil {

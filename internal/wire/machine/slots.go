@@ -23,7 +23,7 @@ const (
 	theirsOpen                       // the peer's last frame has not come
 	oursBytes                        // our half carries DATA
 	theirsBytes                      // theirs does
-	begun                            // the first frame of the one who serves has passed
+	begun                            // the first frame of the serving side has passed
 	undecided                        // CONFIRM, and RES has not passed
 	cancelled                        // CANCEL has passed
 	discard                          // what still comes is dropped
@@ -52,8 +52,8 @@ func (s *slot) set(bits slotBits) { s.bits |= bits }
 
 func (s *slot) clear(bits slotBits) { s.bits &^= bits }
 
-// carries says whether the slot is a stream, or a request that is promoted; own:
-// whether we are the one who requested.
+// carries reports whether the slot is a stream, or a request that was promoted. own means that this
+// side has sent the request.
 func (s *slot) carries(own bool) bool {
 	if s.form == stream {
 		return true
