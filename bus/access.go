@@ -9,7 +9,7 @@ import (
 type access struct {
 	cfg     *Config // by which it has been judged
 	pending bool    // nothing, before CONNECT
-	login   *login  // nil = nobody in particular
+	login   *login  // nil = no user
 	grant   *grant
 	given   credentials // what CONNECT said, to be judged again by
 	proven  bool        // given has been found to be
@@ -67,9 +67,8 @@ func (c *client) prepareBatch(batch []byte) bool {
 	return true
 }
 
-// authenticate finds out whether a client with these credentials may connect, and
-// as whom. It must not hold a lock. It may take long, and then lends the router
-// back for that time.
+// authenticate decides whether a client with these credentials may connect, and as which user. It
+// must not hold a lock. It may take long, and gives the router back for that time.
 func (c *client) authenticate(given credentials) error {
 	for {
 		a, err := c.judge(c.srv.cfg(), given, nil, true)
@@ -127,7 +126,7 @@ func (c *client) put(a *access) (lost []*subscription) {
 	return lost
 }
 
-// named lets monitoring show as whom the client is connected. c.mu is held.
+// named tells monitoring the user of the connection. c.mu is held.
 func (c *client) named() {
 	if l := c.access.login; l != nil && l.name != "" {
 		c.who.user = l.name
@@ -148,9 +147,9 @@ func (c *client) lose(lost []*subscription) {
 	}
 }
 
-// judge decides by cfg about a client with credentials. What before has shown
-// need not be shown again; nil = nothing. lend is for the reader, who may have a router
-// to give back meanwhile. No lock is held.
+// judge applies cfg to a client's credentials. Proofs that before already has need not be given
+// again; nil = none. lend is for the reader, which may have a router to give back meanwhile. No
+// lock is held.
 func (c *client) judge(cfg *Config, given credentials, before *access, lend bool) (*access, error) {
 	a := &access{cfg: cfg, given: given}
 	t := cfg.logins

@@ -68,9 +68,8 @@ func routesWithoutMemory(t *testing.T, cfg Config, credentials string) {
 	}
 }
 
-// fitting tells of subjects whether a router remembers them beside all for which it
-// has said so: those that it has no place for push each other out, which takes memory
-// each time.
+// fitting returns a function that reports whether a router's cache has room for subjects beside all
+// earlier ones. Subjects without a place of their own evict each other, which allocates each time.
 func fitting() func(subjects ...string) bool {
 	places, known := map[uint64]int{}, map[string]bool{}
 	return func(subjects ...string) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// login is one who may connect.
+// login is a user that may connect.
 type login struct {
 	name   string // a user's name, an nkey, or "" for the token's
 	secret string // plain or a hash; unused with an nkey
@@ -27,10 +27,10 @@ type logins struct {
 	token    *login
 	single   *login
 	list     []User
-	byCerts  bool // certificates say who the users are
+	byCerts  bool // certificates name the users
 	users    map[string]*login
 	nkeys    map[string]*login
-	noAuth   *login // whom a client without credentials is taken for; nil = nobody
+	noAuth   *login // the user of clients without credentials; nil = none
 	anybody  *grant // of clients that need no credentials
 	decoy    string // compared for users that do not exist, so that they take as long
 }
@@ -47,8 +47,8 @@ type proof struct {
 	given, want string
 }
 
-// claim finds who a client says that it is, and what has to be compared before
-// that is believed. A nil login is refused, after the comparison.
+// claim finds the user that a client claims to be, and the proof that has to be compared. A nil
+// login is refused, after the comparison.
 func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p proof) {
 	c.mu.Lock()
 	names := c.mapped
@@ -85,7 +85,7 @@ func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p pro
 	return l, p
 }
 
-// mapped is the user whom a certificate names.
+// mapped returns the user that a certificate names.
 func (t *logins) mapped(names *certNames, door ConnectionType) *login {
 	u := names.find(t.list, func(u *User) bool { return u.NKey == "" && t.users[u.Name].comesBy(door) })
 	if u == nil {
@@ -134,7 +134,7 @@ func newLogins(c *Config) *logins {
 	return t
 }
 
-// checkCredentials says what is wrong with who may connect.
+// checkCredentials returns the faults of the configured users.
 func (c *Config) checkCredentials() error {
 	switch {
 	case c.Token != "" && (c.Username != "" || c.Password != ""):
@@ -184,7 +184,7 @@ func (u *User) check() error {
 	return u.Permissions.check()
 }
 
-// authRequired says whether clients must be somebody before they do anything.
+// authRequired reports whether clients need a user before they do anything.
 func (c *Config) authRequired() bool { return c.logins.required }
 
 // asksForCredentials is what INFO tells clients.

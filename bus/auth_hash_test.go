@@ -75,8 +75,8 @@ func expectText(t *testing.T, r *bufio.Reader, want string) {
 	}
 }
 
-// Who waits for a comparison with a hash holds nobody up: others are served, and
-// so is what the same read brought before it.
+// A client that waits for a comparison with a hash delays no other: other clients are served, and
+// so are the earlier bytes of the same read.
 func TestHashesHoldNobodyUp(t *testing.T) {
 	s, free := occupied(t)
 	conn, fast := pipe(t, s, "CONNECT {\"verbose\":false,\"user\":\"a\",\"pass\":\"b\"}\r\nSUB x 1\r\nPING\r\n")

@@ -66,7 +66,7 @@ type broker struct {
 	pid  int
 }
 
-// brokers are those that a benchmark compares, by name.
+// brokers are the servers that a benchmark compares, by name.
 func brokers() map[string]func(b *testing.B) *broker {
 	all := map[string]func(b *testing.B) *broker{"paddock": startSelf}
 	if program := os.Getenv("PADDOCK_REFERENCE"); program != "" {

@@ -29,8 +29,8 @@ type flow struct {
 	churn      bool
 }
 
-// BenchmarkFlow: an operation is a published message. srv-ns/msg is the broker's
-// CPU time by delivery, or by publication where nobody receives.
+// BenchmarkFlow: an operation is a published message. srv-ns/msg is the broker's CPU time for a
+// delivery, or for a publication without receivers.
 func BenchmarkFlow(b *testing.B) {
 	for name, f := range map[string]flow{
 		"pub-16":     {size: 16, publishers: 1},

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// certNames are the names by which a client's certificate says who it is, each a
-// candidate for a User.Name, in the order in which they are tried.
+// certNames are the names in a client's certificate that may name a user. Each is a candidate for a
+// User.Name, in the order in which they are tried.
 type certNames struct {
 	exact []string // e-mail, DNS and URI names, then the subject as texts
 	// subject is the distinguished name in canonical form; "" = it has attributes
@@ -42,9 +42,9 @@ func certificateNames(cert *x509.Certificate) *certNames {
 	return names
 }
 
-// find returns the first of users whom the names name; may says whether a user can
-// be taken at all. The subject names a user whose name is a distinguished name
-// with the same parts, in whatever order.
+// find returns the first of users that has one of the names. may reports whether a user can be
+// chosen at all. The subject names a user whose name is a distinguished name with the same parts,
+// in any order.
 func (n *certNames) find(users []User, may func(u *User) bool) *User {
 	for _, name := range n.exact {
 		for i := range users {

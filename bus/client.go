@@ -26,10 +26,9 @@ const (
 // past is a read deadline that ends a read at once.
 var past = time.Unix(1, 0)
 
-// client is one network connection. Its reader goroutine runs serve, owns the
-// connection's life and everything that it parses and routes. Any goroutine may
-// deliver to it, write what is pending for it, and end it; nobody but serve closes
-// the connection, which would wait for the reader.
+// client is one network connection. Its reader goroutine runs serve, and owns the connection's life
+// and everything that it parses and routes. Any goroutine may deliver to the client, write its
+// pending output, and end it. Only serve closes the connection, since closing waits for the reader.
 type client struct {
 	srv       *Server
 	conn      net.Conn
@@ -62,10 +61,10 @@ type client struct {
 	pingsOut   atomic.Int32 // PINGs without an answer
 	answered   atomic.Bool  // one PONG has come
 
-	finished chan struct{} // closed by settle: nobody writes any more
+	finished chan struct{} // closed by settle: there is no writer any more
 
 	mu        sync.Mutex // guards what follows, and the subscriptions' counts
-	mapped    *certNames // of a certificate that says who the user is; nil = it does not
+	mapped    *certNames // of a certificate that names the user; nil = it does not
 	access    access
 	out       output
 	timers    timers
@@ -77,15 +76,15 @@ type client struct {
 	answers   *answers      // nil = not permitted
 	reason    CloseReason   // 0 = open; else nothing is delivered any more
 	aborted   bool          // nothing is written any more
-	listed    bool          // among those that have ended, so that the peer may learn it
+	listed    bool          // among the ended connections, so the peer may see the end
 	settled   bool          // finished is closed
 	lastFrame []byte        // the close frame of WebSocket; nil = what the reason says
-	room      chan struct{} // closed when out is no longer nearly full; nil = nobody waits for it
+	room      chan struct{} // closed when out is no longer nearly full; nil = no router waits for it
 	toll      toll
 	who       identity
 
 	retiring sync.Once
-	retired  bool // among those that have ended; the server's lock guards it
+	retired  bool // among the ended connections; guarded by the server's lock
 }
 
 var (
@@ -113,8 +112,7 @@ func newClient(s *Server, conn net.Conn) *client {
 	return c
 }
 
-// serve runs the connection from its INFO to its end. When it returns, nobody
-// writes to it any more.
+// serve runs the connection from its INFO to its end. When it returns, there is no writer any more.
 func (c *client) serve() {
 	c.debug("Client connection created")
 	entered := c.enter()
@@ -142,8 +140,8 @@ func (c *client) serve() {
 	c.debug("Client connection closed: " + reason.String())
 }
 
-// debug logs what is only of interest where somebody looks for it. A logger of the connection
-// is not for nothing, so that it is made only then.
+// debug logs a detail at debug level. A logger for the connection costs memory, so it is made only
+// then.
 func (c *client) debug(text string) {
 	if c.srv.cfg().Logger.Enabled(context.Background(), slog.LevelDebug) {
 		c.logger().Debug(text)
@@ -247,8 +245,8 @@ func (c *client) shut(reason CloseReason, text string) bool {
 	return true
 }
 
-// closeFor ends an open connection for a reason. Whoever is gentle flushes it
-// then. c.mu is held.
+// closeFor ends an open connection for a reason. A gentle caller flushes it afterwards. c.mu is
+// held.
 func (c *client) closeFor(reason CloseReason) {
 	c.reason = reason
 	c.srv.counters.closed[reason].Add(1) // before the client can see the end
@@ -327,9 +325,8 @@ func (c *client) kick() {
 	c.conn.SetReadDeadline(past)
 }
 
-// append adds protocol bytes, which are never dropped: their amount is bounded
-// by what the client itself sends, and with the messages by max_pending.
-// Somebody has to flush them.
+// append adds protocol bytes, which are never dropped. Their amount is bounded by the bytes that
+// the client itself sends, and together with messages by max_pending. The caller has to flush them.
 func (c *client) append(b ...[]byte) {
 	c.mu.Lock()
 	slow := c.appendLocked(b...)

@@ -94,9 +94,9 @@ type Config struct {
 	TLS *TLS
 	// WebSocket opens a second door; nil = none.
 	WebSocket *WebSocket
-	// Unix is the path of a socket to listen on as well; "" = none. Who may open
-	// the file, which is the server's user alone, is as good as on loopback: the
-	// credentials asked for are those of the port, and TLS is not used.
+	// Unix is the path of a further socket to listen on; "" = none. Only the server's user may open
+	// the file. Such clients are treated as those on loopback: the port's credentials are required,
+	// and TLS is not used.
 	Unix string `reload:"no"`
 
 	// DenyPublish lists patterns on which network clients must not publish, nor

@@ -18,8 +18,8 @@ type ConnInfo struct {
 	IP    string // the peer's; empty without a network
 	Port  int
 	Start time.Time
-	// LastActivity is when the connection last published, got a message, or changed
-	// its subscriptions. For a Local it is Start: nobody looks at the clock for it.
+	// LastActivity is when the connection last published, received a message, or changed its
+	// subscriptions. For a Local it is Start, which saves reading the clock.
 	LastActivity time.Time
 
 	Stop   time.Time   // zero = open
@@ -124,9 +124,9 @@ type toll struct {
 	lost            int64 // bytes that were pending when the client was given up
 }
 
-// Connections reads every open connection, in the order of their ids. Each is
-// exact for itself: they are read one after the other, and nobody waits for more
-// than one of them.
+// Connections reads every open connection, in the order of their ids. Each entry is consistent in
+// itself. The connections are read one after the other, so a publisher waits for one of them at
+// most.
 func (s *Server) Connections() []ConnInfo {
 	s.mu.Lock()
 	list := make([]conn, 0, len(s.clients)+len(s.locals))
@@ -280,9 +280,8 @@ func (r *closedRing) all() []ConnInfo {
 	return slices.Concat(r.list[r.at:], r.list[:r.at])
 }
 
-// retire counts c, which has its reason by then, among those that have ended, and
-// takes its subscriptions away. The peer does not see the end before: who asks
-// then, finds it.
+// retire moves c, which has its reason by then, to the ended connections and removes its
+// subscriptions. The peer does not see the end before that, so a query after it finds the entry.
 func (c *client) retire() {
 	c.retiring.Do(func() {
 		i := c.info()

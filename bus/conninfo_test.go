@@ -85,7 +85,7 @@ func TestConnectionsAddUp(t *testing.T) {
 	}
 }
 
-// Every subscription is read once, page by page, or only those that get a subject.
+// Every subscription is read once, page by page, or only the subscriptions that match a subject.
 func TestSubscriptionsArePaged(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {

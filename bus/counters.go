@@ -108,8 +108,8 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// minus is a count without those that were taken back; a count is published by
-// batch, so that it may lag behind.
+// minus returns a count without the messages that were taken back. A count is published by batch,
+// so it may lag behind.
 func minus(count, back *atomic.Uint64) uint64 {
 	b := back.Load()
 	return max(count.Load(), b) - b
@@ -181,10 +181,9 @@ func (s *Server) IndexStats() IndexStats {
 	}
 }
 
-// Subscriptions reads every subscription, or those that get what is published to
-// subject if it is not empty: total is how many there are, and list those from
-// number offset on, at most limit. The order is the same while no subscription
-// comes or goes. Nobody waits for it, but for the one whose counts are being read.
+// Subscriptions reads every subscription, or the matching ones if subject is not empty. total is
+// their number, and list has at most limit of them, from offset on. The order is the same while no
+// subscription is added or removed. Only a connection whose counts are being read waits for it.
 func (s *Server) Subscriptions(subject string, offset, limit int) (list []SubInfo, total int) {
 	var page []*subscription
 	for sub := range s.subs.now.Load().interested(subject) {

@@ -11,7 +11,7 @@
 // same queue name) exactly one gets it.
 //
 // A connection is owned by its reader goroutine: it parses what one read
-// returned, routes every message of it, and then writes what is pending for each
+// returned, routes every message of it, and then writes the pending output of each
 // destination, as far as the kernel takes it without waiting. Only the rest is
 // left to a goroutine, which ends with it: an idle connection has its reader and
 // no buffer. Routing appends the message to each destination's pending bytes
@@ -21,19 +21,19 @@
 // comes after everything routed before that PING.
 //
 // The subscriptions are in an immutable snapshot, which a reader takes without a
-// lock. What subjects reach is remembered while nothing changes among the
+// lock. The receivers of a subject are cached while nothing changes among the
 // patterns that begin with the same token or a wildcard.
 //
-// Every queue is bounded. What happens to a network client that lets more than
-// [Config.MaxPending] bytes gather is a [SlowPolicy]: by default it is closed as
-// a slow consumer, and nobody waits for it.
+// Every queue is bounded. A network client with more than
+// [Config.MaxPending] bytes pending is treated by a [SlowPolicy]: by default it is closed as
+// a slow consumer, and no publisher waits for it.
 //
 // # In process
 //
 // [Server.Local] gives a connection without sockets or protocol. It publishes
 // on the caller's goroutine, and its subscriptions' callbacks run on the
-// goroutine of whoever routed the message. [Server.InProcessConn] gives a
-// net.Conn for clients that want the protocol.
+// goroutine that routed the message. [Server.InProcessConn] gives a net.Conn for
+// clients that use the protocol.
 //
 // No lock is ever taken while another is held, but for the one by which calls of
 // [Server.Reload] follow each other.

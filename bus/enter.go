@@ -132,7 +132,7 @@ func (c *client) release(w *transport) {
 	c.flushLocked()
 }
 
-// tell writes INFO at once, as whoever has the writer's role.
+// tell writes INFO at once. The caller has the writer's role.
 func (c *client) tell() error {
 	c.waitUntil(time.Now().Add(c.srv.cfg().WriteDeadline))
 	_, err := c.conn.Write(c.srv.infoLine(c, false))

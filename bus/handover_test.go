@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Whoever runs the callbacks of a Local does so for everybody who publishes to
-// it. When another one has to wait for that, it takes over after a batch.
+// The goroutine that runs the callbacks of a Local does so for every publisher. When another
+// goroutine has to wait for that, it takes over after a batch.
 func TestCallbacksAreHandedOverToOneThatWaits(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
@@ -55,8 +55,8 @@ func TestCallbacksAreHandedOverToOneThatWaits(t *testing.T) {
 	}
 }
 
-// Several clients send more than may wait: each message is delivered, and each
-// client is answered, whoever has run the callbacks.
+// Several clients send more than may wait. Each message is delivered and each client is answered,
+// whichever goroutine has run the callbacks.
 func TestNothingIsLeftBehindAtAHandover(t *testing.T) {
 	const clients, messages = 4, 1500
 	s, err := New(Config{})

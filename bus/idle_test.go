@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// idleClient is a connection of s that nobody serves, and the other end of it.
+// idleClient returns a connection of s without a reader, and its other end.
 func idleClient(t *testing.T, s *Server) (c *client, far net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

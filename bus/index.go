@@ -8,8 +8,8 @@ import (
 	"paddock/bus/internal/subjects"
 )
 
-// seed makes the hashes of subjects different in each process, so that nobody
-// can choose subjects that collide.
+// seed makes the hashes of subjects different in each process, so that a client cannot choose
+// subjects that collide.
 var seed = maphash.MakeSeed()
 
 // index finds the subscriptions that a subject reaches. It grows by

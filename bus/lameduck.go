@@ -18,14 +18,14 @@ const lameDuckStep = time.Second
 // ErrLameDuck refuses to enter lame duck mode twice.
 var ErrLameDuck = errors.New("bus: already in lame duck mode")
 
-// LameDuck lets go of all clients without a crowd of them arriving elsewhere at
+// LameDuck disconnects all clients without sending all of them elsewhere at
 // once. It stops accepting, tells clients by an INFO with ldm and the servers of
 // [Config.MigrateTo], waits for [Config.LameDuckGrace], in which they may leave by
-// themselves, and closes those that stay in random order, spread over the rest of
+// themselves, and closes the others in random order, spread over the rest of
 // [Config.LameDuckDuration].
 //
 // It returns nil when no client is left, and ctx's error if that ends first. The
-// server still serves who is connected, and Local connections: Shutdown ends it.
+// server still serves connected clients, and Local connections: Shutdown ends it.
 func (s *Server) LameDuck(ctx context.Context) error {
 	s.mu.Lock()
 	switch {
@@ -64,7 +64,7 @@ func (s *Server) letGo(ctx context.Context, clients []*client, d time.Duration) 
 	next := time.Now()
 	for _, c := range clients {
 		c.shut(ServerShutdown, "")
-		next = next.Add(step) // of many, those that are due go at once
+		next = next.Add(step) // of many clients, the due ones are closed at once
 		if left, err := s.awaitDeserted(ctx, time.Until(next)); left || err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool,
 	}
 }
 
-// noticeDeserted ends lame duck mode's wait once nobody is connected. s.mu is held.
+// noticeDeserted ends lame duck mode's wait once no client is connected. s.mu is held.
 func (s *Server) noticeDeserted() {
 	if s.deserted == nil || len(s.clients) > 0 {
 		return

@@ -210,7 +210,7 @@ func (s *Server) pause(d time.Duration) {
 	}
 }
 
-// admit gives conn its goroutines, or an error if nobody took it.
+// admit gives conn its goroutines. It returns an error if conn was not accepted.
 func (s *Server) admit(conn net.Conn, from doorKind) error {
 	if s.pauses.Paused(conn.RemoteAddr()) {
 		s.counters.paused.Add(1)

@@ -36,12 +36,12 @@ const keptInbox = 4096
 // published by one goroutine keep their order.
 //
 // Callbacks of one Local never run concurrently, and never inside another
-// callback. They run on the goroutine of whoever routed a message: they must
-// not block, and they publish through the Local they belong to. What a callback
-// publishes goes to network clients at once and to in-process subscribers after
+// callback. They run on the goroutine that routed a message: they must not
+// block, and they publish through the Local they belong to. Messages that a callback
+// publishes go to network clients at once and to in-process subscribers after
 // the running batch.
 //
-// What waits for callbacks is bounded: a network publisher stops reading while
+// The queue of callbacks is bounded: a network publisher stops reading while
 // more than 4 MiB wait for one Local that is busy, and past
 // [Config.MaxPending] a message is dropped for that Local and counted.
 type Local struct {
@@ -307,9 +307,9 @@ func (l *Local) handOff(locals []*Local) bool {
 	return true
 }
 
-// drainAll runs the callbacks of locals, and of those that publishing from
-// these callbacks has reached. wait makes the caller wait until other
-// goroutines' work on them is below the bound, or take it over.
+// drainAll runs the callbacks of locals, and of the Locals that publishing from these callbacks has
+// reached. With wait, the caller waits until other goroutines' work on them is below the bound, or
+// takes it over.
 func drainAll(locals []*Local, wait bool) {
 	for _, l := range locals {
 		l.drainOn()
@@ -324,7 +324,7 @@ func drainAll(locals []*Local, wait bool) {
 	}
 }
 
-// drainOn drains l and those whose callbacks were left to whoever did.
+// drainOn drains l, and the Locals whose callbacks were left to the drain of l.
 func (l *Local) drainOn() {
 	work := l.drain()
 	for len(work) > 0 {
@@ -333,11 +333,10 @@ func (l *Local) drainOn() {
 	}
 }
 
-// drain runs the callbacks until the inbox is empty, and returns the Locals
-// that were left to it by handOff. If another goroutine is at it already, that
-// one does it; after a batch it goes back to its own work where somebody else
-// waits for room: a client would otherwise not be read for as long as others
-// send more than the callbacks can take. A panic of a callback is logged.
+// drain runs the callbacks until the inbox is empty, and returns the Locals that were left to it by
+// handOff. If another goroutine is running them already, that one continues. It returns to its own
+// work after a batch if a third goroutine waits for room; otherwise its client would not be read
+// for as long as others send more than the callbacks can take. A panic of a callback is logged.
 func (l *Local) drain() (later []*Local) {
 	l.mu.Lock()
 	if l.draining {
@@ -396,8 +395,8 @@ func sameSubscription(batch []localMsg) int {
 	return n
 }
 
-// awaitRoom waits while too much waits for callbacks that another goroutine
-// runs. It reports true if nobody runs them any more and some are left.
+// awaitRoom waits while too many messages wait for callbacks that another goroutine runs. It
+// reports true if no goroutine runs them any more and some are left.
 func (l *Local) awaitRoom() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

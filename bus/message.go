@@ -126,7 +126,7 @@ func (m *message) forLocal() Msg {
 	return m.local
 }
 
-// noRespondersHeader tells a requester that its request reached nobody.
+// noRespondersHeader tells a requester that its request had no receiver.
 func noRespondersHeader(dst, subject []byte) []byte {
 	return append(append(append(dst, "NATS/1.0 503\r\nNats-Subject: "...), subject...), "\r\n\r\n"...)
 }
@@ -178,7 +178,7 @@ func (c *client) takes(s *subscription, subject []byte, from endpoint) bool {
 	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && from != nil && s.filter.denies(subject))
 }
 
-// mark puts c among those that the batch has something for. c.mu is held.
+// mark adds c to the destinations of the batch. c.mu is held.
 func (r *router) mark(c *client) {
 	if c.mark != r.batch {
 		c.mark = r.batch

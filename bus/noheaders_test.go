@@ -6,8 +6,8 @@ import (
 	"paddock/bus"
 )
 
-// Without headers INFO says so, messages come without theirs, HPUB ends the
-// connection, and who asks for the answer that needs them is refused.
+// Without headers, INFO reports no support, messages come without theirs, HPUB ends the connection,
+// and a client that requires no-responders answers is refused.
 func TestNoHeaders(t *testing.T) {
 	s := startServer(t, bus.Config{NoHeaders: true})
 	p := dialRaw(t, s)

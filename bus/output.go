@@ -69,14 +69,13 @@ func (s *slab) release() {
 	}
 }
 
-// output is what is pending for a connection: whole frames, in order. There is
-// at most one writer, whoever has set flushing: a goroutine of its own, or one
-// that has routed a batch and found nobody writing. An output that is empty holds
-// no memory. The fields are guarded by the client's lock, but for the bytes of
-// flying, which are the writer's.
+// output is the pending output of a connection: whole frames, in order. There is at most one
+// writer, the goroutine that has set flushing: one of its own, or one that has routed a batch and
+// found no other. An empty output holds no memory. The fields are guarded by the client's lock,
+// except for the bytes of flying, which belong to the writer.
 type output struct {
 	slabs    []*slab // in order, without flying
-	tail     *slab   // the last of slabs, which takes what comes; nil = none
+	tail     *slab   // the last of slabs, to which bytes are appended; nil = none
 	flying   *slab   // in a write
 	urgent   []byte  // a control frame, to be written next
 	last     []byte  // a control frame, to be written when all else has been

@@ -28,9 +28,8 @@ func frames(t *testing.T, stream []byte) (list []string) {
 	return list
 }
 
-// Random appends, partial writes and drops: what goes out is whole frames in
-// order, every frame that is no message, and of the messages all but those that
-// were counted as dropped.
+// Random appends, partial writes and drops: the output is whole frames in order. It has every frame
+// that is not a message, and all messages except the ones counted as dropped.
 func TestOutputAgainstModel(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -152,8 +151,8 @@ func TestFrameSize(t *testing.T) {
 	}
 }
 
-// Those who do not keep up share what they get alike, and what one of them drops or
-// has written changes nothing for the others.
+// Clients that do not keep up share equal output. A client that drops or writes a part of it
+// changes nothing for the others.
 func TestSharedText(t *testing.T) {
 	whole := newText()
 	whole.buf = make([]byte, 0, 48)

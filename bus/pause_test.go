@@ -16,8 +16,8 @@ type fromElsewhere struct {
 
 func (c fromElsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip, Port: 4000} }
 
-// An address from which wrong secrets come again and again is hung up on for a while; this
-// machine and those who are let in are not.
+// Connections from an address that keeps sending wrong secrets are closed for a while. This machine
+// and authenticated clients are not affected.
 func TestWrongSecretsPauseAnAddress(t *testing.T) {
 	s, err := New(Config{Token: "right"})
 	if err != nil {

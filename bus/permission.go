@@ -14,8 +14,8 @@ const (
 	defaultAnswerExpires = 2 * time.Minute
 )
 
-// grant is what a user may do, made from [Permissions] once. It never changes; a
-// nil one permits everything. Whoever remembers a decision remembers whose it was.
+// grant is the permissions of a user, compiled once from [Permissions]. It never changes; a nil
+// grant permits everything. A remembered decision is stored with its grant.
 type grant struct {
 	publish   subjectRules
 	subscribe subjectRules
@@ -234,7 +234,7 @@ func (a *answers) take(reply []byte) bool {
 	return true
 }
 
-// User is one who may connect: by name and password, or by nkey.
+// User is a user that may connect: by name and password, or by nkey.
 type User struct {
 	Name     string
 	Password string // plain, or a bcrypt hash; "" = the empty one, or with TLS.MapUsers none
@@ -259,9 +259,8 @@ type User struct {
 type Permissions struct {
 	Publish   SubjectPermission
 	Subscribe SubjectPermission // an entry may name a queue behind the subject: "orders.* workers"
-	// AllowResponses lets who has received a request publish to its reply subject,
-	// whatever Publish says. An empty Publish.Allow then permits nothing else. nil
-	// = no.
+	// AllowResponses lets the receiver of a request publish to its reply subject, whatever Publish
+	// permits. An empty Publish.Allow then permits nothing else. nil = no.
 	AllowResponses *ResponsePermission
 }
 
@@ -285,8 +284,8 @@ const (
 	ConnectionInProcess ConnectionType = "IN_PROCESS"
 )
 
-// connectionTypes are all that configurations may name. Who may come only by ways
-// that this broker has not cannot come.
+// connectionTypes are all types that configurations may name. A user that is limited to types that
+// this broker lacks cannot connect.
 var connectionTypes = []ConnectionType{
 	ConnectionStandard, ConnectionWebSocket, ConnectionInProcess,
 	"LEAFNODE", "LEAFNODE_WS", "MQTT", "MQTT_WS",

@@ -171,7 +171,7 @@ func TestOverlapAndCovers(t *testing.T) {
 	}
 }
 
-// Requests that nobody answers do not gather.
+// Permissions for answers do not pile up for unanswered requests.
 func TestAnswersAreBounded(t *testing.T) {
 	a := newAnswers(&ResponsePermission{Max: 1, Expires: -1})
 	for i := range 3 * maxAnswers {

@@ -70,7 +70,7 @@ func TestSlowConsumersAreClosedAndOthersGoOn(t *testing.T) {
 		if err := l.Publish("a.b", "", nil, []byte(body)); err != nil {
 			t.Fatal(err)
 		}
-		if i%16 == 15 { // pace the publisher by who keeps up
+		if i%16 == 15 { // pace the publisher by the fast subscribers
 			for n, p := range healthy {
 				if got := len(p.sync()); got != 16 {
 					t.Fatalf("healthy subscriber %d got %d of 16 messages", n, got)
@@ -103,8 +103,8 @@ func heap() uint64 {
 // What a client that never reads asks for is bounded as well.
 func TestEndlessPingsOfOneThatDoesNotRead(t *testing.T) {
 	s := startServer(t, bus.Config{MaxPending: 64 << 10, MaxPayload: 1 << 10})
-	// With less than a few segments of room the kernel drops what comes, and with
-	// it the acknowledgements of what is sent: both directions then creep.
+	// With less than a few segments of room the kernel drops received segments, and with them the
+	// acknowledgements of sent ones. Both directions then creep.
 	conn := stall(t, s, "a", 256<<10)
 	pings := []byte(strings.Repeat("PING\r\n", 4096))
 	conn.SetWriteDeadline(time.Now().Add(patience))

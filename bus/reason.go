@@ -6,8 +6,8 @@ import (
 	"paddock/bus/internal/protocol"
 )
 
-// CloseReason says why a connection ended. The texts are those that monitoring
-// tools of the protocol know.
+// CloseReason is why a connection ended. The texts are the ones that monitoring tools of the
+// protocol know.
 type CloseReason uint8
 
 // The reasons for which this broker closes connections.

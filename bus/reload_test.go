@@ -67,8 +67,8 @@ func TestReloadRefusesWhatCannotChange(t *testing.T) {
 	}
 }
 
-// Each field of a configuration either takes effect or is refused: who adds one
-// has to think of it.
+// Each field of a configuration either takes effect or is refused. A new field fails this test
+// until one of the two is decided.
 func TestReloadKnowsEveryField(t *testing.T) {
 	known := "Host Port ServerName MaxPayload MaxControlLine MaxPending MaxConns MaxSubs MaxClosed MaxSubTokens " +
 		"SlowConsumers PingInterval PingMax WriteDeadline AuthTimeout Token Username Password Users NoAuthUser Permissions " +
@@ -132,7 +132,7 @@ func TestReloadClosesWhoIsNoLongerAuthorized(t *testing.T) {
 	}
 }
 
-// Who has not said CONNECT may still do so, by the new rules.
+// A client that has not sent CONNECT may still do so, by the new rules.
 func TestReloadBeforeConnect(t *testing.T) {
 	s := startServer(t, bus.Config{Token: "t"})
 	early, never := dialPeer(t, s), dialPeer(t, s)
@@ -336,8 +336,8 @@ func must2[T any](v T, err error) T {
 	return v
 }
 
-// Connections beyond a bound that was lowered are closed as those that come too
-// late; the account is told by its name.
+// Connections beyond a lowered bound are closed like connections that come too late. The reason
+// names the account's limit.
 func TestReloadLowersMaxConnections(t *testing.T) {
 	s := startServer(t, bus.Config{})
 	told := make(chan error, 3)

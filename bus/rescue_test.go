@@ -19,8 +19,8 @@ func (faulty) deliver(*subscription, *router, endpoint) delivery { panic("delive
 // faultySubject is what the fault is about.
 const faultySubject = "fault"
 
-// withFault is a server on which publishing to faultySubject panics, after the
-// message has gone to those who subscribed before.
+// withFault returns a server on which publishing to faultySubject panics, after the message has
+// been delivered to earlier subscribers.
 func withFault(t *testing.T, s *Server, subscribers func()) {
 	t.Helper()
 	subscribers()
@@ -95,7 +95,7 @@ func (d *dialog) send(text string) {
 	}
 }
 
-// until returns what comes before mark, which may be at the end.
+// until returns the text before mark, which may be at the end.
 func (d *dialog) until(mark string) string {
 	d.t.Helper()
 	d.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -152,7 +152,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 	}
 }
 
-// Publishing in process, the panic is the caller's, who finds nothing locked.
+// The panic of an in-process publication reaches the caller, which finds nothing locked.
 func TestPanicOfPublishLeavesNothingLocked(t *testing.T) {
 	s, _ := startLogged(t)
 	healthy := dialTo(t, s)
@@ -180,8 +180,8 @@ func TestPanicOfPublishLeavesNothingLocked(t *testing.T) {
 	}
 }
 
-// A callback that panics loses its messages, and no more: it is called with the
-// next ones, whoever ran it goes on.
+// A callback that panics loses its messages, and no more. It is called with the next ones, and the
+// goroutine that ran it continues.
 func TestPanicOfCallback(t *testing.T) {
 	s, log := startLogged(t)
 	l := s.Local("listener")

@@ -36,13 +36,11 @@ type delivery struct {
 	payload int  // bytes that count as sent
 }
 
-// router takes the messages of one batch to their destinations. It belongs to
-// one goroutine at a time. Between route and finish, destinations hold bytes
-// that nobody writes yet.
+// router takes the messages of one batch to their destinations. It belongs to one goroutine at a
+// time. Between route and finish, destinations hold bytes that are not being written yet.
 //
-// It may hold the lock of one network client: messages that follow each other to
-// one destination need not take it each time. Whoever takes another lock calls
-// letGo first.
+// It may hold the lock of one network client: consecutive messages to one destination need not take
+// it each time. Code that takes another lock calls letGo first.
 type router struct {
 	srv    *Server
 	batch  uint64 // marks the destinations already in clients or locals
@@ -64,7 +62,7 @@ type router struct {
 
 	inMsgs, inBytes, outMsgs, outBytes uint64
 	searches, maxFanout                uint64
-	now                                int64 // Unix ns of the batch; 0 = nobody has looked
+	now                                int64 // Unix ns of the batch; 0 = not read yet
 }
 
 func newRouter(s *Server) *router {
@@ -108,8 +106,8 @@ func (r *router) route(to *reach, from endpoint) bool {
 	return taken
 }
 
-// breakOff routes what has been gathered, and holds no lock any more: for whoever
-// takes another one, or changes what is routed next.
+// breakOff routes the gathered messages, and releases the lock. It is called before another lock is
+// taken, or before the target of the next messages changes.
 func (r *router) breakOff() {
 	r.settle()
 	r.letGo()
@@ -157,8 +155,8 @@ func (r *router) offer(s *subscription, from endpoint) bool {
 	return d.taken
 }
 
-// noResponders answers a request that reached nobody, if the requester listens
-// for the reply with a plain subscription of its own.
+// noResponders answers a request without receivers, if the requester listens for the reply with a
+// plain subscription of its own.
 func (r *router) noResponders(from endpoint) {
 	request, reply := r.msg.subject, r.msg.reply
 	r.letGo()
@@ -252,7 +250,7 @@ const (
 	doorEntries = 1024
 )
 
-// reach is who gets what is published to a subject.
+// reach is the receivers of messages to a subject.
 type reach struct {
 	plain  []*subscription
 	groups []group // one for each queue name
@@ -272,7 +270,7 @@ func (to *reach) permits(g *grant, subject []byte) bool {
 	return to.may
 }
 
-// nobody says that no subscription matches.
+// nobody reports whether no subscription matches.
 func (to *reach) nobody() bool { return len(to.plain) == 0 && len(to.groups) == 0 }
 
 // reachCache remembers what recent subjects reach. A subject is stored when it
@@ -300,8 +298,7 @@ type reachEntry struct {
 	tally   *tally
 }
 
-// lookup returns who gets what is published to subject. The answer is valid
-// until the next call.
+// lookup returns the receivers of messages to subject. The result is valid until the next call.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (r *router) lookup(subject []byte) *reach {
@@ -351,7 +348,7 @@ func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
 	e.seq, e.own, e.lead = snap.seq, own, snap.lead.gen
 }
 
-// walk finds who gets subject without the cache.
+// walk finds the receivers of subject without the cache.
 func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *reach {
 	to := &r.walked
 	r.searches++

@@ -30,7 +30,7 @@ type run struct {
 	sid  string // whose id this is; "" = not made yet
 }
 
-// text is bytes for several clients. Nobody changes them while more than one has them.
+// text is bytes that several clients share. It does not change while more than one of them has it.
 type text struct {
 	buf  []byte
 	refs atomic.Int32
@@ -163,7 +163,7 @@ func (r *router) offerRun(s *subscription) bool {
 	}
 	switch {
 	case !c.takes(s, g.subject, g.from):
-		return true // by nobody
+		return true // no receiver
 	case s.max > 0 || c.out.pending+int64(n) > c.srv.cfg().MaxPending:
 		return false
 	}

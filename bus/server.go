@@ -93,8 +93,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// cfg is the configuration that holds now, which nobody changes. Whoever needs two
-// fields that belong together reads it once.
+// cfg returns the configuration in force, which never changes. Code that needs two related fields
+// reads it once.
 func (s *Server) cfg() *Config { return s.live.Load() }
 
 // newID makes a server id in the form that tools tell apart from a name.

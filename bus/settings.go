@@ -82,8 +82,8 @@ func serverTLS(c *tls.Config) *tls.Config {
 		return nil
 	}
 	c = c.Clone()
-	// Small records at first are for who shows a page before it has all of it. A
-	// write of ours is as large as what there is.
+	// Small first records help a browser that shows a page before all of it has arrived. A write of
+	// ours is as large as the pending output.
 	c.DynamicRecordSizingDisabled = true
 	return c
 }
@@ -188,7 +188,7 @@ type WebSocketSettings struct {
 	HandshakeTimeout             time.Duration
 }
 
-// Settings returns those that hold now.
+// Settings returns the settings in force.
 func (s *Server) Settings() Settings {
 	cfg := s.cfg()
 	set := Settings{

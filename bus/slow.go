@@ -149,7 +149,7 @@ func (l *Local) Congested() bool {
 	return congested
 }
 
-// watch adds the clients that have much pending to those that Congested looks at.
+// watch adds the clients with much pending output to those that Congested checks.
 func (l *Local) watch(clients []*client) {
 	for _, c := range clients {
 		g := laggard{client: c}
@@ -183,14 +183,14 @@ func (g *laggard) look(now time.Time) {
 	g.since, g.written = now, written
 }
 
-// A panic is a fault of this program, and often of one message in it: it ends the
-// connection whose bytes have caused it, not all others'. Three goroutines run
-// what comes from outside: a network client's reader, whoever publishes in process,
-// and either of them while it runs callbacks.
+// A panic is a fault of this program, and often of one message in it. It ends the connection whose
+// bytes have caused it, and no other. Three kinds of goroutine run input from outside: a network
+// client's reader, a goroutine that publishes in process, and either of them while it runs
+// callbacks.
 
-// rescue is deferred by the reader of c. What c has routed is brought to its
-// destinations, whose locks the router no longer holds, and c is closed without
-// another word: nobody knows what is pending for it.
+// rescue is deferred by the reader of c. It brings the routed messages to their destinations, whose
+// locks the router no longer holds, and closes c without further output: the state of its pending
+// output is unknown.
 func (c *client) rescue() {
 	fault := recover()
 	if fault == nil {
@@ -210,9 +210,9 @@ func (s *Server) faulted(log *slog.Logger, what string, fault any) {
 	log.Error(what, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 }
 
-// abandon ends the batch of a router that a panic has interrupted. Nobody uses the
-// router again. The message in hand is lost, and those gathered for a run; those
-// before it are not.
+// abandon ends the batch of a router that a panic has interrupted. The router is not used again.
+// The message in hand is lost, and so are the messages gathered for a run. Earlier messages are
+// delivered.
 func (r *router) abandon(log *slog.Logger) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -227,8 +227,8 @@ func (r *router) abandon(log *slog.Logger) {
 	drainAll(r.locals, false)
 }
 
-// unlessDone is deferred by whoever publishes in process: the panic goes on to the
-// caller, who may recover, and must find nothing locked.
+// unlessDone is deferred by in-process publication. The panic goes on to the caller, which may
+// recover, and must find nothing locked.
 func (r *router) unlessDone(done *bool, l *Local) {
 	if !*done {
 		r.abandon(l.logger())

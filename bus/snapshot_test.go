@@ -49,7 +49,7 @@ func newScript(subject string, steps int) *script {
 	return sc
 }
 
-// sids lists who is reached, also all members of queues.
+// sids lists the reached subscriptions, with all members of queues.
 func (to *reach) sids() string {
 	var sids []string
 	for _, s := range to.plain {

@@ -106,13 +106,12 @@ func (s *socket) readPlain() error {
 	}
 }
 
-// readReady reads until nothing is left, and returns false to wait for more. All
-// that is handled in here: leaving RawConn.Read and entering it again forgets what
-// the kernel has announced meanwhile, so that it takes a read in vain to know that
-// one must wait. Memory is taken only while there is something to read.
+// readReady reads until nothing is left, and returns false to wait for more. All bytes are handled
+// inside it: leaving RawConn.Read and entering it again forgets the kernel's announcements
+// meanwhile, so that one read in vain would be needed before each wait. Memory is taken only while
+// there is something to read.
 //
-// Closing the connection waits for this to return, so nobody may do it from
-// within handle.
+// Closing the connection waits for this function to return, so handle must not close it.
 func (s *socket) readReady(fd uintptr) (done bool) {
 	block := blocks.Get().(*[blockSize]byte)
 	defer blocks.Put(block)
@@ -135,17 +134,17 @@ func (s *socket) readReady(fd uintptr) (done bool) {
 }
 
 const (
-	// inlineFlush is how much whoever has routed a batch writes for one
-	// destination; what is left then is for a writer of its own, so that nobody
-	// waits for long behind one busy destination.
+	// inlineFlush is how many bytes a goroutine that has routed a batch writes for one destination.
+	// The rest is left to a writer of its own, so that no router waits long for one busy
+	// destination.
 	inlineFlush = 256 << 10
 	// writePiece is what the writer writes at once, so that each piece shows
 	// progress.
 	writePiece = 64 << 10
 )
 
-// flush writes what is pending without waiting, unless somebody is writing: that
-// one writes what has been added meanwhile.
+// flush writes the pending output without waiting, unless there is a writer: that one writes the
+// added bytes too.
 func (c *client) flush() {
 	c.mu.Lock()
 	c.flushLocked()

@@ -122,7 +122,7 @@ func TestWriteDeadlineClosesWhoDoesNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := s.InProcessConn() // nobody reads INFO
+		conn, err := s.InProcessConn() // INFO is not read
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestShutdownIsBoundedByItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := s.InProcessConn() // nobody reads
+		conn, err := s.InProcessConn() // no reader
 		if err != nil {
 			t.Fatal(err)
 		}

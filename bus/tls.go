@@ -16,8 +16,8 @@ import (
 // for its peer. It comes on top of [Config.MaxPending].
 const sealedMost = transportPiece + transportPiece/8 + 4<<10
 
-// maxHandshake is how many bytes a client may send in the handshake: its certificate, and
-// those of who has signed it.
+// maxHandshake is how many bytes a client may send in the handshake: its certificate, and those of
+// its issuers.
 const maxHandshake = 64 << 10
 
 // errSealedMost ends a connection whose peer makes TLS answer and does not read.

@@ -193,8 +193,8 @@ func TestTLSCloseHasItsReason(t *testing.T) {
 	}
 }
 
-// Who does not do the handshake is told so in plain, or not at all once something
-// came that TLS has an answer for.
+// A client that does not do the handshake gets a plain error, or only TLS's own alert after bytes
+// that TLS can answer.
 func TestTLSHandshakeFailures(t *testing.T) {
 	for name, tc := range map[string]struct{ send, want string }{
 		"silent":  {"", "-ERR 'Secure Connection - TLS Required'\r\n"},
@@ -243,7 +243,7 @@ func TestTLSRate(t *testing.T) {
 	}
 }
 
-// The user is whom the certificate names, with what that one is permitted.
+// The certificate names the user, whose permissions hold.
 func TestTLSMapsUsers(t *testing.T) {
 	verify := serverConfig(t)
 	verify.ClientAuth = tls.RequireAndVerifyClientCert
@@ -270,7 +270,7 @@ func TestTLSMapsUsers(t *testing.T) {
 	}
 }
 
-// Handshakes that are begun and left keep nobody out, however many.
+// Unfinished handshakes keep no other client out, however many there are.
 func TestTLSHandshakesThatStopKeepNobodyOut(t *testing.T) {
 	s := startServer(t, bus.Config{TLS: &bus.TLS{Config: serverConfig(t), Timeout: time.Minute}})
 	for range 100 {

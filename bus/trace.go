@@ -18,8 +18,8 @@ const LevelTrace = slog.LevelDebug - 4
 // tracedBytes is how much of a line or a payload is logged.
 const tracedBytes = 1024
 
-// tracer logs the operations of one connection, as the reference server does: what has come
-// with "<<-", what goes out with "->>". A connection that nobody traces has none.
+// tracer logs the operations of one connection, as the reference server does: received ones with
+// "<<-", sent ones with "->>". A connection without trace has none.
 type tracer struct {
 	c       *client
 	in, out traceSide // the reader's, the writer's
@@ -33,8 +33,8 @@ type traceSide struct {
 	left  int    // bytes of that, with its line end
 }
 
-// newTracer is nil where nothing is traced. A connection is traced from its beginning or not at
-// all: from the middle of a payload on nobody could tell lines from data.
+// newTracer returns nil if nothing is traced. A connection is traced from its beginning or not at
+// all: from the middle of a payload on, lines could not be told from data.
 func newTracer(c *client) *tracer {
 	if !c.srv.cfg().Trace {
 		return nil

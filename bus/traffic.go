@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// topPrefixes is how many prefixes get a label of their own, beside those that
-	// are configured.
+	// topPrefixes is how many prefixes get a label of their own, besides the configured ones.
 	topPrefixes = 32
 	// labelShare is which part of all messages a prefix must have for a label: one
 	// in so many. As it is a part of all there were, labels come ever more rarely.
@@ -125,8 +124,8 @@ func (t *traffic) note(to *tally, in, out uint64) {
 	}
 }
 
-// offer lets the sketches know of n messages to subject. It reports whether they
-// had time to listen: nobody waits for that.
+// offer reports n messages to subject to the sketches. It returns false if the sketches are busy:
+// the router does not wait for them.
 func (t *traffic) offer(subject []byte, n uint64) bool {
 	if !t.mu.TryLock() {
 		return false
@@ -164,8 +163,8 @@ func (t *traffic) consider(s *sketchSlot) {
 	t.labels.Store(&labels{configured: now.configured, busy: busy})
 }
 
-// leastLabelled is the label to give up first: of those that the sketch has lost
-// any, else the one that surely came least often.
+// leastLabelled returns the label to give up first: one that the sketch has lost, if any, else the
+// one with the lowest certain count.
 func (t *traffic) leastLabelled(busy map[string]*tally) *sketchSlot {
 	var least *sketchSlot
 	lost := maps.Clone(busy)
@@ -184,10 +183,9 @@ func (t *traffic) leastLabelled(busy map[string]*tally) *sketchSlot {
 	return least
 }
 
-// PrefixTraffic reads the traffic of the configured prefixes, of the busiest
-// others, and last of all other subjects. A subject counts under the longest
-// configured prefix, or one of the others. What comes once is counted by samples:
-// of such subjects the numbers are estimates.
+// PrefixTraffic reads the traffic of the configured prefixes, of the busiest others, and last of
+// all other subjects. A subject counts under the longest configured prefix, or one of the others.
+// Subjects that occur once are counted by samples, so their numbers are estimates.
 func (s *Server) PrefixTraffic() []PrefixTraffic {
 	now := s.traffic.labels.Load()
 	var list []PrefixTraffic

@@ -114,7 +114,7 @@ func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 	}
 }
 
-// A label goes to whoever is busy now, and no counter ever falls.
+// A label goes to the prefix that is busy now, and no counter ever falls.
 func TestALabelChangesHands(t *testing.T) {
 	tr := newTraffic(nil)
 	for i := range topPrefixes {

@@ -130,8 +130,7 @@ func (w *transport) clear() {
 	w.sealed = nil
 }
 
-// bye is written last, if the socket takes it at once. c.mu is held, and nobody
-// writes.
+// bye is written last, if the socket takes it at once. c.mu is held, and there is no writer.
 func (w *transport) bye() {
 	if w.tls == nil || !w.c.sock.canTry() {
 		return

@@ -266,8 +266,8 @@ func TestWebSocketHandshake(t *testing.T) {
 	}
 }
 
-// A message that grows a thousandfold is cut off, before a client is known at
-// the length of a CONNECT; nobody else notices.
+// A message that grows a thousandfold when it is inflated is cut off: before authentication at the
+// length of a CONNECT. Other clients do not notice.
 func TestWebSocketBombs(t *testing.T) {
 	var bomb bytes.Buffer
 	w, _ := flate.NewWriter(&bomb, flate.BestCompression)

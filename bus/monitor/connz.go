@@ -52,8 +52,7 @@ type connRow struct {
 	SubsDetail []subRow `json:"subscriptions_list_detail,omitempty"`
 }
 
-// rowTLS is what the handshake has come to. The certificates are for who asks with
-// auth.
+// rowTLS has the result of the handshake. The certificates are shown on request, with auth.
 type rowTLS struct {
 	Version string    `json:"tls_version,omitempty"`
 	Cipher  string    `json:"tls_cipher_suite,omitempty"`

@@ -1,12 +1,10 @@
-// Package monitor answers over HTTP what tools of the protocol ask a broker about
-// itself: its state in /varz, connections in /connz, subscriptions in /subsz, and
-// so on, under the paths, names and types that those tools know. /metrics is for
-// Prometheus, /topz shows what subjects are busiest.
+// Package monitor answers the monitoring requests of the protocol's tools over HTTP: the broker's
+// state at /varz, connections at /connz, subscriptions at /subsz, and so on, with the paths, names
+// and types that those tools know. /metrics is for Prometheus, and /topz shows the busiest subjects.
 //
-// Everything is read when somebody asks; nothing runs in between. A list takes the
-// lock of one connection after the other, never of two, so that publishers are not
-// held up by it.
+// State is read on request; nothing runs in between. A list takes the lock of one connection after
+// the other, never of two, so publishers are not delayed.
 //
-// Clusters, leaf nodes, JetStream and accounts are things that this broker has not:
-// what asks for them is answered as a single server answers that uses none.
+// This broker has no clusters, leaf nodes, JetStream and accounts. Requests for these get the answer
+// of a single server that uses none.
 package monitor

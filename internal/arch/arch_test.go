@@ -22,7 +22,7 @@ import (
 var layers = map[string]int{
 	"internal/netio": 0, "load/histogram": 0, "wire/protocol": 0,
 	"internal/process": 1, "internal/wire": 1,
-	"wire":             libraries, "bus": libraries, "fence": libraries, "load": libraries,
+	"wire": libraries, "bus": libraries, "fence": libraries, "load": libraries,
 	"fence/track": 3, "tunnel": 3,
 	"internal/agent": services, "internal/busd": services, "internal/city": services, "internal/platform": services,
 	"internal/tunneld": services, "internal/website": services, "internal/wiredump": services,
