@@ -31,9 +31,6 @@ const (
 // getLive serves the dashboard's feed: one WebSocket with positions within the client's view,
 // events, and figures. The server thins out the positions.
 func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
 	if err := a.addViewer(); err != nil {
 		return err
 	}
