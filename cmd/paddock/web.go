@@ -83,7 +83,7 @@ func (w *webCmd) check() (*tls.Config, error) {
 	}
 	err := listen.Check(w.address(), w.Public)
 	if errors.Is(err, listen.ErrExposed) {
-		return nil, usagef("refusing to show %s to other machines: set --public to publish it, or listen on 127.0.0.1", w.Dir)
+		return nil, usagef("refusing to show %s to other machines: say --public to publish it, or listen on 127.0.0.1", w.Dir)
 	}
 	if err != nil {
 		return nil, usageError{err}
