@@ -41,8 +41,8 @@ func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, erro
 	return s, nil
 }
 
-// connect offers tunnels until a signal comes. It prints the public address of each when it is bound
-// and when it changes.
+// connect offers tunnels until a signal comes. It prints the public address of each when it is
+// bound and when it changes.
 func connect(ctx context.Context, c *console, s *tunneld.Settings, names []string, firstSeen string) error {
 	log, err := c.Logger()
 	if err != nil {

@@ -213,8 +213,8 @@ func readAcked(t *testing.T, path string) (all []perf.Acked) {
 	return all
 }
 
-// checkJournal checks the posts that a server has kept: each number of a lane once, in order, from 1
-// on and without a gap; each body once and as it was sent; and no post of an epoch after its
+// checkJournal checks the posts that a server has kept: each number of a lane once, in order, from
+// 1 on and without a gap; each body once and as it was sent; and no post of an epoch after its
 // successor has taken over.
 func checkJournal(t *testing.T, records []perf.Acked) {
 	t.Helper()
