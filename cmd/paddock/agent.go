@@ -43,7 +43,7 @@ func (a *agentCmd) Run(ctx context.Context, c *console) error {
 	return errors.Join(group.Run(ctx), agent.Close())
 }
 
-// greetAgent tells a person, and a script, where the agent's own doors are.
+// greetAgent prints the addresses of the agent's own listeners.
 func greetAgent(c *console, a *agent.Agent) (err error) {
 	if at := a.HTTP(); at != nil {
 		_, err = fmt.Fprintf(c.Stdout, "http: http://%s/\n", at)

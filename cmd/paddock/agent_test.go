@@ -139,7 +139,7 @@ func TestAgentAndPlatformAreKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.startAgent()
-	for range 4 { // the agent, between what it has accepted and what it could note
+	for range 4 { // the agent, between accepting positions and recording their delivery
 		s.give(300)
 		s.agent.kill()
 		s.startAgent()

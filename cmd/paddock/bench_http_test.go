@@ -32,7 +32,7 @@ type service struct {
 	body  atomic.Pointer[string]
 }
 
-// answerTime bounds what a closed run takes of the processors.
+// answerTime bounds the processor time of a closed run.
 const answerTime = 3 * time.Millisecond
 
 func newService(t *testing.T) *service {

@@ -110,7 +110,7 @@ type burst struct {
 	ctx context.Context
 }
 
-// measure runs the burst and prints what it took.
+// measure runs the burst and prints its time and memory.
 func (p *burst) measure(run func()) {
 	p.t.Helper()
 	before := p.resident()

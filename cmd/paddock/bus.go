@@ -10,8 +10,8 @@ import (
 	"paddock/internal/process/logging"
 )
 
-// busCmd is the broker alone. docs/guides/bus.md is its guide. What a flag does not say is
-// what the configuration file says, or the default that the flag's help tells.
+// busCmd runs the broker alone, see docs/guides/bus.md. A flag that is not given leaves its setting
+// to the configuration file, or to the default in the flag's help.
 type busCmd struct {
 	Config string   `short:"c" placeholder:"FILE" help:"Configuration file, in the grammar of nats-server; flags go over it."`
 	Check  bool     `short:"t" help:"Check the configuration, and exit."`
@@ -32,7 +32,7 @@ type busCmd struct {
 
 	TLSCert   string `name:"tlscert" type:"path" placeholder:"FILE" help:"Require TLS, with this certificate."`
 	TLSKey    string `name:"tlskey" type:"path" placeholder:"FILE" help:"Key of the certificate."`
-	TLSCACert string `name:"tlscacert" type:"path" placeholder:"FILE" help:"Who signs the certificates of clients."`
+	TLSCACert string `name:"tlscacert" type:"path" placeholder:"FILE" help:"Certificates of the authorities that sign those of clients, PEM."`
 	TLSVerify bool   `name:"tlsverify" help:"Require a certificate of clients."`
 
 	MaxPayload       *int           `placeholder:"BYTES" help:"Largest message with its header (default 1048576)."`
@@ -61,8 +61,8 @@ type busCmd struct {
 	Signal string `placeholder:"SIGNAL" help:"Send stop, quit, term, reopen, reload or ldm to a running server, and exit. SIGNAL=PID or SIGNAL=PIDFILE says which."`
 }
 
-// Run serves until a signal has drained everything: SIGTERM and SIGINT stop
-// accepting, deliver what was published, and close.
+// Run serves until a signal has drained everything: after SIGTERM or SIGINT the server stops
+// accepting, delivers the published messages, and closes.
 func (b *busCmd) Run(ctx context.Context, c *console) error {
 	if b.Signal != "" {
 		return busd.Send(b.Signal, "paddock bus", isBus)
@@ -89,7 +89,7 @@ func (b *busCmd) Run(ctx context.Context, c *console) error {
 	return program.Run(ctx)
 }
 
-// logger is the one that the flags of every command are about.
+// logger returns the console's logger, or one for debugging or tracing if the settings ask for it.
 func (b *busCmd) logger(c *console, s *busd.Settings) (*slog.Logger, error) {
 	if !s.Log.Debug && !s.Log.Trace {
 		return c.Logger()

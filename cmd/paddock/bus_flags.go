@@ -9,7 +9,7 @@ import (
 	"paddock/internal/busd"
 )
 
-// overrides are the flags that were given.
+// overrides returns a change of the settings for each given flag.
 func (b *busCmd) overrides() (list []busd.Override, err error) {
 	b.overrideDoors(&list)
 	b.overrideLimits(&list)
@@ -31,14 +31,14 @@ func given[T any](list *[]busd.Override, flag *T, set func(s *busd.Settings, v T
 	}
 }
 
-// listed is given for a flag that takes several values.
+// listed does the same for a flag with several values.
 func listed(list *[]busd.Override, flag []string, set func(s *busd.Settings, v []string)) {
 	if len(flag) > 0 {
 		given(list, &flag, set)
 	}
 }
 
-// anyPort turns 0, which stands for a free port here, into what stands for it below.
+// anyPort converts 0, a flag's word for a free port, into the -1 of package bus.
 func anyPort(n int) int {
 	if n == 0 {
 		return -1
@@ -91,7 +91,7 @@ func (b *busCmd) overrideProgram(list *[]busd.Override) {
 	}
 }
 
-// checked answers --check.
+// checked prints the result of --check.
 func checked(c *console, file string, s *busd.Settings) error {
 	for _, w := range s.Warnings {
 		fmt.Fprintln(c.Stderr, "paddock: warning:", w)
@@ -103,7 +103,7 @@ func checked(c *console, file string, s *busd.Settings) error {
 	return err
 }
 
-// isBus tells a process that runs the bus by its arguments.
+// isBus reports whether these are the arguments of a process that runs the bus.
 func isBus(args []string) bool {
 	return len(args) > 1 && filepath.Base(args[0]) == "paddock" && args[1] == "bus"
 }

@@ -60,7 +60,7 @@ func startTestServer(t *testing.T, args ...string) *testServer {
 	return s
 }
 
-// await returns what stands behind a text in the log.
+// await waits for a text in the log, and returns the rest of its line.
 func (s *testServer) await(text string) string {
 	s.t.Helper()
 	for s.log.Scan() {

@@ -15,11 +15,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// busTestTimeout ends a test whose process does not do what it waits for.
+// busTestTimeout ends a test whose process hangs.
 const busTestTimeout = 30 * time.Second
 
 // TestBusProcess runs `paddock bus` as its users do: a client that must give a
-// password, and a SIGTERM after which the client still gets what was published.
+// password, and a SIGTERM after which the client still receives the published messages.
 func TestBusProcess(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "bus.pid")

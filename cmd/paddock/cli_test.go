@@ -23,7 +23,7 @@ func model(t *testing.T) *kong.Node {
 	return parser.Model.Node
 }
 
-// Every command says what it does, belongs to a heading of the help page, and
+// Every command has a help text, belongs to a heading of the help page, and
 // can be given by its environment variables without meeting another's.
 func TestEveryCommandIsPresentable(t *testing.T) {
 	root := model(t)
@@ -131,7 +131,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// BenchmarkModel is what every start of the program takes before it knows its command.
+// BenchmarkModel measures the construction of the command line's model, part of every start.
 func BenchmarkModel(b *testing.B) {
 	for b.Loop() {
 		if _, _, err := newParser(&console{}); err != nil {

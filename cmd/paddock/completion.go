@@ -23,7 +23,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help says how each shell takes the script.
+// Help describes how to install the script in each shell.
 func (*completionCmd) Help() string {
 	return `To try it:
 
@@ -60,8 +60,8 @@ func (p *completeCmd) Run(parser *kong.Kong, c *console) error {
 
 type candidate struct{ word, help string }
 
-// complete returns what may stand in place of the last word. It reads the words
-// leniently: an unknown flag or too many arguments only end the suggestions.
+// complete returns the candidates for the last word. An unknown flag or too many arguments are no
+// error: they only end the suggestions.
 func complete(root *kong.Node, words []string) []candidate {
 	// bash breaks --flag=value into three words; the flag and its value remain.
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "=" })
@@ -109,7 +109,7 @@ func walk(root *kong.Node, words []string) (node *kong.Node, pending *kong.Flag,
 	return node, pending, position
 }
 
-// findFlag returns the flag that the word names, be it long or short.
+// findFlag returns the flag with this long or short name, or nil.
 func findFlag(n *kong.Node, word string) *kong.Flag {
 	for _, level := range n.AllFlags(true) {
 		for _, f := range level {
@@ -121,7 +121,7 @@ func findFlag(n *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
-// habitual is a command that reads its flags itself, as another program does.
+// habitual is a command that parses its own flags, in the form of the program that it imitates.
 type habitual interface{ Flags() lab.Flags }
 
 func flags(n *kong.Node) (out []candidate) {
@@ -150,8 +150,8 @@ func commands(n *kong.Node) (out []candidate) {
 	return out
 }
 
-// arguments offers the values of the positional argument that comes next; the
-// last one of a command may take several.
+// arguments returns the values of the next positional argument; the last one of a command may take
+// several.
 func arguments(root, n *kong.Node, position int) []candidate {
 	if len(n.Positional) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func arguments(root, n *kong.Node, position int) []candidate {
 	return values(root, arg)
 }
 
-// values offers an enum's values; or what the tag says, which is a list such as
+// values returns the values of an enum, or those of the tag complete: a list, such as
 // `complete:"text,json"`, or `complete:"command"` for the commands.
 func values(root *kong.Node, v *kong.Value) (out []candidate) {
 	list := v.Enum

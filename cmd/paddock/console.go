@@ -1,18 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"log/slog"
 
 	"paddock/internal/process/logging"
 )
 
-// console is the outside world of one command line: what a command may read,
-// write and log to. Commands take it instead of package os, so that a test can
-// give them another.
+// console holds the standard streams, the environment and the logger of one command line. Commands
+// use it instead of package os, so that a test can replace it.
 type console struct {
 	Stdin   io.Reader
-	Stdout  io.Writer // results only: what a script would read
+	Stdout  io.Writer // results only, for scripts
 	Stderr  io.Writer // logs, progress and errors
 	Environ []string  // as of os.Environ
 
@@ -20,13 +20,20 @@ type console struct {
 	flags globals  // assigned once, after parsing
 }
 
-// Logger returns a logger to Stderr as --log-level and --log-format say.
+// printJSON writes v to Stdout, indented.
+func (c *console) printJSON(v any) error {
+	out := json.NewEncoder(c.Stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// Logger returns a logger to Stderr with the level and the format of the flags.
 func (c *console) Logger() (*slog.Logger, error) {
 	return c.LoggerOver("", "")
 }
 
-// LoggerOver is Logger for a command with a configuration file: level and
-// format come from there, and the flags go over them.
+// LoggerOver is Logger for a command with a configuration file, which sets level and format. The
+// flags override them.
 func (c *console) LoggerOver(level, format string) (*slog.Logger, error) {
 	o, err := c.logOptions(level, format)
 	if err != nil {
@@ -35,7 +42,7 @@ func (c *console) LoggerOver(level, format string) (*slog.Logger, error) {
 	return logging.New(c.Stderr, o), nil
 }
 
-// logOptions is what LoggerOver makes a logger of.
+// logOptions returns the options of LoggerOver's logger.
 func (c *console) logOptions(level, format string) (logging.Options, error) {
 	if c.flags.LogLevel != "" {
 		level = c.flags.LogLevel

@@ -17,7 +17,7 @@ import (
 	"paddock/internal/process/lifecycle"
 )
 
-// demoCmd runs the platform on a city of its own making.
+// demoCmd runs the platform with a generated city.
 type demoCmd struct {
 	Vehicles int           `default:"2000" help:"How many vehicles drive about."`
 	Seed     uint64        `default:"1" help:"Which city: the same seed gives the same one."`
@@ -86,8 +86,7 @@ func cityCatalog(town *city.City, o fence.Options) (*fence.Catalog, error) {
 	return catalog, nil
 }
 
-// openBrowser asks the desktop to show a page. Where there is none, the printed
-// URL is as good.
+// openBrowser asks the desktop to show a page. Without a desktop the user opens the printed URL.
 func openBrowser(url string, log *slog.Logger) {
 	name, args := "xdg-open", []string{url}
 	switch runtime.GOOS {

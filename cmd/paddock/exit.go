@@ -19,8 +19,8 @@ const (
 	exitForced  = 130
 )
 
-// usageError is a mistake in the command line, the environment or the
-// configuration file: nothing has been started, and trying again cannot help.
+// usageError is a mistake in the command line, the environment or the configuration file. Nothing
+// has been started, and a retry fails in the same way.
 type usageError struct{ error }
 
 // usagef returns an error for a command's Run that exits with 2.
@@ -31,8 +31,8 @@ func usagef(format string, args ...any) error {
 func (e usageError) Unwrap() error { return e.error }
 func (usageError) ExitCode() int   { return exitUsage }
 
-// reportError writes an error for the person at the terminal and returns its exit
-// code. An error can bring its own, as lifecycle.ErrForced does with 130.
+// reportError prints an error and returns its exit code. An error may define its own code, as
+// lifecycle.ErrForced does with 130.
 func reportError(w io.Writer, err error) int {
 	if err == nil {
 		return exitOK
@@ -48,8 +48,7 @@ func reportError(w io.Writer, err error) int {
 	return exitFailure
 }
 
-// withHint turns kong's complaint into a usage error that names the help page
-// which says more.
+// withHint converts kong's error into a usage error that names the help page.
 func withHint(err error) error {
 	page := "paddock"
 	var parse *kong.ParseError

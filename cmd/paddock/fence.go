@@ -20,8 +20,8 @@ import (
 	"paddock/internal/process/lifecycle"
 )
 
-// fenceCmd is the original gofence: its flags, its HTTP interface, and its
-// words when it does not start. docs/reference/gofence.md is its guide.
+// fenceCmd is compatible with the original gofence: its flags, its HTTP interface, and its texts
+// when it does not start. See docs/reference/gofence.md.
 type fenceCmd struct {
 	Dir string `arg:"" optional:"" help:"Directory of GeoJSON files (*json), one set each."`
 
@@ -54,18 +54,17 @@ func (f *fenceCmd) Run(ctx context.Context, c *console) error {
 	return group.Run(ctx)
 }
 
-// hangups gives the signals that have the fences read again, until stop.
+// hangups returns the SIGHUP signals, which make the service read its files again, until stop.
 func hangups() (signals <-chan os.Signal, stop func()) {
-	reload := make(chan os.Signal, 1) // one waits while another is done: it will see the later files
+	reload := make(chan os.Signal, 1) // one is enough: the pending reload reads the latest files
 	signal.Notify(reload, syscall.SIGHUP)
 	return reload, func() { signal.Stop(reload) }
 }
 
-// maxFenceConnections is how many are open at once; further ones wait to be
-// accepted.
+// maxFenceConnections bounds the open connections; further ones wait to be accepted.
 const maxFenceConnections = 65_536
 
-// start loads and listens, so that what is wrong is told before anything runs.
+// start loads the sets and listens, so that mistakes are reported before anything runs.
 func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os.Signal) (*lifecycle.Group, error) {
 	options, err := f.check()
 	if err != nil {
@@ -88,8 +87,8 @@ func (f *fenceCmd) start(ctx context.Context, log *slog.Logger, reload <-chan os
 	return group, nil
 }
 
-// check refuses what cannot work, before a large directory is loaded. Its words
-// are the original's where that had some.
+// check validates the flags before a large directory is loaded. Its texts are those of the original
+// where that has one.
 func (f *fenceCmd) check() (o fence.Options, err error) {
 	if f.Dir == "" {
 		return o, errors.New("fences_path required")
@@ -114,8 +113,7 @@ func (f *fenceCmd) check() (o fence.Options, err error) {
 	return o, err
 }
 
-// parents reads the file of parents if the kind is one that has them. The variable is the
-// original's.
+// parents reads the file of parents if the kind uses one. The original has the same variable.
 func (f *fenceCmd) parents(o fence.Options) ([]geometry.MultiPolygon, error) {
 	path := cmp.Or(f.Parents, os.Getenv("NYC_BOROS_PATH"))
 	if path == "" || o.Kind != fence.KindCity && o.Kind != fence.KindCityBBox {

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"paddock/internal/process/version"
 )
 
-// helpWidth is where help text wraps at the latest: longer lines are hard to
-// read, whatever the terminal can hold.
+// helpWidth is the largest width of help text: longer lines are hard to read on any terminal.
 const helpWidth = 100
 
 const description = `Real-time geofencing in one binary: positions in, fence events out, on a live map.`
@@ -22,7 +24,7 @@ var groups = []kong.Group{
 	{Key: "about", Title: "About:"},
 }
 
-// examples are shown by `paddock help`, those whose command exists.
+// examples are shown by `paddock help` if their command exists.
 var examples = []struct{ command, line, does string }{
 	{"demo", "paddock demo", "a simulated city on the live map"},
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
@@ -72,8 +74,8 @@ func (h *helpCmd) Run(parser *kong.Kong) error {
 	return ctx.PrintUsage(false)
 }
 
-// printHelp is kong's page; the overview also gets examples, the environment
-// and the exit codes.
+// printHelp prints kong's page, and in the overview the examples, the environment and the exit
+// codes.
 func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil || o.Summary {
 		return err
@@ -90,10 +92,9 @@ func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// environmentNames lets every flag be given as a variable: PREFIX_FLAG for a
-// global one, PREFIX_COMMAND_FLAG for a command's, so that --port of one
-// service does not set that of another. A flag with an env tag keeps it; the
-// commands about the program itself take none.
+// environmentNames gives every flag an environment variable: PREFIX_FLAG for a global flag,
+// PREFIX_COMMAND_FLAG for a command's, so that --port of one service does not set that of another.
+// A flag with an env tag keeps it. The commands about the program itself have no variables.
 func environmentNames(prefix string) kong.Option {
 	upper := strings.NewReplacer("-", "_", ".", "_")
 	var visit func(n *kong.Node, prefix string)
@@ -134,4 +135,17 @@ func findCommand(n *kong.Node, name string) *kong.Node {
 		}
 	}
 	return nil
+}
+
+type versionCmd struct {
+	JSON bool `name:"json" help:"Print an object with version, revision, time, dirty, go and platform."`
+}
+
+// Run prints the version of the build, on one line or as JSON.
+func (v *versionCmd) Run(c *console) error {
+	if v.JSON {
+		return json.NewEncoder(c.Stdout).Encode(version.Get())
+	}
+	_, err := fmt.Fprintln(c.Stdout, version.Get())
+	return err
 }

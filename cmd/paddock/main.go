@@ -1,19 +1,18 @@
-// Command paddock is real-time geofencing in one binary: the platform, each of
-// its services alone, and the tools around them.
+// Command paddock is real-time geofencing in one binary: the platform, each of its services alone,
+// and the tools around them.
 //
-// The command line is one struct, cli, with one field for each command. A
-// command lives in a file of its own, named after it: fence.go holds fenceCmd,
-// whose fields are its flags and whose Run method does the work.
+// The command line is one struct, cli, with one field for each command. A file is named after its
+// command: fence.go holds fenceCmd, whose fields are its flags and whose Run method does the work.
 //
-// Run methods take what they need of these, in any order:
+// A Run method has any of these parameters, in any order:
 //
 //	context.Context  never cancelled by a signal: lifecycle.Group handles those
 //	*console         standard streams, environment and the logger
 //
-// What Run returns becomes the exit code, see exit.go.
+// The error that Run returns becomes the exit code, see exit.go.
 //
-// Started by the name that tools give their test broker, the program is that broker
-// and takes its flags, see package busd.
+// Started under the name that tools use for their test broker, the program is that broker with its
+// flags, see package busd.
 package main
 
 import (
@@ -29,9 +28,7 @@ import (
 	"paddock/lab/process"
 )
 
-// cli is the whole command line. To add a command, replace the comment line
-// that holds its place by its field: the order is that of `paddock help`, and
-// one line for each keeps two additions from meeting.
+// cli is the whole command line. A command is one field; the order is that of `paddock help`.
 //
 // The group is one of platform, service, lab or about, see help.go.
 type cli struct {
@@ -112,7 +109,7 @@ func newParser(c *console) (*kong.Kong, *cli, error) {
 	return parser, root, err
 }
 
-// noCommand answers a bare `paddock`: the help, where errors go.
+// noCommand prints the help to w, where errors go: the command line names no command.
 func noCommand(parser *kong.Kong, w io.Writer) int {
 	parser.Stdout = w
 	ctx, err := kong.Trace(parser, nil)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// processTimeout ends a test whose process does not do what it waits for.
+// processTimeout ends a test whose process hangs.
 const processTimeout = time.Minute
 
 // program is ours as a process, which ends with the test.
@@ -71,7 +71,7 @@ func checkEndings(t *testing.T, command, more string, endings []ending) {
 	}
 }
 
-// deadAddress is one where nobody listens.
+// deadAddress returns an address without a listener.
 func deadAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,21 +11,21 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// tunnelCmd is the reverse tunnel alone: services that cannot be reached, made
-// reachable through a server that can. docs/guides/tunnel.md is its guide.
+// tunnelCmd runs the reverse tunnel alone: it makes services behind NAT or a firewall reachable
+// through a server. See docs/guides/tunnel.md.
 type tunnelCmd struct {
-	Serve tunnelServeCmd `cmd:"" help:"Be the server: take visitors, and bring them to the clients that hold a connection."`
+	Serve tunnelServeCmd `cmd:"" help:"Run the tunnel server: accept visitors and forward them to connected clients."`
 	HTTP  tunnelHTTPCmd  `cmd:"" name:"http" help:"Make a local HTTP service reachable under a host name."`
 	TCP   tunnelTCPCmd   `cmd:"" name:"tcp" help:"Make a local TCP service reachable at an address of the server."`
 	SNI   tunnelSNICmd   `cmd:"" name:"sni" help:"Make a local TLS service reachable under a host name, without ending TLS."`
 	Start tunnelStartCmd `cmd:"" help:"Make the services of a file reachable, be it ours or one of go-http-tunnel."`
-	List  tunnelListCmd  `cmd:"" help:"Show who is connected to a server, and what it has."`
+	List  tunnelListCmd  `cmd:"" help:"Show the clients of a server, and the names of each."`
 	Kick  tunnelKickCmd  `cmd:"" help:"End the connection of a client, and keep it out for a while."`
 	Check tunnelCheckCmd `cmd:"" help:"Say what is wrong with a file, or what it means."`
 	ID    tunnelIDCmd    `cmd:"" name:"id" help:"Show the id by which others know this machine."`
 }
 
-// Help says in which order they are used.
+// Help describes the order of their use.
 func (*tunnelCmd) Help() string {
 	return `On the machine with the service "id" prints how it is known; on the server "serve --allow ID=HOST" lets it in, and prints the command with which it connects. Both sides take a file instead of flags (-c).
 
@@ -43,7 +43,7 @@ type tunnelError struct{ error }
 
 func (e tunnelError) Unwrap() error { return e.error }
 
-// ExitCode tells a script whether it makes sense to try again.
+// ExitCode distinguishes errors for scripts: whether a retry can succeed.
 func (e tunnelError) ExitCode() int {
 	switch {
 	case errors.Is(e, tunneld.ErrRefused):
@@ -54,11 +54,11 @@ func (e tunnelError) ExitCode() int {
 	return exitFailure
 }
 
-// otherSections are those of paddock.yaml that are not the tunnel's business.
+// otherSections are the sections of paddock.yaml that the tunnel ignores.
 var otherSections = config.Sections()
 
-// tunnelKey is the file of the key by which a side of the tunnel is known: the one that
-// was given, or that of the user's configuration.
+// tunnelKey returns the file of a key that identifies a side of the tunnel: the given one, or the
+// one in the user's configuration directory.
 func tunnelKey(given, name string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -70,9 +70,8 @@ func tunnelKey(given, name string) (string, error) {
 	return filepath.Join(dir, "paddock", cmp.Or(name, clientKeyName)), nil
 }
 
-// tunnelControl is the control socket of a server that was told of none, "" if there is
-// no place for one: in the directory that the session's user has for sockets, or beside
-// the key.
+// tunnelControl returns the default control socket of a server: in XDG_RUNTIME_DIR, or beside the
+// key. It returns "" if the user has neither directory.
 func tunnelControl() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		return filepath.Join(dir, "paddock-tunnel.sock")
@@ -90,5 +89,5 @@ const (
 	serverKeyName = "tunnel-server.key"
 )
 
-// tunnelAgent is what both sides call themselves.
+// tunnelAgent returns the name under which both sides introduce themselves.
 func tunnelAgent() string { return "paddock/" + version.Get().Version }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,7 +9,7 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// tunnelCheckCmd judges a file without doing anything.
+// tunnelCheckCmd validates a file without starting anything.
 type tunnelCheckCmd struct {
 	File    string   `arg:"" type:"path" help:"Configuration file: ours, or the tunnel.yml of go-http-tunnel."`
 	Names   []string `arg:"" optional:"" help:"With --connect: the tunnels to ask for; all of the file without a name."`
@@ -19,15 +18,15 @@ type tunnelCheckCmd struct {
 	JSON    bool     `name:"json" help:"With --connect: print an object with server, id and tunnels."`
 }
 
-// checkPatience bounds what --connect takes.
+// checkPatience bounds the time of --connect.
 const checkPatience = 30 * time.Second
 
-// Help says what comes of --connect.
+// Help describes the exit codes of --connect.
 func (*tunnelCheckCmd) Help() string {
 	return `With --connect the exit code is 0 if every tunnel would work, 3 if the server does not let this machine in or have one of them, and 1 if it is away or a local service is.`
 }
 
-// Run tells all that is wrong, each with its line and column.
+// Run prints every mistake with its line and column.
 func (t *tunnelCheckCmd) Run(ctx context.Context, c *console) error {
 	s, err := loadTunnel(t.File)
 	switch {
@@ -67,7 +66,7 @@ func (t *tunnelCheckCmd) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// connect asks the server.
+// connect asks the server about the tunnels of the file.
 func (t *tunnelCheckCmd) connect(ctx context.Context, c *console, s *tunneld.Settings) error {
 	if s.Connect.Server == "" {
 		return usagef("%s: tunnel.connect says no server", t.File)
@@ -81,9 +80,7 @@ func (t *tunnelCheckCmd) connect(ctx context.Context, c *console, s *tunneld.Set
 	defer cancel()
 	check, failed := tunneld.CheckServer(ctx, options)
 	if t.JSON {
-		out := json.NewEncoder(c.Stdout)
-		out.SetIndent("", "  ")
-		err = out.Encode(check)
+		err = c.printJSON(check)
 	} else {
 		err = t.print(c, &check)
 	}
@@ -112,7 +109,7 @@ func (t *tunnelCheckCmd) print(c *console, check *tunneld.Check) (err error) {
 	return err
 }
 
-// shownGroup is told of a tunnel that has one.
+// shownGroup returns the group for the end of a tunnel's line, "" without a group.
 func shownGroup(group string) string {
 	if group == "" {
 		return ""

@@ -23,7 +23,7 @@ type tunnelServer struct {
 	AdminToken string `placeholder:"TOKEN" help:"Token that these ask for; better given in the environment."`
 }
 
-// settings are those of one tunnel, as a file would have them.
+// settings returns the settings of a file with this one tunnel.
 func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, error) {
 	s := &tunneld.Settings{
 		Connect: tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile, Admin: t.Admin, Token: t.AdminToken, Plaintext: t.Plaintext},
@@ -41,8 +41,8 @@ func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, erro
 	return s, nil
 }
 
-// connect offers tunnels until a signal comes. It prints each with where visitors find
-// it, once there is one or it has moved.
+// connect offers tunnels until a signal comes. It prints the public address of each when it is
+// bound and when it changes.
 func connect(ctx context.Context, c *console, s *tunneld.Settings, names []string, firstSeen string) error {
 	log, err := c.Logger()
 	if err != nil {

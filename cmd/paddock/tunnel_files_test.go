@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// A server that may open few files serves: crowds at each of its doors together leave
-// visitors, raw ones and clients theirs, none of its accepts fails, and the log says what is lower
-// than usual. `check` says it beforehand.
+// A server with a low limit of open files works. Crowds at all of its listeners together leave
+// enough files for visitors, for raw ones and for clients, and no accept fails. The log lists the
+// lowered limits, and so does `check` before the start.
 func TestTunnelWithFewFiles(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{64, 256, 1024} {

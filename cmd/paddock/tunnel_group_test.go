@@ -54,7 +54,7 @@ func newGroupService(t *testing.T, orders *sync.Map) *groupService {
 	return s
 }
 
-// crowd are visitors who ask one after another, all in the same way.
+// crowd is a number of visitors, each of which sends the same request again and again.
 type crowd struct {
 	method, path string
 	size         int
@@ -111,10 +111,10 @@ func (c *crowd) ask(s *standing, client *http.Client, order string) error {
 	return err
 }
 
-// Two clients have one name, and one of them is killed under load. Lost is what was under way
-// there and cannot be done again: of each visitor who posts, or whose answer had begun, one
-// exchange at most. No GET whose answer had not begun is, and no POST is done twice. The client
-// that comes back is a member again.
+// Two clients share a name, and one of them is killed under load. Only exchanges in progress there
+// that cannot be repeated are lost: at most one for each visitor that posts, or whose answer had
+// begun. No other GET is lost, and no POST is executed twice. The client becomes a member again
+// when it reconnects.
 func TestTunnelGroupMemberIsKilled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*killTime)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,8 +8,7 @@ import (
 	"paddock/internal/process/keyid"
 )
 
-// tunnelIDCmd shows what a server's list of clients must have, or a client's
-// --server-id.
+// tunnelIDCmd prints the id for a server's list of clients, or for a client's --server-id.
 type tunnelIDCmd struct {
 	Key    string `type:"path" placeholder:"FILE" help:"File of the private key, PEM; made if it does not exist (default paddock/tunnel.key in the user's configuration directory)."`
 	Server bool   `help:"The id of \"paddock tunnel serve\" on this machine: its default key is another one."`
@@ -30,7 +28,7 @@ func (t *tunnelIDCmd) Run(c *console) error {
 	key, made, err := keyid.LoadOrMake(path)
 	if err != nil {
 		var where *fs.PathError
-		if !errors.As(err, &where) { // the file is there, and it is no key for us
+		if !errors.As(err, &where) { // the file exists, but holds no usable key
 			return usageError{err}
 		}
 		return err
@@ -39,9 +37,7 @@ func (t *tunnelIDCmd) Run(c *console) error {
 		fmt.Fprintln(c.Stderr, "made the key", path)
 	}
 	if t.JSON {
-		out := json.NewEncoder(c.Stdout)
-		out.SetIndent("", "  ")
-		return out.Encode(struct {
+		return c.printJSON(struct {
 			ID   keyid.ID `json:"id"`
 			Key  string   `json:"key"`
 			Made bool     `json:"made"`

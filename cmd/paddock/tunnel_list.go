@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -27,15 +26,13 @@ func (t *tunnelListCmd) Run(ctx context.Context, c *console) error {
 			return err
 		}
 		if t.JSON {
-			out := json.NewEncoder(c.Stdout)
-			out.SetIndent("", "  ")
-			return out.Encode(append([]tunneld.SessionLine{}, sessions...))
+			return c.printJSON(append([]tunneld.SessionLine{}, sessions...))
 		}
 		return printSessions(c.Stdout, sessions)
 	})
 }
 
-// shownID is how much of an id a table shows; kick takes it for the whole.
+// shownID is the length of an id in a table. Kick accepts such a prefix.
 const shownID = 12
 
 func printSessions(w io.Writer, sessions []tunneld.SessionLine) error {
@@ -58,7 +55,7 @@ func printSessions(w io.Writer, sessions []tunneld.SessionLine) error {
 	return table.Flush()
 }
 
-// shownNames are a client's names, with the groups that share them.
+// shownNames returns a client's names, with the groups that share them.
 func shownNames(s *tunneld.SessionLine) []string {
 	shown := slices.Clone(s.Names)
 	for i, name := range shown {
@@ -71,7 +68,7 @@ func shownNames(s *tunneld.SessionLine) []string {
 	return shown
 }
 
-// bytesText is a number of bytes in three digits or so.
+// bytesText formats a number of bytes with a unit and one decimal.
 func bytesText(n int64) string {
 	const unit = 1024
 	if n < unit {

@@ -70,7 +70,7 @@ func (s *swallowing) carry(from, to net.Conn) {
 		}
 		select {
 		case <-s.gone:
-			return // and nobody closes
+			return // the connection stays open
 		default:
 		}
 		if _, err := to.Write(b[:n]); err != nil {
@@ -102,9 +102,9 @@ func newOverPath(t *testing.T, within time.Duration) *overPath {
 	return o
 }
 
-// A path swallows everything, and says nothing. Who comes by another one with the same key
-// has the name at once: nobody hears that it is in use, and visitors do not wait for the
-// dead connection to be noticed.
+// A path drops all packets. A client that reconnects over another path with the same key has its
+// name at once: it is not refused because the name is in use, and visitors do not wait until the
+// server notices the dead connection.
 func TestTunnelPathIsLost(t *testing.T) {
 	t.Parallel()
 	s := newOverPath(t, 2*killTime)
@@ -125,7 +125,7 @@ func TestTunnelPathIsLost(t *testing.T) {
 	}
 }
 
-// A path swallows everything and nobody comes by another one: both sides notice within
+// A path drops all packets, and no client reconnects over another one: both sides notice within
 // 12 s by themselves. PADDOCK_TUNNEL_LOST=1 has the time for it; the check has it with a
 // clock of its own, TestALostPath of the library.
 func TestTunnelLossIsNoticed(t *testing.T) {

@@ -43,7 +43,7 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 		return usagef("--path: %q does not begin with /", t.Path)
 	}
 	if slices.ContainsFunc(c.args, func(a string) bool { return a == "--auth" || strings.HasPrefix(a, "--auth=") }) {
-		fmt.Fprintln(c.Stderr, "paddock: warning: whoever may list processes sees the password; give it as PADDOCK_TUNNEL_HTTP_AUTH")
+		fmt.Fprintln(c.Stderr, "paddock: warning: users who can list processes see the password; set PADDOCK_TUNNEL_HTTP_AUTH")
 	}
 	s, err := t.settings(tunneld.Tunnel{
 		Name: "http", Protocol: "http", Target: t.Target, Host: host, Path: t.Path, Auth: t.Auth, HostHeader: t.HostHeader, Group: t.Group,
@@ -59,14 +59,19 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 	return connect(ctx, c, s, nil, "")
 }
 
+// tunnelVisitors are the flags about the visitors of a TLS or TCP service.
+type tunnelVisitors struct {
+	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service the address of the visitor, by the PROXY protocol, version 2."`
+	Mode          string `enum:"mux,direct" default:"mux" placeholder:"HOW" complete:"mux,direct" help:"How visitors travel: mux, by the connection to the server, or direct, each by a connection of its own, which is for bulk (default ${default})."`
+}
+
 // tunnelSNICmd offers one TLS service.
 type tunnelSNICmd struct {
 	Target string `arg:"" help:"The local service, which speaks TLS: a port, or host:port."`
 
-	Host          string `required:"" placeholder:"HOST" help:"Host name that visitors ask for in TLS."`
-	Group         string `placeholder:"NAME" help:"Share the name with the other clients of this group, if the server lets it: visitors come to the one with the fewest."`
-	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
-	Mode          string `enum:"mux,direct" default:"mux" placeholder:"HOW" complete:"mux,direct" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk (default ${default})."`
+	Host  string `required:"" placeholder:"HOST" help:"Host name that visitors ask for in TLS."`
+	Group string `placeholder:"NAME" help:"Share the name with the other clients of this group, if the server lets it: visitors come to the one with the fewest."`
+	tunnelVisitors
 	tunnelServer
 }
 
@@ -87,10 +92,9 @@ func (t *tunnelSNICmd) Run(ctx context.Context, c *console) error {
 type tunnelTCPCmd struct {
 	Target string `arg:"" help:"The local service: a port, or host:port."`
 
-	Remote        string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
-	Group         string `placeholder:"NAME" help:"Share the address with the other clients of this group, if the server lets it: visitors come to the one with the fewest."`
-	ProxyProtocol bool   `name:"proxy-protocol" help:"Tell the service who the visitor is, by the PROXY protocol, version 2."`
-	Mode          string `enum:"mux,direct" default:"mux" placeholder:"HOW" complete:"mux,direct" help:"How visitors travel: mux, by the connection to the server, or direct, each by one of his own, which is for bulk (default ${default})."`
+	Remote string `placeholder:"ADDR" help:"Address of the server at which visitors find it, host:port (default 127.0.0.1 and the port of the target)."`
+	Group  string `placeholder:"NAME" help:"Share the address with the other clients of this group, if the server lets it: visitors come to the one with the fewest."`
+	tunnelVisitors
 	tunnelServer
 }
 

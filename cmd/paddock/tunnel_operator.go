@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,11 +13,11 @@ import (
 	"paddock/wire"
 )
 
-// operatorPatience bounds what an operator's command takes.
+// operatorPatience bounds the time of an operator's command.
 const operatorPatience = 15 * time.Second
 
-// tunnelOperator are the flags about the server that an operator means: by its socket on
-// this machine, or from afar.
+// tunnelOperator holds the flags that choose a server: by its control socket on this machine, or by
+// its address.
 type tunnelOperator struct {
 	Config    string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file of the server, which names its socket; or that of a client, which says how to reach the server."`
 	Control   string `type:"path" placeholder:"FILE" help:"Control socket of a server on this machine (default the one that \"paddock tunnel serve\" has unless it is told)."`
@@ -27,7 +28,7 @@ type tunnelOperator struct {
 	TokenFile string `name:"token-file" type:"path" placeholder:"FILE" help:"Come with a token instead of a key: the file has id:secret."`
 }
 
-// operate connects, and lets do work.
+// operate connects to the server, calls do, and closes the connection.
 func (t *tunnelOperator) operate(ctx context.Context, do func(context.Context, *tunneld.Operator) error) error {
 	ctx, cancel := context.WithTimeout(ctx, operatorPatience)
 	defer cancel()
@@ -85,4 +86,30 @@ func operatorError(err error) error {
 		return tunnelError{fmt.Errorf("%w: %w", tunneld.ErrRefused, err)}
 	}
 	return err
+}
+
+// tunnelKickCmd disconnects a client, and keeps it out for a while.
+type tunnelKickCmd struct {
+	Who  string        `arg:"" name:"id" help:"Its name, its id, or the first 8 characters or more of its id."`
+	For  time.Duration `placeholder:"TIME" default:"60s" help:"Keep it out for so long (default ${default}); 0s lets it come back at once."`
+	JSON bool          `name:"json" help:"Print an object with name and connected."`
+	tunnelOperator
+}
+
+// Run prints the disconnected client.
+func (t *tunnelKickCmd) Run(ctx context.Context, c *console) error {
+	return t.operate(ctx, func(ctx context.Context, o *tunneld.Operator) error {
+		k, err := o.Kick(ctx, t.Who, t.For)
+		switch {
+		case err != nil:
+			return err
+		case t.JSON:
+			return json.NewEncoder(c.Stdout).Encode(k)
+		case k.Connected:
+			fmt.Fprintf(c.Stdout, "%s was sent away, and is kept out for %v\n", k.Name, t.For)
+		default:
+			fmt.Fprintf(c.Stdout, "%s was not connected; it is kept out for %v\n", k.Name, t.For)
+		}
+		return nil
+	})
 }

@@ -16,7 +16,7 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// tunnelServeCmd is the side that visitors reach.
+// tunnelServeCmd runs the server of the tunnel.
 type tunnelServeCmd struct {
 	Config     string   `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; its section tunnel counts. Flags go over it."`
 	Listen     string   `placeholder:"ADDR" help:"Address for clients (default 127.0.0.1:7400); port 0 takes a free one. Any but loopback needs clients."`
@@ -31,7 +31,7 @@ type tunnelServeCmd struct {
 	Allow      []string `sep:"none" placeholder:"ID=HOST" help:"Let this client in, and have this host, or addresses to listen on (127.0.0.1:9000-9009), or be of a group (group:NAME), whose members share its names; several by commas. May be given again."`
 }
 
-// Help says what is printed.
+// Help describes the output.
 func (*tunnelServeCmd) Help() string {
 	return `The standard output tells the server's id, its addresses, and what a client says to connect. SIGHUP and a change of the file have its clients read again; SIGTERM finishes visitors and tells clients to come back.`
 }
@@ -70,7 +70,7 @@ func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
 	return group.Run(ctx)
 }
 
-// startError tells what the configuration is to blame for from what the machine is.
+// startError distinguishes a failed network operation from a mistake in the configuration.
 func startError(err error) error {
 	if network := new(net.OpError); errors.As(err, &network) {
 		return err
@@ -78,7 +78,7 @@ func startError(err error) error {
 	return usageError{err}
 }
 
-// settings are those of the file with the flags over them.
+// settings returns the settings of the file, overridden by the flags.
 func (t *tunnelServeCmd) settings() (s *tunneld.Settings, err error) {
 	s = &tunneld.Settings{}
 	if t.Config != "" {
@@ -107,8 +107,7 @@ func (t *tunnelServeCmd) settings() (s *tunneld.Settings, err error) {
 	return s, nil
 }
 
-// allowed reads ID=WHAT,WHAT: one client and what it may have. It is called by the
-// beginning of its id.
+// allowed parses ID=NAME,NAME: a client and its permissions. Its name is the beginning of its id.
 func allowed(text string) (p tunneld.Peer, err error) {
 	id, what, ok := strings.Cut(text, "=")
 	if !ok || what == "" {
@@ -143,7 +142,7 @@ func allowed(text string) (p tunneld.Peer, err error) {
 	return p, nil
 }
 
-// greet tells a person, and a script, what the server is called and how to reach it.
+// greet prints the server's id, its addresses, and the command line of a client.
 func (t *tunnelServeCmd) greet(c *console, s *tunneld.Server) error {
 	_, err := fmt.Fprintf(c.Stdout, "id:       %s\nclients:  %s\nvisitors: http://%s\n", s.ID(), s.Link(), s.HTTP())
 	if err == nil && s.TLS() != nil {
@@ -162,7 +161,7 @@ func (t *tunnelServeCmd) greet(c *console, s *tunneld.Server) error {
 	return err
 }
 
-// reachable is an address as a client on another machine says it.
+// reachable returns an address as clients on other machines write it.
 func reachable(at net.Addr) string {
 	if t, ok := at.(*net.TCPAddr); ok && t.IP.IsUnspecified() {
 		return net.JoinHostPort("THIS-MACHINE", strconv.Itoa(t.Port))

@@ -23,9 +23,9 @@ import (
 	"paddock/internal/process/keyid"
 )
 
-// The tests over a standing tunnel are about what its processes live through: kill -9 of
-// either, a path that swallows everything, and visitors for whom there are no descriptors.
-// They use what a user has: commands, sockets, metrics.
+// The tests over a standing tunnel cover the failures that its processes survive: kill -9 of
+// either, a path that drops all packets, and more visitors than descriptors. They use the user's
+// interfaces: commands, sockets, metrics.
 
 // standing is a tunnel of processes that are started again at the same place.
 type standing struct {
@@ -38,7 +38,7 @@ type standing struct {
 
 	server, client         *tunnelProcess
 	id, link, front, admin string   // of the server
-	allow                  string   // what the client may have
+	allow                  string   // the client's permissions
 	more                   []string // flags of the server
 }
 
@@ -98,7 +98,7 @@ func (s *standing) connectBy(more string) {
 	s.client.line("")
 }
 
-// dialed is so many connections, without those that are sent away before they look.
+// dialed opens n connections, and returns those that the server has not refused.
 func dialed(t *testing.T, address string, n int) (there []net.Conn) {
 	t.Helper()
 	for range n {
@@ -179,7 +179,7 @@ func (w *watching) read() map[string]float64 {
 	return all
 }
 
-// grown says what one process holds more of than before: descriptors, goroutines.
+// grown lists the resources of a process that have grown: descriptors, goroutines.
 func grown(before, now map[string]float64) error {
 	for _, name := range []string{"process_open_fds", "go_goroutines", "paddock_tunnel_names_away", "paddock_tunnel_inflight", "paddock_tunnel_streams"} {
 		if now[name] > before[name] {

@@ -15,7 +15,7 @@ type tunnelStartCmd struct {
 	Names  []string `arg:"" optional:"" help:"The tunnels to start; all of the file without a name."`
 }
 
-// Run prints where each tunnel is found.
+// Run prints the public address of each tunnel.
 func (t *tunnelStartCmd) Run(ctx context.Context, c *console) error {
 	s, err := loadTunnel(t.Config)
 	if err != nil {
@@ -27,8 +27,8 @@ func (t *tunnelStartCmd) Run(ctx context.Context, c *console) error {
 	return connect(ctx, c, s, t.Names, firstSeenBy(s, t.Config))
 }
 
-// firstSeenBy is the file that remembers which server a file of go-http-tunnel has led to
-// first, "" for our own form.
+// firstSeenBy returns the file that stores the id of the server that a file of go-http-tunnel named
+// at first contact; "" for our own form.
 func firstSeenBy(s *tunneld.Settings, file string) string {
 	if !s.Original {
 		return ""

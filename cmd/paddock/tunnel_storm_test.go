@@ -27,7 +27,7 @@ import (
 // fewClients are simulated where PADDOCK_TUNNEL_CLIENTS says nothing.
 const fewClients = 60
 
-// returner is a client of the storm: what `paddock tunnel start` is made of, in this process.
+// returner is a client of the storm: the parts of `paddock tunnel start`, in this process.
 type returner struct {
 	dials, handshakes, resumed atomic.Int32 // since the last reset
 }
@@ -72,10 +72,10 @@ func (r *returner) begin(ctx context.Context, t *testing.T, s *standing, keyFile
 	return done
 }
 
-// A server with many clients is killed and started again. All of them come back, none with
-// more than one handshake in vain, and nobody hammers at the door while it is shut. Each
-// comes by the ticket of its last session, unless a handshake with that was cut off: then
-// crypto/tls has thrown it away. PADDOCK_TUNNEL_CLIENTS=10000 is a fleet.
+// A server with many clients is killed and started again. All clients reconnect, none with more
+// than one failed handshake, and none retries without pauses meanwhile. Each resumes with the
+// ticket of its last session, unless a handshake with that was cut off: then crypto/tls has
+// dropped the ticket. PADDOCK_TUNNEL_CLIENTS=10000 is a fleet.
 func TestTunnelClientsComeBack(t *testing.T) {
 	t.Parallel()
 	n := fewClients

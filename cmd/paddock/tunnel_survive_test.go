@@ -80,11 +80,11 @@ func TestTunnelServerIsKilled(t *testing.T) {
 	}
 }
 
-// There are more visitors than the server has descriptors for. Those of the fronts have
-// their part: a client that was killed comes back beside them. So have those of a raw tunnel, and
-// strangers at the link, beside whom visitors are served. If settings give visitors more than
-// there is, the link stays, nobody is accepted, the server tells and counts it and does not
-// spin, and it goes on by itself when they have gone.
+// There are more visitors than the server has descriptors for. Visitors of the fronts have a share
+// of them, so a killed client can reconnect meanwhile. Visitors of a raw tunnel and strangers at
+// the link have shares too, so other visitors are served meanwhile. If the settings give visitors
+// more than there is, the link stays, no connection is accepted, and the server logs and counts
+// that without spinning. It continues when the visitors have gone.
 func TestTunnelWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	const descriptors = 128

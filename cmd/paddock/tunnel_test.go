@@ -61,7 +61,7 @@ func (p *tunnelProcess) kill() {
 	p.wait()
 }
 
-// line waits for a line with this beginning, and returns what is behind it.
+// line waits for a line with this beginning, and returns the rest of it.
 func (p *tunnelProcess) line(beginning string) string {
 	p.t.Helper()
 	for line := range p.lines {

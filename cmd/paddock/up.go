@@ -30,8 +30,7 @@ type upCmd struct {
 	serving
 }
 
-// serving are the settings that every form of the platform has on its command
-// line. Their names in the configuration are in flags.
+// serving holds the flags of both up and demo. The method flags maps them to configuration keys.
 type serving struct {
 	Listen     string `placeholder:"ADDR" help:"Address of HTTP and dashboard (default 127.0.0.1:8080; port 0 takes a free one)."`
 	BusListen  string `placeholder:"ADDR" help:"Address of the bus for NATS clients (default 127.0.0.1:4222)."`
@@ -42,7 +41,7 @@ type serving struct {
 	TTL        string `placeholder:"TIME" help:"Silence after which an object leaves its fences, as 15m; 0 is never."`
 }
 
-// flags are the settings that were given, by their keys.
+// flags returns the given settings by their keys.
 func (s *serving) flags() map[string]string {
 	given := map[string]string{
 		"http.listen": s.Listen, "http.token": s.Token, "bus.listen": s.BusListen, "wire.listen": s.WireListen,
@@ -85,7 +84,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	return serve(ctx, c, options, nil)
 }
 
-// load reads the settings, and those of the tunnel, which are nil without its section.
+// load reads the settings, and those of the tunnel, which are nil without a section tunnel.
 func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, tunnel *tunneld.Settings, err error) {
 	cfg, err = loadConfig(c, config.Sources{File: u.Config, Flags: flags, Others: map[string]func(*strictyaml.Node){
 		"tunnel": func(n *strictyaml.Node) { tunnel = platform.ReadTunnel(n) },
@@ -96,7 +95,7 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, t
 	return cfg, tunnel, err
 }
 
-// loadConfig reads the settings; flags that are empty were not given.
+// loadConfig reads the settings. It ignores empty flags.
 func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 	for key, value := range s.Flags {
 		if value == "" {
@@ -107,8 +106,7 @@ func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 	return config.Load(s)
 }
 
-// serve runs a platform, with a status line where a person watches. feed, if any,
-// adds what brings positions in.
+// serve runs a platform, with a status line on a terminal. feed, if any, adds sources of positions.
 func serve(ctx context.Context, c *console, o platform.Options, feed func(*platform.Platform, *lifecycle.Group)) error {
 	status := terminal.NewStatusLine(c.Stderr)
 	c.Stderr = status

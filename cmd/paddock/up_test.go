@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// upTestTimeout ends a test whose process does not do what it waits for.
+// upTestTimeout ends a test whose process hangs.
 const upTestTimeout = 60 * time.Second
 
 // upProcess is a running platform: `paddock up` or `paddock demo`.
@@ -172,7 +172,7 @@ func runDemo(t *testing.T, via string) {
 	p.terminate(t)
 }
 
-// Who starts without any fences is told how to get some.
+// A platform without fences logs how to add some.
 func TestUpWithoutSets(t *testing.T) {
 	t.Parallel()
 	p := startUp(t, "up", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")

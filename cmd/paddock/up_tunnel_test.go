@@ -83,7 +83,7 @@ func (s *tunnelSite) visitUntil(host string, code int) (text string) {
 	return text
 }
 
-// agentStatus is what the agent says of itself.
+// agentStatus is the agent's own report.
 func (s *tunnelSite) agentStatus() (status agent.Status) {
 	s.t.Helper()
 	_, text := s.do(http.MethodGet, s.edge+"/status", "")
@@ -101,9 +101,9 @@ func (s *tunnelSite) metric(line string) {
 	}
 }
 
-// A service of the agent's is reached through the platform over the connection that
-// positions take. What the platform does not allow is not bound; after a restart of the
-// platform the rest is bound again; whom the list has no more is sent away.
+// A service of the agent is reachable through the platform, over the connection that carries
+// positions. Tunnels that the platform does not allow are not bound. After a restart of the
+// platform the others are bound again. A client that is removed from the list is disconnected.
 func TestUpBringsVisitorsToTheAgent(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

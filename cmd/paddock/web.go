@@ -17,13 +17,13 @@ import (
 	"paddock/internal/website"
 )
 
-// webCmd serves static files. docs/reference/web.md is its guide.
+// webCmd serves static files, see docs/reference/web.md.
 type webCmd struct {
 	Dir string `arg:"" type:"existingdir" help:"Directory to serve."`
 
 	Port     uint16 `short:"p" placeholder:"PORT" default:"8080" help:"Port to listen on; 0 takes a free one (default ${default})."`
 	Host     string `placeholder:"HOST" default:"127.0.0.1" help:"Address to listen on (default ${default}). Any but loopback needs --public."`
-	Public   bool   `help:"Everybody may read DIR: listen beyond this machine, and answer to any host name."`
+	Public   bool   `help:"Publish DIR: listen beyond this machine, and answer to any host name."`
 	List     bool   `help:"Show what is in a directory that has no index.html."`
 	Dotfiles bool   `help:"Serve names that begin with a dot, too; without it only .well-known."`
 	Cache    int64  `placeholder:"BYTES" default:"67108864" help:"Memory for files; 0 keeps none (default ${default})."`
@@ -32,7 +32,7 @@ type webCmd struct {
 	Key      string `placeholder:"FILE" type:"existingfile" help:"Private key of --cert."`
 }
 
-// maxWebConnections is how many are open at once; further ones wait to be accepted.
+// maxWebConnections bounds the open connections; further ones wait to be accepted.
 const maxWebConnections = 65_536
 
 // Run serves until a signal stops it.
@@ -73,7 +73,7 @@ func (w *webCmd) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// check refuses what cannot work, and reads the certificates.
+// check validates the flags, and reads the certificates.
 func (w *webCmd) check() (*tls.Config, error) {
 	if w.Cache < 0 {
 		return nil, usagef("--cache: %d bytes are not possible", w.Cache)
@@ -83,7 +83,7 @@ func (w *webCmd) check() (*tls.Config, error) {
 	}
 	err := listen.Check(w.address(), w.Public)
 	if errors.Is(err, listen.ErrExposed) {
-		return nil, usagef("refusing to show %s to other machines: say --public if everybody may read it, or listen on 127.0.0.1", w.Dir)
+		return nil, usagef("refusing to show %s to other machines: say --public to publish it, or listen on 127.0.0.1", w.Dir)
 	}
 	if err != nil {
 		return nil, usageError{err}
@@ -98,8 +98,7 @@ func (w *webCmd) check() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// requests returns the log of requests, which has the format of the other log; nil if
-// there is none.
+// requests returns the log of requests, in the format of the other log, or nil if there is none.
 func (w *webCmd) requests(c *console) *website.RequestLog {
 	if w.Log == "none" {
 		return nil
@@ -120,7 +119,7 @@ func (w *webCmd) url(addr net.Addr) string {
 	return "http://" + addr.String()
 }
 
-// tell logs what has been served.
+// tell logs the totals of the run.
 func tell(log *slog.Logger, s website.Stats) {
 	log.Info("served", "requests", s.Requests, "short", s.Short, "missed", s.Missed, "evicted", s.Evicted, "changed", s.Changed,
 		"pages", s.Pages, "bytes", s.Bytes)

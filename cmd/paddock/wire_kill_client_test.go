@@ -64,10 +64,9 @@ func (c killedClient) works(t *testing.T) error {
 	return longer(c.journal, 64)
 }
 
-// Clients are killed while the server in this process goes on, some before the next
-// one comes, some after it has taken over. Of each that is gone nothing is left, and
-// the next one works at once; what any of them was told to be kept is in the server's
-// journal, without gaps and once.
+// Clients are killed while the server in this process continues, some before their successor
+// connects, some after it has taken over. A killed client leaves nothing behind, and its successor
+// works at once. Every acknowledged post is in the server's journal once, and without gaps.
 func TestClientIsKilled(t *testing.T) {
 	ctx, plan := planKills(t, 0)
 	before := holds(t)
@@ -88,7 +87,7 @@ func TestClientIsKilled(t *testing.T) {
 	for i := range clients.name {
 		clients.name[i] = byte(plan.random.Uint32())
 	}
-	// What a server without clients holds, once it has had one.
+	// The resources of a server without clients, once it has had one.
 	first := clients.start(ctx, t)
 	until(ctx, t, "the first client does not work", func() error { return first.works(t) })
 	first.kill()

@@ -15,7 +15,7 @@ import (
 )
 
 // killedServer is the server that is killed: one process after the other, at one
-// address, with one journal. Each of them writes down for itself what it has seen.
+// address, with one journal. Each process records the calls that reached its handlers.
 type killedServer struct {
 	dir       string
 	address   string
@@ -40,9 +40,9 @@ func (s *killedServer) start(ctx context.Context, t *testing.T) {
 	}
 }
 
-// A server is killed and started again while clients in this process go on. They
-// say of each call what became of it, and it is so; all that was acknowledged is in
-// the server's journal, once and in order; nothing is left behind.
+// A server is killed and started again while clients in this process continue. They report the
+// outcome of each call correctly. Every acknowledged post is in the server's journal, once and in
+// order. No resource is left behind.
 func TestServerIsKilled(t *testing.T) {
 	ctx, plan := planKills(t, 1)
 	before := holds(t)
@@ -69,7 +69,7 @@ func TestServerIsKilled(t *testing.T) {
 		measured <- r
 	}()
 	for range plan.kills {
-		if !plan.chance(4) { // else perhaps before anybody has connected
+		if !plan.chance(4) { // else perhaps before a client has connected
 			until(ctx, t, "the client has not come back", server.sawSomething)
 		}
 		plan.pass(ctx, 200*time.Millisecond)
@@ -132,7 +132,7 @@ type routine struct {
 	lane uint32
 }
 
-// witnessed is what the servers have seen, by the numbers of each routine's calls.
+// witnessed counts the calls that reached the servers, by routine and number.
 type witnessed map[routine]map[uint64]int
 
 // whatWasSeen reads what each of the servers has seen. Posts come behind those before
@@ -169,7 +169,7 @@ func (s *killedServer) whatWasSeen(t *testing.T) witnessed {
 	return all
 }
 
-// checkServerKills compares the report with what the servers have seen and kept.
+// checkServerKills compares the report with the records and the journal of the servers.
 func checkServerKills(t *testing.T, server *killedServer, report *perf.Report, resent uint64) {
 	t.Helper()
 	records := readAcked(t, server.journal())
@@ -253,7 +253,7 @@ func mayBeSeen(verb, outcome string) (least, most int) {
 	return 1, 1
 }
 
-// failedCalls lists what is reported as failed, each call once.
+// failedCalls lists the calls that are reported as failed, each once.
 func failedCalls(t *testing.T, report *perf.Report) map[routine]map[uint64]perf.Sent {
 	t.Helper()
 	if int64(len(report.Failures)) != report.Failed {

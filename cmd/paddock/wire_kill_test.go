@@ -19,9 +19,9 @@ import (
 	"paddock/lab/perf"
 )
 
-// These tests kill a process in the midst of a verifying run, again and again, and
-// look at the one that survives, in this process: what it says about each call must
-// be what the other side has seen, and nothing may be left of those that died.
+// These tests kill a process during a verifying run, again and again, and check the surviving side,
+// which is in this process: its report about each call must agree with the records of the other
+// side, and the killed processes must leave nothing behind.
 //
 //	wire_kill_server_test.go: the server is killed and started again
 //	wire_kill_client_test.go: clients are killed, and others come under their name
@@ -30,7 +30,7 @@ const (
 	// fewKills is how many processes are killed, of both sides together, where
 	// PADDOCK_KILLS says nothing.
 	fewKills = 6
-	// killTime bounds what belongs to one kill, on a machine that is busy.
+	// killTime bounds the work for one kill on a busy machine.
 	killTime = 20 * time.Second
 	// killPayload is the size of the bodies.
 	killPayload = 64
@@ -170,7 +170,7 @@ func longer(path string, n int64) error {
 	return err
 }
 
-// resources are what this process holds: a leak is more of it than before.
+// resources counts the resources of this process, to find leaks.
 type resources struct {
 	goroutines goleak.Option
 	files      int
@@ -213,9 +213,9 @@ func readAcked(t *testing.T, path string) (all []perf.Acked) {
 	return all
 }
 
-// checkJournal checks what a server has kept: each number of a lane once, in order,
-// from 1 on and without a gap, each body once and what was sent, and nothing of an
-// epoch behind one that took over.
+// checkJournal checks the posts that a server has kept: each number of a lane once, in order, from
+// 1 on and without a gap; each body once and as it was sent; and no post of an epoch after its
+// successor has taken over.
 func checkJournal(t *testing.T, records []perf.Acked) {
 	t.Helper()
 	last := map[perf.Lane]uint64{}

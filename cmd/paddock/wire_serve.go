@@ -13,10 +13,11 @@ import (
 
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
+	lab "paddock/lab/cli"
 	"paddock/lab/perf"
 )
 
-// wireServeCmd is the perf server. docs/guides/bench-wire.md is its guide.
+// wireServeCmd runs the perf server, see docs/guides/bench-wire.md.
 type wireServeCmd struct {
 	Addr    string `short:"a" placeholder:"ADDR" default:"127.0.0.1:7400" help:"Address to listen on, host:port or unix:path; port 0 takes a free one (default ${default}). Any but loopback needs --token and --tls."`
 	Token   string `placeholder:"TOKEN" help:"Token that clients must give; better given in the environment."`
@@ -31,7 +32,7 @@ type wireServeCmd struct {
 	WithParent bool          `hidden:"" help:"End with the standard input, and not on SIGINT."`
 }
 
-// Help says what is printed.
+// Help describes the output.
 func (*wireServeCmd) Help() string {
 	return `It answers the kinds perf.post, perf.request, perf.streamtx and perf.streamrx, which "paddock bench wire --addr ADDR" measures. The first line of its standard output is the address that it listens on.`
 }
@@ -68,7 +69,7 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 			}
 			log.Info("listening", "addr", listener.Addr().String(), "tls", w.TLS, "token", w.Token != "", "journal", w.Journal)
 			_, err = fmt.Fprintln(c.Stdout, addressLine(listener.Addr(), fingerprint))
-			watch() // not before: who reads the address gets it in any case
+			watch() // after the address is printed, so that the parent always receives it
 			return err
 		},
 		Run:   func(context.Context) error { return server.Serve(listener) },
@@ -77,7 +78,7 @@ func (w *wireServeCmd) Run(ctx context.Context, c *console) error {
 	return group.Run(ctx)
 }
 
-// check refuses to listen where anybody could reach it, or overhear the token.
+// check refuses to listen beyond loopback without a token, or with a token but without TLS.
 func (w *wireServeCmd) check() error {
 	err := listen.Check(w.Addr, w.Token != "")
 	if err == nil && !w.TLS && listen.Check(w.Addr, false) != nil {
@@ -86,7 +87,7 @@ func (w *wireServeCmd) check() error {
 	return err
 }
 
-// certificate is what to serve TLS with, and the fingerprint of one made here.
+// certificate returns the TLS configuration, and the fingerprint of a certificate made here.
 func (w *wireServeCmd) certificate() (config *tls.Config, fingerprint string, err error) {
 	if (w.Cert == "") != (w.Key == "") || w.Cert != "" && !w.TLS {
 		return nil, "", usagef("--cert, --key and --tls go together")
@@ -108,8 +109,8 @@ func (w *wireServeCmd) certificate() (config *tls.Config, fingerprint string, er
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}}, fingerprint, nil
 }
 
-// addressLine is what a script reads: the address to dial, and behind it the
-// fingerprint of a certificate that nobody else knows.
+// addressLine returns the line for scripts: the address to dial, and the fingerprint of a
+// certificate made here.
 func addressLine(addr net.Addr, fingerprint string) string {
 	line := addr.String()
 	if addr.Network() == "unix" {
@@ -121,9 +122,8 @@ func addressLine(addr net.Addr, fingerprint string) string {
 	return line
 }
 
-// untilEOF tells a server to stop when its standard input ends: with the process
-// that started it, however that ends. SIGINT is for that process alone.
-// watch begins to read.
+// untilEOF stops a server when its standard input ends, which happens when its parent process ends
+// for any reason. It ignores SIGINT, which is for the parent. watch begins to read.
 func untilEOF(r io.Reader) (stop <-chan os.Signal, watch func()) {
 	signal.Ignore(os.Interrupt)
 	ended := make(chan os.Signal, 1) // the reader need not wait
@@ -132,5 +132,18 @@ func untilEOF(r io.Reader) (stop <-chan os.Signal, watch func()) {
 			_, _ = io.Copy(io.Discard, r)
 			ended <- os.Interrupt
 		}()
+	}
+}
+
+// profiling is a service that writes a CPU profile to a file. Without a file it does nothing.
+func profiling(file string) lifecycle.Service {
+	var stop func() error
+	return lifecycle.Service{
+		Name: "profile",
+		Start: func(context.Context) (err error) {
+			stop, err = lab.StartProfile(file)
+			return err
+		},
+		Drain: func(context.Context) error { return stop() },
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"paddock/internal/wiredump"
 )
 
-// wireDumpCmd shows frames: those of a file, or those that pass through a relay.
+// wireDumpCmd shows the frames of a file or of relayed connections.
 type wireDumpCmd struct {
 	Source string `arg:"" optional:"" default:"-" help:"File with what one side has sent, - for standard input; with --relay the address to connect to."`
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,17 +26,11 @@ type Settings struct {
 	Fleet, Object string // of positions that name none; "": positions must name the object, and the fleet is default
 	Link          tunneld.Settings
 	Buffer        Buffer
-	HTTP          HTTP
-	Bus           Bus
+	HTTP          Listener      // the local endpoint
+	Bus           Listener      // the local port for NATS clients
 	Stdin         bool          // take positions from the standard input
 	GPSD          string        // host:port of a gpsd; "": none
 	Events        events.Filter // selects the platform's events that are copied here
-}
-
-// Bus holds the settings of the local port for NATS clients.
-type Bus struct {
-	Listen string // "": none
-	Token  config.Secret
 }
 
 // Buffer holds the settings of the spool.
@@ -46,8 +41,8 @@ type Buffer struct {
 	Refuse   bool          // at MaxBytes refuse new positions; else drop the oldest
 }
 
-// HTTP holds the settings of the local endpoint.
-type HTTP struct {
+// Listener holds the settings of a local port.
+type Listener struct {
 	Listen string // "": none
 	Token  config.Secret
 }
@@ -56,7 +51,7 @@ type HTTP struct {
 func defaults() *Settings {
 	return &Settings{
 		Buffer: Buffer{MaxBytes: int64(64 * config.MiB), MaxAge: 24 * time.Hour},
-		HTTP:   HTTP{Listen: "127.0.0.1:8090"},
+		HTTP:   Listener{Listen: "127.0.0.1:8090"},
 	}
 }
 
@@ -116,24 +111,8 @@ func (s *Settings) fields() strictyaml.Fields {
 			"full":      strictyaml.Into(&s.Buffer.Refuse, full),
 		}.Read(e.Value, e.Key)
 	}
-	f["http"] = func(e strictyaml.Entry) {
-		strictyaml.Fields{
-			"listen": strictyaml.Into(&s.HTTP.Listen, plain),
-			"token":  strictyaml.Into(&s.HTTP.Token, func(t string) (config.Secret, error) { return config.Secret(t), nil }),
-		}.Read(e.Value, e.Key)
-		if s.HTTP.Listen != "" {
-			e.Value.Check(listen.Check(s.HTTP.Listen, s.HTTP.Token != ""))
-		}
-	}
-	f["bus"] = func(e strictyaml.Entry) {
-		strictyaml.Fields{
-			"listen": strictyaml.Into(&s.Bus.Listen, address),
-			"token":  strictyaml.Into(&s.Bus.Token, func(t string) (config.Secret, error) { return config.Secret(t), nil }),
-		}.Read(e.Value, e.Key)
-		if s.Bus.Listen != "" {
-			e.Value.Check(listen.Check(s.Bus.Listen, s.Bus.Token != ""))
-		}
-	}
+	f["http"] = s.HTTP.read(func(text string) (string, error) { return text, nil })
+	f["bus"] = s.Bus.read(address)
 	f["stdin"] = strictyaml.Into(&s.Stdin, strconv.ParseBool)
 	f["gpsd"] = strictyaml.Into(&s.GPSD, address)
 	f["events"] = func(e strictyaml.Entry) {
@@ -149,49 +128,53 @@ func (s *Settings) fields() strictyaml.Fields {
 	return f
 }
 
+// read returns a function that reads the section of a listener; its address with parse.
+func (l *Listener) read(parse func(string) (string, error)) func(strictyaml.Entry) {
+	return func(e strictyaml.Entry) {
+		strictyaml.Fields{
+			"listen": strictyaml.Into(&l.Listen, parse),
+			"token":  strictyaml.Into(&l.Token, func(t string) (config.Secret, error) { return config.Secret(t), nil }),
+		}.Read(e.Value, e.Key)
+		if l.Listen != "" {
+			e.Value.Check(listen.Check(l.Listen, l.Token != ""))
+		}
+	}
+}
+
 // check adds faults of required keys and of keys that only a tunnel's client has.
 func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
-	missing := func(key string) bool {
-		for _, e := range entries {
-			if e.Key == key {
-				return false
-			}
-		}
-		return true
-	}
-	if missing("connect") {
-		root.Fault("connect is missing: the address of the platform")
-	}
-	if s.Link.Backoff.MaxTime != 0 {
-		root.Fault("backoff.max_time: the agent does not give up")
-	}
-	if s.Link.Connect.Budget != 0 {
-		root.Fault("connect.budget is of a tunnel's client; the agent's bounds are those of its guide")
-	}
-	if s.Link.Connect.Conns != 0 {
-		root.Fault("connect.connections is of a tunnel's client; the agent has one")
-	}
-	if s.Link.Connect.Inspect != "" {
-		root.Fault("connect.inspect is of a tunnel's client; the agent keeps no requests")
-	}
-	if s.Link.Connect.Admin != "" || s.Link.Connect.Token != "" {
-		root.Fault("connect.admin and connect.admin_token are of a tunnel's client; the agent's status is at http.listen")
-	}
-	if len(s.Link.Tunnels) > 0 && s.Link.Connect.Plaintext && s.Link.Connect.TokenFile == "" {
-		root.Fault("tunnels over connect.plaintext want connect.token_file: the platform lists the clients that may offer tunnels, and only TLS shows it a key")
-	}
-	if s.GPSD != "" && s.Object == "" {
-		root.Fault("gpsd needs object: the object of its positions")
-	}
+	connect := s.Link.Connect
 	s.Events.Fleet, s.Events.Object = cmp.Or(s.Events.Fleet, s.Fleet), cmp.Or(s.Events.Object, s.Object)
-	if s.Buffer.Dir == "" {
-		root.Fault("buffer.dir is missing: the directory where positions wait while there is no link")
+	for _, f := range []struct {
+		wrong bool
+		text  string
+	}{
+		{
+			!slices.ContainsFunc(entries, func(e strictyaml.Entry) bool { return e.Key == "connect" }),
+			"connect is missing: the address of the platform",
+		},
+		{s.Link.Backoff.MaxTime != 0, "backoff.max_time: the agent does not give up"},
+		{connect.Budget != 0, "connect.budget is of a tunnel's client; the agent's bounds are those of its guide"},
+		{connect.Conns != 0, "connect.connections is of a tunnel's client; the agent has one"},
+		{connect.Inspect != "", "connect.inspect is of a tunnel's client; the agent keeps no requests"},
+		{
+			connect.Admin != "" || connect.Token != "",
+			"connect.admin and connect.admin_token are of a tunnel's client; the agent's status is at http.listen",
+		},
+		{
+			len(s.Link.Tunnels) > 0 && connect.Plaintext && connect.TokenFile == "",
+			"tunnels over connect.plaintext want connect.token_file: the platform lists the clients that may offer tunnels, and only TLS shows it a key",
+		},
+		{s.GPSD != "" && s.Object == "", "gpsd needs object: the object of its positions"},
+		{s.Buffer.Dir == "", "buffer.dir is missing: the directory where positions wait while there is no link"},
+	} {
+		if f.wrong {
+			root.Fault("%s", f.text)
+		}
 	}
 }
 
 // The values.
-
-func plain(s string) (string, error) { return s, nil }
 
 func nonEmpty(s string) (string, error) {
 	if s == "" {

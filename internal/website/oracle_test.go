@@ -54,8 +54,8 @@ func TestRangesOfTheStandard(t *testing.T) {
 	}
 }
 
-// Answers equal those of net/http's FileServer in status, header and bytes. docs/reference/web.md lists the
-// differences.
+// Answers equal those of net/http's FileServer in status, header and bytes. docs/reference/web.md
+// lists the differences.
 func TestAgreesWithFileServer(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, oracleSite)

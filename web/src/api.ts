@@ -35,7 +35,7 @@ export interface Finding {
   refused: boolean;
 }
 
-/** What came of a document that was made a set. */
+/** The result of making a set of a document. */
 export type SetReport = SetInfo & { reasons: Finding[] };
 
 /** GET /v1/sets/{set}: each feature's id is the fence's key as text. */
@@ -153,7 +153,7 @@ export interface SetsChanged extends SetList {
   type: "sets";
 }
 
-/** GET /v1/tunnel: what goes on at the tunnel's server. Counters are since its start. */
+/** GET /v1/tunnel: the state of the tunnel's server. Counters are since its start. */
 export interface Tunnel {
   /** Unix ms. */
   t: number;
@@ -246,7 +246,7 @@ export type LiveMessage = Hello | Names | Stats | Events | Gap | SetsChanged;
 
 export type Bounds = [west: number, south: number, east: number, north: number];
 
-/** What a client may ask of the live feed; what is absent stays as it was. */
+/** A request to the live feed; absent fields leave their settings unchanged. */
 export interface LiveRequest {
   view?: Bounds;
   cursor?: string;
@@ -301,7 +301,7 @@ export class Unreachable extends Error {
   }
 }
 
-/** Names the server where a browser reports a failed connection; every other failure stays what it is. */
+/** Names the server where a browser reports a failed connection; every other failure stays unchanged. */
 async function reached<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -408,7 +408,7 @@ function parseNDJSON(text: string): FenceEvent[] {
   return events;
 }
 
-/** What goes on at the tunnel: clients and tunnels in whose names the text occurs. */
+/** The state of the tunnel: clients and tunnels in whose names the text occurs. */
 export async function fetchTunnel(find: string, signal: AbortSignal): Promise<Tunnel> {
   return json<Tunnel>(request(apiURL("v1/tunnel", { find }), signal));
 }

@@ -10,7 +10,7 @@ import { Trails } from "./model/trails";
 import { Signal } from "./signal";
 import { parseView, type Selection, type View } from "./view";
 
-/** What the map can be asked to do; there is none until its code has loaded. */
+/** The map's operations; there is no map until its code has loaded. */
 export interface MapActions {
   /** Shows all sets that are switched on, or one of them. */
   fit(set?: string): void;

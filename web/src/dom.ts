@@ -36,7 +36,7 @@ function present(children: Child[]): (Node | string)[] {
   return kept;
 }
 
-/** Puts the children in the place of what the element holds. */
+/** Replaces the element's children. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren(...present(children));
 }

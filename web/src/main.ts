@@ -82,7 +82,7 @@ async function loadPast(app: App): Promise<void> {
     app.feed.addPast(await fetchEvents({ last: pastEvents }));
     app.feedTick.update((n) => n + 1);
   } catch {
-    // The feed then begins with what happens next.
+    // The feed then begins with the next event.
   }
 }
 

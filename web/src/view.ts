@@ -1,4 +1,4 @@
-// View: what the page shows, as one value that fits in a URL. Pure: location.ts keeps it in the address bar.
+// View: the state of the page, as one value that fits in a URL. Pure: location.ts keeps it in the address bar.
 
 import type { FenceEvent } from "./api";
 
@@ -70,7 +70,7 @@ function joinList(items: readonly string[]): string {
   return items.map(encodeURIComponent).join(",");
 }
 
-/** Reads a query of formatView; what it does not understand is left at its default. */
+/** Reads a query of formatView. Parts that it does not understand keep their defaults. */
 export function parseView(query: string): View {
   const raw = new Map<string, string>();
   for (const part of query.replace(/^\?/, "").split("&")) {

@@ -161,19 +161,43 @@ func (a *API) Stats() Stats {
 	}
 }
 
+// plain returns h for requests without parameters.
+func plain(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, err := params(r); err != nil {
+			return err
+		}
+		return h(w, r)
+	}
+}
+
+// inSet returns h for requests about the set in the path, with the known parameters.
+func (a *API) inSet(h func(w http.ResponseWriter, r *http.Request, s *fence.Set) error, known ...string) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, err := params(r, known...); err != nil {
+			return err
+		}
+		s, err := a.set(r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, s)
+	}
+}
+
 // v1 returns the handlers of /v1, which openapi.json describes.
 func (a *API) v1() map[string]handler {
 	return map[string]handler{
-		"GET /v1/sets":                         a.getSets,
-		"GET /v1/sets/{set}":                   a.getSet,
-		"PUT /v1/sets/{set}":                   a.putSet,
-		"POST /v1/sets/{set}":                  a.postSet,
-		"DELETE /v1/sets/{set}":                a.deleteSet,
+		"GET /v1/sets":                         plain(a.getSets),
+		"GET /v1/sets/{set}":                   a.inSet(a.getSet, "findings"),
+		"PUT /v1/sets/{set}":                   plain(a.putSet),
+		"POST /v1/sets/{set}":                  plain(a.postSet),
+		"DELETE /v1/sets/{set}":                a.inSet(a.deleteSet),
 		"GET /v1/sets/{set}/fences":            a.getFences,
-		"GET /v1/sets/{set}/fences/{id}":       a.getFence,
-		"PUT /v1/sets/{set}/fences/{id}":       a.putFence,
-		"DELETE /v1/sets/{set}/fences/{id}":    a.deleteFence,
-		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": a.getTile,
+		"GET /v1/sets/{set}/fences/{id}":       a.inSet(a.getFence),
+		"PUT /v1/sets/{set}/fences/{id}":       a.inSet(a.putFence),
+		"DELETE /v1/sets/{set}/fences/{id}":    a.inSet(a.deleteFence),
+		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": a.inSet(a.getTile, "v"),
 		"GET /v1/search":                       a.getSearch,
 		"POST /v1/search":                      a.postSearch,
 		"POST /v1/positions":                   a.postPositions,
@@ -181,9 +205,9 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/objects/{id}":                 a.getObject,
 		"DELETE /v1/objects/{id}":              a.deleteObject,
 		"GET /v1/events":                       a.getEvents,
-		"GET /v1/live":                         a.getLive,
+		"GET /v1/live":                         plain(a.getLive),
 		"GET /v1/tunnel":                       a.getTunnel,
-		"GET /v1/openapi.json":                 getOpenAPI,
+		"GET /v1/openapi.json":                 plain(getOpenAPI),
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,9 +89,9 @@ func (a *API) startAt(cursor string, wait bool) (uint64, error) {
 
 // startBefore returns the cursor before the last n events.
 func (a *API) startBefore(last, cursor string, f events.Filter) (uint64, error) {
-	n, err := strconv.Atoi(last)
-	if err != nil || n < 1 || n > maxEvents {
-		return 0, fail(http.StatusBadRequest, "query: last %.64q is not a number from 1 to %d", last, maxEvents)
+	n, err := count("last", last, maxEvents)
+	if err != nil {
+		return 0, err
 	}
 	if cursor != "" {
 		return 0, fail(http.StatusBadRequest, "query: last and cursor both say where to begin")
@@ -110,11 +109,8 @@ func eventRange(wait, limit string) (bool, int, error) {
 	case wait != "0":
 		return false, 0, fail(http.StatusBadRequest, "query: limit needs wait=0: a stream has no end")
 	}
-	n, err := strconv.Atoi(limit)
-	if err != nil || n < 1 || n > maxEvents {
-		return false, 0, fail(http.StatusBadRequest, "query: limit %.64q is not a number from 1 to %d", limit, maxEvents)
-	}
-	return false, n, nil
+	n, err := count("limit", limit, maxEvents)
+	return false, n, err
 }
 
 // encoding is a form of a stream of events.

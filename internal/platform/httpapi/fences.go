@@ -90,14 +90,7 @@ func orNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-func (a *API) getFence(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
+func (a *API) getFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
 	snap := s.Snapshot()
 	f, err := find(s, snap, r.PathValue("id"))
 	if err != nil {
@@ -138,14 +131,7 @@ func (a *API) fenceGuard(s *fence.Set, key string, given condition) fence.Guard 
 	return a.guard(s, given, func(now *fence.Snapshot) bool { _, ok := now.Lookup(key); return ok })
 }
 
-func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
+func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
 	l := a.memory.Lease()
 	defer l.Release()
 	body, err := a.readBody(w, r, l)
@@ -176,14 +162,7 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, status, &answer)
 }
 
-func (a *API) deleteFence(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
+func (a *API) deleteFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
 	key := r.PathValue("id")
 	if _, err := find(s, s.Snapshot(), key); err != nil {
 		return err // the condition does not matter

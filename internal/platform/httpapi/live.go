@@ -31,9 +31,6 @@ const (
 // getLive serves the dashboard's feed: one WebSocket with positions within the client's view,
 // events, and figures. The server thins out the positions.
 func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
 	if err := a.addViewer(); err != nil {
 		return err
 	}
@@ -172,21 +169,22 @@ func (c *liveClient) run(ctx context.Context) error {
 		if err := c.step(n); err != nil {
 			return err
 		}
-		if err := c.wait(ctx, ticker); err != nil {
+		if err := c.wait(ctx, ticker.C, false); err != nil {
 			return err
 		}
 	}
 }
 
-// wait handles requests until the next tick, so that many requests do not cause more frames.
-func (c *liveClient) wait(ctx context.Context, ticker *time.Ticker) error {
+// wait handles requests until the next tick, so that many requests do not cause more frames. With
+// one it returns after a request.
+func (c *liveClient) wait(ctx context.Context, tick <-chan time.Time, one bool) error {
 	for {
 		select {
 		case req := <-c.requests:
-			if err := c.obey(req); err != nil {
+			if err := c.obey(req); err != nil || one {
 				return err
 			}
-		case <-ticker.C:
+		case <-tick:
 			return nil
 		case <-c.api.cfg.Log.Done():
 			return nil
@@ -209,16 +207,7 @@ func (c *liveClient) greet(ctx context.Context) error {
 	}
 	patience := time.NewTimer(livePatience)
 	defer patience.Stop()
-	select {
-	case req := <-c.requests:
-		return c.obey(req)
-	case <-patience.C:
-		return nil
-	case <-c.api.cfg.Log.Done():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return c.wait(ctx, patience.C, true)
 }
 
 func (c *liveClient) obey(req liveRequest) error {

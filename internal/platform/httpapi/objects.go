@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
@@ -55,11 +54,9 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusBadRequest, "query: fence needs its set")
 	}
 	if s := q.Get("limit"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > maxObjects {
-			return fail(http.StatusBadRequest, "query: limit %q is not a number from 1 to %d", s, maxObjects)
+		if query.Limit, err = count("limit", s, maxObjects); err != nil {
+			return err
 		}
-		query.Limit = n
 	}
 	after, err := base64.RawURLEncoding.DecodeString(q.Get("after"))
 	if err != nil {

@@ -107,6 +107,15 @@ func params(r *http.Request, known ...string) (url.Values, error) {
 	return q, nil
 }
 
+// count reads the parameter name, a number from 1 to most.
+func count(name, text string, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fail(http.StatusBadRequest, "query: %s %.64q is not a number from 1 to %d", name, text, most)
+	}
+	return n, nil
+}
+
 // problemWriter converts plain-text errors of others into problems: of the WebSocket library about
 // a handshake, of the dashboard about a URL.
 type problemWriter struct {

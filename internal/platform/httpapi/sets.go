@@ -71,9 +71,6 @@ func describeSets(c *fence.Catalog) []setJSON {
 }
 
 func (a *API) getSets(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
 	files := a.files()
 	list := setList{Sets: describeSets(a.cfg.Catalog), Failing: a.failing(files)}
 	for i := range list.Sets {
@@ -102,16 +99,8 @@ func noSet(name string) error {
 }
 
 // getSet answers with the fences as GeoJSON, or for findings=1 with the findings at load.
-func (a *API) getSet(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "findings")
-	if err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
-	if f := q.Get("findings"); f == "1" || f == "true" {
+func (a *API) getSet(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
+	if f := r.URL.Query().Get("findings"); f == "1" || f == "true" {
 		return a.writeReport(w, http.StatusOK, s, s.Snapshot())
 	} else if f != "" && f != "0" && f != "false" {
 		return fail(http.StatusBadRequest, "query: findings %.64q: use 0 or 1", f)
@@ -152,9 +141,6 @@ func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
 
 // postSet creates a set that does not exist yet.
 func (a *API) postSet(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
 	if s, err := a.set(r); err == nil { // refuse before the body is read
 		return taken(s.Name())
 	}
@@ -172,9 +158,6 @@ func taken(name string) error {
 func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	give func(name string, c *geojson.Collection, given condition) (*fence.Set, *fence.Snapshot, int, error),
 ) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
 	name := r.PathValue("set")
 	if name == "" || len(name) > maxSetName || name != fence.Slug(name) {
 		return fail(http.StatusBadRequest, "set %.64q: a name is at most %d lower-case letters, digits and single dashes", name, maxSetName)
@@ -253,14 +236,7 @@ func (a *API) setGuard(s *fence.Set, given condition) fence.Guard {
 	return a.guard(s, given, func(*fence.Snapshot) bool { return true })
 }
 
-func (a *API) deleteSet(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
+func (a *API) deleteSet(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
 	last, err := a.cfg.Catalog.RemoveIf(s, a.setGuard(s, conditionOf(r)))
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"net/http"
 	"net/http/pprof"
-	"strconv"
 )
 
 const (
@@ -24,8 +23,8 @@ func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
 	}
 	most := defaultTunnels
 	if s := q.Get("limit"); s != "" {
-		if most, err = strconv.Atoi(s); err != nil || most < 1 || most > maxTunnels {
-			return fail(http.StatusBadRequest, "query: limit %.64q is not a number from 1 to %d", s, maxTunnels)
+		if most, err = count("limit", s, maxTunnels); err != nil {
+			return err
 		}
 	}
 	find := q.Get("find")
@@ -44,9 +43,6 @@ func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
 var openAPI []byte
 
 func getOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r); err != nil {
-		return err
-	}
 	w.Header().Set("Content-Type", "application/openapi+json")
 	_, _ = w.Write(openAPI)
 	return nil

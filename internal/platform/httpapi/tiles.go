@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"paddock/fence"
 	"paddock/internal/platform/tiles"
 )
 
@@ -18,14 +19,7 @@ const tileType = "application/vnd.mapbox-vector-tile"
 
 // getTile answers with a vector tile of a set: see package tiles. The parameter v is ignored: a map
 // changes it to get a new URL when the set has changed.
-func (a *API) getTile(w http.ResponseWriter, r *http.Request) error {
-	if _, err := params(r, "v"); err != nil {
-		return err
-	}
-	s, err := a.set(r)
-	if err != nil {
-		return err
-	}
+func (a *API) getTile(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
 	t, err := tileOf(r)
 	if err != nil {
 		return err

@@ -6,7 +6,8 @@ import (
 	"paddock/fence/geometry"
 )
 
-// The compact form of a request, which doors without HTTP accept beside JSON: docs/reference/wire-kinds.md.
+// The compact form of a request, which doors without HTTP accept beside JSON, is described in
+// docs/reference/wire-kinds.md.
 const (
 	CompactVersion = 1 // its first byte
 
@@ -81,15 +82,7 @@ func (l *Lookup) compact(q *compact) error {
 		return l.manyPoints(q.points)
 	}
 	lon, lat := pointAt(q.points)
-	p := geometry.Point{Lon: lon, Lat: lat}
-	if err := Check(p); err != nil {
-		return fail(Invalid, "body: %v", err)
-	}
-	if err := l.Point(p); err != nil {
-		return err
-	}
-	l.text("\n")
-	return nil
+	return l.line(geometry.Point{Lon: lon, Lat: lat})
 }
 
 // manyPoints answers binary points in the form of Document.

@@ -99,7 +99,11 @@ func (l *Lookup) one(c *fence.Catalog, door Terms, q *pointquery.Search) error {
 	if err := l.openBoth(c, door, t); err != nil {
 		return err
 	}
-	p := geometry.Point{Lon: q.Lon, Lat: q.Lat}
+	return l.line(geometry.Point{Lon: q.Lon, Lat: q.Lat})
+}
+
+// line answers a body of one point with one line.
+func (l *Lookup) line(p geometry.Point) error {
 	if err := Check(p); err != nil {
 		return fail(Invalid, "body: %v", err)
 	}

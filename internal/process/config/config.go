@@ -6,8 +6,8 @@
 // same rules, so a value means the same in each of them. All errors are reported at once, each with
 // its place: file, line and column, or the variable, or the flag.
 //
-// The struct is the documentation: [Default] holds the defaults, and docs/reference/paddock.example.yaml
-// shows every key with its default.
+// The struct is the documentation: [Default] holds the defaults, and
+// docs/reference/paddock.example.yaml shows every key with its default.
 package config
 
 import (

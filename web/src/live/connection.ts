@@ -1,5 +1,5 @@
 // Connection: the one WebSocket of the page. It reconnects for ever, resumes the events by cursor and tells the server
-// which part of the map is in view. It holds no picture: it hands what arrives to its listener.
+// which part of the map is in view. It holds no picture: it hands the messages to its listener.
 
 import { liveURL, type Bounds, type LiveMessage, type LiveRequest } from "../api";
 import { Signal } from "../signal";

@@ -1,4 +1,4 @@
-// Frame: one binary message of positions. It holds every object in the view; what is not in it has left the view.
+// Frame: one binary message of positions. It holds every object in the view; objects that are not in it have left the view.
 //
 // Little-endian. Header, 16 bytes: u8 kind = 1 · u8 flags (bit 0: thinned) · u16 0 · u32 count · f64 time (Unix ms).
 // Then count records of 16 bytes: u32 handle · i32 lon * 1e7 · i32 lat * 1e7 · u16 heading in 1/100 degree

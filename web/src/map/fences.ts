@@ -185,7 +185,7 @@ export class FenceLayers {
     const colours = this.#colours;
     const flash: ExpressionSpecification = ["coalesce", ["feature-state", "flash"], 0];
     const glow: ExpressionSpecification = ["coalesce", ["feature-state", "glow"], 0];
-    // In tiles, what fills much of the screen is marked so.
+    // Tiles mark the fences that fill much of the screen.
     const fillGlow: ExpressionSpecification = ["case", ["has", "large"], 0, glow];
     const is = (mark: Mark): ExpressionSpecification => ["boolean", ["feature-state", mark], false];
     const kind: ExpressionSpecification = ["coalesce", ["feature-state", "kind"], ""];

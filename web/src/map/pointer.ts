@@ -1,4 +1,4 @@
-// Pointer: what hovering and clicking on the map mean. An object before a fence, a small fence before a large one;
+// Pointer: the effects of hovering and clicking on the map. An object before a fence, a small fence before a large one;
 // another click on the same spot takes the next fence below.
 
 import type { LngLat, Map as GLMap, MapMouseEvent } from "maplibre-gl";

@@ -79,7 +79,7 @@ void main() {
   colour = vec4(mix(u_outline, u_colours[v_state], inside) * alpha, alpha);
 }`;
 
-/** Rings: halos of what is selected, pulses where something happened. */
+/** Rings: halos of the selection, pulses where something happened. */
 export const ringVertex = `#version 300 es
 precision highp float;
 layout(location = 0) in vec4 a_ring;    // centre, radius, width: device pixels

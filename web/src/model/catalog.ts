@@ -116,7 +116,7 @@ export class Catalog {
       }, wait));
       return;
     }
-    this.#loading.delete(name); // what may be on its way is of another time
+    this.#loading.delete(name); // an answer on its way is out of date
     this.#redrawn.set(name, performance.now());
     this.sets.update((sets) => new Map(sets).set(name, next));
   }

@@ -61,7 +61,7 @@ export class Feed {
     return this.#recent;
   }
 
-  /** Takes events that just happened, oldest first. Repeats of what was already taken are dropped. */
+  /** Takes events that just happened, oldest first. Repeated events are dropped. */
   add(events: readonly FenceEvent[], now: number): FenceEvent[] {
     const fresh = events.filter((event) => this.#remember(event));
     const shown = fresh.filter((event) => matches(event, this.#filter));
@@ -71,7 +71,7 @@ export class Feed {
     return fresh;
   }
 
-  /** Takes past events, oldest first: they become rows of their own at once, below what is there. */
+  /** Takes past events, oldest first: they become rows of their own at once, below the present rows. */
   addPast(events: readonly FenceEvent[]): void {
     const fresh = events.filter((event) => this.#remember(event));
     if (fresh.length === 0) return;
@@ -96,7 +96,7 @@ export class Feed {
     this.#seen.clear();
   }
 
-  /** Makes rows of what is due; reports whether the rows changed. Call it a few times a second. */
+  /** Makes rows of the due events; reports whether the rows changed. Call it a few times a second. */
   tick(now: number): boolean {
     this.#measure(now);
     if (this.paused || this.#buffer.length === 0) return false;
@@ -105,7 +105,7 @@ export class Feed {
     return true;
   }
 
-  /** Shows what passes another filter, of the events still kept. */
+  /** Shows the kept events that pass another filter. */
   setFilter(filter: Filter): void {
     this.#filter = filter;
     this.#buffer = [];

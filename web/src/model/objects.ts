@@ -1,4 +1,4 @@
-// Objects: what the last frame showed, by name. Handles are the server's short names for objects on one connection;
+// Objects: the objects of the last frame, by name. Handles are the server's short names for objects on one connection;
 // a new connection hands out new ones, so everything that outlives it goes by fleet and id.
 
 import type { Names } from "../api";

@@ -1,4 +1,4 @@
-// The bounds of the server: what is held of each, beside the most that may be.
+// The bounds of the server: the use of each, beside its limit.
 
 import type { TunnelFigures } from "../api";
 import { h, setText } from "../dom";

@@ -33,7 +33,7 @@ export function createClients(rates: Rates): Table<TunnelSession> {
   );
 }
 
-/** What the address of one connection does not tell. */
+/** Details of a client beyond the address of one connection. */
 export function connections({ connections: all, direct }: Pick<TunnelSession, "connections" | "direct">): string {
   const own = direct > 0 ? `, and ${formatCount(direct)} of visitors` : "";
   return all > 1 || own ? `${formatCount(all)} ${all === 1 ? "connection" : "connections"}${own}` : "";

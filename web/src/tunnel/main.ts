@@ -1,4 +1,4 @@
-// The entry of the tunnel's page: builds it, and asks the server what goes on.
+// The entry of the tunnel's page: builds it, and polls the server's state.
 
 import "../style/tokens.css";
 import "../style/page.css";
@@ -19,12 +19,12 @@ import { counter, Rates } from "./rates";
 import { createRefusals } from "./refusals";
 import { createTunnels } from "./tunnels";
 
-/** An answer with what has been made of those before. */
+/** An answer with the rates that follow from earlier answers. */
 interface Seen extends Tunnel {
   rates: Rates;
 }
 
-/** A plot has no place for what is not known. */
+/** A plot has no place for unknown values. */
 const orZero = (rate: number): number => (Number.isNaN(rate) ? 0 : rate);
 const formatRate = (bytes: number): string => `${formatBytes(bytes)}/s`;
 
@@ -54,7 +54,7 @@ function card(title: string, ...content: Node[]): { element: HTMLElement; count:
   return { element: box, count };
 }
 
-/** The field that finds names; what it holds is in the address too. */
+/** The field that finds names; its text is in the address too. */
 function createFind(poll: Poll): HTMLElement {
   const input = h("input", {
     type: "search",

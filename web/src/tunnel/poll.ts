@@ -31,14 +31,14 @@ export class Poll {
     this.#ask = ask;
   }
 
-  /** Shows only what has this text in its name, from now on. */
+  /** Shows only rows with this text in their names, from now on. */
   setFind(find: string): void {
     if (find === this.#find) return;
     this.#find = find;
     this.now();
   }
 
-  /** Asks at once; what was being asked is of no interest any more. */
+  /** Asks at once, and drops the answer to the pending request. */
   now(): void {
     clearTimeout(this.#timer);
     this.#asking?.abort();

@@ -1,4 +1,4 @@
-// Rates: what counters of the server grow by in a second, over the last few answers. Pure.
+// Rates: the growth of the server's counters in a second, over the last few answers. Pure.
 
 import type { Tunnel } from "../api";
 

@@ -6,7 +6,7 @@ import { formatCount } from "../format";
 import { counter, type Rates } from "./rates";
 import { Table } from "./table";
 
-/** What the server's words mean. */
+/** The meanings of the server's words. */
 const meanings: Record<string, string> = {
   no_route: "No client serves the host or the path",
   denied: "The client may not have the name any more",

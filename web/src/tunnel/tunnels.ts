@@ -1,4 +1,4 @@
-// The tunnels: what clients hold, and what goes on there.
+// The tunnels: the names that clients hold, and their traffic.
 
 import type { TunnelLine } from "../api";
 import { formatCount } from "../format";

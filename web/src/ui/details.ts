@@ -1,4 +1,4 @@
-// The details of what is selected: a card that a fence, an object or an event fills in.
+// The details of the selection: a card that a fence, an object or an event fills in.
 
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";

@@ -18,7 +18,7 @@ export interface FigureSpec<S extends { t: number }> {
   fault?: boolean;
 }
 
-/** A list of figures, and how to show what has come. */
+/** A list of figures, and how to show their new values. */
 export function createFigureList<S extends { t: number }>(specs: readonly FigureSpec<S>[]): { element: HTMLElement; add: (stats: S) => void } {
   const figures = specs.map((spec) => new Figure(spec));
   const element = h("dl", { class: "figures", tabindex: 0, "aria-label": "Figures" }, ...figures.map((figure) => figure.element));

@@ -1,4 +1,4 @@
-// The bar of figures: what the server does now.
+// The bar of figures: the server's present rates and counts.
 
 import type { Stats } from "../api";
 import type { App } from "../app";

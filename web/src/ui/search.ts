@@ -1,4 +1,4 @@
-// Search: one field for objects and fences, as an ARIA combobox with a list of what it found.
+// Search: one field for objects and fences, as an ARIA combobox with a list of results.
 
 import { fetchObjects } from "../api";
 import type { App } from "../app";
@@ -82,7 +82,7 @@ export class Search {
       const all = new Map([...objects, ...inView].map(({ fleet, id }) => [`${fleet}/${id}`, { fleet, id }]));
       this.#show(text, [...all.values()].slice(0, perKind));
     } catch {
-      // Aborted by the next key, or offline: what is in view has been shown.
+      // Aborted by the next key, or offline: the results in view have been shown.
     }
   }
 

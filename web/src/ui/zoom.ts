@@ -1,4 +1,4 @@
-// Buttons for what the wheel and the keys do on the map.
+// Buttons that zoom the map, as the wheel and the keys do.
 
 import type { App } from "../app";
 import { h, icon, type IconName } from "../dom";
