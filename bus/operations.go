@@ -82,7 +82,7 @@ func (c *client) OnPublish(p *protocol.Publication) error {
 		r.receive(p)
 		c.deny(textDeniedReply, p.Reply)
 		return nil
-	case to.nobody() && (len(p.Reply) == 0 || !c.opts.NoResponders):
+	case to.empty() && (len(p.Reply) == 0 || !c.opts.NoResponders):
 		c.acknowledge()
 		r.receive(p)
 		return nil

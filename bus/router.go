@@ -270,8 +270,8 @@ func (to *reach) permits(g *grant, subject []byte) bool {
 	return to.may
 }
 
-// nobody reports whether no subscription matches.
-func (to *reach) nobody() bool { return len(to.plain) == 0 && len(to.groups) == 0 }
+// empty reports whether the subject has no receiver.
+func (to *reach) empty() bool { return len(to.plain) == 0 && len(to.groups) == 0 }
 
 // reachCache remembers what recent subjects reach. A subject is stored when it
 // comes for the second time: reply subjects, of which each comes once, and a

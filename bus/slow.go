@@ -149,7 +149,7 @@ func (l *Local) Congested() bool {
 	return congested
 }
 
-// watch adds the clients with much pending output to those that Congested checks.
+// watch adds clients with much pending output to the list that Congested checks.
 func (l *Local) watch(clients []*client) {
 	for _, c := range clients {
 		g := laggard{client: c}

@@ -20,13 +20,13 @@ type Replacement struct {
 	Collection *geojson.Collection
 }
 
-// Apply makes the change. Readers see it happen at one moment: who has seen any of it, in
-// whichever set, finds the rest of it too. It gives the snapshots of what was replaced, in that
-// order. If it fails nothing has changed, and the error is that of Set.Replace. No name may
-// occur twice.
+// Apply makes the change. Readers see it at one moment: a reader that has seen any of it, in
+// whichever set, finds the rest of it too. It returns the snapshots of the replaced sets, in the
+// order of the change. If it fails nothing has changed, and the error is that of Set.Replace. No
+// name may occur twice.
 //
-// Only those who change the same sets wait while their indexes are built. A set that is removed
-// is held too: who is changing it is done before it goes.
+// Only writers of the same sets wait while their indexes are built. A removed set is locked too: a
+// writer that is changing it finishes first.
 func (c *Catalog) Apply(ch Change) ([]*Snapshot, error) {
 	found := make([]map[int][]geojson.Finding, len(ch.Replace))
 	for i, r := range ch.Replace {
@@ -49,9 +49,9 @@ func (c *Catalog) Apply(ch Change) ([]*Snapshot, error) {
 	return next, nil
 }
 
-// hold locks the sets that are replaced and those that are removed, until release.
+// hold locks the replaced and the removed sets, until release.
 func (c *Catalog) hold(ch Change) (release func()) {
-	for { // until those that are to be removed are the ones that are held
+	for { // until the locked sets are the ones to be removed
 		held := ch.touched(c)
 		for _, s := range held {
 			s.mu.Lock()
@@ -68,8 +68,8 @@ func (c *Catalog) hold(ch Change) (release func()) {
 	}
 }
 
-// touched are the sets that are replaced, and those in the catalog that are removed, by name:
-// in that order whoever locks several sets does so, and the catalog last.
+// touched returns the replaced sets, and the sets of the catalog that are removed, by name. Code
+// that locks several sets locks them in this order, and the catalog last.
 func (ch Change) touched(c *Catalog) []*Set {
 	var sets []*Set
 	for _, r := range ch.Replace {

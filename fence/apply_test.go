@@ -80,7 +80,8 @@ func TestApplyFailsAsAWhole(t *testing.T) {
 	}
 }
 
-// Who is changing a set is done before it is removed: its guard finds it in the catalog still.
+// A writer that is changing a set finishes before the set is removed: its guard still finds the set
+// in the catalog.
 func TestApplyHoldsWhatItRemoves(t *testing.T) {
 	var c Catalog
 	s := setOf(t, "s", 1)
@@ -114,7 +115,7 @@ func TestApplyHoldsWhatItRemoves(t *testing.T) {
 	}
 }
 
-// Who has seen a change in one set finds it in all others, and in the list.
+// A reader that has seen a change in one set finds it in all others, and in the list.
 func TestApplyIsOneMoment(t *testing.T) {
 	var c Catalog
 	names := []string{"a", "b", "c"}

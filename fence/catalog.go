@@ -11,7 +11,7 @@ import (
 // Catalog holds named sets. The zero Catalog is empty and ready to use. It is safe for any
 // number of goroutines; readers take no lock and allocate nothing.
 type Catalog struct {
-	writing sync.Mutex        // held by whoever changes the list
+	writing sync.Mutex        // held while the list changes
 	sets    published[[]*Set] // by name; the slice is never changed. Nil: none
 }
 
@@ -96,8 +96,8 @@ func (c *Catalog) Remove(name string) bool {
 	}
 }
 
-// RemoveIf takes this set out if the guard allows it, while nobody changes the set, and gives its
-// last state: nil if it is not there. The error is the guard's.
+// RemoveIf removes this set if the guard allows it, while no writer changes the set, and returns
+// its last state: nil if it is not in the catalog. The error is the guard's.
 func (c *Catalog) RemoveIf(s *Set, allowed Guard) (last *Snapshot, err error) {
 	s.mu.Lock() // a set first, the catalog last: see Apply
 	defer s.mu.Unlock()

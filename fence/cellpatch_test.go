@@ -131,8 +131,8 @@ func randomChange(rng *rand.Rand, areas []geometry.MultiPolygon) geometry.MultiP
 	return geometry.MultiPolygon{{r}}
 }
 
-// TestPatchesEqualBuilds adds, replaces and deletes fences in any order. Whatever the boundaries
-// count as, the cells that are left answer as those that are built of the fences that are left.
+// TestPatchesEqualBuilds adds, replaces and deletes fences in any order. Under each boundary rule,
+// the patched cells answer like cells that are built from the remaining fences.
 func TestPatchesEqualBuilds(t *testing.T) {
 	for _, b := range []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed, geometry.BoundaryOpen} {
 		t.Run(string(b), func(t *testing.T) {

@@ -12,7 +12,7 @@
 // answers, because one exact predicate decides in all of them. A [Catalog] holds sets by
 // name, and [LoadDir] makes one of a directory of GeoJSON files.
 //
-// # Who owns a point
+// # Ownership of a point
 //
 // Edges are straight in longitude and latitude (RFC 7946). Order each edge lo -> hi by
 // (lat, then lon). An edge counts for the point p if lo.lat <= p.lat < hi.lat and p lies

@@ -173,7 +173,7 @@ func TestOneOwner(t *testing.T) {
 	for _, cell := range cells {
 		for _, p := range hardPoints(rng, cell) {
 			if !(p.Lon >= -74 && p.Lon < -73 && p.Lat >= 40 && p.Lat < 41) {
-				continue // nobody's, or on a border that belongs to the outside
+				continue // in no cell, or on a border that belongs to the outside
 			}
 			owners := 0
 			for _, c := range cells {

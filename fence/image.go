@@ -30,7 +30,7 @@ import (
 // keep all of it.
 const (
 	imageMagic   = "PDKFENCE"
-	imageVersion = 1          // of all this and of what a cellmap's arrays hold: whoever changes either counts on
+	imageVersion = 1          // of this layout and of a cellmap's arrays: a change of either increments it
 	imageOrder   = 0x01020304 // reads differently in another byte order
 )
 

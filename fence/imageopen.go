@@ -14,14 +14,14 @@ import (
 	"paddock/fence/internal/index"
 )
 
-// OpenImage makes a set of what WriteImage wrote under the same options, and gives the note
-// that was kept with it. The image belongs to the set from now on: nobody may change it, and it must be
-// there as long as any fence of the set is in use. It is copied if it does not begin at a
-// multiple of 8.
+// OpenImage makes a set from the output of WriteImage under the same options, and returns the note
+// that was kept with it. The image belongs to the set from now on: it must not change, and must
+// stay as long as any fence of the set is in use. It is copied if it does not begin at a multiple
+// of 8.
 //
-// Every byte is checked: first against the checksum, then for being of use, so that an image
-// of whatever bytes is refused, or gives a set that answers. The error wraps ErrImage and says what
-// is wrong, or is that of NewSet.
+// Every byte is checked, first against the checksum, then for use: an image of arbitrary bytes is
+// refused, or gives a set that answers. The error wraps ErrImage and names the fault, or is that of
+// NewSet.
 func OpenImage(name string, image []byte, o Options) (set *Set, note []byte, err error) {
 	set, err = NewSet(name, o)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 type scene struct {
 	areas   []geometry.MultiPolygon
 	parents []geometry.MultiPolygon
-	points  []geometry.Point // beside those that its own edges suggest
+	points  []geometry.Point // besides the points that its own edges suggest
 }
 
 // variants are the options that a kind is tried with: each that changes what it does.
@@ -179,7 +179,7 @@ var scenes = map[string]func(*rand.Rand) scene{
 				area(box(-73.6, 39.9, -72.9, 41.1)),
 				area(box(-73.7, 40.3, -73.3, 40.7)), // within both
 				area(box(-74, 40, -73, 41)),         // the outline itself
-				area(box(0, 0, 1, 1)),               // with nobody in it
+				area(box(0, 0, 1, 1)),               // without any point inside
 			},
 		}
 	},
@@ -337,7 +337,7 @@ func TestScenesEdited(t *testing.T) {
 					checkAnswers(t, o, before, points, want)
 					most := bytes + bytes/8 + int64(len(sc.areas))*200
 					if kind == fence.KindCellmap || kind == fence.KindAuto {
-						most = 4*bytes + 8<<10 // cells that were built, and those that are as they were again
+						most = 4*bytes + 8<<10 // cells that were built, and cells that are as built again
 					}
 					if got := s.Snapshot().Stats().Bytes; got > most && kind != fence.KindQRTree {
 						t.Errorf("%s, zoom %d: %d bytes became %d", kind, o.Zoom, bytes, got)

@@ -12,8 +12,8 @@ import (
 	"paddock/fence/internal/index"
 )
 
-// Set is a named set of fences that changes while it is read. Any number of goroutines may
-// read snapshots, without a lock; those that change it take turns.
+// Set is a named set of fences that changes while it is read. Any number of goroutines may read
+// snapshots without a lock; writers take turns.
 type Set struct {
 	name    string
 	options Options
@@ -161,7 +161,7 @@ func (s *Set) Publish(next *Snapshot) *Snapshot {
 	return next
 }
 
-// prepare numbers and indexes the next snapshot, which nobody sees yet.
+// prepare numbers and indexes the next snapshot, which is not published yet.
 func (s *Set) prepare(next *Snapshot) *Snapshot {
 	next.generation = s.current.Load().generation + 1
 	next.index = s.writer.Publish(next.table)

@@ -98,7 +98,7 @@ func (s *standing) connectBy(more string) {
 	s.client.line("")
 }
 
-// dialed opens n connections, and returns those that the server has not refused.
+// dialed opens n connections, and returns the ones that the server has not refused.
 func dialed(t *testing.T, address string, n int) (there []net.Conn) {
 	t.Helper()
 	for range n {

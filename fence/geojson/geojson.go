@@ -1,5 +1,5 @@
-// Package geojson reads and writes the fences of GeoJSON documents (RFC 7946). It reports every defect
-// as a finding with its place, and reads on all processors.
+// Package geojson reads and writes the fences of GeoJSON documents (RFC 7946). It reports every
+// defect as a finding with its place, and reads on all processors.
 package geojson
 
 import (
@@ -51,26 +51,25 @@ func (l Limits) WithDefaults() Limits {
 // errVertices ends the reading of a document with more vertices than its limit.
 var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)
 
-// ReadGeoJSON reads a FeatureCollection, a Feature, a Polygon or a MultiPolygon (RFC 7946) as
-// a stream, whose features are parsed on all CPUs: beside what it returns, its memory is bounded
-// by the largest feature, and by two batches of features for each CPU (see batchBytes, maxCopy).
-// It returns when no goroutine of its own is left. Each fence has memory of its own, so that one
-// that is replaced later does not live as long as its neighbours. file names the document in
-// errors and findings.
+// ReadGeoJSON reads a FeatureCollection, a Feature, a Polygon or a MultiPolygon (RFC 7946) as a
+// stream, and parses its features on all CPUs. Besides its result, its memory is bounded by the
+// largest feature, and by two batches of features for each CPU (see batchBytes, maxCopy). None of
+// its goroutines is left when it returns. Each fence has memory of its own, so a fence that is
+// replaced later does not live as long as its neighbours. file names the document in errors and
+// findings.
 //
-// An error is what makes the document as a whole unfit: a *SyntaxError, ErrNotGeoJSON (also
-// for TopoJSON), ErrCRS, ErrLimit, or what r failed with. Everything else is a Finding and
-// costs at most its own feature; see Code for what is taken, skipped and refused.
+// The error is a defect of the whole document: a *SyntaxError, ErrNotGeoJSON (also for TopoJSON),
+// ErrCRS, ErrLimit, or the error of r. Every other defect is a Finding and costs at most its own
+// feature. Code lists accepted, skipped and refused ones.
 //
-// A fence is a Feature with a Polygon or MultiPolygon, or one of these, which become polygons
-// when they are read (Circle, Rectangle):
+// A fence is a Feature with a Polygon or MultiPolygon, or one of these, which become polygons when
+// they are read (Circle, Rectangle): a Feature, or an object without a type, with
+// "circle":{"lon":,"lat":,"radius_m":}; a Feature with a Point and a number of metres as its
+// property "radius"; a Feature without geometry, with a "bbox".
 //
-//   - a Feature, or an object without a type, with "circle":{"lon":,"lat":,"radius_m":};
-//   - a Feature with a Point and a number of metres as its property "radius";
-//   - a Feature without geometry, with a "bbox".
-//
-// Altitudes, bounding boxes beside a geometry, unknown members and a byte order mark are ignored. Ring
-// directions mean nothing. A key that repeats in the document gets the suffix ~2, ~3 and so on.
+// Altitudes, bounding boxes beside a geometry, unknown members and a byte order mark are ignored.
+// Ring directions mean nothing. A key that repeats in the document gets the suffix ~2, ~3 and so
+// on.
 func ReadGeoJSON(r io.Reader, file string, o ReadOptions) (*Collection, error) {
 	o.Limits = o.Limits.WithDefaults()
 	d := &document{lexer: newLexer(r, file, o.Limits.FeatureBytes), features: newPipeline(file, o)}

@@ -19,8 +19,8 @@ type area struct {
 	findings []Finding
 }
 
-// inspect drops the rings that have no area, and tells all defects of a geometry whose
-// coordinates are in range. written lists those that can no more be seen. w is lent.
+// inspect drops rings without area, and returns all defects of a geometry whose coordinates are in
+// range. written lists the defects that the geometry no longer shows. w is lent.
 func inspect(mp geometry.MultiPolygon, written []ringDefect, w *workspace) area {
 	in := inspector{many: len(mp) > 1, simple: true, budget: pairBudget, workspace: w}
 	for _, d := range written {

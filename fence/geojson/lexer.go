@@ -53,7 +53,7 @@ func (l *lexer) peekMore() (byte, bool) {
 	return l.buf[l.pos], true
 }
 
-// fill drops the bytes that nobody needs any more and reads on.
+// fill drops the consumed bytes and reads on.
 func (l *lexer) fill() bool {
 	if l.r == nil || l.rerr != nil {
 		return false

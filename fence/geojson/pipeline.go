@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// pipeline parses the features of a document in batches, as many at once as there are CPUs, and
-// has a merger take what comes of them in the order of the document. One goroutine, that of the
-// lexer, calls it.
+// pipeline parses the features of a document in batches, as many at once as there are CPUs. A
+// merger takes the results in the order of the document. The lexer's goroutine calls it, and no
+// other.
 type pipeline struct {
 	options ReadOptions
 	width   int      // batches that are parsed or wait to be taken, at most
@@ -146,9 +146,9 @@ const (
 	maxCopy = 1 << 20
 )
 
-// batch is a run of features of a document, which are parsed in one go. Batches are parsed side
-// by side, and what comes of them is taken in the order of the document. A batch is filled and
-// emptied by the reader of the document; in between, until done is closed, by parse alone.
+// batch is a run of features of a document that are parsed together. Batches are parsed in
+// parallel, and their results are taken in the order of the document. The reader of the document
+// fills and empties a batch. In between, until done is closed, only parse uses it.
 type batch struct {
 	text    []byte // of the features, one after the other
 	ends    []int  // of each in text. One without text was too large.

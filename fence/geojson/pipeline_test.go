@@ -98,7 +98,7 @@ func checkOrder(t *testing.T, c *Collection) {
 	}
 }
 
-// TestTheFirstErrorWins: of what is wrong with a document the reader tells what comes first in it,
+// TestTheFirstErrorWins: of several errors in a document, the reader returns the first in its text,
 // although the lexer is far ahead of the goroutines.
 func TestTheFirstErrorWins(t *testing.T) {
 	features := make([]string, 3000) // of 4 vertices each

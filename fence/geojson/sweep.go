@@ -120,8 +120,8 @@ func (s *sweeper) step(here []sweepVertex) fault {
 	return fault{}
 }
 
-// leave takes out the edges that end here. The edges on p begin at the place at; those that
-// do not end here touch it. What has become neighbours is checked.
+// leave removes the edges that end here. The edges on p begin at the place at; edges on p that do
+// not end here touch it. New neighbours are checked.
 func (s *sweeper) leave(at place, here []sweepVertex) fault {
 	p := here[0].p
 	due := 0

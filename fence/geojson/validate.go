@@ -18,7 +18,7 @@ func Validate(mp geometry.MultiPolygon) []Finding {
 	return inspect(mp, nil, w).findings
 }
 
-// workspaces are those of callers of Validate; the collector takes those that nobody uses.
+// workspaces belong to callers of Validate. The collector takes unused ones.
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
 // Refusal tells why no set takes the geometry, if so.

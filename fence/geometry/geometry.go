@@ -1,7 +1,7 @@
-// Package geometry has points, rings and polygons in longitude and latitude, and the exact predicates
-// that decide whether an area holds a point. Edges are straight in degrees; every decision is exact
-// for the given float64 coordinates. Package fence explains which of two neighbours owns a point on
-// their shared edge.
+// Package geometry has points, rings and polygons in longitude and latitude, and the exact
+// predicates that decide whether an area holds a point. Edges are straight in degrees. Every
+// decision is exact for the given float64 coordinates. Package fence explains which of two
+// neighbours owns a point on their shared edge.
 package geometry
 
 import (

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// orientBound times |l|+|r| bounds the error of l-r computed in float64, where l and r are
-	// the two products of the determinant: (3 + 16u)u with u = 2^-53. Shewchuk, "Adaptive
-	// Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997, ccwerrboundA.
+	// orientBound times |l|+|r| bounds the error of l-r computed in float64, where l and r are the
+	// two products of the determinant: (3 + 16u)u with u = 2^-53. Shewchuk, "Adaptive Precision
+	// Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997, ccwerrboundA.
 	orientBound = 3.3306690738754716e-16
 
-	// The bound holds while products do not underflow. At 1e-250 the slack in it, 13u^2 of the
-	// sum, is above 1e-281, far more than the 5e-324 that an underflow can lose. Overflow needs
-	// no limit: it makes the bound infinite or the determinant NaN, so that neither comparison holds.
+	// The bound holds while products do not underflow. At 1e-250 the slack in it, 13u^2 of the sum,
+	// is above 1e-281, far more than the 5e-324 that an underflow can lose. Overflow needs no
+	// limit: it makes the bound infinite or the determinant NaN, so that neither comparison holds.
 	orientMin = 1e-250
 
 	// The expansion is exact while each nonzero coordinate has its magnitude in this range: a

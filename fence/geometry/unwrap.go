@@ -8,19 +8,20 @@ import (
 	"slices"
 )
 
-// Unwrap gives the area of rings that reach over the antimeridian in one piece, split at it.
+// Unwrap returns the area of rings that cross the antimeridian, split at it.
 //
-// A longitude beyond 180 names the same place less or plus 360, which is exact in float64. An
-// edge over more than 180 degrees, as given, goes the short way round, and so does one from
-// one side of 180 to the other; only a whole parallel from -180 to 180 stays. Where an edge meets the antimeridian a vertex is put in, the
-// same for every fence that has the edge in either direction. Edges along the antimeridian
-// close the pieces, always between the crossings that follow one another to the north.
+// A longitude beyond 180 names the same place as that minus or plus 360, which is exact in float64.
+// An edge over more than 180 degrees goes the short way round, and so does an edge from one side of
+// 180 to the other. Only a whole parallel from -180 to 180 stays. Where an edge meets the
+// antimeridian a vertex is added, the same one for every fence that has the edge in either
+// direction. Edges along the antimeridian close the pieces, always between consecutive crossings to
+// the north.
 //
-// A ring that winds round a pole has a cap: it is closed by that pole. It is the one to which
-// the middle between the ring's least and greatest latitude is nearer, the north pole if it is
-// 0. Direction has no meaning here either.
+// A ring that winds round a pole has a cap: it is closed by that pole. It is the pole to which the
+// middle between the ring's least and greatest latitude is nearer, and the north pole if it is 0.
+// Direction has no meaning here either.
 //
-// Parts without any such edge are as they were, but for longitudes beyond 180.
+// Parts without any such edge stay as they are, except for longitudes beyond 180.
 func Unwrap(mp MultiPolygon) MultiPolygon { return unwrap(mp, 0) }
 
 // unwrap is Unwrap with the latitude of the cap, 90 or -90, or 0 to choose.

@@ -7,7 +7,7 @@ import (
 	"paddock/fence/geometry"
 )
 
-// What counts as standing still, for people who look at a map.
+// The bounds of standing still, as a person sees it on a map.
 const (
 	dwellSpeed  = 0.5    // metres per second, below which a reported speed is standing
 	dwellRadius = 15.0   // metres; within it of one place ...

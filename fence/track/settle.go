@@ -31,8 +31,8 @@ type change struct {
 	member int // index in Shard.members, for one that begins
 }
 
-// settle compares the fences that hold the object with those that it was in,
-// appends the difference as events and stores the new memberships.
+// settle compares the fences that hold the object with its memberships, appends the difference as
+// events and stores the new memberships.
 func (s *Shard) settle(o *object, c cause, events []Event) []Event {
 	s.members, s.changes = s.members[:0], s.changes[:0]
 	was := o.members

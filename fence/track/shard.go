@@ -30,7 +30,7 @@ type Shard struct {
 	edited  Millis // when view took the place of the one before
 	now     Millis
 	objects map[key]*object
-	order   []*object   // by handle; those that are gone keep their places until they are given away
+	order   []*object   // by handle; removed objects keep their places until these are reused
 	free    []uint32    // these places
 	numbers uint64      // the last event of the objects that are gone had at most this Seq
 	heard   arrivalList // objects that are not silent, longest unheard first
@@ -88,7 +88,7 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 	if !known {
 		c.reason = FirstSeen
 	}
-	if o.silent { // it was told to be outside of everything; how it came here nobody saw
+	if o.silent { // its exits were reported; its way back was not observed
 		o.silent, c.unseen = false, true
 		s.silent--
 	}

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// writePid and writePorts rename their files into place once the listeners stand:
-// who sees one finds all of it, and a server that answers.
+// writePid and writePorts rename their files into place once the listeners are open: a process that
+// sees one finds all of it, and a server that answers.
 func (p *Program) writePid() error {
 	if p.settings.PidFile == "" {
 		return nil

@@ -73,7 +73,7 @@ func (p *Program) open(door *httpDoor, host string, port int, handler func(port 
 	}
 	if door.listener = ln; door.scheme == "https" {
 		cfg := p.settings.Bus.TLS.Config.Clone()
-		cfg.ClientAuth = tls.NoClientCert // who monitors is no client of the broker
+		cfg.ClientAuth = tls.NoClientCert // a monitoring client is not a client of the broker
 		ln = tls.NewListener(ln, cfg)
 	}
 	door.server = &http.Server{Handler: handler(ln.Addr().(*net.TCPAddr).Port), ReadHeaderTimeout: httpHeader}

@@ -11,8 +11,8 @@ import (
 	"paddock/internal/busd/natsconf"
 )
 
-// authorization is what a file says about who may connect, before it is put
-// together: accounts, users and the default of permissions come in any order.
+// authorization is the content of a file about users, before it is put together: accounts, users
+// and the default of permissions come in any order.
 type authorization struct {
 	at                    natsconf.Pos
 	given                 bool
@@ -52,8 +52,8 @@ func (d *decoder) authorization(a *authorization, f *natsconf.Field) {
 	}, "username", "user", "pass", "password", "permissions", "default_permissions", "default_permission", "default_permissions"))
 }
 
-// accounts takes those that have users. What accounts share with one another, and
-// what bounds them, means nothing while there is only one.
+// accounts reads the accounts that have users. Imports, exports and limits of accounts mean nothing
+// while there is only one.
 func (d *decoder) accounts(a *authorization, f *natsconf.Field) {
 	if f.Value.Kind == natsconf.Array { // of names
 		d.warn(f.Pos, "accounts is ignored: its accounts have no users")
@@ -84,7 +84,7 @@ func (d *decoder) accounts(a *authorization, f *natsconf.Field) {
 	}
 }
 
-// admit puts together who may connect.
+// admit puts together the users that may connect.
 func (d *decoder) admit(s *Settings, a *authorization) {
 	users := withDefault(a.users, a.permissions)
 	accounts := slices.DeleteFunc(a.accounts, func(acc account) bool {
@@ -175,8 +175,8 @@ func (d *decoder) users(f *natsconf.Field) (users []bus.User) {
 	return users
 }
 
-// connections reads ways to connect, those included that this broker has not: who may
-// come only by these cannot come.
+// connections reads ways to connect, including ways that this broker lacks: a user that is limited
+// to these cannot connect.
 func (d *decoder) connections(f *natsconf.Field) (types []bus.ConnectionType) {
 	var names []string
 	d.texts(&names)(f)

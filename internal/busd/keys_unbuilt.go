@@ -10,7 +10,7 @@ import (
 // Keys of a NATS server that this one does not have, by what becomes of a file that
 // holds them. A key that is in none of these lists nor in a table is a mistake.
 var (
-	// harmlessKeys tune what is not tuned here, or add what nobody misses.
+	// harmlessKeys tune features that are not tuned here, or add features that are not missed.
 	harmlessKeys = []string{
 		"disable_sublist_cache", "no_sublist_cache", "no_fast_producer_stall", "max_traced_msg_len", "write_timeout",
 		"connect_error_reports", "reconnect_error_reports", "prof_block_rate", "server_metadata", "feature_flags",
@@ -23,7 +23,7 @@ var (
 	promisedKeys = []string{
 		"jetstream", "store_dir", "storedir", "cluster", "gateway", "leafnodes", "leaf", "mappings", "maps",
 	}
-	// refusedKeys decide who may do what: to ignore one would let somebody in.
+	// refusedKeys decide permissions: ignoring one would admit a client that the file keeps out.
 	refusedKeys = []string{
 		"operator", "operators", "root", "roots", "root_operator", "root_operators", "trusted", "trusted_keys",
 		"resolver", "account_resolver", "accounts_resolver", "resolver_preload", "resolver_pinned_accounts",

@@ -81,8 +81,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// A log file is put aside when it has grown, keeps as many as it may, and follows
-// its path when somebody has moved it.
+// A log file is rotated when it has grown, keeps as many old files as it may, and is reopened at
+// its path after it was moved.
 func TestLogFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bus.log")
 	f, err := openLogFile(Log{File: path, MaxBytes: 10, MaxFiles: 3})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// logFile is a file of log lines that puts itself aside when it has grown, and can
-// be opened anew after somebody has moved it.
+// logFile is a file of log lines that rotates itself when it has grown, and can be reopened after
+// it was moved.
 type logFile struct {
 	path     string
 	maxBytes int64 // 0 = no limit
@@ -26,8 +26,7 @@ func openLogFile(log Log) (*logFile, error) {
 	return l, l.open()
 }
 
-// open opens the file in place of the present one, if any. l.mu is held, or nobody
-// else knows l.
+// open opens the file in place of the present one, if any. l.mu is held, or l is not shared yet.
 func (l *logFile) open() error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {

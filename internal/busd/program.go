@@ -135,7 +135,7 @@ func (p *Program) announce() {
 	}
 }
 
-// fatal logs why the program ends. As a command of paddock it has somebody who does.
+// fatal logs why the program ends. As a command of paddock, the command logs it.
 func (p *Program) fatal(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if p.Logger == nil {

@@ -167,8 +167,8 @@ func inOrder(t *testing.T, lines []string, texts ...string) {
 	}
 }
 
-// A reload changes the password: who has the old one is closed and does not come
-// back, who has the new one is let in. A file that is wrong changes nothing.
+// A reload changes the password: a client with the old one is closed and cannot reconnect, a client
+// with the new one is admitted. A wrong file changes nothing.
 func TestReloadOfAPassword(t *testing.T) {
 	const config = "port: -1, ports_file_dir: \"$DIR\", authorization {user: ann, password: "
 	r := start(t, config+"old}")

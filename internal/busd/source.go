@@ -58,8 +58,8 @@ func (s *Settings) read(file string) error {
 	return s.apply(root)
 }
 
-// place settles where to listen. Who runs the broker as a command of paddock gets
-// loopback unless something else is said, for monitoring as for clients.
+// place decides where to listen. The broker as a command of paddock listens on loopback unless told
+// otherwise, for monitoring as for clients.
 func (s *Settings) place() {
 	if s.Bus.Host == "" && s.Bus.AllowOpen {
 		s.Bus.Host = "0.0.0.0"

@@ -52,8 +52,8 @@ func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// The certificate of a file serves clients, web pages and monitoring; with verify,
-// clients need one too, and whoever monitors does not.
+// The certificate of a file serves clients, web pages and monitoring. With verify, clients need one
+// too, and monitoring requests do not.
 func TestTLSOfAFile(t *testing.T) {
 	dir := t.TempDir()
 	trusted := writeCertificate(t, dir)

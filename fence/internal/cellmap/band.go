@@ -199,8 +199,8 @@ func (w *cellBand) tell() {
 	w.told = have
 }
 
-// east gives the parts that hold the south-eastern corner of a cell, of those that hold the
-// south-western one and the edges that may touch it.
+// east returns the parts that hold the south-eastern corner of a cell, given the parts that hold
+// the south-western one and the edges that may touch the cell.
 func (w *cellBand) east(parts, edges []uint32, cell square) []uint32 {
 	x := cell.x + 1<<cell.shift
 	for _, i := range edges {

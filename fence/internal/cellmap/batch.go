@@ -15,10 +15,10 @@ const blockPoints = 1 << 8
 // fewPoints is how many points are worth a block, which takes 100 ns to begin with.
 const fewPoints = 8
 
-// cellBlock is some points of a batch on their way to their answers. It is gone over again and
-// again, and each time one thing is done to all: so loads overlap, and the processor foresees
-// what comes. It could not foresee how many edges there are in each point's cell. So one edge of
-// each is looked at, then the second of those that have another, and so on.
+// cellBlock is some points of a batch on their way to their answers. Each pass does one step for
+// all points, so that loads overlap and branches are predictable. The number of edges in each
+// point's cell would not be: so one pass looks at one edge of each point, the next pass at the
+// second edge of the points that have another, and so on.
 type cellBlock struct {
 	entries [blockPoints]uint32      // of each point's cell
 	spots   [blockPoints]spot        // where in the cell it is
@@ -34,7 +34,7 @@ type cellBlock struct {
 
 	divided blockList // points in root cells that are divided
 	edged   blockList // points in cells with a record
-	open    blockList // of edged: those that have another edge
+	open    blockList // of edged: points that have another edge
 }
 
 const (
@@ -154,7 +154,7 @@ func (b *cellBlock) read(m *Cellmap) {
 	}
 }
 
-// cross looks at one edge of each open point, and closes those that have no more.
+// cross looks at one edge of each open point, and closes points without further edges.
 func (b *cellBlock) cross(m *Cellmap) {
 	open, words := b.open.all(), m.Words
 	b.open.n = 0

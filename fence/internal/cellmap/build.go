@@ -32,8 +32,8 @@ const (
 	fewMeetings     = 2 << 20
 )
 
-// courtesyEdges is how many edges a builder goes over before it lets whoever waits have its
-// processor: some 200 us. Go's scheduler by itself would take it away after 10 ms.
+// courtesyEdges is how many edges a builder processes before it yields its processor to other
+// goroutines: some 200 us. Go's scheduler by itself would preempt it after 10 ms.
 const courtesyEdges = 1 << 10
 
 // courtesy counts the edges that a builder goes over.
@@ -171,8 +171,8 @@ func (b *cellBuilder) build() bool {
 	return true
 }
 
-// bandsEach is how many bands there are for each worker. Of those with many short edges and many
-// cells that are divided some take twice as long as others; who is done takes the next.
+// bandsEach is how many bands there are for each worker. Bands with many short edges and many
+// divided cells take twice as long as others. A worker that is done takes the next band.
 const bandsEach = 4
 
 // rootWork is how much work an edge is beside a root cell without any.

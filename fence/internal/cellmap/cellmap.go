@@ -35,15 +35,15 @@ const (
 	EntryNode uint32 = 3 << entryBits // the index of the first of nodeSize entries
 )
 
-// Cellmap is an index for which the world is cut into cells. Most cells lie wholly inside
-// the same fences, and know which; the others have a record of the edges that go through
-// them. Nobody changes it, and its arrays but rings hold no pointers.
+// Cellmap is an index that cuts the plane into cells. Most cells lie wholly inside the same fences,
+// and list them. The other cells have a record of the edges that go through them. A Cellmap is
+// immutable, and its arrays except rings hold no pointers.
 //
-// A record says which parts of fences hold the south-west corner of its cell. From there a
-// path leads north and then east to the point, and each edge that it crosses puts the
-// point on the other side of that edge's parts. An edge that two fences share is crossed
-// once for both. What that takes is worked out in cellrecord.go; it is exact, since integers
-// that cannot decide leave it to the coordinates themselves, and those to orient.
+// A record lists the parts of fences that hold the south-west corner of its cell. From there a path
+// leads north and then east to the point. Each edge that it crosses puts the point on the other
+// side of that edge's parts. An edge that two fences share is crossed once for both. record.go has
+// the details. The result is exact: where integers cannot decide, the coordinates themselves do, by
+// geometry.Orient.
 type Cellmap struct {
 	rule   geometry.Rule
 	x0, y0 int32 // units; of the grid's south-west corner

@@ -9,8 +9,8 @@ import (
 	"paddock/fence/geometry"
 )
 
-// Check makes sure that no look-up leaves the arrays or finds a fence that is not there,
-// whatever the arrays hold; whether its answers are true only who built it knows. fences is the
+// Check returns an error unless every look-up stays within the arrays and finds only existing
+// fences, whatever the arrays hold. It cannot tell whether the answers are right. fences is the
 // number of fences, whose refs count from 0.
 func (m *Cellmap) Check(fences int) error {
 	places := uint64(0)

@@ -175,7 +175,7 @@ func (b *cellBuilder) rootCells() []uint32 {
 	return cells
 }
 
-// mergeProbes bounds how many edges one is compared with. Those that do not meet their like
+// mergeProbes bounds how many edges one edge is compared with. Edges that do not meet their equal
 // stay apart, and are crossed one after the other.
 const mergeProbes = 16
 

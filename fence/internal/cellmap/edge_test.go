@@ -10,8 +10,8 @@ import (
 	"paddock/fence/internal/index"
 )
 
-// TestMergeIsBounded: whoever chooses coordinates so that all edges look the same to the table
-// gets edges that stay apart, not a search through all of them. Answers do not depend on it.
+// TestMergeIsBounded: coordinates that are chosen so that all edges look the same to the table
+// leave the edges apart, and cause no search through all of them. Answers do not depend on it.
 func TestMergeIsBounded(t *testing.T) {
 	const edges = 4 * mergeProbes
 	ulp := math.Ldexp(1, -50)

@@ -132,7 +132,7 @@ func (c *cellPatch) copy() *cellPatch {
 	return &cellPatch{c.base, c.across, slices.Clone(c.Pages), c.Tiles, c.bytes}
 }
 
-// put makes the tile with the number i another, in a copy of before that nobody has seen yet.
+// put replaces the tile with the number i, in a copy of before that is not published yet.
 func (c *cellPatch) put(before *cellPatch, i uint32, tile *Cellmap) {
 	page := &c.Pages[i/tilePage]
 	if *page == before.Pages[i/tilePage] {

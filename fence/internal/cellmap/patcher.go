@@ -37,9 +37,9 @@ func (c change) bounds() geometry.Box {
 	return b
 }
 
-// cellPatcher makes the root cells anew that a change touches: those that an edge of the old
-// fence or of the new one may touch, and those that are within the one and not within the
-// other. Which other fences have edges there the cells themselves know.
+// cellPatcher rebuilds the root cells that a change touches: cells that an edge of the old fence or
+// of the new one may touch, and cells inside only one of the two. The cells themselves know the
+// other fences with edges there.
 //
 // It keeps its memory from one change to the next, and belongs to one goroutine.
 type cellPatcher struct {
@@ -218,7 +218,7 @@ func (p *cellPatcher) within(outline [][]rowEdge, x, y uint32) bool {
 	return len(p.hold(outline, x, y)) > 0
 }
 
-// hit lists the cells of the window that an edge may touch; only those that are numbered if made.
+// hit lists the cells of the window that an edge may touch; with made, only numbered ones.
 func (p *cellPatcher) hit(e *ringEdge, made bool) {
 	m, w := p.m, p.window
 	p.hits = p.hits[:0]

@@ -108,8 +108,8 @@ func (w *CellWriter) Stale(t *index.Table) bool {
 		t.Edges > Outgrown*w.Built && w.Built > 0 || t.Edges < w.Built/Outgrown
 }
 
-// renewSteps is how many changes a renewal takes in at once, for which writers wait, and how
-// many each edit takes in for it beside its own: so it gains on those who write without a pause.
+// renewSteps is how many changes a renewal takes in at once, while writers wait, and how many each
+// edit takes in besides its own. So a renewal gains on writers that write without a pause.
 const renewSteps = 4
 
 // Renewal is a cellmap that is built anew beside a set. It follows what has changed meanwhile,
@@ -136,10 +136,10 @@ func (r *Renewal) Finish(now *index.Table) index.Index {
 	return r.Of.Publish(now)
 }
 
-// Step takes in some of the changes that led to the table now, and says whether that is all of them.
+// Step takes in some of the changes that led to the table now, and reports whether these are all.
 //
-// It takes in those that led to one table before it looks at the next: cells are made of what
-// is in a table, so that what is in another would stay in some of them.
+// It takes in all changes of one table before those of the next: cells are made from the content of
+// one table, and would otherwise mix two.
 func (r *Renewal) Step(now *index.Table) (all bool) {
 	for range renewSteps {
 		if len(r.changes) == 0 {

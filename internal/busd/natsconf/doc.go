@@ -8,7 +8,7 @@
 // puts the entries of another file in its place. `#` and `//` begin comments.
 //
 // [ParseFile] returns the tree, each node with the place where it stands, so that
-// whoever gives the keys a meaning can say where it disagrees. The package knows no
+// the code that gives the keys a meaning can report faults with their places. The package knows no
 // key but include.
 //
 // The same text means the same as in the reference implementation, but where that

@@ -26,7 +26,7 @@ type Sources struct {
 	LookupEnv func(name string) (string, bool)
 }
 
-// ParseFile reads a configuration file, and those that it includes.
+// ParseFile reads a configuration file, and the files that it includes.
 func ParseFile(path string) (*Node, error) { return Sources{}.ParseFile(path) }
 
 // ParseFile reads a configuration file. Paths of includes are relative to the file

@@ -121,7 +121,7 @@ type Messages struct {
 	Lost      int64 `json:"lost"`
 	Doubled   int64 `json:"doubled"`
 	Reordered int64 `json:"reordered"` // to one subscriber, behind a later one of the same publisher
-	Foreign   int64 `json:"foreign"`   // somebody else's
+	Foreign   int64 `json:"foreign"`   // of other processes
 }
 
 // Late is the sends of a cause, and the sum of their lags.

@@ -96,7 +96,7 @@ type Overload struct {
 	Idle     time.Duration `json:"idle_ns"`
 	Uplink   string        `json:"uplink,omitempty"` // the link's rate each way, where that is what bounds
 	Beside   *Beside       `json:"beside,omitempty"`
-	Unhinted int64         `json:"refused_without_retry_after"` // of those that were asked beside the load
+	Unhinted int64         `json:"refused_without_retry_after"` // of the ones that were sent beside the load
 	Hinted   int64         `json:"refused_with_retry_after"`
 }
 
