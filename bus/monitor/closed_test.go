@@ -14,8 +14,8 @@ func (s *site) closed(args string) []any {
 	return s.json("/connz?state=closed" + args)["connections"].([]any)
 }
 
-// A connection is among the ended ones, with its reason, by the time its client
-// can know: those that break the rules at once, those that leave shortly after.
+// A closed connection is listed with its reason: at once after a protocol violation,
+// shortly after when the client closes it.
 func TestAClosedConnectionTellsWhy(t *testing.T) {
 	s := newSite(t, bus.Config{MaxPayload: 10}, monitor.Options{})
 	p := s.dial(connect("large") + "SUB a.* 7\r\n")

@@ -52,8 +52,8 @@ type connRow struct {
 	SubsDetail []subRow `json:"subscriptions_list_detail,omitempty"`
 }
 
-// rowTLS is what the handshake has come to. The certificates are for who asks with
-// auth.
+// rowTLS holds the results of the TLS handshake. Certificates are included only in
+// answers to queries with auth.
 type rowTLS struct {
 	Version string    `json:"tls_version,omitempty"`
 	Cipher  string    `json:"tls_cipher_suite,omitempty"`

@@ -1,12 +1,12 @@
-// Package monitor answers over HTTP what tools of the protocol ask a broker about
-// itself: its state in /varz, connections in /connz, subscriptions in /subsz, and
-// so on, under the paths, names and types that those tools know. /metrics is for
-// Prometheus, /topz shows what subjects are busiest.
+// Package monitor serves the state of a broker over HTTP: general state in /varz,
+// connections in /connz, subscriptions in /subsz, and so on, with the paths, names
+// and types that monitoring tools of the protocol expect. /metrics is for
+// Prometheus; /topz lists the busiest subjects.
 //
-// Everything is read when somebody asks; nothing runs in between. A list takes the
-// lock of one connection after the other, never of two, so that publishers are not
-// held up by it.
+// State is read on request; nothing runs between requests. A list locks one
+// connection after the other, never two at once, so that it does not delay
+// publishers.
 //
-// Clusters, leaf nodes, JetStream and accounts are things that this broker has not:
-// what asks for them is answered as a single server answers that uses none.
+// The broker has no clusters, leaf nodes, JetStream or accounts. Requests for them
+// get the answer of a single server that uses none of them.
 package monitor

@@ -18,7 +18,7 @@ type Options struct {
 	Host     string // where the answers are served, as /varz tells it
 	Port     int    // 0 = not without TLS
 	TLSPort  int    // 0 = not with TLS
-	BasePath string // what comes before every path; "" = nothing
+	BasePath string // prefix of every path; "" = none
 	// Config tells what was loaded last. nil = nothing but the server's start.
 	Config func() Loaded
 	// Profile shows the stacks of all goroutines on /stacksz.
@@ -52,9 +52,9 @@ type endpoint struct {
 	answer     func(q query) (any, error)
 }
 
-// Handler answers what is asked about s. Methods make no difference, as in the
-// reference server. Whoever serves it guards it: it tells the addresses of clients
-// and the names of users.
+// Handler returns a handler that serves the state of s. It ignores the HTTP method,
+// as the reference server does. The caller must restrict access to it, because the
+// answers contain addresses of clients and names of users.
 func Handler(s *bus.Server, o Options) http.Handler {
 	if o.BasePath = "/" + strings.Trim(o.BasePath, "/"); o.BasePath == "/" {
 		o.BasePath = ""

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// health is the answer of /healthz. Who asks for details gets errors as a list.
+// health is the answer of /healthz. Queries with details get the errors as a list.
 type health struct {
 	Status string        `json:"status"`
 	Error  string        `json:"error,omitempty"`

@@ -191,11 +191,11 @@ func uptime(d time.Duration) string {
 	return b.String()
 }
 
-// usageWindow is the shortest time over which CPU use is averaged: who asks more
-// often gets the last answer.
+// usageWindow is the shortest time over which CPU use is averaged. More frequent
+// requests get the last answer.
 const usageWindow = time.Second
 
-// processUsage measures what the process takes, between readings.
+// processUsage measures the CPU use of the process between readings.
 type processUsage struct {
 	mu    sync.Mutex
 	since time.Time
