@@ -8,8 +8,10 @@ const resamples = 1000
 // draws are resamples of a run of so many parts, each of as many parts as the run: blocks
 // of parts that follow one another, of which the last may be shorter.
 type draws struct {
-	parts, block, rest int    // rest is the length of the last
-	starts             []int8 // of the blocks: those of a resample beside one another. In a circle, so that the ends are drawn as often
+	parts, block, rest int // rest is the length of the last block
+	// starts are those of the blocks, for one resample after the other. They lie on a circle, so that
+	// the ends are drawn as often as the middle.
+	starts []int8
 }
 
 // newDraws always draws the same.

@@ -52,7 +52,7 @@ func Example() {
 	mux := wire.NewMux()
 	wire.Handle(mux, "greet", func(_ context.Context, name []byte) ([]byte, error) {
 		if len(name) == 0 {
-			return nil, &wire.Error{Code: wire.InvalidArgument, Msg: "who?"}
+			return nil, &wire.Error{Code: wire.InvalidArgument, Msg: "the name is empty"}
 		}
 		return append([]byte("hello "), name...), nil
 	})
@@ -74,7 +74,7 @@ func Example() {
 	}
 	// Output:
 	// hello wire <nil>
-	// wire: INVALID_ARGUMENT: who?
+	// wire: INVALID_ARGUMENT: the name is empty
 }
 
 // Values of any type travel as CBOR, unless they encode themselves.

@@ -67,16 +67,16 @@ type session struct {
 }
 
 // Restore sets, before connections are accepted, how many posts of s.ID, s.Epoch and s.Index were
-// handled by an earlier process. who is the identity that the session is bound to; nil binds it to
+// handled by an earlier process. identity is that of the peer that the session is bound to; nil binds it to
 // the first peer that uses it.
-func (s *Sessions) Restore(who any, of Session, handled uint64) {
+func (s *Sessions) Restore(identity any, of Session, handled uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.find(of.ID)
 	if of.Epoch < known.epoch {
 		return
 	}
-	known.epoch, known.identity, known.bound = of.Epoch, who, who != nil
+	known.epoch, known.identity, known.bound = of.Epoch, identity, identity != nil
 	lane := known.lanes[of.Index]
 	if lane == nil {
 		lane = &sessionLane{}

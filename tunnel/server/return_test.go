@@ -112,7 +112,7 @@ func (b *blackhole) Write(p []byte) (int, error) {
 	}
 }
 
-// client starts a client for the host name of who, and returns it with a function that ends it.
+// client starts a client for a host name, and returns it with a function that ends it.
 func (n *island) client(who string, lost <-chan struct{}) (c *client.Client, stop func()) {
 	c, err := client.New(client.Config{
 		Tunnels: []client.Tunnel{{Name: who, Protocol: tunnel.HTTP, Host: who + ".example", Target: "127.0.0.1:1"}}, Logger: silent,

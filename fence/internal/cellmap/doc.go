@@ -56,19 +56,19 @@
 //
 // # An edit
 //
-// An edit does not change the cellmap. A patch lies over it: tiles of 4 x 4 root cells, each a small
-// cellmap of its own. An entry "as built" of a tile means the cell below it.
+// An edit does not change the cellmap. A patch lies over it: tiles of 4 x 4 root cells, each a
+// small cellmap of its own. An entry "as built" of a tile means the cell below it.
 //
 // Example: fence 3 moves its eastern border by one root cell.
 //
-//  1. The window of the change has the root cells of the box of the old and the new fence 3. If these
+//  1. The window of the change has the root cells of the box of the old and the new fence 3. If they
 //     are more than patchCells, or beyond the grid, the fence goes into an R-tree beside the cells.
 //  2. mark finds the cells of the window that an edge of either fence may touch, or that are inside
 //     one of the two only: the columns of both eastern borders, and those between.
 //  3. know collects the other fences with edges in these cells: fence 7, a neighbour.
 //  4. build makes these cells from the edges of 3 and 7 alone, with the same code as a whole build.
 //  5. assemble copies the tiles of these cells, and puts the new cells into them. All other tiles,
-//     and the base, are shared with the patch before. A tile whose cells are all as built is dropped.
+//     and the base, are shared with the patch before. A tile with no changed cell is dropped.
 //
 // The new snapshot has the new patch. Snapshots that readers still use keep the patch before. When
 // the R-tree has OverlayFences fences, or the set has Outgrown times as many edges as the base, the

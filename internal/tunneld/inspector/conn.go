@@ -20,8 +20,10 @@ type conn struct {
 	replayOf  uint64
 	up, down  *io.PipeWriter
 
-	asked    chan *exchange // whose answer is awaited, from requests to answers; one at a time, and a body need not wait for its answer
-	switched chan bool      // whether an upgrade was granted, from answers to requests
+	// asked passes the exchanges that await answers from requests to answers, one at a time. A body
+	// need not wait for its answer.
+	asked    chan *exchange
+	switched chan bool // whether an upgrade was granted, from answers to requests
 
 	// Each is closed by the one of the two that has ended: the other waits for it no more.
 	requestsOver, answersOver chan struct{}

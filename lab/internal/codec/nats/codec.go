@@ -83,7 +83,7 @@ func (c *Codec) Prepare() error {
 	}
 	c.run = rand.Uint32()
 	if c.Do == Request && c.Queue == "" {
-		c.Queue = "paddock-bench" // of those who reply one does
+		c.Queue = "paddock-bench" // one of the repliers answers
 	}
 	if c.Queue != "" && c.Do != Subscribe {
 		c.Queue = fmt.Sprintf("%s-%08x", c.Queue, c.run)
