@@ -9,8 +9,8 @@ const resamples = 1000
 // of parts that follow one another, of which the last may be shorter.
 type draws struct {
 	parts, block, rest int // rest is the length of the last block
-	// starts are those of the blocks, for one resample after the other. They lie on a circle, so that
-	// the ends are drawn as often as the middle.
+	// starts are those of the blocks, for one resample after the other. They lie on a circle, so
+	// that the ends are drawn as often as the middle.
 	starts []int8
 }
 

@@ -67,8 +67,8 @@ type session struct {
 }
 
 // Restore sets, before connections are accepted, how many posts of s.ID, s.Epoch and s.Index were
-// handled by an earlier process. identity is that of the peer that the session is bound to; nil binds it to
-// the first peer that uses it.
+// handled by an earlier process. identity is that of the peer that the session is bound to; nil
+// binds it to the first peer that uses it.
 func (s *Sessions) Restore(identity any, of Session, handled uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

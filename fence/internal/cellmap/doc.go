@@ -61,8 +61,9 @@
 //
 // Example: fence 3 moves its eastern border by one root cell.
 //
-//  1. The window of the change has the root cells of the box of the old and the new fence 3. If they
-//     are more than patchCells, or beyond the grid, the fence goes into an R-tree beside the cells.
+//  1. The window of the change has the root cells of the box of the old and the new fence 3. If
+//     they are more than patchCells, or beyond the grid, the fence goes into an R-tree beside the
+//     cells.
 //  2. mark finds the cells of the window that an edge of either fence may touch, or that are inside
 //     one of the two only: the columns of both eastern borders, and those between.
 //  3. know collects the other fences with edges in these cells: fence 7, a neighbour.
