@@ -61,7 +61,7 @@ var (
 	ErrClosed     = errors.New("tunnel: closed")
 )
 
-// End is how a connection ended that was carried as it is; it is also the word for a log.
+// End is the way in which a relayed connection ended; it is also the word for a log.
 type End string
 
 // The ends.

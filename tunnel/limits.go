@@ -36,8 +36,8 @@ type Limits struct {
 	// between requests, 75 s; Stall the longest time for which it may take no bytes of an answer,
 	// 30 s.
 	Head, Idle, Stall time.Duration
-	// Unsent is how long a client's link may take nothing, or its client say nothing though
-	// it was asked, until further visitors are refused, 2 s; negative is for ever.
+	// Unsent is the time for which a client's link may be blocked, or its client may leave a ping
+	// unanswered, until further visitors are refused, 2 s; negative is no limit.
 	Unsent time.Duration
 	// Linger is how long one direction of a raw connection lives on without a byte
 	// when the other one has ended, 60 s.

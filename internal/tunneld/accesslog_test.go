@@ -13,8 +13,8 @@ import (
 	"paddock/tunnel/server"
 )
 
-// Each refusal is a line, up to a number in each second; the next line says how many were
-// left out.
+// Each refusal is a line, up to a number in each second; the next line has the number of omitted
+// ones.
 func TestAccessLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"paddock/internal/process/metrics"
 )
 
-// Admin is a listener that tells how a side of the tunnel fares: /metrics for Prometheus,
-// /status for programs, at a server the dashboard's page for people. It changes nothing.
+// Admin is a listener for the figures of one side of the tunnel: /metrics for Prometheus, /status
+// for programs, and at a server the dashboard's page for people. It changes nothing.
 type Admin struct {
 	token    access.Token
 	mux      *http.ServeMux
@@ -47,7 +47,7 @@ func openAdmin(ctx context.Context, address, token string, log *slog.Logger, sta
 	return a, nil
 }
 
-// tell answers with JSON.
+// tell answers with v as JSON.
 func tell(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

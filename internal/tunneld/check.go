@@ -29,7 +29,7 @@ type CheckedRoute struct {
 	Fault   string `json:"fault,omitempty"` // why the target takes no connection
 }
 
-// ErrTarget says that a target takes no connection.
+// ErrTarget reports that a target refuses connections.
 var ErrTarget = errors.New("a target takes no connection")
 
 // CheckServer connects to the server of settings, asks which of the tunnels with these names (of
@@ -105,7 +105,7 @@ func (k *Check) take(c *Client, trials []client.Trial, at fronts) (err error) {
 	return err
 }
 
-// refusedBy tells a server that does not let us in from one that is not there.
+// refusedBy distinguishes a server that does not admit the client from one that is not reachable.
 func (c *Client) refusedBy(err error) error {
 	if err = c.explained(err); rejected(err) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)

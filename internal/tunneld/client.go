@@ -33,8 +33,8 @@ type ClientOptions struct {
 	// Key is the file of the client's key if the settings name none; it is made if there
 	// is none.
 	Key string
-	// FirstSeen is the file that remembers the server's key for a configuration that says
-	// nothing of it, "" for none.
+	// FirstSeen is the file that stores the server's key for a configuration without a way to
+	// verify it, "" for none.
 	FirstSeen string
 	// Bound is called with the result of binding each tunnel: where is a URL, or an address.
 	Bound  func(name, where, target string)
@@ -42,7 +42,7 @@ type ClientOptions struct {
 	Logger *slog.Logger
 }
 
-// Client is the side that visitors are brought to, as a program.
+// Client is the side of the services, as a program.
 type Client struct {
 	options ClientOptions
 	log     *slog.Logger
@@ -162,7 +162,7 @@ func (c *Client) Run(ctx context.Context) error {
 func (c *Client) connected(ctx context.Context, conn *wire.Conn) {
 	where, err := wire.Call[struct{}, fronts](ctx, conn, kindFronts, struct{}{})
 	if ctx.Err() != nil || errors.Is(err, wire.ErrNotSent) || errors.Is(err, wire.ErrMaybeSent) {
-		return // we were not let in after all
+		return // the server has not admitted the client after all
 	}
 	if err != nil {
 		where = fronts{}
@@ -254,8 +254,8 @@ func (c *Client) explained(err error) error {
 	return err
 }
 
-// rejected reports whether an error is the server's word, or ours about the server, rather
-// than the network's.
+// rejected reports whether an error was decided by the server, or by the client about the server,
+// and is not one of the network.
 func rejected(err error) bool {
 	return hasCode(err, wire.Unauthenticated) || hasCode(err, wire.PermissionDenied) || errors.As(err, new(untrusted))
 }

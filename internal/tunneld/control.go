@@ -139,7 +139,7 @@ func (r *Roster) line(x *server.Session) SessionLine {
 	return l
 }
 
-// id tells a client from others, whatever it comes with.
+// id identifies a client, whichever credential it uses.
 func (p *Peer) id() string {
 	if p.TokenID != "" {
 		return "token:" + p.TokenID
@@ -196,8 +196,8 @@ func DialControl(ctx context.Context, path string) (*Operator, error) {
 	return dialOperator(ctx, "unix", path, &wire.Config{Mux: wire.NewMux()})
 }
 
-// DialOperator connects to a server as settings say, with a key or token that is listed
-// with admin: true. key and firstSeen are as in ClientOptions.
+// DialOperator connects to a server with these settings, by a key or token that is listed with
+// admin: true. key and firstSeen are as in ClientOptions.
 func DialOperator(ctx context.Context, c *Connect, key, firstSeen string) (*Operator, error) {
 	config, _, err := c.link(key, firstSeen, slog.Default())
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// kindFronts asks a server at which ports its visitors come in, so that a client can
-// print a URL. Without an answer it prints the host alone.
+// kindFronts asks a server for the ports of its fronts, so that a client can print a URL. Without
+// an answer it prints the host alone.
 const kindFronts = "tunnel.fronts"
 
 // fronts are the ports, 0 for none. SNI is that of visitors whose TLS is passed through;

@@ -17,7 +17,7 @@ import (
 // bytes as without the inspector.
 func TestInspect(t *testing.T) {
 	service := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	service.Close() // a target by TLS is taken; that it is not there is told as ever
+	service.Close() // a target with TLS is inspected; that it is unreachable is reported as without the inspector
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host+r.URL.Path) }))
 	defer plain.Close()
 	s := newStage(t)

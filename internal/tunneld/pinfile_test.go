@@ -10,8 +10,8 @@ import (
 	"paddock/internal/process/keyid"
 )
 
-// The file of the key that was seen first is there whole or not at all; one that a crash has left
-// empty says as much as none.
+// The file of the first seen key is written completely or not at all; an empty one, left by a
+// crash, counts as none.
 func TestPinThatACrashHasLeft(t *testing.T) {
 	p := &pinFile{filepath.Join(t.TempDir(), "server.id"), slog.New(slog.DiscardHandler)}
 	if err := os.WriteFile(p.path, nil, 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 // watchEvery is how often it is looked whether the file has changed.
 const watchEvery = time.Second
 
-// watch reads the settings again when their file has changed, or a signal says so.
+// watch reads the settings again when their file has changed, or on a signal.
 func (r *Role) watch(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -34,7 +34,7 @@ func (r *Role) watch(ctx context.Context) error {
 	}
 }
 
-// version tells one state of a file from the next.
+// version identifies one state of a file.
 type version struct {
 	changed time.Time
 	size    int64
@@ -49,8 +49,8 @@ func stamp(file string) version {
 	return version{info.ModTime(), info.Size(), info.Mode()}
 }
 
-// reload lets new settings count, or keeps the old ones if anything is wrong with them.
-// Clients that would not be let in any more are sent away; addresses take a restart.
+// reload applies new settings, or keeps the old ones if they have a fault. Connected clients that
+// the new ones would not admit are disconnected; new addresses need a restart.
 func (r *Role) reload() {
 	if r.options.Reload == nil {
 		return

@@ -44,7 +44,7 @@ func TestSessionsAreResumedAfterARestart(t *testing.T) {
 		if err := conn.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := wire.Call[struct{}, struct{}](t.Context(), conn, "tunnel.fronts", struct{}{}); err != nil { // it is let in
+		if _, err := wire.Call[struct{}, struct{}](t.Context(), conn, "tunnel.fronts", struct{}{}); err != nil { // the client is admitted
 			t.Fatal(err)
 		}
 		if got, want := <-resumed, i > 0; got != want {

@@ -81,7 +81,7 @@ func (r *Role) LinkBudget() uint32 { return r.tunnel.Limits.LinkBudget() }
 // Verify is a wire.Config.Verify that admits listed clients.
 func (r *Role) Verify(c *wire.Conn, h *wire.Hello) error { return r.roster.Verify(c, h) }
 
-// Collector tells how the role fares.
+// Collector returns the metrics of the role.
 func (r *Role) Collector() prometheus.Collector { return tunnelstats.Server(r.tunnel) }
 
 // Open reads the certificate and listens for visitors and operators, all of it or nothing.

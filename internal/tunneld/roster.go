@@ -110,13 +110,13 @@ func (p *Peer) proof() [sha256.Size]byte {
 	return p.ID
 }
 
-// Identify is the tunnel.Server.Identify of a server whose connections Verify lets in.
+// Identify is the server.Server.Identify of a server whose connections Verify admits.
 func Identify(c *wire.Conn) string {
 	m, _ := c.Identity().(member)
 	return m.name
 }
 
-// Holds reports whether a connection that was let in would be let in now.
+// Holds reports whether the present list would admit a connection that was admitted before.
 func (r *Roster) Holds(c *wire.Conn) bool {
 	m, ok := c.Identity().(member)
 	who := r.peers.Load().byName[m.name]

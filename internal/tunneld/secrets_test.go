@@ -8,8 +8,8 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// Every file and text that holds a secret is read, each alone; one that is missing, empty
-// or broken ends the start. Nothing is let in, or offered, without it.
+// Every file and text with a secret is read on its own; one that is missing, empty or broken ends
+// the start. Without it nothing is admitted, or offered.
 func TestSecretsFailClosed(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

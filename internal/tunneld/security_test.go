@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// docs/design/tunnel/SECURITY.md names tests that are there, in the packages that it says.
+// Every test that docs/design/tunnel/SECURITY.md names exists in the package that it states.
 func TestSecurityTestsAreThere(t *testing.T) {
 	page, err := os.ReadFile("../../docs/design/tunnel/SECURITY.md")
 	if err != nil {

@@ -58,8 +58,8 @@ type Server struct {
 	tickets *handshake.Tickets
 }
 
-// OpenServer checks the settings, reads the key, and listens, so that whatever is wrong is
-// told before anything runs.
+// OpenServer checks the settings, reads the key, and listens, so that every fault is reported
+// before anything runs.
 func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	serve := &o.Settings.Serve
 	s := &Server{Role: NewRole(o)}
@@ -187,8 +187,8 @@ func (s *Server) Admin() net.Addr {
 	return s.admin.Addr()
 }
 
-// AddTo adds the server's services. In the end visitors are finished first, while
-// clients are still there; then clients are told to come back later.
+// AddTo adds the server's services. At the end visitors are finished first, while clients are still
+// connected; then clients are asked to come back later.
 func (s *Server) AddTo(g *lifecycle.Group) {
 	if s.admin != nil {
 		s.admin.addTo(g)

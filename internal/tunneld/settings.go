@@ -20,8 +20,7 @@ import (
 
 // Settings holds the contents of a configuration file. docs/guides/tunnel.md shows one.
 type Settings struct {
-	// Original says that the file is one of go-http-tunnel, which has some defaults of
-	// its own.
+	// Original reports that the file is one of go-http-tunnel, which has some defaults of its own.
 	Original bool
 
 	Serve   Serve
@@ -74,7 +73,7 @@ type Peer struct {
 	Place       string
 }
 
-// Connect is the side that visitors are brought to.
+// Connect holds the settings of the side of the services.
 type Connect struct {
 	Server    string // host:port of the server's wire listener
 	ServerID  keyid.ID

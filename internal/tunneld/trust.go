@@ -17,7 +17,7 @@ import (
 	"paddock/internal/process/keyid"
 )
 
-// untrusted is a server that is not the one that was meant, as far as can be told.
+// untrusted is the error about a server that could not be verified as the expected one.
 type untrusted struct{ error }
 
 func (e untrusted) Unwrap() error { return e.error }
@@ -102,7 +102,7 @@ type pinFile struct {
 
 func (p *pinFile) verify(_ tls.ConnectionState, id keyid.ID) error {
 	text, err := os.ReadFile(p.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // a file that a crash has left says nothing
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // an empty file, left by a crash, counts as none
 		if err := spool.ReplaceFile(p.path, []byte(id.String()+"\n")); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (t *ticket) Get(string) (last *tls.ClientSessionState, ok bool) {
 	return t.last, t.last != nil
 }
 
-// Put keeps a newer one. nil says that a handshake has failed.
+// Put keeps a newer ticket. A nil one means that a handshake has failed, and is ignored.
 func (t *ticket) Put(_ string, newer *tls.ClientSessionState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -27,7 +27,7 @@ type backend struct {
 
 	buf  *relay.Record // nil while it waits
 	r, w int           // buf[r:w] is unread; r is at least 1
-	keep time.Duration // how long the target keeps it, as it said
+	keep time.Duration // the target's announced timeout of idle connections
 }
 
 func newBackend(conn net.Conn) *backend {

@@ -20,7 +20,7 @@ type body struct {
 // errWait reports that the buffered bytes do not suffice.
 var errWait = errors.New("tunnel: nothing more has come")
 
-// bodyOf says how the body behind a head ends.
+// bodyOf returns the body behind a head, with its framing.
 func (b *backend) bodyOf(h *h1.Head, toHead bool) body {
 	switch {
 	case h.Bodiless(toHead), h.Length == 0:

@@ -22,7 +22,7 @@ func TestDefaultsFitTogether(t *testing.T) {
 	}
 }
 
-// A server that knows no groups ignores that one was asked for, and the client says so.
+// A server without groups ignores the request for one, and the client logs it.
 func TestGroupAtAnOldServer(t *testing.T) {
 	w := &target{Tunnel: Tunnel{Name: "w", Group: "web"}}
 	old := &message.BindAnswer{Results: []message.BindResult{{Where: "example.com"}, {Code: wire.AlreadyExists, Reason: "held"}}}

@@ -30,7 +30,7 @@ type Client struct {
 	counts  clientCounts
 	reach   atomic.Pointer[reach]     // nil: no channels are made
 	hint    hintSender                // of budget
-	hinted  relay.AtomicTime          // when a hint was told
+	hinted  relay.AtomicTime          // when a hint was sent
 	directs atomic.Int64              // channels, made or being made
 	fails   logbound.Lines            // of the log
 	targets atomic.Pointer[[]*target] // that of id i is at i-1, nil where a listener was closed

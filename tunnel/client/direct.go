@@ -26,8 +26,8 @@ type reach struct {
 	secure *tls.Config                                 // nil: the link is not TLS
 }
 
-// Reach tells how the connections are made on which the client serves, so that it can make
-// those of direct tunnels; without it they are carried by the link. Run does it.
+// Reach reports how the connections are made on which the client serves, so that it can open those
+// of direct tunnels; without it they are carried by the link. Run calls it.
 func (c *Client) Reach(config *wire.ClientConfig) {
 	r := &reach{dial: config.Dial}
 	if config.Config != nil && config.Config.TLS != nil {

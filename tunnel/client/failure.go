@@ -36,8 +36,8 @@ func (e *targetError) Error() string {
 
 func (e *targetError) Unwrap() error { return e.told }
 
-// failed logs a failure, within the bound of logbound, and tells OnFailed. h is the head of
-// the request, nil for a raw connection.
+// failed logs a failure, within the bound of logbound, and calls OnFailed. h is the head of the
+// request, nil for a raw connection.
 func (c *Client) failed(b *target, h *h1.Head, f *Failure) {
 	f.Tunnel = b.Name
 	if left, ok := c.fails.Take(); ok {
@@ -58,7 +58,7 @@ func logged(s string) string {
 	return s[:min(len(s), most)]
 }
 
-// failed tells of an exchange that the target has failed, and returns the error. The end of a
+// failed reports an exchange that the target has failed, and returns the error. The end of a
 // visitor or of the client is no failure.
 func (v *visit) failed(reached bool, err error) error {
 	if of := (*targetError)(nil); errors.As(err, &of) && v.ctx.Err() == nil {

@@ -68,7 +68,7 @@ func (f *failures) take() []Failure {
 	return all
 }
 
-// A service that is down, or breaks off, is told of at the client: in its log, and with the
+// A service that is down, or breaks off, is reported at the client: in its log, and with the
 // request to OnFailed.
 func TestFailuresAreTold(t *testing.T) {
 	gone := tunneltest.Listen(t)
@@ -132,7 +132,7 @@ func TestFailuresAreTold(t *testing.T) {
 	stop()
 }
 
-// Of a flood of failures so many lines a second are written; OnFailed is told of each.
+// A flood of failures is logged up to a number of lines a second; OnFailed is called for each.
 func TestFailuresAreLoggedWithinABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
@@ -180,8 +180,8 @@ func TestLeavingIsNoFailure(t *testing.T) {
 	}
 }
 
-// A service that takes requests for names of its own alone is told of once, with the way out;
-// where the tunnel gives it a host already there is nothing to tell.
+// A service that accepts only names of its own is reported once, with the remedy; if the tunnel
+// sets HostHeader already, it is not reported.
 func TestMisdirectedServiceIsTold(t *testing.T) {
 	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMisdirectedRequest) })
 	backend := httptest.NewUnstartedServer(refuse)

@@ -18,7 +18,7 @@ import (
 // the records of the stream. net/http reads it on a goroutine of its own, and may still do so after
 // the answer.
 type h2Body struct {
-	length int64        // as the head says, -1: it does not
+	length int64        // from the head, -1: unknown
 	first  []byte       // came with the opening
 	st     *wire.Stream // nil: that is all
 

@@ -39,7 +39,7 @@ func (v *visit) h2Request(up *h2Body) (*http.Request, error) {
 		}
 	}
 	if r.Header["User-Agent"] == nil {
-		r.Header["User-Agent"] = []string{""} // else net/http says its own
+		r.Header["User-Agent"] = []string{""} // otherwise net/http adds its own
 	}
 	if up != nil {
 		up.trailer = r.Trailer

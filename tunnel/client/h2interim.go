@@ -9,10 +9,9 @@ import (
 	"paddock/tunnel/internal/message"
 )
 
-// h2Interims brings the heads with 1xx of a target to the visitor. net/http tells of them
-// on the goroutine that reads for all exchanges of a connection, which must not wait for
-// a visitor: they are queued, and go out on a goroutine that lives as long as there are
-// some.
+// h2Interims forwards the 1xx heads of a target to the visitor. net/http reports them on the
+// goroutine that reads for all exchanges of a connection, which must not wait for a visitor.
+// Therefore they are queued, and sent by a goroutine that lives as long as the queue is not empty.
 type h2Interims struct {
 	v *visit
 

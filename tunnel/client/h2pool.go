@@ -33,7 +33,7 @@ const (
 var (
 	errH2Full = errors.New("tunnel: every connection to the target is full")
 	errNoH2   = errors.New("the target does not speak HTTP/2")
-	// errPlain says that a target of https has chosen HTTP/1.1.
+	// errPlain reports that a target of https has chosen HTTP/1.1.
 	errPlain = errors.New("tunnel: the target speaks HTTP/1.1")
 )
 
@@ -265,8 +265,8 @@ func (c *h2Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// hasEnded reports whether it takes nothing more. net/http knows before it closes it, and tells
-// exchanges in between.
+// hasEnded reports whether the connection takes no more exchanges. net/http knows before it closes
+// it, and fails exchanges in between.
 func (c *h2Conn) hasEnded() bool {
 	select {
 	case <-c.ended:

@@ -87,9 +87,9 @@ func (p *pair) h2Target(address string) *Client {
 	return c
 }
 
-// A request that the target says not to have looked at is sent once more, whatever it is,
-// as long as all of it is at hand; one whose connection was lost only if it is idempotent
-// and the connection an old one.
+// A request that the target reports as unprocessed is sent once more, whatever its method, as long
+// as all of its body is buffered. A request whose connection was lost is repeated only if it is
+// idempotent and the connection an old one.
 func TestH2TargetAsksAgain(t *testing.T) {
 	for name, is := range map[string]struct {
 		method, body string
@@ -146,8 +146,8 @@ func (p *h2Peer) goAway(uint32) {
 
 func (p *h2Peer) lose(uint32) { _ = p.conn.Close() }
 
-// A target says how many exchanges it takes over one connection; there are as many
-// connections as that wants, and none more.
+// A target announces the number of exchanges for each connection; the client opens as many
+// connections as that requires, and no more.
 func TestH2TargetLimitsAConnection(t *testing.T) {
 	const each, visitors = 3, 10
 	p := newPair(t, &server.Server{})

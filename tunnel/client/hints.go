@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// hintPause is how long a tunnel whose state was told is not told of again, but for
-	// that it takes visitors: one at its bound would change with every visitor.
+	// hintPause is the time after a hint in which no further hint about the tunnel is sent, except
+	// that it is open again: the state of a tunnel at its bound would change with every visitor.
 	hintPause = minDialAgain
-	// hintGap lies between two hints of a client, whatever they are about, those aside that
-	// take others back: with a thousand tunnels it has better things to say.
+	// hintGap is the least time between two hints of a client about any tunnels, except hints that
+	// take others back: with a thousand tunnels hints must not fill the link.
 	hintGap = 5 * time.Millisecond
 )
 
-// hintSender tells the server that a tunnel takes no visitors for the moment, or that the
-// client takes none, so that they are refused before they take the link; and that this is
-// over. It speaks when a visitor was refused, so it needs no timer: a hint that has run
-// out while it was still true is told again with the next one. A hint that is not told
-// costs a visitor's way over the link, no more. Safe for concurrent use.
+// hintSender reports to the server that a tunnel, or the whole client, takes no visitors at
+// present, so that they are refused before they use the link; and that this is over. A hint is sent
+// when a visitor was refused, so no timer is needed: if a hint expires while its state lasts, the
+// next refusal repeats it. A missing hint costs a visitor's round trip over the link, no more. Safe
+// for concurrent use.
 type hintSender struct {
 	c      *Client                      // nil: no hints are sent
 	tunnel uint16                       // 0: all of them
 	over   func(message.HintState) bool // the state of the hint has ended
 
 	told  atomic.Uint32    // message.HintState
-	quiet relay.AtomicTime // until then nothing but HintOpen is told
+	quiet relay.AtomicTime // until then only HintOpen is sent
 
-	mu   sync.Mutex // held while something is told, so that hints keep their order
-	conn *wire.Conn // guarded by mu; on which it was told
+	mu   sync.Mutex // held while a hint is sent, so that hints keep their order
+	conn *wire.Conn // guarded by mu; on which the last hint was sent
 }
 
-// tell says that visitors find nothing for span, rounded up to milliseconds.
+// tell reports that visitors cannot be served for span, rounded up to milliseconds.
 func (h *hintSender) tell(state message.HintState, span time.Duration) {
 	defer h.settle() // the state may have ended before the hint was recorded
 	if h.c == nil || h.quiet.IsAhead() || !h.c.hinted.Pass(hintGap) {

@@ -8,7 +8,7 @@ import (
 	"paddock/internal/netio/nowait"
 )
 
-// over lies over a connection, and says so.
+// over wraps a connection, and has NetConn.
 type over struct{ net.Conn }
 
 func (o over) NetConn() net.Conn { return o.Conn }

@@ -31,8 +31,8 @@ func (c *Client) ahead(link *wire.Conn, h *h1.Head) (small, first int) {
 	return min(c.smallMax(), 2*minAhead), minAhead
 }
 
-// answerRequest brings the answer to a small exchange: in one piece if it is short and
-// known to be, else promoted.
+// answerRequest sends the answer of a small exchange: in one piece if it is short and of known
+// length, otherwise promoted to a stream.
 func (v *visit) answerRequest(r *wire.Request) error {
 	if v.resp.Status < 200 {
 		st, err := r.Promote(message.AppendAnswer(nil, nil, nil))

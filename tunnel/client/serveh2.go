@@ -32,8 +32,8 @@ type h2Visit struct {
 	wrote   atomic.Bool // the request's head was written
 }
 
-// serveH2 carries the exchange, on the goroutine of its handler; up is the body of its
-// request. errPlain says that the target speaks HTTP/1.1, and that nothing was sent.
+// serveH2 carries the exchange, on the goroutine of its handler; up is the body of its request.
+// errPlain means that the target uses HTTP/1.1, and that nothing was sent.
 func (v *visit) serveH2(up *h2Body) error {
 	r, err := v.h2Request(up)
 	if err != nil {
@@ -130,7 +130,7 @@ func (v *h2Visit) harmless(err error, c *h2Conn) bool {
 	return c.served.Load() && c.hasEnded() && v.flags&message.FlagIdempotent != 0
 }
 
-// answer brings the answer: in one piece if it is short and known to be.
+// answer sends the answer: in one piece if it is short and of known length.
 func (v *h2Visit) answer(res *http.Response) error {
 	toHead := v.flags&message.FlagHead != 0
 	text := appendH2Head(nil, res, toHead)

@@ -85,9 +85,9 @@ func (v *visit) leave() { v.c.leave(v.target, v.size) }
 // socket that waits for work has room for them.
 const maxAtOnce = 4 << 10
 
-// serveRequest is the handler of small exchanges. It begins on the link's reader: where a
-// connection waits for work, the request is written at once, and the answer is brought by
-// the connection's own goroutine, the only one that is woken.
+// serveRequest is the handler of small exchanges. It begins on the link's reader: if an idle
+// connection is available, the request is written at once, and the connection's own goroutine, the
+// only one that is woken, sends the answer.
 //
 // hot: BenchmarkExchange, TestSmallExchangeAllocates.
 func (c *Client) serveRequest(ctx context.Context, r *wire.Request) error {
@@ -140,8 +140,8 @@ func (v *visit) serveWaiting(b *backend, sent int) error {
 	return err
 }
 
-// serve sends the request and brings the answer, on the goroutine of a handler: over b,
-// which has taken the visit and got sent bytes of it, or over a new connection.
+// serve sends the request and returns the answer, on the goroutine of a handler: over b, to which
+// the visit and sent bytes of the request were given, or over a new connection.
 func (v *visit) serve(b *backend, sent int) (err error) {
 	if b == nil {
 		return v.fresh()
@@ -174,10 +174,10 @@ func (v *visit) over(b *backend) error {
 	return v.bring(n, err)
 }
 
-// bring waits for the first head and brings the answer, n bytes of the request having been
-// written. If an idle connection has ended under the request, it is sent once more, over a
-// fresh one, if that does no harm: nothing was written, or it is idempotent and nothing of
-// an answer was read.
+// bring waits for the first head and sends the answer to the server, after n bytes of the request
+// were written. If an idle connection has ended under the request, the request is repeated once
+// over a fresh connection, provided that this does no harm: no byte was written, or it is
+// idempotent and no byte of an answer was read.
 func (v *visit) bring(n int, err error) error {
 	begun := false
 	if err == nil {
@@ -198,7 +198,7 @@ func (v *visit) bring(n int, err error) error {
 	return v.fresh()
 }
 
-// end tells that the visit is over.
+// end signals that the visit is over.
 func (v *visit) end(err error) {
 	if v.done != nil {
 		v.done <- err
@@ -210,7 +210,7 @@ func (v *visit) end(err error) {
 	r.End(err)
 }
 
-// answer brings the answer whose first head was read.
+// answer sends the answer whose first head was read.
 func (v *visit) answer() error {
 	if v.st != nil {
 		return v.stream(v.st)
@@ -260,8 +260,9 @@ func (v *visit) failure(err error) error {
 	return v.failed(true, &targetError{told, err})
 }
 
-// release gives the connection back if it is certain where its next answer begins, else
-// closes it. clean says that the request was sent whole, and the answer brought.
+// release returns the connection to the pool if its next answer is certain to begin cleanly,
+// otherwise it closes it. clean reports that the request was written completely, and the answer
+// sent.
 func (v *visit) release(clean bool) {
 	b := v.b
 	if b == nil {

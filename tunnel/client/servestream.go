@@ -74,10 +74,10 @@ func (v *visit) converse(st *wire.Stream, sent int64) error {
 	return err
 }
 
-// errUnread says that a request was not sent whole.
+// errUnread reports that a request was not sent completely.
 var errUnread = errors.New("tunnel: the target has not taken the whole request")
 
-// sendUp sends the body to the target as it comes, framed as the head has said.
+// sendUp sends the body to the target as it arrives, with the framing of the head.
 func (v *visit) sendUp(st *wire.Stream, sent int64) (err error) {
 	defer func() {
 		if err != nil && !errors.Is(err, errTargetWrite) {
@@ -179,7 +179,7 @@ func (v *visit) switchProtocols(st *wire.Stream) error {
 	if err := st.WriteMsg(h1.AppendAnswerHead([]byte{message.RecordHead}, &v.resp, false, -1)); err != nil {
 		return err
 	}
-	if stop := v.stop; stop != nil && !stop() { // splice tells the target how it ends
+	if stop := v.stop; stop != nil && !stop() { // the relay ends the target's connection
 		return context.Canceled
 	}
 	glued := append([]byte(nil), v.b.unread()...)

@@ -71,8 +71,7 @@ func (b *byteBudget) take(n int) (ok bool) {
 	return true
 }
 
-// roomy reports whether there is room again for an eighth of all, and for whatever a visitor
-// brings.
+// roomy reports whether an eighth of the budget is free again, which suffices for any visitor.
 func (b *byteBudget) roomy() bool {
 	return b.used.Load() <= b.limit-max(b.limit/8, message.ExchangeBytes+message.MaxSmall+h2Window)
 }

@@ -29,9 +29,9 @@ type Tunnel struct {
 	Host     string // HTTP, SNI
 	Path     string // HTTP: only requests below it
 	Remote   string // TCP: the address at the server
-	// Group is whose members have the name together, if the server lets them: other clients,
-	// each with an identity of its own, that bind the same with the same group. Visitors are
-	// brought to the one with the least to do. "" has the name alone.
+	// Group names a group whose members share the name, if the server allows it: other clients,
+	// each with an identity of its own, that bind the same name with the same group. A visitor goes
+	// to the least loaded member. With "" the name is exclusive.
 	Group string
 	// Target is the local service: "host:port", or for HTTP also a URL whose path goes
 	// before that of each request: http, https, or h2c for a service that speaks HTTP/2
@@ -62,8 +62,8 @@ type Tunnel struct {
 	MaxInflight int
 }
 
-// defaultInflight has room for all that the other side lets in: if it was less than its
-// requests and its streams together, the streams would take the room of requests.
+// defaultInflight suffices for everything that a server admits: if it was less than the bounds of
+// requests and streams together, streams would take the capacity for requests.
 const defaultInflight = tunnel.DefaultTunnelRequests + tunnel.DefaultTunnelStreams
 
 // target is the local service of a tunnel.
@@ -196,7 +196,7 @@ func (b *target) takes(told message.HintState) bool {
 // connected reports whether a connection waits for work.
 func (b *target) connected() bool { return b.pool.size() > 0 || b.h2 != nil && b.h2.size() > 0 }
 
-// dialTimeout is how long a connection to a target may take, if nothing else is said.
+// dialTimeout is the default time for a connection to a target.
 const dialTimeout = 5 * time.Second
 
 // minDialAgain and maxDialAgain bound how long a target that took no connection is not

@@ -74,8 +74,8 @@ func (b *backend) take(v *visit, now time.Time) bool {
 	return true
 }
 
-// asked tells that n bytes of the request were written. The visit belongs to the
-// connection's goroutine now.
+// asked records that n bytes of the request were written. The visit belongs to the connection's
+// goroutine from now on.
 func (b *backend) asked(n int, err error) {
 	if err != nil {
 		_ = b.conn.Close() // else nothing might come
@@ -98,7 +98,7 @@ func (b *backend) exchange() (v *visit, sent int, err error) {
 	return b.visit, b.sent, b.sentErr
 }
 
-// settle ends an exchange whose answer has been brought whole.
+// settle ends an exchange whose answer was sent completely.
 func (b *backend) settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *backend) await() error {
 	return err
 }
 
-// bringSafely brings the answer on the goroutine of the connection, and wakes the exchange. A panic
+// bringSafely sends the answer on the goroutine of the connection, and wakes the exchange. A panic
 // becomes an error, as in a handler of wire.
 func (v *visit) bringSafely(sent int, err error) {
 	defer func() {

@@ -33,10 +33,9 @@ type Permit interface {
 	// Begin exchanges the permit of a Body that has arrived for that of a Request, as Enter returns
 	// one. On an error it remains as it was.
 	Begin(ctx context.Context) (Permit, error)
-	// Answered is told how the target has answered, when so much of its answer has come
-	// that it is seen how fast it does, or it is known not to come; failed means not at
-	// all, or that it has too much to do. It may be called when the permit has been
-	// released.
+	// Answered reports the target's answer, once enough of it has arrived to measure its speed, or
+	// it is known not to come; failed means that there was none, or that the target reports an
+	// overload. It may be called after Release.
 	Answered(failed bool)
 	// Release is called once, by wire and under its lock: it does not wait.
 	Release()

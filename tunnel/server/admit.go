@@ -42,7 +42,7 @@ func (s *Server) admit(ctx context.Context, p *endpoint, g admissionRequest, bef
 	return s.admitNow(ctx, p, g, before)
 }
 
-// admitNow asks one member after another. The error is the best that one of them has said.
+// admitNow asks one member after another. The error is the highest ranked of theirs.
 func (s *Server) admitNow(ctx context.Context, p *endpoint, g admissionRequest, before []*lease) (assignment, error) {
 	why, c := tunnel.ErrAway, p.choose(g.class(), before)
 	for first := true; ; first = false {

@@ -16,8 +16,8 @@ import (
 	"paddock/wire"
 )
 
-// answerReader brings the answer of a stream to the visitor: records as SPEC section 5
-// has them, each written when it has come, and flushed when nothing more has.
+// answerReader forwards the answer of a stream to the visitor: records as in SPEC section 5, each
+// written when it has arrived, and flushed when no more are buffered.
 type answerReader struct {
 	x        *exchange
 	st       *wire.Stream
@@ -26,14 +26,14 @@ type answerReader struct {
 	late     []byte // trailers
 	lateHead h1.Head
 	got      int64
-	pace     *pace // nil: the head is all that tells
+	pace     *pace // nil: the head alone is measured
 }
 
 // receive reads records until the end. err, if not nil, is why nothing is to be read.
 func (a *answerReader) receive(err error) error {
 	for err == nil && !a.switched {
-		// A head without a body goes out with its end: over HTTP/2 they are one frame, and
-		// gRPC tells a status from its absence by that.
+		// A head without a body is written together with its end: over HTTP/2 they are one frame,
+		// by which gRPC recognizes an answer that is a status alone.
 		if a.begun && a.x.head.Length != 0 && !a.st.Readable() {
 			if err = a.x.t.flush(); err != nil {
 				return err
@@ -63,7 +63,7 @@ func (a *answerReader) whole() error {
 	return nil
 }
 
-// allCame reports whether as much of the body has come as the head says, if it does.
+// allCame reports whether the body has the length that the head announces, if any.
 func (a *answerReader) allCame() bool {
 	h := &a.x.head
 	return h.Bodiless(a.x.flags&message.FlagHead != 0) || h.Length == a.got

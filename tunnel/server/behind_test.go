@@ -64,9 +64,9 @@ func (c *heldConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// A client whose link takes nothing gets no further visitors: they are told so at once, and
-// those of other clients notice nothing. Uploads wait at their sources, and come to their
-// end when the link takes something again.
+// A client whose link is blocked gets no further visitors: they are refused at once, and those of
+// other clients are not affected. Uploads wait at their sources, and complete when the link is free
+// again.
 func TestLinkThatTakesNothing(t *testing.T) {
 	p := newPair(t, &Server{Identify: named, Limits: tunnel.Limits{Unsent: 300 * time.Millisecond}})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))

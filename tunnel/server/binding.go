@@ -44,7 +44,7 @@ func (s *Server) at(identity string, b tunnel.Binding, id uint16) *endpoint {
 	}
 	if b.Group != "" {
 		for _, p := range s.addresses {
-			if p.at.Address == b.Address { // asked for in the same words: localhost, say
+			if p.at.Address == b.Address { // the same text, such as localhost
 				return p
 			}
 		}
@@ -96,7 +96,7 @@ func (p *endpoint) admitsOneMore(identity string, ask *message.BindAsk) error {
 // maxNames is how many names are tried for one tunnel.
 const maxNames = 8
 
-// errNoNames is told to a client that has asked for no host.
+// errNoNames is the refusal of a client that has asked for no host.
 var errNoNames = fmt.Errorf("%w: this server chooses no names: ask for a host", tunnel.ErrDenied)
 
 // chosenName is a name of the policy's, in the normal form.
@@ -108,8 +108,7 @@ func chosenName(n tunnel.Namer, identity string, id uint16, try int) (string, er
 	return hostname.Normalise(host)
 }
 
-// grantAny is grant of the first free name that the policy has for a tunnel, and tells
-// which it is.
+// grantAny grants the first free name that the policy has for a tunnel, and sets it in b.
 func (s *Server) grantAny(x *session, ask *message.BindAsk, b *tunnel.Binding) (c *lease, code wire.Code, err error) {
 	namer, ok := s.Policy.(tunnel.Namer)
 	if !ok {
@@ -145,7 +144,7 @@ func (s *Server) try(ctx context.Context, r message.BindRequest) (a message.Bind
 	return a, nil
 }
 
-// tryOne says where a tunnel would be bound, or why not.
+// tryOne returns the address where a tunnel would be bound, or the refusal.
 func (s *Server) tryOne(identity string, ask *message.BindAsk) (where string, code wire.Code, err error) {
 	b, err := ask.Binding()
 	if err != nil {

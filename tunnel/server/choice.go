@@ -7,8 +7,8 @@ import (
 	"paddock/wire"
 )
 
-// maxMembers bounds the clients of a group: each visitor is brought to the one with the
-// least to do, which is looked for among all.
+// maxMembers bounds the clients of a group: the choice of the least loaded one looks at all of
+// them.
 const maxMembers = 32
 
 // choice iterates over the members of an endpoint, each once: the least loaded first, those away
@@ -142,7 +142,7 @@ func (l *retryBudget) init(exchanges int) {
 	l.parts.Store(l.most)
 }
 
-// earn hears of an exchange that was let in.
+// earn records an admitted exchange.
 func (l *retryBudget) earn() {
 	if l.parts.Load() < l.most {
 		l.parts.Add(1)

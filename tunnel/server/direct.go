@@ -87,7 +87,7 @@ func (s *Server) carryDirect(at *assignment, conn net.Conn, open *message.Channe
 	asked.Tunnel, asked.Ticket = h.id, a.Ticket
 	st, err := link.Open(s.ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, &asked), Over: over})
 	if err != nil {
-		return false, permit.leave // the link has the same to say
+		return false, permit.leave // the link would be refused for the same reason
 	}
 	v := s.watchStream(st, conn)
 	channel, err := v.await(s.ctx, a, s.limits.DirectWait)

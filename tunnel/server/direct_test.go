@@ -237,7 +237,7 @@ func TestDirectFlood(t *testing.T) {
 	}
 }
 
-// A server that listens for no channels says so, and carries visitors by the link.
+// A server that does not accept channels announces it, and carries visitors by the link.
 func TestDirectNotOffered(t *testing.T) {
 	p := newPair(t, &Server{})
 	p.Direct = true

@@ -123,7 +123,7 @@ func (p *endpoint) waitingNow() int {
 	return p.waiting
 }
 
-// end tells the waiting visitors that no client will come.
+// end wakes the waiting visitors, since no client will come.
 func (p *endpoint) end() {
 	p.mu.Lock()
 	p.gone = true
@@ -150,7 +150,7 @@ func (p *endpoint) wait(ctx context.Context, l *tunnel.Limits) error {
 		p.waiting--
 		p.mu.Unlock()
 	}()
-	if p.served() { // it came back before we had asked to be told
+	if p.served() { // it came back before this visitor was registered
 		return nil
 	}
 	timer := time.NewTimer(l.Return)

@@ -39,8 +39,7 @@ type exchange struct {
 	proceed    chan struct{} // closed when an expecting visitor may send its body
 }
 
-// exchange is the front: it carries a visitor's request, of which x says where it is, to
-// the tunnel of its host.
+// exchange carries a visitor's request, which x describes, to the tunnel of its host.
 func (s *Server) exchange(x *exchange) {
 	x.s, x.began = s, time.Now()
 	if reason, err := x.admit(); err != nil {
@@ -184,7 +183,7 @@ const (
 	asStream
 )
 
-// carry sends the request and brings the answer.
+// carry sends the request and forwards the answer.
 func (x *exchange) carry() {
 	x.guarded = x.owner.auth != nil
 	f := h1.Forward{
@@ -329,7 +328,7 @@ func (x *exchange) again(why error) error {
 	return nil
 }
 
-// wholeWith checks that an answer of one piece says how long it is.
+// wholeWith checks that the head of an answer in one piece announces its length.
 func wholeWith(h *h1.Head, n int, toHead bool) error {
 	switch {
 	case h.Status < 200:
@@ -354,7 +353,7 @@ func (x *exchange) fail(err error) {
 	x.refuse(reason, err)
 }
 
-// answered tells the permit if there was no answer as too much is to be done.
+// answered reports to the permit that an overload prevented the answer.
 func (x *exchange) answered(reason Reason) {
 	switch reason {
 	case ClientFull, TooLate, Unreachable:
@@ -447,7 +446,7 @@ func (x *exchange) stream() error {
 		x.refuseBody(x.up.err)
 		return nil
 	case !a.begun && x.r.BodySize() == 0:
-		return err // a.whole says that there is one
+		return err // a.whole guarantees an error
 	}
 	a.finish(err)
 	return nil

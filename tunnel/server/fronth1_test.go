@@ -90,8 +90,8 @@ func TestHTTP10(t *testing.T) {
 	}
 }
 
-// An answer whose end is that of the connection, and that the target has cut, does not end
-// well for the visitor: not by TLS either, where an alert would say so.
+// An answer that ends with its connection, and that the target has cut, does not end cleanly for
+// the visitor: not by TLS either, where an alert would mark the end as clean.
 func TestCutAnswerWithoutLength(t *testing.T) {
 	config, id := selfMade(t)
 	for _, secure := range []bool{false, true} {

@@ -56,7 +56,7 @@ func (m *members) bound(c *client.Client) {
 	m.Eventually("not bound", func() bool { return c.Bindings()[0].Err == nil })
 }
 
-// says answers with a text.
+// says returns a handler that answers with a text.
 func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }
 }
@@ -155,7 +155,7 @@ func TestGroupShares(t *testing.T) {
 func TestGroupRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second client.Tunnel
-		want          string // "": it is let in
+		want          string // "": it is admitted
 	}{
 		"the same": {
 			client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web"}, client.Tunnel{Protocol: tunnel.HTTP, Host: "Example.com.", Group: "web"}, "",
@@ -408,7 +408,7 @@ func TestGroupRefusesAsOne(t *testing.T) {
 	}
 	down, _ := m.ask("down", client.Tunnel{Protocol: tunnel.HTTP, Host: "example.com", Group: "web", Target: "127.0.0.1:1"})
 	m.bound(down)
-	for range 3 { // until it has said that its target is down
+	for range 3 { // until it has reported that its target is down
 		m.Get("example.com", "/")
 	}
 	before := m.server.Stats()

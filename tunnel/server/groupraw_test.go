@@ -87,7 +87,7 @@ func overRaw(t *testing.T, limits tunnel.Limits, test func(m *members, r *raw)) 
 	})
 }
 
-// joinsRaw is a member whose service says its name.
+// joinsRaw starts a member whose service answers with its name.
 func (m *members) joinsRaw(agent string, r *raw) (c *client.Client, stop func()) {
 	m.T.Helper()
 	w := r.want
@@ -122,7 +122,7 @@ func TestGroupRaw(t *testing.T) {
 		m.Eventually("two is there", func() bool { return m.server.Stats().Groups[0].Here < 3 })
 		for range 8 {
 			conn := r.dial()
-			if who := greeted(m.T, conn); who != "one" && who != "six" { // one may not have said yet that it leaves
+			if who := greeted(m.T, conn); who != "one" && who != "six" { // the announcement that one leaves may still be on its way
 				m.T.Error(who)
 			} else {
 				open[who] = append(open[who], conn)

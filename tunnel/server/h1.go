@@ -90,7 +90,7 @@ func (c *h1Conn) take(first []byte) {
 	}
 }
 
-// errHTTP2 says that the visitor speaks HTTP/2.
+// errHTTP2 reports that the visitor uses HTTP/2.
 var errHTTP2 = errors.New("tunnel: the preface of HTTP/2")
 
 // http2Preface is RFC 9113 section 3.4.

@@ -140,7 +140,7 @@ func (c *h1Conn) end(trailers []byte, _ *h1.Head) error {
 	return c.flush()
 }
 
-// last says that the connection ends with this answer, unless the body has been read.
+// last makes the connection end with this answer, unless the body has been read.
 func (c *h1Conn) last() { c.answer.closes = c.answer.closes || !c.body.over.Load() }
 
 // clock appends the field Date, made once a second: RFC 9110 section 6.6.1 requires a gateway to

@@ -191,7 +191,7 @@ func TestHintsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// A server that does not say that it takes hints gets none.
+// A server that does not announce support for hints gets none.
 func TestOldServerGetsNoHints(t *testing.T) {
 	mux, links, came := wire.NewMux(), make(chan *wire.Conn, 1), make(chan []byte, 1)
 	wire.Handle(mux, message.KindBind, func(ctx context.Context, _ message.BindRequest) (message.BindAnswer, error) {

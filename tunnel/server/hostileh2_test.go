@@ -95,9 +95,8 @@ var h2Cases = []h2Case{
 	{name: "trailers pseudo", fields: pseudo("POST", "/", "example.com"), body: "body", late: []string{":path", "/b"}},
 }
 
-// bodyBehindNone has a body where it says that there is none. Whether net/http or the front
-// sees that first is not certain: the request may have been carried then, without
-// the body.
+// bodyBehindNone has a body although it announces none. Whether net/http or the front notices first
+// is not certain: the request may have been forwarded then, without the body.
 var bodyBehindNone = h2Case{name: "length 0", fields: pseudo("POST", "/", "example.com", "content-length", "0"), body: "GET /smuggled HTTP/1.1\r\n\r\n"}
 
 // Input over HTTP/2 is refused, or reaches the service as one request of HTTP/1.1: no field and no

@@ -219,8 +219,8 @@ func TestEndedFreshConnection(t *testing.T) {
 	}
 }
 
-// A target that says it keeps connections for a second gets no second request on one:
-// a second less than that is none.
+// A target that announces a timeout of one second gets no second request on a connection: a second
+// less than that is none.
 func TestKeepAliveOfASecond(t *testing.T) {
 	p := newPair(t, &Server{})
 	h := &hostile{act: func(int) act { return keep }, fields: "Keep-Alive: timeout=1\r\n"}

@@ -14,8 +14,8 @@ import (
 	"paddock/tunnel/internal/relay"
 )
 
-// introductionTime is how long a proxy may take for its header: a lost packet must fit, says
-// the PROXY protocol in its section 2.
+// introductionTime is the time for a proxy's header: section 2 of the PROXY protocol requires it to
+// allow for a lost packet.
 const introductionTime = 3 * time.Second
 
 // errIntroduction is wrapped by the error about a proxy without a valid header.

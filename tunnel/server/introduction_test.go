@@ -31,7 +31,7 @@ var (
 	someDoor    = netip.MustParseAddrPort("198.51.100.2:443")
 )
 
-// introductions are headers that a proxy may send, with whether they tell of someVisitor.
+// introductions returns headers that a proxy may send, each with whether it names someVisitor.
 func introductions() []struct {
 	name, header string
 	tells        bool
@@ -119,7 +119,7 @@ func (f *fronts) echoIntroduced(c *net.TCPConn) {
 	}
 }
 
-// visit dials and says how it begins, in pieces of so many bytes, 0 for all at once.
+// visit dials and sends begin, in pieces of this many bytes, 0 for all at once.
 func (f *fronts) visit(address, begin string, piece int) *net.TCPConn {
 	conn := dialTCP(f.T, address)
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
@@ -160,7 +160,7 @@ func TestIntroducedVisitors(t *testing.T) {
 		body, _ := io.ReadAll(res.Body)
 		want := who + " for=" + who + ";"
 		if !tells {
-			want = "6.6.6.6, " + want // it is the trusted proxy's own word
+			want = "6.6.6.6, " + want // the trusted proxy has added it
 		}
 		if !strings.HasPrefix(string(body), want) {
 			t.Errorf("%s, want %s", body, want)
@@ -222,7 +222,7 @@ func TestIntroducedVisitors(t *testing.T) {
 	}
 }
 
-// HTTP/2 is net/http's, which is told too.
+// HTTP/2 is served by net/http, which receives the address too.
 func TestIntroducedHTTP2(t *testing.T) {
 	f := newFronts(t, true, false)
 	for _, at := range []string{"http://" + f.Front.Addr().String(), "https://" + f.tls} {
@@ -353,8 +353,8 @@ func TestIntroducedDirect(t *testing.T) {
 	}
 }
 
-// One address may have so many visitors, whichever proxy has brought them; the proxy
-// itself may have as many as there may be.
+// The number of visitors from one address is bounded, whichever proxies forward them; the proxy
+// itself is bound only by the total.
 func TestIntroducedCrowd(t *testing.T) {
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	onPlaza(t, tunnel.Limits{Visitors: 12, VisitorsEach: 2}, ok, func(p *plaza) {
@@ -379,7 +379,7 @@ func TestIntroducedCrowd(t *testing.T) {
 		come("192.0.2.1", "", 1, 0) // and the proxy's own address has no free place either
 		come("203.0.113.2", other, 3, 2)
 		come("203.0.113.1", "PROXY UNKNOWN\r\n", 3, 3)
-		come("203.0.113.1", "PROXY TCP4 203.0.113.1 198.51.100.2 1 443\r\n", 3, 3) // it looks whether we serve
+		come("203.0.113.1", "PROXY TCP4 203.0.113.1 198.51.100.2 1 443\r\n", 3, 3) // a health check
 		come("203.0.113.1", "PROXY TCP4 192.0.2.9 198.51.100.2 1 443\r\n", 2, 2)   // 12 in all
 		if s := p.server.Stats(); s.Overloads["visitors each"] != 4 || s.Overloads["visitors"] != 0 || s.Refused["overloaded"] != 4 {
 			t.Errorf("%+v", s)

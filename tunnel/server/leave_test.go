@@ -16,10 +16,10 @@ import (
 	"paddock/tunnel/client"
 )
 
-// fewLeave is how often visitors leave where PADDOCK_TUNNEL_LEAVE says nothing.
+// fewLeave is the number of leaving visitors unless PADDOCK_TUNNEL_LEAVE sets it.
 const fewLeave = 300
 
-// descriptors are those of this process, 0 where that is not told.
+// descriptors returns the number of open descriptors of this process, 0 if unknown.
 func descriptors() int {
 	list, _ := os.ReadDir("/proc/self/fd")
 	return len(list)

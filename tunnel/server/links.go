@@ -70,7 +70,7 @@ func (x *session) least(links []*link, fits func(*link) bool) (best *link) {
 // errLinkBehind wraps ErrOverloaded: earlier exchanges are waiting for the link already.
 var errLinkBehind = fmt.Errorf("%w: the client's link is behind", tunnel.ErrOverloaded)
 
-// behind reports whether the link takes nothing, or its client says nothing, for longer than
+// behind reports whether the link has been blocked, or its client silent, for longer than
 // Limits.Unsent.
 func (l *link) behind(s *Server) bool { return s.limits.Unsent > 0 && l.Lag() >= s.limits.Unsent }
 
@@ -125,8 +125,8 @@ func (x *session) part(conn *wire.Conn) (last bool) {
 	return false
 }
 
-// hintStatus is the last that a client has said of a tunnel, or of all its tunnels. The zero
-// value is nothing. Safe for concurrent use.
+// hintStatus holds the last hint of a client about a tunnel, or about all of its tunnels. The zero
+// value holds none. Safe for concurrent use.
 type hintStatus struct{ last atomic.Pointer[timedHint] }
 
 // timedHint is a hint that holds until then.

@@ -3,11 +3,11 @@ package server
 import "time"
 
 const (
-	// paceBytes is how much of an answer must come until it has told how fast it does. It
-	// is a part of a large one, of which some may be under way at a time.
+	// paceBytes is the part of an answer from which its speed is known. It is less than a large
+	// answer, so that several of those may run at a time.
 	paceBytes = 256 << 10
-	// paceShort is the size below which a piece of an answer of unknown length says that
-	// there was no more: its target is waited for, and not the link.
+	// paceShort is the size below which a piece of an answer of unknown length shows that no more
+	// was available: the target is slow then, not the link.
 	paceShort = 1 << 10
 	// paceStall is how long nothing may come: then it is the target that is waited for, which
 	// may last for ever.
@@ -29,7 +29,7 @@ type pace struct {
 	timer  *time.Timer // of a stall; nil: it has not begun, or is over
 }
 
-// begin hears of the final head.
+// begin records the final head.
 func (p *pace) begin(permit Permit, failed, known bool) {
 	p.permit, p.failed, p.known = permit, failed, known
 	p.timer = time.AfterFunc(paceStall, p.tell)
@@ -52,23 +52,23 @@ func (p *pace) came(n int) {
 	p.within(paceTaken)
 }
 
-// awaits hears that the visitor has taken all that has come.
+// awaits records that the visitor has taken all bytes so far.
 func (p *pace) awaits() {
 	if p != nil && p.timer != nil {
 		p.within(paceStall)
 	}
 }
 
-// within tells unless something is heard before d is over.
+// within reports the answer after d, unless there is progress before.
 func (p *pace) within(d time.Duration) {
 	if p.timer.Stop() {
 		p.timer.Reset(d)
 	} else {
-		p.timer = nil // it has been told
+		p.timer = nil // it has been reported
 	}
 }
 
-// end hears that the answer has ended, or that no more of it counts.
+// end records that the answer has ended, or that the rest of it does not count.
 func (p *pace) end() {
 	if p.timer != nil && p.timer.Stop() {
 		p.tell()

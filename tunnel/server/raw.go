@@ -220,7 +220,8 @@ func (r *rawRetry) Reset(code wire.Code) error {
 // SetReadDeadline bounds the wait for the member's bytes.
 func (r *rawRetry) SetReadDeadline(t time.Time) error { return r.stream().SetReadDeadline(t) }
 
-// WhenCut tells of a stream that is cut once it is settled. Before that WriteTo finds it out.
+// WhenCut sets the function that is called when a settled stream is cut. Before that WriteTo
+// notices it.
 func (r *rawRetry) WhenCut(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,11 +30,11 @@ const (
 	Unauthenticated               // user and password are missing or wrong
 	Overloaded                    // a bound of the server's
 	ClientFull                    // a bound of the client's
-	HintFull                      // the client has said that it is full
+	HintFull                      // the client has reported that it is full
 	LinkBehind                    // the client's link is congested or silent
 	ClientAway                    // the lease runs, or the client drains
 	ClientLost                    // its connection ended under the request
-	HintDown                      // the client has said that the target takes no connection
+	HintDown                      // the client has reported that the target refuses connections
 	Unreachable                   // the target took no connection
 	Broken                        // the target ended early, or spoke no HTTP
 	TooLate                       // the target took too long
@@ -160,7 +160,7 @@ func makeRefusal(reason Reason, status, later int) *refusal {
 	return f
 }
 
-// refused counts and tells of a refusal.
+// refused counts a refusal and calls the hook.
 func (s *Server) refused(f Refusal) {
 	s.refusals[f.Reason].Add(1)
 	if s.Hooks.Refused != nil {
@@ -168,7 +168,8 @@ func (s *Server) refused(f Refusal) {
 	}
 }
 
-// reasonOf is why an exchange has failed before its head, as the far side or wire says.
+// reasonOf returns the reason for which an exchange has failed before its head, from the error of
+// the client or of wire.
 func reasonOf(ctx context.Context, err error) Reason {
 	var e *wire.Error
 	switch {

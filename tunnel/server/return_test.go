@@ -17,7 +17,7 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// island is a server whose clients come in memory, so that time is the test's.
+// island is a server whose clients connect in memory, so that the test controls the time.
 type island struct {
 	t      *testing.T
 	limits tunnel.Limits

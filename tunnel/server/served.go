@@ -10,8 +10,8 @@ import (
 	"paddock/wire"
 )
 
-// Served is a request of which the visitor got the target's answer; or, told at its end, a
-// connection that was carried as it is: a raw one, or one that an answer of 101 has changed.
+// Served is a request that was answered by the target; or, at its end, a relayed connection: a raw
+// one, or one that an answer of 101 has upgraded.
 type Served struct {
 	Protocol  tunnel.Protocol // of the tunnel
 	Tunnel    string          // where visitors find it
@@ -29,8 +29,7 @@ type Served struct {
 	Direct    bool       // it had a channel of its own
 }
 
-// served counts an exchange whose visitor got the answer, with so many bytes of body, and
-// tells of it.
+// served counts an answered exchange, with the bytes of its body, and calls the hook.
 func (x *exchange) served(sent int64) {
 	x.s.served.Add(1)
 	v := x.told()
@@ -56,7 +55,7 @@ func (x *exchange) told() *Served {
 	}
 }
 
-// carried tells of a visitor's connection that has ended.
+// carried reports a relayed connection that has ended.
 func (s *Server) carried(c *lease, open *message.Channel, over *relay.Transfer, st *wire.Stream, began time.Time, direct bool) {
 	if s.Hooks.Served == nil {
 		return

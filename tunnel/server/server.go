@@ -24,12 +24,11 @@ type Hooks struct {
 	Connected, Disconnected func(Session)
 	Bound, Unbound          func(identity string, b tunnel.Binding)
 	Refused                 func(Refusal)
-	// Served is told of each request of which the visitor got the answer, and of each connection
-	// that was carried as it is, at its end.
+	// Served is called for each answered request, and for each relayed connection at its end.
 	Served func(Served)
 	// DirectFallback is called with each visitor of a direct tunnel that the link carries.
 	DirectFallback func(DirectFallback)
-	// BindRefused is told of each tunnel that a client asked for and did not get.
+	// BindRefused is called for each tunnel that was refused to a client.
 	BindRefused func(identity string, b tunnel.Binding, peer string, err error)
 }
 
@@ -54,10 +53,10 @@ type Server struct {
 	Hooks       Hooks
 	// TrustedProxies may send the addresses of the visitors they forward.
 	TrustedProxies []netip.Prefix
-	// ProxyProtocolFrom are the networks of proxies that introduce each visitor by a header
-	// of the PROXY protocol, version 1 or 2: at Serve, ServeTLS and the addresses of TCP
-	// tunnels a connection from there is closed without one. The visitor's address is then
-	// the one that is told. From anywhere else none is read.
+	// ProxyProtocolFrom lists the networks of proxies that send the PROXY protocol, version 1 or 2.
+	// At Serve, ServeTLS and the addresses of TCP tunnels, a connection from there must begin with
+	// its header, or is closed, and the visitor's address is the one in the header. From other
+	// addresses no header is read.
 	ProxyProtocolFrom []netip.Prefix
 	// NoHTTP2 restricts Serve and ServeTLS to HTTP/1.1: TLS offers nothing else, and a visitor that
 	// begins with HTTP/2 is told so.
@@ -181,7 +180,7 @@ func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.Bin
 	return a, nil
 }
 
-// bindOne binds one tunnel, or says why not.
+// bindOne binds one tunnel, or returns the refusal.
 func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) message.BindResult {
 	b, err := ask.Binding()
 	code := wire.InvalidArgument

@@ -167,7 +167,7 @@ func (s *Server) parted(conn *wire.Conn) {
 	s.mu.Unlock()
 }
 
-// disconnected tells of a session that was one of s.sessions, and is no more.
+// disconnected calls the hook for a session that has left s.sessions.
 func (s *Server) disconnected(x *session) {
 	for _, l := range x.all() {
 		s.parted(l.Conn)

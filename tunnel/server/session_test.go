@@ -21,7 +21,7 @@ import (
 // named identifies clients by the agent of their HELLO.
 func named(c *wire.Conn) string { return c.Peer().Agent }
 
-// says is a client with one HTTP tunnel that answers with a text.
+// says starts a client with one HTTP tunnel that answers with a text.
 func (p *pair) says(agent, host, text string) (c *client.Client, stop func()) {
 	p.T.Helper()
 	l := tunneltest.Listen(p.T)

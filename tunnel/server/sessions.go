@@ -143,7 +143,7 @@ type Held struct {
 	Requests int    // under way
 	Streams  int    // open
 	Queued   int    // requests that wait for one of these
-	Limit    int    // of Requests, as it is now; 0 where the Admission does not tell
+	Limit    int    // of Requests, at present; 0 if the Admission does not report it
 	Begun    AdmittedCounts
 	Refused  uint64 // visitors that asked for it and were not served by any member
 }

@@ -29,7 +29,7 @@ type plaza struct {
 	wg     sync.WaitGroup
 }
 
-// onPlaza runs a test there, with a client whose service is h, served as set says.
+// onPlaza runs a test in memory, with a client whose service is h, on a server that set configures.
 func onPlaza(t *testing.T, limits tunnel.Limits, h http.Handler, test func(*plaza), set ...func(*http.Server)) {
 	t.Helper()
 	emptyPools()
@@ -104,7 +104,7 @@ func (w *walker) trickle(text string, piece int) {
 	}
 }
 
-// got reads to the end of the connection, and says how long that took from begun on.
+// got reads to the end of the connection, and returns the time since begun.
 func (w *walker) got(begun time.Time) (text string, took time.Duration) {
 	b, _ := io.ReadAll(w.in)
 	took = time.Since(begun)

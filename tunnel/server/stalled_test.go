@@ -10,7 +10,7 @@ import (
 	"paddock/tunnel"
 )
 
-// flood writes to c until nothing more is taken, and tells when that is so.
+// flood writes to c until a write blocks, and calls full then.
 func flood(c *net.TCPConn, full func()) {
 	for {
 		_ = c.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))

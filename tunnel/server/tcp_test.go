@@ -24,7 +24,7 @@ func (p *pair) tcp(fn func(*net.TCPConn)) (address string) {
 	return p.tcpBy(wire.ClientConfig{}, fn)
 }
 
-// tcpBy is tcp by a link of its own making; then is told of the client.
+// tcpBy is tcp over a link with this configuration; then is called with the client.
 func (p *pair) tcpBy(link wire.ClientConfig, fn func(*net.TCPConn), then ...func(*client.Client)) (address string) {
 	p.T.Helper()
 	c, _ := p.clientBy(client.Config{Tunnels: []client.Tunnel{{Name: "tcp", Protocol: tunnel.TCP, Remote: "127.0.0.1:0", Target: p.target(fn), Direct: p.Direct}}}, link)

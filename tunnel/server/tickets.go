@@ -17,7 +17,7 @@ import (
 	"paddock/wire"
 )
 
-// ticketTable are the tickets of a server that were not used yet, and where channels come in.
+// ticketTable holds the unused tickets of a server, and its listener for channels.
 type ticketTable struct {
 	open    atomic.Bool // channels are listened for
 	now     atomic.Int64
@@ -93,16 +93,16 @@ func (d *ticketTable) redeem(a *pendingTicket, c *relay.DirectChannel) (ok bool)
 	return true
 }
 
-// AltProtocol lets a wire.Server take the channels of direct tunnels where its clients connect.
-// Until it was called, clients are told that there are none.
+// AltProtocol makes a wire.Server accept the channels of direct tunnels where its clients connect.
+// Until it was called, the server announces that it accepts none.
 func (s *Server) AltProtocol() *wire.AltProtocol {
 	s.init()
 	s.directs.open.Store(true)
 	return &wire.AltProtocol{First: message.DirectPreface[0], ALPN: message.DirectALPN, Serve: s.serveDirect}
 }
 
-// serveDirect judges a connection that says it is a channel. One whose ticket was
-// withdrawn is closed, and no more: it was meant well.
+// serveDirect checks a connection that claims to be a channel. One with a withdrawn ticket is
+// closed without a penalty.
 func (s *Server) serveDirect(conn, socket net.Conn) error {
 	c := &relay.DirectChannel{Conn: conn, Socket: socket}
 	err := s.directs.admit(c)

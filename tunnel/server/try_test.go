@@ -56,7 +56,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// A target that takes connections is told from one that does not.
+// A target that accepts connections is distinguished from one that does not.
 func TestTryTargets(t *testing.T) {
 	gone := errors.New("gone")
 	l := tunneltest.Listen(t)

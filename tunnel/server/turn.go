@@ -23,7 +23,7 @@ type request struct {
 }
 
 // calls reports whether the body may be a stream of gRPC's or Connect's messages, over HTTP/2:
-// services answer with the head only when they have something to say.
+// services send the head only together with their first message.
 func (r *request) calls() bool {
 	if !r.http2 {
 		return false
@@ -53,7 +53,7 @@ type turn interface {
 	readUntil(t time.Time)
 	// last announces that the rest of the body will not be read.
 	last()
-	// duplex says that the body is read while the answer is written.
+	// duplex announces that the body is read while the answer is written.
 	duplex()
 	// proceed sends 100 to a visitor that expects it. The reader of the body may call it too.
 	proceed()

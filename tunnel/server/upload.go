@@ -27,8 +27,8 @@ type upload struct {
 	answered bool // guarded by mu: there is an answer, or the beginning of one
 }
 
-// expectWait is how long a target may take to say that it wants a body. One that knows
-// nothing of Expect waits for the body itself.
+// expectWait is the time that a target has to ask for a body. One that does not support Expect
+// waits for the body itself.
 const expectWait = time.Second
 
 // minRate bounds a slow body: this many bytes within rateSpan. A body of unknown length may be a
@@ -101,7 +101,7 @@ func (u *upload) send(st *wire.Stream) error {
 		u.received += int64(n)
 		if since += n; n > 0 {
 			if werr := st.WriteMsg(b[:1+n]); werr != nil {
-				return nil // the far side wants no more; the answer tells
+				return nil // the client has closed the stream; its answer has the cause
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -126,7 +126,7 @@ func (u *upload) readWithin(span time.Duration) {
 	}
 }
 
-// answer hears that the answer begins.
+// answer records that the answer begins.
 func (u *upload) answer() {
 	if u == nil || u.done == nil {
 		return
@@ -154,8 +154,8 @@ func (u *upload) sendTrailers(st *wire.Stream) error {
 	return nil
 }
 
-// end waits for the goroutine, once the answer is over: net/http wants the body back.
-// One that still reads is woken by a deadline. It reports whether the body was sent whole.
+// end waits for the goroutine, once the answer is over: net/http needs the body back. A blocked
+// read is woken by a deadline. It reports whether the body was sent completely.
 func (u *upload) end(st *wire.Stream) (whole bool) {
 	close(u.over)
 	if u.done == nil {

@@ -24,8 +24,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// A visitor in the midst of a long upload sees the answer that comes before its end,
-// whether the target gives it or the front itself, and can ask again.
+// A visitor in the middle of a long upload receives an answer that precedes its end, from the
+// target or from the front itself, and can send another request.
 func TestAnswerInTheMidstOfAnUpload(t *testing.T) {
 	const size = 64 << 20
 	p := newPair(t, &Server{})

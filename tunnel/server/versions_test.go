@@ -109,7 +109,7 @@ func (v *versions) bodies() {
 	for _, is := range []struct {
 		method, path string
 		status       int
-		length       int64 // that the head says, -1: none
+		length       int64 // from the head, -1: none
 		body         int   // that comes
 	}{
 		{"GET", "/length", 200, 42, 42},

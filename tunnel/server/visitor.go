@@ -96,7 +96,7 @@ func (c *visitor) Write(p []byte) (total int, err error) {
 	}
 }
 
-// tryWrite writes p[:n] without waiting. If something is in the way, the next write says so.
+// tryWrite writes p[:n] without waiting. An error is returned by the next write.
 func (c *visitor) tryWrite(p []byte) (n int) {
 	if c.now == nil || !c.trying.TryLock() {
 		return 0

@@ -233,7 +233,7 @@ func (c *conn) answer(x *exchange, in *bufio.Reader) bool {
 	if x.upgrades {
 		c.switched <- false
 	}
-	length := r.ContentLength // -1, untilEnd, where the head says none
+	length := r.ContentLength // -1, untilEnd, if the head has none
 	switch {
 	case x.method == http.MethodHead, r.StatusCode == http.StatusNoContent, r.StatusCode == http.StatusNotModified:
 		length = 0

@@ -79,7 +79,7 @@ func drain(c io.Reader, method string) error {
 	}
 }
 
-// framing are the fields that say how a request travels; it travels otherwise now.
+// framing lists the fields about the framing of a request, which is chosen anew here
 var framing = []string{"connection", "content-length", "transfer-encoding", "expect", "keep-alive", "te", "trailer"}
 
 // again is a request with its body behind a length.

@@ -22,7 +22,7 @@ type demand struct {
 	slow time.Time // since when it does not do as much any more; zero if it does
 }
 
-// note hears of a span that is over: whether answers came in time, and all were let in.
+// note records a span that is over: whether answers came in time, and all requests were admitted.
 func (d *demand) note(s *span, now time.Time, inTime, all bool) {
 	switch {
 	case inTime:

@@ -32,8 +32,8 @@ const (
 	longestDip = 15 * time.Second
 	// less is the part that is left of a limit when a service fails.
 	less = 0.9
-	// row answers one after another that each took lateTimes as long as they may are seen at
-	// once: till a span is over, several times as much as the service can take would be let in.
+	// An overload is detected at once when row answers in succession each take lateTimes the
+	// allowed time: until the span ends, the service would be given several times its capacity.
 	row, lateTimes = 8, 2
 	// regain is the part of the way to its greatest that a limit comes back in a span in which
 	// it bounds nothing and the service is well.
@@ -106,7 +106,7 @@ func (l *limit) now() int {
 	return int(l.value)
 }
 
-// begun hears that a request has begun.
+// begun records that a request has begun.
 func (l *limit) begun(now time.Time) {
 	l.span.pass(now, l.awaited)
 	l.awaited++
@@ -156,10 +156,10 @@ func (l *limit) lookAt(now time.Time, took time.Duration) (overload bool) {
 // allowed returns the duration of an answer from which the limit is lowered.
 func (l *limit) allowed() float64 { return max(slack*float64(l.usual), float64(l.patience)) }
 
-// failed hears that one of these was no answer.
+// failed records that one of the ended requests had no answer.
 func (l *limit) failed() { l.span.failed++ }
 
-// look sees whether the present span is over.
+// look adjusts the limit if the present span is over.
 func (l *limit) look(now time.Time) {
 	switch {
 	case l.phase == level:
@@ -240,7 +240,7 @@ func (l *limit) wellAt(s *span) bool {
 	return is <= l.patience || float64(is) <= doubt*float64(l.usual)
 }
 
-// follow goes a part of the way to the limit that s tells of.
+// follow moves the limit a part of the way towards the one that s yields.
 func (l *limit) follow(s *span, part float64) {
 	if l.usual == 0 {
 		return

@@ -17,9 +17,9 @@ type queue struct {
 // waiter is one request that waits.
 type waiter struct {
 	lane  *Lane
-	ready chan struct{} // closed when it is let in
+	ready chan struct{} // closed when it is admitted
 	limit time.Duration
-	begun time.Time // when it was let in
+	begun time.Time // when it was admitted
 	gone  bool
 }
 
@@ -105,7 +105,7 @@ func (w *waiter) until(ctx context.Context, p *Permit) (*Permit, error) {
 		}
 		g.mu.Unlock()
 		return nil, early
-	case early == nil: // let in at the same moment
+	case early == nil: // admitted at the same moment
 		p.begun = w.begun
 		g.mu.Unlock()
 		return p, nil
@@ -139,7 +139,7 @@ var reasonNames = [reasons]string{"bytes", "queue full", "queue time", "share", 
 
 func (r Reason) String() string { return reasonNames[r] }
 
-// Refusal is the error of work that was not let in. Nothing of it has begun.
+// Refusal is the error of refused work. Nothing of it has begun.
 type Refusal struct{ Reason Reason }
 
 func (r *Refusal) Error() string { return "overloaded: " + r.Reason.String() }

@@ -20,7 +20,7 @@ const (
 type span struct {
 	from, last time.Time     // last is when something began or ended
 	awaited    time.Duration // by all requests together
-	asked      int           // let in or not
+	asked      int           // admitted or not
 	ended      int
 	failed     int
 	most       int // awaited at once
@@ -36,7 +36,7 @@ func (s *span) pass(now time.Time, n int) {
 	s.most = max(s.most, n)
 }
 
-// tells reports whether it has lasted for least, and for long enough to tell anything.
+// tells reports whether the span has lasted for least, and long enough to be significant.
 func (s *span) tells(least time.Duration) bool {
 	return s.ended >= windowEnds && s.last.Sub(s.from) >= max(least, windowTimes*s.answer())
 }
@@ -44,14 +44,14 @@ func (s *span) tells(least time.Duration) bool {
 // answer is the mean time of an answer. Some have ended.
 func (s *span) answer() time.Duration { return s.awaited / time.Duration(s.ended) }
 
-// rate is how many ended a second. The span tells something.
+// rate returns the requests that ended in a second. The span is significant.
 func (s *span) rate() float64 { return float64(s.ended) / s.last.Sub(s.from).Seconds() }
 
-// asks is how many were asked for a second. A span that has just begun tells as little as one of
-// a whole window in which no more come.
+// asks returns the requests that arrived in a second. A span that has just begun is as
+// insignificant as a whole window without arrivals.
 func (s *span) asks() float64 { return float64(s.asked) / max(s.last.Sub(s.from), window).Seconds() }
 
-// underWay is how many requests were awaited, in the mean. The span tells something.
+// underWay returns the mean number of concurrent requests. The span is significant.
 func (s *span) underWay() float64 { return float64(s.awaited) / float64(s.last.Sub(s.from)) }
 
 // failing reports whether too many of the ended requests have failed.

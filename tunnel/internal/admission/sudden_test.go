@@ -54,9 +54,9 @@ func TestLimitBearsAPause(t *testing.T) {
 	})
 }
 
-// TestLimitCountsStreams: the heads of answers come at once, and their bodies, as streams,
-// over a link with room for fewer of them. No more are let in than it can take, and all of
-// it is used.
+// TestLimitCountsStreams: the heads of answers arrive at once, and their bodies, as streams, over a
+// link with capacity for fewer. No more are admitted than it can carry, and all of its capacity is
+// used.
 func TestLimitCountsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room, times, d = 75, 10, 20 * time.Second // bodies a second

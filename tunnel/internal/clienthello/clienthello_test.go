@@ -95,7 +95,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// TestEncryptedHello holds that the outer name is told to be that.
+// TestEncryptedHello checks that an outer name is reported as such.
 func TestEncryptedHello(t *testing.T) {
 	hello := withExtension(recorded(t, &tls.Config{ServerName: "front.example"}), 0xfe0d, []byte{0, 1, 2})
 	if h, err := inPieces(t, hello, 1<<20); err != nil || !h.ECH || h.ServerName != "front.example" {

@@ -119,7 +119,7 @@ func (a *BindAsk) checkAddress() error {
 	return nil
 }
 
-// Refused is how a handler says no before anything has begun.
+// Refused returns the error with which a handler refuses a request before it has any effect.
 func Refused(code wire.Code, format string, args ...any) *wire.Error {
 	return &wire.Error{Code: code, Msg: "tunnel: " + fmt.Sprintf(format, args...), NotStarted: true}
 }

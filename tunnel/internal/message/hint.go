@@ -16,7 +16,7 @@ const (
 	hintStates
 )
 
-// Hint is a client's word about a tunnel, or about all that it has: SPEC section 10.
+// Hint reports the state of a tunnel, or of all tunnels of a client: SPEC section 10.
 type Hint struct {
 	State  HintState
 	Tunnel uint16        // its id; 0: all of them

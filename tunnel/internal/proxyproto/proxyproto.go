@@ -29,13 +29,12 @@ const (
 
 // Header describes a connection.
 type Header struct {
-	// Source and Destination are the client's address and the one that it dialled.
-	// If either is not valid, the receiver is told that the connection is the
-	// proxy's own (LOCAL). Parse gives both, or neither: then the addresses are those
-	// of the socket.
+	// Source and Destination are the client's address and the one that it dialled. If either is
+	// invalid, the header marks the connection as the proxy's own (LOCAL). Parse returns both, or
+	// neither: then the addresses are those of the socket.
 	Source, Destination netip.AddrPort
 	ALPN                string // agreed on or offered; "": absent
-	Authority           string // the server name of TLS; "": not told
+	Authority           string // the server name of TLS; "": absent
 }
 
 // Append appends the header to dst. Addresses of different families are both sent

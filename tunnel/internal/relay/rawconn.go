@@ -10,9 +10,8 @@ import (
 	"paddock/wire"
 )
 
-// rawConn is a raw connection in the hands of a program, at either end of the link: the
-// stream with the addresses that the visitor sees. CloseWrite is FIN; Close ends both
-// halves, after SetLinger(0) by a reset.
+// rawConn is a raw connection that a program uses, at either end of the link: the stream with the
+// visitor's addresses. CloseWrite sends FIN; Close ends both halves, after SetLinger(0) by a reset.
 type rawConn struct {
 	*wire.Stream
 	local, remote net.Addr

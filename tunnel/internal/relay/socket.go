@@ -17,8 +17,8 @@ func CloseWrite(conn net.Conn) error {
 	return nil
 }
 
-// ResetConn closes a connection in a way that does not look like an end. Of TLS it closes the
-// socket beneath: an alert would say that the end is meant.
+// ResetConn closes a connection in a way that cannot be taken for a clean end. For TLS it closes
+// the underlying socket: an alert would mark the end as intended.
 func ResetConn(conn net.Conn) {
 	if socket, ok := Innermost(conn).(interface{ SetLinger(sec int) error }); ok {
 		_ = socket.SetLinger(0)
@@ -29,7 +29,7 @@ func ResetConn(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// Innermost is the connection under TLS, and under others that lie over one and say so.
+// Innermost returns the connection below TLS, and below other wrappers with NetConn.
 func Innermost(conn net.Conn) net.Conn {
 	for {
 		over, ok := conn.(interface{ NetConn() net.Conn })

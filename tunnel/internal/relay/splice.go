@@ -84,7 +84,7 @@ func (s *splicing) up(first []byte) error {
 	}
 }
 
-// torn cuts both sides, and says why.
+// torn cuts both sides, and returns the cause.
 func (s *splicing) torn(end tunnel.End, why error) error {
 	s.cut(end)
 	return fmt.Errorf("%w: %w", ErrCut, why)
@@ -178,7 +178,7 @@ func (w *socketWriter) TryWrite(p []byte) (n int) {
 		return 0
 	}
 	w.s.moved()
-	n, _ = w.now.TryWrite(p) // the next one fails too, and says why
+	n, _ = w.now.TryWrite(p) // the next write returns the error
 	return n
 }
 
