@@ -1,6 +1,25 @@
+// Package natsconf reads the configuration grammar of NATS servers: a superset of
+// JSON that people write by hand.
+//
+// A file is a list of entries `key value`, with `=` or `:` between the two if one
+// likes, ended by a newline, `,` or `;`. A value is a map `{}`, an array `[]`, a
+// string (bare, 'raw', "escaped", or a block in parentheses), an integer, perhaps
+// with a suffix, a float, a boolean, a date, or a variable `$name`. `include 'file'`
+// puts the entries of another file in its place. `#` and `//` begin comments.
+//
+// [ParseFile] returns the tree, each node with the place where it stands, so that
+// the code that gives the keys a meaning can report faults with their places. The package knows no
+// key but include.
+//
+// The same text means the same as in the reference implementation, but where that
+// one takes what can only be a mistake (an integer that wraps around, a bracket
+// that is never closed, an entry with nothing after its `=`): here it is an error.
 package natsconf
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -226,3 +245,14 @@ func (p *parser) enter(at int) error {
 }
 
 func (p *parser) leave() { p.depth-- }
+
+// Digest names what a tree says, whatever it looks like: files with the same keys
+// and values have the same digest, which is also the one that the reference gives
+// them.
+func Digest(n *Node) (string, error) {
+	hash := sha256.New()
+	if err := json.NewEncoder(hash).Encode(n.Any()); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
+}

@@ -3,6 +3,8 @@
 package busd
 
 import (
+	"errors"
+	"io"
 	"os"
 	"syscall"
 )
@@ -19,4 +21,8 @@ func meaning(sig os.Signal) action {
 		return doStopGently
 	}
 	return doNothing
+}
+
+func openSyslog(Log) (io.WriteCloser, error) {
+	return nil, errors.New("there is no syslog on this system")
 }
