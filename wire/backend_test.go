@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -41,7 +40,7 @@ func (b *backend) dial(context.Context) (net.Conn, error) {
 		faults = b.faults(len(b.conns))
 	}
 	link := wiretest.Faulty(ours, faults)
-	conn, err := wire.NewConn(theirs, frame.Acceptor, b.config)
+	conn, err := wire.AcceptConn(theirs, b.config)
 	if err != nil {
 		b.t.Error(err)
 		return nil, err

@@ -39,11 +39,11 @@ func piped(t testing.TB, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 // over returns two connections over given ones, and closes them in the end.
 func over(t testing.TB, dc, ac net.Conn, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 	t.Helper()
-	d, err := wire.NewConn(dc, frame.Dialer, dialer)
+	d, err := wire.NewConn(dc, dialer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err = wire.NewConn(ac, frame.Acceptor, acceptor)
+	a, err = wire.AcceptConn(ac, acceptor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,22 +65,22 @@ func settled(t *testing.T, d, a *wire.Conn) {
 	synctest.Wait()
 	for _, c := range []*wire.Conn{d, a} {
 		if err := c.Err(); err != nil {
-			t.Errorf("%v: the connection has ended: %v", c.Role(), err)
+			t.Errorf("%v: the connection has ended: %v", c.Dialed(), err)
 			return
 		}
 		if n := c.Live(); n != 0 {
-			t.Errorf("%v: %d slots are left", c.Role(), n)
+			t.Errorf("%v: %d slots are left", c.Dialed(), n)
 		}
 		if n := c.Running(); n != 0 {
-			t.Errorf("%v: %d handlers are left", c.Role(), n)
+			t.Errorf("%v: %d handlers are left", c.Dialed(), n)
 		}
 		if n := c.Queued(); n != 0 {
-			t.Errorf("%v: %d bytes wait", c.Role(), n)
+			t.Errorf("%v: %d bytes wait", c.Dialed(), n)
 		}
 		conn, posts := c.Limits()
 		has := c.Credits()
 		if has.ConnReceive+has.ConnOwed != conn || has.PostsReceive+has.PostsOwed != posts {
-			t.Errorf("%v: credit was lost: %+v of %d and %d", c.Role(), has, conn, posts)
+			t.Errorf("%v: credit was lost: %+v of %d and %d", c.Dialed(), has, conn, posts)
 		}
 	}
 	dc, ac := d.Credits(), a.Credits()
@@ -105,7 +105,7 @@ type rawPeer struct {
 func attack(t *testing.T, cfg *wire.Config) (*rawPeer, *wire.Conn) {
 	t.Helper()
 	raw, nc := wiretest.Pipe(1 << 20)
-	c, err := wire.NewConn(nc, frame.Acceptor, cfg)
+	c, err := wire.AcceptConn(nc, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,12 +104,17 @@ func Dial(ctx context.Context, network, address string, cfg *Config) (*Conn, err
 			return nil, err
 		}
 	}
-	return NewConn(nc, frame.Dialer, cfg)
+	return NewConn(nc, cfg)
 }
 
-// NewConn starts a connection over nc, which it owns from now on, also when it
+// NewConn starts the dialing side of a connection over nc, which it owns from now on, also when it
 // fails. The error is ErrHello, for a configuration that the peer would refuse.
-func NewConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
+func NewConn(nc net.Conn, cfg *Config) (*Conn, error) { return newConn(nc, frame.Dialer, cfg) }
+
+// AcceptConn is NewConn for the accepting side. The sides differ in the ids that they allocate.
+func AcceptConn(nc net.Conn, cfg *Config) (*Conn, error) { return newConn(nc, frame.Acceptor, cfg) }
+
+func newConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 	c := &Conn{
 		nc: nc, role: role, config: cfg.withDefaults(), start: time.Now(), serial: serials.Add(1),
 		ready: make(chan struct{}), done: make(chan struct{}),
@@ -221,8 +226,8 @@ func (c *Conn) Name() string { return fmt.Sprintf("%v-%d", c.role, c.serial) }
 // Since is when the connection was started.
 func (c *Conn) Since() time.Time { return c.start }
 
-// Role says whether we dialed or accepted.
-func (c *Conn) Role() frame.Role { return c.role }
+// Dialed reports whether this side has dialed; the other one has accepted.
+func (c *Conn) Dialed() bool { return c.role == frame.Dialer }
 
 // LocalAddr is that of the connection beneath.
 func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
@@ -244,8 +249,8 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// Goaway is what the peer has said about coming back, when it drained or closed.
-func (c *Conn) Goaway() machine.Goaway {
+// goawayReceived returns the times to wait that the peer's GOAWAY asks for.
+func (c *Conn) goawayReceived() machine.Goaway {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.m.Away

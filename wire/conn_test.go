@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -30,7 +29,7 @@ func connect(tb testing.TB, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a, err = wire.NewConn(<-accepted, frame.Acceptor, acceptor)
+	a, err = wire.AcceptConn(<-accepted, acceptor)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -65,7 +64,7 @@ func TestCallBothWays(t *testing.T) {
 				body := bytes.Repeat([]byte{'x'}, n)
 				got, err := c.Call(t.Context(), kind, body)
 				if err != nil || !bytes.Equal(got, body) {
-					t.Fatalf("%v %s of %d bytes: %d bytes, %v", c.Role(), kind, n, len(got), err)
+					t.Fatalf("%v %s of %d bytes: %d bytes, %v", c.Dialed(), kind, n, len(got), err)
 				}
 			}
 		}

@@ -32,7 +32,7 @@ func TestDrainCrossing(t *testing.T) {
 						case errors.Is(err, wire.ErrDraining), errors.Is(err, wire.ErrNotSent):
 						case errors.As(err, &refused) && refused.NotStarted: // it crossed the GOAWAY
 						default:
-							t.Errorf("%v: %v", c.Role(), err)
+							t.Errorf("%v: %v", c.Dialed(), err)
 						}
 						return
 					}

@@ -115,7 +115,7 @@ func exchangeConn(ctx context.Context, t *testing.T, role frame.Role, ends bool,
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := wire.NewConn(nc, frame.Acceptor, config)
+		c, err := wire.AcceptConn(nc, config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -295,7 +295,7 @@ func TestStuckWriteIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := wire.NewConn(nc, frame.Acceptor, &wire.Config{Mux: echoMux(), Idle: time.Second, Logger: quiet})
+	c, err := wire.AcceptConn(nc, &wire.Config{Mux: echoMux(), Idle: time.Second, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func (l *link) live() (lived time.Duration, drained bool, away machine.Goaway, e
 	}
 	if err := conn.Ready(c.ctx); err != nil {
 		_ = conn.Close()
-		return 0, false, conn.Goaway(), cmp.Or(conn.Err(), err)
+		return 0, false, conn.goawayReceived(), cmp.Or(conn.Err(), err)
 	}
 	since := time.Now()
 	l.publish(conn)
@@ -116,10 +116,10 @@ func (l *link) live() (lived time.Duration, drained bool, away machine.Goaway, e
 	l.drop(conn)
 	if c.ctx.Err() == nil && conn.Err() == nil { // it drains, while the next one is made
 		c.tasks.Go(func() { l.retire(conn) })
-		return time.Since(since), true, conn.Goaway(), ErrDraining
+		return time.Since(since), true, conn.goawayReceived(), ErrDraining
 	}
 	_ = conn.Close()
-	return time.Since(since), conn.Err() == errDrained, conn.Goaway(), conn.Err()
+	return time.Since(since), conn.Err() == errDrained, conn.goawayReceived(), conn.Err()
 }
 
 // connect dials and sends the client's HELLO. turn is the turn of the connection in the lane of
@@ -146,7 +146,7 @@ func (l *link) connect() (conn *Conn, turn uint64, err error) {
 	if l.index == 0 {
 		turn, session.Base, config.sentBefore = c.lane.attach()
 	}
-	conn, err = NewConn(nc, frame.Dialer, &config)
+	conn, err = NewConn(nc, &config)
 	return conn, turn, err
 }
 

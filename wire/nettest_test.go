@@ -38,11 +38,11 @@ func TestStreamIsANetConn(t *testing.T) {
 					tk := newTaker()
 					cfg := &wire.Config{Mux: tk.Mux}
 					dc, ac := dial(t)
-					d, err := wire.NewConn(dc, frame.Dialer, cfg)
+					d, err := wire.NewConn(dc, cfg)
 					if err != nil {
 						return nil, nil, nil, err
 					}
-					a, err := wire.NewConn(ac, frame.Acceptor, cfg)
+					a, err := wire.AcceptConn(ac, cfg)
 					if err != nil {
 						return nil, nil, nil, err
 					}

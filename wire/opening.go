@@ -9,7 +9,6 @@ import (
 
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/nowait"
-	"paddock/internal/wire/frame"
 )
 
 // errCrowded ends a connection that opens and has kept us waiting when others came.
@@ -122,7 +121,7 @@ func (s *Server) start(n *handshake.Pending) (*Conn, error) {
 		}
 		under = secured
 	}
-	c, err := NewConn(under, frame.Acceptor, &s.config)
+	c, err := AcceptConn(under, &s.config)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func enter(t *testing.T, nc net.Conn, config *tls.Config) error {
 		}
 		nc = secured
 	}
-	c, err := wire.NewConn(nc, frame.Dialer, &wire.Config{Logger: quiet})
+	c, err := wire.NewConn(nc, &wire.Config{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -30,12 +29,12 @@ func TestStalledStreamsMakeRoom(t *testing.T) {
 			return err
 		})
 		near, far := wiretest.Pipe(1 << 20)
-		a, err := wire.NewConn(far, frame.Acceptor, &wire.Config{Mux: mux, ConnBudget: 1 << 20, StreamInitial: 256 << 10})
+		a, err := wire.AcceptConn(far, &wire.Config{Mux: mux, ConnBudget: 1 << 20, StreamInitial: 256 << 10})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		d, err := wire.NewConn(near, frame.Dialer, nil)
+		d, err := wire.NewConn(near, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

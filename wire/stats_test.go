@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -30,7 +29,7 @@ func TestStatsAgree(t *testing.T) {
 			n, sent := int64(3+i), c.Stats().Tx
 			received := [...]*wire.Conn{a, d}[i].Stats().Rx
 			if sent != received {
-				t.Errorf("%v sent %+v, the other received %+v", c.Role(), sent, received)
+				t.Errorf("%v sent %+v, the other received %+v", c.Dialed(), sent, received)
 			}
 			other := int64(4 - i)
 			want := wire.Traffic{
@@ -39,7 +38,7 @@ func TestStatsAgree(t *testing.T) {
 				Bytes: sent.Bytes, Frames: sent.Frames,
 			}
 			if sent != want {
-				t.Errorf("%v sent %+v, want %+v", c.Role(), sent, want)
+				t.Errorf("%v sent %+v, want %+v", c.Dialed(), sent, want)
 			}
 		}
 	})
@@ -186,7 +185,7 @@ func TestStatsOfAStalledSocket(t *testing.T) {
 		const room = 100
 		near, far := wiretest.Pipe(room)
 		defer far.Close()
-		c, err := wire.NewConn(near, frame.Dialer, nil)
+		c, err := wire.NewConn(near, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

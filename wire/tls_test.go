@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -206,7 +205,7 @@ func TestTLSInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := wire.NewConn(secured, frame.Dialer, nil)
+	c, err := wire.NewConn(secured, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +224,7 @@ func TestTLSOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := wire.NewConn(nc, frame.Dialer, nil)
+	c, err := wire.NewConn(nc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

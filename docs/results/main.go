@@ -11,8 +11,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 )
 
 // The table in README.md stands between these two lines.
@@ -21,20 +22,44 @@ const (
 	end   = "<!-- make ratios: end -->\n"
 )
 
-// A run is one file of results.
+// shown lists the ratios of README's table: of each file the goal, the contender, its base and the
+// metric.
+var shown = map[string][][4]string{}
+
+// A run is one file of results, as a comparison writes it with --summary.
 type run struct {
-	Part    string `json:"part"`
-	Command string `json:"command"`
-	Date    string `json:"date"`    // as 2026-11-22
-	Machine string `json:"machine"` // "not recorded" where the run did not write it down
-	Note    string `json:"note"`
-	Ratios  []struct {
-		Goal   string  `json:"goal"`
-		Beside string  `json:"beside"` // the peer
-		Ratio  float64 `json:"ratio"`  // ours divided by the peer's, median over the rounds
-		Least  float64 `json:"least"`  // smallest and largest round, 0 if not written down
-		Most   float64 `json:"most"`
-	} `json:"ratios"`
+	Date    time.Time `json:"date"`
+	Machine struct {
+		CPU    string `json:"cpu"`
+		Cores  int    `json:"cores"`
+		Kernel string `json:"kernel"`
+		Go     string `json:"go"`
+	} `json:"machine"`
+	Command  []string `json:"command"`
+	Rounds   int      `json:"rounds"`
+	Duration string   `json:"duration"`
+	Ratios   []ratio  `json:"ratios"`
+}
+
+// A ratio is the figure of a contender divided by that of another: the median of the rounds, the
+// smallest and the largest.
+type ratio struct {
+	Goal      string  `json:"goal"`
+	Title     string  `json:"title"`
+	Contender string  `json:"contender"`
+	Base      string  `json:"base"`
+	Metric    string  `json:"metric"`
+	Median    float64 `json:"median"`
+	Least     float64 `json:"min"`
+	Most      float64 `json:"max"`
+}
+
+// metrics names the figures of a comparison.
+var metrics = map[string]string{
+	"ops_per_s": "operations a second (more is better)", "bytes_per_s": "bytes a second (more is better)",
+	"p50_us": "median time", "p99_us": "99th percentile", "ns_per_op": "time", "ms": "time",
+	"server_us_per_op": "server's processor time", "machine_us_per_op": "processor time of both sides",
+	"client_us_per_op": "generator's processor time", "client_user_us_per_op": "generator's user time",
 }
 
 func main() {
@@ -76,22 +101,18 @@ func table(dir fs.FS) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		part := strings.TrimSuffix(name, ".json")
 		for _, x := range r.Ratios {
-			spread := ""
-			if x.Most > 0 {
-				spread = number(x.Least) + " to " + number(x.Most)
-			}
-			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", r.Part, x.Goal, x.Beside, number(x.Ratio), spread)
+			fmt.Fprintf(&rows, "| %s | %s: %s | %s | %.2f | %.2f to %.2f |\n", part, x.Title, metrics[x.Metric], x.Base, x.Median, x.Least, x.Most)
 		}
-		fmt.Fprintf(&sources, "- %s: `%s`, %s; machine: %s", r.Part, r.Command, r.Date, r.Machine)
-		if r.Note != "" {
-			sources.WriteString("; " + r.Note)
-		}
-		sources.WriteString("\n")
+		m := r.Machine
+		fmt.Fprintf(&sources, "- %s: `%s`, %s; %s, %d cores, Linux %s, %s; %d rounds, windows of %s\n", part,
+			strings.Join(r.Command, " "), r.Date.Format(time.DateOnly), m.CPU, m.Cores, m.Kernel, m.Go, r.Rounds, r.Duration)
 	}
 	return rows.String() + "\n" + sources.String(), nil
 }
 
+// read reads the run of a file, with the ratios that README shows.
 func read(dir fs.FS, name string) (*run, error) {
 	text, err := fs.ReadFile(dir, name)
 	if err != nil {
@@ -101,8 +122,18 @@ func read(dir fs.FS, name string) (*run, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if r.Command == "" || r.Date == "" || r.Machine == "" || len(r.Ratios) == 0 {
-		return nil, fmt.Errorf("%s: command, date, machine and ratios are required", name)
+	var picked []ratio
+	for _, want := range shown[name] {
+		at := slices.IndexFunc(r.Ratios, func(x ratio) bool {
+			return x.Goal == want[0] && x.Contender == want[1] && x.Base == want[2] && x.Metric == want[3]
+		})
+		if at < 0 {
+			return nil, fmt.Errorf("%s has no ratio %s", name, strings.Join(want[:], " "))
+		}
+		picked = append(picked, r.Ratios[at])
+	}
+	if r.Ratios = picked; len(picked) == 0 {
+		return nil, fmt.Errorf("%s: no ratio of it is shown", name)
 	}
 	return r, nil
 }
@@ -116,5 +147,3 @@ func splice(page, text string) (string, error) {
 	}
 	return head + begin + text + end + tail, nil
 }
-
-func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"paddock/internal/wire/frame"
 	"paddock/wire"
 	"paddock/wire/wiretest"
 )
@@ -70,7 +69,7 @@ func (m *memory) dial(context.Context) (net.Conn, error) {
 		return nil, m.down
 	}
 	ours, theirs := wiretest.Pipe(0)
-	conn, err := wire.NewConn(theirs, frame.Acceptor, m.config)
+	conn, err := wire.AcceptConn(theirs, m.config)
 	if err != nil {
 		return nil, err
 	}

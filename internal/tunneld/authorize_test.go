@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"paddock/internal/process/keyid"
-	"paddock/internal/wire/frame"
 	"paddock/wire"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestAuthorizeByThePresentList(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	conn, err := wire.NewConn(near, frame.Acceptor, nil)
+	conn, err := wire.AcceptConn(near, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"paddock/internal/netio/h1"
-	"paddock/internal/wire/frame"
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
 	"paddock/wire/wiretest"
@@ -19,7 +18,7 @@ func TestAheadOfStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := wiretest.Pipe(100)
 		defer far.Close()
-		link, err := wire.NewConn(near, frame.Dialer, &wire.Config{Logger: silent})
+		link, err := wire.NewConn(near, &wire.Config{Logger: silent})
 		if err != nil {
 			t.Fatal(err)
 		}

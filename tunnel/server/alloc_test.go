@@ -5,7 +5,6 @@ import (
 	"net"
 	"testing"
 
-	"paddock/internal/wire/frame"
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/message"
@@ -58,7 +57,7 @@ func TestSmallExchangeAllocates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	server, err := wire.NewConn(<-accepted, frame.Acceptor, &wire.Config{Logger: silent})
+	server, err := wire.AcceptConn(<-accepted, &wire.Config{Logger: silent})
 	if err != nil {
 		t.Fatal(err)
 	}

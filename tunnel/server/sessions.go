@@ -158,7 +158,7 @@ func (s *Server) Held() []Held {
 		list = append(list, Held{
 			At: c.where, Protocol: c.at.Protocol, Identity: c.identity, Group: c.at.Group, Members: len(p.all()), Here: p.here(),
 			Away: c.owner.Load() == nil, Waiting: p.waitingNow(),
-			Requests: lane.Requests, Streams: lane.Streams, Queued: lane.Waiting, Limit: lane.Limit, Begun: lane.Begun,
+			Requests: lane.Requests, Streams: lane.Streams, Queued: lane.Waiting, Limit: lane.Limit, Begun: AdmittedCounts(lane.Begun),
 			Refused: p.refused.Load(),
 		})
 	}

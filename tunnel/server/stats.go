@@ -78,7 +78,17 @@ type GroupStats struct {
 }
 
 // AdmittedCounts counts admitted exchanges. A promoted one counts as a request, as which it began.
-type AdmittedCounts = admission.LaneTotals
+type AdmittedCounts struct {
+	Requests uint64 `json:"requests"`
+	Streams  uint64 `json:"streams"`
+	Promoted uint64 `json:"promoted"`
+}
+
+func (t *AdmittedCounts) add(o AdmittedCounts) {
+	t.Requests += o.Requests
+	t.Streams += o.Streams
+	t.Promoted += o.Promoted
+}
 
 // identityTotals holds the counts of an identity that outlive its present leases.
 type identityTotals struct {
@@ -110,9 +120,9 @@ func (s *Server) counted(c *lease) {
 
 // uncounted ends that. s.mu is held.
 func (s *Server) uncounted(c *lease) {
-	t, begun := s.clients[c.identity], c.laneStats().Begun
-	t.past.Add(begun)
-	s.begun.Add(begun)
+	t, begun := s.clients[c.identity], AdmittedCounts(c.laneStats().Begun)
+	t.past.add(begun)
+	s.begun.add(begun)
 	if t.leases--; t.leases == 0 {
 		delete(s.clients, c.identity)
 	}
@@ -191,8 +201,8 @@ func (s *Server) countLeases(stats *Stats) {
 		client.Requests += lane.Requests
 		client.Streams += lane.Streams
 		client.Queued += lane.Waiting
-		client.Begun.Add(lane.Begun)
-		stats.Begun.Add(lane.Begun)
+		client.Begun.add(AdmittedCounts(lane.Begun))
+		stats.Begun.add(AdmittedCounts(lane.Begun))
 	}
 	for _, client := range of {
 		stats.Identities = append(stats.Identities, *client)

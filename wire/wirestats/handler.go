@@ -69,8 +69,11 @@ func transports(s Source) []Transport {
 	list := []Transport{}
 	for c := range s.All() {
 		t := Transport{
-			Name: c.Name(), Role: c.Role().String(),
+			Name: c.Name(), Role: "acceptor",
 			Local: c.LocalAddr().String(), Peer: c.RemoteAddr().String(), Since: c.Since().UTC(),
+		}
+		if c.Dialed() {
+			t.Role = "dialer"
 		}
 		if peer := c.Peer(); peer != nil {
 			t.Agent = peer.Agent

@@ -40,13 +40,6 @@ type LaneTotals struct {
 	Promoted uint64 `json:"promoted"`
 }
 
-// Add adds o.
-func (t *LaneTotals) Add(o LaneTotals) {
-	t.Requests += o.Requests
-	t.Streams += o.Streams
-	t.Promoted += o.Promoted
-}
-
 // Stats looks at the lane.
 func (l *Lane) Stats() LaneStats {
 	l.gate.mu.Lock()
