@@ -31,7 +31,7 @@ func crookedGrid(rng *rand.Rand, n int) (areas []geometry.MultiPolygon) {
 }
 
 // patchedSet is a cellmap of areas whose keys are their numbers.
-func patchedSet(t *testing.T, b geometry.Boundary, areas []geometry.MultiPolygon) (*Set, *cellmap.CellWriter) {
+func patchedSet(t *testing.T, b geometry.Boundary, areas []geometry.MultiPolygon) (*Set, *cellmap.Writer) {
 	t.Helper()
 	s, err := NewSet("patched", Options{Kind: KindCellmap, Boundary: b})
 	if err != nil {
@@ -79,7 +79,7 @@ func checkPatched(t *testing.T, s *Snapshot, r geometry.Rule, points []geometry.
 
 // hardSpots gives points in and around a fence that are hard for cells: vertices, middles of
 // edges, points a float beside them, and corners of the grid's cells.
-func hardSpots(rng *rand.Rand, m *cellmap.Cellmap, mp geometry.MultiPolygon, n int) (points []geometry.Point) {
+func hardSpots(rng *rand.Rand, m *cellmap.Map, mp geometry.MultiPolygon, n int) (points []geometry.Point) {
 	bounds := mp.Bounds()
 	for range n {
 		ring := mp[rng.IntN(len(mp))][0]
@@ -218,7 +218,7 @@ func TestEditsLeaveNothingBehind(t *testing.T) {
 		moved(i)
 	}
 	bytes := s.Snapshot().Stats().Bytes
-	var old []weak.Pointer[cellmap.Cellmap]
+	var old []weak.Pointer[cellmap.Map]
 	for _, page := range w.Patch.Pages {
 		for _, tile := range page {
 			if tile != nil {

@@ -234,7 +234,7 @@ func askAll(t *testing.T, s *Set) {
 
 // A record of nothing at the very end of the words is loaded by batches all the same.
 func TestImageOfARecordOfNothing(t *testing.T) {
-	m := &cellmap.Cellmap{W: 1, H: 1, Shift: cellmap.MinShift, Dir: []uint32{cellmap.EntryCell | 1}, Words: []uint32{0, 0}}
+	m := &cellmap.Map{W: 1, H: 1, Shift: cellmap.MinShift, Dir: []uint32{cellmap.EntryCell | 1}, Words: []uint32{0, 0}}
 	if err := m.Check(0); err == nil {
 		t.Error("taken")
 	}

@@ -56,7 +56,7 @@ func (r *imageReader) open(image []byte) error {
 		return err
 	}
 	var (
-		index   *cellmap.Cellmap
+		index   *cellmap.Map
 		damaged error
 		invalid error
 		beside  sync.WaitGroup
@@ -224,28 +224,28 @@ func (r *imageReader) readFindings() error {
 }
 
 // cellmap makes the index; nil if there is none. It needs the geometry, and no fence.
-func (r *imageReader) cellmap() (*cellmap.Cellmap, error) {
+func (r *imageReader) cellmap() (*cellmap.Map, error) {
 	if len(r.section[sectionGrid]) == 0 {
 		return nil, nil
 	}
-	grid, ok := sliceOf[cellmap.CellGrid](r.section[sectionGrid])
+	grid, ok := sliceOf[cellmap.Grid](r.section[sectionGrid])
 	dir, ok2 := sliceOf[uint32](r.section[sectionDir])
 	words, ok3 := sliceOf[uint32](r.section[sectionWords])
 	if !ok || !ok2 || !ok3 || len(grid) != 1 {
 		return nil, fmt.Errorf("a section of the index has a size that is none")
 	}
 	fences := len(r.section[sectionFences]) / int(unsafe.Sizeof(imageFence{}))
-	return cellmap.OpenCellmap(grid[0], dir, words, r.rings, r.starts, r.set.options.Boundary.Rule(), fences)
+	return cellmap.Open(grid[0], dir, words, r.rings, r.starts, r.set.options.Boundary.Rule(), fences)
 }
 
 // publish makes what was read the set's first generation.
-func (r *imageReader) Publish(m *cellmap.Cellmap) {
+func (r *imageReader) Publish(m *cellmap.Map) {
 	s := r.set
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = int64(len(r.entries))
 	s.writer = newWriter(s.options.index())
-	if w, ok := s.writer.(*cellmap.CellWriter); ok && m != nil {
+	if w, ok := s.writer.(*cellmap.Writer); ok && m != nil {
 		w.Begin(m, r.table)
 	} else {
 		for _, e := range r.entries {

@@ -83,9 +83,9 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 	sections[sectionFindings] = s.appendFindings(nil)
 	sections[sectionText], sections[sectionFences] = text, bytesOf(fences)
 	sections[sectionParts], sections[sectionRings], sections[sectionPoints] = bytesOf(parts), bytesOf(rings), bytesOf(points)
-	if x, ok := s.index.(*cellmap.CellIndex); ok {
+	if x, ok := s.index.(*cellmap.Index); ok {
 		if grid, dir, words, asBuilt := x.Arrays(); asBuilt {
-			sections[sectionGrid] = bytesOf([]cellmap.CellGrid{grid})
+			sections[sectionGrid] = bytesOf([]cellmap.Grid{grid})
 			sections[sectionDir], sections[sectionWords] = bytesOf(dir), bytesOf(words)
 		}
 	}

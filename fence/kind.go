@@ -65,7 +65,7 @@ var registry []registration
 
 type registration struct {
 	kind      Kind
-	newWriter func(index.IndexOptions) index.Writer
+	newWriter func(index.Options) index.Writer
 }
 
 // The list is filled here since auto looks into it.
@@ -79,7 +79,7 @@ func init() {
 		{KindQRTree, index.NewQRTreeWriter},
 		{KindRTree, index.NewRTreeWriter},
 		{KindS2, index.NewS2Writer},
-		{KindCellmap, func(o index.IndexOptions) index.Writer { return cellmap.NewCellWriter(o) }},
+		{KindCellmap, func(o index.Options) index.Writer { return cellmap.NewWriter(o) }},
 		{KindAuto, newAuto},
 	}
 }
@@ -109,7 +109,7 @@ func ParseKind(s string) (Kind, error) {
 	return "", fmt.Errorf("%w %q: it must be one of %s", ErrKind, s, strings.Join(names, ", "))
 }
 
-func newWriter(o index.IndexOptions) index.Writer {
+func newWriter(o index.Options) index.Writer {
 	for _, r := range registry {
 		if string(r.kind) == o.Kind {
 			return r.newWriter(o)
@@ -119,7 +119,7 @@ func newWriter(o index.IndexOptions) index.Writer {
 }
 
 // newAuto makes the writer of KindAuto.
-func newAuto(o index.IndexOptions) index.Writer {
+func newAuto(o index.Options) index.Writer {
 	as := func(kind Kind) func() index.Writer {
 		o := o
 		o.Kind = string(kind)
@@ -129,10 +129,10 @@ func newAuto(o index.IndexOptions) index.Writer {
 }
 
 // cellWriterOf is the writer of a cellmap that w is or has, nil if there is none.
-func cellWriterOf(w index.Writer) *cellmap.CellWriter {
+func cellWriterOf(w index.Writer) *cellmap.Writer {
 	if a, ok := w.(*cellmap.AutoWriter); ok {
 		w = a.Current()
 	}
-	c, _ := w.(*cellmap.CellWriter)
+	c, _ := w.(*cellmap.Writer)
 	return c
 }

@@ -69,8 +69,8 @@ func ZoomLevel(z int) int {
 }
 
 // index gives what checked options mean to an index.
-func (o Options) index() index.IndexOptions {
-	return index.IndexOptions{Kind: string(o.Kind), Zoom: max(o.Zoom, 0), Parents: o.Parents, Rule: o.Boundary.Rule()}
+func (o Options) index() index.Options {
+	return index.Options{Kind: string(o.Kind), Zoom: max(o.Zoom, 0), Parents: o.Parents, Rule: o.Boundary.Rule()}
 }
 
 // ReadParents reads the areas of a GeoJSON document for Options.Parents. The errors are those

@@ -22,7 +22,7 @@ func (s *Set) tend() {
 }
 
 // renew builds a cellmap of the table then, and lets w go on from it.
-func (s *Set) renew(w *cellmap.CellWriter, then *index.Table) {
+func (s *Set) renew(w *cellmap.Writer, then *index.Table) {
 	r := cellmap.NewRenewal(w, then)
 	for s.follow(r) {
 		runtime.Gosched() // to a writer that has waited

@@ -126,7 +126,7 @@ func newConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 		hello.Auth, err = c.config.Auth(nc)
 	}
 	if err == nil {
-		c.m, err = machine.NewMachine(role, hello, 0)
+		c.m, err = machine.New(role, hello, 0)
 	}
 	if err != nil {
 		_ = nc.Close()

@@ -147,7 +147,7 @@ func newPlayer(t *testing.T, options string) *player {
 	if strings.Contains(options, "acceptor") {
 		role = frame.Acceptor
 	}
-	m, err := machine.NewMachine(role, testHello, 0)
+	m, err := machine.New(role, testHello, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

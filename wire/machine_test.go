@@ -16,7 +16,7 @@ func pair(t *testing.T, hello wire.Hello) (dialer, acceptor *machine.Machine) {
 	var machines [2]*machine.Machine
 	var hellos [2][]byte
 	for i, role := range []frame.Role{frame.Dialer, frame.Acceptor} {
-		m, err := machine.NewMachine(role, hello, 0)
+		m, err := machine.New(role, hello, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,11 +143,11 @@ func TestCreditOfAnEndedStream(t *testing.T) {
 // TestPipelining holds that work may ride behind HELLO, up to the allowance.
 func TestPipelining(t *testing.T) {
 	hello := wire.Hello{Kinds: map[string]uint32{"k": 1}}
-	dialer, err := machine.NewMachine(frame.Dialer, hello, 0)
+	dialer, err := machine.New(frame.Dialer, hello, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	acceptor, err := machine.NewMachine(frame.Acceptor, hello, 0)
+	acceptor, err := machine.New(frame.Acceptor, hello, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestFirstFrameIsJudgedByItsHeader(t *testing.T) {
 		frame.MakeHeader(frame.EXTENSION, 0, 1, 60_000): "error PROTOCOL not-hello",
 		frame.MakeHeader(frame.HELLO, 0, 0, 4097):       "error FRAME_SIZE too-long",
 	} {
-		m, err := machine.NewMachine(frame.Acceptor, wire.Hello{}, 0)
+		m, err := machine.New(frame.Acceptor, wire.Hello{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

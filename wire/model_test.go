@@ -92,7 +92,7 @@ func newModel(t *testing.T, script []byte) *model {
 		hello := testHello
 		hello.MaxFrame = 16 << 10 << (m.next() % 3)
 		hello.StreamInitial = 64 << 10 << (m.next() % 2)
-		machine, err := machine.NewMachine(role, hello, 0)
+		machine, err := machine.New(role, hello, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func (l *blockList) all() []uint8 { return l.points[:l.n] }
 // appendBatch appends one answer for each point. It does not allocate if dst has room.
 //
 // hot: guarded by BenchmarkBusesBatch and the conformance suite's "does not allocate".
-func (m *Cellmap) appendBatch(dst *index.Answers, lon, lat []float64) {
+func (m *Map) appendBatch(dst *index.Answers, lon, lat []float64) {
 	if len(lon) < fewPoints {
 		for i := range lon {
 			p, _ := geometry.Normalize(lon[i], lat[i])
@@ -76,7 +76,7 @@ func (m *Cellmap) appendBatch(dst *index.Answers, lon, lat []float64) {
 }
 
 // appendBlocks is appendBatch for more than a few points.
-func (m *Cellmap) appendBlocks(dst *index.Answers, lon, lat []float64) {
+func (m *Map) appendBlocks(dst *index.Answers, lon, lat []float64) {
 	var b cellBlock
 	for len(lon) > 0 {
 		n := min(len(lon), blockPoints)
@@ -91,7 +91,7 @@ func (m *Cellmap) appendBlocks(dst *index.Answers, lon, lat []float64) {
 }
 
 // look finds what holds each point.
-func (b *cellBlock) look(m *Cellmap, lon, lat []float64) {
+func (b *cellBlock) look(m *Map, lon, lat []float64) {
 	b.mixed, b.divided.n, b.edged.n, b.open.n = 0, 0, 0, 0
 	clear(b.unsure[:])
 	b.locate(m, lon, lat)
@@ -105,7 +105,7 @@ func (b *cellBlock) look(m *Cellmap, lon, lat []float64) {
 }
 
 // locate finds the root cell of each point.
-func (b *cellBlock) locate(m *Cellmap, lon, lat []float64) {
+func (b *cellBlock) locate(m *Map, lon, lat []float64) {
 	lat = lat[:len(lon)]
 	for i := range lon {
 		p, _ := geometry.Normalize(lon[i], lat[i])
@@ -122,7 +122,7 @@ func (b *cellBlock) locate(m *Cellmap, lon, lat []float64) {
 }
 
 // descend finds the cells of points in root cells that are divided.
-func (b *cellBlock) descend(m *Cellmap, lon, lat []float64) {
+func (b *cellBlock) descend(m *Map, lon, lat []float64) {
 	for _, k := range b.divided.all() {
 		p, _ := geometry.Normalize(lon[k], lat[k])
 		entry, at := m.find(p)
@@ -141,7 +141,7 @@ func (b *cellBlock) put(k uint8, entry uint32, at spot) {
 }
 
 // read begins with the records.
-func (b *cellBlock) read(m *Cellmap) {
+func (b *cellBlock) read(m *Map) {
 	for _, k := range b.edged.all() {
 		record := b.entries[k] & entryMask
 		head := m.Words[record]
@@ -155,7 +155,7 @@ func (b *cellBlock) read(m *Cellmap) {
 }
 
 // cross looks at one edge of each open point, and closes points without further edges.
-func (b *cellBlock) cross(m *Cellmap) {
+func (b *cellBlock) cross(m *Map) {
 	open, words := b.open.all(), m.Words
 	b.open.n = 0
 	for _, k := range open {
@@ -175,7 +175,7 @@ func (b *cellBlock) cross(m *Cellmap) {
 }
 
 // decide asks the coordinates themselves where units cannot decide.
-func (b *cellBlock) decide(m *Cellmap, lon, lat []float64) {
+func (b *cellBlock) decide(m *Map, lon, lat []float64) {
 	for i, unsure := range b.unsure {
 		for ; unsure != 0; unsure &= unsure - 1 {
 			k := uint8(64*i + bits.TrailingZeros64(unsure))
@@ -186,7 +186,7 @@ func (b *cellBlock) decide(m *Cellmap, lon, lat []float64) {
 }
 
 // name finds the fence of each point in a cell with edges that is in one, and no other.
-func (b *cellBlock) name(m *Cellmap) {
+func (b *cellBlock) name(m *Map) {
 	for _, k := range b.edged.all() {
 		inside := b.inside[k]
 		// Where none holds the point the first local's ref will do: it is not used.
@@ -212,7 +212,7 @@ func (b *cellBlock) appendFew(dst *index.Answers, points int) {
 }
 
 // appendMixed appends answers of which some have several refs.
-func (b *cellBlock) appendMixed(m *Cellmap, dst *index.Answers, lon, lat []float64) {
+func (b *cellBlock) appendMixed(m *Map, dst *index.Answers, lon, lat []float64) {
 	refs, offsets := dst.Refs, dst.Offsets
 	for i := range lon {
 		k := uint8(i)

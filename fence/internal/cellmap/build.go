@@ -48,7 +48,7 @@ func (c *courtesy) edges(n int) {
 
 // cellBuilder makes a cellmap.
 type cellBuilder struct {
-	m      Cellmap
+	m      Map
 	rings  []ringOf
 	places uint32        // the vertices of all rings, which are as many edges
 	bounds geometry.Box  // of all
@@ -68,12 +68,12 @@ type cellBuilder struct {
 }
 
 // buildCellmap indexes the entries, which ascend by ref, on all processors.
-func buildCellmap(entries []*index.Entry, r geometry.Rule) *Cellmap {
+func buildCellmap(entries []*index.Entry, r geometry.Rule) *Map {
 	return buildCellmapOn(min(runtime.GOMAXPROCS(0), maxWorkers), entries, r)
 }
 
 // buildCellmapOn is buildCellmap by so many workers.
-func buildCellmapOn(workers int, entries []*index.Entry, r geometry.Rule) *Cellmap {
+func buildCellmapOn(workers int, entries []*index.Entry, r geometry.Rule) *Map {
 	b := &cellBuilder{split: splitEdges, workers: workers}
 	b.m.rule = r
 	b.gather(entries)
@@ -105,7 +105,7 @@ func buildCellmapOn(workers int, entries []*index.Entry, r geometry.Rule) *Cellm
 }
 
 // done gives the cellmap by itself: a pointer into the builder would keep all of it.
-func (b *cellBuilder) done() *Cellmap {
+func (b *cellBuilder) done() *Map {
 	m := b.m
 	return &m
 }
@@ -204,7 +204,7 @@ func (b *cellBuilder) below(row int) int {
 }
 
 // join puts the bands together, with their offsets moved to where things are then.
-func (m *Cellmap) join(bands []bandCells) {
+func (m *Map) join(bands []bandCells) {
 	nodes, words := int(m.W*m.H), 0
 	for i := range bands {
 		nodes += len(bands[i].nodes)

@@ -35,8 +35,8 @@ const (
 	EntryNode uint32 = 3 << entryBits // the index of the first of nodeSize entries
 )
 
-// Cellmap is an index that cuts the plane into cells. Most cells lie wholly inside the same fences,
-// and list them. The other cells have a record of the edges that go through them. A Cellmap is
+// Map is an index that cuts the plane into cells. Most cells lie wholly inside the same fences,
+// and list them. The other cells have a record of the edges that go through them. A Map is
 // immutable, and its arrays except rings hold no pointers.
 //
 // A record lists the parts of fences that hold the south-west corner of its cell. From there a path
@@ -44,7 +44,7 @@ const (
 // side of that edge's parts. An edge that two fences share is crossed once for both. record.go has
 // the details. The result is exact: where integers cannot decide, the coordinates themselves do, by
 // geometry.Orient.
-type Cellmap struct {
+type Map struct {
 	rule   geometry.Rule
 	x0, y0 int32 // units; of the grid's south-west corner
 	Shift  uint  // a root cell is 1<<shift units wide
@@ -76,7 +76,7 @@ type spot struct{ x, y uint32 }
 
 // find gives the entry of the cell that holds p, and where in it p is. For a point beyond
 // the grid, or that is not finite, the entry is an empty list.
-func (m *Cellmap) find(p geometry.Point) (entry uint32, at spot) {
+func (m *Map) find(p geometry.Point) (entry uint32, at spot) {
 	if !hasUnits(p) {
 		return entryList, spot{}
 	}
@@ -94,12 +94,12 @@ func (m *Cellmap) find(p geometry.Point) (entry uint32, at spot) {
 func hasUnits(p geometry.Point) bool { return math.Abs(p.Lon) <= 256 && math.Abs(p.Lat) <= 256 }
 
 // place is where p is, from the grid's corner; beyond the grid if p is to the west or south.
-func (m *Cellmap) place(p geometry.Point) spot {
+func (m *Map) place(p geometry.Point) spot {
 	return spot{uint32(ToUnits(p.Lon) - m.x0), uint32(ToUnits(p.Lat) - m.y0)}
 }
 
 // root gives the entry of the root cell at a place: an empty list if that is beyond the grid.
-func (m *Cellmap) root(at spot) uint32 {
+func (m *Map) root(at spot) uint32 {
 	cx, cy := at.x>>(m.Shift&31), at.y>>(m.Shift&31)
 	if cx >= m.W || cy >= m.H {
 		return entryList
@@ -118,7 +118,7 @@ func (s spot) within(shift uint) spot {
 // append appends the refs of what holds p, which is normalized.
 //
 // hot: guarded by BenchmarkBuses and the conformance suite's "does not allocate".
-func (m *Cellmap) append(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
+func (m *Map) append(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	entry, at := m.find(p)
 	switch {
 	case entry >= EntryCell:
@@ -129,7 +129,7 @@ func (m *Cellmap) append(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	return m.appendList(dst, entry&entryMask)
 }
 
-func (m *Cellmap) appendList(dst []geojson.Ref, at uint32) []geojson.Ref {
+func (m *Map) appendList(dst []geojson.Ref, at uint32) []geojson.Ref {
 	n := m.Words[at]
 	for _, r := range m.Words[at+1 : at+1+n] {
 		dst = append(dst, geojson.Ref(r))
@@ -138,7 +138,7 @@ func (m *Cellmap) appendList(dst []geojson.Ref, at uint32) []geojson.Ref {
 }
 
 // appendRecord is append for a point in a cell with a record.
-func (m *Cellmap) appendRecord(dst []geojson.Ref, record uint32, p geometry.Point, at spot) []geojson.Ref {
+func (m *Map) appendRecord(dst []geojson.Ref, record uint32, p geometry.Point, at spot) []geojson.Ref {
 	if m.Words[record]&recordLocals == wideRecord {
 		return m.appendWide(dst, record, p, at)
 	}
@@ -146,7 +146,7 @@ func (m *Cellmap) appendRecord(dst []geojson.Ref, record uint32, p geometry.Poin
 }
 
 // appendLocals appends the refs of a record's locals that hold a point.
-func (m *Cellmap) appendLocals(dst []geojson.Ref, record, inside uint32) []geojson.Ref {
+func (m *Map) appendLocals(dst []geojson.Ref, record, inside uint32) []geojson.Ref {
 	refs := m.Words[record+1:]
 	from := len(dst)
 	for ; inside != 0; inside &= inside - 1 {
@@ -160,7 +160,7 @@ func (m *Cellmap) appendLocals(dst []geojson.Ref, record, inside uint32) []geojs
 }
 
 // bytes is what m takes beside the rings.
-func (m *Cellmap) bytes() int64 {
+func (m *Map) bytes() int64 {
 	const ringBytes = 24 + 4
 	return int64(4*(len(m.Dir)+len(m.Words)) + ringBytes*len(m.rings))
 }

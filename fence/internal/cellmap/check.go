@@ -12,7 +12,7 @@ import (
 // Check returns an error unless every look-up stays within the arrays and finds only existing
 // fences, whatever the arrays hold. It cannot tell whether the answers are right. fences is the
 // number of fences, whose refs count from 0.
-func (m *Cellmap) Check(fences int) error {
+func (m *Map) Check(fences int) error {
 	places := uint64(0)
 	if n := len(m.rings); n > 0 {
 		places = uint64(m.starts[n-1]) + uint64(len(m.rings[n-1]))
@@ -55,7 +55,7 @@ var errSharedNode = errors.New("a divided cell shares its parts with another")
 // cellCheck checks a range of root cells. It goes once over everything that an entry leads to,
 // however many lead there.
 type cellCheck struct {
-	m                     *Cellmap
+	m                     *Map
 	fences, places        uint64
 	from, to              uint64 // root cells
 	lists, records, nodes bitset
@@ -217,16 +217,16 @@ func (b bitset) merge(o bitset) bool {
 	return both == 0
 }
 
-// CellGrid is what a cellmap has beside its arrays. It has no padding: images hold it as it is.
-type CellGrid struct {
+// Grid is what a cellmap has beside its arrays. It has no padding: images hold it as it is.
+type Grid struct {
 	X0, Y0             int32
 	Shift, W, H, Spare uint32
 }
 
-// OpenCellmap makes a cellmap of the arrays that another had, and checks that no look-up leaves
+// Open makes a cellmap of the arrays that another had, and checks that no look-up leaves
 // them. starts has the place of the first vertex of each ring; refs are below fences.
-func OpenCellmap(g CellGrid, dir, words []uint32, rings []geometry.Ring, starts []uint32, r geometry.Rule, fences int) (*Cellmap, error) {
-	m := &Cellmap{
+func Open(g Grid, dir, words []uint32, rings []geometry.Ring, starts []uint32, r geometry.Rule, fences int) (*Map, error) {
+	m := &Map{
 		rule: r, x0: g.X0, y0: g.Y0, Shift: uint(g.Shift), W: g.W, H: g.H,
 		Dir: dir, Words: words, rings: rings, starts: starts,
 	}
@@ -234,7 +234,7 @@ func OpenCellmap(g CellGrid, dir, words []uint32, rings []geometry.Ring, starts 
 }
 
 // Arrays gives what openCellmap needs; false if the index has changed since it was built.
-func (x *CellIndex) Arrays() (g CellGrid, dir, words []uint32, ok bool) {
+func (x *Index) Arrays() (g Grid, dir, words []uint32, ok bool) {
 	m := x.base
-	return CellGrid{X0: m.x0, Y0: m.y0, Shift: uint32(m.Shift), W: m.W, H: m.H}, m.Dir, m.Words, x.edits == nil
+	return Grid{X0: m.x0, Y0: m.y0, Shift: uint32(m.Shift), W: m.W, H: m.H}, m.Dir, m.Words, x.edits == nil
 }

@@ -21,7 +21,7 @@ func TestCheckSideBySide(t *testing.T) {
 		"two faults":      {EntryCell | 99, entryOne | 7, "cell 0: its record begins beyond the end"},
 	} {
 		for _, cpus := range []int{1, 2, 7} {
-			m := &Cellmap{W: roots, H: 1, Shift: MinShift, Words: []uint32{0}, Dir: make([]uint32, roots+2*nodeSize)}
+			m := &Map{W: roots, H: 1, Shift: MinShift, Words: []uint32{0}, Dir: make([]uint32, roots+2*nodeSize)}
 			m.Dir[0], m.Dir[roots-1] = tc.first, tc.last
 			before := runtime.GOMAXPROCS(cpus)
 			err := m.Check(3)

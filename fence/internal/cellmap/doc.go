@@ -46,7 +46,7 @@
 //
 // # Invariants
 //
-//   - A Cellmap never changes after it was built; readers need no lock.
+//   - A Map never changes after it was built; readers need no lock.
 //   - Every look-up stays within Dir and Words: Check verifies it for an image from a file.
 //   - A cell without a record is crossed by no edge, not even at its border.
 //   - Words[0] is 0, the empty list. No node is reached by two entries.

@@ -110,7 +110,7 @@ func (w *cellBand) local(part uint32) uint32 {
 const cutSlack = 1.0 / (1 << 14)
 
 // cut gives an edge's words for a record of a cell, or false if it does not come near.
-func (m *Cellmap) cut(e *ringEdge, cell square) (lo, size uint32, ok bool) {
+func (m *Map) cut(e *ringEdge, cell square) (lo, size uint32, ok bool) {
 	scale := recordScale(cell.shift)
 	x, y := (int64(e.x)-cell.x)>>scale, (int64(e.y)-cell.y)>>scale
 	x1, y1 := (int64(e.x1)-cell.x)>>scale, (int64(e.y1)-cell.y)>>scale

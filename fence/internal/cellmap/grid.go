@@ -28,7 +28,7 @@ type square struct {
 	shift uint
 }
 
-func (m *Cellmap) cell(cx, cy uint32) square {
+func (m *Map) cell(cx, cy uint32) square {
 	return square{int64(m.x0) + int64(cx)<<m.Shift, int64(m.y0) + int64(cy)<<m.Shift, m.Shift}
 }
 
@@ -42,7 +42,7 @@ func (s span) one() bool { return s.x0 == s.x1 || s.y0 == s.y1 }
 //
 // An edge in unit u lies in [u, u+1]: it may touch the cell that ends with u+1 and the one
 // that begins there.
-func (m *Cellmap) cells(e *ringEdge) span {
+func (m *Map) cells(e *ringEdge) span {
 	return span{
 		uint32(min(e.x, e.x1)-1-m.x0) >> m.Shift, uint32(e.y-1-m.y0) >> m.Shift,
 		min(uint32(max(e.x, e.x1)+1-m.x0)>>m.Shift, m.W-1), min(uint32(e.y1+1-m.y0)>>m.Shift, m.H-1),
@@ -50,7 +50,7 @@ func (m *Cellmap) cells(e *ringEdge) span {
 }
 
 // narrow bounds the columns in which a long edge is in one row, with room for rounding.
-func (m *Cellmap) narrow(e *ringEdge, cy, west, east uint32) (uint32, uint32) {
+func (m *Map) narrow(e *ringEdge, cy, west, east uint32) (uint32, uint32) {
 	if e.y1-e.y < 2 {
 		return west, east
 	}
@@ -133,7 +133,7 @@ func errorBound(dx, dy, px, py float64) float64 {
 }
 
 // side says exactly on which side of the edge a point of whole units is: as orient does.
-func (m *Cellmap) side(e *ringEdge, x, y int64) int {
+func (m *Map) side(e *ringEdge, x, y int64) int {
 	dx, dy := float64(int64(e.x1)-int64(e.x)), float64(int64(e.y1)-int64(e.y))
 	px, py := float64(x-int64(e.x)), float64(y-int64(e.y))
 	det := float64(dx*py) - float64(dy*px)
@@ -149,7 +149,7 @@ func (m *Cellmap) side(e *ringEdge, x, y int64) int {
 }
 
 // crossesAt is crosses for a point of whole units, decided by units where these can.
-func (m *Cellmap) crossesAt(e *ringEdge, flags uint32, x, y int64) bool {
+func (m *Map) crossesAt(e *ringEdge, flags uint32, x, y int64) bool {
 	switch {
 	case y < int64(e.y):
 		return false
@@ -164,7 +164,7 @@ func (m *Cellmap) crossesAt(e *ringEdge, flags uint32, x, y int64) bool {
 
 // within says whether the path from the cell's corner to some point of the half-open cell
 // may cross the edge, or, where boundaries count, such a point may be on it.
-func (m *Cellmap) within(e *ringEdge, cell square) bool {
+func (m *Map) within(e *ringEdge, cell square) bool {
 	side := int64(1) << cell.shift
 	east, north := int64(max(e.x, e.x1)), int64(e.y1)
 	if int64(min(e.x, e.x1)) >= cell.x+side || int64(e.y) >= cell.y+side || east < cell.x || north < cell.y {
@@ -178,7 +178,7 @@ func (m *Cellmap) within(e *ringEdge, cell square) bool {
 }
 
 // flags are those of the edge in a record of a cell whose corner is (x, y).
-func (m *Cellmap) flags(e *ringEdge, x, y int64) (flags uint32) {
+func (m *Map) flags(e *ringEdge, x, y int64) (flags uint32) {
 	west, east := int64(min(e.x, e.x1)), int64(max(e.x, e.x1))
 	level, eastward := false, e.x1 > e.x
 	if west == x || east == x || e.x == e.x1 || e.y == e.y1 {

@@ -8,15 +8,15 @@ import (
 	"paddock/fence/internal/index"
 )
 
-// CellIndex is a cellmap, and what has changed since it was built. It is immutable.
-type CellIndex struct {
-	base  *Cellmap
+// Index is a cellmap, and what has changed since it was built. It is immutable.
+type Index struct {
+	base  *Map
 	edits *cellEdits // nil = nothing has changed
 	t     *index.Table
 	kind  string
 }
 
-var _ index.Index = (*CellIndex)(nil)
+var _ index.Index = (*Index)(nil)
 
 // cellEdits is what has changed since a cellmap was built: mostly cells. A fence that these
 // cannot take is in an R-tree, and apart if cells hold what it was before.
@@ -26,7 +26,7 @@ type cellEdits struct {
 	over  *index.RtreeIndex // nil = it has no fences, and none is apart
 }
 
-func (x *CellIndex) Append(dst []geojson.Ref, lon, lat float64) []geojson.Ref {
+func (x *Index) Append(dst []geojson.Ref, lon, lat float64) []geojson.Ref {
 	if lon == 180 {
 		lon = -180
 	}
@@ -38,12 +38,12 @@ func (x *CellIndex) Append(dst []geojson.Ref, lon, lat float64) []geojson.Ref {
 }
 
 // twice says whether p is asked for at the longitude 180 too, where it may be on an edge.
-func (x *CellIndex) twice(p geometry.Point) bool {
+func (x *Index) twice(p geometry.Point) bool {
 	return p.Lon == -180 && x.base.rule == geometry.Closed
 }
 
 // appendEdited is Append where fences have changed, or p is to be asked for twice.
-func (x *CellIndex) appendEdited(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
+func (x *Index) appendEdited(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	if x.twice(p) {
 		from := len(dst)
 		return index.SortTail(x.appendOnce(x.appendOnce(dst, p), geometry.Point{Lon: 180, Lat: p.Lat}), from)
@@ -51,7 +51,7 @@ func (x *CellIndex) appendEdited(dst []geojson.Ref, p geometry.Point) []geojson.
 	return x.appendOnce(dst, p)
 }
 
-func (x *CellIndex) appendOnce(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
+func (x *Index) appendOnce(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	switch {
 	case x.edits == nil:
 		return x.base.append(dst, p)
@@ -76,7 +76,7 @@ func (x *cellEdits) appendBoth(dst []geojson.Ref, p geometry.Point) []geojson.Re
 
 func antimeridian(lon float64) bool { return lon == 180 || lon == -180 }
 
-func (x *CellIndex) AppendBatch(dst *index.Answers, lon, lat []float64) {
+func (x *Index) AppendBatch(dst *index.Answers, lon, lat []float64) {
 	switch {
 	case x.edits != nil && x.edits.over != nil, x.base.rule == geometry.Closed && slices.ContainsFunc(lon, antimeridian):
 		dst.AppendEach(lon, lat, x.Append)
@@ -89,7 +89,7 @@ func (x *CellIndex) AppendBatch(dst *index.Answers, lon, lat []float64) {
 	}
 }
 
-func (x *CellIndex) Stats() index.IndexStats {
+func (x *Index) Stats() index.Stats {
 	bytes := x.base.bytes()
 	if e := x.edits; e != nil {
 		bytes += e.patch.bytes + int64(4*len(e.apart))

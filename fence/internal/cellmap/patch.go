@@ -27,20 +27,20 @@ const (
 // A tile is a cellmap whose directory begins with the entries of its root cells. All else of
 // the grid is the same.
 type cellPatch struct {
-	base   *Cellmap
+	base   *Map
 	across uint32 // tiles in a row of them
-	Pages  []*[tilePage]*Cellmap
+	Pages  []*[tilePage]*Map
 	Tiles  int   // how many there are
 	bytes  int64 // of the tiles
 }
 
-func newCellPatch(base *Cellmap) *cellPatch {
+func newCellPatch(base *Map) *cellPatch {
 	across, rows := (base.W+tileSide-1)/tileSide, (base.H+tileSide-1)/tileSide
-	return &cellPatch{base: base, across: across, Pages: make([]*[tilePage]*Cellmap, (across*rows+tilePage-1)/tilePage)}
+	return &cellPatch{base: base, across: across, Pages: make([]*[tilePage]*Map, (across*rows+tilePage-1)/tilePage)}
 }
 
 // tile is the one with the number i, nil if nothing has changed there.
-func (c *cellPatch) tile(i uint32) *Cellmap {
+func (c *cellPatch) tile(i uint32) *Map {
 	if page := c.Pages[i/tilePage]; page != nil {
 		return page[i%tilePage]
 	}
@@ -53,7 +53,7 @@ func (c *cellPatch) tileOf(cx, cy uint32) uint32 { return cy>>tileBits*c.across 
 func inTile(cx, cy uint32) uint32 { return cy%tileSide<<tileBits | cx%tileSide }
 
 // entry is that of a root cell, and the cellmap that has what it leads to.
-func (c *cellPatch) entry(cx, cy uint32) (uint32, *Cellmap) {
+func (c *cellPatch) entry(cx, cy uint32) (uint32, *Map) {
 	if tile := c.tile(c.tileOf(cx, cy)); tile != nil {
 		if e := tile.Dir[inTile(cx, cy)]; e != asBuilt {
 			return e, tile
@@ -133,10 +133,10 @@ func (c *cellPatch) copy() *cellPatch {
 }
 
 // put replaces the tile with the number i, in a copy of before that is not published yet.
-func (c *cellPatch) put(before *cellPatch, i uint32, tile *Cellmap) {
+func (c *cellPatch) put(before *cellPatch, i uint32, tile *Map) {
 	page := &c.Pages[i/tilePage]
 	if *page == before.Pages[i/tilePage] {
-		copied := new([tilePage]*Cellmap)
+		copied := new([tilePage]*Map)
 		if *page != nil {
 			*copied = **page
 		}
@@ -153,4 +153,4 @@ func (c *cellPatch) put(before *cellPatch, i uint32, tile *Cellmap) {
 }
 
 // tileBytes is what a tile takes.
-func tileBytes(tile *Cellmap) int64 { return tile.bytes() + int64(unsafe.Sizeof(*tile)) }
+func tileBytes(tile *Map) int64 { return tile.bytes() + int64(unsafe.Sizeof(*tile)) }

@@ -43,7 +43,7 @@ func (c change) bounds() geometry.Box {
 //
 // It keeps its memory from one change to the next, and belongs to one goroutine.
 type cellPatcher struct {
-	m       *Cellmap     // whose grid it is
+	m       *Map     // whose grid it is
 	window  span         // the root cells around the change
 	around  geometry.Box // the window, and a little more
 	numbers []uint32     // of the window's cells, row by row: 0 = the cell stays as it is; else its number in cells, and one
@@ -259,7 +259,7 @@ func (p *cellPatcher) know(c *cellPatch, ch change, apart []geojson.Ref) bool {
 }
 
 // refsIn adds the refs that an entry leads to, to an ascending list.
-func (m *Cellmap) refsIn(refs []geojson.Ref, entry uint32) []geojson.Ref {
+func (m *Map) refsIn(refs []geojson.Ref, entry uint32) []geojson.Ref {
 	at := entry & entryMask
 	var found []uint32
 	switch {
@@ -299,7 +299,7 @@ func withRef(refs []geojson.Ref, r geojson.Ref) []geojson.Ref {
 // gather lists the parts of the fences, and their edges in the cells; false if there are too many.
 func (p *cellPatcher) gather(t *index.Table) bool {
 	b, m := &p.b, p.m
-	b.m = Cellmap{
+	b.m = Map{
 		rule: m.rule, x0: m.x0, y0: m.y0, Shift: m.Shift, W: m.W, H: m.H, named: true,
 		rings: b.m.rings[:0], starts: b.m.starts[:0],
 	}
@@ -411,7 +411,7 @@ func (p *cellPatcher) sort() {
 // assemble puts the cells into tiles, beside what stays as it is in these.
 func (p *cellPatcher) assemble(c *cellPatch) *cellPatch {
 	next := c.copy()
-	made := &Cellmap{Dir: p.band.nodes, Words: p.band.words, named: true}
+	made := &Map{Dir: p.band.nodes, Words: p.band.words, named: true}
 	w := p.window
 	for ty := w.y0 >> tileBits; ty <= w.y1>>tileBits; ty++ {
 		for tx := w.x0 >> tileBits; tx <= w.x1>>tileBits; tx++ {
@@ -424,7 +424,7 @@ func (p *cellPatcher) assemble(c *cellPatch) *cellPatch {
 }
 
 // fill makes a tile; false if none of its cells is made anew.
-func (p *cellPatcher) fill(c *cellPatch, made *Cellmap, tx, ty uint32) (any bool) {
+func (p *cellPatcher) fill(c *cellPatch, made *Map, tx, ty uint32) (any bool) {
 	w := p.window
 	tile := span{tx << tileBits, ty << tileBits, tx<<tileBits + tileSide - 1, ty<<tileBits + tileSide - 1}
 	p.maker.begin()

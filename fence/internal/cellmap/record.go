@@ -71,7 +71,7 @@ func recordScale(shift uint) uint { return max(shift, scaleBits) - scaleBits }
 
 // inside says which locals of a record hold p, which is at a spot of its cell. It knows
 // nothing of wide records.
-func (m *Cellmap) inside(record uint32, p geometry.Point, at spot) uint32 {
+func (m *Map) inside(record uint32, p geometry.Point, at spot) uint32 {
 	head := m.Words[record]
 	locals, edges := head&recordLocals, head>>edgesShift&recordEdges
 	from := record + 1 + locals
@@ -135,7 +135,7 @@ func (e seenEdge) cross(sides uint32, det, far int32) (flips uint32, sure int32)
 func abs(x int32) int32 { return max(x, -x) }
 
 // insideExactly is inside, with the coordinates themselves asked where units cannot decide.
-func (m *Cellmap) insideExactly(record uint32, p geometry.Point, at spot) uint32 {
+func (m *Map) insideExactly(record uint32, p geometry.Point, at spot) uint32 {
 	head := m.Words[record]
 	locals, edges := head&recordLocals, head>>edgesShift&recordEdges
 	first := record + 1 + locals
@@ -182,7 +182,7 @@ func crosses(lo, hi geometry.Point, flags uint32, p geometry.Point) bool {
 }
 
 // endsOf are the ends of the i-th edge of a record whose places begin at a word.
-func (m *Cellmap) endsOf(places, i uint32) (lo, hi geometry.Point) {
+func (m *Map) endsOf(places, i uint32) (lo, hi geometry.Point) {
 	if !m.named {
 		return m.ends(m.Words[places+i])
 	}
@@ -192,7 +192,7 @@ func (m *Cellmap) endsOf(places, i uint32) (lo, hi geometry.Point) {
 }
 
 // appendEnds appends what a record has of the ends of an edge.
-func (m *Cellmap) appendEnds(words []uint32, e *ringEdge) []uint32 {
+func (m *Map) appendEnds(words []uint32, e *ringEdge) []uint32 {
 	if !m.named {
 		return append(words, e.place)
 	}
@@ -205,7 +205,7 @@ func (m *Cellmap) appendEnds(words []uint32, e *ringEdge) []uint32 {
 }
 
 // ends are those of the edge with which the vertex at a place ends, in their order.
-func (m *Cellmap) ends(place uint32) (lo, hi geometry.Point) {
+func (m *Map) ends(place uint32) (lo, hi geometry.Point) {
 	ring, found := slices.BinarySearch(m.starts, place)
 	if !found {
 		ring--
@@ -214,7 +214,7 @@ func (m *Cellmap) ends(place uint32) (lo, hi geometry.Point) {
 }
 
 // endsIn is ends for a place in a ring that is known.
-func (m *Cellmap) endsIn(ring, place uint32) (lo, hi geometry.Point) {
+func (m *Map) endsIn(ring, place uint32) (lo, hi geometry.Point) {
 	r, i := m.rings[ring], int(place-m.starts[ring])
 	before := i - 1
 	if before < 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // cellmapOf indexes a fence for each geometry.
-func cellmapOf(r geometry.Rule, areas ...geometry.MultiPolygon) *Cellmap {
+func cellmapOf(r geometry.Rule, areas ...geometry.MultiPolygon) *Map {
 	var entries []*index.Entry
 	for i, a := range areas {
 		entries = append(entries, index.NewEntry(geojson.Ref(i), &geojson.Fence{Geometry: a}, nil))
@@ -23,7 +23,7 @@ func cellmapOf(r geometry.Rule, areas ...geometry.MultiPolygon) *Cellmap {
 }
 
 // checkCellmap compares the answers with those of the geometries themselves.
-func checkCellmap(t *testing.T, m *Cellmap, areas []geometry.MultiPolygon, points []geometry.Point) {
+func checkCellmap(t *testing.T, m *Map, areas []geometry.MultiPolygon, points []geometry.Point) {
 	t.Helper()
 	for _, p := range points {
 		var want []geojson.Ref
@@ -77,7 +77,7 @@ func TestCutEdges(t *testing.T) {
 
 // checkUnits checks what units say about p and each edge of its cell's record. It counts the
 // edges that are cut off, and those of them about which units decide.
-func checkUnits(t *testing.T, m *Cellmap, p geometry.Point) (cut, decided int) {
+func checkUnits(t *testing.T, m *Map, p geometry.Point) (cut, decided int) {
 	t.Helper()
 	entry, at := m.find(p)
 	if entry < EntryCell || entry >= EntryNode {

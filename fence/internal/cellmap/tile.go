@@ -21,13 +21,13 @@ func (t *tileMaker) begin() {
 
 // take makes a cell of the tile what an entry of another cellmap says, whose records name the
 // ends of their edges.
-func (t *tileMaker) take(cell uint32, entry uint32, from *Cellmap) {
+func (t *tileMaker) take(cell uint32, entry uint32, from *Map) {
 	moved := t.copy(entry, from) // makes the directory longer
 	t.dir[cell] = moved
 }
 
 // copy takes over what an entry leads to, and gives the entry that leads there.
-func (t *tileMaker) copy(entry uint32, from *Cellmap) uint32 {
+func (t *tileMaker) copy(entry uint32, from *Map) uint32 {
 	at := entry & entryMask
 	switch {
 	case entry == asBuilt || entry == entryList:
@@ -55,14 +55,14 @@ func (t *tileMaker) append(words []uint32) (at uint32) {
 }
 
 // end gives the tile.
-func (t *tileMaker) end(r geometry.Rule) *Cellmap {
+func (t *tileMaker) end(r geometry.Rule) *Map {
 	both := append(append(make([]uint32, 0, len(t.dir)+len(t.words)), t.dir...), t.words...)
 	n := len(t.dir)
-	return &Cellmap{rule: r, Dir: both[:n:n], Words: both[n:], named: true}
+	return &Map{rule: r, Dir: both[:n:n], Words: both[n:], named: true}
 }
 
 // recordSize is the number of words of a record that names the ends of its edges.
-func (m *Cellmap) recordSize(at uint32) uint32 {
+func (m *Map) recordSize(at uint32) uint32 {
 	head := m.Words[at]
 	locals, edges := head&recordLocals, head>>edgesShift&recordEdges
 	if locals != wideRecord {

@@ -33,7 +33,7 @@ const fewLocals = 512
 var wideMasks = sync.Pool{New: func() any { return new([]uint32) }}
 
 // appendWide is appendRecord for a wide record.
-func (m *Cellmap) appendWide(dst []geojson.Ref, record uint32, p geometry.Point, at spot) []geojson.Ref {
+func (m *Map) appendWide(dst []geojson.Ref, record uint32, p geometry.Point, at spot) []geojson.Ref {
 	n := (m.Words[record+1] + 31) / 32
 	if n <= fewLocals/32 {
 		var few [2 * fewLocals / 32]uint32
@@ -48,7 +48,7 @@ func (m *Cellmap) appendWide(dst []geojson.Ref, record uint32, p geometry.Point,
 }
 
 // appendMasked is appendWide, given memory for two masks.
-func (m *Cellmap) appendMasked(dst []geojson.Ref, record uint32, p geometry.Point, at spot, inside, touched wideMask) []geojson.Ref {
+func (m *Map) appendMasked(dst []geojson.Ref, record uint32, p geometry.Point, at spot, inside, touched wideMask) []geojson.Ref {
 	locals, edges := m.Words[record+1], m.Words[record+2]
 	corner := record + wideHead
 	refs := corner + uint32(len(inside))

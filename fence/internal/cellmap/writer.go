@@ -17,12 +17,12 @@ const (
 	Outgrown = 4
 )
 
-// CellWriter builds a cellmap of all that came before the first publication. Later changes go
+// Writer builds a cellmap of all that came before the first publication. Later changes go
 // into cells of a patch, or else into an R-tree.
-type CellWriter struct {
-	options index.IndexOptions
+type Writer struct {
+	options index.Options
 	Rule    geometry.Rule
-	Base    *Cellmap // nil = nothing was published yet
+	Base    *Map // nil = nothing was published yet
 	Built   int      // edges of base
 	Patch   *cellPatch
 	over    index.RtreeWriter
@@ -33,27 +33,27 @@ type CellWriter struct {
 	Patcher *cellPatcher
 }
 
-func NewCellWriter(o index.IndexOptions) *CellWriter {
-	return &CellWriter{options: o, Rule: o.Rule, over: index.RtreeWriter{Rule: o.Rule}, InOver: map[geojson.Ref]struct{}{}, Patcher: new(cellPatcher)}
+func NewWriter(o index.Options) *Writer {
+	return &Writer{options: o, Rule: o.Rule, over: index.RtreeWriter{Rule: o.Rule}, InOver: map[geojson.Ref]struct{}{}, Patcher: new(cellPatcher)}
 }
 
 // Begin makes a new cellmap the base. t has the fences that are in it.
-func (w *CellWriter) Begin(base *Cellmap, t *index.Table) {
+func (w *Writer) Begin(base *Map, t *index.Table) {
 	w.Base, w.Built, w.Patch = base, t.Edges, newCellPatch(base)
 }
 
-func (w *CellWriter) Replace(old, successor *index.Entry) {
+func (w *Writer) Replace(old, successor *index.Entry) {
 	if w.Base != nil {
 		w.changes = append(w.changes, change{old, successor})
 	}
 }
 
-func (w *CellWriter) Publish(t *index.Table) index.Index {
+func (w *Writer) Publish(t *index.Table) index.Index {
 	if w.Base == nil {
 		w.Begin(buildCellmap(slices.Collect(t.All()), w.Rule), t)
 	}
 	w.apply(t)
-	x := &CellIndex{base: w.Base, t: t, kind: w.options.Kind}
+	x := &Index{base: w.Base, t: t, kind: w.options.Kind}
 	if w.Patch.Tiles > 0 || len(w.InOver)+len(w.Apart) > 0 {
 		x.edits = &cellEdits{patch: w.Patch, apart: w.Apart}
 		w.seen = true
@@ -65,7 +65,7 @@ func (w *CellWriter) Publish(t *index.Table) index.Index {
 }
 
 // apply takes in the changes that led to the table.
-func (w *CellWriter) apply(t *index.Table) {
+func (w *Writer) apply(t *index.Table) {
 	for _, c := range w.changes {
 		w.take(c, t)
 	}
@@ -75,7 +75,7 @@ func (w *CellWriter) apply(t *index.Table) {
 
 // take takes in a change: by cells, but for a fence that is in the R-tree already and one that
 // cells cannot take.
-func (w *CellWriter) take(c change, t *index.Table) {
+func (w *Writer) take(c change, t *index.Table) {
 	if _, ok := w.InOver[c.ref()]; ok {
 		w.over.Replace(c.old, nil)
 		delete(w.InOver, c.ref())
@@ -95,7 +95,7 @@ func (w *CellWriter) take(c change, t *index.Table) {
 	}
 }
 
-func (w *CellWriter) setApart(r geojson.Ref) {
+func (w *Writer) setApart(r geojson.Ref) {
 	if w.seen {
 		w.Apart, w.seen = slices.Clone(w.Apart), false
 	}
@@ -103,7 +103,7 @@ func (w *CellWriter) setApart(r geojson.Ref) {
 }
 
 // Stale says whether the set should go on with a cellmap of the present table.
-func (w *CellWriter) Stale(t *index.Table) bool {
+func (w *Writer) Stale(t *index.Table) bool {
 	return len(w.Apart)+len(w.InOver) > OverlayFences ||
 		t.Edges > Outgrown*w.Built && w.Built > 0 || t.Edges < w.Built/Outgrown
 }
@@ -115,16 +115,16 @@ const renewSteps = 4
 // Renewal is a cellmap that is built anew beside a set. It follows what has changed meanwhile,
 // and takes the place of the set's own when it has all.
 type Renewal struct {
-	Of      *CellWriter // whose place it takes
-	Next    *CellWriter
+	Of      *Writer // whose place it takes
+	Next    *Writer
 	Table   *index.Table // what next has when it has taken in the changes
 	changes []change     // still to be taken in
 }
 
 // NewRenewal builds a cellmap of the table then, for w to go on from. It may take long, and uses
 // one processor.
-func NewRenewal(w *CellWriter, then *index.Table) *Renewal {
-	r := &Renewal{Of: w, Next: NewCellWriter(w.options), Table: then}
+func NewRenewal(w *Writer, then *index.Table) *Renewal {
+	r := &Renewal{Of: w, Next: NewWriter(w.options), Table: then}
 	r.Next.Begin(buildCellmapOn(1, slices.Collect(then.All()), w.Rule), then)
 	return r
 }

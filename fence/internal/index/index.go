@@ -22,12 +22,12 @@ type Index interface {
 	AppendBatch(dst *Answers, lon, lat []float64)
 
 	// Stats describes the index.
-	Stats() IndexStats
+	Stats() Stats
 }
 
-// IndexStats describes an index. bytes is an estimate of what it holds beside the fences' own
+// Stats describes an index. bytes is an estimate of what it holds beside the fences' own
 // geometry and properties.
-type IndexStats struct {
+type Stats struct {
 	Kind   string
 	Fences int
 	Parts  int
@@ -35,8 +35,8 @@ type IndexStats struct {
 	Bytes  int64
 }
 
-// IndexOptions are the settings of a writer. All have been checked.
-type IndexOptions struct {
+// Options are the settings of a writer. All have been checked.
+type Options struct {
 	Kind    string // for Stats
 	Zoom    int    // the level of the tiles or cells
 	Parents []geometry.MultiPolygon
@@ -84,7 +84,7 @@ type filter interface {
 	// Find appends the refs of fences that hold p, in any order and with repetitions. p is
 	// finite and as given: there may be no fence that far out.
 	Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref
-	Stats() IndexStats
+	Stats() Stats
 }
 
 // filtered makes an index of a filter.

@@ -44,16 +44,16 @@ type linearWriter struct {
 	groups   map[*Entry][]int32 // nil without parents: all are strays
 }
 
-func NewBBoxWriter(o IndexOptions) Writer {
+func NewBBoxWriter(o Options) Writer {
 	o.Parents = nil
 	return newLinearWriter(o, true)
 }
 
-func NewCityWriter(o IndexOptions) Writer { return newLinearWriter(o, false) }
+func NewCityWriter(o Options) Writer { return newLinearWriter(o, false) }
 
-func NewCityBBoxWriter(o IndexOptions) Writer { return newLinearWriter(o, true) }
+func NewCityBBoxWriter(o Options) Writer { return newLinearWriter(o, true) }
 
-func newLinearWriter(o IndexOptions, boxes bool) Writer {
+func newLinearWriter(o Options, boxes bool) Writer {
 	w := &linearWriter{
 		settings: linearSettings{kind: o.Kind, boxes: boxes, rule: o.Rule, parents: newParents(o.Parents)},
 		dirty:    map[int]struct{}{},
@@ -161,7 +161,7 @@ func (x *linear) group(dst []geojson.Ref, g int, p geometry.Point) []geojson.Ref
 	return dst
 }
 
-func (x *linear) Stats() IndexStats {
+func (x *linear) Stats() Stats {
 	bytes := geometry.PreparedBytes(x.t.Edges, x.t.Parts)
 	for _, pg := range x.pages {
 		if pg != nil {
@@ -191,7 +191,7 @@ type bruteWriter struct {
 	kind string
 }
 
-func NewBruteWriter(o IndexOptions) Writer { return bruteWriter{o.Rule, o.Kind} }
+func NewBruteWriter(o Options) Writer { return bruteWriter{o.Rule, o.Kind} }
 
 func (bruteWriter) Replace(_, _ *Entry)      {}
 func (w bruteWriter) Publish(t *Table) Index { return filtered{brute{t, w.rule, w.kind}, w.rule} }
@@ -210,4 +210,4 @@ func (b brute) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	return dst
 }
 
-func (b brute) Stats() IndexStats { return b.t.Stats(b.kind, 0) }
+func (b brute) Stats() Stats { return b.t.Stats(b.kind, 0) }

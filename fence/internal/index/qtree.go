@@ -135,11 +135,11 @@ type qtreeWriter[L tileList[L]] struct {
 	rule geometry.Rule
 }
 
-func NewQTreeWriter(o IndexOptions) Writer {
+func NewQTreeWriter(o Options) Writer {
 	return &qtreeWriter[items]{kind: o.Kind, zoom: o.Zoom, rule: o.Rule}
 }
 
-func NewQRTreeWriter(o IndexOptions) Writer {
+func NewQRTreeWriter(o Options) Writer {
 	return &qtreeWriter[itemTree]{kind: o.Kind, zoom: o.Zoom, rule: o.Rule}
 }
 
@@ -173,7 +173,7 @@ func (x *qtree[L]) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	return dst
 }
 
-func (x *qtree[L]) Stats() IndexStats {
+func (x *qtree[L]) Stats() Stats {
 	return x.t.Stats(x.kind, x.bytes+geometry.PreparedBytes(x.t.Edges, x.t.Parts))
 }
 

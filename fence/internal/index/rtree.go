@@ -35,7 +35,7 @@ type RtreeWriter struct {
 	kind string
 }
 
-func NewRTreeWriter(o IndexOptions) Writer { return &RtreeWriter{Rule: o.Rule, kind: o.Kind} }
+func NewRTreeWriter(o Options) Writer { return &RtreeWriter{Rule: o.Rule, kind: o.Kind} }
 
 func (w *RtreeWriter) Replace(old, successor *Entry) {
 	if old != nil {
@@ -69,7 +69,7 @@ func (x *RtreeIndex) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	return dst
 }
 
-func (x *RtreeIndex) Stats() IndexStats {
+func (x *RtreeIndex) Stats() Stats {
 	return x.t.Stats(x.kind, x.Bytes()+geometry.PreparedBytes(x.t.Edges, x.t.Parts))
 }
 

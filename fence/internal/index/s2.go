@@ -30,7 +30,7 @@ type s2Writer struct {
 	covering []s2Covered // lent to replace
 }
 
-func NewS2Writer(o IndexOptions) Writer {
+func NewS2Writer(o Options) Writer {
 	return &s2Writer{rule: o.Rule, kind: o.Kind, coverer: s2Coverer{zoom: o.Zoom}}
 }
 
@@ -68,7 +68,7 @@ func (x *s2Index) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
 	return dst
 }
 
-func (x *s2Index) Stats() IndexStats {
+func (x *s2Index) Stats() Stats {
 	return x.t.Stats(x.kind, x.bytes+geometry.PreparedBytes(x.t.Edges, x.t.Parts))
 }
 

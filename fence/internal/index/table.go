@@ -165,7 +165,7 @@ func (t *Table) BoundsAfter(before geometry.Box, old, e *Entry) geometry.Box {
 	return before.Union(e.Bounds)
 }
 
-func (t *Table) Stats(kind string, extra int64) IndexStats {
+func (t *Table) Stats(kind string, extra int64) Stats {
 	const pageBytes = 8 * pageSize
 	bytes := extra
 	for _, pg := range t.pages {
@@ -173,7 +173,7 @@ func (t *Table) Stats(kind string, extra int64) IndexStats {
 			bytes += pageBytes
 		}
 	}
-	return IndexStats{Kind: kind, Fences: t.Fences, Parts: t.Parts, Edges: t.Edges, Bytes: bytes}
+	return Stats{Kind: kind, Fences: t.Fences, Parts: t.Parts, Edges: t.Edges, Bytes: bytes}
 }
 
 // Changes yields the entries that are others in the table now, with their successors. Either may

@@ -96,9 +96,9 @@ func (w *window) give(n int) (due bool) {
 	return w.Owed >= w.Initial/2
 }
 
-// NewMachine returns a machine whose preface and HELLO are in its output. The
+// New returns a machine whose preface and HELLO are in its output. The
 // error is ErrHello, if the peer would refuse hello.
-func NewMachine(role frame.Role, hello protocol.Hello, now time.Duration) (*Machine, error) {
+func New(role frame.Role, hello protocol.Hello, now time.Duration) (*Machine, error) {
 	hello = frame.WithDefaults(hello)
 	m := &Machine{
 		role: role, Self: hello,

@@ -44,7 +44,7 @@ var _ load.Batched = (*session)(nil)
 
 // Greet is the preface and HELLO.
 func (s *session) Greet(dst []byte) []byte {
-	m, err := machine.NewMachine(frame.Dialer, wire.Hello{Agent: agent, Auth: s.codec.Login}, 0)
+	m, err := machine.New(frame.Dialer, wire.Hello{Agent: agent, Auth: s.codec.Login}, 0)
 	if err != nil {
 		return dst // later bytes are then refused, with the reason
 	}
