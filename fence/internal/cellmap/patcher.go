@@ -43,7 +43,7 @@ func (c change) bounds() geometry.Box {
 //
 // It keeps its memory from one change to the next, and belongs to one goroutine.
 type cellPatcher struct {
-	m       *Map     // whose grid it is
+	m       *Map         // whose grid it is
 	window  span         // the root cells around the change
 	around  geometry.Box // the window, and a little more
 	numbers []uint32     // of the window's cells, row by row: 0 = the cell stays as it is; else its number in cells, and one

@@ -23,7 +23,7 @@ type Writer struct {
 	options index.Options
 	Rule    geometry.Rule
 	Base    *Map // nil = nothing was published yet
-	Built   int      // edges of base
+	Built   int  // edges of base
 	Patch   *cellPatch
 	over    index.RtreeWriter
 	InOver  map[geojson.Ref]struct{}
