@@ -41,6 +41,12 @@ var shown = map[string][][4]string{
 		{"get", "paddock", "wrk", "client_us_per_op"},
 		{"post", "paddock", "wrk, script", "client_us_per_op"},
 	},
+	"tunnel.json": {
+		{"tcp", "paddock tcp, plain", "rathole, plain", "server_us_per_op"},
+		{"direct", "paddock tcp, plain, direct", "rathole, plain", "server_us_per_op"},
+		{"direct", "paddock tcp, plain", "rathole, plain", "server_us_per_op"},
+		{"http", "paddock http, TLS", "nginx alone", "server_us_per_op"},
+	},
 	"web.json": {
 		{"static-3.5kB", "paddock", "nginx", "server_us_per_op"},
 	},
