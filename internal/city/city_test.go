@@ -148,7 +148,10 @@ func TestWriteGeoJSON(t *testing.T) {
 			}
 		}
 	}
-	if err := c.WriteGeoJSON(filepath.Join(dir, "missing")); err == nil {
+	if err := c.WriteGeoJSON(filepath.Join(dir, "new", "deep")); err != nil {
+		t.Error(err)
+	}
+	if err := c.WriteGeoJSON(filepath.Join(dir, "districts.geojson")); err == nil {
 		t.Error("wrote into a directory that does not exist")
 	}
 }

@@ -9,8 +9,11 @@ import (
 )
 
 // WriteGeoJSON writes each set to a file of its name in dir, as a
-// FeatureCollection. The directory must exist; files in the way are replaced.
+// FeatureCollection. It makes the directory if necessary, and replaces files of these names.
 func (c *City) WriteGeoJSON(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
 	for _, set := range c.sets {
 		if err := writeSet(filepath.Join(dir, set.Name+".geojson"), set.Fences); err != nil {
 			return err
