@@ -117,6 +117,7 @@ func TestApplyHoldsWhatItRemoves(t *testing.T) {
 
 // A reader that has seen a change in one set finds it in all others, and in the list.
 func TestApplyIsOneMoment(t *testing.T) {
+	t.Parallel()
 	var c Catalog
 	names := []string{"a", "b", "c"}
 	var sets [3]*Set

@@ -15,6 +15,7 @@ import (
 var boundaries = []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed, geometry.BoundaryOpen}
 
 func TestBoundary(t *testing.T) {
+	t.Parallel()
 	areas := map[string]geometry.MultiPolygon{
 		"holed":   {{square(0, 0, 9), square(3, 3, 3)}},
 		"two":     {{square(0, 0, 2)}, {square(1, 1, 2)}},
@@ -96,6 +97,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // TestReadersSeeWholeEdits asks snapshots while the set is edited: each answers for exactly
 // the fences that it has.
 func TestReadersSeeWholeEdits(t *testing.T) {
+	t.Parallel()
 	cells := tessellation(rand.New(rand.NewPCG(61, 62)), 5)
 	for _, kind := range fence.Kinds() {
 		t.Run(string(kind), func(t *testing.T) {

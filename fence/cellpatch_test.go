@@ -134,6 +134,7 @@ func randomChange(rng *rand.Rand, areas []geometry.MultiPolygon) geometry.MultiP
 // TestPatchesEqualBuilds adds, replaces and deletes fences in any order. Under each boundary rule,
 // the patched cells answer like cells that are built from the remaining fences.
 func TestPatchesEqualBuilds(t *testing.T) {
+	t.Parallel()
 	for _, b := range []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed, geometry.BoundaryOpen} {
 		t.Run(string(b), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(91, 92))
@@ -172,6 +173,7 @@ func TestPatchesEqualBuilds(t *testing.T) {
 // TestWhatCellsCannotTake: fences that leave the grid, or have too many edges or cells, are kept
 // beside the cells, and cells do not count for what they were before.
 func TestWhatCellsCannotTake(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(93, 94))
 	areas := crookedGrid(rng, 28) // so many that it is not outgrown
 	s, w := patchedSet(t, geometry.BoundaryHalfOpen, areas)
@@ -206,6 +208,7 @@ func TestWhatCellsCannotTake(t *testing.T) {
 // TestEditsLeaveNothingBehind: a long run of edits needs no other memory than a short one, and
 // what no snapshot has is let go.
 func TestEditsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(95, 96))
 	areas := crookedGrid(rng, 12)
 	s, w := patchedSet(t, geometry.BoundaryHalfOpen, areas)

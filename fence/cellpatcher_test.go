@@ -19,6 +19,7 @@ func district(rng *rand.Rand, size float64) geometry.MultiPolygon {
 // has all of them. The edit looks at no more than patchLooks says, and what is one step
 // beyond; a fence for which that is not enough is kept beside the cells. Answers are the same.
 func TestEditsAmongStackedFences(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		districts int
 		size      float64 // of the edited one; the others are 0.35 degrees wide

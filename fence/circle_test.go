@@ -23,6 +23,7 @@ func meters(a, b geometry.Point) float64 {
 // TestCircle asks about points on both sides of the promised error: near and far from the
 // poles, over them, and over the antimeridian.
 func TestCircle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(81, 82))
 	for _, c := range []struct {
 		lon, lat, radius float64

@@ -13,6 +13,7 @@ import (
 // TestRealData asks every kind about vertices, midpoints and points beside them, and compares
 // with the oracle behind an exact box test.
 func TestRealData(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(27, 28))
 	for set := range loadCity(t, fence.DefaultKind).All() {
 		reference := set.Snapshot()

@@ -68,6 +68,7 @@ func FuzzEdits(f *testing.F) {
 	f.Add(uint64(1), uint64(1), 0.5, 0.5)
 	f.Add(uint64(2), uint64(9), -180.0, 90.0)
 	f.Fuzz(func(t *testing.T, a, b uint64, lon, lat float64) {
+		t.Parallel()
 		rng := rand.New(rand.NewPCG(a, b))
 		var areas []geometry.MultiPolygon
 		for range 1 + rng.IntN(80) {

@@ -265,6 +265,7 @@ func pointers(fences []fence.Fence) func(func(*fence.Fence) bool) {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	big := feature(`"id":"big","properties":{"x":"` + strings.Repeat("x", 300_000) + `"},"geometry":` + poly1)
 	small := feature(`"id":"small","geometry":` + poly1)
 	c := read(t, collection(small, big, small), geojson.ReadOptions{Limits: geojson.Limits{FeatureBytes: 1000}})

@@ -73,6 +73,7 @@ func TestContains(t *testing.T) {
 }
 
 func TestContainsAgreesWithOracle(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 60 / sampling.Slowdown {
 		area := randomArea(rng)
@@ -86,6 +87,7 @@ func TestContainsAgreesWithOracle(t *testing.T) {
 
 // TestContainsOfSlivers asks about triangles that are a few ulp wide.
 func TestContainsOfSlivers(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
 	inside := 0
 	for range 300 {
@@ -110,6 +112,7 @@ func TestContainsOfSlivers(t *testing.T) {
 // TestContainsIgnoresHowRingsAreWritten: neither the first vertex of a ring, nor its
 // direction, nor the order of rings or parts changes an answer.
 func TestContainsIgnoresHowRingsAreWritten(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range 200 {
 		area := randomArea(rng)

@@ -50,6 +50,7 @@ func imageOf(t testing.TB, s *Set, note string) []byte {
 }
 
 func TestImageOfEveryKind(t *testing.T) {
+	t.Parallel()
 	for _, kind := range Kinds() {
 		for _, boundary := range []geometry.Boundary{geometry.BoundaryHalfOpen, geometry.BoundaryClosed} {
 			o := Options{Kind: kind, Boundary: boundary}

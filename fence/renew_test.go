@@ -13,6 +13,7 @@ import (
 // TestRenewalsFollow edits a set while a cellmap is made of what it was: however fast edits come,
 // the cellmap has all of them in the end, and nothing of what they undid.
 func TestRenewalsFollow(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(101, 102))
 	areas := crookedGrid(rng, 10)
 	s, w := patchedSet(t, geometry.BoundaryHalfOpen, areas)

@@ -280,6 +280,7 @@ func TestReadersNeverWait(t *testing.T) {
 }
 
 func TestManyKeys(t *testing.T) {
+	t.Parallel()
 	s := mustSet(t, fence.Options{})
 	const n = 3000
 	for i := range n {
