@@ -16,7 +16,7 @@ import (
 
 func model(t *testing.T) *kong.Node {
 	t.Helper()
-	parser, _, err := newParser(&console{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)})
+	parser, _, err := newParser(&console{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestComplete(t *testing.T) {
 // BenchmarkModel measures the construction of the command line's model, part of every start.
 func BenchmarkModel(b *testing.B) {
 	for b.Loop() {
-		if _, _, err := newParser(&console{}); err != nil {
+		if _, _, err := newParser(&console{}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

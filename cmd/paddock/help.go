@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -148,4 +149,23 @@ func (v *versionCmd) Run(c *console) error {
 	}
 	_, err := fmt.Fprintln(c.Stdout, version.Get())
 	return err
+}
+
+// calledOnly leaves only the commands that args name in the model, as kong spends most of a start on
+// the flags of all others. The commands about the program itself need the whole model.
+func calledOnly(args []string) kong.Option {
+	return kong.PostBuild(func(k *kong.Kong) error {
+		node := k.Model.Node
+		for _, name := range args {
+			i := slices.IndexFunc(node.Children, func(c *kong.Node) bool {
+				return c.Name == name && (c.Group == nil || c.Group.Key != "about")
+			})
+			if i < 0 {
+				break
+			}
+			node.Children = node.Children[i : i+1]
+			node = node.Children[0]
+		}
+		return nil
+	})
 }

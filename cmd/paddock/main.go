@@ -72,7 +72,7 @@ func main() {
 
 // run executes one command line and returns the exit code.
 func run(args []string, c *console) int {
-	parser, root, err := newParser(c)
+	parser, root, err := newParser(c, args)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "paddock: broken command line definition:", err)
 		return exitFailure
@@ -93,8 +93,9 @@ func run(args []string, c *console) int {
 	return reportError(c.Stderr, parsed.Run(c))
 }
 
-// newParser builds the model. Its output and its exit are the console's.
-func newParser(c *console) (*kong.Kong, *cli, error) {
+// newParser builds the model of the commands that args name, or else of all. Its output and its exit
+// are the console's.
+func newParser(c *console, args []string) (*kong.Kong, *cli, error) {
 	root := new(cli)
 	parser, err := kong.New(
 		root,
@@ -104,6 +105,7 @@ func newParser(c *console) (*kong.Kong, *cli, error) {
 		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: helpWidth}),
 		kong.Help(printHelp),
+		calledOnly(args),
 		environmentNames("PADDOCK"),
 	)
 	return parser, root, err
