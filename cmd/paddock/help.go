@@ -151,8 +151,8 @@ func (v *versionCmd) Run(c *console) error {
 	return err
 }
 
-// calledOnly leaves only the commands that args name in the model, as kong spends most of a start on
-// the flags of all others. The commands about the program itself need the whole model.
+// calledOnly leaves only the commands that args name in the model, as kong spends most of a start
+// on the flags of all others. The commands about the program itself need the whole model.
 func calledOnly(args []string) kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		node := k.Model.Node

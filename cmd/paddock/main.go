@@ -93,8 +93,8 @@ func run(args []string, c *console) int {
 	return reportError(c.Stderr, parsed.Run(c))
 }
 
-// newParser builds the model of the commands that args name, or else of all. Its output and its exit
-// are the console's.
+// newParser builds the model of the commands that args name, or else of all. Its output and its
+// exit are the console's.
 func newParser(c *console, args []string) (*kong.Kong, *cli, error) {
 	root := new(cli)
 	parser, err := kong.New(

@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +20,43 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const folder = "../../../clients"
+
+// options are the flags of TestClients; `make clients` sets them.
+var options = Options{Folder: folder}
+
+func init() {
+	flag.StringVar(&options.Reference, "reference", "nats-server", "nats-server's `program`")
+	flag.StringVar(&options.Ours, "ours", "paddock", "our `program`")
+	flag.StringVar(&options.Folder, "folder", folder, "`folder` with configs and golden")
+	flag.BoolVar(&options.Update, "update", false, "write the golden files from nats-server's runs")
+	flag.Func("client", "a client's program, as `NAME=COMMAND`; may be repeated", func(text string) error {
+		client, err := ParseClient(text)
+		options.Clients = append(options.Clients, client)
+		return err
+	})
+	flag.Func("only", "run only scenarios whose name contains one of these `words`, split by commas", func(text string) error {
+		options.Only = strings.Split(text, ",")
+		return nil
+	})
+	flag.Func("skip", "leave out this `scenario`; may be repeated", func(text string) error {
+		options.Skip = append(options.Skip, text)
+		return nil
+	})
+}
+
+// TestClients runs the same programs in several NATS clients against nats-server and against
+// Paddock, and fails where their output differs.
+func TestClients(t *testing.T) {
+	if len(options.Clients) == 0 {
+		t.Skip("no --client is given: make clients gives those that this machine can run")
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	options.Report = t.Output()
+	if err := Check(ctx, options); err != nil {
+		t.Error(err)
+	}
+}
 
 // Each file belongs to a scenario, and each scenario has a file.
 func TestFilesBelongToScenarios(t *testing.T) {
