@@ -53,7 +53,7 @@ func play(b broker, s *Script, pace time.Duration) (*answer, error) {
 		} else {
 			l.send(step.Data)
 			if pace > 0 {
-				time.Sleep(pace)
+				<-time.After(pace)
 			}
 		}
 	}

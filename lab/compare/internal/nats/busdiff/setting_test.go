@@ -221,7 +221,7 @@ func (r *reference) reasons(cids []uint64) ([]string, error) {
 			sort.Strings(list)
 			return list, nil
 		}
-		time.Sleep(20 * time.Microsecond)
+		<-time.After(20 * time.Microsecond)
 	}
 	return nil, errors.New("busdiff: nats-server does not list its closed connections")
 }
