@@ -98,7 +98,7 @@ func (c *client) admitted(a *access) bool {
 	lost := c.put(a)
 	c.adopt(a.cfg, &c.access)
 	c.mu.Unlock()
-	c.lose(lost)
+	c.unlist(lost)
 	return true
 }
 
@@ -133,8 +133,8 @@ func (c *client) named() {
 	}
 }
 
-// lose tells the client of subscriptions that have been taken away.
-func (c *client) lose(lost []*subscription) {
+// unlist tells the client about subscriptions that have been taken away.
+func (c *client) unlist(lost []*subscription) {
 	for _, s := range lost {
 		c.srv.subs.remove(s)
 		c.srv.counters.refused.Add(1)

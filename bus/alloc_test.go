@@ -75,13 +75,13 @@ func fitting() func(subjects ...string) bool {
 	return func(subjects ...string) bool {
 		var fresh []string
 		for _, s := range subjects {
-			at := maphash.String(seed, s) % reachEntries / 2
+			at := maphash.String(seed, s) % receiverEntries / 2
 			switch {
 			case known[s]:
 			case places[at] == 2:
 				for _, s := range fresh {
 					known[s] = false
-					places[maphash.String(seed, s)%reachEntries/2]--
+					places[maphash.String(seed, s)%receiverEntries/2]--
 				}
 				return false
 			default:

@@ -42,15 +42,15 @@ type client struct {
 	nonce     string     // for nkeys; empty if there are none
 
 	// Owned by the reader.
-	parse   protocol.Parser
-	route   *router // while a batch is routed
-	opts    connectOptions
-	seized  bool    // enter has the writer's role
-	early   []byte  // read while the door was looked for
-	greeted bool    // CONNECT has come
-	told    bool    // the second INFO has gone out
-	seen    *Config // what parse and grant are made for
-	grant   *grant  // access.grant when seen was
+	parse      protocol.Parser
+	route      *router // while a batch is routed
+	opts       connectOptions
+	ownsWriter bool    // enter has the writer's role
+	early      []byte  // read while the door was looked for
+	greeted    bool    // CONNECT has come
+	infoSent   bool    // the second INFO has gone out
+	seen       *Config // what parse and grant are made for
+	grant      *grant  // access.grant when seen was
 
 	// Shared by the reader and the timers.
 	stop       atomic.Bool // nothing more is to be read
@@ -80,7 +80,7 @@ type client struct {
 	settled   bool          // finished is closed
 	lastFrame []byte        // the close frame of WebSocket; nil = what the reason says
 	room      chan struct{} // closed when out is no longer nearly full; nil = no router waits for it
-	toll      toll
+	delivered deliveryCounts
 	who       identity
 
 	retiring sync.Once
@@ -150,7 +150,7 @@ func (c *client) debug(text string) {
 
 // readLoop parses and routes until the connection or the server ends.
 func (c *client) readLoop() {
-	defer c.rescue()
+	defer c.recoverReader()
 	err := c.readAll()
 	switch {
 	case err == nil, errors.Is(err, os.ErrDeadlineExceeded): // ended or kicked
@@ -251,7 +251,7 @@ func (c *client) closeFor(reason CloseReason) {
 	c.reason = reason
 	c.srv.counters.closed[reason].Add(1) // before the client can see the end
 	if reason.abrupt() {
-		c.toll.lost = c.out.pending
+		c.delivered.lost = c.out.pending
 		c.abort()
 		return
 	}

@@ -117,8 +117,8 @@ func (u *usage) pong(now int64) {
 	}
 }
 
-// toll is what was delivered to a connection. Its lock guards it.
-type toll struct {
+// deliveryCounts is what was delivered to a connection. Its lock guards it.
+type deliveryCounts struct {
 	msgs, bytes     uint64
 	dropped, stalls uint64
 	lost            int64 // bytes that were pending when the client was given up
@@ -176,8 +176,8 @@ func (c *client) info() ConnInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i.Reason, i.Pending = c.reason, c.out.pending
-	i.OutMsgs, i.OutBytes = c.toll.msgs, c.toll.bytes
-	i.Dropped, i.Stalls, i.lost = c.toll.dropped, c.toll.stalls, c.toll.lost
+	i.OutMsgs, i.OutBytes = c.delivered.msgs, c.delivered.bytes
+	i.Dropped, i.Stalls, i.lost = c.delivered.dropped, c.delivered.stalls, c.delivered.lost
 	i.Subscriptions = len(c.subs)
 	i.Name, i.Lang, i.Version, i.User = c.who.name, c.who.lang, c.who.version, c.who.user
 	return i
@@ -218,7 +218,7 @@ func (l *Local) info() ConnInfo {
 		i.Reason = ClientClosed
 	}
 	i.Pending, i.Subscriptions = l.waiting, len(l.subs)
-	i.OutMsgs, i.OutBytes, i.Dropped = l.toll.msgs, l.toll.bytes, l.toll.dropped
+	i.OutMsgs, i.OutBytes, i.Dropped = l.delivered.msgs, l.delivered.bytes, l.delivered.dropped
 	return i
 }
 

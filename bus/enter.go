@@ -19,7 +19,7 @@ func (c *client) enter() (in bool) {
 		if fault := recover(); fault != nil {
 			c.srv.faulted(c.logger(), "a connection's handshake has panicked", fault)
 			c.shut(ReadError, "")
-			if c.seized {
+			if c.ownsWriter {
 				c.release(nil)
 			}
 			in = false
@@ -43,7 +43,7 @@ func (c *client) greet() {
 }
 
 func (c *client) enterTLS(t *TLS) bool {
-	c.seize()
+	c.takeWriter()
 	var begun []byte // what has been read to see whether it is TLS
 	first := t.HandshakeFirst && c.rejected == nil
 	c.tlsFirst.Store(first)
@@ -112,11 +112,11 @@ func (c *client) negotiate(t *TLS, begun []byte) (*transport, error) {
 	return &transport{c: c, tls: layer}, nil
 }
 
-// seize takes the writer's role before anything has been written.
-func (c *client) seize() {
+// takeWriter takes the writer's role before anything has been written.
+func (c *client) takeWriter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out.flushing, c.seized = true, true
+	c.out.flushing, c.ownsWriter = true, true
 }
 
 // release gives the writer's role back, with what is to lie between from now on,
@@ -128,7 +128,7 @@ func (c *client) release(w *transport) {
 		w.tls.hold()
 	}
 	c.transport = w
-	c.out.flushing, c.seized = false, false
+	c.out.flushing, c.ownsWriter = false, false
 	c.flushLocked()
 }
 

@@ -50,18 +50,18 @@ type Local struct {
 	name  string
 	usage usage
 
-	mu       sync.Mutex
-	room     sync.Cond // the inbox has become shorter
-	closed   bool
-	subs     []*subscription
-	inbox    []localMsg
-	waiting  int64 // bytes of inbox and of the batch that is running
-	draining bool  // one goroutine is running the callbacks
-	waiters  int   // goroutines in awaitRoom: one of them can take over
-	later    []*Local
-	mark     uint64 // the batch that has this Local in its list
-	toll     toll
-	behind   []laggard
+	mu        sync.Mutex
+	room      sync.Cond // the inbox has become shorter
+	closed    bool
+	subs      []*subscription
+	inbox     []localMsg
+	waiting   int64 // bytes of inbox and of the batch that is running
+	draining  bool  // one goroutine is running the callbacks
+	waiters   int   // goroutines in awaitRoom: one of them can take over
+	later     []*Local
+	mark      uint64 // the batch that has this Local in its list
+	delivered deliveryCounts
+	behind    []laggard
 
 	watching atomic.Bool // set by Congested
 
@@ -261,7 +261,7 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	size := msg.size()
 	if l.waiting+size > l.srv.cfg().MaxPending {
 		l.srv.counters.droppedLocal.Add(1)
-		l.toll.dropped++
+		l.delivered.dropped++
 		return d
 	}
 	if !m.status {
@@ -277,8 +277,8 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 		r.locals = append(r.locals, l)
 	}
 	d.taken, d.payload = true, len(msg.Header)+len(msg.Data)
-	l.toll.msgs++
-	l.toll.bytes += uint64(d.payload)
+	l.delivered.msgs++
+	l.delivered.bytes += uint64(d.payload)
 	return d
 }
 
@@ -288,7 +288,7 @@ func (l *Local) listener(subject []byte) (s *subscription, few bool) {
 	if len(l.subs) > fewListeners {
 		return nil, false
 	}
-	return listening(slices.Values(l.subs), subject), true
+	return plainSubscriber(slices.Values(l.subs), subject), true
 }
 
 // handOff leaves the callbacks of locals to the goroutine that runs l's, if

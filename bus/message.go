@@ -166,8 +166,8 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 		c.answers.request(r.msg.reply, r.clock())
 	}
 	r.mark(c)
-	c.toll.msgs++
-	c.toll.bytes += uint64(payload)
+	c.delivered.msgs++
+	c.delivered.bytes += uint64(payload)
 	d.taken, d.payload = true, payload
 	return d
 }
@@ -213,5 +213,5 @@ func (c *client) listener(subject []byte) (s *subscription, few bool) {
 	if len(c.subs) > fewListeners {
 		return nil, false
 	}
-	return listening(maps.Values(c.subs), subject), true
+	return plainSubscriber(maps.Values(c.subs), subject), true
 }

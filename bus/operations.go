@@ -228,8 +228,8 @@ func (c *client) OnUnsubscribe(sid []byte, limit uint64) error {
 // the PONG, as the messages in the destinations' pending bytes do.
 func (c *client) OnPing() error {
 	c.finishBatch()
-	first := c.greeted && !c.told
-	c.told = c.told || first
+	first := c.greeted && !c.infoSent
+	c.infoSent = c.infoSent || first
 	if !first || c.opts.Protocol < 1 {
 		c.reply(pongLine)
 		return nil

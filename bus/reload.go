@@ -144,7 +144,7 @@ func (c *client) revise(quick bool) (done bool) {
 			c.end(errAuthorization)
 			return true
 		}
-		c.lose(lost)
+		c.unlist(lost)
 		return true
 	}
 }
@@ -170,5 +170,5 @@ func (c *client) retime() {
 	if c.timers.ping.After(latest) {
 		c.timers.ping = latest
 	}
-	c.hasten()
+	c.advanceTimer()
 }

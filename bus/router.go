@@ -44,10 +44,10 @@ type delivery struct {
 type router struct {
 	srv    *Server
 	batch  uint64 // marks the destinations already in clients or locals
-	cache  *reachCache
+	cache  *receiverCache
 	found  matches
-	walked reach  // by walk; valid until the next one
-	dice   uint64 // for queues and samples
+	walked receivers // by walk; valid until the next one
+	dice   uint64    // for queues and samples
 	share  share
 	msg    message
 	run    run
@@ -66,7 +66,7 @@ type router struct {
 }
 
 func newRouter(s *Server) *router {
-	r := &router{srv: s, batch: s.batches.Add(1), cache: new(reachCache), dice: rand.Uint64() | 1}
+	r := &router{srv: s, batch: s.batches.Add(1), cache: new(receiverCache), dice: rand.Uint64() | 1}
 	r.chooseSample()
 	return r
 }
@@ -92,7 +92,7 @@ func (r *router) letGo() {
 
 // route delivers r.msg to the plain subscriptions of to, and to one member of
 // each queue. It reports whether anybody took it.
-func (r *router) route(to *reach, from endpoint) bool {
+func (r *router) route(to *receivers, from endpoint) bool {
 	m := &r.msg
 	r.inMsgs++
 	r.inBytes += uint64(len(m.header) + len(m.data))
@@ -188,8 +188,8 @@ func (r *router) clock() int64 {
 // fewListeners is how many subscriptions are looked through one by one.
 const fewListeners = 16
 
-// listening returns a plain subscription of the list that gets subject.
-func listening(subs iter.Seq[*subscription], subject []byte) *subscription {
+// plainSubscriber returns a plain subscription of the list that gets subject.
+func plainSubscriber(subs iter.Seq[*subscription], subject []byte) *subscription {
 	for s := range subs {
 		if s.queue == "" && subjects.Match(s.subject, subject) {
 			return s
@@ -244,14 +244,14 @@ func (r *router) forgetClients() {
 }
 
 const (
-	// reachEntries is how many subjects a router remembers; a power of two.
-	reachEntries = 1024
+	// receiverEntries is how many subjects a router remembers; a power of two.
+	receiverEntries = 1024
 	// doorEntries is how many subjects that came once are remembered as such.
 	doorEntries = 1024
 )
 
-// reach is the receivers of messages to a subject.
-type reach struct {
+// receivers are the receivers of messages to a subject.
+type receivers struct {
 	plain  []*subscription
 	groups []group // one for each queue name
 	denied bool    // network clients must not publish here
@@ -261,9 +261,9 @@ type reach struct {
 	may   bool   // what it says
 }
 
-// permits says whether g lets its user publish to subject, which is what to is
-// the reach of. It is looked up once for the same user's next messages.
-func (to *reach) permits(g *grant, subject []byte) bool {
+// permits reports whether g lets its user publish to subject, whose receivers these are. It is
+// looked up once for the same user's next messages.
+func (to *receivers) permits(g *grant, subject []byte) bool {
 	if to.asked != g {
 		to.asked, to.may = g, g.mayPublish(subject)
 	}
@@ -271,26 +271,25 @@ func (to *reach) permits(g *grant, subject []byte) bool {
 }
 
 // empty reports whether the subject has no receiver.
-func (to *reach) empty() bool { return len(to.plain) == 0 && len(to.groups) == 0 }
+func (to *receivers) empty() bool { return len(to.plain) == 0 && len(to.groups) == 0 }
 
-// reachCache remembers what recent subjects reach. A subject is stored when it
-// comes for the second time: reply subjects, of which each comes once, and a
-// million of objects leave it as it is. What it knows of a subject stays valid
-// while nothing changes among the patterns that begin with its first token or a
-// wildcard.
-type reachCache struct {
-	entries [reachEntries]reachEntry
+// receiverCache holds the receivers of recent subjects. A subject is stored when it comes for the
+// second time, so reply subjects, each of which comes once, and a million objects do not fill it.
+// An entry stays valid while nothing changes among the patterns that begin with its subject's
+// first token or with a wildcard.
+type receiverCache struct {
+	entries [receiverEntries]receiverEntry
 	door    [doorEntries]uint32
-	last    *reachEntry // what came before, nil = not stored
+	last    *receiverEntry // the previous one; nil = not stored
 }
 
-type reachEntry struct {
+type receiverEntry struct {
 	hash    uint64
 	subject string
 	seq     uint64 // the snapshot for which it was found valid
 	own     uint64 // generations of the subject's domain and of leading wildcards
 	lead    uint64
-	to      reach
+	to      receivers
 
 	in, out uint64  // messages of this batch
 	owed    uint64  // published, and not offered to the sketches yet
@@ -301,7 +300,7 @@ type reachEntry struct {
 // lookup returns the receivers of messages to subject. The result is valid until the next call.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
-func (r *router) lookup(subject []byte) *reach {
+func (r *router) lookup(subject []byte) *receivers {
 	snap := r.srv.subs.now.Load()
 	c := r.cache
 	if e := c.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
@@ -309,8 +308,8 @@ func (r *router) lookup(subject []byte) *reach {
 	}
 	r.shareOut()
 	hash := maphash.Bytes(seed, subject)
-	at := hash % reachEntries
-	for _, e := range [2]*reachEntry{&c.entries[at], &c.entries[at^1]} {
+	at := hash % receiverEntries
+	for _, e := range [2]*receiverEntry{&c.entries[at], &c.entries[at^1]} {
 		if e.hash == hash && e.subject == string(subject) {
 			if e.seq != snap.seq {
 				r.renew(e, snap, subject)
@@ -329,19 +328,19 @@ func (r *router) lookup(subject []byte) *reach {
 		e = &c.entries[at^1] // the one that has not come for longer
 	}
 	r.take(e)
-	*e = reachEntry{hash: hash, subject: string(subject)}
+	*e = receiverEntry{hash: hash, subject: string(subject)}
 	r.renew(e, snap, subject)
 	r.turnTo(e)
 	return &e.to
 }
 
 // renew makes e valid for snap.
-func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
+func (r *router) renew(e *receiverEntry, snap *snapshot, subject []byte) {
 	tok, _, _ := subjects.Cut(subject)
 	own := snap.domainOf(tok).gen
 	if e.seq == 0 || own != e.own || snap.lead.gen != e.lead {
 		to := r.walk(snap, e.hash, subject)
-		e.to = reach{groups: append([]group(nil), to.groups...), denied: to.denied}
+		e.to = receivers{groups: append([]group(nil), to.groups...), denied: to.denied}
 		e.to.plain = append(e.to.plain, to.plain...)
 		e.to.fan = fans(e.to.plain, e.to.groups)
 	}
@@ -349,7 +348,7 @@ func (r *router) renew(e *reachEntry, snap *snapshot, subject []byte) {
 }
 
 // walk finds the receivers of subject without the cache.
-func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *reach {
+func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *receivers {
 	to := &r.walked
 	r.searches++
 	to.asked = nil

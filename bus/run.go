@@ -19,7 +19,7 @@ const (
 // holds back what it has gathered only until something else is to be done: see
 // [router.settle].
 type run struct {
-	to      *reach // nil = nothing has been gathered
+	to      *receivers // nil = nothing has been gathered
 	from    endpoint
 	subject []byte // borrowed from the batch, as are the pieces
 	pieces  []piece
@@ -76,7 +76,7 @@ func fans(plain []*subscription, groups []group) bool {
 }
 
 // begins says whether p, of a client that wants no answers, may begin a run.
-func (to *reach) begins(p *protocol.Publication) bool {
+func (to *receivers) begins(p *protocol.Publication) bool {
 	return to.fan && len(p.Exact) > 0 && len(p.Reply) == 0
 }
 
@@ -87,7 +87,7 @@ func (g *run) continues(p *protocol.Publication) bool {
 		len(g.pieces) < runMessages && g.size+len(p.Exact) <= runBytes
 }
 
-func (g *run) begin(to *reach, from endpoint, p *protocol.Publication) {
+func (g *run) begin(to *receivers, from endpoint, p *protocol.Publication) {
 	g.to, g.from, g.subject = to, from, p.Subject
 	g.add(p)
 }
@@ -175,8 +175,8 @@ func (r *router) offerRun(s *subscription) bool {
 	r.most -= n
 	s.delivered += uint64(len(g.pieces))
 	r.mark(c)
-	c.toll.msgs += uint64(len(g.pieces))
-	c.toll.bytes += uint64(g.payload)
+	c.delivered.msgs += uint64(len(g.pieces))
+	c.delivered.bytes += uint64(g.payload)
 	r.outMsgs += uint64(len(g.pieces))
 	r.outBytes += uint64(g.payload)
 	return true

@@ -55,7 +55,7 @@ func (c *client) makeRoom(n int) bool {
 	switch c.srv.cfg().SlowConsumers {
 	case SlowDropNew:
 		c.srv.counters.droppedNew.Add(1)
-		c.toll.dropped++
+		c.delivered.dropped++
 		return false
 	case SlowDropOld:
 		over := int(c.out.pending) + n - int(c.srv.cfg().MaxPending)
@@ -63,12 +63,12 @@ func (c *client) makeRoom(n int) bool {
 		c.srv.counters.droppedOld.Add(uint64(messages))
 		c.srv.counters.withdrawn.Add(uint64(messages))
 		c.srv.counters.withdrawnBytes.Add(uint64(payload))
-		c.toll.dropped += uint64(messages)
-		c.toll.msgs -= uint64(messages)
-		c.toll.bytes -= uint64(payload)
+		c.delivered.dropped += uint64(messages)
+		c.delivered.msgs -= uint64(messages)
+		c.delivered.bytes -= uint64(payload)
 		if gone < over {
 			c.srv.counters.droppedOld.Add(1) // nothing older to drop
-			c.toll.dropped++
+			c.delivered.dropped++
 			return false
 		}
 		return true
@@ -103,7 +103,7 @@ func (c *client) awaitRoom(until time.Time) {
 		c.room = make(chan struct{})
 	}
 	room := c.room
-	c.toll.stalls++
+	c.delivered.stalls++
 	c.mu.Unlock()
 	c.srv.counters.stalls.Add(1)
 	timer := time.NewTimer(time.Until(until))
@@ -188,10 +188,10 @@ func (g *laggard) look(now time.Time) {
 // client's reader, a goroutine that publishes in process, and either of them while it runs
 // callbacks.
 
-// rescue is deferred by the reader of c. It brings the routed messages to their destinations, whose
-// locks the router no longer holds, and closes c without further output: the state of its pending
-// output is unknown.
-func (c *client) rescue() {
+// recoverReader is deferred by the reader of c. After a panic it delivers the routed messages,
+// whose destinations' locks the router no longer holds, and closes c without further output: the
+// state of its pending output is unknown.
+func (c *client) recoverReader() {
 	fault := recover()
 	if fault == nil {
 		return

@@ -50,7 +50,7 @@ func newScript(subject string, steps int) *script {
 }
 
 // sids lists the reached subscriptions, with all members of queues.
-func (to *reach) sids() string {
+func (to *receivers) sids() string {
 	var sids []string
 	for _, s := range to.plain {
 		sids = append(sids, s.sid)
@@ -80,7 +80,7 @@ func TestLookupSeesAPrefixOfTheWrites(t *testing.T) {
 		for name, cached := range map[string]bool{"cached": true, "walked": false} {
 			readers.Go(func() {
 				r := newRouter(s)
-				look := func() *reach {
+				look := func() *receivers {
 					if cached {
 						return r.lookup([]byte(subject))
 					}

@@ -209,7 +209,7 @@ func (c *client) write(s *slab) (n int, err error) {
 func (c *client) startWriter() {
 	c.out.stuck = true
 	c.out.note(time.Now(), c.srv.cfg().WriteDeadline)
-	c.hasten()
+	c.advanceTimer()
 	c.srv.running.Go(c.writeLoop)
 }
 

@@ -65,9 +65,9 @@ func (c *client) nextDue() time.Time {
 	return due
 }
 
-// hasten sets the timer to an earlier time if something is due before. c.mu is
+// advanceTimer sets the timer to an earlier time if something is due before. c.mu is
 // held.
-func (c *client) hasten() {
+func (c *client) advanceTimer() {
 	t := &c.timers
 	if t.timer == nil || t.off {
 		return

@@ -224,17 +224,17 @@ func (s *Server) BusySubjects(n int) []SubjectTraffic {
 // for as many as that is one in. The estimate has no bias, however soon a router
 // is let go.
 type share struct {
-	in, out uint64        // of the router's counts, when the present subject came up
-	entries []*reachEntry // that have counts; some twice
-	loose   int           // messages until the next sample, that included
-	weight  uint64        // for how many it stands
-	sampled bool          // the message that is under way is one, and counts for tally
+	in, out uint64           // of the router's counts, when the present subject came up
+	entries []*receiverEntry // that have counts; some twice
+	loose   int              // messages until the next sample, that included
+	weight  uint64           // for how many it stands
+	sampled bool             // the message that is under way is one, and counts for tally
 	tally   *tally
 	text    []byte // scratch
 }
 
 // turnTo is called when another subject comes up, which the cache holds.
-func (r *router) turnTo(e *reachEntry) {
+func (r *router) turnTo(e *receiverEntry) {
 	r.cache.last = e
 	r.share.in, r.share.out = r.inMsgs, r.outMsgs
 }
@@ -307,7 +307,7 @@ func (r *router) tellTraffic() {
 }
 
 // take counts what e has had.
-func (r *router) take(e *reachEntry) {
+func (r *router) take(e *receiverEntry) {
 	if e.in == 0 {
 		return
 	}

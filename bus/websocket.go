@@ -105,7 +105,7 @@ func (r CloseReason) closeCode() int {
 }
 
 func (c *client) enterWebSocket(w *WebSocket) bool {
-	c.seize()
+	c.takeWriter()
 	deadline := time.Now().Add(w.HandshakeTimeout)
 	between := &transport{c: c}
 	stream := io.ReadWriter(c.conn)

@@ -48,12 +48,11 @@ type CallOptions struct {
 	More bool
 	// Meta is sent along; its deadline is that of the context if it has none.
 	Meta Meta
-	// Over is called once, when the peer does no work for the request any more: its last
-	// frame has come, also after ctx has ended; the connection has ended; or nothing was
-	// sent. It may be called under the connection's lock: it must not wait, nor use the
-	// connection. A Client calls it once for each connection that it tries. nil is
-	// nothing.
-	Over func()
+	// SlotFree is called once, when the peer no longer works on the request: its last frame has
+	// arrived, also after ctx has ended; the connection has ended; or nothing was sent. It may
+	// be called under the connection's lock, so it must neither wait nor use the connection. A
+	// Client calls it once for each connection that it tries. nil = no call.
+	SlotFree func()
 	// Into gets the answer's head appended, which allocates nothing if there is room; it is
 	// the caller's again when CallStream has returned, whatever came of it.
 	Into []byte
@@ -112,8 +111,8 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 	call.dst = o.Into
 	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
 		call.recycle()
-		if o.Over != nil {
-			o.Over()
+		if o.SlotFree != nil {
+			o.SlotFree()
 		}
 		return nil, err
 	}
@@ -185,7 +184,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		}
 	}
 	call.kind, call.takes = kind, c.m.Takes
-	c.whenSlotFree(call.slot, o.Over)
+	c.whenSlotFree(call.slot, o.SlotFree)
 	if entry := c.local(call.slot); o.More {
 		call.stream = c.newStream(call.slot, kind, nil)
 		call.stream.decision = make(chan struct{})

@@ -72,9 +72,9 @@ type OpenOptions struct {
 	Confirm bool
 	// Meta is sent along.
 	Meta Meta
-	// Over is called once, when the stream has ended on both sides, or the connection
+	// SlotFree is called once, when the stream has ended on both sides, or the connection
 	// has, or nothing was sent; see CallOptions.
-	Over func()
+	SlotFree func()
 }
 
 // Open opens a stream of a kind that the peer serves. It does not wait for the
@@ -83,8 +83,8 @@ type OpenOptions struct {
 func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
 	s, err := c.open(ctx, kind, &o)
 	if err != nil {
-		if o.Over != nil {
-			o.Over()
+		if o.SlotFree != nil {
+			o.SlotFree()
 		}
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 				s.decision = make(chan struct{})
 			}
 			c.local(id).stream = s
-			c.whenSlotFree(id, o.Over)
+			c.whenSlotFree(id, o.SlotFree)
 			c.flushAndUnlock(false)
 			return s, nil
 		}

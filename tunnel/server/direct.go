@@ -75,17 +75,17 @@ func (s *Server) carryDirect(at *assignment, conn net.Conn, open *message.Channe
 	}
 	permit := &jointPermit{release: release}
 	permit.holders.Store(2) // the stream, and this call, which may need it for another one
-	link, over := x.choose(permit.leave)
+	link, slotFree := x.choose(permit.leave)
 	a := d.issue(link, c.at.Protocol)
 	if a == nil {
-		over()
+		slotFree()
 		fall(DirectFull, nil)
 		return false, permit.leave
 	}
 	defer d.withdraw(a)
 	asked := *open
 	asked.Tunnel, asked.Ticket = h.id, a.Ticket
-	st, err := link.Open(s.ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, &asked), Over: over})
+	st, err := link.Open(s.ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, &asked), SlotFree: slotFree})
 	if err != nil {
 		return false, permit.leave // the link would be refused for the same reason
 	}
@@ -213,7 +213,7 @@ func (s *Server) relayDirect(c *lease, h *owner, v *watchedStream, channel *rela
 	}
 	_ = v.st.CloseWrite()
 	err := w.Run()
-	s.carried(c, open, &w.Over, v.st, began, true)
+	s.carried(c, open, &w.Transfer, v.st, began, true)
 	if err != nil {
 		s.cancelled.Add(1)
 		_ = v.st.Reset(wire.Cancelled)

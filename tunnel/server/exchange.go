@@ -389,9 +389,9 @@ func (x *exchange) promoted(st *wire.Stream, text, rest []byte, err error) {
 
 // call sends a small exchange, and waits for its answer.
 func (x *exchange) call() (*wire.Answer, error) {
-	conn, over := x.owner.session.choose(x.permit.Release)
+	conn, slotFree := x.owner.session.choose(x.permit.Release)
 	x.conn = conn
-	answer, err := conn.CallStream(x.r.ctx, message.KindHTTP, x.buf, wire.CallOptions{Over: over, Into: (*x.room)[:0]})
+	answer, err := conn.CallStream(x.r.ctx, message.KindHTTP, x.buf, wire.CallOptions{SlotFree: slotFree, Into: (*x.room)[:0]})
 	if err == nil {
 		*x.room = answer.Head
 	}
@@ -421,9 +421,9 @@ func (x *exchange) carryStream(text []byte) {
 // stream is one attempt: the body goes up while the answer comes down. The error is of one
 // that has led to nothing, and has not taken anything of the body.
 func (x *exchange) stream() error {
-	conn, over := x.owner.session.choose(x.permit.Release)
+	conn, slotFree := x.owner.session.choose(x.permit.Release)
 	x.conn = conn
-	st, err := conn.Open(x.r.ctx, message.KindHTTP, wire.OpenOptions{First: x.buf, Over: over})
+	st, err := conn.Open(x.r.ctx, message.KindHTTP, wire.OpenOptions{First: x.buf, SlotFree: slotFree})
 	if err != nil {
 		return err
 	}

@@ -36,23 +36,23 @@ func (x *session) has(conn *wire.Conn) bool {
 }
 
 // choose returns the least loaded connection for an exchange, and the function to call when the
-// exchange is over.
-func (x *session) choose(over func()) (*wire.Conn, func()) {
+// exchange has ended.
+func (x *session) choose(slotFree func()) (*wire.Conn, func()) {
 	links := x.all()
 	if len(links) == 1 {
-		return links[0].Conn, over
+		return links[0].Conn, slotFree
 	}
 	best := x.least(links, func(l *link) bool { return !l.behind(x.server) })
 	if best == nil {
 		best = x.least(links, func(*link) bool { return true })
 	}
 	if best == nil {
-		return links[0].Conn, over
+		return links[0].Conn, slotFree
 	}
 	best.underWay.Add(1)
 	return best.Conn, func() {
 		best.underWay.Add(-1)
-		over()
+		slotFree()
 	}
 }
 

@@ -33,8 +33,8 @@ func (r *rawVisit) enter(ctx context.Context) (err error) {
 func (r *rawVisit) dial(ctx context.Context, release func()) (*wire.Stream, error) {
 	for {
 		r.open.Tunnel = r.owner.id
-		conn, over := r.owner.session.choose(release)
-		st, err := conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, r.open), Over: over})
+		conn, slotFree := r.owner.session.choose(release)
+		st, err := conn.Open(ctx, message.KindConn, wire.OpenOptions{First: message.AppendChannel(nil, r.open), SlotFree: slotFree})
 		if err == nil || !r.again(ctx, conn, err) {
 			return st, err
 		}

@@ -43,13 +43,13 @@ const directPiece = 4 << 20
 // ended; the rules are those of splice. Between two sockets the kernel moves them, where
 // it can (splice(2)).
 type directRelay struct {
-	ends   [2]net.Conn // the visitor's or the target's, and the channel
-	cuts   [2]func()   // end them by a reset
-	count  func(from int, n int64)
-	linger time.Duration
-	Over   Transfer
-	half   atomic.Bool // one direction has ended
-	once   sync.Once
+	ends     [2]net.Conn // the visitor's or the target's, and the channel
+	cuts     [2]func()   // end them by a reset
+	count    func(from int, n int64)
+	linger   time.Duration
+	Transfer Transfer
+	half     atomic.Bool // one direction has ended
+	once     sync.Once
 }
 
 func NewDirectRelay(conn net.Conn, channel *DirectChannel, linger time.Duration, count func(from int, n int64)) *directRelay {
@@ -80,9 +80,9 @@ func (w *directRelay) carry(from int) error {
 		n, err := copyPiece(dst, src)
 		w.count(from, n)
 		if from == 0 {
-			w.Over.Received.Add(n)
+			w.Transfer.Received.Add(n)
 		} else {
-			w.Over.Sent.Add(n)
+			w.Transfer.Sent.Add(n)
 		}
 		switch {
 		case err == nil, errors.Is(err, os.ErrDeadlineExceeded) && n > 0:
@@ -135,7 +135,7 @@ func (w *directRelay) Cut() { w.cutAs(tunnel.CutByTarget) }
 
 func (w *directRelay) cutAs(end tunnel.End) {
 	w.once.Do(func() {
-		w.Over.Cut(end)
+		w.Transfer.Cut(end)
 		for _, cut := range w.cuts {
 			cut()
 		}

@@ -10,9 +10,9 @@ import (
 	"paddock/wire"
 )
 
-// Over says when the peer does no more work for a request: not when its caller has
+// SlotFree is called when the peer does no more work for a request: not when its caller has
 // given up, but when its handler has returned.
-func TestOverFollowsTheHandler(t *testing.T) {
+func TestSlotIsFreeWhenTheHandlerReturns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		mux := wire.NewMux()
 		release := make(chan struct{})
@@ -33,10 +33,10 @@ func TestOverFollowsTheHandler(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error, 1)
 		go func() {
-			_, err := d.CallStream(ctx, "stubborn", nil, wire.CallOptions{Over: told})
+			_, err := d.CallStream(ctx, "stubborn", nil, wire.CallOptions{SlotFree: told})
 			result <- err
 		}()
-		s, err := d.Open(t.Context(), "stubborn", wire.OpenOptions{Over: told})
+		s, err := d.Open(t.Context(), "stubborn", wire.OpenOptions{SlotFree: told})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,21 +74,21 @@ func TestOverIsToldOnce(t *testing.T) {
 		var over [6]atomic.Int32
 		told := func(i int) func() { return func() { over[i].Add(1) } }
 		for i, kind := range []string{"echo", "nobody"} {
-			if _, err := d.CallStream(t.Context(), kind, nil, wire.CallOptions{Over: told(i)}); (err != nil) != (i == 1) {
+			if _, err := d.CallStream(t.Context(), kind, nil, wire.CallOptions{SlotFree: told(i)}); (err != nil) != (i == 1) {
 				t.Fatal(err)
 			}
 		}
 		for i, kind := range []string{"stay", "nobody"} {
-			if _, err := d.Open(t.Context(), kind, wire.OpenOptions{Over: told(2 + i)}); err != nil {
+			if _, err := d.Open(t.Context(), kind, wire.OpenOptions{SlotFree: told(2 + i)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := d.CallStream(ended, "echo", nil, wire.CallOptions{Over: told(4)}); err == nil {
+		if _, err := d.CallStream(ended, "echo", nil, wire.CallOptions{SlotFree: told(4)}); err == nil {
 			t.Error("a call without time succeeds")
 		}
-		if _, err := d.Open(ended, "stay", wire.OpenOptions{Over: told(5)}); err == nil {
+		if _, err := d.Open(ended, "stay", wire.OpenOptions{SlotFree: told(5)}); err == nil {
 			t.Error("a stream without time opens")
 		}
 		synctest.Wait()
