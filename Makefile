@@ -212,8 +212,7 @@ CLIENTS_VENV := $(CLIENTS)/python/.venv
 clients: ## Run programs in NATS clients against paddock and nats-server. ARGS="--only tls,drain"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
 	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/nats-server github.com/nats-io/nats-server/v2
-	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/client-go ./clients/go
-	@programs=(--client 'go=$(abspath bin/client-go)'); \
+	@programs=(); \
 	if [ "$$(cat $(CLIENTS_VENV)/requirements.txt 2>/dev/null)" = "$$(cat $(CLIENTS)/python/requirements.txt)" ] || \
 	  { command -v python3 >/dev/null && rm -rf $(CLIENTS_VENV) && python3 -m venv $(CLIENTS_VENV) && \
 	    $(CLIENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $(CLIENTS)/python/requirements.txt && \

@@ -17,7 +17,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == goClient {
+		os.Exit(playGoClient(os.Args[2]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const folder = "../../../clients"
 
@@ -25,11 +30,11 @@ const folder = "../../../clients"
 var options = Options{Folder: folder}
 
 func init() {
-	flag.StringVar(&options.Reference, "reference", "nats-server", "nats-server's `program`")
-	flag.StringVar(&options.Ours, "ours", "paddock", "our `program`")
+	flag.StringVar(&options.Reference, "reference", "", "nats-server's `program`")
+	flag.StringVar(&options.Ours, "ours", "", "our `program`")
 	flag.StringVar(&options.Folder, "folder", folder, "`folder` with configs and golden")
 	flag.BoolVar(&options.Update, "update", false, "write the golden files from nats-server's runs")
-	flag.Func("client", "a client's program, as `NAME=COMMAND`; may be repeated", func(text string) error {
+	flag.Func("client", "the program of a client beside nats.go, as `NAME=COMMAND`; may be repeated", func(text string) error {
 		client, err := ParseClient(text)
 		options.Clients = append(options.Clients, client)
 		return err
@@ -47,9 +52,14 @@ func init() {
 // TestClients runs the same programs in several NATS clients against nats-server and against
 // Paddock, and fails where their output differs.
 func TestClients(t *testing.T) {
-	if len(options.Clients) == 0 {
-		t.Skip("no --client is given: make clients gives those that this machine can run")
+	if options.Reference == "" || options.Ours == "" {
+		t.Skip("--reference and --ours are not given: make clients gives both")
 	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Clients = append([]Client{{Name: "go", Command: []string{self, goClient}}}, options.Clients...)
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
 	defer stop()
 	options.Report = t.Output()

@@ -1,6 +1,4 @@
-// Command go is the comparison's program in nats.go: it plays one scenario against the server of
-// NATS_URL and prints the events that its user would notice.
-package main
+package clientscheck
 
 import (
 	"bufio"
@@ -23,7 +21,7 @@ const (
 var scenarios = map[string]func(){
 	"pubsub": pubsub, "queue": queue, "request": request, "headers": headers,
 	"autounsub": autounsub, "service": service, "info": info,
-	"drain": drain, "reconnect": reconnect, "lameduck": lameduck, "stale": stale,
+	"drain": drain, "reconnect": reconnect, "lameduck": lameduck, "stale": staleConnection,
 	"slow-server": slowServer, "slow-client": slowClient, "reload": reload,
 	"payload": payload, "max-connections": maxConnections, "max-subscriptions": maxSubscriptions,
 	"token": token, "password": password, "bcrypt": bcrypt, "nkey": nkey,
@@ -32,13 +30,18 @@ var scenarios = map[string]func(){
 	"websocket": websocket, "websocket-tls": websocketTLS,
 }
 
-func main() {
-	play, ok := scenarios[os.Args[1]]
+// goClient is the first argument that makes the test binary the program in nats.go: it plays one
+// scenario against the server of NATS_URL and prints the events that its user would notice.
+const goClient = "go-client"
+
+func playGoClient(scenario string) int {
+	play, ok := scenarios[scenario]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no such scenario")
-		os.Exit(2)
+		return 2
 	}
 	play()
+	return 0
 }
 
 var (

@@ -1,4 +1,4 @@
-package main
+package clientscheck
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ func drain() {
 	nc, other := connect(events.options()...), connect()
 	var got atomic.Int32
 	slowly := func(*nats.Msg) {
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 		got.Add(1)
 	}
 	first, err := nc.Subscribe("first", slowly)
@@ -53,7 +53,7 @@ func drain() {
 }
 
 func await(what string, held func() bool) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(time.Millisecond) {
 		if held() {
 			say("%s", what)
 			return
@@ -108,7 +108,7 @@ func lameduck() {
 	events.until("closed")
 }
 
-func stale() {
+func staleConnection() {
 	events := newEvents()
 	nc := connect(events.options()...)
 	sub := subscribe(nc, "again")
