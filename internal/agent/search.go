@@ -13,7 +13,7 @@ import (
 
 	"paddock/bus"
 	"paddock/internal/platform/busapi"
-	"paddock/internal/platform/events"
+	"paddock/internal/platform/subjects"
 	"paddock/wire"
 )
 
@@ -144,7 +144,7 @@ func (b *localBus) refuse(reply string, err error) {
 
 // withSet adds the set of a subject to the body of a look-up.
 func withSet(body []byte, set string) ([]byte, error) {
-	if set == events.NoToken {
+	if set == subjects.NoToken {
 		return body, nil
 	}
 	if len(body) > 1 && body[0] == 1 { // the compact form

@@ -13,6 +13,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/subjects"
 )
 
 // PositionSubjects matches the subjects of positions: pos.<fleet>.<object>.
@@ -99,10 +100,10 @@ func ParsePositionSubject(subject string) (fleet, id string, err error) {
 	}
 	for i, to := range []*string{&fleet, &id} {
 		token := tokens[i+1]
-		if token == events.NoToken {
+		if token == subjects.NoToken {
 			continue
 		}
-		name, ok := events.ParseToken(token)
+		name, ok := subjects.ParseToken(token)
 		if !ok {
 			return "", "", fmt.Errorf("subject %q: %q is not a token: write bytes outside A-Z a-z 0-9 _ - as %%XX", subject, token)
 		}

@@ -11,6 +11,7 @@ import (
 	"paddock/fence"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/lookup"
+	"paddock/internal/platform/subjects"
 )
 
 // SearchSubjects matches the subjects of look-ups: paddock.search.<set>, or paddock.search._ for
@@ -98,7 +99,7 @@ func (d *Search) answer(m *bus.Msg) {
 
 func setOf(subject string) string {
 	set := strings.TrimPrefix(subject, SearchPrefix)
-	if set == events.NoToken {
+	if set == subjects.NoToken {
 		return ""
 	}
 	return set

@@ -9,6 +9,7 @@ import (
 
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/internal/platform/subjects"
 )
 
 // encode returns the event as one CloudEvents 1.0 JSON object, without a newline.
@@ -22,7 +23,7 @@ func encode(e *track.Event) Text {
 	b := append(room[:0], `{"specversion":"1.0","id":"`...)
 	b = appendEventID(b, e, e.Seq)
 	b = append(b, `","source":"/sets/`...)
-	b = appendToken(b, e.Set)
+	b = subjects.AppendToken(b, e.Set)
 	b = append(b, `","type":"paddock.fence.`...)
 	b = append(b, e.Kind.String()...)
 	b = append(b, `","subject":`...)
@@ -81,9 +82,9 @@ func VisitID(fleet, id string, visit uint64) string {
 
 func appendEventID(b []byte, e *track.Event, seq uint64) []byte {
 	if e.Fleet != DefaultFleet {
-		b = append(appendToken(b, e.Fleet), '/')
+		b = append(subjects.AppendToken(b, e.Fleet), '/')
 	}
-	b = append(appendToken(b, e.ID), '/')
+	b = append(subjects.AppendToken(b, e.ID), '/')
 	return strconv.AppendUint(b, seq, 10)
 }
 
@@ -142,4 +143,15 @@ func appendString(b []byte, s string) []byte {
 func appendEscaped(b []byte, s string) []byte {
 	text, _ := PlainJSON(s) // a string always encodes
 	return append(b, text...)
+}
+
+// Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>.
+func Subject(e *track.Event) string {
+	b := make([]byte, 0, 96)
+	b = append(b, "fence."...)
+	b = append(subjects.AppendToken(b, e.Set), '.')
+	b = append(subjects.AppendToken(b, e.Fence.Key), '.')
+	b = append(append(b, e.Kind.String()...), '.')
+	b = append(subjects.AppendToken(b, e.Fleet), '.')
+	return string(subjects.AppendToken(b, e.ID))
 }

@@ -1,10 +1,8 @@
-package events
+// Package subjects writes names as tokens of bus subjects, and reads them. The tokens of an object
+// also determine its partition.
+package subjects
 
-import (
-	"strings"
-
-	"paddock/fence/track"
-)
+import "strings"
 
 // NoToken stands in a subject for an empty name.
 const NoToken = "_"
@@ -24,9 +22,9 @@ func isTokenByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
-// appendToken writes an id as one token of a bus subject: each byte outside A-Z a-z 0-9 _ - becomes
-// %XX. The map is one to one: the empty id is written _, and the id "_" is written %5F.
-func appendToken(dst []byte, id string) []byte {
+// AppendToken appends an id as one token of a bus subject. Each byte outside A-Z a-z 0-9 _ - is
+// written as %XX, the empty id as _, and the id "_" as %5F. So each token stands for one id.
+func AppendToken(dst []byte, id string) []byte {
 	switch id {
 	case "":
 		return append(dst, NoToken...)
@@ -45,7 +43,7 @@ func appendToken(dst []byte, id string) []byte {
 
 // ParseToken returns the id of a token. It returns false for an empty token, for _, for an
 // unescaped byte that must be escaped, and for an incomplete escape. It accepts escapes of bytes
-// that need none, for clients that escape more than appendToken.
+// that need none, for clients that escape more than AppendToken.
 func ParseToken(token string) (string, bool) {
 	if token == "" || token == NoToken {
 		return "", false
@@ -84,15 +82,4 @@ func unhex(c byte) int {
 		return int(c-'a') + 10
 	}
 	return -1
-}
-
-// Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>.
-func Subject(e *track.Event) string {
-	b := make([]byte, 0, 96)
-	b = append(b, "fence."...)
-	b = append(appendToken(b, e.Set), '.')
-	b = append(appendToken(b, e.Fence.Key), '.')
-	b = append(append(b, e.Kind.String()...), '.')
-	b = append(appendToken(b, e.Fleet), '.')
-	return string(appendToken(b, e.ID))
 }
