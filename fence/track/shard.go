@@ -182,7 +182,7 @@ func (s *Shard) expire(o *object, events []Event) []Event {
 }
 
 func (s *Shard) hasRoom() bool {
-	return (s.opts.MaxObjects <= 0 || s.Len() < s.opts.MaxObjects) && (s.opts.Admit == nil || s.opts.Admit())
+	return s.opts.MaxObjects <= 0 || s.Len() < s.opts.MaxObjects
 }
 
 // add makes the object of a first fix. Its names are copied: they may be part of

@@ -68,8 +68,7 @@ const (
 	// Late: not newer than the object's last accepted fix, so dropped. A
 	// retransmission ends here, which makes sending twice harmless.
 	Late
-	// Full: a new object beyond Options.MaxObjects, or that Options.Admit refuses.
-	// Known objects go on.
+	// Full: a new object beyond Options.MaxObjects. Known objects go on.
 	Full
 )
 
@@ -196,8 +195,4 @@ type Options struct {
 	MaxGap time.Duration
 	// MaxObjects bounds the objects of this shard. 0: no bound.
 	MaxObjects int
-	// Admit is asked for each new object that is within MaxObjects and says
-	// whether there is room for it, such as for a bound over several shards. Nil:
-	// always.
-	Admit func() bool
 }

@@ -20,7 +20,7 @@ type discard struct{}
 func (discard) Publish([]events.Record) {}
 
 func newPipeline() *ingest.Pipeline {
-	return ingest.New(ingest.Config{Shards: 2, Views: ingest.NewViews(&fence.Catalog{}).View, Publisher: discard{}})
+	return ingest.New(ingest.Config{Workers: 2, Views: ingest.NewViews(&fence.Catalog{}).View, Publisher: discard{}})
 }
 
 // The publish permissions of a user also hold for the fleet and the id in the body.

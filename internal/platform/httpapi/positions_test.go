@@ -10,6 +10,7 @@ import (
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/subjects"
 )
 
 func TestPostPositions(t *testing.T) {
@@ -55,9 +56,12 @@ func TestRefusedPositions(t *testing.T) {
 
 // Known objects are still updated when there is no room for new ones.
 func TestNoRoomForNewObjects(t *testing.T) {
-	tw := newTown(t, options{track: track.Options{MaxObjects: 3}}) // one for each shard
+	tw := newTown(t, options{track: track.Options{MaxObjects: 3}}) // one for each partition
 	full, known := 0, ""
-	for i := range 30 {
+	taken := map[int]bool{}
+	const sent = 90
+	for i := range sent {
+		taken[subjects.Partition("default", fmt.Sprint(i))] = true
 		r := tw.post("/v1/positions", fmt.Sprintf(`{"id":%d,"lon":1,"lat":1}`, i))
 		switch r.status {
 		case http.StatusOK:
@@ -72,8 +76,8 @@ func TestNoRoomForNewObjects(t *testing.T) {
 			t.Fatalf("%d %s", r.status, r.body)
 		}
 	}
-	if full != 27 {
-		t.Errorf("%d refused", full)
+	if want := sent - len(taken); full != want || want == 0 {
+		t.Errorf("%d refused, want %d", full, want)
 	}
 	tw.expect(tw.post("/v1/positions", fmt.Sprintf(`{"id":%s,"lon":2,"lat":1,"t":%d}`, known, tw.begun+3_610_000)), 200, `{"accepted":1,"late":0,"rejected":[]}`)
 }

@@ -1,17 +1,17 @@
 // Package ingest takes positions from the doors to their events: it decodes them, passes each to
-// the shard of its object, applies it to the tracker, and encodes and publishes the events.
+// the partition of its object, and encodes and publishes the events.
 //
-// Objects are distributed over shards by a keyed hash of (fleet, id). A shard is one goroutine with
-// its own [track.Shard] and a bounded queue. So the positions of an object are applied in the order
-// in which its door received them. A door gets its answer once every position of its batch has been
-// applied and the resulting events have been published. The door chooses what happens when a queue
-// is full: [Pipeline.Submit] waits, [Pipeline.TrySubmit] refuses.
+// An object belongs to a partition (see [subjects.Partition]), and a partition to a worker: one
+// goroutine with a bounded queue. So the positions of an object are applied in the order in which
+// its door received them. A door gets its answer once every position of its batch has been applied
+// and the resulting events have been published. The door chooses what happens when a queue is full:
+// [Pipeline.Submit] waits, [Pipeline.TrySubmit] refuses.
 package ingest
 
 import (
 	"context"
 	"errors"
-	"hash/maphash"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -19,33 +19,35 @@ import (
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/fold"
+	"paddock/internal/platform/subjects"
 )
 
 const (
-	// queueJobs bounds a shard's queue. With jobs of at most jobPositions positions of about 200
+	// queueJobs bounds a worker's queue. With jobs of at most jobPositions positions of about 200
 	// bytes, a full queue holds about 6 MB.
 	queueJobs    = 32
 	jobPositions = 1024
 
-	// tick is the interval at which an idle shard checks for silent objects and changed fences.
+	// tick is the interval at which an idle worker checks for silent objects and changed fences.
 	tick = 100 * time.Millisecond
 )
 
 // ErrClosed is returned for positions after Close.
 var ErrClosed = errors.New("shutting down")
 
-// Publisher passes the encoded events of one batch to subscribers before it returns. Several shards
-// call it at once.
+// Publisher passes the encoded events of one batch to subscribers before it returns. Several
+// workers call it at once.
 type Publisher interface {
 	Publish(records []events.Record)
 }
 
 // Config configures New. Zeros stand for the defaults given here.
 type Config struct {
-	Shards int           // 4 for each CPU
-	Track  track.Options // MaxObjects bounds the objects of all shards here
+	Workers int           // goroutines, at most one for each partition; 4 for each CPU
+	Track   track.Options // MaxObjects bounds the objects of all partitions here, see shareOf
 
-	Views     func() *track.View // the present fences; called by every shard, must be cheap
+	Views     func() *track.View // the present fences; called by every worker, must be cheap
 	Publisher Publisher
 	Metrics   *Metrics // nil: counted, but not exported
 
@@ -54,13 +56,12 @@ type Config struct {
 	Congested func() bool
 }
 
-// Pipeline owns the shards.
+// Pipeline owns the workers.
 type Pipeline struct {
-	cfg    Config
-	seed   maphash.Seed
-	shards []*shard
-	limit  *objectLimit  // bounds the objects; nil: no bound
-	gone   atomic.Uint64 // removed objects
+	cfg        Config
+	workers    []*worker
+	partitions [subjects.Partitions]*partition // partition q belongs to worker q % len(workers)
+	gone       atomic.Uint64                   // removed objects
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 
@@ -68,7 +69,7 @@ type Pipeline struct {
 	closed  bool
 	givenUp atomic.Bool // queued positions are refused
 
-	// turns has a token for each shard that may do long work at the same time. One processor is
+	// turns has a token for each worker that may do long work at the same time. One processor is
 	// left for short work.
 	turns   chan struct{}
 	running sync.WaitGroup
@@ -76,43 +77,59 @@ type Pipeline struct {
 
 // New starts a pipeline. Close stops it.
 func New(cfg Config) *Pipeline {
-	if cfg.Shards == 0 {
-		cfg.Shards = 4 * runtime.GOMAXPROCS(0)
+	if cfg.Workers == 0 {
+		cfg.Workers = 4 * runtime.GOMAXPROCS(0)
 	}
+	cfg.Workers = min(cfg.Workers, subjects.Partitions)
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics(nil)
 	}
 	if cfg.Congested == nil {
 		cfg.Congested = func() bool { return false }
 	}
-	p := &Pipeline{cfg: cfg, seed: maphash.MakeSeed(), Metrics: cfg.Metrics}
+	p := &Pipeline{cfg: cfg, Metrics: cfg.Metrics}
 	p.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	for range cap(p.turns) {
 		p.turns <- struct{}{}
 	}
 	opts := cfg.Track
-	if opts.MaxObjects > 0 {
-		p.limit = &objectLimit{limit: int64(opts.MaxObjects)}
-		opts.MaxObjects, opts.Admit = 0, p.limit.take
+	opts.MaxObjects = shareOf(opts.MaxObjects)
+	for q := range p.partitions {
+		p.partitions[q] = &partition{Partition: fold.NewPartition(opts)}
 	}
-	for range cfg.Shards {
-		s := newShard(opts, p)
-		p.shards = append(p.shards, s)
-		p.running.Go(s.run)
+	for i := range cfg.Workers {
+		var own []*partition
+		for q := i; q < len(p.partitions); q += cfg.Workers {
+			own = append(own, p.partitions[q])
+		}
+		w := newWorker(p, own)
+		p.workers = append(p.workers, w)
+		p.running.Go(w.run)
 	}
 	return p
 }
 
+// shareOf returns the bound on the objects of a partition for a bound on all, so that the fold of a
+// partition depends on nothing beside it. It is a 64th, and room for chance: objects do not spread
+// evenly, and a bound of a few objects would otherwise refuse the second one. 0: no bound.
+func shareOf(all int) int {
+	if all <= 0 {
+		return 0
+	}
+	share := float64(all) / subjects.Partitions
+	return int(math.Ceil(share + 4*math.Sqrt(share)))
+}
+
 // Close refuses new batches and applies the queued ones. It returns once all events have been
-// published and all shards have ended. Positions that are not applied when ctx ends are refused.
+// published and all workers have ended. Positions that are not applied when ctx ends are refused.
 func (p *Pipeline) Close(ctx context.Context) {
 	p.closing.Lock()
 	already := p.closed
 	p.closed = true
 	p.closing.Unlock()
 	if !already {
-		for _, s := range p.shards {
-			close(s.jobs)
+		for _, w := range p.workers {
+			close(w.jobs)
 		}
 	}
 	defer context.AfterFunc(ctx, func() { p.givenUp.Store(true) })()
@@ -141,20 +158,20 @@ type Rejection struct {
 	Reason string `json:"reason"`
 }
 
-// Submit passes a batch to the shards and waits until all of it has been applied and its events
-// published. If a shard's queue is full until ctx ends, the positions for that shard are rejected
+// Submit passes a batch to the workers and waits until all of it has been applied and its events
+// published. If a worker's queue is full until ctx ends, the positions for that worker are rejected
 // as overloaded. The error is ErrClosed, or nil.
 func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	done := make(chan struct{})
 	pending := p.newPending(b, func(*pending) { close(done) })
-	if err := p.queue(pending, func(s *shard, j job) bool {
+	if err := p.queue(pending, func(w *worker, j *job) bool {
 		select {
-		case s.jobs <- j:
+		case w.jobs <- j:
 			return true
 		default:
 		}
 		select {
-		case s.jobs <- j:
+		case w.jobs <- j:
 			return true
 		case <-ctx.Done():
 			return false
@@ -166,7 +183,7 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	return pending.result(), nil
 }
 
-// TrySubmit passes a batch to the shards without waiting. It calls done, on a shard's goroutine,
+// TrySubmit passes a batch to the workers without waiting. It calls done, on a worker's goroutine,
 // once all of it has been applied and published. Positions for a full queue are rejected as
 // overloaded.
 func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
@@ -176,9 +193,9 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 			done(r)
 		}
 	})
-	return p.queue(pending, func(s *shard, j job) bool {
+	return p.queue(pending, func(w *worker, j *job) bool {
 		select {
-		case s.jobs <- j:
+		case w.jobs <- j:
 			return true
 		default:
 			return false
@@ -186,60 +203,69 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 	})
 }
 
-// queue splits the batch by shard and passes each part to send.
-func (p *Pipeline) queue(pd *pending, send func(*shard, job) bool) error {
+// queue passes the batch to send, in jobs of at most jobPositions positions.
+func (p *Pipeline) queue(pd *pending, send func(*worker, *job) bool) error {
 	p.closing.RLock()
 	defer p.closing.RUnlock()
 	if p.closed {
 		return ErrClosed
 	}
-	for i, part := range p.split(pd.batch.Positions) {
-		for len(part) > 0 {
-			n := min(len(part), jobPositions)
-			j := job{pending: pd, members: part[:n]}
-			pd.left.Add(1)
-			if !send(p.shards[i], j) {
-				j.refuse(j.members, overloaded)
-				pd.release()
-			}
-			part = part[n:]
-		}
+	for from := 0; from < len(pd.batch.Positions); from += jobPositions {
+		p.split(pd, from, min(from+jobPositions, len(pd.batch.Positions)), send)
 	}
 	pd.release()
 	return nil
 }
 
-// split returns for each shard the indexes of its positions, in order.
-func (p *Pipeline) split(positions []track.Position) [][]int32 {
-	parts := make([][]int32, len(p.shards))
-	for i := range positions {
-		s := p.shardOf(positions[i].Fleet, positions[i].ID)
-		parts[s] = append(parts[s], int32(i))
+// split passes the positions from one index to another to send, in one job for each worker. The
+// positions of a job are ordered by partition, and those of a partition as in the batch.
+func (p *Pipeline) split(pd *pending, from, to int, send func(*worker, *job) bool) {
+	var counts, ends [subjects.Partitions]int32
+	for i := from; i < to; i++ {
+		pos := &pd.batch.Positions[i]
+		q := subjects.Partition(pos.Fleet, pos.ID)
+		pd.partitions[i] = uint8(q)
+		counts[q]++
 	}
-	return parts
-}
-
-func (p *Pipeline) shardOf(fleet, id string) int {
-	var h maphash.Hash
-	h.SetSeed(p.seed)
-	_, _ = h.WriteString(fleet)
-	_ = h.WriteByte(0)
-	_, _ = h.WriteString(id)
-	return int(h.Sum64() % uint64(len(p.shards)))
+	sum := int32(0)
+	for w := range p.workers {
+		for q := w; q < len(counts); q += len(p.workers) {
+			ends[q] = sum
+			sum += counts[q]
+		}
+	}
+	members := make([]int32, to-from)
+	for i := from; i < to; i++ {
+		end := &ends[pd.partitions[i]]
+		members[*end] = int32(i)
+		*end++
+	}
+	for i, w := range p.workers {
+		n := int32(0)
+		for q := i; q < len(counts); q += len(p.workers) {
+			n += counts[q]
+		}
+		if n > 0 {
+			pd.send(w, members[:n:n], send)
+		}
+		members = members[n:]
+	}
 }
 
 // pending is a batch in progress. Each job writes its own elements of outcomes.
 type pending struct {
-	batch    *Batch
-	metrics  *Metrics
-	outcomes []outcome
-	late     lateList
-	left     atomic.Int32 // unfinished jobs, and one for the door while it queues
-	done     func(*pending)
+	batch      *Batch
+	metrics    *Metrics
+	partitions []uint8 // of the positions
+	outcomes   []outcome
+	late       lateList
+	left       atomic.Int32 // unfinished jobs, and one for the door while it queues
+	done       func(*pending)
 }
 
 func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
-	pd := &pending{batch: b, metrics: p.Metrics, outcomes: make([]outcome, len(b.Positions)), done: done}
+	n := len(b.Positions)
+	pd := &pending{batch: b, metrics: p.Metrics, partitions: make([]uint8, n), outcomes: make([]outcome, n), done: done}
 	pd.left.Store(1)
 	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
 	p.Metrics.renamed.Add(uint64(b.Renamed))
@@ -247,10 +273,29 @@ func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
 	return pd
 }
 
+// send passes a job to a worker, or refuses its positions.
+func (pd *pending) send(w *worker, members []int32, send func(*worker, *job) bool) {
+	pd.left.Add(1)
+	j := &job{pending: pd, members: members, worker: w, left: len(members)}
+	if send(w, j) {
+		return
+	}
+	for _, i := range members {
+		pd.refuse(i, overloaded)
+	}
+	pd.release()
+}
+
 func (pd *pending) release() {
 	if pd.left.Add(-1) == 0 {
 		pd.done(pd)
 	}
+}
+
+// refuse sets the outcome of a position that is not applied.
+func (pd *pending) refuse(i int32, o outcome) {
+	pd.outcomes[i] = o
+	pd.metrics.results[resultOverloaded].Add(1)
 }
 
 // outcome is track.Outcome, with two further values of the pipeline.
@@ -261,18 +306,42 @@ const (
 	unapplied  = outcome(254) // the pipeline ended before the position was applied
 )
 
-// job is the part of a batch for one shard.
+// job is the part of a batch for one worker. It belongs to the worker's goroutine once it is
+// queued.
 type job struct {
 	pending *pending
-	members []int32 // indexes into the batch
+	members []int32 // indexes into the batch, ordered by partition
+	worker  *worker
+	left    int  // positions without an outcome
+	open    bool // counted in worker.open
 }
 
-// refuse sets the outcome of members of the job without applying them.
-func (j job) refuse(members []int32, o outcome) {
-	for _, i := range members {
-		j.pending.outcomes[i] = o
+var _ fold.Job = (*job)(nil)
+
+// Position implements [fold.Job].
+func (j *job) Position(i int32) *track.Position { return &j.pending.batch.Positions[i] }
+
+// Applied implements [fold.Job].
+func (j *job) Applied(i int32, o track.Outcome, state *track.Shard) {
+	j.pending.outcomes[i] = outcome(o)
+	if o == track.Late {
+		j.pending.late.note(i, j.Position(i), state)
 	}
-	j.pending.metrics.results[resultOverloaded].Add(uint64(len(members)))
+	j.worker.applied[o]++
+	j.settle()
+}
+
+// refuse refuses a position, as the pipeline has given up.
+func (j *job) refuse(i int32) {
+	j.pending.refuse(i, unapplied)
+	j.settle()
+}
+
+// settle counts a position that has its outcome.
+func (j *job) settle() {
+	if j.left--; j.left == 0 {
+		j.worker.done = append(j.worker.done, j)
+	}
 }
 
 func (pd *pending) result() Result {

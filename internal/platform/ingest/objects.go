@@ -4,26 +4,35 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/subjects"
 )
 
-// ask runs f on the shard's goroutine and waits for it. It returns false if the shard has ended.
-func (s *shard) ask(f func(*track.Shard)) bool {
+// ask runs f on the goroutine of a partition's worker and waits for it. It returns false if the
+// worker has ended.
+func (p *Pipeline) ask(partition int, f func(*worker, *partition)) bool {
+	w := p.workers[partition%len(p.workers)]
 	done := make(chan struct{})
 	select {
-	case s.asks <- func(t *track.Shard) { f(t); close(done) }:
+	case w.asks <- func() { f(w, p.partitions[partition]); close(done) }:
 		<-done
 		return true
-	case <-s.ended:
+	case <-w.ended:
 		return false
+	}
+}
+
+// each runs f for each partition.
+func (p *Pipeline) each(f func(number int, t *track.Shard)) {
+	for q := range p.partitions {
+		p.ask(q, func(_ *worker, t *partition) { f(q, t.Shard) })
 	}
 }
 
 // Object returns the state of one object.
 func (p *Pipeline) Object(fleet, id string) (o track.Object, ok bool) {
-	p.shards[p.shardOf(fleet, id)].ask(func(t *track.Shard) { o, ok = t.Get(fleet, id) })
+	p.ask(subjects.Partition(fleet, id), func(_ *worker, t *partition) { o, ok = t.Get(fleet, id) })
 	return o, ok
 }
 
@@ -39,9 +48,7 @@ type Query struct {
 // Objects returns the selected objects ordered by fleet, then id, and whether more follow. The
 // limit bounds its memory, even for very many objects.
 func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
-	for _, s := range p.shards {
-		s.ask(func(t *track.Shard) { objects = q.first(objects, t) })
-	}
+	p.each(func(_ int, t *track.Shard) { objects = q.first(objects, t) })
 	slices.SortFunc(objects, func(a, b track.Object) int {
 		return cmp.Compare(ObjectKey(a.Fleet, a.ID), ObjectKey(b.Fleet, b.ID))
 	})
@@ -51,8 +58,8 @@ func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
 	return objects, false
 }
 
-// first appends the selected objects of one shard, at most one more than the limit. It finds the
-// largest of their keys before it copies objects.
+// first appends the selected objects of one partition, at most one more than the limit. It finds
+// the largest of their keys before it copies objects.
 func (q *Query) first(dst []track.Object, t *track.Shard) []track.Object {
 	if q.Limit == 0 {
 		return t.Select(dst, q.In, q.selects)
@@ -91,14 +98,14 @@ func ObjectKey(fleet, id string) string { return fleet + "\x00" + id }
 // Dots appends a dot for each object. A handle stands for its object until the object is removed;
 // Names returns the objects of handles.
 func (p *Pipeline) Dots(dst []track.Dot) []track.Dot {
-	for i, s := range p.shards {
+	p.each(func(number int, t *track.Shard) {
 		from := len(dst)
-		s.ask(func(t *track.Shard) { dst = t.AppendDots(dst) })
-		for j := range dst[from:] {
-			d := &dst[from+j]
-			d.Handle = d.Handle*uint32(len(p.shards)) + uint32(i)
+		dst = t.AppendDots(dst)
+		for i := range dst[from:] {
+			d := &dst[from+i]
+			d.Handle = d.Handle*subjects.Partitions + uint32(number)
 		}
-	}
+	})
 	return dst
 }
 
@@ -110,16 +117,16 @@ type Named struct {
 
 // Names appends the fleet and the id of each handle from Dots.
 func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
-	n := uint32(len(p.shards))
-	byShard := make([][]uint32, n)
+	const n = subjects.Partitions
+	var byPartition [n][]uint32
 	for _, h := range handles {
-		byShard[h%n] = append(byShard[h%n], h)
+		byPartition[h%n] = append(byPartition[h%n], h)
 	}
-	for i, part := range byShard {
+	for q, part := range byPartition {
 		if len(part) == 0 {
 			continue
 		}
-		p.shards[i].ask(func(t *track.Shard) {
+		p.ask(q, func(_ *worker, t *partition) {
 			for _, h := range part {
 				fleet, id := t.Name(h / n)
 				dst = append(dst, Named{Handle: h, Fleet: fleet, ID: id})
@@ -131,9 +138,9 @@ func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
 
 // Counts returns the number of known objects, and of the silent ones among them.
 func (p *Pipeline) Counts() (objects, silent int) {
-	for _, s := range p.shards {
-		objects += int(s.objects.Load())
-		silent += int(s.silent.Load())
+	for _, t := range p.partitions {
+		objects += int(t.objects.Load())
+		silent += int(t.silent.Load())
 	}
 	return objects, silent
 }
@@ -141,17 +148,13 @@ func (p *Pipeline) Counts() (objects, silent int) {
 // Remove forgets an object, and reports whether it was known. When Remove returns, an exit from
 // each fence that held the object has been published. The error is ErrClosed, or nil.
 func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
-	s := p.shards[p.shardOf(fleet, id)]
-	if !s.ask(func(t *track.Shard) { // on the shard's goroutine, which owns its events
-		removed, s.events = t.Remove(fleet, id, now(), s.events)
+	if !p.ask(subjects.Partition(fleet, id), func(w *worker, t *partition) {
+		removed, w.events = t.Remove(fleet, id, now(), w.events)
 		if !removed {
 			return
 		}
-		if p.limit != nil {
-			p.limit.taken.Add(-1)
-		}
 		p.gone.Add(1)
-		s.publish()
+		w.publish(t)
 	}) {
 		return false, ErrClosed
 	}
@@ -161,18 +164,3 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 // Removed returns the number of objects removed since the start. A handle of Dots may stand for
 // another object once it has changed.
 func (p *Pipeline) Removed() uint64 { return p.gone.Load() }
-
-// objectLimit bounds the objects of all shards together.
-type objectLimit struct {
-	limit int64
-	taken atomic.Int64
-}
-
-// take reports whether there was room for one more.
-func (r *objectLimit) take() bool {
-	if r.taken.Add(1) <= r.limit {
-		return true
-	}
-	r.taken.Add(-1)
-	return false
-}

@@ -17,6 +17,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/subjects"
 )
 
 // published keeps the events of a pipeline. While gate is not nil, Publish waits until it is
@@ -124,7 +125,7 @@ func submit(t *testing.T, p *Pipeline, b *Batch) {
 func TestOrderPerObject(t *testing.T) {
 	const objects, rounds, each = 8, 20, 7
 	pub := &published{}
-	p, _ := newPipeline(t, pub, Config{Shards: 3})
+	p, _ := newPipeline(t, pub, Config{Workers: 3})
 	var doors sync.WaitGroup
 	for i := range objects {
 		doors.Go(func() {
@@ -214,16 +215,16 @@ func TestDoorsThatShareAnObject(t *testing.T) {
 	}
 }
 
-// blocked returns a pipeline of one shard that is busy with a position, within a bubble of fake
+// blocked returns a pipeline of one worker that is busy with a position, within a bubble of fake
 // time.
 func blocked(t *testing.T) (*Pipeline, *published) {
 	t.Helper()
 	pub := &published{gate: make(chan struct{})}
-	p, _ := newPipeline(t, pub, Config{Shards: 1})
+	p, _ := newPipeline(t, pub, Config{Workers: 1})
 	if err := p.TrySubmit(fixes("busy", 0, 2), nil); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Wait() // until the shard waits in Publish
+	synctest.Wait() // until the worker waits in Publish
 	return p, pub
 }
 
@@ -335,7 +336,7 @@ func TestSubmitWaitsForRoomUntilItsContextEnds(t *testing.T) {
 func TestAnswerFollowsPublication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pub := &published{gate: make(chan struct{})}
-		p, _ := newPipeline(t, pub, Config{Shards: 2})
+		p, _ := newPipeline(t, pub, Config{Workers: 2})
 		var answers results
 		if err := p.TrySubmit(fixes("v", 0, 2), answers.of(0)); err != nil {
 			t.Fatal(err)
@@ -410,29 +411,38 @@ func TestClosedPipelineKnowsNothing(t *testing.T) {
 	}
 }
 
-// The bound on objects applies to all shards together, exactly.
+// Each partition takes its share of the objects, so the bound on all holds for any number of
+// workers.
 func TestMaxObjects(t *testing.T) {
-	const limit, sent = 100, 130
-	pub := &published{}
-	p, _ := newPipeline(t, pub, Config{Shards: 7, Track: track.Options{MaxObjects: limit}})
-	b := &Batch{}
-	for i := range sent {
-		b.Positions = append(b.Positions, fix(fmt.Sprint("v", i), 0))
-	}
-	r, err := p.Submit(t.Context(), b)
-	if err != nil || r.Accepted != limit || r.Full != sent-limit || len(r.Rejected) != sent-limit ||
-		!strings.HasPrefix(r.Rejected[0].Reason, "too many objects") {
-		t.Errorf("%d accepted, %d full, %d rejected, %v", r.Accepted, r.Full, len(r.Rejected), err)
-	}
-	if n, _ := p.Counts(); n != limit {
-		t.Errorf("%d objects", n)
-	}
-	again := &Batch{} // known objects are still updated
-	for i := range sent {
-		again.Positions = append(again.Positions, fix(fmt.Sprint("v", i), 1))
-	}
-	if r, _ := p.Submit(t.Context(), again); r.Accepted != limit || pub.count() != limit {
-		t.Errorf("%d of the known ones accepted, %d events", r.Accepted, pub.count())
+	const limit, sent = 640, 3200
+	for _, workers := range []int{1, 7} {
+		pub := &published{}
+		p, _ := newPipeline(t, pub, Config{Workers: workers, Track: track.Options{MaxObjects: limit}})
+		var of [subjects.Partitions]int
+		most := 0
+		b := &Batch{}
+		for i := range sent {
+			o := fix(fmt.Sprint("v", i), 0)
+			b.Positions = append(b.Positions, o)
+			if q := subjects.Partition(o.Fleet, o.ID); of[q] < shareOf(limit) {
+				of[q]++
+				most++
+			}
+		}
+		r, err := p.Submit(t.Context(), b)
+		if err != nil || r.Accepted != most || r.Full != sent-most || !strings.HasPrefix(r.Rejected[0].Reason, "too many objects") {
+			t.Errorf("%d accepted, %d full, want %d: %v", r.Accepted, r.Full, most, err)
+		}
+		if n, _ := p.Counts(); n != most || n < limit || n > 3*limit {
+			t.Errorf("%d objects, want %d", n, most)
+		}
+		again := &Batch{} // known objects are still updated
+		for i := range sent {
+			again.Positions = append(again.Positions, fix(fmt.Sprint("v", i), 1))
+		}
+		if r, _ := p.Submit(t.Context(), again); r.Accepted != most || pub.count() != most {
+			t.Errorf("%d of the known ones accepted, %d events", r.Accepted, pub.count())
+		}
 	}
 }
 
@@ -479,7 +489,7 @@ func TestChangedFencesAreSeenByTheNextBatch(t *testing.T) {
 	next("enter area/c v fence_added")
 }
 
-// Without positions, a shard checks the fences and the clock by itself.
+// Without positions, a worker checks the fences and the clock by itself.
 func TestTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pub := &published{}
@@ -603,7 +613,7 @@ func TestEventsArePublishedInParts(t *testing.T) {
 	}{"many": {overlapping(300), 50}, "large": {large, 20}} {
 		t.Run(name, func(t *testing.T) {
 			pub := &parts{}
-			p, catalog := newPipeline(t, pub, Config{Shards: 1})
+			p, catalog := newPipeline(t, pub, Config{Workers: 1})
 			addSet(t, catalog, "s", c.fences...)
 			submit(t, p, jumps("v", c.positions))
 			if n, want := pub.count(), (len(c.fences)+1)*(c.positions-1); n != want {
@@ -626,7 +636,7 @@ func TestALongJobLetsOthersPass(t *testing.T) {
 	var congested atomic.Bool
 	congested.Store(true)
 	pub := &published{}
-	p, catalog := newPipeline(t, pub, Config{Shards: 1, Congested: congested.Load})
+	p, catalog := newPipeline(t, pub, Config{Workers: 1, Congested: congested.Load})
 	addSet(t, catalog, "s", overlapping(300)...)
 	var got results
 	if err := p.TrySubmit(jumps("v", long), got.of(0)); err != nil {
@@ -652,7 +662,7 @@ func TestALongJobLetsOthersPass(t *testing.T) {
 // A pipeline whose time is up refuses unapplied positions, and ends.
 func TestCloseRefusesWhatItHasNoTimeFor(t *testing.T) {
 	const long = 400
-	p, catalog := newPipeline(t, &published{}, Config{Shards: 1, Congested: func() bool { return true }})
+	p, catalog := newPipeline(t, &published{}, Config{Workers: 1, Congested: func() bool { return true }})
 	addSet(t, catalog, "s", overlapping(300)...)
 	var got results
 	if err := p.TrySubmit(jumps("v", long), got.of(0)); err != nil {
