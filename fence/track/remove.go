@@ -12,7 +12,7 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 		return false, events
 	}
 	s.Advance(now)
-	if s.overdue(o, s.now) {
+	if s.overdue(o) {
 		events = s.expire(o, events)
 	}
 	events = s.renew(o, events)

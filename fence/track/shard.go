@@ -79,8 +79,8 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 		}
 		o = s.add(p)
 	}
-	s.now = max(s.now, p.Arrived)
-	if s.overdue(o, p.Arrived) {
+	s.Advance(p.Arrived)
+	if s.overdue(o) {
 		events = s.expire(o, events)
 	}
 	events = s.renew(o, events)
@@ -97,17 +97,16 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 	return Accepted, s.settle(o, c, events)
 }
 
-// Advance tells the shard that it is now. The exits of objects that have been
-// silent for Options.TTL come out of Step.
-//
-// A now before an earlier one is a clock that was set back: objects that were
-// heard after it count as heard now, so that their silence is no longer than it
-// was and no shorter than Options.TTL.
-func (s *Shard) Advance(now Millis) {
-	for o := s.heard.last; o != nil && o.arrived > now; o = o.earlier {
-		o.arrived = now
+// Advance moves the time on. The exits of objects that have been silent for Options.TTL come out of
+// Step. The time does not go back: a now before an earlier one changes nothing.
+func (s *Shard) Advance(now Millis) { s.now = max(s.now, now) }
+
+// Due returns the time at which Advance makes the next object silent. ok is false if there is none.
+func (s *Shard) Due() (at Millis, ok bool) {
+	if o := s.heard.first; o != nil && s.ttl > 0 {
+		return o.arrived + s.ttl, true
 	}
-	s.now = now
+	return 0, false
 }
 
 // SetView puts new fences in place of the old ones. What that changes for the
@@ -118,7 +117,7 @@ func (s *Shard) Advance(now Millis) {
 // other before Step has reached an object are one change for it.
 func (s *Shard) SetView(v *View, now Millis) {
 	s.Advance(now)
-	s.view, s.edited, s.behind = v, now, len(s.order)
+	s.view, s.edited, s.behind = v, s.now, len(s.order)
 }
 
 const (
@@ -138,7 +137,7 @@ func (s *Shard) Step(events []Event) (out []Event, more bool) {
 	for work := stepWork; work > 0 && len(events) < most; {
 		o := s.heard.first
 		switch {
-		case o != nil && s.overdue(o, s.now):
+		case o != nil && s.overdue(o):
 			work -= 1 + len(o.members)
 			events = s.expire(o, events)
 		case s.behind > 0:
@@ -169,8 +168,8 @@ func (s *Shard) renew(o *object, events []Event) []Event {
 
 // overdue reports whether the object's silence has lasted for the TTL. Apply asks
 // as well: what a fix means does not depend on whether Step came before it.
-func (s *Shard) overdue(o *object, now Millis) bool {
-	return s.ttl > 0 && !o.silent && o.arrived+s.ttl <= now
+func (s *Shard) overdue(o *object) bool {
+	return s.ttl > 0 && !o.silent && o.arrived+s.ttl <= s.now
 }
 
 func (s *Shard) expire(o *object, events []Event) []Event {

@@ -213,28 +213,20 @@ func TestSilenceIsCountedFromArrival(t *testing.T) {
 	expect(t, w.advance(660_000), "exit a 11m0s ttl")
 }
 
-// A clock that was far ahead for one position, or for one look at the time, must
-// not keep the objects of that time from ever falling silent.
-func TestAClockThatIsSetBackEndsSilencesAllTheSame(t *testing.T) {
-	for name, ahead := range map[string]func(w *world){
-		"position": func(w *world) {
-			p := at("o", 101, 0.6, 0.5)
-			p.Arrived = 86_400_000
-			w.shard.Apply(p, nil)
-		},
-		"time": func(w *world) {
-			w.shard.Advance(130_000)
-			w.fix(101, 0.6, 0.5)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1))
-			w.fix(100, 0.5, 0.5)
-			ahead(w)
-			expect(t, w.advance(101_000), "")
-			expect(t, w.advance(160_999), "")
-			expect(t, w.advance(161_000), "exit a 2m41s ttl")
-		})
+// The time of a shard does not go back, whatever it is told.
+func TestTimeDoesNotGoBack(t *testing.T) {
+	w := newWorld(t, track.Options{TTL: time.Minute}, square("a", 0, 0, 1))
+	w.fix(100, 0.5, 0.5)
+	expect(t, w.advance(130_000), "")
+	w.fix(101, 0.6, 0.5) // counts as heard at 130 s
+	expect(t, w.advance(50_000), "")
+	if at, ok := w.shard.Due(); at != 190_000 || !ok {
+		t.Errorf("due at %v, %v", at, ok)
+	}
+	expect(t, w.advance(189_999), "")
+	expect(t, w.advance(190_000), "exit a 3m10s ttl")
+	if at, ok := w.shard.Due(); ok {
+		t.Errorf("still due at %v", at)
 	}
 }
 

@@ -218,6 +218,7 @@ func (p *Platform) startIngest(context.Context) error {
 		Publisher: busapi.NewPublisher(p.events, local, p.registry, p.log),
 		Metrics:   ingest.NewMetrics(p.registry),
 		Congested: local.Congested,
+		Logger:    p.log,
 	})
 	registerPipeline(p.registry, p.pipeline, p.events)
 	return nil

@@ -11,6 +11,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"runtime"
 	"sync"
@@ -54,11 +55,14 @@ type Config struct {
 	// Congested reports whether subscribers are behind. Long work is postponed meanwhile: the rest
 	// of long jobs, changes of the fences, timeouts of many objects. Nil: never.
 	Congested func() bool
+	// Logger reports steps of the system's clock. Nil: no report.
+	Logger *slog.Logger
 }
 
 // Pipeline owns the workers.
 type Pipeline struct {
 	cfg        Config
+	clock      *clock
 	workers    []*worker
 	partitions [subjects.Partitions]*partition // partition q belongs to worker q % len(workers)
 	gone       atomic.Uint64                   // removed objects
@@ -87,7 +91,7 @@ func New(cfg Config) *Pipeline {
 	if cfg.Congested == nil {
 		cfg.Congested = func() bool { return false }
 	}
-	p := &Pipeline{cfg: cfg, Metrics: cfg.Metrics}
+	p := &Pipeline{cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics}
 	p.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	for range cap(p.turns) {
 		p.turns <- struct{}{}
@@ -203,12 +207,17 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 	})
 }
 
-// queue passes the batch to send, in jobs of at most jobPositions positions.
+// queue passes the batch to send, in jobs of at most jobPositions positions. This is the arrival of
+// the positions, as the fold sees it.
 func (p *Pipeline) queue(pd *pending, send func(*worker, *job) bool) error {
 	p.closing.RLock()
 	defer p.closing.RUnlock()
 	if p.closed {
 		return ErrClosed
+	}
+	at := p.clock.now()
+	for i := range pd.batch.Positions {
+		pd.batch.Positions[i].Arrived = at
 	}
 	for from := 0; from < len(pd.batch.Positions); from += jobPositions {
 		p.split(pd, from, min(from+jobPositions, len(pd.batch.Positions)), send)

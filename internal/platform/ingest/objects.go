@@ -149,7 +149,7 @@ func (p *Pipeline) Counts() (objects, silent int) {
 // each fence that held the object has been published. The error is ErrClosed, or nil.
 func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	if !p.ask(subjects.Partition(fleet, id), func(w *worker, t *partition) {
-		removed, w.events = t.Remove(fleet, id, now(), w.events)
+		removed, w.events = t.Remove(fleet, id, w.clock.now(), w.events)
 		if !removed {
 			return
 		}

@@ -15,6 +15,7 @@ type worker struct {
 	cfg        *Config
 	givenUp    *atomic.Bool  // the pipeline's
 	turns      chan struct{} // the pipeline's
+	clock      *clock        // the pipeline's
 	partitions []*partition
 	jobs       chan *job   // closed by Pipeline.Close; its capacity bounds the queue
 	asks       chan func() // unbuffered: the caller waits anyway
@@ -39,7 +40,7 @@ type partition struct {
 
 func newWorker(p *Pipeline, partitions []*partition) *worker {
 	return &worker{
-		cfg: &p.cfg, givenUp: &p.givenUp, turns: p.turns, partitions: partitions, view: &track.View{},
+		cfg: &p.cfg, givenUp: &p.givenUp, turns: p.turns, clock: p.clock, partitions: partitions, view: &track.View{},
 		jobs: make(chan *job, queueJobs), asks: make(chan func()), ended: make(chan struct{}),
 	}
 }
@@ -85,7 +86,7 @@ func (w *worker) refresh() {
 		return
 	}
 	w.view = v
-	at := now()
+	at := w.clock.now()
 	for _, p := range w.partitions {
 		p.SetView(v, at)
 		w.queue(p, true)
@@ -95,7 +96,7 @@ func (w *worker) refresh() {
 // tick moves the time of the partitions on.
 func (w *worker) tick() {
 	w.refresh()
-	at := now()
+	at := w.clock.now()
 	for _, p := range w.partitions {
 		p.Advance(at)
 		w.step(p)
@@ -238,5 +239,3 @@ func (w *worker) handOut() {
 	clear(w.records)
 	w.records = w.records[:0]
 }
-
-func now() track.Millis { return track.MillisOf(time.Now()) }
