@@ -117,6 +117,9 @@ func (s *Shard) Due() (at Millis, ok bool) {
 // other before Step has reached an object are one change for it.
 func (s *Shard) SetView(v *View, now Millis) {
 	s.Advance(now)
+	if s.behind == 0 {
+		s.next = 0 // the order of the events does not depend on earlier changes
+	}
 	s.view, s.edited, s.behind = v, s.now, len(s.order)
 }
 

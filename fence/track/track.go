@@ -7,6 +7,8 @@
 // a goroutine: the caller says what time it is and owns the shard. For one order
 // of inputs per object the events are the same, however the objects are spread
 // over shards.
+// [Shard.Export] and [Shard.Import] move the state of a shard, such as to disk
+// and back, at any point of its history.
 //
 // An object is known by (fleet, id). It is in a fence when the fence holds its
 // last accepted position by the rule of package fence, so neighbours that share

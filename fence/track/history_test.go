@@ -1,0 +1,329 @@
+package track_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/track"
+)
+
+// spread is the tracker under test, with its objects on n shards, beside the oracle.
+type spread struct {
+	options track.Options
+	sets    []*fence.Set
+	shards  []*track.Shard
+	oracle  *oracle
+}
+
+func newSpread(n int, o track.Options) *spread {
+	s := &spread{options: o}
+	for _, name := range sets {
+		set, _ := fence.NewSet(name, fence.Options{})
+		s.sets = append(s.sets, set)
+	}
+	for range n {
+		shard := track.NewShard(o)
+		shard.SetView(s.view(), 0)
+		s.shards = append(s.shards, shard)
+	}
+	s.oracle = newOracle(o.Initial, track.Millis(o.TTL.Milliseconds()), s.part)
+	return s
+}
+
+func (s *spread) part(id string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	return int(h.Sum32()) % len(s.shards)
+}
+
+func (s *spread) view() *track.View {
+	v := &track.View{}
+	for i, set := range s.sets {
+		v.Sets = append(v.Sets, track.TrackedSet{ID: track.SetID(i), Name: set.Name(), Snapshot: set.Snapshot()})
+	}
+	return v
+}
+
+// step is one step of a history: an input, for the oracle and for the shards.
+type step struct {
+	position *track.Position
+	remove   string
+	set, key string
+	fence    *fence.Fence // nil, with a key: the fence is deleted
+	now      track.Millis
+}
+
+// play gives the step to both and returns the events of both, ordered by object.
+func (s *spread) play(t testing.TB, st *step) (got, want []string) {
+	t.Helper()
+	var events []track.Event
+	each := func(do func(*track.Shard)) {
+		for _, shard := range s.shards {
+			do(shard)
+			events = settled(shard, events)
+		}
+	}
+	switch {
+	case st.position != nil:
+		want = s.oracle.apply(st.position)
+		_, events = s.shards[s.part(st.position.ID)].Apply(st.position, nil)
+	case st.remove != "":
+		want = s.oracle.remove(st.remove, st.now)
+		_, events = s.shards[s.part(st.remove)].Remove("f", st.remove, st.now, nil)
+	case st.key != "":
+		want = s.oracle.edit(st.now, func() { s.change(t, st) })
+		v := s.view()
+		each(func(shard *track.Shard) { shard.SetView(v, st.now) })
+	default:
+		want = s.oracle.advance(st.now)
+		each(func(shard *track.Shard) { shard.Advance(st.now) })
+	}
+	for i := range events {
+		e := &events[i]
+		var prev *geometry.Point
+		if e.HasPrev {
+			prev = &e.Prev
+		}
+		got = append(got, describe(e.ID, e.Kind, e.Reason, fenceName{e.Set, e.Fence.Key}, e.Point, prev, e.At, e.Time, e.Since, e.Seq, e.Visit, e.Props))
+	}
+	byObject := func(a, b string) int { return strings.Compare(a[:strings.Index(a, "#")], b[:strings.Index(b, "#")]) }
+	slices.SortStableFunc(got, byObject)
+	slices.SortStableFunc(want, byObject)
+	return got, want
+}
+
+// change makes the step's change of the fences, in the sets and for the oracle.
+func (s *spread) change(t testing.TB, st *step) {
+	set := s.sets[slices.Index(sets, st.set)]
+	if st.fence == nil {
+		set.Delete(st.key)
+		s.oracle.delete(st.set, st.key)
+		return
+	}
+	if _, _, err := set.Put(*st.fence); err != nil {
+		t.Fatal(err)
+	}
+	s.oracle.put(st.set, *st.fence)
+}
+
+// move exports every shard, and goes on with new ones that import the states.
+func (s *spread) move(t *testing.T) {
+	t.Helper()
+	v := s.view()
+	for i, old := range s.shards {
+		state, err := old.Export(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.shards[i] = track.NewShard(s.options)
+		if err := s.shards[i].Import(state, v); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.shards[i].Export(nil); err != nil || !bytes.Equal(again, state) {
+			t.Fatalf("another export of the same state differs: %v", err)
+		}
+	}
+}
+
+// history draws the steps of a history.
+type history struct {
+	*rand.Rand
+	now track.Millis
+}
+
+func newHistory(seed uint64) *history {
+	return &history{rand.New(rand.NewPCG(seed, 1)), 1_000_000}
+}
+
+func (h *history) next() *step {
+	h.now += track.Millis(h.IntN(1500))
+	switch what := h.IntN(40); {
+	case what < 32:
+		p := &track.Position{
+			Fleet: "f", ID: fmt.Sprint("o", h.IntN(9)), Arrived: h.now, Time: h.now - track.Millis(h.IntN(4000)),
+			Lon: float64(h.IntN(9)) / 2, Lat: float64(h.IntN(9)) / 2, // often exactly on a border
+		}
+		if h.IntN(4) == 0 {
+			p.Props = fmt.Appendf(nil, `{"n":%d}`, h.IntN(9))
+			p.Speed = track.Measured(float64(h.IntN(3)))
+		}
+		return &step{position: p, now: h.now}
+	case what < 34:
+		return &step{remove: fmt.Sprint("o", h.IntN(9)), now: h.now}
+	case what < 36:
+		h.now += track.Millis(h.IntN(20_000))
+		return &step{now: h.now}
+	}
+	st := &step{set: sets[h.IntN(2)], key: fmt.Sprint("z", h.IntN(6)), now: h.now}
+	if h.IntN(3) > 0 {
+		sq := square(st.key, float64(h.IntN(4)), float64(h.IntN(4)), float64(1+h.IntN(2)))
+		st.fence = &sq
+	}
+	return st
+}
+
+// TestAgainstTheOracle plays random histories to the tracker, on one shard and on 16, which are
+// replaced now and then by others with the exported state. After each step every field of every
+// event is as the oracle says.
+func TestAgainstTheOracle(t *testing.T) {
+	for seed := range uint64(10) {
+		for _, initial := range []track.Initial{track.InitialNone, track.InitialInside, track.InitialEnter} {
+			t.Run(fmt.Sprintf("%d/%v", seed, initial), func(t *testing.T) {
+				t.Parallel()
+				o := track.Options{Initial: initial, TTL: 30 * time.Second}
+				h, one, many := newHistory(seed), newSpread(1, o), newSpread(16, o)
+				for n := range 600 {
+					st := h.next()
+					for _, s := range []*spread{one, many} {
+						if got, want := s.play(t, st); !slices.Equal(got, want) {
+							t.Fatalf("step %d, %d shards:\n got %q\nwant %q", n, len(s.shards), got, want)
+						}
+						if h.IntN(50) == 0 {
+							s.move(t)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// stateOf returns the exported state of a shard after a history, and the fences.
+func stateOf(t testing.TB, seed uint64, steps int) ([]byte, *track.View) {
+	s, h := newSpread(1, track.Options{Initial: track.InitialEnter, TTL: 30 * time.Second}), newHistory(seed)
+	for range steps {
+		s.play(t, h.next())
+	}
+	state, err := s.shards[0].Export(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state, s.view()
+}
+
+// A state that is cut off, or does not fit the fences, changes nothing.
+func TestImportRefuses(t *testing.T) {
+	state, v := stateOf(t, 1, 300)
+	shard := track.NewShard(track.Options{})
+	shard.Apply(at("kept", 1, 0.5, 0.5), nil)
+	for n := range state {
+		if err := shard.Import(state[:n], v); err == nil {
+			t.Fatalf("%d of %d bytes were taken", n, len(state))
+		}
+	}
+	if err := shard.Import(append(slices.Clone(state), 0), v); !errors.Is(err, track.ErrState) {
+		t.Errorf("a byte too many: %v", err)
+	}
+	newer := append([]byte{state[0] + 1}, state[1:]...)
+	if err := shard.Import(newer, v); !errors.Is(err, track.ErrStateVersion) {
+		t.Errorf("a newer version: %v", err)
+	}
+	if err := shard.Import(state, &track.View{}); !errors.Is(err, track.ErrStateFences) {
+		t.Errorf("without the fences: %v", err)
+	}
+	if _, ok := shard.Get("f", "kept"); !ok || shard.Len() != 1 {
+		t.Error("the shard has changed")
+	}
+}
+
+// A shard whose objects have not all met the present fences cannot be exported.
+func TestExportWaitsForTheFences(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.fix(1, 0.5, 0.5)
+	w.set.Delete("a")
+	w.shard.SetView(w.view(), 2000)
+	if _, err := w.shard.Export(nil); !errors.Is(err, track.ErrUnsettled) {
+		t.Errorf("error %v", err)
+	}
+	settled(w.shard, nil)
+	if _, err := w.shard.Export(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzImport: no bytes make Import panic, or take much more memory than they are long. Bytes that
+// are taken make a state that can be exported and used.
+func FuzzImport(f *testing.F) {
+	state, v := stateOf(f, 2, 400)
+	f.Add(state)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		shard := track.NewShard(track.Options{TTL: time.Second})
+		if shard.Import(b, v) != nil {
+			return
+		}
+		again, err := shard.Export(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := track.NewShard(track.Options{}).Import(again, v); err != nil {
+			t.Errorf("its own export is refused: %v", err)
+		}
+		shard.Apply(at("o1", 1e7, 0.5, 0.5), nil)
+		shard.Advance(1 << 40)
+		settled(shard, nil)
+	})
+}
+
+// story checks what each object's events say one after the other.
+type story struct {
+	seq    map[string]uint64
+	known  map[string]bool
+	inside map[string]uint64 // "object fence" -> visit
+}
+
+func newStory() *story { return &story{map[string]uint64{}, map[string]bool{}, map[string]uint64{}} }
+
+// forget makes the object's next event begin anew, with a number that it has not had.
+func (s *story) forget(id string) { delete(s.known, id) }
+
+func (s *story) add(t *testing.T, events []track.Event) {
+	t.Helper()
+	for _, e := range events {
+		if before := s.seq[e.ID]; e.Seq <= before || s.known[e.ID] && e.Seq != before+1 {
+			t.Fatalf("%s: event %d after %d", e.ID, e.Seq, before)
+		}
+		s.known[e.ID] = true
+		s.seq[e.ID] = e.Seq
+		where := e.ID + " " + e.Fence.Key
+		visit, in := s.inside[where]
+		switch e.Kind {
+		case track.Enter:
+			if in || e.Visit != e.Seq {
+				t.Fatalf("%s: enters again (visit %d, seq %d)", where, e.Visit, e.Seq)
+			}
+			s.inside[where] = e.Visit
+		case track.Exit:
+			if in && visit != e.Visit || !in && e.Visit != 0 {
+				t.Fatalf("%s: leaves visit %d, entered %d", where, e.Visit, visit)
+			}
+			delete(s.inside, where)
+		}
+		if e.At < e.Since {
+			t.Fatalf("%s: left at %d, before it entered at %d", where, e.At, e.Since)
+		}
+	}
+}
+
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("b", 0, 0, 2))
+	events := make([]track.Event, 0, 16)
+	p := at("o", 1, 0.5, 0.5)
+	w.shard.Apply(p, events)
+	// hot: the path of a fix that changes nothing, and of one that does.
+	if n := testing.AllocsPerRun(500, func() {
+		p.Time++
+		p.Lon = 1.9 - p.Lon
+		w.shard.Apply(p, events[:0])
+	}); n != 0 {
+		t.Errorf("%v allocations a fix", n)
+	}
+}
