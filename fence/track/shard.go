@@ -123,20 +123,15 @@ func (s *Shard) SetView(v *View, now Millis) {
 	s.view, s.edited, s.behind = v, s.now, len(s.order)
 }
 
-const (
-	// stepWork is how many objects and memberships one Step looks at.
-	stepWork = 1024
-	// stepEvents is how many events one Step appends, but for those of its last
-	// object.
-	stepEvents = 1000
-)
+// stepWork is how many objects and memberships one Step looks at.
+const stepWork = 1024
 
 // Step does a part of what SetView and Advance have made due, and appends the
 // events of it: exits of silent objects, then the changes that new fences bring.
-// It reports whether more is due. A part takes about a millisecond, unless one
-// object is in very many fences.
-func (s *Shard) Step(events []Event) (out []Event, more bool) {
-	most := len(events) + stepEvents
+// It reports whether more is due. A part appends most events, and those of its
+// last object beyond them, and takes less than a millisecond beside their making.
+func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
+	most += len(events)
 	for work := stepWork; work > 0 && len(events) < most; {
 		o := s.heard.first
 		switch {
@@ -154,7 +149,13 @@ func (s *Shard) Step(events []Event) (out []Event, more bool) {
 			return events, false
 		}
 	}
-	return events, true
+	return events, s.More()
+}
+
+// More reports whether Step has something to do.
+func (s *Shard) More() bool {
+	o := s.heard.first
+	return s.behind > 0 || o != nil && s.overdue(o)
 }
 
 // renew settles an object whose view is not the shard's.

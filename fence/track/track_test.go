@@ -61,7 +61,7 @@ func (w *world) edit(v *track.View, now track.Millis) string {
 // settled appends all events that are due.
 func settled(s *track.Shard, events []track.Event) []track.Event {
 	for more := true; more; {
-		events, more = s.Step(events)
+		events, more = s.Step(events, 1000)
 	}
 	return events
 }
@@ -344,7 +344,7 @@ func TestRemovalsBetweenSteps(t *testing.T) {
 		var all []track.Event
 		for more, i := true, 0; more; i++ {
 			var events []track.Event
-			events, more = w.shard.Step(nil)
+			events, more = w.shard.Step(nil, 1000)
 			for _, object := range []int{i, n/2 + i, n - 100 + i} { // passed, and yet to come
 				object += 50 * round
 				removed, left := w.shard.Remove("f", fmt.Sprint("o", object), 2000, nil)
@@ -470,7 +470,7 @@ func TestStepsAreShort(t *testing.T) {
 	steps := func(n int) (total int, more bool) {
 		for more = true; more && n > 0; n-- {
 			var events []track.Event
-			if events, more = w.shard.Step(nil); len(events) > longest {
+			if events, more = w.shard.Step(nil, 1000); len(events) > longest {
 				t.Fatalf("%d events in a step", len(events))
 			}
 			story.add(t, events)

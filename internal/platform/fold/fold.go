@@ -7,9 +7,14 @@ import (
 	"paddock/fence/track"
 )
 
-// StepEvents is the number of events after which Apply and Step postpone further work. One position
-// may exceed it. It is part of the fold's definition: another value gives another order of events.
-const StepEvents = 1000
+// ApplyEvents and StepEvents are the numbers of events of a partition after which Apply and Step
+// postpone further work in one record. One position may exceed them. For Apply an event counts once
+// more for each 4 KiB of its properties. These numbers are part of the fold's definition: others
+// would give another order of events.
+const (
+	ApplyEvents = 64
+	StepEvents  = 256
+)
 
 // Job holds positions of one request or record.
 type Job interface {
@@ -23,6 +28,7 @@ type Job interface {
 // at a time may use it.
 type Partition struct {
 	*track.Shard
+	spent   int            // of ApplyEvents, in this record
 	held    []held         // in the order of their arrival
 	waiting map[object]int // number of held positions, by object
 }
@@ -38,16 +44,23 @@ type object struct{ fleet, id string }
 // NewPartition returns a partition without objects and without fences.
 func NewPartition(o track.Options) *Partition { return &Partition{Shard: track.NewShard(o)} }
 
-// Apply applies members of a job, and appends the events. Positions beyond StepEvents, and
+// Begin begins a record, in which Apply may cause ApplyEvents events.
+func (p *Partition) Begin() { p.spent = 0 }
+
+// Apply applies members of a job, and appends the events. Positions beyond ApplyEvents, and
 // positions of an object of which others wait, are held: Step applies them.
 func (p *Partition) Apply(j Job, members []int32, events []track.Event) []track.Event {
-	most := len(events) + StepEvents
 	for _, i := range members {
-		if len(events) >= most || p.waits(j, i) {
+		if p.spent >= ApplyEvents || p.waits(j, i) {
 			p.hold(j, i)
 			continue
 		}
+		n := len(events)
 		events = p.apply(j, i, events)
+		for k := range events[n:] {
+			e := &events[n+k]
+			p.spent += 1 + (len(e.Props)+len(e.Fence.Properties))>>12
+		}
 	}
 	return events
 }
@@ -58,11 +71,11 @@ func (p *Partition) apply(j Job, i int32, events []track.Event) []track.Event {
 	return events
 }
 
-// Step does a part of the postponed work: timeouts, then changes of the fences, then held
-// positions. It reports whether more is due.
-func (p *Partition) Step(events []track.Event) (out []track.Event, more bool) {
-	most := len(events) + StepEvents
-	events, more = p.Shard.Step(events)
+// Step does a part of the postponed work, until it has appended most events: timeouts, then changes
+// of the fences, then held positions. It reports whether more is due.
+func (p *Partition) Step(events []track.Event, most int) (out []track.Event, more bool) {
+	most += len(events)
+	events, more = p.Shard.Step(events, most-len(events))
 	n := 0
 	for ; n < len(p.held) && len(events) < most; n++ {
 		h := p.held[n]
@@ -73,8 +86,8 @@ func (p *Partition) Step(events []track.Event) (out []track.Event, more bool) {
 	return events, more || len(p.held) > 0
 }
 
-// Held is the number of positions that wait.
-func (p *Partition) Held() int { return len(p.held) }
+// More reports whether Step has something to do.
+func (p *Partition) More() bool { return len(p.held) > 0 || p.Shard.More() }
 
 // Refuse forgets the held positions, and calls f for each.
 func (p *Partition) Refuse(f func(j Job, i int32)) {

@@ -284,11 +284,11 @@ func TestHeadOfTheStream(t *testing.T) {
 func TestGapInTheStream(t *testing.T) {
 	tw := newTown(t, options{records: 5, config: func(c *Config) { c.WriteTimeout = patience }})
 	s := tw.subscribe("/v1/events?cursor=run1-0&object=v")
-	// The stream waits in its reader. The reader cannot run between two records of one batch, so it
+	// The stream waits in its reader. The reader cannot run between two events of one batch, so it
 	// finds only the last five.
-	tw.swing("v", 40)
+	tw.swing("v", 30)
 	seen, missed, last := 0, 0, 0
-	for last < 80 {
+	for last < 60 {
 		m := s.next()
 		if m.event == "gap" {
 			if m.data.Type != "paddock.gap" || m.id != m.data.To {
@@ -303,7 +303,7 @@ func TestGapInTheStream(t *testing.T) {
 		last = m.data.Data.Seq
 		seen++
 	}
-	if seen+missed != 80 || missed < 75 {
+	if seen+missed != 60 || missed < 55 {
 		t.Errorf("saw %d, was told of %d missed", seen, missed)
 	}
 }

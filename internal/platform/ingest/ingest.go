@@ -1,14 +1,19 @@
-// Package ingest takes positions from the doors to their events: it decodes them, passes each to
-// the partition of its object, and encodes and publishes the events.
+// Package ingest takes positions from the doors to their events: it decodes them, applies them to
+// the partitions of their objects, and encodes and publishes the events.
 //
-// An object belongs to a partition (see [subjects.Partition]), and a partition to a worker: one
-// goroutine with a bounded queue. So the positions of an object are applied in the order in which
-// its door received them. A door gets its answer once every position of its batch has been applied
-// and the resulting events have been published. The door chooses what happens when a queue is full:
-// [Pipeline.Submit] waits, [Pipeline.TrySubmit] refuses.
+// All inputs go through one order, record by record. A record holds everything that waited when it
+// was begun: positions of any number of doors, a change of the fences, removals, passed time. A
+// partition (see [subjects.Partition]) applies its part of a record, then the record's events are
+// published, ordered by partition, and then the doors get their answers. So the events are a
+// function of the records, and the same for any number of workers.
+//
+// There is no goroutine behind the doors: the goroutine of a door that finds the turn free makes
+// the next record itself, for itself and for all that wait. The work of a record is bounded by
+// counts, and postponed work is done by later records; [Pipeline.run] makes those.
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,6 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/fold"
@@ -25,91 +32,91 @@ import (
 )
 
 const (
-	// queueJobs bounds a worker's queue. With jobs of at most jobPositions positions of about 200
-	// bytes, a full queue holds about 6 MB.
-	queueJobs    = 32
-	jobPositions = 1024
+	// maxWaiting is the default of Config.MaxWaiting: some 50 MB.
+	maxWaiting = 256 << 10
 
-	// tick is the interval at which an idle worker checks for silent objects and changed fences.
+	// tick is the interval of records that let time pass and take changed fences, if no door causes
+	// any.
 	tick = 100 * time.Millisecond
 )
 
 // ErrClosed is returned for positions after Close.
 var ErrClosed = errors.New("shutting down")
 
-// Publisher passes the encoded events of one batch to subscribers before it returns. Several
-// workers call it at once.
+// Publisher passes the encoded events of one record to subscribers before it returns.
 type Publisher interface {
 	Publish(records []events.Record)
 }
 
 // Config configures New. Zeros stand for the defaults given here.
 type Config struct {
-	Workers int           // goroutines, at most one for each partition; 4 for each CPU
+	Workers int           // goroutines that apply a large record; one for each CPU
 	Track   track.Options // MaxObjects bounds the objects of all partitions here, see shareOf
+	// MaxWaiting bounds the positions that are accepted and not applied; 256 Ki. A batch may exceed
+	// it if nothing else waits.
+	MaxWaiting int
 
-	Views     func() *track.View // the present fences; called by every worker, must be cheap
+	Views     func() *track.View // the present fences; called for each record, must be cheap
 	Publisher Publisher
 	Metrics   *Metrics // nil: counted, but not exported
 
 	// Congested reports whether subscribers are behind. Long work is postponed meanwhile: the rest
-	// of long jobs, changes of the fences, timeouts of many objects. Nil: never.
+	// of long batches, changes of the fences, timeouts of many objects. Nil: never.
 	Congested func() bool
 	// Logger reports steps of the system's clock. Nil: no report.
 	Logger *slog.Logger
 }
 
-// Pipeline owns the workers.
+// Pipeline owns the state of all objects.
 type Pipeline struct {
-	cfg        Config
-	clock      *clock
-	workers    []*worker
-	partitions [subjects.Partitions]*partition // partition q belongs to worker q % len(workers)
-	gone       atomic.Uint64                   // removed objects
+	cfg   Config
+	clock *clock
+	gone  atomic.Uint64 // removed objects
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 
-	closing sync.RWMutex // held for reading while a batch is queued
-	closed  bool
-	givenUp atomic.Bool // queued positions are refused
+	room *semaphore.Weighted // in positions, see Config.MaxWaiting
 
-	// turns has a token for each worker that may do long work at the same time. One processor is
-	// left for short work.
-	turns   chan struct{}
-	running sync.WaitGroup
+	mu      sync.Mutex
+	waiting []*request // for the next record
+	closed  bool
+
+	turn  chan struct{} // holds a token while a goroutine makes a record
+	order order         // belongs to the holder of the turn
+
+	state      sync.RWMutex // of the partitions: a record is applied under the lock
+	partitions [subjects.Partitions]*partition
+
+	seen    atomic.Pointer[track.View] // that the partitions have
+	wake    chan struct{}              // of run; holds one signal
+	givenUp atomic.Bool                // positions that wait are refused
+	ended   chan struct{}
 }
 
 // New starts a pipeline. Close stops it.
 func New(cfg Config) *Pipeline {
 	if cfg.Workers == 0 {
-		cfg.Workers = 4 * runtime.GOMAXPROCS(0)
+		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	cfg.Workers = min(cfg.Workers, subjects.Partitions)
+	cfg.MaxWaiting = cmp.Or(cfg.MaxWaiting, maxWaiting)
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics(nil)
 	}
 	if cfg.Congested == nil {
 		cfg.Congested = func() bool { return false }
 	}
-	p := &Pipeline{cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics}
-	p.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
-	for range cap(p.turns) {
-		p.turns <- struct{}{}
+	p := &Pipeline{
+		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
+		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	opts := cfg.Track
 	opts.MaxObjects = shareOf(opts.MaxObjects)
 	for q := range p.partitions {
 		p.partitions[q] = &partition{Partition: fold.NewPartition(opts)}
 	}
-	for i := range cfg.Workers {
-		var own []*partition
-		for q := i; q < len(p.partitions); q += cfg.Workers {
-			own = append(own, p.partitions[q])
-		}
-		w := newWorker(p, own)
-		p.workers = append(p.workers, w)
-		p.running.Go(w.run)
-	}
+	p.seen.Store(&track.View{})
+	go p.run()
 	return p
 }
 
@@ -124,255 +131,115 @@ func shareOf(all int) int {
 	return int(math.Ceil(share + 4*math.Sqrt(share)))
 }
 
-// Close refuses new batches and applies the queued ones. It returns once all events have been
-// published and all workers have ended. Positions that are not applied when ctx ends are refused.
+// Close refuses new batches and applies the waiting ones. It returns once all events have been
+// published. Positions that are not applied when ctx ends are refused.
 func (p *Pipeline) Close(ctx context.Context) {
-	p.closing.Lock()
-	already := p.closed
+	p.mu.Lock()
 	p.closed = true
-	p.closing.Unlock()
-	if !already {
-		for _, w := range p.workers {
-			close(w.jobs)
-		}
-	}
+	p.mu.Unlock()
 	defer context.AfterFunc(ctx, func() { p.givenUp.Store(true) })()
-	p.running.Wait()
+	p.signal()
+	<-p.ended
 }
 
-// Result is the outcome of a batch. Its JSON form is the answer of every door.
-type Result struct {
-	Accepted int         `json:"accepted"`
-	Late     int         `json:"late"`
-	Rejected []Rejection `json:"rejected"`
-	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
-	// LatePositions holds the first late ones, each with the time of the last fix.
-	LatePositions []Rejection `json:"late_positions,omitempty"`
-	Ignored
-
-	// Overloaded counts the rejections because a queue was full or the process was ending; Full
-	// those of new objects beyond the bound.
-	Overloaded int `json:"-"`
-	Full       int `json:"-"`
-}
-
-// Rejection names one position that was not accepted.
-type Rejection struct {
-	Index  int    `json:"index"` // in the batch as it was sent, from 0
-	Reason string `json:"reason"`
-}
-
-// Submit passes a batch to the workers and waits until all of it has been applied and its events
-// published. If a worker's queue is full until ctx ends, the positions for that worker are rejected
-// as overloaded. The error is ErrClosed, or nil.
+// Submit passes a batch in and waits until all of it has been applied and its events published. If
+// there is no room for it until ctx ends, its positions are rejected as overloaded. The error is
+// ErrClosed, or nil.
 func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	done := make(chan struct{})
-	pending := p.newPending(b, func(*pending) { close(done) })
-	if err := p.queue(pending, func(w *worker, j *job) bool {
-		select {
-		case w.jobs <- j:
-			return true
-		default:
-		}
-		select {
-		case w.jobs <- j:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}); err != nil {
+	pd := p.newPending(b, func(*pending) { close(done) })
+	if p.room.Acquire(ctx, pd.weight) != nil {
+		pd.refuseAll()
+		return pd.result(), nil
+	}
+	if err := p.do(&request{pending: pd}, done); err != nil {
+		p.room.Release(pd.weight)
 		return Result{}, err
 	}
-	<-done
-	return pending.result(), nil
+	return pd.result(), nil
 }
 
-// TrySubmit passes a batch to the workers without waiting. It calls done, on a worker's goroutine,
-// once all of it has been applied and published. Positions for a full queue are rejected as
-// overloaded.
+// TrySubmit passes a batch in without waiting. It calls done, on any goroutine, once all of it has
+// been applied and published. Positions for which there is no room are rejected as overloaded.
 func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
-	pending := p.newPending(b, func(pd *pending) {
-		r := pd.result()
-		if done != nil {
+	pd := p.newPending(b, func(pd *pending) {
+		if r := pd.result(); done != nil {
 			done(r)
 		}
 	})
-	return p.queue(pending, func(w *worker, j *job) bool {
-		select {
-		case w.jobs <- j:
-			return true
-		default:
-			return false
-		}
-	})
-}
-
-// queue passes the batch to send, in jobs of at most jobPositions positions. This is the arrival of
-// the positions, as the fold sees it.
-func (p *Pipeline) queue(pd *pending, send func(*worker, *job) bool) error {
-	p.closing.RLock()
-	defer p.closing.RUnlock()
-	if p.closed {
-		return ErrClosed
+	if !p.room.TryAcquire(pd.weight) {
+		pd.refuseAll()
+		pd.done(pd)
+		return nil
 	}
-	at := p.clock.now()
-	for i := range pd.batch.Positions {
-		pd.batch.Positions[i].Arrived = at
+	if err := p.enter(&request{pending: pd}); err != nil {
+		p.room.Release(pd.weight)
+		return err
 	}
-	for from := 0; from < len(pd.batch.Positions); from += jobPositions {
-		p.split(pd, from, min(from+jobPositions, len(pd.batch.Positions)), send)
-	}
-	pd.release()
+	p.signal()
 	return nil
 }
 
-// split passes the positions from one index to another to send, in one job for each worker. The
-// positions of a job are ordered by partition, and those of a partition as in the batch.
-func (p *Pipeline) split(pd *pending, from, to int, send func(*worker, *job) bool) {
-	var counts, ends [subjects.Partitions]int32
-	for i := from; i < to; i++ {
-		pos := &pd.batch.Positions[i]
-		q := subjects.Partition(pos.Fleet, pos.ID)
-		pd.partitions[i] = uint8(q)
-		counts[q]++
+// Remove forgets an object, and reports whether it was known. When Remove returns, an exit from
+// each fence that held the object has been published. The error is ErrClosed, or nil.
+func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
+	done := make(chan struct{})
+	pd := p.newPending(&Batch{}, func(*pending) { close(done) })
+	r := &removal{fleet: fleet, id: id}
+	if err := p.do(&request{pending: pd, removal: r}, done); err != nil {
+		return false, err
 	}
-	sum := int32(0)
-	for w := range p.workers {
-		for q := w; q < len(counts); q += len(p.workers) {
-			ends[q] = sum
-			sum += counts[q]
-		}
-	}
-	members := make([]int32, to-from)
-	for i := from; i < to; i++ {
-		end := &ends[pd.partitions[i]]
-		members[*end] = int32(i)
-		*end++
-	}
-	for i, w := range p.workers {
-		n := int32(0)
-		for q := i; q < len(counts); q += len(p.workers) {
-			n += counts[q]
-		}
-		if n > 0 {
-			pd.send(w, members[:n:n], send)
-		}
-		members = members[n:]
-	}
+	return r.removed, nil
 }
 
-// pending is a batch in progress. Each job writes its own elements of outcomes.
-type pending struct {
-	batch      *Batch
-	metrics    *Metrics
-	partitions []uint8 // of the positions
-	outcomes   []outcome
-	late       lateList
-	left       atomic.Int32 // unfinished jobs, and one for the door while it queues
-	done       func(*pending)
-}
-
-func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
-	n := len(b.Positions)
-	pd := &pending{batch: b, metrics: p.Metrics, partitions: make([]uint8, n), outcomes: make([]outcome, n), done: done}
-	pd.left.Store(1)
-	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
-	p.Metrics.renamed.Add(uint64(b.Renamed))
-	p.Metrics.ignored.Add(uint64(b.Ignored.Count))
-	return pd
-}
-
-// send passes a job to a worker, or refuses its positions.
-func (pd *pending) send(w *worker, members []int32, send func(*worker, *job) bool) {
-	pd.left.Add(1)
-	j := &job{pending: pd, members: members, worker: w, left: len(members)}
-	if send(w, j) {
+// settle returns once the partitions have the present fences, so that a caller that has changed
+// them sees the effect.
+func (p *Pipeline) settle() {
+	if p.seen.Load() == p.cfg.Views() {
 		return
 	}
-	for _, i := range members {
-		pd.refuse(i, overloaded)
+	done := make(chan struct{})
+	pd := p.newPending(&Batch{}, func(*pending) { close(done) })
+	_ = p.do(&request{pending: pd}, done) // a closed pipeline stays as it is
+}
+
+// enter lists a request for the next record.
+func (p *Pipeline) enter(r *request) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
 	}
-	pd.release()
+	p.waiting = append(p.waiting, r)
+	return nil
 }
 
-func (pd *pending) release() {
-	if pd.left.Add(-1) == 0 {
-		pd.done(pd)
+// do enters a request and waits for its end. It makes records itself while the turn is free and the
+// request is not part of one.
+func (p *Pipeline) do(r *request, done <-chan struct{}) error {
+	if err := p.enter(r); err != nil {
+		return err
 	}
-}
-
-// refuse sets the outcome of a position that is not applied.
-func (pd *pending) refuse(i int32, o outcome) {
-	pd.outcomes[i] = o
-	pd.metrics.results[resultOverloaded].Add(1)
-}
-
-// outcome is track.Outcome, with two further values of the pipeline.
-type outcome uint8
-
-const (
-	overloaded = outcome(255) // the queue was full
-	unapplied  = outcome(254) // the pipeline ended before the position was applied
-)
-
-// job is the part of a batch for one worker. It belongs to the worker's goroutine once it is
-// queued.
-type job struct {
-	pending *pending
-	members []int32 // indexes into the batch, ordered by partition
-	worker  *worker
-	left    int  // positions without an outcome
-	open    bool // counted in worker.open
-}
-
-var _ fold.Job = (*job)(nil)
-
-// Position implements [fold.Job].
-func (j *job) Position(i int32) *track.Position { return &j.pending.batch.Positions[i] }
-
-// Applied implements [fold.Job].
-func (j *job) Applied(i int32, o track.Outcome, state *track.Shard) {
-	j.pending.outcomes[i] = outcome(o)
-	if o == track.Late {
-		j.pending.late.note(i, j.Position(i), state)
-	}
-	j.worker.applied[o]++
-	j.settle()
-}
-
-// refuse refuses a position, as the pipeline has given up.
-func (j *job) refuse(i int32) {
-	j.pending.refuse(i, unapplied)
-	j.settle()
-}
-
-// settle counts a position that has its outcome.
-func (j *job) settle() {
-	if j.left--; j.left == 0 {
-		j.worker.done = append(j.worker.done, j)
-	}
-}
-
-func (pd *pending) result() Result {
-	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted, Ignored: pd.batch.Ignored}
-	for i, o := range pd.outcomes {
-		switch o {
-		case outcome(track.Accepted):
-			r.Accepted++
-		case outcome(track.Late):
-			r.Late++
-		case outcome(track.Full):
-			r.Full++
-			r.reject(pd.batch.index(i), "too many objects: the limit is reached and this one is new")
-		case overloaded:
-			r.Overloaded++
-			r.reject(pd.batch.index(i), "overloaded: the queue is full, send it again later")
-		case unapplied:
-			r.Overloaded++
-			r.reject(pd.batch.index(i), "not applied: shutting down, send it again later")
+	for taken := false; !taken; {
+		select {
+		case <-done:
+			return nil
+		case p.turn <- struct{}{}:
+			if taken = r.taken; !taken {
+				p.record(0)
+				taken = r.taken
+			}
+			<-p.turn
 		}
 	}
-	r.list()
-	r.LatePositions = pd.late.rejections(pd.batch)
-	return r
+	<-done
+	return nil
+}
+
+// signal wakes run.
+func (p *Pipeline) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
 }

@@ -9,30 +9,29 @@ import (
 	"paddock/internal/platform/subjects"
 )
 
-// ask runs f on the goroutine of a partition's worker and waits for it. It returns false if the
-// worker has ended.
-func (p *Pipeline) ask(partition int, f func(*worker, *partition)) bool {
-	w := p.workers[partition%len(p.workers)]
-	done := make(chan struct{})
+// read runs f for a partition with the present fences, while no record is applied. It does nothing
+// once the pipeline has ended.
+func (p *Pipeline) read(partition int, f func(*track.Shard)) {
+	p.state.RLock()
+	defer p.state.RUnlock()
 	select {
-	case w.asks <- func() { f(w, p.partitions[partition]); close(done) }:
-		<-done
-		return true
-	case <-w.ended:
-		return false
+	case <-p.ended:
+	default:
+		f(p.partitions[partition].Shard)
 	}
 }
 
-// each runs f for each partition.
-func (p *Pipeline) each(f func(number int, t *track.Shard)) {
+// readAll runs f for each partition, one after the other. Records are applied between them.
+func (p *Pipeline) readAll(f func(number int, t *track.Shard)) {
 	for q := range p.partitions {
-		p.ask(q, func(_ *worker, t *partition) { f(q, t.Shard) })
+		p.read(q, func(t *track.Shard) { f(q, t) })
 	}
 }
 
 // Object returns the state of one object.
 func (p *Pipeline) Object(fleet, id string) (o track.Object, ok bool) {
-	p.ask(subjects.Partition(fleet, id), func(_ *worker, t *partition) { o, ok = t.Get(fleet, id) })
+	p.settle()
+	p.read(subjects.Partition(fleet, id), func(t *track.Shard) { o, ok = t.Get(fleet, id) })
 	return o, ok
 }
 
@@ -48,7 +47,8 @@ type Query struct {
 // Objects returns the selected objects ordered by fleet, then id, and whether more follow. The
 // limit bounds its memory, even for very many objects.
 func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
-	p.each(func(_ int, t *track.Shard) { objects = q.first(objects, t) })
+	p.settle()
+	p.readAll(func(_ int, t *track.Shard) { objects = q.first(objects, t) })
 	slices.SortFunc(objects, func(a, b track.Object) int {
 		return cmp.Compare(ObjectKey(a.Fleet, a.ID), ObjectKey(b.Fleet, b.ID))
 	})
@@ -98,7 +98,7 @@ func ObjectKey(fleet, id string) string { return fleet + "\x00" + id }
 // Dots appends a dot for each object. A handle stands for its object until the object is removed;
 // Names returns the objects of handles.
 func (p *Pipeline) Dots(dst []track.Dot) []track.Dot {
-	p.each(func(number int, t *track.Shard) {
+	p.readAll(func(number int, t *track.Shard) {
 		from := len(dst)
 		dst = t.AppendDots(dst)
 		for i := range dst[from:] {
@@ -126,7 +126,7 @@ func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
 		if len(part) == 0 {
 			continue
 		}
-		p.ask(q, func(_ *worker, t *partition) {
+		p.read(q, func(t *track.Shard) {
 			for _, h := range part {
 				fleet, id := t.Name(h / n)
 				dst = append(dst, Named{Handle: h, Fleet: fleet, ID: id})
@@ -143,22 +143,6 @@ func (p *Pipeline) Counts() (objects, silent int) {
 		silent += int(t.silent.Load())
 	}
 	return objects, silent
-}
-
-// Remove forgets an object, and reports whether it was known. When Remove returns, an exit from
-// each fence that held the object has been published. The error is ErrClosed, or nil.
-func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
-	if !p.ask(subjects.Partition(fleet, id), func(w *worker, t *partition) {
-		removed, w.events = t.Remove(fleet, id, w.clock.now(), w.events)
-		if !removed {
-			return
-		}
-		p.gone.Add(1)
-		w.publish(t)
-	}) {
-		return false, ErrClosed
-	}
-	return removed, nil
 }
 
 // Removed returns the number of objects removed since the start. A handle of Dots may stand for

@@ -215,16 +215,16 @@ func TestDoorsThatShareAnObject(t *testing.T) {
 	}
 }
 
-// blocked returns a pipeline of one worker that is busy with a position, within a bubble of fake
-// time.
-func blocked(t *testing.T) (*Pipeline, *published) {
+// blocked returns a pipeline with room for some positions, two of which it is busy with, within a
+// bubble of fake time.
+func blocked(t *testing.T, room int) (*Pipeline, *published) {
 	t.Helper()
 	pub := &published{gate: make(chan struct{})}
-	p, _ := newPipeline(t, pub, Config{Workers: 1})
+	p, _ := newPipeline(t, pub, Config{Workers: 1, MaxWaiting: room})
 	if err := p.TrySubmit(fixes("busy", 0, 2), nil); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Wait() // until the worker waits in Publish
+	synctest.Wait() // until the record waits in Publish
 	return p, pub
 }
 
@@ -254,45 +254,40 @@ func (r *results) list() map[int]Result {
 	return r.got
 }
 
-func TestTrySubmitRefusesWhatFindsAFullQueue(t *testing.T) {
+func TestTrySubmitRefusesWhatFindsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, pub := blocked(t)
+		p, pub := blocked(t, 10)
 		var answers results
-		for i := range queueJobs - 1 {
-			if err := p.TrySubmit(fixes("queued", 10*i, 1), answers.of(i)); err != nil {
+		for i := range 8 {
+			if err := p.TrySubmit(fixes("waits", 10*i, 1), answers.of(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		// The part of a large batch that exceeds the queue is refused; the indexes are those of the
-		// batch as it was sent.
-		large := fixes("large", 0, jobPositions+2)
-		for i := range large.Positions {
-			large.Indexes = append(large.Indexes, i+5)
-		}
-		if err := p.TrySubmit(large, answers.of(100)); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.TrySubmit(fixes("refused", 0, 1), answers.of(101)); err != nil {
+		refused := fixes("refused", 0, 2)
+		refused.Indexes = []int{5, 7} // of the batch as it was sent
+		if err := p.TrySubmit(refused, answers.of(101)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := answers.list(); len(got) != 1 || got[101].Overloaded != 1 || got[101].Accepted != 0 ||
-			len(got[101].Rejected) != 1 || !strings.HasPrefix(got[101].Rejected[0].Reason, "overloaded") {
-			t.Errorf("while the queue is full: %+v", got)
+		if got := answers.list(); len(got) != 1 || got[101].Overloaded != 2 || got[101].Accepted != 0 ||
+			len(got[101].Rejected) != 2 || !strings.HasPrefix(got[101].Rejected[1].Reason, "overloaded") || got[101].Rejected[1].Index != 7 {
+			t.Errorf("without room: %+v", got)
 		}
 		close(pub.gate)
 		synctest.Wait()
-		got := answers.list()
-		for i := range queueJobs - 1 {
-			if got[i].Accepted != 1 {
-				t.Errorf("queued %d: %+v", i, got[i])
+		for i, r := range answers.list() {
+			if i != 101 && r.Accepted != 1 {
+				t.Errorf("batch %d: %+v", i, r)
 			}
 		}
-		if r := got[100]; r.Accepted != jobPositions || r.Overloaded != 2 || len(r.Rejected) != 2 ||
-			r.Rejected[0].Index != jobPositions+5 || r.Rejected[1].Index != jobPositions+6 {
-			t.Errorf("the large batch: %d accepted, %d overloaded, %+v", r.Accepted, r.Overloaded, r.Rejected)
+		if err := p.TrySubmit(fixes("large", 0, 100), answers.of(100)); err != nil {
+			t.Fatal(err)
 		}
-		if n := p.Metrics.Totals().Overloaded; n != 3 {
+		synctest.Wait()
+		if r := answers.list()[100]; r.Accepted != 100 {
+			t.Errorf("a large batch while nothing waits: %+v", r)
+		}
+		if n := p.Metrics.Totals().Overloaded; n != 2 {
 			t.Errorf("%d counted as overloaded", n)
 		}
 	})
@@ -300,12 +295,7 @@ func TestTrySubmitRefusesWhatFindsAFullQueue(t *testing.T) {
 
 func TestSubmitWaitsForRoomUntilItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, pub := blocked(t)
-		for i := range queueJobs {
-			if err := p.TrySubmit(fixes("queued", 10*i, 1), nil); err != nil {
-				t.Fatal(err)
-			}
-		}
+		p, pub := blocked(t, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		begun := time.Now()
@@ -355,9 +345,9 @@ func TestAnswerFollowsPublication(t *testing.T) {
 
 func TestCloseAppliesWhatIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, pub := blocked(t)
+		const queued = 20
+		p, pub := blocked(t, maxWaiting)
 		var answers results
-		const queued = queueJobs - 1
 		for i := range queued {
 			if err := p.TrySubmit(fixes(fmt.Sprint("v", i), 0, 3), answers.of(i)); err != nil {
 				t.Fatal(err)
@@ -678,5 +668,34 @@ func TestCloseRefusesWhatItHasNoTimeFor(t *testing.T) {
 	}
 	if n := p.Metrics.Totals().Overloaded; n != uint64(r.Overloaded) {
 		t.Errorf("%d counted, %d refused", n, r.Overloaded)
+	}
+}
+
+// The events of the same batches, and their order, are the same for any number of workers.
+func TestOrderIsTheSameForAnyWorkers(t *testing.T) {
+	var want []string
+	for _, workers := range []int{1, 2, 7} {
+		pub := &published{}
+		p, catalog := newPipeline(t, pub, Config{Workers: workers})
+		addSet(t, catalog, "s", overlapping(30)...) // more events than a partition causes at once
+		for n := range 6 {
+			b := &Batch{}
+			for i := range 200 {
+				b.Positions = append(b.Positions, fix(fmt.Sprint("v", i), n))
+			}
+			submit(t, p, b)
+		}
+		var got []string
+		for _, r := range pub.records {
+			got = append(got, string(r.JSON.Bytes()))
+		}
+		if len(got) != 200*5*31 {
+			t.Fatalf("%d events", len(got))
+		}
+		if want == nil {
+			want = got
+		} else if !slices.Equal(got, want) {
+			t.Errorf("%d workers: another order", workers)
+		}
 	}
 }

@@ -1,0 +1,177 @@
+package ingest
+
+import (
+	"sync/atomic"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/fold"
+	"paddock/internal/platform/subjects"
+)
+
+// Result is the outcome of a batch. Its JSON form is the answer of every door.
+type Result struct {
+	Accepted int         `json:"accepted"`
+	Late     int         `json:"late"`
+	Rejected []Rejection `json:"rejected"`
+	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
+	// LatePositions holds the first late ones, each with the time of the last fix.
+	LatePositions []Rejection `json:"late_positions,omitempty"`
+	Ignored
+
+	// Overloaded counts the rejections because there was no room or the process was ending; Full
+	// those of new objects beyond the bound.
+	Overloaded int `json:"-"`
+	Full       int `json:"-"`
+}
+
+// Rejection names one position that was not accepted.
+type Rejection struct {
+	Index  int    `json:"index"` // in the batch as it was sent, from 0
+	Reason string `json:"reason"`
+}
+
+// request is an input that waits for a record: a batch, or a removal with an empty batch.
+type request struct {
+	pending *pending
+	removal *removal // nil: none
+	next    int      // position from which on they are not part of a record; belongs to the turn
+	taken   bool     // none is left; likewise
+}
+
+// removal is an object to forget.
+type removal struct {
+	fleet, id string
+	removed   bool
+}
+
+// pending is a batch in progress. A position's outcome is written by the goroutine that applies its
+// partition.
+type pending struct {
+	batch    *Batch
+	metrics  *Metrics
+	weight   int64 // in Pipeline.room
+	outcomes []outcome
+	late     lateList
+	left     atomic.Int32 // positions without an outcome, and one until the record is published
+	done     func(*pending)
+}
+
+var _ fold.Job = (*pending)(nil)
+
+func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
+	n := len(b.Positions)
+	pd := &pending{batch: b, metrics: p.Metrics, weight: int64(min(n, p.cfg.MaxWaiting)), outcomes: make([]outcome, n), done: done}
+	pd.left.Store(int32(n) + 1)
+	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
+	p.Metrics.renamed.Add(uint64(b.Renamed))
+	p.Metrics.ignored.Add(uint64(b.Ignored.Count))
+	return pd
+}
+
+// outcome is track.Outcome, with two further values of the pipeline.
+type outcome uint8
+
+const (
+	overloaded = outcome(255) // there was no room
+	unapplied  = outcome(254) // the pipeline ended before the position was applied
+)
+
+// Position implements [fold.Job].
+func (pd *pending) Position(i int32) *track.Position { return &pd.batch.Positions[i] }
+
+// Applied implements [fold.Job].
+func (pd *pending) Applied(i int32, o track.Outcome, state *track.Shard) {
+	pd.outcomes[i] = outcome(o)
+	if o == track.Late {
+		pd.late.note(i, pd.Position(i), state)
+	}
+	pd.left.Add(-1)
+}
+
+// refuse sets the outcome of a position that is not applied.
+func (pd *pending) refuse(i int32, o outcome) {
+	pd.outcomes[i] = o
+	pd.left.Add(-1)
+}
+
+func (pd *pending) refuseAll() {
+	for i := range pd.outcomes {
+		pd.refuse(int32(i), overloaded)
+	}
+	pd.count()
+}
+
+// count counts the outcomes, when all are known.
+func (pd *pending) count() {
+	var applied [3]int
+	refused := 0
+	for _, o := range pd.outcomes {
+		if o == overloaded || o == unapplied {
+			refused++
+		} else {
+			applied[o]++
+		}
+	}
+	pd.metrics.applied(applied)
+	pd.metrics.results[resultOverloaded].Add(uint64(refused))
+}
+
+func (pd *pending) result() Result {
+	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted, Ignored: pd.batch.Ignored}
+	for i, o := range pd.outcomes {
+		switch o {
+		case outcome(track.Accepted):
+			r.Accepted++
+		case outcome(track.Late):
+			r.Late++
+		case outcome(track.Full):
+			r.Full++
+			r.reject(pd.batch.index(i), "too many objects: the limit is reached and this one is new")
+		case overloaded:
+			r.Overloaded++
+			r.reject(pd.batch.index(i), "overloaded: the queue is full, send it again later")
+		case unapplied:
+			r.Overloaded++
+			r.reject(pd.batch.index(i), "not applied: shutting down, send it again later")
+		}
+	}
+	r.list()
+	r.LatePositions = pd.late.rejections(pd.batch)
+	return r
+}
+
+// part is the positions of a batch that belong to one partition.
+type part struct {
+	pending *pending
+	members []int32
+}
+
+// split appends positions of a batch, from one index to another, to the parts of their partitions,
+// in their order.
+func split(parts *[subjects.Partitions][]part, pd *pending, from, to int) {
+	positions := pd.batch.Positions[from:to]
+	if len(positions) == 1 {
+		q := subjects.Partition(positions[0].Fleet, positions[0].ID)
+		parts[q] = append(parts[q], part{pd, []int32{int32(from)}})
+		return
+	}
+	of := make([]uint8, len(positions))
+	var ends [subjects.Partitions]int32 // counts first
+	for i := range positions {
+		q := subjects.Partition(positions[i].Fleet, positions[i].ID)
+		of[i] = uint8(q)
+		ends[q]++
+	}
+	members := make([]int32, len(positions))
+	sum := int32(0)
+	for q, n := range ends {
+		if n > 0 {
+			parts[q] = append(parts[q], part{pd, members[sum : sum+n : sum+n]})
+		}
+		ends[q], sum = sum, sum+n
+	}
+	for i, q := range of {
+		members[ends[q]] = int32(from + i)
+		ends[q]++
+	}
+}
