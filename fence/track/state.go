@@ -131,8 +131,12 @@ func (e *exporter) object(o *object) {
 		set  bool
 		flag byte
 	}{
-		{o.silent, flagSilent}, {o.moved, flagMoved}, {o.accuracy.Known, flagAccuracy},
-		{o.speed.Known, flagSpeed}, {o.heading.Known, flagHeading}, {o.props != nil, flagProps},
+		{o.silent, flagSilent},
+		{o.moved, flagMoved},
+		{o.accuracy.Known, flagAccuracy},
+		{o.speed.Known, flagSpeed},
+		{o.heading.Known, flagHeading},
+		{o.props != nil, flagProps},
 	} {
 		if f.set {
 			flags |= f.flag
