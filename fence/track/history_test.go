@@ -282,9 +282,6 @@ type story struct {
 
 func newStory() *story { return &story{map[string]uint64{}, map[string]bool{}, map[string]uint64{}} }
 
-// forget makes the object's next event begin anew, with a number that it has not had.
-func (s *story) forget(id string) { delete(s.known, id) }
-
 func (s *story) add(t *testing.T, events []track.Event) {
 	t.Helper()
 	for _, e := range events {

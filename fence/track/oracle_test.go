@@ -28,10 +28,9 @@ type oracle struct {
 }
 
 type oracleFence struct {
-	set    string
-	order  int // of loading
-	fence  fence.Fence
-	former bool // was there before the change that is looked at
+	set   string
+	order int // of loading
+	fence fence.Fence
 }
 
 type oracleObject struct {
