@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// access is what a connection may do, and why.
+// access holds the permissions of a connection, and where they come from.
 type access struct {
 	cfg     *Config // by which it has been judged
 	pending bool    // nothing, before CONNECT
 	login   *login  // nil = no user
 	grant   *grant
-	given   credentials // what CONNECT said, to be judged again by
+	given   credentials // of CONNECT, to be judged again by
 	proven  bool        // given has been found to be
 	secret  string      // this
 }
@@ -20,7 +20,7 @@ func (a *access) maySubscribe(s *subscription) bool {
 	return a.grant == nil || a.grant.maySubscribe([]byte(s.subject), s.queue)
 }
 
-// begin gives a new connection what it may do before CONNECT.
+// begin gives a new connection its permissions before CONNECT.
 func (c *client) begin(cfg *Config) {
 	c.access = access{cfg: cfg, pending: cfg.authRequired()}
 	if !c.access.pending {
@@ -40,7 +40,7 @@ func (a *access) answersRule() *ResponsePermission {
 	return a.grant.answers
 }
 
-// adopt takes over, for the reader, what a batch needs to know. a is c.access.
+// adopt copies, for the reader, the settings that a batch needs. a is c.access.
 func (c *client) adopt(cfg *Config, a *access) {
 	c.seen, c.grant = cfg, a.grant
 	c.parse.MaxLine, c.parse.MaxPayload = cfg.MaxControlLine, cfg.MaxPayload
@@ -102,9 +102,8 @@ func (c *client) admitted(a *access) bool {
 	return true
 }
 
-// put replaces what the connection may do, and returns the subscriptions that are
-// not permitted any more. They get nothing from now on; lose has to follow. c.mu
-// is held.
+// put replaces the connection's permissions, and returns the subscriptions that are not permitted
+// any more. They get nothing from now on; unlist has to follow. c.mu is held.
 func (c *client) put(a *access) (lost []*subscription) {
 	if rule := a.answersRule(); rule == nil || c.answers == nil || *rule != c.answers.rule {
 		c.answers = newAnswers(rule)

@@ -35,13 +35,13 @@ type logins struct {
 	decoy    string // compared for users that do not exist, so that they take as long
 }
 
-// credentials are what a client says of itself.
+// credentials are the claims of a client.
 type credentials struct {
 	user, pass, token string
 	nkey, sig         string
 }
 
-// proof is what is left to be shown for a claim: that given is the secret wanted.
+// proof is an open claim: that the given secret is the wanted one.
 type proof struct {
 	needed      bool
 	given, want string
@@ -187,5 +187,5 @@ func (u *User) check() error {
 // authRequired reports whether clients need a user before they do anything.
 func (c *Config) authRequired() bool { return c.logins.required }
 
-// asksForCredentials is what INFO tells clients.
+// asksForCredentials reports whether INFO asks clients for credentials.
 func (c *Config) asksForCredentials() bool { return c.logins.required && c.logins.noAuth == nil }

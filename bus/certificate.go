@@ -184,7 +184,7 @@ func hexDigit(b byte) int {
 	return strings.IndexByte("0123456789abcdef", b)
 }
 
-// TLSInfo is what a connection's handshake has come to.
+// TLSInfo is the result of a connection's handshake.
 type TLSInfo struct {
 	Version uint16 // as in crypto/tls
 	Cipher  uint16 // likewise

@@ -49,7 +49,7 @@ type client struct {
 	early      []byte  // read while the door was looked for
 	greeted    bool    // CONNECT has come
 	infoSent   bool    // the second INFO has gone out
-	seen       *Config // what parse and grant are made for
+	seen       *Config // for which parse and grant are made
 	grant      *grant  // access.grant when seen was
 
 	// Shared by the reader and the timers.
@@ -63,7 +63,7 @@ type client struct {
 
 	finished chan struct{} // closed by settle: there is no writer any more
 
-	mu        sync.Mutex // guards what follows, and the subscriptions' counts
+	mu        sync.Mutex // guards the fields below, and the subscriptions' counts
 	mapped    *certNames // of a certificate that names the user; nil = it does not
 	access    access
 	out       output
@@ -78,7 +78,7 @@ type client struct {
 	aborted   bool          // nothing is written any more
 	listed    bool          // among the ended connections, so the peer may see the end
 	settled   bool          // finished is closed
-	lastFrame []byte        // the close frame of WebSocket; nil = what the reason says
+	lastFrame []byte        // the close frame of WebSocket; nil = the one of the reason
 	room      chan struct{} // closed when out is no longer nearly full; nil = no router waits for it
 	delivered deliveryCounts
 	who       identity
@@ -125,7 +125,7 @@ func (c *client) serve() {
 		c.readLoop()
 	}
 	c.srv.readers.Done()
-	if c.open() { // the server is stopping: take what others still publish
+	if c.open() { // the server is stopping: take messages that others still publish
 		<-c.srv.quiet
 		c.shut(ServerShutdown, "")
 	}
@@ -161,8 +161,8 @@ func (c *client) readLoop() {
 	}
 }
 
-// readAll reads to the end, through the transport if there is one: what its handshake
-// has left unread comes first.
+// readAll reads to the end, through the transport if there is one. The bytes that its handshake has
+// left unread come first.
 func (c *client) readAll() error {
 	w := c.transport
 	if w == nil {
@@ -180,7 +180,7 @@ func (c *client) readAll() error {
 	return w.err
 }
 
-// handle routes what one read returned as one batch. It reports whether to go on.
+// handle routes the bytes of one read as one batch. It reports whether to go on.
 func (c *client) handle(batch []byte) bool {
 	now := time.Now().UnixNano()
 	c.lastInput.Store(now)
@@ -202,8 +202,7 @@ func (c *client) handle(batch []byte) bool {
 	return !c.stop.Load()
 }
 
-// finishBatch takes what has been routed so far to its destinations, and shows
-// what it counts.
+// finishBatch brings the messages routed so far to their destinations, and publishes the counts.
 func (c *client) finishBatch() {
 	c.route.settle()
 	c.usage.count(c.route)
@@ -217,7 +216,7 @@ func (c *client) end(v *violation) {
 	}
 }
 
-// fault logs for what the connection ends, unless there were too many such lines of late.
+// fault logs why the connection ends, unless there were too many such lines recently.
 func (c *client) fault(err error) {
 	if left, ok := c.srv.faultLines.Take(); ok && left == 0 {
 		c.logger().Error(err.Error())
@@ -226,9 +225,9 @@ func (c *client) fault(err error) {
 	}
 }
 
-// shut ends the connection: text goes out as the last -ERR if it is not empty,
-// then what is pending is written, unless the reason says that it cannot be.
-// The first reason wins; shut reports whether this was it.
+// shut ends the connection: text goes out as the last -ERR if it is not empty, then the pending
+// bytes are written, unless the reason rules that out. The first reason wins; shut reports whether
+// this was it.
 func (c *client) shut(reason CloseReason, text string) bool {
 	c.mu.Lock()
 	if c.reason != 0 {
@@ -260,7 +259,7 @@ func (c *client) closeFor(reason CloseReason) {
 	c.conn.SetReadDeadline(past) // ends the reader
 }
 
-// abort lets go of what is pending and ends reads and writes. c.mu is held.
+// abort drops the pending bytes and ends reads and writes. c.mu is held.
 func (c *client) abort() {
 	c.aborted = true
 	c.stop.Store(true)
@@ -312,7 +311,7 @@ func (c *client) discardInput() {
 	io.CopyN(io.Discard, c.conn, drainBytes) // whatever ends it, the connection is closed next
 }
 
-// cut ends the connection without regard to what is pending.
+// cut ends the connection and drops the pending bytes.
 func (c *client) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,7 +34,7 @@ const largePayload = 8 << 20
 // while no credentials are asked for.
 var ErrOpenListen = errors.New("bus: refusing to listen beyond loopback without authentication")
 
-// Config is what a server is made from. A zero field means its default.
+// Config configures a server. A zero field means its default.
 type Config struct {
 	Host string `reload:"no"` // address to listen on; "" = 127.0.0.1
 	Port int    `reload:"no"` // 0 = 4222, -1 = any free port
@@ -49,11 +49,11 @@ type Config struct {
 	MaxClosed      int   `reload:"no"` // ended connections that are remembered; 0 = 10,000
 	MaxSubTokens   int   // tokens of a subject in SUB; 0 = no limit
 
-	// NoHeaders has clients told that there are none: HPUB is refused, and messages
-	// reach clients without what headers they have.
+	// NoHeaders has clients told that there are none: HPUB is refused, and messages reach clients
+	// without their headers.
 	NoHeaders bool `reload:"no"`
 
-	SlowConsumers SlowPolicy // what happens at MaxPending; 0 = the connection is closed
+	SlowConsumers SlowPolicy // at MaxPending; 0 = the connection is closed
 
 	PingInterval  time.Duration // 0 = 2 min
 	PingMax       int           // unanswered PINGs before a connection is stale; 0 = 2
@@ -65,8 +65,7 @@ type Config struct {
 	// AllowOpen permits to listen where others than this machine can connect even
 	// though no credentials are asked for.
 	AllowOpen bool `reload:"no"`
-	// Account is what clients are told their account is called; "" = "$G". There is
-	// one, whatever its name.
+	// Account is the name of the account in answers to clients; "" = "$G". There is only one.
 	Account string `reload:"yes"`
 	// Advertise is the "host:port" under which clients reach this server if that is
 	// not where it listens; "" = it is.
@@ -103,8 +102,8 @@ type Config struct {
 	// ask for replies. Local connections are free of it.
 	DenyPublish []string
 
-	// Prefixes lists what subjects begin with, in whole tokens ("pos", "pos.berlin"),
-	// whose messages are counted apart: see [Server.PrefixTraffic].
+	// Prefixes lists beginnings of subjects, in whole tokens ("pos", "pos.berlin"), whose messages
+	// are counted separately: see [Server.PrefixTraffic].
 	Prefixes []string `reload:"no"`
 
 	Logger *slog.Logger // nil = silent

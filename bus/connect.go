@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// connectOptions are what a client says in CONNECT. A later CONNECT changes
-// only the fields that it names.
+// connectOptions are the options of CONNECT. A later CONNECT changes only the fields that it names.
 type connectOptions struct {
 	Verbose      bool   `json:"verbose"`
 	Pedantic     bool   `json:"pedantic"`
@@ -56,7 +55,7 @@ func (o *connectOptions) credentials() credentials {
 // OnConnect handles the first CONNECT and any later one, which starts the
 // connection afresh: its subscriptions are dropped and it must authenticate.
 func (c *client) OnConnect(options []byte) error {
-	c.finishBatch() // what was routed so far went to the connection as it was
+	c.finishBatch() // earlier messages belong to the connection as it was
 	if c.greeted {
 		c.dropSubscriptions()
 	}
@@ -95,7 +94,8 @@ const (
 	// name stands in gitCommit.
 	protocolVersion = "2.12.0"
 	gitCommit       = "paddock"
-	// apiLevel is what that release says of JetStream's requests, with or without JetStream.
+	// apiLevel is the level of JetStream's requests that this release announces, with or without
+	// JetStream.
 	apiLevel = 2
 	// globalAccount is the name of the one account that there is, unless it has another.
 	globalAccount = "$G"
@@ -128,8 +128,8 @@ type info struct {
 	APILevel      int      `json:"api_lvl"`
 }
 
-// infoLine is the INFO for c; connected makes it the second one, which tells
-// the client as what it is connected.
+// infoLine is the INFO for c; connected makes it the second one, which names the user of the
+// connection.
 func (s *Server) infoLine(c *client, connected bool) []byte {
 	i := info{
 		ServerID:     s.id,
@@ -179,7 +179,7 @@ func (c *Config) advertise(i *info) {
 	}
 }
 
-// infoDoor fills in what depends on the door by which c has come.
+// infoDoor sets the fields that depend on the listener of c.
 func (s *Server) infoDoor(i *info, c *client) {
 	cfg := s.cfg()
 	switch c.door {
@@ -204,6 +204,6 @@ func (s *Server) infoDoor(i *info, c *client) {
 	}
 }
 
-// ProtocolVersion is what INFO gives as the server's version: the release of the
-// reference server whose protocol this is. Clients switch features on by it.
+// ProtocolVersion is the server's version in INFO: the release of the reference server whose
+// protocol this is. Clients switch features on by it.
 const ProtocolVersion = protocolVersion

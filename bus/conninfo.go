@@ -34,14 +34,14 @@ type ConnInfo struct {
 	Stalls            uint64 // times that a publisher waited for it, under [SlowStall]
 	Subscriptions     int    // when closed: at its end
 
-	Name, Lang, Version string // what CONNECT says of the client
+	Name, Lang, Version string // of CONNECT
 	User                string // name or public key; "[REDACTED]" for a token
 	Account             string
 
 	TLS *TLSInfo // nil = none
 
 	lost int64 // bytes thrown away at the end
-	conn conn  // what Subs reads; nil = subs
+	conn conn  // read by Subs; nil = subs
 	subs []SubInfo
 }
 
@@ -69,7 +69,7 @@ type conn interface {
 	subInfos() []SubInfo
 }
 
-// identity is what a client says of itself in CONNECT.
+// identity is the client's description of itself in CONNECT.
 type identity struct {
 	name, lang, version, user string
 }
@@ -85,8 +85,8 @@ func (o *connectOptions) identity() identity {
 	return who
 }
 
-// usage is what a connection counts of its own doing. Of a network client, the
-// reader alone writes the numbers of messages, by batch.
+// usage holds the counts of a connection's own work. For a network client, only the reader writes
+// the numbers of messages, once a batch.
 type usage struct {
 	start           time.Time
 	inMsgs, inBytes atomic.Uint64
@@ -95,7 +95,7 @@ type usage struct {
 	rtt             atomic.Int64 // ns
 }
 
-// count shows what the batch so far has brought.
+// count publishes the counts of the batch so far.
 func (u *usage) count(r *router) {
 	if r.inMsgs > 0 {
 		u.inMsgs.Store(u.inMsgs.Load() + r.inMsgs)
@@ -117,7 +117,7 @@ func (u *usage) pong(now int64) {
 	}
 }
 
-// deliveryCounts is what was delivered to a connection. Its lock guards it.
+// deliveryCounts counts the deliveries to a connection. The connection's lock guards it.
 type deliveryCounts struct {
 	msgs, bytes     uint64
 	dropped, stalls uint64
@@ -149,7 +149,7 @@ func (s *Server) Connections() []ConnInfo {
 	return infos
 }
 
-// PendingBytes is what waits for all connections together.
+// PendingBytes returns the pending bytes of all connections together.
 func (s *Server) PendingBytes() (n int64) {
 	for _, i := range s.Connections() {
 		n += i.Pending

@@ -71,9 +71,8 @@ func (c *counters) add(r *router) {
 	r.inMsgs, r.inBytes, r.outMsgs, r.outBytes = 0, 0, 0, 0
 }
 
-// Stats reads the counters. The numbers are each exact, not taken at one
-// instant; what a client published before a PING is in them once its PONG has
-// been sent.
+// Stats reads the counters. The numbers are each exact, not taken at one instant; they include the
+// messages before a PING once its PONG has been sent.
 func (s *Server) Stats() Stats {
 	c := &s.counters
 	st := Stats{

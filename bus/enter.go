@@ -10,10 +10,9 @@ import (
 // protocol.
 const tlsRecord = 0x16
 
-// enter takes the connection through its door: INFO, and the handshakes that come
-// before or after it. While they last, the connection's goroutine has the writer's
-// role: what others have for the client waits. It reports whether the client is
-// in; if not, the connection has ended.
+// enter takes the connection through its door: INFO, and the handshakes that come before or after
+// it. While they last, the connection's goroutine has the writer's role: messages of others for the
+// client wait. It reports whether the client is in; if not, the connection has ended.
 func (c *client) enter() (in bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -44,7 +43,7 @@ func (c *client) greet() {
 
 func (c *client) enterTLS(t *TLS) bool {
 	c.takeWriter()
-	var begun []byte // what has been read to see whether it is TLS
+	var begun []byte // read to detect TLS
 	first := t.HandshakeFirst && c.rejected == nil
 	c.tlsFirst.Store(first)
 	if wait := c.fallback(t); first && wait > 0 {
@@ -90,7 +89,7 @@ func (c *client) fallback(t *TLS) time.Duration {
 	return t.Fallback
 }
 
-// negotiate does the handshake of TLS, and what is asked of certificates.
+// negotiate performs the TLS handshake, and checks certificates.
 func (c *client) negotiate(t *TLS, begun []byte) (*transport, error) {
 	if !c.srv.throttle.allow(t.Rate) {
 		return nil, errThrottled
@@ -119,8 +118,8 @@ func (c *client) takeWriter() {
 	c.out.flushing, c.ownsWriter = true, true
 }
 
-// release gives the writer's role back, with what is to lie between from now on,
-// and writes what has come up meanwhile.
+// release gives the writer's role back, sets the transport, and writes the output that has gathered
+// meanwhile.
 func (c *client) release(w *transport) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,9 +22,8 @@ type index struct {
 	inserts, removes atomic.Uint64
 }
 
-// snapshot is the index at one time; it never changes. Patterns are apart by
-// their first token, so that a change of one leaves what is known of the others
-// valid.
+// snapshot is the index at one time; it never changes. Patterns are apart by their first token, so
+// that a change of one leaves cached receivers of the others valid.
 type snapshot struct {
 	seq   uint64 // grows with each change
 	count int    // subscriptions
@@ -133,8 +132,8 @@ func (x *index) change(pattern string) (*snapshot, *domain) {
 	return &next, d
 }
 
-// match fills m with what subject reaches. Tokens of subject are literals, also
-// * and >. A subject with an empty token reaches nothing.
+// match fills m with the receivers of subject. Tokens of subject are literals, also * and >. A
+// subject with an empty token reaches nothing.
 func (s *snapshot) match(hash uint64, subject []byte, m *matches) {
 	m.reset()
 	tok, _, _ := subjects.Cut(subject)

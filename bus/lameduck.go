@@ -69,7 +69,7 @@ func (s *Server) letGo(ctx context.Context, clients []*client, d time.Duration) 
 			return err
 		}
 	}
-	// Each has its write deadline to take what is pending.
+	// Each has its write deadline to take its pending bytes.
 	_, err := s.awaitDeserted(ctx, s.cfg().WriteDeadline+drainTime)
 	return err
 }

@@ -26,7 +26,7 @@ const (
 	maxTurnedAway = 64
 )
 
-// doorKind is by what door a connection has come.
+// doorKind is the kind of a connection's listener.
 type doorKind uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 	doorInProcess
 )
 
-// connectionType is what configurations call it.
+// connectionType returns its name in configurations.
 func (k doorKind) connectionType() ConnectionType {
 	switch k {
 	case doorWebSocket:
@@ -130,7 +130,7 @@ func closeDoors(doors []*door) {
 	}
 }
 
-// line is what the log says of an open door; tools wait for it.
+// line returns the log line of an open listener; tools wait for it.
 func (d *door) line(cfg *Config) string {
 	switch {
 	case d.kind == doorTCP:

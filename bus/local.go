@@ -167,10 +167,9 @@ type Subscription struct {
 	s *subscription
 }
 
-// Subscribe calls fn with the messages that match pattern, in batches of one or
-// more. Members of one queue share the messages; queue "" is a plain
-// subscription. It is in effect when Subscribe returns. See [Local] for what fn
-// may do.
+// Subscribe calls fn with the messages that match pattern, in batches of one or more. Members of
+// one queue share the messages; queue "" is a plain subscription. It is in effect when Subscribe
+// returns. See [Local] for the limits of fn.
 func (l *Local) Subscribe(pattern, queue string, fn func([]Msg)) (*Subscription, error) {
 	if !ValidPattern(pattern) || queue != "" && !subjects.Clean(queue) {
 		return nil, fmt.Errorf("%w: %q queue %q", ErrBadSubject, pattern, queue)
@@ -219,8 +218,8 @@ func (s *Subscription) UnsubscribeAfter(limit uint64) error {
 	return nil
 }
 
-// Close ends all subscriptions. Messages that still wait for a callback are
-// discarded; what was published has been routed already.
+// Close ends all subscriptions. Messages that still wait for a callback are discarded; published
+// messages have been routed already.
 func (l *Local) Close() error {
 	l.mu.Lock()
 	subs := l.subs

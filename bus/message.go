@@ -27,7 +27,7 @@ type Msg struct {
 	Limited bool
 }
 
-// size is what the message takes of a bound on pending bytes.
+// size returns the message's share of a bound on pending bytes.
 func (m *Msg) size() int64 {
 	return int64(len(m.Subject) + len(m.Reply) + len(m.Header) + len(m.Data))
 }
@@ -186,8 +186,8 @@ func (r *router) mark(c *client) {
 	}
 }
 
-// prepare finds room for a frame of n bytes, writing what is pending if that is
-// a slab full, or returns nil if the message is not taken. c is held.
+// prepare finds room for a frame of n bytes, writing the pending bytes if they fill a slab, or
+// returns nil if the message is not taken. c is held.
 func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab {
 	for c.out.full(n) {
 		r.letGo()

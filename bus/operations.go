@@ -22,7 +22,7 @@ var (
 	reservedReplies  = []reserved{{"_R_.", 0}, {"$JS.ACK.", 1}, {"_GR_.", 1}, {"$GR.", 1}}
 )
 
-// reserved is what begins with prefix and has at least so many bytes more.
+// reserved matches subjects that begin with prefix and have at least so many bytes more.
 type reserved struct {
 	prefix string
 	more   int
@@ -235,7 +235,7 @@ func (c *client) OnPing() error {
 		return nil
 	}
 	c.mu.Lock()
-	c.informed = true // before INFO is made: what it misses of lame duck mode comes after it
+	c.informed = true // before INFO is made: a change of lame duck mode that it misses is sent after it
 	c.mu.Unlock()
 	c.reply(pongLine, c.srv.infoLine(c, true))
 	return nil
@@ -248,7 +248,7 @@ func (c *client) OnPong() error {
 	return nil
 }
 
-// OnInfo ignores what a client says of itself, if it is an INFO.
+// OnInfo ignores an INFO of a client.
 func (c *client) OnInfo(options []byte) error {
 	if json.Unmarshal(options, new(info)) != nil {
 		return errArguments

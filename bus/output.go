@@ -9,11 +9,10 @@ import (
 )
 
 const (
-	// smallSlab is what a connection's first pending bytes go into, so that a
-	// fan-out to very many takes little for each.
+	// smallSlab is the size of a connection's first slab, so that a fan-out to very many takes
+	// little memory for each.
 	smallSlab = 4 << 10
-	// largeSlab is what one write takes: a batch of blockSize and what its
-	// messages grow by.
+	// largeSlab is the size of one write: a batch of blockSize and the growth of its messages.
 	largeSlab = 128 << 10
 	// ageSteps is how finely the age of pending bytes is known: to this part of
 	// the write deadline.
@@ -28,7 +27,7 @@ var (
 // slab holds whole frames.
 type slab struct {
 	buf  []byte
-	from int // what is before has been written or dropped
+	from int // bytes before it were written or dropped
 	// control says that it is a control frame of WebSocket, as it goes out.
 	control bool
 	// shared is whose bytes these are if others have them too: they are not changed.
@@ -105,7 +104,7 @@ func (o *output) grow(n int) *slab {
 		o.slabs = append(o.slabs, o.tail)
 		return o.tail
 	}
-	// The small one is outgrown: what it holds goes on in a large one.
+	// The small one is too small: its contents go on in a large one.
 	o.tail = newSlab(max(len(t.rest())+n, largeSlab))
 	o.tail.buf = append(o.tail.buf, t.rest()...)
 	o.slabs[len(o.slabs)-1] = o.tail
@@ -126,9 +125,9 @@ func (o *output) append(parts ...[]byte) {
 	o.pending += int64(n)
 }
 
-// share adds frames that others get too, without copying them, if they are much of
-// what t takes. It is for a client that does not keep up: it may have megabytes
-// pending, which are not worth their place in the processor's cache.
+// share adds frames that others get too, without copying them, if they are a large part of t. It is
+// for a client that does not keep up: it may have megabytes pending, which are not worth their
+// place in the processor's cache.
 func (o *output) share(t *text) bool {
 	if !o.stuck || len(t.buf) < cap(t.buf)/4*3 {
 		return false
@@ -155,7 +154,7 @@ func (o *output) full(n int) bool {
 	return !o.flushing && o.tail != nil && o.tail.room() < n && cap(o.tail.buf) != smallSlab
 }
 
-// next takes what is to be written next; false = nothing is pending.
+// next selects the next bytes to write; false = nothing is pending.
 func (o *output) next() bool {
 	if o.flying != nil {
 		return true
@@ -214,7 +213,7 @@ func (o *output) rest() {
 	o.flushing, o.stuck, o.ages = false, false, nil
 }
 
-// discard lets go of everything but what is in a write.
+// discard drops everything that is not in a write.
 func (o *output) discard() {
 	o.pending = 0
 	if o.flying != nil {
@@ -226,7 +225,7 @@ func (o *output) discard() {
 	o.slabs, o.tail, o.urgent, o.last = nil, nil, nil, nil
 }
 
-// land lets go of what was in a write that has failed.
+// land drops the bytes of a failed write.
 func (o *output) land() {
 	if o.flying != nil {
 		o.pending -= int64(len(o.flying.rest()))
@@ -256,9 +255,9 @@ func (o *output) oldest() (since time.Time, waiting bool) {
 	return o.ages[0].since, true
 }
 
-// dropOldest removes whole messages from the front of what is not in a write,
-// until n bytes have gone; other frames stay, in their order. may is asked for
-// each message, by its first line and size.
+// dropOldest removes whole messages from the front of the bytes that are not in a write, until n
+// bytes have gone; other frames stay, in their order. may is asked for each message, by its first
+// line and size.
 func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payload, gone int) {
 	kept := o.slabs[:0]
 	for _, s := range o.slabs {
@@ -266,7 +265,7 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 			size, bytes, line := frameSize(s.buf[at:])
 			if line != nil && may(line) {
 				s.own()
-				copy(s.buf[s.from+size:], s.buf[s.from:at]) // what stays moves up
+				copy(s.buf[s.from+size:], s.buf[s.from:at]) // the rest moves up
 				s.from += size
 				gone += size
 				messages++

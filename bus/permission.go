@@ -24,7 +24,7 @@ type grant struct {
 
 // subjectRules is a [SubjectPermission] to look things up in.
 type subjectRules struct {
-	limited     bool // only what allow has is permitted
+	limited     bool // only entries of allow are permitted
 	allow, deny subjects.Set
 }
 
@@ -58,9 +58,8 @@ func (g *grant) mayPublish(subject []byte) bool {
 	return (!p.limited || p.allow.Has(subject)) && !p.deny.Has(subject)
 }
 
-// maySubscribe decides about a SUB. Where entries of a list name queues for the
-// subject, a queue has to be among them. What a wildcard reaches beyond what is
-// denied is left to a filter.
+// maySubscribe decides about a SUB. Where entries of a list name queues for the subject, a queue
+// has to be among them. A wildcard that matches denied subjects gets a filter.
 func (g *grant) maySubscribe(subject []byte, queue string) bool {
 	p := &g.subscribe
 	if p.limited {
@@ -76,8 +75,8 @@ func (g *grant) maySubscribe(subject []byte, queue string) bool {
 	return !among && !p.deny.Has(subject)
 }
 
-// filterFor returns what a subscription that has been permitted must not be
-// given; nil if it reaches nothing of that kind.
+// filterFor returns the filter of a permitted subscription, with the subjects that it must not get;
+// nil if there are none.
 func (g *grant) filterFor(pattern, queue string) *filter {
 	if g == nil || !subjects.HasWildcard(pattern) {
 		return nil
@@ -95,12 +94,12 @@ func (g *grant) filterFor(pattern, queue string) *filter {
 	return &filter{deny: subjects.NewSet(entries)}
 }
 
-// filter is what is not delivered to a subscription though its pattern matches.
+// filter holds the subjects that are not delivered to a subscription though its pattern matches.
 // The lock of the subscription's owner guards it.
 type filter struct {
 	deny   subjects.Set
 	latest []byte // the subject that came before, for streams of one subject
-	denied bool   // what has been decided about it
+	denied bool   // the decision about it
 }
 
 func (f *filter) denies(subject []byte) bool {
@@ -111,7 +110,7 @@ func (f *filter) denies(subject []byte) bool {
 	return f.denied
 }
 
-// check says what is wrong with p; nil permits everything.
+// check returns an error if p is not valid; nil permits everything.
 func (p *Permissions) check() error {
 	if p == nil {
 		return nil
@@ -194,7 +193,7 @@ func (a *answers) request(reply []byte, now int64) {
 	a.prune(now)
 }
 
-// prune lets go of what has expired, is over, or is beyond the bounds.
+// prune removes entries that have expired, are used up, or exceed the bounds.
 func (a *answers) prune(now int64) {
 	for a.first < len(a.queue) {
 		r := a.queue[a.first]
@@ -245,13 +244,12 @@ type User struct {
 	Connections []ConnectionType
 }
 
-// Permissions say what a user may publish and subscribe to. The zero value
-// permits everything.
+// Permissions list the subjects that a user may publish and subscribe to. The zero value permits
+// everything.
 //
-// A SUB is refused if an entry of Subscribe.Deny matches its subject as it is
-// written, or no entry of Subscribe.Allow matches everything that it does. A
-// wildcard that goes beyond an entry of Deny is accepted, and what is denied is
-// not delivered.
+// A SUB is refused if an entry of Subscribe.Deny matches its subject as it is written, or no entry
+// of Subscribe.Allow matches everything that it does. A wildcard that goes beyond an entry of Deny
+// is accepted, and denied messages are not delivered.
 //
 // Entries that name a queue are for SUBs with that queue, which may have
 // wildcards as subjects have. Where entries of Allow name queues for a subject, a
@@ -264,8 +262,8 @@ type Permissions struct {
 	AllowResponses *ResponsePermission
 }
 
-// SubjectPermission lists patterns of subjects. What Deny matches is refused; of
-// the rest, what Allow matches is permitted, or everything if Allow is empty.
+// SubjectPermission lists patterns of subjects. Subjects that Deny matches are refused. Of the
+// others, those in Allow are permitted, or all if Allow is empty.
 type SubjectPermission struct{ Allow, Deny []string }
 
 // ResponsePermission bounds the answers to one request.

@@ -68,8 +68,8 @@ func (r CloseReason) String() string {
 	return "Unknown"
 }
 
-// abrupt says that what is pending for the client is thrown away: it is not
-// reading, or cannot be written to.
+// abrupt reports whether pending bytes are dropped, because the client does not read or cannot be
+// written to.
 func (r CloseReason) abrupt() bool {
 	switch r {
 	case SlowConsumerPendingBytes, SlowConsumerWriteDeadline, WriteError, ReadError:

@@ -41,7 +41,7 @@ func (s *Server) Reload(cfg Config) error {
 		return err
 	}
 	s.live.Store(&cfg)
-	s.subs.renew() // what is remembered of subjects holds permissions too
+	s.subs.renew() // cached receivers hold permissions too
 	s.mu.Lock()
 	clients := s.clientList()
 	s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Server) turnAway(bound int) {
 	}
 }
 
-// sameFixed compares what cannot change while the server runs.
+// sameFixed compares the settings that cannot change while the server runs.
 func sameFixed(now, next *Config) error {
 	a, b := reflect.ValueOf(*now), reflect.ValueOf(*next)
 	for i := range a.NumField() {

@@ -19,8 +19,8 @@ const (
 
 // endpoint is where subscriptions belong: a network client or a [Local].
 type endpoint interface {
-	// deliver appends r's message for s to what is pending, or reports that it
-	// did not take it. It never waits.
+	// deliver appends r's message for s to the pending bytes, or reports that it did not take it.
+	// It never waits.
 	deliver(s *subscription, r *router, from endpoint) delivery
 	// listener returns a plain subscription of its own that gets subject, or nil,
 	// if it has so few that it is no work to look; few says so.
@@ -29,7 +29,7 @@ type endpoint interface {
 	read(s *subscription) SubInfo
 }
 
-// delivery is what became of one message at one subscription.
+// delivery is the outcome of one message at one subscription.
 type delivery struct {
 	taken   bool
 	ended   bool // it was the subscription's last: it has to leave the index
@@ -198,9 +198,8 @@ func plainSubscriber(subs iter.Seq[*subscription], subject []byte) *subscription
 	return nil
 }
 
-// finish ends the batch: counters are published, what is pending for the network
-// clients is written, in-process callbacks run. publisher is the Local whose
-// publish this is, nil for a network client.
+// finish ends the batch: counters are published, pending bytes of network clients are written,
+// in-process callbacks run. publisher is the Local whose publish this is, nil for a network client.
 func (r *router) finish(publisher *Local) {
 	r.breakOff()
 	r.tellTraffic()
@@ -258,7 +257,7 @@ type receivers struct {
 	fan    bool    // publications may form runs
 
 	asked *grant // whose permission is known
-	may   bool   // what it says
+	may   bool   // its answer
 }
 
 // permits reports whether g lets its user publish to subject, whose receivers these are. It is

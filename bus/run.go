@@ -7,17 +7,16 @@ import (
 	"paddock/bus/internal/protocol"
 )
 
-// runMessages and runBytes bound a run: what one client gets at once.
+// runMessages and runBytes bound a run: the messages that one client gets at once.
 const (
 	runMessages = 128
 	runBytes    = 16 << 10
 )
 
-// run is publications to one subject that follow each other in a batch and reach
-// several network clients. Each client gets them together: under its lock, which is
-// taken once, and as one text, which those with the same subscription id share. It
-// holds back what it has gathered only until something else is to be done: see
-// [router.settle].
+// run is publications to one subject that follow each other in a batch and reach several network
+// clients. Each client gets them together: under its lock, which is taken once, and as one text,
+// which those with the same subscription id share. It holds gathered messages back only until other
+// work is due: see [router.settle].
 type run struct {
 	to      *receivers // nil = nothing has been gathered
 	from    endpoint
@@ -52,7 +51,7 @@ func (t *text) release() {
 	}
 }
 
-// piece is what one publication adds.
+// piece is the part of one publication.
 type piece struct {
 	exact []byte // "size\r\n", data and "\r\n"
 	data  []byte
@@ -80,8 +79,7 @@ func (to *receivers) begins(p *protocol.Publication) bool {
 	return to.fan && len(p.Exact) > 0 && len(p.Reply) == 0
 }
 
-// continues says whether p belongs to the run: what holds for its subject has been
-// found when it began.
+// continues says whether p belongs to the run: its subject was examined when the run began.
 func (g *run) continues(p *protocol.Publication) bool {
 	return g.to != nil && len(p.Exact) > 0 && len(p.Reply) == 0 && string(p.Subject) == string(g.subject) &&
 		len(g.pieces) < runMessages && g.size+len(p.Exact) <= runBytes
@@ -117,8 +115,7 @@ func (g *run) as(s *subscription) []byte {
 	return b
 }
 
-// settle routes what has been gathered. It comes before whatever else the batch
-// does.
+// settle routes the gathered messages. It is called before any other work of the batch.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (r *router) settle() {
@@ -150,8 +147,8 @@ func (r *router) offerPieces(s *subscription) {
 	}
 }
 
-// offerRun appends the whole run to what is pending for the owner of s. false = it
-// cannot go as a whole, and nothing has been done.
+// offerRun appends the whole run to the pending bytes of the owner of s. false = it cannot go as a
+// whole, and nothing has been done.
 func (r *router) offerRun(s *subscription) bool {
 	c, g := s.owner.(*client), &r.run
 	n := len(g.as(s))

@@ -30,10 +30,10 @@ func sameSecret(given, want string) bool {
 	return subtle.ConstantTimeCompare(g[:], w[:]) == 1
 }
 
-// hasher compares secrets with bcrypt hashes, which takes a tenth of a second of
-// a processor each: not more at once than leave one processor to the others. What
-// has been verified is remembered under a key that lives as long as the process,
-// so that all clients coming back at once do not wait for each other.
+// hasher compares secrets with bcrypt hashes, which takes a tenth of a second of a processor each:
+// not more at once than leave one processor to the others. Verified secrets are remembered under a
+// key that lives as long as the process, so that all clients coming back at once do not wait for
+// each other.
 type hasher struct {
 	turns chan struct{}
 	key   [sha256.Size]byte

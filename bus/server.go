@@ -23,7 +23,7 @@ const forcedWait = time.Second
 // ErrStarted refuses to start a server twice.
 var ErrStarted = errors.New("bus: already started")
 
-// errStopping ends what waits when Shutdown begins.
+// errStopping ends waits when Shutdown begins.
 var errStopping = errors.New("bus: stopping")
 
 // Server is a broker. Its methods are safe for concurrent use.
@@ -43,7 +43,7 @@ type Server struct {
 	throttle   throttle
 	hasher     *hasher
 	pauses     handshake.PenaltyBox
-	faultLines logbound.Lines // about connections that were closed for what they sent
+	faultLines logbound.Lines // about connections that were closed for their input
 
 	reloading sync.Mutex // held by Reload alone, so that configurations come one by one
 
@@ -53,7 +53,7 @@ type Server struct {
 	ctx     context.Context // ends when Shutdown begins: ends pauses
 	stop    context.CancelFunc
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	doors      []*door    // in the order in which they were opened; nil before Start
 	clients    map[*client]struct{}
 	turnedAway int
@@ -125,10 +125,9 @@ func (s *Server) connected() int {
 	return s.present
 }
 
-// Shutdown stops accepting and reading, delivers what has been published so
-// far, by Local connections too, writes what is pending for each client, and
-// closes. It waits for every goroutine of the server. If ctx ends first,
-// connections are closed with bytes pending and ctx's error is returned.
+// Shutdown stops accepting and reading, delivers messages published so far, by Local connections
+// too, writes the pending bytes of each client, and closes. It waits for every goroutine of the
+// server. If ctx ends first, connections are closed with bytes pending and ctx's error is returned.
 // Further calls wait in the same way.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()

@@ -17,9 +17,8 @@ import (
 const (
 	DefaultTLSTimeout    = 2 * time.Second
 	DefaultWebSocketTime = 2 * time.Second
-	// DefaultTLSFallback is what a client that expects INFO first has to wait, so
-	// that it is short, and still longer than the first packet of one that does
-	// not takes.
+	// DefaultTLSFallback is the delay for a client that expects INFO first. It is short, and still
+	// longer than the first packet of a client that does not takes to arrive.
 	DefaultTLSFallback = 50 * time.Millisecond
 )
 
@@ -156,7 +155,7 @@ func (w *WebSocket) check() error {
 	return nil
 }
 
-// Settings are what a server tells of its configuration, without its secrets.
+// Settings are the public part of a server's configuration, without its secrets.
 type Settings struct {
 	ServerID, ServerName string
 	Version              string // of the protocol's reference that clients are told

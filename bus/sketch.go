@@ -12,8 +12,8 @@ const (
 	sketchSlots = 128
 	// sketchText is the longest text that is counted, in bytes.
 	sketchText = 256
-	// sketchMemory is what is offered until all counts are halved: what was busy
-	// long ago makes room.
+	// sketchMemory is the number of offers after which all counts are halved, so that formerly busy
+	// texts make room.
 	sketchMemory = 1 << 26
 )
 
@@ -29,8 +29,8 @@ type sketch struct {
 	total  uint64
 }
 
-// sketchSlot counts one text. It came at most count times, and at least count -
-// over times: over is what the slot had when the text took it.
+// sketchSlot counts one text. It came at most count times, and at least count - over times: over is
+// the count of the slot when the text took it.
 type sketchSlot struct {
 	text        []byte
 	count, over uint64

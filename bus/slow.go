@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// SlowPolicy says what happens when messages for a network client come faster
-// than it reads, and [Config.MaxPending] bytes wait for it. In every policy a
-// client that takes no byte for [Config.WriteDeadline] is closed, and whatever is
-// not a message is never dropped.
+// SlowPolicy says what happens when messages for a network client come faster than it reads, and
+// [Config.MaxPending] bytes wait for it. In every policy a client that takes no byte for
+// [Config.WriteDeadline] is closed, and only messages are ever dropped.
 type SlowPolicy uint8
 
 const (
@@ -20,8 +19,8 @@ const (
 	SlowClose SlowPolicy = iota
 	// SlowDropNew drops the message that finds no room, and counts it.
 	SlowDropNew
-	// SlowDropOld drops the oldest messages that are not in a write, and counts
-	// them. A subscription with a maximum keeps what it has counted.
+	// SlowDropOld drops the oldest messages that are not in a write, and counts them. A
+	// subscription with a maximum keeps its count.
 	SlowDropOld
 	// SlowStall lets the publisher wait once three quarters are full, at most
 	// 10 ms for each of its batches, and closes the client when all is.
@@ -78,9 +77,8 @@ func (c *client) makeRoom(n int) bool {
 	}
 }
 
-// mayDrop says whether a message that is pending may be dropped. What counts
-// toward a subscription's maximum may not: the client would wait for it. c.mu is
-// held.
+// mayDrop reports whether a pending message may be dropped. A message that counts toward a
+// subscription's maximum may not: the client would wait for it. c.mu is held.
 func (c *client) mayDrop(line []byte) bool {
 	_, after, _ := bytes.Cut(line[len("MSG x"):], []byte{' '})
 	if line[0] == 'H' {

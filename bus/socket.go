@@ -22,7 +22,7 @@ const (
 	turn = 4
 )
 
-// blocks are what batches are read into.
+// blocks are the buffers into which batches are read.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
 // socket is the connection beneath, with the two things that net.Conn has not: a
@@ -64,7 +64,7 @@ func (s *socket) init(nc net.Conn) {
 // canTry says whether tryWrite works.
 func (s *socket) canTry() bool { return s.raw != nil }
 
-// tryWrite writes what the kernel takes at once.
+// tryWrite writes the bytes that the kernel takes at once.
 func (s *socket) tryWrite(b []byte) (n int, err error) {
 	s.out, s.written, s.writeErr = b, 0, nil
 	if err := s.raw.Write(s.tryOnce); err != nil {
@@ -138,8 +138,7 @@ const (
 	// The rest is left to a writer of its own, so that no router waits long for one busy
 	// destination.
 	inlineFlush = 256 << 10
-	// writePiece is what the writer writes at once, so that each piece shows
-	// progress.
+	// writePiece is the length of one write of the writer, so that each piece shows progress.
 	writePiece = 64 << 10
 )
 
@@ -187,7 +186,7 @@ func (c *client) flushLocked() {
 	c.settle()
 }
 
-// tryWrite writes of s what the kernel takes at once.
+// tryWrite writes the bytes of s that the kernel takes at once.
 func (c *client) tryWrite(s *slab) (n int, err error) {
 	if c.transport != nil {
 		return c.transport.write(s, false)

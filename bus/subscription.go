@@ -12,7 +12,7 @@ type subscription struct {
 	sidText string // sid and the space after it
 	fn      func([]Msg)
 
-	filter    *filter // what is not to be delivered; nil = everything is
+	filter    *filter // messages not to deliver; nil = none
 	max       uint64  // 0 = without end; else it ends with delivery number max
 	delivered uint64
 	closed    bool // no delivery starts once this is set
@@ -38,7 +38,7 @@ type group struct {
 	members []*subscription
 }
 
-// interest is what one pattern has collected. It is never changed in place.
+// interest holds the subscriptions of one pattern. It is never changed in place.
 type interest struct {
 	plain  []*subscription
 	groups []group

@@ -79,7 +79,7 @@ func (c *client) advanceTimer() {
 	}
 }
 
-// tick does what is due, and sets the timer again.
+// tick does the due work, and sets the timer again.
 func (c *client) tick() {
 	defer c.srv.running.Done()
 	now := time.Now()
@@ -151,7 +151,7 @@ func (c *client) tooSlow() {
 	}
 	c.mu.Unlock()
 	if first {
-		// What waits is one chunk here; the sentence is the one that tools know.
+		// The pending bytes are one chunk here; the sentence is the one that tools know.
 		c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: WriteDeadline of %v exceeded with 1 chunks of %d total bytes.",
 			c.srv.cfg().WriteDeadline, bytes))
 	}

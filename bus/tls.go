@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// sealedMost bounds what a secure connection holds between TLS and the socket: one
-// piece of transportPiece with its records' overhead, and answers that TLS itself has
-// for its peer. It comes on top of [Config.MaxPending].
+// sealedMost bounds the bytes of a secure connection between TLS and the socket: one piece of
+// transportPiece with its records' overhead, and answers that TLS itself has for its peer. It comes
+// on top of [Config.MaxPending].
 const sealedMost = transportPiece + transportPiece/8 + 4<<10
 
 // maxHandshake is how many bytes a client may send in the handshake: its certificate, and those of
@@ -23,11 +23,10 @@ const maxHandshake = 64 << 10
 // errSealedMost ends a connection whose peer makes TLS answer and does not read.
 var errSealedMost = errors.New("bus: too many TLS records for a peer that does not read")
 
-// tlsSocket is what a [tls.Conn] takes for its connection. During the handshake it
-// is the socket, and waits for it. From then on it only holds bytes: what the
-// reader has read and TLS is to open, and what TLS has sealed and the client's
-// writer is to write. So neither reading nor writing through TLS ever waits, and
-// sockets are used in one way, with TLS or without.
+// tlsSocket is the connection that a [tls.Conn] sees. During the handshake it is the socket, and
+// waits for it. From then on it only holds bytes: input that TLS is to open, and sealed output for
+// the client's writer. So neither reading nor writing through TLS ever waits, and sockets are used
+// in one way, with TLS or without.
 //
 // The alternative, a goroutine that writes to the tls.Conn, would need a buffer
 // and a hand-over for each flush; and a write that is given up halfway would leave
@@ -36,15 +35,15 @@ type tlsSocket struct {
 	net.Conn
 	silent bool // nothing has come yet
 
-	// The reader's. Before the handshake: what was read to see whether it is TLS.
+	// The reader's. Before the handshake: bytes read to detect TLS.
 	in   []byte
 	held bool // nothing waits for the socket any more
 
-	mu  sync.Mutex // guards what follows
+	mu  sync.Mutex // guards the fields below
 	out []byte
 }
 
-// Read reads what was read before, and during the handshake the socket.
+// Read returns the bytes read before, and during the handshake those of the socket.
 func (t *tlsSocket) Read(b []byte) (n int, err error) {
 	if len(t.in) > 0 {
 		n = copy(b, t.in)
@@ -77,14 +76,14 @@ func (t *tlsSocket) SetDeadline(time.Time) error      { return nil }
 func (t *tlsSocket) SetReadDeadline(time.Time) error  { return nil }
 func (t *tlsSocket) SetWriteDeadline(time.Time) error { return nil }
 
-// lend gives what is sealed a place, behind what is there.
+// lend sets the buffer to which sealed bytes are appended.
 func (t *tlsSocket) lend(dst []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.out = append(dst, t.out...)
 }
 
-// take returns what is sealed. An idle connection holds no memory for it.
+// take returns the sealed bytes. An idle connection holds no memory for it.
 func (t *tlsSocket) take() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,8 +99,8 @@ type tlsLayer struct {
 	info  *TLSInfo
 }
 
-// secure does the handshake as the server, until the deadline. first is what has
-// been read already. It runs on the connection's own goroutine.
+// secure does the handshake as the server, until the deadline. first holds the bytes that were read
+// already. It runs on the connection's own goroutine.
 func (c *client) secure(cfg *tls.Config, first []byte, deadline time.Time) (*tlsLayer, error) {
 	under := &tlsSocket{Conn: c.conn, in: first, silent: len(first) == 0}
 	conn := tls.Server(under, cfg)
@@ -133,8 +132,8 @@ func (t *tlsLayer) pinned(pins []string) bool {
 	return len(pins) == 0 || len(t.info.Peers) > 0 && slices.Contains(pins, t.info.Peers[0].KeySHA256)
 }
 
-// fill opens what has come into b, as far as there is room: a batch is what a read
-// of the socket brought, not one record. done says that all has been opened.
+// fill decrypts received bytes into b, as far as there is room: a batch is the result of a read of
+// the socket, not one record. done says that all has been opened.
 func (t *tlsLayer) fill(b []byte) (n int, done bool, err error) {
 	for n < len(b) {
 		m, err := t.conn.Read(b[n:])
@@ -170,7 +169,7 @@ const rateWindow = time.Second
 
 // throttle bounds how many handshakes of TLS begin in a second.
 type throttle struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	until time.Time  // the end of the window
 	begun int        // in the window
 }

@@ -42,14 +42,14 @@ func newTracer(c *client) *tracer {
 	return &tracer{c: c, in: traceSide{arrow: "<<-"}, out: traceSide{arrow: "->>"}}
 }
 
-// came logs what a read has brought.
+// came logs the bytes of a read.
 func (t *tracer) came(b []byte) {
 	if t != nil {
 		t.side(&t.in, b)
 	}
 }
 
-// went logs what has been written of a slab: n bytes.
+// went logs n bytes that were written of a slab.
 func (t *tracer) went(s *slab, n int) {
 	if t != nil && !s.control {
 		t.side(&t.out, s.rest()[:n])

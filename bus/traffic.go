@@ -28,7 +28,7 @@ const (
 // OtherPrefixes is the label of all subjects that belong to no other.
 const OtherPrefixes = "other"
 
-// PrefixTraffic is what went through subjects that begin alike.
+// PrefixTraffic is the traffic of subjects with one beginning.
 type PrefixTraffic struct {
 	Prefix  string // whole tokens, or OtherPrefixes
 	In, Out uint64 // messages published and delivered
@@ -42,21 +42,20 @@ type SubjectTraffic struct {
 	Messages, Over uint64
 }
 
-// traffic counts messages by what their subjects begin with. Which prefixes have a
-// label is known without a lock. Its counters only ever grow, also that of all
-// other subjects: what a prefix had before it got its label stays with those, and
-// one that loses its label takes its count along.
+// traffic counts messages by the beginnings of their subjects. Which prefixes have a label is known
+// without a lock. Its counters only ever grow, also that of all other subjects: the messages of a
+// prefix before it got its label stay there, and one that loses its label takes its count along.
 type traffic struct {
 	labels   atomic.Pointer[labels]
 	other    tally
 	patience atomic.Uint64 // messages after which a subject is offered to the sketches
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	prefixes sketch
 	subjects sketch
 }
 
-// tally counts what belongs to one label.
+// tally counts the messages of one label.
 type tally struct{ in, out atomic.Uint64 }
 
 // labels are the prefixes that are counted apart. They never change: others take
@@ -95,9 +94,8 @@ func (l *labels) find(subject []byte) *tally {
 	return l.busy[string(prefixOf(subject))]
 }
 
-// prefixOf is what of a subject a label may be made of: its first two tokens, but
-// never the last of several, which tells one object from the other. All inboxes
-// are one.
+// prefixOf returns the part of a subject from which a label may be made: its first two tokens, but
+// never the last of several, which tells one object from the other. All inboxes are one.
 func prefixOf(subject []byte) []byte {
 	first := bytes.IndexByte(subject, '.')
 	if first < 0 {
@@ -110,7 +108,7 @@ func prefixOf(subject []byte) []byte {
 	return subject[:first+1+second]
 }
 
-// inboxes is what the subjects begin with to which clients let others reply.
+// inboxes is the beginning of the subjects that clients use for replies.
 const inboxes = "_INBOX"
 
 // note counts messages under a label; nil = that of all other subjects.
@@ -206,7 +204,7 @@ func (t *tally) reading(prefix string) PrefixTraffic {
 	return PrefixTraffic{Prefix: prefix, In: t.in.Load(), Out: t.out.Load()}
 }
 
-// BusySubjects reads what are probably the busiest subjects, at most n.
+// BusySubjects returns the subjects that are probably the busiest, at most n.
 func (s *Server) BusySubjects(n int) []SubjectTraffic {
 	t := s.traffic
 	t.mu.Lock()
@@ -218,11 +216,10 @@ func (s *Server) BusySubjects(n int) []SubjectTraffic {
 	return list
 }
 
-// share is what a router knows of its messages by subject, until it tells traffic.
-// Subjects that the cache holds are counted exactly, the others by samples: each
-// message is one with a probability that stays until the next sample, and stands
-// for as many as that is one in. The estimate has no bias, however soon a router
-// is let go.
+// share holds a router's counts of messages by subject, until it adds them to traffic. Subjects
+// that the cache holds are counted exactly, the others by samples: each message is one with a
+// probability that stays until the next sample, and stands for as many as that is one in. The
+// estimate has no bias, however soon a router is let go.
 type share struct {
 	in, out uint64           // of the router's counts, when the present subject came up
 	entries []*receiverEntry // that have counts; some twice
@@ -247,8 +244,8 @@ func (r *router) turnAway(subject []byte) {
 	}
 }
 
-// shareOut gives what has been routed to the subject that came up last. Most
-// subjects that the cache does not hold have nothing to be given.
+// shareOut adds the routed messages to the counts of the last subject. Most subjects outside the
+// cache have none.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (r *router) shareOut() {
@@ -306,7 +303,7 @@ func (r *router) tellTraffic() {
 	r.share.entries = r.share.entries[:0]
 }
 
-// take counts what e has had.
+// take adds the messages of e.
 func (r *router) take(e *receiverEntry) {
 	if e.in == 0 {
 		return

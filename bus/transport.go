@@ -2,20 +2,19 @@ package bus
 
 import "sync"
 
-// transportPiece is how much of what is pending is sealed at once: it is copied, and
-// cannot be dropped any more.
+// transportPiece is the number of pending bytes that are sealed at once: it is copied, and cannot
+// be dropped any more.
 const transportPiece = 64 << 10
 
-// sealedBufs are what pieces are sealed into, while they wait for the socket.
+// sealedBufs are the buffers of sealed pieces while they wait for the socket.
 var sealedBufs = sync.Pool{New: func() any {
 	b := make([]byte, 0, sealedMost)
 	return &b
 }}
 
-// transport is what lies between a client's protocol and its socket where that is more
-// than nothing: TLS, WebSocket, or the one within the other. It neither reads nor
-// writes itself: the reader opens through it what it has read, the writer seals
-// through it what it writes. A connection without has none, and pays nothing.
+// transport is the layer between a client's protocol and its socket, if there is one: TLS,
+// WebSocket, or one within the other. It neither reads nor writes itself: the reader passes its
+// input through it, and the writer its output. A connection without has none, and pays nothing.
 type transport struct {
 	c   *client
 	tls *tlsLayer // nil = none
@@ -23,15 +22,15 @@ type transport struct {
 
 	// The writer's.
 	sealed *[]byte // nil = nothing is sealed
-	from   int     // what is before has been written
+	from   int     // bytes before it were written
 	covers int     // bytes of the slab that sealed stands for
 
 	// The reader's.
 	err error // why open has said that no more is to be read
 }
 
-// open takes what a read of the socket returned, and handles what is in it. It
-// reports whether to go on.
+// open takes the bytes of a read of the socket, and handles their contents. It reports whether to
+// go on.
 func (w *transport) open(raw []byte) bool {
 	if w.tls == nil {
 		return w.unframe(raw)
@@ -54,7 +53,7 @@ func (w *transport) open(raw []byte) bool {
 	}
 }
 
-// unframe handles what has been opened.
+// unframe handles decrypted bytes.
 func (w *transport) unframe(b []byte) bool {
 	if w.ws == nil {
 		return w.c.handle(b)
@@ -62,9 +61,9 @@ func (w *transport) unframe(b []byte) bool {
 	return w.ws.open(b)
 }
 
-// write seals from s what is left of it, piece by piece, and writes it: what the
-// kernel takes at once, or one piece, waiting for it. n counts bytes of s, when
-// the last byte that stands for them has been written.
+// write seals the rest of s, piece by piece, and writes it: the bytes that the kernel takes at
+// once, or one piece, waiting for it. n counts bytes of s, when the last byte that stands for them
+// has been written.
 func (w *transport) write(s *slab, wait bool) (n int, err error) {
 	for rest := s.rest(); ; {
 		if w.sealed == nil {
@@ -94,7 +93,7 @@ func (w *transport) write(s *slab, wait bool) (n int, err error) {
 	}
 }
 
-// seal makes of a piece what goes on the socket. A control frame is one already.
+// seal turns a piece into the bytes for the socket. A control frame is one already.
 func (w *transport) seal(piece []byte, control bool) (err error) {
 	w.sealed = sealedBufs.Get().(*[]byte)
 	w.from, w.covers = 0, len(piece)
@@ -121,7 +120,7 @@ func (w *transport) seal(piece []byte, control bool) (err error) {
 	return err
 }
 
-// clear lets go of what has been written.
+// clear drops the written bytes.
 func (w *transport) clear() {
 	if cap(*w.sealed) == sealedMost {
 		*w.sealed = (*w.sealed)[:0]

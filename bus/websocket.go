@@ -8,8 +8,8 @@ import (
 	"paddock/bus/internal/websocket"
 )
 
-// operationMost is what an operation has beyond its arguments and payload:
-// opcode, separators, line ends.
+// operationMost is the length of an operation beyond its arguments and payload: opcode, separators,
+// line ends.
 const operationMost = 16
 
 // wsLayer is WebSocket between a client's socket and its protocol: the reader's
@@ -48,7 +48,7 @@ func (l *wsLayer) Ping(payload []byte) {
 	l.c.flush()
 }
 
-// Closed answers with what was said.
+// Closed answers with the same close frame.
 func (l *wsLayer) Closed(code int, text string) {
 	l.c.setLast(websocket.CloseFrame(code, text))
 	l.c.shut(ClientClosed, "")
@@ -66,8 +66,7 @@ func (l *wsLayer) Limit() int {
 // seal adds the message for b to dst.
 func (l *wsLayer) seal(dst, b []byte) []byte { return websocket.AppendMessage(dst, b, l.deflate) }
 
-// setLast says what the last frame is to be, in place of what the reason for the
-// end says.
+// setLast sets the last frame, in place of the one that follows from the reason for the end.
 func (c *client) setLast(frame []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +133,7 @@ func (c *client) enterWebSocket(w *WebSocket) bool {
 	return true
 }
 
-// policy is what w asks of handshakes.
+// policy returns the requirements of w for handshakes.
 func (w *WebSocket) policy() *websocket.Policy {
 	return &websocket.Policy{
 		TLS: w.TLS != nil, SameOrigin: w.SameOrigin, LocalNames: w.LocalNames,

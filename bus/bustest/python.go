@@ -20,8 +20,8 @@ func FindPython() (string, error) {
 	return python, nil
 }
 
-// Python returns what FindPython does. Where it finds none, the test is skipped,
-// or fails if PADDOCK_REQUIRE_PY is 1.
+// Python returns the result of FindPython. If there is none, the test is skipped, or fails if
+// PADDOCK_REQUIRE_PY is 1.
 func Python(t testing.TB) string {
 	t.Helper()
 	python, err := FindPython()

@@ -80,7 +80,7 @@ func (c *connQuery) tls(i *bus.TLSInfo) (r rowTLS) {
 	return r
 }
 
-// connQuery is what /connz is asked for.
+// connQuery holds the arguments of /connz.
 type connQuery struct {
 	page
 	order              string
@@ -112,8 +112,8 @@ func (q query) state() (connState, error) {
 	}
 }
 
-// connQuery reads the arguments in the reference's order, which decides what is
-// said of two bad ones.
+// connQuery reads the arguments in the reference's order, which decides which of two bad ones is
+// reported.
 func (q query) connQuery() (c connQuery, err error) {
 	c.order, c.user, c.account, c.mqt = q.Get("sort"), q.Get("user"), q.Get("acc"), q.Get("mqtt_client")
 	if c.auth, err = q.bool("auth"); err != nil {
@@ -222,7 +222,7 @@ func (c *connQuery) row(i *bus.ConnInfo, now time.Time) connRow {
 	return r
 }
 
-// roundTrip leaves out what is below a microsecond of a time that is longer.
+// roundTrip rounds times above a microsecond down to microseconds.
 func roundTrip(d time.Duration) string {
 	if d > time.Microsecond && d < time.Millisecond {
 		d = d.Truncate(time.Microsecond)
@@ -230,8 +230,8 @@ func roundTrip(d time.Duration) string {
 	return d.String()
 }
 
-// connOrders are what the argument sort may say. Ids, starts, uptimes and reasons
-// go up, everything else goes down.
+// connOrders are the orders of the argument sort. Ids, starts, uptimes and reasons go up,
+// everything else goes down.
 var connOrders = map[string]func(a, b *bus.ConnInfo, now time.Time) int{
 	"cid":   byID,
 	"start": byID,

@@ -21,14 +21,13 @@ import (
 	"paddock/bus"
 )
 
-// Options are what the program knows that serves the answers. The zero value is
-// good.
+// Options are facts about the program that serves the answers. The zero value is valid.
 type Options struct {
 	Host     string // where the answers are served, as /varz tells it
 	Port     int    // 0 = not without TLS
 	TLSPort  int    // 0 = not with TLS
 	BasePath string // prefix of every path; "" = none
-	// Config tells what was loaded last. nil = nothing but the server's start.
+	// Config returns the last load of the configuration. nil = only the server's start.
 	Config func() Loaded
 	// Profile shows the stacks of all goroutines on /stacksz.
 	Profile bool
@@ -44,7 +43,7 @@ type Loaded struct {
 	Metadata map[string]string
 }
 
-// monitor holds what the answers have in common.
+// monitor holds the common parts of the answers.
 type monitor struct {
 	srv   *bus.Server
 	opts  Options
@@ -54,8 +53,8 @@ type monitor struct {
 	requests map[string]uint64
 }
 
-// endpoint is one path and what it answers: a value for JSON, or an error for 400.
-// A counted one is in http_req_stats, under its name.
+// endpoint is one path and its answer: a value for JSON, or an error for 400. A counted one is in
+// http_req_stats, under its name.
 type endpoint struct {
 	path, name string
 	answer     func(q query) (any, error)

@@ -48,7 +48,7 @@ func (m *monitor) healthz(w http.ResponseWriter, r *http.Request) {
 	respond(w, code, b)
 }
 
-// health says what is wrong; text is empty if nothing is.
+// health reports the first problem; text is empty if there is none.
 func (m *monitor) health(q query) (code int, kind, text string) {
 	switch {
 	case q.Get("account") == "" && q.Get("stream") != "":

@@ -51,7 +51,7 @@ var figures = []figure{
 
 var pendingDesc = describe("pending_bytes", "Bytes that wait for all connections together.")
 
-// Describe sends what Collect will send.
+// Describe sends the descriptions of Collect's metrics.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{messagesDesc, bytesDesc, droppedDesc, closedDesc, prefixDesc, flushDesc, pendingDesc} {
 		out <- d

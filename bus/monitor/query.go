@@ -58,7 +58,7 @@ const (
 	detailed
 )
 
-// subs is whether subscriptions are asked for, and in what detail.
+// subs reports whether subscriptions are requested, and their detail.
 func (q query) subs() (listing, error) {
 	if strings.EqualFold(q.Get("subs"), "detail") {
 		return detailed, nil

@@ -53,7 +53,7 @@ func vars(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(b)
 }
 
-// stacks shows what every goroutine does.
+// stacks writes the stacks of all goroutines.
 func stacks(w http.ResponseWriter, _ *http.Request) {
 	buf := make([]byte, 64<<10)
 	for {

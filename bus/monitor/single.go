@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// What follows is what a single server answers about clusters, accounts and
-// JetStream.
+// The answers of a single server about clusters, accounts and JetStream follow.
 
 type routez struct {
 	ID     string    `json:"server_id"`

@@ -18,8 +18,7 @@ type subsz struct {
 	Subs   []subRow `json:"subscriptions_list,omitempty"`
 }
 
-// indexRow tells of the subject index. What each connection remembers of it is not
-// counted: num_cache is 0.
+// indexRow describes the subject index. The connections' caches are not counted: num_cache is 0.
 type indexRow struct {
 	Subscriptions int     `json:"num_subscriptions"`
 	Cached        int     `json:"num_cache"`

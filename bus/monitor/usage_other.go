@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is what the Go runtime has used of it.
+// cpuTime returns the processor time that the Go runtime reports.
 func cpuTime() time.Duration {
 	s := []runtimemetrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	runtimemetrics.Read(s)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// cpuTime is what the process has used, in and out of the kernel.
+// cpuTime returns the processor time of the process, in and out of the kernel.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

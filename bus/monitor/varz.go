@@ -110,7 +110,7 @@ func webSocketOf(w *bus.WebSocketSettings) webSocket {
 	}
 }
 
-// none stands for what a server has not: {}.
+// none stands for a missing feature: {}.
 type none struct{}
 
 // byKind is a count by the kind of connection, of which this broker has one.
@@ -195,7 +195,7 @@ func uptime(d time.Duration) string {
 // last answer.
 const usageWindow = time.Second
 
-// processUsage measures what the process takes, between readings.
+// processUsage measures the resources of the process, between readings.
 type processUsage struct {
 	mu    sync.Mutex
 	since time.Time

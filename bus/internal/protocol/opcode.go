@@ -44,8 +44,7 @@ const (
 	wholeOp
 )
 
-// lookup finds the operation that line begins with, in any case; rest is what
-// follows its name.
+// lookup finds the operation that line begins with, in any case; rest is the line after its name.
 func lookup(line []byte) (op opcode, rest []byte, found lookupResult) {
 	for i := range opNames {
 		n := matchingPrefix(line, opNames[i].name)

@@ -31,7 +31,7 @@ type Publication struct {
 	Exact []byte
 }
 
-// parserState says what the next byte belongs to.
+// parserState is the part of the protocol to which the next byte belongs.
 type parserState uint8
 
 const (
@@ -59,11 +59,10 @@ var (
 	ErrClientError      = errors.New("the client sent -ERR")
 )
 
-// Parser turns bytes into operations. It is pure: no I/O, no clock, and the
-// operations do not depend on how the bytes were split. What it carries from
-// one feed to the next is at most one line of MaxLine bytes of arguments and
-// one payload of MaxPayload bytes, and no memory is taken for bytes that have
-// not come.
+// Parser turns bytes into operations. It is pure: no I/O, no clock, and the operations do not
+// depend on how the bytes were split. It carries from one feed to the next at most one line of
+// MaxLine bytes of arguments and one payload of MaxPayload bytes, and no memory is taken for bytes
+// that have not come.
 type Parser struct {
 	MaxLine    int  // bytes of arguments
 	MaxPayload int  // bytes, header included
@@ -79,8 +78,8 @@ type Parser struct {
 	pub     Publication
 	size    int    // bytes of pub's payload
 	sizes   []byte // as they came, if with leading zeros; else empty
-	// written is what pub.Exact cannot be, with sizes as they came: with leading
-	// zeros they go out. It is empty otherwise, and valid during OnPublish.
+	// Written is the message with the sizes as received, when they have leading zeros and pub.Exact
+	// cannot be used. It is empty otherwise, and valid during OnPublish.
 	Written []byte
 }
 
@@ -196,9 +195,8 @@ func (p *Parser) operation(line []byte, h Handler) error {
 	}
 }
 
-// arguments are what follows an opcode, from the first byte that is not blank on.
-// A CR anywhere behind that byte costs the last byte, which is the CR itself
-// where a line ends in CRLF.
+// arguments returns the line after an opcode, from the first byte that is not blank. A CR anywhere
+// behind that byte costs the last byte, which is the CR itself where a line ends in CRLF.
 func arguments(rest []byte) []byte {
 	for len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t') {
 		rest = rest[1:]
@@ -229,8 +227,8 @@ func (p *Parser) checkLine(args []byte) error {
 	return nil
 }
 
-// publish reads `subject [reply] size` or `subject [reply] header total`, and
-// refuses on the line what would be too large.
+// publish reads `subject [reply] size` or `subject [reply] header total`, and refuses too large a
+// message already on the line.
 func (p *Parser) publish(op opcode, line []byte, h Handler) error {
 	sizes := 1
 	if op == opHPub {
@@ -319,7 +317,7 @@ func (p *Parser) deliver(data []byte, h Handler) error {
 	return err
 }
 
-// keepArguments copies what still points into the caller's buffer.
+// keepArguments copies arguments that still point into the caller's buffer.
 func (p *Parser) keepArguments() {
 	n := len(p.pub.Subject)
 	p.args = append(append(p.args[:0], p.pub.Subject...), p.pub.Reply...)
@@ -352,9 +350,8 @@ func (p *Parser) unsubscribe(line []byte, h Handler) error {
 	}
 }
 
-// fields splits at runs of space and tab, and of CR and LF if lineEnds says so,
-// into dst, whose capacity is one more than the longest legal list: what is too
-// long stays too long.
+// fields splits at runs of space and tab, and of CR and LF if lineEnds says so, into dst, whose
+// capacity is one more than the longest legal list, so that too long a list is noticed.
 func fields(s []byte, dst [][]byte, lineEnds bool) [][]byte {
 	start := -1
 	for i, b := range s {

@@ -9,9 +9,9 @@ import (
 // of its line's.
 const quickLen = 16
 
-// quick handles the PUBs that buf begins with and that are whole and written the
-// usual way, and returns how many bytes that were. It handles nothing that
-// operation would not handle in the same way, and what it leaves is for that.
+// quick handles the PUBs that buf begins with and that are whole and written the usual way, and
+// returns how many bytes that were. It handles each in the same way as operation, which handles the
+// rest.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (p *Parser) quick(buf []byte, h Handler) (n int, err error) {

@@ -1,5 +1,5 @@
-// Package subjects holds the rules of subjects and patterns: which are valid, and what matches
-// what. Its name is a plural as nearly every function that calls it has a parameter subject.
+// Package subjects holds the rules of subjects and patterns: which are valid, and which match. Its
+// name is a plural as nearly every function that calls it has a parameter subject.
 package subjects
 
 import "strings"

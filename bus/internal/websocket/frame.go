@@ -57,7 +57,7 @@ func protocolError(text string) *Error { return &Error{CloseProtocolError, text}
 // errStop ends feed because the sink wants no more.
 var errStop = errors.New("websocket: stop")
 
-// Sink takes what frames hold. Slices are borrowed until the call returns.
+// Sink takes the contents of frames. Slices are borrowed until the call returns.
 type Sink interface {
 	// Data takes payload, in order; false = no more is wanted.
 	Data(b []byte) bool
@@ -88,14 +88,13 @@ type Reader struct {
 
 	open    bool   // a message goes on: continuations are expected
 	packed  bool   // it is deflated
-	message []byte // what has come of a deflated message
-	control []byte // what has come of a control frame
+	message []byte // received part of a deflated message
+	control []byte // received part of a control frame
 }
 
-// Feed handles b, which it overwrites, to its end or the first error, after which
-// the reader must not be used again: a *Error, or errStop. Data is handed over
-// once, if no frame in between has to be unpacked: what a read of the socket has
-// brought is one batch.
+// Feed handles b, which it overwrites, to its end or the first error, after which the reader must
+// not be used again: a *Error, or errStop. Data is handed over once, if no frame in between has to
+// be unpacked, so a read of the socket gives one batch.
 func (r *Reader) Feed(b []byte, sink Sink) error {
 	out := dataBuffer{b: b, sink: sink}
 	for i := 0; i < len(b) || r.inside && r.rest == 0; {
@@ -294,8 +293,8 @@ func (r *Reader) handleControl(sink Sink) error {
 	return errStop
 }
 
-// validCode says whether a close frame may have the code: RFC 6455 section 7.4,
-// and what has been registered since.
+// validCode says whether a close frame may have the code: RFC 6455 section 7.4, and later
+// registrations.
 func validCode(code int) bool {
 	switch {
 	case code == 1004, code == 1005, code == 1006, code == 1015:

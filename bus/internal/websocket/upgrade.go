@@ -165,9 +165,9 @@ func site(origin string) string {
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
-// offersDeflate says whether the client offers permessage-deflate in a way that
-// can be taken: without a smaller window for what this side sends, which the
-// compressor does not have. RFC 7692 section 7.1.
+// offersDeflate says whether the client offers permessage-deflate in a way that can be taken:
+// without a smaller window for this side's output, which the compressor does not support. RFC 7692
+// section 7.1.
 func offersDeflate(h http.Header) bool {
 	for _, list := range h["Sec-Websocket-Extensions"] {
 		for offer := range strings.SplitSeq(list, ",") {
