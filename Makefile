@@ -125,6 +125,12 @@ mixed: ## Mix positions, edits, reloads, look-ups and slow readers by all doors 
 kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
 
+CUTS ?= 1000
+
+.PHONY: power-cuts
+power-cuts: ## Cut the simulated power of a disk CUTS times (1000) while the journal is written; nothing acknowledged may be lost.
+	PADDOCK_POWER_CUTS=$(CUTS) $(GO) test -v -count 1 -timeout 1h -run 'TestPowerCuts' $(TESTFLAGS) ./internal/platform/journal
+
 .PHONY: tunnel-scale
 tunnel-scale: ## Tunnel at scale: 10,000 clients come back, 10 GiB, 5,000 slow visitors, 100,000 who leave, a dead path.
 	PADDOCK_TUNNEL_CLIENTS=10000 PADDOCK_TUNNEL_MIB=10240 PADDOCK_TUNNEL_LOST=1 $(GO) test -v -count 1 -timeout 2h -run 'TestTunnel(ClientsComeBack|MemoryIsFlat|LossIsNoticed)' $(TESTFLAGS) ./cmd/paddock

@@ -1,0 +1,421 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// format is the version of the keys and values below. A program reads its own and older ones.
+	format = 1
+	// memtable bounds the log that is read after a crash.
+	memtable = 16 << 20
+)
+
+// The kinds of keys. Numbers follow big-endian, so that keys are in the order of numbers.
+const (
+	keyRecord     = 'l' // number -> record
+	keyPiece      = 'e' // number, piece -> flag, events
+	keyCheckpoint = 'c' // partition, slot, index -> bytes; the last index is the manifest
+	keyMeta       = 'm' // name -> value
+)
+
+// Options configure Open.
+type Options struct {
+	Dir    string
+	Logger *slog.Logger // nil: no reports
+	// Fatal is called when the store cannot go on, such as after a failed write of its log. It must
+	// not return. Nil: it panics.
+	Fatal func(error)
+	// FS replaces the file system, in tests.
+	FS vfs.FS
+	// NoSync makes Append return before a record is durable: for a test that has to fail.
+	NoSync bool
+}
+
+// Disk is a journal in a directory.
+type Disk struct {
+	db   *pebble.DB
+	dir  string
+	sync *pebble.WriteOptions
+
+	failed atomic.Pointer[error] // the first failed write
+
+	mu             sync.Mutex
+	oldest, newest uint64
+	committed      Place
+	last           bool
+}
+
+var _ Journal = (*Disk)(nil)
+
+// Open opens the journal of a directory, and makes it if it is not there. The error is ErrLocked,
+// ErrNewer, ErrDamaged, or one of the file system.
+func Open(o Options) (*Disk, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.FS == nil {
+		o.FS = vfs.Default
+		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if o.Fatal == nil {
+		o.Fatal = func(err error) { panic(err) }
+	}
+	d := &Disk{dir: o.Dir, sync: pebble.Sync}
+	if o.NoSync {
+		d.sync = pebble.NoSync
+	}
+	options := &pebble.Options{
+		FS: o.FS, Logger: storeLog{o.Logger, d, o.Fatal}, FormatMajorVersion: pebble.FormatValueSeparation,
+		MemTableSize: memtable, MemTableStopWritesThreshold: 4,
+		EventListener: &pebble.EventListener{
+			BackgroundError: func(err error) { d.fail(err) },
+			DataCorruption:  func(i pebble.DataCorruptionInfo) { d.fail(fmt.Errorf("%w: %s: %w", ErrDamaged, i.Path, i.Details)) },
+		},
+	}
+	db, err := pebble.Open(o.Dir, options)
+	if err != nil {
+		return nil, d.openError(err, o.FS)
+	}
+	d.db = db
+	if err := d.begin(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	d.writeOwner(o.FS)
+	return d, nil
+}
+
+// openError says what keeps the directory from being opened.
+func (d *Disk) openError(err error, fs vfs.FS) error {
+	switch {
+	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrNotExist):
+		return err
+	case pebble.IsCorruptionError(err):
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, d.dir, err)
+	case strings.Contains(err.Error(), "resource temporarily unavailable") || strings.Contains(err.Error(), "lock held"):
+		return fmt.Errorf("%w: %s%s: stop it, or use another directory", ErrLocked, d.dir, d.owner(fs))
+	case strings.Contains(err.Error(), "format major version"):
+		return fmt.Errorf("%w: %s: %w", ErrNewer, d.dir, err)
+	}
+	return fmt.Errorf("%s: %w", d.dir, err)
+}
+
+// ownerFile holds the number of the process that has the directory.
+const ownerFile = "PID"
+
+func (d *Disk) writeOwner(fs vfs.FS) {
+	f, err := fs.Create(filepath.Join(d.dir, ownerFile), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return // it only helps an error text
+	}
+	_, _ = f.Write([]byte(strconv.Itoa(os.Getpid())))
+	_ = f.Close()
+}
+
+func (d *Disk) owner(fs vfs.FS) string {
+	f, err := fs.Open(filepath.Join(d.dir, ownerFile))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var b [20]byte
+	n, _ := f.Read(b[:])
+	if _, err := strconv.Atoi(string(b[:n])); err != nil {
+		return ""
+	}
+	return " by process " + string(b[:n])
+}
+
+// begin reads the format and the bounds.
+func (d *Disk) begin() error {
+	switch value, err := d.Get("format"); {
+	case errors.Is(err, ErrNotFound):
+		if err := d.Put("format", binary.AppendUvarint(nil, format)); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		if v, n := binary.Uvarint(value); n <= 0 || v > format {
+			return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use a newer one", ErrNewer, d.dir, v, format)
+		}
+	}
+	d.oldest, d.last = 1, true
+	trimmed, err := d.Get("trimmed")
+	if err == nil {
+		d.oldest = binary.BigEndian.Uint64(trimmed)
+	} else if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	d.newest = d.oldest - 1
+	if key, _, err := d.lastOf(keyRecord); err != nil {
+		return err
+	} else if key != nil {
+		d.newest = binary.BigEndian.Uint64(key[1:])
+	}
+	if place, err := d.Get("pieces"); err == nil {
+		d.committed = Place{Number: binary.BigEndian.Uint64(place) - 1}
+	} else if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	key, value, err := d.lastOf(keyPiece)
+	if err == nil && key != nil {
+		d.committed, d.last = placeOf(key), value[0] == 1
+	}
+	return err
+}
+
+// lastOf returns the last key of a kind, with its value.
+func (d *Disk) lastOf(kind byte) (key, value []byte, err error) {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{kind}, UpperBound: []byte{kind + 1}})
+	if err != nil {
+		return nil, nil, d.readError(err)
+	}
+	if it.Last() {
+		key = append(key, it.Key()...)
+		value = append(value, it.Value()...)
+	}
+	return key, value, d.readError(errors.Join(it.Error(), it.Close()))
+}
+
+func recordKey(number uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{keyRecord}, number)
+}
+
+func pieceKey(at Place) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{keyPiece}, at.Number), at.Piece)
+}
+
+func placeOf(key []byte) Place {
+	return Place{binary.BigEndian.Uint64(key[1:]), binary.BigEndian.Uint32(key[9:])}
+}
+
+// fail keeps the first error of a write: nothing is written any more.
+func (d *Disk) fail(err error) {
+	if err == nil {
+		return
+	}
+	err = fmt.Errorf("%w: %w", ErrFailed, err)
+	d.failed.CompareAndSwap(nil, &err)
+}
+
+// write applies a batch of writes.
+func (d *Disk) write(b *pebble.Batch, o *pebble.WriteOptions) error {
+	defer b.Close()
+	if err := d.failed.Load(); err != nil {
+		return *err
+	}
+	if err := b.Commit(o); err != nil {
+		d.fail(err)
+		return *d.failed.Load()
+	}
+	return nil
+}
+
+func (d *Disk) readError(err error) error {
+	if err != nil && pebble.IsCorruptionError(err) {
+		err = fmt.Errorf("%w: %s: %w", ErrDamaged, d.dir, err)
+		d.fail(err)
+	}
+	return err
+}
+
+// Append implements [Journal].
+func (d *Disk) Append(record []byte) (uint64, error) {
+	number := d.next()
+	b := d.db.NewBatch()
+	if err := b.Set(recordKey(number), record, nil); err != nil {
+		return 0, errors.Join(err, b.Close())
+	}
+	if err := d.write(b, d.sync); err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.newest = number
+	return number, nil
+}
+
+func (d *Disk) next() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.newest + 1
+}
+
+// Bounds implements [Journal].
+func (d *Disk) Bounds() (oldest, newest uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.oldest, d.newest
+}
+
+// walk calls f for each key from one on, below the end of its kind.
+func (d *Disk) walk(from []byte, f func(key, value []byte) error) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: []byte{from[0] + 1}})
+	if err != nil {
+		return d.readError(err)
+	}
+	for it.First(); it.Valid(); it.Next() {
+		value, err := it.ValueAndErr()
+		if err == nil {
+			err = f(it.Key(), value)
+		}
+		if err != nil {
+			return d.readError(errors.Join(err, it.Close()))
+		}
+	}
+	return d.readError(errors.Join(it.Error(), it.Close()))
+}
+
+// Records implements [Journal].
+func (d *Disk) Records(from uint64, f func(number uint64, record []byte) error) error {
+	expected := max(from, d.oldestNow())
+	return d.walk(recordKey(expected), func(key, value []byte) error {
+		number := binary.BigEndian.Uint64(key[1:])
+		if number != expected {
+			return fmt.Errorf("%w: %s: record %d is missing", ErrDamaged, d.dir, expected)
+		}
+		expected++
+		return f(number, value)
+	})
+}
+
+func (d *Disk) oldestNow() uint64 {
+	oldest, _ := d.Bounds()
+	return oldest
+}
+
+// Commit implements [Journal].
+func (d *Disk) Commit(at Place, last bool, events []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !at.follows(d.committed, d.last) {
+		return ErrOrder
+	}
+	value := make([]byte, 1, 1+len(events))
+	if last {
+		value[0] = 1
+	}
+	b := d.db.NewBatch()
+	if err := b.Set(pieceKey(at), append(value, events...), nil); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	if err := d.write(b, pebble.NoSync); err != nil {
+		return err
+	}
+	d.committed, d.last = at, last
+	return nil
+}
+
+// Committed implements [Journal].
+func (d *Disk) Committed() (Place, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.committed, d.last
+}
+
+// Pieces implements [Journal].
+func (d *Disk) Pieces(from Place, f func(at Place, events []byte) error) error {
+	return d.walk(pieceKey(from), func(key, value []byte) error { return f(placeOf(key), value[1:]) })
+}
+
+func (d *Disk) get(key []byte) ([]byte, error) {
+	value, closer, err := d.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, d.readError(err)
+	}
+	return append([]byte{}, value...), closer.Close()
+}
+
+func metaKey(name string) []byte { return append([]byte{keyMeta}, name...) }
+
+// Put implements [Journal].
+func (d *Disk) Put(name string, value []byte) error {
+	b := d.db.NewBatch()
+	if err := b.Set(metaKey(name), value, nil); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	return d.write(b, d.sync)
+}
+
+// Get implements [Journal].
+func (d *Disk) Get(name string) ([]byte, error) { return d.get(metaKey(name)) }
+
+// TrimRecords implements [Journal].
+func (d *Disk) TrimRecords(before uint64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before = min(before, d.newest+1)
+	if before <= d.oldest {
+		return nil
+	}
+	if err := d.trim(recordKey(0), recordKey(before), "trimmed", before); err != nil {
+		return err
+	}
+	d.oldest = before
+	return nil
+}
+
+// TrimPieces implements [Journal].
+func (d *Disk) TrimPieces(before uint64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before = min(before, d.committed.Number+1)
+	if !d.last {
+		before = min(before, d.committed.Number)
+	}
+	return d.trim(pieceKey(Place{}), pieceKey(Place{Number: before}), "pieces", before)
+}
+
+// trim removes the keys of a range, and keeps the first number behind it.
+func (d *Disk) trim(from, to []byte, name string, before uint64) error {
+	b := d.db.NewBatch()
+	if err := errors.Join(b.DeleteRange(from, to, nil), b.Set(metaKey(name), binary.BigEndian.AppendUint64(nil, before), nil)); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	return d.write(b, pebble.NoSync)
+}
+
+// Close implements [Journal].
+func (d *Disk) Close() error { return d.db.Close() }
+
+// storeLog passes the store's reports on.
+type storeLog struct {
+	*slog.Logger
+	d     *Disk
+	fatal func(error)
+}
+
+// Infof implements the store's Logger.
+func (l storeLog) Infof(format string, args ...any) {
+	l.Debug("journal store", "report", fmt.Sprintf(format, args...))
+}
+
+// Errorf implements the store's Logger.
+func (l storeLog) Errorf(format string, args ...any) {
+	l.Error("journal store", "report", fmt.Sprintf(format, args...))
+}
+
+// Fatalf implements the store's Logger. It does not return.
+func (l storeLog) Fatalf(format string, args ...any) {
+	err := fmt.Errorf("%w: %s: %s", ErrFailed, l.d.dir, fmt.Sprintf(format, args...))
+	l.d.fail(err)
+	l.fatal(err)
+}

@@ -1,0 +1,332 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// implementations are the journals that the suite is about. reopen is nil if the journal ends with
+// the process.
+var implementations = map[string]func(t *testing.T) (j Journal, reopen func() Journal){
+	"memory": func(*testing.T) (Journal, func() Journal) { return NewMemory(), nil },
+	"disk": func(t *testing.T) (Journal, func() Journal) {
+		dir := t.TempDir()
+		j := open(t, Options{Dir: dir})
+		return j, func() Journal { return open(t, Options{Dir: dir}) }
+	},
+	"simulated disk": func(t *testing.T) (Journal, func() Journal) {
+		fs := vfs.NewCrashableMem()
+		j := open(t, Options{Dir: "journal", FS: fs})
+		return j, func() Journal { return open(t, Options{Dir: "journal", FS: fs}) }
+	},
+}
+
+func open(t testing.TB, o Options) *Disk {
+	t.Helper()
+	d, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// suite runs a test on each implementation. check is called for what the test has left: with the
+// journal itself, and after it was closed and opened again.
+func suite(t *testing.T, fill, check func(t *testing.T, j Journal)) {
+	t.Helper()
+	for name, make := range implementations {
+		t.Run(name, func(t *testing.T) {
+			j, reopen := make(t)
+			fill(t, j)
+			check(t, j)
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if reopen == nil {
+				return
+			}
+			j = reopen()
+			check(t, j)
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// records returns the records from a number on, as "1=a 2=b".
+func records(t testing.TB, j Journal, from uint64) string {
+	t.Helper()
+	var all []string
+	ok(t, j.Records(from, func(n uint64, r []byte) error {
+		all = append(all, fmt.Sprintf("%d=%s", n, r))
+		return nil
+	}))
+	return strings.Join(all, " ")
+}
+
+func pieces(t testing.TB, j Journal, from Place) string {
+	t.Helper()
+	var all []string
+	ok(t, j.Pieces(from, func(at Place, b []byte) error {
+		all = append(all, fmt.Sprintf("%d.%d=%s", at.Number, at.Piece, b))
+		return nil
+	}))
+	return strings.Join(all, " ")
+}
+
+func expect(t testing.TB, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	suite(t, func(t *testing.T, j Journal) {
+		if oldest, newest := j.Bounds(); oldest != 1 || newest != 0 {
+			t.Errorf("empty: %d to %d", oldest, newest)
+		}
+		for i, r := range []string{"a", "", "c"} {
+			buffer := []byte(r)
+			if n, err := j.Append(buffer); err != nil || n != uint64(i)+1 {
+				t.Errorf("record %d has number %d: %v", i, n, err)
+			}
+			clear(buffer) // the journal has its own copy
+		}
+	}, func(t *testing.T, j Journal) {
+		if oldest, newest := j.Bounds(); oldest != 1 || newest != 3 {
+			t.Errorf("%d to %d", oldest, newest)
+		}
+		expect(t, records(t, j, 0), "1=a 2= 3=c")
+		expect(t, records(t, j, 3), "3=c")
+		expect(t, records(t, j, 4), "")
+		enough := errors.New("enough")
+		if err := j.Records(1, func(uint64, []byte) error { return enough }); !errors.Is(err, enough) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestPieces(t *testing.T) {
+	suite(t, func(t *testing.T, j Journal) {
+		if at, last := j.Committed(); at != (Place{}) || !last {
+			t.Errorf("empty: %v, %v", at, last)
+		}
+		for _, p := range []struct {
+			at   Place
+			last bool
+			err  error
+		}{
+			{Place{1, 1}, true, ErrOrder},
+			{Place{1, 0}, true, nil},
+			{Place{1, 1}, true, ErrOrder}, // 1.0 was the last one
+			{Place{1, 0}, true, ErrOrder},
+			{Place{3, 0}, false, nil}, // record 2 has no events
+			{Place{4, 0}, true, ErrOrder},
+			{Place{3, 1}, false, nil},
+			{Place{3, 3}, true, ErrOrder},
+		} {
+			if err := j.Commit(p.at, p.last, fmt.Appendf(nil, "%v", p.at)); !errors.Is(err, p.err) {
+				t.Errorf("%v: error %v, want %v", p.at, err, p.err)
+			}
+		}
+	}, func(t *testing.T, j Journal) {
+		expect(t, pieces(t, j, Place{}), "1.0={1 0} 3.0={3 0} 3.1={3 1}")
+		expect(t, pieces(t, j, Place{3, 1}), "3.1={3 1}")
+		if at, last := j.Committed(); at != (Place{3, 1}) || last {
+			t.Errorf("%v, %v", at, last)
+		}
+	})
+}
+
+func TestCheckpoints(t *testing.T) {
+	large := bytes.Repeat([]byte("0123456789"), 150_000)
+	suite(t, func(t *testing.T, j Journal) {
+		for n := range uint64(3) {
+			ok(t, j.SaveCheckpoint(63, 10*(n+1), large[:len(large)-int(n)]))
+			ok(t, j.SaveCheckpoint(0, n, fmt.Append(nil, n)))
+		}
+		ok(t, j.SaveCheckpoint(5, 1, nil))
+	}, func(t *testing.T, j Journal) {
+		for partition, want := range map[int]string{0: "2: 2; 1: 1; ", 63: "30: 1499998; 20: 1499999; ", 5: "1: ; ", 7: ""} {
+			all, err := j.Checkpoints(partition)
+			ok(t, err)
+			got := ""
+			for _, c := range all {
+				text := string(c.State)
+				if len(text) > 10 {
+					if !bytes.Equal(c.State, large[:len(c.State)]) {
+						t.Errorf("partition %d: other bytes", partition)
+					}
+					text = fmt.Sprint(len(text))
+				}
+				got += fmt.Sprintf("%d: %s; ", c.Number, text)
+			}
+			expect(t, got, want)
+		}
+	})
+}
+
+func TestValues(t *testing.T) {
+	suite(t, func(t *testing.T, j Journal) {
+		ok(t, j.Put("a", []byte("1")))
+		ok(t, j.Put("b/c", nil))
+		ok(t, j.Put("a", []byte("2")))
+	}, func(t *testing.T, j Journal) {
+		for name, want := range map[string]string{"a": "2", "b/c": ""} {
+			got, err := j.Get(name)
+			ok(t, err)
+			expect(t, string(got), want)
+		}
+		if _, err := j.Get("b"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestTrim(t *testing.T) {
+	suite(t, func(t *testing.T, j Journal) {
+		for n := range uint64(5) {
+			_, err := j.Append([]byte{'a' + byte(n)})
+			ok(t, err)
+			ok(t, j.Commit(Place{n + 1, 0}, true, []byte{'A' + byte(n)}))
+		}
+		ok(t, j.TrimRecords(3))
+		ok(t, j.TrimRecords(2)) // changes nothing
+		ok(t, j.TrimPieces(4))
+	}, func(t *testing.T, j Journal) {
+		expect(t, records(t, j, 1), "3=c 4=d 5=e")
+		expect(t, pieces(t, j, Place{}), "4.0=D 5.0=E")
+	})
+	suite(t, func(t *testing.T, j Journal) { // of everything: the numbers go on
+		for n := range uint64(2) {
+			_, err := j.Append([]byte("x"))
+			ok(t, err)
+			ok(t, j.Commit(Place{n + 1, 0}, true, nil))
+		}
+		ok(t, j.TrimRecords(99))
+		ok(t, j.TrimPieces(99))
+	}, func(t *testing.T, j Journal) {
+		if oldest, newest := j.Bounds(); oldest != 3 || newest != 2 {
+			t.Errorf("%d to %d", oldest, newest)
+		}
+		if at, last := j.Committed(); at.Number != 2 || !last {
+			t.Errorf("committed %v, %v", at, last)
+		}
+	})
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, Options{Dir: dir})
+	defer j.Close()
+	_, err := Open(Options{Dir: dir})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestANewerFormatIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, Options{Dir: dir})
+	ok(t, j.Put("format", []byte{format + 1}))
+	ok(t, j.Close())
+	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrNewer) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A directory belongs to its user alone.
+func TestTheDirectoryIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	ok(t, open(t, Options{Dir: dir}).Close())
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// A byte that has changed on disk is never taken for something else: it is an error that names the
+// directory, or concerns bytes that nothing refers to any more.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, Options{Dir: dir})
+	record := func(n uint64) []byte { return bytes.Repeat(fmt.Append(nil, n, " "), 2000) }
+	const n = 300
+	for i := range uint64(n) {
+		_, err := j.Append(record(i + 1))
+		ok(t, err)
+		if i == n/2 {
+			ok(t, j.db.Flush())
+		}
+	}
+	ok(t, j.Close())
+	files, err := os.ReadDir(dir)
+	ok(t, err)
+	damaged := 0
+	for _, file := range files {
+		ext := filepath.Ext(file.Name())
+		if ext != ".sst" && ext != ".log" && !strings.HasPrefix(file.Name(), "MANIFEST") {
+			continue
+		}
+		whole, err := os.ReadFile(filepath.Join(dir, file.Name()))
+		ok(t, err)
+		for _, share := range []int{0, 25, 50, 75, 99} {
+			at := len(whole) * share / 100
+			if len(whole) == 0 {
+				continue
+			}
+			copied := t.TempDir()
+			ok(t, os.CopyFS(copied, os.DirFS(dir)))
+			broken := bytes.Clone(whole)
+			broken[at] ^= 0x40
+			ok(t, os.WriteFile(filepath.Join(copied, file.Name()), broken, 0o600))
+			last, err := readAll(copied, record)
+			switch {
+			case err == nil && last == n:
+			case err != nil && strings.Contains(err.Error(), copied):
+				damaged++
+			default:
+				t.Errorf("%s at %d of %d: read up to record %d, error %v", file.Name(), at, len(whole), last, err)
+			}
+		}
+	}
+	if damaged == 0 {
+		t.Error("no damage was found")
+	}
+}
+
+// readAll reads a directory and compares every record.
+func readAll(dir string, want func(uint64) []byte) (last uint64, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: %v", dir, p)
+		}
+	}()
+	j, err := Open(Options{Dir: dir})
+	if err != nil {
+		return 0, err
+	}
+	err = j.Records(1, func(n uint64, r []byte) error {
+		if !bytes.Equal(r, want(n)) {
+			return fmt.Errorf("record %d has other bytes", n)
+		}
+		last = n
+		return nil
+	})
+	return last, errors.Join(err, j.Close())
+}
