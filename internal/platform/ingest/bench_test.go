@@ -8,13 +8,18 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
 )
 
-// BenchmarkSubmit measures the way of positions through the pipeline, with a tenth of them causing
-// an event: alone, one waiting client; and in batches of 1,000 from several clients.
+// BenchmarkSubmit measures the way of positions through the pipeline: one position at a time from
+// one client and from 50, and batches of 1,000 from four; without a journal, and with one on disk.
 func BenchmarkSubmit(b *testing.B) {
-	for _, c := range []struct{ clients, size int }{{1, 1}, {50, 1}, {4, 1000}} {
-		b.Run(fmt.Sprintf("%d clients, %d at once", c.clients, c.size), func(b *testing.B) {
+	for _, c := range []struct {
+		clients, size int
+		durable       bool
+	}{{1, 1, false}, {1, 1, true}, {50, 1, false}, {50, 1, true}, {4, 1000, false}, {4, 1000, true}} {
+		kept := map[bool]string{false: "volatile", true: "durable"}[c.durable]
+		b.Run(fmt.Sprintf("%d clients, %d at once, %s", c.clients, c.size, kept), func(b *testing.B) {
 			catalog := &fence.Catalog{}
 			s, _ := fence.NewSet("zone", fence.Options{})
 			for i := range 20 {
@@ -25,7 +30,20 @@ func BenchmarkSubmit(b *testing.B) {
 			if err := catalog.Add(s); err != nil {
 				b.Fatal(err)
 			}
-			p := New(Config{Views: NewViews(catalog).View, Publisher: discard{}})
+			config := Config{Views: NewViews(catalog).View, Publisher: discard{}}
+			if c.durable {
+				disk, err := journal.Open(journal.Options{Dir: b.TempDir()})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer disk.Close()
+				views := &viewTable{}
+				config.Journal, config.EncodeView, config.DecodeView = disk, views.encode, views.decode
+			}
+			p, err := Open(config)
+			if err != nil {
+				b.Fatal(err)
+			}
 			defer p.Close(b.Context())
 			var clients atomic.Int64
 			b.SetParallelism(max(1, c.clients/2))

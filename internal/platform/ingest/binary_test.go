@@ -52,7 +52,7 @@ func vectors(t testing.TB) (all []vector) {
 }
 
 // binary decodes one body.
-func binary(body []byte) *Batch {
+func binaryBody(body []byte) *Batch {
 	b, d := &Batch{}, decoder()
 	d.Binary(b, 7, body)
 	return b
@@ -76,7 +76,7 @@ func TestVectors(t *testing.T) {
 		}
 		seen[v.name] = true
 		t.Run(v.name, func(t *testing.T) {
-			got := binary(v.body)
+			got := binaryBody(v.body)
 			if v.reason != "" {
 				bad++
 				if len(got.Positions) != 0 || len(got.Rejected) != 1 || got.Rejected[0] != (Rejection{7, v.reason}) {
@@ -116,7 +116,7 @@ func TestBodiesTooLargeForVectors(t *testing.T) {
 	}{
 		{"longer than 65536 bytes", long}, {props16, append(fleetless[:len(fleetless):len(fleetless)], props...)}, {props16, large},
 	} {
-		if b := binary(c.body); len(b.Rejected) != 1 || b.Rejected[0].Reason != c.want {
+		if b := binaryBody(c.body); len(b.Rejected) != 1 || b.Rejected[0].Reason != c.want {
 			t.Errorf("got %v, want %s", b.Rejected, c.want)
 		}
 	}
@@ -143,7 +143,7 @@ func TestFleetOfTheDoor(t *testing.T) {
 func TestNothingOfABodyIsKept(t *testing.T) {
 	for _, v := range vectors(t) {
 		body := append([]byte(nil), v.body...)
-		got, want := binary(body), binary(v.body)
+		got, want := binaryBody(body), binaryBody(v.body)
 		for i := range body {
 			body[i] = 0xcc
 		}
@@ -160,7 +160,7 @@ func FuzzPosition(f *testing.F) {
 		f.Add(v.body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b := binary(body)
+		b := binaryBody(body)
 		if len(b.Positions)+len(b.Rejected) != 1 {
 			t.Fatalf("%+v", b)
 		}
@@ -180,7 +180,7 @@ func FuzzPosition(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := binary(body); len(b.Positions) != 1 || !same(&b.Positions[0], p) {
+		if b := binaryBody(body); len(b.Positions) != 1 || !same(&b.Positions[0], p) {
 			t.Errorf("%+v\nwant %s", b, show([]track.Position{*p}))
 		}
 	})

@@ -57,3 +57,10 @@ func (c *clock) now() track.Millis {
 	c.last = max(c.last, at)
 	return c.last
 }
+
+// atLeast makes t a time that has been: later ones are not before it.
+func (c *clock) atLeast(t track.Millis) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = max(c.last, t)
+}

@@ -37,4 +37,6 @@ func TestClock(t *testing.T) {
 	at(25 * time.Second)
 	s.step, s.mono = 6*time.Second, 30*time.Second // both agree again
 	at(36 * time.Second)
+	c.atLeast(track.MillisOf(begun.Add(50 * time.Second))) // of a record that was restored
+	at(50 * time.Second)
 }

@@ -89,7 +89,7 @@ func TestUnknownMembersAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := binary(body); len(b.Positions) != 1 || fmt.Sprint(b.Ignored.Names, b.Ignored.Count) != "[LON timestamp] 2" {
+	if b := binaryBody(body); len(b.Positions) != 1 || fmt.Sprint(b.Ignored.Names, b.Ignored.Count) != "[LON timestamp] 2" {
 		t.Errorf("CBOR: %+v", b)
 	}
 	families, err := reg.Gather()

@@ -28,6 +28,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/fold"
+	"paddock/internal/platform/journal"
 	"paddock/internal/platform/subjects"
 )
 
@@ -65,6 +66,16 @@ type Config struct {
 	Congested func() bool
 	// Logger reports steps of the system's clock. Nil: no report.
 	Logger *slog.Logger
+
+	// Journal keeps every record before it is applied. Nil: the state ends with the process.
+	Journal journal.Journal
+	// EncodeView and DecodeView store the fences in the journal, which has to give the same view
+	// again, with the same ids and the same order of fences.
+	EncodeView func(*track.View) ([]byte, error)
+	DecodeView func([]byte) (*track.View, error)
+	// Failed is called once when the journal cannot be written: from then on every position is
+	// refused. Nil: only the refusals tell.
+	Failed func(error)
 }
 
 // Pipeline owns the state of all objects.
@@ -93,8 +104,27 @@ type Pipeline struct {
 	ended   chan struct{}
 }
 
-// New starts a pipeline. Close stops it.
+// New starts a pipeline without a journal. Close stops it.
 func New(cfg Config) *Pipeline {
+	cfg.Journal = nil
+	p := build(cfg)
+	go p.run()
+	return p
+}
+
+// Open starts a pipeline with the state that its journal holds. Close stops it.
+func Open(cfg Config) (*Pipeline, error) {
+	p := build(cfg)
+	if cfg.Journal != nil {
+		if err := p.restore(); err != nil {
+			return nil, err
+		}
+	}
+	go p.run()
+	return p, nil
+}
+
+func build(cfg Config) *Pipeline {
 	if cfg.Workers == 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -115,8 +145,8 @@ func New(cfg Config) *Pipeline {
 	for q := range p.partitions {
 		p.partitions[q] = &partition{Partition: fold.NewPartition(opts)}
 	}
+	p.order.store.every = checkpointEvery
 	p.seen.Store(&track.View{})
-	go p.run()
 	return p
 }
 

@@ -74,6 +74,7 @@ type outcome uint8
 const (
 	overloaded = outcome(255) // there was no room
 	unapplied  = outcome(254) // the pipeline ended before the position was applied
+	unstored   = outcome(253) // the journal could not be written
 )
 
 // Position implements [fold.Job].
@@ -106,7 +107,7 @@ func (pd *pending) count() {
 	var applied [3]int
 	refused := 0
 	for _, o := range pd.outcomes {
-		if o == overloaded || o == unapplied {
+		if o >= unstored {
 			refused++
 		} else {
 			applied[o]++
@@ -133,6 +134,9 @@ func (pd *pending) result() Result {
 		case unapplied:
 			r.Overloaded++
 			r.reject(pd.batch.index(i), "not applied: shutting down, send it again later")
+		case unstored:
+			r.Overloaded++
+			r.reject(pd.batch.index(i), "not stored: the journal cannot be written")
 		}
 	}
 	r.list()
@@ -142,7 +146,7 @@ func (pd *pending) result() Result {
 
 // part is the positions of a batch that belong to one partition.
 type part struct {
-	pending *pending
+	job     fold.Job
 	members []int32
 }
 

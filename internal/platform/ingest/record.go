@@ -24,7 +24,7 @@ const (
 	// publishRecords and publishBytes bound one call of the publisher, because a position may cause
 	// very many events. A call may exceed the bytes by one event.
 	publishRecords = 1000
-	publishBytes   = 1 << 20
+	publishBytes   = 512 << 10
 )
 
 // order is the state of the making of records.
@@ -35,6 +35,14 @@ type order struct {
 	parts [subjects.Partitions][]part
 	out   [subjects.Partitions][]events.Record
 	batch []events.Record // for the publisher
+	spans []span          // the positions of the record
+	store storing
+}
+
+// span is positions of a batch that are part of a record.
+type span struct {
+	pending  *pending
+	from, to int
 }
 
 // partition is a partition, and its state for the holder of the turn and for readers.
@@ -59,6 +67,9 @@ func (p *Pipeline) record(steps int) {
 	if view == nil && len(requests) == 0 && stepping == 0 {
 		return
 	}
+	if !p.append(at, view, requests, stepping) {
+		return
+	}
 	p.state.Lock()
 	if view != nil {
 		p.order.view = view
@@ -73,6 +84,7 @@ func (p *Pipeline) record(steps int) {
 	p.each(positions, func(q int) { p.apply(q, at, stepping&(1<<q) != 0) })
 	p.state.Unlock()
 	p.publish()
+	p.checkpoint(positions)
 	p.answer()
 	if left || steps == 0 && p.busy(at) {
 		p.signal()
@@ -106,6 +118,7 @@ func (p *Pipeline) take(at track.Millis) (requests []*request, positions int, le
 			batch[i].Arrived = at
 		}
 		split(&p.order.parts, r.pending, from, to)
+		p.order.spans = append(p.order.spans, span{r.pending, from, to})
 		positions += to - from
 		requests = append(requests, r)
 		if r.next = to; to < len(batch) {
@@ -181,7 +194,7 @@ func (p *Pipeline) apply(q int, at track.Millis, step bool) {
 	t := p.partitions[q]
 	t.Begin()
 	for _, part := range parts {
-		t.events = t.Apply(part.pending, part.members, t.events)
+		t.events = t.Apply(part.job, part.members, t.events)
 	}
 	clear(parts)
 	p.order.parts[q] = parts[:0]
@@ -196,7 +209,9 @@ func (p *Pipeline) apply(q int, at track.Millis, step bool) {
 func (p *Pipeline) encode(q int) {
 	t := p.partitions[q]
 	for i := range t.events {
-		p.Metrics.event(&t.events[i])
+		if !p.order.store.replaying {
+			p.Metrics.event(&t.events[i])
+		}
 		p.order.out[q] = append(p.order.out[q], events.NewRecord(&t.events[i]))
 	}
 	clear(t.events)
@@ -214,28 +229,34 @@ func (p *Pipeline) publish() {
 	size := 0
 	for q, list := range p.order.out {
 		for i := range list {
-			p.order.batch = append(p.order.batch, list[i])
-			size += list[i].JSON.Len()
-			if len(p.order.batch) == publishRecords || size >= publishBytes {
-				p.handOut()
+			n := list[i].JSON.Len()
+			if len(p.order.batch) == publishRecords || size > 0 && size+n > publishBytes {
+				p.handOut(false)
 				size = 0
 			}
+			p.order.batch = append(p.order.batch, list[i])
+			size += n
 		}
 		clear(list)
 		if p.order.out[q] = list[:0]; cap(list) > 4*fold.ApplyEvents {
 			p.order.out[q] = nil
 		}
 	}
-	p.handOut()
+	p.handOut(true)
+	clear(p.order.spans)
+	p.order.spans = p.order.spans[:0]
 }
 
-// handOut publishes the gathered events.
-func (p *Pipeline) handOut() {
+// handOut publishes the gathered events; last says that they are the last ones of the record.
+func (p *Pipeline) handOut(last bool) {
 	if len(p.order.batch) == 0 {
 		return
 	}
-	p.cfg.Publisher.Publish(p.order.batch)
-	p.Metrics.published(p.order.batch)
+	p.commit(last)
+	if p.cfg.Publisher != nil && !p.order.store.replaying {
+		p.cfg.Publisher.Publish(p.order.batch)
+		p.Metrics.published(p.order.batch)
+	}
 	clear(p.order.batch)
 	p.order.batch = p.order.batch[:0]
 }
@@ -304,7 +325,11 @@ func (p *Pipeline) over() (over, busy bool) {
 		return false, busy
 	}
 	for _, t := range p.partitions {
-		t.Refuse(func(j fold.Job, i int32) { j.(*pending).refuse(i, unapplied) })
+		t.Refuse(func(j fold.Job, i int32) {
+			if pd, live := j.(*pending); live { // and not of a replay
+				pd.refuse(i, unapplied)
+			}
+		})
 	}
 	p.mu.Lock()
 	rest := p.waiting
@@ -317,5 +342,6 @@ func (p *Pipeline) over() (over, busy bool) {
 		p.order.open = append(p.order.open, r.pending)
 	}
 	p.answer()
+	p.saveAll()
 	return true, false
 }

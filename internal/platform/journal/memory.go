@@ -30,6 +30,16 @@ func NewMemory() *Memory {
 	return &Memory{oldest: 1, last: true, checkpoints: map[int][]Checkpoint{}, values: map[string][]byte{}}
 }
 
+// Clone returns a journal with the present contents, which changes apart from m.
+func (m *Memory) Clone() *Memory {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return &Memory{
+		oldest: m.oldest, records: slices.Clone(m.records), pieces: slices.Clone(m.pieces),
+		committed: m.committed, last: m.last, checkpoints: maps.Clone(m.checkpoints), values: m.values,
+	}
+}
+
 // Append implements [Journal].
 func (m *Memory) Append(record []byte) (uint64, error) {
 	m.mu.Lock()

@@ -1,0 +1,199 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"paddock/fence/track"
+)
+
+// recordVersion is the first byte of an encoded record.
+const recordVersion = 1
+
+// input is everything that a record applies, in its stored form: the fold of the same inputs, from
+// the first one on, gives the same state and the same events.
+type input struct {
+	at        track.Millis
+	stepping  uint64 // partitions that do postponed work, as bits
+	view      []byte // encoded by Config.EncodeView; nil: the fences are those before
+	removals  []removal
+	positions []track.Position
+}
+
+var errRecord = errors.New("ingest: not a valid record")
+
+// Flags of a position.
+const (
+	hasAccuracy = 1 << iota
+	hasSpeed
+	hasHeading
+	hasProps
+	onGrid // of 1e-7 degrees: longitude and latitude are whole numbers
+)
+
+// appendInput appends the stored form of a record without its positions, which follow: their
+// number, and each by appendPosition. Numbers are varints, others least byte first.
+func appendInput(b []byte, in *input) []byte {
+	b = append(b, recordVersion)
+	b = binary.AppendVarint(b, int64(in.at))
+	b = binary.LittleEndian.AppendUint64(b, in.stepping)
+	b = appendBytes(b, in.view)
+	b = binary.AppendUvarint(b, uint64(len(in.removals)))
+	for _, r := range in.removals {
+		b = appendText(appendText(b, r.fleet), r.id)
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendBytes appends bytes of which nil is not the same as none.
+func appendBytes(b, v []byte) []byte {
+	if v == nil {
+		return append(b, 0)
+	}
+	return append(binary.AppendUvarint(b, uint64(len(v))+1), v...)
+}
+
+// appendPosition appends a position of a record whose time is at.
+func appendPosition(b []byte, p *track.Position, at track.Millis) []byte {
+	flags := byte(0)
+	for _, m := range []struct {
+		set  bool
+		flag byte
+	}{{p.Accuracy.Known, hasAccuracy}, {p.Speed.Known, hasSpeed}, {p.Heading.Known, hasHeading}, {p.Props != nil, hasProps}} {
+		if m.set {
+			flags |= m.flag
+		}
+	}
+	lon, lat := int64(math.Round(p.Lon*coordScale)), int64(math.Round(p.Lat*coordScale))
+	if float64(lon)/coordScale == p.Lon && float64(lat)/coordScale == p.Lat {
+		flags |= onGrid
+	}
+	b = append(b, flags)
+	b = appendText(appendText(b, p.Fleet), p.ID)
+	if flags&onGrid != 0 {
+		b = binary.LittleEndian.AppendUint32(b, uint32(int32(lon)))
+		b = binary.LittleEndian.AppendUint32(b, uint32(int32(lat)))
+	} else {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lon))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lat))
+	}
+	b = binary.AppendVarint(b, int64(p.Time-at))
+	for _, m := range []track.Measure{p.Accuracy, p.Speed, p.Heading} {
+		if m.Known {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(m.Value))
+		}
+	}
+	if p.Props != nil {
+		b = appendText(b, string(p.Props))
+	}
+	return b
+}
+
+// parseInput reads the stored form of a record. Its texts do not share memory with b.
+func parseInput(b []byte) (*input, error) {
+	r := inputReader{rest: b}
+	if r.byte() != recordVersion {
+		return nil, errRecord
+	}
+	in := &input{at: track.Millis(r.int()), stepping: binary.LittleEndian.Uint64(r.take(8))}
+	if n := r.uint(); n > 0 {
+		in.view = append([]byte{}, r.take(n-1)...)
+	}
+	for range r.count(2) {
+		in.removals = append(in.removals, removal{fleet: r.text(), id: r.text()})
+	}
+	for range r.count(12) {
+		in.positions = append(in.positions, r.position(in.at))
+	}
+	if r.err != nil || len(r.rest) > 0 {
+		return nil, errRecord
+	}
+	return in, nil
+}
+
+// inputReader reads field after field. After the first error it returns zeros.
+type inputReader struct {
+	rest []byte
+	err  error
+}
+
+func (r *inputReader) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.err, r.rest = errRecord, nil
+		return make([]byte, 8)
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *inputReader) byte() byte { return r.take(1)[0] }
+
+func (r *inputReader) uint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	r.take(uint64(max(n, 1)))
+	if n <= 0 {
+		r.err = errRecord
+	}
+	return v
+}
+
+func (r *inputReader) int() int64 {
+	v, n := binary.Varint(r.rest)
+	r.take(uint64(max(n, 1)))
+	if n <= 0 {
+		r.err = errRecord
+	}
+	return v
+}
+
+// count reads the number of elements, each of which has at least this many bytes.
+func (r *inputReader) count(bytes int) int {
+	n := r.uint()
+	if n > uint64(len(r.rest)/bytes) {
+		r.err, r.rest = errRecord, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (r *inputReader) text() string {
+	n := r.uint()
+	if n > uint64(len(r.rest)) {
+		r.err, r.rest = errRecord, nil
+		return ""
+	}
+	return string(r.take(n))
+}
+
+func (r *inputReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
+
+func (r *inputReader) position(at track.Millis) track.Position {
+	flags := r.byte()
+	p := track.Position{Fleet: r.text(), ID: r.text(), Arrived: at}
+	if flags&onGrid != 0 {
+		p.Lon, p.Lat = float64(int32(r.uint32()))/coordScale, float64(int32(r.uint32()))/coordScale
+	} else {
+		p.Lon = math.Float64frombits(binary.LittleEndian.Uint64(r.take(8)))
+		p.Lat = math.Float64frombits(binary.LittleEndian.Uint64(r.take(8)))
+	}
+	p.Time = at + track.Millis(r.int())
+	for _, m := range []struct {
+		flag byte
+		to   *track.Measure
+	}{{hasAccuracy, &p.Accuracy}, {hasSpeed, &p.Speed}, {hasHeading, &p.Heading}} {
+		if flags&m.flag != 0 {
+			*m.to = track.Measure{Value: math.Float32frombits(r.uint32()), Known: true}
+		}
+	}
+	if flags&hasProps != 0 {
+		p.Props = json.RawMessage(r.text())
+	}
+	return p
+}

@@ -1,0 +1,300 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
+)
+
+// viewTable stores views by their place in a list.
+type viewTable struct {
+	mu  sync.Mutex
+	all []*track.View
+}
+
+func (v *viewTable) encode(view *track.View) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.all = append(v.all, view)
+	return binary.AppendUvarint(nil, uint64(len(v.all)-1)), nil
+}
+
+func (v *viewTable) decode(b []byte) (*track.View, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i, _ := binary.Uvarint(b)
+	return v.all[i], nil
+}
+
+// states returns the state of every partition.
+func states(t *testing.T, p *Pipeline) (all [][]byte) {
+	t.Helper()
+	p.state.RLock()
+	defer p.state.RUnlock()
+	for q, part := range p.partitions {
+		state, err := part.Export(nil)
+		if err != nil {
+			t.Fatalf("partition %d: %v", q, err)
+		}
+		all = append(all, state)
+	}
+	return all
+}
+
+// stored returns the JSON of all events in a journal.
+func stored(t *testing.T, j journal.Journal) (all []string) {
+	t.Helper()
+	if err := j.Pieces(journal.Place{}, func(at journal.Place, b []byte) error {
+		for len(b) > 0 {
+			r, rest, err := events.ParseRecord(b)
+			if err != nil {
+				return fmt.Errorf("%v: %w", at, err)
+			}
+			all = append(all, string(r.JSON.Bytes()))
+			b = rest
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestReplay plays random inputs to a pipeline with a journal, and now and then goes on with
+// another one that is opened on a copy of the journal, as after a crash: with the same state, with
+// all events in the journal, each once, and none published again.
+func TestReplay(t *testing.T) {
+	for seed := range uint64(2) {
+		synctest.Test(t, func(t *testing.T) { newReplay(t, rand.New(rand.NewPCG(seed, 3))).play() })
+	}
+}
+
+// replay is a pipeline with a journal in a history with crashes.
+type replay struct {
+	*testing.T
+	*rand.Rand
+	catalog *fence.Catalog
+	config  Config
+	log     *journal.Memory
+	pub     *published
+	p       *Pipeline
+	sent    int
+}
+
+func newReplay(t *testing.T, r *rand.Rand) *replay {
+	pub, views, log := &published{}, &viewTable{}, journal.NewMemory()
+	catalog := &fence.Catalog{}
+	addSet(t, catalog, "zone", unitSquare("a", 0))
+	addSet(t, catalog, "s", overlapping(1+r.IntN(40))...)
+	x := &replay{T: t, Rand: r, catalog: catalog, log: log, pub: pub, config: Config{
+		Workers: 1 + r.IntN(4), Publisher: pub, Views: NewViews(catalog).View, EncodeView: views.encode, DecodeView: views.decode,
+		Track: track.Options{TTL: time.Minute, Initial: track.InitialEnter},
+	}}
+	x.p = x.restored(log)
+	go x.p.run()
+	t.Cleanup(func() { x.p.Close(context.Background()) })
+	return x
+}
+
+// restored returns a pipeline with the state of a journal, which does not run yet.
+func (x *replay) restored(log *journal.Memory) *Pipeline {
+	x.Helper()
+	config := x.config
+	config.Journal = log
+	p := build(config)
+	p.order.store.every = 100 // each partition several times
+	if err := p.restore(); err != nil {
+		x.Fatal(err)
+	}
+	return p
+}
+
+func (x *replay) play() {
+	for range 100 {
+		switch what := x.IntN(20); {
+		case what < 12:
+			b := &Batch{}
+			for range 1 + x.IntN(150) {
+				x.sent++
+				q := fix(fmt.Sprint("v", x.IntN(150)), x.IntN(2))
+				q.Time = track.MillisOf(time.Now()) + track.Millis(x.sent)
+				if x.IntN(3) == 0 {
+					q.Props = fmt.Appendf(nil, `{"n":%d}`, x.IntN(9))
+					q.Speed = track.Measured(x.Float64())
+				}
+				b.Positions = append(b.Positions, q)
+			}
+			if err := x.p.TrySubmit(b, nil); err != nil {
+				x.Fatal(err)
+			}
+		case what < 14:
+			if _, err := x.p.Remove("f", fmt.Sprint("v", x.IntN(150))); err != nil {
+				x.Fatal(err)
+			}
+		case what < 16:
+			zone, _ := x.catalog.Get("zone")
+			if _, _, err := zone.Put(unitSquare(fmt.Sprint("z", x.IntN(3)), x.Float64())); err != nil {
+				x.Fatal(err)
+			}
+		case what < 18:
+			time.Sleep(time.Duration(x.IntN(40)) * time.Second)
+		case what < 19:
+			// At any moment, amid work: the events in the journal are the first of all.
+			copied := x.log.Clone()
+			x.restored(copied)
+			got := stored(x.T, copied)
+			synctest.Wait()
+			if all := x.pub.json(); len(got) > len(all) || !slices.Equal(got, all[:len(got)]) {
+				x.Fatalf("%d events of a restored journal are not the first of %d", len(got), len(all))
+			}
+		default:
+			x.crash()
+		}
+	}
+	x.crash()
+}
+
+// crash goes on with another pipeline, on a copy of the journal.
+func (x *replay) crash() {
+	time.Sleep(time.Second) // until no work is postponed
+	synctest.Wait()
+	copied := x.log.Clone()
+	p := x.restored(copied)
+	if !reflect.DeepEqual(states(x.T, p), states(x.T, x.p)) {
+		x.Fatal("another state")
+	}
+	if got, want := stored(x.T, copied), x.pub.json(); !slices.Equal(got, want) {
+		x.Fatalf("%d events are stored, %d were published", len(got), len(want))
+	}
+	x.p.Close(context.Background())
+	x.p, x.log = p, copied
+	go p.run()
+}
+
+// json returns the published events.
+func (p *published) json() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.records {
+		all = append(all, string(p.records[i].JSON.Bytes()))
+	}
+	return all
+}
+
+// brokenJournal fails from some record on.
+type brokenJournal struct {
+	*journal.Memory
+	left int
+}
+
+var errDisk = errors.New("no disk")
+
+func (b *brokenJournal) Append(record []byte) (uint64, error) {
+	if b.left--; b.left < 0 {
+		return 0, errDisk
+	}
+	return b.Memory.Append(record)
+}
+
+// Nothing is applied that is not stored, and the failure is told once.
+func TestAJournalThatFails(t *testing.T) {
+	pub, views := &published{}, &viewTable{}
+	catalog := &fence.Catalog{}
+	addSet(t, catalog, "zone", unitSquare("a", 0))
+	var failures []error
+	p, err := Open(Config{
+		Publisher: pub, Views: NewViews(catalog).View, Journal: &brokenJournal{journal.NewMemory(), 1}, EncodeView: views.encode, DecodeView: views.decode,
+		Failed: func(err error) { failures = append(failures, err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(t, p, fixes("v", 0, 2))
+	r, err := p.Submit(t.Context(), fixes("v", 2, 3))
+	if err != nil || r.Accepted != 0 || len(r.Rejected) != 3 || r.Rejected[0].Reason != "not stored: the journal cannot be written" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := p.Submit(t.Context(), fixes("v", 9, 1)); !errors.Is(err, ErrClosed) {
+		t.Errorf("after that: %v", err)
+	}
+	p.Close(context.Background())
+	if len(failures) != 1 || !errors.Is(failures[0], errDisk) {
+		t.Errorf("failures %v", failures)
+	}
+	if n := pub.count(); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// inputs are records of every shape.
+func inputs() (all []*input) {
+	all = append(all, &input{at: 5}, &input{at: -1, stepping: 1<<63 | 1, view: []byte{}}, &input{view: []byte("v"), removals: []removal{{fleet: "f", id: "é"}, {}}})
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 50 {
+		in := &input{at: track.Millis(r.Int64N(2e12))}
+		for range r.IntN(20) {
+			p := track.Position{Fleet: "default", ID: fmt.Sprint(r.Uint32()), Arrived: in.at, Time: in.at - track.Millis(r.IntN(1e6))}
+			p.Lon, p.Lat = float64(r.IntN(36e8))/1e7-180, r.Float64()*180-90
+			if r.IntN(2) == 0 {
+				p.Lat = float64(r.IntN(18e8))/1e7 - 90
+			}
+			if r.IntN(2) == 0 {
+				p.Accuracy, p.Heading, p.Props = track.Measured(r.Float64()), track.Measured(3), []byte(`{"a":1}`)
+			}
+			in.positions = append(in.positions, p)
+		}
+		all = append(all, in)
+	}
+	return all
+}
+
+func encodeInput(in *input) []byte {
+	b := binary.AppendUvarint(appendInput(nil, in), uint64(len(in.positions)))
+	for i := range in.positions {
+		b = appendPosition(b, &in.positions[i], in.at)
+	}
+	return b
+}
+
+func TestStoredInputs(t *testing.T) {
+	for _, in := range inputs() {
+		b := encodeInput(in)
+		if got, err := parseInput(b); err != nil || !reflect.DeepEqual(got, in) {
+			t.Fatalf("%+v, %v\nwant %+v", got, err, in)
+		}
+		for n := range b {
+			if _, err := parseInput(b[:n]); err == nil {
+				t.Fatalf("%d of %d bytes were taken", n, len(b))
+			}
+		}
+	}
+}
+
+func FuzzParseInput(f *testing.F) {
+	for _, in := range inputs() {
+		f.Add(encodeInput(in))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in, err := parseInput(b)
+		if err != nil {
+			return
+		}
+		if again, err := parseInput(encodeInput(in)); err != nil || !bytes.Equal(encodeInput(again), encodeInput(in)) {
+			t.Errorf("%+v is stored as another one: %v", in, err)
+		}
+	})
+}

@@ -1,0 +1,303 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/subjects"
+)
+
+// checkpointEvery is the default of storing.every: all partitions are saved once in a million
+// positions.
+const checkpointEvery = 16 << 10
+
+// storing is the state of the journal's use. It belongs to the holder of the turn.
+type storing struct {
+	number    uint64 // of the present record
+	piece     uint32 // next one of its results
+	view      []byte // the present fences, encoded
+	buffer    []byte
+	replaying bool
+
+	every int                            // positions after which the next partition is saved
+	since int                            // positions since the last checkpoint
+	next  int                            // partition whose turn it is
+	saved [subjects.Partitions][2]uint64 // records of the last two checkpoints, the newest one first
+}
+
+// append stores a record before it is applied. If that fails, the record is refused, and with it
+// everything that comes later.
+func (p *Pipeline) append(at track.Millis, view *track.View, requests []*request, stepping uint64) bool {
+	if p.cfg.Journal == nil {
+		return true
+	}
+	in := &input{at: at, stepping: stepping}
+	var err error
+	if view != nil {
+		if in.view, err = p.cfg.EncodeView(view); err != nil {
+			p.fail(fmt.Errorf("the fences cannot be stored: %w", err))
+			return false
+		}
+	}
+	for _, r := range requests {
+		if r.removal != nil {
+			in.removals = append(in.removals, *r.removal)
+		}
+	}
+	s := &p.order.store
+	count := 0
+	for _, span := range p.order.spans {
+		count += span.to - span.from
+	}
+	b := binary.AppendUvarint(appendInput(s.buffer[:0], in), uint64(count))
+	for _, span := range p.order.spans {
+		for i := span.from; i < span.to; i++ {
+			b = appendPosition(b, &span.pending.batch.Positions[i], at)
+		}
+	}
+	s.buffer = b
+	number, err := p.cfg.Journal.Append(b)
+	if err != nil {
+		p.fail(err)
+		return false
+	}
+	s.number, s.piece = number, 0
+	if in.view != nil {
+		s.view = in.view
+	}
+	return true
+}
+
+// fail refuses the positions of the record, and ends the pipeline: positions that wait are refused,
+// and later ones too.
+func (p *Pipeline) fail(err error) {
+	for _, span := range p.order.spans {
+		for i := span.from; i < span.to; i++ {
+			span.pending.refuse(int32(i), unstored)
+		}
+	}
+	clear(p.order.spans)
+	p.order.spans = p.order.spans[:0]
+	for q := range p.order.parts {
+		clear(p.order.parts[q])
+		p.order.parts[q] = p.order.parts[q][:0]
+	}
+	p.answer()
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.givenUp.Store(true)
+	p.signal()
+	if p.cfg.Failed != nil {
+		p.cfg.Failed(err)
+		p.cfg.Failed = nil
+	}
+}
+
+// commit stores gathered events of the present record.
+func (p *Pipeline) commit(last bool) {
+	s := &p.order.store
+	if p.cfg.Journal == nil {
+		return
+	}
+	place := journal.Place{Number: s.number, Piece: s.piece}
+	s.piece++
+	if newest, complete := p.cfg.Journal.Committed(); place.Number < newest.Number || place.Number == newest.Number && (complete || place.Piece <= newest.Piece) {
+		return // a replay: it is there
+	}
+	s.buffer = s.buffer[:0]
+	for i := range p.order.batch {
+		s.buffer = events.AppendRecord(s.buffer, &p.order.batch[i])
+	}
+	if err := p.cfg.Journal.Commit(place, last, s.buffer); err != nil {
+		p.fail(err)
+	}
+}
+
+// checkpoint saves the state of the next partition when it is time to, and removes records that no
+// checkpoint needs any more.
+func (p *Pipeline) checkpoint(positions int) {
+	s := &p.order.store
+	if p.cfg.Journal == nil {
+		return
+	}
+	if s.since += positions; s.since < s.every {
+		return
+	}
+	s.since = 0
+	if err := p.save(s.next); err != nil {
+		p.fail(err)
+		return
+	}
+	if s.next = (s.next + 1) % subjects.Partitions; s.next != 0 {
+		return
+	}
+	oldest := s.number
+	for q := range s.saved {
+		oldest = min(oldest, s.saved[q][1])
+	}
+	if err := p.cfg.Journal.TrimRecords(oldest + 1); err != nil {
+		p.fail(err)
+	}
+}
+
+// save saves the state of a partition after the present record, unless it has postponed work.
+func (p *Pipeline) save(q int) error {
+	t, s := p.partitions[q], &p.order.store
+	if t.More() || s.saved[q][0] == s.number {
+		return nil
+	}
+	state, err := t.Export(appendBytes(nil, append([]byte{}, s.view...)))
+	if err != nil {
+		return err
+	}
+	s.saved[q] = [2]uint64{s.number, s.saved[q][0]}
+	return p.cfg.Journal.SaveCheckpoint(q, s.number, state)
+}
+
+// saveAll saves the state of all partitions, so that the next start replays nothing.
+func (p *Pipeline) saveAll() {
+	if p.cfg.Journal == nil {
+		return
+	}
+	for q := range p.partitions {
+		if err := p.save(q); err != nil {
+			p.fail(err)
+			return
+		}
+	}
+}
+
+// replayed holds the positions of a record that is applied again.
+type replayed []track.Position
+
+// Position implements [fold.Job].
+func (r replayed) Position(i int32) *track.Position { return &r[i] }
+
+// Applied implements [fold.Job].
+func (r replayed) Applied(int32, track.Outcome, *track.Shard) {}
+
+// restore brings the state to the end of the journal: from the checkpoints, and by applying later
+// records again. Results that a crash has taken are committed.
+func (p *Pipeline) restore() error {
+	s := &p.order.store
+	var next [subjects.Partitions]uint64 // record from which on the partition applies
+	oldest, newest := p.cfg.Journal.Bounds()
+	from := newest + 1
+	for q := range p.partitions {
+		var err error
+		if next[q], err = p.load(q, oldest); err != nil {
+			return err
+		}
+		from = min(from, next[q])
+	}
+	s.replaying = true
+	err := p.cfg.Journal.Records(from, func(number uint64, record []byte) error {
+		in, err := parseInput(record)
+		if err == nil {
+			err = p.replay(number, in, &next)
+		}
+		if err != nil {
+			return fmt.Errorf("record %d of the journal: %w", number, err)
+		}
+		return nil
+	})
+	s.replaying = false
+	s.number = newest
+	if p.order.view == nil {
+		p.order.view = p.seen.Load()
+	}
+	return err
+}
+
+// load takes the newest checkpoint of a partition that can be read, and returns the number of the
+// first record behind it.
+func (p *Pipeline) load(q int, oldest uint64) (next uint64, err error) {
+	states, err := p.cfg.Journal.Checkpoints(q)
+	if err != nil {
+		return 0, err
+	}
+	var failures []error
+	for i, c := range states {
+		length, n := binary.Uvarint(c.State)
+		if n <= 0 || length == 0 || length-1 > uint64(len(c.State)-n) {
+			failures = append(failures, track.ErrState)
+			continue
+		}
+		encoded, state := c.State[n:uint64(n)+length-1], c.State[uint64(n)+length-1:]
+		view := &track.View{}
+		if len(encoded) > 0 {
+			if view, err = p.cfg.DecodeView(encoded); err != nil {
+				failures = append(failures, err)
+				continue
+			}
+		}
+		if err := p.partitions[q].Import(state, view); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		p.encode(q)
+		s := &p.order.store
+		s.saved[q] = [2]uint64{c.Number, 0}
+		if i+1 < len(states) {
+			s.saved[q][1] = states[i+1].Number
+		}
+		if c.Number >= s.number {
+			s.number, s.view, p.order.view = c.Number, slices.Clone(encoded), view
+			p.seen.Store(view)
+		}
+		return c.Number + 1, nil
+	}
+	if oldest > 1 {
+		return 0, fmt.Errorf("%w: partition %d has no usable checkpoint, and earlier records are gone: %w", journal.ErrDamaged, q, errors.Join(failures...))
+	}
+	return 1, nil
+}
+
+// replay applies a record again to the partitions that do not have it.
+func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]uint64) error {
+	s := &p.order.store
+	s.number, s.piece = number, 0
+	p.clock.atLeast(in.at)
+	var view *track.View
+	if in.view != nil {
+		var err error
+		if view, err = p.cfg.DecodeView(in.view); err != nil {
+			return err
+		}
+		s.view, p.order.view = in.view, view
+		p.seen.Store(view)
+	}
+	job := replayed(in.positions)
+	var members [subjects.Partitions][]int32
+	for i := range job {
+		q := subjects.Partition(job[i].Fleet, job[i].ID)
+		members[q] = append(members[q], int32(i))
+	}
+	for q := range p.partitions {
+		if next[q] <= number && view != nil {
+			p.change(q, view, in.at)
+		}
+	}
+	for i := range in.removals {
+		if r := &in.removals[i]; next[subjects.Partition(r.fleet, r.id)] <= number {
+			p.remove(r, in.at)
+		}
+	}
+	for q := range p.partitions {
+		if next[q] > number {
+			continue
+		}
+		if len(members[q]) > 0 {
+			p.order.parts[q] = append(p.order.parts[q], part{job, members[q]})
+		}
+		p.apply(q, in.at, in.stepping&(1<<q) != 0)
+	}
+	p.publish()
+	return nil
+}
