@@ -75,8 +75,12 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 	catalog := &fence.Catalog{}
 	addSet(t, catalog, "zone", unitSquare("a", 0))
 	config := Config{Publisher: discard{}, Views: NewViews(catalog).View, EncodeView: views.encode, DecodeView: views.decode}
-	disk, acknowledged := journaltest.NewDisk(), map[string]track.Millis{}
+	var disk *journaltest.Disk
+	var acknowledged map[string]track.Millis
 	for cut := range times {
+		if cut%50 == 0 { // each cut reads all that the ones before have written
+			disk, acknowledged = journaltest.NewDisk(), map[string]track.Millis{}
+		}
 		log, err := disk.Open(noSync)
 		if err != nil {
 			return err
