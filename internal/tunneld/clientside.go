@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 
 	"paddock/internal/process/strictyaml"
-	"paddock/tunnel"
-	"paddock/tunnel/client"
 	"paddock/wire"
 )
 
@@ -33,15 +31,6 @@ func (c *Connect) Link(keyFile string, log *slog.Logger) (config *wire.Config, w
 		return config, "token " + filepath.Base(c.TokenFile), nil
 	}
 	return config, key.ID.String(), nil
-}
-
-// Offer returns the tunnel in the form that package tunnel takes.
-func (t *Tunnel) Offer() client.Tunnel {
-	return client.Tunnel{
-		Name: t.Name, Protocol: tunnel.Protocol(t.Protocol), Host: t.Host, Path: t.Path, Remote: t.Remote, Target: t.Target,
-		Auth: t.Auth, HostHeader: t.HostHeader, HeadTimeout: t.HeadTimeout, MaxInflight: t.MaxInflight, ProxyProtocol: t.ProxyProtocol,
-		Direct: t.Direct, Group: t.Group,
-	}
 }
 
 // Locate is as for Load: the files that the settings name are looked for in dir.

@@ -3,6 +3,7 @@ package tunneld
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // ReadSection reads the section under the key tunnel. Faults are recorded in the node's file.
@@ -139,7 +141,7 @@ func (p *Peer) keys(c *credential) keys {
 	}
 }
 
-func (t *Tunnel) keys() keys {
+func tunnelKeys(t *client.Tunnel) keys {
 	return keys{
 		one("proto", &t.Protocol, protocol),
 		one("addr", &t.Target, nonEmpty),
@@ -199,23 +201,27 @@ func (s *Settings) readPeer(n *strictyaml.Node) {
 	s.Clients = append(s.Clients, p)
 }
 
+// protocolsOf are the protocols of the keys that not every tunnel has.
+var protocolsOf = map[string][]tunnel.Protocol{
+	"host": {tunnel.HTTP, tunnel.SNI}, "remote_addr": {tunnel.TCP}, "auth": {tunnel.HTTP}, "path": {tunnel.HTTP},
+	"host_header": {tunnel.HTTP}, "response_timeout": {tunnel.HTTP},
+	"proxy_protocol": {tunnel.TCP, tunnel.SNI}, "mode": {tunnel.TCP, tunnel.SNI},
+}
+
 // readTunnel reads one that is offered. allowed are the keys that the form of
 // go-http-tunnel has; nil is all.
 func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
-	t := Tunnel{Name: e.Key, Place: e.At.Place()}
-	all := t.keys().fields()
+	t := client.Tunnel{Name: e.Key}
+	known := tunnelKeys(&t).fields()
 	if allowed != nil {
-		for key := range all {
-			if !slices.Contains(allowed, key) {
-				delete(all, key)
-			}
-		}
+		maps.DeleteFunc(known, func(key string, _ func(strictyaml.Entry)) bool { return !slices.Contains(allowed, key) })
 	}
+	entries := e.Value.Entries("tunnel " + e.Key)
 	at := map[string]strictyaml.Entry{}
-	for _, field := range e.Value.Entries("tunnel " + e.Key) {
+	for _, field := range entries {
 		at[field.Key] = field
 	}
-	all.Read(e.Value, "tunnel "+e.Key)
+	known.Take(entries)
 	if t.Protocol == "" {
 		if at["proto"].At == nil {
 			e.At.Fault("tunnel %s needs proto: http, tcp or sni", t.Name)
@@ -225,25 +231,22 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 	if at["addr"].At == nil {
 		e.At.Fault("tunnel %s needs addr, where the service is", t.Name)
 	}
-	wanted, only := map[string]string{"http": "host", "sni": "host", "tcp": "remote_addr"}, map[string][]string{
-		"host": {"http", "sni"}, "remote_addr": {"tcp"}, "auth": {"http"}, "path": {"http"},
-		"host_header": {"http"}, "response_timeout": {"http"}, "proxy_protocol": {"tcp", "sni"}, "mode": {"tcp", "sni"},
+	place := "host"
+	if t.Protocol == tunnel.TCP {
+		place = "remote_addr"
 	}
-	if allowed == nil {
-		delete(wanted, "http") // the server chooses a name
+	chosen := t.Protocol == tunnel.HTTP && allowed == nil // by the server
+	if at[place].At == nil && !chosen {
+		e.At.Fault("tunnel %s is of %s, which needs %s", t.Name, t.Protocol, place)
 	}
-	if key, needed := wanted[t.Protocol]; needed && at[key].At == nil {
-		e.At.Fault("tunnel %s is of %s, which needs %s", t.Name, t.Protocol, key)
+	switch field := at["group"]; {
+	case field.At == nil:
+	case t.Protocol == tunnel.HTTP && at["host"].At == nil:
+		field.At.Fault("tunnel %s: a group needs a host that its members know", t.Name)
+	case strings.HasSuffix(t.Remote, ":0"):
+		field.At.Fault("tunnel %s: a group needs a port that its members know", t.Name)
 	}
-	if field := at["group"]; field.At != nil {
-		switch {
-		case t.Protocol == "http" && at["host"].At == nil:
-			field.At.Fault("tunnel %s: a group needs a host that its members know", t.Name)
-		case strings.HasSuffix(t.Remote, ":0"):
-			field.At.Fault("tunnel %s: a group needs a port that its members know", t.Name)
-		}
-	}
-	for key, protocols := range only {
+	for key, protocols := range protocolsOf {
 		if field, there := at[key]; there && !slices.Contains(protocols, t.Protocol) {
 			field.At.Fault("tunnel %s is of %s, which has no %s", t.Name, t.Protocol, key)
 		}

@@ -16,6 +16,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // Settings holds the contents of a configuration file. docs/guides/tunnel.md shows one.
@@ -26,7 +27,7 @@ type Settings struct {
 	Serve   Serve
 	Clients []Peer
 	Connect Connect
-	Tunnels []Tunnel
+	Tunnels []client.Tunnel
 	Backoff Backoff
 
 	listed map[string]bool // names of Clients
@@ -65,10 +66,10 @@ type Peer struct {
 	TokenHash   [sha256.Size]byte
 	TokenID     string // "": it has a key instead
 	Expires     time.Time
-	Hosts       []string    // names, "*." for one label
-	Ports       []PortRange // that it may listen on
-	Protocols   []string    // http, tcp, sni; none is all three
-	Groups      []string    // of which it may be: whose members share its names with it
+	Hosts       []string          // names, "*." for one label
+	Ports       []PortRange       // that it may listen on
+	Protocols   []tunnel.Protocol // http, tcp, sni; none is all three
+	Groups      []string          // of which it may be: whose members share its names with it
 	MaxInflight int
 	Place       string
 }
@@ -95,23 +96,6 @@ func (c *Connect) Pin(id string) (err error) {
 	c.ServerID, err = keyid.Parse(id)
 	c.Pinned = err == nil
 	return err
-}
-
-// Tunnel is one that a client offers.
-type Tunnel struct {
-	Name          string
-	Protocol      string // http, tcp, sni
-	Target        string // host:port, a port, or for http a URL
-	Host, Path    string
-	Remote        string
-	Group         string // whose members have it together; "" is this client alone
-	Auth          string // user:password
-	HostHeader    string // "": as the visitor has sent it
-	HeadTimeout   time.Duration
-	ProxyProtocol bool
-	Direct        bool // mode: direct
-	MaxInflight   int
-	Place         string
 }
 
 // Backoff is how a lost connection is dialed again.

@@ -11,6 +11,7 @@ import (
 
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/config"
+	"paddock/tunnel"
 	"paddock/tunnel/server"
 )
 
@@ -159,11 +160,11 @@ func introducers(s string) (netip.Prefix, error) {
 	return p, err
 }
 
-func protocol(s string) (string, error) {
+func protocol(s string) (tunnel.Protocol, error) {
 	if s != "http" && s != "tcp" && s != "sni" {
 		return "", fmt.Errorf("%q is none of http, tcp, sni", s)
 	}
-	return s, nil
+	return tunnel.Protocol(s), nil
 }
 
 // ParseGroup reads the name of a group.
