@@ -85,15 +85,11 @@ func Read(path string, text []byte, env func(string) (string, bool)) (*Settings,
 		fields.Take(entries)
 		s.check(root, entries)
 	}
-	var faults []error
-	for _, f := range file.Faults() {
-		faults = append(faults, f)
-	}
-	if root == nil && len(faults) == 0 {
-		faults = append(faults, fmt.Errorf("%s is empty", path))
-	}
-	if err := errors.Join(faults...); err != nil {
+	if err := file.Err(); err != nil {
 		return nil, err
+	}
+	if root == nil {
+		return nil, fmt.Errorf("%s is empty", path)
 	}
 	return s, nil
 }

@@ -59,7 +59,7 @@ func (s *Settings) serveKeys() keys {
 		one("plaintext", &v.Plaintext, truth),
 		one("admin", &v.Admin, address),
 		one("admin_token", &v.Token, nonEmpty),
-		one("access_log", &v.LogServed, accessLines).as(logAll),
+		one("access_log", &v.LogServed, either(logRefused, logAll)).as(logAll),
 		one("http2", &v.NoHTTP2, negated).as("off"),
 		group("limits", limitKeys(&v.Limits)),
 		one("control", &v.Control, nonEmpty),
@@ -127,7 +127,7 @@ type credential struct{ id, tokenID, tokenSHA256 string }
 
 func (p *Peer) keys(c *credential) keys {
 	return keys{
-		one("name", &p.Name, label),
+		one("name", &p.Name, ParseLabel),
 		one("id", &c.id, text),
 		one("token_id", &c.tokenID, text),
 		one("token_sha256", &c.tokenSHA256, text),
@@ -135,7 +135,7 @@ func (p *Peer) keys(c *credential) keys {
 		list("hosts", &p.Hosts, hostname.Pattern),
 		list("ports", &p.Ports, ParsePortRange),
 		list("protos", &p.Protocols, protocol),
-		list("groups", &p.Groups, label),
+		list("groups", &p.Groups, ParseLabel),
 		one("max_inflight", &p.MaxInflight, count),
 		one("admin", &p.Admin, truth),
 	}
@@ -148,12 +148,12 @@ func tunnelKeys(t *client.Tunnel) keys {
 		one("host", &t.Host, hostname.Pattern),
 		one("path", &t.Path, path),
 		one("remote_addr", &t.Remote, address),
-		one("group", &t.Group, label),
+		one("group", &t.Group, ParseLabel),
 		one("auth", &t.Auth, userAndPassword),
 		one("host_header", &t.HostHeader, hostHeader),
 		one("response_timeout", &t.HeadTimeout, func(s string) (time.Duration, error) { return orNever(spanOrZero(s)) }),
 		one("proxy_protocol", &t.ProxyProtocol, truth),
-		one("mode", &t.Direct, ParseMode).as(modeDirect),
+		one("mode", &t.Direct, either(modeMux, modeDirect)).as(modeDirect),
 		one("max_inflight", &t.MaxInflight, count),
 	}
 }
@@ -252,4 +252,14 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 		}
 	}
 	s.Tunnels = append(s.Tunnels, t)
+}
+
+// ClientSide are the entries of a client's side, for files of others that hold them
+// beside their own: connect, tunnels and backoff.
+func (s *Settings) ClientSide() strictyaml.Fields {
+	all, side := s.fields(), strictyaml.Fields{}
+	for _, key := range []string{"connect", "tunnels", "backoff"} {
+		side[key] = all[key]
+	}
+	return side
 }

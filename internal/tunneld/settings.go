@@ -5,7 +5,6 @@ package tunneld
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -113,7 +112,7 @@ func Load(path string, others []string) (*Settings, error) {
 	}
 	s, err := Read(path, text, others, os.LookupEnv)
 	if err == nil {
-		s.locate(filepath.Dir(path))
+		s.Locate(filepath.Dir(path))
 	}
 	return s, err
 }
@@ -132,7 +131,7 @@ func Read(path string, text []byte, others []string, env func(string) (string, b
 			s.readFile(entries, others)
 		}
 	}
-	if err := joined(file); err != nil {
+	if err := file.Err(); err != nil {
 		return nil, err
 	}
 	if root == nil {
@@ -154,34 +153,18 @@ func (s *Settings) readFile(entries []strictyaml.Entry, others []string) {
 }
 
 func has(entries []strictyaml.Entry, key string) bool {
-	for _, e := range entries {
-		if e.Key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e strictyaml.Entry) bool { return e.Key == key })
 }
 
-func joined(file *strictyaml.File) error {
-	var faults []error
-	for _, f := range file.Faults() {
-		faults = append(faults, f)
-	}
-	return errors.Join(faults...)
-}
-
-// locate makes the names of files those of the directory of the configuration that has
+// Locate makes the names of files those of the directory of the configuration that has
 // them.
-func (s *Settings) locate(dir string) {
+func (s *Settings) Locate(dir string) {
 	for _, name := range []*string{
 		&s.Serve.Cert, &s.Serve.Key, &s.Serve.Identity,
 		&s.Connect.Cert, &s.Connect.Key, &s.Connect.RootCA, &s.Connect.TokenFile,
 		&s.Serve.Control,
 	} {
-		if *name == noControl {
-			continue
-		}
-		if *name != "" && !filepath.IsAbs(*name) {
+		if *name != "" && *name != noControl && !filepath.IsAbs(*name) {
 			*name = filepath.Join(dir, *name)
 		}
 	}

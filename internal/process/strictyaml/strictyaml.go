@@ -79,6 +79,15 @@ func Parse(path string, text []byte) (f *File, root *Node) {
 // Faults returns the faults that were found so far.
 func (f *File) Faults() []*Fault { return f.faults }
 
+// Err joins the faults that were found so far.
+func (f *File) Err() error {
+	var faults []error
+	for _, fault := range f.faults {
+		faults = append(faults, fault)
+	}
+	return errors.Join(faults...)
+}
+
 func (f *File) fault(at *token.Token, format string, args ...any) {
 	f.faults = append(f.faults, &Fault{f.place(at), fmt.Errorf(format, args...)})
 }
