@@ -37,14 +37,15 @@ func (i *Inspector) listenIn(inner net.Conn, tunnel string, replayOf uint64) *co
 		c.requests(newStream(up))
 		_ = up.Close() // later writes are not inspected, and do not wait for the inspector
 		close(c.asked)
+		<-c.answersOver
+		for x := range c.asked {
+			i.end(x, noAnswer)
+		}
 	})
 	i.parsers.Go(func() { // likewise
 		c.answers(newStream(down))
 		_ = down.Close()
 		close(c.answersOver)
-		for x := range c.asked {
-			i.end(x, noAnswer)
-		}
 	})
 	return c
 }
@@ -105,9 +106,7 @@ func (c *conn) requests(in *stream) {
 		}
 		x.ReplayOf = c.replayOf
 		c.inspector.begin(x)
-		select {
-		case c.asked <- x:
-		case <-c.answersOver:
+		if !c.await(x) {
 			c.inspector.end(x, noAnswer)
 			return
 		}
@@ -140,6 +139,22 @@ func (i *Inspector) Failed(tunnel string, request []byte, fault string) {
 	i.begin(x)
 	_ = i.read(x, &x.request, body) // an incomplete body is kept as incomplete
 	i.end(x, fault)
+}
+
+// await has answers wait for that to a request, and reports whether it takes it. It may have
+// the one before still, whose end has been read already but not looked at.
+func (c *conn) await(x *exchange) bool {
+	select {
+	case c.asked <- x:
+		return true
+	default:
+	}
+	select {
+	case c.asked <- x:
+		return true
+	case <-c.answersOver:
+		return false
+	}
 }
 
 // isSwitched waits until the answer decides whether the following bytes are another protocol.
