@@ -19,8 +19,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,8 +54,7 @@ type Program struct {
 	server   *bus.Server
 	loaded   atomic.Pointer[monitor.Loaded]
 	http     []*httpDoor
-	ports    string // path of the ports file, once it is there
-	pid      string // path of the pid file, once it is there
+	files    []string // paths of the pid file and the ports file, once they are there
 	running  sync.WaitGroup
 }
 
@@ -75,7 +76,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	signals := p.Signals
 	if signals == nil {
 		c := make(chan os.Signal, 4) // more at once would be lost, which signals may be anyway
-		signal.Notify(c, trapped...)
+		signal.Notify(c, slices.Collect(maps.Keys(actions))...)
 		defer signal.Stop(c)
 		signals = c
 	}
@@ -173,7 +174,7 @@ func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
 			return errors.Join(err, p.stop(stopping, signals))
 		case sig := <-signals:
 			p.log.Info(fmt.Sprintf("Trapped %q signal", sig))
-			switch meaning(sig) {
+			switch actions[sig] {
 			case doStop:
 				cancel()
 			case doStopGently:
@@ -220,7 +221,7 @@ func (p *Program) stop(ctx context.Context, signals <-chan os.Signal) error {
 			p.log.Info("Server Exiting..")
 			return errors.Join(forced, err)
 		case sig := <-signals:
-			if m := meaning(sig); (m == doStop || m == doStopGently) && time.Since(begun) > echo {
+			if m := actions[sig]; (m == doStop || m == doStopGently) && time.Since(begun) > echo {
 				forced = lifecycle.ErrForced
 				cancel()
 			}
@@ -240,10 +241,9 @@ func (p *Program) closeAll(ctx context.Context) error {
 type action int
 
 const (
-	doNothing    action = iota
-	doStop              // SIGINT
-	doStopGently        // SIGTERM: nothing in lame duck mode, which ends by itself
-	doReload            // SIGHUP
-	doReopen            // SIGUSR1
-	doLameDuck          // SIGUSR2
+	doStop       action = iota + 1 // SIGINT
+	doStopGently                   // SIGTERM: nothing in lame duck mode, which ends by itself
+	doReload                       // SIGHUP
+	doReopen                       // SIGUSR1
+	doLameDuck                     // SIGUSR2
 )
