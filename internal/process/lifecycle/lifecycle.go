@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -92,7 +93,18 @@ func (g *Group) Run(ctx context.Context) error {
 	defer stop(nil)
 	forced, force := context.WithCancel(context.WithoutCancel(ctx))
 	defer force()
-	defer g.watch(stop, force)()
+	signals := g.Signals
+	if signals == nil {
+		c := make(chan os.Signal, 2) // room for both signals while no goroutine receives
+		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(c)
+		signals = c
+	}
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	watch.Go(func() { g.react(signals, done, stop, force) })
 
 	started, err := g.start(stopping, forced, stop)
 	if err == nil {
@@ -115,28 +127,6 @@ func cause(stopping context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// watch calls stop at the first signal and force at the second, until the returned function is
-// called.
-func (g *Group) watch(stop context.CancelCauseFunc, force context.CancelFunc) (release func()) {
-	signals := g.Signals
-	unsubscribe := func() {}
-	if signals == nil {
-		c := make(chan os.Signal, 2) // room for both signals while no goroutine receives
-		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-		signals, unsubscribe = c, func() { signal.Stop(c) }
-	}
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		g.react(signals, done, stop, force)
-	}()
-	return func() {
-		unsubscribe()
-		close(done)
-		<-ended
-	}
 }
 
 // react stops at the first signal and forces at the next one that is not an echo of it. It ends

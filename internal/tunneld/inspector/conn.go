@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"paddock/internal/netio/listen"
 )
 
 // conn is an inspected connection. Bytes written to it and read from it are copied to a reader of
@@ -77,22 +79,10 @@ func (c *conn) Close() error {
 }
 
 // CloseWrite ends the written direction.
-func (c *conn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
+func (c *conn) CloseWrite() error { return listen.CloseWrite(c.Conn) }
 
-// SetLinger is that of TCP.
-func (c *conn) SetLinger(seconds int) error {
-	if l, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
-		return l.SetLinger(seconds)
-	}
-	return errors.ErrUnsupported
-}
-
-// NetConn returns the inspected connection, so that callers can ask it whether it is still open.
+// NetConn returns the inspected connection, so that callers can ask it whether it is still open, and
+// end it with a reset.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 const noAnswer = "the connection ended before the answer"
