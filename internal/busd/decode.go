@@ -77,11 +77,25 @@ func (d *decoder) text(dst *string) setter {
 // secret is text that must not be empty: an empty one would ask for nothing.
 func (d *decoder) secret(dst *string) setter {
 	return func(f *natsconf.Field) {
-		if !d.is(f, natsconf.String) {
+		d.text(dst)(f)
+		if f.Value.Kind == natsconf.String && *dst == "" {
+			d.fail(f.Pos, "%s is empty", f.Key)
+		}
+	}
+}
+
+// maps takes an array of maps, each with read; what names one of them.
+func (d *decoder) maps(what string, read func(n *natsconf.Node)) setter {
+	return func(f *natsconf.Field) {
+		if !d.is(f, natsconf.Array) {
 			return
 		}
-		if *dst = f.Value.Text; *dst == "" {
-			d.fail(f.Pos, "%s is empty", f.Key)
+		for _, v := range f.Value.List {
+			if v.Kind == natsconf.Map {
+				read(v)
+			} else {
+				d.fail(v.Pos, "%s, not %v", what, v.Kind)
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (d *decoder) authorization(a *authorization, f *natsconf.Field) {
 		"password":            d.secret(&a.password),
 		"token":               d.secret(&a.token),
 		"timeout":             d.seconds(&a.timeout),
-		"users":               func(f *natsconf.Field) { a.users = d.users(f) },
+		"users":               d.users(&a.users),
 		"default_permissions": func(f *natsconf.Field) { a.permissions = d.permissions(f) },
 		"auth_callout":        d.refused,
 		"auth_hook":           d.refused,
@@ -68,7 +68,7 @@ func (d *decoder) accounts(a *authorization, f *natsconf.Field) {
 		}
 		acc := account{name: f.Key, at: f.Pos}
 		d.mapping(f, alias(map[string]setter{
-			"users":               func(f *natsconf.Field) { acc.users = d.users(f) },
+			"users":               d.users(&acc.users),
 			"default_permissions": func(f *natsconf.Field) { acc.permissions = d.permissions(f) },
 			"nkey":                d.silent,
 			"exports":             d.silent,
@@ -141,15 +141,8 @@ func withDefault(users []bus.User, p *bus.Permissions) []bus.User {
 	return users
 }
 
-func (d *decoder) users(f *natsconf.Field) (users []bus.User) {
-	if !d.is(f, natsconf.Array) {
-		return nil
-	}
-	for _, v := range f.Value.List {
-		if v.Kind != natsconf.Map {
-			d.fail(v.Pos, "a user is a map, not %v", v.Kind)
-			continue
-		}
+func (d *decoder) users(dst *[]bus.User) setter {
+	return d.maps("a user is a map", func(v *natsconf.Node) {
 		u, clean := bus.User{}, len(d.problems)
 		d.fields(v, alias(map[string]setter{
 			"user":                     d.text(&u.Name),
@@ -169,10 +162,9 @@ func (d *decoder) users(f *natsconf.Field) (users []bus.User) {
 		case u.NKey != "" && !nkeys.IsValidPublicUserKey(u.NKey):
 			d.fail(v.Pos, "the nkey is no public key of a user")
 		default:
-			users = append(users, u)
+			*dst = append(*dst, u)
 		}
-	}
-	return users
+	})
 }
 
 // connections reads ways to connect, including ways that this broker lacks: a user that is limited

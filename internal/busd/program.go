@@ -14,6 +14,7 @@
 package busd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func (p *Program) start() (err error) {
 		return p.fatal("Can't start monitoring: %w", err)
 	}
 	if err := p.server.Start(); err != nil {
-		return p.fatal("Error listening on port: %s:%d, %w", orHost(cfg.Host), cfg.Port, listen.OrElse(unprefixed{err}, "-p"))
+		return p.fatal("Error listening on port: %s:%d, %w", cmp.Or(cfg.Host, bus.DefaultHost), cfg.Port, listen.OrElse(unprefixed{err}, "-p"))
 	}
 	if err := p.writePid(); err != nil {
 		return p.fatal("Could not write pidfile: %w", err)
@@ -113,13 +114,6 @@ func (p *Program) start() (err error) {
 	}
 	p.log.Info("Server is ready")
 	return nil
-}
-
-func orHost(host string) string {
-	if host == "" {
-		return bus.DefaultHost
-	}
-	return host
 }
 
 // unprefixed is an error of the broker as part of a sentence about it.

@@ -1,8 +1,8 @@
 package tunneld
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -116,13 +116,16 @@ func (l *looks) get(s *server.Server) *look {
 func (r *Role) Overview(find string, most int) Overview {
 	now := r.looks.get(r.tunnel)
 	find = strings.ToLower(find)
+	found := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(name), find) })
+	}
 	o := Overview{
 		T: now.at.UnixMilli(), Figures: figuresOf(&now.stats), Refused: refusedLines(&now.stats), Overloads: overloadLines(&now.stats),
 		Sessions: []SessionLine{}, Tunnels: []TunnelLine{},
 	}
 	for i := range now.sessions {
 		x := &now.sessions[i]
-		if !mentions(x.Identity, find) && !slices.ContainsFunc(x.Bindings, func(s string) bool { return mentions(s, find) }) {
+		if !found(x.Identity) && !found(x.Bindings...) {
 			continue
 		}
 		if o.SessionsAll++; len(o.Sessions) < most {
@@ -133,7 +136,7 @@ func (r *Role) Overview(find string, most int) Overview {
 	}
 	for i := range now.held {
 		x := &now.held[i]
-		if !mentions(x.Identity, find) && !mentions(x.At, find) && !mentions(x.Group, find) {
+		if !found(x.Identity, x.At, x.Group) {
 			continue
 		}
 		if o.TunnelsAll++; len(o.Tunnels) < most {
@@ -142,9 +145,6 @@ func (r *Role) Overview(find string, most int) Overview {
 	}
 	return o
 }
-
-// mentions is strings.Contains without regard to the case of s. part is in lower case.
-func mentions(s, part string) bool { return strings.Contains(strings.ToLower(s), part) }
 
 func tunnelLine(x *server.Held) TunnelLine {
 	return TunnelLine{
@@ -178,12 +178,11 @@ func refusedLines(s *server.Stats) []RefusedLine {
 
 func overloadLines(s *server.Stats) []CountLine {
 	lines := []CountLine{}
-	for of, n := range s.Overloads {
-		if n > 0 {
+	for _, of := range slices.Sorted(maps.Keys(s.Overloads)) {
+		if n := s.Overloads[of]; n > 0 {
 			lines = append(lines, CountLine{of, n})
 		}
 	}
-	slices.SortFunc(lines, func(a, b CountLine) int { return cmp.Compare(a.Of, b.Of) })
 	return lines
 }
 

@@ -1,5 +1,10 @@
 package strictyaml
 
+import (
+	"maps"
+	"slices"
+)
+
 // Fields maps the keys of a mapping to functions that read their values.
 type Fields map[string]func(e Entry)
 
@@ -9,8 +14,10 @@ func (f Fields) Read(n *Node, what string) { f.Take(n.Entries(what)) }
 // Take passes each entry to its function. A key without a function is a fault.
 func (f Fields) Take(entries []Entry) {
 	for _, e := range entries {
-		if take, ok := Known(e, f); ok {
+		if take, known := f[e.Key]; known {
 			take(e)
+		} else {
+			e.Unknown(slices.Sorted(maps.Keys(f)))
 		}
 	}
 }

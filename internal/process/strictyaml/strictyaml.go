@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -153,19 +152,6 @@ func (n *Node) Entries(what string) (all []Entry) {
 		all = append(all, Entry{key.Value, at, &Node{n.file, e.Value}})
 	}
 	return all
-}
-
-// Known returns the field of a key. An unknown key is a fault, which suggests a similar key.
-func Known[T any](e Entry, known map[string]T) (field T, ok bool) {
-	if field, ok = known[e.Key]; !ok {
-		names := make([]string, 0, len(known))
-		for name := range known {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		e.Unknown(names)
-	}
-	return field, ok
 }
 
 // Text returns the text of the entry's value, as Node.Text does.
