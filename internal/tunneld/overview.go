@@ -67,20 +67,8 @@ type CountLine struct {
 
 // TunnelLine is a name or an address that a client holds.
 type TunnelLine struct {
-	At       string `json:"at"`
-	Protocol string `json:"protocol"`
-	Client   string `json:"client"`
-	Group    string `json:"group,omitempty"` // absent: the name is exclusive
-	Members  int    `json:"members"`         // clients that hold it
-	Here     int    `json:"here"`            // of these, the connected ones
-	Away     bool   `json:"away"`
-	Waiting  int    `json:"waiting"`
-	InFlight int    `json:"in_flight"`
-	Limit    int    `json:"limit"` // of in_flight, as it is now
-	Streams  int    `json:"streams"`
-	Queued   int    `json:"queued"`
-	Begun    uint64 `json:"begun"` // exchanges that were let in
-	Refused  uint64 `json:"refused"`
+	server.Held
+	Begun uint64 `json:"begun"` // exchanges that were let in
 }
 
 // lookEvery is how often the server is looked at, however many pages are open: a look goes
@@ -140,18 +128,10 @@ func (r *Role) Overview(find string, most int) Overview {
 			continue
 		}
 		if o.TunnelsAll++; len(o.Tunnels) < most {
-			o.Tunnels = append(o.Tunnels, tunnelLine(x))
+			o.Tunnels = append(o.Tunnels, TunnelLine{*x, x.Begun.Requests + x.Begun.Streams})
 		}
 	}
 	return o
-}
-
-func tunnelLine(x *server.Held) TunnelLine {
-	return TunnelLine{
-		At: x.At, Protocol: string(x.Protocol), Client: x.Identity, Group: x.Group, Members: x.Members, Here: x.Here, Away: x.Away, Waiting: x.Waiting,
-		InFlight: x.Requests, Limit: x.Limit, Streams: x.Streams, Queued: x.Queued,
-		Begun: x.Begun.Requests + x.Begun.Streams, Refused: x.Refused,
-	}
 }
 
 func figuresOf(s *server.Stats) Figures {

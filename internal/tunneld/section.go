@@ -58,11 +58,11 @@ func (s *Settings) serveKeys() keys {
 		one("lease", &v.Lease, span),
 		one("plaintext", &v.Plaintext, truth),
 		one("admin", &v.Admin, address),
-		one("admin_token", &v.Token, nonEmpty),
-		one("access_log", &v.LogServed, either(logRefused, logAll)).as(logAll),
+		one("admin_token", &v.Token, strictyaml.NonEmpty),
+		one("access_log", &v.LogServed, strictyaml.Either(logRefused, logAll)).as(logAll),
 		one("http2", &v.NoHTTP2, negated).as("off"),
 		group("limits", limitKeys(&v.Limits)),
-		one("control", &v.Control, nonEmpty),
+		one("control", &v.Control, strictyaml.NonEmpty),
 		list("trusted_proxies", &v.Trusted, network),
 		list("proxy_protocol_from", &v.Proxies, introducers),
 	}
@@ -109,7 +109,7 @@ func (s *Settings) connectKeys() keys {
 		one("connections", &v.Conns, connections),
 		one("plaintext", &v.Plaintext, truth),
 		one("admin", &v.Admin, address),
-		one("admin_token", &v.Token, nonEmpty),
+		one("admin_token", &v.Token, strictyaml.NonEmpty),
 		one("inspect", &v.Inspect, loopback),
 	}
 }
@@ -144,7 +144,7 @@ func (p *Peer) keys(c *credential) keys {
 func tunnelKeys(t *client.Tunnel) keys {
 	return keys{
 		one("proto", &t.Protocol, protocol),
-		one("addr", &t.Target, nonEmpty),
+		one("addr", &t.Target, strictyaml.NonEmpty),
 		one("host", &t.Host, hostname.Pattern),
 		one("path", &t.Path, path),
 		one("remote_addr", &t.Remote, address),
@@ -153,7 +153,7 @@ func tunnelKeys(t *client.Tunnel) keys {
 		one("host_header", &t.HostHeader, hostHeader),
 		one("response_timeout", &t.HeadTimeout, func(s string) (time.Duration, error) { return orNever(spanOrZero(s)) }),
 		one("proxy_protocol", &t.ProxyProtocol, truth),
-		one("mode", &t.Direct, either(modeMux, modeDirect)).as(modeDirect),
+		one("mode", &t.Direct, strictyaml.Either(modeMux, modeDirect)).as(modeDirect),
 		one("max_inflight", &t.MaxInflight, count),
 	}
 }

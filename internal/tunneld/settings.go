@@ -122,11 +122,10 @@ func Read(path string, text []byte, others []string, env func(string) (string, b
 	file, root := strictyaml.Parse(path, text)
 	s := &Settings{}
 	if root != nil {
-		switch entries := root.Entries("the file"); {
-		case has(entries, "server_addr") || has(entries, "tunnels"):
-			s.Original = true
+		entries := root.Entries("the file")
+		if s.Original = has(entries, "server_addr") || has(entries, "tunnels"); s.Original {
 			s.readOriginal(entries)
-		default:
+		} else {
 			file.Env = env
 			s.readFile(entries, others)
 		}

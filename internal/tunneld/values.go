@@ -11,6 +11,7 @@ import (
 
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/config"
+	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
 	"paddock/tunnel/server"
 )
@@ -21,24 +22,7 @@ const modeMux, modeDirect = "mux", "direct"
 // logRefused and logAll are which visitors have a line in the log.
 const logRefused, logAll = "refused", "all"
 
-// either returns a reader of two words, of which it reports the second.
-func either(no, yes string) func(string) (bool, error) {
-	return func(s string) (bool, error) {
-		if s != no && s != yes {
-			return false, fmt.Errorf("%q is neither %s nor %s", s, no, yes)
-		}
-		return s == yes, nil
-	}
-}
-
 func text(s string) (string, error) { return s, nil }
-
-func nonEmpty(s string) (string, error) {
-	if s == "" {
-		return "", errors.New("it is empty")
-	}
-	return s, nil
-}
 
 func truth(s string) (bool, error) {
 	switch s {
@@ -192,5 +176,5 @@ func hostHeader(s string) (string, error) {
 	if s == "preserve" {
 		return "", nil
 	}
-	return nonEmpty(s)
+	return strictyaml.NonEmpty(s)
 }

@@ -161,22 +161,18 @@ func (g *Group) start(stopping, forced context.Context, stop context.CancelCause
 		begun := time.Now()
 		if s.Start != nil {
 			// Bounded by the stop signal, not by time: loading may take long.
-			if err := await(forced, stopping, func() error { return s.Start(stopping) }); err != nil {
-				return started, g.startFailed(stopping, s.Name, err)
+			err := await(forced, stopping, func() error { return s.Start(stopping) })
+			if err != nil && stopping.Err() != nil && errors.Is(err, stopping.Err()) {
+				return started, cause(stopping) // not a failure: a stop has interrupted it
+			}
+			if err != nil {
+				return started, fmt.Errorf("start %s: %w", s.Name, err)
 			}
 		}
 		g.Logger.Debug("started", "service", s.Name, "took", time.Since(begun))
 		started = append(started, launch(stopping, s, stop))
 	}
 	return started, nil
-}
-
-// startFailed returns the error of a failed start, but not of a start that a stop has interrupted.
-func (g *Group) startFailed(stopping context.Context, name string, err error) error {
-	if stopping.Err() != nil && errors.Is(err, stopping.Err()) {
-		return cause(stopping)
-	}
-	return fmt.Errorf("start %s: %w", name, err)
 }
 
 // drain drains the started services, the last one first, and continues after errors. It returns the

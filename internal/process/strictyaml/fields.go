@@ -1,6 +1,8 @@
 package strictyaml
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -53,6 +55,24 @@ func ListInto[T any](field *[]T, parse func(string) (T, error)) func(Entry) {
 			}
 			*field = append(*field, v)
 		}
+	}
+}
+
+// NonEmpty reads a text that is not empty.
+func NonEmpty(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("it is empty")
+	}
+	return s, nil
+}
+
+// Either returns a reader of two words, of which it reports the second.
+func Either(no, yes string) func(string) (bool, error) {
+	return func(s string) (bool, error) {
+		if s != no && s != yes {
+			return false, fmt.Errorf("%q is neither %s nor %s", s, no, yes)
+		}
+		return s == yes, nil
 	}
 }
 
