@@ -45,12 +45,6 @@ func (id ID) String() string { return encoding.EncodeToString(id[:]) }
 // MarshalText makes an ID a string in JSON and YAML.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads an ID as Parse does.
-func (id *ID) UnmarshalText(b []byte) (err error) {
-	*id, err = Parse(string(b))
-	return err
-}
-
 // Parse reads an id as a person may have typed it: dashes, surrounding white space and the case of
 // letters are ignored.
 func Parse(s string) (id ID, err error) {
