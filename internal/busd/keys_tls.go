@@ -74,33 +74,27 @@ func (d *decoder) tlsBlock(f *natsconf.Field) *bus.TLS {
 	var curves []tls.CurveID
 	version, clean := uint16(tls.VersionTLS12), len(d.problems)
 	t := new(bus.TLS)
-	d.mapping(f, alias(map[string]setter{
+	d.mapping(f, setters{
 		"cert_file": d.text(&single.cert),
 		"key_file":  d.text(&single.key),
 		"ca_file":   d.text(&files.ca),
 		"certs": d.maps("a certificate is a map with cert_file and key_file", func(n *natsconf.Node) {
 			var pair keyPair
-			d.fields(n, map[string]setter{"cert_file": d.text(&pair.cert), "key_file": d.text(&pair.key)})
+			d.fields(n, setters{"cert_file": d.text(&pair.cert), "key_file": d.text(&pair.key)})
 			files.pairs = append(files.pairs, pair)
 		}),
-		"verify":                       d.boolean(&files.verify),
-		"verify_and_map":               d.boolean(&t.MapUsers),
-		"timeout":                      d.seconds(&t.Timeout),
-		"connection_rate_limit":        number(d, 0, &t.Rate),
-		"pinned_certs":                 func(f *natsconf.Field) { t.PinnedCerts = d.pins(f) },
-		"handshake_first":              func(f *natsconf.Field) { d.handshakeFirst(t, f) },
-		"min_version":                  func(f *natsconf.Field) { version = d.tlsVersion(f) },
-		"cipher_suites":                chosen(d, &suites, suiteIDs, "cipher_suites: %q is unknown or insecure"),
-		"curve_preferences":            chosen(d, &curves, curveIDs, "curve_preferences: unknown curve %q"),
-		"insecure":                     d.silent, // about connections that the server makes
-		"allow_insecure_cipher_suites": d.refused,
-		"ocsp_peer":                    d.refused,
-		"cert_store":                   d.refused,
-		"cert_match":                   d.refused,
-		"cert_match_by":                d.refused,
-		"cert_match_skip_invalid":      d.refused,
-		"ca_certs_match":               d.refused,
-	}, "first", "handshake_first", "immediate", "handshake_first", "certificates", "certs"))
+		"verify":                d.boolean(&files.verify),
+		"verify_and_map":        d.boolean(&t.MapUsers),
+		"timeout":               d.seconds(&t.Timeout),
+		"connection_rate_limit": number(d, 0, &t.Rate),
+		"pinned_certs":          func(f *natsconf.Field) { t.PinnedCerts = d.pins(f) },
+		"handshake_first":       func(f *natsconf.Field) { d.handshakeFirst(t, f) },
+		"min_version":           func(f *natsconf.Field) { version = d.tlsVersion(f) },
+		"cipher_suites":         chosen(d, &suites, suiteIDs, "cipher_suites: %q is unknown or insecure"),
+		"curve_preferences":     chosen(d, &curves, curveIDs, "curve_preferences: unknown curve %q"),
+		"insecure":              d.silent, // about connections that the server makes
+	}.alias("first", "handshake_first", "immediate", "handshake_first", "certificates", "certs").
+		with(d.refused, "allow_insecure_cipher_suites", "ocsp_peer", "cert_store", "cert_match", "cert_match_by", "cert_match_skip_invalid", "ca_certs_match"))
 	if len(d.problems) > clean {
 		return nil
 	}
