@@ -234,9 +234,9 @@ func (e *ErrOtherKey) Error() string {
 	return fmt.Sprintf("the server's id is %s, want %s", e.Got, e.Want)
 }
 
-// Verify makes config trust the servers that verify accepts by the ids of their keys, whatever their
-// certificates are. It also applies to resumed sessions, for which VerifyPeerCertificate is not
-// called.
+// Verify makes config trust the servers that verify accepts by the ids of their keys, whatever
+// their certificates are. It also applies to resumed sessions, for which VerifyPeerCertificate is
+// not called.
 func Verify(config *tls.Config, verify func(tls.ConnectionState, ID) error) {
 	config.InsecureSkipVerify = true // VerifyConnection does it
 	config.VerifyConnection = func(state tls.ConnectionState) error {

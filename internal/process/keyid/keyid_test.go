@@ -139,7 +139,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestVerify checks that the id of the server is verified, at a first handshake and at a resumed one.
+// TestVerify checks that the server's id is verified, at a first handshake and at a resumed one.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	key, err := keyid.Make(filepath.Join(dir, "a"))

@@ -81,8 +81,8 @@ func (c *conn) Close() error {
 // CloseWrite ends the written direction.
 func (c *conn) CloseWrite() error { return listen.CloseWrite(c.Conn) }
 
-// NetConn returns the inspected connection, so that callers can ask it whether it is still open, and
-// end it with a reset.
+// NetConn returns the inspected connection, so that callers can ask it whether it is still open,
+// and end it with a reset.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 const noAnswer = "the connection ended before the answer"
