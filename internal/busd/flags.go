@@ -31,8 +31,7 @@ func parseFlags(args []string, w io.Writer) (*commandLine, error) {
 	fs.Usage = func() { io.WriteString(w, usage) }
 	c.serverFlags(fs)
 	c.logFlags(fs)
-	c.authFlags(fs)
-	c.tlsFlags(fs)
+	c.accessFlags(fs)
 	c.idleFlags(fs)
 	if err := fs.Parse(args); err != nil && !errors.Is(err, flag.ErrHelp) {
 		return nil, err
@@ -110,13 +109,10 @@ func (c *commandLine) logFlags(fs *flag.FlagSet) {
 	c.number(fs, func(*Settings, int) {}, "max_traced_msg_len")
 }
 
-func (c *commandLine) authFlags(fs *flag.FlagSet) {
+func (c *commandLine) accessFlags(fs *flag.FlagSet) {
 	c.text(fs, (*Settings).SetUser, "user")
 	c.text(fs, (*Settings).SetPassword, "pass")
 	c.text(fs, (*Settings).SetToken, "auth")
-}
-
-func (c *commandLine) tlsFlags(fs *flag.FlagSet) {
 	c.boolean(fs, func(s *Settings, on bool) { s.flagTLS.on = on }, "tls")
 	c.boolean(fs, func(s *Settings, on bool) { s.flagTLS.on, s.flagTLS.verify = s.flagTLS.on || on, on }, "tlsverify")
 	c.text(fs, func(s *Settings, v string) { s.flagTLS.cert = v }, "tlscert")
