@@ -8,6 +8,7 @@ import (
 
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
+	"paddock/tunnel/client"
 )
 
 // tunnelServer are the flags about the server that a client connects to.
@@ -24,10 +25,10 @@ type tunnelServer struct {
 }
 
 // settings returns the settings of a file with this one tunnel.
-func (t *tunnelServer) settings(offered tunneld.Tunnel) (*tunneld.Settings, error) {
+func (t *tunnelServer) settings(offered client.Tunnel) (*tunneld.Settings, error) {
 	s := &tunneld.Settings{
 		Connect: tunneld.Connect{Server: t.Server, RootCA: t.RootCA, Key: t.Key, TokenFile: t.TokenFile, Admin: t.Admin, Token: t.AdminToken, Plaintext: t.Plaintext},
-		Tunnels: []tunneld.Tunnel{offered},
+		Tunnels: []client.Tunnel{offered},
 		Backoff: tunneld.Backoff{Interval: 200 * time.Millisecond, MaxInterval: 30 * time.Second},
 	}
 	if _, _, err := net.SplitHostPort(t.Server); err != nil {

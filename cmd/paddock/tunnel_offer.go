@@ -10,7 +10,7 @@ import (
 
 	"paddock/internal/netio/hostname"
 	"paddock/internal/netio/listen"
-	"paddock/internal/tunneld"
+	"paddock/tunnel/client"
 )
 
 // tunnelHTTPCmd offers one HTTP service.
@@ -45,7 +45,7 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 	if slices.ContainsFunc(c.args, func(a string) bool { return a == "--auth" || strings.HasPrefix(a, "--auth=") }) {
 		fmt.Fprintln(c.Stderr, "paddock: warning: users who can list processes see the password; set PADDOCK_TUNNEL_HTTP_AUTH")
 	}
-	s, err := t.settings(tunneld.Tunnel{
+	s, err := t.settings(client.Tunnel{
 		Name: "http", Protocol: "http", Target: t.Target, Host: host, Path: t.Path, Auth: t.Auth, HostHeader: t.HostHeader, Group: t.Group,
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *tunnelSNICmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usagef("--host: %w", err)
 	}
-	s, err := t.settings(tunneld.Tunnel{Name: "sni", Protocol: "sni", Target: t.Target, Host: host, Group: t.Group, ProxyProtocol: t.ProxyProtocol, Direct: t.Mode == "direct"})
+	s, err := t.settings(client.Tunnel{Name: "sni", Protocol: "sni", Target: t.Target, Host: host, Group: t.Group, ProxyProtocol: t.ProxyProtocol, Direct: t.Mode == "direct"})
 	if err != nil {
 		return usageError{err}
 	}
@@ -101,7 +101,7 @@ type tunnelTCPCmd struct {
 // Run prints the address when there is one.
 func (t *tunnelTCPCmd) Run(ctx context.Context, c *console) error {
 	port := t.Target[strings.LastIndexByte(t.Target, ':')+1:]
-	s, err := t.settings(tunneld.Tunnel{
+	s, err := t.settings(client.Tunnel{
 		Name: "tcp", Protocol: "tcp", Target: t.Target, Remote: cmp.Or(t.Remote, "127.0.0.1:"+port), ProxyProtocol: t.ProxyProtocol,
 		Group: t.Group, Direct: t.Mode == "direct",
 	})

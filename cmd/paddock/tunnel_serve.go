@@ -119,7 +119,7 @@ func allowed(text string) (p tunneld.Peer, err error) {
 	p.Name = p.ID.String()[:12]
 	for one := range strings.SplitSeq(what, ",") {
 		if group, ok := strings.CutPrefix(one, "group:"); ok {
-			if group, err = tunneld.ParseGroup(group); err != nil {
+			if group, err = tunneld.ParseLabel(group); err != nil {
 				return p, fmt.Errorf("--allow: group %w", err)
 			}
 			p.Groups = append(p.Groups, group)

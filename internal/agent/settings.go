@@ -85,15 +85,11 @@ func Read(path string, text []byte, env func(string) (string, bool)) (*Settings,
 		fields.Take(entries)
 		s.check(root, entries)
 	}
-	var faults []error
-	for _, f := range file.Faults() {
-		faults = append(faults, f)
-	}
-	if root == nil && len(faults) == 0 {
-		faults = append(faults, fmt.Errorf("%s is empty", path))
-	}
-	if err := errors.Join(faults...); err != nil {
+	if err := file.Err(); err != nil {
 		return nil, err
+	}
+	if root == nil {
+		return nil, fmt.Errorf("%s is empty", path)
 	}
 	return s, nil
 }
@@ -105,10 +101,10 @@ func (s *Settings) fields() strictyaml.Fields {
 	f["object"] = strictyaml.Into(&s.Object, name)
 	f["buffer"] = func(e strictyaml.Entry) {
 		strictyaml.Fields{
-			"dir":       strictyaml.Into(&s.Buffer.Dir, nonEmpty),
+			"dir":       strictyaml.Into(&s.Buffer.Dir, strictyaml.NonEmpty),
 			"max_bytes": strictyaml.Into(&s.Buffer.MaxBytes, size),
 			"max_age":   strictyaml.Into(&s.Buffer.MaxAge, span),
-			"full":      strictyaml.Into(&s.Buffer.Refuse, full),
+			"full":      strictyaml.Into(&s.Buffer.Refuse, strictyaml.Either("drop_oldest", "refuse")),
 		}.Read(e.Value, e.Key)
 	}
 	f["http"] = s.HTTP.read(func(text string) (string, error) { return text, nil })
@@ -176,13 +172,6 @@ func (s *Settings) check(root *strictyaml.Node, entries []strictyaml.Entry) {
 
 // The values.
 
-func nonEmpty(s string) (string, error) {
-	if s == "" {
-		return "", errors.New("it is empty")
-	}
-	return s, nil
-}
-
 // name reads the name of a fleet or an object.
 func name(s string) (string, error) {
 	if err := ingest.CheckName("name", s); err != nil {
@@ -205,16 +194,6 @@ func span(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is no duration such as 90s, 15m or 24h", s)
 	}
 	return d, nil
-}
-
-func full(s string) (refuse bool, err error) {
-	switch s {
-	case "drop_oldest":
-		return false, nil
-	case "refuse":
-		return true, nil
-	}
-	return false, fmt.Errorf("%q is neither drop_oldest nor refuse", s)
 }
 
 // address reads host:port.

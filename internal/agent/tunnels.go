@@ -3,7 +3,6 @@ package agent
 import (
 	"log/slog"
 
-	"paddock/internal/tunneld"
 	"paddock/tunnel/client"
 	"paddock/wire"
 )
@@ -19,18 +18,15 @@ const (
 // tunnels serves local services to visitors of the platform.
 type tunnels struct {
 	client *client.Client
-	list   []tunneld.Tunnel
+	list   []client.Tunnel
 }
 
 // newTunnels serves them on the connections whose Mux is m. It returns nil for an empty list.
-func newTunnels(list []tunneld.Tunnel, m *wire.Mux, log *slog.Logger) (*tunnels, error) {
+func newTunnels(list []client.Tunnel, m *wire.Mux, log *slog.Logger) (*tunnels, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	config := client.Config{Budget: tunnelBudget, SmallMax: smallMax, Logger: log}
-	for i := range list {
-		config.Tunnels = append(config.Tunnels, list[i].Offer())
-	}
+	config := client.Config{Tunnels: list, Budget: tunnelBudget, SmallMax: smallMax, Logger: log}
 	client, err := client.New(config)
 	if err != nil {
 		return nil, err
@@ -54,7 +50,7 @@ func (t *tunnels) status() map[string]TunnelStatus {
 	}
 	all := map[string]TunnelStatus{}
 	for i, b := range t.client.Bindings() { // in the list's order
-		s := TunnelStatus{Proto: t.list[i].Protocol, Target: t.list[i].Target, Where: b.Where}
+		s := TunnelStatus{Proto: string(t.list[i].Protocol), Target: t.list[i].Target, Where: b.Where}
 		if b.Err != nil {
 			s.Reason = b.Err.Error()
 		}

@@ -14,6 +14,9 @@ import (
 // A setter takes over one entry of a map. It reports what is wrong to the decoder.
 type setter func(f *natsconf.Field)
 
+// setters are the keys of a map, in lower case.
+type setters map[string]setter
+
 // decoder gives the keys of a file their meaning, and collects what it finds wrong:
 // an operator wants to see all of it at once.
 type decoder struct {
@@ -33,7 +36,7 @@ func (d *decoder) warn(at natsconf.Pos, format string, args ...any) {
 // fields hands each entry to its setter. Keys are in lower case in the table and in
 // any case in a file. An entry that no table knows is a mistake, unless it is there
 // to be a variable.
-func (d *decoder) fields(n *natsconf.Node, table map[string]setter) {
+func (d *decoder) fields(n *natsconf.Node, table setters) {
 	for _, f := range n.Fields {
 		if set, ok := table[strings.ToLower(f.Key)]; ok {
 			set(f)
@@ -44,18 +47,26 @@ func (d *decoder) fields(n *natsconf.Node, table map[string]setter) {
 }
 
 // mapping is fields for an entry that holds a map.
-func (d *decoder) mapping(f *natsconf.Field, table map[string]setter) {
+func (d *decoder) mapping(f *natsconf.Field, table setters) {
 	if d.is(f, natsconf.Map) {
 		d.fields(f.Value, table)
 	}
 }
 
-// alias puts further names of keys into a table: pairs of the name and the key.
-func alias(table map[string]setter, names ...string) map[string]setter {
+// alias adds further names of keys: pairs of the name and the key.
+func (t setters) alias(names ...string) setters {
 	for i := 0; i < len(names); i += 2 {
-		table[names[i]] = table[names[i+1]]
+		t[names[i]] = t[names[i+1]]
 	}
-	return table
+	return t
+}
+
+// with adds keys that have one meaning.
+func (t setters) with(set setter, keys ...string) setters {
+	for _, key := range keys {
+		t[key] = set
+	}
+	return t
 }
 
 func (d *decoder) is(f *natsconf.Field, kind natsconf.Kind) bool {
@@ -77,11 +88,25 @@ func (d *decoder) text(dst *string) setter {
 // secret is text that must not be empty: an empty one would ask for nothing.
 func (d *decoder) secret(dst *string) setter {
 	return func(f *natsconf.Field) {
-		if !d.is(f, natsconf.String) {
+		d.text(dst)(f)
+		if f.Value.Kind == natsconf.String && *dst == "" {
+			d.fail(f.Pos, "%s is empty", f.Key)
+		}
+	}
+}
+
+// maps takes an array of maps, each with read; what names one of them.
+func (d *decoder) maps(what string, read func(n *natsconf.Node)) setter {
+	return func(f *natsconf.Field) {
+		if !d.is(f, natsconf.Array) {
 			return
 		}
-		if *dst = f.Value.Text; *dst == "" {
-			d.fail(f.Pos, "%s is empty", f.Key)
+		for _, v := range f.Value.List {
+			if v.Kind == natsconf.Map {
+				read(v)
+			} else {
+				d.fail(v.Pos, "%s, not %v", what, v.Kind)
+			}
 		}
 	}
 }

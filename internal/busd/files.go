@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -16,11 +17,7 @@ func (p *Program) writePid() error {
 	if p.settings.PidFile == "" {
 		return nil
 	}
-	err := place(p.settings.PidFile, strconv.Itoa(os.Getpid()))
-	if err == nil {
-		p.pid = p.settings.PidFile
-	}
-	return err
+	return p.place(p.settings.PidFile, strconv.Itoa(os.Getpid()))
 }
 
 // ports is the ports file.
@@ -55,11 +52,7 @@ func (p *Program) writePorts() error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(p.settings.PortsDir, fmt.Sprintf("%s_%d.ports", p.Name, os.Getpid()))
-	if err = place(path, string(text)); err == nil {
-		p.ports = path
-	}
-	return err
+	return p.place(filepath.Join(p.settings.PortsDir, fmt.Sprintf("%s_%d.ports", p.Name, os.Getpid())), string(text))
 }
 
 // urls are under which a listener is reached: one for each interface if it listens
@@ -94,8 +87,8 @@ func reachable(tcp *net.TCPAddr) []string {
 	return ips
 }
 
-// place writes a file by another name and renames it.
-func place(path, text string) error {
+// place writes a file by another name and renames it. removeFiles removes it.
+func (p *Program) place(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".paddock-*")
 	if wrong, ok := errors.AsType[*os.PathError](err); ok {
 		wrong.Path = path // which the caller knows
@@ -110,16 +103,15 @@ func place(path, text string) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
+		return err
 	}
-	return err
+	p.files = append(p.files, path)
+	return nil
 }
 
 func (p *Program) removeFiles() error {
 	var errs []error
-	for _, path := range []string{p.ports, p.pid} {
-		if path == "" {
-			continue
-		}
+	for _, path := range slices.Backward(p.files) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -31,8 +31,7 @@ func parseFlags(args []string, w io.Writer) (*commandLine, error) {
 	fs.Usage = func() { io.WriteString(w, usage) }
 	c.serverFlags(fs)
 	c.logFlags(fs)
-	c.authFlags(fs)
-	c.tlsFlags(fs)
+	c.accessFlags(fs)
 	c.idleFlags(fs)
 	if err := fs.Parse(args); err != nil && !errors.Is(err, flag.ErrHelp) {
 		return nil, err
@@ -43,42 +42,33 @@ func parseFlags(args []string, w io.Writer) (*commandLine, error) {
 	return c, nil
 }
 
-func (c *commandLine) override(o Override) { c.overrides = append(c.overrides, o) }
-
-// text defines a flag with a string under all its names.
-func (c *commandLine) text(fs *flag.FlagSet, set func(s *Settings, v string), names ...string) {
+// define defines a flag of the settings under all its names, by fs.Func or fs.BoolFunc.
+func define[T any](c *commandLine, by func(name, usage string, fn func(string) error), parse func(string) (T, error), set func(*Settings, T), names []string) {
 	for _, name := range names {
-		fs.Func(name, "", func(v string) error {
-			c.override(func(s *Settings) { set(s, v) })
+		by(name, "", func(text string) error {
+			v, err := parse(text)
+			if err != nil {
+				return errNumber
+			}
+			c.overrides = append(c.overrides, func(s *Settings) { set(s, v) })
 			return nil
 		})
 	}
+}
+
+func (c *commandLine) text(fs *flag.FlagSet, set func(s *Settings, v string), names ...string) {
+	define(c, fs.Func, func(text string) (string, error) { return text, nil }, set, names)
 }
 
 func (c *commandLine) number(fs *flag.FlagSet, set func(s *Settings, n int), names ...string) {
-	for _, name := range names {
-		fs.Func(name, "", func(v string) error {
-			n, err := strconv.ParseInt(v, 0, strconv.IntSize)
-			if err != nil {
-				return errNumber
-			}
-			c.override(func(s *Settings) { set(s, int(n)) })
-			return nil
-		})
-	}
+	define(c, fs.Func, func(text string) (int, error) {
+		n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+		return int(n), err
+	}, set, names)
 }
 
 func (c *commandLine) boolean(fs *flag.FlagSet, set func(s *Settings, on bool), names ...string) {
-	for _, name := range names {
-		fs.BoolFunc(name, "", func(v string) error {
-			on, err := strconv.ParseBool(v)
-			if err != nil {
-				return errNumber
-			}
-			c.override(func(s *Settings) { set(s, on) })
-			return nil
-		})
-	}
+	define(c, fs.BoolFunc, strconv.ParseBool, set, names)
 }
 
 // aliases defines a flag that is no setting under all its names.
@@ -119,13 +109,10 @@ func (c *commandLine) logFlags(fs *flag.FlagSet) {
 	c.number(fs, func(*Settings, int) {}, "max_traced_msg_len")
 }
 
-func (c *commandLine) authFlags(fs *flag.FlagSet) {
+func (c *commandLine) accessFlags(fs *flag.FlagSet) {
 	c.text(fs, (*Settings).SetUser, "user")
 	c.text(fs, (*Settings).SetPassword, "pass")
 	c.text(fs, (*Settings).SetToken, "auth")
-}
-
-func (c *commandLine) tlsFlags(fs *flag.FlagSet) {
 	c.boolean(fs, func(s *Settings, on bool) { s.flagTLS.on = on }, "tls")
 	c.boolean(fs, func(s *Settings, on bool) { s.flagTLS.on, s.flagTLS.verify = s.flagTLS.on || on, on }, "tlsverify")
 	c.text(fs, func(s *Settings, v string) { s.flagTLS.cert = v }, "tlscert")

@@ -33,60 +33,61 @@ func (p *Program) openHTTP() error {
 	if err := p.openMonitor(p.settings.HTTP); err != nil {
 		return err
 	}
-	for _, door := range p.http {
-		p.log.Info("Starting " + door.scheme + " monitor on " + door.listener.Addr().String())
-	}
-	if port := p.settings.Profile; port != 0 {
-		door := &httpDoor{scheme: "http", profile: true}
-		if err := p.open(door, "127.0.0.1", port, profiles); err != nil {
-			return err
-		}
-		p.log.Info("profiles on http://" + door.listener.Addr().String() + "/debug/pprof/")
-	}
-	return nil
-}
-
-// openMonitor opens the one door of monitoring. Its port is known before what it
-// answers is made, which tells the port.
-func (p *Program) openMonitor(h Monitoring) error {
-	door, port := &httpDoor{scheme: "http"}, h.Port
-	if h.TLSPort != 0 {
-		door.scheme, port = "https", h.TLSPort
-	}
-	if port == 0 {
+	if p.settings.Profile == 0 {
 		return nil
 	}
-	return p.open(door, h.Host, port, func(port int) http.Handler {
-		if h.TLSPort != 0 {
-			h.TLSPort = port
-		} else {
-			h.Port = port
-		}
-		return p.monitor(h)
-	})
-}
-
-func (p *Program) open(door *httpDoor, host string, port int, handler func(port int) http.Handler) error {
-	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(max(port, 0))))
+	door, err := listenHTTP("http", "127.0.0.1", p.settings.Profile)
 	if err != nil {
 		return err
 	}
-	if door.listener = ln; door.scheme == "https" {
+	door.profile = true
+	p.serveHTTP(door, profiles())
+	p.log.Info("profiles on http://" + door.listener.Addr().String() + "/debug/pprof/")
+	return nil
+}
+
+// openMonitor opens the one door of monitoring, whose answers tell its port.
+func (p *Program) openMonitor(h Monitoring) error {
+	scheme, port := "http", &h.Port
+	if h.TLSPort != 0 {
+		scheme, port = "https", &h.TLSPort
+	}
+	if *port == 0 {
+		return nil
+	}
+	door, err := listenHTTP(scheme, h.Host, *port)
+	if err != nil {
+		return err
+	}
+	*port = door.listener.Addr().(*net.TCPAddr).Port
+	p.serveHTTP(door, monitor.Handler(p.server, monitor.Options{
+		Host: h.Host, Port: h.Port, TLSPort: h.TLSPort, BasePath: h.BasePath,
+		Config: func() monitor.Loaded { return *p.loaded.Load() },
+	}))
+	p.log.Info("Starting " + scheme + " monitor on " + door.listener.Addr().String())
+	return nil
+}
+
+func listenHTTP(scheme, host string, port int) (*httpDoor, error) {
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(max(port, 0))))
+	return &httpDoor{scheme: scheme, listener: ln}, err
+}
+
+// serveHTTP serves on a door until closeHTTP.
+func (p *Program) serveHTTP(door *httpDoor, h http.Handler) {
+	ln := door.listener
+	if door.scheme == "https" {
 		cfg := p.settings.Bus.TLS.Config.Clone()
 		cfg.ClientAuth = tls.NoClientCert // a monitoring client is not a client of the broker
 		ln = tls.NewListener(ln, cfg)
 	}
-	door.server = &http.Server{Handler: handler(ln.Addr().(*net.TCPAddr).Port), ReadHeaderTimeout: httpHeader}
+	door.server = &http.Server{Handler: h, ReadHeaderTimeout: httpHeader}
 	p.http = append(p.http, door)
-	p.running.Go(func() { door.serve(ln, p.log) })
-	return nil
-}
-
-// serve ends when the server is closed.
-func (door *httpDoor) serve(ln net.Listener, log *logSink) {
-	if err := door.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-		log.Error("monitoring ended: " + err.Error())
-	}
+	p.running.Go(func() {
+		if err := door.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			p.log.Error("monitoring ended: " + err.Error())
+		}
+	})
 }
 
 func (p *Program) closeHTTP() error {
@@ -101,7 +102,7 @@ func (p *Program) closeHTTP() error {
 	return errors.Join(errs...)
 }
 
-func profiles(int) http.Handler {
+func profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", http.NotFound) // it would show passwords
@@ -109,14 +110,6 @@ func profiles(int) http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
-}
-
-// monitor answers requests about the server.
-func (p *Program) monitor(h Monitoring) http.Handler {
-	return monitor.Handler(p.server, monitor.Options{
-		Host: h.Host, Port: h.Port, TLSPort: h.TLSPort, BasePath: h.BasePath,
-		Config: func() monitor.Loaded { return *p.loaded.Load() },
-	})
 }
 
 // noteLoaded lets monitoring tell what holds now.

@@ -10,8 +10,8 @@ import (
 // apply takes over a whole file.
 func (s *Settings) apply(root *natsconf.Node) error {
 	d := &decoder{ignore: s.Ignore}
-	a := new(authorization)
-	table := alias(map[string]setter{
+	a, stamped := new(authorization), true
+	d.fields(root, setters{
 		"listen":                  d.listen(&s.Bus.Host, &s.Bus.Port),
 		"host":                    d.text(&s.Bus.Host),
 		"port":                    d.port(&s.Bus.Port),
@@ -44,12 +44,28 @@ func (s *Settings) apply(root *natsconf.Node) error {
 		"system_account":          d.text(&a.system),
 		"no_auth_user":            func(f *natsconf.Field) { a.noAuthAt = f.Pos; d.text(&a.noAuthUser)(f) },
 		"paddock":                 func(f *natsconf.Field) { d.paddock(s, f) },
-	}, "system", "system_account", "net", "host", "max_conn", "max_connections", "max_subs", "max_subscriptions",
-		"max_sub_tokens", "max_subscription_tokens", "monitor_port", "http_port", "pidfile", "pid_file")
-	d.logKeys(table, &s.Log)
-	d.doorKeys(table, s)
-	d.unbuilt(table)
-	d.fields(root, table)
+
+		"tls":           func(f *natsconf.Field) { s.Bus.TLS = d.tlsBlock(f) },
+		"allow_non_tls": d.boolean(&s.allowNonTLS),
+		"websocket":     func(f *natsconf.Field) { s.Bus.WebSocket = d.webSocket(s, f) },
+
+		"logfile":            d.text(&s.Log.File),
+		"logfile_size_limit": number(d, 0, &s.Log.MaxBytes),
+		"logfile_max_num":    number(d, 0, &s.Log.MaxFiles),
+		"debug":              d.boolean(&s.Log.Debug),
+		"logtime":            func(f *natsconf.Field) { d.boolean(&stamped)(f); s.Log.NoTime = !stamped },
+		"logtime_utc":        d.boolean(&s.Log.UTC),
+		"syslog":             d.boolean(&s.Log.Syslog),
+		"remote_syslog":      d.text(&s.Log.Remote),
+	}.alias("system", "system_account", "net", "host", "max_conn", "max_connections", "max_subs", "max_subscriptions",
+		"max_sub_tokens", "max_subscription_tokens", "monitor_port", "http_port", "pidfile", "pid_file", "ws", "websocket",
+		"log_file", "logfile", "log_size_limit", "logfile_size_limit", "log_max_num", "logfile_max_num",
+	).
+		with(d.boolean(&s.Log.Trace), "trace", "trace_verbose", "trace_headers").
+		with(d.silent, harmlessKeys...).
+		with(d.missing, missingKeys...).
+		with(d.promised, promisedKeys...).
+		with(d.refused, refusedKeys...))
 	d.admit(s, a)
 	s.Warnings = append(s.Warnings, d.warnings...)
 	return errors.Join(d.problems...)
@@ -61,20 +77,4 @@ func (d *decoder) name(dst *string) setter {
 			d.fail(f.Pos, "%s cannot contain spaces", f.Key)
 		}
 	}
-}
-
-func (d *decoder) logKeys(table map[string]setter, log *Log) {
-	stamped := true
-	table["logfile"] = d.text(&log.File)
-	table["logfile_size_limit"] = number(d, 0, &log.MaxBytes)
-	table["logfile_max_num"] = number(d, 0, &log.MaxFiles)
-	table["debug"] = d.boolean(&log.Debug)
-	table["trace"] = d.boolean(&log.Trace)
-	table["trace_verbose"] = d.boolean(&log.Trace)
-	table["trace_headers"] = d.boolean(&log.Trace)
-	table["logtime"] = func(f *natsconf.Field) { d.boolean(&stamped)(f); log.NoTime = !stamped }
-	table["logtime_utc"] = d.boolean(&log.UTC)
-	table["syslog"] = d.boolean(&log.Syslog)
-	table["remote_syslog"] = d.text(&log.Remote)
-	alias(table, "log_file", "logfile", "log_size_limit", "logfile_size_limit", "log_max_num", "logfile_max_num")
 }

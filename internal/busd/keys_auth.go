@@ -39,17 +39,15 @@ const systemAccount = "$SYS"
 
 func (d *decoder) authorization(a *authorization, f *natsconf.Field) {
 	a.at, a.given = f.Pos, true
-	d.mapping(f, alias(map[string]setter{
+	d.mapping(f, setters{
 		"user":                d.secret(&a.user),
 		"password":            d.secret(&a.password),
 		"token":               d.secret(&a.token),
 		"timeout":             d.seconds(&a.timeout),
-		"users":               func(f *natsconf.Field) { a.users = d.users(f) },
+		"users":               d.users(&a.users),
 		"default_permissions": func(f *natsconf.Field) { a.permissions = d.permissions(f) },
-		"auth_callout":        d.refused,
-		"auth_hook":           d.refused,
-		"proxy_required":      d.refused,
-	}, "username", "user", "pass", "password", "permissions", "default_permissions", "default_permission", "default_permissions"))
+	}.alias("username", "user", "pass", "password", "permissions", "default_permissions", "default_permission", "default_permissions").
+		with(d.refused, "auth_callout", "auth_hook", "proxy_required"))
 }
 
 // accounts reads the accounts that have users. Imports, exports and limits of accounts mean nothing
@@ -67,17 +65,13 @@ func (d *decoder) accounts(a *authorization, f *natsconf.Field) {
 			continue
 		}
 		acc := account{name: f.Key, at: f.Pos}
-		d.mapping(f, alias(map[string]setter{
-			"users":               func(f *natsconf.Field) { acc.users = d.users(f) },
+		d.mapping(f, setters{
+			"users":               d.users(&acc.users),
 			"default_permissions": func(f *natsconf.Field) { acc.permissions = d.permissions(f) },
-			"nkey":                d.silent,
-			"exports":             d.silent,
-			"imports":             d.silent,
-			"jetstream":           d.promised,
-			"mappings":            d.promised,
-			"limits":              d.missing,
-			"msg_trace":           d.silent,
-		}, "maps", "mappings", "trace_dest", "msg_trace"))
+		}.
+			with(d.silent, "nkey", "exports", "imports", "msg_trace", "trace_dest").
+			with(d.promised, "jetstream", "mappings", "maps").
+			with(d.missing, "limits"))
 		if len(acc.users) > 0 {
 			a.accounts = append(a.accounts, acc)
 		}
@@ -141,24 +135,17 @@ func withDefault(users []bus.User, p *bus.Permissions) []bus.User {
 	return users
 }
 
-func (d *decoder) users(f *natsconf.Field) (users []bus.User) {
-	if !d.is(f, natsconf.Array) {
-		return nil
-	}
-	for _, v := range f.Value.List {
-		if v.Kind != natsconf.Map {
-			d.fail(v.Pos, "a user is a map, not %v", v.Kind)
-			continue
-		}
+func (d *decoder) users(dst *[]bus.User) setter {
+	return d.maps("a user is a map", func(v *natsconf.Node) {
 		u, clean := bus.User{}, len(d.problems)
-		d.fields(v, alias(map[string]setter{
+		d.fields(v, setters{
 			"user":                     d.text(&u.Name),
 			"password":                 d.text(&u.Password),
 			"nkey":                     d.text(&u.NKey),
 			"permissions":              func(f *natsconf.Field) { u.Permissions = d.permissions(f) },
 			"allowed_connection_types": func(f *natsconf.Field) { u.Connections = d.connections(f) },
 			"proxy_required":           d.refused,
-		}, "username", "user", "pass", "password", "permission", "permissions", "authorization", "permissions",
+		}.alias("username", "user", "pass", "password", "permission", "permissions", "authorization", "permissions",
 			"connection_types", "allowed_connection_types", "clients", "allowed_connection_types"))
 		switch {
 		case len(d.problems) > clean:
@@ -169,10 +156,9 @@ func (d *decoder) users(f *natsconf.Field) (users []bus.User) {
 		case u.NKey != "" && !nkeys.IsValidPublicUserKey(u.NKey):
 			d.fail(v.Pos, "the nkey is no public key of a user")
 		default:
-			users = append(users, u)
+			*dst = append(*dst, u)
 		}
-	}
-	return users
+	})
 }
 
 // connections reads ways to connect, including ways that this broker lacks: a user that is limited

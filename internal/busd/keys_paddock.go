@@ -25,7 +25,7 @@ func ParsePolicy(name string) (bus.SlowPolicy, bool) {
 // paddock reads the block of what only this broker has. It is best in an included
 // file, so that one line takes it out again.
 func (d *decoder) paddock(s *Settings, f *natsconf.Field) {
-	d.mapping(f, map[string]setter{
+	d.mapping(f, setters{
 		"slow_consumers": func(f *natsconf.Field) {
 			if !d.is(f, natsconf.String) {
 				return

@@ -10,11 +10,11 @@ import (
 // permissions reads what a user may publish and subscribe to.
 func (d *decoder) permissions(f *natsconf.Field) *bus.Permissions {
 	p := new(bus.Permissions)
-	d.mapping(f, alias(map[string]setter{
+	d.mapping(f, setters{
 		"publish":         func(f *natsconf.Field) { d.subjects(&p.Publish, f, false) },
 		"subscribe":       func(f *natsconf.Field) { d.subjects(&p.Subscribe, f, true) },
 		"allow_responses": func(f *natsconf.Field) { p.AllowResponses = d.responses(f) },
-	}, "pub", "publish", "import", "publish", "sub", "subscribe", "export", "subscribe", "publish_allow_responses", "allow_responses"))
+	}.alias("pub", "publish", "import", "publish", "sub", "subscribe", "export", "subscribe", "publish_allow_responses", "allow_responses"))
 	return p
 }
 
@@ -24,7 +24,7 @@ func (d *decoder) subjects(dst *bus.SubjectPermission, f *natsconf.Field, queues
 		d.patterns(&dst.Allow, queues)(f)
 		return
 	}
-	d.fields(f.Value, map[string]setter{
+	d.fields(f.Value, setters{
 		"allow": d.patterns(&dst.Allow, queues),
 		"deny":  d.patterns(&dst.Deny, queues),
 	})
@@ -56,7 +56,7 @@ func (d *decoder) responses(f *natsconf.Field) *bus.ResponsePermission {
 		}
 		return r
 	}
-	d.mapping(f, alias(map[string]setter{
+	d.mapping(f, setters{
 		"max": func(f *natsconf.Field) {
 			if d.is(f, natsconf.Integer) {
 				r.Max = int(max(f.Value.Int, -1))
@@ -69,6 +69,6 @@ func (d *decoder) responses(f *natsconf.Field) *bus.ResponsePermission {
 			}
 			d.seconds(&r.Expires)(f)
 		},
-	}, "max_msgs", "max", "max_messages", "max", "max_responses", "max", "expiration", "expires", "ttl", "expires"))
+	}.alias("max_msgs", "max", "max_messages", "max", "max_responses", "max", "expiration", "expires", "ttl", "expires"))
 	return r
 }

@@ -74,29 +74,27 @@ func (d *decoder) tlsBlock(f *natsconf.Field) *bus.TLS {
 	var curves []tls.CurveID
 	version, clean := uint16(tls.VersionTLS12), len(d.problems)
 	t := new(bus.TLS)
-	d.mapping(f, alias(map[string]setter{
-		"cert_file":                    d.text(&single.cert),
-		"key_file":                     d.text(&single.key),
-		"ca_file":                      d.text(&files.ca),
-		"certs":                        func(f *natsconf.Field) { files.pairs = d.keyPairs(f) },
-		"verify":                       d.boolean(&files.verify),
-		"verify_and_map":               d.boolean(&t.MapUsers),
-		"timeout":                      d.seconds(&t.Timeout),
-		"connection_rate_limit":        number(d, 0, &t.Rate),
-		"pinned_certs":                 func(f *natsconf.Field) { t.PinnedCerts = d.pins(f) },
-		"handshake_first":              func(f *natsconf.Field) { d.handshakeFirst(t, f) },
-		"min_version":                  func(f *natsconf.Field) { version = d.tlsVersion(f) },
-		"cipher_suites":                func(f *natsconf.Field) { suites = d.suites(f) },
-		"curve_preferences":            func(f *natsconf.Field) { curves = d.curves(f) },
-		"insecure":                     d.silent, // about connections that the server makes
-		"allow_insecure_cipher_suites": d.refused,
-		"ocsp_peer":                    d.refused,
-		"cert_store":                   d.refused,
-		"cert_match":                   d.refused,
-		"cert_match_by":                d.refused,
-		"cert_match_skip_invalid":      d.refused,
-		"ca_certs_match":               d.refused,
-	}, "first", "handshake_first", "immediate", "handshake_first", "certificates", "certs"))
+	d.mapping(f, setters{
+		"cert_file": d.text(&single.cert),
+		"key_file":  d.text(&single.key),
+		"ca_file":   d.text(&files.ca),
+		"certs": d.maps("a certificate is a map with cert_file and key_file", func(n *natsconf.Node) {
+			var pair keyPair
+			d.fields(n, setters{"cert_file": d.text(&pair.cert), "key_file": d.text(&pair.key)})
+			files.pairs = append(files.pairs, pair)
+		}),
+		"verify":                d.boolean(&files.verify),
+		"verify_and_map":        d.boolean(&t.MapUsers),
+		"timeout":               d.seconds(&t.Timeout),
+		"connection_rate_limit": number(d, 0, &t.Rate),
+		"pinned_certs":          func(f *natsconf.Field) { t.PinnedCerts = d.pins(f) },
+		"handshake_first":       func(f *natsconf.Field) { d.handshakeFirst(t, f) },
+		"min_version":           func(f *natsconf.Field) { version = d.tlsVersion(f) },
+		"cipher_suites":         chosen(d, &suites, suiteIDs, "cipher_suites: %q is unknown or insecure"),
+		"curve_preferences":     chosen(d, &curves, curveIDs, "curve_preferences: unknown curve %q"),
+		"insecure":              d.silent, // about connections that the server makes
+	}.alias("first", "handshake_first", "immediate", "handshake_first", "certificates", "certs").
+		with(d.refused, "allow_insecure_cipher_suites", "ocsp_peer", "cert_store", "cert_match", "cert_match_by", "cert_match_skip_invalid", "ca_certs_match"))
 	if len(d.problems) > clean {
 		return nil
 	}
@@ -116,22 +114,6 @@ func (d *decoder) tlsBlock(f *natsconf.Field) *bus.TLS {
 	cfg.MinVersion, cfg.CipherSuites, cfg.CurvePreferences = version, suites, curves
 	t.Config = cfg
 	return t
-}
-
-func (d *decoder) keyPairs(f *natsconf.Field) (pairs []keyPair) {
-	if !d.is(f, natsconf.Array) {
-		return nil
-	}
-	for _, v := range f.Value.List {
-		if v.Kind != natsconf.Map {
-			d.fail(v.Pos, "a certificate is a map with cert_file and key_file, not %v", v.Kind)
-			continue
-		}
-		var pair keyPair
-		d.fields(v, map[string]setter{"cert_file": d.text(&pair.cert), "key_file": d.text(&pair.key)})
-		pairs = append(pairs, pair)
-	}
-	return pairs
 }
 
 func (d *decoder) handshakeFirst(t *bus.TLS, f *natsconf.Field) {
@@ -177,33 +159,30 @@ func (d *decoder) tlsVersion(f *natsconf.Field) uint16 {
 	return tls.VersionTLS12
 }
 
-func (d *decoder) suites(f *natsconf.Field) []uint16 {
-	known := make(map[string]uint16)
-	for _, s := range tls.CipherSuites() {
-		known[s.Name] = s.ID
-	}
-	return chosen(d, f, known, "cipher_suites: %q is unknown or insecure")
-}
-
-func (d *decoder) curves(f *natsconf.Field) []tls.CurveID {
-	return chosen(d, f, curveIDs, "curve_preferences: unknown curve %q")
-}
-
 // chosen reads names of what is known; unknown is what is said of another.
-func chosen[T any](d *decoder, f *natsconf.Field, known map[string]T, unknown string) (list []T) {
-	var names []string
-	d.texts(&names)(f)
-	for _, name := range names {
-		v, ok := known[name]
-		if !ok {
-			d.fail(f.Pos, unknown, name)
+func chosen[T any](d *decoder, dst *[]T, known map[string]T, unknown string) setter {
+	return func(f *natsconf.Field) {
+		var names []string
+		d.texts(&names)(f)
+		for _, name := range names {
+			v, ok := known[name]
+			if !ok {
+				d.fail(f.Pos, unknown, name)
+			}
+			*dst = append(*dst, v)
 		}
-		list = append(list, v)
 	}
-	return list
 }
 
 var curveIDs = map[string]tls.CurveID{
 	"X25519MLKEM768": tls.X25519MLKEM768, "X25519": tls.X25519,
 	"CurveP256": tls.CurveP256, "CurveP384": tls.CurveP384, "CurveP521": tls.CurveP521,
 }
+
+var suiteIDs = func() map[string]uint16 {
+	known := map[string]uint16{}
+	for _, s := range tls.CipherSuites() {
+		known[s.Name] = s.ID
+	}
+	return known
+}()

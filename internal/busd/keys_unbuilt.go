@@ -31,22 +31,6 @@ var (
 	}
 )
 
-// unbuilt adds the keys above to the table of the top level.
-func (d *decoder) unbuilt(table map[string]setter) {
-	for _, key := range harmlessKeys {
-		table[key] = d.silent
-	}
-	for _, key := range missingKeys {
-		table[key] = d.missing
-	}
-	for _, key := range promisedKeys {
-		table[key] = d.promised
-	}
-	for _, key := range refusedKeys {
-		table[key] = d.refused
-	}
-}
-
 // off tells an entry that switches a feature off.
 func off(n *natsconf.Node) bool { return n.Kind == natsconf.Bool && !n.Bool }
 

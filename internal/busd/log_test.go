@@ -75,7 +75,7 @@ func TestLevels(t *testing.T) {
 		{Log{Debug: true}, []slog.Level{slog.LevelDebug, slog.LevelInfo}},
 		{Log{Trace: true}, []slog.Level{bus.LevelTrace, slog.LevelInfo}},
 	} {
-		if h.out.configure(tc.log); !slices.Equal(enabled(), tc.want) {
+		if h.out.log = tc.log; !slices.Equal(enabled(), tc.want) {
 			t.Errorf("%+v: %v", tc.log, enabled())
 		}
 	}
@@ -107,7 +107,7 @@ func TestLogFile(t *testing.T) {
 	if err := os.Rename(path, path+".moved"); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Reopen(); err != nil {
+	if err := f.open(); err != nil {
 		t.Fatal(err)
 	}
 	f.Write([]byte("new\n"))

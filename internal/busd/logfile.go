@@ -1,34 +1,28 @@
 package busd
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
+	"strings"
 	"time"
 )
 
 // logFile is a file of log lines that rotates itself when it has grown, and can be reopened after
-// it was moved.
+// it was moved. Its user keeps calls apart.
 type logFile struct {
-	path     string
-	maxBytes int64 // 0 = no limit
-	maxFiles int   // with the present one; 0 = all
-
-	mu   sync.Mutex // guards what follows
+	log  Log
 	f    *os.File
 	size int64
 }
 
 func openLogFile(log Log) (*logFile, error) {
-	l := &logFile{path: log.File, maxBytes: log.MaxBytes, maxFiles: log.MaxFiles}
+	l := &logFile{log: log}
 	return l, l.open()
 }
 
-// open opens the file in place of the present one, if any. l.mu is held, or l is not shared yet.
+// open opens the file in place of the present one, if any.
 func (l *logFile) open() error {
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
+	f, err := os.OpenFile(l.log.File, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {
 		return err
 	}
@@ -46,10 +40,8 @@ func (l *logFile) open() error {
 
 // Write appends a line.
 func (l *logFile) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	n, err := l.f.Write(line)
-	if l.size += int64(n); l.maxBytes > 0 && l.size > l.maxBytes && err == nil {
+	if l.size += int64(n); l.log.MaxBytes > 0 && l.size > l.log.MaxBytes && err == nil {
 		err = l.rotate()
 	}
 	return n, err
@@ -59,19 +51,19 @@ func (l *logFile) Write(line []byte) (int, error) {
 // age.
 const asideForm = "2006.01.02.15.04.05.000000000"
 
-// rotate puts the file aside, and removes the oldest ones. l.mu is held.
+// rotate puts the file aside, and removes the oldest ones.
 func (l *logFile) rotate() error {
-	if err := os.Rename(l.path, l.path+"."+time.Now().Format(asideForm)); err != nil {
+	if err := os.Rename(l.log.File, l.log.File+"."+time.Now().Format(asideForm)); err != nil {
 		return err
 	}
 	if err := l.open(); err != nil {
 		return err
 	}
-	if l.maxFiles == 0 {
+	if l.log.MaxFiles == 0 {
 		return nil
 	}
 	aside := l.aside()
-	for len(aside) > max(l.maxFiles-1, 0) {
+	for len(aside) > max(l.log.MaxFiles-1, 0) {
 		if err := os.Remove(aside[0]); err != nil {
 			return err
 		}
@@ -81,44 +73,16 @@ func (l *logFile) rotate() error {
 }
 
 // aside lists the files that were put aside, the oldest first.
-func (l *logFile) aside() []string {
-	entries, err := os.ReadDir(filepath.Dir(l.path))
-	if err != nil {
-		return nil
-	}
-	var found []string
+func (l *logFile) aside() (found []string) {
+	dir, base := filepath.Dir(l.log.File), filepath.Base(l.log.File)
+	entries, _ := os.ReadDir(dir) // by name; none on an error
 	for _, e := range entries {
-		name := filepath.Join(filepath.Dir(l.path), e.Name())
-		if len(name) != len(l.path)+1+len(asideForm) || name[:len(l.path)] != l.path {
-			continue
-		}
-		if _, err := time.Parse(asideForm, name[len(l.path)+1:]); err == nil {
-			found = append(found, name)
+		stamp, ok := strings.CutPrefix(e.Name(), base+".")
+		if _, err := time.Parse(asideForm, stamp); ok && err == nil {
+			found = append(found, filepath.Join(dir, e.Name()))
 		}
 	}
-	slices.Sort(found)
 	return found
 }
 
-// Reopen opens the path again.
-func (l *logFile) Reopen() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.open(); err != nil {
-		return fmt.Errorf("log file: %w", err)
-	}
-	return nil
-}
-
-// configure takes over what a reload changed.
-func (l *logFile) configure(log Log) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.maxBytes, l.maxFiles = log.MaxBytes, log.MaxFiles
-}
-
-func (l *logFile) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.f.Close()
-}
+func (l *logFile) Close() error { return l.f.Close() }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,13 +48,6 @@ var _ slog.Handler = (*lineHandler)(nil)
 func newLineHandler(w io.Writer, log Log, colors bool) *lineHandler {
 	pid := "[" + strconv.Itoa(os.Getpid()) + "] "
 	return &lineHandler{out: &lineOutput{pid: pid, w: w, colors: colors, log: log}}
-}
-
-// configure takes over what a reload changed.
-func (o *lineOutput) configure(log Log) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.log = log
 }
 
 func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool {
@@ -107,13 +101,14 @@ func quoted(s string) string {
 	if plain := strconv.Quote(s); len(plain) != len(s)+2 || s == "" {
 		return plain
 	}
-	for _, r := range s {
-		if r == ' ' || r == '=' {
-			return strconv.Quote(s)
-		}
+	if strings.ContainsAny(s, " =") {
+		return strconv.Quote(s)
 	}
 	return s
 }
+
+// oneLine keeps a message to one line.
+var oneLine = strings.NewReplacer("\n", " ", "\r", " ")
 
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	c := *h
@@ -136,13 +131,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	if c.client != "" {
 		line = append(line, c.client+" - cid:"+c.cid+" - "...)
 	}
-	for _, ch := range []byte(r.Message) { // one record is one line
-		if ch == '\n' || ch == '\r' {
-			ch = ' '
-		}
-		line = append(line, ch)
-	}
-	line = append(append(line, c.attrs...), '\n')
+	line = append(append(append(line, oneLine.Replace(r.Message)...), c.attrs...), '\n')
 	_, err := o.w.Write(line)
 	return err
 }

@@ -10,33 +10,32 @@ import (
 // logSink is the program's log with what it writes to.
 type logSink struct {
 	*slog.Logger
-	lines *lineOutput // nil = a logger that was given
-	file  *logFile    // nil = no file
-	other io.Closer   // nil = none
+	lines  *lineOutput // nil = a logger that was given
+	file   *logFile    // nil = no file; used under the lock of lines
+	closer io.Closer   // nil = stderr, or a logger that was given
 }
 
 // openLog opens what the settings name; given takes the place of stderr unless nil.
 func openLog(log Log, stderr io.Writer, given *slog.Logger) (*logSink, error) {
+	var out io.WriteCloser
+	var err error
 	sink := new(logSink)
-	w, colors := stderr, logging.IsTerminal(stderr)
 	switch {
 	case log.File != "":
-		file, err := openLogFile(log)
-		if err != nil {
-			return nil, err
-		}
-		w, colors, sink.file = file, false, file
+		sink.file, err = openLogFile(log)
+		out = sink.file
 	case log.Syslog || log.Remote != "":
-		conn, err := openSyslog(log)
-		if err != nil {
-			return nil, err
-		}
-		w, colors, sink.other = conn, false, conn
+		out, err = openSyslog(log)
 	case given != nil:
-		sink.Logger = given
-		return sink, nil
+		return &logSink{Logger: given}, nil
 	}
-	h := newLineHandler(w, log, colors)
+	if err != nil {
+		return nil, err
+	}
+	h := newLineHandler(stderr, log, logging.IsTerminal(stderr))
+	if out != nil {
+		h, sink.closer = newLineHandler(out, log, false), out
+	}
 	sink.lines, sink.Logger = h.out, slog.New(h)
 	return sink, nil
 }
@@ -47,8 +46,11 @@ func (l *logSink) reopen() {
 		l.Info("File log re-open ignored, not a file logger")
 		return
 	}
-	if err := l.file.Reopen(); err != nil {
-		l.Error(err.Error())
+	l.lines.mu.Lock()
+	err := l.file.open()
+	l.lines.mu.Unlock()
+	if err != nil {
+		l.Error("log file: " + err.Error())
 		return
 	}
 	l.Info("File log re-opened")
@@ -56,20 +58,20 @@ func (l *logSink) reopen() {
 
 // configure takes over what a reload changed. The place of the log stays.
 func (l *logSink) configure(log Log) {
-	if l.lines != nil {
-		l.lines.configure(log)
+	if l.lines == nil {
+		return
 	}
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	l.lines.log = log
 	if l.file != nil {
-		l.file.configure(log)
+		l.file.log = log
 	}
 }
 
 func (l *logSink) Close() error {
-	switch {
-	case l.file != nil:
-		return l.file.Close()
-	case l.other != nil:
-		return l.other.Close()
+	if l.closer == nil {
+		return nil
 	}
-	return nil
+	return l.closer.Close()
 }

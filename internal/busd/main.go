@@ -40,13 +40,17 @@ func Main(ctx context.Context, argv0 string, args []string, stdout, stderr io.Wr
 	}
 	switch {
 	case c.version:
-		return c.print(stdout, versionLine())
+		return say(stdout, versionLine)
 	case c.help:
-		return c.print(stdout, usage)
+		return say(stdout, usage)
 	case c.helpTLS:
-		return c.print(stdout, tlsUsage)
+		return say(stdout, tlsUsage)
+	case len(c.words) > 0 && strings.EqualFold(c.words[0], "version"):
+		return say(stdout, versionLine)
+	case len(c.words) > 0 && strings.EqualFold(c.words[0], "help"):
+		return say(stdout, usage)
 	case len(c.words) > 0:
-		return c.word(stdout, stderr)
+		return report(stderr, fmt.Errorf("unrecognized command: %q", c.words[0]))
 	case c.signal != "":
 		return report(stderr, Send(c.signal, ProgramName, func(args []string) bool { return Called(args[0]) }))
 	}
@@ -64,22 +68,11 @@ func open(s *Settings) {
 	s.Bus.Host, s.Bus.AllowOpen, s.Ignore = "0.0.0.0", true, promisedKeys
 }
 
-func versionLine() string { return ProgramName + ": v" + bus.ProtocolVersion + "\n" }
+const versionLine = ProgramName + ": v" + bus.ProtocolVersion + "\n"
 
-func (c *commandLine) print(w io.Writer, text string) int {
+func say(w io.Writer, text string) int {
 	io.WriteString(w, text)
 	return exitOK
-}
-
-// word answers what stands behind the flags.
-func (c *commandLine) word(stdout, stderr io.Writer) int {
-	switch strings.ToLower(c.words[0]) {
-	case "version":
-		return c.print(stdout, versionLine())
-	case "help":
-		return c.print(stdout, usage)
-	}
-	return report(stderr, fmt.Errorf("unrecognized command: %q", c.words[0]))
 }
 
 // check is -t.

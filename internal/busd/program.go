@@ -14,13 +14,16 @@
 package busd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,8 +55,7 @@ type Program struct {
 	server   *bus.Server
 	loaded   atomic.Pointer[monitor.Loaded]
 	http     []*httpDoor
-	ports    string // path of the ports file, once it is there
-	pid      string // path of the pid file, once it is there
+	files    []string // paths of the pid file and the ports file, once they are there
 	running  sync.WaitGroup
 }
 
@@ -75,7 +77,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	signals := p.Signals
 	if signals == nil {
 		c := make(chan os.Signal, 4) // more at once would be lost, which signals may be anyway
-		signal.Notify(c, trapped...)
+		signal.Notify(c, slices.Collect(maps.Keys(actions))...)
 		defer signal.Stop(c)
 		signals = c
 	}
@@ -102,7 +104,7 @@ func (p *Program) start() (err error) {
 		return p.fatal("Can't start monitoring: %w", err)
 	}
 	if err := p.server.Start(); err != nil {
-		return p.fatal("Error listening on port: %s:%d, %w", orHost(cfg.Host), cfg.Port, listen.OrElse(unprefixed{err}, "-p"))
+		return p.fatal("Error listening on port: %s:%d, %w", cmp.Or(cfg.Host, bus.DefaultHost), cfg.Port, listen.OrElse(unprefixed{err}, "-p"))
 	}
 	if err := p.writePid(); err != nil {
 		return p.fatal("Could not write pidfile: %w", err)
@@ -112,13 +114,6 @@ func (p *Program) start() (err error) {
 	}
 	p.log.Info("Server is ready")
 	return nil
-}
-
-func orHost(host string) string {
-	if host == "" {
-		return bus.DefaultHost
-	}
-	return host
 }
 
 // unprefixed is an error of the broker as part of a sentence about it.
@@ -173,7 +168,7 @@ func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
 			return errors.Join(err, p.stop(stopping, signals))
 		case sig := <-signals:
 			p.log.Info(fmt.Sprintf("Trapped %q signal", sig))
-			switch meaning(sig) {
+			switch actions[sig] {
 			case doStop:
 				cancel()
 			case doStopGently:
@@ -220,7 +215,7 @@ func (p *Program) stop(ctx context.Context, signals <-chan os.Signal) error {
 			p.log.Info("Server Exiting..")
 			return errors.Join(forced, err)
 		case sig := <-signals:
-			if m := meaning(sig); (m == doStop || m == doStopGently) && time.Since(begun) > echo {
+			if m := actions[sig]; (m == doStop || m == doStopGently) && time.Since(begun) > echo {
 				forced = lifecycle.ErrForced
 				cancel()
 			}
@@ -240,10 +235,9 @@ func (p *Program) closeAll(ctx context.Context) error {
 type action int
 
 const (
-	doNothing    action = iota
-	doStop              // SIGINT
-	doStopGently        // SIGTERM: nothing in lame duck mode, which ends by itself
-	doReload            // SIGHUP
-	doReopen            // SIGUSR1
-	doLameDuck          // SIGUSR2
+	doStop       action = iota + 1 // SIGINT
+	doStopGently                   // SIGTERM: nothing in lame duck mode, which ends by itself
+	doReload                       // SIGHUP
+	doReopen                       // SIGUSR1
+	doLameDuck                     // SIGUSR2
 )

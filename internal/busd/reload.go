@@ -5,8 +5,6 @@ import (
 	"fmt"
 )
 
-var errNoFile = errors.New("no configuration file was given")
-
 // reload loads everything again and gives the server what it may take over. If
 // anything is wrong, nothing changes.
 func (p *Program) reload() {
@@ -26,7 +24,7 @@ func (p *Program) reload() {
 
 func (p *Program) tryReload() (*Settings, error) {
 	if p.Source.File == "" {
-		return nil, errNoFile
+		return nil, errors.New("no configuration file was given")
 	}
 	next, err := p.Source.Load()
 	if err != nil {

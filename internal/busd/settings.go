@@ -102,7 +102,14 @@ func (s *Settings) SetWebSocket(port int) {
 // secure turns the flags about TLS into a configuration, which is that of WebSocket too if
 // only a flag asks for that.
 func (s *Settings) secure() {
-	s.flaggedTLS()
+	if t := s.flagTLS; t != (tlsFlags{}) {
+		cfg, err := tlsFiles{pairs: []keyPair{{t.cert, t.key}}, ca: t.ca, verify: t.verify}.config()
+		if err != nil {
+			s.fault(err)
+		} else {
+			s.Bus.TLS = &bus.TLS{Config: cfg}
+		}
+	}
 	if s.Bus.TLS != nil {
 		s.Bus.TLS.AllowNonTLS = s.allowNonTLS
 	}
@@ -124,19 +131,6 @@ func (s *Settings) limitOrigins() {
 	case !s.Bus.AllowOpen && !s.credentials() && !s.sameOriginGiven && len(w.AllowedOrigins) == 0:
 		w.SameOrigin, w.LocalNames = true, true
 	}
-}
-
-func (s *Settings) flaggedTLS() {
-	t := s.flagTLS
-	if t == (tlsFlags{}) {
-		return
-	}
-	cfg, err := tlsFiles{pairs: []keyPair{{t.cert, t.key}}, ca: t.ca, verify: t.verify}.config()
-	if err != nil {
-		s.fault(err)
-		return
-	}
-	s.Bus.TLS = &bus.TLS{Config: cfg}
 }
 
 // fault keeps what is wrong with a flag that names a file.

@@ -1,6 +1,7 @@
 package busd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -79,7 +80,9 @@ func (s *Settings) credentials() bool {
 }
 
 // unguarded says whether other machines can use the server without credentials.
-func (s *Settings) unguarded() bool { return !s.credentials() && !loopback(orHost(s.Bus.Host)) }
+func (s *Settings) unguarded() bool {
+	return !s.credentials() && !loopback(cmp.Or(s.Bus.Host, bus.DefaultHost))
+}
 
 func loopback(host string) bool {
 	addr, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(host, "0"))

@@ -14,37 +14,42 @@ import (
 	"paddock/internal/process/access"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/metrics"
+	"paddock/tunnel/client"
+	"paddock/tunnel/tunnelstats"
 )
 
 // Admin is a listener for the figures of one side of the tunnel: /metrics for Prometheus, /status
 // for programs, and at a server the dashboard's page for people. It changes nothing.
 type Admin struct {
-	token    access.Token
-	mux      *http.ServeMux
-	listener net.Listener
-	server   *http.Server
+	net.Listener
+	mux     *http.ServeMux
+	service lifecycle.Service
 }
 
-// adminHead is how long a request to an Admin may take to come.
-const adminHead = 10 * time.Second
+// requestTime is how long a request to a server of HTTP here may take to come.
+const requestTime = 10 * time.Second
 
 // openAdmin listens, beyond this machine with a token only.
 func openAdmin(ctx context.Context, address, token string, log *slog.Logger, status func() any, of ...prometheus.Collector) (*Admin, error) {
-	a := &Admin{token: access.NewToken(token)}
-	var err error
-	if a.listener, err = listen.Listen(ctx, address, a.token.Required()); err != nil {
+	want := access.NewToken(token)
+	l, err := listen.Listen(ctx, address, want.Required())
+	if err != nil {
 		return nil, err
 	}
 	registry := metrics.New()
 	registry.MustRegister(of...)
-	a.mux = http.NewServeMux()
-	a.mux.Handle("GET /metrics", metrics.Handler(registry, log))
-	a.mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { tell(w, status()) })
-	a.server = &http.Server{
-		Handler: a.guard(a.mux), ReadHeaderTimeout: adminHead, ReadTimeout: adminHead, WriteTimeout: 3 * adminHead, IdleTimeout: 6 * adminHead,
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics.Handler(registry, log))
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { tell(w, status()) })
+	return &Admin{l, mux, serveHTTP("tunnel admin", l, guard(want, mux), 3*requestTime, log)}, nil
+}
+
+// serveHTTP returns a service that answers requests, each within a time.
+func serveHTTP(name string, l net.Listener, h http.Handler, within time.Duration, log *slog.Logger) lifecycle.Service {
+	return lifecycle.HTTP(name, &http.Server{
+		Handler: h, ReadHeaderTimeout: requestTime, ReadTimeout: requestTime, WriteTimeout: within, IdleTimeout: 6 * requestTime,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	return a, nil
+	}, l)
 }
 
 // tell answers with v as JSON.
@@ -58,13 +63,13 @@ func tell(w http.ResponseWriter, v any) {
 
 // guard refuses requests without the token, and web pages whose host names were made to resolve to
 // this address.
-func (a *Admin) guard(h http.Handler) http.Handler {
+func guard(token access.Token, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !a.token.Allows(r):
+		case !token.Allows(r):
 			w.Header()["Www-Authenticate"] = access.Challenge
 			http.Error(w, "a token is wanted", http.StatusUnauthorized)
-		case !a.token.Required() && !access.LocalName(r.Host):
+		case !token.Required() && !access.LocalName(r.Host):
 			http.Error(w, "without a token this is for names of this machine", http.StatusMisdirectedRequest)
 		default:
 			h.ServeHTTP(w, r)
@@ -72,10 +77,42 @@ func (a *Admin) guard(h http.Handler) http.Handler {
 	})
 }
 
-// Addr is where it listens.
-func (a *Admin) Addr() net.Addr { return a.listener.Addr() }
+// ServeAdmin adds /metrics and /status to g, if the settings have an address for them.
+func (c *Client) ServeAdmin(ctx context.Context, g *lifecycle.Group) error {
+	connect := &c.options.Settings.Connect
+	if connect.Admin == "" {
+		return nil
+	}
+	a, err := openAdmin(ctx, connect.Admin, connect.Token, c.log, c.status, tunnelstats.Client(c.tunnel))
+	if err != nil {
+		return err
+	}
+	c.log.Info("admin", "addr", a.Addr().String())
+	g.Add(a.service)
+	return nil
+}
 
-// addTo adds the service.
-func (a *Admin) addTo(g *lifecycle.Group) {
-	g.Add(lifecycle.HTTP("tunnel admin", a.server, a.listener))
+// clientStatus is the answer of /status.
+type clientStatus struct {
+	Tunnels []boundStatus `json:"tunnels"`
+	Counts  client.Stats  `json:"counts"`
+}
+
+// boundStatus is the result of binding a tunnel.
+type boundStatus struct {
+	Name  string `json:"name"`
+	Where string `json:"where,omitempty"` // absent: it is not bound
+	Error string `json:"error,omitempty"`
+}
+
+func (c *Client) status() any {
+	s := clientStatus{Tunnels: []boundStatus{}, Counts: c.tunnel.Stats()}
+	for _, b := range c.tunnel.Bindings() {
+		line := boundStatus{Name: b.Tunnel, Where: b.Where}
+		if b.Err != nil {
+			line.Error = b.Err.Error()
+		}
+		s.Tunnels = append(s.Tunnels, line)
+	}
+	return s
 }

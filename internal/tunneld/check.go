@@ -80,15 +80,14 @@ func (k *Check) take(c *Client, trials []client.Trial, at fronts) (err error) {
 		case t.Err != nil:
 			refused++
 			line.Refused = t.Err.Error()
-		case target.Protocol == string(tunnel.HTTP):
-			line.Where = at.url(t.Where)
+		case target.Protocol == tunnel.HTTP:
 		case t.Direct:
 			line.Mode = modeDirect
 		default:
 			line.Mode = modeMux
 		}
-		if t.Err == nil && target.Protocol == string(tunnel.SNI) {
-			line.Where = at.name(t.Where)
+		if t.Err == nil {
+			line.Where = at.where(target.Protocol, t.Where)
 		}
 		if t.Target != nil {
 			missing++

@@ -10,6 +10,7 @@ import (
 
 	"paddock/internal/process/keyid"
 	"paddock/internal/tunneld"
+	"paddock/tunnel/client"
 )
 
 // check asks the server for tunnels of these hosts, each to a target.
@@ -17,7 +18,7 @@ func (s *stage) check(key string, hosts map[string]string) (tunneld.Check, error
 	s.t.Helper()
 	settings := &tunneld.Settings{Connect: tunneld.Connect{Server: s.server.Link().String(), Key: key, ServerID: s.server.ID(), Pinned: true}}
 	for host, target := range hosts {
-		settings.Tunnels = append(settings.Tunnels, tunneld.Tunnel{Name: host, Protocol: "http", Host: host, Target: target})
+		settings.Tunnels = append(settings.Tunnels, client.Tunnel{Name: host, Protocol: "http", Host: host, Target: target})
 	}
 	return tunneld.CheckServer(s.t.Context(), tunneld.ClientOptions{Settings: settings})
 }

@@ -49,7 +49,7 @@ type Client struct {
 	key     *keyid.Key
 	tunnel  *client.Client
 	link    wire.ClientConfig
-	targets map[string]Tunnel
+	targets map[string]client.Tunnel
 
 	inspector *inspector.Inspector // nil: none
 
@@ -70,7 +70,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if connect := &o.Settings.Connect; connect.Plaintext && connect.TokenFile == "" {
 		return nil, errors.New("plaintext wants a token (token_file, --token-file): a key is shown by TLS alone")
 	}
-	c := &Client{options: o, log: o.Logger, targets: map[string]Tunnel{}, limit: o.Settings.Backoff.MaxTime}
+	c := &Client{options: o, log: o.Logger, targets: map[string]client.Tunnel{}, limit: o.Settings.Backoff.MaxTime}
 	chosen, err := o.Settings.choose(o.Names)
 	if err != nil {
 		return nil, err
@@ -82,13 +82,12 @@ func NewClient(o ClientOptions) (*Client, error) {
 	}
 	for _, t := range chosen {
 		c.targets[t.Name] = t
-		offered := t.Offer()
-		if c.inspector != nil && offered.Protocol == tunnel.HTTP {
-			if offered, err = inspect(c.inspector, offered); err != nil {
+		if c.inspector != nil && t.Protocol == tunnel.HTTP {
+			if t, err = inspect(c.inspector, t); err != nil {
 				return nil, err
 			}
 		}
-		config.Tunnels = append(config.Tunnels, offered)
+		config.Tunnels = append(config.Tunnels, t)
 	}
 	if c.tunnel, err = client.New(config); err != nil {
 		return nil, err
@@ -97,12 +96,12 @@ func NewClient(o ClientOptions) (*Client, error) {
 }
 
 // choose returns the tunnels with these names, all without names.
-func (s *Settings) choose(names []string) (chosen []Tunnel, err error) {
+func (s *Settings) choose(names []string) (chosen []client.Tunnel, err error) {
 	if len(names) == 0 {
 		return s.Tunnels, nil
 	}
 	for _, name := range names {
-		at := slices.IndexFunc(s.Tunnels, func(t Tunnel) bool { return t.Name == name })
+		at := slices.IndexFunc(s.Tunnels, func(t client.Tunnel) bool { return t.Name == name })
 		if at < 0 {
 			err = errors.Join(err, fmt.Errorf("no tunnel is called %q", name))
 			continue
@@ -187,15 +186,11 @@ func (c *Client) onBound(b client.Bound) {
 	if b.Err == nil {
 		c.mu.Lock()
 		c.bound = true
-		where := b.Where
-		if c.targets[b.Tunnel].Protocol == string(tunnel.HTTP) {
-			where = c.fronts.url(where)
-		} else if c.targets[b.Tunnel].Protocol == string(tunnel.SNI) {
-			where = c.fronts.name(where)
-		}
+		target := c.targets[b.Tunnel]
+		where := c.fronts.where(target.Protocol, b.Where)
 		c.mu.Unlock()
 		if c.options.Bound != nil {
-			c.options.Bound(b.Tunnel, where, c.targets[b.Tunnel].Target)
+			c.options.Bound(b.Tunnel, where, target.Target)
 		}
 		return
 	}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"net"
 	"strconv"
+	"strings"
+
+	"paddock/tunnel"
 )
 
 // kindFronts asks a server for the ports of its fronts, so that a client can print a URL. Without
@@ -37,30 +40,27 @@ func portOf(a net.Addr) int {
 	return 0
 }
 
-// name is where visitors find an SNI tunnel.
-func (f fronts) name(host string) string {
-	port := cmp.Or(f.SNI, f.HTTPS)
-	if port == 0 {
+// where is the place at which visitors find a tunnel that is bound there: a URL for HTTP, else a
+// host with a port.
+func (f fronts) where(p tunnel.Protocol, bound string) string {
+	switch {
+	case p == tunnel.SNI:
+		return withPort(bound, cmp.Or(f.SNI, f.HTTPS), 0)
+	case p != tunnel.HTTP:
+		return bound
+	}
+	end := strings.IndexByte(bound+"/", '/')
+	host, path := bound[:end], bound[end:]
+	if f.HTTPS != 0 {
+		return "https://" + withPort(host, f.HTTPS, 443) + path
+	}
+	return "http://" + withPort(host, f.HTTP, 80) + path
+}
+
+// withPort adds a port to a host, unless it is unknown or the usual one.
+func withPort(host string, port, usual int) string {
+	if port == 0 || port == usual {
 		return host
 	}
 	return host + ":" + strconv.Itoa(port)
-}
-
-// url is where visitors find an HTTP tunnel.
-func (f fronts) url(where string) string {
-	scheme, port, usual := "http", f.HTTP, 80
-	if f.HTTPS != 0 {
-		scheme, port, usual = "https", f.HTTPS, 443
-	}
-	host, path := where, ""
-	for i := range len(where) {
-		if where[i] == '/' {
-			host, path = where[:i], where[i:]
-			break
-		}
-	}
-	if port != 0 && port != usual {
-		host += ":" + strconv.Itoa(port)
-	}
-	return scheme + "://" + host + path
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"paddock/internal/process/keyid"
+	"paddock/tunnel"
 )
 
 // A client prints an https URL only if the server has a certificate. Without one the server's log
@@ -45,11 +46,11 @@ func TestURLs(t *testing.T) {
 		if c.https {
 			want = "https://a.example" + strings.TrimPrefix(r.TLS().String(), "127.0.0.1") + "/x"
 		}
-		if got := r.fronts().url("a.example/x"); got != want {
+		if got := r.fronts().where(tunnel.HTTP, "a.example/x"); got != want {
 			t.Errorf("%s: %s, want %s", c.name, got, want)
 		}
 		if r.TLS() != nil {
-			if got, want := r.fronts().name("a.example"), "a.example"+strings.TrimPrefix(r.TLS().String(), "127.0.0.1"); got != want {
+			if got, want := r.fronts().where(tunnel.SNI, "a.example"), "a.example"+strings.TrimPrefix(r.TLS().String(), "127.0.0.1"); got != want {
 				t.Errorf("%s: sni at %s, want %s", c.name, got, want)
 			}
 		}
@@ -58,7 +59,7 @@ func TestURLs(t *testing.T) {
 		}
 		r.closeListeners()
 	}
-	if got := (fronts{HTTP: 80, HTTPS: 8443}).name("a.example"); got != "a.example:8443" {
+	if got := (fronts{HTTP: 80, HTTPS: 8443}).where(tunnel.SNI, "a.example"); got != "a.example:8443" {
 		t.Errorf("at a server that names one port for both: %s", got)
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -66,10 +64,6 @@ func (c *Client) ServeInspector(ctx context.Context, g *lifecycle.Group) (net.Ad
 	if err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
 	}
-	server := &http.Server{
-		Handler: c.inspector.Handler(), ReadHeaderTimeout: adminHead, ReadTimeout: adminHead, WriteTimeout: 6 * adminHead, IdleTimeout: 6 * adminHead,
-		ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
-	}
-	g.Add(lifecycle.HTTP("tunnel inspector", server, l))
+	g.Add(serveHTTP("tunnel inspector", l, c.inspector.Handler(), 6*requestTime, c.log))
 	return l.Addr(), nil
 }

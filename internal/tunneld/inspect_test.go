@@ -11,6 +11,7 @@ import (
 
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
+	"paddock/tunnel/client"
 )
 
 // Requests of visitors are shown at the inspector's address, and the service receives the same
@@ -23,7 +24,7 @@ func TestInspect(t *testing.T) {
 	s := newStage(t)
 	settings := &tunneld.Settings{
 		Connect: tunneld.Connect{Server: s.server.Link().String(), Key: s.path("client.key"), ServerID: s.server.ID(), Pinned: true, Inspect: "127.0.0.1:0"},
-		Tunnels: []tunneld.Tunnel{
+		Tunnels: []client.Tunnel{
 			{Name: "web", Protocol: "http", Host: "app.example", Target: plain.URL + "/sub"},
 			{Name: "tls", Protocol: "http", Host: "app.example", Path: "/tls", Target: service.URL},
 		},

@@ -135,7 +135,7 @@ func Print(s *Settings) ([]byte, error) {
 		b.WriteString("  tunnels:\n")
 	}
 	for i := range s.Tunnels {
-		entry("    "+strconv.Quote(s.Tunnels[i].Name)+": ", s.Tunnels[i].keys())
+		entry("    "+strconv.Quote(s.Tunnels[i].Name)+": ", tunnelKeys(&s.Tunnels[i]))
 	}
 	entry("  backoff: ", backoffKeys(&s.Backoff))
 	return []byte(b.String()), err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"paddock/internal/netio/listen"
@@ -33,6 +34,21 @@ func (c *Connect) link(keyFile, firstSeen string, log *slog.Logger) (config *wir
 		return nil, nil, err
 	}
 	return config, key, nil
+}
+
+// Link returns the configuration of a link to the server, with this client's credentials. The last
+// result names the server's identity: it stays the same for as long as the server takes the client
+// for the same. keyFile is the file of the key if the settings name none.
+func (c *Connect) Link(keyFile string, log *slog.Logger) (config *wire.Config, who string, err error) {
+	config, key, err := c.link(keyFile, "", log)
+	if err != nil {
+		return nil, "", err
+	}
+	config.Idle, config.Logger = idle, log
+	if key == nil {
+		return config, "token " + filepath.Base(c.TokenFile), nil
+	}
+	return config, key.ID.String(), nil
 }
 
 // key is the client's: the pair of files of the settings, or the key alone.

@@ -71,7 +71,7 @@ func (s *Settings) Needs(open int) (lines, warnings []string) {
 		may = fmt.Sprintf("%d may be open here", open)
 	}
 	lines = append(lines, fmt.Sprintf("files: the limits want %d, %s: visitors %d, raw_visitors %d, direct %d with %d each, connections of clients %d, the server's own %d",
-		share.wanted(), may, share.visitors, share.raw, share.direct, filesDirect, share.link, share.own))
+		share.wanted(), may, share.visitors.got, share.raw.got, share.direct.got, filesDirect, share.link, share.own))
 	if cuts := share.cuts(); len(cuts) > 0 {
 		warnings = append(warnings, fmt.Sprintf("bounds will be lower than usual: %s; for all of it raise the server's limit of open files to %d (ulimit -n, or LimitNOFILE of systemd)",
 			strings.Join(cuts, ", "), share.wanted()))

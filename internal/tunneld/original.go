@@ -20,8 +20,8 @@ func (s *Settings) readOriginal(entries []strictyaml.Entry) {
 	multiplier := 1.5
 	known := strictyaml.Fields{
 		"server_addr": strictyaml.Into(&s.Connect.Server, serverAddress),
-		"tls_crt":     strictyaml.Into(&s.Connect.Cert, nonEmpty),
-		"tls_key":     strictyaml.Into(&s.Connect.Key, nonEmpty),
+		"tls_crt":     strictyaml.Into(&s.Connect.Cert, strictyaml.NonEmpty),
+		"tls_key":     strictyaml.Into(&s.Connect.Key, strictyaml.NonEmpty),
 		"root_ca":     strictyaml.Into(&s.Connect.RootCA, text),
 		"tunnels": func(e strictyaml.Entry) {
 			for _, t := range e.Value.Entries(e.Key) {

@@ -1,8 +1,8 @@
 package tunneld
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -67,20 +67,8 @@ type CountLine struct {
 
 // TunnelLine is a name or an address that a client holds.
 type TunnelLine struct {
-	At       string `json:"at"`
-	Protocol string `json:"protocol"`
-	Client   string `json:"client"`
-	Group    string `json:"group,omitempty"` // absent: the name is exclusive
-	Members  int    `json:"members"`         // clients that hold it
-	Here     int    `json:"here"`            // of these, the connected ones
-	Away     bool   `json:"away"`
-	Waiting  int    `json:"waiting"`
-	InFlight int    `json:"in_flight"`
-	Limit    int    `json:"limit"` // of in_flight, as it is now
-	Streams  int    `json:"streams"`
-	Queued   int    `json:"queued"`
-	Begun    uint64 `json:"begun"` // exchanges that were let in
-	Refused  uint64 `json:"refused"`
+	server.Held
+	Begun uint64 `json:"begun"` // exchanges that were let in
 }
 
 // lookEvery is how often the server is looked at, however many pages are open: a look goes
@@ -116,13 +104,16 @@ func (l *looks) get(s *server.Server) *look {
 func (r *Role) Overview(find string, most int) Overview {
 	now := r.looks.get(r.tunnel)
 	find = strings.ToLower(find)
+	found := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(name), find) })
+	}
 	o := Overview{
 		T: now.at.UnixMilli(), Figures: figuresOf(&now.stats), Refused: refusedLines(&now.stats), Overloads: overloadLines(&now.stats),
 		Sessions: []SessionLine{}, Tunnels: []TunnelLine{},
 	}
 	for i := range now.sessions {
 		x := &now.sessions[i]
-		if !mentions(x.Identity, find) && !slices.ContainsFunc(x.Bindings, func(s string) bool { return mentions(s, find) }) {
+		if !found(x.Identity) && !found(x.Bindings...) {
 			continue
 		}
 		if o.SessionsAll++; len(o.Sessions) < most {
@@ -133,25 +124,14 @@ func (r *Role) Overview(find string, most int) Overview {
 	}
 	for i := range now.held {
 		x := &now.held[i]
-		if !mentions(x.Identity, find) && !mentions(x.At, find) && !mentions(x.Group, find) {
+		if !found(x.Identity, x.At, x.Group) {
 			continue
 		}
 		if o.TunnelsAll++; len(o.Tunnels) < most {
-			o.Tunnels = append(o.Tunnels, tunnelLine(x))
+			o.Tunnels = append(o.Tunnels, TunnelLine{*x, x.Begun.Requests + x.Begun.Streams})
 		}
 	}
 	return o
-}
-
-// mentions is strings.Contains without regard to the case of s. part is in lower case.
-func mentions(s, part string) bool { return strings.Contains(strings.ToLower(s), part) }
-
-func tunnelLine(x *server.Held) TunnelLine {
-	return TunnelLine{
-		At: x.At, Protocol: string(x.Protocol), Client: x.Identity, Group: x.Group, Members: x.Members, Here: x.Here, Away: x.Away, Waiting: x.Waiting,
-		InFlight: x.Requests, Limit: x.Limit, Streams: x.Streams, Queued: x.Queued,
-		Begun: x.Begun.Requests + x.Begun.Streams, Refused: x.Refused,
-	}
 }
 
 func figuresOf(s *server.Stats) Figures {
@@ -178,12 +158,11 @@ func refusedLines(s *server.Stats) []RefusedLine {
 
 func overloadLines(s *server.Stats) []CountLine {
 	lines := []CountLine{}
-	for of, n := range s.Overloads {
-		if n > 0 {
+	for _, of := range slices.Sorted(maps.Keys(s.Overloads)) {
+		if n := s.Overloads[of]; n > 0 {
 			lines = append(lines, CountLine{of, n})
 		}
 	}
-	slices.SortFunc(lines, func(a, b CountLine) int { return cmp.Compare(a.Of, b.Of) })
 	return lines
 }
 

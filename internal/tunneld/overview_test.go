@@ -34,7 +34,7 @@ func TestOverview(t *testing.T) {
 	if len(o.Sessions) != 1 || o.SessionsAll != 1 || o.Sessions[0].Name != "a" || o.Sessions[0].Names[0] != "app.example" {
 		t.Errorf("sessions: %+v", o.Sessions)
 	}
-	if len(o.Tunnels) != 1 || o.TunnelsAll != 1 || o.Tunnels[0].At != "app.example" || o.Tunnels[0].Client != "a" ||
+	if len(o.Tunnels) != 1 || o.TunnelsAll != 1 || o.Tunnels[0].At != "app.example" || o.Tunnels[0].Identity != "a" ||
 		o.Tunnels[0].Begun != 1 || o.Tunnels[0].Refused != 1 || o.Tunnels[0].Limit == 0 {
 		t.Errorf("tunnels: %+v", o.Tunnels)
 	}

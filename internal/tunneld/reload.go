@@ -2,7 +2,7 @@ package tunneld
 
 import (
 	"context"
-	"io/fs"
+	"fmt"
 	"os"
 	"reflect"
 	"time"
@@ -19,34 +19,28 @@ func (r *Role) watch(ctx context.Context) error {
 	defer ticker.Stop()
 	seen := stamp(r.options.File)
 	for {
+		asked := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.options.Hangups:
-			seen = stamp(r.options.File)
-			r.reload()
+			asked = true
 		case <-ticker.C:
-			if now := stamp(r.options.File); now != seen {
-				seen = now
-				r.reload()
-			}
+		}
+		if now := stamp(r.options.File); asked || now != seen {
+			seen = now
+			r.reload()
 		}
 	}
 }
 
-// version identifies one state of a file.
-type version struct {
-	changed time.Time
-	size    int64
-	mode    fs.FileMode
-}
-
-func stamp(file string) version {
+// stamp identifies one state of a file.
+func stamp(file string) string {
 	info, err := os.Stat(file)
 	if err != nil {
-		return version{}
+		return ""
 	}
-	return version{info.ModTime(), info.Size(), info.Mode()}
+	return fmt.Sprint(info.ModTime(), info.Size(), info.Mode())
 }
 
 // reload applies new settings, or keeps the old ones if they have a fault. Connected clients that

@@ -131,7 +131,7 @@ func (r *Roster) Allow(identity string, b tunnel.Binding) error {
 		return fmt.Errorf("%w: the client is not listed", tunnel.ErrDenied)
 	case who.expired():
 		return fmt.Errorf("%w: the listing of the client has expired", tunnel.ErrDenied)
-	case len(who.Protocols) > 0 && !slices.Contains(who.Protocols, string(b.Protocol)):
+	case len(who.Protocols) > 0 && !slices.Contains(who.Protocols, b.Protocol):
 		return fmt.Errorf("%w: %s is not among the protos that are listed for %s", tunnel.ErrDenied, b.Protocol, identity)
 	case b.Protocol == tunnel.TCP && !slices.ContainsFunc(who.Ports, func(p PortRange) bool { return p.Covers(b.Address) }):
 		return fmt.Errorf("%w: %s is not among the ports that are listed for %s", tunnel.ErrDenied, b.Address, identity)

@@ -17,7 +17,7 @@ func TestRosterAllows(t *testing.T) {
 	}
 	r := tunneld.NewRoster([]tunneld.Peer{
 		{Name: "bus", Hosts: []string{"bus.example", "*.bus.example"}, Ports: []tunneld.PortRange{{Host: "127.0.0.1", First: 20, Last: 29}}},
-		{Name: "web", Hosts: []string{"web.example"}, Ports: []tunneld.PortRange{{Host: "127.0.0.1", First: 1, Last: 65535}}, Protocols: []string{"http"}, Groups: []string{"one"}},
+		{Name: "web", Hosts: []string{"web.example"}, Ports: []tunneld.PortRange{{Host: "127.0.0.1", First: 1, Last: 65535}}, Protocols: []tunnel.Protocol{"http"}, Groups: []string{"one"}},
 		{Name: "past", Hosts: []string{"past.example"}, Expires: time.Now().Add(-time.Second)},
 		{Name: "soon", Hosts: []string{"soon.example"}, Expires: time.Now().Add(time.Hour)},
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"paddock/internal/tunneld"
+	"paddock/tunnel/client"
 )
 
 // Every file and text with a secret is read on its own; one that is missing, empty or broken ends
@@ -33,7 +34,7 @@ func TestSecretsFailClosed(t *testing.T) {
 	} {
 		connect.Server = "127.0.0.1:1"
 		_, err := tunneld.NewClient(tunneld.ClientOptions{
-			Settings: &tunneld.Settings{Connect: connect, Tunnels: []tunneld.Tunnel{{Name: "x", Protocol: "http", Host: "a.example", Target: "1"}}},
+			Settings: &tunneld.Settings{Connect: connect, Tunnels: []client.Tunnel{{Name: "x", Protocol: "http", Host: "a.example", Target: "1"}}},
 			Key:      filepath.Join(dir, "client.key"), Logger: silent,
 		})
 		if err == nil {

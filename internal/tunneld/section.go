@@ -3,6 +3,7 @@ package tunneld
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // ReadSection reads the section under the key tunnel. Faults are recorded in the node's file.
@@ -56,11 +58,11 @@ func (s *Settings) serveKeys() keys {
 		one("lease", &v.Lease, span),
 		one("plaintext", &v.Plaintext, truth),
 		one("admin", &v.Admin, address),
-		one("admin_token", &v.Token, nonEmpty),
-		one("access_log", &v.LogServed, accessLines).as(logAll),
+		one("admin_token", &v.Token, strictyaml.NonEmpty),
+		one("access_log", &v.LogServed, strictyaml.Either(logRefused, logAll)).as(logAll),
 		one("http2", &v.NoHTTP2, negated).as("off"),
 		group("limits", limitKeys(&v.Limits)),
-		one("control", &v.Control, nonEmpty),
+		one("control", &v.Control, strictyaml.NonEmpty),
 		list("trusted_proxies", &v.Trusted, network),
 		list("proxy_protocol_from", &v.Proxies, introducers),
 	}
@@ -107,7 +109,7 @@ func (s *Settings) connectKeys() keys {
 		one("connections", &v.Conns, connections),
 		one("plaintext", &v.Plaintext, truth),
 		one("admin", &v.Admin, address),
-		one("admin_token", &v.Token, nonEmpty),
+		one("admin_token", &v.Token, strictyaml.NonEmpty),
 		one("inspect", &v.Inspect, loopback),
 	}
 }
@@ -125,7 +127,7 @@ type credential struct{ id, tokenID, tokenSHA256 string }
 
 func (p *Peer) keys(c *credential) keys {
 	return keys{
-		one("name", &p.Name, label),
+		one("name", &p.Name, ParseLabel),
 		one("id", &c.id, text),
 		one("token_id", &c.tokenID, text),
 		one("token_sha256", &c.tokenSHA256, text),
@@ -133,25 +135,25 @@ func (p *Peer) keys(c *credential) keys {
 		list("hosts", &p.Hosts, hostname.Pattern),
 		list("ports", &p.Ports, ParsePortRange),
 		list("protos", &p.Protocols, protocol),
-		list("groups", &p.Groups, label),
+		list("groups", &p.Groups, ParseLabel),
 		one("max_inflight", &p.MaxInflight, count),
 		one("admin", &p.Admin, truth),
 	}
 }
 
-func (t *Tunnel) keys() keys {
+func tunnelKeys(t *client.Tunnel) keys {
 	return keys{
 		one("proto", &t.Protocol, protocol),
-		one("addr", &t.Target, nonEmpty),
+		one("addr", &t.Target, strictyaml.NonEmpty),
 		one("host", &t.Host, hostname.Pattern),
 		one("path", &t.Path, path),
 		one("remote_addr", &t.Remote, address),
-		one("group", &t.Group, label),
+		one("group", &t.Group, ParseLabel),
 		one("auth", &t.Auth, userAndPassword),
 		one("host_header", &t.HostHeader, hostHeader),
 		one("response_timeout", &t.HeadTimeout, func(s string) (time.Duration, error) { return orNever(spanOrZero(s)) }),
 		one("proxy_protocol", &t.ProxyProtocol, truth),
-		one("mode", &t.Direct, ParseMode).as(modeDirect),
+		one("mode", &t.Direct, strictyaml.Either(modeMux, modeDirect)).as(modeDirect),
 		one("max_inflight", &t.MaxInflight, count),
 	}
 }
@@ -199,23 +201,27 @@ func (s *Settings) readPeer(n *strictyaml.Node) {
 	s.Clients = append(s.Clients, p)
 }
 
+// protocolsOf are the protocols of the keys that not every tunnel has.
+var protocolsOf = map[string][]tunnel.Protocol{
+	"host": {tunnel.HTTP, tunnel.SNI}, "remote_addr": {tunnel.TCP}, "auth": {tunnel.HTTP}, "path": {tunnel.HTTP},
+	"host_header": {tunnel.HTTP}, "response_timeout": {tunnel.HTTP},
+	"proxy_protocol": {tunnel.TCP, tunnel.SNI}, "mode": {tunnel.TCP, tunnel.SNI},
+}
+
 // readTunnel reads one that is offered. allowed are the keys that the form of
 // go-http-tunnel has; nil is all.
 func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
-	t := Tunnel{Name: e.Key, Place: e.At.Place()}
-	all := t.keys().fields()
+	t := client.Tunnel{Name: e.Key}
+	known := tunnelKeys(&t).fields()
 	if allowed != nil {
-		for key := range all {
-			if !slices.Contains(allowed, key) {
-				delete(all, key)
-			}
-		}
+		maps.DeleteFunc(known, func(key string, _ func(strictyaml.Entry)) bool { return !slices.Contains(allowed, key) })
 	}
+	entries := e.Value.Entries("tunnel " + e.Key)
 	at := map[string]strictyaml.Entry{}
-	for _, field := range e.Value.Entries("tunnel " + e.Key) {
+	for _, field := range entries {
 		at[field.Key] = field
 	}
-	all.Read(e.Value, "tunnel "+e.Key)
+	known.Take(entries)
 	if t.Protocol == "" {
 		if at["proto"].At == nil {
 			e.At.Fault("tunnel %s needs proto: http, tcp or sni", t.Name)
@@ -225,28 +231,35 @@ func (s *Settings) readTunnel(e strictyaml.Entry, allowed []string) {
 	if at["addr"].At == nil {
 		e.At.Fault("tunnel %s needs addr, where the service is", t.Name)
 	}
-	wanted, only := map[string]string{"http": "host", "sni": "host", "tcp": "remote_addr"}, map[string][]string{
-		"host": {"http", "sni"}, "remote_addr": {"tcp"}, "auth": {"http"}, "path": {"http"},
-		"host_header": {"http"}, "response_timeout": {"http"}, "proxy_protocol": {"tcp", "sni"}, "mode": {"tcp", "sni"},
+	place := "host"
+	if t.Protocol == tunnel.TCP {
+		place = "remote_addr"
 	}
-	if allowed == nil {
-		delete(wanted, "http") // the server chooses a name
+	chosen := t.Protocol == tunnel.HTTP && allowed == nil // by the server
+	if at[place].At == nil && !chosen {
+		e.At.Fault("tunnel %s is of %s, which needs %s", t.Name, t.Protocol, place)
 	}
-	if key, needed := wanted[t.Protocol]; needed && at[key].At == nil {
-		e.At.Fault("tunnel %s is of %s, which needs %s", t.Name, t.Protocol, key)
+	switch field := at["group"]; {
+	case field.At == nil:
+	case t.Protocol == tunnel.HTTP && at["host"].At == nil:
+		field.At.Fault("tunnel %s: a group needs a host that its members know", t.Name)
+	case strings.HasSuffix(t.Remote, ":0"):
+		field.At.Fault("tunnel %s: a group needs a port that its members know", t.Name)
 	}
-	if field := at["group"]; field.At != nil {
-		switch {
-		case t.Protocol == "http" && at["host"].At == nil:
-			field.At.Fault("tunnel %s: a group needs a host that its members know", t.Name)
-		case strings.HasSuffix(t.Remote, ":0"):
-			field.At.Fault("tunnel %s: a group needs a port that its members know", t.Name)
-		}
-	}
-	for key, protocols := range only {
+	for key, protocols := range protocolsOf {
 		if field, there := at[key]; there && !slices.Contains(protocols, t.Protocol) {
 			field.At.Fault("tunnel %s is of %s, which has no %s", t.Name, t.Protocol, key)
 		}
 	}
 	s.Tunnels = append(s.Tunnels, t)
+}
+
+// ClientSide are the entries of a client's side, for files of others that hold them
+// beside their own: connect, tunnels and backoff.
+func (s *Settings) ClientSide() strictyaml.Fields {
+	all, side := s.fields(), strictyaml.Fields{}
+	for _, key := range []string{"connect", "tunnels", "backoff"} {
+		side[key] = all[key]
+	}
+	return side
 }

@@ -63,10 +63,10 @@ type Server struct {
 func OpenServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	serve := &o.Settings.Serve
 	s := &Server{Role: NewRole(o)}
-	if err := s.check(); err != nil {
+	err := o.Settings.exposed()
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if s.key, err = serve.key(o.Key); err != nil {
 		return nil, err
 	}
@@ -93,11 +93,6 @@ func (s *Server) linkTLS(serve *Serve) *tls.Config {
 	config := &tls.Config{Certificates: []tls.Certificate{s.key.Certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13}
 	s.tickets.Install(config)
 	return config
-}
-
-// check refuses to be reachable for strangers.
-func (s *Server) check() error {
-	return s.options.Settings.exposed()
 }
 
 // exposed returns an error if the settings would admit strangers.
@@ -191,7 +186,7 @@ func (s *Server) Admin() net.Addr {
 // connected; then clients are asked to come back later.
 func (s *Server) AddTo(g *lifecycle.Group) {
 	if s.admin != nil {
-		s.admin.addTo(g)
+		g.Add(s.admin.service)
 	}
 	g.Add(lifecycle.Service{
 		Name:  "tunnel clients",

@@ -17,6 +17,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/tunneld"
+	"paddock/tunnel/client"
 )
 
 var silent = slog.New(slog.DiscardHandler)
@@ -99,7 +100,7 @@ func (s *stage) connectTo(ctx context.Context, host, target, firstSeen string, c
 	s.t.Helper()
 	settings := &tunneld.Settings{
 		Connect: tunneld.Connect{Server: s.server.Link().String(), Key: s.path("client.key"), ServerID: s.server.ID(), Pinned: firstSeen == ""},
-		Tunnels: []tunneld.Tunnel{{Name: "web", Protocol: "http", Host: host, Target: target}},
+		Tunnels: []client.Tunnel{{Name: "web", Protocol: "http", Host: host, Target: target}},
 		Backoff: tunneld.Backoff{Interval: time.Millisecond, MaxInterval: 10 * time.Millisecond},
 	}
 	if change != nil {

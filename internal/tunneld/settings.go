@@ -5,7 +5,6 @@ package tunneld
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"paddock/internal/process/keyid"
 	"paddock/internal/process/strictyaml"
 	"paddock/tunnel"
+	"paddock/tunnel/client"
 )
 
 // Settings holds the contents of a configuration file. docs/guides/tunnel.md shows one.
@@ -26,7 +26,7 @@ type Settings struct {
 	Serve   Serve
 	Clients []Peer
 	Connect Connect
-	Tunnels []Tunnel
+	Tunnels []client.Tunnel
 	Backoff Backoff
 
 	listed map[string]bool // names of Clients
@@ -65,10 +65,10 @@ type Peer struct {
 	TokenHash   [sha256.Size]byte
 	TokenID     string // "": it has a key instead
 	Expires     time.Time
-	Hosts       []string    // names, "*." for one label
-	Ports       []PortRange // that it may listen on
-	Protocols   []string    // http, tcp, sni; none is all three
-	Groups      []string    // of which it may be: whose members share its names with it
+	Hosts       []string          // names, "*." for one label
+	Ports       []PortRange       // that it may listen on
+	Protocols   []tunnel.Protocol // http, tcp, sni; none is all three
+	Groups      []string          // of which it may be: whose members share its names with it
 	MaxInflight int
 	Place       string
 }
@@ -97,23 +97,6 @@ func (c *Connect) Pin(id string) (err error) {
 	return err
 }
 
-// Tunnel is one that a client offers.
-type Tunnel struct {
-	Name          string
-	Protocol      string // http, tcp, sni
-	Target        string // host:port, a port, or for http a URL
-	Host, Path    string
-	Remote        string
-	Group         string // whose members have it together; "" is this client alone
-	Auth          string // user:password
-	HostHeader    string // "": as the visitor has sent it
-	HeadTimeout   time.Duration
-	ProxyProtocol bool
-	Direct        bool // mode: direct
-	MaxInflight   int
-	Place         string
-}
-
 // Backoff is how a lost connection is dialed again.
 type Backoff struct {
 	Interval, MaxInterval time.Duration
@@ -129,7 +112,7 @@ func Load(path string, others []string) (*Settings, error) {
 	}
 	s, err := Read(path, text, others, os.LookupEnv)
 	if err == nil {
-		s.locate(filepath.Dir(path))
+		s.Locate(filepath.Dir(path))
 	}
 	return s, err
 }
@@ -139,16 +122,15 @@ func Read(path string, text []byte, others []string, env func(string) (string, b
 	file, root := strictyaml.Parse(path, text)
 	s := &Settings{}
 	if root != nil {
-		switch entries := root.Entries("the file"); {
-		case has(entries, "server_addr") || has(entries, "tunnels"):
-			s.Original = true
+		entries := root.Entries("the file")
+		if s.Original = has(entries, "server_addr") || has(entries, "tunnels"); s.Original {
 			s.readOriginal(entries)
-		default:
+		} else {
 			file.Env = env
 			s.readFile(entries, others)
 		}
 	}
-	if err := joined(file); err != nil {
+	if err := file.Err(); err != nil {
 		return nil, err
 	}
 	if root == nil {
@@ -170,34 +152,18 @@ func (s *Settings) readFile(entries []strictyaml.Entry, others []string) {
 }
 
 func has(entries []strictyaml.Entry, key string) bool {
-	for _, e := range entries {
-		if e.Key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e strictyaml.Entry) bool { return e.Key == key })
 }
 
-func joined(file *strictyaml.File) error {
-	var faults []error
-	for _, f := range file.Faults() {
-		faults = append(faults, f)
-	}
-	return errors.Join(faults...)
-}
-
-// locate makes the names of files those of the directory of the configuration that has
+// Locate makes the names of files those of the directory of the configuration that has
 // them.
-func (s *Settings) locate(dir string) {
+func (s *Settings) Locate(dir string) {
 	for _, name := range []*string{
 		&s.Serve.Cert, &s.Serve.Key, &s.Serve.Identity,
 		&s.Connect.Cert, &s.Connect.Key, &s.Connect.RootCA, &s.Connect.TokenFile,
 		&s.Serve.Control,
 	} {
-		if *name == noControl {
-			continue
-		}
-		if *name != "" && !filepath.IsAbs(*name) {
+		if *name != "" && *name != noControl && !filepath.IsAbs(*name) {
 			*name = filepath.Join(dir, *name)
 		}
 	}

@@ -1,6 +1,7 @@
 package tunneld
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -28,47 +29,49 @@ const filesDirect = 6
 type shares struct {
 	open int // files that may be open, 0 is unknown: then everything is as usual
 
-	own, visitors, raw int // files, which are connections too
-	direct             int // visitors, each of which takes filesDirect
-	link               int // connections of clients, those included that open or wait for that
+	own                   int // files
+	visitors, raw, direct part
+	link                  int // connections of clients, those included that open or wait for that
 
 	clients int  // connections of clients that are expected at least
 	guest   bool // the link is another one's, and so are the files of link
-	set     tunnel.Limits
 }
+
+// part is the share of one kind of visitors.
+type part struct {
+	name             string
+	got, set, usual  int // visitors; set is 0 if the bound is not configured
+	each, proportion int // files of one visitor, and sixteenths of what there is
+}
+
+func (s *shares) parts() []*part { return []*part{&s.visitors, &s.raw, &s.direct} }
 
 // share divides this many open files. limits are the configured ones, clients is the expected
 // number of clients.
 func share(limits tunnel.Limits, clients, open int) shares {
-	s := shares{open: open, set: limits, clients: max(clients, limits.Sessions), link: mostLink}
-	s.own = 16 + min(open/16, 1_024)
-	left, weights := open-s.own, 3
-	parts := []struct {
-		got              *int
-		set, most        int
-		each, proportion int
-	}{
-		{&s.visitors, limits.Visitors, mostVisitors, 1, 8},
-		{&s.raw, limits.RawVisitors, mostRaw, 1, 2},
-		{&s.direct, limits.Direct, mostDirect, filesDirect, 3},
+	s := shares{
+		open: open, own: 16 + min(open/16, 1_024), clients: max(clients, limits.Sessions), link: mostLink,
+		visitors: part{name: "visitors", set: limits.Visitors, usual: mostVisitors, each: 1, proportion: 8},
+		raw:      part{name: "raw_visitors", set: limits.RawVisitors, usual: mostRaw, each: 1, proportion: 2},
+		direct:   part{name: "direct", set: limits.Direct, usual: mostDirect, each: filesDirect, proportion: 3},
 	}
-	for _, p := range parts {
-		if p.set > 0 {
-			*p.got = p.set
+	left, weights := open-s.own, 3
+	for _, p := range s.parts() {
+		if p.got = p.set; p.set > 0 {
 			left -= p.set * p.each
 		} else {
 			weights += p.proportion
 		}
 	}
 	rest := left
-	for _, p := range parts {
+	for _, p := range s.parts() {
 		if p.set > 0 {
 			continue
 		}
-		if *p.got = p.most; open > 0 {
-			*p.got = min(max(left*p.proportion/weights/p.each, 1), p.most)
+		if p.got = p.usual; open > 0 {
+			p.got = min(max(left*p.proportion/weights/p.each, 1), p.usual)
 		}
-		rest -= *p.got * p.each
+		rest -= p.got * p.each
 	}
 	if open > 0 {
 		s.link = min(max(rest, 1), mostLink)
@@ -78,8 +81,10 @@ func share(limits tunnel.Limits, clients, open int) shares {
 
 // wanted are the files with which nothing would have to be less than is usual, or set.
 func (s *shares) wanted() int {
-	usual := share(s.set, 0, 0)
-	others := usual.visitors + usual.raw + filesDirect*usual.direct + usual.link
+	others := mostLink
+	for _, p := range s.parts() {
+		others += cmp.Or(p.set, p.usual) * p.each
+	}
 	return others + 16 + min((others+16)/15+1, 1_024)
 }
 
@@ -91,7 +96,7 @@ func (s *shares) fits() bool {
 
 // limit lowers the limits that are not configured to their shares.
 func (s *shares) limit(l *tunnel.Limits) {
-	l.Visitors, l.RawVisitors, l.Direct = s.visitors, s.raw, s.direct
+	l.Visitors, l.RawVisitors, l.Direct = s.visitors.got, s.raw.got, s.direct.got
 }
 
 // bound lowers the bounds of the link's server to its share, and with them the number of clients.
@@ -106,21 +111,13 @@ func (s *shares) bound(w *wire.Server, l *tunnel.Limits) {
 
 // cuts are the bounds that are lower than is usual, each with the usual one.
 func (s *shares) cuts() (cuts []string) {
-	for _, b := range []struct {
-		what            string
-		set, got, usual int
-	}{
-		{"visitors", s.set.Visitors, s.visitors, mostVisitors},
-		{"raw_visitors", s.set.RawVisitors, s.raw, mostRaw},
-		{"direct", s.set.Direct, s.direct, mostDirect},
-		{"connections of clients", 0, s.link, mostLink},
-	} {
-		if s.guest && b.usual == mostLink {
-			continue
+	for _, p := range s.parts() {
+		if p.got < p.usual && p.set == 0 {
+			cuts = append(cuts, fmt.Sprintf("%s %d instead of %d", p.name, p.got, p.usual))
 		}
-		if b.set == 0 && b.got < b.usual {
-			cuts = append(cuts, fmt.Sprintf("%s %d instead of %d", b.what, b.got, b.usual))
-		}
+	}
+	if s.link < mostLink && !s.guest {
+		cuts = append(cuts, fmt.Sprintf("connections of clients %d instead of %d", s.link, mostLink))
 	}
 	return cuts
 }
@@ -133,6 +130,6 @@ func (s *shares) tell(log *slog.Logger) {
 	}
 	if !s.fits() {
 		log.Warn("too few files are left to clients: lower the limits of visitors, or raise this process's limit of open files",
-			"may_open", s.open, "left", s.link, "clients", s.clients, "visitors", s.visitors, "raw_visitors", s.raw, "direct", s.direct)
+			"may_open", s.open, "left", s.link, "clients", s.clients, "visitors", s.visitors.got, "raw_visitors", s.raw.got, "direct", s.direct.got)
 	}
 }

@@ -18,10 +18,10 @@ func TestSharesAreWithinTheFiles(t *testing.T) {
 		var w wire.Server
 		var l tunnel.Limits
 		s.bound(&w, &l)
-		if all := s.own + s.visitors + s.raw + filesDirect*s.direct + s.link; all > open {
+		if all := s.own + s.visitors.got + s.raw.got + filesDirect*s.direct.got + s.link; all > open {
 			t.Errorf("%d files: %d are given away: %+v", open, all, s)
 		}
-		if min(s.visitors, s.raw, s.direct, s.link, w.MaxOpening) < 1 || w.MaxConns > w.MaxSockets || w.MaxSockets != s.link || l.Sessions != w.MaxConns || !s.fits() {
+		if min(s.visitors.got, s.raw.got, s.direct.got, s.link, w.MaxOpening) < 1 || w.MaxConns > w.MaxSockets || w.MaxSockets != s.link || l.Sessions != w.MaxConns || !s.fits() {
 			t.Errorf("%d files: %+v, %d of the link, %d open", open, s, w.MaxConns, w.MaxOpening)
 		}
 		if all := len(s.cuts()) == 0; all != (open >= s.wanted()) {
@@ -48,8 +48,8 @@ func TestShares(t *testing.T) {
 		{1_024, tunnel.Limits{Visitors: 2_000}, 2_000, 1, 1, 1},
 	} {
 		s := share(c.set, 0, c.open)
-		if s.visitors != c.visitors || s.raw != c.raw || s.direct != c.direct || s.link != c.link {
-			t.Errorf("%d files, %+v set: %d, %d, %d, %d", c.open, c.set, s.visitors, s.raw, s.direct, s.link)
+		if s.visitors.got != c.visitors || s.raw.got != c.raw || s.direct.got != c.direct || s.link != c.link {
+			t.Errorf("%d files, %+v set: %d, %d, %d, %d", c.open, c.set, s.visitors.got, s.raw.got, s.direct.got, s.link)
 		}
 	}
 }

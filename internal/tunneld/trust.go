@@ -1,7 +1,6 @@
 package tunneld
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -26,11 +25,7 @@ func (e untrusted) Unwrap() error { return e.error }
 // certificate, or, for files of go-http-tunnel that set neither, by the key that the server showed
 // first. firstSeen is the file that stores that key, "" if it must not be stored.
 func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tls.Config, error) {
-	config := &tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		ClientSessionCache: new(ticket),
-		InsecureSkipVerify: true, // VerifyConnection does it, also for a session that is resumed
-	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, ClientSessionCache: new(ticket)}
 	if key != nil {
 		config.Certificates = []tls.Certificate{key.Certificate}
 	}
@@ -56,11 +51,10 @@ func (c *Connect) trust(key *keyid.Key, firstSeen string, log *slog.Logger) (*tl
 			return nil, err
 		}
 	}
+	keyid.Verify(config, verify)
+	trusted := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
-		if len(state.PeerCertificates) == 0 {
-			return untrusted{errors.New("the server has no certificate")}
-		}
-		if err := verify(state, sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo)); err != nil {
+		if err := trusted(state); err != nil {
 			return untrusted{err}
 		}
 		return nil

@@ -11,40 +11,18 @@ import (
 
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/config"
+	"paddock/internal/process/strictyaml"
+	"paddock/tunnel"
 	"paddock/tunnel/server"
 )
 
 // modeMux and modeDirect are how the visitors of a tunnel travel.
 const modeMux, modeDirect = "mux", "direct"
 
-// ParseMode reads the mode of a tunnel: visitors share the link, or each has a connection of its
-// own.
-func ParseMode(s string) (direct bool, err error) {
-	if s != modeMux && s != modeDirect {
-		return false, fmt.Errorf("%q is neither %s nor %s", s, modeMux, modeDirect)
-	}
-	return s == modeDirect, nil
-}
-
 // logRefused and logAll are which visitors have a line in the log.
 const logRefused, logAll = "refused", "all"
 
-// accessLines reads which lines the access log has. all includes the lines of served visitors.
-func accessLines(s string) (all bool, err error) {
-	if s != logRefused && s != logAll {
-		return false, fmt.Errorf("%q is neither %s nor %s", s, logRefused, logAll)
-	}
-	return s == logAll, nil
-}
-
 func text(s string) (string, error) { return s, nil }
-
-func nonEmpty(s string) (string, error) {
-	if s == "" {
-		return "", errors.New("it is empty")
-	}
-	return s, nil
-}
 
 func truth(s string) (bool, error) {
 	switch s {
@@ -159,18 +137,15 @@ func introducers(s string) (netip.Prefix, error) {
 	return p, err
 }
 
-func protocol(s string) (string, error) {
+func protocol(s string) (tunnel.Protocol, error) {
 	if s != "http" && s != "tcp" && s != "sni" {
 		return "", fmt.Errorf("%q is none of http, tcp, sni", s)
 	}
-	return s, nil
+	return tunnel.Protocol(s), nil
 }
 
-// ParseGroup reads the name of a group.
-func ParseGroup(s string) (string, error) { return label(s) }
-
-// label is a name for logs and metrics.
-func label(s string) (string, error) {
+// ParseLabel reads a name for logs and metrics, such as that of a group.
+func ParseLabel(s string) (string, error) {
 	for _, c := range s {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_.", c)) {
 			return "", fmt.Errorf("%q has more than letters, digits, dots, - and _", s)
@@ -201,5 +176,5 @@ func hostHeader(s string) (string, error) {
 	if s == "preserve" {
 		return "", nil
 	}
-	return nonEmpty(s)
+	return strictyaml.NonEmpty(s)
 }

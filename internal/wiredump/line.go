@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"paddock/internal/wire/frame"
 )
 
@@ -83,7 +85,7 @@ func (d *reader) line(h frame.Header, f *frame.Frame) *Line {
 		l.Bodies = d.batch(f.Body, codec)
 	case frame.RES:
 		if f.Has(frame.FlagErr) {
-			l.Content, _ = diagnostic(f.Body)
+			l.Content, _ = cbor.Diagnose(f.Body) // "" if it is not well-formed
 			break
 		}
 		fallthrough

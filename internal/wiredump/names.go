@@ -1,6 +1,7 @@
 package wiredump
 
 import (
+	"cmp"
 	"sync"
 
 	"paddock/internal/wire/frame"
@@ -52,10 +53,7 @@ func (n *names) hello(from frame.Role, payload []byte) error {
 func (n *names) maxFrame(of frame.Role) uint32 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if frame := n.peers[of].frame; frame > 0 {
-		return frame
-	}
-	return frame.MaxPayload
+	return cmp.Or(n.peers[of].frame, frame.MaxPayload)
 }
 
 // learn records the definitions in f and returns the kind of f: its number, name and codec, zero

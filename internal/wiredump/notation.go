@@ -27,13 +27,6 @@ var (
 
 const authKey = "12"
 
-// diagnostic returns an item in the notation of RFC 8949 section 8, in ASCII. ok is false if b is
-// not one well-formed item.
-func diagnostic(b []byte) (string, bool) {
-	text, err := cbor.Diagnose(b)
-	return text, err == nil
-}
-
 // diagnosticMap returns the notation of a map that package wire has accepted, with the names of its
 // keys, and without the secret of HELLO.
 func diagnosticMap(b []byte, keys map[string]string) string {
@@ -97,7 +90,7 @@ func showBody(b []byte, codec string, limit int) Body {
 		return body
 	}
 	if !body.Cut && (codec == "cbor" || codec == "" && looksLikeCBOR(b)) {
-		if text, ok := diagnostic(b); ok {
+		if text, err := cbor.Diagnose(b); err == nil { // b is one well-formed item
 			body.CBOR = text
 			return body
 		}
@@ -137,16 +130,13 @@ func (b *Body) append(dst []byte) []byte {
 	switch {
 	case b.CBOR != "":
 		dst = append(dst, b.CBOR...)
-	case b.Text != "":
-		dst = strconv.AppendQuote(dst, b.Text)
 	case b.Hex != "":
-		dst = append(append(append(dst, "h'"...), b.Hex...), '\'')
-	case !b.Cut:
-		dst = append(dst, `""`...)
+		dst = fmt.Appendf(dst, "h'%s'", b.Hex)
+	case b.Text != "" || !b.Cut:
+		dst = strconv.AppendQuote(dst, b.Text)
 	}
 	if b.Cut {
-		dst = append(dst, "..."...)
-		dst = append(strconv.AppendInt(append(dst, '('), int64(b.Length), 10), ')')
+		dst = fmt.Appendf(dst, "...(%d)", b.Length)
 	}
 	return dst
 }

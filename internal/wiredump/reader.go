@@ -1,6 +1,7 @@
 package wiredump
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -91,7 +92,7 @@ func (d *reader) next(b []byte) int {
 		return 0
 	}
 	h := frame.ParseHeader(b)
-	if err := h.Check(d.maxFrame()); err != nil {
+	if err := h.Check(cmp.Or(d.options.MaxFrame, d.names.maxFrame(1-d.from))); err != nil {
 		return d.broken(h, err)
 	}
 	if h.Len() > wholeFrame {
@@ -121,13 +122,6 @@ func (d *reader) long(h frame.Header) {
 	}
 	d.emit(l)
 	d.skip = h.Len()
-}
-
-func (d *reader) maxFrame() uint32 {
-	if d.options.MaxFrame > 0 {
-		return d.options.MaxFrame
-	}
-	return d.names.maxFrame(1 - d.from)
 }
 
 // preface reads the preface. A capture may begin without a preface, but not with a broken one.

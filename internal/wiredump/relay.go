@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"paddock/internal/netio/listen"
 	"paddock/internal/wire/frame"
 )
 
@@ -141,7 +142,7 @@ func (p *passage) pass(sender frame.Role, from, to net.Conn) {
 		case err == io.EOF:
 			d.end()
 			p.sayFrom(sender, &Line{Event: "end", Offset: int64(passed), Count: passed})
-			closeWrite(to)
+			_ = listen.CloseWrite(to) // if the peer is gone, its own direction reports that
 			return
 		case err != nil:
 			p.fail(sender, err)
@@ -167,13 +168,6 @@ func (p *passage) say(l *Line) {
 	seconds := time.Since(p.start).Seconds()
 	l.Conn, l.Seconds = p.number, &seconds
 	p.relay.spool.add(l)
-}
-
-// closeWrite forwards the end of a direction.
-func closeWrite(c net.Conn) {
-	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // the peer is gone: its own direction reports that
-	}
 }
 
 // reset ends both sides with a reset, as the failed side did.

@@ -16,14 +16,16 @@ type spool struct {
 	size   int
 
 	mu      sync.Mutex
+	more    *sync.Cond // of mu; there is work
 	waiting []byte
 	dropped uint64
 	closed  bool
-	wake    chan struct{} // holds a token while there is work; never closed
 }
 
 func newSpool(asJSON bool, size int) *spool {
-	return &spool{asJSON: asJSON, size: size, wake: make(chan struct{}, 1)}
+	s := &spool{asJSON: asJSON, size: size}
+	s.more = sync.NewCond(&s.mu)
+	return s
 }
 
 func (s *spool) add(l *Line) {
@@ -37,7 +39,7 @@ func (s *spool) add(l *Line) {
 		s.waiting = s.waiting[:at]
 		s.dropped++
 	}
-	s.signal()
+	s.more.Signal()
 }
 
 // close lets run end once all lines are written.
@@ -45,43 +47,31 @@ func (s *spool) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.signal()
-}
-
-func (s *spool) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.more.Signal()
 }
 
 // run writes lines until close, or until the output fails.
-func (s *spool) run(w io.Writer) error {
+func (s *spool) run(w io.Writer) (err error) {
 	var batch []byte
-	for range s.wake {
-		var dropped uint64
-		var closed bool
-		batch, dropped, closed = s.take(batch[:0])
-		if dropped > 0 {
-			batch = (&Line{Event: "dropped", Count: dropped}).Append(batch, s.asJSON)
-		}
-		if len(batch) > 0 {
-			if _, err := w.Write(batch); err != nil {
-				return err
-			}
-		}
-		if closed {
-			break
+	for closed := false; !closed && err == nil; {
+		if batch, closed = s.take(batch[:0]); len(batch) > 0 {
+			_, err = w.Write(batch)
 		}
 	}
-	return nil
+	return err
 }
 
-// take returns the queued lines, and uses empty for the next ones.
-func (s *spool) take(empty []byte) (batch []byte, dropped uint64, closed bool) {
+// take waits for lines, and returns the queued ones. It uses empty for the next ones.
+func (s *spool) take(empty []byte) (batch []byte, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch, dropped, closed = s.waiting, s.dropped, s.closed
+	for len(s.waiting) == 0 && s.dropped == 0 && !s.closed {
+		s.more.Wait()
+	}
+	batch = s.waiting
+	if s.dropped > 0 {
+		batch = (&Line{Event: "dropped", Count: s.dropped}).Append(batch, s.asJSON)
+	}
 	s.waiting, s.dropped = empty, 0
-	return batch, dropped, closed
+	return batch, s.closed
 }

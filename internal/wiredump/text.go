@@ -38,10 +38,7 @@ func (l *Line) Append(dst []byte, asJSON bool) []byte {
 	case "end":
 		dst = fmt.Appendf(dst, "end after %d bytes", l.Count)
 	default:
-		dst = append(dst, l.Event...)
-		if l.Reason != "" {
-			dst = append(append(dst, ": "...), l.Reason...)
-		}
+		dst = appendNonZero(append(dst, l.Event...), ": %s", l.Reason)
 	}
 	return append(dst, '\n')
 }
@@ -88,7 +85,7 @@ func (l *Line) appendHead(dst []byte) []byte {
 	dst = append(dst, l.Type...)
 	switch {
 	case l.Slot != "":
-		dst = append(append(dst, ' '), l.Slot...)
+		dst = fmt.Appendf(dst, " %s", l.Slot)
 	case l.typ == frame.CREDIT && l.ID == 0:
 		dst = append(dst, " connection"...)
 	case l.typ == frame.CREDIT && l.ID == 1:
@@ -100,12 +97,12 @@ func (l *Line) appendHead(dst []byte) []byte {
 	}
 	switch {
 	case l.Kind != "" && l.typ != frame.BIND:
-		dst = append(append(dst, ' '), l.Kind...)
+		dst = fmt.Appendf(dst, " %s", l.Kind)
 	case l.KindNumber != 0:
 		dst = fmt.Appendf(dst, " kind=%d", l.KindNumber)
 	}
 	for _, flag := range l.Flags {
-		dst = append(append(dst, ' '), flag...)
+		dst = fmt.Appendf(dst, " %s", flag)
 	}
 	return fmt.Appendf(dst, " len=%d", l.Length)
 }
@@ -124,30 +121,18 @@ func (l *Line) appendFrame(dst []byte) []byte {
 			dst = append(dst, " drain"...)
 		}
 	}
-	if l.Meta != "" {
-		dst = append(append(dst, " meta="...), l.Meta...)
-	}
-	if l.Code != "" {
-		dst = fmt.Appendf(dst, " %s", l.Code)
-		if l.Code != strconv.Itoa(int(l.CodeNumber)) {
-			dst = fmt.Appendf(dst, "(%d)", l.CodeNumber)
-		}
+	dst = appendNonZero(dst, " meta=%s", l.Meta)
+	dst = appendNonZero(dst, " %s", l.Code)
+	if l.Code != "" && l.Code != strconv.Itoa(int(l.CodeNumber)) {
+		dst = fmt.Appendf(dst, "(%d)", l.CodeNumber)
 	}
 	if l.NotStarted {
 		dst = append(dst, " not-started"...)
 	}
-	if l.RetryAfter > 0 {
-		dst = fmt.Appendf(dst, " retry=%dms", l.RetryAfter)
-	}
-	if l.Jitter > 0 {
-		dst = fmt.Appendf(dst, " jitter=%dms", l.Jitter)
-	}
-	if l.Text != "" {
-		dst = strconv.AppendQuote(append(dst, ' '), l.Text)
-	}
-	if l.Content != "" {
-		dst = append(append(dst, ' '), l.Content...)
-	}
+	dst = appendNonZero(dst, " retry=%dms", l.RetryAfter)
+	dst = appendNonZero(dst, " jitter=%dms", l.Jitter)
+	dst = appendNonZero(dst, " %q", l.Text)
+	dst = appendNonZero(dst, " %s", l.Content)
 	for i := range l.Bodies {
 		dst = l.Bodies[i].append(append(dst, ' '))
 	}
@@ -155,4 +140,11 @@ func (l *Line) appendFrame(dst []byte) []byte {
 		dst = fmt.Appendf(dst, " and %d more", more)
 	}
 	return dst
+}
+
+func appendNonZero[T comparable](dst []byte, format string, v T) []byte {
+	if v == *new(T) {
+		return dst
+	}
+	return fmt.Appendf(dst, format, v)
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/process/keyid"
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/tunnel/internal/tunneltest"
@@ -74,7 +73,7 @@ func overRaw(t *testing.T, limits tunnel.Limits, test func(m *members, r *raw)) 
 		address := m.secure(nil)
 		test(m, &raw{client.Tunnel{Protocol: tunnel.SNI, Host: "example.com", Group: "web"}, config, func() net.Conn {
 			config := &tls.Config{ServerName: "example.com"}
-			keyid.Pin(config, id)
+			pin(config, id)
 			return tls.Client(dialTCP(t, address), config)
 		}})
 	})

@@ -170,7 +170,7 @@ func TestIntroducedVisitors(t *testing.T) {
 	handshake := func(conn net.Conn, name string, id keyid.ID, protocols ...string) *tls.Conn {
 		t.Helper()
 		config := &tls.Config{ServerName: name, NextProtos: protocols}
-		keyid.Pin(config, id)
+		pin(config, id)
 		secured := tls.Client(conn, config)
 		if err := secured.Handshake(); err != nil {
 			t.Error(err)
@@ -227,7 +227,7 @@ func TestIntroducedHTTP2(t *testing.T) {
 	f := newFronts(t, true, false)
 	for _, at := range []string{"http://" + f.Front.Addr().String(), "https://" + f.tls} {
 		config := &tls.Config{ServerName: "web.example"}
-		keyid.Pin(config, f.frontID)
+		pin(config, f.frontID)
 		protocols := new(http.Protocols)
 		protocols.SetHTTP2(true)
 		protocols.SetUnencryptedHTTP2(true)

@@ -132,20 +132,20 @@ func (s *Server) Kick(identity string) bool {
 // Held is a name or an address that a client holds, with its current load; for a group, one
 // member's part.
 type Held struct {
-	At       string // where visitors find it
-	Protocol tunnel.Protocol
-	Identity string // of the client
-	Group    string // "": the name is exclusive
-	Members  int    // clients that have it; without a group 1
-	Here     int    // those of them that are not away
-	Away     bool   // the client is away, and its lease runs
-	Waiting  int    // visitors that wait for any member
-	Requests int    // under way
-	Streams  int    // open
-	Queued   int    // requests that wait for one of these
-	Limit    int    // of Requests, at present; 0 if the Admission does not report it
-	Begun    AdmittedCounts
-	Refused  uint64 // visitors that asked for it and were not served by any member
+	At       string          `json:"at"` // where visitors find it
+	Protocol tunnel.Protocol `json:"protocol"`
+	Identity string          `json:"client"`
+	Group    string          `json:"group,omitempty"` // "": the name is exclusive
+	Members  int             `json:"members"`         // clients that have it; without a group 1
+	Here     int             `json:"here"`            // those of them that are not away
+	Away     bool            `json:"away"`            // the client is away, and its lease runs
+	Waiting  int             `json:"waiting"`         // visitors that wait for any member
+	Requests int             `json:"in_flight"`
+	Streams  int             `json:"streams"` // open
+	Queued   int             `json:"queued"`  // requests that wait for one of these
+	Limit    int             `json:"limit"`   // of Requests, at present; 0 if the Admission does not report it
+	Begun    AdmittedCounts  `json:"-"`
+	Refused  uint64          `json:"refused"` // visitors that asked for it and were not served by any member
 }
 
 // Held lists all names and addresses, by endpoint and protocol.

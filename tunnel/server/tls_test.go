@@ -59,7 +59,7 @@ func visitTLS(t *testing.T, address, name string, id keyid.ID, protocols ...stri
 	t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	config := &tls.Config{ServerName: name, NextProtos: protocols}
-	keyid.Pin(config, id)
+	pin(config, id)
 	secured := tls.Client(&slowly{Conn: conn}, config)
 	return secured, secured.Handshake()
 }
@@ -185,10 +185,20 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
+// pin makes config trust the server with this key.
+func pin(config *tls.Config, want keyid.ID) {
+	keyid.Verify(config, func(_ tls.ConnectionState, got keyid.ID) error {
+		if got != want {
+			return &keyid.ErrOtherKey{Got: got, Want: want}
+		}
+		return nil
+	})
+}
+
 // pinned trusts the server with this key.
 func pinned(name string, id keyid.ID) *tls.Config {
 	config := &tls.Config{ServerName: name}
-	keyid.Pin(config, id)
+	pin(config, id)
 	return config
 }
 

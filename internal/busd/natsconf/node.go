@@ -67,14 +67,6 @@ type Field struct {
 	Used  bool // as a variable by some other entry
 }
 
-// Get returns the value under key, or nil.
-func (n *Node) Get(key string) *Node {
-	if f := n.index[key]; f != nil {
-		return f.Value
-	}
-	return nil
-}
-
 // put adds an entry, or replaces its value.
 func (n *Node) put(f *Field) {
 	if n.index == nil {

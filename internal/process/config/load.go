@@ -146,35 +146,29 @@ func settings(c *Config) (all []setting) {
 func sections(known []setting) (names []string) {
 	for _, s := range known {
 		name, _, _ := strings.Cut(s.key, ".")
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		names = append(names, name)
+	}
+	return slices.Compact(names)
+}
+
+// find returns the setting of a key. The error suggests a similar key, or those of the section.
+func find(known []setting, key string) (setting, error) {
+	section, _, _ := strings.Cut(key, ".")
+	var keys, siblings []string
+	for _, s := range known {
+		if s.key == key {
+			return s, nil
+		}
+		keys = append(keys, s.key)
+		if strings.HasPrefix(s.key, section+".") {
+			siblings = append(siblings, s.key)
 		}
 	}
-	return names
-}
-
-// find returns the setting of a key. The error suggests a similar key.
-func find(known []setting, key string) (setting, error) {
-	i := slices.IndexFunc(known, func(s setting) bool { return s.key == key })
-	if i < 0 {
-		return setting{}, unknownKey(key, known)
-	}
-	return known[i], nil
-}
-
-// unknownKey returns an error about an unknown key, with a similar key if there is one.
-func unknownKey(key string, known []setting) error {
-	var keys []string
-	for _, s := range known {
-		keys = append(keys, s.key)
-	}
 	if near := strictyaml.Nearest(key, keys); near != "" {
-		return fmt.Errorf("unknown key %s; did you mean %s?", key, near)
+		return setting{}, fmt.Errorf("unknown key %s; did you mean %s?", key, near)
 	}
-	section, _, _ := strings.Cut(key, ".")
-	keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, section+".") })
-	if len(keys) == 0 {
-		keys = sections(known)
+	if len(siblings) == 0 {
+		siblings = sections(known)
 	}
-	return fmt.Errorf("unknown key %s; there are %s", key, strings.Join(keys, ", "))
+	return setting{}, fmt.Errorf("unknown key %s; there are %s", key, strings.Join(siblings, ", "))
 }

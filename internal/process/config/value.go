@@ -1,11 +1,12 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,13 +111,8 @@ func parse(field any, text string) (err error) {
 }
 
 func parseBool(s string) (bool, error) {
-	switch strings.ToLower(s) {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, fmt.Errorf("%q is neither true nor false", s)
+	on := strings.EqualFold(s, "true")
+	return on, when(!on && !strings.EqualFold(s, "false"), "%q is neither true nor false", s)
 }
 
 func parseInt(s string) (int, error) {
@@ -146,31 +142,14 @@ var zeroAllowed = map[string]bool{
 
 // bounds checks that a number is positive, or 0 where that means something.
 func (s setting) bounds() error {
-	switch p := s.field.(type) {
-	case *int:
-		return positive(*p, zeroAllowed[s.key])
-	case *Size:
-		return positive(*p, zeroAllowed[s.key])
-	case *time.Duration:
-		return positive(*p, zeroAllowed[s.key])
-	}
-	return nil
-}
-
-func positive[T cmp.Ordered](x T, orZero bool) error {
-	var zero T
-	if x > zero || x == zero && orZero {
+	v := reflect.ValueOf(s.field).Elem()
+	if !v.CanInt() || v.Int() > 0 || v.Int() == 0 && zeroAllowed[s.key] {
 		return nil
 	}
-	return fmt.Errorf("%v is too small", x)
+	return fmt.Errorf("%v is too small", v.Interface())
 }
 
 // oneOf checks that s is one of words.
 func oneOf(s string, words ...string) error {
-	for _, w := range words {
-		if s == w {
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+	return when(!slices.Contains(words, s), "%q is none of %s", s, strings.Join(words, ", "))
 }

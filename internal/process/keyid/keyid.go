@@ -45,12 +45,6 @@ func (id ID) String() string { return encoding.EncodeToString(id[:]) }
 // MarshalText makes an ID a string in JSON and YAML.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads an ID as Parse does.
-func (id *ID) UnmarshalText(b []byte) (err error) {
-	*id, err = Parse(string(b))
-	return err
-}
-
 // Parse reads an id as a person may have typed it: dashes, surrounding white space and the case of
 // letters are ignored.
 func Parse(s string) (id ID, err error) {
@@ -58,16 +52,12 @@ func Parse(s string) (id ID, err error) {
 	if len(s) != Length {
 		return id, fmt.Errorf("id of %d characters, want %d", len(s), Length)
 	}
-	b, err := encoding.DecodeString(s)
-	if err != nil {
-		for i := range len(s) {
-			if c := s[i]; (c < 'a' || c > 'z') && (c < '2' || c > '7') {
-				return id, fmt.Errorf("id: character %d is %q; want a to z, 2 to 7", i+1, c)
-			}
-		}
-		return id, errors.New("id: not base32")
+	if i := strings.IndexFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '2' || c > '7') }); i >= 0 {
+		return id, fmt.Errorf("id: character %d is %q; want a to z, 2 to 7", i+1, s[i])
 	}
-	copy(id[:], b)
+	if _, err = encoding.Decode(id[:], []byte(s)); err != nil {
+		return id, fmt.Errorf("id: %w", err)
+	}
 	if id.String() != s { // the last character has a bit to spare
 		return id, errors.New("id: its last character cannot be right")
 	}
@@ -244,17 +234,15 @@ func (e *ErrOtherKey) Error() string {
 	return fmt.Sprintf("the server's id is %s, want %s", e.Got, e.Want)
 }
 
-// Pin makes config trust the server with this key and no other, whatever its certificate is. Pin
-// also applies to resumed sessions, for which VerifyPeerCertificate is not called.
-func Pin(config *tls.Config, want ID) {
+// Verify makes config trust the servers that verify accepts by the ids of their keys, whatever
+// their certificates are. It also applies to resumed sessions, for which VerifyPeerCertificate is
+// not called.
+func Verify(config *tls.Config, verify func(tls.ConnectionState, ID) error) {
 	config.InsecureSkipVerify = true // VerifyConnection does it
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		if len(state.PeerCertificates) == 0 {
 			return errors.New("the server has no certificate")
 		}
-		if got := ID(sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo)); got != want {
-			return &ErrOtherKey{got, want}
-		}
-		return nil
+		return verify(state, sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo))
 	}
 }

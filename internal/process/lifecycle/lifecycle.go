@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -92,7 +93,18 @@ func (g *Group) Run(ctx context.Context) error {
 	defer stop(nil)
 	forced, force := context.WithCancel(context.WithoutCancel(ctx))
 	defer force()
-	defer g.watch(stop, force)()
+	signals := g.Signals
+	if signals == nil {
+		c := make(chan os.Signal, 2) // room for both signals while no goroutine receives
+		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(c)
+		signals = c
+	}
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	watch.Go(func() { g.react(signals, done, stop, force) })
 
 	started, err := g.start(stopping, forced, stop)
 	if err == nil {
@@ -115,28 +127,6 @@ func cause(stopping context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// watch calls stop at the first signal and force at the second, until the returned function is
-// called.
-func (g *Group) watch(stop context.CancelCauseFunc, force context.CancelFunc) (release func()) {
-	signals := g.Signals
-	unsubscribe := func() {}
-	if signals == nil {
-		c := make(chan os.Signal, 2) // room for both signals while no goroutine receives
-		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-		signals, unsubscribe = c, func() { signal.Stop(c) }
-	}
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		g.react(signals, done, stop, force)
-	}()
-	return func() {
-		unsubscribe()
-		close(done)
-		<-ended
-	}
 }
 
 // react stops at the first signal and forces at the next one that is not an echo of it. It ends
@@ -171,22 +161,18 @@ func (g *Group) start(stopping, forced context.Context, stop context.CancelCause
 		begun := time.Now()
 		if s.Start != nil {
 			// Bounded by the stop signal, not by time: loading may take long.
-			if err := await(forced, stopping, func() error { return s.Start(stopping) }); err != nil {
-				return started, g.startFailed(stopping, s.Name, err)
+			err := await(forced, stopping, func() error { return s.Start(stopping) })
+			if err != nil && stopping.Err() != nil && errors.Is(err, stopping.Err()) {
+				return started, cause(stopping) // not a failure: a stop has interrupted it
+			}
+			if err != nil {
+				return started, fmt.Errorf("start %s: %w", s.Name, err)
 			}
 		}
 		g.Logger.Debug("started", "service", s.Name, "took", time.Since(begun))
 		started = append(started, launch(stopping, s, stop))
 	}
 	return started, nil
-}
-
-// startFailed returns the error of a failed start, but not of a start that a stop has interrupted.
-func (g *Group) startFailed(stopping context.Context, name string, err error) error {
-	if stopping.Err() != nil && errors.Is(err, stopping.Err()) {
-		return cause(stopping)
-	}
-	return fmt.Errorf("start %s: %w", name, err)
 }
 
 // drain drains the started services, the last one first, and continues after errors. It returns the

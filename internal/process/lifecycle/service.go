@@ -65,22 +65,18 @@ func (m *member) stop(forced, limit context.Context) (failed []error) {
 func await(forced, limit context.Context, fn func() error) error {
 	done := make(chan error, 1) // lets fn's goroutine end after await has given up
 	go func() { done <- fn() }()
-	select {
-	case err := <-done:
-		return err
-	case <-forced.Done():
-		return ErrForced
-	case <-limit.Done():
-	}
-	grace := time.NewTimer(stopGrace)
-	defer grace.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-forced.Done():
-		return ErrForced
-	case <-grace.C:
-		return ErrStuck
+	var stuck <-chan time.Time
+	for limited := limit.Done(); ; {
+		select {
+		case err := <-done:
+			return err
+		case <-forced.Done():
+			return ErrForced
+		case <-limited:
+			limited, stuck = nil, time.After(stopGrace)
+		case <-stuck:
+			return ErrStuck
+		}
 	}
 }
 

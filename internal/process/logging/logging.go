@@ -6,10 +6,12 @@
 package logging
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,34 +48,23 @@ func Parse(level, format string) (Options, error) {
 		return Options{}, err
 	}
 	f, err := ParseFormat(format)
-	if err != nil {
-		return Options{}, err
-	}
-	return Options{Level: l, Format: f}, nil
+	return Options{Level: l, Format: f}, err
 }
 
 // ParseLevel reads one of Levels, in any case; "" is info.
 func ParseLevel(s string) (slog.Level, error) {
-	switch strings.ToLower(s) {
-	case "debug":
-		return slog.LevelDebug, nil
-	case "", "info":
-		return slog.LevelInfo, nil
-	case "warn":
-		return slog.LevelWarn, nil
-	case "error":
-		return slog.LevelError, nil
+	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		if strings.EqualFold(cmp.Or(s, "info"), l.String()) {
+			return l, nil
+		}
 	}
 	return 0, fmt.Errorf("no log level is called %q; levels are %s", s, strings.Join(Levels(), ", "))
 }
 
 // ParseFormat reads one of Formats, in any case; "" is auto.
 func ParseFormat(s string) (Format, error) {
-	switch f := Format(strings.ToLower(s)); f {
-	case "":
-		return Auto, nil
-	case Auto, Text, JSON:
-		return f, nil
+	if f := strings.ToLower(cmp.Or(s, string(Auto))); slices.Contains(Formats(), f) {
+		return Format(f), nil
 	}
 	return "", fmt.Errorf("no log format is called %q; formats are %s", s, strings.Join(Formats(), ", "))
 }

@@ -1,5 +1,12 @@
 package strictyaml
 
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
 // Fields maps the keys of a mapping to functions that read their values.
 type Fields map[string]func(e Entry)
 
@@ -9,8 +16,10 @@ func (f Fields) Read(n *Node, what string) { f.Take(n.Entries(what)) }
 // Take passes each entry to its function. A key without a function is a fault.
 func (f Fields) Take(entries []Entry) {
 	for _, e := range entries {
-		if take, ok := Known(e, f); ok {
+		if take, known := f[e.Key]; known {
 			take(e)
+		} else {
+			e.Unknown(slices.Sorted(maps.Keys(f)))
 		}
 	}
 }
@@ -46,6 +55,24 @@ func ListInto[T any](field *[]T, parse func(string) (T, error)) func(Entry) {
 			}
 			*field = append(*field, v)
 		}
+	}
+}
+
+// NonEmpty reads a text that is not empty.
+func NonEmpty(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("it is empty")
+	}
+	return s, nil
+}
+
+// Either returns a reader of two words, of which it reports the second.
+func Either(no, yes string) func(string) (bool, error) {
+	return func(s string) (bool, error) {
+		if s != no && s != yes {
+			return false, fmt.Errorf("%q is neither %s nor %s", s, no, yes)
+		}
+		return s == yes, nil
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -79,6 +78,15 @@ func Parse(path string, text []byte) (f *File, root *Node) {
 // Faults returns the faults that were found so far.
 func (f *File) Faults() []*Fault { return f.faults }
 
+// Err joins the faults that were found so far.
+func (f *File) Err() error {
+	var faults []error
+	for _, fault := range f.faults {
+		faults = append(faults, fault)
+	}
+	return errors.Join(faults...)
+}
+
 func (f *File) fault(at *token.Token, format string, args ...any) {
 	f.faults = append(f.faults, &Fault{f.place(at), fmt.Errorf(format, args...)})
 }
@@ -144,19 +152,6 @@ func (n *Node) Entries(what string) (all []Entry) {
 		all = append(all, Entry{key.Value, at, &Node{n.file, e.Value}})
 	}
 	return all
-}
-
-// Known returns the field of a key. An unknown key is a fault, which suggests a similar key.
-func Known[T any](e Entry, known map[string]T) (field T, ok bool) {
-	if field, ok = known[e.Key]; !ok {
-		names := make([]string, 0, len(known))
-		for name := range known {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		e.Unknown(names)
-	}
-	return field, ok
 }
 
 // Text returns the text of the entry's value, as Node.Text does.

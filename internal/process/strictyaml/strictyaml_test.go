@@ -14,19 +14,15 @@ func read(text string) (got []string, faults string) {
 	file, root := strictyaml.Parse("/etc/x.yaml", []byte(text))
 	file.Env = func(name string) (string, bool) { return "of-" + name, name != "NONE" }
 	if root != nil {
-		for _, e := range root.Entries("the file") {
-			if e.Key == "name" {
+		text := func(s string) (string, error) { return s, nil }
+		strictyaml.Fields{
+			"name": func(e strictyaml.Entry) {
 				if s, ok := e.Text("name"); ok {
 					got = append(got, s)
 				}
-			} else if _, ok := strictyaml.Known(e, map[string]bool{"ports": true}); ok {
-				for _, item := range e.Value.Items("ports") {
-					if s, ok := item.Text("a port"); ok {
-						got = append(got, s)
-					}
-				}
-			}
-		}
+			},
+			"ports": strictyaml.ListInto(&got, text),
+		}.Read(root, "the file")
 	}
 	var all []string
 	for _, f := range file.Faults() {
@@ -52,11 +48,11 @@ func TestFaults(t *testing.T) {
 		"name: ${NONE}\nport: []\n": "x.yaml:1:7: the environment has no NONE\nx.yaml:2:1: unknown key port; did you mean ports?",
 		"name: ${A\n":               "x.yaml:1:7: ${ without }",
 		"name:\nports: 7\n":         "x.yaml:1:1: name has no value; write \"\" for an empty one, or leave the key out\nx.yaml:2:8: ports is a list, not a single value",
-		"ports: [[1], {a: b}]\n":    "x.yaml:1:9: a port takes one value, not a list\nx.yaml:1:14: a port takes one value, not keys of its own",
+		"ports: [[1], {a: b}]\n":    "x.yaml:1:9: a value of ports takes one value, not a list\nx.yaml:1:14: a value of ports takes one value, not keys of its own",
 		"[a]: b\n":                  "x.yaml:1:4: found an invalid key for this map",
 		"- a\n":                     "x.yaml:1:1: the file holds keys with values, not a list",
 		"name: a\n---\nname: b\n":   "x.yaml:3:5: a second document; one file is one configuration",
-		"color: red\n":              "x.yaml:1:1: unknown key color; there are ports",
+		"color: red\n":              "x.yaml:1:1: unknown key color; there are name, ports",
 	} {
 		if _, faults := read(text); !strings.HasPrefix(faults, want) {
 			t.Errorf("%q:\n%s\nwant\n%s", text, faults, want)
@@ -66,12 +62,8 @@ func TestFaults(t *testing.T) {
 
 func ExampleParse() {
 	file, root := strictyaml.Parse("fleet.yaml", []byte("fleet: bus\nsise: 12\n"))
-	for _, e := range root.Entries("the file") {
-		if _, ok := strictyaml.Known(e, map[string]bool{"fleet": true, "size": true}); !ok {
-			continue
-		}
-		fmt.Println(e.Text(e.Key))
-	}
+	text := func(e strictyaml.Entry) { fmt.Println(e.Text(e.Key)) }
+	strictyaml.Fields{"fleet": text, "size": text}.Read(root, "the file")
 	for _, fault := range file.Faults() {
 		fmt.Println(fault)
 	}

@@ -86,16 +86,16 @@ func (i *Info) fill(built *debug.BuildInfo) {
 	if i.Version == "" && built.Main.Version != "(devel)" {
 		i.Version = built.Main.Version
 	}
-	stamped := i.Revision == "" // the linker's revision and its dirty flag belong together
+	if i.Revision != "" {
+		return // the linker's revision and its dirty flag belong together
+	}
 	for _, s := range built.Settings {
-		switch {
-		case !stamped:
-			return
-		case s.Key == "vcs.revision":
+		switch s.Key {
+		case "vcs.revision":
 			i.Revision = s.Value
-		case s.Key == "vcs.time":
+		case "vcs.time":
 			i.Time, _ = time.Parse(time.RFC3339, s.Value)
-		case s.Key == "vcs.modified":
+		case "vcs.modified":
 			i.Dirty = i.Dirty || s.Value == "true"
 		}
 	}

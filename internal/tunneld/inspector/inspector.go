@@ -69,21 +69,18 @@ func (i *Inspector) Wait() { i.parsers.Wait() }
 
 // exchange is a request and its answer.
 type exchange struct {
-	id       uint64
-	tunnel   string
-	replayOf uint64 // 0: none
-	began    time.Time
-	toHead   time.Duration // until the answer's head
-	took     time.Duration
-	ended    bool
-	fault    string // why it is not whole
-	out      bool   // it has fallen out
-	size     int    // that it counts
+	summary
+	ended bool
+	out   bool // it has fallen out
+	size  int  // that it counts
 
-	method, target, host string
-	status               int
-	upgrades             bool
-	request, answer      message
+	upgrades        bool
+	request, answer message
+}
+
+// replayable reports whether the request can be sent again.
+func (x *exchange) replayable() bool {
+	return x.request.whole && !x.request.cut() && !x.upgrades
 }
 
 // message is a head as it was, and the first bytes of a body.
@@ -102,7 +99,7 @@ func (i *Inspector) begin(x *exchange) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.last++
-	x.id, x.began, x.size = i.last, time.Now(), overhead+underWay+len(x.request.head)
+	x.ID, x.Began, x.size = i.last, time.Now(), overhead+underWay+len(x.request.head)
 	i.exchanges = append(i.exchanges, x)
 	i.bytes += x.size
 	for len(i.exchanges) > maxExchanges || i.bytes > maxBytes {
@@ -129,7 +126,7 @@ func (i *Inspector) end(x *exchange, fault string) {
 		if x.ended {
 			return
 		}
-		x.ended, x.fault, x.took = true, fault, time.Since(x.began)
+		x.ended, x.Fault, x.TookUs = true, fault, time.Since(x.Began).Microseconds()
 		i.bytes -= x.size
 		x.size = overhead + len(x.request.head) + len(x.request.body) + len(x.answer.head) + len(x.answer.body)
 		i.bytes += x.size
@@ -146,10 +143,9 @@ func (m *message) keep(p []byte) {
 
 // find returns an exchange by its id, nil if there is none. i.mu is held.
 func (i *Inspector) find(id uint64) *exchange {
-	for _, x := range i.exchanges {
-		if x.id == id {
-			return x
-		}
+	at := slices.IndexFunc(i.exchanges, func(x *exchange) bool { return x.ID == id })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return i.exchanges[at]
 }

@@ -24,7 +24,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type summary struct {
 	ID       uint64    `json:"id"`
 	Tunnel   string    `json:"tunnel"`
-	ReplayOf uint64    `json:"replay_of,omitempty"`
+	ReplayOf uint64    `json:"replay_of,omitempty"` // absent: it is no replay
 	Began    time.Time `json:"began"`
 	Method   string    `json:"method"`
 	Host     string    `json:"host"`
@@ -32,8 +32,8 @@ type summary struct {
 	Status   int       `json:"status,omitempty"` // absent: no head has come
 	ToHeadUs int64     `json:"to_head_us,omitempty"`
 	TookUs   int64     `json:"took_us,omitempty"` // absent: it is under way
-	Fault    string    `json:"fault,omitempty"`
-	Sent     int64     `json:"sent"` // bytes of the request's body
+	Fault    string    `json:"fault,omitempty"`   // why it is not whole
+	Sent     int64     `json:"sent"`              // bytes of the request's body
 	Received int64     `json:"received"`
 }
 
@@ -130,17 +130,16 @@ func (i *Inspector) list() list {
 	defer i.mu.Unlock()
 	l := list{Exchanges: []summary{}, Dropped: i.dropped, Bytes: i.bytes, MaxBytes: maxBytes, Max: maxExchanges}
 	for _, x := range slices.Backward(i.exchanges) {
-		l.Exchanges = append(l.Exchanges, x.summary())
+		l.Exchanges = append(l.Exchanges, x.line())
 	}
 	return l
 }
 
-func (x *exchange) summary() summary {
-	return summary{
-		ID: x.id, Tunnel: x.tunnel, ReplayOf: x.replayOf, Began: x.began, Method: x.method, Host: x.host, Target: x.target,
-		Status: x.status, ToHeadUs: x.toHead.Microseconds(), TookUs: x.took.Microseconds(), Fault: x.fault,
-		Sent: x.request.bytes, Received: x.answer.bytes,
-	}
+// line is the summary with the present counts.
+func (x *exchange) line() summary {
+	s := x.summary
+	s.Sent, s.Received = x.request.bytes, x.answer.bytes
+	return s
 }
 
 func (i *Inspector) detail(id uint64) (d detail, ok bool) {
@@ -150,10 +149,7 @@ func (i *Inspector) detail(id uint64) (d detail, ok bool) {
 	if x == nil {
 		return d, false
 	}
-	return detail{
-		summary: x.summary(), Request: x.request.shown(), Answer: x.answer.shown(),
-		Replayable: x.request.whole && !x.request.cut() && !x.upgrades,
-	}, true
+	return detail{x.line(), x.request.shown(), x.answer.shown(), x.replayable()}, true
 }
 
 func (m *message) shown() shown {

@@ -41,10 +41,10 @@ func (i *Inspector) Replay(ctx context.Context, id uint64) error {
 		i.mu.Unlock()
 		return errNone
 	}
-	partial := !x.request.whole || x.request.cut() || x.upgrades
-	request, method, d, tunnel := again(&x.request), x.method, i.dials[x.tunnel], x.tunnel
+	whole := x.replayable()
+	request, method, d, tunnel := again(&x.request), x.Method, i.dials[x.Tunnel], x.Tunnel
 	i.mu.Unlock()
-	if partial {
+	if !whole {
 		return errPartial
 	}
 	ctx, cancel := context.WithTimeout(ctx, replayPatience)
