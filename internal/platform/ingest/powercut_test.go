@@ -66,9 +66,9 @@ func (f *fleet) snapshot() map[string]track.Millis {
 }
 
 // cutPower plays losses of power under load from three doors. After each the next pipeline has all
-// positions that were acknowledged before, no event is in the journal twice, and as long as no record
-// was removed they are the events of an independent fold of the records. A partition is saved after
-// every so many positions.
+// positions that were acknowledged before, no event is in the journal twice, and as long as no
+// record was removed they are the events of an independent fold of the records. A partition is
+// saved after every so many positions.
 func cutPower(t *testing.T, times, every int, noSync bool) error {
 	r := rand.New(rand.NewPCG(5, 6))
 	views := &viewTable{}
