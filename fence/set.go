@@ -163,7 +163,7 @@ func (s *Set) Publish(next *Snapshot) *Snapshot {
 
 // prepare numbers and indexes the next snapshot, which is not published yet.
 func (s *Set) prepare(next *Snapshot) *Snapshot {
-	next.generation = s.current.Load().generation + 1
+	next.generation, next.next = s.current.Load().generation+1, s.next
 	next.index = s.writer.Publish(next.table)
 	return next
 }

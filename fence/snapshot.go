@@ -20,6 +20,7 @@ type (
 // Snapshot is a set at one moment. It is immutable, and safe for any number of goroutines.
 type Snapshot struct {
 	generation uint64
+	next       int64 // refs below it have been used
 	index      index.Index
 	table      *index.Table
 	keys       *keys

@@ -67,7 +67,7 @@ func newLinearWriter(o Options, boxes bool) Writer {
 func (w *linearWriter) Replace(old, successor *Entry) {
 	for _, e := range []*Entry{old, successor} {
 		if e != nil {
-			w.dirty[int(e.Ref/pageSize)] = struct{}{}
+			w.dirty[int(e.Ref/PageSize)] = struct{}{}
 		}
 	}
 	if successor != nil {
@@ -100,7 +100,7 @@ func (w *linearWriter) Publish(t *Table) Index {
 }
 
 // page lists the parts of a page of the table, nil if it is.
-func (w *linearWriter) page(from *page) *linearPage {
+func (w *linearWriter) page(from *Page) *linearPage {
 	if from == nil {
 		return nil
 	}

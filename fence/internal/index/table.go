@@ -42,40 +42,41 @@ func (e *Entry) prepare() {
 	})
 }
 
-// pageSize trades what an edit copies (one page and the list of pages) against the length
+// PageSize trades what an edit copies (one page and the list of pages) against the length
 // of that list.
-const pageSize = 256
+const PageSize = 256
 
-type page struct {
+// Page is the entries of PageSize refs in a row. It is immutable once published.
+type Page struct {
 	live    int
-	entries [pageSize]*Entry
+	entries [PageSize]*Entry
 }
 
 // Table maps refs to entries. It is immutable: with gives a changed copy that shares all
 // pages but one, so that an edit of a set of a million fences copies some 35 kB. A page
 // without entries is nil, so that refs that are never used again cost 8 bytes per 256.
 type Table struct {
-	pages  []*page
+	pages  []*Page
 	Fences int
 	Parts  int
 	Edges  int
 }
 
 func (t *Table) Get(r geojson.Ref) *Entry {
-	i := int(r / pageSize)
+	i := int(r / PageSize)
 	if i >= len(t.pages) || t.pages[i] == nil {
 		return nil
 	}
-	return t.pages[i].entries[r%pageSize]
+	return t.pages[i].entries[r%PageSize]
 }
 
 // With gives a table in which e is at r; nil takes out what is there.
 func (t *Table) With(r geojson.Ref, e *Entry) *Table {
-	i := int(r / pageSize)
+	i := int(r / PageSize)
 	next := *t
-	next.pages = make([]*page, max(len(t.pages), i+1))
+	next.pages = make([]*Page, max(len(t.pages), i+1))
 	copy(next.pages, t.pages)
-	pg := new(page)
+	pg := new(Page)
 	if next.pages[i] != nil {
 		*pg = *next.pages[i]
 	}
@@ -84,15 +85,41 @@ func (t *Table) With(r geojson.Ref, e *Entry) *Table {
 	return &next
 }
 
-// page is the i-th one, nil if it has no entries.
-func (t *Table) page(i int) *page {
+// Page is the i-th one, nil if it has no entries.
+func (t *Table) Page(i int) *Page {
 	if i >= len(t.pages) {
 		return nil
 	}
 	return t.pages[i]
 }
 
-func (pg *page) entry(k int) *Entry {
+// Pages is the number of pages, with empty ones.
+func (t *Table) Pages() int { return len(t.pages) }
+
+// Sized gives a table of this many pages, with empty ones behind its own; those beyond are left
+// out.
+func (t *Table) Sized(pages int) *Table {
+	if pages == len(t.pages) {
+		return t
+	}
+	next := *t
+	next.pages = make([]*Page, pages)
+	copy(next.pages, t.pages)
+	return &next
+}
+
+// All yields the entries with their places in the page.
+func (pg *Page) All() iter.Seq2[int, *Entry] {
+	return func(yield func(int, *Entry) bool) {
+		for k, e := range pg.entries {
+			if e != nil && !yield(k, e) {
+				return
+			}
+		}
+	}
+}
+
+func (pg *Page) entry(k int) *Entry {
 	if pg == nil {
 		return nil
 	}
@@ -102,23 +129,23 @@ func (pg *page) entry(k int) *Entry {
 // Put changes the table in place: only for one that is not published yet, and whose page of
 // r is not shared.
 func (t *Table) Put(r geojson.Ref, e *Entry) {
-	i := int(r / pageSize)
+	i := int(r / PageSize)
 	for len(t.pages) <= i {
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[i] == nil {
-		t.pages[i] = new(page)
+		t.pages[i] = new(Page)
 	}
 	pg := t.pages[i]
-	t.account(pg, pg.entries[r%pageSize], -1)
+	t.account(pg, pg.entries[r%PageSize], -1)
 	t.account(pg, e, 1)
-	pg.entries[r%pageSize] = e
+	pg.entries[r%PageSize] = e
 	if pg.live == 0 {
 		t.pages[i] = nil
 	}
 }
 
-func (t *Table) account(pg *page, e *Entry, sign int) {
+func (t *Table) account(pg *Page, e *Entry, sign int) {
 	if e == nil {
 		return
 	}
@@ -166,7 +193,7 @@ func (t *Table) BoundsAfter(before geometry.Box, old, e *Entry) geometry.Box {
 }
 
 func (t *Table) Stats(kind string, extra int64) Stats {
-	const pageBytes = 8 * pageSize
+	const pageBytes = 8 * PageSize
 	bytes := extra
 	for _, pg := range t.pages {
 		if pg != nil {
@@ -181,11 +208,11 @@ func (t *Table) Stats(kind string, extra int64) Stats {
 func (t *Table) Changes(now *Table) iter.Seq2[*Entry, *Entry] {
 	return func(yield func(old, successor *Entry) bool) {
 		for i := range max(len(t.pages), len(now.pages)) {
-			before, after := t.page(i), now.page(i)
+			before, after := t.Page(i), now.Page(i)
 			if before == after {
 				continue
 			}
-			for k := range pageSize {
+			for k := range PageSize {
 				if old, successor := before.entry(k), after.entry(k); old != successor && !yield(old, successor) {
 					return
 				}

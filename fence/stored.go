@@ -1,0 +1,295 @@
+package fence
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/index"
+)
+
+// The stored form of a set is a head and pages, of 256 refs each. An edit makes the head and one
+// page anew, so a store that keeps each page under a hash of its bytes writes little:
+//
+//	head    version, generation, next ref, number of pages, findings of no fence
+//	page    version, then each fence: place in the page, key, id, properties, geometry, findings
+//
+// Numbers are varints, coordinates IEEE 754, least byte first. There is no index in it: an image
+// has one, but only of a set that was never edited.
+const storedVersion = 1
+
+// restoredAnew is the number of changed fences from which on a restored set gets a new index.
+const restoredAnew = 1024
+
+// ErrStored is wrapped where bytes are not the stored form of a set.
+var ErrStored = errors.New("not a stored set")
+
+// Page is the fences of 256 refs in a row. Pages of snapshots of one set that are == have the same
+// fences.
+type Page struct{ page *index.Page }
+
+// Pages returns all pages, by ref. The last ones may have no fences.
+func (s *Snapshot) Pages() []Page {
+	pages := make([]Page, s.table.Pages())
+	for i := range pages {
+		pages[i] = Page{s.table.Page(i)}
+	}
+	return pages
+}
+
+// Empty reports whether the page has no fences.
+func (p Page) Empty() bool { return p.page == nil }
+
+// Append appends the stored form of the page.
+func (p Page) Append(b []byte) []byte {
+	b = append(b, storedVersion)
+	if p.page == nil {
+		return b
+	}
+	for place, e := range p.page.All() {
+		b = appendEntry(append(b, byte(place)), e)
+	}
+	return b
+}
+
+// AppendHead appends the stored form of a snapshot without its pages.
+func (s *Snapshot) AppendHead(b []byte) []byte {
+	b = append(b, storedVersion)
+	for _, n := range []uint64{s.generation, uint64(s.next), uint64(s.table.Pages()), uint64(len(s.findings))} {
+		b = binary.AppendUvarint(b, n)
+	}
+	for _, f := range s.findings {
+		b = appendFinding(b, ownFinding, f)
+	}
+	return b
+}
+
+// appendEntry appends all of a fence but its place.
+func appendEntry(b []byte, e *index.Entry) []byte {
+	f := e.Fence
+	b = append(binary.AppendUvarint(b, uint64(len(f.Key))), f.Key...)
+	for _, raw := range [][]byte{f.ID, f.Properties} {
+		if raw == nil {
+			b = append(b, 0)
+			continue
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(raw))+1), raw...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(f.Geometry)))
+	for _, part := range f.Geometry {
+		b = binary.AppendUvarint(b, uint64(len(part)))
+		for _, ring := range part {
+			b = binary.AppendUvarint(b, uint64(len(ring)))
+			for _, p := range ring {
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lon))
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lat))
+			}
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.Findings)))
+	for _, f := range e.Findings {
+		b = appendFinding(b, uint64(e.Ref), f)
+	}
+	return b
+}
+
+// Restore puts a stored state in place of the set's own: its head, and the pages that are not those
+// of the set already, by number. Refs, keys, generation and findings are those of the snapshot that
+// was stored. The error wraps ErrStored; the set is as it was then.
+//
+// The set should be one that the snapshot, or another one of the same set, was restored to, and
+// have the same options.
+func (s *Set) Restore(head []byte, changed map[int][]byte) (*Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := restoring{set: s, now: s.current.Load(), in: findingReader{b: head}}
+	next, err := r.restore(changed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: set %q: %w", ErrStored, s.name, err)
+	}
+	s.next = next.next
+	if r.few() {
+		for _, c := range r.edits {
+			s.writer.Replace(c.old, c.successor)
+		}
+	} else {
+		s.writer = newWriter(s.options.index())
+		for e := range next.table.All() {
+			s.writer.Replace(nil, e)
+		}
+	}
+	next.index = s.writer.Publish(next.table)
+	s.current.Store(next)
+	s.tend()
+	return next, nil
+}
+
+// restoring is the state of Restore.
+type restoring struct {
+	set   *Set
+	now   *Snapshot
+	in    findingReader
+	edits []edit
+}
+
+// edit is a fence that another one follows; either may be nil.
+type edit struct{ old, successor *index.Entry }
+
+// few reports whether the present index can take the edits.
+func (r *restoring) few() bool {
+	return r.now.generation > 0 && len(r.edits) < restoredAnew && 2*len(r.edits) <= r.now.Len()
+}
+
+func (r *restoring) restore(changed map[int][]byte) (*Snapshot, error) {
+	in := &r.in
+	if v := in.take(1); in.failed || v[0] != storedVersion {
+		return nil, errors.New("its head has another version")
+	}
+	next := &Snapshot{generation: in.uvarint(), next: int64(in.uvarint())}
+	pages := in.uvarint()
+	for range in.count(6) {
+		_, f := in.next()
+		next.findings = append(next.findings, f)
+	}
+	if in.failed || len(in.b) > 0 || next.next > 1<<32 || next.next < 0 || pages > 1<<32/index.PageSize {
+		return nil, errors.New("its head is damaged")
+	}
+	for i := int(pages); i < r.now.table.Pages(); i++ { // are gone
+		if err := r.page(i, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(changed)) {
+		if i < 0 || i >= int(pages) {
+			return nil, fmt.Errorf("it has no page %d", i)
+		}
+		if err := r.page(i, changed[i]); err != nil {
+			return nil, fmt.Errorf("page %d: %w", i, err)
+		}
+	}
+	return next, r.publish(next, int(pages))
+}
+
+// page finds the edits that make a page that of these bytes.
+func (r *restoring) page(i int, stored []byte) error {
+	var then [index.PageSize]*index.Entry
+	if len(stored) > 0 {
+		if stored[0] != storedVersion {
+			return errors.New("it has another version")
+		}
+		in := findingReader{b: stored[1:]}
+		for last := -1; len(in.b) > 0; {
+			place := int(in.take(1)[0])
+			if place <= last {
+				return errors.New("its fences are out of order")
+			}
+			e, err := in.entry(Ref(i*index.PageSize + place))
+			if err != nil {
+				return err
+			}
+			then[place], last = e, place
+		}
+	}
+	for place, e := range then {
+		old := r.now.table.Get(Ref(i*index.PageSize + place))
+		if old == e || old != nil && e != nil && bytes.Equal(appendEntry(nil, old), appendEntry(nil, e)) {
+			continue
+		}
+		r.edits = append(r.edits, edit{old, e})
+	}
+	return nil
+}
+
+// publish makes table and keys of the next snapshot.
+func (r *restoring) publish(next *Snapshot, pages int) error {
+	next.table = r.now.table
+	if r.few() {
+		for _, c := range r.edits {
+			if c.successor == nil {
+				next.table = next.table.With(c.old.Ref, nil)
+			} else {
+				next.table = next.table.With(c.successor.Ref, c.successor)
+			}
+		}
+	} else {
+		gone := make(map[*index.Entry]bool, len(r.edits))
+		next.table = &index.Table{}
+		for _, c := range r.edits {
+			gone[c.old] = true
+			if c.successor != nil {
+				next.table.Put(c.successor.Ref, c.successor)
+			}
+		}
+		for e := range r.now.table.All() {
+			if !gone[e] {
+				next.table.Put(e.Ref, e)
+			}
+		}
+	}
+	next.table = next.table.Sized(pages)
+	next.keys = newKeys(next.table.Fences)
+	for e := range next.table.All() {
+		if _, taken := next.keys.get(e.Fence.Key); taken {
+			return fmt.Errorf("two fences have the key %.64q", e.Fence.Key)
+		}
+		if int64(e.Ref) >= next.next {
+			return fmt.Errorf("fence %q has a ref that was never given", e.Fence.Key)
+		}
+		next.keys.put(e.Fence.Key, e.Ref)
+	}
+	next.bounds = next.table.Bounds()
+	return nil
+}
+
+// count reads the number of following elements, each of which has at least this many bytes.
+func (r *findingReader) count(size int) int {
+	n := r.uvarint()
+	if n > uint64(len(r.b)/size) {
+		r.failed, r.b = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+// raw reads what may be nil.
+func (r *findingReader) raw() []byte {
+	n := r.uvarint()
+	if n == 0 {
+		return nil
+	}
+	return bytes.Clone(r.take(n - 1))
+}
+
+// entry reads what appendEntry wrote.
+func (r *findingReader) entry(ref Ref) (*index.Entry, error) {
+	f := &Fence{Key: r.text(), ID: r.raw(), Properties: r.raw()}
+	f.Geometry = make(geometry.MultiPolygon, r.count(1))
+	for i := range f.Geometry {
+		f.Geometry[i] = make(geometry.Polygon, r.count(1))
+		for k := range f.Geometry[i] {
+			ring := make(geometry.Ring, r.count(16))
+			for n := range ring {
+				ring[n] = geometry.Point{Lon: r.float(), Lat: r.float()}
+			}
+			f.Geometry[i][k] = ring
+		}
+	}
+	var findings []geojson.Finding
+	for range r.count(7) {
+		_, fd := r.next()
+		findings = append(findings, fd)
+	}
+	if r.failed || f.Key == "" {
+		return nil, errors.New("it ends in the middle of a fence")
+	}
+	if fd, bad := geojson.Refusal(f.Geometry); bad {
+		return nil, fmt.Errorf("fence %d: %v", ref, fd)
+	}
+	return index.NewEntry(ref, f, findings), nil
+}

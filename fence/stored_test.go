@@ -1,0 +1,148 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"paddock/fence/geometry"
+)
+
+// storedOf returns a snapshot's stored form, with all pages.
+func storedOf(s *Snapshot) (head []byte, pages map[int][]byte) {
+	pages = map[int][]byte{}
+	for i, p := range s.Pages() {
+		pages[i] = p.Append(nil)
+	}
+	return s.AppendHead(nil), pages
+}
+
+// changedPages returns the pages of a snapshot that are not those of another one.
+func changedPages(from, to *Snapshot) map[int][]byte {
+	changed, old := map[int][]byte{}, from.Pages()
+	for i, p := range to.Pages() {
+		if i >= len(old) || old[i] != p {
+			changed[i] = p.Append(nil)
+		}
+	}
+	return changed
+}
+
+// A set that is restored has the keys, refs, generation, findings and answers of the one that was
+// stored, and goes on as it does.
+func TestStoredSetOfEveryKind(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Kinds() {
+		o := Options{Kind: kind, Boundary: geometry.BoundaryClosed}
+		made := documentSet(t, imageDocument, o)
+		made.Delete("a")
+		restored, err := NewSet("x", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := restored.Restore(storedOf(made.Snapshot())); err != nil {
+			t.Fatal(err)
+		}
+		sameSets(t, made, restored)
+		for _, s := range []*Set{made, restored} {
+			if _, _, err := s.Add(*made.Snapshot().Fence(2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sameSets(t, made, restored)
+	}
+}
+
+// A set follows another one by the changed pages alone, forwards and backwards.
+func TestStoredPagesFollowEdits(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 7))
+	made, err := NewSet("x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follower, err := NewSet("x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := made.Snapshot() // that the follower has
+	past := []*Snapshot{seen}
+	for round := range 60 {
+		for range 1 + rng.IntN(40)*rng.IntN(20) {
+			key := fmt.Sprint(rng.IntN(700))
+			if rng.IntN(3) == 0 {
+				made.Delete(key)
+				continue
+			}
+			x, y := float64(rng.IntN(20)), float64(rng.IntN(8))
+			f := Fence{Key: key, Properties: []byte(`{"n":1}`), Geometry: geometry.MultiPolygon{{{{Lon: x, Lat: y}, {Lon: x + 1.5, Lat: y}, {Lon: x, Lat: y + 1}}}}}
+			if _, _, err := made.Put(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		past = append(past, made.Snapshot())
+		target := past[len(past)-1]
+		if round%7 == 6 {
+			target = past[rng.IntN(len(past))]
+		}
+		if _, err := follower.Restore(target.AppendHead(nil), changedPages(seen, target)); err != nil {
+			t.Fatal(err)
+		}
+		seen = target
+		if round%7 != 6 {
+			sameSets(t, made, follower)
+		}
+		if follower.Snapshot().Len() != target.Len() {
+			t.Fatalf("%d fences, want %d", follower.Snapshot().Len(), target.Len())
+		}
+	}
+	// The refs of removed fences stay used.
+	for _, s := range []*Set{made, follower} {
+		if s == follower {
+			if _, err := s.Restore(made.Snapshot().AppendHead(nil), changedPages(seen, made.Snapshot())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f := Fence{Key: "last", Geometry: geometry.MultiPolygon{{{{Lon: 1, Lat: 1}, {Lon: 2, Lat: 1}, {Lon: 1, Lat: 2}}}}}
+	for _, s := range []*Set{made, follower} {
+		if _, _, err := s.Put(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sameSets(t, made, follower)
+}
+
+func FuzzRestore(f *testing.F) {
+	made, err := NewSet("x", Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, x := range []float64{1, 2} {
+		_, _, _ = made.Put(Fence{Key: fmt.Sprint(x), ID: []byte("1"), Geometry: geometry.MultiPolygon{{{{Lon: x, Lat: 1}, {Lon: 2 + x, Lat: 1}, {Lon: x, Lat: 2}}}}})
+	}
+	head, pages := storedOf(made.Snapshot())
+	f.Add(head, pages[0])
+	f.Fuzz(func(t *testing.T, head, page []byte) {
+		s, err := NewSet("x", Options{Kind: KindBrute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := s.Snapshot()
+		after, err := s.Restore(head, map[int][]byte{0: page})
+		if err != nil {
+			if !errors.Is(err, ErrStored) || s.Snapshot() != before {
+				t.Fatalf("%v; changed: %t", err, s.Snapshot() != before)
+			}
+			return
+		}
+		again, err := NewSet("x", Options{Kind: KindBrute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := again.Restore(storedOf(after)); err != nil {
+			t.Fatalf("what was restored is not restored again: %v", err)
+		}
+	})
+}
