@@ -11,7 +11,7 @@ import (
 type listenerOf struct {
 	*peer
 	sids []string
-	want strings.Builder
+	want []string // operation by operation
 }
 
 // TestRunsArriveMessageByMessage publishes long runs to one subject, broken by
@@ -83,7 +83,7 @@ func TestRunsArriveMessageByMessage(t *testing.T) {
 					}
 				}
 				for _, sid := range sids {
-					fmt.Fprintf(&l.want, "%s %s %s %s%s\r\n%s%s\r\n", hop, subject, sid, reply, sizes, header, data)
+					l.want = append(l.want, fmt.Sprintf("%s %s %s %s%s\r\n%s%s\r\n", hop, subject, sid, reply, sizes, header, data))
 				}
 			}
 		}
@@ -93,8 +93,10 @@ func TestRunsArriveMessageByMessage(t *testing.T) {
 		}
 		publisher.sync()
 		for i, l := range all {
-			l.expect(fmt.Sprint("round ", round, ", listener ", i), l.want.String())
-			l.want.Reset()
+			for k, want := range l.want {
+				l.expect(fmt.Sprint("round ", round, ", listener ", i, ", message ", k), want)
+			}
+			l.want = nil
 		}
 	}
 }
