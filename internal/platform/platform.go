@@ -39,6 +39,7 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/ui"
+	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
 	"paddock/internal/process/lifecycle"
@@ -214,7 +215,7 @@ func (p *Platform) startIngest(context.Context) error {
 		Track: track.Options{
 			Initial: initial, TTL: c.TTL, MaxGap: c.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
 		},
-		Views:     ingest.NewViews(p.catalog).View,
+		Fences:    views.New(p.catalog),
 		Publisher: busapi.NewPublisher(p.events, local, p.registry, p.log),
 		Metrics:   ingest.NewMetrics(p.registry),
 		Congested: local.Congested,

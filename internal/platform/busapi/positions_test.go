@@ -12,6 +12,7 @@ import (
 	"paddock/fence"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/views"
 )
 
 // discard is a publisher that drops events.
@@ -20,7 +21,7 @@ type discard struct{}
 func (discard) Publish([]events.Record) {}
 
 func newPipeline() *ingest.Pipeline {
-	return ingest.New(ingest.Config{Workers: 2, Views: ingest.NewViews(&fence.Catalog{}).View, Publisher: discard{}})
+	return ingest.New(ingest.Config{Workers: 2, Fences: views.New(&fence.Catalog{}), Publisher: discard{}})
 }
 
 // The publish permissions of a user also hold for the fleet and the id in the body.

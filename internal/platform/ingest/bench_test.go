@@ -9,6 +9,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/views"
 )
 
 // BenchmarkSubmit measures the way of positions through the pipeline: one position at a time from
@@ -30,16 +31,20 @@ func BenchmarkSubmit(b *testing.B) {
 			if err := catalog.Add(s); err != nil {
 				b.Fatal(err)
 			}
-			config := Config{Views: NewViews(catalog).View, Publisher: discard{}}
-			if c.durable {
+			config := Config{Publisher: discard{}}
+			var log journal.Journal
+			if config.Fences = views.New(catalog); c.durable {
 				disk, err := journal.Open(journal.Options{Dir: b.TempDir()})
 				if err != nil {
 					b.Fatal(err)
 				}
 				defer disk.Close()
-				views := &viewTable{}
-				config.Journal, config.EncodeView, config.DecodeView = disk, views.encode, views.decode
+				log = disk
+				if config.Fences, err = views.Open(views.Options{Catalog: catalog, Journal: disk}); err != nil {
+					b.Fatal(err)
+				}
 			}
+			config.Journal = log
 			p, err := Open(config)
 			if err != nil {
 				b.Fatal(err)

@@ -36,6 +36,9 @@ const (
 	// maxWaiting is the default of Config.MaxWaiting: some 50 MB.
 	maxWaiting = 256 << 10
 
+	// checkpointEvery is the default of Config.CheckpointEvery.
+	checkpointEvery = 16 << 10
+
 	// tick is the interval of records that let time pass and take changed fences, if no door causes
 	// any.
 	tick = 100 * time.Millisecond
@@ -49,6 +52,24 @@ type Publisher interface {
 	Publish(records []events.Record)
 }
 
+// Fences provides views of the fences, each with an id if they are kept.
+type Fences interface {
+	// View returns the fences for the next record. It is called for each one, so it must be cheap.
+	View() (view *track.View, id []byte)
+	// Staged reports whether View has the present fences, and Stage makes it have them.
+	Staged() bool
+	Stage() error
+
+	// Begin notes the number of the record that begins a view, and Release the oldest record that
+	// may be applied again.
+	Begin(id []byte, number uint64)
+	Release(before uint64) error
+	// Decode returns a view that was kept, with the same ids and the same order of fences. Adopt
+	// ends the decoding: the present fences are those of this view, if there is one.
+	Decode(id []byte) (*track.View, error)
+	Adopt(id []byte) error
+}
+
 // Config configures New. Zeros stand for the defaults given here.
 type Config struct {
 	Workers int           // goroutines that apply a large record; one for each CPU
@@ -57,7 +78,7 @@ type Config struct {
 	// it if nothing else waits.
 	MaxWaiting int
 
-	Views     func() *track.View // the present fences; called for each record, must be cheap
+	Fences    Fences
 	Publisher Publisher
 	Metrics   *Metrics // nil: counted, but not exported
 
@@ -69,10 +90,9 @@ type Config struct {
 
 	// Journal keeps every record before it is applied. Nil: the state ends with the process.
 	Journal journal.Journal
-	// EncodeView and DecodeView store the fences in the journal, which has to give the same view
-	// again, with the same ids and the same order of fences.
-	EncodeView func(*track.View) ([]byte, error)
-	DecodeView func([]byte) (*track.View, error)
+	// CheckpointEvery is the number of positions and records after which the state of the next
+	// partition is saved; 16 Ki, so that all are saved once in a million positions.
+	CheckpointEvery int
 	// Failed is called once when the journal cannot be written: from then on every position is
 	// refused. Nil: only the refusals tell.
 	Failed func(error)
@@ -101,14 +121,17 @@ type Pipeline struct {
 	seen    atomic.Pointer[track.View] // that the partitions have
 	wake    chan struct{}              // of run; holds one signal
 	givenUp atomic.Bool                // positions that wait are refused
+	failure sync.Once                  // is told
 	ended   chan struct{}
+
+	background sync.WaitGroup // run and follow
 }
 
 // New starts a pipeline without a journal. Close stops it.
 func New(cfg Config) *Pipeline {
 	cfg.Journal = nil
 	p := build(cfg)
-	go p.run()
+	p.start()
 	return p
 }
 
@@ -120,8 +143,16 @@ func Open(cfg Config) (*Pipeline, error) {
 			return nil, err
 		}
 	}
-	go p.run()
+	p.start()
 	return p, nil
+}
+
+// start starts the goroutines of a pipeline, which Close waits for.
+func (p *Pipeline) start() {
+	p.background.Go(p.run)
+	if p.cfg.Journal != nil {
+		p.background.Go(p.follow)
+	}
 }
 
 func build(cfg Config) *Pipeline {
@@ -130,6 +161,7 @@ func build(cfg Config) *Pipeline {
 	}
 	cfg.Workers = min(cfg.Workers, subjects.Partitions)
 	cfg.MaxWaiting = cmp.Or(cfg.MaxWaiting, maxWaiting)
+	cfg.CheckpointEvery = cmp.Or(cfg.CheckpointEvery, checkpointEvery)
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics(nil)
 	}
@@ -145,7 +177,6 @@ func build(cfg Config) *Pipeline {
 	for q := range p.partitions {
 		p.partitions[q] = &partition{Partition: fold.NewPartition(opts)}
 	}
-	p.order.store.every = checkpointEvery
 	p.seen.Store(&track.View{})
 	return p
 }
@@ -169,7 +200,7 @@ func (p *Pipeline) Close(ctx context.Context) {
 	p.mu.Unlock()
 	defer context.AfterFunc(ctx, func() { p.givenUp.Store(true) })()
 	p.signal()
-	<-p.ended
+	p.background.Wait()
 }
 
 // Submit passes a batch in and waits until all of it has been applied and its events published. If
@@ -222,15 +253,43 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	return r.removed, nil
 }
 
-// settle returns once the partitions have the present fences, so that a caller that has changed
-// them sees the effect.
-func (p *Pipeline) settle() {
-	if p.seen.Load() == p.cfg.Views() {
-		return
+// Settle returns once the partitions have the present fences, so that a caller that has changed
+// them sees the effect. They are durable then. The error is ErrClosed, that of the journal, or nil.
+func (p *Pipeline) Settle() error {
+	if err := p.stage(); err != nil {
+		return err
+	}
+	if view, _ := p.cfg.Fences.View(); p.seen.Load() == view {
+		return nil
 	}
 	done := make(chan struct{})
 	pd := p.newPending(&Batch{}, func(*pending) { close(done) })
-	_ = p.do(&request{pending: pd}, done) // a closed pipeline stays as it is
+	return p.do(&request{pending: pd}, done)
+}
+
+// stage makes the present fences available to the next record.
+func (p *Pipeline) stage() error {
+	if p.cfg.Fences.Staged() {
+		return nil
+	}
+	return p.cfg.Fences.Stage()
+}
+
+// follow stages changed fences that no caller waits for.
+func (p *Pipeline) follow() {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if err := p.stage(); err != nil {
+				p.failed(err)
+				return
+			}
+		case <-p.ended:
+			return
+		}
+	}
 }
 
 // enter lists a request for the next record.

@@ -30,7 +30,7 @@ func (p *Pipeline) readAll(f func(number int, t *track.Shard)) {
 
 // Object returns the state of one object.
 func (p *Pipeline) Object(fleet, id string) (o track.Object, ok bool) {
-	p.settle()
+	_ = p.Settle() // a closed pipeline stays as it is
 	p.read(subjects.Partition(fleet, id), func(t *track.Shard) { o, ok = t.Get(fleet, id) })
 	return o, ok
 }
@@ -47,7 +47,7 @@ type Query struct {
 // Objects returns the selected objects ordered by fleet, then id, and whether more follow. The
 // limit bounds its memory, even for very many objects.
 func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
-	p.settle()
+	_ = p.Settle() // a closed pipeline stays as it is
 	p.readAll(func(_ int, t *track.Shard) { objects = q.first(objects, t) })
 	slices.SortFunc(objects, func(a, b track.Object) int {
 		return cmp.Compare(ObjectKey(a.Fleet, a.ID), ObjectKey(b.Fleet, b.ID))

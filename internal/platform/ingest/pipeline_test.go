@@ -18,6 +18,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/subjects"
+	"paddock/internal/platform/views"
 )
 
 // published keeps the events of a pipeline. While gate is not nil, Publish waits until it is
@@ -88,7 +89,7 @@ func newPipeline(t *testing.T, pub Publisher, c Config) (*Pipeline, *fence.Catal
 	t.Helper()
 	catalog := &fence.Catalog{}
 	addSet(t, catalog, "zone", unitSquare("a", 0))
-	c.Views, c.Publisher = NewViews(catalog).View, pub
+	c.Fences, c.Publisher = views.New(catalog), pub
 	p := New(c)
 	t.Cleanup(func() { p.Close(context.Background()) })
 	return p, catalog
@@ -509,49 +510,6 @@ func TestTicks(t *testing.T) {
 			t.Errorf("%d objects, %d silent", all, silent)
 		}
 	})
-}
-
-func TestViews(t *testing.T) {
-	catalog := &fence.Catalog{}
-	b := addSet(t, catalog, "b", unitSquare("x", 0))
-	views := NewViews(catalog)
-	first := views.View()
-	if views.View() != first {
-		t.Error("a new view though nothing has changed")
-	}
-	addSet(t, catalog, "a")
-	second := views.View()
-	if got := describeView(second); second == first || got != "0 b 1, 1 a 0" {
-		t.Errorf("with another set: %s", got)
-	}
-	if got := describeView(first); got != "0 b 1" {
-		t.Errorf("a view has changed into %s", got)
-	}
-	if _, _, err := b.Put(unitSquare("y", 0)); err != nil {
-		t.Fatal(err)
-	}
-	if got := describeView(views.View()); got != "0 b 2, 1 a 0" {
-		t.Errorf("with another fence: %s", got)
-	}
-	catalog.Remove("b")
-	if got := describeView(views.View()); got != "1 a 0" {
-		t.Errorf("without the set: %s", got)
-	}
-	if err := catalog.Add(b); err != nil {
-		t.Fatal(err)
-	}
-	if got := describeView(views.View()); got != "1 a 0, 2 b 2" {
-		t.Errorf("with the set again: %s", got)
-	}
-}
-
-// describeView lists id, name and number of fences of each set.
-func describeView(v *track.View) string {
-	var sets []string
-	for _, s := range v.Sets {
-		sets = append(sets, fmt.Sprint(s.ID, " ", s.Name, " ", s.Snapshot.Len()))
-	}
-	return strings.Join(sets, ", ")
 }
 
 // overlapping returns n fences that all hold the unit square of longitude and latitude.

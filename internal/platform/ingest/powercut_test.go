@@ -71,10 +71,8 @@ func (f *fleet) snapshot() map[string]track.Millis {
 // saved after every so many positions.
 func cutPower(t *testing.T, times, every int, noSync bool) error {
 	r := rand.New(rand.NewPCG(5, 6))
-	views := &viewTable{}
-	catalog := &fence.Catalog{}
-	addSet(t, catalog, "zone", unitSquare("a", 0))
-	config := Config{Publisher: discard{}, Views: NewViews(catalog).View, EncodeView: views.encode, DecodeView: views.decode}
+	config := Config{Publisher: discard{}, CheckpointEvery: every}
+	fill := func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) }
 	var disk *journaltest.Disk
 	var acknowledged map[string]track.Millis
 	for cut := range times {
@@ -85,13 +83,8 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 		if err != nil {
 			return err
 		}
-		config.Journal = log
-		p := build(config)
-		p.order.store.every = every
-		if err := p.restore(); err != nil {
-			return errors.Join(err, log.Close())
-		}
-		go p.run()
+		p, catalog := openOn(t, config, log, fill)
+		p.start()
 		for id, at := range acknowledged {
 			if o, ok := p.Object("f", id); !ok || o.Time < at {
 				p.Close(context.Background())
@@ -117,7 +110,15 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 			doors.Go(func() { f.drive(p, door, mine, clock, stop) })
 		}
 		for until := 3 + r.IntN(40); until > 0; until-- {
-			p.settle()
+			if r.IntN(4) == 0 {
+				zone, _ := catalog.Get("zone")
+				if _, _, err := zone.Put(unitSquare("a", r.Float64()/10)); err != nil {
+					return err
+				}
+			}
+			if err := p.Settle(); err != nil {
+				return err
+			}
 			_, _ = p.Remove("f", "nothing") // waits for a record
 		}
 		before := f.snapshot()
@@ -144,10 +145,20 @@ func folded(t *testing.T, config Config, log journal.Journal) []string {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	config.Journal = copied
-	if err := build(config).restore(); err != nil {
+	names, err := log.Names("")
+	if err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range names {
+		value, err := log.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := copied.Put(journal.Value{Name: name, Bytes: value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	openOn(t, config, copied, nil)
 	return stored(t, copied)
 }
 

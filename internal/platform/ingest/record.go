@@ -59,7 +59,7 @@ type partition struct {
 func (p *Pipeline) record(steps int) {
 	at := p.clock.now()
 	requests, positions, left := p.take(at)
-	view := p.cfg.Views()
+	view, id := p.cfg.Fences.View()
 	if view == p.order.view {
 		view = nil
 	}
@@ -67,7 +67,7 @@ func (p *Pipeline) record(steps int) {
 	if view == nil && len(requests) == 0 && stepping == 0 {
 		return
 	}
-	if !p.append(at, view, requests, stepping) {
+	if !p.append(at, view, id, requests, stepping) {
 		return
 	}
 	p.state.Lock()

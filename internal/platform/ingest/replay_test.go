@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,26 +18,27 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/views"
 )
 
-// viewTable stores views by their place in a list.
-type viewTable struct {
-	mu  sync.Mutex
-	all []*track.View
-}
-
-func (v *viewTable) encode(view *track.View) ([]byte, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.all = append(v.all, view)
-	return binary.AppendUvarint(nil, uint64(len(v.all)-1)), nil
-}
-
-func (v *viewTable) decode(b []byte) (*track.View, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	i, _ := binary.Uvarint(b)
-	return v.all[i], nil
+// openOn opens a pipeline on a journal, with a catalog of its own that holds the sets of it. For
+// an empty journal, fill adds sets to the catalog.
+func openOn(t testing.TB, config Config, log journal.Journal, fill func(*fence.Catalog)) (*Pipeline, *fence.Catalog) {
+	t.Helper()
+	catalog := &fence.Catalog{}
+	if _, newest := log.Bounds(); newest == 0 && fill != nil {
+		fill(catalog)
+	}
+	fences, err := views.Open(views.Options{Catalog: catalog, Journal: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Journal, config.Fences = log, fences
+	p := build(config)
+	if err := p.restore(); err != nil {
+		t.Fatal(err)
+	}
+	return p, catalog
 }
 
 // states returns the state of every partition.
@@ -96,31 +97,18 @@ type replay struct {
 }
 
 func newReplay(t *testing.T, r *rand.Rand) *replay {
-	pub, views, log := &published{}, &viewTable{}, journal.NewMemory()
-	catalog := &fence.Catalog{}
-	addSet(t, catalog, "zone", unitSquare("a", 0))
-	addSet(t, catalog, "s", overlapping(1+r.IntN(40))...)
-	x := &replay{T: t, Rand: r, catalog: catalog, log: log, pub: pub, config: Config{
-		Workers: 1 + r.IntN(4), Publisher: pub, Views: NewViews(catalog).View, EncodeView: views.encode, DecodeView: views.decode,
-		Track: track.Options{TTL: time.Minute, Initial: track.InitialEnter},
+	pub := &published{}
+	x := &replay{T: t, Rand: r, log: journal.NewMemory(), pub: pub, config: Config{
+		Workers: 1 + r.IntN(4), Publisher: pub, Track: track.Options{TTL: time.Minute, Initial: track.InitialEnter},
+		CheckpointEvery: 100, // each partition several times
 	}}
-	x.p = x.restored(log)
-	go x.p.run()
+	x.p, x.catalog = openOn(t, x.config, x.log, func(c *fence.Catalog) {
+		addSet(t, c, "zone", unitSquare("a", 0))
+		addSet(t, c, "s", overlapping(1+r.IntN(40))...)
+	})
+	x.p.start()
 	t.Cleanup(func() { x.p.Close(context.Background()) })
 	return x
-}
-
-// restored returns a pipeline with the state of a journal, which does not run yet.
-func (x *replay) restored(log *journal.Memory) *Pipeline {
-	x.Helper()
-	config := x.config
-	config.Journal = log
-	p := build(config)
-	p.order.store.every = 100 // each partition several times
-	if err := p.restore(); err != nil {
-		x.Fatal(err)
-	}
-	return p
 }
 
 func (x *replay) play() {
@@ -155,7 +143,7 @@ func (x *replay) play() {
 		case what < 19:
 			// At any moment, amid work: the events in the journal are the first of all.
 			copied := x.log.Clone()
-			x.restored(copied)
+			openOn(x.T, x.config, copied, nil)
 			got := stored(x.T, copied)
 			synctest.Wait()
 			if all := x.pub.json(); len(got) > len(all) || !slices.Equal(got, all[:len(got)]) {
@@ -173,7 +161,7 @@ func (x *replay) crash() {
 	time.Sleep(time.Second) // until no work is postponed
 	synctest.Wait()
 	copied := x.log.Clone()
-	p := x.restored(copied)
+	p, catalog := openOn(x.T, x.config, copied, nil)
 	if !reflect.DeepEqual(states(x.T, p), states(x.T, x.p)) {
 		x.Fatal("another state")
 	}
@@ -181,8 +169,24 @@ func (x *replay) crash() {
 		x.Fatalf("%d events are stored, %d were published", len(got), len(want))
 	}
 	x.p.Close(context.Background())
-	x.p, x.log = p, copied
-	go p.run()
+	if got, want := describeSets(catalog), describeSets(x.catalog); got != want {
+		x.Fatalf("the sets are %s, and were %s", got, want)
+	}
+	x.p, x.catalog, x.log = p, catalog, copied
+	p.start()
+}
+
+// describeSets lists the sets of a catalog, with their generations and the keys of their fences.
+func describeSets(c *fence.Catalog) string {
+	var b strings.Builder
+	for set := range c.All() {
+		fmt.Fprintf(&b, "%s/%d", set.Name(), set.Snapshot().Generation())
+		for _, f := range set.Snapshot().All() {
+			b.WriteString(" " + f.Key)
+		}
+		b.WriteByte(';')
+	}
+	return b.String()
 }
 
 // json returns the published events.
@@ -212,17 +216,12 @@ func (b *brokenJournal) Append(record []byte) (uint64, error) {
 
 // Nothing is applied that is not stored, and the failure is told once.
 func TestAJournalThatFails(t *testing.T) {
-	pub, views := &published{}, &viewTable{}
-	catalog := &fence.Catalog{}
-	addSet(t, catalog, "zone", unitSquare("a", 0))
+	pub := &published{}
 	var failures []error
-	p, err := Open(Config{
-		Publisher: pub, Views: NewViews(catalog).View, Journal: &brokenJournal{journal.NewMemory(), 1}, EncodeView: views.encode, DecodeView: views.decode,
-		Failed: func(err error) { failures = append(failures, err) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, _ := openOn(t, Config{
+		Publisher: pub, Failed: func(err error) { failures = append(failures, err) },
+	}, &brokenJournal{journal.NewMemory(), 1}, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+	p.start()
 	submit(t, p, fixes("v", 0, 2))
 	r, err := p.Submit(t.Context(), fixes("v", 2, 3))
 	if err != nil || r.Accepted != 0 || len(r.Rejected) != 3 || r.Rejected[0].Reason != "not stored: the journal cannot be written" {

@@ -12,10 +12,6 @@ import (
 	"paddock/internal/platform/subjects"
 )
 
-// checkpointEvery is the default of storing.every: all partitions are saved once in a million
-// positions.
-const checkpointEvery = 16 << 10
-
 // storing is the state of the journal's use. It belongs to the holder of the turn.
 type storing struct {
 	number    uint64 // of the present record
@@ -24,25 +20,20 @@ type storing struct {
 	buffer    []byte
 	replaying bool
 
-	every int                            // positions after which the next partition is saved
-	since int                            // positions since the last checkpoint
+	since int                            // positions and records since the last checkpoint
 	next  int                            // partition whose turn it is
 	saved [subjects.Partitions][2]uint64 // records of the last two checkpoints, the newest one first
 }
 
 // append stores a record before it is applied. If that fails, the record is refused, and with it
 // everything that comes later.
-func (p *Pipeline) append(at track.Millis, view *track.View, requests []*request, stepping uint64) bool {
+func (p *Pipeline) append(at track.Millis, view *track.View, id []byte, requests []*request, stepping uint64) bool {
 	if p.cfg.Journal == nil {
 		return true
 	}
 	in := &input{at: at, stepping: stepping}
-	var err error
 	if view != nil {
-		if in.view, err = p.cfg.EncodeView(view); err != nil {
-			p.fail(fmt.Errorf("the fences cannot be stored: %w", err))
-			return false
-		}
+		in.view = id
 	}
 	for _, r := range requests {
 		if r.removal != nil {
@@ -69,6 +60,7 @@ func (p *Pipeline) append(at track.Millis, view *track.View, requests []*request
 	s.number, s.piece = number, 0
 	if in.view != nil {
 		s.view = in.view
+		p.cfg.Fences.Begin(id, number)
 	}
 	return true
 }
@@ -88,15 +80,21 @@ func (p *Pipeline) fail(err error) {
 		p.order.parts[q] = p.order.parts[q][:0]
 	}
 	p.answer()
+	p.failed(err)
+}
+
+// failed ends the pipeline, and tells the first reason.
+func (p *Pipeline) failed(err error) {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
 	p.givenUp.Store(true)
 	p.signal()
-	if p.cfg.Failed != nil {
-		p.cfg.Failed(err)
-		p.cfg.Failed = nil
-	}
+	p.failure.Do(func() {
+		if p.cfg.Failed != nil {
+			p.cfg.Failed(err)
+		}
+	})
 }
 
 // commit stores gathered events of the present record.
@@ -126,7 +124,7 @@ func (p *Pipeline) checkpoint(positions int) {
 	if p.cfg.Journal == nil {
 		return
 	}
-	if s.since += positions; s.since < s.every {
+	if s.since += 1 + positions; s.since < p.cfg.CheckpointEvery {
 		return
 	}
 	s.since = 0
@@ -141,7 +139,7 @@ func (p *Pipeline) checkpoint(positions int) {
 	for q := range s.saved {
 		oldest = min(oldest, s.saved[q][1])
 	}
-	if err := p.cfg.Journal.TrimRecords(oldest + 1); err != nil {
+	if err := errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.cfg.Fences.Release(oldest)); err != nil {
 		p.fail(err)
 	}
 }
@@ -212,7 +210,10 @@ func (p *Pipeline) restore() error {
 	if p.order.view == nil {
 		p.order.view = p.seen.Load()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return p.cfg.Fences.Adopt(s.view)
 }
 
 // load takes the newest checkpoint of a partition that can be read, and returns the number of the
@@ -232,7 +233,7 @@ func (p *Pipeline) load(q int, oldest uint64) (next uint64, err error) {
 		encoded, state := c.State[n:uint64(n)+length-1], c.State[uint64(n)+length-1:]
 		view := &track.View{}
 		if len(encoded) > 0 {
-			if view, err = p.cfg.DecodeView(encoded); err != nil {
+			if view, err = p.cfg.Fences.Decode(encoded); err != nil {
 				failures = append(failures, err)
 				continue
 			}
@@ -267,7 +268,7 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 	var view *track.View
 	if in.view != nil {
 		var err error
-		if view, err = p.cfg.DecodeView(in.view); err != nil {
+		if view, err = p.cfg.Fences.Decode(in.view); err != nil {
 			return err
 		}
 		s.view, p.order.view = in.view, view

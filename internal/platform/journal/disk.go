@@ -144,7 +144,7 @@ func (d *Disk) owner(fs vfs.FS) string {
 func (d *Disk) begin() error {
 	switch value, err := d.Get("format"); {
 	case errors.Is(err, ErrNotFound):
-		if err := d.Put("format", binary.AppendUvarint(nil, format)); err != nil {
+		if err := d.Put(Value{"format", binary.AppendUvarint(nil, format)}); err != nil {
 			return err
 		}
 	case err != nil:
@@ -347,16 +347,48 @@ func (d *Disk) get(key []byte) ([]byte, error) {
 func metaKey(name string) []byte { return append([]byte{keyMeta}, name...) }
 
 // Put implements [Journal].
-func (d *Disk) Put(name string, value []byte) error {
+func (d *Disk) Put(values ...Value) error {
 	b := d.db.NewBatch()
-	if err := b.Set(metaKey(name), value, nil); err != nil {
-		return errors.Join(err, b.Close())
+	for _, v := range values {
+		if err := b.Set(metaKey(v.Name), v.Bytes, nil); err != nil {
+			return errors.Join(err, b.Close())
+		}
 	}
 	return d.write(b, d.sync)
 }
 
 // Get implements [Journal].
 func (d *Disk) Get(name string) ([]byte, error) { return d.get(metaKey(name)) }
+
+// Names implements [Journal].
+func (d *Disk) Names(prefix string) (names []string, err error) {
+	err = d.walk(metaKey(prefix), func(key, _ []byte) error {
+		name := string(key[1:])
+		if !strings.HasPrefix(name, prefix) {
+			return errEnough
+		}
+		names = append(names, name)
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return names, err
+}
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
+
+// Remove implements [Journal].
+func (d *Disk) Remove(names ...string) error {
+	b := d.db.NewBatch()
+	for _, name := range names {
+		if err := b.Delete(metaKey(name), nil); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	return d.write(b, pebble.NoSync)
+}
 
 // TrimRecords implements [Journal].
 func (d *Disk) TrimRecords(before uint64) error {

@@ -43,9 +43,13 @@ type Journal interface {
 	// Checkpoints returns the kept states of a partition, at most two, the newest one first.
 	Checkpoints(partition int) ([]Checkpoint, error)
 
-	// Put stores a value under a name, durably. Get returns it, or ErrNotFound.
-	Put(name string, value []byte) error
+	// Put stores values, all or none of them, durably. Get returns one, or ErrNotFound.
+	Put(values ...Value) error
 	Get(name string) ([]byte, error)
+	// Names returns the names that begin with a prefix, in order. Remove removes values; a loss of
+	// power may bring them back.
+	Names(prefix string) ([]string, error)
+	Remove(names ...string) error
 
 	// TrimRecords and TrimPieces remove what has a lower number.
 	TrimRecords(before uint64) error
@@ -58,6 +62,12 @@ type Journal interface {
 type Place struct {
 	Number uint64
 	Piece  uint32
+}
+
+// Value is bytes under a name.
+type Value struct {
+	Name  string
+	Bytes []byte
 }
 
 // Checkpoint is the state of a partition after a record.

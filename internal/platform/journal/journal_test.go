@@ -184,18 +184,27 @@ func TestCheckpoints(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	suite(t, func(t *testing.T, j Journal) {
-		ok(t, j.Put("a", []byte("1")))
-		ok(t, j.Put("b/c", nil))
-		ok(t, j.Put("a", []byte("2")))
+		ok(t, j.Put(Value{"a", []byte("1")}))
+		ok(t, j.Put(Value{"b/c", nil}))
+		ok(t, j.Put(Value{"a", []byte("2")}))
+		ok(t, j.Put(Value{"b/d", []byte("3")}))
+		ok(t, j.Put(Value{"c", []byte("4")}))
+		ok(t, j.Remove("b/d", "none"))
+		ok(t, j.Remove())
 	}, func(t *testing.T, j Journal) {
 		for name, want := range map[string]string{"a": "2", "b/c": ""} {
 			got, err := j.Get(name)
 			ok(t, err)
 			expect(t, string(got), want)
 		}
-		if _, err := j.Get("b"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("error %v", err)
+		for _, name := range []string{"b", "b/d"} {
+			if _, err := j.Get(name); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s: error %v", name, err)
+			}
 		}
+		names, err := j.Names("b")
+		ok(t, err)
+		expect(t, strings.Join(names, " "), "b/c")
 	})
 }
 
@@ -244,7 +253,7 @@ func TestOneProcessAtATime(t *testing.T) {
 func TestANewerFormatIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, Options{Dir: dir})
-	ok(t, j.Put("format", []byte{format + 1}))
+	ok(t, j.Put(Value{"format", []byte{format + 1}}))
 	ok(t, j.Close())
 	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrNewer) {
 		t.Errorf("error %v", err)

@@ -3,6 +3,7 @@ package journal
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -122,12 +123,14 @@ func (m *Memory) Checkpoints(partition int) ([]Checkpoint, error) {
 }
 
 // Put implements [Journal].
-func (m *Memory) Put(name string, value []byte) error {
+func (m *Memory) Put(values ...Value) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	values := maps.Clone(m.values) // readers have the old one
-	values[name] = slices.Clone(value)
-	m.values = values
+	all := maps.Clone(m.values) // readers have the old one
+	for _, v := range values {
+		all[v.Name] = slices.Clone(v.Bytes)
+	}
+	m.values = all
 	return nil
 }
 
@@ -140,6 +143,31 @@ func (m *Memory) Get(name string) ([]byte, error) {
 		return nil, ErrNotFound
 	}
 	return value, nil
+}
+
+// Names implements [Journal].
+func (m *Memory) Names(prefix string) (names []string, err error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for name := range m.values {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Remove implements [Journal].
+func (m *Memory) Remove(names ...string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	values := maps.Clone(m.values)
+	for _, name := range names {
+		delete(values, name)
+	}
+	m.values = values
+	return nil
 }
 
 // TrimRecords implements [Journal].

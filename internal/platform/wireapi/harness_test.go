@@ -15,6 +15,7 @@ import (
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/position"
+	"paddock/internal/platform/views"
 	"paddock/wire"
 )
 
@@ -68,7 +69,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	s.addSet("squares", square("a", 0, 0, 10), square("b", 5, 0, 10))
 	s.addSet("far", square("c", 100, 40, 10))
 	s.pipeline = ingest.New(ingest.Config{
-		Workers: 2, Views: ingest.NewViews(s.catalog).View, Publisher: publisher{s.log},
+		Workers: 2, Fences: views.New(s.catalog), Publisher: publisher{s.log},
 		Track: track.Options{Initial: track.InitialEnter, MaxObjects: 1000},
 	})
 	cfg := Config{

@@ -1,0 +1,228 @@
+package views
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/track"
+)
+
+// storedView is a view as a document has it.
+type storedView struct {
+	next     track.SetID
+	boundary geometry.Boundary
+	files    []byte
+	sets     []storedSet
+
+	view  *track.View       // with restored sets
+	snaps []*fence.Snapshot // in the order of sets
+}
+
+type storedSet struct {
+	id    track.SetID
+	name  string
+	head  hash
+	pages []hash // zero: no fences
+}
+
+// restoredSet is a set, and the stored state that it has.
+type restoredSet struct {
+	set      *fence.Set
+	boundary geometry.Boundary
+	head     hash
+	pages    []hash
+}
+
+// forget ends the use of decoded views.
+func (s *store) forget() {
+	s.sets, s.decoded = map[track.SetID]*restoredSet{}, map[hash]*storedView{}
+}
+
+// doc reads a document.
+func (s *store) doc(h hash) ([]byte, error) {
+	doc, err := s.log.Get(h.name())
+	if err != nil {
+		return nil, fmt.Errorf("%w: document %x: %w", ErrView, h[:8], err)
+	}
+	if sha256.Sum256(doc) != h {
+		return nil, fmt.Errorf("%w: document %x is damaged", ErrView, h[:8])
+	}
+	return doc, nil
+}
+
+// Decode returns the view with an id. It is for the start, before Adopt.
+func (v *Views) Decode(id []byte) (*track.View, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	d, err := v.store.decode(id)
+	if err != nil {
+		return nil, err
+	}
+	return d.view, nil
+}
+
+func (s *store) decode(id []byte) (*storedView, error) {
+	if len(id) != len(hash{}) {
+		return nil, ErrView
+	}
+	h := hash(id)
+	if d := s.decoded[h]; d != nil {
+		return d, nil
+	}
+	doc, err := s.doc(h)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parseView(doc)
+	if err != nil {
+		return nil, err
+	}
+	d.view = &track.View{}
+	for _, stored := range d.sets {
+		set, err := s.restore(stored, d.boundary)
+		if err != nil {
+			return nil, err
+		}
+		d.snaps = append(d.snaps, set.Snapshot())
+		d.view.Sets = append(d.view.Sets, track.TrackedSet{ID: stored.id, Name: stored.name, Snapshot: set.Snapshot()})
+	}
+	sortSets(d.view)
+	s.decoded[h] = d
+	return d, nil
+}
+
+// restore brings a set to a stored state.
+func (s *store) restore(stored storedSet, boundary geometry.Boundary) (*fence.Set, error) {
+	r := s.sets[stored.id]
+	if r == nil || r.boundary != boundary {
+		o := s.Fences
+		o.Boundary = boundary
+		set, err := fence.NewSet(stored.name, o)
+		if err != nil {
+			return nil, err
+		}
+		r = &restoredSet{set: set, boundary: boundary}
+		s.sets[stored.id] = r
+	}
+	if r.head == stored.head {
+		return r.set, nil
+	}
+	head, err := s.doc(stored.head)
+	if err != nil {
+		return nil, err
+	}
+	changed := map[int][]byte{}
+	for i, h := range stored.pages {
+		switch {
+		case i < len(r.pages) && r.pages[i] == h:
+		case h == hash{}:
+			changed[i] = nil
+		default:
+			if changed[i], err = s.doc(h); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if _, err := r.set.Restore(head, changed); err != nil {
+		return nil, err
+	}
+	r.head, r.pages = stored.head, stored.pages
+	return r.set, nil
+}
+
+// Adopt gives the catalog the sets of a stored view, which View returns from now on. Without an id
+// it begins with the sets that the catalog has.
+func (v *Views) Adopt(id []byte) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := v.store
+	defer s.forget()
+	if len(id) == 0 {
+		c := v.build(v.current.Load())
+		var err error
+		if c.id, err = s.put(c, v.next); err == nil {
+			v.current.Store(c)
+		}
+		return err
+	}
+	d, err := s.decode(id)
+	if err != nil {
+		return err
+	}
+	c := &catalogView{view: d.view, id: id}
+	var change fence.Change
+	for i, stored := range d.sets {
+		set, err := s.restore(stored, s.Fences.Boundary) // another rule, another set
+		if err != nil {
+			return err
+		}
+		snap := set.Snapshot()
+		for k, p := range snap.Pages() {
+			s.pages[p] = stored.pages[k]
+		}
+		c.sets = append(c.sets, trackedSet{set: set, id: stored.id, snap: d.snaps[i]})
+		change.Put = append(change.Put, set)
+	}
+	if _, err := v.catalog.Apply(change); err != nil {
+		return err
+	}
+	v.next, s.files = d.next, d.files
+	v.current.Store(c)
+	return nil
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// viewReader reads field after field. After the first error it returns zeros.
+type viewReader struct {
+	rest   []byte
+	failed bool
+}
+
+func (r *viewReader) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.failed, r.rest = true, nil
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *viewReader) uint() uint64 {
+	n, size := binary.Uvarint(r.rest)
+	r.take(uint64(max(size, 1)))
+	r.failed = r.failed || size <= 0
+	return n
+}
+
+func (r *viewReader) text() string { return string(r.take(r.uint())) }
+
+func (r *viewReader) hash() (h hash) {
+	copy(h[:], r.take(uint64(len(h))))
+	return h
+}
+
+func parseView(doc []byte) (*storedView, error) {
+	r := viewReader{rest: doc}
+	if v := r.take(1); r.failed || v[0] != viewVersion {
+		return nil, fmt.Errorf("%w: it has another version", ErrView)
+	}
+	d := &storedView{next: track.SetID(r.uint()), boundary: geometry.Boundary(r.text()), files: []byte(r.text())}
+	for n := r.uint(); n > 0 && !r.failed; n-- {
+		set := storedSet{id: track.SetID(r.uint()), name: r.text(), head: r.hash()}
+		for k := r.uint(); k > 0 && !r.failed; k-- {
+			set.pages = append(set.pages, r.hash())
+		}
+		d.sets = append(d.sets, set)
+	}
+	if r.failed || len(r.rest) > 0 {
+		return nil, fmt.Errorf("%w: it is damaged", ErrView)
+	}
+	return d, nil
+}

@@ -1,0 +1,219 @@
+package views
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/track"
+	"paddock/internal/platform/journal"
+)
+
+// A view is stored as documents, each under the hash of its bytes:
+//
+//	view    version, next id of a set, boundary rule, files, number of sets; for each set its id,
+//	        its name, the hash of its head, its number of pages and their hashes
+//	head    see fence.Snapshot.AppendHead
+//	page    see fence.Page
+//
+// An edit of one fence makes one page, the head and the view anew.
+const (
+	viewVersion = 1
+	prefix      = "sets/" // of the documents' names in the journal
+	saveBytes   = 4 << 20 // of documents that are written together
+)
+
+// ErrView: a stored view cannot be read.
+var ErrView = errors.New("views: not a stored view")
+
+type hash [sha256.Size]byte
+
+func (h hash) name() string { return prefix + hex.EncodeToString(h[:]) }
+
+// Options configure Open.
+type Options struct {
+	Catalog *fence.Catalog
+	Fences  fence.Options // of restored sets
+	Journal journal.Journal
+	// Files returns a text that is stored with each view, and [Views.Files] returns it after a
+	// restart: what the sets were read from. Nil: none.
+	Files func() []byte
+}
+
+// store keeps views in a journal.
+type store struct {
+	Options
+	log   journal.Journal
+	pages map[fence.Page]hash // of the newest view
+	known map[hash]int        // documents in the journal, each with the number of live views
+	live  []liveView          // oldest first
+	files []byte              // of the adopted view
+
+	unsaved []journal.Value // documents that are not in the journal yet
+	size    int             // of them
+
+	sets    map[track.SetID]*restoredSet // by Decode
+	decoded map[hash]*storedView
+}
+
+// liveView is a view that records or checkpoints need.
+type liveView struct {
+	number uint64 // of the record that begins it
+	id     hash
+	docs   []hash
+}
+
+// Open returns the views of a catalog, which are kept in a journal.
+func Open(o Options) (*Views, error) {
+	v := New(o.Catalog)
+	var err error
+	if o.Fences.Boundary, err = geometry.ParseBoundary(string(o.Fences.Boundary)); err != nil {
+		return nil, err
+	}
+	s := &store{Options: o, log: o.Journal, known: map[hash]int{}, pages: map[fence.Page]hash{}}
+	names, err := s.log.Names(prefix)
+	if err != nil {
+		return nil, err
+	}
+	found := liveView{}
+	for _, name := range names {
+		var h hash
+		if n, err := hex.Decode(h[:], []byte(name[len(prefix):])); err == nil && n == len(h) {
+			s.known[h]++
+			found.docs = append(found.docs, h)
+		}
+	}
+	s.live = []liveView{found}
+	s.forget()
+	v.store = s
+	return v, nil
+}
+
+// Files returns the text that was stored with the adopted view.
+func (v *Views) Files() []byte { return v.store.files }
+
+// add stores a document unless it is there, at the latest with the next save.
+func (s *store) add(doc []byte, docs *[]hash) (hash, error) {
+	h := hash(sha256.Sum256(doc))
+	*docs = append(*docs, h)
+	if _, there := s.known[h]; there {
+		return h, nil
+	}
+	s.known[h] = 0
+	s.unsaved = append(s.unsaved, journal.Value{Name: h.name(), Bytes: doc})
+	if s.size += len(doc); s.size < saveBytes {
+		return h, nil
+	}
+	return h, s.save()
+}
+
+// save writes the added documents.
+func (s *store) save() error {
+	values := s.unsaved
+	s.unsaved, s.size = nil, 0
+	if len(values) == 0 {
+		return nil
+	}
+	return s.log.Put(values...)
+}
+
+// put stores a view, and returns its id.
+func (s *store) put(c *catalogView, next track.SetID) ([]byte, error) {
+	var docs []hash
+	pages := map[fence.Page]hash{}
+	b := []byte{viewVersion}
+	b = binary.AppendUvarint(b, uint64(next))
+	b = appendText(b, string(s.Fences.Boundary))
+	files := ""
+	if s.Options.Files != nil {
+		files = string(s.Options.Files())
+	}
+	b = appendText(b, files)
+	b = binary.AppendUvarint(b, uint64(len(c.sets)))
+	for _, t := range c.sets {
+		b = appendText(binary.AppendUvarint(b, uint64(t.id)), t.set.Name())
+		head, err := s.add(t.snap.AppendHead(nil), &docs)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, head[:]...)
+		all := t.snap.Pages()
+		b = binary.AppendUvarint(b, uint64(len(all)))
+		for _, p := range all {
+			h, kept := s.pages[p]
+			switch {
+			case p.Empty():
+				h = hash{}
+			case kept:
+				docs = append(docs, h)
+			default:
+				if h, err = s.add(p.Append(nil), &docs); err != nil {
+					return nil, err
+				}
+			}
+			pages[p] = h
+			b = append(b, h[:]...)
+		}
+	}
+	id, err := s.add(b, &docs)
+	if err == nil {
+		err = s.save()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.pages = pages
+	for _, h := range docs {
+		s.known[h]++
+	}
+	s.live = append(s.live, liveView{id: id, docs: docs})
+	return id[:], nil
+}
+
+// Begin notes the record from which on a view is in use. Release needs it.
+func (v *Views) Begin(id []byte, number uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := len(v.store.live) - 1; i >= 0; i-- {
+		if l := &v.store.live[i]; l.number == 0 && bytes.Equal(l.id[:], id) {
+			l.number = number
+			return
+		}
+	}
+}
+
+// Release removes what is needed only for records before this one. It does nothing while a view is
+// being staged: the next call does it.
+func (v *Views) Release(before uint64) error {
+	if !v.mu.TryLock() {
+		return nil
+	}
+	defer v.mu.Unlock()
+	s := v.store
+	// A view ends with the next one that is in use.
+	last := -1
+	for i, l := range s.live {
+		if l.number > 0 && l.number <= before {
+			last = i
+		}
+	}
+	if last < 1 {
+		return nil
+	}
+	var gone []string
+	for _, l := range s.live[:last] {
+		for _, h := range l.docs {
+			if s.known[h]--; s.known[h] == 0 {
+				delete(s.known, h)
+				gone = append(gone, h.name())
+			}
+		}
+	}
+	s.live = slices.Clone(s.live[last:])
+	return s.log.Remove(gone...)
+}
