@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/journal"
 )
 
 // Record is one encoded event. It is immutable, and all subscribers share its bytes.
@@ -44,6 +45,7 @@ type Log struct {
 	maxRecords int
 	maxBytes   int64
 	epoch      string
+	journal    journal.Journal // holds older records, and these; nil: none
 
 	mu     sync.Mutex
 	ring   []Record // the record with cursor c is ring[(c-1) % len(ring)]

@@ -49,8 +49,16 @@ func (l *Log) Latest() uint64 {
 	return l.next - 1
 }
 
-// Oldest returns the cursor of the oldest kept record, or of the next one if the log is empty.
+// Oldest returns the cursor of the oldest record, or of the next one if there is none. With a journal
+// it is the oldest one there.
 func (l *Log) Oldest() uint64 {
+	if l.journal != nil {
+		return l.journal.OldestEvent()
+	}
+	return l.oldestInMemory()
+}
+
+func (l *Log) oldestInMemory() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.oldest
@@ -63,8 +71,8 @@ func (l *Log) Reader(after uint64, f Filter) *Reader {
 	return &Reader{log: l, filter: f, next: min(after, l.Latest()) + 1}
 }
 
-// Tail returns the cursor after which the log keeps the newest n records that f selects, or all of
-// them if there are fewer.
+// Tail returns the cursor after which the log keeps the newest n records in memory that f selects, or
+// all of them if there are fewer.
 func (l *Log) Tail(n int, f Filter) uint64 {
 	for at := l.Latest(); ; {
 		var done bool
@@ -110,7 +118,7 @@ const (
 // dst must have capacity left.
 func (r *Reader) Next(ctx context.Context, dst []Record) ([]Record, Gap, error) {
 	for {
-		out, gap, more, wait, ended := r.scan(dst)
+		out, gap, more, wait, ended := r.advance(dst)
 		switch {
 		case len(out) > len(dst) || gap.Count() > 0:
 			return out, gap, nil
@@ -133,11 +141,22 @@ func (r *Reader) Next(ctx context.Context, dst []Record) ([]Record, Gap, error) 
 // TryNext is like Next, but returns without records instead of waiting.
 func (r *Reader) TryNext(dst []Record) ([]Record, Gap) {
 	for {
-		out, gap, more, _, _ := r.scan(dst)
+		out, gap, more, _, _ := r.advance(dst)
 		if len(out) > len(dst) || gap.Count() > 0 || !more {
 			return out, gap
 		}
 	}
+}
+
+// advance is scan, preceded by records that only the journal has.
+func (r *Reader) advance(dst []Record) (out []Record, gap Gap, more bool, wait <-chan struct{}, ended bool) {
+	if r.log.journal != nil {
+		if until := r.log.oldestInMemory(); r.next < until {
+			out, gap = r.older(dst, until)
+			return out, gap, true, nil, false
+		}
+	}
+	return r.scan(dst)
 }
 
 // scan examines up to scanLimit records. more reports that it stopped before the end of the log.

@@ -31,7 +31,7 @@ func BenchmarkSubmit(b *testing.B) {
 			if err := catalog.Add(s); err != nil {
 				b.Fatal(err)
 			}
-			config := Config{Publisher: discard{}}
+			config := Config{}
 			var log journal.Journal
 			if config.Fences = views.New(catalog); c.durable {
 				disk, err := journal.Open(journal.Options{Dir: b.TempDir()})
@@ -49,6 +49,7 @@ func BenchmarkSubmit(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			p.Start(discard{})
 			defer p.Close(b.Context())
 			var clients atomic.Int64
 			b.SetParallelism(max(1, c.clients/2))

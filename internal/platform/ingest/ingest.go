@@ -79,8 +79,8 @@ type Config struct {
 	MaxWaiting int
 
 	Fences    Fences
-	Publisher Publisher
-	Metrics   *Metrics // nil: counted, but not exported
+	Publisher Publisher // of New; that of Open is given to Start
+	Metrics   *Metrics  // nil: counted, but not exported
 
 	// Congested reports whether subscribers are behind. Long work is postponed meanwhile: the rest
 	// of long batches, changes of the fences, timeouts of many objects. Nil: never.
@@ -131,11 +131,12 @@ type Pipeline struct {
 func New(cfg Config) *Pipeline {
 	cfg.Journal = nil
 	p := build(cfg)
-	p.start()
+	p.Start(cfg.Publisher)
 	return p
 }
 
-// Open starts a pipeline with the state that its journal holds. Close stops it.
+// Open returns a pipeline with the state that its journal holds. It does not run yet: the publisher
+// may depend on the events that Open has added to the journal.
 func Open(cfg Config) (*Pipeline, error) {
 	p := build(cfg)
 	if cfg.Journal != nil {
@@ -143,12 +144,13 @@ func Open(cfg Config) (*Pipeline, error) {
 			return nil, err
 		}
 	}
-	p.start()
 	return p, nil
 }
 
-// start starts the goroutines of a pipeline, which Close waits for.
-func (p *Pipeline) start() {
+// Start starts the goroutines of the pipeline, which passes events to the publisher from then on.
+// Close stops them.
+func (p *Pipeline) Start(to Publisher) {
+	p.cfg.Publisher = to
 	p.background.Go(p.run)
 	if p.cfg.Journal != nil {
 		p.background.Go(p.follow)

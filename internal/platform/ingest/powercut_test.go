@@ -71,7 +71,7 @@ func (f *fleet) snapshot() map[string]track.Millis {
 // saved after every so many positions.
 func cutPower(t *testing.T, times, every int, noSync bool) error {
 	r := rand.New(rand.NewPCG(5, 6))
-	config := Config{Publisher: discard{}, CheckpointEvery: every}
+	config := Config{CheckpointEvery: every}
 	fill := func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) }
 	var disk *journaltest.Disk
 	var acknowledged map[string]track.Millis
@@ -84,7 +84,7 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 			return err
 		}
 		p, catalog := openOn(t, config, log, fill)
-		p.start()
+		p.Start(discard{})
 		for id, at := range acknowledged {
 			if o, ok := p.Object("f", id); !ok || o.Time < at {
 				p.Close(context.Background())

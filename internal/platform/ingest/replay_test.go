@@ -59,11 +59,11 @@ func states(t *testing.T, p *Pipeline) (all [][]byte) {
 // stored returns the JSON of all events in a journal.
 func stored(t *testing.T, j journal.Journal) (all []string) {
 	t.Helper()
-	if err := j.Pieces(journal.Place{}, func(at journal.Place, b []byte) error {
-		for len(b) > 0 {
+	if err := j.Pieces(0, func(piece journal.Piece) error {
+		for b := piece.Events; len(b) > 0; {
 			r, rest, err := events.ParseRecord(b)
 			if err != nil {
-				return fmt.Errorf("%v: %w", at, err)
+				return fmt.Errorf("%v: %w", piece.At, err)
 			}
 			all = append(all, string(r.JSON.Bytes()))
 			b = rest
@@ -99,14 +99,14 @@ type replay struct {
 func newReplay(t *testing.T, r *rand.Rand) *replay {
 	pub := &published{}
 	x := &replay{T: t, Rand: r, log: journal.NewMemory(), pub: pub, config: Config{
-		Workers: 1 + r.IntN(4), Publisher: pub, Track: track.Options{TTL: time.Minute, Initial: track.InitialEnter},
+		Workers: 1 + r.IntN(4), Track: track.Options{TTL: time.Minute, Initial: track.InitialEnter},
 		CheckpointEvery: 100, // each partition several times
 	}}
 	x.p, x.catalog = openOn(t, x.config, x.log, func(c *fence.Catalog) {
 		addSet(t, c, "zone", unitSquare("a", 0))
 		addSet(t, c, "s", overlapping(1+r.IntN(40))...)
 	})
-	x.p.start()
+	x.p.Start(x.pub)
 	t.Cleanup(func() { x.p.Close(context.Background()) })
 	return x
 }
@@ -173,7 +173,7 @@ func (x *replay) crash() {
 		x.Fatalf("the sets are %s, and were %s", got, want)
 	}
 	x.p, x.catalog, x.log = p, catalog, copied
-	p.start()
+	p.Start(x.pub)
 }
 
 // describeSets lists the sets of a catalog, with their generations and the keys of their fences.
@@ -218,10 +218,8 @@ func (b *brokenJournal) Append(record []byte) (uint64, error) {
 func TestAJournalThatFails(t *testing.T) {
 	pub := &published{}
 	var failures []error
-	p, _ := openOn(t, Config{
-		Publisher: pub, Failed: func(err error) { failures = append(failures, err) },
-	}, &brokenJournal{journal.NewMemory(), 1}, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
-	p.start()
+	p, _ := openOn(t, Config{Failed: func(err error) { failures = append(failures, err) }}, &brokenJournal{journal.NewMemory(), 1}, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+	p.Start(pub)
 	submit(t, p, fixes("v", 0, 2))
 	r, err := p.Submit(t.Context(), fixes("v", 2, 3))
 	if err != nil || r.Accepted != 0 || len(r.Rejected) != 3 || r.Rejected[0].Reason != "not stored: the journal cannot be written" {

@@ -15,6 +15,7 @@ import (
 // storing is the state of the journal's use. It belongs to the holder of the turn.
 type storing struct {
 	number    uint64 // of the present record
+	at        track.Millis
 	piece     uint32 // next one of its results
 	view      []byte // the present fences, encoded
 	buffer    []byte
@@ -57,7 +58,7 @@ func (p *Pipeline) append(at track.Millis, view *track.View, id []byte, requests
 		p.fail(err)
 		return false
 	}
-	s.number, s.piece = number, 0
+	s.number, s.at, s.piece = number, at, 0
 	if in.view != nil {
 		s.view = in.view
 		p.cfg.Fences.Begin(id, number)
@@ -105,14 +106,18 @@ func (p *Pipeline) commit(last bool) {
 	}
 	place := journal.Place{Number: s.number, Piece: s.piece}
 	s.piece++
-	if newest, complete := p.cfg.Journal.Committed(); place.Number < newest.Number || place.Number == newest.Number && (complete || place.Piece <= newest.Piece) {
+	newest := p.cfg.Journal.Committed()
+	if at := newest.At; place.Number < at.Number || place.Number == at.Number && (newest.Last || place.Piece <= at.Piece) {
 		return // a replay: it is there
 	}
 	s.buffer = s.buffer[:0]
 	for i := range p.order.batch {
 		s.buffer = events.AppendRecord(s.buffer, &p.order.batch[i])
 	}
-	if err := p.cfg.Journal.Commit(place, last, s.buffer); err != nil {
+	err := p.cfg.Journal.Commit(journal.Piece{
+		At: place, Last: last, First: newest.Next(), Count: len(p.order.batch), Time: int64(s.at), Events: s.buffer,
+	})
+	if err != nil {
 		p.fail(err)
 	}
 }
@@ -263,7 +268,7 @@ func (p *Pipeline) load(q int, oldest uint64) (next uint64, err error) {
 // replay applies a record again to the partitions that do not have it.
 func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]uint64) error {
 	s := &p.order.store
-	s.number, s.piece = number, 0
+	s.number, s.at, s.piece = number, in.at, 0
 	p.clock.atLeast(in.at)
 	var view *track.View
 	if in.view != nil {

@@ -26,7 +26,7 @@ const (
 // The kinds of keys. Numbers follow big-endian, so that keys are in the order of numbers.
 const (
 	keyRecord     = 'l' // number -> record
-	keyPiece      = 'e' // number, piece -> flag, events
+	keyPiece      = 'e' // cursor of the first event -> piece, see appendPiece
 	keyCheckpoint = 'c' // partition, slot, index -> bytes; the last index is the manifest
 	keyMeta       = 'm' // name -> value
 )
@@ -54,8 +54,8 @@ type Disk struct {
 
 	mu             sync.Mutex
 	oldest, newest uint64
-	committed      Place
-	last           bool
+	committed      Piece  // without its events
+	oldestEvent    uint64 // cursor
 }
 
 var _ Journal = (*Disk)(nil)
@@ -154,7 +154,7 @@ func (d *Disk) begin() error {
 			return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use a newer one", ErrNewer, d.dir, v, format)
 		}
 	}
-	d.oldest, d.last = 1, true
+	d.oldest, d.oldestEvent, d.committed = 1, 1, noPiece
 	trimmed, err := d.Get("trimmed")
 	if err == nil {
 		d.oldest = binary.BigEndian.Uint64(trimmed)
@@ -167,16 +167,15 @@ func (d *Disk) begin() error {
 	} else if key != nil {
 		d.newest = binary.BigEndian.Uint64(key[1:])
 	}
-	if place, err := d.Get("pieces"); err == nil {
-		d.committed = Place{Number: binary.BigEndian.Uint64(place) - 1}
-	} else if !errors.Is(err, ErrNotFound) {
+	key, value, err := d.lastOf(keyPiece)
+	if err != nil || key == nil {
 		return err
 	}
-	key, value, err := d.lastOf(keyPiece)
-	if err == nil && key != nil {
-		d.committed, d.last = placeOf(key), value[0] == 1
+	if d.committed, err = d.parsePiece(key, value); err != nil {
+		return err
 	}
-	return err
+	d.committed.Events = nil
+	return d.findOldestEvent()
 }
 
 // lastOf returns the last key of a kind, with its value.
@@ -194,14 +193,6 @@ func (d *Disk) lastOf(kind byte) (key, value []byte, err error) {
 
 func recordKey(number uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{keyRecord}, number)
-}
-
-func pieceKey(at Place) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{keyPiece}, at.Number), at.Piece)
-}
-
-func placeOf(key []byte) Place {
-	return Place{binary.BigEndian.Uint64(key[1:]), binary.BigEndian.Uint32(key[9:])}
 }
 
 // fail keeps the first error of a write: nothing is written any more.
@@ -299,40 +290,6 @@ func (d *Disk) oldestNow() uint64 {
 	return oldest
 }
 
-// Commit implements [Journal].
-func (d *Disk) Commit(at Place, last bool, events []byte) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !at.follows(d.committed, d.last) {
-		return ErrOrder
-	}
-	value := make([]byte, 1, 1+len(events))
-	if last {
-		value[0] = 1
-	}
-	b := d.db.NewBatch()
-	if err := b.Set(pieceKey(at), append(value, events...), nil); err != nil {
-		return errors.Join(err, b.Close())
-	}
-	if err := d.write(b, pebble.NoSync); err != nil {
-		return err
-	}
-	d.committed, d.last = at, last
-	return nil
-}
-
-// Committed implements [Journal].
-func (d *Disk) Committed() (Place, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.committed, d.last
-}
-
-// Pieces implements [Journal].
-func (d *Disk) Pieces(from Place, f func(at Place, events []byte) error) error {
-	return d.walk(pieceKey(from), func(key, value []byte) error { return f(placeOf(key), value[1:]) })
-}
-
 func (d *Disk) get(key []byte) ([]byte, error) {
 	value, closer, err := d.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -398,31 +355,18 @@ func (d *Disk) TrimRecords(before uint64) error {
 	if before <= d.oldest {
 		return nil
 	}
-	if err := d.trim(recordKey(0), recordKey(before), "trimmed", before); err != nil {
+	b := d.db.NewBatch()
+	if err := errors.Join(
+		b.DeleteRange(recordKey(0), recordKey(before), nil),
+		b.Set(metaKey("trimmed"), binary.BigEndian.AppendUint64(nil, before), nil),
+	); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	if err := d.write(b, pebble.NoSync); err != nil {
 		return err
 	}
 	d.oldest = before
 	return nil
-}
-
-// TrimPieces implements [Journal].
-func (d *Disk) TrimPieces(before uint64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	before = min(before, d.committed.Number+1)
-	if !d.last {
-		before = min(before, d.committed.Number)
-	}
-	return d.trim(pieceKey(Place{}), pieceKey(Place{Number: before}), "pieces", before)
-}
-
-// trim removes the keys of a range, and keeps the first number behind it.
-func (d *Disk) trim(from, to []byte, name string, before uint64) error {
-	b := d.db.NewBatch()
-	if err := errors.Join(b.DeleteRange(from, to, nil), b.Set(metaKey(name), binary.BigEndian.AppendUint64(nil, before), nil)); err != nil {
-		return errors.Join(err, b.Close())
-	}
-	return d.write(b, pebble.NoSync)
 }
 
 // Close implements [Journal].

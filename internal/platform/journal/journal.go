@@ -28,15 +28,17 @@ type Journal interface {
 	// records newest is oldest-1.
 	Bounds() (oldest, newest uint64)
 
-	// Commit adds a piece of the results of a record. Pieces are committed in the order of Place.
+	// Commit adds a piece of the results of a record, behind the others; else the error is ErrOrder.
 	// It is not durable by itself: a loss of power may take the newest pieces, and no others.
-	Commit(at Place, last bool, events []byte) error
-	// Committed returns the place of the newest piece, and whether it is the last of its record.
-	// Without pieces it is the last one of record 0.
-	Committed() (at Place, last bool)
-	// Pieces calls f for each piece from a place on, in order, until f fails. The bytes are valid
-	// until f returns.
-	Pieces(from Place, f func(at Place, events []byte) error) error
+	Commit(p Piece) error
+	// Committed returns the newest piece, without its events. If there was none yet, it is the last
+	// one of record 0, and cursor 1 is next.
+	Committed() Piece
+	// Pieces calls f for each piece from the one that holds a cursor on, in order, until f fails. The
+	// bytes are valid until f returns.
+	Pieces(from uint64, f func(p Piece) error) error
+	// OldestEvent returns the cursor of the oldest event that is kept, or of the next one.
+	OldestEvent() uint64
 
 	// SaveCheckpoint keeps the state of a partition after a record, beside the one before it.
 	SaveCheckpoint(partition int, number uint64, state []byte) error
@@ -51,7 +53,8 @@ type Journal interface {
 	Names(prefix string) ([]string, error)
 	Remove(names ...string) error
 
-	// TrimRecords and TrimPieces remove what has a lower number.
+	// TrimRecords removes the records with lower numbers, and TrimPieces the pieces whose events all
+	// have lower cursors. The newest piece stays.
 	TrimRecords(before uint64) error
 	TrimPieces(before uint64) error
 
@@ -63,6 +66,19 @@ type Place struct {
 	Number uint64
 	Piece  uint32
 }
+
+// Piece is a part of the results of a record: some of its events.
+type Piece struct {
+	At     Place
+	Last   bool   // of its record
+	First  uint64 // cursor of its first event, counting from 1
+	Count  int    // of its events
+	Time   int64  // of its record, in milliseconds since 1970
+	Events []byte // in the caller's form
+}
+
+// Next returns the cursor of the first event behind the piece.
+func (p *Piece) Next() uint64 { return p.First + uint64(p.Count) }
 
 // Value is bytes under a name.
 type Value struct {
@@ -93,10 +109,16 @@ var (
 	ErrFailed = errors.New("journal: a write has failed")
 )
 
-// follows reports whether a piece at this place may follow the newest one.
-func (at Place) follows(newest Place, last bool) bool {
-	if last {
-		return at.Number > newest.Number && at.Piece == 0
+// follows reports whether a piece may follow the newest one.
+func (p *Piece) follows(newest *Piece) bool {
+	if p.Count < 1 || p.First != newest.Next() {
+		return false
 	}
-	return at.Number == newest.Number && at.Piece == newest.Piece+1
+	if newest.Last {
+		return p.At.Number > newest.At.Number && p.At.Piece == 0
+	}
+	return p.At == Place{newest.At.Number, newest.At.Piece + 1}
 }
+
+// noPiece is Committed before the first piece.
+var noPiece = Piece{Last: true, First: 1}

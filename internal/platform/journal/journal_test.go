@@ -79,14 +79,14 @@ func records(t testing.TB, j Journal, from uint64) string {
 	return strings.Join(all, " ")
 }
 
-func pieces(t testing.TB, j Journal, from Place) string {
+func pieces(t testing.TB, j Journal, from uint64) string {
 	t.Helper()
 	var all []string
-	ok(t, j.Pieces(from, func(at Place, b []byte) error {
-		all = append(all, fmt.Sprintf("%d.%d=%s", at.Number, at.Piece, b))
+	ok(t, j.Pieces(from, func(p Piece) error {
+		all = append(all, fmt.Sprintf("%d+%d=%d.%d %d %s", p.First, p.Count, p.At.Number, p.At.Piece, p.Time, p.Events))
 		return nil
 	}))
-	return strings.Join(all, " ")
+	return strings.Join(all, "; ")
 }
 
 func expect(t testing.TB, got, want string) {
@@ -124,32 +124,43 @@ func TestRecords(t *testing.T) {
 
 func TestPieces(t *testing.T) {
 	suite(t, func(t *testing.T, j Journal) {
-		if at, last := j.Committed(); at != (Place{}) || !last {
-			t.Errorf("empty: %v, %v", at, last)
+		if p := j.Committed(); p.At != (Place{}) || !p.Last || p.Next() != 1 || j.OldestEvent() != 1 {
+			t.Errorf("empty: %+v", p)
 		}
-		for _, p := range []struct {
-			at   Place
-			last bool
-			err  error
+		for _, c := range []struct {
+			at    Place
+			last  bool
+			first uint64
+			count int
+			err   error
 		}{
-			{Place{1, 1}, true, ErrOrder},
-			{Place{1, 0}, true, nil},
-			{Place{1, 1}, true, ErrOrder}, // 1.0 was the last one
-			{Place{1, 0}, true, ErrOrder},
-			{Place{3, 0}, false, nil}, // record 2 has no events
-			{Place{4, 0}, true, ErrOrder},
-			{Place{3, 1}, false, nil},
-			{Place{3, 3}, true, ErrOrder},
+			{Place{1, 1}, true, 1, 1, ErrOrder},
+			{Place{1, 0}, true, 2, 1, ErrOrder},
+			{Place{1, 0}, true, 1, 0, ErrOrder},
+			{Place{1, 0}, true, 1, 3, nil},
+			{Place{1, 1}, true, 4, 1, ErrOrder}, // 1.0 was the last one
+			{Place{1, 0}, true, 4, 1, ErrOrder},
+			{Place{3, 0}, false, 4, 2, nil}, // record 2 has no events
+			{Place{4, 0}, true, 6, 1, ErrOrder},
+			{Place{3, 1}, false, 6, 1, nil},
+			{Place{3, 3}, true, 7, 1, ErrOrder},
 		} {
-			if err := j.Commit(p.at, p.last, fmt.Appendf(nil, "%v", p.at)); !errors.Is(err, p.err) {
-				t.Errorf("%v: error %v, want %v", p.at, err, p.err)
+			events := fmt.Appendf(nil, "%v", c.at)
+			err := j.Commit(Piece{At: c.at, Last: c.last, First: c.first, Count: c.count, Time: -int64(c.first), Events: events})
+			if !errors.Is(err, c.err) {
+				t.Errorf("%v: error %v, want %v", c.at, err, c.err)
 			}
+			clear(events) // the journal has its own copy
 		}
 	}, func(t *testing.T, j Journal) {
-		expect(t, pieces(t, j, Place{}), "1.0={1 0} 3.0={3 0} 3.1={3 1}")
-		expect(t, pieces(t, j, Place{3, 1}), "3.1={3 1}")
-		if at, last := j.Committed(); at != (Place{3, 1}) || last {
-			t.Errorf("%v, %v", at, last)
+		const one, two, three = "1+3=1.0 -1 {1 0}", "4+2=3.0 -4 {3 0}", "6+1=3.1 -6 {3 1}"
+		for from, want := range []string{one + "; " + two + "; " + three, 3: one + "; " + two + "; " + three, 4: two + "; " + three, 5: two + "; " + three, 6: three, 8: ""} {
+			if want != "" || from == 8 {
+				expect(t, pieces(t, j, uint64(from)), want)
+			}
+		}
+		if p := j.Committed(); p.At != (Place{3, 1}) || p.Last || p.Next() != 7 || p.Events != nil || j.OldestEvent() != 1 {
+			t.Errorf("%+v", p)
 		}
 	})
 }
@@ -213,20 +224,24 @@ func TestTrim(t *testing.T) {
 		for n := range uint64(5) {
 			_, err := j.Append([]byte{'a' + byte(n)})
 			ok(t, err)
-			ok(t, j.Commit(Place{n + 1, 0}, true, []byte{'A' + byte(n)}))
+			ok(t, j.Commit(Piece{At: Place{n + 1, 0}, Last: true, First: 2*n + 1, Count: 2, Events: []byte{'A' + byte(n)}}))
 		}
 		ok(t, j.TrimRecords(3))
 		ok(t, j.TrimRecords(2)) // changes nothing
-		ok(t, j.TrimPieces(4))
+		ok(t, j.TrimPieces(8))
+		ok(t, j.TrimPieces(3)) // changes nothing
 	}, func(t *testing.T, j Journal) {
 		expect(t, records(t, j, 1), "3=c 4=d 5=e")
-		expect(t, pieces(t, j, Place{}), "4.0=D 5.0=E")
+		expect(t, pieces(t, j, 0), "7+2=4.0 0 D; 9+2=5.0 0 E")
+		if n := j.OldestEvent(); n != 7 {
+			t.Errorf("the oldest event is %d", n)
+		}
 	})
 	suite(t, func(t *testing.T, j Journal) { // of everything: the numbers go on
 		for n := range uint64(2) {
 			_, err := j.Append([]byte("x"))
 			ok(t, err)
-			ok(t, j.Commit(Place{n + 1, 0}, true, nil))
+			ok(t, j.Commit(Piece{At: Place{n + 1, 0}, Last: true, First: n + 1, Count: 1}))
 		}
 		ok(t, j.TrimRecords(99))
 		ok(t, j.TrimPieces(99))
@@ -234,8 +249,8 @@ func TestTrim(t *testing.T) {
 		if oldest, newest := j.Bounds(); oldest != 3 || newest != 2 {
 			t.Errorf("%d to %d", oldest, newest)
 		}
-		if at, last := j.Committed(); at.Number != 2 || !last {
-			t.Errorf("committed %v, %v", at, last)
+		if p := j.Committed(); p.At.Number != 2 || !p.Last || j.OldestEvent() != 2 {
+			t.Errorf("committed %+v, the oldest event is %d", p, j.OldestEvent())
 		}
 	})
 }

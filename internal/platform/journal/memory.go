@@ -12,23 +12,17 @@ type Memory struct {
 	mu          sync.RWMutex
 	oldest      uint64   // number of records[0]
 	records     [][]byte // by number
-	pieces      []piece
-	committed   Place
-	last        bool
+	pieces      []Piece
+	committed   Piece // without its events
 	checkpoints map[int][]Checkpoint
 	values      map[string][]byte
-}
-
-type piece struct {
-	at     Place
-	events []byte
 }
 
 var _ Journal = (*Memory)(nil)
 
 // NewMemory returns an empty journal.
 func NewMemory() *Memory {
-	return &Memory{oldest: 1, last: true, checkpoints: map[int][]Checkpoint{}, values: map[string][]byte{}}
+	return &Memory{oldest: 1, committed: noPiece, checkpoints: map[int][]Checkpoint{}, values: map[string][]byte{}}
 }
 
 // Clone returns a journal with the present contents, which changes apart from m.
@@ -37,7 +31,7 @@ func (m *Memory) Clone() *Memory {
 	defer m.mu.RUnlock()
 	return &Memory{
 		oldest: m.oldest, records: slices.Clone(m.records), pieces: slices.Clone(m.pieces),
-		committed: m.committed, last: m.last, checkpoints: maps.Clone(m.checkpoints), values: m.values,
+		committed: m.committed, checkpoints: maps.Clone(m.checkpoints), values: m.values,
 	}
 }
 
@@ -72,34 +66,54 @@ func (m *Memory) Records(from uint64, f func(number uint64, record []byte) error
 }
 
 // Commit implements [Journal].
-func (m *Memory) Commit(at Place, last bool, events []byte) error {
+func (m *Memory) Commit(p Piece) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !at.follows(m.committed, m.last) {
+	if !p.follows(&m.committed) {
 		return ErrOrder
 	}
-	m.pieces = append(m.pieces, piece{at, slices.Clone(events)})
-	m.committed, m.last = at, last
+	p.Events = slices.Clone(p.Events)
+	m.pieces = append(m.pieces, p)
+	p.Events = nil
+	m.committed = p
 	return nil
 }
 
 // Committed implements [Journal].
-func (m *Memory) Committed() (Place, bool) {
+func (m *Memory) Committed() Piece {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.committed, m.last
+	return m.committed
+}
+
+// OldestEvent implements [Journal].
+func (m *Memory) OldestEvent() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if len(m.pieces) == 0 {
+		return m.committed.Next()
+	}
+	return m.pieces[0].First
+}
+
+// from returns the index of the piece that holds a cursor.
+func (m *Memory) from(cursor uint64) int {
+	n, _ := slices.BinarySearchFunc(m.pieces, cursor, func(p Piece, cursor uint64) int {
+		if p.Next() <= cursor {
+			return -1
+		}
+		return 1
+	})
+	return n
 }
 
 // Pieces implements [Journal].
-func (m *Memory) Pieces(from Place, f func(at Place, events []byte) error) error {
+func (m *Memory) Pieces(from uint64, f func(Piece) error) error {
 	m.mu.RLock()
-	pieces := m.pieces
+	pieces := m.pieces[m.from(from):]
 	m.mu.RUnlock()
 	for _, p := range pieces {
-		if p.at.Number < from.Number || p.at.Number == from.Number && p.at.Piece < from.Piece {
-			continue
-		}
-		if err := f(p.at, p.events); err != nil {
+		if err := f(p); err != nil {
 			return err
 		}
 	}
@@ -186,13 +200,9 @@ func (m *Memory) TrimRecords(before uint64) error {
 func (m *Memory) TrimPieces(before uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, _ := slices.BinarySearchFunc(m.pieces, before, func(p piece, before uint64) int {
-		if p.at.Number < before {
-			return -1
-		}
-		return 1
-	})
-	m.pieces = slices.Clone(m.pieces[n:])
+	if n := min(m.from(before), len(m.pieces)-1); n > 0 {
+		m.pieces = slices.Clone(m.pieces[n:])
+	}
 	return nil
 }
 

@@ -38,7 +38,9 @@ func content(number uint64) (record []byte, pieces [][]byte) {
 func commit(j Journal, number uint64, from int) error {
 	_, all := content(number)
 	for i := from; i < len(all); i++ {
-		if err := j.Commit(Place{number, uint32(i)}, i == len(all)-1, all[i]); err != nil {
+		newest := j.Committed()
+		p := Piece{At: Place{number, uint32(i)}, Last: i == len(all)-1, First: newest.Next(), Count: 1 + i, Events: all[i]}
+		if err := j.Commit(p); err != nil {
 			return err
 		}
 	}
@@ -61,18 +63,19 @@ func verify(j Journal, acknowledged uint64) error {
 		return err
 	}
 	var seen []Place
-	if err := j.Pieces(Place{}, func(at Place, b []byte) error {
-		_, all := content(at.Number)
-		if int(at.Piece) >= len(all) || !bytes.Equal(b, all[at.Piece]) {
-			return fmt.Errorf("piece %v is %.40q", at, b)
+	next := j.OldestEvent()
+	if err := j.Pieces(0, func(p Piece) error {
+		_, all := content(p.At.Number)
+		if int(p.At.Piece) >= len(all) || !bytes.Equal(p.Events, all[p.At.Piece]) || p.First != next || p.Count != 1+int(p.At.Piece) {
+			return fmt.Errorf("piece %v from %d on, want %d: %.40q", p.At, p.First, next, p.Events)
 		}
-		seen = append(seen, at)
+		seen, next = append(seen, p.At), p.Next()
 		return nil
 	}); err != nil {
 		return err
 	}
 	if len(seen) > 0 { // earlier ones have been trimmed
-		for i, at := range placesFrom(seen[0].Number, len(seen)) {
+		for i, at := range placesFrom(seen[0], len(seen)) {
 			if seen[i] != at || at.Number > newest {
 				return fmt.Errorf("piece %v is missing, %v is there; record %d is the newest", at, seen[i], newest)
 			}
@@ -92,12 +95,11 @@ func verify(j Journal, acknowledged uint64) error {
 	return nil
 }
 
-// placesFrom returns the places of the first pieces of a record and the following ones.
-func placesFrom(number uint64, count int) (places []Place) {
-	for ; len(places) < count; number++ {
-		_, all := content(number)
-		for i := range all {
-			places = append(places, Place{number, uint32(i)})
+// placesFrom returns the places of the pieces from one on.
+func placesFrom(at Place, count int) (places []Place) {
+	for ; len(places) < count; at = (Place{Number: at.Number + 1}) {
+		for _, all := content(at.Number); int(at.Piece) < len(all); at.Piece++ {
+			places = append(places, at)
 		}
 	}
 	return places[:count]
@@ -109,7 +111,7 @@ func stateOf(partition int, number uint64) []byte {
 
 // recoverPieces commits what a loss of power has taken.
 func recoverPieces(j Journal) error {
-	at, last := j.Committed()
+	at, last := j.Committed().At, j.Committed().Last
 	_, newest := j.Bounds()
 	if !last {
 		if err := commit(j, at.Number, int(at.Piece)+1); err != nil {
@@ -139,7 +141,7 @@ func work(j Journal, acknowledged *atomic.Uint64, stop *atomic.Bool) error {
 			return err
 		}
 		if n%100 == 0 {
-			if err := errors.Join(j.TrimRecords(n-min(n, 200)), j.TrimPieces(n-min(n, 300))); err != nil {
+			if err := errors.Join(j.TrimRecords(n-min(n, 200)), j.TrimPieces(j.Committed().First-min(j.Committed().First, 300))); err != nil {
 				return err
 			}
 		}

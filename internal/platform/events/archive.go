@@ -1,0 +1,188 @@
+package events
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/journal"
+)
+
+const (
+	// recent is the number of events that a log takes from its journal into memory at the start:
+	// what a page shows first. Older ones are read from the journal.
+	recent = 1000
+	// epochName is the journal's value that holds the epoch.
+	epochName = "epoch"
+)
+
+// OpenLog returns a log that goes on where a journal ends. Its cursors are those of the events in
+// the journal, and readers get older events than the log keeps from there. The error is one of the
+// journal.
+func OpenLog(maxRecords int, maxBytes int64, j journal.Journal) (*Log, error) {
+	epoch, err := j.Get(epochName)
+	if errors.Is(err, journal.ErrNotFound) {
+		var random [6]byte
+		_, _ = rand.Read(random[:]) // never fails
+		epoch = []byte(hex.EncodeToString(random[:]))
+		err = j.Put(journal.Value{Name: epochName, Bytes: epoch})
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := NewLog(maxRecords, maxBytes, string(epoch))
+	newest := j.Committed()
+	from := max(j.OldestEvent(), newest.Next()-min(newest.Next(), recent))
+	l.next, l.oldest = from, from
+	var records []Record
+	err = l.walk(j, from, func(r *Record) bool {
+		records = append(records, *r)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.Append(records)
+	l.journal = j
+	return l, nil
+}
+
+// walk calls f for each event of a journal from a cursor on, until f returns false.
+func (l *Log) walk(j journal.Journal, from uint64, f func(r *Record) bool) error {
+	err := j.Pieces(from, func(p journal.Piece) error {
+		rest := p.Events
+		for cursor := p.First; cursor < p.Next(); cursor++ {
+			r, after, err := ParseRecord(rest)
+			if err != nil {
+				return fmt.Errorf("event %d: %w", cursor, err)
+			}
+			if rest = after; cursor < from {
+				continue
+			}
+			if r.Cursor = cursor; !f(&r) {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
+
+// older appends selected records that the log keeps no more, from the reader's next one on. What
+// cannot be read is a gap.
+func (r *Reader) older(dst []Record, until uint64) ([]Record, Gap) {
+	if oldest := min(r.log.journal.OldestEvent(), until); r.next < oldest {
+		gap := Gap{From: r.next, To: oldest - 1}
+		r.next = oldest
+		return dst, gap
+	}
+	size, examined := 0, 0
+	_ = r.log.walk(r.log.journal, r.next, func(rec *Record) bool {
+		if rec.Cursor >= until || examined == scanLimit || len(dst) == cap(dst) || size >= batchBytes {
+			return false
+		}
+		if r.filter.Match(rec) {
+			dst = append(dst, *rec)
+			size += rec.JSON.Len()
+		}
+		r.next = rec.Cursor + 1
+		examined++
+		return true
+	})
+	if examined > 0 { // the next call meets the error again
+		return dst, Gap{}
+	}
+	gap := Gap{From: r.next, To: until - 1}
+	r.next = until
+	return dst, gap
+}
+
+// Since returns the cursor after which the kept events are that arrived at a time or later.
+func (l *Log) Since(t track.Millis) (uint64, error) {
+	if l.journal != nil {
+		return l.sinceStored(t)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := l.oldest
+	for at < l.next && l.at(at).Arrived < t {
+		at++
+	}
+	return at - 1, nil
+}
+
+// sinceStored finds the first piece of that time: times of pieces never decrease.
+func (l *Log) sinceStored(t track.Millis) (uint64, error) {
+	newest := l.journal.Committed()
+	low, high := l.journal.OldestEvent(), newest.Next()
+	for low < high {
+		var p journal.Piece // that holds the event in the middle
+		err := l.journal.Pieces(low+(high-low)/2, func(found journal.Piece) error {
+			p = found
+			return errEnough
+		})
+		if !errors.Is(err, errEnough) {
+			return low - 1, err // nil: all of them were removed meanwhile
+		}
+		if track.Millis(p.Time) >= t {
+			high = max(p.First, low)
+		} else {
+			low = p.Next()
+		}
+	}
+	return low - 1, nil
+}
+
+// AppendRecord appends the stored form of a record, without its cursor: the names, the kind, the
+// time of arrival and the JSON. Texts follow their length.
+func AppendRecord(b []byte, r *Record) []byte {
+	for _, s := range []string{r.Subject, r.Set, r.Fence, r.Fleet, r.Object} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	b = append(b, byte(r.Kind))
+	b = binary.AppendVarint(b, int64(r.Arrived))
+	b = binary.AppendUvarint(b, uint64(r.JSON.Len()))
+	return r.JSON.Append(b)
+}
+
+var errStored = errors.New("events: not a stored record")
+
+// ParseRecord reads a record of AppendRecord from the beginning of b, and returns the rest of b.
+// The record does not share memory with b.
+func ParseRecord(b []byte) (r Record, rest []byte, err error) {
+	text := func() string {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > uint64(len(b)-size) {
+			b, err = nil, errStored
+			return ""
+		}
+		s := string(b[size : uint64(size)+n])
+		b = b[uint64(size)+n:]
+		return s
+	}
+	r.Subject, r.Set, r.Fence, r.Fleet, r.Object = text(), text(), text(), text(), text()
+	if len(b) == 0 {
+		return Record{}, nil, errStored
+	}
+	r.Kind = track.Kind(b[0])
+	arrived, n := binary.Varint(b[1:])
+	if n <= 0 {
+		return Record{}, nil, errStored
+	}
+	r.Arrived = track.Millis(arrived)
+	b = b[1+n:]
+	r.JSON = Plain([]byte(text()))
+	if err != nil {
+		return Record{}, nil, err
+	}
+	return r, b, nil
+}
