@@ -37,6 +37,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	cfg.Data.Dir = "" // a demo keeps nothing
 	if listen.IsUnix(cfg.HTTP.Listen) {
 		return usagef("--listen %s: the demo is for a browser and needs host:port", cfg.HTTP.Listen)
 	}

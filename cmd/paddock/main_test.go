@@ -30,6 +30,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
+			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.data")
 			e.Setenv("GORACE", os.Getenv("GORACE")) // of leakChecked
 			return nil
 		},
@@ -45,6 +46,9 @@ func (l leakChecked) Run() int {
 	cache, err := os.MkdirTemp("", "paddock-cache-")
 	if err == nil {
 		err = os.Setenv("XDG_CACHE_HOME", cache)
+	}
+	if err == nil {
+		err = os.Setenv("PADDOCK_DATA_DIR", "off") // a test that keeps data says where
 	}
 	if err == nil {
 		err = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")

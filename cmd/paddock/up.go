@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -21,6 +22,7 @@ import (
 // environment and the file.
 type upCmd struct {
 	Config string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file; docs/reference/paddock.example.yaml shows every key."`
+	Data   string `placeholder:"DIR" help:"Where positions, events and sets are kept (default $STATE_DIRECTORY, else in the user's data directory); off keeps them in memory."`
 	Sets   string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each."`
 	Fence  string `placeholder:"KIND" help:"Kind of index."`
 	Watch  *bool  `negatable:"" help:"Look for changed files of sets every second, and serve them (default on). SIGHUP has them read in any case."`
@@ -56,12 +58,16 @@ func (s *serving) flags() map[string]string {
 // Run serves until a signal has drained everything.
 func (u *upCmd) Run(ctx context.Context, c *console) error {
 	flags := u.flags()
+	flags["data.dir"] = u.Data
 	flags["sets.dir"], flags["sets.kind"], flags["sets.snapshots"] = u.Sets, u.Fence, u.Snapshots
 	if u.Watch != nil {
 		flags["sets.watch"] = strconv.FormatBool(*u.Watch)
 	}
 	cfg, tunnel, err := u.load(c, flags)
 	if err != nil {
+		return err
+	}
+	if cfg.Data.Dir, err = dataDir(cfg.Data.Dir); err != nil {
 		return err
 	}
 	reload, stop := hangups()
@@ -93,6 +99,28 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, t
 		tunnel.Locate(filepath.Dir(u.Config))
 	}
 	return cfg, tunnel, err
+}
+
+// dataDir returns the directory of a setting of data.dir, or "" if nothing is kept.
+func dataDir(setting string) (string, error) {
+	switch setting {
+	case "off":
+		return "", nil
+	case "":
+	default:
+		return filepath.Abs(setting)
+	}
+	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
+		return dir, nil
+	}
+	base := os.Getenv("XDG_DATA_HOME")
+	if home := os.Getenv("HOME"); base == "" && home != "" {
+		base = filepath.Join(home, ".local", "share")
+	}
+	if base == "" {
+		return "", usagef("no directory to keep positions and events in: set --data DIR, or --data off")
+	}
+	return filepath.Join(base, "paddock"), nil
 }
 
 // loadConfig reads the settings. It ignores empty flags.

@@ -20,7 +20,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +37,7 @@ import (
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/journal"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
@@ -79,6 +79,10 @@ type Platform struct {
 
 	registry     *prometheus.Registry
 	catalog      *fence.Catalog
+	journal      *journal.Disk           // nil: the state ends with the process
+	views        *views.Views            // in the journal; nil: none
+	broken       chan error              // why the journal cannot be written
+	congested    func() bool             // see ingest.Config
 	sets         *directory.Directory    // nil: none
 	parents      []geometry.MultiPolygon // of sets.parents
 	bus          *bus.Server
@@ -101,7 +105,7 @@ type Platform struct {
 func New(o Options) *Platform {
 	p := &Platform{
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
-		registry: metrics.New(), stopped: make(chan error, 1),
+		registry: metrics.New(), stopped: make(chan error, 1), broken: make(chan error, 1),
 	}
 	open := tunneld.OpenFiles()
 	if o.Tunnel != nil {
@@ -117,7 +121,6 @@ func New(o Options) *Platform {
 		p.log.Log(context.Background(), level, "the limit on open files is low (ulimit -n): the doors share it", "files", open, "http", p.cfg.Limits.Connections,
 			"bus", p.cfg.Bus.MaxConnections, "wire", p.cfg.Wire.MaxConnections)
 	}
-	p.events = events.NewLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
 	return p
 }
 
@@ -125,6 +128,8 @@ func New(o Options) *Platform {
 func (p *Platform) AddTo(g *lifecycle.Group) {
 	for _, s := range []lifecycle.Service{
 		lifecycle.GiveBack("memory", lifecycle.Allocated()),
+		{Name: "sets", Start: p.prepareSets},
+		{Name: "journal", Start: p.openState, Run: p.watchJournal, Drain: p.closeJournal},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "wire", Drain: p.awaitWire},
@@ -205,24 +210,11 @@ var otherAddress = map[string]string{
 }
 
 func (p *Platform) startIngest(context.Context) error {
-	c := p.cfg.Track
-	initial, err := track.ParseInitial(c.Initial)
-	if err != nil {
-		return p.cfg.Fault("track.initial", err)
-	}
 	local := p.bus.Local("events")
-	p.pipeline = ingest.New(ingest.Config{
-		Track: track.Options{
-			Initial: initial, TTL: c.TTL, MaxGap: c.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
-		},
-		Fences:    views.New(p.catalog),
-		Publisher: busapi.NewPublisher(p.events, local, p.registry, p.log),
-		Metrics:   ingest.NewMetrics(p.registry),
-		Congested: local.Congested,
-		Logger:    p.log,
-	})
+	p.congested = local.Congested
+	p.pipeline.Start(busapi.NewPublisher(p.events, local, p.registry, p.log))
 	registerPipeline(p.registry, p.pipeline, p.events)
-	return nil
+	return p.pipeline.Settle()
 }
 
 // drainIngest applies the accepted positions within half of the remaining time. The other half is
@@ -241,7 +233,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	maxAhead := track.Millis(p.cfg.Track.MaxAhead.Milliseconds())
 	p.api = httpapi.New(httpapi.Config{
 		Catalog: p.catalog, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log}), UI: ui.Handler(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,

@@ -39,30 +39,41 @@ func (p *Platform) checkSets() error {
 	return nil
 }
 
-// loadSets reads the directory of sets and reports errors in it.
-func (p *Platform) loadSets(context.Context) error {
+// prepareSets reads what the sets need before the first one is made.
+func (p *Platform) prepareSets(context.Context) error {
 	if err := p.checkSets(); err != nil {
 		return err
 	}
 	if err := p.loadParents(); err != nil {
 		return p.cfg.Fault("sets.parents", err)
 	}
-	if p.catalog != nil {
+	if p.catalog == nil {
+		p.catalog = &fence.Catalog{}
+	}
+	return nil
+}
+
+// loadSets reads the directory of sets and reports errors in it.
+func (p *Platform) loadSets(context.Context) error {
+	if p.opts.Catalog != nil {
 		return nil
 	}
-	p.catalog = &fence.Catalog{}
 	dir := p.cfg.Sets.Dir
 	if dir == "" {
 		return nil
 	}
-	var err error
-	p.sets, err = directory.Open(directory.Options{
+	o := directory.Options{
 		Dir: dir, Fences: p.fenceOptions(), Catalog: p.catalog, Logger: p.log,
 		Unwatched: !p.cfg.Sets.Watch, Partial: true, Snapshots: directory.SnapshotDir(p.cfg.Sets.Snapshots),
-	})
+	}
+	if p.views != nil {
+		o.Record, o.Publishing = p.views.Files(), p.views
+	}
+	sets, err := directory.Open(o)
 	if err != nil {
 		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
 	}
+	p.sets = sets
 	return nil
 }
 

@@ -20,12 +20,12 @@ export function startServer(port = 0, vehicles = 2000) {
 
 /** Starts `paddock up` with the sets of a directory, on a free port. It keeps nothing of them. */
 export function startPlatform(directory) {
-  return start(0, "up", "--sets", directory, "--snapshots", "off");
+  return start(0, "up", "--data", "off", "--sets", directory, "--snapshots", "off");
 }
 
 /** Starts `paddock up` with a file of settings. Ports are free ones, or those of one that was there before. */
 export function startWith(file, before) {
-  return start(before?.port ?? 0, "up", "-c", file, "--snapshots", "off", "--log-format", "text", "--wire-listen", before?.said(/wire listening.*addr=(\S+)/) ?? "127.0.0.1:0");
+  return start(before?.port ?? 0, "up", "--data", "off", "-c", file, "--snapshots", "off", "--log-format", "text", "--wire-listen", before?.said(/wire listening.*addr=(\S+)/) ?? "127.0.0.1:0");
 }
 
 /** Starts a client of the tunnel; resolves when it has said that its tunnels are bound. */

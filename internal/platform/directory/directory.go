@@ -45,6 +45,11 @@ type Options struct {
 	Unwatched bool           // do not scan periodically; only Reload reads
 	Partial   bool           // let Open skip files that cannot be served, instead of failing
 	Snapshots string         // directory of snapshots of sets for the next start; "" keeps none
+
+	// Record is [Directory.Record] of the run that the catalog's sets are of; nil: there was none.
+	// Publishing is locked while the catalog and the record change together; nil: no lock.
+	Record     []byte
+	Publishing sync.Locker
 }
 
 // Directory is a directory and the sets that were read from it. It is safe for concurrent use.
@@ -59,6 +64,7 @@ type Directory struct {
 	fault  fault            // of the directory as a whole
 
 	status          atomic.Pointer[Status]
+	record          atomic.Pointer[[]byte]
 	loads, failures atomic.Uint64 // of files, since the start
 }
 
@@ -70,6 +76,9 @@ func Open(o Options) (*Directory, error) {
 	d := &Directory{o: o, log: o.Logger, files: map[string]*file{}}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.o.Publishing == nil {
+		d.o.Publishing = new(sync.Mutex)
 	}
 	if d.o.Interval == 0 {
 		d.o.Interval = DefaultInterval
@@ -87,24 +96,27 @@ func Open(o Options) (*Directory, error) {
 		f.moved = false // as in Reload
 	}
 	d.kept = openSnapshots(o.Snapshots, d.log)
-	contents, due := d.remember(d.due(always))
+	d.note()
+	contents, due := d.remember(d.recall(d.due(always)))
 	read, err := d.read(due, always)
 	contents = append(contents, read...)
 	if err == nil || o.Partial {
-		err = d.publish(contents, nil)
+		err = d.publish(contents, d.gone(always))
 	}
 	if err != nil && !o.Partial {
 		return nil, err
 	}
+	d.note()
 	d.tell()
 	return d, nil
 }
 
-// remember restores contents from snapshots, and returns the files that have to be read.
+// remember restores contents from snapshots, and returns the files that have to be read. A set that
+// is in the catalog gets the new contents of its file, and stays the same set.
 func (d *Directory) remember(due []*file) (contents []*content, left []*file) {
 	for _, f := range due {
 		var c *content
-		if d.kept != nil {
+		if _, there := d.o.Catalog.Get(f.set); d.kept != nil && !there {
 			f.read = time.Now()
 			c = d.kept.open(f, f.source(d.o.Dir), d.o.Fences)
 		}
@@ -240,6 +252,8 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 		c.set, replaced = set, append(replaced, c)
 		ch.Replace = append(ch.Replace, fence.Replacement{Set: set, Collection: c.collection})
 	}
+	d.o.Publishing.Lock()
+	defer d.o.Publishing.Unlock()
 	snaps, err := d.o.Catalog.Apply(ch)
 	if err != nil { // ErrFull: the set has used up its four billion refs
 		for _, c := range replaced {
@@ -267,6 +281,7 @@ func (d *Directory) published(contents []*content, gone []*file) {
 	for _, f := range gone {
 		d.forget(f)
 	}
+	d.note()
 	report.Log(d.log)
 }
 

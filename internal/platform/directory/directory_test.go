@@ -30,6 +30,7 @@ type place struct {
 	d       *Directory
 	written time.Time
 
+	record    []byte
 	snapshots string
 	fences    fence.Options
 	partial   bool
@@ -43,7 +44,7 @@ func (p *place) open() error {
 	p.Helper()
 	d, err := Open(Options{
 		Dir: p.dir, Catalog: p.catalog, Logger: slog.New(slog.NewTextHandler(&p.log, nil)),
-		Snapshots: p.snapshots, Fences: p.fences, Partial: p.partial,
+		Snapshots: p.snapshots, Fences: p.fences, Partial: p.partial, Record: p.record,
 	})
 	p.d = d
 	return err

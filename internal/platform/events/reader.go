@@ -49,8 +49,8 @@ func (l *Log) Latest() uint64 {
 	return l.next - 1
 }
 
-// Oldest returns the cursor of the oldest record, or of the next one if there is none. With a journal
-// it is the oldest one there.
+// Oldest returns the cursor of the oldest record, or of the next one if there is none. With a
+// journal it is the oldest one there.
 func (l *Log) Oldest() uint64 {
 	if l.journal != nil {
 		return l.journal.OldestEvent()
@@ -71,8 +71,8 @@ func (l *Log) Reader(after uint64, f Filter) *Reader {
 	return &Reader{log: l, filter: f, next: min(after, l.Latest()) + 1}
 }
 
-// Tail returns the cursor after which the log keeps the newest n records in memory that f selects, or
-// all of them if there are fewer.
+// Tail returns the cursor after which the log keeps the newest n records in memory that f selects,
+// or all of them if there are fewer.
 func (l *Log) Tail(n int, f Filter) uint64 {
 	for at := l.Latest(); ; {
 		var done bool

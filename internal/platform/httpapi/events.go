@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
+	"paddock/fence/track"
 	"paddock/internal/platform/events"
 )
 
@@ -24,7 +26,7 @@ const (
 // getEvents streams events as server-sent events, or as newline-delimited JSON if the client
 // prefers it. A subscriber that falls behind the log receives a gap record and continues.
 func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "last", "format", "limit", "wait")
+	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "from", "last", "format", "limit", "wait")
 	if err != nil {
 		return err
 	}
@@ -40,14 +42,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	cursor := q.Get("cursor")
-	if c := r.Header.Get("Last-Event-ID"); c != "" {
-		cursor = c // sent by a browser that reconnects
-	}
-	after, err := a.startAt(cursor, wait)
-	if last := q.Get("last"); err == nil && last != "" {
-		after, err = a.startBefore(last, cursor, f)
-	}
+	after, err := a.begin(q, r.Header.Get("Last-Event-ID"), wait, f)
 	if err != nil {
 		return err
 	}
@@ -63,6 +58,24 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.follow(r.Context(), reader)
 	return nil
+}
+
+// begin returns the cursor to begin after. The cursor of a browser that reconnects goes before what
+// its address says.
+func (a *API) begin(q url.Values, reconnected string, wait bool, f events.Filter) (uint64, error) {
+	cursor, from, last := q.Get("cursor"), q.Get("from"), q.Get("last")
+	if cursor != "" && from+last != "" || from != "" && last != "" {
+		return 0, fail(http.StatusBadRequest, "query: cursor, from and last each say where to begin: give one of them")
+	}
+	switch {
+	case reconnected != "":
+		return a.startAt(reconnected, wait)
+	case from != "":
+		return a.startFrom(from)
+	case last != "":
+		return a.startBefore(last, f)
+	}
+	return a.startAt(cursor, wait)
 }
 
 // startAt returns the cursor to begin after: the latest without a cursor, or the oldest if only
@@ -88,15 +101,21 @@ func (a *API) startAt(cursor string, wait bool) (uint64, error) {
 }
 
 // startBefore returns the cursor before the last n events.
-func (a *API) startBefore(last, cursor string, f events.Filter) (uint64, error) {
+func (a *API) startBefore(last string, f events.Filter) (uint64, error) {
 	n, err := count("last", last, maxEvents)
 	if err != nil {
 		return 0, err
 	}
-	if cursor != "" {
-		return 0, fail(http.StatusBadRequest, "query: last and cursor both say where to begin")
-	}
 	return a.cfg.Log.Tail(n, f), nil
+}
+
+// startFrom returns the cursor before the first event that arrived at a time or later.
+func (a *API) startFrom(text string) (uint64, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, fail(http.StatusBadRequest, "query: from %.64q: not a time of RFC 3339 such as 2026-01-31T15:04:05Z", text)
+	}
+	return a.cfg.Log.Since(track.MillisOf(t))
 }
 
 // eventRange reads whether to wait for events, and otherwise how many to return.

@@ -258,9 +258,9 @@ func TestPastEvents(t *testing.T) {
 		"wait=0&limit=many":     `query: limit "many" is not a number from 1 to 10000`,
 		"wait=no":               `query: wait "no": use 0 or 1`,
 		"last=0":                `query: last "0" is not a number from 1 to 10000`,
-		"last=3&cursor=run1-8":  "query: last and cursor both say where to begin",
+		"last=3&cursor=run1-8":  "query: cursor, from and last each say where to begin: give one of them",
 		"format=xml":            `query: format "xml": use sse or ndjson`,
-		"objects=v":             `query: unknown parameter "objects": use set, fence, event, fleet, object, cursor, last, format, limit, wait`,
+		"objects=v":             `query: unknown parameter "objects": use set, fence, event, fleet, object, cursor, from, last, format, limit, wait`,
 		"object=v&object=w":     `query: parameter "object" given 2 times`,
 		"event=leave&cursor=xx": "",
 	} {

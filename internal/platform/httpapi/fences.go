@@ -150,6 +150,9 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) err
 	if err != nil {
 		return refused(err)
 	}
+	if err := a.settle(); err != nil {
+		return err
+	}
 	answer := edit{Set: s.Name(), ID: f.Key, Generation: snap.Generation(), ETag: a.etags.of(s, snap)}
 	tellGeneration(w, snap)
 	for _, fd := range findings {
@@ -173,6 +176,9 @@ func (a *API) deleteFence(w http.ResponseWriter, r *http.Request, s *fence.Set) 
 	}
 	if !ok { // another request was faster
 		return fail(http.StatusNotFound, "no fence %.64q in set %q", key, s.Name())
+	}
+	if err := a.settle(); err != nil {
+		return err
 	}
 	a.etags.tell(w, s, snap)
 	w.WriteHeader(http.StatusNoContent)

@@ -173,6 +173,9 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 		return fail(http.StatusBadRequest, "%v", err)
 	}
 	s, snap, status, err := give(name, c, conditionOf(r))
+	if err == nil {
+		err = a.settle()
+	}
 	if err != nil {
 		return err
 	}
@@ -244,8 +247,19 @@ func (a *API) deleteSet(w http.ResponseWriter, r *http.Request, s *fence.Set) er
 	if last == nil { // another request was faster
 		return noSet(s.Name())
 	}
+	if err := a.settle(); err != nil {
+		return err
+	}
 	tellGeneration(w, last)
 	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// settle waits until a change of the fences is durable and in use for positions.
+func (a *API) settle() error {
+	if err := a.cfg.Pipeline.Settle(); err != nil {
+		return fail(http.StatusServiceUnavailable, "the change is in use, but not stored: %v", err)
+	}
 	return nil
 }
 

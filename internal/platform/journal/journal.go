@@ -28,14 +28,15 @@ type Journal interface {
 	// records newest is oldest-1.
 	Bounds() (oldest, newest uint64)
 
-	// Commit adds a piece of the results of a record, behind the others; else the error is ErrOrder.
-	// It is not durable by itself: a loss of power may take the newest pieces, and no others.
+	// Commit adds a piece of the results of a record, behind the others; else the error is
+	// ErrOrder. It is not durable by itself: a loss of power may take the newest pieces, and no
+	// others.
 	Commit(p Piece) error
 	// Committed returns the newest piece, without its events. If there was none yet, it is the last
 	// one of record 0, and cursor 1 is next.
 	Committed() Piece
-	// Pieces calls f for each piece from the one that holds a cursor on, in order, until f fails. The
-	// bytes are valid until f returns.
+	// Pieces calls f for each piece from the one that holds a cursor on, in order, until f fails.
+	// The bytes are valid until f returns.
 	Pieces(from uint64, f func(p Piece) error) error
 	// OldestEvent returns the cursor of the oldest event that is kept, or of the next one.
 	OldestEvent() uint64
@@ -53,8 +54,8 @@ type Journal interface {
 	Names(prefix string) ([]string, error)
 	Remove(names ...string) error
 
-	// TrimRecords removes the records with lower numbers, and TrimPieces the pieces whose events all
-	// have lower cursors. The newest piece stays.
+	// TrimRecords removes the records with lower numbers, and TrimPieces the pieces whose events
+	// all have lower cursors. The newest piece stays.
 	TrimRecords(before uint64) error
 	TrimPieces(before uint64) error
 

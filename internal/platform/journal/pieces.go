@@ -10,8 +10,8 @@ import (
 
 func pieceKey(first uint64) []byte { return binary.BigEndian.AppendUint64([]byte{keyPiece}, first) }
 
-// appendPiece appends the value of a piece: whether it is the last one, as 0 or 1, the numbers of its
-// record, piece and events, its time, and the events.
+// appendPiece appends the value of a piece: whether it is the last one, as 0 or 1, the numbers of
+// its record, piece and events, its time, and the events.
 func appendPiece(b []byte, p *Piece) []byte {
 	last := byte(0)
 	if p.Last {

@@ -25,10 +25,11 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	}
 	a.counts.positions.Add(uint64(i))
 	// Received positions are applied even if their connection ends meanwhile.
-	_, err := a.cfg.Pipeline.Submit(context.WithoutCancel(ctx), batch)
-	if errors.Is(err, ingest.ErrClosed) && posts.Acknowledged() {
-		// The batch came too late in a drain. Returning would acknowledge it, so update waits for
-		// the end of the connection: the drain ends it once its subscriber has the last events.
+	result, err := a.cfg.Pipeline.Submit(context.WithoutCancel(ctx), batch)
+	if (errors.Is(err, ingest.ErrClosed) || result.Overloaded > 0) && posts.Acknowledged() {
+		// The batch came too late in a drain, or the journal has failed. Returning would
+		// acknowledge it, so update waits for the end of the connection: the drain ends it once its
+		// subscriber has the last events.
 		<-posts.Conn().Done()
 	}
 	return err

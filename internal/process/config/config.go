@@ -24,6 +24,7 @@ var ErrInvalid = errors.New("invalid configuration")
 
 // Config is the platform's whole configuration. It does not change after Load.
 type Config struct {
+	Data   Data   `yaml:"data"`
 	HTTP   HTTP   `yaml:"http"`
 	Bus    Bus    `yaml:"bus"`
 	Wire   Wire   `yaml:"wire"`
@@ -37,6 +38,11 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 
 	origins map[string]string // by key: the place of its value
+}
+
+// Data holds the settings of what the platform keeps on disk.
+type Data struct {
+	Dir string `yaml:"dir"` // "" is $STATE_DIRECTORY, else a directory in the user's data; off keeps nothing
 }
 
 // HTTP holds the settings of the API and the dashboard.

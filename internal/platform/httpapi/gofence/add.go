@@ -44,6 +44,10 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 		refuse(w, badRequest("Error adding feature "+err.Error()))
 		return
 	}
+	if err := h.settle(); err != nil {
+		refuse(w, &refusal{http.StatusServiceUnavailable, "Error adding feature " + err.Error()})
+		return
+	}
 	h.log.Debug("fence added", "set", name, "key", key, "generation", snap.Generation(), "fences", snap.Len())
 	respond(w, "application/json", []byte(`"success"`))
 }

@@ -38,6 +38,10 @@ type Options struct {
 	Profile bool         // also serve /debug/pprof/, for GET and POST
 	Logger  *slog.Logger // nil discards
 
+	// Settle is called after a change, and returns once it is durable. Nil: a change ends with the
+	// process.
+	Settle func() error
+
 	// MaxBodies bounds the bodies over 64 KiB of all requests together, in bytes.
 	// 0 is 256 MiB.
 	MaxBodies int64
@@ -48,6 +52,7 @@ type Handler struct {
 	router  *httprouter.Router
 	serving atomic.Pointer[serving]
 	bodies  *budget.Budget
+	settle  func() error
 	log     *slog.Logger
 }
 
@@ -63,6 +68,9 @@ var _ http.Handler = (*Handler)(nil)
 // New returns a handler that answers from c.
 func New(c *fence.Catalog, o Options) *Handler {
 	h := &Handler{router: httprouter.New(), log: o.Logger, bodies: budget.New(cmp.Or(o.MaxBodies, maxBodies))}
+	if h.settle = o.Settle; h.settle == nil {
+		h.settle = func() error { return nil }
+	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}

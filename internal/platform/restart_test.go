@@ -1,0 +1,182 @@
+package platform_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/internal/process/config"
+)
+
+// keeping returns settings of a platform that keeps its state in a directory.
+func keeping(data string) *config.Config {
+	cfg := config.Default()
+	cfg.Data.Dir = data
+	cfg.Track.Initial = "enter"
+	return cfg
+}
+
+// stop ends the platform as SIGTERM does.
+func (r *running) stop() {
+	r.t.Helper()
+	r.signal()
+	r.awaitEnd()
+}
+
+// text returns the body of an answer with status 200.
+func (r *running) text(path string) string {
+	r.t.Helper()
+	status, answer, err := r.call(http.MethodGet, path, "", nil)
+	if err != nil || status != http.StatusOK {
+		r.t.Fatalf("GET %s: %d, %v: %.300s", path, status, err, answer)
+	}
+	return string(answer)
+}
+
+// put makes a PUT that must succeed.
+func (r *running) put(path, body string) {
+	r.t.Helper()
+	status, answer, err := r.call(http.MethodPut, path, "application/geo+json", []byte(body))
+	if err != nil || status/100 != 2 {
+		r.t.Fatalf("PUT %s: %d, %v: %.300s", path, status, err, answer)
+	}
+}
+
+// lines returns the events of an answer.
+func lines(text string) []string { return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }) }
+
+// A platform that is started again knows its objects, its sets with their generations, and its
+// events, whose cursors stay valid. It goes on as if it had not been stopped.
+func TestTheStateSurvives(t *testing.T) {
+	data, sets := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(sets, "file.json"), []byte(squareOf("f", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() *running {
+		cfg := keeping(data)
+		cfg.Sets.Dir = sets
+		return start(t, cfg, nil)
+	}
+	r := begin()
+	r.put("v1/sets/mine", `{"type":"FeatureCollection","features":[`+squareOf("a", 1)+`]}`)
+	r.put("v1/sets/mine/fences/b", squareOf("b", 1))
+	r.put("v1/sets/file/fences/more", squareOf("more", 1))
+	r.take(2, "v1/positions", "application/json", []byte(`[{"id":"v1","lon":1,"lat":1},{"id":"v2","lon":1,"lat":1,"speed":3,"props":{"x":1}}]`))
+	nextMillisecond() // a position of the same time would be late
+	r.take(1, "v1/positions", "application/json", []byte(`{"id":"v1","lon":20,"lat":20}`))
+	status, answer, err := r.call(http.MethodDelete, "v1/objects/v1", "", nil)
+	if err != nil || status != http.StatusNoContent {
+		t.Fatalf("DELETE: %d %s, %v", status, answer, err)
+	}
+	objects, events := r.text("v1/objects"), r.text("v1/events?wait=0")
+	all := lines(events)
+	if len(all) != 12 { // each of two enters four fences, one leaves them
+		t.Fatalf("%d events:\n%s", len(all), events)
+	}
+	_, cursor := r.eventsAfter("")
+	var middle string
+	_, middle = r.eventsAfter("&limit=5")
+	r.stop()
+
+	for range 2 {
+		r = begin()
+		if got := r.text("v1/objects"); got != objects {
+			t.Errorf("objects %s\nwant %s", got, objects)
+		}
+		if got := r.text("v1/events?wait=0"); got != events {
+			t.Errorf("events %s\nwant %s", got, events)
+		}
+		if got, _ := r.eventsAfter("&cursor=" + middle); len(got) != 7 || got[0] != all[5] {
+			t.Errorf("%d events behind a cursor", len(got))
+		}
+		if got := r.text("v1/sets"); !strings.Contains(got, `"name":"mine","generation":2,"fences":2`) || !strings.Contains(got, `"name":"file","generation":2,"fences":2`) {
+			t.Errorf("sets %s", got)
+		}
+		r.stop()
+	}
+
+	// The object goes on with its count of events, and the id of the removed one is new.
+	r = begin()
+	r.take(2, "v1/positions", "application/json", []byte(`[{"id":"v2","lon":20,"lat":20},{"id":"v1","lon":1,"lat":1}]`))
+	more, _ := r.eventsAfter("&cursor=" + cursor)
+	ids := map[string]bool{}
+	for _, e := range append(all, more...) {
+		var event struct{ ID, Source string }
+		if err := json.Unmarshal([]byte(e), &event); err != nil {
+			t.Fatal(err)
+		}
+		if ids[event.Source+event.ID] {
+			t.Errorf("two events are %s of %s", event.ID, event.Source)
+		}
+		ids[event.Source+event.ID] = true
+	}
+	if len(more) != 8 {
+		t.Errorf("%d events after the restart: %s", len(more), strings.Join(more, "\n"))
+	}
+	r.stop()
+}
+
+// eventsAfter returns past events, and the cursor behind them.
+func (r *running) eventsAfter(query string) (events []string, cursor string) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.URL()+"v1/events?wait=0"+query, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	res, err := r.client.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(res.Body); err != nil || res.StatusCode != http.StatusOK {
+		r.t.Fatalf("%s: %d %v %.200s", query, res.StatusCode, err, &body)
+	}
+	return lines(body.String()), res.Header.Get("Paddock-Cursor")
+}
+
+// nextMillisecond returns when the time of events has changed.
+func nextMillisecond() {
+	for begun := time.Now().UnixMilli(); time.Now().UnixMilli() == begun; {
+		runtime.Gosched()
+	}
+}
+
+// Events can be read from a time on.
+func TestEventsSinceATime(t *testing.T) {
+	for name, data := range map[string]string{"in memory": "", "on disk": t.TempDir()} {
+		r := start(t, keeping(data), nil)
+		r.put("v1/sets/s", squareOf("f", 1))
+		r.take(1, "v1/positions", "application/json", []byte(`{"id":"early","lon":1,"lat":1}`))
+		nextMillisecond()
+		middle := time.Now()
+		nextMillisecond()
+		r.take(1, "v1/positions", "application/json", []byte(`{"id":"late","lon":1,"lat":1}`))
+		for _, c := range []struct {
+			from string
+			want int
+		}{
+			{middle.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano), 1},
+			{middle.Add(-time.Hour).Format(time.RFC3339), 2},
+			{middle.Add(time.Hour).UTC().Format(time.RFC3339), 0},
+		} {
+			if got, _ := r.eventsAfter("&from=" + strings.ReplaceAll(c.from, "+", "%2B")); len(got) != c.want {
+				t.Errorf("%s, from %s: %d events, want %d", name, c.from, len(got), c.want)
+			}
+		}
+		for query, want := range map[string]string{"from=yesterday": "RFC 3339", "from=" + fmt.Sprint(middle.UTC().Format(time.RFC3339)) + "&cursor=x-1": "give one of them"} {
+			status, answer, err := r.call(http.MethodGet, "v1/events?wait=0&"+query, "", nil)
+			if err != nil || status != http.StatusBadRequest || !strings.Contains(string(answer), want) {
+				t.Errorf("%s: %d %s, %v", query, status, answer, err)
+			}
+		}
+		r.stop()
+	}
+}

@@ -1,0 +1,121 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/views"
+)
+
+// exitJournal is the exit code of a process whose journal cannot be written or read. Another start
+// does not help until its cause is mended.
+const exitJournal = 5
+
+// journalError ends the process.
+type journalError struct{ error }
+
+func (e journalError) Unwrap() error { return e.error }
+
+// ExitCode returns the code of the process.
+func (journalError) ExitCode() int { return exitJournal }
+
+// openState opens the journal, if there is one, and restores fences, objects and events from it.
+func (p *Platform) openState(context.Context) error {
+	initial, err := track.ParseInitial(p.cfg.Track.Initial)
+	if err != nil {
+		return p.cfg.Fault("track.initial", err)
+	}
+	cfg := ingest.Config{
+		Track: track.Options{
+			Initial: initial, TTL: p.cfg.Track.TTL, MaxGap: p.cfg.Track.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
+		},
+		Metrics: ingest.NewMetrics(p.registry), Logger: p.log,
+		Congested: func() bool { return p.congested() },
+		Failed:    func(err error) { p.broken <- err },
+	}
+	limits := &p.cfg.Limits
+	dir := p.cfg.Data.Dir
+	if dir == "" {
+		cfg.Fences = views.New(p.catalog)
+		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
+		p.pipeline, err = ingest.Open(cfg)
+		return err
+	}
+	begun := time.Now()
+	err = p.restore(&cfg, dir)
+	if err != nil {
+		if errors.Is(err, journal.ErrLocked) || errors.Is(err, os.ErrPermission) {
+			return p.cfg.Failure("data.dir", err)
+		}
+		return journalError{p.cfg.Failure("data.dir", err)}
+	}
+	oldest, newest := p.journal.Bounds()
+	p.log.Info("state restored", "dir", dir, "sets", p.catalog.Len(), "objects", p.Objects(),
+		"events", p.events.Latest(), "records", newest+1-oldest, "took", time.Since(begun))
+	return nil
+}
+
+func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
+	p.journal, err = journal.Open(journal.Options{
+		Dir: filepath.Join(dir, "journal"), Logger: p.log,
+		Fatal: func(err error) {
+			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
+			os.Exit(exitJournal)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.journal.Close())
+		}
+	}()
+	p.views, err = views.Open(views.Options{
+		Catalog: p.catalog, Fences: p.fenceOptions(), Journal: p.journal, Files: p.servedFiles,
+	})
+	if err != nil {
+		return err
+	}
+	cfg.Journal, cfg.Fences = p.journal, p.views
+	if p.pipeline, err = ingest.Open(*cfg); err != nil {
+		return err
+	}
+	p.events, err = events.OpenLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), p.journal)
+	return err
+}
+
+// servedFiles returns what the journal keeps of the directory of sets: the files that the sets were
+// read from.
+func (p *Platform) servedFiles() []byte {
+	if p.sets == nil {
+		return p.views.Files()
+	}
+	return p.sets.Record()
+}
+
+// watchJournal ends the process once the journal cannot be written.
+func (p *Platform) watchJournal(ctx context.Context) error {
+	select {
+	case err := <-p.broken:
+		return journalError{fmt.Errorf("the journal cannot be written: mend its disk, then start again: %w", err)}
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (p *Platform) closeJournal(context.Context) error {
+	if p.journal == nil {
+		return nil
+	}
+	return p.journal.Close()
+}
