@@ -125,6 +125,10 @@ mixed: ## Mix positions, edits, reloads, look-ups and slow readers by all doors 
 kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
 
+.PHONY: kill-platform
+kill-platform: ## Kill a platform KILLS times (50) while positions come in by all doors; nothing acknowledged may be lost.
+	PADDOCK_PLATFORM_KILLS=$(KILLS) $(GO) test -v -count 1 -timeout 2h -run 'TestPlatformIsKilled' $(TESTFLAGS) ./cmd/paddock
+
 CUTS ?= 1000
 
 .PHONY: power-cuts

@@ -36,6 +36,7 @@ type cli struct {
 
 	Demo  demoCmd  `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
 	Up    upCmd    `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
+	Check checkCmd `cmd:"" group:"platform" help:"Verify what a stopped platform has kept."`
 	Agent agentCmd `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`

@@ -47,17 +47,19 @@ type Shard struct {
 
 // NewShard returns a shard without objects and without fences.
 func NewShard(o Options) *Shard {
+	s := &Shard{view: &View{}, objects: make(map[key]*object)}
+	s.SetOptions(o)
+	return s
+}
+
+// SetOptions puts other options in place of those of NewShard. They hold for later inputs: objects
+// beyond a lower bound stay, and a shorter TTL makes objects silent at the next Step.
+func (s *Shard) SetOptions(o Options) {
 	gap := o.MaxGap
 	if gap == 0 {
 		gap = defaultMaxGap
 	}
-	return &Shard{
-		opts:    o,
-		maxGap:  Millis(gap.Milliseconds()),
-		ttl:     Millis(o.TTL.Milliseconds()),
-		view:    &View{},
-		objects: make(map[key]*object),
-	}
+	s.opts, s.maxGap, s.ttl = o, Millis(gap.Milliseconds()), Millis(o.TTL.Milliseconds())
 }
 
 // Len is the number of objects known.

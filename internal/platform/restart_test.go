@@ -50,7 +50,9 @@ func (r *running) put(path, body string) {
 }
 
 // lines returns the events of an answer.
-func lines(text string) []string { return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }) }
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
 
 // A platform that is started again knows its objects, its sets with their generations, and its
 // events, whose cursors stay valid. It goes on as if it had not been stopped.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -66,7 +65,7 @@ func (p *Platform) openState(context.Context) error {
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 	p.journal, err = journal.Open(journal.Options{
-		Dir: filepath.Join(dir, "journal"), Logger: p.log,
+		Dir: journalDir(dir), Logger: p.log,
 		Fatal: func(err error) {
 			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
 			os.Exit(exitJournal)

@@ -100,9 +100,10 @@ type Config struct {
 
 // Pipeline owns the state of all objects.
 type Pipeline struct {
-	cfg   Config
-	clock *clock
-	gone  atomic.Uint64 // removed objects
+	cfg     Config
+	clock   *clock
+	options []byte        // Config.Track in its stored form
+	gone    atomic.Uint64 // removed objects
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 
@@ -174,10 +175,10 @@ func build(cfg Config) *Pipeline {
 		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
-	opts := cfg.Track
-	opts.MaxObjects = shareOf(opts.MaxObjects)
+	p.cfg.Track.MaxObjects = shareOf(cfg.Track.MaxObjects)
+	p.options = encodeOptions(p.cfg.Track)
 	for q := range p.partitions {
-		p.partitions[q] = &partition{Partition: fold.NewPartition(opts)}
+		p.partitions[q] = &partition{Partition: fold.NewPartition(p.cfg.Track)}
 	}
 	p.seen.Store(&track.View{})
 	return p

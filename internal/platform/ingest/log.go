@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -17,9 +18,23 @@ const recordVersion = 1
 type input struct {
 	at        track.Millis
 	stepping  uint64 // partitions that do postponed work, as bits
-	view      []byte // encoded by Config.EncodeView; nil: the fences are those before
+	options   []byte // of the tracker, see encodeOptions; nil: those before
+	view      []byte // id of the fences; nil: those before
 	removals  []removal
 	positions []track.Position
+}
+
+// encodeOptions returns the stored form of the tracker's options.
+func encodeOptions(o track.Options) []byte {
+	b, _ := json.Marshal(o) // numbers always encode
+	return b
+}
+
+func decodeOptions(b []byte) (o track.Options, err error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields() // of a newer program
+	err = d.Decode(&o)
+	return o, err
 }
 
 var errRecord = errors.New("ingest: not a valid record")
@@ -39,7 +54,7 @@ func appendInput(b []byte, in *input) []byte {
 	b = append(b, recordVersion)
 	b = binary.AppendVarint(b, int64(in.at))
 	b = binary.LittleEndian.AppendUint64(b, in.stepping)
-	b = appendBytes(b, in.view)
+	b = appendBytes(appendBytes(b, in.options), in.view)
 	b = binary.AppendUvarint(b, uint64(len(in.removals)))
 	for _, r := range in.removals {
 		b = appendText(appendText(b, r.fleet), r.id)
@@ -102,9 +117,7 @@ func parseInput(b []byte) (*input, error) {
 		return nil, errRecord
 	}
 	in := &input{at: track.Millis(r.int()), stepping: binary.LittleEndian.Uint64(r.take(8))}
-	if n := r.uint(); n > 0 {
-		in.view = append([]byte{}, r.take(n-1)...)
-	}
+	in.options, in.view = r.bytes(), r.bytes()
 	for range r.count(2) {
 		in.removals = append(in.removals, removal{fleet: r.text(), id: r.text()})
 	}
@@ -151,6 +164,15 @@ func (r *inputReader) int() int64 {
 		r.err = errRecord
 	}
 	return v
+}
+
+// bytes reads what appendBytes wrote.
+func (r *inputReader) bytes() []byte {
+	n := r.uint()
+	if n == 0 {
+		return nil
+	}
+	return append([]byte{}, r.take(n-1)...)
 }
 
 // count reads the number of elements, each of which has at least this many bytes.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,14 +64,22 @@ func (p *Pipeline) record(steps int) {
 	if view == p.order.view {
 		view = nil
 	}
+	options := p.changedOptions()
 	stepping := p.stepping(at, steps)
-	if view == nil && len(requests) == 0 && stepping == 0 {
+	if options == nil && view == nil && len(requests) == 0 && stepping == 0 {
 		return
 	}
-	if !p.append(at, view, id, requests, stepping) {
+	if !p.append(at, options, view, id, requests, stepping) {
 		return
 	}
 	p.state.Lock()
+	if options != nil {
+		p.order.store.options = options
+		for _, t := range p.partitions {
+			t.SetOptions(p.cfg.Track)
+			t.due, _ = t.Due()
+		}
+	}
 	if view != nil {
 		p.order.view = view
 		p.each(positions, func(q int) { p.change(q, view, at) })
@@ -89,6 +98,15 @@ func (p *Pipeline) record(steps int) {
 	if left || steps == 0 && p.busy(at) {
 		p.signal()
 	}
+}
+
+// changedOptions returns the options of the tracker in their stored form, if the journal has
+// others.
+func (p *Pipeline) changedOptions() []byte {
+	if p.cfg.Journal == nil || bytes.Equal(p.options, p.order.store.options) {
+		return nil
+	}
+	return p.options
 }
 
 // busy reports whether a partition has work to do without further input. The caller has the turn.

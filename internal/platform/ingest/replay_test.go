@@ -156,7 +156,7 @@ func (x *replay) play() {
 	x.crash()
 }
 
-// crash goes on with another pipeline, on a copy of the journal.
+// crash goes on with another pipeline, on a copy of the journal, and perhaps with other options.
 func (x *replay) crash() {
 	time.Sleep(time.Second) // until no work is postponed
 	synctest.Wait()
@@ -174,6 +174,106 @@ func (x *replay) crash() {
 	}
 	x.p, x.catalog, x.log = p, catalog, copied
 	p.Start(x.pub)
+}
+
+// verify verifies a journal, in which nothing may differ.
+func verify(t *testing.T, config Config, log journal.Journal) Verified {
+	t.Helper()
+	v, err := verified(t, config, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func verified(t *testing.T, config Config, log journal.Journal) (Verified, error) {
+	t.Helper()
+	fences, err := views.Open(views.Options{Catalog: &fence.Catalog{}, Journal: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Journal, config.Fences, config.Track = log, fences, track.Options{}
+	return Verify(config, nil)
+}
+
+// altered is a journal that shows other contents than it has.
+type altered struct {
+	*journal.Memory
+	piece      func(p *journal.Piece) (keep bool)
+	record     func(b []byte) []byte
+	checkpoint func(b []byte) []byte
+}
+
+func (a altered) Pieces(from uint64, f func(journal.Piece) error) error {
+	return a.Memory.Pieces(from, func(p journal.Piece) error {
+		if p.Events = bytes.Clone(p.Events); a.piece != nil && !a.piece(&p) {
+			return nil
+		}
+		return f(p)
+	})
+}
+
+func (a altered) Records(from uint64, f func(uint64, []byte) error) error {
+	return a.Memory.Records(from, func(n uint64, b []byte) error {
+		if a.record != nil {
+			b = a.record(bytes.Clone(b))
+		}
+		return f(n, b)
+	})
+}
+
+func (a altered) Checkpoints(q int) ([]journal.Checkpoint, error) {
+	all, err := a.Memory.Checkpoints(q)
+	for i := range all {
+		if a.checkpoint != nil {
+			all[i].State = a.checkpoint(bytes.Clone(all[i].State))
+		}
+	}
+	return all, err
+}
+
+// Verify finds what differs: an event that is another one, missing or too many, and a state.
+func TestVerify(t *testing.T) {
+	for _, trimmed := range []bool{false, true} {
+		config := Config{Track: track.Options{Initial: track.InitialEnter}, CheckpointEvery: 5}
+		if !trimmed {
+			config.CheckpointEvery = 1000 // the records from the first one on are kept
+		}
+		log := journal.NewMemory()
+		p, _ := openOn(t, config, log, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+		p.Start(discard{})
+		for n := range 400 {
+			b := &Batch{}
+			for k := range 3 {
+				q := fix(fmt.Sprint("v", (n+k)%70), n)
+				q.Time = arrival + track.Millis(n)
+				b.Positions = append(b.Positions, q)
+			}
+			submit(t, p, b)
+		}
+		p.Close(context.Background())
+		v := verify(t, config, log)
+		if v.Whole == trimmed || v.Events < 3 || v.Checkpoints < 10 {
+			t.Errorf("trimmed %v: %+v", trimmed, v)
+		}
+		last := log.Committed()
+		for what, a := range map[string]altered{
+			"another event": {piece: func(p *journal.Piece) bool {
+				p.Events = bytes.Replace(p.Events, []byte("zone"), []byte("none"), 1)
+				return true
+			}},
+			"a missing one": {piece: func(p *journal.Piece) bool { return p.First+uint64(p.Count) != last.First }},
+			"another time":  {piece: func(p *journal.Piece) bool { p.Time++; return true }},
+			"a count":       {piece: func(p *journal.Piece) bool { p.Count++; return true }},
+			"a state":       {checkpoint: func(b []byte) []byte { b[len(b)-1] ^= 1; return b }},
+			"a record":      {record: func(b []byte) []byte { return bytes.Replace(b, []byte("v7"), []byte("v8"), 1) }},
+		} {
+			a.Memory = log
+			if _, err := verified(t, config, a); err == nil {
+				t.Errorf("trimmed %v: %s was not noticed", trimmed, what)
+			}
+		}
+	}
 }
 
 // describeSets lists the sets of a catalog, with their generations and the keys of their fences.
@@ -239,7 +339,7 @@ func TestAJournalThatFails(t *testing.T) {
 
 // inputs are records of every shape.
 func inputs() (all []*input) {
-	all = append(all, &input{at: 5}, &input{at: -1, stepping: 1<<63 | 1, view: []byte{}}, &input{view: []byte("v"), removals: []removal{{fleet: "f", id: "é"}, {}}})
+	all = append(all, &input{at: 5}, &input{at: -1, stepping: 1<<63 | 1, view: []byte{}, options: []byte("{}")}, &input{view: []byte("v"), removals: []removal{{fleet: "f", id: "é"}, {}}})
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 50 {
 		in := &input{at: track.Millis(r.Int64N(2e12))}

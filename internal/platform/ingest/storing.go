@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
@@ -17,9 +16,11 @@ type storing struct {
 	number    uint64 // of the present record
 	at        track.Millis
 	piece     uint32 // next one of its results
-	view      []byte // the present fences, encoded
+	options   []byte // of the tracker
+	view      []byte // id of the present fences
 	buffer    []byte
 	replaying bool
+	check     func(journal.Piece) // is called in place of storing a piece; nil: pieces are stored
 
 	since int                            // positions and records since the last checkpoint
 	next  int                            // partition whose turn it is
@@ -28,11 +29,11 @@ type storing struct {
 
 // append stores a record before it is applied. If that fails, the record is refused, and with it
 // everything that comes later.
-func (p *Pipeline) append(at track.Millis, view *track.View, id []byte, requests []*request, stepping uint64) bool {
+func (p *Pipeline) append(at track.Millis, options []byte, view *track.View, id []byte, requests []*request, stepping uint64) bool {
 	if p.cfg.Journal == nil {
 		return true
 	}
-	in := &input{at: at, stepping: stepping}
+	in := &input{at: at, stepping: stepping, options: options}
 	if view != nil {
 		in.view = id
 	}
@@ -104,20 +105,25 @@ func (p *Pipeline) commit(last bool) {
 	if p.cfg.Journal == nil {
 		return
 	}
-	place := journal.Place{Number: s.number, Piece: s.piece}
-	s.piece++
 	newest := p.cfg.Journal.Committed()
-	if at := newest.At; place.Number < at.Number || place.Number == at.Number && (newest.Last || place.Piece <= at.Piece) {
+	piece := journal.Piece{
+		At: journal.Place{Number: s.number, Piece: s.piece}, Last: last,
+		First: newest.Next(), Count: len(p.order.batch), Time: int64(s.at),
+	}
+	s.piece++
+	if s.check == nil && !piece.After(&newest) {
 		return // a replay: it is there
 	}
 	s.buffer = s.buffer[:0]
 	for i := range p.order.batch {
 		s.buffer = events.AppendRecord(s.buffer, &p.order.batch[i])
 	}
-	err := p.cfg.Journal.Commit(journal.Piece{
-		At: place, Last: last, First: newest.Next(), Count: len(p.order.batch), Time: int64(s.at), Events: s.buffer,
-	})
-	if err != nil {
+	piece.Events = s.buffer
+	if s.check != nil {
+		s.check(piece)
+		return
+	}
+	if err := p.cfg.Journal.Commit(piece); err != nil {
 		p.fail(err)
 	}
 }
@@ -155,12 +161,18 @@ func (p *Pipeline) save(q int) error {
 	if t.More() || s.saved[q][0] == s.number {
 		return nil
 	}
-	state, err := t.Export(appendBytes(nil, append([]byte{}, s.view...)))
+	state, err := p.export(q)
 	if err != nil {
 		return err
 	}
 	s.saved[q] = [2]uint64{s.number, s.saved[q][0]}
 	return p.cfg.Journal.SaveCheckpoint(q, s.number, state)
+}
+
+// export returns the checkpoint of a partition: the options, the id of the view, and the state.
+func (p *Pipeline) export(q int) ([]byte, error) {
+	s := &p.order.store
+	return p.partitions[q].Export(appendBytes(appendBytes(nil, s.options), append([]byte{}, s.view...)))
 }
 
 // saveAll saves the state of all partitions, so that the next start replays nothing.
@@ -194,7 +206,7 @@ func (p *Pipeline) restore() error {
 	from := newest + 1
 	for q := range p.partitions {
 		var err error
-		if next[q], err = p.load(q, oldest); err != nil {
+		if next[q], err = p.loadNewest(q, oldest); err != nil {
 			return err
 		}
 		from = min(from, next[q])
@@ -221,43 +233,25 @@ func (p *Pipeline) restore() error {
 	return p.cfg.Fences.Adopt(s.view)
 }
 
-// load takes the newest checkpoint of a partition that can be read, and returns the number of the
-// first record behind it.
-func (p *Pipeline) load(q int, oldest uint64) (next uint64, err error) {
+// loadNewest takes the newest checkpoint of a partition that can be read, and returns the number of
+// the first record behind it.
+func (p *Pipeline) loadNewest(q int, oldest uint64) (next uint64, err error) {
 	states, err := p.cfg.Journal.Checkpoints(q)
 	if err != nil {
 		return 0, err
 	}
 	var failures []error
 	for i, c := range states {
-		length, n := binary.Uvarint(c.State)
-		if n <= 0 || length == 0 || length-1 > uint64(len(c.State)-n) {
-			failures = append(failures, track.ErrState)
-			continue
-		}
-		encoded, state := c.State[n:uint64(n)+length-1], c.State[uint64(n)+length-1:]
-		view := &track.View{}
-		if len(encoded) > 0 {
-			if view, err = p.cfg.Fences.Decode(encoded); err != nil {
-				failures = append(failures, err)
-				continue
-			}
-		}
-		if err := p.partitions[q].Import(state, view); err != nil {
+		if next, err = p.load(q, c); err != nil {
 			failures = append(failures, err)
 			continue
 		}
-		p.encode(q)
-		s := &p.order.store
-		s.saved[q] = [2]uint64{c.Number, 0}
+		saved := &p.order.store.saved[q]
+		*saved = [2]uint64{c.Number, 0}
 		if i+1 < len(states) {
-			s.saved[q][1] = states[i+1].Number
+			saved[1] = states[i+1].Number
 		}
-		if c.Number >= s.number {
-			s.number, s.view, p.order.view = c.Number, slices.Clone(encoded), view
-			p.seen.Store(view)
-		}
-		return c.Number + 1, nil
+		return next, nil
 	}
 	if oldest > 1 {
 		return 0, fmt.Errorf("%w: partition %d has no usable checkpoint, and earlier records are gone: %w", journal.ErrDamaged, q, errors.Join(failures...))
@@ -265,11 +259,52 @@ func (p *Pipeline) load(q int, oldest uint64) (next uint64, err error) {
 	return 1, nil
 }
 
+// load brings a partition to a checkpoint, and returns the number of the first record behind it.
+func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
+	r := inputReader{rest: c.State}
+	options, id := r.bytes(), r.bytes()
+	if r.err != nil {
+		return 0, track.ErrState
+	}
+	o, err := decodeOptions(options)
+	if err != nil {
+		return 0, err
+	}
+	view := &track.View{}
+	if len(id) > 0 {
+		if view, err = p.cfg.Fences.Decode(id); err != nil {
+			return 0, err
+		}
+	}
+	p.partitions[q].SetOptions(o)
+	if err := p.partitions[q].Import(r.rest, view); err != nil {
+		return 0, err
+	}
+	p.encode(q)
+	if s := &p.order.store; c.Number >= s.number {
+		s.number, s.options, s.view, p.order.view = c.Number, options, id, view
+		p.seen.Store(view)
+	}
+	return c.Number + 1, nil
+}
+
 // replay applies a record again to the partitions that do not have it.
 func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]uint64) error {
 	s := &p.order.store
 	s.number, s.at, s.piece = number, in.at, 0
 	p.clock.atLeast(in.at)
+	if in.options != nil {
+		o, err := decodeOptions(in.options)
+		if err != nil {
+			return err
+		}
+		s.options = in.options
+		for q := range p.partitions {
+			if next[q] <= number {
+				p.partitions[q].SetOptions(o)
+			}
+		}
+	}
 	var view *track.View
 	if in.view != nil {
 		var err error

@@ -38,6 +38,8 @@ type Options struct {
 	// Fatal is called when the store cannot go on, such as after a failed write of its log. It must
 	// not return. Nil: it panics.
 	Fatal func(error)
+	// ReadOnly changes nothing. The directory must be there.
+	ReadOnly bool
 	// FS replaces the file system, in tests.
 	FS vfs.FS
 	// NoSync makes Append return before a record is durable: for a test that has to fail.
@@ -68,8 +70,10 @@ func Open(o Options) (*Disk, error) {
 	}
 	if o.FS == nil {
 		o.FS = vfs.Default
-		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-			return nil, err
+		if !o.ReadOnly {
+			if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if o.Fatal == nil {
@@ -81,7 +85,7 @@ func Open(o Options) (*Disk, error) {
 	}
 	options := &pebble.Options{
 		FS: o.FS, Logger: storeLog{o.Logger, d, o.Fatal}, FormatMajorVersion: pebble.FormatValueSeparation,
-		MemTableSize: memtable, MemTableStopWritesThreshold: 4,
+		ReadOnly: o.ReadOnly, MemTableSize: memtable, MemTableStopWritesThreshold: 4,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { d.fail(err) },
 			DataCorruption:  func(i pebble.DataCorruptionInfo) { d.fail(fmt.Errorf("%w: %s: %w", ErrDamaged, i.Path, i.Details)) },
@@ -95,7 +99,9 @@ func Open(o Options) (*Disk, error) {
 	if err := d.begin(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	d.writeOwner(o.FS)
+	if !o.ReadOnly {
+		d.writeOwner(o.FS)
+	}
 	return d, nil
 }
 

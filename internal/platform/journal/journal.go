@@ -110,6 +110,14 @@ var (
 	ErrFailed = errors.New("journal: a write has failed")
 )
 
+// After reports whether the piece has a later place than another one.
+func (p *Piece) After(other *Piece) bool {
+	if p.At.Number != other.At.Number {
+		return p.At.Number > other.At.Number
+	}
+	return !other.Last && p.At.Piece > other.At.Piece
+}
+
 // follows reports whether a piece may follow the newest one.
 func (p *Piece) follows(newest *Piece) bool {
 	if p.Count < 1 || p.First != newest.Next() {

@@ -56,8 +56,11 @@ func (s *StatusLine) Write(b []byte) (int, error) {
 }
 
 // Show replaces the status. It cuts a line that is too long for the terminal: a line that
-// wraps could not be cleared.
+// wraps could not be cleared. Without a terminal it does nothing.
 func (s *StatusLine) Show(line string) {
+	if s.columns == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := s.columns(); n > 0 && len(line) >= n {

@@ -1,0 +1,187 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/subjects"
+)
+
+// Verified counts what Verify has found to be right.
+type Verified struct {
+	Records, Positions, Events, Checkpoints int
+	// Unstored counts events of the last records that a crash has taken. The next start stores
+	// them.
+	Unstored int
+	// Whole reports that the records from the first one on are there, so that all of the state was
+	// computed again.
+	Whole bool
+}
+
+// ErrDiffers is wrapped where a replay gives another result than the one that is stored.
+var ErrDiffers = errors.New("the replay differs")
+
+// Verify applies the records of a journal again, from the older checkpoint of each partition on,
+// and compares events and later checkpoints with the stored ones. Nothing is written. Of the
+// configuration it uses Journal and Fences. progress is called now and then with the number of a
+// record.
+func Verify(cfg Config, progress func(number, newest uint64)) (Verified, error) {
+	v := &verifier{p: build(cfg), log: cfg.Journal}
+	v.p.order.store.replaying = true
+	if err := v.begin(); err != nil {
+		return v.found, err
+	}
+	_, newest := v.log.Bounds()
+	var failure error
+	v.p.order.store.check = func(p journal.Piece) {
+		if failure == nil && p.At.Number >= v.whole {
+			failure = v.compare(p)
+		}
+	}
+	next, stop := iter.Pull2(v.pieces())
+	defer stop()
+	v.next = next
+	err := v.log.Records(v.from, func(number uint64, record []byte) error {
+		in, err := parseInput(record)
+		if err == nil {
+			err = v.p.replay(number, in, &v.first)
+		}
+		if err = errors.Join(err, failure); err != nil {
+			return fmt.Errorf("record %d: %w", number, err)
+		}
+		v.found.Records++
+		v.found.Positions += len(in.positions)
+		if progress != nil {
+			progress(number, newest)
+		}
+		return v.checkpoints(number)
+	})
+	if err != nil {
+		return v.found, err
+	}
+	if p, err, more := v.next(); err != nil {
+		return v.found, err
+	} else if more {
+		return v.found, fmt.Errorf("%w: the events of record %d are stored, and no record causes them", ErrDiffers, p.At.Number)
+	}
+	return v.found, nil
+}
+
+// verifier is the state of Verify.
+type verifier struct {
+	p     *Pipeline
+	log   journal.Journal
+	found Verified
+
+	first [subjects.Partitions]uint64 // record from which on a partition is computed
+	from  uint64                      // the least of them
+	whole uint64                      // the greatest of them: events are compared from it on
+	next  func() (journal.Piece, error, bool)
+}
+
+// begin loads the older checkpoints.
+func (v *verifier) begin() error {
+	oldest, _ := v.log.Bounds()
+	for q := range v.p.partitions {
+		states, err := v.log.Checkpoints(q)
+		if err != nil {
+			return err
+		}
+		v.first[q] = 1
+		if oldest > 1 {
+			if len(states) == 0 {
+				return fmt.Errorf("%w: partition %d has no checkpoint, and its first records are gone", journal.ErrDamaged, q)
+			}
+			c := states[len(states)-1]
+			if v.first[q], err = v.p.load(q, c); err != nil {
+				return fmt.Errorf("checkpoint %d of partition %d: %w", c.Number, q, err)
+			}
+		}
+	}
+	v.from, v.whole = slices.Min(v.first[:]), slices.Max(v.first[:])
+	v.found.Whole = oldest == 1
+	return nil
+}
+
+// pieces yields the stored pieces whose events are compared.
+func (v *verifier) pieces() iter.Seq2[journal.Piece, error] {
+	return func(yield func(journal.Piece, error) bool) {
+		err := v.log.Pieces(0, func(p journal.Piece) error {
+			if p.At.Number >= v.whole && !yield(p, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(journal.Piece{}, err)
+		}
+	}
+}
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
+
+// compare compares a computed piece with the next stored one.
+func (v *verifier) compare(p journal.Piece) error {
+	stored, err, more := v.next()
+	switch {
+	case err != nil:
+		return err
+	case !more:
+		v.found.Unstored += p.Count
+		return nil
+	case stored.At != p.At || stored.Last != p.Last || stored.Count != p.Count || stored.Time != p.Time:
+		return fmt.Errorf("%w: %d events at %v of record %d, stored are %d at %v of record %d",
+			ErrDiffers, p.Count, p.At.Piece, p.At.Number, stored.Count, stored.At.Piece, stored.At.Number)
+	case !bytes.Equal(stored.Events, p.Events):
+		return fmt.Errorf("%w: %w", ErrDiffers, firstDifference(stored, p))
+	}
+	v.found.Events += p.Count
+	return nil
+}
+
+// firstDifference describes the first event that is not the stored one.
+func firstDifference(stored, computed journal.Piece) error {
+	a, b := stored.Events, computed.Events
+	for n := range stored.Count {
+		x, restA, errA := events.ParseRecord(a)
+		y, restB, errB := events.ParseRecord(b)
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		if !bytes.Equal(x.JSON.Bytes(), y.JSON.Bytes()) {
+			return fmt.Errorf("event %d is stored as %s, computed as %s", stored.First+uint64(n), x.JSON.Bytes(), y.JSON.Bytes())
+		}
+		a, b = restA, restB
+	}
+	return errors.New("the same events are stored in another form")
+}
+
+// checkpoints compares the states of partitions that were saved after a record.
+func (v *verifier) checkpoints(number uint64) error {
+	for q := range v.p.partitions {
+		states, err := v.log.Checkpoints(q)
+		if err != nil {
+			return err
+		}
+		for _, c := range states {
+			if c.Number != number || v.first[q] > number {
+				continue
+			}
+			state, err := v.p.export(q)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(state, c.State) {
+				return fmt.Errorf("%w: the state of partition %d after record %d", ErrDiffers, q, number)
+			}
+			v.found.Checkpoints++
+		}
+	}
+	return nil
+}
