@@ -56,6 +56,7 @@ Exit codes:
        tunnel has refused us
   4    a benchmark measured nothing, or too little for an objective; or the server
        of a tunnel was away for longer than the file allows
+  5    the journal of the platform cannot be written or read: mend its disk first
   130  forced: a second signal came before the drain was over, or the first one
        before a benchmark had all its figures`
 

@@ -1,6 +1,8 @@
 package platform
 
 import (
+	"math"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/bus"
@@ -13,6 +15,7 @@ import (
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/journal"
 	"paddock/internal/platform/wireapi"
 	"paddock/wire/wirestats"
 )
@@ -109,5 +112,29 @@ func registerPipeline(reg prometheus.Registerer, p *ingest.Pipeline, log *events
 		{"paddock_track_silent_objects", "Objects that have been silent for longer than the TTL.", false, func() float64 { _, n := p.Counts(); return float64(n) }},
 		{"paddock_event_log_records", "Events kept for replay.", false, func() float64 { return float64(log.Stats().Records) }},
 		{"paddock_event_log_bytes", "Bytes of events kept for replay.", false, func() float64 { return float64(log.Stats().Bytes) }},
+	})
+}
+
+func registerJournal(reg prometheus.Registerer, j *journal.Disk, p *ingest.Pipeline, log *events.Log) {
+	usage := func(f func(used, free uint64) uint64) func() float64 {
+		return func() float64 {
+			used, free, err := j.Usage()
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(f(used, free))
+		}
+	}
+	register(reg, []reading{
+		{"paddock_journal_records_total", "Records ever stored in the journal.", true, func() float64 { _, n := j.Bounds(); return float64(n) }},
+		{"paddock_journal_events", "Events kept in the journal.", false, func() float64 { return float64(log.Latest() + 1 - log.Oldest()) }},
+		{"paddock_journal_bytes", "Bytes of the journal's files.", false, usage(func(used, _ uint64) uint64 { return used })},
+		{"paddock_journal_free_bytes", "Free bytes on the journal's disk; see journal.min_free.", false, usage(func(_, free uint64) uint64 { return free })},
+		{"paddock_journal_refusing", "1 while positions are refused because the journal's disk is nearly full.", false, func() float64 {
+			if p.Refusing() != "" {
+				return 1
+			}
+			return 0
+		}},
 	})
 }

@@ -135,7 +135,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
-		{Name: "ingest", Start: p.startIngest, Drain: p.drainIngest},
+		{Name: "ingest", Start: p.startIngest, Run: p.tendJournal, Drain: p.drainIngest},
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},

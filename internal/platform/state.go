@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
@@ -64,8 +66,13 @@ func (p *Platform) openState(context.Context) error {
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
+	appended := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "paddock_journal_append_seconds",
+		Help:    "Time until a record of the journal was durable.",
+		Buckets: prometheus.ExponentialBuckets(100e-6, 2, 16),
+	})
 	p.journal, err = journal.Open(journal.Options{
-		Dir: journalDir(dir), Logger: p.log,
+		Dir: journalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()) },
 		Fatal: func(err error) {
 			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
 			os.Exit(exitJournal)
@@ -90,7 +97,12 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		return err
 	}
 	p.events, err = events.OpenLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), p.journal)
-	return err
+	if err != nil {
+		return err
+	}
+	p.registry.MustRegister(appended)
+	registerJournal(p.registry, p.journal, p.pipeline, p.events)
+	return nil
 }
 
 // servedFiles returns what the journal keeps of the directory of sets: the files that the sets were

@@ -215,8 +215,11 @@ func (a *API) routes() http.Handler {
 	mux := http.NewServeMux()
 	allowed := map[string][]string{} // methods by path
 	for pattern, h := range a.v1() {
-		mux.Handle(pattern, h)
 		method, path, _ := strings.Cut(pattern, " ")
+		if method != http.MethodGet && strings.HasPrefix(path, "/v1/sets") {
+			h = a.whileStored(h)
+		}
+		mux.Handle(pattern, h)
 		if allowed[path] = append(allowed[path], method); method == http.MethodGet {
 			allowed[path] = append(allowed[path], http.MethodHead)
 		}

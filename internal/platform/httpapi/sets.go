@@ -255,6 +255,16 @@ func (a *API) deleteSet(w http.ResponseWriter, r *http.Request, s *fence.Set) er
 	return nil
 }
 
+// whileStored refuses changes that could not be stored.
+func (a *API) whileStored(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if reason := a.cfg.Pipeline.Refusing(); reason != "" {
+			return fail(http.StatusServiceUnavailable, "%s", reason)
+		}
+		return h(w, r)
+	}
+}
+
 // settle waits until a change of the fences is durable and in use for positions.
 func (a *API) settle() error {
 	if err := a.cfg.Pipeline.Settle(); err != nil {

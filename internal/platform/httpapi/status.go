@@ -64,6 +64,9 @@ func (a *API) getReady(w http.ResponseWriter, _ *http.Request) error {
 	if a.isDraining() {
 		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "draining"})
 	}
+	if reason := a.cfg.Pipeline.Refusing(); reason != "" {
+		return writeJSON(w, http.StatusServiceUnavailable, health{Status: reason})
+	}
 	if missing := a.files().Missing(); len(missing) > 0 {
 		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "sets missing", Files: missing})
 	}

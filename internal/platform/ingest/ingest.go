@@ -120,6 +120,7 @@ type Pipeline struct {
 	partitions [subjects.Partitions]*partition
 
 	seen    atomic.Pointer[track.View] // that the partitions have
+	refusal atomic.Pointer[string]     // why nothing is accepted; nil: it is
 	wake    chan struct{}              // of run; holds one signal
 	givenUp atomic.Bool                // positions that wait are refused
 	failure sync.Once                  // is told
@@ -206,14 +207,36 @@ func (p *Pipeline) Close(ctx context.Context) {
 	p.background.Wait()
 }
 
+// Refuse makes the pipeline refuse positions and removals for a reason, such as a full disk, until
+// it is called with "".
+func (p *Pipeline) Refuse(reason string) {
+	if reason == "" {
+		p.refusal.Store(nil)
+	} else {
+		p.refusal.Store(&reason)
+	}
+}
+
+// Refusing returns the reason of Refuse, or "".
+func (p *Pipeline) Refusing() string {
+	if r := p.refusal.Load(); r != nil {
+		return *r
+	}
+	return ""
+}
+
 // Submit passes a batch in and waits until all of it has been applied and its events published. If
 // there is no room for it until ctx ends, its positions are rejected as overloaded. The error is
 // ErrClosed, or nil.
 func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	done := make(chan struct{})
 	pd := p.newPending(b, func(*pending) { close(done) })
+	if pd.reason = p.Refusing(); pd.reason != "" {
+		pd.refuseAll(refused)
+		return pd.result(), nil
+	}
 	if p.room.Acquire(ctx, pd.weight) != nil {
-		pd.refuseAll()
+		pd.refuseAll(overloaded)
 		return pd.result(), nil
 	}
 	if err := p.do(&request{pending: pd}, done); err != nil {
@@ -231,8 +254,13 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 			done(r)
 		}
 	})
+	if pd.reason = p.Refusing(); pd.reason != "" {
+		pd.refuseAll(refused)
+		pd.done(pd)
+		return nil
+	}
 	if !p.room.TryAcquire(pd.weight) {
-		pd.refuseAll()
+		pd.refuseAll(overloaded)
 		pd.done(pd)
 		return nil
 	}
@@ -245,8 +273,12 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 }
 
 // Remove forgets an object, and reports whether it was known. When Remove returns, an exit from
-// each fence that held the object has been published. The error is ErrClosed, or nil.
+// each fence that held the object has been published. The error is ErrClosed, or the reason of
+// Refuse.
 func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
+	if reason := p.Refusing(); reason != "" {
+		return false, errors.New(reason)
+	}
 	done := make(chan struct{})
 	pd := p.newPending(&Batch{}, func(*pending) { close(done) })
 	r := &removal{fleet: fleet, id: id}
@@ -259,6 +291,9 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 // Settle returns once the partitions have the present fences, so that a caller that has changed
 // them sees the effect. They are durable then. The error is ErrClosed, that of the journal, or nil.
 func (p *Pipeline) Settle() error {
+	if reason := p.Refusing(); reason != "" {
+		return errors.New(reason)
+	}
 	if err := p.stage(); err != nil {
 		return err
 	}
@@ -285,6 +320,9 @@ func (p *Pipeline) follow() {
 	for {
 		select {
 		case <-ticker.C:
+			if p.Refusing() != "" {
+				continue
+			}
 			if err := p.stage(); err != nil {
 				p.failed(err)
 				return
@@ -293,6 +331,13 @@ func (p *Pipeline) follow() {
 			return
 		}
 	}
+}
+
+// Trim removes events with lower cursors from the journal.
+func (p *Pipeline) Trim(before uint64) error {
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
+	return p.cfg.Journal.TrimPieces(before)
 }
 
 // enter lists a request for the next record.

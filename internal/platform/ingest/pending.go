@@ -53,6 +53,7 @@ type pending struct {
 	outcomes []outcome
 	late     lateList
 	left     atomic.Int32 // positions without an outcome, and one until the record is published
+	reason   string       // of refused
 	done     func(*pending)
 }
 
@@ -75,6 +76,7 @@ const (
 	overloaded = outcome(255) // there was no room
 	unapplied  = outcome(254) // the pipeline ended before the position was applied
 	unstored   = outcome(253) // the journal could not be written
+	refused    = outcome(252) // for the reason of Pipeline.Refuse
 )
 
 // Position implements [fold.Job].
@@ -95,9 +97,9 @@ func (pd *pending) refuse(i int32, o outcome) {
 	pd.left.Add(-1)
 }
 
-func (pd *pending) refuseAll() {
+func (pd *pending) refuseAll(o outcome) {
 	for i := range pd.outcomes {
-		pd.refuse(int32(i), overloaded)
+		pd.refuse(int32(i), o)
 	}
 	pd.count()
 }
@@ -105,16 +107,16 @@ func (pd *pending) refuseAll() {
 // count counts the outcomes, when all are known.
 func (pd *pending) count() {
 	var applied [3]int
-	refused := 0
+	left := 0
 	for _, o := range pd.outcomes {
-		if o >= unstored {
-			refused++
+		if o >= refused {
+			left++
 		} else {
 			applied[o]++
 		}
 	}
 	pd.metrics.applied(applied)
-	pd.metrics.results[resultOverloaded].Add(uint64(refused))
+	pd.metrics.results[resultOverloaded].Add(uint64(left))
 }
 
 func (pd *pending) result() Result {
@@ -137,6 +139,9 @@ func (pd *pending) result() Result {
 		case unstored:
 			r.Overloaded++
 			r.reject(pd.batch.index(i), "not stored: the journal cannot be written")
+		case refused:
+			r.Overloaded++
+			r.reject(pd.batch.index(i), pd.reason)
 		}
 	}
 	r.list()

@@ -315,7 +315,7 @@ func (p *Pipeline) run() {
 		p.turn <- struct{}{}
 		steps := recordSteps
 		congested := p.cfg.Congested()
-		if congested {
+		if congested || p.Refusing() != "" {
 			steps = 0
 		}
 		p.record(steps)

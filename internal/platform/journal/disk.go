@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -40,6 +41,8 @@ type Options struct {
 	Fatal func(error)
 	// ReadOnly changes nothing. The directory must be there.
 	ReadOnly bool
+	// Appended is called with the duration of each Append. Nil: no call.
+	Appended func(time.Duration)
 	// FS replaces the file system, in tests.
 	FS vfs.FS
 	// NoSync makes Append return before a record is durable: for a test that has to fail.
@@ -48,9 +51,11 @@ type Options struct {
 
 // Disk is a journal in a directory.
 type Disk struct {
-	db   *pebble.DB
-	dir  string
-	sync *pebble.WriteOptions
+	db       *pebble.DB
+	dir      string
+	fs       vfs.FS
+	sync     *pebble.WriteOptions
+	appended func(time.Duration)
 
 	failed atomic.Pointer[error] // the first failed write
 
@@ -79,7 +84,10 @@ func Open(o Options) (*Disk, error) {
 	if o.Fatal == nil {
 		o.Fatal = func(err error) { panic(err) }
 	}
-	d := &Disk{dir: o.Dir, sync: pebble.Sync}
+	if o.Appended == nil {
+		o.Appended = func(time.Duration) {}
+	}
+	d := &Disk{dir: o.Dir, fs: o.FS, sync: pebble.Sync, appended: o.Appended}
 	if o.NoSync {
 		d.sync = pebble.NoSync
 	}
@@ -233,6 +241,8 @@ func (d *Disk) readError(err error) error {
 
 // Append implements [Journal].
 func (d *Disk) Append(record []byte) (uint64, error) {
+	begun := time.Now()
+	defer func() { d.appended(time.Since(begun)) }()
 	number := d.next()
 	b := d.db.NewBatch()
 	if err := b.Set(recordKey(number), record, nil); err != nil {
@@ -373,6 +383,18 @@ func (d *Disk) TrimRecords(before uint64) error {
 	}
 	d.oldest = before
 	return nil
+}
+
+// Usage returns the bytes of the journal's files, and the free bytes of their disk.
+func (d *Disk) Usage() (used, free uint64, err error) {
+	usage, err := d.fs.GetDiskUsage(d.dir)
+	return d.db.Metrics().DiskSpaceUsage(), usage.AvailBytes, err
+}
+
+// EventBytes returns the bytes on disk of the events from a cursor on, roughly.
+func (d *Disk) EventBytes(from uint64) (uint64, error) {
+	n, err := d.db.EstimateDiskUsage(pieceKey(from), []byte{keyPiece + 1})
+	return n, d.readError(err)
 }
 
 // Close implements [Journal].

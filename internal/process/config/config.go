@@ -24,14 +24,15 @@ var ErrInvalid = errors.New("invalid configuration")
 
 // Config is the platform's whole configuration. It does not change after Load.
 type Config struct {
-	Data   Data   `yaml:"data"`
-	HTTP   HTTP   `yaml:"http"`
-	Bus    Bus    `yaml:"bus"`
-	Wire   Wire   `yaml:"wire"`
-	Sets   Sets   `yaml:"sets"`
-	Track  Track  `yaml:"track"`
-	Limits Limits `yaml:"limits"`
-	Log    Log    `yaml:"log"`
+	Data    Data    `yaml:"data"`
+	Journal Journal `yaml:"journal"`
+	HTTP    HTTP    `yaml:"http"`
+	Bus     Bus     `yaml:"bus"`
+	Wire    Wire    `yaml:"wire"`
+	Sets    Sets    `yaml:"sets"`
+	Track   Track   `yaml:"track"`
+	Limits  Limits  `yaml:"limits"`
+	Log     Log     `yaml:"log"`
 
 	// Warnings lists variables of the environment that look like settings but are not. The caller
 	// logs them.
@@ -43,6 +44,13 @@ type Config struct {
 // Data holds the settings of what the platform keeps on disk.
 type Data struct {
 	Dir string `yaml:"dir"` // "" is $STATE_DIRECTORY, else a directory in the user's data; off keeps nothing
+}
+
+// Journal holds the settings of the log in Data.Dir.
+type Journal struct {
+	MinFree  Size          `yaml:"min_free"`  // on its disk; below that positions and changes are refused
+	Keep     time.Duration `yaml:"keep"`      // of events; 0 is for ever
+	MaxBytes Size          `yaml:"max_bytes"` // of events; 0 is a fifth of the disk
 }
 
 // HTTP holds the settings of the API and the dashboard.
@@ -115,7 +123,8 @@ type Log struct {
 // Default returns the configuration without any source.
 func Default() *Config {
 	return &Config{
-		HTTP: HTTP{Listen: "127.0.0.1:8080"},
+		Journal: Journal{MinFree: 256 * MiB, Keep: 7 * 24 * time.Hour},
+		HTTP:    HTTP{Listen: "127.0.0.1:8080"},
 		Bus: Bus{
 			Listen:         "127.0.0.1:4222",
 			MaxConnections: 65_536,

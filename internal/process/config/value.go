@@ -136,8 +136,11 @@ func parseDuration(s string) (time.Duration, error) {
 
 // zeroAllowed holds the numbers for which 0 has a meaning of its own.
 var zeroAllowed = map[string]bool{
-	"track.ttl":       true, // never
-	"track.max_ahead": true, // no clock may be ahead
+	"journal.keep":      true, // for ever
+	"journal.max_bytes": true, // a share of the disk
+	"journal.min_free":  true, // never refuse
+	"track.ttl":         true, // never
+	"track.max_ahead":   true, // no clock may be ahead
 }
 
 // bounds checks that a number is positive, or 0 where that means something.

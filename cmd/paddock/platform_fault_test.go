@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// upKeeping starts a platform that keeps its state in a directory.
+func upKeeping(t *testing.T, data string, flags ...string) *upProcess {
+	t.Helper()
+	return startUp(t, append([]string{
+		"up", "--data", data, "--initial", "enter",
+		"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0",
+	}, flags...)...)
+}
+
+// send makes a request with a body, and returns status and answer.
+func (p *upProcess) send(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	status, answer, err := p.try(t.Context(), method, path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, answer
+}
+
+func (p *upProcess) try(ctx context.Context, method, path, body string) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(answer), err
+}
+
+// until waits for an answer with a status.
+func (p *upProcess) until(t *testing.T, method, path, body string, want int) string {
+	t.Helper()
+	for end := time.Now().Add(upTestTimeout); ; {
+		status, answer := p.send(t, method, path, body)
+		if status == want {
+			return answer
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s %s: still %d %s, want %d", method, path, status, answer, want)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+const squareFeature = `{"type":"Feature","id":"f","properties":{},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]]]}}`
+
+// upOnSmallDisk starts a platform whose data are on a disk of 64 MiB.
+func upOnSmallDisk(t *testing.T, minFree string) (disk string, p *upProcess) {
+	t.Helper()
+	disk = t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64m"); err != nil {
+		t.Skip("no small disk can be mounted here: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	file := filepath.Join(disk, "paddock.yaml")
+	if err := os.WriteFile(file, []byte("journal: {min_free: "+minFree+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return disk, upKeeping(t, filepath.Join(disk, "data"), "-c", file)
+}
+
+// TestAFullDisk fills the disk of a platform. It refuses positions and changes with the reason,
+// answers look-ups, and goes on by itself once there is room.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	disk, p := upOnSmallDisk(t, "16MiB")
+	if status, answer := p.send(t, http.MethodPut, "v1/sets/s", squareFeature); status != http.StatusCreated {
+		t.Fatal(status, answer)
+	}
+	if status, answer := p.send(t, http.MethodPost, "v1/positions", `{"id":"v","lon":1,"lat":1}`); status != http.StatusOK {
+		t.Fatal(status, answer)
+	}
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 45<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const reason = "not stored: less than 16MiB are free on the journal's disk"
+	for _, c := range []struct{ method, path, body string }{
+		{http.MethodGet, "readyz", ""},
+		{http.MethodPost, "v1/positions", `{"id":"new","lon":1,"lat":1}`},
+		{http.MethodPut, "v1/sets/s/fences/g", squareFeature},
+		{http.MethodDelete, "v1/sets/s", ""},
+		{http.MethodDelete, "v1/objects/v", ""},
+	} {
+		if answer := p.until(t, c.method, c.path, c.body, http.StatusServiceUnavailable); !strings.Contains(answer, reason) {
+			t.Errorf("%s %s: %s", c.method, c.path, answer)
+		}
+	}
+	for path, want := range map[string]string{
+		"v1/objects/v": `"fence":"f"`, "v1/search?lon=1&lat=1": `"f"`, "healthz": "ok",
+		"metrics": "paddock_journal_refusing 1", "v1/events?wait=0": "paddock.fence.enter",
+	} {
+		if status, answer := p.send(t, http.MethodGet, path, ""); status != http.StatusOK || !strings.Contains(answer, want) {
+			t.Errorf("%s: %d %.200s", path, status, answer)
+		}
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	p.until(t, http.MethodGet, "readyz", "", http.StatusOK)
+	p.until(t, http.MethodPost, "v1/positions", `{"id":"new","lon":1,"lat":1}`, http.StatusOK)
+	if status, answer := p.send(t, http.MethodGet, "v1/objects/new", ""); status != http.StatusOK {
+		t.Error(status, answer)
+	}
+	p.terminate(t)
+}
+
+// load posts positions until the context ends, and notes what was acknowledged.
+func (p *upProcess) load(ctx context.Context, clients int) (wait func() (acknowledged map[string]int64)) {
+	var mu sync.Mutex
+	newest := map[string]int64{}
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() {
+			for n := int64(1); ctx.Err() == nil; n++ {
+				id, at := fmt.Sprint("c", c), time.Now().UnixMilli()-1_000_000+n
+				status, answer, err := p.try(ctx, http.MethodPost, "v1/positions", fmt.Sprintf(`{"id":%q,"lon":%d,"lat":1,"t":%d}`, id, n%20, at))
+				var r result
+				if err == nil && status == http.StatusOK && json.Unmarshal([]byte(answer), &r) == nil && r.Accepted == 1 {
+					mu.Lock()
+					newest[id] = at
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	return func() map[string]int64 { all.Wait(); return newest }
+}
+
+// knows checks that the platform has every acknowledged position.
+func (p *upProcess) knows(t *testing.T, acknowledged map[string]int64) {
+	t.Helper()
+	if len(acknowledged) == 0 {
+		t.Error("nothing was acknowledged")
+	}
+	for id, at := range acknowledged {
+		var o struct{ T time.Time }
+		status, answer := p.send(t, http.MethodGet, "v1/objects/"+id, "")
+		if err := json.Unmarshal([]byte(answer), &o); err != nil || status != http.StatusOK || o.T.UnixMilli() < at {
+			t.Errorf("%s was acknowledged at %d: %d %s", id, at, status, answer)
+		}
+	}
+}
+
+// TestAFailedWrite fills a disk at once, so that a write of the journal fails. The process ends
+// with a code of its own, and the next one knows what was acknowledged.
+func TestAFailedWrite(t *testing.T) {
+	t.Parallel()
+	disk, p := upOnSmallDisk(t, "0B")
+	if status, answer := p.send(t, http.MethodPut, "v1/sets/s", squareFeature); status != http.StatusCreated {
+		t.Fatal(status, answer)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	wait := p.load(ctx, 4)
+	<-time.After(100 * time.Millisecond)
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 64<<20), 0o600); err == nil {
+		t.Error("the disk is not full")
+	}
+	_ = p.Wait() // with the code that is examined below
+	stop()
+	acknowledged := wait()
+	if code := p.ProcessState.ExitCode(); code != 5 || !strings.Contains(p.log.String(), "journal") || !strings.Contains(p.log.String(), "mend") {
+		t.Errorf("code %d:\n%s", code, &p.log)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	p = upKeeping(t, filepath.Join(disk, "data"))
+	p.knows(t, acknowledged)
+	p.terminate(t)
+}
+
+// A platform that is stopped under load, or does not run for a while, loses nothing that it has
+// acknowledged.
+func TestStopsUnderLoad(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := upKeeping(t, data)
+	if status, answer := p.send(t, http.MethodPut, "v1/sets/s", squareFeature); status != http.StatusCreated {
+		t.Fatal(status, answer)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	wait := p.load(ctx, 4)
+	for range 3 {
+		<-time.After(100 * time.Millisecond)
+		if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(200 * time.Millisecond)
+		if err := p.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.terminate(t)
+	stop()
+	acknowledged := wait()
+	p = upKeeping(t, data)
+	p.knows(t, acknowledged)
+	p.terminate(t)
+}
+
+// A journal that cannot be used ends the start with a reason, a way out, and a code of its own.
+func TestAnUnusableJournal(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := upKeeping(t, data)
+	if status, answer := p.send(t, http.MethodPut, "v1/sets/s", squareFeature); status != http.StatusCreated {
+		t.Fatal(status, answer)
+	}
+	for n := range 100 { // damage of the last 32 KiB of a log cannot be told from a write that was cut off
+		body := fmt.Sprintf(`{"id":"v%d","lon":1,"lat":1,"props":{"text":%q}}`, n, strings.Repeat("x", 1000))
+		if status, answer := p.send(t, http.MethodPost, "v1/positions", body); status != http.StatusOK {
+			t.Fatal(status, answer)
+		}
+	}
+	again := func(code int, want ...string) {
+		t.Helper()
+		got, _, log := outcomeOf(t, "up", "--data", data, "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
+		for _, w := range want {
+			if got != code || !strings.Contains(log, w) {
+				t.Errorf("code %d, want %d and %q:\n%s", got, code, w, log)
+			}
+		}
+	}
+	again(1, fmt.Sprintf("in use by another process: %s by process %d", filepath.Join(data, "journal"), p.Process.Pid), "stop it, or use another directory")
+	_ = p.Process.Kill()
+	_ = p.Wait() // it was killed
+
+	logs, err := filepath.Glob(filepath.Join(data, "journal", "*.log"))
+	if err != nil || len(logs) < 2 {
+		t.Fatal(logs, err) // the newest one holds the last positions
+	}
+	whole, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(b []byte) {
+		t.Helper()
+		if err := os.WriteFile(logs[0], b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damaged := bytes.Clone(whole)
+	damaged[5000] ^= 0x10
+	write(damaged)
+	again(5, "damaged", filepath.Join(data, "journal"))
+	write(whole)
+	upKeeping(t, data).terminate(t)
+}
