@@ -25,6 +25,7 @@ type demoCmd struct {
 	Via      string        `enum:"http,wire" default:"http" help:"How the vehicles' positions come in: http or wire."`
 	Open     bool          `help:"Open the dashboard in the browser."`
 	Write    string        `type:"path" placeholder:"DIR" help:"Write the city's sets as GeoJSON into this directory and exit."`
+	Data     string        `type:"path" placeholder:"DIR" help:"Keep positions and events in this directory (default: nothing is kept)."`
 	serving
 }
 
@@ -37,7 +38,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	cfg.Data.Dir = "" // a demo keeps nothing
+	cfg.Data.Dir = d.Data
 	if listen.IsUnix(cfg.HTTP.Listen) {
 		return usagef("--listen %s: the demo is for a browser and needs host:port", cfg.HTTP.Listen)
 	}

@@ -54,12 +54,13 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// everything starts a platform with a directory of sets and a tunnel.
+// everything starts a platform with a journal, a directory of sets and a tunnel.
 func everything(t *testing.T) *running {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Wire.Token = "s3cret"
 	certify(t, cfg)
+	cfg.Data.Dir = t.TempDir()
 	cfg.Sets.Dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(cfg.Sets.Dir, "none.geojson"), []byte(`{"type":"FeatureCollection","features":[]}`), 0o600); err != nil {
 		t.Fatal(err)
