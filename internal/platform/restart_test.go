@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/platform/position"
+	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
+	"paddock/wire"
 )
 
 // keeping returns settings of a platform that keeps its state in a directory.
@@ -181,4 +184,50 @@ func TestEventsSinceATime(t *testing.T) {
 		}
 		r.stop()
 	}
+}
+
+// A sender that has lost the acknowledgement of its positions sends them again to the next process,
+// which knows that they were handled.
+func TestSessionsSurvive(t *testing.T) {
+	data := t.TempDir()
+	session := &wire.Session{ID: [16]byte{1, 2, 3}, Epoch: 7, Index: 1}
+	send := func(r *running, count int) {
+		t.Helper()
+		addr := r.WireAddr()
+		conn, err := wire.Dial(t.Context(), addr.Network(), addr.String(), &wire.Config{Session: session})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		var last uint64
+		for n := range count {
+			body, err := position.Append(nil, &position.Position{ID: "v", Lon: 1, Lat: 1, Time: 1_700_000_000_000 + int64(n)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last, err = conn.PostAck(t.Context(), wireapi.KindUpdate, body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := conn.WaitAcked(t.Context(), last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := start(t, keeping(data), nil)
+	send(r, 5)
+	r.stop()
+	for range 2 {
+		r = start(t, keeping(data), nil)
+		send(r, 5)
+		if totals := r.Totals(); totals.Accepted+totals.Late != 0 {
+			t.Errorf("%d positions were accepted again, %d were late", totals.Accepted, totals.Late)
+		}
+		r.stop()
+	}
+	r = start(t, keeping(data), nil)
+	send(r, 8)
+	if totals := r.Totals(); totals.Accepted != 3 || totals.Late != 0 {
+		t.Errorf("%d positions were accepted, %d were late", totals.Accepted, totals.Late)
+	}
+	r.stop()
 }

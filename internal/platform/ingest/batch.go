@@ -18,6 +18,7 @@ type Batch struct {
 	Omitted   int // rejections beyond maxListed
 	Renamed   int // positions that name another object than their subject
 	Ignored   Ignored
+	Handled   *Handled // progress of the sender's session with this batch; nil: none
 }
 
 // maxListed bounds the rejections in an answer; further ones are only counted. Without the bound,

@@ -118,6 +118,7 @@ type Pipeline struct {
 
 	state      sync.RWMutex // of the partitions: a record is applied under the lock
 	partitions [subjects.Partitions]*partition
+	sessions   sessions // of senders; empty without a journal
 
 	seen    atomic.Pointer[track.View] // that the partitions have
 	refusal atomic.Pointer[string]     // why nothing is accepted; nil: it is
@@ -174,7 +175,7 @@ func build(cfg Config) *Pipeline {
 	}
 	p := &Pipeline{
 		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
-		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		sessions: sessions{}, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	p.cfg.Track.MaxObjects = shareOf(cfg.Track.MaxObjects)
 	p.options = encodeOptions(p.cfg.Track)

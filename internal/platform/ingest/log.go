@@ -21,6 +21,7 @@ type input struct {
 	options   []byte // of the tracker, see encodeOptions; nil: those before
 	view      []byte // id of the fences; nil: those before
 	removals  []removal
+	handled   []Handled
 	positions []track.Position
 }
 
@@ -58,6 +59,10 @@ func appendInput(b []byte, in *input) []byte {
 	b = binary.AppendUvarint(b, uint64(len(in.removals)))
 	for _, r := range in.removals {
 		b = appendText(appendText(b, r.fleet), r.id)
+	}
+	b = binary.AppendUvarint(b, uint64(len(in.handled)))
+	for _, h := range in.handled {
+		b = appendHandled(b, h)
 	}
 	return b
 }
@@ -121,6 +126,9 @@ func parseInput(b []byte) (*input, error) {
 	for range r.count(2) {
 		in.removals = append(in.removals, removal{fleet: r.text(), id: r.text()})
 	}
+	for range r.count(19) {
+		in.handled = append(in.handled, r.handled())
+	}
 	for range r.count(12) {
 		in.positions = append(in.positions, r.position(in.at))
 	}
@@ -139,7 +147,7 @@ type inputReader struct {
 func (r *inputReader) take(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.err, r.rest = errRecord, nil
-		return make([]byte, 8)
+		return make([]byte, 16)
 	}
 	b := r.rest[:n]
 	r.rest = r.rest[n:]

@@ -37,6 +37,7 @@ type order struct {
 	out   [subjects.Partitions][]events.Record
 	batch []events.Record // for the publisher
 	spans []span          // the positions of the record
+	done  []Handled       // batches that the record completes
 	store storing
 }
 
@@ -73,6 +74,8 @@ func (p *Pipeline) record(steps int) {
 		return
 	}
 	p.state.Lock()
+	p.sessions.apply(p.order.done, at)
+	p.order.done = p.order.done[:0]
 	if options != nil {
 		p.order.store.options = options
 		for _, t := range p.partitions {
@@ -144,6 +147,9 @@ func (p *Pipeline) take(at track.Millis) (requests []*request, positions int, le
 			continue
 		}
 		r.taken = true
+		if h := r.pending.batch.Handled; h != nil && p.cfg.Journal != nil {
+			p.order.done = append(p.order.done, *h)
+		}
 		p.order.open = append(p.order.open, r.pending)
 	}
 	clear(p.waiting[len(rest):])

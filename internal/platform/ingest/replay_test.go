@@ -126,6 +126,7 @@ func (x *replay) play() {
 				}
 				b.Positions = append(b.Positions, q)
 			}
+			b.Handled = &Handled{Session: [16]byte{byte(x.IntN(5))}, Epoch: uint64(x.sent / 4000), Index: uint32(x.IntN(2)), Count: uint64(x.sent)}
 			if err := x.p.TrySubmit(b, nil); err != nil {
 				x.Fatal(err)
 			}
@@ -339,7 +340,7 @@ func TestAJournalThatFails(t *testing.T) {
 
 // inputs are records of every shape.
 func inputs() (all []*input) {
-	all = append(all, &input{at: 5}, &input{at: -1, stepping: 1<<63 | 1, view: []byte{}, options: []byte("{}")}, &input{view: []byte("v"), removals: []removal{{fleet: "f", id: "é"}, {}}})
+	all = append(all, &input{at: 5}, &input{at: -1, stepping: 1<<63 | 1, view: []byte{}, options: []byte("{}")}, &input{view: []byte("v"), removals: []removal{{fleet: "f", id: "é"}, {}}, handled: []Handled{{}, {[16]byte{1, 2}, 1 << 40, 3, 99}}})
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 50 {
 		in := &input{at: track.Millis(r.Int64N(2e12))}

@@ -33,7 +33,7 @@ func (p *Pipeline) append(at track.Millis, options []byte, view *track.View, id 
 	if p.cfg.Journal == nil {
 		return true
 	}
-	in := &input{at: at, stepping: stepping, options: options}
+	in := &input{at: at, stepping: stepping, options: options, handled: p.order.done}
 	if view != nil {
 		in.view = id
 	}
@@ -146,6 +146,10 @@ func (p *Pipeline) checkpoint(positions int) {
 	if s.next = (s.next + 1) % subjects.Partitions; s.next != 0 {
 		return
 	}
+	if err := p.saveSessions(); err != nil {
+		p.fail(err)
+		return
+	}
 	oldest := s.number
 	for q := range s.saved {
 		oldest = min(oldest, s.saved[q][1])
@@ -180,11 +184,12 @@ func (p *Pipeline) saveAll() {
 	if p.cfg.Journal == nil {
 		return
 	}
-	for q := range p.partitions {
-		if err := p.save(q); err != nil {
-			p.fail(err)
-			return
-		}
+	err := p.saveSessions()
+	for q := 0; q < len(p.partitions) && err == nil; q++ {
+		err = p.save(q)
+	}
+	if err != nil {
+		p.fail(err)
 	}
 }
 
@@ -211,11 +216,19 @@ func (p *Pipeline) restore() error {
 		}
 		from = min(from, next[q])
 	}
+	sessionsFrom, err := p.loadSessions()
+	if err != nil {
+		return err
+	}
+	from = min(from, sessionsFrom)
 	s.replaying = true
-	err := p.cfg.Journal.Records(from, func(number uint64, record []byte) error {
+	err = p.cfg.Journal.Records(from, func(number uint64, record []byte) error {
 		in, err := parseInput(record)
 		if err == nil {
 			err = p.replay(number, in, &next)
+		}
+		if err == nil && number >= sessionsFrom {
+			p.sessions.apply(in.handled, in.at)
 		}
 		if err != nil {
 			return fmt.Errorf("record %d of the journal: %w", number, err)

@@ -19,8 +19,9 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
 	batch := &ingest.Batch{Positions: make([]track.Position, 0, posts.Len())}
 	i := 0
-	for _, body := range posts.All() {
+	for number, body := range posts.All() {
 		dec.Binary(batch, i, body)
+		batch.Handled = handled(posts, number)
 		i++
 	}
 	a.counts.positions.Add(uint64(i))
@@ -35,10 +36,27 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	return err
 }
 
+// handled returns the progress of the posts' session with a post of this number; nil without one.
+func handled(posts *wire.Posts, number uint64) *ingest.Handled {
+	s := posts.Session()
+	if s == nil || number == 0 {
+		return nil
+	}
+	return &ingest.Handled{Session: s.ID, Epoch: s.Epoch, Index: s.Index, Count: number}
+}
+
 // skip serves pos.skip: numbers of positions that the sender has dropped.
-func (a *API) skip(_ context.Context, posts *wire.Posts) error {
+func (a *API) skip(ctx context.Context, posts *wire.Posts) error {
 	a.counts.skipped.Add(uint64(posts.Len()))
-	return nil
+	batch := &ingest.Batch{}
+	for number := range posts.All() {
+		batch.Handled = handled(posts, number)
+	}
+	if batch.Handled == nil {
+		return nil
+	}
+	_, err := a.cfg.Pipeline.Submit(context.WithoutCancel(ctx), batch)
+	return err
 }
 
 var lookups = sync.Pool{New: func() any { return new(lookup.Lookup) }}

@@ -95,7 +95,7 @@ func New(cfg Config) *API {
 	a.server.MaxConns, a.server.Pauses = cfg.MaxConns, cfg.Pauses
 	a.server.Config = &wire.Config{
 		Agent: "paddock/" + cfg.Version, Mux: mux, TLS: cfg.TLS, Logger: cfg.Logger, DrainTimeout: cfg.Drain,
-		Sessions: new(wire.Sessions), ConnBudget: cfg.Budget,
+		Sessions: &wire.Sessions{Known: func(s wire.Session) uint64 { return cfg.Pipeline.Handled(s.ID, s.Epoch, s.Index) }}, ConnBudget: cfg.Budget,
 	}
 	a.admit(mux)
 	return a
