@@ -132,6 +132,9 @@ func TestAFullDisk(t *testing.T) {
 	p.terminate(t)
 }
 
+// loadsBegin is the time of the first position of every load.
+var loadsBegin = time.Now().UnixMilli() - 1_000_000
+
 // load posts positions until the context ends, and notes what was acknowledged.
 func (p *upProcess) load(ctx context.Context, clients int) (wait func() (acknowledged map[string]int64)) {
 	var mu sync.Mutex
@@ -140,7 +143,7 @@ func (p *upProcess) load(ctx context.Context, clients int) (wait func() (acknowl
 	for c := range clients {
 		all.Go(func() {
 			for n := int64(1); ctx.Err() == nil; n++ {
-				id, at := fmt.Sprint("c", c), time.Now().UnixMilli()-1_000_000+n
+				id, at := fmt.Sprint("c", c), loadsBegin+p.sent.Add(1)
 				status, answer, err := p.try(ctx, http.MethodPost, "v1/positions", fmt.Sprintf(`{"id":%q,"lon":%d,"lat":1,"t":%d}`, id, n%20, at))
 				var r result
 				if err == nil && status == http.StatusOK && json.Unmarshal([]byte(answer), &r) == nil && r.Accepted == 1 {

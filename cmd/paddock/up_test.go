@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ type upProcess struct {
 	url    string          // of the dashboard, with a slash at its end
 	bus    string          // nats://host:port
 	wire   string          // host:port
+	sent   atomic.Int64    // positions of load
 }
 
 // startUp starts a platform on free ports and reads where it is. If that fails,

@@ -231,7 +231,12 @@ func (p *Platform) drainIngest(ctx context.Context) error {
 
 func (p *Platform) openDoors(ctx context.Context) (err error) {
 	maxAhead := track.Millis(p.cfg.Track.MaxAhead.Milliseconds())
+	backup := p.Backup
+	if p.journal == nil {
+		backup = nil
+	}
 	p.api = httpapi.New(httpapi.Config{
+		Backup:  backup,
 		Catalog: p.catalog, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events,
 		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),

@@ -66,6 +66,9 @@ func (p *Platform) openState(context.Context) error {
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
+	if err := removeUnfinished(dir); err != nil {
+		return err
+	}
 	appended := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "paddock_journal_append_seconds",
 		Help:    "Time until a record of the journal was durable.",

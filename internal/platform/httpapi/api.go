@@ -9,6 +9,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,6 +55,9 @@ type Config struct {
 	// find, at most most of each; nil: there is no tunnel.
 	Tunnel func(find string, most int) any
 
+	// Backup writes a backup of the present state; nil: nothing is kept.
+	Backup func(ctx context.Context, w io.Writer) error
+
 	// Zeros stand for the defaults given here.
 	MaxSets      int           // bound for the creation of sets; 1,000
 	MaxLive      int           // dashboards at once; 1,000
@@ -85,6 +89,7 @@ type API struct {
 	refused refusals
 
 	making sync.Mutex // held while a set is created
+	backup sync.Mutex // held while a backup is written
 
 	mu       sync.Mutex
 	draining bool
@@ -207,6 +212,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         plain(a.getLive),
 		"GET /v1/tunnel":                       a.getTunnel,
+		"POST /v1/backup":                      plain(a.postBackup),
 		"GET /v1/openapi.json":                 plain(getOpenAPI),
 	}
 }

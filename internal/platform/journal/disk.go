@@ -391,6 +391,10 @@ func (d *Disk) Usage() (used, free uint64, err error) {
 	return d.db.Metrics().DiskSpaceUsage(), usage.AvailBytes, err
 }
 
+// Checkpoint makes a directory with a copy of the present journal, of links to its files where the
+// disk has them.
+func (d *Disk) Checkpoint(dir string) error { return d.db.Checkpoint(dir, pebble.WithFlushedWAL()) }
+
 // EventBytes returns the bytes on disk of the events from a cursor on, roughly.
 func (d *Disk) EventBytes(from uint64) (uint64, error) {
 	n, err := d.db.EstimateDiskUsage(pieceKey(from), []byte{keyPiece + 1})

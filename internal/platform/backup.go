@@ -1,0 +1,144 @@
+package platform
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"paddock/internal/platform/journal"
+)
+
+// A backup is a tar file: the files of the journal below journal/, and the empty file complete as
+// the last one, without which a restore refuses it.
+const (
+	backupPrefix = "backup-" // of temporary directories in the data directory
+	complete     = "complete"
+)
+
+// ErrNoBackup is wrapped where a file is not a whole backup.
+var ErrNoBackup = errors.New("not a whole backup")
+
+// Backup writes a backup of the present state. Positions are accepted meanwhile; the files are
+// links, so it needs little space.
+func (p *Platform) Backup(ctx context.Context, w io.Writer) (err error) {
+	dir, err := os.MkdirTemp(p.cfg.Data.Dir, backupPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	files := journalDir(dir)
+	if err := p.journal.Checkpoint(files); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(files)
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(w)
+	for _, e := range entries {
+		if err := errors.Join(ctx.Err(), addFile(out, filepath.Join(files, e.Name()), "journal/"+e.Name())); err != nil {
+			return err
+		}
+	}
+	return errors.Join(out.WriteHeader(&tar.Header{Name: complete, Mode: 0o600}), out.Close())
+}
+
+func addFile(out *tar.Writer, from, name string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size()}); err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(f, info.Size()))
+	return err
+}
+
+// removeUnfinished removes what backups and restores of an earlier process have left.
+func removeUnfinished(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, backupPrefix+"*"))
+	for _, path := range left {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}
+
+// Restore makes a data directory of a backup. The directory must have no journal. The error wraps
+// ErrNoBackup if r is not a whole backup; nothing is left then.
+func Restore(r io.Reader, dir string) (err error) {
+	to := journalDir(dir)
+	if _, err := os.Stat(to); err == nil {
+		return fmt.Errorf("%s is there already: move it away, or restore into another directory", to)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	unfinished, err := os.MkdirTemp(dir, backupPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
+	files := journalDir(unfinished)
+	if err := os.Mkdir(files, 0o700); err != nil {
+		return err
+	}
+	if err := extract(r, files); err != nil {
+		return err
+	}
+	j, err := journal.Open(journal.Options{Dir: files, ReadOnly: true}) // is it one?
+	if err == nil {
+		err = j.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoBackup, err)
+	}
+	return os.Rename(files, to)
+}
+
+// extract writes the files of a backup into a directory, durably.
+func extract(r io.Reader, dir string) error {
+	in := tar.NewReader(r)
+	for {
+		h, err := in.Next()
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrNoBackup, err)
+		}
+		if h.Name == complete {
+			return nil
+		}
+		name, ok := strings.CutPrefix(h.Name, "journal/")
+		if !ok || name != filepath.Base(name) || !filepath.IsLocal(name) || h.Typeflag != tar.TypeReg {
+			return fmt.Errorf("%w: it has %.64q", ErrNoBackup, h.Name)
+		}
+		if err := writeFile(in, filepath.Join(dir, name)); errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("%w: it ends in the middle of %s", ErrNoBackup, h.Name)
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func writeFile(r io.Reader, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
