@@ -30,10 +30,9 @@ var past = time.Unix(1, 0)
 // and everything that it parses and routes. Any goroutine may deliver to the client, write its
 // pending output, and end it. Only serve closes the connection, since closing waits for the reader.
 type client struct {
-	srv       *Server
+	connection
 	conn      net.Conn
 	sock      socket
-	id        uint64
 	host      string     // the peer's address without port; empty in process
 	door      doorKind   // by which it has come
 	rejected  *violation // set before serve: turned away after INFO
@@ -57,19 +56,16 @@ type client struct {
 	authorized atomic.Bool
 	tlsFirst   atomic.Bool  // the handshake of TLS came before INFO
 	lastInput  atomic.Int64 // Unix ns of the latest read
-	usage      usage
 	pingsOut   atomic.Int32 // PINGs without an answer
 	answered   atomic.Bool  // one PONG has come
 
 	finished chan struct{} // closed by settle: there is no writer any more
 
-	mu        sync.Mutex // guards the fields below, and the subscriptions' counts
+	// Guarded by mu.
 	mapped    *certNames // of a certificate that names the user; nil = it does not
 	access    access
 	out       output
 	timers    timers
-	mark      uint64 // the batch that has this client in its list
-	subs      map[string]*subscription
 	headers   bool // the client takes HMSG
 	noEcho    bool
 	informed  bool          // the second INFO is made, or has gone out
@@ -80,7 +76,6 @@ type client struct {
 	settled   bool          // finished is closed
 	lastFrame []byte        // the close frame of WebSocket; nil = the one of the reason
 	room      chan struct{} // closed when out is no longer nearly full; nil = no router waits for it
-	delivered deliveryCounts
 	who       identity
 
 	retiring sync.Once
@@ -94,14 +89,11 @@ var (
 
 func newClient(s *Server, conn net.Conn) *client {
 	c := &client{
-		srv:      s,
 		conn:     conn,
-		id:       s.clientIDs.Add(1),
 		opts:     defaultOptions(),
 		finished: make(chan struct{}),
 	}
-	c.usage.start = time.Now()
-	c.usage.active.Store(c.usage.start.UnixNano())
+	c.connection.start(s)
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		c.host = tcp.IP.String()
 	}
@@ -272,16 +264,6 @@ func (c *client) abort() {
 	c.settle()
 }
 
-// tlsInfo tells of the connection's TLS; nil = it has none.
-func (c *client) tlsInfo() *TLSInfo {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.transport == nil || c.transport.tls == nil {
-		return nil
-	}
-	return c.transport.tls.info
-}
-
 func (c *client) open() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -349,20 +331,6 @@ func (c *client) appendLocked(b ...[]byte) (slow bool) {
 
 func (c *client) logSlow() {
 	c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: MaxPending of %d Exceeded", c.srv.cfg().MaxPending))
-}
-
-// dropSubscriptions takes all of the client's subscriptions out of the index.
-func (c *client) dropSubscriptions() {
-	c.mu.Lock()
-	subs := c.subs
-	c.subs = nil
-	for _, s := range subs {
-		s.closed = true
-	}
-	c.mu.Unlock()
-	for _, s := range subs {
-		c.srv.subs.remove(s)
-	}
 }
 
 func appendErr(dst []byte, text string) []byte {

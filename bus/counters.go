@@ -274,15 +274,3 @@ func (l *level) all(yield func(*subscription) bool) bool {
 	}
 	return true
 }
-
-func (c *client) read(s *subscription) SubInfo {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return s.reading(c.id)
-}
-
-func (l *Local) read(s *subscription) SubInfo {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return s.reading(l.id)
-}

@@ -103,6 +103,13 @@ func (x *index) remove(s *subscription) {
 	}
 }
 
+// removeAll takes all of subs out.
+func (x *index) removeAll(subs map[string]*subscription) {
+	for _, s := range subs {
+		x.remove(s)
+	}
+}
+
 // renew makes everything that is remembered of the snapshots so far invalid.
 func (x *index) renew() {
 	x.mu.Lock()

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"paddock/bus/internal/subjects"
 )
@@ -45,23 +45,19 @@ const keptInbox = 4096
 // more than 4 MiB wait for one Local that is busy, and past
 // [Config.MaxPending] a message is dropped for that Local and counted.
 type Local struct {
-	srv   *Server
-	id    uint64
-	name  string
-	usage usage
+	connection
+	name string
 
-	mu        sync.Mutex
-	room      sync.Cond // the inbox has become shorter
-	closed    bool
-	subs      []*subscription
-	inbox     []localMsg
-	waiting   int64 // bytes of inbox and of the batch that is running
-	draining  bool  // one goroutine is running the callbacks
-	waiters   int   // goroutines in awaitRoom: one of them can take over
-	later     []*Local
-	mark      uint64 // the batch that has this Local in its list
-	delivered deliveryCounts
-	behind    []laggard
+	// Guarded by mu.
+	room     sync.Cond // the inbox has become shorter
+	closed   bool
+	lastKey  uint64 // of a subscription
+	inbox    []localMsg
+	waiting  int64 // bytes of inbox and of the batch that is running
+	draining bool  // one goroutine is running the callbacks
+	waiters  int   // goroutines in awaitRoom: one of them can take over
+	later    []*Local
+	behind   []laggard
 
 	watching atomic.Bool // set by Congested
 
@@ -81,9 +77,8 @@ var _ endpoint = (*Local)(nil)
 // Local returns a new in-process connection; name is for logs. It needs no
 // listening server, and lives until its Close or the server's Shutdown.
 func (s *Server) Local(name string) *Local {
-	l := &Local{srv: s, id: s.clientIDs.Add(1), name: name}
-	l.usage.start = time.Now()
-	l.usage.active.Store(l.usage.start.UnixNano())
+	l := &Local{name: name}
+	l.start(s)
 	l.room.L = &l.mu
 	s.addLocal(l)
 	return l
@@ -180,14 +175,11 @@ func (l *Local) Subscribe(pattern, queue string, fn func([]Msg)) (*Subscription,
 		l.mu.Unlock()
 		return nil, ErrClosed
 	}
-	l.subs = append(l.subs, s)
+	l.lastKey++
+	s.sidText = strconv.FormatUint(l.lastKey, 10)
+	l.add(s)
 	l.mu.Unlock()
-	l.srv.subs.insert(s)
-	l.mu.Lock()
-	closed := s.closed // by a Close that came before the insert
-	l.mu.Unlock()
-	if closed {
-		l.srv.subs.remove(s)
+	if !l.activate(s) {
 		return nil, ErrClosed
 	}
 	return &Subscription{l: l, s: s}, nil
@@ -207,10 +199,7 @@ func (s *Subscription) UnsubscribeAfter(limit uint64) error {
 		l.mu.Unlock()
 		return ErrClosed
 	}
-	ended := s.s.limit(limit)
-	if ended {
-		l.forget(s.s)
-	}
+	ended := l.endAfter(s.s, limit)
 	l.mu.Unlock()
 	if ended {
 		l.srv.subs.remove(s.s)
@@ -222,28 +211,16 @@ func (s *Subscription) UnsubscribeAfter(limit uint64) error {
 // messages have been routed already.
 func (l *Local) Close() error {
 	l.mu.Lock()
-	subs := l.subs
+	subs := l.endAll()
 	for _, m := range l.inbox {
 		l.waiting -= m.msg.size()
 	}
-	l.subs, l.inbox, l.closed = nil, nil, true
-	for _, s := range subs {
-		s.closed = true
-	}
+	l.inbox, l.closed = nil, true
 	l.room.Broadcast()
 	l.mu.Unlock()
-	for _, s := range subs {
-		l.srv.subs.remove(s)
-	}
+	l.srv.subs.removeAll(subs)
 	l.srv.dropLocal(l)
 	return nil
-}
-
-// forget takes s off the list; the caller holds l.mu.
-func (l *Local) forget(s *subscription) {
-	if i := slices.Index(l.subs, s); i >= 0 {
-		l.subs = slices.Delete(l.subs, i, i+1)
-	}
 }
 
 func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) {
@@ -267,7 +244,7 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 		s.delivered++
 	}
 	if d.ended = s.ended(); d.ended {
-		l.forget(s)
+		delete(l.subs, s.key())
 	}
 	l.inbox = append(l.inbox, localMsg{s, msg})
 	l.waiting += size
@@ -279,15 +256,6 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	l.delivered.msgs++
 	l.delivered.bytes += uint64(d.payload)
 	return d
-}
-
-func (l *Local) listener(subject []byte) (s *subscription, few bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.subs) > fewListeners {
-		return nil, false
-	}
-	return plainSubscriber(slices.Values(l.subs), subject), true
 }
 
 // handOff leaves the callbacks of locals to the goroutine that runs l's, if

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"maps"
 	"strconv"
 
 	"paddock/bus/internal/protocol"
@@ -205,13 +204,4 @@ func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab
 		return nil
 	}
 	return c.out.grow(n)
-}
-
-func (c *client) listener(subject []byte) (s *subscription, few bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.subs) > fewListeners {
-		return nil, false
-	}
-	return plainSubscriber(maps.Values(c.subs), subject), true
 }

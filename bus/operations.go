@@ -162,13 +162,7 @@ func (c *client) OnSubscribe(subject, queue, sid []byte) error {
 		return nil
 	}
 	if added {
-		c.srv.subs.insert(s)
-		c.mu.Lock()
-		taken := s.closed // by a reload, before it was in the index
-		c.mu.Unlock()
-		if taken {
-			c.srv.subs.remove(s)
-		}
+		c.activate(s) // unless a reload has closed it
 	}
 	c.acknowledge()
 	return nil
@@ -193,10 +187,7 @@ func (c *client) addSubscription(s *subscription, subject []byte) (added bool, r
 		return false, &refusal{textInvalidSubject, nil}
 	}
 	s.filter = c.access.grant.filterFor(s.subject, s.queue)
-	if c.subs == nil {
-		c.subs = make(map[string]*subscription)
-	}
-	c.subs[s.sid] = s
+	c.add(s)
 	return true, nil
 }
 
@@ -212,10 +203,7 @@ func (c *client) OnUnsubscribe(sid []byte, limit uint64) error {
 	c.route.breakOff()
 	c.mu.Lock()
 	s := c.subs[string(sid)]
-	ended := s != nil && s.limit(limit)
-	if ended {
-		delete(c.subs, s.sid)
-	}
+	ended := s != nil && c.endAfter(s, limit)
 	c.mu.Unlock()
 	if ended {
 		c.srv.subs.remove(s)

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"hash/maphash"
-	"iter"
 	"math/rand/v2"
 	"time"
 
@@ -22,11 +21,13 @@ type endpoint interface {
 	// deliver appends r's message for s to the pending bytes, or reports that it did not take it.
 	// It never waits.
 	deliver(s *subscription, r *router, from endpoint) delivery
-	// listener returns a plain subscription of its own that gets subject, or nil,
-	// if it has so few that it is no work to look; few says so.
+	// listener returns a plain subscription of its own that gets subject, or nil. If there are too
+	// many to look through, few is false.
 	listener(subject []byte) (s *subscription, few bool)
 	// read reads the counts of a subscription of its own.
 	read(s *subscription) SubInfo
+	// info reads the counts of the connection.
+	info() ConnInfo
 }
 
 // delivery is the outcome of one message at one subscription.
@@ -183,19 +184,6 @@ func (r *router) clock() int64 {
 		r.now = time.Now().UnixNano()
 	}
 	return r.now
-}
-
-// fewListeners is how many subscriptions are looked through one by one.
-const fewListeners = 16
-
-// plainSubscriber returns a plain subscription of the list that gets subject.
-func plainSubscriber(subs iter.Seq[*subscription], subject []byte) *subscription {
-	for s := range subs {
-		if s.queue == "" && subjects.Match(s.subject, subject) {
-			return s
-		}
-	}
-	return nil
 }
 
 // finish ends the batch: counters are published, pending bytes of network clients are written,

@@ -9,13 +9,25 @@ type subscription struct {
 	subject string
 	queue   string // "" = plain
 	sid     string // as the client wrote it; empty for an in-process one
-	sidText string // sid and the space after it
+	sidText string // sid and the space after it; of an in-process one the key
 	fn      func([]Msg)
 
 	filter    *filter // messages not to deliver; nil = none
 	max       uint64  // 0 = without end; else it ends with delivery number max
 	delivered uint64
 	closed    bool // no delivery starts once this is set
+}
+
+// key is the name of s among the subscriptions of its owner.
+func (s *subscription) key() string {
+	if s.sid == "" {
+		return s.sidText
+	}
+	return s.sid
+}
+
+func (s *subscription) reading(id uint64) SubInfo {
+	return SubInfo{Conn: id, Subject: s.subject, Queue: s.queue, SID: s.sid, Delivered: s.delivered, Max: s.max}
 }
 
 // ended reports whether s takes no more messages. Those it has taken are still
