@@ -138,11 +138,11 @@ func (c *client) unlist(lost []*subscription) {
 		c.srv.subs.remove(s)
 		c.srv.counters.refused.Add(1)
 		text := fmt.Sprintf("%s (sid %q)", deniedSubscription(s), s.sid)
-		c.append(appendErr(nil, text))
+		c.out.send(appendErr(nil, text))
 		c.logger().Debug(text)
 	}
 	if len(lost) > 0 {
-		c.flush()
+		c.out.flush()
 	}
 }
 
@@ -188,7 +188,7 @@ func (c *client) compare(p proof, lend bool) (same, ok bool) {
 		c.finishBatch()
 		c.srv.release(c.route)
 		c.route = nil
-		c.flush()
+		c.out.flush()
 	}
 	same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.ctx.Done(), c.finished)
 	if lend {

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -62,21 +61,19 @@ type client struct {
 	finished chan struct{} // closed by settle: there is no writer any more
 
 	// Guarded by mu.
-	mapped    *certNames // of a certificate that names the user; nil = it does not
-	access    access
-	out       output
-	timers    timers
-	headers   bool // the client takes HMSG
-	noEcho    bool
-	informed  bool          // the second INFO is made, or has gone out
-	answers   *answers      // nil = not permitted
-	reason    CloseReason   // 0 = open; else nothing is delivered any more
-	aborted   bool          // nothing is written any more
-	listed    bool          // among the ended connections, so the peer may see the end
-	settled   bool          // finished is closed
-	lastFrame []byte        // the close frame of WebSocket; nil = the one of the reason
-	room      chan struct{} // closed when out is no longer nearly full; nil = no router waits for it
-	who       identity
+	mapped   *certNames // of a certificate that names the user; nil = it does not
+	access   access
+	out      writer
+	timers   timers
+	headers  bool // the client takes HMSG
+	noEcho   bool
+	informed bool        // the second INFO is made, or has gone out
+	answers  *answers    // nil = not permitted
+	reason   CloseReason // 0 = open; else nothing is delivered any more
+	aborted  bool        // nothing is written any more
+	listed   bool        // among the ended connections, so the peer may see the end
+	settled  bool        // finished is closed
+	who      identity
 
 	retiring sync.Once
 	retired  bool // among the ended connections; guarded by the server's lock
@@ -97,6 +94,7 @@ func newClient(s *Server, conn net.Conn) *client {
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		c.host = tcp.IP.String()
 	}
+	c.out.c = c
 	c.sock.init(conn)
 	c.parse.Pedantic = c.opts.Pedantic
 	c.trace = newTracer(c)
@@ -186,7 +184,7 @@ func (c *client) handle(batch []byte) bool {
 	c.finishBatch()
 	c.srv.release(c.route)
 	c.route = nil
-	c.flush()
+	c.out.flush()
 	if v := violationOf(err); v != nil {
 		c.end(v)
 		return false
@@ -232,7 +230,7 @@ func (c *client) shut(reason CloseReason, text string) bool {
 	c.closeFor(reason)
 	c.mu.Unlock()
 	c.retire()
-	c.flush()
+	c.out.flush()
 	return true
 }
 
@@ -246,7 +244,7 @@ func (c *client) closeFor(reason CloseReason) {
 		c.abort()
 		return
 	}
-	c.sayWhy(reason)
+	c.out.endWebSocket(reason)
 	c.stop.Store(true)
 	c.conn.SetReadDeadline(past) // ends the reader
 }
@@ -257,10 +255,7 @@ func (c *client) abort() {
 	c.stop.Store(true)
 	c.out.discard()
 	c.conn.SetDeadline(past)
-	if c.room != nil {
-		close(c.room)
-		c.room = nil
-	}
+	c.out.admitRouters()
 	c.settle()
 }
 
@@ -306,33 +301,46 @@ func (c *client) kick() {
 	c.conn.SetReadDeadline(past)
 }
 
-// append adds protocol bytes, which are never dropped. Their amount is bounded by the bytes that
-// the client itself sends, and together with messages by max_pending. The caller has to flush them.
-func (c *client) append(b ...[]byte) {
-	c.mu.Lock()
-	slow := c.appendLocked(b...)
-	c.mu.Unlock()
-	if slow {
-		c.logSlow()
+// settle ends the output once the connection has ended and its last byte has
+// been written, or never will be. c.mu is held.
+func (c *client) settle() {
+	if c.reason == 0 || c.settled || c.out.flushing || !c.listed && !c.aborted {
+		return
 	}
-}
-
-// appendLocked is append; it reports whether that has closed the connection.
-func (c *client) appendLocked(b ...[]byte) (slow bool) {
-	if c.reason != 0 {
-		return false
+	c.settled = true
+	close(c.finished)
+	if c.transport != nil && !c.aborted {
+		c.transport.bye()
 	}
-	c.out.append(b...)
-	if slow = c.out.pending > c.srv.cfg().MaxPending; slow {
-		c.closeFor(SlowConsumerPendingBytes)
+	half, ok := c.conn.(interface{ CloseWrite() error })
+	if c.aborted || !ok || half.CloseWrite() != nil {
+		c.conn.SetReadDeadline(past)
+		return
 	}
-	return slow
-}
-
-func (c *client) logSlow() {
-	c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: MaxPending of %d Exceeded", c.srv.cfg().MaxPending))
+	c.conn.SetReadDeadline(time.Now().Add(drainTime))
 }
 
 func appendErr(dst []byte, text string) []byte {
 	return append(append(append(dst, "-ERR '"...), text...), "'\r\n"...)
+}
+
+// A panic is a fault of this program, and often of one message in it. It ends the connection whose
+// bytes have caused it, and no other. Three kinds of goroutine run input from outside: a network
+// client's reader, a goroutine that publishes in process, and either of them while it runs
+// callbacks.
+
+// recoverReader is deferred by the reader of c. After a panic it delivers the routed messages,
+// whose destinations' locks the router no longer holds, and closes c without further output: the
+// state of its pending output is unknown.
+func (c *client) recoverReader() {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	c.srv.faulted(c.logger(), "a connection's reader has panicked", fault)
+	if r := c.route; r != nil {
+		c.route = nil
+		r.abandon(c.logger())
+	}
+	c.shut(ReadError, "")
 }

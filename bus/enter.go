@@ -37,8 +37,8 @@ func (c *client) enter() (in bool) {
 
 // greet sends INFO.
 func (c *client) greet() {
-	c.append(c.srv.infoLine(c, false))
-	c.flush()
+	c.out.send(c.srv.infoLine(c, false))
+	c.out.flush()
 }
 
 func (c *client) enterTLS(t *TLS) bool {
@@ -128,7 +128,7 @@ func (c *client) release(w *transport) {
 	}
 	c.transport = w
 	c.out.flushing, c.ownsWriter = false, false
-	c.flushLocked()
+	c.out.flushLocked()
 }
 
 // tell writes INFO at once. The caller has the writer's role.

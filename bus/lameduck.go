@@ -109,8 +109,8 @@ func (c *client) tellLameDuck() {
 	informed := c.informed
 	c.mu.Unlock()
 	if informed {
-		c.append(c.srv.infoLine(c, true))
-		c.flush()
+		c.out.send(c.srv.infoLine(c, true))
+		c.out.flush()
 	}
 }
 

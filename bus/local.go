@@ -3,6 +3,7 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
@@ -373,6 +374,29 @@ func (l *Local) awaitRoom() bool {
 	}
 	l.waiters--
 	return !l.draining && len(l.inbox) > 0
+}
+
+// unlessDone is deferred by in-process publication. The panic goes on to the caller, which may
+// recover, and must find nothing locked.
+func (r *router) unlessDone(done *bool, l *Local) {
+	if !*done {
+		r.abandon(l.logger())
+	}
+}
+
+// call runs a callback of l. A panic is the callback's own: its messages count as
+// taken, and l goes on.
+func (l *Local) call(fn func([]Msg), msgs []Msg) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			l.srv.faulted(l.logger(), "a subscription's callback has panicked", fault)
+		}
+	}()
+	fn(msgs)
+}
+
+func (l *Local) logger() *slog.Logger {
+	return l.srv.cfg().Logger.With("client", "local", "name", l.name, "cid", l.id)
 }
 
 // ValidSubject reports whether s can be published to: at least one token, no

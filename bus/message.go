@@ -190,16 +190,16 @@ func (r *router) mark(c *client) {
 func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab {
 	for c.out.full(n) {
 		r.letGo()
-		c.flush()
+		c.out.flush()
 		r.hold(c)
 		if !c.takes(s, r.msg.subject, from) {
 			return nil
 		}
 	}
-	if c.out.pending+int64(n) > c.srv.cfg().MaxPending && !c.makeRoom(n) {
+	if c.out.pending+int64(n) > c.srv.cfg().MaxPending && !c.out.makeRoom(n) {
 		if c.reason != 0 {
 			r.letGo()
-			c.logSlow()
+			c.out.logSlow()
 		}
 		return nil
 	}

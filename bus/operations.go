@@ -34,7 +34,7 @@ const reservedQueue = "_sys_"
 // reply appends protocol bytes for the client whose batch is routed.
 func (c *client) reply(b ...[]byte) {
 	c.route.breakOff()
-	c.append(b...)
+	c.out.send(b...)
 }
 
 // acknowledge answers a successful operation of a verbose client.

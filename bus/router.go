@@ -2,6 +2,7 @@ package bus
 
 import (
 	"hash/maphash"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -211,16 +212,33 @@ func (r *router) finish(publisher *Local) {
 	r.locals = r.locals[:0]
 }
 
+// abandon ends the batch of a router that a panic has interrupted. The router is not used again.
+// The message in hand is lost, and so are the messages gathered for a run. Earlier messages are
+// delivered.
+func (r *router) abandon(log *slog.Logger) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.srv.faulted(log, "a batch that has panicked could not be ended", fault)
+		}
+	}()
+	r.letGo()
+	r.run.to = nil
+	r.srv.counters.add(r)
+	r.flushClients()
+	r.forgetClients()
+	drainAll(r.locals, false)
+}
+
 func (r *router) flushClients() {
 	now := r.clock()
 	for _, c := range r.clients {
 		c.usage.active.Store(now)
-		c.flush()
+		c.out.flush()
 	}
 	if r.srv.cfg().SlowConsumers == SlowStall {
 		until := time.Now().Add(stallMost)
 		for _, c := range r.clients {
-			c.awaitRoom(until)
+			c.out.awaitRoom(until)
 		}
 	}
 }

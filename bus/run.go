@@ -155,7 +155,7 @@ func (r *router) offerRun(s *subscription) bool {
 	r.hold(c)
 	for c.out.full(n) && c.takes(s, g.subject, g.from) {
 		r.letGo()
-		c.flush()
+		c.out.flush()
 		r.hold(c)
 	}
 	switch {

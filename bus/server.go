@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -240,4 +242,10 @@ func (s *Server) denied(subject []byte) bool {
 		}
 	}
 	return false
+}
+
+// faulted counts and tells of a panic that has been recovered from.
+func (s *Server) faulted(log *slog.Logger, what string, fault any) {
+	s.counters.panics.Add(1)
+	log.Error(what, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 }

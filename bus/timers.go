@@ -134,8 +134,8 @@ func (c *client) checkPing(now time.Time) {
 	}
 	c.pingsOut.Add(1)
 	c.usage.pinged.CompareAndSwap(0, now.UnixNano())
-	c.append([]byte("PING\r\n"))
-	c.flush()
+	c.out.send([]byte("PING\r\n"))
+	c.out.flush()
 }
 
 // tooSlow ends a connection that has not taken a byte in time. The first reason

@@ -28,7 +28,7 @@ func (l *wsLayer) open(b []byte) bool {
 	l.c.lastInput.Store(time.Now().UnixNano()) // frames without data are a sign of life
 	err := l.in.Feed(b, l)
 	if broken, ok := errors.AsType[*websocket.Error](err); ok {
-		l.c.setLast(websocket.CloseFrame(broken.Code, broken.Text))
+		l.c.out.setCloseFrame(broken.Code, broken.Text)
 		l.c.fault(broken)
 		l.c.shut(ProtocolViolation, "")
 	}
@@ -45,12 +45,12 @@ func (l *wsLayer) Ping(payload []byte) {
 		l.c.out.setUrgent(websocket.AppendFrame(nil, websocket.OpPong, payload))
 	}
 	l.c.mu.Unlock()
-	l.c.flush()
+	l.c.out.flush()
 }
 
 // Closed answers with the same close frame.
 func (l *wsLayer) Closed(code int, text string) {
-	l.c.setLast(websocket.CloseFrame(code, text))
+	l.c.out.setCloseFrame(code, text)
 	l.c.shut(ClientClosed, "")
 }
 
@@ -65,24 +65,6 @@ func (l *wsLayer) Limit() int {
 
 // seal adds the message for b to dst.
 func (l *wsLayer) seal(dst, b []byte) []byte { return websocket.AppendMessage(dst, b, l.deflate) }
-
-// setLast sets the last frame, in place of the one that follows from the reason for the end.
-func (c *client) setLast(frame []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lastFrame = frame
-}
-
-// sayWhy leaves the close frame to be written last. c.mu is held.
-func (c *client) sayWhy(reason CloseReason) {
-	if c.transport == nil || c.transport.ws == nil || c.aborted {
-		return
-	}
-	if c.lastFrame == nil {
-		c.lastFrame = websocket.CloseFrame(reason.closeCode(), reason.String())
-	}
-	c.out.setLast(c.lastFrame)
-}
 
 // closeCode is the code for a reason.
 func (r CloseReason) closeCode() int {

@@ -1,0 +1,186 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"paddock/bus/internal/websocket"
+)
+
+const (
+	// inlineFlush is how many bytes a goroutine that has routed a batch writes for one destination.
+	// The rest is left to a goroutine of its own, so that no router waits long for one busy
+	// destination.
+	inlineFlush = 256 << 10
+	// writePiece is the length of one write that waits, so that each piece shows progress.
+	writePiece = 64 << 10
+)
+
+// writer is the output side of a client: the pending output, and its way to the socket. The client's
+// lock guards it.
+type writer struct {
+	output
+	c *client
+	// room is closed when the output is no longer nearly full; nil = no router waits for it.
+	room       chan struct{}
+	closeFrame []byte // the last frame of WebSocket; nil = the one of the reason
+}
+
+// send adds protocol bytes, which are never dropped. Their amount is bounded by the bytes that the
+// client itself sends, and together with messages by max_pending. The caller has to flush them.
+func (w *writer) send(b ...[]byte) {
+	w.c.mu.Lock()
+	slow := w.sendLocked(b...)
+	w.c.mu.Unlock()
+	if slow {
+		w.logSlow()
+	}
+}
+
+// sendLocked is send with c.mu held. It reports whether that has closed the connection.
+func (w *writer) sendLocked(b ...[]byte) (slow bool) {
+	if w.c.reason != 0 {
+		return false
+	}
+	w.append(b...)
+	if slow = w.pending > w.c.srv.cfg().MaxPending; slow {
+		w.c.closeFor(SlowConsumerPendingBytes)
+	}
+	return slow
+}
+
+func (w *writer) logSlow() {
+	w.c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: MaxPending of %d Exceeded", w.c.srv.cfg().MaxPending))
+}
+
+// flush writes the pending output without waiting, unless another goroutine is writing: that one
+// writes the added bytes too.
+func (w *writer) flush() {
+	w.c.mu.Lock()
+	w.flushLocked()
+	w.c.mu.Unlock()
+}
+
+// flushLocked is flush; c.mu is held but for the writes.
+func (w *writer) flushLocked() {
+	c := w.c
+	switch {
+	case w.flushing:
+		if w.stuck {
+			w.note(time.Now(), c.srv.cfg().WriteDeadline)
+		}
+		return
+	case w.pending == 0:
+		c.settle()
+		return
+	}
+	w.flushing = true
+	if !c.sock.canTry() {
+		w.startLoop()
+		return
+	}
+	budget, whole := inlineFlush, true
+	for whole && budget > 0 && w.next() {
+		c.mu.Unlock()
+		n, err := w.tryWrite(w.flying)
+		c.trace.went(w.flying, n)
+		c.mu.Lock()
+		budget -= n
+		whole = w.wrote(n) && err == nil // else the loop meets the error too
+	}
+	c.srv.counters.flushes.observe(inlineFlush - budget)
+	if !whole || w.pending > 0 {
+		w.startLoop()
+		return
+	}
+	w.rest()
+	c.settle()
+}
+
+// tryWrite writes the bytes of s that the kernel takes at once.
+func (w *writer) tryWrite(s *slab) (n int, err error) {
+	if w.c.transport != nil {
+		return w.c.transport.write(s, false)
+	}
+	return w.c.sock.tryWrite(s.rest())
+}
+
+// write writes a piece of s, and waits for it.
+func (w *writer) write(s *slab) (n int, err error) {
+	if w.c.transport != nil {
+		return w.c.transport.write(s, true)
+	}
+	b := s.rest()
+	return w.c.conn.Write(b[:min(len(b), writePiece)])
+}
+
+// startLoop leaves the writing to a goroutine, which may wait. c.mu is held, and the caller has the
+// writer's role.
+func (w *writer) startLoop() {
+	w.stuck = true
+	w.note(time.Now(), w.c.srv.cfg().WriteDeadline)
+	w.c.advanceTimer()
+	w.c.srv.running.Go(w.loop)
+}
+
+// loop has the writer's role until nothing is pending or a write fails. serve does not return before
+// that.
+func (w *writer) loop() {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w.next() {
+		c.mu.Unlock()
+		n, err := w.write(w.flying)
+		c.trace.went(w.flying, n)
+		c.srv.counters.flushes.observe(n)
+		c.mu.Lock()
+		w.wrote(n)
+		if w.pending < c.srv.stallAt() {
+			w.admitRouters()
+		}
+		if err != nil {
+			w.failed(err)
+			break
+		}
+	}
+	w.rest()
+	c.settle()
+}
+
+// failed ends the connection after a failed write. The peer cannot be told. c.mu is held.
+func (w *writer) failed(err error) {
+	if w.c.reason == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+		w.c.closeFor(WriteError)
+	}
+	w.c.abort()
+	w.land()
+}
+
+// admitRouters ends the wait of the routers that have found the output nearly full. c.mu is held.
+func (w *writer) admitRouters() {
+	if w.room != nil {
+		close(w.room)
+		w.room = nil
+	}
+}
+
+// setCloseFrame sets the last frame, in place of the one that follows from the reason for the end.
+func (w *writer) setCloseFrame(code int, text string) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	w.closeFrame = websocket.CloseFrame(code, text)
+}
+
+// endWebSocket leaves the close frame to be written last, if there is WebSocket. c.mu is held.
+func (w *writer) endWebSocket(reason CloseReason) {
+	if w.c.transport == nil || w.c.transport.ws == nil || w.c.aborted {
+		return
+	}
+	if w.closeFrame == nil {
+		w.closeFrame = websocket.CloseFrame(reason.closeCode(), reason.String())
+	}
+	w.setLast(w.closeFrame)
+}
