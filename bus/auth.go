@@ -47,17 +47,21 @@ type proof struct {
 	given, want string
 }
 
-// claim finds the user that a client claims to be, and the proof that has to be compared. A nil
-// login is refused, after the comparison.
-func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p proof) {
-	c.mu.Lock()
-	names := c.mapped
-	c.mu.Unlock()
+// evidence is the part of a claim that the connection itself gives.
+type evidence struct {
+	names *certNames // of its certificate; nil = it names no user
+	nonce string     // that the client was to sign
+	door  ConnectionType
+}
+
+// claim finds the user that a client claims to be, and the proof that has to be compared. With
+// vouched, an nkey needs no signature. A nil login is refused, after the comparison.
+func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p proof) {
 	switch {
-	case names != nil && len(t.users) > 0:
-		l = t.mapped(names, c.door.connectionType())
+	case e.names != nil && len(t.users) > 0:
+		l = t.mapped(e.names, e.door)
 	case len(t.nkeys) > 0 && g.nkey != "":
-		if l = t.nkeys[g.nkey]; l != nil && !vouched && !signed(g.nkey, c.nonce, g.sig) {
+		if l = t.nkeys[g.nkey]; l != nil && !vouched && !signed(g.nkey, e.nonce, g.sig) {
 			l = nil
 		}
 	case t.noAuth != nil && g.user == "" && g.pass == "" && g.token == "":
@@ -76,7 +80,7 @@ func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p pro
 		}
 		p = proof{needed: true, given: g.pass, want: t.decoy}
 	}
-	if l != nil && !l.comesBy(c.door.connectionType()) {
+	if l != nil && !l.comesBy(e.door) {
 		return nil, proof{}
 	}
 	if l != nil && p.needed {

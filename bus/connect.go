@@ -54,22 +54,23 @@ func (o *connectOptions) credentials() credentials {
 
 // OnConnect handles the first CONNECT and any later one, which starts the
 // connection afresh: its subscriptions are dropped and it must authenticate.
-func (c *client) OnConnect(options []byte) error {
-	c.finishBatch() // earlier messages belong to the connection as it was
-	if c.greeted {
+func (rd *reader) OnConnect(options []byte) error {
+	c, o := rd.c, &rd.opts
+	rd.finishBatch() // earlier messages belong to the connection as it was
+	if rd.greeted {
 		c.dropSubscriptions()
 	}
-	if json.Unmarshal(options, &c.opts) != nil {
+	if json.Unmarshal(options, o) != nil {
 		return errArguments
 	}
 	c.mu.Lock()
-	c.who = c.opts.identity() // also if it is turned away
+	c.identity = o.identity() // also if it is turned away
 	c.mu.Unlock()
-	if err := c.authenticate(c.opts.credentials()); err != nil {
+	if err := c.auth.authenticate(o.credentials()); err != nil {
 		return err
 	}
-	headers := c.opts.Headers && !c.srv.cfg().NoHeaders
-	switch o := &c.opts; {
+	headers := o.Headers && !c.srv.cfg().NoHeaders
+	switch {
 	case o.Account != "", o.NewAccount:
 		return errAuthorization
 	case o.Protocol < 0 || o.Protocol > 1:
@@ -77,14 +78,13 @@ func (c *client) OnConnect(options []byte) error {
 	case o.NoResponders && !headers:
 		return errNoResponders
 	}
-	c.greeted = true
-	c.parse.Headers, c.parse.Pedantic = headers, c.opts.Pedantic
+	rd.greeted = true
+	rd.parse.Headers, rd.parse.Pedantic = headers, o.Pedantic
 	c.mu.Lock()
-	c.headers, c.noEcho = headers, !c.opts.Echo
-	c.named()
+	c.headers, c.noEcho = headers, !o.Echo
 	c.mu.Unlock()
-	c.usage.rtt.CompareAndSwap(0, max(c.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better
-	c.acknowledge()
+	c.timers.rtt.CompareAndSwap(0, max(rd.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better
+	rd.acknowledge()
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 	s.cfg().advertise(&i)
 	s.infoLameDuck(&i)
 	if !connected {
-		i.Nonce = c.nonce
+		i.Nonce = c.auth.nonce
 	} else {
 		i.ConnectInfo, i.RemoteAccount = true, s.cfg().Account
 		i.AuthRequired = s.cfg().authRequired() // also with a no_auth_user, as the reference has it

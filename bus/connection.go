@@ -33,8 +33,6 @@ type usage struct {
 	start           time.Time
 	inMsgs, inBytes atomic.Uint64
 	active          atomic.Int64 // Unix ns
-	pinged          atomic.Int64 // Unix ns of the PING without an answer; 0 = none
-	rtt             atomic.Int64 // ns
 }
 
 // deliveryCounts counts the deliveries to a connection. The connection's lock guards it.
@@ -64,13 +62,6 @@ func (u *usage) count(r *router) {
 func (u *usage) add(r *router) {
 	u.inMsgs.Add(r.inMsgs)
 	u.inBytes.Add(r.inBytes)
-}
-
-// pong measures how long the answer to the PING took.
-func (u *usage) pong(now int64) {
-	if at := u.pinged.Swap(0); at != 0 {
-		u.rtt.Store(max(now-at, 1))
-	}
 }
 
 // add puts s among the subscriptions, but not into the index. n.mu is held.
@@ -164,7 +155,6 @@ func (n *connection) reading() ConnInfo {
 		ID: n.id, Account: n.srv.cfg().Account, conn: n,
 		Start:        n.usage.start,
 		LastActivity: time.Unix(0, n.usage.active.Load()),
-		RTT:          time.Duration(n.usage.rtt.Load()),
 		InMsgs:       n.usage.inMsgs.Load(), InBytes: n.usage.inBytes.Load(),
 		OutMsgs: d.msgs, OutBytes: d.bytes,
 		Dropped: d.dropped, Stalls: d.stalls, lost: d.lost,

@@ -67,14 +67,14 @@ type identity struct {
 }
 
 func (o *connectOptions) identity() identity {
-	who := identity{name: o.Name, lang: o.Lang, version: o.Version, user: o.User}
+	id := identity{name: o.Name, lang: o.Lang, version: o.Version, user: o.User}
 	switch {
 	case o.NKey != "":
-		who.user = o.NKey
+		id.user = o.NKey
 	case o.User == "" && o.Token != "":
-		who.user = "[REDACTED]"
+		id.user = "[REDACTED]"
 	}
-	return who
+	return id
 }
 
 // Connections reads every open connection, in the order of their ids. Each entry is consistent in
@@ -119,7 +119,8 @@ func (c *client) info() ConnInfo {
 	c.mu.Lock()
 	i := c.reading()
 	i.Reason, i.Pending = c.reason, c.out.pending
-	i.Name, i.Lang, i.Version, i.User = c.who.name, c.who.lang, c.who.version, c.who.user
+	i.RTT = time.Duration(c.timers.rtt.Load())
+	i.Name, i.Lang, i.Version, i.User = c.identity.name, c.identity.lang, c.identity.version, c.identity.user
 	if c.transport != nil && c.transport.tls != nil {
 		i.TLS = c.transport.tls.info
 	}

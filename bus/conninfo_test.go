@@ -52,9 +52,9 @@ func TestConnectionsAddUp(t *testing.T) {
 	s.mu.Lock()
 	s.clients[c] = struct{}{}
 	s.mu.Unlock()
-	c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false,\"name\":\"n\",\"user\":\"u\"}\r\nSUB a.* 1\r\nUNSUB 1 3\r\n"))
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false,\"name\":\"n\",\"user\":\"u\"}\r\nSUB a.* 1\r\nUNSUB 1 3\r\n"))
 	for range 4 {
-		c.handle([]byte("PUB a.b 2\r\nhi\r\n"))
+		c.in.handle([]byte("PUB a.b 2\r\nhi\r\n"))
 		if err := l.Publish("a.c", "", nil, []byte("you")); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestSubscriptionsArePaged(t *testing.T) {
 	for i := range 300 {
 		text += fmt.Sprintf("SUB a.%d %d\r\nSUB *.%d.> q %d\r\nSUB b%d.> x%d\r\n", i, 3*i, i, 3*i+1, i, i)
 	}
-	c.handle([]byte(text))
+	c.in.handle([]byte(text))
 	seen := map[string]int{}
 	for offset := 0; offset < 900; offset += 70 {
 		list, total := s.Subscriptions("", offset, 70)

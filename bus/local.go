@@ -234,7 +234,7 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	}
 	msg := m.forLocal()
 	c, remote := from.(*client)
-	msg.Limited = remote && c.grant.limitsPublish()
+	msg.Limited = remote && c.in.grant.limitsPublish()
 	size := msg.size()
 	if l.waiting+size > l.srv.cfg().MaxPending {
 		l.srv.counters.droppedLocal.Add(1)

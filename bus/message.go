@@ -161,8 +161,8 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	if d.ended = s.ended(); d.ended {
 		delete(c.subs, s.sid)
 	}
-	if c.answers != nil && len(r.msg.reply) > 0 && !c.access.grant.mayPublish(r.msg.reply) {
-		c.answers.request(r.msg.reply, r.clock())
+	if c.auth.answers != nil && len(r.msg.reply) > 0 && !c.auth.grant.mayPublish(r.msg.reply) {
+		c.auth.answers.request(r.msg.reply, r.clock())
 	}
 	r.mark(c)
 	c.delivered.msgs++

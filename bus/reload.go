@@ -1,16 +1,11 @@
 package bus
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"reflect"
 	"slices"
-	"time"
 )
-
-// errLater puts off a decision that takes the comparison with a hash.
-var errLater = errors.New("bus: a secret has to be compared with a hash")
 
 // Reload replaces the configuration of a running server. Limits, times, policies,
 // credentials, permissions and the logger take effect at once; a field that is
@@ -47,13 +42,13 @@ func (s *Server) Reload(cfg Config) error {
 	s.mu.Unlock()
 	var slow []*client
 	for _, c := range clients {
-		if !c.revise(true) {
+		if !c.auth.revise(true) {
 			slow = append(slow, c)
 		}
-		c.retime()
+		c.timers.shorten()
 	}
 	for _, c := range slow {
-		c.revise(false)
+		c.auth.revise(false)
 	}
 	s.turnAway(cfg.MaxConns)
 	return nil
@@ -107,68 +102,4 @@ func (s *Server) stayGuarded(next *Config) error {
 		}
 	}
 	return nil
-}
-
-// revise judges the connection again if the configuration is another one than that
-// it has been judged by, and acts on it. With quick it does not if a secret has to
-// be compared with a hash; done says whether it has.
-func (c *client) revise(quick bool) (done bool) {
-	for {
-		c.mu.Lock()
-		before, reason := c.access, c.reason
-		c.mu.Unlock()
-		cfg := c.srv.cfg()
-		if before.cfg == cfg || reason != 0 {
-			return true
-		}
-		a, err := c.rejudge(cfg, &before, quick)
-		switch err {
-		case errLater:
-			return false
-		case errStopping:
-			return true
-		}
-		c.mu.Lock()
-		if c.access.cfg != before.cfg || c.srv.cfg() != cfg {
-			c.mu.Unlock()
-			continue // CONNECT, or another configuration, has come meanwhile
-		}
-		var lost []*subscription
-		if err == nil {
-			lost = c.put(a)
-		} else {
-			c.access.cfg = cfg // judged, and ended below
-		}
-		c.mu.Unlock()
-		if err != nil {
-			c.end(errAuthorization)
-			return true
-		}
-		c.unlist(lost)
-		return true
-	}
-}
-
-// rejudge is judge for a connection that has been judged before.
-func (c *client) rejudge(cfg *Config, before *access, quick bool) (*access, error) {
-	if before.pending && cfg.authRequired() {
-		return &access{cfg: cfg, pending: true}, nil
-	}
-	if quick {
-		if _, p := cfg.logins.claim(&before.given, c, true); p.needed && isHash(p.want) && p.want != before.secret && !c.srv.hasher.known(p.given, p.want) {
-			return nil, errLater
-		}
-	}
-	return c.judge(cfg, before.given, before, false)
-}
-
-// retime lets shorter intervals take effect.
-func (c *client) retime() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	latest := time.Now().Add(c.srv.cfg().PingInterval)
-	if c.timers.ping.After(latest) {
-		c.timers.ping = latest
-	}
-	c.advanceTimer()
 }

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -97,34 +96,6 @@ type tlsLayer struct {
 	conn  *tls.Conn
 	under *tlsSocket
 	info  *TLSInfo
-}
-
-// secure does the handshake as the server, until the deadline. first holds the bytes that were read
-// already. It runs on the connection's own goroutine.
-func (c *client) secure(cfg *tls.Config, first []byte, deadline time.Time) (*tlsLayer, error) {
-	under := &tlsSocket{Conn: c.conn, in: first, silent: len(first) == 0}
-	conn := tls.Server(under, cfg)
-	ctx, cancel := context.WithDeadline(c.srv.ctx, deadline)
-	defer cancel()
-	err := c.srv.turns.Do(ctx, c.conn, nil, func(shaking net.Conn) error {
-		under.Conn = shaking
-		defer func() { under.Conn = c.conn }()
-		c.waitUntil(deadline)
-		defer c.waitUntil(time.Time{})
-		return conn.Handshake()
-	})
-	switch {
-	case err == nil:
-		state := conn.ConnectionState()
-		return &tlsLayer{conn, under, describe(&state, c.tlsFirst.Load())}, nil
-	case errors.Is(err, context.Canceled), c.stop.Load() && errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, errStopping
-	case errors.Is(err, os.ErrDeadlineExceeded) && under.silent:
-		return nil, errNoHandshake
-	default:
-		c.logger().Debug("TLS handshake error", "error", err)
-		return nil, errHandshake
-	}
 }
 
 // pinned says whether the peer's key is among pins.

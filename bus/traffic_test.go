@@ -34,9 +34,9 @@ func TestConfiguredPrefixesCountExactly(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := idleClient(t, s)
-	c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB pos.> 1\r\nSUB pos.berlin.* 2\r\n"))
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB pos.> 1\r\nSUB pos.berlin.* 2\r\n"))
 	for range 100 {
-		c.handle([]byte("PUB pos.berlin.7 1\r\nx\r\nPUB pos.x 1\r\nx\r\nPUB pos 1\r\nx\r\nPUB posh 1\r\nx\r\nPUB po.x 1\r\nx\r\nPUB pos.berlin.7 1\r\nx\r\n"))
+		c.in.handle([]byte("PUB pos.berlin.7 1\r\nx\r\nPUB pos.x 1\r\nx\r\nPUB pos 1\r\nx\r\nPUB posh 1\r\nx\r\nPUB po.x 1\r\nx\r\nPUB pos.berlin.7 1\r\nx\r\n"))
 	}
 	got := s.trafficByLabel()
 	for prefix, want := range map[string]PrefixTraffic{
@@ -64,9 +64,9 @@ func TestRunsCountForTheirPrefix(t *testing.T) {
 	a, _ := idleClient(t, s)
 	b, _ := idleClient(t, s)
 	for _, c := range []*client{a, b} {
-		c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB fan.out 1\r\n"))
+		c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB fan.out 1\r\n"))
 	}
-	a.handle(append(bytes.Repeat([]byte("PUB fan.out 2\r\nhi\r\n"), 50), "PING\r\n"...))
+	a.in.handle(append(bytes.Repeat([]byte("PUB fan.out 2\r\nhi\r\n"), 50), "PING\r\n"...))
 	if got := s.trafficByLabel()["fan"]; got.In != 50 || got.Out != 100 {
 		t.Errorf("%+v", got)
 	}
@@ -87,7 +87,7 @@ func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := idleClient(t, s)
-	c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\n"))
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\n"))
 	const rounds = 2000
 	var batch bytes.Buffer
 	for i := range rounds {
@@ -96,7 +96,7 @@ func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 			fmt.Fprintf(&batch, "PUB set.%d.%d 0\r\n\r\nPUB busy.fleet.%d.%d 0\r\n\r\nPUB seldom.%d.x 0\r\n\r\n", i, k, i, k, i*50+k)
 			fmt.Fprintf(&batch, "PUB many.%d.x 0\r\n\r\n", k)
 		}
-		c.handle(batch.Bytes())
+		c.in.handle(batch.Bytes())
 	}
 	got := s.trafficByLabel()
 	if n := len(got); n > topPrefixes+2 || n < topPrefixes {

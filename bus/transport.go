@@ -56,7 +56,7 @@ func (w *transport) open(raw []byte) bool {
 // unframe handles decrypted bytes.
 func (w *transport) unframe(b []byte) bool {
 	if w.ws == nil {
-		return w.c.handle(b)
+		return w.c.in.handle(b)
 	}
 	return w.ws.open(b)
 }

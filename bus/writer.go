@@ -121,7 +121,7 @@ func (w *writer) write(s *slab) (n int, err error) {
 func (w *writer) startLoop() {
 	w.stuck = true
 	w.note(time.Now(), w.c.srv.cfg().WriteDeadline)
-	w.c.advanceTimer()
+	w.c.timers.advance()
 	w.c.srv.running.Go(w.loop)
 }
 
@@ -148,6 +148,25 @@ func (w *writer) loop() {
 	}
 	w.rest()
 	c.settle()
+}
+
+// expire ends a connection that has not taken a byte in time. The first reason may have been a gentle
+// one: nothing more is written.
+func (w *writer) expire() {
+	c := w.c
+	c.mu.Lock()
+	first, bytes := c.reason == 0, w.pending
+	if first {
+		c.closeFor(SlowConsumerWriteDeadline)
+	} else {
+		c.abort()
+	}
+	c.mu.Unlock()
+	if first {
+		// The pending bytes are one chunk here; the sentence is the one that tools know.
+		c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: WriteDeadline of %v exceeded with 1 chunks of %d total bytes.",
+			c.srv.cfg().WriteDeadline, bytes))
+	}
 }
 
 // failed ends the connection after a failed write. The peer cannot be told. c.mu is held.
