@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"paddock/bus/internal/auth"
 )
 
 // errLater puts off a decision that takes the comparison with a hash.
@@ -39,8 +41,8 @@ type authorizer struct {
 
 	// Guarded by the client's lock.
 	access
-	mapped  *certNames // of a certificate that names the user; nil = it does not
-	answers *answers   // nil = not permitted
+	mapped  *auth.Names // of a certificate that names the user; nil = it does not
+	answers *answers    // nil = not permitted
 }
 
 // begin gives a new connection its permissions before CONNECT.
@@ -51,7 +53,7 @@ func (a *authorizer) begin(cfg *Config) {
 	}
 	a.answers = newAnswers(a.answersRule())
 	if len(cfg.logins.nkeys) > 0 {
-		a.nonce = newNonce()
+		a.nonce = auth.NewNonce()
 	}
 	a.c.in.adopt(&a.access)
 }
@@ -77,8 +79,8 @@ func (a *authorizer) authenticate(given credentials) error {
 	}
 }
 
-// admit gives an open connection its access. It returns false if the configuration has been replaced
-// since it was judged.
+// admit gives an open connection its access. It returns false if the configuration has been
+// replaced since it was judged.
 func (a *authorizer) admit(next *access) bool {
 	c := a.c
 	c.mu.Lock()
@@ -93,8 +95,8 @@ func (a *authorizer) admit(next *access) bool {
 	return true
 }
 
-// revise judges the connection again if the configuration has been replaced since it was judged, and
-// acts on the result. With quick it does not if a secret has to be compared with a hash; done
+// revise judges the connection again if the configuration has been replaced since it was judged,
+// and acts on the result. With quick it does not if a secret has to be compared with a hash; done
 // reports whether it has.
 func (a *authorizer) revise(quick bool) (done bool) {
 	c := a.c
@@ -181,7 +183,7 @@ func (a *authorizer) rejudge(cfg *Config, before *access, quick bool) (*access, 
 	}
 	if quick {
 		_, p := cfg.logins.claim(&before.given, a.evidence(), true)
-		if p.needed && isHash(p.want) && p.want != before.secret && !a.c.srv.hasher.known(p.given, p.want) {
+		if _, decided := a.c.srv.hasher.Quick(p.given, p.want); p.needed && !decided && p.want != before.secret {
 			return nil, errLater
 		}
 	}
@@ -219,13 +221,10 @@ func (a *authorizer) judge(cfg *Config, given credentials, before *access) (*acc
 // is false if the server or the connection has ended before.
 func (a *authorizer) compare(p proof, lend bool) (same, ok bool) {
 	c := a.c
-	if !isHash(p.want) {
-		return sameSecret(p.given, p.want), true
+	if same, decided := c.srv.hasher.Quick(p.given, p.want); decided {
+		return same, true
 	}
-	if c.srv.hasher.known(p.given, p.want) {
-		return true, true
-	}
-	wait := func() { same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.ctx.Done(), c.finished) }
+	wait := func() { same, ok = c.srv.hasher.Matches(p.given, p.want, c.srv.ctx.Done(), c.finished) }
 	if lend {
 		c.in.withoutRouter(wait)
 	} else {

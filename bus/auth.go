@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/nats-io/nkeys"
+
+	"paddock/bus/internal/auth"
 )
 
 // login is a user that may connect.
@@ -26,8 +28,8 @@ type logins struct {
 	required bool
 	token    *login
 	single   *login
-	list     []User
-	byCerts  bool // certificates name the users
+	byCerts  bool                // certificates name the users
+	subjects map[string][]*login // the users whose names are distinguished names, by the canonical form
 	users    map[string]*login
 	nkeys    map[string]*login
 	noAuth   *login // the user of clients without credentials; nil = none
@@ -49,8 +51,8 @@ type proof struct {
 
 // evidence is the part of a claim that the connection itself gives.
 type evidence struct {
-	names *certNames // of its certificate; nil = it names no user
-	nonce string     // that the client was to sign
+	names *auth.Names // of its certificate; nil = it names no user
+	nonce string      // that the client was to sign
 	door  ConnectionType
 }
 
@@ -61,7 +63,7 @@ func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p pr
 	case e.names != nil && len(t.users) > 0:
 		l = t.mapped(e.names, e.door)
 	case len(t.nkeys) > 0 && g.nkey != "":
-		if l = t.nkeys[g.nkey]; l != nil && !vouched && !signed(g.nkey, e.nonce, g.sig) {
+		if l = t.nkeys[g.nkey]; l != nil && !vouched && !auth.Signed(g.nkey, e.nonce, g.sig) {
 			l = nil
 		}
 	case t.noAuth != nil && g.user == "" && g.pass == "" && g.token == "":
@@ -75,7 +77,7 @@ func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p pr
 		l = t.token
 		p = proof{needed: true, given: g.token}
 	case t.single != nil:
-		if sameSecret(g.user, t.single.name) {
+		if auth.SameSecret(g.user, t.single.name) {
 			l = t.single
 		}
 		p = proof{needed: true, given: g.pass, want: t.decoy}
@@ -89,18 +91,25 @@ func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p pr
 	return l, p
 }
 
-// mapped returns the user that a certificate names.
-func (t *logins) mapped(names *certNames, door ConnectionType) *login {
-	u := names.find(t.list, func(u *User) bool { return u.NKey == "" && t.users[u.Name].comesBy(door) })
-	if u == nil {
-		return nil
+// mapped returns the user that a certificate names; nil = none. The subject names a user whose name
+// is a distinguished name with the same parts, in any order.
+func (t *logins) mapped(names *auth.Names, door ConnectionType) *login {
+	for _, name := range names.Exact {
+		if l := t.users[name]; l != nil && l.comesBy(door) {
+			return l
+		}
 	}
-	return t.users[u.Name]
+	for _, l := range t.subjects[names.Subject] {
+		if l.comesBy(door) {
+			return l
+		}
+	}
+	return nil
 }
 
 // newLogins makes the table of c, which has been checked.
 func newLogins(c *Config) *logins {
-	t := &logins{list: c.Users, anybody: newGrant(c.Permissions), decoy: c.Password}
+	t := &logins{subjects: make(map[string][]*login), anybody: newGrant(c.Permissions), decoy: c.Password}
 	own := func(p *Permissions) *grant {
 		if p == nil {
 			return t.anybody
@@ -122,8 +131,13 @@ func newLogins(c *Config) *logins {
 		table := &t.users
 		if u.NKey != "" {
 			l.name, l.nkey, table = u.NKey, true, &t.nkeys
-		} else if t.decoy == "" || isHash(u.Password) {
-			t.decoy = u.Password
+		} else {
+			if dn := auth.CanonicalDN(u.Name); dn != "" {
+				t.subjects[dn] = append(t.subjects[dn], l)
+			}
+			if t.decoy == "" || auth.IsHash(u.Password) {
+				t.decoy = u.Password
+			}
 		}
 		if *table == nil {
 			*table = make(map[string]*login)

@@ -66,8 +66,7 @@ func (f *flow) subject(i int) string {
 	return fmt.Sprintf("load.%07d", i)
 }
 
-// lines are the batches that a publisher sends in turn, of equal numbers of
-// messages.
+// lines are the batches that a publisher sends in turn, of equal numbers of messages.
 func (f *flow) lines() (batches [][]byte, each int) {
 	body := strings.Repeat("x", f.size)
 	line := func(i int) string { return fmt.Sprintf("PUB %s %d\r\n%s\r\n", f.subject(i), f.size, body) }
@@ -194,8 +193,7 @@ func (f *flow) startChurn(b *testing.B, k *broker) (stop func()) {
 	}
 }
 
-// BenchmarkRequest: an operation is a request with its answer, one after the
-// other or 50 at once.
+// BenchmarkRequest: an operation is a request with its answer, one after the other or 50 at once.
 func BenchmarkRequest(b *testing.B) {
 	for _, clients := range []int{1, 50} {
 		for target, start := range brokers() {

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// drainTime and drainBytes bound how long a closed client's input is read
-	// on: closing with unread input would reset the connection, and the client
-	// might never read the reason.
+	// drainTime and drainBytes bound how long a closed client's input is read on: closing with
+	// unread input would reset the connection, and the client might never read the reason.
 	drainTime  = 500 * time.Millisecond
 	drainBytes = 8 << 20
 )

@@ -89,9 +89,8 @@ func (rd *reader) OnConnect(options []byte) error {
 }
 
 const (
-	// protocolVersion is the release of the reference server whose client
-	// protocol this is: clients switch features on by it. The product's own
-	// name stands in gitCommit.
+	// protocolVersion is the release of the reference server whose client protocol this is: clients
+	// switch features on by it. The product's own name stands in gitCommit.
 	protocolVersion = "2.12.0"
 	gitCommit       = "paddock"
 	// apiLevel is the level of JetStream's requests that this release announces, with or without

@@ -148,7 +148,8 @@ func (n *connection) subInfos() []SubInfo {
 	return list
 }
 
-// reading reads the fields of [ConnInfo] that do not depend on the kind of connection. n.mu is held.
+// reading reads the fields of [ConnInfo] that do not depend on the kind of connection. n.mu is
+// held.
 func (n *connection) reading() ConnInfo {
 	d := &n.delivered
 	return ConnInfo{

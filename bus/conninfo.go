@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// ConnInfo is a reading of one connection. Message bytes are payload with header,
-// as in [Stats].
+// ConnInfo is a reading of one connection. Message bytes are payload with header, as in [Stats].
 type ConnInfo struct {
 	ID    uint64 // grows with each connection of the server
 	Type  ConnectionType
@@ -154,8 +153,7 @@ const (
 	closedSubsAll = 100_000
 )
 
-// closedRing remembers the connections that ended last. It grows as they do, up to
-// its bound.
+// closedRing remembers the connections that ended last. It grows as they do, up to its bound.
 type closedRing struct {
 	mu    sync.Mutex
 	max   int

@@ -1,14 +1,12 @@
-// Package bus is a publish/subscribe broker that speaks the NATS client
-// protocol: subjects with wildcards, queue groups, request/reply, headers,
-// at-most-once delivery, all in memory.
+// Package bus is a publish/subscribe broker that speaks the NATS client protocol: subjects with
+// wildcards, queue groups, request/reply, headers, at-most-once delivery, all in memory.
 //
 // # Model
 //
-// A message is published to a subject, a text of tokens between dots. A
-// subscription holds a pattern: the token * stands for any one token, a last
-// token > for one or more. Every plain subscription whose pattern matches gets
-// the message; of the members of one queue (all matching subscriptions with the
-// same queue name) exactly one gets it.
+// A message is published to a subject, a text of tokens between dots. A subscription holds a
+// pattern: the token * stands for any one token, a last token > for one or more. Every plain
+// subscription whose pattern matches gets the message; of the members of one queue (all matching
+// subscriptions with the same queue name) exactly one gets it.
 //
 // A connection is owned by its reader goroutine: it parses what one read returned, routes every
 // message of it, and then writes the pending output of each destination, as far as the kernel takes
@@ -28,10 +26,9 @@
 //
 // # In process
 //
-// [Server.Local] gives a connection without sockets or protocol. It publishes
-// on the caller's goroutine, and its subscriptions' callbacks run on the
-// goroutine that routed the message. [Server.InProcessConn] gives a net.Conn for
-// clients that use the protocol.
+// [Server.Local] gives a connection without sockets or protocol. It publishes on the caller's
+// goroutine, and its subscriptions' callbacks run on the goroutine that routed the message.
+// [Server.InProcessConn] gives a net.Conn for clients that use the protocol.
 //
 // No lock is ever taken while another is held, but for the one by which calls of
 // [Server.Reload] follow each other.

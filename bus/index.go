@@ -12,9 +12,8 @@ import (
 // subjects that collide.
 var seed = maphash.MakeSeed()
 
-// index finds the subscriptions that a subject reaches. It grows by
-// subscription, never by published subject. Readers work on a snapshot, without
-// a lock.
+// index finds the subscriptions that a subject reaches. It grows by subscription, never by
+// published subject. Readers work on a snapshot, without a lock.
 type index struct {
 	mu  sync.Mutex // taken by writers
 	now atomic.Pointer[snapshot]

@@ -104,8 +104,7 @@ func TestIndexReadersAgainstWriter(t *testing.T) {
 	}
 }
 
-// Publishing costs the index nothing: a look-up allocates no memory and leaves
-// nothing behind.
+// Publishing costs the index nothing: a look-up allocates no memory and leaves nothing behind.
 func TestMatchDoesNotAllocate(t *testing.T) {
 	x := newIndex()
 	for i := range 1000 {

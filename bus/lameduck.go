@@ -18,11 +18,10 @@ const lameDuckStep = time.Second
 // ErrLameDuck refuses to enter lame duck mode twice.
 var ErrLameDuck = errors.New("bus: already in lame duck mode")
 
-// LameDuck disconnects all clients without sending all of them elsewhere at
-// once. It stops accepting, tells clients by an INFO with ldm and the servers of
-// [Config.MigrateTo], waits for [Config.LameDuckGrace], in which they may leave by
-// themselves, and closes the others in random order, spread over the rest of
-// [Config.LameDuckDuration].
+// LameDuck disconnects all clients without sending all of them elsewhere at once. It stops
+// accepting, tells clients by an INFO with ldm and the servers of [Config.MigrateTo], waits for
+// [Config.LameDuckGrace], in which they may leave by themselves, and closes the others in random
+// order, spread over the rest of [Config.LameDuckDuration].
 //
 // It returns nil when no client is left, and ctx's error if that ends first. The
 // server still serves connected clients, and Local connections: Shutdown ends it.

@@ -247,10 +247,9 @@ func (s *Server) admit(conn net.Conn, from doorKind) error {
 // errPaused says that too many wrong secrets have come from an address.
 var errPaused = errors.New("bus: the address is paused")
 
-// InProcessConn returns the client's end of a connection without a socket, for
-// clients that speak the protocol; nats.go takes s as its InProcessServer. The
-// server treats it like any network connection, but for TLS, which is left to the
-// client.
+// InProcessConn returns the client's end of a connection without a socket, for clients that speak
+// the protocol; nats.go takes s as its InProcessServer. The server treats it like any network
+// connection, but for TLS, which is left to the client.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	theirs, ours := net.Pipe()
 	if err := s.admit(ours, doorInProcess); err != nil {

@@ -36,11 +36,10 @@ const keptInbox = 4096
 // message is among the pending bytes of every matching network client. Messages
 // published by one goroutine keep their order.
 //
-// Callbacks of one Local never run concurrently, and never inside another
-// callback. They run on the goroutine that routed a message: they must not
-// block, and they publish through the Local they belong to. Messages that a callback
-// publishes go to network clients at once and to in-process subscribers after
-// the running batch.
+// Callbacks of one Local never run concurrently, and never inside another callback. They run on the
+// goroutine that routed a message: they must not block, and they publish through the Local they
+// belong to. Messages that a callback publishes go to network clients at once and to in-process
+// subscribers after the running batch.
 //
 // The queue of callbacks is bounded: a network publisher stops reading while
 // more than 4 MiB wait for one Local that is busy, and past
@@ -404,14 +403,12 @@ func (l *Local) logger() *slog.Logger {
 // bytes above 0x7f are free: subjects are compared as bytes.
 func ValidSubject(s string) bool { return subjects.Valid(s) }
 
-// ValidPattern reports whether s can be subscribed to: as [ValidSubject], but
-// any token may be *, and the last one may be >. The characters * and > inside
-// a longer token are literals.
+// ValidPattern reports whether s can be subscribed to: as [ValidSubject], but any token may be *,
+// and the last one may be >. The characters * and > inside a longer token are literals.
 func ValidPattern(s string) bool {
 	return subjects.Clean(s) && subjects.WellFormedPattern([]byte(s))
 }
 
-// Match reports whether subject is matched by pattern. Tokens * and > of
-// pattern are wildcards, those of subject are not. A subject with an empty
-// token is matched by nothing.
+// Match reports whether subject is matched by pattern. Tokens * and > of pattern are wildcards,
+// those of subject are not. A subject with an empty token is matched by nothing.
 func Match(pattern, subject string) bool { return subjects.Match(pattern, []byte(subject)) }

@@ -31,9 +31,8 @@ func (m *Msg) size() int64 {
 	return int64(len(m.Subject) + len(m.Reply) + len(m.Header) + len(m.Data))
 }
 
-// message is a publication while it is routed. The forms in which it goes out
-// are made once, when the first destination asks for them. It belongs to one
-// router.
+// message is a publication while it is routed. The forms in which it goes out are made once, when
+// the first destination asks for them. It belongs to one router.
 type message struct {
 	subject, reply []byte
 	header, data   []byte
@@ -62,8 +61,7 @@ func (m *message) reset(subject, reply, header, data []byte) {
 	m.head, m.tail, m.tailH = m.head[:0], m.tail[:0], m.tailH[:0]
 }
 
-// form is a message as receivers of one kind get it: head, the subscription's
-// id, and the rest.
+// form is a message as receivers of one kind get it: head, the subscription's id, and the rest.
 type form struct {
 	head, tail, header, data, end []byte
 }
@@ -107,8 +105,7 @@ func (m *message) headerTail() []byte {
 	return m.tailH
 }
 
-// forLocal is m for in-process subscribers, copied once if its bytes are only
-// borrowed.
+// forLocal is m for in-process subscribers, copied once if its bytes are only borrowed.
 func (m *message) forLocal() Msg {
 	if m.copied {
 		return m.local

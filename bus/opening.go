@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"paddock/bus/internal/websocket"
+
+	"paddock/bus/internal/auth"
 )
 
 // tlsRecord is the first byte of a TLS handshake, which begins no operation of the protocol.
@@ -93,8 +95,8 @@ func (h *opening) enterTLS(t *TLS) bool {
 	return true
 }
 
-// fallback returns the time for which a client that may begin with TLS is waited for; 0 = it has to.
-// In process it never has to.
+// fallback returns the time for which a client that may begin with TLS is waited for; 0 = it has
+// to. In process it never has to.
 func (h *opening) fallback(t *TLS) time.Duration {
 	if t.Fallback == 0 && h.c.door == doorInProcess {
 		return DefaultTLSFallback
@@ -117,7 +119,7 @@ func (h *opening) negotiate(t *TLS, begun []byte) (*transport, error) {
 		return nil, errHandshake
 	}
 	if certs := layer.conn.ConnectionState().PeerCertificates; t.MapUsers && len(certs) > 0 {
-		names := certificateNames(certs[0])
+		names := auth.CertificateNames(certs[0])
 		c.mu.Lock()
 		c.auth.mapped = names
 		c.mu.Unlock()
@@ -243,8 +245,8 @@ func (h *opening) peek(wait time.Duration) []byte {
 	return b[:n]
 }
 
-// waitUntil sets the deadline of reads and writes, unless the connection has been stopped, which has
-// set its own.
+// waitUntil sets the deadline of reads and writes, unless the connection has been stopped, which
+// has set its own.
 func (h *opening) waitUntil(at time.Time) {
 	c := h.c
 	c.mu.Lock()

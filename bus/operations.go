@@ -171,8 +171,7 @@ func (rd *reader) OnSubscribe(subject, queue, sid []byte) error {
 	return nil
 }
 
-// addSubscription puts s among the client's own, unless it is refused, or known
-// already.
+// addSubscription puts s among the client's own, unless it is refused, or known already.
 func (rd *reader) addSubscription(s *subscription, subject []byte) (added bool, refused *refusal) {
 	c, cfg := rd.c, rd.c.srv.cfg()
 	c.mu.Lock()

@@ -14,8 +14,7 @@ const (
 	smallSlab = 4 << 10
 	// largeSlab is the size of one write: a batch of blockSize and the growth of its messages.
 	largeSlab = 128 << 10
-	// ageSteps is how finely the age of pending bytes is known: to this part of
-	// the write deadline.
+	// ageSteps is how finely the age of pending bytes is known: to this part of the write deadline.
 	ageSteps = 16
 )
 
@@ -148,8 +147,7 @@ func (s *slab) own() {
 	}
 }
 
-// full says whether a frame of n bytes would begin another slab, so that it is
-// time to write.
+// full says whether a frame of n bytes would begin another slab, so that it is time to write.
 func (o *output) full(n int) bool {
 	return !o.flushing && o.tail != nil && o.tail.room() < n && cap(o.tail.buf) != smallSlab
 }
@@ -292,9 +290,8 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 	return messages, payload, gone
 }
 
-// frameSize is the size of the frame that b begins with; line is a message's
-// first line and payload the bytes that it counts for. line is nil for other
-// frames.
+// frameSize is the size of the frame that b begins with; line is a message's first line and payload
+// the bytes that it counts for. line is nil for other frames.
 func frameSize(b []byte) (size, payload int, line []byte) {
 	end := bytes.IndexByte(b, '\n') + 1
 	if b[0] != 'M' && b[0] != 'H' {

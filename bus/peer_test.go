@@ -148,8 +148,7 @@ func (p *peer) write(format string, args ...any) {
 	}
 }
 
-// sync sends PING and reads to its PONG. It returns the sids of the messages
-// that came before it.
+// sync sends PING and reads to its PONG. It returns the sids of the messages that came before it.
 func (p *peer) sync() (sids []int) {
 	p.t.Helper()
 	p.write("PING\r\n")

@@ -51,8 +51,7 @@ func (g *grant) limitsPublish() bool {
 	return g != nil && (g.publish.limited || len(g.publish.deny.Entries) > 0)
 }
 
-// mayPublish decides about a subject that is published to; answers to requests
-// are another matter.
+// mayPublish decides about a subject that is published to; answers to requests are another matter.
 func (g *grant) mayPublish(subject []byte) bool {
 	p := &g.publish
 	return (!p.limited || p.allow.Has(subject)) && !p.deny.Has(subject)

@@ -86,8 +86,7 @@ func TestSlowConsumersAreClosedAndOthersGoOn(t *testing.T) {
 	if st.InMsgs != count {
 		t.Errorf("in: %d", st.InMsgs)
 	}
-	// 31 MiB went by; two stalled connections may hold max_pending and what
-	// growing a buffer costs.
+	// 31 MiB went by; two stalled connections may hold max_pending and what growing a buffer costs.
 	if limit := before + 8*maxPending; peak > limit {
 		t.Errorf("the heap grew from %d to %d bytes", before, peak)
 	}
@@ -191,8 +190,7 @@ func TestAnnouncedSizeTakesNoMemory(t *testing.T) {
 	}
 }
 
-// Patterns that match in every way cost what they are many, not what their
-// combinations would be.
+// Patterns that match in every way cost what they are many, not what their combinations would be.
 func TestWildcardBombs(t *testing.T) {
 	const tokens, deep = 12, 1000
 	s := startServer(t, configForTest)

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"paddock/bus/internal/protocol"
+
+	"paddock/bus/internal/websocket"
 )
 
 // CloseReason is why a connection ended. The texts are the ones that monitoring tools of the
@@ -76,6 +78,25 @@ func (r CloseReason) abrupt() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// closeCode is the code for a reason.
+func (r CloseReason) closeCode() int {
+	switch r {
+	case ClientClosed:
+		return websocket.CloseNormal
+	case AuthenticationTimeout, AuthenticationFailure, SlowConsumerPendingBytes, SlowConsumerWriteDeadline,
+		MaxConnectionsExceeded, MaxControlLineExceeded:
+		return websocket.ClosePolicy
+	case ParseError, ProtocolViolation, BadClientProtocolVersion:
+		return websocket.CloseProtocolError
+	case MaxPayloadExceeded:
+		return websocket.CloseTooBig
+	case WriteError, ReadError, StaleConnection, ServerShutdown:
+		return websocket.CloseGoingAway
+	default:
+		return websocket.CloseServerError
 	}
 }
 

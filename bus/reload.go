@@ -7,17 +7,15 @@ import (
 	"slices"
 )
 
-// Reload replaces the configuration of a running server. Limits, times, policies,
-// credentials, permissions and the logger take effect at once; a field that is
-// tagged `reload:"no"` must be as it was. If Reload returns an error, which names
-// the field, nothing has changed.
+// Reload replaces the configuration of a running server. Limits, times, policies, credentials,
+// permissions and the logger take effect at once; a field that is tagged `reload:"no"` must be as
+// it was. If Reload returns an error, which names the field, nothing has changed.
 //
-// Clients that may no longer connect get `Authorization Violation` and are
-// closed. Subscriptions that are no longer permitted are ended, and their clients
-// told. Both get nothing more once Reload has returned. A client that is
-// publishing meets its new permissions with its next batch at the latest.
-// Clients beyond a lower [Config.MaxConns] are closed, whichever they are;
-// subscriptions beyond a lower [Config.MaxSubs] stay.
+// Clients that may no longer connect get `Authorization Violation` and are closed. Subscriptions
+// that are no longer permitted are ended, and their clients told. Both get nothing more once Reload
+// has returned. A client that is publishing meets its new permissions with its next batch at the
+// latest. Clients beyond a lower [Config.MaxConns] are closed, whichever they are; subscriptions
+// beyond a lower [Config.MaxSubs] stay.
 func (s *Server) Reload(cfg Config) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()

@@ -115,8 +115,7 @@ func (r *router) breakOff() {
 	r.letGo()
 }
 
-// receive counts a publication that goes nowhere: it has been received all the
-// same.
+// receive counts a publication that goes nowhere: it has been received all the same.
 func (r *router) receive(p *protocol.Publication) {
 	r.inMsgs++
 	r.inBytes += uint64(len(p.Payload))

@@ -57,9 +57,8 @@ type piece struct {
 	data  []byte
 }
 
-// fans says whether publications to r may form runs: if each goes to several
-// network clients, once to each. A client with two subscriptions gets message by
-// message, in their order.
+// fans says whether publications to r may form runs: if each goes to several network clients, once
+// to each. A client with two subscriptions gets message by message, in their order.
 func fans(plain []*subscription, groups []group) bool {
 	if len(plain) < 2 || len(groups) > 0 {
 		return false

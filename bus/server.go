@@ -16,6 +16,8 @@ import (
 	"paddock/bus/internal/subjects"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/process/logbound"
+
+	"paddock/bus/internal/auth"
 )
 
 // forcedWait is how long Shutdown waits for goroutines after its context has
@@ -43,7 +45,7 @@ type Server struct {
 	lame       atomic.Bool        // INFO tells of lame duck mode
 	turns      *handshake.Limiter // of TLS
 	throttle   throttle
-	hasher     *hasher
+	hasher     *auth.Hasher
 	pauses     handshake.PenaltyBox
 	faultLines logbound.Lines // about connections that were closed for their input
 
@@ -83,7 +85,7 @@ func New(cfg Config) (*Server, error) {
 		id:      id,
 		start:   time.Now(),
 		subs:    newIndex(),
-		hasher:  newHasher(),
+		hasher:  auth.NewHasher(),
 		quiet:   make(chan struct{}),
 		turns:   handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
 		clients: make(map[*client]struct{}),

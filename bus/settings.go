@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"paddock/bus/internal/websocket"
 )
 
 // Defaults of [TLS] and [WebSocket].
@@ -24,8 +26,7 @@ const (
 
 // TLS makes network connections secure, after INFO as the protocol has it.
 type TLS struct {
-	// Config holds the certificate, and ClientAuth with ClientCAs to ask for
-	// those of clients.
+	// Config holds the certificate, and ClientAuth with ClientCAs to ask for those of clients.
 	Config  *tls.Config
 	Timeout time.Duration // of the handshake; 0 = 2 s
 	// AllowNonTLS takes clients without TLS on the same port.
@@ -153,6 +154,14 @@ func (w *WebSocket) check() error {
 		}
 	}
 	return nil
+}
+
+// policy returns the requirements of w for handshakes.
+func (w *WebSocket) policy() *websocket.Policy {
+	return &websocket.Policy{
+		TLS: w.TLS != nil, SameOrigin: w.SameOrigin, LocalNames: w.LocalNames,
+		AllowedOrigins: w.AllowedOrigins, Compression: w.Compression,
+	}
 }
 
 // Settings are the public part of a server's configuration, without its secrets.

@@ -17,11 +17,10 @@ const (
 	sketchMemory = 1 << 26
 )
 
-// sketch finds the texts that come most often of any number of them, in bounded
-// memory: Space-Saving, of Metwally, Agrawal, El Abbadi: Efficient Computation of
-// Frequent and Top-k Elements in Data Streams, ICDT 2005. The sketch is small, so
-// that going through all slots is as quick as their linked lists. It belongs to
-// one goroutine at a time.
+// sketch finds the texts that come most often of any number of them, in bounded memory:
+// Space-Saving, of Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k
+// Elements in Data Streams, ICDT 2005. The sketch is small, so that going through all slots is as
+// quick as their linked lists. It belongs to one goroutine at a time.
 type sketch struct {
 	hashes [sketchSlots]uint64
 	slots  [sketchSlots]sketchSlot

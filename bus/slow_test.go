@@ -111,8 +111,7 @@ func TestDropPolicies(t *testing.T) {
 	}
 }
 
-// A publisher waits for a stalled subscriber for a bounded time, and only until
-// that one is closed.
+// A publisher waits for a stalled subscriber for a bounded time, and only until that one is closed.
 func TestStallPolicyIsBounded(t *testing.T) {
 	s := startServer(t, bus.Config{MaxPending: 1 << 20, MaxPayload: 64 << 10, SlowConsumers: bus.SlowStall})
 	stall(t, s, "a", 4<<10)

@@ -36,8 +36,7 @@ func (s *subscription) ended() bool {
 	return s.closed || s.max > 0 && s.delivered >= s.max
 }
 
-// limit lets s end with delivery number limit; 0 ends it now. It reports
-// whether s has ended.
+// limit lets s end with delivery number limit; 0 ends it now. It reports whether s has ended.
 func (s *subscription) limit(limit uint64) bool {
 	s.max = limit
 	s.closed = s.closed || limit == 0

@@ -1,7 +1,10 @@
 package bus
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"net"
 	"os"
@@ -27,9 +30,8 @@ var errSealedMost = errors.New("bus: too many TLS records for a peer that does n
 // the client's writer. So neither reading nor writing through TLS ever waits, and sockets are used
 // in one way, with TLS or without.
 //
-// The alternative, a goroutine that writes to the tls.Conn, would need a buffer
-// and a hand-over for each flush; and a write that is given up halfway would leave
-// TLS broken.
+// The alternative, a goroutine that writes to the tls.Conn, would need a buffer and a hand-over for
+// each flush; and a write that is given up halfway would leave TLS broken.
 type tlsSocket struct {
 	net.Conn
 	silent bool // nothing has come yet
@@ -145,8 +147,7 @@ type throttle struct {
 	begun int        // in the window
 }
 
-// allow counts one more in the present second, if there are fewer than rate; 0 =
-// any number.
+// allow counts one more in the present second, if there are fewer than rate; 0 = any number.
 func (h *throttle) allow(rate int) bool {
 	if rate == 0 {
 		return true
@@ -159,4 +160,37 @@ func (h *throttle) allow(rate int) bool {
 	}
 	h.begun++
 	return h.begun <= rate
+}
+
+// TLSInfo is the result of a connection's handshake.
+type TLSInfo struct {
+	Version uint16 // as in crypto/tls
+	Cipher  uint16 // likewise
+	First   bool   // it came before INFO
+	Peers   []PeerCert
+}
+
+// PeerCert is a certificate that a client has shown, the client's own first.
+type PeerCert struct {
+	Subject string
+	// SHA256 is that of the certificate, KeySHA256 that of its public key, which
+	// TLS.PinnedCerts lists: in hex.
+	SHA256, KeySHA256 string
+}
+
+func describe(state *tls.ConnectionState, first bool) *TLSInfo {
+	i := &TLSInfo{Version: state.Version, Cipher: state.CipherSuite, First: first}
+	for _, cert := range state.PeerCertificates {
+		i.Peers = append(i.Peers, PeerCert{
+			Subject: cert.Subject.String(), SHA256: hexSum(cert.Raw), KeySHA256: keySum(cert),
+		})
+	}
+	return i
+}
+
+func keySum(cert *x509.Certificate) string { return hexSum(cert.RawSubjectPublicKeyInfo) }
+
+func hexSum(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }

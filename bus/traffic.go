@@ -58,8 +58,7 @@ type traffic struct {
 // tally counts the messages of one label.
 type tally struct{ in, out atomic.Uint64 }
 
-// labels are the prefixes that are counted apart. They never change: others take
-// their place.
+// labels are the prefixes that are counted apart. They never change: others take their place.
 type labels struct {
 	configured []label // the longest first
 	busy       map[string]*tally

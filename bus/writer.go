@@ -18,8 +18,8 @@ const (
 	writePiece = 64 << 10
 )
 
-// writer is the output side of a client: the pending output, and its way to the socket. The client's
-// lock guards it.
+// writer is the output side of a client: the pending output, and its way to the socket. The
+// client's lock guards it.
 type writer struct {
 	output
 	c *client
@@ -125,8 +125,8 @@ func (w *writer) startLoop() {
 	w.c.srv.running.Go(w.loop)
 }
 
-// loop has the writer's role until nothing is pending or a write fails. serve does not return before
-// that.
+// loop has the writer's role until nothing is pending or a write fails. serve does not return
+// before that.
 func (w *writer) loop() {
 	c := w.c
 	c.mu.Lock()
@@ -150,8 +150,8 @@ func (w *writer) loop() {
 	c.settle()
 }
 
-// expire ends a connection that has not taken a byte in time. The first reason may have been a gentle
-// one: nothing more is written.
+// expire ends a connection that has not taken a byte in time. The first reason may have been a
+// gentle one: nothing more is written.
 func (w *writer) expire() {
 	c := w.c
 	c.mu.Lock()

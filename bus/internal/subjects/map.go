@@ -2,10 +2,9 @@ package subjects
 
 import "math/bits"
 
-// Map is a persistent map from text to V: a change makes a new map that shares
-// all but a path with the old one, which stays as it is. It is a hash trie of 16
-// branches. The caller provides the hashes, which must be the same for the
-// same text. The zero value is empty.
+// Map is a persistent map from text to V: a change makes a new map that shares all but a path with
+// the old one, which stays as it is. It is a hash trie of 16 branches. The caller provides the
+// hashes, which must be the same for the same text. The zero value is empty.
 type Map[V any] struct {
 	root *mapNode[V]
 	n    int

@@ -64,8 +64,7 @@ func (r *Reader) unpack(sink Sink) error {
 	}
 }
 
-// AppendMessage adds a binary message to dst, deflated if that is agreed on and
-// makes it smaller.
+// AppendMessage adds a binary message to dst, deflated if that is agreed on and makes it smaller.
 func AppendMessage(dst, payload []byte, deflate bool) []byte {
 	if deflate && len(payload) > deflateLeast {
 		packed := packedBufs.Get().(*[]byte)

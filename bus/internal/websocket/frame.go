@@ -68,11 +68,10 @@ type Sink interface {
 	Limit() int
 }
 
-// Reader reads the frames that a client sends. It is pure: no I/O, no clock,
-// and its output does not depend on how the bytes were split. Frames and
-// messages are only ways to carry a stream: text or binary, in one piece or many,
-// all of it is data. So a frame's length is never more than a number that counts
-// down, and costs no memory. Only deflated messages and control frames are kept
+// Reader reads the frames that a client sends. It is pure: no I/O, no clock, and its output does
+// not depend on how the bytes were split. Frames and messages are only ways to carry a stream: text
+// or binary, in one piece or many, all of it is data. So a frame's length is never more than a
+// number that counts down, and costs no memory. Only deflated messages and control frames are kept
 // until they are whole; both are bounded.
 type Reader struct {
 	Deflate bool // permessage-deflate has been agreed on

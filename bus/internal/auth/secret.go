@@ -1,4 +1,6 @@
-package bus
+// Package auth checks the proofs that clients give of their identity: secrets and their hashes,
+// signatures of nkeys, and the names in certificates.
+package auth
 
 import (
 	"crypto/hmac"
@@ -17,62 +19,68 @@ import (
 // maxVerified is how many secrets are remembered as verified.
 const maxVerified = 4096
 
-// hashed is how a bcrypt hash begins.
+// hashed is the beginning of a bcrypt hash.
 var hashed = regexp.MustCompile(`^\$2[abxy]\$\d{2}\$`)
 
-func isHash(secret string) bool {
+// IsHash reports whether a configured secret is a bcrypt hash.
+func IsHash(secret string) bool {
 	return secret != "" && secret[0] == '$' && hashed.MatchString(secret)
 }
 
-// sameSecret compares in constant time: hashes have one length, whatever was sent.
-func sameSecret(given, want string) bool {
+// SameSecret compares in constant time: the compared hashes have one length for all secrets.
+func SameSecret(given, want string) bool {
 	g, w := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(g[:], w[:]) == 1
 }
 
-// hasher compares secrets with bcrypt hashes, which takes a tenth of a second of a processor each:
+// Hasher compares secrets with bcrypt hashes, which takes a tenth of a second of a processor each:
 // not more at once than leave one processor to the others. Verified secrets are remembered under a
 // key that lives as long as the process, so that all clients coming back at once do not wait for
 // each other.
-type hasher struct {
-	turns chan struct{}
+type Hasher struct {
+	Turns chan struct{} // holds one element for each comparison that is running
 	key   [sha256.Size]byte
 
 	mu       sync.Mutex
 	verified map[[sha256.Size]byte]struct{}
 }
 
-func newHasher() *hasher {
-	h := &hasher{
-		turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+// NewHasher returns a hasher that has verified nothing yet.
+func NewHasher() *Hasher {
+	h := &Hasher{
+		Turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 		verified: make(map[[sha256.Size]byte]struct{}),
 	}
 	rand.Read(h.key[:]) // never fails
 	return h
 }
 
-// known reports whether the secret was found to be the hash's before.
-func (h *hasher) known(given, hash string) bool {
-	sum := h.sum(given, hash)
+// Quick compares a secret where that takes no work: the wanted one is plain, or the given one was
+// verified before. decided is false if it has to be compared with a hash.
+func (h *Hasher) Quick(given, want string) (same, decided bool) {
+	if !IsHash(want) {
+		return SameSecret(given, want), true
+	}
+	sum := h.sum(given, want)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, ok := h.verified[sum]
-	return ok
+	_, same = h.verified[sum]
+	return same, same
 }
 
-// matches waits for a turn and compares. It gives up, with ok = false, when one
-// of the channels is closed first.
-func (h *hasher) matches(given, hash string, stop1, stop2 <-chan struct{}) (same, ok bool) {
+// Matches waits for a turn and compares. It gives up, with ok = false, when one of the channels is
+// closed first.
+func (h *Hasher) Matches(given, hash string, stop1, stop2 <-chan struct{}) (same, ok bool) {
 	select {
-	case h.turns <- struct{}{}:
+	case h.Turns <- struct{}{}:
 	case <-stop1:
 		return false, false
 	case <-stop2:
 		return false, false
 	}
-	defer func() { <-h.turns }()
-	if h.known(given, hash) { // others of that name were first
-		return true, true
+	defer func() { <-h.Turns }()
+	if same, decided := h.Quick(given, hash); decided { // by another client of that name
+		return same, true
 	}
 	if bcrypt.CompareHashAndPassword([]byte(hash), []byte(given)) != nil {
 		return false, true
@@ -87,8 +95,8 @@ func (h *hasher) matches(given, hash string, stop1, stop2 <-chan struct{}) (same
 	return true, true
 }
 
-// sum stands for a secret and its hash.
-func (h *hasher) sum(given, hash string) (sum [sha256.Size]byte) {
+// sum returns the key under which a verified secret is remembered for a hash.
+func (h *Hasher) sum(given, hash string) (sum [sha256.Size]byte) {
 	mac := hmac.New(sha256.New, h.key[:])
 	mac.Write([]byte(hash))
 	mac.Write([]byte{0})
@@ -101,15 +109,16 @@ func (h *hasher) sum(given, hash string) (sum [sha256.Size]byte) {
 // they are 15 characters.
 const nonceBytes = 11
 
-func newNonce() string {
+// NewNonce returns a text for a client to sign.
+func NewNonce() string {
 	var b [nonceBytes]byte
 	rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// signed reports whether sig, in base64, is the signature of nonce by the key of
-// a user. A connection without a nonce cannot have one.
-func signed(public, nonce, sig string) bool {
+// Signed reports whether sig, in base64, is the signature of nonce by the key of a user. A
+// connection without a nonce cannot have one.
+func Signed(public, nonce, sig string) bool {
 	if nonce == "" || sig == "" {
 		return false
 	}
