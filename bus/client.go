@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/bus/internal/protocol"
 )
 
 const (
@@ -233,4 +235,43 @@ func (c *client) settle() {
 
 func appendErr(dst []byte, text string) []byte {
 	return append(append(append(dst, "-ERR '"...), text...), "'\r\n"...)
+}
+
+// LevelTrace is the level of the lines that Config.Trace asks for.
+const LevelTrace = slog.LevelDebug - 4
+
+// tracer logs the operations of one connection, as the reference server does: received ones with
+// "<<-", sent ones with "->>".
+type tracer struct {
+	in, out protocol.Trace // of the reader, of the writer
+}
+
+// newTracer returns nil if nothing is traced. A connection is traced from its beginning or not at
+// all: from the middle of a payload on, lines could not be told from data.
+func newTracer(c *client) *tracer {
+	if !c.srv.cfg().Trace {
+		return nil
+	}
+	log := func(arrow string) func(string) {
+		return func(text string) {
+			if c.srv.cfg().Trace {
+				c.logger().Log(context.Background(), LevelTrace, arrow+" "+text)
+			}
+		}
+	}
+	return &tracer{in: protocol.Trace{Log: log("<<-")}, out: protocol.Trace{Log: log("->>")}}
+}
+
+// received logs the bytes of a read.
+func (t *tracer) received(b []byte) {
+	if t != nil {
+		t.in.Feed(b)
+	}
+}
+
+// sent logs n bytes that were written of a slab.
+func (t *tracer) sent(s *slab, n int) {
+	if t != nil && !s.control {
+		t.out.Feed(s.rest()[:n])
+	}
 }

@@ -65,7 +65,7 @@ func (rd *reader) handle(batch []byte) bool {
 	if (rd.seen != c.srv.cfg() || rd.parse.MustAuth) && !rd.prepare(batch) {
 		return false
 	}
-	c.trace.came(batch)
+	c.trace.received(batch)
 	rd.takeRouter(now)
 	err := rd.parse.Feed(batch, rd)
 	rd.returnRouter()

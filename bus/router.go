@@ -8,6 +8,7 @@ import (
 
 	"paddock/bus/internal/protocol"
 	"paddock/bus/internal/subjects"
+	"paddock/bus/internal/traffic"
 )
 
 // holdBytes and holdMessages bound how long a router keeps a destination's lock
@@ -295,10 +296,10 @@ type receiverEntry struct {
 	lead    uint64
 	to      receivers
 
-	in, out uint64  // messages of this batch
-	owed    uint64  // published, and not offered to the sketches yet
-	labels  *labels // by which tally was found
-	tally   *tally
+	in, out uint64          // messages of this batch
+	owed    uint64          // published, and not offered to the sketches yet
+	labels  *traffic.Labels // by which tally was found
+	tally   *traffic.Tally
 }
 
 // lookup returns the receivers of messages to subject. The result is valid until the next call.

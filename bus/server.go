@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"paddock/bus/internal/subjects"
+	"paddock/bus/internal/traffic"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/process/logbound"
 
@@ -39,7 +40,7 @@ type Server struct {
 	counters   counters
 	batches    atomic.Uint64
 	closed     closedRing
-	traffic    *traffic
+	traffic    *traffic.Table
 	clientIDs  atomic.Uint64
 	routers    sync.Pool
 	lame       atomic.Bool        // INFO tells of lame duck mode
@@ -91,7 +92,7 @@ func New(cfg Config) (*Server, error) {
 		clients: make(map[*client]struct{}),
 		locals:  make(map[*Local]struct{}),
 	}
-	s.closed.max, s.traffic = cfg.MaxClosed, newTraffic(cfg.Prefixes)
+	s.closed.max, s.traffic = cfg.MaxClosed, traffic.New(cfg.Prefixes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.live.Store(&cfg)
 	return s, nil

@@ -85,7 +85,7 @@ func (w *writer) flushLocked() {
 	for whole && budget > 0 && w.next() {
 		c.mu.Unlock()
 		n, err := w.tryWrite(w.flying)
-		c.trace.went(w.flying, n)
+		c.trace.sent(w.flying, n)
 		c.mu.Lock()
 		budget -= n
 		whole = w.wrote(n) && err == nil // else the loop meets the error too
@@ -134,7 +134,7 @@ func (w *writer) loop() {
 	for w.next() {
 		c.mu.Unlock()
 		n, err := w.write(w.flying)
-		c.trace.went(w.flying, n)
+		c.trace.sent(w.flying, n)
 		c.srv.counters.flushes.observe(n)
 		c.mu.Lock()
 		w.wrote(n)

@@ -1,10 +1,13 @@
-package bus
+package traffic
 
 import (
 	"cmp"
 	"hash/maphash"
 	"slices"
 )
+
+// seed makes the hashes of texts different in each process.
+var seed = maphash.MakeSeed()
 
 const (
 	// sketchSlots is how many texts a sketch counts at once. Whatever is more than
@@ -23,22 +26,23 @@ const (
 // quick as their linked lists. It belongs to one goroutine at a time.
 type sketch struct {
 	hashes [sketchSlots]uint64
-	slots  [sketchSlots]sketchSlot
+	slots  [sketchSlots]Slot
 	used   int
 	total  uint64
 }
 
-// sketchSlot counts one text. It came at most count times, and at least count - over times: over is
+// Slot counts one text. It came at most count times, and at least count - Over times: Over is
 // the count of the slot when the text took it.
-type sketchSlot struct {
-	text        []byte
-	count, over uint64
-	offers      int  // calls, not messages
-	labelled    bool // it is a prefix with a label
+type Slot struct {
+	Text     []byte
+	count    uint64
+	Over     uint64
+	offers   int  // calls, not messages
+	labelled bool // it is a prefix with a label
 }
 
 // offer counts text n times and returns its slot, or nil if the text is too long.
-func (k *sketch) offer(text []byte, n uint64) *sketchSlot {
+func (k *sketch) offer(text []byte, n uint64) *Slot {
 	if len(text) > sketchText {
 		return nil
 	}
@@ -47,7 +51,7 @@ func (k *sketch) offer(text []byte, n uint64) *sketchSlot {
 	}
 	hash := maphash.Bytes(seed, text)
 	for i, h := range k.hashes[:k.used] {
-		if s := &k.slots[i]; h == hash && string(s.text) == string(text) {
+		if s := &k.slots[i]; h == hash && string(s.Text) == string(text) {
 			s.count += n
 			s.offers++
 			return s
@@ -61,7 +65,7 @@ func (k *sketch) offer(text []byte, n uint64) *sketchSlot {
 	}
 	s := &k.slots[at]
 	k.hashes[at] = hash
-	*s = sketchSlot{text: append(s.text[:0], text...), count: s.count + n, over: s.count, offers: 1}
+	*s = Slot{Text: append(s.Text[:0], text...), count: s.count + n, Over: s.count, offers: 1}
 	return s
 }
 
@@ -80,22 +84,22 @@ func (k *sketch) halve() {
 	k.total /= 2
 	for i := range k.slots[:k.used] {
 		k.slots[i].count /= 2
-		k.slots[i].over /= 2
+		k.slots[i].Over /= 2
 	}
 }
 
-// sure is how often the text came at least.
-func (s *sketchSlot) sure() uint64 { return s.count - s.over }
+// Sure returns how often the text came at least.
+func (s *Slot) Sure() uint64 { return s.count - s.Over }
 
 // top copies the n slots whose texts surely came most often, the first first.
-func (k *sketch) top(n int) []sketchSlot {
+func (k *sketch) top(n int) []Slot {
 	list := slices.Clone(k.slots[:k.used])
-	slices.SortFunc(list, func(a, b sketchSlot) int {
-		return cmp.Or(cmp.Compare(b.sure(), a.sure()), slices.Compare(a.text, b.text))
+	slices.SortFunc(list, func(a, b Slot) int {
+		return cmp.Or(cmp.Compare(b.Sure(), a.Sure()), slices.Compare(a.Text, b.Text))
 	})
 	list = list[:min(n, len(list))]
 	for i := range list {
-		list[i].text = slices.Clone(list[i].text)
+		list[i].Text = slices.Clone(list[i].Text)
 	}
 	return list
 }
