@@ -236,5 +236,5 @@ func (a *authorizer) compare(p proof, lend bool) (same, ok bool) {
 func (a *authorizer) evidence() evidence {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
-	return evidence{names: a.mapped, nonce: a.nonce, door: a.c.door.connectionType()}
+	return evidence{names: a.mapped, nonce: a.nonce, way: a.c.from.connectionType()}
 }

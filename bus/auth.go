@@ -16,11 +16,12 @@ type login struct {
 	secret string // plain or a hash; unused with an nkey
 	nkey   bool
 	grant  *grant
-	doors  []ConnectionType // empty = all
+	types  []ConnectionType // empty = all
 }
 
-func (l *login) comesBy(door ConnectionType) bool {
-	return len(l.doors) == 0 || slices.Contains(l.doors, door)
+// mayUse reports whether the user may connect in this way.
+func (l *login) mayUse(t ConnectionType) bool {
+	return len(l.types) == 0 || slices.Contains(l.types, t)
 }
 
 // logins is a configuration's credentials, to look them up in. It never changes.
@@ -53,7 +54,7 @@ type proof struct {
 type evidence struct {
 	names *auth.Names // of its certificate; nil = it names no user
 	nonce string      // that the client was to sign
-	door  ConnectionType
+	way   ConnectionType
 }
 
 // claim finds the user that a client claims to be, and the proof that has to be compared. With
@@ -61,7 +62,7 @@ type evidence struct {
 func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p proof) {
 	switch {
 	case e.names != nil && len(t.users) > 0:
-		l = t.mapped(e.names, e.door)
+		l = t.mapped(e.names, e.way)
 	case len(t.nkeys) > 0 && g.nkey != "":
 		if l = t.nkeys[g.nkey]; l != nil && !vouched && !auth.Signed(g.nkey, e.nonce, g.sig) {
 			l = nil
@@ -82,7 +83,7 @@ func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p pr
 		}
 		p = proof{needed: true, given: g.pass, want: t.decoy}
 	}
-	if l != nil && !l.comesBy(e.door) {
+	if l != nil && !l.mayUse(e.way) {
 		return nil, proof{}
 	}
 	if l != nil && p.needed {
@@ -93,14 +94,14 @@ func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p pr
 
 // mapped returns the user that a certificate names; nil = none. The subject names a user whose name
 // is a distinguished name with the same parts, in any order.
-func (t *logins) mapped(names *auth.Names, door ConnectionType) *login {
+func (t *logins) mapped(names *auth.Names, way ConnectionType) *login {
 	for _, name := range names.Exact {
-		if l := t.users[name]; l != nil && l.comesBy(door) {
+		if l := t.users[name]; l != nil && l.mayUse(way) {
 			return l
 		}
 	}
 	for _, l := range t.subjects[names.Subject] {
-		if l.comesBy(door) {
+		if l.mayUse(way) {
 			return l
 		}
 	}
@@ -124,9 +125,9 @@ func newLogins(c *Config) *logins {
 	}
 	for _, u := range c.Users {
 		l := &login{name: u.Name, secret: u.Password, grant: own(u.Permissions)}
-		for _, door := range u.Connections {
-			t, _ := ParseConnectionType(string(door)) // u has been checked
-			l.doors = append(l.doors, t)
+		for _, name := range u.Connections {
+			t, _ := ParseConnectionType(string(name)) // u has been checked
+			l.types = append(l.types, t)
 		}
 		table := &t.users
 		if u.NKey != "" {

@@ -29,8 +29,8 @@ type client struct {
 	connection
 	conn      net.Conn
 	sock      socket
-	host      string     // the peer's address without port; empty in process
-	door      doorKind   // by which it has come
+	host      string // the peer's address without port; empty in process
+	from      listenerKind
 	rejected  *violation // set before serve: turned away after INFO
 	transport *transport // between protocol and socket; nil = nothing. Set by the opening
 	trace     *tracer    // nil = nothing is traced
@@ -90,7 +90,7 @@ func (c *client) serve() {
 		c.in.loop()
 	}
 	c.srv.readers.Done()
-	if c.open() { // the server is stopping: take messages that others still publish
+	if c.isOpen() { // the server is stopping: take messages that others still publish
 		<-c.srv.quiet
 		c.shut(ServerShutdown, "")
 	}
@@ -172,7 +172,7 @@ func (c *client) abort() {
 	c.settle()
 }
 
-func (c *client) open() bool {
+func (c *client) isOpen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reason == 0
@@ -180,10 +180,10 @@ func (c *client) open() bool {
 
 func (c *client) logger() *slog.Logger {
 	from := c.conn.RemoteAddr().String()
-	switch c.door {
-	case doorInProcess:
+	switch c.from {
+	case inProcess:
 		from = "in-process"
-	case doorUnix:
+	case onUnix:
 		from = "unix"
 	}
 	return c.srv.cfg().Logger.With("client", from, "cid", c.id)

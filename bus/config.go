@@ -91,7 +91,7 @@ type Config struct {
 
 	// TLS makes the port of Host secure; nil = plain.
 	TLS *TLS
-	// WebSocket opens a second door; nil = none.
+	// WebSocket opens a second listener; nil = none.
 	WebSocket *WebSocket
 	// Unix is the path of a further socket to listen on; "" = none. Only the server's user may open
 	// the file. Such clients are treated as those on loopback: the port's credentials are required,

@@ -138,7 +138,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		GitCommit:    gitCommit,
 		Go:           runtime.Version(),
 		Host:         s.cfg().Host,
-		Port:         max(s.cfg().Port, 0),
+		Port:         orDefault(s.listenPort(onTCP), max(s.cfg().Port, 0)),
 		Headers:      !s.cfg().NoHeaders,
 		AuthRequired: s.cfg().asksForCredentials(),
 		MaxPayload:   s.cfg().MaxPayload,
@@ -146,10 +146,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		ClientIP:     c.host,
 		APILevel:     apiLevel,
 	}
-	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
-		i.Port = tcp.Port
-	}
-	s.infoDoor(&i, c)
+	s.infoListener(&i, c)
 	s.cfg().advertise(&i)
 	s.infoLameDuck(&i)
 	if !connected {
@@ -178,26 +175,20 @@ func (c *Config) advertise(i *info) {
 	}
 }
 
-// infoDoor sets the fields that depend on the listener of c.
-func (s *Server) infoDoor(i *info, c *client) {
+// infoListener sets the fields that depend on the listener of c.
+func (s *Server) infoListener(i *info, c *client) {
 	cfg := s.cfg()
-	switch c.door {
-	case doorWebSocket:
+	switch c.from {
+	case onWebSocket:
 		w := cfg.WebSocket
-		i.Host, i.Port = w.Host, max(w.Port, 0)
-		if tcp, ok := s.WebSocketAddr().(*net.TCPAddr); ok {
-			i.Port = tcp.Port
-		}
+		i.Host, i.Port = w.Host, orDefault(s.listenPort(onWebSocket), max(w.Port, 0))
 		i.TLSRequired = w.TLS != nil
 		i.TLSAvailable = w.TLS != nil
-	case doorTCP, doorInProcess:
+	case onTCP, inProcess:
 		if cfg.TLS == nil {
 			return
 		}
-		required := !cfg.TLS.AllowNonTLS || c.tlsFirst.Load()
-		if c.door == doorInProcess {
-			required = false
-		}
+		required := c.from == onTCP && (!cfg.TLS.AllowNonTLS || c.tlsFirst.Load())
 		i.TLSRequired, i.TLSAvailable = required, !required
 		i.TLSVerify = cfg.TLS.verifies()
 	}

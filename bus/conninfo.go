@@ -80,17 +80,7 @@ func (o *connectOptions) identity() identity {
 // itself. The connections are read one after the other, so a publisher waits for one of them at
 // most.
 func (s *Server) Connections() []ConnInfo {
-	s.mu.Lock()
-	list := make([]endpoint, 0, len(s.clients)+len(s.locals))
-	for c := range s.clients {
-		if !c.retired {
-			list = append(list, c)
-		}
-	}
-	for l := range s.locals {
-		list = append(list, l)
-	}
-	s.mu.Unlock()
+	list := s.conns.open()
 	infos := make([]ConnInfo, 0, len(list))
 	for _, c := range list {
 		if i := c.info(); i.Reason == 0 {
@@ -124,7 +114,7 @@ func (c *client) info() ConnInfo {
 		i.TLS = c.transport.tls.info
 	}
 	c.mu.Unlock()
-	i.Type = c.door.connectionType()
+	i.Type = c.from.connectionType()
 	if addr, ok := c.conn.RemoteAddr().(*net.TCPAddr); ok {
 		i.IP, i.Port = c.host, addr.Port
 	}
@@ -200,14 +190,8 @@ func (c *client) retire() {
 		i := c.info()
 		i.subs, i.conn, i.Stop = c.subInfos(), nil, time.Now()
 		i.Pending = i.lost
-		s := c.srv
-		s.mu.Lock()
-		c.retired = true
-		if c.rejected == nil {
-			s.present--
-		}
-		s.mu.Unlock()
-		s.closed.add(i)
+		c.srv.conns.retire(c)
+		c.srv.closed.add(i)
 		c.dropSubscriptions()
 		c.mu.Lock()
 		c.listed = true

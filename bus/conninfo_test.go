@@ -49,9 +49,9 @@ func TestConnectionsAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := idleClient(t, s)
-	s.mu.Lock()
-	s.clients[c] = struct{}{}
-	s.mu.Unlock()
+	s.conns.mu.Lock()
+	s.conns.clients[c] = struct{}{}
+	s.conns.mu.Unlock()
 	c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false,\"name\":\"n\",\"user\":\"u\"}\r\nSUB a.* 1\r\nUNSUB 1 3\r\n"))
 	for range 4 {
 		c.in.handle([]byte("PUB a.b 2\r\nhi\r\n"))

@@ -77,7 +77,7 @@ func (s *Server) Stats() Stats {
 	c := &s.counters
 	st := Stats{
 		Start:            s.start,
-		Connections:      s.connected(),
+		Connections:      s.conns.connected(),
 		TotalConnections: c.connections.Load(),
 		Subscriptions:    s.subs.len(),
 		InMsgs:           c.inMsgs.Load(),

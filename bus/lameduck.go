@@ -26,34 +26,21 @@ var ErrLameDuck = errors.New("bus: already in lame duck mode")
 // It returns nil when no client is left, and ctx's error if that ends first. The
 // server still serves connected clients, and Local connections: Shutdown ends it.
 func (s *Server) LameDuck(ctx context.Context) error {
-	s.mu.Lock()
-	switch {
-	case s.stopping:
-		s.mu.Unlock()
-		return ErrClosed
-	case s.deserted != nil:
-		s.mu.Unlock()
-		return ErrLameDuck
+	if err := s.conns.desert(); err != nil {
+		return err
 	}
-	s.deserted = make(chan struct{})
 	s.lame.Store(true)
-	s.noticeDeserted()
-	doors, clients := s.doors, s.clientList()
-	s.mu.Unlock()
 	cfg := s.cfg()
 	cfg.Logger.Info("Entering lame duck mode, stop accepting new clients")
-	closeDoors(doors)
-	for _, c := range clients {
+	s.conns.closeListeners()
+	for _, c := range s.conns.all() {
 		c.tellLameDuck()
 	}
 	if left, err := s.awaitDeserted(ctx, cfg.LameDuckGrace); left || err != nil {
 		return err
 	}
-	s.mu.Lock()
-	clients = s.clientList()
-	s.mu.Unlock()
 	cfg.Logger.Info("Closing existing clients")
-	return s.letGo(ctx, clients, cfg.LameDuckDuration-cfg.LameDuckGrace)
+	return s.letGo(ctx, s.conns.all(), cfg.LameDuckDuration-cfg.LameDuckGrace)
 }
 
 // letGo closes clients over at most d.
@@ -78,7 +65,7 @@ func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool,
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-s.deserted:
+	case <-s.conns.deserted:
 		return true, nil
 	case <-ctx.Done():
 		return false, fmt.Errorf("bus: lame duck: %w", ctx.Err())
@@ -86,18 +73,6 @@ func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool,
 		return false, ErrClosed
 	case <-timer.C:
 		return false, nil
-	}
-}
-
-// noticeDeserted ends lame duck mode's wait once no client is connected. s.mu is held.
-func (s *Server) noticeDeserted() {
-	if s.deserted == nil || len(s.clients) > 0 {
-		return
-	}
-	select {
-	case <-s.deserted:
-	default:
-		close(s.deserted)
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *Server) Local(name string) *Local {
 	l := &Local{name: name}
 	l.start(s)
 	l.room.L = &l.mu
-	s.addLocal(l)
+	s.conns.addLocal(l)
 	return l
 }
 
@@ -219,7 +219,7 @@ func (l *Local) Close() error {
 	l.room.Broadcast()
 	l.mu.Unlock()
 	l.srv.subs.removeAll(subs)
-	l.srv.dropLocal(l)
+	l.srv.conns.dropLocal(l)
 	return nil
 }
 

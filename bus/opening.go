@@ -39,10 +39,10 @@ func (h *opening) run() (in bool) {
 		}
 	}()
 	cfg := c.srv.cfg()
-	if cfg.TLS != nil && (c.door == doorTCP || c.door == doorInProcess) {
+	if cfg.TLS != nil && (c.from == onTCP || c.from == inProcess) {
 		return h.enterTLS(cfg.TLS)
 	}
-	if c.door == doorWebSocket {
+	if c.from == onWebSocket {
 		return h.enterWebSocket(cfg.WebSocket)
 	}
 	h.greet()
@@ -74,7 +74,7 @@ func (h *opening) enterTLS(t *TLS) bool {
 		h.release(nil)
 		return true
 	}
-	if !c.tlsFirst.Load() && (t.AllowNonTLS || c.door == doorInProcess) {
+	if !c.tlsFirst.Load() && (t.AllowNonTLS || c.from == inProcess) {
 		if begun = h.peek(t.Timeout); len(begun) == 0 || begun[0] != tlsRecord {
 			c.in.early = begun
 			h.release(nil)
@@ -98,7 +98,7 @@ func (h *opening) enterTLS(t *TLS) bool {
 // fallback returns the time for which a client that may begin with TLS is waited for; 0 = it has
 // to. In process it never has to.
 func (h *opening) fallback(t *TLS) time.Duration {
-	if t.Fallback == 0 && h.c.door == doorInProcess {
+	if t.Fallback == 0 && h.c.from == inProcess {
 		return DefaultTLSFallback
 	}
 	return t.Fallback

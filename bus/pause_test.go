@@ -28,7 +28,7 @@ func TestWrongSecretsPauseAnAddress(t *testing.T) {
 	try := func(ip, token string) (last string) {
 		ours, theirs := net.Pipe()
 		defer ours.Close()
-		if err := s.admit(fromElsewhere{theirs, net.ParseIP(ip)}, doorTCP); err != nil {
+		if err := s.admit(fromElsewhere{theirs, net.ParseIP(ip)}, onTCP); err != nil {
 			theirs.Close()
 			return ""
 		}

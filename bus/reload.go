@@ -35,11 +35,8 @@ func (s *Server) Reload(cfg Config) error {
 	}
 	s.live.Store(&cfg)
 	s.subs.renew() // cached receivers hold permissions too
-	s.mu.Lock()
-	clients := s.clientList()
-	s.mu.Unlock()
 	var slow []*client
-	for _, c := range clients {
+	for _, c := range s.conns.all() {
 		if !c.auth.revise(true) {
 			slow = append(slow, c)
 		}
@@ -54,9 +51,7 @@ func (s *Server) Reload(cfg Config) error {
 
 // turnAway closes connections beyond a bound that was lowered, whichever they are.
 func (s *Server) turnAway(bound int) {
-	s.mu.Lock()
-	clients := slices.DeleteFunc(s.clientList(), func(c *client) bool { return c.rejected != nil || !c.open() })
-	s.mu.Unlock()
+	clients := slices.DeleteFunc(s.conns.all(), func(c *client) bool { return c.rejected != nil || !c.isOpen() })
 	excess := max(len(clients)-bound, 0)
 	for _, c := range clients[:excess] {
 		c.end(errMaxConns)

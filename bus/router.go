@@ -251,8 +251,8 @@ func (r *router) forgetClients() {
 const (
 	// receiverEntries is how many subjects a router remembers; a power of two.
 	receiverEntries = 1024
-	// doorEntries is how many subjects that came once are remembered as such.
-	doorEntries = 1024
+	// onceEntries is how many subjects that came once are remembered as such.
+	onceEntries = 1024
 )
 
 // receivers are the receivers of messages to a subject.
@@ -284,7 +284,7 @@ func (to *receivers) empty() bool { return len(to.plain) == 0 && len(to.groups) 
 // first token or with a wildcard.
 type receiverCache struct {
 	entries [receiverEntries]receiverEntry
-	door    [doorEntries]uint32
+	once    [onceEntries]uint32
 	last    *receiverEntry // the previous one; nil = not stored
 }
 
@@ -323,8 +323,8 @@ func (r *router) lookup(subject []byte) *receivers {
 			return &e.to
 		}
 	}
-	if door := &c.door[hash>>32%doorEntries]; *door != uint32(hash) {
-		*door = uint32(hash)
+	if once := &c.once[hash>>32%onceEntries]; *once != uint32(hash) {
+		*once = uint32(hash)
 		r.turnAway(subject)
 		return r.walk(snap, hash, subject)
 	}

@@ -34,6 +34,7 @@ var errStopping = errors.New("bus: stopping")
 // Server is a broker. Its methods are safe for concurrent use.
 type Server struct {
 	live       atomic.Pointer[Config] // read by cfg
+	conns      registry
 	id         string
 	start      time.Time
 	subs       *index
@@ -57,15 +58,6 @@ type Server struct {
 	quiet   chan struct{}   // closed by Shutdown when no reader routes any more
 	ctx     context.Context // ends when Shutdown begins: ends pauses
 	stop    context.CancelFunc
-
-	mu         sync.Mutex // guards the fields below
-	doors      []*door    // in the order in which they were opened; nil before Start
-	clients    map[*client]struct{}
-	turnedAway int
-	present    int // clients that have been taken and have not ended
-	locals     map[*Local]struct{}
-	stopping   bool
-	deserted   chan struct{} // not nil in lame duck mode; closed when no client is left
 }
 
 // New checks cfg and returns a server that is not listening yet. In-process
@@ -83,14 +75,13 @@ func New(cfg Config) (*Server, error) {
 		cfg.ServerName = id
 	}
 	s := &Server{
-		id:      id,
-		start:   time.Now(),
-		subs:    newIndex(),
-		hasher:  auth.NewHasher(),
-		quiet:   make(chan struct{}),
-		turns:   handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
-		clients: make(map[*client]struct{}),
-		locals:  make(map[*Local]struct{}),
+		id:     id,
+		start:  time.Now(),
+		subs:   newIndex(),
+		hasher: auth.NewHasher(),
+		quiet:  make(chan struct{}),
+		turns:  handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
+		conns:  registry{clients: make(map[*client]struct{}), locals: make(map[*Local]struct{})},
 	}
 	s.closed.max, s.traffic = cfg.MaxClosed, traffic.New(cfg.Prefixes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -114,48 +105,25 @@ func newID() (string, error) {
 // ID is the server's id: 56 characters, new for each Server.
 func (s *Server) ID() string { return s.id }
 
-func (s *Server) dismiss(c *client) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.clients, c)
-	if c.rejected != nil {
-		s.turnedAway--
-	}
-	s.noticeDeserted()
-}
-
-func (s *Server) connected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.present
-}
-
 // Shutdown stops accepting and reading, delivers messages published so far, by Local connections
 // too, writes the pending bytes of each client, and closes. It waits for every goroutine of the
 // server. If ctx ends first, connections are closed with bytes pending and ctx's error is returned.
 // Further calls wait in the same way.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	first := !s.stopping
-	s.stopping = true
-	doors := s.doors
-	clients := s.clientList()
-	if first {
+	if first := s.conns.stop(func() {
 		s.running.Go(func() {
 			s.readers.Wait()
 			close(s.quiet)
 		})
-	}
-	s.mu.Unlock()
-	if first {
+	}); first {
 		s.stop()
-		closeDoors(doors)
-		for _, c := range clients {
+		s.conns.closeListeners()
+		for _, c := range s.conns.all() {
 			c.kick()
 		}
 	}
 	err := s.await(ctx)
-	s.closeLocals()
+	s.conns.closeLocals()
 	return err
 }
 
@@ -171,10 +139,7 @@ func (s *Server) await(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	clients := s.clientList()
-	s.mu.Unlock()
-	for _, c := range clients {
+	for _, c := range s.conns.all() {
 		c.cut()
 	}
 	patience := time.NewTimer(forcedWait)
@@ -184,42 +149,6 @@ func (s *Server) await(ctx context.Context) error {
 	case <-patience.C:
 	}
 	return fmt.Errorf("bus: shutdown: %w", ctx.Err())
-}
-
-// clientList copies the set; the caller holds s.mu.
-func (s *Server) clientList() []*client {
-	list := make([]*client, 0, len(s.clients))
-	for c := range s.clients {
-		list = append(list, c)
-	}
-	return list
-}
-
-// addLocal keeps a new l until its Close, or closes it at once.
-func (s *Server) addLocal(l *Local) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l.closed = s.stopping; !l.closed {
-		s.locals[l] = struct{}{}
-	}
-}
-
-func (s *Server) dropLocal(l *Local) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.locals, l)
-}
-
-func (s *Server) closeLocals() {
-	s.mu.Lock()
-	locals := make([]*Local, 0, len(s.locals))
-	for l := range s.locals {
-		locals = append(locals, l)
-	}
-	s.mu.Unlock()
-	for _, l := range locals {
-		l.Close()
-	}
 }
 
 // router lends one for a batch.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"runtime"
 	"slices"
@@ -45,7 +44,7 @@ type TLS struct {
 	Rate int
 }
 
-// WebSocket is a second door for clients that are web pages.
+// WebSocket is a second listener, for clients that are web pages.
 type WebSocket struct {
 	Host string      // "" = Config.Host
 	Port int         // -1 = any free port
@@ -187,7 +186,7 @@ type Settings struct {
 	Account                           string // the account of every connection
 }
 
-// WebSocketSettings are those of the door for web pages.
+// WebSocketSettings are those of the listener for web pages.
 type WebSocketSettings struct {
 	Host                         string
 	Port                         int // where it listens; 0 = not yet
@@ -202,34 +201,26 @@ func (s *Server) Settings() Settings {
 	set := Settings{
 		ServerID: s.id, ServerName: cfg.ServerName,
 		Version: protocolVersion, Commit: gitCommit, Go: runtime.Version(), Proto: 1,
-		Host: cfg.Host, AuthRequired: cfg.authRequired(),
+		Host: cfg.Host, Port: s.listenPort(onTCP), AuthRequired: cfg.authRequired(),
 		MaxConns: cfg.MaxConns, MaxSubs: max(cfg.MaxSubs, 0),
 		MaxControlLine: cfg.MaxControlLine, MaxPayload: cfg.MaxPayload, MaxPending: cfg.MaxPending,
 		PingInterval: cfg.PingInterval, PingMax: cfg.PingMax,
 		WriteDeadline: cfg.WriteDeadline, AuthTimeout: cfg.AuthTimeout,
 		SlowConsumers: cfg.SlowConsumers, Account: cfg.Account,
 	}
-	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
-		set.Port = tcp.Port
-	}
 	if t := cfg.TLS; t != nil {
 		set.TLSRequired, set.TLSVerify, set.TLSTimeout = !t.AllowNonTLS, t.verifies(), t.Timeout
 	}
 	if w := cfg.WebSocket; w != nil {
 		set.WebSocket = &WebSocketSettings{
-			Host: w.Host, TLS: w.TLS != nil, SameOrigin: w.SameOrigin, AllowedOrigins: slices.Clone(w.AllowedOrigins),
+			Host: w.Host, Port: s.listenPort(onWebSocket), TLS: w.TLS != nil, SameOrigin: w.SameOrigin, AllowedOrigins: slices.Clone(w.AllowedOrigins),
 			Compression: w.Compression, HandshakeTimeout: w.HandshakeTimeout,
-		}
-		if tcp, ok := s.WebSocketAddr().(*net.TCPAddr); ok {
-			set.WebSocket.Port = tcp.Port
 		}
 	}
 	return set
 }
 
-// Accepting says whether the server listens and takes connections.
+// Accepting reports whether the server listens and takes connections.
 func (s *Server) Accepting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.doors != nil && !s.stopping && s.deserted == nil
+	return s.conns.accepting()
 }
