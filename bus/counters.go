@@ -211,11 +211,7 @@ func (s *snapshot) interested(subject string) iter.Seq[*subscription] {
 				return
 			}
 		}
-		for _, g := range m.groups {
-			if !each(g.members, yield) {
-				return
-			}
-		}
+		(&interest{groups: m.groups}).all(yield)
 	}
 }
 

@@ -90,12 +90,7 @@ func (l *Local) Name() string { return l.name }
 // Publish routes one message. header is a whole header block or empty. The
 // errors are ErrBadSubject, ErrMaxPayload and ErrClosed.
 func (l *Local) Publish(subject, reply string, header, data []byte) error {
-	msgs := [1]Msg{{Subject: subject, Reply: reply, Header: header, Data: data}}
-	if err := l.check(&msgs[0]); err != nil {
-		return err
-	}
-	l.route(msgs[:])
-	return nil
+	return l.PublishBatch([]Msg{{Subject: subject, Reply: reply, Header: header, Data: data}})
 }
 
 // PublishBatch routes msgs in order as one batch: each destination is woken
@@ -106,10 +101,9 @@ func (l *Local) PublishBatch(msgs []Msg) error {
 			return err
 		}
 	}
-	if len(msgs) == 0 {
-		return nil
+	if len(msgs) > 0 {
+		l.route(msgs)
 	}
-	l.route(msgs)
 	return nil
 }
 

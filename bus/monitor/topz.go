@@ -26,11 +26,8 @@ type prefixRow struct {
 // topSubjects is how many there are unless told by limit.
 const topSubjects = 32
 
-func (m *monitor) topz(q query) (any, error) {
-	limit, err := q.int("limit")
-	if err != nil {
-		return nil, err
-	}
+func (m *monitor) topz(q *query) any {
+	limit := q.int("limit")
 	if limit <= 0 {
 		limit = topSubjects
 	}
@@ -41,5 +38,5 @@ func (m *monitor) topz(q query) (any, error) {
 	for _, p := range m.srv.PrefixTraffic() {
 		z.Prefixes = append(z.Prefixes, prefixRow{p.Prefix, p.In, p.Out})
 	}
-	return z, nil
+	return z
 }
