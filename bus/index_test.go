@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -37,6 +38,11 @@ func (s *snapshot) unused() bool {
 		}
 	}
 	return true
+}
+
+// match looks subject up in the present snapshot.
+func (x *index) match(subject []byte, m *matches) {
+	x.now.Load().match(maphash.Bytes(seed, subject), subject, m)
 }
 
 // Readers never see half a change: what was there before and stays is found

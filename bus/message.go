@@ -185,13 +185,8 @@ func (r *router) mark(c *client) {
 // prepare finds room for a frame of n bytes, writing the pending bytes if they fill a slab, or
 // returns nil if the message is not taken. c is held.
 func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab {
-	for c.out.full(n) {
-		r.letGo()
-		c.out.flush()
-		r.hold(c)
-		if !c.takes(s, r.msg.subject, from) {
-			return nil
-		}
+	if !r.spill(c, n, s, r.msg.subject, from) {
+		return nil
 	}
 	if c.out.pending+int64(n) > c.srv.cfg().MaxPending && !c.out.makeRoom(n) {
 		if c.reason != 0 {
@@ -201,4 +196,18 @@ func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab
 		return nil
 	}
 	return c.out.grow(n)
+}
+
+// spill writes the pending bytes of c, which is held, while they fill a slab so that a frame of n
+// bytes would begin another. It returns false if c no longer takes messages for s.
+func (r *router) spill(c *client, n int, s *subscription, subject []byte, from endpoint) bool {
+	for c.out.full(n) {
+		r.letGo()
+		c.out.flush()
+		r.hold(c)
+		if !c.takes(s, subject, from) {
+			return false
+		}
+	}
+	return true
 }

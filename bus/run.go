@@ -152,13 +152,8 @@ func (r *router) offerRun(s *subscription) bool {
 	c, g := s.owner.(*client), &r.run
 	n := len(g.as(s))
 	r.hold(c)
-	for c.out.full(n) && c.takes(s, g.subject, g.from) {
-		r.letGo()
-		c.out.flush()
-		r.hold(c)
-	}
 	switch {
-	case !c.takes(s, g.subject, g.from):
+	case !c.takes(s, g.subject, g.from), !r.spill(c, n, s, g.subject, g.from):
 		return true // no receiver
 	case s.max > 0 || c.out.pending+int64(n) > c.srv.cfg().MaxPending:
 		return false

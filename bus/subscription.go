@@ -58,10 +58,10 @@ type interest struct {
 func (n *interest) empty() bool { return len(n.plain) == 0 && len(n.groups) == 0 }
 
 // with returns n and s.
-func (n interest) with(s *subscription) interest {
+func (n interest) with(s *subscription) (more interest, changed bool) {
 	if s.queue == "" {
 		n.plain = with(n.plain, s)
-		return n
+		return n, true
 	}
 	groups := slices.Clone(n.groups)
 	i := slices.IndexFunc(groups, func(g group) bool { return g.name == s.queue })
@@ -71,7 +71,7 @@ func (n interest) with(s *subscription) interest {
 	}
 	groups[i].members = with(groups[i].members, s)
 	n.groups = groups
-	return n
+	return n, true
 }
 
 // without returns n without s; found = it was there.
