@@ -41,15 +41,15 @@ type authorizer struct {
 
 	// Guarded by the client's lock.
 	access
-	mapped  *auth.Names // of a certificate that names the user; nil = it does not
-	answers *answers    // nil = not permitted
+	certNames *auth.Names // of a certificate that names the user; nil = it does not
+	answers   *answers    // nil = not permitted
 }
 
 // begin gives a new connection its permissions before CONNECT.
 func (a *authorizer) begin(cfg *Config) {
 	a.access = access{cfg: cfg, pending: cfg.authRequired()}
 	if !a.pending {
-		a.grant = cfg.logins.anybody
+		a.grant = cfg.logins.defaults
 	}
 	a.answers = newAnswers(a.answersRule())
 	if len(cfg.logins.nkeys) > 0 {
@@ -63,16 +63,16 @@ func (a *authorizer) begin(cfg *Config) {
 func (a *authorizer) authenticate(given credentials) error {
 	c := a.c
 	for {
-		next, err := a.judge(c.srv.cfg(), given, nil)
+		next, err := a.evaluate(c.srv.cfg(), given, nil)
 		if err == errAuthorization {
-			c.srv.pauses.FailedElsewhere(c.conn.RemoteAddr())
+			c.srv.penalties.FailedElsewhere(c.conn.RemoteAddr())
 		}
 		if err != nil {
 			return err
 		}
 		if a.admit(next) {
 			if next.login != nil {
-				c.srv.pauses.Forgive(c.conn.RemoteAddr())
+				c.srv.penalties.Forgive(c.conn.RemoteAddr())
 			}
 			return nil
 		}
@@ -108,7 +108,7 @@ func (a *authorizer) revise(quick bool) (done bool) {
 		if before.cfg == cfg || reason != 0 {
 			return true
 		}
-		next, err := a.rejudge(cfg, &before, quick)
+		next, err := a.reevaluate(cfg, &before, quick)
 		switch err {
 		case errLater:
 			return false
@@ -176,30 +176,30 @@ func (a *authorizer) withdraw(lost []*subscription) {
 	}
 }
 
-// rejudge is judge for a connection that has been judged before.
-func (a *authorizer) rejudge(cfg *Config, before *access, quick bool) (*access, error) {
+// reevaluate is evaluate for a connection that has been judged before.
+func (a *authorizer) reevaluate(cfg *Config, before *access, quick bool) (*access, error) {
 	if before.pending && cfg.authRequired() {
 		return &access{cfg: cfg, pending: true}, nil
 	}
 	if quick {
-		_, p := cfg.logins.claim(&before.given, a.evidence(), true)
+		_, p := cfg.logins.identify(&before.given, a.evidence(), true)
 		if _, decided := a.c.srv.hasher.Quick(p.given, p.want); p.needed && !decided && p.want != before.secret {
 			return nil, errLater
 		}
 	}
-	return a.judge(cfg, before.given, before)
+	return a.evaluate(cfg, before.given, before)
 }
 
-// judge applies cfg to a client's credentials. Proofs that before already has need not be given
+// evaluate applies cfg to a client's credentials. Proofs that before already has need not be given
 // again. For the first judgement before is nil, and the reader is the caller. No lock is held.
-func (a *authorizer) judge(cfg *Config, given credentials, before *access) (*access, error) {
+func (a *authorizer) evaluate(cfg *Config, given credentials, before *access) (*access, error) {
 	next := &access{cfg: cfg, given: given}
 	t := cfg.logins
 	if !t.required {
-		next.grant = t.anybody
+		next.grant = t.defaults
 		return next, nil
 	}
-	l, p := t.claim(&given, a.evidence(), before != nil && before.login != nil && before.login.nkey)
+	l, p := t.identify(&given, a.evidence(), before != nil && before.login != nil && before.login.nkey)
 	shown := before != nil && before.proven && before.secret == p.want && l != nil
 	if p.needed && !shown {
 		same, ok := a.compare(p, before == nil)
@@ -224,7 +224,7 @@ func (a *authorizer) compare(p proof, lend bool) (same, ok bool) {
 	if same, decided := c.srv.hasher.Quick(p.given, p.want); decided {
 		return same, true
 	}
-	wait := func() { same, ok = c.srv.hasher.Matches(p.given, p.want, c.srv.ctx.Done(), c.finished) }
+	wait := func() { same, ok = c.srv.hasher.Matches(p.given, p.want, c.srv.ctx.Done(), c.writerDone) }
 	if lend {
 		c.in.withoutRouter(wait)
 	} else {
@@ -236,5 +236,5 @@ func (a *authorizer) compare(p proof, lend bool) (same, ok bool) {
 func (a *authorizer) evidence() evidence {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
-	return evidence{names: a.mapped, nonce: a.nonce, way: a.c.from.connectionType()}
+	return evidence{names: a.certNames, nonce: a.nonce, way: a.c.from.connectionType()}
 }

@@ -34,7 +34,7 @@ type logins struct {
 	users    map[string]*login
 	nkeys    map[string]*login
 	noAuth   *login // the user of clients without credentials; nil = none
-	anybody  *grant // of clients that need no credentials
+	defaults *grant // of clients that need no credentials
 	decoy    string // compared for users that do not exist, so that they take as long
 }
 
@@ -57,12 +57,12 @@ type evidence struct {
 	way   ConnectionType
 }
 
-// claim finds the user that a client claims to be, and the proof that has to be compared. With
+// identify finds the user that a client claims to be, and the proof that has to be compared. With
 // vouched, an nkey needs no signature. A nil login is refused, after the comparison.
-func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p proof) {
+func (t *logins) identify(g *credentials, e evidence, vouched bool) (l *login, p proof) {
 	switch {
 	case e.names != nil && len(t.users) > 0:
-		l = t.mapped(e.names, e.way)
+		l = t.byCertificate(e.names, e.way)
 	case len(t.nkeys) > 0 && g.nkey != "":
 		if l = t.nkeys[g.nkey]; l != nil && !vouched && !auth.Signed(g.nkey, e.nonce, g.sig) {
 			l = nil
@@ -92,9 +92,9 @@ func (t *logins) claim(g *credentials, e evidence, vouched bool) (l *login, p pr
 	return l, p
 }
 
-// mapped returns the user that a certificate names; nil = none. The subject names a user whose name
-// is a distinguished name with the same parts, in any order.
-func (t *logins) mapped(names *auth.Names, way ConnectionType) *login {
+// byCertificate returns the user that a certificate names; nil = none. The subject names a user
+// whose name is a distinguished name with the same parts, in any order.
+func (t *logins) byCertificate(names *auth.Names, way ConnectionType) *login {
 	for _, name := range names.Exact {
 		if l := t.users[name]; l != nil && l.mayUse(way) {
 			return l
@@ -110,18 +110,18 @@ func (t *logins) mapped(names *auth.Names, way ConnectionType) *login {
 
 // newLogins makes the table of c, which has been checked.
 func newLogins(c *Config) *logins {
-	t := &logins{subjects: make(map[string][]*login), anybody: newGrant(c.Permissions), decoy: c.Password}
+	t := &logins{subjects: make(map[string][]*login), defaults: newGrant(c.Permissions), decoy: c.Password}
 	own := func(p *Permissions) *grant {
 		if p == nil {
-			return t.anybody
+			return t.defaults
 		}
 		return newGrant(p)
 	}
 	switch {
 	case c.Token != "":
-		t.token = &login{secret: c.Token, grant: t.anybody}
+		t.token = &login{secret: c.Token, grant: t.defaults}
 	case c.Username != "":
-		t.single = &login{name: c.Username, secret: c.Password, grant: t.anybody}
+		t.single = &login{name: c.Username, secret: c.Password, grant: t.defaults}
 	}
 	for _, u := range c.Users {
 		l := &login{name: u.Name, secret: u.Password, grant: own(u.Permissions)}

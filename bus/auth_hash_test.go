@@ -27,12 +27,12 @@ func occupied(t *testing.T) (s *Server, free func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range cap(s.hasher.Turns) {
-		s.hasher.Turns <- struct{}{}
+	for range cap(s.hasher.Slots) {
+		s.hasher.Slots <- struct{}{}
 	}
 	return s, func() {
-		for range cap(s.hasher.Turns) {
-			<-s.hasher.Turns
+		for range cap(s.hasher.Slots) {
+			<-s.hasher.Slots
 		}
 	}
 }

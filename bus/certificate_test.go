@@ -76,7 +76,7 @@ func TestUsersOfCertificates(t *testing.T) {
 		}
 		got := ""
 		names := auth.CertificateNames(selfSigned(t, tc.cert))
-		if l := newLogins(&Config{Users: users}).mapped(names, ConnectionStandard); l != nil {
+		if l := newLogins(&Config{Users: users}).byCertificate(names, ConnectionStandard); l != nil {
 			got = l.name
 		}
 		if got != tc.want {

@@ -35,12 +35,12 @@ type client struct {
 	transport *transport // between protocol and socket; nil = nothing. Set by the opening
 	trace     *tracer    // nil = nothing is traced
 
-	in       reader
-	stop     atomic.Bool // nothing more is to be read
-	tlsFirst atomic.Bool // the handshake of TLS came before INFO
-	timers   timers
-	auth     authorizer
-	finished chan struct{} // closed by settle: there is no writer any more
+	in         reader
+	stop       atomic.Bool // nothing more is to be read
+	tlsFirst   atomic.Bool // the handshake of TLS came before INFO
+	timers     timers
+	auth       authorizer
+	writerDone chan struct{} // closed by finishOutput: there is no writer any more
 
 	// Guarded by mu.
 	out      writer
@@ -50,7 +50,7 @@ type client struct {
 	reason   CloseReason // 0 = open; else nothing is delivered any more
 	aborted  bool        // nothing is written any more
 	listed   bool        // among the ended connections, so the peer may see the end
-	settled  bool        // finished is closed
+	finished bool        // writerDone is closed
 	identity identity
 
 	retiring sync.Once
@@ -61,8 +61,8 @@ var _ endpoint = (*client)(nil)
 
 func newClient(s *Server, conn net.Conn) *client {
 	c := &client{
-		conn:     conn,
-		finished: make(chan struct{}),
+		conn:       conn,
+		writerDone: make(chan struct{}),
 	}
 	c.connection.start(s)
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
@@ -91,12 +91,12 @@ func (c *client) serve() {
 	}
 	c.srv.readers.Done()
 	if c.isOpen() { // the server is stopping: take messages that others still publish
-		<-c.srv.quiet
+		<-c.srv.readersDone
 		c.shut(ServerShutdown, "")
 	}
 	c.retire()
 	c.discardInput()
-	<-c.finished
+	<-c.writerDone
 	c.timers.stop()
 	c.conn.Close()
 	c.mu.Lock()
@@ -116,13 +116,13 @@ func (c *client) debug(text string) {
 // end closes for a violation of the protocol or its limits.
 func (c *client) end(v *violation) {
 	if c.shut(v.reason, v.text) {
-		c.fault(v)
+		c.logError(v)
 	}
 }
 
-// fault logs why the connection ends, unless there were too many such lines recently.
-func (c *client) fault(err error) {
-	if left, ok := c.srv.faultLines.Take(); ok && left == 0 {
+// logError logs why the connection ends, unless there were too many such lines recently.
+func (c *client) logError(err error) {
+	if left, ok := c.srv.errorLines.Take(); ok && left == 0 {
 		c.logger().Error(err.Error())
 	} else if ok {
 		c.logger().Error(err.Error(), "left_out", left)
@@ -159,7 +159,7 @@ func (c *client) closeFor(reason CloseReason) {
 		return
 	}
 	c.out.endWebSocket(reason)
-	c.kick()
+	c.stopReading()
 }
 
 // abort drops the pending bytes and ends reads and writes. c.mu is held.
@@ -168,8 +168,8 @@ func (c *client) abort() {
 	c.stop.Store(true)
 	c.out.discard()
 	c.conn.SetDeadline(past)
-	c.out.admitRouters()
-	c.settle()
+	c.out.releaseRouters()
+	c.finishOutput()
 }
 
 func (c *client) isOpen() bool {
@@ -194,36 +194,36 @@ func (c *client) logger() *slog.Logger {
 // before it reads could otherwise not get at its reason.
 func (c *client) discardInput() {
 	c.mu.Lock()
-	if !c.settled && !c.aborted {
+	if !c.finished && !c.aborted {
 		c.conn.SetReadDeadline(time.Now().Add(c.srv.cfg().WriteDeadline))
 	}
 	c.mu.Unlock()
 	io.CopyN(io.Discard, c.conn, drainBytes) // whatever ends it, the connection is closed next
 }
 
-// cut ends the connection and drops the pending bytes.
-func (c *client) cut() {
+// drop ends the connection and drops the pending bytes.
+func (c *client) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.abort()
 }
 
-// kick ends the reader's present or next read.
-func (c *client) kick() {
+// stopReading ends the reader's present or next read.
+func (c *client) stopReading() {
 	c.stop.Store(true)
 	c.conn.SetReadDeadline(past)
 }
 
-// settle ends the output once the connection has ended and its last byte has
+// finishOutput ends the output once the connection has ended and its last byte has
 // been written, or never will be. c.mu is held.
-func (c *client) settle() {
-	if c.reason == 0 || c.settled || c.out.flushing || !c.listed && !c.aborted {
+func (c *client) finishOutput() {
+	if c.reason == 0 || c.finished || c.out.flushing || !c.listed && !c.aborted {
 		return
 	}
-	c.settled = true
-	close(c.finished)
+	c.finished = true
+	close(c.writerDone)
 	if c.transport != nil && !c.aborted {
-		c.transport.bye()
+		c.transport.closeNotify()
 	}
 	half, ok := c.conn.(interface{ CloseWrite() error })
 	if c.aborted || !ok || half.CloseWrite() != nil {
@@ -272,6 +272,6 @@ func (t *tracer) received(b []byte) {
 // sent logs n bytes that were written of a slab.
 func (t *tracer) sent(s *slab, n int) {
 	if t != nil && !s.control {
-		t.out.Feed(s.rest()[:n])
+		t.out.Feed(s.unwritten()[:n])
 	}
 }

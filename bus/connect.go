@@ -57,7 +57,7 @@ func (o *connectOptions) credentials() credentials {
 func (rd *reader) OnConnect(options []byte) error {
 	c, o := rd.c, &rd.opts
 	rd.finishBatch() // earlier messages belong to the connection as it was
-	if rd.greeted {
+	if rd.connected {
 		c.dropSubscriptions()
 	}
 	if json.Unmarshal(options, o) != nil {
@@ -78,7 +78,7 @@ func (rd *reader) OnConnect(options []byte) error {
 	case o.NoResponders && !headers:
 		return errNoResponders
 	}
-	rd.greeted = true
+	rd.connected = true
 	rd.parse.Headers, rd.parse.Pedantic = headers, o.Pedantic
 	c.mu.Lock()
 	c.headers, c.noEcho = headers, !o.Echo

@@ -145,12 +145,12 @@ const (
 
 // closedRing remembers the connections that ended last. It grows as they do, up to its bound.
 type closedRing struct {
-	mu    sync.Mutex
-	max   int
-	list  []ConnInfo // from at on the oldest first, then from the beginning
-	at    int        // the oldest
-	subs  int        // kept, of all
-	strip int        // how many, from the oldest on, have lost theirs
+	mu       sync.Mutex
+	max      int
+	list     []ConnInfo // from at on the oldest first, then from the beginning
+	at       int        // the oldest
+	subs     int        // kept, of all
+	stripped int        // how many, from the oldest on, have lost theirs
 }
 
 // add puts i in, in place of the oldest if there are max.
@@ -167,10 +167,10 @@ func (r *closedRing) add(i ConnInfo) {
 		r.subs -= len(r.list[r.at].subs)
 		r.list[r.at] = i
 		r.at = (r.at + 1) % len(r.list)
-		r.strip = max(r.strip-1, 0)
+		r.stripped = max(r.stripped-1, 0)
 	}
-	for ; r.subs > closedSubsAll; r.strip++ {
-		old := &r.list[(r.at+r.strip)%len(r.list)]
+	for ; r.subs > closedSubsAll; r.stripped++ {
+		old := &r.list[(r.at+r.stripped)%len(r.list)]
 		r.subs -= len(old.subs)
 		old.subs = nil
 	}

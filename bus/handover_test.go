@@ -48,7 +48,7 @@ func TestCallbacksAreHandedOverToOneThatWaits(t *testing.T) {
 	l.waiters--
 	l.mu.Unlock()
 	for l.awaitRoom() { // what that one does when it wakes
-		l.drainOn()
+		l.drainChain()
 	}
 	if calls != 6 || l.waiting != 0 {
 		t.Errorf("%d calls, %d bytes wait", calls, l.waiting)

@@ -175,8 +175,8 @@ func (l *level) copied() *level {
 	return &c
 }
 
-// edit returns l with the edited interest in the pattern of s, which is given from this level on; nil
-// if nothing is left.
+// edit returns l with the edited interest in the pattern of s, which is given from this level on;
+// nil if nothing is left.
 func (l *level) edit(pattern []byte, s *subscription, do edit) (edited *level, changed bool) {
 	tok, rest, more := subjects.Cut(pattern)
 	c := l.copied()

@@ -26,7 +26,7 @@ var ErrLameDuck = errors.New("bus: already in lame duck mode")
 // It returns nil when no client is left, and ctx's error if that ends first. The
 // server still serves connected clients, and Local connections: Shutdown ends it.
 func (s *Server) LameDuck(ctx context.Context) error {
-	if err := s.conns.desert(); err != nil {
+	if err := s.conns.enterLameDuck(); err != nil {
 		return err
 	}
 	s.lame.Store(true)
@@ -34,38 +34,38 @@ func (s *Server) LameDuck(ctx context.Context) error {
 	cfg.Logger.Info("Entering lame duck mode, stop accepting new clients")
 	s.conns.closeListeners()
 	for _, c := range s.conns.all() {
-		c.tellLameDuck()
+		c.sendLameDuckInfo()
 	}
-	if left, err := s.awaitDeserted(ctx, cfg.LameDuckGrace); left || err != nil {
+	if left, err := s.awaitDrained(ctx, cfg.LameDuckGrace); left || err != nil {
 		return err
 	}
 	cfg.Logger.Info("Closing existing clients")
-	return s.letGo(ctx, s.conns.all(), cfg.LameDuckDuration-cfg.LameDuckGrace)
+	return s.closeGradually(ctx, s.conns.all(), cfg.LameDuckDuration-cfg.LameDuckGrace)
 }
 
-// letGo closes clients over at most d.
-func (s *Server) letGo(ctx context.Context, clients []*client, d time.Duration) error {
+// closeGradually closes clients over at most d.
+func (s *Server) closeGradually(ctx context.Context, clients []*client, d time.Duration) error {
 	rand.Shuffle(len(clients), func(i, j int) { clients[i], clients[j] = clients[j], clients[i] })
 	step := min(d/time.Duration(max(len(clients), 1)), lameDuckStep)
 	next := time.Now()
 	for _, c := range clients {
 		c.shut(ServerShutdown, "")
 		next = next.Add(step) // of many clients, the due ones are closed at once
-		if left, err := s.awaitDeserted(ctx, time.Until(next)); left || err != nil {
+		if left, err := s.awaitDrained(ctx, time.Until(next)); left || err != nil {
 			return err
 		}
 	}
 	// Each has its write deadline to take its pending bytes.
-	_, err := s.awaitDeserted(ctx, s.cfg().WriteDeadline+drainTime)
+	_, err := s.awaitDrained(ctx, s.cfg().WriteDeadline+drainTime)
 	return err
 }
 
-// awaitDeserted waits for d, and reports whether no client was left before.
-func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool, err error) {
+// awaitDrained waits for d, and reports whether no client was left before.
+func (s *Server) awaitDrained(ctx context.Context, d time.Duration) (left bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-s.conns.deserted:
+	case <-s.conns.drained:
 		return true, nil
 	case <-ctx.Done():
 		return false, fmt.Errorf("bus: lame duck: %w", ctx.Err())
@@ -76,9 +76,9 @@ func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool,
 	}
 }
 
-// tellLameDuck sends the INFO of lame duck mode, if the client takes one unasked. A
+// sendLameDuckInfo sends the INFO of lame duck mode, if the client takes one unasked. A
 // client that has not had its second INFO yet learns it from that one.
-func (c *client) tellLameDuck() {
+func (c *client) sendLameDuckInfo() {
 	c.mu.Lock()
 	informed := c.informed
 	c.mu.Unlock()

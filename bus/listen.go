@@ -131,19 +131,19 @@ func closeAll(listeners []*listener) {
 func (l *listener) line(cfg *Config) string {
 	switch {
 	case l.kind == onTCP:
-		return "Listening for client connections on " + l.under(cfg.Host)
+		return "Listening for client connections on " + l.hostPort(cfg.Host)
 	case l.kind == onUnix:
 		return "Listening for unix socket clients on " + l.ln.Addr().String()
 	case cfg.WebSocket.TLS != nil:
-		return "Listening for websocket clients on wss://" + l.under(cfg.WebSocket.Host)
+		return "Listening for websocket clients on wss://" + l.hostPort(cfg.WebSocket.Host)
 	default:
-		return "Listening for websocket clients on ws://" + l.under(cfg.WebSocket.Host)
+		return "Listening for websocket clients on ws://" + l.hostPort(cfg.WebSocket.Host)
 	}
 }
 
-// under returns the address of the listener, its host as the configuration has it: the system's
+// hostPort returns the address of the listener, its host as the configuration has it: the system's
 // name of 0.0.0.0 would be [::], which tools do not expect.
-func (l *listener) under(host string) string {
+func (l *listener) hostPort(host string) string {
 	tcp, ok := l.ln.Addr().(*net.TCPAddr)
 	if !ok {
 		return l.ln.Addr().String()
@@ -213,7 +213,7 @@ func (s *Server) pause(d time.Duration) {
 
 // admit gives conn its goroutines. It returns an error if conn was not accepted.
 func (s *Server) admit(conn net.Conn, from listenerKind) error {
-	if s.pauses.Paused(conn.RemoteAddr()) {
+	if s.penalties.Paused(conn.RemoteAddr()) {
 		s.counters.paused.Add(1)
 		return errPaused
 	}

@@ -22,12 +22,12 @@ var (
 	ErrMaxPayload = errors.New("bus: message is larger than max_payload")
 )
 
-// localWait is how many bytes may wait for a Local's callbacks before network
+// maxLocalWait is how many bytes may wait for a Local's callbacks before network
 // publishers that feed it stop reading their sockets.
-const localWait = 4 << 20
+const maxLocalWait = 4 << 20
 
-// keptInbox is the largest inbox, in messages, that an idle Local keeps.
-const keptInbox = 4096
+// maxIdleInbox is the largest inbox, in messages, that an idle Local keeps.
+const maxIdleInbox = 4096
 
 // Local is an in-process connection: same routing, order and queue groups as a
 // network client, no permissions. Safe for concurrent use.
@@ -56,7 +56,7 @@ type Local struct {
 	waiting  int64 // bytes of inbox and of the batch that is running
 	draining bool  // one goroutine is running the callbacks
 	waiters  int   // goroutines in awaitRoom: one of them can take over
-	later    []*Local
+	deferred []*Local
 	behind   []laggard
 
 	watching atomic.Bool // set by Congested
@@ -110,7 +110,7 @@ func (l *Local) PublishBatch(msgs []Msg) error {
 // route takes msgs, which have been checked, to their destinations.
 func (l *Local) route(msgs []Msg) {
 	r, done := l.srv.router(), false
-	defer r.unlessDone(&done, l)
+	defer r.abandonUnless(&done, l)
 	for i := range msgs {
 		l.send(r, &msgs[i])
 	}
@@ -219,7 +219,7 @@ func (l *Local) Close() error {
 
 func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) {
 	m := &r.msg
-	r.letGo()
+	r.unlockClient()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.ended() {
@@ -261,8 +261,8 @@ func (l *Local) handOff(locals []*Local) bool {
 		return false
 	}
 	for _, other := range locals {
-		if other != l && !slices.Contains(l.later, other) {
-			l.later = append(l.later, other)
+		if other != l && !slices.Contains(l.deferred, other) {
+			l.deferred = append(l.deferred, other)
 		}
 	}
 	return true
@@ -273,20 +273,20 @@ func (l *Local) handOff(locals []*Local) bool {
 // takes it over.
 func drainAll(locals []*Local, wait bool) {
 	for _, l := range locals {
-		l.drainOn()
+		l.drainChain()
 	}
 	if !wait {
 		return
 	}
 	for _, l := range locals {
 		for l.awaitRoom() {
-			l.drainOn()
+			l.drainChain()
 		}
 	}
 }
 
-// drainOn drains l, and the Locals whose callbacks were left to the drain of l.
-func (l *Local) drainOn() {
+// drainChain drains l, and the Locals whose callbacks were left to the drain of l.
+func (l *Local) drainChain() {
 	work := l.drain()
 	for len(work) > 0 {
 		next := work[0]
@@ -310,14 +310,14 @@ func (l *Local) drain() (later []*Local) {
 		l.inbox = l.spare[:0]
 		l.run(batch)
 		clear(batch)
-		if l.spare = batch[:0]; cap(batch) > keptInbox {
+		if l.spare = batch[:0]; cap(batch) > maxIdleInbox {
 			l.spare = nil
 		}
 		if l.waiters > 0 {
 			break
 		}
 	}
-	later, l.later, l.draining = l.later, nil, false
+	later, l.deferred, l.draining = l.deferred, nil, false
 	l.room.Broadcast()
 	l.mu.Unlock()
 	return later
@@ -362,16 +362,16 @@ func (l *Local) awaitRoom() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters++
-	for l.waiting > localWait && l.draining {
+	for l.waiting > maxLocalWait && l.draining {
 		l.room.Wait()
 	}
 	l.waiters--
 	return !l.draining && len(l.inbox) > 0
 }
 
-// unlessDone is deferred by in-process publication. The panic goes on to the caller, which may
+// abandonUnless is deferred by in-process publication. The panic goes on to the caller, which may
 // recover, and must find nothing locked.
-func (r *router) unlessDone(done *bool, l *Local) {
+func (r *router) abandonUnless(done *bool, l *Local) {
 	if !*done {
 		r.abandon(l.logger())
 	}
@@ -382,7 +382,7 @@ func (r *router) unlessDone(done *bool, l *Local) {
 func (l *Local) call(fn func([]Msg), msgs []Msg) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			l.srv.faulted(l.logger(), "a subscription's callback has panicked", fault)
+			l.srv.logPanic(l.logger(), "a subscription's callback has panicked", fault)
 		}
 	}()
 	fn(msgs)

@@ -70,9 +70,9 @@ func (f *form) size() int {
 	return len(f.head) + len(f.tail) + len(f.header) + len(f.data) + len(f.end)
 }
 
-// as returns m in the receiver's form: a receiver without headers gets a plain
+// formFor returns m in the receiver's form: a receiver without headers gets a plain
 // MSG, header cut and size reduced. payload is the bytes it counts for.
-func (m *message) as(headers bool) (f form, payload int) {
+func (m *message) formFor(headers bool) (f form, payload int) {
 	if len(m.head) == 0 {
 		m.head = append(append(append(m.head, "HMSG "...), m.subject...), ' ')
 	}
@@ -132,13 +132,13 @@ func noRespondersHeader(dst, subject []byte) []byte {
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery) {
-	r.hold(c)
+	r.lockClient(c)
 	if !c.takes(s, r.msg.subject, from) {
 		return d
 	}
-	f, payload := r.msg.as(c.headers)
+	f, payload := r.msg.formFor(c.headers)
 	n := f.size() + len(s.sidText)
-	r.most -= n
+	r.lockBytes -= n
 	o := &c.out
 	t := o.tail
 	if t == nil || t.room() < n || o.pending+int64(n) > c.srv.cfg().MaxPending {
@@ -190,7 +190,7 @@ func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab
 	}
 	if c.out.pending+int64(n) > c.srv.cfg().MaxPending && !c.out.makeRoom(n) {
 		if c.reason != 0 {
-			r.letGo()
+			r.unlockClient()
 			c.out.logSlow()
 		}
 		return nil
@@ -202,9 +202,9 @@ func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab
 // bytes would begin another. It returns false if c no longer takes messages for s.
 func (r *router) spill(c *client, n int, s *subscription, subject []byte, from endpoint) bool {
 	for c.out.full(n) {
-		r.letGo()
+		r.unlockClient()
 		c.out.flush()
-		r.hold(c)
+		r.lockClient(c)
 		if !c.takes(s, subject, from) {
 			return false
 		}

@@ -30,7 +30,7 @@ func (h *opening) run() (in bool) {
 	c := h.c
 	defer func() {
 		if fault := recover(); fault != nil {
-			c.srv.faulted(c.logger(), "a connection's handshake has panicked", fault)
+			c.srv.logPanic(c.logger(), "a connection's handshake has panicked", fault)
 			c.shut(ReadError, "")
 			if h.ownsWriter {
 				h.release(nil)
@@ -76,7 +76,7 @@ func (h *opening) enterTLS(t *TLS) bool {
 	}
 	if !c.tlsFirst.Load() && (t.AllowNonTLS || c.from == inProcess) {
 		if begun = h.peek(t.Timeout); len(begun) == 0 || begun[0] != tlsRecord {
-			c.in.early = begun
+			c.in.unread = begun
 			h.release(nil)
 			return true
 		}
@@ -121,7 +121,7 @@ func (h *opening) negotiate(t *TLS, begun []byte) (*transport, error) {
 	if certs := layer.conn.ConnectionState().PeerCertificates; t.MapUsers && len(certs) > 0 {
 		names := auth.CertificateNames(certs[0])
 		c.mu.Lock()
-		c.auth.mapped = names
+		c.auth.certNames = names
 		c.mu.Unlock()
 	}
 	return &transport{c: c, tls: layer}, nil
@@ -135,7 +135,7 @@ func (h *opening) secure(cfg *tls.Config, first []byte, deadline time.Time) (*tl
 	conn := tls.Server(under, cfg)
 	ctx, cancel := context.WithDeadline(c.srv.ctx, deadline)
 	defer cancel()
-	err := c.srv.turns.Do(ctx, c.conn, nil, func(shaking net.Conn) error {
+	err := c.srv.handshakes.Do(ctx, c.conn, nil, func(shaking net.Conn) error {
 		under.Conn = shaking
 		defer func() { under.Conn = c.conn }()
 		h.waitUntil(deadline)
@@ -196,7 +196,7 @@ func (h *opening) refuseUpgrade(err error) {
 	c := h.c
 	switch _, refused := errors.AsType[*websocket.HandshakeError](err); {
 	case refused:
-		c.fault(err)
+		c.logError(err)
 		c.shut(ProtocolViolation, "")
 	case errors.Is(err, io.EOF):
 		c.shut(ClientClosed, "")
@@ -218,7 +218,7 @@ func (h *opening) release(t *transport) {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
 	if t != nil && t.tls != nil {
-		t.tls.hold()
+		t.tls.detach()
 	}
 	h.c.transport = t
 	h.c.out.flushing, h.ownsWriter = false, false

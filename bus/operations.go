@@ -33,7 +33,7 @@ const reservedQueue = "_sys_"
 
 // reply appends protocol bytes for the client whose batch is routed.
 func (rd *reader) reply(b ...[]byte) {
-	rd.route.breakOff()
+	rd.route.endRun()
 	rd.c.out.send(b...)
 }
 
@@ -62,8 +62,8 @@ func (rd *reader) OnPublish(p *protocol.Publication) error {
 	c := rd.c
 	r := rd.route
 	if p.Header > 0 && tracesOnly(p.Payload[:p.Header]) {
-		r.settle()
-		r.receive(p)
+		r.routeRun()
+		r.countUnrouted(p)
 		c.srv.counters.traceOnly.Add(1)
 		rd.acknowledge()
 		return nil
@@ -72,22 +72,22 @@ func (rd *reader) OnPublish(p *protocol.Publication) error {
 		r.run.add(p)
 		return nil
 	}
-	r.settle()
+	r.routeRun()
 	to := r.lookup(p.Subject)
 	switch {
 	case to.denied, rd.grant != nil && !to.permits(rd.grant, p.Subject) && !rd.answer(p.Subject):
-		r.receive(p)
+		r.countUnrouted(p)
 		rd.deny(textDeniedPublish, p.Subject)
 		return nil
 	case len(p.Reply) > 0 && (isReserved(p.Reply, reservedReplies) || c.srv.denied(p.Reply)):
-		r.receive(p)
+		r.countUnrouted(p)
 		rd.deny(textDeniedReply, p.Reply)
 		return nil
 	case to.empty() && (len(p.Reply) == 0 || !rd.opts.NoResponders):
 		rd.acknowledge()
-		r.receive(p)
+		r.countUnrouted(p)
 		return nil
-	case to.begins(p) && (rd.grant == nil || to.may) && !rd.opts.Verbose && !rd.opts.Pedantic:
+	case to.begins(p) && (rd.grant == nil || to.permitted) && !rd.opts.Verbose && !rd.opts.Pedantic:
 		r.run.begin(to, c, p)
 		return nil
 	}
@@ -138,7 +138,7 @@ func (rd *reader) answer(subject []byte) bool {
 	if rd.grant.answers == nil {
 		return false
 	}
-	rd.route.letGo()
+	rd.route.unlockClient()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.auth.answers != nil && c.auth.answers.take(subject)
@@ -155,7 +155,7 @@ func (rd *reader) OnSubscribe(subject, queue, sid []byte) error {
 	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
 	s.sid = s.sidText[:len(sid)]
 	c.usage.active.Store(rd.route.now)
-	rd.route.breakOff()
+	rd.route.endRun()
 	added, refused := rd.addSubscription(s, subject)
 	if refused != nil {
 		if refused.counter != nil {
@@ -203,7 +203,7 @@ func deniedSubscription(s *subscription) string {
 func (rd *reader) OnUnsubscribe(sid []byte, limit uint64) error {
 	c := rd.c
 	c.usage.active.Store(rd.route.now)
-	rd.route.breakOff()
+	rd.route.endRun()
 	c.mu.Lock()
 	s := c.subs[string(sid)]
 	ended := s != nil && c.endAfter(s, limit)
@@ -220,7 +220,7 @@ func (rd *reader) OnUnsubscribe(sid []byte, limit uint64) error {
 func (rd *reader) OnPing() error {
 	c := rd.c
 	rd.finishBatch()
-	first := rd.greeted && !rd.infoSent
+	first := rd.connected && !rd.infoSent
 	rd.infoSent = rd.infoSent || first
 	if !first || rd.opts.Protocol < 1 {
 		rd.reply(pongLine)

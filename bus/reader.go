@@ -12,15 +12,15 @@ import (
 // reader is the input side of a client: it parses and routes the batches. Its fields belong to the
 // client's reader goroutine.
 type reader struct {
-	c        *client
-	parse    protocol.Parser
-	route    *router // while a batch is routed
-	opts     connectOptions
-	early    []byte  // read during the handshake
-	greeted  bool    // CONNECT has come
-	infoSent bool    // the second INFO has gone out
-	seen     *Config // for which parse and grant are made
-	grant    *grant  // of the authorizer when seen was
+	c         *client
+	parse     protocol.Parser
+	route     *router // while a batch is routed
+	opts      connectOptions
+	unread    []byte  // read during the handshake
+	connected bool    // CONNECT has come
+	infoSent  bool    // the second INFO has gone out
+	config    *Config // for which parse and grant are made
+	grant     *grant  // of the authorizer when config was
 }
 
 var _ protocol.Handler = (*reader)(nil)
@@ -43,7 +43,7 @@ func (rd *reader) loop() {
 func (rd *reader) readAll() error {
 	t := rd.c.transport
 	if t == nil {
-		if len(rd.early) > 0 && !rd.handle(rd.early) {
+		if len(rd.unread) > 0 && !rd.handle(rd.unread) {
 			return nil
 		}
 		return rd.c.sock.readAll(rd.handle)
@@ -62,7 +62,7 @@ func (rd *reader) handle(batch []byte) bool {
 	c := rd.c
 	now := time.Now().UnixNano()
 	c.timers.lastInput.Store(now)
-	if (rd.seen != c.srv.cfg() || rd.parse.MustAuth) && !rd.prepare(batch) {
+	if (rd.config != c.srv.cfg() || rd.parse.MustAuth) && !rd.prepare(batch) {
 		return false
 	}
 	c.trace.received(batch)
@@ -88,16 +88,16 @@ func (rd *reader) prepare(batch []byte) bool {
 	if ended {
 		return false
 	}
-	if rd.seen.logins.noAuth != nil && rd.parse.DemandsConnect(batch) {
+	if rd.config.logins.noAuth != nil && rd.parse.DemandsConnect(batch) {
 		// If not, the parser says so. A CONNECT that still comes is a later one.
-		rd.greeted = c.auth.authenticate(credentials{}) == nil
+		rd.connected = c.auth.authenticate(credentials{}) == nil
 	}
 	return true
 }
 
 // adopt copies the settings that a batch needs. a is the client's.
 func (rd *reader) adopt(a *access) {
-	rd.seen, rd.grant = a.cfg, a.grant
+	rd.config, rd.grant = a.cfg, a.grant
 	rd.parse.MaxLine, rd.parse.MaxPayload = a.cfg.MaxControlLine, a.cfg.MaxPayload
 	rd.parse.MustAuth = a.pending
 	rd.c.auth.authorized.Store(!a.pending)
@@ -118,7 +118,7 @@ func (rd *reader) returnRouter() {
 
 // finishBatch brings the messages routed so far to their destinations, and publishes the counts.
 func (rd *reader) finishBatch() {
-	rd.route.settle()
+	rd.route.routeRun()
 	rd.c.usage.count(rd.route)
 	rd.route.finish(nil)
 }
@@ -148,7 +148,7 @@ func (rd *reader) recover() {
 		return
 	}
 	c := rd.c
-	c.srv.faulted(c.logger(), "a connection's reader has panicked", fault)
+	c.srv.logPanic(c.logger(), "a connection's reader has panicked", fault)
 	if r := rd.route; r != nil {
 		rd.route = nil
 		r.abandon(c.logger())

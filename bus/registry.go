@@ -6,37 +6,37 @@ import (
 	"sync"
 )
 
-// maxTurnedAway is how many refused connections are told why at once; those beyond it are just
+// maxRejected is how many refused connections are told why at once; those beyond it are just
 // closed.
-const maxTurnedAway = 64
+const maxRejected = 64
 
 // registry holds the listeners and the connections of a server, and its phase: whether it takes
 // connections.
 type registry struct {
-	mu         sync.Mutex
-	listeners  []*listener // in the order in which they were opened; nil before Start
-	clients    map[*client]struct{}
-	turnedAway int // of the clients
-	present    int // clients that have been taken and have not ended
-	locals     map[*Local]struct{}
-	stopping   bool
-	deserted   chan struct{} // not nil in lame duck mode; closed when no client is left
+	mu        sync.Mutex
+	listeners []*listener // in the order in which they were opened; nil before Start
+	clients   map[*client]struct{}
+	rejected  int // of the clients
+	active    int // clients that have been taken and have not ended
+	locals    map[*Local]struct{}
+	stopping  bool
+	drained   chan struct{} // not nil in lame duck mode; closed when no client is left
 }
 
-// add takes c, and calls start for it, unless the server is ending. A client beyond most is rejected,
-// which it is told.
+// add takes c, and calls start for it, unless the server is ending. A client beyond most is
+// rejected, which it is told.
 func (g *registry) add(c *client, most int, start func()) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.ending():
 		return ErrClosed
-	case len(g.clients)-g.turnedAway < most:
-		g.present++
-	case g.turnedAway >= maxTurnedAway:
+	case len(g.clients)-g.rejected < most:
+		g.active++
+	case g.rejected >= maxRejected:
 		return errMaxConns
 	default:
-		g.turnedAway++
+		g.rejected++
 		c.rejected = errMaxConns
 	}
 	g.clients[c] = struct{}{}
@@ -45,7 +45,7 @@ func (g *registry) add(c *client, most int, start func()) error {
 }
 
 // ending reports whether no more connections are taken. g.mu is held.
-func (g *registry) ending() bool { return g.stopping || g.deserted != nil }
+func (g *registry) ending() bool { return g.stopping || g.drained != nil }
 
 // retire takes c out of the open connections.
 func (g *registry) retire(c *client) {
@@ -53,7 +53,7 @@ func (g *registry) retire(c *client) {
 	defer g.mu.Unlock()
 	c.retired = true
 	if c.rejected == nil {
-		g.present--
+		g.active--
 	}
 }
 
@@ -63,19 +63,19 @@ func (g *registry) remove(c *client) {
 	defer g.mu.Unlock()
 	delete(g.clients, c)
 	if c.rejected != nil {
-		g.turnedAway--
+		g.rejected--
 	}
-	g.noticeDeserted()
+	g.checkDrained()
 }
 
 // connected returns the number of network connections.
 func (g *registry) connected() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.present
+	return g.active
 }
 
-// all returns the clients, also those that are ending.
+// all returns the clients, including clients that are ending.
 func (g *registry) all() []*client {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,30 +134,30 @@ func (g *registry) stop(start func()) (first bool) {
 	return true
 }
 
-// desert begins lame duck mode, in which no connection is taken.
-func (g *registry) desert() error {
+// enterLameDuck begins lame duck mode, in which no connection is taken.
+func (g *registry) enterLameDuck() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.stopping:
 		return ErrClosed
-	case g.deserted != nil:
+	case g.drained != nil:
 		return ErrLameDuck
 	}
-	g.deserted = make(chan struct{})
-	g.noticeDeserted()
+	g.drained = make(chan struct{})
+	g.checkDrained()
 	return nil
 }
 
-// noticeDeserted ends lame duck mode's wait once no client is connected. g.mu is held.
-func (g *registry) noticeDeserted() {
-	if g.deserted == nil || len(g.clients) > 0 {
+// checkDrained ends lame duck mode's wait once no client is connected. g.mu is held.
+func (g *registry) checkDrained() {
+	if g.drained == nil || len(g.clients) > 0 {
 		return
 	}
 	select {
-	case <-g.deserted:
+	case <-g.drained:
 	default:
-		close(g.deserted)
+		close(g.drained)
 	}
 }
 

@@ -30,7 +30,7 @@ func (s *Server) Reload(cfg Config) error {
 	if err := sameFixed(now, &cfg); err != nil {
 		return err
 	}
-	if err := s.stayGuarded(&cfg); err != nil {
+	if err := s.checkGuarded(&cfg); err != nil {
 		return err
 	}
 	s.live.Store(&cfg)
@@ -45,12 +45,12 @@ func (s *Server) Reload(cfg Config) error {
 	for _, c := range slow {
 		c.auth.revise(false)
 	}
-	s.turnAway(cfg.MaxConns)
+	s.closeExcess(cfg.MaxConns)
 	return nil
 }
 
-// turnAway closes connections beyond a bound that was lowered, whichever they are.
-func (s *Server) turnAway(bound int) {
+// closeExcess closes connections beyond a bound that was lowered, whichever they are.
+func (s *Server) closeExcess(bound int) {
 	clients := slices.DeleteFunc(s.conns.all(), func(c *client) bool { return c.rejected != nil || !c.isOpen() })
 	excess := max(len(clients)-bound, 0)
 	for _, c := range clients[:excess] {
@@ -83,9 +83,9 @@ func fixedField(name string) error {
 	return fmt.Errorf("bus: reload: %s cannot change while the server is running", name)
 }
 
-// stayGuarded refuses to take the credentials away from a server that others than
+// checkGuarded refuses to take the credentials away from a server that others than
 // this machine can reach.
-func (s *Server) stayGuarded(next *Config) error {
+func (s *Server) checkGuarded(next *Config) error {
 	if next.AllowOpen || !s.cfg().authRequired() || next.authRequired() {
 		return nil
 	}

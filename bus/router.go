@@ -43,22 +43,22 @@ type delivery struct {
 // time. Between route and finish, destinations hold bytes that are not being written yet.
 //
 // It may hold the lock of one network client: consecutive messages to one destination need not take
-// it each time. Code that takes another lock calls letGo first.
+// it each time. Code that takes another lock calls unlockClient first.
 type router struct {
-	srv    *Server
-	batch  uint64 // marks the destinations already in clients or locals
-	cache  *receiverCache
-	found  matches
-	walked receivers // by walk; valid until the next one
-	dice   uint64    // for queues and samples
-	share  share
-	msg    message
-	run    run
-	text   []byte // scratch for a message's subject and reply
+	srv      *Server
+	batch    uint64 // marks the destinations already in clients or locals
+	cache    *receiverCache
+	found    matches
+	searched receivers // by search; valid until the next one
+	random   uint64    // for queues and samples
+	counts   subjectCounts
+	msg      message
+	run      run
+	text     []byte // scratch for a message's subject and reply
 
-	held *client // its lock is held
-	left int     // messages for which it may be held on
-	most int     // bytes, likewise
+	locked       *client // its lock is held
+	lockMessages int     // messages for which it may be held on
+	lockBytes    int     // bytes, likewise
 
 	clients []*client
 	locals  []*Local
@@ -69,26 +69,26 @@ type router struct {
 }
 
 func newRouter(s *Server) *router {
-	r := &router{srv: s, batch: s.batches.Add(1), cache: new(receiverCache), dice: rand.Uint64() | 1}
-	r.chooseSample()
+	r := &router{srv: s, batch: s.batches.Add(1), cache: new(receiverCache), random: rand.Uint64() | 1}
+	r.scheduleSample()
 	return r
 }
 
-// hold takes the lock of c, unless it is held.
-func (r *router) hold(c *client) {
-	if r.held == c && r.left > 0 && r.most > 0 {
-		r.left--
+// lockClient takes the lock of c, unless it is held.
+func (r *router) lockClient(c *client) {
+	if r.locked == c && r.lockMessages > 0 && r.lockBytes > 0 {
+		r.lockMessages--
 		return
 	}
-	r.letGo()
+	r.unlockClient()
 	c.mu.Lock()
-	r.held, r.left, r.most = c, holdMessages, holdBytes
+	r.locked, r.lockMessages, r.lockBytes = c, holdMessages, holdBytes
 }
 
-// letGo releases the lock that is held.
-func (r *router) letGo() {
-	if c := r.held; c != nil {
-		r.held = nil
+// unlockClient releases the lock that is held.
+func (r *router) unlockClient() {
+	if c := r.locked; c != nil {
+		r.locked = nil
 		c.mu.Unlock()
 	}
 }
@@ -109,30 +109,30 @@ func (r *router) route(to *receivers, from endpoint) bool {
 	return taken
 }
 
-// breakOff routes the gathered messages, and releases the lock. It is called before another lock is
+// endRun routes the gathered messages, and releases the lock. It is called before another lock is
 // taken, or before the target of the next messages changes.
-func (r *router) breakOff() {
-	r.settle()
-	r.letGo()
+func (r *router) endRun() {
+	r.routeRun()
+	r.unlockClient()
 }
 
-// receive counts a publication that goes nowhere: it has been received all the same.
-func (r *router) receive(p *protocol.Publication) {
+// countUnrouted counts a publication that goes nowhere: it has been received all the same.
+func (r *router) countUnrouted(p *protocol.Publication) {
 	r.inMsgs++
 	r.inBytes += uint64(len(p.Payload))
 }
 
-// roll is a random number of 31 bits.
-func (r *router) roll() uint64 {
-	r.dice ^= r.dice << 13 // xorshift64, Marsaglia 2003
-	r.dice ^= r.dice >> 7
-	r.dice ^= r.dice << 17
-	return r.dice >> 33
+// randomBits is a random number of 31 bits.
+func (r *router) randomBits() uint64 {
+	r.random ^= r.random << 13 // xorshift64, Marsaglia 2003
+	r.random ^= r.random >> 7
+	r.random ^= r.random << 17
+	return r.random >> 33
 }
 
 // offerOne tries the members from a random one on until one takes the message.
 func (r *router) offerOne(members []*subscription, from endpoint) bool {
-	at := int(r.roll() % uint64(len(members)))
+	at := int(r.randomBits() % uint64(len(members)))
 	for range members {
 		if r.offer(members[at], from) {
 			return true
@@ -147,7 +147,7 @@ func (r *router) offerOne(members []*subscription, from endpoint) bool {
 func (r *router) offer(s *subscription, from endpoint) bool {
 	d := s.owner.deliver(s, r, from)
 	if d.ended {
-		r.letGo()
+		r.unlockClient()
 		r.srv.subs.remove(s)
 	}
 	if d.taken {
@@ -161,10 +161,10 @@ func (r *router) offer(s *subscription, from endpoint) bool {
 // plain subscription of its own.
 func (r *router) noResponders(from endpoint) {
 	request, reply := r.msg.subject, r.msg.reply
-	r.letGo()
+	r.unlockClient()
 	s, few := from.listener(reply)
 	if !few {
-		for _, other := range r.walk(r.srv.subs.now.Load(), maphash.Bytes(seed, reply), reply).plain {
+		for _, other := range r.search(r.srv.subs.now.Load(), maphash.Bytes(seed, reply), reply).plain {
 			if other.owner == from {
 				s = other
 				break
@@ -190,8 +190,8 @@ func (r *router) clock() int64 {
 // finish ends the batch: counters are published, pending bytes of network clients are written,
 // in-process callbacks run. publisher is the Local whose publish this is, nil for a network client.
 func (r *router) finish(publisher *Local) {
-	r.breakOff()
-	r.tellTraffic()
+	r.endRun()
+	r.reportTraffic()
 	r.srv.counters.add(r)
 	if len(r.clients) > 0 {
 		r.flushClients()
@@ -218,10 +218,10 @@ func (r *router) finish(publisher *Local) {
 func (r *router) abandon(log *slog.Logger) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			r.srv.faulted(log, "a batch that has panicked could not be ended", fault)
+			r.srv.logPanic(log, "a batch that has panicked could not be ended", fault)
 		}
 	}()
-	r.letGo()
+	r.unlockClient()
 	r.run.to = nil
 	r.srv.counters.add(r)
 	r.flushClients()
@@ -236,7 +236,7 @@ func (r *router) flushClients() {
 		c.out.flush()
 	}
 	if r.srv.cfg().SlowConsumers == SlowStall {
-		until := time.Now().Add(stallMost)
+		until := time.Now().Add(maxStall)
 		for _, c := range r.clients {
 			c.out.awaitRoom(until)
 		}
@@ -260,19 +260,19 @@ type receivers struct {
 	plain  []*subscription
 	groups []group // one for each queue name
 	denied bool    // network clients must not publish here
-	fan    bool    // publications may form runs
+	fanOut bool    // publications may form runs
 
-	asked *grant // whose permission is known
-	may   bool   // its answer
+	grant     *grant // whose permission is known
+	permitted bool   // its answer
 }
 
 // permits reports whether g lets its user publish to subject, whose receivers these are. It is
 // looked up once for the same user's next messages.
 func (to *receivers) permits(g *grant, subject []byte) bool {
-	if to.asked != g {
-		to.asked, to.may = g, g.mayPublish(subject)
+	if to.grant != g {
+		to.grant, to.permitted = g, g.mayPublish(subject)
 	}
-	return to.may
+	return to.permitted
 }
 
 // empty reports whether the subject has no receiver.
@@ -296,10 +296,10 @@ type receiverEntry struct {
 	lead    uint64
 	to      receivers
 
-	in, out uint64          // messages of this batch
-	owed    uint64          // published, and not offered to the sketches yet
-	labels  *traffic.Labels // by which tally was found
-	tally   *traffic.Tally
+	in, out    uint64          // messages of this batch
+	unreported uint64          // published, and not offered to the sketches yet
+	labels     *traffic.Labels // by which tally was found
+	tally      *traffic.Tally
 }
 
 // lookup returns the receivers of messages to subject. The result is valid until the next call.
@@ -311,7 +311,7 @@ func (r *router) lookup(subject []byte) *receivers {
 	if e := c.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
 		return &e.to
 	}
-	r.shareOut()
+	r.countSubject()
 	hash := maphash.Bytes(seed, subject)
 	at := hash % receiverEntries
 	for _, e := range [2]*receiverEntry{&c.entries[at], &c.entries[at^1]} {
@@ -319,23 +319,23 @@ func (r *router) lookup(subject []byte) *receivers {
 			if e.seq != snap.seq {
 				r.renew(e, snap, subject)
 			}
-			r.turnTo(e)
+			r.switchToCached(e)
 			return &e.to
 		}
 	}
 	if once := &c.once[hash>>32%onceEntries]; *once != uint32(hash) {
 		*once = uint32(hash)
-		r.turnAway(subject)
-		return r.walk(snap, hash, subject)
+		r.switchToUncached(subject)
+		return r.search(snap, hash, subject)
 	}
 	e := &c.entries[at]
 	if e.seq > c.entries[at^1].seq {
 		e = &c.entries[at^1] // the one that has not come for longer
 	}
-	r.take(e)
+	r.reportEntry(e)
 	*e = receiverEntry{hash: hash, subject: string(subject)}
 	r.renew(e, snap, subject)
-	r.turnTo(e)
+	r.switchToCached(e)
 	return &e.to
 }
 
@@ -344,19 +344,19 @@ func (r *router) renew(e *receiverEntry, snap *snapshot, subject []byte) {
 	tok, _, _ := subjects.Cut(subject)
 	own := snap.domainOf(tok).gen
 	if e.seq == 0 || own != e.own || snap.lead.gen != e.lead {
-		to := r.walk(snap, e.hash, subject)
+		to := r.search(snap, e.hash, subject)
 		e.to = receivers{groups: append([]group(nil), to.groups...), denied: to.denied}
 		e.to.plain = append(e.to.plain, to.plain...)
-		e.to.fan = fans(e.to.plain, e.to.groups)
+		e.to.fanOut = formRuns(e.to.plain, e.to.groups)
 	}
 	e.seq, e.own, e.lead = snap.seq, own, snap.lead.gen
 }
 
-// walk finds the receivers of subject without the cache.
-func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *receivers {
-	to := &r.walked
+// search finds the receivers of subject without the cache.
+func (r *router) search(snap *snapshot, hash uint64, subject []byte) *receivers {
+	to := &r.searched
 	r.searches++
-	to.asked = nil
+	to.grant = nil
 	to.denied = isReserved(subject, reservedSubjects) || r.srv.denied(subject)
 	clear(to.plain)
 	to.plain, to.groups = to.plain[:0], nil

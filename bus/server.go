@@ -45,19 +45,19 @@ type Server struct {
 	clientIDs  atomic.Uint64
 	routers    sync.Pool
 	lame       atomic.Bool        // INFO tells of lame duck mode
-	turns      *handshake.Limiter // of TLS
+	handshakes *handshake.Limiter // of TLS
 	throttle   throttle
 	hasher     *auth.Hasher
-	pauses     handshake.PenaltyBox
-	faultLines logbound.Lines // about connections that were closed for their input
+	penalties  handshake.PenaltyBox
+	errorLines logbound.Lines // about connections that were closed for their input
 
 	reloading sync.Mutex // held by Reload alone, so that configurations come one by one
 
-	readers sync.WaitGroup  // readers that may still route
-	running sync.WaitGroup  // every goroutine
-	quiet   chan struct{}   // closed by Shutdown when no reader routes any more
-	ctx     context.Context // ends when Shutdown begins: ends pauses
-	stop    context.CancelFunc
+	readers     sync.WaitGroup  // readers that may still route
+	running     sync.WaitGroup  // every goroutine
+	readersDone chan struct{}   // closed by Shutdown when no reader routes any more
+	ctx         context.Context // ends when Shutdown begins: ends pauses
+	stop        context.CancelFunc
 }
 
 // New checks cfg and returns a server that is not listening yet. In-process
@@ -75,13 +75,13 @@ func New(cfg Config) (*Server, error) {
 		cfg.ServerName = id
 	}
 	s := &Server{
-		id:     id,
-		start:  time.Now(),
-		subs:   newIndex(),
-		hasher: auth.NewHasher(),
-		quiet:  make(chan struct{}),
-		turns:  handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
-		conns:  registry{clients: make(map[*client]struct{}), locals: make(map[*Local]struct{})},
+		id:          id,
+		start:       time.Now(),
+		subs:        newIndex(),
+		hasher:      auth.NewHasher(),
+		readersDone: make(chan struct{}),
+		handshakes:  handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
+		conns:       registry{clients: make(map[*client]struct{}), locals: make(map[*Local]struct{})},
 	}
 	s.closed.max, s.traffic = cfg.MaxClosed, traffic.New(cfg.Prefixes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -113,13 +113,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if first := s.conns.stop(func() {
 		s.running.Go(func() {
 			s.readers.Wait()
-			close(s.quiet)
+			close(s.readersDone)
 		})
 	}); first {
 		s.stop()
 		s.conns.closeListeners()
 		for _, c := range s.conns.all() {
-			c.kick()
+			c.stopReading()
 		}
 	}
 	err := s.await(ctx)
@@ -140,7 +140,7 @@ func (s *Server) await(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	for _, c := range s.conns.all() {
-		c.cut()
+		c.drop()
 	}
 	patience := time.NewTimer(forcedWait)
 	defer patience.Stop()
@@ -176,8 +176,8 @@ func (s *Server) denied(subject []byte) bool {
 	return false
 }
 
-// faulted counts and tells of a panic that has been recovered from.
-func (s *Server) faulted(log *slog.Logger, what string, fault any) {
+// logPanic counts and tells of a panic that has been recovered from.
+func (s *Server) logPanic(log *slog.Logger, what string, fault any) {
 	s.counters.panics.Add(1)
 	log.Error(what, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 }

@@ -25,8 +25,8 @@ const (
 	SlowStall
 )
 
-// stallMost is how long a publisher waits under [SlowStall] for one batch.
-const stallMost = 10 * time.Millisecond
+// maxStall is how long a publisher waits under [SlowStall] for one batch.
+const maxStall = 10 * time.Millisecond
 
 func (p SlowPolicy) String() string {
 	switch p {
@@ -141,7 +141,7 @@ func (l *Local) Congested() bool {
 	l.behind = slices.DeleteFunc(l.behind, func(g laggard) bool { return !g.isBehind() })
 	for i := range l.behind {
 		g := &l.behind[i]
-		g.look(now)
+		g.update(now)
 		congested = congested || !g.slow
 	}
 	return congested
@@ -154,7 +154,7 @@ func (l *Local) watch(clients []*client) {
 		if !g.isBehind() {
 			continue
 		}
-		g.look(time.Now())
+		g.update(time.Now())
 		l.mu.Lock()
 		if !slices.ContainsFunc(l.behind, func(other laggard) bool { return other.client == c }) {
 			l.behind = append(l.behind, g)
@@ -169,8 +169,8 @@ func (g *laggard) isBehind() bool {
 	return g.reason == 0 && g.out.pending >= min(congestedAt, g.srv.cfg().MaxPending/2)
 }
 
-// look judges the client at the end of each paceTime.
-func (g *laggard) look(now time.Time) {
+// update judges the client at the end of each paceTime.
+func (g *laggard) update(now time.Time) {
 	if now.Sub(g.since) < paceTime {
 		return
 	}

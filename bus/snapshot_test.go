@@ -84,7 +84,7 @@ func TestLookupSeesAPrefixOfTheWrites(t *testing.T) {
 					if cached {
 						return r.lookup([]byte(subject))
 					}
-					return r.walk(s.subs.now.Load(), maphash.String(seed, subject), []byte(subject))
+					return r.search(s.subs.now.Load(), maphash.String(seed, subject), []byte(subject))
 				}
 				for done.Load() < steps {
 					from := done.Load()

@@ -14,9 +14,9 @@ const (
 	blockSize = 64 << 10
 	// plainSize is the buffer of a connection that cannot read without one.
 	plainSize = 16 << 10
-	// turn is how many batches of one connection are routed before others that
+	// batchesPerTurn is how many batches of one connection are routed before others that
 	// wait for a processor get theirs.
-	turn = 4
+	batchesPerTurn = 4
 )
 
 // blocks are the buffers into which batches are read.
@@ -124,7 +124,7 @@ func (s *socket) readReady(fd uintptr) (done bool) {
 			return true
 		case !more:
 			return false
-		case round%turn == 0:
+		case round%batchesPerTurn == 0:
 			runtime.Gosched()
 		}
 	}

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// sealedMost bounds the bytes of a secure connection between TLS and the socket: one piece of
+// maxSealed bounds the bytes of a secure connection between TLS and the socket: one piece of
 // transportPiece with its records' overhead, and answers that TLS itself has for its peer. It comes
 // on top of [Config.MaxPending].
-const sealedMost = transportPiece + transportPiece/8 + 4<<10
+const maxSealed = transportPiece + transportPiece/8 + 4<<10
 
 // maxHandshake is how many bytes a client may send in the handshake: its certificate, and those of
 // its issuers.
 const maxHandshake = 64 << 10
 
-// errSealedMost ends a connection whose peer makes TLS answer and does not read.
-var errSealedMost = errors.New("bus: too many TLS records for a peer that does not read")
+// errUnreadRecords ends a connection whose peer makes TLS answer and does not read.
+var errUnreadRecords = errors.New("bus: too many TLS records for a peer that does not read")
 
 // tlsSocket is the connection that a [tls.Conn] sees. During the handshake it is the socket, and
 // waits for it. From then on it only holds bytes: input that TLS is to open, and sealed output for
@@ -37,8 +37,8 @@ type tlsSocket struct {
 	silent bool // nothing has come yet
 
 	// The reader's. Before the handshake: bytes read to detect TLS.
-	in   []byte
-	held bool // nothing waits for the socket any more
+	in       []byte
+	detached bool // nothing waits for the socket any more
 
 	mu  sync.Mutex // guards the fields below
 	out []byte
@@ -51,7 +51,7 @@ func (t *tlsSocket) Read(b []byte) (n int, err error) {
 		t.in = t.in[n:]
 		return n, nil
 	}
-	if t.held {
+	if t.detached {
 		return 0, os.ErrDeadlineExceeded // which TLS survives
 	}
 	n, err = t.Conn.Read(b)
@@ -60,13 +60,13 @@ func (t *tlsSocket) Read(b []byte) (n int, err error) {
 }
 
 func (t *tlsSocket) Write(b []byte) (int, error) {
-	if !t.held {
+	if !t.detached {
 		return t.Conn.Write(b)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.out)+len(b) > sealedMost {
-		return 0, errSealedMost
+	if len(t.out)+len(b) > maxSealed {
+		return 0, errUnreadRecords
 	}
 	t.out = append(t.out, b...)
 	return len(b), nil
@@ -77,15 +77,15 @@ func (t *tlsSocket) SetDeadline(time.Time) error      { return nil }
 func (t *tlsSocket) SetReadDeadline(time.Time) error  { return nil }
 func (t *tlsSocket) SetWriteDeadline(time.Time) error { return nil }
 
-// lend sets the buffer to which sealed bytes are appended.
-func (t *tlsSocket) lend(dst []byte) {
+// setOutput sets the buffer to which sealed bytes are appended.
+func (t *tlsSocket) setOutput(dst []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.out = append(dst, t.out...)
 }
 
-// take returns the sealed bytes. An idle connection holds no memory for it.
-func (t *tlsSocket) take() []byte {
+// takeOutput returns the sealed bytes. An idle connection holds no memory for it.
+func (t *tlsSocket) takeOutput() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.out
@@ -123,19 +123,19 @@ func (t *tlsLayer) fill(b []byte) (n int, done bool, err error) {
 
 // seal adds the records for b to dst.
 func (t *tlsLayer) seal(dst, b []byte) ([]byte, error) {
-	t.under.lend(dst)
+	t.under.setOutput(dst)
 	_, err := t.conn.Write(b)
-	return t.under.take(), err
+	return t.under.takeOutput(), err
 }
 
-// bye is the alert that says that nothing more comes.
-func (t *tlsLayer) bye() []byte {
+// closeNotify is the alert that says that nothing more comes.
+func (t *tlsLayer) closeNotify() []byte {
 	t.conn.CloseWrite()
-	return t.under.take()
+	return t.under.takeOutput()
 }
 
-// hold ends the handshake: from now on nothing waits for the socket.
-func (t *tlsLayer) hold() { t.under.held = true }
+// detach ends the handshake: from now on nothing waits for the socket.
+func (t *tlsLayer) detach() { t.under.detached = true }
 
 // rateWindow is for how long handshakes are counted.
 const rateWindow = time.Second

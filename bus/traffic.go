@@ -41,46 +41,46 @@ func (s *Server) BusySubjects(n int) (list []SubjectTraffic) {
 	return list
 }
 
-// share holds a router's counts of messages by subject, until it adds them to traffic. Subjects
-// that the cache holds are counted exactly, the others by samples: each message is one with a
-// probability that stays until the next sample, and stands for as many as that is one in. The
-// estimate has no bias, however soon a router is let go.
-type share struct {
-	in, out uint64           // of the router's counts, when the present subject came up
-	entries []*receiverEntry // that have counts; some twice
-	loose   int              // messages until the next sample, that included
-	weight  uint64           // for how many it stands
-	sampled bool             // the message that is under way is one, and counts for tally
-	tally   *traffic.Tally
-	text    []byte // scratch
+// subjectCounts holds a router's counts of messages by subject, until it adds them to traffic.
+// Subjects that the cache holds are counted exactly, the others by samples: each message is one
+// with a probability that stays until the next sample, and stands for as many as that is one in.
+// The estimate has no bias, however soon a router is let go.
+type subjectCounts struct {
+	in, out     uint64           // of the router's counts, when the present subject came up
+	entries     []*receiverEntry // that have counts; some twice
+	untilSample int              // messages until the next sample, that included
+	weight      uint64           // for how many it stands
+	sampled     bool             // the message that is under way is one, and counts for tally
+	tally       *traffic.Tally
+	text        []byte // scratch
 }
 
-// turnTo is called when another subject comes up, which the cache holds.
-func (r *router) turnTo(e *receiverEntry) {
+// switchToCached is called when another subject comes up, which the cache holds.
+func (r *router) switchToCached(e *receiverEntry) {
 	r.cache.last = e
-	r.share.in, r.share.out = r.inMsgs, r.outMsgs
+	r.counts.in, r.counts.out = r.inMsgs, r.outMsgs
 }
 
-// turnAway is called when a subject comes up that the cache does not hold.
-func (r *router) turnAway(subject []byte) {
+// switchToUncached is called when a subject comes up that the cache does not hold.
+func (r *router) switchToUncached(subject []byte) {
 	r.cache.last = nil
-	if r.share.loose--; r.share.loose <= 0 {
+	if r.counts.untilSample--; r.counts.untilSample <= 0 {
 		r.sample(subject)
 	}
 }
 
-// shareOut adds the routed messages to the counts of the last subject. Most subjects outside the
-// cache have none.
+// countSubject adds the routed messages to the counts of the last subject. Most subjects outside
+// the cache have none.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
-func (r *router) shareOut() {
-	if r.cache.last != nil || r.share.sampled {
-		r.giveShare()
+func (r *router) countSubject() {
+	if r.cache.last != nil || r.counts.sampled {
+		r.countLast()
 	}
 }
 
-func (r *router) giveShare() {
-	s := &r.share
+func (r *router) countLast() {
+	s := &r.counts
 	in, out := r.inMsgs-s.in, r.outMsgs-s.out
 	s.in, s.out = r.inMsgs, r.outMsgs
 	e := r.cache.last
@@ -88,7 +88,7 @@ func (r *router) giveShare() {
 	case in == 0:
 	case e == nil:
 		r.srv.traffic.Note(s.tally, s.weight, s.weight*out)
-		r.chooseSample()
+		r.scheduleSample()
 	default:
 		if e.in == 0 {
 			s.entries = append(s.entries, e)
@@ -101,51 +101,51 @@ func (r *router) giveShare() {
 
 // sample marks the message that comes as one.
 func (r *router) sample(subject []byte) {
-	t, s := r.srv.traffic, &r.share
+	t, s := r.srv.traffic, &r.counts
 	s.in, s.out = r.inMsgs, r.outMsgs
 	s.sampled, s.tally = true, t.Labels().Find(subject)
 	t.Offer(subject, s.weight)
 }
 
-// chooseSample throws the dice for all messages up to the next sample at once: how
+// scheduleSample throws the dice for all messages up to the next sample at once: how
 // many come until then has a geometric distribution.
-func (r *router) chooseSample() {
-	s := &r.share
-	if s.loose, s.weight = 1, r.srv.traffic.Patience(); s.weight > 1 {
-		u := (float64(r.roll()) + 1) / (1 << 31) // in (0, 1]
-		s.loose += int(math.Log(u) / math.Log1p(-1/float64(s.weight)))
+func (r *router) scheduleSample() {
+	s := &r.counts
+	if s.untilSample, s.weight = 1, r.srv.traffic.SampleEvery(); s.weight > 1 {
+		u := (float64(r.randomBits()) + 1) / (1 << 31) // in (0, 1]
+		s.untilSample += int(math.Log(u) / math.Log1p(-1/float64(s.weight)))
 	}
 }
 
-// tellTraffic ends the batch for traffic.
-func (r *router) tellTraffic() {
-	r.shareOut()
-	r.share.in, r.share.out = 0, 0
-	for i, e := range r.share.entries {
-		r.take(e)
-		r.share.entries[i] = nil
+// reportTraffic ends the batch for traffic.
+func (r *router) reportTraffic() {
+	r.countSubject()
+	r.counts.in, r.counts.out = 0, 0
+	for i, e := range r.counts.entries {
+		r.reportEntry(e)
+		r.counts.entries[i] = nil
 	}
-	r.share.entries = r.share.entries[:0]
+	r.counts.entries = r.counts.entries[:0]
 }
 
-// take adds the messages of e.
-func (r *router) take(e *receiverEntry) {
+// reportEntry adds the messages of e.
+func (r *router) reportEntry(e *receiverEntry) {
 	if e.in == 0 {
 		return
 	}
 	t := r.srv.traffic
 	if now := t.Labels(); e.labels != now {
-		r.share.text = append(r.share.text[:0], e.subject...)
-		e.labels, e.tally = now, now.Find(r.share.text)
+		r.counts.text = append(r.counts.text[:0], e.subject...)
+		e.labels, e.tally = now, now.Find(r.counts.text)
 	}
 	t.Note(e.tally, e.in, e.out)
-	e.owed += e.in
+	e.unreported += e.in
 	e.in, e.out = 0, 0
-	if e.owed < t.Patience() {
+	if e.unreported < t.SampleEvery() {
 		return
 	}
-	r.share.text = append(r.share.text[:0], e.subject...)
-	if t.Offer(r.share.text, e.owed) {
-		e.owed = 0
+	r.counts.text = append(r.counts.text[:0], e.subject...)
+	if t.Offer(r.counts.text, e.unreported) {
+		e.unreported = 0
 	}
 }

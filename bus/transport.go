@@ -14,7 +14,7 @@ const transportPiece = 64 << 10
 
 // sealedBufs are the buffers of sealed pieces while they wait for the socket.
 var sealedBufs = sync.Pool{New: func() any {
-	b := make([]byte, 0, sealedMost)
+	b := make([]byte, 0, maxSealed)
 	return &b
 }}
 
@@ -27,9 +27,9 @@ type transport struct {
 	ws  *wsLayer  // nil = none
 
 	// The writer's.
-	sealed *[]byte // nil = nothing is sealed
-	from   int     // bytes before it were written
-	covers int     // bytes of the slab that sealed stands for
+	sealed     *[]byte // nil = nothing is sealed
+	from       int     // bytes before it were written
+	plainBytes int     // bytes of the slab that sealed stands for
 
 	// The reader's.
 	err error // why open has said that no more is to be read
@@ -71,7 +71,7 @@ func (w *transport) unframe(b []byte) bool {
 // once, or one piece, waiting for it. n counts bytes of s, when the last byte that stands for them
 // has been written.
 func (w *transport) write(s *slab, wait bool) (n int, err error) {
-	for rest := s.rest(); ; {
+	for rest := s.unwritten(); ; {
 		if w.sealed == nil {
 			if len(rest) == 0 || wait && n > 0 {
 				return n, nil
@@ -90,8 +90,8 @@ func (w *transport) write(s *slab, wait bool) (n int, err error) {
 		if w.from < len(*w.sealed) {
 			return n, err
 		}
-		n += w.covers
-		rest = rest[w.covers:]
+		n += w.plainBytes
+		rest = rest[w.plainBytes:]
 		w.clear()
 		if err != nil {
 			return n, err
@@ -102,7 +102,7 @@ func (w *transport) write(s *slab, wait bool) (n int, err error) {
 // seal turns a piece into the bytes for the socket. A control frame is one already.
 func (w *transport) seal(piece []byte, control bool) (err error) {
 	w.sealed = sealedBufs.Get().(*[]byte)
-	w.from, w.covers = 0, len(piece)
+	w.from, w.plainBytes = 0, len(piece)
 	b := (*w.sealed)[:0]
 	switch {
 	case w.ws == nil || control:
@@ -128,26 +128,27 @@ func (w *transport) seal(piece []byte, control bool) (err error) {
 
 // clear drops the written bytes.
 func (w *transport) clear() {
-	if cap(*w.sealed) == sealedMost {
+	if cap(*w.sealed) == maxSealed {
 		*w.sealed = (*w.sealed)[:0]
 		sealedBufs.Put(w.sealed)
 	}
 	w.sealed = nil
 }
 
-// bye is written last, if the socket takes it at once. c.mu is held, and there is no writer.
-func (w *transport) bye() {
+// closeNotify is written last, if the socket takes it at once. c.mu is held, and there is no
+// writer.
+func (w *transport) closeNotify() {
 	if w.tls == nil || !w.c.sock.canTry() {
 		return
 	}
-	if b := w.tls.bye(); len(b) > 0 {
+	if b := w.tls.closeNotify(); len(b) > 0 {
 		w.c.sock.tryWrite(b)
 	}
 }
 
-// operationMost is the length of an operation beyond its arguments and payload: opcode, separators,
+// maxOperation is the length of an operation beyond its arguments and payload: opcode, separators,
 // line ends.
-const operationMost = 16
+const maxOperation = 16
 
 // wsLayer is WebSocket between a client's socket and its protocol: the reader's side takes frames
 // apart, the writer's makes one message of each piece that is written.
@@ -165,7 +166,7 @@ func (l *wsLayer) open(b []byte) bool {
 	err := l.in.Feed(b, l)
 	if broken, ok := errors.AsType[*websocket.Error](err); ok {
 		l.c.out.setCloseFrame(broken.Code, broken.Text)
-		l.c.fault(broken)
+		l.c.logError(broken)
 		l.c.shut(ProtocolViolation, "")
 	}
 	return err == nil
@@ -192,7 +193,7 @@ func (l *wsLayer) Closed(code int, text string) {
 
 // Limit: before a client is known it has nothing to say but CONNECT.
 func (l *wsLayer) Limit() int {
-	n := l.c.in.parse.MaxLine + operationMost
+	n := l.c.in.parse.MaxLine + maxOperation
 	if l.c.auth.authorized.Load() {
 		n += l.c.in.parse.MaxPayload
 	}

@@ -68,12 +68,12 @@ func (w *writer) flushLocked() {
 	c := w.c
 	switch {
 	case w.flushing:
-		if w.stuck {
-			w.note(time.Now(), c.srv.cfg().WriteDeadline)
+		if w.blocking {
+			w.noteAge(time.Now(), c.srv.cfg().WriteDeadline)
 		}
 		return
 	case w.pending == 0:
-		c.settle()
+		c.finishOutput()
 		return
 	}
 	w.flushing = true
@@ -84,8 +84,8 @@ func (w *writer) flushLocked() {
 	budget, whole := inlineFlush, true
 	for whole && budget > 0 && w.next() {
 		c.mu.Unlock()
-		n, err := w.tryWrite(w.flying)
-		c.trace.sent(w.flying, n)
+		n, err := w.tryWrite(w.inFlight)
+		c.trace.sent(w.inFlight, n)
 		c.mu.Lock()
 		budget -= n
 		whole = w.wrote(n) && err == nil // else the loop meets the error too
@@ -95,8 +95,8 @@ func (w *writer) flushLocked() {
 		w.startLoop()
 		return
 	}
-	w.rest()
-	c.settle()
+	w.endWrite()
+	c.finishOutput()
 }
 
 // tryWrite writes the bytes of s that the kernel takes at once.
@@ -104,7 +104,7 @@ func (w *writer) tryWrite(s *slab) (n int, err error) {
 	if w.c.transport != nil {
 		return w.c.transport.write(s, false)
 	}
-	return w.c.sock.tryWrite(s.rest())
+	return w.c.sock.tryWrite(s.unwritten())
 }
 
 // write writes a piece of s, and waits for it.
@@ -112,15 +112,15 @@ func (w *writer) write(s *slab) (n int, err error) {
 	if w.c.transport != nil {
 		return w.c.transport.write(s, true)
 	}
-	b := s.rest()
+	b := s.unwritten()
 	return w.c.conn.Write(b[:min(len(b), writePiece)])
 }
 
 // startLoop leaves the writing to a goroutine, which may wait. c.mu is held, and the caller has the
 // writer's role.
 func (w *writer) startLoop() {
-	w.stuck = true
-	w.note(time.Now(), w.c.srv.cfg().WriteDeadline)
+	w.blocking = true
+	w.noteAge(time.Now(), w.c.srv.cfg().WriteDeadline)
 	w.c.timers.advance()
 	w.c.srv.running.Go(w.loop)
 }
@@ -133,21 +133,21 @@ func (w *writer) loop() {
 	defer c.mu.Unlock()
 	for w.next() {
 		c.mu.Unlock()
-		n, err := w.write(w.flying)
-		c.trace.sent(w.flying, n)
+		n, err := w.write(w.inFlight)
+		c.trace.sent(w.inFlight, n)
 		c.srv.counters.flushes.observe(n)
 		c.mu.Lock()
 		w.wrote(n)
 		if w.pending < c.srv.stallAt() {
-			w.admitRouters()
+			w.releaseRouters()
 		}
 		if err != nil {
 			w.failed(err)
 			break
 		}
 	}
-	w.rest()
-	c.settle()
+	w.endWrite()
+	c.finishOutput()
 }
 
 // expire ends a connection that has not taken a byte in time. The first reason may have been a
@@ -175,11 +175,11 @@ func (w *writer) failed(err error) {
 		w.c.closeFor(WriteError)
 	}
 	w.c.abort()
-	w.land()
+	w.dropInFlight()
 }
 
-// admitRouters ends the wait of the routers that have found the output nearly full. c.mu is held.
-func (w *writer) admitRouters() {
+// releaseRouters ends the wait of the routers that have found the output nearly full. c.mu is held.
+func (w *writer) releaseRouters() {
 	if w.room != nil {
 		close(w.room)
 		w.room = nil

@@ -53,8 +53,8 @@ type monitor struct {
 	requests map[string]uint64
 }
 
-// endpoint is one path and its answer: a value for JSON, unless the query has an error. A counted one is in
-// http_req_stats, under its name.
+// endpoint is one path and its answer: a value for JSON, unless the query has an error. A counted
+// one is in http_req_stats, under its name.
 type endpoint struct {
 	path, name string
 	answer     func(q *query) any

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// query is the arguments of a request. One that is absent or empty is its zero. The first bad one is
-// reported by err, whose text is that of a 400, as clients know it.
+// query is the arguments of a request. One that is absent or empty is its zero. The first bad one
+// is reported by err, whose text is that of a 400, as clients know it.
 type query struct {
 	url.Values
 	err error

@@ -38,7 +38,7 @@ func SameSecret(given, want string) bool {
 // key that lives as long as the process, so that all clients coming back at once do not wait for
 // each other.
 type Hasher struct {
-	Turns chan struct{} // holds one element for each comparison that is running
+	Slots chan struct{} // holds one element for each comparison that is running
 	key   [sha256.Size]byte
 
 	mu       sync.Mutex
@@ -48,7 +48,7 @@ type Hasher struct {
 // NewHasher returns a hasher that has verified nothing yet.
 func NewHasher() *Hasher {
 	h := &Hasher{
-		Turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+		Slots:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 		verified: make(map[[sha256.Size]byte]struct{}),
 	}
 	rand.Read(h.key[:]) // never fails
@@ -72,13 +72,13 @@ func (h *Hasher) Quick(given, want string) (same, decided bool) {
 // closed first.
 func (h *Hasher) Matches(given, hash string, stop1, stop2 <-chan struct{}) (same, ok bool) {
 	select {
-	case h.Turns <- struct{}{}:
+	case h.Slots <- struct{}{}:
 	case <-stop1:
 		return false, false
 	case <-stop2:
 		return false, false
 	}
-	defer func() { <-h.Turns }()
+	defer func() { <-h.Slots }()
 	if same, decided := h.Quick(given, hash); decided { // by another client of that name
 		return same, true
 	}

@@ -20,10 +20,10 @@ const (
 	labelShare = 1000
 	// labelOffers is how often it must have been met: one sample may stand for many.
 	labelOffers = 4
-	// samplePart and sampleMost say how exactly busy subjects are found: after one
-	// message in samplePart of those seen, and after sampleMost at the latest.
-	samplePart = 1024
-	sampleMost = 256
+	// samplePart and maxSampleEvery say how exactly busy subjects are found: after one
+	// message in samplePart of those seen, and after maxSampleEvery at the latest.
+	samplePart     = 1024
+	maxSampleEvery = 256
 )
 
 // Other is the label of all subjects that belong to no other.
@@ -33,9 +33,9 @@ const Other = "other"
 // without a lock. Its counters only ever grow, also that of all other subjects: the messages of a
 // prefix before it got its label stay there, and one that loses its label takes its count along.
 type Table struct {
-	labels   atomic.Pointer[Labels]
-	other    Tally
-	patience atomic.Uint64 // messages after which a subject is offered to the sketches
+	labels      atomic.Pointer[Labels]
+	other       Tally
+	sampleEvery atomic.Uint64 // messages after which a subject is offered to the sketches
 
 	mu       sync.Mutex // guards the fields below
 	prefixes sketch
@@ -65,7 +65,7 @@ func New(prefixes []string) *Table {
 	}
 	slices.SortStableFunc(list, func(a, b label) int { return cmp.Compare(len(b.prefix), len(a.prefix)) })
 	t.labels.Store(&Labels{configured: list, busy: map[string]*Tally{}})
-	t.patience.Store(1)
+	t.sampleEvery.Store(1)
 	return t
 }
 
@@ -120,7 +120,7 @@ func (t *Table) Offer(subject []byte, n uint64) bool {
 	if s := t.prefixes.offer(prefixOf(subject), n); s != nil && !s.labelled {
 		t.consider(s)
 	}
-	t.patience.Store(min(sampleMost, 1+t.prefixes.total/samplePart))
+	t.sampleEvery.Store(min(maxSampleEvery, 1+t.prefixes.total/samplePart))
 	return true
 }
 
@@ -171,8 +171,8 @@ func (t *Table) leastLabelled(busy map[string]*Tally) *Slot {
 // Labels returns the labels as they are now.
 func (t *Table) Labels() *Labels { return t.labels.Load() }
 
-// Patience returns after how many messages a subject is offered.
-func (t *Table) Patience() uint64 { return t.patience.Load() }
+// SampleEvery returns after how many messages a subject is offered.
+func (t *Table) SampleEvery() uint64 { return t.sampleEvery.Load() }
 
 // Read calls yield with the counts of the configured prefixes, of the busiest others, and last of
 // all other subjects.
